@@ -42,7 +42,7 @@ static __attribute__((format(printf, 2, 0))) void talk(const char *before, const
 	free(text);
 }
 
-void say(const char *fmt, ...)
+void report(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -50,7 +50,7 @@ void say(const char *fmt, ...)
 	va_end(ap);
 }
 
-void say_hint(const char *fmt, ...)
+void report_hint(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -58,21 +58,21 @@ void say_hint(const char *fmt, ...)
 	va_end(ap);
 }
 
-int say_err(const struct err *err, int status)
+int report_err(const struct err *err, int status)
 {
-	say("%s", err->text[0] ? err->text : "out of memory");
+	report("%s", err->text[0] ? err->text : "out of memory");
 	if (err->hint[0])
-		say_hint("%s", err->hint);
+		report_hint("%s", err->hint);
 	return status;
 }
 
-int say_usage(const struct cmd *c, const char *fmt, ...)
+int report_usage(const struct cmd *c, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
 	talk("stemma", fmt, ap);
 	va_end(ap);
-	say_hint("stemma %s --help", c->command->name);
+	report_hint("stemma %s --help", c->command->name);
 	return STATUS_USAGE;
 }
 
@@ -89,16 +89,16 @@ int cmd_store_exists(const struct cmd *c)
 	struct err err = {0};
 	char *home = NULL;
 	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	struct buf logs = {0};
 	buf_printf(&logs, "%s/logs", home);
 	int status = STATUS_OK;
 	if (access(buf_cstr(&logs), F_OK) < 0 && errno != EACCES) {
-		say("nothing has been recorded in '%s' yet", home);
-		say_hint("stemma run -- COMMAND records a command");
+		report("nothing has been recorded in '%s' yet", home);
+		report_hint("stemma run -- COMMAND records a command");
 		status = STATUS_NOTHING;
 	} else if (access(buf_cstr(&logs), R_OK | X_OK) < 0) {
-		say("cannot open '%s': %s", buf_cstr(&logs), strerror(errno));
+		report("cannot open '%s': %s", buf_cstr(&logs), strerror(errno));
 		status = STATUS_SELF;
 	}
 	buf_release(&logs);
@@ -113,15 +113,16 @@ void cmd_say_damage(const struct cmd *c, uint64_t newer_frames)
 	if (store_damage(c->store, &d) < 0)
 		return; /* the question itself will fail */
 	if (d.places)
-		say("the logs are damaged: %llu bytes in %llu place%s cannot be read; the rest is used",
-		    (unsigned long long)d.bytes, (unsigned long long)d.places, d.places == 1 ? "" : "s");
+		report("the logs are damaged: %llu bytes in %llu place%s cannot be read; the rest is used",
+		       (unsigned long long)d.bytes, (unsigned long long)d.places, d.places == 1 ? "" : "s");
 	if (d.sessions)
-		say("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
-		    (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");
+		report("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
+		       (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");
 	if (newer_frames)
-		say("%llu blocks of the logs come from a newer stemma and were passed over", (unsigned long long)newer_frames);
+		report("%llu blocks of the logs come from a newer stemma and were passed over",
+		       (unsigned long long)newer_frames);
 	if (d.places || d.sessions || newer_frames)
-		say_hint("stemma fsck says where");
+		report_hint("stemma fsck says where");
 	js_damaged(d.places || d.sessions);
 }
 
@@ -161,9 +162,9 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *
 	if (r < 0)
 		return r;
 	if (again && !ret_damaged)
-		say("the index was damaged; it was made again from the logs");
+		report("the index was damaged; it was made again from the logs");
 	else if (store_was_older(c->store))
-		say("the index was made by an older version of stemma; it was made again from the logs");
+		report("the index was made by an older version of stemma; it was made again from the logs");
 	cmd_say_damage(c, stats.newer_frames);
 	return 0;
 }
@@ -180,16 +181,16 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 			r = store_check_pages(c->store, &err);
 		if (r == 0)
 			cmd_say_damage(c, 0);
-		return r == 0 ? STATUS_OK : say_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
+		return r == 0 ? STATUS_OK : report_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
 	int r = open_and_index(c, STORE_WRITE, &err, ret_damaged);
 	c->indexed = r == 0;
 	if (r < 0 && cannot_write(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
 		if (r == 0)
-			say("the index cannot be kept, so each question makes it anew: %s", err.text);
+			report("the index cannot be kept, so each question makes it anew: %s", err.text);
 	}
-	return r == 0 ? STATUS_OK : say_err(&err, STATUS_SELF);
+	return r == 0 ? STATUS_OK : report_err(&err, STATUS_SELF);
 }
 
 int cmd_store(struct cmd *c, bool no_index)

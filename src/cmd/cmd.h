@@ -51,13 +51,13 @@ struct cmd {
 /* ---- talk, on standard error ---- */
 
 /* "stemma: ..." */
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "hint: ..." */
-void say_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void report_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The sentence and hint of err; `status` is returned. */
-int say_err(const struct err *err, int status);
+int report_err(const struct err *err, int status);
 /* A mistake in how the command was called: the sentence, and where help is. Returns STATUS_USAGE. */
-int say_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int report_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- the record ---- */
 

@@ -150,10 +150,10 @@ static int print_text(const struct cmd *c, const struct advice *a)
 	const struct advised *m = &a->of[ADVICE_memory];
 	const struct backtest *line = &m->test[METHOD_regression], *chosen = &m->test[m->method];
 	if (a->input < 0 && m->known && line->tasks && line->used * chosen->allocated > chosen->used * line->allocated)
-		say_hint("by its input a task is asked for better: --input SIZE, or name its files as they are");
+		report_hint("by its input a task is asked for better: --input SIZE, or name its files as they are");
 	if (a->tasks < 2 * ADVICE_FEW)
-		say_hint("so few tasks say little: with %d or more, that is taken which would have wasted least",
-		         2 * ADVICE_FEW);
+		report_hint("so few tasks say little: with %d or more, that is taken which would have wasted least",
+		            2 * ADVICE_FEW);
 	return STATUS_OK;
 }
 
@@ -249,7 +249,7 @@ static int take_percent(const struct cmd *c, const char *option, const char *tex
 	char *end;
 	double v = strtod(text, &end);
 	if (end == text || *end || !(v > 0) || !(v < 100))
-		return say_usage(c, "--%s takes a number of percent, above 0 and below 100", option);
+		return report_usage(c, "--%s takes a number of percent, above 0 and below 100", option);
 	*ret = v / 100;
 	return STATUS_OK;
 }
@@ -266,12 +266,12 @@ static int take_options(struct cmd *c, const struct opts_advise *o, struct advic
 		status = take_percent(c, "failures", o->failures, &ret->retries);
 	if (status == STATUS_OK && o->method && strcmp(o->method, "auto") != 0 &&
 	    (ret->method = method_by_name(o->method)) < 0)
-		status = say_usage(c, "--method is auto, maximum, quantile, waste, throughput or regression");
+		status = report_usage(c, "--method is auto, maximum, quantile, waste, throughput or regression");
 	if (status == STATUS_OK && o->input && (where_value(str_of(o->input), "B", 0, &input) < 0 || input < 0))
-		status = say_usage(c, "--input takes a size, such as 500M or 2G");
+		status = report_usage(c, "--input takes a size, such as 500M or 2G");
 	ret->input = (double)input;
 	if (status == STATUS_OK && o->where && where_parse(o->where, keep_now(), &err, where) < 0)
-		status = say_err(&err, STATUS_USAGE);
+		status = report_err(&err, STATUS_USAGE);
 	ret->where = *where;
 	return status;
 }
@@ -286,13 +286,13 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 	if (o->like) {
 		r = target_any(c->store, o->like, false, &err, &t);
 		if (r <= 0)
-			return say_err(&err, cmd_target_status(r));
+			return report_err(&err, cmd_target_status(r));
 		if (t.kind != TARGET_RUN)
-			return say_usage(c, "--like takes a run");
+			return report_usage(c, "--like takes a run");
 	}
 	r = advise_task(c->store, ao, o->like ? NULL : c->operands, t.id, &err, &a);
 	if (r <= 0)
-		return say_err(&err, r == 0 || r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
+		return report_err(&err, r == 0 || r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	int status;
 	if (request < 0) {
 		status = o->json ? print_json(&a) : print_text(c, &a);
@@ -300,7 +300,7 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 		status = request_write((enum request)request, &a, &lines) < 0 ? STATUS_SELF : STATUS_OK;
 		fputs(buf_cstr(&lines), stdout);
 		if (status == STATUS_OK && !lines.n) {
-			say("no figure of these tasks is known");
+			report("no figure of these tasks is known");
 			status = STATUS_NOTHING;
 		}
 		buf_release(&lines);
@@ -308,8 +308,8 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 	if (o->method && strcmp(o->method, "auto") != 0)
 		for (int i = 0; i < ADVICE_cores; i++)
 			if (a.of[i].tasks && !a.of[i].answered[ao->method])
-				say("%s has no answer for %s, which is asked for by maximum", o->method,
-				    advice_name((enum advice_resource)i));
+				report("%s has no answer for %s, which is asked for by maximum", o->method,
+				       advice_name((enum advice_resource)i));
 	advice_release(&a);
 	return status;
 }
@@ -321,11 +321,11 @@ int cmd_advise(struct cmd *c, const struct opts_advise *o)
 	bool other = o->format && strcmp(o->format, "text") != 0;
 	int request = other ? request_by_name(o->format) : -1;
 	if (!c->n_operands == !o->like)
-		return say_usage(c, "advise needs a command, or --like and a run");
+		return report_usage(c, "advise needs a command, or --like and a run");
 	if (other && request < 0)
-		return say_usage(c, "--format is text, slurm, pbs, htcondor, nextflow, snakemake or stemma");
+		return report_usage(c, "--format is text, slurm, pbs, htcondor, nextflow, snakemake or stemma");
 	if (o->json && request >= 0)
-		return say_usage(c, "one of --json and --format");
+		return report_usage(c, "one of --json and --format");
 	int status = take_options(c, o, &ao, &where);
 	if (status == STATUS_OK)
 		status = cmd_store(c, o->no_index);

@@ -33,10 +33,10 @@ int cmd_config(struct cmd *c, const struct opts_config *o)
 {
 	enum config_key one;
 	if (c->n_operands > 1 || (c->n_operands && o->list))
-		return say_usage(c, "config takes one key, or --list");
+		return report_usage(c, "config takes one key, or --list");
 	if (c->n_operands && !config_find(c->operands[0], &one)) {
-		say("no setting is called '%s'", c->operands[0]);
-		say_hint("stemma config lists them");
+		report("no setting is called '%s'", c->operands[0]);
+		report_hint("stemma config lists them");
 		return STATUS_USAGE;
 	}
 	if (o->json) {

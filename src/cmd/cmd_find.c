@@ -131,13 +131,13 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	if (viewing)
 		store_view_end(c->store);
 	if (status == STATUS_SELF)
-		say("cannot list what was found");
+		report("cannot list what was found");
 	if (f->unseen)
-		say("the file changed later where nobody recorded it; what came from that is not counted");
+		report("the file changed later where nobody recorded it; what came from that is not counted");
 	if (f->unended)
-		say("of %zu of these the recording has no end: it goes on still, or was cut off", f->unended);
+		report("of %zu of these the recording has no end: it goes on still, or was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
-		say("nothing found");
+		report("nothing found");
 		status = STATUS_NOTHING;
 	}
 	return status;
@@ -149,23 +149,23 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	struct expr *e = NULL;
 	enum expr_kind said, kind = o->runs ? EXPR_RUNS : o->execs ? EXPR_EXECS : o->files ? EXPR_FILES : EXPR_ANY;
 	if (o->files + o->runs + o->execs > 1)
-		return say_usage(c, "one of --files, --runs and --execs");
+		return report_usage(c, "one of --files, --runs and --execs");
 	if (o->json + o->jsonl + o->null > 1)
-		return say_usage(c, "one of --json, --jsonl and --null");
+		return report_usage(c, "one of --json, --jsonl and --null");
 	if (!c->n_operands)
-		return say_usage(c, "find needs an expression");
+		return report_usage(c, "find needs an expression");
 	if (expr_parse(c->operands, (size_t)c->n_operands, &err, &e, &said) < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	if (kind != EXPR_ANY && said != EXPR_ANY && kind != said) {
 		expr_free(e);
-		return say_usage(c, "the option and the expression look for different things");
+		return report_usage(c, "the option and the expression look for different things");
 	}
 	kind = kind != EXPR_ANY ? kind : said != EXPR_ANY ? said : EXPR_FILES;
 
 	struct found f;
 	int status = cmd_store(c, o->no_index), r = 0;
 	if (status == STATUS_OK && (r = found_make(cmd_source(c), e, kind, o->all, &err, &f)) < 0)
-		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
+		status = report_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
 	expr_free(e);
 	if (status != STATUS_OK)
 		return status;

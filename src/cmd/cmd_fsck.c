@@ -24,7 +24,7 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 {
 	struct err err = {0};
 	if (c->n_operands)
-		return say_usage(c, "fsck takes no arguments");
+		return report_usage(c, "fsck takes no arguments");
 	bool damaged = false;
 	int status = cmd_store_as_it_is(c, &damaged);
 	if (status != STATUS_OK)
@@ -36,7 +36,7 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 	n = n < 0 ? n : n + damaged;
 	if (n < 0) {
 		json_decref(r.findings);
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	}
 	if (o->json) {
 		json_t *all = json_object();
@@ -46,8 +46,8 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 		return status != STATUS_OK ? status : n ? STATUS_NOTHING : STATUS_OK;
 	}
 	if (n)
-		say("%d finding%s", n, n == 1 ? "" : "s");
+		report("%d finding%s", n, n == 1 ? "" : "s");
 	else
-		say("nothing is wrong");
+		report("nothing is wrong");
 	return n ? STATUS_NOTHING : STATUS_OK;
 }

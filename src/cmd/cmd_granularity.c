@@ -18,7 +18,7 @@ static int ask(const char *question, struct buf *text)
 	int fd = -1, r = request_ask(question, 10000, &err, text, &fd);
 	if (fd >= 0)
 		close(fd);
-	return r < 0 ? say_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF) : STATUS_OK;
+	return r < 0 ? report_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF) : STATUS_OK;
 }
 
 /* An id as schedulers give it: nothing in it is anything to a shell on the way. */
@@ -58,9 +58,9 @@ static int launch(char *launcher, const char *level, const char *job)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	if (r)
-		say("cannot start '%s': %s", n ? words[0] : "", strerror(r));
+		report("cannot start '%s': %s", n ? words[0] : "", strerror(r));
 	else if (status)
-		say("'%s' did not reach all nodes of job %s", words[0], job);
+		report("'%s' did not reach all nodes of job %s", words[0], job);
 	for (size_t i = 0; i < n; i++)
 		buf_release(&expanded[i]);
 	return r || status ? STATUS_SELF : STATUS_OK;
@@ -72,11 +72,11 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 	int given = !!o->job + !!o->user + o->node;
 	const char *level = c->n_operands == 1 ? c->operands[0] : "";
 	if (strcmp(level, "open") != 0 && strcmp(level, "access") != 0)
-		return say_usage(c, "granularity is open or access");
+		return report_usage(c, "granularity is open or access");
 	if (given != 1)
-		return say_usage(c, "granularity is of one of --job, --user and --node");
+		return report_usage(c, "granularity is of one of --job, --user and --node");
 	if ((o->job && !is_id(o->job)) || (o->user && !is_id(o->user)))
-		return say_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
+		return report_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
 	if (o->job && !o->here) {
 		struct buf launcher = {0};
 		int status = ask("granularity launcher", &launcher);

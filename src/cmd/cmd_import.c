@@ -40,31 +40,32 @@ static const char *s_of(uint64_t n)
 static void say_passed(const char *path, const struct import_logs_report *r)
 {
 	if (r->damage.skipped)
-		say("'%s': %llu bytes are damaged and were passed over", path, ull(r->damage.skipped));
+		report("'%s': %llu bytes are damaged and were passed over", path, ull(r->damage.skipped));
 	if (r->damage.torn)
-		say("'%s': %llu bytes at the end are no whole block and were passed over", path, ull(r->damage.torn));
+		report("'%s': %llu bytes at the end are no whole block and were passed over", path, ull(r->damage.torn));
 	if (r->damage.newer)
-		say("'%s': %llu block%s of a newer stemma passed over", path, ull(r->damage.newer),
-		    r->damage.newer == 1 ? " was" : "s were");
+		report("'%s': %llu block%s of a newer stemma passed over", path, ull(r->damage.newer),
+		       r->damage.newer == 1 ? " was" : "s were");
 	if (r->clashing)
-		say("'%s': %llu block%s otherwise what is recorded here and passed over", path, ull(r->clashing),
-		    r->clashing == 1 ? " tells" : "s tell");
+		report("'%s': %llu block%s otherwise what is recorded here and passed over", path, ull(r->clashing),
+		       r->clashing == 1 ? " tells" : "s tell");
 	if (r->forgotten)
-		say("'%s': %llu block%s of what was forgotten here and passed over", path, ull(r->forgotten),
-		    r->forgotten == 1 ? " is" : "s are");
+		report("'%s': %llu block%s of what was forgotten here and passed over", path, ull(r->forgotten),
+		       r->forgotten == 1 ? " is" : "s are");
 	if (r->passed)
-		say("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed), s_of(r->passed));
+		report("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed),
+		       s_of(r->passed));
 }
 
 static int import_log(const char *home, const char *path, json_t *list)
 {
 	struct err err = {0};
-	struct import_logs_report report = {0}, *r = &report;
+	struct import_logs_report done = {0}, *r = &done;
 	if (import_logs(home, path, &err, r) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	say_passed(path, r);
 	if (!r->blocks) {
-		say("'%s' holds no event log", path);
+		report("'%s' holds no event log", path);
 		return STATUS_NOTHING;
 	}
 	if (list) {
@@ -98,15 +99,15 @@ static int import_prov(const char *home, const char *path, json_t *list)
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (import_document(home, path, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &err, &r) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (r.passed)
-		say("'%s': %llu statement%s no place in the record and %s passed over", path, ull(r.passed),
-		    r.passed == 1 ? " has" : "s have", r.passed == 1 ? "was" : "were");
+		report("'%s': %llu statement%s no place in the record and %s passed over", path, ull(r.passed),
+		       r.passed == 1 ? " has" : "s have", r.passed == 1 ? "was" : "were");
 	if (r.forgotten)
-		say("'%s': %llu statement%s of what was forgotten here and passed over", path, ull(r.forgotten),
-		    r.forgotten == 1 ? " is" : "s are");
+		report("'%s': %llu statement%s of what was forgotten here and passed over", path, ull(r.forgotten),
+		       r.forgotten == 1 ? " is" : "s are");
 	if (r.future)
-		say("'%s' tells of times that are yet to come", path);
+		report("'%s' tells of times that are yet to come", path);
 	if (list) {
 		json_t *one = json_object();
 		js_text(one, "source", path);
@@ -156,9 +157,9 @@ int cmd_import(struct cmd *c, const struct opts_import *o)
 	struct err err = {0};
 	char *home = NULL;
 	if (!c->n_operands)
-		return say_usage(c, "what is to be imported?");
+		return report_usage(c, "what is to be imported?");
 	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	json_t *list = o->json ? json_array() : NULL;
 	int status = STATUS_OK;
 	for (int i = 0; i < c->n_operands; i++) {

@@ -20,21 +20,21 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 {
 	struct err err = {0};
 	if (c->n_operands)
-		return say_usage(c, "index takes no arguments");
+		return report_usage(c, "index takes no arguments");
 	int status = cmd_store_exists(c);
 	if (status != STATUS_OK)
 		return status;
 	unsigned flags = STORE_WRITE | (o->rebuild ? STORE_REBUILD : 0);
 	if (store_open(cmd_home(c), flags, &err, &c->store) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	struct store_index_options options = {.skew = config_duration(&c->config, CONFIG_skew), .lps = o->lps};
 	struct store_index_stats s = {0};
 	if (store_index(c->store, &options, &err, &s) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	c->indexed = true;
 
 	if (store_was_older(c->store))
-		say("the index was made by an older version of stemma; it was made again from the logs");
+		report("the index was made by an older version of stemma; it was made again from the logs");
 	if (o->json) {
 		json_t *all = json_object();
 		js_num(all, "format", 1);
@@ -55,6 +55,6 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 #undef X
 	table_print(&t, &c->out, 0);
 	if (s.skipped_bytes || s.newer_frames || s.bad_frames)
-		say_hint("stemma fsck says where");
+		report_hint("stemma fsck says where");
 	return STATUS_OK;
 }

@@ -33,10 +33,10 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 			n.path = file.path;
 	}
 	if (r <= 0) {
-		say("cannot look up what the note is for");
+		report("cannot look up what the note is for");
 		return STATUS_SELF;
 	}
-	return keep_note(store_home(c->store), &n, &err) < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	return keep_note(store_home(c->store), &n, &err) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
 static int list_notes(struct cmd *c, const struct opts_note *o, const struct target *t)
@@ -59,7 +59,7 @@ static int list_notes(struct cmd *c, const struct opts_note *o, const struct tar
 	notes_release(&notes);
 	if (r < 0) {
 		json_decref(list);
-		say("cannot read the notes");
+		report("cannot read the notes");
 		return STATUS_SELF;
 	}
 	if (list) {
@@ -70,7 +70,7 @@ static int list_notes(struct cmd *c, const struct opts_note *o, const struct tar
 		return status != STATUS_OK ? status : told ? STATUS_OK : STATUS_NOTHING;
 	}
 	if (!told)
-		say("there is no note");
+		report("there is no note");
 	return told ? STATUS_OK : STATUS_NOTHING;
 }
 
@@ -79,14 +79,14 @@ int cmd_note(struct cmd *c, const struct opts_note *o)
 	struct err err = {0};
 	struct target t;
 	if (c->n_operands > 2)
-		return say_usage(c, "the note is one argument: put quotes around it");
+		return report_usage(c, "the note is one argument: put quotes around it");
 	struct str text = str_of(c->n_operands == 2 ? c->operands[1] : NULL);
 	if (c->n_operands == 2 && !text.n)
-		return say_usage(c, "the note is empty");
+		return report_usage(c, "the note is empty");
 	if (text.n > NOTE_MAX)
-		return say_usage(c, "a note has at most %d bytes", NOTE_MAX);
+		return report_usage(c, "a note has at most %d bytes", NOTE_MAX);
 	if (text.n && o->json)
-		return say_usage(c, "--json is for lists");
+		return report_usage(c, "--json is for lists");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -94,8 +94,8 @@ int cmd_note(struct cmd *c, const struct opts_note *o)
 		return list_notes(c, o, NULL);
 	int r = target_any(c->store, c->operands[0], c->n_after_dashes == c->n_operands, &err, &t);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 	if (t.kind == TARGET_EXEC)
-		return say_usage(c, "a note is for a run or a file, not for an execution");
+		return report_usage(c, "a note is for a run or a file, not for an execution");
 	return text.n ? write_note(c, &t, text) : list_notes(c, o, &t);
 }

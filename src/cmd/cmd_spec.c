@@ -126,9 +126,9 @@ static int print_text(const struct spec *s, const struct opts_spec *o)
 	fputs(buf_cstr(&b), stdout);
 	buf_release(&b);
 	for (uint32_t i = 0; i < s->n_gaps; i++)
-		say("%s", s->gaps[i]);
+		report("%s", s->gaps[i]);
 	if (!any && o->function.n && !o->stats) {
-		say("no such function reaches a system call");
+		report("no such function reaches a system call");
 		return STATUS_NOTHING;
 	}
 	return STATUS_OK;
@@ -265,23 +265,23 @@ int cmd_spec(struct cmd *c, const struct opts_spec *o)
 	struct spec *s = NULL;
 	int rc = -ENODATA;
 	if (c->n_operands == 0)
-		return say_usage(c, "no program and no bitcode");
+		return report_usage(c, "no program and no bitcode");
 	/* A program or a specification has it; else it is made from what has bitcode. */
 	if (c->n_operands == 1)
 		rc = spec_load(c->operands[0], &err, &s);
 	if (rc == -ENOENT || rc == -EACCES || rc == -EISDIR)
-		return say_err(&err, STATUS_NOTHING);
+		return report_err(&err, STATUS_NOTHING);
 	if (rc < 0) {
 		int made = make(c->operands, &why, &s);
 		if (made < 0) {
 			/* Of one that has the mark of a specification, that it is damaged says more than that it is no bitcode. */
 			bool damaged = c->n_operands == 1 && strstr(err.text, "damaged");
-			return say_err(damaged || (made == -ENODATA && *err.text) ? &err : &why, STATUS_NOTHING);
+			return report_err(damaged || (made == -ENODATA && *err.text) ? &err : &why, STATUS_NOTHING);
 		}
 	}
 	if (o->output) {
 		rc = write_out(s, o->output, &err);
-		rc = rc < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+		rc = rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 	} else
 		rc = o->json ? print_json(s, o) : print_text(s, o);
 	spec_free(s);

@@ -157,7 +157,7 @@ static int print_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
 		}
 	}
 	if (status == STATUS_OK && r != SQLITE_DONE) {
-		say("%s", sqlite3_errmsg(store_sqlite(c->store)));
+		report("%s", sqlite3_errmsg(store_sqlite(c->store)));
 		status = STATUS_SELF;
 	}
 	if (style == AS_TABLE && !first)
@@ -195,9 +195,9 @@ static void name_tables(sqlite3 *db)
 int cmd_sql(struct cmd *c, const struct opts_sql *o)
 {
 	if (c->n_operands != 1)
-		return say_usage(c, "sql needs one query, in quotes");
+		return report_usage(c, "sql needs one query, in quotes");
 	if (o->json + o->jsonl + o->csv > 1)
-		return say_usage(c, "one of --json, --jsonl and --csv");
+		return report_usage(c, "one of --json, --jsonl and --csv");
 	size_t len = strlen(c->operands[0]);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
@@ -210,23 +210,23 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 	sqlite3_set_authorizer(db, only_reading, NULL);
 	int r = len > INT32_MAX ? SQLITE_TOOBIG : sqlite3_prepare_v2(db, c->operands[0], (int)len, &st, &rest);
 	if (r == SQLITE_AUTH) {
-		say("only reading is allowed: %s", sqlite3_errmsg(db));
+		report("only reading is allowed: %s", sqlite3_errmsg(db));
 		status = STATUS_USAGE;
 	} else if (r != SQLITE_OK) {
-		say("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
-		say_hint(
+		report("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
+		report_hint(
 		    "the tables: run, execution, file, version, access, io, edge, attribute, name, gap, property, result, "
 		    "annotation, mpi_rank, mpi_io, hdf5_object, hdf5_part, summary, figure, build, build_input, build_output; "
 		    "'PRAGMA table_info(run)' lists the columns of one");
 		status = STATUS_USAGE;
 	} else if (!st || rest[strspn(rest, " \t\r\n;")]) {
-		say(st ? "one query at a time" : "the query is empty");
+		report(st ? "one query at a time" : "the query is empty");
 		status = STATUS_USAGE;
 	} else if (!sqlite3_stmt_readonly(st)) {
-		say("only reading is allowed");
+		report("only reading is allowed");
 		status = STATUS_USAGE;
 	} else if (sqlite3_column_count(st) > COLUMNS_MAX) {
-		say("at most %d columns", COLUMNS_MAX);
+		report("at most %d columns", COLUMNS_MAX);
 		status = STATUS_USAGE;
 	} else {
 		status = print_rows(c, st, o->json ? AS_JSON : o->jsonl ? AS_JSONL : o->csv ? AS_CSV : AS_TABLE);

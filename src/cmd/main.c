@@ -32,7 +32,7 @@ static void usage(FILE *out)
 static void warn(void *arg, const char *line)
 {
 	(void)arg;
-	say("%s", line);
+	report("%s", line);
 }
 
 static void look_at_output(struct cmd *c)
@@ -88,7 +88,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	int own = compiles ? cc_own_options(argc, argv) + 1 : argc;
 	int r = opts ? options_parse(command, own, argv, opts, &err, &p) : -ENOMEM;
 	if (r < 0) {
-		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : STATUS_SELF);
+		status = report_err(&err, r == -EINVAL ? STATUS_USAGE : STATUS_SELF);
 		goto out;
 	}
 	if (p.help) {
@@ -105,7 +105,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	if (r == 0 && store)
 		r = config_set(&c.config, CONFIG_store, store, "option", &err);
 	if (r < 0) {
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);
@@ -121,7 +121,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	/* What printed the answer may have left out what there was no memory for. A run's status is its command's. */
 	if (memory_lacked() && calls[command - commands] != call_run && !compiles &&
 	    (status == STATUS_OK || status == STATUS_NOTHING)) {
-		say("out of memory: this answer may not be whole");
+		report("out of memory: this answer may not be whole");
 		status = STATUS_SELF;
 	}
 	if (c.indexed)
@@ -178,8 +178,8 @@ int main(int argc, char **argv)
 			usage(stdout);
 			status = STATUS_OK;
 		} else {
-			say("no option %.60s before the command", argv[i]);
-			say_hint("stemma --help");
+			report("no option %.60s before the command", argv[i]);
+			report_hint("stemma --help");
 			status = STATUS_USAGE;
 		}
 	}
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	}
 	for (int k = 0; k < COMMAND_COUNT && status < 0; k++)
 		if (strcmp(argv[i], commands[k].name) == 0 && node && !cmd_node_fits(&commands[k])) {
-			say("'%s' cannot be asked of the daemon of this node", argv[i]);
+			report("'%s' cannot be asked of the daemon of this node", argv[i]);
 			status = STATUS_USAGE;
 		} else if (strcmp(argv[i], commands[k].name) == 0) {
 			status = run_command(&commands[k], argc - i, argv + i, store, node);
@@ -197,12 +197,12 @@ int main(int argc, char **argv)
 	if (status < 0 && (compiler = cc_compiler_of(argv[i])))
 		status = compile(compiler, cc_own_options(argc - i, argv + i), argc - i, argv + i, store);
 	if (status < 0) {
-		say("'%.60s' is no command", argv[i]);
-		say_hint("stemma --help lists them");
+		report("'%.60s' is no command", argv[i]);
+		report_hint("stemma --help lists them");
 		status = STATUS_USAGE;
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		say("cannot write the output: %s", strerror(errno));
+		report("cannot write the output: %s", strerror(errno));
 		/* An answer of 1 (they differ, there is none) is none when it could not be given. */
 		status = status == STATUS_OK || status == STATUS_NOTHING ? STATUS_SELF : status;
 	}

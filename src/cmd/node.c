@@ -22,10 +22,10 @@ int cmd_node_store(struct cmd *c)
 	int fd = -1, r = request_ask("store", WAIT_MS, &err, &text, &fd);
 	buf_release(&text);
 	if (r < 0)
-		return say_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF);
+		return report_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF);
 	r = fd < 0 ? err_set(&err, 0, "the daemon of this node handed over nothing"),
 	-1         : store_open_fd(fd, &err, &c->store);
 	if (r == 0)
 		cmd_say_damage(c, 0);
-	return r < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }

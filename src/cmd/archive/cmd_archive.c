@@ -44,9 +44,9 @@ static int submit_file(struct submit *u, const char *path, bool json, json_t *li
 		rc = submit_text(u, text.p ? text.p : "", text.n, &err, &r);
 	buf_release(&text);
 	if (rc < 0 && was_read)
-		say("'%s': %s", name, err.text);
+		report("'%s': %s", name, err.text);
 	else if (rc < 0)
-		say_err(&err, 0);
+		report_err(&err, 0);
 	if (json) {
 		json_t *one = json_object();
 		js_text(one, "source", path);
@@ -74,16 +74,16 @@ static int submit_all(struct cmd *c, const struct opts_archive *o)
 	struct submit *u;
 	char *home = NULL;
 	if (!c->n_operands)
-		return say_usage(c, "--submit needs files, or - for standard input");
+		return report_usage(c, "--submit needs files, or - for standard input");
 	int rc = store_places(cmd_home(c), &err, &home, NULL);
 	if (rc < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	char *logs = NULL;
 	bool there = asprintf(&logs, "%s/logs", home) >= 0 && access(logs, F_OK) == 0;
 	free(logs);
 	int status = there ? cmd_store(c, false) : STATUS_OK;
 	if (status == STATUS_OK && submit_open(home, c->store, o->describe ? o->describe : "", &err, &u) < 0)
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	else if (status == STATUS_OK) {
 		json_t *list = o->json ? json_array() : NULL;
 		for (int i = 0; i < c->n_operands; i++) {
@@ -91,7 +91,7 @@ static int submit_all(struct cmd *c, const struct opts_archive *o)
 			status = one > status ? one : status;
 		}
 		if (submit_close(u, &err) < 0)
-			status = say_err(&err, STATUS_SELF);
+			status = report_err(&err, STATUS_SELF);
 		if (o->json) {
 			json_t *all = json_object();
 			js_num(all, "format", 1);
@@ -119,8 +119,8 @@ static int take_figures(struct cmd *c, unsigned char *ret, size_t *ret_n)
 			*p = *p == '-' ? '_' : *p;
 		int f = figure_by_name(name);
 		if (f < 0) {
-			say_usage(c, "there is no figure '%.60s'", c->operands[i]);
-			say_hint("man stemma-archive lists them; wall_time, cpu_time, memory_resident_peak are some");
+			report_usage(c, "there is no figure '%.60s'", c->operands[i]);
+			report_hint("man stemma-archive lists them; wall_time, cpu_time, memory_resident_peak are some");
 			return STATUS_USAGE;
 		}
 		if (!memchr(ret, f, n))
@@ -140,13 +140,13 @@ static int take_keys(struct cmd *c, const char *text, struct key *ret, size_t *r
 	while (text && *text) {
 		size_t len = strcspn(text, ",");
 		if (n == KEYS_MAX)
-			return say_usage(c, "--by takes at most %d keys", KEYS_MAX);
+			return report_usage(c, "--by takes at most %d keys", KEYS_MAX);
 		if (task_key_parse(str_n(text, len), &ret[n]) < 0) {
 			struct buf all = {0};
 			for (int k = 0; k < TASK_KEYS; k++)
 				buf_printf(&all, "%s, ", task_key_name((enum task_key)k));
-			say_usage(c, "there is no key '%.*s'", (int)(len < 60 ? len : 60), text);
-			say_hint("the keys: %slabel:NAME", buf_cstr(&all));
+			report_usage(c, "there is no key '%.*s'", (int)(len < 60 ? len : 60), text);
+			report_hint("the keys: %slabel:NAME", buf_cstr(&all));
 			buf_release(&all);
 			return STATUS_USAGE;
 		}
@@ -245,9 +245,9 @@ static int show(struct cmd *c, const struct opts_archive *o, const struct histor
 	if (rc == 0 && (rc = count_all(&a, &h)) < 0)
 		err_set(&err, -rc, "cannot count");
 	if (rc < 0) {
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	} else if (!h.n && !o->json && !o->csv) {
-		say(ho->where ? "there is no summary of such a task" : "there is no summary of a task yet");
+		report(ho->where ? "there is no summary of such a task" : "there is no summary of a task yet");
 		status = STATUS_NOTHING;
 	} else {
 		status = o->json ? archive_json(&a) : o->csv ? archive_csv(&a) : archive_text(&a);
@@ -268,20 +268,20 @@ int cmd_archive(struct cmd *c, const struct opts_archive *o)
 	struct where *where = NULL;
 	struct history_options ho = {.figures = figures, .by = by};
 	if (o->describe && !o->submit)
-		return say_usage(c, "--describe goes with --submit");
+		return report_usage(c, "--describe goes with --submit");
 	if (o->describe && strlen(o->describe) > DESCRIPTION_MAX)
-		return say_usage(c, "a description has at most %d bytes: name the file that says more", DESCRIPTION_MAX);
+		return report_usage(c, "a description has at most %d bytes: name the file that says more", DESCRIPTION_MAX);
 	if (o->submit && (o->where || o->by || o->csv))
-		return say_usage(c, "--submit takes no --where, --by and --csv");
+		return report_usage(c, "--submit takes no --where, --by and --csv");
 	if (o->json && o->csv)
-		return say_usage(c, "one of --json and --csv");
+		return report_usage(c, "one of --json and --csv");
 	if (o->submit)
 		return submit_all(c, o);
 	int status = take_figures(c, figures, &ho.n_figures);
 	if (status == STATUS_OK)
 		status = take_keys(c, o->by, by, &ho.n_by);
 	if (status == STATUS_OK && o->where && where_parse(o->where, keep_now(), &err, &where) < 0)
-		status = say_err(&err, STATUS_USAGE);
+		status = report_err(&err, STATUS_USAGE);
 	if (status == STATUS_OK)
 		status = cmd_store(c, o->no_index);
 	ho.where = where;

@@ -81,7 +81,7 @@ int bench_stop_end(void)
 
 static void say_line(const char *line)
 {
-	say("%s", line);
+	report("%s", line);
 }
 
 static _Noreturn void child(const struct run_trust *t, const char *home, const char *no_home, const char *const *labels,
@@ -118,7 +118,7 @@ static _Noreturn void child(const struct run_trust *t, const char *home, const c
 		_exit(errno == ENOENT ? 127 : 126);
 	}
 	if (note && !t->quiet)
-		say("%s", note);
+		report("%s", note);
 	memcpy(told.run, place.run, sizeof(told.run));
 	told.session = place.session;
 	told.from = place.from;

@@ -412,7 +412,7 @@ static int together(const struct show *x)
 	fflush(stdout);
 	size_t bad = failed(x);
 	if (bad)
-		say("%zu of %zu runs failed%s", bad, x->n, x->all ? "" : ", and are not in the figures");
+		report("%zu of %zu runs failed%s", bad, x->n, x->all ? "" : ", and are not in the figures");
 	return STATUS_OK;
 }
 
@@ -471,7 +471,7 @@ static int by_run(const struct cmd *c, const struct show *x)
 	table_print(&t, &c->out, 0);
 	fflush(stdout);
 	if (more)
-		say("%zu more things vary from run to run: --json has them", more);
+		report("%zu more things vary from run to run: --json has them", more);
 	for (int p = 0; p < SHOW_PARTS; p++)
 		free(names[p]);
 	buf_release(&b);
@@ -564,15 +564,15 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	struct ids runs = {0};
 	char *index = NULL;
 	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output)
-		return say_usage(c, "show takes --by-run, --dot, --json and --no-index only");
+		return report_usage(c, "show takes --by-run, --dot, --json and --no-index only");
 	if (o->json && o->dot)
-		return say_usage(c, "--json or --dot, not both");
+		return report_usage(c, "--json or --dot, not both");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
 	int r = find_runs(c, &x, &runs, &err);
 	if (r <= 0) {
-		status = r == -EINVAL ? say_err(&err, STATUS_USAGE) : say_err(&err, cmd_target_status(r));
+		status = r == -EINVAL ? report_err(&err, STATUS_USAGE) : report_err(&err, cmd_target_status(r));
 		goto out;
 	}
 	if (store_places(cmd_home(c), &err, NULL, &index) == 0 && strrchr(index, '/'))
@@ -592,7 +592,7 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	x.all = !x.counted;
 	x.counted = x.all ? x.n : x.counted;
 	if (r < 0 || !x.n)
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	else if (o->dot)
 		bench_dot(&x, o->by_run);
 	else

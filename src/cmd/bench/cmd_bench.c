@@ -89,7 +89,7 @@ static int repeat(struct bench *b)
 	end_progress(b);
 	if (b->stopped)
 		rc = 0;
-	return rc < 0 ? say_err(&err, STATUS_SELF) : 0;
+	return rc < 0 ? report_err(&err, STATUS_SELF) : 0;
 }
 
 /* The table is of the runs that ended well; where none did, of all. */
@@ -153,20 +153,21 @@ static void warn(const struct bench *b, const struct bench_row *wall)
 	size_t runs;
 	double worst = noise(b, false, &runs);
 	if (runs)
-		say("the machine was noisy: in %zu of %zu runs others took more than %.0f %% of a processor, %.0f %% at worst",
+		report(
+		    "the machine was noisy: in %zu of %zu runs others took more than %.0f %% of a processor, %.0f %% at worst",
 		    runs, b->n, NOISE * 100, worst * 100);
 	worst = noise(b, true, &runs);
 	if (runs)
-		say("a hypervisor took processors away in %zu of %zu runs, %.0f %% at worst", runs, b->n, worst * 100);
+		report("a hypervisor took processors away in %zu of %zu runs, %.0f %% at worst", runs, b->n, worst * 100);
 	if (wall->number && wall->n > 2 && wall->high - wall->low > SPREAD * wall->median)
-		say("the times spread: half of the runs differ by more than %.0f %% of the median",
-		    (wall->high - wall->low) / wall->median * 100);
+		report("the times spread: half of the runs differ by more than %.0f %% of the median",
+		       (wall->high - wall->low) / wall->median * 100);
 	for (size_t i = 0; i < b->missing.n; i++)
-		say("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->counted,
-		    b->missing.v[i].value[0]);
+		report("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->counted,
+		       b->missing.v[i].value[0]);
 	size_t bad = failures(b);
 	if (bad)
-		say("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
+		report("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
 }
 
 static void print_text(const struct bench *b)
@@ -242,7 +243,7 @@ static int load_file(struct bench *b)
 	const char *path = b->o->file ? b->o->file : access(DEFAULT_FILE, F_OK) == 0 ? DEFAULT_FILE : NULL;
 	int rc = path ? benchfile_load(path, &err, &b->t.file) : 0;
 	if (rc < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	if (b->t.file.n_results)
 		return 0;
 	/* Nothing is declared: what it prints is guessed at. */
@@ -261,18 +262,18 @@ static int prepare(struct bench *b, char **label)
 	else
 		b->t.argv = b->t.file.command;
 	if (!b->t.argv || !*b->t.argv)
-		return say_usage(b->c, "no command to run");
+		return report_usage(b->c, "no command to run");
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
-			return say_usage(b->c, "label '%s' is not KEY=VALUE", o->label.v[i]);
+			return report_usage(b->c, "label '%s' is not KEY=VALUE", o->label.v[i]);
 	b->runs = o->runs ? o->runs : b->t.file.runs ? b->t.file.runs : 10;
 	b->warmup = o->warmup ? o->warmup : b->t.file.warmup;
 	if (b->runs > 100000)
-		return say_usage(b->c, "more than 100000 runs");
+		return report_usage(b->c, "more than 100000 runs");
 	b->once = calloc(b->runs, sizeof(*b->once));
 	b->labels = calloc(o->label.n + 3, sizeof(*b->labels));
 	if (!b->once || !b->labels || ulid_new(b->id) < 0 || asprintf(&label[0], "bench=%s", b->id) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	size_t n = 0;
 	b->labels[n++] = label[0];
 	if (b->t.file.name && asprintf(&label[1], "benchmark=%s", b->t.file.name) > 0)
@@ -294,11 +295,11 @@ static int finish(struct bench *b)
 	else if (b->n)
 		print_text(b);
 	if (b->hopeless)
-		say("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
+		report("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
 	if (b->stopped) {
 		struct buf name = {0};
 		fmt_ending(&name, TERM_ending_signaled, (uint64_t)b->stopped);
-		say("stopped by %s: %zu of %llu runs were made", buf_cstr(&name), b->n, (unsigned long long)b->runs);
+		report("stopped by %s: %zu of %llu runs were made", buf_cstr(&name), b->n, (unsigned long long)b->runs);
 		buf_release(&name);
 		return 128 + b->stopped;
 	}
@@ -319,9 +320,9 @@ int cmd_bench(struct cmd *c, const struct opts_bench *o)
 	if (!strcmp(what, "show"))
 		return bench_show(c, o);
 	if (strcmp(what, "run") != 0)
-		return say_usage(c, "what is to be done: run or show");
+		return report_usage(c, "what is to be done: run or show");
 	if (o->by_run || o->dot || o->no_index)
-		return say_usage(c, "--by-run, --dot and --no-index go with show");
+		return report_usage(c, "--by-run, --dot and --no-index go with show");
 	int rc = load_file(&b);
 	if (rc == 0)
 		rc = prepare(&b, label);

@@ -111,7 +111,7 @@ static int run(struct cmd *c, const struct opts_cc *o, const char *compiler, cha
 		n++;
 	char **argv = calloc(n + 2, sizeof(*argv));
 	if (!argv)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	argv[0] = (char *)compiler;
 	memcpy(argv + 1, arguments, n * sizeof(*argv));
 	/* A record that has no place is no reason not to compile. */
@@ -123,12 +123,12 @@ static int run(struct cmd *c, const struct opts_cc *o, const char *compiler, cha
 	l.spec = o->operands ? WITHSPEC_OPERANDS : o->trace ? WITHSPEC_TRACE : o->spec ? WITHSPEC_SPEC : WITHSPEC_NONE;
 	int rc = launch_run(&l, &err, &status);
 	if (*no_spec.text)
-		say_err(&no_spec, 0);
+		report_err(&no_spec, 0);
 	free(home);
 	free(index);
 	free(argv);
 	if (rc < 0)
-		return say_err(&err, rc == -ENOENT || rc == -ENOTDIR ? 127 : rc == -ENOMEM ? STATUS_SELF : 126);
+		return report_err(&err, rc == -ENOENT || rc == -ENOTDIR ? 127 : rc == -ENOMEM ? STATUS_SELF : 126);
 	return end_as(status);
 }
 
@@ -137,7 +137,7 @@ int cmd_cc(struct cmd *c, const struct opts_cc *o)
 	char **v = c->operands;
 	const char *compiler = "cc";
 	if (c->n_operands == 0)
-		return say_usage(c, "nothing to compile");
+		return report_usage(c, "nothing to compile");
 	if (names_compiler(v[0]))
 		compiler = *v++;
 	if (*v && strcmp(*v, "--") == 0)

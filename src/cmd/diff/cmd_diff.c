@@ -11,9 +11,9 @@ static int resolve(struct cmd *c, const char *text, bool only_file, struct targe
 	struct err err = {0};
 	int r = target_any(c->store, text, only_file, &err, ret);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 	if (ret->kind == TARGET_FILE && !ret->file.version) {
-		say("'%s' is known by name only; no content of it is recorded", text);
+		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;
 	}
 	return STATUS_OK;
@@ -30,9 +30,9 @@ static int earlier(struct cmd *c, const char *text, const struct target *t, stru
 	else if (r > 0)
 		r = 0;
 	if (r == 0)
-		say("'%s' has no earlier version in the record", text);
+		report("'%s' has no earlier version in the record", text);
 	if (r < 0)
-		say("cannot read the record");
+		report("cannot read the record");
 	return r > 0 ? STATUS_OK : r == 0 ? STATUS_NOTHING : STATUS_SELF;
 }
 
@@ -44,26 +44,26 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	struct target t[2];
 	struct err err = {0};
 	if (n > 2)
-		return say_usage(c, "diff compares two things");
+		return report_usage(c, "diff compares two things");
 	if (o->json + o->html > 1)
-		return say_usage(c, "--json or --html, not both");
+		return report_usage(c, "--json or --html, not both");
 	if (o->trace)
 		return cmd_diff_trace(c, o);
 	if (o->spec.n || o->algorithm || o->rank)
-		return say_usage(c, "--spec, --algorithm and --rank are of --trace");
+		return report_usage(c, "--spec, --algorithm and --rank are of --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
 		status = resolve(c, words[i], n - i <= c->n_after_dashes, &t[i]);
 	if (status == STATUS_OK && n == 1) {
 		if (t[0].kind != TARGET_FILE)
-			return say_usage(c, "one run or execution has nothing to be compared with");
+			return report_usage(c, "one run or execution has nothing to be compared with");
 		t[1] = t[0];
 		status = earlier(c, words[0], &t[1], &t[0]);
 	}
 	if (status != STATUS_OK)
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	if (t[0].kind != t[1].kind)
-		return say_usage(c, "'%s' and '%s' are of different kinds", words[0], words[1]);
+		return report_usage(c, "'%s' and '%s' are of different kinds", words[0], words[1]);
 
 	enum diff_what what = t[0].kind == TARGET_RUN ? DIFF_RUN : t[0].kind == TARGET_EXEC ? DIFF_EXEC : DIFF_VERSION;
 	store_id ids[2];
@@ -73,16 +73,16 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	                               .skew = config_duration(&c->config, CONFIG_skew)};
 	struct diff d;
 	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (diff_builds(c->store, &d, &err) < 0 || diff_lines(c->store, &d, &err) < 0) {
 		diff_release(&d);
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	}
 	struct diff_view v = {.c = c, .s = c->store, .out = &c->out, .d = &d, .max = o->all ? 0 : 5, .bytes = o->bytes};
 	int r = o->json ? diff_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
 	bool differs = diff_matters(&d);
 	diff_release(&d);
 	if (r < 0)
-		say("cannot read the record");
+		report("cannot read the record");
 	return r ? STATUS_SELF : differs ? STATUS_DIFFERS : STATUS_SAME;
 }

@@ -77,15 +77,15 @@ static int folder(struct job *j)
 	int n = real ? snprintf(path, sizeof(path), "%s/stemma-again.XXXXXX", real) : -1;
 	free(real);
 	if (n < 0 || n >= (int)sizeof(path) - 300 || !mkdtemp(path) || !(j->ret->folder = strdup(path))) {
-		say("cannot make a folder to run in: %s", strerror(n < 0                          ? errno
-		                                                   : n >= (int)sizeof(path) - 300 ? ENAMETOOLONG
-		                                                                                  : errno));
+		report("cannot make a folder to run in: %s", strerror(n < 0                          ? errno
+		                                                      : n >= (int)sizeof(path) - 300 ? ENAMETOOLONG
+		                                                                                     : errno));
 		return STATUS_SELF;
 	}
 	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", j->ret->folder, inner[i]);
 		if (mkdir(path, 0700) < 0) {
-			say("cannot make '%s': %s", path, strerror(errno));
+			report("cannot make '%s': %s", path, strerror(errno));
 			return STATUS_SELF;
 		}
 	}
@@ -163,7 +163,7 @@ static bool say_missing(const struct job *j)
 		if (!j->needs[k])
 			continue;
 		if (s->refused) {
-			say("%c cannot be run again: %s", "AB"[k], s -> refused);
+			report("%c cannot be run again: %s", "AB"[k], s -> refused);
 			any = true;
 		}
 		for (size_t i = 0; i < s->n_files; i++) {
@@ -178,11 +178,11 @@ static bool say_missing(const struct job *j)
 			fmt_name(&b, str_of(x->name));
 			const char *slash = strrchr(x->path, '/');
 			bool program = !strcmp(slash ? slash + 1 : x->path, s->files[i].reader);
-			say("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
-			    program ? "" : s->files[i].reader, program ? "" : " read",
-			    x->state == RERUN_GONE      ? "is gone, and no copy was kept"
-			    : x->state == RERUN_DIFFERS ? "is not what it was, and no copy was kept"
-			                                : "may not be what it was, and no copy was kept");
+			report("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
+			       program ? "" : s->files[i].reader, program ? "" : " read",
+			       x->state == RERUN_GONE      ? "is gone, and no copy was kept"
+			       : x->state == RERUN_DIFFERS ? "is not what it was, and no copy was kept"
+			                                   : "may not be what it was, and no copy was kept");
 			buf_release(&b);
 			any = true;
 		}
@@ -258,7 +258,7 @@ static int place_files(const struct job *j, int side, const struct again_step *t
 		if (fd >= 0)
 			close(fd);
 		if (rc < 0) {
-			say("cannot bring '%s' into '%s': %s", x->f.name, work ? work : "", strerror(-rc));
+			report("cannot bring '%s' into '%s': %s", x->f.name, work ? work : "", strerror(-rc));
 			status = STATUS_SELF;
 		}
 		free(to);
@@ -419,7 +419,7 @@ static int run_step(struct job *j, int side, size_t at)
 	if (!trace || !work || (mkdir(trace, 0700) < 0 && errno != EEXIST) || pipe2(told, O_CLOEXEC) < 0) {
 		free(trace);
 		free(work);
-		say("cannot run '%s' again: %s", t->shown, strerror(errno));
+		report("cannot run '%s' again: %s", t->shown, strerror(errno));
 		return STATUS_SELF;
 	}
 	/* A folder of the run that nothing stands in. */
@@ -448,7 +448,7 @@ static int run_step(struct job *j, int side, size_t at)
 		struct err err = {0};
 		snprintf(err.text, sizeof(err.text), "%s", f.text);
 		snprintf(err.hint, sizeof(err.hint), "%s", f.hint);
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	} else if (look_back(j, side, t, ended) < 0) {
 		status = STATUS_SELF;
 	}
@@ -487,7 +487,7 @@ static int take_in(struct job *j, int side)
 			}
 		}
 		r = trace_set_settle(set, &err);
-		return r < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+		return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 	}
 	set->home = store_home(j->c->store);
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
@@ -502,7 +502,7 @@ static int take_in(struct job *j, int side)
 	}
 	if (r == 0)
 		r = trace_set_settle(set, &err);
-	return r < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
 /* ---- the whole ---- */
@@ -511,7 +511,7 @@ static int nothing(const struct job *j)
 {
 	struct buf b = {0};
 	if (!j->plan.untraced && j->plan.unpaired) {
-		say("the programs that differ ran on one side only: there is nothing to compare");
+		report("the programs that differ ran on one side only: there is nothing to compare");
 		return STATUS_USAGE;
 	}
 	if (!j->plan.untraced) {
@@ -521,13 +521,13 @@ static int nothing(const struct job *j)
 	}
 	fmt_name(&b, str_of(j->plan.first_untraced ? j->plan.first_untraced : "-"));
 	if (j->plan.untraced_gone) {
-		say("%s, which ran differently, is not there any more%s", buf_cstr(&b),
-		    j->plan.untraced > 1 ? "; others cannot be traced" : "");
-		say_hint("put it back as it was (stemma show tells how it was built), and diff --trace --rerun goes on");
+		report("%s, which ran differently, is not there any more%s", buf_cstr(&b),
+		       j->plan.untraced > 1 ? "; others cannot be traced" : "");
+		report_hint("put it back as it was (stemma show tells how it was built), and diff --trace --rerun goes on");
 	} else {
-		say("no program that ran differently can be traced: %s%s", buf_cstr(&b),
-		    j->plan.untraced > 1 ? " and others" : "");
-		say_hint("stemma cc --trace links programs that can be traced");
+		report("no program that ran differently can be traced: %s%s", buf_cstr(&b),
+		       j->plan.untraced > 1 ? " and others" : "");
+		report_hint("stemma cc --trace links programs that can be traced");
 	}
 	buf_release(&b);
 	return STATUS_USAGE;
@@ -539,7 +539,8 @@ static bool agreed(const struct job *j)
 	if (j->o->rerun)
 		return true;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		say_hint("--rerun runs these again, where they can change nothing; stemma run --trace collects traces at once");
+		report_hint(
+		    "--rerun runs these again, where they can change nothing; stemma run --trace collects traces at once");
 		return false;
 	}
 	fputs("run them again, in a folder of their own? [y/N] ", stderr);
@@ -559,20 +560,20 @@ static int go(struct job *j)
 	if (status != STATUS_OK)
 		return status;
 	if (diff_make(j->c->store, DIFF_RUN, ids, &options, &err, &d) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	buf_printf(&kept, "%s/kept", j->ret->folder);
 	int r = again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), false, &err, &j->plan);
 	buf_release(&kept);
 	diff_release(&d);
 	if (r < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (!j->plan.pairs)
 		return nothing(j);
 	if (j->o->no_rerun && j->o->json)
 		return list_json(j) ? STATUS_SELF : STATUS_OK;
 	bool lacks = say_missing(j);
 	if (lacks) {
-		say_hint(
+		report_hint(
 		    "put back what is missing as it was, or run the command twice more, as it was and as it is, with stemma "
 		    "run --trace; stemma run --keep-inputs keeps copies of what a run reads");
 		if (!j->o->no_rerun)
@@ -583,10 +584,10 @@ static int go(struct job *j)
 		return lacks ? STATUS_USAGE : STATUS_OK;
 	for (int k = 0; k < 2; k++)
 		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
-			say("%c is not run again: you did not make the record on this machine, and whoever wrote it chose the "
-			    "commands",
-			    "AB"[k]);
-			say_hint("stemma rerun --trust runs such a run, confined");
+			report("%c is not run again: you did not make the record on this machine, and whoever wrote it chose the "
+			       "commands",
+			       "AB"[k]);
+			report_hint("stemma rerun --trust runs such a run, confined");
 			return STATUS_USAGE;
 		}
 	if (!agreed(j))
@@ -598,9 +599,9 @@ static int go(struct job *j)
 		status = take_in(j, k);
 	for (int k = 0; status == STATUS_OK && k < 2; k++)
 		if (!j->set[k].n) {
-			say("the programs left no trace when they were run again for %c", "AB"[k]);
+			report("the programs left no trace when they were run again for %c", "AB"[k]);
 			for (size_t i = 0; i < j->ret->n_notes; i++)
-				say("%s", j->ret->note[i]);
+				report("%s", j->ret->note[i]);
 			status = STATUS_USAGE;
 		}
 	return status;

@@ -261,7 +261,7 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 	}
 	for (int s = 0; s < 2; s++)
 		if (!set[s].n && !o->no_rerun && !o->rerun)
-			say("there is no trace in '%s'", words[s]);
+			report("there is no trace in '%s'", words[s]);
 	return diff_again(c, o, set, again);
 }
 
@@ -305,18 +305,18 @@ static int leave_ranks(const struct opts_diff *o, const char *const words[2], st
 	uint32_t rank[2];
 	struct err err = {0};
 	if (!rank_words(o->rank, rank)) {
-		say("--rank is a number, or two with a colon between: '%s'", o->rank);
+		report("--rank is a number, or two with a colon between: '%s'", o->rank);
 		return STATUS_USAGE;
 	}
 	for (int s = 0; s < 2; s++) {
 		trace_set_of_rank(&set[s], rank[s]);
 		if (!set[s].n) {
-			say("there is no trace of rank %u in '%s'", rank[s], words[s]);
-			say_hint("programs of stemma cc --trace know their rank once they have called MPI_Init");
+			report("there is no trace of rank %u in '%s'", rank[s], words[s]);
+			report_hint("programs of stemma cc --trace know their rank once they have called MPI_Init");
 			return STATUS_USAGE;
 		}
 		if (trace_set_settle(&set[s], &err) < 0)
-			return say_err(&err, STATUS_SELF);
+			return report_err(&err, STATUS_SELF);
 	}
 	return STATUS_OK;
 }
@@ -332,13 +332,13 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 	bool has_roles = false;
 	struct compare_options options = {.max = o->all ? 10000 : 20};
 	if (c->n_operands && c->n_operands != 2)
-		return say_usage(c, "diff --trace compares two traces, folders of traces, or runs");
+		return report_usage(c, "diff --trace compares two traces, folders of traces, or runs");
 	if (o->rerun && o->no_rerun)
-		return say_usage(c, "--rerun or --no-rerun, not both");
+		return report_usage(c, "--rerun or --no-rerun, not both");
 	if (o->algorithm && !strcmp(o->algorithm, "greedy"))
 		options.greedy = true;
 	else if (o->algorithm && strcmp(o->algorithm, "exact"))
-		return say_usage(c, "--algorithm is exact or greedy");
+		return report_usage(c, "--algorithm is exact or greedy");
 	int r = 0, status = find_traces(c, o, words, j.set, &again);
 	if (status != STATUS_OK) {
 		job_release(&j);
@@ -382,7 +382,7 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		if (status == STATUS_SAME && j.view.n_only)
 			status = STATUS_DIFFERS;
 	} else {
-		status = say_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
+		status = report_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
 	}
 	job_release(&j);
 	traced_again_release(&again);

@@ -511,16 +511,16 @@ static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struc
 	struct target t;
 	int status = c->store ? STATUS_OK : cmd_store_exists(c);
 	if (status != STATUS_OK) {
-		say_hint("'%s' is no file or folder", word);
+		report_hint("'%s' is no file or folder", word);
 		return status;
 	}
 	if (!c->store && (status = cmd_store(c, false)) != STATUS_OK)
 		return status;
 	int r = target_any(c->store, word, false, err, &t);
 	if (r <= 0)
-		return say_err(err, STATUS_USAGE);
+		return report_err(err, STATUS_USAGE);
 	if (t.kind == TARGET_FILE) {
-		say("'%s' is no run or execution, and there is no trace of that name", word);
+		report("'%s' is no run or execution, and there is no trace of that name", word);
 		return STATUS_USAGE;
 	}
 	ret->run = t.id;
@@ -529,19 +529,19 @@ static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struc
 		r = store_exec(c->store, t.id, &x);
 		if (r <= 0 || !x.run) {
 			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
-			return say_err(err, STATUS_USAGE);
+			return report_err(err, STATUS_USAGE);
 		}
 		ret->run = x.run;
 		ret->exec = t.id;
 	}
 	r = trace_set_of_run(c->store, ret->run, ret->exec, err, ret);
-	return r < 0 ? say_err(err, STATUS_SELF) : STATUS_OK;
+	return r < 0 ? report_err(err, STATUS_SELF) : STATUS_OK;
 }
 
 int trace_set_none(const char *operand)
 {
-	say("there is no trace in '%s'", operand);
-	say_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	report("there is no trace in '%s'", operand);
+	report_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
 	return STATUS_USAGE;
 }
 
@@ -571,7 +571,7 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 		return trace_set_none(operand);
 	if (r == 0)
 		r = trace_set_settle(ret, &err);
-	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
+	return r < 0 ? report_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
 }
 
 /* ---- traces of functions ---- */

@@ -381,7 +381,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	struct report r = {.json = o->json, .checks = o->json ? json_array() : NULL};
 	struct utsname un = {0};
 	if (c->n_operands)
-		return say_usage(c, "doctor takes no arguments");
+		return report_usage(c, "doctor takes no arguments");
 	uname(&un);
 	check(&r, "kernel", GOOD, "%s %s %s", un.sysname, un.release, un.machine);
 	check_container(&r);

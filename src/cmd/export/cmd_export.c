@@ -49,19 +49,19 @@ static int add_target(struct cmd *c, const char *text, bool only_file, struct se
 	struct target t;
 	int r = target_any(c->store, text, only_file, &err, &t);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 	if (t.kind == TARGET_FILE && !t.file.version) {
-		say("'%s' is known by name only; no content of it is recorded", text);
+		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;
 	}
 	if (highlight && t.kind != TARGET_FILE)
-		return say_usage(c, "--highlight takes a file");
+		return report_usage(c, "--highlight takes a file");
 	struct ids *to = highlight               ? &s->highlight
 	                 : t.kind == TARGET_FILE ? &s->versions
 	                 : t.kind == TARGET_RUN  ? &s->runs
 	                                         : &s->execs;
 	if (!ids_add(to, t.kind == TARGET_FILE ? t.file.version : t.id)) {
-		say("out of memory");
+		report("out of memory");
 		return STATUS_SELF;
 	}
 	return STATUS_OK;
@@ -82,7 +82,7 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	*ret = TIME_NONE;
 	if (!text || when_parse(text, now, ret) == 0)
 		return STATUS_OK;
-	return say_usage(c, "'%s' is no time", text);
+	return report_usage(c, "'%s' is no time", text);
 }
 
 /* A document on its way to a file: written beside it and renamed at the end, so that nobody finds half of one. */
@@ -104,7 +104,7 @@ static int destination_open(const char *path, struct destination *d)
 	} else {
 		if (asprintf(&d->temporary, "%s.XXXXXX", path) < 0) {
 			d->temporary = NULL;
-			say("out of memory");
+			report("out of memory");
 			return STATUS_SELF;
 		}
 		d->fd = mkostemp(d->temporary, O_CLOEXEC);
@@ -115,7 +115,7 @@ static int destination_open(const char *path, struct destination *d)
 	}
 	if (d->fd >= 0)
 		return STATUS_OK;
-	say("cannot create '%s': %s", path, strerror(errno));
+	report("cannot create '%s': %s", path, strerror(errno));
 	free(d->temporary);
 	d->temporary = NULL;
 	return STATUS_SELF;
@@ -126,13 +126,13 @@ static int destination_close(const char *path, struct destination *d, int status
 	if (d->fd == STDOUT_FILENO)
 		return status;
 	if (close(d->fd) < 0 && status == STATUS_OK) {
-		say("cannot write '%s': %s", path, strerror(errno));
+		report("cannot write '%s': %s", path, strerror(errno));
 		status = STATUS_SELF;
 	}
 	if (d->temporary && status != STATUS_OK)
 		unlink(d->temporary);
 	else if (d->temporary && rename(d->temporary, path) < 0) {
-		say("cannot create '%s': %s", path, strerror(errno));
+		report("cannot create '%s': %s", path, strerror(errno));
 		unlink(d->temporary);
 		status = STATUS_SELF;
 	}
@@ -150,15 +150,15 @@ static int write_document(struct prov_source *p, const struct export_format *f, 
 	if (status != STATUS_OK)
 		return status;
 	if (out_open(&out, d.fd) < 0) {
-		say("out of memory");
+		report("out of memory");
 		return destination_close(path, &d, STATUS_SELF);
 	}
 	int r = f->write(p, &out, eo, &err), w = out_close(&out);
 	if (w < 0) {
-		say("cannot write '%s': %s", path ? path : "standard output", strerror(-w));
+		report("cannot write '%s': %s", path ? path : "standard output", strerror(-w));
 		status = STATUS_SELF;
 	} else if (r < 0)
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	return destination_close(path, &d, status);
 }
 
@@ -189,14 +189,14 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 	if (o->check && c->n_operands)
 		return export_check_documents(c);
 	if (!o->format && !o->check)
-		return say_usage(c, "--format is needed; --formats lists them");
+		return report_usage(c, "--format is needed; --formats lists them");
 	const struct export_format *f = o->check ? NULL : export_format(o->format);
 	if (!f && !o->check)
-		return say_usage(c, "format '%s' is not known; --formats lists them", o->format);
+		return report_usage(c, "format '%s' is not known; --formats lists them", o->format);
 	if (o->depth > UINT_MAX)
-		return say_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
 	if (f && f->target == TARGET_DIRECTORY && !o->output)
-		return say_usage(c, "format '%s' makes a directory: --output is needed", o->format);
+		return report_usage(c, "format '%s' makes a directory: --output is needed", o->format);
 	clock_gettime(CLOCK_REALTIME, &now);
 	int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	int status = parse_when(c, o->since, ns, &sel.since);
@@ -220,7 +220,7 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		sel.execs = s.execs.v;
 		sel.n_execs = s.execs.n;
 		if (prov_open(c->store, &sel, &err, &p) < 0)
-			status = say_err(&err, STATUS_SELF);
+			status = report_err(&err, STATUS_SELF);
 	}
 	if (status == STATUS_OK && o->check) {
 		status = export_check_source(p);
@@ -236,10 +236,10 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		if (f->target == TARGET_STREAM)
 			status = write_document(p, f, &eo, o->output);
 		else if (f->write(p, NULL, &eo, &err) < 0)
-			status = say_err(&err, STATUS_SELF);
+			status = report_err(&err, STATUS_SELF);
 		if (status == STATUS_OK && left_out)
-			say("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
-			    left_out == 1 ? "" : "s");
+			report("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
+			       left_out == 1 ? "" : "s");
 	}
 	prov_close(p);
 	selection_release(&s);

@@ -24,9 +24,9 @@ static int verdict(const char *name, const struct check_report *r)
 	unsigned long long n = r->violations;
 	name = name ? name : "";
 	if (n)
-		say("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
+		report("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
 	else
-		say("%s%svalid, %llu statements", name, colon, (unsigned long long)r->statements);
+		report("%s%svalid, %llu statements", name, colon, (unsigned long long)r->statements);
 	return n ? STATUS_NOTHING : STATUS_OK;
 }
 
@@ -37,7 +37,8 @@ int export_check_documents(const struct cmd *c)
 		struct err err = {0};
 		struct check_report r;
 		char *name = c->operands[i];
-		int s = check_document(name, print_line, name, &err, &r) < 0 ? say_err(&err, STATUS_SELF) : verdict(name, &r);
+		int s =
+		    check_document(name, print_line, name, &err, &r) < 0 ? report_err(&err, STATUS_SELF) : verdict(name, &r);
 		status = s > status ? s : status;
 	}
 	return status;
@@ -47,5 +48,5 @@ int export_check_source(struct prov_source *p)
 {
 	struct err err = {0};
 	struct check_report r;
-	return check_source(p, print_line, NULL, &err, &r) < 0 ? say_err(&err, STATUS_SELF) : verdict(NULL, &r);
+	return check_source(p, print_line, NULL, &err, &r) < 0 ? report_err(&err, STATUS_SELF) : verdict(NULL, &r);
 }

@@ -99,7 +99,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 	size_t n = 0;
 	uint64_t version;
 	if (t->file.n)
-		return say_usage(w->c, "a version cannot be forgotten, only a file with all of them");
+		return report_usage(w->c, "a version cannot be forgotten, only a file with all of them");
 	int r = target_files(w->c->store, text, &err, &ids, &n, &version);
 	if (r == 0) { /* by its id */
 		ids = malloc(sizeof(*ids));
@@ -117,7 +117,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 	buf_release(&path);
 	free(ids);
 	if (r < 0)
-		say("cannot look up '%s'", text);
+		report("cannot look up '%s'", text);
 	return r < 0 ? STATUS_SELF : STATUS_OK;
 }
 
@@ -126,7 +126,7 @@ static int take_run(struct forget *w, store_id id)
 	struct run_info run;
 	struct buf line = {0};
 	if (store_run(w->c->store, id, &run) <= 0) {
-		say("cannot look up the run");
+		report("cannot look up the run");
 		return STATUS_SELF;
 	}
 	fmt_time(&line, run.start, true);
@@ -146,14 +146,14 @@ static int take_forgotten(struct forget *w, const char *text, const struct err *
 	char ulid[27];
 	int64_t when = 0;
 	if (*text == '@' || keep_logs_open(store_home(w->c->store), &err, &logs) < 0)
-		return say_err(why, STATUS_NOTHING);
+		return report_err(why, STATUS_NOTHING);
 	int r = keep_forgotten(logs, str_of(text), ulid, &when, &err);
 	keep_logs_close(logs);
 	if (r <= 0)
-		return say_err(r < 0 ? &err : why, r < 0 && r != -ENOTUNIQ ? STATUS_SELF : STATUS_NOTHING);
+		return report_err(r < 0 ? &err : why, r < 0 && r != -ENOTUNIQ ? STATUS_SELF : STATUS_NOTHING);
 	struct buf b = {0};
 	fmt_time(&b, when, true);
-	say("run %s was forgotten, %s", ulid, buf_cstr(&b));
+	report("run %s was forgotten, %s", ulid, buf_cstr(&b));
 	buf_release(&b);
 	w->runs[w->n_runs++] = place(w, str_of(ulid));
 	w->old = true;
@@ -172,9 +172,9 @@ static int look_up(struct forget *w)
 		if (r == 0)
 			status = take_forgotten(w, text, &err);
 		else if (r < 0)
-			status = say_err(&err, cmd_target_status(r));
+			status = report_err(&err, cmd_target_status(r));
 		else if (t.kind == TARGET_EXEC)
-			status = say_usage(c, "a run or a file can be forgotten, not an execution");
+			status = report_usage(c, "a run or a file can be forgotten, not an execution");
 		else
 			status = t.kind == TARGET_RUN ? take_run(w, t.id) : take_files(w, text, &t);
 	}
@@ -211,22 +211,22 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 	struct err err = {0};
 	struct keep_logs *logs;
 	if (!c->n_operands)
-		return say_usage(c, "forget needs a run or a file");
+		return report_usage(c, "forget needs a run or a file");
 	if (c->n_operands > OPERANDS_MAX)
-		return say_usage(c, "at most %d at once", OPERANDS_MAX);
+		return report_usage(c, "at most %d at once", OPERANDS_MAX);
 	int status = cmd_store(c, false);
 	if (status != STATUS_OK)
 		return status;
 	struct forget *w = calloc(1, sizeof(*w));
 	if (!w) {
-		say("out of memory");
+		report("out of memory");
 		return STATUS_SELF;
 	}
 	w->c = c;
 	w->o = o;
 	status = look_up(w);
 	if (status == STATUS_OK && w->text.failed) {
-		say("out of memory");
+		report("out of memory");
 		status = STATUS_SELF;
 	}
 	if (status != STATUS_OK)
@@ -240,7 +240,7 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 		settle(w, &w->files[i].path);
 	}
 	if (builds_of(w, &err) < 0) {
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 		goto out;
 	}
 	struct keep_cut_options cut = {.runs = w->runs,
@@ -254,7 +254,7 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 	                               .dry_run = o->dry_run};
 	struct keep_cut_stats stats = {0};
 	if (keep_logs_open(store_home(c->store), &err, &logs) < 0)
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 	else
 		status = keeping_cut(c, logs, &cut, &stats);
 	if (status == STATUS_OK && (stats.events || !w->old))

@@ -58,7 +58,7 @@ static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_option
 	                           .max_bytes = UINT64_MAX,
 	                           .force = o->force,
 	                           .skew = config_duration(&c->config, CONFIG_skew)};
-	return gc_budget(age, size, ret, &err) < 0 ? say_usage(c, "%s", err.text) : STATUS_OK;
+	return gc_budget(age, size, ret, &err) < 0 ? report_usage(c, "%s", err.text) : STATUS_OK;
 }
 
 /* The runs that go, in words or as JSON. */
@@ -109,7 +109,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	struct buf text = {0};
 	struct str *runs = NULL;
 	if (c->n_operands)
-		return say_usage(c, "gc takes no arguments");
+		return report_usage(c, "gc takes no arguments");
 	int status = read_options(c, o, &options);
 	if (status == STATUS_OK)
 		status = cmd_store(c, false);
@@ -124,7 +124,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	if (r == 0)
 		r = keeping_names(c->store, &choice, &text, &runs, &err);
 	if (r < 0) {
-		status = say_err(&err, STATUS_SELF);
+		status = report_err(&err, STATUS_SELF);
 		goto out;
 	}
 	struct keep_cut_options cut = {
@@ -153,10 +153,10 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 		keeping_print(&cut, &stats);
 	}
 	if (!choice.n && !choice.n_builds)
-		say("nothing is to go");
+		report("nothing is to go");
 	if (choice.kept)
-		say("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,
-		    choice.kept == 1 ? " is" : "s are", choice.kept == 1 ? "it" : "them");
+		report("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,
+		       choice.kept == 1 ? " is" : "s are", choice.kept == 1 ? "it" : "them");
 out:
 	json_decref(list);
 	keep_logs_close(logs);

@@ -102,7 +102,7 @@ static int search_file(struct secrets *s, const char *path)
 	ssize_t n;
 	FILE *f = fopen(path, "re");
 	if (!f) {
-		say("cannot read '%s': %s", path, strerror(errno));
+		report("cannot read '%s': %s", path, strerror(errno));
 		return STATUS_SELF;
 	}
 	s->file = path;
@@ -114,7 +114,7 @@ static int search_file(struct secrets *s, const char *path)
 	}
 	bool bad = ferror(f) || out.failed;
 	if (bad)
-		say("cannot read all of '%s'", path);
+		report("cannot read all of '%s'", path);
 	free(line);
 	buf_release(&out);
 	fclose(f);
@@ -126,7 +126,7 @@ static int search_path(struct secrets *s, const char *path, unsigned depth)
 {
 	struct stat st;
 	if ((depth ? lstat(path, &st) : stat(path, &st)) < 0) {
-		say("cannot read '%s': %s", path, strerror(errno));
+		report("cannot read '%s': %s", path, strerror(errno));
 		return STATUS_SELF;
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -134,13 +134,13 @@ static int search_path(struct secrets *s, const char *path, unsigned depth)
 	DIR *d = depth < DEEP ? opendir(path) : NULL;
 	int status = d ? STATUS_OK : STATUS_SELF;
 	if (!d)
-		say("cannot read the folder '%s'", path);
+		report("cannot read the folder '%s'", path);
 	for (struct dirent *e; d && status == STATUS_OK && (e = readdir(d));) {
 		char *name = NULL;
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		if (asprintf(&name, "%s/%s", path, e->d_name) < 0) {
-			say("out of memory");
+			report("out of memory");
 			status = STATUS_SELF;
 			break;
 		}
@@ -161,7 +161,7 @@ static int search_record(struct secrets *s, struct str run)
 	struct keep_secrets_options o = {.run = run, .redact = s->o->redact, .found = in_record, .arg = s};
 	struct keep_secrets_stats stats = {0};
 	if (keep_logs_open(store_home(s->c->store), &err, &logs) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	int status = keeping_secrets(s->c, logs, &o, &stats);
 	if (status == STATUS_OK && stats.segments && !s->list)
 		printf("took out %llu secret%s of %llu event%s, %llu segment%s written anew\n",
@@ -179,7 +179,8 @@ static int search_operand(struct secrets *s, const char *text)
 	char ulid[27];
 	if (*text != '@' && access(text, F_OK) == 0) {
 		if (s->o->redact)
-			return say_usage(c, "'%s' is a file: only a record can be redacted; redact that and export it again", text);
+			return report_usage(c, "'%s' is a file: only a record can be redacted; redact that and export it again",
+			                    text);
 		return search_path(s, text, 0);
 	}
 	int status = c->store ? STATUS_OK : cmd_store(c, false);
@@ -187,11 +188,11 @@ static int search_operand(struct secrets *s, const char *text)
 		return status;
 	int r = target_any(c->store, text, false, &err, &t);
 	if (r <= 0)
-		return say_err(&err, r < 0 ? cmd_target_status(r) : STATUS_NOTHING);
+		return report_err(&err, r < 0 ? cmd_target_status(r) : STATUS_NOTHING);
 	if (t.kind != TARGET_RUN)
-		return say_usage(c, "a record, a run or a file of text can be searched");
+		return report_usage(c, "a record, a run or a file of text can be searched");
 	if (store_run(c->store, t.id, &run) != 1 || run.ulid.n >= sizeof(ulid)) {
-		say("cannot look up the run");
+		report("cannot look up the run");
 		return STATUS_SELF;
 	}
 	memcpy(ulid, run.ulid.p, run.ulid.n);
@@ -203,7 +204,7 @@ int cmd_secrets(struct cmd *c, const struct opts_secrets *o)
 	struct secrets s = {.c = c, .o = o};
 	int status = STATUS_OK;
 	if (o->json && !(s.list = json_array())) {
-		say("out of memory");
+		report("out of memory");
 		return STATUS_SELF;
 	}
 	if (!c->n_operands) {

@@ -80,8 +80,8 @@ static void say_done(const struct gc_choice *choice, const struct keep_cut_stats
 		buf_printf(&what, "%zu run%s", choice->n, choice->n == 1 ? "" : "s");
 	if (choice->n_builds)
 		buf_printf(&what, "%s%zu build%s", what.n ? " and " : "", choice->n_builds, choice->n_builds == 1 ? "" : "s");
-	say("gc: %s %s forgotten, %s less (gc_auto)", buf_cstr(&what), choice->n + choice->n_builds == 1 ? "was" : "were",
-	    buf_cstr(&size));
+	report("gc: %s %s forgotten, %s less (gc_auto)", buf_cstr(&what),
+	       choice->n + choice->n_builds == 1 ? "was" : "were", buf_cstr(&size));
 	buf_release(&what);
 	buf_release(&size);
 }
@@ -124,7 +124,7 @@ void gc_auto(struct cmd *c)
 	if (r == -EBUSY || r == -EAGAIN)
 		put_off(turn);
 	else if (r < 0)
-		say("gc_auto: %s", err.text);
+		report("gc_auto: %s", err.text);
 	if (r == 0 && all && keeping_index(c) == STATUS_OK)
 		say_done(&choice, &stats);
 	gc_release(&choice);

@@ -18,8 +18,8 @@ int keeping_index(struct cmd *c)
 	if (r == 0)
 		r = store_index(c->store, &o, &err, NULL);
 	if (r < 0) {
-		say("it is out of the logs, but the index could not be made again: %s", err.text);
-		say_hint("stemma index --rebuild does it");
+		report("it is out of the logs, but the index could not be made again: %s", err.text);
+		report_hint("stemma index --rebuild does it");
 		return STATUS_SELF;
 	}
 	return STATUS_OK;
@@ -72,7 +72,7 @@ static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		say("the seals cannot be kept up: %s", err.text);
+		report("the seals cannot be kept up: %s", err.text);
 	return rc == 0;
 }
 
@@ -86,16 +86,16 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		say("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
+		report("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
 }
 
 /* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
 static void say_unread(uint64_t damaged, uint64_t newer)
 {
 	if (damaged)
-		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
+		report("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
 	if (newer)
-		say("%llu blocks of a newer stemma could not be looked into and are still there", (unsigned long long)newer);
+		report("%llu blocks of a newer stemma could not be looked into and are still there", (unsigned long long)newer);
 }
 
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
@@ -110,14 +110,14 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	free(matched);
 	keep_logs_close(l);
 	if (r < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	say_unread(ret->damaged, ret->newer);
 	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
 	uint64_t copies = 0;
 	if (status == STATUS_OK && !o->dry_run && ret->segments) {
 		r = kept_sweep(c->store, &copies);
 		if (r < 0)
-			say("copies of inputs that nothing refers to any more could not be removed: %s", strerror(-r));
+			report("copies of inputs that nothing refers to any more could not be removed: %s", strerror(-r));
 	}
 	return status;
 }
@@ -135,7 +135,7 @@ int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secret
 	free(matched);
 	keep_logs_close(l);
 	if (r < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	say_unread(ret->damaged, ret->newer);
 	return ret->segments ? keeping_index(c) : STATUS_OK;
 }

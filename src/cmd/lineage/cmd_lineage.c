@@ -26,13 +26,13 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	struct err err = {0};
 	enum format format = format_of(o);
 	if (format == FORMAT_none)
-		return say_usage(c, "format '%s' is not one of tree, dot, svg, json", o->format);
+		return report_usage(c, "format '%s' is not one of tree, dot, svg, json", o->format);
 	if (o->up && o->down)
-		return say_usage(c, "--up or --down, not both");
+		return report_usage(c, "--up or --down, not both");
 	if (c->n_operands != 1)
-		return say_usage(c, "lineage needs one file");
+		return report_usage(c, "lineage needs one file");
 	if (o->depth > UINT_MAX)
-		return say_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -40,9 +40,9 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	struct file_target t;
 	int r = target_file(c->store, c->operands[0], &err, &t);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 	if (!t.version) {
-		say("'%s' is known by name only; no content of it is recorded", c->operands[0]);
+		report("'%s' is known by name only; no content of it is recorded", c->operands[0]);
 		return STATUS_NOTHING;
 	}
 	struct lineage_options options = {
@@ -57,17 +57,17 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	struct lineage l;
 	json_t *json = NULL;
 	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (!t.n && t.disk == DISK_CHANGED)
-		say("'%s' has changed since its last version was recorded", c->operands[0]);
+		report("'%s' has changed since its last version was recorded", c->operands[0]);
 	else if (!t.n && t.disk == DISK_REPLACED)
-		say("'%s' is another file now than the one recorded", c->operands[0]);
+		report("'%s' is another file now than the one recorded", c->operands[0]);
 	else if (!t.n && t.disk == DISK_AROUND)
-		say("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
+		report("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
 	if (!t.n && t.disk == DISK_DELETED) {
 		struct buf b = {0};
 		fmt_deleted(c->store, &t.deleted, 200, false, c->out.utf8, &b);
-		say("'%s' was deleted%s: this is the lineage of what it was before", c->operands[0], buf_cstr(&b));
+		report("'%s' was deleted%s: this is the lineage of what it was before", c->operands[0], buf_cstr(&b));
 		buf_release(&b);
 	}
 	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
@@ -85,7 +85,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		break;
 	case FORMAT_json:
 		if (lineage_json(c->store, &l, &json) < 0) {
-			say("cannot describe the lineage");
+			report("cannot describe the lineage");
 			status = STATUS_SELF;
 		} else {
 			status = js_print(json, false);

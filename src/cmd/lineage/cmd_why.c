@@ -209,9 +209,9 @@ static int why(struct cmd *c, const char *text, bool all, json_t *list)
 	struct file_target t;
 	int r = target_file(c->store, text, &err, &t);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 	if (!t.version) {
-		say("'%s' is known by name only; no content of it is recorded", text);
+		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;
 	}
 	struct version_info v;
@@ -230,7 +230,7 @@ static int why(struct cmd *c, const char *text, bool all, json_t *list)
 			r = made ? made_line(c, text, &t, &v, &n, &line) : found_line(c, text, &t, &v, &line);
 	}
 	if (r < 0)
-		say("cannot say why '%s' is there", text);
+		report("cannot say why '%s' is there", text);
 	else if (!list)
 		puts(buf_cstr(&line));
 	buf_release(&line);
@@ -241,7 +241,7 @@ static int why(struct cmd *c, const char *text, bool all, json_t *list)
 int cmd_why(struct cmd *c, const struct opts_why *o)
 {
 	if (!c->n_operands)
-		return say_usage(c, "why needs a file");
+		return report_usage(c, "why needs a file");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;

@@ -99,7 +99,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 		r = shape.shown[i] ? put_node(v, &shape, i, to) : 0;
 	if (r < 0) {
 		shape_release(&shape);
-		say("cannot describe the lineage");
+		report("cannot describe the lineage");
 		return STATUS_SELF;
 	}
 	for (uint32_t i = 0; i < l->n_nodes; i++)
@@ -113,10 +113,10 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 int lineage_svg(const struct lineage_view *v)
 {
 	if (v->l->n_nodes > MANY)
-		say("%zu nodes: drawing them may take long; --depth draws fewer", v->l->n_nodes);
+		report("%zu nodes: drawing them may take long; --depth draws fewer", v->l->n_nodes);
 	int ends[2], status = STATUS_SELF, wait_status = 0;
 	if (pipe(ends) < 0) {
-		say("cannot start 'dot': %s", strerror(errno));
+		report("cannot start 'dot': %s", strerror(errno));
 		return STATUS_SELF;
 	}
 	posix_spawn_file_actions_t actions;
@@ -133,10 +133,10 @@ int lineage_svg(const struct lineage_view *v)
 	if (r) {
 		close(ends[1]);
 		if (r == ENOENT) {
-			say("cannot draw: 'dot' of Graphviz is not installed");
-			say_hint("install the package graphviz, or use --format dot");
+			report("cannot draw: 'dot' of Graphviz is not installed");
+			report_hint("install the package graphviz, or use --format dot");
 		} else {
-			say("cannot start 'dot': %s", strerror(r));
+			report("cannot start 'dot': %s", strerror(r));
 		}
 		return STATUS_SELF;
 	}
@@ -148,7 +148,7 @@ int lineage_svg(const struct lineage_view *v)
 		fclose(to);
 	} else {
 		close(ends[1]);
-		say("out of memory");
+		report("out of memory");
 	}
 	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
 		;
@@ -156,7 +156,7 @@ int lineage_svg(const struct lineage_view *v)
 	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGPIPE)
 		return STATUS_SELF; /* whoever read the picture went away */
 	if (status == STATUS_OK && (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status))) {
-		say("'dot' failed");
+		report("'dot' failed");
 		status = STATUS_SELF;
 	}
 	return status;

@@ -344,7 +344,7 @@ int lineage_tree(const struct lineage_view *v)
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
 	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
-		say("cannot describe the lineage");
+		report("cannot describe the lineage");
 		goto out;
 	}
 	if (t.mentions[0]) /* it comes again below */

@@ -41,7 +41,7 @@ static int end_as(int status)
 
 static void say_line(const char *line)
 {
-	say("%s", line);
+	report("%s", line);
 }
 
 static unsigned inject_after(const char *setting)
@@ -55,8 +55,8 @@ static int load_before(bool summary, bool trust)
 {
 	struct err err = {0};
 	if ((summary || trust) && late_load(&late_jansson, &err) < 0)
-		return say_err(&err, STATUS_SELF);
-	return trust && late_load(&late_sqlite, &err) < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+		return report_err(&err, STATUS_SELF);
+	return trust && late_load(&late_sqlite, &err) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
 /* --trace-stacks is --trace-calls, with more of each. False: two lists of programs. */
@@ -88,43 +88,43 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	if (o->pid)
 		return run_monitor_attach(c, o);
 	if (c->n_operands == 0)
-		return say_usage(c, "no command to run");
+		return report_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
-		return say_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
+		return report_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
 	if (!take_stacks(&with))
-		return say_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
+		return report_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
 	bool exact = o->exact || o->trace_calls;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */
 		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
-			return say_usage(c, "--level says what --capture and --exact say: not both");
+			return report_usage(c, "--level says what --capture and --exact say: not both");
 		if (one_of(o->level, levels, &level) < 0)
-			return say_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
+			return report_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
 		mode = level == 0 ? CAPTURE_OFF : level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
 	}
 	if (one_of(o->transport, transports, &transport) < 0)
-		return say_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
+		return report_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
 	if (one_of(o->granularity, granularities, &granularity) < 0)
-		return say_usage(c, "granularity '%s' is not one of open, access", o->granularity);
+		return report_usage(c, "granularity '%s' is not one of open, access", o->granularity);
 	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
 	if (exact && mode != CAPTURE_COMPLETE)
-		return say_usage(c, "%s needs --capture=complete", asks);
+		return report_usage(c, "%s needs --capture=complete", asks);
 	if (o->count && (mode == CAPTURE_TREE || mode == CAPTURE_OFF))
-		return say_usage(c, "--count needs files to be recorded: not --capture=%s",
-		                 mode == CAPTURE_OFF ? "off" : "tree");
+		return report_usage(c, "--count needs files to be recorded: not --capture=%s",
+		                    mode == CAPTURE_OFF ? "off" : "tree");
 	if (o->count && mode == CAPTURE_COMPLETE && (transport == TRANSPORT_TRACE || transport == TRANSPORT_PROC))
-		return say_usage(c, "--count needs user notification: not --transport=%s; --exact counts by ptrace",
-		                 o->transport);
+		return report_usage(c, "--count needs user notification: not --transport=%s; --exact counts by ptrace",
+		                    o->transport);
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
-		return say_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
+		return report_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
 	if (granularity && !exact && !o->count && level != 2)
-		return say_usage(c, "--granularity=access needs --exact or --count");
+		return report_usage(c, "--granularity=access needs --exact or --count");
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
-			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
+			return report_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
 	const char *hdf5 = !o->hdf5 ? config_get(&c->config, CONFIG_hdf5) : *o->hdf5 ? o->hdf5 : "on";
 	if (!config_allows(CONFIG_hdf5, hdf5))
-		return say_usage(c, "--hdf5=%.100s is not made of: %s", hdf5, config_values(CONFIG_hdf5));
+		return report_usage(c, "--hdf5=%.100s is not made of: %s", hdf5, config_values(CONFIG_hdf5));
 	/* A record that cannot be kept is said, but never keeps the command from running. */
 	struct err where = {0};
 	if (store_places(cmd_home(c), &where, &home, &index) < 0)
@@ -154,7 +154,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		benchfile_release(&trust.file);
 		free(home);
 		free(index);
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	}
 	if (trusting) {
 		opts.place = &trust.place;
@@ -189,10 +189,10 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	if (tracing)
 		run_trace_finish(&trace, rc < 0 ? "" : trust.place.run);
 	if (rc < 0) {
-		rc = say_err(&err, STATUS_SELF);
+		rc = report_err(&err, STATUS_SELF);
 	} else {
 		if (note && !o->quiet)
-			say("%s", note);
+			report("%s", note);
 		status = run_monitor_finish(monitor, status);
 		if (trusting)
 			run_trust_finish(&trust, NULL, 0);

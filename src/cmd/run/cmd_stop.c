@@ -86,11 +86,11 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 {
 	struct stop s = {.wanted = c->n_operands ? c->operands[0] : NULL, .json = o->json};
 	if (c->n_operands > 1)
-		return say_usage(c, "stop takes one run");
+		return report_usage(c, "stop takes one run");
 	if (s.wanted && o->json)
-		return say_usage(c, "--json is for the list");
+		return report_usage(c, "--json is for the list");
 	if (!s.wanted && o->force)
-		return say_usage(c, "--force needs a run");
+		return report_usage(c, "--force needs a run");
 	s.list = o->json ? json_array() : NULL;
 	standby_each(look_at, &s);
 	if (o->json) {
@@ -101,22 +101,22 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 	}
 	if (!s.wanted) {
 		if (!s.found)
-			say("no run of yours is being recorded here");
+			report("no run of yours is being recorded here");
 		return STATUS_OK;
 	}
 	if (s.found > 1) {
-		say("'%s' is the end of the ids of %u runs", s.wanted, s.found);
+		report("'%s' is the end of the ids of %u runs", s.wanted, s.found);
 		return STATUS_USAGE;
 	}
 	if (!s.found) {
-		say("no run '%s' of yours is being recorded here, or it has only just begun", s.wanted);
+		report("no run '%s' of yours is being recorded here, or it has only just begun", s.wanted);
 		return STATUS_NOTHING;
 	}
 	int rc = send(&s, o->force ? SIGKILL : SIGTERM);
 	if (rc == -ESRCH)
 		return STATUS_OK; /* it is over now */
 	if (rc < 0) {
-		say("cannot end the recording of %s: %s", s.run, strerror(-rc));
+		report("cannot end the recording of %s: %s", s.run, strerror(-rc));
 		return STATUS_SELF;
 	}
 	return STATUS_OK;

@@ -60,21 +60,21 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 	int to[2], from[2];
 	*f = (struct run_functions){.to = -1, .from = -1, .quiet = o->quiet};
 	if (!folder) {
-		say("functions cannot be traced: there is nowhere to keep the traces");
+		report("functions cannot be traced: there is nowhere to keep the traces");
 		return STATUS_SELF;
 	}
 	if (!helper_path(path, sizeof(path))) {
-		say("functions cannot be traced: stemma was built without it (clang, libbpf and libelf were missing)");
+		report("functions cannot be traced: stemma was built without it (clang, libbpf and libelf were missing)");
 		return STATUS_SELF;
 	}
 	if (pipe2(to, O_CLOEXEC) < 0) {
-		say("functions cannot be traced: %s", strerror(errno));
+		report("functions cannot be traced: %s", strerror(errno));
 		return STATUS_SELF;
 	}
 	if (pipe2(from, O_CLOEXEC) < 0) {
 		close(to[0]);
 		close(to[1]);
-		say("functions cannot be traced: %s", strerror(errno));
+		report("functions cannot be traced: %s", strerror(errno));
 		return STATUS_SELF;
 	}
 	pid_t pid = start(path, o, folder, to[0], from[1]);
@@ -86,11 +86,11 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 	if (said && !strncmp(line, "ready ", 6)) {
 		f->runs = true;
 	} else if (said && !strncmp(line, "error ", 6)) {
-		say("%s", line + 6);
+		report("%s", line + 6);
 		if (read_line(f->from, hint, sizeof(hint)) && !strncmp(hint, "hint ", 5))
-			say_hint("%s", hint + 5);
+			report_hint("%s", hint + 5);
 	} else {
-		say("functions cannot be traced: '%s' does not work", path);
+		report("functions cannot be traced: '%s' does not work", path);
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -116,15 +116,15 @@ void run_functions_end(struct run_functions *f)
 	if (f->quiet)
 		return;
 	if (!whole)
-		say("what traced the functions was killed: the traces are not whole");
+		report("what traced the functions was killed: the traces are not whole");
 	else if (failed == EAGAIN)
-		say("more threads than can be followed: not all traces of functions are there");
+		report("more threads than can be followed: not all traces of functions are there");
 	else if (failed)
-		say("cannot write the traces of functions: %s", strerror(failed));
+		report("cannot write the traces of functions: %s", strerror(failed));
 	if (lost)
-		say("%llu calls of functions were not recorded, for there were too many at a time; the traces say so", lost);
+		report("%llu calls of functions were not recorded, for there were too many at a time; the traces say so", lost);
 	if (other)
-		say("other processes called these functions %llu times: they were slowed, and are not in the traces", other);
+		report("other processes called these functions %llu times: they were slowed, and are not in the traces", other);
 }
 
 bool run_functions_works(const char **ret_what)

@@ -38,9 +38,9 @@ static void from_history(struct cmd *c, const struct opts_run *o, struct limits 
 	int rc = archive_limits(cmd_home(c), c->operands, config_get(&c->config, CONFIG_system), &err, &text, &n);
 	if (rc > 0 && limits_parse(limits, buf_cstr(&text), &err) == 0) {
 		if (!o->quiet)
-			say("limits of %zu tasks like it: %s", n, buf_cstr(&text));
+			report("limits of %zu tasks like it: %s", n, buf_cstr(&text));
 	} else if (!o->quiet) {
-		say("no limits from the history: %s", err.text);
+		report("no limits from the history: %s", err.text);
 	}
 	buf_release(&text);
 }
@@ -52,7 +52,7 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 	int64_t grace = GRACE_NS;
 	*ret = NULL;
 	if (o->limits_file && limits_read_file(&limits, o->limits_file, &err) < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	bool automatic = false;
 	for (size_t i = 0; i < o->limit.n; i++)
 		automatic |= is_auto(o->limit.v[i]);
@@ -60,17 +60,17 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 		from_history(c, o, &limits);
 	for (size_t i = 0; i < o->limit.n; i++)
 		if (*behind_auto(o->limit.v[i]) && limits_parse(&given, behind_auto(o->limit.v[i]), &err) < 0)
-			return say_err(&err, STATUS_USAGE);
+			return report_err(&err, STATUS_USAGE);
 	if (o->grace && limits_parse_time(o->grace, &err, &grace) < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	limits_override(&limits, &given);
 	if (!limits_any(&limits) && !automatic) {
 		if (o->grace || o->rlimit)
-			return say_usage(c, "%s needs --limit", o->grace ? "--grace" : "--rlimit");
+			return report_usage(c, "%s needs --limit", o->grace ? "--grace" : "--rlimit");
 		return STATUS_OK;
 	}
 	if (o->pid)
-		return say_usage(c, "--limit is for a command, not for --pid: what others started is not ended");
+		return report_usage(c, "--limit is for a command, not for --pid: what others started is not ended");
 	struct run_limits *l = calloc(1, sizeof(*l));
 	if (!l)
 		return STATUS_SELF;
@@ -99,7 +99,7 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
 	if (parts && ulid_new(name) == 0)
 		cgroup_make(name, parts, &why, &l->o.cgroup);
 	if (watchdog_new(&l->o, &err, &l->watchdog) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	/* A working folder of any size then, not only a small one. */
 	static const char *const here[] = {".", NULL};
 	if (!m->watch && (l->o.limits.given[LIMIT_footprint] || l->o.limits.given[LIMIT_files]))
@@ -126,7 +126,7 @@ static void say_exceeded(const char *what, const struct summary_limit *l)
 		return;
 	limit_show(&peak, (enum limit_name)name, l->peak);
 	limit_show(&limit, (enum limit_name)name, l->limit);
-	say("%s: %s came to %s, its limit is %s", what, l->name, buf_cstr(&peak), buf_cstr(&limit));
+	report("%s: %s came to %s, its limit is %s", what, l->name, buf_cstr(&peak), buf_cstr(&limit));
 	buf_release(&peak);
 	buf_release(&limit);
 }
@@ -140,11 +140,11 @@ void run_limits_say(const struct summary *s)
 		if (s->limit[i].peak > s->limit[i].limit)
 			say_exceeded("the command ended before it could be stopped", &s->limit[i]);
 	if (s->oom && !s->nexceeded)
-		say("the kernel killed a process of the command for want of memory");
+		report("the kernel killed a process of the command for want of memory");
 	for (size_t i = 0; i < s->nescaped; i++)
 		if (!strncmp(s->escaped[i], "the limit '", 11) || strstr(s->escaped[i], "not in a control group") ||
 		    strstr(s->escaped[i], "could not be stopped"))
-			say("%s", s->escaped[i]);
+			report("%s", s->escaped[i]);
 }
 
 void run_limits_unlike(const struct run_limits *l, const struct summary *s)
@@ -157,13 +157,13 @@ void run_limits_unlike(const struct run_limits *l, const struct summary *s)
 	char *at = (char *)(uintptr_t)buf_cstr(&text);
 	for (char *line, *rest = at; (line = strsep(&rest, "\n"));)
 		if (*line)
-			say("%s", line);
+			report("%s", line);
 	buf_release(&text);
 }
 
 void run_limits_lost(void)
 {
-	say("the recorder was killed: from then on the command was held to no limit but the kernel's");
+	report("the recorder was killed: from then on the command was held to no limit but the kernel's");
 }
 
 void run_limits_close(struct run_limits *l)

@@ -157,20 +157,21 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	while (o->orphans && policy < 3 && strcmp(o->orphans, policies[policy]))
 		policy++;
 	if (policy == 3)
-		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
+		return report_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
 	int form = o->summary_format ? summary_form_by_name(o->summary_format) : SUMMARY_STEMMA;
 	if (form < 0)
-		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
+		return report_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart",
+		                    o->summary_format);
 	if (o->summary_format && !o->summary)
-		return say_usage(c, "--summary-format needs --summary");
+		return report_usage(c, "--summary-format needs --summary");
 	if (o->file && (!o->summary || form != SUMMARY_STEMMA))
-		return say_usage(c, "--file needs --summary, in stemma's form");
+		return report_usage(c, "--file needs --summary, in stemma's form");
 	int64_t interval = 0;
 	if (o->interval && limits_parse_time(o->interval, &err, &interval) < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	if (o->interval && interval < SHORTEST)
-		return say_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
+		return report_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
 	struct run_limits *limits;
 	int status = run_limits_open(c, o, &limits);
 	if (status != STATUS_OK)
@@ -196,7 +197,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	r->summary = o->summary ? absolute(o->summary) : NULL;
 	if (o->summary && check_writable(r->summary, o->summary, &err) < 0) {
 		run_monitor_close(r);
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	}
 	struct monitor_options m = {.processes = o->summary,
 	                            .files = o->file,
@@ -219,7 +220,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	if (monitor_new(&m, &err, &r->monitor) < 0) {
 		run_monitor_close(r);
-		return run->stay ? say_err(&err, STATUS_SELF) : STATUS_OK;
+		return run->stay ? report_err(&err, STATUS_SELF) : STATUS_OK;
 	}
 	if (limits)
 		run_limits_attach(limits, r->monitor);
@@ -243,24 +244,24 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	clear_progress(r);
 	if (monitor_series_failed(r->monitor) && !r->quiet) {
 		err_set(&err, monitor_series_failed(r->monitor), "cannot write all of '%s'", r->series);
-		say_err(&err, STATUS_SELF);
+		report_err(&err, STATUS_SELF);
 		err_clear(&err);
 	}
 	if (!r->summary && !r->report && !r->limits)
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
-			say_err(&err, STATUS_SELF);
+			report_err(&err, STATUS_SELF);
 		if (r->limits && monitor_was_lost(r->monitor))
 			run_limits_lost();
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	}
 	if (monitor_was_lost(r->monitor) && !r->quiet && (r->summary || r->report))
-		say("the recorder was killed: of what was used only a part is known");
+		report("the recorder was killed: of what was used only a part is known");
 	if (monitor_was_lost(r->monitor) && r->limits)
 		run_limits_lost();
 	if (r->summary && write_summary(r, &s, &err) < 0)
-		say_err(&err, STATUS_SELF);
+		report_err(&err, STATUS_SELF);
 	monitor_published(r->monitor);
 	if (r->limits)
 		run_limits_say(&s);
@@ -278,18 +279,18 @@ int run_monitor_attach(struct cmd *c, const struct opts_run *o)
 	struct run_monitor *r;
 	struct err err = {0};
 	if (c->n_operands)
-		return say_usage(c, "--pid measures a process that is there: no command to run");
+		return report_usage(c, "--pid measures a process that is there: no command to run");
 	if (o->exact || o->orphans)
-		return say_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
+		return report_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
 	if (!o->summary && !o->report && !o->series)
-		return say_usage(c, "--pid needs --summary, --report or --series");
+		return report_usage(c, "--pid needs --summary, --report or --series");
 	if (o->pid > INT32_MAX)
-		return say_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
+		return report_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
 	int rc = run_monitor_open(c, o, &run, &r);
 	if (rc != STATUS_OK)
 		return rc;
 	if (monitor_attach(r->monitor, (pid_t)o->pid, &err) < 0)
-		rc = say_err(&err, STATUS_SELF);
+		rc = report_err(&err, STATUS_SELF);
 	else
 		run_monitor_finish(r, 0);
 	run_monitor_close(r);

@@ -19,7 +19,7 @@
 static void cannot(struct run_trace *t, int e, const char *what)
 {
 	if (!t->quiet)
-		say("cannot %s: %s: no function traces", what, strerror(e));
+		report("cannot %s: %s: no function traces", what, strerror(e));
 	free(t->folder);
 	t->folder = NULL;
 }
@@ -124,15 +124,15 @@ void run_trace_finish(struct run_trace *t, const char *run)
 	if (!n) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			say(t->probes      ? "none of the functions was called"
-			    : t->functions ? "no program left a function trace: stemma cc --trace links those that do"
-			                   : "no calls were traced: no such program ran, or not every call could be seen here");
+			report(t->probes      ? "none of the functions was called"
+			       : t->functions ? "no program left a function trace: stemma cc --trace links those that do"
+			                      : "no calls were traced: no such program ran, or not every call could be seen here");
 	} else if (!*run) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			say("the run is not recorded: its function traces are not kept");
+			report("the run is not recorded: its function traces are not kept");
 	} else if (path.failed || rename(t->folder, buf_cstr(&path)) < 0)
-		say("the function traces stay in '%s': %s", t->folder, strerror(errno));
+		report("the function traces stay in '%s': %s", t->folder, strerror(errno));
 	buf_release(&path);
 	free(t->folder);
 	t->folder = NULL;

@@ -71,7 +71,7 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 	if (t->machine)
 		machine_read(&t->after);
 	if (session_files(&t->place, t->system_extra, &err, &t->files) < 0 && *t->place.run && !t->quiet)
-		say("%s", err.text);
+		report("%s", err.text);
 	take_results(t, out, n_out);
 	extract_parameters(&t->file, t->argv, &t->parameters);
 	struct trust_record record = {.home = t->home,
@@ -87,7 +87,7 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 	                              .n_results = t->n_results};
 	err = (struct err){0};
 	if (t->home && trust_record(&record, &err) < 0 && !t->quiet)
-		say("%s", err.text);
+		report("%s", err.text);
 }
 
 void run_trust_release(struct run_trust *t)

@@ -60,7 +60,7 @@ int stacks_begin(bool quiet)
 		close(pair[1]);
 	}
 	if (why && !quiet)
-		say("no call stacks, only calls: %s", why);
+		report("no call stacks, only calls: %s", why);
 	return why ? 0 : pair[0];
 }
 

@@ -72,7 +72,7 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 {
 	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};
 	if (c->n_operands)
-		return say_usage(c, "log takes no arguments");
+		return report_usage(c, "log takes no arguments");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -84,12 +84,12 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 		r = runs_each(cmd_source(c), o->all, !o->jsonl, show_run, &v);
 	if (r < 0) {
 		buf_release(&v.t.cells);
-		say("cannot list the runs");
+		report("cannot list the runs");
 		return STATUS_SELF;
 	}
 	if (!o->json && !o->jsonl && v.shown)
 		table_print(&v.t, &c->out, c->out.width);
 	if (!v.shown)
-		say("no run is recorded");
+		report("no run is recorded");
 	return v.status != STATUS_OK ? v.status : v.shown ? STATUS_OK : STATUS_NOTHING;
 }

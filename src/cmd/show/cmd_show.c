@@ -647,7 +647,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 {
 	struct show w = {.c = c, .o = o};
 	if (!c->n_operands)
-		return say_usage(c, "show needs a run, a file or an execution");
+		return report_usage(c, "show needs a run, a file or an execution");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -660,7 +660,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 		build.after = i && !list;
 		int shown = show_built(&build, c->operands[i], dashed, list, &err);
 		if (shown < 0) {
-			say_err(&err, 0);
+			report_err(&err, 0);
 			status = shown == -ENOTUNIQ ? STATUS_NOTHING : STATUS_SELF;
 			continue;
 		}
@@ -668,7 +668,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 			continue;
 		int r = target_any(c->store, c->operands[i], dashed, &err, &t);
 		if (r <= 0) {
-			int one = say_err(&err, cmd_target_status(r));
+			int one = report_err(&err, cmd_target_status(r));
 			status = one > status ? one : status;
 			continue;
 		}
@@ -679,7 +679,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 		    : t.kind == TARGET_EXEC ? show_exec(&w, t.id, list)
 		                            : show_file(&w, c->operands[i], &t.file, list);
 		if (r < 0) {
-			say("cannot show '%s'", c->operands[i]);
+			report("cannot show '%s'", c->operands[i]);
 			status = STATUS_SELF;
 		}
 	}

@@ -77,20 +77,20 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	struct err err = {0};
 	struct target t;
 	if (c->n_operands != 1)
-		return say_usage(c, "stat needs one run, file or execution");
+		return report_usage(c, "stat needs one run, file or execution");
 	if (o->json && o->tsv)
-		return say_usage(c, "one of --json and --tsv");
+		return report_usage(c, "one of --json and --tsv");
 	if (o->at && (o->tsv || o->sizes || o->times))
-		return say_usage(c, "--at stands without --tsv, --sizes and --times");
+		return report_usage(c, "--at stands without --tsv, --sizes and --times");
 	struct stat_when when = {.has_at = o->at != NULL};
 	if (o->at && when_parse(o->at, keep_now(), &when.at) < 0)
-		return say_usage(c, "'%s' is no time", o->at);
+		return report_usage(c, "'%s' is no time", o->at);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
 	int r = target_any(c->store, c->operands[0], c->n_after_dashes > 0, &err, &t);
 	if (r <= 0)
-		return say_err(&err, cmd_target_status(r));
+		return report_err(&err, cmd_target_status(r));
 
 	struct stat_sums w = {.c = c, .all = o->all, .objects = o->hdf5};
 	if (o->tsv)
@@ -113,11 +113,11 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 		r = stat_parts(c, o, t.id);
 	store_view_end(c->store);
 	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && !w.files.n)
-		say("no objects of HDF5 files are recorded of it: stemma run --hdf5 does, of programs that have HDF5 as a "
-		    "shared "
-		    "library");
+		report("no objects of HDF5 files are recorded of it: stemma run --hdf5 does, of programs that have HDF5 as a "
+		       "shared "
+		       "library");
 	if (r < 0) {
-		say("cannot count");
+		report("cannot count");
 		status = STATUS_SELF;
 	}
 	stat_when_release(&when);

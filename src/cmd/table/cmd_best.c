@@ -202,16 +202,16 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 	struct best w = {.c = c, .o = o};
 	struct run_info info;
 	if (c->n_operands)
-		return say_usage(c, "best takes no arguments");
+		return report_usage(c, "best takes no arguments");
 	if (!o->metric || !*o->metric)
-		return say_usage(c, "best needs --metric NAME");
+		return report_usage(c, "best needs --metric NAME");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
 	if (status == STATUS_OK && !find_best(&w)) {
-		say(w.candidates ? "the metric '%s' is not a number in any run" : "no run has the metric '%s'", o->metric);
+		report(w.candidates ? "the metric '%s' is not a number in any run" : "no run has the metric '%s'", o->metric);
 		if (!w.candidates)
-			say_hint("stemma table shows which there are");
+			report_hint("stemma table shows which there are");
 		status = STATUS_NOTHING;
 	}
 	if (status == STATUS_OK) {
@@ -220,7 +220,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 		if (rc > 0)
 			rc = o->json ? print_json(&w, run, &info) : print_text(&w, run, &info);
 		if (rc < 0) {
-			say("cannot read the record");
+			report("cannot read the record");
 			status = STATUS_SELF;
 		} else {
 			status = rc == STATUS_SELF ? rc : STATUS_OK;

@@ -160,7 +160,7 @@ static int print_table(struct table_of *w)
 		}
 		table_print(&t, &w->c->out, w->c->out.tty ? w->c->out.width : 0);
 		if (same)
-			say("%zu setting%s the same in all of these runs (--all)", same, same == 1 ? " is" : "s are");
+			report("%zu setting%s the same in all of these runs (--all)", same, same == 1 ? " is" : "s are");
 	}
 	free(which);
 	free(heads);
@@ -348,7 +348,7 @@ static int print_svg(struct table_of *w, int *ret_status)
 	struct buf room = {0}, out = {0};
 	int rc = names ? 0 : -ENOMEM;
 	if (rc == 0 && !choose_axes(w, &x, &y)) {
-		say("there is no metric to draw");
+		report("there is no metric to draw");
 		*ret_status = STATUS_NOTHING;
 		goto out;
 	}
@@ -366,7 +366,7 @@ static int print_svg(struct table_of *w, int *ret_status)
 		names[i].p = room.p ? room.p + at : "";
 	struct plot p = {y, x, y, d.points, d.n, names, w->runs.n, steps};
 	if (rc == 0 && !plot_svg(&p, &out)) {
-		say(x.n ? "no run has numbers for both axes" : "there is no setting to draw the metric over (--x NAME)");
+		report(x.n ? "no run has numbers for both axes" : "there is no setting to draw the metric over (--x NAME)");
 		*ret_status = STATUS_NOTHING;
 	} else if (rc == 0) {
 		rc = out.failed ? -ENOMEM : 0;
@@ -384,21 +384,21 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 {
 	struct table_of w = {.c = c, .o = o};
 	if (o->csv + o->json + o->svg > 1)
-		return say_usage(c, "one of --csv, --json and --svg");
+		return report_usage(c, "one of --csv, --json and --svg");
 	if (o->x && !o->svg)
-		return say_usage(c, "--x is of --svg");
+		return report_usage(c, "--x is of --svg");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
 	int rc = status == STATUS_OK && w.runs.n ? find_columns(&w) : 0;
 	for (int i = 0; status == STATUS_OK && rc == 0 && w.n && i < c->n_operands; i++)
 		if (!is_told(&w, str_of(c->operands[i])))
-			say("no run told '%s'", c->operands[i]);
+			report("no run told '%s'", c->operands[i]);
 	if (status == STATUS_OK && !w.runs.n) {
-		say("no program of these runs told of itself");
+		report("no program of these runs told of itself");
 		status = STATUS_NOTHING;
 	} else if (status == STATUS_OK && rc == 0 && !w.n) {
-		say("there are no such settings or metrics");
+		report("there are no such settings or metrics");
 		status = STATUS_NOTHING;
 	} else if (status == STATUS_OK && rc == 0) {
 		rc = o->svg    ? print_svg(&w, &status)
@@ -407,7 +407,7 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 		               : print_table(&w);
 	}
 	if (rc < 0) {
-		say("cannot read what programs told of themselves: %s", strerror(-rc));
+		report("cannot read what programs told of themselves: %s", strerror(-rc));
 		status = STATUS_SELF;
 	}
 	free(w.columns);

@@ -130,7 +130,7 @@ static int select_runs(struct cmd *c, const char *where, struct idset *ret)
 		rc = select_eval(c->store, e, EXPR_RUNS, &o, &err, ret);
 	expr_free(e);
 	if (rc < 0)
-		return say_err(&err, rc == -EINVAL ? STATUS_USAGE : rc == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
+		return report_err(&err, rc == -EINVAL ? STATUS_USAGE : rc == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	return STATUS_OK;
 }
 
@@ -214,13 +214,13 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 	while (of && which < 4 && strcmp(of, words[which]) != 0)
 		which++;
 	if (which == 4)
-		return say_usage(c, "--of is one of last, max, min, mean, not '%s'", of);
+		return report_usage(c, "--of is one of last, max, min, mean, not '%s'", of);
 	ret->of = (enum figure_of)which;
 	conditions = calloc(with->n + 1, sizeof(*conditions));
 	for (size_t i = 0; conditions && i < with->n; i++)
 		if (!parse_condition(with->v[i], &conditions[i])) {
 			free(conditions);
-			return say_usage(c, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", with->v[i]);
+			return report_usage(c, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", with->v[i]);
 		}
 	int status = where ? select_runs(c, where, &in) : STATUS_OK;
 	int rc = status != STATUS_OK ? 0 : conditions ? said_load(c->store, 0, &ret->d) : -ENOMEM;
@@ -231,7 +231,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 		rc = in_order(c, ret);
 	}
 	if (rc < 0) {
-		say("cannot read what programs told of themselves: %s", strerror(-rc));
+		report("cannot read what programs told of themselves: %s", strerror(-rc));
 		status = STATUS_SELF;
 	}
 	idset_release(&in);

@@ -90,7 +90,7 @@ static int make_dir(struct again *a)
 	const char *tmp = getenv("TMPDIR");
 	if (!a->o->in) {
 		if (asprintf(&a->dir, "%s/stemma-rerun.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") < 0 || !mkdtemp(a->dir)) {
-			say("cannot make a folder to run in: %s", strerror(errno));
+			report("cannot make a folder to run in: %s", strerror(errno));
 			return STATUS_SELF;
 		}
 		char *real = realpath(a->dir, NULL);
@@ -101,7 +101,7 @@ static int make_dir(struct again *a)
 		return 0;
 	}
 	if (mkdir(a->o->in, 0777) < 0 && errno != EEXIST) {
-		say("cannot make '%s': %s", a->o->in, strerror(errno));
+		report("cannot make '%s': %s", a->o->in, strerror(errno));
 		return STATUS_SELF;
 	}
 	DIR *d = opendir(a->o->in);
@@ -111,7 +111,7 @@ static int make_dir(struct again *a)
 	if (d)
 		closedir(d);
 	if (!empty) {
-		say("'%s' is not an empty folder", a->o->in);
+		report("'%s' is not an empty folder", a->o->in);
 		return STATUS_USAGE;
 	}
 	a->dir = realpath(a->o->in, NULL);
@@ -172,7 +172,7 @@ static void rebuild(struct again *a, struct rerun_file *x)
 	else if (rc == 0) /* another than was wanted */
 		unlink(out);
 	else
-		say("'%s' cannot be built again: %s", x->name, err.text);
+		report("'%s' cannot be built again: %s", x->name, err.text);
 	free(out);
 	build_list_release(&l);
 }
@@ -198,7 +198,7 @@ static int fill(struct again *a)
 		if (status)
 			return status;
 		if (rerun_fill(&a->plan, a->home, a->dir, &err) < 0)
-			return say_err(&err, STATUS_SELF);
+			return report_err(&err, STATUS_SELF);
 	}
 	for (size_t i = 0; i < a->plan.n; i++) {
 		struct rerun_file *x = &a->plan.v[i];
@@ -260,7 +260,7 @@ static int make_jail(struct again *a)
 	if (a->failed == MAP_FAILED || asprintf(&path, "%s/%s", base && *base == '/' ? base : "/tmp", tmp + 5) < 0 ||
 	    !mkdtemp(path) || !(a->tmp = realpath(path, NULL))) {
 		free(path);
-		say("cannot make a folder for temporary files: %s", strerror(errno));
+		report("cannot make a folder for temporary files: %s", strerror(errno));
 		return STATUS_SELF;
 	}
 	free(path);
@@ -269,27 +269,29 @@ static int make_jail(struct again *a)
 		return STATUS_SELF;
 	/* Not close-on-exec: what is so is closed in the command's process before confine() is called there. */
 	if (!a->plan.own && ((a->messages = memfile_new("stemma-messages")) < 0 || fcntl(a->messages, F_SETFD, 0) < 0)) {
-		say("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
+		report("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
 		return STATUS_SELF;
 	}
 	if (a->o->unconfined) {
-		say("the command is not confined: it can reach all that you can reach");
+		report("the command is not confined: it can reach all that you can reach");
 		return 0;
 	}
 	unsigned layers = jail_layers(&unused);
 	if (!a->plan.own && (layers & (JAIL_FILES | JAIL_CALLS)) != (JAIL_FILES | JAIL_CALLS)) {
-		say("this kernel cannot confine the command: it has no %s", layers & JAIL_FILES ? "call filters" : "Landlock");
-		say_hint("--unconfined runs it all the same; then it can reach all that you can reach");
+		report("this kernel cannot confine the command: it has no %s",
+		       layers & JAIL_FILES ? "call filters" : "Landlock");
+		report_hint("--unconfined runs it all the same; then it can reach all that you can reach");
 		return STATUS_SELF;
 	}
 	if (!(layers & JAIL_FILES))
-		say("the command is confined in part: this kernel has no Landlock, so it can read all that you can read%s",
-		    layers & JAIL_NAMESPACES ? "" : " and write all that you can write");
+		report("the command is confined in part: this kernel has no Landlock, so it can read all that you can read%s",
+		       layers & JAIL_NAMESPACES ? "" : " and write all that you can write");
 	else if (!(layers & JAIL_NAMESPACES))
-		say("the command is confined in part: it gets no namespaces here, so it %s",
-		    a->plan.own ? "can change modes, owners and times of your files" : "cannot change modes, owners and times");
+		report("the command is confined in part: it gets no namespaces here, so it %s",
+		       a->plan.own ? "can change modes, owners and times of your files"
+		                   : "cannot change modes, owners and times");
 	if (jail_make(&a->jail, !a->plan.own, &err) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	a->jailed = true;
 	for (size_t i = 0; i < a->plan.n_reads; i++)
 		jail_may_find(&a->jail, a->plan.reads[i]);
@@ -298,7 +300,7 @@ static int make_jail(struct again *a)
 	int rc = jail_may_write(&a->jail, a->dir);
 	if (rc == 0)
 		rc = jail_may_write(&a->jail, a->tmp);
-	return rc < 0 ? (err_set(&err, -rc, "cannot confine the command"), say_err(&err, STATUS_SELF)) : 0;
+	return rc < 0 ? (err_set(&err, -rc, "cannot confine the command"), report_err(&err, STATUS_SELF)) : 0;
 }
 
 /* Words that lead into the old folder lead into the new one. */
@@ -330,7 +332,7 @@ static int run(struct again *a)
 	}
 	if (rc < 0 || asprintf(&label, "rerun=%s", a->plan.ulid) < 0) {
 		benchfile_release(&t.file);
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	}
 	int status = make_jail(a);
 	if (status) {
@@ -343,13 +345,13 @@ static int run(struct again *a)
 	t.received = !a->plan.own;
 	move_words(a);
 	if (chdir(a->dir) < 0) {
-		say("cannot go to '%s': %s", a->dir, strerror(errno));
+		report("cannot go to '%s': %s", a->dir, strerror(errno));
 		rc = STATUS_SELF;
 	} else {
 		const char *labels[] = {label, NULL};
 		t.argv = a->plan.argv;
 		rc = bench_once(&t, a->home, a->index, NULL, labels, true, false, &err, &once);
-		rc = rc < 0 ? say_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
+		rc = rc < 0 ? report_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
 		show_messages(a->messages);
 		a->status = once.status;
 		a->ran = rc == 0;
@@ -361,9 +363,9 @@ static int run(struct again *a)
 	/* The record has it now. */
 	struct store_index_options o = {.skew = config_duration(&a->c->config, CONFIG_skew)};
 	if (store_index(a->c->store, &o, &err, NULL) < 0)
-		rc = say_err(&err, STATUS_SELF);
+		rc = report_err(&err, STATUS_SELF);
 	else if (!*once.run || store_find_run(a->c->store, once.run, &a->second) != 1) {
-		say("the second run was not recorded, so nothing can be compared");
+		report("the second run was not recorded, so nothing can be compared");
 		rc = STATUS_NOTHING;
 	}
 	bench_once_release(&once);
@@ -398,13 +400,13 @@ static int compare(struct again *a)
 	struct diff_options o = {.system_extra = a->options.system_extra,
 	                         .skew = config_duration(&a->c->config, CONFIG_skew)};
 	if (compare_runs(a->c->store, a->run, a->second, &a->options, a->o->tolerance, &err, &a->compared) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	const store_id ids[2] = {a->run, a->second};
 	for (int i = 0; i < 2; i++) {
 		struct run_info r;
 		if (store_run(a->c->store, ids[i], &r) != 1) {
 			err_set(&err, EIO, "cannot read how the runs ended");
-			return say_err(&err, STATUS_SELF);
+			return report_err(&err, STATUS_SELF);
 		}
 		a->ending[i] = r.ending;
 		a->code[i] = r.code;
@@ -590,7 +592,7 @@ static void show_received(const struct again *a)
 	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
 	buf_str(&b, str_of(" on "));
 	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));
-	say("%s", buf_cstr(&b));
+	report("%s", buf_cstr(&b));
 	for (size_t i = 0; a->plan.argv[i]; i++) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->plan.argv[i]));
@@ -616,23 +618,23 @@ static int go(struct again *a)
 	struct err err = {0};
 	int rc = store_find_run(a->c->store, a->c->operands[0], &a->run);
 	if (rc != 1) {
-		say(rc == -ENOTUNIQ ? "'%s' is the beginning or end of several runs' ids" : "there is no run '%s'",
-		    a->c->operands[0]);
+		report(rc == -ENOTUNIQ ? "'%s' is the beginning or end of several runs' ids" : "there is no run '%s'",
+		       a->c->operands[0]);
 		return cmd_target_status(rc);
 	}
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
-		say("cannot look into '%s': %s", a->o->from, strerror(errno));
+		report("cannot look into '%s': %s", a->o->from, strerror(errno));
 		return STATUS_USAGE;
 	}
 	if (rerun_plan(a->c->store, a->run, a->home, a->from, &a->options, &err, &a->plan) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (a->from && a->plan.own)
-		return say_usage(a->c, "--from is for records that are not your own");
+		return report_usage(a->c, "--from is for records that are not your own");
 	if (!a->plan.own && !a->o->check) {
 		show_received(a);
 		if (!a->o->trust) {
-			say("it is not run: whoever wrote the record chose the command");
-			say_hint("--trust runs it, confined; --from DIR says in which folder its files lie");
+			report("it is not run: whoever wrote the record chose the command");
+			report_hint("--trust runs it, confined; --from DIR says in which folder its files lie");
 			return STATUS_USAGE;
 		}
 	}
@@ -643,8 +645,8 @@ static int go(struct again *a)
 				buf_printf(&b, "%s%zu, ", b.n ? ", " : "", i);
 				fmt_name(&b, str_of(a->plan.argv[i]));
 			}
-		say("an argument of the run was a secret and is not in the record, so it cannot be run again: %s",
-		    buf_cstr(&b));
+		report("an argument of the run was a secret and is not in the record, so it cannot be run again: %s",
+		       buf_cstr(&b));
 		buf_release(&b);
 		return STATUS_NOTHING;
 	}
@@ -673,14 +675,14 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	struct err err = {0};
 	double unused;
 	if (c->n_operands != 1)
-		return say_usage(c, "one run is wanted");
+		return report_usage(c, "one run is wanted");
 	if (o->tolerance && !tolerance_read(o->tolerance, &unused, &unused))
-		return say_usage(c, "the tolerance '%s' is neither a number nor a percentage", o->tolerance);
+		return report_usage(c, "the tolerance '%s' is neither a number nor a percentage", o->tolerance);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
 	if (store_places(cmd_home(c), &err, &a.home, &a.index) < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	char *folder = strdup(a.index), *slash = folder ? strrchr(folder, '/') : NULL;
 	if (slash)
 		*slash = '\0';
@@ -690,7 +692,7 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	const char *file = o->file ? o->file : access(DEFAULT_FILE, F_OK) == 0 ? DEFAULT_FILE : NULL;
 	a.file = file ? realpath(file, NULL) : NULL;
 	if (file && !a.file)
-		status = say_usage(c, "cannot open '%s': %s", file, strerror(errno));
+		status = report_usage(c, "cannot open '%s': %s", file, strerror(errno));
 	else
 		status = go(&a);
 	if (a.dir && !o->in && !a.ran) /* a folder of our own that nobody will look into */

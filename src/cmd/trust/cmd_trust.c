@@ -74,7 +74,7 @@ static bool published(const char *name)
 	return false;
 }
 
-static int report(struct witness *x)
+static int print_claim(struct witness *x)
 {
 	struct claim c = {.side = x->side, .runs = x->ulids};
 	struct buf b = {0};
@@ -114,7 +114,7 @@ static int judge(struct cmd *c, const struct opts_trust *o)
 	size_t n = 0;
 	char *index = NULL;
 	if (o->claim && load_claim(o->claim, &err, &claim) < 0)
-		return say_err(&err, STATUS_USAGE);
+		return report_err(&err, STATUS_USAGE);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK) {
 		claim_release(&claim);
@@ -122,7 +122,7 @@ static int judge(struct cmd *c, const struct opts_trust *o)
 	}
 	int rc = find_runs(c, o->claim ? &claim : NULL, &err, &ids, &n);
 	if (rc != 1) {
-		status = say_err(&err, rc == -EINVAL ? STATUS_USAGE : cmd_target_status(rc));
+		status = report_err(&err, rc == -EINVAL ? STATUS_USAGE : cmd_target_status(rc));
 		goto out;
 	}
 	if (store_places(cmd_home(c), &err, NULL, &index) == 0 && strrchr(index, '/'))
@@ -133,13 +133,13 @@ static int judge(struct cmd *c, const struct opts_trust *o)
 	rc = witness_runs(c->store, ids, n, &so, &err, &seen);
 	digest_cache_close(so.cache);
 	if (rc == 0 && o->report) {
-		status = report(&seen);
+		status = print_claim(&seen);
 		goto out;
 	}
 	if (rc == 0 && o->claim)
 		rc = trust_measure(&seen.side, &claim.side, o->tolerance, &err, &t);
 	if (rc < 0) {
-		status = say_err(&err, rc == -EINVAL ? STATUS_USAGE : STATUS_SELF);
+		status = report_err(&err, rc == -EINVAL ? STATUS_USAGE : STATUS_SELF);
 		goto out;
 	}
 	if (o->json)
@@ -161,20 +161,21 @@ out:
 int cmd_trust(struct cmd *c, const struct opts_trust *o)
 {
 	if ((o->verify || o->seal) && (o->claim || o->report || o->tolerance))
-		return say_usage(c, "--seal and --verify are about the whole record: not with --claim, --report, --tolerance");
+		return report_usage(c,
+		                    "--seal and --verify are about the whole record: not with --claim, --report, --tolerance");
 	if (o->tolerance && !o->claim)
-		return say_usage(c, "--tolerance needs --claim");
+		return report_usage(c, "--tolerance needs --claim");
 	if (o->claim && o->report)
-		return say_usage(c, "--report writes a claim: not with --claim");
+		return report_usage(c, "--report writes a claim: not with --claim");
 	if (o->seal && o->verify)
-		return say_usage(c, "--seal or --verify, not both");
+		return report_usage(c, "--seal or --verify, not both");
 	if (o->key && !o->seal)
-		return say_usage(c, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE");
+		return report_usage(c, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE");
 	if (o->signers && !o->verify)
-		return say_usage(c, "--signers goes with --verify");
+		return report_usage(c, "--signers goes with --verify");
 	if (o->identity && !o->signers)
-		return say_usage(c, "--identity goes with --verify --signers");
+		return report_usage(c, "--identity goes with --verify --signers");
 	if (o->seal && c->n_operands)
-		return say_usage(c, "--seal seals all that is recorded: it takes no runs");
+		return report_usage(c, "--seal seals all that is recorded: it takes no runs");
 	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge(c, o);
 }

@@ -30,7 +30,7 @@ static int open_chain(struct cmd *c, struct chain **ret)
 	if (rc == 0)
 		rc = chain_open(home, false, &err, ret);
 	free(home);
-	return rc < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
 int trust_seal(struct cmd *c, const struct opts_trust *o)
@@ -44,7 +44,7 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 	int rc = chain_seal(chain, o->key ? sign : NULL, (void *)o->key, &err, &r);
 	chain_close(chain);
 	if (rc < 0)
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	if (o->json) {
 		json_t *j = json_object();
 		js_num(j, "format", 1);
@@ -115,7 +115,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	struct chain_report r;
 	const char *expect = c->n_operands ? c->operands[0] : NULL;
 	if (c->n_operands > 1 || (expect && (strlen(expect) != 64 || expect[strspn(expect, "0123456789abcdefABCDEF")])))
-		return say_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
+		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
 	int status = open_chain(c, &chain);
 	if (status != STATUS_OK)
 		return status;
@@ -126,7 +126,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	chain_close(chain);
 	if (rc < 0) {
 		json_decref(x.problems);
-		return say_err(&err, STATUS_SELF);
+		return report_err(&err, STATUS_SELF);
 	}
 	if (expect && !r.expected)
 		say_problem(&x, "the hash that is expected is none of the chain's");

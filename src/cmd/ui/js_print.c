@@ -50,6 +50,6 @@ int js_print(json_t *o, bool line)
 	/* A full disk is seen by main, when it looks at the stream. */
 	if (r == 0 || ferror(stdout))
 		return STATUS_OK;
-	say("out of memory");
+	report("out of memory");
 	return STATUS_SELF;
 }

@@ -34,16 +34,16 @@ static void again(void)
 	struct err err = {0};
 	store_on_damage(NULL);
 	if (has_printed()) {
-		say("the index is damaged: this answer is not whole");
-		say_hint("the next command makes the index again");
+		report("the index is damaged: this answer is not whole");
+		report_hint("the next command makes the index again");
 	} else if (second) {
-		say("the index is damaged, though it was made again just now");
+		report("the index is damaged, though it was made again just now");
 	} else if (store_drop(home, &err) < 0) {
-		say_err(&err, STATUS_SELF);
+		report_err(&err, STATUS_SELF);
 	} else if (setenv(AGAIN, "1", 1) == 0) {
-		say("the index was damaged; it is made again from the logs");
+		report("the index was damaged; it is made again from the logs");
 		execv("/proc/self/exe", arguments);
-		say("cannot start again: %s", strerror(errno));
+		report("cannot start again: %s", strerror(errno));
 	}
 	if (has_printed())
 		store_drop(home, &err);
