@@ -1,5 +1,5 @@
 #!/bin/sh
-# t0020-aarch64.sh TOOLS BUILD - all that BUILD compiles compiles for aarch64, too.
+# t0020-aarch64.sh TOOLS BUILD - all that BUILD compiles compiles for aarch64, too; and check-musl finds what musl lacks.
 set -u
 
 tools=$1 build=$2
@@ -28,7 +28,7 @@ one()
 	printf '%s\n' "$2" >"$tmp/build/$1.c"
 	printf '[{"directory": "%s", "command": "cc -Wall -MD -MF %s.d -o %s.o -c %s.c", "file": "%s.c"}]\n' "$tmp/build" \
 		"$1" "$1" "$1" "$1" >"$tmp/build/compile_commands.json"
-	"$tools/check-aarch64" ${3:+"$3"} "$tmp/build" >"$tmp/out" 2>&1
+	"$tools/${tool:-check-aarch64}" ${3:+"$3"} "$tmp/build" >"$tmp/out" 2>&1
 }
 
 one empty '#include <stdio.h>'
@@ -61,6 +61,28 @@ check 'a system call that the other lacks is found'
 odd='int odd(int a); int odd(int a) { int b; return a; }'
 one odd "$odd" && fails "$odd" --warnings
 check 'a warning fails where it is wanted'
+
+tool=check-musl
+one good '#ifdef __GLIBC__
+#error this is the wrong library
+#endif
+#include <linux/stat.h>
+#include <sys/stat.h>
+int good(struct statx *st);
+int good(struct statx *st) { return statx(3, "", 0, STATX_BTIME, st); }'
+if [ $? = 77 ]; then
+	count=$((count + 1))
+	echo "ok $count - musl # SKIP $(tail -n 1 "$tmp/out")"
+else
+	[ "$(tail -n 1 "$tmp/out")" = '1 compiled for musl, 0 failed' ]
+	check 'what musl lacks and base/libc.h has'
+	one bad '#include <execinfo.h>'
+	[ "$(tail -n 1 "$tmp/out")" = '1 compiled for musl, 1 failed' ] && grep -q "'execinfo.h' file not found" "$tmp/out"
+	check 'a header that musl lacks is not taken from this library'
+	one bad 'int bad(char *p); int bad(char *p) { return parse_printf_format(p, 0, 0); }'
+	[ "$(tail -n 1 "$tmp/out")" = '1 compiled for musl, 1 failed' ]
+	check 'nor a function'
+fi
 
 "$tools/check-aarch64" "$build" >"$tmp/out" 2>&1
 check 'all files'

@@ -63,6 +63,24 @@ static void settle(struct taking *t)
 	}
 }
 
+/* The first match in text[at, n), where text[n] is 0: 0, and its places in text, or an error of regexec. */
+static int match_at(const regex_t *re, const char *text, size_t at, size_t n, regmatch_t m[2])
+{
+	int flags = at && text[at - 1] != '\n' ? REG_NOTBOL : 0;
+#ifdef REG_STARTEND
+	m[0] = (regmatch_t){.rm_so = (regoff_t)at, .rm_eo = (regoff_t)n};
+	return regexec(re, text, 2, m, flags | REG_STARTEND);
+#else /* musl: behind a 0 in the text nothing is found */
+	(void)n;
+	int rc = regexec(re, text + at, 2, m, flags);
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		m[i].rm_so += m[i].rm_so >= 0 ? (regoff_t)at : 0;
+		m[i].rm_eo += m[i].rm_eo >= 0 ? (regoff_t)at : 0;
+	}
+	return rc;
+#endif
+}
+
 static void by_regex(struct taking *t, const char *text, size_t n)
 {
 	regex_t re;
@@ -72,8 +90,7 @@ static void by_regex(struct taking *t, const char *text, size_t n)
 		return;
 	}
 	for (size_t at = 0; at <= n && t->found <= EXTRACT_VALUES;) {
-		m[0] = (regmatch_t){.rm_so = (regoff_t)at, .rm_eo = (regoff_t)n};
-		if (regexec(&re, text, 2, m, REG_STARTEND | (at && text[at - 1] != '\n' ? REG_NOTBOL : 0)) != 0)
+		if (match_at(&re, text, at, n, m) != 0)
 			break;
 		const regmatch_t *g = m[1].rm_so >= 0 && re.re_nsub ? &m[1] : &m[0];
 		met(t, str_n(text + g->rm_so, (size_t)(g->rm_eo - g->rm_so)));

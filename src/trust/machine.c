@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,7 +237,7 @@ static bool make(struct reading *r, const char *name, const char *key)
 	if (!strcmp(name, "os"))
 		return os_name(r);
 	if (!strcmp(name, "libc"))
-		return snprintf(o, n, "glibc %s", gnu_get_libc_version()) > 0;
+		return confstr(_CS_GNU_LIBC_VERSION, o, n) > 1; /* another library says nothing */
 	if (!strcmp(name, "cpu.busy"))
 		return ticks(r, false);
 	if (!strcmp(name, "cpu.stolen"))

@@ -85,8 +85,13 @@ static int64_t bytes_of(const struct mmsghdr *v, int n)
 	return n < 0 ? -1 : sum;
 }
 
+#ifdef __GLIBC__
+typedef int message_flags;
+#else
+typedef unsigned message_flags;
+#endif
 REAL_OF(recvmmsg);
-EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, int flags, struct timespec *t)
+EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags, struct timespec *t)
 {
 	bool on = safe_on();
 	int64_t t0 = on ? safe_now() : 0;
@@ -97,7 +102,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, int flags, struct tim
 }
 
 REAL_OF(sendmmsg);
-EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
+EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags)
 {
 	bool on = safe_on();
 	int64_t t0 = on ? safe_now() : 0;
