@@ -24,7 +24,7 @@
 
 /* A copy is there for as long as the asker keeps it open, and many of them would fill the disk that everybody's record
  * needs: none is made where too little would be left, which is more than the floor of the logs. */
-static int has_room(const char *path, uint64_t floor, struct err *err)
+static int has_disk_room(const char *path, uint64_t floor, struct err *err)
 {
 	struct statvfs fs;
 	struct stat st;
@@ -37,7 +37,7 @@ static int has_room(const char *path, uint64_t floor, struct err *err)
 }
 
 /* A copy without a name, readable by whoever holds it. -errno. */
-static int copy_of(const char *path)
+static int copy_unnamed(const char *path)
 {
 	char dir[4096], name[48];
 	snprintf(dir, sizeof(dir), "%s", path);
@@ -72,7 +72,7 @@ out:
 
 /* ---- limits ---- */
 
-static void limit(int what, uint64_t value)
+static void set_limit(int what, uint64_t value)
 {
 	struct rlimit r;
 	if (getrlimit(what, &r) < 0 || (r.rlim_max != RLIM_INFINITY && r.rlim_max <= value))
@@ -87,8 +87,8 @@ static void limit_memory(uint64_t memory)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they take the address space for themselves */
 	const uint64_t mapped = 2ull << 30;
 	if (memory) {
-		limit(RLIMIT_DATA, memory);
-		limit(RLIMIT_AS, memory + mapped);
+		set_limit(RLIMIT_DATA, memory);
+		set_limit(RLIMIT_AS, memory + mapped);
 	}
 #else
 	(void)memory;
@@ -109,7 +109,7 @@ static void limit_index(const char *home, uint64_t floor)
 	if (stat(name, &st) == 0)
 		had = (uint64_t)st.st_size;
 	signal(SIGXFSZ, SIG_IGN);
-	limit(RLIMIT_FSIZE, had + (left > floor ? left - floor : 0));
+	set_limit(RLIMIT_FSIZE, had + (left > floor ? left - floor : 0));
 }
 
 /* The folder of the index, made where it is missing, with a link to the logs beside it: so the one can be written to
@@ -129,7 +129,7 @@ static int make_home(const char *user, const char *home, struct err *err)
 	return r < 0 ? err_set(err, -r, "cannot make the index") : 0;
 }
 
-static int confine(const char *logs, const char *home, struct err *err)
+static int confine_answer(const char *logs, const char *home, struct err *err)
 {
 	int r = late_load(&late_sqlite, err);
 	r = r < 0 ? r : late_load(&late_math, err);
@@ -159,9 +159,9 @@ static int answer_fd(const char *home, uint64_t floor, struct err *err)
 	char *path = r == 0 ? strdup(store_index_path(s)) : NULL;
 	store_close(s); /* all of it is in the file then */
 	if (r == 0)
-		r = path ? has_room(path, floor, err) : -ENOMEM;
+		r = path ? has_disk_room(path, floor, err) : -ENOMEM;
 	if (r == 0)
-		r = copy_of(path);
+		r = copy_unnamed(path);
 	free(path);
 	return r;
 }
@@ -181,9 +181,9 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 		io_write(score, "500", 3, NULL);
 		close(score);
 	}
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_CPU, limits->seconds);
-	limit(RLIMIT_NOFILE, 256);
+	set_limit(RLIMIT_CORE, 0);
+	set_limit(RLIMIT_CPU, limits->seconds);
+	set_limit(RLIMIT_NOFILE, 256);
 	limit_memory(limits->memory);
 	errno = 0;
 	if (nice(5) < 0 && errno)
@@ -201,7 +201,7 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 		limit_index(home, limits->floor);
 		if (all)
 			snprintf(logs, sizeof(logs), "%s/users", base);
-		r = confine(logs, home, &err);
+		r = confine_answer(logs, home, &err);
 	}
 	int fd = r == 0 ? answer_fd(home, limits->floor, &err) : r;
 	if (fd == -ENOMEM)

@@ -27,10 +27,10 @@ enum { DEPTH = 16 }; /* of what is handed over: users/UID/logs/HOST/DAY is 5 */
 
 /* ---- folders ---- */
 
-static int own(int at, const char *name, uid_t uid, gid_t gid, int depth);
+static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth);
 
 /* Takes fd. */
-static int own_below(int fd, uid_t uid, gid_t gid, int depth)
+static int chown_below(int fd, uid_t uid, gid_t gid, int depth)
 {
 	DIR *d = depth < DEPTH ? fdopendir(fd) : NULL;
 	int r = d ? 0 : depth < DEPTH ? -errno : -ELOOP;
@@ -39,20 +39,20 @@ static int own_below(int fd, uid_t uid, gid_t gid, int depth)
 		close(fd);
 	while (r == 0 && d && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			r = own(dirfd(d), e->d_name, uid, gid, depth + 1);
+			r = chown_entry(dirfd(d), e->d_name, uid, gid, depth + 1);
 	if (d)
 		closedir(d);
 	return r;
 }
 
-static int own(int at, const char *name, uid_t uid, gid_t gid, int depth)
+static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth)
 {
 	struct stat st;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode)) {
 		int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		int r = fd < 0 ? -errno : own_below(fd, uid, gid, depth);
+		int r = fd < 0 ? -errno : chown_below(fd, uid, gid, depth);
 		if (r < 0)
 			return r;
 	}
@@ -65,13 +65,13 @@ static int own(int at, const char *name, uid_t uid, gid_t gid, int depth)
 
 int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
-	int r = own(AT_FDCWD, path, uid, gid, 0);
+	int r = chown_entry(AT_FDCWD, path, uid, gid, 0);
 	return r < 0 ? err_set(err, -r, "cannot hand '%s' over to user %u", path, uid) : 0;
 }
 
 /* Made by root, or what root used before: only then. What belongs to the user is left alone, whatever the user has put
  * there since. */
-static int hand_over(const char *path, mode_t mode, bool all, uid_t uid, gid_t gid, struct err *err)
+static int hand_over_folder(const char *path, mode_t mode, bool all, uid_t uid, gid_t gid, struct err *err)
 {
 	struct stat st;
 	int r = io_mkdirs(path, mode);
@@ -129,9 +129,9 @@ int become_user(const char *name, const char *base, const char *run, struct err 
 		return 0;
 	if (geteuid() != 0)
 		return err_set(err, EPERM, "cannot become user '%s'", name);
-	int r = hand_over(base, 0700, true, uid, gid, err);
+	int r = hand_over_folder(base, 0700, true, uid, gid, err);
 	if (r == 0)
-		r = hand_over(run, 0755, false, uid, gid, err);
+		r = hand_over_folder(run, 0755, false, uid, gid, err);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||

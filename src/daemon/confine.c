@@ -33,7 +33,7 @@ struct ruleset {
 	uint64_t files, net, scoped;
 };
 
-static int allow(int ruleset, const char *path, uint64_t rights, struct err *err)
+static int allow_below(int ruleset, const char *path, uint64_t rights, struct err *err)
 {
 	struct landlock_path_beneath_attr below = {.allowed_access = rights};
 	below.parent_fd = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
@@ -70,9 +70,9 @@ int confine_files(const char *const *read, const char *const *write, struct err 
 	if (ruleset < 0)
 		return err_set(err, errno, "cannot confine the answer to its files");
 	for (size_t i = 0; r == 0 && read[i]; i++)
-		r = allow(ruleset, read[i], READING & set.files, err);
+		r = allow_below(ruleset, read[i], READING & set.files, err);
 	for (size_t i = 0; r == 0 && write[i]; i++)
-		r = allow(ruleset, write[i], WRITING & set.files, err);
+		r = allow_below(ruleset, write[i], WRITING & set.files, err);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		r = err_set(err, errno, "cannot confine the answer to its files");
 	close(ruleset);

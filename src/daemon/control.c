@@ -62,7 +62,7 @@ struct control {
 /* Numbers of descriptors: 0 the listener, then the connections, then those of the processes that answer. */
 enum { FIRST_CONNECTION = 1, FIRST_ANSWER = FIRST_CONNECTION + CONTROL_OPEN };
 
-static void watch(struct control *c, int fd, uint32_t events, uint64_t n)
+static void watch_connection(struct control *c, int fd, uint32_t events, uint64_t n)
 {
 	struct epoll_event e = {.events = events, .data.u64 = c->first + n};
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e);
@@ -100,13 +100,13 @@ int control_open(const char *path, const char *base, int epoll, uint64_t first, 
 		control_close(c);
 		return r;
 	}
-	watch(c, c->listener, EPOLLIN, 0);
+	watch_connection(c, c->listener, EPOLLIN, 0);
 	*ret = c;
 	return 0;
 }
 
 /* A process that answers has a copy of the connection, so to close it does not end its being watched. */
-static void unwatch(struct control *c, int *sock)
+static void close_connection(struct control *c, int *sock)
 {
 	if (*sock < 0)
 		return;
@@ -120,9 +120,9 @@ void control_close(struct control *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
-		unwatch(c, &c->v[i].sock);
+		close_connection(c, &c->v[i].sock);
 	for (size_t i = 0; i < ANSWERS; i++)
-		unwatch(c, &c->answers[i].sock);
+		close_connection(c, &c->answers[i].sock);
 	if (c->listener >= 0) {
 		close(c->listener);
 		unlink(c->path);
@@ -132,13 +132,13 @@ void control_close(struct control *c)
 	free(c);
 }
 
-static void busy(struct control *c, int sock)
+static void refuse_busy(struct control *c, int sock)
 {
 	c->stats.busy++;
 	request_reply(sock, "busy", 4, -1);
 }
 
-static void answer(int sock, bool ok, const char *text, size_t n)
+static void reply_text(int sock, bool ok, const char *text, size_t n)
 {
 	struct buf b = {0};
 	buf_printf(&b, ok ? "ok " : "no ");
@@ -170,12 +170,12 @@ static void accept_one(struct control *c)
 			own += c->v[i].account == account;
 	}
 	if (free == CONTROL_OPEN || (own >= CONTROL_USER && who.uid)) {
-		busy(c, sock);
+		refuse_busy(c, sock);
 		close(sock);
 		return;
 	}
 	c->v[free] = (struct connection){.sock = sock, .uid = who.uid, .gid = who.gid, .account = account};
-	watch(c, sock, EPOLLIN, FIRST_CONNECTION + free);
+	watch_connection(c, sock, EPOLLIN, FIRST_CONNECTION + free);
 }
 
 static bool too_often(struct control *c, uint32_t account)
@@ -233,7 +233,7 @@ static void start_answer(struct control *c, struct connection *k, bool all)
 {
 	size_t free = answer_place(c, k->account);
 	if (free == ANSWERS) {
-		busy(c, k->sock);
+		refuse_busy(c, k->sock);
 		return;
 	}
 	c->hooks.bring_up(c->hooks.arg);
@@ -243,7 +243,7 @@ static void start_answer(struct control *c, struct connection *k, bool all)
 	if (!all)
 		snprintf(who, sizeof(who), "%" PRIu32, k->uid);
 	if (spawn_answer(c, k->sock, who, &pid) < 0) {
-		answer(k->sock, false, "cannot start the answer", 23);
+		reply_text(k->sock, false, "cannot start the answer", 23);
 		return;
 	}
 	c->stats.answers++;
@@ -251,7 +251,7 @@ static void start_answer(struct control *c, struct connection *k, bool all)
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, k->sock, NULL);
 	k->sock = -1;
 	/* That the other side has closed is always told. */
-	watch(c, a->sock, 0, FIRST_ANSWER + free);
+	watch_connection(c, a->sock, 0, FIRST_ANSWER + free);
 }
 
 /* The asker is gone, so nobody needs what it does. It is not reaped yet, so the number is its own. */
@@ -259,7 +259,7 @@ static void abandon_answer(struct control *c, struct answering *a)
 {
 	if (!a->pid)
 		return;
-	unwatch(c, &a->sock);
+	close_connection(c, &a->sock);
 	kill(a->pid, SIGKILL);
 	c->stats.abandoned++;
 }
@@ -282,9 +282,9 @@ bool control_reaped(struct control *c, pid_t pid, int status, uint64_t cpu)
 			snprintf(text, sizeof(text), "the answer was ended by signal %d", WTERMSIG(status));
 		else
 			snprintf(text, sizeof(text), "the answer failed with status %d", WEXITSTATUS(status));
-		answer(a->sock, false, text, strlen(text));
+		reply_text(a->sock, false, text, strlen(text));
 	}
-	unwatch(c, &a->sock);
+	close_connection(c, &a->sock);
 	a->pid = 0;
 	return true;
 }
@@ -297,7 +297,7 @@ enum word {
 	WORD_COUNT
 };
 
-static void handle(struct control *c, struct connection *k, char *text)
+static void handle_request(struct control *c, struct connection *k, char *text)
 {
 	static const char *const names[] = {
 #define WORD(name, operands, meaning) #name,
@@ -318,16 +318,16 @@ static void handle(struct control *c, struct connection *k, char *text)
 		return;
 	case WORD_stats:
 		c->hooks.stats(c->hooks.arg, operands, &out);
-		answer(k->sock, true, buf_cstr(&out), out.n);
+		reply_text(k->sock, true, buf_cstr(&out), out.n);
 		break;
 	case WORD_granularity:
 		if (c->hooks.granularity(c->hooks.arg, operands, k->uid, admin, &out, &err) < 0)
-			answer(k->sock, false, err.text, strlen(err.text));
+			reply_text(k->sock, false, err.text, strlen(err.text));
 		else
-			answer(k->sock, true, buf_cstr(&out), out.n);
+			reply_text(k->sock, true, buf_cstr(&out), out.n);
 		break;
 	default:
-		answer(k->sock, false, "the daemon has no such word", 27);
+		reply_text(k->sock, false, "the daemon has no such word", 27);
 		break;
 	}
 	buf_release(&out);
@@ -356,13 +356,13 @@ void control_ready(struct control *c, uint64_t n)
 	if (got > 0) {
 		text[got] = '\0';
 		if (too_often(c, k->account)) {
-			busy(c, k->sock);
+			refuse_busy(c, k->sock);
 		} else {
 			c->stats.questions++;
-			handle(c, k, text);
+			handle_request(c, k, text);
 		}
 	}
-	unwatch(c, &k->sock);
+	close_connection(c, &k->sock);
 }
 
 void control_tick(struct control *c)
@@ -370,11 +370,11 @@ void control_tick(struct control *c)
 	c->n_askers = 0;
 	c->accepted = 0;
 	if (c->resting)
-		watch(c, c->listener, EPOLLIN, 0);
+		watch_connection(c, c->listener, EPOLLIN, 0);
 	c->resting = false;
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
 		if (c->v[i].sock >= 0 && ++c->v[i].age > CONTROL_WAIT)
-			unwatch(c, &c->v[i].sock);
+			close_connection(c, &c->v[i].sock);
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct answering *a = &c->answers[i];
 		if (a->pid && ++a->age > c->limits->seconds && !a->late) {

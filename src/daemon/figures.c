@@ -24,7 +24,7 @@ void figures_add(struct figures *f, const struct figures_now *now)
 	f->v[f->n++ % FIGURES_SAMPLES] = *now;
 }
 
-static const struct figures_now *back(const struct figures *f, uint64_t by)
+static const struct figures_now *find_sample_before(const struct figures *f, uint64_t by)
 {
 	uint64_t most = f->n < FIGURES_SAMPLES ? f->n : FIGURES_SAMPLES;
 	if (!most)
@@ -32,18 +32,18 @@ static const struct figures_now *back(const struct figures *f, uint64_t by)
 	return &f->v[(f->n - 1 - (by < most ? by : most - 1)) % FIGURES_SAMPLES];
 }
 
-static uint64_t fired(const struct figures_now *s)
+static uint64_t add_fired(const struct figures_now *s)
 {
 	return s->tracer.forks + s->tracer.execs + s->tracer.exits + s->tracer.files;
 }
 
-static void rates(const struct figures_now *a, const struct figures_now *b, struct load_rates *ret)
+static void rates_between(const struct figures_now *a, const struct figures_now *b, struct load_rates *ret)
 {
 	double s = (double)(b->time - a->time) / 1e9;
 	*ret = (struct load_rates){.memory = (double)b->memory};
 	if (s <= 0)
 		return;
-	ret->events = (double)(fired(b) - fired(a) - (b->tracer.files_passed - a->tracer.files_passed)) / s;
+	ret->events = (double)(add_fired(b) - add_fired(a) - (b->tracer.files_passed - a->tracer.files_passed)) / s;
 	ret->calls = (double)(b->tracer.calls - a->tracer.calls) / s;
 	uint64_t own_a = a->cpu - a->asked, own_b = b->cpu - b->asked;
 	ret->cpu = own_b > own_a ? (double)(own_b - own_a) / s / 1e9 : 0;
@@ -51,10 +51,10 @@ static void rates(const struct figures_now *a, const struct figures_now *b, stru
 
 void figures_rates(const struct figures *f, unsigned seconds, struct load_rates *ret)
 {
-	const struct figures_now *a = back(f, seconds), *b = back(f, 0);
+	const struct figures_now *a = find_sample_before(f, seconds), *b = find_sample_before(f, 0);
 	*ret = (struct load_rates){0};
 	if (a && b)
-		rates(a, b, ret);
+		rates_between(a, b, ret);
 }
 
 void figures_table(const struct figures *f, const struct figures_now *now, unsigned rows, struct buf *out)
@@ -63,7 +63,7 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	buf_printf(out,
 	           "events      %" PRIu64 " (%" PRIu64 " forks, %" PRIu64 " execs, %" PRIu64 " exits, %" PRIu64
 	           " of files)\n",
-	           fired(now), now->tracer.forks, now->tracer.execs, now->tracer.exits, now->tracer.files);
+	           add_fired(now), now->tracer.forks, now->tracer.execs, now->tracer.exits, now->tracer.files);
 	buf_printf(out, "calls       %" PRIu64 " counted, %" PRIu64 " looked at for nothing\n", now->tracer.calls,
 	           now->tracer.calls_passed);
 	buf_printf(out,
@@ -90,21 +90,21 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	buf_printf(out, "%-8s %9s %10s %9s %9s %9s %6s %7s  %s\n", "TIME", "EVENTS/S", "CALLS/S", "PROCESSES", "UNDECIDED",
 	           "REPRESENT", "CPU", "MEMORY", "STEP");
 	for (unsigned i = 0; i < rows && i + 1 < f->n && i + 1 < FIGURES_SAMPLES; i++) {
-		const struct figures_now *b = back(f, i), *a = back(f, i + 1);
+		const struct figures_now *b = find_sample_before(f, i), *a = find_sample_before(f, i + 1);
 		struct load_rates r;
 		char when[16];
 		time_t t = (time_t)(b->time / 1000000000);
 		struct tm tm;
 		gmtime_r(&t, &tm);
 		strftime(when, sizeof(when), "%H:%M:%S", &tm);
-		rates(a, b, &r);
+		rates_between(a, b, &r);
 		buf_printf(out, "%-8s %9.0f %10.0f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %5.1f%% %6.1fM  %s\n", when, r.events,
 		           r.calls, b->node.live, b->node.undecided, b->node.representative, 100 * r.cpu,
 		           (double)b->memory / (1 << 20), load_step_name(b->step));
 	}
 }
 
-static void metric(struct buf *out, const char *name, const char *type, const char *help, double value)
+static void print_metric(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
 	bool counter = type[0] == 'c';
 	buf_printf(out, "# TYPE stemma_%s %s\n# HELP stemma_%s %s\nstemma_%s%s %.17g\n", name, type, name, help, name,
@@ -113,30 +113,31 @@ static void metric(struct buf *out, const char *name, const char *type, const ch
 
 void figures_metrics(const struct figures_now *s, struct buf *out)
 {
-	metric(out, "events", "counter", "Events of processes and files that fired.", (double)fired(s));
-	metric(out, "calls", "counter", "Reads and writes that were counted.", (double)s->tracer.calls);
-	metric(out, "lost_process_events", "counter", "Events of processes that were lost.",
-	       (double)s->tracer.lost_process);
-	metric(out, "lost_file_times", "counter", "Times at which events of files were lost.",
-	       (double)s->tracer.lost_file_times);
-	metric(out, "lost_room", "counter", "What found no room in the tables.", (double)s->node.lost);
-	metric(out, "lost_written", "counter", "Events that could not be written.", (double)s->log_lost);
-	metric(out, "folded_processes", "counter", "Processes that counted to another.", (double)s->node.folded);
-	metric(out, "written_events", "counter", "Events written to logs.", (double)s->log_events);
-	metric(out, "processes", "gauge", "Processes now.", (double)s->node.live);
-	metric(out, "undecided_processes", "gauge", "Processes held back now.", (double)s->node.undecided);
-	metric(out, "representative_processes", "gauge", "Representative processes now.", (double)s->node.representative);
-	metric(out, "granularity_step", "gauge", "0 access, 1 open, 2 processes only.", (double)s->step);
-	metric(out, "granularity_requests", "gauge", "Requests for access in force.", (double)s->granted);
-	metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
-	metric(out, "log_bytes", "gauge", "Size of all logs and indexes.", (double)s->log_bytes);
-	metric(out, "log_removed_bytes", "counter", "Logs that were removed.", (double)s->log_removed);
-	metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
-	metric(out, "questions", "counter", "Questions that were answered.", (double)s->control.questions);
-	metric(out, "questions_busy", "counter", "Questions that were put off.", (double)s->control.busy);
-	metric(out, "answers_abandoned", "counter", "Answers whose asker had gone.", (double)s->control.abandoned);
-	metric(out, "answers_cpu_seconds", "counter", "Processor time of the processes that answer.",
-	       (double)s->control.cpu / 1e9);
-	metric(out, "memory_bytes", "gauge", "Memory of the daemon, with the kernel's for it.", (double)s->memory);
+	print_metric(out, "events", "counter", "Events of processes and files that fired.", (double)add_fired(s));
+	print_metric(out, "calls", "counter", "Reads and writes that were counted.", (double)s->tracer.calls);
+	print_metric(out, "lost_process_events", "counter", "Events of processes that were lost.",
+	             (double)s->tracer.lost_process);
+	print_metric(out, "lost_file_times", "counter", "Times at which events of files were lost.",
+	             (double)s->tracer.lost_file_times);
+	print_metric(out, "lost_room", "counter", "What found no room in the tables.", (double)s->node.lost);
+	print_metric(out, "lost_written", "counter", "Events that could not be written.", (double)s->log_lost);
+	print_metric(out, "folded_processes", "counter", "Processes that counted to another.", (double)s->node.folded);
+	print_metric(out, "written_events", "counter", "Events written to logs.", (double)s->log_events);
+	print_metric(out, "processes", "gauge", "Processes now.", (double)s->node.live);
+	print_metric(out, "undecided_processes", "gauge", "Processes held back now.", (double)s->node.undecided);
+	print_metric(out, "representative_processes", "gauge", "Representative processes now.",
+	             (double)s->node.representative);
+	print_metric(out, "granularity_step", "gauge", "0 access, 1 open, 2 processes only.", (double)s->step);
+	print_metric(out, "granularity_requests", "gauge", "Requests for access in force.", (double)s->granted);
+	print_metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
+	print_metric(out, "log_bytes", "gauge", "Size of all logs and indexes.", (double)s->log_bytes);
+	print_metric(out, "log_removed_bytes", "counter", "Logs that were removed.", (double)s->log_removed);
+	print_metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
+	print_metric(out, "questions", "counter", "Questions that were answered.", (double)s->control.questions);
+	print_metric(out, "questions_busy", "counter", "Questions that were put off.", (double)s->control.busy);
+	print_metric(out, "answers_abandoned", "counter", "Answers whose asker had gone.", (double)s->control.abandoned);
+	print_metric(out, "answers_cpu_seconds", "counter", "Processor time of the processes that answer.",
+	             (double)s->control.cpu / 1e9);
+	print_metric(out, "memory_bytes", "gauge", "Memory of the daemon, with the kernel's for it.", (double)s->memory);
 	buf_printf(out, "# EOF\n");
 }

@@ -102,7 +102,7 @@ static void set_pid(void *arg, pid_t pid, bool counting)
 }
 
 /* Processes of a job are set one by one, those that it gains at the next tick, and what they start by themselves. */
-static int apply(struct grain *g, const struct request *r, bool on, struct err *err, unsigned *ret_seen)
+static int apply_request(struct grain *g, const struct request *r, bool on, struct err *err, unsigned *ret_seen)
 {
 	struct setting s = {.g = g, .on = on, .err = err};
 	int e = 0;
@@ -121,12 +121,12 @@ static int apply(struct grain *g, const struct request *r, bool on, struct err *
 	return r->what == OF_JOB ? s.failed : e;
 }
 
-static void again(struct grain *g)
+static void apply_all_requests(struct grain *g)
 {
 	struct err err = {0};
 	unsigned seen;
 	for (unsigned i = 0; i < g->n && !g->suspended; i++)
-		apply(g, &g->v[i], true, &err, &seen);
+		apply_request(g, &g->v[i], true, &err, &seen);
 }
 
 void grain_suspend(struct grain *g, bool yes)
@@ -139,7 +139,7 @@ void grain_suspend(struct grain *g, bool yes)
 		tracer_set_none(g->tracer, &err);
 		node_counting_all(g->node, true, 0, false);
 	}
-	again(g);
+	apply_all_requests(g);
 }
 
 void grain_tick(struct grain *g)
@@ -150,7 +150,7 @@ void grain_tick(struct grain *g)
 		if (r->what == OF_JOB) {
 			struct err err = {0};
 			unsigned seen;
-			apply(g, r, !g->suspended, &err, &seen);
+			apply_request(g, r, !g->suspended, &err, &seen);
 			r->idle = seen ? 0 : r->idle + 1;
 			if (r->idle > IDLE_MAX) {
 				*r = g->v[--g->n];
@@ -163,7 +163,7 @@ void grain_tick(struct grain *g)
 
 /* ---- asking ---- */
 
-static bool same(const struct request *a, const struct request *b)
+static bool is_same_request(const struct request *a, const struct request *b)
 {
 	return a->what == b->what && a->any_user == b->any_user &&
 	       (a->what == OF_JOB    ? !strcmp(a->job, b->job) && (a->any_user || a->owner == b->owner)
@@ -171,12 +171,12 @@ static bool same(const struct request *a, const struct request *b)
 	                             : true);
 }
 
-static int change(struct grain *g, const struct request *r, bool on, struct err *err)
+static int change_request(struct grain *g, const struct request *r, bool on, struct err *err)
 {
 	unsigned i = 0, own = 0;
 	for (unsigned k = 0; k < g->n; k++)
 		own += g->v[k].owner == r->owner;
-	while (i < g->n && !same(&g->v[i], r))
+	while (i < g->n && !is_same_request(&g->v[i], r))
 		i++;
 	if (!on) {
 		if (i == g->n)
@@ -185,8 +185,8 @@ static int change(struct grain *g, const struct request *r, bool on, struct err 
 		g->v[i] = g->v[--g->n];
 		unsigned seen;
 		if (!g->suspended)
-			apply(g, &old, false, err, &seen);
-		again(g); /* what another request has asked for, too */
+			apply_request(g, &old, false, err, &seen);
+		apply_all_requests(g); /* what another request has asked for, too */
 		return 0;
 	}
 	if (i < g->n)
@@ -194,10 +194,10 @@ static int change(struct grain *g, const struct request *r, bool on, struct err 
 	if (g->n == GRAIN_MAX || (own >= GRAIN_USER && r->owner))
 		return err_set(err, 0, "too many requests for access are in force"), -ENOSPC;
 	unsigned seen;
-	int e = g->suspended ? 0 : apply(g, r, true, err, &seen);
+	int e = g->suspended ? 0 : apply_request(g, r, true, err, &seen);
 	if (e < 0) {
 		struct err other = {0};
-		apply(g, r, false, &other, &seen); /* those for whom it could be done */
+		apply_request(g, r, false, &other, &seen); /* those for whom it could be done */
 		return e;
 	}
 	g->v[g->n++] = *r;
@@ -228,12 +228,12 @@ int grain_ask(struct grain *g, const char *words, uint32_t uid, bool admin, stru
 	} else {
 		return err_set(err, 0, "granularity is of job ID, user NAME or node"), -EINVAL;
 	}
-	return change(g, &r, on, err);
+	return change_request(g, &r, on, err);
 }
 
 /* A file `access.JOB` or `open.JOB` counts for its owner's processes; that it is removed is as if `open` was asked for.
  * It is looked at, never opened. */
-static void touched(struct grain *g, const char *name, bool gone)
+static void handle_touch_file(struct grain *g, const char *name, bool gone)
 {
 	struct stat st;
 	struct err err = {0};
@@ -247,7 +247,7 @@ static void touched(struct grain *g, const char *name, bool gone)
 		for (unsigned i = 0; i < g->n; i++)
 			if (g->v[i].by_file && !strcmp(g->v[i].job, job)) {
 				r.owner = g->v[i].owner;
-				change(g, &r, false, &err);
+				change_request(g, &r, false, &err);
 				return;
 			}
 		return;
@@ -255,7 +255,7 @@ static void touched(struct grain *g, const char *name, bool gone)
 	if (fstatat(g->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
 	r.owner = st.st_uid;
-	change(g, &r, on, &err);
+	change_request(g, &r, on, &err);
 }
 
 void grain_touched(struct grain *g)
@@ -273,7 +273,7 @@ void grain_touched(struct grain *g)
 			struct inotify_event e;
 			memcpy(&e, at, sizeof(e));
 			if (e.len)
-				touched(g, at + sizeof(e), e.mask & IN_DELETE);
+				handle_touch_file(g, at + sizeof(e), e.mask & IN_DELETE);
 			at += sizeof(e) + e.len;
 		}
 	}

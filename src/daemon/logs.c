@@ -134,14 +134,14 @@ static void link_to_all(const struct logs *l, uint32_t uid)
 }
 
 /* Said once for each time. */
-static void trouble(const struct logs *l, struct log *g, const char *text)
+static void report_trouble(const struct logs *l, struct log *g, const char *text)
 {
 	if (!g->told && l->hooks.trouble)
 		l->hooks.trouble(l->hooks.arg, g->uid, text);
 	g->told = true;
 }
 
-static void miss(struct logs *l, struct log *g, int64_t time, enum miss why)
+static void count_missed(struct logs *l, struct log *g, int64_t time, enum miss why)
 {
 	if (!g->missed++) {
 		g->missed_from = time < l->now ? time : l->now;
@@ -161,7 +161,7 @@ static uint64_t rate_of(const struct logs *l)
 }
 
 /* What is missing up to now, as a gap of the session that is open. */
-static void say_missed(struct logs *l, struct log *g)
+static void emit_missed_gap(struct logs *l, struct log *g)
 {
 	char text[200];
 	if (!g->missed || !g->w)
@@ -187,7 +187,7 @@ static void say_missed(struct logs *l, struct log *g)
 	g->missed_said = l->now;
 }
 
-static void begin(struct logs *l, struct log *g)
+static void begin_session(struct logs *l, struct log *g)
 {
 	char home[4096 + 64], day[16], host[LOG_PLACE_HOST];
 	struct err err = {0};
@@ -205,7 +205,7 @@ static void begin(struct logs *l, struct log *g)
 	g->failed = r < 0;
 	if (r < 0) {
 		g->w = NULL;
-		trouble(l, g, err.text);
+		report_trouble(l, g, err.text);
 		return;
 	}
 	g->stale = false;
@@ -214,16 +214,16 @@ static void begin(struct logs *l, struct log *g)
 	l->n_open++;
 	link_to_all(l, g->uid);
 	session_event(l, g);
-	say_missed(l, g);
+	emit_missed_gap(l, g);
 }
 
-static void end(struct logs *l, struct log *g)
+static void end_log_session(struct logs *l, struct log *g)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = l->now};
 	if (!g->w)
 		return;
 	g->told = false;
-	say_missed(l, g); /* the next session may never be */
+	emit_missed_gap(l, g); /* the next session may never be */
 	log_writer_add(g->w, &ev);
 	l->lost += log_writer_lost(g->w);
 	log_writer_close(g->w);
@@ -241,11 +241,11 @@ static void make_room(struct logs *l)
 	if (!old)
 		return;
 	l->hooks.part(l->hooks.arg, old->uid);
-	end(l, old);
+	end_log_session(l, old);
 	l->hooks.begun(l->hooks.arg, old->uid);
 }
 
-static struct account *account_of(struct logs *l, uint32_t uid)
+static struct account *find_or_add_account(struct logs *l, uint32_t uid)
 {
 	uint32_t id = accounts_of(uid);
 	struct account *a = l->accounts;
@@ -260,7 +260,7 @@ static struct account *account_of(struct logs *l, uint32_t uid)
 	return a;
 }
 
-static struct log *log_of(struct logs *l, uint32_t uid)
+static struct log *find_or_add_log(struct logs *l, uint32_t uid)
 {
 	struct log *g = l->last && l->last->uid == uid ? l->last : l->list;
 	while (g && g->uid != uid)
@@ -268,7 +268,7 @@ static struct log *log_of(struct logs *l, uint32_t uid)
 	if (g)
 		return g;
 	g = calloc(1, sizeof(*g));
-	if (!g || !(g->account = account_of(l, uid))) {
+	if (!g || !(g->account = find_or_add_account(l, uid))) {
 		free(g);
 		return NULL;
 	}
@@ -278,7 +278,7 @@ static struct log *log_of(struct logs *l, uint32_t uid)
 }
 
 /* What was written goes to the account: a frame at a time, so that this is seldom. */
-static void charge(struct logs *l, struct log *g)
+static void charge_bytes(struct logs *l, struct log *g)
 {
 	uint64_t size = log_writer_size(g->w), more = size >= g->size ? size - g->size : size;
 	struct account *a = g->account;
@@ -293,12 +293,12 @@ static void charge(struct logs *l, struct log *g)
 		return;
 	a->held = l->now + HOLD_S * NS;
 	snprintf(text, sizeof(text), "more than %" PRIu64 " KiB a second, so nothing is kept for %d s", rate >> 10, HOLD_S);
-	trouble(l, g, text);
+	report_trouble(l, g, text);
 }
 
 uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
 {
-	struct log *g = log_of(l, uid);
+	struct log *g = find_or_add_log(l, uid);
 	if (!g) {
 		l->lost++;
 		return 0;
@@ -309,36 +309,36 @@ uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
 	if (!g->w && !g->failed && !g->missed && !held) {
 		if (l->n_open >= LOGS_OPEN)
 			make_room(l);
-		begin(l, g);
+		begin_session(l, g);
 	}
 	l->written++;
 	if (g->w && !held && !g->stale && !log_writer_lost(g->w)) {
 		uint64_t seq = log_writer_add(g->w, ev);
 		if (log_writer_size(g->w) != g->size)
-			charge(l, g);
+			charge_bytes(l, g);
 		return seq;
 	}
 	g->stale = true;
 	/* Of an access that has gone on for long it is the time that lacks it; a process of yesterday is told again. A gap
 	 * is part of what is missing. */
-	miss(l, g,
-	     ev->kind == EVENT_access ? ev->time
-	     : ev->kind == EVENT_gap  ? ev->gap.from
-	                              : l->now,
-	     l->full            ? MISS_FLOOR
-	     : g->account->held ? MISS_RATE
-	                        : MISS_WRITE);
+	count_missed(l, g,
+	             ev->kind == EVENT_access ? ev->time
+	             : ev->kind == EVENT_gap  ? ev->gap.from
+	                                      : l->now,
+	             l->full            ? MISS_FLOOR
+	             : g->account->held ? MISS_RATE
+	                                : MISS_WRITE);
 	return 0;
 }
 
-static void renew(struct logs *l, struct log *g)
+static void renew_session(struct logs *l, struct log *g)
 {
 	if (g->w)
 		l->hooks.part(l->hooks.arg, g->uid);
-	end(l, g);
+	end_log_session(l, g);
 	if (l->n_open >= LOGS_OPEN)
 		make_room(l);
-	begin(l, g);
+	begin_session(l, g);
 	if (g->w)
 		l->hooks.begun(l->hooks.arg, g->uid);
 }
@@ -353,7 +353,7 @@ static void look_at_disk(struct logs *l)
 	l->full = left < (l->full ? floor + floor / 8 : floor);
 }
 
-static void refill(struct logs *l, int64_t passed)
+static void refill_accounts(struct logs *l, int64_t passed)
 {
 	uint64_t rate = rate_of(l);
 	int64_t most = (int64_t)(rate * BURST_S), more = passed > 0 ? (int64_t)((double)rate * (double)passed / 1e9) : 0;
@@ -371,7 +371,7 @@ static void hold_budget(struct logs *l);
 bool logs_flush(struct logs *l, int64_t now)
 {
 	bool all = true;
-	refill(l, now - l->now);
+	refill_accounts(l, now - l->now);
 	l->now = now;
 	look_at_disk(l);
 	if (l->look)
@@ -386,20 +386,20 @@ bool logs_flush(struct logs *l, int64_t now)
 		if (!g->w)
 			continue;
 		if (held && g->missed && now >= g->missed_said + HOLD_S * NS)
-			say_missed(l, g);
+			emit_missed_gap(l, g);
 		if (!log_writer_lost(g->w) && !g->stale) {
 			if (part && !held && g->begun > (part > PART_MIN ? part : PART_MIN)) {
 				g->part++;
-				renew(l, g);
+				renew_session(l, g);
 			}
 			continue;
 		}
 		if (log_writer_lost(g->w))
-			trouble(l, g, "no room on the disk");
+			report_trouble(l, g, "no room on the disk");
 		else if (l->full)
-			trouble(l, g, "the disk has less than `min_free`");
+			report_trouble(l, g, "the disk has less than `min_free`");
 		if (!held && !log_writer_pending(g->w)) /* there is room again */
-			renew(l, g);
+			renew_session(l, g);
 		all = false; /* what is told anew is not written yet */
 	}
 	return all;
@@ -414,18 +414,18 @@ void logs_gap(struct logs *l, uint32_t uid, unsigned reason, uint64_t count, int
 	logs_add(l, uid, &gap);
 }
 
-void logs_say_gaps(struct logs *l, int64_t now)
+void logs_emit_gaps(struct logs *l, int64_t now)
 {
 	l->now = now;
 	for (struct log *g = l->list; g; g = g->next)
 		if (g->missed && g->w && !log_writer_lost(g->w)) {
-			say_missed(l, g);
+			emit_missed_gap(l, g);
 			log_writer_flush(g->w);
 		}
 }
 
 /* Somebody took the files away: what is written goes nowhere. */
-static bool is_there(const struct log *g)
+static bool has_log_file(const struct log *g)
 {
 	struct stat st;
 	return stat(log_writer_path(g->w), &st) == 0;
@@ -444,18 +444,18 @@ static bool in_use(void *arg, uint32_t uid, const char *folder)
 
 /* That something was taken away is a part of the record; that it was too old is a rule, and told to those who record.
  */
-static void removed(void *arg, const struct shares_removed *r)
+static void emit_removed_gap(void *arg, const struct shares_removed *r)
 {
 	static const char *const why[] = {"it is older than logs are kept", "this user's share of the disk was full",
 	                                  "the room for all users was full, and this user had most of it"};
 	struct logs *l = arg;
-	struct log *g = log_of(l, r->uid);
+	struct log *g = find_or_add_log(l, r->uid);
 	char text[300];
 	if (!g || (r->why == SHARES_AGE && !g->w))
 		return;
 	snprintf(text, sizeof(text), "%.1f MiB of what was recorded (%s) were removed: %s", (double)r->bytes / (1 << 20),
 	         r->folder, why[r->why]);
-	trouble(l, g, text);
+	report_trouble(l, g, text);
 	struct event gap = {.kind = EVENT_gap,
 	                    .time = r->until < l->now ? r->until : l->now,
 	                    .gap = {.reason = TERM_gap_limit, .from = r->from, .text = str_of(text)}};
@@ -464,7 +464,7 @@ static void removed(void *arg, const struct shares_removed *r)
 
 static void hold_budget(struct logs *l)
 {
-	const struct shares_hooks h = {l, in_use, removed};
+	const struct shares_hooks h = {l, in_use, emit_removed_gap};
 	l->look = false;
 	shares_hold(&l->shares, l->base, &l->o.limits, l->now, &h);
 	for (struct account *a = l->accounts; a; a = a->next)
@@ -480,16 +480,16 @@ void logs_tend(struct logs *l, int64_t now)
 	for (struct log *g = l->list; g; g = g->next) {
 		g->failed = false;
 		if (!g->w && g->missed && !l->full && !g->account->held)
-			renew(l, g);
+			renew_session(l, g);
 		if (!g->w)
 			continue;
-		bool there = is_there(g);
+		bool there = has_log_file(g);
 		g->part += !there; /* in another folder: an index may know a file of the old name, and how far it has read it */
 		if (strncmp(g->day, today, 10) != 0 || !there)
-			renew(l, g);
+			renew_session(l, g);
 		else if (g->used + quiet < now) {
 			l->hooks.part(l->hooks.arg, g->uid);
-			end(l, g);
+			end_log_session(l, g);
 			l->hooks.begun(l->hooks.arg, g->uid);
 		}
 	}
@@ -501,7 +501,7 @@ void logs_again(struct logs *l, int64_t now)
 	l->now = now;
 	for (struct log *g = l->list; g; g = g->next)
 		if (g->w || g->missed)
-			renew(l, g);
+			renew_session(l, g);
 }
 
 void logs_close(struct logs *l)
@@ -510,7 +510,7 @@ void logs_close(struct logs *l)
 		return;
 	while (l->list) {
 		struct log *next = l->list->next;
-		end(l, l->list);
+		end_log_session(l, l->list);
 		free(l->list);
 		l->list = next;
 	}

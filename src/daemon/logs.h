@@ -51,7 +51,7 @@ void logs_limits(struct logs *l, uint64_t rate, uint64_t floor);
 void logs_gap(struct logs *l, uint32_t uid, unsigned reason, uint64_t count, int64_t from, int64_t until,
               const char *text);
 /* Writes down what is being held back: a question is about to be answered. */
-void logs_say_gaps(struct logs *l, int64_t now);
+void logs_emit_gaps(struct logs *l, int64_t now);
 /* Ends every session and begins another (SIGHUP). */
 void logs_again(struct logs *l, int64_t now);
 /* Events that could not be kept, since logs_open; bytes on disk when last looked. */

@@ -55,7 +55,7 @@ static int open_socket(struct err *err)
 	return sock;
 }
 
-static int receive(int sock, unsigned wait_ms, char *room, size_t size, int *ret_fd)
+static int receive_reply(int sock, unsigned wait_ms, char *room, size_t size, int *ret_fd)
 {
 	union {
 		struct cmsghdr h;
@@ -86,7 +86,7 @@ static int ask_once(const char *question, unsigned wait_ms, struct err *err, cha
 		return sock;
 	int n = send(sock, question, strlen(question), MSG_NOSIGNAL) < 0 ? -errno : 0;
 	/* A daemon that had no room for this one may have said so, and gone. */
-	int got = receive(sock, wait_ms, room, REPLY_MAX, ret_fd);
+	int got = receive_reply(sock, wait_ms, room, REPLY_MAX, ret_fd);
 	if (got < 0)
 		n = n ? n : got;
 	else

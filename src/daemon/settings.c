@@ -29,7 +29,7 @@ static const struct {
 };
 
 /* Is it one of the words that the setting has? If not, ret says which these are. */
-static bool is_word(size_t k, const char *text, char *ret, size_t size)
+static bool is_setting_choice(size_t k, const char *text, char *ret, size_t size)
 {
 	size_t n = 0;
 	ret[0] = '\0';
@@ -45,7 +45,7 @@ static bool is_word(size_t k, const char *text, char *ret, size_t size)
 }
 
 /* False if it is none. */
-static bool figure(enum type type, const char *text, double *ret)
+static bool parse_figure(enum type type, const char *text, double *ret)
 {
 	static const struct {
 		char letter;
@@ -98,11 +98,11 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 	if (!value)
 		return -ENOMEM;
 	char known[128] = "";
-	bool good = rows[k].type == TYPE_word     ? is_word(k, value, known, sizeof(known))
+	bool good = rows[k].type == TYPE_word     ? is_setting_choice(k, value, known, sizeof(known))
 	            : rows[k].type == TYPE_folder ? value[0] == '/'
 	            : rows[k].type == TYPE_text   ? true
 	            : rows[k].type == TYPE_list   ? value[0] != '\0'
-	                                          : figure(rows[k].type, value, &v);
+	                                          : parse_figure(rows[k].type, value, &v);
 	if (!good) {
 		err_set(err, 0, "'%.60s' is no value of '%s'%s%s", value, key,
 		        rows[k].type == TYPE_folder ? ", which is a path from / on"
@@ -187,7 +187,7 @@ const char *settings_text(const struct settings *s, enum setting k)
 double settings_figure(const struct settings *s, enum setting k)
 {
 	double v = 0;
-	figure(rows[k].type, settings_text(s, k), &v);
+	parse_figure(rows[k].type, settings_text(s, k), &v);
 	return v;
 }
 

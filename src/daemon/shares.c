@@ -48,7 +48,7 @@ static int64_t day_begin(const char *name)
 
 /* ---- what there is ---- */
 
-static void look_into(struct folder *f)
+static void measure_folder(struct folder *f)
 {
 	DIR *d = opendir(f->path);
 	struct dirent *e;
@@ -69,7 +69,7 @@ static void look_into(struct folder *f)
 	f->last = f->last > f->first ? f->last : f->first;
 }
 
-static void add_folder(struct folders *all, const char *path, uint32_t uid)
+static void folders_append(struct folders *all, const char *path, uint32_t uid)
 {
 	const char *slash = strrchr(path, '/');
 	int64_t day = day_begin(slash + 1);
@@ -89,14 +89,14 @@ static void add_folder(struct folders *all, const char *path, uint32_t uid)
 	struct folder *f = &all->v[all->n++];
 	*f = (struct folder){
 	    .path = copy, .name = copy + (slash + 1 - path), .uid = uid, .account = accounts_of(uid), .first = day};
-	look_into(f);
+	measure_folder(f);
 }
 
 /* Walks users/UID/logs/HOST/DAY; depth counts the folders below users: uid, logs, host, day. */
-static void collect(struct folders *all, const char *path, uint32_t uid, unsigned depth)
+static void collect_user_folders(struct folders *all, const char *path, uint32_t uid, unsigned depth)
 {
 	if (depth == 4) {
-		add_folder(all, path, uid);
+		folders_append(all, path, uid);
 		return;
 	}
 	DIR *dir = opendir(path);
@@ -112,7 +112,7 @@ static void collect(struct folders *all, const char *path, uint32_t uid, unsigne
 				continue;
 			uid = (uint32_t)n;
 		}
-		collect(all, below, uid, depth + 1);
+		collect_user_folders(all, below, uid, depth + 1);
 	}
 	if (dir)
 		closedir(dir);
@@ -122,10 +122,10 @@ static void collect_all(struct folders *all, const char *base)
 {
 	char path[4096 + 64];
 	snprintf(path, sizeof(path), "%s/users", base);
-	collect(all, path, 0, 0);
+	collect_user_folders(all, path, 0, 0);
 }
 
-static void release(struct folders *all)
+static void folders_release(struct folders *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->v[i].path);
@@ -222,7 +222,7 @@ static void add_up(struct shares *s, const struct folders *all, const char *base
 
 /* ---- taking away ---- */
 
-static int older(const void *pa, const void *pb)
+static int compare_by_age(const void *pa, const void *pb)
 {
 	const struct folder *a = pa, *b = pb;
 	int c = strncmp(a->name, b->name, 10);
@@ -256,7 +256,7 @@ static void remove_folder(struct shares *s, struct folder *f, const char *base, 
 }
 
 /* The oldest of an account that may go; NULL: none. */
-static struct folder *oldest(struct folders *all, uint32_t id, const struct shares_hooks *h)
+static struct folder *find_oldest_unused(struct folders *all, uint32_t id, const struct shares_hooks *h)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct folder *f = &all->v[i];
@@ -286,7 +286,7 @@ static void hold_share(struct shares *s, struct folders *all, const char *base, 
 		struct shares_account *a = &s->v[i];
 		struct folder *f;
 		bool over = a->bytes > share;
-		while (over && a->bytes > share / 8 * 7 && (f = oldest(all, a->account, h)))
+		while (over && a->bytes > share / 8 * 7 && (f = find_oldest_unused(all, a->account, h)))
 			remove_folder(s, f, base, h, SHARES_USER);
 	}
 }
@@ -302,7 +302,7 @@ static void hold_total(struct shares *s, struct folders *all, const char *base, 
 		struct folder *f = NULL;
 		uint64_t most = 0;
 		for (size_t i = 0; i < s->n; i++) {
-			struct folder *its = s->v[i].bytes > most ? oldest(all, s->v[i].account, h) : NULL;
+			struct folder *its = s->v[i].bytes > most ? find_oldest_unused(all, s->v[i].account, h) : NULL;
 			if (its) {
 				f = its;
 				most = s->v[i].bytes;
@@ -321,11 +321,11 @@ void shares_hold(struct shares *s, const char *base, const struct shares_limits 
 	collect_all(&all, base);
 	add_up(s, &all, base);
 	if (all.n)
-		qsort(all.v, all.n, sizeof(*all.v), older);
+		qsort(all.v, all.n, sizeof(*all.v), compare_by_age);
 	hold_age(s, &all, base, l->max_age, now, h);
 	hold_share(s, &all, base, shares_share(s, l), h);
 	hold_total(s, &all, base, l->total, h);
-	release(&all);
+	folders_release(&all);
 }
 
 void shares_release(struct shares *s)
@@ -343,5 +343,5 @@ void shares_users(const char *base, int64_t since, void (*each)(void *arg, uint3
 	for (size_t i = 0; i < all.n; i++)
 		if (strncmp(all.v[i].name, first, 10) >= 0)
 			each(arg, all.v[i].uid);
-	release(&all);
+	folders_release(&all);
 }

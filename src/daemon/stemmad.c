@@ -71,7 +71,7 @@ struct daemon {
 	bool lame; /* the helper is gone */
 };
 
-static __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...)
+static __attribute__((format(printf, 1, 2))) void print_message(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -81,9 +81,9 @@ static __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...)
 	va_end(ap);
 }
 
-static int say_err(const struct err *err)
+static int print_error(const struct err *err)
 {
-	say("%s", err->text[0] ? err->text : "out of memory");
+	print_message("%s", err->text[0] ? err->text : "out of memory");
 	if (err->hint[0])
 		fprintf(stderr, "hint: %s\n", err->hint);
 	return 125;
@@ -92,10 +92,10 @@ static int say_err(const struct err *err)
 /* ---- settings ---- */
 
 /* arg: counts them, or NULL. */
-static void slip(void *arg, const char *line)
+static void report_setting_slip(void *arg, const char *line)
 {
 	unsigned *n = arg;
-	say("%s", line);
+	print_message("%s", line);
 	if (n)
 		++*n;
 }
@@ -105,10 +105,10 @@ static void add_rule(void *arg, const char *row)
 	struct daemon *d = arg;
 	struct err err = {0};
 	if (rules_add(d->rules, row, &err) < 0)
-		say("%s", err.text);
+		print_message("%s", err.text);
 }
 
-static void add_text(void *arg, const char *item)
+static void texts_append(void *arg, const char *item)
 {
 	struct texts *t = arg;
 	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
@@ -123,7 +123,7 @@ static void add_text(void *arg, const char *item)
 	v[t->n] = NULL;
 }
 
-static void release_texts(struct texts *t)
+static void release_setting_texts(struct texts *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free((char *)t->v[i]);
@@ -135,7 +135,7 @@ static int read_settings(struct daemon *d, bool again, struct err *err)
 {
 	struct settings s = {0};
 	unsigned slips = 0;
-	int r = settings_read(&s, d->config, slip, &slips, err);
+	int r = settings_read(&s, d->config, report_setting_slip, &slips, err);
 	if (r == 0 && again && slips) {
 		err_set(err, 0, "%u line%s of the settings cannot be taken", slips, slips > 1 ? "s" : "");
 		r = -EINVAL;
@@ -143,7 +143,7 @@ static int read_settings(struct daemon *d, bool again, struct err *err)
 	for (size_t i = 0; r == 0 && i < d->options.n; i++)
 		r = settings_set(&s, d->options.v[i], err);
 	if (r == 0 && again)
-		r = settings_keep(&s, &d->settings, slip, NULL);
+		r = settings_keep(&s, &d->settings, report_setting_slip, NULL);
 	if (r < 0) {
 		settings_release(&s);
 		return r;
@@ -162,42 +162,42 @@ static int read_settings(struct daemon *d, bool again, struct err *err)
 	accounts_read(NULL);
 	const char *admins = settings_text(&d->settings, SETTING_admins);
 	if (*admins && !world_has_group(admins))
-		say("there is no group '%s', so nobody but root is asked for all users ('admins')", admins);
+		print_message("there is no group '%s', so nobody but root is asked for all users ('admins')", admins);
 	return 0;
 }
 
 /* ---- the world ---- */
 
-static uint64_t add(void *arg, uint32_t uid, const struct event *ev)
+static uint64_t add_to_log(void *arg, uint32_t uid, const struct event *ev)
 {
 	struct daemon *d = arg;
 	return logs_add(d->logs, uid, ev);
 }
 
-static void part(void *arg, uint32_t uid)
+static void begin_log_part(void *arg, uint32_t uid)
 {
 	struct daemon *d = arg;
 	node_part(d->node, uid, world_now());
 }
 
-static void begun(void *arg, uint32_t uid)
+static void begin_log_session(void *arg, uint32_t uid)
 {
 	struct daemon *d = arg;
 	node_session(d->node, uid, world_now());
 }
 
-static void trouble(void *arg, uint32_t uid, const char *text)
+static void report_log_trouble(void *arg, uint32_t uid, const char *text)
 {
 	(void)arg;
-	say("the log of user %u cannot be written: %s", uid, text);
+	print_message("the log of user %u cannot be written: %s", uid, text);
 }
 
-static void each(void *arg, const struct tracer_event *ev)
+static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	struct daemon *d = arg;
 	if (ev->kind == TRACER_WATCH && !ev->watch.watched)
-		say("files of '%.*s' are not seen: %s", (int)ev->watch.mount.n, ev->watch.mount.p,
-		    ev->watch.why ? ev->watch.why : "not watched");
+		print_message("files of '%.*s' are not seen: %s", (int)ev->watch.mount.n, ev->watch.mount.p,
+		              ev->watch.why ? ev->watch.why : "not watched");
 	node_event(d->node, ev);
 }
 
@@ -206,20 +206,20 @@ static void each(void *arg, const struct tracer_event *ev)
 static void without_helper(struct daemon *d)
 {
 	int64_t now = world_now();
-	say("the helper has ended, so nothing more can be recorded; the daemon has to be started again");
+	print_message("the helper has ended, so nothing more can be recorded; the daemon has to be started again");
 	node_gap(d->node, TERM_gap_recorder_died, 0, d->helped, now, "the daemon's helper ended");
 	d->ending = d->lame = true;
 }
 
-static void drain(struct daemon *d)
+static void drain_tracer(struct daemon *d)
 {
 	struct err err = {0};
 	int64_t now = world_now();
 	if (d->lame)
 		return;
-	int r = d->tracer ? tracer_drain(d->tracer, each, d, &err) : 0;
+	int r = d->tracer ? tracer_drain(d->tracer, handle_tracer_event, d, &err) : 0;
 	if (r < 0 && !d->failing)
-		say("%s", err.text);
+		print_message("%s", err.text);
 	d->failing = r < 0; /* said once, not a hundred times a second */
 	if (helper_gone(d->helper))
 		without_helper(d);
@@ -250,7 +250,7 @@ static uint64_t memory_of_helper(struct helper *h)
 	return helper_open(h, helper_pid(h), HELPER_STATM, &fd) < 0 ? 0 : memory_in(fd);
 }
 
-static uint64_t cpu_of(const struct rusage *u)
+static uint64_t rusage_cpu_ns(const struct rusage *u)
 {
 	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000u +
 	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000u;
@@ -263,7 +263,7 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	tracer_stats(d->tracer, &f.tracer);
 	node_stats(d->node, &f.node);
 	getrusage(RUSAGE_SELF, &u);
-	f.cpu = cpu_of(&u);
+	f.cpu = rusage_cpu_ns(&u);
 	f.asked = d->asked;
 	if (d->control)
 		control_stats(d->control, &f.control);
@@ -279,7 +279,7 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	*ret = f;
 }
 
-static void say_passed(struct daemon *d, int64_t now)
+static void emit_passed_gaps(struct daemon *d, int64_t now)
 {
 	for (unsigned i = 0; i < d->n_passed; i++) {
 		struct passed *p = &d->passed[i];
@@ -298,15 +298,15 @@ static void say_passed(struct daemon *d, int64_t now)
 static void bring_up(void *arg)
 {
 	struct daemon *d = arg;
-	drain(d);
-	drain(d); /* what the first had to wait for */
-	node_tell(d->node, world_now());
-	say_passed(d, world_now());
+	drain_tracer(d);
+	drain_tracer(d); /* what the first had to wait for */
+	node_emit_all(d->node, world_now());
+	emit_passed_gaps(d, world_now());
 	logs_flush(d->logs, world_now());
-	logs_say_gaps(d->logs, world_now());
+	logs_emit_gaps(d->logs, world_now());
 }
 
-static void stats(void *arg, const char *operands, struct buf *out)
+static void format_stats(void *arg, const char *operands, struct buf *out)
 {
 	struct daemon *d = arg;
 	struct figures_now now;
@@ -317,7 +317,8 @@ static void stats(void *arg, const char *operands, struct buf *out)
 		figures_table(d->figures, &now, 60, out);
 }
 
-static int granularity(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out, struct err *err)
+static int change_granularity(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out,
+                              struct err *err)
 {
 	struct daemon *d = arg;
 	if (!strcmp(operands, "launcher")) {
@@ -378,7 +379,7 @@ static void save_state(struct daemon *d, int64_t when, bool clean)
 	if (fd < 0 && errno == ENOENT) { /* somebody took the folder away */
 		struct err err = {0};
 		if (lock_base(d, &err) < 0)
-			say("%s", err.text);
+			print_message("%s", err.text);
 		fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	}
 	bool ok = fd >= 0 && !b.failed && io_write(fd, b.p, b.n, NULL) == 0;
@@ -396,12 +397,12 @@ static void keep_state(struct daemon *d)
 	enum { WAITING = 65536 };
 	struct tracer_stats s;
 	int64_t now = world_now();
-	drain(d);
-	drain(d); /* what the first had to wait for */
-	node_tell(d->node, now);
+	drain_tracer(d);
+	drain_tracer(d); /* what the first had to wait for */
+	node_emit_all(d->node, now);
 	tracer_stats(d->tracer, &s);
 	if (logs_flush(d->logs, now) && s.ring_bytes + s.queue_bytes < WAITING)
-		save_state(d, node_untold(d->node, now), false);
+		save_state(d, node_emitted_until(d->node, now), false);
 }
 
 /* When the daemon before was last heard of; 0: there was none. */
@@ -438,16 +439,16 @@ static void take_step(struct daemon *d, enum load_step before, const char *why)
 	int64_t now = world_now();
 	bool down = d->load.step > before;
 	snprintf(text, sizeof(text), "granularity %s to %s: %s", down ? "down" : "up", load_step_name(d->load.step), why);
-	say("%s", text);
+	print_message("%s", text);
 	grain_suspend(d->grain, d->load.step != LOAD_ACCESS);
 	if ((before == LOAD_PROCESSES) != (d->load.step == LOAD_PROCESSES) &&
 	    tracer_files(d->tracer, d->load.step != LOAD_PROCESSES, &err) < 0)
-		say("%s", err.text);
+		print_message("%s", err.text);
 	struct tracer_rate rates[3];
 	size_t n = down ? tracer_rates(d->tracer, rates, 3) : 0;
 	for (size_t i = 0; i < n; i++)
-		say("process %d of user %u and what it started: %llu events", rates[i].pid, rates[i].uid,
-		    (unsigned long long)rates[i].events);
+		print_message("process %d of user %u and what it started: %llu events", rates[i].pid, rates[i].uid,
+		              (unsigned long long)rates[i].events);
 	node_gap(d->node, TERM_gap_limit, 0, down ? now : d->stepped, now, text);
 	d->stepped = now;
 }
@@ -478,8 +479,8 @@ static bool pass_busiest(struct daemon *d, uint32_t uid, uint64_t events, uint64
 	if (events < 1000 || events < all / 2 || d->n_passed == TRACER_PASS || !tracer_pass(d->tracer, uid, true))
 		return false;
 	d->passed[d->n_passed++] = (struct passed){.uid = uid, .rate = events, .since = world_now()};
-	say("%s: of user %u, who had %llu of %llu events in a second, openings and closes are not recorded", why, uid,
-	    (unsigned long long)events, (unsigned long long)all);
+	print_message("%s: of user %u, who had %llu of %llu events in a second, openings and closes are not recorded", why,
+	              uid, (unsigned long long)events, (unsigned long long)all);
 	return true;
 }
 
@@ -495,9 +496,9 @@ static void look_at_passed(struct daemon *d)
 			i++;
 			continue;
 		}
-		say_passed(d, world_now());
+		emit_passed_gaps(d, world_now());
 		tracer_pass(d->tracer, p->uid, false);
-		say("of user %u openings and closes are recorded again: quiet", p->uid);
+		print_message("of user %u openings and closes are recorded again: quiet", p->uid);
 		*p = d->passed[--d->n_passed];
 	}
 }
@@ -531,10 +532,10 @@ static void look_at_load(struct daemon *d)
 		take_step(d, before, why);
 }
 
-static void second(struct daemon *d)
+static void handle_second(struct daemon *d)
 {
 	int64_t now = world_now();
-	drain(d);
+	drain_tracer(d);
 	node_tick(d->node, now);
 	logs_flush(d->logs, now);
 	grain_tick(d->grain);
@@ -542,51 +543,51 @@ static void second(struct daemon *d)
 	look_at_load(d);
 	if (d->seconds % 10 == 0) {
 		logs_tend(d->logs, now);
-		say_passed(d, now);
+		emit_passed_gaps(d, now);
 		keep_state(d);
 		write_metrics(d);
 	}
 	if (d->seconds % 60 == 59) {
 		struct err err = {0};
-		tracer_totals(d->tracer, each, d, &err);
+		tracer_totals(d->tracer, handle_tracer_event, d, &err);
 	}
 	d->seconds++;
 	service_notify("WATCHDOG=1");
 }
 
-static void reload(struct daemon *d)
+static void reload_settings(struct daemon *d)
 {
 	struct err err = {0};
 	service_notify("RELOADING=1");
 	bool read = read_settings(d, true, &err) == 0;
 	if (!read)
-		say_err(&err);
+		print_error(&err);
 	logs_limits(d->logs, (uint64_t)settings_figure(&d->settings, SETTING_user_rate),
 	            (uint64_t)settings_figure(&d->settings, SETTING_min_free));
 	logs_again(d->logs, world_now());
 	service_notify("READY=1");
-	say(read ? "settings were read again" : "settings stay as they are");
+	print_message(read ? "settings were read again" : "settings stay as they are");
 }
 
-static void signalled(struct daemon *d)
+static void handle_signal_fd(struct daemon *d)
 {
 	struct signalfd_siginfo si;
 	while (read(d->signals, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGHUP) {
-			reload(d);
+			reload_settings(d);
 		} else if (si.ssi_signo == SIGCHLD) {
 			struct rusage u;
 			pid_t pid;
 			int status;
 			while ((pid = wait4(-1, &status, WNOHANG, &u)) > 0)
-				control_reaped(d->control, pid, status, cpu_of(&u));
+				control_reaped(d->control, pid, status, rusage_cpu_ns(&u));
 		} else {
 			d->ending = true;
 		}
 	}
 }
 
-static uint64_t thread_cpu(void)
+static uint64_t thread_cpu_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
@@ -595,18 +596,18 @@ static uint64_t thread_cpu(void)
 
 /* What a question takes is the asker's affair and no reason to record less. The events that are read on its account are
  * not the question's. */
-static void asked(struct daemon *d, uint64_t n)
+static void handle_control(struct daemon *d, uint64_t n)
 {
 	struct tracer_stats before, after;
-	uint64_t began = thread_cpu();
+	uint64_t began = thread_cpu_ns();
 	tracer_stats(d->tracer, &before);
 	control_ready(d->control, n);
 	tracer_stats(d->tracer, &after);
-	uint64_t took = thread_cpu() - began, read = after.cpu - before.cpu;
+	uint64_t took = thread_cpu_ns() - began, read = after.cpu - before.cpu;
 	d->asked += took > read ? took - read : 0;
 }
 
-static void loop(struct daemon *d)
+static void run_event_loop(struct daemon *d)
 {
 	struct epoll_event ev[32];
 	while (!d->ending) {
@@ -616,48 +617,48 @@ static void loop(struct daemon *d)
 		for (int i = 0; i < n; i++) {
 			uint64_t at = ev[i].data.u64, times;
 			if (at == AT_TRACER)
-				drain(d);
+				drain_tracer(d);
 			else if (at == AT_SIGNAL)
-				signalled(d);
+				handle_signal_fd(d);
 			else if (at == AT_TIMER && read(d->timer, &times, sizeof(times)) == sizeof(times))
-				second(d);
+				handle_second(d);
 			else if (at == AT_GRAIN)
 				grain_touched(d->grain);
 			else if (at == AT_HELPER && !d->lame) /* it says nothing by itself but that it is gone */
 				without_helper(d);
 			else if (at >= AT_CONTROL)
-				asked(d, at - AT_CONTROL);
+				handle_control(d, at - AT_CONTROL);
 		}
 	}
 }
 
 /* ---- start and end ---- */
 
-static int watch(struct daemon *d, int fd, uint64_t at)
+static int watch_input(struct daemon *d, int fd, uint64_t at)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = at};
 	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static const char *mode_of(const struct tracer_caps *caps)
+static const char *describe_tracer_mode(const struct tracer_caps *caps)
 {
 	bool files = false;
 	for (unsigned i = 0; i < caps->n; i++) {
 		if (!strcmp(caps->cap[i].name, "files"))
 			files = caps->cap[i].works;
 		if (!caps->cap[i].works)
-			say("%s: %s", caps->cap[i].name, caps->cap[i].text);
+			print_message("%s: %s", caps->cap[i].name, caps->cap[i].text);
 	}
 	return files ? "node/fanotify" : "node/processes";
 }
 
-static void known(void *arg, uint32_t uid)
+static void mark_user_known(void *arg, uint32_t uid)
 {
 	struct daemon *d = arg;
 	node_known(d->node, uid);
 }
 
-static int start(struct daemon *d, struct err *err)
+static int start_daemon(struct daemon *d, struct err *err)
 {
 	int r = read_settings(d, false, err);
 	const char *user = r == 0 ? settings_text(&d->settings, SETTING_user) : "";
@@ -676,9 +677,9 @@ static int start(struct daemon *d, struct err *err)
 	if (!d->rules || !d->figures)
 		return -ENOMEM;
 	settings_list(s, SETTING_rule, add_rule, d);
-	settings_list(s, SETTING_ignore, add_text, &d->ignore);
-	add_text(&d->ignore, settings_text(s, SETTING_base));
-	settings_list(s, SETTING_mount, add_text, &d->mounts);
+	settings_list(s, SETTING_ignore, texts_append, &d->ignore);
+	texts_append(&d->ignore, settings_text(s, SETTING_base));
+	settings_list(s, SETTING_mount, texts_append, &d->mounts);
 	struct tracer_options to = {.ring_kb = (unsigned)(settings_figure(s, SETTING_ring) / 1024),
 	                            .ignore = d->ignore.v,
 	                            .mounts = d->mounts.v,
@@ -690,28 +691,28 @@ static int start(struct daemon *d, struct err *err)
 		return r;
 	struct node_options no = {
 	    .keep_all = !strcmp(settings_text(s, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
-	struct node_world w = {.arg = d, .add = add};
+	struct node_world w = {.arg = d, .add = add_to_log};
 	world_init(&w, d->helper);
 	d->node = node_new(&no, &w);
 	if (!d->node)
 		return -ENOMEM;
 	struct logs_options lo = {.base = settings_text(s, SETTING_base),
-	                          .mode = mode_of(tracer_has(d->tracer)),
+	                          .mode = describe_tracer_mode(tracer_has(d->tracer)),
 	                          .limits = {.total = (uint64_t)settings_figure(s, SETTING_max_size),
 	                                     .user = (uint64_t)settings_figure(s, SETTING_user_size),
 	                                     .max_age = (int64_t)settings_figure(s, SETTING_max_age)},
 	                          .rate = (uint64_t)settings_figure(s, SETTING_user_rate),
 	                          .floor = (uint64_t)settings_figure(s, SETTING_min_free)};
-	struct logs_hooks hooks = {d, part, begun, trouble};
+	struct logs_hooks hooks = {d, begin_log_part, begin_log_session, report_log_trouble};
 	r = logs_open(&lo, &hooks, err, &d->logs);
 	if (r < 0)
 		return r;
 	bool clean = false;
 	int64_t last = load_state(d, &clean);
-	drain(d); /* the processes that are there */
+	drain_tracer(d); /* the processes that are there */
 	int64_t now = world_now();
 	if (last) {
-		shares_users(settings_text(s, SETTING_base), last, known, d);
+		shares_users(settings_text(s, SETTING_base), last, mark_user_known, d);
 		node_gap(d->node, clean ? TERM_gap_lost : TERM_gap_recorder_died, 0, last, now,
 		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
 	}
@@ -733,27 +734,27 @@ static int start(struct daemon *d, struct err *err)
 	struct itimerspec each_second = {{1, 0}, {1, 0}};
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (d->signals < 0 || d->timer < 0 || d->epoll < 0 || timerfd_settime(d->timer, 0, &each_second, NULL) < 0 ||
-	    watch(d, tracer_fd(d->tracer), AT_TRACER) < 0 || watch(d, d->signals, AT_SIGNAL) < 0 ||
-	    watch(d, d->timer, AT_TIMER) < 0 || watch(d, grain_fd(d->grain), AT_GRAIN) < 0 ||
-	    watch(d, helper_fd(d->helper), AT_HELPER) < 0)
+	    watch_input(d, tracer_fd(d->tracer), AT_TRACER) < 0 || watch_input(d, d->signals, AT_SIGNAL) < 0 ||
+	    watch_input(d, d->timer, AT_TIMER) < 0 || watch_input(d, grain_fd(d->grain), AT_GRAIN) < 0 ||
+	    watch_input(d, helper_fd(d->helper), AT_HELPER) < 0)
 		return err_set(err, errno, "cannot wait for events");
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/socket", settings_text(s, SETTING_run));
-	struct control_hooks ch = {d, bring_up, stats, granularity, is_admin};
+	struct control_hooks ch = {d, bring_up, format_stats, change_granularity, is_admin};
 	r = control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &ch, &d->answers, err, &d->control);
 	if (r == 0 && (r = service_drop(0)) < 0)
 		err_set(err, -r, "cannot give up capabilities");
 	return r;
 }
 
-static void stop(struct daemon *d)
+static void stop_daemon(struct daemon *d)
 {
 	service_notify("STOPPING=1");
 	if (d->node && d->logs && d->tracer) {
-		drain(d);
+		drain_tracer(d);
 		node_detach(d->node, world_now());
 		logs_flush(d->logs, world_now());
-		logs_say_gaps(d->logs, world_now());
+		logs_emit_gaps(d->logs, world_now());
 		int64_t now = world_now(), missed = logs_missed(d->logs); /* what no gap tells of is told by the next daemon */
 		if (d->control && !d->lame)
 			save_state(d, missed < now ? missed : now, true);
@@ -768,9 +769,9 @@ static void stop(struct daemon *d)
 	figures_free(d->figures);
 	rules_free(d->rules);
 	settings_release(&d->settings);
-	release_texts(&d->ignore);
-	release_texts(&d->mounts);
-	release_texts(&d->options);
+	release_setting_texts(&d->ignore);
+	release_setting_texts(&d->mounts);
+	release_setting_texts(&d->options);
 }
 
 static int ask_stats(const char *operands)
@@ -781,7 +782,7 @@ static int ask_stats(const char *operands)
 	int fd = -1;
 	snprintf(question, sizeof(question), "stats%s%s", *operands ? " " : "", operands);
 	if (request_ask(question, 5000, &err, &text, &fd) < 0)
-		return say_err(&err);
+		return print_error(&err);
 	if (fd >= 0)
 		close(fd);
 	fputs(buf_cstr(&text), stdout);
@@ -789,7 +790,7 @@ static int ask_stats(const char *operands)
 	return fflush(stdout) == 0 ? 0 : 125;
 }
 
-static void usage(FILE *out)
+static void print_daemon_usage(FILE *out)
 {
 	fputs("usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...\n"
 	      "       stemmad --stats | --metrics\n"
@@ -824,7 +825,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "--version"))
 			return puts("stemmad " STEMMA_VERSION) < 0;
 		if (!strcmp(argv[i], "--help")) {
-			usage(stdout);
+			print_daemon_usage(stdout);
 			return 0;
 		}
 		if (!strcmp(argv[i], "--config") && i + 1 < argc) {
@@ -832,27 +833,27 @@ int main(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--user") && i + 1 < argc) {
 			char *option = NULL;
 			if (asprintf(&option, "user=%s", argv[++i]) < 0)
-				return say_err(&err);
-			add_text(&d.options, option);
+				return print_error(&err);
+			texts_append(&d.options, option);
 			free(option);
 		} else if (!strncmp(argv[i], "--keep=", 7)) {
-			add_text(&d.options, argv[i] + 2);
+			texts_append(&d.options, argv[i] + 2);
 		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {
-			add_text(&d.options, argv[++i]);
+			texts_append(&d.options, argv[++i]);
 		} else {
-			usage(stderr);
+			print_daemon_usage(stderr);
 			return 2;
 		}
 	}
 	umask(022); /* what others may reach is made so; what they may not is made so, too */
-	int r = start(&d, &err), status = 0;
+	int r = start_daemon(&d, &err), status = 0;
 	if (r < 0) {
-		status = say_err(&err);
+		status = print_error(&err);
 	} else {
 		service_notify("READY=1");
-		say("recording");
-		loop(&d);
+		print_message("recording");
+		run_event_loop(&d);
 	}
-	stop(&d);
+	stop_daemon(&d);
 	return d.lame ? 125 : status;
 }

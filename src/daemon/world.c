@@ -32,7 +32,7 @@ int64_t world_boot(void)
 
 static struct helper *helper; /* who looks */
 
-static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
+static unsigned kind_of_statx(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
 	case S_IFDIR:
@@ -57,12 +57,12 @@ static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const
 	}
 }
 
-static void found(const struct fileid *f, const struct tracer_fileid *id, const char *path, struct node_found *ret)
+static void fill_found(const struct fileid *f, const struct tracer_fileid *id, const char *path, struct node_found *ret)
 {
 	if (id && id->ino && (f->ino != id->ino || (id->dev && fileid_dev(&f->st) != id->dev)))
 		return;
 	*ret = (struct node_found){.dev = fileid_dev(&f->st), .ino = f->ino, .gen = f->gen, .domain = f->domain};
-	ret->kind = kind_of(&f->st, f->domain, path);
+	ret->kind = kind_of_statx(&f->st, f->domain, path);
 	if (ret->kind == TERM_kind_regular && (f->st.stx_mask & STATX_SIZE)) {
 		ret->has_state = true;
 		ret->size = f->st.stx_size;
@@ -121,7 +121,7 @@ static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_filei
 	int r;
 	(void)arg;
 	if (!is_nameless(id, ret) && pid && helper_link(helper, pid, HELPER_FD, fd, path, &r, &f) > 0 && r == 0)
-		found(&f, id, path, ret);
+		fill_found(&f, id, path, ret);
 }
 
 static void find_path(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret)
@@ -130,11 +130,11 @@ static void find_path(void *arg, const char *path, const struct tracer_fileid *i
 	struct fileid f;
 	(void)arg;
 	if (*path == '/' && helper_find(helper, path, real, &f) == 0)
-		found(&f, id, real, ret);
+		fill_found(&f, id, real, ret);
 }
 
 /* The domain of a device has to be asked for by a path on it, where there is one. */
-static const struct fs_domain *domain(void *arg, uint64_t dev)
+static const struct fs_domain *find_domain(void *arg, uint64_t dev)
 {
 	char line[4096], point[1024] = "";
 	unsigned maj, min;
@@ -158,7 +158,7 @@ static const struct fs_domain *domain(void *arg, uint64_t dev)
 /* ---- names ---- */
 
 /* The files alone: a name service may ask another machine, and wait. */
-static bool user_of(uint32_t uid, const char *name, struct passwd *ret)
+static bool find_passwd_entry(uint32_t uid, const char *name, struct passwd *ret)
 {
 	FILE *f = fopen("/etc/passwd", "re");
 	struct passwd *pw = NULL;
@@ -174,7 +174,7 @@ static bool user_of(uint32_t uid, const char *name, struct passwd *ret)
 void world_user(uint32_t uid, char *ret, size_t size)
 {
 	struct passwd pw;
-	if (user_of(uid, NULL, &pw))
+	if (find_passwd_entry(uid, NULL, &pw))
 		snprintf(ret, size, "%s", pw.pw_name);
 	else
 		snprintf(ret, size, "#%u", uid);
@@ -189,7 +189,7 @@ bool world_uid(const char *name, uint32_t *ret)
 		*ret = (uint32_t)n;
 		return true;
 	}
-	if (!user_of(0, name, &pw))
+	if (!find_passwd_entry(0, name, &pw))
 		return false;
 	*ret = pw.pw_uid;
 	return true;
@@ -227,7 +227,7 @@ bool world_has_group(const char *group)
 	return gr;
 }
 
-static void names(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
+static void group_names_user(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
 {
 	(void)arg;
 	struct group *gr = NULL;
@@ -256,7 +256,7 @@ void world_init(struct node_world *w, struct helper *by)
 	learn_nameless();
 	w->find_fd = find_fd;
 	w->find_path = find_path;
-	w->domain = domain;
+	w->domain = find_domain;
 	w->run_id = run_id;
-	w->names = names;
+	w->names = group_names_user;
 }

@@ -15,25 +15,25 @@ enum {
 };
 static const int64_t dormant_ns = 2000000000, clock_step = 20000000;
 
-static bool is_stream(const struct nfile *f)
+static bool is_stream_file(const struct nfile *f)
 {
 	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_socket ||
 	       f->kind == TERM_kind_shm || f->kind == TERM_kind_terminal;
 }
 
-static bool may_write(const struct naccess *a)
+static bool may_have_written(const struct naccess *a)
 {
 	return a->mode == 0 || (a->mode & ACCESS_WRITE);
 }
 
-static bool is_live(const struct naccess *a)
+static bool is_access_live(const struct naccess *a)
 {
 	return a->ended == TIME_NEVER;
 }
 
 /* ---- the lists ---- */
 
-void access_free(struct node *n, struct naccess *a)
+void naccess_free(struct node *n, struct naccess *a)
 {
 	*a->file_at = a->file_next;
 	if (a->file_next)
@@ -52,11 +52,11 @@ void access_free(struct node *n, struct naccess *a)
 	free(a);
 }
 
-static struct naccess *access_new(struct node *n, struct nproc *p, struct nfile *f)
+static struct naccess *naccess_new(struct node *n, struct nproc *p, struct nfile *f)
 {
 	struct book *payer = book_paying(n, p);
 	if (!book_may(payer ? payer->accesses : 0, n->n_accesses, n->o.max_accesses))
-		access_settle(n, true);
+		naccess_finish_dormant(n, true);
 	bool may = book_may(payer ? payer->accesses : 0, n->n_accesses, n->o.max_accesses);
 	struct naccess *a = may ? calloc(1, sizeof(*a)) : NULL;
 	if (!a) {
@@ -86,7 +86,7 @@ static struct naccess *access_new(struct node *n, struct nproc *p, struct nfile 
 }
 
 /* The accesses of p to f, one after the other; by the shorter of the two lists. */
-static struct naccess *next_of(struct nproc *p, struct nfile *f, struct naccess *a)
+static struct naccess *next_access_to(struct nproc *p, struct nfile *f, struct naccess *a)
 {
 	bool by_file = f->n_accesses <= p->n_accesses;
 	for (a = a ? (by_file ? a->file_next : a->proc_next) : (by_file ? f->accesses : p->accesses); a;
@@ -100,27 +100,27 @@ static bool being_written(const struct nfile *f)
 {
 	unsigned seen = 0;
 	for (const struct naccess *a = f->accesses; f->writers && a; a = a->file_next)
-		if ((may_write(a) && is_live(a)) || ++seen > GLANCES)
+		if ((may_have_written(a) && is_access_live(a)) || ++seen > GLANCES)
 			return true;
 	return false;
 }
 
 /* Nobody else could write the file from its start to its end. */
-static bool alone(const struct naccess *a)
+static bool is_sole_writer(const struct naccess *a)
 {
-	return !a->shared && (!is_live(a) || a->turn > a->file->crowded);
+	return !a->shared && (!is_access_live(a) || a->turn > a->file->crowded);
 }
 
 /* Somebody else may have written the file since it ended: what comes is another access. */
-static bool is_over(const struct naccess *a)
+static bool is_superseded(const struct naccess *a)
 {
 	const struct nfile *f = a->file;
-	return !is_live(a) && (f->disturber != a->proc ? f->disturbed : f->disturbed_else) > a->ended_turn;
+	return !is_access_live(a) && (f->disturber != a->proc ? f->disturbed : f->disturbed_else) > a->ended_turn;
 }
 
 static void set_ended(struct node *n, struct naccess *a, int64_t when)
 {
-	if (!is_over(a)) {
+	if (!is_superseded(a)) {
 		a->shared |= a->turn <= a->file->crowded;
 		a->ended_turn = ++n->turns;
 	}
@@ -129,7 +129,7 @@ static void set_ended(struct node *n, struct naccess *a, int64_t when)
 
 /* ---- telling ---- */
 
-static unsigned evidence_of(const struct naccess *a)
+static unsigned rate_evidence(const struct naccess *a)
 {
 	const struct nfile *f = a->file;
 	if (a->moved[1])
@@ -143,20 +143,20 @@ static unsigned evidence_of(const struct naccess *a)
 	if (!a->before)
 		return TERM_evidence_may;
 	if (a->size != a->after_size || a->mtime != a->after_mtime)
-		return alone(a) ? TERM_evidence_must : TERM_evidence_may;
+		return is_sole_writer(a) ? TERM_evidence_must : TERM_evidence_may;
 	/* Unchanged is proof only if a write would have got a later time. */
 	return a->mtime + clock_step < a->lo ? TERM_evidence_none : TERM_evidence_may;
 }
 
 /* Tells that it began, if it is known how and whose it is. */
-static void tell(struct node *n, struct naccess *a)
+static void emit_access_start(struct node *n, struct naccess *a)
 {
 	struct nproc *owner = owner_of(a->proc);
 	if (a->seq || a->mode == 0 || !owner)
 		return;
 	struct book *b = NULL;
-	uint64_t num = say_alias(n, owner, a->proc == owner ? a->execn : owner->execn, a->uid, &b);
-	uint64_t file = num ? say_file(n, b, a->file) : 0;
+	uint64_t num = node_emit_alias(n, owner, a->proc == owner ? a->execn : owner->execn, a->uid, &b);
+	uint64_t file = num ? node_emit_file(n, b, a->file) : 0;
 	if (!file) {
 		book_short(n, owner->uid);
 		return;
@@ -165,19 +165,19 @@ static void tell(struct node *n, struct naccess *a)
 	/* The look at a file that was only read is the file at its start if nobody wrote it since. */
 	if (!(mode & ACCESS_WRITE) && a->before && a->file->kind == TERM_kind_regular && !being_written(a->file) &&
 	    a->file->written < a->lo && a->mtime + clock_step < a->lo) {
-		say_state(n, b, a->file, a->size, a->mtime);
+		node_emit_state(n, b, a->file, a->size, a->mtime);
 		mode |= ACCESS_STATE;
 	}
 	struct event ev = {.access = {.file = file, .mode = mode, .via = a->via, .sure = a->sure, .api = a->api}};
 	a->owner = owner;
 	a->book = b;
 	a->session = b->session;
-	a->seq = say(n, b, num, EVENT_access, a->lo, &ev);
+	a->seq = node_emit(n, b, num, EVENT_access, a->lo, &ev);
 	a->num = num;
 	n->stats.accesses_told++; /* what the log could not keep it counts itself */
 }
 
-static void tell_totals(struct node *n, struct naccess *a)
+static void emit_access_totals(struct node *n, struct naccess *a)
 {
 	for (int w = 0; w < 2; w++) {
 		if (!a->moved[w] || !a->by->calls[w])
@@ -189,13 +189,13 @@ static void tell_totals(struct node *n, struct naccess *a)
 		                          .bytes = a->by->bytes[w],
 		                          .first = TIME_NONE,
 		                          .last = TIME_NONE}};
-		say(n, a->book, a->num, EVENT_io, n->now, &ev);
+		node_emit(n, a->book, a->num, EVENT_io, n->now, &ev);
 	}
 }
 
 /* The last write was over when the clock of file times had passed the file's. Only where nothing can have been stored
  * through a mapping, which shows late: what is open to be written alone cannot be mapped so. */
-static void tighten(struct naccess *a)
+static void narrow_end(struct naccess *a)
 {
 	const struct fs_domain *d = a->file->domain;
 	if (!a->after || !a->seen_mode || (a->mode & ACCESS_READ) || !(a->mode & ACCESS_WRITE) || a->after_mtime < a->lo ||
@@ -207,23 +207,23 @@ static void tighten(struct naccess *a)
 }
 
 /* Tells how it ended, and forgets it. */
-static void finish(struct node *n, struct naccess *a)
+static void finish_access(struct node *n, struct naccess *a)
 {
-	tighten(a);
-	tell(n, a);
+	narrow_end(a);
+	emit_access_start(n, a);
 	struct nfile *f = a->file;
 	if ((a->mode & ACCESS_WRITE) || a->mode == 0)
 		f->writers -= f->writers > 0;
-	if (may_write(a) && a->mode && a->ended != TIME_NEVER && a->ended > f->written)
+	if (may_have_written(a) && a->mode && a->ended != TIME_NEVER && a->ended > f->written)
 		f->written = a->ended;
 	if (a->seq && a->session == a->book->session) {
 		struct event ev = {.access_end = {.access = a->seq,
 		                                  .until = a->ended == TIME_NEVER ? TIME_NONE : a->ended,
 		                                  .count = a->count > 1 ? a->count : 0}};
 		if (a->mode & ACCESS_WRITE) {
-			ev.access_end.evidence = evidence_of(a);
+			ev.access_end.evidence = rate_evidence(a);
 			if (a->after) {
-				say_state(n, a->book, f, a->after_size, a->after_mtime);
+				node_emit_state(n, a->book, f, a->after_size, a->after_mtime);
 				ev.access_end.state = 1;
 			}
 		}
@@ -233,7 +233,7 @@ static void finish(struct node *n, struct naccess *a)
 				ev.access_end.known |= w ? 2u : 1u;
 				*(w ? &ev.access_end.bytes_written : &ev.access_end.bytes_read) = a->by->bytes[w];
 			}
-		tell_totals(n, a);
+		emit_access_totals(n, a);
 		/* First with Last; First with Close, where the counting stopped before the end. */
 		if (a->counted_from && (a->moved[0] || !read) && (a->moved[1] || !write)) {
 			int64_t first = TIME_NONE, last = TIME_NONE;
@@ -253,9 +253,9 @@ static void finish(struct node *n, struct naccess *a)
 		} else if (a->counted && a->moved[write] && a->by->last[write] > a->lo && a->by->last[write] < a->ended) {
 			ev.access_end.until = a->by->last[write]; /* Open with Last */
 		}
-		say(n, a->book, a->num, EVENT_access_end, n->now, &ev);
+		node_emit(n, a->book, a->num, EVENT_access_end, n->now, &ev);
 	}
-	access_free(n, a);
+	naccess_free(n, a);
 }
 
 /* Nobody ever said how it was opened: read, possibly; written if it looks otherwise than before. */
@@ -268,41 +268,41 @@ static void guess_mode(struct naccess *a)
 	a->file->writers -= a->file->writers > 0;
 }
 
-void access_end_all(struct node *n, struct nproc *p, int64_t until, bool exec)
+void naccess_end_all(struct node *n, struct nproc *p, int64_t until, bool exec)
 {
 	struct naccess *next;
 	for (struct naccess *a = p->accesses; a; a = next) {
 		next = a->proc_next;
-		if (is_live(a) || a->ended > until) /* nothing outlives its process, whenever it was heard of */
+		if (is_access_live(a) || a->ended > until) /* nothing outlives its process, whenever it was heard of */
 			set_ended(n, a, until > a->lo ? until : a->lo + 1);
 		if (exec && a->mode == 0)
 			continue; /* the table of the new program, or a close, will tell */
 		guess_mode(a);
-		finish(n, a);
+		finish_access(n, a);
 	}
 }
 
-void access_decided(struct node *n, struct nproc *p)
+void naccess_emit_held(struct node *n, struct nproc *p)
 {
 	for (struct naccess *a = p->accesses; a; a = a->proc_next)
-		tell(n, a);
+		emit_access_start(n, a);
 }
 
 /* What is dormant is let go of: all of it, or what has been so for long. */
-void access_settle(struct node *n, bool all)
+void naccess_finish_dormant(struct node *n, bool all)
 {
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next) {
 			struct naccess *next;
 			for (struct naccess *a = p->accesses; a; a = next) {
 				next = a->proc_next;
-				if (!is_live(a) && p->state != UNDECIDED && (all || a->ended + dormant_ns < n->now))
-					finish(n, a);
+				if (!is_access_live(a) && p->state != UNDECIDED && (all || a->ended + dormant_ns < n->now))
+					finish_access(n, a);
 			}
 		}
 }
 
-void access_again(struct node *n, struct book *b)
+void naccess_begin_session(struct node *n, struct book *b)
 {
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next)
@@ -313,12 +313,12 @@ void access_again(struct node *n, struct book *b)
 				a->lo = n->now;
 				a->mode &= ~(unsigned)(ACCESS_CREATE | ACCESS_TRUNC);
 				if (a->mode)
-					tell(n, a);
+					emit_access_start(n, a);
 			}
 }
 
 /* Before another session: what lives ends in the old one. */
-void access_part(struct node *n, struct book *b, int64_t now)
+void naccess_end_session(struct node *n, struct book *b, int64_t now)
 {
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next)
@@ -327,10 +327,10 @@ void access_part(struct node *n, struct book *b, int64_t now)
 					continue;
 				struct event ev = {
 				    .access_end = {.access = a->seq,
-				                   .until = is_live(a) ? now : a->ended,
-				                   .evidence = a->mode & ACCESS_WRITE ? evidence_of(a) : TERM_evidence_none,
+				                   .until = is_access_live(a) ? now : a->ended,
+				                   .evidence = a->mode & ACCESS_WRITE ? rate_evidence(a) : TERM_evidence_none,
 				                   .count = a->count > 1 ? a->count : 0}};
-				say(n, b, a->num, EVENT_access_end, n->now, &ev);
+				node_emit(n, b, a->num, EVENT_access_end, n->now, &ev);
 			}
 }
 
@@ -339,7 +339,7 @@ void access_part(struct node *n, struct book *b, int64_t now)
 /* Somebody may write the file from now on: what others did to it before is over. It is told when it is known what else
  * happened meanwhile, the end of its process above all. Programs and libraries have many that read them: nothing is
  * done to each of these. */
-static void disturb(struct node *n, const struct nproc *p, struct nfile *f)
+static void mark_disturbed(struct node *n, const struct nproc *p, struct nfile *f)
 {
 	if (f->disturber != p) {
 		f->disturbed_else = f->disturbed;
@@ -350,24 +350,24 @@ static void disturb(struct node *n, const struct nproc *p, struct nfile *f)
 
 /* Lets go of what is dormant of a process that has many. Not again before it has twice as many as lived then: a shell
  * that had the other end of thousands of pipes has as many live ones, which would be passed at each new one. */
-static void sweep(struct node *n, struct nproc *p)
+static void sweep_dormant(struct node *n, struct nproc *p)
 {
 	struct naccess *next;
 	for (struct naccess *a = p->accesses; a; a = next) {
 		next = a->proc_next;
 		n->stats.swept++;
-		if (!is_live(a) && p->state != UNDECIDED)
-			finish(n, a);
+		if (!is_access_live(a) && p->state != UNDECIDED)
+			finish_access(n, a);
 	}
 	p->sweep_at = 2 * p->n_accesses;
 }
 
-struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
-                             unsigned api, bool sure, int64_t lo, int64_t hi)
+struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
+                              unsigned api, bool sure, int64_t lo, int64_t hi)
 {
 	if (p->n_accesses >= DORMANT_MAX && p->n_accesses >= p->sweep_at)
-		sweep(n, p);
-	struct naccess *a = access_new(n, p, f);
+		sweep_dormant(n, p);
+	struct naccess *a = naccess_new(n, p, f);
 	if (!a)
 		return NULL;
 	a->mode = mode;
@@ -389,18 +389,18 @@ struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, u
 	}
 	a->was_empty = f->known && f->size == 0;
 	a->seen_empty = a->was_empty && f->seen >= lo;
-	if (may_write(a)) {
+	if (may_have_written(a)) {
 		/* One other is enough: as soon as two have it, none of those that are live is alone. */
 		const struct naccess *b = f->writers ? f->accesses : NULL;
-		while (b && (b->proc == p || !may_write(b) || !is_live(b)))
+		while (b && (b->proc == p || !may_have_written(b) || !is_access_live(b)))
 			b = b->file_next;
 		f->writers++;
-		disturb(n, p, f);
+		mark_disturbed(n, p, f);
 		if (b)
 			f->crowded = a->turn;
 	}
 	if (p->state == UNDECIDED && (p->n_accesses > HELD_BACK || n->n_held > HELD_BACK_ALL))
-		proc_decide(n, p);
+		nproc_decide(n, p);
 	return a;
 }
 
@@ -428,7 +428,7 @@ static void set_mode(struct node *n, struct naccess *a, unsigned mode)
 	if (is_maker(f, a->proc) && f->made >= a->lo - 1 && !a->before) {
 		a->mode = ACCESS_WRITE | ACCESS_CREATE;
 		f->maker = 0;
-	} else if (alone(a) && (a->shrunk || (a->was_empty && (!a->seen_empty || a->seen_mode)))) {
+	} else if (is_sole_writer(a) && (a->shrunk || (a->was_empty && (!a->seen_empty || a->seen_mode)))) {
 		/* There was nothing in it that it could have left there. */
 		a->mode = ACCESS_WRITE | ACCESS_TRUNC;
 	} else if (!a->seen_mode) {
@@ -438,10 +438,10 @@ static void set_mode(struct node *n, struct naccess *a, unsigned mode)
 	} else {
 		a->sure = false;
 	}
-	disturb(n, a->proc, f);
+	mark_disturbed(n, a->proc, f);
 }
 
-static void look(struct naccess *a, const struct tracer_event *ev)
+static void note_file_state(struct naccess *a, const struct tracer_event *ev)
 {
 	struct nfile *f = a->file;
 	if (!ev->file.have_state)
@@ -468,8 +468,9 @@ static struct naccess *fitting(struct nproc *p, struct nfile *f, unsigned mode, 
 {
 	struct naccess *best = NULL;
 	unsigned seen = 0;
-	for (struct naccess *a = next_of(p, f, NULL); a && seen < GLANCES; a = next_of(p, f, a), seen++) {
-		if ((a->mode & ACCESS_PROGRAM) || is_live(a) != live || a->execn != p->execn || (opened && is_over(a)))
+	for (struct naccess *a = next_access_to(p, f, NULL); a && seen < GLANCES; a = next_access_to(p, f, a), seen++) {
+		if ((a->mode & ACCESS_PROGRAM) || is_access_live(a) != live || a->execn != p->execn ||
+		    (opened && is_superseded(a)))
 			continue;
 		bool writes = a->mode & ACCESS_WRITE;
 		if (a->mode && writes == !!(mode & ACCESS_WRITE) && (writes || (a->mode & ACCESS_READ)))
@@ -481,17 +482,17 @@ static struct naccess *fitting(struct nproc *p, struct nfile *f, unsigned mode, 
 }
 
 /* What the program before had opened, nobody knows how. */
-static struct naccess *before_exec(struct nproc *p, struct nfile *f)
+static struct naccess *find_access_before_exec(struct nproc *p, struct nfile *f)
 {
-	for (struct naccess *a = next_of(p, f, NULL); a; a = next_of(p, f, a))
+	for (struct naccess *a = next_access_to(p, f, NULL); a; a = next_access_to(p, f, a))
 		if (a->mode == 0 && a->execn < p->execn)
 			return a;
 	return NULL;
 }
 
-static struct naccess *program_of(struct nproc *p, struct nfile *f)
+static struct naccess *find_program_access(struct nproc *p, struct nfile *f)
 {
-	for (struct naccess *a = next_of(p, f, NULL); a; a = next_of(p, f, a))
+	for (struct naccess *a = next_access_to(p, f, NULL); a; a = next_access_to(p, f, a))
 		if (a->mode & ACCESS_PROGRAM)
 			return a;
 	return NULL;
@@ -501,23 +502,23 @@ static struct naccess *program_of(struct nproc *p, struct nfile *f)
 static struct naccess *inherited(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, int64_t hi)
 {
 	for (struct naccess *a = f->accesses; a; a = a->file_next)
-		if (a->mode == 0 && a->proc != p && is_live(a))
+		if (a->mode == 0 && a->proc != p && is_access_live(a))
 			set_mode(n, a, mode); /* the opening was that of another process: this is how it was opened */
 	int64_t since = p->ran ? p->exec_time : p->forked;
-	return access_start(n, p, f, mode, TERM_via_descriptor, TERM_api_inherit, false, since, hi);
+	return naccess_start(n, p, f, mode, TERM_via_descriptor, TERM_api_inherit, false, since, hi);
 }
 
-static void closed(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
-                   bool opened)
+static void note_close(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
+                       bool opened)
 {
 	struct naccess *a = fitting(p, f, mode, true, opened);
 	if (!a)
 		a = fitting(p, f, mode, false, opened);
-	bool reused = a && !is_live(a);
-	if (!a && !opened && (a = before_exec(p, f))) { /* what an exec closed */
+	bool reused = a && !is_access_live(a);
+	if (!a && !opened && (a = find_access_before_exec(p, f))) { /* what an exec closed */
 		set_mode(n, a, mode);
 		a->hi = ev->hi;
-		look(a, ev);
+		note_file_state(a, ev);
 		return;
 	}
 	if (a && a->mode == 0)
@@ -526,13 +527,13 @@ static void closed(struct node *n, struct nproc *p, const struct tracer_event *e
 		a->count++, n->stats.repeats++;
 	if (!a && opened) {
 		bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
-		a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+		a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
 		if (a && a->mode == 0)
 			set_mode(n, a, mode);
 		reused = true;
 	}
 	if (!a) {
-		if (mode == ACCESS_READ && program_of(p, f))
+		if (mode == ACCESS_READ && find_program_access(p, f))
 			return; /* its own program's */
 		a = inherited(n, p, f, mode, ev->hi);
 		reused = true;
@@ -540,18 +541,18 @@ static void closed(struct node *n, struct nproc *p, const struct tracer_event *e
 	if (!a)
 		return;
 	a->hi = ev->hi;
-	look(a, ev);
+	note_file_state(a, ev);
 	/* Opened and closed between two drains, and live before: which of them is still open cannot be told. */
-	if (!opened || reused || !is_live(a))
+	if (!opened || reused || !is_access_live(a))
 		set_ended(n, a, ev->hi > a->lo ? ev->hi : a->lo + 1);
 }
 
 /* Had who forked p the file then? */
-static bool parent_had(const struct nproc *p, struct nfile *f)
+static bool parent_has_access(const struct nproc *p, struct nfile *f)
 {
 	struct nproc *by = p->maker_of_channels;
-	for (struct naccess *a = by ? next_of(by, f, NULL) : NULL; a; a = next_of(by, f, a))
-		if (a->lo <= p->forked_hi && (is_live(a) || a->ended >= p->forked))
+	for (struct naccess *a = by ? next_access_to(by, f, NULL) : NULL; a; a = next_access_to(by, f, a))
+		if (a->lo <= p->forked_hi && (is_access_live(a) || a->ended >= p->forked))
 			return true;
 	return !by;
 }
@@ -564,15 +565,15 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 	struct naccess *held = NULL;
 	if (!p->execn)
 		return false;
-	for (struct naccess *a = next_of(p, f, NULL); a && !held; a = next_of(p, f, a))
+	for (struct naccess *a = next_access_to(p, f, NULL); a && !held; a = next_access_to(p, f, a))
 		if (a->via == TERM_via_descriptor && a->execn == p->execn && !a->opened_before && a->mode)
 			held = a;
 	if (!held && !earlier)
 		return false;
-	if (!earlier && !(ev->flags & TRACER_SPANS_EXEC) && parent_had(p, f))
+	if (!earlier && !(ev->flags & TRACER_SPANS_EXEC) && parent_has_access(p, f))
 		return false; /* it may have it from them, and open it again now */
 	bool made = is_maker(f, p);
-	struct naccess *a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, true, ev->lo, ev->hi);
+	struct naccess *a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, true, ev->lo, ev->hi);
 	if (!a)
 		return true;
 	uint64_t behind = p->nexec > ev->nexec ? p->nexec - ev->nexec : 1;
@@ -588,26 +589,26 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 		held->empty = made;
 		held->hi = ev->hi;
 		if (ev->file.ops & TRACER_CLOSED_WRITE)
-			look(held, ev); /* the last close, of whichever it was */
+			note_file_state(held, ev); /* the last close, of whichever it was */
 		a->seen_mode = true;
 		set_mode(n, a, held->mode & (ACCESS_READ | ACCESS_WRITE));
 	} else if (ev->file.ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ)) {
 		set_mode(n, a, ev->file.ops & TRACER_CLOSED_WRITE ? ACCESS_WRITE : ACCESS_READ);
-		look(a, ev);
+		note_file_state(a, ev);
 	}
 	return true;
 }
 
-void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	uint32_t ops = ev->file.ops;
 	bool opened = ops & TRACER_OPENED;
 	if (f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return;
 	if (ops & TRACER_EXECUTED) {
-		if (!program_of(p, f)) {
+		if (!find_program_access(p, f)) {
 			bool sure = !(ev->flags & TRACER_SPANS_PID);
-			access_start(n, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, sure, ev->lo, ev->hi);
+			naccess_start(n, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, sure, ev->lo, ev->hi);
 		}
 		opened = false; /* the same opening */
 		if (!(ops & TRACER_CLOSED_WRITE))
@@ -616,12 +617,12 @@ void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev,
 	if (opened && opened_before(n, p, ev, f))
 		return;
 	if (ops & TRACER_CLOSED_WRITE)
-		closed(n, p, ev, f, ACCESS_WRITE, opened);
+		note_close(n, p, ev, f, ACCESS_WRITE, opened);
 	if (ops & TRACER_CLOSED_READ)
-		closed(n, p, ev, f, ACCESS_READ, opened);
+		note_close(n, p, ev, f, ACCESS_READ, opened);
 	if (opened && !(ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ))) {
 		struct naccess *a = NULL;
-		for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+		for (struct naccess *b = next_access_to(p, f, NULL); b && !a; b = next_access_to(p, f, b))
 			if (b->mode == 0 && b->execn == p->execn)
 				a = b;
 		if (a) {
@@ -631,39 +632,39 @@ void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev,
 		} else {
 			bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
 			bool had = f->known && f->size > 0;
-			a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+			a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
 			/* It has nothing in it now and had something: whoever opened it has emptied it. */
 			if (a && had && ev->file.have_state && ev->file.size == 0)
 				a->shrunk = true;
 		}
 	}
 	if ((ev->flags & TRACER_AGAIN) && (ops & TRACER_OPENED) && p->execn && ev->until > ev->hi)
-		access_start(n, p, f, ACCESS_READ, TERM_via_data, TERM_api_open, false, ev->hi, ev->until);
+		naccess_start(n, p, f, ACCESS_READ, TERM_via_data, TERM_api_open, false, ev->hi, ev->until);
 }
 
 /* ---- descriptors ---- */
 
 /* Its live access with that end; seen: not one that was guessed. NULL: none. */
-static struct naccess *end_of(struct nproc *o, struct nfile *f, unsigned mode, bool seen)
+static struct naccess *find_peer_access(struct nproc *o, struct nfile *f, unsigned mode, bool seen)
 {
-	struct naccess *a = next_of(o, f, NULL);
-	while (a && !(is_live(a) && (a->mode & mode) && !(seen && a->guess)))
-		a = next_of(o, f, a);
+	struct naccess *a = next_access_to(o, f, NULL);
+	while (a && !(is_access_live(a) && (a->mode & mode) && !(seen && a->guess)))
+		a = next_access_to(o, f, a);
 	return a;
 }
 
-static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
+static void start_guessed_access(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
 {
-	struct naccess *a = end_of(o, f, mode, false);
+	struct naccess *a = find_peer_access(o, f, mode, false);
 	if (a || (!o->alive && o->exit_time <= lo) ||
-	    !(a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
+	    !(a = naccess_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
 		return;
 	a->guess = true;
 	if (o->alive)
 		return;
 	set_ended(n, a, o->exit_time);
 	if (o->gone)
-		finish(n, a);
+		finish_access(n, a);
 }
 
 /* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
@@ -687,8 +688,8 @@ static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 	if (f->has_reader != f->has_writer) {
 		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
 		int64_t forked = p->forked;
-		for (struct nproc *up = o; up && !end_of(up, f, mode, true); up = up->maker_of_channels) {
-			guess(n, up, f, other, forked);
+		for (struct nproc *up = o; up && !find_peer_access(up, f, mode, true); up = up->maker_of_channels) {
+			start_guessed_access(n, up, f, other, forked);
 			if (up->ran)
 				break;
 			forked = up->forked;
@@ -697,20 +698,20 @@ static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 	if (mode != ACCESS_READ || !o->alive)
 		return;
 	if (f->lent.by == o->pid && f->lent.to != p->pid)
-		guess(n, o, f, mode, o->ran ? o->exec_time : o->forked);
+		start_guessed_access(n, o, f, mode, o->ran ? o->exec_time : o->forked);
 	f->lent.by = o->pid;
 	f->lent.to = p->pid;
 }
 
-void access_channels(struct node *n, struct nproc *p)
+void naccess_channels(struct node *n, struct nproc *p)
 {
 	/* To make room for a guess, all that is dormant may be let go of: what lives stays. */
 	struct naccess *a = p->accesses, *next;
-	while (a && !is_live(a))
+	while (a && !is_access_live(a))
 		a = a->proc_next;
 	for (; a; a = next) {
 		next = a->proc_next;
-		while (next && !is_live(next))
+		while (next && !is_access_live(next))
 			next = next->proc_next;
 		guess_peer(n, p, a);
 	}
@@ -718,14 +719,14 @@ void access_channels(struct node *n, struct nproc *p)
 
 /* Of a shell that calls a hundred thousand programs for their output nearly all are over. What was written by then is
  * in its interval, be it read later; who is seen with the channel after that makes it begin again. */
-void access_guesses(struct node *n, struct nproc *p)
+void naccess_guesses(struct node *n, struct nproc *p)
 {
 	for (struct naccess *a = p->accesses; a; a = a->proc_next) {
 		unsigned seen = 0;
-		if (!a->guess || !is_live(a) || n->now < a->hi + dormant_ns)
+		if (!a->guess || !is_access_live(a) || n->now < a->hi + dormant_ns)
 			continue;
 		const struct naccess *b = a->file->accesses;
-		while (b && (b->guess || !is_live(b)) && ++seen <= GLANCES)
+		while (b && (b->guess || !is_access_live(b)) && ++seen <= GLANCES)
 			b = b->file_next;
 		if (b)
 			continue;
@@ -737,7 +738,7 @@ void access_guesses(struct node *n, struct nproc *p)
 static void opened_as(struct node *n, const struct nproc *p, struct nfile *f, unsigned mode)
 {
 	struct nproc *by = p->maker_of_channels;
-	for (struct naccess *b = by ? next_of(by, f, NULL) : NULL; b; b = next_of(by, f, b)) {
+	for (struct naccess *b = by ? next_access_to(by, f, NULL) : NULL; b; b = next_access_to(by, f, b)) {
 		if (b->via != TERM_via_data || (b->mode & ACCESS_PROGRAM) || b->seen_mode || b->seq)
 			continue;
 		if (b->mode == 0) {
@@ -750,32 +751,32 @@ static void opened_as(struct node *n, const struct nproc *p, struct nfile *f, un
 	}
 }
 
-void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
+void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	for (size_t i = 0; i < ev->fds.n; i++) {
 		const struct tracer_fd *d = &ev->fds.fd[i];
 		unsigned type = d->file.mode & S_IFMT, mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */
 		if (type == S_IFDIR || !mode || !d->file.ino)
 			continue;
-		struct nfile *f = file_of(n, &d->file);
+		struct nfile *f = nfile_find(n, &d->file);
 		struct node_found found = {.kind = 0};
 		if (!f || !f->gen) {
 			if (n->world.find_fd)
 				n->world.find_fd(n->world.arg, ev->fds.at_exit ? 0 : ev->pid, d->fd, &d->file, &found);
 			if (found.kind)
-				f = file_found(n, &d->file, &found);
+				f = nfile_found(n, &d->file, &found);
 			else if (!f && type != S_IFCHR)
-				f = file_met(n, &d->file, NULL, 0, (struct str){0});
+				f = nfile_met(n, &d->file, NULL, 0, (struct str){0});
 		}
 		if (!f || f->kind == TERM_kind_pseudo || f->kind == TERM_kind_directory)
 			continue;
-		struct naccess *a = ev->fds.at_exit ? NULL : before_exec(p, f), *before = a;
+		struct naccess *a = ev->fds.at_exit ? NULL : find_access_before_exec(p, f), *before = a;
 		if (before) {
 			before->seen_mode = true;
 			set_mode(n, before, mode);
 			a = NULL;
 		}
-		for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+		for (struct naccess *b = next_access_to(p, f, NULL); b && !a; b = next_access_to(p, f, b))
 			if (b->execn == p->execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
 				a = b;
 		if (a && a->mode == 0) { /* how it was opened is seen */
@@ -784,9 +785,9 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 			continue;
 		}
 		if (a || ev->fds.at_exit) {
-			if (a && !is_live(a))
+			if (a && !is_access_live(a))
 				a->ended = TIME_NEVER; /* opened again */
-			if (a || !is_stream(f))
+			if (a || !is_stream_file(f))
 				continue;
 		}
 		bool sync = d->fd == 2 && f->kind == TERM_kind_terminal;
@@ -794,12 +795,12 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 			mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
 		unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
 		int64_t since = !ev->fds.at_exit ? ev->lo : p->ran ? p->exec_time : p->forked;
-		if (is_stream(f)) {
+		if (is_stream_file(f)) {
 			f->has_reader |= mode & ACCESS_READ;
 			f->has_writer |= mode & ACCESS_WRITE;
 		}
 		opened_as(n, p, f, mode);
-		a = mode ? access_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
+		a = mode ? naccess_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
 		if (a)
 			a->seen_mode = true;
 		if (a && before) {
@@ -808,18 +809,18 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 		}
 	}
 	if (ev->fds.cut && owner_of(p))
-		say_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
+		node_emit_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
 }
 
 /* ---- bytes ---- */
 
-void access_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	unsigned mode = (ev->access.read.count ? ACCESS_READ : 0u) | (ev->access.write.count ? ACCESS_WRITE : 0u);
 	uint64_t behind = p->nexec > ev->access.nexec ? p->nexec - ev->access.nexec : 0;
 	uint64_t execn = behind < p->execn ? p->execn - behind : p->execn;
 	struct naccess *a = NULL;
-	for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+	for (struct naccess *b = next_access_to(p, f, NULL); b && !a; b = next_access_to(p, f, b))
 		if (b->execn == execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
 			a = b;
 	if (!a && !mode)
@@ -831,7 +832,7 @@ void access_totals(struct node *n, struct nproc *p, const struct tracer_event *e
 			if (side[w]->count && side[w]->first < lo)
 				lo = side[w]->first;
 		unsigned via = f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
-		a = access_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
+		a = naccess_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
 		if (!a)
 			return;
 		a->execn = execn;
@@ -852,7 +853,7 @@ void access_totals(struct node *n, struct nproc *p, const struct tracer_event *e
 		a->by->last[w] = side[w]->last;
 	}
 	a->counted = ev->access.final;
-	if (is_stream(f)) {
+	if (is_stream_file(f)) {
 		f->has_reader |= mode & ACCESS_READ;
 		f->has_writer |= mode & ACCESS_WRITE;
 	}

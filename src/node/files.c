@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static unsigned slot_of(uint64_t dev, uint64_t ino)
+static unsigned hash_file_identity(uint64_t dev, uint64_t ino)
 {
 	uint64_t h = (ino ^ dev << 40 ^ dev) * 0x9e3779b97f4a7c15u;
 	return (unsigned)(h >> 52) & (HASH - 1);
@@ -16,7 +16,7 @@ static unsigned path_slot(struct str path)
 	return (unsigned)hash_str(path) & (HASH - 1);
 }
 
-static void unpath(struct node *n, struct nfile *f)
+static void remove_from_paths(struct node *n, struct nfile *f)
 {
 	if (!f->path)
 		return;
@@ -30,7 +30,7 @@ static void unpath(struct node *n, struct nfile *f)
 	f->path = NULL;
 }
 
-void file_named(struct node *n, struct nfile *f, struct str path)
+void nfile_named(struct node *n, struct nfile *f, struct str path)
 {
 	if (f->path && str_is(path, f->path))
 		return;
@@ -39,7 +39,7 @@ void file_named(struct node *n, struct nfile *f, struct str path)
 		n->stats.lost++;
 		return;
 	}
-	unpath(n, f);
+	remove_from_paths(n, f);
 	f->path = copy;
 	f->path_time = n->named ? n->named : n->now;
 	if (copy) {
@@ -49,7 +49,7 @@ void file_named(struct node *n, struct nfile *f, struct str path)
 	}
 }
 
-struct nfile *file_at(struct node *n, struct str path)
+struct nfile *nfile_at_path(struct node *n, struct str path)
 {
 	for (struct nfile *f = n->paths[path_slot(path)]; f; f = f->path_next)
 		if (!f->gone && str_is(path, f->path))
@@ -57,7 +57,7 @@ struct nfile *file_at(struct node *n, struct str path)
 	return NULL;
 }
 
-static void unlist(struct node *n, struct nfile *f)
+static void unlink_from_list(struct node *n, struct nfile *f)
 {
 	*(f->newer ? &f->newer->older : &n->newest) = f->older;
 	*(f->older ? &f->older->newer : &n->oldest) = f->newer;
@@ -75,15 +75,15 @@ static void list_first(struct node *n, struct nfile *f)
 }
 
 /* It is put in front when room is made: each event would touch its neighbours otherwise, which are in no cache. */
-void file_used(struct node *n, struct nfile *f)
+void nfile_used(struct node *n, struct nfile *f)
 {
 	(void)n;
 	f->used = true;
 }
 
-static void unhash(struct node *n, struct nfile *f)
+static void remove_from_hash(struct node *n, struct nfile *f)
 {
-	struct nfile **at = &n->files[slot_of(f->dev, f->ino)];
+	struct nfile **at = &n->files[hash_file_identity(f->dev, f->ino)];
 	while (*at && *at != f)
 		at = &(*at)->next;
 	if (*at)
@@ -96,18 +96,18 @@ static void unhash(struct node *n, struct nfile *f)
 static void supersede(struct node *n, const struct tracer_fileid *id)
 {
 	struct nfile *next;
-	for (struct nfile *f = n->files[slot_of(id->dev, id->ino)]; f; f = next) {
+	for (struct nfile *f = n->files[hash_file_identity(id->dev, id->ino)]; f; f = next) {
 		next = f->next;
 		if (f->ino == id->ino && f->dev == id->dev && f->gen && id->gen && f->gen != id->gen)
-			unhash(n, f);
+			remove_from_hash(n, f);
 	}
 }
 
-static void file_free(struct node *n, struct nfile *f)
+static void nfile_free(struct node *n, struct nfile *f)
 {
-	unhash(n, f);
-	unpath(n, f);
-	unlist(n, f);
+	remove_from_hash(n, f);
+	remove_from_paths(n, f);
+	unlink_from_list(n, f);
 	while (f->told) {
 		struct told *next = f->told->next;
 		free(f->told);
@@ -117,52 +117,52 @@ static void file_free(struct node *n, struct nfile *f)
 	n->n_files--;
 }
 
-void files_free(struct node *n)
+void nfiles_free(struct node *n)
 {
 	while (n->oldest)
-		file_free(n, n->oldest);
+		nfile_free(n, n->oldest);
 }
 
 /* Forgets one that was not used since it was looked at last, and that nothing points to; looks at a few only, so that
  * an event's cost is bounded: there is room for as many again until all have been looked at. What is forgotten gets a
  * new number when it comes back. */
-static void shrink(struct node *n)
+static void evict_unpinned(struct node *n)
 {
 	struct nfile *f = n->oldest;
 	for (unsigned i = 0; f && i < 64; i++) {
 		struct nfile *newer = f->newer;
 		if (!f->pins && !f->used) {
-			file_free(n, f);
+			nfile_free(n, f);
 			return;
 		}
 		f->used = false;
 		if (n->newest != f) {
-			unlist(n, f);
+			unlink_from_list(n, f);
 			list_first(n, f);
 		}
 		f = newer;
 	}
 }
 
-struct nfile *file_of(struct node *n, const struct tracer_fileid *id)
+struct nfile *nfile_find(struct node *n, const struct tracer_fileid *id)
 {
-	for (struct nfile *f = n->files[slot_of(id->dev, id->ino)]; f; f = f->next)
+	for (struct nfile *f = n->files[hash_file_identity(id->dev, id->ino)]; f; f = f->next)
 		if (f->ino == id->ino && f->dev == id->dev && !(f->gen && id->gen && f->gen != id->gen) &&
 		    !(f->i_gen && id->i_gen && f->i_gen != id->i_gen)) {
 			if (!f->i_gen)
 				f->i_gen = id->i_gen;
-			file_used(n, f);
+			nfile_used(n, f);
 			return f;
 		}
 	return NULL;
 }
 
-static bool begins(struct str s, const char *with)
+static bool path_starts(struct str s, const char *with)
 {
 	return str_starts(s, str_of(with));
 }
 
-static unsigned kind_of(const struct tracer_fileid *id, const struct fs_domain *d, struct str path)
+static unsigned kind_of_mode(const struct tracer_fileid *id, const struct fs_domain *d, struct str path)
 {
 	switch (id->mode & S_IFMT) {
 	case S_IFDIR:
@@ -174,22 +174,22 @@ static unsigned kind_of(const struct tracer_fileid *id, const struct fs_domain *
 	case S_IFSOCK:
 		return TERM_kind_socket;
 	case S_IFCHR:
-		if (begins(path, "/dev/pts/") || begins(path, "/dev/tty"))
+		if (path_starts(path, "/dev/pts/") || path_starts(path, "/dev/tty"))
 			return TERM_kind_terminal;
 		return TERM_kind_pseudo;
 	case S_IFBLK:
 		return TERM_kind_pseudo;
 	default:
-		if (begins(path, "/memfd:") || begins(path, "/SYSV"))
+		if (path_starts(path, "/memfd:") || path_starts(path, "/SYSV"))
 			return TERM_kind_shm;
 		return d && d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
 	}
 }
 
-struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
-                       struct str path)
+struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
+                        struct str path)
 {
-	struct nfile *f = id->ino ? file_of(n, id) : NULL;
+	struct nfile *f = id->ino ? nfile_find(n, id) : NULL;
 	if (f) {
 		if (id->gen && !f->gen) {
 			/* It was told of without: from now on it is known for what it is. */
@@ -198,19 +198,19 @@ struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const str
 				t->session = 0;
 		}
 		if (path.n && path.p[0] == '/')
-			file_named(n, f, path);
+			nfile_named(n, f, path);
 		return f;
 	}
 	if (!id->ino)
 		return NULL;
 	if (n->n_files >= n->o.max_files)
-		shrink(n);
+		evict_unpinned(n);
 	if (n->n_files >= 2 * n->o.max_files || !(f = calloc(1, sizeof(*f)))) {
 		n->stats.lost++;
 		return NULL;
 	}
 	supersede(n, id);
-	unsigned slot = slot_of(id->dev, id->ino);
+	unsigned slot = hash_file_identity(id->dev, id->ino);
 	if (!domain && n->world.domain)
 		domain = n->world.domain(n->world.arg, id->dev);
 	*f = (struct nfile){.next = n->files[slot],
@@ -219,20 +219,20 @@ struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const str
 	                    .gen = id->gen,
 	                    .i_gen = id->i_gen,
 	                    .domain = domain,
-	                    .kind = kind ? kind : kind_of(id, domain, path)};
+	                    .kind = kind ? kind : kind_of_mode(id, domain, path)};
 	n->files[slot] = f;
 	n->n_files++;
 	list_first(n, f);
-	file_named(n, f, path);
+	nfile_named(n, f, path);
 	return f;
 }
 
-struct nfile *file_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found)
+struct nfile *nfile_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found)
 {
 	struct tracer_fileid all = *id;
 	if (found->gen)
 		all.gen = found->gen;
-	struct nfile *f = file_met(n, &all, found->domain, found->kind, str_of(found->path));
+	struct nfile *f = nfile_met(n, &all, found->domain, found->kind, str_of(found->path));
 	if (f && found->channel)
 		f->channel = found->channel;
 	return f;

@@ -17,7 +17,7 @@ const char *load_step_name(enum load_step step)
 	return step <= LOAD_PROCESSES ? names[step] : "?";
 }
 
-static double at(const struct load_rates *r, size_t i)
+static double rate_at(const struct load_rates *r, size_t i)
 {
 	return *(const double *)(const void *)((const char *)r + rows[i].offset);
 }
@@ -27,7 +27,7 @@ bool load_tick(struct load *l, const struct load_rates *now, const char **ret_wh
 	const char *over = NULL;
 	bool quiet = true;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		double limit = at(&l->limit, i), rate = at(now, i);
+		double limit = rate_at(&l->limit, i), rate = rate_at(now, i);
 		if (limit <= 0 || (rows[i].access_only && l->step != LOAD_ACCESS))
 			continue;
 		if (rate > limit && !over)

@@ -10,21 +10,21 @@
 
 enum { LATE_DRAINS = 3 }; /* a process's last closes come at most so many drains after its end */
 
-static bool passes(enum rule_class class)
+static bool is_passing_class(enum rule_class class)
 {
 	return class == RULE_pass || class == RULE_job;
 }
 
 /* ---- the table ---- */
 
-static unsigned slot_of(pid_t pid)
+static unsigned hash_pid(pid_t pid)
 {
 	return (unsigned)pid & (HASH - 1);
 }
 
-struct nproc *proc_of(struct node *n, pid_t pid, uint64_t start)
+struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start)
 {
-	for (struct nproc *p = n->procs[slot_of(pid)]; p; p = p->next)
+	for (struct nproc *p = n->procs[hash_pid(pid)]; p; p = p->next)
 		if (p->pid == pid && (!start || !p->start || p->start == start))
 			return p;
 	return NULL;
@@ -44,16 +44,16 @@ static void program_free(struct nprogram *now)
 	free(now);
 }
 
-void proc_unref(struct node *n, struct nproc *p)
+void nproc_unref(struct node *n, struct nproc *p)
 {
 	if (--p->refs)
 		return;
 	if (p->above)
-		proc_unref(n, p->above);
+		nproc_unref(n, p->above);
 	if (p->rep && p->rep != p)
-		proc_unref(n, p->rep);
+		nproc_unref(n, p->rep);
 	if (p->maker_of_channels)
-		proc_unref(n, p->maker_of_channels);
+		nproc_unref(n, p->maker_of_channels);
 	book_unpay(p);
 	program_free(p->now);
 	free(p->job);
@@ -61,7 +61,7 @@ void proc_unref(struct node *n, struct nproc *p)
 	n->n_procs--;
 }
 
-static struct nproc *hold(struct nproc *p)
+static struct nproc *nproc_ref(struct nproc *p)
 {
 	if (p)
 		p->refs++;
@@ -73,7 +73,7 @@ static int64_t realtime(const struct node *n, uint64_t start)
 	return n->o.boot + (int64_t)start;
 }
 
-static struct nproc *proc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid)
+static struct nproc *nproc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid)
 {
 	struct book *payer = book_of(n, uid);
 	bool may = book_may(payer ? payer->processes : 0, n->n_procs, n->o.max_processes);
@@ -88,8 +88,8 @@ static struct nproc *proc_new(struct node *n, pid_t pid, uint64_t start, uint32_
 	p->start = start;
 	p->refs = 1;
 	p->alive = true;
-	p->next = n->procs[slot_of(pid)];
-	n->procs[slot_of(pid)] = p;
+	p->next = n->procs[hash_pid(pid)];
+	n->procs[hash_pid(pid)] = p;
 	n->n_procs++;
 	n->stats.live++;
 	return p;
@@ -102,25 +102,25 @@ static void set_own(struct node *n, struct nproc *p)
 	n->n_undecided -= p->state == UNDECIDED;
 	if (p->rep && p->rep != p) {
 		if (!p->above)
-			p->above = hold(p->rep);
-		proc_unref(n, p->rep);
+			p->above = nproc_ref(p->rep);
+		nproc_unref(n, p->rep);
 	}
 	p->state = OWN;
 	p->rep = p;
 	n->n_rep++;
 }
 
-void proc_decide(struct node *n, struct nproc *p)
+void nproc_decide(struct node *n, struct nproc *p)
 {
 	if (p->state == OWN)
 		return;
 	set_own(n, p);
-	say_proc(n, p);
-	access_decided(n, p);
+	node_emit_proc(n, p);
+	naccess_emit_held(n, p);
 }
 
 /* Whom it counts to, by who forked it. above: that process, NULL not known. */
-static void place(struct node *n, struct nproc *p, struct nproc *above)
+static void inherit_from_parent(struct node *n, struct nproc *p, struct nproc *above)
 {
 	p->under = above ? above->class : RULE_pass;
 	p->class = above ? above->class : RULE_none;
@@ -133,24 +133,24 @@ static void place(struct node *n, struct nproc *p, struct nproc *above)
 	}
 	struct nproc *kept = !above ? NULL : above->state == UNDECIDED ? above->above : above->rep;
 	if (n->o.keep_all || !above) {
-		p->above = hold(kept);
+		p->above = nproc_ref(kept);
 		p->state = OWN;
 		p->rep = p;
 		n->n_rep++;
-	} else if (above->state == UNDECIDED || passes(above->class)) {
-		p->above = hold(kept);
+	} else if (above->state == UNDECIDED || is_passing_class(above->class)) {
+		p->above = nproc_ref(kept);
 		p->state = UNDECIDED;
 		n->n_undecided++;
 	} else {
 		p->state = FOLDED;
-		p->rep = hold(kept);
+		p->rep = nproc_ref(kept);
 		n->stats.folded++;
 	}
 }
 
-static void proc_gone(struct node *n, struct nproc *p)
+static void nproc_gone(struct node *n, struct nproc *p)
 {
-	struct nproc **at = &n->procs[slot_of(p->pid)];
+	struct nproc **at = &n->procs[hash_pid(p->pid)];
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
@@ -160,12 +160,12 @@ static void proc_gone(struct node *n, struct nproc *p)
 	p->above = p->maker_of_channels = NULL;
 	for (size_t i = 0; i < 2; i++)
 		if (held[i])
-			proc_unref(n, held[i]);
-	proc_unref(n, p);
+			nproc_unref(n, held[i]);
+	nproc_unref(n, p);
 }
 
 /* Nothing more will come of it. */
-static void proc_over(struct node *n, struct nproc *p)
+static void nproc_over(struct node *n, struct nproc *p)
 {
 	if (p->state == UNDECIDED) { /* it never was anything but a part of who forked it */
 		n->n_held -= p->n_accesses;
@@ -175,8 +175,8 @@ static void proc_over(struct node *n, struct nproc *p)
 		p->above = NULL;
 		n->stats.folded++;
 	}
-	access_end_all(n, p, p->exit_time, false);
-	proc_gone(n, p);
+	naccess_end_all(n, p, p->exit_time, false);
+	nproc_gone(n, p);
 }
 
 /* ---- events ---- */
@@ -189,11 +189,11 @@ static void set_ids(struct nproc *p, const struct tracer_event *ev)
 	}
 }
 
-static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *ev);
+static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev);
 
-static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
+static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 {
-	struct nproc *old = proc_of(n, ev->pid, 0), *parent = ev->ppid ? proc_of(n, ev->ppid, 0) : NULL;
+	struct nproc *old = nproc_find(n, ev->pid, 0), *parent = ev->ppid ? nproc_find(n, ev->ppid, 0) : NULL;
 	if (old && old->start == ev->start)
 		return old;
 	if (parent && !parent->alive)
@@ -201,23 +201,23 @@ static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 	if (old && old->alive) { /* its number is another's now, so its end was lost */
 		const struct tracer_event end = {
 		    .kind = TRACER_EXIT, .flags = TRACER_UNSEEN, .lo = ev->lo, .hi = ev->lo, .until = ev->lo};
-		do_exit(n, old, &end);
+		handle_exit(n, old, &end);
 	}
-	struct nproc *p = proc_new(n, ev->pid, ev->start, ev->uid);
+	struct nproc *p = nproc_new(n, ev->pid, ev->start, ev->uid);
 	if (!p)
 		return NULL;
 	p->forked = ev->lo;
 	p->forked_hi = ev->hi;
-	place(n, p, parent);
+	inherit_from_parent(n, p, parent);
 	p->nexec = ev->nexec;
 	set_ids(p, ev);
 	if (p->state == FOLDED && p->rep && p->rep->uid != p->uid)
-		proc_decide(n, p);
+		nproc_decide(n, p);
 	/* One that is undecided may have pipes as any other; whose they are is decided with it. */
-	p->maker_of_channels = parent ? hold(owner_of(parent) ? owner_of(parent) : parent) : NULL;
+	p->maker_of_channels = parent ? nproc_ref(owner_of(parent) ? owner_of(parent) : parent) : NULL;
 	n->stats.processes++;
 	if (p->state == OWN)
-		say_proc(n, p);
+		node_emit_proc(n, p);
 	return p;
 }
 
@@ -278,9 +278,9 @@ static char *pack_env(struct str list, size_t *ret_n, char **job)
 	return b.p;
 }
 
-static struct nfile *program(struct node *n, const struct tracer_fileid *id, struct str path)
+static struct nfile *resolve_program(struct node *n, const struct tracer_fileid *id, struct str path)
 {
-	struct nfile *f = id->ino ? file_of(n, id) : file_at(n, path);
+	struct nfile *f = id->ino ? nfile_find(n, id) : nfile_at_path(n, path);
 	if (f && f->gen)
 		return f;
 	struct node_found found = {.kind = 0};
@@ -292,9 +292,9 @@ static struct nfile *program(struct node *n, const struct tracer_fileid *id, str
 	}
 	if (found.kind) {
 		struct tracer_fileid all = {.dev = found.dev, .ino = found.ino, .gen = found.gen, .i_gen = id->i_gen};
-		return file_found(n, &all, &found);
+		return nfile_found(n, &all, &found);
 	}
-	return id->ino ? file_met(n, id, NULL, TERM_kind_regular, path) : NULL;
+	return id->ino ? nfile_met(n, id, NULL, TERM_kind_regular, path) : NULL;
 }
 
 static void remember_program(struct node *n, struct nproc *p, const struct tracer_event *ev)
@@ -307,7 +307,7 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 		p->now = NULL;
 		return;
 	}
-	struct nfile *exe = program(n, &ev->exec.exe, ev->exec.exe_path), *script = NULL;
+	struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path), *script = NULL;
 	if (exe)
 		exe->pins++;
 	if (ev->exec.name.n && !str_eq(ev->exec.name, ev->exec.exe_path)) {
@@ -318,7 +318,7 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 		int length = snprintf(path, sizeof(path), "%.*s%s%.*s", relative ? (int)ev->exec.cwd.n : 0, ev->exec.cwd.p,
 		                      relative ? "/" : "", (int)ev->exec.name.n, ev->exec.name.p);
 		if (length > 0 && (size_t)length < sizeof(path))
-			script = program(n, &none, str_n(path, (size_t)length));
+			script = resolve_program(n, &none, str_n(path, (size_t)length));
 		if (script == exe)
 			script = NULL;
 	}
@@ -340,7 +340,7 @@ static void use_programs(struct node *n, struct nproc *p, int64_t time)
 	struct nfile *const f[] = {p->now ? p->now->exe : NULL, p->now ? p->now->script : NULL};
 	for (size_t i = 0; i < 2; i++)
 		if (f[i] && f[i]->kind == TERM_kind_regular)
-			access_start(n, p, f[i], ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, time, time);
+			naccess_start(n, p, f[i], ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, time, time);
 }
 
 static void begin_run(struct node *n, struct nproc *p, int64_t time)
@@ -355,7 +355,7 @@ static void begin_run(struct node *n, struct nproc *p, int64_t time)
 		return;
 	if (n->world.names)
 		n->world.names(n->world.arg, p->uid, p->gid, user, group, sizeof(user));
-	struct str *room = p->now ? say_words(p->now->argv, p->now->argv_n, &count) : NULL;
+	struct str *room = p->now ? node_unpack_words(p->now->argv, p->now->argv_n, &count) : NULL;
 	struct event ev = {.run = {.id = str_of(p->run),
 	                           .argv = {.items = room, .count = count},
 	                           .cwd = str_of(p->now ? p->now->cwd : NULL),
@@ -363,8 +363,8 @@ static void begin_run(struct node *n, struct nproc *p, int64_t time)
 	                           .group = str_of(group),
 	                           .uid = p->uid,
 	                           .gid = p->gid}};
-	if (say_proc(n, p))
-		say(n, p->book, p->num, EVENT_run, time, &ev);
+	if (node_emit_proc(n, p))
+		node_emit(n, p->book, p->num, EVENT_run, time, &ev);
 	free(room);
 }
 
@@ -373,18 +373,18 @@ static void leave_run(struct node *n, struct nproc *p, int64_t time)
 {
 	if (p->run_root && p->book) {
 		struct event r = {.run_end = {.id = str_of(p->run), .ending = TERM_ending_unknown}};
-		say(n, p->book, p->num, EVENT_run_end, time, &r);
+		node_emit(n, p->book, p->num, EVENT_run_end, time, &r);
 	}
 	p->run[0] = '\0';
 	p->run_root = p->became = false;
 }
 
-static void gaps_of(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void emit_argument_gaps(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (ev->flags & TRACER_CUT)
-		say_gap(n, p, TERM_gap_limit, 1, ev->lo, ev->hi, "arguments or environment were too long to keep whole");
+		node_emit_gap(n, p, TERM_gap_limit, 1, ev->lo, ev->hi, "arguments or environment were too long to keep whole");
 	if (ev->flags & TRACER_UNREAD)
-		say_gap(n, p, TERM_gap_unreadable, 1, ev->lo, ev->hi, "arguments or environment could not be read");
+		node_emit_gap(n, p, TERM_gap_unreadable, 1, ev->lo, ev->hi, "arguments or environment could not be read");
 }
 
 /* What counted to p does so no more: p becomes another user's, and what these go on to do is not that user's to see. */
@@ -393,19 +393,19 @@ static void leave_alone(struct node *n, struct nproc *p)
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *c = n->procs[i]; c; c = c->next)
 			if (c != p && c->state == FOLDED && c->rep == p)
-				proc_decide(n, c);
+				nproc_decide(n, c);
 }
 
-static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void handle_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	bool changed = ev->uid != p->uid;
-	access_channels(n, p);
+	naccess_channels(n, p);
 	/* What it did before counts to what it was. */
 	struct rules const *rules = n->o.rules;
 	enum rule_class class = rules_class(rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
-	if (p->state == UNDECIDED || (p->state == FOLDED && (passes(class) || class == RULE_own || changed)))
-		proc_decide(n, p);
-	access_end_all(n, p, ev->lo, true);
+	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || class == RULE_own || changed)))
+		nproc_decide(n, p);
+	naccess_end_all(n, p, ev->lo, true);
 	if (changed)
 		leave_alone(n, p);
 	p->uid_before = p->uid;
@@ -416,21 +416,22 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 	p->exec_time = ev->lo;
 	p->user_time = 0;
 	if (p->state == FOLDED) { /* its program is read by whom it counts to */
-		struct nfile *exe = program(n, &ev->exec.exe, ev->exec.exe_path);
+		struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path);
 		p->class = class;
 		if (exe && exe->kind == TERM_kind_regular)
-			access_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
+			naccess_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
 		return;
 	}
-	if (p->became && passes(class)) /* a session: what is started from it are runs of their own */
+	if (p->became && is_passing_class(class)) /* a session: what is started from it are runs of their own */
 		leave_run(n, p, ev->lo);
 	remember_program(n, p, ev);
 	bool anew = !p->book || p->book->uid != p->uid || p->session != p->book->session;
 	/* One that became another user's goes on there, with a name of its own for what is done; what only changed its user
 	 * gives the run the name of what it executes next. */
-	bool moved = p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid)) && !passes(p->class);
+	bool moved =
+	    p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid)) && !is_passing_class(p->class);
 	p->became = false;
-	if (moved || (!p->run[0] && !passes(p->class))) {
+	if (moved || (!p->run[0] && !is_passing_class(p->class))) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its exec is told with the run that it begins */
 		begin_run(n, p, ev->lo);
@@ -438,10 +439,10 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 		anew = false;
 	}
 	if (anew)
-		say_proc(n, p);
-	else if (say_proc(n, p))
-		say_exec(n, p, ev->lo);
-	gaps_of(n, p, ev);
+		node_emit_proc(n, p);
+	else if (node_emit_proc(n, p))
+		node_emit_exec(n, p, ev->lo);
+	emit_argument_gaps(n, p, ev);
 	use_programs(n, p, ev->lo);
 }
 
@@ -461,13 +462,13 @@ static void forget_secrets(struct nprogram *now)
 }
 
 /* It goes on as another user, with the same program: in the log of that one, as another execution. */
-static void do_user(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void handle_user(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (!p->alive || p->uid == ev->uid)
 		return;
-	access_channels(n, p);
-	proc_decide(n, p); /* what it has done up to now is the user's before */
-	access_end_all(n, p, ev->lo, true);
+	naccess_channels(n, p);
+	nproc_decide(n, p); /* what it has done up to now is the user's before */
+	naccess_end_all(n, p, ev->lo, true);
 	leave_alone(n, p);
 	p->uid_before = p->uid;
 	p->uid = ev->uid;
@@ -478,27 +479,27 @@ static void do_user(struct node *n, struct nproc *p, const struct tracer_event *
 		p->now->n = p->execn;
 	}
 	leave_run(n, p, ev->lo); /* that of the user before */
-	if (!passes(p->class)) {
+	if (!is_passing_class(p->class)) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its execution is told with the run that it begins */
 		begin_run(n, p, ev->lo);
 		p->execn = execn;
 		p->became = p->run_root;
 	}
-	if (say_proc(n, p) && p->now)
-		say_exec(n, p, ev->lo);
+	if (node_emit_proc(n, p) && p->now)
+		node_emit_exec(n, p, ev->lo);
 }
 
-static void do_alive(struct node *n, const struct tracer_event *ev)
+static void handle_alive(struct node *n, const struct tracer_event *ev)
 {
-	struct nproc *above = ev->ppid ? proc_of(n, ev->ppid, 0) : NULL;
-	struct nproc *p = proc_of(n, ev->pid, ev->start);
+	struct nproc *above = ev->ppid ? nproc_find(n, ev->ppid, 0) : NULL;
+	struct nproc *p = nproc_find(n, ev->pid, ev->start);
 	if (p || !ev->exec.exe_path.n) /* a thread of the kernel's */
 		return;
-	if (!(p = proc_new(n, ev->pid, ev->start, ev->uid)))
+	if (!(p = nproc_new(n, ev->pid, ev->start, ev->uid)))
 		return;
 	p->forked = p->forked_hi = realtime(n, ev->start);
-	place(n, p, above);
+	inherit_from_parent(n, p, above);
 	set_ids(p, ev);
 	p->nexec = ev->nexec;
 	p->ran = true;
@@ -511,20 +512,20 @@ static void do_alive(struct node *n, const struct tracer_event *ev)
 			memcpy(p->run, n->saved[i].run, sizeof(p->run));
 		}
 	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
-	if (p->state == UNDECIDED || (p->state == FOLDED && (passes(class) || (above && above->uid != p->uid))))
+	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || (above && above->uid != p->uid))))
 		set_own(n, p);
 	remember_program(n, p, ev);
 }
 
-static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (!p->alive)
 		return;
-	access_channels(n, p);
+	naccess_channels(n, p);
 	p->exit_time = ev->hi;
 	const struct tracer_usage *u = &ev->exit.usage;
 	int status = ev->exit.status;
-	if (p->state == OWN && say_proc(n, p)) {
+	if (p->state == OWN && node_emit_proc(n, p)) {
 		bool unseen = ev->flags & TRACER_UNSEEN;
 		unsigned ending = unseen                ? TERM_ending_unknown
 		                  : WIFEXITED(status)   ? TERM_ending_exited
@@ -542,11 +543,11 @@ static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *
 		                           .read_bytes = u->read_bytes,
 		                           .write_bytes = u->write_bytes,
 		                           .known = unseen ? 0 : 0x1e | (u->io_known && u->whole ? 0x1e0u : 0u)}};
-		say(n, p->book, p->num, EVENT_exit, ev->hi, &e);
+		node_emit(n, p->book, p->num, EVENT_exit, ev->hi, &e);
 		p->book->procs -= p->book->procs > 0;
 		if (p->run_root) {
 			struct event r = {.run_end = {.id = str_of(p->run), .ending = ending, .code = (uint64_t)code}};
-			say(n, p->book, p->num, EVENT_run_end, ev->hi, &r);
+			node_emit(n, p->book, p->num, EVENT_run_end, ev->hi, &r);
 		}
 		n->n_rep--;
 	}
@@ -570,7 +571,7 @@ static int64_t name_time(struct node *n, const struct tracer_event *ev)
 	return t;
 }
 
-static void do_names(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+static void handle_names(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	struct nproc *by = before_user(p, ev) ? NULL : p; /* the name alone is told to those who know the file */
 	uint32_t ops = ev->file.ops;
@@ -583,34 +584,34 @@ static void do_names(struct node *n, struct nproc *p, const struct tracer_event 
 	path[name.n] = '\0';
 	if (ops & (TRACER_CREATED | TRACER_MOVED_TO)) {
 		bool was = f->path && f->told;
-		struct nfile *other = file_at(n, name);
+		struct nfile *other = nfile_at_path(n, name);
 		if (other && other != f)
-			file_named(n, other, (struct str){0});
+			nfile_named(n, other, (struct str){0});
 		if ((ops & TRACER_CREATED) && !was && !f->told) {
 			f->maker = p->pid;
 			f->maker_start = p->start;
 			f->made = ev->lo;
 		}
-		file_named(n, f, name);
-		say_name(n, by, was ? TERM_nameop_link : TERM_nameop_create, f, path, NULL, time);
+		nfile_named(n, f, name);
+		node_emit_name(n, by, was ? TERM_nameop_link : TERM_nameop_create, f, path, NULL, time);
 	}
 	if (ops & (TRACER_DELETED | TRACER_MOVED_FROM)) {
-		say_name(n, by, TERM_nameop_unlink, f, path, NULL, time);
+		node_emit_name(n, by, TERM_nameop_unlink, f, path, NULL, time);
 		if (f->path && str_eq(str_of(f->path), name))
-			file_named(n, f, (struct str){0});
+			nfile_named(n, f, (struct str){0});
 	}
 }
 
-static void do_rename(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void handle_rename(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	char path[4096], old[4096];
-	struct nfile *other = file_at(n, ev->file.path), *f = file_at(n, ev->file.old_path);
+	struct nfile *other = nfile_at_path(n, ev->file.path), *f = nfile_at_path(n, ev->file.old_path);
 	if (ev->file.path.n >= sizeof(path) || ev->file.old_path.n >= sizeof(old))
 		return;
 	int64_t time = name_time(n, ev);
 	unsigned kind = ev->file.directory ? TERM_kind_directory : 0;
 	if (ev->file.id.ino)
-		f = file_met(n, &ev->file.id, ev->file.domain, kind, (struct str){0});
+		f = nfile_met(n, &ev->file.id, ev->file.domain, kind, (struct str){0});
 	if (!f || !ev->file.path.n)
 		return;
 	memcpy(path, ev->file.path.p, ev->file.path.n);
@@ -618,14 +619,14 @@ static void do_rename(struct node *n, struct nproc *p, const struct tracer_event
 	memcpy(old, ev->file.old_path.p ? ev->file.old_path.p : "", ev->file.old_path.n);
 	old[ev->file.old_path.n] = '\0';
 	if (other && other != f) {
-		say_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_replace, other, path, NULL, time);
-		file_named(n, other, (struct str){0});
+		node_emit_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_replace, other, path, NULL, time);
+		nfile_named(n, other, (struct str){0});
 	}
 	/* Told by its old name where it is told now for the first time. */
 	if (!f->path)
-		file_named(n, f, ev->file.old_path);
-	say_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_rename, f, path, old, time);
-	file_named(n, f, ev->file.path);
+		nfile_named(n, f, ev->file.old_path);
+	node_emit_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_rename, f, path, old, time);
+	nfile_named(n, f, ev->file.path);
 	for (struct told *t = f->told; t; t = t->next)
 		t->path = 0; /* the number is told again with the name, when it is used next */
 	if (f->kind != TERM_kind_directory)
@@ -636,30 +637,30 @@ static void do_rename(struct node *n, struct nproc *p, const struct tracer_event
 			if (g->path && !strncmp(g->path, old, length) && g->path[length] == '/') {
 				char *moved = NULL;
 				if (asprintf(&moved, "%s%s", path, g->path + length) >= 0)
-					file_named(n, g, str_of(moved));
+					nfile_named(n, g, str_of(moved));
 				free(moved);
 			}
 }
 
-static void do_file(struct node *n, struct nproc *p, const struct tracer_event *ev)
+static void handle_file(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (ev->kind == TRACER_RENAME) {
-		do_rename(n, p, ev);
+		handle_rename(n, p, ev);
 		return;
 	}
 	unsigned kind = ev->file.directory ? TERM_kind_directory : 0;
 	bool new_name = ev->file.ops & (TRACER_CREATED | TRACER_MOVED_TO | TRACER_DELETED | TRACER_MOVED_FROM);
 	struct nfile *f = NULL;
 	if (ev->file.id.ino)
-		f = file_met(n, &ev->file.id, ev->file.domain, kind, new_name ? (struct str){0} : ev->file.path);
+		f = nfile_met(n, &ev->file.id, ev->file.domain, kind, new_name ? (struct str){0} : ev->file.path);
 	else if (ev->file.path.n)
-		f = file_at(n, ev->file.path);
+		f = nfile_at_path(n, ev->file.path);
 	if (!f)
 		return;
 	f->pins++;
 	if (new_name)
-		do_names(n, p, ev, f);
-	access_file(n, p, ev, f);
+		handle_names(n, p, ev, f);
+	naccess_file(n, p, ev, f);
 	f->pins--;
 }
 
@@ -677,7 +678,7 @@ void node_gap(struct node *n, unsigned reason, uint64_t count, int64_t from, int
 	for (struct book *b = n->books; b; b = b->next) {
 		struct event ev = {.gap = {.reason = reason, .count = count, .from = from, .text = str_of(text)}};
 		if (b->live)
-			say(n, b, 0, EVENT_gap, until, &ev);
+			node_emit(n, b, 0, EVENT_gap, until, &ev);
 		b->live = false;
 	}
 }
@@ -689,7 +690,7 @@ void node_known(struct node *n, uint32_t uid)
 		b->live = true;
 }
 
-static void do_lost(struct node *n, const struct tracer_event *ev)
+static void handle_lost(struct node *n, const struct tracer_event *ev)
 {
 	static const char *const text[] = {
 	    [TRACER_LOST_PROCESS] = "of processes", [TRACER_LOST_FILE] = "of files", [TRACER_LOST_ACCESS] = "of bytes"};
@@ -703,7 +704,7 @@ static void do_lost(struct node *n, const struct tracer_event *ev)
 /* Set back, it shows the same hours twice: what was read in the first of them and written in the second seems to have
  * been written before. A clock that is only slowed comes in steps of a millisecond, less than file times are exact to.
  */
-static void do_clock(struct node *n, const struct tracer_event *ev)
+static void handle_clock(struct node *n, const struct tracer_event *ev)
 {
 	const int64_t grain = 20000000;
 	char line[200];
@@ -740,11 +741,11 @@ void node_free(struct node *n)
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next)
 			while (p->accesses)
-				access_free(n, p->accesses);
+				naccess_free(n, p->accesses);
 	for (unsigned i = 0; i < HASH; i++)
 		while (n->procs[i])
-			proc_gone(n, n->procs[i]);
-	files_free(n);
+			nproc_gone(n, n->procs[i]);
+	nfiles_free(n);
 	while (n->books) {
 		struct book *next = n->books->next;
 		free(n->books);
@@ -755,13 +756,13 @@ void node_free(struct node *n)
 }
 
 /* One that was not told of: something was lost, or it is an end that came very late. */
-static struct nproc *proc_unknown(struct node *n, const struct tracer_event *ev)
+static struct nproc *nproc_unknown(struct node *n, const struct tracer_event *ev)
 {
 	if (!ev->pid || (ev->flags & (TRACER_LATE | TRACER_UNKNOWN)) || ev->kind == TRACER_EXIT || !ev->start)
 		return NULL;
-	struct nproc *p = do_fork(n, ev);
+	struct nproc *p = handle_fork(n, ev);
 	if (p && p->state == OWN)
-		say_gap(n, p, TERM_gap_lost, 0, ev->lo, ev->hi, "how it began was not seen");
+		node_emit_gap(n, p, TERM_gap_lost, 0, ev->lo, ev->hi, "how it began was not seen");
 	return p;
 }
 
@@ -772,25 +773,25 @@ void node_event(struct node *n, const struct tracer_event *ev)
 		n->now = ev->hi;
 	switch (ev->kind) {
 	case TRACER_LOST:
-		do_lost(n, ev);
+		handle_lost(n, ev);
 		return;
 	case TRACER_ALIVE:
-		do_alive(n, ev);
+		handle_alive(n, ev);
 		return;
 	case TRACER_FORK:
-		do_fork(n, ev);
+		handle_fork(n, ev);
 		return;
 	case TRACER_CLOCK:
-		do_clock(n, ev);
+		handle_clock(n, ev);
 		return;
 	case TRACER_WATCH:
 		return;
 	default:
 		break;
 	}
-	struct nproc *p = proc_of(n, ev->pid, ev->start);
+	struct nproc *p = nproc_find(n, ev->pid, ev->start);
 	if (!p)
-		p = proc_unknown(n, ev);
+		p = nproc_unknown(n, ev);
 	if (!p) {
 		n->stats.strangers++;
 		return;
@@ -798,31 +799,31 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	struct nfile *f = NULL;
 	switch (ev->kind) {
 	case TRACER_EXEC:
-		do_exec(n, p, ev);
+		handle_exec(n, p, ev);
 		break;
 	case TRACER_USER:
-		do_user(n, p, ev);
+		handle_user(n, p, ev);
 		break;
 	case TRACER_EXIT:
-		do_exit(n, p, ev);
+		handle_exit(n, p, ev);
 		break;
 	case TRACER_FDS:
-		access_fds(n, p, ev);
+		naccess_fds(n, p, ev);
 		break;
 	case TRACER_FILE:
 	case TRACER_RENAME:
 		if (p->payer)
 			p->payer->events++;
-		do_file(n, p, ev);
+		handle_file(n, p, ev);
 		break;
 	case TRACER_ACCESS:
-		f = file_met(n, &ev->access.id, NULL, 0, (struct str){0});
+		f = nfile_met(n, &ev->access.id, NULL, 0, (struct str){0});
 		if (f)
-			access_totals(n, p, ev, f);
+			naccess_totals(n, p, ev, f);
 		break;
 	case TRACER_URING:
 		if (owner_of(p))
-			say_gap(n, owner_of(p), TERM_gap_io_uring, 1, ev->lo, ev->hi, "");
+			node_emit_gap(n, owner_of(p), TERM_gap_io_uring, 1, ev->lo, ev->hi, "");
 		break;
 	default:
 		break;
@@ -850,7 +851,7 @@ void node_settle(struct node *n, int64_t now)
 	for (struct nproc *p = n->dead; p; p = next) {
 		next = p->dead_next;
 		if (++p->drains >= LATE_DRAINS) {
-			proc_over(n, p);
+			nproc_over(n, p);
 			continue;
 		}
 		p->dead_next = keep;
@@ -864,7 +865,7 @@ void node_settle(struct node *n, int64_t now)
 		                           .count = b->short_of_room,
 		                           .from = n->short_since ? n->short_since : now,
 		                           .text = str_of("the aggregator's tables had no more room for this user")}};
-		say(n, b, 0, EVENT_gap, now, &ev);
+		node_emit(n, b, 0, EVENT_gap, now, &ev);
 		b->short_of_room = 0;
 	}
 	n->short_since = now;
@@ -874,15 +875,15 @@ void node_tick(struct node *n, int64_t now)
 {
 	const int64_t open_long = 1000000000;
 	n->now = now;
-	access_settle(n, false);
+	naccess_finish_dormant(n, false);
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next) {
 			bool held = false;
 			for (struct naccess *a = p->accesses; a && !held; a = a->proc_next)
 				held = !a->seq && a->lo + open_long < now;
 			if (held)
-				access_decided(n, p);
-			access_guesses(n, p);
+				naccess_emit_held(n, p);
+			naccess_guesses(n, p);
 		}
 }
 
@@ -895,7 +896,7 @@ void node_session(struct node *n, uint32_t uid, int64_t now)
 	b->session++;
 	b->next_file = b->next_proc = 0;
 	memset(b->domains, 0, sizeof(b->domains));
-	access_again(n, b);
+	naccess_begin_session(n, b);
 }
 
 void node_part(struct node *n, uint32_t uid, int64_t now)
@@ -903,14 +904,14 @@ void node_part(struct node *n, uint32_t uid, int64_t now)
 	struct book *b = book_of(n, uid);
 	n->now = now;
 	if (b)
-		access_part(n, b, now);
+		naccess_end_session(n, b, now);
 }
 
 void node_detach(struct node *n, int64_t now)
 {
-	node_tell(n, now);
+	node_emit_all(n, now);
 	for (struct book *b = n->books; b; b = b->next)
-		access_part(n, b, now);
+		naccess_end_session(n, b, now);
 }
 
 void node_save(const struct node *n, struct buf *out)
@@ -961,7 +962,7 @@ void node_of_job(const struct node *n, struct str job, uint32_t uid, bool any_us
 
 void node_counting(struct node *n, pid_t pid, bool on)
 {
-	struct nproc *p = proc_of(n, pid, 0);
+	struct nproc *p = nproc_find(n, pid, 0);
 	if (p)
 		p->counting = on;
 }
@@ -974,20 +975,20 @@ void node_counting_all(struct node *n, bool everybody, uint32_t uid, bool on)
 				p->counting = on;
 }
 
-void node_tell(struct node *n, int64_t now)
+void node_emit_all(struct node *n, int64_t now)
 {
 	n->now = now;
 	for (struct nproc *p = n->dead; p; p = n->dead) {
 		n->dead = p->dead_next;
-		proc_over(n, p);
+		nproc_over(n, p);
 	}
-	access_settle(n, true);
+	naccess_finish_dormant(n, true);
 	for (unsigned i = 0; i < HASH; i++)
 		for (struct nproc *p = n->procs[i]; p; p = p->next)
-			access_decided(n, p);
+			naccess_emit_held(n, p);
 }
 
-int64_t node_untold(const struct node *n, int64_t now)
+int64_t node_emitted_until(const struct node *n, int64_t now)
 {
 	for (unsigned i = 0; i < HASH; i++)
 		for (const struct nproc *p = n->procs[i]; p; p = p->next)

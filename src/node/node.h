@@ -90,9 +90,9 @@ void node_counting(struct node *n, pid_t pid, bool on);
 /* ... for all processes, or for those of a user. */
 void node_counting_all(struct node *n, bool everybody, uint32_t uid, bool on);
 /* Tells all that is known to have ended: somebody is about to ask. */
-void node_tell(struct node *n, int64_t now);
+void node_emit_all(struct node *n, int64_t now);
 /* All that happened before is told: now, or an earlier moment, where it is not decided yet whose something was. */
-int64_t node_untold(const struct node *n, int64_t now);
+int64_t node_emitted_until(const struct node *n, int64_t now);
 
 /* The user of whose processes most events of files came since the last call, how many these were, and all. False: none
  * came. */

@@ -196,62 +196,62 @@ static inline bool book_may(unsigned own, unsigned all, unsigned max)
 {
 	return all < max && own < 4 * (max - all);
 }
-uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev);
+uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev);
 /* The number of a file in a book; told if it was not. 0: no memory. */
-uint64_t say_file(struct node *n, struct book *b, struct nfile *f);
-void say_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
+uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f);
+void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
 /* The number of an OWN process in its book. */
-uint64_t say_proc(struct node *n, struct nproc *p);
-void say_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
-             const char *text);
+uint64_t node_emit_proc(struct node *n, struct nproc *p);
+void node_emit_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
+                   const char *text);
 /* A number under which what is told counts to execution n of the process, which was that user's, whatever it is now. */
-uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret);
+uint64_t node_emit_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret);
 /* Strings that lie one behind the other, each with its NUL, as an array; malloc'ed. */
-struct str *say_words(const char *packed, size_t size, size_t *ret_n);
-void say_exec(struct node *n, struct nproc *p, int64_t time);
+struct str *node_unpack_words(const char *packed, size_t size, size_t *ret_n);
+void node_emit_exec(struct node *n, struct nproc *p, int64_t time);
 /* A name of a file, changed by p (NULL: found so), in the books that know the file, and in p's. */
-void say_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
-              int64_t time);
+void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
+                    int64_t time);
 
 /* ---- files (files.c) ---- */
 
-struct nfile *file_of(struct node *n, const struct tracer_fileid *id);
+struct nfile *nfile_find(struct node *n, const struct tracer_fileid *id);
 /* The file of an event, made if it is new. NULL: not one that is recorded. */
-struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
-                       struct str path);
-struct nfile *file_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found);
-struct nfile *file_at(struct node *n, struct str path);
-void file_named(struct node *n, struct nfile *f, struct str path);
-void file_used(struct node *n, struct nfile *f);
-void files_free(struct node *n);
+struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
+                        struct str path);
+struct nfile *nfile_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found);
+struct nfile *nfile_at_path(struct node *n, struct str path);
+void nfile_named(struct node *n, struct nfile *f, struct str path);
+void nfile_used(struct node *n, struct nfile *f);
+void nfiles_free(struct node *n);
 
 /* ---- accesses (access.c) ---- */
 
-struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
-                             unsigned api, bool sure, int64_t lo, int64_t hi);
-void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
-void access_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
-void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev);
+struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
+                              unsigned api, bool sure, int64_t lo, int64_t hi);
+void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev);
 /* All of p's end by then: it executes another program, or is over. */
-void access_end_all(struct node *n, struct nproc *p, int64_t until, bool exec);
+void naccess_end_all(struct node *n, struct nproc *p, int64_t until, bool exec);
 /* Those that were held back are told: it is decided whose they are. */
-void access_decided(struct node *n, struct nproc *p);
-void access_settle(struct node *n, bool all);
+void naccess_emit_held(struct node *n, struct nproc *p);
+void naccess_finish_dormant(struct node *n, bool all);
 /* Another session begins for the book: before, and after. */
-void access_part(struct node *n, struct book *b, int64_t now);
-void access_again(struct node *n, struct book *b);
+void naccess_end_session(struct node *n, struct book *b, int64_t now);
+void naccess_begin_session(struct node *n, struct book *b);
 /* Of channels whose other end nobody was seen to have: its maker may have. Before p is over. */
-void access_channels(struct node *n, struct nproc *p);
+void naccess_channels(struct node *n, struct nproc *p);
 /* ... such an access ends some time after those at the other end have. */
-void access_guesses(struct node *n, struct nproc *p);
-void access_free(struct node *n, struct naccess *a);
+void naccess_guesses(struct node *n, struct nproc *p);
+void naccess_free(struct node *n, struct naccess *a);
 
 /* ---- processes (node.c) ---- */
 
-struct nproc *proc_of(struct node *n, pid_t pid, uint64_t start);
-void proc_unref(struct node *n, struct nproc *p);
+struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start);
+void nproc_unref(struct node *n, struct nproc *p);
 /* It counts for itself from now on: it executed a program, or too much of it is held back. */
-void proc_decide(struct node *n, struct nproc *p);
+void nproc_decide(struct node *n, struct nproc *p);
 /* Was it done, or may it have been, before p became its present user? What is not sure is told to the user before, for
  * the new one may have fewer rights; to root, if that is the new one. */
 static inline bool before_user(const struct nproc *p, const struct tracer_event *ev)

@@ -65,29 +65,29 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 	return -EINVAL;
 }
 
-static struct str last_part(struct str path)
+static struct str file_name_of(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 }
 
-static bool fits(const struct row *row, struct str name)
+static bool row_matches(const struct row *row, struct str name)
 {
 	return row->beginning ? str_starts(name, row->name) : str_eq(name, row->name);
 }
 
-static const struct row *find(const struct rules *r, struct str name)
+static const struct row *find_rule(const struct rules *r, struct str name)
 {
 	for (size_t i = 0; r && i < r->n; i++)
-		if (fits(&r->v[r->n - 1 - i], name))
+		if (row_matches(&r->v[r->n - 1 - i], name))
 			return &r->v[r->n - 1 - i];
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (fits(&table[i], name))
+		if (row_matches(&table[i], name))
 			return &table[i];
 	return NULL;
 }
 
-static bool next(struct str *list, struct str *ret)
+static bool next_name(struct str *list, struct str *ret)
 {
 	if (!list->n)
 		return false;
@@ -105,18 +105,18 @@ static bool next(struct str *list, struct str *ret)
 static bool is_interactive(struct str argv)
 {
 	struct str arg;
-	if (!next(&argv, &arg))
+	if (!next_name(&argv, &arg))
 		return true;
 	if (arg.n && arg.p[0] == '-')
 		return true;
-	while (next(&argv, &arg)) {
+	while (next_name(&argv, &arg)) {
 		if (!arg.n || (arg.p[0] != '-' && arg.p[0] != '+'))
 			return false; /* a script */
 		if (str_is(arg, "--") || str_is(arg, "-"))
-			return !next(&argv, &arg);
+			return !next_name(&argv, &arg);
 		if (str_is(arg, "--rcfile") || str_is(arg, "--init-file") || str_is(arg, "-o") || str_is(arg, "+o") ||
 		    str_is(arg, "-O") || str_is(arg, "+O")) {
-			next(&argv, &arg);
+			next_name(&argv, &arg);
 			continue;
 		}
 		if (arg.p[0] == '-' && arg.n > 1 && arg.p[1] != '-' && memchr(arg.p, 'c', arg.n))
@@ -128,13 +128,13 @@ static bool is_interactive(struct str argv)
 enum rule_class rules_class(const struct rules *r, struct str path, struct str argv, bool under_job)
 {
 	struct str called = {0}, rest = argv;
-	const struct row *row = path.n ? find(r, last_part(path)) : NULL;
+	const struct row *row = path.n ? find_rule(r, file_name_of(path)) : NULL;
 	/* One program of many names, or one that writes over its own (tmux: server, sshd: me@pts/1). */
-	if (!row && next(&rest, &called) && called.n) {
-		called = last_part(called);
+	if (!row && next_name(&rest, &called) && called.n) {
+		called = file_name_of(called);
 		if (called.n && called.p[0] == '-')
 			called = str_n(called.p + 1, called.n - 1);
-		row = find(r, called);
+		row = find_rule(r, called);
 	}
 	if (!row)
 		return RULE_none;

@@ -52,7 +52,7 @@ void book_short(struct node *n, uint32_t uid)
 		b->short_of_room++;
 }
 
-uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev)
+uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev)
 {
 	ev->kind = kind;
 	ev->time = time;
@@ -61,7 +61,7 @@ uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64
 	return n->world.add(n->world.arg, b->uid, ev);
 }
 
-static uint64_t say_domain(struct node *n, struct book *b, const struct fs_domain *d)
+static uint64_t node_emit_domain(struct node *n, struct book *b, const struct fs_domain *d)
 {
 	enum { UNKNOWN = 255 };
 	unsigned num = d && d->index && d->index < UNKNOWN ? d->index : UNKNOWN;
@@ -71,12 +71,12 @@ static uint64_t say_domain(struct node *n, struct book *b, const struct fs_domai
 		                              .type = str_of(d ? d->type : ""),
 		                              .network = d && d->network}};
 		b->domains[num / 64] |= 1ull << num % 64;
-		say(n, b, 0, EVENT_domain, n->now, &ev);
+		node_emit(n, b, 0, EVENT_domain, n->now, &ev);
 	}
 	return num;
 }
 
-static struct told *told_in(struct nfile *f, const struct book *b)
+static struct told *find_emitted(struct nfile *f, const struct book *b)
 {
 	for (struct told *t = f->told; t; t = t->next)
 		if (t->book == b)
@@ -84,9 +84,9 @@ static struct told *told_in(struct nfile *f, const struct book *b)
 	return NULL;
 }
 
-uint64_t say_file(struct node *n, struct book *b, struct nfile *f)
+uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f)
 {
-	struct told *t = told_in(f, b);
+	struct told *t = find_emitted(f, b);
 	uint64_t path = f->path ? hash_str(str_of(f->path)) : 0;
 	if (t && t->session == b->session && t->path == path)
 		return t->num;
@@ -105,7 +105,7 @@ uint64_t say_file(struct node *n, struct book *b, struct nfile *f)
 	}
 	t->session = b->session;
 	t->path = path;
-	uint64_t domain = f->kind == TERM_kind_absent ? 0 : say_domain(n, b, f->domain);
+	uint64_t domain = f->kind == TERM_kind_absent ? 0 : node_emit_domain(n, b, f->domain);
 	struct event ev = {.file = {.num = t->num,
 	                            .kind = f->kind,
 	                            .domain = domain,
@@ -113,21 +113,21 @@ uint64_t say_file(struct node *n, struct book *b, struct nfile *f)
 	                            .gen = f->gen,
 	                            .path = str_of(f->path)}};
 	n->stats.files_told++;
-	say(n, b, 0, EVENT_file, f->path ? f->path_time : n->now, &ev);
+	node_emit(n, b, 0, EVENT_file, f->path ? f->path_time : n->now, &ev);
 	return t->num;
 }
 
-void say_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime)
+void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime)
 {
-	uint64_t num = say_file(n, b, f);
-	struct told *t = told_in(f, b);
+	uint64_t num = node_emit_file(n, b, f);
+	struct told *t = find_emitted(f, b);
 	if (!num || !t || (t->stated && t->size == size && t->mtime == mtime))
 		return;
 	t->stated = true;
 	t->size = size;
 	t->mtime = mtime;
 	struct event ev = {.state = {.file = num, .size = size, .mtime = mtime}};
-	say(n, b, 0, EVENT_state, n->now, &ev);
+	node_emit(n, b, 0, EVENT_state, n->now, &ev);
 }
 
 static int64_t started_as_proc(uint64_t start)
@@ -137,7 +137,7 @@ static int64_t started_as_proc(uint64_t start)
 	return (int64_t)(start - start % tick);
 }
 
-static uint64_t say_proc_at(struct node *n, struct nproc *p, unsigned depth)
+static uint64_t emit_nproc_at(struct node *n, struct nproc *p, unsigned depth)
 {
 	enum { ABOVE_MAX = 64 };
 	struct book *b = book_of(n, p->uid);
@@ -157,28 +157,28 @@ static uint64_t say_proc_at(struct node *n, struct nproc *p, unsigned depth)
 	/* Its parent is in the same log, or in none that its user may see. */
 	struct nproc *a = p->above;
 	if (first && a && a->state == OWN && a->uid == p->uid && a->session != b->session && depth < ABOVE_MAX)
-		say_proc_at(n, a, depth + 1);
+		emit_nproc_at(n, a, depth + 1);
 	uint64_t parent = first && a && a->book == b && a->session == b->session ? a->num : 0;
 	struct event ev = {
 	    .process = {
 	        .pid = (uint64_t)p->pid, .started = started_as_proc(p->start), .parent = parent, .forked = p->forked}};
-	say(n, b, p->num, EVENT_process, p->forked_hi, &ev);
+	node_emit(n, b, p->num, EVENT_process, p->forked_hi, &ev);
 	n->stats.representative += first;
 	if (first && p->above) {
-		proc_unref(n, p->above);
+		nproc_unref(n, p->above);
 		p->above = NULL;
 	}
 	if (p->execn && p->now && p->now->n == p->execn)
-		say_exec(n, p, p->exec_time);
+		node_emit_exec(n, p, p->exec_time);
 	return p->num;
 }
 
-uint64_t say_proc(struct node *n, struct nproc *p)
+uint64_t node_emit_proc(struct node *n, struct nproc *p)
 {
-	return say_proc_at(n, p, 0);
+	return emit_nproc_at(n, p, 0);
 }
 
-struct str *say_words(const char *packed, size_t size, size_t *ret_n)
+struct str *node_unpack_words(const char *packed, size_t size, size_t *ret_n)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < size; i++)
@@ -190,15 +190,16 @@ struct str *say_words(const char *packed, size_t size, size_t *ret_n)
 	return words;
 }
 
-void say_exec(struct node *n, struct nproc *p, int64_t time)
+void node_emit_exec(struct node *n, struct nproc *p, int64_t time)
 {
 	size_t argc, envc;
 	static const struct nprogram none;
 	const struct nprogram *now = p->now ? p->now : &none;
-	struct str *argv = say_words(now->argv, now->argv_n, &argc), *env = say_words(now->env, now->env_n, &envc);
+	struct str *argv = node_unpack_words(now->argv, now->argv_n, &argc),
+	           *env = node_unpack_words(now->env, now->env_n, &envc);
 	struct event ev = {.exec = {.n = p->execn,
-	                            .exe = now->exe ? say_file(n, p->book, now->exe) : 0,
-	                            .script = now->script ? say_file(n, p->book, now->script) : 0,
+	                            .exe = now->exe ? node_emit_file(n, p->book, now->exe) : 0,
+	                            .script = now->script ? node_emit_file(n, p->book, now->script) : 0,
 	                            .argv = {.items = argv, .count = argc},
 	                            .cwd = str_of(now->cwd),
 	                            .env = {.items = env, .count = envc},
@@ -206,14 +207,14 @@ void say_exec(struct node *n, struct nproc *p, int64_t time)
 	                            .gid = p->gid,
 	                            .run = str_of(p->run)}};
 	n->stats.lost += !argv || !env;
-	say(n, p->book, p->num, EVENT_exec, time, &ev);
+	node_emit(n, p->book, p->num, EVENT_exec, time, &ev);
 	free(argv);
 	free(env);
 }
 
-uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret)
+uint64_t node_emit_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret)
 {
-	uint64_t num = say_proc(n, p);
+	uint64_t num = node_emit_proc(n, p);
 	*ret = p->book;
 	if (!num || execn == p->execn)
 		return num;
@@ -225,10 +226,10 @@ uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid
 		return p->alias.num;
 	num = ++b->next_proc;
 	struct event ev = {.process = {.pid = (uint64_t)p->pid, .started = started_as_proc(p->start), .forked = p->forked}};
-	say(n, b, num, EVENT_process, p->forked_hi + 1, &ev);
+	node_emit(n, b, num, EVENT_process, p->forked_hi + 1, &ev);
 	if (execn) {
 		ev = (struct event){.exec = {.n = execn, .uid = b->uid, .run = str_of(p->run)}};
-		say(n, b, num, EVENT_exec, p->exec_time - 1, &ev);
+		node_emit(n, b, num, EVENT_exec, p->exec_time - 1, &ev);
 	}
 	p->alias.book = b;
 	p->alias.session = b->session;
@@ -237,25 +238,26 @@ uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid
 	return num;
 }
 
-void say_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
-             const char *text)
+void node_emit_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
+                   const char *text)
 {
-	uint64_t num = say_proc(n, p);
+	uint64_t num = node_emit_proc(n, p);
 	struct event ev = {.gap = {.reason = reason, .count = count, .from = from, .text = str_of(text)}};
 	if (num)
-		say(n, p->book, num, EVENT_gap, until, &ev);
+		node_emit(n, p->book, num, EVENT_gap, until, &ev);
 }
 
-void say_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
-              int64_t time)
+void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
+                    int64_t time)
 {
 	struct nproc *owner = p ? owner_of(p) : NULL;
-	struct book *own = owner && say_proc(n, owner) ? owner->book : p ? book_of(n, p->uid) : NULL;
+	struct book *own = owner && node_emit_proc(n, owner) ? owner->book : p ? book_of(n, p->uid) : NULL;
 	for (struct book *b = n->books; b; b = b->next) {
-		const struct told *t = told_in(f, b);
+		const struct told *t = find_emitted(f, b);
 		if (b != own && (!t || t->session != b->session))
 			continue;
-		struct event ev = {.name = {.op = op, .file = say_file(n, b, f), .path = str_of(path), .old = str_of(old)}};
-		say(n, b, b == own && owner ? owner->num : 0, EVENT_name, time, &ev);
+		struct event ev = {
+		    .name = {.op = op, .file = node_emit_file(n, b, f), .path = str_of(path), .old = str_of(old)}};
+		node_emit(n, b, b == own && owner ? owner->num : 0, EVENT_name, time, &ev);
 	}
 }

@@ -48,7 +48,7 @@ int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, 
 	return 0;
 }
 
-int helper_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX])
+int helper_handle_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX])
 {
 	(void)h;
 	paths++;

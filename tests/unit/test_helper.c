@@ -120,14 +120,14 @@ static void test_handles(void **state)
 	assert_true(got[0].ino == st.st_ino && got[0].size == 4 && got[0].mode == st.st_mode);
 	assert_true(got[0].mtime == st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
 	assert_int_equal(got[1].r, -EPROTO); /* a file system that was not looked at */
-	assert_int_equal(helper_path(h, of, path), 0);
+	assert_int_equal(helper_handle_path(h, of, path), 0);
 	assert_string_equal(path, name);
 	snprintf(moved, sizeof(moved), "%s.moved", name);
 	assert_int_equal(rename(name, moved), 0);
-	assert_int_equal(helper_path(h, of, path), 0);
+	assert_int_equal(helper_handle_path(h, of, path), 0);
 	assert_string_equal(path, moved);
 	assert_int_equal(unlink(moved), 0);
-	assert_int_equal(helper_path(h, of, path), -ESTALE); /* open still, but without a name */
+	assert_int_equal(helper_handle_path(h, of, path), -ESTALE); /* open still, but without a name */
 	close(fd);
 	helper_forget(h, place.slot);
 	assert_int_equal(helper_states(h, of, 1, got), 0);

@@ -113,7 +113,7 @@ static const volatile __u8 what[CALLS_MAX] = {
 #define TS_COMPAT 0
 #endif
 
-static __always_inline void lost(__u64 now)
+static __always_inline void count_lost_total(__u64 now)
 {
 	__sync_fetch_and_add(&control.lost, 1);
 	control.lost_last = now;
@@ -121,7 +121,7 @@ static __always_inline void lost(__u64 now)
 		control.lost_first = now;
 }
 
-static __always_inline void add(struct rec_side *s, __u64 bytes, __u64 now)
+static __always_inline void add_to_side(struct rec_side *s, __u64 bytes, __u64 now)
 {
 	if (!s->count)
 		s->first = now;
@@ -137,7 +137,7 @@ static __always_inline __u8 *mark_of(__u32 pid)
 	return p ? &p->of[pid % REC_PIDS] : NULL;
 }
 
-static __noinline int count(struct task_struct *task, __u32 fd, bool write, __u64 bytes)
+static __noinline int count_transfer(struct task_struct *task, __u32 fd, bool write, __u64 bytes)
 {
 	struct fdtable *fdt = task->files->fdt;
 	struct file *file = NULL;
@@ -145,7 +145,7 @@ static __noinline int count(struct task_struct *task, __u32 fd, bool write, __u6
 	__u16 mode;
 	__u64 now = bpf_ktime_get_ns();
 	if (fd >= fdt->max_fds || bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd) < 0 || !file) {
-		lost(now); /* closed by another thread in the meantime */
+		count_lost_total(now); /* closed by another thread in the meantime */
 		return 0;
 	}
 	if (bpf_rdonly_cast) {
@@ -176,11 +176,11 @@ static __noinline int count(struct task_struct *task, __u32 fd, bool write, __u6
 			__sync_fetch_and_add(&control.filled[second], 1);
 		t = second ? bpf_map_lookup_elem(&totals1, &key) : bpf_map_lookup_elem(&totals0, &key);
 		if (!t) {
-			lost(now);
+			count_lost_total(now);
 			return 0;
 		}
 	}
-	add(write ? &t->write : &t->read, bytes, now);
+	add_to_side(write ? &t->write : &t->read, bytes, now);
 	return 0;
 }
 
@@ -212,10 +212,10 @@ int on_sys_exit(__u64 *ctx)
 		return 0;
 	__u64 bytes = w & MESSAGES ? 0 : (__u64)ret;
 	if (w & (COPIES_0_2 | COPIES_1_0)) {
-		count(task, w & COPIES_0_2 ? ARG0(regs) : ARG1(regs), false, bytes);
-		count(task, w & COPIES_0_2 ? ARG2(regs) : ARG0(regs), true, bytes);
+		count_transfer(task, w & COPIES_0_2 ? ARG0(regs) : ARG1(regs), false, bytes);
+		count_transfer(task, w & COPIES_0_2 ? ARG2(regs) : ARG0(regs), true, bytes);
 	} else
-		count(task, ARG0(regs), w & WRITES, bytes);
+		count_transfer(task, ARG0(regs), w & WRITES, bytes);
 	return 0;
 }
 

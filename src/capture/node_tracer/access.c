@@ -66,7 +66,7 @@ static void on_total(void *arg, const struct rec_total_key *k, const struct rec_
 	ev.lo = !w->count || (r->count && r->first < w->first) ? r->first : w->first;
 	ev.hi = ev.until = !w->count || (r->count && r->last > w->last) ? r->last : w->last;
 	if (proc && proc->start == total->start) {
-		tell_of(t, &ev, proc);
+		tracer_emit_of(t, &ev, proc);
 		uint32_t back = proc->exec_id - k->exec_id;
 		if (proc->exec_id && back <= proc->nexec)
 			ev.nexec = proc->nexec - back;
@@ -82,18 +82,18 @@ static void on_total(void *arg, const struct rec_total_key *k, const struct rec_
 	places_gen(t->places, &ev.access.id);
 	t->stats.accesses++;
 	t->stats.calls += r->count + w->count;
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
-static void take(struct access *a, struct tracer *t)
+static void read_totals(struct access *a, struct tracer *t)
 {
 	int64_t wait = SETTLE_NS - (tracer_now(t) - a->turned_at);
 	if (wait > 0 && wait <= SETTLE_NS)
 		nanosleep(&(struct timespec){.tv_nsec = wait}, NULL);
 	a->t = t;
 	if (access_programs_take(a->programs, !(a->control->active & 1), on_total, a) < 0)
-		tell_lost(t, TRACER_LOST_ACCESS, 0, a->turned_at, tracer_now(t),
-		          "totals of reads and writes could not be read");
+		tracer_emit_lost(t, TRACER_LOST_ACCESS, 0, a->turned_at, tracer_now(t),
+		                 "totals of reads and writes could not be read");
 	a->turned = false;
 }
 
@@ -111,17 +111,17 @@ void access_drain(struct tracer *t, bool now)
 	if (!a)
 		return;
 	if (a->turned)
-		take(a, t);
+		read_totals(a, t);
 	uint64_t filled = a->control->filled[a->control->active & 1];
 	if (filled && (now || a->wanted_turn || filled > REC_TOTALS_MAX / 2 || tracer_now(t) - a->turned_at > TURN_NS)) {
 		turn(a, t);
 		if (now)
-			take(a, t);
+			read_totals(a, t);
 	}
 	uint64_t lost = a->control->lost;
 	if (lost != a->lost_seen) {
-		tell_lost(t, TRACER_LOST_ACCESS, lost - a->lost_seen, tracer_time(t, a->control->lost_first),
-		          tracer_time(t, a->control->lost_last), "reads and writes that were not counted");
+		tracer_emit_lost(t, TRACER_LOST_ACCESS, lost - a->lost_seen, tracer_time(t, a->control->lost_first),
+		                 tracer_time(t, a->control->lost_last), "reads and writes that were not counted");
 		t->stats.lost_access += lost - a->lost_seen;
 		a->lost_seen = lost;
 		a->control->lost_first = 0;
@@ -129,8 +129,8 @@ void access_drain(struct tracer *t, bool now)
 	uint64_t compat = a->control->compat;
 	if (compat != a->compat_seen) {
 		int64_t at = tracer_now(t);
-		tell_lost(t, TRACER_LOST_ACCESS, compat - a->compat_seen, t->file_lo, at,
-		          "calls of 32-bit programs, which are not counted");
+		tracer_emit_lost(t, TRACER_LOST_ACCESS, compat - a->compat_seen, t->file_lo, at,
+		                 "calls of 32-bit programs, which are not counted");
 		t->stats.lost_access += compat - a->compat_seen;
 		a->compat_seen = compat;
 	}

@@ -70,7 +70,7 @@ bool path_of_parts(struct str parts, char *to, size_t room, size_t *ret_n)
 }
 
 /* A file handle and, behind it, maybe a name. */
-static bool take_handle(const unsigned char *p, size_t n, struct handle *ret, struct str *ret_name)
+static bool decode_handle(const unsigned char *p, size_t n, struct handle *ret, struct str *ret_name)
 {
 	uint32_t bytes;
 	int32_t type;
@@ -116,17 +116,17 @@ bool notice_next(const unsigned char *p, size_t n, size_t *at, struct notice *re
 			break;
 		switch (h.info_type) {
 		case FAN_EVENT_INFO_TYPE_FID:
-			take_handle(q, h.len, &ret->object, NULL);
+			decode_handle(q, h.len, &ret->object, NULL);
 			break;
 		case FAN_EVENT_INFO_TYPE_DFID:
-			take_handle(q, h.len, &ret->dir, NULL);
+			decode_handle(q, h.len, &ret->dir, NULL);
 			break;
 		case FAN_EVENT_INFO_TYPE_DFID_NAME:
 		case FAN_EVENT_INFO_TYPE_NEW_DFID_NAME:
-			take_handle(q, h.len, &ret->dir, &ret->name);
+			decode_handle(q, h.len, &ret->dir, &ret->name);
 			break;
 		case FAN_EVENT_INFO_TYPE_OLD_DFID_NAME:
-			take_handle(q, h.len, &ret->old_dir, &ret->old_name);
+			decode_handle(q, h.len, &ret->old_dir, &ret->old_name);
 			break;
 		case FAN_EVENT_INFO_TYPE_PIDFD:
 			if (h.len >= sizeof(struct fanotify_event_info_pidfd))

@@ -62,7 +62,7 @@ int places_new(struct helper *helper, struct places **ret)
 	return 0;
 }
 
-static void forget(struct places *p, struct dir *d)
+static void forget_dir(struct places *p, struct dir *d)
 {
 	p->bytes -= d->path.n;
 	free((char *)d->path.p);
@@ -92,7 +92,7 @@ static struct dir *room_for_dir(struct places *p, uint64_t key)
 	return d ? d : &ways[p->dir_turn++ % DIR_WAYS];
 }
 
-static void keep(struct places *p, uint64_t key, struct str path, bool learned)
+static void keep_dir_path(struct places *p, uint64_t key, struct str path, bool learned)
 {
 	struct dir *d = room_for_dir(p, key);
 	char *copy = malloc(path.n + 1);
@@ -100,7 +100,7 @@ static void keep(struct places *p, uint64_t key, struct str path, bool learned)
 		return;
 	memcpy(copy, path.p, path.n);
 	copy[path.n] = '\0';
-	forget(p, d);
+	forget_dir(p, d);
 	p->bytes += path.n;
 	*d = (struct dir){.key = key, .path = str_n(copy, path.n), .learned = learned};
 }
@@ -115,7 +115,7 @@ void places_renamed(struct places *p, struct str from, struct str to)
 		if (d->learned && from.n && !below)
 			continue;
 		if (!d->learned || !below || !to.n) {
-			forget(p, d);
+			forget_dir(p, d);
 			continue;
 		}
 		char path[PATH_MAX];
@@ -123,19 +123,19 @@ void places_renamed(struct places *p, struct str from, struct str to)
 		    snprintf(path, sizeof(path), "%.*s%.*s", (int)to.n, to.p, (int)(d->path.n - from.n), d->path.p + from.n);
 		uint64_t key = d->key;
 		if (n > 0 && n < (int)sizeof(path))
-			keep(p, key, str_n(path, (size_t)n), true);
+			keep_dir_path(p, key, str_n(path, (size_t)n), true);
 		else
-			forget(p, d);
+			forget_dir(p, d);
 	}
 }
 
 static void forget_all(struct places *p)
 {
 	for (size_t i = 0; i < DIRS; i++)
-		forget(p, &p->dirs[i]);
+		forget_dir(p, &p->dirs[i]);
 }
 
-static void release(struct place *at)
+static void free_place(struct place *at)
 {
 	free(at->shown);
 	free(at);
@@ -146,7 +146,7 @@ void places_free(struct places *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->n; i++)
-		release(p->place[i]);
+		free_place(p->place[i]);
 	forget_all(p);
 	free(p);
 }
@@ -196,7 +196,7 @@ static struct place *place_new(struct places *p, const char *shown, bool alias)
 	}
 	if (!at || !at->shown) {
 		if (at)
-			release(at);
+			free_place(at);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -242,7 +242,7 @@ struct place *places_add(struct places *p, const struct helper_place *seen, cons
 	return at;
 }
 
-static void put_file(struct places *p, int i, uint64_t key, struct file_state f)
+static void set_file_state(struct places *p, int i, uint64_t key, struct file_state f)
 {
 	p->file_keys[i] = key;
 	p->files[i] = f;
@@ -252,7 +252,7 @@ static void put_file(struct places *p, int i, uint64_t key, struct file_state f)
 static void want_nothing(struct places *p)
 {
 	while (p->nwant)
-		put_file(p, p->wanted[--p->nwant].file, 0, (struct file_state){0});
+		set_file_state(p, p->wanted[--p->nwant].file, 0, (struct file_state){0});
 }
 
 void places_remove(struct places *p, struct place *place)
@@ -262,14 +262,14 @@ void places_remove(struct places *p, struct place *place)
 			if (place->asked)
 				helper_forget(p->helper, place->slot);
 			want_nothing(p);
-			release(place);
+			free_place(place);
 			p->place[i] = p->place[--p->n];
 			forget_all(p);
 			return;
 		}
 }
 
-static uint64_t key_of(const struct place *at, const struct handle *h)
+static uint64_t hash_handle(const struct place *at, const struct handle *h)
 {
 	uint64_t k = hash_more(at->fsid ^ (uint64_t)h->type << 56, h->p, h->bytes);
 	return k ? k : 1;
@@ -280,7 +280,7 @@ static uint64_t gen_of(const struct handle *h)
 	return hash_more((uint64_t)h->type, h->p, h->bytes);
 }
 
-static const char *why_not(int e)
+static const char *explain_look_error(int e)
 {
 	switch (e) {
 	case ESTALE:
@@ -319,9 +319,9 @@ static bool handle_for(const struct place *at, const struct handle *h, struct he
 bool places_path(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why)
 {
 	struct helper_handle of;
-	int r = handle_for(at, h, &of) ? helper_path(p->helper, &of, p->path) : -ESTALE;
+	int r = handle_for(at, h, &of) ? helper_handle_path(p->helper, &of, p->path) : -ESTALE;
 	if (r < 0) {
-		*ret_why = why_not(-r);
+		*ret_why = explain_look_error(-r);
 		return false;
 	}
 	*ret = str_of(p->path);
@@ -330,7 +330,7 @@ bool places_path(struct places *p, struct place *at, const struct handle *h, str
 
 bool places_dir(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why)
 {
-	uint64_t key = key_of(at, h);
+	uint64_t key = hash_handle(at, h);
 	const struct dir *d = find_dir(p, key);
 	if (d) {
 		*ret = d->path;
@@ -338,14 +338,14 @@ bool places_dir(struct places *p, struct place *at, const struct handle *h, stru
 	}
 	if (!places_path(p, at, h, ret, ret_why))
 		return false;
-	keep(p, key, *ret, false);
+	keep_dir_path(p, key, *ret, false);
 	return true;
 }
 
 void places_learn(struct places *p, struct place *at, const struct handle *h, struct str path)
 {
 	if (h->bytes)
-		keep(p, key_of(at, h), path, true);
+		keep_dir_path(p, hash_handle(at, h), path, true);
 }
 
 bool places_id(struct places *p, struct place *at, const struct handle *h, struct tracer_fileid *ret)
@@ -415,8 +415,8 @@ static int room_for_file(const struct places *p, uint64_t key)
 }
 
 /* Takes the answer for one file. */
-static const struct file_state *take_state(struct places *p, const struct place *at, int i, uint64_t key, uint64_t gen,
-                                           int64_t now, const struct helper_state *s)
+static const struct file_state *keep_file_state(struct places *p, const struct place *at, int i, uint64_t key,
+                                                uint64_t gen, int64_t now, const struct helper_state *s)
 {
 	struct file_state f = {.when = now, .round = p->round, .gone = s->r < 0};
 	if (!f.gone) {
@@ -428,12 +428,12 @@ static const struct file_state *take_state(struct places *p, const struct place 
 		else if (s->birth && !at->domain->birth_changes)
 			f.id.gen = (uint64_t)s->birth;
 	}
-	put_file(p, i, key, f);
+	set_file_state(p, i, key, f);
 	return &p->files[i];
 }
 
 /* Whether what is there will do. A clock that was set back makes nothing young again. now 0: whatever age. */
-static bool is_known(const struct places *p, const struct file_state *f, bool fresh, int64_t now)
+static bool is_state_usable(const struct places *p, const struct file_state *f, bool fresh, int64_t now)
 {
 	bool young = !now || (now >= f->when && now - f->when <= STATE_AGE);
 	return f->wanted || f->round == p->round || (!f->gone && !fresh && young);
@@ -450,7 +450,7 @@ static void ask_wanted(struct places *p, int64_t now)
 		const struct helper_handle *w = &p->want[i];
 		const struct handle h = {.type = w->type, .bytes = w->bytes, .p = w->p};
 		int file = p->wanted[i].file;
-		take_state(p, p->wanted[i].at, file, p->file_keys[file], gen_of(&h), now, &s[i]);
+		keep_file_state(p, p->wanted[i].at, file, p->file_keys[file], gen_of(&h), now, &s[i]);
 	}
 	p->nwant = 0;
 }
@@ -463,17 +463,17 @@ void places_round(struct places *p)
 
 void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now)
 {
-	uint64_t key = key_of(at, h);
+	uint64_t key = hash_handle(at, h);
 	int i = find_file(p, key);
 	struct helper_handle of;
-	if ((i >= 0 && is_known(p, &p->files[i], fresh, now)) || !handle_for(at, h, &of))
+	if ((i >= 0 && is_state_usable(p, &p->files[i], fresh, now)) || !handle_for(at, h, &of))
 		return;
 	i = room_for_file(p, key);
 	if (i < 0) {
 		ask_wanted(p, now); /* none is wanted any more */
 		i = room_for_file(p, key);
 	}
-	put_file(p, i, key, (struct file_state){.round = p->round, .wanted = true});
+	set_file_state(p, i, key, (struct file_state){.round = p->round, .wanted = true});
 	p->wanted[p->nwant] = (struct wanted){i, at};
 	p->want[p->nwant] = of;
 	if (++p->nwant == HELPER_BATCH)
@@ -488,19 +488,19 @@ void places_wanted(struct places *p, int64_t now)
 bool places_state(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now,
                   struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime)
 {
-	uint64_t key = key_of(at, h);
+	uint64_t key = hash_handle(at, h);
 	int i = find_file(p, key);
 	if (i >= 0 && p->files[i].wanted) {
 		ask_wanted(p, now);
 		i = find_file(p, key);
 	}
 	const struct file_state *f = i < 0 ? NULL : &p->files[i];
-	if (!f || !is_known(p, f, fresh, now)) {
+	if (!f || !is_state_usable(p, f, fresh, now)) {
 		struct helper_handle of;
 		struct helper_state s;
 		if (!handle_for(at, h, &of) || helper_states(p->helper, &of, 1, &s) < 0 || (i = room_for_file(p, key)) < 0)
 			return false;
-		f = take_state(p, at, i, key, gen_of(h), now, &s);
+		f = keep_file_state(p, at, i, key, gen_of(h), now, &s);
 	}
 	if (f->gone)
 		return false;

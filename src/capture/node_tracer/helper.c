@@ -21,7 +21,7 @@ struct helper {
 	struct helper_shared *shared;
 };
 
-static int share(struct helper *h)
+static int map_shared_page(struct helper *h)
 {
 	void *p = mmap(NULL, sizeof(*h->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
@@ -36,7 +36,7 @@ int helper_direct(struct helper **ret)
 	if (!h)
 		return -ENOMEM;
 	h->to = h->from = h->sock = -1;
-	int r = share(h);
+	int r = map_shared_page(h);
 	if (r == 0)
 		r = helper_work_new(&h->work);
 	if (r < 0) {
@@ -101,7 +101,7 @@ int helper_start(struct err *err, struct helper **ret)
 	struct helper *h = calloc(1, sizeof(*h));
 	if (!h)
 		return err_set(err, ENOMEM, "cannot start the helper");
-	r = share(h);
+	r = map_shared_page(h);
 	if (r == 0 && (pipe2(ask, O_CLOEXEC) < 0 || pipe2(answer, O_CLOEXEC) < 0 ||
 	               socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0))
 		r = -errno;
@@ -222,7 +222,7 @@ static int call(struct helper *h, size_t need, size_t *ret_n, int *ret_fd)
 	return h->gone ? -ECONNRESET : a->r;
 }
 
-static void ask(struct helper *h, uint32_t op)
+static void begin_question(struct helper *h, uint32_t op)
 {
 	memset(&h->shared->q, 0, HELPER_QUESTION_HEAD);
 	h->shared->q.op = op;
@@ -252,19 +252,19 @@ static int take_id(struct helper_id *id, struct fileid *ret)
 
 int helper_watch(struct helper *h, bool targets, int *ret_fd)
 {
-	ask(h, HELPER_OP_WATCH);
+	begin_question(h, HELPER_OP_WATCH);
 	h->shared->q.number = targets;
 	return call(h, 0, NULL, ret_fd);
 }
 
 void helper_unwatch(struct helper *h)
 {
-	ask(h, HELPER_OP_UNWATCH);
+	begin_question(h, HELPER_OP_UNWATCH);
 	call(h, 0, NULL, NULL);
 }
 
 /* Sets the path to ask for. */
-static int put_path(struct helper *h, const char *path)
+static int set_question_path(struct helper *h, const char *path)
 {
 	size_t n = strlen(path);
 	if (n >= sizeof(h->shared->q.path))
@@ -276,10 +276,10 @@ static int put_path(struct helper *h, const char *path)
 
 int helper_look(struct helper *h, const char *mount, uint64_t dev, bool waits, struct helper_place *ret)
 {
-	ask(h, HELPER_OP_LOOK);
+	begin_question(h, HELPER_OP_LOOK);
 	h->shared->q.number = dev;
 	h->shared->q.n = waits;
-	int r = put_path(h, mount);
+	int r = set_question_path(h, mount);
 	r = r < 0 ? r : call(h, sizeof(h->shared->a.look), NULL, NULL);
 	if (r < 0)
 		return r;
@@ -290,7 +290,7 @@ int helper_look(struct helper *h, const char *mount, uint64_t dev, bool waits, s
 
 int helper_mark(struct helper *h, uint32_t slot, uint64_t mask)
 {
-	ask(h, HELPER_OP_MARK);
+	begin_question(h, HELPER_OP_MARK);
 	h->shared->q.slot = slot;
 	h->shared->q.number = mask;
 	return call(h, 0, NULL, NULL);
@@ -298,7 +298,7 @@ int helper_mark(struct helper *h, uint32_t slot, uint64_t mask)
 
 void helper_forget(struct helper *h, uint32_t slot)
 {
-	ask(h, HELPER_OP_FORGET);
+	begin_question(h, HELPER_OP_FORGET);
 	h->shared->q.slot = slot;
 	call(h, 0, NULL, NULL);
 }
@@ -307,7 +307,7 @@ int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, 
 {
 	if (!n || n > HELPER_BATCH)
 		return -EINVAL;
-	ask(h, HELPER_OP_STATES);
+	begin_question(h, HELPER_OP_STATES);
 	h->shared->q.n = n;
 	memcpy(h->shared->q.handle, of, n * sizeof(*of));
 	int r = call(h, n * sizeof(*ret), NULL, NULL);
@@ -316,10 +316,10 @@ int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, 
 	return r < 0 ? r : 0;
 }
 
-int helper_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX])
+int helper_handle_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX])
 {
 	size_t n;
-	ask(h, HELPER_OP_PATH);
+	begin_question(h, HELPER_OP_PATH);
 	h->shared->q.handle[0] = *of;
 	int r = call(h, 1, &n, NULL);
 	if (r < 0)
@@ -333,7 +333,7 @@ ssize_t helper_link(struct helper *h, pid_t pid, enum helper_link link, unsigned
                     struct fileid *id)
 {
 	size_t n;
-	ask(h, HELPER_OP_LINK);
+	begin_question(h, HELPER_OP_LINK);
 	h->shared->q.pid = pid;
 	h->shared->q.slot = link;
 	h->shared->q.number = fd;
@@ -351,7 +351,7 @@ ssize_t helper_link(struct helper *h, pid_t pid, enum helper_link link, unsigned
 
 int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd)
 {
-	ask(h, HELPER_OP_OPEN);
+	begin_question(h, HELPER_OP_OPEN);
 	h->shared->q.pid = pid;
 	h->shared->q.slot = file;
 	return call(h, 0, NULL, ret_fd);
@@ -360,7 +360,7 @@ int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd)
 int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more)
 {
 	size_t n;
-	ask(h, HELPER_OP_PIDS);
+	begin_question(h, HELPER_OP_PIDS);
 	h->shared->q.n = first;
 	int r = call(h, 0, &n, NULL);
 	if (r < 0)
@@ -374,9 +374,9 @@ int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more)
 int helper_find(struct helper *h, const char *path, char real[PATH_MAX], struct fileid *ret)
 {
 	size_t n;
-	ask(h, HELPER_OP_FIND);
+	begin_question(h, HELPER_OP_FIND);
 	h->shared->q.n = real != NULL;
-	int r = put_path(h, path);
+	int r = set_question_path(h, path);
 	r = r < 0 ? r : call(h, sizeof(h->shared->a.found.id) + 1, &n, NULL);
 	if (r < 0)
 		return r;

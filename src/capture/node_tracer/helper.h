@@ -68,7 +68,7 @@ struct helper_state {
 /* Of at most HELPER_BATCH files. */
 int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, struct helper_state *ret);
 /* What it was last looked up by. -ESTALE: removed; -ENOTDIR: in no directory that can be reached; -ENAMETOOLONG. */
-int helper_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX]);
+int helper_handle_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX]);
 
 /* Links of /proc/PID. */
 enum helper_link { HELPER_EXE, HELPER_CWD, HELPER_FD, HELPER_MNT, HELPER_PIDNS, HELPER_LINKS };

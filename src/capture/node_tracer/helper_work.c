@@ -54,7 +54,7 @@ void helper_work_free(struct helper_work *w)
 	free(w);
 }
 
-static void put_domain(const struct fs_domain *d, struct helper_domain *ret)
+static void fill_domain(const struct fs_domain *d, struct helper_domain *ret)
 {
 	*ret = (struct helper_domain){.dev = d->dev,
 	                              .mtime_step = d->mtime_step,
@@ -66,7 +66,7 @@ static void put_domain(const struct fs_domain *d, struct helper_domain *ret)
 	snprintf(ret->type, sizeof(ret->type), "%s", d->type);
 }
 
-static void put_id(int r, const struct fileid *id, struct helper_id *ret)
+static void fill_identity(int r, const struct fileid *id, struct helper_id *ret)
 {
 	*ret = (struct helper_id){.r = r};
 	if (r < 0)
@@ -74,12 +74,12 @@ static void put_id(int r, const struct fileid *id, struct helper_id *ret)
 	ret->ino = id->ino;
 	ret->gen = id->gen;
 	ret->st = id->st;
-	put_domain(id->domain, &ret->domain);
+	fill_domain(id->domain, &ret->domain);
 }
 
 /* ---- file systems ---- */
 
-static int watch(struct helper_work *w, bool targets, int *ret_fd)
+static int open_fanotify(struct helper_work *w, bool targets, int *ret_fd)
 {
 	unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
 	unsigned report = targets ? FAN_REPORT_DFID_NAME_TARGET : FAN_REPORT_DFID_NAME | FAN_REPORT_FID;
@@ -103,7 +103,7 @@ struct asked {
 	bool answers;
 };
 
-static void ask(void *arg)
+static void stat_mount(void *arg)
 {
 	struct asked *a = arg;
 	struct statfs sf;
@@ -113,7 +113,7 @@ static void ask(void *arg)
 	a->answers = true; /* be it an error */
 }
 
-static int look(struct helper_work *w, const char *mount, uint64_t dev, bool waits)
+static int answer_look(struct helper_work *w, const char *mount, uint64_t dev, bool waits)
 {
 	struct helper_place *p = &w->a.look.place;
 	struct statfs sf;
@@ -121,7 +121,7 @@ static int look(struct helper_work *w, const char *mount, uint64_t dev, bool wai
 	struct asked q = {0};
 	size_t slot = 0;
 	snprintf(q.at, sizeof(q.at), "%s", mount);
-	if (waits && soon_do(&q, sizeof(q), ask, PATIENCE_MS) < 0)
+	if (waits && soon_do(&q, sizeof(q), stat_mount, PATIENCE_MS) < 0)
 		return -ETIMEDOUT;
 	if (statx(AT_FDCWD, mount, AT_NO_AUTOMOUNT, FILEID_STATX, &st) < 0 || fileid_dev(&st) != dev ||
 	    !S_ISDIR(st.stx_mode))
@@ -134,7 +134,7 @@ static int look(struct helper_work *w, const char *mount, uint64_t dev, bool wai
 		return -EBUSY;
 	*p = (struct helper_place){.slot = (uint32_t)slot, .dev = dev};
 	memcpy(&p->fsid, &sf.f_fsid, sizeof(p->fsid));
-	put_domain(fileid_domain(AT_FDCWD, mount, dev), &w->a.look.domain);
+	fill_domain(fileid_domain(AT_FDCWD, mount, dev), &w->a.look.domain);
 	union {
 		struct file_handle h;
 		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -153,7 +153,7 @@ static int look(struct helper_work *w, const char *mount, uint64_t dev, bool wai
 	return w->mount[slot] ? 0 : -ENOMEM;
 }
 
-static int mark(const struct helper_work *w, uint32_t slot, uint64_t mask)
+static int answer_mark(const struct helper_work *w, uint32_t slot, uint64_t mask)
 {
 	struct statx st;
 	if (slot >= HELPER_PLACES || !w->mount[slot] || w->watch < 0 || !mask || mask & ~(uint64_t)MASK)
@@ -170,7 +170,7 @@ static int mark(const struct helper_work *w, uint32_t slot, uint64_t mask)
 	return r;
 }
 
-static void forget(struct helper_work *w, uint32_t slot)
+static void answer_forget(struct helper_work *w, uint32_t slot)
 {
 	if (slot >= HELPER_PLACES)
 		return;
@@ -182,7 +182,7 @@ static void forget(struct helper_work *w, uint32_t slot)
 
 /* Directories of the file systems that a question is about, opened when first needed. An open one keeps it from being
  * unmounted, so none is kept beyond the question. */
-struct ways {
+struct mount_fds {
 	struct {
 		uint32_t slot;
 		int fd;
@@ -190,25 +190,25 @@ struct ways {
 	unsigned n;
 };
 
-static void close_ways(struct ways *w)
+static void close_mount_fds(struct mount_fds *w)
 {
 	while (w->n)
 		close(w->at[--w->n].fd);
 }
 
-static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways, int *ret)
+static int mount_fd_of(const struct helper_work *w, uint32_t slot, struct mount_fds *mounts, int *ret)
 {
 	if (w->root && w->dev[slot] == w->root && !strcmp(w->mount[slot], "/")) {
 		*ret = AT_FDCWD; /* nothing has to be opened, nor kept from being unmounted that is not anyway */
 		return 0;
 	}
-	for (unsigned i = 0; i < ways->n; i++)
-		if (ways->at[i].slot == slot) {
-			*ret = ways->at[i].fd;
+	for (unsigned i = 0; i < mounts->n; i++)
+		if (mounts->at[i].slot == slot) {
+			*ret = mounts->at[i].fd;
 			return 0;
 		}
-	if (ways->n == sizeof(ways->at) / sizeof(ways->at[0]))
-		close_ways(ways);
+	if (mounts->n == sizeof(mounts->at) / sizeof(mounts->at[0]))
+		close_mount_fds(mounts);
 	int fd = open(w->mount[slot], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? -ENOTDIR : -errno;
@@ -219,13 +219,13 @@ static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways,
 		close(fd);
 		return -ENOTDIR;
 	}
-	ways->at[ways->n].slot = slot;
-	ways->at[ways->n++].fd = fd;
+	mounts->at[mounts->n].slot = slot;
+	mounts->at[mounts->n++].fd = fd;
 	*ret = fd;
 	return 0;
 }
 
-static int open_handle(const struct helper_work *w, const struct helper_handle *h, struct ways *ways)
+static int open_handle(const struct helper_work *w, const struct helper_handle *h, struct mount_fds *mounts)
 {
 	union {
 		struct file_handle h;
@@ -234,7 +234,7 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 	if (h->slot >= HELPER_PLACES || !w->mount[h->slot] || !h->bytes || h->bytes > HANDLE_MAX)
 		return -EPROTO;
 	memcpy(u.h.f_handle, h->p, h->bytes);
-	int at = -1, r = way_to(w, h->slot, ways, &at);
+	int at = -1, r = mount_fd_of(w, h->slot, mounts, &at);
 	if (r < 0)
 		return r;
 	int fd = open_by_handle_at(at, &u.h, O_PATH | O_CLOEXEC);
@@ -243,11 +243,11 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 
 static void states(struct helper_work *w, unsigned n)
 {
-	struct ways ways = {.n = 0};
+	struct mount_fds mounts = {.n = 0};
 	for (unsigned i = 0; i < n; i++) {
 		struct helper_state *s = &w->a.state[i];
 		struct statx st;
-		int fd = open_handle(w, &w->q.handle[i], &ways);
+		int fd = open_handle(w, &w->q.handle[i], &mounts);
 		*s = (struct helper_state){.r = fd < 0 ? fd : 0};
 		if (fd < 0)
 			continue;
@@ -261,17 +261,17 @@ static void states(struct helper_work *w, unsigned n)
 			                           .birth = st.stx_mask & STATX_BTIME ? fileid_time(&st.stx_btime) : 0};
 		close(fd);
 	}
-	close_ways(&ways);
+	close_mount_fds(&mounts);
 }
 
-static int path_of(struct helper_work *w)
+static int answer_path(struct helper_work *w)
 {
 	static const char gone[] = " (deleted)";
 	char link[40];
 	struct stat st;
-	struct ways ways = {.n = 0};
-	int fd = open_handle(w, &w->q.handle[0], &ways), r = 0;
-	close_ways(&ways);
+	struct mount_fds mounts = {.n = 0};
+	int fd = open_handle(w, &w->q.handle[0], &mounts), r = 0;
+	close_mount_fds(&mounts);
 	if (fd < 0)
 		return fd == -ENOENT ? -ESTALE : fd;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -291,7 +291,7 @@ static int path_of(struct helper_work *w)
 
 /* ---- processes ---- */
 
-static int link_of(struct helper_work *w, int32_t pid, uint32_t which, uint64_t number, bool with_id)
+static int answer_link(struct helper_work *w, int32_t pid, uint32_t which, uint64_t number, bool with_id)
 {
 	static const char *const names[HELPER_LINKS] = {"exe", "cwd", "fd", "ns/mnt", "ns/pid"};
 	char name[64];
@@ -306,10 +306,10 @@ static int link_of(struct helper_work *w, int32_t pid, uint32_t which, uint64_t 
 	if (n < 0)
 		return -errno;
 	w->a.found.path[n] = '\0';
-	put_id(-ENODATA, NULL, &w->a.found.id);
+	fill_identity(-ENODATA, NULL, &w->a.found.id);
 	if (with_id) {
 		int r = unasked_get(name, true, &id);
-		put_id(r, &id, &w->a.found.id);
+		fill_identity(r, &id, &w->a.found.id);
 	}
 	return (int)n;
 }
@@ -361,23 +361,23 @@ static void find_real(void *arg)
 	r->r = unasked_real(r->path, r->real);
 }
 
-static int find(struct helper_work *w, bool follow)
+static int answer_find(struct helper_work *w, bool follow)
 {
-	struct real way = {0};
+	struct real found = {0};
 	struct fileid id;
-	snprintf(way.path, sizeof(way.path), "%s", w->q.path);
+	snprintf(found.path, sizeof(found.path), "%s", w->q.path);
 	w->a.found.path[0] = '\0';
 	if (!follow) {
-		put_id(fileid_get(AT_FDCWD, way.path, false, &id), &id, &w->a.found.id);
+		fill_identity(fileid_get(AT_FDCWD, found.path, false, &id), &id, &w->a.found.id);
 		return w->a.found.id.r;
 	}
 	/* It may lead through a file system that does not answer. */
-	int r = soon_do(&way, sizeof(way), find_real, PATIENCE_MS);
-	r = r < 0 ? r : way.r;
+	int r = soon_do(&found, sizeof(found), find_real, PATIENCE_MS);
+	r = r < 0 ? r : found.r;
 	if (r < 0)
 		return r;
-	memcpy(w->a.found.path, way.real, sizeof(way.real));
-	put_id(unasked_get(way.real, true, &id), &id, &w->a.found.id);
+	memcpy(w->a.found.path, found.real, sizeof(found.real));
+	fill_identity(unasked_get(found.real, true, &id), &id, &w->a.found.id);
 	return w->a.found.id.r;
 }
 
@@ -400,7 +400,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		return a;
 	switch (q->op) {
 	case HELPER_OP_WATCH:
-		a->r = watch(w, q->number, ret_fd);
+		a->r = open_fanotify(w, q->number, ret_fd);
 		break;
 	case HELPER_OP_UNWATCH:
 		if (w->watch >= 0)
@@ -409,14 +409,14 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		a->r = 0;
 		break;
 	case HELPER_OP_LOOK:
-		a->r = look(w, q->path, q->number, q->n);
+		a->r = answer_look(w, q->path, q->number, q->n);
 		*ret_n += a->r < 0 ? 0 : sizeof(a->look);
 		break;
 	case HELPER_OP_MARK:
-		a->r = mark(w, q->slot, q->number);
+		a->r = answer_mark(w, q->slot, q->number);
 		break;
 	case HELPER_OP_FORGET:
-		forget(w, q->slot);
+		answer_forget(w, q->slot);
 		a->r = 0;
 		break;
 	case HELPER_OP_STATES:
@@ -425,11 +425,11 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		*ret_n += q->n * sizeof(a->state[0]);
 		break;
 	case HELPER_OP_PATH:
-		a->r = path_of(w);
+		a->r = answer_path(w);
 		*ret_n += a->r < 0 ? 0 : strlen(a->path) + 1;
 		break;
 	case HELPER_OP_LINK:
-		a->r = link_of(w, q->pid, q->slot, q->number, q->n);
+		a->r = answer_link(w, q->pid, q->slot, q->number, q->n);
 		*ret_n += a->r < 0 ? 0 : sizeof(a->found.id) + (size_t)a->r + 1;
 		break;
 	case HELPER_OP_OPEN:
@@ -441,7 +441,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		*ret_n += a->r < 0 ? 0 : (size_t)a->r * sizeof(a->pid[0]);
 		break;
 	case HELPER_OP_FIND:
-		a->r = find(w, q->n);
+		a->r = answer_find(w, q->n);
 		*ret_n += a->r < 0 ? 0 : sizeof(a->found.id) + strlen(a->found.path) + 1;
 		break;
 	default:
@@ -450,7 +450,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 	return a;
 }
 
-static bool send_fd(int sock, int fd)
+static bool send_descriptor(int sock, int fd)
 {
 	union {
 		struct cmsghdr h;
@@ -489,7 +489,7 @@ void helper_serve(struct helper_work *w, struct helper_shared *shared, int from,
 		memcpy(&shared->a, a, n);
 		size = (uint32_t)n;
 		if (fd >= 0) {
-			bool sent = send_fd(sock, fd);
+			bool sent = send_descriptor(sock, fd);
 			close(fd);
 			if (!sent)
 				return;

@@ -62,7 +62,7 @@ static const void *record_of(const struct tracer *t, const struct held *h)
 	return t->records.p + h->at;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_held_by_time(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
 	if (x->time != y->time)
@@ -211,12 +211,12 @@ static void carry_over(struct tracer *t, const struct turns *turns)
 	}
 }
 
-static bool is_own(const struct tracer *t, pid_t pid)
+static bool is_own_process(const struct tracer *t, pid_t pid)
 {
 	return pid == t->own || (t->own_helper && pid == t->own_helper);
 }
 
-static void tell_to(struct tracer *t, struct turns *turns, size_t *told, size_t end)
+static void emit_until(struct tracer *t, struct turns *turns, size_t *told, size_t end)
 {
 	/* An exec's descriptors are a record of their own, right behind it. */
 	if (end > 0 && end < t->nheld) {
@@ -232,7 +232,7 @@ static void tell_to(struct tracer *t, struct turns *turns, size_t *told, size_t 
 			if (turn)
 				turn->next = h->next_exec;
 		}
-		tell_record(t, head, h->size, h->time);
+		tracer_emit_record(t, head, h->size, h->time);
 	}
 }
 
@@ -247,14 +247,14 @@ static uint64_t *passed_of(struct tracer *t, const struct notice *n, const struc
 }
 
 /* Asks at once for what telling will need to know of files. */
-static void look_ahead(struct tracer *t, const unsigned char *p, size_t size, int64_t now)
+static void prefetch_states(struct tracer *t, const unsigned char *p, size_t size, int64_t now)
 {
 	struct notice n;
 	size_t at = 0;
 	bool broken;
 	places_round(t->places);
 	while (notice_next(p, size, &at, &n, &broken)) {
-		if (!n.object.bytes || is_own(t, n.pid) || (n.mask & FAN_ONDIR) ||
+		if (!n.object.bytes || is_own_process(t, n.pid) || (n.mask & FAN_ONDIR) ||
 		    (t->npassed && passed_of(t, &n, procs_find(t->procs, n.pid))))
 			continue;
 		bool state = !t->o.no_state && (n.mask & (FAN_OPEN | FAN_CLOSE_WRITE | FAN_CREATE));
@@ -265,41 +265,41 @@ static void look_ahead(struct tracer *t, const unsigned char *p, size_t size, in
 	places_wanted(t->places, now);
 }
 
-int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo, int64_t hi, struct err *err)
+int order_emit(struct tracer *t, const unsigned char *p, size_t size, int64_t lo, int64_t hi, struct err *err)
 {
 	struct turns turns;
 	struct notice n;
 	size_t at = 0, told = 0;
 	bool broken = false;
 	if (t->nheld)
-		qsort(t->held, t->nheld, sizeof(*t->held), by_time);
+		qsort(t->held, t->nheld, sizeof(*t->held), compare_held_by_time);
 	size_t all = until(t, hi);
 	if (make_turns(t, all, &turns) < 0)
 		return err_set(err, ENOMEM, "cannot order events");
-	look_ahead(t, p, size, hi);
+	prefetch_states(t, p, size, hi);
 	match_execs(t, p, size, &turns);
 	for (int32_t i = 0; notice_next(p, size, &at, &n, &broken); i++) {
 		struct tracer_event ev = {.lo = lo, .hi = hi, .until = hi};
 		if (n.overflow) {
 			t->stats.lost_file_times++;
-			tell_lost(t, TRACER_LOST_FILE, 0, lo, hi, "fanotify's queue was full");
+			tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, hi, "fanotify's queue was full");
 			continue;
 		}
 		t->stats.files++;
-		if (is_own(t, n.pid) || !notice_counts(t, &n))
+		if (is_own_process(t, n.pid) || !notice_counts(t, &n))
 			continue;
 		struct turn *turn = turn_of(&turns, n.pid, false);
 		if (turn && turn->fork >= 0)
-			tell_to(t, &turns, &told, (size_t)turn->fork + 1);
+			emit_until(t, &turns, &told, (size_t)turn->fork + 1);
 		if (turn && turn->user)
-			tell_to(t, &turns, &told, (size_t)turn->user);
+			emit_until(t, &turns, &told, (size_t)turn->user);
 		for (int32_t e = turn ? turn->next : -1; e >= 0; e = t->held[e].next_exec)
 			if (t->held[e].notice == -2 || (t->held[e].notice >= 0 && t->held[e].notice <= i)) {
-				tell_to(t, &turns, &told, (size_t)e + 1);
+				emit_until(t, &turns, &told, (size_t)e + 1);
 			}
 		struct proc *proc = procs_find(t->procs, n.pid);
 		if (!proc)
-			proc = tell_find(t, n.pid);
+			proc = tracer_find_proc(t, n.pid);
 		if (proc) {
 			if (proc->last_exec > ev.lo && proc->last_exec <= ev.hi)
 				ev.lo = n.mask & FAN_OPEN_EXEC ? ev.lo : proc->last_exec;
@@ -335,11 +335,11 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 			} else
 				ev.flags |= TRACER_SPANS_EXEC;
 		}
-		tell_notice(t, &ev, &n, proc);
+		tracer_emit_notice(t, &ev, &n, proc);
 	}
 	if (broken)
-		tell_lost(t, TRACER_LOST_FILE, 0, lo, hi, "the kernel's events could not be read");
-	tell_to(t, &turns, &told, all);
+		tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, hi, "the kernel's events could not be read");
+	emit_until(t, &turns, &told, all);
 	carry_over(t, &turns);
 	release_turns(&turns);
 	/* What is later stays, at the front. */
@@ -386,7 +386,7 @@ static void look_for(void *arg, struct proc *proc)
 		return;
 	const struct rec_exit end = {
 	    .head = {.kind = REC_EXIT, .flags = REC_UNSEEN | REC_PART, .pid = (uint32_t)proc->pid, .start = proc->start}};
-	tell_record(m->t, &end, sizeof(end), m->time);
+	tracer_emit_record(m->t, &end, sizeof(end), m->time);
 }
 
 void order_missed(struct tracer *t, int64_t now)
@@ -415,7 +415,7 @@ void order_leave(struct tracer *t)
 				procs_remove(t->procs, l->pid);
 			continue;
 		}
-		tell_exit(t, (const struct rec_exit *)(const void *)(t->leaving_records.p + l->at), l->time);
+		tracer_emit_exit(t, (const struct rec_exit *)(const void *)(t->leaving_records.p + l->at), l->time);
 		l->told = true;
 		if (same)
 			proc->left = true;

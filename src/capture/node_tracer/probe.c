@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct tracer_cap *add(struct tracer_caps *c, const char *name, bool works, const char *text)
+static struct tracer_cap *append_capability(struct tracer_caps *c, const char *name, bool works, const char *text)
 {
 	struct tracer_cap *cap = &c->cap[c->n++];
 	*cap = (struct tracer_cap){.name = name, .works = works, .cost = -1};
@@ -16,7 +16,7 @@ static struct tracer_cap *add(struct tracer_caps *c, const char *name, bool work
 	return cap;
 }
 
-static void nothing(void *arg, const struct tracer_event *ev)
+static void ignore_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	(void)arg;
 	(void)ev;
@@ -76,21 +76,23 @@ static void probe_files(struct tracer_caps *c)
 		         e == EINVAL  ? "Linux 5.9 is needed"
 		         : e == EPERM ? "CAP_SYS_ADMIN is missing"
 		                      : strerror(e));
-		add(c, "files", false, text);
+		append_capability(c, "files", false, text);
 		return;
 	}
 	bool marks = fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_OPEN, AT_FDCWD, "/") == 0;
-	add(c, "files", marks,
+	append_capability(
+	    c, "files", marks,
 	    marks ? "fanotify on whole file systems: what happened between two reads, 10 ms apart"
 	    : errno == EPERM
 	        ? "fanotify on whole file systems: CAP_SYS_ADMIN is missing"
 	        : "fanotify cannot watch the root file system: its files have no identity that the kernel can tell");
-	add(c, "renames", target,
-	    target ? "one event with both names"
-	           : "two events, and what is new by its name only: Linux 5.17 is needed for one");
+	append_capability(c, "renames", target,
+	                  target ? "one event with both names"
+	                         : "two events, and what is new by its name only: Linux 5.17 is needed for one");
 	close(fd);
 	fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_FID | FAN_REPORT_PIDFD, O_RDONLY);
-	add(c, "pidfd", fd >= 0,
+	append_capability(
+	    c, "pidfd", fd >= 0,
 	    fd >= 0
 	        ? "there, not used: pids are told apart by the kernel's own records of fork and exit"
 	        : "not before Linux 5.15; not needed: pids are told apart by the kernel's own records of fork and exit");
@@ -106,13 +108,15 @@ int tracer_probe(bool measure, struct tracer_caps *ret)
 	*ret = (struct tracer_caps){0};
 	double off = measure ? open_cost() : 0;
 	int r = tracer_open(&o, &t, &err);
-	add(ret, "processes", r == 0, r == 0 ? "fork, exec and exit by raw tracepoints, read in the kernel" : err.text);
+	append_capability(ret, "processes", r == 0,
+	                  r == 0 ? "fork, exec and exit by raw tracepoints, read in the kernel" : err.text);
 	if (r == 0) {
 		bool uring = programs_has_uring(t->programs);
-		add(ret, "io_uring", uring, uring ? "who makes one is told" : "the kernel has no tracepoint for it");
-		add(ret, "fentry", programs_has_fentry(),
-		    programs_has_fentry() ? "allowed, not used: files come from fanotify"
-		                          : "refused; not needed: files come from fanotify");
+		append_capability(ret, "io_uring", uring,
+		                  uring ? "who makes one is told" : "the kernel has no tracepoint for it");
+		append_capability(ret, "fentry", programs_has_fentry(),
+		                  programs_has_fentry() ? "allowed, not used: files come from fanotify"
+		                                        : "refused; not needed: files come from fanotify");
 	}
 	probe_files(ret);
 	if (r == 0 && measure) {
@@ -124,7 +128,7 @@ int tracer_probe(bool measure, struct tracer_caps *ret)
 			for (unsigned i = 0; i < ret->n; i++)
 				if (!strcmp(ret->cap[i].name, "files"))
 					ret->cap[i].cost = with > off ? (with - off) / 2 : 0;
-			tracer_drain(t, nothing, NULL, &why);
+			tracer_drain(t, ignore_tracer_event, NULL, &why);
 		}
 	}
 	if (r == 0) {
@@ -132,9 +136,9 @@ int tracer_probe(bool measure, struct tracer_caps *ret)
 		int fd = measure ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
 		double before = fd >= 0 ? read_cost(fd) : -1;
 		bool works = tracer_set(t, TRACER_PID, (uint64_t)getpid(), true, &why) == 0;
-		struct tracer_cap *cap =
-		    add(ret, "access", works,
-		        works ? "reads and writes are counted in the kernel, while somebody asks for it" : why.text);
+		struct tracer_cap *cap = append_capability(
+		    ret, "access", works,
+		    works ? "reads and writes are counted in the kernel, while somebody asks for it" : why.text);
 		if (works && fd >= 0) {
 			access_programs_control(access_programs_of(t->access))->own = 0;
 			double with = read_cost(fd);

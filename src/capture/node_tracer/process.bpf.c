@@ -71,7 +71,7 @@ static __always_inline void *ring_here(void)
 	return bpf_map_lookup_elem(&rings, &at);
 }
 
-static __always_inline void lost(__u64 now)
+static __always_inline void count_lost_record(__u64 now)
 {
 	__sync_fetch_and_add(&control.lost, 1);
 	control.lost_last = now;
@@ -79,7 +79,7 @@ static __always_inline void lost(__u64 now)
 		control.lost_first = now;
 }
 
-static __always_inline long put(void *record, __u64 size, __u64 now)
+static __always_inline long output_record(void *record, __u64 size, __u64 now)
 {
 	void *ring = ring_here();
 	if (!ring)
@@ -107,7 +107,7 @@ static __always_inline bool passed_over(void)
 	return bpf_map_lookup_elem(&ignored, &uid) != NULL;
 }
 
-static __always_inline __u64 start_of(struct task_struct *task)
+static __always_inline __u64 task_start_time(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->start_boottime))
 		return BPF_CORE_READ(task, start_boottime);
@@ -125,13 +125,13 @@ static __always_inline __u32 exec_id_of(struct task_struct *task)
 	return (__u32)BPF_CORE_READ(task, self_exec_id);
 }
 
-static __always_inline void head_of(struct rec_head *h, __u16 kind, struct task_struct *task, __u64 now)
+static __always_inline void fill_head(struct rec_head *h, __u16 kind, struct task_struct *task, __u64 now)
 {
 	h->kind = kind;
 	h->flags = 0;
 	h->pid = BPF_CORE_READ(task, tgid);
 	h->time = now;
-	h->start = start_of(BPF_CORE_READ(task, group_leader));
+	h->start = task_start_time(BPF_CORE_READ(task, group_leader));
 }
 
 static __always_inline void who_of(struct rec_who *w, struct task_struct *task)
@@ -155,7 +155,7 @@ static __always_inline __u32 pidns_of(struct task_struct *task)
 }
 
 /* Appends what the path is called, last part first, each with a NUL. False if it had more parts. */
-static __noinline bool add_path(struct scratch *s, struct vfsmount *mnt, struct dentry *dentry)
+static __noinline bool append_path_parts(struct scratch *s, struct vfsmount *mnt, struct dentry *dentry)
 {
 	for (int i = 0; i < REC_PATH_PARTS; i++) {
 		if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
@@ -182,7 +182,7 @@ static __noinline bool add_path(struct scratch *s, struct vfsmount *mnt, struct 
 
 /* Where the lowest bit is set; not 0. Without a branch, or the kernel's check would follow both ways at each
  * descriptor. */
-static __always_inline __u32 lowest(__u64 bits)
+static __always_inline __u32 lowest_set_bit(__u64 bits)
 {
 	__u64 below = (bits & -bits) - 1; /* as many bits as are to be counted */
 	below -= below >> 1 & 0x5555555555555555;
@@ -193,7 +193,7 @@ static __always_inline __u32 lowest(__u64 bits)
 
 /* What the descriptors lead to: the first REC_FDS_MAX that are open, whatever their numbers. A shell keeps its script
  * at 255. */
-static __always_inline void tell_fds(struct task_struct *task, struct scratch *s, __u64 now, __u16 flags)
+static __always_inline void output_descriptors(struct task_struct *task, struct scratch *s, __u64 now, __u16 flags)
 {
 	enum { WORDS = 16 }; /* of 64 descriptors each */
 	struct rec_fds *r = (struct rec_fds *)s->b;
@@ -203,7 +203,7 @@ static __always_inline void tell_fds(struct task_struct *task, struct scratch *s
 	unsigned long *open = BPF_CORE_READ(fdt, open_fds);
 	if (!fds || !open)
 		return;
-	head_of(&r->head, REC_FDS, task, now);
+	fill_head(&r->head, REC_FDS, task, now);
 	if (max > WORDS * 64) /* the table has grown, so one of these numbers was in use */
 		flags |= REC_CUT_FDS;
 	r->exec_id = exec_id_of(task);
@@ -220,7 +220,7 @@ static __always_inline void tell_fds(struct task_struct *task, struct scratch *s
 			s->open = open_here;
 			continue;
 		}
-		__u32 fd = (s->word - 1) * 64 + lowest(open_here);
+		__u32 fd = (s->word - 1) * 64 + lowest_set_bit(open_here);
 		s->open = open_here & (open_here - 1);
 		if (s->n >= REC_FDS_MAX) {
 			flags |= REC_CUT_FDS;
@@ -244,8 +244,8 @@ static __always_inline void tell_fds(struct task_struct *task, struct scratch *s
 	r->head.flags = flags;
 	r->n = s->n;
 	__u64 size = sizeof(*r) + (__u64)(r->n & 127) * sizeof(struct rec_fd);
-	if (r->n && put(r, size, now) < 0)
-		lost(now);
+	if (r->n && output_record(r, size, now) < 0)
+		count_lost_record(now);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -259,14 +259,14 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	__sync_fetch_and_add(&control.forks, 1);
 	if (passed_over())
 		return 0;
-	head_of(&r.head, REC_FORK, child, now);
+	fill_head(&r.head, REC_FORK, child, now);
 	who_of(&r.who, child);
 	BPF_CORE_READ_INTO(&r.comm, child, comm);
 	r.mntns = BPF_CORE_READ(child, nsproxy, mnt_ns, ns.inum);
 	r.pidns = pidns_of(child);
 	r.exec_id = exec_id_of(child);
-	if (put(&r, sizeof(r), now) < 0)
-		lost(now);
+	if (output_record(&r, sizeof(r), now) < 0)
+		count_lost_record(now);
 	return 0;
 }
 
@@ -283,14 +283,14 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s) {
-		lost(now);
+		count_lost_record(now);
 		return 0;
 	}
 	struct rec_exec *r = (struct rec_exec *)s->b;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct file *exe = BPF_CORE_READ(mm, exe_file);
 	struct inode *inode = BPF_CORE_READ(exe, f_inode);
-	head_of(&r->head, REC_EXEC, task, now);
+	fill_head(&r->head, REC_EXEC, task, now);
 	who_of(&r->who, task);
 	r->ino = BPF_CORE_READ(inode, i_ino);
 	r->dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -304,12 +304,12 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	r->name = n > 0 ? n : 0;
 	s->end = sizeof(*r) + r->name;
 	__u32 from = s->end;
-	if (!add_path(s, BPF_CORE_READ(exe, f_path.mnt), BPF_CORE_READ(exe, f_path.dentry)))
+	if (!append_path_parts(s, BPF_CORE_READ(exe, f_path.mnt), BPF_CORE_READ(exe, f_path.dentry)))
 		flags |= REC_CUT_PATH;
 	r->exe = s->end - from;
 	from = s->end;
 	struct dentry *cwd = BPF_CORE_READ(task, fs, pwd.dentry);
-	if (!add_path(s, BPF_CORE_READ(task, fs, pwd.mnt), cwd))
+	if (!append_path_parts(s, BPF_CORE_READ(task, fs, pwd.mnt), cwd))
 		flags |= REC_CUT_PATH;
 	if (!BPF_CORE_READ(cwd, d_hash.pprev) && BPF_CORE_READ(cwd, d_parent) != cwd)
 		flags |= REC_CWD_GONE;
@@ -346,15 +346,15 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u64 size = s->end;
 	if (size > sizeof(s->b))
 		size = sizeof(s->b);
-	if (size * LARGE > room_here() || put(r, size, now) < 0) {
+	if (size * LARGE > room_here() || output_record(r, size, now) < 0) {
 		r->head.flags = flags | REC_NO_ROOM | REC_UNREAD;
 		r->name = r->exe = r->cwd = r->args = r->env = 0;
-		if (put(r, sizeof(*r), now) < 0)
-			lost(now);
+		if (output_record(r, sizeof(*r), now) < 0)
+			count_lost_record(now);
 		else
 			__sync_fetch_and_add(&control.no_strings, 1);
 	}
-	tell_fds(task, s, now, 0);
+	output_descriptors(task, s, now, 0);
 	return 0;
 }
 
@@ -404,7 +404,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	bool last = BPF_CORE_READ(signal, live.counter) == 0;
 	struct dead none = {}, *d = bpf_map_lookup_elem(&deads, &pid);
 	if (!d) {
-		if (start_of(leader) < control.opened) {
+		if (task_start_time(leader) < control.opened) {
 			count_before(&none, signal);
 			none.part = !last;
 		}
@@ -425,10 +425,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!passed_over()) {
 		struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 		if (s)
-			tell_fds(task, s, now, REC_AT_EXIT);
+			output_descriptors(task, s, now, REC_AT_EXIT);
 		struct rec_exit r = {};
 		count_thread(d, task);
-		head_of(&r.head, REC_EXIT, task, now);
+		fill_head(&r.head, REC_EXIT, task, now);
 		if (bpf_core_field_exists(task->ioac))
 			r.head.flags |= REC_IO;
 		if (d->part)
@@ -446,8 +446,8 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		r.wchar = d->wchar;
 		r.read_bytes = d->read_bytes;
 		r.write_bytes = d->write_bytes;
-		if (put(&r, sizeof(r), now) < 0)
-			lost(now);
+		if (output_record(&r, sizeof(r), now) < 0)
+			count_lost_record(now);
 	}
 	if (d != &none)
 		bpf_map_delete_elem(&deads, &pid);
@@ -463,8 +463,8 @@ int on_uring(struct bpf_raw_tracepoint_args *ctx)
 	__sync_fetch_and_add(&control.urings, 1);
 	if (passed_over())
 		return 0;
-	head_of(&r.head, REC_URING, task, now);
-	if (put(&r, sizeof(r), now) < 0)
-		lost(now);
+	fill_head(&r.head, REC_URING, task, now);
+	if (output_record(&r, sizeof(r), now) < 0)
+		count_lost_record(now);
 	return 0;
 }

@@ -27,7 +27,7 @@ int procs_new(struct procs **ret)
 	return 0;
 }
 
-static void release(struct proc *one)
+static void free_proc(struct proc *one)
 {
 	if (one)
 		free(one->opened);
@@ -39,13 +39,13 @@ void procs_free(struct procs *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->cap; i++)
-		release(p->at[i]);
+		free_proc(p->at[i]);
 	free(p->at);
 	free(p);
 }
 
 /* Where pid is, or would be. Pids are given out in turn, so their low bits are spread already. */
-static size_t place(const struct procs *p, pid_t pid)
+static size_t probe_slot(const struct procs *p, pid_t pid)
 {
 	size_t i = (size_t)pid & (p->cap - 1);
 	while (p->at[i] && p->at[i]->pid != pid)
@@ -55,10 +55,10 @@ static size_t place(const struct procs *p, pid_t pid)
 
 struct proc *procs_find(const struct procs *p, pid_t pid)
 {
-	return p->at[place(p, pid)];
+	return p->at[probe_slot(p, pid)];
 }
 
-static bool grow(struct procs *p)
+static bool double_table(struct procs *p)
 {
 	struct procs bigger = {.cap = p->cap * 2};
 	bigger.at = calloc(bigger.cap, sizeof(*bigger.at));
@@ -66,7 +66,7 @@ static bool grow(struct procs *p)
 		return false;
 	for (size_t i = 0; i < p->cap; i++)
 		if (p->at[i])
-			bigger.at[place(&bigger, p->at[i]->pid)] = p->at[i];
+			bigger.at[probe_slot(&bigger, p->at[i]->pid)] = p->at[i];
 	free(p->at);
 	p->at = bigger.at;
 	p->cap = bigger.cap;
@@ -77,13 +77,13 @@ struct proc *procs_add(struct procs *p, pid_t pid)
 {
 	struct proc *one = procs_find(p, pid);
 	if (!one) {
-		if (p->n >= PROCS_MAX || (2 * p->n >= p->cap && !grow(p)))
+		if (p->n >= PROCS_MAX || (2 * p->n >= p->cap && !double_table(p)))
 			return NULL;
 		one = malloc(sizeof(*one));
 		if (!one)
 			return NULL;
-		p->at[place(p, pid)] = one;
-		one->pid = pid; /* place() looked for it */
+		p->at[probe_slot(p, pid)] = one;
+		one->pid = pid; /* probe_slot() looked for it */
 		p->n++;
 	} else
 		free(one->opened);
@@ -93,17 +93,17 @@ struct proc *procs_add(struct procs *p, pid_t pid)
 
 void procs_remove(struct procs *p, pid_t pid)
 {
-	size_t i = place(p, pid);
+	size_t i = probe_slot(p, pid);
 	if (!p->at[i])
 		return;
-	release(p->at[i]);
+	free_proc(p->at[i]);
 	p->at[i] = NULL;
 	p->n--;
 	/* Those that follow may have been put there because this place was taken. */
 	for (size_t j = (i + 1) & (p->cap - 1); p->at[j]; j = (j + 1) & (p->cap - 1)) {
 		struct proc *moved = p->at[j];
 		p->at[j] = NULL;
-		p->at[place(p, moved->pid)] = moved;
+		p->at[probe_slot(p, moved->pid)] = moved;
 	}
 }
 

@@ -34,7 +34,7 @@ struct programs {
 	void *arg;
 };
 
-static int on_record(void *arg, void *data, size_t size)
+static int forward_record(void *arg, void *data, size_t size)
 {
 	struct programs *p = arg;
 	p->each(p->arg, data, size);
@@ -64,10 +64,10 @@ static int make_rings(struct programs *p, unsigned ring_kb, int map, struct err 
 		if (bpf_map_update_elem(map, &i, &p->rings[i], 0) < 0)
 			return programs_refused(err, errno, "cannot use a ring buffer");
 		if (i == 0) {
-			p->reader = ring_buffer__new(p->rings[i], on_record, p, NULL);
+			p->reader = ring_buffer__new(p->rings[i], forward_record, p, NULL);
 			if (!p->reader)
 				return programs_refused(err, errno, "cannot read a ring buffer");
-		} else if (ring_buffer__add(p->reader, p->rings[i], on_record, p) < 0)
+		} else if (ring_buffer__add(p->reader, p->rings[i], forward_record, p) < 0)
 			return programs_refused(err, errno, "cannot read a ring buffer");
 		size_t page = (size_t)sysconf(_SC_PAGESIZE);
 		void *consumed = mmap(NULL, page, PROT_READ, MAP_SHARED, p->rings[i], 0);

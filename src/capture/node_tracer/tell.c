@@ -11,13 +11,13 @@
 #define NAMESPACE_AGE 200000000LL /* ns: to look at a container's mounts takes 50 to 100 us */
 #define TEXT_MAX 65536            /* of a process's arguments or environment, when they are read from /proc */
 
-void tell(struct tracer *t, struct tracer_event *ev)
+void tracer_emit(struct tracer *t, struct tracer_event *ev)
 {
 	t->told++;
 	t->each(t->arg, ev);
 }
 
-void tell_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc)
+void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc)
 {
 	ev->ppid = proc->ppid;
 	ev->start = proc->start;
@@ -33,17 +33,17 @@ void tell_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc)
 	(void)t;
 }
 
-void tell_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text)
+void tracer_emit_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text)
 {
 	struct tracer_event ev = {.kind = TRACER_LOST, .lo = lo, .hi = hi};
 	ev.lost.what = what;
 	ev.lost.count = count;
 	ev.lost.text = text;
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
 /* What it is counted to: the session it was in, so far as that has processes. */
-static void root_of(struct tracer *t, struct proc *proc)
+static void set_session_root(struct tracer *t, struct proc *proc)
 {
 	const struct proc *leader = proc->sid ? procs_find(t->procs, (pid_t)proc->sid) : NULL;
 	const struct proc *parent = procs_find(t->procs, proc->ppid);
@@ -100,11 +100,11 @@ static void look_at_parent(struct tracer *t, const struct rec_who *w, int64_t ti
 		return;
 	parent->uid = w->uid;
 	struct tracer_event ev = {.kind = TRACER_USER, .lo = time, .hi = time, .until = time, .pid = parent->pid};
-	tell_of(t, &ev, parent);
-	tell(t, &ev);
+	tracer_emit_of(t, &ev, parent);
+	tracer_emit(t, &ev);
 }
 
-static void tell_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
+static void emit_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_FORK, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
 	look_at_parent(t, &r->who, time);
@@ -112,13 +112,13 @@ static void tell_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 	if (procs_find(t->procs, ev.pid))
 		for (size_t i = 0; i < t->nleaving; i++)
 			if (t->leaving[i].pid == ev.pid && !t->leaving[i].told) {
-				tell_exit(t, (const struct rec_exit *)(const void *)(t->leaving_records.p + t->leaving[i].at),
-				          t->leaving[i].time);
+				tracer_emit_exit(t, (const struct rec_exit *)(const void *)(t->leaving_records.p + t->leaving[i].at),
+				                 t->leaving[i].time);
 				t->leaving[i].told = true;
 			}
 	struct proc *proc = procs_add(t->procs, ev.pid);
 	if (!proc) {
-		tell_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
 		return;
 	}
 	take_who(proc, &r->head, &r->who);
@@ -128,14 +128,14 @@ static void tell_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 	proc->born = time;
 	memcpy(proc->comm, r->comm, sizeof(proc->comm));
 	proc->comm[TRACER_COMM - 1] = '\0';
-	root_of(t, proc);
+	set_session_root(t, proc);
 	proc->events++;
-	tell_of(t, &ev, proc);
-	tell(t, &ev);
+	tracer_emit_of(t, &ev, proc);
+	tracer_emit(t, &ev);
 }
 
 /* Reads a file of a process; "" if it cannot. */
-static size_t slurp(struct tracer *t, pid_t pid, enum helper_file file, char *to, size_t room)
+static size_t read_proc_file(struct tracer *t, pid_t pid, enum helper_file file, char *to, size_t room)
 {
 	size_t n = 0;
 	ssize_t r;
@@ -148,11 +148,11 @@ static size_t slurp(struct tracer *t, pid_t pid, enum helper_file file, char *to
 	return n;
 }
 
-static bool stat_of(struct tracer *t, pid_t pid, struct procfs *ret)
+static bool read_proc_stat(struct tracer *t, pid_t pid, struct procfs *ret)
 {
 	char text[1024];
 	procfs_clear(ret);
-	text[slurp(t, pid, HELPER_STAT, text, sizeof(text) - 1)] = '\0';
+	text[read_proc_file(t, pid, HELPER_STAT, text, sizeof(text) - 1)] = '\0';
 	return text[0] && procfs_parse_stat(text, ret) == 0;
 }
 
@@ -161,10 +161,10 @@ static bool still(struct tracer *t, pid_t pid, uint64_t start)
 {
 	struct procfs p;
 	/* /proc has clock ticks */
-	return stat_of(t, pid, &p) && p.started / 10000000 == start / 10000000;
+	return read_proc_stat(t, pid, &p) && p.started / 10000000 == start / 10000000;
 }
 
-static bool runs(struct tracer *t, pid_t pid, uint64_t ino)
+static bool runs_program(struct tracer *t, pid_t pid, uint64_t ino)
 {
 	char path[PATH_MAX];
 	struct fileid id; /* FUSE is not asked */
@@ -173,25 +173,25 @@ static bool runs(struct tracer *t, pid_t pid, uint64_t ino)
 }
 
 /* What was too long for the ring, or not to be read, is asked of /proc, if the program is the same. */
-static void complete(struct tracer *t, struct tracer_event *ev, const struct rec_exec *r, char **ret_args,
-                     char **ret_env)
+static void complete_exec_texts(struct tracer *t, struct tracer_event *ev, const struct rec_exec *r, char **ret_args,
+                                char **ret_env)
 {
 	bool args = r->args < r->args_all, env = r->env < r->env_all && !t->o.no_env;
 	const struct proc *proc = procs_find(t->procs, ev->pid);
-	if ((!args && !env) || !proc || !still(t, ev->pid, r->head.start) || !runs(t, ev->pid, r->ino))
+	if ((!args && !env) || !proc || !still(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino))
 		return;
 	if (args && (*ret_args = malloc(TEXT_MAX))) {
-		size_t n = slurp(t, ev->pid, HELPER_CMDLINE, *ret_args, TEXT_MAX);
+		size_t n = read_proc_file(t, ev->pid, HELPER_CMDLINE, *ret_args, TEXT_MAX);
 		if (n > ev->exec.argv.n && (ev->exec.argv.n == 0 || !memcmp(*ret_args, ev->exec.argv.p, ev->exec.argv.n)))
 			ev->exec.argv = str_n(*ret_args, n);
 	}
 	if (env && (*ret_env = malloc(TEXT_MAX))) {
-		size_t n = slurp(t, ev->pid, HELPER_ENVIRON, *ret_env, TEXT_MAX);
+		size_t n = read_proc_file(t, ev->pid, HELPER_ENVIRON, *ret_env, TEXT_MAX);
 		if (n > ev->exec.env.n)
 			ev->exec.env = str_n(*ret_env, n);
 	}
 	/* It may have become another program between the looks. */
-	if (!still(t, ev->pid, r->head.start) || !runs(t, ev->pid, r->ino)) {
+	if (!still(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino)) {
 		struct exec_strings s;
 		exec_strings(r, &s);
 		ev->exec.argv = s.args;
@@ -199,7 +199,7 @@ static void complete(struct tracer *t, struct tracer_event *ev, const struct rec
 	}
 }
 
-static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
+static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_EXEC, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
 	struct exec_strings s;
@@ -208,7 +208,7 @@ static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 	if (!proc || proc->start != r->head.start) {
 		proc = procs_add(t->procs, ev.pid);
 		if (!proc) {
-			tell_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
+			tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
 			return;
 		}
 		proc->exec_id = r->exec_id - 1; /* its fork was lost */
@@ -223,7 +223,7 @@ static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 	proc->last_exec = time;
 	proc->unknown = false;
 	proc->events++;
-	root_of(t, proc);
+	set_session_root(t, proc);
 	exec_strings(r, &s);
 	if (s.name.n) {
 		const char *base = memrchr(s.name.p, '/', s.name.n);
@@ -232,7 +232,7 @@ static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 		memset(proc->comm, 0, sizeof(proc->comm));
 		memcpy(proc->comm, base, len < TRACER_COMM - 1 ? len : TRACER_COMM - 1);
 	}
-	tell_of(t, &ev, proc);
+	tracer_emit_of(t, &ev, proc);
 	ev.exec.exe = (struct tracer_fileid){
 	    .dev = dev_of_kernel(r->dev), .ino = r->ino, .i_gen = r->gen, .mode = r->ino ? S_IFREG : 0};
 	places_gen(t->places, &ev.exec.exe);
@@ -252,11 +252,11 @@ static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 	ev.exec.argv_bytes = r->args_all;
 	ev.exec.env_bytes = r->env_all;
 	char *args = NULL, *env = NULL;
-	complete(t, &ev, r, &args, &env);
+	complete_exec_texts(t, &ev, r, &args, &env);
 	if (ev.exec.argv.n >= r->args_all && (ev.exec.env.n >= r->env_all || t->o.no_env) &&
 	    !(r->head.flags & REC_CUT_PATH))
 		ev.flags &= ~(uint32_t)(TRACER_CUT | TRACER_UNREAD);
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 	free(args);
 	free(env);
 	look_at_namespace(t, proc);
@@ -264,12 +264,12 @@ static void tell_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 		access_turn(t->access);
 }
 
-void tell_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
+void tracer_emit_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_EXIT, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
 	const struct proc *proc = procs_find(t->procs, ev.pid);
 	if (proc && proc->start == r->head.start)
-		tell_of(t, &ev, proc);
+		tracer_emit_of(t, &ev, proc);
 	else {
 		ev.start = r->head.start;
 		ev.flags |= TRACER_UNKNOWN;
@@ -293,7 +293,7 @@ void tell_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 	                                      .major = r->major,
 	                                      .io_known = (r->head.flags & REC_IO) != 0,
 	                                      .whole = !(r->head.flags & REC_PART)};
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
 /* An exit waits for the closes that it causes. */
@@ -303,7 +303,7 @@ static void keep_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 		size_t cap = t->leaving_cap ? 2 * t->leaving_cap : 64;
 		struct leaving *more = realloc(t->leaving, cap * sizeof(*more));
 		if (!more) {
-			tell_exit(t, r, time);
+			tracer_emit_exit(t, r, time);
 			return;
 		}
 		t->leaving = more;
@@ -313,7 +313,7 @@ static void keep_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 	buf_add(&t->leaving_records, r, sizeof(*r));
 	if (t->leaving_records.failed) {
 		t->leaving_records.failed = false;
-		tell_exit(t, r, time);
+		tracer_emit_exit(t, r, time);
 		return;
 	}
 	t->leaving[t->nleaving++] =
@@ -322,7 +322,7 @@ static void keep_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 		access_turn(t->access);
 }
 
-static void tell_fds(struct tracer *t, const struct rec_fds *r, int64_t time)
+static void emit_descriptors(struct tracer *t, const struct rec_fds *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_FDS, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
 	struct tracer_fd fds[REC_FDS_MAX];
@@ -337,7 +337,7 @@ static void tell_fds(struct tracer *t, const struct rec_fds *r, int64_t time)
 		places_gen(t->places, &fds[i].file);
 	}
 	if (proc)
-		tell_of(t, &ev, proc);
+		tracer_emit_of(t, &ev, proc);
 	else {
 		ev.start = r->head.start;
 		ev.flags |= TRACER_UNKNOWN;
@@ -346,51 +346,51 @@ static void tell_fds(struct tracer *t, const struct rec_fds *r, int64_t time)
 	ev.fds.cut = (r->head.flags & REC_CUT_FDS) != 0;
 	ev.fds.fd = fds;
 	ev.fds.n = r->n;
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
 /* That of an exec or a fork says so itself; what does not change anything is not told. The group is not in it. */
-static void tell_user(struct tracer *t, const struct rec_user *r, int64_t time)
+static void emit_user(struct tracer *t, const struct rec_user *r, int64_t time)
 {
 	struct proc *proc = procs_find(t->procs, (pid_t)r->head.pid);
 	if (!proc || proc->left || proc->uid == r->uid)
 		return;
 	proc->uid = r->uid;
 	struct tracer_event ev = {.kind = TRACER_USER, .lo = time, .hi = time, .until = time, .pid = proc->pid};
-	tell_of(t, &ev, proc);
-	tell(t, &ev);
+	tracer_emit_of(t, &ev, proc);
+	tracer_emit(t, &ev);
 }
 
-void tell_record(struct tracer *t, const void *record, size_t size, int64_t time)
+void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time)
 {
 	const struct rec_head *h = record;
 	(void)size; /* sound, by record_sound() */
 	switch (h->kind) {
 	case REC_FORK:
-		tell_fork(t, record, time);
+		emit_fork(t, record, time);
 		break;
 	case REC_EXEC:
-		tell_exec(t, record, time);
+		emit_exec(t, record, time);
 		break;
 	case REC_EXIT:
 		keep_exit(t, record, time);
 		break;
 	case REC_FDS:
-		tell_fds(t, record, time);
+		emit_descriptors(t, record, time);
 		break;
 	case REC_URING: {
 		struct tracer_event ev = {.kind = TRACER_URING, .lo = time, .hi = time, .until = time, .pid = (pid_t)h->pid};
 		const struct proc *proc = procs_find(t->procs, ev.pid);
 		ev.start = h->start;
 		if (proc)
-			tell_of(t, &ev, proc);
+			tracer_emit_of(t, &ev, proc);
 		else
 			ev.flags |= TRACER_UNKNOWN;
-		tell(t, &ev);
+		tracer_emit(t, &ev);
 		break;
 	}
 	case REC_USER:
-		tell_user(t, record, time);
+		emit_user(t, record, time);
 		break;
 	default:
 		break;
@@ -405,7 +405,7 @@ bool notice_counts(const struct tracer *t, const struct notice *n)
 }
 
 /* directory/name into `to`. */
-static bool join(char *to, size_t room, struct str dir, struct str name, struct str *ret)
+static bool join_directory(char *to, size_t room, struct str dir, struct str name, struct str *ret)
 {
 	if (dir.n + 1 + name.n + 1 > room)
 		return false;
@@ -429,7 +429,7 @@ static bool place_name(struct tracer *t, struct place *at, const struct handle *
 	places_id(t->places, at, dir, ret_dir);
 	if (!places_dir(t->places, at, dir, &path, ret_why))
 		return false;
-	if (join(to, room, path, name, ret))
+	if (join_directory(to, room, path, name, ret))
 		return true;
 	*ret_why = "its path is too long";
 	return false;
@@ -445,7 +445,7 @@ static bool ignored(const struct tracer *t, struct str path)
 	return false;
 }
 
-void tell_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc)
+void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc)
 {
 	bool rename = (n->mask & FAN_RENAME) != 0;
 	const struct handle *any = n->object.bytes ? &n->object : &n->dir;
@@ -459,13 +459,13 @@ void tell_notice(struct tracer *t, struct tracer_event *ev, const struct notice 
 	else if (ev->file.directory) /* its openings are no access to what it holds */
 		ev->file.ops &= ~(uint32_t)(TRACER_OPENED | TRACER_CLOSED_READ | TRACER_CLOSED_WRITE);
 	if (proc)
-		tell_of(t, ev, proc);
+		tracer_emit_of(t, ev, proc);
 	else
 		ev->flags |= TRACER_UNKNOWN;
 	if (!at) {
 		ev->flags |= TRACER_NO_PATH | TRACER_NO_ID;
 		ev->file.why = "its file system is not known";
-		tell(t, ev);
+		tracer_emit(t, ev);
 		return;
 	}
 	ev->file.domain = at->domain;
@@ -526,7 +526,7 @@ void tell_notice(struct tracer *t, struct tracer_event *ev, const struct notice 
 			ev->file.mtime = mtime;
 		}
 	}
-	tell(t, ev);
+	tracer_emit(t, ev);
 }
 
 /* Numbers of a user or group line of /proc/PID/status: the second is the effective one. */
@@ -546,13 +546,13 @@ static uint32_t namespace_of(struct tracer *t, pid_t pid, enum helper_link which
 	return n;
 }
 
-struct proc *tell_find(struct tracer *t, pid_t pid)
+struct proc *tracer_find_proc(struct tracer *t, pid_t pid)
 {
 	char text[4096];
 	struct procfs p;
-	if (pid <= 0 || !stat_of(t, pid, &p))
+	if (pid <= 0 || !read_proc_stat(t, pid, &p))
 		return NULL;
-	size_t n = slurp(t, pid, HELPER_STATUS, text, sizeof(text) - 1);
+	size_t n = read_proc_file(t, pid, HELPER_STATUS, text, sizeof(text) - 1);
 	text[n] = '\0';
 	unsigned tgid = 0;
 	const char *line = strstr(text, "\nTgid:");
@@ -570,11 +570,11 @@ struct proc *tell_find(struct tracer *t, pid_t pid)
 	proc->sid = (uint32_t)getsid(pid) == (uint32_t)-1 ? 0 : (uint32_t)getsid(pid);
 	proc->unknown = true;
 	sscanf(text, "Name: %15[^\n]", proc->comm);
-	root_of(t, proc);
+	set_session_root(t, proc);
 	return proc;
 }
 
-static void tell_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
+static void emit_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 {
 	char path[PATH_MAX];
 	struct fileid id;
@@ -582,13 +582,13 @@ static void tell_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 	int have = -1;
 	if (pid == t->own || pid == t->own_helper || procs_find(t->procs, pid))
 		return;
-	struct proc *proc = tell_find(t, pid);
+	struct proc *proc = tracer_find_proc(t, pid);
 	if (!proc)
 		return;
 	proc->unknown = false;
 	int64_t now = tracer_now(t);
 	struct tracer_event ev = {.kind = TRACER_ALIVE, .lo = now, .hi = now, .until = now, .pid = pid};
-	tell_of(t, &ev, proc);
+	tracer_emit_of(t, &ev, proc);
 	if ((n = helper_link(t->helper, pid, HELPER_EXE, 0, path, &have, &id)) > 0) {
 		memcpy(t->exe, path, (size_t)n + 1);
 		ev.exec.exe_path = str_n(t->exe, (size_t)n);
@@ -601,16 +601,16 @@ static void tell_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 		memcpy(t->cwd, path, (size_t)n + 1);
 		ev.exec.cwd = str_n(t->cwd, (size_t)n);
 	}
-	ev.exec.argv = str_n(args, slurp(t, pid, HELPER_CMDLINE, args, TEXT_MAX));
-	ev.exec.env = str_n(env, t->o.no_env ? 0 : slurp(t, pid, HELPER_ENVIRON, env, TEXT_MAX));
+	ev.exec.argv = str_n(args, read_proc_file(t, pid, HELPER_CMDLINE, args, TEXT_MAX));
+	ev.exec.env = str_n(env, t->o.no_env ? 0 : read_proc_file(t, pid, HELPER_ENVIRON, env, TEXT_MAX));
 	ev.exec.argv_bytes = (uint32_t)ev.exec.argv.n;
 	ev.exec.env_bytes = (uint32_t)ev.exec.env.n;
 	if (!t->o.no_alive)
-		tell(t, &ev);
+		tracer_emit(t, &ev);
 	look_at_namespace(t, proc);
 }
 
-void tell_alive(struct tracer *t)
+void tracer_emit_alive(struct tracer *t)
 {
 	int32_t pids[HELPER_PIDS];
 	char *args = malloc(TEXT_MAX), *env = malloc(TEXT_MAX);
@@ -618,7 +618,7 @@ void tell_alive(struct tracer *t)
 	for (bool first = true; more && args && env; first = false) {
 		int n = helper_pids(t->helper, first, pids, &more);
 		for (int i = 0; i < n; i++)
-			tell_one_alive(t, pids[i], args, env);
+			emit_one_alive(t, pids[i], args, env);
 		more = more && n > 0;
 	}
 	free(args);

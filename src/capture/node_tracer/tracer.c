@@ -18,7 +18,7 @@
 #define QUIET_NS 100000000L /* ... when there was none for so long; the first one wakes the reader then */
 #define ROUNDS_MAX 64       /* reads of one drain: what comes faster than it is read is left to the next */
 
-static int64_t clock_ns(clockid_t id)
+static int64_t read_clock_ns(clockid_t id)
 {
 	struct timespec ts;
 	clock_gettime(id, &ts);
@@ -27,7 +27,7 @@ static int64_t clock_ns(clockid_t id)
 
 int64_t tracer_now(const struct tracer *t)
 {
-	return clock_ns(CLOCK_MONOTONIC) + t->offset;
+	return read_clock_ns(CLOCK_MONOTONIC) + t->offset;
 }
 
 /* What lies between the clocks: of three tries that which took least. */
@@ -35,7 +35,8 @@ static int64_t clock_offset(void)
 {
 	int64_t best = INT64_MAX, offset = 0;
 	for (int i = 0; i < 3; i++) {
-		int64_t a = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME), b = clock_ns(CLOCK_MONOTONIC);
+		int64_t a = read_clock_ns(CLOCK_MONOTONIC), real = read_clock_ns(CLOCK_REALTIME),
+		        b = read_clock_ns(CLOCK_MONOTONIC);
 		if (b - a < best) {
 			best = b - a;
 			offset = real - (a + b) / 2;
@@ -88,7 +89,7 @@ static void on_place(void *arg, const struct place *place, const char *mount, co
 	ev.watch.type = str_of(type);
 	ev.watch.watched = watched;
 	ev.watch.why = why;
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
 static int open_files(struct tracer *t, struct err *err)
@@ -256,7 +257,7 @@ int tracer_fd(const struct tracer *t)
 	return t->epoll;
 }
 
-static void on_record(void *arg, const void *record, size_t size)
+static void hold_record(void *arg, const void *record, size_t size)
 {
 	struct tracer *t = arg;
 	if (!record_sound(record, size)) {
@@ -308,20 +309,20 @@ static void give_back(struct tracer *t)
 	}
 }
 
-static void tell_lost_records(struct tracer *t)
+static void emit_lost_records(struct tracer *t)
 {
 	uint64_t lost = t->control->lost;
 	if (lost != t->lost_seen) {
-		tell_lost(t, TRACER_LOST_PROCESS, lost - t->lost_seen, tracer_time(t, t->control->lost_first),
-		          tracer_time(t, t->control->lost_last), "the ring buffer was full");
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, lost - t->lost_seen, tracer_time(t, t->control->lost_first),
+		                 tracer_time(t, t->control->lost_last), "the ring buffer was full");
 		t->stats.lost_process += lost - t->lost_seen;
 		t->lost_seen = lost;
 		t->control->lost_first = 0;
 	}
 	if ((t->broken || t->stats.lost_process) && !t->look_at)
-		t->look_at = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+		t->look_at = read_clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
 	if (t->broken) {
-		tell_lost(t, TRACER_LOST_PROCESS, t->broken, t->file_lo, tracer_now(t), "records could not be kept");
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, t->broken, t->file_lo, tracer_now(t), "records could not be kept");
 		t->stats.lost_process += t->broken;
 		t->broken = 0;
 	}
@@ -340,12 +341,12 @@ static void look_at_clock(struct tracer *t)
 	int64_t now = tracer_now(t);
 	struct tracer_event ev = {.kind = TRACER_CLOCK, .lo = now, .hi = now, .until = now};
 	ev.clock.by = by;
-	tell(t, &ev);
+	tracer_emit(t, &ev);
 }
 
 int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err)
 {
-	int64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t began = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int r = 0;
 	t->each = each;
 	t->arg = arg;
@@ -364,7 +365,7 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 		t->places_told = true;
 	}
 	if (!t->alive_told)
-		tell_alive(t);
+		tracer_emit_alive(t);
 	t->alive_told = true;
 	/* Not by epoll: the kernel says it once, to whoever looks first. */
 	struct pollfd mounts = {.fd = t->watch ? watch_mounts_fd(t->watch) : -1, .events = POLLPRI};
@@ -379,7 +380,7 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 		if (t->watch) {
 			n = watch_read(t->watch, t->notices, NOTICES_BUFFER, &empty);
 			if (n < 0) {
-				tell_lost(t, TRACER_LOST_FILE, 0, lo, tracer_now(t), "the kernel's events could not be read");
+				tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, tracer_now(t), "the kernel's events could not be read");
 				n = 0;
 				empty = true;
 			}
@@ -389,25 +390,25 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 			t->file_lo = before;
 		bool lost = false;
 		if (t->users >= 0)
-			users_read(t->users, on_record, t, &lost);
+			users_read(t->users, hold_record, t, &lost);
 		if (lost)
-			tell_lost(t, TRACER_LOST_PROCESS, 0, lo, hi, "changes of users");
-		int got = programs_read(t->programs, on_record, t);
+			tracer_emit_lost(t, TRACER_LOST_PROCESS, 0, lo, hi, "changes of users");
+		int got = programs_read(t->programs, hold_record, t);
 		if (got < 0)
 			r = err_set(err, -got, "cannot read the ring buffers");
 		else
-			r = order_tell(t, t->notices, (size_t)n, lo, hi, err);
+			r = order_emit(t, t->notices, (size_t)n, lo, hi, err);
 	}
-	tell_lost_records(t);
+	emit_lost_records(t);
 	access_drain(t, false);
-	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	int64_t now = read_clock_ns(CLOCK_MONOTONIC);
 	order_missed(t, now);
 	order_leave(t);
 	if (t->told || t->nleaving || t->nheld || !empty)
 		t->busy_until = now + QUIET_NS;
 	set_pace(t, now < t->busy_until ? PACE_BUSY : PACE_QUIET);
 	give_back(t);
-	t->stats.cpu += (uint64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+	t->stats.cpu += (uint64_t)(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 	t->each = NULL;
 	return r < 0 ? r : (int)t->told;
 }

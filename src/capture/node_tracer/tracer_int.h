@@ -96,25 +96,25 @@ static inline int64_t tracer_time(const struct tracer *t, uint64_t monotonic)
 }
 
 /* order.c: tells what a read of fanotify gave (n bytes, between lo and hi) together with the held records up to hi. */
-int order_tell(struct tracer *t, const unsigned char *notices, size_t n, int64_t lo, int64_t hi, struct err *err);
+int order_emit(struct tracer *t, const unsigned char *notices, size_t n, int64_t lo, int64_t hi, struct err *err);
 /* Exits that have waited for a whole drain. */
 void order_leave(struct tracer *t);
 /* Where records were lost, ends may be among them: who is not there any more leaves, too. now: CLOCK_MONOTONIC, ns. */
 void order_missed(struct tracer *t, int64_t now);
 
 /* tell.c */
-void tell(struct tracer *t, struct tracer_event *ev);
-void tell_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc);
-void tell_record(struct tracer *t, const void *record, size_t size, int64_t time);
-void tell_exit(struct tracer *t, const struct rec_exit *r, int64_t time);
+void tracer_emit(struct tracer *t, struct tracer_event *ev);
+void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc);
+void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time);
+void tracer_emit_exit(struct tracer *t, const struct rec_exit *r, int64_t time);
 /* What a notice says, of a process (NULL: unknown); ev has flags and times already. */
-void tell_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc);
+void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc);
 /* Whether it is worth telling at all: not for directories that are only opened. */
 bool notice_counts(const struct tracer *t, const struct notice *n);
-void tell_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text);
-void tell_alive(struct tracer *t);
+void tracer_emit_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text);
+void tracer_emit_alive(struct tracer *t);
 /* Takes what /proc says of a process that was not told. NULL: it is gone. */
-struct proc *tell_find(struct tracer *t, pid_t pid);
+struct proc *tracer_find_proc(struct tracer *t, pid_t pid);
 
 /* access.c */
 void access_release(struct access *a);

@@ -36,7 +36,7 @@ static int keep_users_only(int fd)
 }
 
 /* events 0: all, as kernels before 6.6 have it. */
-static int listen_to(int fd, uint32_t events)
+static int set_listened_events(int fd, uint32_t events)
 {
 	struct {
 		struct nlmsghdr netlink;
@@ -63,8 +63,8 @@ int users_open(struct err *err, int *ret)
 	r = bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : keep_users_only(fd);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	/* A kernel that knows no choice of events refuses the longer request or takes it for the shorter one. */
-	if (r == 0 && listen_to(fd, EVENT_UID) < 0)
-		r = listen_to(fd, 0);
+	if (r == 0 && set_listened_events(fd, EVENT_UID) < 0)
+		r = set_listened_events(fd, 0);
 	if (r < 0) {
 		close(fd);
 		return err_set(err, -r, "the kernel does not tell who changes the user (process connector)");

@@ -49,7 +49,7 @@ uint32_t watch_ops(uint64_t mask)
 	return r;
 }
 
-static const char *why_not(int e)
+static const char *explain_mark_error(int e)
 {
 	switch (e) {
 	case EPERM:
@@ -69,7 +69,7 @@ static const char *why_not(int e)
 	}
 }
 
-static bool wanted(const struct watch *w, const char *mount)
+static bool is_mount_wanted(const struct watch *w, const char *mount)
 {
 	if (!w->o.mounts)
 		return true;
@@ -80,7 +80,7 @@ static bool wanted(const struct watch *w, const char *mount)
 }
 
 /* In place: \040 and the like in mountinfo. */
-static void unescape(char *s)
+static void unescape_mount_point(char *s)
 {
 	char *to = s;
 	for (; *s; s++) {
@@ -95,7 +95,7 @@ static void unescape(char *s)
 }
 
 /* Whether its place in another namespace can still be reached. */
-static bool reached(struct watch *w, const struct place *place)
+static bool is_place_reached(struct watch *w, const struct place *place)
 {
 	char text[PATH_MAX];
 	unsigned ns = 0;
@@ -125,15 +125,16 @@ static void reach_again(struct watch *w, struct place *place, const char *at, bo
 }
 
 /* Marks the file system mounted at `mount`, seen through `at`. */
-static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
-                 bool through_fuse)
+static void mark_mount(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
+                       bool through_fuse)
 {
 	struct place *place = places_of_dev(w->o.places, dev);
 	struct helper_place seen;
 	if (place)
 		place->seen = true;
 	if (place && !place->silent) {
-		if (place->asked && place->by && alias && !fileid_type_fuse(type) && !through_fuse && !reached(w, place))
+		if (place->asked && place->by && alias && !fileid_type_fuse(type) && !through_fuse &&
+		    !is_place_reached(w, place))
 			reach_again(w, place, at, fileid_type_waits(type));
 		return;
 	}
@@ -146,7 +147,7 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 	if (r == -ETIMEDOUT) {
 		if (place)
 			return;
-		const char *why = fuse           ? why_not(ENODEV)
+		const char *why = fuse           ? explain_mark_error(ENODEV)
 		                  : through_fuse ? "the way to it leads through FUSE"
 		                                 : "it does not answer";
 		place = places_add_unasked(w->o.places, dev, mount, alias, why);
@@ -165,7 +166,7 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 		return; /* a file, or covered by another mount; another mount point may lead to it */
 	place = r < 0 ? NULL : places_add(w->o.places, &seen, mount, alias);
 	if (!place) {
-		w->o.told(w->o.arg, NULL, mount, type, false, why_not(r < 0 ? -r : errno));
+		w->o.told(w->o.arg, NULL, mount, type, false, explain_mark_error(r < 0 ? -r : errno));
 		return;
 	}
 	place->seen = true;
@@ -178,7 +179,7 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 	if (place->domain->network && !w->o.network)
 		place->why = "it is over the network";
 	else if ((r = helper_mark(w->o.helper, place->slot, w->mask)) < 0)
-		place->why = why_not(-r);
+		place->why = explain_mark_error(-r);
 	else {
 		place->watched = true;
 		place->why = place->handles ? NULL : "its paths cannot be told";
@@ -193,7 +194,7 @@ struct line {
 	char point[2048], type[64];
 };
 
-static bool next(FILE *f, char **text, size_t *cap, struct line *ret)
+static bool read_mount_line(FILE *f, char **text, size_t *cap, struct line *ret)
 {
 	while (getline(text, cap, f) > 0) {
 		const char *dash = strstr(*text, " - ");
@@ -210,7 +211,7 @@ struct mounted {
 	enum { NOT_KNOWN, NO, YES } fuse; /* it, or what it is mounted on */
 };
 
-static int by_id(const void *a, const void *b)
+static int compare_mounts_by_id(const void *a, const void *b)
 {
 	const struct mounted *x = a, *y = b;
 	return (x->id > y->id) - (x->id < y->id);
@@ -219,13 +220,13 @@ static int by_id(const void *a, const void *b)
 static struct mounted *mounted_find(struct mounted *all, size_t n, int id)
 {
 	struct mounted key = {.id = id};
-	return n ? bsearch(&key, all, n, sizeof(*all), by_id) : NULL;
+	return n ? bsearch(&key, all, n, sizeof(*all), compare_mounts_by_id) : NULL;
 }
 
 /* Whoever has a mount namespace may have 100,000 mounts in it: each is passed twice at most. */
 static void find_fuse(struct mounted *all, size_t n)
 {
-	qsort(all, n, sizeof(*all), by_id);
+	qsort(all, n, sizeof(*all), compare_mounts_by_id);
 	for (size_t i = 0; i < n; i++) {
 		struct mounted *m = &all[i], *up;
 		size_t steps = 0;
@@ -238,13 +239,13 @@ static void find_fuse(struct mounted *all, size_t n)
 }
 
 /* Goes through a mountinfo. root: what leads to that namespace, "" for this one. */
-static void walk(struct watch *w, FILE *f, const char *root)
+static void walk_mountinfo(struct watch *w, FILE *f, const char *root)
 {
 	char *text = NULL;
 	size_t cap = 0, n = 0, room = 0;
 	struct line l;
 	struct mounted *all = NULL;
-	while (next(f, &text, &cap, &l)) {
+	while (read_mount_line(f, &text, &cap, &l)) {
 		if (n == room) {
 			struct mounted *more = realloc(all, (room = room ? 2 * room : 64) * sizeof(*more));
 			if (!more)
@@ -257,14 +258,14 @@ static void walk(struct watch *w, FILE *f, const char *root)
 	/* What lies below FUSE comes last: it may be mounted elsewhere, too. */
 	for (int below = 0; below < 2; below++) {
 		rewind(f);
-		while (next(f, &text, &cap, &l)) {
+		while (read_mount_line(f, &text, &cap, &l)) {
 			char *at = NULL;
 			const struct mounted *on = mounted_find(all, n, l.parent);
-			unescape(l.point);
-			if ((on && on->fuse == YES) != below || !wanted(w, l.point) || !strcmp(l.type, "autofs") ||
+			unescape_mount_point(l.point);
+			if ((on && on->fuse == YES) != below || !is_mount_wanted(w, l.point) || !strcmp(l.type, "autofs") ||
 			    asprintf(&at, "%s%s", root, l.point) < 0)
 				continue;
-			mark(w, at, l.point, l.type, (uint64_t)l.maj << 32 | l.min, *root != '\0', below);
+			mark_mount(w, at, l.point, l.type, (uint64_t)l.maj << 32 | l.min, *root != '\0', below);
 			free(at);
 		}
 	}
@@ -280,7 +281,7 @@ void watch_mounts(struct watch *w)
 		return;
 	for (size_t i = 0; places_at(w->o.places, i); i++)
 		places_at(w->o.places, i)->seen = places_at(w->o.places, i)->alias;
-	walk(w, f, "");
+	walk_mountinfo(w, f, "");
 	fclose(f);
 	for (size_t i = 0; places_at(w->o.places, i);) {
 		struct place *p = places_at(w->o.places, i);
@@ -305,7 +306,7 @@ bool watch_mounts_of(struct watch *w, pid_t pid, uint32_t ns)
 	w->by = pid;
 	w->ns = ns;
 	w->asked = 0;
-	walk(w, f, root);
+	walk_mountinfo(w, f, root);
 	w->by = 0;
 	fclose(f);
 	return true;
