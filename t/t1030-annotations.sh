@@ -110,7 +110,8 @@ fresh && cmd 0 run -q -- "$app" list && cmd 0 show @ && says "$out" 'type       
 check 'show, and none of the files that it went through'
 cmd 0 sql --csv 'SELECT * FROM annotation ORDER BY time, name, step' && cp "$out" "$T/before" && cmd 0 index --rebuild && cmd 0 sql --csv 'SELECT * FROM annotation ORDER BY time, name, step' && cmp "$out" "$T/before" && cmd 0 fsck
 check 'a rebuilt index says the same'
-cp -r "$STEMMA_HOME" "$T/one" && fresh && cmd 0 run -q -- "$app" fork && cp -r "$STEMMA_HOME/logs/." "$T/one/logs/" &&
+# Both are slot 0 of this host and day: the second goes into the folder of another host, for a log that is overwritten is a log that is lost.
+cp -r "$STEMMA_HOME" "$T/one" && fresh && cmd 0 run -q -- "$app" fork && mkdir "$T/one/logs/other" && cp -r "$STEMMA_HOME"/logs/*/* "$T/one/logs/other/" &&
 	STEMMA_HOME=$T/one cmd 0 sql --csv 'SELECT ulid, kind, name FROM annotation ORDER BY time, kind, name' && lines "$out" 23
 check 'logs of two runs beside each other'
 
