@@ -18,7 +18,7 @@ struct str build_stamp(uint64_t room[2], uint64_t size, int64_t mtime)
 	return str_n((const char *)room, 2 * sizeof(*room));
 }
 
-static struct strlist cur_list(struct cur *c)
+static struct strlist read_build_list(struct cur *c)
 {
 	struct strlist l = {.count = cur_u(c)};
 	l.raw = cur_str(c);
@@ -31,14 +31,14 @@ struct words {
 	struct buf bytes;
 };
 
-static void word(struct store *s, struct words *w, uint64_t id, struct str *ret)
+static void intern_text_append(struct store *s, struct words *w, uint64_t id, struct str *ret)
 {
 	struct str text = id ? store_word(s, id) : str_n("", 0);
 	*ret = str_n((const char *)w->bytes.n, text.n);
 	buf_str(&w->bytes, text);
 }
 
-static void settle(const struct words *w, struct str *s)
+static void resolve_text(const struct words *w, struct str *s)
 {
 	s->p = s->n ? w->bytes.p + (size_t)s->p : "";
 }
@@ -49,7 +49,7 @@ struct given {
 	VEC(struct store_build_file) files;
 };
 
-static int get(struct store *s, sqlite3_stmt *st, struct given *g, struct store_build *ret)
+static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, struct store_build *ret)
 {
 	buf_reset(&g->pack);
 	buf_str(&g->pack, column_str(st, 2));
@@ -63,9 +63,9 @@ static int get(struct store *s, sqlite3_stmt *st, struct given *g, struct store_
 	b.time = cur_z(&c);
 	b.pid = cur_u(&c);
 	b.started = cur_u(&c);
-	b.argv = cur_list(&c);
-	b.args = cur_list(&c);
-	b.gaps = cur_list(&c);
+	b.argv = read_build_list(&c);
+	b.args = read_build_list(&c);
+	b.gaps = read_build_list(&c);
 	b.uid = cur_u(&c);
 	b.began = cur_z(&c);
 	b.ending = cur_u(&c);
@@ -74,10 +74,10 @@ static int get(struct store *s, sqlite3_stmt *st, struct given *g, struct store_
 	b.expected = cur_u(&c);
 	b.note = cur_str(&c);
 	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		word(s, &g->words, cur_u(&c), text[i]);
+		intern_text_append(s, &g->words, cur_u(&c), text[i]);
 	b.env.count = cur_u(&c);
-	word(s, &g->words, cur_u(&c), &b.env.raw);
-	word(s, &g->words, session ? session->host : 0, &b.host);
+	intern_text_append(s, &g->words, cur_u(&c), &b.env.raw);
+	intern_text_append(s, &g->words, session ? session->host : 0, &b.host);
 	for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
 		struct store_build_file *f = vec_add(&g->files);
 		if (!f)
@@ -85,23 +85,23 @@ static int get(struct store *s, sqlite3_stmt *st, struct given *g, struct store_
 		*f = (struct store_build_file){.role = (unsigned)cur_u(&c)};
 		f->size = cur_u(&c);
 		f->mtime = cur_z(&c);
-		word(s, &g->words, cur_u(&c), &f->path);
-		word(s, &g->words, cur_u(&c), &f->digest);
-		word(s, &g->words, cur_u(&c), &f->build_id);
-		word(s, &g->words, cur_u(&c), &f->detail);
+		intern_text_append(s, &g->words, cur_u(&c), &f->path);
+		intern_text_append(s, &g->words, cur_u(&c), &f->digest);
+		intern_text_append(s, &g->words, cur_u(&c), &f->build_id);
+		intern_text_append(s, &g->words, cur_u(&c), &f->detail);
 	}
 	if (c.bad || g->words.bytes.failed || g->pack.failed)
 		return c.bad && !g->pack.failed ? -ENOTRECOVERABLE : -ENOMEM;
 	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		settle(&g->words, text[i]);
-	settle(&g->words, &b.env.raw);
-	settle(&g->words, &b.host);
+		resolve_text(&g->words, text[i]);
+	resolve_text(&g->words, &b.env.raw);
+	resolve_text(&g->words, &b.host);
 	for (size_t i = 0; i < g->files.n; i++) {
 		struct store_build_file *f = &g->files.v[i];
-		settle(&g->words, &f->path);
-		settle(&g->words, &f->digest);
-		settle(&g->words, &f->build_id);
-		settle(&g->words, &f->detail);
+		resolve_text(&g->words, &f->path);
+		resolve_text(&g->words, &f->digest);
+		resolve_text(&g->words, &f->build_id);
+		resolve_text(&g->words, &f->detail);
 	}
 	b.files = g->files.v;
 	b.nfiles = g->files.n;
@@ -139,7 +139,7 @@ int store_build(struct store *s, store_id id, int (*each)(void *arg, const struc
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(s, st, NULL);
 	if (rc == 1)
-		rc = get(s, st, &g, &b);
+		rc = decode_build_row(s, st, &g, &b);
 	else if (rc == 0)
 		rc = -ENOENT;
 	sqlite3_reset(st); /* each may ask for others */

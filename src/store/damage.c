@@ -14,7 +14,7 @@ struct damages {
 	struct store_damage counts;
 };
 
-static int known_session(struct store *s, uint64_t number, bool *ret_ended)
+static int find_session_row(struct store *s, uint64_t number, bool *ret_ended)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_by_number, NULL);
 	if (!st)
@@ -68,7 +68,7 @@ static int weigh(struct store *s, struct damage_rows *v)
 	for (size_t i = 0; i < v->n; i++) {
 		struct damage_row d = v->v[i];
 		bool ended = false;
-		int rc = d.kind != DAMAGE_SESSION && d.session ? known_session(s, d.session, &ended) : 0;
+		int rc = d.kind != DAMAGE_SESSION && d.session ? find_session_row(s, d.session, &ended) : 0;
 		if (rc < 0)
 			return rc;
 		if (rc == 1 && ended && !lacks_frames(v, d.session))

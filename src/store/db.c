@@ -197,7 +197,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 	return 0;
 }
 
-static int read_base(struct store *s, struct err *err)
+static int read_time_base(struct store *s, struct err *err)
 {
 	int rc = store_meta_get(s, "base", &s->base, err);
 	s->has_base = rc == 1;
@@ -278,7 +278,7 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	if (rc == 0)
 		rc = check_schema(s, write, err);
 	if (rc == 0)
-		rc = read_base(s, err);
+		rc = read_time_base(s, err);
 	if (rc == 0 && !fresh)
 		rc = store_views(s, err);
 	struct stat st;

@@ -21,7 +21,7 @@ struct dump {
 	uint64_t path_row;
 };
 
-static void put_file(struct dump *d, const struct pfile *f)
+static void dump_file_identity(struct dump *d, const struct pfile *f)
 {
 	if (f->domain) {
 		const struct sdomain *dom = store_domain(d->s, f->domain);
@@ -34,9 +34,9 @@ static void put_file(struct dump *d, const struct pfile *f)
 	}
 }
 
-static void put_version(struct dump *d, const struct pfile *f, const struct pver *v)
+static void dump_version_identity(struct dump *d, const struct pfile *f, const struct pver *v)
 {
-	put_file(d, f);
+	dump_file_identity(d, f);
 	if (v->flags >> PVER_UNSEEN & 1) {
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
 		canon_unseen(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
@@ -51,7 +51,7 @@ static int put_version_id(struct dump *d, uint64_t id)
 	struct pver v = {0};
 	int rc = read_version(d->s, id, &v, &f);
 	if (rc == 1)
-		put_version(d, &f, &v);
+		dump_version_identity(d, &f, &v);
 	else
 		canon_word(d->c, "missing-version");
 	pfile_release(&f);
@@ -65,7 +65,7 @@ static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 	canon_exec(d->c, store_word(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
-static int put_exec_id(struct dump *d, uint64_t id)
+static int dump_execution_id(struct dump *d, uint64_t id)
 {
 	int rc = d->q.id == exec_process(id) ? 1 : read_process(d->s, exec_process(id), &d->q);
 	if (rc == 1)
@@ -75,14 +75,14 @@ static int put_exec_id(struct dump *d, uint64_t id)
 	return rc < 0 ? rc : 0;
 }
 
-static void put_number(struct dump *d, uint64_t n)
+static void dump_number(struct dump *d, uint64_t n)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, n);
 	canon_word(d->c, text);
 }
 
-static void put_edge(struct dump *d, const struct edge *e, bool times)
+static void dump_edge_attributes(struct dump *d, const struct edge *e, bool times)
 {
 	canon_word(d->c, e->sure ? "must" : "may");
 	canon_word(d->c, term_name(SET_via, e->via));
@@ -101,39 +101,39 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 	int rc = 0;
 	canon_begin(d->c);
 	canon_word(d->c, "V");
-	put_version(d, &d->f, v);
+	dump_version_identity(d, &d->f, v);
 	canon_word(d->c, origins[pver_origin(v)]);
 	if (fp)
-		put_number(d, fp->size);
+		dump_number(d, fp->size);
 	else
 		canon_word(d->c, "-");
 	canon_time(d->c, fp ? fp->mtime : TIME_NONE);
 	canon_time(d->c, v->start);
 	canon_time(d->c, v->end);
-	put_number(d, n);
+	dump_number(d, n);
 	canon_end(d->c);
 	uint64_t id = version_id(d->file, n);
 	rc = store_gens(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
 		canon_word(d->c, "G");
-		put_version(d, &d->f, v);
-		rc = put_exec_id(d, d->e.v[i].to);
-		put_edge(d, &d->e.v[i], true);
+		dump_version_identity(d, &d->f, v);
+		rc = dump_execution_id(d, d->e.v[i].to);
+		dump_edge_attributes(d, &d->e.v[i], true);
 	}
 	if (rc == 0)
 		rc = store_derived(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
 		canon_word(d->c, "D");
-		put_version(d, &d->f, v);
+		dump_version_identity(d, &d->f, v);
 		rc = put_version_id(d, d->e.v[i].to);
-		put_edge(d, &d->e.v[i], false);
+		dump_edge_attributes(d, &d->e.v[i], false);
 	}
 	return rc;
 }
 
-static int put_name(void *arg, const struct pname *n)
+static int dump_name(void *arg, const struct pname *n)
 {
 	struct dump *d = arg;
 	struct pfile f = {0};
@@ -145,9 +145,9 @@ static int put_name(void *arg, const struct pname *n)
 	buf_reset(&d->path);
 	store_path(d->s, d->path_row, &d->path);
 	canon_str(d->c, buf_view(&d->path));
-	int rc = read_file(d->s, n->file, &f);
+	int rc = read_stored_file(d->s, n->file, &f);
 	if (rc == 1)
-		put_file(d, &f);
+		dump_file_identity(d, &f);
 	else
 		canon_word(d->c, "missing-file");
 	canon_time(d->c, n->from);
@@ -164,18 +164,18 @@ static int put_names(struct dump *d)
 	uint64_t last = 0;
 	int rc = store_max(d->s, SQL_max_path, &last, NULL);
 	for (d->path_row = 1; rc >= 0 && d->path_row <= last; d->path_row++)
-		rc = read_names(d->s, d->path_row, put_name, d);
+		rc = read_names(d->s, d->path_row, dump_name, d);
 	ids_sort(&d->named);
 	return rc < 0 ? rc : 0;
 }
 
-static int put_files(struct dump *d)
+static int dump_all_files(struct dump *d)
 {
 	uint64_t last = 0;
 	int rc = store_max(d->s, SQL_file_last, &last, NULL);
 	size_t at = 0;
 	for (uint64_t id = 1; rc >= 0 && id <= last; id++) {
-		rc = read_file(d->s, id, &d->f);
+		rc = read_stored_file(d->s, id, &d->f);
 		if (rc <= 0)
 			continue;
 		while (at < d->named.n && d->named.v[at] < id)
@@ -183,7 +183,7 @@ static int put_files(struct dump *d)
 		if ((d->f.flags & PFILE_KEPT) || (at < d->named.n && d->named.v[at] == id)) {
 			canon_begin(d->c);
 			canon_word(d->c, "F");
-			put_file(d, &d->f);
+			dump_file_identity(d, &d->f);
 			canon_word(d->c, term_name(SET_kind, d->f.kind));
 			canon_end(d->c);
 		}
@@ -199,7 +199,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 	canon_begin(d->c);
 	canon_word(d->c, "X");
 	put_view(d, &d->p, e->n);
-	put_number(d, e->n);
+	dump_number(d, e->n);
 	canon_time(d->c, e->start);
 	canon_time(d->c, e->end);
 	const struct pproc_exit *x = last && d->p.exited ? &d->p.exit : NULL;
@@ -219,7 +219,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		canon_word(d->c, "U");
 		put_view(d, &d->p, n);
 		rc = put_version_id(d, d->e.v[i].to);
-		put_edge(d, &d->e.v[i], true);
+		dump_edge_attributes(d, &d->e.v[i], true);
 	}
 	if (rc == 0)
 		rc = store_io(d->s, id, &d->ios);
@@ -235,8 +235,8 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		canon_begin(d->c);
 		canon_word(d->c, "I");
 		put_view(d, &d->p, n);
-		rc = put_exec_id(d, d->e.v[i].to);
-		put_edge(d, &d->e.v[i], true);
+		rc = dump_execution_id(d, d->e.v[i].to);
+		dump_edge_attributes(d, &d->e.v[i], true);
 	}
 	return rc;
 }
@@ -260,7 +260,7 @@ int store_canon(struct store *s, struct canon *c)
 	struct dump d = {.s = s, .c = c};
 	int rc = put_names(&d);
 	if (rc == 0)
-		rc = put_files(&d);
+		rc = dump_all_files(&d);
 	if (rc == 0)
 		rc = put_processes(&d);
 	process_view_release(&d.p);

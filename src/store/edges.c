@@ -21,7 +21,7 @@ int edges_add(struct edges *e, const struct edge *one)
 	return 0;
 }
 
-static struct edge *add(struct edges *e)
+static struct edge *edges_append_empty(struct edges *e)
 {
 	struct edge *p = vec_add(e);
 	if (p)
@@ -35,7 +35,7 @@ static int edge_cmp(const void *pa, const void *pb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-static void join(struct edge *to, const struct edge *from)
+static void fold_edge(struct edge *to, const struct edge *from)
 {
 	if (from->via < to->via) {
 		to->via = from->via;
@@ -51,7 +51,7 @@ static void join(struct edge *to, const struct edge *from)
 }
 
 /* Several edges to one thing are one (doc/graph.md, rules 5 and 7). */
-static void merge(struct edges *e)
+static void fold_edges_by_target(struct edges *e)
 {
 	bool sorted = true;
 	for (size_t i = 1; i < e->n; i++)
@@ -65,7 +65,7 @@ static void merge(struct edges *e)
 			while (k < kept && e->v[k].to != e->v[i].to)
 				k++;
 			if (k < kept)
-				join(&e->v[k], &e->v[i]);
+				fold_edge(&e->v[k], &e->v[i]);
 			else if (kept++ != i)
 				e->v[k] = e->v[i];
 		}
@@ -76,7 +76,7 @@ static void merge(struct edges *e)
 	size_t kept = 1;
 	for (size_t i = 1; i < e->n; i++) {
 		if (e->v[i].to == e->v[kept - 1].to)
-			join(&e->v[kept - 1], &e->v[i]);
+			fold_edge(&e->v[kept - 1], &e->v[i]);
 		else
 			e->v[kept++] = e->v[i];
 	}
@@ -85,7 +85,7 @@ static void merge(struct edges *e)
 
 /* ---- accesses ---- */
 
-static int add_access(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
+static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.api = (uint8_t)shape_get(a->bits, SHAPE_API, 4),
 	                    .mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
@@ -100,7 +100,7 @@ static int add_access(struct edges *e, const struct pacc *a, bool uses, const st
 		edge.sure = shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_GEN_MUST;
 		edge.bytes = a->bytes_written;
 		edge.has_bytes = shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1);
-		struct edge *p = add(e);
+		struct edge *p = edges_append_empty(e);
 		if (!p)
 			return -ENOMEM;
 		*p = edge;
@@ -111,7 +111,7 @@ static int add_access(struct edges *e, const struct pacc *a, bool uses, const st
 	edge.via = (uint8_t)shape_get(a->bits, SHAPE_USE_VIA, 3);
 	edge.sure = a->nuse == 1 && (shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_USE_MUST);
 	for (uint32_t k = 0; k < a->nuse; k++) {
-		struct edge *p = add(e);
+		struct edge *p = edges_append_empty(e);
 		if (!p)
 			return -ENOMEM;
 		edge.to = version_id(a->file, a->nuse == 1 ? a->use : many->v[a->use + k] >> 3);
@@ -140,12 +140,12 @@ static int read_accesses(struct store *s, store_id exec, struct edges *e, bool u
 		r->uses.n = 0;
 		pacc_begin(&reader, s, &sec, &r->uses);
 		while ((rc = pacc_next(&reader, &a)) == 1)
-			if ((rc = add_access(e, &a, uses, &r->uses)) < 0)
+			if ((rc = append_access_edges(e, &a, uses, &r->uses)) < 0)
 				break;
 		if (rc < 0)
 			break;
 	}
-	merge(e);
+	fold_edges_by_target(e);
 	return rc;
 }
 
@@ -168,7 +168,7 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 	int rc = r ? read_version(s, version, &r->ver, NULL) : -ENOMEM;
 	for (size_t i = 0; rc == 1 && i < r->ver.gens.n; i++) {
 		const struct pgen *g = &r->ver.gens.v[i];
-		struct edge *p = add(e);
+		struct edge *p = edges_append_empty(e);
 		if (!p)
 			return -ENOMEM;
 		*p = (struct edge){.to = g->exec,
@@ -188,7 +188,7 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 /* A derivation happened while the version was written. */
 static int add_derived(struct edges *e, uint64_t to, const struct pder *d, const struct pver *v)
 {
-	struct edge *p = add(e);
+	struct edge *p = edges_append_empty(e);
 	if (!p)
 		return -ENOMEM;
 	p->to = to;
@@ -260,7 +260,7 @@ int store_readers(struct store *s, store_id version, struct edges *e)
 		for (size_t k = 0; rc == 0 && k < one.n; k++) {
 			if (one.v[k].to != version)
 				continue;
-			struct edge *p = add(e);
+			struct edge *p = edges_append_empty(e);
 			if (!p) {
 				rc = -ENOMEM;
 				break;
@@ -280,10 +280,10 @@ static int add_informed(struct edges *e, uint64_t to, bool sure, unsigned via, i
 	for (size_t i = 0; i < e->n; i++) /* several of one pair and via are one */
 		if (e->v[i].to == to && e->v[i].via == via) {
 			struct edge more = {.sure = sure, .via = (uint8_t)via, .lo = lo, .hi = hi};
-			join(&e->v[i], &more);
+			fold_edge(&e->v[i], &more);
 			return 0;
 		}
-	struct edge *p = add(e);
+	struct edge *p = edges_append_empty(e);
 	if (!p)
 		return -ENOMEM;
 	p->to = to;

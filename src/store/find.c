@@ -17,7 +17,7 @@ int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uin
 	identity_file(&r->identity, domain, ino, gen);
 	int rc = keys_find(s, &c, KEY_FILE, (uint32_t)(identity_hash(&r->identity).hi >> 32), NULL, &at, &n), found = 0;
 	for (size_t i = at; rc == 0 && i < at + n && !found; i++) {
-		rc = read_file(s, c.v.v[i].id, &r->file);
+		rc = read_stored_file(s, c.v.v[i].id, &r->file);
 		const struct sdomain *d = rc == 1 && r->file.domain ? store_domain(s, r->file.domain) : NULL;
 		rc = rc < 0 ? rc : 0;
 		if (d && r->file.ino == ino && r->file.gen == gen && str_eq(str_n(d->name, d->name_n), domain)) {
@@ -80,7 +80,7 @@ static int absent_file(struct store *s, struct str path, store_id *ret)
 	identity_absent(&r->identity, path);
 	rc = keys_find(s, &c, KEY_FILE, (uint32_t)(identity_hash(&r->identity).hi >> 32), NULL, &at, &n);
 	for (size_t i = at; rc == 0 && i < at + n && !found; i++) {
-		rc = read_file(s, c.v.v[i].id, &r->file);
+		rc = read_stored_file(s, c.v.v[i].id, &r->file);
 		if (rc == 1 && !r->file.domain && r->file.path == row) {
 			*ret = c.v.v[i].id;
 			found = 1;
@@ -125,7 +125,7 @@ int store_has_objects(struct store *s)
 int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max)
 {
 	struct reader *r = store_reader(s);
-	int rc = r ? read_file(s, file, &r->file) : -ENOMEM, n = 0;
+	int rc = r ? read_stored_file(s, file, &r->file) : -ENOMEM, n = 0;
 	struct ids paths = {0};
 	struct buf path = {0};
 	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
@@ -142,7 +142,7 @@ int store_objects_by_name(struct store *s, store_id file, struct str inner, stor
 			bool had = false;
 			for (int j = 0; j < n; j++)
 				had |= ret[j] == found[k];
-			int got = had ? 0 : read_file(s, found[k], &r->file);
+			int got = had ? 0 : read_stored_file(s, found[k], &r->file);
 			if (got < 0)
 				rc = got;
 			else if (got == 1 && r->file.within == file)
@@ -180,7 +180,7 @@ int store_object_named_until(struct store *s, store_id object, struct str inner,
 	struct ids paths = {0};
 	struct buf path = {0};
 	const struct span *last = NULL;
-	int rc = r ? read_file(s, object, &r->file) : -ENOMEM;
+	int rc = r ? read_stored_file(s, object, &r->file) : -ENOMEM;
 	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
 		if (ids_add(&paths, r->file.paths.v[i]) < 0)
 			rc = -ENOMEM;
@@ -216,7 +216,7 @@ int store_link_target(struct store *s, store_id link, struct buf *ret)
 	struct ids paths = {0};
 	struct buf path = {0};
 	int64_t latest = INT64_MIN;
-	int rc = r ? read_file(s, link, &r->file) : -ENOMEM, found = 0;
+	int rc = r ? read_stored_file(s, link, &r->file) : -ENOMEM, found = 0;
 	if (rc == 1 && r->file.kind != TERM_kind_softlink)
 		return 0;
 	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
@@ -248,7 +248,7 @@ int store_link_target(struct store *s, store_id link, struct buf *ret)
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 {
 	struct reader *r = store_reader(s);
-	int rc = r ? read_file(s, file, &r->file) : -ENOMEM;
+	int rc = r ? read_stored_file(s, file, &r->file) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
 	if (!n)
@@ -514,7 +514,7 @@ int store_named_since(struct store *s, store_id file, struct str path, int64_t *
 	int r = reader ? read_path_id(s, path, &id) : -ENOMEM;
 	r = r > 0 ? read_names(s, id, named_since, &a) : r;
 	if (r >= 0 && a.t != TIME_NONE)
-		r = read_file(s, file, &reader->file);
+		r = read_stored_file(s, file, &reader->file);
 	for (size_t i = 0; r == 1 && i < reader->file.paths.n; i++)
 		if (ids_add(&paths, reader->file.paths.v[i]) < 0)
 			r = -ENOMEM;

@@ -26,8 +26,8 @@ struct fsck {
 	struct gather w;
 };
 
-static void found(struct fsck *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void found(struct fsck *f, const char *fmt, ...)
+static void report_finding(struct fsck *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void report_finding(struct fsck *f, const char *fmt, ...)
 {
 	char line[8192];
 	va_list ap;
@@ -47,7 +47,7 @@ static int check_pages(struct fsck *f)
 	while ((rc = store_step(f->s, st, f->err)) == 1) {
 		const char *line = (const char *)sqlite3_column_text(st, 0);
 		if (line && strcmp(line, "ok"))
-			found(f, "index: %s", line);
+			report_finding(f, "index: %s", line);
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -56,11 +56,12 @@ static int check_pages(struct fsck *f)
 static void tell_damage(struct fsck *f, const char *path, const struct log_damage *d)
 {
 	if (d->skipped)
-		found(f, "%s: %" PRIu64 " bytes are damaged", path, d->skipped);
+		report_finding(f, "%s: %" PRIu64 " bytes are damaged", path, d->skipped);
 	if (d->torn)
-		found(f, "%s: the last %" PRIu64 " bytes are no whole frame: a writer died or is writing", path, d->torn);
+		report_finding(f, "%s: the last %" PRIu64 " bytes are no whole frame: a writer died or is writing", path,
+		               d->torn);
 	if (d->newer)
-		found(f, "%s: %" PRIu64 " frames are of a newer stemma", path, d->newer);
+		report_finding(f, "%s: %" PRIu64 " frames are of a newer stemma", path, d->newer);
 }
 
 struct segment {
@@ -107,7 +108,7 @@ static int check_logs(struct fsck *f)
 		}
 		gather_release(&whole);
 		if (rc < 0 && rc != -ENOMEM) {
-			found(f, "%s", err.text);
+			report_finding(f, "%s", err.text);
 			rc = 0;
 		}
 	}
@@ -132,12 +133,12 @@ static int from_logs(struct fsck *f, struct buf *out)
 	size_t dead = tombs_filter(&tombs, &f->w);
 	free(tombs.v);
 	if (dead)
-		found(f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out",
-		      dead);
+		report_finding(
+		    f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out", dead);
 	if (rc >= 0)
 		rc = gather_feed(&f->w, &g, f->err);
 	if (f->w.damage.bad_events)
-		found(f, "%" PRIu64 " frames of the logs hold events that cannot be read", f->w.damage.bad_events);
+		report_finding(f, "%" PRIu64 " frames of the logs hold events that cannot be read", f->w.damage.bad_events);
 	if (rc == 0)
 		rc = graph_finish(&g);
 	if (rc == 0)
@@ -155,7 +156,7 @@ static int from_logs(struct fsck *f, struct buf *out)
 	return rc;
 }
 
-static struct str line_of(const struct buf *b, size_t *at)
+static struct str next_dump_line(const struct buf *b, size_t *at)
 {
 	struct str rest = {b->p + *at, b->n - *at};
 	const char *end = rest.n ? memchr(rest.p, '\n', rest.n) : NULL;
@@ -164,24 +165,24 @@ static struct str line_of(const struct buf *b, size_t *at)
 	return line;
 }
 
-static void compare(struct fsck *f, const struct buf *logs, const struct buf *index)
+static void compare_dumps(struct fsck *f, const struct buf *logs, const struct buf *index)
 {
 	size_t a = 0, b = 0;
 	uint64_t wrong = 0;
 	while (a < logs->n || b < index->n) {
 		size_t na = a, nb = b;
-		struct str la = a < logs->n ? line_of(logs, &na) : str_of(""),
-		           lb = b < index->n ? line_of(index, &nb) : str_of("");
+		struct str la = a < logs->n ? next_dump_line(logs, &na) : str_of(""),
+		           lb = b < index->n ? next_dump_line(index, &nb) : str_of("");
 		int side = a >= logs->n ? 1 : b >= index->n ? -1 : str_cmp(la, lb);
 		struct str line = side <= 0 ? la : lb;
 		if (side && wrong++ < TELL_MAX)
-			found(f, "%s: %.*s", side < 0 ? "the index lacks" : "the logs do not say",
-			      (int)(line.n < 4096 ? line.n : 4096), line.p);
+			report_finding(f, "%s: %.*s", side < 0 ? "the index lacks" : "the logs do not say",
+			               (int)(line.n < 4096 ? line.n : 4096), line.p);
 		a = side <= 0 ? na : a;
 		b = side >= 0 ? nb : b;
 	}
 	if (wrong > TELL_MAX)
-		found(f, "and %" PRIu64 " more differences", wrong - TELL_MAX);
+		report_finding(f, "and %" PRIu64 " more differences", wrong - TELL_MAX);
 	if (wrong)
 		f->say(f->arg, "stemma index --rebuild makes the index again from the logs");
 }
@@ -200,12 +201,12 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 	if (rc == 0) {
 		rc = store_canon(s, &c);
 		if (rc == -ENOTRECOVERABLE || rc == -EIO) {
-			found(&f, "the index cannot be read through: some row is damaged");
+			report_finding(&f, "the index cannot be read through: some row is damaged");
 			rc = 0;
 		} else if (rc == 0) {
 			rc = canon_finish(&c, &index);
 			if (rc == 0)
-				compare(&f, &logs, &index);
+				compare_dumps(&f, &logs, &index);
 		}
 	}
 	if (rc < 0)

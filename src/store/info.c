@@ -12,7 +12,7 @@
 struct place {
 	size_t at, n;
 };
-static struct place put_str(struct buf *b, struct str s)
+static struct place append_placed_string(struct buf *b, struct str s)
 {
 	struct place p = {b->n, s.n};
 	buf_str(b, s);
@@ -22,7 +22,7 @@ static struct str str_at(const struct buf *b, struct place p)
 {
 	return b->failed || !p.n ? str_of("") : str_n(b->p + p.at, p.n);
 }
-static int put_list(struct store *s, struct buf *b, struct str packed, struct place *ret, size_t *ret_count)
+static int append_expanded_list(struct store *s, struct buf *b, struct str packed, struct place *ret, size_t *ret_count)
 {
 	size_t at = b->n;
 	int rc = plist_expand(s, packed, b, ret_count);
@@ -48,7 +48,7 @@ struct run_view {
 	struct ids sessions;
 };
 
-static bool earlier(const struct gkey_row *a, const struct gkey_row *b)
+static bool is_earlier_key(const struct gkey_row *a, const struct gkey_row *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time;
@@ -87,11 +87,11 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 				n.argv = cur_str(&b);
 				n.hostinfo = cur_str(&b);
 				n.labels = cur_str(&b);
-				if (!v->began || earlier(&key, &v->began_key))
+				if (!v->began || is_earlier_key(&key, &v->began_key))
 					v->began_key = key;
 				/* One without a folder is of a process that became another user's, and knew no more then. */
-				if (v->began &&
-				    (v->cwd ? !n.cwd || !earlier(&key, &v->told_key) : !n.cwd && !earlier(&key, &v->told_key)))
+				if (v->began && (v->cwd ? !n.cwd || !is_earlier_key(&key, &v->told_key)
+				                        : !n.cwd && !is_earlier_key(&key, &v->told_key)))
 					continue;
 				v->began = true;
 				v->told_key = key;
@@ -111,7 +111,7 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 				n.code = cur_u(&b);
 				n.cpu = cur_u(&b);
 				n.traps = cur_u(&b);
-				if (v->ended && !earlier(&key, &v->ended_key))
+				if (v->ended && !is_earlier_key(&key, &v->ended_key))
 					continue;
 				v->ended = true;
 				v->ended_key = key;
@@ -245,7 +245,7 @@ static uint64_t gap_bits(struct store *s, const struct process_view *v, const st
 }
 
 /* Counting looks at every execution of the run, so it is done once per run and handle. */
-static int count_run(struct store *s, store_id run, struct run_counts *ret)
+static int count_run_executions(struct store *s, store_id run, struct run_counts *ret)
 {
 	struct reader *r = store_reader(s);
 	if (!r)
@@ -316,7 +316,7 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(s, st, NULL);
 	if (rc == 1) {
-		ulid = put_str(text, column_str(st, 0));
+		ulid = append_placed_string(text, column_str(st, 0));
 		buf_str(&info, column_str(st, 1));
 	}
 	sqlite3_reset(st);
@@ -327,20 +327,20 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	if (rc < 0)
 		goto out;
 	const struct ssession *session = store_session(s, v.session);
-	outer = put_str(text, store_word(s, v.outer));
-	cwd = put_str(text, store_word(s, v.cwd));
-	user = put_str(text, store_word(s, v.user));
-	group = put_str(text, store_word(s, v.group));
-	host = put_str(text, store_word(s, session ? session->host : 0));
-	mode = put_str(text, store_word(s, session ? session->mode : 0));
-	rc = put_list(s, text, v.argv, &argv, &nargv);
+	outer = append_placed_string(text, store_word(s, v.outer));
+	cwd = append_placed_string(text, store_word(s, v.cwd));
+	user = append_placed_string(text, store_word(s, v.user));
+	group = append_placed_string(text, store_word(s, v.group));
+	host = append_placed_string(text, store_word(s, session ? session->host : 0));
+	mode = append_placed_string(text, store_word(s, session ? session->mode : 0));
+	rc = append_expanded_list(s, text, v.argv, &argv, &nargv);
 	if (rc == 0)
-		rc = put_list(s, text, v.hostinfo, &hostinfo, &nhost);
+		rc = append_expanded_list(s, text, v.hostinfo, &hostinfo, &nhost);
 	if (rc == 0)
-		rc = put_list(s, text, v.labels, &labels, &nlabels);
+		rc = append_expanded_list(s, text, v.labels, &labels, &nlabels);
 	struct run_counts n = {0};
 	if (rc == 0 && counts)
-		rc = count_run(s, id, &n);
+		rc = count_run_executions(s, id, &n);
 	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++) {
 		rc = read_session_gaps(s, v.sessions.v[i], add_reason, &n.gaps);
 		n.gaps |= state_bits(store_session(s, v.sessions.v[i]));
@@ -395,23 +395,23 @@ static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f
 	}
 	bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
 	if (known && v.uid == f->uid && v.user) {
-		*user = put_str(text, store_word(s, v.user));
+		*user = append_placed_string(text, store_word(s, v.user));
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->uid);
-		*user = put_str(text, str_of(number));
+		*user = append_placed_string(text, str_of(number));
 	}
 	if (known && v.gid == f->gid && v.group) {
-		*group = put_str(text, store_word(s, v.group));
+		*group = append_placed_string(text, store_word(s, v.group));
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->gid);
-		*group = put_str(text, str_of(number));
+		*group = append_placed_string(text, str_of(number));
 	}
 	free(v.sessions.v);
 	buf_release(&info);
 }
 
 /* Job, step, rank and their number from the environment (B11). */
-static void find_roles(const struct strlist *env, struct str ret[ENV_ROLES])
+static void find_environment_roles(const struct strlist *env, struct str ret[ENV_ROLES])
 {
 	unsigned best[ENV_ROLES];
 	memset(best, 0xff, sizeof(best));
@@ -427,14 +427,14 @@ static void find_roles(const struct strlist *env, struct str ret[ENV_ROLES])
 	}
 }
 
-static store_id parent_of(struct store *s, struct reader *r, uint32_t n)
+static store_id parent_execution(struct store *s, struct reader *r, uint32_t n)
 {
 	for (size_t i = 1; i < r->a.execs.n; i++)
 		if (r->a.execs.v[i].n == n)
 			return exec_id(r->a.id, r->a.execs.v[i - 1].n);
 	const struct view_fork *first = NULL;
 	for (size_t i = 0; i < r->a.forks.n; i++)
-		if (r->a.forks.v[i].fact.parent && (!first || earlier(&r->a.forks.v[i].key, &first->key)))
+		if (r->a.forks.v[i].fact.parent && (!first || is_earlier_key(&r->a.forks.v[i].key, &first->key)))
 			first = &r->a.forks.v[i];
 	if (!first)
 		return 0;
@@ -459,20 +459,20 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	buf_reset(text);
 	uint64_t run = view_run(&r->a, e);
 	const struct ssession *session = store_session(s, e->session);
-	host = put_str(text, store_word(s, session ? session->host : 0));
-	cwd = put_str(text, store_word(s, e->fact.cwd));
-	boot = put_str(text, store_word(s, r->a.p.boot));
-	rc = put_list(s, text, e->fact.argv, &argv, &nargv);
+	host = append_placed_string(text, store_word(s, session ? session->host : 0));
+	cwd = append_placed_string(text, store_word(s, e->fact.cwd));
+	boot = append_placed_string(text, store_word(s, r->a.p.boot));
+	rc = append_expanded_list(s, text, e->fact.argv, &argv, &nargv);
 	if (rc == 0) {
 		struct buf packed = {0};
 		buf_str(&packed, store_word(s, e->fact.env));
-		rc = put_list(s, text, buf_view(&packed), &env, &nenv);
+		rc = append_expanded_list(s, text, buf_view(&packed), &env, &nenv);
 		buf_release(&packed);
 	}
 	if (rc == 0 && e->told)
 		user_names(s, run, &e->fact, text, &user, &group);
 	struct id_hash h;
-	store_id parent = rc == 0 ? parent_of(s, r, e->n) : 0;
+	store_id parent = rc == 0 ? parent_execution(s, r, e->n) : 0;
 	if (rc == 0)
 		rc = hash_of_exec(s, id, &h);
 	if (rc == 0)
@@ -507,7 +507,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .gaps = gap_bits(s, &r->a, e)};
 	identity_text('x', h, &ret->pub);
 	struct str roles[ENV_ROLES] = {ret->job, ret->step, ret->rank, ret->ranks};
-	find_roles(&ret->env, roles);
+	find_environment_roles(&ret->env, roles);
 	ret->job = roles[ENV_ROLE_job];
 	ret->step = roles[ENV_ROLE_step];
 	ret->rank = roles[ENV_ROLE_rank];
@@ -534,7 +534,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 int store_file(struct store *s, store_id id, struct file_info *ret)
 {
 	struct reader *r = store_reader(s);
-	int rc = r ? read_file(s, id, &r->file) : -ENOMEM;
+	int rc = r ? read_stored_file(s, id, &r->file) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
 	struct buf *text = &r->file_text;
@@ -543,7 +543,7 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	struct id_hash h;
 	bool named;
 	buf_reset(text);
-	struct place domain = put_str(text, d ? str_n(d->name, d->name_n) : str_of("")), path = {text->n, 0};
+	struct place domain = append_placed_string(text, d ? str_n(d->name, d->name_n) : str_of("")), path = {text->n, 0};
 	rc = read_file_path(s, f, text, &named);
 	path.n = text->n - path.at;
 	if (rc == 0)
@@ -564,7 +564,7 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	return 1;
 }
 
-static enum origin origin_of(const struct pver *v)
+static enum origin version_origin(const struct pver *v)
 {
 	return pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL;
 }
@@ -582,7 +582,7 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	*ret = (struct version_info){.id = id,
 	                             .file = version_file(id),
 	                             .n = version_n(id),
-	                             .origin = origin_of(v),
+	                             .origin = version_origin(v),
 	                             .has_size = fp != NULL,
 	                             .size = fp ? fp->size : 0,
 	                             .mtime = fp ? fp->mtime : TIME_NONE,
@@ -614,7 +614,7 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 		rc = read_brief_path(s, &f, &r->sort_text);
 	if (rc < 0)
 		return rc;
-	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text), f.within};
+	*ret = (struct version_sort){version_file(id), version_origin(&r->ver), f.kind, buf_view(&r->sort_text), f.within};
 	return 1;
 }
 

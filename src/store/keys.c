@@ -15,7 +15,7 @@ static int64_t chunk_key(enum key_kind kind, uint32_t hash)
 	return (int64_t)kind << 32 | hash;
 }
 
-static int entry_cmp(const void *pa, const void *pb)
+static int compare_key_entries(const void *pa, const void *pb)
 {
 	const struct key_entry *a = pa, *b = pb;
 	if (a->hash != b->hash)
@@ -29,7 +29,7 @@ void key_cursor_release(struct key_cursor *c)
 	*c = (struct key_cursor){0};
 }
 
-static int decode(struct key_cursor *c, int64_t key, struct str pack)
+static int decode_key_chunk(struct key_cursor *c, int64_t key, struct str pack)
 {
 	const unsigned char *p = (const unsigned char *)pack.p, *end = p + pack.n;
 	uint64_t hash = (uint32_t)key, dh, id;
@@ -47,7 +47,7 @@ static int decode(struct key_cursor *c, int64_t key, struct str pack)
 }
 
 /* The chunk that a hash belongs to (the last that begins at or before it) into c; c->from = -1 where there is none. */
-static int load(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err)
+static int load_key_chunk(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err)
 {
 	if (c->from >= 0 && c->kind == kind && chunk_key(kind, hash) >= c->from && hash < c->to)
 		return 0;
@@ -62,7 +62,7 @@ static int load(struct store *s, struct key_cursor *c, enum key_kind kind, uint3
 	int rc = store_step(s, st, err);
 	if (rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind) {
 		int64_t key = sqlite3_column_int64(st, 0);
-		rc = decode(c, key, column_str(st, 1));
+		rc = decode_key_chunk(c, key, column_str(st, 1));
 		if (rc == 0)
 			c->from = key;
 	}
@@ -80,7 +80,7 @@ static int load(struct store *s, struct key_cursor *c, enum key_kind kind, uint3
 	return rc < 0 ? rc : 0;
 }
 
-static size_t lower(const struct key_cursor *c, uint32_t hash)
+static size_t lower_bound_by_hash(const struct key_cursor *c, uint32_t hash)
 {
 	size_t lo = 0, hi = c->v.n;
 	while (lo < hi) {
@@ -97,10 +97,10 @@ int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_
               size_t *ret_n)
 {
 	*ret_at = *ret_n = 0;
-	int rc = load(s, c, kind, hash, err);
+	int rc = load_key_chunk(s, c, kind, hash, err);
 	if (rc < 0 || c->from < 0)
 		return rc;
-	*ret_at = lower(c, hash);
+	*ret_at = lower_bound_by_hash(c, hash);
 	while (*ret_at + *ret_n < c->v.n && c->v.v[*ret_at + *ret_n].hash == hash)
 		++*ret_n;
 	return 0;
@@ -109,7 +109,7 @@ int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err)
 {
 	VEC(struct key_entry) all = {0};
-	int rc = load(s, c, kind, lo, err);
+	int rc = load_key_chunk(s, c, kind, lo, err);
 	uint64_t next = lo;
 	while (rc == 0 && next <= hi) {
 		if (c->from < 0) { /* nothing begins at or before it: the first that begins after */
@@ -125,7 +125,7 @@ int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32
 			if (rc <= 0 || key >> 32 != kind || (uint32_t)key > hi)
 				break;
 			next = (uint32_t)key;
-			rc = load(s, c, kind, (uint32_t)next, err);
+			rc = load_key_chunk(s, c, kind, (uint32_t)next, err);
 			continue;
 		}
 		for (size_t i = 0; i < c->v.n; i++)
@@ -139,7 +139,7 @@ int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32
 			}
 		next = c->to;
 		if (next <= hi && rc == 0)
-			rc = load(s, c, kind, (uint32_t)next, err);
+			rc = load_key_chunk(s, c, kind, (uint32_t)next, err);
 	}
 	vec_release(&c->v);
 	c->v.v = all.v;
@@ -202,7 +202,7 @@ static int sort_entries(struct key_entry *v, size_t n)
 {
 	if (n < 2048) {
 		if (n)
-			qsort(v, n, sizeof(*v), entry_cmp);
+			qsort(v, n, sizeof(*v), compare_key_entries);
 		return 0;
 	}
 	struct key_entry *tmp = malloc(n * sizeof(*tmp)), *from = v, *to = tmp;
@@ -226,7 +226,7 @@ static int sort_entries(struct key_entry *v, size_t n)
 		for (k = i + 1; k < n && v[k].hash == v[i].hash; k++)
 			;
 		if (k - i > 1)
-			qsort(v + i, k - i, sizeof(*v), entry_cmp);
+			qsort(v + i, k - i, sizeof(*v), compare_key_entries);
 	}
 	return 0;
 }
@@ -238,7 +238,7 @@ int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n,
 	int rc = 0;
 	rc = sort_entries(v, n);
 	for (size_t at = 0; rc == 0 && at < n;) {
-		rc = load(s, &c, kind, v[at].hash, err);
+		rc = load_key_chunk(s, &c, kind, v[at].hash, err);
 		if (rc < 0)
 			break;
 		size_t to = at, i = 0;
@@ -267,9 +267,9 @@ int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n,
 		}
 		size_t had = c.v.n;
 		while (i < c.v.n || at < to) {
-			int side = i == c.v.n ? 1 : at == to ? -1 : entry_cmp(&c.v.v[i], &v[at]);
+			int side = i == c.v.n ? 1 : at == to ? -1 : compare_key_entries(&c.v.v[i], &v[at]);
 			const struct key_entry *e = side <= 0 ? &c.v.v[i] : &v[at];
-			if (!merged.n || entry_cmp(&merged.v[merged.n - 1], e))
+			if (!merged.n || compare_key_entries(&merged.v[merged.n - 1], e))
 				merged.v[merged.n++] = *e;
 			i += side <= 0;
 			at += side >= 0;

@@ -17,7 +17,7 @@ int ids_add(struct ids *v, uint64_t id)
 	return 0;
 }
 
-static int id_cmp(const void *pa, const void *pb)
+static int compare_ids(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
 	return (a > b) - (a < b);
@@ -30,7 +30,7 @@ void ids_sort(struct ids *v)
 		sorted = sorted && v->v[i - 1] < v->v[i];
 	if (sorted)
 		return;
-	qsort(v->v, v->n, sizeof(*v->v), id_cmp);
+	qsort(v->v, v->n, sizeof(*v->v), compare_ids);
 	size_t kept = 1;
 	for (size_t i = 1; i < v->n; i++)
 		if (v->v[i] != v->v[kept - 1])
@@ -39,7 +39,7 @@ void ids_sort(struct ids *v)
 }
 
 /* Executions are process << 20 | n with n nearly always 0 or 1: as two numbers they are 3 bytes, not 5. */
-static void put_value(struct buf *b, bool exec, uint64_t from, uint64_t v)
+static void append_list_delta(struct buf *b, bool exec, uint64_t from, uint64_t v)
 {
 	if (exec) {
 		buf_varint(b, exec_process(v) - exec_process(from));
@@ -49,7 +49,7 @@ static void put_value(struct buf *b, bool exec, uint64_t from, uint64_t v)
 	}
 }
 
-static int decode(struct str pack, bool exec, uint64_t first, struct ids *out)
+static int decode_id_list(struct str pack, bool exec, uint64_t first, struct ids *out)
 {
 	const unsigned char *p = (const unsigned char *)pack.p, *end = p + pack.n;
 	uint64_t v = first, d, n = 0;
@@ -78,7 +78,7 @@ static int take_chunk(struct store *s, uint64_t key, uint64_t first, struct ids 
 	sqlite3_bind_int64(st, 2, (int64_t)first);
 	int rc = store_step(s, st, err);
 	if (rc == 1)
-		rc = decode(column_str(st, 0), is_exec(key), first, all);
+		rc = decode_id_list(column_str(st, 0), is_exec(key), first, all);
 	sqlite3_reset(st);
 	return rc < 0 ? rc : 0;
 }
@@ -93,7 +93,7 @@ static int take_last(struct store *s, uint64_t key, uint64_t v, struct ids *all,
 	int rc = store_step(s, st, err);
 	if (rc == 1) {
 		struct str pack = column_str(st, 1);
-		rc = pack.n < LIST_BYTES ? decode(pack, is_exec(key), (uint64_t)sqlite3_column_int64(st, 0), all) : 0;
+		rc = pack.n < LIST_BYTES ? decode_id_list(pack, is_exec(key), (uint64_t)sqlite3_column_int64(st, 0), all) : 0;
 		if (rc == 0 && all->n && v <= all->v[all->n - 1])
 			all->n = 0;
 	}
@@ -120,7 +120,7 @@ int lists_add(struct store *s, uint64_t key, const uint64_t *v, size_t n, struct
 		buf_reset(b);
 		uint64_t first = all.v[at], before = first;
 		for (; at < all.n && b->n < LIST_BYTES; before = all.v[at++])
-			put_value(b, is_exec(key), before, all.v[at]);
+			append_list_delta(b, is_exec(key), before, all.v[at]);
 		sqlite3_stmt *st = store_stmt(s, SQL_list_put, err);
 		if (rc == 0 && (!st || b->failed))
 			rc = -ENOMEM;
@@ -143,7 +143,7 @@ int lists_get(struct store *s, uint64_t key, struct ids *out)
 	sqlite3_bind_int64(st, 1, (int64_t)key);
 	int rc;
 	while ((rc = store_step(s, st, NULL)) == 1) {
-		rc = decode(column_str(st, 1), is_exec(key), (uint64_t)sqlite3_column_int64(st, 0), out);
+		rc = decode_id_list(column_str(st, 1), is_exec(key), (uint64_t)sqlite3_column_int64(st, 0), out);
 		if (rc < 0)
 			break;
 	}

@@ -15,7 +15,7 @@ struct note_list {
 	struct buf text;
 };
 
-static size_t keep(struct note_list *l, struct str s, size_t *ret_n)
+static size_t copy_note_text(struct note_list *l, struct str s, size_t *ret_n)
 {
 	size_t at = l->text.n;
 	buf_str(&l->text, s);
@@ -24,7 +24,7 @@ static size_t keep(struct note_list *l, struct str s, size_t *ret_n)
 }
 
 /* n of the version with that public id, or of the one that was current at t; 0 if there is none. */
-static int version_at(struct store *s, store_id file, const char *pub, int64_t t, uint64_t *ret)
+static int note_version_at(struct store *s, store_id file, const char *pub, int64_t t, uint64_t *ret)
 {
 	store_id id = 0;
 	char kind = 0;
@@ -77,10 +77,10 @@ static int read_notes(struct store *s, uint64_t session, enum notes_of of, store
 		if (pub.n < sizeof(pub_text) && pub.n)
 			memcpy(pub_text, pub.p, pub.n);
 		if (row.info.file)
-			rc = version_at(s, row.info.file, pub_text, row.info.time, &row.info.version);
-		row.text = keep(l, store_word(s, text), &row.ntext);
-		row.user = keep(l, store_word(s, user), &row.nuser);
-		row.host = keep(l, store_word(s, host), &row.nhost);
+			rc = note_version_at(s, row.info.file, pub_text, row.info.time, &row.info.version);
+		row.text = copy_note_text(l, store_word(s, text), &row.ntext);
+		row.user = copy_note_text(l, store_word(s, user), &row.nuser);
+		row.host = copy_note_text(l, store_word(s, host), &row.nhost);
 		struct note_row *slot = vec_add(&l->v);
 		if (slot)
 			*slot = row;
@@ -105,7 +105,7 @@ static int row_cmp(const void *pa, const void *pb)
 
 /* A note that an import told of once more is one note: the same words of the same person at the same moment. v is in
  * order of time. */
-static bool is_same(const struct note_list *l, const struct note_row *a, const struct note_row *b)
+static bool is_same_note(const struct note_list *l, const struct note_row *a, const struct note_row *b)
 {
 	const char *p = l->text.p;
 	return a->info.run == b->info.run && a->info.file == b->info.file && a->info.version == b->info.version &&
@@ -114,13 +114,13 @@ static bool is_same(const struct note_list *l, const struct note_row *a, const s
 	       str_eq(str_n(p + a->host, a->nhost), str_n(p + b->host, b->nhost));
 }
 
-static void drop_repeated(struct note_list *l)
+static void drop_repeated_notes(struct note_list *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->v.n; i++) {
 		bool told = false;
 		for (size_t k = n; k > 0 && !told && l->v.v[k - 1].info.time == l->v.v[i].info.time; k--)
-			told = is_same(l, &l->v.v[k - 1], &l->v.v[i]);
+			told = is_same_note(l, &l->v.v[k - 1], &l->v.v[i]);
 		if (!told)
 			l->v.v[n++] = l->v.v[i];
 	}
@@ -138,7 +138,7 @@ int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *re
 		rc = read_notes(s, sessions.v[i], of, id, &l);
 	if (rc == 0 && l.v.n) {
 		qsort(l.v.v, l.v.n, sizeof(*l.v.v), row_cmp);
-		drop_repeated(&l);
+		drop_repeated_notes(&l);
 		ret->v = calloc(l.v.n, sizeof(*ret->v));
 		rc = ret->v ? 0 : -ENOMEM;
 		for (size_t i = 0; rc == 0 && i < l.v.n; i++) {

@@ -264,7 +264,7 @@ int pfile_brief(struct str info, struct pfile_brief *ret)
 }
 
 /* Room for n elements in an array, from the arena if there is one. */
-static bool room_for(struct arena *arena, void *pv, size_t *cap, uint64_t n, size_t size)
+static bool reserve_elements(struct arena *arena, void *pv, size_t *cap, uint64_t n, size_t size)
 {
 	if (n <= *cap)
 		return true;
@@ -301,7 +301,7 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 	if (has & HAS_SHOWN) {
 		ret->shown_dir = cur_u(&c);
 		struct str shown = cur_str(&c);
-		if (!room_for(arena, &ret->shown.p, &ret->shown.cap, shown.n, 1))
+		if (!reserve_elements(arena, &ret->shown.p, &ret->shown.cap, shown.n, 1))
 			return -ENOMEM;
 		if (shown.n)
 			memcpy(ret->shown.p, shown.p, shown.n);
@@ -312,14 +312,14 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 	uint64_t n = cur_u(&c), v = 0;
 	if (n > (uint64_t)(c.end - c.p))
 		return DAMAGED; /* each takes a byte or more */
-	if (!room_for(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
+	if (!reserve_elements(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
 		return -ENOMEM;
 	while (n-- && !c.bad)
 		ret->paths.v[ret->paths.n++] = v = (uint64_t)time_add((int64_t)v, cur_z(&c));
 	n = cur_u(&c);
 	if (n > (uint64_t)(c.end - c.p))
 		return DAMAGED;
-	if (!room_for(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
+	if (!reserve_elements(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
 		return -ENOMEM;
 	int64_t t = s->base;
 	while (n-- && !c.bad) {

@@ -57,21 +57,21 @@ static struct pages_file *of(sqlite3_file *f)
 	return (struct pages_file *)f;
 }
 
-static uint64_t sum_of(const unsigned char *page, sqlite3_int64 offset)
+static uint64_t page_checksum(const unsigned char *page, sqlite3_int64 offset)
 {
 	return hash_bytes(page, PAGE_BYTES - PAGE_RESERVED) ^ hash_bytes(&offset, sizeof(offset));
 }
 
-static bool fits(const unsigned char *page, sqlite3_int64 offset)
+static bool is_page_intact(const unsigned char *page, sqlite3_int64 offset)
 {
 	uint64_t sum;
 	memcpy(&sum, page + PAGE_BYTES - PAGE_RESERVED, sizeof(sum));
-	return sum == sum_of(page, offset);
+	return sum == page_checksum(page, offset);
 }
 
 /* A file whose header is sound and reserves nothing has no checksums: the index of an older version, which is refused
  * by its version later. */
-static int look(struct pages_file *p)
+static int read_page_header(struct pages_file *p)
 {
 	unsigned char header[RESERVED_AT + 1];
 	if (p->looked)
@@ -89,7 +89,7 @@ static int look(struct pages_file *p)
 static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	struct pages_file *p = of(f);
-	int code = look(p);
+	int code = read_page_header(p);
 	if (code != SQLITE_OK)
 		return code;
 	if (p->plain)
@@ -106,7 +106,7 @@ static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	}
 	if (code != SQLITE_OK)
 		return code == SQLITE_IOERR_SHORT_READ ? pages_damaged() : code;
-	if (!fits(into, page))
+	if (!is_page_intact(into, page))
 		return pages_damaged();
 	if (!whole)
 		memcpy(to, into + (at - page), (size_t)n);
@@ -117,7 +117,7 @@ static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 a
 {
 	struct pages_file *p = of(f);
 	if (!p->plain && n == PAGE_BYTES && at % PAGE_BYTES == 0) {
-		uint64_t sum = sum_of(from, at);
+		uint64_t sum = page_checksum(from, at);
 		memcpy(p->room, from, PAGE_BYTES - PAGE_RESERVED);
 		memcpy(p->room + PAGE_BYTES - PAGE_RESERVED, &sum, sizeof(sum));
 		from = p->room;
@@ -148,7 +148,7 @@ static void note_seen(struct pages_file *p, uint64_t page)
 static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 {
 	struct pages_file *p = of(f);
-	int code = look(p);
+	int code = read_page_header(p);
 	*ret = NULL;
 	if (code == SQLITE_OK)
 		code = p->real->pMethods->xFetch(p->real, at, n, ret);
@@ -158,7 +158,7 @@ static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 	if (n == PAGE_BYTES && at % PAGE_BYTES == 0) {
 		if (was_seen(p, page))
 			return SQLITE_OK;
-		if (fits(*ret, at)) {
+		if (is_page_intact(*ret, at)) {
 			note_seen(p, page);
 			return SQLITE_OK;
 		}
@@ -193,7 +193,7 @@ int pages_check(const char *path)
 		for (int i = 0; i < TRIES && !good && rc == 1; i++) {
 			n = io_pread(fd, page, PAGE_BYTES, (uint64_t)at);
 			rc = n < 0 ? (int)n : 1;
-			good = n == 0 || (n == PAGE_BYTES && fits(page, at));
+			good = n == 0 || (n == PAGE_BYTES && is_page_intact(page, at));
 		}
 		if (rc == 1 && !good)
 			rc = 0;

@@ -321,7 +321,7 @@ static struct view_exec *exec_slot(struct process_view *v, uint32_t n)
 	return &v->execs.v[at];
 }
 
-static int take_fact(struct process_view *v, uint64_t session, uint64_t number, const struct pproc_fact *f)
+static int add_process_fact(struct process_view *v, uint64_t session, uint64_t number, const struct pproc_fact *f)
 {
 	switch (f->kind) {
 	case PPROC_FORK: {
@@ -367,7 +367,7 @@ static int take_fact(struct process_view *v, uint64_t session, uint64_t number, 
 	return 0;
 }
 
-static void settle(struct process_view *v)
+static void resolve_execution_times(struct process_view *v)
 {
 	const struct view_fork *first = NULL;
 	for (size_t i = 0; i < v->forks.n; i++)
@@ -418,12 +418,12 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 		}
 		*told = sec.session;
 		while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
-			if ((rc = take_fact(v, sec.session, number, &f)) < 0)
+			if ((rc = add_process_fact(v, sec.session, number, &f)) < 0)
 				break;
 	}
 	if (rc < 0)
 		return rc;
-	settle(v);
+	resolve_execution_times(v);
 	v->id = v->forks.n || v->execs.n > 1 || v->exited ? id : 0;
 	/* A process that no session tells of any more (its frames came whole, and told of another) is not there. */
 	return v->id != 0;
@@ -459,7 +459,7 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e)
 
 /* ---- files and versions ---- */
 
-int read_file(struct store *s, uint64_t id, struct pfile *ret)
+int read_stored_file(struct store *s, uint64_t id, struct pfile *ret)
 {
 	struct str row[FILE_PARTS];
 	int rc = read_file_row(s, id, row);
@@ -707,7 +707,7 @@ int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool
 
 /* ---- public ids ---- */
 
-void identity_of(struct store *s, const struct pfile *f, struct buf *out)
+void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out)
 {
 	if (f->domain) {
 		const struct sdomain *d = store_domain(s, f->domain);
@@ -722,7 +722,7 @@ void identity_of(struct store *s, const struct pfile *f, struct buf *out)
 
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out)
 {
-	identity_of(s, f, out);
+	identity_of_stored_file(s, f, out);
 	if (v->flags >> PVER_UNSEEN & 1) {
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
 		identity_unseen(out, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : 0, v->k);
@@ -737,13 +737,13 @@ int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_
 	if (!r)
 		return -ENOMEM;
 	if (!f) {
-		int rc = read_file(s, id, &r->file);
+		int rc = read_stored_file(s, id, &r->file);
 		if (rc <= 0)
 			return rc;
 		f = &r->file;
 	}
 	buf_reset(&r->identity);
-	identity_of(s, f, &r->identity);
+	identity_of_stored_file(s, f, &r->identity);
 	*ret = identity_hash(&r->identity);
 	return 1;
 }

@@ -96,7 +96,7 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* r
 /* Appends how an access of the process moved its bytes. 0 or -errno. */
 int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a,
                struct ios *ret);
-int read_file(struct store *s, uint64_t id, struct pfile *ret);
+int read_stored_file(struct store *s, uint64_t id, struct pfile *ret);
 /* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
 int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);
 /* Calls say for each version of a file, in order. */
@@ -127,7 +127,7 @@ int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);
 /* The number of its pid namespace, which is kept as a word. */
 uint64_t read_pidns(struct store *s, const struct pproc *p);
 /* Appends a file's identity for a hash. */
-void identity_of(struct store *s, const struct pfile *f, struct buf *out);
+void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out);
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);
 
 /* ---- summaries.c ---- */

@@ -20,7 +20,7 @@ static const char *variable(const char *name)
 	return v && v[0] == '/' ? v : NULL;
 }
 
-static char *join(const char *a, const char *b)
+static char *join_path(const char *a, const char *b)
 {
 	char *p = NULL;
 	return asprintf(&p, "%s/%s", a, b) < 0 ? NULL : p;
@@ -38,12 +38,12 @@ static int find_home(const char *home, struct err *err, char **ret)
 		char *cwd = getcwd(NULL, 0);
 		if (!cwd)
 			return err_set(err, errno, "cannot tell the current directory");
-		p = join(cwd, home);
+		p = join_path(cwd, home);
 		free(cwd);
 	} else if (data) {
-		p = join(data, "stemma");
+		p = join_path(data, "stemma");
 	} else if (user) {
-		p = join(user, ".local/share/stemma");
+		p = join_path(user, ".local/share/stemma");
 	} else {
 		err_set(err, 0, "no place for the record: neither STEMMA_HOME, XDG_DATA_HOME nor HOME is set");
 		return -ENOENT;
@@ -87,7 +87,7 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
 	if (rc < 0)
 		return rc;
 	if (fit(place)) {
-		index = join(place, "index.db");
+		index = join_path(place, "index.db");
 	} else {
 		/* A cache of each home: its name is a hash of the home's path. */
 		const char *cache = variable("XDG_CACHE_HOME"), *user = variable("HOME");
@@ -95,9 +95,9 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
 		uint64_t h = hash_str(str_of(real ? real : place));
 		free(real);
 		if (cache)
-			dir = join(cache, "stemma");
+			dir = join_path(cache, "stemma");
 		else if (user)
-			dir = join(user, ".cache/stemma");
+			dir = join_path(user, ".cache/stemma");
 		if (!dir || !fit(dir)) {
 			free(dir);
 			char own[OWN_DIR_PATH];
@@ -255,7 +255,7 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 	struct stat st;
 	bool logs = false;
 	if (rc == 0) {
-		char *dir = join(s->home, "logs");
+		char *dir = join_path(s->home, "logs");
 		logs = dir && stat(dir, &st) == 0;
 		free(dir);
 	}

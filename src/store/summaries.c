@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-static struct strlist cur_list(struct cur *c)
+static struct strlist read_summary_list(struct cur *c)
 {
 	struct strlist l = {.count = cur_u(c)};
 	l.raw = cur_str(c);
@@ -40,8 +40,8 @@ static struct str keep_word(struct store *s, uint64_t id, struct buf *b, size_t 
 	return w;
 }
 
-static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
-                int (*each)(void *arg, const struct summary_info *), void *arg)
+static int decode_summary_row(struct store *s, sqlite3_stmt *st, struct buf *words,
+                              int (*each)(void *arg, const struct summary_info *), void *arg)
 {
 	struct summary_figure figure[FIGURES];
 	struct summary_info m = {
@@ -55,7 +55,7 @@ static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
 	m.time = cur_z(&c);
 	m.hash = cur_u(&c);
 	m.ulid = cur_str(&c);
-	m.argv = cur_list(&c);
+	m.argv = read_summary_list(&c);
 	m.exit_type = (unsigned)cur_u(&c);
 	m.status = (int)cur_z(&c);
 	m.signal = (int)cur_z(&c);
@@ -66,17 +66,17 @@ static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
 			m.host.count = cur_u(&c);
 		text[i]->n = keep_word(s, cur_u(&c), words, &at[i]).n;
 	}
-	struct strlist varying = cur_list(&c);
+	struct strlist varying = read_summary_list(&c);
 	m.host.count += varying.count;
 	m.host.raw.n += varying.raw.n;
 	buf_str(words, varying.raw);
 	text[5]->n = keep_word(s, session && m.ulid.n && !m.source.n && !m.set.n ? session->host : 0, words, &at[5]).n;
 	for (unsigned i = 0; i < 6; i++)
 		text[i]->p = words->p ? words->p + at[i] : "";
-	m.labels = cur_list(&c);
-	m.limits = cur_list(&c);
-	m.beyond = cur_list(&c);
-	m.escaped = cur_list(&c);
+	m.labels = read_summary_list(&c);
+	m.limits = read_summary_list(&c);
+	m.beyond = read_summary_list(&c);
+	m.escaped = read_summary_list(&c);
 	get_figures(&c, figure);
 	if (words->failed)
 		return -ENOMEM;
@@ -92,7 +92,7 @@ int store_summaries(struct store *s, store_id run, int (*each)(void *arg, const 
 	sqlite3_bind_int64(st, 1, (int64_t)run);
 	int rc;
 	while ((rc = store_step(s, st, NULL)) == 1)
-		if ((rc = give(s, st, &words, each, arg)) != 0)
+		if ((rc = decode_summary_row(s, st, &words, each, arg)) != 0)
 			break;
 	sqlite3_reset(st);
 	buf_release(&words);
@@ -108,7 +108,7 @@ int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const stru
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(s, st, NULL);
 	if (rc == 1)
-		rc = give(s, st, &words, each, arg);
+		rc = decode_summary_row(s, st, &words, each, arg);
 	sqlite3_reset(st);
 	buf_release(&words);
 	return rc;

@@ -14,7 +14,7 @@ struct rows {
 	struct buf bytes;
 };
 
-static int add(struct store *s, sqlite3_stmt *st, struct rows *rows)
+static int append_event_row(struct store *s, sqlite3_stmt *st, struct rows *rows)
 {
 	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 0));
 	struct str text = column_str(st, 3);
@@ -31,7 +31,7 @@ static int add(struct store *s, sqlite3_stmt *st, struct rows *rows)
 	return rows->bytes.failed ? -ENOMEM : 0;
 }
 
-static int told_cmp(const void *pa, const void *pb)
+static int compare_events_by_time(const void *pa, const void *pb)
 {
 	const struct told_event *a = pa, *b = pb;
 	if (a->ev.time != b->ev.time)
@@ -41,7 +41,7 @@ static int told_cmp(const void *pa, const void *pb)
 	return (a->ev.seq > b->ev.seq) - (a->ev.seq < b->ev.seq);
 }
 
-static int decode(struct rows *rows, struct told_list *ret)
+static int decode_event_rows(struct rows *rows, struct told_list *ret)
 {
 	*ret = (struct told_list){.v = calloc(rows->v.n + 1, sizeof(*ret->v)), .bytes = rows->bytes.p};
 	rows->bytes = (struct buf){0};
@@ -60,20 +60,20 @@ static int decode(struct rows *rows, struct told_list *ret)
 		ret->n++;
 	}
 	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), told_cmp);
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_events_by_time);
 	return 0;
 }
 
-static int gather(struct store *s, sqlite3_stmt *st, struct told_list *ret)
+static int collect_events(struct store *s, sqlite3_stmt *st, struct told_list *ret)
 {
 	struct rows rows = {0};
 	int rc;
 	while ((rc = store_step(s, st, NULL)) == 1)
-		if ((rc = add(s, st, &rows)) < 0)
+		if ((rc = append_event_row(s, st, &rows)) < 0)
 			break;
 	sqlite3_reset(st);
 	if (rc == 0)
-		rc = decode(&rows, ret);
+		rc = decode_event_rows(&rows, ret);
 	vec_release(&rows.v);
 	buf_release(&rows.bytes);
 	return rc;
@@ -88,7 +88,7 @@ int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *r
 	if (run)
 		sqlite3_bind_int64(st, 1, (int64_t)run);
 	sqlite3_bind_int64(st, run ? 2 : 1, (int64_t)kind);
-	return gather(s, st, ret);
+	return collect_events(s, st, ret);
 }
 
 int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret)
@@ -99,7 +99,7 @@ int store_digests(struct store *s, const struct event_digest *like, struct told_
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)told_digest_key(like));
 	sqlite3_bind_int64(st, 2, EVENT_digest);
-	return gather(s, st, ret);
+	return collect_events(s, st, ret);
 }
 
 int read_told(struct store *s, uint64_t id, struct told_list *ret)
@@ -109,7 +109,7 @@ int read_told(struct store *s, uint64_t id, struct told_list *ret)
 	if (!st)
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)id);
-	return gather(s, st, ret);
+	return collect_events(s, st, ret);
 }
 
 int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_list *ret)
@@ -120,7 +120,7 @@ int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_l
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)session);
 	sqlite3_bind_int64(st, 2, (int64_t)seq);
-	return gather(s, st, ret);
+	return collect_events(s, st, ret);
 }
 
 int store_told_path(struct store *s, const struct told_event *t, struct str *ret)

@@ -104,7 +104,7 @@ static int set_base(struct ix *x)
 }
 
 /* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. */
-static int bury(struct ix *x)
+static int apply_tombstones(struct ix *x)
 {
 	const struct graph *g = &x->g;
 	bool anew = false;
@@ -127,7 +127,7 @@ static int update(struct ix *x)
 	g->lps = x->o->lps;
 	int rc = gather_feed(&x->w, g, x->err);
 	if (rc == 0)
-		rc = bury(x);
+		rc = apply_tombstones(x);
 	if (rc < 0)
 		return rc;
 	x->stats.events = g->events;
@@ -290,7 +290,7 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 }
 
 /* The database may have been replaced by another process's rebuild since it was opened. */
-static int same_file(struct store *s, struct err *err)
+static int reopen_if_replaced(struct store *s, struct err *err)
 {
 	struct stat st;
 	if (stat(s->index, &st) == 0 && st.st_ino == s->inode)
@@ -322,7 +322,7 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	int lock = store_lock(s, err);
 	if (lock < 0)
 		return lock;
-	int rc = same_file(s, err);
+	int rc = reopen_if_replaced(s, err);
 	bool forgot = false;
 	int64_t base;
 	if (rc == 0)

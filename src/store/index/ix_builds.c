@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static int clear(struct ix *x, enum store_sql what, uint64_t session)
+static int clear_session_rows(struct ix *x, enum store_sql what, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, what, x->err);
 	if (!st)
@@ -17,7 +17,7 @@ static int clear(struct ix *x, enum store_sql what, uint64_t session)
 }
 
 /* A word of the dictionary: what many builds share. */
-static void put_word(struct ix *x, struct buf *out, struct str s)
+static void append_interned_or_none(struct ix *x, struct buf *out, struct str s)
 {
 	uint32_t word = words_add(&x->g.words, s);
 	uint64_t id = 0;
@@ -26,19 +26,19 @@ static void put_word(struct ix *x, struct buf *out, struct str s)
 	buf_varint(out, s.n ? id : 0);
 }
 
-static void put_str(struct buf *out, struct str s)
+static void append_build_string(struct buf *out, struct str s)
 {
 	buf_varint(out, s.n);
 	buf_str(out, s);
 }
 
-static void put_list(struct buf *out, const struct strlist *l)
+static void append_build_list(struct buf *out, const struct strlist *l)
 {
 	buf_varint(out, l->count);
-	put_str(out, l->raw);
+	append_build_string(out, l->raw);
 }
 
-static bool decode(struct ix *x, const struct gbuild *g, struct event *ret)
+static bool decode_build_event(struct ix *x, const struct gbuild *g, struct event *ret)
 {
 	struct str bytes = words_get(&x->g.words, g->bytes);
 	const unsigned char *p = (const unsigned char *)bytes.p;
@@ -52,35 +52,35 @@ static void put_build(struct ix *x, struct buf *out, const struct gbuild *g, con
 	buf_zigzag(out, g->key.time);
 	buf_varint(out, b->pid);
 	buf_varint(out, b->started);
-	put_list(out, &b->argv);
-	put_list(out, &b->args);
-	put_list(out, &b->gaps);
+	append_build_list(out, &b->argv);
+	append_build_list(out, &b->args);
+	append_build_list(out, &b->gaps);
 	buf_varint(out, b->uid);
 	buf_zigzag(out, b->began);
 	buf_varint(out, b->ending);
 	buf_varint(out, b->code);
 	buf_varint(out, b->tree);
 	buf_varint(out, b->files);
-	put_str(out, b->note);
-	put_word(x, out, b->cwd);
-	put_word(x, out, b->compiler);
-	put_word(x, out, b->version);
-	put_word(x, out, b->target);
-	put_word(x, out, b->user);
-	put_word(x, out, b->commit);
+	append_build_string(out, b->note);
+	append_interned_or_none(x, out, b->cwd);
+	append_interned_or_none(x, out, b->compiler);
+	append_interned_or_none(x, out, b->version);
+	append_interned_or_none(x, out, b->target);
+	append_interned_or_none(x, out, b->user);
+	append_interned_or_none(x, out, b->commit);
 	buf_varint(out, b->env.count);
-	put_word(x, out, b->env.raw);
+	append_interned_or_none(x, out, b->env.raw);
 }
 
-static void put_file(struct ix *x, struct buf *out, const struct event_build_file *f)
+static void append_build_file(struct ix *x, struct buf *out, const struct event_build_file *f)
 {
 	buf_varint(out, f->role);
 	buf_varint(out, f->size);
 	buf_zigzag(out, f->mtime);
-	put_word(x, out, f->path);
-	put_word(x, out, f->digest);
-	put_word(x, out, f->id);
-	put_word(x, out, f->detail);
+	append_interned_or_none(x, out, f->path);
+	append_interned_or_none(x, out, f->digest);
+	append_interned_or_none(x, out, f->id);
+	append_interned_or_none(x, out, f->detail);
 }
 
 /* What it made is found by what it is. */
@@ -97,20 +97,20 @@ static int put_key(struct ix *x, char kind, struct str s, uint64_t build)
 }
 
 /* The build at *i and the files behind it; *i moves past them. */
-static int put(struct ix *x, size_t *i)
+static int write_build(struct ix *x, size_t *i)
 {
 	const struct gbuild *g = &x->g.builds.v[(*i)++];
 	struct buf out = {0}, files = {0}, *identity = &x->b1;
 	struct event ev;
 	size_t first = *i, n = 0;
-	if (g->file || !decode(x, g, &ev)) { /* its build is missing: a log with a hole */
+	if (g->file || !decode_build_event(x, g, &ev)) { /* its build is missing: a log with a hole */
 		x->stats.unknown_refs++;
 		return 0;
 	}
 	put_build(x, &out, g, &ev);
 	for (; *i < x->g.builds.n && x->g.builds.v[*i].file && x->g.builds.v[*i].session == g->session; ++*i)
-		if (decode(x, &x->g.builds.v[*i], &ev)) {
-			put_file(x, &files, &ev.build_file);
+		if (decode_build_event(x, &x->g.builds.v[*i], &ev)) {
+			append_build_file(x, &files, &ev.build_file);
 			n++;
 		}
 	buf_varint(&out, n);
@@ -127,10 +127,10 @@ static int put(struct ix *x, size_t *i)
 		rc = store_run_stmt(x->s, st, x->err);
 	}
 	uint64_t row = (uint64_t)sqlite3_last_insert_rowid(x->s->db);
-	if (rc == 0 && decode(x, g, &ev))
+	if (rc == 0 && decode_build_event(x, g, &ev))
 		rc = put_key(x, 'n', ev.build.note, row);
 	for (size_t k = first; rc == 0 && k < *i; k++)
-		if (decode(x, &x->g.builds.v[k], &ev) && ev.build_file.role == TERM_role_output) {
+		if (decode_build_event(x, &x->g.builds.v[k], &ev) && ev.build_file.role == TERM_role_output) {
 			rc = put_key(x, 'd', ev.build_file.digest, row);
 			if (rc == 0)
 				rc = put_key(x, 'i', ev.build_file.id, row);
@@ -148,11 +148,11 @@ int ix_write_builds(struct ix *x)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded) {
-			rc = clear(x, SQL_build_key_clear, x->sessions.v[i].id);
+			rc = clear_session_rows(x, SQL_build_key_clear, x->sessions.v[i].id);
 			if (rc == 0)
-				rc = clear(x, SQL_build_clear, x->sessions.v[i].id);
+				rc = clear_session_rows(x, SQL_build_clear, x->sessions.v[i].id);
 		}
 	for (size_t i = 0; rc == 0 && i < x->g.builds.n;)
-		rc = put(x, &i);
+		rc = write_build(x, &i);
 	return rc;
 }

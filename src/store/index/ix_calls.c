@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static int forget_session(struct ix *x, uint64_t session)
+static int clear_session_calls(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_calls_clear, x->err);
 	if (!st)
@@ -14,7 +14,7 @@ static int forget_session(struct ix *x, uint64_t session)
 }
 
 /* Of several events of one access, api and direction the last takes the others' place. */
-static int put(struct ix *x, const struct gio *io)
+static int write_io_calls(struct ix *x, const struct gio *io)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_calls_put, x->err);
 	if (!st)
@@ -39,8 +39,8 @@ int ix_write_calls(struct ix *x)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded)
-			rc = forget_session(x, x->sessions.v[i].id);
+			rc = clear_session_calls(x, x->sessions.v[i].id);
 	for (size_t i = 0; rc == 0 && i < x->g.ios.n; i++)
-		rc = put(x, &x->g.ios.v[i]);
+		rc = write_io_calls(x, &x->g.ios.v[i]);
 	return rc;
 }

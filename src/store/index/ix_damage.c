@@ -31,7 +31,7 @@ int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct 
 	return rc < 0 ? rc : 0;
 }
 
-static enum damage_kind kind_of(const struct gather_hole *h)
+static enum damage_kind damage_kind_of_hole(const struct gather_hole *h)
 {
 	return h->tail ? DAMAGE_TAIL : DAMAGE_HOLE;
 }
@@ -49,7 +49,7 @@ bool ix_damage_is_new(struct ix *x)
 		const struct gather_hole *h = &x->w.holes.v[i];
 		is_new = true;
 		for (size_t k = 0; k < known.n && is_new; k++)
-			is_new = known.v[k].kind != kind_of(h) || known.v[k].segment != x->segments.v[h->segment].id ||
+			is_new = known.v[k].kind != damage_kind_of_hole(h) || known.v[k].segment != x->segments.v[h->segment].id ||
 			         known.v[k].start != h->from || known.v[k].session != h->session || known.v[k].stop != h->to;
 	}
 	vec_release(&known);
@@ -110,7 +110,7 @@ int ix_write_damage(struct ix *x)
 	for (size_t i = 0; rc == 0 && i < x->w.holes.n; i++) {
 		const struct gather_hole *h = &x->w.holes.v[i];
 		if (!h->session || !tombs_has(x->tombs, h->session))
-			rc = put_row(x, kind_of(h), x->segments.v[h->segment].id, h->from, h->session, h->to);
+			rc = put_row(x, damage_kind_of_hole(h), x->segments.v[h->segment].id, h->from, h->session, h->to);
 	}
 	if (rc == 0)
 		rc = write_sessions(x);

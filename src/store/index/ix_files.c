@@ -324,7 +324,7 @@ struct lost {
 	bool found;
 };
 
-static int is_named(void *arg, const struct pname *n)
+static int match_lost_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;
 	l->found |= n->file == l->file;
@@ -343,13 +343,13 @@ int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret)
 		return 0;
 	}
 	struct lost l = {x, NULL, x->files.v[file].id, false};
-	int rc = read_names(x->s, x->nodes.v[node].id, is_named, &l);
+	int rc = read_names(x->s, x->nodes.v[node].id, match_lost_name, &l);
 	*ret = l.found;
 	return rc < 0 ? rc : 0;
 }
 
 /* A name that the store had and a late event took back. */
-static int lose(void *arg, const struct pname *n)
+static int remove_late_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;
 	struct ix *x = l->x;
@@ -400,7 +400,8 @@ static int check_lost(struct ix *x)
 		buf_str(&names, buf_view(&p->names));
 		struct ix_loaded_path copy = *p;
 		struct lost l = {.x = x, .p = &copy};
-		rc = facts.failed || names.failed ? ix_oom(x) : path_names(x->s, buf_view(&facts), buf_view(&names), lose, &l);
+		rc = facts.failed || names.failed ? ix_oom(x)
+		                                  : path_names(x->s, buf_view(&facts), buf_view(&names), remove_late_name, &l);
 		buf_release(&facts);
 		buf_release(&names);
 	}

@@ -150,7 +150,7 @@ int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret)
 	return rc;
 }
 
-static int find_sessions(struct ix *x)
+static int assign_session_rows(struct ix *x)
 {
 	for (uint32_t i = 0; i < x->n_new; i++) {
 		int rc = 0;
@@ -179,7 +179,7 @@ static int find_sessions(struct ix *x)
 
 /* ---- domains ---- */
 
-static int put_domain(struct ix *x, uint64_t id, const struct gdomain *d)
+static int write_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_domain_put, x->err);
 	if (!st)
@@ -207,12 +207,12 @@ static int find_domains(struct ix *x, size_t from)
 		if (!id) {
 			for (id = 1; store_domain(x->s, id); id++)
 				;
-			rc = put_domain(x, id, d);
+			rc = write_domain(x, id, d);
 			(void)store_domain(x->s, id);
 		} else if (known->network != d->network) {
 			d->network |= known->network;
 			if (!known->network) {
-				rc = put_domain(x, id, d);
+				rc = write_domain(x, id, d);
 				x->s->domains.v[id - 1].network = true;
 			}
 		}
@@ -634,7 +634,7 @@ int ix_ids(struct ix *x)
 	x->cursor.from = -1;
 	int rc = ix_sync(x);
 	if (rc == 0)
-		rc = find_sessions(x);
+		rc = assign_session_rows(x);
 	if (rc == 0)
 		rc = find_domains(x, 0);
 	if (rc == 0)

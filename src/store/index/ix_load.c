@@ -14,7 +14,7 @@ static bool is_reloaded(struct ix *x, uint64_t session)
 /* ---- processes ---- */
 
 /* The facts that decide when its executions began and ended, from the sessions that were not read again. */
-static int old_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
+static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
 {
 	struct pproc_section sec;
 	int rc;
@@ -58,7 +58,7 @@ static int old_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
 	return rc;
 }
 
-static int old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
+static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 {
 	struct cur c = cur_of(acc);
 	struct pacc_section sec;
@@ -139,10 +139,10 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 		x->procs.v[l->proc] = id;
 		x->loaded_of.v[l->proc] = (uint32_t)(x->loaded.n - 1);
 		if (touched)
-			rc = old_facts(x, l, &c);
+			rc = load_old_process_facts(x, l, &c);
 	}
 	if (rc == 0)
-		rc = old_accesses(x, l, buf_view(&x->b1));
+		rc = load_old_accesses(x, l, buf_view(&x->b1));
 	if (rc == -ENOTRECOVERABLE)
 		err_set(x->err, 0, "the index is damaged: process %llu", (unsigned long long)id);
 	return rc;
@@ -298,8 +298,8 @@ static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 }
 
 /* Puts an old access into the graph. */
-static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_section *sec, struct pacc *p,
-                       bool resolved)
+static int restore_access(struct ix *x, const struct ix_loaded *l, const struct ix_section *sec, struct pacc *p,
+                          bool resolved)
 {
 	uint32_t session, self, fps, fpe;
 	int rc = ix_session_of(x, sec->session, &session);
@@ -387,7 +387,7 @@ static int link_all(struct ix *x)
 				bool slow = (file != VEC_NONE && x->files.v[file].slow) || (self != VEC_NONE && x->files.v[self].slow);
 				if (x->paccs.v[a].access != VEC_NONE || (!slow && (file == VEC_NONE || !x->files.v[file].source)))
 					continue;
-				int rc = link_access(x, &x->loaded.v[i], &sec, &x->paccs.v[a], !slow);
+				int rc = restore_access(x, &x->loaded.v[i], &sec, &x->paccs.v[a], !slow);
 				if (rc < 0)
 					return rc;
 				x->loaded.v[i].changed |= slow;
@@ -422,7 +422,7 @@ struct sources {
 	uint32_t cache;
 };
 
-static int add_source(void *arg, const struct pname *n)
+static int append_cache_source(void *arg, const struct pname *n)
 {
 	struct sources *s = arg;
 	uint32_t file;
@@ -462,7 +462,7 @@ static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 	size_t i = ix_pairs_from(x->named_paths.v, x->named_paths.n, row);
 	for (; rc == 0 && i < x->named_paths.n && x->named_paths.v[i].a == row; i++) {
 		struct pname n = {.file = x->files.v[x->named_paths.v[i].b].id};
-		rc = add_source(&s, &n);
+		rc = append_cache_source(&s, &n);
 	}
 	uint32_t at = x->nodes.v[source].loaded;
 	if (rc < 0 || x->nodes.v[source].is_new || (at != VEC_NONE && (x->paths.v[at].dirty || x->paths.v[at].nname)))
@@ -479,13 +479,13 @@ static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 	}
 	sqlite3_reset(st);
 	if (rc == 1)
-		rc = path_names(x->s, buf_view(&facts), buf_view(&names), add_source, &s);
+		rc = path_names(x->s, buf_view(&facts), buf_view(&names), append_cache_source, &s);
 	buf_release(&facts);
 	buf_release(&names);
 	return rc < 0 ? rc : 0;
 }
 
-static int cache_cmp(const void *pa, const void *pb)
+static int compare_cache_sources(const void *pa, const void *pb)
 {
 	const struct gcache *a = pa, *b = pb;
 	if (a->cache != b->cache)
@@ -514,10 +514,10 @@ int ix_add_caches(struct ix *x)
 			rc = add_sources(x, i, map_get(&x->node_rows, x->named.v[k].b));
 	}
 	if (rc == 0 && x->g.caches.n) {
-		qsort(x->g.caches.v, x->g.caches.n, sizeof(*x->g.caches.v), cache_cmp);
+		qsort(x->g.caches.v, x->g.caches.n, sizeof(*x->g.caches.v), compare_cache_sources);
 		size_t kept = 1;
 		for (size_t i = 1; i < x->g.caches.n; i++)
-			if (cache_cmp(&x->g.caches.v[i], &x->g.caches.v[kept - 1]))
+			if (compare_cache_sources(&x->g.caches.v[i], &x->g.caches.v[kept - 1]))
 				x->g.caches.v[kept++] = x->g.caches.v[i];
 		x->g.caches.n = kept;
 	}

@@ -75,8 +75,8 @@ static int load_path(struct ix *x, uint32_t node, uint32_t *ret)
 /* ---- facts ---- */
 
 /* Calls say for every fact of the path but those of sessions that were read again. */
-static int old_facts(struct ix *x, const struct ix_loaded_path *p,
-                     int (*say)(struct ix *, uint32_t node, const struct pname_fact *))
+static int each_old_name_fact(struct ix *x, const struct ix_loaded_path *p,
+                              int (*say)(struct ix *, uint32_t node, const struct pname_fact *))
 {
 	uint32_t node = p->node;
 	struct cur c = cur_of(buf_view(&p->facts));
@@ -112,7 +112,7 @@ static int old_facts(struct ix *x, const struct ix_loaded_path *p,
 }
 
 /* Puts an old fact into the graph. */
-static int take_fact(struct ix *x, uint32_t node, const struct pname_fact *f)
+static int restore_name_fact(struct ix *x, uint32_t node, const struct pname_fact *f)
 {
 	uint32_t session, file, other = VEC_NONE;
 	int rc = ix_session_of(x, f->session, &session);
@@ -166,7 +166,7 @@ static int new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bo
 
 /* ---- which paths must be replayed ---- */
 
-static bool begins(unsigned op)
+static bool op_begins_name(unsigned op)
 {
 	return op == TERM_nameop_create || op == TERM_nameop_link || op == TERM_nameop_seen;
 }
@@ -178,7 +178,7 @@ struct plain {
 	bool linked;
 };
 
-static uint32_t host_of(const struct ix *x, uint32_t session)
+static uint32_t session_host(const struct ix *x, uint32_t session)
 {
 	return x->g.hosts.v[x->g.sessions.v[session].host].name;
 }
@@ -221,13 +221,13 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 	}
 	for (size_t i = 0; i < n; i++) {
 		bool linked = v[i]->op == TERM_nameop_link;
-		if (!begins(v[i]->op))
+		if (!op_begins_name(v[i]->op))
 			return 0;
 		if (!known) {
-			name = (struct plain){v[i]->file, host_of(x, v[i]->session), v[i]->key.time, linked};
+			name = (struct plain){v[i]->file, session_host(x, v[i]->session), v[i]->key.time, linked};
 			known = true;
 		}
-		if (v[i]->file != name.file || host_of(x, v[i]->session) != name.host)
+		if (v[i]->file != name.file || session_host(x, v[i]->session) != name.host)
 			return 0;
 		if (v[i]->key.time == name.from)
 			name.linked &= linked;
@@ -345,7 +345,7 @@ static int dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 }
 
 /* Where `node` lies below `from`, the path that lies so below `to`, if it is known; else VEC_NONE. */
-static int moved(struct ix *x, uint32_t node, uint32_t from, uint32_t to, bool *ret_below, uint32_t *ret)
+static int find_moved_node(struct ix *x, uint32_t node, uint32_t from, uint32_t to, bool *ret_below, uint32_t *ret)
 {
 	struct ix_nodes words = {0};
 	uint32_t p = node;
@@ -379,7 +379,7 @@ static int close_over_moves(struct ix *x, struct ix_nodes *queue)
 			struct ix_move v = x->moves.v[m / 2];
 			uint32_t other;
 			bool below;
-			rc = moved(x, node, m & 1 ? v.to : v.old, m & 1 ? v.old : v.to, &below, &other);
+			rc = find_moved_node(x, node, m & 1 ? v.to : v.old, m & 1 ? v.old : v.to, &below, &other);
 			if (rc == 0 && below) /* the rename itself is a fact of its two paths */
 				rc = make_dirty(x, v.old, queue);
 			if (rc == 0 && below)
@@ -416,7 +416,7 @@ struct had {
 	bool found;
 };
 
-static int is_same(void *arg, const struct pname *n)
+static int match_stored_name(void *arg, const struct pname *n)
 {
 	struct had *h = arg;
 	h->found |= n->file == h->x->files.v[h->n->file].id && n->from == h->n->from && n->to == h->n->to &&
@@ -434,7 +434,7 @@ static int had_name(struct ix *x, const struct ix_loaded_path *p, const struct g
 		buf_reset(facts);
 		buf_varint(facts, p->flags);
 		buf_str(facts, buf_view(&p->facts));
-		rc = facts->failed ? ix_oom(x) : path_names(x->s, buf_view(facts), buf_view(&p->names), is_same, &h);
+		rc = facts->failed ? ix_oom(x) : path_names(x->s, buf_view(facts), buf_view(&p->names), match_stored_name, &h);
 	}
 	*ret = h.found;
 	return rc;
@@ -461,7 +461,7 @@ static int replay(struct ix *x, struct ix_nodes *queue)
 				continue;
 			p->taken = true;
 			if (!x->nodes.v[p->node].is_new)
-				rc = old_facts(x, p, take_fact);
+				rc = each_old_name_fact(x, p, restore_name_fact);
 		}
 		if (rc == 0)
 			rc = names_replay_events(&x->g);
@@ -495,7 +495,7 @@ static int replay(struct ix *x, struct ix_nodes *queue)
 	return rc;
 }
 
-static int event_cmp(const void *pa, const void *pb)
+static int compare_name_events(const void *pa, const void *pb)
 {
 	const struct gname_event *const *a = pa, *const *b = pb;
 	if ((*a)->path != (*b)->path)
@@ -573,7 +573,7 @@ int ix_names(struct ix *x)
 			rc = make_dirty(x, e->old, &queue);
 	}
 	if (v.n)
-		qsort(v.v, v.n, sizeof(*v.v), event_cmp);
+		qsort(v.v, v.n, sizeof(*v.v), compare_name_events);
 	for (size_t i = 0, k; rc == 0 && i < v.n; i = k) {
 		for (k = i; k < v.n && v.v[k]->path == v.v[i]->path; k++)
 			;

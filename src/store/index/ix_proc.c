@@ -25,7 +25,7 @@ struct proc_writer {
 	struct block_writer rows;
 };
 
-static uint64_t exec_row(const struct ix *x, uint32_t exec)
+static uint64_t execution_row_of(const struct ix *x, uint32_t exec)
 {
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
@@ -72,7 +72,7 @@ static int chain_facts(struct proc_writer *w)
 	return 0;
 }
 
-static int told_cmp(const void *pa, const void *pb)
+static int compare_told_edges(const void *pa, const void *pb)
 {
 	const struct told *a = pa, *b = pb;
 	if (a->session != b->session)
@@ -82,7 +82,7 @@ static int told_cmp(const void *pa, const void *pb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-static const struct gkey *key_of(const struct ix *x, unsigned k, uint32_t i, uint32_t *ret_session)
+static const struct gkey *fact_key(const struct ix *x, unsigned k, uint32_t i, uint32_t *ret_session)
 {
 	switch (k) {
 	case 0:
@@ -127,7 +127,7 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 		rc = ix_list(x, f->argv, &w->list);
 	ret->argv = buf_view(&w->list);
 	if (rc == 0 && ret->run)
-		rc = ix_pairs_add(x, &x->run_list, ret->run, exec_process(exec_row(x, f->exec)));
+		rc = ix_pairs_add(x, &x->run_list, ret->run, exec_process(execution_row_of(x, f->exec)));
 	return rc;
 }
 
@@ -170,7 +170,7 @@ static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_f
 		ret->link = (struct pproc_link){.seq = f->key.seq,
 		                                .time = f->key.time,
 		                                .n = x->g.execs.v[t->to ? f->to : f->from].n,
-		                                .other = exec_row(x, t->to ? f->from : f->to),
+		                                .other = execution_row_of(x, t->to ? f->from : f->to),
 		                                .sure = f->sure,
 		                                .via = f->via};
 		return 0;
@@ -200,11 +200,11 @@ static int new_sections(struct proc_writer *w, uint32_t proc)
 			if (!t)
 				return ix_oom(x);
 			*t = (struct told){.kind = (uint8_t)(k == 5 ? PPROC_LINK : k + 1), .to = k == 5, .index = i};
-			t->seq = key_of(x, k == 5 ? 3 : k, i, &t->session)->seq;
-			sorted = sorted && (w->told.n < 2 || told_cmp(t - 1, t) <= 0);
+			t->seq = fact_key(x, k == 5 ? 3 : k, i, &t->session)->seq;
+			sorted = sorted && (w->told.n < 2 || compare_told_edges(t - 1, t) <= 0);
 		}
 	if (!sorted)
-		qsort(w->told.v, w->told.n, sizeof(*w->told.v), told_cmp);
+		qsort(w->told.v, w->told.n, sizeof(*w->told.v), compare_told_edges);
 	for (size_t i = 0, k; i < w->told.n; i = k) {
 		buf_reset(&w->body);
 		int64_t t = x->s->base;
@@ -322,7 +322,7 @@ static int new_accesses(struct proc_writer *w, uint32_t exec)
 }
 
 /* The sections that were there, with what was found anew. */
-static int old_accesses(struct proc_writer *w, struct ix_loaded *l)
+static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 {
 	struct ix *x = w->x;
 	for (size_t k = 0; k < l->sections.n; k++) {
@@ -370,7 +370,7 @@ static int old_accesses(struct proc_writer *w, struct ix_loaded *l)
 
 /* ---- rows ---- */
 
-static int head(struct proc_writer *w, uint32_t proc)
+static int pack_process_header(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
 	const struct gproc *p = &x->g.procs.v[proc];
@@ -416,7 +416,7 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 	buf_reset(&w->acc);
 	int rc = 0;
 	if (facts) {
-		rc = head(w, proc);
+		rc = pack_process_header(w, proc);
 		if (rc == 0 && l)
 			rc = old_sections(w, l);
 		if (rc == 0)
@@ -425,7 +425,7 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 		buf_str(&w->info, buf_view(&l->info));
 	}
 	if (rc == 0 && l)
-		rc = old_accesses(w, l);
+		rc = repack_old_accesses(w, l);
 	for (uint32_t e = x->g.procs.v[proc].first_exec; rc == 0 && e != VEC_NONE; e = x->g.execs.v[e].next) {
 		rc = new_accesses(w, e);
 		if (rc < 0 || !facts)
@@ -434,7 +434,7 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 		struct key_entry *k = vec_add(&x->new_keys[KEY_EXEC]);
 		if (!k)
 			return ix_oom(x);
-		*k = (struct key_entry){(uint32_t)(ix_exec_hash(x, e, &w->list).hi >> 32), exec_row(x, e)};
+		*k = (struct key_entry){(uint32_t)(ix_exec_hash(x, e, &w->list).hi >> 32), execution_row_of(x, e)};
 		x->stats.new_executions += !l;
 	}
 	if (rc < 0)

@@ -75,7 +75,7 @@ static int fact_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static int put_words(struct ix *x, struct buf *out, const uint32_t *word, size_t n)
+static int append_interned_ids(struct ix *x, struct buf *out, const uint32_t *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t id;
@@ -87,7 +87,7 @@ static int put_words(struct ix *x, struct buf *out, const uint32_t *word, size_t
 	return 0;
 }
 
-static int put_list(struct ix *x, struct buf *out, uint32_t word)
+static int append_interned_list(struct ix *x, struct buf *out, uint32_t word)
 {
 	buf_reset(&x->b2);
 	int rc = word ? ix_list(x, word, &x->b2) : 0;
@@ -108,15 +108,15 @@ static int put_fact(struct ix *x, struct buf *out, const struct run_fact *f)
 		const uint32_t words[] = {r->outer, r->cwd, r->user, r->group};
 		buf_zigzag(out, time_sub(r->key.time, x->s->base));
 		buf_varint(out, r->key.seq);
-		rc = put_words(x, out, words, 4);
+		rc = append_interned_ids(x, out, words, 4);
 		buf_varint(out, r->uid);
 		buf_varint(out, r->gid);
 		if (rc == 0)
-			rc = put_list(x, out, r->argv);
+			rc = append_interned_list(x, out, r->argv);
 		if (rc == 0)
-			rc = put_list(x, out, r->hostinfo);
+			rc = append_interned_list(x, out, r->hostinfo);
 		if (rc == 0)
-			rc = put_list(x, out, r->labels);
+			rc = append_interned_list(x, out, r->labels);
 	} else {
 		const struct grun_end *r = &x->g.run_ends.v[f->index];
 		buf_zigzag(out, time_sub(r->key.time, x->s->base));
@@ -237,7 +237,7 @@ static int put_ids(struct buf *out, struct ids *v)
 }
 
 /* Where the session's frames lie: one run of each segment. */
-static int find_places(struct ix *x)
+static int collect_frame_places(struct ix *x)
 {
 	for (size_t i = 0; i < x->w.frames.n; i++) {
 		const struct gather_frame *f = &x->w.frames.v[i];
@@ -306,7 +306,7 @@ static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
 		buf_varint(out, g->from != TIME_NONE);
 		if (g->from != TIME_NONE)
 			buf_zigzag(out, time_sub(g->key.time, g->from));
-		rc = put_words(x, out, &g->text, 1);
+		rc = append_interned_ids(x, out, &g->text, 1);
 	}
 	first = first_note(x, session);
 	for (i = first; i < x->g.notes.n && x->g.notes.v[i].session == session; i++)
@@ -323,7 +323,7 @@ static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
 		buf_varint(out, run);
 		buf_varint(out, file);
 		if (rc == 0)
-			rc = put_words(x, out, words, 3);
+			rc = append_interned_ids(x, out, words, 3);
 		if (rc == 0)
 			rc = ix_pairs_add(x, &x->note_list, NOTES_ALL, row);
 		if (rc == 0 && run)
@@ -350,13 +350,13 @@ static int write_session(struct ix *x, uint32_t i)
 	struct buf info = {0};
 	uint64_t run;
 	const uint32_t host[] = {h->name, h->boot}, rest[] = {g->tool, g->mode};
-	int rc = put_words(x, &info, host, 2);
+	int rc = append_interned_ids(x, &info, host, 2);
 	buf_varint(&info, g->pidns);
 	if (rc == 0)
 		rc = ix_run_row(x, g->run, &run);
 	if (rc == 0) {
 		buf_varint(&info, run);
-		rc = put_words(x, &info, rest, 2);
+		rc = append_interned_ids(x, &info, rest, 2);
 	}
 	buf_varint(&info, g->last);
 	buf_varint(&info, (g->ended ? 1 : 0) | (g->holes ? 2 : 0) | (has_gaps(x, i) ? 4 : 0));
@@ -387,7 +387,7 @@ static int write_session(struct ix *x, uint32_t i)
 /* What each session told of, so that it can be taken back when it is read again. */
 static int session_rows(struct ix *x)
 {
-	int rc = find_places(x);
+	int rc = collect_frame_places(x);
 	for (size_t i = 0; rc == 0 && i < x->new_pfacts; i++)
 		rc = ids_add(&x->sessions.v[x->g.pfacts.v[i].session].processes, x->procs.v[x->g.pfacts.v[i].proc]);
 	for (size_t i = 0; rc == 0 && i < x->told_paths.n; i++)

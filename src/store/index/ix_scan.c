@@ -70,7 +70,7 @@ static void set_file(struct ix_segment *s, const struct stat *st)
 	s->mark.changed = changed;
 }
 
-static int add_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
+static int register_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
 {
 	size_t lo = 0, hi = known; /* those that were known are sorted */
 	while (lo < hi) {
@@ -93,7 +93,7 @@ static int add_segment(struct ix *x, const char *path, size_t known, const struc
 }
 
 /* Finds the segments below logs: <host>/<day>/<slot>.stl, of any depth up to 4. */
-static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
+static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size_t known)
 {
 	char dir[4096], path[4096], full[4096];
 	if (full_path(x, below, dir, sizeof(dir)) < 0)
@@ -114,9 +114,9 @@ static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
 		if (stat(full, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode))
-			rc = depth < 4 ? walk(x, path, depth + 1, known) : 0;
+			rc = depth < 4 ? scan_log_folder(x, path, depth + 1, known) : 0;
 		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
-			rc = add_segment(x, path, known, &st);
+			rc = register_segment(x, path, known, &st);
 	}
 	closedir(d);
 	return rc;
@@ -161,7 +161,7 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 }
 
 /* Was every frame found in [from, ..) of the session known before? Then nothing is new in it. */
-static int known_session(struct ix *x, uint64_t number, uint64_t last_seq, bool *ret)
+static int is_session_complete(struct ix *x, uint64_t number, uint64_t last_seq, bool *ret)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
 	if (!st)
@@ -207,7 +207,7 @@ static int whole_sessions(struct ix *x)
 		}
 		bool known = false;
 		if (!x->fresh)
-			rc = known_session(x, session, last, &known);
+			rc = is_session_complete(x, session, last, &known);
 		if (rc < 0 || known)
 			continue;
 		memmove(&x->w.frames.v[kept], &x->w.frames.v[i], (k - i) * sizeof(*x->w.frames.v));
@@ -257,7 +257,7 @@ static int whole_sessions(struct ix *x)
 enum { MARK_BYTES = offsetof(struct log_frame, session) }; /* magic, size and checksum of a frame */
 
 /* Does a frame with the checksum begin there, whether or not all of it is there? 1, 0, -errno. */
-static int begins(const char *path, uint64_t offset, uint64_t sum)
+static int frame_begins_at(const char *path, uint64_t offset, uint64_t sum)
 {
 	struct log_frame h;
 	char head[sizeof(h)] = {0};
@@ -278,7 +278,7 @@ static int look_at_short(struct ix_segment *s, const char *full)
 {
 	if (s->size >= s->done)
 		return 0;
-	int rc = s->size < MARK_BYTES ? 1 : s->mark.head ? begins(full, 0, s->mark.head) : 0;
+	int rc = s->size < MARK_BYTES ? 1 : s->mark.head ? frame_begins_at(full, 0, s->mark.head) : 0;
 	s->done = s->from = 0;
 	s->mark.sum = 0;
 	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
@@ -289,7 +289,7 @@ static int look_at_end(const struct ix_segment *s, const char *full, const struc
 {
 	if (!s->touched || s->is_new || !was->sum)
 		return 0;
-	int rc = begins(full, was->tail, was->sum);
+	int rc = frame_begins_at(full, was->tail, was->sum);
 	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
 }
 
@@ -362,10 +362,10 @@ int ix_scan(struct ix *x)
 		char *path = realpath(x->o->only_segment, NULL), logs[4096];
 		int n = snprintf(logs, sizeof(logs), "%s/logs/", x->s->home);
 		bool below = path && n > 0 && (size_t)n < sizeof(logs) && !strncmp(path, logs, (size_t)n);
-		rc = path ? add_segment(x, below ? path + n : path, known, &st) : -errno;
+		rc = path ? register_segment(x, below ? path + n : path, known, &st) : -errno;
 		free(path);
 	} else {
-		rc = walk(x, "", 0, known);
+		rc = scan_log_folder(x, "", 0, known);
 	}
 	if (rc < 0)
 		return rc;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-static int forget_session(struct ix *x, uint64_t session)
+static int clear_session_summaries(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_summary_clear, x->err);
 	if (!st)
@@ -19,7 +19,7 @@ static int forget_session(struct ix *x, uint64_t session)
 }
 
 /* A word of the dictionary: what many summaries share. */
-static void put_word(struct ix *x, struct buf *out, struct str s)
+static void append_interned(struct ix *x, struct buf *out, struct str s)
 {
 	uint32_t word = words_add(&x->g.words, s);
 	uint64_t id = 0;
@@ -28,7 +28,7 @@ static void put_word(struct ix *x, struct buf *out, struct str s)
 	buf_varint(out, id);
 }
 
-static void put_str(struct buf *out, struct str s)
+static void append_summary_string(struct buf *out, struct str s)
 {
 	buf_varint(out, s.n);
 	buf_str(out, s);
@@ -41,12 +41,12 @@ static void list_begin(struct ix *x)
 }
 static void list_add(struct ix *x, const char *text)
 {
-	put_str(&x->b2, str_of(text));
+	append_summary_string(&x->b2, str_of(text));
 }
 static void list_end(struct ix *x, struct buf *out, size_t n)
 {
 	buf_varint(out, n);
-	put_str(out, buf_view(&x->b2));
+	append_summary_string(out, buf_view(&x->b2));
 	out->failed |= x->b2.failed;
 }
 
@@ -78,7 +78,7 @@ static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n,
 		buf_reset(&x->b3);
 		buf_printf(&x->b3, "%s=%s", v[i].key, v[i].value);
 		x->b2.failed |= x->b3.failed;
-		put_str(&x->b2, buf_view(&x->b3));
+		append_summary_string(&x->b2, buf_view(&x->b3));
 	}
 	return found;
 }
@@ -93,7 +93,7 @@ static void put_limits(struct ix *x, struct buf *out, const struct summary_limit
 			buf_printf(&x->b3, "%lld/", (long long)v[i].peak);
 		buf_printf(&x->b3, "%lld", (long long)v[i].limit);
 		x->b2.failed |= x->b3.failed;
-		put_str(&x->b2, buf_view(&x->b3));
+		append_summary_string(&x->b2, buf_view(&x->b3));
 	}
 	list_end(x, out, n);
 }
@@ -110,7 +110,7 @@ static void put_figures(struct ix *x, struct buf *out, const struct summary *m)
 			continue;
 		const char *note = f->known ? f->method : f->absent;
 		buf_varint(out, i << 3 | (unsigned)f->known << 2 | (unsigned)(f->known && f->bounded) << 1 | f->complete);
-		put_word(x, out, str_of(note ? note : ""));
+		append_interned(x, out, str_of(note ? note : ""));
 		if (f->known)
 			buf_zigzag(out, f->value);
 		if (f->known && f->bounded) {
@@ -120,7 +120,7 @@ static void put_figures(struct ix *x, struct buf *out, const struct summary *m)
 	}
 }
 
-static int put(struct ix *x, const struct gsummary *g)
+static int write_summary_row(struct ix *x, const struct gsummary *g)
 {
 	struct str text = words_get(&x->g.words, g->text);
 	struct summary m;
@@ -137,19 +137,19 @@ static int put(struct ix *x, const struct gsummary *g)
 	buf_varint(&out, g->key.seq);
 	buf_zigzag(&out, g->key.time);
 	buf_varint(&out, hash_str(text));
-	put_str(&out, words_get(&x->g.words, g->run));
+	append_summary_string(&out, words_get(&x->g.words, g->run));
 	put_texts(x, &out, m.argv, argc);
 	buf_varint(&out, m.exit_type);
 	buf_zigzag(&out, m.exit_status);
 	buf_zigzag(&out, m.signal);
 	buf_varint(&out, m.oom);
-	put_word(x, &out, words_get(&x->g.words, g->source));
-	put_word(x, &out, words_get(&x->g.words, g->set));
-	put_word(x, &out, str_of(m.user ? m.user : ""));
-	put_word(x, &out, str_of(m.cwd ? m.cwd : ""));
+	append_interned(x, &out, words_get(&x->g.words, g->source));
+	append_interned(x, &out, words_get(&x->g.words, g->set));
+	append_interned(x, &out, str_of(m.user ? m.user : ""));
+	append_interned(x, &out, str_of(m.cwd ? m.cwd : ""));
 	/* Of one host nearly all is the same: one word. */
 	buf_varint(&out, gather_pairs(x, m.host, m.nhost, LASTING));
-	put_word(x, &out, buf_view(&x->b2));
+	append_interned(x, &out, buf_view(&x->b2));
 	size_t n = gather_pairs(x, m.host, m.nhost, VARYING);
 	list_end(x, &out, n);
 	n = gather_pairs(x, m.label, m.nlabel, ALL);
@@ -177,8 +177,8 @@ int ix_write_summaries(struct ix *x)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded)
-			rc = forget_session(x, x->sessions.v[i].id);
+			rc = clear_session_summaries(x, x->sessions.v[i].id);
 	for (size_t i = 0; rc == 0 && i < x->g.summaries.n; i++)
-		rc = put(x, &x->g.summaries.v[i]);
+		rc = write_summary_row(x, &x->g.summaries.v[i]);
 	return rc;
 }

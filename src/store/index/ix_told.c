@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static int forget_session(struct ix *x, uint64_t session)
+static int clear_session_logged_events(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_told_clear, x->err);
 	if (!st)
@@ -13,7 +13,7 @@ static int forget_session(struct ix *x, uint64_t session)
 	return store_run_stmt(x->s, st, x->err);
 }
 
-static int put(struct ix *x, const struct gtold *t)
+static int write_logged_event(struct ix *x, const struct gtold *t)
 {
 	uint64_t run = 0;
 	int rc = ix_run_row(x, t->run, &run);
@@ -34,8 +34,8 @@ int ix_write_told(struct ix *x)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded)
-			rc = forget_session(x, x->sessions.v[i].id);
+			rc = clear_session_logged_events(x, x->sessions.v[i].id);
 	for (size_t i = 0; rc == 0 && i < x->g.tolds.n; i++)
-		rc = put(x, &x->g.tolds.v[i]);
+		rc = write_logged_event(x, &x->g.tolds.v[i]);
 	return rc;
 }

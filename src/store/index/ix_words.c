@@ -12,7 +12,7 @@ struct list_cursor {
 	struct cur c;
 	uint64_t left;
 };
-static struct list_cursor list_of(const struct ix *x, uint32_t word)
+static struct list_cursor list_cursor_of(const struct ix *x, uint32_t word)
 {
 	struct list_cursor l = {.c = cur_of(words_get(&x->g.words, word))};
 	l.left = l.c.p < l.c.end ? cur_u(&l.c) : 0;
@@ -29,7 +29,7 @@ static bool list_next(struct list_cursor *l, struct str *ret)
 
 static int count_list(struct ix *x, uint32_t word)
 {
-	struct list_cursor l = list_of(x, word);
+	struct list_cursor l = list_cursor_of(x, word);
 	struct str s;
 	while (list_next(&l, &s)) {
 		uint32_t w = words_add(&x->g.words, s);
@@ -61,7 +61,7 @@ int ix_count_words(struct ix *x)
 
 int ix_list(struct ix *x, uint32_t word, struct buf *out)
 {
-	struct list_cursor l = list_of(x, word);
+	struct list_cursor l = list_cursor_of(x, word);
 	struct str s;
 	buf_varint(out, l.left);
 	while (list_next(&l, &s)) {
@@ -85,7 +85,7 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 
 /* ---- fingerprints ---- */
 
-static int room_for(struct ix *x)
+static int grow_fingerprint_tables(struct ix *x)
 {
 #define GROW(to, want, init)                                                                                           \
 	if (x->to.n < (want) && !vec_room(&x->to, (want)-x->to.n))                                                         \
@@ -134,7 +134,7 @@ static int old_fps(struct ix *x, uint32_t file)
 				return ix_oom(x);
 			*fp = (struct gfp){row->f.fps.v[k].size, row->f.fps.v[k].mtime};
 		}
-		if (room_for(x) < 0)
+		if (grow_fingerprint_tables(x) < 0)
 			return -ENOMEM;
 	}
 	int rc = 0;
@@ -170,7 +170,7 @@ static int give_index(struct ix *x, uint32_t file, uint32_t i)
 
 int ix_fps(struct ix *x)
 {
-	int rc = room_for(x);
+	int rc = grow_fingerprint_tables(x);
 	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++)
 		rc = old_fps(x, i);
 	for (size_t i = 0; rc == 0 && i < x->g.accesses.n; i++) {

@@ -34,7 +34,7 @@ static int prd_cmp(const void *pa, const void *pb)
 	return (a->n > b->n) - (a->n < b->n);
 }
 
-static int by_version(const void *pa, const void *pb)
+static int compare_by_version(const void *pa, const void *pb)
 {
 	const struct prd *a = pa, *b = pb;
 	if (a->n != b->n)
@@ -42,7 +42,7 @@ static int by_version(const void *pa, const void *pb)
 	return (a->exec > b->exec) - (a->exec < b->exec);
 }
 
-static uint64_t exec_row(const struct ix *x, uint32_t exec)
+static uint64_t reader_execution_row(const struct ix *x, uint32_t exec)
 {
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
@@ -66,7 +66,7 @@ static int collect_readers(struct file_writer *w, uint32_t file, bool only_new)
 		const struct gaccess *a = &x->g.accesses.v[x->g.by_file[g->first_access + k]];
 		if (only_new && (a->flags & GACCESS_OLD))
 			continue;
-		uint64_t exec = exec_row(x, a->exec);
+		uint64_t exec = reader_execution_row(x, a->exec);
 		for (uint32_t u = 0; rc == 0 && (u < a->nuse || (!a->nuse && !u)); u++) {
 			uint32_t n = !a->nuse ? 0 : a->nuse == 1 ? a->use : x->g.uses.v[a->use + u].version;
 			if (only_new && x->attached.n) {
@@ -105,7 +105,7 @@ static int put_readers(struct file_writer *w, uint32_t file)
 		return w->rd.failed ? ix_oom(x) : 0;
 	buf_reset(&w->rd);
 	w->f.flags |= PFILE_SPILLED;
-	qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), by_version);
+	qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), compare_by_version);
 	int rc = 0;
 	for (size_t i = 0, k; rc == 0 && i < w->readers.n; i = k) {
 		w->spill.n = 0;
@@ -143,7 +143,7 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 		return ix_oom(x);
 	for (uint32_t i = 0; i < v->ngen; i++) {
 		const struct ggen *g = &x->g.gens.v[v->first_gen + i];
-		p->gens.v[p->gens.n++] = (struct pgen){.exec = exec_row(x, g->exec),
+		p->gens.v[p->gens.n++] = (struct pgen){.exec = reader_execution_row(x, g->exec),
 		                                       .must = g->must,
 		                                       .has_bytes = g->has_bytes,
 		                                       .via = g->via,
@@ -180,7 +180,7 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	return 0;
 }
 
-static struct known known_of(const struct pver *v, const struct pfp *fp)
+static struct known known_version_of(const struct pver *v, const struct pfp *fp)
 {
 	struct known k = {.unseen = v->flags >> PVER_UNSEEN & 1};
 	if (!k.unseen) {
@@ -209,7 +209,7 @@ static int known_cmp(const void *pa, const void *pb)
 	return (a->mtime > b->mtime) - (a->mtime < b->mtime);
 }
 
-static int know(struct file_writer *w, const struct ix_row *row, uint64_t id, struct str pack)
+static int add_known_versions(struct file_writer *w, const struct ix_row *row, uint64_t id, struct str pack)
 {
 	struct cur c = cur_of(pack);
 	int64_t t = w->x->s->base;
@@ -218,7 +218,7 @@ static int know(struct file_writer *w, const struct ix_row *row, uint64_t id, st
 		struct known *k = vec_add(&w->known);
 		if (!k)
 			return ix_oom(w->x);
-		*k = known_of(&w->v, w->v.fp && w->v.fp <= row->f.fps.n ? &row->f.fps.v[w->v.fp - 1] : NULL);
+		*k = known_version_of(&w->v, w->v.fp && w->v.fp <= row->f.fps.n ? &row->f.fps.v[w->v.fp - 1] : NULL);
 	}
 	return rc;
 }
@@ -229,7 +229,7 @@ static int known_versions(struct file_writer *w, const struct ix_row *row, uint6
 	w->known.n = 0;
 	if (!row)
 		return 0;
-	int rc = know(w, row, id, buf_view(&row->ver));
+	int rc = add_known_versions(w, row, id, buf_view(&row->ver));
 	if (rc == 0 && row->f.flags & PFILE_MORE) {
 		sqlite3_stmt *st = store_stmt(w->x->s, SQL_more_range, w->x->err);
 		if (!st)
@@ -237,7 +237,7 @@ static int known_versions(struct file_writer *w, const struct ix_row *row, uint6
 		sqlite3_bind_int64(st, 1, (int64_t)version_id(id, 0));
 		sqlite3_bind_int64(st, 2, (int64_t)version_id(id + 1, 0));
 		while (rc == 0 && (rc = store_step(w->x->s, st, w->x->err)) == 1)
-			rc = know(w, row, id, column_str(st, 1));
+			rc = add_known_versions(w, row, id, column_str(st, 1));
 		sqlite3_reset(st);
 	}
 	if (rc == 0 && w->known.n > 1)
@@ -246,7 +246,7 @@ static int known_versions(struct file_writer *w, const struct ix_row *row, uint6
 }
 
 /* The first versions into w->ver, further ones to rows of more. */
-static int put_versions(struct file_writer *w, uint32_t file)
+static int pack_file_versions(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
 	const struct gfile *g = &x->g.files.v[file];
@@ -261,7 +261,7 @@ static int put_versions(struct file_writer *w, uint32_t file)
 		rc = fill_version(w, file, v);
 		if (rc == 0)
 			rc = version_key(w, file, v);
-		struct known k = known_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
+		struct known k = known_version_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
 		if (!w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp))
 			x->stats.new_versions++;
 		if (rc == 0 && i >= VERSIONS_INLINE && i % VERSIONS_INLINE == 0) {
@@ -379,7 +379,7 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
 }
 
-static int better(void *arg, const struct pname *n)
+static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
 	if (n->file == b->file && (!b->path || shows_better(n, &b->name))) {
@@ -399,13 +399,13 @@ static int find_shown(struct file_writer *w, uint32_t file)
 		uint32_t node = map_get(&x->node_rows, b.at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
 		const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
 		if (!p || !(p->dirty || p->nname)) {
-			rc = node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b.at, better, &b);
+			rc = node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b.at, choose_shown_name, &b);
 			continue;
 		}
 		for (size_t k = 0; k < p->nname; k++) {
 			const struct gname *n = &x->path_names.v[p->first_name + k];
-			better(&b,
-			       &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
+			choose_shown_name(
+			    &b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
 		}
 	}
 	w->f.shown_dir = 0;
@@ -420,7 +420,7 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
-static int write_file(struct file_writer *w, uint32_t file)
+static int write_file_row(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
 	struct ix_file *f = &x->files.v[file];
@@ -452,7 +452,7 @@ static int write_file(struct file_writer *w, uint32_t file)
 	if (rc == 0)
 		rc = put_readers(w, file);
 	if (rc == 0 && whole) {
-		rc = put_versions(w, file);
+		rc = pack_file_versions(w, file);
 	} else if (rc == 0) {
 		buf_reset(&w->ver);
 		buf_str(&w->ver, buf_view(&row->ver));
@@ -481,7 +481,7 @@ int ix_write_files(struct ix *x)
 			rc = ix_pairs_add(x, &order, x->files.v[i].id, i);
 	ix_pairs_sort(&order);
 	for (size_t i = 0; rc == 0 && i < order.n; i++)
-		rc = write_file(&w, (uint32_t)order.v[i].b);
+		rc = write_file_row(&w, (uint32_t)order.v[i].b);
 	if (rc == 0)
 		rc = block_flush(&w.rows, x->err);
 	block_writer_release(&w.rows);

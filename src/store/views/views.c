@@ -105,7 +105,7 @@ static int unit_of_path(struct cursor *c, uint64_t id, struct str text)
 	int rc = read_path_id(c->s, text, &row);
 	return rc == 1 ? ids_add(&c->found[0], row) : rc;
 }
-static int add_named(void *arg, const struct pname *n)
+static int collect_named_file(void *arg, const struct pname *n)
 {
 	struct cursor *c = arg;
 	return ids_add(&c->found[0], n->file);
@@ -117,7 +117,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 	int rc = read_path_id(c->s, text, &row);
 	store_id absent;
 	if (rc == 1)
-		rc = read_names(c->s, row, add_named, c);
+		rc = read_names(c->s, row, collect_named_file, c);
 	if (rc >= 0 && store_files_by_path(c->s, text, &absent, 1) == 1)
 		rc = ids_add(&c->found[0], absent);
 	return rc;
@@ -125,7 +125,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 static int units_by_name(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
-	int rc = read_file(c->s, id, &c->reader->file);
+	int rc = read_stored_file(c->s, id, &c->reader->file);
 	for (size_t i = 0; rc == 1 && i < c->reader->file.paths.n; i++)
 		if (ids_add(&c->found[0], c->reader->file.paths.v[i]) < 0)
 			rc = -ENOMEM;
@@ -136,11 +136,11 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 {
 	(void)text;
 	struct ids execs = {0};
-	int rc = read_file(c->s, id, &c->reader->file);
+	int rc = read_stored_file(c->s, id, &c->reader->file);
 	uint64_t last = rc == 1 ? c->reader->file.nversion : 0,
 	         to = rc == 1 && c->reader->file.group ? c->reader->file.group : id;
 	if (rc == 1 && to != id) { /* an alias: its accesses are filed with its group's file */
-		rc = read_file(c->s, to, &c->reader->file);
+		rc = read_stored_file(c->s, to, &c->reader->file);
 		last = rc == 1 ? c->reader->file.nversion : 0;
 	}
 	for (uint64_t n = 0; rc >= 0 && n <= last; n++)
@@ -267,7 +267,7 @@ static void own_end(struct cursor *c, struct own o)
 }
 
 /* Makes lines of units until there are some, or no more units. */
-static void fill(struct cursor *c)
+static void make_lines(struct cursor *c)
 {
 	struct own o = own_begin(c);
 	c->at = c->n_lines = c->cells.n = 0;
@@ -385,7 +385,7 @@ static int x_filter(sqlite3_vtab_cursor *v, int num, const char *str, int argc, 
 	}
 	own_end(c, o);
 	if (!c->failed)
-		fill(c);
+		make_lines(c);
 	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 
@@ -394,7 +394,7 @@ static int x_next(sqlite3_vtab_cursor *v)
 	struct cursor *c = (struct cursor *)v;
 	c->rowid++;
 	if (++c->at >= c->n_lines)
-		fill(c);
+		make_lines(c);
 	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 

@@ -10,33 +10,33 @@
 static int build_line(void *arg, const struct store_build *b)
 {
 	struct cursor *c = arg;
-	struct line *l = add_line(c);
+	struct line *l = lines_append(c);
 	char session[20];
 	if (!l)
 		return -ENOMEM;
 	snprintf(session, sizeof(session), "%016" PRIx64, b->session);
-	put_id(l, C_build_id, b->id);
-	put_word(c, l, C_build_pub, b->pub.text);
-	put_word(c, l, C_build_session, session);
-	put_id(l, C_build_seq, b->seq);
-	put_text_if(c, l, C_build_execution, str_of(b->exec.text));
-	put_text_if(c, l, C_build_compiler, b->compiler);
-	put_text_if(c, l, C_build_version, b->version);
-	put_text_if(c, l, C_build_target, b->target);
-	put_list(c, l, C_build_argv, &b->argv);
-	put_list(c, l, C_build_args, b->args.count ? &b->args : &b->argv);
-	put_text_if(c, l, C_build_cwd, b->cwd);
-	put_list(c, l, C_build_environment, &b->env);
-	put_text_if(c, l, C_build_user, b->user);
-	put_text_if(c, l, C_build_host, b->host);
-	put_text_if(c, l, C_build_git_commit, b->commit);
+	line_set_id(l, C_build_id, b->id);
+	line_set_cstr(c, l, C_build_pub, b->pub.text);
+	line_set_cstr(c, l, C_build_session, session);
+	line_set_id(l, C_build_seq, b->seq);
+	line_set_text_if(c, l, C_build_execution, str_of(b->exec.text));
+	line_set_text_if(c, l, C_build_compiler, b->compiler);
+	line_set_text_if(c, l, C_build_version, b->version);
+	line_set_text_if(c, l, C_build_target, b->target);
+	line_set_list(c, l, C_build_argv, &b->argv);
+	line_set_list(c, l, C_build_args, b->args.count ? &b->args : &b->argv);
+	line_set_text_if(c, l, C_build_cwd, b->cwd);
+	line_set_list(c, l, C_build_environment, &b->env);
+	line_set_text_if(c, l, C_build_user, b->user);
+	line_set_text_if(c, l, C_build_host, b->host);
+	line_set_text_if(c, l, C_build_git_commit, b->commit);
 	if (b->tree != TERM_tree_unknown)
-		put_word(c, l, C_build_git_state, term_name(SET_tree, b->tree));
-	put_time(l, C_build_began, b->began);
-	put_time(l, C_build_ended, b->time);
-	put_word(c, l, C_build_ending, term_name(SET_ending, b->ending));
-	put_int(l, C_build_code, (int64_t)b->code);
-	put_list(c, l, C_build_gaps, &b->gaps);
+		line_set_cstr(c, l, C_build_git_state, term_name(SET_tree, b->tree));
+	line_set_time(l, C_build_began, b->began);
+	line_set_time(l, C_build_ended, b->time);
+	line_set_cstr(c, l, C_build_ending, term_name(SET_ending, b->ending));
+	line_set_int(l, C_build_code, (int64_t)b->code);
+	line_set_list(c, l, C_build_gaps, &b->gaps);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ void views_builds(struct cursor *c)
 	c->failed |= store_build(c->s, c->unit, build_line, c) < 0;
 }
 
-static void put_digest(struct cursor *c, struct line *l, unsigned column, struct str bytes)
+static void line_set_digest(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	struct digest d;
 	char text[DIGEST_TEXT];
@@ -53,10 +53,10 @@ static void put_digest(struct cursor *c, struct line *l, unsigned column, struct
 		return;
 	memcpy(d.b, bytes.p, DIGEST_BYTES);
 	digest_text(&d, text);
-	put_word(c, l, column, text);
+	line_set_cstr(c, l, column, text);
 }
 
-static void put_hex(struct cursor *c, struct line *l, unsigned column, struct str bytes)
+static void line_set_hex(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	size_t at = c->text.n;
 	for (size_t i = 0; i < bytes.n; i++)
@@ -70,21 +70,21 @@ static int input_lines(void *arg, const struct store_build *b)
 	struct cursor *c = arg;
 	for (size_t i = 0, n = 0; i < b->nfiles; i++) {
 		const struct store_build_file *f = &b->files[i];
-		struct line *l = f->role == TERM_role_output ? NULL : add_line(c);
+		struct line *l = f->role == TERM_role_output ? NULL : lines_append(c);
 		if (!l && f->role != TERM_role_output)
 			return -ENOMEM;
 		if (!l)
 			continue;
-		put_id(l, C_build_input_build, b->id);
-		put_int(l, C_build_input_n, (int64_t)++n);
-		put_word(c, l, C_build_input_role, term_name(SET_role, f->role));
-		put_text(c, l, C_build_input_path, f->path);
+		line_set_id(l, C_build_input_build, b->id);
+		line_set_int(l, C_build_input_n, (int64_t)++n);
+		line_set_cstr(c, l, C_build_input_role, term_name(SET_role, f->role));
+		line_set_text(c, l, C_build_input_path, f->path);
 		if (f->digest.n)
-			put_int(l, C_build_input_size, (int64_t)f->size);
-		put_time(l, C_build_input_mtime, f->mtime);
-		put_digest(c, l, C_build_input_digest, f->digest);
-		put_hex(c, l, C_build_input_build_id, f->build_id);
-		put_text_if(c, l, C_build_input_detail, f->detail);
+			line_set_int(l, C_build_input_size, (int64_t)f->size);
+		line_set_time(l, C_build_input_mtime, f->mtime);
+		line_set_digest(c, l, C_build_input_digest, f->digest);
+		line_set_hex(c, l, C_build_input_build_id, f->build_id);
+		line_set_text_if(c, l, C_build_input_detail, f->detail);
 	}
 	return 0;
 }
@@ -99,19 +99,19 @@ static int output_lines(void *arg, const struct store_build *b)
 	struct cursor *c = arg;
 	for (size_t i = 0, n = 0; i < b->nfiles; i++) {
 		const struct store_build_file *f = &b->files[i];
-		struct line *l = f->role == TERM_role_output ? add_line(c) : NULL;
+		struct line *l = f->role == TERM_role_output ? lines_append(c) : NULL;
 		if (!l && f->role == TERM_role_output)
 			return -ENOMEM;
 		if (!l)
 			continue;
-		put_id(l, C_build_output_build, b->id);
-		put_int(l, C_build_output_n, (int64_t)++n);
-		put_text(c, l, C_build_output_path, f->path);
+		line_set_id(l, C_build_output_build, b->id);
+		line_set_int(l, C_build_output_n, (int64_t)++n);
+		line_set_text(c, l, C_build_output_path, f->path);
 		if (f->digest.n)
-			put_int(l, C_build_output_size, (int64_t)f->size);
-		put_time(l, C_build_output_mtime, f->mtime);
-		put_digest(c, l, C_build_output_digest, f->digest);
-		put_hex(c, l, C_build_output_build_id, f->build_id);
+			line_set_int(l, C_build_output_size, (int64_t)f->size);
+		line_set_time(l, C_build_output_mtime, f->mtime);
+		line_set_digest(c, l, C_build_output_digest, f->digest);
+		line_set_hex(c, l, C_build_output_build_id, f->build_id);
 	}
 	return 0;
 }

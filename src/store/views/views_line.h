@@ -4,7 +4,7 @@
 
 #include "store/views/views_int.h"
 
-static inline struct line *add_line(struct cursor *c)
+static inline struct line *lines_append(struct cursor *c)
 {
 	if (!vec_room(&c->cells, c->columns)) {
 		c->failed = true;
@@ -14,36 +14,36 @@ static inline struct line *add_line(struct cursor *c)
 	c->cells.n += c->columns;
 	return line_at(c, c->n_lines++);
 }
-static inline void drop_line(struct cursor *c)
+static inline void lines_drop_last(struct cursor *c)
 {
 	c->n_lines--;
 	c->cells.n -= c->columns;
 }
-static inline void put_int(struct line *l, unsigned column, int64_t v)
+static inline void line_set_int(struct line *l, unsigned column, int64_t v)
 {
 	l->v[column] = (struct cell){CELL_INT, v, 0};
 }
-static inline void put_id(struct line *l, unsigned column, uint64_t v)
+static inline void line_set_id(struct line *l, unsigned column, uint64_t v)
 {
 	if (v)
-		put_int(l, column, (int64_t)v);
+		line_set_int(l, column, (int64_t)v);
 }
-static inline void put_time(struct line *l, unsigned column, int64_t t)
+static inline void line_set_time(struct line *l, unsigned column, int64_t t)
 {
 	if (t != TIME_NONE && t != TIME_NEVER)
-		put_int(l, column, t);
+		line_set_int(l, column, t);
 }
-static inline void put_text(struct cursor *c, struct line *l, unsigned column, struct str s)
+static inline void line_set_text(struct cursor *c, struct line *l, unsigned column, struct str s)
 {
 	l->v[column] = (struct cell){CELL_TEXT, (int64_t)c->text.n, s.n};
 	buf_str(&c->text, s);
 }
-static inline void put_word(struct cursor *c, struct line *l, unsigned column, const char *s)
+static inline void line_set_cstr(struct cursor *c, struct line *l, unsigned column, const char *s)
 {
-	put_text(c, l, column, str_of(s));
+	line_set_text(c, l, column, str_of(s));
 }
 /* The strings of a list with blanks between them. */
-static inline void put_list(struct cursor *c, struct line *l, unsigned column, const struct strlist *list)
+static inline void line_set_list(struct cursor *c, struct line *l, unsigned column, const struct strlist *list)
 {
 	size_t at = c->text.n;
 	struct str s;
@@ -55,10 +55,10 @@ static inline void put_list(struct cursor *c, struct line *l, unsigned column, c
 	l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
 }
 
-static inline void put_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
+static inline void line_set_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
 {
 	if (s.n)
-		put_text(c, l, column, s);
+		line_set_text(c, l, column, s);
 }
 
 #endif

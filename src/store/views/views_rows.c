@@ -9,51 +9,51 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_ending(struct cursor *c, struct line *l, unsigned ending, unsigned code, uint64_t e, uint64_t n)
+static void line_set_ending(struct cursor *c, struct line *l, unsigned ending, unsigned code, uint64_t e, uint64_t n)
 {
-	put_word(c, l, ending, term_name(SET_ending, e));
+	line_set_cstr(c, l, ending, term_name(SET_ending, e));
 	if (e != TERM_ending_unknown)
-		put_int(l, code, (int64_t)n);
+		line_set_int(l, code, (int64_t)n);
 }
 
 void views_runs(struct cursor *c)
 {
 	struct run_info r;
-	struct line *l = add_line(c);
+	struct line *l = lines_append(c);
 	if (!l)
 		return;
-	put_id(l, C_run_id, c->unit);
+	line_set_id(l, C_run_id, c->unit);
 	const uint64_t counts = 1u << C_run_executions | 1u << C_run_inputs | 1u << C_run_outputs;
 	if (!(c->wanted & ~(uint64_t)1))
 		return;
 	int rc = store_run_info(c->s, c->unit, c->wanted & counts, &r);
 	if (rc <= 0) {
 		c->failed |= rc < 0;
-		drop_line(c);
+		lines_drop_last(c);
 		return;
 	}
 	if (r.start == TIME_NEVER) { /* a note or a summary tells of it, and no log */
-		drop_line(c);
+		lines_drop_last(c);
 		return;
 	}
-	put_text(c, l, C_run_ulid, r.ulid);
+	line_set_text(c, l, C_run_ulid, r.ulid);
 	if (r.outer.n)
-		put_text(c, l, C_run_outer_run, r.outer);
-	put_list(c, l, C_run_argv, &r.argv);
-	put_text(c, l, C_run_cwd, r.cwd);
-	put_text(c, l, C_run_user, r.user);
-	put_text(c, l, C_run_user_group, r.group);
-	put_text(c, l, C_run_host, r.host);
-	put_text(c, l, C_run_mode, r.mode);
-	put_time(l, C_run_began, r.start);
-	put_time(l, C_run_ended, r.end);
-	put_ending(c, l, C_run_ending, C_run_code, r.ending, r.code);
-	put_int(l, C_run_executions, (int64_t)r.executions);
-	put_int(l, C_run_inputs, (int64_t)r.inputs);
-	put_int(l, C_run_outputs, (int64_t)r.outputs);
-	put_int(l, C_run_recorder_cpu, (int64_t)r.recorder_cpu);
-	put_int(l, C_run_traps, (int64_t)r.traps);
-	put_list(c, l, C_run_labels, &r.labels);
+		line_set_text(c, l, C_run_outer_run, r.outer);
+	line_set_list(c, l, C_run_argv, &r.argv);
+	line_set_text(c, l, C_run_cwd, r.cwd);
+	line_set_text(c, l, C_run_user, r.user);
+	line_set_text(c, l, C_run_user_group, r.group);
+	line_set_text(c, l, C_run_host, r.host);
+	line_set_text(c, l, C_run_mode, r.mode);
+	line_set_time(l, C_run_began, r.start);
+	line_set_time(l, C_run_ended, r.end);
+	line_set_ending(c, l, C_run_ending, C_run_code, r.ending, r.code);
+	line_set_int(l, C_run_executions, (int64_t)r.executions);
+	line_set_int(l, C_run_inputs, (int64_t)r.inputs);
+	line_set_int(l, C_run_outputs, (int64_t)r.outputs);
+	line_set_int(l, C_run_recorder_cpu, (int64_t)r.recorder_cpu);
+	line_set_int(l, C_run_traps, (int64_t)r.traps);
+	line_set_list(c, l, C_run_labels, &r.labels);
 }
 
 static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
@@ -61,30 +61,30 @@ static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
 	struct exec_info x;
 	if (store_exec(c->s, id, &x) != 1)
 		return;
-	put_word(c, l, C_execution_pub, x.pub.text);
-	put_id(l, C_execution_run, x.run);
-	put_id(l, C_execution_parent, x.parent);
-	put_int(l, C_execution_pid, (int64_t)x.pid);
-	put_int(l, C_execution_n, (int64_t)x.n);
-	put_id(l, C_execution_exe, x.exe);
-	put_id(l, C_execution_script, x.script);
-	put_list(c, l, C_execution_argv, &x.argv);
-	put_text(c, l, C_execution_cwd, x.cwd);
-	put_text(c, l, C_execution_host, x.host);
-	put_text(c, l, C_execution_user, x.user);
-	put_text(c, l, C_execution_user_group, x.group);
+	line_set_cstr(c, l, C_execution_pub, x.pub.text);
+	line_set_id(l, C_execution_run, x.run);
+	line_set_id(l, C_execution_parent, x.parent);
+	line_set_int(l, C_execution_pid, (int64_t)x.pid);
+	line_set_int(l, C_execution_n, (int64_t)x.n);
+	line_set_id(l, C_execution_exe, x.exe);
+	line_set_id(l, C_execution_script, x.script);
+	line_set_list(c, l, C_execution_argv, &x.argv);
+	line_set_text(c, l, C_execution_cwd, x.cwd);
+	line_set_text(c, l, C_execution_host, x.host);
+	line_set_text(c, l, C_execution_user, x.user);
+	line_set_text(c, l, C_execution_user_group, x.group);
 	const struct str roles[] = {x.job, x.step, x.rank};
 	for (unsigned i = 0; i < 3; i++)
 		if (roles[i].n)
-			put_text(c, l, C_execution_job + i, roles[i]);
-	put_time(l, C_execution_began, x.start);
-	put_time(l, C_execution_ended, x.end);
-	put_ending(c, l, C_execution_ending, C_execution_code, x.ending, x.code);
+			line_set_text(c, l, C_execution_job + i, roles[i]);
+	line_set_time(l, C_execution_began, x.start);
+	line_set_time(l, C_execution_ended, x.end);
+	line_set_ending(c, l, C_execution_ending, C_execution_code, x.ending, x.code);
 	const uint64_t figures[] = {x.cpu,   x.user_time, x.system_time, x.rss,
 	                            x.rchar, x.wchar_,    x.read_bytes,  x.write_bytes};
 	for (unsigned i = 0; i < 8; i++)
 		if (x.known >> (i + 1) & 1)
-			put_int(l, C_execution_cpu + i, (int64_t)figures[i]);
+			line_set_int(l, C_execution_cpu + i, (int64_t)figures[i]);
 }
 
 /* The executions of the process at hand, into c->reader->ids. */
@@ -105,10 +105,10 @@ void views_executions(struct cursor *c)
 	if (!process_execs(c))
 		return;
 	for (size_t i = 0; i < c->reader->ids.n; i++) {
-		struct line *l = add_line(c);
+		struct line *l = lines_append(c);
 		if (!l)
 			return;
-		put_id(l, C_execution_id, c->reader->ids.v[i]);
+		line_set_id(l, C_execution_id, c->reader->ids.v[i]);
 		if (c->wanted & ~(uint64_t)1)
 			fill_execution(c, l, c->reader->ids.v[i]);
 	}
@@ -118,51 +118,51 @@ void views_files(struct cursor *c)
 {
 	struct file_info f;
 	int rc = store_file(c->s, c->unit, &f);
-	struct line *l = rc == 1 ? add_line(c) : NULL;
+	struct line *l = rc == 1 ? lines_append(c) : NULL;
 	c->failed |= rc < 0;
 	if (!l)
 		return;
-	put_id(l, C_file_id, c->unit);
-	put_word(c, l, C_file_pub, f.pub.text);
-	put_word(c, l, C_file_kind, term_name(SET_kind, f.kind));
+	line_set_id(l, C_file_id, c->unit);
+	line_set_cstr(c, l, C_file_pub, f.pub.text);
+	line_set_cstr(c, l, C_file_kind, term_name(SET_kind, f.kind));
 	if (f.path.n)
-		put_text(c, l, C_file_path, f.path);
-	put_int(l, C_file_named, f.named);
-	put_text(c, l, C_file_domain, f.domain);
-	put_int(l, C_file_ino, (int64_t)f.ino);
-	put_int(l, C_file_gen, (int64_t)f.gen);
-	put_int(l, C_file_versions, (int64_t)f.versions);
-	put_int(l, C_file_network, f.flags & 1);
+		line_set_text(c, l, C_file_path, f.path);
+	line_set_int(l, C_file_named, f.named);
+	line_set_text(c, l, C_file_domain, f.domain);
+	line_set_int(l, C_file_ino, (int64_t)f.ino);
+	line_set_int(l, C_file_gen, (int64_t)f.gen);
+	line_set_int(l, C_file_versions, (int64_t)f.versions);
+	line_set_int(l, C_file_network, f.flags & 1);
 }
 
 void views_versions(struct cursor *c)
 {
 	static const char *const origins[] = {"observed", "unobserved", "external"};
 	struct reader *r = c->reader;
-	int rc = read_file(c->s, c->unit, &r->file);
+	int rc = read_stored_file(c->s, c->unit, &r->file);
 	uint64_t n = rc == 1 ? r->file.nversion : 0;
 	c->failed |= rc < 0;
 	for (uint64_t k = 1; k <= n; k++) {
 		struct version_info v;
-		struct line *l = add_line(c);
+		struct line *l = lines_append(c);
 		if (!l)
 			return;
-		put_id(l, C_version_id, version_id(c->unit, k));
+		line_set_id(l, C_version_id, version_id(c->unit, k));
 		if (!(c->wanted & ~(uint64_t)1))
 			continue;
 		if (store_version(c->s, version_id(c->unit, k), &v) != 1) {
 			c->failed = true;
 			return;
 		}
-		put_word(c, l, C_version_pub, v.pub.text);
-		put_id(l, C_version_file, v.file);
-		put_int(l, C_version_n, (int64_t)v.n);
-		put_word(c, l, C_version_origin, origins[v.origin]);
+		line_set_cstr(c, l, C_version_pub, v.pub.text);
+		line_set_id(l, C_version_file, v.file);
+		line_set_int(l, C_version_n, (int64_t)v.n);
+		line_set_cstr(c, l, C_version_origin, origins[v.origin]);
 		if (v.has_size)
-			put_int(l, C_version_size, (int64_t)v.size);
-		put_time(l, C_version_mtime, v.mtime);
-		put_time(l, C_version_began, v.start);
-		put_time(l, C_version_ended, v.end);
+			line_set_int(l, C_version_size, (int64_t)v.size);
+		line_set_time(l, C_version_mtime, v.mtime);
+		line_set_time(l, C_version_began, v.start);
+		line_set_time(l, C_version_ended, v.end);
 	}
 }
 
@@ -176,66 +176,66 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 	             {ACCESS_STATE, "state"}, {ACCESS_PROGRAM, "program"}};
 	char text[80];
 	const struct ssession *session = store_session(c->s, sec->session);
-	put_id(l, C_access_execution, exec_id(c->unit, sec->n));
+	line_set_id(l, C_access_execution, exec_id(c->unit, sec->n));
 	snprintf(text, sizeof(text), "%016" PRIx64, session ? session->number : 0);
-	put_word(c, l, C_access_session, text);
-	put_int(l, C_access_seq, (int64_t)a->seq);
-	put_id(l, C_access_file, a->self);
+	line_set_cstr(c, l, C_access_session, text);
+	line_set_int(l, C_access_seq, (int64_t)a->seq);
+	line_set_id(l, C_access_file, a->self);
 	size_t n = 0;
 	unsigned mode = shape_get(a->bits, SHAPE_MODE, 8);
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (mode & modes[i].bit)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", modes[i].name);
-	put_word(c, l, C_access_mode, text);
-	put_word(c, l, C_access_api, term_name(SET_api, shape_get(a->bits, SHAPE_API, 4)));
-	put_word(c, l, C_access_via, term_name(SET_via, shape_get(a->bits, SHAPE_VIA, 3)));
-	put_int(l, C_access_sure, shape_get(a->bits, SHAPE_SURE, 1));
+	line_set_cstr(c, l, C_access_mode, text);
+	line_set_cstr(c, l, C_access_api, term_name(SET_api, shape_get(a->bits, SHAPE_API, 4)));
+	line_set_cstr(c, l, C_access_via, term_name(SET_via, shape_get(a->bits, SHAPE_VIA, 3)));
+	line_set_int(l, C_access_sure, shape_get(a->bits, SHAPE_SURE, 1));
 	if (mode & ACCESS_WRITE)
-		put_word(c, l, C_access_evidence, term_name(SET_evidence, shape_get(a->bits, SHAPE_EVIDENCE, 2)));
-	put_time(l, C_access_began, a->start);
-	put_time(l, C_access_ended, a->end);
-	put_int(l, C_access_count, (int64_t)a->count);
+		line_set_cstr(c, l, C_access_evidence, term_name(SET_evidence, shape_get(a->bits, SHAPE_EVIDENCE, 2)));
+	line_set_time(l, C_access_began, a->start);
+	line_set_time(l, C_access_ended, a->end);
+	line_set_int(l, C_access_count, (int64_t)a->count);
 	if (shape_get(a->bits, SHAPE_READ_BYTES, 1))
-		put_int(l, C_access_bytes_read, (int64_t)a->bytes_read);
+		line_set_int(l, C_access_bytes_read, (int64_t)a->bytes_read);
 	if (shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1))
-		put_int(l, C_access_bytes_written, (int64_t)a->bytes_written);
+		line_set_int(l, C_access_bytes_written, (int64_t)a->bytes_written);
 	if (a->gen)
-		put_id(l, C_access_generated, version_id(a->file, a->gen));
-	put_int(l, C_access_uses, a->nuse);
+		line_set_id(l, C_access_generated, version_id(a->file, a->gen));
+	line_set_int(l, C_access_uses, a->nuse);
 	if (a->nuse == 1)
-		put_id(l, C_access_used, version_id(a->file, a->use));
+		line_set_id(l, C_access_used, version_id(a->file, a->use));
 }
 
-static void add_calls(struct cursor *c, const struct pacc_section *sec, const struct pacc *a)
+static void append_io_lines(struct cursor *c, const struct pacc_section *sec, const struct pacc *a)
 {
 	char text[24];
 	c->ios.n = 0;
 	c->failed |= read_calls(c->s, c->unit, sec, a, &c->ios) < 0;
 	for (size_t i = 0; i < c->ios.n; i++) {
 		const struct io_info *io = &c->ios.v[i];
-		struct line *l = add_line(c);
+		struct line *l = lines_append(c);
 		if (!l)
 			return;
-		put_id(l, C_io_execution, io->exec);
+		line_set_id(l, C_io_execution, io->exec);
 		snprintf(text, sizeof(text), "%016" PRIx64, io->session);
-		put_word(c, l, C_io_session, text);
-		put_int(l, C_io_seq, (int64_t)io->seq);
-		put_id(l, C_io_file, io->file);
-		put_id(l, C_io_generated, io->generated);
-		put_id(l, C_io_used, io->used);
-		put_word(c, l, C_io_api, term_name(SET_ioapi, io->api));
-		put_word(c, l, C_io_direction, io->write ? "write" : "read");
-		put_int(l, C_io_calls, (int64_t)io->calls);
-		put_int(l, C_io_failed, (int64_t)io->failed);
-		put_int(l, C_io_bytes, (int64_t)io->bytes);
-		put_int(l, C_io_largest, (int64_t)io->largest);
+		line_set_cstr(c, l, C_io_session, text);
+		line_set_int(l, C_io_seq, (int64_t)io->seq);
+		line_set_id(l, C_io_file, io->file);
+		line_set_id(l, C_io_generated, io->generated);
+		line_set_id(l, C_io_used, io->used);
+		line_set_cstr(c, l, C_io_api, term_name(SET_ioapi, io->api));
+		line_set_cstr(c, l, C_io_direction, io->write ? "write" : "read");
+		line_set_int(l, C_io_calls, (int64_t)io->calls);
+		line_set_int(l, C_io_failed, (int64_t)io->failed);
+		line_set_int(l, C_io_bytes, (int64_t)io->bytes);
+		line_set_int(l, C_io_largest, (int64_t)io->largest);
 		if (io->first != TIME_NONE || io->spent)
-			put_int(l, C_io_spent, (int64_t)io->spent);
-		put_time(l, C_io_first, io->first);
-		put_time(l, C_io_last, io->last);
+			line_set_int(l, C_io_spent, (int64_t)io->spent);
+		line_set_time(l, C_io_first, io->first);
+		line_set_time(l, C_io_last, io->last);
 		for (unsigned k = 0; k < IO_SIZES; k++)
-			put_int(l, C_io_size0 + k, (int64_t)io->size[k]);
+			line_set_int(l, C_io_size0 + k, (int64_t)io->size[k]);
 	}
 }
 
@@ -256,10 +256,10 @@ void views_accesses(struct cursor *c)
 		pacc_begin(&p, c->s, &sec, &c->reader->uses);
 		while ((rc = pacc_next(&p, &a)) == 1) {
 			if (c->view == VIEW_io) {
-				add_calls(c, &sec, &a);
+				append_io_lines(c, &sec, &a);
 				continue;
 			}
-			struct line *l = add_line(c);
+			struct line *l = lines_append(c);
 			if (!l)
 				break;
 			fill_access(c, l, &sec, &a);
@@ -270,26 +270,26 @@ void views_accesses(struct cursor *c)
 	buf_release(&copy);
 }
 
-static void add_edges(struct cursor *c, uint64_t from, const char *type, bool accessed)
+static void append_edge_lines(struct cursor *c, uint64_t from, const char *type, bool accessed)
 {
 	for (size_t i = 0; i < c->edges.n; i++) {
 		const struct edge *e = &c->edges.v[i];
-		struct line *l = add_line(c);
+		struct line *l = lines_append(c);
 		if (!l)
 			return;
-		put_id(l, C_edge_from_id, from);
-		put_word(c, l, C_edge_type, type);
-		put_id(l, C_edge_to_id, e->to);
-		put_word(c, l, C_edge_certainty, e->sure ? "must" : "may");
-		put_word(c, l, C_edge_via, term_name(SET_via, e->via));
-		put_time(l, C_edge_lo, e->lo);
-		put_time(l, C_edge_hi, e->hi);
+		line_set_id(l, C_edge_from_id, from);
+		line_set_cstr(c, l, C_edge_type, type);
+		line_set_id(l, C_edge_to_id, e->to);
+		line_set_cstr(c, l, C_edge_certainty, e->sure ? "must" : "may");
+		line_set_cstr(c, l, C_edge_via, term_name(SET_via, e->via));
+		line_set_time(l, C_edge_lo, e->lo);
+		line_set_time(l, C_edge_hi, e->hi);
 		if (accessed) {
-			put_int(l, C_edge_count, (int64_t)e->count);
-			put_word(c, l, C_edge_api, term_name(SET_api, e->api));
+			line_set_int(l, C_edge_count, (int64_t)e->count);
+			line_set_cstr(c, l, C_edge_api, term_name(SET_api, e->api));
 		}
 		if (e->has_bytes)
-			put_int(l, C_edge_bytes, (int64_t)e->bytes);
+			line_set_int(l, C_edge_bytes, (int64_t)e->bytes);
 	}
 }
 
@@ -307,7 +307,7 @@ static void edges_to(struct cursor *c)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		size_t at = c->n_lines;
 		c->failed |= ways[i].ask(c->s, c->to, &c->edges) < 0;
-		add_edges(c, c->to, ways[i].type, ways[i].accessed);
+		append_edge_lines(c, c->to, ways[i].type, ways[i].accessed);
 		for (; at < c->n_lines; at++) { /* told from the other end */
 			struct line *l = line_at(c, at);
 			struct cell from = l->v[C_edge_from_id];
@@ -331,35 +331,35 @@ void views_edges(struct cursor *c)
 				c->failed |= ids_add(&execs, c->reader->ids.v[i]) < 0;
 		for (size_t i = 0; i < execs.n && !c->failed; i++) {
 			c->failed |= store_uses(c->s, execs.v[i], &c->edges) < 0;
-			add_edges(c, execs.v[i], "used", true);
+			append_edge_lines(c, execs.v[i], "used", true);
 			c->failed |= store_informed(c->s, execs.v[i], &c->edges) < 0;
-			add_edges(c, execs.v[i], "wasInformedBy", false);
+			append_edge_lines(c, execs.v[i], "wasInformedBy", false);
 		}
 		free(execs.v);
 		return;
 	}
-	int rc = read_file(c->s, c->unit, &c->reader->file);
+	int rc = read_stored_file(c->s, c->unit, &c->reader->file);
 	uint64_t n = rc == 1 ? c->reader->file.nversion : 0;
 	for (uint64_t k = 1; k <= n && !c->failed; k++) {
 		uint64_t id = version_id(c->unit, k);
 		c->failed |= store_gens(c->s, id, &c->edges) < 0;
-		add_edges(c, id, "wasGeneratedBy", true);
+		append_edge_lines(c, id, "wasGeneratedBy", true);
 		c->failed |= store_derived(c->s, id, &c->edges) < 0;
-		add_edges(c, id, "wasDerivedFrom", false);
+		append_edge_lines(c, id, "wasDerivedFrom", false);
 	}
 }
 
 static void add_attribute(struct cursor *c, uint64_t id, const char *kind, const char *source, struct str name,
                           struct str value)
 {
-	struct line *l = add_line(c);
+	struct line *l = lines_append(c);
 	if (!l)
 		return;
-	put_id(l, C_attribute_id, id);
-	put_word(c, l, C_attribute_kind, kind);
-	put_word(c, l, C_attribute_source, source);
-	put_text(c, l, C_attribute_name, name);
-	put_text(c, l, C_attribute_value, value);
+	line_set_id(l, C_attribute_id, id);
+	line_set_cstr(c, l, C_attribute_kind, kind);
+	line_set_cstr(c, l, C_attribute_source, source);
+	line_set_text(c, l, C_attribute_name, name);
+	line_set_text(c, l, C_attribute_value, value);
 }
 
 /* name=value strings. */
@@ -406,14 +406,14 @@ struct naming {
 static int add_name(void *arg, const struct pname *n)
 {
 	struct naming *w = arg;
-	struct line *l = add_line(w->c);
+	struct line *l = lines_append(w->c);
 	if (!l)
 		return -ENOMEM;
-	put_text(w->c, l, C_name_path, buf_view(&w->path));
-	put_id(l, C_name_file, n->file);
-	put_text(w->c, l, C_name_host, store_word(w->c->s, n->host));
-	put_time(l, C_name_began, n->from);
-	put_time(l, C_name_ended, n->to);
+	line_set_text(w->c, l, C_name_path, buf_view(&w->path));
+	line_set_id(l, C_name_file, n->file);
+	line_set_text(w->c, l, C_name_host, store_word(w->c->s, n->host));
+	line_set_time(l, C_name_began, n->from);
+	line_set_time(l, C_name_ended, n->to);
 	return 0;
 }
 
@@ -427,17 +427,17 @@ void views_names(struct cursor *c)
 
 static void add_gap(struct cursor *c, uint64_t exec, uint64_t run, const struct pproc_gap *g)
 {
-	struct line *l = add_line(c);
+	struct line *l = lines_append(c);
 	if (!l)
 		return;
-	put_id(l, C_gap_execution, exec);
-	put_id(l, C_gap_run, run);
-	put_word(c, l, C_gap_reason, term_name(SET_gap, g->reason));
+	line_set_id(l, C_gap_execution, exec);
+	line_set_id(l, C_gap_run, run);
+	line_set_cstr(c, l, C_gap_reason, term_name(SET_gap, g->reason));
 	if (g->count)
-		put_int(l, C_gap_count, (int64_t)g->count);
-	put_time(l, C_gap_began, g->from);
-	put_time(l, C_gap_ended, g->time);
-	put_text(c, l, C_gap_text, store_word(c->s, g->text));
+		line_set_int(l, C_gap_count, (int64_t)g->count);
+	line_set_time(l, C_gap_began, g->from);
+	line_set_time(l, C_gap_ended, g->time);
+	line_set_text(c, l, C_gap_text, store_word(c->s, g->text));
 }
 
 static int session_gap(void *arg, uint64_t run, const struct pproc_gap *g)
@@ -476,7 +476,7 @@ struct rival {
 	bool beaten;
 };
 
-static bool is_own(const struct summary_info *m)
+static bool is_own_summary(const struct summary_info *m)
 {
 	return m->ulid.n && !m->source.n && !m->set.n;
 }
@@ -493,10 +493,10 @@ static int meet_rival(void *arg, const struct summary_info *other)
 	struct rival *r = arg;
 	if (other->id == r->m->id)
 		return 0;
-	if (is_own(other) != is_own(r->m))
-		r->beaten |= is_own(other);
+	if (is_own_summary(other) != is_own_summary(r->m))
+		r->beaten |= is_own_summary(other);
 	else
-		r->beaten |= is_own(other) ? is_before(r->m, other) : is_before(other, r->m);
+		r->beaten |= is_own_summary(other) ? is_before(r->m, other) : is_before(other, r->m);
 	return 0;
 }
 
@@ -518,32 +518,32 @@ static void put_pairs(struct cursor *c, const struct told_event *t, const struct
 	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
 		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
 		size_t n = eq ? (size_t)(eq - s.p) : s.n;
-		struct line *line = add_line(c);
+		struct line *line = lines_append(c);
 		if (!line)
 			return;
-		put_id(line, 0, t->run);
-		put_text(c, line, 1, ulid);
-		put_text(c, line, name, str_n(s.p, n));
-		put_text(c, line, value, eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
+		line_set_id(line, 0, t->run);
+		line_set_text(c, line, 1, ulid);
+		line_set_text(c, line, name, str_n(s.p, n));
+		line_set_text(c, line, value, eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
 		more(c, line, t, first);
 	}
 }
 
 static void property_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
 {
-	put_word(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
-	put_word(c, l, C_property_type, first ? "invariant" : "variant");
+	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
+	line_set_cstr(c, l, C_property_type, first ? "invariant" : "variant");
 }
 static void parameter_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
 {
 	(void)first;
-	put_word(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
-	put_word(c, l, C_property_type, "parameter");
+	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
+	line_set_cstr(c, l, C_property_type, "parameter");
 }
 static void result_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
 {
 	(void)first;
-	put_text(c, l, C_result_source, t->ev.result.source);
+	line_set_text(c, l, C_result_source, t->ev.result.source);
 }
 
 void views_properties(struct cursor *c)
@@ -575,35 +575,35 @@ static int summary_line(void *arg, const struct summary_info *m)
 {
 	static const char *const types[] = {NULL, "normal", "signal", "limit"};
 	struct cursor *c = arg;
-	struct line *l = is_beaten(c, m) ? NULL : add_line(c);
+	struct line *l = is_beaten(c, m) ? NULL : lines_append(c);
 	char session[20];
 	if (!l)
 		return c->failed ? -ENOMEM : 0;
 	snprintf(session, sizeof(session), "%016" PRIx64, m->session);
-	put_id(l, C_summary_id, m->id);
-	put_id(l, C_summary_run, m->run);
-	put_text_if(c, l, C_summary_ulid, m->ulid);
-	put_word(c, l, C_summary_session, session);
-	put_int(l, C_summary_seq, (int64_t)m->seq);
-	put_text_if(c, l, C_summary_source, m->source);
-	put_text_if(c, l, C_summary_submitted, m->set);
-	put_text_if(c, l, C_summary_user, m->user);
-	put_text_if(c, l, C_summary_cwd, m->cwd);
+	line_set_id(l, C_summary_id, m->id);
+	line_set_id(l, C_summary_run, m->run);
+	line_set_text_if(c, l, C_summary_ulid, m->ulid);
+	line_set_cstr(c, l, C_summary_session, session);
+	line_set_int(l, C_summary_seq, (int64_t)m->seq);
+	line_set_text_if(c, l, C_summary_source, m->source);
+	line_set_text_if(c, l, C_summary_submitted, m->set);
+	line_set_text_if(c, l, C_summary_user, m->user);
+	line_set_text_if(c, l, C_summary_cwd, m->cwd);
 	if (m->argv.count)
-		put_list(c, l, C_summary_argv, &m->argv);
-	put_list(c, l, C_summary_host, &m->host);
-	put_list(c, l, C_summary_labels, &m->labels);
+		line_set_list(c, l, C_summary_argv, &m->argv);
+	line_set_list(c, l, C_summary_host, &m->host);
+	line_set_list(c, l, C_summary_labels, &m->labels);
 	if (m->exit_type && m->exit_type < sizeof(types) / sizeof(*types))
-		put_word(c, l, C_summary_exit_type, types[m->exit_type]);
+		line_set_cstr(c, l, C_summary_exit_type, types[m->exit_type]);
 	if (m->status >= 0)
-		put_int(l, C_summary_exit_status, m->status);
+		line_set_int(l, C_summary_exit_status, m->status);
 	if (m->signal >= 0)
-		put_int(l, C_summary_signal, m->signal);
-	put_int(l, C_summary_oom, m->oom);
-	put_list(c, l, C_summary_exceeded, &m->beyond);
+		line_set_int(l, C_summary_signal, m->signal);
+	line_set_int(l, C_summary_oom, m->oom);
+	line_set_list(c, l, C_summary_exceeded, &m->beyond);
 	for (unsigned i = 0; i < FIGURES; i++)
 		if (m->figure[i].known)
-			put_int(l, C_summary_exceeded + 1 + i, m->figure[i].value);
+			line_set_int(l, C_summary_exceeded + 1 + i, m->figure[i].value);
 	return 0;
 }
 
@@ -625,21 +625,21 @@ static int figure_lines(void *arg, const struct summary_info *m)
 	struct cursor *c = arg;
 	for (unsigned i = 0; i < FIGURES && !is_beaten(c, m); i++) {
 		const struct summary_figure *f = &m->figure[i];
-		struct line *l = f->known || f->note ? add_line(c) : NULL;
+		struct line *l = f->known || f->note ? lines_append(c) : NULL;
 		if (!l && (f->known || f->note))
 			return -ENOMEM;
 		if (!l)
 			continue;
-		put_id(l, C_figure_summary, m->id);
-		put_word(c, l, C_figure_name, name[i]);
-		put_word(c, l, C_figure_unit, units[i]);
-		put_text_if(c, l, f->known ? C_figure_method : C_figure_absent, store_summary_note(c->s, f->note));
+		line_set_id(l, C_figure_summary, m->id);
+		line_set_cstr(c, l, C_figure_name, name[i]);
+		line_set_cstr(c, l, C_figure_unit, units[i]);
+		line_set_text_if(c, l, f->known ? C_figure_method : C_figure_absent, store_summary_note(c->s, f->note));
 		if (!f->known)
 			continue;
-		put_int(l, C_figure_value, f->value);
-		put_int(l, C_figure_complete, f->complete);
-		put_int(l, C_figure_low, f->low);
-		put_int(l, C_figure_high, f->high);
+		line_set_int(l, C_figure_value, f->value);
+		line_set_int(l, C_figure_complete, f->complete);
+		line_set_int(l, C_figure_low, f->low);
+		line_set_int(l, C_figure_high, f->high);
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@ static void put_teller(struct cursor *c, struct line *l, unsigned column, const 
 	if (who.n && who.v[0].ev.kind == EVENT_app)
 		c->failed |=
 		    store_exec_at(c->s, t->session, who.v[0].ev.app.pid, who.v[0].ev.app.started, t->ev.time, &exec) < 0;
-	put_id(l, column, exec);
+	line_set_id(l, column, exec);
 	told_list_release(&who);
 }
 
@@ -20,7 +20,7 @@ static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id
 {
 	struct run_info info;
 	if ((c->wanted >> column & 1) && run && store_run(c->s, run, &info) == 1)
-		put_text(c, l, column, info.ulid);
+		line_set_text(c, l, column, info.ulid);
 }
 
 void views_annotations(struct cursor *c)
@@ -30,42 +30,42 @@ void views_annotations(struct cursor *c)
 	const struct told_event *t = told.n ? told.v : NULL;
 	bool is_one =
 	    t && (t->ev.kind == EVENT_app_word || t->ev.kind == EVENT_app_metric || t->ev.kind == EVENT_app_activity);
-	struct line *l = is_one ? add_line(c) : NULL;
+	struct line *l = is_one ? lines_append(c) : NULL;
 	if (l) {
-		put_id(l, C_annotation_run, t->run);
+		line_set_id(l, C_annotation_run, t->run);
 		put_ulid(c, l, C_annotation_ulid, t->run);
-		put_time(l, C_annotation_time, t->ev.time);
+		line_set_time(l, C_annotation_time, t->ev.time);
 	}
 	if (l && t->ev.kind == EVENT_app_word) {
 		const struct event_app_word *w = &t->ev.app_word;
 		put_teller(c, l, C_annotation_execution, t, w->app);
-		put_id(l, C_annotation_thread, w->thread);
-		put_id(l, C_annotation_within, w->activity);
-		put_word(c, l, C_annotation_kind, term_name(SET_said, w->said));
-		put_text(c, l, C_annotation_name, w->name);
+		line_set_id(l, C_annotation_thread, w->thread);
+		line_set_id(l, C_annotation_within, w->activity);
+		line_set_cstr(c, l, C_annotation_kind, term_name(SET_said, w->said));
+		line_set_text(c, l, C_annotation_name, w->name);
 		if (w->said == TERM_said_config || w->said == TERM_said_tag)
-			put_text(c, l, C_annotation_value, w->value);
-		put_text_if(c, l, C_annotation_version, w->version);
-		put_id(l, C_annotation_whole, w->whole);
+			line_set_text(c, l, C_annotation_value, w->value);
+		line_set_text_if(c, l, C_annotation_version, w->version);
+		line_set_id(l, C_annotation_whole, w->whole);
 	} else if (l && t->ev.kind == EVENT_app_metric) {
 		const struct event_app_metric *m = &t->ev.app_metric;
 		put_teller(c, l, C_annotation_execution, t, m->app);
-		put_id(l, C_annotation_thread, m->thread);
-		put_id(l, C_annotation_within, m->activity);
-		put_word(c, l, C_annotation_kind, "metric");
-		put_text(c, l, C_annotation_name, m->name);
+		line_set_id(l, C_annotation_thread, m->thread);
+		line_set_id(l, C_annotation_within, m->activity);
+		line_set_cstr(c, l, C_annotation_kind, "metric");
+		line_set_text(c, l, C_annotation_name, m->name);
 		l->v[C_annotation_number] = (struct cell){CELL_REAL, (int64_t)m->number, 0};
 		if (m->stepped)
-			put_int(l, C_annotation_step, m->step);
+			line_set_int(l, C_annotation_step, m->step);
 	} else if (l) {
 		const struct event_app_activity *a = &t->ev.app_activity;
 		put_teller(c, l, C_annotation_execution, t, a->app);
-		put_id(l, C_annotation_thread, a->thread);
-		put_id(l, C_annotation_within, a->activity);
-		put_word(c, l, C_annotation_kind, "activity");
-		put_text(c, l, C_annotation_name, a->name);
-		put_id(l, C_annotation_activity, a->n);
-		put_time(l, C_annotation_ended, a->until);
+		line_set_id(l, C_annotation_thread, a->thread);
+		line_set_id(l, C_annotation_within, a->activity);
+		line_set_cstr(c, l, C_annotation_kind, "activity");
+		line_set_text(c, l, C_annotation_name, a->name);
+		line_set_id(l, C_annotation_activity, a->n);
+		line_set_time(l, C_annotation_ended, a->until);
 	}
 	told_list_release(&told);
 }
@@ -74,18 +74,18 @@ void views_ranks(struct cursor *c)
 {
 	struct told_list told;
 	c->failed |= read_told(c->s, c->unit, &told) < 0;
-	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_rank ? add_line(c) : NULL;
+	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_rank ? lines_append(c) : NULL;
 	if (l) {
 		const struct told_event *t = told.v;
 		const struct event_mpi_rank *r = &t->ev.mpi_rank;
-		put_id(l, C_mpi_rank_run, t->run);
+		line_set_id(l, C_mpi_rank_run, t->run);
 		put_ulid(c, l, C_mpi_rank_ulid, t->run);
 		put_teller(c, l, C_mpi_rank_execution, t, r->app);
-		put_time(l, C_mpi_rank_time, t->ev.time);
-		put_int(l, C_mpi_rank_rank, (int64_t)r->rank);
-		put_int(l, C_mpi_rank_size, (int64_t)r->size);
-		put_int(l, C_mpi_rank_level, (int64_t)r->level);
-		put_text_if(c, l, C_mpi_rank_library, r->library);
+		line_set_time(l, C_mpi_rank_time, t->ev.time);
+		line_set_int(l, C_mpi_rank_rank, (int64_t)r->rank);
+		line_set_int(l, C_mpi_rank_size, (int64_t)r->size);
+		line_set_int(l, C_mpi_rank_level, (int64_t)r->level);
+		line_set_text_if(c, l, C_mpi_rank_library, r->library);
 	}
 	told_list_release(&told);
 }
@@ -94,23 +94,23 @@ void views_mpiio(struct cursor *c)
 {
 	struct told_list told;
 	c->failed |= read_told(c->s, c->unit, &told) < 0;
-	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_io ? add_line(c) : NULL;
+	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_io ? lines_append(c) : NULL;
 	if (l) {
 		const struct told_event *t = told.v;
 		const struct event_mpi_io *o = &t->ev.mpi_io;
-		put_id(l, C_mpi_io_run, t->run);
+		line_set_id(l, C_mpi_io_run, t->run);
 		put_ulid(c, l, C_mpi_io_ulid, t->run);
 		put_teller(c, l, C_mpi_io_execution, t, o->app);
-		put_text(c, l, C_mpi_io_path, o->path);
-		put_word(c, l, C_mpi_io_op, term_name(SET_mpiop, o->op));
-		put_int(l, C_mpi_io_collective, (int64_t)o->collective);
-		put_int(l, C_mpi_io_ranks, (int64_t)o->ranks);
-		put_int(l, C_mpi_io_calls, (int64_t)o->calls);
-		put_int(l, C_mpi_io_failed, (int64_t)o->failed);
-		put_int(l, C_mpi_io_bytes, (int64_t)o->bytes);
-		put_int(l, C_mpi_io_spent, (int64_t)o->spent);
-		put_time(l, C_mpi_io_first, o->first);
-		put_time(l, C_mpi_io_last, o->last);
+		line_set_text(c, l, C_mpi_io_path, o->path);
+		line_set_cstr(c, l, C_mpi_io_op, term_name(SET_mpiop, o->op));
+		line_set_int(l, C_mpi_io_collective, (int64_t)o->collective);
+		line_set_int(l, C_mpi_io_ranks, (int64_t)o->ranks);
+		line_set_int(l, C_mpi_io_calls, (int64_t)o->calls);
+		line_set_int(l, C_mpi_io_failed, (int64_t)o->failed);
+		line_set_int(l, C_mpi_io_bytes, (int64_t)o->bytes);
+		line_set_int(l, C_mpi_io_spent, (int64_t)o->spent);
+		line_set_time(l, C_mpi_io_first, o->first);
+		line_set_time(l, C_mpi_io_last, o->last);
 	}
 	told_list_release(&told);
 }
