@@ -36,6 +36,13 @@ static int earlier(struct cmd *c, const char *text, const struct target *t, stru
 	return r > 0 ? STATUS_OK : r == 0 ? STATUS_NOTHING : STATUS_SELF;
 }
 
+static int print_json(const struct diff_view *v)
+{
+	json_t *o;
+	int r = diff_json(cmd_source(v->c), v->d, &o);
+	return r < 0 ? r : js_print(o, false);
+}
+
 int cmd_diff(struct cmd *c, const struct opts_diff *o)
 {
 	static const char *const last_two[] = {"@~1", "@"};
@@ -79,7 +86,7 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return report_err(&err, STATUS_SELF);
 	}
 	struct diff_view v = {.c = c, .s = c->store, .out = &c->out, .d = &d, .max = o->all ? 0 : 5, .bytes = o->bytes};
-	int r = o->json ? diff_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
+	int r = o->json ? print_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
 	bool differs = diff_matters(&d);
 	diff_release(&d);
 	if (r < 0)

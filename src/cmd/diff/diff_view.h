@@ -1,8 +1,10 @@
-/* diff_view.h - a diff as text, JSON and HTML, and the sentences that they share. All print to standard output and
+/* diff_view.h - a diff as text and HTML, and the sentences that they share. All print to standard output and
  * return a status. */
 #ifndef STEMMA_CMD_DIFF_DIFF_VIEW_H
 #define STEMMA_CMD_DIFF_DIFF_VIEW_H
 
+#include "answer/diff_build.h"
+#include "answer/diff_json.h"
 #include "cmd/ui/things_print.h"
 #include "query/diff.h"
 
@@ -22,22 +24,11 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b);
 int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
 /* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. */
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
-/* The rung `build` of a diff that was made: items for the programs that differ and have a record on a side. 0 or
- * -errno. For each of these programs what went into both is held in memory. */
-int diff_builds(struct store *s, struct diff *d, struct err *err);
 /* The rung `lines`: where programs of which both runs have a trace took another way. 0 or -errno. */
 int diff_lines(struct store *s, struct diff *d, struct err *err);
-/* Of an item of the rung `build`: "kmeans  source main.c"; "3f2a91c0d1e2 -> 9b1c77aa0011", or a line for each. 64
- * columns at most. */
-void diff_build_head(const struct diff_item *i, struct buf *b);
-void diff_build_values(const struct diff_item *i, struct buf *b);
 /* The first cause as sentences. */
 int diff_cause_text(const struct diff_view *v, struct buf *b);
-/* Whether something differs that is more than time and use of resources. */
-bool diff_matters(const struct diff *d);
-
 int diff_text(const struct diff_view *v);
-int diff_json(const struct diff_view *v);
 int diff_html(const struct diff_view *v);
 
 #endif

@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-bool diff_matters(const struct diff *d)
-{
-	for (size_t i = 0; i < d->n_items; i++)
-		if (d->items[i].rung != DIFF_resources && d->items[i].rung != DIFF_order)
-			return true;
-	return false;
-}
-
 static int run_name(struct store *s, store_id id, struct buf *b)
 {
 	struct run_info run;

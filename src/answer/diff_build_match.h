@@ -1,6 +1,6 @@
 /* diff_build_match.h - what two records of builds differ in, as parts: for diff_build.c. */
-#ifndef STEMMA_CMD_DIFF_DIFF_BUILD_MATCH_H
-#define STEMMA_CMD_DIFF_DIFF_BUILD_MATCH_H
+#ifndef STEMMA_ANSWER_DIFF_BUILD_MATCH_H
+#define STEMMA_ANSWER_DIFF_BUILD_MATCH_H
 
 #include "base/buf.h"
 #include "cc/build.h"

@@ -1,5 +1,5 @@
 /* diff_build_match.c - two records of builds side by side. */
-#include "cmd/diff/diff_build_match.h"
+#include "answer/diff_build_match.h"
 
 #include "event/event.h"
 #include "graph/vec.h"

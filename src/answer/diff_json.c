@@ -1,5 +1,15 @@
 /* diff_json.c - a diff as JSON; the manual page names the fields. */
-#include "cmd/diff/diff_view.h"
+#include "answer/diff_json.h"
+
+#include <errno.h>
+
+bool diff_matters(const struct diff *d)
+{
+	for (size_t i = 0; i < d->n_items; i++)
+		if (d->items[i].rung != DIFF_resources && d->items[i].rung != DIFF_order)
+			return true;
+	return false;
+}
 
 static const char *kind_name(enum diff_kind k)
 {
@@ -7,20 +17,20 @@ static const char *kind_name(enum diff_kind k)
 	return names[k];
 }
 
-static int put_version(const struct diff_view *v, json_t *o, const char *key, store_id id)
+static int put_version(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct version_info ver;
 	struct file_info f;
-	int r = id ? store_version(v->s, id, &ver) : 0;
-	r = r > 0 ? store_file(v->s, ver.file, &f) : r;
+	int r = id ? store_version(a->store, id, &ver) : 0;
+	r = r > 0 ? store_file(a->store, ver.file, &f) : r;
 	js_put(o, key, r > 0 ? entity_json(&ver, &f) : json_null());
 	return r < 0 ? r : 0;
 }
 
-static int put_exec_id(const struct diff_view *v, json_t *o, const char *key, store_id id)
+static int put_exec_id(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct exec_info x;
-	int r = id ? store_exec(v->s, id, &x) : 0;
+	int r = id ? store_exec(a->store, id, &x) : 0;
 	if (r > 0)
 		js_pub(o, key, &x.pub);
 	else
@@ -28,19 +38,19 @@ static int put_exec_id(const struct diff_view *v, json_t *o, const char *key, st
 	return r < 0 ? r : 0;
 }
 
-static int put_exec(const struct diff_view *v, json_t *o, const char *key, store_id id)
+static int put_exec(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct exec_info x;
 	json_t *e = NULL;
-	int r = store_exec(v->s, id, &x);
+	int r = store_exec(a->store, id, &x);
 	if (r > 0)
-		r = exec_json(v->s, &x, &e);
+		r = exec_json(a->store, &x, &e);
 	if (e)
 		js_put(o, key, e);
 	return r < 0 ? r : 0;
 }
 
-static int item_json(const struct diff_view *v, const struct diff_item *i, json_t **ret)
+static int item_json(const struct answer_source *a, const struct diff_item *i, json_t **ret)
 {
 	json_t *o = json_object();
 	int r = 0;
@@ -48,14 +58,14 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 	js_text(o, "kind", kind_name(i->kind));
 	js_str(o, "subject", i->subject);
 	if (i->a || i->b) {
-		r = put_version(v, o, "a", i->a);
-		r = r < 0 ? r : put_version(v, o, "b", i->b);
+		r = put_version(a, o, "a", i->a);
+		r = r < 0 ? r : put_version(a, o, "b", i->b);
 		if (i->absent_before)
 			js_bool(o, "looked_for_in_vain", true);
 		if (i->possible)
 			js_bool(o, "possible", true);
 		if (r == 0 && i->changed_by)
-			r = put_exec(v, o, "changed_by", i->changed_by);
+			r = put_exec(a, o, "changed_by", i->changed_by);
 		if (i->content)
 			js_text(o, "content", i->content == CONTENT_SAME ? "same" : "differs");
 		js_bool(o, "change_seen", !i->unseen);
@@ -78,8 +88,8 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 			js_str(o, "b", i->after);
 	}
 	js_num(o, "count", i->count);
-	r = r < 0 ? r : put_exec_id(v, o, "execution_a", i->exec_a);
-	r = r < 0 ? r : put_exec_id(v, o, "execution_b", i->exec_b);
+	r = r < 0 ? r : put_exec_id(a, o, "execution_a", i->exec_a);
+	r = r < 0 ? r : put_exec_id(a, o, "execution_b", i->exec_b);
 	if (diff_rung_words[i->rung].cause) {
 		js_bool(o, "rooted", i->rooted);
 		js_num(o, "reaches", i->reaches);
@@ -89,25 +99,25 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 	return r;
 }
 
-static int side_json(const struct diff_view *v, int side, json_t **ret)
+static int side_json(const struct answer_source *a, const struct diff *d, int side, json_t **ret)
 {
-	const struct diff_side_info *i = &v->d->side[side];
+	const struct diff_side_info *i = &d->side[side];
 	json_t *o = NULL;
 	int r;
 	if (i->what == DIFF_RUN) {
 		struct run_info run;
-		r = store_run(v->s, i->id, &run);
-		o = r > 0 ? run_json(cmd_source(v->c), &run) : json_object();
+		r = store_run(a->store, i->id, &run);
+		o = r > 0 ? run_json(a, &run) : json_object();
 	} else if (i->what == DIFF_EXEC) {
 		struct exec_info x;
-		r = store_exec(v->s, i->id, &x);
+		r = store_exec(a->store, i->id, &x);
 		if (r > 0)
-			r = exec_json(v->s, &x, &o);
+			r = exec_json(a->store, &x, &o);
 	} else {
 		struct version_info ver;
 		struct file_info f;
-		r = store_version(v->s, i->id, &ver);
-		r = r > 0 ? store_file(v->s, ver.file, &f) : r;
+		r = store_version(a->store, i->id, &ver);
+		r = r > 0 ? store_file(a->store, ver.file, &f) : r;
 		o = r > 0 ? entity_json(&ver, &f) : json_object();
 	}
 	if (!o)
@@ -120,14 +130,13 @@ static int side_json(const struct diff_view *v, int side, json_t **ret)
 	return r < 0 ? r : 0;
 }
 
-int diff_json(const struct diff_view *v)
+int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 {
-	const struct diff *d = v->d;
 	json_t *o = json_object(), *rungs = json_array(), *x = NULL;
 	js_put(o, "format", json_integer(1));
 	int r = 0;
 	for (int side = 0; r == 0 && side < 2; side++) {
-		r = side_json(v, side, &x);
+		r = side_json(a, d, side, &x);
 		js_put(o, side ? "b" : "a", x);
 	}
 	js_num(o, "paired", d->paired);
@@ -136,7 +145,7 @@ int diff_json(const struct diff_view *v)
 	js_bool(o, "differs", diff_matters(d));
 	x = NULL;
 	if (r == 0 && d->first != SIZE_MAX)
-		r = item_json(v, &d->items[d->first], &x);
+		r = item_json(a, &d->items[d->first], &x);
 	js_put(o, "first_cause", x ? x : json_null());
 	for (size_t i = 0, rung = 0; r == 0 && rung < DIFF_RUNGS; rung++) {
 		json_t *one = json_object(), *list = json_array();
@@ -144,7 +153,7 @@ int diff_json(const struct diff_view *v)
 		js_text(one, "meaning", diff_rung_words[rung].meaning);
 		for (; r == 0 && i < d->n_items && d->items[i].rung == rung; i++) {
 			json_t *item = NULL;
-			r = item_json(v, &d->items[i], &item);
+			r = item_json(a, &d->items[i], &item);
 			js_add(list, item);
 		}
 		js_bool(one, "same", json_array_size(list) == 0);
@@ -156,5 +165,6 @@ int diff_json(const struct diff_view *v)
 		json_decref(o);
 		return r;
 	}
-	return js_print(o, false);
+	*ret = o;
+	return 0;
 }

@@ -2,10 +2,11 @@
  *
  * A version's record is found by the size and time that both records have of it, so that it is found when the file is
  * long gone; and by its bytes while it is still there. */
-#include "cmd/diff/diff_view.h"
+#include "answer/diff_build.h"
+#include "answer/fmt.h"
 
+#include "answer/diff_build_match.h"
 #include "cc/build.h"
-#include "cmd/diff/diff_build_match.h"
 
 #include <errno.h>
 #include <fcntl.h>

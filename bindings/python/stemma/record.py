@@ -1,0 +1,163 @@
+"""stemma.record - ask a record where files came from, by libstemma.
+
+    from stemma.record import Record
+
+    with Record() as record:
+        answer = record.why('results/a.vcf')
+        for maker in answer['makers']:
+            print(maker['argv'])
+
+Answers are those of the commands' --json, as dicts; the manual pages name the fields. Needs no package but Python 3.7, and
+the library libstemma (STEMMA_LIBRARY names another one). A Record is used by one thread at a time.
+"""
+
+import ctypes
+import json
+import os
+
+__all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
+
+READ_ONLY, IN_MEMORY = 1, 2
+_NOTHING = 1
+_ALL, _CERTAIN, _DOWN, _FORKS = 1, 2, 4, 8
+_KINDS = ('run', 'file', 'execution')
+_DISK = ('same', 'changed', 'replaced', 'gone', 'file-written', 'deleted')
+
+
+class RecordError(Exception):
+    """The record could not be asked; hint says what to do, if anything."""
+
+    def __init__(self, text, hint='', code=0):
+        super().__init__(text)
+        self.hint = hint
+        self.code = code
+
+
+class NotRecorded(RecordError, LookupError):
+    """The record has no answer to that."""
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [('text', ctypes.c_char * 512), ('hint', ctypes.c_char * 256)]
+
+
+class _Target(ctypes.Structure):
+    _fields_ = [('kind', ctypes.c_int), ('id', ctypes.c_char * 40), ('version', ctypes.c_uint64), ('disk', ctypes.c_int)]
+
+
+def _load():
+    here = os.path.dirname(os.path.abspath(__file__))
+    last = None
+    for name in (os.environ.get('STEMMA_LIBRARY'), os.path.join(here, 'libstemma.so.0'), 'libstemma.so.0'):
+        if not name:
+            continue
+        try:
+            library = ctypes.CDLL(name)
+            break
+        except OSError as error:
+            last = error
+    else:
+        raise RecordError(f'libstemma cannot be loaded: {last}', 'install it, or set STEMMA_LIBRARY to its file')
+    answer = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_Error)]
+    text, flags, record = ctypes.c_char_p, ctypes.c_uint, ctypes.c_void_p
+    for function, arguments in (
+            ('open', [text, flags] + answer), ('update', [record, answer[1]]),
+            ('resolve', [record, text, ctypes.POINTER(_Target), answer[1]]), ('why', [record, text, flags] + answer),
+            ('lineage', [record, text, flags, ctypes.c_uint] + answer),
+            ('runs', [record, flags, ctypes.c_uint64] + answer), ('find', [record, text, flags] + answer),
+            ('diff', [record, text, text] + answer), ('summaries', [record, text] + answer)):
+        one = getattr(library, 'stemma_' + function)
+        one.argtypes, one.restype = arguments, ctypes.c_int
+    library.stemma_close.argtypes, library.stemma_close.restype = [record], None
+    library.stemma_free.argtypes, library.stemma_free.restype = [ctypes.c_void_p], None
+    return library
+
+
+def _check(code, error):
+    if code:
+        kind = NotRecorded if code == _NOTHING else RecordError
+        raise kind(error.text.decode('utf-8', 'replace'), error.hint.decode('utf-8', 'replace'), code)
+
+
+class Record:
+    """An open record: that of `store` (a folder), or where the user's settings say. Indexes what is new unless
+    READ_ONLY."""
+
+    def __init__(self, store=None, flags=0):
+        self._library = _load()
+        self._record = ctypes.c_void_p()
+        error = _Error()
+        _check(self._library.stemma_open(None if store is None else os.fsencode(store), flags,
+                                         ctypes.byref(self._record), ctypes.byref(error)), error)
+
+    def close(self):
+        """Closes the record; nothing can be asked of it then."""
+        if self._record:
+            self._library.stemma_close(self._record)
+            self._record = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, '_record', None):
+            self.close()
+
+    def _ask(self, function, *arguments):
+        if not self._record:
+            raise RecordError('the record is closed')
+        text, error = ctypes.c_void_p(), _Error()
+        _check(getattr(self._library, 'stemma_' + function)(self._record, *arguments, ctypes.byref(text),
+                                                            ctypes.byref(error)), error)
+        try:
+            return json.loads(ctypes.string_at(text).decode())
+        finally:
+            self._library.stemma_free(text)
+
+    def update(self):
+        """Indexes what was recorded since the record was opened."""
+        if not self._record:
+            raise RecordError('the record is closed')
+        error = _Error()
+        _check(self._library.stemma_update(self._record, ctypes.byref(error)), error)
+
+    def resolve(self, name):
+        """What a word means: kind (run, file, execution), id, and of a file version and disk."""
+        if not self._record:
+            raise RecordError('the record is closed')
+        target, error = _Target(), _Error()
+        _check(self._library.stemma_resolve(self._record, os.fsencode(name), ctypes.byref(target), ctypes.byref(error)),
+               error)
+        answer = {'kind': _KINDS[target.kind], 'id': target.id.decode()}
+        if target.kind == 1:
+            answer.update(version=target.version, disk=_DISK[target.disk])
+        return answer
+
+    def why(self, file):
+        """Who made the file, from what (stemma-why(1))."""
+        return self._ask('why', os.fsencode(file), _ALL)['answers'][0]
+
+    def lineage(self, file, down=False, certain=False, all=False, forks=False, depth=0):  # pylint: disable=redefined-builtin
+        """All that the file came from, or with down what came from it (stemma-lineage(1))."""
+        flags = _DOWN * bool(down) | _CERTAIN * bool(certain) | _ALL * bool(all) | _FORKS * bool(forks)
+        return self._ask('lineage', os.fsencode(file), flags, depth)
+
+    def runs(self, count=0, all=False):  # pylint: disable=redefined-builtin
+        """The runs, newest first, at most count of them (0: all) (stemma-log(1))."""
+        return self._ask('runs', _ALL * bool(all), count)['runs']
+
+    def find(self, expression, all=False):  # pylint: disable=redefined-builtin
+        """The files, runs or executions that an expression describes (stemma-find(1))."""
+        answer = self._ask('find', os.fsencode(expression), _ALL * bool(all))
+        return answer.get('entities') or answer.get('runs') or answer.get('executions') or []
+
+    def diff(self, a='@~1', b='@'):
+        """What differs between two runs, executions or versions (stemma-diff(1))."""
+        return self._ask('diff', os.fsencode(a), os.fsencode(b))
+
+    def summaries(self, run=None):
+        """What the tasks of a run used, or (None) all summaries of the record."""
+        return self._ask('summaries', None if run is None else os.fsencode(run))['summaries']

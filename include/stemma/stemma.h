@@ -1,0 +1,122 @@
+/* stemma/stemma.h - ask a record where files came from: the reading half of stemma as a library.
+ *
+ *     struct stemma_record *r;
+ *     struct stemma_error err;
+ *     char *json;
+ *     if (stemma_open(NULL, 0, &r, &err) == 0) {
+ *         if (stemma_why(r, "results/a.vcf", 0, &json, &err) == 0)
+ *             puts(json);
+ *         stemma_free(json);
+ *     }
+ *     stemma_close(r);
+ *
+ * Link with -lstemma (pkg-config stemma). Answers are JSON, the same as the commands print with --json; the manual page
+ * of each command documents the fields. Fields are added, never renamed. "format" is 1.
+ *
+ * Every call returns 0; STEMMA_NOTHING if the record has no answer, with a sentence in err; or -errno with a sentence.
+ * err may be NULL. Outputs are set on success, and NULL otherwise; the caller owns them, and gives texts to
+ * stemma_free. Texts are UTF-8 and end with NUL. The library prints nothing, changes no signal handler and never exits.
+ *
+ * A record is used by one thread at a time; different records by different threads. An answer is that of the record as
+ * it was indexed last: stemma_open does it, and stemma_update again.
+ *
+ * The interface is not stable yet: STEMMA_ABI is 0 until calls for many files at once are part of it. */
+#ifndef STEMMA_STEMMA_H
+#define STEMMA_STEMMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STEMMA_ABI 0
+#define STEMMA_NOTHING 1
+
+struct stemma_record;
+
+/* What went wrong, and what can be done about it; "" where there is nothing to say. */
+struct stemma_error {
+	char text[512], hint[256];
+};
+
+/* ---- the record ---- */
+
+enum stemma_open_flags {
+	STEMMA_READ_ONLY = 1, /* the index is not brought up to date, and nothing is written; without an index: -ENOENT */
+	STEMMA_IN_MEMORY = 2, /* the index is made in memory from the logs, and nothing is written */
+};
+
+/* Opens the record in the folder `store`; NULL: where `stemma` would look, by the user's settings. Brings the index up
+ * to date: about 2.5 s for a million accesses, nothing for those that were indexed before. STEMMA_NOTHING: nothing was
+ * recorded there. */
+int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err);
+/* Indexes what was recorded since. -EROFS for a record that is only read. */
+int stemma_update(struct stemma_record *r, struct stemma_error *err);
+/* NULL is fine. */
+void stemma_close(struct stemma_record *r);
+
+/* Is part of the logs missing? Then each answer may be incomplete. Places of the logs that cannot be read, and
+ * recordings that lack a part. */
+int stemma_damage(struct stemma_record *r, uint64_t *ret_places, uint64_t *ret_recordings, struct stemma_error *err);
+
+/* ---- names ---- */
+
+enum stemma_kind { STEMMA_RUN, STEMMA_FILE, STEMMA_EXECUTION };
+
+/* How the file on disk stands to the latest recorded version. */
+enum stemma_disk {
+	STEMMA_DISK_SAME,
+	STEMMA_DISK_CHANGED,  /* size or time of modification differ */
+	STEMMA_DISK_REPLACED, /* another file has the name now */
+	STEMMA_DISK_GONE,
+	STEMMA_DISK_AROUND,  /* an object of a file that was written since, and it is not known whether the object was */
+	STEMMA_DISK_DELETED, /* an object of a file, whose deletion is recorded */
+};
+
+struct stemma_target {
+	enum stemma_kind kind;
+	char id[40];           /* of the run (a ULID), execution (x...), or version (v..., of a file); "" no version */
+	uint64_t version;      /* of a file: its number, 0 none is recorded */
+	enum stemma_disk disk; /* of a file */
+};
+
+/* What a word on the command line means: FILE, FILE@{N}, FILE//OBJECT, @, @~1, the last characters of a run's id, an
+ * id. Relative paths are relative to the working directory. */
+int stemma_resolve(struct stemma_record *r, const char *text, struct stemma_target *ret, struct stemma_error *err);
+
+/* ---- answers: JSON ---- */
+
+enum stemma_answer_flags {
+	STEMMA_ALL = 1,     /* nothing is folded or left out */
+	STEMMA_CERTAIN = 2, /* lineage: only what is certain */
+	STEMMA_DOWN = 4,    /* lineage: what came from the file, not what it came from */
+	STEMMA_FORKS = 8,   /* lineage: also what may be through fork, exec and shared memory */
+};
+
+/* Who made the file, and from what (stemma-why(1)). */
+int stemma_why(struct stemma_record *r, const char *file, unsigned flags, char **ret, struct stemma_error *err);
+/* All that it came from, or that came from it (stemma-lineage(1)). depth: executions away, 0 no limit. */
+int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, unsigned depth, char **ret,
+                   struct stemma_error *err);
+/* The runs, newest first, at most `count` (0: all) (stemma-log(1)). */
+int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count, char **ret, struct stemma_error *err);
+/* The files, runs or executions that an expression describes (stemma-find(1)). -EINVAL: it is none. */
+int stemma_find(struct stemma_record *r, const char *expression, unsigned flags, char **ret, struct stemma_error *err);
+/* What differs between two runs, executions or versions (stemma-diff(1)), without the category `lines`. -EINVAL: they
+ * are of different kinds. */
+int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err);
+/* What the tasks of a run used: {"format": 1, "summaries": [...]}, each as in doc/format/summary.md without processes
+ * and files. run: as for stemma_resolve; NULL: all summaries of the record. STEMMA_NOTHING: there is none. */
+int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err);
+
+void stemma_free(char *text);
+/* "0.1.0" */
+const char *stemma_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

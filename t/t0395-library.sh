@@ -1,0 +1,137 @@
+#!/bin/sh
+# libstemma: a program that is not stemma's asks a record, and gets what the commands print; so does Python. The truth of
+# what is asked is the history made here; that JSON says it is what t03xx show of the commands.
+ask=${STEMMA_ASK:-}
+library=${STEMMA_LIBRARY:-}
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+ask=${ask:-$BUILD/tests/prog/library}
+library=${library:-$BUILD/src/lib/libstemma.so.0}
+[ -x "$ask" ] || {
+	echo "1..0 # SKIP no program at $ask"
+	exit
+}
+
+asked()
+{ # STATUS QUESTION ARG...: of the record
+	want=$1
+	question=$2
+	shift 2
+	"$ask" "$question" "$STEMMA_HOME" "$@" >"$out" 2>"$err"
+	got=$?
+	[ $got = "$want" ] && return 0
+	echo "status $got, not $want" >>"$err"
+	return 1
+}
+same()
+{ # COMMAND ARG...: the answer in $out is what the command prints as JSON
+	mv "$out" "$T/asked"
+	"$STEMMA" "$@" >"$T/told" 2>/dev/null </dev/null
+	$PYTHON - "$T/asked" "$T/told" <<'END' >"$out" 2>"$err"
+import json, sys
+a, b = (json.load(open(p)) for p in sys.argv[1:])
+if a != b: sys.exit('%s\nis not\n%s' % (json.dumps(a)[:3000], json.dumps(b)[:3000]))
+END
+}
+
+history <<'END'
+for k, word in enumerate(('ONE', 'TWO')):
+    h = History('01AAAAAAAAAAAAAAAAAAAAA' + word, argv=['./all.sh', str(k)], start=k * 1000)
+    sh = h.process(); h.exec(sh, ['/bin/sh', './all.sh', str(k)], exe='/usr/bin/dash', script='/w/all.sh')
+    a = h.process(sh); h.exec(a, ['sort', '-k%d' % (k + 1), 'in'], exe='/usr/bin/sort')
+    h.read(a, h.file('/w/in', size=9)); h.write(a, h.file('/w/mid'), size=9); h.exit(a)
+    b = h.process(sh); h.exec(b, ['uniq', '-c', 'mid'], exe='/usr/bin/uniq')
+    h.read(b, h.file('/w/mid', size=9)); h.write(b, h.file('/w/out%d' % k), size=4); h.exit(b)
+    h.exit(sh); h.end(); h.save(home, evtext)
+END
+asked 0 why /w/out1 && same why --json /w/out1
+check 'why'
+asked 0 lineage /w/out1 && same lineage --json /w/out1 && asked 0 lineage /w/in 4 && same lineage --json --down /w/in &&
+	asked 0 lineage /w/out1 2 && same lineage --json --certain /w/out1 && asked 0 lineage /w/out1 1 && same lineage --json --all /w/out1
+check 'lineage: up, down, certain, all'
+asked 0 runs && same log --json && asked 0 runs 1 && same log --json -n 1
+check 'runs'
+asked 0 find 'used /w/in' && same find --json 'used /w/in' && asked 0 find 'runs that used /w/in' && same find --json 'runs that used /w/in'
+check 'find'
+asked 0 diff @~1 @ && same diff --json @~1 @ && asked 0 diff /w/out0 /w/out1 && same diff --json /w/out0 /w/out1
+check 'diff: runs, and versions'
+asked 0 resolve @ && says "$out" '0 01AAAAAAAAAAAAAAAAAAAAATWO 0 0' && asked 0 resolve '/w/mid@{1}' && says "$out" '1 v' && says "$out" ' 1 3' &&
+	asked 0 resolve /w/mid && says "$out" ' 2 3'
+check 'what a word means: a run, a version, a file that is gone'
+asked 1 why /w/nosuch && says "$err" "'/w/nosuch'" && [ ! -s "$out" ] && asked 1 resolve @~9 && asked 1 diff @ /w/nosuch && asked 1 summaries
+check 'what is not recorded: status, and a sentence'
+asked 2 find 'used' && [ -s "$err" ] && asked 2 diff @ /w/out1 && says "$err" 'different kinds' && asked 2 summaries /w/out1
+check 'what makes no sense'
+"$ask" runs "$T/nowhere" >"$out" 2>"$err"
+[ $? = 1 ] && says "$err" 'nothing has been recorded' && [ ! -e "$T/nowhere" ]
+check 'no record, and none is made'
+READ_ONLY=1 "$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" && same why --json /w/out1
+check 'only read'
+"$ask" why '' /w/out1 >"$out" 2>"$err" && same why --json /w/out1
+check 'where the record is, from the settings'
+AGAIN=1 "$ask" lineage "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" && same lineage --json /w/out1
+check 'a hundred questions, and a hundred looks for what is new'
+printf 'b\na\n' >words
+if cmd 0 run -q --summary "$T/summary" -- sort words -o sorted; then
+	asked 0 summaries @ && $PYTHON - "$out" "$T/summary" <<'END' 2>"$err"
+import json, sys
+got, told = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+assert got['format'] == 1 and len(got['summaries']) == 1, got
+one = got['summaries'][0]
+assert one['command'] == told['command'] == ['sort', 'words', '-o', 'sorted'], one
+figures = [name for name, figure in told.items() if isinstance(figure, dict) and 'value' in figure]
+assert 'cpu_time' in figures, told
+for name in figures:
+    assert one[name] == told[name], (name, one[name], told[name])
+END
+	check 'what a run used is what its summary said'
+else
+	check 'a run with a summary'
+fi
+if [ -e "$library" ]; then
+	STEMMA_LIBRARY=$library PYTHONPATH=$here/bindings/python PYTHONDONTWRITEBYTECODE=1 $PYTHON - "$STEMMA_HOME" <<'END' >"$out" 2>"$err"
+import json, subprocess, sys, os
+from stemma.record import Record, NotRecorded, RecordError
+with Record(sys.argv[1]) as r:
+    answer = r.why('/w/out1')
+    assert [m['argv'] for m in answer['makers']] == [['uniq', '-c', 'mid']], answer
+    assert [(i['path'], i['certainty']) for i in answer['inputs']] == [('/w/mid', 'must')], answer
+    paths = {e['path'] for e in r.lineage('/w/out1')['entities']}
+    assert {'/w/in', '/w/mid', '/w/out1'} <= paths and '/w/out0' not in paths, paths
+    paths = {e['path'] for e in r.lineage('/w/in', down=True)['entities']}  # of the file that has the name now
+    assert '/w/out1' in paths and '/w/out0' not in paths, paths
+    assert [x['command'] for x in r.runs(count=1)] == [['sort', 'words', '-o', 'sorted']]
+    assert '/w/out1' in {e['path'] for e in r.find('from /w/in')}
+    assert r.resolve('/w/mid') == {**r.resolve('/w/mid'), 'kind': 'file', 'version': 2, 'disk': 'gone'}
+    assert r.diff('/w/out0', '/w/out1')['differs'] is True
+    assert r.summaries('@')[0]['command'][0] == 'sort'
+    r.update()
+    try:
+        r.why('/w/nosuch')
+        sys.exit('no error')
+    except NotRecorded as error:
+        assert '/w/nosuch' in str(error), error
+    try:
+        r.find('used')
+        sys.exit('no error')
+    except NotRecorded:
+        sys.exit('the wrong error')
+    except RecordError:
+        pass
+try:
+    r.why('/w/out1')
+    sys.exit('asked a closed record')
+except RecordError:
+    pass
+END
+	check 'Python'
+else
+	ok 'Python # SKIP no libstemma'
+fi
+# The symbols are those of the header, and no others.
+nm -D --defined-only "$library" 2>/dev/null | sed -n 's/^[0-9a-f]* T \([a-z_]*\).*/\1/p' | sort >"$out"
+sed -n 's/^.*[ *]\(stemma_[a-z]*\)(.*/\1/p' "$here/include/stemma/stemma.h" | grep -v '^stemma_free$' | sort -u >"$T/declared"
+echo stemma_free | sort - "$T/declared" >"$T/all"
+is "$out" "$(cat "$T/all")"
+check 'the library shows what the header declares'
+finish
