@@ -5,24 +5,28 @@
 
 #include <errno.h>
 
-static void there_and_back(const struct summary *s)
+/* A record leaves out what another part of it tells: the reader fills that in, so a few rounds pass before nothing is
+ * new. */
+static void there_and_back(const struct summary *first)
 {
-	struct summary back, again;
+	struct buf before = {0}, now = {0};
 	struct err err = {0};
-	struct buf one = {0}, two = {0}, three = {0};
 	size_t n;
-	must(kickstart_write(s, &one) == 0);
-	must(kickstart_is(buf_view(&one)) && kickstart_read(buf_view(&one), &err, &back, &n) == 0 && n <= one.n);
-	must(kickstart_write(&back, &two) == 0);
-	must(kickstart_read(buf_view(&two), &err, &again, &n) == 0);
-	must(kickstart_write(&again, &three) == 0);
-	/* What the first one could not say of s is gone by now. */
-	must(str_eq(buf_view(&two), buf_view(&three)));
-	summary_release(&back);
-	summary_release(&again);
-	buf_release(&one);
-	buf_release(&two);
-	buf_release(&three);
+	must(kickstart_write(first, &before) == 0 && kickstart_is(buf_view(&before)));
+	for (int rounds = 0;; rounds++) {
+		struct summary s;
+		must(kickstart_read(buf_view(&before), &err, &s, &n) == 0 && n <= before.n);
+		buf_reset(&now);
+		must(kickstart_write(&s, &now) == 0);
+		summary_release(&s);
+		if (str_eq(buf_view(&before), buf_view(&now)))
+			break;
+		must(rounds < 4);
+		buf_reset(&before);
+		buf_str(&before, buf_view(&now));
+	}
+	buf_release(&before);
+	buf_release(&now);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

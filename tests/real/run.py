@@ -6,7 +6,8 @@ without stemma is not compared: words within a line, lines, or the whole of an o
 lines. A command that differs in a mode runs again twice without stemma and once in the mode; if it is the same then, it
 is named and counted as `once`.
 
-TAP on standard output: a test for each mode. --campaign FILE adds what was done to the figures in FILE."""
+TAP on standard output: a test for each mode. --campaign FILE adds what was done to the figures in FILE, and each difference
+as a line."""
 import argparse
 import os
 import re
@@ -298,17 +299,20 @@ def main():
         print(f'# once: {line}')
     print(f'1..{len(modes)}')
     if args.campaign:
-        add(args.campaign, args.part, modes, done, sum(missing.values()), sum(map(len, wrong.values())), len(once))
+        add(args.campaign, args.part, modes, done, sum(missing.values()), [f'{m}: {line}' for m in modes for line in wrong[m]], once)
     sys.exit(any(wrong.values()) or not done)
 
 
 def add(path, part, modes, done, missing, wrong, once):
-    """Figures that grow: NAME VALUE, a line each."""
-    figures = {}
+    """Figures that grow: NAME VALUE, a line each; then what differed."""
+    figures, lines = {}, []
     if os.path.exists(path):
-        figures = {k: int(v) for k, v in (line.split() for line in open(path) if not line.startswith('#') and line.strip())}
+        old = [line.rstrip('\n') for line in open(path)]
+        figures = {k: int(v) for k, v in (line.split() for line in old if not line.startswith('#') and line.strip())}
+        lines = [line for line in old if line.startswith(('# differs: ', '# once: '))]
+    lines += [f'# differs: {x}' for x in wrong] + [f'# once: {x}' for x in once]
     u = resource.getrusage(resource.RUSAGE_CHILDREN)
-    more = {'tenths': 10 if part == 'all' else 1, 'commands': done, 'not_installed': missing, 'differences': wrong, 'once': once,
+    more = {'tenths': 10 if part == 'all' else 1, 'commands': done, 'not_installed': missing, 'differences': len(wrong), 'once': len(once),
             'cpu_seconds': int(u.ru_utime + u.ru_stime)}
     more |= {f'runs_{m}': done for m in modes}
     with open(path + '.new', 'w') as f:
@@ -316,6 +320,7 @@ def add(path, part, modes, done, missing, wrong, once):
                 '# in a mode, in two runs of it; once: in one of them.\n')
         for k in sorted(figures.keys() | more.keys()):
             f.write(f'{k} {figures.get(k, 0) + more.get(k, 0)}\n')
+        f.writelines(line + '\n' for line in lines)
     os.rename(path + '.new', path)
 
 
