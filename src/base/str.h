@@ -41,6 +41,15 @@ static inline bool str_ends(struct str a, struct str suffix)
 	return a.n >= suffix.n && memcmp(a.p + a.n - suffix.n, suffix.p, suffix.n) == 0;
 }
 
+/* What stands after the last slash; all of it where there is none. */
+static inline struct str str_base_name(struct str path)
+{
+	size_t n = path.n;
+	while (n && path.p[n - 1] != '/')
+		n--;
+	return n ? str_n(path.p + n, path.n - n) : path;
+}
+
 /* Order by bytes, shorter first where one is a prefix of the other. */
 static inline int str_cmp(struct str a, struct str b)
 {

@@ -62,12 +62,6 @@ static const unsigned short first_rows[128] = {
 #include "redact/programs.def"
 };
 
-static struct str base_name(struct str s)
-{
-	const char *slash = s.n ? memrchr(s.p, '/', s.n) : NULL;
-	return slash ? str_n(slash + 1, s.n - (size_t)(slash + 1 - s.p)) : s;
-}
-
 static bool is_option(struct str s)
 {
 	return s.n > 1 && s.p[0] == '-';
@@ -76,7 +70,7 @@ static bool is_option(struct str s)
 /* The first row of the program, + 1; 0: there is none. */
 static unsigned short row_of(struct str word)
 {
-	struct str base = base_name(word);
+	struct str base = str_base_name(word);
 	unsigned char c = base.n && base.n <= NAME_MOST ? (unsigned char)base.p[0] : 0;
 	if (!c || c >= 128)
 		return 0;
