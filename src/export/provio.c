@@ -13,8 +13,8 @@
 #include "export/export.h"
 #include "graph/graph.h"
 #include "graph/vec.h"
+#include "query/app_log.h"
 #include "query/idmap.h"
-#include "query/said.h"
 #include "query/system.h"
 
 #include <errno.h>
@@ -515,13 +515,13 @@ static void write_double_value(struct writer *w, double v)
 }
 
 /* Which metrics are the last of their names; NULL without memory. */
-static bool *find_last_metrics(const struct said *d)
+static bool *find_last_metrics(const struct app_log *d)
 {
 	struct idmap names = {0};
 	bool is_new, *last = calloc(d->metrics.n + 1, sizeof(*last));
 	for (size_t i = d->metrics.n; last && i-- > 0;) {
 		const struct event_app_metric *m = &d->metrics.v[i].ev.app_metric;
-		if (!said_by(d, &d->metrics.v[i], m->app))
+		if (!app_log_image_of(d, &d->metrics.v[i], m->app))
 			continue;
 		if (!idmap_add(&names, hash_str(m->name) | 1, 1, &is_new)) {
 			free(last);
@@ -537,21 +537,21 @@ static bool *find_last_metrics(const struct said *d)
 /* Configurations, each with the figures that its run came to. */
 static int write_configurations(struct writer *w, store_id run, const char *ulid)
 {
-	struct said d;
+	struct app_log d;
 	store_id exec;
-	int r = said_load(w->s, run, &d);
+	int r = app_log_load(w->s, run, &d);
 	bool *last = r == 0 ? find_last_metrics(&d) : NULL;
 	if (r == 0 && !last)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
 		const struct told_event *t = &d.words.v[i];
 		const struct event_app_word *o = &t->ev.app_word;
-		const struct said_image *who = said_by(&d, t, o->app);
+		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
 		bool config = o->said == TERM_said_config;
 		if (!who || (!config && o->said != TERM_said_type))
 			continue;
 		exec = 0;
-		if (said_exec(&d, who, t->ev.time, &exec) < 0)
+		if (app_log_exec(&d, who, t->ev.time, &exec) < 0)
 			r = -EIO;
 		write_reported_event(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
 		write_by_property(w, exec);
@@ -573,24 +573,24 @@ static int write_configurations(struct writer *w, store_id run, const char *ulid
 	for (size_t i = 0; r == 0 && i < d.metrics.n; i++) {
 		const struct told_event *t = &d.metrics.v[i];
 		const struct event_app_metric *o = &t->ev.app_metric;
-		const struct said_image *who = said_by(&d, t, o->app);
+		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
 		char step[32];
 		if (!who)
 			continue;
 		exec = 0;
-		if (said_exec(&d, who, t->ev.time, &exec) < 0)
+		if (app_log_exec(&d, who, t->ev.time, &exec) < 0)
 			r = -EIO;
 		write_reported_event(w, "provio:Metrics", t, ulid);
 		write_by_property(w, exec);
 		write_text_property(w, "rdfs:label", o->name);
-		write_double_value(w, said_number(o));
+		write_double_value(w, app_log_number(o));
 		snprintf(step, sizeof(step), "%lld", (long long)o->step);
 		if (o->stepped)
 			write_name_property(w, "provio:step", "", step);
 		end_subject(w);
 	}
 	free(last);
-	said_release(&d);
+	app_log_release(&d);
 	return r;
 }
 

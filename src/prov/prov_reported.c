@@ -2,7 +2,7 @@
  * their programs said of themselves. */
 #include "prov/out.h"
 #include "prov/prov_int.h"
-#include "query/said.h"
+#include "query/app_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void append_pair(struct buf *to, size_t *n, struct str name, struct str v
 	++*n;
 }
 
-static void append_last_metric(struct buf *to, size_t *n, const struct said_figure *f)
+static void append_last_metric(struct buf *to, size_t *n, const struct app_log_metric *f)
 {
 	char text[40];
 	for (int digits = 15; digits <= 17; digits++) { /* as short as it can be and still be the same */
@@ -46,20 +46,20 @@ static int set_app_lists(struct prov_source *p, store_id run)
 {
 	static const enum prov_attr attr[LOGGED_PARTS] = {
 	    ATTR_configuration, ATTR_configurationVersion, ATTR_metric, ATTR_tag, ATTR_saidUsed, ATTR_saidGenerated};
-	struct said d;
-	struct said_run *runs = NULL;
+	struct app_log d;
+	struct app_log_run *runs = NULL;
 	size_t n[LOGGED_PARTS] = {0}, n_runs = 0;
 	struct buf *to = p->logged;
-	int r = said_load(p->s, run, &d);
+	int r = app_log_load(p->s, run, &d);
 	for (size_t i = 0; i < LOGGED_PARTS; i++)
 		buf_reset(&to[i]);
 	buf_reset(&p->run_type);
-	if (r == 0 && !said_nothing(&d))
-		r = said_runs(&d, &runs, &n_runs);
+	if (r == 0 && !app_log_is_empty(&d))
+		r = app_log_runs(&d, &runs, &n_runs);
 	for (size_t i = 0; i < n_runs; i++) {
 		buf_str(&p->run_type, runs[i].type);
 		for (size_t k = 0; k < runs[i].n_configs; k++) {
-			const struct said_config *c = &runs[i].configs[k];
+			const struct app_log_config *c = &runs[i].configs[k];
 			append_pair(&to[0], &n[0], c->name, c->value, true);
 			if (c->version.n)
 				append_pair(&to[1], &n[1], c->name, c->version, true);
@@ -73,11 +73,11 @@ static int set_app_lists(struct prov_source *p, store_id run)
 		           : w->said == TERM_said_used      ? 4
 		           : w->said == TERM_said_generated ? 5
 		                                            : -1;
-		if (part >= 0 && said_by(&d, &d.words.v[i], w->app))
+		if (part >= 0 && app_log_image_of(&d, &d.words.v[i], w->app))
 			append_pair(&to[part], &n[part], w->name, w->value, part == 3);
 	}
-	said_runs_free(runs, n_runs);
-	said_release(&d);
+	app_log_runs_free(runs, n_runs);
+	app_log_release(&d);
 	for (size_t i = 0; r == 0 && i < LOGGED_PARTS; i++) {
 		r = to[i].failed ? -ENOMEM : 0;
 		prov_put_list(p, attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&to[i])});

@@ -1,11 +1,11 @@
-#include "query/said.h"
+#include "query/app_log.h"
 
 #include "graph/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-double said_number(const struct event_app_metric *m)
+double app_log_number(const struct event_app_metric *m)
 {
 	double v;
 	memcpy(&v, &m->number, sizeof(v));
@@ -16,7 +16,7 @@ double said_number(const struct event_app_metric *m)
 
 static int image_cmp(const void *pa, const void *pb)
 {
-	const struct said_image *a = pa, *b = pb;
+	const struct app_log_image *a = pa, *b = pb;
 	if (a->app->session != b->app->session)
 		return a->app->session < b->app->session ? -1 : 1;
 	return (a->app->ev.seq > b->app->ev.seq) - (a->app->ev.seq < b->app->ev.seq);
@@ -25,7 +25,7 @@ static int image_cmp(const void *pa, const void *pb)
 /* By what they are, and of the same the one that was written first. */
 static int same_cmp(const void *pa, const void *pb)
 {
-	const struct said_image *a = pa, *b = pb;
+	const struct app_log_image *a = pa, *b = pb;
 	const struct event_app *x = &a->app->ev.app, *y = &b->app->ev.app;
 	if (a->app->session != b->app->session)
 		return a->app->session < b->app->session ? -1 : 1;
@@ -36,13 +36,13 @@ static int same_cmp(const void *pa, const void *pb)
 	return (a->app->ev.seq > b->app->ev.seq) - (a->app->ev.seq < b->app->ev.seq);
 }
 
-static bool same_image(const struct said_image *a, const struct said_image *b)
+static bool is_same_image(const struct app_log_image *a, const struct app_log_image *b)
 {
 	const struct event_app *x = &a->app->ev.app, *y = &b->app->ev.app;
 	return a->app->session == b->app->session && x->image == y->image && x->pid == y->pid;
 }
 
-static int index_images(struct said *d)
+static int index_images(struct app_log *d)
 {
 	size_t n = 0;
 	d->images = calloc(d->apps.n + 1, sizeof(*d->images));
@@ -52,16 +52,16 @@ static int index_images(struct said *d)
 		d->images[i].app = &d->apps.v[i];
 	qsort(d->images, d->apps.n, sizeof(*d->images), same_cmp);
 	for (size_t i = 0; i < d->apps.n; i++)
-		if (i + 1 == d->apps.n || !same_image(&d->images[i], &d->images[i + 1]))
+		if (i + 1 == d->apps.n || !is_same_image(&d->images[i], &d->images[i + 1]))
 			d->images[n++] = d->images[i];
 	d->n_images = n;
 	qsort(d->images, n, sizeof(*d->images), image_cmp);
 	return 0;
 }
 
-int said_load(struct store *s, store_id run, struct said *ret)
+int app_log_load(struct store *s, store_id run, struct app_log *ret)
 {
-	*ret = (struct said){.s = s};
+	*ret = (struct app_log){.s = s};
 	const struct {
 		uint64_t kind;
 		struct told_list *list;
@@ -76,28 +76,28 @@ int said_load(struct store *s, store_id run, struct said *ret)
 	return rc == 0 ? index_images(ret) : rc;
 }
 
-void said_release(struct said *d)
+void app_log_release(struct app_log *d)
 {
 	struct told_list *const lists[] = {&d->apps, &d->words, &d->metrics, &d->activities, &d->ranks, &d->ios};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		told_list_release(lists[i]);
 	free(d->images);
-	*d = (struct said){0};
+	*d = (struct app_log){0};
 }
 
-bool said_nothing(const struct said *d)
+bool app_log_is_empty(const struct app_log *d)
 {
 	return !d->apps.n;
 }
 
-const struct said_image *said_by(const struct said *d, const struct told_event *t, uint64_t app)
+const struct app_log_image *app_log_image_of(const struct app_log *d, const struct told_event *t, uint64_t app)
 {
 	const struct told_event key = {.session = t->session, .ev = {.seq = app}};
-	const struct said_image k = {.app = &key};
+	const struct app_log_image k = {.app = &key};
 	return d->n_images ? bsearch(&k, d->images, d->n_images, sizeof(k), image_cmp) : NULL;
 }
 
-int said_exec(const struct said *d, const struct said_image *by, int64_t time, store_id *ret)
+int app_log_exec(const struct app_log *d, const struct app_log_image *by, int64_t time, store_id *ret)
 {
 	const struct event_app *a = &by->app->ev.app;
 	return store_exec_at(d->s, by->app->session, a->pid, a->started, time, ret);
@@ -116,7 +116,7 @@ struct items {
 	VEC(struct item) v;
 };
 
-static int item_cmp(const void *pa, const void *pb)
+static int compare_logged_items(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
 	if (a->run != b->run)
@@ -125,7 +125,7 @@ static int item_cmp(const void *pa, const void *pb)
 	return c ? c : (a->at > b->at) - (a->at < b->at);
 }
 
-static int add_item(struct items *l, const struct told_event *t, struct str name)
+static int append_logged_item(struct items *l, const struct told_event *t, struct str name)
 {
 	struct item *i = t->run ? vec_add(&l->v) : NULL;
 	if (!i)
@@ -135,23 +135,23 @@ static int add_item(struct items *l, const struct told_event *t, struct str name
 }
 
 struct runs {
-	VEC(struct said_run) v;
+	VEC(struct app_log_run) v;
 };
 
 static int run_cmp(const void *pa, const void *pb)
 {
-	const struct said_run *a = pa, *b = pb;
+	const struct app_log_run *a = pa, *b = pb;
 	return (a->run > b->run) - (a->run < b->run);
 }
 
-static int list_runs(const struct said *d, struct runs *l)
+static int list_runs(const struct app_log *d, struct runs *l)
 {
 	for (size_t i = 0; i < d->apps.n; i++) {
-		struct said_run *r = d->apps.v[i].run ? vec_add(&l->v) : NULL;
+		struct app_log_run *r = d->apps.v[i].run ? vec_add(&l->v) : NULL;
 		if (!r && d->apps.v[i].run)
 			return -ENOMEM;
 		if (r)
-			*r = (struct said_run){.run = d->apps.v[i].run, .type = str_of("")};
+			*r = (struct app_log_run){.run = d->apps.v[i].run, .type = str_of("")};
 	}
 	if (l->v.n)
 		qsort(l->v.v, l->v.n, sizeof(*l->v.v), run_cmp);
@@ -163,28 +163,28 @@ static int list_runs(const struct said *d, struct runs *l)
 	return 0;
 }
 
-static struct said_run *run_of(struct runs *l, store_id run)
+static struct app_log_run *run_of(struct runs *l, store_id run)
 {
-	const struct said_run key = {.run = run};
+	const struct app_log_run key = {.run = run};
 	return l->v.n ? bsearch(&key, l->v.v, l->v.n, sizeof(key), run_cmp) : NULL;
 }
 
 /* Of one name in one run, in order of time. */
-static void settle_config(const struct item *v, size_t n, struct said_config *ret)
+static void settle_config(const struct item *v, size_t n, struct app_log_config *ret)
 {
 	const struct event_app_word *last = &v[n - 1].t->ev.app_word;
-	*ret = (struct said_config){last->name, last->value, last->version, v[n - 1].t->ev.time, 1};
+	*ret = (struct app_log_config){last->name, last->value, last->version, v[n - 1].t->ev.time, 1};
 	for (size_t i = 1; i < n; i++)
 		ret->values += !str_eq(v[i].t->ev.app_word.value, v[i - 1].t->ev.app_word.value);
 }
 
-static void settle_figure(const struct item *v, size_t n, struct said_figure *ret)
+static void reduce_metric(const struct item *v, size_t n, struct app_log_metric *ret)
 {
-	*ret = (struct said_figure){.name = v->name, .n = n, .first = said_number(&v->t->ev.app_metric)};
+	*ret = (struct app_log_metric){.name = v->name, .n = n, .first = app_log_number(&v->t->ev.app_metric)};
 	bool any = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct event_app_metric *m = &v[i].t->ev.app_metric;
-		double x = said_number(m);
+		double x = app_log_number(m);
 		ret->last = x;
 		ret->last_step = m->step;
 		ret->stepped |= m->stepped;
@@ -222,12 +222,12 @@ static size_t names_of_run(const struct items *l, size_t from)
 	return names;
 }
 
-static int settle(struct runs *runs, struct items *l, bool figures)
+static int reduce_run_items(struct runs *runs, struct items *l, bool figures)
 {
 	if (l->v.n)
-		qsort(l->v.v, l->v.n, sizeof(*l->v.v), item_cmp);
+		qsort(l->v.v, l->v.n, sizeof(*l->v.v), compare_logged_items);
 	for (size_t i = 0; i < l->v.n;) {
-		struct said_run *r = run_of(runs, l->v.v[i].run);
+		struct app_log_run *r = run_of(runs, l->v.v[i].run);
 		size_t names = names_of_run(l, i);
 		if (!r)
 			return -ENOTRECOVERABLE;
@@ -240,7 +240,7 @@ static int settle(struct runs *runs, struct items *l, bool figures)
 		for (size_t k = 0, n; k < names; k++, i += n) {
 			n = same_name(l, i);
 			if (figures)
-				settle_figure(&l->v.v[i], n, &r->figures[r->n_figures++]);
+				reduce_metric(&l->v.v[i], n, &r->figures[r->n_figures++]);
 			else
 				settle_config(&l->v.v[i], n, &r->configs[r->n_configs++]);
 		}
@@ -248,7 +248,7 @@ static int settle(struct runs *runs, struct items *l, bool figures)
 	return 0;
 }
 
-int said_runs(const struct said *d, struct said_run **ret, size_t *ret_n)
+int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_n)
 {
 	struct runs runs = {0};
 	struct items configs = {0}, figures = {0};
@@ -256,27 +256,27 @@ int said_runs(const struct said *d, struct said_run **ret, size_t *ret_n)
 	for (size_t i = 0; rc == 0 && i < d->words.n; i++) {
 		const struct told_event *t = &d->words.v[i];
 		const struct event_app_word *w = &t->ev.app_word;
-		if (!said_by(d, t, w->app))
+		if (!app_log_image_of(d, t, w->app))
 			continue;
-		struct said_run *r = w->said == TERM_said_type ? run_of(&runs, t->run) : NULL;
+		struct app_log_run *r = w->said == TERM_said_type ? run_of(&runs, t->run) : NULL;
 		if (r)
 			r->type = w->name;
 		if (w->said == TERM_said_config)
-			rc = add_item(&configs, t, w->name);
+			rc = append_logged_item(&configs, t, w->name);
 	}
 	for (size_t i = 0; rc == 0 && i < d->metrics.n; i++) {
 		const struct told_event *t = &d->metrics.v[i];
-		if (said_by(d, t, t->ev.app_metric.app))
-			rc = add_item(&figures, t, t->ev.app_metric.name);
+		if (app_log_image_of(d, t, t->ev.app_metric.app))
+			rc = append_logged_item(&figures, t, t->ev.app_metric.name);
 	}
 	if (rc == 0)
-		rc = settle(&runs, &configs, false);
+		rc = reduce_run_items(&runs, &configs, false);
 	if (rc == 0)
-		rc = settle(&runs, &figures, true);
+		rc = reduce_run_items(&runs, &figures, true);
 	vec_release(&configs.v);
 	vec_release(&figures.v);
 	if (rc < 0) {
-		said_runs_free(runs.v.v, runs.v.n);
+		app_log_runs_free(runs.v.v, runs.v.n);
 		return rc;
 	}
 	*ret = runs.v.v;
@@ -284,7 +284,7 @@ int said_runs(const struct said *d, struct said_run **ret, size_t *ret_n)
 	return 0;
 }
 
-void said_runs_free(struct said_run *v, size_t n)
+void app_log_runs_free(struct app_log_run *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(v[i].configs);
@@ -293,7 +293,7 @@ void said_runs_free(struct said_run *v, size_t n)
 	free(v);
 }
 
-const struct said_config *said_config_of(const struct said_run *r, struct str name)
+const struct app_log_config *app_log_config_of(const struct app_log_run *r, struct str name)
 {
 	for (size_t i = 0; i < r->n_configs; i++)
 		if (str_eq(r->configs[i].name, name))
@@ -301,7 +301,7 @@ const struct said_config *said_config_of(const struct said_run *r, struct str na
 	return NULL;
 }
 
-const struct said_figure *said_figure_of(const struct said_run *r, struct str name)
+const struct app_log_metric *app_log_metric_of(const struct app_log_run *r, struct str name)
 {
 	for (size_t i = 0; i < r->n_figures; i++)
 		if (str_eq(r->figures[i].name, name))

@@ -4,13 +4,13 @@
 
 #define NAMESAKES 16 /* objects that had one name, one after the other */
 
-static int64_t distance(int64_t a, int64_t b)
+static int64_t time_distance(int64_t a, int64_t b)
 {
 	return a == TIME_NONE ? INT64_MAX : a > b ? a - b : b - a;
 }
 
 /* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. */
-static int find_by(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
+static int find_deleter(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
 {
 	struct edges gens = {0};
 	struct ios ios = {0};
@@ -28,9 +28,10 @@ static int find_by(struct store *s, store_id object, store_id within, int64_t th
 			r = store_io(s, gens.v[i].to, &ios);
 			for (size_t k = 0; r >= 0 && k < ios.n; k++) {
 				const struct io_info *io = &ios.v[k];
-				if (io->target != object || io->api != TERM_ioapi_delete || (*ret && distance(io->last, then) >= best))
+				if (io->target != object || io->api != TERM_ioapi_delete ||
+				    (*ret && time_distance(io->last, then) >= best))
 					continue;
-				best = distance(io->last, then);
+				best = time_distance(io->last, then);
 				*ret = gens.v[i].to;
 			}
 		}
@@ -41,7 +42,7 @@ static int find_by(struct store *s, store_id object, store_id within, int64_t th
 }
 
 /* When somebody last made or used what the object holds, that is: when it was there for certain. */
-static int last_seen(struct store *s, store_id object, int64_t *ret, store_id *ret_by)
+static int find_last_observed(struct store *s, store_id object, int64_t *ret, store_id *ret_by)
 {
 	struct version_info v;
 	struct edges e = {0};
@@ -159,12 +160,12 @@ int deleted_object(struct store *s, store_id object, struct str inner, struct de
 		what = object;
 		ret->time = until;
 	}
-	r = last_seen(s, object, &seen, &maker);
+	r = find_last_observed(s, object, &seen, &maker);
 	if (!what && r >= 0 && seen != TIME_NONE) {
 		r = around_deleted(s, within, inner, attribute, seen, &what, &ret->time);
 	}
 	if (r >= 0 && what)
-		r = find_by(s, what, within, ret->time, &ret->by);
+		r = find_deleter(s, what, within, ret->time, &ret->by);
 	bool found = what;
 	/* A name that nobody deleted was taken by another object, in a file that was made anew. */
 	if (r >= 0 && !ret->by && seen != TIME_NONE) {

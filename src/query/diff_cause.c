@@ -55,7 +55,7 @@ static bool carry_exec(struct carry *c, uint32_t at)
 }
 
 /* Carries the items which[0 .. n), at most 64. */
-static void carry(struct carry *c, struct items *it, const uint32_t *which, size_t n, int side)
+static void carry_items(struct carry *c, struct items *it, const uint32_t *which, size_t n, int side)
 {
 	struct side *s = c->s;
 	uint64_t *bit = c->bit;
@@ -105,7 +105,7 @@ static void count_outputs(struct side *s, struct items *it, const uint32_t *whic
 
 /* May it explain others, and be the cause? Who changes a file by hand changes what it says; a program that makes it
  * anew may say the same again. */
-static bool is_known(const struct diff_item *i)
+static bool may_explain(const struct diff_item *i)
 {
 	return i->kind != DIFF_REWRITTEN || i->unseen || i->content == CONTENT_DIFFERS;
 }
@@ -127,7 +127,7 @@ static bool is_carried(const struct diff_item *i, enum turn turn, int side)
 	if (!diff_rung_words[i->rung].cause || i->rung == DIFF_machine || i->rung == DIFF_order)
 		return false;
 	if (turn == EXPLAIN) /* what changed can explain what is on one side only, whichever that is */
-		return is_known(i) && (of_side(i, side) || i->kind == DIFF_CHANGED || i->kind == DIFF_REWRITTEN);
+		return may_explain(i) && (of_side(i, side) || i->kind == DIFF_CHANGED || i->kind == DIFF_REWRITTEN);
 	return of_side(i, side) && !i->reaches;
 }
 
@@ -141,7 +141,7 @@ static void all_explained(struct items *it, const struct concern *v, size_t n, i
 			it->v[v[i].item].rooted = true;
 }
 
-static int reach(struct side side[2], struct items *it, int which)
+static int mark_reached_items(struct side side[2], struct items *it, int which)
 {
 	struct side *s = &side[which];
 	struct carry c = {.s = s,
@@ -170,7 +170,7 @@ static int reach(struct side side[2], struct items *it, int which)
 			}
 			if (!n || (n < 64 && k < it->n))
 				continue;
-			carry(&c, it, list, n, which);
+			carry_items(&c, it, list, n, which);
 			if (turn == EXPLAIN) {
 				mark_explained(it->concerns, it->n_concerns, &c, which, by_concern);
 				mark_explained(it->users, it->n_users, &c, which, by_user);
@@ -243,7 +243,7 @@ static bool speaks_of(struct str text, struct str other, struct str path, bool v
 }
 
 /* A file that one side only read is no cause where what the user wrote, arguments or variables, names it there. */
-static void explain_by_words(const struct side side[2], struct items *it)
+static void explain_by_arguments(const struct side side[2], struct items *it)
 {
 	for (size_t f = 0; f < it->n_concerns; f++) {
 		const struct concern *x = &it->concerns[f];
@@ -267,7 +267,7 @@ static void explain_by_words(const struct side side[2], struct items *it)
 	}
 }
 
-static int item_cmp(const void *pa, const void *pb)
+static int compare_diff_items(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;
 	if (a->rung != b->rung)
@@ -298,7 +298,7 @@ size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t 
 	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < n; i++) {
 			const struct diff_item *x = &v[i];
-			bool known = is_known(x);
+			bool known = may_explain(x);
 			/* How a program was built tells of the program, which is the cause. */
 			if (!diff_rung_words[x->rung].cause || !x->rooted || x->rung == DIFF_build)
 				continue;
@@ -317,17 +317,17 @@ size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t 
 
 int diff_causes(struct side side[2], struct items *it, struct diff *d)
 {
-	int r = reach(side, it, 1);
+	int r = mark_reached_items(side, it, 1);
 	if (r == 0)
-		r = reach(side, it, 0);
+		r = mark_reached_items(side, it, 0);
 	if (r < 0)
 		return r;
-	explain_by_words(side, it);
+	explain_by_arguments(side, it);
 	for (size_t i = 0; i < it->n; i++)
 		if (it->v[i].rung == DIFF_machine)
 			it->v[i].reaches = (uint32_t)side[1].info.outputs;
 	if (it->n)
-		qsort(it->v, it->n, sizeof(*it->v), item_cmp);
+		qsort(it->v, it->n, sizeof(*it->v), compare_diff_items);
 	d->first = diff_first_cause(d, it->v, it->n);
 	return 0;
 }

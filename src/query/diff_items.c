@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject)
+struct diff_item *diff_items_append(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject)
 {
 	if (!diff_room(it->v, it->n, it->cap))
 		return NULL;
@@ -39,14 +39,14 @@ static bool is_configuration(struct str path)
 	       memmem(path.p, path.n, "/.config/", 9);
 }
 
-static bool is_program(const struct dpath *p)
+static bool is_program_path(const struct dpath *p)
 {
 	const char *so = memmem(p->path.p, p->path.n, ".so", 3);
 	return p->mode & ACCESS_PROGRAM || (so && (so + 3 == p->path.p + p->path.n || so[3] == '.'));
 }
 
 /* 0 the same, 1 differ, 2 made anew with nothing to tell them apart by. */
-static int compare(const struct dversion *a, const struct dversion *b)
+static int compare_versions(const struct dversion *a, const struct dversion *b)
 {
 	if (a->id == b->id)
 		return 0;
@@ -76,7 +76,7 @@ static int find_change(struct store *s, const struct dversion *a, const struct d
 	return r;
 }
 
-static store_id user_of(const struct side *s, const struct dversion *v)
+static store_id find_first_user(const struct side *s, const struct dversion *v)
 {
 	return v && v->first_user != NONE ? s->execs[v->first_user].id : 0;
 }
@@ -86,19 +86,19 @@ static const struct dversion *version_of(const struct side *s, uint32_t i)
 	return i == NONE ? NULL : &s->versions[i];
 }
 
-static struct diff_item *add_file(struct store *s, const struct side side[2], struct items *it, enum diff_rung rung,
-                                  enum diff_kind kind, const struct dpath *p, const struct dversion *a,
-                                  const struct dversion *b, int *rc)
+static struct diff_item *append_file_item(struct store *s, const struct side side[2], struct items *it,
+                                          enum diff_rung rung, enum diff_kind kind, const struct dpath *p,
+                                          const struct dversion *a, const struct dversion *b, int *rc)
 {
-	struct diff_item *i = item_add(it, rung, kind, p->path);
+	struct diff_item *i = diff_items_append(it, rung, kind, p->path);
 	if (!i) {
 		*rc = -ENOMEM;
 		return NULL;
 	}
 	i->a = a ? a->id : 0;
 	i->b = b ? b->id : 0;
-	i->exec_a = user_of(&side[0], a);
-	i->exec_b = user_of(&side[1], b);
+	i->exec_a = find_first_user(&side[0], a);
+	i->exec_b = find_first_user(&side[1], b);
 	*rc = find_change(s, a, b, i);
 	return i;
 }
@@ -117,14 +117,14 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	for (int k = 0; k < 2; k++)
 		if (!v[k] && p[k])
 			v[k] = version_of(&side[k], p[k]->made);
-	bool program = (p[0] && is_program(p[0])) || (p[1] && is_program(p[1]));
+	bool program = (p[0] && is_program_path(p[0])) || (p[1] && is_program_path(p[1]));
 	enum diff_rung rung = program ? DIFF_programs : is_configuration(any->path) ? DIFF_configuration : DIFF_inputs;
 	d->files_compared++;
 	if (v[0] && v[1]) {
-		int c = compare(v[0], v[1]);
+		int c = compare_versions(v[0], v[1]);
 		d->same_files += c == 0;
 		if (c)
-			add_file(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+			append_file_item(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
 		return rc;
 	}
 	int has = v[1] != NULL, other = !has;
@@ -132,7 +132,7 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	/* Of the machine's files only programs, and those the other side looked for in vain, are worth a word. */
 	if (any->system && !program && !absent)
 		return 0;
-	struct diff_item *i = add_file(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	struct diff_item *i = append_file_item(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i) {
 		i->absent_before = absent;
 		i->lonely = !absent && !v[has]->shared;
@@ -150,12 +150,13 @@ static int compare_output(struct store *s, const struct side side[2], struct ite
 	if (!v[0] && !v[1])
 		return 0;
 	if (v[0] && v[1]) {
-		int c = compare(v[0], v[1]);
+		int c = compare_versions(v[0], v[1]);
 		if (c)
-			add_file(s, side, it, DIFF_outputs, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+			append_file_item(s, side, it, DIFF_outputs, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
 		return rc;
 	}
-	struct diff_item *i = add_file(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	struct diff_item *i =
+	    append_file_item(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i)
 		i->possible = !v[v[1] != NULL]->sure;
 	return rc;
@@ -281,8 +282,8 @@ struct merged {
 };
 
 /* One item for all pairs that differ in the same way. */
-static struct diff_item *merge(struct merged *m, enum diff_rung rung, enum diff_kind kind, struct str subject,
-                               const struct dexec *a, const struct dexec *b)
+static struct diff_item *merge_pair_item(struct merged *m, enum diff_rung rung, enum diff_kind kind, struct str subject,
+                                         const struct dexec *a, const struct dexec *b)
 {
 	uint64_t h = hash_more((uint64_t)rung * 8 + (uint64_t)kind + 1, subject.p, subject.n);
 	bool new;
@@ -297,7 +298,7 @@ static struct diff_item *merge(struct merged *m, enum diff_rung rung, enum diff_
 		m->it->v[*slot].count++;
 		return &m->it->v[*slot];
 	}
-	struct diff_item *i = item_add(m->it, rung, kind, subject);
+	struct diff_item *i = diff_items_append(m->it, rung, kind, subject);
 	if (!i)
 		return NULL;
 	i->before = text_keep(m->it->text, buf_view(&m->before));
@@ -307,7 +308,7 @@ static struct diff_item *merge(struct merged *m, enum diff_rung rung, enum diff_
 	return i;
 }
 
-static void add_token(struct buf *b, struct str token)
+static void append_text_token(struct buf *b, struct str token)
 {
 	if (b->n)
 		buf_char(b, ' ');
@@ -335,7 +336,7 @@ static int tokens_of(const struct side *s, const struct strlist *l, struct buf *
 	return 0;
 }
 
-static void tokens_release(struct tokens *t)
+static void diff_tokens_release(struct tokens *t)
 {
 	free(t->v);
 	free(t->key);
@@ -360,14 +361,14 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 		la--, lb--;
 	size_t n = la - first, m = lb - first;
 	if (first && (n || m) && a->v[first - 1].n > 1 && a->v[first - 1].p[0] == '-' && n <= 1 && m <= 1) {
-		add_token(before, a->v[first - 1]);
-		add_token(after, b->v[first - 1]);
+		append_text_token(before, a->v[first - 1]);
+		append_text_token(after, b->v[first - 1]);
 	}
 	if (n > MATCHED_MAX || m > MATCHED_MAX) { /* too many to be told apart: all of them */
 		for (size_t i = 0; i < n; i++)
-			add_token(before, a->v[first + i]);
+			append_text_token(before, a->v[first + i]);
 		for (size_t k = 0; k < m; k++)
-			add_token(after, b->v[first + k]);
+			append_text_token(after, b->v[first + k]);
 		return 0;
 	}
 	uint16_t *t = calloc((n + 1) * (m + 1), sizeof(*t));
@@ -384,9 +385,9 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 		if (i < n && k < m && same_token(a, first + i, b, first + k))
 			i++, k++;
 		else if (k == m || (i < n && t[(i + 1) * (m + 1) + k] >= t[i * (m + 1) + k + 1]))
-			add_token(before, a->v[first + i++]);
+			append_text_token(before, a->v[first + i++]);
 		else
-			add_token(after, b->v[first + k++]);
+			append_text_token(after, b->v[first + k++]);
 	}
 	free(t);
 	return 0;
@@ -405,10 +406,10 @@ static int pair_options(const struct side side[2], const struct dexec *a, const 
 		r = diff_tokens(&t[0], &t[1], &m->before, &m->after);
 	}
 	if (r == 0 && (m->before.n || m->after.n))
-		r = merge(m, DIFF_options, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
+		r = merge_pair_item(m, DIFF_options, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
 	buf_release(&scratch);
-	tokens_release(&t[0]);
-	tokens_release(&t[1]);
+	diff_tokens_release(&t[0]);
+	diff_tokens_release(&t[1]);
 	return r;
 }
 
@@ -464,7 +465,7 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 			if (found)
 				buf_str(&m->after, there);
 			enum diff_kind kind = found ? DIFF_CHANGED : k ? DIFF_ADDED : DIFF_REMOVED;
-			r = merge(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
+			r = merge_pair_item(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
 		}
 	}
 	buf_release(&mine);
@@ -472,7 +473,7 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 	return r;
 }
 
-static void put_ending(struct buf *b, uint64_t ending, uint64_t code)
+static void format_ending(struct buf *b, uint64_t ending, uint64_t code)
 {
 	buf_reset(b);
 	if (ending == TERM_ending_signaled)
@@ -488,9 +489,9 @@ static int pair_outcome(const struct dexec *a, const struct dexec *b, struct mer
 	if ((a->ending == b->ending && a->code == b->code) || a->ending == TERM_ending_unknown ||
 	    b->ending == TERM_ending_unknown)
 		return 0;
-	put_ending(&m->before, a->ending, a->code);
-	put_ending(&m->after, b->ending, b->code);
-	return merge(m, DIFF_outcome, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
+	format_ending(&m->before, a->ending, a->code);
+	format_ending(&m->after, b->ending, b->code);
+	return merge_pair_item(m, DIFF_outcome, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
 }
 
 /* Time and memory, where they differ by more than what chance does to short programs. */
@@ -513,7 +514,7 @@ static int pair_resources(const struct dexec *a, const struct dexec *b, struct i
 		double most = x > y ? x : y, least = x > y ? y : x;
 		if (most - least < figures[i].floor || most < 1.2 * least)
 			continue;
-		struct diff_item *d = item_add(it, DIFF_resources, DIFF_CHANGED, b->program);
+		struct diff_item *d = diff_items_append(it, DIFF_resources, DIFF_CHANGED, b->program);
 		if (!d)
 			return -ENOMEM;
 		struct buf text = {0};
@@ -540,7 +541,8 @@ static int only_one(const struct side side[2], struct merged *m)
 				continue;
 			buf_reset(&m->before);
 			buf_reset(&m->after);
-			if (!merge(m, DIFF_executions, k ? DIFF_ADDED : DIFF_REMOVED, x->program, k ? NULL : x, k ? x : NULL))
+			if (!merge_pair_item(m, DIFF_executions, k ? DIFF_ADDED : DIFF_REMOVED, x->program, k ? NULL : x,
+			                     k ? x : NULL))
 				return -ENOMEM;
 		}
 	return 0;
@@ -579,7 +581,7 @@ static int one_fact(struct items *it, const char *name, struct str a, struct str
 {
 	if (str_eq(a, b))
 		return 0;
-	struct diff_item *i = item_add(it, DIFF_machine, DIFF_CHANGED, str_of(name));
+	struct diff_item *i = diff_items_append(it, DIFF_machine, DIFF_CHANGED, str_of(name));
 	if (!i)
 		return -ENOMEM;
 	i->before = text_keep(it->text, a);
@@ -597,11 +599,11 @@ static int host_facts(const struct side side[2], struct items *it)
 			bool found = find_variable(&side[!k].host, name, &there);
 			if (found && (k || str_eq(value, there)))
 				continue;
-			struct diff_item *i = item_add(it, DIFF_machine,
-			                               found ? DIFF_CHANGED
-			                               : k   ? DIFF_ADDED
-			                                     : DIFF_REMOVED,
-			                               name);
+			struct diff_item *i = diff_items_append(it, DIFF_machine,
+			                                        found ? DIFF_CHANGED
+			                                        : k   ? DIFF_ADDED
+			                                              : DIFF_REMOVED,
+			                                        name);
 			if (!i)
 				return -ENOMEM;
 			*(k ? &i->after : &i->before) = text_keep(it->text, value);
@@ -614,7 +616,7 @@ static int host_facts(const struct side side[2], struct items *it)
 
 /* How many pairs would have to move for the starts to be in one order: all but the longest increasing subsequence
  * (patience sorting; C. Schensted 1961). */
-static int order(const struct side side[2], struct items *it)
+static int append_order_item(const struct side side[2], struct items *it)
 {
 	uint32_t *top = malloc((side[0].n_execs + 1) * sizeof(*top));
 	if (!top)
@@ -643,7 +645,7 @@ static int order(const struct side side[2], struct items *it)
 	if (n == piles)
 		return 0;
 	const struct dexec *x = &side[0].execs[moved];
-	struct diff_item *i = item_add(it, DIFF_order, DIFF_CHANGED, x->program);
+	struct diff_item *i = diff_items_append(it, DIFF_order, DIFF_CHANGED, x->program);
 	if (!i)
 		return -ENOMEM;
 	i->count = (uint32_t)(n - piles);
@@ -657,12 +659,12 @@ int items_sides(struct side side[2], struct items *it)
 	int r = 0;
 	if (side[0].info.what == DIFF_RUN && (side[0].ending != side[1].ending || side[0].code != side[1].code)) {
 		struct buf b = {0};
-		struct diff_item *i = item_add(it, DIFF_outcome, DIFF_CHANGED, str_of("the run"));
+		struct diff_item *i = diff_items_append(it, DIFF_outcome, DIFF_CHANGED, str_of("the run"));
 		if (!i)
 			return -ENOMEM;
-		put_ending(&b, side[0].ending, side[0].code);
+		format_ending(&b, side[0].ending, side[0].code);
 		i->before = text_keep(it->text, buf_view(&b));
-		put_ending(&b, side[1].ending, side[1].code);
+		format_ending(&b, side[1].ending, side[1].code);
 		i->after = text_keep(it->text, buf_view(&b));
 		buf_release(&b);
 	}
@@ -673,5 +675,5 @@ int items_sides(struct side side[2], struct items *it)
 		r = one_fact(it, "directory", side[0].cwd, side[1].cwd);
 	if (r == 0)
 		r = host_facts(side, it);
-	return r == 0 ? order(side, it) : r;
+	return r == 0 ? append_order_item(side, it) : r;
 }

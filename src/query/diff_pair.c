@@ -27,7 +27,7 @@ enum key {
 };
 
 /* 0: an execution has no such key. */
-static uint64_t key_of(const struct dexec *x, enum key key)
+static uint64_t make_exec_key(const struct dexec *x, enum key key)
 {
 	uint64_t v[5] = {(uint64_t)key, x->key_program, 0, 0, key < KEY_exact ? x->key_rank : 0};
 	if (key < KEY_exact && !x->key_rank)
@@ -77,7 +77,7 @@ struct pairing {
 	size_t paired;
 };
 
-static void join(struct pairing *p, uint32_t a, uint32_t b)
+static void pair_execs(struct pairing *p, uint32_t a, uint32_t b)
 {
 	p->a->execs[a].partner = b;
 	p->b->execs[b].partner = a;
@@ -85,13 +85,13 @@ static void join(struct pairing *p, uint32_t a, uint32_t b)
 }
 
 /* One walk. Parents count where `parents`: an execution without a parent in its side matches those without one. */
-static int walk(struct pairing *p, enum key key, bool parents)
+static int pair_by_key(struct pairing *p, enum key key, bool parents)
 {
 	struct idmap heads = {0};
 	bool new;
 	for (uint32_t i = 0; i < p->a->n_execs; i++) {
 		const struct dexec *x = &p->a->execs[i];
-		uint64_t k = x->partner == NONE ? key_of(x, key) : 0;
+		uint64_t k = x->partner == NONE ? make_exec_key(x, key) : 0;
 		if (!k)
 			continue;
 		uint32_t *head = idmap_add(&heads, with_parent(k, parents ? x->parent : NONE), i, &new);
@@ -108,7 +108,7 @@ static int walk(struct pairing *p, enum key key, bool parents)
 	}
 	for (uint32_t i = 0; i < p->b->n_execs; i++) {
 		const struct dexec *x = &p->b->execs[i];
-		uint64_t k = x->partner == NONE ? key_of(x, key) : 0;
+		uint64_t k = x->partner == NONE ? make_exec_key(x, key) : 0;
 		uint32_t parent = NONE;
 		if (!k)
 			continue;
@@ -121,14 +121,14 @@ static int walk(struct pairing *p, enum key key, bool parents)
 		if (rest != NONE)
 			p->last[rest] = p->last[a];
 		*head = rest;
-		join(p, a, i);
+		pair_execs(p, a, i);
 	}
 	idmap_release(&heads);
 	return 0;
 }
 
 /* Which of its parent's children with the same program an execution is. */
-static int find_places(struct side *s)
+static int number_siblings(struct side *s)
 {
 	struct idmap counts = {0};
 	for (size_t i = 0; i < s->n_execs; i++) {
@@ -151,17 +151,17 @@ int diff_pair(struct side side[2], size_t *ret_paired)
 	int r = -ENOMEM;
 	p.next = malloc((side[0].n_execs + 1) * sizeof(*p.next));
 	p.last = malloc((side[0].n_execs + 1) * sizeof(*p.last));
-	if (!p.next || !p.last || find_places(&side[0]) < 0 || find_places(&side[1]) < 0)
+	if (!p.next || !p.last || number_siblings(&side[0]) < 0 || number_siblings(&side[1]) < 0)
 		goto out;
 	/* What was asked to be compared is a pair, whatever it is. */
 	if (side[0].info.what == DIFF_EXEC)
-		join(&p, 0, 0);
+		pair_execs(&p, 0, 0);
 	r = 0;
 	for (int key = 0; r == 0 && key < KEYS; key++) {
-		r = walk(&p, (enum key)key, true);
+		r = pair_by_key(&p, (enum key)key, true);
 		/* Without the place in the tree a bare program is too little. */
 		if (r == 0 && key <= KEY_outputs)
-			r = walk(&p, (enum key)key, false);
+			r = pair_by_key(&p, (enum key)key, false);
 	}
 out:
 	free(p.next);

@@ -47,7 +47,7 @@ static bool random_part(const char *p, size_t n)
 }
 
 /* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `out.vcf.tmp.1234`? */
-static bool says_temporary(const char *p, size_t n)
+static bool is_temporary_name(const char *p, size_t n)
 {
 	size_t dot = n && *p == '.';
 	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) || memmem(p, n, ".tmp.", 5);
@@ -80,7 +80,7 @@ static void mask_components(struct str path, size_t at, bool all, struct buf *ou
 	while (at < path.n) {
 		const char *slash = memchr(path.p + at, '/', path.n - at);
 		size_t n = slash ? (size_t)(slash - (path.p + at)) : path.n - at;
-		if (all || says_temporary(path.p + at, n))
+		if (all || is_temporary_name(path.p + at, n))
 			mask_component(path.p + at, n, out);
 		else
 			buf_add(out, path.p + at, n);
@@ -128,12 +128,6 @@ static void mask_arg(const struct side *s, struct str arg, struct buf *out)
 	mask_path(s, str_n(arg.p + before, arg.n - before), out);
 }
 
-static struct str base_name(struct str path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
-}
-
 /* ---- versions ---- */
 
 struct loader {
@@ -145,7 +139,7 @@ struct loader {
 	struct edges edges;
 };
 
-static int path_of(struct loader *l, struct str path, uint32_t *ret)
+static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 {
 	struct side *sd = l->side;
 	bool new;
@@ -180,7 +174,7 @@ static int path_of(struct loader *l, struct str path, uint32_t *ret)
 	}
 }
 
-static int version_at(struct loader *l, store_id id, uint32_t *ret)
+static int number_side_version(struct loader *l, store_id id, uint32_t *ret)
 {
 	struct side *sd = l->side;
 	bool new;
@@ -213,7 +207,7 @@ static int version_at(struct loader *l, store_id id, uint32_t *ret)
 	                     .path = NONE,
 	                     .first_user = NONE};
 	if (!d.stream && f.path.n) {
-		r = path_of(l, f.path, &d.path);
+		r = number_side_path(l, f.path, &d.path);
 		if (r < 0)
 			return r;
 		d.system = sd->paths[d.path].system;
@@ -235,7 +229,7 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 		uint32_t version;
 		if (e->via == TERM_via_sync)
 			continue;
-		r = version_at(l, e->to, &version);
+		r = number_side_version(l, e->to, &version);
 		if (r < 0)
 			break;
 		if (!diff_room(*v, *n, *cap))
@@ -281,7 +275,7 @@ static int load_derived(struct loader *l, uint32_t exec)
 
 /* ---- executions ---- */
 
-static int add_exec(struct side *sd, store_id id)
+static int append_side_exec(struct side *sd, store_id id)
 {
 	bool new;
 	if (!idmap_add(&sd->by_exec, id, (uint32_t)sd->n_execs, &new))
@@ -302,7 +296,7 @@ static int add_descendants(struct loader *l)
 		r = store_informs(l->s, l->side->execs[i].id, &l->edges);
 		for (size_t k = 0; r == 0 && k < l->edges.n; k++)
 			if (l->edges.v[k].via == TERM_via_fork)
-				r = add_exec(l->side, l->edges.v[k].to);
+				r = append_side_exec(l->side, l->edges.v[k].to);
 	}
 	return r;
 }
@@ -319,24 +313,24 @@ static int find_execs(struct loader *l, enum diff_what what, store_id id, struct
 			return r;
 		for (size_t i = 0; r == 0 && i < walked.n_nodes; i++)
 			if (walked.nodes[i].exec)
-				r = add_exec(sd, walked.nodes[i].id);
+				r = append_side_exec(sd, walked.nodes[i].id);
 		lineage_release(&walked);
 		return r;
 	}
 	if (what == DIFF_EXEC)
-		r = add_exec(sd, id);
+		r = append_side_exec(sd, id);
 	else {
 		store_id *ids = NULL;
 		size_t n = 0;
 		r = store_run_execs(l->s, id, &ids, &n);
 		for (size_t i = 0; r == 0 && i < n; i++)
-			r = add_exec(sd, ids[i]);
+			r = append_side_exec(sd, ids[i]);
 		free(ids);
 	}
 	return r == 0 ? add_descendants(l) : r;
 }
 
-static int start_cmp(const void *a, const void *b)
+static int compare_execs_by_start(const void *a, const void *b)
 {
 	const struct dexec *x = a, *y = b;
 	if (x->start != y->start)
@@ -391,7 +385,7 @@ static int load_exec(struct loader *l, struct dexec *x)
 		buf_reset(&l->scratch);
 		mask_path(l->side, f.path, &l->scratch);
 		x->key_program = hash_more(x->key_program + 1, l->scratch.p, l->scratch.n);
-		x->program = text_keep(l->text, base_name(f.path));
+		x->program = text_keep(l->text, str_base_name(f.path));
 	}
 	struct str arg;
 	size_t pos = 0;
@@ -436,7 +430,7 @@ static bool is_untouched(const struct dversion *v)
 
 /* Which version counts for a name: of inputs the last that was read and is nobody's of the side; of outputs the last
  * that was made and is named. */
-static int choose(struct store *s, struct side *sd)
+static int choose_named_versions(struct store *s, struct side *sd)
 {
 	bool ended = sd->info.end != TIME_NONE && sd->info.end != TIME_NEVER;
 	for (uint32_t i = 0; i < sd->n_versions; i++) {
@@ -543,7 +537,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 			ret->info.end = ret->execs[i].end;
 	}
 	if (r == 0 && ret->n_execs)
-		qsort(ret->execs, ret->n_execs, sizeof(*ret->execs), start_cmp);
+		qsort(ret->execs, ret->n_execs, sizeof(*ret->execs), compare_execs_by_start);
 	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
 		*idmap_find(&ret->by_exec, ret->execs[i].id) = i;
 	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++) {
@@ -558,7 +552,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 	if (r == 0) {
 		find_parents(ret);
 		bound_forks(ret);
-		r = choose(s, ret);
+		r = choose_named_versions(s, ret);
 		ret->info.executions = ret->n_execs;
 	}
 	if (r == 0 && text->failed)

@@ -39,7 +39,7 @@ struct parser {
 
 /* ---- words ---- */
 
-static int add_token(struct parser *p, struct buf *b, bool quoted)
+static int append_expr_token(struct parser *p, struct buf *b, bool quoted)
 {
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 32;
@@ -60,7 +60,7 @@ static int add_token(struct parser *p, struct buf *b, bool quoted)
 }
 
 /* Splits one argument at blanks; quotes, backslashes and parentheses as in a shell. */
-static int split(struct parser *p, const char *s)
+static int split_expr_argument(struct parser *p, const char *s)
 {
 	struct buf b = {0};
 	int r = 0;
@@ -71,7 +71,7 @@ static int split(struct parser *p, const char *s)
 			break;
 		if (*s == '(' || *s == ')') {
 			buf_char(&b, *s++);
-			r = add_token(p, &b, false);
+			r = append_expr_token(p, &b, false);
 			continue;
 		}
 		bool quoted = false;
@@ -100,7 +100,7 @@ static int split(struct parser *p, const char *s)
 			}
 		}
 		if (r == 0)
-			r = add_token(p, &b, quoted);
+			r = append_expr_token(p, &b, quoted);
 	}
 	buf_release(&b);
 	return r;
@@ -133,9 +133,9 @@ static int split_all(struct parser *p, char *const *words, size_t n)
 		             !(p->n > 1 && takes_value(p->tokens[p->n - 2].text) && !p->tokens[p->n - 2].quoted);
 		if (value) {
 			buf_printf(&b, "%s", words[i]);
-			r = add_token(p, &b, true);
+			r = append_expr_token(p, &b, true);
 		} else {
-			r = split(p, words[i]);
+			r = split_expr_argument(p, words[i]);
 		}
 	}
 	buf_release(&b);
@@ -144,12 +144,12 @@ static int split_all(struct parser *p, char *const *words, size_t n)
 
 /* ---- grammar ---- */
 
-static bool is(const struct parser *p, const char *word)
+static bool is_expr_token(const struct parser *p, const char *word)
 {
 	return p->at < p->n && !p->tokens[p->at].quoted && strcmp(p->tokens[p->at].text, word) == 0;
 }
 
-static int unexpected(const struct parser *p, const char *what)
+static int report_unexpected(const struct parser *p, const char *what)
 {
 	if (p->at < p->n)
 		err_set(p->err, 0, "%s expected at '%.100s'", what, p->tokens[p->at].text);
@@ -176,12 +176,12 @@ static int new_expr(enum expr_op op, struct expr *a, struct expr *b, struct expr
 	return 0;
 }
 
-static int parse_or(struct parser *p, struct expr **ret);
+static int parse_expr_or(struct parser *p, struct expr **ret);
 
-static int parse_condition(struct parser *p, struct expr **ret)
+static int parse_expr_condition(struct parser *p, struct expr **ret)
 {
 	for (int op = EXPR_NOT + 1; op < EXPR_OPS; op++) {
-		if (!is(p, names[op]))
+		if (!is_expr_token(p, names[op]))
 			continue;
 		if (++p->conditions > CONDITIONS_MAX) {
 			err_set(p->err, 0, "the expression has more than %d conditions", CONDITIONS_MAX);
@@ -189,7 +189,7 @@ static int parse_condition(struct parser *p, struct expr **ret)
 		}
 		p->at++;
 		if (p->at == p->n)
-			return unexpected(p, "a value");
+			return report_unexpected(p, "a value");
 		int r = new_expr((enum expr_op)op, NULL, NULL, ret);
 		if (r < 0)
 			return r;
@@ -199,10 +199,10 @@ static int parse_condition(struct parser *p, struct expr **ret)
 		expr_free(*ret);
 		return -ENOMEM;
 	}
-	return unexpected(p, "a condition");
+	return report_unexpected(p, "a condition");
 }
 
-static int parse_not(struct parser *p, struct expr **ret)
+static int parse_expr_not(struct parser *p, struct expr **ret)
 {
 	if (p->depth >= DEPTH_MAX) {
 		err_set(p->err, 0, "the expression is nested more than %d deep", DEPTH_MAX);
@@ -210,36 +210,36 @@ static int parse_not(struct parser *p, struct expr **ret)
 	}
 	p->depth++;
 	int r;
-	if (is(p, "not") || is(p, "!")) {
+	if (is_expr_token(p, "not") || is_expr_token(p, "!")) {
 		struct expr *a = NULL;
 		p->at++;
-		r = parse_not(p, &a);
+		r = parse_expr_not(p, &a);
 		if (r == 0)
 			r = new_expr(EXPR_NOT, a, NULL, ret);
-	} else if (is(p, "(")) {
+	} else if (is_expr_token(p, "(")) {
 		p->at++;
-		r = parse_or(p, ret);
-		if (r == 0 && !is(p, ")")) {
+		r = parse_expr_or(p, ret);
+		if (r == 0 && !is_expr_token(p, ")")) {
 			expr_free(*ret);
-			r = unexpected(p, "')'");
+			r = report_unexpected(p, "')'");
 		}
 		p->at++;
 	} else {
-		r = parse_condition(p, ret);
+		r = parse_expr_condition(p, ret);
 	}
 	p->depth--;
 	return r;
 }
 
-static int parse_and(struct parser *p, struct expr **ret)
+static int parse_expr_and(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;
-	int r = parse_not(p, &a);
-	while (r == 0 && p->at < p->n && !is(p, "or") && !is(p, ")")) {
+	int r = parse_expr_not(p, &a);
+	while (r == 0 && p->at < p->n && !is_expr_token(p, "or") && !is_expr_token(p, ")")) {
 		struct expr *b = NULL;
-		if (is(p, "and"))
+		if (is_expr_token(p, "and"))
 			p->at++;
-		r = parse_not(p, &b);
+		r = parse_expr_not(p, &b);
 		if (r < 0)
 			expr_free(a);
 		else
@@ -250,14 +250,14 @@ static int parse_and(struct parser *p, struct expr **ret)
 	return r;
 }
 
-static int parse_or(struct parser *p, struct expr **ret)
+static int parse_expr_or(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;
-	int r = parse_and(p, &a);
-	while (r == 0 && is(p, "or")) {
+	int r = parse_expr_and(p, &a);
+	while (r == 0 && is_expr_token(p, "or")) {
 		struct expr *b = NULL;
 		p->at++;
-		r = parse_and(p, &b);
+		r = parse_expr_and(p, &b);
 		if (r < 0)
 			expr_free(a);
 		else
@@ -279,9 +279,9 @@ static enum expr_kind parse_kind(struct parser *p)
 	    {"execs", EXPR_EXECS}, {"executions", EXPR_EXECS},
 	};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (is(p, kinds[i].word)) {
+		if (is_expr_token(p, kinds[i].word)) {
 			p->at++;
-			if (is(p, "that") || is(p, "which"))
+			if (is_expr_token(p, "that") || is_expr_token(p, "which"))
 				p->at++;
 			return kinds[i].kind;
 		}
@@ -295,11 +295,11 @@ int expr_parse(char *const *words, size_t n, struct err *err, struct expr **ret,
 	int r = split_all(&p, words, n);
 	if (r == 0) {
 		*ret_kind = parse_kind(&p);
-		r = parse_or(&p, &e);
+		r = parse_expr_or(&p, &e);
 	}
 	if (r == 0 && p.at < p.n) {
 		expr_free(e);
-		r = unexpected(&p, "'and', 'or' or the end");
+		r = report_unexpected(&p, "'and', 'or' or the end");
 	}
 	if (r == -ENOMEM)
 		err_set(err, ENOMEM, "cannot read the expression");

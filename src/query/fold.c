@@ -13,12 +13,6 @@ static const struct {
 #undef FOLD
 };
 
-static struct str last_part(struct str path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
-}
-
 /* Without the version behind a program's name: gcc-12, clang-15.0, python3.11. */
 static struct str without_version(struct str s)
 {
@@ -28,7 +22,7 @@ static struct str without_version(struct str s)
 	return n && n < s.n && s.p[n - 1] == '-' ? str_n(s.p, n - 1) : s;
 }
 
-static enum fold_class look_up(struct str name)
+static enum fold_class find_fold_class(struct str name)
 {
 	struct str plain = without_version(name);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -56,14 +50,14 @@ static bool has_commands(const struct strlist *argv)
 	return false;
 }
 
-static int class_of(struct store *s, const struct exec_info *x, enum fold_class *ret)
+static int load_fold_class(struct store *s, const struct exec_info *x, enum fold_class *ret)
 {
 	struct str name = {0};
 	struct file_info f;
 	size_t pos = 0;
 	bool script = x->script != 0;
 	int r = script ? store_file(s, x->script, &f) : 0;
-	if (r > 0 && look_up(last_part(f.path)) == FOLD_driver) {
+	if (r > 0 && find_fold_class(str_base_name(f.path)) == FOLD_driver) {
 		*ret = FOLD_driver; /* as mpicc often is */
 		return 1;
 	}
@@ -71,14 +65,14 @@ static int class_of(struct store *s, const struct exec_info *x, enum fold_class 
 	if (r < 0)
 		return r;
 	if (r > 0)
-		name = last_part(f.path);
+		name = str_base_name(f.path);
 	/* One program of many names goes by the name it was called by. */
-	enum fold_class c = look_up(name);
+	enum fold_class c = find_fold_class(name);
 	if (c == FOLD_program && !script && strlist_next(&x->argv, &pos, &name) && name.n) {
-		name = last_part(name);
+		name = str_base_name(name);
 		if (*name.p == '-') /* a login shell */
 			name = str_n(name.p + 1, name.n - 1);
-		c = look_up(name);
+		c = find_fold_class(name);
 	}
 	*ret = c == FOLD_shell && !script && has_commands(&x->argv) ? FOLD_command : c;
 	return 1;
@@ -96,7 +90,7 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret)
 			break;
 		exec = x.parent;
 	}
-	return class_of(s, &x, ret);
+	return load_fold_class(s, &x, ret);
 }
 
 int fold_representative(struct store *s, store_id exec, store_id *ret)
@@ -109,7 +103,7 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 		int r = store_exec(s, at, &x);
 		store_id parent = r > 0 ? x.parent : 0;
 		if (r > 0 && x.n)
-			r = class_of(s, &x, &c);
+			r = load_fold_class(s, &x, &c);
 		if (r < 0 || (r == 0 && at == exec))
 			return r;
 		if (c == FOLD_driver || (c == FOLD_program && fork && x.n))

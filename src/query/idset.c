@@ -23,7 +23,7 @@ int idset_add(struct idset *s, store_id id)
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_set_ids(const void *a, const void *b)
 {
 	store_id x = *(const store_id *)a, y = *(const store_id *)b;
 	return (x > y) - (x < y);
@@ -33,7 +33,7 @@ void idset_close(struct idset *s)
 {
 	size_t n = 0;
 	if (s->n)
-		qsort(s->v, s->n, sizeof(*s->v), by_id);
+		qsort(s->v, s->n, sizeof(*s->v), compare_set_ids);
 	for (size_t i = 0; i < s->n; i++)
 		if (!n || s->v[n - 1] != s->v[i])
 			s->v[n++] = s->v[i];
@@ -42,7 +42,7 @@ void idset_close(struct idset *s)
 
 bool idset_has(const struct idset *s, store_id id)
 {
-	return s->n && bsearch(&id, s->v, s->n, sizeof(*s->v), by_id);
+	return s->n && bsearch(&id, s->v, s->n, sizeof(*s->v), compare_set_ids);
 }
 
 int idset_unite(struct idset *a, const struct idset *b)
@@ -54,7 +54,7 @@ int idset_unite(struct idset *a, const struct idset *b)
 	return r;
 }
 
-static void keep(struct idset *a, const struct idset *b, bool want)
+static void idset_filter(struct idset *a, const struct idset *b, bool want)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
@@ -65,10 +65,10 @@ static void keep(struct idset *a, const struct idset *b, bool want)
 
 void idset_meet(struct idset *a, const struct idset *b)
 {
-	keep(a, b, true);
+	idset_filter(a, b, true);
 }
 
 void idset_take(struct idset *a, const struct idset *b)
 {
-	keep(a, b, false);
+	idset_filter(a, b, false);
 }

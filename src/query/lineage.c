@@ -86,7 +86,7 @@ struct walk {
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
 
-static int push(struct queue *q, uint32_t i)
+static int queue_push(struct queue *q, uint32_t i)
 {
 	if (q->n == q->cap) {
 		size_t cap = q->cap ? q->cap * 2 : 256;
@@ -102,27 +102,27 @@ static int push(struct queue *q, uint32_t i)
 
 /* ---- time ---- */
 
-static int64_t later(int64_t t, int64_t by)
+static int64_t offset_time(int64_t t, int64_t by)
 {
 	int64_t sum;
 	return __builtin_add_overflow(t, by, &sum) ? (by < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
 /* By how much a bound moves, towards allowing more, at a host with another clock. */
-static int64_t widening(const struct walk *w)
+static int64_t skew_widening(const struct walk *w)
 {
 	int64_t twice = w->o->skew > INT64_MAX / 2 ? INT64_MAX : 2 * w->o->skew;
 	return w->o->direction == LINEAGE_UP ? twice : -twice;
 }
 
 /* Of two times, does the first allow more? */
-static bool better(const struct walk *w, int64_t a, int64_t b)
+static bool is_better_time(const struct walk *w, int64_t a, int64_t b)
 {
 	return w->o->direction == LINEAGE_UP ? a > b : a < b;
 }
 
 /* The time that allows least: nothing is worse. */
-static int64_t worst(const struct walk *w)
+static int64_t worst_time(const struct walk *w)
 {
 	return w->o->direction == LINEAGE_UP ? INT64_MIN : INT64_MAX;
 }
@@ -130,43 +130,43 @@ static int64_t worst(const struct walk *w)
 /* The bound as the clock of a host shows it. */
 static int64_t at_host(const struct walk *w, struct bound b, uint32_t host)
 {
-	return !b.host || b.host == host ? b.t : later(b.t, widening(w));
+	return !b.host || b.host == host ? b.t : offset_time(b.t, skew_widening(w));
 }
 
 /* Betters *b by `by`; false if that already allows as much. Moments of two clocks within the skew cannot be ordered:
  * then both give way to one that allows what either does, so that nothing true is missed. */
-static bool improve(const struct walk *w, struct bound *b, struct bound by)
+static bool improve_bound(const struct walk *w, struct bound *b, struct bound by)
 {
 	if (!w->o->skew || b->host == by.host) {
-		if (!better(w, by.t, b->t))
+		if (!is_better_time(w, by.t, b->t))
 			return false;
 		*b = by;
 		return true;
 	}
-	int64_t mine = b->host ? later(b->t, widening(w)) : b->t;
-	int64_t its = by.host ? later(by.t, widening(w)) : by.t;
-	if (!better(w, its, b->t))
+	int64_t mine = b->host ? offset_time(b->t, skew_widening(w)) : b->t;
+	int64_t its = by.host ? offset_time(by.t, skew_widening(w)) : by.t;
+	if (!is_better_time(w, its, b->t))
 		return false;
-	*b = !better(w, mine, by.t) ? by : (struct bound){better(w, its, mine) ? its : mine, 0};
+	*b = !is_better_time(w, mine, by.t) ? by : (struct bound){is_better_time(w, its, mine) ? its : mine, 0};
 	return true;
 }
 
 /* May the walk follow an edge that holds over [lo, hi] at an execution of `host`, and with which bound does it go on?
  * Up: the later thing's end bounds what it can have taken in. Down is the same relation reversed: what began bounds
  * where it can have ended up. */
-static bool passes(const struct walk *w, struct bound b, uint32_t host, int64_t lo, int64_t hi, struct bound *ret)
+static bool passes_bound(const struct walk *w, struct bound b, uint32_t host, int64_t lo, int64_t hi, struct bound *ret)
 {
 	if (hi == TIME_NONE)
 		hi = TIME_NEVER;
 	int64_t t = at_host(w, b, host), limit = w->o->direction == LINEAGE_UP ? hi : lo;
 	if (w->o->direction == LINEAGE_UP ? lo > t : hi < t)
 		return false;
-	*ret = better(w, t, limit) ? (struct bound){limit, host} : b;
+	*ret = is_better_time(w, t, limit) ? (struct bound){limit, host} : b;
 	return true;
 }
 
 /* The number of an execution's host; 0 where clocks are taken as one. */
-static int host_of(struct walk *w, store_id exec, uint32_t *ret)
+static int load_exec_host(struct walk *w, store_id exec, uint32_t *ret)
 {
 	struct exec_info x;
 	*ret = 0;
@@ -183,21 +183,21 @@ static int host_of(struct walk *w, store_id exec, uint32_t *ret)
 
 /* ---- nodes ---- */
 
-static uint32_t hash_of(store_id id, bool exec)
+static uint32_t lineage_node_hash(store_id id, bool exec)
 {
 	return (uint32_t)hash_mix(id << 1 | exec, 0);
 }
 
 /* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
-static void expect(const struct walk *w, const struct edges *e, bool exec)
+static void prefetch_targets(const struct walk *w, const struct edges *e, bool exec)
 {
 	for (size_t k = 0; w->seen.slot && k < e->n; k++)
-		__builtin_prefetch(&w->seen.slot[hash_of(e->v[k].to, exec) & w->seen.mask]);
+		__builtin_prefetch(&w->seen.slot[lineage_node_hash(e->v[k].to, exec) & w->seen.mask]);
 }
 
 static int node_of(struct walk *w, store_id id, bool exec, uint32_t *ret)
 {
-	uint32_t hash = hash_of(id, exec), at;
+	uint32_t hash = lineage_node_hash(id, exec), at;
 	for (size_t pos = TABLE_START; (at = table_next(&w->seen, hash, &pos)) != VEC_NONE;)
 		if (w->nodes[at].id == id && w->nodes[at].exec == exec) {
 			*ret = at;
@@ -218,7 +218,7 @@ static int node_of(struct walk *w, store_id id, bool exec, uint32_t *ret)
 		w->cap_nodes = cap;
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
-	w->states[w->n_nodes] = (struct state){.pending = {worst(w), 0}};
+	w->states[w->n_nodes] = (struct state){.pending = {worst_time(w), 0}};
 	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
 		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
@@ -234,7 +234,7 @@ static bool is_bytecode(struct str path)
 	return memmem(path.p, path.n, "/__pycache__/", 13) != NULL;
 }
 
-static int classify(struct walk *w, uint32_t i)
+static int classify_version(struct walk *w, uint32_t i)
 {
 	if (w->nodes[i].classified)
 		return 0;
@@ -297,7 +297,7 @@ static int is_script(struct walk *w, store_id version, store_id exec, bool *ret)
 
 /* Is version node i, classified, to be folded where the walk comes to it by e from node `other`, an execution or, by
  * derivation, a version? *ret_omit says why, or is OMIT_COUNT. */
-static int judge(struct walk *w, uint32_t i, const struct edge *e, uint32_t other, enum lineage_omit *ret_omit)
+static int judge_fold(struct walk *w, uint32_t i, const struct edge *e, uint32_t other, enum lineage_omit *ret_omit)
 {
 	const struct state *st = &w->states[i], *from = &w->states[other];
 	store_id exec = w->nodes[other].exec ? w->nodes[other].id : 0;
@@ -331,7 +331,7 @@ static int judge(struct walk *w, uint32_t i, const struct edge *e, uint32_t othe
 }
 
 /* Are versions classified at all? */
-static bool classifies(const struct walk *w)
+static bool classifies_versions(const struct walk *w)
 {
 	return !w->o->all || w->o->depth;
 }
@@ -354,7 +354,7 @@ static enum lineage_omit edge_omitted(const struct walk *w, const struct edge *e
 	return OMIT_COUNT;
 }
 
-static int omit(struct walk *w, uint32_t node, enum lineage_omit why)
+static int record_omission(struct walk *w, uint32_t node, enum lineage_omit why)
 {
 	struct state *st = &w->states[node];
 	if (!st->omitted) {
@@ -373,7 +373,8 @@ static int omit(struct walk *w, uint32_t node, enum lineage_omit why)
 	return 0;
 }
 
-static int add_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other, const struct edge *e)
+static int append_lineage_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other,
+                               const struct edge *e)
 {
 	if (w->n_edges == w->cap_edges) {
 		if (w->n_edges >= UINT32_MAX / 2)
@@ -392,7 +393,7 @@ static int add_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, 
 	return 0;
 }
 
-static void reach(struct walk *w, uint32_t i, uint32_t depth)
+static void mark_node_reached(struct walk *w, uint32_t i, uint32_t depth)
 {
 	if (!w->states[i].reached) {
 		w->states[i].reached = true;
@@ -401,23 +402,23 @@ static void reach(struct walk *w, uint32_t i, uint32_t depth)
 }
 
 /* With a limit, a stream is as near as what led to it. */
-static uint32_t depth_of(const struct walk *w, uint32_t i, uint32_t level)
+static uint32_t node_depth_at(const struct walk *w, uint32_t i, uint32_t level)
 {
 	return level - (w->o->depth && w->nodes[i].stream && level);
 }
 
-static int enqueue(struct walk *w, struct queue *q, uint32_t i)
+static int enqueue_once(struct walk *w, struct queue *q, uint32_t i)
 {
 	if (w->states[i].queued & q->place)
 		return 0;
 	w->states[i].queued |= (uint8_t)q->place;
-	return push(q, i);
+	return queue_push(q, i);
 }
 
-static int arrive(struct walk *w, struct queue *q, uint32_t i, struct bound bound)
+static int arrive_with_bound(struct walk *w, struct queue *q, uint32_t i, struct bound bound)
 {
 	struct state *st = &w->states[i];
-	return improve(w, &st->pending, bound) || !st->expanded ? enqueue(w, q, i) : 0;
+	return improve_bound(w, &st->pending, bound) || !st->expanded ? enqueue_once(w, q, i) : 0;
 }
 
 /* Comes to a version of which it is not known yet whether it counts. */
@@ -438,24 +439,24 @@ static int arrive_untold(struct walk *w, uint32_t i, struct bound bound)
 		at = (uint32_t)++w->n_arrivals;
 	w->arrivals[at] = (struct arrival){(uint32_t)w->n_edges - 1, w->states[i].arrivals, bound};
 	w->states[i].arrivals = at;
-	return enqueue(w, w->versions, i);
+	return enqueue_once(w, w->versions, i);
 }
 
 /* Classifies a version that is about to be expanded, and takes back the edges to it that do not count. */
-static int settle(struct walk *w, uint32_t i)
+static int classify_expanded(struct walk *w, uint32_t i)
 {
-	if (!classifies(w) || w->nodes[i].classified)
+	if (!classifies_versions(w) || w->nodes[i].classified)
 		return 0;
-	int r = classify(w, i);
+	int r = classify_version(w, i);
 	for (uint32_t k = w->states[i].arrivals, next; k && r == 0; k = next) {
 		struct arrival *a = &w->arrivals[k];
 		struct lineage_edge *e = &w->edges[a->edge];
 		enum lineage_omit why;
 		next = a->next;
-		r = judge(w, i, &e->e, lineage_other(e, i), &why);
+		r = judge_fold(w, i, &e->e, lineage_other(e, i), &why);
 		if (r == 0 && why == OMIT_COUNT) {
-			improve(w, &w->states[i].pending, a->bound);
-			reach(w, i, depth_of(w, i, w->depth));
+			improve_bound(w, &w->states[i].pending, a->bound);
+			mark_node_reached(w, i, node_depth_at(w, i, w->depth));
 		} else if (r == 0) {
 			e->type = GONE;
 		}
@@ -473,22 +474,22 @@ static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, e);
 	if (why != OMIT_COUNT)
-		return omit(w, node, why);
+		return record_omission(w, node, why);
 	int r = node_of(w, e->to, false, &i);
 	if (r < 0)
 		return r;
-	if (classifies(w) && !w->nodes[i].classified) {
-		r = add_edge(w, type, node, i, e);
+	if (classifies_versions(w) && !w->nodes[i].classified) {
+		r = append_lineage_edge(w, type, node, i, e);
 		return r < 0 ? r : arrive_untold(w, i, bound);
 	}
-	r = judge(w, i, e, node, &why);
+	r = judge_fold(w, i, e, node, &why);
 	if (r < 0 || why != OMIT_COUNT)
 		return r; /* folded versions are counted once, at the end */
-	r = add_edge(w, type, node, i, e);
+	r = append_lineage_edge(w, type, node, i, e);
 	if (r < 0)
 		return r;
-	reach(w, i, depth_of(w, i, w->depth + (w->versions == &w->next)));
-	return arrive(w, w->versions, i, bound);
+	mark_node_reached(w, i, node_depth_at(w, i, w->depth + (w->versions == &w->next)));
+	return arrive_with_bound(w, w->versions, i, bound);
 }
 
 static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e, struct bound bound)
@@ -496,20 +497,20 @@ static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, c
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, e);
 	if (why != OMIT_COUNT)
-		return omit(w, node, why);
+		return record_omission(w, node, why);
 	int r = node_of(w, e->to, true, &i);
 	if (r == 0)
-		r = add_edge(w, type, node, i, e);
+		r = append_lineage_edge(w, type, node, i, e);
 	if (r < 0)
 		return r;
-	reach(w, i, w->depth - (w->versions == &w->now && w->depth));
+	mark_node_reached(w, i, w->depth - (w->versions == &w->now && w->depth));
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
 	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all)
-		return omit(w, node, OMIT_cache);
-	return arrive(w, w->execs, i, bound);
+		return record_omission(w, node, OMIT_cache);
+	return arrive_with_bound(w, w->execs, i, bound);
 }
 
-static void begin(struct walk *w, uint32_t i)
+static void begin_expansion(struct walk *w, uint32_t i)
 {
 	struct state *st = &w->states[i];
 	struct lineage_node *n = &w->nodes[i];
@@ -527,7 +528,7 @@ static int expand_version(struct walk *w, uint32_t i)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	begin(w, i);
+	begin_expansion(w, i);
 	struct bound bound = w->states[i].pending, then = bound;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
 	uint64_t hidden = 0;
@@ -536,8 +537,8 @@ static int expand_version(struct walk *w, uint32_t i)
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		uint32_t host;
-		r = host_of(w, e->to, &host);
-		if (r == 0 && passes(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
+		r = load_exec_host(w, e->to, &host);
+		if (r == 0 && passes_bound(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
 			r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, then);
 	}
 	if (r == 0)
@@ -549,7 +550,7 @@ static int expand_version(struct walk *w, uint32_t i)
 		struct version_info v;
 		r = w->o->seen_only ? store_version(w->s, up ? id : e->to, &v) : 0;
 		if (r > 0 && v.origin == ORIGIN_UNOBSERVED) {
-			r = omit(w, i, OMIT_unseen);
+			r = record_omission(w, i, OMIT_unseen);
 			continue;
 		}
 		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, bound);
@@ -578,24 +579,24 @@ static int expand_exec(struct walk *w, uint32_t i)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	begin(w, i);
+	begin_expansion(w, i);
 	struct bound bound = w->states[i].pending, then = bound;
 	uint32_t host;
-	int r = host_of(w, id, &host);
+	int r = load_exec_host(w, id, &host);
 	if (r == 0)
 		r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
 	uint64_t hidden = 0;
 	if (r == 0 && !w->o->all)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
 	for (; r == 0 && hidden; hidden--)
-		r = omit(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
-	expect(w, &w->got, false);
+		r = record_omission(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
+	prefetch_targets(w, &w->got, false);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
-		if (!passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
+		if (!passes_bound(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
 		if (!up && e->via == TERM_via_cache && !w->o->all) {
-			r = omit(w, i, OMIT_cache);
+			r = record_omission(w, i, OMIT_cache);
 			continue;
 		}
 		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, then);
@@ -611,8 +612,8 @@ static int expand_exec(struct walk *w, uint32_t i)
 		/* What they share may have been there before it was seen: only its end bounds. A submission's time is its own.
 		 */
 		if (submits)
-			r = host_of(w, e->to, &its);
-		if (r == 0 && passes(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
+			r = load_exec_host(w, e->to, &its);
+		if (r == 0 && passes_bound(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
 	}
 	store_id script = 0;
@@ -639,7 +640,7 @@ static int look_beyond(struct walk *w, uint32_t i)
 static int visit_version(struct walk *w, uint32_t i)
 {
 	w->states[i].queued = 0;
-	int r = settle(w, i);
+	int r = classify_expanded(w, i);
 	if (r < 0 || !w->states[i].reached)
 		return r;
 	bool through = w->o->depth && w->nodes[i].stream && w->depth;
@@ -664,7 +665,7 @@ static int visit_exec(struct walk *w, uint32_t i, struct queue *execs, struct qu
 }
 
 /* What is known of a node that comes after place `at` is on its way meanwhile. */
-static void soon(const struct walk *w, const struct queue *q, size_t at)
+static void prefetch_next(const struct walk *w, const struct queue *q, size_t at)
 {
 	if (at + 2 >= q->n)
 		return;
@@ -681,11 +682,11 @@ static int run_levels(struct walk *w)
 		w->next = t;
 		w->next.n = w->near.n = w->far.n = 0;
 		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->near.n);) {
-			soon(w, &w->now, v);
+			prefetch_next(w, &w->now, v);
 			r = v < w->now.n ? visit_version(w, w->now.v[v++]) : visit_exec(w, w->near.v[x++], &w->near, &w->now);
 		}
 		for (size_t x = 0; r == 0 && x < w->far.n; x++) {
-			soon(w, &w->far, x);
+			prefetch_next(w, &w->far, x);
 			r = visit_exec(w, w->far.v[x], &w->far, &w->next);
 		}
 	}
@@ -693,7 +694,7 @@ static int run_levels(struct walk *w)
 }
 
 /* Leaves only what was reached, and each edge once; in place. */
-static int finish(struct walk *w, struct lineage *ret)
+static int compact_lineage(struct walk *w, struct lineage *ret)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	uint32_t *renumber = malloc((w->n_nodes + 1) * sizeof(*renumber));
@@ -756,16 +757,16 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);
 		if (r == 0 && !w.states[i].reached) {
-			reach(&w, i, 0);
+			mark_node_reached(&w, i, 0);
 			w.states[i].pending.t = widest;
 			w.states[i].root = true;
-			r = enqueue(&w, &w.next, i);
+			r = enqueue_once(&w, &w.next, i);
 		}
 	}
 	if (r == 0)
 		r = run_levels(&w);
 	if (r == 0)
-		r = finish(&w, ret);
+		r = compact_lineage(&w, ret);
 	if (viewing)
 		store_view_end(s);
 	if (r < 0)

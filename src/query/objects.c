@@ -35,7 +35,7 @@ struct look {
 	int64_t start; /* of an object's version */
 };
 
-static int look(struct store *s, store_id version, struct look *ret)
+static int load_look(struct store *s, store_id version, struct look *ret)
 {
 	struct version_sort v;
 	struct version_info i;
@@ -53,7 +53,7 @@ static int look(struct store *s, store_id version, struct look *ret)
 	return r < 0 ? r : 0;
 }
 
-static int gaps_of(struct store *s, store_id exec, bool *ret)
+static int has_hdf5_gap(struct store *s, store_id exec, bool *ret)
 {
 	struct exec_info x;
 	int r = store_exec(s, exec, &x);
@@ -62,7 +62,7 @@ static int gaps_of(struct store *s, store_id exec, bool *ret)
 }
 
 /* Did it only delete objects of the file, or give them other names? */
-static int changes_names(struct store *s, store_id exec, store_id file, bool *ret)
+static int only_renames_objects(struct store *s, store_id exec, store_id file, bool *ret)
 {
 	struct ios ios = {0};
 	struct file_info f;
@@ -80,16 +80,16 @@ static int changes_names(struct store *s, store_id exec, store_id file, bool *re
 static int writes_objects(struct objects *o, store_id exec, store_id file, bool *ret)
 {
 	bool gap, found = false;
-	int r = gaps_of(o->s, exec, &gap);
+	int r = has_hdf5_gap(o->s, exec, &gap);
 	if (r == 0 && !gap)
 		r = store_outputs(o->s, exec, &o->more);
 	for (size_t i = 0; r == 0 && !gap && !found && i < o->more.n; i++) {
 		struct look l;
-		r = look(o->s, o->more.v[i].to, &l);
+		r = load_look(o->s, o->more.v[i].to, &l);
 		found = r == 0 && l.within == file;
 	}
 	*ret = found;
-	return r < 0 || gap || found ? r : changes_names(o->s, exec, file, ret);
+	return r < 0 || gap || found ? r : only_renames_objects(o->s, exec, file, ret);
 }
 
 static bool is_among(const struct edges *e, store_id to)
@@ -114,7 +114,8 @@ static int made_by_objects(struct objects *o, store_id version, store_id file, c
 }
 
 /* Since t, was every version up to `version` made so? */
-static int since(struct objects *o, store_id version, store_id file, int64_t t, const struct edges *own, bool *ret)
+static int was_made_so_since(struct objects *o, store_id version, store_id file, int64_t t, const struct edges *own,
+                             bool *ret)
 {
 	struct version_info v;
 	int r = store_version(o->s, version, &v);
@@ -133,7 +134,7 @@ static int since(struct objects *o, store_id version, store_id file, int64_t t, 
 	return r < 0 ? r : 0;
 }
 
-int objects_told(struct store *s, store_id version, bool *ret)
+int objects_are_reported(struct store *s, store_id version, bool *ret)
 {
 	struct objects o = {.s = s};
 	struct version_info v;
@@ -149,13 +150,14 @@ int objects_told(struct store *s, store_id version, bool *ret)
 		return r < 0 ? r : 0;
 	struct edges own = {0}; /* who made it told of it, whatever else it did */
 	if (r > 0 && store_gens(s, version, &own) == 0)
-		r = since(&o, latest, f.within, v.end != TIME_NEVER && v.end != TIME_NONE ? v.end : v.start, &own, ret);
+		r = was_made_so_since(&o, latest, f.within, v.end != TIME_NEVER && v.end != TIME_NONE ? v.end : v.start, &own,
+		                      ret);
 	edges_release(&own);
 	edges_release(&o.more);
 	return r < 0 ? r : 0;
 }
 
-int objects_unseen_by(struct store *s, store_id file, store_id *ret_exec)
+int objects_unobserved_by(struct store *s, store_id file, store_id *ret_exec)
 {
 	struct edges gens = {0};
 	store_id latest;
@@ -165,15 +167,15 @@ int objects_unseen_by(struct store *s, store_id file, store_id *ret_exec)
 	if (r > 0)
 		r = store_gens(s, latest, &gens);
 	for (size_t i = 0; r == 0 && !*ret_exec && i < gens.n; i++)
-		if ((r = gaps_of(s, gens.v[i].to, &gap)) == 0 && gap)
+		if ((r = has_hdf5_gap(s, gens.v[i].to, &gap)) == 0 && gap)
 			*ret_exec = gens.v[i].to;
 	edges_release(&gens);
 	return r < 0 ? r : 0;
 }
 
 /* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
-static int covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
-                   bool *ret)
+static int is_use_covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
+                          bool *ret)
 {
 	bool is_new, gap;
 	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;
@@ -186,10 +188,10 @@ static int covered(struct objects *o, store_id exec, store_id version, store_id 
 	}
 	int64_t oldest = INT64_MAX;
 	bool all = true, some = false;
-	int r = gaps_of(o->s, exec, &gap);
+	int r = has_hdf5_gap(o->s, exec, &gap);
 	for (size_t i = 0; r == 0 && !gap && all && i < uses->n; i++) {
 		struct look l;
-		r = look(o->s, uses->v[i].to, &l);
+		r = load_look(o->s, uses->v[i].to, &l);
 		if (r == 0 && l.within == file) {
 			some = true;
 			all = l.origin == ORIGIN_OBSERVED;
@@ -198,7 +200,7 @@ static int covered(struct objects *o, store_id exec, store_id version, store_id 
 	}
 	*ret = r == 0 && !gap && all && some;
 	if (*ret)
-		r = since(o, version, file, oldest, NULL, ret);
+		r = was_made_so_since(o, version, file, oldest, NULL, ret);
 	else if (r == 0 && !gap && !some) /* one that only wrote objects of the file used nothing of it */
 		r = writes_objects(o, exec, file, ret);
 	if (r == 0 && (known = idmap_find(&o->covers, key)))
@@ -207,11 +209,12 @@ static int covered(struct objects *o, store_id exec, store_id version, store_id 
 }
 
 /* Which files e's objects lie in, and those that the execution made. */
-static int containers(struct objects *o, store_id exec, const struct edges *e, struct look *looks, struct idmap *ret)
+static int find_containers(struct objects *o, store_id exec, const struct edges *e, struct look *looks,
+                           struct idmap *ret)
 {
 	bool is_new;
 	for (size_t i = 0; i < e->n; i++) {
-		int r = look(o->s, e->v[i].to, &looks[i]);
+		int r = load_look(o->s, e->v[i].to, &looks[i]);
 		if (r < 0)
 			return r;
 		if (looks[i].within && !idmap_add(ret, looks[i].within, 1, &is_new))
@@ -220,7 +223,7 @@ static int containers(struct objects *o, store_id exec, const struct edges *e, s
 	int r = o->view == OBJECTS_OBJECTS ? store_outputs(o->s, exec, &o->more) : 0;
 	for (size_t i = 0; o->view == OBJECTS_OBJECTS && r == 0 && i < o->more.n; i++) {
 		struct look l;
-		r = look(o->s, o->more.v[i].to, &l);
+		r = load_look(o->s, o->more.v[i].to, &l);
 		if (r == 0 && l.within && !idmap_add(ret, l.within, 1, &is_new))
 			r = -ENOMEM;
 	}
@@ -235,10 +238,10 @@ int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges 
 	if (!o->any || !e->n)
 		return 0;
 	struct look *looks = malloc(e->n * sizeof(*looks));
-	int r = looks ? containers(o, exec, e, looks, &with) : -ENOMEM;
+	int r = looks ? find_containers(o, exec, e, looks, &with) : -ENOMEM;
 	if (r < 0 || !with.n)
 		goto out;
-	if (outputs && (r = gaps_of(o->s, exec, &gap)) < 0)
+	if (outputs && (r = has_hdf5_gap(o->s, exec, &gap)) < 0)
 		goto out;
 	for (size_t i = 0; i < e->n; i++)
 		if (looks[i].regular && !idmap_add(&files, looks[i].file, 1, &is_new))
@@ -259,7 +262,7 @@ int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges 
 		else if (looks[i].regular && idmap_find(&with, looks[i].file) && outputs)
 			out = !gap;
 		else if (looks[i].regular && idmap_find(&with, looks[i].file))
-			r = covered(o, exec, all.v[i].to, looks[i].file, &all, &out);
+			r = is_use_covered(o, exec, all.v[i].to, looks[i].file, &all, &out);
 		if (!out)
 			e->v[n++] = all.v[i];
 		else
@@ -280,13 +283,13 @@ int objects_readers(struct objects *o, store_id version, struct edges *e, uint64
 	struct look l;
 	if (!o->any || o->view == OBJECTS_FILES || !e->n)
 		return 0;
-	int r = look(o->s, version, &l);
+	int r = load_look(o->s, version, &l);
 	size_t n = 0;
 	for (size_t i = 0; r == 0 && l.regular && i < e->n; i++) {
 		bool out = false;
 		r = store_uses(o->s, e->v[i].to, &o->edges);
 		if (r == 0)
-			r = covered(o, e->v[i].to, version, l.file, &o->edges, &out);
+			r = is_use_covered(o, e->v[i].to, version, l.file, &o->edges, &out);
 		if (!out)
 			e->v[n++] = e->v[i];
 		else
@@ -305,7 +308,7 @@ int objects_carriers(struct objects *o, store_id version, struct edges *e)
 	uint64_t hidden = 0;
 	if (!o->any || o->view == OBJECTS_FILES)
 		return 0;
-	int r = look(o->s, version, &l);
+	int r = load_look(o->s, version, &l);
 	if (r < 0 || !l.within)
 		return r;
 	for (uint64_t n = 1; r >= 0; n++) {

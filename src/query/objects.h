@@ -34,11 +34,11 @@ int objects_carriers(struct objects *o, store_id version, struct edges *e);
 
 /* Since this version of an object was made, was the file that it lies in written only by executions that told which
  * objects they wrote? Where not, the object may have been written, too. */
-int objects_told(struct store *s, store_id version, bool *ret);
+int objects_are_reported(struct store *s, store_id version, bool *ret);
 
 /* Of those who made the latest version of a file, one that did something with objects of HDF5 files that is not known:
  * a program with HDF5 inside itself, classes that were left out. 0: there is none. 0 or -errno. */
-int objects_unseen_by(struct store *s, store_id file, store_id *ret_exec);
+int objects_unobserved_by(struct store *s, store_id file, store_id *ret_exec);
 
 /* Is it an object of an HDF5 file? */
 bool objects_is_object(uint64_t kind);

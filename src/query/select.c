@@ -39,7 +39,7 @@ static int all_ids(const struct select *w, const char *sql, struct idset *ret)
 	return r;
 }
 
-static int everything(const struct select *w, enum expr_kind kind, struct idset *ret)
+static int select_all(const struct select *w, enum expr_kind kind, struct idset *ret)
 {
 	return all_ids(w,
 	               kind == EXPR_RUNS    ? "SELECT id FROM run"
@@ -50,7 +50,7 @@ static int everything(const struct select *w, enum expr_kind kind, struct idset 
 
 /* ---- from executions to what is looked for ---- */
 
-static int add_targets(const struct select *w, struct idset *to, const struct edges *e)
+static int add_edge_targets(const struct select *w, struct idset *to, const struct edges *e)
 {
 	int r = 0;
 	for (size_t i = 0; i < e->n && r == 0; i++)
@@ -62,28 +62,28 @@ static int add_targets(const struct select *w, struct idset *to, const struct ed
 typedef int edge_call(struct store *s, store_id id, struct edges *e);
 
 /* All that `call` leads to from the ids of `from`. */
-static int follow(const struct select *w, const struct idset *from, edge_call *call, struct idset *to)
+static int follow_edges(const struct select *w, const struct idset *from, edge_call *call, struct idset *to)
 {
 	struct edges e = {0};
 	int r = 0;
 	for (size_t i = 0; i < from->n && r == 0; i++) {
 		r = call(w->s, from->v[i], &e);
 		if (r == 0)
-			r = add_targets(w, to, &e);
+			r = add_edge_targets(w, to, &e);
 	}
 	edges_release(&e);
 	return r;
 }
 
 /* Turns a set of executions into what is looked for. */
-static int lift(const struct select *w, struct idset *execs, struct idset *ret)
+static int lift_execs(const struct select *w, struct idset *execs, struct idset *ret)
 {
 	int r = 0;
 	idset_close(execs);
 	if (w->kind == EXPR_EXECS) {
 		r = idset_unite(ret, execs);
 	} else if (w->kind == EXPR_FILES) {
-		r = follow(w, execs, store_outputs, ret);
+		r = follow_edges(w, execs, store_outputs, ret);
 	} else {
 		for (size_t i = 0; i < execs->n && r == 0; i++) {
 			struct exec_info x;
@@ -139,20 +139,21 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 	return r < 0 ? r : 0;
 }
 
-static int touched(const struct select *w, const char *text, edge_call *call, struct idset *ret)
+static int select_touching(const struct select *w, const char *text, edge_call *call, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
 	int r = versions_of(w, text, &versions, NULL);
 	if (r == 0)
-		r = follow(w, &versions, call, &execs);
+		r = follow_edges(w, &versions, call, &execs);
 	if (r == 0)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	idset_release(&versions);
 	idset_release(&execs);
 	return r;
 }
 
-static int reachable(const struct select *w, const char *text, enum lineage_direction direction, struct idset *ret)
+static int select_reachable(const struct select *w, const char *text, enum lineage_direction direction,
+                            struct idset *ret)
 {
 	struct idset roots = {0}, execs = {0};
 	struct lineage l = {0};
@@ -175,7 +176,7 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 			r = idset_add(ret, n->id);
 	}
 	if (r == 0 && w->kind != EXPR_FILES)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	if (r == 0 && w->o->ret_unseen && !w->sure)
 		*w->o->ret_unseen += l.omitted[OMIT_unseen];
 	idset_close(ret);
@@ -198,7 +199,7 @@ static bool path_matches(const char *glob, struct str path, struct buf *tmp)
 	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
 }
 
-static int by_path(const struct select *w, const char *glob, struct idset *ret)
+static int select_by_path(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset files = {0}, versions = {0}, execs = {0};
 	struct buf whole = {0}, tmp = {0};
@@ -229,11 +230,11 @@ static int by_path(const struct select *w, const char *glob, struct idset *ret)
 	if (r == 0 && w->kind == EXPR_FILES)
 		r = idset_unite(ret, &versions);
 	if (r == 0 && w->kind != EXPR_FILES)
-		r = follow(w, &versions, store_readers, &execs);
+		r = follow_edges(w, &versions, store_readers, &execs);
 	if (r == 0 && w->kind != EXPR_FILES)
-		r = follow(w, &versions, store_gens, &execs);
+		r = follow_edges(w, &versions, store_gens, &execs);
 	if (r == 0 && w->kind != EXPR_FILES)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	idset_release(&files);
 	idset_release(&versions);
 	idset_release(&execs);
@@ -264,7 +265,7 @@ static int signal_number(const char *name)
 	return 0;
 }
 
-static int prepare(const struct select *w, const struct expr *e, struct ask *ret)
+static int prepare_ask(const struct select *w, const struct expr *e, struct ask *ret)
 {
 	struct ask a = {.op = e->op, .text = e->value};
 	if (e->op == EXPR_since || e->op == EXPR_before) {
@@ -297,7 +298,7 @@ static int prepare(const struct select *w, const struct expr *e, struct ask *ret
 	return 0;
 }
 
-static bool ended(const struct ask *a, uint64_t ending, uint64_t code)
+static bool has_ended_so(const struct ask *a, uint64_t ending, uint64_t code)
 {
 	if (a->failed)
 		return ending == TERM_ending_signaled || (ending == TERM_ending_exited && code);
@@ -319,7 +320,7 @@ static bool glob_is(const char *glob, struct str s, struct buf *tmp)
 }
 
 /* A path named whole, by its last components, or by a pattern. */
-static bool named(const char *name, struct str path, struct buf *tmp)
+static bool path_has_name(const char *name, struct str path, struct buf *tmp)
 {
 	struct str n = str_of(name);
 	if (str_ends(path, n) && (path.n == n.n || *name == '/' || path.p[path.n - n.n - 1] == '/'))
@@ -327,7 +328,7 @@ static bool named(const char *name, struct str path, struct buf *tmp)
 	return path_matches(name, path, tmp);
 }
 
-static int is_program(const struct select *w, const char *name, const struct exec_info *x, struct buf *tmp)
+static int is_program_named(const struct select *w, const char *name, const struct exec_info *x, struct buf *tmp)
 {
 	struct file_info f;
 	struct str first;
@@ -335,10 +336,10 @@ static int is_program(const struct select *w, const char *name, const struct exe
 	store_id files[] = {x->exe, x->script};
 	for (int i = 0; i < 2; i++) {
 		int r = files[i] ? store_file(w->s, files[i], &f) : 0;
-		if (r < 0 || (r > 0 && named(name, f.path, tmp)))
+		if (r < 0 || (r > 0 && path_has_name(name, f.path, tmp)))
 			return r;
 	}
-	return strlist_next(&x->argv, &pos, &first) && named(name, first, tmp);
+	return strlist_next(&x->argv, &pos, &first) && path_has_name(name, first, tmp);
 }
 
 /* 1, 0 or -errno */
@@ -347,7 +348,7 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 	struct str arg;
 	switch (a->op) {
 	case EXPR_exe:
-		return is_program(w, a->text, x, tmp);
+		return is_program_named(w, a->text, x, tmp);
 	case EXPR_arg:
 		for (size_t pos = 0; strlist_next(&x->argv, &pos, &arg);)
 			if (memmem(arg.p, arg.n, a->text, strlen(a->text)))
@@ -358,7 +359,7 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 	case EXPR_host:
 		return glob_is(a->text, x->host, tmp);
 	case EXPR_exit:
-		return ended(a, x->ending, x->code);
+		return has_ended_so(a, x->ending, x->code);
 	default:
 		return at_time(a, x->start, x->end);
 	}
@@ -372,7 +373,7 @@ static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp
 	case EXPR_host:
 		return glob_is(a->text, r->host, tmp);
 	case EXPR_exit:
-		return ended(a, r->ending, r->code);
+		return has_ended_so(a, r->ending, r->code);
 	default:
 		return at_time(a, r->start, r->end);
 	}
@@ -382,7 +383,7 @@ static int by_exec(const struct select *w, const struct ask *a, struct idset *re
 {
 	struct idset all = {0}, execs = {0};
 	struct buf tmp = {0};
-	int r = everything(w, EXPR_EXECS, &all);
+	int r = select_all(w, EXPR_EXECS, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct exec_info x;
 		r = store_exec(w->s, all.v[i], &x);
@@ -392,18 +393,18 @@ static int by_exec(const struct select *w, const struct ask *a, struct idset *re
 			r = idset_add(&execs, all.v[i]);
 	}
 	if (r >= 0)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	idset_release(&all);
 	idset_release(&execs);
 	buf_release(&tmp);
 	return r;
 }
 
-static int by_run(const struct select *w, const struct ask *a, struct idset *ret)
+static int select_by_run(const struct select *w, const struct ask *a, struct idset *ret)
 {
 	struct idset all = {0};
 	struct buf tmp = {0};
-	int r = everything(w, EXPR_RUNS, &all);
+	int r = select_all(w, EXPR_RUNS, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct run_info run;
 		r = store_run(w->s, all.v[i], &run);
@@ -419,7 +420,7 @@ static int by_run(const struct select *w, const struct ask *a, struct idset *ret
 static int by_version_time(const struct select *w, const struct ask *a, struct idset *ret)
 {
 	struct idset all = {0};
-	int r = everything(w, EXPR_FILES, &all);
+	int r = select_all(w, EXPR_FILES, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct version_info v;
 		r = store_version(w->s, all.v[i], &v);
@@ -434,7 +435,7 @@ static int by_version_time(const struct select *w, const struct ask *a, struct i
 }
 
 /* Adds what is looked for of one run. */
-static int add_run(const struct select *w, store_id run, struct idset *execs)
+static int add_run_execs(const struct select *w, store_id run, struct idset *execs)
 {
 	store_id *ids = NULL;
 	size_t n = 0;
@@ -446,7 +447,7 @@ static int add_run(const struct select *w, store_id run, struct idset *execs)
 }
 
 /* A label by its key, or whole. */
-static bool labelled(const char *glob, const struct run_info *run, struct buf *tmp)
+static bool has_label(const char *glob, const struct run_info *run, struct buf *tmp)
 {
 	struct str label;
 	for (size_t pos = 0; strlist_next(&run->labels, &pos, &label);) {
@@ -459,19 +460,19 @@ static bool labelled(const char *glob, const struct run_info *run, struct buf *t
 	return false;
 }
 
-static int by_label(const struct select *w, const char *glob, struct idset *ret)
+static int select_by_label(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset all = {0}, execs = {0};
 	struct buf tmp = {0};
-	int r = everything(w, EXPR_RUNS, &all);
+	int r = select_all(w, EXPR_RUNS, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct run_info run;
 		r = store_run(w->s, all.v[i], &run);
-		if (r > 0 && labelled(glob, &run, &tmp))
-			r = w->kind == EXPR_RUNS ? idset_add(ret, all.v[i]) : add_run(w, all.v[i], &execs);
+		if (r > 0 && has_label(glob, &run, &tmp))
+			r = w->kind == EXPR_RUNS ? idset_add(ret, all.v[i]) : add_run_execs(w, all.v[i], &execs);
 	}
 	if (r >= 0 && w->kind != EXPR_RUNS)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	idset_release(&all);
 	idset_release(&execs);
 	buf_release(&tmp);
@@ -490,48 +491,48 @@ static int of_run(const struct select *w, const char *text, struct idset *ret)
 		return idset_add(ret, run);
 	struct idset execs = {0};
 	if (r > 0)
-		r = add_run(w, run, &execs);
+		r = add_run_execs(w, run, &execs);
 	if (r >= 0)
-		r = lift(w, &execs, ret);
+		r = lift_execs(w, &execs, ret);
 	idset_release(&execs);
 	return r < 0 ? r : 0;
 }
 
 /* ---- the tree ---- */
 
-static int condition(const struct select *w, const struct expr *e, struct idset *ret)
+static int eval_condition(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct ask a;
 	switch (e->op) {
 	case EXPR_used:
-		return touched(w, e->value, store_readers, ret);
+		return select_touching(w, e->value, store_readers, ret);
 	case EXPR_made:
-		return touched(w, e->value, store_gens, ret);
+		return select_touching(w, e->value, store_gens, ret);
 	case EXPR_from:
-		return reachable(w, e->value, LINEAGE_DOWN, ret);
+		return select_reachable(w, e->value, LINEAGE_DOWN, ret);
 	case EXPR_into:
-		return reachable(w, e->value, LINEAGE_UP, ret);
+		return select_reachable(w, e->value, LINEAGE_UP, ret);
 	case EXPR_path:
-		return by_path(w, e->value, ret);
+		return select_by_path(w, e->value, ret);
 	case EXPR_label:
-		return by_label(w, e->value, ret);
+		return select_by_label(w, e->value, ret);
 	case EXPR_run:
 		return of_run(w, e->value, ret);
 	default:
 		break;
 	}
-	int r = prepare(w, e, &a);
+	int r = prepare_ask(w, e, &a);
 	if (r < 0)
 		return r;
 	bool timed = e->op == EXPR_since || e->op == EXPR_before;
 	if (w->kind == EXPR_FILES && timed)
 		return by_version_time(w, &a, ret);
 	if (w->kind == EXPR_RUNS && e->op != EXPR_exe && e->op != EXPR_arg)
-		return by_run(w, &a, ret);
+		return select_by_run(w, &a, ret);
 	return by_exec(w, &a, ret);
 }
 
-static int eval(const struct select *w, const struct expr *e, struct idset *ret)
+static int eval_expr(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct idset other = {0};
 	struct select not = *w;
@@ -539,24 +540,24 @@ static int eval(const struct select *w, const struct expr *e, struct idset *ret)
 	switch (e->op) {
 	case EXPR_NOT:
 		not .sure = !w->sure && w->o->sure;
-		r = eval(&not, e->a, &other);
+		r = eval_expr(&not, e->a, &other);
 		if (r == 0)
-			r = everything(w, w->kind, ret);
+			r = select_all(w, w->kind, ret);
 		if (r == 0)
 			idset_take(ret, &other);
 		break;
 	case EXPR_AND:
 	case EXPR_OR:
-		r = eval(w, e->a, ret);
+		r = eval_expr(w, e->a, ret);
 		if (r == 0)
-			r = eval(w, e->b, &other);
+			r = eval_expr(w, e->b, &other);
 		if (r == 0 && e->op == EXPR_AND)
 			idset_meet(ret, &other);
 		else if (r == 0)
 			r = idset_unite(ret, &other);
 		break;
 	default:
-		r = condition(w, e, ret);
+		r = eval_condition(w, e, ret);
 		idset_close(ret);
 		break;
 	}
@@ -588,7 +589,7 @@ int select_eval(struct store *s, const struct expr *e, enum expr_kind kind, cons
 {
 	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind, o->sure};
 	struct idset set = {0};
-	int r = eval(&w, e, &set);
+	int r = eval_expr(&w, e, &set);
 	if (r == 0 && w.kind == EXPR_FILES && !o->all)
 		r = only_work(&w, &set);
 	if (r < 0) {

@@ -40,7 +40,7 @@ void submissions_release(struct submissions *l)
 	*l = (struct submissions){0};
 }
 
-static int add(struct submissions *l, const struct submission *one, struct str job)
+static int append_submission(struct submissions *l, const struct submission *one, struct str job)
 {
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 16;
@@ -56,12 +56,6 @@ static int add(struct submissions *l, const struct submission *one, struct str j
 	l->v[l->n] = *one;
 	l->v[l->n++].job = copy;
 	return 0;
-}
-
-static struct str last_part(struct str path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 }
 
 static struct str env_get(const struct exec_info *x, const char *name)
@@ -81,7 +75,7 @@ static bool is_submitter(const struct exec_info *x)
 	size_t pos = 0;
 	if (!x->n || !strlist_next(&x->argv, &pos, &arg))
 		return false;
-	arg = last_part(arg);
+	arg = str_base_name(arg);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (str_is(arg, programs[i]))
 			return true;
@@ -109,24 +103,24 @@ static void origin_release(struct origin_of *o)
 	*o = (struct origin_of){0};
 }
 
-static char *copy_of(struct str s)
+static char *copy_str(struct str s)
 {
 	return strndup(s.n ? s.p : "", s.n);
 }
 
 /* 1; 0: it is of no job; -ENOMEM. */
-static int origin_of(const struct exec_info *x, struct origin_of *ret)
+static int load_origin(const struct exec_info *x, struct origin_of *ret)
 {
 	struct str job;
 	const struct system *sys = system_of(x, &job);
 	*ret = (struct origin_of){.system = sys};
 	if (!sys)
 		return 0;
-	ret->job = copy_of(job);
-	ret->dir = copy_of(env_get(x, sys->dir));
-	ret->host = copy_of(env_get(x, sys->host));
-	ret->name = copy_of(env_get(x, sys->name));
-	ret->user = copy_of(x->user);
+	ret->job = copy_str(job);
+	ret->dir = copy_str(env_get(x, sys->dir));
+	ret->host = copy_str(env_get(x, sys->host));
+	ret->name = copy_str(env_get(x, sys->name));
+	ret->user = copy_str(x->user);
 	ret->uid = x->uid;
 	if (ret->job && ret->dir && ret->host && ret->name && ret->user)
 		return 1;
@@ -142,7 +136,7 @@ static bool same_host(struct str a, const char *b)
 	return na && na == nb && strncasecmp(a.p, b, na) == 0;
 }
 
-static bool named(const struct exec_info *x, const struct origin_of *o)
+static bool is_job_named(const struct exec_info *x, const struct origin_of *o)
 {
 	struct str arg, script = {0}, given = {0};
 	bool first = true, value = false;
@@ -160,7 +154,7 @@ static bool named(const struct exec_info *x, const struct origin_of *o)
 			value = arg.n == 2;
 		} else if (str_is(arg, o->system->option_long)) {
 			value = true;
-		} else if (str_is(last_part(arg), o->name)) {
+		} else if (str_is(str_base_name(arg), o->name)) {
 			script = arg; /* or the value of an option: it only puts this one first */
 		}
 	}
@@ -168,7 +162,7 @@ static bool named(const struct exec_info *x, const struct origin_of *o)
 }
 
 /* May the submission x have made the job that o tells of, but for the time? */
-static bool agrees(const struct exec_info *x, const struct origin_of *o)
+static bool may_have_submitted(const struct exec_info *x, const struct origin_of *o)
 {
 	struct str dir = str_of(o->dir), job;
 	if (!dir.n || !(str_eq(x->cwd, dir) || str_eq(env_get(x, "PWD"), dir)))
@@ -182,7 +176,7 @@ static bool agrees(const struct exec_info *x, const struct origin_of *o)
 	return own != o->system || !str_is(job, o->job);
 }
 
-static int by_rank(const void *pa, const void *pb)
+static int compare_submissions(const void *pa, const void *pb)
 {
 	const struct submission *a = pa, *b = pb;
 	if (a->sure != b->sure)
@@ -203,10 +197,10 @@ static int by_job(const void *pa, const void *pb)
 	return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->exec > b->exec) - (a->exec < b->exec);
 }
 
-static void rank(struct submissions *l)
+static void sort_submissions(struct submissions *l)
 {
 	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_rank);
+		qsort(l->v, l->n, sizeof(*l->v), compare_submissions);
 }
 
 /* Gives each execution that has a program to `each`, in one view of the store. */
@@ -252,7 +246,7 @@ int submit_is(struct store *s, store_id exec)
 }
 
 /* Was the job's first program started by who submitted it? That one has not the job's identity. */
-static int above(struct store *s, const struct origin_of *o, store_id at, struct submissions *ret)
+static int find_submission_above(struct store *s, const struct origin_of *o, store_id at, struct submissions *ret)
 {
 	for (int i = 0; i < ABOVE && at; i++) {
 		struct exec_info x;
@@ -262,8 +256,8 @@ static int above(struct store *s, const struct origin_of *o, store_id at, struct
 			return r;
 		bool within = !x.n || (system_of(&x, &job) == o->system && str_is(job, o->job));
 		if (!within) {
-			struct submission one = {.exec = x.id, .sure = true, .named = named(&x, o), .start = x.start};
-			return is_submitter(&x) ? add(ret, &one, str_of(o->job)) : 0;
+			struct submission one = {.exec = x.id, .sure = true, .named = is_job_named(&x, o), .start = x.start};
+			return is_submitter(&x) ? append_submission(ret, &one, str_of(o->job)) : 0;
 		}
 		at = x.parent;
 	}
@@ -282,10 +276,10 @@ static int look_for_submitter(void *arg, const struct exec_info *x)
 	struct str job;
 	if (system_of(x, &job) == w->o->system && str_is(job, w->o->job) && x->start != TIME_NONE && x->start < w->began)
 		w->began = x->start;
-	if (!is_submitter(x) || !agrees(x, w->o))
+	if (!is_submitter(x) || !may_have_submitted(x, w->o))
 		return 0;
-	struct submission one = {.exec = x->id, .named = named(x, w->o), .start = x->start};
-	return add(w->ret, &one, str_of(w->o->job));
+	struct submission one = {.exec = x->id, .named = is_job_named(x, w->o), .start = x->start};
+	return append_submission(w->ret, &one, str_of(w->o->job));
 }
 
 int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *ret)
@@ -295,10 +289,10 @@ int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *
 	*ret = (struct submissions){0};
 	int r = store_exec(s, exec, &x);
 	if (r > 0)
-		r = origin_of(&x, &o);
+		r = load_origin(&x, &o);
 	if (r <= 0)
 		return r;
-	r = above(s, &o, exec, ret);
+	r = find_submission_above(s, &o, exec, ret);
 	struct search w = {.o = &o, .skew = skew, .began = TIME_NEVER, .ret = ret};
 	if (r == 0 && !ret->n)
 		r = each_exec(s, look_for_submitter, &w);
@@ -312,7 +306,7 @@ int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *
 			ret->v[kept++] = ret->v[i];
 	}
 	ret->n = kept;
-	rank(ret);
+	sort_submissions(ret);
 	origin_release(&o);
 	return r;
 }
@@ -334,7 +328,7 @@ static int own_texts(struct exec_info *x, char *copies[5])
 	return r;
 }
 
-static void release_texts(char *copies[5])
+static void release_copies(char *copies[5])
 {
 	for (size_t i = 0; i < 5; i++)
 		free(copies[i]);
@@ -349,11 +343,11 @@ static int look_for_job(void *arg, const struct exec_info *x)
 {
 	struct forward *w = arg;
 	struct origin_of o;
-	int r = origin_of(x, &o);
+	int r = load_origin(x, &o);
 	if (r <= 0)
 		return r;
-	struct submission one = {.exec = x->id, .start = x->start, .named = named(&w->submission, &o)};
-	r = agrees(&w->submission, &o) ? add(w->ret, &one, str_of(o.job)) : 0;
+	struct submission one = {.exec = x->id, .start = x->start, .named = is_job_named(&w->submission, &o)};
+	r = may_have_submitted(&w->submission, &o) ? append_submission(w->ret, &one, str_of(o.job)) : 0;
 	origin_release(&o);
 	return r;
 }
@@ -370,9 +364,9 @@ static int sure_ones(struct store *s, store_id exec, struct submissions *l)
 		if (r >= 0)
 			r = store_exec(s, l->v[i].exec, &x);
 		if (r > 0)
-			r = origin_of(&x, &o);
+			r = load_origin(&x, &o);
 		if (r > 0)
-			r = above(s, &o, l->v[i].exec, &found);
+			r = find_submission_above(s, &o, l->v[i].exec, &found);
 		l->v[i].sure = found.n && found.v[0].exec == exec;
 		if (found.n && !l->v[i].sure)
 			free(l->v[i].job);
@@ -419,8 +413,8 @@ int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions
 	first_of_each(ret, x->start == TIME_NONE ? TIME_NONE : x->start - skew);
 	if (r >= 0)
 		r = sure_ones(s, exec, ret);
-	rank(ret);
-	release_texts(copies);
+	sort_submissions(ret);
+	release_copies(copies);
 	return r;
 }
 
@@ -471,7 +465,7 @@ void submit_edges_free(struct submit_edges *x)
 	if (!x)
 		return;
 	for (size_t i = 0; i < x->n_subs; i++)
-		release_texts(x->subs[i].copies);
+		release_copies(x->subs[i].copies);
 	for (size_t i = 0; i < x->n_jobs; i++) {
 		origin_release(&x->jobs[i].o);
 		free(x->jobs[i].v);
@@ -484,7 +478,7 @@ void submit_edges_free(struct submit_edges *x)
 }
 
 /* Room for one more of `size` bytes in v. */
-static void *room(void *v, size_t n, size_t *cap, size_t size)
+static void *grow_by_one(void *v, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
 		return v;
@@ -520,7 +514,7 @@ static struct known_job *job_of(struct submit_edges *x, struct origin_of *o)
 		origin_release(o);
 		return &x->jobs[*at];
 	}
-	struct known_job *v = room(x->jobs, x->n_jobs, &x->cap_jobs, sizeof(*v));
+	struct known_job *v = grow_by_one(x->jobs, x->n_jobs, &x->cap_jobs, sizeof(*v));
 	if (v)
 		x->jobs = v;
 	if (!v || !(at = idmap_add(&x->by_origin, key, (uint32_t)x->n_jobs, &is_new))) {
@@ -532,12 +526,12 @@ static struct known_job *job_of(struct submit_edges *x, struct origin_of *o)
 	return &v[x->n_jobs++];
 }
 
-static int gather_one(void *arg, const struct exec_info *e)
+static int collect_submission(void *arg, const struct exec_info *e)
 {
 	struct submit_edges *x = arg;
 	struct origin_of o;
 	if (is_submitter(e)) {
-		struct known_submission *v = room(x->subs, x->n_subs, &x->cap_subs, sizeof(*v));
+		struct known_submission *v = grow_by_one(x->subs, x->n_subs, &x->cap_subs, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		x->subs = v;
@@ -546,11 +540,11 @@ static int gather_one(void *arg, const struct exec_info *e)
 		if (own_texts(&v->x, v->copies) < 0)
 			return -ENOMEM;
 	}
-	int r = origin_of(e, &o);
+	int r = load_origin(e, &o);
 	if (r <= 0)
 		return r;
 	struct known_job *j = job_of(x, &o);
-	struct member *m = j ? room(j->v, j->n, &j->cap, sizeof(*m)) : NULL;
+	struct member *m = j ? grow_by_one(j->v, j->n, &j->cap, sizeof(*m)) : NULL;
 	if (!m)
 		return -ENOMEM;
 	j->v = m;
@@ -560,9 +554,9 @@ static int gather_one(void *arg, const struct exec_info *e)
 	return 0;
 }
 
-static int gather(struct submit_edges *x)
+static int collect_submissions(struct submit_edges *x)
 {
-	int r = x->gathered ? 0 : each_exec(x->s, gather_one, x);
+	int r = x->gathered ? 0 : each_exec(x->s, collect_submission, x);
 	x->gathered = r == 0;
 	return r;
 }
@@ -570,7 +564,7 @@ static int gather(struct submit_edges *x)
 static bool may_be(const struct submit_edges *x, const struct known_submission *sub, const struct known_job *j)
 {
 	bool late = j->began != TIME_NEVER && sub->x.start != TIME_NONE && sub->x.start - x->skew > j->began;
-	return !late && agrees(&sub->x, &j->o);
+	return !late && may_have_submitted(&sub->x, &j->o);
 }
 
 static int add_submission(struct edges *e, store_id to, bool sure, int64_t lo, int64_t hi)
@@ -586,15 +580,15 @@ static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 	struct submissions by_descent = {0};
 	int r = store_exec(x->s, exec, &i);
 	if (r > 0)
-		r = origin_of(&i, &o);
+		r = load_origin(&i, &o);
 	if (r <= 0)
 		return r;
-	r = above(x->s, &o, exec, &by_descent);
+	r = find_submission_above(x->s, &o, exec, &by_descent);
 	if (r == 0 && by_descent.n) {
 		r = store_exec(x->s, by_descent.v[0].exec, &i);
 		if (r > 0)
 			r = add_submission(e, i.id, true, i.start, i.end);
-	} else if (r == 0 && (r = gather(x)) == 0) {
+	} else if (r == 0 && (r = collect_submissions(x)) == 0) {
 		struct known_job *j = job_of(x, &o);
 		o = (struct origin_of){0};
 		for (size_t k = 0; j && !j->compared && r == 0 && k < x->n_subs; k++)
@@ -616,7 +610,7 @@ static int edges_down(struct submit_edges *x, store_id exec, struct edges *e)
 	const struct known_submission *sub = NULL;
 	int r = submit_is(x->s, exec);
 	if (r > 0)
-		r = gather(x);
+		r = collect_submissions(x);
 	else
 		return r;
 	for (size_t k = 0; !sub && k < x->n_subs; k++)
@@ -627,7 +621,7 @@ static int edges_down(struct submit_edges *x, store_id exec, struct edges *e)
 		bool may = may_be(x, sub, j);
 		for (size_t m = 0; r == 0 && m < j->n; m++) {
 			struct submissions by_descent = {0};
-			r = above(x->s, &j->o, j->v[m].exec, &by_descent);
+			r = find_submission_above(x->s, &j->o, j->v[m].exec, &by_descent);
 			bool its = by_descent.n && by_descent.v[0].exec == exec;
 			if (r == 0 && (its || (may && !by_descent.n)))
 				r = add_submission(e, j->v[m].exec, its, j->v[m].start, j->v[m].end);

@@ -38,7 +38,7 @@ static const struct rule within[] = {
 #define COUNT(table) (sizeof(table) / sizeof(table[0]))
 
 /* Has what is left of the path, n bytes, the rule's text at its beginning? */
-static bool begins(const char *p, size_t n, const struct rule *r)
+static bool begins_with_rule(const char *p, size_t n, const struct rule *r)
 {
 	return n >= r->n && p[1] == r->text[1] && memcmp(p, r->text, r->n) == 0;
 }
@@ -49,7 +49,7 @@ static bool has_within(struct str path, char first)
 	const char *end = path.p + path.n, *p = memchr(path.p, first, path.n);
 	for (; p; p = memchr(p + 1, first, (size_t)(end - p - 1)))
 		for (size_t i = 0; i < COUNT(within); i++)
-			if (*within[i].text == first && begins(p, (size_t)(end - p), &within[i]))
+			if (*within[i].text == first && begins_with_rule(p, (size_t)(end - p), &within[i]))
 				return true;
 	return false;
 }
@@ -82,7 +82,7 @@ enum system_class system_path(struct str path, const char *extra)
 		return (enum system_class)mine;
 	for (size_t i = 0; i < COUNT(rules); i++) {
 		const struct rule *r = &rules[i];
-		if (!(r->how == HOW_suffix ? str_ends(path, str_n(r->text, r->n)) : begins(path.p, path.n, r)))
+		if (!(r->how == HOW_suffix ? str_ends(path, str_n(r->text, r->n)) : begins_with_rule(path.p, path.n, r)))
 			continue;
 		if (r->how == HOW_keep)
 			return SYSTEM_NO;

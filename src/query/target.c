@@ -24,7 +24,7 @@ static void drop_last(struct buf *b)
 		b->n--;
 }
 
-static void append(struct buf *b, struct str rest)
+static void append_normalized(struct buf *b, struct str rest)
 {
 	while (rest.n) {
 		const char *slash = memchr(rest.p, '/', rest.n);
@@ -109,7 +109,7 @@ static void plain_path(const char *text, struct buf *ret)
 		char *real = realpath(cut ? head : ".", NULL);
 		if (real) {
 			buf_printf(ret, "%s", real);
-			append(ret, str_n(text + cut, n - cut));
+			append_normalized(ret, str_n(text + cut, n - cut));
 			free(real);
 			return;
 		}
@@ -119,7 +119,7 @@ static void plain_path(const char *text, struct buf *ret)
 	char *cwd = *text == '/' ? NULL : getcwd(NULL, 0);
 	buf_printf(ret, "%s", cwd && *cwd == '/' ? cwd : "/");
 	free(cwd);
-	append(ret, str_n(text, n));
+	append_normalized(ret, str_n(text, n));
 }
 
 size_t target_split(const char *text, uint64_t *ret_n)
@@ -154,7 +154,7 @@ static size_t split_loosely(const char *text, uint64_t *ret_n)
 /* ---- files ---- */
 
 /* Of the files a name led to, the one that has versions comes first. */
-static int prefer(struct store *s, store_id *ids, size_t n)
+static int put_versioned_first(struct store *s, store_id *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct file_info f;
@@ -179,7 +179,7 @@ struct found {
 	bool linked; /* by a link from another HDF5 file */
 };
 
-static bool has(const struct found *f, store_id id)
+static bool found_has(const struct found *f, store_id id)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->ids[i] == id)
@@ -187,7 +187,7 @@ static bool has(const struct found *f, store_id id)
 	return false;
 }
 
-static int look_up(struct store *s, const char *name, struct found *ret);
+static int find_named_files(struct store *s, const char *name, struct found *ret);
 static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret);
 
 #define LINKS_MAX 32 /* followed in all, whatever circle they make */
@@ -244,7 +244,7 @@ static int look_up_object(struct store *s, const char *name, size_t file, unsign
 	char *head = strndup(name, file);
 	struct found *outer = malloc(sizeof(*outer));
 	struct buf inner = {0};
-	int r = head && outer ? look_up(s, head, outer) : -ENOMEM;
+	int r = head && outer ? find_named_files(s, head, outer) : -ENOMEM;
 	inner_path(name + file, &inner);
 	if (inner.failed)
 		r = -ENOMEM;
@@ -279,7 +279,7 @@ out:
 }
 
 /* All that the name leads to: the file that has it now first. 1, 0 or -errno. */
-static int look_up(struct store *s, const char *name, struct found *ret)
+static int find_named_files(struct store *s, const char *name, struct found *ret)
 {
 	unsigned left = LINKS_MAX;
 	return look_up_deep(s, name, &left, ret);
@@ -312,16 +312,16 @@ static int look_up_deep(struct store *s, const char *name, unsigned *left, struc
 	buf_release(&path);
 	if (r < 0)
 		return r;
-	r = prefer(s, named, (size_t)r) < 0 ? -EIO : r;
+	r = put_versioned_first(s, named, (size_t)r) < 0 ? -EIO : r;
 	for (int i = 0; i < r; i++)
-		if (!has(ret, named[i]) && ret->n < MAX_FILES)
+		if (!found_has(ret, named[i]) && ret->n < MAX_FILES)
 			ret->ids[ret->n++] = named[i];
 	if (r < 0)
 		return r;
 	/* A file that is known only as a name (a directory, a link) gives way to one with versions. */
 	struct file_info f;
 	ret->by_identity = id && store_file(s, id, &f) > 0 && f.versions;
-	if (!ret->by_identity && (r = prefer(s, ret->ids, ret->n)) < 0)
+	if (!ret->by_identity && (r = put_versioned_first(s, ret->ids, ret->n)) < 0)
 		return r;
 	return ret->n > 0;
 }
@@ -364,7 +364,7 @@ static bool lies_in_file(const char *name)
 }
 
 /* Of an object that is not recorded: the program that made its file, and did with objects what is not known. */
-static int say_unseen(struct store *s, const char *name, struct err *err)
+static int report_unobserved(struct store *s, const char *name, struct err *err)
 {
 	size_t n = target_object(name);
 	char *head = n ? strndup(name, n) : NULL;
@@ -373,9 +373,9 @@ static int say_unseen(struct store *s, const char *name, struct err *err)
 	struct exec_info x;
 	struct str program = {0};
 	size_t pos = 0;
-	int r = head && file ? look_up(s, head, file) : n ? -ENOMEM : 0;
+	int r = head && file ? find_named_files(s, head, file) : n ? -ENOMEM : 0;
 	if (r > 0)
-		r = objects_unseen_by(s, file->ids[0], &exec);
+		r = objects_unobserved_by(s, file->ids[0], &exec);
 	if (r >= 0 && exec && (r = store_exec(s, exec, &x)) > 0 && strlist_next(&x.argv, &pos, &program))
 		err_set(
 		    err, 0,
@@ -397,7 +397,7 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 	if (inside && strstr(name, "//.@"))
 		err_set(err, 0, "nothing is recorded about '%.400s', only about its file, if at all; stemma run --xattr does",
 		        name);
-	else if (inside && say_unseen(s, name, err) > 0)
+	else if (inside && report_unobserved(s, name, err) > 0)
 		;
 	else if (inside)
 		err_set(
@@ -414,16 +414,16 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 }
 
 /* Finds `text`, splitting a version off it; name is the buffer for the split name. */
-static int resolve(struct store *s, const char *text, struct err *err, struct found *ret, char **ret_name,
-                   uint64_t *ret_n)
+static int resolve_target(struct store *s, const char *text, struct err *err, struct found *ret, char **ret_name,
+                          uint64_t *ret_n)
 {
 	uint64_t n;
 	size_t len = target_split(text, &n);
 	char *name = strndup(text, len);
-	int r = name ? look_up(s, name, ret) : -ENOMEM;
+	int r = name ? find_named_files(s, name, ret) : -ENOMEM;
 	if (r == 0 && n) { /* a file may be called like this */
 		struct found whole;
-		r = look_up(s, text, &whole);
+		r = find_named_files(s, text, &whole);
 		if (r > 0) {
 			*ret = whole;
 			n = 0;
@@ -431,7 +431,7 @@ static int resolve(struct store *s, const char *text, struct err *err, struct fo
 	} else if (r == 0 && !ret->on_disk && (len = split_loosely(text, &n)) < strlen(text)) {
 		free(name);
 		name = strndup(text, len);
-		r = name ? look_up(s, name, ret) : -ENOMEM;
+		r = name ? find_named_files(s, name, ret) : -ENOMEM;
 	}
 	if (r == 0)
 		r = not_recorded(s, n ? name : text, ret, err);
@@ -472,7 +472,7 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 	else if (!same_size || !same_time)
 		t->disk = object ? DISK_AROUND : f->by_identity ? DISK_CHANGED : DISK_REPLACED;
 	bool told = true;
-	if (object && t->disk == DISK_SAME && (r = objects_told(s, t->version, &told)) == 0 && !told)
+	if (object && t->disk == DISK_SAME && (r = objects_are_reported(s, t->version, &told)) == 0 && !told)
 		t->disk = DISK_AROUND;
 	return r < 0 ? r : 0;
 }
@@ -535,7 +535,7 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 	struct file_target t = {0};
 	struct err first = {0};
 	bool renamed = false;
-	int r = f ? resolve(s, text, &first, f, &name, &t.n) : -ENOMEM;
+	int r = f ? resolve_target(s, text, &first, f, &name, &t.n) : -ENOMEM;
 	if (r == 0) {
 		r = version_by_id(s, text, ret);
 		if (r == 0)
@@ -586,7 +586,7 @@ int target_files(struct store *s, const char *text, struct err *err, store_id **
 	struct found *f = malloc(sizeof(*f));
 	char *name = NULL;
 	uint64_t n = 0;
-	int r = f ? resolve(s, text, err, f, &name, &n) : -ENOMEM;
+	int r = f ? resolve_target(s, text, err, f, &name, &n) : -ENOMEM;
 	if (r > 0) {
 		/* A version is one of the file that has, or last had, the name. */
 		size_t count = n ? 1 : f->n;

@@ -10,7 +10,7 @@
 #define NS 1000000000ll
 
 /* Exactly n digits at *p. */
-static bool digits(const char **p, int n, int *ret)
+static bool read_exact_digits(const char **p, int n, int *ret)
 {
 	int v = 0;
 	for (int i = 0; i < n; i++) {
@@ -24,7 +24,7 @@ static bool digits(const char **p, int n, int *ret)
 }
 
 /* Z, +hh:mm, +hhmm, +hh: minutes east. */
-static bool offset(const char **p, long *ret)
+static bool read_utc_offset(const char **p, long *ret)
 {
 	int h = 0, m = 0;
 	if (**p == 'Z' || **p == 'z') {
@@ -34,22 +34,22 @@ static bool offset(const char **p, long *ret)
 	}
 	int sign = **p == '-' ? -1 : 1;
 	(*p)++;
-	if (!digits(p, 2, &h))
+	if (!read_exact_digits(p, 2, &h))
 		return false;
 	if (**p == ':')
 		(*p)++;
-	if (isdigit((unsigned char)**p) && !digits(p, 2, &m))
+	if (isdigit((unsigned char)**p) && !read_exact_digits(p, 2, &m))
 		return false;
 	*ret = sign * (h * 60L + m);
 	return h < 24 && m < 60;
 }
 
-static int calendar(const char *p, int64_t *ret)
+static int parse_calendar_time(const char *p, int64_t *ret)
 {
 	struct tm tm = {.tm_isdst = -1};
 	int64_t ns = 0;
-	if (!digits(&p, 4, &tm.tm_year) || *p++ != '-' || !digits(&p, 2, &tm.tm_mon) || *p++ != '-' ||
-	    !digits(&p, 2, &tm.tm_mday))
+	if (!read_exact_digits(&p, 4, &tm.tm_year) || *p++ != '-' || !read_exact_digits(&p, 2, &tm.tm_mon) || *p++ != '-' ||
+	    !read_exact_digits(&p, 2, &tm.tm_mday))
 		return -EINVAL;
 	if (tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31)
 		return -EINVAL;
@@ -57,11 +57,11 @@ static int calendar(const char *p, int64_t *ret)
 	tm.tm_mon--;
 	if (*p == 'T' || *p == ' ') {
 		p++;
-		if (!digits(&p, 2, &tm.tm_hour) || *p++ != ':' || !digits(&p, 2, &tm.tm_min))
+		if (!read_exact_digits(&p, 2, &tm.tm_hour) || *p++ != ':' || !read_exact_digits(&p, 2, &tm.tm_min))
 			return -EINVAL;
 		if (*p == ':') {
 			p++;
-			if (!digits(&p, 2, &tm.tm_sec))
+			if (!read_exact_digits(&p, 2, &tm.tm_sec))
 				return -EINVAL;
 			if (*p == '.' || *p == ',') {
 				p++;
@@ -75,7 +75,7 @@ static int calendar(const char *p, int64_t *ret)
 	time_t t;
 	long east;
 	if (*p == 'Z' || *p == 'z' || *p == '+' || *p == '-') {
-		if (!offset(&p, &east))
+		if (!read_utc_offset(&p, &east))
 			return -EINVAL;
 		t = timegm(&tm) - east * 60;
 	} else {
@@ -87,7 +87,7 @@ static int calendar(const char *p, int64_t *ret)
 	return 0;
 }
 
-static int ago(const char *text, int64_t now, int64_t *ret)
+static int parse_time_ago(const char *text, int64_t now, int64_t *ret)
 {
 	static const struct {
 		char letter;
@@ -128,5 +128,5 @@ int when_parse(const char *text, int64_t now, int64_t *ret)
 		*ret = (int64_t)mktime(&tm) * NS;
 		return 0;
 	}
-	return strlen(text) > 5 && text[4] == '-' ? calendar(text, ret) : ago(text, now, ret);
+	return strlen(text) > 5 && text[4] == '-' ? parse_calendar_time(text, ret) : parse_time_ago(text, now, ret);
 }

@@ -1,7 +1,7 @@
 #include "cmd/show/show_said.h"
 
 #include "cmd/ui/columns.h"
-#include "query/said.h"
+#include "query/app_log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #define LIST_MAX 40
 
 struct view {
-	struct said d;
+	struct app_log d;
 	struct store *s;
 	bool all;
 };
@@ -38,10 +38,10 @@ static void put_number(json_t *o, const char *key, double v)
 static int put_common(const struct view *w, json_t *o, const struct told_event *t, uint64_t app, uint64_t thread,
                       uint64_t within)
 {
-	const struct said_image *by = said_by(&w->d, t, app);
+	const struct app_log_image *by = app_log_image_of(&w->d, t, app);
 	store_id exec;
 	struct exec_info x;
-	int rc = by ? said_exec(&w->d, by, t->ev.time, &exec) : 0;
+	int rc = by ? app_log_exec(&w->d, by, t->ev.time, &exec) : 0;
 	js_time(o, "time", t->ev.time);
 	if (rc == 1)
 		rc = store_exec(w->s, exec, &x);
@@ -65,7 +65,7 @@ static int words_json(const struct view *w, json_t *o)
 	for (size_t i = 0; i < w->d.words.n && rc == 0; i++) {
 		const struct told_event *t = &w->d.words.v[i];
 		const struct event_app_word *word = &t->ev.app_word;
-		if (!said_by(&w->d, t, word->app))
+		if (!app_log_image_of(&w->d, t, word->app))
 			continue;
 		if (word->said == TERM_said_type) {
 			json_object_del(o, "type");
@@ -98,11 +98,11 @@ static int metrics_json(const struct view *w, json_t *o)
 	for (size_t i = 0; i < w->d.metrics.n && rc == 0; i++) {
 		const struct told_event *t = &w->d.metrics.v[i];
 		const struct event_app_metric *m = &t->ev.app_metric;
-		if (!said_by(&w->d, t, m->app))
+		if (!app_log_image_of(&w->d, t, m->app))
 			continue;
 		json_t *one = json_object();
 		js_str(one, "name", m->name);
-		put_number(one, "value", said_number(m));
+		put_number(one, "value", app_log_number(m));
 		if (m->stepped)
 			js_put(one, "step", json_integer(m->step));
 		rc = put_common(w, one, t, m->app, m->thread, m->activity);
@@ -120,7 +120,7 @@ static int activities_json(const struct view *w, json_t *o)
 	for (size_t i = 0; i < w->d.activities.n && rc == 0; i++) {
 		const struct told_event *t = &w->d.activities.v[i];
 		const struct event_app_activity *a = &t->ev.app_activity;
-		if (!said_by(&w->d, t, a->app))
+		if (!app_log_image_of(&w->d, t, a->app))
 			continue;
 		json_t *one = json_object();
 		js_num(one, "n", a->n);
@@ -140,7 +140,7 @@ static int mpi_json(const struct view *w, json_t *o)
 	int rc = 0;
 	for (size_t i = 0; i < w->d.ranks.n && rc == 0; i++) {
 		const struct event_mpi_rank *r = &w->d.ranks.v[i].ev.mpi_rank;
-		if (!said_by(&w->d, &w->d.ranks.v[i], r->app))
+		if (!app_log_image_of(&w->d, &w->d.ranks.v[i], r->app))
 			continue;
 		json_t *one = json_object();
 		js_num(one, "rank", r->rank);
@@ -152,7 +152,7 @@ static int mpi_json(const struct view *w, json_t *o)
 	}
 	for (size_t i = 0; i < w->d.ios.n && rc == 0; i++) {
 		const struct event_mpi_io *m = &w->d.ios.v[i].ev.mpi_io;
-		if (!said_by(&w->d, &w->d.ios.v[i], m->app))
+		if (!app_log_image_of(&w->d, &w->d.ios.v[i], m->app))
 			continue;
 		json_t *one = json_object();
 		js_str(one, "path", m->path);
@@ -227,11 +227,11 @@ static void put_real(struct buf *b, double v)
 		buf_printf(b, "%.6g", v);
 }
 
-static void configs_text(const struct view *w, const struct said_run *r)
+static void configs_text(const struct view *w, const struct app_log_run *r)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < r->n_configs; i++) {
-		const struct said_config *x = &r->configs[i];
+		const struct app_log_config *x = &r->configs[i];
 		buf_reset(&b);
 		put_short(&b, x->name);
 		buf_printf(&b, " = ");
@@ -247,11 +247,11 @@ static void configs_text(const struct view *w, const struct said_run *r)
 	buf_release(&b);
 }
 
-static void figures_text(const struct view *w, const struct said_run *r)
+static void figures_text(const struct view *w, const struct app_log_run *r)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < r->n_figures; i++) {
-		const struct said_figure *f = &r->figures[i];
+		const struct app_log_metric *f = &r->figures[i];
 		buf_reset(&b);
 		put_short(&b, f->name);
 		buf_printf(&b, " = ");
@@ -279,7 +279,7 @@ static void words_text(const struct view *w, unsigned said, const char *name)
 		n += w->d.words.v[k].ev.app_word.said == said;
 	for (size_t k = 0; k < w->d.words.n; k++) {
 		const struct event_app_word *x = &w->d.words.v[k].ev.app_word;
-		if (x->said != said || !said_by(&w->d, &w->d.words.v[k], x->app))
+		if (x->said != said || !app_log_image_of(&w->d, &w->d.words.v[k], x->app))
 			continue;
 		buf_reset(&b);
 		put_short(&b, x->name);
@@ -317,7 +317,7 @@ static int activities_text(const struct view *w)
 	for (size_t i = 0; i < w->d.activities.n; i++) {
 		const struct event_app_activity *a = &w->d.activities.v[i].ev.app_activity;
 		size_t k = 0;
-		if (!said_by(&w->d, &w->d.activities.v[i], a->app))
+		if (!app_log_image_of(&w->d, &w->d.activities.v[i], a->app))
 			continue;
 		while (k < n && k < LIST_MAX && !str_eq(v[k].name, a->name))
 			k++;
@@ -381,10 +381,10 @@ static void ios_text(const struct view *w)
 
 static int said_text(const struct view *w)
 {
-	struct said_run *runs = NULL;
+	struct app_log_run *runs = NULL;
 	size_t n = 0;
 	struct buf b = {0};
-	int rc = said_runs(&w->d, &runs, &n);
+	int rc = app_log_runs(&w->d, &runs, &n);
 	if (rc == 0 && n) {
 		if (runs->type.n) {
 			fmt_name(&b, runs->type);
@@ -407,16 +407,16 @@ static int said_text(const struct view *w)
 		field("dropped", &b);
 	}
 	buf_release(&b);
-	said_runs_free(runs, n);
+	app_log_runs_free(runs, n);
 	return rc;
 }
 
 int show_said(struct cmd *c, store_id run, bool all, json_t *o)
 {
 	struct view w = {.s = c->store, .all = all};
-	int rc = said_load(c->store, run, &w.d);
-	if (rc == 0 && !said_nothing(&w.d))
+	int rc = app_log_load(c->store, run, &w.d);
+	if (rc == 0 && !app_log_is_empty(&w.d))
 		rc = o ? said_json(&w, o) : said_text(&w);
-	said_release(&w.d);
+	app_log_release(&w.d);
 	return rc;
 }

@@ -23,7 +23,7 @@ static bool find_best(struct best *w)
 {
 	bool any = false;
 	for (size_t i = 0; i < w->runs.n; i++) {
-		const struct said_figure *f = said_figure_of(&w->runs.runs[i], str_of(w->o->metric));
+		const struct app_log_metric *f = app_log_metric_of(&w->runs.runs[i], str_of(w->o->metric));
 		int64_t step;
 		bool stepped;
 		double v = f ? over_runs_value(&w->runs, f, &step, &stepped) : NAN;
@@ -109,7 +109,7 @@ static void put_value(json_t *o, const char *key, double v)
 		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
-static int print_json(struct best *w, const struct said_run *run, const struct run_info *info)
+static int print_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
 	       *figures = json_array();
@@ -154,7 +154,7 @@ static void line(const char *name, const struct buf *b)
 	printf("%-12s %.*s\n", name, (int)b->n, b->n ? b->p : "");
 }
 
-static int print_text(struct best *w, const struct said_run *run, const struct run_info *info)
+static int print_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	struct buf b = {0};
 	fmt_name(&b, info->ulid);
@@ -215,7 +215,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 		status = STATUS_NOTHING;
 	}
 	if (status == STATUS_OK) {
-		const struct said_run *run = &w.runs.runs[w.at];
+		const struct app_log_run *run = &w.runs.runs[w.at];
 		int rc = store_run(c->store, run->run, &info);
 		if (rc > 0)
 			rc = o->json ? print_json(&w, run, &info) : print_text(&w, run, &info);

@@ -66,10 +66,10 @@ static size_t each_once(struct column *v, size_t n)
 
 static bool is_same(const struct table_of *w, const struct column *column)
 {
-	const struct said_config *first = said_config_of(&w->runs.runs[0], column->name);
+	const struct app_log_config *first = app_log_config_of(&w->runs.runs[0], column->name);
 	bool same = !column->figure && w->runs.n > 1 && first;
 	for (size_t i = 1; same && i < w->runs.n; i++) {
-		const struct said_config *x = said_config_of(&w->runs.runs[i], column->name);
+		const struct app_log_config *x = app_log_config_of(&w->runs.runs[i], column->name);
 		same = x && str_eq(x->value, first->value);
 	}
 	return same;
@@ -78,7 +78,7 @@ static bool is_same(const struct table_of *w, const struct column *column)
 static int find_columns(struct table_of *w)
 {
 	for (size_t i = 0; i < w->runs.n; i++) {
-		const struct said_run *r = &w->runs.runs[i];
+		const struct app_log_run *r = &w->runs.runs[i];
 		for (size_t k = 0; k < r->n_configs; k++)
 			if (add_column(w, r->configs[k].name, false) < 0)
 				return -ENOMEM;
@@ -100,11 +100,11 @@ static bool is_told(const struct table_of *w, struct str name)
 	return false;
 }
 
-static void put_cell(const struct table_of *w, const struct said_run *r, const struct column *column, bool exact,
+static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct column *column, bool exact,
                      struct buf *b)
 {
-	const struct said_config *config = column->figure ? NULL : said_config_of(r, column->name);
-	const struct said_figure *figure = column->figure ? said_figure_of(r, column->name) : NULL;
+	const struct app_log_config *config = column->figure ? NULL : app_log_config_of(r, column->name);
+	const struct app_log_metric *figure = column->figure ? app_log_metric_of(r, column->name) : NULL;
 	int64_t step;
 	bool stepped;
 	if (figure)
@@ -206,7 +206,7 @@ static int print_json(struct table_of *w, int *ret_status)
 	int rc = 0;
 	js_num(all, "format", 1);
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
-		const struct said_run *r = &w->runs.runs[i];
+		const struct app_log_run *r = &w->runs.runs[i];
 		json_t *row = json_object(), *configs = json_object(), *figures = json_object();
 		struct run_info info;
 		rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
@@ -214,8 +214,10 @@ static int print_json(struct table_of *w, int *ret_status)
 		js_time(row, "start", info.start);
 		js_str_if(row, "type", r->type);
 		for (size_t k = 0; k < w->n; k++) {
-			const struct said_config *config = w->columns[k].figure ? NULL : said_config_of(r, w->columns[k].name);
-			const struct said_figure *figure = w->columns[k].figure ? said_figure_of(r, w->columns[k].name) : NULL;
+			const struct app_log_config *config =
+			    w->columns[k].figure ? NULL : app_log_config_of(r, w->columns[k].name);
+			const struct app_log_metric *figure =
+			    w->columns[k].figure ? app_log_metric_of(r, w->columns[k].name) : NULL;
 			char *key = strndup(w->columns[k].name.p ? w->columns[k].name.p : "", w->columns[k].name.n);
 			int64_t step;
 			bool stepped;
@@ -278,11 +280,11 @@ static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
 	for (size_t i = 0; rc == 0 && i < w->runs.d.metrics.n; i++) {
 		const struct told_event *t = &w->runs.d.metrics.v[i];
 		const struct event_app_metric *m = &t->ev.app_metric;
-		if (!m->stepped || !str_eq(m->name, y) || !said_by(&w->runs.d, t, m->app))
+		if (!m->stepped || !str_eq(m->name, y) || !app_log_image_of(&w->runs.d, t, m->app))
 			continue;
 		for (size_t k = 0; rc == 0 && k < w->runs.n; k++)
 			if (w->runs.runs[k].run == t->run)
-				rc = add_point(d, (double)m->step, said_number(m), k);
+				rc = add_point(d, (double)m->step, app_log_number(m), k);
 	}
 	if (d->n)
 		qsort(d->points, d->n, sizeof(*d->points), series_cmp);
@@ -294,9 +296,9 @@ static int draw_runs(struct table_of *w, struct str x, struct str y, struct draw
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
-		const struct said_run *r = &w->runs.runs[i];
-		const struct said_config *config = said_config_of(r, x);
-		const struct said_figure *at = said_figure_of(r, x), *f = said_figure_of(r, y);
+		const struct app_log_run *r = &w->runs.runs[i];
+		const struct app_log_config *config = app_log_config_of(r, x);
+		const struct app_log_metric *at = app_log_metric_of(r, x), *f = app_log_metric_of(r, y);
 		int64_t step;
 		bool stepped;
 		double vx;
@@ -323,7 +325,7 @@ static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y
 		if (w->columns[k].figure)
 			y = w->columns[k].name;
 	for (size_t i = 0; i < w->runs.n; i++) {
-		const struct said_figure *f = said_figure_of(&w->runs.runs[i], y);
+		const struct app_log_metric *f = app_log_metric_of(&w->runs.runs[i], y);
 		stepped |= f && f->stepped && f->n > 1;
 	}
 	if (w->o->x)
@@ -331,7 +333,7 @@ static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y
 	else if (stepped)
 		x = str_of("step");
 	for (size_t k = 0; k < w->runs.runs[0].n_configs && !x.n; k++) {
-		const struct said_config *config = &w->runs.runs[0].configs[k];
+		const struct app_log_config *config = &w->runs.runs[0].configs[k];
 		double v;
 		if (over_runs_parse(config->value, &v) && !is_same(w, &(struct column){.name = config->name}))
 			x = config->name;
@@ -352,7 +354,7 @@ static int print_svg(struct table_of *w, int *ret_status)
 		*ret_status = STATUS_NOTHING;
 		goto out;
 	}
-	bool steps = rc == 0 && str_is(x, "step") && !said_config_of(&w->runs.runs[0], x);
+	bool steps = rc == 0 && str_is(x, "step") && !app_log_config_of(&w->runs.runs[0], x);
 	if (rc == 0)
 		rc = steps ? draw_steps(w, y, &d) : draw_runs(w, x, y, &d);
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {

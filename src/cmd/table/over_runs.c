@@ -39,7 +39,7 @@ void over_runs_number(struct buf *b, double v, bool exact)
 		}
 }
 
-double over_runs_value(const struct over_runs *r, const struct said_figure *f, int64_t *ret_step, bool *ret_stepped)
+double over_runs_value(const struct over_runs *r, const struct app_log_metric *f, int64_t *ret_step, bool *ret_stepped)
 {
 	*ret_stepped = f->stepped && r->of != OF_MEAN;
 	*ret_step = r->of == OF_MAX ? f->most_step : r->of == OF_MIN ? f->least_step : f->last_step;
@@ -94,10 +94,10 @@ static bool holds_number(const struct condition *c, double v)
 }
 
 /* What a run has not meets no condition. */
-static bool holds(const struct over_runs *r, const struct said_run *run, const struct condition *c)
+static bool holds(const struct over_runs *r, const struct app_log_run *run, const struct condition *c)
 {
-	const struct said_config *config = said_config_of(run, c->name);
-	const struct said_figure *figure = said_figure_of(run, c->name);
+	const struct app_log_config *config = app_log_config_of(run, c->name);
+	const struct app_log_metric *figure = app_log_metric_of(run, c->name);
 	double v;
 	int64_t step;
 	bool stepped;
@@ -148,7 +148,7 @@ static bool is_in(const struct idset *s, store_id id)
 }
 
 struct began {
-	struct said_run run;
+	struct app_log_run run;
 	int64_t start;
 	char ulid[27];
 };
@@ -191,7 +191,7 @@ static void leave_out(struct over_runs *r, const struct idset *in, const struct 
 		bool is = !in || is_in(in, r->runs[i].run);
 		for (size_t k = 0; is && k < n_with; k++)
 			is = holds(r, &r->runs[i], &with[k]);
-		struct said_run one = r->runs[i]; /* those left out are still to be freed: behind the others */
+		struct app_log_run one = r->runs[i]; /* those left out are still to be freed: behind the others */
 		if (is) {
 			r->runs[i] = r->runs[n];
 			r->runs[n++] = one;
@@ -223,9 +223,9 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 			return report_usage(c, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", with->v[i]);
 		}
 	int status = where ? select_runs(c, where, &in) : STATUS_OK;
-	int rc = status != STATUS_OK ? 0 : conditions ? said_load(c->store, 0, &ret->d) : -ENOMEM;
+	int rc = status != STATUS_OK ? 0 : conditions ? app_log_load(c->store, 0, &ret->d) : -ENOMEM;
 	if (status == STATUS_OK && rc == 0)
-		rc = said_runs(&ret->d, &ret->runs, &ret->n);
+		rc = app_log_runs(&ret->d, &ret->runs, &ret->n);
 	if (status == STATUS_OK && rc == 0) {
 		leave_out(ret, where ? &in : NULL, conditions, with->n);
 		rc = in_order(c, ret);
@@ -241,7 +241,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 
 void over_runs_release(struct over_runs *r)
 {
-	said_runs_free(r->runs, r->n);
-	said_release(&r->d);
+	app_log_runs_free(r->runs, r->n);
+	app_log_release(&r->d);
 	*r = (struct over_runs){0};
 }

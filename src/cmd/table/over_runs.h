@@ -4,14 +4,14 @@
 #define STEMMA_CMD_TABLE_OVER_RUNS_H
 
 #include "cmd/cmd.h"
-#include "query/said.h"
+#include "query/app_log.h"
 
 /* Which of the values that a run told of a figure. */
 enum figure_of { OF_LAST, OF_MAX, OF_MIN, OF_MEAN };
 
 struct over_runs {
-	struct said d;
-	struct said_run *runs; /* those asked for, the earliest first */
+	struct app_log d;
+	struct app_log_run *runs; /* those asked for, the earliest first */
 	size_t n;
 	enum figure_of of;
 };
@@ -22,7 +22,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 void over_runs_release(struct over_runs *r);
 
 /* *ret_step: that of the value, where it is one; *ret_stepped: there is one. */
-double over_runs_value(const struct over_runs *r, const struct said_figure *f, int64_t *ret_step, bool *ret_stepped);
+double over_runs_value(const struct over_runs *r, const struct app_log_metric *f, int64_t *ret_step, bool *ret_stepped);
 /* "0.93"; as short as it can be and still be read back to ... seven digits, which is what a table has room for. exact:
  * to be read back to the same. */
 void over_runs_number(struct buf *b, double v, bool exact);
