@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct channel_window window = {.p = w, .n = n};
 	struct channel_image image = {.windows = &window, .n = 1};
 	image.head = (struct app_told){.pid = PID, .started = 1, .born = born, .run = "01ARZ3NDEKTSV4RRFFQ69G5FAV"};
-	channel_tell_h5(&s, &image);
+	channel_emit_h5(&s, &image);
 	must(log_writer_close(s.log) == 0);
 	off_t end = lseek(again, 0, SEEK_END);
 	void *log = end > 0 ? mmap(NULL, (size_t)end, PROT_READ, MAP_PRIVATE, again, 0) : MAP_FAILED;

@@ -78,7 +78,7 @@ static void read_all(struct safe *f, int64_t since)
 	struct safe_seen x;
 	safe_reader_gather(f->reader, since, boot_ns);
 	while (safe_reader_next(f->reader, INT64_MAX, &x))
-		safe_tell(f, &x);
+		safe_handle_event(f, &x);
 	f->lost += safe_reader_lost(f->reader);
 }
 
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(again >= 0 && f.epoll >= 0 && log_writer_fdopen(fd, 1, &err, &s.log) == 0);
 	int64_t since = boot_ns() - 1000000000;
 	f.since = since;
-	safe_tell_root(&f, PID, since + s.clock_offset, "/");
+	safe_emit_root(&f, PID, since + s.clock_offset, "/");
 	for (unsigned k = 0; size > 2 && k < 64; k++) {
 		size_t n = data[1] < size - 2 ? data[1] : size - 2;
 		struct safe_chunk *c = chunk(map, data[0] >> 4);
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= 2 + n;
 	}
 	read_all(&f, since);
-	safe_tell_end(&f);
+	safe_emit_end(&f);
 	must(s.nprocs == 0 || s.nprocs < SIZE_MAX / 2);
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		must(f.procs[i] == NULL);

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct sup s;
 	static char memory[STACK_BYTES + 64];
 	static _Alignas(16) char message[sizeof(struct stack_answer) + 4 * 256];
-	struct said_stacks said = {0};
+	struct emitted_stacks said = {0};
 	struct buf text = {0};
 	struct err err = {0};
 	struct stands at = {.known = true, .pc = 1};
@@ -60,9 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memset(message, 0, sizeof(message));
 		memcpy(&a->n, data + 2, n < sizeof(message) - 4 ? n : sizeof(message) - 4);
 		a->kind = data[0] % 8;
-		if (a->kind == SAY_STACK || (a->kind == SAY_LOST && data[0] & 64))
+		if (a->kind == REPLY_STACK || (a->kind == REPLY_LOST && data[0] & 64))
 			a->number = question++;
-		if (a->kind == SAY_WANTS)
+		if (a->kind == REPLY_WANTS)
 			a->at = (uintptr_t)memory + a->at % sizeof(memory);
 		whole = whole + 4 < sizeof(*a) && !(data[0] & 32) ? sizeof(*a) : whole + 4;
 		send(v[1], message, whole < sizeof(message) ? whole : sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -72,13 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	shutdown(v[1], SHUT_WR); /* nobody waits for more */
 	for (int i = 0; i < QUESTIONS; i++) {
 		at.registers[0] = (uint64_t)i % 3;
-		stacker_say(k, &s, &said, getpid(), getpid(), 1, &at, &text);
+		stacker_emit(k, &s, &said, getpid(), getpid(), 1, &at, &text);
 		stacker_maps(k, getpid());
 	}
 	stacker_gone(k, getpid());
 	lines(buf_cstr(&text));
 	buf_release(&text);
-	said_stacks_release(&said);
+	emitted_stacks_release(&said);
 	stacker_release(k);
 	must(log_writer_close(s.log) == 0);
 	close(v[1]);

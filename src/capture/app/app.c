@@ -49,7 +49,7 @@ EXPORT uint64_t stemma_app_say(int kind, const char *name, size_t name_size, con
 	return kind == APP_BEGIN ? e.id : 0;
 }
 
-static size_t length(const char *s)
+static size_t string_length(const char *s)
 {
 	return s ? strlen(s) : 0;
 }
@@ -75,31 +75,32 @@ EXPORT void stemma_app_tool(const char *tool)
 
 /* Each looks first whether there is anybody: strlen of a megabyte is not nothing. */
 
-static void word(int kind, const char *name, const char *value, const char *version)
+static void write_string_entry(int kind, const char *name, const char *value, const char *version)
 {
 	if (app_tape_on())
-		stemma_app_say(kind, name, length(name), value, length(value), version, length(version), 0, 0, 0);
+		stemma_app_say(kind, name, string_length(name), value, string_length(value), version, string_length(version), 0,
+		               0, 0);
 }
 
 EXPORT void stemma_app_type(const char *type)
 {
-	word(APP_TYPE, type, NULL, NULL);
+	write_string_entry(APP_TYPE, type, NULL, NULL);
 }
 
 EXPORT void stemma_app_config(const char *name, const char *value, const char *version)
 {
-	word(APP_CONFIG, name, value, version);
+	write_string_entry(APP_CONFIG, name, value, version);
 }
 
 EXPORT void stemma_app_metric(const char *name, double value, int64_t step)
 {
 	if (app_tape_on())
-		stemma_app_say(APP_METRIC, name, length(name), NULL, 0, NULL, 0, value, step, 0);
+		stemma_app_say(APP_METRIC, name, string_length(name), NULL, 0, NULL, 0, value, step, 0);
 }
 
 EXPORT uint64_t stemma_app_begin(const char *name)
 {
-	return app_tape_on() ? stemma_app_say(APP_BEGIN, name, length(name), NULL, 0, NULL, 0, 0, 0, 0) : 0;
+	return app_tape_on() ? stemma_app_say(APP_BEGIN, name, string_length(name), NULL, 0, NULL, 0, 0, 0, 0) : 0;
 }
 
 EXPORT void stemma_app_end(uint64_t activity)
@@ -110,15 +111,15 @@ EXPORT void stemma_app_end(uint64_t activity)
 
 EXPORT void stemma_app_used(const char *name)
 {
-	word(APP_USED, name, NULL, NULL);
+	write_string_entry(APP_USED, name, NULL, NULL);
 }
 
 EXPORT void stemma_app_generated(const char *name)
 {
-	word(APP_GENERATED, name, NULL, NULL);
+	write_string_entry(APP_GENERATED, name, NULL, NULL);
 }
 
 EXPORT void stemma_app_tag(const char *name, const char *value)
 {
-	word(APP_TAG, name, value, NULL);
+	write_string_entry(APP_TAG, name, value, NULL);
 }

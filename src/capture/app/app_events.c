@@ -27,7 +27,7 @@ struct teller {
 };
 
 /* A program's clock is ours, but its memory is its own affair. */
-static int64_t time_of(const struct teller *t, int64_t said)
+static int64_t app_time_within(const struct teller *t, int64_t said)
 {
 	int64_t boot = t->now - t->s->clock_offset;
 	return (said < 0 ? 0 : said > boot ? boot : said) + t->s->clock_offset;
@@ -102,7 +102,7 @@ static int take_activity(void *arg, const struct app_said *said)
 	return 0;
 }
 
-static void say_activities(struct teller *t)
+static void emit_app_activities(struct teller *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct activity *a = &t->v[i];
@@ -113,14 +113,14 @@ static void say_activities(struct teller *t)
 		                                    .activity = a->parent,
 		                                    .n = i + 1,
 		                                    .name = kept(&t->room[0], str_n(a->name, a->nname)),
-		                                    .until = a->end ? time_of(t, a->end) : TIME_NONE}};
-		sup_event(t->s, EVENT_app_activity, time_of(t, a->begin), NULL, &ev);
+		                                    .until = a->end ? app_time_within(t, a->end) : TIME_NONE}};
+		sup_event(t->s, EVENT_app_activity, app_time_within(t, a->begin), NULL, &ev);
 	}
 }
 
 /* ---- the rest ---- */
 
-static void say_word(struct teller *t, const struct app_said *said)
+static void emit_app_string(struct teller *t, const struct app_said *said)
 {
 	static const unsigned char terms[APP_KINDS] = {[APP_TYPE] = TERM_said_type,
 	                                               [APP_CONFIG] = TERM_said_config,
@@ -136,10 +136,10 @@ static void say_word(struct teller *t, const struct app_said *said)
 	                                .whole = said->whole > said->value.n ? said->whole : 0}};
 	if (said->value.n)
 		ev.app_word.value = kept_value(&t->room[2], said->name, said->value);
-	sup_event(t->s, EVENT_app_word, time_of(t, said->time), NULL, &ev);
+	sup_event(t->s, EVENT_app_word, app_time_within(t, said->time), NULL, &ev);
 }
 
-static void say_metric(struct teller *t, const struct app_said *said)
+static void emit_app_metric(struct teller *t, const struct app_said *said)
 {
 	bool stepped = said->flags & APP_HAS_STEP;
 	struct event ev = {.app_metric = {.app = t->app,
@@ -149,10 +149,10 @@ static void say_metric(struct teller *t, const struct app_said *said)
 	                                  .number = said->number,
 	                                  .stepped = stepped,
 	                                  .step = stepped ? said->step : 0}};
-	sup_event(t->s, EVENT_app_metric, time_of(t, said->time), NULL, &ev);
+	sup_event(t->s, EVENT_app_metric, app_time_within(t, said->time), NULL, &ev);
 }
 
-static void say_rank(struct teller *t, const struct app_said *said)
+static void emit_app_rank(struct teller *t, const struct app_said *said)
 {
 	struct str library = said->value;
 	if (library.n > LIBRARY_MAX)
@@ -173,10 +173,10 @@ static void say_rank(struct teller *t, const struct app_said *said)
 	                                .size = (uint64_t)said->step,
 	                                .level = said->id & 3,
 	                                .library = kept(&t->room[0], library)}};
-	sup_event(t->s, EVENT_mpi_rank, time_of(t, said->time), NULL, &ev);
+	sup_event(t->s, EVENT_mpi_rank, app_time_within(t, said->time), NULL, &ev);
 }
 
-static void say_mpiio(struct teller *t, const struct app_said *said)
+static void emit_app_mpiio(struct teller *t, const struct app_said *said)
 {
 	struct app_mpiio io;
 	if (said->value.n < sizeof(io) + 1)
@@ -196,30 +196,30 @@ static void say_mpiio(struct teller *t, const struct app_said *said)
 	                              .failed = io.failed,
 	                              .bytes = io.bytes,
 	                              .spent = io.spent,
-	                              .first = time_of(t, io.first),
-	                              .last = time_of(t, io.last)}};
-	sup_event(t->s, EVENT_mpi_io, time_of(t, said->time), NULL, &ev);
+	                              .first = app_time_within(t, io.first),
+	                              .last = app_time_within(t, io.last)}};
+	sup_event(t->s, EVENT_mpi_io, app_time_within(t, said->time), NULL, &ev);
 }
 
-static int say(void *arg, const struct app_said *said)
+static int emit_app_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
 	switch (said->kind) {
 	case APP_METRIC:
-		say_metric(t, said);
+		emit_app_metric(t, said);
 		break;
 	case APP_TYPE:
 	case APP_CONFIG:
 	case APP_USED:
 	case APP_GENERATED:
 	case APP_TAG:
-		say_word(t, said);
+		emit_app_string(t, said);
 		break;
 	case APP_RANK:
-		say_rank(t, said);
+		emit_app_rank(t, said);
 		break;
 	case APP_MPIIO:
-		say_mpiio(t, said);
+		emit_app_mpiio(t, said);
 		break;
 	default: /* activities were taken before */
 		break;
@@ -227,7 +227,7 @@ static int say(void *arg, const struct app_said *said)
 	return 0;
 }
 
-void channel_tell_app(struct sup *s, const struct channel_image *image)
+void channel_emit_app(struct sup *s, const struct channel_image *image)
 {
 	const struct app_told *h = &image->head;
 	struct teller t = {.s = s, .image = image, .now = sup_now(s)};
@@ -240,10 +240,10 @@ void channel_tell_app(struct sup *s, const struct channel_image *image)
 	                           .image = h->image,
 	                           .tool = kept(&t.room[0], str_of(h->tool)),
 	                           .dropped = t.dropped}};
-	t.app = sup_event(s, EVENT_app, time_of(&t, h->born), NULL, &ev);
+	t.app = sup_event(s, EVENT_app, app_time_within(&t, h->born), NULL, &ev);
 	for (size_t i = 0; i < image->n; i++)
-		app_read_entries(image->windows[i].p, image->windows[i].n, say, &t);
-	say_activities(&t);
+		app_read_entries(image->windows[i].p, image->windows[i].n, emit_app_entry, &t);
+	emit_app_activities(&t);
 	if (t.dropped)
 		sup_gap(s, h->pid ? proc_by_pid(s, (pid_t)h->pid) : NULL, TERM_gap_limit, t.dropped,
 		        "what a program told of itself found no room");

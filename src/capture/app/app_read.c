@@ -23,8 +23,8 @@ bool app_read_head(const void *p, size_t n, struct app_told *ret)
 }
 
 /* The entries in [at, end). */
-static int read_chunk(const char *at, const char *end, uint32_t tid, int (*each)(void *arg, const struct app_said *),
-                      void *arg)
+static int read_app_chunk(const char *at, const char *end, uint32_t tid,
+                          int (*each)(void *arg, const struct app_said *), void *arg)
 {
 	struct app_entry e;
 	while ((size_t)(end - at) >= sizeof(e)) {
@@ -67,7 +67,7 @@ int app_read_entries(const void *p, size_t n, int (*each)(void *arg, const struc
 			continue;
 		}
 		const char *chunk = (const char *)p + at;
-		int rc = read_chunk(chunk + sizeof(c), chunk + room, c.tid, each, arg);
+		int rc = read_app_chunk(chunk + sizeof(c), chunk + room, c.tid, each, arg);
 		if (rc)
 			return rc;
 		at += room;

@@ -53,7 +53,7 @@ int64_t app_tape_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-static int look(void)
+static int read_tape_environment(void)
 {
 	const char *env = secure_getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;
 	size_t n = colon ? (size_t)(colon - env) : 0;
@@ -79,7 +79,7 @@ static int look(void)
 
 int app_tape_look(void)
 {
-	int e = errno, is = look();
+	int e = errno, is = read_tape_environment();
 	__atomic_store_n(&app_tape_state, is, __ATOMIC_RELEASE);
 	errno = e;
 	return is;
@@ -87,7 +87,7 @@ int app_tape_look(void)
 
 /* ---- windows ---- */
 
-static char *put_hex(char *p, uint64_t v)
+static char *append_hex(char *p, uint64_t v)
 {
 	int top = 60;
 	while (top && !(v >> top & 15))
@@ -115,7 +115,7 @@ static int64_t start_of_self(void)
 	return p && hz > 0 ? (int64_t)strtoull(p, NULL, 10) * (1000000000 / hz) : 0;
 }
 
-static bool room_for(int fd, uint64_t size)
+static bool allocate_window(int fd, uint64_t size)
 {
 	static const char zero[4096];
 	if (fallocate(fd, 0, 0, (off_t)size) == 0)
@@ -131,11 +131,11 @@ static bool room_for(int fd, uint64_t size)
 static void window_name(char *ret, uint32_t pid, uint32_t serial)
 {
 	memcpy(ret, APP_PREFIX "-", 2);
-	char *p = put_hex(ret + 2, pid);
+	char *p = append_hex(ret + 2, pid);
 	*p++ = '-';
-	p = put_hex(p, self->image);
+	p = append_hex(p, self->image);
 	*p++ = '-';
-	*put_hex(p, serial) = '\0';
+	*append_hex(p, serial) = '\0';
 }
 
 /* The run's folder; -1: it is not there any more. */
@@ -169,7 +169,7 @@ static struct app_head *window_make(const char *name, uint32_t pid, uint32_t ser
 	if (fd < 0)
 		return NULL;
 	void *map = MAP_FAILED;
-	if (room_for(fd, size))
+	if (allocate_window(fd, size))
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		window_remove(name);
@@ -235,7 +235,7 @@ static struct app_head *window_next(struct app_head *full, uint64_t chunks)
 }
 
 /* Chunks for this thread. NULL: there are none. */
-static char *claim(uint64_t chunks, uint64_t *ret_room, struct app_head **ret_window)
+static char *claim_chunks(uint64_t chunks, uint64_t *ret_room, struct app_head **ret_window)
 {
 	struct app_head *h = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
 	for (int tries = 0; tries < 8; tries++) {
@@ -258,7 +258,7 @@ static char *claim(uint64_t chunks, uint64_t *ret_room, struct app_head **ret_wi
 	return NULL;
 }
 
-static void drop(void)
+static void count_dropped(void)
 {
 	struct app_head *h = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
 	__atomic_add_fetch(h ? &h->dropped : &self->dropped, 1, __ATOMIC_RELAXED);
@@ -282,9 +282,9 @@ static char *more_room(uint32_t size)
 	uint64_t room, chunks = (sizeof(struct app_chunk) + size + APP_CHUNK - 1) / APP_CHUNK;
 	char *p = NULL;
 	struct app_head *window;
-	char *c = claim(chunks, &room, &window);
+	char *c = claim_chunks(chunks, &room, &window);
 	if (!c) {
-		drop();
+		count_dropped();
 	} else {
 		p = c + sizeof(struct app_chunk);
 		if (chunks == 1) { /* the rest is for the next ones */
@@ -305,12 +305,12 @@ static bool is_new(void)
 	return !me.image || me.image != __atomic_load_n(&self->image, __ATOMIC_RELAXED);
 }
 
-static size_t cut(size_t n, size_t most)
+static size_t smaller_of(size_t n, size_t most)
 {
 	return n < most ? n : most;
 }
 
-static char *take(uint32_t size)
+static char *claim_entry(uint32_t size)
 {
 	if (__builtin_expect(is_new(), 0))
 		begin_thread();
@@ -324,7 +324,7 @@ static char *take(uint32_t size)
 void *app_tape_reserve(unsigned kind, uint32_t size)
 {
 	uint32_t all = (uint32_t)(sizeof(struct app_entry) + size + 7) & ~7u;
-	char *p = size <= APP_VALUE_MAX ? take(all) : NULL;
+	char *p = size <= APP_VALUE_MAX ? claim_entry(all) : NULL;
 	struct app_entry *e = (struct app_entry *)p;
 	if (!p)
 		return NULL;
@@ -338,10 +338,11 @@ void *app_tape_reserve(unsigned kind, uint32_t size)
 
 void app_tape_put(const struct app_entry *given, const struct app_words *w)
 {
-	uint32_t name = (uint32_t)cut(w->nname, APP_NAME_MAX), version = (uint32_t)cut(w->nversion, APP_NAME_MAX),
-	         value = (uint32_t)cut(w->nvalue, APP_VALUE_MAX);
+	uint32_t name = (uint32_t)smaller_of(w->nname, APP_NAME_MAX),
+	         version = (uint32_t)smaller_of(w->nversion, APP_NAME_MAX),
+	         value = (uint32_t)smaller_of(w->nvalue, APP_VALUE_MAX);
 	uint32_t size = (uint32_t)(sizeof(struct app_entry) + name + version + value + 7) & ~7u;
-	char *p = take(size);
+	char *p = claim_entry(size);
 	if (!p)
 		return;
 	struct app_entry *e = (struct app_entry *)p;

@@ -25,8 +25,8 @@ static const struct taker {
 	char prefix;
 	void (*tell)(struct sup *s, const struct channel_image *image);
 } takers[] = {
-    {'a', channel_tell_app},
-    {'h', channel_tell_h5},
+    {'a', channel_emit_app},
+    {'h', channel_emit_h5},
 };
 
 /* Of root's run programs may be another user's: they may write there and not look around. Whoever is not told its name
@@ -65,7 +65,7 @@ int channel_make(struct channel *c)
 	return rc;
 }
 
-static void forget(struct channel *c)
+static void close_channel(struct channel *c)
 {
 	if (c->dir >= 0 && c->dir != c->lock)
 		close(c->dir);
@@ -115,7 +115,7 @@ void channel_remove(struct channel *c)
 		return;
 	rmdir(c->path); /* for that no descriptor is needed */
 	private_remove(c->top);
-	forget(c);
+	close_channel(c);
 }
 
 /* ---- files ---- */
@@ -132,7 +132,7 @@ struct listing {
 };
 
 /* PREFIX-PID-IMAGE-SERIAL, in hex. */
-static bool parse(const char *name, struct entry *ret)
+static bool parse_window_name(const char *name, struct entry *ret)
 {
 	unsigned long long pid, image, serial;
 	int end = 0;
@@ -146,7 +146,7 @@ static bool parse(const char *name, struct entry *ret)
 	return true;
 }
 
-static int entry_cmp(const void *pa, const void *pb)
+static int compare_windows(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 	if (a->prefix != b->prefix)
@@ -158,12 +158,12 @@ static int entry_cmp(const void *pa, const void *pb)
 	return (a->serial > b->serial) - (a->serial < b->serial);
 }
 
-static bool same_image(const struct entry *a, const struct entry *b)
+static bool is_of_same_image(const struct entry *a, const struct entry *b)
 {
 	return a->prefix == b->prefix && a->pid == b->pid && a->image == b->image;
 }
 
-static bool list(int dir, struct listing *l)
+static bool list_windows(int dir, struct listing *l)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -172,7 +172,7 @@ static bool list(int dir, struct listing *l)
 	if (!d && fd >= 0)
 		close(fd);
 	for (struct dirent *de; d && (de = readdir(d));) {
-		if (!parse(de->d_name, &e))
+		if (!parse_window_name(de->d_name, &e))
 			continue;
 		if (l->n == l->cap) {
 			size_t cap = l->cap ? 2 * l->cap : 64;
@@ -189,12 +189,12 @@ static bool list(int dir, struct listing *l)
 	if (d)
 		closedir(d);
 	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), entry_cmp);
+		qsort(l->v, l->n, sizeof(*l->v), compare_windows);
 	return whole;
 }
 
 /* A copy of a window as it is now; malloc'ed. NULL: it is none, or nobody's of whom there may be any here. */
-static void *slurp(int dir, const struct entry *e, size_t *ret_n)
+static void *read_window(int dir, const struct entry *e, size_t *ret_n)
 {
 	struct stat st;
 	/* Not a pipe that nobody writes to, nor a link to elsewhere. */
@@ -228,7 +228,7 @@ static uint64_t own_pidns(void)
 }
 
 /* Can it still say something? A number that is another process's now is taken for a live one: then it waits. */
-static bool lives(int dir, const struct entry *e)
+static bool is_writer_alive(int dir, const struct entry *e)
 {
 	struct app_told head = {0};
 	char p[APP_HEAD];
@@ -242,7 +242,7 @@ static bool lives(int dir, const struct entry *e)
 	return there && head.pidns != own_pidns();
 }
 
-static uint64_t bytes_of(int dir, const struct entry *e, size_t n)
+static uint64_t sum_window_bytes(int dir, const struct entry *e, size_t n)
 {
 	uint64_t sum = 0;
 	struct stat st;
@@ -263,13 +263,13 @@ static bool is_run(const struct sup *s, const char *run)
 }
 
 /* One image of a process, in these n files. */
-static void tell(struct sup *s, int dir, const struct taker *taker, const struct entry *e, size_t n)
+static void emit_image(struct sup *s, int dir, const struct taker *taker, const struct entry *e, size_t n)
 {
 	struct channel_image image = {.windows = calloc(n, sizeof(*image.windows))};
 	for (size_t i = 0; i < n && image.windows; i++) {
 		struct app_told head;
 		struct channel_window w = {0};
-		w.p = slurp(dir, &e[i], &w.n);
+		w.p = read_window(dir, &e[i], &w.n);
 		if (!w.p)
 			continue;
 		if (!app_read_head(w.p, w.n, &head) || head.image != e->image || head.serial != e[i].serial) {
@@ -299,7 +299,7 @@ static void tell(struct sup *s, int dir, const struct taker *taker, const struct
 		unlinkat(dir, e[i].name, 0);
 }
 
-static int64_t monotonic(void)
+static int64_t channel_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -310,7 +310,7 @@ static int64_t monotonic(void)
 static bool worth(struct channel *c)
 {
 	struct stat st;
-	int64_t now = monotonic();
+	int64_t now = channel_clock_ns();
 	if (now - c->looked < SWEEP_NS || fstat(c->dir, &st) < 0)
 		return false;
 	bool same = st.st_mtim.tv_sec == c->seen.tv_sec && st.st_mtim.tv_nsec == c->seen.tv_nsec;
@@ -329,7 +329,7 @@ static bool gone_empty(struct channel *c)
 		return false; /* or it was another folder, put where ours was */
 	if (c->dir != c->lock)
 		rmdir(c->top);
-	forget(c);
+	close_channel(c);
 	return true;
 }
 
@@ -341,23 +341,23 @@ void channel_sweep(struct sup *s, bool all)
 	if (!c->path[0] || c->dir < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
 		return;
 	c->waiting = false;
-	bool whole = list(c->dir, &l);
+	bool whole = list_windows(c->dir, &l);
 	for (size_t i = 0, n; i < l.n; i += n) {
 		const struct taker *taker = NULL;
-		for (n = 1; i + n < l.n && same_image(&l.v[i], &l.v[i + n]); n++)
+		for (n = 1; i + n < l.n && is_of_same_image(&l.v[i], &l.v[i + n]); n++)
 			;
 		for (size_t k = 0; k < sizeof(takers) / sizeof(takers[0]); k++)
 			if (takers[k].prefix == l.v[i].prefix)
 				taker = &takers[k];
 		if (!taker)
 			continue;
-		uint64_t bytes = all ? 0 : bytes_of(c->dir, &l.v[i], n);
-		if (!all && (taken + bytes > AT_ONCE || lives(c->dir, &l.v[i]))) {
+		uint64_t bytes = all ? 0 : sum_window_bytes(c->dir, &l.v[i], n);
+		if (!all && (taken + bytes > AT_ONCE || is_writer_alive(c->dir, &l.v[i]))) {
 			c->waiting = true;
 			continue;
 		}
 		taken += bytes;
-		tell(s, c->dir, taker, &l.v[i], n);
+		emit_image(s, c->dir, taker, &l.v[i], n);
 	}
 	free(l.v);
 	if (!whole && all && l.n)

@@ -50,8 +50,8 @@ struct channel_image {
 	size_t n;
 };
 /* Prefix a: annotations and MPI. */
-void channel_tell_app(struct sup *s, const struct channel_image *image);
+void channel_emit_app(struct sup *s, const struct channel_image *image);
 /* Prefix h: HDF5. */
-void channel_tell_h5(struct sup *s, const struct channel_image *image);
+void channel_emit_h5(struct sup *s, const struct channel_image *image);
 
 #endif

@@ -74,7 +74,7 @@ void private_remove(const char *path)
 }
 
 /* Those of runs whose keeper and worker were both killed: nobody holds their lock any more. */
-static void clean(const char *top, const char *prefix)
+static void remove_left_folders(const char *top, const char *prefix)
 {
 	char own[64];
 	struct stat st;
@@ -96,9 +96,9 @@ static void clean(const char *top, const char *prefix)
 		closedir(d);
 }
 
-/* A folder of our own, locked. Between its making and its locking another run's clean() may take it for one that was
- * left behind: -EAGAIN then, and it goes away. */
-static int make_dir(const char *dir, mode_t mode, int *ret_lock)
+/* A folder of our own, locked. Between its making and its locking another run's remove_left_folders() may take it for
+ * one that was left behind: -EAGAIN then, and it goes away. */
+static int make_locked_dir(const char *dir, mode_t mode, int *ret_lock)
 {
 	struct stat st;
 	if (mkdir(dir, mode) < 0)
@@ -127,14 +127,14 @@ static int make_in(const char *top, const char *prefix, mode_t mode, char ret[PR
 	int made = -EAGAIN;
 	if (access(top, W_OK | X_OK) < 0)
 		return -errno;
-	clean(top, prefix);
+	remove_left_folders(top, prefix);
 	for (int i = 0; i < TRIES && made == -EAGAIN; i++) {
 		if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
 			return -EIO;
 		if (snprintf(ret, PRIVATE_PATH, "%s/%s-%u-%016llx", top, prefix, (unsigned)geteuid(),
 		             (unsigned long long)word) >= PRIVATE_PATH)
 			return -ENAMETOOLONG;
-		made = make_dir(ret, mode, ret_lock);
+		made = make_locked_dir(ret, mode, ret_lock);
 	}
 	return made;
 }

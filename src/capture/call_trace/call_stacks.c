@@ -17,7 +17,7 @@
 enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1, SETS = 64, WAYS = 4, MESSAGES = 8192 };
 
 /* A function's frame (module, offset with its flag), or a stack (its caller's, its frame). */
-struct said_slot {
+struct stack_slot {
 	uint64_t a, b;
 	uint32_t number; /* and 1; 0 free */
 	bool stack;
@@ -105,14 +105,14 @@ void stacker_release(struct stacker *k)
 	free(k);
 }
 
-void said_stacks_release(struct said_stacks *s)
+void emitted_stacks_release(struct emitted_stacks *s)
 {
 	for (int i = 0; s->known && i < SETS * WAYS; i++)
 		free(s->known[i].words);
 	free(s->known);
 	free(s->slots);
 	free(s->module);
-	*s = (struct said_stacks){0};
+	*s = (struct emitted_stacks){0};
 }
 
 void stacker_maps(struct stacker *k, pid_t pid)
@@ -131,7 +131,7 @@ static bool send_all(struct stacker *k, const void *p, size_t n)
 	return r == (ssize_t)n;
 }
 
-static ssize_t receive(struct stacker *k, struct sup *s)
+static ssize_t receive_answer(struct stacker *k, struct sup *s)
 {
 	for (int waited = 0; waited < STACKED_MS; waited += WAIT_MS) {
 		struct pollfd p = {.fd = k->fd, .events = POLLIN};
@@ -195,8 +195,8 @@ static bool take_module(struct stacker *k, const struct stack_answer *a)
 
 /* The answer is in k->in; NULL: there is none. The thread stands meanwhile, so the unwinder may say no more than
  * MESSAGES before it: 256 frames have no more modules, and 32 pages each that have not been sent. */
-static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pid, pid_t tid, uint64_t image,
-                                      const struct stands *at)
+static const struct stack_answer *ask_unwinder(struct stacker *k, struct sup *s, pid_t pid, pid_t tid, uint64_t image,
+                                               const struct stands *at)
 {
 	struct stack_question *q = (struct stack_question *)k->out;
 	const struct stack_answer *a = (const struct stack_answer *)k->in;
@@ -215,27 +215,27 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 	if (!send_all(k, q, sizeof(*q) + q->n))
 		return NULL;
 	for (unsigned said = 0; said < MESSAGES; said++) {
-		ssize_t n = receive(k, s);
+		ssize_t n = receive_answer(k, s);
 		if (n < (ssize_t)sizeof(*a))
 			return NULL;
 		size_t rest = (size_t)n - sizeof(*a);
 		switch (a->kind) {
-		case SAY_WANTS:
+		case REPLY_WANTS:
 			if (!send_memory(k, tid, a->at, a->n))
 				return NULL;
 			break;
-		case SAY_MODULE:
+		case REPLY_MODULE:
 			if (a->n != rest || !take_module(k, a))
 				return NULL;
 			break;
-		case SAY_STACK:
+		case REPLY_STACK:
 			if (a->number != q->number)
 				return NULL;
 			return a->n <= STACK_FRAMES && a->words <= STACK_WORDS &&
 			               rest == a->n * sizeof(struct stack_frame) + a->words * sizeof(uint32_t)
 			           ? a
 			           : NULL;
-		case SAY_LOST: /* another process answers from now on, which has named nothing yet */
+		case REPLY_LOST: /* another process answers from now on, which has named nothing yet */
 			k->n_told = 0;
 			free(k->told);
 			k->told = NULL;
@@ -268,14 +268,14 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 	return h ^ (h >> 32);
 }
 
-static bool grow(struct said_stacks *s)
+static bool double_stack_slots(struct emitted_stacks *s)
 {
 	uint32_t size = s->slots ? 2 * (s->mask + 1) : FIRST_SLOTS;
-	struct said_slot *v = s->n < STACKED_MOST ? calloc(size, sizeof(*v)) : NULL;
+	struct stack_slot *v = s->n < STACKED_MOST ? calloc(size, sizeof(*v)) : NULL;
 	if (!v)
 		return false;
 	for (uint32_t i = 0; s->slots && i <= s->mask; i++) {
-		const struct said_slot *x = &s->slots[i];
+		const struct stack_slot *x = &s->slots[i];
 		uint32_t at = (uint32_t)mixed(x->a, x->b) & (size - 1);
 		while (x->number && v[at].number)
 			at = (at + 1) & (size - 1);
@@ -289,24 +289,24 @@ static bool grow(struct said_stacks *s)
 }
 
 /* The number of what is called so; *ret_new: it has just got it. -1: no memory, or too many. */
-static int64_t number_of(struct said_stacks *s, bool stack, uint64_t a, uint64_t b, bool *ret_new)
+static int64_t number_stack(struct emitted_stacks *s, bool stack, uint64_t a, uint64_t b, bool *ret_new)
 {
 	*ret_new = false;
-	if ((!s->slots || s->n >= (s->mask + 1) / 2) && !grow(s))
+	if ((!s->slots || s->n >= (s->mask + 1) / 2) && !double_stack_slots(s))
 		return UNKNOWN;
 	uint32_t at = (uint32_t)mixed(a, b) & s->mask;
 	for (; s->slots[at].number; at = (at + 1) & s->mask)
 		if (s->slots[at].a == a && s->slots[at].b == b && s->slots[at].stack == stack)
 			return s->slots[at].number - 1;
 	uint32_t *n = stack ? &s->stacks : &s->frames;
-	s->slots[at] = (struct said_slot){a, b, ++*n, stack};
+	s->slots[at] = (struct stack_slot){a, b, ++*n, stack};
 	s->n++;
 	*ret_new = true;
 	return *n - 1;
 }
 
 /* The trace's number for a module, and 1; 0: there is no memory. */
-static uint32_t say_module(struct stacker *k, struct said_stacks *s, uint32_t module, struct buf *text)
+static uint32_t emit_module(struct stacker *k, struct emitted_stacks *s, uint32_t module, struct buf *text)
 {
 	if (module >= s->n_module) {
 		size_t more = (size_t)module + 16;
@@ -326,17 +326,17 @@ static uint32_t say_module(struct stacker *k, struct said_stacks *s, uint32_t mo
 	return s->module[module];
 }
 
-static int64_t say_frame(struct stacker *k, struct said_stacks *s, const struct stack_frame *f, struct buf *text)
+static int64_t emit_frame(struct stacker *k, struct emitted_stacks *s, const struct stack_frame *f, struct buf *text)
 {
 	bool fresh, anonymous = f->module == STACK_ANONYMOUS;
 	char interrupted = f->flags & FRAME_INTERRUPTED ? 's' : 'r';
 	uint32_t module = 0;
 	if (!anonymous && (f->module >= k->n_told || k->told[f->module] >= k->n))
 		return UNKNOWN;
-	if (!anonymous && !(module = say_module(k, s, k->told[f->module], text)))
+	if (!anonymous && !(module = emit_module(k, s, k->told[f->module], text)))
 		return UNKNOWN;
 	uint64_t offset = anonymous ? 0 : f->offset;
-	int64_t n = number_of(s, false, (uint64_t)module << 8 | (unsigned char)interrupted, offset, &fresh);
+	int64_t n = number_stack(s, false, (uint64_t)module << 8 | (unsigned char)interrupted, offset, &fresh);
 	if (n < 0 || !fresh)
 		return n;
 	if (anonymous)
@@ -347,7 +347,7 @@ static int64_t say_frame(struct stacker *k, struct said_stacks *s, const struct 
 }
 
 /* Stacks are numbered from 1: 0 is the beginning of the thread, and what begins elsewhere has no number. */
-static int64_t say_stack(struct stacker *k, struct said_stacks *s, const struct stack_answer *a, struct buf *text)
+static int64_t emit_stack(struct stacker *k, struct emitted_stacks *s, const struct stack_answer *a, struct buf *text)
 {
 	const struct stack_frame *f = (const struct stack_frame *)(a + 1);
 	int64_t outer = a->end == STACK_WHOLE ? 0 : UNKNOWN;
@@ -355,8 +355,8 @@ static int64_t say_stack(struct stacker *k, struct said_stacks *s, const struct 
 		return UNKNOWN;
 	for (uint32_t i = a->n; i-- > 0;) {
 		bool fresh;
-		int64_t frame = say_frame(k, s, &f[i], text);
-		int64_t stack = frame < 0 ? UNKNOWN : number_of(s, true, (uint64_t)outer, (uint64_t)frame, &fresh);
+		int64_t frame = emit_frame(k, s, &f[i], text);
+		int64_t stack = frame < 0 ? UNKNOWN : number_stack(s, true, (uint64_t)outer, (uint64_t)frame, &fresh);
 		if (stack < 0)
 			return UNKNOWN;
 		if (fresh && outer < 0)
@@ -370,15 +370,15 @@ static int64_t say_stack(struct stacker *k, struct said_stacks *s, const struct 
 
 /* ---- what is known already ---- */
 
-static struct known_stack *set_of(struct said_stacks *s, const struct stands *at)
+static struct known_stack *known_stacks_at(struct emitted_stacks *s, const struct stands *at)
 {
 	if (!s->known && !(s->known = calloc(SETS * WAYS, sizeof(*s->known))))
 		return NULL;
 	return &s->known[mixed(at->pc, at->registers[STACK_POINTER]) % SETS * WAYS];
 }
 
-static bool is_known(const struct known_stack *x, const struct stands *at, uint64_t image, uint64_t state,
-                     const unsigned char *bytes, size_t n)
+static bool is_stack_unchanged(const struct known_stack *x, const struct stands *at, uint64_t image, uint64_t state,
+                               const unsigned char *bytes, size_t n)
 {
 	if (!x->words || x->pc != at->pc || x->sp != at->registers[STACK_POINTER] || x->image != image ||
 	    x->state != state || x->extent > n)
@@ -394,10 +394,10 @@ static bool is_known(const struct known_stack *x, const struct stands *at, uint6
 }
 
 /* UNKNOWN: it has to be asked for. */
-static int64_t find_known(struct stacker *k, struct said_stacks *s, pid_t pid, pid_t tid, uint64_t image,
+static int64_t find_known(struct stacker *k, struct emitted_stacks *s, pid_t pid, pid_t tid, uint64_t image,
                           const struct stands *at)
 {
-	const struct known_stack *set = set_of(s, at);
+	const struct known_stack *set = known_stacks_at(s, at);
 	unsigned char *bytes = (unsigned char *)k->out;
 	uint32_t extent = 0;
 	for (int i = 0; set && i < WAYS; i++)
@@ -405,18 +405,19 @@ static int64_t find_known(struct stacker *k, struct said_stacks *s, pid_t pid, p
 			extent = set[i].extent;
 	ssize_t n = extent ? remote_read(tid, at->registers[STACK_POINTER], bytes, extent) : 0;
 	for (int i = 0; n > 0 && i < WAYS; i++)
-		if (is_known(&set[i], at, image, k->states[(unsigned)pid % STATES], bytes, (size_t)n))
+		if (is_stack_unchanged(&set[i], at, image, k->states[(unsigned)pid % STATES], bytes, (size_t)n))
 			return set[i].stack;
 	return UNKNOWN;
 }
 
 /* The answer, and the question's bytes, are still there. */
-static void keep_known(struct stacker *k, struct said_stacks *s, uint64_t image, const struct stands *at, int64_t stack)
+static void keep_known(struct stacker *k, struct emitted_stacks *s, uint64_t image, const struct stands *at,
+                       int64_t stack)
 {
 	const struct stack_question *q = (const struct stack_question *)k->out;
 	const struct stack_answer *a = (const struct stack_answer *)k->in;
 	const unsigned char *bytes = (const unsigned char *)(q + 1);
-	struct known_stack *set = set_of(s, at);
+	struct known_stack *set = known_stacks_at(s, at);
 	if (!set || !a->words || stack < 0 || (uint64_t)a->registers >> STACK_USED)
 		return;
 	struct known_stack *x = &set[k->turn++ % WAYS], fresh = {.pc = at->pc,
@@ -447,14 +448,14 @@ static void keep_known(struct stacker *k, struct said_stacks *s, uint64_t image,
 	*x = fresh;
 }
 
-void stacker_say(struct stacker *k, struct sup *s, struct said_stacks *said, pid_t pid, pid_t tid, uint64_t image,
-                 const struct stands *at, struct buf *text)
+void stacker_emit(struct stacker *k, struct sup *s, struct emitted_stacks *said, pid_t pid, pid_t tid, uint64_t image,
+                  const struct stands *at, struct buf *text)
 {
 	int64_t stack = at->known && k->fd >= 0 ? find_known(k, said, pid, tid, image, at) : UNKNOWN;
 	if (stack < 0 && at->known && k->fd >= 0) {
-		const struct stack_answer *a = ask(k, s, pid, tid, image, at);
-		if (a && a->kind == SAY_STACK) {
-			stack = say_stack(k, said, a, text);
+		const struct stack_answer *a = ask_unwinder(k, s, pid, tid, image, at);
+		if (a && a->kind == REPLY_STACK) {
+			stack = emit_stack(k, said, a, text);
 			keep_known(k, said, image, at, stack);
 		} else if (!a) {
 			give_up(k);

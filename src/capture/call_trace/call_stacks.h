@@ -29,8 +29,8 @@ struct stands {
 void stands_at(pid_t tid, struct stands *ret);
 
 /* What a thread's trace has said already. Zero: nothing. */
-struct said_stacks {
-	struct said_slot *slots;
+struct emitted_stacks {
+	struct stack_slot *slots;
 	uint32_t n, mask;
 	uint32_t frames, stacks, modules;
 	uint32_t *module; /* by the run's number: the trace's, and 1; 0: not said */
@@ -39,14 +39,14 @@ struct said_stacks {
 	bool any;
 	struct known_stack *known; /* those that need not be asked for again */
 };
-void said_stacks_release(struct said_stacks *s);
+void emitted_stacks_release(struct emitted_stacks *s);
 
 /* The socket to the unwinder, which becomes its. NULL: no memory. */
 struct stacker *stacker_new(int fd);
 void stacker_release(struct stacker *k);
 /* Lines that say the stack of the thread, as far as they are new. image: of the process, as it is counted. */
-void stacker_say(struct stacker *k, struct sup *s, struct said_stacks *said, pid_t pid, pid_t tid, uint64_t image,
-                 const struct stands *at, struct buf *text);
+void stacker_emit(struct stacker *k, struct sup *s, struct emitted_stacks *said, pid_t pid, pid_t tid, uint64_t image,
+                  const struct stands *at, struct buf *text);
 /* The process maps other code from now on; it is over. */
 void stacker_maps(struct stacker *k, pid_t pid);
 void stacker_gone(struct stacker *k, pid_t pid);

@@ -46,7 +46,7 @@ struct thread {
 	uint64_t args[6];
 	char *path[2]; /* as it gave them */
 	bool maps;     /* ... which maps code */
-	struct said_stacks stacks;
+	struct emitted_stacks stacks;
 };
 
 struct called {
@@ -59,7 +59,7 @@ struct called {
 };
 
 /* By number; the rows are as they are read best. */
-static const struct row *row_of(int nr)
+static const struct row *find_traced_call(int nr)
 {
 	enum { NUMBERS = 512 };
 	static signed char index[NUMBERS];
@@ -92,7 +92,7 @@ struct called *called_new(const char *folder, const char *programs)
 
 void called_with_stacks(struct called *c, int socket)
 {
-	row_of(0); /* the index is made while there is one thread */
+	find_traced_call(0); /* the index is made while there is one thread */
 	c->stacker = stacker_new(socket);
 	if (!c->stacker)
 		close(socket);
@@ -100,13 +100,13 @@ void called_with_stacks(struct called *c, int socket)
 
 bool called_stacks(const struct called *c, const struct trap *t)
 {
-	return c->stacker && !t->compat && row_of(t->nr);
+	return c->stacker && !t->compat && find_traced_call(t->nr);
 }
 
 /* ---- text ---- */
 
 /* A name may have any byte in it; the trace is lines. */
-static void put_name(struct buf *b, const char *name)
+static void append_escaped_name(struct buf *b, const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
 		if (*p < ' ' || *p == 127 || *p == '\\')
@@ -131,7 +131,7 @@ static void take_head(struct sup *s, struct thread *t, const struct proc *p)
 	char name[64], path[PATH_BYTES];
 	buf_printf(b, "stemma-calls 1\nexe ");
 	link_of(t->pid, "exe", path);
-	put_name(b, path);
+	append_escaped_name(b, path);
 	snprintf(name, sizeof(name), "/proc/%d/exe", t->pid);
 	if (stat(name, &st) == 0)
 		buf_printf(b, "\nstate %lld %lld", (long long)st.st_size,
@@ -140,12 +140,12 @@ static void take_head(struct sup *s, struct thread *t, const struct proc *p)
 	buf_printf(b, "\nprocess %d %lld %lld\ncwd ", t->pid, (long long)(p->started / (1000000000 / s->hz)),
 	           (long long)t->began);
 	link_of(t->pid, "cwd", path);
-	put_name(b, path);
+	append_escaped_name(b, path);
 	buf_char(b, '\n');
 }
 
 /* How the thread was made is known only after its first calls, perhaps. */
-static void put_head(struct thread *t)
+static void prepend_trace_head(struct thread *t)
 {
 	buf_printf(&t->head, "thread %s\n\n", *t->name ? t->name : "?");
 	buf_add(&t->head, t->text.p, t->text.n);
@@ -155,7 +155,7 @@ static void put_head(struct thread *t)
 	t->headed = true;
 }
 
-static void flush(struct sup *s, struct thread *t)
+static void flush_call_trace(struct sup *s, struct thread *t)
 {
 	struct called *c = s->called;
 	size_t done;
@@ -173,24 +173,24 @@ static void flush(struct sup *s, struct thread *t)
 		buf_release(&t->text);
 }
 
-static void gathered(struct sup *s, struct thread *t)
+static void flush_call_trace_if_full(struct sup *s, struct thread *t)
 {
 	if (t->text.n < GATHERED && !t->text.failed)
 		return;
 	if (!t->headed)
-		put_head(t);
+		prepend_trace_head(t);
 	t->bytes += t->text.n;
-	flush(s, t);
+	flush_call_trace(s, t);
 	if (t->bytes > CALLED_BYTES && !t->full) {
 		buf_printf(&t->text, "g full\ne stopped\n");
-		flush(s, t);
+		flush_call_trace(s, t);
 		t->full = true;
 	}
 }
 
 /* ---- threads ---- */
 
-static struct thread **slot_of(struct called *c, pid_t tid)
+static struct thread **traced_thread_slot(struct called *c, pid_t tid)
 {
 	struct thread **at = &c->threads[(unsigned)tid % CHAINS];
 	while (*at && (*at)->tid != tid)
@@ -207,24 +207,24 @@ static void leave_call(struct thread *t)
 	t->in = NULL;
 }
 
-static void finish(struct sup *s, struct thread *t, const char *how)
+static void finish_call_trace(struct sup *s, struct thread *t, const char *how)
 {
 	struct called *c = s->called;
-	struct thread **at = slot_of(c, t->tid);
+	struct thread **at = traced_thread_slot(c, t->tid);
 	/* One that called nothing leaves nothing. */
 	if (t->chosen && !t->full && (t->headed || t->text.n)) {
 		if (*how)
 			buf_printf(&t->text, "e %s\n", how);
 		if (!t->headed)
-			put_head(t);
-		flush(s, t);
+			prepend_trace_head(t);
+		flush_call_trace(s, t);
 	}
 	leave_call(t);
 	for (int i = 0; i < DESCRIPTORS; i++)
 		free(t->said[i]);
 	buf_release(&t->text);
 	buf_release(&t->head);
-	said_stacks_release(&t->stacks);
+	emitted_stacks_release(&t->stacks);
 	*at = t->next;
 	c->n--;
 	free(t);
@@ -272,13 +272,13 @@ static void find_loader(struct thread *t)
 static struct thread *thread_of(struct sup *s, pid_t tid, struct proc *p)
 {
 	struct called *c = s->called;
-	struct thread **at = slot_of(c, tid), *t = *at;
+	struct thread **at = traced_thread_slot(c, tid), *t = *at;
 	if (t && (t->pid != p->pid || (t->taken && t->execn != p->execn))) {
-		finish(s, t, t->pid != p->pid ? "" : "exec");
+		finish_call_trace(s, t, t->pid != p->pid ? "" : "exec");
 		t = NULL;
 	}
 	if (!t) {
-		at = slot_of(c, tid);
+		at = traced_thread_slot(c, tid);
 		t = c->n < CALLED_THREADS ? calloc(1, sizeof(*t)) : NULL;
 		if (!t)
 			return NULL;
@@ -311,7 +311,7 @@ static void name_child(struct sup *s, struct thread *maker, pid_t child)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", maker->pid, child);
 	if (stat(path, &st) < 0)
 		return;
-	struct thread **at = slot_of(s->called, child), *t = *at;
+	struct thread **at = traced_thread_slot(s->called, child), *t = *at;
 	if (!t) {
 		t = s->called->n < CALLED_THREADS ? calloc(1, sizeof(*t)) : NULL;
 		if (!t)
@@ -328,7 +328,7 @@ static void name_child(struct sup *s, struct thread *maker, pid_t child)
 
 /* ---- calls ---- */
 
-static const char *kind_of(const char *link, const struct stat *st)
+static const char *describe_descriptor_kind(const char *link, const struct stat *st)
 {
 	return S_ISREG(st->st_mode)    ? "file"
 	       : S_ISDIR(st->st_mode)  ? "dir"
@@ -340,7 +340,7 @@ static const char *kind_of(const char *link, const struct stat *st)
 }
 
 /* What the descriptor is, if that is not what was said of it last. */
-static void say_descriptor(struct thread *t, int fd)
+static void emit_descriptor_kind(struct thread *t, int fd)
 {
 	char name[64], what[48], link[PATH_BYTES], line[PATH_BYTES + 64];
 	struct stat st;
@@ -351,7 +351,7 @@ static void say_descriptor(struct thread *t, int fd)
 	if (!link_of(t->tid, what, link) || stat(name, &st) < 0)
 		return; /* it is none, and the call says so */
 	bool named = *link == '/';
-	snprintf(line, sizeof(line), "%s %s", kind_of(link, &st), named ? link : "");
+	snprintf(line, sizeof(line), "%s %s", describe_descriptor_kind(link, &st), named ? link : "");
 	if (fd < DESCRIPTORS && t->said[fd] && !strcmp(t->said[fd], line))
 		return;
 	if (fd < DESCRIPTORS) {
@@ -359,7 +359,7 @@ static void say_descriptor(struct thread *t, int fd)
 		t->said[fd] = strdup(line);
 	}
 	buf_printf(&t->text, "d %d ", fd);
-	put_name(&t->text, line);
+	append_escaped_name(&t->text, line);
 	buf_char(&t->text, '\n');
 }
 
@@ -374,7 +374,7 @@ static void put_call(struct thread *t, const char *result)
 	for (int i = 0; i < 2; i++)
 		if (t->path[i]) {
 			buf_printf(&t->text, "a ");
-			put_name(&t->text, t->path[i]);
+			append_escaped_name(&t->text, t->path[i]);
 			buf_char(&t->text, '\n');
 		}
 	if (fd >= 0)
@@ -417,10 +417,10 @@ void called_enter(struct sup *s, const struct trap *t, const struct stands *at)
 	if (x->maps)
 		stacker_maps(s->called->stacker, x->pid);
 	if (t->nr == SYS_exit && !t->compat) {
-		finish(s, x, "thread");
+		finish_call_trace(s, x, "thread");
 		return;
 	}
-	const struct row *r = t->compat ? NULL : row_of(t->nr);
+	const struct row *r = t->compat ? NULL : find_traced_call(t->nr);
 	if (t->compat && !x->headed && !x->text.n)
 		buf_printf(&x->text, "g calls of another architecture\n");
 	if (!r || (t->ip >= x->loader[0] && t->ip < x->loader[1]))
@@ -436,21 +436,21 @@ void called_enter(struct sup *s, const struct trap *t, const struct stands *at)
 		return;
 	}
 	if (s->called->stacker)
-		stacker_say(s->called->stacker, s, &x->stacks, x->pid, x->tid, x->execn, at, &x->text);
-	say_descriptor(x, descriptor_of(x)); /* now: a close has it no more when it is back */
+		stacker_emit(s->called->stacker, s, &x->stacks, x->pid, x->tid, x->execn, at, &x->text);
+	emit_descriptor_kind(x, descriptor_of(x)); /* now: a close has it no more when it is back */
 	if (t->nr == SYS_exit_group) {
 		char status[24];
 		snprintf(status, sizeof(status), "%d", (int)t->args[0] & 0xff);
 		put_call(x, status);
 		leave_call(x);
 	}
-	gathered(s, x);
+	flush_call_trace_if_full(s, x);
 }
 
 void called_leave(struct sup *s, pid_t tid, int64_t rval)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
-	struct thread *t = *slot_of(s->called, tid);
+	struct thread *t = *traced_thread_slot(s->called, tid);
 	char result[32];
 	if (t && t->maps) {
 		stacker_maps(s->called->stacker, t->pid);
@@ -461,7 +461,7 @@ void called_leave(struct sup *s, pid_t tid, int64_t rval)
 	if (rval <= -RESTART_FIRST && rval >= -RESTART_LAST)
 		return leave_call(t); /* a signal: it is about to be made again */
 	if (t->in->makes && rval >= 0)
-		say_descriptor(t, (int)rval);
+		emit_descriptor_kind(t, (int)rval);
 	snprintf(result, sizeof(result), "%lld", (long long)rval);
 	/* Numbers of processes and addresses say nothing. */
 	bool child = !strcmp(t->in->name, "clone") || !strcmp(t->in->name, "clone3");
@@ -473,14 +473,14 @@ void called_leave(struct sup *s, pid_t tid, int64_t rval)
 		name_child(s, t, (pid_t)rval);
 	leave_call(t);
 	if (exec)
-		finish(s, t, "exec");
+		finish_call_trace(s, t, "exec");
 	else
-		gathered(s, t);
+		flush_call_trace_if_full(s, t);
 }
 
 void called_unseen(struct sup *s, pid_t tid)
 {
-	struct thread *t = *slot_of(s->called, tid);
+	struct thread *t = *traced_thread_slot(s->called, tid);
 	if (!t || !t->chosen || t->full)
 		return;
 	leave_call(t);
@@ -497,7 +497,7 @@ void called_over(struct sup *s, pid_t pid, int status)
 		for (struct thread *t = s->called->threads[i], *next; t; t = next) {
 			next = t->next;
 			if (t->pid == pid)
-				finish(s, t, how);
+				finish_call_trace(s, t, how);
 		}
 }
 
@@ -505,7 +505,7 @@ void called_end(struct sup *s)
 {
 	for (size_t i = 0; i < CHAINS; i++)
 		while (s->called->threads[i])
-			finish(s, s->called->threads[i], "");
+			finish_call_trace(s, s->called->threads[i], "");
 	stacker_release(s->called->stacker);
 	close(s->called->folder);
 	free(s->called->programs);

@@ -31,7 +31,7 @@ struct user_regs {
 };
 #endif
 
-struct told_control control;
+struct function_control control;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -63,7 +63,7 @@ struct thread none; /* as a thread begins */
 /* A reader that looks often enough is not woken: that would cost the program more than its entry does. */
 #define WAKE_BYTES (1u << 20)
 
-static __always_inline void tell(void *record, __u64 size)
+static __always_inline void output_entry(void *record, __u64 size)
 {
 	__u64 waits = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	if (control.off)
@@ -90,7 +90,7 @@ static __always_inline bool is_alternate(struct task_struct *task, __u64 sp)
 }
 
 /* Is what was entered there over? It is where its place on the stack is free, or has another return address by now. */
-static __always_inline bool is_over(const struct open *o, __u64 at, bool compare)
+static __always_inline bool is_call_over(const struct open *o, __u64 at, bool compare)
 {
 	if (compare && o->sp <= at)
 		return true;
@@ -104,7 +104,7 @@ static __always_inline bool is_over(const struct open *o, __u64 at, bool compare
 
 /* Takes out what is over. What lies at `at` and below is free; alternate: that is on the stack for signals. Returns how
  * many are left. */
-static __always_inline __u32 take_out(struct thread *t, __u64 at, bool alternate)
+static __always_inline __u32 pop_over_calls(struct thread *t, __u64 at, bool alternate)
 {
 	__u32 n = t->n, other = t->alternate;
 	if (!alternate) { /* the handler is over */
@@ -112,7 +112,7 @@ static __always_inline __u32 take_out(struct thread *t, __u64 at, bool alternate
 		other = 0;
 	}
 	for (int i = 0; i < OPEN && n; i++) {
-		if (!is_over(&t->open[(n - 1) & (OPEN - 1)], at, !alternate || other))
+		if (!is_call_over(&t->open[(n - 1) & (OPEN - 1)], at, !alternate || other))
 			break;
 		n--;
 		other -= other != 0;
@@ -140,11 +140,11 @@ static __always_inline bool is_handler(__u64 back, __u64 sp, __u64 *interrupted)
 }
 #endif
 
-static __always_inline __u32 push(struct task_struct *task, struct thread *t, __u64 sp, __u64 back, bool alternate)
+static __always_inline __u32 push_call(struct task_struct *task, struct thread *t, __u64 sp, __u64 back, bool alternate)
 {
 	__u64 interrupted;
-	__u32 n = is_handler(back, sp, &interrupted) ? take_out(t, interrupted - 1, is_alternate(task, interrupted))
-	                                             : take_out(t, sp, alternate);
+	__u32 n = is_handler(back, sp, &interrupted) ? pop_over_calls(t, interrupted - 1, is_alternate(task, interrupted))
+	                                             : pop_over_calls(t, sp, alternate);
 	t->open[n & (OPEN - 1)] = (struct open){sp, back};
 	t->n = n + 1;
 	t->alternate += alternate;
@@ -156,7 +156,7 @@ int on_enter(struct user_regs *regs)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
 	__u64 who = bpf_get_current_pid_tgid();
-	struct told t = {.what = TOLD_ENTER, .tid = (__u32)who, .sp = regs->sp};
+	struct function_record t = {.what = RECORD_ENTER, .tid = (__u32)who, .sp = regs->sp};
 	struct thread *s = bpf_map_lookup_elem(&threads, &t.tid);
 	if (!s) {
 		__sync_fetch_and_add(&control.other, 1);
@@ -165,35 +165,35 @@ int on_enter(struct user_regs *regs)
 	__sync_fetch_and_add(&control.told, 1);
 	t.function = (__u32)bpf_get_attach_cookie(regs);
 	if (is_alternate(task, t.sp)) {
-		t.flags |= TOLD_ALTERNATE;
+		t.flags |= RECORD_ALTERNATE;
 	} else if (t.sp < s->low || t.sp >= s->high) {
 		struct range now = {};
 		bpf_find_vma(task, t.sp, found_stack, &now, 0);
 		if (!now.high) {
-			t.flags |= TOLD_UNKNOWN; /* another thread changes mappings right now */
+			t.flags |= RECORD_UNKNOWN; /* another thread changes mappings right now */
 		} else {
 			bool same = now.high == s->high; /* it has grown */
 			s->low = now.low;
 			s->high = now.high;
 			if (!same) {
-				struct told other = t;
-				other.what = TOLD_STACK;
+				struct function_record other = t;
+				other.what = RECORD_STACK;
 				other.sp = now.low;
 				other.back = (__s64)now.high;
-				tell(&other, sizeof(other));
+				output_entry(&other, sizeof(other));
 			}
 		}
 	}
 	__u64 back = 0;
 #if defined(__TARGET_ARCH_x86)
 	if (bpf_probe_read_user(&back, sizeof(back), (void *)t.sp) < 0)
-		t.flags |= TOLD_UNREAD;
+		t.flags |= RECORD_UNREAD;
 #else
 	back = regs->regs[30];
 #endif
 	t.back = (__s64)(back - regs->ip);
-	t.pid = push(task, s, t.sp, back, t.flags & TOLD_ALTERNATE);
-	tell(&t, sizeof(t));
+	t.pid = push_call(task, s, t.sp, back, t.flags & RECORD_ALTERNATE);
+	output_entry(&t, sizeof(t));
 	return 0;
 }
 
@@ -201,7 +201,8 @@ SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx->args[0], *child = (struct task_struct *)ctx->args[1];
-	struct told t = {.what = TOLD_FORK, .tid = BPF_CORE_READ(parent, pid), .pid = BPF_CORE_READ(parent, tgid)};
+	struct function_record t = {
+	    .what = RECORD_FORK, .tid = BPF_CORE_READ(parent, pid), .pid = BPF_CORE_READ(parent, tgid)};
 	__u32 tid = BPF_CORE_READ(child, pid);
 	struct thread *maker = bpf_map_lookup_elem(&threads, &t.tid);
 	if (!maker)
@@ -210,10 +211,10 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	bool process = BPF_CORE_READ(child, tgid) == tid;
 	if (bpf_map_update_elem(&threads, &tid, process ? maker : &none, BPF_ANY) < 0)
 		__sync_fetch_and_add(&control.beyond, 1);
-	struct told_exec e = {.head = t, .started = BPF_CORE_READ(child, group_leader, start_boottime)};
+	struct function_exec_record e = {.head = t, .started = BPF_CORE_READ(child, group_leader, start_boottime)};
 	e.head.sp = tid;
 	e.head.back = BPF_CORE_READ(child, tgid);
-	tell(&e, __builtin_offsetof(struct told_exec, name));
+	output_entry(&e, __builtin_offsetof(struct function_exec_record, name));
 	return 0;
 }
 
@@ -223,7 +224,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 old = (__u32)ctx->args[1];
 	struct linux_binprm *bprm = (struct linux_binprm *)ctx->args[2];
-	struct told_exec e = {.head = {.what = TOLD_EXEC, .sp = old}};
+	struct function_exec_record e = {.head = {.what = RECORD_EXEC, .sp = old}};
 	e.head.tid = BPF_CORE_READ(task, pid);
 	e.head.pid = BPF_CORE_READ(task, tgid);
 	/* A thread that is not the first takes the first one's number, whose end has taken that out. */
@@ -235,7 +236,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		__sync_fetch_and_add(&control.beyond, 1);
 	e.started = BPF_CORE_READ(task, group_leader, start_boottime);
 	bpf_probe_read_kernel_str(e.name, sizeof(e.name), BPF_CORE_READ(bprm, filename));
-	tell(&e, sizeof(e));
+	output_entry(&e, sizeof(e));
 	return 0;
 }
 
@@ -244,20 +245,20 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
-	struct told t = {.what = TOLD_EXIT, .tid = BPF_CORE_READ(task, pid), .pid = BPF_CORE_READ(task, tgid)};
+	struct function_record t = {.what = RECORD_EXIT, .tid = BPF_CORE_READ(task, pid), .pid = BPF_CORE_READ(task, tgid)};
 	if (bpf_map_delete_elem(&threads, &t.tid) < 0)
 		return 0;
 	bool group = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT;
 	t.sp = (__u32)(group ? BPF_CORE_READ(signal, group_exit_code) : BPF_CORE_READ(task, exit_code));
 	t.back = BPF_CORE_READ(signal, live.counter) == 0;
 	t.flags = group;
-	tell(&t, sizeof(t));
+	output_entry(&t, sizeof(t));
 	return 0;
 }
 
 /* Run once by the reader, which is a child of the process that is about to start the command. */
 SEC("raw_tp")
-int begin(struct bpf_raw_tracepoint_args *ctx)
+int begin_command(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
 	__u32 parent = BPF_CORE_READ(task, real_parent, tgid);

@@ -29,15 +29,15 @@ struct functions {
 	int *multi; /* a program of the found each */
 	size_t n_multi;
 	struct ring_buffer *reader;
-	struct told_control *control;
-	void (*each)(void *arg, const struct told *t, size_t size);
+	struct function_control *control;
+	void (*each)(void *arg, const struct function_record *t, size_t size);
 	void *arg;
 };
 
-static int on_record(void *arg, void *data, size_t size)
+static int pass_record(void *arg, void *data, size_t size)
 {
 	struct functions *x = arg;
-	if (size >= sizeof(struct told))
+	if (size >= sizeof(struct function_record))
 		x->each(x->arg, data, size);
 	return 0;
 }
@@ -95,7 +95,7 @@ static int attach(struct functions *x, const struct found *f, bool single, struc
 {
 	static const char *const names[] = {"on_fork", "on_exec", "on_exit"};
 	struct bpf_program *enter = bpf_object__find_program_by_name(x->object, "on_enter");
-	int begin = bpf_program__fd(bpf_object__find_program_by_name(x->object, "begin")), r = 0;
+	int begin = bpf_program__fd(bpf_object__find_program_by_name(x->object, "begin_command")), r = 0;
 	for (size_t i = 0; i < 3; i++) {
 		x->watch[i] = bpf_program__attach(bpf_object__find_program_by_name(x->object, names[i]));
 		if (!x->watch[i])
@@ -141,7 +141,7 @@ int functions_open(const struct found *f, bool single, uint32_t ring, struct fun
 	r = programs_shared(x->object, sizeof(*x->control), (void **)&x->control, err);
 	if (r < 0)
 		goto fail;
-	x->reader = ring_buffer__new(bpf_object__find_map_fd_by_name(x->object, "ring"), on_record, x, NULL);
+	x->reader = ring_buffer__new(bpf_object__find_map_fd_by_name(x->object, "ring"), pass_record, x, NULL);
 	if (!x->reader) {
 		r = programs_refused(err, errno, "cannot read a ring buffer");
 		goto fail;
@@ -179,7 +179,8 @@ int functions_fd(const struct functions *x)
 	return ring_buffer__epoll_fd(x->reader);
 }
 
-int functions_read(struct functions *x, void (*each)(void *arg, const struct told *t, size_t size), void *arg)
+int functions_read(struct functions *x, void (*each)(void *arg, const struct function_record *t, size_t size),
+                   void *arg)
 {
 	x->each = each;
 	x->arg = arg;
@@ -191,7 +192,7 @@ void functions_stop(struct functions *x)
 	__atomic_store_n(&x->control->off, 1, __ATOMIC_RELEASE);
 }
 
-const volatile struct told_control *functions_control(const struct functions *x)
+const volatile struct function_control *functions_control(const struct functions *x)
 {
 	return x->control;
 }

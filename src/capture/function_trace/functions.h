@@ -23,9 +23,10 @@ int functions_open(const struct found *f, bool single, uint32_t ring, struct fun
 void functions_close(struct functions *x);
 int functions_fd(const struct functions *x);
 /* Gives each record that waits to each(). */
-int functions_read(struct functions *x, void (*each)(void *arg, const struct told *t, size_t size), void *arg);
+int functions_read(struct functions *x, void (*each)(void *arg, const struct function_record *t, size_t size),
+                   void *arg);
 /* Nothing is told any more. What was told before can still be read. */
 void functions_stop(struct functions *x);
-const volatile struct told_control *functions_control(const struct functions *x);
+const volatile struct function_control *functions_control(const struct functions *x);
 
 #endif

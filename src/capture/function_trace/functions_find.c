@@ -51,7 +51,7 @@ static bool own_name(const char *symbol, char *ret, size_t size)
 	return true;
 }
 
-static bool is_wanted(const char *name, char *const *globs, size_t n)
+static bool is_function_wanted(const char *name, char *const *globs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strpbrk(globs[i], "*?[") ? fnmatch(globs[i], name, 0) == 0 && !is_of_start(name) : !strcmp(globs[i], name))
@@ -59,7 +59,7 @@ static bool is_wanted(const char *name, char *const *globs, size_t n)
 	return false;
 }
 
-static int by_address(const void *x, const void *y)
+static int compare_functions_by_address(const void *x, const void *y)
 {
 	const struct found_function *a = x, *b = y;
 	if (a->program != b->program)
@@ -161,7 +161,7 @@ static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const
 			GElf_Sym s;
 			const char *symbol = gelf_getsym(data, (int)i, &s) ? elf_strptr(elf, sh.sh_link, s.st_name) : NULL;
 			if (!symbol || GELF_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF ||
-			    !own_name(symbol, name, sizeof(name)) || !is_wanted(name, globs, n_globs) ||
+			    !own_name(symbol, name, sizeof(name)) || !is_function_wanted(name, globs, n_globs) ||
 			    !offset_of(&f->programs[program], s.st_value, &offset))
 				continue;
 			if (f->n >= 4 * FUNCTIONS_MAX)
@@ -269,7 +269,7 @@ static int look_into(struct found *f, uint32_t program, char *const *globs, size
 }
 
 /* As the shell would find it. malloc'ed; NULL: it is not there. */
-static char *place_of(const char *name)
+static char *find_in_search_path(const char *name)
 {
 	char path[PATH_MAX];
 	const char *list = getenv("PATH");
@@ -290,7 +290,7 @@ static char *place_of(const char *name)
 static int take_program(struct found *f, const char *name, struct err *err, uint32_t *ret)
 {
 	struct stat st;
-	char *path = place_of(name);
+	char *path = find_in_search_path(name);
 	if (!path)
 		return err_set(err, errno, "cannot find the program '%s'", name);
 	for (*ret = 0; *ret < f->n_programs; ++*ret)
@@ -343,7 +343,7 @@ int found_add(struct found *f, const char *wish, struct err *err)
 		return err_hint(err, "nm %s lists those that it has; strip takes them away", f->programs[program].path),
 		       -ENOENT;
 	}
-	qsort(f->v, f->n, sizeof(*f->v), by_address);
+	qsort(f->v, f->n, sizeof(*f->v), compare_functions_by_address);
 	for (size_t i = 0; i < f->n; i++)
 		if (kept && f->v[kept - 1].program == f->v[i].program && f->v[kept - 1].address == f->v[i].address)
 			free(f->v[i].name);

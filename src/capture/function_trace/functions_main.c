@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static void each(void *arg, const struct told *t, size_t size)
+static void write_record(void *arg, const struct function_record *t, size_t size)
 {
-	functions_writer_take(arg, t, size);
+	functions_writer_add(arg, t, size);
 }
 
 #define SMALL 16384u
@@ -32,34 +32,34 @@ static int fail(const struct err *err)
 }
 
 /* What found no room is missing somewhere in what was read since: all that is open says so. */
-static void look(struct functions *x, struct functions_writer *w, uint64_t *lost)
+static void read_records(struct functions *x, struct functions_writer *w, uint64_t *lost)
 {
-	const volatile struct told_control *c = functions_control(x);
+	const volatile struct function_control *c = functions_control(x);
 	uint64_t now = c->lost + c->beyond;
 	if (now != *lost)
 		functions_writer_gap(w, "lost");
-	functions_read(x, each, w);
+	functions_read(x, write_record, w);
 	if (now != *lost)
 		functions_writer_gap(w, "lost");
 	*lost = now;
 }
 
-static void serve(struct functions *x, const struct found *found)
+static void serve_functions(struct functions *x, const struct found *found)
 {
 	enum { PAUSE_MS = 10 }; /* the ring takes 1.6 million entries: more than any program makes in this time */
 	struct functions_writer *w = functions_writer_new(found);
-	const volatile struct told_control *c = functions_control(x);
+	const volatile struct function_control *c = functions_control(x);
 	uint64_t lost = 0, traces = 0;
 	int failed = ENOMEM;
 	struct pollfd p[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = functions_fd(x), .events = POLLIN}};
 	while (w && !(p[0].revents & (POLLIN | POLLHUP | POLLERR))) {
 		if (poll(p, 2, PAUSE_MS) < 0 && errno != EINTR)
 			break;
-		look(x, w, &lost);
+		read_records(x, w, &lost);
 	}
 	functions_stop(x);
 	if (w) {
-		look(x, w, &lost);
+		read_records(x, w, &lost);
 		functions_writer_end(w, &traces, &failed);
 	}
 	printf("traces %llu %llu %llu %d\n", (unsigned long long)traces, (unsigned long long)(c->lost + c->beyond),
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	setsid();
-	serve(x, &found);
+	serve_functions(x, &found);
 	/* The kernel takes the probes away when this process ends; whoever waits for the line above need not wait for
 	 * that. */
 	_exit(0);

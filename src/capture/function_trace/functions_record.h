@@ -4,20 +4,20 @@
 #define STEMMA_CAPTURE_FUNCTION_TRACE_FUNCTIONS_RECORD_H
 
 enum {
-	TOLD_ENTER = 1, /* struct told */
-	TOLD_STACK,     /* the thread's next ENTER is on another stack: sp its lowest byte, back the one behind its end */
-	TOLD_FORK,      /* sp: the new thread, back: its process */
-	TOLD_EXIT,      /* sp: as wait() would have it; back: it is the process's last thread */
-	TOLD_EXEC,      /* struct told_exec */
+	RECORD_ENTER = 1, /* struct function_record */
+	RECORD_STACK,     /* the thread's next ENTER is on another stack: sp its lowest byte, back the one behind its end */
+	RECORD_FORK,      /* sp: the new thread, back: its process */
+	RECORD_EXIT,      /* sp: as wait() would have it; back: it is the process's last thread */
+	RECORD_EXEC,      /* struct function_exec_record */
 };
 
 enum {
-	TOLD_ALTERNATE = 1, /* on the stack for signals */
-	TOLD_UNKNOWN = 2,   /* which stack it is could not be told */
-	TOLD_UNREAD = 4,    /* back is not known */
+	RECORD_ALTERNATE = 1, /* on the stack for signals */
+	RECORD_UNKNOWN = 2,   /* which stack it is could not be told */
+	RECORD_UNREAD = 4,    /* back is not known */
 };
 
-struct told {
+struct function_record {
 	unsigned int tid;
 	unsigned short what, flags;
 	unsigned int pid; /* ENTER: how many of those that were told before are still open, as far as the stack shows */
@@ -26,15 +26,15 @@ struct told {
 	long long back; /* ENTER: where it returns to, as a distance from the probe */
 };
 
-#define TOLD_NAME_MAX 255
-struct told_exec {
-	struct told head;           /* sp: the thread's number before */
-	unsigned long long started; /* of the process, ns since boot */
-	char name[TOLD_NAME_MAX + 1];
+#define RECORD_NAME_MAX 255
+struct function_exec_record {
+	struct function_record head; /* sp: the thread's number before */
+	unsigned long long started;  /* of the process, ns since boot */
+	char name[RECORD_NAME_MAX + 1];
 };
 
 /* Counted in the kernel. */
-struct told_control {
+struct function_control {
 	unsigned long long lost;   /* records for which there was no room */
 	unsigned long long beyond; /* threads that could not be followed */
 	unsigned long long other;  /* calls by processes that are none of the run's */

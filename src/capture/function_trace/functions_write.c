@@ -54,7 +54,7 @@ struct functions_writer *functions_writer_new(const struct found *found)
 	return w;
 }
 
-static struct thread **slot_of(struct functions_writer *w, uint32_t tid)
+static struct thread **function_thread_slot(struct functions_writer *w, uint32_t tid)
 {
 	struct thread **at = &w->threads[tid % CHAINS];
 	while (*at && (*at)->tid != tid)
@@ -64,7 +64,8 @@ static struct thread **slot_of(struct functions_writer *w, uint32_t tid)
 
 static struct thread *thread_new(struct functions_writer *w, uint32_t tid, uint32_t pid)
 {
-	struct thread **at = slot_of(w, tid), *t = w->n_threads < FUNCTIONS_THREADS ? calloc(1, sizeof(*t)) : NULL;
+	struct thread **at = function_thread_slot(w, tid),
+	              *t = w->n_threads < FUNCTIONS_THREADS ? calloc(1, sizeof(*t)) : NULL;
 	if (!t) {
 		w->beyond = true;
 		return NULL;
@@ -81,7 +82,7 @@ static struct thread *thread_new(struct functions_writer *w, uint32_t tid, uint3
 
 /* ---- the file ---- */
 
-static void put_name(struct buf *b, const char *p)
+static void append_function_name(struct buf *b, const char *p)
 {
 	for (; *p; p++)
 		if ((unsigned char)*p < 32 || *p == 127 || *p == '\\')
@@ -90,7 +91,7 @@ static void put_name(struct buf *b, const char *p)
 			buf_char(b, *p);
 }
 
-static void flush(struct functions_writer *w, struct thread *t)
+static void flush_function_trace(struct functions_writer *w, struct thread *t)
 {
 	size_t done;
 	if (t->out.failed && !w->failed)
@@ -107,10 +108,10 @@ static void flush(struct functions_writer *w, struct thread *t)
 	buf_reset(&t->out);
 }
 
-static void gathered(struct functions_writer *w, struct thread *t)
+static void flush_function_trace_if_full(struct functions_writer *w, struct thread *t)
 {
 	if (t->out.n >= FLUSH)
-		flush(w, t);
+		flush_function_trace(w, t);
 	if (!t->full && t->written > FUNCTIONS_BYTES) {
 		t->full = true;
 		buf_str(&t->out, str_of("g full\n"));
@@ -121,12 +122,12 @@ static void put_gap(struct functions_writer *w, struct thread *t, const char *wh
 {
 	if (!t->full && *t->file) {
 		buf_printf(&t->out, "g %s\n", why);
-		gathered(w, t);
+		flush_function_trace_if_full(w, t);
 	}
 }
 
 /* Of the functions, all that could have been seen have their line: that they were not entered is known, too. */
-static void put_head(struct functions_writer *w, struct thread *t, uint32_t function)
+static void append_trace_head(struct functions_writer *w, struct thread *t, uint32_t function)
 {
 	const struct found_program *p = &w->found->programs[w->found->v[function].program];
 	struct timespec now;
@@ -135,7 +136,7 @@ static void put_head(struct functions_writer *w, struct thread *t, uint32_t func
 	snprintf(t->file, sizeof(t->file), "%u-%u-%llu.functions", t->pid, t->tid, (unsigned long long)w->traces++);
 	buf_str(b, str_of("stemma-functions 1\nexe "));
 	/* Of a library it is what was started that the trace is of. */
-	put_name(b, p->library && t->exe ? t->exe : p->path);
+	append_function_name(b, p->library && t->exe ? t->exe : p->path);
 	if (!p->library)
 		buf_printf(b, "\nstate %llu %lld", (unsigned long long)p->size, (long long)p->time);
 	buf_printf(b, "\nbegan %s\nprocess %u %llu %lld\nthread %s\n\n", t->began, t->pid,
@@ -143,7 +144,7 @@ static void put_head(struct functions_writer *w, struct thread *t, uint32_t func
 	           now.tv_sec * 1000000000LL + now.tv_nsec, t->name);
 	for (size_t i = 0; i < w->found->n; i++) {
 		buf_str(b, str_of("f "));
-		put_name(b, w->found->v[i].name);
+		append_function_name(b, w->found->v[i].name);
 		buf_char(b, '\n');
 	}
 	for (size_t i = 0; i < t->inherited && i < t->n_frames; i++)
@@ -166,7 +167,7 @@ static void close_trace(struct functions_writer *w, struct thread *t, const char
 {
 	if (*t->file && !t->full)
 		buf_printf(&t->out, "e %s\n", how);
-	flush(w, t);
+	flush_function_trace(w, t);
 	*t->file = '\0';
 	t->written = 0;
 	t->full = t->switched = t->doubtful = t->deep = false;
@@ -175,7 +176,7 @@ static void close_trace(struct functions_writer *w, struct thread *t, const char
 
 static void thread_over(struct functions_writer *w, uint32_t tid, const char *how)
 {
-	struct thread **at = slot_of(w, tid), *t = *at;
+	struct thread **at = function_thread_slot(w, tid), *t = *at;
 	if (!t)
 		return;
 	close_trace(w, t, how);
@@ -188,10 +189,10 @@ static void thread_over(struct functions_writer *w, uint32_t tid, const char *ho
 
 /* ---- what is told ---- */
 
-static void forked(struct functions_writer *w, const struct told_exec *e)
+static void handle_fork_record(struct functions_writer *w, const struct function_exec_record *e)
 {
 	uint32_t tid = (uint32_t)e->head.sp, pid = (uint32_t)e->head.back;
-	struct thread *maker = *slot_of(w, e->head.tid);
+	struct thread *maker = *function_thread_slot(w, e->head.tid);
 	thread_over(w, tid, "stopped"); /* its end was lost */
 	struct thread *t = thread_new(w, tid, pid);
 	if (!t)
@@ -221,12 +222,12 @@ static void forked(struct functions_writer *w, const struct told_exec *e)
 	t->stack = maker->stack;
 }
 
-static void replaced(struct functions_writer *w, const struct told_exec *e)
+static void handle_exec_record(struct functions_writer *w, const struct function_exec_record *e)
 {
 	uint32_t old = (uint32_t)e->head.sp;
 	if (old != e->head.tid)
 		thread_over(w, old, "exec");
-	struct thread *t = *slot_of(w, e->head.tid);
+	struct thread *t = *function_thread_slot(w, e->head.tid);
 	if (t)
 		close_trace(w, t, "exec");
 	else
@@ -234,16 +235,16 @@ static void replaced(struct functions_writer *w, const struct told_exec *e)
 	if (!t)
 		return;
 	free(t->exe);
-	t->exe = strndup(e->name, TOLD_NAME_MAX);
+	t->exe = strndup(e->name, RECORD_NAME_MAX);
 	t->started = e->started;
 	t->began = "exec";
 	t->made = 0;
 	snprintf(t->name, sizeof(t->name), "0");
 }
 
-static void on_stack(struct functions_writer *w, const struct told *e)
+static void on_stack(struct functions_writer *w, const struct function_record *e)
 {
-	struct thread *t = *slot_of(w, e->tid);
+	struct thread *t = *function_thread_slot(w, e->tid);
 	uint64_t end = (uint64_t)e->back;
 	if (!t)
 		return;
@@ -300,9 +301,9 @@ static size_t frames_over(struct functions_writer *w, struct thread *t, const st
 	return t->n_frames - n;
 }
 
-static void entered(struct functions_writer *w, const struct told *e)
+static void handle_entry_record(struct functions_writer *w, const struct function_record *e)
 {
-	struct thread *t = *slot_of(w, e->tid);
+	struct thread *t = *function_thread_slot(w, e->tid);
 	if (e->function >= w->found->n)
 		return;
 	const struct found_function *v = &w->found->v[e->function];
@@ -310,13 +311,13 @@ static void entered(struct functions_writer *w, const struct told *e)
 	                  .back = v->address + v->probe + (uint64_t)e->back,
 	                  .function = e->function,
 	                  .level = e->pid,
-	                  .stack = e->flags & TOLD_ALTERNATE ? STACK_ALTERNATE
-	                           : t                       ? t->stack
-	                                                     : 0};
+	                  .stack = e->flags & RECORD_ALTERNATE ? STACK_ALTERNATE
+	                           : t                         ? t->stack
+	                                                       : 0};
 	if (!t && !(t = thread_new(w, e->tid, e->tid)))
 		return;
 	if (!*t->file)
-		put_head(w, t, e->function);
+		append_trace_head(w, t, e->function);
 	if (t->full)
 		return;
 	if (t->n_frames && f.stack != STACK_ALTERNATE && t->frames[t->n_frames - 1].stack != f.stack &&
@@ -324,11 +325,11 @@ static void entered(struct functions_writer *w, const struct told *e)
 		t->switched = true;
 		put_gap(w, t, "stacks");
 	}
-	if (e->flags & TOLD_UNKNOWN && !t->doubtful) {
+	if (e->flags & RECORD_UNKNOWN && !t->doubtful) {
 		t->doubtful = true;
 		put_gap(w, t, "stack");
 	}
-	bool own = !(e->flags & TOLD_UNREAD) && found_own(&w->found->programs[v->program], f.back);
+	bool own = !(e->flags & RECORD_UNREAD) && found_own(&w->found->programs[v->program], f.back);
 	size_t over = frames_over(w, t, &f, own);
 	if (over)
 		buf_printf(&t->out, "r %zu\n", over);
@@ -347,10 +348,10 @@ static void entered(struct functions_writer *w, const struct told *e)
 	}
 	t->frames[t->n_frames++] = f;
 	buf_printf(&t->out, "%c %u\n", own ? 'c' : 'o', e->function);
-	gathered(w, t);
+	flush_function_trace_if_full(w, t);
 }
 
-static void ended(struct functions_writer *w, const struct told *e)
+static void handle_exit_record(struct functions_writer *w, const struct function_record *e)
 {
 	char how[32] = "exit";
 	if (e->sp & 0x7f)
@@ -360,26 +361,26 @@ static void ended(struct functions_writer *w, const struct told *e)
 	thread_over(w, e->tid, how);
 }
 
-void functions_writer_take(struct functions_writer *w, const struct told *t, size_t size)
+void functions_writer_add(struct functions_writer *w, const struct function_record *t, size_t size)
 {
-	const struct told_exec *e = (const struct told_exec *)t;
+	const struct function_exec_record *e = (const struct function_exec_record *)t;
 	switch (t->what) {
-	case TOLD_ENTER:
-		entered(w, t);
+	case RECORD_ENTER:
+		handle_entry_record(w, t);
 		break;
-	case TOLD_STACK:
+	case RECORD_STACK:
 		on_stack(w, t);
 		break;
-	case TOLD_FORK:
-		if (size >= offsetof(struct told_exec, name))
-			forked(w, e);
+	case RECORD_FORK:
+		if (size >= offsetof(struct function_exec_record, name))
+			handle_fork_record(w, e);
 		break;
-	case TOLD_EXEC:
+	case RECORD_EXEC:
 		if (size >= sizeof(*e))
-			replaced(w, e);
+			handle_exec_record(w, e);
 		break;
-	case TOLD_EXIT:
-		ended(w, t);
+	case RECORD_EXIT:
+		handle_exit_record(w, t);
 		break;
 	}
 }

@@ -21,7 +21,7 @@ struct functions_writer;
 
 /* found must outlive it. NULL: no memory. */
 struct functions_writer *functions_writer_new(const struct found *found);
-void functions_writer_take(struct functions_writer *w, const struct told *t, size_t size);
+void functions_writer_add(struct functions_writer *w, const struct function_record *t, size_t size);
 /* Something is missing since the last time this was said, or now: all open traces say so. */
 void functions_writer_gap(struct functions_writer *w, const char *why);
 /* Writes what is open, and frees it. ret_failed: 0, or the errno of what could not be written. */

@@ -17,7 +17,7 @@ static bool is_old(struct h5_lib *l)
 	return is_new && is_new(0, &v2) >= 0 && !v2;
 }
 
-static void set(struct h5_lib *l, bool old, h5_error_fn fn, void *data)
+static void set_error_handler(struct h5_lib *l, bool old, h5_error_fn fn, void *data)
 {
 	herr_t (*set1)(h5_error_fn, void *) = H5CALL(l, H5Eset_auto1, herr_t(*)(h5_error_fn, void *));
 	herr_t (*set2)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
@@ -34,7 +34,7 @@ void h5_hush(struct h5_lib *l, struct h5_quiet *q)
 	*q = (struct h5_quiet){.keep = errno, .old = is_old(l)};
 	if ((q->old ? !get1 || get1(&q->fn, &q->data) < 0 : !get2 || get2(0, &q->fn, &q->data) < 0) || !q->fn)
 		return;
-	set(l, q->old, NULL, NULL);
+	set_error_handler(l, q->old, NULL, NULL);
 }
 
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q)
@@ -43,7 +43,7 @@ void h5_unhush(struct h5_lib *l, const struct h5_quiet *q)
 	if (clear)
 		clear(0);
 	if (q->fn)
-		set(l, q->old, q->fn, q->data);
+		set_error_handler(l, q->old, q->fn, q->data);
 	errno = q->keep;
 }
 
@@ -84,7 +84,7 @@ bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64
 	return r >= 0;
 }
 
-static size_t text(ssize_t got, char *room, size_t n)
+static size_t end_answer_text(ssize_t got, char *room, size_t n)
 {
 	size_t len = got <= 0 ? 0 : (size_t)got < n ? (size_t)got : n - 1;
 	room[len] = '\0';
@@ -94,13 +94,13 @@ static size_t text(ssize_t got, char *room, size_t n)
 size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n)
 {
 	ssize_t (*get)(hid_t, char *, size_t) = H5CALL(l, H5Iget_name, ssize_t(*)(hid_t, char *, size_t));
-	return text(get ? get(id, room, n) : 0, room, n);
+	return end_answer_text(get ? get(id, room, n) : 0, room, n);
 }
 
 size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n)
 {
 	ssize_t (*get)(hid_t, char *, size_t) = H5CALL(l, H5Fget_name, ssize_t(*)(hid_t, char *, size_t));
-	return text(get ? get(id, room, n) : 0, room, n);
+	return end_answer_text(get ? get(id, room, n) : 0, room, n);
 }
 
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n)
@@ -198,7 +198,7 @@ struct place {
 	hid_t loc;
 };
 
-static int link_type(void *at, const char *name)
+static int ask_link_type(void *at, const char *name)
 {
 	const struct place *p = at;
 	/* H5L_info_t begins with the type. */
@@ -212,7 +212,7 @@ static int link_type(void *at, const char *name)
 	return get && get(p->loc, name, &u, 0) >= 0 ? u.type : -1;
 }
 
-static bool link_value(void *at, const char *name, char *room, size_t n)
+static bool ask_link_value(void *at, const char *name, char *room, size_t n)
 {
 	const struct place *p = at;
 	herr_t (*get)(hid_t, const char *, void *, size_t, hid_t) =
@@ -223,7 +223,7 @@ static bool link_value(void *at, const char *name, char *room, size_t n)
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
 {
 	struct place at = {.l = l, .loc = loc};
-	return h5_leads_out(&(struct h5_links){.type = link_type, .value = link_value, .at = &at}, name);
+	return h5_leads_out(&(struct h5_links){.type = ask_link_type, .value = ask_link_value, .at = &at}, name);
 }
 
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)

@@ -112,7 +112,7 @@ EXPORT int H5Idec_ref(hid_t id)
 /* ---- objects ---- */
 
 /* What an identifier that was just given leads to was made or opened. */
-static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
+static void note_opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
 {
 	int64_t end = h5_now();
 	struct h5_obj *o = op == H5_CREATE ? h5_made_of(l, id, kind) : h5_obj_of(l, id, kind);
@@ -121,7 +121,7 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 
 static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_t loc, const char *path)
 {
-	opened(l, id, kind, H5_OPEN, t);
+	note_opened(l, id, kind, H5_OPEN, t);
 	if (h5_classes & H5_LINK)
 		h5_followed(h5_known(id), h5_loc_of(l, loc), path);
 }
@@ -137,7 +137,7 @@ static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_
 		int64_t t = notes ? h5_now() : 0;                                                                              \
 		hid_t id = real call;                                                                                          \
 		if (t && id >= 0)                                                                                              \
-			opened(l, id, kind, op, t);                                                                                \
+			note_opened(l, id, kind, op, t);                                                                           \
 		return id;                                                                                                     \
 	}
 
@@ -261,7 +261,7 @@ ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc,
 		int64_t t = h5_wants(l, H5_DATATYPE) ? h5_now() : 0;                                                           \
 		herr_t r = real call;                                                                                          \
 		if (t && r >= 0) {                                                                                             \
-			opened(l, type, TERM_kind_datatype, H5_CREATE, t);                                                         \
+			note_opened(l, type, TERM_kind_datatype, H5_CREATE, t);                                                    \
 			h5_id_gone(l, type); /* its end is not seen */                                                             \
 		}                                                                                                              \
 		return r;                                                                                                      \

@@ -40,13 +40,13 @@ struct teller {
 	struct buf path, list[3];
 };
 
-static int64_t time_of(const struct teller *t, int64_t said)
+static int64_t h5_time_within(const struct teller *t, int64_t said)
 {
 	int64_t boot = t->now - t->s->clock_offset;
 	return (said < t->image->head.born ? t->image->head.born : said > boot ? boot : said) + t->s->clock_offset;
 }
 
-static bool grow(void *pv, size_t n, size_t *cap, size_t size, size_t most)
+static bool grow_table(void *pv, size_t n, size_t *cap, size_t size, size_t most)
 {
 	void *old, *more;
 	if (n < *cap)
@@ -62,10 +62,11 @@ static bool grow(void *pv, size_t n, size_t *cap, size_t size, size_t most)
 
 /* ---- first: what there is ---- */
 
-static void take_file(struct teller *t, const struct app_said *said)
+static void keep_file_entry(struct teller *t, const struct app_said *said)
 {
 	struct h5_file f;
-	if (said->value.n <= sizeof(f) || !grow(&t->files, t->nfiles, &t->files_cap, sizeof(*t->files), OBJECTS_MAX)) {
+	if (said->value.n <= sizeof(f) ||
+	    !grow_table(&t->files, t->nfiles, &t->files_cap, sizeof(*t->files), OBJECTS_MAX)) {
 		t->lost++;
 		return;
 	}
@@ -89,7 +90,7 @@ static void take_file(struct teller *t, const struct app_said *said)
 	}
 }
 
-static void take_object(struct teller *t, const struct app_said *said)
+static void keep_object_entry(struct teller *t, const struct app_said *said)
 {
 	struct h5_object o;
 	if (said->value.n < sizeof(o))
@@ -98,7 +99,7 @@ static void take_object(struct teller *t, const struct app_said *said)
 	bool fits = (uint64_t)o.nname + o.nattr + sizeof(o) <= said->value.n;
 	if (!o.ready || !fits || o.kind < TERM_kind_group || o.kind > TERM_kind_datatype || !o.num ||
 	    (o.kind == TERM_kind_attribute) != (o.nattr != 0) ||
-	    !grow(&t->objects, t->nobjects, &t->objects_cap, sizeof(*t->objects), OBJECTS_MAX)) {
+	    !grow_table(&t->objects, t->nobjects, &t->objects_cap, sizeof(*t->objects), OBJECTS_MAX)) {
 		t->lost += o.ready != 0;
 		return;
 	}
@@ -107,13 +108,13 @@ static void take_object(struct teller *t, const struct app_said *said)
 	    .o = o, .met = said->time, .path = str_n(text, o.nname), .attr = str_n(text + o.nname, o.nattr)};
 }
 
-static int take(void *arg, const struct app_said *said)
+static int keep_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
 	if (said->kind == H5_FILE)
-		take_file(t, said);
+		keep_file_entry(t, said);
 	else if (said->kind == H5_OBJECT)
-		take_object(t, said);
+		keep_object_entry(t, said);
 	return 0;
 }
 
@@ -129,13 +130,13 @@ static int by_object(const void *pa, const void *pb)
 	return (a->o.num > b->o.num) - (a->o.num < b->o.num);
 }
 
-static struct told_file *file_of(struct teller *t, uint64_t num)
+static struct told_file *find_told_file(struct teller *t, uint64_t num)
 {
 	struct told_file key = {.num = num};
 	return t->nfiles ? bsearch(&key, t->files, t->nfiles, sizeof(key), by_file) : NULL;
 }
 
-static struct told_object *object_of(struct teller *t, uint64_t num)
+static struct told_object *find_told_object(struct teller *t, uint64_t num)
 {
 	struct told_object key = {.o.num = num};
 	return t->nobjects ? bsearch(&key, t->objects, t->nobjects, sizeof(key), by_object) : NULL;
@@ -151,7 +152,7 @@ static uint64_t generation(const struct told_object *o)
 }
 
 /* The path of an object as it is shown: file, //, path in the file, and of an attribute @ and its name. */
-static struct str path_of(struct buf *b, const struct told_file *f, struct str path, struct str attr)
+static struct str format_h5_path(struct buf *b, const struct told_file *f, struct str path, struct str attr)
 {
 	buf_reset(b);
 	buf_printf(b, "%s/", f->path);
@@ -167,7 +168,7 @@ static struct str path_of(struct buf *b, const struct told_file *f, struct str p
 
 static struct str shown_path(struct teller *t, const struct told_object *o)
 {
-	return path_of(&t->path, o->file, o->path, o->attr);
+	return format_h5_path(&t->path, o->file, o->path, o->attr);
 }
 
 /* Empty where it is the session's: these events are many. */
@@ -176,8 +177,8 @@ static struct str shown_run(const struct teller *t)
 	return str_of(strcmp(t->image->head.run, t->s->run) == 0 ? "" : t->image->head.run);
 }
 
-static void say_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
-                     struct str old)
+static void emit_h5_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
+                         struct str old)
 {
 	struct event ev = {.name = {.op = op, .file = o->number, .path = path, .old = old}};
 	sup_event(t->s, EVENT_name, time, &t->subject, &ev);
@@ -189,7 +190,7 @@ static bool row_is(const struct h5_row *r)
 	return r->begun && r->first && r->last >= r->first && r->calls <= r->begun && r->failed <= r->begun;
 }
 
-static void say_io(struct teller *t, uint64_t access, unsigned api, bool write, const struct h5_row *r)
+static void emit_h5_io(struct teller *t, uint64_t access, unsigned api, bool write, const struct h5_row *r)
 {
 	bool timed = r->first != H5_SOME_TIME;
 	struct event ev = {.io = {.access = access,
@@ -200,13 +201,13 @@ static void say_io(struct teller *t, uint64_t access, unsigned api, bool write, 
 	                          .bytes = r->bytes,
 	                          .largest = r->largest,
 	                          .spent = timed ? r->spent : 0,
-	                          .first = timed ? time_of(t, r->first) : TIME_NONE,
-	                          .last = timed ? time_of(t, r->last) : TIME_NONE}};
+	                          .first = timed ? h5_time_within(t, r->first) : TIME_NONE,
+	                          .last = timed ? h5_time_within(t, r->last) : TIME_NONE}};
 	sup_event(t->s, EVENT_io, timed ? ev.io.last : t->now, &t->subject,
 	          &ev); /* near its times: they are kept as distances */
 }
 
-static void say_few(struct teller *t, uint64_t access, const struct h5_object *o)
+static void emit_h5_few(struct teller *t, uint64_t access, const struct h5_object *o)
 {
 	static const struct {
 		unsigned api;
@@ -217,9 +218,10 @@ static void say_few(struct teller *t, uint64_t access, const struct h5_object *o
 	for (int i = 0; i < H5_FEW; i++) {
 		const struct h5_few *f = &o->few[i];
 		if ((f->calls || f->failed) && f->first && f->last >= f->first)
-			say_io(t, access, what[i].api, what[i].write,
-			       &(struct h5_row){
-			           .calls = f->calls, .failed = f->failed, .spent = f->spent, .first = f->first, .last = f->last});
+			emit_h5_io(
+			    t, access, what[i].api, what[i].write,
+			    &(struct h5_row){
+			        .calls = f->calls, .failed = f->failed, .spent = f->spent, .first = f->first, .last = f->last});
 	}
 }
 
@@ -238,13 +240,13 @@ static void cover(struct span *s, int64_t from, int64_t to)
 /* How an access ended. Without times it goes on for as long as the program ran. */
 enum how { ENDED, UNTIMED, UNDER_WAY };
 
-static uint64_t say_access(struct teller *t, const struct told_object *o, unsigned mode, struct span span, bool moved,
-                           enum how how, unsigned evidence, const struct h5_row *r)
+static uint64_t emit_h5_access(struct teller *t, const struct told_object *o, unsigned mode, struct span span,
+                               bool moved, enum how how, unsigned evidence, const struct h5_row *r)
 {
 	bool goes_on = how != ENDED;
 	struct event ev = {
 	    .access = {.file = o->number, .mode = mode, .via = TERM_via_data, .sure = 1, .api = TERM_api_hdf5}};
-	int64_t from = time_of(t, span.from), to = time_of(t, span.to);
+	int64_t from = h5_time_within(t, span.from), to = h5_time_within(t, span.to);
 	uint64_t seq = sup_event(t->s, EVENT_access, from, &t->subject, &ev);
 	struct event end = {.access_end = {.access = seq,
 	                                   .until = goes_on ? TIME_NONE : to,
@@ -265,7 +267,7 @@ static uint64_t say_access(struct teller *t, const struct told_object *o, unsign
 	return seq;
 }
 
-static void say_object(struct teller *t, struct told_object *o)
+static void emit_h5_object(struct teller *t, struct told_object *o)
 {
 	const struct h5_object *h = &o->o;
 	const struct h5_row *read = &h->row[0], *write = &h->row[1];
@@ -274,7 +276,7 @@ static void say_object(struct teller *t, struct told_object *o)
 	bool extends = longer->first && longer->last >= longer->first;
 	bool writes = row_is(write) || creates || extends;
 	struct span all = {0}, spans[2] = {{0}, {0}};
-	if (!(o->file = file_of(t, h->file)) || !o->file->file || !o->file->path) {
+	if (!(o->file = find_told_file(t, h->file)) || !o->file->file || !o->file->path) {
 		t->lost++;
 		return;
 	}
@@ -299,11 +301,11 @@ static void say_object(struct teller *t, struct told_object *o)
 	if (!timed)
 		all = (struct span){o->met, o->met};
 	/* Near the times of what follows: they are kept as distances. */
-	o->number = file_within(t->s, o->file->file, h->kind, generation(o), time_of(t, all.from));
+	o->number = file_within(t->s, o->file->file, h->kind, generation(o), h5_time_within(t, all.from));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
-		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
-		         time_of(t, creates && timed ? made->first : all.from), path, str_of(""));
+		emit_h5_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
+		             h5_time_within(t, creates && timed ? made->first : all.from), path, str_of(""));
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
 	uint64_t access = 0;
@@ -313,32 +315,32 @@ static void say_object(struct teller *t, struct told_object *o)
 		unsigned mode = ACCESS_WRITE | (creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
 		bool moved = (row_is(write) && write->calls) || creates || longer->calls;
 		unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
-		access = say_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved,
-		                    under_way         ? UNDER_WAY
-		                    : moved && !timed ? UNTIMED
-		                                      : ENDED,
-		                    evidence, write);
+		access = emit_h5_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved,
+		                        under_way         ? UNDER_WAY
+		                        : moved && !timed ? UNTIMED
+		                                          : ENDED,
+		                        evidence, write);
 		if (row_is(write))
-			say_io(t, access, api, true, write);
+			emit_h5_io(t, access, api, true, write);
 	}
 	if (reads) {
 		bool under_way = read->begun > read->calls + read->failed;
-		uint64_t seq = say_access(t, o, ACCESS_READ, spans[0], read->calls != 0,
-		                          under_way               ? UNDER_WAY
-		                          : read->calls && !timed ? UNTIMED
-		                                                  : ENDED,
-		                          TERM_evidence_none, read);
-		say_io(t, seq, api, false, read);
+		uint64_t seq = emit_h5_access(t, o, ACCESS_READ, spans[0], read->calls != 0,
+		                              under_way               ? UNDER_WAY
+		                              : read->calls && !timed ? UNTIMED
+		                                                      : ENDED,
+		                              TERM_evidence_none, read);
+		emit_h5_io(t, seq, api, false, read);
 		access = access ? access : seq;
 	}
 	if (!access) /* opened only: no use of it */
-		access = say_access(t, o, ACCESS_READ, all, false, ENDED, TERM_evidence_none, NULL);
-	say_few(t, access, h);
+		access = emit_h5_access(t, o, ACCESS_READ, all, false, ENDED, TERM_evidence_none, NULL);
+	emit_h5_few(t, access, h);
 	/* Of an attribute the name is its own: it ends where the last that was done with it was to delete it. */
 	const struct h5_few *gone = &h->few[H5_DELETE];
 	if (o->attr.n && gone->calls && gone->first && (gone->last > made->last || gone->calls > made->calls)) {
 		struct str path = shown_path(t, o);
-		say_name(t, o, TERM_nameop_unlink, timed ? time_of(t, gone->last) : t->now, path, str_of(""));
+		emit_h5_name(t, o, TERM_nameop_unlink, timed ? h5_time_within(t, gone->last) : t->now, path, str_of(""));
 	}
 }
 
@@ -347,7 +349,7 @@ static void say_object(struct teller *t, struct told_object *o)
 static const char *const classes[] = {"integer",  "float",     "time", "string", "bitfield", "opaque",
                                       "compound", "reference", "enum", "vlen",   "array"};
 
-static void add_number(struct buf *b, uint64_t v)
+static void append_number_text(struct buf *b, uint64_t v)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
@@ -355,12 +357,12 @@ static void add_number(struct buf *b, uint64_t v)
 	buf_add(b, text, (size_t)n);
 }
 
-static struct strlist list_of(const struct buf *b, size_t count)
+static struct strlist strlist_of(const struct buf *b, size_t count)
 {
 	return (struct strlist){.count = count, .raw = buf_view(b)};
 }
 
-static void say_shape(struct teller *t, const struct app_said *said)
+static void emit_h5_layout(struct teller *t, const struct app_said *said)
 {
 	struct h5_shape h;
 	uint64_t v[2 * H5_RANK_MAX];
@@ -368,7 +370,7 @@ static void say_shape(struct teller *t, const struct app_said *said)
 	if (said->value.n < sizeof(h))
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
-	const struct told_object *o = object_of(t, h.object);
+	const struct told_object *o = find_told_object(t, h.object);
 	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * h.rank)
 		return;
 	memcpy(v, said->value.p + sizeof(h), 16 * h.rank);
@@ -379,33 +381,33 @@ static void say_shape(struct teller *t, const struct app_said *said)
 	buf_reset(dims);
 	buf_reset(most);
 	for (uint32_t i = 0; i < h.rank; i++) {
-		add_number(dims, v[i]);
+		append_number_text(dims, v[i]);
 		more |= v[h.rank + i] != v[i];
 		if (v[h.rank + i] == UINT64_MAX) {
 			buf_varint(most, 9);
 			buf_str(most, str_of("unlimited"));
 		} else {
-			add_number(most, v[h.rank + i]);
+			append_number_text(most, v[h.rank + i]);
 		}
 	}
 	struct event ev = {.h5_object = {.run = shown_run(t),
 	                                 .kind = o->o.kind,
 	                                 .file = o->number,
 	                                 .type = str_of(type),
-	                                 .shape = list_of(dims, h.rank)}};
+	                                 .shape = strlist_of(dims, h.rank)}};
 	if (more)
-		ev.h5_object.most = list_of(most, h.rank);
-	sup_event(t->s, EVENT_h5_object, time_of(t, said->time), NULL, &ev);
+		ev.h5_object.most = strlist_of(most, h.rank);
+	sup_event(t->s, EVENT_h5_object, h5_time_within(t, said->time), NULL, &ev);
 }
 
-static void say_part(struct teller *t, const struct app_said *said)
+static void emit_h5_part(struct teller *t, const struct app_said *said)
 {
 	struct h5_part h;
 	uint64_t v[2 * H5_RANK_MAX];
 	if (said->value.n < sizeof(h))
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
-	const struct told_object *o = h.ready ? object_of(t, h.object) : NULL;
+	const struct told_object *o = h.ready ? find_told_object(t, h.object) : NULL;
 	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * (size_t)h.rank + h.nfields ||
 	    !h.calls)
 		return;
@@ -418,8 +420,8 @@ static void say_part(struct teller *t, const struct app_said *said)
 	for (uint32_t i = 0; i < h.rank; i++) {
 		if (v[2 * i] > v[2 * i + 1])
 			return;
-		add_number(from, v[2 * i]);
-		add_number(to, v[2 * i + 1]);
+		append_number_text(from, v[2 * i]);
+		append_number_text(to, v[2 * i + 1]);
 	}
 	const char *p = said->value.p + sizeof(h) + 16 * (size_t)h.rank, *end = p + h.nfields, *nul;
 	for (; p < end && (nul = memchr(p, '\0', (size_t)(end - p))); p = nul + 1, nfields++) {
@@ -432,44 +434,45 @@ static void say_part(struct teller *t, const struct app_said *said)
 	                               .n = t->n,
 	                               .write = h.write != 0,
 	                               .file = o->number,
-	                               .from = list_of(from, h.rank),
-	                               .to = list_of(to, h.rank),
+	                               .from = strlist_of(from, h.rank),
+	                               .to = strlist_of(to, h.rank),
 	                               .calls = h.calls,
 	                               .elements = h.elements,
-	                               .field = list_of(fields, nfields)}};
-	sup_event(t->s, EVENT_h5_part, time_of(t, said->time), NULL, &ev);
+	                               .field = strlist_of(fields, nfields)}};
+	sup_event(t->s, EVENT_h5_part, h5_time_within(t, said->time), NULL, &ev);
 }
 
 /* Is it told of? Also where nothing was done with it but to give it a name. */
-static bool is_told(struct teller *t, struct told_object *o)
+static bool has_event_number(struct teller *t, struct told_object *o)
 {
-	if (!o->number && (o->file = file_of(t, o->o.file)) && o->file->file && o->file->path)
-		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o), time_of(t, o->met));
+	if (!o->number && (o->file = find_told_file(t, o->o.file)) && o->file->file && o->file->path)
+		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o), h5_time_within(t, o->met));
 	return o->number != 0;
 }
 
 /* Attributes of an object that has another name. */
-static void say_moved(struct teller *t, const struct told_object *owner, int64_t time, struct str path, struct str was)
+static void emit_h5_moved(struct teller *t, const struct told_object *owner, int64_t time, struct str path,
+                          struct str was)
 {
 	struct buf old = {0};
 	for (size_t i = 0; i < t->nobjects; i++) {
 		struct told_object *o = &t->objects[i];
 		if (!o->attr.n || o->o.file != owner->o.file || o->o.addr != owner->o.addr)
 			continue;
-		if (!is_told(t, o))
+		if (!has_event_number(t, o))
 			continue;
-		struct str before = path_of(&old, o->file, was, o->attr);
-		say_name(t, o, TERM_nameop_rename, time, path_of(&t->path, o->file, path, o->attr), before);
+		struct str before = format_h5_path(&old, o->file, was, o->attr);
+		emit_h5_name(t, o, TERM_nameop_rename, time, format_h5_path(&t->path, o->file, path, o->attr), before);
 	}
 	buf_release(&old);
 }
 
 /* A link to another file is an object of its own, known by its path. What it leads to is a name of it, too, that
  * nobody's file has: external: and the path, by which it is looked for. */
-static void say_external(struct teller *t, const struct app_said *said, const struct h5_name *h)
+static void emit_h5_external(struct teller *t, const struct app_said *said, const struct h5_name *h)
 {
 	static const char external[] = "external:";
-	struct told_file *f = file_of(t, h->file), *other = h->addr ? file_of(t, h->addr) : NULL;
+	struct told_file *f = find_told_file(t, h->file), *other = h->addr ? find_told_file(t, h->addr) : NULL;
 	const char *link = said->value.p + sizeof(*h), *old = link + h->npath;
 	if (!f || !f->file || !f->path || !h->npath || memchr(link, '\0', (size_t)h->npath + h->nold) ||
 	    (h->addr && (!other || !other->path)))
@@ -477,7 +480,7 @@ static void say_external(struct teller *t, const struct app_said *said, const st
 	struct told_object o = {.file = f, .path = str_n(link, h->npath)};
 	const uint64_t numbers[] = {f->file->gen, TERM_kind_softlink};
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
-	int64_t time = time_of(t, said->time);
+	int64_t time = h5_time_within(t, said->time);
 	o.number = file_within(t->s, f->file, TERM_kind_softlink, gen, time);
 	if (h->op != TERM_nameop_unlink && h->nold) {
 		struct buf to = {0};
@@ -489,13 +492,13 @@ static void say_external(struct teller *t, const struct app_said *said, const st
 			buf_add(&to, f->path, (size_t)(slash - f->path) + 1);
 		buf_add(&to, old, h->nold);
 		if (!to.failed)
-			say_name(t, &o, TERM_nameop_link, time, buf_view(&to), str_of(""));
+			emit_h5_name(t, &o, TERM_nameop_link, time, buf_view(&to), str_of(""));
 		buf_release(&to);
 	}
-	say_name(t, &o, h->op, time, path_of(&t->path, f, o.path, str_of("")), str_of(""));
+	emit_h5_name(t, &o, h->op, time, format_h5_path(&t->path, f, o.path, str_of("")), str_of(""));
 }
 
-static void say_link(struct teller *t, const struct app_said *said)
+static void emit_h5_link(struct teller *t, const struct app_said *said)
 {
 	struct h5_name h;
 	struct buf old = {0};
@@ -507,28 +510,28 @@ static void say_link(struct teller *t, const struct app_said *said)
 		return;
 	if (h.kind == TERM_kind_softlink) {
 		if (h.op == TERM_nameop_link || h.op == TERM_nameop_unlink)
-			say_external(t, said, &h);
+			emit_h5_external(t, said, &h);
 		return;
 	}
 	/* The object, by what it is: few calls make links. */
 	for (size_t i = 0; i < t->nobjects; i++) {
 		struct told_object *o = &t->objects[i];
-		if (o->o.file != h.file || o->o.addr != h.addr || o->o.kind != h.kind || o->attr.n || !is_told(t, o))
+		if (o->o.file != h.file || o->o.addr != h.addr || o->o.kind != h.kind || o->attr.n || !has_event_number(t, o))
 			continue;
 		struct str was = str_of("");
 		if (h.nold)
-			was = path_of(&old, o->file, str_n(said->value.p + sizeof(h) + h.npath, h.nold), str_of(""));
-		struct str path = path_of(&t->path, o->file, str_n(said->value.p + sizeof(h), h.npath), str_of(""));
-		say_name(t, o, h.op, time_of(t, said->time), path, was);
+			was = format_h5_path(&old, o->file, str_n(said->value.p + sizeof(h) + h.npath, h.nold), str_of(""));
+		struct str path = format_h5_path(&t->path, o->file, str_n(said->value.p + sizeof(h), h.npath), str_of(""));
+		emit_h5_name(t, o, h.op, h5_time_within(t, said->time), path, was);
 		if (h.op == TERM_nameop_rename && h.nold)
-			say_moved(t, o, time_of(t, said->time), str_n(said->value.p + sizeof(h), h.npath),
-			          str_n(said->value.p + sizeof(h) + h.npath, h.nold));
+			emit_h5_moved(t, o, h5_time_within(t, said->time), str_n(said->value.p + sizeof(h), h.npath),
+			              str_n(said->value.p + sizeof(h) + h.npath, h.nold));
 		break;
 	}
 	buf_release(&old);
 }
 
-static void say_gap(struct teller *t, struct str text)
+static void emit_h5_gap(struct teller *t, struct str text)
 {
 	char line[256];
 	size_t n = text.n < sizeof(line) - 1 ? text.n : sizeof(line) - 1;
@@ -540,25 +543,25 @@ static void say_gap(struct teller *t, struct str text)
 	sup_gap(t->s, &t->subject, TERM_gap_hdf5, 0, line);
 }
 
-static int tell(void *arg, const struct app_said *said)
+static int emit_h5_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
 	if (said->kind == H5_SHAPE)
-		say_shape(t, said);
+		emit_h5_layout(t, said);
 	else if (said->kind == H5_PART)
-		say_part(t, said);
+		emit_h5_part(t, said);
 	else if (said->kind == H5_NAME)
-		say_link(t, said);
+		emit_h5_link(t, said);
 	else if (said->kind == H5_GAP)
-		say_gap(t, said->value);
+		emit_h5_gap(t, said->value);
 	return 0;
 }
 
 /* The process under another number, for its execution may not be the one that is current under the first. */
-static bool begin(struct teller *t)
+static bool begin_image(struct teller *t)
 {
 	const struct app_told *h = &t->image->head;
-	int64_t born = time_of(t, h->born);
+	int64_t born = h5_time_within(t, h->born);
 	if (!h->pid || !images_find(t->s->images, h->pid, h->started, born, &t->n)) {
 		sup_gap(t->s, NULL, TERM_gap_hdf5, 0, "a program that was not seen used HDF5");
 		return false;
@@ -571,24 +574,24 @@ static bool begin(struct teller *t)
 	return true;
 }
 
-void channel_tell_h5(struct sup *s, const struct channel_image *image)
+void channel_emit_h5(struct sup *s, const struct channel_image *image)
 {
 	struct teller *t = calloc(1, sizeof(*t));
 	if (!t)
 		return;
 	*t = (struct teller){.s = s, .image = image, .now = sup_now(s), .lost = image->head.dropped};
-	if (!begin(t))
+	if (!begin_image(t))
 		goto out;
 	for (size_t i = 0; i < image->n; i++)
-		app_read_entries(image->windows[i].p, image->windows[i].n, take, t);
+		app_read_entries(image->windows[i].p, image->windows[i].n, keep_entry, t);
 	if (t->nfiles)
 		qsort(t->files, t->nfiles, sizeof(*t->files), by_file);
 	if (t->nobjects)
 		qsort(t->objects, t->nobjects, sizeof(*t->objects), by_object);
 	for (size_t i = 0; i < t->nobjects; i++)
-		say_object(t, &t->objects[i]);
+		emit_h5_object(t, &t->objects[i]);
 	for (size_t i = 0; i < image->n; i++)
-		app_read_entries(image->windows[i].p, image->windows[i].n, tell, t);
+		app_read_entries(image->windows[i].p, image->windows[i].n, emit_h5_entry, t);
 	if (t->lost)
 		sup_gap(s, &t->subject, TERM_gap_hdf5, t->lost, "objects for which there was no room");
 out:

@@ -5,20 +5,20 @@
 static char library[1024];
 #include "capture/interpose/leave.h"
 
-#define REAL(name) ((__typeof__(&name))look_up(&real_##name, #name))
+#define REAL(name) ((__typeof__(&name))find_next_exec(&real_##name, #name))
 #define REAL_OF(name) static void *real_##name
 
-static long absent(void)
+static long fail_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-static void *look_up(void **real, const char *name)
+static void *find_next_exec(void **real, const char *name)
 {
 	if (!*real) {
 		*real = symbols_next_one(name);
-		*real = *real ? *real : (void *)(uintptr_t)absent;
+		*real = *real ? *real : (void *)(uintptr_t)fail_missing;
 	}
 	return *real;
 }
@@ -35,11 +35,11 @@ EXPORT int dlclose(void *handle)
 	return REAL(dlclose)(handle);
 }
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) static void remember_library(void)
 {
 	int keep = errno;
 	const char *file = app_tape_on() ? symbols_own_file() : NULL;
-	size_t n = file ? length(file, sizeof(library)) : sizeof(library);
+	size_t n = file ? bounded_length(file, sizeof(library)) : sizeof(library);
 	if (n < sizeof(library))
 		memcpy(library, file, n + 1);
 	errno = keep;

@@ -55,7 +55,7 @@ __attribute__((constructor)) static void load_connector(void)
 }
 
 /* What the program's user asked for stands under ours: NAME TEXT becomes under_vol=NAME;under_info={TEXT}. */
-static bool answer(const char *has)
+static bool put_connector_first(const char *has)
 {
 	static const char head[] = CONNECTOR " under_vol=", info[] = ";under_info={";
 	static const char white[] = " \t\n\r";
@@ -83,7 +83,7 @@ static bool answer(const char *has)
 }
 
 /* HDF5 knows it by its name from now on, and the connector understands what it will be told. */
-static bool loads(struct h5_lib *l)
+static bool register_connector(struct h5_lib *l)
 {
 	herr_t (*allowed)(unsigned *) = H5CALL(l, H5PLget_loading_state, herr_t(*)(unsigned *));
 	hid_t (*enter)(const void *, hid_t) = H5CALL(l, H5VLregister_connector, hid_t(*)(const void *, hid_t));
@@ -117,7 +117,7 @@ static char *for_hdf5(char *has, const void *caller)
 		return has;
 	within = true;
 	h5_lib_ask(l, v);
-	bool fits = v[0] == 1 && v[1] == 14 && answer(has) && loads(l);
+	bool fits = v[0] == 1 && v[1] == 14 && put_connector_first(has) && register_connector(l);
 	within = false;
 	if (!fits)
 		return has;

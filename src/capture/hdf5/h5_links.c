@@ -21,7 +21,7 @@ static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
 
 /* The object at a name, opened for as long as it takes to ask. */
 enum look { LOOK, LOOK_MOVES, LOOK_MADE };
-static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, enum look what)
+static struct h5_obj *open_and_note(struct h5_lib *l, hid_t loc, const char *name, enum look what)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));
 	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));
@@ -41,7 +41,7 @@ static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, enu
 
 static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 {
-	return look_at(l, loc, name, LOOK);
+	return open_and_note(l, loc, name, LOOK);
 }
 
 /* Of an attribute that was opened so, HDF5 1.10 tells name and address of the place in place of its object's: the
@@ -80,14 +80,14 @@ ATTRIBUTES_BY_NAME(H5Acreate_by_name_async, h5_sees, H5_CREATE,
                     hid_t c, hid_t es),
                    (H5_AP, loc, path, attr, type, space, a, b, c, es))
 
-static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
-                    const char *old)
+static void note_renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
+                         const char *old)
 {
 	h5_renamed(o, op, h5_loc_of(l, loc), name, old ? h5_loc_of(l, old_loc) : NULL, old);
 }
 
 /* H5L_SAME_LOC. */
-static hid_t place(hid_t loc, hid_t other)
+static hid_t resolve_same_loc(hid_t loc, hid_t other)
 {
 	return loc == 0 ? other : loc;
 }
@@ -119,26 +119,26 @@ static hid_t place(hid_t loc, hid_t other)
 static void linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name)
 {
 	if (o && *o->name ? h5_sees(l, H5_LINK) : o != NULL)
-		renamed(l, o, TERM_nameop_link, loc, name, 0, NULL);
+		note_renamed(l, o, TERM_nameop_link, loc, name, 0, NULL);
 }
 
 CALLS(H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = look_at(l, place(a, b), from, LOOK_MOVES), {
+      (a, from, b, to, c, d), o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
+	      note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
       })
 CALLS(H5Lcreate_hard, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = at_name(l, place(a, b), from),
-      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+      (a, from, b, to, c, d), o = at_name(l, resolve_same_loc(a, b), from),
+      note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
 CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = at_name(l, place(a, b), from),
-      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+      (a, from, b, to, c, d), o = at_name(l, resolve_same_loc(a, b), from),
+      note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
 CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
       o = h5_loc_of(l, id), linked(l, o, b, to))
 static void deleted(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name, int64_t t)
 {
 	h5_did(o, H5_DELETE, true, t, h5_now());
-	renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
+	note_renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
 	if (!o) /* perhaps a link to another file, which nobody followed */
 		h5_linked_out(h5_loc_of(l, loc), name, TERM_nameop_unlink, NULL, "", "");
 }
@@ -180,28 +180,28 @@ DELETES_NTH(H5Ldelete_by_idx_async,
 /* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
  */
 CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const char *name, hid_t b, hid_t c),
-      (target, a, name, b, c), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
+      (target, a, name, b, c), (void)0, note_renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
 
 /* The same before 1.8, which Python still deletes with. */
 CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name), {
 	h5_did(o, H5_DELETE, true, t, h5_now());
-	renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+	note_renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
 })
 CALLS(H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
-      o = look_at(l, a, from, LOOK_MOVES), {
+      o = open_and_note(l, a, from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      renamed(l, o, TERM_nameop_rename, a, to, a, from);
+	      note_renamed(l, o, TERM_nameop_rename, a, to, a, from);
       })
 CALLS(H5Gmove2, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to), (a, from, b, to),
-      o = look_at(l, place(a, b), from, LOOK_MOVES), {
+      o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
+	      note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
       })
 CALLS(H5Glink, h5_sees(l, H5_LINK), (hid_t a, int type, const char *from, const char *to), (a, type, from, to), (void)0,
-      renamed(l, at_name(l, a, to), TERM_nameop_link, a, to, 0, NULL))
+      note_renamed(l, at_name(l, a, to), TERM_nameop_link, a, to, 0, NULL))
 CALLS(H5Glink2, h5_sees(l, H5_LINK), (hid_t a, const char *from, int type, hid_t b, const char *to),
       (a, from, type, b, to), (void)0,
-      renamed(l, at_name(l, place(b, a), to), TERM_nameop_link, place(b, a), to, 0, NULL))
+      note_renamed(l, at_name(l, resolve_same_loc(b, a), to), TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
 
 static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
 {
@@ -222,7 +222,7 @@ CALLS(H5Arename_by_name, h5_sees(l, H5_ATTRIBUTE),
 static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
 {
 	int64_t end = h5_now();
-	h5_object_copied(from, look_at(l, to_loc, name, LOOK_MADE), t, end);
+	h5_object_copied(from, open_and_note(l, to_loc, name, LOOK_MADE), t, end);
 }
 
 CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
@@ -230,11 +230,12 @@ CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to
 
 CALLS(H5Lcreate_hard_async, h5_sees(l, H5_LINK),
       (H5_APP, hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d, hid_t es),
-      (H5_AP, a, from, b, to, c, d, es), o = at_name(l, place(a, b), from),
-      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+      (H5_AP, a, from, b, to, c, d, es), o = at_name(l, resolve_same_loc(a, b), from),
+      note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
 CALLS(H5Lcreate_soft_async, h5_wants(l, H5_LINK),
       (H5_APP, const char *target, hid_t a, const char *name, hid_t b, hid_t c, hid_t es),
-      (H5_AP, target, a, name, b, c, es), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
+      (H5_AP, target, a, name, b, c, es), (void)0,
+      note_renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
 CALLS(H5Ldelete_async, h5_sees(l, H5_LINK), (H5_APP, hid_t a, const char *name, hid_t c, hid_t es),
       (H5_AP, a, name, c, es), o = at_name(l, a, name), deleted(l, o, a, name, t))
 CALLS(H5Arename_async, h5_sees(l, H5_ATTRIBUTE), (H5_APP, hid_t loc, const char *from, const char *to, hid_t es),

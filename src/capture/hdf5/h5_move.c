@@ -72,7 +72,7 @@ void h5_attribute_begin(struct h5_obj *o, bool write, int64_t *ret_t)
 #define PATH_ROOM (2 * H5_NAME_MAX + 2)
 
 /* The path in the file that a name at a place leads to. */
-static size_t path_of(const struct h5_obj *loc, const char *name, char *room)
+static size_t join_object_path(const struct h5_obj *loc, const char *name, char *room)
 {
 	size_t n = 0, len = name ? strlen(name) : 0;
 	if (!loc || !len || len > H5_NAME_MAX)
@@ -104,7 +104,7 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
                 const char *old)
 {
 	char path[PATH_ROOM], was[PATH_ROOM];
-	size_t n = path_of(loc, name, path), nold = old ? path_of(old_loc, old, was) : 0;
+	size_t n = join_object_path(loc, name, path), nold = old ? join_object_path(old_loc, old, was) : 0;
 	if (!o || !n)
 		return;
 	h5_name(o, op, path, n, was, nold);
@@ -120,7 +120,7 @@ void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, cons
 {
 	char text[sizeof(struct h5_name) + PATH_ROOM + PATH_ROOM];
 	struct h5_name head = {.op = op, .kind = TERM_kind_softlink, .addr = other ? other->num : 0};
-	size_t n = path_of(loc, name, text + sizeof(head)), nfile = strlen(file), npath = strlen(path);
+	size_t n = join_object_path(loc, name, text + sizeof(head)), nfile = strlen(file), npath = strlen(path);
 	if (!n || loc->file->unknown || nfile > H5_NAME_MAX || npath > H5_NAME_MAX)
 		return;
 	head.file = loc->file->num;
@@ -144,7 +144,7 @@ void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name)
 {
 	char path[PATH_ROOM];
 	bool is = o && loc && h5_classes & H5_LINK && o->kind != TERM_kind_attribute, here = is && loc->file == o->file;
-	size_t n = is ? path_of(loc, name, path) : 0;
+	size_t n = is ? join_object_path(loc, name, path) : 0;
 	if (!n || (here && !strcmp(__atomic_load_n(&o->name, __ATOMIC_ACQUIRE), path)))
 		return;
 	const unsigned room = sizeof(o->followed) / sizeof(o->followed[0]);

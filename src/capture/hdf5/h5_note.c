@@ -69,7 +69,7 @@ int64_t h5_now(void)
 	return h5_untimed ? H5_SOME_TIME : app_tape_now();
 }
 
-static void *map(size_t n)
+static void *map_anonymous(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
@@ -79,7 +79,7 @@ static struct state *the(void)
 {
 	struct state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
 	if (!s) {
-		if (!(s = map(4096)))
+		if (!(s = map_anonymous(4096)))
 			return NULL;
 		no_wipe = madvise(s, 4096, MADV_WIPEONFORK) < 0;
 		if (!__atomic_compare_exchange_n(&state, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -94,7 +94,7 @@ static struct state *the(void)
 	return s;
 }
 
-static struct state *take(void)
+static struct state *lock_state(void)
 {
 	struct state *s = the();
 	while (s && __atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
@@ -102,18 +102,18 @@ static struct state *take(void)
 	return s;
 }
 
-static void give(struct state *s)
+static void unlock_state(struct state *s)
 {
 	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
 }
 
-static void *room(struct state *s, size_t n)
+static void *arena_alloc(struct state *s, size_t n)
 {
 	n = (n + 15) & ~(size_t)15;
 	if (n > ARENA)
 		return NULL;
 	if (n > s->left) {
-		if (!(s->arena = map(ARENA))) {
+		if (!(s->arena = map_anonymous(ARENA))) {
 			s->left = 0;
 			return NULL;
 		}
@@ -187,7 +187,7 @@ static void stat_generation(const char *path, struct safe_stat *st)
 	st->flags |= SAFE_HAS_GEN;
 }
 
-static void tell_file(struct h5_open *f, const char *path)
+static void write_file_entry(struct h5_open *f, const char *path)
 {
 	char text[sizeof(struct h5_file) + 2 * H5_NAME_MAX];
 	struct h5_file head = {.num = f->num, .st = f->st};
@@ -207,14 +207,14 @@ static void tell_file(struct h5_open *f, const char *path)
 
 /* ---- files ---- */
 
-static bool same_file(const struct safe_stat *a, const struct safe_stat *b)
+static bool is_same_h5_file(const struct safe_stat *a, const struct safe_stat *b)
 {
 	return a->ino == b->ino && a->major == b->major && a->minor == b->minor && a->btime == b->btime;
 }
 
 static bool same_state(const struct safe_stat *a, const struct safe_stat *b)
 {
-	return same_file(a, b) && a->size == b->size && a->mtime == b->mtime;
+	return is_same_h5_file(a, b) && a->size == b->size && a->mtime == b->mtime;
 }
 
 /* Drivers of MPI-IO take names with the kind of file system before them. */
@@ -234,16 +234,16 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 	bool known = stat_file(name, &st);
 	if (known)
 		stat_generation(name, &st);
-	struct state *s = take();
+	struct state *s = lock_state();
 	struct h5_open *f = NULL;
 	bool is_new = false;
 	if (!s)
 		return NULL;
 	for (f = s->files; f; f = f->next)
-		if (known && !f->unknown && !made && same_file(&f->st, &st) && (f->ids || same_state(&f->st, &st)))
+		if (known && !f->unknown && !made && is_same_h5_file(&f->st, &st) && (f->ids || same_state(&f->st, &st)))
 			break;
 	if (!f) {
-		f = room(s, sizeof(*f) + strlen(name) + 1);
+		f = arena_alloc(s, sizeof(*f) + strlen(name) + 1);
 		if (f) {
 			*f = (struct h5_open){.next = s->files, .st = st, .unknown = !known, .num = ++s->files_said};
 			f->npath = (uint32_t)strlen(name);
@@ -257,38 +257,38 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 		f->fileno = fileno;
 		f->st = known ? st : f->st;
 	}
-	give(s);
+	unlock_state(s);
 	if (is_new && f->unknown)
 		h5_gap("an HDF5 file that is none of the file system's, or several");
 	else if (is_new)
-		tell_file(f, name);
+		write_file_entry(f, name);
 	return f;
 }
 
 struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno)
 {
-	struct state *s = take();
+	struct state *s = lock_state();
 	struct h5_open *f = s ? s->files : NULL;
 	while (f && !(f->lib == l && f->fileno == fileno))
 		f = f->next;
 	if (s)
-		give(s);
+		unlock_state(s);
 	return f;
 }
 
 uint64_t h5_epoch(void)
 {
-	struct state *s = take();
+	struct state *s = lock_state();
 	if (!s)
 		return 0;
 	if (!s->epoch)
 		s->epoch = (uint64_t)app_tape_now();
 	uint64_t epoch = s->epoch;
-	give(s);
+	unlock_state(s);
 	return epoch;
 }
 
-static struct h5_open *file_of(struct h5_lib *l, hid_t id, unsigned long fileno)
+static struct h5_open *find_or_add_file(struct h5_lib *l, hid_t id, unsigned long fileno)
 {
 	char name[H5_NAME_MAX];
 	struct h5_open *f = h5_file_find(l, fileno);
@@ -299,7 +299,7 @@ static struct h5_open *file_of(struct h5_lib *l, hid_t id, unsigned long fileno)
 
 /* ---- identifiers ---- */
 
-static size_t slot_of(const struct state *s, hid_t id)
+static size_t hash_identifier(const struct state *s, hid_t id)
 {
 	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
 }
@@ -308,7 +308,7 @@ static struct h5_obj *id_find(const struct state *s, hid_t id)
 {
 	if (!s->ids)
 		return NULL;
-	for (size_t i = slot_of(s, id); s->ids[i].id; i = (i + 1) & s->mask)
+	for (size_t i = hash_identifier(s, id); s->ids[i].id; i = (i + 1) & s->mask)
 		if (s->ids[i].id == id)
 			return s->ids[i].obj;
 	return NULL;
@@ -316,7 +316,7 @@ static struct h5_obj *id_find(const struct state *s, hid_t id)
 
 static void id_put(struct state *s, hid_t id, struct h5_obj *o)
 {
-	size_t i = slot_of(s, id);
+	size_t i = hash_identifier(s, id);
 	while (s->ids[i].id && s->ids[i].id != id)
 		i = (i + 1) & s->mask;
 	s->nids += !s->ids[i].id;
@@ -326,7 +326,7 @@ static void id_put(struct state *s, hid_t id, struct h5_obj *o)
 static bool ids_grow(struct state *s)
 {
 	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
-	struct id_slot *old = s->ids, *v = map(n * sizeof(*v));
+	struct id_slot *old = s->ids, *v = map_anonymous(n * sizeof(*v));
 	if (!v)
 		return false;
 	s->ids = v;
@@ -342,22 +342,22 @@ static bool ids_grow(struct state *s)
 
 void h5_id_is(hid_t id, struct h5_obj *o)
 {
-	struct state *s = id > 0 && o ? take() : NULL;
+	struct state *s = id > 0 && o ? lock_state() : NULL;
 	if (!s)
 		return;
 	if ((s->ids && s->nids * 2 < s->mask) || ids_grow(s))
 		id_put(s, id, o);
-	give(s);
+	unlock_state(s);
 }
 
 void h5_id_gone(struct h5_lib *l, hid_t id)
 {
-	struct state *s = h5_on(l) && id > 0 ? take() : NULL;
+	struct state *s = h5_on(l) && id > 0 ? lock_state() : NULL;
 	size_t i, k;
 	if (!s)
 		return;
 	if (s->ids) {
-		for (i = slot_of(s, id); s->ids[i].id && s->ids[i].id != id; i = (i + 1) & s->mask)
+		for (i = hash_identifier(s, id); s->ids[i].id && s->ids[i].id != id; i = (i + 1) & s->mask)
 			;
 		if (s->ids[i].id) {
 			/* Those behind it that were pushed on move up. */
@@ -369,7 +369,7 @@ void h5_id_gone(struct h5_lib *l, hid_t id)
 					k = (k + 1) & s->mask;
 					if (!s->ids[k].id)
 						goto out;
-					home = slot_of(s, s->ids[k].id);
+					home = hash_identifier(s, s->ids[k].id);
 				} while (i <= k ? i < home && home <= k : i < home || home <= k);
 				s->ids[i] = s->ids[k];
 				i = k;
@@ -377,7 +377,7 @@ void h5_id_gone(struct h5_lib *l, hid_t id)
 		}
 	}
 out:
-	give(s);
+	unlock_state(s);
 }
 
 /* ---- objects ---- */
@@ -387,7 +387,7 @@ static bool objects_grow(struct state *s)
 	size_t n = s->objects ? OBJECTS_MORE : OBJECTS;
 	if (s->nchains == n)
 		return true;
-	struct h5_obj **v = map(n * sizeof(*v));
+	struct h5_obj **v = map_anonymous(n * sizeof(*v));
 	if (!v)
 		return s->objects != NULL;
 	for (size_t i = 0; i < s->nchains; i++)
@@ -409,7 +409,7 @@ static bool objects_grow(struct state *s)
 /* The old name stays where it is, for those who read it. */
 static void name_is(struct state *s, struct h5_obj *o, const char *path, size_t n)
 {
-	char *name = room(s, n + 1);
+	char *name = arena_alloc(s, n + 1);
 	if (!name)
 		return;
 	memcpy(name, path, n);
@@ -419,18 +419,18 @@ static void name_is(struct state *s, struct h5_obj *o, const char *path, size_t 
 
 void h5_object_named(struct h5_obj *o, const char *path, size_t n)
 {
-	struct state *s = o->kind == TERM_kind_attribute || n > H5_NAME_MAX ? NULL : take();
+	struct state *s = o->kind == TERM_kind_attribute || n > H5_NAME_MAX ? NULL : lock_state();
 	if (!s)
 		return;
 	if (strlen(o->name) != n || memcmp(o->name, path, n))
 		name_is(s, o, path, n);
-	give(s);
+	unlock_state(s);
 }
 
 void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, const char *path, size_t n)
 {
 	char room_for[2 * H5_NAME_MAX + 2];
-	struct state *s = nold <= H5_NAME_MAX && n <= H5_NAME_MAX ? take() : NULL;
+	struct state *s = nold <= H5_NAME_MAX && n <= H5_NAME_MAX ? lock_state() : NULL;
 	for (size_t i = 0; s && i < s->nchains; i++)
 		for (struct h5_obj *o = s->objects[i]; o; o = o->next) {
 			if (o->file != group->file || o->kind == TERM_kind_attribute || strncmp(o->name, old, nold) != 0 ||
@@ -444,7 +444,7 @@ void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, co
 			name_is(s, o, room_for, n + rest);
 		}
 	if (s)
-		give(s);
+		unlock_state(s);
 }
 
 static_assert(H5_ATTRIBUTE == 1u << (TERM_kind_attribute - TERM_kind_group) &&
@@ -457,7 +457,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 {
 	if (npath > H5_NAME_MAX || nattr > H5_NAME_MAX)
 		return NULL;
-	struct state *s = take();
+	struct state *s = lock_state();
 	if (!s)
 		return NULL;
 	struct h5_obj *o = NULL;
@@ -472,7 +472,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 			goto out;
 		}
 	size_t n = attr ? nattr : npath;
-	o = room(s, sizeof(*o) + n + 1);
+	o = arena_alloc(s, sizeof(*o) + n + 1);
 	if (!o)
 		goto out;
 	*o = (struct h5_obj){
@@ -501,7 +501,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 	s->objects[h] = o;
 	s->nobjects++;
 out:
-	give(s);
+	unlock_state(s);
 	return o;
 }
 
@@ -522,7 +522,7 @@ void h5_object_made(struct h5_obj *o, const char *path, size_t n)
 	}
 }
 
-static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind, bool made)
+static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned kind, bool made)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
@@ -533,7 +533,7 @@ static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind, bool ma
 	struct h5_obj *o = NULL;
 	h5_hush(l, &q);
 	if (h5_ask_object(l, id, &fileno, &addr, &type) && type >= 0 && type < 3) {
-		struct h5_open *f = file_of(l, id, fileno);
+		struct h5_open *f = find_or_add_file(l, id, fileno);
 		size_t n = f ? h5_ask_name(l, id, path, sizeof(path)) : 0, nattr = 0;
 		ssize_t (*name)(hid_t, size_t, char *) = H5CALL(l, H5Aget_name, ssize_t(*)(hid_t, size_t, char *));
 		if (kind == TERM_kind_attribute) {
@@ -555,26 +555,26 @@ static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind, bool ma
 
 struct h5_obj *h5_known(hid_t id)
 {
-	struct state *s = id > 0 ? take() : NULL;
+	struct state *s = id > 0 ? lock_state() : NULL;
 	struct h5_obj *o = s ? id_find(s, id) : NULL;
 	if (s)
-		give(s);
+		unlock_state(s);
 	return o;
 }
 
 struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind)
 {
-	struct state *s = id > 0 ? take() : NULL;
+	struct state *s = id > 0 ? lock_state() : NULL;
 	if (!s)
 		return NULL;
 	struct h5_obj *o = id_find(s, id);
-	give(s);
-	return o ? o : resolve(l, id, kind, false);
+	unlock_state(s);
+	return o ? o : resolve_identifier(l, id, kind, false);
 }
 
 struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind)
 {
-	return id > 0 ? resolve(l, id, kind, true) : NULL;
+	return id > 0 ? resolve_identifier(l, id, kind, true) : NULL;
 }
 
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id)
@@ -615,7 +615,7 @@ void h5_file_closed(struct h5_open *f)
 	struct safe_stat st;
 	if (f->ids)
 		__atomic_sub_fetch(&f->ids, 1, __ATOMIC_RELAXED);
-	if (!f->unknown && stat_file(f->path, &st) && same_file(&st, &f->st)) {
+	if (!f->unknown && stat_file(f->path, &st) && is_same_h5_file(&st, &f->st)) {
 		f->st.size = st.size;
 		f->st.mtime = st.mtime;
 	}
@@ -699,12 +699,12 @@ void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *
 
 void h5_attribute_made(struct h5_obj *o)
 {
-	struct state *s = o ? take() : NULL;
+	struct state *s = o ? lock_state() : NULL;
 	if (!s)
 		return;
 	o->shaped = false;
 	o->nparts[0] = o->nparts[1] = 0; /* what was told of parts stays told */
-	give(s);
+	unlock_state(s);
 }
 
 /* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
@@ -765,12 +765,12 @@ static bool same_box(const struct h5_part *p, const hsize_t *from, const hsize_t
 static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hsize_t *to, uint64_t elements,
                      const char *fields, uint32_t nfields)
 {
-	struct state *s = o->told ? take() : NULL;
+	struct state *s = o->told ? lock_state() : NULL;
 	struct h5_part *p = NULL;
 	if (!s)
 		return;
 	if (!o->parts[write])
-		o->parts[write] = room(s, PARTS * sizeof(*o->parts[write]));
+		o->parts[write] = arena_alloc(s, PARTS * sizeof(*o->parts[write]));
 	struct h5_part_ref *v = o->parts[write];
 	for (unsigned i = 0; v && i < o->nparts[write] && !p; i++)
 		if (same_box(v[i].told, from, to, fields, nfields))
@@ -797,7 +797,7 @@ static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hs
 		ADD(p->calls, 1);
 		ADD(p->elements, elements);
 	}
-	give(s);
+	unlock_state(s);
 }
 
 uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,

@@ -35,7 +35,7 @@ static struct caller {
 } callers[CALLERS];
 static unsigned ncallers; /* that were begun, or more */
 
-static bool is_hdf5(const char *file)
+static bool is_hdf5_library(const char *file)
 {
 	return strstr(file, "hdf5") && !strstr(file, "_hl") && !strstr(file, "stemma-hdf5");
 }
@@ -118,7 +118,7 @@ void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3])
 		ret_version[0] = 0;
 }
 
-static size_t put_version(char *to, const unsigned v[3])
+static size_t format_version(char *to, const unsigned v[3])
 {
 	size_t n = 0;
 	for (int i = 0; i < 3; i++) {
@@ -137,7 +137,7 @@ static size_t put_version(char *to, const unsigned v[3])
 void h5_lib_say(const struct h5_lib *l, const unsigned v[3])
 {
 	char text[40];
-	size_t n = put_version(text, v);
+	size_t n = format_version(text, v);
 	app_tape_put(&(struct app_entry){.kind = H5_START, .id = l->version},
 	             &(struct app_words){.value = text, .nvalue = n});
 }
@@ -154,14 +154,14 @@ static void ask_version(struct h5_lib *l)
 	/* 1.10 made identifiers 64 bits wide; these three are what the tests have. */
 	l->known = v[0] == 1 && (v[1] == 10 || v[1] == 12 || v[1] == 14);
 	char text[80] = "version of HDF5 that is not known: ";
-	put_version(text + strlen(text), v);
+	format_version(text + strlen(text), v);
 	if (app_tape_on() && !l->known)
 		h5_gap(text);
 	if (app_tape_on() && l->known)
 		h5_lib_say(l, v);
 }
 
-static struct pair *pair_of(const void *caller)
+static struct pair *pair_of_caller(const void *caller)
 {
 	void *f = symbols_next_one("H5get_libversion");
 	struct symbol_object o;
@@ -170,17 +170,17 @@ static struct pair *pair_of(const void *caller)
 		return pair_at(f);
 	if (!(p = pair_new()))
 		return NULL;
-	if (symbols_later(caller, "H5get_libversion", is_hdf5, p->found, H5FN_COUNT, &o))
+	if (symbols_later(caller, "H5get_libversion", is_hdf5_library, p->found, H5FN_COUNT, &o))
 		return pair_keep(p, &o);
 	raw3(SYS_munmap, (long)p, sizeof(*p), 0);
 	return NULL;
 }
 
-static struct h5_lib *find(const void *caller)
+static struct h5_lib *find_library(const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;
 	struct symbol_object module;
-	struct pair *p = pair_of(caller);
+	struct pair *p = pair_of_caller(caller);
 	if (!p)
 		return NULL;
 	bool own = at >= p->outer.low && at < p->outer.high;
@@ -213,5 +213,5 @@ struct h5_lib *h5_lib_of(const void *caller)
 			return l;
 		}
 	}
-	return find(caller);
+	return find_library(caller);
 }

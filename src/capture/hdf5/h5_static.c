@@ -111,7 +111,7 @@ static int open_program(const struct proc *p, const struct file *exe, struct sta
 	return -1;
 }
 
-static bool same(const struct program *a, const struct stat *b)
+static bool is_program_unchanged(const struct program *a, const struct stat *b)
 {
 	return a->ino == b->st_ino && a->dev == b->st_dev && a->size == b->st_size &&
 	       a->mtime.tv_sec == b->st_mtim.tv_sec && a->mtime.tv_nsec == b->st_mtim.tv_nsec;
@@ -125,7 +125,7 @@ void inside_look(struct sup *s, const struct proc *p, const struct file *exe)
 	if (fd < 0)
 		return;
 	size_t i = 0;
-	while (i < m->n && !same(&m->v[i], &st))
+	while (i < m->n && !is_program_unchanged(&m->v[i], &st))
 		i++;
 	if (i == m->n) {
 		i = m->n < PROGRAMS ? m->n++ : m->turn++ % PROGRAMS;

@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-static size_t length(const char *s, size_t max)
+static size_t bounded_length(const char *s, size_t max)
 {
 	size_t n = 0;
 	while (n < max && s[n])
@@ -60,9 +60,9 @@ struct look {
 	char name[64];
 };
 
-static bool has(const char *s, const char *word)
+static bool contains_word(const char *s, const char *word)
 {
-	size_t n = length(word, 64);
+	size_t n = bounded_length(word, 64);
 	for (; *s; s++) {
 		size_t k = 0;
 		while (k < n && s[k] == word[k])
@@ -73,7 +73,7 @@ static bool has(const char *s, const char *word)
 	return false;
 }
 
-static long read_at(long fd, void *to, size_t n, uint64_t at)
+static long read_file_at(long fd, void *to, size_t n, uint64_t at)
 {
 	return raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
 }
@@ -84,7 +84,7 @@ static bool needs_sanitizer(long fd, struct look *l, unsigned nph)
 	long n = 0;
 	for (unsigned i = 0; i < nph; i++)
 		if (l->ph[i].p_type == PT_DYNAMIC)
-			n = read_at(fd, l->dyn, sizeof(l->dyn), l->ph[i].p_offset) / (long)sizeof(l->dyn[0]);
+			n = read_file_at(fd, l->dyn, sizeof(l->dyn), l->ph[i].p_offset) / (long)sizeof(l->dyn[0]);
 	for (long i = 0; i < n; i++)
 		if (l->dyn[i].d_tag == DT_STRTAB)
 			strings = l->dyn[i].d_un.d_ptr;
@@ -94,9 +94,9 @@ static bool needs_sanitizer(long fd, struct look *l, unsigned nph)
 	for (long i = 0; at && i < n && l->dyn[i].d_tag != DT_NULL; i++) {
 		if (l->dyn[i].d_tag != DT_NEEDED)
 			continue;
-		long got = read_at(fd, l->name, sizeof(l->name) - 1, at + l->dyn[i].d_un.d_val);
+		long got = read_file_at(fd, l->name, sizeof(l->name) - 1, at + l->dyn[i].d_un.d_val);
 		l->name[got > 0 ? got : 0] = '\0';
-		if (has(l->name, "libasan.so") || has(l->name, "libclang_rt."))
+		if (contains_word(l->name, "libasan.so") || contains_word(l->name, "libclang_rt."))
 			return true;
 	}
 	return false;
@@ -110,13 +110,13 @@ static enum fit elf_fit(long fd, struct look *l)
 		return FIT_BREAKS;
 	unsigned nph = e->e_phnum < 24 ? e->e_phnum : 24;
 	if (e->e_phentsize != sizeof(l->ph[0]) ||
-	    read_at(fd, l->ph, nph * sizeof(l->ph[0]), e->e_phoff) != (long)(nph * sizeof(l->ph[0])))
+	    read_file_at(fd, l->ph, nph * sizeof(l->ph[0]), e->e_phoff) != (long)(nph * sizeof(l->ph[0])))
 		return FIT_LEAVES;
 	for (unsigned i = 0; i < nph; i++)
 		if (l->ph[i].p_type == PT_INTERP) {
-			long k = read_at(fd, l->name, sizeof(l->name) - 1, l->ph[i].p_offset);
+			long k = read_file_at(fd, l->name, sizeof(l->name) - 1, l->ph[i].p_offset);
 			l->name[k > 0 ? k : 0] = '\0';
-			if (has(l->name, "musl"))
+			if (contains_word(l->name, "musl"))
 				return FIT_BREAKS;
 			fit = FIT_GOES;
 		}
@@ -138,7 +138,7 @@ static enum fit leave_fit(int dirfd, const char *path, int flags)
 			return FIT_GOES; /* it is not there, or may be run without being read */
 		bool regular = raw3(SYS_fstat, fd, (long)&st, 0) == 0 && S_ISREG(st.st_mode);
 		memset(&l.head, 0, sizeof(l.head));
-		long n = regular ? read_at(fd, &l.head, sizeof(l.head) - 1, 0) : 0;
+		long n = regular ? read_file_at(fd, &l.head, sizeof(l.head) - 1, 0) : 0;
 		bool elf = n >= (long)sizeof(Elf64_Ehdr) && !memcmp(l.head.text, ELFMAG, SELFMAG);
 		enum fit fit = elf ? elf_fit(fd, &l) : FIT_GOES;
 		raw1(SYS_close, fd);
@@ -162,7 +162,7 @@ static enum fit leave_fit(int dirfd, const char *path, int flags)
 	return FIT_GOES;
 }
 
-static bool begins(const char *s, const char *head)
+static bool starts_with(const char *s, const char *head)
 {
 	while (*head)
 		if (*s++ != *head++)
@@ -170,7 +170,7 @@ static bool begins(const char *s, const char *head)
 	return true;
 }
 
-static size_t count(char *const *v)
+static size_t count_strings(char *const *v)
 {
 	size_t n = 0;
 	while (v && v[n])
@@ -183,13 +183,13 @@ static size_t count(char *const *v)
 /* v without this library, in out and room, which hold as many pointers and as many bytes as v's preload. */
 static char *const *without(char *const *v, char **out, char *room)
 {
-	size_t n = 0, mine = length(library, sizeof(library));
+	size_t n = 0, mine = bounded_length(library, sizeof(library));
 	for (; *v; v++) {
 #ifdef LEAVE_VARIABLE
-		if (begins(*v, LEAVE_VARIABLE))
+		if (starts_with(*v, LEAVE_VARIABLE))
 			continue;
 #endif
-		if (!begins(*v, PRELOAD)) {
+		if (!starts_with(*v, PRELOAD)) {
 			out[n++] = *v;
 			continue;
 		}
@@ -219,21 +219,21 @@ static size_t preload_room(char *const *v)
 {
 	size_t n = 1;
 	for (; v && *v; v++)
-		if (begins(*v, PRELOAD))
-			n += length(*v, (size_t)-1) + 1;
+		if (starts_with(*v, PRELOAD))
+			n += bounded_length(*v, (size_t)-1) + 1;
 	return n;
 }
 
 /* Where execvp would find it. */
-static const char *search(const char *file, char *ret, size_t room)
+static const char *search_path_list(const char *file, char *ret, size_t room)
 {
 	const char *path = NULL;
-	size_t len = length(file, room);
+	size_t len = bounded_length(file, room);
 	for (const char *p = file; *p; p++)
 		if (*p == '/')
 			return file;
 	for (char **v = environ; v && *v; v++)
-		if (begins(*v, "PATH="))
+		if (starts_with(*v, "PATH="))
 			path = *v + 5;
 	for (const char *p = path ? path : "/bin:/usr/bin"; *p;) {
 		size_t k = 0;

@@ -5,7 +5,7 @@
 	char found[LEAVE_ROOM];                                                                                            \
 	int keep = errno;                                                                                                  \
 	bool leaves = (LEAVE_ON) && env && LEAVE_LOOK(at, path, flags) == FIT_BREAKS;                                      \
-	char *out[leaves ? count(env) + 1 : 1], room[leaves ? preload_room(env) : 1];                                      \
+	char *out[leaves ? count_strings(env) + 1 : 1], room[leaves ? preload_room(env) : 1];                              \
 	(void)found;                                                                                                       \
 	errno = keep;                                                                                                      \
 	if (leaves)                                                                                                        \
@@ -29,7 +29,7 @@ EXPORT int execv(const char *path, char *const argv[])
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	LEAVING(envp, AT_FDCWD, search(file, found, sizeof(found)), 0);
+	LEAVING(envp, AT_FDCWD, search_path_list(file, found, sizeof(found)), 0);
 	return REAL(execvpe)(file, argv, env);
 }
 
@@ -63,4 +63,4 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	}
 
 SPAWNS(posix_spawn, file)
-SPAWNS(posix_spawnp, search(file, found, sizeof(found)))
+SPAWNS(posix_spawnp, search_path_list(file, found, sizeof(found)))

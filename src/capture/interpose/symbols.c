@@ -93,7 +93,7 @@ static void *resolved(uintptr_t at)
 #endif
 }
 
-static void *value_of(const struct tables *t, uint32_t i, const char *name)
+static void *symbol_value_if_named(const struct tables *t, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[i];
 	unsigned type = s->st_info & 15;
@@ -117,7 +117,7 @@ static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
 		if (!(word >> gnu % bits & word >> (gnu >> shift) % bits & 1))
 			return NULL;
 		for (uint32_t i = buckets[gnu % nbuckets]; i >= first; i++) {
-			void *f = (chain[i - first] | 1) == (gnu | 1) ? value_of(t, i, name) : NULL;
+			void *f = (chain[i - first] | 1) == (gnu | 1) ? symbol_value_if_named(t, i, name) : NULL;
 			if (f)
 				return f;
 			if (chain[i - first] & 1)
@@ -128,7 +128,7 @@ static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
 	uint32_t nbuckets = t->sysv[0];
 	const uint32_t *buckets = t->sysv + 2, *chain = buckets + nbuckets;
 	for (uint32_t i = nbuckets ? buckets[hash_sysv(name) % nbuckets] : 0; i; i = chain[i]) {
-		void *f = value_of(t, i, name);
+		void *f = symbol_value_if_named(t, i, name);
 		if (f)
 			return f;
 	}
@@ -210,7 +210,7 @@ struct object {
 	const char *name;
 };
 
-static struct object object_of(const struct dl_phdr_info *info)
+static struct object describe_object(const struct dl_phdr_info *info)
 {
 	struct object o = {info->dlpi_addr, UINTPTR_MAX, 0, NULL, info->dlpi_name ? info->dlpi_name : ""};
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -235,7 +235,7 @@ static int has_address(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
 	(void)size;
-	s->o = object_of(info);
+	s->o = describe_object(info);
 	return s->at >= s->o.low && s->at < s->o.high;
 }
 
@@ -289,27 +289,27 @@ struct later {
 	uint16_t *queue;
 };
 
-static int gather(struct dl_phdr_info *info, size_t size, void *arg)
+static int gather_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct later *l = arg;
 	(void)size;
 	if (l->nobjects == OBJECTS)
 		return 1;
-	l->objects[l->nobjects++] = object_of(info);
+	l->objects[l->nobjects++] = describe_object(info);
 	return 0;
 }
 
-static const char *last_part(const char *path)
+static const char *object_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
 
 /* Is it what another object needs under that name? */
-static bool is_called(const struct object *o, const char *needed)
+static bool is_object_named(const struct object *o, const char *needed)
 {
 	struct tables t;
-	if (!strcmp(o->name, needed) || !strcmp(last_part(o->name), last_part(needed)))
+	if (!strcmp(o->name, needed) || !strcmp(object_file_name(o->name), object_file_name(needed)))
 		return true;
 	if (!read_tables(o->base, o->dynamic, &t))
 		return false;
@@ -347,7 +347,7 @@ static bool find_needed(struct later *l)
 			if (d->d_tag != DT_NEEDED)
 				continue;
 			size_t i = 0, k = 0;
-			while (i < l->nobjects && !is_called(&l->objects[i], t.strings + d->d_un.d_val))
+			while (i < l->nobjects && !is_object_named(&l->objects[i], t.strings + d->d_un.d_val))
 				i++;
 			while (k < n && l->queue[k] != i)
 				k++;
@@ -359,12 +359,12 @@ static bool find_needed(struct later *l)
 }
 
 /* Called for the first object, and only for that: what is found stays loaded as long as this does not return. */
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_in_later_objects(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct later *l = arg;
 	(void)info;
 	(void)size;
-	dl_iterate_phdr(gather, l);
+	dl_iterate_phdr(gather_object, l);
 	size_t first = 0, n = &_r_debug && _r_debug.r_map ? begun() : 0;
 	while (first < l->nobjects && l->objects[first].dynamic != _DYNAMIC)
 		first++;
@@ -372,7 +372,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		l->found = defines(l, &l->objects[i]);
 	l->found = l->found || find_needed(l);
 	for (size_t i = 0; i < l->nobjects && !l->found; i++)
-		l->found = l->fits(last_part(l->objects[i].name)) && defines(l, &l->objects[i]);
+		l->found = l->fits(object_file_name(l->objects[i].name)) && defines(l, &l->objects[i]);
 	return 1;
 }
 
@@ -387,7 +387,7 @@ bool symbols_later(const void *caller, const char *name, bool (*fits)(const char
 		return false;
 	l.objects = (struct object *)at;
 	l.queue = (uint16_t *)(l.objects + OBJECTS);
-	dl_iterate_phdr(look, &l);
+	dl_iterate_phdr(find_in_later_objects, &l);
 	raw3(SYS_munmap, at, (long)size, 0);
 	return l.found;
 }

@@ -38,7 +38,7 @@ static bool is_mpi(const char *file)
 
 /* Libraries of a plug-in's own scope (RTLD_LOCAL) are not next to anybody. The linker's lock is not taken
  * (inject/symbols.h): who holds it may wait for this thread. */
-static void *real(const char *name, const void *caller)
+static void *find_real_call(const char *name, const void *caller)
 {
 	int e = errno;
 	struct symbol s = {symbols_next_one(name), name};
@@ -56,7 +56,7 @@ static void *real(const char *name, const void *caller)
 		static void *real_at;                                                                                          \
 		void *real_f = __atomic_load_n(&real_at, __ATOMIC_RELAXED);                                                    \
 		if (__builtin_expect(!real_f, 0))                                                                              \
-			__atomic_store_n(&real_at, real_f = real(name, __builtin_return_address(0)), __ATOMIC_RELAXED);            \
+			__atomic_store_n(&real_at, real_f = find_real_call(name, __builtin_return_address(0)), __ATOMIC_RELAXED);  \
 		(type) real_f;                                                                                                 \
 	})
 
@@ -67,13 +67,13 @@ static bool known;
 
 static __thread unsigned inside __attribute__((tls_model("initial-exec")));
 
-static bool begins(const char *text, const char *with)
+static bool text_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* What is there now that MPI has been initialised. */
-static void learn(int level)
+static void note_mpi_world(int level)
 {
 	static char version[VERSION_ROOM];
 	static int done;
@@ -85,17 +85,18 @@ static void learn(int level)
 	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size");
 	/* Of Open MPI the handle is the address of an object, of which a program that was not linked for any address has a
 	 * copy. The library is asked which one it goes by: Fortran's number for it is 0 there. */
-	handle (*ompi)(int) =
-	    real("ompi_mpi_comm_world", __builtin_return_address(0)) ? REAL(handle(*)(int), "PMPI_Comm_f2c") : NULL;
+	handle (*ompi)(int) = find_real_call("ompi_mpi_comm_world", __builtin_return_address(0))
+	                          ? REAL(handle(*)(int), "PMPI_Comm_f2c")
+	                          : NULL;
 	if (!get_version || get_version(version, &n) != 0)
 		version[0] = '\0';
 	version[sizeof(version) - 1] = '\0';
 	known = get_rank && get_size;
-	if (known && ompi && begins(version, "Open MPI"))
+	if (known && ompi && text_begins(version, "Open MPI"))
 		world = ompi(0);
 	else if (known && !ompi &&
-	         (begins(version, "MPICH") || begins(version, "Intel(R) MPI") || begins(version, "MVAPICH") ||
-	          strstr(version, "CRAY MPICH")))
+	         (text_begins(version, "MPICH") || text_begins(version, "Intel(R) MPI") ||
+	          text_begins(version, "MVAPICH") || strstr(version, "CRAY MPICH")))
 		world = MPICH_COMM_WORLD;
 	else
 		known = false;
@@ -122,7 +123,7 @@ struct file {
 };
 static struct file files[FILES];
 
-static struct file *file_of(handle fh)
+static struct file *find_mpi_file(handle fh)
 {
 	size_t at = (fh >> 4) * 0x9e3779b97f4a7c15u % FILES;
 	for (size_t i = 0; fh && i < FILES; i++) {
@@ -133,19 +134,19 @@ static struct file *file_of(handle fh)
 	return NULL;
 }
 
-static size_t absolute(const char *name, char *ret)
+static size_t absolute_file_name(const char *name, char *ret)
 {
 	static const char *const kinds[] = {"ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "testfs:", "pvfs2:"};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) /* ROMIO's way to say on which file system */
-		if (begins(name, kinds[i]))
+		if (text_begins(name, kinds[i]))
 			name += strlen(kinds[i]);
 	if (name[0] != '/' && getcwd(ret, PATH_ROOM)) {
 		n = strlen(ret);
 		if (n < PATH_ROOM - 1 && ret[n - 1] != '/')
 			ret[n++] = '/';
 	}
-	while (begins(name, "./"))
+	while (text_begins(name, "./"))
 		name += 2;
 	size_t more = strnlen(name, PATH_ROOM - 1 - n);
 	memcpy(ret + n, name, more);
@@ -154,7 +155,7 @@ static size_t absolute(const char *name, char *ret)
 }
 
 /* Counts a call that began at t0. */
-static void count(struct file *f, unsigned op, bool collective, int64_t t0, int rc, uint64_t bytes)
+static void count_mpi_call(struct file *f, unsigned op, bool collective, int64_t t0, int rc, uint64_t bytes)
 {
 	int64_t t1 = app_tape_now();
 	struct app_mpiio *io = __atomic_load_n(&f->rows[op][collective], __ATOMIC_ACQUIRE), *none = NULL;
@@ -178,7 +179,7 @@ static void count(struct file *f, unsigned op, bool collective, int64_t t0, int 
 	__atomic_store_n(&io->last, t1, __ATOMIC_RELAXED);
 }
 
-static void opened(const char *name, handle comm, handle fh, int64_t t0)
+static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0)
 {
 	static const handle wip = 1; /* not a file's */
 	int size = 0, e = errno;
@@ -190,16 +191,16 @@ static void opened(const char *name, handle comm, handle fh, int64_t t0)
 		if (!__atomic_compare_exchange_n(&f->fh, &none, wip, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		memset(f->rows, 0, sizeof(f->rows));
-		f->npath = absolute(name, f->path);
+		f->npath = absolute_file_name(name, f->path);
 		f->ranks = get_size && get_size(comm, &size) == 0 && size > 0 ? (uint64_t)size : 0;
 		__atomic_store_n(&f->fh, fh, __ATOMIC_RELEASE);
-		count(f, TERM_mpiop_open, true, t0, 0, 0);
+		count_mpi_call(f, TERM_mpiop_open, true, t0, 0, 0);
 		break;
 	}
 	errno = e;
 }
 
-static uint64_t bytes_of(handle type, int64_t n)
+static uint64_t datatype_bytes(handle type, int64_t n)
 {
 	int size = 0;
 	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Type_size");
@@ -235,17 +236,17 @@ static uint64_t bytes_of(handle type, int64_t n)
 
 STAND_BEFORE(Init, (int *argc, char ***argv), (argc, argv), {
 	if (rc == 0)
-		learn(0);
+		note_mpi_world(0);
 })
 STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided), {
 	if (rc == 0)
-		learn(provided ? *provided : 0);
+		note_mpi_world(provided ? *provided : 0);
 })
 
 STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, handle *fh),
              (comm, name, mode, info, fh), {
 	             if (rc == 0 && known && fh)
-		             opened(name, comm, *fh, t0);
+		             note_mpi_opened(name, comm, *fh, t0);
              })
 
 /* The handle is gone after it: who it was is looked up before. */
@@ -254,14 +255,14 @@ STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, h
 	EXPORT int name(handle *fh)                                                                                        \
 	{                                                                                                                  \
 		int (*f)(handle *) = REAL(int (*)(handle *), #name);                                                           \
-		struct file *is = !inside && fh && app_tape_on() ? file_of(*fh) : NULL;                                        \
+		struct file *is = !inside && fh && app_tape_on() ? find_mpi_file(*fh) : NULL;                                  \
 		if (!f)                                                                                                        \
 			return ERR_OTHER;                                                                                          \
 		int64_t t0 = is ? app_tape_now() : 0;                                                                          \
 		inside++;                                                                                                      \
 		int rc = f(fh), e = errno;                                                                                     \
 		if (is) {                                                                                                      \
-			count(is, TERM_mpiop_close, true, t0, rc, 0);                                                              \
+			count_mpi_call(is, TERM_mpiop_close, true, t0, rc, 0);                                                     \
 			if (rc == 0)                                                                                               \
 				__atomic_store_n(&is->fh, 0, __ATOMIC_RELEASE);                                                        \
 		}                                                                                                              \
@@ -274,9 +275,9 @@ CLOSE(PMPI_File_close)
 
 #define COUNTED(op, collective, bytes)                                                                                 \
 	{                                                                                                                  \
-		struct file *is = file_of(fh);                                                                                 \
+		struct file *is = find_mpi_file(fh);                                                                           \
 		if (is)                                                                                                        \
-			count(is, op, collective, t0, rc, bytes);                                                                  \
+			count_mpi_call(is, op, collective, t0, rc, bytes);                                                         \
 	}
 
 STAND_BEFORE(File_sync, (handle fh), (fh), COUNTED(TERM_mpiop_sync, true, 0))
@@ -286,16 +287,16 @@ STAND_BEFORE(File_preallocate, (handle fh, int64_t size), (fh, size), COUNTED(TE
 /* (fh, buf, count, type, status or request), the same at an offset, and the first half of a split collective one. */
 #define FIVE(name, number, op, collective)                                                                             \
 	STAND_BEFORE(File_##name, (handle fh, void *buf, number n, handle type, void *last), (fh, buf, n, type, last),     \
-	             COUNTED(op, collective, bytes_of(type, (int64_t)n)))
+	             COUNTED(op, collective, datatype_bytes(type, (int64_t)n)))
 #define SIX(name, number, op, collective)                                                                              \
 	STAND_BEFORE(File_##name, (handle fh, int64_t at, void *buf, number n, handle type, void *last),                   \
-	             (fh, at, buf, n, type, last), COUNTED(op, collective, bytes_of(type, (int64_t)n)))
+	             (fh, at, buf, n, type, last), COUNTED(op, collective, datatype_bytes(type, (int64_t)n)))
 #define FOUR(name, number, op)                                                                                         \
 	STAND_BEFORE(File_##name, (handle fh, void *buf, number n, handle type), (fh, buf, n, type),                       \
-	             COUNTED(op, true, bytes_of(type, (int64_t)n)))
+	             COUNTED(op, true, datatype_bytes(type, (int64_t)n)))
 #define FIVE_AT(name, number, op)                                                                                      \
 	STAND_BEFORE(File_##name, (handle fh, int64_t at, void *buf, number n, handle type), (fh, at, buf, n, type),       \
-	             COUNTED(op, true, bytes_of(type, (int64_t)n)))
+	             COUNTED(op, true, datatype_bytes(type, (int64_t)n)))
 
 #define ALL_OF(verb, op)                                                                                               \
 	FIVE(verb, int, op, false)                                                                                         \

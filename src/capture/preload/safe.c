@@ -53,7 +53,7 @@ static bool alive(uint32_t pid, uint32_t image, void *arg)
 }
 
 /* Everything up to `until`. Returns how many events that was. */
-static size_t take(struct safe *f, int64_t since, int64_t until)
+static size_t record_events_until(struct safe *f, int64_t since, int64_t until)
 {
 	struct safe_seen x;
 	size_t n = 0;
@@ -61,7 +61,7 @@ static size_t take(struct safe *f, int64_t since, int64_t until)
 		return 0;
 	safe_reader_gather(f->reader, since, boot_ns);
 	while (safe_reader_next(f->reader, until, &x)) {
-		safe_tell(f, &x);
+		safe_handle_event(f, &x);
 		n++;
 	}
 	uint64_t lost = safe_reader_lost(f->reader);
@@ -79,7 +79,7 @@ static bool over(siginfo_t *ret)
 }
 
 /* The command, and orphans that came to us. All that they said is taken before. */
-static void reap(struct worker *w, struct safe *f, int64_t since)
+static void reap_children(struct worker *w, struct safe *f, int64_t since)
 {
 	struct sup *s = f->s;
 	siginfo_t si = {0};
@@ -87,8 +87,8 @@ static void reap(struct worker *w, struct safe *f, int64_t since)
 		worker_stop(w->control, w->keeper);
 	while (over(&si)) {
 		int status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
-		take(f, since, boot_ns());
-		safe_tell_status(f, si.si_pid, status);
+		record_events_until(f, since, boot_ns());
+		safe_emit_status(f, si.si_pid, status);
 		const struct proc *p = si.si_pid == s->root ? safe_proc(f, si.si_pid) : NULL;
 		if (!worker_reap(w, &si, WNOHANG, &status))
 			return;
@@ -103,7 +103,7 @@ static bool nobody_left(void)
 	return waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
-static void say_wait(struct worker *w, struct safe *f)
+static void emit_wait(struct worker *w, struct safe *f)
 {
 	if (log_writer_pending(f->s->log))
 		sup_flush(f->s);
@@ -126,7 +126,7 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 	f.reader = place->map ? safe_reader_new(place->map, place->size) : NULL;
 	f.pidns = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
 	pthread_mutex_lock(&s->lock);
-	safe_tell_root(&f, s->root, forked, cwd);
+	safe_emit_root(&f, s->root, forked, cwd);
 	if (f.reader) {
 		safe_reader_guard(f.reader);
 		worker_thread(w, ringer, &r, &t);
@@ -142,23 +142,23 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 		struct safe_dead dead = {0};
 		safe_find_dead(&f, &dead);
 		int64_t now = boot_ns();
-		size_t n = take(&f, since, dead.n ? now : now - GRACE);
-		safe_tell_deaths(&f, &dead);
-		reap(w, &f, since);
+		size_t n = record_events_until(&f, since, dead.n ? now : now - GRACE);
+		safe_emit_deaths(&f, &dead);
+		reap_children(w, &f, since);
 		worker_continue(w->control, w->keeper);
 		channel_sweep(s, false);
 		if (now - scanned > SCAN) {
 			scanned = now;
-			safe_tell_children(&f);
+			safe_emit_children(&f);
 			if (f.reader)
 				safe_reader_sweep(f.reader, alive, &f);
 		}
 		if (w->control->ended && nobody_left())
 			break;
-		say_wait(w, &f);
+		emit_wait(w, &f);
 		wait = n || safe_busy(&f) ? BUSY_MS : IDLE_MS;
 	}
-	take(&f, since, boot_ns());
-	safe_tell_end(&f);
+	record_events_until(&f, since, boot_ns());
+	safe_emit_end(&f);
 	worker_finish(w);
 }

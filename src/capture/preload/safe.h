@@ -44,9 +44,9 @@ bool safe_library_path(char *ret, size_t n);
 
 /* ---- events to the log (safe_tell.c) ---- */
 
-void safe_tell(struct safe *f, const struct safe_seen *e);
+void safe_handle_event(struct safe *f, const struct safe_seen *e);
 /* The command, before it is anything. */
-void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd);
+void safe_emit_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd);
 /* What the kernel knows: processes that are over, found first and told of when all that they had to say was taken; the
  * status of one that is waited for; children that have not said anything. */
 struct safe_dead {
@@ -54,11 +54,11 @@ struct safe_dead {
 	int n;
 };
 void safe_find_dead(struct safe *f, struct safe_dead *ret);
-void safe_tell_deaths(struct safe *f, const struct safe_dead *d);
-void safe_tell_status(struct safe *f, pid_t pid, int status);
-void safe_tell_children(struct safe *f);
+void safe_emit_deaths(struct safe *f, const struct safe_dead *d);
+void safe_emit_status(struct safe *f, pid_t pid, int status);
+void safe_emit_children(struct safe *f);
 /* Everybody's record ends. */
-void safe_tell_end(struct safe *f);
+void safe_emit_end(struct safe *f);
 /* The latest process of that number; NULL: none. */
 const struct proc *safe_proc(const struct safe *f, pid_t pid);
 bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image);

@@ -187,7 +187,7 @@ void use_add(const struct safe *f, struct use *u, const struct safe_row *row)
 		x->sizes[i] += row->sizes[i];
 }
 
-static void sums_say(struct safe *f, struct sproc *p, struct use *u, uint64_t seq)
+static void sums_emit(struct safe *f, struct sproc *p, struct use *u, uint64_t seq)
 {
 	struct sup *s = f->s;
 	int64_t now = sup_now(s);
@@ -242,7 +242,7 @@ static void use_free(struct sproc *p, struct use *u)
 	free(u);
 }
 
-static unsigned known_of(const struct done *d, uint64_t proved)
+static unsigned rate_known_sides(const struct done *d, uint64_t proved)
 {
 	unsigned known = 0;
 	uint64_t reads = d->held ? SAFE_PROVED_READ : SAFE_PROVED_READ | SAFE_PROVED_OPENED;
@@ -254,9 +254,9 @@ static unsigned known_of(const struct done *d, uint64_t proved)
 	return known;
 }
 
-static void figures_say(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
+static void figures_emit(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
 {
-	unsigned known = known_of(d, proved);
+	unsigned known = rate_known_sides(d, proved);
 	bool write = d->mode & ACCESS_WRITE, wrote = write && d->bytes[1];
 	bool create = d->mode & (ACCESS_CREATE | ACCESS_TRUNC);
 	/* What the end said of a write holds, where no more is known of it. */
@@ -276,9 +276,9 @@ static void figures_say(struct safe *f, struct sproc *p, const struct done *d, u
 }
 
 /* A descriptor that came from elsewhere may have been used; bytes show that it was, though not that they were all. */
-static void used_say(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
+static void used_emit(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
 {
-	unsigned known = known_of(d, proved), mode = 0;
+	unsigned known = rate_known_sides(d, proved), mode = 0;
 	if (!d->unsure || d->via == TERM_via_sync)
 		return;
 	mode |= d->bytes[0] && !(known & 1) ? ACCESS_READ : 0;
@@ -294,7 +294,7 @@ static void used_say(struct safe *f, struct sproc *p, const struct done *d, uint
 }
 
 /* The last open file that led to the access is closed, or the program is over. */
-static void use_end(struct safe *f, struct sproc *p, struct use *u, int64_t time)
+static void end_use(struct safe *f, struct sproc *p, struct use *u, int64_t time)
 {
 	struct sup *s = f->s;
 	struct access *a = u->a;
@@ -313,7 +313,7 @@ static void use_end(struct safe *f, struct sproc *p, struct use *u, int64_t time
 	                 .via = a->via,
 	                 .start = a->start,
 	                 .until = time};
-	sums_say(f, p, u, a->seq);
+	sums_emit(f, p, u, a->seq);
 	if (a->mode & ACCESS_WRITE) {
 		file->last_stop = 0;
 		if (u->flushes && !d.bytes[1])
@@ -332,10 +332,10 @@ static void use_end(struct safe *f, struct sproc *p, struct use *u, int64_t time
 	file->pins--;
 	file_drop(s, file);
 	if (d.bytes[1])
-		figures_say(f, p, &d, 0);
+		figures_emit(f, p, &d, 0);
 	if (p->ndone >= DONE_MAX) {
 		p->done_full = true;
-		used_say(f, p, &d, 0);
+		used_emit(f, p, &d, 0);
 	} else {
 		if (!(p->ndone & (p->ndone - 1))) {
 			struct done *v = realloc(p->done, (p->ndone ? 2 * p->ndone : 1) * sizeof(*v));
@@ -361,7 +361,7 @@ void ident_end(struct safe *f, struct sproc *p, struct ident *i, int64_t time)
 	for (int k = 0; k < (both ? 1 : 2); k++) {
 		struct use *u = i->use[k];
 		if (u && --u->refs == 0)
-			use_end(f, p, u, time);
+			end_use(f, p, u, time);
 	}
 	free(i);
 }
@@ -405,7 +405,7 @@ void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pro
 		}
 	p->nids = 0;
 	while (p->uses)
-		use_end(f, p, p->uses, time);
+		end_use(f, p, p->uses, time);
 	for (struct access *a = p->p->live; a; a = a->proc_next)
 		a->file->last_stop = 0;
 	proc_end_accesses(s, p->p, time);
@@ -420,9 +420,9 @@ void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pro
 	memset(p->summed, 0, sizeof(p->summed));
 	memset(p->rows, 0, sizeof(p->rows));
 	for (size_t k = 0; k < p->ndone; k++) {
-		used_say(f, p, &p->done[k], proved);
+		used_emit(f, p, &p->done[k], proved);
 		if (proved)
-			figures_say(f, p, &p->done[k], proved);
+			figures_emit(f, p, &p->done[k], proved);
 	}
 	bool moved_any = false;
 	for (size_t k = 0; k < p->ndone; k++)

@@ -32,7 +32,7 @@ static void find_command(const char *name, const char *cwd, char *ret, size_t n)
 	ret[0] = '\0';
 }
 
-void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
+void safe_emit_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
 {
 	struct sproc *p = sproc_add(f, (uint32_t)pid, 0, NULL, forked, forked, 0, 0);
 	char path[2 * SAFE_ROOM];
@@ -75,8 +75,8 @@ static bool carries(const struct sproc *p, bool patient)
 }
 
 /* The program and the arguments that the kernel tells of it; the number of bytes of each, 0: not known. */
-static void program_of(uint32_t pid, char *path, size_t room, size_t *ret_path, char *args, size_t args_room,
-                       size_t *ret_args)
+static void read_program_and_arguments(uint32_t pid, char *path, size_t room, size_t *ret_path, char *args,
+                                       size_t args_room, size_t *ret_args)
 {
 	char name[64];
 	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
@@ -89,20 +89,20 @@ static void program_of(uint32_t pid, char *path, size_t room, size_t *ret_path, 
 
 /* What a process is that has said nothing, taken for an exec that was seen. False: that cannot be told. One that has
  * the library will yet speak for itself: on a busy machine a child may wait long for its first turn. */
-static bool seen_as(struct sproc *p, const struct sproc *parent, int64_t time)
+static bool handle_unseen_exec(struct sproc *p, const struct sproc *parent, int64_t time)
 {
 	char path[4096], args[16384], path_of_parent[4096], args_of_parent[16384];
 	size_t npath, nargs, nparent, nparent_args;
 	bool speaks = carries(p, true);
-	program_of(p->pid, path, sizeof(path), &npath, args, sizeof(args), &nargs);
+	read_program_and_arguments(p->pid, path, sizeof(path), &npath, args, sizeof(args), &nargs);
 	if (!npath)
 		return false;
 	struct safe_seen x = {.e = {.a = !speaks, .time = time}, .str = {str_of(path)}};
 	sproc_intent(p, &x);
 	p->intent.seen = true;
 	if (speaks && parent) {
-		program_of(parent->pid, path_of_parent, sizeof(path_of_parent), &nparent, args_of_parent,
-		           sizeof(args_of_parent), &nparent_args);
+		read_program_and_arguments(parent->pid, path_of_parent, sizeof(path_of_parent), &nparent, args_of_parent,
+		                           sizeof(args_of_parent), &nparent_args);
 		p->intent.fork = !strcmp(path, path_of_parent) && nargs == nparent_args && !memcmp(args, args_of_parent, nargs);
 	}
 	if (nargs) {
@@ -115,14 +115,14 @@ static bool seen_as(struct sproc *p, const struct sproc *parent, int64_t time)
 }
 
 /* A process that was found and has said nothing. */
-static void met(struct safe *f, struct sproc *parent, uint32_t pid)
+static void add_silent_process(struct safe *f, struct sproc *parent, uint32_t pid)
 {
 	int64_t now = sup_now(f->s);
 	struct sproc *p = sproc_add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
 	if (!p)
 		return;
 	p->lone = p->found = true;
-	if (seen_as(p, parent, now) && p->intent.alone)
+	if (handle_unseen_exec(p, parent, now) && p->intent.alone)
 		sproc_intent_commit(f, p);
 }
 
@@ -160,7 +160,7 @@ void safe_find_dead(struct safe *f, struct safe_dead *ret)
 				ret->v[ret->n++] = p;
 }
 
-void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
+void safe_emit_deaths(struct safe *f, const struct safe_dead *d)
 {
 	int64_t now = sup_now(f->s);
 	for (int i = 0; i < d->n; i++) {
@@ -176,7 +176,7 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 			if (p->intent.set && !p->ended && since > SOON &&
 			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p, since < 40 * SOON)))) {
 				if (p->intent.seen) /* it may be another by now */
-					seen_as(p, NULL, now);
+					handle_unseen_exec(p, NULL, now);
 				sproc_intent_commit(f, p);
 			}
 			/* One whose parent has not waited yet is still to be seen, and must not be taken for another. */
@@ -186,7 +186,7 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 		}
 }
 
-void safe_tell_status(struct safe *f, pid_t pid, int status)
+void safe_emit_status(struct safe *f, pid_t pid, int status)
 {
 	struct sproc *p = sproc_by_pid(f, (uint32_t)pid);
 	if (!p || p->ended)
@@ -216,12 +216,12 @@ static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uin
 			slot[1] = 1;
 		} else {
 			slot[0] = 0;
-			met(f, parent, pid);
+			add_silent_process(f, parent, pid);
 		}
 	}
 }
 
-void safe_tell_children(struct safe *f)
+void safe_emit_children(struct safe *f)
 {
 	static uint32_t waiting[1024][2];
 	scan_children(f, NULL, (uint32_t)getpid(), waiting, 1024);
@@ -233,7 +233,7 @@ void safe_tell_children(struct safe *f)
 		}
 }
 
-void safe_tell_end(struct safe *f)
+void safe_emit_end(struct safe *f)
 {
 	for (unsigned k = 0; k < HASH_SIZE; k++)
 		while (f->procs[k]) {

@@ -165,7 +165,7 @@ void text_add(struct text *t, struct str s, bool last)
 	t->count++;
 }
 
-static struct buf redacted(const struct buf *b, bool env)
+static struct buf redact_strings(const struct buf *b, bool env)
 {
 	struct buf out = {0};
 	struct redact r = {0};
@@ -181,7 +181,7 @@ static struct buf redacted(const struct buf *b, bool env)
 	return out;
 }
 
-static void use_program(struct safe *f, struct sproc *p, struct file *file, int64_t time)
+static void begin_program_access(struct safe *f, struct sproc *p, struct file *file, int64_t time)
 {
 	if (!file || file->kind != TERM_kind_regular)
 		return;
@@ -190,8 +190,8 @@ static void use_program(struct safe *f, struct sproc *p, struct file *file, int6
 	             file->stated.known ? &file->stated : NULL);
 }
 
-static void exec_say(struct safe *f, struct sproc *p, int64_t time, struct file *exe, struct file *script,
-                     const struct buf *argv, size_t argc, const struct buf *env, size_t envc)
+static void exec_emit(struct safe *f, struct sproc *p, int64_t time, struct file *exe, struct file *script,
+                      const struct buf *argv, size_t argc, const struct buf *env, size_t envc)
 {
 	struct sup *s = f->s;
 	struct proc *q = p->p;
@@ -209,8 +209,8 @@ static void exec_say(struct safe *f, struct sproc *p, int64_t time, struct file 
 	inside_look(s, q, exe);
 	free(a);
 	free(v);
-	use_program(f, p, exe, time);
-	use_program(f, p, script, time);
+	begin_program_access(f, p, exe, time);
+	begin_program_access(f, p, script, time);
 }
 
 void sproc_intent_drop(struct sproc *p)
@@ -227,8 +227,8 @@ void sproc_begins(struct safe *f, struct sproc *p)
 		return;
 	p->begins.set = false;
 	bool given = p->begins.script && p->ngiven;
-	struct buf argv = redacted(given ? &p->given : &p->list[SAFE_ARG].bytes, false),
-	           env = redacted(&p->list[SAFE_VAR].bytes, true);
+	struct buf argv = redact_strings(given ? &p->given : &p->list[SAFE_ARG].bytes, false),
+	           env = redact_strings(&p->list[SAFE_VAR].bytes, true);
 	free(p->p->cwd);
 	p->p->cwd = p->begins.cwd;
 	p->begins.cwd = NULL;
@@ -236,8 +236,8 @@ void sproc_begins(struct safe *f, struct sproc *p)
 	p->p->gid = p->begins.gid;
 	jobserver_release(&p->p->jobserver);
 	p->p->jobserver = jobserver_find(&env);
-	exec_say(f, p, p->begins.time, p->begins.exe, p->begins.script, &argv, given ? p->ngiven : p->list[SAFE_ARG].count,
-	         &env, p->list[SAFE_VAR].count);
+	exec_emit(f, p, p->begins.time, p->begins.exe, p->begins.script, &argv, given ? p->ngiven : p->list[SAFE_ARG].count,
+	          &env, p->list[SAFE_VAR].count);
 	sup_gap(f->s, p->p, TERM_gap_by_library, 0, NULL);
 	if (p->list[SAFE_ARG].cut)
 		sup_gap(f->s, p->p, TERM_gap_limit, 1, "arguments were too long to keep whole");
@@ -259,7 +259,7 @@ static bool still_there(struct sproc *p)
 }
 
 /* What can be seen from here of a program that says nothing. */
-static void look_at(struct safe *f, struct sproc *p, int64_t time)
+static void walk_silent_process(struct safe *f, struct sproc *p, int64_t time)
 {
 	struct held *held;
 	if (!still_there(p))
@@ -280,7 +280,7 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 	p->found = false;
 	if (p->intent.fork) { /* no exec, only a process that never said what it does */
 		sup_gap(f->s, p->p, TERM_gap_without_library, 0, NULL);
-		look_at(f, p, p->intent.time);
+		walk_silent_process(f, p, p->intent.time);
 		sproc_intent_drop(p);
 		return;
 	}
@@ -297,13 +297,13 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 	if (exe)
 		exe->pins++;
 	sproc_image_end(f, p, p->intent.time, p->intent.proved);
-	struct buf argv = redacted(&p->intent.argv, false);
-	exec_say(f, p, p->intent.time, exe, NULL, &argv, p->intent.argc, NULL, 0);
+	struct buf argv = redact_strings(&p->intent.argv, false);
+	exec_emit(f, p, p->intent.time, exe, NULL, &argv, p->intent.argc, NULL, 0);
 	sup_gap(f->s, p->p, TERM_gap_without_library, 0, NULL);
 	buf_release(&argv);
 	if (exe)
 		exe->pins--;
-	look_at(f, p, p->intent.time);
+	walk_silent_process(f, p, p->intent.time);
 	p->lone = true;
 	p->image = 0;
 	sproc_intent_drop(p);
@@ -320,7 +320,7 @@ void sproc_end(struct safe *f, struct sproc *p, int64_t time, unsigned ending, u
 	if (p->intent.set && !x)
 		sproc_intent_commit(f, p);
 	if (p->lone)
-		look_at(f, p, p->p->exec_start);
+		walk_silent_process(f, p, p->p->exec_start);
 	sproc_image_end(f, p, time, proved);
 	struct event ev = {.exit = {.ending = ending, .code = code}};
 	if (x) {

@@ -25,7 +25,7 @@ struct safe_reader {
 	struct safe_event *out;
 };
 
-static struct safe_chunk *chunk_at(const struct safe_reader *r, uint32_t i)
+static struct safe_chunk *reader_chunk(const struct safe_reader *r, uint32_t i)
 {
 	return (struct safe_chunk *)(void *)((unsigned char *)r->region + SAFE_PAGE) + i;
 }
@@ -64,9 +64,9 @@ void safe_reader_free(struct safe_reader *r)
 }
 
 /* Gives a chunk back, empty. Whoever still writes to it writes whole events that say whose they are. */
-static void release(struct safe_reader *r, uint32_t i)
+static void release_chunk(struct safe_reader *r, uint32_t i)
 {
-	struct safe_chunk *c = chunk_at(r, i);
+	struct safe_chunk *c = reader_chunk(r, i);
 	memset(c->room, 0, sizeof(c->room));
 	r->at[i] = 0;
 	r->over[i] = 0;
@@ -76,7 +76,8 @@ static void release(struct safe_reader *r, uint32_t i)
 	__atomic_store_n(&c->owner, 0, __ATOMIC_RELEASE);
 }
 
-static bool keep(struct safe_reader *r, const unsigned char *from, uint32_t size, int64_t since, int64_t (*clock)(void))
+static bool keep_event(struct safe_reader *r, const unsigned char *from, uint32_t size, int64_t since,
+                       int64_t (*clock)(void))
 {
 	if (r->nv == r->cap) {
 		size_t cap = r->cap ? 2 * r->cap : 256;
@@ -112,9 +113,9 @@ static int cmp(const void *pa, const void *pb)
 }
 
 /* Of one chunk. False: there is no room for more. */
-static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t (*clock)(void))
+static bool read_ring_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t (*clock)(void))
 {
-	struct safe_chunk *c = chunk_at(r, i);
+	struct safe_chunk *c = reader_chunk(r, i);
 	uint32_t head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) == SAFE_COUNTERS || !head)
 		return true;
@@ -133,13 +134,13 @@ static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t
 			spent = true;
 			break;
 		}
-		if (r->nv >= READ_MAX || !keep(r, c->room + at, size, since, clock))
+		if (r->nv >= READ_MAX || !keep_event(r, c->room + at, size, since, clock))
 			return false;
 		at += size;
 		r->at[i] = (uint16_t)at;
 	}
 	if (spent || at >= SAFE_ROOM)
-		release(r, i);
+		release_chunk(r, i);
 	return true;
 }
 
@@ -151,7 +152,7 @@ size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t (*clock)
 		r->next = 0;
 	}
 	for (uint32_t i = 0; i < r->n; i++)
-		if (!read_chunk(r, i, since, clock))
+		if (!read_ring_chunk(r, i, since, clock))
 			break;
 	if (r->nv)
 		qsort(r->v, r->nv, sizeof(*r->v), cmp);
@@ -159,7 +160,7 @@ size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t (*clock)
 }
 
 /* Bytes that a kind has between its stats and its strings. */
-static size_t more_of(unsigned kind)
+static size_t extra_bytes_of_kind(unsigned kind)
 {
 	switch (kind) {
 	case SAFE_IO:
@@ -175,7 +176,7 @@ static size_t more_of(unsigned kind)
 	}
 }
 
-static bool parse(const struct safe_event *e, struct safe_seen *ret)
+static bool parse_safe_event(const struct safe_event *e, struct safe_seen *ret)
 {
 	const unsigned char *p = (const unsigned char *)(e + 1), *end = (const unsigned char *)e + e->size;
 	memset(ret, 0, sizeof(*ret));
@@ -186,7 +187,7 @@ static bool parse(const struct safe_event *e, struct safe_seen *ret)
 		return false;
 	memcpy(ret->stat, p, e->nstat * sizeof(ret->stat[0]));
 	p += e->nstat * sizeof(ret->stat[0]);
-	size_t more = more_of(e->kind);
+	size_t more = extra_bytes_of_kind(e->kind);
 	if ((size_t)(end - p) < more)
 		return false;
 	ret->more = more ? p : NULL;
@@ -210,7 +211,7 @@ bool safe_reader_next(struct safe_reader *r, int64_t until, struct safe_seen *re
 	while (r->next < r->nv && r->v[r->next].time <= until) {
 		free(r->out);
 		r->out = r->v[r->next++].e;
-		if (parse(r->out, ret))
+		if (parse_safe_event(r->out, ret))
 			return true;
 		r->bad++;
 	}
@@ -222,7 +223,7 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 {
 	unsigned cut = 0;
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct safe_chunk *c = chunk_at(r, i);
+		struct safe_chunk *c = reader_chunk(r, i);
 		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) != pid ||
 		    __atomic_load_n(&c->image, __ATOMIC_RELAXED) != image)
 			continue;
@@ -240,7 +241,7 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 				continue; /* it has more to say, and is swept later */
 			cut += head > at && next != SAFE_END;
 		}
-		release(r, i);
+		release_chunk(r, i);
 	}
 	return cut;
 }
@@ -248,7 +249,7 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32_t image, void *arg), void *arg)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct safe_chunk *c = chunk_at(r, i);
+		struct safe_chunk *c = reader_chunk(r, i);
 		uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE),
 		         head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
 		if (!owner || alive(owner, __atomic_load_n(&c->image, __ATOMIC_RELAXED), arg)) {
@@ -260,7 +261,7 @@ void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32
 		uint32_t at = r->at[i], next = at < SAFE_ROOM ? *(uint32_t *)(void *)(c->room + at) : SAFE_END;
 		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) != SAFE_COUNTERS && head > at && next && next != SAFE_END)
 			continue;
-		release(r, i);
+		release_chunk(r, i);
 	}
 }
 
@@ -269,7 +270,7 @@ static struct {
 	unsigned failed;
 } guarded;
 
-static void on_bus(int sig, siginfo_t *si, void *context)
+static void replace_missing_page(int sig, siginfo_t *si, void *context)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	uintptr_t at = (uintptr_t)si->si_addr & ~(uintptr_t)(SAFE_PAGE - 1);
@@ -283,7 +284,7 @@ static void on_bus(int sig, siginfo_t *si, void *context)
 
 void safe_reader_guard(struct safe_reader *r)
 {
-	struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+	struct sigaction sa = {.sa_sigaction = replace_missing_page, .sa_flags = SA_SIGINFO};
 	guarded.from = (uintptr_t)r->region;
 	guarded.to = guarded.from + (r->n + 1) * (uintptr_t)SAFE_PAGE;
 	sigaction(SIGBUS, &sa, NULL);
@@ -305,6 +306,6 @@ unsigned safe_reader_used(const struct safe_reader *r)
 {
 	unsigned n = 0;
 	for (uint32_t i = 0; i < r->n; i++)
-		n += __atomic_load_n(&chunk_at(r, i)->owner, __ATOMIC_RELAXED) != 0;
+		n += __atomic_load_n(&reader_chunk(r, i)->owner, __ATOMIC_RELAXED) != 0;
 	return n;
 }

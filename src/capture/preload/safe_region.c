@@ -105,7 +105,7 @@ int safe_place_make(struct safe_place *ret, struct err *err)
  * looked at by the library itself, before each exec. */
 enum fits { FITS, FITS_NOT, FITS_ASAN };
 
-static bool has(const char *text, size_t n, const char *word)
+static bool mentions_library(const char *text, size_t n, const char *word)
 {
 	return memmem(text, n, word, strlen(word)) != NULL;
 }
@@ -131,9 +131,9 @@ static enum fits command_fits(const char *name)
 		}
 		if (n < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG))
 			break;
-		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || has(head, n, "/ld-musl"))
+		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || mentions_library(head, n, "/ld-musl"))
 			ret = FITS_NOT;
-		else if (has(head, n, "libasan.so") || has(head, n, "libclang_rt.asan"))
+		else if (mentions_library(head, n, "libasan.so") || mentions_library(head, n, "libclang_rt.asan"))
 			ret = FITS_ASAN;
 		break;
 	}

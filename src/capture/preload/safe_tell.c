@@ -16,7 +16,7 @@
 /* ---- the events ---- */
 
 /* Whose the event is; made if what began it was lost. */
-static struct sproc *whose(struct safe *f, const struct safe_event *e)
+static struct sproc *find_or_add_sproc(struct safe *f, const struct safe_event *e)
 {
 	struct sproc *p = sproc_by_image(f, e->pid, e->image);
 	if (p || e->kind == SAFE_IMAGE || e->kind == SAFE_BORN)
@@ -36,13 +36,13 @@ static bool is_born_late(const struct safe *f, const struct sproc *p, int64_t fo
 	       high >= forked - 2 * per && low <= told + 2 * per;
 }
 
-static char *copy_of(const char *text)
+static char *copy_or_null(const char *text)
 {
 	return text ? strdup(text) : NULL;
 }
 
 /* It speaks for itself from here on. What it has of its parent it has as of the fork. */
-static void adopt(struct sproc *p, const struct sproc *parent, uint32_t image)
+static void sproc_start_image(struct sproc *p, const struct sproc *parent, uint32_t image)
 {
 	sproc_intent_drop(p);
 	p->image = image;
@@ -52,15 +52,15 @@ static void adopt(struct sproc *p, const struct sproc *parent, uint32_t image)
 	free(p->p->cwd);
 	free(p->root);
 	jobserver_release(&p->p->jobserver);
-	p->p->cwd = copy_of(parent->p->cwd);
-	p->root = copy_of(parent->root);
+	p->p->cwd = copy_or_null(parent->p->cwd);
+	p->root = copy_or_null(parent->root);
 	p->ns = parent->ns;
 	p->p->jobserver = jobserver_copy(&parent->p->jobserver);
 	p->p->uid = parent->p->uid;
 	p->p->gid = parent->p->gid;
 }
 
-static void do_born(struct safe *f, const struct safe_seen *x)
+static void handle_born_event(struct safe *f, const struct safe_seen *x)
 {
 	struct safe_birth birth;
 	memcpy(&birth, x->more, sizeof(birth));
@@ -72,7 +72,7 @@ static void do_born(struct safe *f, const struct safe_seen *x)
 	             *parent = sproc_by_image(f, (uint32_t)x->e.a, (uint32_t)x->e.b);
 	struct sproc *p;
 	if (old && is_born_late(f, old, forked, x->e.time)) {
-		adopt(p = old, parent, x->e.image);
+		sproc_start_image(p = old, parent, x->e.image);
 	} else {
 		if (old && old->alive)
 			sproc_dead(f, old);
@@ -92,7 +92,7 @@ static void do_born(struct safe *f, const struct safe_seen *x)
 	}
 }
 
-static void do_image(struct safe *f, const struct safe_seen *x)
+static void handle_image_event(struct safe *f, const struct safe_seen *x)
 {
 	struct sup *s = f->s;
 	uint64_t more[4];
@@ -158,8 +158,8 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 		text_reset(&p->list[i]);
 }
 
-static void name_say(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path,
-                     const char *old, int64_t time)
+static void sproc_emit_name(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path,
+                            const char *old, int64_t time)
 {
 	if (!path || !*path)
 		return;
@@ -167,26 +167,27 @@ static void name_say(struct safe *f, struct sproc *p, unsigned op, const struct 
 	sup_event(f->s, EVENT_name, time, p->p, &ev);
 }
 
-static unsigned mode_of(uint64_t flags)
+static unsigned access_mode_of_flags(uint64_t flags)
 {
 	unsigned acc = (unsigned)flags & O_ACCMODE;
 	return (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
 	       (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u);
 }
 
-static struct access *begin(struct safe *f, struct sproc *p, struct file *file, unsigned mode, unsigned via, bool sure,
-                            unsigned api, int64_t time, const struct fingerprint *before)
+static struct access *begin_sproc_access(struct safe *f, struct sproc *p, struct file *file, unsigned mode,
+                                         unsigned via, bool sure, unsigned api, int64_t time,
+                                         const struct fingerprint *before)
 {
 	p->p->nsince = 0; /* closes are seen: nothing is to be looked for */
 	return access_begin(f->s, p->p, file, mode, via, sure, api, time, before);
 }
 
-static void do_open(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_open_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
 	if (!file || file->kind == TERM_kind_directory || file->kind == TERM_kind_symlink)
 		return;
-	unsigned mode = mode_of(x->e.a), flags = (unsigned)x->e.a;
+	unsigned mode = access_mode_of_flags(x->e.a), flags = (unsigned)x->e.a;
 	struct fingerprint after = safe_print(&x->stat[0]), before = safe_print(&x->stat[1]);
 	bool created = x->e.b & SAFE_CREATED;
 	if (flags & O_TRUNC)
@@ -196,27 +197,27 @@ static void do_open(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	struct ident *i = ident_add(p, x->e.oid);
 	if (file->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
-			begin(f, p, file, ACCESS_READ, TERM_via_data, true, TERM_api_open, x->e.time, NULL);
+			begin_sproc_access(f, p, file, ACCESS_READ, TERM_via_data, true, TERM_api_open, x->e.time, NULL);
 		return;
 	}
 	if (file->kind == TERM_kind_terminal) {
 		struct access *a[2] = {NULL, NULL};
 		for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
 			if (mode & bit)
-				a[bit == ACCESS_WRITE] =
-				    begin(f, p, file, bit, TERM_via_data, bit == (mode & 3), TERM_api_open, x->e.time, NULL);
+				a[bit == ACCESS_WRITE] = begin_sproc_access(f, p, file, bit, TERM_via_data, bit == (mode & 3),
+				                                            TERM_api_open, x->e.time, NULL);
 		ident_uses(p, i, a[0], a[1]);
 		return;
 	}
 	if (created) {
 		mode = (mode & ~ACCESS_TRUNC) | ACCESS_CREATE;
 		if (!(x->e.b & SAFE_TMPFILE))
-			name_say(f, p, TERM_nameop_create, file, file->path, NULL, x->e.time);
+			sproc_emit_name(f, p, TERM_nameop_create, file, file->path, NULL, x->e.time);
 	}
 	const struct fingerprint *fp = file->kind != TERM_kind_regular || created ? NULL
 	                               : flags & O_TRUNC                          ? (before.known ? &before : NULL)
 	                                                                          : &after;
-	struct access *a = begin(f, p, file, mode, TERM_via_data, true, TERM_api_open, x->e.time, fp);
+	struct access *a = begin_sproc_access(f, p, file, mode, TERM_via_data, true, TERM_api_open, x->e.time, fp);
 	if (!a)
 		return;
 	/* What a truncating open left is what a later look is compared with. */
@@ -225,10 +226,10 @@ static void do_open(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	ident_uses(p, i, a->mode & ACCESS_READ ? a : NULL, a->mode & ACCESS_WRITE ? a : NULL);
 }
 
-static void do_held(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_held_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
-	unsigned mode = mode_of(x->e.a);
+	unsigned mode = access_mode_of_flags(x->e.a);
 	if (!file || file->kind == TERM_kind_pseudo || file->kind == TERM_kind_directory)
 		return;
 	struct held h = {file, mode, x->e.fd, {0}};
@@ -248,7 +249,7 @@ static void do_held(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	           mode & ACCESS_WRITE ? sproc_live(p, file, ACCESS_WRITE, sync) : NULL);
 }
 
-static void do_close(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_close_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i = ident_of(p, x->e.oid);
 	if (!i)
@@ -268,7 +269,7 @@ static void do_close(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		ident_end(f, p, i, x->e.time);
 }
 
-static void do_map(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_map_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i = ident_of(p, x->e.oid);
 	struct use *r = i ? i->use[0] : NULL;
@@ -285,11 +286,11 @@ static void do_map(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	struct file *file = i->use[1]->a->file;
 	struct fingerprint fp = safe_print(&x->stat[0]);
 	unsigned via = file->kind == TERM_kind_regular ? TERM_via_data : TERM_via_shm;
-	begin(f, p, file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, via, true, TERM_api_mmap, x->e.time,
-	      file->kind == TERM_kind_regular && fp.known ? &fp : NULL);
+	begin_sproc_access(f, p, file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, via, true, TERM_api_mmap, x->e.time,
+	                   file->kind == TERM_kind_regular && fp.known ? &fp : NULL);
 }
 
-static void rename_below(struct safe *f, const char *old, const char *new)
+static void rename_files_below(struct safe *f, const char *old, const char *new)
 {
 	size_t n = strlen(old);
 	for (unsigned i = 0; i < HASH_SIZE; i++)
@@ -303,15 +304,16 @@ static void rename_below(struct safe *f, const char *old, const char *new)
 			}
 }
 
-static void moved(struct safe *f, struct sproc *p, struct file *file, const char *old, const char *new, int64_t time)
+static void handle_moved_file(struct safe *f, struct sproc *p, struct file *file, const char *old, const char *new,
+                              int64_t time)
 {
-	name_say(f, p, TERM_nameop_rename, file, new, old, time);
+	sproc_emit_name(f, p, TERM_nameop_rename, file, new, old, time);
 	file_rename(f->s, file, new);
 	if (file->kind == TERM_kind_directory)
-		rename_below(f, old, new);
+		rename_files_below(f, old, new);
 }
 
-static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_name_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char a[2 * SAFE_ROOM], b[2 * SAFE_ROOM];
 	int64_t time = x->e.time;
@@ -324,7 +326,7 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	if (!file || !a[0])
 		return;
 	if (x->e.a == SAFE_MAKE) {
-		name_say(f, p, TERM_nameop_create, file, a, NULL, time);
+		sproc_emit_name(f, p, TERM_nameop_create, file, a, NULL, time);
 		return;
 	}
 	file->pins++;
@@ -336,15 +338,15 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	} else if (x->e.a == SAFE_EXCHANGE && victim) {
 		char between[2 * SAFE_ROOM + 32];
 		snprintf(between, sizeof(between), "%s/.stemma-exchange", a);
-		moved(f, p, file, a, between, time);
-		moved(f, p, victim, b, a, time);
-		moved(f, p, file, between, b, time);
+		handle_moved_file(f, p, file, a, between, time);
+		handle_moved_file(f, p, victim, b, a, time);
+		handle_moved_file(f, p, file, between, b, time);
 	} else if (x->e.a == SAFE_RENAME || x->e.a == SAFE_EXCHANGE) {
 		if (victim)
-			name_say(f, p, TERM_nameop_replace, victim, b, NULL, time);
-		moved(f, p, file, a, b, time);
+			sproc_emit_name(f, p, TERM_nameop_replace, victim, b, NULL, time);
+		handle_moved_file(f, p, file, a, b, time);
 	} else if (x->e.a == SAFE_LINK) {
-		name_say(f, p, TERM_nameop_link, file, b, NULL, time);
+		sproc_emit_name(f, p, TERM_nameop_link, file, b, NULL, time);
 		if (!file->path) {
 			file->gone = false;
 			file_rename(f->s, file, b);
@@ -353,7 +355,7 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 			file->alias = strdup(b);
 		}
 	} else if (x->e.a == SAFE_UNLINK) {
-		name_say(f, p, TERM_nameop_unlink, file, a, NULL, time);
+		sproc_emit_name(f, p, TERM_nameop_unlink, file, a, NULL, time);
 		if (file->alias && file->path && !strcmp(file->path, a) && st.nlink > 1) {
 			free(file->path);
 			file->path = file->alias;
@@ -373,7 +375,7 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	}
 }
 
-static void do_truncate(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_truncate_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
 	struct fingerprint before = safe_print(&x->stat[1]), after = safe_print(&x->stat[0]);
@@ -381,8 +383,8 @@ static void do_truncate(struct safe *f, struct sproc *p, const struct safe_seen 
 	    (before.size == after.size && before.mtime == after.mtime && before.ctime == after.ctime))
 		return;
 	file->pins++;
-	struct access *a = begin(f, p, file, ACCESS_WRITE | (x->e.a == 0 ? ACCESS_TRUNC : 0u), TERM_via_data, true,
-	                         TERM_api_truncate, x->e.time, &before);
+	struct access *a = begin_sproc_access(f, p, file, ACCESS_WRITE | (x->e.a == 0 ? ACCESS_TRUNC : 0u), TERM_via_data,
+	                                      true, TERM_api_truncate, x->e.time, &before);
 	if (a && a->start == x->e.time && a->count == 1) {
 		file->last = after;
 		file->last_stop = f->s->moment + 1;
@@ -391,7 +393,7 @@ static void do_truncate(struct safe *f, struct sproc *p, const struct safe_seen 
 	file->pins--;
 }
 
-static void do_socket(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_socket_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	union address u = {0};
 	size_t n = x->str[0].n < sizeof(u) ? x->str[0].n : sizeof(u);
@@ -414,18 +416,18 @@ static void do_socket(struct safe *f, struct sproc *p, const struct safe_seen *x
 	ident_uses(p, i, a, a);
 }
 
-static void do_shm(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_shm_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char address[64], domain[100];
 	snprintf(address, sizeof(address), "sysv:%d", (int)x->e.a);
 	snprintf(domain, sizeof(domain), "boot:%s:ipc", host_boot_id());
 	struct file *file = file_address(f->s, TERM_kind_shm, domain, address);
 	if (file)
-		begin(f, p, file, ACCESS_READ | (x->e.b & SHM_RDONLY ? 0u : ACCESS_WRITE), TERM_via_shm, true, TERM_api_shm,
-		      x->e.time, NULL);
+		begin_sproc_access(f, p, file, ACCESS_READ | (x->e.b & SHM_RDONLY ? 0u : ACCESS_WRITE), TERM_via_shm, true,
+		                   TERM_api_shm, x->e.time, NULL);
 }
 
-static void do_absent(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_absent_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char path[2 * SAFE_ROOM];
 	sproc_path(p, x->str[0], NULL, path, sizeof(path));
@@ -433,10 +435,11 @@ static void do_absent(struct safe *f, struct sproc *p, const struct safe_seen *x
 		return;
 	struct file *file = file_address(f->s, TERM_kind_absent, "", path);
 	if (file)
-		begin(f, p, file, ACCESS_READ, TERM_via_data, true, x->e.a ? TERM_api_exec : TERM_api_open, x->e.time, NULL);
+		begin_sproc_access(f, p, file, ACCESS_READ, TERM_via_data, true, x->e.a ? TERM_api_exec : TERM_api_open,
+		                   x->e.time, NULL);
 }
 
-static void do_library(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_library_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
 	struct fingerprint fp = safe_print(&x->stat[0]);
@@ -448,10 +451,10 @@ static void do_library(struct safe *f, struct sproc *p, const struct safe_seen *
 		file_state(f->s, file, &fp);
 		return;
 	}
-	begin(f, p, file, ACCESS_READ, TERM_via_data, true, TERM_api_open, x->e.time, &fp);
+	begin_sproc_access(f, p, file, ACCESS_READ, TERM_via_data, true, TERM_api_open, x->e.time, &fp);
 }
 
-static void do_spawn(struct safe *f, struct sproc *parent, const struct safe_seen *x)
+static void handle_spawn_event(struct safe *f, struct sproc *parent, const struct safe_seen *x)
 {
 	uint32_t pid = (uint32_t)x->e.a;
 	struct sproc *p = sproc_by_pid(f, pid);
@@ -469,7 +472,7 @@ static void do_spawn(struct safe *f, struct sproc *parent, const struct safe_see
 	sproc_intent_commit(f, p);
 }
 
-static void do_note(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_note_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	if (x->e.a == SAFE_NOTE_URING && !p->p->uring_said) {
 		p->p->uring_said = true;
@@ -501,31 +504,31 @@ static void do_note(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	}
 }
 
-static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
+static void handle_sproc_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i;
 	switch (x->e.kind) {
 	case SAFE_OPEN:
-		do_open(f, p, x);
+		handle_open_event(f, p, x);
 		break;
 	case SAFE_ABSENT:
-		do_absent(f, p, x);
+		handle_absent_event(f, p, x);
 		break;
 	case SAFE_HELD:
-		do_held(f, p, x);
+		handle_held_event(f, p, x);
 		break;
 	case SAFE_READY:
 		p->starts = false;
 		break;
 	case SAFE_LIBRARY:
-		do_library(f, p, x);
+		handle_library_event(f, p, x);
 		break;
 	case SAFE_DUP:
 		if ((i = ident_of(p, x->e.oid)))
 			i->refs++;
 		break;
 	case SAFE_CLOSE:
-		do_close(f, p, x);
+		handle_close_event(f, p, x);
 		break;
 	case SAFE_IO:
 		if ((i = ident_of(p, x->e.oid))) {
@@ -538,23 +541,23 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		}
 		break;
 	case SAFE_MAP:
-		do_map(f, p, x);
+		handle_map_event(f, p, x);
 		break;
 	case SAFE_ALTER:
 		if ((i = ident_of(p, x->e.oid)) && i->use[1])
 			i->use[1]->altered = true;
 		break;
 	case SAFE_NAME:
-		do_name(f, p, x);
+		handle_name_event(f, p, x);
 		break;
 	case SAFE_TRUNCATE:
-		do_truncate(f, p, x);
+		handle_truncate_event(f, p, x);
 		break;
 	case SAFE_SOCKET:
-		do_socket(f, p, x);
+		handle_socket_event(f, p, x);
 		break;
 	case SAFE_SHM:
-		do_shm(f, p, x);
+		handle_shm_event(f, p, x);
 		break;
 	case SAFE_EXEC:
 		sproc_intent(p, x);
@@ -564,7 +567,7 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		sproc_intent_drop(p);
 		break;
 	case SAFE_SPAWN:
-		do_spawn(f, p, x);
+		handle_spawn_event(f, p, x);
 		break;
 	case SAFE_PAIR: {
 		uint64_t *slot = f->s->pairs[f->s->next_pair++ % PAIRS];
@@ -586,7 +589,7 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		p->told = true;
 		break;
 	case SAFE_NOTE:
-		do_note(f, p, x);
+		handle_note_event(f, p, x);
 		break;
 	case SAFE_EXIT: {
 		struct safe_figures figures;
@@ -601,7 +604,7 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	}
 }
 
-void safe_tell(struct safe *f, const struct safe_seen *seen)
+void safe_handle_event(struct safe *f, const struct safe_seen *seen)
 {
 	struct safe_seen copied = *seen, *x = &copied;
 	struct sup *s = f->s;
@@ -610,14 +613,14 @@ void safe_tell(struct safe *f, const struct safe_seen *seen)
 	s->traps++;
 	s->current = NULL;
 	if (x->e.kind == SAFE_BORN) {
-		do_born(f, x);
+		handle_born_event(f, x);
 		return;
 	}
 	if (x->e.kind == SAFE_IMAGE) {
-		do_image(f, x);
+		handle_image_event(f, x);
 		return;
 	}
-	struct sproc *p = whose(f, &x->e);
+	struct sproc *p = find_or_add_sproc(f, &x->e);
 	if (!p || (p->ended && x->e.kind != SAFE_EXEC))
 		return;
 	if (x->e.kind == SAFE_TEXT) {
@@ -637,7 +640,7 @@ void safe_tell(struct safe *f, const struct safe_seen *seen)
 	}
 	if (!(x->e.kind == SAFE_LIBRARY && x->e.a == 1))
 		sproc_begins(f, p);
-	tell(f, p, x);
+	handle_sproc_event(f, p, x);
 	buf_release(&whole[0]);
 	buf_release(&whole[1]);
 }

@@ -68,7 +68,7 @@ static void note(enum tape_kind kind, uint32_t value, const char *const *piece, 
 {
 	size_t len[8], sum = sizeof(struct tape_entry) + 1;
 	for (unsigned i = 0; i < n; i++) {
-		len[i] = piece[i] ? length(piece[i], PATH_ROOM) : 1;
+		len[i] = piece[i] ? bounded_length(piece[i], PATH_ROOM) : 1;
 		sum += len[i];
 	}
 	size_t size = (sum + 7) & ~(size_t)7;
@@ -288,7 +288,7 @@ static bool map(const char *path)
 static bool find_myself(void)
 {
 	const char *file = symbols_own_file();
-	size_t n = file ? length(file, sizeof(library)) : sizeof(library);
+	size_t n = file ? bounded_length(file, sizeof(library)) : sizeof(library);
 	if (n >= sizeof(library))
 		return false;
 	memcpy(library, file, n + 1);
@@ -319,7 +319,7 @@ __attribute__((constructor)) static void start(void)
 	char exe[PATH_ROOM];
 	int keep = errno;
 	for (char **v = environ; v && *v; v++)
-		if (begins(*v, TAPE_ENV "="))
+		if (starts_with(*v, TAPE_ENV "="))
 			path = *v + sizeof(TAPE_ENV);
 	if (path && &gnu_get_libc_version && find_myself() && map(path)) {
 		long n = raw6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1, 0, 0);

@@ -36,7 +36,7 @@ struct server {
 	char out[STACK_MESSAGE] __attribute__((aligned(16)));
 };
 
-static ssize_t receive(int fd, void *p)
+static ssize_t receive_question(int fd, void *p)
 {
 	ssize_t n;
 	while ((n = recv(fd, p, STACK_MESSAGE, 0)) < 0 && errno == EINTR)
@@ -44,7 +44,7 @@ static ssize_t receive(int fd, void *p)
 	return n;
 }
 
-static bool tell(int fd, const void *p, size_t n)
+static bool send_reply(int fd, const void *p, size_t n)
 {
 	ssize_t r;
 	while ((r = send(fd, p, n, MSG_NOSIGNAL)) < 0 && errno == EINTR)
@@ -52,7 +52,7 @@ static bool tell(int fd, const void *p, size_t n)
 	return r == (ssize_t)n;
 }
 
-static bool is_whole(const struct stack_question *q, ssize_t n)
+static bool is_whole_question(const struct stack_question *q, ssize_t n)
 {
 	return n >= (ssize_t)sizeof(*q) && (size_t)n == sizeof(*q) + q->n;
 }
@@ -60,45 +60,45 @@ static bool is_whole(const struct stack_question *q, ssize_t n)
 static size_t ask_memory(void *arg, uint64_t at, void *ret, size_t n)
 {
 	struct server *s = arg;
-	struct stack_answer a = {.kind = SAY_WANTS, .n = (uint32_t)n, .at = at};
+	struct stack_answer a = {.kind = REPLY_WANTS, .n = (uint32_t)n, .at = at};
 	const struct stack_question *q = (const struct stack_question *)s->reply;
-	if (!tell(s->socket, &a, sizeof(a)))
+	if (!send_reply(s->socket, &a, sizeof(a)))
 		_exit(0);
-	ssize_t got = receive(s->socket, s->reply);
+	ssize_t got = receive_question(s->socket, s->reply);
 	if (got <= 0)
 		_exit(0);
-	if (!is_whole(q, got) || q->kind != ASK_MEMORY || q->n > n || q->at != at)
+	if (!is_whole_question(q, got) || q->kind != ASK_MEMORY || q->n > n || q->at != at)
 		return 0;
 	memcpy(ret, q + 1, q->n);
 	return q->n;
 }
 
-static bool say_module(void *arg, uint32_t number, const char *identity, const char *path)
+static bool send_module(void *arg, uint32_t number, const char *identity, const char *path)
 {
 	struct server *s = arg;
 	struct stack_answer *a = (struct stack_answer *)s->out;
 	int n = snprintf((char *)(a + 1), sizeof(s->out) - sizeof(*a), "%s %s", identity, path);
 	if (n < 0 || (size_t)n >= sizeof(s->out) - sizeof(*a))
 		return false;
-	*a = (struct stack_answer){.kind = SAY_MODULE, .n = (uint32_t)n, .module = number};
-	return tell(s->socket, a, sizeof(*a) + (size_t)n);
+	*a = (struct stack_answer){.kind = REPLY_MODULE, .n = (uint32_t)n, .module = number};
+	return send_reply(s->socket, a, sizeof(*a) + (size_t)n);
 }
 
 /* Until the other side closes. May die at any time. */
-static _Noreturn void serve(struct server *s)
+static _Noreturn void serve_stacks(struct server *s)
 {
 	const struct stack_question *q = (const struct stack_question *)s->in;
 	struct stack_answer *a = (struct stack_answer *)s->out;
-	struct unwind_calls calls = {.arg = s, .memory = ask_memory, .module = say_module};
+	struct unwind_calls calls = {.arg = s, .memory = ask_memory, .module = send_module};
 	static struct unwound x;
 	s->unwinder = unwinder_new(&calls);
 	if (!s->unwinder)
 		_exit(1);
 	for (;;) {
-		ssize_t n = receive(s->socket, s->in);
+		ssize_t n = receive_question(s->socket, s->in);
 		if (n <= 0)
 			_exit(0);
-		if (!is_whole(q, n))
+		if (!is_whole_question(q, n))
 			continue;
 		if (q->kind == ASK_GONE)
 			unwinder_forget(s->unwinder, q->pid);
@@ -109,18 +109,18 @@ static _Noreturn void serve(struct server *s)
 		unwinder_stack(s->unwinder, q, q + 1, &x);
 		alarm(0);
 		size_t frames = x.n * sizeof(*x.frames), words = x.n_words * sizeof(*x.words);
-		*a = (struct stack_answer){.kind = SAY_STACK, .n = (uint32_t)x.n, .end = x.end, .words = (uint32_t)x.n_words};
+		*a = (struct stack_answer){.kind = REPLY_STACK, .n = (uint32_t)x.n, .end = x.end, .words = (uint32_t)x.n_words};
 		a->registers = x.registers;
 		a->number = q->number;
 		memcpy(a + 1, x.frames, frames);
 		memcpy((char *)(a + 1) + frames, x.words, words);
-		if (!tell(s->socket, a, sizeof(*a) + frames + words))
+		if (!send_reply(s->socket, a, sizeof(*a) + frames + words))
 			_exit(0);
 	}
 }
 
 /* Makes a process that serves, and another when that one dies. */
-static _Noreturn void guard(int fd)
+static _Noreturn void restart_server(int fd)
 {
 	static struct server s;
 	int status;
@@ -132,14 +132,14 @@ static _Noreturn void guard(int fd)
 		pid_t pid = fork();
 		if (pid == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			serve(&s);
+			serve_stacks(&s);
 		}
 		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 			break;
-		struct stack_answer lost = {.kind = SAY_LOST, .number = __atomic_load_n(s.taken, __ATOMIC_ACQUIRE)};
-		if (!tell(fd, &lost, sizeof(lost)))
+		struct stack_answer lost = {.kind = REPLY_LOST, .number = __atomic_load_n(s.taken, __ATOMIC_ACQUIRE)};
+		if (!send_reply(fd, &lost, sizeof(lost)))
 			break;
 	}
 	_exit(0);
@@ -179,7 +179,7 @@ static int serve_in_background(int fd)
 	for (int i = 0; i < 3; i++)
 		close(i);
 	closefrom(4);
-	guard(3);
+	restart_server(3);
 }
 
 int main(int argc, char **argv)

@@ -36,7 +36,7 @@ char *__cxa_demangle(const char *name, char *to, size_t *n, int *status); // NOL
 
 /* ---- what the traces ask ---- */
 
-static bool room(void **p, size_t *cap, size_t n, size_t size)
+static bool grow_for_one(void **p, size_t *cap, size_t n, size_t size)
 {
 	if (n < *cap)
 		return true;
@@ -54,14 +54,14 @@ static struct module *module_of(struct modules *m, const char *key)
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->v[i].key, key))
 			return &m->v[i];
-	if (m->n == MODULES || !room((void **)&m->v, &m->cap, m->n, sizeof(*m->v)))
+	if (m->n == MODULES || !grow_for_one((void **)&m->v, &m->cap, m->n, sizeof(*m->v)))
 		return NULL;
 	m->v[m->n] = (struct module){.key = strdup(key)};
 	return m->v[m->n].key ? &m->v[m->n++] : NULL;
 }
 
 /* One trace's lines `m` and `f`. */
-static int take_trace(struct modules *m, const char *path)
+static int read_call_trace(struct modules *m, const char *path)
 {
 	size_t *here = NULL, n_here = 0, cap = 0, size = 0;
 	char *line = NULL;
@@ -77,13 +77,13 @@ static int take_trace(struct modules *m, const char *path)
 		line[n - 1] = '\0';
 		if (sscanf(line, "m %llu %n", &number, &at) == 1 && at && number == n_here) {
 			struct module *x = module_of(m, line + at);
-			if (!x || !room((void **)&here, &cap, n_here, sizeof(*here)))
+			if (!x || !grow_for_one((void **)&here, &cap, n_here, sizeof(*here)))
 				r = -ENOMEM;
 			else
 				here[n_here++] = (size_t)(x - m->v);
 		} else if (sscanf(line, "f %*u %llu %llx %c", &module, &offset, &flag) == 3 && module < n_here) {
 			struct module *x = &m->v[here[module]];
-			if (!room((void **)&x->v, &x->cap, x->n, sizeof(*x->v)))
+			if (!grow_for_one((void **)&x->v, &x->cap, x->n, sizeof(*x->v)))
 				r = -ENOMEM;
 			else
 				x->v[x->n++] = (struct place){offset, flag == 's'};
@@ -100,7 +100,7 @@ static int take_trace(struct modules *m, const char *path)
 
 /* ---- names ---- */
 
-static void put_name(FILE *to, const char *name)
+static void print_escaped_name(FILE *to, const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
 		if (*p < ' ' || *p == 127 || *p == '\\')
@@ -124,16 +124,16 @@ static void put_symbol(FILE *to, const char *name)
 		}
 		if (open && open > plain)
 			*open = '\0';
-		put_name(to, plain);
+		print_escaped_name(to, plain);
 		free(plain);
 		return;
 	}
 #endif
-	put_name(to, name);
+	print_escaped_name(to, name);
 }
 
 /* The classes and namespaces around it, where the function was declared. */
-static void put_function(FILE *to, Dwarf_Die *function)
+static void print_function(FILE *to, Dwarf_Die *function)
 {
 	Dwarf_Die die = *function, *scopes;
 	Dwarf_Attribute attr;
@@ -147,14 +147,14 @@ static void put_function(FILE *to, Dwarf_Die *function)
 		const char *name = dwarf_diename(&scopes[i]);
 		if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type)
 			continue;
-		put_name(to, name                      ? name
-		             : tag == DW_TAG_namespace ? "(anonymous namespace)"
-		                                       : "(unnamed class)"); /* a lambda's, too */
+		print_escaped_name(to, name                      ? name
+		                       : tag == DW_TAG_namespace ? "(anonymous namespace)"
+		                                                 : "(unnamed class)"); /* a lambda's, too */
 		fputs("::", to);
 	}
 	if (n > 0)
 		free(scopes);
-	put_name(to, dwarf_diename(function));
+	print_escaped_name(to, dwarf_diename(function));
 }
 
 /* The compilation units that have code, by its addresses. libdw looks into .debug_aranges alone, where clang's units
@@ -170,7 +170,7 @@ struct units {
 	bool listed;
 };
 
-static int by_address(const void *x, const void *y)
+static int compare_units_by_address(const void *x, const void *y)
 {
 	const struct unit *a = x, *b = y;
 	return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
@@ -183,16 +183,16 @@ static void list_units(Dwfl_Module *mod, struct units *u)
 	u->listed = true;
 	while ((die = dwfl_module_nextcu(mod, die, &bias)))
 		for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &end)) > 0;) {
-			if (u->n == RANGES || !room((void **)&u->v, &u->cap, u->n, sizeof(*u->v)))
+			if (u->n == RANGES || !grow_for_one((void **)&u->v, &u->cap, u->n, sizeof(*u->v)))
 				break;
 			u->v[u->n++] = (struct unit){from, end, die, bias};
 		}
 	if (u->n)
-		qsort(u->v, u->n, sizeof(*u->v), by_address);
+		qsort(u->v, u->n, sizeof(*u->v), compare_units_by_address);
 }
 
 /* Functions that the linker left out stand at 0, so the last that begins before is asked. */
-static Dwarf_Die *unit_of(Dwfl_Module *mod, struct units *u, Dwarf_Addr at, Dwarf_Addr *ret_bias)
+static Dwarf_Die *find_unit(Dwfl_Module *mod, struct units *u, Dwarf_Addr at, Dwarf_Addr *ret_bias)
 {
 	Dwarf_Die *die = dwfl_module_addrdie(mod, at, ret_bias);
 	size_t low = 0;
@@ -220,7 +220,7 @@ struct told {
 };
 
 /* The file and, in ret, the line of a place. NULL: not known. */
-static const char *line_of(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
+static const char *find_source_line(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
 {
 	Dwarf_Line *where = cu ? dwarf_getsrc_die(cu, at) : NULL;
 	if (!where || dwarf_lineno(where, ret) != 0)
@@ -228,23 +228,23 @@ static const char *line_of(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
 	return dwarf_linesrc(where, NULL, NULL);
 }
 
-static void begin(const struct told *t, int line)
+static void begin_name_line(const struct told *t, int line)
 {
 	fprintf(t->to, "n %llx %c %d ", (unsigned long long)t->place->offset, t->place->interrupted ? 's' : 'r', line);
 }
 
-static void finish(const struct told *t, const char *file)
+static void end_name_line(const struct told *t, const char *file)
 {
 	putc('\t', t->to);
-	put_name(t->to, file ? file : "");
+	print_escaped_name(t->to, file ? file : "");
 	putc('\n', t->to);
 }
 
 /* By debug information: what was inlined there, innermost first, and the function. */
-static bool tell_by_debug(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
+static bool print_debug_names(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = unit_of(mod, t->units, at, &bias), *scopes = NULL, innermost;
+	Dwarf_Die *cu = find_unit(mod, t->units, at, &bias), *scopes = NULL, innermost;
 	Dwarf_Files *files = NULL;
 	Dwarf_Die named[INLINED];
 	int n = cu ? dwarf_getscopes(cu, at - bias, &scopes) : 0, k = 0, line = 0;
@@ -268,15 +268,15 @@ static bool tell_by_debug(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
 	free(scopes);
 	if (!k || dwarf_tag(&named[k - 1]) != DW_TAG_subprogram)
 		return false;
-	const char *file = line_of(cu, at - bias, &line);
+	const char *file = find_source_line(cu, at - bias, &line);
 	if (dwarf_getsrcfiles(cu, &files, NULL) != 0)
 		files = NULL;
 	for (int i = 0; i < k; i++) {
 		Dwarf_Attribute attr;
 		Dwarf_Word number;
-		begin(t, line);
-		put_function(t->to, &named[i]);
-		finish(t, file);
+		begin_name_line(t, line);
+		print_function(t->to, &named[i]);
+		end_name_line(t, file);
 		line = 0;
 		file = NULL;
 		if (dwarf_formudata(dwarf_attr(&named[i], DW_AT_call_file, &attr), &number) == 0 && files)
@@ -296,7 +296,7 @@ static int64_t read_s32(const unsigned char *p)
 
 /* Of what has no symbols: where the function begins, by the sorted table that unwinders search (.eh_frame_hdr, in the
  * one form that linkers write). 0: not known. */
-static uint64_t beginning(Elf *elf, uint64_t at)
+static uint64_t find_function_start(Elf *elf, uint64_t at)
 {
 	enum { VERSION = 1, POINTER = 0x1b, COUNT = 0x03, TABLE = 0x3b, HEAD = 12, ROW = 8 };
 	size_t n;
@@ -325,49 +325,49 @@ static uint64_t beginning(Elf *elf, uint64_t at)
 	return 0;
 }
 
-static void tell(const struct told *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias, const char *path)
+static void print_place_names(const struct told *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias, const char *path)
 {
 	GElf_Off off;
 	GElf_Sym sym;
 	/* A return address is behind its call, perhaps in the next line, or the next function. */
 	Dwarf_Addr at = t->place->offset + bias - !t->place->interrupted;
-	if (tell_by_debug(t, mod, at))
+	if (print_debug_names(t, mod, at))
 		return;
 	const char *name = dwfl_module_addrinfo(mod, at, &off, &sym, NULL, NULL, NULL), *slash = strrchr(path, '/');
 	if (name && *name && GELF_ST_TYPE(sym.st_info) != STT_SECTION && (!sym.st_size || off < sym.st_size)) {
 		/* There may be lines all the same: of functions within functions, as C++'s lambdas are. */
 		int line = 0;
 		Dwarf_Addr of_unit = 0;
-		Dwarf_Die *cu = unit_of(mod, t->units, at, &of_unit);
-		const char *file = line_of(cu, at - of_unit, &line);
-		begin(t, file ? line : 0);
+		Dwarf_Die *cu = find_unit(mod, t->units, at, &of_unit);
+		const char *file = find_source_line(cu, at - of_unit, &line);
+		begin_name_line(t, file ? line : 0);
 		put_symbol(t->to, name);
-		finish(t, file);
+		end_name_line(t, file);
 		return;
 	}
-	uint64_t first = beginning(elf, at - bias);
+	uint64_t first = find_function_start(elf, at - bias);
 	if (!first)
 		return;
-	begin(t, 0);
-	put_name(t->to, slash ? slash + 1 : path);
+	begin_name_line(t, 0);
+	print_escaped_name(t->to, slash ? slash + 1 : path);
 	fprintf(t->to, "+0x%llx", (unsigned long long)first);
-	finish(t, "");
+	end_name_line(t, "");
 }
 
 /* ---- modules ---- */
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool path_of(const char *p, char ret[NAME])
+static bool unescape_path(const char *p, char ret[NAME])
 {
 	static const char gone[] = " (deleted)";
 	size_t n = 0;
 	for (; *p && n + 1 < NAME; p++)
-		if (p[0] == '\\' && p[1] == 'x' && hex(p[2]) >= 0 && hex(p[3]) >= 0) {
-			ret[n++] = (char)(hex(p[2]) << 4 | hex(p[3]));
+		if (p[0] == '\\' && p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
+			ret[n++] = (char)(hex_digit(p[2]) << 4 | hex_digit(p[3]));
 			p += 3;
 		} else {
 			ret[n++] = *p;
@@ -379,7 +379,7 @@ static bool path_of(const char *p, char ret[NAME])
 	return !*p && ret[0] == '/';
 }
 
-static bool is_same(Dwfl_Module *mod, int fd, const char *identity, size_t n)
+static bool is_same_module(Dwfl_Module *mod, int fd, const char *identity, size_t n)
 {
 	char text[160] = "";
 	const unsigned char *id;
@@ -394,13 +394,13 @@ static bool is_same(Dwfl_Module *mod, int fd, const char *identity, size_t n)
 	return strlen(text) == n && !memcmp(text, identity, n);
 }
 
-static int in_order(const void *x, const void *y)
+static int compare_places(const void *x, const void *y)
 {
 	const struct place *a = x, *b = y;
 	return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : a->interrupted - b->interrupted;
 }
 
-static void tell_module(struct module *m, FILE *to)
+static void print_module_names(struct module *m, FILE *to)
 {
 	static const Dwfl_Callbacks callbacks = {.find_debuginfo = dwfl_standard_find_debuginfo,
 	                                         .section_address = dwfl_offline_section_address};
@@ -409,7 +409,7 @@ static void tell_module(struct module *m, FILE *to)
 	Dwfl *dwfl = NULL;
 	GElf_Addr bias;
 	struct stat st;
-	if (!m->key[identity] || !path_of(m->key + identity + 1, path) || stack_is_c_library(strrchr(path, '/') + 1))
+	if (!m->key[identity] || !unescape_path(m->key + identity + 1, path) || stack_is_c_library(strrchr(path, '/') + 1))
 		return;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
@@ -421,13 +421,13 @@ static void tell_module(struct module *m, FILE *to)
 		dwfl_report_end(dwfl, NULL, NULL);
 		Elf *elf = mod ? dwfl_module_getelf(mod, &bias) : NULL;
 		int own = elf ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-		if (own >= 0 && is_same(mod, own, m->key, identity)) {
+		if (own >= 0 && is_same_module(mod, own, m->key, identity)) {
 			fprintf(to, "m %s\n", m->key);
 			struct units units = {0};
-			qsort(m->v, m->n, sizeof(*m->v), in_order);
+			qsort(m->v, m->n, sizeof(*m->v), compare_places);
 			for (size_t i = 0; i < m->n; i++)
-				if (!i || in_order(&m->v[i - 1], &m->v[i]) != 0)
-					tell(&(struct told){to, &m->v[i], &units}, mod, elf, bias, path);
+				if (!i || compare_places(&m->v[i - 1], &m->v[i]) != 0)
+					print_place_names(&(struct told){to, &m->v[i], &units}, mod, elf, bias, path);
 			free(units.v);
 		}
 		if (own >= 0)
@@ -439,15 +439,15 @@ static void tell_module(struct module *m, FILE *to)
 }
 
 /* A trace, or those in a folder. */
-static int take(struct modules *m, const char *path)
+static int read_traces(struct modules *m, const char *path)
 {
 	char inner[NAME];
 	DIR *d = opendir(path);
-	int r = d ? 0 : take_trace(m, path);
+	int r = d ? 0 : read_call_trace(m, path);
 	for (struct dirent *e; d && r == 0 && (e = readdir(d));) {
 		const char *dot = strrchr(e->d_name, '.');
 		if (dot && !strcmp(dot, ".calls") && snprintf(inner, sizeof(inner), "%s/%s", path, e->d_name) < NAME)
-			r = take_trace(m, inner);
+			r = read_call_trace(m, inner);
 	}
 	if (d)
 		closedir(d);
@@ -459,10 +459,10 @@ int names_print(char *const *traces, size_t n, FILE *to)
 	struct modules m = {0};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = take(&m, traces[i]);
+		r = read_traces(&m, traces[i]);
 	fprintf(to, "stemma-names 1\n");
 	for (size_t i = 0; r == 0 && i < m.n; i++)
-		tell_module(&m.v[i], to);
+		print_module_names(&m.v[i], to);
 	for (size_t i = 0; i < m.n; i++) {
 		free(m.v[i].key);
 		free(m.v[i].v);

@@ -122,7 +122,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	return -1;
 }
 
-static void identity_of(Dwfl_Module *mod, const char *file, char *ret, size_t size)
+static void format_module_identity(Dwfl_Module *mod, const char *file, char *ret, size_t size)
 {
 	const unsigned char *id;
 	GElf_Addr at;
@@ -138,7 +138,7 @@ static void identity_of(Dwfl_Module *mod, const char *file, char *ret, size_t si
 		snprintf(ret, size, "-");
 }
 
-static bool number_of(struct unwinder *u, const char *identity, const char *path, uint32_t *ret)
+static bool number_module(struct unwinder *u, const char *identity, const char *path, uint32_t *ret)
 {
 	char key[NAME];
 	uint32_t h = 5381;
@@ -175,8 +175,8 @@ static uint32_t module_number(struct unwinder *u, Dwfl_Module *mod)
 	uint32_t number;
 	if (*data)
 		return (uint32_t)((uintptr_t)*data - 1);
-	identity_of(mod, main_file, identity, sizeof(identity));
-	if (!number_of(u, identity, name ? name : "?", &number))
+	format_module_identity(mod, main_file, identity, sizeof(identity));
+	if (!number_module(u, identity, name ? name : "?", &number))
 		return STACK_ANONYMOUS;
 	*data = (void *)((uintptr_t)number + 1);
 	return number;
@@ -294,14 +294,14 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 
 /* ---- processes ---- */
 
-static void drop(struct process *p)
+static void end_process(struct process *p)
 {
 	if (p->dwfl)
 		dwfl_end(p->dwfl);
 	*p = (struct process){0};
 }
 
-static struct process *process_of(struct unwinder *u)
+static struct process *attach_process(struct unwinder *u)
 {
 	static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = find_debuginfo};
 	static const Dwfl_Thread_Callbacks threads = {.next_thread = next_thread,
@@ -320,7 +320,7 @@ static struct process *process_of(struct unwinder *u)
 			p = x;
 	}
 	if (p->pid != q->pid || p->image != q->image)
-		drop(p);
+		end_process(p);
 	p->used = ++u->clock;
 	if (p->dwfl && p->state == q->state)
 		return p;
@@ -334,13 +334,13 @@ static struct process *process_of(struct unwinder *u)
 	dwfl_report_begin(p->dwfl);
 	/* By the thread: of a process whose first one has ended there is nothing by its own number. */
 	if (dwfl_linux_proc_report(p->dwfl, q->tid) != 0 || dwfl_report_end(p->dwfl, NULL, NULL) != 0) {
-		drop(p);
+		end_process(p);
 		return NULL;
 	}
 	if (!p->attached)
 		p->attached = dwfl_attach_state(p->dwfl, NULL, q->pid, &threads, u);
 	if (!p->attached) {
-		drop(p);
+		end_process(p);
 		return NULL;
 	}
 	return p;
@@ -393,7 +393,7 @@ void unwinder_stack(struct unwinder *u, const struct stack_question *q, const vo
 	u->page_at = 1;
 	ret->n = ret->n_words = 0;
 	ret->end = STACK_EARLY;
-	struct process *p = process_of(u);
+	struct process *p = attach_process(u);
 	if (!p)
 		return;
 	unwind(u, p, TRUST_ALL, ret);
@@ -405,5 +405,5 @@ void unwinder_forget(struct unwinder *u, pid_t pid)
 {
 	for (int i = 0; i < PROCESSES; i++)
 		if (u->processes[i].pid == pid)
-			drop(&u->processes[i]);
+			end_process(&u->processes[i]);
 }

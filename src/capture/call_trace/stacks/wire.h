@@ -3,14 +3,14 @@
  *
  * recorder                                  unwinder
  * ASK_STACK, registers and stack bytes  ->
- *                                       <-  SAY_WANTS, an address              any number of times
+ *                                       <-  REPLY_WANTS, an address              any number of times
  * ASK_MEMORY, the bytes, or fewer       ->
- *                                       <-  SAY_MODULE                         those that were not named before
- *                                       <-  SAY_STACK, or SAY_LOST with the question's number
+ *                                       <-  REPLY_MODULE                         those that were not named before
+ *                                       <-  REPLY_STACK, or REPLY_LOST with the question's number
  * ASK_GONE, a process is over           ->                                     (no answer)
  *
- * SAY_LOST also comes when the process that answers has died between two questions, or has not taken the last one yet:
- * its number is then another one's. What numbers modules have begins anew with it.
+ * REPLY_LOST also comes when the process that answers has died between two questions, or has not taken the last one
+ * yet: its number is then another one's. What numbers modules have begins anew with it.
  *
  * Both sides are on one machine and of one build, so structures go as they lie in memory. The unwinder reads programs'
  * files, which anybody may have made, and so is not trusted: whatever it says is checked by who gets it. */
@@ -42,7 +42,7 @@ struct stack_question {
 	uint64_t registers[STACK_REGISTERS]; /* by DWARF's numbers */
 };
 
-enum stack_say { SAY_WANTS, SAY_MODULE, SAY_STACK, SAY_LOST };
+enum stack_reply { REPLY_WANTS, REPLY_MODULE, REPLY_STACK, REPLY_LOST };
 /* Why a stack ends where it does. */
 enum stack_end { STACK_WHOLE, STACK_EARLY /* how to go on is not known */, STACK_DEEP /* more frames than are kept */ };
 enum stack_flag { FRAME_INTERRUPTED = 1 /* by a signal, before this instruction; else the address is behind a call */ };

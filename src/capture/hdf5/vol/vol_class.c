@@ -400,7 +400,7 @@ static herr_t initialize(hid_t list)
 }
 
 /* HDF5 may begin anew after it. */
-static herr_t terminate(void)
+static herr_t terminate_connector(void)
 {
 	native = H5I_INVALID_HID;
 	return 0;
@@ -413,7 +413,7 @@ static H5VL_class_t connector = {
     .conn_version = 1,
     .cap_flags = ~(uint64_t)(H5VL_CAP_FLAG_ASYNC | H5VL_CAP_FLAG_THREADSAFE),
     .initialize = initialize,
-    .terminate = terminate,
+    .terminate = terminate_connector,
     .info_cls = {.size = sizeof(struct vol_info),
                  .copy = info_copy,
                  .cmp = info_cmp,
@@ -440,7 +440,7 @@ static H5VL_class_t connector = {
 /* ---- how HDF5 finds it ---- */
 
 /* The functions of the HDF5 that has this address. 0; -1 where one is not there, or another HDF5 was first. */
-static int bind(const void *caller)
+static int bind_library(const void *caller)
 {
 	struct h5_lib *l = h5_lib_at(caller);
 	unsigned version[3];
@@ -498,7 +498,7 @@ EXPORT const void *H5PLget_plugin_info(void)
 {
 	const void *caller = __builtin_return_address(0);
 	Dl_info at;
-	if (bind(caller) < 0)
+	if (bind_library(caller) < 0)
 		return NULL;
 	/* HDF5 is loading us, and has the dynamic linker's lock: what its functions are taken from is to stay. */
 	if (dladdr(caller, &at) && at.dli_fname)
@@ -510,5 +510,5 @@ EXPORT const void *H5PLget_plugin_info(void)
 EXPORT const void *stemma_hdf5_vol(const void *address);
 EXPORT const void *stemma_hdf5_vol(const void *address)
 {
-	return bind(address) < 0 ? NULL : &connector;
+	return bind_library(address) < 0 ? NULL : &connector;
 }

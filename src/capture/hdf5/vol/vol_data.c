@@ -7,7 +7,7 @@
 
 #define FEW 8 /* datasets of one call that need no memory of their own */
 
-static int64_t begin(bool notes)
+static int64_t begin_data_call(bool notes)
 {
 	return notes ? h5_now() : 0;
 }
@@ -18,7 +18,7 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
                             hid_t space, hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_sees(H5_DATASET));
+	int64_t t = begin_data_call(vol_sees(H5_DATASET));
 	struct vol *d = vol_wrap(
 	    PASS_OBJ(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req)),
 	    v->id, H5I_DATASET);
@@ -32,7 +32,7 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
                           void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_DATASET));
+	int64_t t = begin_data_call(vol_wants(H5_DATASET));
 	struct vol *d =
 	    vol_wrap(PASS_OBJ(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req)), v->id, H5I_DATASET);
 	vol_asked(req, v->id);
@@ -135,7 +135,7 @@ static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hi
 	bool notes = extent ? vol_sees(H5_DATASET) : args->op_type == H5VL_DATASET_FLUSH && vol_wants(H5_DATASET);
 	struct h5_obj *o = notes ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
-	int64_t t = extent && o ? h5_extent_begin(o) : begin(notes);
+	int64_t t = extent && o ? h5_extent_begin(o) : begin_data_call(notes);
 	herr_t r = PASS(H5(H5VLdataset_specific)(v->under, id, args, dxpl, req));
 	vol_asked(req, id);
 	if (extent)
@@ -153,7 +153,7 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	     writes = args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE;
 	struct h5_obj *o = (reads || writes) && vol_sees(H5_DATASET) ? vol_obj(v, dxpl) : NULL;
 	const H5VL_native_dataset_optional_args_t *native = args->args;
-	int64_t t = begin(o != NULL);
+	int64_t t = begin_data_call(o != NULL);
 	h5_begin(o, writes, t);
 	herr_t r = PASS_UNLESS(args->op_type == H5VL_NATIVE_DATASET_CHUNK_ITER,
 	                       H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req));
@@ -177,8 +177,8 @@ static herr_t dataset_close(void *obj, hid_t dxpl, void **req)
 /* ---- attributes ---- */
 
 /* Where the object is known, the attribute is by its name: nothing needs to be asked. */
-static void *attribute(void *under, struct vol *at, const H5VL_loc_params_t *where, const char *name, enum h5_few_op op,
-                       int64_t t, hid_t dxpl, void **req)
+static void *wrap_attribute(void *under, struct vol *at, const H5VL_loc_params_t *where, const char *name,
+                            enum h5_few_op op, int64_t t, hid_t dxpl, void **req)
 {
 	struct vol *a = vol_wrap(under, at->id, H5I_ATTR);
 	vol_asked(req, at->id);
@@ -198,18 +198,19 @@ static void *attr_create(void *obj, const H5VL_loc_params_t *where, const char *
                          hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_sees(H5_ATTRIBUTE));
-	return attribute(PASS_OBJ(H5(H5VLattr_create)(v->under, where, v->id, name, type, space, make, access, dxpl, req)),
-	                 v, where, name, H5_CREATE, t, dxpl, req);
+	int64_t t = begin_data_call(vol_sees(H5_ATTRIBUTE));
+	return wrap_attribute(
+	    PASS_OBJ(H5(H5VLattr_create)(v->under, where, v->id, name, type, space, make, access, dxpl, req)), v, where,
+	    name, H5_CREATE, t, dxpl, req);
 }
 
 static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
                        void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_ATTRIBUTE));
-	return attribute(PASS_OBJ(H5(H5VLattr_open)(v->under, where, v->id, name, access, dxpl, req)), v, where, name,
-	                 H5_OPEN, t, dxpl, req);
+	int64_t t = begin_data_call(vol_wants(H5_ATTRIBUTE));
+	return wrap_attribute(PASS_OBJ(H5(H5VLattr_open)(v->under, where, v->id, name, access, dxpl, req)), v, where, name,
+	                      H5_OPEN, t, dxpl, req);
 }
 
 static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t *ret_t)
@@ -273,7 +274,7 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 	struct h5_obj *owner = notes || deletes ? vol_at(v, where, dxpl) : NULL;
 	struct h5_obj *from = owner && notes ? h5_attribute_of(owner, args->args.rename.old_name) : NULL;
 	struct h5_obj *gone = owner && deletes ? h5_attribute_of(owner, args->args.del.name) : NULL;
-	int64_t t = begin(notes || deletes);
+	int64_t t = begin_data_call(notes || deletes);
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_ATTR_ITER, H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req));
 	vol_asked(req, v->id);

@@ -50,7 +50,7 @@ static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t 
 	return len < n ? len : 0;
 }
 
-static struct h5_open *file_of(const struct vol *v, hid_t dxpl, unsigned long fileno)
+static struct h5_open *find_or_add_vol_file(const struct vol *v, hid_t dxpl, unsigned long fileno)
 {
 	struct h5_open *f = h5_file_find(vol_lib, fileno);
 	char name[H5_NAME_MAX];
@@ -66,7 +66,7 @@ static struct h5_open *file_of(const struct vol *v, hid_t dxpl, unsigned long fi
 	return h5_file_add(vol_lib, fileno, name, false); /* opened by an external link, or before a fork */
 }
 
-static struct h5_obj *resolve(const struct vol *v, bool made, hid_t dxpl)
+static struct h5_obj *resolve_vol_object(const struct vol *v, bool made, hid_t dxpl)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
@@ -76,7 +76,7 @@ static struct h5_obj *resolve(const struct vol *v, bool made, hid_t dxpl)
 	struct h5_obj *o = NULL;
 	if (!ask_object(v, dxpl, &fileno, &addr, &type) || type < 0 || type > 2)
 		return NULL;
-	struct h5_open *f = file_of(v, dxpl, fileno);
+	struct h5_open *f = find_or_add_vol_file(v, dxpl, fileno);
 	if (!f)
 		return NULL;
 	size_t n = ask_name(v, dxpl, path, sizeof(path)), nattr = 0;
@@ -90,11 +90,11 @@ static struct h5_obj *resolve(const struct vol *v, bool made, hid_t dxpl)
 	return o;
 }
 
-static void find(struct vol *v, bool made, uint64_t epoch, hid_t dxpl)
+static void find_vol_object(struct vol *v, bool made, uint64_t epoch, hid_t dxpl)
 {
 	struct h5_quiet q;
 	h5_hush(vol_lib, &q);
-	v->o = resolve(v, made, dxpl);
+	v->o = resolve_vol_object(v, made, dxpl);
 	h5_unhush(vol_lib, &q);
 	v->epoch = epoch;
 }
@@ -105,7 +105,7 @@ struct h5_obj *vol_obj(struct vol *v, hid_t dxpl)
 		return NULL;
 	uint64_t epoch = h5_epoch();
 	if (v->epoch != epoch)
-		find(v, false, epoch, dxpl);
+		find_vol_object(v, false, epoch, dxpl);
 	return v->o;
 }
 
@@ -122,7 +122,7 @@ static bool get_link(const struct place *p, const char *name, H5VL_link_get_args
 	return H5(H5VLlink_get)(p->v->under, &where, p->v->id, args, p->dxpl, NULL) >= 0;
 }
 
-static int link_type(void *at, const char *name)
+static int get_link_type(void *at, const char *name)
 {
 	H5L_info2_t info;
 	memset(&info, 0, sizeof(info));
@@ -130,7 +130,7 @@ static int link_type(void *at, const char *name)
 	return get_link(at, name, &args) ? (int)info.type : -1;
 }
 
-static bool link_value(void *at, const char *name, char *room, size_t n)
+static bool get_link_value(void *at, const char *name, char *room, size_t n)
 {
 	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_VAL, .args.get_val = {.buf_size = n, .buf = room}};
 	return get_link(at, name, &args);
@@ -140,7 +140,7 @@ static bool link_value(void *at, const char *name, char *room, size_t n)
 static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
 	struct place at = {.v = v, .where = where, .dxpl = dxpl};
-	struct h5_links links = {.type = link_type, .value = link_value, .at = &at};
+	struct h5_links links = {.type = get_link_type, .value = get_link_value, .at = &at};
 	struct h5_quiet q;
 	h5_hush(vol_lib, &q);
 	bool out = h5_leads_out(&links, where->loc_data.loc_by_name.name);
@@ -148,7 +148,7 @@ static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t 
 	return out;
 }
 
-static struct h5_obj *look_at(struct vol *v, const H5VL_loc_params_t *where, bool made, hid_t dxpl)
+static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *where, bool made, hid_t dxpl)
 {
 	H5I_type_t type = H5I_BADID;
 	struct h5_obj *o = NULL;
@@ -161,7 +161,7 @@ static struct h5_obj *look_at(struct vol *v, const H5VL_loc_params_t *where, boo
 	struct vol at = {
 	    .under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
 	if (at.under) {
-		o = resolve(&at, made, dxpl);
+		o = resolve_vol_object(&at, made, dxpl);
 		if (type == H5I_GROUP)
 			H5(H5VLgroup_close)(at.under, at.id, dxpl, NULL);
 		else if (type == H5I_DATASET)
@@ -175,12 +175,12 @@ static struct h5_obj *look_at(struct vol *v, const H5VL_loc_params_t *where, boo
 
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
-	return look_at(v, where, false, dxpl);
+	return find_object_at(v, where, false, dxpl);
 }
 
 struct h5_obj *vol_made_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
-	return look_at(v, where, true, dxpl);
+	return find_object_at(v, where, true, dxpl);
 }
 
 size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n)
@@ -280,7 +280,7 @@ void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl)
 {
 	int64_t end = h5_now();
-	find(v, op == H5_CREATE, h5_epoch(), dxpl);
+	find_vol_object(v, op == H5_CREATE, h5_epoch(), dxpl);
 	h5_did(v->o, op, true, t, end);
 }
 

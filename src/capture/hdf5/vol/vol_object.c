@@ -16,7 +16,7 @@ static void *given(void *under, struct vol *at, H5I_type_t type, enum h5_few_op 
 	return v;
 }
 
-static int64_t begin(bool notes)
+static int64_t begin_object_call(bool notes)
 {
 	return notes ? h5_now() : 0;
 }
@@ -28,7 +28,7 @@ static void *file_create(const char *name, unsigned flags, hid_t make, hid_t acc
 	hid_t id, list = vol_access(access, &id);
 	if (list < 0)
 		return NULL;
-	int64_t t = begin(vol_on());
+	int64_t t = begin_object_call(vol_on());
 	void *under = PASS_OBJ(H5(H5VLfile_create)(name, flags, make, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
@@ -43,7 +43,7 @@ static void *file_open(const char *name, unsigned flags, hid_t access, hid_t dxp
 	hid_t id, list = vol_access(access, &id);
 	if (list < 0)
 		return NULL;
-	int64_t t = begin(vol_on());
+	int64_t t = begin_object_call(vol_on());
 	void *under = PASS_OBJ(H5(H5VLfile_open)(name, flags, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
@@ -70,7 +70,7 @@ static void lead_through(hid_t access, const struct vol *v)
 	h5_unhush(vol_lib, &q);
 }
 
-static herr_t file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
+static herr_t get_file(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLfile_get)(v->under, v->id, args, dxpl, req));
@@ -80,7 +80,7 @@ static herr_t file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void *
 	return r;
 }
 
-static herr_t by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
+static herr_t call_by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
 {
 	hid_t id, list = vol_access(access, &id);
 	if (list < 0)
@@ -97,9 +97,9 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 {
 	struct vol *v = obj, *other = NULL;
 	if (args->op_type == H5VL_FILE_IS_ACCESSIBLE)
-		return by_name(args->args.is_accessible.fapl_id, &args->args.is_accessible.fapl_id, args, dxpl, req);
+		return call_by_name(args->args.is_accessible.fapl_id, &args->args.is_accessible.fapl_id, args, dxpl, req);
 	if (args->op_type == H5VL_FILE_DELETE)
-		return by_name(args->args.del.fapl_id, &args->args.del.fapl_id, args, dxpl, req);
+		return call_by_name(args->args.del.fapl_id, &args->args.del.fapl_id, args, dxpl, req);
 	H5VL_file_specific_args_t mine = *args;
 	if (args->op_type == H5VL_FILE_IS_EQUAL) {
 		other = args->args.is_equal.obj2;
@@ -107,7 +107,7 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 	}
 	bool flush = args->op_type == H5VL_FILE_FLUSH, again = args->op_type == H5VL_FILE_REOPEN;
 	struct h5_obj *o = vol_on() && (flush || again) ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin(vol_on());
+	int64_t t = begin_object_call(vol_on());
 	herr_t r = PASS(H5(H5VLfile_specific)(v->under, v->id, &mine, dxpl, req));
 	vol_asked(req, v->id);
 	if (flush && t)
@@ -143,7 +143,7 @@ static void *group_create(void *obj, const H5VL_loc_params_t *where, const char 
                           hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_GROUP));
+	int64_t t = begin_object_call(vol_wants(H5_GROUP));
 	return given(PASS_OBJ(H5(H5VLgroup_create)(v->under, where, v->id, name, link, make, access, dxpl, req)), v,
 	             H5I_GROUP, H5_CREATE, t, dxpl, req);
 }
@@ -152,7 +152,7 @@ static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *n
                         void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_GROUP));
+	int64_t t = begin_object_call(vol_wants(H5_GROUP));
 	struct vol *g = given(PASS_OBJ(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req)), v, H5I_GROUP,
 	                      H5_OPEN, t, dxpl, req);
 	if (t)
@@ -170,7 +170,7 @@ static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t 
 	}
 	bool flush = vol_wants(H5_GROUP) && args->op_type == H5VL_GROUP_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin(flush);
+	int64_t t = begin_object_call(flush);
 	herr_t r = PASS(H5(H5VLgroup_specific)(v->under, v->id, &mine, dxpl, req));
 	vol_asked(req, v->id);
 	if (flush)
@@ -184,7 +184,7 @@ static void *datatype_commit(void *obj, const H5VL_loc_params_t *where, const ch
                              hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_DATATYPE));
+	int64_t t = begin_object_call(vol_wants(H5_DATATYPE));
 	return given(PASS_OBJ(H5(H5VLdatatype_commit)(v->under, where, v->id, name, type, link, make, access, dxpl, req)),
 	             v, H5I_DATATYPE, H5_CREATE, t, dxpl, req);
 }
@@ -193,7 +193,7 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
                            void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_DATATYPE));
+	int64_t t = begin_object_call(vol_wants(H5_DATATYPE));
 	struct vol *type = given(PASS_OBJ(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req)), v,
 	                         H5I_DATATYPE, H5_OPEN, t, dxpl, req);
 	if (t)
@@ -206,7 +206,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	struct vol *v = obj;
 	bool flush = vol_wants(H5_DATATYPE) && args->op_type == H5VL_DATATYPE_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin(flush);
+	int64_t t = begin_object_call(flush);
 	herr_t r = PASS(H5(H5VLdatatype_specific)(v->under, v->id, args, dxpl, req));
 	vol_asked(req, v->id);
 	if (flush)
@@ -257,7 +257,7 @@ CLOSES(datatype)
 static void *object_open(void *obj, const H5VL_loc_params_t *where, H5I_type_t *type, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin(vol_wants(H5_OBJECTS));
+	int64_t t = begin_object_call(vol_wants(H5_OBJECTS));
 	void *under = PASS_OBJ(H5(H5VLobject_open)(v->under, where, v->id, type, dxpl, req));
 	struct vol *o = given(under, v, under ? *type : H5I_BADID, H5_OPEN, t, dxpl, req);
 	if (t)
@@ -275,7 +275,7 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	                        .loc_data.loc_by_name = {.name = from, .lapl_id = H5P_DEFAULT}};
 	bool on = vol_on() && h5_copies(vol_lib);
 	struct h5_obj *o = on && where_a->type == H5VL_OBJECT_BY_SELF ? vol_at(va, &at, dxpl) : NULL;
-	int64_t t = begin(on);
+	int64_t t = begin_object_call(on);
 	herr_t r =
 	    PASS(H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req));
 	vol_asked(req, va->id);
@@ -304,7 +304,7 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_ob
 	bool flush = vol_wants(H5_OBJECTS) && args->op_type == H5VL_OBJECT_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id; /* a refresh closes the object, and opens another */
-	int64_t t = begin(flush);
+	int64_t t = begin_object_call(flush);
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_OBJECT_VISIT, H5(H5VLobject_specific)(v->under, where, id, args, dxpl, req));
 	vol_asked(req, id);
@@ -324,7 +324,7 @@ static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_op
 
 /* ---- links ---- */
 
-static const char *name_of(const H5VL_loc_params_t *where)
+static const char *location_name(const H5VL_loc_params_t *where)
 {
 	return where && where->type == H5VL_OBJECT_BY_NAME ? where->loc_data.loc_by_name.name : NULL;
 }
@@ -352,13 +352,13 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	hid_t id = v ? v->id : to ? to->id : vol_native();
 	herr_t r = PASS(H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req));
 	vol_asked(req, id);
-	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && name_of(where) && vol_wants(H5_LINK))
-		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), name_of(where), NULL, NULL);
+	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && location_name(where) && vol_wants(H5_LINK))
+		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), location_name(where), NULL, NULL);
 	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_UD && args->args.ud.type == H5L_TYPE_EXTERNAL &&
-	    name_of(where) && vol_wants(H5_LINK))
-		linked_out(v, name_of(where), args->args.ud.buf, args->args.ud.buf_size, dxpl);
+	    location_name(where) && vol_wants(H5_LINK))
+		linked_out(v, location_name(where), args->args.ud.buf, args->args.ud.buf_size, dxpl);
 	if (r >= 0 && o && (!*o->name || vol_sees(H5_LINK)))
-		h5_renamed(o, TERM_nameop_link, vol_obj(v ? v : to, dxpl), name_of(where), NULL, NULL);
+		h5_renamed(o, TERM_nameop_link, vol_obj(v ? v : to, dxpl), location_name(where), NULL, NULL);
 	return r;
 }
 
@@ -371,15 +371,15 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	if (on && moves)
 		vol_attributes(at, from, o, dxpl);
 	hid_t id = at ? at->id : vol_native();
-	int64_t t = begin(on);
+	int64_t t = begin_object_call(on);
 	herr_t r = PASS(
 	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req));
 	vol_asked(req, id);
 	if (r >= 0 && on && moves)
 		h5_did(o, H5_RENAME, true, t, h5_now());
 	if (r >= 0 && on)
-		h5_renamed(o, moves ? TERM_nameop_rename : TERM_nameop_link, vol_obj(vb ? vb : va, dxpl), name_of(to),
-		           vol_obj(at, dxpl), moves ? name_of(from) : NULL);
+		h5_renamed(o, moves ? TERM_nameop_rename : TERM_nameop_link, vol_obj(vb ? vb : va, dxpl), location_name(to),
+		           vol_obj(at, dxpl), moves ? location_name(from) : NULL);
 	return r;
 }
 
@@ -408,7 +408,7 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 {
 	struct vol *v = obj;
 	char room[H5_NAME_MAX];
-	const char *name = args->op_type == H5VL_LINK_DELETE && vol_sees(H5_LINK) ? name_of(where) : NULL;
+	const char *name = args->op_type == H5VL_LINK_DELETE && vol_sees(H5_LINK) ? location_name(where) : NULL;
 	H5VL_loc_params_t at = *where;
 	if (args->op_type == H5VL_LINK_DELETE && where->type == H5VL_OBJECT_BY_IDX && vol_sees(H5_LINK) &&
 	    vol_name_at(v, where, dxpl, room, sizeof(room))) {
@@ -440,7 +440,7 @@ static herr_t link_optional(void *obj, const H5VL_loc_params_t *where, H5VL_opti
 	return r;
 }
 
-const H5VL_file_class_t vol_file = {file_create, file_open, file_get, file_specific, file_optional, file_close};
+const H5VL_file_class_t vol_file = {file_create, file_open, get_file, file_specific, file_optional, file_close};
 const H5VL_group_class_t vol_group = {group_create, group_open, group_get, group_specific, group_optional, group_close};
 const H5VL_datatype_class_t vol_datatype = {datatype_commit,   datatype_open,     datatype_get,
                                             datatype_specific, datatype_optional, datatype_close};

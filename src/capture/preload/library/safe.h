@@ -97,7 +97,7 @@ struct entry {
 };
 
 /* NULL: too high a number. make: room for it is made. */
-struct entry *entry_of(int fd, bool make);
+struct entry *entry_at(int fd, bool make);
 bool entry_live(const struct entry *e);
 /* Puts a new open file into the table and returns its oid. */
 uint32_t entry_put(int fd, uint32_t flags);
@@ -108,7 +108,7 @@ void entry_dup(int from, int to);
 void entry_close(int fd);
 /* The same in two steps: takes it out of the table; says so, and what the descriptor `look` shows of it. */
 bool entry_take(int fd, struct entry *ret);
-void entry_say_close(const struct entry *e, int fd, int look, enum safe_close how);
+void entry_emit_close(const struct entry *e, int fd, int look, enum safe_close how);
 /* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes. */
 void entry_snapshots(bool ending, int pending);
 void entry_close_range(unsigned first, unsigned last);
@@ -135,7 +135,7 @@ void words_end(struct words *w);
  * followed. */
 void words_of_fd(struct words *w, int fd);
 void words_real(struct words *w, int dirfd, const char *path);
-void words_of(struct words *w, int dirfd, const char *path);
+void words_add_path(struct words *w, int dirfd, const char *path);
 /* Memory of its own; NULL: there is none. */
 void *raw_map(size_t n);
 

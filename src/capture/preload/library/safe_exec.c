@@ -73,7 +73,7 @@ void safe_exec_room_free(void)
 
 /* ---- what a program is ---- */
 
-static long read_at(int fd, void *to, size_t n, uint64_t at)
+static long read_program_at(int fd, void *to, size_t n, uint64_t at)
 {
 	long got = raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
 	if (got > 0 && !safe_vforked) { /* the kernel counts it as the program's */
@@ -89,7 +89,7 @@ static long read_at(int fd, void *to, size_t n, uint64_t at)
 #define MACHINE EM_AARCH64
 #endif
 
-static bool has_word(const char *s, const char *word)
+static bool has_substring(const char *s, const char *word)
 {
 	size_t n = text_len(word, 64);
 	for (; *s; s++)
@@ -108,7 +108,7 @@ static bool needs_asan(int fd, struct going *g, unsigned nph)
 	for (unsigned i = 0; i < nph; i++)
 		if (ph[i].p_type == PT_DYNAMIC)
 			dynamic = &ph[i];
-	long n = dynamic ? read_at(fd, dyn, sizeof(g->dyn), dynamic->p_offset) : 0;
+	long n = dynamic ? read_program_at(fd, dyn, sizeof(g->dyn), dynamic->p_offset) : 0;
 	for (long i = 0; i < n / (long)sizeof(dyn[0]); i++)
 		if (dyn[i].d_tag == DT_STRTAB)
 			strings = dyn[i].d_un.d_ptr;
@@ -119,9 +119,9 @@ static bool needs_asan(int fd, struct going *g, unsigned nph)
 		char *name = g->name;
 		if (dyn[i].d_tag != DT_NEEDED)
 			continue;
-		long got = read_at(fd, name, sizeof(g->name) - 1, at + dyn[i].d_un.d_val);
+		long got = read_program_at(fd, name, sizeof(g->name) - 1, at + dyn[i].d_un.d_val);
 		name[got > 0 ? got : 0] = '\0';
-		if (has_word(name, "libasan.so") || has_word(name, "libclang_rt.asan"))
+		if (has_substring(name, "libasan.so") || has_substring(name, "libclang_rt.asan"))
 			return true;
 	}
 	return false;
@@ -137,13 +137,13 @@ static enum fits elf_fits(int fd, struct going *g, long n)
 		return FITS_NOT;
 	unsigned nph = e.e_phnum < 24 ? e.e_phnum : 24;
 	if (e.e_phentsize != sizeof(ph[0]) ||
-	    read_at(fd, ph, nph * sizeof(ph[0]), e.e_phoff) != (long)(nph * sizeof(ph[0])))
+	    read_program_at(fd, ph, nph * sizeof(ph[0]), e.e_phoff) != (long)(nph * sizeof(ph[0])))
 		return FITS_STATIC;
 	for (unsigned i = 0; i < nph; i++)
 		if (ph[i].p_type == PT_INTERP) {
-			long k = read_at(fd, g->name, sizeof(g->name) - 1, ph[i].p_offset);
+			long k = read_program_at(fd, g->name, sizeof(g->name) - 1, ph[i].p_offset);
 			g->name[k > 0 ? k : 0] = '\0';
-			if (has_word(g->name, "musl")) /* another C library */
+			if (has_substring(g->name, "musl")) /* another C library */
 				return FITS_NOT;
 			interpreted = true;
 		}
@@ -151,7 +151,7 @@ static enum fits elf_fits(int fd, struct going *g, long n)
 }
 
 /* Of the program at this path; *ret_privileged: it is set-id, and the dynamic linker will leave us out by itself. */
-static enum fits fits(struct going *g, int dirfd, const char *path, int flags, bool *ret_privileged)
+static enum fits check_program_fits(struct going *g, int dirfd, const char *path, int flags, bool *ret_privileged)
 {
 	unsigned char *head = g->head;
 	char *script = g->interpreter;
@@ -171,7 +171,7 @@ static enum fits fits(struct going *g, int dirfd, const char *path, int flags, b
 		                : raw6(SYS_openat, dirfd, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, 0, 0);
 		if (fd < 0) /* it may be run without being read */
 			return FITS;
-		long n = read_at((int)fd, head, sizeof(g->head) - 1, 0);
+		long n = read_program_at((int)fd, head, sizeof(g->head) - 1, 0);
 		enum fits f = FITS;
 		bool elf = n >= 4 && !memcmp(head, ELFMAG, SELFMAG);
 		if (elf)
@@ -197,7 +197,7 @@ static enum fits fits(struct going *g, int dirfd, const char *path, int flags, b
 }
 
 /* Where execvp would find it; `file` itself if nowhere. */
-static const char *search(const char *file, char *ret, size_t n)
+static const char *search_executable(const char *file, char *ret, size_t n)
 {
 	const char *path = NULL;
 	size_t len = text_len(file, n);
@@ -225,7 +225,7 @@ static const char *search(const char *file, char *ret, size_t n)
 
 /* ---- the environment ---- */
 
-static bool begins(const char *s, const char *head)
+static bool begins_with_text(const char *s, const char *head)
 {
 	while (*head)
 		if (*s++ != *head++)
@@ -234,7 +234,7 @@ static bool begins(const char *s, const char *head)
 }
 
 /* Our place in a list of libraries: its beginning, and behind it; NULL: not there. */
-static const char *in_list(const char *list, const char **ret_end)
+static const char *find_library_in_list(const char *list, const char **ret_end)
 {
 	size_t n = text_len(safe_library, sizeof(safe_library));
 	for (const char *p = list; *p;) {
@@ -259,11 +259,11 @@ static struct env env_look(char *const *v)
 {
 	struct env e = {0};
 	for (; v && v[e.n]; e.n++) {
-		if (begins(v[e.n], PRELOAD))
+		if (begins_with_text(v[e.n], PRELOAD))
 			e.preload = v[e.n];
-		else if (begins(v[e.n], SAFE_ENV "="))
+		else if (begins_with_text(v[e.n], SAFE_ENV "="))
 			e.region = v[e.n];
-		else if (begins(v[e.n], ASAN))
+		else if (begins_with_text(v[e.n], ASAN))
 			e.asan = v[e.n];
 	}
 	return e;
@@ -277,7 +277,7 @@ static size_t env_room(const struct env *e)
 	return n + (e->preload ? strlen(e->preload) : 0) + (e->asan ? strlen(e->asan) : 0);
 }
 
-static char *add(char *p, const char *text, size_t n)
+static char *append_text(char *p, const char *text, size_t n)
 {
 	memcpy(p, text, n);
 	p[n] = '\0';
@@ -289,7 +289,8 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 {
 	char **out = room;
 	char *text = (char *)(out + e->n + 4), *p = text;
-	const char *end = NULL, *list = e->preload ? e->preload + sizeof(PRELOAD) - 1 : "", *at = in_list(list, &end);
+	const char *end = NULL, *list = e->preload ? e->preload + sizeof(PRELOAD) - 1 : "",
+	           *at = find_library_in_list(list, &end);
 	bool with = f != FITS_NOT;
 	if (with == (at != NULL) && (!with || e->region) && f != FITS_ASAN)
 		return v; /* nothing to do: as nearly always */
@@ -297,9 +298,9 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 	const char *preload = NULL, *asan = NULL;
 	if (with && !at) {
 		preload = p;
-		p = add(add(p, PRELOAD, sizeof(PRELOAD) - 1), safe_library, strlen(safe_library));
+		p = append_text(append_text(p, PRELOAD, sizeof(PRELOAD) - 1), safe_library, strlen(safe_library));
 		if (*list)
-			p = add(add(p, ":", 1), list, strlen(list));
+			p = append_text(append_text(p, ":", 1), list, strlen(list));
 		p++;
 	} else if (!with && at) {
 		/* Without the separator before us, or else the one behind us. */
@@ -309,16 +310,18 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 			before--;
 		if (before || *rest) {
 			preload = p;
-			p = add(add(add(p, PRELOAD, sizeof(PRELOAD) - 1), list, before), rest, strlen(rest)) + 1;
+			p = append_text(append_text(append_text(p, PRELOAD, sizeof(PRELOAD) - 1), list, before), rest,
+			                strlen(rest)) +
+			    1;
 		}
 	} else {
 		preload = e->preload;
 	}
-	if (f == FITS_ASAN && !(e->asan && has_word(e->asan, "verify_asan_link_order"))) {
+	if (f == FITS_ASAN && !(e->asan && has_substring(e->asan, "verify_asan_link_order"))) {
 		asan = p;
-		p = add(add(p, ASAN, sizeof(ASAN) - 1), ASAN_OFF, sizeof(ASAN_OFF) - 1);
+		p = append_text(append_text(p, ASAN, sizeof(ASAN) - 1), ASAN_OFF, sizeof(ASAN_OFF) - 1);
 		if (e->asan && e->asan[sizeof(ASAN) - 1])
-			p = add(add(p, ":", 1), e->asan + sizeof(ASAN) - 1, strlen(e->asan + sizeof(ASAN) - 1));
+			p = append_text(append_text(p, ":", 1), e->asan + sizeof(ASAN) - 1, strlen(e->asan + sizeof(ASAN) - 1));
 		p++;
 	}
 	for (size_t i = 0; i < e->n; i++)
@@ -344,7 +347,7 @@ static void env_without(char *const *v, char **out)
 {
 	size_t n = 0;
 	for (; v && *v; v++)
-		if (!begins(*v, SAFE_ENV "="))
+		if (!begins_with_text(*v, SAFE_ENV "="))
 			out[n++] = *v;
 	out[n] = NULL;
 }
@@ -394,7 +397,7 @@ static bool is_text(const char *s)
 	return safe_self && safe_peek(s, &byte, 1); /* without a record there is nothing to be told: the exec goes by */
 }
 
-static void tell_args(char *const *argv)
+static void emit_exec_arguments(char *const *argv)
 {
 	size_t sum = 0;
 	for (; argv && *argv && sum < ARGS_MAX; argv++) {
@@ -420,19 +423,19 @@ static void tell_args(char *const *argv)
 static void going_look(struct going *g, int dirfd, const char *path, int flags)
 {
 	bool privileged;
-	g->fit = fits(g, dirfd, path, flags, &privileged);
+	g->fit = check_program_fits(g, dirfd, path, flags, &privileged);
 	g->alone = privileged || g->fit == FITS_STATIC || g->fit == FITS_NOT || !safe_same_user();
 	if ((flags & AT_EMPTY_PATH) && !*path)
 		words_of_fd(&g->path, dirfd);
 	else
-		words_of(&g->path, dirfd, path);
+		words_add_path(&g->path, dirfd, path);
 }
 
-static void going_tell(const struct going *g, enum safe_kind kind, pid_t pid, char *const *argv, uint64_t proved)
+static void emit_going(const struct going *g, enum safe_kind kind, pid_t pid, char *const *argv, uint64_t proved)
 {
 	struct safe_out o;
 	if (g->alone || g->script)
-		tell_args(argv);
+		emit_exec_arguments(argv);
 	safe_begin(&o, kind);
 	o.e.a = kind == SAFE_SPAWN ? (uint64_t)(unsigned)pid : g->alone;
 	o.e.b = proved;
@@ -450,7 +453,7 @@ static void before_exec(const struct going *g, char *const *argv)
 	}
 	if (!safe_vforked && !safe_self->born)
 		entry_snapshots(false, -1);
-	going_tell(g, SAFE_EXEC, 0, argv, proved);
+	emit_going(g, SAFE_EXEC, 0, argv, proved);
 }
 
 static void exec_failed(const char *path)
@@ -529,7 +532,7 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	if (!is_text(file))
 		return REAL(execvpe)(file, argv, envp);
-	EXECS(AT_FDCWD, search(file, g->found, sizeof(g->found)), 0, argv, envp, REAL(execvpe)(file, argv, env));
+	EXECS(AT_FDCWD, search_executable(file, g->found, sizeof(g->found)), 0, argv, envp, REAL(execvpe)(file, argv, env));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
@@ -579,11 +582,11 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 		if (r == 0 && pid)                                                                                             \
 			*pid = own;                                                                                                \
 		if (r == 0 && tells && g->alone)                                                                               \
-			going_tell(g, SAFE_SPAWN, own, argv, 0);                                                                   \
+			emit_going(g, SAFE_SPAWN, own, argv, 0);                                                                   \
 		going_free(g);                                                                                                 \
 		errno = keep;                                                                                                  \
 		return r;                                                                                                      \
 	}
 
 SPAWNS(posix_spawn, file)
-SPAWNS(posix_spawnp, search(file, g->found, sizeof(g->found)))
+SPAWNS(posix_spawnp, search_executable(file, g->found, sizeof(g->found)))

@@ -12,7 +12,7 @@ struct naming {
 	struct words a, b;
 };
 
-static bool look(int dirfd, const char *path, int flags, struct safe_stat *ret)
+static bool stat_with_generation(int dirfd, const char *path, int flags, struct safe_stat *ret)
 {
 	bool there = stat_path(dirfd, path, flags, ret);
 	if (there)
@@ -32,16 +32,16 @@ static bool naming_begin(struct naming *n, enum safe_name what, int d1, const ch
 		n->o.e.a = what;
 		n->o.e.nstat = 2;
 		n->o.stat[1] = (struct safe_stat){.flags = SAFE_HAS_NOT};
-		there = look(d1, p1, f1, &n->o.stat[0]) != (what == SAFE_MAKE);
+		there = stat_with_generation(d1, p1, f1, &n->o.stat[0]) != (what == SAFE_MAKE);
 		if (there && (f1 & AT_EMPTY_PATH) && !*p1)
 			words_of_fd(&n->a, d1);
 		else if (there && what == SAFE_LINK && !(f1 & AT_SYMLINK_NOFOLLOW))
 			words_real(&n->a, d1, p1);
 		else if (there)
-			words_of(&n->a, d1, p1);
+			words_add_path(&n->a, d1, p1);
 		if (there && p2) {
-			look(d2, p2, AT_SYMLINK_NOFOLLOW, &n->o.stat[1]);
-			words_of(&n->b, d2, p2);
+			stat_with_generation(d2, p2, AT_SYMLINK_NOFOLLOW, &n->o.stat[1]);
+			words_add_path(&n->b, d2, p2);
 		}
 	}
 	errno = keep;
@@ -52,7 +52,7 @@ static void naming_end(struct naming *n, int dirfd, const char *path)
 {
 	int keep = errno;
 	if (n->o.e.a == SAFE_MAKE)
-		look(dirfd, path, AT_SYMLINK_NOFOLLOW, &n->o.stat[0]);
+		stat_with_generation(dirfd, path, AT_SYMLINK_NOFOLLOW, &n->o.stat[0]);
 	safe_string(&n->o, n->a.p);
 	safe_string(&n->o, n->b.p);
 	n->o.e.time = safe_now();
@@ -132,7 +132,7 @@ NAMES(mknodat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, co
 		o.e.a = (uint64_t)length;                                                                                      \
 		stat_gen(AT_FDCWD, path, 0, &o.stat[0]);                                                                       \
 		words_begin(&full);                                                                                            \
-		words_of(&full, AT_FDCWD, path);                                                                               \
+		words_add_path(&full, AT_FDCWD, path);                                                                         \
 		safe_string(&o, full.p);                                                                                       \
 		safe_emit(&o);                                                                                                 \
 		words_end(&full);                                                                                              \
@@ -145,7 +145,7 @@ TRUNCATES(truncate64, off64_t)
 
 /* ---- what paths mean ---- */
 
-static void say_mounts(void)
+static void emit_mounts(void)
 {
 	int keep = errno;
 	struct safe_out o;
@@ -169,7 +169,7 @@ EXPORT int chroot(const char *path)
 	if (on) {
 		words_real(&w, AT_FDCWD, path);
 		if (!w.n)
-			words_of(&w, AT_FDCWD, path);
+			words_add_path(&w, AT_FDCWD, path);
 	}
 	errno = keep;
 	int r = REAL(chroot)(path);
@@ -192,7 +192,7 @@ EXPORT int chroot(const char *path)
 	{                                                                                                                  \
 		int r = REAL(name) call;                                                                                       \
 		if (r == 0)                                                                                                    \
-			say_mounts();                                                                                              \
+			emit_mounts();                                                                                             \
 		return r;                                                                                                      \
 	}
 

@@ -40,13 +40,13 @@ static void before_open(int dirfd, const char *path, int flags, struct safe_stat
 	}
 }
 
-static void say_absent(int dirfd, const char *path)
+static void emit_absent_path(int dirfd, const char *path)
 {
 	struct safe_out o;
 	struct words w;
 	words_begin(&w);
 	safe_begin(&o, SAFE_ABSENT);
-	words_of(&w, dirfd, path);
+	words_add_path(&w, dirfd, path);
 	if (w.n) {
 		if (path[strlen(path) - 1] == '/' && w.n > 1 && w.n + 1 < w.room) /* as a folder, which is another question */
 			memcpy(w.p + w.n, "/", 2);
@@ -65,7 +65,7 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 	if (fd < 0) {
 		bool folder = flags & (O_PATH | O_DIRECTORY);
 		if ((keep == ENOENT || (keep == ENOTDIR && !folder)) && path && *path && !(flags & (O_CREAT | O_PATH)))
-			say_absent(dirfd, path);
+			emit_absent_path(dirfd, path);
 		errno = keep;
 		return;
 	}
@@ -264,7 +264,7 @@ EXPORT void closefrom(int from)
 
 /* ---- streams ---- */
 
-static int flags_of(const char *mode)
+static int parse_open_mode(const char *mode)
 {
 	bool both = false, excl = false;
 	for (const char *p = mode; *p && *p != ','; p++) {
@@ -289,7 +289,7 @@ static void streams(int n)
 		if (!safe_on())                                                                                                \
 			return REAL(name)(path, mode);                                                                             \
 		struct safe_stat before;                                                                                       \
-		int flags = flags_of(mode);                                                                                    \
+		int flags = parse_open_mode(mode);                                                                             \
 		before_open(AT_FDCWD, path, flags, &before);                                                                   \
 		FILE *f = REAL(name)(path, mode);                                                                              \
 		after_open(AT_FDCWD, path, flags, f ? fileno(f) : -1, &before, ENTRY_STREAM);                                  \
@@ -323,7 +323,7 @@ static void stream_closed(const struct closing *c)
 {
 	int keep = errno;
 	if (c->taken)
-		entry_say_close(&c->was, c->fd, c->look, SAFE_CLOSED);
+		entry_emit_close(&c->was, c->fd, c->look, SAFE_CLOSED);
 	if (c->look >= 0)
 		raw1(SYS_close, c->look);
 	errno = keep;
@@ -337,7 +337,7 @@ static void stream_closed(const struct closing *c)
 		struct closing c;                                                                                              \
 		if (!path || !safe_on())                                                                                       \
 			return REAL(name)(path, mode, f);                                                                          \
-		int flags = flags_of(mode);                                                                                    \
+		int flags = parse_open_mode(mode);                                                                             \
 		before_open(AT_FDCWD, path, flags, &before);                                                                   \
 		stream_closes(f, &c);                                                                                          \
 		FILE *r = REAL(name)(path, mode, f);                                                                           \
@@ -424,7 +424,7 @@ TMPFILES(tmpfile64)
 
 /* ---- sockets ---- */
 
-static void say_socket(unsigned what, int fd, const void *addr, size_t n)
+static void emit_socket(unsigned what, int fd, const void *addr, size_t n)
 {
 	int keep = errno;
 	struct safe_out o;
@@ -454,7 +454,7 @@ static void say_socket(unsigned what, int fd, const void *addr, size_t n)
 	if (sa->sa_family == AF_UNIX && n > head && n - head < sizeof(path) && ((const char *)addr)[head]) {
 		memcpy(path, (const char *)addr + head, n - head);
 		path[n - head] = '\0';
-		words_of(&full, AT_FDCWD, path);
+		words_add_path(&full, AT_FDCWD, path);
 		safe_string(&o, full.p);
 	}
 	safe_emit(&o);
@@ -469,7 +469,7 @@ EXPORT int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t n)
 	int r = REAL(connect)(fd, addr, n);
 	bool begun = r == 0 || errno == EINPROGRESS || errno == EINTR;
 	if (begun && n >= sizeof(sa_family_t) && sa->sa_family != AF_UNSPEC && safe_on())
-		say_socket(0, fd, sa, n);
+		emit_socket(0, fd, sa, n);
 	return r;
 }
 
@@ -478,7 +478,7 @@ EXPORT int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t n)
 {
 	int r = REAL(bind)(fd, addr, n);
 	if (r == 0 && safe_on())
-		say_socket(1, fd, NULL, 0);
+		emit_socket(1, fd, NULL, 0);
 	return r;
 }
 
@@ -487,7 +487,7 @@ EXPORT int accept(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n)
 {
 	int r = REAL(accept)(fd, addr, n);
 	if (r >= 0 && safe_on())
-		say_socket(2, r, NULL, 0);
+		emit_socket(2, r, NULL, 0);
 	return r;
 }
 
@@ -496,7 +496,7 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n, int flags
 {
 	int r = REAL(accept4)(fd, addr, n, flags);
 	if (r >= 0 && safe_on())
-		say_socket(2, r, NULL, 0);
+		emit_socket(2, r, NULL, 0);
 	return r;
 }
 
@@ -518,7 +518,7 @@ EXPORT int socketpair(int domain, int type, int protocol, int fds[2])
 
 /* ---- syscall(2): the calls that have no function of their own in older C libraries ---- */
 
-static void note(enum safe_note what)
+static void emit_note(enum safe_note what)
 {
 	struct safe_out o;
 	safe_begin(&o, SAFE_NOTE);
@@ -670,7 +670,7 @@ long safe_syscall(long nr, ...)
 		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 		int keep = errno;
 		if (r == 0)
-			note(SAFE_NOTE_ROOT);
+			emit_note(SAFE_NOTE_ROOT);
 		errno = keep;
 		return r;
 	}
@@ -700,10 +700,10 @@ long safe_syscall(long nr, ...)
 	case SYS_prctl:
 		return prctl((int)a[0], a[1], a[2], a[3], a[4]);
 	case SYS_io_uring_setup:
-		note(SAFE_NOTE_URING);
+		emit_note(SAFE_NOTE_URING);
 		break;
 	case SYS_open_by_handle_at:
-		note(SAFE_NOTE_HANDLE);
+		emit_note(SAFE_NOTE_HANDLE);
 		break;
 	default:
 		break;

@@ -106,7 +106,7 @@ bool safe_same_user(void)
 	return raw3(SYS_getresuid, (long)&r, (long)&e, (long)&s) == 0 && r == user && e == user && s == user;
 }
 
-static struct safe_chunk *chunk_at(uint32_t i)
+static struct safe_chunk *ring_chunk(uint32_t i)
 {
 	return (struct safe_chunk *)((unsigned char *)region + SAFE_PAGE) + i;
 }
@@ -116,7 +116,7 @@ struct safe_chunk *safe_claim(uint32_t kind)
 	uint32_t from = __atomic_load_n(&region->hint, __ATOMIC_RELAXED) % nchunks;
 	for (uint32_t n = 0; n < nchunks; n++) {
 		uint32_t i = from + n < nchunks ? from + n : from + n - nchunks, none = 0;
-		struct safe_chunk *c = chunk_at(i);
+		struct safe_chunk *c = ring_chunk(i);
 		if (__atomic_load_n(&c->owner, __ATOMIC_RELAXED) ||
 		    !__atomic_compare_exchange_n(&c->owner, &none, safe_self->pid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
@@ -184,7 +184,7 @@ void safe_string(struct safe_out *o, const char *text)
 	o->e.nstr++;
 }
 
-static unsigned char *put(unsigned char *p, const void *from, size_t n)
+static unsigned char *append_bytes(unsigned char *p, const void *from, size_t n)
 {
 	memcpy(p, from, n);
 	return p + n;
@@ -218,13 +218,13 @@ void safe_emit(struct safe_out *o)
 	if (!at)
 		return;
 	o->e.size = 0;
-	unsigned char *p = put(at, &o->e, sizeof(o->e));
-	p = put(p, o->stat, o->e.nstat * sizeof(o->stat[0]));
-	p = put(p, o->more, o->nmore);
+	unsigned char *p = append_bytes(at, &o->e, sizeof(o->e));
+	p = append_bytes(p, o->stat, o->e.nstat * sizeof(o->stat[0]));
+	p = append_bytes(p, o->more, o->nmore);
 	for (int i = 0; i < o->e.nstr; i++) {
 		uint16_t len = (uint16_t)o->len[i];
-		p = put(p, &len, sizeof(len));
-		p = put(p, o->str[i], len);
+		p = append_bytes(p, &len, sizeof(len));
+		p = append_bytes(p, o->str[i], len);
 	}
 	__atomic_store_n((uint32_t *)(void *)at, (uint32_t)n, __ATOMIC_RELEASE);
 }

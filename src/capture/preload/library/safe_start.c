@@ -38,7 +38,7 @@ extern int on_exit(void (*f)(int, void *), void *arg) __attribute__((weak));
 extern size_t __fpending(FILE *) __attribute__((weak));
 extern size_t __fbufsize(FILE *) __attribute__((weak));
 
-static long absent(void)
+static long fail_absent_wait(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -47,7 +47,7 @@ static long absent(void)
 void *safe_next(const char *name)
 {
 	void *f = symbols_next_one(name);
-	return f ? f : (void *)(uintptr_t)absent;
+	return f ? f : (void *)(uintptr_t)fail_absent_wait;
 }
 
 void *safe_look_up(struct symbol *r)
@@ -340,7 +340,7 @@ WAITS(wait4, (pid_t which, int *status, int flags, struct rusage *ru), (which, &
 
 /* ---- figures ---- */
 
-static uint64_t figure(const char *text, const char *name)
+static uint64_t parse_io_figure(const char *text, const char *name)
 {
 	size_t n = text_len(name, 32);
 	for (const char *p = text; *p; p++) {
@@ -354,7 +354,7 @@ static uint64_t figure(const char *text, const char *name)
 	return UINT64_MAX;
 }
 
-static long slurp(const char *path, char *ret, size_t n)
+static long read_text_file(const char *path, char *ret, size_t n)
 {
 	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	long got = fd < 0 ? -1 : raw3(SYS_read, fd, (long)ret, (long)n - 1);
@@ -366,19 +366,19 @@ static long slurp(const char *path, char *ret, size_t n)
 
 /* What the kernel has counted of this thread if there was never another one, for the process's file also has its
  * children's; else of the process. */
-static long read_io(char *ret, size_t n)
+static long read_io_counters(char *ret, size_t n)
 {
 	bool single = &__libc_single_threaded && __libc_single_threaded;
-	return slurp(single ? "/proc/thread-self/io" : "/proc/self/io", ret, n);
+	return read_text_file(single ? "/proc/thread-self/io" : "/proc/self/io", ret, n);
 }
 
-static void read_base(void)
+static void read_first_counters(void)
 {
 	char text[512];
 	struct self *s = safe_self;
-	long n = read_io(text, sizeof(text));
-	s->base[0] = figure(text, "rchar: ");
-	s->base[1] = figure(text, "wchar: ");
+	long n = read_io_counters(text, sizeof(text));
+	s->base[0] = parse_io_figure(text, "rchar: ");
+	s->base[1] = parse_io_figure(text, "wchar: ");
 	if (s->base[0] != UINT64_MAX)
 		s->base[0] += (uint64_t)n;
 }
@@ -406,8 +406,8 @@ void safe_opening(void)
 	if (s->opening || safe_vforked)
 		return;
 	s->opening = true;
-	long n = read_io(text, sizeof(text));
-	uint64_t total = figure(text, "rchar: ");
+	long n = read_io_counters(text, sizeof(text));
+	uint64_t total = parse_io_figure(text, "rchar: ");
 	s->opened[0] = total == UINT64_MAX ? total : total + (uint64_t)n;
 	s->opened[1] = s->moved[0];
 	if (s->base[0] != UINT64_MAX)
@@ -419,11 +419,11 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 {
 	char text[512];
 	struct self *s = safe_self;
-	long n = read_io(text, sizeof(text));
-	ret->rchar = figure(text, "rchar: ");
-	ret->wchar = figure(text, "wchar: ");
-	ret->read_bytes = figure(text, "read_bytes: ");
-	ret->write_bytes = figure(text, "write_bytes: ");
+	long n = read_io_counters(text, sizeof(text));
+	ret->rchar = parse_io_figure(text, "rchar: ");
+	ret->wchar = parse_io_figure(text, "wchar: ");
+	ret->read_bytes = parse_io_figure(text, "read_bytes: ");
+	ret->write_bytes = parse_io_figure(text, "write_bytes: ");
 	*ret_proved = 0;
 	if (s->base[0] != UINT64_MAX && ret->rchar != UINT64_MAX && !s->uncounted) {
 		*ret_proved |= ret->rchar - s->base[0] == s->moved[0] ? SAFE_PROVED_READ : 0;
@@ -509,7 +509,7 @@ EXPORT void quick_exit(int status)
 
 /* ---- the beginning of a program ---- */
 
-static void tell_text(enum safe_list list, const char *text)
+static void emit_text(enum safe_list list, const char *text)
 {
 	size_t n = strlen(text);
 	do {
@@ -549,7 +549,7 @@ static int library(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+static int read_load_count(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
 	*(unsigned long long *)arg = info->dlpi_adds;
@@ -562,7 +562,7 @@ void safe_libraries(void)
 	/* The linker's lock could be another thread's, who waits for us, or be nobody's after a fork. */
 	if (!(&__libc_single_threaded && __libc_single_threaded) && safe_self->loaded)
 		return;
-	dl_iterate_phdr(count_loaded, &adds);
+	dl_iterate_phdr(read_load_count, &adds);
 	if (adds == safe_self->loaded)
 		return;
 	safe_self->loaded = adds;
@@ -572,7 +572,7 @@ void safe_libraries(void)
 static uint64_t start_ticks(void)
 {
 	char text[1024], *p = NULL;
-	slurp("/proc/self/stat", text, sizeof(text));
+	read_text_file("/proc/self/stat", text, sizeof(text));
 	for (char *q = text; *q; q++)
 		if (*q == ')')
 			p = q + 1;
@@ -586,7 +586,7 @@ static uint64_t start_ticks(void)
 	return 0;
 }
 
-static void tell_image(int argc, char **argv)
+static void emit_image_start(int argc, char **argv)
 {
 	struct safe_out o;
 	char exe[4096], cwd[4096];
@@ -638,18 +638,18 @@ static void tell_image(int argc, char **argv)
 	}
 	size_t sum = 0;
 	for (int i = first; i < argc && sum < TEXT_MAX; sum += strlen(argv[i++]) + 1)
-		tell_text(SAFE_ARG, argv[i]);
+		emit_text(SAFE_ARG, argv[i]);
 	sum = 0;
 	for (char **v = environ; v && *v && sum < TEXT_MAX; v++) {
 		const char *eq = strchr(*v, '=');
 		if (!eq || !env_allowed(str_n(*v, (size_t)(eq - *v))))
 			continue;
-		tell_text(SAFE_VAR, *v);
+		emit_text(SAFE_VAR, *v);
 		sum += strlen(*v) + 1;
 	}
 }
 
-static bool find_myself(void)
+static bool set_library_path(void)
 {
 	const char *file = symbols_own_file();
 	size_t n = file ? strlen(file) : sizeof(safe_library);
@@ -660,7 +660,7 @@ static bool find_myself(void)
 }
 
 /* The dynamic linker gives it what main gets. */
-__attribute__((constructor)) static void start(int argc, char **argv)
+__attribute__((constructor)) static void start_library(int argc, char **argv)
 {
 	const char *path = NULL;
 	for (char **v = environ; v && *v; v++)
@@ -674,7 +674,7 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 		if (!r->f)
 			safe_look_up(r);
 	/* Another C library than the one it was made for would not call back: then it only passes on. */
-	if (!&gnu_get_libc_version || !&on_exit || !n || n > 200 || safe_self || !find_myself() || !safe_map(path))
+	if (!&gnu_get_libc_version || !&on_exit || !n || n > 200 || safe_self || !set_library_path() || !safe_map(path))
 		return;
 	memcpy(safe_region_var, SAFE_ENV "=", sizeof(SAFE_ENV));
 	memcpy(safe_region_var + sizeof(SAFE_ENV), path, n + 1);
@@ -685,13 +685,13 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 	}
 	safe_self = (struct self *)at;
 	begin_self((uint32_t)raw0(SYS_getpid));
-	tell_image(argc, argv);
+	emit_image_start(argc, argv);
 	safe_libraries();
 	entry_walk();
 	struct safe_out o;
 	safe_begin(&o, SAFE_READY);
 	safe_emit(&o);
-	read_base();
+	read_first_counters();
 	on_exit(at_exit, NULL);
 	errno = keep;
 }

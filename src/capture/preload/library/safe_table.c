@@ -27,7 +27,7 @@ static struct recent {
 	uint32_t major, minor, flags, said;
 } recents[RECENT];
 
-struct entry *entry_of(int fd, bool make)
+struct entry *entry_at(int fd, bool make)
 {
 	if (fd < 0)
 		return NULL;
@@ -111,7 +111,7 @@ void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st)
 	st->flags |= SAFE_HAS_GEN;
 }
 
-static char *number(char *p, unsigned n)
+static char *append_number(char *p, unsigned n)
 {
 	char digits[12];
 	int k = 0;
@@ -156,7 +156,7 @@ static bool words_grow(struct words *w)
 	return true;
 }
 
-static void words_add(struct words *w, const char *from, size_t n)
+static void words_append(struct words *w, const char *from, size_t n)
 {
 	if (w->n + n + 1 > w->room && (!words_grow(w) || w->n + n + 1 > w->room))
 		return;
@@ -168,7 +168,7 @@ static void words_add(struct words *w, const char *from, size_t n)
 void words_of_fd(struct words *w, int fd)
 {
 	char name[48] = "/proc/thread-self/fd/"; /* the first thread may have ended */
-	number(name + 21, (unsigned)fd);
+	append_number(name + 21, (unsigned)fd);
 	for (int i = 0; i < 2; i++) {
 		long got = raw6(SYS_readlinkat, AT_FDCWD, (long)name, (long)w->p, (long)w->room - 1, 0, 0);
 		w->n = got > 0 ? (size_t)got : 0;
@@ -203,12 +203,12 @@ static void words_given(struct words *w, int dirfd, const char *path)
 		}
 		w->n = (size_t)n - 1;
 		if (w->n > 1)
-			words_add(w, "/", 1);
+			words_append(w, "/", 1);
 	}
-	words_add(w, path, end);
+	words_append(w, path, end);
 }
 
-void words_of(struct words *w, int dirfd, const char *path)
+void words_add_path(struct words *w, int dirfd, const char *path)
 {
 	/* The directory is opened for the moment, so that the kernel says its whole name. */
 	if (raw6(SYS_faccessat, dirfd, (long)path, 0, 0, 0, 0) == -EFAULT)
@@ -218,8 +218,8 @@ void words_of(struct words *w, int dirfd, const char *path)
 		end--;
 	for (cut = end; cut > 0 && path[cut - 1] != '/'; cut--)
 		;
-	words_add(w, path, cut);
-	words_add(w, ".", 1);
+	words_append(w, path, cut);
+	words_append(w, ".", 1);
 	long fd = raw6(SYS_openat, dirfd, (long)w->p, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
 	w->n = 0;
 	w->p[0] = '\0';
@@ -232,8 +232,8 @@ void words_of(struct words *w, int dirfd, const char *path)
 		return;
 	}
 	if (w->n > 1)
-		words_add(w, "/", 1);
-	words_add(w, path + cut, end - cut);
+		words_append(w, "/", 1);
+	words_append(w, path + cut, end - cut);
 }
 
 /* Adds what is not said yet of the file behind fd: its generation, and its path as the event's string. */
@@ -268,7 +268,7 @@ static uint32_t new_oid(void)
 uint32_t entry_put(int fd, uint32_t flags)
 {
 	uint32_t oid = new_oid();
-	struct entry *e = safe_vforked ? NULL : entry_of(fd, true);
+	struct entry *e = safe_vforked ? NULL : entry_at(fd, true);
 	if (e) {
 		e->handle = NULL;
 		e->flags = flags;
@@ -278,7 +278,7 @@ uint32_t entry_put(int fd, uint32_t flags)
 	return oid;
 }
 
-static bool is_recorded(const struct safe_stat *st)
+static bool is_recorded_kind(const struct safe_stat *st)
 {
 	unsigned maj = st->rmajor;
 	bool terminal =
@@ -287,7 +287,7 @@ static bool is_recorded(const struct safe_stat *st)
 }
 
 /* Says that fd was found open. Its oid; 0: it is not, or not recorded (then *ret_other). */
-static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
+static uint32_t emit_held_descriptor(int fd, uint32_t flags, bool *ret_other)
 {
 	struct safe_out o;
 	struct words path;
@@ -295,7 +295,7 @@ static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
 	if (!stat_path(fd, "", AT_EMPTY_PATH, &o.stat[0]))
 		return 0;
 	long how = raw3(SYS_fcntl, fd, F_GETFL, 0);
-	if (how < 0 || (how & O_PATH) || !is_recorded(&o.stat[0])) {
+	if (how < 0 || (how & O_PATH) || !is_recorded_kind(&o.stat[0])) {
 		*ret_other = true;
 		return 0;
 	}
@@ -315,11 +315,11 @@ static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
 
 struct entry *entry_learn(int fd)
 {
-	struct entry *e = safe_vforked ? NULL : entry_of(fd, true);
+	struct entry *e = safe_vforked ? NULL : entry_at(fd, true);
 	bool other;
 	if (e && entry_live(e))
 		return e;
-	if (hold(fd, 0, &other))
+	if (emit_held_descriptor(fd, 0, &other))
 		return e;
 	if (e && other) {
 		entry_put(fd, ENTRY_OTHER);
@@ -332,7 +332,7 @@ void entry_dup(int from, int to)
 {
 	if (safe_vforked || safe_self->born || from == to)
 		return;
-	struct entry *e = entry_of(from, true), *n = entry_of(to, true);
+	struct entry *e = entry_at(from, true), *n = entry_at(to, true);
 	if (!n || !entry_live(e)) {
 		if (n)
 			n->oid = 0;
@@ -350,7 +350,7 @@ void entry_dup(int from, int to)
 	safe_emit(&o);
 }
 
-static void say_row(uint32_t oid, const struct safe_row *row)
+static void emit_io_row(uint32_t oid, const struct safe_row *row)
 {
 	struct safe_out o;
 	if (!row->calls && !row->failed)
@@ -364,7 +364,7 @@ static void say_row(uint32_t oid, const struct safe_row *row)
 
 bool entry_take(int fd, struct entry *ret)
 {
-	struct entry *e = entry_of(fd, false);
+	struct entry *e = entry_at(fd, false);
 	if (safe_vforked || !entry_live(e))
 		return false;
 	*ret = *e;
@@ -373,12 +373,12 @@ bool entry_take(int fd, struct entry *ret)
 	       !(ret->flags & ENTRY_OTHER);
 }
 
-void entry_say_close(const struct entry *e, int fd, int look, enum safe_close how)
+void entry_emit_close(const struct entry *e, int fd, int look, enum safe_close how)
 {
 	struct safe_handle *h = e->handle;
 	if (how != SAFE_SNAPSHOT && h && h->oid == e->oid) {
 		for (int i = 0; i < 2; i++) {
-			say_row(e->oid, &h->row[i]);
+			emit_io_row(e->oid, &h->row[i]);
 			memset(&h->row[i], 0, sizeof(h->row[i]));
 		}
 		__atomic_store_n(&h->oid, 0, __ATOMIC_RELEASE);
@@ -397,7 +397,7 @@ void entry_close(int fd)
 {
 	struct entry was;
 	if (entry_take(fd, &was))
-		entry_say_close(&was, fd, fd, SAFE_CLOSED);
+		entry_emit_close(&was, fd, fd, SAFE_CLOSED);
 }
 
 void entry_snapshots(bool ending, int pending)
@@ -409,16 +409,16 @@ void entry_snapshots(bool ending, int pending)
 			fd |= FIRST - 1;
 			continue;
 		}
-		struct entry *e = entry_of(fd, false);
+		struct entry *e = entry_at(fd, false);
 		if (!entry_live(e) || (e->flags & ENTRY_OTHER) || !(e->flags & ENTRY_WRITE))
 			continue;
 		/* What stdio still holds is written when this library cannot look any more. */
 		if (ending && fd == pending)
-			entry_say_close(e, fd, -1, SAFE_FLUSHES);
+			entry_emit_close(e, fd, -1, SAFE_FLUSHES);
 		else if (ending && (e->flags & ENTRY_STREAM))
-			entry_say_close(e, fd, -1, SAFE_MAY_FLUSH);
+			entry_emit_close(e, fd, -1, SAFE_MAY_FLUSH);
 		else
-			entry_say_close(e, fd, fd, SAFE_SNAPSHOT);
+			entry_emit_close(e, fd, fd, SAFE_SNAPSHOT);
 	}
 }
 
@@ -450,9 +450,9 @@ void entry_walk(void)
 			const char *p = d->d_name;
 			for (; *p >= '0' && *p <= '9' && fd < 1000000; p++)
 				fd = fd * 10 + (*p - '0');
-			if (*p || p == d->d_name || fd == dir || (!safe_vforked && entry_live(entry_of(fd, false))))
+			if (*p || p == d->d_name || fd == dir || (!safe_vforked && entry_live(entry_at(fd, false))))
 				continue;
-			hold(fd, 0, &other);
+			emit_held_descriptor(fd, 0, &other);
 		}
 	raw1(SYS_close, dir);
 }
@@ -520,13 +520,13 @@ static void count_alone(uint32_t oid, bool write, unsigned api, int64_t t0, int6
 {
 	struct safe_row row = {.api = (uint8_t)api, .write = write};
 	row_add(&row, t0, r);
-	say_row(oid, &row);
+	emit_io_row(oid, &row);
 }
 
 void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool total)
 {
 	struct self *s = safe_self;
-	struct entry *e = safe_vforked ? NULL : entry_of(fd, false);
+	struct entry *e = safe_vforked ? NULL : entry_at(fd, false);
 	if (total && r > 0 && !safe_vforked)
 		ADD(s->moved[write], (uint64_t)r);
 	if (e && entry_live(e) && e->handle) {
@@ -541,7 +541,7 @@ void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool t
 	int keep = errno;
 	if (safe_vforked) {
 		bool other;
-		uint32_t oid = hold(fd, 0, &other);
+		uint32_t oid = emit_held_descriptor(fd, 0, &other);
 		if (oid)
 			count_alone(oid, write, api, t0, r);
 		errno = keep;
