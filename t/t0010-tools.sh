@@ -169,6 +169,34 @@ check 'the list is made shorter on demand'
 says 1 'no sources' "$tools/house" "$tmp/nothing"
 check 'a folder without sources is not clean'
 
+# ---- codemap: on the tree of check-layers
+
+map=$tmp/map
+mkdir -p "$map/doc" "$map/src/base/deep" "$map/src/capture/count" "$map/src/event"
+printf '# x\n```\na ──► b\n```\n```\nsrc/base/     lowest of\n              all\nsrc/capture/  sees\n```\n```\ncount/ other/  bytes\n```\n' \
+	>"$map/doc/ARCHITECTURE.md"
+printf '/* a.h - what it is (e.g. this): more. And\n * this.\n *\n * Else. */\n' >"$map/src/base/a.h"
+printf '/* b_int.h */\n' >"$map/src/base/b_int.h"
+printf '# deep/ - far down.\nx\n' >"$map/src/base/deep/meson.build"
+printf '/* event.h - what\n * happened */\n' >"$map/src/event/event.h"
+: >"$map/src/capture/count/c.c"
+says 0 '' "$tools/codemap" "$map" && ! [ -s "$tmp/out" ]
+check 'a code map is made'
+printf '%s\n' '## `src/base/`' '' 'lowest of all.' '' '* `a.h` - what it is (e.g. this): more' '' '## `src/base/deep/`' '' 'far down.' '' \
+	'## `src/capture/count/`' '' 'bytes.' '' '## `src/event/`' '' 'what happened.' '' '* `event.h` - what happened' >"$tmp/wanted"
+sed -n '/^##/,$p' "$map/doc/CODEMAP.md" | cat -s | diff - "$tmp/wanted" >"$tmp/out"
+check 'of folders and headers, by the first sentence of each'
+says 0 '' "$tools/codemap" --check "$map"
+check 'which is up to date'
+printf '/* c.h - new */\n' >"$map/src/base/c.h"
+says 1 'doc/CODEMAP.md is out of date' "$tools/codemap" --check "$map" && ! grep -q new "$map/doc/CODEMAP.md"
+check 'until there is a new header'
+: >"$map/src/base/d.h"
+rm "$map/src/base/deep/meson.build"
+: >"$map/src/base/deep/x.c"
+says 1 'src/base/deep/: neither' "$tools/codemap" "$map" && grep -q '^src/base/d.h: does not begin' "$tmp/out"
+check 'what does not say what it is for is told'
+
 # ---- check: which tests it chooses, and that all that it names are there
 
 mkdir -p "$tmp/quick/tools" "$tmp/quick/tests" "$tmp/quick/build/meson-info"

@@ -1,9 +1,8 @@
-/*
- * libc.h - what glibc declares and another C library may lack: system calls without a function, newer constants, wishes
- * to the allocator. meson.build puts it before every file where the C library is such a one (musl); with glibc nobody
- * includes it. A function here does what glibc's does, with errno; a wish that the other library cannot be told is not
- * granted.
- */
+/* libc.h - what glibc declares and another C library may lack: system calls without a function, newer constants, wishes
+ * to the allocator.
+ *
+ * Where the C library is such a one (musl), meson.build puts it before every file; with glibc nobody includes it. A
+ * function here does what glibc's does, with errno; a wish that the other library cannot be told is not granted. */
 #ifndef STEMMA_BASE_LIBC_H
 #define STEMMA_BASE_LIBC_H
 
