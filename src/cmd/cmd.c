@@ -127,7 +127,7 @@ void cmd_say_damage(const struct cmd *c, uint64_t newer_frames)
 }
 
 /* Is it that nothing can be written there, rather than that something is wrong? */
-static bool cannot_write(int r)
+static bool is_write_refused(int r)
 {
 	return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOSPC || r == -EDQUOT;
 }
@@ -185,7 +185,7 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 	}
 	int r = open_and_index(c, STORE_WRITE, &err, ret_damaged);
 	c->indexed = r == 0;
-	if (r < 0 && cannot_write(r)) {
+	if (r < 0 && is_write_refused(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
 		if (r == 0)
 			report("the index cannot be kept, so each question makes it anew: %s", err.text);

@@ -120,7 +120,7 @@ static void print_asked(const struct cmd *c, const struct advice *a)
 	buf_release(&b);
 }
 
-static int print_text(const struct cmd *c, const struct advice *a)
+static int print_advice_text(const struct cmd *c, const struct advice *a)
 {
 	struct buf b = {0};
 	print_asked(c, a);
@@ -215,7 +215,7 @@ static json_t *resource_json(const struct advised *of)
 	return o;
 }
 
-static int print_json(const struct advice *a)
+static int print_advice_json(const struct advice *a)
 {
 	struct amounts n = advice_amounts(a);
 	json_t *o = json_object(), *ask = json_object(), *resources = json_object();
@@ -276,7 +276,7 @@ static int take_options(struct cmd *c, const struct opts_advise *o, struct advic
 	return status;
 }
 
-static int answer(struct cmd *c, const struct opts_advise *o, const struct advice_options *ao, int request)
+static int print_advice(struct cmd *c, const struct opts_advise *o, const struct advice_options *ao, int request)
 {
 	struct err err = {0};
 	struct target t = {0};
@@ -295,7 +295,7 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 		return report_err(&err, r == 0 || r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	int status;
 	if (request < 0) {
-		status = o->json ? print_json(&a) : print_text(c, &a);
+		status = o->json ? print_advice_json(&a) : print_advice_text(c, &a);
 	} else {
 		status = request_write((enum request)request, &a, &lines) < 0 ? STATUS_SELF : STATUS_OK;
 		fputs(buf_cstr(&lines), stdout);
@@ -330,7 +330,7 @@ int cmd_advise(struct cmd *c, const struct opts_advise *o)
 	if (status == STATUS_OK)
 		status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
-		status = answer(c, o, &ao, request);
+		status = print_advice(c, o, &ao, request);
 	where_free(where);
 	return status;
 }

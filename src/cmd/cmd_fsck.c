@@ -7,7 +7,7 @@ struct report {
 	json_t *findings; /* NULL: print */
 };
 
-static void found(void *arg, const char *line)
+static void print_finding(void *arg, const char *line)
 {
 	struct report *r = arg;
 	if (r->findings) {
@@ -31,8 +31,8 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 		return status;
 	struct report r = {.findings = o->json ? json_array() : NULL};
 	if (damaged)
-		found(&r, "the index is damaged; stemma index --rebuild makes it again from the logs");
-	int n = store_fsck(c->store, found, &r, &err);
+		print_finding(&r, "the index is damaged; stemma index --rebuild makes it again from the logs");
+	int n = store_fsck(c->store, print_finding, &r, &err);
 	n = n < 0 ? n : n + damaged;
 	if (n < 0) {
 		json_decref(r.findings);

@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-static int ask(const char *question, struct buf *text)
+static int ask_daemon(const char *question, struct buf *text)
 {
 	struct err err = {0};
 	int fd = -1, r = request_ask(question, 10000, &err, text, &fd);
@@ -79,7 +79,7 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 		return report_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
 	if (o->job && !o->here) {
 		struct buf launcher = {0};
-		int status = ask("granularity launcher", &launcher);
+		int status = ask_daemon("granularity launcher", &launcher);
 		bool other = status == STATUS_OK && launcher.n;
 		if (other) { /* this node is one of them */
 			char *words = strdup(buf_cstr(&launcher));
@@ -98,7 +98,7 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 	         o->job    ? o->job
 	         : o->user ? o->user
 	                   : "");
-	int status = ask(question, &text);
+	int status = ask_daemon(question, &text);
 	buf_release(&text);
 	return status;
 }

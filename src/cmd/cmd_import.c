@@ -37,7 +37,7 @@ static const char *s_of(uint64_t n)
 }
 
 /* What was not taken in, whatever the output. */
-static void say_passed(const char *path, const struct import_logs_report *r)
+static void report_passed_over(const char *path, const struct import_logs_report *r)
 {
 	if (r->damage.skipped)
 		report("'%s': %llu bytes are damaged and were passed over", path, ull(r->damage.skipped));
@@ -63,7 +63,7 @@ static int import_log(const char *home, const char *path, json_t *list)
 	struct import_logs_report done = {0}, *r = &done;
 	if (import_logs(home, path, &err, r) < 0)
 		return report_err(&err, STATUS_SELF);
-	say_passed(path, r);
+	report_passed_over(path, r);
 	if (!r->blocks) {
 		report("'%s' holds no event log", path);
 		return STATUS_NOTHING;

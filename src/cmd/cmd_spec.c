@@ -41,14 +41,14 @@ static const struct figure {
 };
 enum { N_FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
-static uint64_t figure(const struct spec_stats *s, size_t offset)
+static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 {
 	uint64_t v;
 	memcpy(&v, (const char *)s + offset, sizeof(v));
 	return v;
 }
 
-static void build_id_text(const struct spec *s, struct buf *b)
+static void format_spec_build_id(const struct spec *s, struct buf *b)
 {
 	for (uint32_t i = 0; i < s->n_build_id; i++)
 		buf_printf(b, "%02x", s->build_id[i]);
@@ -59,8 +59,8 @@ static void build_id_text(const struct spec *s, struct buf *b)
 static void print_stats(const struct spec *s, struct buf *b)
 {
 	for (size_t i = 0; i < N_FIGURES; i++) {
-		uint64_t v = figure(&s->stats, figures[i].offset);
-		uint64_t of = figures[i].of == SIZE_MAX ? 0 : figure(&s->stats, figures[i].of);
+		uint64_t v = read_spec_stat(&s->stats, figures[i].offset);
+		uint64_t of = figures[i].of == SIZE_MAX ? 0 : read_spec_stat(&s->stats, figures[i].of);
 		buf_printf(b, "%-28s %10llu", figures[i].title, (unsigned long long)v);
 		if (of)
 			buf_printf(b, "  %5.1f %%", 100.0 * (double)v / (double)of);
@@ -97,7 +97,7 @@ static void print_node(const struct spec *s, uint32_t f, uint32_t k, struct buf 
 	buf_release(&what);
 }
 
-static bool is_shown(const struct opts_spec *o, const char *name)
+static bool is_asked_function(const struct opts_spec *o, const char *name)
 {
 	for (size_t i = 0; i < o->function.n; i++)
 		if (strcmp(o->function.v[i], name) == 0)
@@ -105,7 +105,7 @@ static bool is_shown(const struct opts_spec *o, const char *name)
 	return o->function.n == 0;
 }
 
-static int print_text(const struct spec *s, const struct opts_spec *o)
+static int print_spec_text(const struct spec *s, const struct opts_spec *o)
 {
 	struct buf b = {0};
 	bool any = false;
@@ -113,7 +113,7 @@ static int print_text(const struct spec *s, const struct opts_spec *o)
 		print_stats(s, &b);
 	for (uint32_t f = 0; f < s->n_functions && !o->stats; f++) {
 		const struct spec_function *fn = &s->functions[f];
-		if (!is_shown(o, fn->name))
+		if (!is_asked_function(o, fn->name))
 			continue;
 		any = true;
 		fmt_name(&b, str_of(fn->name));
@@ -183,11 +183,11 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 	return o;
 }
 
-static int print_json(const struct spec *s, const struct opts_spec *o)
+static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 {
 	json_t *all = json_object(), *stats = json_object(), *functions = json_array(), *gaps = json_array();
 	struct buf id = {0};
-	build_id_text(s, &id);
+	format_spec_build_id(s, &id);
 	js_num(all, "format", 1);
 	js_text(all, "producer", s->producer);
 	js_str_if(all, "build_id", str_of(buf_cstr(&id)));
@@ -196,7 +196,7 @@ static int print_json(const struct spec *s, const struct opts_spec *o)
 	js_text(all, "id", buf_cstr(&id));
 	buf_release(&id);
 	for (size_t i = 0; i < N_FIGURES; i++)
-		js_num(stats, figures[i].key, figure(&s->stats, figures[i].offset));
+		js_num(stats, figures[i].key, read_spec_stat(&s->stats, figures[i].offset));
 	js_put(all, "stats", stats);
 	for (uint32_t i = 0; i < s->n_gaps; i++)
 		js_add(gaps, js_string(str_of(s->gaps[i])));
@@ -204,7 +204,7 @@ static int print_json(const struct spec *s, const struct opts_spec *o)
 	for (uint32_t f = 0; f < s->n_functions && !o->stats; f++) {
 		const struct spec_function *fn = &s->functions[f];
 		json_t *one, *nodes;
-		if (!is_shown(o, fn->name))
+		if (!is_asked_function(o, fn->name))
 			continue;
 		one = json_object();
 		nodes = json_array();
@@ -228,7 +228,7 @@ static int print_json(const struct spec *s, const struct opts_spec *o)
 /* ---- where it comes from ---- */
 
 /* Makes it from bitcode, in a file that is gone at once. */
-static int make(char **files, struct err *err, struct spec **ret)
+static int make_temporary_spec(char **files, struct err *err, struct spec **ret)
 {
 	char path[] = "/tmp/stemma-spec-XXXXXX";
 	enum make_use *used = NULL;
@@ -272,7 +272,7 @@ int cmd_spec(struct cmd *c, const struct opts_spec *o)
 	if (rc == -ENOENT || rc == -EACCES || rc == -EISDIR)
 		return report_err(&err, STATUS_NOTHING);
 	if (rc < 0) {
-		int made = make(c->operands, &why, &s);
+		int made = make_temporary_spec(c->operands, &why, &s);
 		if (made < 0) {
 			/* Of one that has the mark of a specification, that it is damaged says more than that it is no bitcode. */
 			bool damaged = c->n_operands == 1 && strstr(err.text, "damaged");
@@ -283,7 +283,7 @@ int cmd_spec(struct cmd *c, const struct opts_spec *o)
 		rc = write_out(s, o->output, &err);
 		rc = rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 	} else
-		rc = o->json ? print_json(s, o) : print_text(s, o);
+		rc = o->json ? print_spec_json(s, o) : print_spec_text(s, o);
 	spec_free(s);
 	return rc;
 }

@@ -33,7 +33,7 @@ static int only_reading(void *arg, int action, const char *a, const char *b, con
 	}
 }
 
-static void put_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
+static void put_sql_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
 {
 	const void *p;
 	switch (sqlite3_column_type(st, i)) {
@@ -110,13 +110,13 @@ static json_t *row_json(sqlite3_stmt *st, int n)
 	json_t *row = json_object();
 	for (int i = 0; i < n; i++) {
 		const char *name = sqlite3_column_name(st, i);
-		put_value(row, name ? name : "", st, i);
+		put_sql_value(row, name ? name : "", st, i);
 	}
 	return row;
 }
 
 /* Runs the statement to its end. The status. */
-static int print_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
+static int print_sql_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
 {
 	int n = sqlite3_column_count(st), r, status = STATUS_OK;
 	const char *heads[COLUMNS_MAX];
@@ -229,7 +229,7 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 		report("at most %d columns", COLUMNS_MAX);
 		status = STATUS_USAGE;
 	} else {
-		status = print_rows(c, st, o->json ? AS_JSON : o->jsonl ? AS_JSONL : o->csv ? AS_CSV : AS_TABLE);
+		status = print_sql_rows(c, st, o->json ? AS_JSON : o->jsonl ? AS_JSONL : o->csv ? AS_CSV : AS_TABLE);
 	}
 	sqlite3_finalize(st);
 	sqlite3_set_authorizer(db, NULL, NULL);

@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
 	fputs("usage: stemma COMMAND [OPTION...] [ARGUMENT...]\n"
 	      "Records what commands do to files, and says where any file came from.\n\n",
@@ -29,7 +29,7 @@ static void usage(FILE *out)
 	      out);
 }
 
-static void warn(void *arg, const char *line)
+static void report_config_line(void *arg, const char *line)
 {
 	(void)arg;
 	report("%s", line);
@@ -99,7 +99,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	c.operands = compiles ? argv + own : p.operands;
 	c.n_operands = compiles ? argc - own : p.n_operands;
 	c.n_after_dashes = p.n_after_dashes;
-	r = config_load(&c.config, warn, NULL);
+	r = config_load(&c.config, report_config_line, NULL);
 	if (p.store)
 		store = p.store;
 	if (r == 0 && store)
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 			puts("stemma " STEMMA_VERSION);
 			status = STATUS_OK;
 		} else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			usage(stdout);
+			print_usage(stdout);
 			status = STATUS_OK;
 		} else {
 			report("no option %.60s before the command", argv[i]);
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (status < 0 && (i == argc || strcmp(argv[i], "help") == 0)) {
-		usage(i == argc ? stderr : stdout);
+		print_usage(i == argc ? stderr : stdout);
 		status = i == argc ? STATUS_USAGE : STATUS_OK;
 	}
 	for (int k = 0; k < COMMAND_COUNT && status < 0; k++)

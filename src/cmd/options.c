@@ -32,7 +32,7 @@ const struct command commands[COMMAND_COUNT] = {
 #define BASE 1000 /* getopt's value for row i is BASE + i */
 enum { OPT_STORE = 1, OPT_HELP };
 
-static int add_text(struct texts *t, const char *value)
+static int append_text(struct texts *t, const char *value)
 {
 	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
 	if (!v)
@@ -61,7 +61,7 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		*(const char **)field = value ? value : "";
 		return 0;
 	case OPTION_list:
-		return add_text(field, value);
+		return append_text(field, value);
 	case OPTION_number: {
 		char *end;
 		errno = 0;
@@ -78,7 +78,7 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 }
 
 /* What getopt did not like, in our words. */
-static void complain(const struct command *c, int how, char **argv, struct err *err)
+static void explain_bad_option(const struct command *c, int how, char **argv, struct err *err)
 {
 	if (how == ':')
 		err_set(err, 0, "%.60s: an argument is missing", argv[optind - 1]);
@@ -129,7 +129,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	for (int o; (o = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
 		const struct option_row *row = NULL;
 		if (o == '?' || o == ':') {
-			complain(c, o, argv, err);
+			explain_bad_option(c, o, argv, err);
 			return -EINVAL;
 		}
 		if (o == OPT_STORE) {

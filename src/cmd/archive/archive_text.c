@@ -25,7 +25,7 @@ static void pad(struct buf *line, size_t to)
 		buf_char(line, ' ');
 }
 
-static void print_line(struct buf *line)
+static void print_trimmed_line(struct buf *line)
 {
 	while (line->n && line->p[line->n - 1] == ' ')
 		line->n--;
@@ -59,7 +59,7 @@ static void headings(const struct archive_figure *v, size_t n)
 			buf_printf(&cell, "%s", word);
 			right(&line, i, &cell);
 		}
-		print_line(&line);
+		print_trimmed_line(&line);
 	}
 	for (size_t i = 0; i < n; i++)
 		buf_release(&words[i]);
@@ -88,7 +88,7 @@ static void histograms(const struct archive *a, const struct archive_figure *v, 
 				buf_printf(&line, "%s", utf8 ? blocks[level] : ascii[level]);
 			}
 		}
-		print_line(&line);
+		print_trimmed_line(&line);
 	}
 	buf_release(&line);
 }
@@ -132,7 +132,7 @@ static void rows(const struct archive *a, const struct archive_figure *v, size_t
 			value_cell(a, &v[i], row, &cell);
 			right(&line, i, &cell);
 		}
-		print_line(&line);
+		print_trimmed_line(&line);
 	}
 	static const char *const counts[] = {"with bounds", "incomplete", "not known"};
 	for (unsigned k = 0; k < 3; k++) {
@@ -145,14 +145,14 @@ static void rows(const struct archive *a, const struct archive_figure *v, size_t
 			right(&line, i, &cell);
 		}
 		if (any)
-			print_line(&line);
+			print_trimmed_line(&line);
 		buf_reset(&line);
 	}
 	buf_release(&line);
 	buf_release(&cell);
 }
 
-static void title(const struct archive *a, size_t group)
+static void print_group_title(const struct archive *a, size_t group)
 {
 	struct buf b = {0};
 	char name[160];
@@ -174,7 +174,7 @@ int archive_text(const struct archive *a)
 	for (size_t g = 0; g < a->h->n_groups; g++) {
 		if (g)
 			putchar('\n');
-		title(a, g);
+		print_group_title(a, g);
 		for (size_t i = 0; i < a->n_figures; i += at_once) {
 			size_t n = a->n_figures - i < at_once ? a->n_figures - i : at_once;
 			if (i)

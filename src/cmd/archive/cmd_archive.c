@@ -18,7 +18,7 @@
 
 /* ---- submitting ---- */
 
-static int read_all(const char *path, struct err *err, struct buf *ret)
+static int read_task_text(const char *path, struct err *err, struct buf *ret)
 {
 	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = -1;
@@ -38,7 +38,7 @@ static int submit_file(struct submit *u, const char *path, bool json, json_t *li
 	struct buf text = {0}, line = {0};
 	struct submit_report r = {0};
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-	int rc = read_all(path, &err, &text);
+	int rc = read_task_text(path, &err, &text);
 	bool was_read = rc == 0;
 	if (rc == 0)
 		rc = submit_text(u, text.p ? text.p : "", text.n, &err, &r);
@@ -197,7 +197,7 @@ static void count_figure(const struct history *h, uint32_t group, size_t column,
 	stats_histogram(values, n, ret->stats.min, ret->stats.max, ret->count, ARCHIVE_BINS);
 }
 
-static int group_cmp(const void *pa, const void *pb)
+static int compare_by_group_start(const void *pa, const void *pb)
 {
 	const struct task *a = pa, *b = pb;
 	if (a->group != b->group)
@@ -217,7 +217,7 @@ static int count_all(struct archive *a, struct history *h)
 		return -ENOMEM;
 	}
 	if (h->n)
-		qsort(h->v, h->n, sizeof(*h->v), group_cmp);
+		qsort(h->v, h->n, sizeof(*h->v), compare_by_group_start);
 	for (size_t at = 0, end; at < h->n; at = end) {
 		struct history part = {.v = h->v + at};
 		uint32_t g = h->v[at].group;
@@ -235,7 +235,7 @@ static int count_all(struct archive *a, struct history *h)
 	return 0;
 }
 
-static int show(struct cmd *c, const struct opts_archive *o, const struct history_options *ho)
+static int print_history(struct cmd *c, const struct opts_archive *o, const struct history_options *ho)
 {
 	struct err err = {0};
 	struct history h = {0};
@@ -286,7 +286,7 @@ int cmd_archive(struct cmd *c, const struct opts_archive *o)
 		status = cmd_store(c, o->no_index);
 	ho.where = where;
 	if (status == STATUS_OK)
-		status = show(c, o, &ho);
+		status = print_history(c, o, &ho);
 	where_free(where);
 	return status;
 }

@@ -52,7 +52,7 @@ static void put_runs(const struct show *x, bool by_run)
 	buf_release(&b);
 }
 
-static void put_edge(enum show_part p, size_t run, size_t value)
+static void print_value_edge(enum show_part p, size_t run, size_t value)
 {
 	if (p == SHOW_RESULTS)
 		printf("\tr%zu -> v%zu\n", run, value);
@@ -61,7 +61,7 @@ static void put_edge(enum show_part p, size_t run, size_t value)
 }
 
 /* The nodes and edges of one name. */
-static void put_name(const struct show *x, bool by_run, enum show_part p, const char *name, size_t *number)
+static void print_element_nodes(const struct show *x, bool by_run, enum show_part p, const char *name, size_t *number)
 {
 	static const char *const shapes[] = {"note", "component", "ellipse", "hexagon"};
 	struct buf a = {0}, b = {0};
@@ -85,13 +85,13 @@ static void put_name(const struct show *x, bool by_run, enum show_part p, const 
 			show_value(e, &b);
 			node("v", first + i, shapes[p], &a, &b);
 		}
-		put_edge(p, i, first + k);
+		print_value_edge(p, i, first + k);
 	}
 	if (!by_run) {
 		fmt_name(&a, str_of(name));
 		show_values(x, p, name, &b);
 		node("v", first, shapes[p], &a, &b);
-		put_edge(p, 0, first);
+		print_value_edge(p, 0, first);
 	}
 	*number = first + (by_run ? x->n : 1);
 	for (size_t i = 0; text && i < x->n; i++)
@@ -111,7 +111,7 @@ void bench_dot(const struct show *x, bool by_run)
 		size_t n;
 		const char **names = show_names(x, (enum show_part)p, &n);
 		for (size_t i = 0; names && i < n; i++)
-			put_name(x, by_run, (enum show_part)p, names[i], &number);
+			print_element_nodes(x, by_run, (enum show_part)p, names[i], &number);
 		free(names);
 	}
 	for (size_t i = 0; x->files && x->files[i]; i++) {

@@ -37,7 +37,7 @@ static volatile sig_atomic_t stopped;
 static volatile pid_t recorder; /* it hands on what comes to it alone */
 static bool watching;
 
-static void stop(int sig, siginfo_t *si, void *context)
+static void pass_signal_to_recorder(int sig, siginfo_t *si, void *context)
 {
 	int e = errno;
 	(void)context;
@@ -50,7 +50,7 @@ static void stop(int sig, siginfo_t *si, void *context)
 
 void bench_stop_begin(void)
 {
-	struct sigaction act = {.sa_sigaction = stop, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction act = {.sa_sigaction = pass_signal_to_recorder, .sa_flags = SA_SIGINFO | SA_RESTART};
 	sigset_t all, mask;
 	stopped = 0;
 	sigfillset(&all);
@@ -84,8 +84,8 @@ static void say_line(const char *line)
 	report("%s", line);
 }
 
-static _Noreturn void child(const struct run_trust *t, const char *home, const char *no_home, const char *const *labels,
-                            bool record, int out, int to, const sigset_t *mask)
+static _Noreturn void exec_bench_command(const struct run_trust *t, const char *home, const char *no_home,
+                                         const char *const *labels, bool record, int out, int to, const sigset_t *mask)
 {
 	struct told told = {0};
 	struct err err = {0};
@@ -196,7 +196,7 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	pid_t pid = fork();
 	if (pid == 0)
-		child(t, home, no_home, labels, record, out, tube[1], &mask);
+		exec_bench_command(t, home, no_home, labels, record, out, tube[1], &mask);
 	recorder = pid;
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(tube[1]);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int double_cmp(const void *a, const void *b)
+static int compare_row_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -19,9 +19,9 @@ static double quantile(const double *v, size_t n, double q)
 	return i + 1 < n ? v[i] + (v[i + 1] - v[i]) * (at - (double)i) : v[n - 1];
 }
 
-static void settle(double *v, size_t n, struct bench_row *r)
+static void set_quantiles(double *v, size_t n, struct bench_row *r)
 {
-	qsort(v, n, sizeof(*v), double_cmp);
+	qsort(v, n, sizeof(*v), compare_row_values);
 	r->number = true;
 	r->n = n;
 	r->median = quantile(v, n, 0.5);
@@ -50,7 +50,7 @@ void bench_row_values(const struct element *x, size_t runs, struct bench_row *r)
 	}
 	if (numbers) {
 		bool same = r->same;
-		settle(v, x->n, r);
+		set_quantiles(v, x->n, r);
 		r->same = same;
 	}
 	free(v);
@@ -64,10 +64,10 @@ void bench_row_times(const char *name, double *v, size_t n, struct bench_row *r)
 		if (!isnan(v[i]))
 			v[known++] = v[i];
 	if (known)
-		settle(v, known, r);
+		set_quantiles(v, known, r);
 }
 
-static void put_number(struct buf *b, const struct bench_row *r, double v)
+static void format_row_number(struct buf *b, const struct bench_row *r, double v)
 {
 	if (r->time)
 		fmt_duration(b, (uint64_t)(v * 1e9));
@@ -92,7 +92,7 @@ void bench_row_print(const struct bench_row *r)
 		printf("%-20s  %s%s\n", buf_cstr(&name), buf_cstr(&text),
 		       r->same || r->time ? "" : "  (differs from run to run)");
 	} else {
-		put_number(&text, r, r->median);
+		format_row_number(&text, r, r->median);
 		printf("%-20s  %-12s", buf_cstr(&name), buf_cstr(&text));
 		buf_reset(&text);
 		if (r->same) {
@@ -101,13 +101,13 @@ void bench_row_print(const struct bench_row *r)
 			else
 				buf_str(&text, str_of("once"));
 		} else {
-			put_number(&text, r, r->low);
+			format_row_number(&text, r, r->low);
 			buf_str(&text, str_of(" … "));
-			put_number(&text, r, r->high);
+			format_row_number(&text, r, r->high);
 			buf_str(&text, str_of("  ("));
-			put_number(&text, r, r->min);
+			format_row_number(&text, r, r->min);
 			buf_str(&text, str_of(" … "));
-			put_number(&text, r, r->max);
+			format_row_number(&text, r, r->max);
 			buf_char(&text, ')');
 		}
 		printf("  %s\n", buf_cstr(&text));

@@ -19,7 +19,7 @@ struct ids {
 	size_t n;
 };
 
-static int push(struct ids *l, store_id id)
+static int append_run_once(struct ids *l, store_id id)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i] == id)
@@ -50,14 +50,14 @@ static int writers(struct store *s, store_id file, struct ids *runs)
 		for (size_t i = 0; r >= 0 && i < e.n; i++) {
 			r = store_exec(s, e.v[i].to, &x);
 			if (r > 0 && x.run)
-				r = push(runs, x.run);
+				r = append_run_once(runs, x.run);
 		}
 	}
 	edges_release(&e);
 	return r < 0 ? r : 0;
 }
 
-static int add_file(struct show *x, const char *name)
+static int append_file_name(struct show *x, const char *name)
 {
 	size_t n = 0;
 	while (x->files && x->files[n])
@@ -71,7 +71,8 @@ static int add_file(struct show *x, const char *name)
 	return v[n] ? 0 : -ENOMEM;
 }
 
-static int find_one(struct cmd *c, const char *text, bool only_file, struct show *x, struct ids *runs, struct err *err)
+static int find_named_runs(struct cmd *c, const char *text, bool only_file, struct show *x, struct ids *runs,
+                           struct err *err)
 {
 	struct target t;
 	size_t before = runs->n, n = 0;
@@ -81,7 +82,7 @@ static int find_one(struct cmd *c, const char *text, bool only_file, struct show
 	if (set) {
 		r = witness_find(c->store, text, err, &found, &n);
 		for (size_t i = 0; r > 0 && i < n; i++)
-			r = push(runs, found[i]);
+			r = append_run_once(runs, found[i]);
 		free(found);
 		return r;
 	}
@@ -91,29 +92,29 @@ static int find_one(struct cmd *c, const char *text, bool only_file, struct show
 	if (t.kind == TARGET_EXEC)
 		return (err_set(err, 0, "'%s' is an execution, neither a run nor a file", text), -EINVAL);
 	if (t.kind == TARGET_RUN)
-		return push(runs, t.id);
+		return append_run_once(runs, t.id);
 	r = writers(c->store, t.file.file, runs);
 	if (r == 0 && runs->n == before)
 		return err_set(err, 0, "no run is known to have written '%s'", text), 0;
 	if (r == 0)
-		r = add_file(x, text);
+		r = append_file_name(x, text);
 	return r < 0 ? r : 1;
 }
 
-static int find_runs(struct cmd *c, struct show *x, struct ids *runs, struct err *err)
+static int find_operand_runs(struct cmd *c, struct show *x, struct ids *runs, struct err *err)
 {
 	int r = 1;
 	for (int i = 1; r > 0 && i < c->n_operands; i++)
-		r = find_one(c, c->operands[i], i >= c->n_operands - c->n_after_dashes, x, runs, err);
+		r = find_named_runs(c, c->operands[i], i >= c->n_operands - c->n_after_dashes, x, runs, err);
 	if (c->n_operands == 1)
-		r = find_one(c, "bench:", false, x, runs, err);
+		r = find_named_runs(c, "bench:", false, x, runs, err);
 	return r;
 }
 
 /* ---- one run ---- */
 
 /* When the command's own program began (what starting it took is not its), and the CPU time of all. */
-static double cpu_of(struct store *s, store_id run, int64_t *ret_began)
+static double read_run_cpu(struct store *s, store_id run, int64_t *ret_began)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -135,7 +136,8 @@ static double cpu_of(struct store *s, store_id run, int64_t *ret_began)
 	return any ? (double)sum / 1e9 : NAN;
 }
 
-static int add_run(struct store *s, store_id id, const struct witness_options *o, struct show *x, struct err *err)
+static int load_shown_run(struct store *s, store_id id, const struct witness_options *o, struct show *x,
+                          struct err *err)
 {
 	struct show_run *run = &x->v[x->n], *r = run;
 	struct run_info info;
@@ -155,13 +157,13 @@ static int add_run(struct store *s, store_id id, const struct witness_options *o
 	r->ending = info.ending;
 	r->code = info.code;
 	int64_t began, end = info.end;
-	r->cpu = cpu_of(s, id, &began);
+	r->cpu = read_run_cpu(s, id, &began);
 	began = began == TIME_NONE ? r->start : began;
 	r->wall = end != TIME_NONE && began != TIME_NONE ? (double)(end - began) / 1e9 : NAN;
 	return witness_runs(s, &id, 1, o, err, &r->w);
 }
 
-static int start_cmp(const void *a, const void *b)
+static int compare_by_start_and_ulid(const void *a, const void *b)
 {
 	const struct show_run *x = a, *y = b;
 	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : strcmp(x->ulid, y->ulid);
@@ -194,23 +196,23 @@ const char *show_part_word(enum show_part p)
 	return words[p];
 }
 
-static const struct elements *set_of(const struct show *x, size_t i, enum show_part p)
+static const struct elements *elements_of_part(const struct show *x, size_t i, enum show_part p)
 {
 	static const enum trust_part parts[] = {TRUST_INPUTS, TRUST_INVARIANTS, TRUST_PARAMETERS, TRUST_RESULTS};
 	return &x->v[i].w.side.part[parts[p]];
 }
 
-static bool belongs(enum show_part p, const char *name)
+static bool is_element_of_part(enum show_part p, const char *name)
 {
 	return p != SHOW_PROGRAMS || !strcmp(name, "binary") || !strncmp(name, "program.", 8);
 }
 
 const struct element *show_find(const struct show *x, size_t i, enum show_part p, const char *name)
 {
-	return elements_find(set_of(x, i, p), str_of(name));
+	return elements_find(elements_of_part(x, i, p), str_of(name));
 }
 
-static int text_cmp(const void *a, const void *b)
+static int compare_element_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -219,15 +221,15 @@ const char **show_names(const struct show *x, enum show_part p, size_t *ret_n)
 {
 	size_t n = 0, kept = 0;
 	for (size_t i = 0; i < x->n; i++)
-		n += set_of(x, i, p)->n;
+		n += elements_of_part(x, i, p)->n;
 	const char **v = calloc(n + 1, sizeof(*v));
 	n = 0;
 	for (size_t i = 0; v && i < x->n; i++)
-		for (size_t k = 0; k < set_of(x, i, p)->n; k++)
-			if (belongs(p, set_of(x, i, p)->v[k].name))
-				v[n++] = set_of(x, i, p)->v[k].name;
+		for (size_t k = 0; k < elements_of_part(x, i, p)->n; k++)
+			if (is_element_of_part(p, elements_of_part(x, i, p)->v[k].name))
+				v[n++] = elements_of_part(x, i, p)->v[k].name;
 	if (v && n)
-		qsort(v, n, sizeof(*v), text_cmp);
+		qsort(v, n, sizeof(*v), compare_element_names);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcmp(v[kept - 1], v[i]) != 0)
 			v[kept++] = v[i];
@@ -235,7 +237,7 @@ const char **show_names(const struct show *x, enum show_part p, size_t *ret_n)
 	return v;
 }
 
-static bool same(const struct element *a, const struct element *b)
+static bool elements_agree(const struct element *a, const struct element *b)
 {
 	if (!a || !b || a->n != b->n || !a->unknown != !b->unknown)
 		return a == b;
@@ -250,7 +252,7 @@ bool show_same(const struct show *x, enum show_part p, const char *name)
 {
 	const struct element *first = show_find(x, 0, p, name);
 	for (size_t i = 0; i < x->n; i++)
-		if (!same(first, show_find(x, i, p, name)))
+		if (!elements_agree(first, show_find(x, i, p, name)))
 			return false;
 	return first;
 }
@@ -291,7 +293,7 @@ void show_values(const struct show *x, enum show_part p, const char *name, struc
 		size_t with = 0;
 		bool first = true;
 		for (size_t k = 0; k < x->n; k++)
-			if (k == i || same(e, show_find(x, k, p, name))) {
+			if (k == i || elements_agree(e, show_find(x, k, p, name))) {
 				first &= k >= i;
 				with++;
 			}
@@ -326,7 +328,7 @@ void show_title(const struct show *x, struct buf *out)
 
 /* ---- the figures ---- */
 
-static void time_row(const struct show *x, bool cpu, struct bench_row *r)
+static void fill_shown_time_row(const struct show *x, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((x->n + 1) * sizeof(*v));
 	size_t n = 0;
@@ -355,7 +357,7 @@ static void result_row(const struct show *x, const char *name, struct elements *
 
 /* ---- text ---- */
 
-static void line(const struct show *x, enum show_part p, const char *name)
+static void print_common_element(const struct show *x, enum show_part p, const char *name)
 {
 	struct buf b = {0};
 	fmt_name(&b, str_of(name));
@@ -365,7 +367,7 @@ static void line(const struct show *x, enum show_part p, const char *name)
 	buf_release(&b);
 }
 
-static void head(const struct show *x)
+static void print_show_title(const struct show *x)
 {
 	struct buf b = {0};
 	show_title(x, &b);
@@ -388,11 +390,11 @@ static size_t failed(const struct show *x)
 static int together(const struct show *x)
 {
 	struct bench_row r;
-	head(x);
+	print_show_title(x);
 	bench_row_head();
-	time_row(x, false, &r);
+	fill_shown_time_row(x, false, &r);
 	bench_row_print(&r);
-	time_row(x, true, &r);
+	fill_shown_time_row(x, true, &r);
 	bench_row_print(&r);
 	for (int p = SHOW_PARTS - 1; p >= 0; p--) {
 		size_t n;
@@ -404,7 +406,7 @@ static int together(const struct show *x)
 			if (p == SHOW_RESULTS && (r.number || r.each))
 				bench_row_print(&r);
 			else
-				line(x, (enum show_part)p, names[i]);
+				print_common_element(x, (enum show_part)p, names[i]);
 			elements_release(&values);
 		}
 		free(names);
@@ -417,7 +419,7 @@ static int together(const struct show *x)
 }
 
 /* What is the same in all is said once; what varies has a column. */
-static int by_run(const struct cmd *c, const struct show *x)
+static int print_run_rows(const struct cmd *c, const struct show *x)
 {
 	const char *heads[5 + COLUMNS_MAX] = {"RUN", "START", "WALL", "CPU", "EXIT"};
 	char align[6 + COLUMNS_MAX] = "llrrl";
@@ -425,7 +427,7 @@ static int by_run(const struct cmd *c, const struct show *x)
 	size_t columns = 0, more = 0;
 	const char **names[SHOW_PARTS];
 	struct buf b = {0};
-	head(x);
+	print_show_title(x);
 	static const enum show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
 	for (size_t k = 0; k < SHOW_PARTS; k++) {
 		size_t n;
@@ -433,7 +435,7 @@ static int by_run(const struct cmd *c, const struct show *x)
 		names[p] = show_names(x, p, &n);
 		for (size_t i = 0; names[p] && i < n; i++) {
 			if (show_same(x, p, names[p][i])) {
-				line(x, p, names[p][i]);
+				print_common_element(x, p, names[p][i]);
 			} else if (columns < COLUMNS_MAX) {
 				part[columns] = p;
 				align[5 + columns] = p == SHOW_PARAMETERS || p == SHOW_RESULTS ? 'r' : 'l';
@@ -513,19 +515,19 @@ static int as_json(const struct show *x)
 		js_put(one, "cpu_time", real_or_null(run->cpu));
 		js_ending(one, "exit", run->ending, run->code);
 		for (int p = 0; p < SHOW_PARTS; p++) {
-			const struct elements *set = set_of(x, i, (enum show_part)p);
+			const struct elements *set = elements_of_part(x, i, (enum show_part)p);
 			json_t *part = json_object();
 			for (size_t k = 0; k < set->n; k++)
-				if (belongs((enum show_part)p, set->v[k].name))
+				if (is_element_of_part((enum show_part)p, set->v[k].name))
 					js_put(part, set->v[k].name, element_json(&set->v[k]));
 			js_put(one, keys[p], part);
 		}
 		js_add(runs, one);
 	}
 	js_put(o, "runs", runs);
-	time_row(x, false, &r);
+	fill_shown_time_row(x, false, &r);
 	js_put(o, "wall_time", bench_row_json(&r));
-	time_row(x, true, &r);
+	fill_shown_time_row(x, true, &r);
 	js_put(o, "cpu_time", bench_row_json(&r));
 	size_t n;
 	const char **names = show_names(x, SHOW_RESULTS, &n);
@@ -570,7 +572,7 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
-	int r = find_runs(c, &x, &runs, &err);
+	int r = find_operand_runs(c, &x, &runs, &err);
 	if (r <= 0) {
 		status = r == -EINVAL ? report_err(&err, STATUS_USAGE) : report_err(&err, cmd_target_status(r));
 		goto out;
@@ -583,10 +585,10 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	x.v = calloc(runs.n + 1, sizeof(*x.v));
 	r = x.v ? 0 : err_set(&err, ENOMEM, "cannot read the runs");
 	for (size_t i = 0; r == 0 && i < runs.n; i++)
-		r = add_run(c->store, runs.v[i], &so, &x, &err);
+		r = load_shown_run(c->store, runs.v[i], &so, &x, &err);
 	digest_cache_close(so.cache);
 	if (x.files && r == 0) /* versions of a file that grew are in no order of their writers */
-		qsort(x.v, x.n, sizeof(*x.v), start_cmp);
+		qsort(x.v, x.n, sizeof(*x.v), compare_by_start_and_ulid);
 	for (size_t i = 0; i < x.n; i++)
 		x.counted += ended_well(&x.v[i]);
 	x.all = !x.counted;
@@ -596,7 +598,7 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	else if (o->dot)
 		bench_dot(&x, o->by_run);
 	else
-		status = o->json ? as_json(&x) : o->by_run ? by_run(c, &x) : together(&x);
+		status = o->json ? as_json(&x) : o->by_run ? print_run_rows(c, &x) : together(&x);
 out:
 	show_release(&x);
 	free(runs.v);

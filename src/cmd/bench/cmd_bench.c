@@ -36,7 +36,7 @@ struct bench {
 	bool progress;
 };
 
-static void show_progress(const struct bench *b, uint64_t done, const char *what)
+static void draw_progress_bar(const struct bench *b, uint64_t done, const char *what)
 {
 	enum { WIDTH = 30 };
 	char bar[WIDTH + 1];
@@ -69,14 +69,14 @@ static int repeat(struct bench *b)
 	bench_stop_begin();
 	for (uint64_t i = 0; rc == 0 && i < b->warmup && !bench_stopped() && !b->hopeless; i++) {
 		struct bench_once o;
-		show_progress(b, 0, "warm-up");
+		draw_progress_bar(b, 0, "warm-up");
 		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, false, false, &err, &o);
 		b->hopeless = rc == 0 && cannot_run(o.status) ? WEXITSTATUS(o.status) : 0;
 		bench_once_release(&o);
 	}
 	for (uint64_t i = 0; rc == 0 && i < b->runs && !bench_stopped() && !b->hopeless; i++) {
 		struct bench_once *o = &b->once[b->n];
-		show_progress(b, i, "running");
+		draw_progress_bar(b, i, "running");
 		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, &err, o);
 		if (rc < 0 || bench_stopped()) {
 			bench_once_release(o); /* what was cut off is no run of the benchmark */
@@ -93,7 +93,7 @@ static int repeat(struct bench *b)
 }
 
 /* The table is of the runs that ended well; where none did, of all. */
-static void count(struct bench *b)
+static void collect_values(struct bench *b)
 {
 	for (size_t i = 0; i < b->n; i++)
 		b->counted += b->once[i].status == 0;
@@ -116,7 +116,7 @@ static void count(struct bench *b)
 
 /* ---- what came out ---- */
 
-static void time_row(const struct bench *b, bool cpu, struct bench_row *r)
+static void fill_time_row(const struct bench *b, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((b->n + 1) * sizeof(*v));
 	size_t n = 0;
@@ -148,7 +148,7 @@ static double noise(const struct bench *b, bool stolen, size_t *ret_runs)
 	return worst;
 }
 
-static void warn(const struct bench *b, const struct bench_row *wall)
+static void report_noise(const struct bench *b, const struct bench_row *wall)
 {
 	size_t runs;
 	double worst = noise(b, false, &runs);
@@ -170,7 +170,7 @@ static void warn(const struct bench *b, const struct bench_row *wall)
 		report("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
 }
 
-static void print_text(const struct bench *b)
+static void print_bench_text(const struct bench *b)
 {
 	struct bench_row r, wall;
 	struct buf cmd = {0};
@@ -181,9 +181,9 @@ static void print_text(const struct bench *b)
 	}
 	printf("bench:%s  %zu runs of %s\n", b->id + ULID_LEN - 8, b->n, buf_cstr(&cmd));
 	bench_row_head();
-	time_row(b, false, &wall);
+	fill_time_row(b, false, &wall);
 	bench_row_print(&wall);
-	time_row(b, true, &r);
+	fill_time_row(b, true, &r);
 	bench_row_print(&r);
 	for (size_t i = 0; i < b->values.n; i++) {
 		bench_row_values(&b->values.v[i], b->counted, &r);
@@ -191,10 +191,10 @@ static void print_text(const struct bench *b)
 	}
 	buf_release(&cmd);
 	fflush(stdout);
-	warn(b, &wall);
+	report_noise(b, &wall);
 }
 
-static int print_json(const struct bench *b)
+static int print_bench_json(const struct bench *b)
 {
 	json_t *o = json_object(), *runs = json_array(), *results = json_object(), *missing = json_object();
 	struct bench_row r, wall;
@@ -213,9 +213,9 @@ static int print_json(const struct bench *b)
 		js_add(runs, run);
 	}
 	js_put(o, "runs", runs);
-	time_row(b, false, &wall);
+	fill_time_row(b, false, &wall);
 	js_put(o, "wall_time", bench_row_json(&wall));
-	time_row(b, true, &r);
+	fill_time_row(b, true, &r);
 	js_put(o, "cpu_time", bench_row_json(&r));
 	for (size_t i = 0; i < b->values.n; i++) {
 		bench_row_values(&b->values.v[i], b->counted, &r);
@@ -253,7 +253,7 @@ static int load_file(struct bench *b)
 	return 0;
 }
 
-static int prepare(struct bench *b, char **label)
+static int prepare_bench(struct bench *b, char **label)
 {
 	const struct opts_bench *o = b->o;
 	struct err err = {0};
@@ -286,14 +286,14 @@ static int prepare(struct bench *b, char **label)
 }
 
 /* Prints what there is, and answers for it. */
-static int finish(struct bench *b)
+static int report_outcome(struct bench *b)
 {
 	int rc = STATUS_OK;
-	count(b);
+	collect_values(b);
 	if (b->o->json)
-		rc = print_json(b);
+		rc = print_bench_json(b);
 	else if (b->n)
-		print_text(b);
+		print_bench_text(b);
 	if (b->hopeless)
 		report("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
 	if (b->stopped) {
@@ -325,11 +325,11 @@ int cmd_bench(struct cmd *c, const struct opts_bench *o)
 		return report_usage(c, "--by-run, --dot and --no-index go with show");
 	int rc = load_file(&b);
 	if (rc == 0)
-		rc = prepare(&b, label);
+		rc = prepare_bench(&b, label);
 	if (rc == 0)
 		rc = repeat(&b);
 	if (rc == 0)
-		rc = finish(&b);
+		rc = report_outcome(&b);
 	for (size_t i = 0; i < b.n; i++)
 		bench_once_release(&b.once[i]);
 	elements_release(&b.values);

@@ -101,7 +101,7 @@ static int end_as(int status)
 	return 128 + WTERMSIG(status);
 }
 
-static int run(struct cmd *c, const struct opts_cc *o, const char *compiler, char **arguments)
+static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *compiler, char **arguments)
 {
 	struct err err = {0};
 	char *home = NULL, *index = NULL;
@@ -142,5 +142,5 @@ int cmd_cc(struct cmd *c, const struct opts_cc *o)
 		compiler = *v++;
 	if (*v && strcmp(*v, "--") == 0)
 		v++;
-	return run(c, o, compiler, v);
+	return run_compiler(c, o, compiler, v);
 }
