@@ -31,7 +31,7 @@ struct telling {
 	struct err *err;
 };
 
-static int tell(void *arg, const char *part, const char *name, const char *before, const char *after)
+static int append_build_item(void *arg, const char *part, const char *name, const char *before, const char *after)
 {
 	struct telling *t = arg;
 	struct diff_item x = t->like;
@@ -65,7 +65,7 @@ static struct build *best_of(struct build_list *l)
 	return l->n ? &l->v[0] : NULL;
 }
 
-static int find(struct store *s, store_id version, struct err *err, struct origin_of *ret)
+static int find_build_origin(struct store *s, store_id version, struct err *err, struct origin_of *ret)
 {
 	struct version_info v;
 	struct file_info f;
@@ -100,7 +100,7 @@ static int find(struct store *s, store_id version, struct err *err, struct origi
 	return r;
 }
 
-static void release(struct origin_of *o)
+static void release_build_origin(struct origin_of *o)
 {
 	build_sources_release(&o->sources);
 	build_list_release(&o->records);
@@ -119,7 +119,7 @@ static const char *made_name(const struct build *b)
 	return slash ? slash + 1 : p;
 }
 
-static int load(struct store *s, const struct build_sources *x, struct err *err, struct build_list *ret)
+static int load_source_builds(struct store *s, const struct build_sources *x, struct err *err, struct build_list *ret)
 {
 	ret->v = calloc(x->nrecords + 1, sizeof(*ret->v));
 	int r = ret->v ? 0 : -ENOMEM;
@@ -134,8 +134,8 @@ static int load(struct store *s, const struct build_sources *x, struct err *err,
 static int match_objects(struct store *s, const struct origin_of o[2], struct telling *t)
 {
 	struct build_list l[2] = {{0}, {0}};
-	int r = load(s, &o[0].sources, t->err, &l[0]);
-	r = r < 0 ? r : load(s, &o[1].sources, t->err, &l[1]);
+	int r = load_source_builds(s, &o[0].sources, t->err, &l[0]);
+	r = r < 0 ? r : load_source_builds(s, &o[1].sources, t->err, &l[1]);
 	bool *done = r == 0 ? calloc(l[0].n + l[1].n + 1, sizeof(*done)) : NULL;
 	r = r == 0 && !done ? -ENOMEM : r;
 	for (int pass = 0; r == 0 && pass < 2; pass++)
@@ -146,7 +146,7 @@ static int match_objects(struct store *s, const struct origin_of o[2], struct te
 				if (!fits || done[l[0].n + k])
 					continue;
 				done[i] = done[l[0].n + k] = true;
-				r = match_commands(a, b, tell, t);
+				r = match_commands(a, b, append_build_item, t);
 				if (r < 0)
 					break;
 			}
@@ -161,12 +161,12 @@ static int match_records(struct store *s, struct origin_of o[2], bool same, stru
 	int r = 0;
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = build_sources(s, o[k].b, t->err, &o[k].sources);
-	r = r < 0 ? r : match_commands(o[0].b, o[1].b, tell, t);
+	r = r < 0 ? r : match_commands(o[0].b, o[1].b, append_build_item, t);
 	r = r < 0 ? r : match_objects(s, o, t);
-	r = r < 0 ? r : match_sources(&o[0].sources, &o[1].sources, tell, t);
-	r = r < 0 ? r : match_places(o[0].b, o[1].b, tell, t);
+	r = r < 0 ? r : match_sources(&o[0].sources, &o[1].sources, append_build_item, t);
+	r = r < 0 ? r : match_places(o[0].b, o[1].b, append_build_item, t);
 	if (r == 0 && !t->n)
-		r = tell(t, same ? "same" : "nothing", "", o[0].b->pub, o[1].b->pub);
+		r = append_build_item(t, same ? "same" : "nothing", "", o[0].b->pub, o[1].b->pub);
 	return r;
 }
 
@@ -219,8 +219,8 @@ static int tell_program(struct store *s, struct diff *d, size_t at, struct err *
 	                             .rooted = program->rooted,
 	                             .reaches = program->reaches,
 	                             .reaches_differing = program->reaches_differing}};
-	int r = find(s, program->a, err, &o[0]);
-	r = r < 0 ? r : find(s, program->b, err, &o[1]);
+	int r = find_build_origin(s, program->a, err, &o[0]);
+	r = r < 0 ? r : find_build_origin(s, program->b, err, &o[1]);
 	bool same = o[0].digested && o[1].digested && digest_eq(&o[0].digest, &o[1].digest);
 	if (r == 0 && o[0].digested && o[1].digested && (o[0].b || o[1].b))
 		diff_content_known(d, at, same ? CONTENT_SAME : CONTENT_DIFFERS);
@@ -229,8 +229,8 @@ static int tell_program(struct store *s, struct diff *d, size_t at, struct err *
 		r = match_records(s, o, same, &t);
 	else if (r == 0 && (o[0].b || o[1].b))
 		r = one_record(o, &t);
-	release(&o[0]);
-	release(&o[1]);
+	release_build_origin(&o[0]);
+	release_build_origin(&o[1]);
 	return r;
 }
 
@@ -263,7 +263,7 @@ static void put_tail(struct buf *b, struct str path, size_t columns)
 
 enum { VALUE = 29, VALUE_WIDE = 56 }; /* columns: two side by side, or one */
 
-static void put_value(struct buf *b, struct str s, size_t columns)
+static void format_build_value(struct buf *b, struct str s, size_t columns)
 {
 	struct buf v = {0};
 	if (str_starts(s, str_of("sha256:"))) /* enough of a digest to tell two apart; --json has all */
@@ -304,9 +304,9 @@ void diff_build_values(const struct diff_item *i, struct buf *b)
 	if (str_is(i->part, "record")) {
 		bool has = i->kind == DIFF_ADDED;
 		buf_printf(b, "%c: ", has ? 'A' : 'B');
-		put_value(b, has ? i->before : i->after, VALUE_WIDE);
+		format_build_value(b, has ? i->before : i->after, VALUE_WIDE);
 		buf_printf(b, "\n  %c: ", has ? 'B' : 'A');
-		put_value(b, has ? i->after : i->before, VALUE_WIDE);
+		format_build_value(b, has ? i->after : i->before, VALUE_WIDE);
 		return;
 	}
 	if (str_is(i->part, "same"))
@@ -317,11 +317,11 @@ void diff_build_values(const struct diff_item *i, struct buf *b)
 	}
 	if (i->kind == DIFF_CHANGED) {
 		bool wide = !str_starts(i->before, str_of("sha256:")) && (i->before.n > VALUE || i->after.n > VALUE);
-		put_value(b, i->before, wide ? VALUE_WIDE : VALUE);
+		format_build_value(b, i->before, wide ? VALUE_WIDE : VALUE);
 		buf_str(b, str_of(wide ? "\n  -> " : " -> "));
-		put_value(b, i->after, wide ? VALUE_WIDE : VALUE);
+		format_build_value(b, i->after, wide ? VALUE_WIDE : VALUE);
 		return;
 	}
 	buf_str(b, str_of(i->kind == DIFF_ADDED ? "only in B: " : "only in A: "));
-	put_value(b, i->kind == DIFF_ADDED ? i->after : i->before, 52);
+	format_build_value(b, i->kind == DIFF_ADDED ? i->after : i->before, 52);
 }

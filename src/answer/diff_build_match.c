@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
+static const char *last_path_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
@@ -38,13 +38,13 @@ static int token_add(struct tokens *k, const char *a, const char *b)
 	return 0;
 }
 
-static void tokens_release(struct tokens *k)
+static void release_flag_tokens(struct tokens *k)
 {
 	vec_release(&k->t);
 	arena_release(&k->bytes);
 }
 
-static bool one_of(const char *word, const char *const *v)
+static bool is_one_of_words(const char *word, const char *const *v)
 {
 	for (; *v; v++)
 		if (strcmp(word, *v) == 0)
@@ -62,15 +62,15 @@ static const char *const quiet[] = {"-c", "-MD", "-MMD", "-MP", "-M", "-MM", NUL
 
 static bool is_input(const struct build *b, const char *word)
 {
-	const char *last = base_name(word);
+	const char *last = last_path_part(word);
 	for (size_t i = 0; i < b->in.n; i++)
-		if (strcmp(base_name(b->in.v[i].path), last) == 0)
+		if (strcmp(last_path_part(b->in.v[i].path), last) == 0)
 			return true;
 	return false;
 }
 
 /* All that is neither a name of a file nor a define. */
-static int flags_of(const struct build *b, struct tokens *ret)
+static int collect_flags(const struct build *b, struct tokens *ret)
 {
 	int r = 0;
 	for (size_t i = 1; r == 0 && b->args[0] && b->args[i]; i++) {
@@ -80,10 +80,10 @@ static int flags_of(const struct build *b, struct tokens *ret)
 				r = token_add(ret, s, NULL);
 		} else if (s[1] == 'D' || s[1] == 'U') {
 			i += !s[2] && next;
-		} else if (one_of(s, naming)) {
+		} else if (is_one_of_words(s, naming)) {
 			i += next != NULL;
-		} else if (strncmp(s, "-o", 2) != 0 && !one_of(s, quiet)) {
-			bool value = next && one_of(s, with_value);
+		} else if (strncmp(s, "-o", 2) != 0 && !is_one_of_words(s, quiet)) {
+			bool value = next && is_one_of_words(s, with_value);
 			r = token_add(ret, s, value ? next : NULL);
 			i += value;
 		}
@@ -106,7 +106,7 @@ static int defines_of(const struct build *b, struct tokens *ret)
 	return r;
 }
 
-static void join(const struct tokens *k, const bool *taken, struct buf *out)
+static void join_tokens(const struct tokens *k, const bool *taken, struct buf *out)
 {
 	for (size_t i = 0; i < k->t.n; i++)
 		if (!taken || !taken[i])
@@ -131,8 +131,8 @@ static int match_tokens(const struct tokens *a, const struct tokens *b, const ch
 	if (r == 0 && !ordered) {
 		bool moved = common == a->t.n && common == b->t.n;
 		struct buf before = {0}, after = {0};
-		join(a, moved ? NULL : in_a, &before);
-		join(b, moved ? NULL : in_b, &after);
+		join_tokens(a, moved ? NULL : in_a, &before);
+		join_tokens(b, moved ? NULL : in_b, &after);
 		r = before.failed || after.failed ? -ENOMEM
 		                                  : each(arg, part, moved ? "order" : "", before.n ? buf_cstr(&before) : NULL,
 		                                         after.n ? buf_cstr(&after) : NULL);
@@ -151,8 +151,8 @@ static int match_words(const struct build *a, const struct build *b, int (*of)(c
 	int r = of(a, &ta);
 	r = r < 0 ? r : of(b, &tb);
 	r = r < 0 ? r : match_tokens(&ta, &tb, part, each, arg);
-	tokens_release(&ta);
-	tokens_release(&tb);
+	release_flag_tokens(&ta);
+	release_flag_tokens(&tb);
 	return r;
 }
 
@@ -191,7 +191,7 @@ static int match_tools(const struct build *a, const struct build *b, build_part 
 }
 
 /* Where files lie and how messages read says nothing of the program. */
-static bool is_idle(const char *entry)
+static bool is_harmless_variable(const char *entry)
 {
 	static const char *const names[] = {"PATH=", "TMPDIR=", "LANG=", "LC_", NULL};
 	for (const char *const *v = names; *v; v++)
@@ -200,7 +200,7 @@ static bool is_idle(const char *entry)
 	return false;
 }
 
-static const char *value_in(char *const *env, const char *entry)
+static const char *find_variable_value(char *const *env, const char *entry)
 {
 	size_t n = strcspn(entry, "=") + 1;
 	for (; *env; env++)
@@ -214,8 +214,8 @@ static int match_env(const struct build *a, const struct build *b, build_part *e
 	int r = 0;
 	for (int k = 0; k < 2; k++)
 		for (char *const *e = k ? b->env : a->env; r == 0 && *e; e++) {
-			const char *own = strchr(*e, '='), *other = value_in(k ? a->env : b->env, *e);
-			if (!own || is_idle(*e) || (other && (k || strcmp(own + 1, other) == 0)))
+			const char *own = strchr(*e, '='), *other = find_variable_value(k ? a->env : b->env, *e);
+			if (!own || is_harmless_variable(*e) || (other && (k || strcmp(own + 1, other) == 0)))
 				continue;
 			char *name = strndup(*e, (size_t)(own - *e));
 			r = name ? each(arg, "environment", name, k ? NULL : own + 1, k ? own + 1 : other) : -ENOMEM;
@@ -230,7 +230,7 @@ int match_commands(const struct build *a, const struct build *b, build_part *eac
 	int r = match_text("compiler", a->compiler, b->compiler, each, arg);
 	r = r < 0 ? r : match_text("version", a->version, b->version, each, arg);
 	r = r < 0 || !same ? r : match_tools(a, b, each, arg);
-	r = r < 0 ? r : match_words(a, b, flags_of, "flags", each, arg);
+	r = r < 0 ? r : match_words(a, b, collect_flags, "flags", each, arg);
 	r = r < 0 ? r : match_words(a, b, defines_of, "defines", each, arg);
 	r = r < 0 ? r : match_text("target", a->target, b->target, each, arg);
 	return r < 0 ? r : match_env(a, b, each, arg);
@@ -255,7 +255,7 @@ int match_places(const struct build *a, const struct build *b, build_part *each,
 
 /* ---- what went in ---- */
 
-static int by_path(const void *pa, const void *pb)
+static int compare_by_path_and_digest(const void *pa, const void *pb)
 {
 	const struct build_file *a = *(const struct build_file *const *)pa, *b = *(const struct build_file *const *)pb;
 	int c = strcmp(a->path, b->path);
@@ -268,11 +268,11 @@ static const struct build_file **sorted(const struct build_sources *s)
 	for (size_t i = 0; v && i < s->n; i++)
 		v[i] = &s->v[i].file;
 	if (v && s->n)
-		qsort(v, s->n, sizeof(*v), by_path);
+		qsort(v, s->n, sizeof(*v), compare_by_path_and_digest);
 	return v;
 }
 
-static bool same_bytes(const struct build_file *a, const struct build_file *b)
+static bool have_same_bytes(const struct build_file *a, const struct build_file *b)
 {
 	return a->digested && b->digested && digest_eq(&a->digest, &b->digest);
 }
@@ -283,22 +283,22 @@ struct pairing {
 };
 
 /* 0: path and bytes, 1: path, 2: last name and bytes, 3: last name and role. */
-static bool fits(const struct build_file *a, const struct build_file *b, int pass)
+static bool files_match(const struct build_file *a, const struct build_file *b, int pass)
 {
 	switch (pass) {
 	case 0:
-		return strcmp(a->path, b->path) == 0 && (same_bytes(a, b) || (!a->digested && !b->digested));
+		return strcmp(a->path, b->path) == 0 && (have_same_bytes(a, b) || (!a->digested && !b->digested));
 	case 1:
 		return strcmp(a->path, b->path) == 0;
 	case 2:
-		return same_bytes(a, b) && strcmp(base_name(a->path), base_name(b->path)) == 0;
+		return have_same_bytes(a, b) && strcmp(last_path_part(a->path), last_path_part(b->path)) == 0;
 	default:
-		return a->role == b->role && strcmp(base_name(a->path), base_name(b->path)) == 0;
+		return a->role == b->role && strcmp(last_path_part(a->path), last_path_part(b->path)) == 0;
 	}
 }
 
 /* The first two passes go along the order of paths, so that they cost one walk. */
-static void pair(struct pairing *p, int pass)
+static void pair_build_files(struct pairing *p, int pass)
 {
 	size_t from = 0;
 	for (size_t i = 0; i < p->na; i++) {
@@ -311,7 +311,7 @@ static void pair(struct pairing *p, int pass)
 				continue;
 			if (pass < 2 && strcmp(p->b[k]->path, p->a[i]->path) > 0)
 				break;
-			if (!fits(p->a[i], p->b[k], pass))
+			if (!files_match(p->a[i], p->b[k], pass))
 				continue;
 			p->partner[i] = p->b[k];
 			p->b[k] = NULL;
@@ -320,11 +320,12 @@ static void pair(struct pairing *p, int pass)
 	}
 }
 
-static int tell_file(const struct build_file *a, const struct build_file *b, build_part *each, void *arg)
+static int emit_file_change(const struct build_file *a, const struct build_file *b, build_part *each, void *arg)
 {
 	const struct build_file *f = b ? b : a;
 	char before[DIGEST_TEXT], after[DIGEST_TEXT];
-	if (a && b && (same_bytes(a, b) || (!a->digested && !b->digested && a->size == b->size && a->mtime == b->mtime)))
+	if (a && b &&
+	    (have_same_bytes(a, b) || (!a->digested && !b->digested && a->size == b->size && a->mtime == b->mtime)))
 		return 0;
 	return each(arg, term_name(SET_role, f->role), f->path, a ? digest_words(a, before) : NULL,
 	            b ? digest_words(b, after) : NULL);
@@ -337,10 +338,10 @@ static int tell_role(const struct pairing *p, unsigned role, build_part *each, v
 	for (int changed = 1; changed >= 0; changed--) /* before what one side has only */
 		for (size_t i = 0; r == 0 && i < p->na; i++)
 			if (p->a[i]->role == role && (p->partner[i] != NULL) == changed)
-				r = tell_file(p->a[i], p->partner[i], each, arg);
+				r = emit_file_change(p->a[i], p->partner[i], each, arg);
 	for (size_t k = 0; r == 0 && k < p->nb; k++)
 		if (p->b[k] && p->b[k]->role == role)
-			r = tell_file(NULL, p->b[k], each, arg);
+			r = emit_file_change(NULL, p->b[k], each, arg);
 	return r;
 }
 
@@ -349,7 +350,7 @@ int match_sources(const struct build_sources *a, const struct build_sources *b, 
 	struct pairing p = {sorted(a), sorted(b), calloc(a->n + 1, sizeof(*p.partner)), a->n, b->n};
 	int r = p.a && p.b && p.partner ? 0 : -ENOMEM;
 	for (int pass = 0; r == 0 && pass < 4; pass++)
-		pair(&p, pass);
+		pair_build_files(&p, pass);
 	for (unsigned role = TERM_role_source; r == 0 && role <= TERM_role_cache; role++)
 		if (role != TERM_role_tool && role != TERM_role_output)
 			r = tell_role(&p, role, each, arg);

@@ -17,7 +17,7 @@ static const char *kind_name(enum diff_kind k)
 	return names[k];
 }
 
-static int put_version(const struct answer_source *a, json_t *o, const char *key, store_id id)
+static int put_version_json(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct version_info ver;
 	struct file_info f;
@@ -27,7 +27,7 @@ static int put_version(const struct answer_source *a, json_t *o, const char *key
 	return r < 0 ? r : 0;
 }
 
-static int put_exec_id(const struct answer_source *a, json_t *o, const char *key, store_id id)
+static int put_exec_pub(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct exec_info x;
 	int r = id ? store_exec(a->store, id, &x) : 0;
@@ -38,7 +38,7 @@ static int put_exec_id(const struct answer_source *a, json_t *o, const char *key
 	return r < 0 ? r : 0;
 }
 
-static int put_exec(const struct answer_source *a, json_t *o, const char *key, store_id id)
+static int put_exec_json(const struct answer_source *a, json_t *o, const char *key, store_id id)
 {
 	struct exec_info x;
 	json_t *e = NULL;
@@ -50,7 +50,7 @@ static int put_exec(const struct answer_source *a, json_t *o, const char *key, s
 	return r < 0 ? r : 0;
 }
 
-static int item_json(const struct answer_source *a, const struct diff_item *i, json_t **ret)
+static int diff_item_json(const struct answer_source *a, const struct diff_item *i, json_t **ret)
 {
 	json_t *o = json_object();
 	int r = 0;
@@ -58,14 +58,14 @@ static int item_json(const struct answer_source *a, const struct diff_item *i, j
 	js_text(o, "kind", kind_name(i->kind));
 	js_str(o, "subject", i->subject);
 	if (i->a || i->b) {
-		r = put_version(a, o, "a", i->a);
-		r = r < 0 ? r : put_version(a, o, "b", i->b);
+		r = put_version_json(a, o, "a", i->a);
+		r = r < 0 ? r : put_version_json(a, o, "b", i->b);
 		if (i->absent_before)
 			js_bool(o, "looked_for_in_vain", true);
 		if (i->possible)
 			js_bool(o, "possible", true);
 		if (r == 0 && i->changed_by)
-			r = put_exec(a, o, "changed_by", i->changed_by);
+			r = put_exec_json(a, o, "changed_by", i->changed_by);
 		if (i->content)
 			js_text(o, "content", i->content == CONTENT_SAME ? "same" : "differs");
 		js_bool(o, "change_seen", !i->unseen);
@@ -88,8 +88,8 @@ static int item_json(const struct answer_source *a, const struct diff_item *i, j
 			js_str(o, "b", i->after);
 	}
 	js_num(o, "count", i->count);
-	r = r < 0 ? r : put_exec_id(a, o, "execution_a", i->exec_a);
-	r = r < 0 ? r : put_exec_id(a, o, "execution_b", i->exec_b);
+	r = r < 0 ? r : put_exec_pub(a, o, "execution_a", i->exec_a);
+	r = r < 0 ? r : put_exec_pub(a, o, "execution_b", i->exec_b);
 	if (diff_rung_words[i->rung].cause) {
 		js_bool(o, "rooted", i->rooted);
 		js_num(o, "reaches", i->reaches);
@@ -99,7 +99,7 @@ static int item_json(const struct answer_source *a, const struct diff_item *i, j
 	return r;
 }
 
-static int side_json(const struct answer_source *a, const struct diff *d, int side, json_t **ret)
+static int diff_side_json(const struct answer_source *a, const struct diff *d, int side, json_t **ret)
 {
 	const struct diff_side_info *i = &d->side[side];
 	json_t *o = NULL;
@@ -136,7 +136,7 @@ int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 	js_put(o, "format", json_integer(1));
 	int r = 0;
 	for (int side = 0; r == 0 && side < 2; side++) {
-		r = side_json(a, d, side, &x);
+		r = diff_side_json(a, d, side, &x);
 		js_put(o, side ? "b" : "a", x);
 	}
 	js_num(o, "paired", d->paired);
@@ -145,7 +145,7 @@ int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 	js_bool(o, "differs", diff_matters(d));
 	x = NULL;
 	if (r == 0 && d->first != SIZE_MAX)
-		r = item_json(a, &d->items[d->first], &x);
+		r = diff_item_json(a, &d->items[d->first], &x);
 	js_put(o, "first_cause", x ? x : json_null());
 	for (size_t i = 0, rung = 0; r == 0 && rung < DIFF_RUNGS; rung++) {
 		json_t *one = json_object(), *list = json_array();
@@ -153,7 +153,7 @@ int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 		js_text(one, "meaning", diff_rung_words[rung].meaning);
 		for (; r == 0 && i < d->n_items && d->items[i].rung == rung; i++) {
 			json_t *item = NULL;
-			r = item_json(a, &d->items[i], &item);
+			r = diff_item_json(a, &d->items[i], &item);
 			js_add(list, item);
 		}
 		js_bool(one, "same", json_array_size(list) == 0);

@@ -6,7 +6,7 @@
 /* The status of diff(1). */
 enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 
-static int resolve(struct cmd *c, const char *text, bool only_file, struct target *ret)
+static int find_compared_target(struct cmd *c, const char *text, bool only_file, struct target *ret)
 {
 	struct err err = {0};
 	int r = target_any(c->store, text, only_file, &err, ret);
@@ -20,7 +20,7 @@ static int resolve(struct cmd *c, const char *text, bool only_file, struct targe
 }
 
 /* The version before the one that was named. */
-static int earlier(struct cmd *c, const char *text, const struct target *t, struct target *ret)
+static int find_earlier_version(struct cmd *c, const char *text, const struct target *t, struct target *ret)
 {
 	struct version_info v;
 	*ret = *t;
@@ -60,12 +60,12 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return report_usage(c, "--spec, --algorithm and --rank are of --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
-		status = resolve(c, words[i], n - i <= c->n_after_dashes, &t[i]);
+		status = find_compared_target(c, words[i], n - i <= c->n_after_dashes, &t[i]);
 	if (status == STATUS_OK && n == 1) {
 		if (t[0].kind != TARGET_FILE)
 			return report_usage(c, "one run or execution has nothing to be compared with");
 		t[1] = t[0];
-		status = earlier(c, words[0], &t[1], &t[0]);
+		status = find_earlier_version(c, words[0], &t[1], &t[0]);
 	}
 	if (status != STATUS_OK)
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;

@@ -40,7 +40,7 @@ static struct sigaction was[N_ENDING];
 static volatile sig_atomic_t stopped;
 static volatile pid_t running;
 
-static void stop(int sig)
+static void pass_signal_to_step(int sig)
 {
 	int e = errno;
 	stopped = sig;
@@ -51,7 +51,7 @@ static void stop(int sig)
 
 static void listen_begin(void)
 {
-	struct sigaction act = {.sa_handler = stop};
+	struct sigaction act = {.sa_handler = pass_signal_to_step};
 	stopped = 0;
 	for (int i = 0; i < N_ENDING; i++) {
 		sigaction(ending[i], NULL, &was[i]);
@@ -92,7 +92,7 @@ static int folder(struct job *j)
 	return STATUS_OK;
 }
 
-static char *in_folder(const struct job *j, int side, const char *name)
+static char *format_side_path(const struct job *j, int side, const char *name)
 {
 	struct buf b = {0};
 	buf_printf(&b, "%s/%c/%s", j->ret->folder, "AB"[side], name);
@@ -103,7 +103,7 @@ static char *in_folder(const struct job *j, int side, const char *name)
 
 /* ---- what is said ---- */
 
-static int keep(char ***v, size_t *n, struct buf *b)
+static int append_line_copy(char ***v, size_t *n, struct buf *b)
 {
 	char **more = realloc(*v, (*n + 1) * sizeof(**v));
 	char *one = b->failed ? NULL : strdup(buf_cstr(b));
@@ -130,7 +130,7 @@ static void put_command(FILE *f, const struct screen *out, const char *head, con
 }
 
 /* What would be run, and what is not to be had for it. */
-static void list(const struct job *j, FILE *f)
+static void print_rerun_plan(const struct job *j, FILE *f)
 {
 	char head[64];
 	for (int k = 0; k < 2; k++) {
@@ -190,7 +190,7 @@ static bool say_missing(const struct job *j)
 	return any;
 }
 
-static int list_json(const struct job *j)
+static int print_rerun_plan_json(const struct job *j)
 {
 	static const char *const names[] = {"a", "b"};
 	json_t *o = json_object(), *again = json_object(), *programs = json_array();
@@ -236,7 +236,7 @@ static int place_files(const struct job *j, int side, const struct again_step *t
 	int status = STATUS_OK;
 	for (size_t i = 0; status == STATUS_OK && i < t->n_files; i++) {
 		const struct again_file *x = &s->files[t->files[i]];
-		char *to = NULL, *work = x->f.below ? in_folder(j, side, "work") : NULL;
+		char *to = NULL, *work = x->f.below ? format_side_path(j, side, "work") : NULL;
 		if (!x->f.below || !rerun_is_path(str_of(x->f.name), true))
 			continue;
 		if (!work || asprintf(&to, "%s/%s", work, x->f.name) < 0)
@@ -267,7 +267,8 @@ static int place_files(const struct job *j, int side, const struct again_step *t
 	return status;
 }
 
-static void environment(const struct job *j, const struct again_side *s, const struct again_step *t, const char *trace)
+static void set_step_environment(const struct job *j, const struct again_side *s, const struct again_step *t,
+                                 const char *trace)
 {
 	struct buf b = {0};
 	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS"};
@@ -321,12 +322,13 @@ static int enter_jail(const struct job *j, const struct again_side *s, const str
 	return rc == 0 ? jail_enter(&jail, err) : err_set(err, -rc, "cannot confine the command");
 }
 
-static _Noreturn void child(const struct job *j, int side, const struct again_step *t, const char *trace, int to)
+static _Noreturn void exec_traced_step(const struct job *j, int side, const struct again_step *t, const char *trace,
+                                       int to)
 {
 	const struct again_side *s = &j->plan.side[side];
 	struct failure f = {.status = STATUS_SELF};
 	struct err err = {0};
-	char *work = in_folder(j, side, "work");
+	char *work = format_side_path(j, side, "work");
 	listen_end();
 	int rc = work ? confine_enter(s->cwd, j->ret->folder, work, &err) : -ENOMEM;
 	if (rc == 0 && chdir(t->cwd) < 0)
@@ -342,7 +344,7 @@ static _Noreturn void child(const struct job *j, int side, const struct again_st
 			close(in);
 		if (out > 2)
 			close(out);
-		environment(j, s, t, trace);
+		set_step_environment(j, s, t, trace);
 		execv(strchr(t->argv[0], '/') ? t->argv[0] : t->program, t->argv);
 		err_set(&err, errno, "cannot run '%s'", t->argv[0]);
 	}
@@ -371,14 +373,14 @@ static int look_back(struct job *j, int side, const struct again_step *t, int st
 		fmt_name(&b, str_of(t->shown));
 		buf_printf(&b, " ended with %s %llu in the run, with %s %llu when it was run again", ending_word(t->ending),
 		           (unsigned long long)t->code, ending_word(ended), (unsigned long long)code);
-		r = keep(&j->ret->note, &j->ret->n_notes, &b);
+		r = append_line_copy(&j->ret->note, &j->ret->n_notes, &b);
 	}
 	for (size_t i = 0; r == 0 && i < t->n_made; i++) {
 		const struct again_made *m = &t->made[i];
 		struct stat st;
 		struct digest d;
 		char text[DIGEST_TEXT];
-		char *work = in_folder(j, side, "work"), *path = NULL;
+		char *work = format_side_path(j, side, "work"), *path = NULL;
 		if (strncmp(m->path, s->cwd, n) != 0 || m->path[n] != '/' || !m->has_size || !work ||
 		    asprintf(&path, "%s%s", work, m->path + n) < 0) {
 			free(work);
@@ -395,7 +397,7 @@ static int look_back(struct job *j, int side, const struct again_step *t, int st
 			buf_printf(&b, "%c: ", "AB"[side]);
 			fmt_name(&b, str_of(m->path + n + 1));
 			buf_printf(&b, " is another one when it is made again");
-			r = keep(&j->ret->note, &j->ret->n_notes, &b);
+			r = append_line_copy(&j->ret->note, &j->ret->n_notes, &b);
 		}
 		free(path);
 		free(work);
@@ -414,7 +416,7 @@ static int run_step(struct job *j, int side, size_t at)
 	if (status != STATUS_OK)
 		return status;
 	snprintf(name, sizeof(name), "trace/%zu", s->whole || t->pair == AGAIN_NONE ? 0 : t->pair);
-	char *trace = in_folder(j, side, name), *work = in_folder(j, side, "work"), *cwd = NULL;
+	char *trace = format_side_path(j, side, name), *work = format_side_path(j, side, "work"), *cwd = NULL;
 	size_t n = strlen(s->cwd);
 	if (!trace || !work || (mkdir(trace, 0700) < 0 && errno != EEXIST) || pipe2(told, O_CLOEXEC) < 0) {
 		free(trace);
@@ -427,11 +429,11 @@ static int run_step(struct job *j, int side, size_t at)
 		io_mkdirs(cwd, 0755);
 	buf_printf(&b, "%c ", "AB"[side]);
 	fmt_name(&b, str_of(t->shown));
-	keep(&j->ret->shown, &j->ret->n_shown, &b);
+	append_line_copy(&j->ret->shown, &j->ret->n_shown, &b);
 	fflush(NULL);
 	pid_t pid = stopped ? -1 : fork();
 	if (pid == 0)
-		child(j, side, t, trace, told[1]);
+		exec_traced_step(j, side, t, trace, told[1]);
 	running = pid;
 	close(told[1]);
 	ssize_t got = pid > 0 ? read(told[0], &f, sizeof(f)) : -1;
@@ -495,7 +497,7 @@ static int take_in(struct job *j, int side)
 		char name[40];
 		set->group = s->whole ? 0 : s->v[i].pair;
 		snprintf(name, sizeof(name), "trace/%zu", set->group);
-		char *path = traced ? in_folder(j, side, name) : NULL;
+		char *path = traced ? format_side_path(j, side, name) : NULL;
 		if (path)
 			r = trace_set_add_folder(set, path, &err);
 		free(path);
@@ -507,7 +509,7 @@ static int take_in(struct job *j, int side)
 
 /* ---- the whole ---- */
 
-static int nothing(const struct job *j)
+static int report_empty_plan(const struct job *j)
 {
 	struct buf b = {0};
 	if (!j->plan.untraced && j->plan.unpaired) {
@@ -547,7 +549,7 @@ static bool agreed(const struct job *j)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static int go(struct job *j)
+static int plan_and_trace(struct job *j)
 {
 	struct err err = {0};
 	struct diff d;
@@ -568,9 +570,9 @@ static int go(struct job *j)
 	if (r < 0)
 		return report_err(&err, STATUS_SELF);
 	if (!j->plan.pairs)
-		return nothing(j);
+		return report_empty_plan(j);
 	if (j->o->no_rerun && j->o->json)
-		return list_json(j) ? STATUS_SELF : STATUS_OK;
+		return print_rerun_plan_json(j) ? STATUS_SELF : STATUS_OK;
 	bool lacks = say_missing(j);
 	if (lacks) {
 		report_hint(
@@ -579,7 +581,7 @@ static int go(struct job *j)
 		if (!j->o->no_rerun)
 			return STATUS_USAGE;
 	}
-	list(j, j->o->no_rerun ? stdout : stderr);
+	print_rerun_plan(j, j->o->no_rerun ? stdout : stderr);
 	if (j->o->no_rerun)
 		return lacks ? STATUS_USAGE : STATUS_OK;
 	for (int k = 0; k < 2; k++)
@@ -611,7 +613,7 @@ int diff_again(struct cmd *c, const struct opts_diff *o, struct trace_set set[2]
 {
 	struct job j = {.c = c, .o = o, .set = set, .ret = ret, .needs = {!set[0].n, !set[1].n}};
 	listen_begin();
-	int status = go(&j);
+	int status = plan_and_trace(&j);
 	again_release(&j.plan);
 	listen_end();
 	if (stopped) {

@@ -34,7 +34,7 @@ static void put_escaped(const char *s)
 		}
 }
 
-static int put_rung(const struct diff_view *v, enum diff_rung rung)
+static int print_html_category(const struct diff_view *v, enum diff_rung rung)
 {
 	const struct diff *d = v->d;
 	struct buf b = {0};
@@ -92,7 +92,7 @@ int diff_html(const struct diff_view *v)
 	put_escaped(buf_cstr(&b));
 	puts("</div>");
 	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
-		r = put_rung(v, (enum diff_rung)rung);
+		r = print_html_category(v, (enum diff_rung)rung);
 	printf("<p>%zu executions paired, %zu only in A, %zu only in B; %zu of %zu inputs and programs the same.</p>\n",
 	       d->paired, d->side[0].only, d->side[1].only, d->same_files, d->files_compared);
 	puts("</body></html>");

@@ -18,7 +18,7 @@ static void put_lines(const struct diff_view *v, const char *head, struct buf *b
 	}
 }
 
-static int put_rung(const struct diff_view *v, enum diff_rung rung)
+static int print_text_category(const struct diff_view *v, enum diff_rung rung)
 {
 	const struct diff *d = v->d;
 	size_t n = 0, shown = 0;
@@ -76,7 +76,7 @@ int diff_text(const struct diff_view *v)
 		puts("");
 	}
 	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
-		r = put_rung(v, (enum diff_rung)rung);
+		r = print_text_category(v, (enum diff_rung)rung);
 	buf_release(&b);
 	if (r < 0)
 		return r;

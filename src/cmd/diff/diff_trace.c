@@ -173,7 +173,8 @@ static bool goes_by_others(const struct trace_set *s, const struct trace_partner
 }
 
 /* Compares what belongs together; roles: pairs of executions of the record, NULL there are none. */
-static int pair_up(struct job *j, const struct diff *roles, const struct compare_options *o, struct err *err)
+static int compare_thread_pairs(struct job *j, const struct diff *roles, const struct compare_options *o,
+                                struct err *err)
 {
 	struct trace_set *a = &j->set[0], *b = &j->set[1];
 	struct trace_partner *of[2] = {calloc(a->n + 1, sizeof(**of)), calloc(b->n + 1, sizeof(**of))};
@@ -267,7 +268,8 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 
 /* Executions of the same role, where there are several to choose from. 0, or -errno with a sentence; ret_made: to be
  * released. */
-static int find_roles(struct cmd *c, const struct trace_set set[2], struct err *err, struct diff *ret, bool *ret_made)
+static int find_matching_roles(struct cmd *c, const struct trace_set set[2], struct err *err, struct diff *ret,
+                               bool *ret_made)
 {
 	bool execs = set[0].exec && set[1].exec;
 	const store_id ids[2] = {execs ? set[0].exec : set[0].run, execs ? set[1].exec : set[1].run};
@@ -350,9 +352,9 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		traced_again_release(&again);
 		return status;
 	}
-	r = find_roles(c, j.set, &err, &roles, &has_roles);
+	r = find_matching_roles(c, j.set, &err, &roles, &has_roles);
 	if (r == 0)
-		r = pair_up(&j, has_roles ? &roles : NULL, &options, &err);
+		r = compare_thread_pairs(&j, has_roles ? &roles : NULL, &options, &err);
 	if (has_roles)
 		diff_release(&roles);
 	for (size_t i = 0; i < j.view.n; i++)
@@ -391,7 +393,7 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 
 /* ---- the rung `lines` of a diff of runs ---- */
 
-static int add_item(struct diff *d, const struct trace_pair *p)
+static int append_lines_item(struct diff *d, const struct trace_pair *p)
 {
 	struct buf place = {0}, a = {0}, b = {0};
 	const struct difference *first = &p->c.v[0];
@@ -424,10 +426,10 @@ int diff_lines(struct store *s, struct diff *d, struct err *err)
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = trace_set_of_run(s, d->side[k].id, 0, &why, &j.set[k]);
 	if (r == 0 && j.set[0].n && j.set[1].n)
-		r = pair_up(&j, d, &options, &why);
+		r = compare_thread_pairs(&j, d, &options, &why);
 	for (size_t i = 0; r == 0 && i < j.view.n; i++)
 		if (!j.view.v[i].c.equal)
-			r = add_item(d, &j.view.v[i]);
+			r = append_lines_item(d, &j.view.v[i]);
 	job_release(&j);
 	/* The rest of the answer does not depend on traces: what is wrong with them is said by diff --trace. */
 	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : 0;

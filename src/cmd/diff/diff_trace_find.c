@@ -111,7 +111,7 @@ static void choose_first(struct trace_file *f)
 		}
 }
 
-static int add_file(struct trace_set *s, const char *path, struct err *err)
+static int add_trace_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
 	for (int i = 0; i < TRACE_FIRST; i++)
@@ -168,17 +168,17 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 	return 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int compare_entry_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 /* Traces and specifications of a folder and the folders in it, as deep as runs are kept. */
-static int add_folder(struct trace_set *s, const char *path, int depth, struct err *err)
+static int add_trace_folder(struct trace_set *s, const char *path, int depth, struct err *err)
 {
 	struct dirent **names;
 	char inner[PATH_MAX];
-	int n = scandir(path, &names, NULL, by_name), r = 0;
+	int n = scandir(path, &names, NULL, compare_entry_names), r = 0;
 	if (n < 0)
 		return err_set(err, errno, "cannot read '%s'", path);
 	for (int i = 0; i < n; i++) {
@@ -188,12 +188,12 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 		if (r == 0 && *name != '.' && (size_t)snprintf(inner, sizeof(inner), "%s/%s", path, name) < sizeof(inner) &&
 		    stat(inner, &st) == 0) {
 			if (S_ISDIR(st.st_mode) && depth < 3)
-				r = add_folder(s, inner, depth + 1, err);
+				r = add_trace_folder(s, inner, depth + 1, err);
 			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
 				struct spec *spec;
 				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) ||
 				    entered_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
-					r = add_file(s, inner, err);
+					r = add_trace_file(s, inner, err);
 				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
 					r = keep_spec(s, spec);
 			}
@@ -204,7 +204,7 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 	return r;
 }
 
-static int in_order(const void *x, const void *y)
+static int compare_by_begin_and_pid(const void *x, const void *y)
 {
 	const struct trace_file *a = x, *b = y;
 	if (a->info.began != b->info.began)
@@ -367,7 +367,7 @@ int trace_set_settle(struct trace_set *s, struct err *err)
 {
 	int r = 0;
 	if (s->n) {
-		qsort(s->v, s->n, sizeof(*s->v), in_order);
+		qsort(s->v, s->n, sizeof(*s->v), compare_by_begin_and_pid);
 		set_places(s);
 		set_fates(s);
 		qsort(s->v, s->n, sizeof(*s->v), in_final_order);
@@ -380,7 +380,7 @@ int trace_set_settle(struct trace_set *s, struct err *err)
 }
 
 /* Is it the process of the execution? The record has its start in ns, of a kernel's grain or a finer one. */
-static bool is_of(const struct trace_file *f, const struct exec_info *x, struct str exe)
+static bool is_trace_of_exec(const struct trace_file *f, const struct exec_info *x, struct str exe)
 {
 	int64_t tick = 1000000000 / sysconf(_SC_CLK_TCK);
 	if (f->info.pid != x->pid || f->info.started > INT64_MAX / 2 / (uint64_t)tick)
@@ -441,7 +441,7 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 			/* What becomes itself again has two traces and two executions: the trace is of the last that began before.
 			 */
 			bool later = t->exec_named && x.start > (int64_t)t->info.began;
-			if (is_of(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
+			if (is_trace_of_exec(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
 				t->exec = ids[i];
 				t->exec_named = named > 0;
 				learn_fate(t, &x);
@@ -493,7 +493,7 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 		return r < 0 ? err_set(err, -r, "cannot read the record") : err_set(err, ENOENT, "the run is not recorded");
 	ret->home = store_home(s);
 	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
-	r = stat(buf_cstr(&path), &st) == 0 ? add_folder(ret, buf_cstr(&path), 0, err) : 0;
+	r = stat(buf_cstr(&path), &st) == 0 ? add_trace_folder(ret, buf_cstr(&path), 0, err) : 0;
 	buf_release(&path);
 	if (r == 0)
 		r = trace_set_settle(ret, err);
@@ -506,7 +506,7 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 }
 
 /* What a word of the command line means that is no file. A status, and it was said. */
-static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struct err *err)
+static int add_recorded_run(struct cmd *c, const char *word, struct trace_set *ret, struct err *err)
 {
 	struct target t;
 	int status = c->store ? STATUS_OK : cmd_store_exists(c);
@@ -547,7 +547,7 @@ int trace_set_none(const char *operand)
 
 int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err)
 {
-	return add_folder(s, path, 0, err);
+	return add_trace_folder(s, path, 0, err);
 }
 
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
@@ -559,11 +559,11 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 		r = load_spec(ret, specs->v[i], &err);
 	ret->n_named = ret->n_specs;
 	if (r == 0 && stat(operand, &st) == 0)
-		r = S_ISDIR(st.st_mode) ? add_folder(ret, operand, 0, &err) : add_file(ret, operand, &err);
+		r = S_ISDIR(st.st_mode) ? add_trace_folder(ret, operand, 0, &err) : add_trace_file(ret, operand, &err);
 	else if (r == 0 && !run)
 		r = err_set(&err, errno, "cannot read '%s'", operand);
 	else if (r == 0) {
-		int status = add_run(c, operand, ret, &err);
+		int status = add_recorded_run(c, operand, ret, &err);
 		if (status != STATUS_OK)
 			return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	}

@@ -36,7 +36,7 @@ static void put_escaped(const char *s)
 		}
 }
 
-static void put(const char *term, struct buf *b)
+static void print_definition(const char *term, struct buf *b)
 {
 	if (b->n) {
 		printf("<dt>%s</dt><dd>", term);
@@ -46,7 +46,7 @@ static void put(const char *term, struct buf *b)
 	buf_reset(b);
 }
 
-static void put_source(const struct trace_pair *p, const struct difference *d)
+static void print_html_source(const struct trace_pair *p, const struct difference *d)
 {
 	const struct spot *at = &d->at[0];
 	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
@@ -81,23 +81,23 @@ static void put_divergence(const struct trace_pair *p, const struct difference *
 	puts("</b>");
 	buf_reset(&b);
 	if (first)
-		put_source(p, d);
+		print_html_source(p, d);
 	puts("<dl>");
 	trace_words_operands(p, d->at, &b);
-	put("compared, A | B", &b);
+	print_definition("compared, A | B", &b);
 	trace_words_turns(p, d, &b);
-	put("loop, A | B", &b);
+	print_definition("loop, A | B", &b);
 	for (int s = 0; s < 2; s++) {
 		trace_words_stack(p, d, s, &b);
-		put(s ? "called in B" : "called in A", &b);
+		print_definition(s ? "called in B" : "called in A", &b);
 	}
 	trace_words_meet(p, d, &b);
-	put("they meet again", &b);
+	print_definition("they meet again", &b);
 	puts("</dl></div>");
 	buf_release(&b);
 }
 
-static void put_pair(const struct trace_view *v, const struct trace_pair *p)
+static void print_html_pair(const struct trace_view *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	if (v->n > 1) {
@@ -122,13 +122,13 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 	if (p->c.message && (!p->c.equal || p->c.data)) {
 		trace_words_message(p, &b);
 		fputs("<dl>", stdout);
-		put("first message that differs, A | B", &b);
+		print_definition("first message that differs, A | B", &b);
 		fputs("</dl>\n", stdout);
 	}
 	if (p->sender) {
 		trace_words_sender(p, &b);
 		fputs("<dl>", stdout);
-		put(p->c.message ? "its sender, A | B" : "received before, of a rank that differs, too", &b);
+		print_definition(p->c.message ? "its sender, A | B" : "received before, of a rank that differs, too", &b);
 		fputs("</dl>\n", stdout);
 	}
 	for (size_t i = 0; i < p->c.n; i++) {
@@ -140,9 +140,9 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 		puts("</details>");
 	puts("<dl>");
 	trace_words_ends(p, &b);
-	put("they ended", &b);
+	print_definition("they ended", &b);
 	trace_words_uncertain(p->side, &b);
-	put("not certain", &b);
+	print_definition("not certain", &b);
 	puts("</dl>");
 	trace_words_notes(p, &b);
 	if (b.n) {
@@ -163,7 +163,7 @@ int trace_html(const struct trace_view *v)
 		puts("</code></p>");
 	}
 	for (size_t i = 0; i < v->n; i++)
-		put_pair(v, &v->v[i]);
+		print_html_pair(v, &v->v[i]);
 	for (size_t i = 0; i < v->n_only; i++) {
 		printf("<p>only in %c: thread ", "AB"[v->only_side[i]]);
 		put_escaped(v->only[i].thread);
@@ -172,7 +172,7 @@ int trace_html(const struct trace_view *v)
 		puts("</p><dl>");
 		struct buf b = {0};
 		trace_words_uncertain(&v->only[i], &b);
-		put("not certain", &b);
+		print_definition("not certain", &b);
 		buf_release(&b);
 		puts("</dl>");
 	}

@@ -21,7 +21,7 @@ static void js_demangled(json_t *o, const char *key, const char *name)
 
 /* {"function","file","line","column" or "address","kind","name","node"}, as the side has them; null where there is
  * none. */
-static json_t *place(const struct trace_pair *p, int side, uint32_t function, uint32_t node)
+static json_t *step_place_json(const struct trace_pair *p, int side, uint32_t function, uint32_t node)
 {
 	const struct spec_function *f = atlas_function(p->atlas, side, function);
 	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
@@ -55,7 +55,7 @@ static json_t *place(const struct trace_pair *p, int side, uint32_t function, ui
 	return o;
 }
 
-static json_t *number(enum trace_type type, int64_t i, uint64_t u, double d)
+static json_t *operand_json(enum trace_type type, int64_t i, uint64_t u, double d)
 {
 	json_t *real;
 	switch (type) {
@@ -89,7 +89,7 @@ static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 		js_text(o, "event", end ? "end" : kinds[s->kind]);
 	if (s->step != ALIGN_START)
 		js_num(o, "step", s->step);
-	js_put(o, "place", place(p, side, s->function, s->node));
+	js_put(o, "place", step_place_json(p, side, s->function, s->node));
 	if (p->calls && s->kind == STEP_AT)
 		js_put(o, "call", call_json(p, side, s->step));
 	if (s->chooses) {
@@ -99,8 +99,8 @@ static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 	}
 	if (s->type) {
 		json_t *operands = json_array();
-		js_add(operands, number(s->type, s->a.i, s->a.u, s->a.d));
-		js_add(operands, number(s->type, s->b.i, s->b.u, s->b.d));
+		js_add(operands, operand_json(s->type, s->a.i, s->a.u, s->a.d));
+		js_add(operands, operand_json(s->type, s->b.i, s->b.u, s->b.d));
 		js_put(o, "operands", operands);
 	}
 	return o;
@@ -123,7 +123,7 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 	                    : d->depth[0]            ? d->stack[0][0].function
 	                                             : SPEC_NONE;
 	uint32_t node = d->at[0].kind == STEP_AT ? d->at[0].node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
-	js_put(o, "place", place(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function, node));
+	js_put(o, "place", step_place_json(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function, node));
 	for (int s = 0; s < 2; s++) {
 		json_t *side = json_object(), *stack = json_array();
 		js_put(side, "at", spot(p, s, &d->at[s]));
@@ -131,7 +131,7 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 		js_put(side, "meet", spot(p, s, &d->meet[s]));
 		js_num(side, "alone", d->d.end[s] - (d->d.at[s] == ALIGN_START ? 0 : d->d.at[s] + 1));
 		for (unsigned i = 0; i < d->depth[s] && i < COMPARED_STACK; i++)
-			js_add(stack, place(p, s, d->stack[s][i].function, d->stack[s][i].node));
+			js_add(stack, step_place_json(p, s, d->stack[s][i].function, d->stack[s][i].node));
 		js_put(side, "stack", stack);
 		js_num(side, "depth", d->depth[s]);
 		js_put(o, sides[s], side);
@@ -141,8 +141,8 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 	    d->d.loop < p->atlas->layouts[function]->n_loops) {
 		json_t *loop = json_object();
 		js_put(loop, "place",
-		       place(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function,
-		             p->atlas->layouts[function]->loops[d->d.loop].head));
+		       step_place_json(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function,
+		                       p->atlas->layouts[function]->loops[d->d.loop].head));
 		js_num(loop, "a", d->d.turns[0]);
 		js_num(loop, "b", d->d.turns[1]);
 		js_put(o, "turns", loop);
@@ -169,11 +169,11 @@ static json_t *message(const struct trace_pair *p, int side)
 	js_bool(o, "any_source", m->flags & TRACE_MESSAGE_ANY_SOURCE);
 	js_bool(o, "any_tag", m->flags & TRACE_MESSAGE_ANY_TAG);
 	js_bool(o, "cancelled", m->flags & TRACE_MESSAGE_CANCELLED);
-	js_put(o, "place", place(p, side, t->at.function, t->at.node));
+	js_put(o, "place", step_place_json(p, side, t->at.function, t->at.node));
 	return o;
 }
 
-static json_t *side_json(const struct trace_side *s, const struct thread_steps *t)
+static json_t *trace_side_json(const struct trace_side *s, const struct thread_steps *t)
 {
 	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};
 	json_t *o = json_object();
@@ -220,8 +220,8 @@ static json_t *pair_json(const struct trace_pair *p)
 {
 	json_t *o = json_object(), *list = json_array(), *notes = json_array(), *changed = json_array();
 	struct buf b = {0};
-	js_put(o, "a", side_json(&p->side[0], &p->c.thread[0]));
-	js_put(o, "b", side_json(&p->side[1], &p->c.thread[1]));
+	js_put(o, "a", trace_side_json(&p->side[0], &p->c.thread[0]));
+	js_put(o, "b", trace_side_json(&p->side[1], &p->c.thread[1]));
 	js_text(o, "verdict", trace_verdict_word(trace_verdict(p)));
 	if (p->calls)
 		js_text(o, "of", call_has_functions(p) ? "stacks" : "calls");
@@ -232,7 +232,7 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_bool(o, "build_differs", p->atlas->built_otherwise);
 	for (uint32_t i = 0; i < p->atlas->n_changed; i++) {
 		uint32_t f = p->atlas->changed[i];
-		js_add(changed, place(p, atlas_function(p->atlas, 0, f) ? 0 : 1, f, SPEC_NONE));
+		js_add(changed, step_place_json(p, atlas_function(p->atlas, 0, f) ? 0 : 1, f, SPEC_NONE));
 	}
 	js_put(o, "functions_changed", changed);
 	js_bool(o, "partial", p->c.partial);
@@ -289,7 +289,7 @@ int trace_json(const struct trace_view *v)
 		js_add(threads, pair_json(&v->v[i]));
 	js_put(o, "threads", threads);
 	for (size_t i = 0; i < v->n_only; i++) {
-		json_t *one = side_json(&v->only[i], NULL);
+		json_t *one = trace_side_json(&v->only[i], NULL);
 		uncertain_json(one, &v->only[i]);
 		js_text(one, "side", v->only_side[i] ? "b" : "a");
 		js_add(only, one);

@@ -80,7 +80,7 @@ static bool go_together(const struct pairing *p, const struct process *a, const 
 	return x->place == y->place;
 }
 
-static store_id role_of(const struct process *p, bool became)
+static store_id exec_of_role(const struct process *p, bool became)
 {
 	return p->trace == NOBODY || p->partner != NOBODY ? 0 : became ? p->became : p->exec;
 }
@@ -96,9 +96,9 @@ static void pair_roles(struct pairing *p, const struct diff_pair_ids *pairs, siz
 		bool became = turn < n_pairs;
 		for (size_t i = 0; i < a->n; i++) {
 			size_t j = 0;
-			if (!pair[0] || !pair[1] || role_of(&a->v[i], became) != pair[0])
+			if (!pair[0] || !pair[1] || exec_of_role(&a->v[i], became) != pair[0])
 				continue;
-			while (j < b->n && (role_of(&b->v[j], became) != pair[1] || !are_of_one_kind(p, &a->v[i], &b->v[j])))
+			while (j < b->n && (exec_of_role(&b->v[j], became) != pair[1] || !are_of_one_kind(p, &a->v[i], &b->v[j])))
 				j++;
 			if (j == b->n)
 				continue;
@@ -159,7 +159,7 @@ static size_t creator(const struct trace_set *s, const struct trace_file *f)
 }
 
 /* Of the others it is not known who created them: a library did, as of std::thread and OpenMP. */
-static bool is_named(const struct trace_file *f)
+static bool is_named_thread(const struct trace_file *f)
 {
 	return *f->info.thread != '?';
 }
@@ -169,7 +169,7 @@ enum thread_way { BY_FIRST, BY_CREATOR, BY_FUNCTION, BY_NAME, BY_ORDER, THREAD_W
 static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enum thread_way way)
 {
 	const struct trace_file *a = &p->side[0].set->v[i], *b = &p->side[1].set->v[k];
-	bool named = is_named(a) && is_named(b), first = !strcmp(a->info.thread, "0");
+	bool named = is_named_thread(a) && is_named_thread(b), first = !strcmp(a->info.thread, "0");
 	size_t x, y;
 	if (first != !strcmp(b->info.thread, "0"))
 		return false;
@@ -181,7 +181,7 @@ static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enu
 		y = creator(p->side[1].set, b);
 		return named && x != NOBODY && y != NOBODY && p->of[0][x].with == y && begin_alike(a, b);
 	case BY_FUNCTION:
-		return is_named(a) == is_named(b) && a->first != SPEC_NONE && begin_alike(a, b);
+		return is_named_thread(a) == is_named_thread(b) && a->first != SPEC_NONE && begin_alike(a, b);
 	case BY_NAME:
 		return named && !strcmp(a->info.thread, b->info.thread) && !are_of_two_kinds(a, b);
 	case BY_ORDER:
@@ -217,7 +217,7 @@ static size_t count_alike(const struct pairing *p, int side, size_t process, con
 	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct trace_file *g = &s->v[i];
-		n += g->process == process && strcmp(g->info.thread, "0") != 0 && is_named(g) == is_named(f) &&
+		n += g->process == process && strcmp(g->info.thread, "0") != 0 && is_named_thread(g) == is_named_thread(f) &&
 		     begin_alike(f, g) && (creator_is == NOBODY || creator(s, g) == creator_is);
 	}
 	return n;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The lines of b, the first behind `head`, the rest below it. */
-static void put(const struct trace_view *v, const char *head, struct buf *b)
+static void print_headed_lines(const struct trace_view *v, const char *head, struct buf *b)
 {
 	bool first = true;
 	for (const char *p = buf_cstr(b); *p; first = false) {
@@ -22,7 +22,7 @@ static void put(const struct trace_view *v, const char *head, struct buf *b)
 	buf_reset(b);
 }
 
-static void put_source(const struct trace_pair *p, const struct difference *d)
+static void print_text_source(const struct trace_pair *p, const struct difference *d)
 {
 	const struct spot *at = &d->at[0];
 	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
@@ -49,7 +49,7 @@ static void put_sender(const struct trace_view *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	trace_words_sender(p, &b);
-	put(v, p->c.message ? "sender" : "received", &b);
+	print_headed_lines(v, p->c.message ? "sender" : "received", &b);
 	buf_release(&b);
 }
 
@@ -59,24 +59,24 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 	struct buf b = {0};
 	fputs(style_on(v->out, STYLE_BOLD), stdout);
 	trace_words_divergence(p, d, &b);
-	put(v, "first differs", &b);
+	print_headed_lines(v, "first differs", &b);
 	fputs(style_off(v->out), stdout);
 	trace_words_operands(p, d->at, &b);
-	put(v, "", &b);
-	put_source(p, d);
+	print_headed_lines(v, "", &b);
+	print_text_source(p, d);
 	trace_words_turns(p, d, &b);
-	put(v, "loop", &b);
+	print_headed_lines(v, "loop", &b);
 	trace_words_stack(p, d, 0, &b);
-	put(v, "called", &b);
+	print_headed_lines(v, "called", &b);
 	if (d->depth[0] && d->at[0].step != ALIGN_START) {
 		buf_printf(&b, "the first %zu steps are the same", d->d.at[0] + !d->d.decision);
-		put(v, "before", &b);
+		print_headed_lines(v, "before", &b);
 	}
 	trace_words_meet(p, d, &b);
-	put(v, "meet again", &b);
+	print_headed_lines(v, "meet again", &b);
 	if (p->c.message) {
 		trace_words_message(p, &b);
-		put(v, "message", &b);
+		print_headed_lines(v, "message", &b);
 	}
 	put_sender(v, p);
 	if (p->c.data && !p->c.equal) {
@@ -84,7 +84,7 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 		buf_printf(&b, ": ");
 		trace_words_operands(p, p->c.datum, &b);
 		buf_printf(&b, ", without a change of way");
-		put(v, "data differed", &b);
+		print_headed_lines(v, "data differed", &b);
 	}
 	buf_release(&b);
 }
@@ -110,7 +110,7 @@ static void put_later(const struct trace_view *v, const struct trace_pair *p)
 		trace_words_turns(p, d, &b);
 		if (b.n == start)
 			b.n = at;
-		put(v, i == 1 ? "then" : "", &b);
+		print_headed_lines(v, i == 1 ? "then" : "", &b);
 	}
 	if (p->c.result.total > shown)
 		printf("%-13s and %zu more%s\n", "", p->c.result.total - shown, p->c.n > shown ? " (--all)" : "");
@@ -127,7 +127,7 @@ static void put_first_function(const struct trace_side *s, struct buf *b)
 	buf_char(b, ',');
 }
 
-static void put_pair(const struct trace_view *v, const struct trace_pair *p)
+static void print_text_pair(const struct trace_view *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	if (v->n > 1) {
@@ -142,10 +142,10 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 	}
 	if (p->c.equal) {
 		trace_words_same(p, &b);
-		put(v, "same", &b);
+		print_headed_lines(v, "same", &b);
 		if (p->c.message && p->c.data) {
 			trace_words_message(p, &b);
-			put(v, "message", &b);
+			print_headed_lines(v, "message", &b);
 		}
 		put_sender(v, p);
 	} else {
@@ -153,11 +153,11 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 		put_later(v, p);
 	}
 	trace_words_ends(p, &b);
-	put(v, "ended", &b);
+	print_headed_lines(v, "ended", &b);
 	trace_words_uncertain(p->side, &b);
-	put(v, "not certain", &b);
+	print_headed_lines(v, "not certain", &b);
 	trace_words_notes(p, &b);
-	put(v, p->c.partial ? "partial" : "note", &b);
+	print_headed_lines(v, p->c.partial ? "partial" : "note", &b);
 	buf_release(&b);
 }
 
@@ -181,7 +181,7 @@ int trace_text(const struct trace_view *v)
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->n > 1 && !v->all && trace_is_same(&v->v[i]))
 			continue;
-		put_pair(v, &v->v[i]);
+		print_text_pair(v, &v->v[i]);
 		if (i + 1 < v->n)
 			puts("");
 	}
@@ -196,11 +196,11 @@ int trace_text(const struct trace_view *v)
 		puts(buf_cstr(&b));
 		buf_reset(&b);
 		trace_words_uncertain(&v->only[i], &b);
-		put(v, "not certain", &b);
+		print_headed_lines(v, "not certain", &b);
 	}
 	for (size_t i = 0; i < v->n_notes; i++) {
 		buf_printf(&b, "%s", v->note[i]);
-		put(v, "partial", &b);
+		print_headed_lines(v, "partial", &b);
 	}
 	buf_release(&b);
 	return 0;

@@ -48,7 +48,7 @@ const char *trace_function_name(const struct trace_pair *p, int side, uint32_t f
 	return function >= p->atlas->n && function - p->atlas->n < p->n_names ? p->names[function - p->atlas->n] : NULL;
 }
 
-static void put_function(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
+static void format_function_name(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
 {
 	const char *name = trace_function_name(p, side, function);
 	if (name && p->calls && (*name == '<' || strstr(name, "+0x"))) {
@@ -62,7 +62,7 @@ static void put_function(const struct trace_pair *p, int side, uint32_t function
 	}
 }
 
-static void put_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
+static void format_source_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
 {
 	const char *name = spec_of(p, side) ? spec_file(spec_of(p, side), file) : "";
 	if (!*name || (!line && !p->calls))
@@ -82,7 +82,7 @@ static void put_where(const struct trace_pair *p, int side, uint32_t function, u
 	size_t at = b->n;
 	buf_printf(b, " at ");
 	size_t start = b->n;
-	put_line(p, side, n ? n->file : f ? f->file : SPEC_NONE, line, b);
+	format_source_line(p, side, n ? n->file : f ? f->file : SPEC_NONE, line, b);
 	if (b->n == start) {
 		b->n = at;
 		if (node != SPEC_NONE && !(p->calls && p->calls->steps.stacks))
@@ -92,7 +92,7 @@ static void put_where(const struct trace_pair *p, int side, uint32_t function, u
 
 void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b)
 {
-	put_function(p, side, function, b);
+	format_function_name(p, side, function, b);
 	put_where(p, side, function, node, b);
 }
 
@@ -140,7 +140,7 @@ static bool put_way(const struct trace_pair *p, int side, const struct spot *s, 
 	if (s->outcome > 1 || (to[0]->line == to[1]->line && to[0]->file == to[1]->file))
 		return false;
 	buf_printf(b, "the way to ");
-	put_line(p, side, to[s->outcome]->file, to[s->outcome]->line, b);
+	format_source_line(p, side, to[s->outcome]->file, to[s->outcome]->line, b);
 	return true;
 }
 
@@ -161,11 +161,11 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 	switch (s->kind) {
 	case STEP_ENTER:
 		buf_printf(b, "enters ");
-		put_function(p, side, s->function, b);
+		format_function_name(p, side, s->function, b);
 		return;
 	case STEP_LEAVE:
 		buf_printf(b, s->value ? "leaves " : "returns from ");
-		put_function(p, side, s->function, b);
+		format_function_name(p, side, s->function, b);
 		if (s->value)
 			buf_printf(b, " by a jump");
 		return;
@@ -328,7 +328,7 @@ void trace_words_side(const struct trace_pair *p, const struct difference *d, in
 		           d->d.end[side] - (d->d.at[side] == ALIGN_START ? 0 : d->d.at[side] + 1));
 	} else if (at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER) {
 		buf_printf(b, "called ");
-		put_function(p, side, d->next[side].function, b);
+		format_function_name(p, side, d->next[side].function, b);
 	} else {
 		put_next(p, side, &d->next[side], b);
 	}
@@ -422,12 +422,12 @@ void trace_words_stack(const struct trace_pair *p, const struct difference *d, i
 		buf_printf(b, "(%u more) > ", d->depth[side] - n);
 	for (unsigned i = n; i-- > 0;) {
 		const struct call_site *s = &d->stack[side][i];
-		put_function(p, side, s->function, b);
+		format_function_name(p, side, s->function, b);
 		if (i && s->node != SPEC_NONE) {
 			const struct spec_node *x = atlas_node(p->atlas, side, s->function, s->node);
 			size_t at = b->n;
 			buf_char(b, ' ');
-			put_line(p, side, x ? x->file : SPEC_NONE, x ? x->line : 0, b);
+			format_source_line(p, side, x ? x->file : SPEC_NONE, x ? x->line : 0, b);
 			if (b->n == at + 1)
 				b->n = at;
 		}
@@ -460,7 +460,7 @@ void trace_words_meet(const struct trace_pair *p, const struct difference *d, st
 		call_words(p, 0, m->step, b);
 	} else if (m->kind == STEP_LEAVE) {
 		buf_printf(b, "at the end of ");
-		put_function(p, knows(p, m->function), m->function, b);
+		format_function_name(p, knows(p, m->function), m->function, b);
 	} else {
 		trace_words_place(p, knows(p, m->function), m->function, m->node, b);
 	}
@@ -483,7 +483,7 @@ static const struct message_words {
 #undef CALL
 };
 
-static const struct message_words *words_of(unsigned kind)
+static const struct message_words *find_message_words(unsigned kind)
 {
 	static const struct message_words unknown = {0, true, "message", ""};
 	for (size_t i = 0; i < sizeof(message_words) / sizeof(*message_words); i++)
@@ -494,7 +494,7 @@ static const struct message_words *words_of(unsigned kind)
 
 const char *trace_message_name(unsigned kind)
 {
-	return words_of(kind)->name;
+	return find_message_words(kind)->name;
 }
 
 /* "rank 2"; where it is said of a part of all, which part. */
@@ -517,7 +517,7 @@ static void put_bytes(const struct trace_message *m, struct buf *b)
 /* What a side's message is; `again`: what stands before the peer has been said. */
 static void put_message(const struct trace_message *m, bool again, bool size, bool bytes, struct buf *b)
 {
-	const struct message_words *w = words_of(m->kind);
+	const struct message_words *w = find_message_words(m->kind);
 	const char *space = strchr(w->words, ' ');
 	if (m->flags & TRACE_MESSAGE_CANCELLED) {
 		buf_printf(b, "cancelled a receive");
@@ -606,7 +606,7 @@ void trace_words_rank(const struct trace_pair *p, struct buf *b)
 		buf_printf(b, " | rank %u", i[1]->rank);
 }
 
-static bool is_known(const struct trace_fate *f)
+static bool is_exit_known(const struct trace_fate *f)
 {
 	return f && f->kind != FATE_UNKNOWN;
 }
@@ -618,7 +618,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
 		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
-	else if (t->info.end == TRACE_CUT && !is_known(p->side[side].fate) &&
+	else if (t->info.end == TRACE_CUT && !is_exit_known(p->side[side].fate) &&
 	         !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
 		buf_printf(
 		    b,
@@ -659,7 +659,7 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 		for (uint32_t i = 0; i < m->n_changed && i < 5; i++) {
 			if (i)
 				buf_printf(b, ", ");
-			put_function(p, knows(p, m->changed[i]), m->changed[i], b);
+			format_function_name(p, knows(p, m->changed[i]), m->changed[i], b);
 		}
 		if (m->n_changed > 5)
 			buf_printf(b, " and %u more functions", m->n_changed - 5);

@@ -106,7 +106,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 }
 
 /* A figure as it is kept in an item: "cpu 1234". */
-static void figure(struct buf *b, struct str s, bool bytes, bool with_name)
+static void format_item_metric(struct buf *b, struct str s, bool bytes, bool with_name)
 {
 	char name[16] = "", text[64];
 	unsigned long long n = 0;
@@ -121,7 +121,7 @@ static void figure(struct buf *b, struct str s, bool bytes, bool with_name)
 		fmt_size(b, n, bytes);
 }
 
-static void cut(struct buf *b, struct str s, size_t max)
+static void format_cut_name(struct buf *b, struct str s, size_t max)
 {
 	fmt_name(b, str_n(s.p, s.n < max ? s.n : max));
 	if (s.n > max)
@@ -160,9 +160,9 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 	case DIFF_resources:
 		fmt_name(b, i->subject);
 		buf_str(b, str_of("  "));
-		figure(b, i->before, v->bytes, true);
+		format_item_metric(b, i->before, v->bytes, true);
 		buf_str(b, str_of(" -> "));
-		figure(b, i->after, v->bytes, false);
+		format_item_metric(b, i->after, v->bytes, false);
 		return 0;
 	default:
 		break;
@@ -172,11 +172,11 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 	                      ? (i->kind == DIFF_ADDED ? "  only in B: " : "  only in A: ")
 	                      : "  "));
 	if (i->kind != DIFF_ADDED)
-		cut(b, i->before.n ? i->before : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
+		format_cut_name(b, i->before.n ? i->before : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
 	if (i->kind == DIFF_CHANGED)
 		buf_str(b, str_of(" -> "));
 	if (i->kind != DIFF_REMOVED)
-		cut(b, i->after.n ? i->after : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
+		format_cut_name(b, i->after.n ? i->after : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
 	if (i->count > 1)
 		buf_printf(b, "  (%u programs)", i->count);
 	return 0;

@@ -24,14 +24,14 @@ struct libraries {
 	size_t n;
 };
 
-static const char *base_of(const char *path)
+static const char *library_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
 
 /* libhdf5.so.103, libhdf5_serial.so.310: as a program names it that was linked with it. Not what is built on it. */
-static bool is_hdf5(const char *name)
+static bool is_hdf5_library(const char *name)
 {
 	const char *so = strstr(name, ".so.");
 	if (strncmp(name, "libhdf5", 7) != 0 || !so || !so[4] || strspn(so + 4, "0123456789") != strlen(so + 4))
@@ -44,10 +44,10 @@ static bool is_hdf5(const char *name)
 	return n == 0 || name[7] == '_';
 }
 
-static void add(struct libraries *l, const char *path)
+static void append_library(struct libraries *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(base_of(l->v[i].path), base_of(path)))
+		if (!strcmp(library_file_name(l->v[i].path), library_file_name(path)))
 			return; /* the loader takes the first */
 	if (l->n == LIBRARIES || strlen(path) >= sizeof(l->v[0].path) || access(path, R_OK) < 0)
 		return;
@@ -55,13 +55,13 @@ static void add(struct libraries *l, const char *path)
 	memcpy(l->v[l->n++].path, path, strlen(path) + 1);
 }
 
-static void in_folder(struct libraries *l, const char *folder)
+static void append_folder_libraries(struct libraries *l, const char *folder)
 {
 	DIR *d = opendir(folder);
 	char path[4096];
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (is_hdf5(e->d_name) && snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) < (int)sizeof(path))
-			add(l, path);
+		if (is_hdf5_library(e->d_name) && snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) < (int)sizeof(path))
+			append_library(l, path);
 	if (d)
 		closedir(d);
 }
@@ -78,15 +78,15 @@ static void in_cache(struct libraries *l)
 		path += 4;
 		path[strcspn(path, "\n")] = '\0';
 		name[strcspn(name, " ")] = '\0';
-		if (is_hdf5(name))
-			add(l, path);
+		if (is_hdf5_library(name))
+			append_library(l, path);
 	}
 	if (f)
 		pclose(f);
 }
 
 /* To load it runs code of it: in a child, that says nothing and has not for ever. */
-static void ask(struct library *l)
+static void ask_library_version(struct library *l)
 {
 	int to[2];
 	if (pipe2(to, O_CLOEXEC) < 0)
@@ -126,11 +126,11 @@ void doctor_hdf5(struct buf *ret, unsigned *ret_served, unsigned *ret_connects)
 			continue;
 		memcpy(folder, p, n);
 		folder[n] = '\0';
-		in_folder(l, folder);
+		append_folder_libraries(l, folder);
 	}
 	in_cache(l);
 	for (size_t i = 0; i < l->n; i++)
-		ask(&l->v[i]);
+		ask_library_version(&l->v[i]);
 	for (size_t i = 0; i < l->n; i++) {
 		const unsigned *v = l->v[i].version;
 		if (!l->v[i].known || l->v[i].told)
@@ -140,7 +140,7 @@ void doctor_hdf5(struct buf *ret, unsigned *ret_served, unsigned *ret_connects)
 		buf_printf(ret, "%s%u.%u.%u (", ret->n ? ", " : "", v[0], v[1], v[2]);
 		for (size_t k = i; k < l->n; k++)
 			if (l->v[k].known && !memcmp(l->v[k].version, v, sizeof(l->v[k].version))) {
-				buf_printf(ret, "%s%s", k > i ? ", " : "", base_of(l->v[k].path));
+				buf_printf(ret, "%s%s", k > i ? ", " : "", library_file_name(l->v[k].path));
 				l->v[k].told = true;
 			}
 		buf_char(ret, ')');

@@ -21,7 +21,7 @@ struct ids {
 	size_t n;
 };
 
-static bool ids_add(struct ids *l, store_id id)
+static bool append_run_id(struct ids *l, store_id id)
 {
 	store_id *v = realloc(l->v, (l->n + 1) * sizeof(*v));
 	if (!v)
@@ -60,7 +60,7 @@ static int add_target(struct cmd *c, const char *text, bool only_file, struct se
 	                 : t.kind == TARGET_FILE ? &s->versions
 	                 : t.kind == TARGET_RUN  ? &s->runs
 	                                         : &s->execs;
-	if (!ids_add(to, t.kind == TARGET_FILE ? t.file.version : t.id)) {
+	if (!append_run_id(to, t.kind == TARGET_FILE ? t.file.version : t.id)) {
 		report("out of memory");
 		return STATUS_SELF;
 	}
@@ -169,7 +169,7 @@ static int list_formats(void)
 	return STATUS_OK;
 }
 
-static bool is_own(void *arg, store_id run)
+static bool is_own_run(void *arg, store_id run)
 {
 	struct cmd *c = arg;
 	return rerun_is_own(c->store, run, store_home(c->store)) == 1;
@@ -228,7 +228,7 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		uint64_t left_out = 0;
 		struct export_options eo = {.target = o->output,
 		                            .with_files = o->files,
-		                            .is_own = is_own,
+		                            .is_own = is_own_run,
 		                            .is_own_arg = c,
 		                            .left_out = &left_out,
 		                            .highlight = s.highlight.v,

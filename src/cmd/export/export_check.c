@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void print_line(void *arg, struct str line)
+static void print_check_line(void *arg, struct str line)
 {
 	struct buf b = {0};
 	const char *name = arg;
@@ -18,7 +18,7 @@ static void print_line(void *arg, struct str line)
 	buf_release(&b);
 }
 
-static int verdict(const char *name, const struct check_report *r)
+static int report_check_verdict(const char *name, const struct check_report *r)
 {
 	const char *colon = name ? ": " : "";
 	unsigned long long n = r->violations;
@@ -37,8 +37,8 @@ int export_check_documents(const struct cmd *c)
 		struct err err = {0};
 		struct check_report r;
 		char *name = c->operands[i];
-		int s =
-		    check_document(name, print_line, name, &err, &r) < 0 ? report_err(&err, STATUS_SELF) : verdict(name, &r);
+		int s = check_document(name, print_check_line, name, &err, &r) < 0 ? report_err(&err, STATUS_SELF)
+		                                                                   : report_check_verdict(name, &r);
 		status = s > status ? s : status;
 	}
 	return status;
@@ -48,5 +48,6 @@ int export_check_source(struct prov_source *p)
 {
 	struct err err = {0};
 	struct check_report r;
-	return check_source(p, print_line, NULL, &err, &r) < 0 ? report_err(&err, STATUS_SELF) : verdict(NULL, &r);
+	return check_source(p, print_check_line, NULL, &err, &r) < 0 ? report_err(&err, STATUS_SELF)
+	                                                             : report_check_verdict(NULL, &r);
 }
