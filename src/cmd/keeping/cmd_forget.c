@@ -24,19 +24,19 @@ struct forget {
 	bool old; /* some were forgotten before */
 };
 
-static struct str place(struct forget *w, struct str s)
+static struct str append_text_offset(struct forget *w, struct str s)
 {
 	size_t at = w->text.n;
 	buf_str(&w->text, s);
 	return str_n((const char *)at, s.n);
 }
 
-static void settle(const struct forget *w, struct str *s)
+static void resolve_text_offset(const struct forget *w, struct str *s)
 {
 	*s = s->n ? str_n(w->text.p + (size_t)s->p, s->n) : str_of("");
 }
 
-static int add_file(struct forget *w, struct keep_file f)
+static int append_forgotten_file(struct forget *w, struct keep_file f)
 {
 	if (w->n_files == w->cap_files) {
 		size_t cap = w->cap_files ? 2 * w->cap_files : 16;
@@ -60,7 +60,7 @@ static int add_word(struct forget *w, struct str s)
 		w->words = v;
 		w->cap_words = cap;
 	}
-	w->words[w->n_words++] = place(w, s);
+	w->words[w->n_words++] = append_text_offset(w, s);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int add_names(struct forget *w, struct str path)
 }
 
 /* A file, and what was absent under the name it has. */
-static int take_file(struct forget *w, store_id id)
+static int choose_file(struct forget *w, store_id id)
 {
 	struct file_info f;
 	struct buf line = {0};
@@ -86,10 +86,11 @@ static int take_file(struct forget *w, store_id id)
 	       buf_cstr(&line));
 	buf_release(&line);
 	r = add_names(w, f.path);
-	struct str path = place(w, f.path);
+	struct str path = append_text_offset(w, f.path);
 	if (r >= 0 && f.kind != TERM_kind_absent)
-		r = add_file(w, (struct keep_file){.domain = place(w, f.domain), .ino = f.ino, .gen = f.gen});
-	return r < 0 ? r : add_file(w, (struct keep_file){.absent = true, .path = path});
+		r = append_forgotten_file(
+		    w, (struct keep_file){.domain = append_text_offset(w, f.domain), .ino = f.ino, .gen = f.gen});
+	return r < 0 ? r : append_forgotten_file(w, (struct keep_file){.absent = true, .path = path});
 }
 
 static int take_files(struct forget *w, const char *text, const struct target *t)
@@ -109,7 +110,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 			*ids = t->file.file;
 	}
 	for (size_t i = 0; r > 0 && i < n; i++)
-		r = take_file(w, ids[i]) < 0 ? -EIO : 1;
+		r = choose_file(w, ids[i]) < 0 ? -EIO : 1;
 	struct buf path = {0};
 	target_path(text, &path);
 	if (r > 0 && add_names(w, buf_view(&path)) < 0)
@@ -121,7 +122,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 	return r < 0 ? STATUS_SELF : STATUS_OK;
 }
 
-static int take_run(struct forget *w, store_id id)
+static int choose_run(struct forget *w, store_id id)
 {
 	struct run_info run;
 	struct buf line = {0};
@@ -134,7 +135,7 @@ static int take_run(struct forget *w, store_id id)
 	fmt_argv(&line, &run.argv, true, 200);
 	printf("run  %.*s  %s\n", (int)run.ulid.n, run.ulid.p, buf_cstr(&line));
 	buf_release(&line);
-	w->runs[w->n_runs++] = place(w, run.ulid);
+	w->runs[w->n_runs++] = append_text_offset(w, run.ulid);
 	return STATUS_OK;
 }
 
@@ -155,12 +156,12 @@ static int take_forgotten(struct forget *w, const char *text, const struct err *
 	fmt_time(&b, when, true);
 	report("run %s was forgotten, %s", ulid, buf_cstr(&b));
 	buf_release(&b);
-	w->runs[w->n_runs++] = place(w, str_of(ulid));
+	w->runs[w->n_runs++] = append_text_offset(w, str_of(ulid));
 	w->old = true;
 	return STATUS_OK;
 }
 
-static int look_up(struct forget *w)
+static int choose_operands(struct forget *w)
 {
 	struct cmd *c = w->c;
 	int status = STATUS_OK;
@@ -176,7 +177,7 @@ static int look_up(struct forget *w)
 		else if (t.kind == TARGET_EXEC)
 			status = report_usage(c, "a run or a file can be forgotten, not an execution");
 		else
-			status = t.kind == TARGET_RUN ? take_run(w, t.id) : take_files(w, text, &t);
+			status = t.kind == TARGET_RUN ? choose_run(w, t.id) : take_files(w, text, &t);
 	}
 	return status;
 }
@@ -224,7 +225,7 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 	}
 	w->c = c;
 	w->o = o;
-	status = look_up(w);
+	status = choose_operands(w);
 	if (status == STATUS_OK && w->text.failed) {
 		report("out of memory");
 		status = STATUS_SELF;
@@ -232,12 +233,12 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 	if (status != STATUS_OK)
 		goto out;
 	for (size_t i = 0; i < w->n_runs; i++)
-		settle(w, &w->runs[i]);
+		resolve_text_offset(w, &w->runs[i]);
 	for (size_t i = 0; i < w->n_words; i++)
-		settle(w, &w->words[i]);
+		resolve_text_offset(w, &w->words[i]);
 	for (size_t i = 0; i < w->n_files; i++) {
-		settle(w, &w->files[i].domain);
-		settle(w, &w->files[i].path);
+		resolve_text_offset(w, &w->files[i].domain);
+		resolve_text_offset(w, &w->files[i].path);
 	}
 	if (builds_of(w, &err) < 0) {
 		status = report_err(&err, STATUS_SELF);

@@ -62,7 +62,7 @@ static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_option
 }
 
 /* The runs that go, in words or as JSON. */
-static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list)
+static int print_chosen_runs(struct cmd *c, const struct gc_choice *choice, json_t *list)
 {
 	static const char *const heads[] = {"RUN", "START", "SIZE", "COMMAND"};
 	struct table t = {.heads = heads, .align = "llrl", .n_columns = 4};
@@ -119,7 +119,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	int r = keep_logs_open(store_home(c->store), &err, &logs);
 	if (r == 0)
 		r = gc_choose(c->store, logs, &options, &err, &choice);
-	if (r == 0 && tell(c, &choice, list) < 0)
+	if (r == 0 && print_chosen_runs(c, &choice, list) < 0)
 		r = err_set(&err, EIO, "cannot describe the runs");
 	if (r == 0)
 		r = keeping_names(c->store, &choice, &text, &runs, &err);

@@ -28,7 +28,7 @@ struct secrets {
 };
 
 /* What of a secret may be shown. */
-static struct str shown(struct str secret)
+static struct str printable_beginning(struct str secret)
 {
 	size_t n = secret.n / 4 < SHOWN ? secret.n / 4 : SHOWN;
 	for (size_t i = 0; i < n; i++)
@@ -37,9 +37,9 @@ static struct str shown(struct str secret)
 	return str_n(secret.p, n);
 }
 
-static void tell(struct secrets *s, const char *family, struct str secret, const struct keep_secret *at)
+static void print_secret(struct secrets *s, const char *family, struct str secret, const struct keep_secret *at)
 {
-	struct str begins = shown(secret);
+	struct str begins = printable_beginning(secret);
 	s->found++;
 	if (s->list) {
 		json_t *e = json_object();
@@ -83,19 +83,19 @@ static void tell(struct secrets *s, const char *family, struct str secret, const
 
 static void in_record(void *arg, const struct keep_secret *k)
 {
-	tell(arg, k->family, k->secret, k);
+	print_secret(arg, k->family, k->secret, k);
 }
 
-static void in_file(void *arg, const char *family, struct str secret)
+static void print_file_secret(void *arg, const char *family, struct str secret)
 {
-	tell(arg, family, secret, NULL);
+	print_secret(arg, family, secret, NULL);
 }
 
 /* ---- files ---- */
 
 static int search_file(struct secrets *s, const char *path)
 {
-	struct redact_watch watch = {in_file, s};
+	struct redact_watch watch = {print_file_secret, s};
 	struct buf out = {0};
 	char *line = NULL;
 	size_t cap = 0;

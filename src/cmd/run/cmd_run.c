@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static int one_of(const char *value, const char *const words[], int *ret)
+static int parse_choice(const char *value, const char *const words[], int *ret)
 {
 	for (int i = 0; value && words[i]; i++)
 		if (!strcmp(value, words[i])) {
@@ -89,7 +89,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		return run_monitor_attach(c, o);
 	if (c->n_operands == 0)
 		return report_usage(c, "no command to run");
-	if (one_of(o->capture, modes, &mode) < 0)
+	if (parse_choice(o->capture, modes, &mode) < 0)
 		return report_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
 	if (!take_stacks(&with))
 		return report_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
@@ -98,13 +98,13 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		/* A setting is no more than a default; an option beside it is another wish. */
 		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
 			return report_usage(c, "--level says what --capture and --exact say: not both");
-		if (one_of(o->level, levels, &level) < 0)
+		if (parse_choice(o->level, levels, &level) < 0)
 			return report_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
 		mode = level == 0 ? CAPTURE_OFF : level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
 	}
-	if (one_of(o->transport, transports, &transport) < 0)
+	if (parse_choice(o->transport, transports, &transport) < 0)
 		return report_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
-	if (one_of(o->granularity, granularities, &granularity) < 0)
+	if (parse_choice(o->granularity, granularities, &granularity) < 0)
 		return report_usage(c, "granularity '%s' is not one of open, access", o->granularity);
 	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
 	if (exact && mode != CAPTURE_COMPLETE)

@@ -23,7 +23,7 @@ struct stop {
 	bool json;
 };
 
-static bool is_wanted(const struct stop *s, const char *run)
+static bool is_wanted_run(const struct stop *s, const char *run)
 {
 	size_t n = strlen(s->wanted), all = strlen(run);
 	if (!strcmp(s->wanted, "@"))
@@ -31,7 +31,7 @@ static bool is_wanted(const struct stop *s, const char *run)
 	return n >= RUN_SHORTEST && n <= all && !strcasecmp(run + all - n, s->wanted);
 }
 
-static void look_at(void *arg, pid_t pid, const char *run, bool own)
+static void visit_standby(void *arg, pid_t pid, const char *run, bool own)
 {
 	struct stop *s = arg;
 	if (!own && geteuid() != 0)
@@ -49,7 +49,7 @@ static void look_at(void *arg, pid_t pid, const char *run, bool own)
 		return;
 	}
 	/* Others can give a process of theirs the name of any run: what is root's own goes first. */
-	if (!is_wanted(s, run) || (s->own && !own))
+	if (!is_wanted_run(s, run) || (s->own && !own))
 		return;
 	if (own && !s->own) {
 		s->own = true;
@@ -92,7 +92,7 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 	if (!s.wanted && o->force)
 		return report_usage(c, "--force needs a run");
 	s.list = o->json ? json_array() : NULL;
-	standby_each(look_at, &s);
+	standby_each(visit_standby, &s);
 	if (o->json) {
 		json_t *all = json_object();
 		js_num(all, "format", 1);

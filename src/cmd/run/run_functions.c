@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool helper_path(char *ret, size_t n)
+static bool find_function_tracer(char *ret, size_t n)
 {
 	return io_own("../capture/function_trace/stemma-trace-functions",
 	              "../" STEMMA_LIBDIR "/stemma/stemma-trace-functions", ret, n);
@@ -35,7 +35,7 @@ static bool read_line(int fd, char *ret, size_t n)
 	return true;
 }
 
-static pid_t start(const char *path, const struct opts_run *o, const char *folder, int in, int out)
+static pid_t start_function_tracer(const char *path, const struct opts_run *o, const char *folder, int in, int out)
 {
 	char **argv = calloc(o->trace_functions.n + 3, sizeof(*argv));
 	if (!argv)
@@ -63,7 +63,7 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 		report("functions cannot be traced: there is nowhere to keep the traces");
 		return STATUS_SELF;
 	}
-	if (!helper_path(path, sizeof(path))) {
+	if (!find_function_tracer(path, sizeof(path))) {
 		report("functions cannot be traced: stemma was built without it (clang, libbpf and libelf were missing)");
 		return STATUS_SELF;
 	}
@@ -77,7 +77,7 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 		report("functions cannot be traced: %s", strerror(errno));
 		return STATUS_SELF;
 	}
-	pid_t pid = start(path, o, folder, to[0], from[1]);
+	pid_t pid = start_function_tracer(path, o, folder, to[0], from[1]);
 	close(to[0]);
 	close(from[1]);
 	f->to = to[1];
@@ -133,7 +133,7 @@ bool run_functions_works(const char **ret_what)
 	char path[PATH_MAX];
 	int out[2];
 	*ret_what = what;
-	if (!helper_path(path, sizeof(path))) {
+	if (!find_function_tracer(path, sizeof(path))) {
 		snprintf(what, sizeof(what), "built without libbpf");
 		return false;
 	}

@@ -83,7 +83,7 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 }
 
 /* In the command's process. */
-static void enter(void *arg)
+static void enter_limits(void *arg)
 {
 	const struct run_limits *l = arg;
 	if (l->o.cgroup)
@@ -108,7 +108,7 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
 	m->over = watchdog_over;
 	m->stay = watchdog_stay;
 	m->watcher_arg = l->watchdog;
-	m->enter = enter;
+	m->enter = enter_limits;
 	m->enter_arg = l;
 	return STATUS_OK;
 }

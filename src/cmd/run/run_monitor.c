@@ -27,7 +27,7 @@ struct run_monitor {
 };
 
 /* The file that is meant, as an absolute path that links lead to no more; malloc'ed. */
-static char *absolute(const char *name)
+static char *resolve_output_path(const char *name)
 {
 	char *real = realpath(name, NULL);
 	if (real)
@@ -69,7 +69,7 @@ static int check_writable(const char *path, const char *given, struct err *err)
 }
 
 /* Whole or not at all, but for what is no regular file. */
-static int write_file(const char *path, mode_t mode, const struct buf *text, struct err *err)
+static int replace_file(const char *path, mode_t mode, const struct buf *text, struct err *err)
 {
 	struct stat st;
 	bool there = stat(path, &st) == 0;
@@ -105,14 +105,14 @@ static int write_summary(const struct run_monitor *r, const struct summary *s, s
 	if (rc < 0 || text.failed)
 		rc = err_set(err, ENOMEM, "cannot write '%s'", r->summary);
 	else
-		rc = write_file(r->summary, r->mode, &text, err);
+		rc = replace_file(r->summary, r->mode, &text, err);
 	buf_release(&text);
 	return rc;
 }
 
 /* In the worker, when the last process has ended that outlived the command. There is nobody to say to that it failed.
  */
-static void publish(void *arg, const struct summary *s)
+static void write_final_summary(void *arg, const struct summary *s)
 {
 	struct run_monitor *r = arg;
 	if (r->summary)
@@ -121,7 +121,7 @@ static void publish(void *arg, const struct summary *s)
 
 /* The line of --progress. It is taken away before anything else is written by us; what the command writes comes behind
  * it. */
-static void show_progress(void *arg)
+static void print_progress_line(void *arg)
 {
 	struct run_monitor *r = arg;
 	int64_t now[FIGURES];
@@ -194,7 +194,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	mode_t mask = umask(0);
 	umask(mask);
 	r->mode = 0666 & ~mask;
-	r->summary = o->summary ? absolute(o->summary) : NULL;
+	r->summary = o->summary ? resolve_output_path(o->summary) : NULL;
 	if (o->summary && check_writable(r->summary, o->summary, &err) < 0) {
 		run_monitor_close(r);
 		return report_err(&err, STATUS_SELF);
@@ -207,9 +207,9 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	                            .footprint = run->stay,
 	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
-	                            .waiting = progress ? show_progress : NULL,
+	                            .waiting = progress ? print_progress_line : NULL,
 	                            .waiting_arg = r,
-	                            .publish = publish,
+	                            .publish = write_final_summary,
 	                            .publish_arg = r,
 	                            .argv = c->operands,
 	                            .labels = (const char *const *)o->label.v,

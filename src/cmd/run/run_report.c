@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void put_value(struct buf *b, enum figure_name f, int64_t value)
+static void format_report_value(struct buf *b, enum figure_name f, int64_t value)
 {
 	const char *unit = figure_unit(f);
 	if (f == FIGURE_start || f == FIGURE_end)
@@ -19,16 +19,16 @@ static void put_value(struct buf *b, enum figure_name f, int64_t value)
 		buf_printf(b, "%lld", (long long)value);
 }
 
-static void put_words(struct buf *b, const char *word)
+static void format_spaced_name(struct buf *b, const char *word)
 {
 	for (; *word; word++)
 		buf_char(b, *word == '_' ? ' ' : *word);
 }
 
-static void put_line(FILE *out, const char *name, struct buf *value, const char *rest)
+static void print_report_line(FILE *out, const char *name, struct buf *value, const char *rest)
 {
 	struct buf words = {0};
-	put_words(&words, name);
+	format_spaced_name(&words, name);
 	fprintf(out, "  %-28s %14s  %s\n", buf_cstr(&words), buf_cstr(value), rest);
 	buf_release(&words);
 	buf_reset(value);
@@ -57,16 +57,16 @@ void run_report(const struct summary *s, FILE *out)
 		const struct figure *f = &s->figure[i];
 		if (!f->known)
 			continue;
-		put_value(&value, (enum figure_name)i, f->value);
+		format_report_value(&value, (enum figure_name)i, f->value);
 		if (is_wide(f)) {
 			buf_str(&rest, str_of("from "));
-			put_value(&rest, (enum figure_name)i, f->low);
+			format_report_value(&rest, (enum figure_name)i, f->low);
 			buf_str(&rest, str_of(" to "));
-			put_value(&rest, (enum figure_name)i, f->high);
+			format_report_value(&rest, (enum figure_name)i, f->high);
 		}
 		if (!f->complete)
 			buf_str(&rest, str_of(rest.n ? ", or more" : "or more"));
-		put_line(out, figure_key((enum figure_name)i), &value, buf_cstr(&rest));
+		print_report_line(out, figure_key((enum figure_name)i), &value, buf_cstr(&rest));
 		buf_reset(&rest);
 	}
 	for (size_t i = 0; i < s->nescaped; i++)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void cannot(struct run_trace *t, int e, const char *what)
+static void give_up_traces(struct run_trace *t, int e, const char *what)
 {
 	if (!t->quiet)
 		report("cannot %s: %s: no function traces", what, strerror(e));
@@ -33,7 +33,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	                        .calls = o->trace_calls != NULL,
 	                        .probes = o->trace_functions.n != 0};
 	if (!home) {
-		cannot(t, ENOENT, "keep traces");
+		give_up_traces(t, ENOENT, "keep traces");
 		return;
 	}
 	buf_printf(&path, "%s/trace", home);
@@ -43,7 +43,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	t->folder = path.failed ? NULL : strdup(path.p);
 	buf_release(&path);
 	if (rc < 0 || !t->folder || !mkdtemp(t->folder)) {
-		cannot(t, rc < 0 ? -rc : t->folder ? errno : ENOMEM, "make a folder for traces");
+		give_up_traces(t, rc < 0 ? -rc : t->folder ? errno : ENOMEM, "make a folder for traces");
 		return;
 	}
 	if (t->calls && (t->calls_of = strdup(o->trace_calls)))
@@ -65,7 +65,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 }
 
 /* Does the process that writes it live on? Then nothing of it may be cut: what it still writes would end it. */
-static bool lives(const struct trace_info *i)
+static bool is_writer_alive(const struct trace_info *i)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", i->pid);
@@ -76,7 +76,7 @@ static bool lives(const struct trace_info *i)
 }
 
 /* The file's end to where its words end: what is behind was made ready and never used. */
-static void trim(int dir, const char *name)
+static void trim_trace_file(int dir, const char *name)
 {
 	struct trace_header h;
 	struct stat st;
@@ -88,7 +88,7 @@ static void trim(int dir, const char *name)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && io_pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
 	    trace_open_bytes(&h, sizeof(h), &err, &t) == 0) {
 		uint64_t size = sizeof(h) + (h.next - h.first);
-		if (size < (uint64_t)st.st_size && !lives(trace_info(t)) && ftruncate(fd, (off_t)size) < 0)
+		if (size < (uint64_t)st.st_size && !is_writer_alive(trace_info(t)) && ftruncate(fd, (off_t)size) < 0)
 			(void)0; /* it stays as long as it is */
 		trace_close(t);
 	}
@@ -114,7 +114,7 @@ void run_trace_finish(struct run_trace *t, const char *run)
 		if (e->d_name[0] != '.') {
 			n += strcmp(e->d_name, STACKS_NAMES) != 0;
 			if (*run)
-				trim(dirfd(d), e->d_name);
+				trim_trace_file(dirfd(d), e->d_name);
 			else
 				unlinkat(dirfd(d), e->d_name, 0);
 		}

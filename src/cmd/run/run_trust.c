@@ -31,7 +31,7 @@ static struct trust_results *results_of(struct run_trust *t, const char *source)
 	return &t->results[t->n_results++];
 }
 
-static void figure(const struct extractor *x, const struct session_files *f, struct trust_results *r)
+static void append_time_result(const struct extractor *x, const struct session_files *f, struct trust_results *r)
 {
 	char text[40];
 	bool wall = !strcmp(x->pattern, "wall_time");
@@ -54,7 +54,7 @@ static void take_results(struct run_trust *t, const char *out, size_t n_out)
 		if (!r)
 			continue;
 		if (measured)
-			figure(x, &t->files, r);
+			append_time_result(x, &t->files, r);
 		else if (!printed)
 			extract_file(x, x->from, &r->values, &r->missing);
 		else if (out)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool find_program(char *ret, size_t size)
+static bool find_stacks_program(char *ret, size_t size)
 {
 	return io_own("../capture/call_trace/stacks/stemma-stacks", "../" STEMMA_LIBDIR "/stemma/stemma-stacks", ret, size);
 }
@@ -46,7 +46,7 @@ int stacks_begin(bool quiet)
 	char path[4200], number[16];
 	int pair[2];
 	const char *why = NULL;
-	if (!find_program(path, sizeof(path))) {
+	if (!find_stacks_program(path, sizeof(path))) {
 		why = "stemma was built without it (elfutils)";
 	} else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		why = strerror(errno);
@@ -69,7 +69,7 @@ void stacks_name(const char *folder)
 	char path[4200];
 	struct buf to = {0};
 	buf_printf(&to, "%s/" STACKS_NAMES, folder);
-	int fd = find_program(path, sizeof(path)) && !to.failed
+	int fd = find_stacks_program(path, sizeof(path)) && !to.failed
 	             ? open(buf_cstr(&to), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
 	             : -1;
 	if (fd >= 0) {
@@ -86,7 +86,7 @@ bool stacks_works(const char **ret_what)
 	char path[4200];
 	int out[2];
 	*ret_what = what;
-	if (!find_program(path, sizeof(path))) {
+	if (!find_stacks_program(path, sizeof(path))) {
 		snprintf(what, sizeof(what), "built without it: elfutils (libdw) was missing");
 		return false;
 	}

@@ -52,7 +52,7 @@ struct again {
 /* ---- the machine ---- */
 
 /* What should be the same for the same result; not how busy it is. */
-static bool counts(const char *name)
+static bool is_reason_counted(const char *name)
 {
 	static const char *const names[] = {"machine", "cpu.model", "kernel", "os", "libc", "aslr", "scheduler", NULL};
 	for (size_t i = 0; names[i]; i++)
@@ -73,7 +73,7 @@ static void machine(struct again *a)
 	for (size_t i = 0; i < w.side.part[TRUST_INVARIANTS].n; i++) {
 		const struct element *was = &w.side.part[TRUST_INVARIANTS].v[i];
 		const struct element *is = elements_find(&m.invariant, str_of(was->name));
-		if (!was->n || !counts(was->name) || (is && is->n && !strcmp(is->value[0], was->value[0])))
+		if (!was->n || !is_reason_counted(was->name) || (is && is->n && !strcmp(is->value[0], was->value[0])))
 			continue;
 		elements_add(&a->now, str_of(was->name), str_of(was->value[0]));
 		elements_add(&a->now, str_of(was->name), str_of(is && is->n ? is->value[0] : "-"));
@@ -85,7 +85,7 @@ static void machine(struct again *a)
 /* ---- files ---- */
 
 /* An empty folder: made, or there already. */
-static int make_dir(struct again *a)
+static int make_run_folder(struct again *a)
 {
 	const char *tmp = getenv("TMPDIR");
 	if (!a->o->in) {
@@ -190,11 +190,11 @@ static void take_as_is(struct again *a, const struct rerun_file *x)
 	free(to);
 }
 
-static int fill(struct again *a)
+static int fill_run_folder(struct again *a)
 {
 	struct err err = {0};
 	if (!a->o->check) {
-		int status = make_dir(a);
+		int status = make_run_folder(a);
 		if (status)
 			return status;
 		if (rerun_fill(&a->plan, a->home, a->dir, &err) < 0)
@@ -216,7 +216,7 @@ static int fill(struct again *a)
 /* ---- running ---- */
 
 /* In the command's process. What it may reach is decided; from here on it is so. */
-static int confine(void *arg)
+static int confine_rerun(void *arg)
 {
 	struct again *a = arg;
 	struct err err = {0};
@@ -267,7 +267,7 @@ static int make_jail(struct again *a)
 	a->env = rerun_environment(a->plan.env, a->plan.own, &a->left_out);
 	if (!a->env || !a->left_out)
 		return STATUS_SELF;
-	/* Not close-on-exec: what is so is closed in the command's process before confine() is called there. */
+	/* Not close-on-exec: what is so is closed in the command's process before confine_rerun() is called there. */
 	if (!a->plan.own && ((a->messages = memfile_new("stemma-messages")) < 0 || fcntl(a->messages, F_SETFD, 0) < 0)) {
 		report("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
 		return STATUS_SELF;
@@ -318,7 +318,7 @@ static void move_words(struct again *a)
 	}
 }
 
-static int run(struct again *a)
+static int run_planned(struct again *a)
 {
 	struct run_trust t = {.machine = true, .digest = true, .system_extra = a->options.system_extra};
 	struct bench_once once;
@@ -340,7 +340,7 @@ static int run(struct again *a)
 		benchfile_release(&t.file);
 		return status;
 	}
-	t.confine = confine;
+	t.confine = confine_rerun;
 	t.confine_arg = a;
 	t.received = !a->plan.own;
 	move_words(a);
@@ -394,7 +394,7 @@ static void pass_over_our_doing(struct diff *d)
 		d->first = SIZE_MAX;
 }
 
-static int compare(struct again *a)
+static int compare_with_record(struct again *a)
 {
 	struct err err = {0};
 	struct diff_options o = {.system_extra = a->options.system_extra,
@@ -613,7 +613,7 @@ static void show_received(const struct again *a)
 	buf_release(&b);
 }
 
-static int go(struct again *a)
+static int plan_and_rerun(struct again *a)
 {
 	struct err err = {0};
 	int rc = store_find_run(a->c->store, a->c->operands[0], &a->run);
@@ -651,13 +651,13 @@ static int go(struct again *a)
 		return STATUS_NOTHING;
 	}
 	machine(a);
-	int status = fill(a);
+	int status = fill_run_folder(a);
 	if (status)
 		return status;
 	if (!a->o->check && (!a->missing || a->o->force)) {
-		status = run(a);
+		status = run_planned(a);
 		if (status == 0)
-			status = compare(a);
+			status = compare_with_record(a);
 		if (status)
 			return status;
 	}
@@ -694,7 +694,7 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	if (file && !a.file)
 		status = report_usage(c, "cannot open '%s': %s", file, strerror(errno));
 	else
-		status = go(&a);
+		status = plan_and_rerun(&a);
 	if (a.dir && !o->in && !a.ran) /* a folder of our own that nobody will look into */
 		io_remove_all(a.dir);
 	if (a.tmp)

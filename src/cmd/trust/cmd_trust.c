@@ -38,7 +38,7 @@ static int load_claim(const char *path, struct err *err, struct claim *ret)
 }
 
 /* The runs that were named; else those that the claim names; else the last one. */
-static int find_runs(struct cmd *c, const struct claim *claim, struct err *err, store_id **ids, size_t *n)
+static int find_judged_runs(struct cmd *c, const struct claim *claim, struct err *err, store_id **ids, size_t *n)
 {
 	int rc = 1;
 	for (int i = 0; rc == 1 && i < c->n_operands; i++)
@@ -104,7 +104,7 @@ static int print_claim(struct witness *x)
 	return rc < 0 ? STATUS_SELF : STATUS_OK;
 }
 
-static int judge(struct cmd *c, const struct opts_trust *o)
+static int judge_runs(struct cmd *c, const struct opts_trust *o)
 {
 	struct err err = {0};
 	struct claim claim = {0};
@@ -120,7 +120,7 @@ static int judge(struct cmd *c, const struct opts_trust *o)
 		claim_release(&claim);
 		return status;
 	}
-	int rc = find_runs(c, o->claim ? &claim : NULL, &err, &ids, &n);
+	int rc = find_judged_runs(c, o->claim ? &claim : NULL, &err, &ids, &n);
 	if (rc != 1) {
 		status = report_err(&err, rc == -EINVAL ? STATUS_USAGE : cmd_target_status(rc));
 		goto out;
@@ -177,5 +177,5 @@ int cmd_trust(struct cmd *c, const struct opts_trust *o)
 		return report_usage(c, "--identity goes with --verify --signers");
 	if (o->seal && c->n_operands)
 		return report_usage(c, "--seal seals all that is recorded: it takes no runs");
-	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge(c, o);
+	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge_runs(c, o);
 }

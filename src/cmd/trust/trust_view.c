@@ -74,7 +74,7 @@ static void put_difference(struct buf *b, const struct trust_difference *d)
 	}
 }
 
-static void number(struct buf *b, double v)
+static void format_trust_number(struct buf *b, double v)
 {
 	if (isnan(v))
 		buf_str(b, str_of("0/0"));
@@ -149,29 +149,29 @@ static void fed_line(const struct witness *x)
 		    x->fed);
 }
 
-static void verdict(const struct trust *t, const struct witness *x)
+static void print_trust_verdict(const struct trust *t, const struct witness *x)
 {
 	struct buf b = {0};
 	if (t->judged) {
 		buf_str(&b, str_of("T = "));
-		number(&b, t->t);
+		format_trust_number(&b, t->t);
 		buf_str(&b, str_of(" = "));
-		number(&b, t->results.value);
+		format_trust_number(&b, t->results.value);
 		buf_str(&b, str_of(" (results) × "));
-		number(&b, t->inputs.value);
+		format_trust_number(&b, t->inputs.value);
 		buf_str(&b, str_of(" (inputs)"));
 		if (t->t_eps != t->t) {
 			buf_str(&b, str_of("; T_eps = "));
-			number(&b, t->t_eps);
+			format_trust_number(&b, t->t_eps);
 		}
 	} else {
 		buf_str(&b, str_of("T cannot be judged; it lies between "));
-		number(&b, t->low);
+		format_trust_number(&b, t->low);
 		buf_str(&b, str_of(" and "));
-		number(&b, t->high);
+		format_trust_number(&b, t->high);
 	}
 	buf_str(&b, str_of("; by the letter of the formula "));
-	number(&b, t->literal);
+	format_trust_number(&b, t->literal);
 	printf("%s\n", buf_cstr(&b));
 	printf("results: %zu claimed, %zu seen, %zu differ; inputs and parameters: %zu claimed, %zu seen, %zu differ\n",
 	       t->results.claimed, t->results.seen, t->results.differ, t->inputs.claimed, t->inputs.seen, t->inputs.differ);
@@ -229,7 +229,7 @@ static void disagree(const struct elements *results)
 	buf_release(&b);
 }
 
-static void list(const char *title, const struct elements *e)
+static void print_elements(const char *title, const struct elements *e)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < e->n; i++) {
@@ -252,16 +252,16 @@ void trust_view_text(const struct witness *x, const struct trust *t)
 	assumed_line();
 	fed_line(x);
 	if (!t) {
-		list("input", &x->side.part[TRUST_INPUTS]);
-		list("parameter", &x->side.part[TRUST_PARAMETERS]);
-		list("result", &x->side.part[TRUST_RESULTS]);
+		print_elements("input", &x->side.part[TRUST_INPUTS]);
+		print_elements("parameter", &x->side.part[TRUST_PARAMETERS]);
+		print_elements("result", &x->side.part[TRUST_RESULTS]);
 		if (x->side.absent[TRUST_RESULTS])
 			printf("result     %s\n", x->side.absent[TRUST_RESULTS]);
-		list("missing", &x->missing);
+		print_elements("missing", &x->missing);
 		varied(x);
 		return;
 	}
-	verdict(t, x);
+	print_trust_verdict(t, x);
 	disagree(&x->side.part[TRUST_RESULTS]);
 	size_t unknown = 0;
 	for (size_t i = 0; i < t->n; i++) {

@@ -13,7 +13,7 @@ static double in_unit(enum figure_name f, double v)
 }
 
 /* Times below a second to three digits, for tasks may be short. */
-static void put_time(struct buf *b, double ns)
+static void format_short_time(struct buf *b, double ns)
 {
 	if (ns < 0) {
 		buf_char(b, '-');
@@ -37,7 +37,7 @@ void amount_put(struct buf *b, enum figure_name f, double v, bool span, bool pla
 	else if (moment && !span)
 		fmt_time(b, (int64_t)v, true);
 	else if (strcmp(figure_unit(f), "s") == 0)
-		put_time(b, v);
+		format_short_time(b, v);
 	else if (strcmp(figure_unit(f), "B") == 0)
 		fmt_size(b, (uint64_t)fabs(v), false);
 	else if (in_unit(f, v) >= 1e6)

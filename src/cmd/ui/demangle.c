@@ -15,7 +15,7 @@
 
 typedef char *demangler(const char *, char *, size_t *, int *);
 
-static demangler *find(void)
+static demangler *find_demangler(void)
 {
 	static demangler *found;
 	static bool looked;
@@ -44,9 +44,9 @@ static bool can_grow(const char *name)
 bool demangle(struct buf *b, const char *name)
 {
 	int status = -1;
-	if (strncmp(name, "_Z", 2) != 0 || strlen(name) > NAME_MOST || can_grow(name) || !find())
+	if (strncmp(name, "_Z", 2) != 0 || strlen(name) > NAME_MOST || can_grow(name) || !find_demangler())
 		return false;
-	char *shown = find()(name, NULL, NULL, &status);
+	char *shown = find_demangler()(name, NULL, NULL, &status);
 	size_t n = shown && status == 0 ? strlen(shown) : 0;
 	if (n && n <= SHOWN_MOST)
 		fmt_source(b, str_n(shown, n));

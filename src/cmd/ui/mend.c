@@ -29,7 +29,7 @@ static bool has_printed(void)
 }
 
 /* Called in the middle of reading the index; does not return. */
-static void again(void)
+static void restart_with_new_index(void)
 {
 	struct err err = {0};
 	store_on_damage(NULL);
@@ -59,7 +59,7 @@ int mend_watch(struct cmd *c, struct err *err)
 			home = cmd_home(c);
 			memset(held + sizeof(held) - 1, UNWRITTEN, 1);
 			setvbuf(stdout, held, _IOFBF, sizeof(held));
-			store_on_damage(again);
+			store_on_damage(restart_with_new_index);
 			return 0;
 		}
 	return store_check_pages(c->store, err);
