@@ -59,8 +59,8 @@ static void field_argv(const char *name, const struct strlist *l)
 }
 
 /* Is it worth a line without --all? */
-static bool is_shown(const struct show *w, const struct edge *e, const struct version_info *v,
-                     const struct file_info *f)
+static bool is_shown_item(const struct show *w, const struct edge *e, const struct version_info *v,
+                          const struct file_info *f)
 {
 	return w->o->all || (f->kind == TERM_kind_regular ? item_is_data(cmd_source(w->c), e, v, f)
 	                                                  : !w->run && kind_is_stream(f->kind) && e->via != TERM_via_sync);
@@ -94,7 +94,8 @@ static void item_line(const struct show *w, const struct edge *e, const struct v
 	buf_release(&since);
 }
 
-static void item_json(const struct edge *e, const struct version_info *v, const struct file_info *f, json_t *list)
+static void append_item_json(const struct edge *e, const struct version_info *v, const struct file_info *f,
+                             json_t *list)
 {
 	json_t *one = entity_json(v, f);
 	if (e->has_bytes)
@@ -120,13 +121,13 @@ static int sort_items(const struct show *w, const struct items *l, json_t *json,
 			r = store_file(w->c->store, v.file, &f);
 		if (r < 0)
 			return r;
-		bool shown = r > 0 && is_shown(w, &l->v[i].e, &v, &f);
+		bool shown = r > 0 && is_shown_item(w, &l->v[i].e, &v, &f);
 		sorts[i] = (uint8_t)(shown ? thing_sort(f.kind, f.path) : SORT_NONE);
 		if (sorts[i] == THING_DATA && (l->v[i].e.mode & ACCESS_PROGRAM || kind_is_stream(f.kind)))
 			sorts[i] = THING_PROGRAM;
 		ret_n[sorts[i]] += r > 0;
 		if (shown && json)
-			item_json(&l->v[i].e, &v, &f, json);
+			append_item_json(&l->v[i].e, &v, &f, json);
 	}
 	return 0;
 }
@@ -351,7 +352,7 @@ static int is_listed(struct store *s, store_id exec)
 	return r <= 0 ? r : class != FOLD_command && class != FOLD_wrapper;
 }
 
-static int show_run(const struct show *w, store_id id, json_t *list)
+static int show_one_run(const struct show *w, store_id id, json_t *list)
 {
 	struct store *s = w->c->store;
 	struct run_info run;
@@ -629,7 +630,7 @@ static int show_file(const struct show *w, const char *text, const struct file_t
 	return r;
 }
 
-static bool is_recorded(struct cmd *c, const char *text, bool dashed)
+static bool is_recorded_target(struct cmd *c, const char *text, bool dashed)
 {
 	struct err err = {0};
 	struct target t;
@@ -664,7 +665,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 			status = shown == -ENOTUNIQ ? STATUS_NOTHING : STATUS_SELF;
 			continue;
 		}
-		if (shown > 0 && (o->sources || !is_recorded(c, c->operands[i], dashed)))
+		if (shown > 0 && (o->sources || !is_recorded_target(c, c->operands[i], dashed)))
 			continue;
 		int r = target_any(c->store, c->operands[i], dashed, &err, &t);
 		if (r <= 0) {
@@ -675,7 +676,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 		if ((i || shown) && !list)
 			putchar('\n');
 		w.run = t.kind == TARGET_RUN;
-		r = t.kind == TARGET_RUN    ? show_run(&w, t.id, list)
+		r = t.kind == TARGET_RUN    ? show_one_run(&w, t.id, list)
 		    : t.kind == TARGET_EXEC ? show_exec(&w, t.id, list)
 		                            : show_file(&w, c->operands[i], &t.file, list);
 		if (r < 0) {

@@ -57,7 +57,7 @@ static void field_words(const char *name, char *const *v)
 	buf_release(&b);
 }
 
-static void put_gaps(const struct build *b)
+static void print_build_gaps(const struct build *b)
 {
 	for (size_t i = 0; b->gaps[i]; i++) {
 		const char *of, *meaning = build_gap_meaning(b->gaps[i], &of);
@@ -69,7 +69,7 @@ static void put_gaps(const struct build *b)
 	}
 }
 
-static void put_defines(const struct build *b)
+static void print_build_defines(const struct build *b)
 {
 	struct buf line = {0};
 	const char *name;
@@ -82,7 +82,7 @@ static void put_defines(const struct build *b)
 	buf_release(&line);
 }
 
-static void file_line(const struct show_build *w, const struct build_file *f, int match)
+static void print_source_line(const struct show_build *w, const struct build_file *f, int match)
 {
 	struct buf b = {0};
 	char digest[DIGEST_TEXT];
@@ -104,7 +104,7 @@ static void file_line(const struct show_build *w, const struct build_file *f, in
 	buf_release(&b);
 }
 
-static bool is_usual(const struct build_file *f)
+static bool is_usual_role(const struct build_file *f)
 {
 	return f->role == TERM_role_header &&
 	       (strncmp(f->path, "/usr/", 5) == 0 || strncmp(f->path, "/opt/", 5) == 0 || strncmp(f->path, "/lib", 4) == 0);
@@ -114,7 +114,7 @@ struct counts {
 	size_t same, changed, missing, unknown;
 };
 
-static void count(struct counts *n, enum build_match m)
+static void count_match(struct counts *n, enum build_match m)
 {
 	n->same += m == BUILD_SAME;
 	n->changed += m == BUILD_CHANGED;
@@ -123,7 +123,7 @@ static void count(struct counts *n, enum build_match m)
 }
 
 /* The sources through all records: with --sources each is looked at. */
-static void put_sources(struct show_build *w, const struct build_sources *s, struct digest_cache *cache)
+static void print_build_sources(struct show_build *w, const struct build_sources *s, struct digest_cache *cache)
 {
 	struct counts n = {0};
 	size_t folded = 0;
@@ -131,11 +131,11 @@ static void put_sources(struct show_build *w, const struct build_sources *s, str
 	for (size_t i = 0; i < s->n; i++) {
 		const struct build_file *f = &s->v[i].file;
 		enum build_match m = w->sources ? build_match(cache, f) : BUILD_SAME;
-		count(&n, m);
-		if (!w->all && is_usual(f) && m == BUILD_SAME)
+		count_match(&n, m);
+		if (!w->all && is_usual_role(f) && m == BUILD_SAME)
 			folded++;
 		else
-			file_line(w, f, (int)m);
+			print_source_line(w, f, (int)m);
 	}
 	if (folded)
 		printf("  + %zu headers of the machine (--all)\n", folded);
@@ -151,7 +151,7 @@ static void put_sources(struct show_build *w, const struct build_sources *s, str
 		       n.missing, n.unknown, n.same);
 }
 
-static void put_time(const struct build *b)
+static void print_build_time(const struct build *b)
 {
 	struct buf t = {0};
 	fmt_time(&t, b->ended, false);
@@ -161,7 +161,7 @@ static void put_time(const struct build *b)
 	buf_release(&t);
 }
 
-static void put_commit(const struct build *b)
+static void print_build_commit(const struct build *b)
 {
 	if (b->commit[0])
 		printf("%-12s %s%s\n", "commit", b->commit,
@@ -170,7 +170,7 @@ static void put_commit(const struct build *b)
 		                       : ", whether with changes was not asked");
 }
 
-static void put_elf(const struct build *b)
+static void print_elf_build(const struct build *b)
 {
 	field_text("built by", b->version[0] ? b->version : "nobody that the file names");
 	field_text("target", b->target);
@@ -179,7 +179,7 @@ static void put_elf(const struct build *b)
 	puts("no record: this is what the file itself and the packages tell");
 }
 
-static void put_record(struct show_build *w, const struct build *b)
+static void print_recorded_build(struct show_build *w, const struct build *b)
 {
 	struct buf line = {0};
 	field_words("built by", b->argv);
@@ -192,15 +192,15 @@ static void put_record(struct show_build *w, const struct build *b)
 	field("compiler", &line);
 	buf_reset(&line);
 	field_text("target", b->target);
-	put_defines(b);
+	print_build_defines(b);
 	field_text("in", b->cwd);
 	fmt_name(&line, str_of(b->user));
 	buf_printf(&line, " on ");
 	fmt_name(&line, str_of(b->host));
 	field("by", &line);
 	buf_release(&line);
-	put_time(b);
-	put_commit(b);
+	print_build_time(b);
+	print_build_commit(b);
 	if (b->run[0])
 		field_text("run", b->run);
 	if (b->ending != TERM_ending_exited || b->code) {
@@ -210,10 +210,10 @@ static void put_record(struct show_build *w, const struct build *b)
 	}
 	for (size_t i = 0; w->all && b->env[i]; i++)
 		field_text(i ? "" : "environment", b->env[i]);
-	put_gaps(b);
+	print_build_gaps(b);
 }
 
-static int put_text(struct show_build *w, const struct build *b, struct err *err)
+static int print_build_text(struct show_build *w, const struct build *b, struct err *err)
 {
 	struct build_sources s = {0};
 	int rc = 0;
@@ -221,10 +221,10 @@ static int put_text(struct show_build *w, const struct build *b, struct err *err
 		putchar('\n');
 	w->after = true;
 	if (b->origin == BUILD_ELF) {
-		put_elf(b);
+		print_elf_build(b);
 		w->differs |= w->sources;
 	} else {
-		put_record(w, b);
+		print_recorded_build(w, b);
 		rc = build_sources(w->c->store, b, err, &s);
 		char *cache = NULL;
 		store_places(cmd_home(w->c), NULL, NULL, &cache);
@@ -232,21 +232,21 @@ static int put_text(struct show_build *w, const struct build *b, struct err *err
 			*strrchr(cache, '/') = '\0';
 		struct digest_cache *kept = cache && w->sources ? digest_cache_open(cache) : NULL;
 		if (rc == 0)
-			put_sources(w, &s, kept);
+			print_build_sources(w, &s, kept);
 		digest_cache_close(kept);
 		free(cache);
 		build_sources_release(&s);
 	}
 	for (size_t i = 0; b->origin == BUILD_ELF && i < b->in.n; i++)
-		file_line(w, &b->in.v[i], 0);
+		print_source_line(w, &b->in.v[i], 0);
 	if (b->out.n)
 		puts("made");
 	for (size_t i = 0; i < b->out.n; i++)
-		file_line(w, &b->out.v[i], 0);
+		print_source_line(w, &b->out.v[i], 0);
 	if (w->all && b->tools.n)
 		puts("programs");
 	for (size_t i = 0; w->all && i < b->tools.n; i++)
-		file_line(w, &b->tools.v[i], 0);
+		print_source_line(w, &b->tools.v[i], 0);
 	return rc;
 }
 
@@ -293,7 +293,7 @@ static json_t *files_json(const struct build_files *l)
 	return list;
 }
 
-static int put_json(struct show_build *w, const struct build *b, json_t *list, struct err *err)
+static int append_build_json(struct show_build *w, const struct build *b, json_t *list, struct err *err)
 {
 	json_t *o = json_object(), *sources = json_array();
 	struct build_sources s = {0};
@@ -344,15 +344,15 @@ static int put_json(struct show_build *w, const struct build *b, json_t *list, s
 	return rc;
 }
 
-static int put(struct show_build *w, const struct build *b, json_t *list, struct err *err)
+static int show_one_build(struct show_build *w, const struct build *b, json_t *list, struct err *err)
 {
-	return list ? put_json(w, b, list, err) : put_text(w, b, err);
+	return list ? append_build_json(w, b, list, err) : print_build_text(w, b, err);
 }
 
 /* ---- what is asked for ---- */
 
 /* Others that made the same bytes are named, the one that is told of is not from a cache if there is such a one. */
-static int put_list(struct show_build *w, struct build_list *l, json_t *list, struct err *err)
+static int show_builds(struct show_build *w, struct build_list *l, json_t *list, struct err *err)
 {
 	size_t best = 0;
 	for (size_t i = 0; i < l->n; i++) {
@@ -364,7 +364,7 @@ static int put_list(struct show_build *w, struct build_list *l, json_t *list, st
 			break;
 		}
 	}
-	int rc = put(w, &l->v[best], list, err);
+	int rc = show_one_build(w, &l->v[best], list, err);
 	for (size_t i = 0; rc == 0 && i < l->n && !list; i++) {
 		struct buf b = {0};
 		if (i == best)
@@ -387,7 +387,7 @@ int show_build_file(struct show_build *w, const char *path, json_t *list, struct
 	struct build b;
 	int rc = build_find(w->c->store, path, err, &l);
 	if (rc == 0 && l.n) {
-		rc = put_list(w, &l, list, err);
+		rc = show_builds(w, &l, list, err);
 		build_list_release(&l);
 		return rc < 0 ? rc : 1;
 	}
@@ -395,7 +395,7 @@ int show_build_file(struct show_build *w, const char *path, json_t *list, struct
 		return rc == -EINVAL ? 0 : rc;
 	rc = build_from_elf(path, err, &b);
 	if (rc == 1) {
-		int r = put(w, &b, list, err);
+		int r = show_one_build(w, &b, list, err);
 		build_release(&b);
 		return r < 0 ? r : 1;
 	}
@@ -407,7 +407,7 @@ int show_build_record(struct show_build *w, const char *pub, json_t *list, struc
 	struct build b;
 	int rc = build_get(w->c->store, str_of(pub), err, &b);
 	if (rc == 1) {
-		int r = put(w, &b, list, err);
+		int r = show_one_build(w, &b, list, err);
 		build_release(&b);
 		return r < 0 ? r : 1;
 	}

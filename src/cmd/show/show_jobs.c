@@ -7,7 +7,7 @@
 
 #define LINES_MAX 20 /* without --all */
 
-static int line(struct cmd *c, const struct submission *one, bool of_job, const char *title)
+static int print_submission(struct cmd *c, const struct submission *one, bool of_job, const char *title)
 {
 	struct exec_info x;
 	struct buf b = {0};
@@ -65,7 +65,7 @@ int show_jobs(struct cmd *c, store_id exec, bool all, json_t *json)
 			if (json)
 				r = entry(c, &l.v[i], of_job, list);
 			else if (i < LINES_MAX || all)
-				r = line(c, &l.v[i], of_job, i ? "" : of_job ? "jobs" : "submitted by");
+				r = print_submission(c, &l.v[i], of_job, i ? "" : of_job ? "jobs" : "submitted by");
 		}
 		if (!json && l.n > LINES_MAX && !all)
 			printf("%-12s and %zu more (--all)\n", "", l.n - LINES_MAX);

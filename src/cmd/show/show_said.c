@@ -201,7 +201,7 @@ static void field(const char *name, const struct buf *value)
 }
 
 /* Lines of one field: the first has its name. False: enough of them. */
-static bool put_line(const struct view *w, const char *name, size_t i, size_t n, const struct buf *b)
+static bool print_listed_field(const struct view *w, const char *name, size_t i, size_t n, const struct buf *b)
 {
 	if (i >= LIST_MAX && !w->all) {
 		printf("%-12s and %zu more (--all)\n", "", n - i);
@@ -241,7 +241,7 @@ static void configs_text(const struct view *w, const struct app_log_run *r)
 		fmt_name(&b, x->version);
 		if (x->values > 1)
 			buf_printf(&b, "  (the last of %zu values)", x->values);
-		if (!put_line(w, "setting", i, r->n_configs, &b))
+		if (!print_listed_field(w, "setting", i, r->n_configs, &b))
 			break;
 	}
 	buf_release(&b);
@@ -265,7 +265,7 @@ static void figures_text(const struct view *w, const struct app_log_run *r)
 			put_real(&b, f->most);
 			buf_char(&b, ')');
 		}
-		if (!put_line(w, "metric", i, r->n_figures, &b))
+		if (!print_listed_field(w, "metric", i, r->n_figures, &b))
 			break;
 	}
 	buf_release(&b);
@@ -287,7 +287,7 @@ static void words_text(const struct view *w, unsigned said, const char *name)
 			buf_printf(&b, " = ");
 			put_short(&b, x->value);
 		}
-		if (!put_line(w, name, i++, n, &b))
+		if (!print_listed_field(w, name, i++, n, &b))
 			break;
 	}
 	buf_release(&b);
@@ -338,7 +338,7 @@ static int activities_text(const struct view *w)
 		fmt_duration(&b, v[i].spent);
 		if (v[i].open)
 			buf_printf(&b, "  (%zu without an end)", v[i].open);
-		if (!put_line(w, "activity", i, n, &b))
+		if (!print_listed_field(w, "activity", i, n, &b))
 			break;
 	}
 	buf_release(&b);
@@ -373,7 +373,7 @@ static void ios_text(const struct view *w)
 			buf_printf(&b, "  ");
 			fmt_size(&b, m->bytes, false);
 		}
-		if (!put_line(w, "MPI-IO", i, w->d.ios.n, &b))
+		if (!print_listed_field(w, "MPI-IO", i, w->d.ios.n, &b))
 			break;
 	}
 	buf_release(&b);

@@ -57,7 +57,7 @@ static int count_file(struct stat_sums *w, const struct file_target *t)
 	return r;
 }
 
-static int count_run(struct stat_sums *w, store_id run)
+static int stat_count_run(struct stat_sums *w, store_id run)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -101,7 +101,7 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 		stat_tsv_head();
 	r = store_view_begin(c->store, VIEW_PASS);
 	r = r < 0                   ? r
-	    : t.kind == TARGET_RUN  ? count_run(&w, t.id)
+	    : t.kind == TARGET_RUN  ? stat_count_run(&w, t.id)
 	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
 	                            : count_file(&w, &t.file);
 	r = r < 0 ? r : stat_finish(&w);

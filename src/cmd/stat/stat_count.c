@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_time(int64_t a, int64_t b)
 {
 	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
 }
@@ -13,7 +13,7 @@ static void add_moved(struct moved *to, const struct moved *from)
 {
 	if (!from->any)
 		return;
-	to->first = to->any ? earlier(to->first, from->first) : from->first;
+	to->first = to->any ? earlier_time(to->first, from->first) : from->first;
 	to->last = to->any && to->last > from->last ? to->last : from->last; /* TIME_NONE is the least */
 	to->any = true;
 	to->untimed |= from->untimed;
@@ -27,18 +27,18 @@ static void add_moved(struct moved *to, const struct moved *from)
 		to->size[i] += from->size[i];
 }
 
-static bool is_hdf5(unsigned api)
+static bool is_hdf5_api(unsigned api)
 {
 	return api >= TERM_ioapi_data && api < STAT_APIS;
 }
 
 /* Of run --count there is no size of any call; moments are there with --granularity=access, and times never. */
-static bool is_bare(const struct io_info *io)
+static bool is_count_only(const struct io_info *io)
 {
 	for (unsigned i = 0; i < IO_SIZES; i++)
 		if (io->size[i])
 			return false;
-	return io->calls && !io->spent && !is_hdf5(io->api);
+	return io->calls && !io->spent && !is_hdf5_api(io->api);
 }
 
 static struct moved moved_of(const struct io_info *io)
@@ -53,12 +53,12 @@ static struct moved moved_of(const struct io_info *io)
 	                  .last = io->last,
 	                  .any = true,
 	                  .untimed = untimed,
-	                  .bare = is_bare(io)};
+	                  .bare = is_count_only(io)};
 	memcpy(m.size, io->size, sizeof(m.size));
 	return m;
 }
 
-static struct sum *sum_of(struct sums *l, store_id id)
+static struct sum *find_or_add_sum(struct sums *l, store_id id)
 {
 	bool is_new = false;
 	uint32_t *at = idmap_add(&l->at, id, (uint32_t)l->n, &is_new);
@@ -79,7 +79,7 @@ static struct sum *sum_of(struct sums *l, store_id id)
 }
 
 /* Does the file count? Those of the machine and absent paths do only with --all. 1, 0 or -errno. */
-static int wanted(const struct stat_sums *w, store_id file)
+static int is_wanted_file(const struct stat_sums *w, store_id file)
 {
 	struct file_info f;
 	if (w->file)
@@ -94,7 +94,7 @@ static int wanted(const struct stat_sums *w, store_id file)
 	return f.kind != TERM_kind_regular || system_path(f.path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
 }
 
-static int io_cmp(const void *pa, const void *pb)
+static int compare_by_target_and_api(const void *pa, const void *pb)
 {
 	const struct io_info *a = pa, *b = pb;
 	if (a->target != b->target)
@@ -138,7 +138,8 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *r
 
 /* called: it was begun by a call that could be counted, not by an exec, which loads without one. bytes: those that no
  * counted call has told. */
-static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called, uint64_t bytes)
+static void add_access_to_sum(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called,
+                              uint64_t bytes)
 {
 	struct way *to = &s->way[way];
 	to->partial |= called && !e->has_bytes;
@@ -149,13 +150,13 @@ static void add_access(struct sum *s, const struct edge *e, unsigned way, bool c
 	to->uncounted |= called && !counted;
 }
 
-static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
+static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
 {
 	struct version_info v;
 	int r = store_version(w->c->store, e->to, &v);
 	if (r <= 0 || (w->version && e->to != w->version))
 		return r < 0 ? r : 0;
-	r = wanted(w, v.file);
+	r = is_wanted_file(w, v.file);
 	if (r <= 0)
 		return r;
 	/* Where nothing moved there is no call to count; where bytes are unknown for no mapping, calls were not seen. */
@@ -164,15 +165,15 @@ static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, un
 	bool moved = is_counted(&w->ios, v.file, way, &mapped, &bytes), any = moved || mapped;
 	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
 	bool called = e->api != TERM_api_exec;
-	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
+	struct sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, v.file);
 	if (!x || !f)
 		return -ENOMEM;
 	uint64_t untold = moved ? 0 : bytes;
-	add_access(x, e, way, counted, called, untold);
-	add_access(f, e, way, counted, called, untold);
+	add_access_to_sum(x, e, way, counted, called, untold);
+	add_access_to_sum(f, e, way, counted, called, untold);
 	f->edges++;
-	add_access(&w->total, e, way, counted, called, untold);
-	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called, bytes);
+	add_access_to_sum(&w->total, e, way, counted, called, untold);
+	add_access_to_sum(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called, bytes);
 	if (counted || !called || !w->say)
 		return 0;
 	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
@@ -181,9 +182,9 @@ static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, un
 }
 
 /* One file, way and call of an execution. */
-static int add_calls(struct stat_sums *w, store_id exec, const struct io_info *like, const struct moved *m)
+static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct io_info *like, const struct moved *m)
 {
-	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, like->target);
+	struct sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, like->target);
 	if (!x || !f)
 		return -ENOMEM;
 	struct sum *const to[] = {x, f, &w->total};
@@ -249,25 +250,25 @@ int stat_count(struct stat_sums *w, store_id exec)
 			l->v[kept++] = l->v[i];
 	l->n = kept;
 	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), io_cmp);
+		qsort(l->v, l->n, sizeof(*l->v), compare_by_target_and_api);
 	for (size_t i = 0, k; r >= 0 && i < l->n; i = k) {
 		struct moved m = {0};
-		for (k = i; k < l->n && !io_cmp(&l->v[i], &l->v[k]); k++) {
+		for (k = i; k < l->n && !compare_by_target_and_api(&l->v[i], &l->v[k]); k++) {
 			struct moved one = moved_of(&l->v[k]);
 			add_moved(&m, &one);
 		}
-		r = wanted(w, l->v[i].target);
+		r = is_wanted_file(w, l->v[i].target);
 		if (r > 0)
-			r = add_calls(w, exec, &l->v[i], &m);
+			r = count_calls_of_file(w, exec, &l->v[i], &m);
 	}
 	if (r >= 0)
 		r = store_uses(w->c->store, exec, &w->edges);
 	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
-		r = add_edge(w, exec, &w->edges.v[i], STAT_READ);
+		r = count_file_edge(w, exec, &w->edges.v[i], STAT_READ);
 	if (r >= 0)
 		r = store_outputs(w->c->store, exec, &w->edges);
 	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
-		r = add_edge(w, exec, &w->edges.v[i], STAT_WRITE);
+		r = count_file_edge(w, exec, &w->edges.v[i], STAT_WRITE);
 	if (unseen && w->execs.n > before)
 		not_all(&w->execs.v[before]);
 	return r < 0 ? r : 0;
@@ -298,7 +299,7 @@ struct named {
 	struct pubid pub;
 };
 
-static int by_name(const void *pa, const void *pb)
+static int compare_by_use_and_name(const void *pa, const void *pb)
 {
 	const struct named *a = pa, *b = pb;
 	int d = by_use(&a->sum, &b->sum);
@@ -341,7 +342,7 @@ static int sort_sums(struct store *s, bool exec, struct sums *l)
 		r = name_sum(s, exec, &v[i]);
 	}
 	if (r == 0 && l->n)
-		qsort(v, l->n, sizeof(*v), by_name);
+		qsort(v, l->n, sizeof(*v), compare_by_use_and_name);
 	for (size_t i = 0; i < l->n && v; i++) {
 		if (r == 0)
 			l->v[i] = v[i].sum;

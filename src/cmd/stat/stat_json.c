@@ -76,8 +76,8 @@ static void process_json(json_t *o, const struct exec_info *x)
 	js_put(o, "process", process);
 }
 
-static int list_json(const struct stat_sums *w, const struct opts_stat *opts, const struct sums *l, bool exec,
-                     json_t *list)
+static int append_sums_json(const struct stat_sums *w, const struct opts_stat *opts, const struct sums *l, bool exec,
+                            json_t *list)
 {
 	struct buf user = {0};
 	int r = 0;
@@ -155,9 +155,9 @@ int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct
 			moved_json(one, &w->io_api[api][k]);
 			js_add(calls, one);
 		}
-	int r = list_json(w, o, &w->execs, true, execs);
+	int r = append_sums_json(w, o, &w->execs, true, execs);
 	if (r >= 0)
-		r = list_json(w, o, &w->files, false, files);
+		r = append_sums_json(w, o, &w->files, false, files);
 	js_num(all, "format", 1);
 	js_gaps(all, "unseen", w->unseen);
 	js_put(all, "total", sum_json(&w->total));
@@ -184,7 +184,7 @@ void stat_tsv_head(void)
 	putchar('\n');
 }
 
-static void number(uint64_t n, bool known)
+static void print_tsv_number(uint64_t n, bool known)
 {
 	if (known)
 		printf("\t%" PRIu64, n);
@@ -222,16 +222,16 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 		printf("%s\t%s%s\t%s\t%s%s\t%s\t%s", exec.text, formula_mark(&b), b.n ? buf_cstr(&b) : "", f.pub.text,
 		       formula_mark(&path), path.n ? buf_cstr(&path) : "", row->write ? "write" : "read",
 		       counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
-		number(row->io.calls, counted);
+		print_tsv_number(row->io.calls, counted);
 		bool whole = counted && !row->io.bare;
-		number(row->io.failed, whole);
-		number(row->io.bytes, row->bytes_known);
-		number(row->io.largest, whole);
-		number(row->io.spent, whole && !row->io.untimed);
+		print_tsv_number(row->io.failed, whole);
+		print_tsv_number(row->io.bytes, row->bytes_known);
+		print_tsv_number(row->io.largest, whole);
+		print_tsv_number(row->io.spent, whole && !row->io.untimed);
 		moment(counted ? row->io.first : TIME_NONE);
 		moment(counted ? row->io.last : TIME_NONE);
 		for (unsigned i = 0; i < IO_SIZES; i++)
-			number(row->io.size[i], whole);
+			print_tsv_number(row->io.size[i], whole);
 		putchar('\n');
 	}
 	buf_release(&b);

@@ -36,7 +36,7 @@ static int name_part(struct store *s, const struct told_event *t, struct buf *b)
 	return b->failed ? -ENOMEM : 0;
 }
 
-static int by_name(const void *pa, const void *pb)
+static int compare_parts(const void *pa, const void *pb)
 {
 	const struct part *a = pa, *b = pb;
 	return a->write != b->write ? a->write - b->write : str_cmp(buf_view(&a->name), buf_view(&b->name));
@@ -50,7 +50,7 @@ static int by_elements(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
-static int gather(struct store *s, struct parts *l, const struct told_list *told)
+static int collect_parts(struct store *s, struct parts *l, const struct told_list *told)
 {
 	l->v = calloc(told->n + 1, sizeof(*l->v));
 	if (!l->v)
@@ -65,11 +65,11 @@ static int gather(struct store *s, struct parts *l, const struct told_list *told
 	}
 	/* Those of several executions that are the same part are one. */
 	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_name);
+		qsort(l->v, l->n, sizeof(*l->v), compare_parts);
 	size_t n = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct part *x = &l->v[i], *last = n ? &l->v[n - 1] : NULL;
-		if (last && by_name(last, x) == 0) {
+		if (last && compare_parts(last, x) == 0) {
 			last->calls += x->calls;
 			last->elements += x->elements;
 			buf_release(&x->name);
@@ -89,7 +89,7 @@ int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run)
 	struct parts l = {0};
 	int r = store_told(c->store, run, EVENT_h5_part, &told);
 	if (r == 0)
-		r = gather(c->store, &l, &told);
+		r = collect_parts(c->store, &l, &told);
 	size_t most = o->count > 0 ? (size_t)o->count : 10;
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_elements);

@@ -99,7 +99,7 @@ static size_t lines_of(const struct opts_stat *o, const struct sums *l)
 	return l->n > max ? (size_t)max : l->n;
 }
 
-static void title(const struct opts_stat *o, const char *what, const struct sums *l)
+static void print_table_title(const struct opts_stat *o, const char *what, const struct sums *l)
 {
 	printf("\n%s%s\n", what, lines_of(o, l) < l->n ? ", the most used" : "");
 }
@@ -268,7 +268,7 @@ static int section(const struct stat_sums *w, const struct opts_stat *o, const c
 		table_cell(&t, buf_view(&b));
 	}
 	buf_release(&b);
-	title(o, what, l);
+	print_table_title(o, what, l);
 	table_print(&t, &w->c->out, w->c->out.width);
 	return r;
 }
@@ -305,7 +305,7 @@ static int sizes(const struct stat_sums *w, const struct opts_stat *o, const cha
 				sizes_row(&t, &l->v[i].way[k].io, o, k == STAT_READ ? "r " : "w ", buf_view(&b));
 	}
 	buf_release(&b);
-	title(o, what, l);
+	print_table_title(o, what, l);
 	table_print(&t, &w->c->out, w->c->out.width);
 	return r;
 }
@@ -353,7 +353,7 @@ static int times(const struct stat_sums *w, const struct opts_stat *o, const cha
 		table_cell(&t, buf_view(&b));
 	}
 	buf_release(&b);
-	title(o, what, l);
+	print_table_title(o, what, l);
 	table_print(&t, &w->c->out, w->c->out.width);
 	return r;
 }
@@ -387,7 +387,7 @@ static void slices(const struct stat_sums *w, const struct opts_stat *o, const s
 }
 
 /* The second in which the first call began, which moments are told from. */
-static int64_t beginning(const struct stat_sums *w)
+static int64_t first_call_second(const struct stat_sums *w)
 {
 	int64_t first = TIME_NONE;
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
@@ -399,7 +399,7 @@ static int64_t beginning(const struct stat_sums *w)
 }
 
 /* Instead of tables with nothing in them. */
-static void nothing(const struct stat_sums *w, const char *of)
+static void print_nothing_counted(const struct stat_sums *w, const char *of)
 {
 	if (w->unseen & 1ULL << TERM_gap_tree_only)
 		printf("%s: only processes were recorded, no files\n", of);
@@ -439,7 +439,7 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 		counted |= w->total.way[k].io.any || w->total.mapped.any;
 	fmt_name(&b, str_of(of));
 	if (!w->execs.n) {
-		nothing(w, buf_cstr(&b));
+		print_nothing_counted(w, buf_cstr(&b));
 		buf_release(&b);
 		return 0;
 	}
@@ -460,7 +460,7 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 			r = sizes(w, o, "sizes, files", &w->files, false);
 	}
 	if (r >= 0 && counted && o->times) {
-		int64_t since = beginning(w);
+		int64_t since = first_call_second(w);
 		buf_reset(&b);
 		fmt_time(&b, since, false);
 		if (since)

@@ -50,7 +50,7 @@ void stat_when_release(struct stat_when *w)
 /* ---- over time ---- */
 
 /* Of n spread evenly over `whole`, what lies in its first `part`; all of it at its end, so that slices add up. */
-static uint64_t share(uint64_t n, uint64_t part, uint64_t whole)
+static uint64_t spread_share(uint64_t n, uint64_t part, uint64_t whole)
 {
 	return part >= whole ? n : (uint64_t)((unsigned __int128)n * part / whole);
 }
@@ -66,8 +66,8 @@ size_t stat_slices(const struct stat_when *w, struct stat_slice *ret)
 		return 0;
 	uint64_t span = (uint64_t)to - (uint64_t)from;
 	for (unsigned k = 0; k < STAT_SLICES; k++)
-		ret[k] = (struct stat_slice){.from = (int64_t)((uint64_t)from + share(span, k, STAT_SLICES)),
-		                             .to = (int64_t)((uint64_t)from + share(span, k + 1, STAT_SLICES))};
+		ret[k] = (struct stat_slice){.from = (int64_t)((uint64_t)from + spread_share(span, k, STAT_SLICES)),
+		                             .to = (int64_t)((uint64_t)from + spread_share(span, k + 1, STAT_SLICES))};
 	for (size_t i = 0; i < w->n; i++) {
 		const struct when_row *r = &w->v[i];
 		uint64_t whole = (uint64_t)r->last - (uint64_t)r->first, calls = 0, bytes = 0, spent = 0;
@@ -77,8 +77,8 @@ size_t stat_slices(const struct stat_when *w, struct stat_slice *ret)
 			uint64_t part = all ? whole : ret[k].to > r->first ? (uint64_t)ret[k].to - (uint64_t)r->first : 0;
 			if (!all && !part)
 				continue;
-			uint64_t c = share(r->calls, part, whole), b = share(r->bytes, part, whole),
-			         s = share(r->spent, part, whole);
+			uint64_t c = spread_share(r->calls, part, whole), b = spread_share(r->bytes, part, whole),
+			         s = spread_share(r->spent, part, whole);
 			ret[k].way[r->write].calls += c - calls;
 			ret[k].way[r->write].bytes += b - bytes;
 			ret[k].way[r->write].spent += s - spent;
@@ -150,7 +150,7 @@ static int at_json(struct cmd *c, const struct stat_when *w)
 }
 
 /* In seconds. Times may be anything that a log holds. */
-static double since(int64_t t, int64_t from)
+static double seconds_since(int64_t t, int64_t from)
 {
 	return (double)(int64_t)((uint64_t)t - (uint64_t)from) / SECOND;
 }
@@ -161,8 +161,8 @@ static int at_row(struct cmd *c, struct table *t, const struct when_row *row, in
 	struct buf b = {0};
 	table_cell(t, str_of(stat_call(row->api, row->write)));
 	table_cellf(t, "%llu", (unsigned long long)row->calls);
-	table_cellf(t, "%.3f", since(row->first, at));
-	table_cellf(t, "+%.3f", since(row->last, at));
+	table_cellf(t, "%.3f", seconds_since(row->first, at));
+	table_cellf(t, "+%.3f", seconds_since(row->last, at));
 	int r = store_exec(c->store, row->exec, &x);
 	fmt_name(&b, r > 0 && x.rank.n ? x.rank : str_of("-"));
 	table_cell(t, buf_view(&b));

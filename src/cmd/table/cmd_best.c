@@ -45,7 +45,7 @@ static bool find_best(struct best *w)
 	return any;
 }
 
-static int put_files(const struct best *w, const char *title, const struct items *l, json_t *list)
+static int put_best_files(const struct best *w, const char *title, const struct items *l, json_t *list)
 {
 	size_t lines = 0, more = 0;
 	for (size_t i = 0; i < l->n; i++) {
@@ -88,9 +88,9 @@ static int lineage_of(const struct best *w, store_id run, json_t *o)
 	if (r >= 0)
 		r = items_of_run(w->c->store, execs, n, &used, &made);
 	if (r >= 0)
-		r = put_files(w, "used", &used, u);
+		r = put_best_files(w, "used", &used, u);
 	if (r >= 0)
-		r = put_files(w, "made", &made, m);
+		r = put_best_files(w, "made", &made, m);
 	if (o) {
 		js_put(o, "used", u);
 		js_put(o, "generated", m);
@@ -109,7 +109,7 @@ static void put_value(json_t *o, const char *key, double v)
 		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
-static int print_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
+static int print_best_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
 	       *figures = json_array();
@@ -154,7 +154,7 @@ static void line(const char *name, const struct buf *b)
 	printf("%-12s %.*s\n", name, (int)b->n, b->n ? b->p : "");
 }
 
-static int print_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
+static int print_best_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	struct buf b = {0};
 	fmt_name(&b, info->ulid);
@@ -218,7 +218,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 		const struct app_log_run *run = &w.runs.runs[w.at];
 		int rc = store_run(c->store, run->run, &info);
 		if (rc > 0)
-			rc = o->json ? print_json(&w, run, &info) : print_text(&w, run, &info);
+			rc = o->json ? print_best_json(&w, run, &info) : print_best_text(&w, run, &info);
 		if (rc < 0) {
 			report("cannot read the record");
 			status = STATUS_SELF;

@@ -24,7 +24,7 @@ struct table_of {
 
 /* ---- columns: the settings, then the figures, by name ---- */
 
-static bool is_wanted(const struct table_of *w, struct str name)
+static bool is_wanted_column(const struct table_of *w, struct str name)
 {
 	for (int i = 0; i < w->c->n_operands; i++)
 		if (str_is(name, w->c->operands[i]))
@@ -34,7 +34,7 @@ static bool is_wanted(const struct table_of *w, struct str name)
 
 static int add_column(struct table_of *w, struct str name, bool figure)
 {
-	if (!is_wanted(w, name))
+	if (!is_wanted_column(w, name))
 		return 0;
 	if (w->n == w->cap) {
 		size_t cap = w->cap ? 2 * w->cap : 32;
@@ -64,7 +64,7 @@ static size_t each_once(struct column *v, size_t n)
 	return to;
 }
 
-static bool is_same(const struct table_of *w, const struct column *column)
+static bool is_same_in_all_runs(const struct table_of *w, const struct column *column)
 {
 	const struct app_log_config *first = app_log_config_of(&w->runs.runs[0], column->name);
 	bool same = !column->figure && w->runs.n > 1 && first;
@@ -88,11 +88,11 @@ static int find_columns(struct table_of *w)
 		w->n = w->n ? each_once(w->columns, w->n) : 0; /* so that they do not gather by the thousand */
 	}
 	for (size_t i = 0; i < w->n; i++)
-		w->columns[i].same = is_same(w, &w->columns[i]);
+		w->columns[i].same = is_same_in_all_runs(w, &w->columns[i]);
 	return 0;
 }
 
-static bool is_told(const struct table_of *w, struct str name)
+static bool is_column(const struct table_of *w, struct str name)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (str_eq(w->columns[i].name, name))
@@ -200,7 +200,7 @@ static int print_csv(struct table_of *w)
 	return rc;
 }
 
-static int print_json(struct table_of *w, int *ret_status)
+static int print_table_json(struct table_of *w, int *ret_status)
 {
 	json_t *all = json_object(), *rows = json_array();
 	int rc = 0;
@@ -335,7 +335,7 @@ static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y
 	for (size_t k = 0; k < w->runs.runs[0].n_configs && !x.n; k++) {
 		const struct app_log_config *config = &w->runs.runs[0].configs[k];
 		double v;
-		if (over_runs_parse(config->value, &v) && !is_same(w, &(struct column){.name = config->name}))
+		if (over_runs_parse(config->value, &v) && !is_same_in_all_runs(w, &(struct column){.name = config->name}))
 			x = config->name;
 	}
 	*ret_x = x;
@@ -394,7 +394,7 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
 	int rc = status == STATUS_OK && w.runs.n ? find_columns(&w) : 0;
 	for (int i = 0; status == STATUS_OK && rc == 0 && w.n && i < c->n_operands; i++)
-		if (!is_told(&w, str_of(c->operands[i])))
+		if (!is_column(&w, str_of(c->operands[i])))
 			report("no run told '%s'", c->operands[i]);
 	if (status == STATUS_OK && !w.runs.n) {
 		report("no program of these runs told of itself");
@@ -404,7 +404,7 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 		status = STATUS_NOTHING;
 	} else if (status == STATUS_OK && rc == 0) {
 		rc = o->svg    ? print_svg(&w, &status)
-		     : o->json ? print_json(&w, &status)
+		     : o->json ? print_table_json(&w, &status)
 		     : o->csv  ? print_csv(&w)
 		               : print_table(&w);
 	}

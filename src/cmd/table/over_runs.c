@@ -56,7 +56,7 @@ struct condition {
 	bool is_number;
 };
 
-static bool parse_condition(const char *text, struct condition *ret)
+static bool parse_run_condition(const char *text, struct condition *ret)
 {
 	static const struct {
 		const char *sign;
@@ -94,7 +94,7 @@ static bool holds_number(const struct condition *c, double v)
 }
 
 /* What a run has not meets no condition. */
-static bool holds(const struct over_runs *r, const struct app_log_run *run, const struct condition *c)
+static bool meets_condition(const struct over_runs *r, const struct app_log_run *run, const struct condition *c)
 {
 	const struct app_log_config *config = app_log_config_of(run, c->name);
 	const struct app_log_metric *figure = app_log_metric_of(run, c->name);
@@ -110,7 +110,7 @@ static bool holds(const struct over_runs *r, const struct app_log_run *run, cons
 
 /* ---- which runs ---- */
 
-static int64_t now_ns(void)
+static int64_t wall_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -124,7 +124,7 @@ static int select_runs(struct cmd *c, const char *where, struct idset *ret)
 	struct expr *e = NULL;
 	enum expr_kind kind;
 	char *words[] = {(char *)where};
-	struct select_options o = {.now = now_ns(), .system_extra = config_get(&c->config, CONFIG_system)};
+	struct select_options o = {.now = wall_clock_ns(), .system_extra = config_get(&c->config, CONFIG_system)};
 	int rc = expr_parse(words, 1, &err, &e, &kind);
 	if (rc == 0)
 		rc = select_eval(c->store, e, EXPR_RUNS, &o, &err, ret);
@@ -134,7 +134,7 @@ static int select_runs(struct cmd *c, const char *where, struct idset *ret)
 	return STATUS_OK;
 }
 
-static bool is_in(const struct idset *s, store_id id)
+static bool idset_holds(const struct idset *s, store_id id)
 {
 	size_t lo = 0, hi = s->n;
 	while (lo < hi) {
@@ -162,7 +162,7 @@ static int began_cmp(const void *pa, const void *pb)
 }
 
 /* The earliest first: row numbers of runs depend on which log was read first. */
-static int in_order(struct cmd *c, struct over_runs *r)
+static int sort_by_start(struct cmd *c, struct over_runs *r)
 {
 	struct began *v = calloc(r->n + 1, sizeof(*v));
 	int rc = v ? 0 : -ENOMEM;
@@ -188,9 +188,9 @@ static void leave_out(struct over_runs *r, const struct idset *in, const struct 
 {
 	size_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		bool is = !in || is_in(in, r->runs[i].run);
+		bool is = !in || idset_holds(in, r->runs[i].run);
 		for (size_t k = 0; is && k < n_with; k++)
-			is = holds(r, &r->runs[i], &with[k]);
+			is = meets_condition(r, &r->runs[i], &with[k]);
 		struct app_log_run one = r->runs[i]; /* those left out are still to be freed: behind the others */
 		if (is) {
 			r->runs[i] = r->runs[n];
@@ -218,7 +218,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 	ret->of = (enum figure_of)which;
 	conditions = calloc(with->n + 1, sizeof(*conditions));
 	for (size_t i = 0; conditions && i < with->n; i++)
-		if (!parse_condition(with->v[i], &conditions[i])) {
+		if (!parse_run_condition(with->v[i], &conditions[i])) {
 			free(conditions);
 			return report_usage(c, "condition '%s' is not NAME=VALUE, or with != < <= > >= and a number", with->v[i]);
 		}
@@ -228,7 +228,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 		rc = app_log_runs(&ret->d, &ret->runs, &ret->n);
 	if (status == STATUS_OK && rc == 0) {
 		leave_out(ret, where ? &in : NULL, conditions, with->n);
-		rc = in_order(c, ret);
+		rc = sort_by_start(c, ret);
 	}
 	if (rc < 0) {
 		report("cannot read what programs told of themselves: %s", strerror(-rc));

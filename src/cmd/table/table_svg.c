@@ -69,7 +69,7 @@ static struct axis axis_of(double lo, double hi)
 	return a;
 }
 
-static double place(const struct axis *a, double v, double from, double to)
+static double axis_position(const struct axis *a, double v, double from, double to)
 {
 	double at = (v - a->from) / (a->to - a->from);
 	return from + (at < 0 ? 0 : at > 1 ? 1 : at) * (to - from);
@@ -77,11 +77,11 @@ static double place(const struct axis *a, double v, double from, double to)
 
 static double at_x(const struct axis *a, double v)
 {
-	return place(a, v, LEFT, WIDTH - RIGHT);
+	return axis_position(a, v, LEFT, WIDTH - RIGHT);
 }
 static double at_y(const struct axis *a, double v)
 {
-	return place(a, v, HEIGHT - BOTTOM, TOP);
+	return axis_position(a, v, HEIGHT - BOTTOM, TOP);
 }
 
 static void put_axes(struct buf *b, const struct plot *p, const struct axis *x, const struct axis *y)
