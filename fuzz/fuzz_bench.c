@@ -1,17 +1,10 @@
 /* Benchmark files, and extractors over texts: the first line of the input is which, the rest the text. */
+#include "fuzz_file.h"
 #include "trust/benchfile.h"
 #include "trust/extract.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void extract(enum extract_how how, const char *pattern, bool all, bool unordered, const char *text, size_t n)
 {

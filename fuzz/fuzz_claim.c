@@ -1,16 +1,9 @@
 /* Claims: what is read can be written and read again, and is the same; what is refused says why. */
+#include "fuzz_file.h"
 #include "trust/claim.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

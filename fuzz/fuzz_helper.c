@@ -2,18 +2,11 @@
  * no descriptor is left open. The bytes are questions, each after a byte that says how much of them there is: the size
  * of its kind, but for 0xff (all of the rest). None that makes or marks a group: the machine is left alone. */
 #include "capture/node_tracer/helper_int.h"
+#include "fuzz_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

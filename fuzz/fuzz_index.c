@@ -4,6 +4,7 @@
  * little-endian, modulo the file's size) and a byte, again and again. It is opened as one that the daemon hands over,
  * for those pages have no checksums that would refuse it first. */
 #include "event/log_writer.h"
+#include "fuzz_file.h"
 #include "store/dump.h"
 
 #include <fcntl.h>
@@ -14,16 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static char *base;
 static size_t base_n;
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void write_log(const char *path)
 {

@@ -1,17 +1,10 @@
 /* Limits, on a command line and in a file: nothing is accepted that makes no sense, and what is refused says why and
  * changes nothing. */
+#include "fuzz_file.h"
 #include "summary/limit.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void sound(const struct limits *limits)
 {

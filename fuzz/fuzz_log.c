@@ -3,17 +3,10 @@
 #include "event/log_frame.h"
 #include "event/log_pack.h"
 #include "event/log_reader.h"
+#include "fuzz_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void use_event(const struct event *ev, int64_t before)
 {

@@ -1,17 +1,10 @@
 /* What the kernel gives the node's tracer: records and fanotify's buffers of any bytes are taken or refused, and
  * nothing beyond them is read. The first byte says which. */
 #include "capture/node_tracer/decode.h"
+#include "fuzz_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static bool within(struct str s, const void *p, size_t n)
 {

@@ -1,15 +1,8 @@
 /* Summaries of any bytes in any form: what is read can be written in each form, and each of those is read as one. */
+#include "fuzz_file.h"
 #include "summary/read_any.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,15 +1,8 @@
 /* Summaries of any bytes: what is read is written so that it reads as the same, and what is not has a sentence. */
+#include "fuzz_file.h"
 #include "summary/summary.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,19 +2,12 @@
  * sense. */
 #include "base/buf.h"
 #include "base/config.h"
+#include "fuzz_file.h"
 #include "query/expr.h"
 #include "query/when.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void whole(const struct expr *e, unsigned depth)
 {
