@@ -178,7 +178,8 @@ def first_difference(a, b):
 
 
 def without_ours(out):
-    """A library that goes along shows in an environment that is printed (doc/safe.md)."""
+    """What goes along shows in an environment that is printed (doc/safe.md, doc/annotations.md). Also in runs without it, which
+    have the variable that says where the record is."""
     return b'\n'.join(line for line in out.split(b'\n') if not line.startswith((b'LD_PRELOAD=/', b'STEMMA_')))
 
 
@@ -237,7 +238,7 @@ class Runner:
             # A shell tells how it was ended by a signal by a number, who waits for it by another.
             if isinstance(status, int) and status < 0:
                 status = 128 - status
-            result = {'status': status, 'out': out.read(), 'err': err.read()}
+            result = {'status': status, 'out': without_ours(out.read()), 'err': err.read()}
         result['files'] = listing(w)
         for folder, dirs, _ in os.walk(w):
             for d in dirs:
@@ -276,7 +277,6 @@ def main():
             done += 1
             for m in modes:
                 got = r.run(command, MODES[m])
-                got['out'] = got['out'] if m in ('default', 'count') else without_ours(got['out'])
                 why = difference(a, b, got)
                 if why:
                     c, d = r.run(command, None), r.run(command, None)
