@@ -126,7 +126,17 @@ except RecordError:
 END
 	check 'Python'
 else
-	ok 'Python # SKIP no libstemma'
+	skip Python 'no libstemma'
+fi
+# The manual's example, as a user would compile it.
+if command -v cc >/dev/null 2>&1 && command -v mandoc >/dev/null 2>&1 && [ -e "$library" ]; then
+	mandoc -T ascii "$here/man/libstemma.3" | sed 's/.\x08//g' | sed -n '/^EXAMPLES/,$p' |
+		sed -n '/#include <stemma/,/The same in Python/p' | sed '$d' >example.c
+	cc -I "$here/include" -o example example.c -L "$(dirname "$library")" -lstemma >"$out" 2>"$err" &&
+		LD_LIBRARY_PATH=$(dirname "$library") ./example /w/out1 >"$out" 2>"$err" && same why --json /w/out1 && mv "$T/asked" "$out" && says "$out" uniq
+	check 'the example of the manual'
+else
+	skip 'the example of the manual' 'no cc, mandoc or libstemma'
 fi
 # The symbols are those of the header, and no others.
 nm -D --defined-only "$library" 2>/dev/null | sed -n 's/^[0-9a-f]* T \([a-z_]*\).*/\1/p' | sort >"$out"
