@@ -138,6 +138,37 @@ if command -v cc >/dev/null 2>&1 && command -v mandoc >/dev/null 2>&1 && [ -e "$
 else
 	skip 'the example of the manual' 'no cc, mandoc or libstemma'
 fi
+# A record that somebody else made: what stands where the index belongs is no file that may be written, or waited for.
+refuses()
+{ # the library and a command say so; index --rebuild puts an index there
+	asked 2 why /w/out1 && says "$err" 'no regular file' && ! READ_ONLY=1 "$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" &&
+		says "$err" 'no regular file' && cmd 125 why /w/out1 && says "$err" 'no regular file' && cmd 0 index --rebuild &&
+		[ -f "$STEMMA_HOME/index.db" ] && [ ! -L "$STEMMA_HOME/index.db" ] && asked 0 why /w/out1
+}
+kept=$STEMMA_HOME
+cp -R "$STEMMA_HOME" "$T/received"
+STEMMA_HOME=$T/received
+: >"$T/mine"
+for kind in link dangling fifo; do
+	rm -f "$STEMMA_HOME"/index.db*
+	case $kind in
+	link) ln -s "$T/mine" "$STEMMA_HOME/index.db" ;;
+	dangling) ln -s "$T/not-mine" "$STEMMA_HOME/index.db" ;;
+	fifo) mkfifo "$STEMMA_HOME/index.db" ;;
+	esac
+	refuses && [ -f "$T/mine" ] && [ ! -s "$T/mine" ] && [ ! -e "$T/not-mine" ]
+	check "a received record whose index is not a file: $kind"
+done
+rm -f "$STEMMA_HOME/index.db.lock"
+ln -s "$T/not-mine" "$STEMMA_HOME/index.db.lock"
+"$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err"
+[ ! -e "$T/not-mine" ]
+check 'a received record whose lock is a link'
+ln -s "$kept" "$T/way"
+STEMMA_HOME=$T/way
+asked 0 why /w/out1 && same why --json /w/out1
+check 'a record that is reached by a link'
+STEMMA_HOME=$kept
 # The symbols are those of the header, and no others.
 nm -D --defined-only "$library" 2>/dev/null | sed -n 's/^[0-9a-f]* T \([a-z_]*\).*/\1/p' | sort >"$out"
 sed -n 's/^.*[ *]\(stemma_[a-z]*\)(.*/\1/p' "$here/include/stemma/stemma.h" | grep -v '^stemma_free$' | sort -u >"$T/declared"

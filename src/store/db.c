@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,20 +218,52 @@ static int use_wal(struct store *s, struct err *err)
 	return code == SQLITE_OK ? 0 : store_db_error(s, err, "cannot use the index");
 }
 
+/* The index is a file. In a record that somebody else made it may be a link, through which another file would be
+ * written, or a FIFO, whose other end an open waits for. */
+static int check_is_file(const char *path, struct err *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_set(err, errno, "cannot open the index '%s'", path);
+	if (S_ISREG(st.st_mode))
+		return 0;
+	err_set(err, 0, "the index '%s' is no regular file", path);
+	err_hint(err, "stemma index --rebuild puts one there, made from the logs");
+	return -ENOTRECOVERABLE;
+}
+
+/* The path, without links on the way to its folder: so SQLite can be told to follow none. */
+static int resolve_folder(const char *path, char *ret, size_t size, struct err *err)
+{
+	char dir[PATH_MAX], real[PATH_MAX];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int n = snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	if (n < 0 || (size_t)n >= sizeof(dir) || !realpath(dir, real))
+		return err_set(err, errno, "cannot open the index '%s'", path);
+	if (snprintf(ret, size, "%s/%s", strcmp(real, "/") ? real : "", name) >= (int)size)
+		return err_set(err, ENAMETOOLONG, "cannot open the index '%s'", path);
+	return 0;
+}
+
 static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char uri[3 * 4096 + 64];
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = late_load(&late_sqlite, err);
-	bool immutable = false;
+	bool immutable = false, in_file = !s->memory && !s->handed;
+	char real[PATH_MAX];
+	if (rc == 0 && in_file)
+		rc = check_is_file(path, err);
+	if (rc == 0 && in_file)
+		rc = resolve_folder(path, real, sizeof(real), err);
 	if (rc < 0)
 		return rc;
 	if (!s->memory && write) {
 		/* SQLite would make it 0644; the -wal and -shm beside it take its mode. */
-		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+		int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
 		if (fd < 0)
 			return err_set(err, errno, "cannot open the index '%s'", path);
 		close(fd);
-	} else if (!s->memory && !s->handed) {
+	} else if (in_file) {
 		/* Where the directory cannot be written, SQLite could not make the files beside it that readers share. */
 		char dir[4096];
 		snprintf(dir, sizeof(dir), "%s", path);
@@ -242,12 +275,13 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 		immutable = access(slash ? (dir[0] ? dir : "/") : ".", W_OK) < 0 || access(path, W_OK) < 0;
 	}
 	size_t n = (size_t)snprintf(uri, sizeof(uri), "file:");
-	for (const char *p = s->memory || s->handed ? ":memory:" : path; *p && n + 4 < sizeof(uri); p++)
+	for (const char *p = in_file ? real : ":memory:"; *p && n + 4 < sizeof(uri); p++)
 		n += (size_t)snprintf(uri + n, sizeof(uri) - n, *p == '%' || *p == '?' || *p == '#' ? "%%%02x" : "%c", *p);
 	if (immutable)
 		snprintf(uri + n, sizeof(uri) - n, "?immutable=1");
 	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	const char *vfs = s->memory || s->handed ? NULL : pages_vfs();
+	flags |= in_file ? SQLITE_OPEN_NOFOLLOW : 0;
+	const char *vfs = in_file ? pages_vfs() : NULL;
 	if (sqlite3_open_v2(uri, &s->db, flags, vfs) != SQLITE_OK) {
 		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
 		store_db_close(s);

@@ -156,7 +156,7 @@ int store_lock(struct store *s, struct err *err)
 	char path[4096];
 	if (snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
 		return err_set(err, ENAMETOOLONG, "cannot lock '%s'", s->index);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, errno, "cannot open '%s'", path);
 	while (flock(fd, LOCK_EX) < 0)
@@ -174,9 +174,9 @@ int store_turn(struct store *s, bool replace)
 	struct flock lock = {.l_type = replace ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 	if (s->memory || s->handed || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
 		return -1;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd >= 0 && fcntl(fd, F_OFD_SETLKW, &lock) < 0)
 		if (errno != EINTR)
 			break; /* it is then as without */
@@ -265,7 +265,7 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 		s->flags |= STORE_WRITE;
 		rc = s->index ? store_db_open(s, s->index, true, false, err) : -ENOMEM;
 	} else if (rc == 0 && !(flags & STORE_WRITE)) {
-		if (stat(s->index, &st) < 0 && errno == ENOENT) {
+		if (lstat(s->index, &st) < 0 && errno == ENOENT) {
 			err_set(err, 0, logs ? "nothing is indexed in '%s' yet" : "nothing was recorded in '%s' yet", s->home);
 			err_hint(err, logs ? "stemma index does it" : "stemma run -- COMMAND records");
 			rc = -ENOENT;
