@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *last_path_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* ---- flags ---- */
 
 struct tokens {
@@ -62,9 +56,9 @@ static const char *const quiet[] = {"-c", "-MD", "-MMD", "-MP", "-M", "-MM", NUL
 
 static bool is_input(const struct build *b, const char *word)
 {
-	const char *last = last_path_part(word);
+	const char *last = str_base_name(str_of(word)).p;
 	for (size_t i = 0; i < b->in.n; i++)
-		if (strcmp(last_path_part(b->in.v[i].path), last) == 0)
+		if (strcmp(str_base_name(str_of(b->in.v[i].path)).p, last) == 0)
 			return true;
 	return false;
 }
@@ -282,6 +276,11 @@ struct pairing {
 	size_t na, nb;
 };
 
+static bool have_same_name(const struct build_file *a, const struct build_file *b)
+{
+	return str_eq(str_base_name(str_of(a->path)), str_base_name(str_of(b->path)));
+}
+
 /* 0: path and bytes, 1: path, 2: last name and bytes, 3: last name and role. */
 static bool files_match(const struct build_file *a, const struct build_file *b, int pass)
 {
@@ -291,9 +290,9 @@ static bool files_match(const struct build_file *a, const struct build_file *b, 
 	case 1:
 		return strcmp(a->path, b->path) == 0;
 	case 2:
-		return have_same_bytes(a, b) && strcmp(last_path_part(a->path), last_path_part(b->path)) == 0;
+		return have_same_bytes(a, b) && have_same_name(a, b);
 	default:
-		return a->role == b->role && strcmp(last_path_part(a->path), last_path_part(b->path)) == 0;
+		return a->role == b->role && have_same_name(a, b);
 	}
 }
 

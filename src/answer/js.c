@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -198,4 +199,17 @@ void js_gaps(json_t *o, const char *key, uint64_t gaps)
 		if (gaps >> g & 1)
 			js_add(list, json_string(term_name(SET_gap, g)));
 	js_put(o, key, list);
+}
+
+json_t *js_real(double v)
+{
+	return isnan(v) ? json_null() : json_real(v);
+}
+
+void js_float(json_t *o, const char *key, double v)
+{
+	if (isfinite(v))
+		js_put(o, key, json_real(v));
+	else
+		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }

@@ -34,5 +34,9 @@ void js_put(json_t *o, const char *key, json_t *value);
 void js_add(json_t *array, json_t *value);
 /* A string value by itself. */
 json_t *js_string(struct str s);
+/* A number by itself; null for NAN, which is what is not known. */
+json_t *js_real(double v);
+/* Any double: JSON has no word for what is not finite, so that stands as "nan", "inf" or "-inf". */
+void js_float(json_t *o, const char *key, double v);
 
 #endif

@@ -5,9 +5,12 @@
 #include "cmd/ui/mend.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* That there is no memory must be said, too: cut, and what is not ASCII replaced. */
@@ -74,6 +77,26 @@ int report_usage(const struct cmd *c, const char *fmt, ...)
 	va_end(ap);
 	report_hint("stemma %s --help", c->command->name);
 	return STATUS_USAGE;
+}
+
+void report_line(const char *line)
+{
+	report("%s", line);
+}
+
+int cmd_end_as(int status)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	struct rlimit none = {0, 0};
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigset_t nothing;
+	setrlimit(RLIMIT_CORE, &none);
+	sigaction(WTERMSIG(status), &act, NULL);
+	sigemptyset(&nothing);
+	sigprocmask(SIG_SETMASK, &nothing, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
 }
 
 /* ---- the record ---- */

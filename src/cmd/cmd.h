@@ -58,6 +58,12 @@ void report_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int report_err(const struct err *err, int status);
 /* A mistake in how the command was called: the sentence, and where help is. Returns STATUS_USAGE. */
 int report_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The line as it is: what struct run_options wants. */
+void report_line(const char *line);
+
+/* Ends as a command ended, by its wait status: returns its exit status, or dies of its signal, without a core file
+ * beside the command's own. */
+int cmd_end_as(int status);
 
 /* ---- the record ---- */
 

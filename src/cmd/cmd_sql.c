@@ -69,22 +69,13 @@ static struct str value_text(sqlite3_stmt *st, int i)
 	return str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i));
 }
 
-static void csv_field(struct str s, bool text)
-{
-	struct buf b = {0};
-	fmt_csv(&b, s, text);
-	if (b.n) /* else there is no memory, either */
-		fwrite(b.p, 1, b.n, stdout);
-	buf_release(&b);
-}
-
 static void csv_row(sqlite3_stmt *st, int n)
 {
 	for (int i = 0; i < n; i++) {
 		if (i)
 			putchar(',');
 		int type = sqlite3_column_type(st, i);
-		csv_field(value_text(st, i), type == SQLITE_TEXT || type == SQLITE_BLOB);
+		print_csv_field(value_text(st, i), type == SQLITE_TEXT || type == SQLITE_BLOB);
 	}
 	fputs("\r\n", stdout);
 }
@@ -130,7 +121,7 @@ static int print_sql_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
 		if (style == AS_CSV) {
 			if (i)
 				putchar(',');
-			csv_field(str_of(heads[i]), true);
+			print_csv_field(str_of(heads[i]), true);
 		}
 	}
 	if (style == AS_CSV)

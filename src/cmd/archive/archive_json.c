@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *real(double v)
-{
-	return isnan(v) ? json_null() : json_real(v);
-}
-
 static json_t *figure_json(const struct archive_figure *f)
 {
 	enum figure_name name = (enum figure_name)f->figure;
@@ -30,8 +25,8 @@ static json_t *figure_json(const struct archive_figure *f)
 	}
 	amount_json(o, "mean", name, s->mean);
 	amount_json(o, "std_dev", name, s->std_dev);
-	js_put(o, "skewness", real(s->skewness));
-	js_put(o, "kurtosis", real(s->kurtosis));
+	js_put(o, "skewness", js_real(s->skewness));
+	js_put(o, "kurtosis", js_real(s->kurtosis));
 	amount_json(o, "min", name, (double)s->min);
 	for (unsigned i = 0; i < STATS_QUANTILES; i++) {
 		snprintf(key, sizeof(key), "p%u", stats_percents[i]);
@@ -71,15 +66,6 @@ int archive_json(const struct archive *a)
 	return js_print(all, false);
 }
 
-static void csv_field(const char *s)
-{
-	struct buf b = {0};
-	fmt_csv(&b, str_of(s), true);
-	if (b.n) /* else there is no memory, either */
-		fwrite(b.p, 1, b.n, stdout);
-	buf_release(&b);
-}
-
 static void csv_value(enum figure_name f, double v)
 {
 	struct buf b = {0};
@@ -101,7 +87,7 @@ int archive_csv(const struct archive *a)
 {
 	char name[160];
 	for (size_t i = 0; i < a->n_by; i++) {
-		csv_field(archive_key_name(&a->by[i], name));
+		print_csv_field(str_of(archive_key_name(&a->by[i], name)), true);
 		putchar(',');
 	}
 	printf("figure,unit,count,bounded,incomplete,absent,mean,std_dev,skewness,kurtosis,min");
@@ -115,7 +101,7 @@ int archive_csv(const struct archive *a)
 			enum figure_name fn = (enum figure_name)f->figure;
 			const double none = (double)NAN;
 			for (size_t i = 0; i < a->n_by; i++) {
-				csv_field(archive_value(a, g, i));
+				print_csv_field(str_of(archive_value(a, g, i)), true);
 				putchar(',');
 			}
 			printf("%s,%s,%zu,%zu,%zu,%zu", figure_key(fn), figure_unit(fn), s->n, f->bounded, f->incomplete,

@@ -79,11 +79,6 @@ int bench_stop_end(void)
 	return stopped;
 }
 
-static void say_line(const char *line)
-{
-	report("%s", line);
-}
-
 static _Noreturn void exec_bench_command(const struct run_trust *t, const char *home, const char *no_home,
                                          const char *const *labels, bool record, int out, int to, const sigset_t *mask)
 {
@@ -103,7 +98,7 @@ static _Noreturn void exec_bench_command(const struct run_trust *t, const char *
 	                        .received = t->received,
 	                        .mode = record ? CAPTURE_COMPLETE : CAPTURE_OFF,
 	                        .place = record ? &place : NULL,
-	                        .say = t->quiet || !record ? NULL : say_line};
+	                        .say = t->quiet || !record ? NULL : report_line};
 	/* Not for reading: else it would look as if the command might have read what it printed. */
 	char link[40];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", out);

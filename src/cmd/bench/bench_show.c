@@ -482,11 +482,6 @@ static int print_run_rows(const struct cmd *c, const struct show *x)
 
 /* ---- JSON ---- */
 
-static json_t *real_or_null(double v)
-{
-	return isnan(v) ? json_null() : json_real(v);
-}
-
 static json_t *element_json(const struct element *e)
 {
 	json_t *a = json_array();
@@ -511,8 +506,8 @@ static int as_json(const struct show *x)
 		js_text(one, "command", run->command);
 		js_text(one, "host", run->host);
 		js_time(one, "start", run->start);
-		js_put(one, "wall_time", real_or_null(run->wall));
-		js_put(one, "cpu_time", real_or_null(run->cpu));
+		js_put(one, "wall_time", js_real(run->wall));
+		js_put(one, "cpu_time", js_real(run->cpu));
 		js_ending(one, "exit", run->ending, run->code);
 		for (int p = 0; p < SHOW_PARTS; p++) {
 			const struct elements *set = elements_of_part(x, i, (enum show_part)p);

@@ -6,11 +6,8 @@
 #include "cc/args.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 /* Other names of the command, and the compiler that each stands for. */
 static const struct {
@@ -85,22 +82,6 @@ static bool names_compiler(const char *s)
 	return s[0] != '-' && s[0] != '@' && !object && !args_is_source(s);
 }
 
-/* Ends as the compiler ended; of a signal too, without a core file of our own beside its. */
-static int end_as(int status)
-{
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	struct rlimit none = {0, 0};
-	struct sigaction act = {.sa_handler = SIG_DFL};
-	sigset_t no;
-	setrlimit(RLIMIT_CORE, &none);
-	sigaction(WTERMSIG(status), &act, NULL);
-	sigemptyset(&no);
-	sigprocmask(SIG_SETMASK, &no, NULL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
-}
-
 static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *compiler, char **arguments)
 {
 	struct err err = {0};
@@ -129,7 +110,7 @@ static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *comp
 	free(argv);
 	if (rc < 0)
 		return report_err(&err, rc == -ENOENT || rc == -ENOTDIR ? 127 : rc == -ENOMEM ? STATUS_SELF : 126);
-	return end_as(status);
+	return cmd_end_as(status);
 }
 
 int cmd_cc(struct cmd *c, const struct opts_cc *o)

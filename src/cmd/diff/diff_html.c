@@ -1,5 +1,6 @@
 /* diff_html.c - a diff as one HTML file that needs nothing else: no script, no network, works printed. */
 #include "cmd/diff/diff_view.h"
+#include "cmd/ui/markup.h"
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -12,27 +13,6 @@ static const char head[] =
     ".cause{border-left:4px solid #c60;padding:.5rem 1rem;white-space:pre-wrap}\n"
     "summary{font-weight:600;cursor:pointer;margin-top:.8rem}.n{color:#888;font-weight:400}ul{margin:.3rem 0}\n"
     "small{display:block;color:#888}\n</style></head><body>\n";
-
-static void put_escaped(const char *s)
-{
-	for (; *s; s++)
-		switch (*s) {
-		case '&':
-			fputs("&amp;", stdout);
-			break;
-		case '<':
-			fputs("&lt;", stdout);
-			break;
-		case '>':
-			fputs("&gt;", stdout);
-			break;
-		case '"':
-			fputs("&quot;", stdout);
-			break;
-		default:
-			putchar(*s);
-		}
-}
 
 static int print_html_category(const struct diff_view *v, enum diff_rung rung)
 {
@@ -55,13 +35,13 @@ static int print_html_category(const struct diff_view *v, enum diff_rung rung)
 		buf_reset(&b);
 		r = diff_item_text(v, &d->items[i], &b);
 		fputs("<li>", stdout);
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		buf_reset(&b);
 		if (r == 0)
 			r = diff_change_text(v, &d->items[i], &b);
 		if (b.n) {
 			fputs("<small>", stdout);
-			put_escaped(buf_cstr(&b));
+			print_html_escaped(buf_cstr(&b));
 			fputs("</small>", stdout);
 		}
 		puts("</li>");
@@ -82,14 +62,14 @@ int diff_html(const struct diff_view *v)
 		buf_reset(&b);
 		r = diff_side_name(v, side, &b);
 		printf("<p><b>%c</b> <code>", "AB"[side]);
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		puts("</code></p>");
 	}
 	buf_reset(&b);
 	if (r == 0)
 		r = diff_cause_text(v, &b);
 	fputs("<div class=\"cause\"><b>First cause</b>: ", stdout);
-	put_escaped(buf_cstr(&b));
+	print_html_escaped(buf_cstr(&b));
 	puts("</div>");
 	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
 		r = print_html_category(v, (enum diff_rung)rung);

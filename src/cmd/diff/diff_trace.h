@@ -61,6 +61,8 @@ const char *trace_verdict_word(enum trace_verdict v);
 
 /* NULL: it has none that is known. */
 const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);
+/* The specification of that side, or the other's where it has none; NULL if neither has. */
+const struct spec *trace_pair_spec(const struct trace_pair *p, int side);
 
 /* "true", "case 3"; "" where it is not known what the outcome is in the source. */
 const char *trace_outcome_label(const struct trace_pair *p, int side, const struct spot *s);

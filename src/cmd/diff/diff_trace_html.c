@@ -1,5 +1,6 @@
 /* diff_trace_html.c - where two traces part, as one HTML file: no script, no network, works printed. */
 #include "cmd/diff/diff_trace.h"
+#include "cmd/ui/markup.h"
 
 #include <stdlib.h>
 
@@ -15,32 +16,11 @@ static const char head[] =
     ".first{border-left:4px solid #c60;padding:.5rem 1rem}\n"
     "dt{color:#888}dd{margin:0 0 .4rem 1rem}\n</style></head><body>\n";
 
-static void put_escaped(const char *s)
-{
-	for (; *s; s++)
-		switch (*s) {
-		case '&':
-			fputs("&amp;", stdout);
-			break;
-		case '<':
-			fputs("&lt;", stdout);
-			break;
-		case '>':
-			fputs("&gt;", stdout);
-			break;
-		case '"':
-			fputs("&quot;", stdout);
-			break;
-		default:
-			putchar(*s);
-		}
-}
-
 static void print_definition(const char *term, struct buf *b)
 {
 	if (b->n) {
 		printf("<dt>%s</dt><dd>", term);
-		put_escaped(buf_cstr(b));
+		print_html_escaped(buf_cstr(b));
 		puts("</dd>");
 	}
 	buf_reset(b);
@@ -64,7 +44,7 @@ static void print_html_source(const struct trace_pair *p, const struct differenc
 		bool more = q[k] == '\n';
 		q[k] = 0;
 		printf(line == n->line ? "<mark>%5u  " : "%5u  ", line);
-		put_escaped(q);
+		print_html_escaped(q);
 		puts(line == n->line ? "</mark>" : "");
 		q += k + more;
 	}
@@ -77,7 +57,7 @@ static void put_divergence(const struct trace_pair *p, const struct difference *
 	struct buf b = {0};
 	trace_words_divergence(p, d, &b);
 	printf("<div%s><b>", first ? " class=\"first\"" : "");
-	put_escaped(buf_cstr(&b));
+	print_html_escaped(buf_cstr(&b));
 	puts("</b>");
 	buf_reset(&b);
 	if (first)
@@ -103,19 +83,19 @@ static void print_html_pair(const struct trace_view *v, const struct trace_pair 
 	if (v->n > 1) {
 		printf("<h2>thread ");
 		trace_words_thread(p, &b);
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		buf_reset(&b);
 		printf(" of ");
-		put_escaped(p->side[0].exe);
+		print_html_escaped(p->side[0].exe);
 		trace_words_rank(p, &b);
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		buf_reset(&b);
 		puts("</h2>");
 	}
 	if (p->c.equal) {
 		trace_words_same(p, &b);
 		fputs("<p class=\"first\">", stdout);
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		puts("</p>");
 		buf_reset(&b);
 	}
@@ -147,7 +127,7 @@ static void print_html_pair(const struct trace_view *v, const struct trace_pair 
 	trace_words_notes(p, &b);
 	if (b.n) {
 		printf("<p>%s</p><pre>", p->c.partial ? "Partial:" : "Notes:");
-		put_escaped(buf_cstr(&b));
+		print_html_escaped(buf_cstr(&b));
 		puts("</pre>");
 	}
 	buf_release(&b);
@@ -159,16 +139,16 @@ int trace_html(const struct trace_view *v)
 	puts("<h1>Where the programs part</h1>");
 	for (int s = 0; s < 2; s++) {
 		printf("<p><b>%c</b> <code>", "AB"[s]);
-		put_escaped(v->what[s]);
+		print_html_escaped(v->what[s]);
 		puts("</code></p>");
 	}
 	for (size_t i = 0; i < v->n; i++)
 		print_html_pair(v, &v->v[i]);
 	for (size_t i = 0; i < v->n_only; i++) {
 		printf("<p>only in %c: thread ", "AB"[v->only_side[i]]);
-		put_escaped(v->only[i].thread);
+		print_html_escaped(v->only[i].thread);
 		printf(" of ");
-		put_escaped(v->only[i].exe);
+		print_html_escaped(v->only[i].exe);
 		puts("</p><dl>");
 		struct buf b = {0};
 		trace_words_uncertain(&v->only[i], &b);
@@ -179,12 +159,12 @@ int trace_html(const struct trace_view *v)
 	if (v->again) {
 		puts("<p>The traces were made by running again:</p><pre>");
 		for (size_t i = 0; i < v->n_ran; i++) {
-			put_escaped(v->ran[i]);
+			print_html_escaped(v->ran[i]);
 			puts("");
 		}
 		for (size_t i = 0; i < v->n_notes; i++) {
 			printf("partial: ");
-			put_escaped(v->note[i]);
+			print_html_escaped(v->note[i]);
 			puts("");
 		}
 		puts("</pre>");

@@ -5,11 +5,6 @@
 #include "cmd/ui/demangle.h"
 #include "spec/trace/trace_format.h"
 
-static const struct spec *spec_of(const struct trace_pair *p, int side)
-{
-	return p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
-}
-
 /* The name that C++ has for it; nothing of others. */
 static void js_demangled(json_t *o, const char *key, const char *name)
 {
@@ -45,12 +40,12 @@ static json_t *step_place_json(const struct trace_pair *p, int side, uint32_t fu
 	}
 	uint32_t file = n ? n->file : f ? f->file : SPEC_NONE, line = n ? n->line : f ? f->line : 0;
 	if (f && line) {
-		js_str(o, "file", str_of(spec_file(spec_of(p, side), file)));
+		js_str(o, "file", str_of(spec_file(trace_pair_spec(p, side), file)));
 		js_num(o, "line", line);
 		if (n && n->column)
 			js_num(o, "column", n->column);
 	} else if (f && p->calls) { /* of stacks: what stands for a line */
-		js_str_if(o, "address", str_of(spec_file(spec_of(p, side), file)));
+		js_str_if(o, "address", str_of(spec_file(trace_pair_spec(p, side), file)));
 	}
 	return o;
 }

@@ -34,7 +34,7 @@ const char *trace_verdict_word(enum trace_verdict v)
 	return words[v];
 }
 
-static const struct spec *spec_of(const struct trace_pair *p, int side)
+const struct spec *trace_pair_spec(const struct trace_pair *p, int side)
 {
 	const struct atlas *m = p->atlas;
 	return m->spec[side] ? m->spec[side] : m->spec[!side];
@@ -64,7 +64,7 @@ static void format_function_name(const struct trace_pair *p, int side, uint32_t 
 
 static void format_source_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
 {
-	const char *name = spec_of(p, side) ? spec_file(spec_of(p, side), file) : "";
+	const char *name = trace_pair_spec(p, side) ? spec_file(trace_pair_spec(p, side), file) : "";
 	if (!*name || (!line && !p->calls))
 		return;
 	const char *slash = strrchr(name, '/');
@@ -120,7 +120,7 @@ static int knows(const struct trace_pair *p, uint32_t function)
 const char *trace_outcome_label(const struct trace_pair *p, int side, const struct spot *s)
 {
 	const struct spec_node *n = atlas_node(p->atlas, side, s->function, s->node);
-	const struct spec_edge *e = n ? spec_outcome(spec_of(p, side), n, s->outcome) : NULL;
+	const struct spec_edge *e = n ? spec_outcome(trace_pair_spec(p, side), n, s->outcome) : NULL;
 	bool branch = e && (!strcmp(e->label, "true") || !strcmp(e->label, "false"));
 	return !e || (branch && !(n->flags & SPEC_SOURCE_TRUTH)) ? "" : e->label;
 }
@@ -128,7 +128,7 @@ const char *trace_outcome_label(const struct trace_pair *p, int side, const stru
 /* Where it is not known what was true in the source: the place of what comes next, if that tells the ways apart. */
 static bool put_way(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
 {
-	const struct spec *spec = spec_of(p, side);
+	const struct spec *spec = trace_pair_spec(p, side);
 	const struct spec_function *f = atlas_function(p->atlas, side, s->function);
 	const struct spec_node *n = atlas_node(p->atlas, side, s->function, s->node), *to[2];
 	for (uint32_t i = 0; i < 2; i++) {

@@ -24,12 +24,6 @@ struct libraries {
 	size_t n;
 };
 
-static const char *library_file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* libhdf5.so.103, libhdf5_serial.so.310: as a program names it that was linked with it. Not what is built on it. */
 static bool is_hdf5_library(const char *name)
 {
@@ -47,7 +41,7 @@ static bool is_hdf5_library(const char *name)
 static void append_library(struct libraries *l, const char *path)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(library_file_name(l->v[i].path), library_file_name(path)))
+		if (str_eq(str_base_name(str_of(l->v[i].path)), str_base_name(str_of(path))))
 			return; /* the loader takes the first */
 	if (l->n == LIBRARIES || strlen(path) >= sizeof(l->v[0].path) || access(path, R_OK) < 0)
 		return;
@@ -140,7 +134,7 @@ void doctor_hdf5(struct buf *ret, unsigned *ret_served, unsigned *ret_connects)
 		buf_printf(ret, "%s%u.%u.%u (", ret->n ? ", " : "", v[0], v[1], v[2]);
 		for (size_t k = i; k < l->n; k++)
 			if (l->v[k].known && !memcmp(l->v[k].version, v, sizeof(l->v[k].version))) {
-				buf_printf(ret, "%s%s", k > i ? ", " : "", library_file_name(l->v[k].path));
+				buf_printf(ret, "%s%s", k > i ? ", " : "", str_base_name(str_of(l->v[k].path)).p);
 				l->v[k].told = true;
 			}
 		buf_char(ret, ')');

@@ -7,11 +7,8 @@
 #include "cmd/run/run_trace.h"
 #include "cmd/run/run_trust.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 static int parse_choice(const char *value, const char *const words[], int *ret)
 {
@@ -21,27 +18,6 @@ static int parse_choice(const char *value, const char *const words[], int *ret)
 			return 0;
 		}
 	return value ? -1 : 0;
-}
-
-/* Ends as the command ended; of a signal too, but without a core file of our own beside the command's. */
-static int end_as(int status)
-{
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	struct rlimit none = {0, 0};
-	setrlimit(RLIMIT_CORE, &none);
-	struct sigaction act = {.sa_handler = SIG_DFL};
-	sigaction(WTERMSIG(status), &act, NULL);
-	sigset_t all;
-	sigemptyset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
-}
-
-static void say_line(const char *line)
-{
-	report("%s", line);
 }
 
 static unsigned inject_after(const char *setting)
@@ -142,7 +118,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	                           .xattr = o->xattr || !strcmp(config_get(&c->config, CONFIG_xattr), "on"),
 	                           .mpi = o->mpi,
 	                           .narrow = granularity == 1,
-	                           .say = o->quiet ? NULL : say_line};
+	                           .say = o->quiet ? NULL : report_line};
 	struct run_trust trust = {.machine = o->machine,
 	                          .digest = o->digest,
 	                          .keep = o->keep_inputs,
@@ -203,5 +179,5 @@ out:
 	benchfile_release(&trust.file);
 	free(index);
 	free(home);
-	return rc ? rc : end_as(status);
+	return rc ? rc : cmd_end_as(status);
 }

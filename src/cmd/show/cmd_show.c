@@ -21,17 +21,11 @@ struct show {
 	bool run; /* a run's lists: its pipes are its own affair */
 };
 
-static void field(const char *name, const struct buf *value)
-{
-	if (value->n)
-		printf("%-12s %.*s\n", name, (int)value->n, value->p);
-}
-
 static void field_str(const char *name, struct str value)
 {
 	struct buf b = {0};
 	fmt_name(&b, value);
-	field(name, &b);
+	print_field_if(name, &b);
 	buf_release(&b);
 }
 
@@ -39,7 +33,7 @@ static void field_time(const char *name, int64_t ns)
 {
 	struct buf b = {0};
 	fmt_time(&b, ns, false);
-	field(name, &b);
+	print_field_if(name, &b);
 	buf_release(&b);
 }
 
@@ -54,7 +48,7 @@ static void field_argv(const char *name, const struct strlist *l)
 {
 	struct buf b = {0};
 	fmt_argv(&b, l, false, SIZE_MAX);
-	field(name, &b);
+	print_field_if(name, &b);
 	buf_release(&b);
 }
 
@@ -197,7 +191,7 @@ static void exec_figures(const struct show *w, const struct exec_info *x)
 			fmt_size(&b, values[i], w->o->bytes);
 		if (i >= 7)
 			buf_printf(&b, i == 7 ? " from storage" : " to storage");
-		field(names[i], &b);
+		print_field_if(names[i], &b);
 		buf_release(&b);
 	}
 }
@@ -224,7 +218,7 @@ static int exec_text(const struct show *w, store_id id)
 	field_str("directory", x.cwd);
 	printf("%-12s %llu%s\n", "pid", (unsigned long long)x.pid, x.n ? "" : ", before any exec");
 	fmt_who(&b, x.user, x.host);
-	field("by", &b);
+	print_field_if("by", &b);
 	buf_reset(&b);
 	field_str("group", x.group);
 	if (x.run && store_run(s, x.run, &run) > 0)
@@ -234,20 +228,20 @@ static int exec_text(const struct show *w, store_id id)
 	if (x.rank.n && x.ranks.n)
 		buf_printf(&b, "%.*s of %.*s", (int)x.rank.n, x.rank.p, (int)x.ranks.n, x.ranks.p);
 	if (x.rank.n && x.ranks.n)
-		field("rank", &b);
+		print_field_if("rank", &b);
 	else
 		field_str("rank", x.rank);
 	field_time("start", x.start);
 	field_time("end", x.end);
 	buf_reset(&b);
 	fmt_ending(&b, x.ending, x.code);
-	field("exit", &b);
+	print_field_if("exit", &b);
 	exec_figures(w, &x);
 	field_list("environment", &x.env);
 	buf_reset(&b);
 	if (parent) {
 		r = exec_name(s, parent, true, 100, &b);
-		field("parent", &b);
+		print_field_if("parent", &b);
 	}
 	buf_release(&b);
 	if (r >= 0)
@@ -309,13 +303,13 @@ static void run_text(struct cmd *c, const struct run_info *run)
 	field_argv("command", &run->argv);
 	field_str("directory", run->cwd);
 	fmt_who(&b, run->user, run->host);
-	field("by", &b);
+	print_field_if("by", &b);
 	field_str("group", run->group);
 	field_time("start", run->start);
 	field_time("end", run->end);
 	buf_reset(&b);
 	fmt_span(&b, run->start, run->end);
-	field("time", &b);
+	print_field_if("time", &b);
 	buf_reset(&b);
 	pid_t standby = run->ending == TERM_ending_unknown ? live_standby(&c->live, run->ulid) : 0;
 	if (standby)
@@ -324,7 +318,7 @@ static void run_text(struct cmd *c, const struct run_info *run)
 		fmt_ending(&b, run->ending, run->code);
 	if (run->end == TIME_NONE && !standby)
 		buf_printf(&b, " (it runs still, or its record was cut off)");
-	field("exit", &b);
+	print_field_if("exit", &b);
 	field_str("within", run->outer);
 	field_list("label", &run->labels);
 	field_list("machine", &run->hostinfo);
@@ -334,7 +328,7 @@ static void run_text(struct cmd *c, const struct run_info *run)
 		buf_printf(&b, "%llu calls stopped, ", (unsigned long long)run->traps);
 		fmt_duration(&b, run->recorder_cpu);
 		buf_printf(&b, " of CPU");
-		field("cost", &b);
+		print_field_if("cost", &b);
 	}
 	buf_release(&b);
 }
@@ -575,7 +569,7 @@ static int show_one_file(const struct show *w, store_id file, uint64_t only, jso
 		fmt_name(&b, f.domain);
 		buf_printf(&b, ", inode %llu", (unsigned long long)f.ino);
 		if (f.kind != TERM_kind_absent)
-			field("on", &b);
+			print_field_if("on", &b);
 		buf_release(&b);
 		printf("%-12s %llu\n", "versions", (unsigned long long)n);
 		r = notes_print(s, NOTES_FILE, file);
@@ -607,7 +601,7 @@ static int show_file(const struct show *w, const char *text, const struct file_t
 		buf_printf(&b, "%s", disk[t->disk]);
 		if (t->disk == DISK_DELETED)
 			r = fmt_deleted(w->c->store, &t->deleted, 200, false, w->c->out.utf8, &b);
-		field("now", &b);
+		print_field_if("now", &b);
 		buf_release(&b);
 	}
 	if (r >= 0 && list && t->disk == DISK_DELETED)

@@ -31,17 +31,11 @@ bool show_build_could(const char *path)
 
 /* ---- text ---- */
 
-static void field(const char *name, const struct buf *value)
-{
-	if (value->n)
-		printf("%-12s %.*s\n", name, (int)value->n, value->p);
-}
-
 static void field_text(const char *name, const char *text)
 {
 	struct buf b = {0};
 	fmt_name(&b, str_of(text));
-	field(name, &b);
+	print_field_if(name, &b);
 	buf_release(&b);
 }
 
@@ -53,7 +47,7 @@ static void field_words(const char *name, char *const *v)
 			buf_char(&b, ' ');
 		fmt_arg(&b, str_of(v[i]));
 	}
-	field(name, &b);
+	print_field_if(name, &b);
 	buf_release(&b);
 }
 
@@ -64,7 +58,7 @@ static void print_build_gaps(const struct build *b)
 		struct buf line = {0};
 		fmt_name(&line, str_of(of));
 		buf_printf(&line, "%s%s", line.n ? " " : "", meaning);
-		field(i ? "" : "missing", &line);
+		print_field_if(i ? "" : "missing", &line);
 		buf_release(&line);
 	}
 }
@@ -78,7 +72,7 @@ static void print_build_defines(const struct build *b)
 		buf_printf(&line, "%s%s", line.n ? " " : "", undef ? "not " : "");
 		fmt_arg(&line, str_of(name));
 	}
-	field("defines", &line);
+	print_field_if("defines", &line);
 	buf_release(&line);
 }
 
@@ -157,7 +151,7 @@ static void print_build_time(const struct build *b)
 	fmt_time(&t, b->ended, false);
 	buf_printf(&t, ", took ");
 	fmt_span(&t, b->began, b->ended);
-	field("at", &t);
+	print_field_if("at", &t);
 	buf_release(&t);
 }
 
@@ -189,7 +183,7 @@ static void print_recorded_build(struct show_build *w, const struct build *b)
 		buf_printf(&line, ", ");
 		fmt_name(&line, str_of(b->version));
 	}
-	field("compiler", &line);
+	print_field_if("compiler", &line);
 	buf_reset(&line);
 	field_text("target", b->target);
 	print_build_defines(b);
@@ -197,7 +191,7 @@ static void print_recorded_build(struct show_build *w, const struct build *b)
 	fmt_name(&line, str_of(b->user));
 	buf_printf(&line, " on ");
 	fmt_name(&line, str_of(b->host));
-	field("by", &line);
+	print_field_if("by", &line);
 	buf_release(&line);
 	print_build_time(b);
 	print_build_commit(b);
@@ -205,7 +199,7 @@ static void print_recorded_build(struct show_build *w, const struct build *b)
 		field_text("run", b->run);
 	if (b->ending != TERM_ending_exited || b->code) {
 		fmt_ending(&line, b->ending, (uint64_t)b->code);
-		field("ended with", &line);
+		print_field_if("ended with", &line);
 		buf_release(&line);
 	}
 	for (size_t i = 0; w->all && b->env[i]; i++)
@@ -371,7 +365,7 @@ static int show_builds(struct show_build *w, struct build_list *l, json_t *list,
 			continue;
 		buf_printf(&b, "%s ", l->v[i].pub);
 		fmt_time(&b, l->v[i].ended, false);
-		field("also by", &b);
+		print_field_if("also by", &b);
 		buf_release(&b);
 		if (i - (best < i) == 4 && !w->all && l->n > 6) {
 			printf("%-12s and %zu more (--all)\n", "", l->n - i - 1);

@@ -26,14 +26,6 @@ static uint64_t dropped_of(const struct view *w)
 
 /* ---- JSON ---- */
 
-static void put_number(json_t *o, const char *key, double v)
-{
-	if (isfinite(v))
-		js_put(o, key, json_real(v));
-	else /* JSON has no word for it */
-		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-}
-
 /* What all have: when, who, in which activity. */
 static int put_common(const struct view *w, json_t *o, const struct told_event *t, uint64_t app, uint64_t thread,
                       uint64_t within)
@@ -102,7 +94,7 @@ static int metrics_json(const struct view *w, json_t *o)
 			continue;
 		json_t *one = json_object();
 		js_str(one, "name", m->name);
-		put_number(one, "value", app_log_number(m));
+		js_float(one, "value", app_log_number(m));
 		if (m->stepped)
 			js_put(one, "step", json_integer(m->step));
 		rc = put_common(w, one, t, m->app, m->thread, m->activity);
@@ -195,11 +187,6 @@ static int said_json(const struct view *w, json_t *o)
 
 /* ---- text ---- */
 
-static void field(const char *name, const struct buf *value)
-{
-	printf("%-12s %.*s\n", name, (int)value->n, value->n ? value->p : "");
-}
-
 /* Lines of one field: the first has its name. False: enough of them. */
 static bool print_listed_field(const struct view *w, const char *name, size_t i, size_t n, const struct buf *b)
 {
@@ -207,7 +194,7 @@ static bool print_listed_field(const struct view *w, const char *name, size_t i,
 		printf("%-12s and %zu more (--all)\n", "", n - i);
 		return false;
 	}
-	field(i ? "" : name, b);
+	print_field(i ? "" : name, b);
 	return true;
 }
 
@@ -354,7 +341,7 @@ static void ranks_text(const struct view *w)
 	const struct event_mpi_rank *r = &w->d.ranks.v[0].ev.mpi_rank;
 	buf_printf(&b, "%zu of %" PRIu64 "  ", w->d.ranks.n, r->size);
 	fmt_name(&b, str_n(r->library.p, r->library.n < 60 ? r->library.n : 60));
-	field("MPI ranks", &b);
+	print_field("MPI ranks", &b);
 	buf_release(&b);
 }
 
@@ -388,7 +375,7 @@ static int said_text(const struct view *w)
 	if (rc == 0 && n) {
 		if (runs->type.n) {
 			fmt_name(&b, runs->type);
-			field("type", &b);
+			print_field("type", &b);
 		}
 		words_text(w, TERM_said_tag, "tag");
 		configs_text(w, runs);
@@ -404,7 +391,7 @@ static int said_text(const struct view *w)
 	if (dropped) {
 		buf_reset(&b);
 		buf_printf(&b, "%" PRIu64 " words found no room", dropped);
-		field("dropped", &b);
+		print_field("dropped", &b);
 	}
 	buf_release(&b);
 	app_log_runs_free(runs, n);

@@ -101,21 +101,13 @@ static int lineage_of(const struct best *w, store_id run, json_t *o)
 	return r < 0 ? r : 0;
 }
 
-static void put_value(json_t *o, const char *key, double v)
-{
-	if (isfinite(v))
-		js_put(o, key, json_real(v));
-	else
-		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-}
-
 static int print_best_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
 	       *figures = json_array();
 	js_num(all, "format", 1);
 	js_text(all, "metric", w->o->metric);
-	put_value(all, "value", w->value);
+	js_float(all, "value", w->value);
 	if (w->stepped)
 		js_put(all, "step", json_integer(w->step));
 	js_num(all, "candidates", w->candidates);
@@ -133,7 +125,7 @@ static int print_best_json(struct best *w, const struct app_log_run *run, const 
 		int64_t step;
 		bool stepped;
 		js_str(one, "name", run->figures[i].name);
-		put_value(one, "value", over_runs_value(&w->runs, &run->figures[i], &step, &stepped));
+		js_float(one, "value", over_runs_value(&w->runs, &run->figures[i], &step, &stepped));
 		if (stepped)
 			js_put(one, "step", json_integer(step));
 		js_add(figures, one);
@@ -149,16 +141,11 @@ static int print_best_json(struct best *w, const struct app_log_run *run, const 
 	return js_print(all, false);
 }
 
-static void line(const char *name, const struct buf *b)
-{
-	printf("%-12s %.*s\n", name, (int)b->n, b->n ? b->p : "");
-}
-
 static int print_best_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	struct buf b = {0};
 	fmt_name(&b, info->ulid);
-	line("run", &b);
+	print_field("run", &b);
 	buf_reset(&b);
 	fmt_name(&b, str_of(w->o->metric));
 	buf_printf(&b, " = ");
@@ -170,7 +157,7 @@ static int print_best_text(struct best *w, const struct app_log_run *run, const 
 	if (w->equal > 1)
 		buf_printf(&b, "; %zu have it, this is the first", w->equal);
 	buf_char(&b, ')');
-	line("metric", &b);
+	print_field("metric", &b);
 	for (size_t i = 0; i < run->n_configs; i++) {
 		buf_reset(&b);
 		fmt_name(&b, run->configs[i].name);
@@ -179,20 +166,20 @@ static int print_best_text(struct best *w, const struct app_log_run *run, const 
 		if (run->configs[i].version.n)
 			buf_printf(&b, "  version ");
 		fmt_name(&b, run->configs[i].version);
-		line(i ? "" : "setting", &b);
+		print_field(i ? "" : "setting", &b);
 	}
 	buf_reset(&b);
 	fmt_argv(&b, &info->argv, false, 400);
-	line("command", &b);
+	print_field("command", &b);
 	buf_reset(&b);
 	fmt_name(&b, info->cwd);
-	line("directory", &b);
+	print_field("directory", &b);
 	buf_reset(&b);
 	fmt_who(&b, info->user, info->host);
-	line("by", &b);
+	print_field("by", &b);
 	buf_reset(&b);
 	fmt_time(&b, info->start, false);
-	line("start", &b);
+	print_field("start", &b);
 	buf_release(&b);
 	return lineage_of(w, run->run, NULL);
 }

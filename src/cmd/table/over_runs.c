@@ -1,6 +1,7 @@
 #include "cmd/table/over_runs.h"
 
 #include "cmd/ui/columns.h"
+#include "query/idset.h"
 #include "query/select.h"
 
 #include <errno.h>
@@ -134,19 +135,6 @@ static int select_runs(struct cmd *c, const char *where, struct idset *ret)
 	return STATUS_OK;
 }
 
-static bool idset_holds(const struct idset *s, store_id id)
-{
-	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->v[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->n && s->v[lo] == id;
-}
-
 struct began {
 	struct app_log_run run;
 	int64_t start;
@@ -188,7 +176,7 @@ static void leave_out(struct over_runs *r, const struct idset *in, const struct 
 {
 	size_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		bool is = !in || idset_holds(in, r->runs[i].run);
+		bool is = !in || idset_has(in, r->runs[i].run);
 		for (size_t k = 0; is && k < n_with; k++)
 			is = meets_condition(r, &r->runs[i], &with[k]);
 		struct app_log_run one = r->runs[i]; /* those left out are still to be freed: behind the others */

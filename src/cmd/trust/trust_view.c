@@ -305,11 +305,6 @@ static json_t *set_json(const struct elements *e)
 	return o;
 }
 
-static json_t *real_or_null(double v)
-{
-	return isnan(v) ? json_null() : json_real(v);
-}
-
 static json_t *factor_json(const struct trust_factor *f)
 {
 	json_t *o = json_object();
@@ -326,9 +321,9 @@ static void judged_json(json_t *o, const struct trust *t)
 {
 	json_t *list = json_array();
 	js_bool(o, "judged", t->judged);
-	js_put(o, "trust", real_or_null(t->t));
-	js_put(o, "trust_eps", real_or_null(t->t_eps));
-	js_put(o, "trust_literal", real_or_null(t->literal));
+	js_put(o, "trust", js_real(t->t));
+	js_put(o, "trust_eps", js_real(t->t_eps));
+	js_put(o, "trust_literal", js_real(t->literal));
 	js_put(o, "low", json_real(t->low));
 	js_put(o, "high", json_real(t->high));
 	js_put(o, "reproducible", t->judged ? json_boolean(t->reproducible) : json_null());

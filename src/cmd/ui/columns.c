@@ -91,3 +91,23 @@ const char *style_off(const struct screen *out)
 {
 	return out->color ? "\033[0m" : "";
 }
+
+void print_field(const char *name, const struct buf *value)
+{
+	printf("%-12s %.*s\n", name, (int)value->n, value->n ? value->p : "");
+}
+
+void print_field_if(const char *name, const struct buf *value)
+{
+	if (value->n)
+		print_field(name, value);
+}
+
+void print_csv_field(struct str s, bool text)
+{
+	struct buf b = {0};
+	fmt_csv(&b, s, text);
+	if (b.n) /* else there is no memory, either */
+		fwrite(b.p, 1, b.n, stdout);
+	buf_release(&b);
+}

@@ -19,6 +19,13 @@ void table_cellf(struct table *t, const char *fmt, ...) __attribute__((format(pr
 /* Prints to standard output and releases. cut: columns of the screen, 0 for no limit. */
 void table_print(struct table *t, const struct screen *out, int cut);
 
+/* "NAME         value", a line of what is told of one thing; print_field_if: nothing where there is no value. */
+void print_field(const char *name, const struct buf *value);
+void print_field_if(const char *name, const struct buf *value);
+
+/* A field of CSV, without what stands between fields; text: it is quoted where it must be. */
+void print_csv_field(struct str s, bool text);
+
 /* Colour, empty strings when the screen has none. */
 enum style { STYLE_BOLD, STYLE_DIM, STYLE_WARN, STYLE_RUN, STYLE_FILE };
 const char *style_on(const struct screen *out, enum style s);

@@ -1,0 +1,24 @@
+#include "cmd/ui/markup.h"
+
+#include <stdio.h>
+
+void print_html_escaped(const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			fputs("&amp;", stdout);
+			break;
+		case '<':
+			fputs("&lt;", stdout);
+			break;
+		case '>':
+			fputs("&gt;", stdout);
+			break;
+		case '"':
+			fputs("&quot;", stdout);
+			break;
+		default:
+			putchar(*text);
+		}
+}
