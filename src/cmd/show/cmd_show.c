@@ -346,98 +346,143 @@ static int is_listed(struct store *s, store_id exec)
 	return r <= 0 ? r : class != FOLD_command && class != FOLD_wrapper;
 }
 
-static int show_one_run(const struct show *w, store_id id, json_t *list)
+/* A run with what it used and made. */
+struct run_parts {
+	store_id id;
+	struct run_info run;
+	store_id *execs;
+	size_t n;
+	struct items used, made;
+};
+
+static int run_parts_load(struct store *s, store_id id, struct run_parts *ret)
+{
+	*ret = (struct run_parts){.id = id};
+	int r = store_run_execs(s, id, &ret->execs, &ret->n);
+	if (r >= 0)
+		r = items_of_run(s, ret->execs, ret->n, &ret->used, &ret->made);
+	return r < 0 ? r : store_run(s, id, &ret->run);
+}
+
+static void run_parts_release(struct run_parts *p)
+{
+	free(p->execs);
+	items_release(&p->used);
+	items_release(&p->made);
+}
+
+static int append_execs_json(struct store *s, const struct run_parts *p, json_t *list)
+{
+	int r = 0;
+	for (size_t i = 0; i < p->n && r >= 0; i++) {
+		struct exec_info info;
+		json_t *one = NULL;
+		r = store_exec(s, p->execs[i], &info);
+		if (r > 0)
+			r = exec_json(s, &info, &one);
+		if (one && r >= 0)
+			r = representative_json(s, p->execs[i], one);
+		if (one)
+			js_add(list, one);
+	}
+	return r;
+}
+
+static int append_run_json(const struct show *w, const struct run_parts *p, json_t *list)
 {
 	struct store *s = w->c->store;
-	struct run_info run;
-	store_id *execs = NULL;
-	size_t n = 0;
-	struct items used = {0}, made = {0};
-	struct gaps gaps = {0};
-	int r = store_run_execs(s, id, &execs, &n);
+	const struct run_info *run = &p->run;
+	json_t *o = run_json(cmd_source(w->c), run), *used = json_array(), *made = json_array(), *execs = json_array();
+	js_text(o, "kind", "run");
+	js_str(o, "group", run->group);
+	js_str_if(o, "outer", run->outer);
+	js_pairs(o, "machine", &run->hostinfo);
+	js_str(o, "mode", run->mode);
+	js_gaps(o, "completeness", run->gaps);
+	js_num(o, "executions_total", run->executions);
+	js_num(o, "calls_stopped", run->traps);
+	js_big(o, "recorder_cpu", run->recorder_cpu);
+	int r = append_execs_json(s, p, execs);
 	if (r >= 0)
-		r = items_of_run(s, execs, n, &used, &made);
+		r = put_items(w, "used", &p->used, true, used);
 	if (r >= 0)
-		r = store_run(s, id, &run);
-	if (r > 0 && list) {
-		json_t *o = run_json(cmd_source(w->c), &run), *u = json_array(), *m = json_array(), *x = json_array();
-		js_text(o, "kind", "run");
-		js_str(o, "group", run.group);
-		js_str_if(o, "outer", run.outer);
-		js_pairs(o, "machine", &run.hostinfo);
-		js_str(o, "mode", run.mode);
-		js_gaps(o, "completeness", run.gaps);
-		js_num(o, "executions_total", run.executions);
-		js_num(o, "calls_stopped", run.traps);
-		js_big(o, "recorder_cpu", run.recorder_cpu);
-		for (size_t i = 0; i < n && r >= 0; i++) {
-			struct exec_info info;
-			json_t *one = NULL;
-			r = store_exec(s, execs[i], &info);
-			if (r > 0)
-				r = exec_json(s, &info, &one);
-			if (one && r >= 0)
-				r = representative_json(s, execs[i], one);
-			if (one)
-				js_add(x, one);
-		}
-		if (r >= 0)
-			r = put_items(w, "used", &used, true, u);
-		if (r >= 0)
-			r = put_items(w, "made", &made, false, m);
-		js_put(o, "executions", x);
-		js_put(o, "used", u);
-		js_put(o, "generated", m);
-		if (r >= 0)
-			r = notes_json(s, o, NOTES_RUN, id, 0);
-		if (r >= 0)
-			r = show_said(w->c, id, true, o);
-		js_add(list, o);
-	} else if (r > 0) {
-		uint64_t bits = 0, lines = 0, counted = 0;
-		run_text(w->c, &run);
-		bits = run.gaps;
-		r = notes_print(s, NOTES_RUN, id);
-		if (r >= 0)
-			r = show_said(w->c, id, w->o->all, NULL);
-		printf("%-12s %zu\n", "executions", n);
-		for (size_t i = 0; i < n && r >= 0; i++) {
-			struct exec_info info;
-			struct buf b = {0};
-			r = store_exec(s, execs[i], &info);
-			if (r <= 0)
-				continue;
-			gaps_add(&gaps, execs[i], info.gaps);
-			bits &= ~info.gaps;
-			struct pubid pub = info.pub;
-			if (!info.n && !w->o->all)
-				continue;
-			r = w->o->all ? 1 : is_listed(s, execs[i]);
-			counted += r == 0;
-			if (r <= 0)
-				continue;
-			if (lines++ >= LIST_MAX && !w->o->all)
-				continue;
-			r = exec_name(s, execs[i], true, 200, &b);
-			fmt_fit(&b, 0, w->c->out.tty ? (size_t)w->c->out.width - 14 : 200, w->c->out.utf8);
-			printf("  %.10s  %s\n", pub.text, buf_cstr(&b));
-			buf_release(&b);
-		}
-		if (lines > LIST_MAX && !w->o->all)
-			printf("  and %llu more (--all)\n", (unsigned long long)(lines - LIST_MAX));
-		if (counted)
-			printf("  + %llu that count%s to others (--all)\n", (unsigned long long)counted, counted == 1 ? "s" : "");
-		gaps_add(&gaps, 0, bits);
-		if (r >= 0)
-			r = put_items(w, "used", &used, true, NULL);
-		if (r >= 0)
-			r = put_items(w, "made", &made, false, NULL);
-		if (r >= 0)
-			r = gaps_print(s, &gaps);
+		r = put_items(w, "made", &p->made, false, made);
+	js_put(o, "executions", execs);
+	js_put(o, "used", used);
+	js_put(o, "generated", made);
+	if (r >= 0)
+		r = notes_json(s, o, NOTES_RUN, p->id, 0);
+	if (r >= 0)
+		r = show_said(w->c, p->id, true, o);
+	js_add(list, o);
+	return r;
+}
+
+static int print_exec_line(const struct show *w, store_id exec, const struct pubid *pub)
+{
+	struct buf b = {0};
+	int r = exec_name(w->c->store, exec, true, 200, &b);
+	fmt_fit(&b, 0, w->c->out.tty ? (size_t)w->c->out.width - 14 : 200, w->c->out.utf8);
+	printf("  %.10s  %s\n", pub->text, buf_cstr(&b));
+	buf_release(&b);
+	return r;
+}
+
+/* The executions, and in gaps what of them could not be seen; without --all not those that did nothing of their own. */
+static int print_run_execs(const struct show *w, const struct run_parts *p, struct gaps *gaps)
+{
+	uint64_t bits = p->run.gaps, lines = 0, counted = 0;
+	int r = 0;
+	printf("%-12s %zu\n", "executions", p->n);
+	for (size_t i = 0; i < p->n && r >= 0; i++) {
+		struct exec_info info;
+		r = store_exec(w->c->store, p->execs[i], &info);
+		if (r <= 0)
+			continue;
+		gaps_add(gaps, p->execs[i], info.gaps);
+		bits &= ~info.gaps;
+		struct pubid pub = info.pub;
+		if (!info.n && !w->o->all)
+			continue;
+		r = w->o->all ? 1 : is_listed(w->c->store, p->execs[i]);
+		counted += r == 0;
+		if (r <= 0)
+			continue;
+		if (lines++ < LIST_MAX || w->o->all)
+			r = print_exec_line(w, p->execs[i], &pub);
 	}
-	free(execs);
-	items_release(&used);
-	items_release(&made);
+	if (lines > LIST_MAX && !w->o->all)
+		printf("  and %llu more (--all)\n", (unsigned long long)(lines - LIST_MAX));
+	if (counted)
+		printf("  + %llu that count%s to others (--all)\n", (unsigned long long)counted, counted == 1 ? "s" : "");
+	gaps_add(gaps, 0, bits);
+	return r;
+}
+
+static int print_run(const struct show *w, const struct run_parts *p)
+{
+	struct store *s = w->c->store;
+	struct gaps gaps = {0};
+	run_text(w->c, &p->run);
+	int r = notes_print(s, NOTES_RUN, p->id);
+	if (r >= 0)
+		r = show_said(w->c, p->id, w->o->all, NULL);
+	if (r >= 0)
+		r = print_run_execs(w, p, &gaps);
+	if (r >= 0)
+		r = put_items(w, "used", &p->used, true, NULL);
+	if (r >= 0)
+		r = put_items(w, "made", &p->made, false, NULL);
+	return r < 0 ? r : gaps_print(s, &gaps);
+}
+
+static int show_one_run(const struct show *w, store_id id, json_t *list)
+{
+	struct run_parts p;
+	int r = run_parts_load(w->c->store, id, &p);
+	if (r > 0)
+		r = list ? append_run_json(w, &p, list) : print_run(w, &p);
+	run_parts_release(&p);
 	return r;
 }
 
