@@ -461,7 +461,8 @@ static void show_ending(const struct again *a)
 	buf_release(&after);
 }
 
-static void show_text(const struct again *a)
+/* The files that it needs, and what is otherwise than it was. */
+static void print_conditions(const struct again *a)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < a->plan.n; i++) {
@@ -487,32 +488,31 @@ static void show_text(const struct again *a)
 		fmt_name(&b, str_of(a->now.v[i].value[1]));
 		printf("machine    %s: %s\n", a->now.v[i].name, buf_cstr(&b));
 	}
-	if (!a->ran) {
-		printf("%s\n", a->missing ? "it cannot be run as it was" : "it can be run as it was");
-		buf_release(&b);
-		return;
+	buf_release(&b);
+}
+
+static void print_compared_item(const struct compare_item *x)
+{
+	struct buf b = {0};
+	fmt_name(&b, str_of(x->name));
+	if (x->handed)
+		buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
+	else
+		buf_printf(&b, ": %s", compare_word(x->verdict));
+	if (!x->file) {
+		buf_str(&b, str_of(": "));
+		fmt_name(&b, str_of(x->before ? x->before : "-"));
+		buf_str(&b, str_of(", now "));
+		fmt_name(&b, str_of(x->after ? x->after : "-"));
+	} else if (!x->handed && (!x->before || !x->after)) {
+		buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
 	}
-	for (size_t i = 0; i < a->compared.n; i++) {
-		const struct compare_item *x = &a->compared.v[i];
-		if (x->verdict == COMPARE_IDENTICAL)
-			continue;
-		buf_reset(&b);
-		fmt_name(&b, str_of(x->name));
-		if (x->handed)
-			buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
-		else
-			buf_printf(&b, ": %s", compare_word(x->verdict));
-		if (!x->file) {
-			buf_str(&b, str_of(": "));
-			fmt_name(&b, str_of(x->before ? x->before : "-"));
-			buf_str(&b, str_of(", now "));
-			fmt_name(&b, str_of(x->after ? x->after : "-"));
-		} else if (!x->handed && (!x->before || !x->after)) {
-			buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
-		}
-		printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
-	}
-	show_ending(a);
+	printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
+	buf_release(&b);
+}
+
+static void print_rerun_verdict(const struct again *a)
+{
 	size_t compared = 0;
 	for (size_t i = 0; i < a->compared.n; i++)
 		compared += !a->compared.v[i].handed;
@@ -522,7 +522,21 @@ static void show_text(const struct again *a)
 		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
 	else
 		printf("cannot be judged: the record has neither results nor digests of outputs; it ran in %s\n", a->dir);
-	buf_reset(&b);
+}
+
+static void show_text(const struct again *a)
+{
+	print_conditions(a);
+	if (!a->ran) {
+		printf("%s\n", a->missing ? "it cannot be run as it was" : "it can be run as it was");
+		return;
+	}
+	for (size_t i = 0; i < a->compared.n; i++)
+		if (a->compared.v[i].verdict != COMPARE_IDENTICAL)
+			print_compared_item(&a->compared.v[i]);
+	show_ending(a);
+	print_rerun_verdict(a);
+	struct buf b = {0};
 	cause_text(a, &b);
 	if (b.n)
 		printf("first cause: %s\n", buf_cstr(&b));
