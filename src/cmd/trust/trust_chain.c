@@ -108,6 +108,58 @@ static int check_signature(void *arg, const char *name, const char *hash, const 
 	return 0;
 }
 
+/* What --verify found of a chain. */
+struct checked {
+	const struct checking *x;
+	const struct chain_report *r;
+	bool sound;
+};
+
+static int print_checked_json(const struct opts_trust *o, const struct checked *k, bool expect)
+{
+	json_t *j = json_object();
+	js_num(j, "format", 1);
+	js_bool(j, "sound", k->sound);
+	js_num(j, "seals", k->r->seals);
+	js_num(j, "chains", k->r->hosts);
+	js_num(j, "sessions", k->r->sessions);
+	js_num(j, "forgotten", k->r->forgotten);
+	js_num(j, "rewritten", k->r->rewritten);
+	js_num(j, "unsealed", k->r->unsealed);
+	js_num(j, "signed", k->r->with_signature);
+	if (o->signers)
+		js_num(j, "signatures_good", k->x->good);
+	if (expect)
+		js_bool(j, "expected", k->r->expected);
+	js_put(j, "problems", json_incref(k->x->problems));
+	return js_print(j, false);
+}
+
+static void print_checked_text(const struct opts_trust *o, const struct checked *k)
+{
+	const struct chain_report *r = k->r;
+	size_t i;
+	json_t *line;
+	struct buf b = {0};
+	json_array_foreach(k->x->problems, i, line)
+	{
+		buf_reset(&b);
+		fmt_name(&b, str_of(json_string_value(line)));
+		printf("%s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	if (!r->seals)
+		printf("nothing is sealed (stemma trust --seal)\n");
+	else
+		printf(
+		    "%s: %llu seals of %llu sessions, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed yet\n",
+		    k->sound ? "sound" : "NOT SOUND", (unsigned long long)r->seals, (unsigned long long)r->sessions,
+		    (unsigned long long)r->forgotten, (unsigned long long)r->rewritten, (unsigned long long)r->unsealed);
+	if (o->signers)
+		printf("%llu signatures are right, %llu wrong; %llu seals stand behind the last right one\n",
+		       (unsigned long long)k->x->good, (unsigned long long)k->x->bad, (unsigned long long)k->x->open);
+}
+
 int trust_verify(struct cmd *c, const struct opts_trust *o)
 {
 	struct err err = {0};
@@ -133,47 +185,11 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	x.open += x.behind;
 	if (o->signers && x.open)
 		say_problem(&x, "the latest seals are not signed");
-	size_t problems = json_array_size(x.problems);
-	bool sound = !problems && r.seals;
-	if (o->json) {
-		json_t *j = json_object();
-		js_num(j, "format", 1);
-		js_bool(j, "sound", sound);
-		js_num(j, "seals", r.seals);
-		js_num(j, "chains", r.hosts);
-		js_num(j, "sessions", r.sessions);
-		js_num(j, "forgotten", r.forgotten);
-		js_num(j, "rewritten", r.rewritten);
-		js_num(j, "unsealed", r.unsealed);
-		js_num(j, "signed", r.with_signature);
-		if (o->signers)
-			js_num(j, "signatures_good", x.good);
-		if (expect)
-			js_bool(j, "expected", r.expected);
-		js_put(j, "problems", x.problems);
-		status = js_print(j, false);
-		return status == STATUS_OK && !sound ? STATUS_NOTHING : status;
-	}
-	size_t i;
-	json_t *line;
-	struct buf b = {0};
-	json_array_foreach(x.problems, i, line)
-	{
-		buf_reset(&b);
-		fmt_name(&b, str_of(json_string_value(line)));
-		printf("%s\n", buf_cstr(&b));
-	}
-	buf_release(&b);
-	json_decref(x.problems);
-	if (!r.seals)
-		printf("nothing is sealed (stemma trust --seal)\n");
+	struct checked all = {.x = &x, .r = &r, .sound = !json_array_size(x.problems) && r.seals};
+	if (o->json)
+		status = print_checked_json(o, &all, expect != NULL);
 	else
-		printf(
-		    "%s: %llu seals of %llu sessions, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed yet\n",
-		    sound ? "sound" : "NOT SOUND", (unsigned long long)r.seals, (unsigned long long)r.sessions,
-		    (unsigned long long)r.forgotten, (unsigned long long)r.rewritten, (unsigned long long)r.unsealed);
-	if (o->signers)
-		printf("%llu signatures are right, %llu wrong; %llu seals stand behind the last right one\n",
-		       (unsigned long long)x.good, (unsigned long long)x.bad, (unsigned long long)x.open);
-	return sound ? STATUS_OK : STATUS_NOTHING;
+		print_checked_text(o, &all);
+	json_decref(x.problems);
+	return status == STATUS_OK && !all.sound ? STATUS_NOTHING : status;
 }
