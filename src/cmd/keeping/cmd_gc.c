@@ -99,6 +99,35 @@ static int print_chosen_runs(struct cmd *c, const struct gc_choice *choice, json
 	return r < 0 ? r : 0;
 }
 
+/* What went, or would go. list: the runs as JSON, and it is taken; NULL prints text. */
+static int print_cut(const struct keep_cut_options *cut, const struct gc_choice *choice,
+                     const struct keep_cut_stats *stats, json_t *list)
+{
+	int status = STATUS_OK;
+	if (list) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "runs", list);
+		js_bool(all, "dry_run", cut->dry_run);
+		js_num(all, "builds", choice->n_builds);
+		js_num(all, "kept", choice->kept);
+		js_big(all, "bytes", choice->bytes);
+		js_num(all, "events", stats->events);
+		js_num(all, "segments", stats->segments);
+		status = js_print(all, false);
+	} else if (choice->n + choice->n_builds) {
+		if (choice->n_builds)
+			printf("%zu build%s that nothing refers to any more\n", choice->n_builds, choice->n_builds == 1 ? "" : "s");
+		keeping_print(cut, stats);
+	}
+	if (!choice->n && !choice->n_builds)
+		report("nothing is to go");
+	if (choice->kept)
+		report("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice->kept,
+		       choice->kept == 1 ? " is" : "s are", choice->kept == 1 ? "it" : "them");
+	return status;
+}
+
 int cmd_gc(struct cmd *c, const struct opts_gc *o)
 {
 	struct gc_options options;
@@ -135,28 +164,8 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	}
 	if (status != STATUS_OK)
 		goto out;
-	if (list) {
-		json_t *all = json_object();
-		js_num(all, "format", 1);
-		js_put(all, "runs", list);
-		list = NULL;
-		js_bool(all, "dry_run", o->dry_run);
-		js_num(all, "builds", choice.n_builds);
-		js_num(all, "kept", choice.kept);
-		js_big(all, "bytes", choice.bytes);
-		js_num(all, "events", stats.events);
-		js_num(all, "segments", stats.segments);
-		status = js_print(all, false);
-	} else if (choice.n + choice.n_builds) {
-		if (choice.n_builds)
-			printf("%zu build%s that nothing refers to any more\n", choice.n_builds, choice.n_builds == 1 ? "" : "s");
-		keeping_print(&cut, &stats);
-	}
-	if (!choice.n && !choice.n_builds)
-		report("nothing is to go");
-	if (choice.kept)
-		report("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,
-		       choice.kept == 1 ? " is" : "s are", choice.kept == 1 ? "it" : "them");
+	status = print_cut(&cut, &choice, &stats, list);
+	list = NULL;
 out:
 	json_decref(list);
 	keep_logs_close(logs);
