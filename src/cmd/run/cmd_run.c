@@ -47,60 +47,171 @@ static bool take_stacks(struct opts_run *o)
 	return true;
 }
 
-int cmd_run(struct cmd *c, const struct opts_run *given)
+/* What the options, checked, say of how to record. */
+struct run_choice {
+	int mode, transport, granularity, level;
+	bool exact;
+	const char *hdf5;
+};
+
+static int choose_capture(struct cmd *c, struct opts_run *o, struct run_choice *ret)
 {
-	struct opts_run with = *given;
-	const struct opts_run *o = &with;
 	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
 	static const char *const transports[] = {"auto", "notify", "trace", "proc", NULL};
 	static const char *const levels[] = {"1", "2", "3", NULL};
 	static const char *const granularities[] = {"open", "access", NULL};
-	struct err err = {0};
-	int granularity = 0, level = 0;
-	int mode = CAPTURE_COMPLETE, transport = TRANSPORT_AUTO, status = 0;
-	const char *note = NULL;
-	char *home = NULL, *index = NULL;
-
-	if (o->pid)
-		return run_monitor_attach(c, o);
-	if (c->n_operands == 0)
-		return report_usage(c, "no command to run");
-	if (parse_choice(o->capture, modes, &mode) < 0)
+	*ret = (struct run_choice){.mode = CAPTURE_COMPLETE, .transport = TRANSPORT_AUTO};
+	if (parse_choice(o->capture, modes, &ret->mode) < 0)
 		return report_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
-	if (!take_stacks(&with))
+	if (!take_stacks(o))
 		return report_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
-	bool exact = o->exact || o->trace_calls;
+	ret->exact = o->exact || o->trace_calls;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */
 		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
 			return report_usage(c, "--level says what --capture and --exact say: not both");
-		if (parse_choice(o->level, levels, &level) < 0)
+		if (parse_choice(o->level, levels, &ret->level) < 0)
 			return report_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
-		mode = level == 0 ? CAPTURE_OFF : level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
+		ret->mode = ret->level == 0 ? CAPTURE_OFF : ret->level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
 	}
-	if (parse_choice(o->transport, transports, &transport) < 0)
+	if (parse_choice(o->transport, transports, &ret->transport) < 0)
 		return report_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
-	if (parse_choice(o->granularity, granularities, &granularity) < 0)
+	if (parse_choice(o->granularity, granularities, &ret->granularity) < 0)
 		return report_usage(c, "granularity '%s' is not one of open, access", o->granularity);
+	return STATUS_OK;
+}
+
+/* Do they go together? */
+static int check_choice(struct cmd *c, const struct opts_run *o, const struct run_choice *k)
+{
 	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
-	if (exact && mode != CAPTURE_COMPLETE)
+	if (k->exact && k->mode != CAPTURE_COMPLETE)
 		return report_usage(c, "%s needs --capture=complete", asks);
-	if (o->count && (mode == CAPTURE_TREE || mode == CAPTURE_OFF))
+	if (o->count && (k->mode == CAPTURE_TREE || k->mode == CAPTURE_OFF))
 		return report_usage(c, "--count needs files to be recorded: not --capture=%s",
-		                    mode == CAPTURE_OFF ? "off" : "tree");
-	if (o->count && mode == CAPTURE_COMPLETE && (transport == TRANSPORT_TRACE || transport == TRANSPORT_PROC))
+		                    k->mode == CAPTURE_OFF ? "off" : "tree");
+	if (o->count && k->mode == CAPTURE_COMPLETE && (k->transport == TRANSPORT_TRACE || k->transport == TRANSPORT_PROC))
 		return report_usage(c, "--count needs user notification: not --transport=%s; --exact counts by ptrace",
 		                    o->transport);
-	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
+	if (k->exact && (k->transport == TRANSPORT_NOTIFY || k->transport == TRANSPORT_PROC))
 		return report_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
-	if (granularity && !exact && !o->count && level != 2)
+	if (k->granularity && !k->exact && !o->count && k->level != 2)
 		return report_usage(c, "--granularity=access needs --exact or --count");
+	return STATUS_OK;
+}
+
+static int check_labels_and_hdf5(struct cmd *c, const struct opts_run *o, struct run_choice *k)
+{
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
 			return report_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
-	const char *hdf5 = !o->hdf5 ? config_get(&c->config, CONFIG_hdf5) : *o->hdf5 ? o->hdf5 : "on";
-	if (!config_allows(CONFIG_hdf5, hdf5))
-		return report_usage(c, "--hdf5=%.100s is not made of: %s", hdf5, config_values(CONFIG_hdf5));
+	k->hdf5 = !o->hdf5 ? config_get(&c->config, CONFIG_hdf5) : *o->hdf5 ? o->hdf5 : "on";
+	if (!config_allows(CONFIG_hdf5, k->hdf5))
+		return report_usage(c, "--hdf5=%.100s is not made of: %s", k->hdf5, config_values(CONFIG_hdf5));
+	return STATUS_OK;
+}
+
+/* What goes along with the command. */
+struct companions {
+	struct run_trust trust;
+	struct run_trace trace;
+	struct run_functions functions;
+	struct run_monitor *monitor;
+	bool trusting, tracing;
+};
+
+/* All that must be there before the command begins. */
+static int begin_companions(const struct opts_run *o, const char *home, struct run_options *opts, struct companions *w)
+{
+	int rc = load_before(opts->stay, w->trusting || w->tracing);
+	if (rc != STATUS_OK)
+		return rc;
+	if (w->tracing) {
+		opts->place = &w->trust.place;
+		run_trace_begin(&w->trace, o, home);
+		opts->calls = o->trace_calls ? w->trace.folder : NULL;
+		opts->calls_of = w->trace.calls_of ? w->trace.calls_of : "";
+		opts->stacks = w->trace.stacks;
+	}
+	if (o->trace_functions.n && (rc = run_functions_begin(&w->functions, o, w->trace.folder)) != STATUS_OK) {
+		w->trace.quiet = true; /* it was said */
+		run_trace_finish(&w->trace, "");
+	}
+	return rc;
+}
+
+/* Runs it. STATUS_OK, and how it ended; or the status to end with. */
+static int run_with_companions(const struct opts_run *o, struct run_options *opts, struct companions *w,
+                               int *ret_status)
+{
+	struct err err = {0};
+	const char *note = NULL;
+	int rc = capture_run(opts, &err, ret_status, &note);
+	run_functions_end(&w->functions);
+	if (w->tracing)
+		run_trace_finish(&w->trace, rc < 0 ? "" : w->trust.place.run);
+	if (rc < 0)
+		return report_err(&err, STATUS_SELF);
+	if (note && !o->quiet)
+		report("%s", note);
+	*ret_status = run_monitor_finish(w->monitor, *ret_status);
+	if (w->trusting)
+		run_trust_finish(&w->trust, NULL, 0);
+	return rc;
+}
+
+/* index: of the record in home; both NULL where it cannot be kept. */
+static int record_command(struct cmd *c, const struct opts_run *o, struct run_options *opts, const char *index,
+                          int *ret_status)
+{
+	struct err err = {0};
+	struct companions w = {.trust = {.machine = o->machine,
+	                                 .digest = o->digest,
+	                                 .keep = o->keep_inputs,
+	                                 .quiet = o->quiet,
+	                                 .system_extra = config_get(&c->config, CONFIG_system),
+	                                 .argv = c->operands},
+	                       .trusting = o->machine || o->digest || o->keep_inputs || o->results,
+	                       .tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls ||
+	                                  o->trace_functions.n};
+	if (o->results && benchfile_load(o->results, &err, &w.trust.file) < 0) {
+		benchfile_release(&w.trust.file);
+		return report_err(&err, STATUS_USAGE);
+	}
+	if (w.trusting) {
+		opts->place = &w.trust.place;
+		run_trust_begin(&w.trust, opts->home, index);
+	}
+	int rc = run_monitor_open(c, o, opts, &w.monitor);
+	if (rc == STATUS_OK) {
+		rc = begin_companions(o, opts->home, opts, &w);
+		if (rc == STATUS_OK)
+			rc = run_with_companions(o, opts, &w, ret_status);
+		run_monitor_close(w.monitor);
+	}
+	run_trust_release(&w.trust);
+	benchfile_release(&w.trust.file);
+	return rc;
+}
+
+int cmd_run(struct cmd *c, const struct opts_run *given)
+{
+	struct opts_run with = *given;
+	const struct opts_run *o = &with;
+	struct run_choice k;
+	char *home = NULL, *index = NULL;
+	int ended = 0;
+	if (o->pid)
+		return run_monitor_attach(c, o);
+	if (c->n_operands == 0)
+		return report_usage(c, "no command to run");
+	int rc = choose_capture(c, &with, &k);
+	if (rc == STATUS_OK)
+		rc = check_choice(c, o, &k);
+	if (rc == STATUS_OK)
+		rc = check_labels_and_hdf5(c, o, &k);
+	if (rc != STATUS_OK)
+		return rc;
 	/* A record that cannot be kept is said, but never keeps the command from running. */
 	struct err where = {0};
 	if (store_places(cmd_home(c), &where, &home, &index) < 0)
@@ -109,75 +220,18 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	                           .home = home,
 	                           .no_home = where.text,
 	                           .labels = (const char *const *)o->label.v,
-	                           .mode = (enum capture_mode)mode,
-	                           .transport = (enum capture_transport)transport,
+	                           .mode = (enum capture_mode)k.mode,
+	                           .transport = (enum capture_transport)k.transport,
 	                           .inject = inject_after(config_get(&c->config, CONFIG_inject)),
-	                           .count = o->count || (o->level && level == 2),
-	                           .exact = exact,
-	                           .hdf5 = strcmp(hdf5, "off") != 0 ? hdf5 : NULL,
+	                           .count = o->count || (o->level && k.level == 2),
+	                           .exact = k.exact,
+	                           .hdf5 = strcmp(k.hdf5, "off") != 0 ? k.hdf5 : NULL,
 	                           .xattr = o->xattr || !strcmp(config_get(&c->config, CONFIG_xattr), "on"),
 	                           .mpi = o->mpi,
-	                           .narrow = granularity == 1,
+	                           .narrow = k.granularity == 1,
 	                           .say = o->quiet ? NULL : report_line};
-	struct run_trust trust = {.machine = o->machine,
-	                          .digest = o->digest,
-	                          .keep = o->keep_inputs,
-	                          .quiet = o->quiet,
-	                          .system_extra = config_get(&c->config, CONFIG_system),
-	                          .argv = c->operands};
-	bool trusting = o->machine || o->digest || o->keep_inputs || o->results;
-	if (o->results && benchfile_load(o->results, &err, &trust.file) < 0) {
-		benchfile_release(&trust.file);
-		free(home);
-		free(index);
-		return report_err(&err, STATUS_USAGE);
-	}
-	if (trusting) {
-		opts.place = &trust.place;
-		run_trust_begin(&trust, home, index);
-	}
-	struct run_trace trace = {0};
-	struct run_functions functions = {0};
-	bool tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls || o->trace_functions.n;
-	struct run_monitor *monitor;
-	int rc = run_monitor_open(c, o, &opts, &monitor);
-	if (rc != STATUS_OK)
-		goto out;
-	if ((rc = load_before(opts.stay, trusting || tracing)) != STATUS_OK) {
-		run_monitor_close(monitor);
-		goto out;
-	}
-	if (tracing) {
-		opts.place = &trust.place;
-		run_trace_begin(&trace, o, home);
-		opts.calls = o->trace_calls ? trace.folder : NULL;
-		opts.calls_of = trace.calls_of ? trace.calls_of : "";
-		opts.stacks = trace.stacks;
-	}
-	if (o->trace_functions.n && (rc = run_functions_begin(&functions, o, trace.folder)) != STATUS_OK) {
-		trace.quiet = true; /* it was said */
-		run_trace_finish(&trace, "");
-		run_monitor_close(monitor);
-		goto out;
-	}
-	rc = capture_run(&opts, &err, &status, &note);
-	run_functions_end(&functions);
-	if (tracing)
-		run_trace_finish(&trace, rc < 0 ? "" : trust.place.run);
-	if (rc < 0) {
-		rc = report_err(&err, STATUS_SELF);
-	} else {
-		if (note && !o->quiet)
-			report("%s", note);
-		status = run_monitor_finish(monitor, status);
-		if (trusting)
-			run_trust_finish(&trust, NULL, 0);
-	}
-	run_monitor_close(monitor);
-out:
-	run_trust_release(&trust);
-	benchfile_release(&trust.file);
+	rc = record_command(c, o, &opts, index, &ended);
 	free(index);
 	free(home);
-	return rc ? rc : cmd_end_as(status);
+	return rc ? rc : cmd_end_as(ended);
 }
