@@ -83,7 +83,7 @@ static const struct {
 };
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
-static bool is_alnum(char c)
+static bool is_ascii_alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -94,7 +94,7 @@ struct words {
 	size_t n;
 };
 
-static void split(struct str name, struct words *w)
+static void split_name_words(struct str name, struct words *w)
 {
 	size_t at = 0;
 	w->n = 0;
@@ -102,10 +102,10 @@ static void split(struct str name, struct words *w)
 		name = str_n(name.p + name.n - NAME_MOST, NAME_MOST);
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
-		if (!is_alnum(c))
+		if (!is_ascii_alnum(c))
 			continue;
-		bool begins =
-		    i == 0 || !is_alnum(name.p[i - 1]) || (isupper((unsigned char)c) && islower((unsigned char)name.p[i - 1]));
+		bool begins = i == 0 || !is_ascii_alnum(name.p[i - 1]) ||
+		              (isupper((unsigned char)c) && islower((unsigned char)name.p[i - 1]));
 		if (begins && w->n == WORDS)
 			return;
 		if (begins) {
@@ -119,7 +119,7 @@ static void split(struct str name, struct words *w)
 }
 
 /* pass: the word has "pass" in it, as all have that a HOW_holds row looks for. */
-static bool fits(const struct name_row *row, const char *word, size_t n, bool pass)
+static bool row_fits(const struct name_row *row, const char *word, size_t n, bool pass)
 {
 	if (n < row->n || word[n - 1] != row->word[row->n - 1])
 		return row->how == HOW_holds && pass && n >= row->n && memmem(word, n, row->word, row->n);
@@ -134,7 +134,7 @@ static bool fits(const struct name_row *row, const char *word, size_t n, bool pa
 	return false;
 }
 
-static enum name_sort sort_of_word(const char *last, const char *before, bool alone)
+static enum name_sort classify_name_part(const char *last, const char *before, bool alone)
 {
 	size_t n = strlen(last);
 	bool pass = memmem(last, n, "pass", 4);
@@ -142,7 +142,7 @@ static enum name_sort sort_of_word(const char *last, const char *before, bool al
 		if (*last == *pairs[i].last && !strcmp(last, pairs[i].last) && !strcmp(before, pairs[i].first))
 			return pairs[i].sort;
 	for (size_t i = 0; i < N(names); i++) {
-		if (!fits(&names[i], last, n, pass))
+		if (!row_fits(&names[i], last, n, pass))
 			continue;
 		if (!alone && !strcmp(last, "key"))
 			return NAME_none; /* cache-key: the secret ones are pairs */
@@ -160,7 +160,7 @@ enum name_sort name_sort(struct str name)
 	/* -DNAME=value of compilers. */
 	if (name.n > 2 && name.p[0] == '-' && name.p[1] == 'D' && isupper((unsigned char)name.p[2]))
 		name = str_n(name.p + 2, name.n - 2);
-	split(name, &w);
+	split_name_words(name, &w);
 	if (!w.n)
 		return NAME_none;
 	/* PASSWORD2, token1 */
@@ -169,7 +169,7 @@ enum name_sort name_sort(struct str name)
 		end[k - 1] = '\0';
 	enum name_sort sort = NAME_none;
 	for (size_t i = w.n; i-- > 0 && !sort;) {
-		sort = sort_of_word(w.v[i], i ? w.v[i - 1] : "", w.n == 1);
+		sort = classify_name_part(w.v[i], i ? w.v[i - 1] : "", w.n == 1);
 		if (i < w.n - 1 && sort != NAME_strong)
 			sort = NAME_none; /* in the middle (PASSWORD_TEST) only words that mean nothing else */
 	}
@@ -183,7 +183,7 @@ bool name_looks_random(struct str v, size_t least)
 {
 	bool digit = false, letter = false;
 	size_t n = 0;
-	for (; n < v.n && (is_alnum(v.p[n]) || strchr("+/=_%-", v.p[n])); n++) {
+	for (; n < v.n && (is_ascii_alnum(v.p[n]) || strchr("+/=_%-", v.p[n])); n++) {
 		digit |= isdigit((unsigned char)v.p[n]) != 0;
 		letter |= isalpha((unsigned char)v.p[n]) != 0;
 	}
@@ -212,7 +212,7 @@ static bool is_reference(struct str v)
 	return false;
 }
 
-static bool is_plain(struct str v)
+static bool is_plain_value(struct str v)
 {
 	static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "auto", "on", "off"};
 	size_t digits = 0;
@@ -236,7 +236,7 @@ bool name_sort_hides(enum name_sort sort, struct str value)
 		bare = str_n(bare.p + 1, bare.n - 2);
 	if (bare.n > 1 && bare.p[0] == '$' && (isalpha((unsigned char)bare.p[1]) || bare.p[1] == '{' || bare.p[1] == '_')) {
 		size_t k = 1;
-		while (k < bare.n && (is_alnum(bare.p[k]) || strchr("_{}", bare.p[k])))
+		while (k < bare.n && (is_ascii_alnum(bare.p[k]) || strchr("_{}", bare.p[k])))
 			k++;
 		if (k == bare.n)
 			return false;
@@ -247,9 +247,9 @@ bool name_sort_hides(enum name_sort sort, struct str value)
 	case NAME_strong:
 		return true;
 	case NAME_some:
-		return !is_plain(value);
+		return !is_plain_value(value);
 	case NAME_path:
-		return !looks_like_file(value) && !is_plain(value);
+		return !looks_like_file(value) && !is_plain_value(value);
 	case NAME_random:
 		return name_looks_random(value, 20);
 	case NAME_pairs:
@@ -267,7 +267,7 @@ static bool looks_drawn(struct str v)
 		return false;
 	for (size_t i = 0; i < v.n;) {
 		size_t k = i;
-		while (k < v.n && is_alnum(v.p[k]))
+		while (k < v.n && is_ascii_alnum(v.p[k]))
 			k++;
 		if (k - i > n) {
 			n = k - i;
@@ -301,7 +301,7 @@ static bool looks_drawn(struct str v)
 	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 5 >= 2 * (n - 1) && named * 5 < 3 * n;
 }
 
-static bool is_in(const char *const *table, size_t n, const char *word)
+static bool table_has(const char *const *table, size_t n, const char *word)
 {
 	for (size_t i = 0; i < n; i++)
 		if (table[i][0] == word[0] && !strcmp(table[i], word))
@@ -324,14 +324,14 @@ bool name_hides(struct str name, struct str value)
 	if (!random && !drawn)
 		return false;
 	struct words w;
-	split(name, &w);
+	split_name_words(name, &w);
 	if (!w.n)
 		return false;
-	if (drawn && !is_in(plain, N(plain), w.v[w.n - 1]))
+	if (drawn && !table_has(plain, N(plain), w.v[w.n - 1]))
 		return true;
 	for (size_t i = 0; random && i < w.n; i++)
-		if (is_in(services, N(services), w.v[i]))
-			return !is_in(plain, N(plain), w.v[w.n - 1]);
+		if (table_has(services, N(services), w.v[i]))
+			return !table_has(plain, N(plain), w.v[w.n - 1]);
 	return false;
 }
 

@@ -68,7 +68,7 @@ static bool is_option(struct str s)
 }
 
 /* The first row of the program, + 1; 0: there is none. */
-static unsigned short row_of(struct str word)
+static unsigned short find_program_row(struct str word)
 {
 	struct str base = str_base_name(word);
 	unsigned char c = base.n && base.n <= NAME_MOST ? (unsigned char)base.p[0] : 0;
@@ -80,7 +80,7 @@ static unsigned short row_of(struct str word)
 	return 0;
 }
 
-static bool same_program(const struct row *a, const struct row *b)
+static bool is_same_program_row(const struct row *a, const struct row *b)
 {
 	return a->n == b->n && (a->program == b->program || !memcmp(a->program, b->program, a->n));
 }
@@ -107,7 +107,7 @@ static bool is_met(const struct row *row, struct str word)
 	}
 }
 
-static void await(struct redact *r, const struct row *row, struct str word)
+static void await_operands(struct redact *r, const struct row *row, struct str word)
 {
 	r->skip = row->skip;
 	r->operands = row->hide;
@@ -116,26 +116,26 @@ static void await(struct redact *r, const struct row *row, struct str word)
 		r->skip--;
 }
 
-void program_see(struct redact *r, struct str word)
+void program_observe(struct redact *r, struct str word)
 {
 	if (!word.n || word.n > 64)
 		return;
 	/* What the program has a row for is no name of another one. */
 	bool met = false;
-	for (size_t i = r->row; i && i <= ROWS && same_program(&rows[i - 1], &rows[r->row - 1]); i++)
+	for (size_t i = r->row; i && i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind != KIND_option && is_met(&rows[i - 1], word)) {
-			await(r, &rows[i - 1], word);
+			await_operands(r, &rows[i - 1], word);
 			met = true;
 		}
 	if (!met && !is_option(word)) {
-		unsigned short row = row_of(word);
+		unsigned short row = find_program_row(word);
 		if (row) {
 			r->row = row;
 			r->login = r->secretly = false;
 			r->skip = r->operands = 0;
-			for (size_t i = row; i <= ROWS && same_program(&rows[i - 1], &rows[row - 1]); i++)
+			for (size_t i = row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[row - 1]); i++)
 				if (rows[i - 1].kind == KIND_after && !*rows[i - 1].word)
-					await(r, &rows[i - 1], word);
+					await_operands(r, &rows[i - 1], word);
 			return;
 		}
 	}
@@ -216,7 +216,7 @@ bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret
 		*ret_to = s.n;
 		return s.p[*ret_from] != '$' && s.p[*ret_from] != '@';
 	}
-	for (size_t i = r->row; i <= ROWS && same_program(&rows[i - 1], &rows[r->row - 1]); i++)
+	for (size_t i = r->row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind == KIND_option && by_option(r, &rows[i - 1], s, ret_from, ret_to))
 			return true;
 	return false;
@@ -225,8 +225,8 @@ bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret
 bool program_reads(const struct str *words, size_t n, char *ret_after)
 {
 	for (size_t k = 0; k < n; k++) {
-		unsigned short row = row_of(words[k]);
-		for (size_t i = row; row && i <= ROWS && same_program(&rows[i - 1], &rows[row - 1]); i++) {
+		unsigned short row = find_program_row(words[k]);
+		for (size_t i = row; row && i <= ROWS && is_same_program_row(&rows[i - 1], &rows[row - 1]); i++) {
 			const struct row *w = &rows[i - 1];
 			bool met = w->kind == KIND_reads && !*w->word;
 			for (size_t j = k + 1; w->kind == KIND_reads && j < n && !met; j++)

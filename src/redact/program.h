@@ -5,7 +5,7 @@
 #include "redact/redact.h"
 
 /* The word has been gone through: it may name a program, or be a word behind which a secret stands. */
-void program_see(struct redact *r, struct str word);
+void program_observe(struct redact *r, struct str word);
 /* Is s, the next word, a secret by its place? From *ret_from to *ret_to it is. */
 bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret_to);
 /* Another command begins: what was said of operands to come is over. */

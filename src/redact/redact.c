@@ -16,7 +16,7 @@
  * size. */
 #define AHEAD 1024
 
-static void hide(const struct redact *r, struct buf *out, const char *family, struct str secret)
+static void hide_secret(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
 	if (r->watch && !str_is(secret, "***"))
 		r->watch->found(r->watch->arg, family, secret);
@@ -48,24 +48,24 @@ static const unsigned char classes[256] = {
     ['>'] = ENDS_WORD,
 };
 
-static bool is(char c, unsigned class)
+static bool has_class(char c, unsigned class)
 {
 	return classes[(unsigned char)c] & class;
 }
 
-static bool is_alnum(char c)
+static bool is_alnum_class(char c)
 {
-	return is(c, ALNUM);
+	return has_class(c, ALNUM);
 }
 
-static bool is_space(char c)
+static bool is_space_class(char c)
 {
-	return is(c, SPACE);
+	return has_class(c, SPACE);
 }
 
 static bool is_name(char c)
 {
-	return is(c, IN_NAME);
+	return has_class(c, IN_NAME);
 }
 
 /* ---- addresses ---- */
@@ -74,7 +74,7 @@ static bool is_name(char c)
 static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 {
 	size_t end = 0, colon = SIZE_MAX, at = SIZE_MAX;
-	while (end < v.n && !strchr("/?#\"'<>", v.p[end]) && !is_space(v.p[end]) && v.p[end]) {
+	while (end < v.n && !strchr("/?#\"'<>", v.p[end]) && !is_space_class(v.p[end]) && v.p[end]) {
 		if (v.p[end] == ':' && colon == SIZE_MAX)
 			colon = end;
 		if (v.p[end] == '@')
@@ -84,7 +84,7 @@ static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 	if (at == SIZE_MAX && colon != SIZE_MAX && colon + 1 < v.n && !isdigit((unsigned char)v.p[colon + 1]) &&
 	    colon + 1 != end)
 		/* A password with a slash in it that nobody escaped; after a port there is none to look for. */
-		for (; end < v.n && !strchr("\"'<>", v.p[end]) && !is_space(v.p[end]) && at == SIZE_MAX; end++)
+		for (; end < v.n && !strchr("\"'<>", v.p[end]) && !is_space_class(v.p[end]) && at == SIZE_MAX; end++)
 			at = v.p[end] == '@' ? end : SIZE_MAX;
 	if (at == SIZE_MAX)
 		return false;
@@ -100,7 +100,7 @@ static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 
 /* ---- words ---- */
 
-static void text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
+static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
 
 /* The name that ends at `to`, with quotes and ["..."] around it passed by; and what stands before it. */
 static struct str name_before(struct str s, size_t to, size_t *ret_from)
@@ -117,7 +117,7 @@ static struct str name_before(struct str s, size_t to, size_t *ret_from)
 }
 
 /* s up to AHEAD characters behind `from`. */
-static struct str near(struct str s, size_t from)
+static struct str limit_to_ahead(struct str s, size_t from)
 {
 	return s.n - from > AHEAD ? str_n(s.p, from + AHEAD) : s;
 }
@@ -132,7 +132,7 @@ static size_t value_end(struct str s, size_t from)
 			to += s.p[to] == '\\' && to + 1 < s.n ? 2 : 1;
 		return to < s.n ? to + 1 : s.n;
 	}
-	while (from < s.n && !is_space(s.p[from]) && !strchr("&;,|\"'`)}<>", s.p[from]))
+	while (from < s.n && !is_space_class(s.p[from]) && !strchr("&;,|\"'`)}<>", s.p[from]))
 		from++;
 	return from;
 }
@@ -140,7 +140,7 @@ static size_t value_end(struct str s, size_t from)
 /* What a token is called in the name of a file: two names stay two. */
 static void hide_token(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
-	hide(r, out, family, secret);
+	hide_secret(r, out, family, secret);
 	if (r->path)
 		buf_printf(out, "-%06x", (unsigned)(XXH3_64bits(secret.p, secret.n) & 0xffffff));
 }
@@ -157,7 +157,7 @@ static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *r
 		at++;
 	enum name_sort sort = name_sort(name);
 	bool whole = (sort == NAME_strong || sort == NAME_some) && at < s.n && s.p[at] != '[';
-	size_t end = value_end(whole ? s : near(s, at), at);
+	size_t end = value_end(whole ? s : limit_to_ahead(s, at), at);
 	if (r->path) {
 		const char *slash = memchr(s.p + at, '/', end - at);
 		end = slash ? (size_t)(slash - s.p) : end;
@@ -186,21 +186,21 @@ static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *r
 }
 
 /* A word, or any text without structure: tokens, addresses with passwords, and name=value at any place. */
-static void scan(const struct redact *r, struct buf *out, struct str s)
+static void scan_text(const struct redact *r, struct buf *out, struct str s)
 {
 	size_t said = 0;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 		size_t from = 0, to = 0, keep = 0;
 		const char *family = NULL;
-		if (is_alnum(c)) {
-			if (i && is_alnum(s.p[i - 1]))
+		if (is_alnum_class(c)) {
+			if (i && is_alnum_class(s.p[i - 1]))
 				continue;
 			size_t n = token_at(str_n(s.p + i, s.n - i), &keep, &family);
 			from = i + keep;
 			to = i + n;
 		} else if (c == ':' && i + 2 < s.n && s.p[i + 1] == '/' && s.p[i + 2] == '/') {
-			struct str rest = near(s, i + 3);
+			struct str rest = limit_to_ahead(s, i + 3);
 			to = url_secret(str_n(s.p + i + 3, rest.n - i - 3), &from, &to) ? to + i + 3 : 0;
 			from += i + 3;
 		} else if ((c == '=' || c == ':') && i && i + 1 < s.n && !scan_value(r, s, i, &from, &to)) {
@@ -212,7 +212,7 @@ static void scan(const struct redact *r, struct buf *out, struct str s)
 		if (family)
 			hide_token(r, out, family, str_n(s.p + from, to - from));
 		else
-			hide(r, out, c == ':' && s.p[i + 1] == '/' ? "address" : "password", str_n(s.p + from, to - from));
+			hide_secret(r, out, c == ':' && s.p[i + 1] == '/' ? "address" : "password", str_n(s.p + from, to - from));
 		said = to;
 		i = to - 1;
 	}
@@ -220,7 +220,7 @@ static void scan(const struct redact *r, struct buf *out, struct str s)
 }
 
 /* NAME=value or "Name: value" that s as a whole is: the place of the value. */
-static bool assignment(struct str s, size_t *ret_value)
+static bool find_assignment(struct str s, size_t *ret_value)
 {
 	size_t i = 0;
 	while (i < s.n && is_name(s.p[i]))
@@ -245,14 +245,14 @@ static bool by_scheme(const struct redact *r, struct str s)
 	if (!least || s.n < least)
 		return false;
 	for (size_t k = 0; k < s.n; k++)
-		if (!is_alnum(s.p[k]) && !strchr("+/=_.~-\"'", s.p[k]))
+		if (!is_alnum_class(s.p[k]) && !strchr("+/=_.~-\"'", s.p[k]))
 			return false;
 	return memchr(s.p, '=', s.n) || name_looks_random(s, least) || strncasecmp(r->before.p, "basic", 5) != 0;
 }
 
 enum { SAID_password = 1, SAID_identified = 2, SAID_set_password = 4, SAID_login = 8 };
 
-static bool is_word(struct str s, const char *word)
+static bool equals_ignoring_case(struct str s, const char *word)
 {
 	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
@@ -262,26 +262,26 @@ static bool by_statement(const struct redact *r, bool quoted)
 {
 	if (!r->said)
 		return false;
-	bool password = is_word(r->before, "password");
-	return (quoted && (password || (r->said & SAID_identified && is_word(r->before, "by")) ||
+	bool password = equals_ignoring_case(r->before, "password");
+	return (quoted && (password || (r->said & SAID_identified && equals_ignoring_case(r->before, "by")) ||
 	                   (r->said & SAID_set_password && str_is(r->before, "=")))) ||
 	       (password && r->said & SAID_login);
 }
 
-static void see_statement(struct redact *r, struct str s)
+static void note_statement(struct redact *r, struct str s)
 {
 	if (s.n < 5 || s.n > 10)
 		return;
 	switch (s.p[0] | 0x20) {
 	case 'p':
-		if (is_word(s, "password"))
-			r->said |= SAID_password | (is_word(r->before, "set") ? SAID_set_password : 0);
+		if (equals_ignoring_case(s, "password"))
+			r->said |= SAID_password | (equals_ignoring_case(r->before, "set") ? SAID_set_password : 0);
 		break;
 	case 'i':
-		r->said |= is_word(s, "identified") ? SAID_identified : 0;
+		r->said |= equals_ignoring_case(s, "identified") ? SAID_identified : 0;
 		break;
 	case 'l':
-		r->said |= is_word(s, "login") && r->before.n ? SAID_login : 0;
+		r->said |= equals_ignoring_case(s, "login") && r->before.n ? SAID_login : 0;
 		break;
 	}
 }
@@ -346,13 +346,13 @@ static bool by_before(struct redact *r, struct buf *out, struct str s, bool quot
 	return false;
 secret:
 	buf_add(out, s.p, from);
-	hide(r, out, family, str_n(s.p + from, to - from));
+	hide_secret(r, out, family, str_n(s.p + from, to - from));
 	buf_add(out, s.p + to, s.n - to);
 	return true;
 }
 
 /* A word that ends a name: whether the next one is its value. */
-static void see_name(struct redact *r, struct str inner, bool quoted)
+static void note_name_before_value(struct redact *r, struct str inner, bool quoted)
 {
 	size_t from;
 	/* Authorization: and "password": as words of their own. */
@@ -375,7 +375,7 @@ static void see_name(struct redact *r, struct str inner, bool quoted)
 }
 
 /* A word of a command line or script, perhaps with quotes in and around it. */
-static void word(struct redact *r, struct buf *out, struct str w, unsigned depth)
+static void redact_word(struct redact *r, struct buf *out, struct str w, unsigned depth)
 {
 	char q = w.n > 1 ? w.p[0] : 0;
 	struct str inner = w;
@@ -388,26 +388,26 @@ static void word(struct redact *r, struct buf *out, struct str w, unsigned depth
 	if (by_before(r, out, inner, quoted)) {
 	} else if (quoted && depth < DEPTH) {
 		struct redact in = {.watch = r->watch, .row = r->row};
-		text(&in, out, inner, false, depth + 1);
-	} else if (!quoted && assignment(inner, &value)) {
+		redact_nested_text(&in, out, inner, false, depth + 1);
+	} else if (!quoted && find_assignment(inner, &value)) {
 		buf_add(out, inner.p, value);
-		hide(r, out, "password", str_n(inner.p + value, inner.n - value));
+		hide_secret(r, out, "password", str_n(inner.p + value, inner.n - value));
 	} else {
-		scan(r, out, inner);
+		scan_text(r, out, inner);
 	}
 	if (quoted)
 		buf_char(out, q);
-	see_name(r, inner, quoted);
-	program_see(r, inner);
-	see_statement(r, inner);
+	note_name_before_value(r, inner, quoted);
+	program_observe(r, inner);
+	note_statement(r, inner);
 	r->earlier = r->before;
 	r->before = inner;
 }
 
 /* The end of the word that begins at `at`: a blank, or what separates commands, outside of quotes. */
-static size_t word_end(struct str s, size_t at)
+static size_t find_word_end(struct str s, size_t at)
 {
-	while (at < s.n && !is(s.p[at], ENDS_WORD)) {
+	while (at < s.n && !has_class(s.p[at], ENDS_WORD)) {
 		char q = s.p[at];
 		if (q == '\\' && at + 1 < s.n) {
 			at++;
@@ -424,7 +424,7 @@ static size_t word_end(struct str s, size_t at)
 }
 
 /* A private key from its BEGIN line to its END line. */
-static bool pem(struct str s, size_t *ret_from, size_t *ret_to)
+static bool find_private_key(struct str s, size_t *ret_from, size_t *ret_to)
 {
 	static const char begin[] = "-----BEGIN ", end[] = "-----END ";
 	for (size_t at = 0; s.n - at >= sizeof(begin);) {
@@ -455,15 +455,15 @@ static bool is_read(struct str s, size_t at, char *ret_after)
 {
 	struct str words[WORDS_AHEAD];
 	size_t n = 0;
-	s = near(s, at);
+	s = limit_to_ahead(s, at);
 	while (at < s.n && s.p[at] != '|') {
 		if (strchr(";&\n", s.p[at]))
 			return false;
-		size_t end = word_end(s, at);
+		size_t end = find_word_end(s, at);
 		at = end == at ? at + 1 : end;
 	}
 	for (at++; at < s.n && n < WORDS_AHEAD && !strchr(";&|\n", s.p[at]);) {
-		size_t end = word_end(s, at);
+		size_t end = find_word_end(s, at);
 		if (end > at)
 			words[n++] = str_n(s.p + at, end - at);
 		at = end == at ? at + 1 : end;
@@ -482,40 +482,40 @@ static void hide_read(const struct redact *r, struct buf *out, struct str w, cha
 		return;
 	}
 	buf_add(out, w.p, from);
-	hide(r, out, "password", str_n(w.p + from, to - from));
+	hide_secret(r, out, "password", str_n(w.p + from, to - from));
 	buf_add(out, w.p + to, w.n - to);
 }
 
 /* script: words of commands, each judged by itself; else what begins with a secret's name is all its value. */
-static void text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
+static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
 	size_t from, to, value;
 	if (!s.n)
 		return;
-	if (pem(s, &from, &to)) {
-		text(r, out, str_n(s.p, from), script, depth);
-		hide(r, out, "key", str_n(s.p + from, to - from));
-		text(r, out, str_n(s.p + to, s.n - to), script, depth);
+	if (find_private_key(s, &from, &to)) {
+		redact_nested_text(r, out, str_n(s.p, from), script, depth);
+		hide_secret(r, out, "key", str_n(s.p + from, to - from));
+		redact_nested_text(r, out, str_n(s.p + to, s.n - to), script, depth);
 		return;
 	}
-	if (!script && assignment(s, &value)) {
+	if (!script && find_assignment(s, &value)) {
 		buf_add(out, s.p, value);
-		hide(r, out, "password", str_n(s.p + value, s.n - value));
+		hide_secret(r, out, "password", str_n(s.p + value, s.n - value));
 		return;
 	}
-	size_t end = word_end(s, 0);
+	size_t end = find_word_end(s, 0);
 	if (end == s.n && !strchr("\"'", s.p[0])) {
-		scan(r, out, s);
+		scan_text(r, out, s);
 		return;
 	}
 	struct redact in = {.watch = r->watch, .row = r->row};
 	bool echo = false;
 	char after = 0;
 	for (size_t at = 0; at < s.n; at = end) {
-		end = word_end(s, at);
+		end = find_word_end(s, at);
 		if (end == at) {
 			buf_char(out, s.p[end++]);
-			if (!is_space(s.p[at])) {
+			if (!is_space_class(s.p[at])) {
 				in.before = in.earlier = str_n(NULL, 0);
 				in.pending = 0;
 				echo = false;
@@ -526,21 +526,21 @@ static void text(struct redact *r, struct buf *out, struct str s, bool script, u
 		}
 		/* An address may hold what separates commands. */
 		struct str w = str_n(s.p + at, end - at);
-		if (memmem(w.p, w.n, "://", 3) && end < s.n && !is_space(s.p[end])) {
-			while (end < s.n && !is_space(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
+		if (memmem(w.p, w.n, "://", 3) && end < s.n && !is_space_class(s.p[end])) {
+			while (end < s.n && !is_space_class(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
 				end++;
 			w.n = end - at;
 		}
 		/* In what is no script, a bar inside of a word is one of its letters. */
-		while (!script && end + 1 < s.n && s.p[end] == '|' && !is(s.p[end + 1], ENDS_WORD)) {
-			end = word_end(s, end + 1);
+		while (!script && end + 1 < s.n && s.p[end] == '|' && !has_class(s.p[end + 1], ENDS_WORD)) {
+			end = find_word_end(s, end + 1);
 			w.n = end - at;
 		}
 		if (echo && w.p[0] != '-') {
 			hide_read(&in, out, w, after);
 			continue;
 		}
-		word(&in, out, w, depth);
+		redact_word(&in, out, w, depth);
 		if (script && (str_is(w, "echo") || str_is(w, "printf")))
 			echo = is_read(s, end, &after);
 	}
@@ -559,16 +559,16 @@ void redact_arg(struct redact *r, struct buf *out, struct str arg)
 	size_t value;
 	bool option = arg.n > 2 && arg.p[0] == '-';
 	if (by_before(r, out, arg, false)) {
-	} else if (option && assignment(arg, &value)) {
+	} else if (option && find_assignment(arg, &value)) {
 		buf_add(out, arg.p, value);
-		hide(r, out, "password", str_n(arg.p + value, arg.n - value));
+		hide_secret(r, out, "password", str_n(arg.p + value, arg.n - value));
 	} else {
-		text(r, out, arg, is_script_option(r->before), 0);
+		redact_nested_text(r, out, arg, is_script_option(r->before), 0);
 	}
 	if (arg.n > 3 && arg.p[arg.n - 1] == ':' && name_sort(str_n(arg.p, arg.n - 1)) == NAME_strong)
 		r->pending = str_starts(arg, str_of("Auth")) || str_starts(arg, str_of("auth")) ? 2 : 1;
-	program_see(r, arg);
-	see_statement(r, arg);
+	program_observe(r, arg);
+	note_statement(r, arg);
 	r->earlier = r->before;
 	r->before = arg;
 }
@@ -581,15 +581,15 @@ void redact_env_watched(const struct redact_watch *watch, struct buf *out, struc
 	struct redact r = {.watch = watch};
 	buf_add(out, var.p, eq ? name.n + 1 : name.n);
 	if (name_hides(name, value))
-		hide(&r, out, "password", value);
+		hide_secret(&r, out, "password", value);
 	else
-		text(&r, out, value, false, 0);
+		redact_nested_text(&r, out, value, false, 0);
 }
 
 void redact_text_watched(const struct redact_watch *watch, struct buf *out, struct str s)
 {
 	struct redact r = {.watch = watch};
-	text(&r, out, s, false, 0);
+	redact_nested_text(&r, out, s, false, 0);
 }
 
 bool redact_path_may(struct str path)
@@ -610,7 +610,7 @@ void redact_path_watched(const struct redact_watch *watch, struct buf *out, stru
 {
 	struct redact r = {.watch = watch, .path = true};
 	if (redact_path_may(path))
-		scan(&r, out, path);
+		scan_text(&r, out, path);
 	else
 		buf_str(out, path);
 }

@@ -91,7 +91,7 @@ static const unsigned short classes[256] = {
     ['~'] = WORD_DOT | OF_ALL,
 };
 
-static unsigned class_of(char code)
+static unsigned class_of_code(char code)
 {
 	switch (code) {
 	case 'd':
@@ -126,7 +126,7 @@ struct mix {
 	size_t digits, lower, upper;
 };
 
-static size_t match(const char *p, struct str v, size_t *ret_keep)
+static size_t match_pattern(const char *p, struct str v, size_t *ret_keep)
 {
 	struct mix mix = {0};
 	size_t at = 0;
@@ -144,7 +144,7 @@ static size_t match(const char *p, struct str v, size_t *ret_keep)
 			at++;
 			continue;
 		}
-		unsigned class = class_of(p[1]);
+		unsigned class = class_of_code(p[1]);
 		size_t least = 0, n = 0;
 		for (p += 2; *p >= '0' && *p <= '9'; p++)
 			least = 10 * least + (size_t)(*p - '0');
@@ -201,7 +201,7 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 		i = (size_t)(second - seconds) + 1;
 		if (rows[i - 1].pattern[0] != v.p[0])
 			break;
-		size_t n = match(rows[i - 1].pattern, v, ret_keep);
+		size_t n = match_pattern(rows[i - 1].pattern, v, ret_keep);
 		if (n) {
 			*ret_family = rows[i - 1].family;
 			return n;
@@ -229,7 +229,7 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 	if (slash && all != 1)
 		return 0;
 	for (size_t i = 0; i < sizeof(any_rows) / sizeof(*any_rows); i++) {
-		size_t n = match(any_rows[i].pattern, v, ret_keep);
+		size_t n = match_pattern(any_rows[i].pattern, v, ret_keep);
 		if (n) {
 			*ret_family = any_rows[i].family;
 			return n;
