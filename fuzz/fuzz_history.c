@@ -2,7 +2,7 @@
  * logs are indexed. What a tombstone names does not count, by a plain rule here. */
 #include "fuzz_frames.h"
 #include "graph/canon.h"
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
 #include "store/dump.h"
@@ -31,14 +31,14 @@ static bool is_dead(const struct graph *g, uint64_t session)
 static bool in_one_go(const struct segment *in, struct buf *out, bool *ret_tombs)
 {
 	struct graph g = {0}, all = {0};
-	struct gather w = {0};
+	struct collect w = {0};
 	struct canon c = {0};
 	for (int i = 0; i < 2; i++) {
 		uint32_t at;
-		must(gather_memory(&w, in[i].bytes.p, in[i].bytes.n, &at) == 0);
-		must(gather_scan(&w, at, 0, UINT64_MAX, NULL, NULL) == 0);
+		must(collect_memory(&w, in[i].bytes.p, in[i].bytes.n, &at) == 0);
+		must(collect_scan(&w, at, 0, UINT64_MAX, NULL, NULL) == 0);
 	}
-	must(gather_feed(&w, &all, NULL) == 0);
+	must(collect_feed(&w, &all, NULL) == 0);
 	bool sane = true;
 	*ret_tombs = all.tombs.n > 0;
 	for (size_t i = 0; i < all.tombs.n; i++)
@@ -49,7 +49,7 @@ static bool in_one_go(const struct segment *in, struct buf *out, bool *ret_tombs
 			w.frames.v[kept++] = w.frames.v[i];
 	w.frames.n = kept;
 	graph_release(&all);
-	must(gather_feed(&w, &g, NULL) == 0);
+	must(collect_feed(&w, &g, NULL) == 0);
 	must(graph_finish(&g) == 0);
 	must(names_replay(&g) == 0);
 	for (size_t i = 0; i < g.files.n; i++)
@@ -58,7 +58,7 @@ static bool in_one_go(const struct segment *in, struct buf *out, bool *ret_tombs
 	canon_graph(&c, &g);
 	must(canon_finish(&c, out) == 0);
 	canon_release(&c);
-	gather_release(&w);
+	collect_release(&w);
 	graph_release(&g);
 	return sane;
 }

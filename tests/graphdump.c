@@ -7,7 +7,7 @@
  * fresh one in memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are
  * separated by a line "--". With --memory the graph is computed in one go, without a store. */
 #include "graph/canon.h"
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
 #include "store/dump.h"
@@ -28,17 +28,17 @@ struct options {
 static int from_memory(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
 {
 	struct graph g = {.skew = o->skew, .lps = o->lps};
-	struct gather w = {0};
+	struct collect w = {0};
 	struct canon c = {0};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		uint32_t at;
-		rc = gather_path(&w, segment[i], &at);
+		rc = collect_path(&w, segment[i], &at);
 		if (rc == 0)
-			rc = gather_scan(&w, at, 0, UINT64_MAX, err, NULL);
+			rc = collect_scan(&w, at, 0, UINT64_MAX, err, NULL);
 	}
 	if (rc == 0)
-		rc = gather_feed(&w, &g, err);
+		rc = collect_feed(&w, &g, err);
 	if (rc == 0)
 		rc = graph_finish(&g);
 	if (rc == 0)
@@ -52,7 +52,7 @@ static int from_memory(const struct options *o, char **segment, size_t n, struct
 		rc = canon_finish(&c, out);
 	}
 	canon_release(&c);
-	gather_release(&w);
+	collect_release(&w);
 	graph_release(&g);
 	return rc;
 }

@@ -22,15 +22,15 @@ void canon_end(struct canon *c)
 	buf_char(&c->bytes, '\0');
 }
 
-static void blank(struct canon *c)
+static void append_blank(struct canon *c)
 {
 	if (c->bytes.n && c->bytes.p[c->bytes.n - 1] != '\0')
 		buf_char(&c->bytes, ' ');
 }
 
-void canon_word(struct canon *c, const char *s)
+void canon_token(struct canon *c, const char *s)
 {
-	blank(c);
+	append_blank(c);
 	buf_str(&c->bytes, str_of(s));
 }
 
@@ -47,7 +47,7 @@ void canon_str(struct canon *c, struct str s)
 
 void canon_time(struct canon *c, int64_t t)
 {
-	blank(c);
+	append_blank(c);
 	if (t == TIME_NONE || t == TIME_NEVER)
 		buf_char(&c->bytes, '-');
 	else
@@ -56,14 +56,14 @@ void canon_time(struct canon *c, int64_t t)
 
 void canon_file(struct canon *c, struct str domain, uint64_t ino, uint64_t gen)
 {
-	blank(c);
+	append_blank(c);
 	canon_str(c, domain);
 	buf_printf(&c->bytes, ":%" PRIu64 ":%" PRIu64, ino, gen);
 }
 
 void canon_absent(struct canon *c, struct str path)
 {
-	canon_word(c, "absent:");
+	canon_token(c, "absent:");
 	canon_str(c, path);
 }
 
@@ -72,7 +72,7 @@ void canon_version(struct canon *c, uint64_t session, uint64_t seq)
 	buf_printf(&c->bytes, "@%016" PRIx64 ".%" PRIu64, session, seq);
 }
 
-void canon_unseen(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k)
+void canon_unobserved(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k)
 {
 	if (!has_size) {
 		buf_printf(&c->bytes, "@#none.%" PRIu64, k);
@@ -88,7 +88,7 @@ void canon_unseen(struct canon *c, bool has_size, uint64_t size, int64_t mtime, 
 
 void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n)
 {
-	blank(c);
+	append_blank(c);
 	canon_str(c, boot);
 	buf_printf(&c->bytes, "/%" PRIu64 "/%" PRIu64 "/", pidns, pid);
 	if (started == TIME_NONE || started == TIME_NEVER)
@@ -102,7 +102,7 @@ void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, boo
               const uint64_t *figures)
 {
 	canon_begin(c);
-	canon_word(c, "M");
+	canon_token(c, "M");
 	buf_printf(&c->bytes, " %016" PRIx64 ".%" PRIu64 " %u %s", session, seq, api, write ? "write" : "read");
 	canon_time(c, first);
 	canon_time(c, last);
@@ -111,7 +111,7 @@ void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, boo
 	canon_end(c);
 }
 
-static int line_cmp(const void *pa, const void *pb, void *arg)
+static int compare_canon_lines(const void *pa, const void *pb, void *arg)
 {
 	const char *p = arg;
 	return strcmp(p + *(const size_t *)pa, p + *(const size_t *)pb);
@@ -122,7 +122,7 @@ int canon_finish(struct canon *c, struct buf *out)
 	if (c->failed || c->bytes.failed)
 		return -ENOMEM;
 	if (c->lines.n)
-		qsort_r(c->lines.v, c->lines.n, sizeof *c->lines.v, line_cmp, c->bytes.p);
+		qsort_r(c->lines.v, c->lines.n, sizeof *c->lines.v, compare_canon_lines, c->bytes.p);
 	for (size_t i = 0; i < c->lines.n; i++) {
 		const char *line = c->bytes.p + c->lines.v[i];
 		if (i && !strcmp(line, c->bytes.p + c->lines.v[i - 1]))
@@ -142,54 +142,54 @@ void canon_release(struct canon *c)
 
 /* ---- the graph in memory ---- */
 
-static struct str path_of(const struct graph *g, uint32_t path, struct buf *scratch)
+static struct str load_graph_path(const struct graph *g, uint32_t path, struct buf *scratch)
 {
 	buf_reset(scratch);
 	paths_get(&g->paths, &g->words, path, scratch);
 	return buf_view(scratch);
 }
 
-static void put_file(struct canon *c, const struct graph *g, uint32_t file)
+static void append_canon_file(struct canon *c, const struct graph *g, uint32_t file)
 {
 	const struct gfile *f = &g->files.v[file];
 	struct buf path = {0};
 	if (f->domain == VEC_NONE)
-		canon_absent(c, path_of(g, f->path, &path));
+		canon_absent(c, load_graph_path(g, f->path, &path));
 	else
-		canon_file(c, words_get(&g->words, g->domains.v[f->domain].name), f->ino, f->gen);
+		canon_file(c, intern_get(&g->words, g->domains.v[f->domain].name), f->ino, f->gen);
 	buf_release(&path);
 }
 
-static void put_version(struct canon *c, const struct graph *g, uint32_t file, uint32_t n)
+static void append_canon_version(struct canon *c, const struct graph *g, uint32_t file, uint32_t n)
 {
 	const struct gversion *v = &g->versions.v[g->files.v[file].first_version + n - 1];
-	put_file(c, g, file);
-	if (v->unseen)
-		canon_unseen(c, v->has_size, v->size, v->mtime, v->k);
+	append_canon_file(c, g, file);
+	if (v->unobserved)
+		canon_unobserved(c, v->has_size, v->size, v->mtime, v->k);
 	else
 		canon_version(c, v->session, v->seq);
 }
 
-static void put_exec(struct canon *c, const struct graph *g, uint32_t exec)
+static void append_canon_exec(struct canon *c, const struct graph *g, uint32_t exec)
 {
 	const struct gproc *p = &g->procs.v[g->execs.v[exec].proc];
-	canon_exec(c, words_get(&g->words, p->boot), p->pidns, p->pid, p->started, g->execs.v[exec].n);
+	canon_exec(c, intern_get(&g->words, p->boot), p->pidns, p->pid, p->started, g->execs.v[exec].n);
 }
 
-static void put_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi)
+static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi)
 {
-	canon_word(c, must ? "must" : "may");
-	canon_word(c, term_name(SET_via, via));
+	canon_token(c, must ? "must" : "may");
+	canon_token(c, term_name(SET_via, via));
 	canon_time(c, lo);
 	canon_time(c, hi);
 	canon_end(c);
 }
 
-static void put_number(struct canon *c, uint64_t n)
+static void append_canon_number(struct canon *c, uint64_t n)
 {
 	char s[24];
 	snprintf(s, sizeof s, "%" PRIu64, n);
-	canon_word(c, s);
+	canon_token(c, s);
 }
 
 static void put_execs(struct canon *c, const struct graph *g)
@@ -198,19 +198,19 @@ static void put_execs(struct canon *c, const struct graph *g)
 		const struct gexec *x = &g->execs.v[i];
 		const struct gproc *p = &g->procs.v[x->proc];
 		canon_begin(c);
-		canon_word(c, "X");
-		put_exec(c, g, (uint32_t)i);
-		put_number(c, x->n);
+		canon_token(c, "X");
+		append_canon_exec(c, g, (uint32_t)i);
+		append_canon_number(c, x->n);
 		canon_time(c, x->start);
 		canon_time(c, x->end);
 		const struct gexit *e = x->next == VEC_NONE && p->exit != VEC_NONE ? &g->exits.v[p->exit] : NULL;
 		if (!e) {
-			canon_word(c, "-");
+			canon_token(c, "-");
 		} else if (e->ending == TERM_ending_exited || e->ending == TERM_ending_signaled) {
-			canon_word(c, e->ending == TERM_ending_exited ? "e" : "s");
+			canon_token(c, e->ending == TERM_ending_exited ? "e" : "s");
 			buf_printf(&c->bytes, "%" PRIu64, e->code);
 		} else {
-			canon_word(c, "u");
+			canon_token(c, "u");
 		}
 		canon_end(c);
 	}
@@ -218,39 +218,39 @@ static void put_execs(struct canon *c, const struct graph *g)
 
 static const char *const origins[] = {"observed", "unobserved", "external"};
 
-static void put_versions(struct canon *c, const struct graph *g)
+static void append_canon_versions(struct canon *c, const struct graph *g)
 {
 	for (size_t i = 0; i < g->versions.n; i++) {
 		const struct gversion *v = &g->versions.v[i];
 		canon_begin(c);
-		canon_word(c, "V");
-		put_version(c, g, v->file, v->n);
-		canon_word(c, origins[v->origin]);
+		canon_token(c, "V");
+		append_canon_version(c, g, v->file, v->n);
+		canon_token(c, origins[v->origin]);
 		if (v->has_size)
-			put_number(c, v->size);
+			append_canon_number(c, v->size);
 		else
-			canon_word(c, "-");
+			canon_token(c, "-");
 		canon_time(c, v->has_size ? v->mtime : TIME_NONE);
 		canon_time(c, v->start);
 		canon_time(c, v->end);
-		put_number(c, v->n);
+		append_canon_number(c, v->n);
 		canon_end(c);
 		for (uint32_t k = 0; k < v->ngen; k++) {
 			const struct ggen *e = &g->gens.v[v->first_gen + k];
 			canon_begin(c);
-			canon_word(c, "G");
-			put_version(c, g, v->file, v->n);
-			put_exec(c, g, e->exec);
-			put_edge(c, e->must, e->via, e->lo, e->hi);
+			canon_token(c, "G");
+			append_canon_version(c, g, v->file, v->n);
+			append_canon_exec(c, g, e->exec);
+			append_canon_edge(c, e->must, e->via, e->lo, e->hi);
 		}
 		for (uint32_t k = 0; k < v->nder; k++) {
 			const struct gder *d = &g->ders.v[v->first_der + k];
 			canon_begin(c);
-			canon_word(c, "D");
-			put_version(c, g, v->file, v->n);
-			put_version(c, g, d->file, d->n);
-			canon_word(c, d->must ? "must" : "may");
-			canon_word(c, term_name(SET_via, d->via));
+			canon_token(c, "D");
+			append_canon_version(c, g, v->file, v->n);
+			append_canon_version(c, g, d->file, d->n);
+			canon_token(c, d->must ? "must" : "may");
+			canon_token(c, term_name(SET_via, d->via));
 			canon_end(c);
 		}
 	}
@@ -305,10 +305,10 @@ static void put_uses(struct canon *c, const struct graph *g)
 				e.hi = u.v[k].hi > e.hi ? u.v[k].hi : e.hi;
 			}
 			canon_begin(c);
-			canon_word(c, "U");
-			put_exec(c, g, (uint32_t)x);
-			put_version(c, g, e.file, e.n);
-			put_edge(c, e.must, e.via, e.lo, e.hi);
+			canon_token(c, "U");
+			append_canon_exec(c, g, (uint32_t)x);
+			append_canon_version(c, g, e.file, e.n);
+			append_canon_edge(c, e.must, e.via, e.lo, e.hi);
 		}
 	}
 out:
@@ -375,15 +375,15 @@ static void put_informed(struct canon *c, const struct graph *g)
 		if (e.to == e.from)
 			continue;
 		canon_begin(c);
-		canon_word(c, "I");
-		put_exec(c, g, e.to);
-		put_exec(c, g, e.from);
-		put_edge(c, e.must, e.via, e.lo, e.hi);
+		canon_token(c, "I");
+		append_canon_exec(c, g, e.to);
+		append_canon_exec(c, g, e.from);
+		append_canon_edge(c, e.must, e.via, e.lo, e.hi);
 	}
 	vec_release(&v);
 }
 
-static int io_cmp(const void *pa, const void *pb)
+static int compare_io_by_access(const void *pa, const void *pb)
 {
 	const struct gio *a = *(const struct gio *const *)pa, *b = *(const struct gio *const *)pb;
 	if (a->at != b->at)
@@ -406,7 +406,7 @@ static void put_ios(struct canon *c, const struct graph *g)
 		if (!(g->accesses.v[g->ios.v[i].at].flags & GACCESS_TWIN))
 			v.v[v.n++] = &g->ios.v[i];
 	if (v.n)
-		qsort(v.v, v.n, sizeof *v.v, io_cmp);
+		qsort(v.v, v.n, sizeof *v.v, compare_io_by_access);
 	for (size_t i = 0; i < v.n; i++) {
 		const struct gio *io = v.v[i], *next = i + 1 < v.n ? v.v[i + 1] : NULL;
 		if (!next || next->at != io->at || next->api != io->api || next->write != io->write)
@@ -428,12 +428,12 @@ void canon_graph(struct canon *c, const struct graph *g)
 		const struct gname *n = &g->names.v[i];
 		named[n->file] = true;
 		canon_begin(c);
-		canon_word(c, "N");
-		canon_word(c, "");
-		canon_str(c, words_get(&g->words, n->host));
-		canon_word(c, "");
-		canon_str(c, path_of(g, n->path, &path));
-		put_file(c, g, n->file);
+		canon_token(c, "N");
+		canon_token(c, "");
+		canon_str(c, intern_get(&g->words, n->host));
+		canon_token(c, "");
+		canon_str(c, load_graph_path(g, n->path, &path));
+		append_canon_file(c, g, n->file);
 		canon_time(c, n->from);
 		canon_time(c, n->to);
 		canon_end(c);
@@ -442,15 +442,15 @@ void canon_graph(struct canon *c, const struct graph *g)
 		if (!named[i] && !g->files.v[i].kept)
 			continue;
 		canon_begin(c);
-		canon_word(c, "F");
-		put_file(c, g, (uint32_t)i);
-		canon_word(c, term_name(SET_kind, g->files.v[i].kind));
+		canon_token(c, "F");
+		append_canon_file(c, g, (uint32_t)i);
+		canon_token(c, term_name(SET_kind, g->files.v[i].kind));
 		canon_end(c);
 	}
 	free(named);
 	buf_release(&path);
 	put_execs(c, g);
-	put_versions(c, g);
+	append_canon_versions(c, g);
 	put_uses(c, g);
 	put_informed(c, g);
 	put_ios(c, g);

@@ -15,14 +15,14 @@ struct canon {
 
 void canon_begin(struct canon *c); /* a new line */
 void canon_end(struct canon *c);
-void canon_word(struct canon *c, const char *s); /* as it is, after a blank where the line has something */
-void canon_str(struct canon *c, struct str s);   /* escaped, directly after what stands there */
-void canon_time(struct canon *c, int64_t t);     /* a word; '-' for none and never */
+void canon_token(struct canon *c, const char *s); /* as it is, after a blank where the line has something */
+void canon_str(struct canon *c, struct str s);    /* escaped, directly after what stands there */
+void canon_time(struct canon *c, int64_t t);      /* a word; '-' for none and never */
 void canon_file(struct canon *c, struct str domain, uint64_t ino, uint64_t gen);
 void canon_absent(struct canon *c, struct str path);
 /* Directly after a file. */
 void canon_version(struct canon *c, uint64_t session, uint64_t seq);
-void canon_unseen(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k);
+void canon_unobserved(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k);
 void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
 /* A whole line: how an access moved bytes. figures: as in struct gio. */
 void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, bool write, int64_t first, int64_t last,

@@ -35,9 +35,9 @@ void facts_release(struct facts *f)
 	*f = (struct facts){0};
 }
 
-static uint32_t word(struct facts *f, struct str s)
+static uint32_t intern_fact(struct facts *f, struct str s)
 {
-	uint32_t id = words_add(&f->g->words, s);
+	uint32_t id = intern_add(&f->g->words, s);
 	if (id == VEC_NONE) {
 		f->g->failed = true;
 		return 0;
@@ -46,7 +46,7 @@ static uint32_t word(struct facts *f, struct str s)
 }
 
 /* A list as a word: count and strings, as the event had them. */
-static uint32_t list_word(struct facts *f, const struct strlist *l)
+static uint32_t intern_list(struct facts *f, const struct strlist *l)
 {
 	if (!l->count)
 		return 0;
@@ -57,21 +57,21 @@ static uint32_t list_word(struct facts *f, const struct strlist *l)
 		f->g->failed = true;
 		return 0;
 	}
-	return word(f, buf_view(&f->scratch));
+	return intern_fact(f, buf_view(&f->scratch));
 }
 
-static struct gkey key_of(const struct facts *f, const struct event *ev)
+static struct gkey event_key(const struct facts *f, const struct event *ev)
 {
 	return (struct gkey){ev->time, f->g->sessions.v[f->session].number, ev->seq};
 }
 
-static void set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
+static void set_dense(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 {
 	if (val == VEC_NONE || !dense_set(m, key, val))
 		f->g->failed = true;
 }
 
-static uint32_t file_of(struct facts *f, uint64_t number)
+static uint32_t find_fact_file(struct facts *f, uint64_t number)
 {
 	uint32_t i = dense_get(&f->files, number);
 	if (i == VEC_NONE)
@@ -79,7 +79,7 @@ static uint32_t file_of(struct facts *f, uint64_t number)
 	return i;
 }
 
-static struct facts_proc *proc_of(struct facts *f, uint64_t number)
+static struct facts_proc *find_fact_proc(struct facts *f, uint64_t number)
 {
 	uint32_t i = dense_get(&f->procs, number);
 	if (i == VEC_NONE) {
@@ -92,26 +92,26 @@ static struct facts_proc *proc_of(struct facts *f, uint64_t number)
 /* For fields where 0 is none. */
 static uint32_t file_or_none(struct facts *f, uint64_t number)
 {
-	return number ? file_of(f, number) : VEC_NONE;
+	return number ? find_fact_file(f, number) : VEC_NONE;
 }
 
-static void take_session(struct facts *f, const struct event *ev)
+static void apply_session(struct facts *f, const struct event *ev)
 {
 	struct gsession *s = &f->g->sessions.v[f->session];
 	if (s->described) /* the first one holds */
 		return;
-	uint32_t host = graph_host(f->g, word(f, ev->session.host), word(f, ev->session.boot));
+	uint32_t host = graph_host(f->g, intern_fact(f, ev->session.host), intern_fact(f, ev->session.boot));
 	if (host == VEC_NONE)
 		return;
 	s->host = host;
-	s->run = word(f, ev->session.run);
-	s->tool = word(f, ev->session.tool);
-	s->mode = word(f, ev->session.mode);
+	s->run = intern_fact(f, ev->session.run);
+	s->tool = intern_fact(f, ev->session.tool);
+	s->mode = intern_fact(f, ev->session.mode);
 	s->pidns = ev->session.pidns;
 	s->described = true;
 }
 
-static void take_run(struct facts *f, const struct event *ev)
+static void apply_run(struct facts *f, const struct event *ev)
 {
 	struct grun *r = vec_add(&f->g->runs);
 	if (!r) {
@@ -119,20 +119,20 @@ static void take_run(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun){.session = f->session,
-	                   .key = key_of(f, ev),
-	                   .id = word(f, ev->run.id),
-	                   .outer = word(f, ev->run.outer),
-	                   .argv = list_word(f, &ev->run.argv),
-	                   .cwd = word(f, ev->run.cwd),
-	                   .user = word(f, ev->run.user),
-	                   .group = word(f, ev->run.group),
-	                   .hostinfo = list_word(f, &ev->run.host),
-	                   .labels = list_word(f, &ev->run.label),
+	                   .key = event_key(f, ev),
+	                   .id = intern_fact(f, ev->run.id),
+	                   .outer = intern_fact(f, ev->run.outer),
+	                   .argv = intern_list(f, &ev->run.argv),
+	                   .cwd = intern_fact(f, ev->run.cwd),
+	                   .user = intern_fact(f, ev->run.user),
+	                   .group = intern_fact(f, ev->run.group),
+	                   .hostinfo = intern_list(f, &ev->run.host),
+	                   .labels = intern_list(f, &ev->run.label),
 	                   .uid = ev->run.uid,
 	                   .gid = ev->run.gid};
 }
 
-static void take_run_end(struct facts *f, const struct event *ev)
+static void apply_run_end(struct facts *f, const struct event *ev)
 {
 	uint32_t i = ev->proc ? dense_get(&f->procs, ev->proc) : VEC_NONE;
 	struct grun_end *r = vec_add(&f->g->run_ends);
@@ -141,8 +141,8 @@ static void take_run_end(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun_end){.session = f->session,
-	                       .key = key_of(f, ev),
-	                       .id = word(f, ev->run_end.id),
+	                       .key = event_key(f, ev),
+	                       .id = intern_fact(f, ev->run_end.id),
 	                       .exec = i == VEC_NONE ? VEC_NONE : f->pnums.v[i].exec,
 	                       .ending = ev->run_end.ending,
 	                       .code = ev->run_end.code,
@@ -150,19 +150,19 @@ static void take_run_end(struct facts *f, const struct event *ev)
 	                       .traps = ev->run_end.traps};
 }
 
-static void take_domain(struct facts *f, const struct event *ev)
+static void apply_domain(struct facts *f, const struct event *ev)
 {
-	uint32_t d = graph_domain(f->g, word(f, ev->domain.name));
-	set(f, &f->domains, ev->domain.num, d);
+	uint32_t d = graph_domain(f->g, intern_fact(f, ev->domain.name));
+	set_dense(f, &f->domains, ev->domain.num, d);
 	if (d == VEC_NONE)
 		return;
 	f->g->domains.v[d].network |= ev->domain.network != 0;
 	if (!f->g->domains.v[d].type)
-		f->g->domains.v[d].type = word(f, ev->domain.type);
+		f->g->domains.v[d].type = intern_fact(f, ev->domain.type);
 }
 
-static void name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path,
-                       struct str old)
+static void append_name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path,
+                              struct str old)
 {
 	struct graph *g = f->g;
 	uint32_t to = paths_add(&g->paths, &g->words, path);
@@ -175,10 +175,10 @@ static void name_event(struct facts *f, const struct event *ev, unsigned op, uin
 		return;
 	}
 	*e = (struct gname_event){
-	    .key = key_of(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
+	    .key = event_key(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
 }
 
-static void take_file(struct facts *f, const struct event *ev)
+static void apply_file(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	uint32_t domain = VEC_NONE, path = VEC_NONE, group = VEC_NONE;
@@ -193,7 +193,7 @@ static void take_file(struct facts *f, const struct event *ev)
 		}
 	}
 	if (ev->file.group)
-		group = file_of(f, ev->file.group);
+		group = find_fact_file(f, ev->file.group);
 	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
 		g->failed = true;
 		return;
@@ -202,7 +202,7 @@ static void take_file(struct facts *f, const struct event *ev)
 	if (id == VEC_NONE)
 		return;
 	struct gfile *file = &g->files.v[id];
-	struct gkey key = key_of(f, ev);
+	struct gkey key = event_key(f, ev);
 	unsigned kind = ev->file.kind <= TERM_kind_xattr ? (unsigned)ev->file.kind : 0;
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
 		file->flags |= GFILE_MIXED;
@@ -216,20 +216,20 @@ static void take_file(struct facts *f, const struct event *ev)
 	}
 	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
 	if (gkind_is_object(kind) && ev->file.within && file->within == VEC_NONE)
-		file->within = file_of(f, ev->file.within);
+		file->within = find_fact_file(f, ev->file.within);
 	file = &g->files.v[id];
 	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
 		file->group_key = key;
 		file->group = group;
 	}
-	set(f, &f->files, ev->file.num, id);
+	set_dense(f, &f->files, ev->file.num, id);
 	if (ev->file.path.n && !absent) /* whether its names count is known at the end */
-		name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
+		append_name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
 }
 
-static void take_state(struct facts *f, const struct event *ev)
+static void apply_state(struct facts *f, const struct event *ev)
 {
-	uint32_t file = file_of(f, ev->state.file);
+	uint32_t file = find_fact_file(f, ev->state.file);
 	if (file == VEC_NONE)
 		return;
 	struct gfp *fp = vec_add(&f->g->fps);
@@ -243,16 +243,16 @@ static void take_state(struct facts *f, const struct event *ev)
 }
 
 /* The file's last state in this session. */
-static uint32_t state_of(const struct facts *f, const struct gfile *file)
+static uint32_t session_state_of(const struct facts *f, const struct gfile *file)
 {
 	return file->state_session == f->session ? file->state_fp : VEC_NONE;
 }
 
-static void take_process(struct facts *f, const struct event *ev)
+static void apply_process(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	const struct gsession *s = &g->sessions.v[f->session];
-	const struct facts_proc *parent = ev->process.parent ? proc_of(f, ev->process.parent) : NULL;
+	const struct facts_proc *parent = ev->process.parent ? find_fact_proc(f, ev->process.parent) : NULL;
 	uint32_t up = parent ? parent->proc : VEC_NONE, run = parent ? parent->run : s->run;
 	uint32_t id = graph_proc(g, g->hosts.v[s->host].boot, s->pidns, ev->process.pid, ev->process.started, NULL);
 	struct gpfact *p = id == VEC_NONE ? NULL : vec_add(&g->pfacts);
@@ -263,18 +263,18 @@ static void take_process(struct facts *f, const struct event *ev)
 	}
 	*p = (struct gpfact){.proc = id,
 	                     .session = f->session,
-	                     .key = key_of(f, ev),
+	                     .key = event_key(f, ev),
 	                     .parent = up,
 	                     .forked = ev->process.forked,
 	                     .run = run};
 	*num = (struct facts_proc){id, g->procs.v[id].first_exec, run};
-	set(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
+	set_dense(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
 }
 
-static void take_exec(struct facts *f, const struct event *ev)
+static void apply_exec(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	struct facts_proc *p = proc_of(f, ev->proc);
+	struct facts_proc *p = find_fact_proc(f, ev->proc);
 	if (!p)
 		return;
 	if (ev->exec.n == 0 || ev->exec.n > EXEC_MAX) {
@@ -290,24 +290,24 @@ static void take_exec(struct facts *f, const struct event *ev)
 	if (!map_set(&f->execs, (uint64_t)p->proc << 20 | ev->exec.n, id))
 		g->failed = true;
 	p->exec = id;
-	p->run = ev->exec.run.n ? word(f, ev->exec.run) : g->sessions.v[f->session].run;
+	p->run = ev->exec.run.n ? intern_fact(f, ev->exec.run) : g->sessions.v[f->session].run;
 	*x = (struct gxfact){.exec = id,
 	                     .session = f->session,
-	                     .key = key_of(f, ev),
+	                     .key = event_key(f, ev),
 	                     .exe = file_or_none(f, ev->exec.exe),
 	                     .script = file_or_none(f, ev->exec.script),
-	                     .argv = list_word(f, &ev->exec.argv),
-	                     .cwd = word(f, ev->exec.cwd),
-	                     .env = list_word(f, &ev->exec.env),
+	                     .argv = intern_list(f, &ev->exec.argv),
+	                     .cwd = intern_fact(f, ev->exec.cwd),
+	                     .env = intern_list(f, &ev->exec.env),
 	                     .run = p->run,
 	                     .uid = ev->exec.uid,
 	                     .gid = ev->exec.gid};
 }
 
 /* A library's words come when its process may be over: which of its programs they are of is said. */
-static void take_image(struct facts *f, const struct event *ev)
+static void apply_image(struct facts *f, const struct event *ev)
 {
-	struct facts_proc *p = proc_of(f, ev->proc);
+	struct facts_proc *p = find_fact_proc(f, ev->proc);
 	if (!p)
 		return;
 	if (ev->image.n > EXEC_MAX) {
@@ -323,9 +323,9 @@ static void take_image(struct facts *f, const struct event *ev)
 		p->exec = id;
 }
 
-static void take_exit(struct facts *f, const struct event *ev)
+static void apply_exit(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = proc_of(f, ev->proc);
+	const struct facts_proc *p = find_fact_proc(f, ev->proc);
 	if (!p)
 		return;
 	struct gexit *e = vec_add(&f->g->exits);
@@ -335,7 +335,7 @@ static void take_exit(struct facts *f, const struct event *ev)
 	}
 	*e = (struct gexit){.proc = p->proc,
 	                    .session = f->session,
-	                    .key = key_of(f, ev),
+	                    .key = event_key(f, ev),
 	                    .ending = ev->exit.ending,
 	                    .code = ev->exit.code,
 	                    .known = ev->exit.known,
@@ -343,7 +343,7 @@ static void take_exit(struct facts *f, const struct event *ev)
 	                               ev->exit.wchar, ev->exit.read_bytes, ev->exit.write_bytes}};
 }
 
-static struct gmore *more_of(struct graph *g, struct gaccess *a)
+static struct gmore *access_more(struct graph *g, struct gaccess *a)
 {
 	if (a->more == VEC_NONE) {
 		struct gmore *m = vec_add(&g->more);
@@ -357,11 +357,11 @@ static struct gmore *more_of(struct graph *g, struct gaccess *a)
 	return &g->more.v[a->more];
 }
 
-static void take_access(struct facts *f, const struct event *ev)
+static void apply_access(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	uint32_t file = file_of(f, ev->access.file);
-	const struct facts_proc *p = proc_of(f, ev->proc);
+	uint32_t file = find_fact_file(f, ev->access.file);
+	const struct facts_proc *p = find_fact_proc(f, ev->proc);
 	if (file == VEC_NONE || !p)
 		return;
 	struct gaccess *a = vec_add(&g->accesses);
@@ -384,7 +384,7 @@ static void take_access(struct facts *f, const struct event *ev)
 	                      .api = ev->access.api <= TERM_api_hdf5 ? (uint8_t)ev->access.api : TERM_api_other,
 	                      .sure = ev->access.sure != 0};
 	if (ev->access.as_session) {
-		struct gmore *m = more_of(g, a);
+		struct gmore *m = access_more(g, a);
 		if (!m)
 			return;
 		m->session = ev->access.as_session;
@@ -393,11 +393,11 @@ static void take_access(struct facts *f, const struct event *ev)
 		g->files.v[file].flags |= GFILE_TOLD;
 	}
 	if (a->mode & ACCESS_STATE)
-		a->fps = state_of(f, &g->files.v[file]);
-	set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
+		a->fps = session_state_of(f, &g->files.v[file]);
+	set_dense(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
 }
 
-static void take_access_end(struct facts *f, const struct event *ev)
+static void apply_access_end(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	uint32_t i = dense_get(&f->accesses, ev->access_end.access);
@@ -413,7 +413,7 @@ static void take_access_end(struct facts *f, const struct event *ev)
 	a->evidence = ev->access_end.evidence <= TERM_evidence_must ? (uint8_t)ev->access_end.evidence : TERM_evidence_may;
 	a->flags |= GACCESS_ENDED;
 	if (ev->access_end.state) {
-		uint32_t fp = state_of(f, &g->files.v[a->self]);
+		uint32_t fp = session_state_of(f, &g->files.v[a->self]);
 		if (fp != VEC_NONE)
 			a->fpe = fp;
 	}
@@ -429,7 +429,7 @@ static void take_access_end(struct facts *f, const struct event *ev)
 	}
 	a->flags &= ~(uint32_t)GACCESS_EXACT;
 	if (ev->access_end.exact && ev->access_end.until != TIME_NONE) {
-		struct gmore *m = more_of(g, a);
+		struct gmore *m = access_more(g, a);
 		if (!m)
 			return;
 		m->first = ev->access_end.first;
@@ -438,7 +438,7 @@ static void take_access_end(struct facts *f, const struct event *ev)
 	}
 }
 
-static void take_io(struct facts *f, const struct event *ev)
+static void apply_io(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	const struct event_io *e = &ev->io;
@@ -464,19 +464,19 @@ static void take_io(struct facts *f, const struct event *ev)
 	g->accesses.v[i].flags |= GACCESS_IO;
 }
 
-static void take_name(struct facts *f, const struct event *ev)
+static void apply_name(struct facts *f, const struct event *ev)
 {
-	uint32_t file = file_of(f, ev->name.file);
+	uint32_t file = find_fact_file(f, ev->name.file);
 	if (file == VEC_NONE || ev->name.op < TERM_nameop_create || ev->name.op > TERM_nameop_seen)
 		return;
 	bool rename = ev->name.op == TERM_nameop_rename;
 	if (ev->name.path.n || (rename && ev->name.old.n))
-		name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
+		append_name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
 }
 
-static void take_link(struct facts *f, const struct event *ev)
+static void apply_link(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = proc_of(f, ev->proc), *o = proc_of(f, ev->link.other);
+	const struct facts_proc *p = find_fact_proc(f, ev->proc), *o = find_fact_proc(f, ev->link.other);
 	if (!p || !o || p->exec == o->exec)
 		return;
 	struct glink *l = vec_add(&f->g->links);
@@ -487,14 +487,14 @@ static void take_link(struct facts *f, const struct event *ev)
 	*l = (struct glink){.from = p->exec,
 	                    .to = o->exec,
 	                    .session = f->session,
-	                    .key = key_of(f, ev),
+	                    .key = event_key(f, ev),
 	                    .via = ev->link.via <= TERM_via_sync ? (uint8_t)ev->link.via : TERM_via_data,
 	                    .sure = ev->link.sure != 0};
 }
 
-static void take_gap(struct facts *f, const struct event *ev)
+static void apply_gap(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = ev->proc ? proc_of(f, ev->proc) : NULL;
+	const struct facts_proc *p = ev->proc ? find_fact_proc(f, ev->proc) : NULL;
 	struct ggap *g = vec_add(&f->g->gaps);
 	if (!g) {
 		f->g->failed = true;
@@ -502,14 +502,14 @@ static void take_gap(struct facts *f, const struct event *ev)
 	}
 	*g = (struct ggap){.session = f->session,
 	                   .exec = p ? p->exec : VEC_NONE,
-	                   .key = key_of(f, ev),
+	                   .key = event_key(f, ev),
 	                   .reason = ev->gap.reason,
 	                   .count = ev->gap.count,
 	                   .from = ev->gap.from,
-	                   .text = word(f, ev->gap.text)};
+	                   .text = intern_fact(f, ev->gap.text)};
 }
 
-static void take_note(struct facts *f, const struct event *ev)
+static void apply_note(struct facts *f, const struct event *ev)
 {
 	uint32_t file = file_or_none(f, ev->note.file);
 	struct gnote *n = vec_add(&f->g->notes);
@@ -518,15 +518,15 @@ static void take_note(struct facts *f, const struct event *ev)
 		return;
 	}
 	*n = (struct gnote){.session = f->session,
-	                    .key = key_of(f, ev),
-	                    .run = word(f, ev->note.run),
+	                    .key = event_key(f, ev),
+	                    .run = intern_fact(f, ev->note.run),
 	                    .file = file,
-	                    .text = word(f, ev->note.text),
-	                    .version = word(f, ev->note.version),
-	                    .user = word(f, ev->note.user)};
+	                    .text = intern_fact(f, ev->note.text),
+	                    .version = intern_fact(f, ev->note.version),
+	                    .user = intern_fact(f, ev->note.user)};
 }
 
-static void take_summary(struct facts *f, const struct event *ev)
+static void apply_summary(struct facts *f, const struct event *ev)
 {
 	struct gsummary *s = vec_add(&f->g->summaries);
 	if (!s) {
@@ -534,45 +534,45 @@ static void take_summary(struct facts *f, const struct event *ev)
 		return;
 	}
 	*s = (struct gsummary){.session = f->session,
-	                       .key = key_of(f, ev),
-	                       .run = word(f, ev->summary.run),
-	                       .text = word(f, ev->summary.text),
-	                       .source = word(f, ev->summary.source),
-	                       .set = word(f, ev->summary.set)};
+	                       .key = event_key(f, ev),
+	                       .run = intern_fact(f, ev->summary.run),
+	                       .text = intern_fact(f, ev->summary.text),
+	                       .source = intern_fact(f, ev->summary.source),
+	                       .set = intern_fact(f, ev->summary.set)};
 }
 
-static void take_told_of(struct facts *f, const struct event *ev, struct str run, uint64_t by, uint32_t file)
+static void apply_reported_of(struct facts *f, const struct event *ev, struct str run, uint64_t by, uint32_t file)
 {
-	struct gtold *t = vec_add(&f->g->tolds);
+	struct greported *t = vec_add(&f->g->reported);
 	struct buf b = {0};
 	if (t && event_encode(&b, ev, 0) == 0)
-		*t = (struct gtold){.session = f->session,
-		                    .key = key_of(f, ev),
-		                    .kind = ev->kind,
-		                    .by = by,
-		                    .file = file,
-		                    .run = word(f, run),
-		                    .bytes = word(f, buf_view(&b))};
+		*t = (struct greported){.session = f->session,
+		                        .key = event_key(f, ev),
+		                        .kind = ev->kind,
+		                        .by = by,
+		                        .file = file,
+		                        .run = intern_fact(f, run),
+		                        .bytes = intern_fact(f, buf_view(&b))};
 	else
 		f->g->failed = true;
 	buf_release(&b);
 }
 
-static void take_told(struct facts *f, const struct event *ev, struct str run, uint64_t by)
+static void apply_reported(struct facts *f, const struct event *ev, struct str run, uint64_t by)
 {
-	take_told_of(f, ev, run, by, VEC_NONE);
+	apply_reported_of(f, ev, run, by, VEC_NONE);
 }
 
 /* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. It is
  * called as its file is: the name that it had when this was told, if it had one, may not be its last. */
-static void take_h5(struct facts *f, const struct event *ev)
+static void apply_h5(struct facts *f, const struct event *ev)
 {
 	struct event full = *ev;
 	bool shape = ev->kind == EVENT_h5_object;
 	struct str *run = shape ? &full.h5_object.run : &full.h5_part.run;
 	struct str *path = shape ? &full.h5_object.path : &full.h5_part.path;
 	if (!run->n)
-		*run = words_get(&f->g->words, f->g->sessions.v[f->session].run);
+		*run = intern_get(&f->g->words, f->g->sessions.v[f->session].run);
 	uint64_t number = shape ? full.h5_object.file : full.h5_part.file;
 	uint32_t file = number ? dense_get(&f->files, number) : VEC_NONE;
 	if (file != VEC_NONE) {
@@ -581,26 +581,26 @@ static void take_h5(struct facts *f, const struct event *ev)
 		f->g->unknown_refs++;
 		return;
 	}
-	take_told_of(f, &full, *run, 0, file);
+	apply_reported_of(f, &full, *run, 0, file);
 }
 
-static void take_app(struct facts *f, const struct event *ev)
+static void apply_app(struct facts *f, const struct event *ev)
 {
-	set(f, &f->apps, ev->seq, word(f, ev->app.run));
-	take_told(f, ev, ev->app.run, 0);
+	set_dense(f, &f->apps, ev->seq, intern_fact(f, ev->app.run));
+	apply_reported(f, ev, ev->app.run, 0);
 }
 
 /* What a program told, of the run that its app event names. */
-static void take_of_app(struct facts *f, const struct event *ev, uint64_t app)
+static void apply_of_app(struct facts *f, const struct event *ev, uint64_t app)
 {
 	uint32_t run = dense_get(&f->apps, app);
 	if (run == VEC_NONE)
 		f->g->unknown_refs++;
 	else
-		take_told(f, ev, words_get(&f->g->words, run), 0);
+		apply_reported(f, ev, intern_get(&f->g->words, run), 0);
 }
 
-static void take_build(struct facts *f, const struct event *ev)
+static void apply_build(struct facts *f, const struct event *ev)
 {
 	struct gbuild *b = vec_add(&f->g->builds);
 	struct buf bytes = {0};
@@ -608,13 +608,13 @@ static void take_build(struct facts *f, const struct event *ev)
 		f->g->failed = true;
 	else
 		*b = (struct gbuild){.session = f->session,
-		                     .key = key_of(f, ev),
-		                     .bytes = word(f, buf_view(&bytes)),
+		                     .key = event_key(f, ev),
+		                     .bytes = intern_fact(f, buf_view(&bytes)),
 		                     .file = ev->kind == EVENT_build_file};
 	buf_release(&bytes);
 }
 
-static void take_tombstone(struct facts *f, const struct event *ev)
+static void apply_tombstone(struct facts *f, const struct event *ev)
 {
 	struct gtomb *t = vec_add(&f->g->tombs);
 	if (t)
@@ -636,102 +636,102 @@ void facts_event(struct facts *f, const struct event *ev)
 	f->g->events++;
 	switch (ev->kind) {
 	case EVENT_session:
-		take_session(f, ev);
+		apply_session(f, ev);
 		break;
 	case EVENT_run:
-		take_run(f, ev);
+		apply_run(f, ev);
 		break;
 	case EVENT_run_end:
-		take_run_end(f, ev);
+		apply_run_end(f, ev);
 		break;
 	case EVENT_session_end:
 		s->ended = true;
 		break;
 	case EVENT_domain:
-		take_domain(f, ev);
+		apply_domain(f, ev);
 		break;
 	case EVENT_file:
-		take_file(f, ev);
+		apply_file(f, ev);
 		break;
 	case EVENT_state:
-		take_state(f, ev);
+		apply_state(f, ev);
 		break;
 	case EVENT_process:
-		take_process(f, ev);
+		apply_process(f, ev);
 		break;
 	case EVENT_exec:
-		take_exec(f, ev);
+		apply_exec(f, ev);
 		break;
 	case EVENT_image:
-		take_image(f, ev);
+		apply_image(f, ev);
 		break;
 	case EVENT_exit:
-		take_exit(f, ev);
+		apply_exit(f, ev);
 		break;
 	case EVENT_access:
-		take_access(f, ev);
+		apply_access(f, ev);
 		break;
 	case EVENT_access_end:
-		take_access_end(f, ev);
+		apply_access_end(f, ev);
 		break;
 	case EVENT_io:
-		take_io(f, ev);
+		apply_io(f, ev);
 		break;
 	case EVENT_name:
-		take_name(f, ev);
+		apply_name(f, ev);
 		break;
 	case EVENT_link:
-		take_link(f, ev);
+		apply_link(f, ev);
 		break;
 	case EVENT_gap:
-		take_gap(f, ev);
+		apply_gap(f, ev);
 		break;
 	case EVENT_note:
-		take_note(f, ev);
+		apply_note(f, ev);
 		break;
 	case EVENT_summary:
-		take_summary(f, ev);
+		apply_summary(f, ev);
 		break;
 	case EVENT_machine:
-		take_told(f, ev, ev->machine.run, 0);
+		apply_reported(f, ev, ev->machine.run, 0);
 		break;
 	case EVENT_result:
-		take_told(f, ev, ev->result.run, 0);
+		apply_reported(f, ev, ev->result.run, 0);
 		break;
 	case EVENT_seal:
-		take_told(f, ev, str_of(""), 0);
+		apply_reported(f, ev, str_of(""), 0);
 		break;
 	case EVENT_digest:
-		take_told(f, ev, ev->digest.run, told_digest_key(&ev->digest));
+		apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
 		break;
 	case EVENT_h5_object:
 	case EVENT_h5_part:
-		take_h5(f, ev);
+		apply_h5(f, ev);
 		break;
 	case EVENT_app:
-		take_app(f, ev);
+		apply_app(f, ev);
 		break;
 	case EVENT_app_word:
-		take_of_app(f, ev, ev->app_word.app);
+		apply_of_app(f, ev, ev->app_word.app);
 		break;
 	case EVENT_app_metric:
-		take_of_app(f, ev, ev->app_metric.app);
+		apply_of_app(f, ev, ev->app_metric.app);
 		break;
 	case EVENT_app_activity:
-		take_of_app(f, ev, ev->app_activity.app);
+		apply_of_app(f, ev, ev->app_activity.app);
 		break;
 	case EVENT_mpi_rank:
-		take_of_app(f, ev, ev->mpi_rank.app);
+		apply_of_app(f, ev, ev->mpi_rank.app);
 		break;
 	case EVENT_mpi_io:
-		take_of_app(f, ev, ev->mpi_io.app);
+		apply_of_app(f, ev, ev->mpi_io.app);
 		break;
 	case EVENT_build:
 	case EVENT_build_file:
-		take_build(f, ev);
+		apply_build(f, ev);
 		break;
 	case EVENT_tombstone:
-		take_tombstone(f, ev);
+		apply_tombstone(f, ev);
 		break;
 	default: /* from a newer writer */
 		break;

@@ -34,7 +34,7 @@ bool gkind_is_stream(unsigned kind)
 
 void graph_release(struct graph *g)
 {
-	words_release(&g->words);
+	intern_release(&g->words);
 	paths_release(&g->paths);
 	vec_release(&g->hosts);
 	vec_release(&g->sessions);
@@ -56,7 +56,7 @@ void graph_release(struct graph *g)
 	vec_release(&g->gaps);
 	vec_release(&g->notes);
 	vec_release(&g->summaries);
-	vec_release(&g->tolds);
+	vec_release(&g->reported);
 	vec_release(&g->builds);
 	vec_release(&g->tombs);
 	free(g->by_file);
@@ -112,7 +112,7 @@ uint32_t graph_session(struct graph *g, uint64_t number)
 	uint32_t id = map_get(&g->session_map, number);
 	if (id != VEC_NONE)
 		return id;
-	uint32_t empty = words_add(&g->words, str_of(""));
+	uint32_t empty = intern_add(&g->words, str_of(""));
 	uint32_t host = graph_host(g, empty, empty);
 	struct gsession *s = vec_add(&g->sessions);
 	if (!s || !map_set(&g->session_map, number, (uint32_t)(g->sessions.n - 1))) {
@@ -372,7 +372,7 @@ struct order {
 	uint32_t access;
 };
 
-static int order_cmp(const void *pa, const void *pb)
+static int compare_start_order(const void *pa, const void *pb)
 {
 	const struct order *a = pa, *b = pb;
 	if (a->start != b->start)
@@ -400,11 +400,11 @@ static int sort_files(struct graph *g)
 		for (size_t k = 0; k < f->naccess; k++) {
 			const struct gaccess *a = &g->accesses.v[at[k]];
 			o.v[k] = (struct order){a->start, gaccess_session(g, a), gaccess_seq(g, a), at[k]};
-			sorted = sorted && (!k || order_cmp(&o.v[k - 1], &o.v[k]) <= 0);
+			sorted = sorted && (!k || compare_start_order(&o.v[k - 1], &o.v[k]) <= 0);
 		}
 		if (sorted)
 			continue;
-		qsort(o.v, f->naccess, sizeof *o.v, order_cmp);
+		qsort(o.v, f->naccess, sizeof *o.v, compare_start_order);
 		for (size_t k = 0; k < f->naccess; k++)
 			at[k] = o.v[k].access;
 	}
@@ -420,7 +420,7 @@ struct twin {
 	uint32_t access;
 };
 
-static int twin_cmp(const void *pa, const void *pb)
+static int compare_duplicates(const void *pa, const void *pb)
 {
 	const struct twin *a = pa, *b = pb;
 	if (a->session != b->session)
@@ -437,7 +437,7 @@ static int twin_cmp(const void *pa, const void *pb)
 }
 
 /* Is an access that was told without a key one of those that the record itself has? at: n accesses by start. */
-static bool is_there(const struct graph *g, const uint32_t *at, uint32_t n, const struct gaccess *a)
+static bool is_recorded_access(const struct graph *g, const uint32_t *at, uint32_t n, const struct gaccess *a)
 {
 	uint32_t lo = 0, hi = n;
 	while (lo < hi) {
@@ -458,7 +458,7 @@ static bool is_there(const struct graph *g, const uint32_t *at, uint32_t n, cons
 
 /* Of a file's accesses with one key one counts: that which is not told, else the first. Of what was told without a key
  * none counts that the record itself has. The others go to the end. */
-static int find_twins(struct graph *g, struct gfile *f)
+static int drop_duplicates(struct graph *g, struct gfile *f)
 {
 	uint32_t *at = g->by_file + f->first_access, n = f->naccess;
 	VEC(struct twin) v = {0};
@@ -478,11 +478,11 @@ static int find_twins(struct graph *g, struct gfile *f)
 		                       .own_seq = a->seq,
 		                       .access = at[k]};
 	}
-	qsort(v.v, n, sizeof *v.v, twin_cmp);
+	qsort(v.v, n, sizeof *v.v, compare_duplicates);
 	for (uint32_t k = 0; k < n; k++) {
 		struct gaccess *a = &g->accesses.v[v.v[k].access];
 		bool again = k && v.v[k].session == v.v[k - 1].session && v.v[k].seq == v.v[k - 1].seq;
-		if (!again && !(v.v[k].told && v.v[k].session == TOLD_WITHOUT_KEY && is_there(g, at, n, a)))
+		if (!again && !(v.v[k].told && v.v[k].session == TOLD_WITHOUT_KEY && is_recorded_access(g, at, n, a)))
 			continue;
 		f->kept -= (a->flags & GACCESS_KEPT) != 0;
 		a->flags |= GACCESS_TWIN;
@@ -560,12 +560,12 @@ int graph_finish(struct graph *g)
 	if (sort_files(g) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->files.n; i++)
-		if ((g->files.v[i].flags & GFILE_TOLD) && g->files.v[i].naccess > 1 && find_twins(g, &g->files.v[i]) < 0)
+		if ((g->files.v[i].flags & GFILE_TOLD) && g->files.v[i].naccess > 1 && drop_duplicates(g, &g->files.v[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-uint64_t told_digest_key(const struct event_digest *d)
+uint64_t graph_digest_key(const struct event_digest *d)
 {
 	const uint64_t numbers[4] = {d->ino, d->gen, d->size, (uint64_t)d->mtime};
 	uint64_t h = hash_more(hash_bytes(d->domain.p, d->domain.n), numbers, sizeof(numbers));

@@ -13,8 +13,8 @@
 #define STEMMA_GRAPH_GRAPH_H
 
 #include "event/event.h"
+#include "graph/intern.h"
 #include "graph/vec.h"
-#include "graph/words.h"
 
 struct ghost {
 	uint32_t name, boot; /* words */
@@ -30,7 +30,7 @@ struct gsession {
 	bool described; /* its session event was met */
 	bool ended;     /* session_end was met */
 	bool holes;     /* seqs are missing below last */
-	bool missing;   /* frames are missing below the last one, or could not be decoded (set by gather_feed) */
+	bool missing;   /* frames are missing below the last one, or could not be decoded (set by collect_feed) */
 };
 
 struct gdomain {
@@ -185,12 +185,12 @@ enum gorigin { GORIGIN_OBSERVED, GORIGIN_UNOBSERVED, GORIGIN_EXTERNAL };
 struct gversion {
 	uint32_t file, n; /* from 1 */
 	uint8_t origin;
-	bool unseen; /* a U: its id is its fingerprint and k */
-	bool range;  /* of several writes */
+	bool unobserved; /* a U: its id is its fingerprint and k */
+	bool range;      /* of several writes */
 	bool has_size;
 	bool told; /* its id is of a session that may not be there */
 	uint32_t k;
-	uint64_t session, seq; /* id, when not unseen; session: its number */
+	uint64_t session, seq; /* id, when not unobserved; session: its number */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t first_gen, ngen; /* in graph.gens */
@@ -261,7 +261,7 @@ struct gsummary {
 	uint32_t run, text, source, set; /* words */
 };
 /* An event that is kept as it is, for who asks for its kind (machine, result, seal, digest). */
-struct gtold {
+struct greported {
 	uint32_t session;
 	struct gkey key;
 	uint64_t kind, by;   /* by: hash of what else it is looked for by, 0 none */
@@ -269,7 +269,7 @@ struct gtold {
 	uint32_t run, bytes; /* words; the bytes are the event as event_encode makes them, its time relative to 0 */
 };
 /* What a digest is looked for by: identity and fingerprint of the file. Never 0. */
-uint64_t told_digest_key(const struct event_digest *d);
+uint64_t graph_digest_key(const struct event_digest *d);
 /* A compiler's command, or a file of it: the event as it is encoded, its time relative to 0. */
 struct gbuild {
 	uint32_t session;
@@ -288,7 +288,7 @@ struct graph {
 	int64_t skew; /* c of B4, ns */
 	bool lps;     /* LPS's rule for overlaps */
 
-	struct words words;
+	struct interner words;
 	struct paths paths;
 	VEC(struct ghost) hosts;
 	VEC(struct gsession) sessions;
@@ -310,7 +310,7 @@ struct graph {
 	VEC(struct ggap) gaps;
 	VEC(struct gnote) notes;
 	VEC(struct gsummary) summaries;
-	VEC(struct gtold) tolds;
+	VEC(struct greported) reported;
 	VEC(struct gbuild) builds; /* of a session in order of seq */
 	VEC(struct gtomb) tombs;   /* also those of files, with number 0 */
 

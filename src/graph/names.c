@@ -30,7 +30,7 @@ static uint32_t *open_at(struct replay *r, uint32_t path)
 	return &r->open.v[path];
 }
 
-static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t, bool linked)
+static void begin_name(struct replay *r, uint32_t path, uint32_t file, int64_t t, bool linked)
 {
 	struct graph *g = r->g;
 	if (path == VEC_NONE || g->paths.list.v[path].length == 0 || g->paths.list.v[path].length > NAME_LENGTH_MAX)
@@ -55,7 +55,7 @@ static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t, boo
 }
 
 /* Was the name that ends one that a link made? */
-static bool end(struct replay *r, uint32_t path, uint32_t file, int64_t t)
+static bool end_name(struct replay *r, uint32_t path, uint32_t file, int64_t t)
 {
 	uint32_t *o = path == VEC_NONE ? NULL : open_at(r, path);
 	if (o && *o != VEC_NONE && r->g->names.v[*o].file == file) {
@@ -109,11 +109,11 @@ static void move_below(struct replay *r, uint32_t from, uint32_t to, int64_t t)
 	if (!p)
 		g->failed = true;
 	for (size_t i = 0; i < r->moved.n; i++)
-		end(r, r->moved.v[i].path, r->moved.v[i].file, t);
+		end_name(r, r->moved.v[i].path, r->moved.v[i].file, t);
 	for (size_t i = 0; i < r->moved.n; i++) {
 		struct moved m = r->moved.v[i];
 		if (g->paths.list.v[to].length + g->paths.list.v[m.path].length <= NAME_LENGTH_MAX)
-			begin(r, moved_path(r, m.path, from, to), m.file, t, m.linked);
+			begin_name(r, moved_path(r, m.path, from, to), m.file, t, m.linked);
 	}
 }
 
@@ -125,16 +125,16 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 	case TERM_nameop_create:
 	case TERM_nameop_link:
 	case TERM_nameop_seen:
-		begin(r, e->path, e->file, t, linked);
+		begin_name(r, e->path, e->file, t, linked);
 		break;
 	case TERM_nameop_unlink:
 	case TERM_nameop_replace:
-		end(r, e->path, e->file, t);
+		end_name(r, e->path, e->file, t);
 		break;
 	case TERM_nameop_rename:
 		if (e->old != e->path)
-			linked = end(r, e->old, e->file, t);
-		begin(r, e->path, e->file, t, linked);
+			linked = end_name(r, e->old, e->file, t);
+		begin_name(r, e->path, e->file, t, linked);
 		if (gkind_has_names_below(r->g->files.v[e->file].kind) && e->old != VEC_NONE && e->old != e->path &&
 		    r->g->paths.list.v[e->path].length)
 			move_below(r, e->old, e->path, t);
@@ -144,7 +144,7 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 	}
 }
 
-static int event_cmp(const void *pa, const void *pb)
+static int compare_name_events(const void *pa, const void *pb)
 {
 	const struct gname_event *a = pa, *b = pb;
 	if (a->host != b->host)
@@ -166,14 +166,14 @@ static bool is_shm(const struct graph *g, uint32_t path)
 unsigned names_flags(const struct graph *g, uint32_t path)
 {
 	const struct path_node *n = &g->paths.list.v[path];
-	struct str base = words_get(&g->words, n->base);
+	struct str base = intern_get(&g->words, n->base);
 	unsigned flags = 0;
 	if (str_ends(base, str_of(".lock")) || str_ends(base, str_of(".lck")) ||
 	    (n->parent != VEC_NONE && (str_is(base, "lock") || str_is(base, "LOCK"))))
 		flags |= GFILE_LOCK;
 	if (str_starts(base, str_of("sem.")) && is_shm(g, n->parent))
 		flags |= GFILE_SEMAPHORE;
-	uint32_t cache = words_find(&g->words, str_of("__pycache__"));
+	uint32_t cache = intern_find(&g->words, str_of("__pycache__"));
 	for (uint32_t p = path; cache != VEC_NONE && p != VEC_NONE; p = g->paths.list.v[p].parent)
 		if (g->paths.list.v[p].base == cache)
 			flags |= GFILE_CACHE;
@@ -182,18 +182,18 @@ unsigned names_flags(const struct graph *g, uint32_t path)
 
 uint32_t names_cache_source(struct graph *g, uint32_t path)
 {
-	uint32_t cache = words_find(&g->words, str_of("__pycache__"));
+	uint32_t cache = intern_find(&g->words, str_of("__pycache__"));
 	uint32_t p = g->paths.list.v[path].parent;
 	while (p != VEC_NONE && g->paths.list.v[p].base != cache)
 		p = g->paths.list.v[p].parent;
 	if (p == VEC_NONE || cache == VEC_NONE)
 		return VEC_NONE;
-	struct str base = words_get(&g->words, g->paths.list.v[path].base);
+	struct str base = intern_get(&g->words, g->paths.list.v[path].base);
 	const char *dot = memchr(base.p, '.', base.n);
 	struct buf name = {0};
 	buf_add(&name, base.p, dot ? (size_t)(dot - base.p) : base.n);
 	buf_str(&name, str_of(".py"));
-	uint32_t word = name.failed ? VEC_NONE : words_find(&g->words, buf_view(&name));
+	uint32_t word = name.failed ? VEC_NONE : intern_find(&g->words, buf_view(&name));
 	buf_release(&name);
 	return word == VEC_NONE ? VEC_NONE : paths_find_child(&g->paths, g->paths.list.v[p].parent, word);
 }
@@ -208,7 +208,7 @@ static int source_cmp(const void *pa, const void *pb)
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
-static int cache_cmp(const void *pa, const void *pb)
+static int compare_caches(const void *pa, const void *pb)
 {
 	const struct gcache *a = pa, *b = pb;
 	if (a->cache != b->cache)
@@ -250,10 +250,10 @@ static int find_caches(struct graph *g)
 		}
 	}
 	if (g->caches.n) {
-		qsort(g->caches.v, g->caches.n, sizeof *g->caches.v, cache_cmp);
+		qsort(g->caches.v, g->caches.n, sizeof *g->caches.v, compare_caches);
 		size_t kept = 1;
 		for (size_t i = 1; i < g->caches.n; i++)
-			if (cache_cmp(&g->caches.v[i], &g->caches.v[kept - 1]))
+			if (compare_caches(&g->caches.v[i], &g->caches.v[kept - 1]))
 				g->caches.v[kept++] = g->caches.v[i];
 		g->caches.n = kept;
 	}
@@ -270,10 +270,10 @@ int names_replay_events(struct graph *g)
 	for (size_t i = 0; i < g->name_events.n; i++) {
 		struct gname_event *e = &g->name_events.v[i];
 		e->host = g->hosts.v[g->sessions.v[e->session].host].name;
-		sorted = sorted && (!i || event_cmp(e - 1, e) <= 0);
+		sorted = sorted && (!i || compare_name_events(e - 1, e) <= 0);
 	}
 	if (!sorted)
-		qsort(g->name_events.v, g->name_events.n, sizeof *g->name_events.v, event_cmp);
+		qsort(g->name_events.v, g->name_events.n, sizeof *g->name_events.v, compare_name_events);
 	g->names.n = 0;
 	for (size_t i = 0; i < g->name_events.n; i++) {
 		const struct gname_event *e = &g->name_events.v[i];

@@ -18,7 +18,7 @@ struct gversion *resolve_version(struct resolver *r)
 	return v;
 }
 
-static int gen_cmp(const void *pa, const void *pb)
+static int compare_gens_by_exec(const void *pa, const void *pb)
 {
 	const struct ggen *a = pa, *b = pb;
 	return (a->exec > b->exec) - (a->exec < b->exec);
@@ -50,7 +50,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 	}
 	size_t kept = 0;
 	if (m > 1)
-		qsort(out, m, sizeof *out, gen_cmp);
+		qsort(out, m, sizeof *out, compare_gens_by_exec);
 	for (size_t i = 0; i < m; i++) {
 		struct ggen *to = &out[kept - (kept > 0)];
 		if (!kept || to->exec != out[i].exec) {
@@ -75,7 +75,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 }
 
 /* Whether an execution reads, of these accesses, what no other one writes. */
-static bool peer_unseen(const struct resolver *r, size_t from, size_t to)
+static bool reads_unobserved_peer(const struct resolver *r, size_t from, size_t to)
 {
 	uint32_t writer = VEC_NONE;
 	bool many = false;
@@ -95,7 +95,7 @@ static bool peer_unseen(const struct resolver *r, size_t from, size_t to)
 }
 
 /* What is outside, or is not there: one version without content. Of a terminal that is what was typed. */
-static int resolve_outside(struct resolver *r, unsigned kind)
+static int resolve_external(struct resolver *r, unsigned kind)
 {
 	struct gversion *v = NULL;
 	bool absent = kind == TERM_kind_absent;
@@ -107,7 +107,7 @@ static int resolve_outside(struct resolver *r, unsigned kind)
 			if (!(v = resolve_version(r)))
 				return -ENOMEM;
 			v->origin = GORIGIN_EXTERNAL;
-			v->unseen = true;
+			v->unobserved = true;
 			v->start = v->end = a->start;
 		}
 		if ((a->flags & GACCESS_READS) || absent) {
@@ -128,7 +128,7 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 	struct graph *g = r->g;
 	bool terminal = kind == TERM_kind_terminal, splits = kind == TERM_kind_fifo || terminal;
 	bool socket = kind == TERM_kind_socket;
-	int rc = terminal ? resolve_outside(r, kind) : 0;
+	int rc = terminal ? resolve_external(r, kind) : 0;
 	for (size_t i = 0; i < r->nacc && rc == 0;) {
 		struct gversion *v = NULL;
 		bool served = false; /* somebody bound the address: it is not the next server's */
@@ -170,7 +170,7 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 			}
 		}
 		rc = v ? resolve_gens(r, v, r->acc + i, k - i) : 0;
-		if (v && kind == TERM_kind_socket && peer_unseen(r, i, k))
+		if (v && kind == TERM_kind_socket && reads_unobserved_peer(r, i, k))
 			v->origin = GORIGIN_EXTERNAL;
 		i = k;
 	}
@@ -290,7 +290,7 @@ int graph_resolve(struct graph *g)
 		else if (gkind_is_stream(f->kind))
 			rc = resolve_stream(&r, f->kind);
 		else if (f->kind == TERM_kind_pseudo || f->kind == TERM_kind_absent)
-			rc = resolve_outside(&r, f->kind);
+			rc = resolve_external(&r, f->kind);
 	}
 	const unsigned cache = GFILE_DIRTY | GFILE_CACHE, lock = GFILE_LOCK | GFILE_SEMAPHORE;
 	for (size_t i = 0; rc == 0 && i < g->files.n; i++) {
@@ -304,8 +304,8 @@ int graph_resolve(struct graph *g)
 	}
 	vec_release(&r.writes);
 	vec_release(&r.reads);
-	vec_release(&r.unseen);
-	table_release(&r.unseen_table);
+	vec_release(&r.unobserved);
+	table_release(&r.unobserved_table);
 	vec_release(&r.versions);
 	vec_release(&r.starts);
 	vec_release(&r.active);

@@ -6,16 +6,16 @@
 
 #define HOST_ANY UINT32_MAX /* of a moment that is compared without skew */
 
-/* A version while it is made: writes (in version order) or one unseen change. */
+/* A version while it is made: writes (in version order) or one unobserved change. */
 struct rversion {
-	int64_t start, end; /* of all its writes */
-	uint32_t first, n;  /* in resolver.writes; n = 0: unseen */
-	uint32_t unseen;    /* in resolver.unseen */
-	int64_t later;      /* the least start of the versions after it */
-	bool must;          /* its generation is certain */
-	bool makes;         /* one of its writes creates or truncates */
+	int64_t start, end;  /* of all its writes */
+	uint32_t first, n;   /* in resolver.writes; n = 0: unobserved */
+	uint32_t unobserved; /* in resolver.unobserved */
+	int64_t later;       /* the least start of the versions after it */
+	bool must;           /* its generation is certain */
+	bool makes;          /* one of its writes creates or truncates */
 };
-struct runseen {
+struct runobserved {
 	int64_t t;
 	uint32_t access;      /* A of rule 1 */
 	const struct gfp *fp; /* NULL none */
@@ -39,8 +39,8 @@ struct resolver {
 	VEC(uint32_t) writes;
 	VEC(uint32_t) reads;   /* by the beginning of their spans */
 	VEC(uint32_t) emptied; /* those of the writes that create or truncate, by start */
-	VEC(struct runseen) unseen;
-	struct table unseen_table; /* by fingerprint: the first with it */
+	VEC(struct runobserved) unobserved;
+	struct table unobserved_table; /* by fingerprint: the first with it */
 	VEC(struct rversion) versions;
 	VEC(uint32_t) starts, active; /* versions by start; those open at the sweep */
 	VEC(uint32_t) found;          /* versions that the read at hand uses */
@@ -52,15 +52,15 @@ static inline uint32_t access_host(const struct graph *g, const struct gaccess *
 {
 	return g->sessions.v[a->session].host;
 }
-static inline int64_t time_plus(int64_t t, int64_t d)
+static inline int64_t add_time_slack(int64_t t, int64_t d)
 {
 	return t > INT64_MAX - d ? INT64_MAX : t + d;
 }
-/* before() of doc/graph.md. */
-static inline bool before(const struct resolver *r, int64_t x, uint32_t hx, int64_t y, uint32_t hy)
+/* resolved_before() of doc/graph.md. */
+static inline bool resolved_before(const struct resolver *r, int64_t x, uint32_t hx, int64_t y, uint32_t hy)
 {
 	if (r->slack && hx != hy && hx != HOST_ANY && hy != HOST_ANY)
-		x = time_plus(x, r->slack);
+		x = add_time_slack(x, r->slack);
 	return x <= y;
 }
 

@@ -25,7 +25,7 @@ static struct gspan span_of(const struct resolver *r, const struct gaccess *a)
 }
 
 /* As it was recorded: when its fingerprints were taken. */
-static struct gspan recorded(const struct resolver *r, const struct gaccess *a)
+static struct gspan recorded_span(const struct resolver *r, const struct gaccess *a)
 {
 	(void)r;
 	return (struct gspan){a->start, a->end};
@@ -50,7 +50,7 @@ static int by_end(const struct resolver *r, uint32_t i, uint32_t k, span_fn span
 
 static int recorded_cmp(const void *a, const void *b, void *r)
 {
-	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, recorded);
+	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, recorded_span);
 }
 
 static int write_cmp(const void *a, const void *b, void *r)
@@ -74,8 +74,9 @@ static void sort_accesses(struct resolver *r, uint32_t *v, size_t n, int (*cmp)(
 		}
 }
 
-/* The order of an unseen change and a write; the change takes the place just before its A. */
-static bool unseen_first(const struct resolver *r, const struct runseen *u, const struct gaccess *w, span_fn span)
+/* The order of an unobserved change and a write; the change takes the place just before its A. */
+static bool unobserved_first(const struct resolver *r, const struct runobserved *u, const struct gaccess *w,
+                             span_fn span)
 {
 	const struct gaccess *a = acc_of(r, u->access);
 	struct gspan wt = span(r, w);
@@ -147,7 +148,7 @@ static bool live_other(const struct live *v, size_t n, const struct resolver *r,
 	uint32_t host = access_host(r->g, a);
 	for (size_t k = 0; k < n; k++) {
 		int which = v[k].access[0] == i;
-		if (v[k].access[which] != VEC_NONE && !before(r, v[k].end[which], v[k].host, a->start, host))
+		if (v[k].access[which] != VEC_NONE && !resolved_before(r, v[k].end[which], v[k].host, a->start, host))
 			return true;
 	}
 	return false;
@@ -159,7 +160,7 @@ static bool live_soon(const struct resolver *r, size_t from, const struct gacces
 {
 	for (size_t k = from; r->slack && k < r->nacc; k++) {
 		const struct gaccess *o = acc_of(r, r->acc[k]);
-		if (o->start > time_plus(a->start, r->slack))
+		if (o->start > add_time_slack(a->start, r->slack))
 			break;
 		if ((o->mode & ACCESS_WRITE) && access_host(r->g, o) != access_host(r->g, a))
 			return true;
@@ -167,44 +168,45 @@ static bool live_soon(const struct resolver *r, size_t from, const struct gacces
 	return false;
 }
 
-static bool unseen_add(struct resolver *r, uint32_t i, bool external)
+static bool append_unobserved(struct resolver *r, uint32_t i, bool external)
 {
 	const struct gfp *fp = opening_fp(r->g, acc_of(r, i));
-	struct runseen *u = vec_add(&r->unseen);
+	struct runobserved *u = vec_add(&r->unobserved);
 	if (!u)
 		return false;
-	*u = (struct runseen){.t = acc_of(r, i)->start, .access = i, .fp = fp, .external = external};
+	*u = (struct runobserved){.t = acc_of(r, i)->start, .access = i, .fp = fp, .external = external};
 	/* k: how many with this fingerprint came before; the first of them keeps count. */
 	uint32_t hash = fp ? hash_fold(hash_mix(fp->size, (uint64_t)fp->mtime)) : 0, first;
-	for (size_t pos = TABLE_START; (first = table_next(&r->unseen_table, hash, &pos)) != VEC_NONE;) {
-		const struct gfp *o = r->unseen.v[first].fp;
+	for (size_t pos = TABLE_START; (first = table_next(&r->unobserved_table, hash, &pos)) != VEC_NONE;) {
+		const struct gfp *o = r->unobserved.v[first].fp;
 		if (fp && o ? fp_same(fp, o) : fp == o) {
-			u->k = ++r->unseen.v[first].repeats;
+			u->k = ++r->unobserved.v[first].repeats;
 			return true;
 		}
 	}
-	return table_add(&r->unseen_table, hash, (uint32_t)(r->unseen.n - 1));
+	return table_add(&r->unobserved_table, hash, (uint32_t)(r->unobserved.n - 1));
 }
 
-/* Walks back, by recorded ends, over the writes that ended before access i and the unseen changes made so far: *w and
- * *u count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
-static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u, const struct gaccess **ret_write,
-                      const struct runseen **ret_unseen)
+/* Walks back, by recorded ends, over the writes that ended before access i and the unobserved changes made so far: *w
+ * and *u count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
+static bool step_back_write(const struct resolver *r, uint32_t i, size_t *w, size_t *u,
+                            const struct gaccess **ret_write, const struct runobserved **ret_unobserved)
 {
 	const struct gaccess *a = acc_of(r, i), *write = NULL;
 	for (; *w > 0; --*w) {
 		const struct gaccess *c = acc_of(r, r->writes.v[*w - 1]);
-		if (r->writes.v[*w - 1] != i && before(r, c->end, access_host(r->g, c), a->start, access_host(r->g, a))) {
+		if (r->writes.v[*w - 1] != i &&
+		    resolved_before(r, c->end, access_host(r->g, c), a->start, access_host(r->g, a))) {
 			write = c;
 			break;
 		}
 	}
-	const struct runseen *last = *u ? &r->unseen.v[*u - 1] : NULL;
+	const struct runobserved *last = *u ? &r->unobserved.v[*u - 1] : NULL;
 	if (!write && !last)
 		return false;
-	if (last && (!write || !unseen_first(r, last, write, recorded))) {
+	if (last && (!write || !unobserved_first(r, last, write, recorded_span))) {
 		*ret_write = NULL;
-		*ret_unseen = last;
+		*ret_unobserved = last;
 		--*u;
 	} else {
 		*ret_write = write;
@@ -213,8 +215,8 @@ static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u
 	return true;
 }
 
-/* What changed unseen. Writes must be sorted by their recorded ends. */
-static int find_unseen(struct resolver *r)
+/* What changed unobserved. Writes must be sorted by their recorded ends. */
+static int find_unobserved(struct resolver *r)
 {
 	struct live few[4], *live = few;
 	size_t nlive = 0, cap = 4, opened = 0, ended = 0;
@@ -237,11 +239,11 @@ static int find_unseen(struct resolver *r)
 			continue;
 		while (ended < r->writes.n && acc_of(r, r->writes.v[ended])->end <= a->start)
 			ended++;
-		size_t w = ended, u = r->unseen.n;
+		size_t w = ended, u = r->unobserved.n;
 		const struct gaccess *write = NULL;
-		const struct runseen *last = NULL;
-		if (!step_back(r, i, &w, &u, &write, &last)) {
-			if (!unseen_add(r, i, true))
+		const struct runobserved *last = NULL;
+		if (!step_back_write(r, i, &w, &u, &write, &last)) {
+			if (!append_unobserved(r, i, true))
 				goto out;
 			continue;
 		}
@@ -249,9 +251,9 @@ static int find_unseen(struct resolver *r)
 			continue;
 		bool more = true;
 		while (more && write && (write->flags & GACCESS_ALIAS))
-			more = step_back(r, i, &w, &u, &write, &last);
+			more = step_back_write(r, i, &w, &u, &write, &last);
 		const struct gfp *was = !more ? NULL : write ? closing_fp(r->g, write) : last->fp;
-		if (was && fp_differ(was, is) && !unseen_add(r, i, false))
+		if (was && fp_differ(was, is) && !append_unobserved(r, i, false))
 			goto out;
 	}
 	rc = 0;
@@ -304,12 +306,12 @@ static bool read_overlaps(const struct resolver *r, int64_t start, uint32_t host
 		size_t lo = 0, hi = group->n; /* those that start before the end */
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
-			if (before(r, end, host_end, v[mid].start, group->host))
+			if (resolved_before(r, end, host_end, v[mid].start, group->host))
 				hi = mid;
 			else
 				lo = mid + 1;
 		}
-		if (lo && !before(r, v[lo - 1].end, group->host, start, host_start))
+		if (lo && !resolved_before(r, v[lo - 1].end, group->host, start, host_start))
 			return true;
 	}
 	return false;
@@ -332,8 +334,8 @@ static bool emptied_between(const struct resolver *r, const struct gaccess *firs
 		if (t->start > to)
 			return false;
 		uint32_t host = access_host(r->g, t);
-		if (before(r, from, access_host(r->g, first), t->start, host) &&
-		    before(r, t->start, host, to, access_host(r->g, second)))
+		if (resolved_before(r, from, access_host(r->g, first), t->start, host) &&
+		    resolved_before(r, t->start, host, to, access_host(r->g, second)))
 			return true;
 	}
 	return false;
@@ -363,12 +365,13 @@ static int make_versions(struct resolver *r)
 	int rc = 0;
 	bool spans_made = false;
 	struct rversion *v = NULL; /* the range that may go on */
-	for (size_t i = 0; i < r->writes.n || u < r->unseen.n;) {
+	for (size_t i = 0; i < r->writes.n || u < r->unobserved.n;) {
 		const struct gaccess *w = i < r->writes.n ? acc_of(r, r->writes.v[i]) : NULL;
-		if (u < r->unseen.n && (!w || unseen_first(r, &r->unseen.v[u], w, span_of))) {
+		if (u < r->unobserved.n && (!w || unobserved_first(r, &r->unobserved.v[u], w, span_of))) {
 			if (!(v = vec_add(&r->versions)))
 				return -ENOMEM;
-			*v = (struct rversion){.start = r->unseen.v[u].t, .end = r->unseen.v[u].t, .unseen = (uint32_t)u};
+			*v = (struct rversion){
+			    .start = r->unobserved.v[u].t, .end = r->unobserved.v[u].t, .unobserved = (uint32_t)u};
 			v = NULL;
 			u++;
 			continue;
@@ -379,7 +382,7 @@ static int make_versions(struct resolver *r)
 		if (!goes_on) {
 			if (!(v = vec_add(&r->versions)))
 				return -ENOMEM;
-			*v = (struct rversion){.start = INT64_MAX, .first = (uint32_t)i, .unseen = VEC_NONE};
+			*v = (struct rversion){.start = INT64_MAX, .first = (uint32_t)i, .unobserved = VEC_NONE};
 		}
 		struct gspan span = span_of(r, w);
 		v->n++;
@@ -417,7 +420,7 @@ static bool version_before(const struct resolver *r, const struct rversion *v, i
 		return v->end <= t;
 	for (size_t k = v->first; k < v->first + v->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
-		if (!before(r, span_of(r, w).to, access_host(r->g, w), t, host))
+		if (!resolved_before(r, span_of(r, w).to, access_host(r->g, w), t, host))
 			return false;
 	}
 	return true;
@@ -426,7 +429,7 @@ static bool version_before(const struct resolver *r, const struct rversion *v, i
 /* Whether all writes of a are before all starts of b. */
 static bool versions_apart(const struct resolver *r, const struct rversion *a, const struct rversion *b)
 {
-	if (!r->slack || !a->n || !b->n || time_plus(a->end, r->slack) <= b->start)
+	if (!r->slack || !a->n || !b->n || add_time_slack(a->end, r->slack) <= b->start)
 		return a->end <= b->start;
 	for (size_t k = b->first; k < b->first + b->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
@@ -456,16 +459,16 @@ static size_t versions_ended(const struct resolver *r, size_t n, int64_t t)
 	return lo;
 }
 
-static int derive(struct resolver *r, struct gversion *gv, size_t i)
+static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 {
 	const struct rversion *v = &r->versions.v[i];
 	if (!v->n) {
-		if (!r->unseen.v[v->unseen].external && i && !der_add(r, gv, (uint32_t)i, false, TERM_via_data))
+		if (!r->unobserved.v[v->unobserved].external && i && !der_add(r, gv, (uint32_t)i, false, TERM_via_data))
 			return -ENOMEM;
 		return 0;
 	}
 	size_t pred = SIZE_MAX; /* only those that end within the slack of the start, or later, can overlap */
-	for (size_t j = i; pred == SIZE_MAX && j-- > 0 && time_plus(r->versions.v[j].end, r->slack) > v->start;)
+	for (size_t j = i; pred == SIZE_MAX && j-- > 0 && add_time_slack(r->versions.v[j].end, r->slack) > v->start;)
 		if (versions_overlap(r, j, i))
 			pred = j;
 	if (pred != SIZE_MAX && !der_add(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
@@ -483,7 +486,7 @@ static int derive(struct resolver *r, struct gversion *gv, size_t i)
 	if (cur == SIZE_MAX)
 		return 0;
 	bool must = v->must && !v->makes && pred == SIZE_MAX;
-	if (must && v->later < time_plus(v->end, r->slack))
+	if (must && v->later < add_time_slack(v->end, r->slack))
 		for (size_t j = i + 1; must && j < r->versions.n; j++)
 			must = !versions_overlap(r, i, j);
 	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
@@ -501,9 +504,9 @@ static int emit_versions(struct resolver *r)
 		gv->range = v->n > 1;
 		const struct gfp *fp = NULL;
 		if (!v->n) {
-			const struct runseen *u = &r->unseen.v[v->unseen];
+			const struct runobserved *u = &r->unobserved.v[v->unobserved];
 			fp = u->fp;
-			gv->unseen = true;
+			gv->unobserved = true;
 			gv->origin = u->external ? GORIGIN_EXTERNAL : GORIGIN_UNOBSERVED;
 			gv->k = u->k;
 		} else {
@@ -532,7 +535,7 @@ static int emit_versions(struct resolver *r)
 			gv->size = fp->size;
 			gv->mtime = fp->mtime;
 		}
-		int rc = derive(r, gv, i);
+		int rc = derive_version(r, gv, i);
 		if (rc < 0)
 			return rc;
 	}
@@ -546,7 +549,7 @@ static bool overlaps_read(const struct resolver *r, const struct gaccess *a, con
 {
 	uint32_t host = access_host(r->g, a);
 	struct gspan at = span_of(r, a);
-	if (time_plus(v->end, r->slack) <= at.from || time_plus(at.to, r->slack) <= v->start)
+	if (add_time_slack(v->end, r->slack) <= at.from || add_time_slack(at.to, r->slack) <= v->start)
 		return false;
 	if (!v->n)
 		return at.from < v->end && v->start < at.to;
@@ -554,7 +557,8 @@ static bool overlaps_read(const struct resolver *r, const struct gaccess *a, con
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
 		uint32_t hw = access_host(r->g, w);
 		struct gspan wt = span_of(r, w);
-		if (w->exec != a->exec && !before(r, wt.to, hw, at.from, host) && !before(r, at.to, host, wt.from, hw))
+		if (w->exec != a->exec && !resolved_before(r, wt.to, hw, at.from, host) &&
+		    !resolved_before(r, at.to, host, wt.from, hw))
 			return true;
 	}
 	return false;
@@ -566,7 +570,7 @@ static int index_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int start_cmp(const void *pa, const void *pb, void *arg)
+static int compare_versions_by_start(const void *pa, const void *pb, void *arg)
 {
 	const struct resolver *r = arg;
 	int64_t a = r->versions.v[*(const uint32_t *)pa].start, b = r->versions.v[*(const uint32_t *)pb].start;
@@ -590,7 +594,7 @@ static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t 
 		return -ENOMEM;
 	for (size_t k = 0; k < r->active.n; k++) {
 		const struct rversion *v = &r->versions.v[r->active.v[k]];
-		if (time_plus(v->end, r->slack) <= at.from)
+		if (add_time_slack(v->end, r->slack) <= at.from)
 			continue; /* reads come by start: it never matters again */
 		if (overlaps_read(r, a, v))
 			r->found.v[r->found.n++] = r->active.v[k];
@@ -599,7 +603,7 @@ static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t 
 	r->active.n = kept;
 	for (size_t k = *started; k < r->starts.n; k++) {
 		const struct rversion *v = &r->versions.v[r->starts.v[k]];
-		if (v->start >= time_plus(at.to, r->slack))
+		if (v->start >= add_time_slack(at.to, r->slack))
 			break;
 		if (overlaps_read(r, a, v)) {
 			uint32_t *p = vec_add(&r->found);
@@ -666,7 +670,7 @@ static int find_uses(struct resolver *r)
 	r->starts.n = nv;
 	for (size_t i = 1; i < nv; i++)
 		if (r->versions.v[i - 1].start > r->versions.v[i].start) {
-			qsort_r(r->starts.v, nv, sizeof *r->starts.v, start_cmp, r);
+			qsort_r(r->starts.v, nv, sizeof *r->starts.v, compare_versions_by_start, r);
 			break;
 		}
 	for (size_t k = 0; k < r->reads.n; k++) {
@@ -690,8 +694,8 @@ static int find_uses(struct resolver *r)
 
 int resolve_regular(struct resolver *r)
 {
-	r->writes.n = r->reads.n = r->emptied.n = r->unseen.n = r->versions.n = 0;
-	table_clear(&r->unseen_table);
+	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = 0;
+	table_clear(&r->unobserved_table);
 	bool exact = false;
 	for (size_t k = 0; k < r->nacc; k++) {
 		const struct gaccess *a = acc_of(r, r->acc[k]);
@@ -712,7 +716,7 @@ int resolve_regular(struct resolver *r)
 		}
 	}
 	sort_accesses(r, r->writes.v, r->writes.n, recorded_cmp);
-	int rc = find_unseen(r);
+	int rc = find_unobserved(r);
 	if (exact) { /* from here on they took place when their bytes moved */
 		sort_accesses(r, r->writes.v, r->writes.n, write_cmp);
 		sort_accesses(r, r->reads.v, r->reads.n, read_cmp);

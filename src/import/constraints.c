@@ -155,8 +155,8 @@ static void mark_type(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 /* 50: where a name stands says what it is. */
 static void type_names(struct check *c)
 {
-	uint32_t type = words_find(&c->d->words, str_of(PROV_NS "type"));
-	uint32_t empty = words_find(&c->d->words, str_of(PROV_NS "EmptyCollection"));
+	uint32_t type = intern_find(&c->d->words, str_of(PROV_NS "type"));
+	uint32_t empty = intern_find(&c->d->words, str_of(PROV_NS "EmptyCollection"));
 	for (size_t k = 0; k < c->n; k++) {
 		uint32_t at = c->st[k];
 		const struct doc_statement *st = &c->d->st.v[at];

@@ -25,7 +25,7 @@ void doc_init(struct doc *d)
 
 void doc_release(struct doc *d)
 {
-	words_release(&d->words);
+	intern_release(&d->words);
 	vec_release(&d->st);
 	vec_release(&d->attrs);
 	*d = (struct doc){.pointers = false};
@@ -33,7 +33,7 @@ void doc_release(struct doc *d)
 
 uint32_t doc_intern(struct doc *d, struct str s)
 {
-	return words_add(&d->words, s);
+	return intern_add(&d->words, s);
 }
 
 struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place)
@@ -61,7 +61,7 @@ bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type)
 
 uint32_t doc_get(const struct doc *d, const struct doc_statement *st, const char *name)
 {
-	uint32_t w = words_find(&d->words, str_of(name));
+	uint32_t w = intern_find(&d->words, str_of(name));
 	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++)
 		if (d->attrs.v[st->first_attr + i].name == w)
 			return d->attrs.v[st->first_attr + i].value;

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "event/event.h"
-#include "graph/words.h"
+#include "graph/intern.h"
 
 #define PROV_NS "http://www.w3.org/ns/prov#"
 #define XSD_NS "http://www.w3.org/2001/XMLSchema#"
@@ -55,7 +55,7 @@ struct doc_limits {
 extern const struct doc_limits doc_limits; /* what is taken from anybody: 1 GiB, 20 million, 100 million */
 
 struct doc {
-	struct words words;
+	struct interner words;
 	VEC(struct doc_statement) st;
 	VEC(struct doc_attr) attrs;
 	bool pointers; /* places are JSON pointers */
@@ -73,7 +73,7 @@ void doc_release(struct doc *d);
 
 static inline struct str doc_str(const struct doc *d, uint32_t word)
 {
-	return words_get(&d->words, word);
+	return intern_get(&d->words, word);
 }
 uint32_t doc_intern(struct doc *d, struct str s); /* VEC_NONE without memory */
 /* A new statement, the last one; its attributes are those that doc_attr adds until the next. NULL without memory or

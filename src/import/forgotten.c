@@ -13,7 +13,7 @@ int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_f
 	if (frame->seq != 1 && map_get(&f->keepers, frame->session) == VEC_NONE)
 		return 0;
 	for (bool first = frame->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
-		if (first && ev.kind == EVENT_session && ev.session.run.n && words_add(&f->here, ev.session.run) == VEC_NONE)
+		if (first && ev.kind == EVENT_session && ev.session.run.n && intern_add(&f->here, ev.session.run) == VEC_NONE)
 			return -ENOMEM;
 		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
 			return 0;
@@ -23,7 +23,7 @@ int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_f
 			continue;
 		if (ev.tombstone.dead && !map_set(&f->dead, ev.tombstone.dead, 1))
 			return -ENOMEM;
-		if (ev.tombstone.run.n && words_add(&f->runs, ev.tombstone.run) == VEC_NONE)
+		if (ev.tombstone.run.n && intern_add(&f->runs, ev.tombstone.run) == VEC_NONE)
 			return -ENOMEM;
 	}
 	return 0;
@@ -71,18 +71,18 @@ bool forgotten_session(const struct forgotten *f, uint64_t session)
 
 bool forgotten_run(const struct forgotten *f, struct str ulid)
 {
-	return ulid.n && words_find(&f->runs, ulid) != VEC_NONE;
+	return ulid.n && intern_find(&f->runs, ulid) != VEC_NONE;
 }
 
 bool forgotten_here(const struct forgotten *f, struct str ulid)
 {
-	return ulid.n && words_find(&f->here, ulid) != VEC_NONE;
+	return ulid.n && intern_find(&f->here, ulid) != VEC_NONE;
 }
 
 void forgotten_release(struct forgotten *f)
 {
 	map_release(&f->keepers);
 	map_release(&f->dead);
-	words_release(&f->runs);
-	words_release(&f->here);
+	intern_release(&f->runs);
+	intern_release(&f->here);
 }

@@ -3,15 +3,15 @@
 #define STEMMA_IMPORT_FORGOTTEN_H
 
 #include "event/log_reader.h"
-#include "graph/words.h"
+#include "graph/intern.h"
 
 #include <stdbool.h>
 
 struct forgotten {
-	struct map keepers; /* sessions that may hold tombstones */
-	struct map dead;    /* sessions that are gone whole */
-	struct words runs;  /* ULIDs */
-	struct words here;  /* ULIDs of runs that the record has */
+	struct map keepers;   /* sessions that may hold tombstones */
+	struct map dead;      /* sessions that are gone whole */
+	struct interner runs; /* ULIDs */
+	struct interner here; /* ULIDs of runs that the record has */
 };
 
 /* Looks for tombstones in a frame of the record's own; frames come as they lie in a segment. 0, -ENOMEM. */

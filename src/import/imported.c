@@ -98,15 +98,15 @@ int imported_collect(struct imported *t)
 	for (unsigned i = 0; i < ATTR_COUNT; i++) {
 		buf_reset(&name);
 		buf_printf(&name, STEMMA_NS "%s", attr_words[i].name);
-		t->attr[i] = words_find(&t->d->words, buf_view(&name));
+		t->attr[i] = intern_find(&t->d->words, buf_view(&name));
 		buf_str(&name, str_of("Base64"));
-		t->base64[i] = words_find(&t->d->words, buf_view(&name));
+		t->base64[i] = intern_find(&t->d->words, buf_view(&name));
 	}
 	rc = name.failed ? imported_oom(t) : 0;
 	buf_release(&name);
-	t->w_type = words_find(&t->d->words, str_of(PROV_NS "type"));
-	t->w_label = words_find(&t->d->words, str_of(PROV_NS "label"));
-	t->w_location = words_find(&t->d->words, str_of(PROV_NS "location"));
+	t->w_type = intern_find(&t->d->words, str_of(PROV_NS "type"));
+	t->w_label = intern_find(&t->d->words, str_of(PROV_NS "label"));
+	t->w_location = intern_find(&t->d->words, str_of(PROV_NS "location"));
 	if (rc == 0)
 		rc = imported_provio(t);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)

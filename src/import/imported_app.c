@@ -9,7 +9,7 @@
 
 static uint32_t find_iri(const struct imported *t, const char *iri)
 {
-	return words_find(&t->d->words, str_of(iri));
+	return intern_find(&t->d->words, str_of(iri));
 }
 
 static uint32_t find_iri_value(const struct imported *t, const struct doc_statement *st, const char *iri)

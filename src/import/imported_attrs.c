@@ -117,7 +117,7 @@ long imported_list(struct imported *t, const struct doc_statement *st, enum prov
 
 bool imported_is(const struct imported *t, const struct doc_statement *st, const char *type)
 {
-	uint32_t w = words_find(&t->d->words, str_of(type));
+	uint32_t w = intern_find(&t->d->words, str_of(type));
 	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++) {
 		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
 		if (a->name == t->w_type && a->value == w)

@@ -254,7 +254,7 @@ int imported_take_program(struct imported *t, uint32_t at)
 		return 0;
 	int rc = own_file(t, st, &file);
 	buf_printf(&name, STEMMA_ID "f%.*s", (int)(id.n - before.n), id.p + before.n);
-	uint32_t word = words_find(&t->d->words, buf_view(&name));
+	uint32_t word = intern_find(&t->d->words, buf_view(&name));
 	if (rc == 0 && file != VEC_NONE && word != VEC_NONE && map_get(&t->file_of, word) == VEC_NONE &&
 	    !map_set(&t->file_of, word, file))
 		rc = imported_oom(t);

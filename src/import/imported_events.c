@@ -417,7 +417,7 @@ static uint64_t program_file_number(struct writer *w, struct session *s, const s
 {
 	struct imported *t = w->t;
 	struct str name = imported_text(t, st, attr);
-	uint32_t word = name.n ? words_find(&t->d->words, name) : VEC_NONE;
+	uint32_t word = name.n ? intern_find(&t->d->words, name) : VEC_NONE;
 	uint32_t file = word == VEC_NONE ? VEC_NONE : map_get(&t->file_of, word);
 	return file == VEC_NONE ? 0 : file_number(w, s, file);
 }

@@ -70,14 +70,14 @@ static bool add_io(struct imported *t, uint32_t at, enum provio_class c)
 	if (!io || !map_set(&p->io, st->id, (uint32_t)(p->ios.n - 1)))
 		return false;
 	*io = (struct imported_io){.st = at, .class = c, .whose = st->id, .api = PROVIO_NO_API, .write = -1};
-	io->version = imported_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "made")));
+	io->version = imported_get(t, st, intern_find(&t->d->words, str_of(PROVIO_NS "made")));
 	io->open = str_starts(doc_str(t->d, imported_get(t, st, t->w_label)), str_of("open")) ||
 	           str_starts(doc_str(t->d, st->id), str_of("open"));
-	struct str said = doc_str(t->d, imported_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "api"))));
+	struct str said = doc_str(t->d, imported_get(t, st, intern_find(&t->d->words, str_of(PROVIO_NS "api"))));
 	for (unsigned i = 0; said.n && i <= TERM_ioapi_delete; i++)
 		if (str_is(said, term_name(SET_ioapi, i)))
 			io->api = (uint8_t)i;
-	said = doc_str(t->d, imported_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "direction"))));
+	said = doc_str(t->d, imported_get(t, st, intern_find(&t->d->words, str_of(PROVIO_NS "direction"))));
 	if (said.n)
 		io->write = str_is(said, "write");
 	return true;
@@ -87,7 +87,7 @@ static bool add_io(struct imported *t, uint32_t at, enum provio_class c)
 int imported_provio(struct imported *t)
 {
 	struct imported_provio *p = &t->io;
-	uint32_t same = words_find(&t->d->words, str_of(PROVIO_NS "execution"));
+	uint32_t same = intern_find(&t->d->words, str_of(PROVIO_NS "execution"));
 	bool ok = true;
 	t->provio = false;
 	for (size_t i = 0; !t->provio && i < t->d->words.list.n; i++)
@@ -264,7 +264,7 @@ static uint64_t time_spent(struct str s, bool typed)
 static uint64_t read_count_property(const struct imported *t, const struct doc_statement *st, const char *name,
                                     uint64_t none)
 {
-	uint32_t w = words_find(&t->d->words, str_of(name));
+	uint32_t w = intern_find(&t->d->words, str_of(name));
 	struct str s = doc_str(t->d, imported_get(t, st, w));
 	uint64_t n = 0;
 	for (size_t i = 0; i < s.n; i++)
@@ -276,7 +276,7 @@ static uint64_t read_count_property(const struct imported *t, const struct doc_s
 
 static void sizes_of(const struct imported *t, const struct doc_statement *st, struct imported_call *c)
 {
-	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "sizes"));
+	uint32_t w = intern_find(&t->d->words, str_of(PROVIO_NS "sizes"));
 	struct str s = doc_str(t->d, imported_get(t, st, w));
 	unsigned k = 0;
 	for (size_t i = 0; i < s.n && k < 10; i++) {
@@ -290,7 +290,7 @@ static void sizes_of(const struct imported *t, const struct doc_statement *st, s
 
 static void spent_of(const struct imported *t, const struct doc_statement *st, struct imported_call *c)
 {
-	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "elapsed"));
+	uint32_t w = intern_find(&t->d->words, str_of(PROVIO_NS "elapsed"));
 	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++) {
 		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
 		if (a->name == w)

@@ -17,7 +17,7 @@ int imported_find_version(struct imported *t, uint32_t word, uint32_t *ret)
 		size_t n = s.n;
 		while (n && s.p[n - 1] != '.')
 			n--;
-		uint32_t whole = n ? words_find(&t->d->words, str_n(s.p, n - 1)) : VEC_NONE;
+		uint32_t whole = n ? intern_find(&t->d->words, str_n(s.p, n - 1)) : VEC_NONE;
 		*ret = whole == VEC_NONE ? VEC_NONE : map_get(&t->version, whole);
 		if (*ret != VEC_NONE)
 			return 0;

@@ -50,7 +50,7 @@ static int append_keep_segment(struct keep_logs *l, const char *path, const char
 		s->host = strdup(parts[0]);
 		s->day = strdup(parts[1]);
 	}
-	if (!s->path || (depth == 2 && !s->host != !s->day) || gather_path(&l->w, path, &at) < 0)
+	if (!s->path || (depth == 2 && !s->host != !s->day) || collect_path(&l->w, path, &at) < 0)
 		return keep_logs_oom(err);
 	return 0;
 }
@@ -97,9 +97,9 @@ static int session_cmp(const void *pa, const void *pb)
 
 static int find_keep_sessions(struct keep_logs *l, struct err *err)
 {
-	const struct gather_frame *v = l->w.frames.v;
+	const struct collect_frame *v = l->w.frames.v;
 	if (l->w.frames.n)
-		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), gather_frame_cmp);
+		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), collect_compare_frames);
 	for (size_t i = 0, k; i < l->w.frames.n; i = k) {
 		struct keep_session *s = vec_add(&l->sessions);
 		if (!s)
@@ -146,7 +146,7 @@ int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
 	rc = walk_log_folder(l, logs, parts, 0, err);
 	for (uint32_t i = 0; rc == 0 && i < l->segments.n; i++) {
 		uint64_t end;
-		rc = gather_scan(&l->w, i, 0, UINT64_MAX, err, &end);
+		rc = collect_scan(&l->w, i, 0, UINT64_MAX, err, &end);
 	}
 	if (rc == 0)
 		rc = find_keep_sessions(l, err);
@@ -182,7 +182,7 @@ void keep_logs_close(struct keep_logs *l)
 	log_reader_close(l->reader);
 	vec_release(&l->segments);
 	vec_release(&l->sessions);
-	gather_release(&l->w);
+	collect_release(&l->w);
 	free(l->home);
 	free(l);
 }
@@ -193,7 +193,7 @@ int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct e
 	uint64_t seq = 0;
 	int rc = 0;
 	for (size_t i = s->first; rc == 0 && i < s->first + s->n; i++) {
-		const struct gather_frame *f = &l->w.frames.v[i];
+		const struct collect_frame *f = &l->w.frames.v[i];
 		struct log_frame_info info;
 		struct event ev;
 		if (f->count && f->seq + f->count - 1 <= seq)

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "event/log_lease.h"
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "keep/cut.h"
 
 struct keep_segment {
@@ -17,7 +17,7 @@ struct keep_segment {
 	uint64_t size, inode;
 	int lease[LOG_LEASE_PLACES]; /* the first -1: none */
 };
-/* A session's frames: gather.frames.v[first .. first + n), by seq, the longer of two that begin alike first. */
+/* A session's frames: collect.frames.v[first .. first + n), by seq, the longer of two that begin alike first. */
 struct keep_session {
 	uint64_t number;
 	size_t first, n;
@@ -27,8 +27,8 @@ struct keep_session {
 };
 struct keep_logs {
 	char *home; /* real path */
-	struct gather w;
-	VEC(struct keep_segment) segments; /* as gather.segments */
+	struct collect w;
+	VEC(struct keep_segment) segments; /* as collect.segments */
 	VEC(struct keep_session) sessions; /* as they lie in the segments */
 	struct log_reader *reader;         /* of segment open_at */
 	uint32_t open_at;

@@ -21,7 +21,7 @@ int edits_add(struct edits *e, uint64_t session, uint64_t seq, const struct even
 void edits_whole(struct edits *e, size_t first, uint64_t session);
 /* Before the following calls. 0, -ENOMEM. */
 int edits_ready(struct edits *e);
-bool edits_touch(const struct edits *e, const struct gather_frame *f);
+bool edits_touch(const struct edits *e, const struct collect_frame *f);
 void edits_release(struct edits *e);
 
 struct rewritten {

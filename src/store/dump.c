@@ -39,7 +39,7 @@ static void dump_version_identity(struct dump *d, const struct pfile *f, const s
 	dump_file_identity(d, f);
 	if (v->flags >> PVER_UNSEEN & 1) {
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
-		canon_unseen(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
+		canon_unobserved(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
 	} else {
 		canon_version(d->c, pver_session(d->s, v), v->seq);
 	}
@@ -53,7 +53,7 @@ static int put_version_id(struct dump *d, uint64_t id)
 	if (rc == 1)
 		dump_version_identity(d, &f, &v);
 	else
-		canon_word(d->c, "missing-version");
+		canon_token(d->c, "missing-version");
 	pfile_release(&f);
 	pver_release(&v);
 	return rc < 0 ? rc : 0;
@@ -71,7 +71,7 @@ static int dump_execution_id(struct dump *d, uint64_t id)
 	if (rc == 1)
 		put_view(d, &d->q, exec_n(id));
 	else
-		canon_word(d->c, "missing-execution");
+		canon_token(d->c, "missing-execution");
 	return rc < 0 ? rc : 0;
 }
 
@@ -79,13 +79,13 @@ static void dump_number(struct dump *d, uint64_t n)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, n);
-	canon_word(d->c, text);
+	canon_token(d->c, text);
 }
 
 static void dump_edge_attributes(struct dump *d, const struct edge *e, bool times)
 {
-	canon_word(d->c, e->sure ? "must" : "may");
-	canon_word(d->c, term_name(SET_via, e->via));
+	canon_token(d->c, e->sure ? "must" : "may");
+	canon_token(d->c, term_name(SET_via, e->via));
 	if (times) {
 		canon_time(d->c, e->lo);
 		canon_time(d->c, e->hi);
@@ -100,13 +100,13 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 	const struct pfp *fp = v->fp && v->fp <= d->f.fps.n ? &d->f.fps.v[v->fp - 1] : NULL;
 	int rc = 0;
 	canon_begin(d->c);
-	canon_word(d->c, "V");
+	canon_token(d->c, "V");
 	dump_version_identity(d, &d->f, v);
-	canon_word(d->c, origins[pver_origin(v)]);
+	canon_token(d->c, origins[pver_origin(v)]);
 	if (fp)
 		dump_number(d, fp->size);
 	else
-		canon_word(d->c, "-");
+		canon_token(d->c, "-");
 	canon_time(d->c, fp ? fp->mtime : TIME_NONE);
 	canon_time(d->c, v->start);
 	canon_time(d->c, v->end);
@@ -116,7 +116,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 	rc = store_gens(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
-		canon_word(d->c, "G");
+		canon_token(d->c, "G");
 		dump_version_identity(d, &d->f, v);
 		rc = dump_execution_id(d, d->e.v[i].to);
 		dump_edge_attributes(d, &d->e.v[i], true);
@@ -125,7 +125,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 		rc = store_derived(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
-		canon_word(d->c, "D");
+		canon_token(d->c, "D");
 		dump_version_identity(d, &d->f, v);
 		rc = put_version_id(d, d->e.v[i].to);
 		dump_edge_attributes(d, &d->e.v[i], false);
@@ -138,10 +138,10 @@ static int dump_name(void *arg, const struct pname *n)
 	struct dump *d = arg;
 	struct pfile f = {0};
 	canon_begin(d->c);
-	canon_word(d->c, "N");
-	canon_word(d->c, "");
+	canon_token(d->c, "N");
+	canon_token(d->c, "");
 	canon_str(d->c, store_word(d->s, n->host));
-	canon_word(d->c, "");
+	canon_token(d->c, "");
 	buf_reset(&d->path);
 	store_path(d->s, d->path_row, &d->path);
 	canon_str(d->c, buf_view(&d->path));
@@ -149,7 +149,7 @@ static int dump_name(void *arg, const struct pname *n)
 	if (rc == 1)
 		dump_file_identity(d, &f);
 	else
-		canon_word(d->c, "missing-file");
+		canon_token(d->c, "missing-file");
 	canon_time(d->c, n->from);
 	canon_time(d->c, n->to);
 	canon_end(d->c);
@@ -182,9 +182,9 @@ static int dump_all_files(struct dump *d)
 			at++;
 		if ((d->f.flags & PFILE_KEPT) || (at < d->named.n && d->named.v[at] == id)) {
 			canon_begin(d->c);
-			canon_word(d->c, "F");
+			canon_token(d->c, "F");
 			dump_file_identity(d, &d->f);
-			canon_word(d->c, term_name(SET_kind, d->f.kind));
+			canon_token(d->c, term_name(SET_kind, d->f.kind));
 			canon_end(d->c);
 		}
 		d->file = id;
@@ -197,26 +197,26 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 {
 	uint64_t id = exec_id(d->p.id, e->n);
 	canon_begin(d->c);
-	canon_word(d->c, "X");
+	canon_token(d->c, "X");
 	put_view(d, &d->p, e->n);
 	dump_number(d, e->n);
 	canon_time(d->c, e->start);
 	canon_time(d->c, e->end);
 	const struct pproc_exit *x = last && d->p.exited ? &d->p.exit : NULL;
 	if (!x) {
-		canon_word(d->c, "-");
+		canon_token(d->c, "-");
 	} else if (x->ending == TERM_ending_exited || x->ending == TERM_ending_signaled) {
-		canon_word(d->c, x->ending == TERM_ending_exited ? "e" : "s");
+		canon_token(d->c, x->ending == TERM_ending_exited ? "e" : "s");
 		buf_printf(&d->c->bytes, "%" PRIu64, x->code);
 	} else {
-		canon_word(d->c, "u");
+		canon_token(d->c, "u");
 	}
 	canon_end(d->c);
 	uint32_t n = e->n;
 	int rc = store_uses(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
-		canon_word(d->c, "U");
+		canon_token(d->c, "U");
 		put_view(d, &d->p, n);
 		rc = put_version_id(d, d->e.v[i].to);
 		dump_edge_attributes(d, &d->e.v[i], true);
@@ -233,7 +233,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		rc = store_informed(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
-		canon_word(d->c, "I");
+		canon_token(d->c, "I");
 		put_view(d, &d->p, n);
 		rc = dump_execution_id(d, d->e.v[i].to);
 		dump_edge_attributes(d, &d->e.v[i], true);

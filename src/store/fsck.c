@@ -3,7 +3,7 @@
  * The logs: each segment is read through, and what is no whole frame is told. The index: SQLite looks at its own pages,
  * then the graph is made again from the logs, as far as they are indexed, and compared line by line with what the rows
  * say: every version, edge and name, so that no edge can lead nowhere unnoticed. */
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
 #include "store/dump.h"
@@ -23,7 +23,7 @@ struct fsck {
 	void (*say)(void *arg, const char *line);
 	void *arg;
 	int findings;
-	struct gather w;
+	struct collect w;
 };
 
 static void report_finding(struct fsck *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -93,20 +93,20 @@ static int check_logs(struct fsck *f)
 	for (size_t i = 0; rc == 0 && i < v.n; i++) {
 		uint32_t at;
 		struct err err = {0};
-		if (!v.v[i].path || gather_path(&f->w, v.v[i].path, &at) < 0) {
+		if (!v.v[i].path || collect_path(&f->w, v.v[i].path, &at) < 0) {
 			rc = -ENOMEM;
 			break;
 		}
-		struct gather whole = {0};
+		struct collect whole = {0};
 		uint32_t alone;
-		rc = gather_path(&whole, v.v[i].path, &alone);
+		rc = collect_path(&whole, v.v[i].path, &alone);
 		if (rc == 0)
-			rc = gather_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
+			rc = collect_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
 		if (rc == 0) {
 			tell_damage(f, v.v[i].path, &whole.damage);
-			rc = gather_scan(&f->w, at, 0, v.v[i].done, &err, NULL);
+			rc = collect_scan(&f->w, at, 0, v.v[i].done, &err, NULL);
 		}
-		gather_release(&whole);
+		collect_release(&whole);
 		if (rc < 0 && rc != -ENOMEM) {
 			report_finding(f, "%s", err.text);
 			rc = 0;
@@ -136,7 +136,7 @@ static int from_logs(struct fsck *f, struct buf *out)
 		report_finding(
 		    f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out", dead);
 	if (rc >= 0)
-		rc = gather_feed(&f->w, &g, f->err);
+		rc = collect_feed(&f->w, &g, f->err);
 	if (f->w.damage.bad_events)
 		report_finding(f, "%" PRIu64 " frames of the logs hold events that cannot be read", f->w.damage.bad_events);
 	if (rc == 0)
@@ -216,6 +216,6 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 	canon_release(&c);
 	buf_release(&logs);
 	buf_release(&index);
-	gather_release(&f.w);
+	collect_release(&f.w);
 	return rc < 0 ? rc : f.findings;
 }

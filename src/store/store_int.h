@@ -232,13 +232,13 @@ void ids_sort(struct ids *v); /* ascending, each once */
 
 /* ---- tombs.c: sessions that were forgotten ---- */
 
-struct gather;
+struct collect;
 int tombs_get(struct store *s, struct ids *ret);
 int tombs_put(struct store *s, const struct ids *tombs, struct err *err);
 int tombs_add(struct ids *tombs, uint64_t session); /* sort with ids_sort when all are in */
 bool tombs_has(const struct ids *tombs, uint64_t session);
 /* Takes the frames of forgotten sessions out; how many there were. */
-size_t tombs_filter(const struct ids *tombs, struct gather *w);
+size_t tombs_filter(const struct ids *tombs, struct collect *w);
 
 /* ---- damage.c: what is missing in the logs ---- */
 

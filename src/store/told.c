@@ -97,7 +97,7 @@ int store_digests(struct store *s, const struct event_digest *like, struct told_
 	sqlite3_stmt *st = store_stmt(s, SQL_told_found, NULL);
 	if (!st)
 		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)told_digest_key(like));
+	sqlite3_bind_int64(st, 1, (int64_t)graph_digest_key(like));
 	sqlite3_bind_int64(st, 2, EVENT_digest);
 	return collect_events(s, st, ret);
 }

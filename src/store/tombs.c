@@ -2,7 +2,7 @@
  *
  * A list holds their numbers without the last bit, so that its order is that of what SQLite can hold; two sessions that
  * differ only there will not be met. */
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "store/store_int.h"
 
 int tombs_get(struct store *s, struct ids *ret)
@@ -35,7 +35,7 @@ bool tombs_has(const struct ids *tombs, uint64_t session)
 	return lo < tombs->n && tombs->v[lo] == session >> 1;
 }
 
-size_t tombs_filter(const struct ids *tombs, struct gather *w)
+size_t tombs_filter(const struct ids *tombs, struct collect *w)
 {
 	size_t kept = 0, had = w->frames.n;
 	for (size_t i = 0; tombs->n && i < had; i++)

@@ -4,7 +4,7 @@
 #include "event/log_frame.h"
 #include "event/log_lease.h"
 #include "event/log_place.h"
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "keep/write.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ struct chain {
 	char *home;
 	int lock;
 	bool shared;
-	struct gather w;
+	struct collect w;
 	VEC(struct part) parts; /* as they lie in the segments */
 	struct map by_number;   /* session -> index in parts */
 	VEC(struct seal) seals; /* by chain and number */
@@ -99,10 +99,10 @@ struct frames {
 	size_t i;
 	uint64_t seq;
 };
-static const struct gather_frame *next_frame(struct chain *c, struct frames *f)
+static const struct collect_frame *next_frame(struct chain *c, struct frames *f)
 {
 	while (f->i < f->p->n) {
-		const struct gather_frame *g = &c->w.frames.v[f->p->first + f->i++];
+		const struct collect_frame *g = &c->w.frames.v[f->p->first + f->i++];
 		if (g->count && g->seq + g->count - 1 <= f->seq)
 			continue;
 		f->seq = g->seq + g->count - (g->count > 0);
@@ -111,7 +111,7 @@ static const struct gather_frame *next_frame(struct chain *c, struct frames *f)
 	return NULL;
 }
 
-static int each_event(struct chain *c, const struct gather_frame *f, int (*say)(void *arg, const struct event *ev),
+static int each_event(struct chain *c, const struct collect_frame *f, int (*say)(void *arg, const struct event *ev),
                       void *arg)
 {
 	size_t n = (size_t)(f->end - f->offset);
@@ -257,9 +257,9 @@ static int seal_cmp(const void *pa, const void *pb)
 static int read_all(struct chain *c, struct err *err)
 {
 	if (c->w.frames.n)
-		qsort(c->w.frames.v, c->w.frames.n, sizeof(*c->w.frames.v), gather_frame_cmp);
+		qsort(c->w.frames.v, c->w.frames.n, sizeof(*c->w.frames.v), collect_compare_frames);
 	for (size_t i = 0, k; i < c->w.frames.n; i = k) {
-		const struct gather_frame *v = c->w.frames.v;
+		const struct collect_frame *v = c->w.frames.v;
 		struct part *p = vec_add(&c->parts);
 		if (!p)
 			return oom(err);
@@ -274,7 +274,7 @@ static int read_all(struct chain *c, struct err *err)
 		struct part *p = &c->parts.v[i];
 		struct look l = {c, p};
 		struct frames f = {.p = p};
-		const struct gather_frame *g = next_frame(c, &f);
+		const struct collect_frame *g = next_frame(c, &f);
 		int rc = g ? each_event(c, g, first_event, &l) : 0;
 		for (f = (struct frames){.p = p}; rc >= 0 && p->keeping && (g = next_frame(c, &f));)
 			rc = each_event(c, g, keeping_event, &l);
@@ -311,7 +311,7 @@ static int walk(struct chain *c, const char *dir, unsigned depth, struct err *er
 		else if (S_ISDIR(st.st_mode) && depth < 4)
 			rc = walk(c, path, depth + 1, err);
 		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
-			rc = gather_path(&c->w, path, &at) < 0 ? oom(err) : gather_scan(&c->w, at, 0, UINT64_MAX, err, NULL);
+			rc = collect_path(&c->w, path, &at) < 0 ? oom(err) : collect_scan(&c->w, at, 0, UINT64_MAX, err, NULL);
 		free(path);
 	}
 	closedir(d);
@@ -378,7 +378,7 @@ void chain_close(struct chain *c)
 	vec_release(&c->entries);
 	map_release(&c->by_number);
 	map_release(&c->dead);
-	gather_release(&c->w);
+	collect_release(&c->w);
 	free(c->room);
 	free(c->home);
 	free(c);
@@ -396,7 +396,7 @@ struct hashing {
 static int hash_to(struct chain *c, struct hashing *h, uint64_t bytes)
 {
 	while (h->bytes < bytes) {
-		const struct gather_frame *g = next_frame(c, &h->f);
+		const struct collect_frame *g = next_frame(c, &h->f);
 		if (!g)
 			return 0;
 		size_t n = (size_t)(g->end - g->offset);
@@ -413,7 +413,7 @@ static uint64_t length_of(struct chain *c, const struct part *p)
 {
 	struct frames f = {.p = p};
 	uint64_t n = 0;
-	for (const struct gather_frame *g; (g = next_frame(c, &f));)
+	for (const struct collect_frame *g; (g = next_frame(c, &f));)
 		n += g->end - g->offset - SKIP;
 	return n;
 }
@@ -622,7 +622,7 @@ static int last_event(void *arg, const struct event *ev)
 static int is_over(struct chain *c, const struct part *p, bool *ret)
 {
 	struct frames f = {.p = p};
-	const struct gather_frame *g, *last = NULL;
+	const struct collect_frame *g, *last = NULL;
 	*ret = false;
 	while ((g = next_frame(c, &f)))
 		last = g;

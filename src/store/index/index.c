@@ -16,7 +16,7 @@
 static void ix_release(struct ix *x)
 {
 	graph_release(&x->g);
-	gather_release(&x->w);
+	collect_release(&x->w);
 	for (size_t i = 0; i < x->segments.n; i++)
 		free(x->segments.v[i].path);
 	for (size_t i = 0; i < x->sessions.n; i++) {
@@ -125,7 +125,7 @@ static int update(struct ix *x)
 	struct graph *g = &x->g;
 	g->skew = x->o->skew;
 	g->lps = x->o->lps;
-	int rc = gather_feed(&x->w, g, x->err);
+	int rc = collect_feed(&x->w, g, x->err);
 	if (rc == 0)
 		rc = apply_tombstones(x);
 	if (rc < 0)

@@ -7,7 +7,7 @@
 #ifndef STEMMA_STORE_INDEX_INDEX_H
 #define STEMMA_STORE_INDEX_INDEX_H
 
-#include "graph/gather.h"
+#include "graph/collect.h"
 #include "graph/graph.h"
 #include "store/pack.h"
 
@@ -119,7 +119,7 @@ struct ix {
 	struct store *s;
 	struct err *err;
 	struct graph g;
-	struct gather w;
+	struct collect w;
 	const struct store_index_options *o;
 	struct ids *tombs; /* sessions that do not count; what is found more is added */
 	struct store_index_stats stats;

@@ -19,7 +19,7 @@ static int clear_session_rows(struct ix *x, enum store_sql what, uint64_t sessio
 /* A word of the dictionary: what many builds share. */
 static void append_interned_or_none(struct ix *x, struct buf *out, struct str s)
 {
-	uint32_t word = words_add(&x->g.words, s);
+	uint32_t word = intern_add(&x->g.words, s);
 	uint64_t id = 0;
 	if (s.n && (word == VEC_NONE || ix_word(x, word, &id) < 0))
 		out->failed = true;
@@ -40,7 +40,7 @@ static void append_build_list(struct buf *out, const struct strlist *l)
 
 static bool decode_build_event(struct ix *x, const struct gbuild *g, struct event *ret)
 {
-	struct str bytes = words_get(&x->g.words, g->bytes);
+	struct str bytes = intern_get(&x->g.words, g->bytes);
 	const unsigned char *p = (const unsigned char *)bytes.p;
 	return event_decode(&p, p + bytes.n, 0, ret) == 0;
 }

@@ -31,7 +31,7 @@ int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct 
 	return rc < 0 ? rc : 0;
 }
 
-static enum damage_kind damage_kind_of_hole(const struct gather_hole *h)
+static enum damage_kind damage_kind_of_hole(const struct collect_hole *h)
 {
 	return h->tail ? DAMAGE_TAIL : DAMAGE_HOLE;
 }
@@ -46,7 +46,7 @@ bool ix_damage_is_new(struct ix *x)
 	if (damage_rows(x->s, &known, &err) < 0)
 		is_new = true;
 	for (size_t i = 0; i < x->w.holes.n && !is_new; i++) {
-		const struct gather_hole *h = &x->w.holes.v[i];
+		const struct collect_hole *h = &x->w.holes.v[i];
 		is_new = true;
 		for (size_t k = 0; k < known.n && is_new; k++)
 			is_new = known.v[k].kind != damage_kind_of_hole(h) || known.v[k].segment != x->segments.v[h->segment].id ||
@@ -108,7 +108,7 @@ int ix_write_damage(struct ix *x)
 		if (x->segments.v[i].changed)
 			rc = clear_rows(x, SQL_damage_clear, x->segments.v[i].id, x->segments.v[i].from);
 	for (size_t i = 0; rc == 0 && i < x->w.holes.n; i++) {
-		const struct gather_hole *h = &x->w.holes.v[i];
+		const struct collect_hole *h = &x->w.holes.v[i];
 		if (!h->session || !tombs_has(x->tombs, h->session))
 			rc = put_row(x, damage_kind_of_hole(h), x->segments.v[h->segment].id, h->from, h->session, h->to);
 	}

@@ -363,7 +363,7 @@ static int remove_late_name(void *arg, const struct pname *n)
 	uint32_t node = l->p->node;
 	x->files.v[file].named = true; /* the name it shows may be another */
 	if ((names_flags(&x->g, node) & GFILE_CACHE) ||
-	    str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
+	    str_ends(intern_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
 		x->files.v[file].slow = true;
 	unsigned flags = 0;
 	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
@@ -439,7 +439,7 @@ int ix_choose(struct ix *x)
 	for (size_t i = 0; i < x->named.n; i++) {
 		struct ix_file *f = &x->files.v[x->named.v[i].a];
 		uint32_t node = map_get(&x->node_rows, x->named.v[i].b);
-		struct str base = words_get(&x->g.words, x->g.paths.list.v[node].base);
+		struct str base = intern_get(&x->g.words, x->g.paths.list.v[node].base);
 		if (f->row == VEC_NONE || f->slow)
 			continue;
 		bool known = false;

@@ -57,7 +57,7 @@ int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
 		return -ENOMEM;
 	if ((*ret = x->words.v[word]))
 		return 0;
-	struct str text = words_get(&x->g.words, word);
+	struct str text = intern_get(&x->g.words, word);
 	uint32_t hash = hash_fold(hash_str(text));
 	if (!x->fresh) {
 		struct key_cursor c = {.from = -1};
@@ -185,8 +185,8 @@ static int write_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 	if (!st)
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)id);
-	bind_str(st, 2, words_get(&x->g.words, d->name));
-	bind_str(st, 3, words_get(&x->g.words, d->type));
+	bind_str(st, 2, intern_get(&x->g.words, d->name));
+	bind_str(st, 3, intern_get(&x->g.words, d->type));
 	sqlite3_bind_int(st, 4, d->network);
 	return store_run_stmt(x->s, st, x->err);
 }
@@ -195,7 +195,7 @@ static int find_domains(struct ix *x, size_t from)
 {
 	for (size_t i = from; i < x->g.domains.n; i++) {
 		struct gdomain *d = &x->g.domains.v[i];
-		struct str name = words_get(&x->g.words, d->name);
+		struct str name = intern_get(&x->g.words, d->name);
 		uint64_t id = 0;
 		const struct sdomain *known;
 		for (uint64_t k = 1; (known = store_domain(x->s, k)); k++)
@@ -262,7 +262,8 @@ static int new_node(struct ix *x, uint32_t node, uint64_t dir)
 {
 	uint64_t id = x->next_path++;
 	int rc = set_node(x, node, id, true);
-	return rc < 0 ? rc : add_key(x, KEY_PATH, path_hash(dir, words_get(&x->g.words, x->g.paths.list.v[node].base)), id);
+	return rc < 0 ? rc
+	              : add_key(x, KEY_PATH, path_hash(dir, intern_get(&x->g.words, x->g.paths.list.v[node].base)), id);
 }
 
 static uint64_t dir_row(const struct ix *x, uint32_t node)
@@ -303,7 +304,7 @@ int ix_new_nodes(struct ix *x)
 			if (!a)
 				rc = ix_oom(x);
 			else
-				*a = (struct asked){path_hash(dir_row(x, i), words_get(&x->g.words, x->g.paths.list.v[i].base)), i};
+				*a = (struct asked){path_hash(dir_row(x, i), intern_get(&x->g.words, x->g.paths.list.v[i].base)), i};
 		}
 		if (ask.n)
 			qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
@@ -313,7 +314,7 @@ int ix_new_nodes(struct ix *x)
 			uint64_t id = 0, dir = dir_row(x, i);
 			rc = keys_find(x->s, &x->cursor, KEY_PATH, ask.v[k].hash, x->err, &at, &found);
 			if (rc == 0)
-				rc = match_path(x, &x->cursor, at, found, dir, words_get(&x->g.words, x->g.paths.list.v[i].base), &id);
+				rc = match_path(x, &x->cursor, at, found, dir, intern_get(&x->g.words, x->g.paths.list.v[i].base), &id);
 			if (rc == 0)
 				rc = id ? set_node(x, i, id, false) : new_node(x, i, dir);
 		}
@@ -341,7 +342,7 @@ int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret)
 		sqlite3_bind_int64(st, 1, (int64_t)id);
 		rc = store_step(x->s, st, x->err);
 		if (rc == 1) {
-			uint32_t word = words_add(&x->g.words, column_str(st, 1));
+			uint32_t word = intern_add(&x->g.words, column_str(st, 1));
 			*p = (struct ix_pair){id, word};
 			id = (uint64_t)sqlite3_column_int64(st, 0);
 			rc = word == VEC_NONE ? ix_oom(x) : 0;
@@ -366,7 +367,7 @@ int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret)
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret)
 {
 	*ret = VEC_NONE;
-	uint32_t word = words_find(&x->g.words, base);
+	uint32_t word = intern_find(&x->g.words, base);
 	if (word != VEC_NONE && (*ret = paths_find_child(&x->g.paths, parent, word)) != VEC_NONE)
 		return 0;
 	if (x->fresh || x->nodes.v[parent].is_new)
@@ -392,7 +393,7 @@ struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b)
 		identity_absent(b, buf_view(&path));
 		buf_release(&path);
 	} else {
-		identity_file(b, words_get(&x->g.words, x->g.domains.v[f->domain].name), f->ino, f->gen);
+		identity_file(b, intern_get(&x->g.words, x->g.domains.v[f->domain].name), f->ino, f->gen);
 	}
 	return identity_hash(b);
 }
@@ -508,9 +509,9 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 		rc = ix_node_of(x, p->path, &path);
 	if (rc == 0 && domain_row) {
 		const struct sdomain *d = store_domain(x->s, domain_row);
-		uint32_t word = d ? words_add(&x->g.words, str_n(d->name, d->name_n)) : VEC_NONE;
+		uint32_t word = d ? intern_add(&x->g.words, str_n(d->name, d->name_n)) : VEC_NONE;
 		bool network = d && d->network;
-		uint32_t type = d ? words_add(&x->g.words, str_of(d->type)) : 0;
+		uint32_t type = d ? intern_add(&x->g.words, str_of(d->type)) : 0;
 		if (word == VEC_NONE || (domain = graph_domain(&x->g, word)) == VEC_NONE)
 			return ix_oom(x);
 		x->g.domains.v[domain].network |= network;
@@ -560,7 +561,7 @@ struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
 {
 	const struct gexec *e = &x->g.execs.v[exec];
 	const struct gproc *p = &x->g.procs.v[e->proc];
-	identity_exec(b, words_get(&x->g.words, p->boot), p->pidns, p->pid, p->started, e->n);
+	identity_exec(b, intern_get(&x->g.words, p->boot), p->pidns, p->pid, p->started, e->n);
 	return identity_hash(b);
 }
 

@@ -129,7 +129,7 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 	if (rc == 0)
 		rc = pproc_get(x->s, &c, &p);
 	if (rc == 0) {
-		uint32_t boot = words_add(&x->g.words, store_word(x->s, p.boot));
+		uint32_t boot = intern_add(&x->g.words, store_word(x->s, p.boot));
 		char ns[24];
 		struct str w = store_word(x->s, p.pidns);
 		snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
@@ -208,7 +208,7 @@ static int gather_file(struct ix *x, uint32_t file)
 
 static bool ends_py(const struct ix *x, uint32_t node)
 {
-	return str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py"));
+	return str_ends(intern_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py"));
 }
 
 /* Whether some name of the file could be that of a cache's source. */
@@ -442,13 +442,13 @@ static int append_cache_source(void *arg, const struct pname *n)
 /* The files that the source's path ever named: in the store, and as found now. */
 static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 {
-	uint32_t word = words_add(&x->g.words, str_of("__pycache__"));
+	uint32_t word = intern_add(&x->g.words, str_of("__pycache__"));
 	uint32_t p = x->g.paths.list.v[node].parent, source;
 	while (p != VEC_NONE && x->g.paths.list.v[p].base != word)
 		p = x->g.paths.list.v[p].parent;
 	if (p == VEC_NONE || x->g.paths.list.v[p].parent == VEC_NONE)
 		return 0;
-	struct str base = words_get(&x->g.words, x->g.paths.list.v[node].base);
+	struct str base = intern_get(&x->g.words, x->g.paths.list.v[node].base);
 	const char *dot = memchr(base.p, '.', base.n);
 	struct buf name = {0};
 	buf_add(&name, base.p, dot ? (size_t)(dot - base.p) : base.n);

@@ -216,7 +216,7 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 		int rc = ix_file_of(x, file, &name.file);
 		if (rc < 0)
 			return rc;
-		name.host = words_add(&x->g.words, store_word(x->s, host));
+		name.host = intern_add(&x->g.words, store_word(x->s, host));
 		known = true;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -360,7 +360,7 @@ static int find_moved_node(struct ix *x, uint32_t node, uint32_t from, uint32_t 
 	*ret_below = p == from && words.n;
 	if (*ret_below) {
 		while (rc == 0 && words.n && to != VEC_NONE)
-			rc = ix_node_find(x, to, words_get(&x->g.words, words.v[--words.n]), &to);
+			rc = ix_node_find(x, to, intern_get(&x->g.words, words.v[--words.n]), &to);
 		*ret = words.n ? VEC_NONE : to;
 	}
 	free(words.v);
@@ -743,7 +743,7 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 		if (node->is_new) {
 			uint32_t up = x->g.paths.list.v[p->node].parent;
 			sqlite3_bind_int64(st, i++, up == VEC_NONE ? 0 : (int64_t)x->nodes.v[up].id);
-			bind_str(st, i++, words_get(&x->g.words, x->g.paths.list.v[p->node].base));
+			bind_str(st, i++, intern_get(&x->g.words, x->g.paths.list.v[p->node].base));
 		}
 		bind_str(st, i++, buf_view(&facts));
 		bind_str(st, i, buf_view(&names));

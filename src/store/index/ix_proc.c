@@ -117,7 +117,7 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 	int rc = ix_word(x, f->cwd, &ret->cwd);
 	if (rc == 0 && f->env) {
 		rc = ix_list(x, f->env, &w->list);
-		uint32_t word = rc == 0 ? words_add(&x->g.words, buf_view(&w->list)) : VEC_NONE;
+		uint32_t word = rc == 0 ? intern_add(&x->g.words, buf_view(&w->list)) : VEC_NONE;
 		rc = word == VEC_NONE ? ix_oom(x) : ix_word(x, word, &ret->env);
 		buf_reset(&w->list);
 	}
@@ -377,7 +377,7 @@ static int pack_process_header(struct proc_writer *w, uint32_t proc)
 	struct pproc out = {.pid = p->pid, .started = p->started};
 	char ns[24];
 	snprintf(ns, sizeof(ns), "%llu", (unsigned long long)p->pidns);
-	uint32_t word = words_add(&x->g.words, str_of(ns));
+	uint32_t word = intern_add(&x->g.words, str_of(ns));
 	if (word == VEC_NONE)
 		return ix_oom(x);
 	int rc = ix_word(x, word, &out.pidns);

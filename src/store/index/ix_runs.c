@@ -32,7 +32,7 @@ int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret)
 	sqlite3_stmt *st = store_stmt(x->s, SQL_run_by_ulid, x->err);
 	if (!st)
 		return -EIO;
-	struct str ulid = words_get(&x->g.words, word);
+	struct str ulid = intern_get(&x->g.words, word);
 	sqlite3_bind_text(st, 1, ulid.p, (int)ulid.n, SQLITE_STATIC);
 	int rc = store_step(x->s, st, x->err);
 	if (rc == 1)
@@ -185,7 +185,7 @@ static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 	if (rc == 0 && (!st || info.failed || body.failed))
 		rc = ix_oom(x);
 	if (rc == 0) {
-		struct str ulid = words_get(&x->g.words, v[0].word);
+		struct str ulid = intern_get(&x->g.words, v[0].word);
 		sqlite3_bind_int64(st, 1, (int64_t)id);
 		sqlite3_bind_text(st, 2, ulid.p, (int)ulid.n, SQLITE_STATIC);
 		sqlite3_bind_int64(st, 3, began);
@@ -240,7 +240,7 @@ static int put_ids(struct buf *out, struct ids *v)
 static int collect_frame_places(struct ix *x)
 {
 	for (size_t i = 0; i < x->w.frames.n; i++) {
-		const struct gather_frame *f = &x->w.frames.v[i];
+		const struct collect_frame *f = &x->w.frames.v[i];
 		uint32_t s = map_get(&x->g.session_map, f->session);
 		if (s == VEC_NONE || s >= x->n_new)
 			continue;

@@ -127,8 +127,8 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 	struct cur c = cur_of(info);
 	uint64_t host = cur_u(&c), boot = cur_u(&c);
 	if (g) {
-		uint32_t hw = words_add(&x->g.words, store_word(x->s, host));
-		uint32_t bw = words_add(&x->g.words, store_word(x->s, boot));
+		uint32_t hw = intern_add(&x->g.words, store_word(x->s, host));
+		uint32_t bw = intern_add(&x->g.words, store_word(x->s, boot));
 		if (hw == VEC_NONE || bw == VEC_NONE)
 			return ix_oom(x);
 		g->host = graph_host(&x->g, hw, bw);
@@ -182,7 +182,7 @@ static int is_session_complete(struct ix *x, uint64_t number, uint64_t last_seq,
 
 static int frame_cmp(const void *pa, const void *pb)
 {
-	const struct gather_frame *a = pa, *b = pb;
+	const struct collect_frame *a = pa, *b = pb;
 	if (a->session != b->session)
 		return a->session < b->session ? -1 : 1;
 	return (a->seq > b->seq) - (a->seq < b->seq);
@@ -201,7 +201,7 @@ static int whole_sessions(struct ix *x)
 	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
 		uint64_t session = x->w.frames.v[i].session, last = 0;
 		for (k = i; k < n && x->w.frames.v[k].session == session; k++) {
-			const struct gather_frame *f = &x->w.frames.v[k];
+			const struct collect_frame *f = &x->w.frames.v[k];
 			if (f->count && f->seq + f->count - 1 > last)
 				last = f->seq + f->count - 1;
 		}
@@ -242,7 +242,7 @@ static int whole_sessions(struct ix *x)
 			if (x->segments.v[i].id != old.v[p].segment)
 				continue;
 			struct err gone = {0}; /* a segment that was taken away */
-			rc = gather_scan(&x->w, i, old.v[p].from, old.v[p].to, &gone, NULL);
+			rc = collect_scan(&x->w, i, old.v[p].from, old.v[p].to, &gone, NULL);
 			if (rc < 0 && rc != -ENOMEM)
 				rc = 0;
 			break;
@@ -297,7 +297,7 @@ static void set_ends(struct ix *x, struct ix_segment *s, size_t first_frame)
 {
 	if (first_frame == x->w.frames.n)
 		return;
-	const struct gather_frame *a = &x->w.frames.v[first_frame], *z = &x->w.frames.v[x->w.frames.n - 1];
+	const struct collect_frame *a = &x->w.frames.v[first_frame], *z = &x->w.frames.v[x->w.frames.n - 1];
 	if (!a->offset)
 		s->mark.head = a->sum;
 	s->mark.tail = z->offset;
@@ -330,7 +330,7 @@ static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const c
 	if (s->mark.sum != was.sum) /* from its beginning */
 		was.sum = 0;
 	if (rc == 0 && s->size != s->done)
-		rc = gather_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
+		rc = collect_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
 	if (rc == 0)
 		rc = look_at_end(s, full, &was);
 	if (rc == -ENOENT || rc == -EACCES) {
@@ -379,7 +379,7 @@ int ix_scan(struct ix *x)
 		uint32_t at;
 		if (full_path(x, s->path, full, sizeof(full)) < 0)
 			full[0] = '\0';
-		if (gather_path(&x->w, full, &at) < 0)
+		if (collect_path(&x->w, full, &at) < 0)
 			return ix_oom(x);
 		if (!s->changed)
 			continue;

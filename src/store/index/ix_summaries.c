@@ -21,7 +21,7 @@ static int clear_session_summaries(struct ix *x, uint64_t session)
 /* A word of the dictionary: what many summaries share. */
 static void append_interned(struct ix *x, struct buf *out, struct str s)
 {
-	uint32_t word = words_add(&x->g.words, s);
+	uint32_t word = intern_add(&x->g.words, s);
 	uint64_t id = 0;
 	if (word == VEC_NONE || ix_word(x, word, &id) < 0)
 		out->failed = true;
@@ -122,7 +122,7 @@ static void put_figures(struct ix *x, struct buf *out, const struct summary *m)
 
 static int write_summary_row(struct ix *x, const struct gsummary *g)
 {
-	struct str text = words_get(&x->g.words, g->text);
+	struct str text = intern_get(&x->g.words, g->text);
 	struct summary m;
 	struct buf out = {0};
 	uint64_t run = 0;
@@ -137,14 +137,14 @@ static int write_summary_row(struct ix *x, const struct gsummary *g)
 	buf_varint(&out, g->key.seq);
 	buf_zigzag(&out, g->key.time);
 	buf_varint(&out, hash_str(text));
-	append_summary_string(&out, words_get(&x->g.words, g->run));
+	append_summary_string(&out, intern_get(&x->g.words, g->run));
 	put_texts(x, &out, m.argv, argc);
 	buf_varint(&out, m.exit_type);
 	buf_zigzag(&out, m.exit_status);
 	buf_zigzag(&out, m.signal);
 	buf_varint(&out, m.oom);
-	append_interned(x, &out, words_get(&x->g.words, g->source));
-	append_interned(x, &out, words_get(&x->g.words, g->set));
+	append_interned(x, &out, intern_get(&x->g.words, g->source));
+	append_interned(x, &out, intern_get(&x->g.words, g->set));
 	append_interned(x, &out, str_of(m.user ? m.user : ""));
 	append_interned(x, &out, str_of(m.cwd ? m.cwd : ""));
 	/* Of one host nearly all is the same: one word. */

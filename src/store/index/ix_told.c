@@ -13,7 +13,7 @@ static int clear_session_logged_events(struct ix *x, uint64_t session)
 	return store_run_stmt(x->s, st, x->err);
 }
 
-static int write_logged_event(struct ix *x, const struct gtold *t)
+static int write_logged_event(struct ix *x, const struct greported *t)
 {
 	uint64_t run = 0;
 	int rc = ix_run_row(x, t->run, &run);
@@ -25,7 +25,7 @@ static int write_logged_event(struct ix *x, const struct gtold *t)
 	sqlite3_bind_int64(st, 3, (int64_t)t->kind);
 	sqlite3_bind_int64(st, 4, (int64_t)run);
 	sqlite3_bind_int64(st, 5, (int64_t)(t->file == VEC_NONE ? t->by : x->files.v[t->file].id));
-	bind_str(st, 6, words_get(&x->g.words, t->bytes));
+	bind_str(st, 6, intern_get(&x->g.words, t->bytes));
 	return store_run_stmt(x->s, st, x->err);
 }
 
@@ -35,7 +35,7 @@ int ix_write_told(struct ix *x)
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded)
 			rc = clear_session_logged_events(x, x->sessions.v[i].id);
-	for (size_t i = 0; rc == 0 && i < x->g.tolds.n; i++)
-		rc = write_logged_event(x, &x->g.tolds.v[i]);
+	for (size_t i = 0; rc == 0 && i < x->g.reported.n; i++)
+		rc = write_logged_event(x, &x->g.reported.v[i]);
 	return rc;
 }

@@ -14,7 +14,7 @@ struct list_cursor {
 };
 static struct list_cursor list_cursor_of(const struct ix *x, uint32_t word)
 {
-	struct list_cursor l = {.c = cur_of(words_get(&x->g.words, word))};
+	struct list_cursor l = {.c = cur_of(intern_get(&x->g.words, word))};
 	l.left = l.c.p < l.c.end ? cur_u(&l.c) : 0;
 	return l;
 }
@@ -32,7 +32,7 @@ static int count_list(struct ix *x, uint32_t word)
 	struct list_cursor l = list_cursor_of(x, word);
 	struct str s;
 	while (list_next(&l, &s)) {
-		uint32_t w = words_add(&x->g.words, s);
+		uint32_t w = intern_add(&x->g.words, s);
 		if (w == VEC_NONE)
 			return ix_oom(x);
 		while (x->word_uses.n <= w) {
@@ -66,7 +66,7 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 	buf_varint(out, l.left);
 	while (list_next(&l, &s)) {
 		uint32_t path = s.n && s.p[0] == '/' ? paths_find(&x->g.paths, &x->g.words, s) : VEC_NONE;
-		uint32_t w = words_find(&x->g.words, s);
+		uint32_t w = intern_find(&x->g.words, s);
 		if (path != VEC_NONE && path < x->nodes.n && x->nodes.v[path].id) {
 			buf_varint(out, x->nodes.v[path].id << 2 | 2);
 		} else if (s.n > 2 && w != VEC_NONE && w < x->word_uses.n && x->word_uses.v[w] >= OFTEN) {

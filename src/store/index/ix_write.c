@@ -126,10 +126,10 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	struct pver *p = &w->v;
 	p->gens.n = p->ders.n = 0;
 	p->flags =
-	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unseen << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
+	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unobserved << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
 	p->k = v->k;
 	p->flags |= (uint64_t)v->told << PVER_TOLD;
-	p->session = v->unseen ? 0 : v->told ? v->session : ix_session_row(x, v->session);
+	p->session = v->unobserved ? 0 : v->told ? v->session : ix_session_row(x, v->session);
 	p->seq = v->seq;
 	p->start = v->start;
 	p->end = v->end;
@@ -169,7 +169,7 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	struct ix *x = w->x;
 	buf_reset(&w->one);
 	ix_file_hash(x, file, &w->one);
-	if (v->unseen)
+	if (v->unobserved)
 		identity_unseen(&w->one, v->has_size, v->size, v->mtime, v->k);
 	else
 		identity_version(&w->one, v->session, v->seq);
@@ -415,7 +415,7 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	if (rc == 0 && b.path && (rc = ix_node_of(x, b.path, &node)) == 0) {
 		uint32_t up = x->g.paths.list.v[node].parent;
 		w->f.shown_dir = up == VEC_NONE ? 0 : x->nodes.v[up].id;
-		buf_str(&w->f.shown, words_get(&x->g.words, x->g.paths.list.v[node].base));
+		buf_str(&w->f.shown, intern_get(&x->g.words, x->g.paths.list.v[node].base));
 	}
 	return rc;
 }

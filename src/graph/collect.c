@@ -1,13 +1,13 @@
-#include "graph/gather.h"
+#include "graph/collect.h"
 
 #include "graph/facts.h"
 
 #include <errno.h>
 #include <string.h>
 
-static int add_segment(struct gather *w, struct gather_segment s, uint32_t *ret)
+static int append_segment_slot(struct collect *w, struct collect_segment s, uint32_t *ret)
 {
-	struct gather_segment *slot = vec_add(&w->segments);
+	struct collect_segment *slot = vec_add(&w->segments);
 	if (!slot) {
 		free(s.path);
 		return -ENOMEM;
@@ -17,18 +17,18 @@ static int add_segment(struct gather *w, struct gather_segment s, uint32_t *ret)
 	return 0;
 }
 
-int gather_path(struct gather *w, const char *path, uint32_t *ret)
+int collect_path(struct collect *w, const char *path, uint32_t *ret)
 {
 	char *copy = strdup(path);
-	return copy ? add_segment(w, (struct gather_segment){.path = copy}, ret) : -ENOMEM;
+	return copy ? append_segment_slot(w, (struct collect_segment){.path = copy}, ret) : -ENOMEM;
 }
 
-int gather_memory(struct gather *w, const void *p, size_t n, uint32_t *ret)
+int collect_memory(struct collect *w, const void *p, size_t n, uint32_t *ret)
 {
-	return add_segment(w, (struct gather_segment){.p = p, .n = n}, ret);
+	return append_segment_slot(w, (struct collect_segment){.p = p, .n = n}, ret);
 }
 
-static void leave(struct gather *w)
+static void close_segment(struct collect *w)
 {
 	if (w->reader) /* events are decoded only once, by feed */
 		w->damage.bad_events += log_reader_damage(w->reader)->bad_events;
@@ -36,25 +36,25 @@ static void leave(struct gather *w)
 	w->reader = NULL;
 }
 
-static int enter(struct gather *w, uint32_t segment, struct err *err)
+static int open_segment(struct collect *w, uint32_t segment, struct err *err)
 {
 	if (w->reader && w->at == segment)
 		return 0;
-	leave(w);
-	const struct gather_segment *s = &w->segments.v[segment];
+	close_segment(w);
+	const struct collect_segment *s = &w->segments.v[segment];
 	w->at = segment;
 	return s->path ? log_reader_open(s->path, err, &w->reader) : log_reader_memopen(s->p, s->n, &w->reader);
 }
 
 /* Splits what was passed over into the frames that it held, as far as their headers can still be read. */
-static int add_holes(struct gather *w, uint32_t segment, uint64_t from, uint64_t to)
+static int add_holes(struct collect *w, uint32_t segment, uint64_t from, uint64_t to)
 {
 	while (from < to) {
-		struct gather_hole *slot = vec_add(&w->holes);
+		struct collect_hole *slot = vec_add(&w->holes);
 		struct log_frame h;
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct gather_hole){.from = from, .to = to, .segment = segment};
+		*slot = (struct collect_hole){.from = from, .to = to, .segment = segment};
 		int rc = log_reader_header(w->reader, from, &h);
 		if (rc < 0)
 			return rc;
@@ -70,7 +70,7 @@ static int add_holes(struct gather *w, uint32_t segment, uint64_t from, uint64_t
 
 /* What is no whole frame at the end may still be written: then its header is whole and bytes are missing behind it.
  * Else it is damaged. */
-static int add_tail(struct gather *w, uint32_t segment, uint64_t from, uint64_t n)
+static int add_tail(struct collect *w, uint32_t segment, uint64_t from, uint64_t n)
 {
 	struct log_frame h;
 	if (n < sizeof(h))
@@ -78,10 +78,10 @@ static int add_tail(struct gather *w, uint32_t segment, uint64_t from, uint64_t 
 	int rc = log_reader_header(w->reader, from, &h);
 	if (rc < 0 || (rc == 1 && n < sizeof(h) + h.size))
 		return rc;
-	struct gather_hole *slot = vec_add(&w->holes);
+	struct collect_hole *slot = vec_add(&w->holes);
 	if (!slot)
 		return -ENOMEM;
-	*slot = (struct gather_hole){.from = from, .to = from + n, .segment = segment, .tail = true};
+	*slot = (struct collect_hole){.from = from, .to = from + n, .segment = segment, .tail = true};
 	if (rc == 1) {
 		slot->session = h.session;
 		slot->number = h.number;
@@ -89,20 +89,20 @@ static int add_tail(struct gather *w, uint32_t segment, uint64_t from, uint64_t 
 	return 0;
 }
 
-int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end)
+int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end)
 {
-	leave(w); /* a fresh reader: its damage is this scan's */
-	int rc = enter(w, segment, err);
+	close_segment(w); /* a fresh reader: its damage is this scan's */
+	int rc = open_segment(w, segment, err);
 	if (rc < 0)
 		return rc;
 	uint64_t end = from;
 	struct log_frame_info f;
 	log_reader_seek(w->reader, from);
 	while ((rc = log_reader_frame(w->reader, &f)) == 1 && f.offset < to) {
-		struct gather_frame *slot = vec_add(&w->frames);
+		struct collect_frame *slot = vec_add(&w->frames);
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, f.sum, segment, f.count, f.number};
+		*slot = (struct collect_frame){f.session, f.seq, f.offset, f.end, f.sum, segment, f.count, f.number};
 		/* What a newer version wrote is not known either. */
 		if (f.offset > end && (rc = add_holes(w, segment, end, f.offset)) < 0)
 			break;
@@ -122,9 +122,9 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 	return 0;
 }
 
-int gather_frame_cmp(const void *pa, const void *pb)
+int collect_compare_frames(const void *pa, const void *pb)
 {
-	const struct gather_frame *a = pa, *b = pb;
+	const struct collect_frame *a = pa, *b = pb;
 	if (a->session != b->session)
 		return a->session < b->session ? -1 : 1;
 	if (a->seq != b->seq)
@@ -139,7 +139,7 @@ struct group {
 };
 
 /* Sessions in the order in which they lie in the segments: what is read together was written together. */
-static int group_cmp(const void *pa, const void *pb)
+static int compare_groups_by_place(const void *pa, const void *pb)
 {
 	const struct group *a = pa, *b = pb;
 	if (a->segment != b->segment)
@@ -147,17 +147,17 @@ static int group_cmp(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static int feed_session(struct gather *w, struct facts *f, const struct group *s, struct err *err)
+static int feed_session(struct collect *w, struct facts *f, const struct group *s, struct err *err)
 {
 	bool missing = false;
 	uint64_t next = 0; /* number of the next frame, if none is missing */
 	for (size_t i = s->first; i < s->first + s->n; i++) {
-		const struct gather_frame *frame = &w->frames.v[i];
+		const struct collect_frame *frame = &w->frames.v[i];
 		missing |= frame->number > next;
 		next = frame->number >= next ? frame->number + (uint64_t)1 : next;
 		if (frame->count && frame->seq + frame->count - 1 <= f->seq)
 			continue; /* met already */
-		int rc = enter(w, frame->segment, err);
+		int rc = open_segment(w, frame->segment, err);
 		if (rc < 0)
 			return rc;
 		struct log_frame_info info;
@@ -179,7 +179,7 @@ static int feed_session(struct gather *w, struct facts *f, const struct group *s
 }
 
 /* How many events the frames can hold: an event is at least 4 bytes, whatever a frame says. */
-static uint64_t expected_events(const struct gather *w)
+static uint64_t expected_events(const struct collect *w)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < w->frames.n; i++) {
@@ -189,16 +189,16 @@ static uint64_t expected_events(const struct gather *w)
 	return n;
 }
 
-int gather_feed(struct gather *w, struct graph *g, struct err *err)
+int collect_feed(struct collect *w, struct graph *g, struct err *err)
 {
 	VEC(struct group) groups = {0};
 	struct facts facts = {0};
 	int rc = 0;
 	if (w->frames.n)
-		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, gather_frame_cmp);
+		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, collect_compare_frames);
 	graph_expect(g, expected_events(w));
 	for (size_t i = 0; i < w->frames.n; i++) {
-		const struct gather_frame *f = &w->frames.v[i];
+		const struct collect_frame *f = &w->frames.v[i];
 		if (!i || f->session != w->frames.v[i - 1].session) {
 			struct group *slot = vec_add(&groups);
 			if (!slot) {
@@ -210,7 +210,7 @@ int gather_feed(struct gather *w, struct graph *g, struct err *err)
 		groups.v[groups.n - 1].n++;
 	}
 	if (groups.n)
-		qsort(groups.v, groups.n, sizeof *groups.v, group_cmp);
+		qsort(groups.v, groups.n, sizeof *groups.v, compare_groups_by_place);
 	for (size_t i = 0; rc == 0 && i < groups.n; i++) {
 		facts_begin(&facts, g, w->frames.v[groups.v[i].first].session);
 		rc = feed_session(w, &facts, &groups.v[i], err);
@@ -219,7 +219,7 @@ int gather_feed(struct gather *w, struct graph *g, struct err *err)
 	if (rc == 0 && g->failed)
 		rc = -ENOMEM;
 out:
-	leave(w);
+	close_segment(w);
 	if (rc == -ENOMEM)
 		err_set(err, ENOMEM, "cannot read the logs");
 	facts_release(&facts);
@@ -227,13 +227,13 @@ out:
 	return rc;
 }
 
-void gather_release(struct gather *w)
+void collect_release(struct collect *w)
 {
-	leave(w);
+	close_segment(w);
 	for (size_t i = 0; i < w->segments.n; i++)
 		free(w->segments.v[i].path);
 	vec_release(&w->segments);
 	vec_release(&w->frames);
 	vec_release(&w->holes);
-	*w = (struct gather){0};
+	*w = (struct collect){0};
 }

@@ -1,9 +1,9 @@
-/* words.h - every string once, and paths as a tree of directories, so that equal strings are equal numbers.
+/* intern.h - every string once, and paths as a tree of directories, so that equal strings are equal numbers.
  *
  * Word 0 is the empty string. A path is (parent, last component); "below a directory" is a walk, not a comparison of
- * strings. Bytes live until words_release. -1 (VEC_NONE) means no memory. */
-#ifndef STEMMA_GRAPH_WORDS_H
-#define STEMMA_GRAPH_WORDS_H
+ * strings. Bytes live until intern_release. -1 (VEC_NONE) means no memory. */
+#ifndef STEMMA_GRAPH_INTERN_H
+#define STEMMA_GRAPH_INTERN_H
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -13,7 +13,7 @@
  * make it would cost 24 bytes per slash. */
 #define PATH_SPLIT_MAX 4096
 
-struct words {
+struct interner {
 	VEC(struct str) list;
 	struct table table;
 	char *chunk; /* bytes are carved from the current chunk */
@@ -37,23 +37,23 @@ struct paths {
 	size_t last_n;
 };
 
-uint32_t words_add(struct words *w, struct str s);
+uint32_t intern_add(struct interner *w, struct str s);
 /* VEC_NONE where it was never added. */
-uint32_t words_find(const struct words *w, struct str s);
-static inline struct str words_get(const struct words *w, uint32_t id)
+uint32_t intern_find(const struct interner *w, struct str s);
+static inline struct str intern_get(const struct interner *w, uint32_t id)
 {
 	return id < w->list.n ? w->list.v[id] : (struct str){"", 0};
 }
-void words_release(struct words *w);
+void intern_release(struct interner *w);
 
-uint32_t paths_add(struct paths *p, struct words *w, struct str path);
+uint32_t paths_add(struct paths *p, struct interner *w, struct str path);
 /* The path `base` in directory `parent` (VEC_NONE: a path without a slash). */
-uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t base);
+uint32_t paths_child(struct paths *p, struct interner *w, uint32_t parent, uint32_t base);
 uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base);
 /* VEC_NONE where it was never added. */
-uint32_t paths_find(const struct paths *p, const struct words *w, struct str path);
+uint32_t paths_find(const struct paths *p, const struct interner *w, struct str path);
 /* Appends the bytes of path id to out. */
-void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct buf *out);
+void paths_get(const struct paths *p, const struct interner *w, uint32_t id, struct buf *out);
 void paths_release(struct paths *p);
 
 #endif

@@ -1,50 +1,50 @@
-/* gather.h - from segments to facts: finds the frames of each session, wherever they lie, and reads each session's
+/* collect.h - from segments to facts: finds the frames of each session, wherever they lie, and reads each session's
  * events once and in order (facts.h).
  *
  * Segments are scanned frame by frame first (only checksums), then each session is decoded: frames of a session may lie
  * in several segments, be there twice, or be missing: the numbers of a session's frames show the latter
  * (gsession.missing). One segment is open at a time. Damage is counted, never fatal. */
-#ifndef STEMMA_GRAPH_GATHER_H
-#define STEMMA_GRAPH_GATHER_H
+#ifndef STEMMA_GRAPH_COLLECT_H
+#define STEMMA_GRAPH_COLLECT_H
 
 #include "event/log_reader.h"
 #include "graph/graph.h"
 
-struct gather_frame {
+struct collect_frame {
 	uint64_t session, seq, offset, end, sum; /* sum: the checksum in its header */
 	uint32_t segment, count, number;
 };
 /* For qsort: by session, in it by seq; the longer of two that begin alike first. */
-int gather_frame_cmp(const void *a, const void *b);
+int collect_compare_frames(const void *a, const void *b);
 /* Bytes that are no whole frame of a version that is known, before some later one or (tail) at the end. */
-struct gather_hole {
+struct collect_hole {
 	uint64_t from, to;
 	uint64_t session; /* that the damaged frame's header names, 0: the header is damaged, too */
 	uint32_t number, segment;
 	bool tail;
 };
-struct gather_segment {
+struct collect_segment {
 	char *path; /* NULL: memory */
 	const void *p;
 	size_t n;
 };
-struct gather {
-	VEC(struct gather_segment) segments;
-	VEC(struct gather_frame) frames;
-	VEC(struct gather_hole) holes;
+struct collect {
+	VEC(struct collect_segment) segments;
+	VEC(struct collect_frame) frames;
+	VEC(struct collect_hole) holes;
 	struct log_damage damage;  /* sum over what was scanned */
 	struct log_reader *reader; /* of segment `at` */
 	uint32_t at;
 };
 
 /* Names a segment; its index in *ret. 0 or -ENOMEM. */
-int gather_path(struct gather *w, const char *path, uint32_t *ret);
-int gather_memory(struct gather *w, const void *p, size_t n, uint32_t *ret);
+int collect_path(struct collect *w, const char *path, uint32_t *ret);
+int collect_memory(struct collect *w, const void *p, size_t n, uint32_t *ret);
 /* Adds the whole frames that begin in [from, to) of a segment. *ret_end (may be NULL): where the last whole frame
  * ended, or from. 0 or -errno. */
-int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end);
+int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end);
 /* Reads all frames into g, session by session. 0 or -errno. */
-int gather_feed(struct gather *w, struct graph *g, struct err *err);
-void gather_release(struct gather *w);
+int collect_feed(struct collect *w, struct graph *g, struct err *err);
+void collect_release(struct collect *w);
 
 #endif

@@ -1,10 +1,10 @@
-#include "graph/words.h"
+#include "graph/intern.h"
 
 #include "base/hash.h"
 
 #define CHUNK 65536
 
-static char *carve(struct words *w, size_t n)
+static char *intern_carve(struct interner *w, size_t n)
 {
 	if (n > w->left) {
 		size_t size = n > CHUNK / 4 ? n : CHUNK;
@@ -27,7 +27,7 @@ static char *carve(struct words *w, size_t n)
 	return p;
 }
 
-static uint32_t find(const struct words *w, struct str s, uint32_t h)
+static uint32_t intern_lookup(const struct interner *w, struct str s, uint32_t h)
 {
 	size_t pos = TABLE_START;
 	uint32_t id;
@@ -37,14 +37,14 @@ static uint32_t find(const struct words *w, struct str s, uint32_t h)
 	return VEC_NONE;
 }
 
-uint32_t words_find(const struct words *w, struct str s)
+uint32_t intern_find(const struct interner *w, struct str s)
 {
-	return find(w, s, hash_fold(hash_str(s)));
+	return intern_lookup(w, s, hash_fold(hash_str(s)));
 }
 
-static uint32_t insert(struct words *w, struct str s, uint32_t h)
+static uint32_t intern_insert(struct interner *w, struct str s, uint32_t h)
 {
-	char *p = carve(w, s.n ? s.n : 1);
+	char *p = intern_carve(w, s.n ? s.n : 1);
 	struct str *e = p ? vec_add(&w->list) : NULL;
 	if (!e)
 		return VEC_NONE;
@@ -58,26 +58,26 @@ static uint32_t insert(struct words *w, struct str s, uint32_t h)
 	return (uint32_t)(w->list.n - 1);
 }
 
-uint32_t words_add(struct words *w, struct str s)
+uint32_t intern_add(struct interner *w, struct str s)
 {
 	if (!w->list.n) {
 		struct str empty = {"", 0};
-		if (insert(w, empty, hash_fold(hash_str(empty))) == VEC_NONE)
+		if (intern_insert(w, empty, hash_fold(hash_str(empty))) == VEC_NONE)
 			return VEC_NONE;
 	}
 	uint32_t h = hash_fold(hash_str(s));
-	uint32_t id = find(w, s, h);
-	return id != VEC_NONE ? id : insert(w, s, h);
+	uint32_t id = intern_lookup(w, s, h);
+	return id != VEC_NONE ? id : intern_insert(w, s, h);
 }
 
-void words_release(struct words *w)
+void intern_release(struct interner *w)
 {
 	for (size_t i = 0; i < w->chunks.n; i++)
 		free(w->chunks.v[i]);
 	vec_release(&w->chunks);
 	vec_release(&w->list);
 	table_release(&w->table);
-	*w = (struct words){0};
+	*w = (struct interner){0};
 }
 
 static uint32_t node_hash(uint32_t parent, uint32_t base)
@@ -95,7 +95,7 @@ uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base)
 	return VEC_NONE;
 }
 
-uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t base)
+uint32_t paths_child(struct paths *p, struct interner *w, uint32_t parent, uint32_t base)
 {
 	if (base == VEC_NONE)
 		return VEC_NONE;
@@ -106,7 +106,7 @@ uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t
 	if (!n)
 		return VEC_NONE;
 	id = (uint32_t)(p->list.n - 1);
-	uint32_t length = (uint32_t)words_get(w, base).n;
+	uint32_t length = (uint32_t)intern_get(w, base).n;
 	if (parent != VEC_NONE)
 		length += p->list.v[parent].length + 1;
 	*n = (struct path_node){parent, base, VEC_NONE, VEC_NONE, length};
@@ -121,11 +121,11 @@ uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t
 	return id;
 }
 
-uint32_t paths_add(struct paths *p, struct words *w, struct str path)
+uint32_t paths_add(struct paths *p, struct interner *w, struct str path)
 {
 	const char *slash = path.n <= PATH_SPLIT_MAX && path.n ? memrchr(path.p, '/', path.n) : NULL;
 	if (!slash)
-		return paths_child(p, w, VEC_NONE, words_add(w, path));
+		return paths_child(p, w, VEC_NONE, intern_add(w, path));
 	struct str dir = {path.p, (size_t)(slash - path.p)};
 	struct str base = {slash + 1, path.n - dir.n - 1};
 	uint32_t id;
@@ -137,7 +137,7 @@ uint32_t paths_add(struct paths *p, struct words *w, struct str path)
 		for (;;) { /* the component before each slash, the empty one before the first included */
 			const char *next = from < end ? memchr(from, '/', (size_t)(end - from)) : NULL;
 			struct str part = {from, (size_t)((next ? next : end) - from)};
-			id = paths_child(p, w, id, words_add(w, part));
+			id = paths_child(p, w, id, intern_add(w, part));
 			if (id == VEC_NONE)
 				return VEC_NONE;
 			if (!next)
@@ -149,16 +149,16 @@ uint32_t paths_add(struct paths *p, struct words *w, struct str path)
 		p->last_dir = id;
 		p->last_known = true;
 	}
-	return paths_child(p, w, id, words_add(w, base));
+	return paths_child(p, w, id, intern_add(w, base));
 }
 
-uint32_t paths_find(const struct paths *p, const struct words *w, struct str path)
+uint32_t paths_find(const struct paths *p, const struct interner *w, struct str path)
 {
 	const char *from = path.p, *end = path.p + path.n;
 	uint32_t id = VEC_NONE;
 	for (bool whole = path.n > PATH_SPLIT_MAX;;) {
 		const char *next = whole || from >= end ? NULL : memchr(from, '/', (size_t)(end - from));
-		uint32_t word = words_find(w, str_n(from, (size_t)((next ? next : end) - from)));
+		uint32_t word = intern_find(w, str_n(from, (size_t)((next ? next : end) - from)));
 		id = word == VEC_NONE ? VEC_NONE : paths_find_child(p, id, word);
 		if (id == VEC_NONE || !next)
 			return id;
@@ -166,7 +166,7 @@ uint32_t paths_find(const struct paths *p, const struct words *w, struct str pat
 	}
 }
 
-void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct buf *out)
+void paths_get(const struct paths *p, const struct interner *w, uint32_t id, struct buf *out)
 {
 	if (id >= p->list.n)
 		return;
@@ -175,7 +175,7 @@ void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct
 		return;
 	char *end = out->p + out->n + n;
 	while (id != VEC_NONE) {
-		struct str base = words_get(w, p->list.v[id].base);
+		struct str base = intern_get(w, p->list.v[id].base);
 		end -= base.n;
 		if (base.n)
 			memcpy(end, base.p, base.n);
