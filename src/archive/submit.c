@@ -83,7 +83,7 @@ static int end_archive_session(struct submit *u, struct err *err)
 	return rc;
 }
 
-static int write_one(struct submit *u, const struct told_summary *t, struct err *err)
+static int write_one(struct submit *u, const struct parsed_summary *t, struct err *err)
 {
 	int rc = u->writer && u->written % SESSION_SUMMARIES == 0 ? end_archive_session(u, err) : 0;
 	if (rc == 0 && !u->writer)
@@ -102,7 +102,7 @@ static int write_one(struct submit *u, const struct told_summary *t, struct err 
 	return 0;
 }
 
-static int add_one(struct submit *u, struct told_summary *t, struct err *err, struct submit_report *r)
+static int add_one(struct submit *u, struct parsed_summary *t, struct err *err, struct submit_report *r)
 {
 	struct summary *m = &t->summary;
 	r->read++;

@@ -616,9 +616,9 @@ static void apply_build(struct facts *f, const struct event *ev)
 
 static void apply_tombstone(struct facts *f, const struct event *ev)
 {
-	struct gtomb *t = vec_add(&f->g->tombs);
+	struct gtombstone *t = vec_add(&f->g->tombs);
 	if (t)
-		*t = (struct gtomb){f->session, ev->tombstone.dead};
+		*t = (struct gtombstone){f->session, ev->tombstone.dead};
 	else
 		f->g->failed = true;
 }

@@ -412,7 +412,7 @@ static int sort_files(struct graph *g)
 	return 0;
 }
 
-struct twin {
+struct duplicate {
 	uint64_t session, seq; /* key */
 	bool told;
 	int64_t start;
@@ -422,7 +422,7 @@ struct twin {
 
 static int compare_duplicates(const void *pa, const void *pb)
 {
-	const struct twin *a = pa, *b = pb;
+	const struct duplicate *a = pa, *b = pb;
 	if (a->session != b->session)
 		return a->session < b->session ? -1 : 1;
 	if (a->seq != b->seq)
@@ -461,7 +461,7 @@ static bool is_recorded_access(const struct graph *g, const uint32_t *at, uint32
 static int drop_duplicates(struct graph *g, struct gfile *f)
 {
 	uint32_t *at = g->by_file + f->first_access, n = f->naccess;
-	VEC(struct twin) v = {0};
+	VEC(struct duplicate) v = {0};
 	VEC(uint32_t) gone = {0};
 	if (!vec_room(&v, n) || !vec_room(&gone, n)) {
 		vec_release(&v);
@@ -470,13 +470,13 @@ static int drop_duplicates(struct graph *g, struct gfile *f)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		const struct gaccess *a = &g->accesses.v[at[k]];
-		v.v[k] = (struct twin){.session = gaccess_session(g, a),
-		                       .seq = gaccess_seq(g, a),
-		                       .told = a->flags & GACCESS_TOLD,
-		                       .start = a->start,
-		                       .own_session = g->sessions.v[a->session].number,
-		                       .own_seq = a->seq,
-		                       .access = at[k]};
+		v.v[k] = (struct duplicate){.session = gaccess_session(g, a),
+		                            .seq = gaccess_seq(g, a),
+		                            .told = a->flags & GACCESS_TOLD,
+		                            .start = a->start,
+		                            .own_session = g->sessions.v[a->session].number,
+		                            .own_seq = a->seq,
+		                            .access = at[k]};
 	}
 	qsort(v.v, n, sizeof *v.v, compare_duplicates);
 	for (uint32_t k = 0; k < n; k++) {

@@ -278,7 +278,7 @@ struct gbuild {
 	bool file;      /* of the build before it */
 };
 /* A session that was forgotten: where its frames are met, they do not count. */
-struct gtomb {
+struct gtombstone {
 	uint32_t session; /* that tells of it */
 	uint64_t number;
 };
@@ -311,8 +311,8 @@ struct graph {
 	VEC(struct gnote) notes;
 	VEC(struct gsummary) summaries;
 	VEC(struct greported) reported;
-	VEC(struct gbuild) builds; /* of a session in order of seq */
-	VEC(struct gtomb) tombs;   /* also those of files, with number 0 */
+	VEC(struct gbuild) builds;    /* of a session in order of seq */
+	VEC(struct gtombstone) tombs; /* also those of files, with number 0 */
 
 	/* after graph_finish: accesses by file and by execution */
 	uint32_t *by_file, *by_exec;

@@ -77,7 +77,7 @@ static void carry_items(struct carry *c, struct items *it, const uint32_t *which
 			c->exec[x->exec[side]] |= bit[x->item];
 	}
 	bool changed = true;
-	for (int turn = 0; changed && turn < 64; turn++) {
+	for (int pass = 0; changed && pass < 64; pass++) {
 		changed = false;
 		for (uint32_t i = 0; i < s->n_execs; i++)
 			changed |= carry_exec(c, i);
@@ -120,13 +120,13 @@ static void mark_explained(const struct concern *v, size_t n, const struct carry
 }
 
 /* What a turn of carrying is for. */
-enum turn { REACH_DATA, REACH_FORK, EXPLAIN, TURNS };
+enum carry_pass { REACH_DATA, REACH_FORK, EXPLAIN, CARRY_PASSES };
 
-static bool is_carried(const struct diff_item *i, enum turn turn, int side)
+static bool is_carried(const struct diff_item *i, enum carry_pass pass, int side)
 {
 	if (!diff_rung_words[i->rung].cause || i->rung == DIFF_machine || i->rung == DIFF_order)
 		return false;
-	if (turn == EXPLAIN) /* what changed can explain what is on one side only, whichever that is */
+	if (pass == EXPLAIN) /* what changed can explain what is on one side only, whichever that is */
 		return may_explain(i) && (of_side(i, side) || i->kind == DIFF_CHANGED || i->kind == DIFF_REWRITTEN);
 	return of_side(i, side) && !i->reaches;
 }
@@ -159,19 +159,19 @@ static int mark_reached_items(struct side side[2], struct items *it, int which)
 		if (at)
 			differs[*at] = true;
 	}
-	for (int turn = 0; r == 0 && turn < TURNS; turn++) {
+	for (int pass = 0; r == 0 && pass < CARRY_PASSES; pass++) {
 		uint32_t list[64];
 		size_t n = 0, done = 0;
-		c.fork = turn != REACH_DATA;
+		c.fork = pass != REACH_DATA;
 		for (uint32_t k = 0; k <= it->n; k++) {
-			if (k < it->n && done < CARRIED_MAX && is_carried(&it->v[k], (enum turn)turn, which)) {
+			if (k < it->n && done < CARRIED_MAX && is_carried(&it->v[k], (enum carry_pass)pass, which)) {
 				list[n++] = k;
 				done++;
 			}
 			if (!n || (n < 64 && k < it->n))
 				continue;
 			carry_items(&c, it, list, n, which);
-			if (turn == EXPLAIN) {
+			if (pass == EXPLAIN) {
 				mark_explained(it->concerns, it->n_concerns, &c, which, by_concern);
 				mark_explained(it->users, it->n_users, &c, which, by_user);
 			} else

@@ -88,13 +88,13 @@ static bool is_ascii_alnum(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-struct words {
+struct name_words {
 	char text[NAME_MOST + WORDS + 1];
 	const char *v[WORDS];
 	size_t n;
 };
 
-static void split_name_words(struct str name, struct words *w)
+static void split_name_words(struct str name, struct name_words *w)
 {
 	size_t at = 0;
 	w->n = 0;
@@ -156,7 +156,7 @@ static enum name_sort classify_name_part(const char *last, const char *before, b
 
 enum name_sort name_sort(struct str name)
 {
-	struct words w;
+	struct name_words w;
 	/* -DNAME=value of compilers. */
 	if (name.n > 2 && name.p[0] == '-' && name.p[1] == 'D' && isupper((unsigned char)name.p[2]))
 		name = str_n(name.p + 2, name.n - 2);
@@ -323,7 +323,7 @@ bool name_hides(struct str name, struct str value)
 	bool random = !memchr(value.p, '/', value.n) && name_looks_random(value, SERVICE_KEY), drawn = looks_drawn(value);
 	if (!random && !drawn)
 		return false;
-	struct words w;
+	struct name_words w;
 	split_name_words(name, &w);
 	if (!w.n)
 		return false;

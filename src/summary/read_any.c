@@ -159,13 +159,13 @@ static int append_summary(void *arg, enum summary_form form, struct summary *s)
 	struct gathered *g = arg;
 	if (g->l.n == g->cap) {
 		size_t cap = g->cap ? 2 * g->cap : 4;
-		struct told_summary *v = realloc(g->l.v, cap * sizeof(*v));
+		struct parsed_summary *v = realloc(g->l.v, cap * sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		g->l.v = v;
 		g->cap = cap;
 	}
-	g->l.v[g->l.n++] = (struct told_summary){form, *s};
+	g->l.v[g->l.n++] = (struct parsed_summary){form, *s};
 	summary_init(s);
 	return 0;
 }

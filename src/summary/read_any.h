@@ -13,7 +13,7 @@ const char *summary_form_name(enum summary_form f);
 int summary_form_by_name(const char *word); /* or -ENOENT */
 
 struct summary_list {
-	struct told_summary {
+	struct parsed_summary {
 		enum summary_form form;
 		struct summary summary;
 	} * v;

@@ -187,20 +187,20 @@ static int emit_equal_items(struct aligner *x, const struct region_items lists[2
 }
 
 /* Sets aside what is known of the innermost loop, for the time of what is in another. */
-struct loop_seen {
+struct loop_state {
 	uint32_t function, loop;
 	size_t turns[2];
 };
-static struct loop_seen loop_enter(struct aligner *x, uint32_t function, uint32_t loop, size_t a, size_t b)
+static struct loop_state loop_enter(struct aligner *x, uint32_t function, uint32_t loop, size_t a, size_t b)
 {
-	struct loop_seen was = {x->w.loop_function, x->w.loop, {x->w.turns[0], x->w.turns[1]}};
+	struct loop_state was = {x->w.loop_function, x->w.loop, {x->w.turns[0], x->w.turns[1]}};
 	x->w.loop_function = function;
 	x->w.loop = loop;
 	x->w.turns[0] = a;
 	x->w.turns[1] = b;
 	return was;
 }
-static void loop_back(struct aligner *x, struct loop_seen was)
+static void loop_back(struct aligner *x, struct loop_state was)
 {
 	loop_enter(x, was.function, was.loop, was.turns[0], was.turns[1]);
 }
@@ -223,7 +223,7 @@ static int align_pair(struct aligner *x, const struct within *in, const struct r
 	bool last[2] = {a + 1 == lists[0].n, b + 1 == lists[1].n};
 	bool other = in->kind == REGION_CALL || (in->kind == REGION_LOOP && last[0] == last[1]);
 	/* A loop's turns are another number because of what is in this turn only if it is the last on one side. */
-	struct loop_seen was = {0};
+	struct loop_state was = {0};
 	if (other)
 		was = loop_enter(x, LAYOUT_NONE, 0, 0, 0);
 	size_t at[2] = {a, b};
@@ -317,7 +317,7 @@ static int align_items(struct aligner *x, const struct within *in, const struct 
 
 static int align_lists(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
-	struct loop_seen was = {0};
+	struct loop_state was = {0};
 	int r = 0;
 	if (in->kind == REGION_LOOP)
 		was = loop_enter(x, in->of, in->loop, count_iterations(x, &lists[0], 0, in->before),

@@ -172,11 +172,11 @@ struct tarjan {
 
 static int add_loop(struct flow_layout *s, uint32_t head, uint32_t parent)
 {
-	struct shape_loop *p = realloc(s->loops, (s->n_loops + 1) * sizeof(*p));
+	struct layout_loop *p = realloc(s->loops, (s->n_loops + 1) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	s->loops = p;
-	s->loops[s->n_loops++] = (struct shape_loop){head, parent};
+	s->loops[s->n_loops++] = (struct layout_loop){head, parent};
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 struct layout_edge {
 	uint32_t from, to;
 };
-struct shape_loop {
+struct layout_loop {
 	uint32_t head;   /* node */
 	uint32_t parent; /* the loop around it, LAYOUT_NONE */
 };
@@ -29,7 +29,7 @@ struct flow_layout {
 	uint32_t n;
 	uint32_t *join; /* by node; LAYOUT_NONE: no region is opened by it */
 	uint32_t *loop; /* by node: the innermost loop, LAYOUT_NONE */
-	struct shape_loop *loops;
+	struct layout_loop *loops;
 	uint32_t n_loops;
 };
 

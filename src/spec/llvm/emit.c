@@ -333,7 +333,7 @@ static uint64_t epsilon_edges(const struct emit *e, const struct spec_function *
 
 static uint64_t kept_back_edges(const struct emit *e, const struct spec_function *f)
 {
-	struct turn {
+	struct visit_frame {
 		uint32_t node, next;
 	} *stack = llvm_need(calloc(f->n_nodes + 1, sizeof(*stack)));
 	unsigned char *state = llvm_need(calloc(f->n_nodes, 1));
@@ -341,7 +341,7 @@ static uint64_t kept_back_edges(const struct emit *e, const struct spec_function
 	size_t depth = 1;
 	state[0] = 1;
 	while (depth) {
-		struct turn *t = &stack[depth - 1];
+		struct visit_frame *t = &stack[depth - 1];
 		const struct spec_node *n = &e->nodes.v[f->first_node + t->node];
 		if (t->next >= n->n_edges) {
 			state[t->node] = 2;
@@ -352,7 +352,7 @@ static uint64_t kept_back_edges(const struct emit *e, const struct spec_function
 		back += state[to] == 1;
 		if (state[to] == 0) {
 			state[to] = 1;
-			stack[depth++] = (struct turn){to, 0};
+			stack[depth++] = (struct visit_frame){to, 0};
 		}
 	}
 	free(stack);
@@ -363,7 +363,7 @@ static uint64_t kept_back_edges(const struct emit *e, const struct spec_function
 /* Functions on a cycle of calls: Tarjan's components, without recursion of our own. */
 static uint64_t find_recursive_functions(const struct program *p)
 {
-	struct turn {
+	struct visit_frame {
 		uint32_t f, point, target;
 	} *stack = llvm_need(calloc(p->functions.n + 1, sizeof(*stack)));
 	uint32_t *number = llvm_need(calloc(p->functions.n + 1, sizeof(*number))),
@@ -376,12 +376,12 @@ static uint64_t find_recursive_functions(const struct program *p)
 		size_t depth = 0;
 		if (number[root] || !p->functions.v[root].defined)
 			continue;
-		stack[depth++] = (struct turn){root, 0, 0};
+		stack[depth++] = (struct visit_frame){root, 0, 0};
 		number[root] = low[root] = ++count;
 		open[n_open++] = root;
 		is_open[root] = true;
 		while (depth) {
-			struct turn *t = &stack[depth - 1];
+			struct visit_frame *t = &stack[depth - 1];
 			const struct function *f = &p->functions.v[t->f];
 			if (t->point < f->n_points) {
 				const struct point *x = &p->points.v[f->first_point + t->point];
@@ -396,7 +396,7 @@ static uint64_t find_recursive_functions(const struct program *p)
 					number[to] = low[to] = ++count;
 					open[n_open++] = to;
 					is_open[to] = true;
-					stack[depth++] = (struct turn){to, 0, 0};
+					stack[depth++] = (struct visit_frame){to, 0, 0};
 				} else if (is_open[to] && number[to] < low[t->f])
 					low[t->f] = number[to];
 				continue;

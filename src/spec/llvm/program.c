@@ -416,16 +416,16 @@ static void append_successor(struct program *p, uint32_t to, uint32_t outcome)
 static void mark_loop_heads(struct program *p, struct function *f, const struct map *index)
 {
 	enum { NEW, OPEN, DONE };
-	struct turn {
+	struct visit_frame {
 		uint32_t block, next;
 	} *stack = llvm_need(calloc(f->n_blocks + 1, sizeof(*stack)));
 	unsigned char *state = llvm_need(calloc(f->n_blocks + 1, 1));
 	size_t depth = 0;
 	f->first_back = (uint32_t)p->backs.n;
-	stack[depth++] = (struct turn){0, 0};
+	stack[depth++] = (struct visit_frame){0, 0};
 	state[0] = OPEN;
 	while (depth) {
-		struct turn *t = &stack[depth - 1];
+		struct visit_frame *t = &stack[depth - 1];
 		LLVMValueRef term = LLVMGetBasicBlockTerminator(p->blocks.v[f->first_block + t->block].bb);
 		if (!term || t->next >= LLVMGetNumSuccessors(term)) {
 			state[t->block] = DONE;
@@ -440,7 +440,7 @@ static void mark_loop_heads(struct program *p, struct function *f, const struct 
 			f->back_edges++;
 		} else if (state[to] == NEW) {
 			state[to] = OPEN;
-			stack[depth++] = (struct turn){to, 0};
+			stack[depth++] = (struct visit_frame){to, 0};
 		}
 	}
 	f->n_backs = (uint32_t)p->backs.n - f->first_back;

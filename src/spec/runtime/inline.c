@@ -16,7 +16,7 @@ struct local {
 
 /* Of a loop: where its silent turns began, and whether a silent record ends there. What stands before a place is not
  * touched while the place is of use, so that is asked once. */
-struct turns {
+struct iterations {
 	uint32_t *began;
 	uint64_t joins;
 };
@@ -124,14 +124,14 @@ INLINE void __stemma_in_thrown(struct local *l, uint32_t word)
 		inline_store(l, word);
 }
 
-INLINE void __stemma_in_loop_begin(struct local *l, struct turns *t)
+INLINE void __stemma_in_loop_begin(struct local *l, struct iterations *t)
 {
 	t->began = l->p;
 	t->joins = l->s->silent_end == l->p;
 }
 
 /* At the head of a loop. */
-INLINE void __stemma_in_loop(struct local *l, struct turns *t)
+INLINE void __stemma_in_loop(struct local *l, struct iterations *t)
 {
 	inline_check_space(l);
 	if (l->s->mark > t->began) {
