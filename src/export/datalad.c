@@ -208,7 +208,7 @@ static void write_datalad_record(struct out *out, const struct record *d, const 
 	put_paths(&j, "inputs", d, &d->inputs, NULL);
 	put_paths(&j, "outputs", d, &d->outputs, NULL);
 	jsonw_line(&j, 1);
-	struct str pwd = path_from(buf_view(&d->root), buf_view(&d->cwd));
+	struct str pwd = work_path_from(buf_view(&d->root), buf_view(&d->cwd));
 	jsonw_pair(&j, "pwd", "", str_eq(pwd, buf_view(&d->cwd)) ? str_of(".") : pwd);
 	out_char(out, '\n');
 	jsonw_close(&j, '}');

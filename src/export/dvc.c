@@ -210,7 +210,7 @@ static void write_path_list(struct stages *t, const char *name, const struct tex
 	for (size_t i = 0; i < paths->n; i++) {
 		struct str path = texts_set_at(paths, i);
 		out_text(t->out, "      - ");
-		write_yaml_scalar(t->out, path_from(buf_view(&t->cwd), path));
+		write_yaml_scalar(t->out, work_path_from(buf_view(&t->cwd), path));
 		if (persist && texts_set_find(persist, path))
 			out_text(t->out, ":\n          persist: true");
 		out_char(t->out, '\n');
@@ -271,13 +271,13 @@ static int put_stage(struct stages *t, size_t stage, const struct files *f)
 		write_yaml_comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
 	if (!str_eq(buf_view(&t->base), buf_view(&t->cwd))) {
 		out_text(t->out, "    wdir: ");
-		write_yaml_scalar(t->out, path_from(buf_view(&t->base), buf_view(&t->cwd)));
+		write_yaml_scalar(t->out, work_path_from(buf_view(&t->base), buf_view(&t->cwd)));
 		out_char(t->out, '\n');
 	}
 	buf_reset(&t->text);
 	if (x.cwd.n && !str_eq(x.cwd, buf_view(&t->cwd))) {
 		buf_str(&t->text, str_of("cd "));
-		shell_quote_argument(&t->text, path_from(buf_view(&t->cwd), x.cwd));
+		shell_quote_argument(&t->text, work_path_from(buf_view(&t->cwd), x.cwd));
 		buf_str(&t->text, str_of(" && "));
 	}
 	shell_quote_arguments(&t->text, &x.argv);

@@ -257,7 +257,7 @@ static size_t write_item_list(struct jsonw *j, const struct statement *t, const 
 		n++;
 		jsonw_line(j, made ? 2 : 4);
 		jsonw_open(j, '{');
-		jsonw_pair(j, "name", "", path_from(run->cwd, str_of(x->path)));
+		jsonw_pair(j, "name", "", work_path_from(run->cwd, str_of(x->path)));
 		put_uri(j, run->host, x->path);
 		if (x->known)
 			write_digest_object(j, &x->digest);

@@ -102,7 +102,7 @@ void jsonw_list(struct jsonw *j, const struct strlist *l)
 
 void jsonw_list_text(struct jsonw *j, const struct strlist *l, bool base64, bool *ret_exact)
 {
-	jsonw_text(j, "", list_text(&j->list, l, base64, ret_exact), NULL);
+	jsonw_text(j, "", out_list_text(&j->list, l, base64, ret_exact), NULL);
 }
 
 void jsonw_base64(struct jsonw *j, struct str s)

@@ -53,7 +53,7 @@ static void write_provn_attribute(struct notation *n, bool *first, const struct 
 		write_provn_string(n, v->text, &exact);
 		break;
 	case TYPE_list:
-		write_provn_string(n, list_text(&n->list, &v->list, false, &exact), NULL);
+		write_provn_string(n, out_list_text(&n->list, &v->list, false, &exact), NULL);
 		break;
 	case TYPE_count:
 		open_typed_provn(n);
@@ -84,7 +84,7 @@ static void write_provn_attribute(struct notation *n, bool *first, const struct 
 		out_base64(n->out, v->text);
 		out_char(n->out, '"');
 	} else
-		write_provn_string(n, list_text(&n->list, &v->list, true, NULL), NULL);
+		write_provn_string(n, out_list_text(&n->list, &v->list, true, NULL), NULL);
 }
 
 static void write_provn_type(struct notation *n, bool *first, const char *prefix, const char *name)

@@ -138,7 +138,7 @@ static void write_table_value(struct tables *t, struct out *o, const struct prov
 		exact = write_table_text(t, o, v->text);
 		break;
 	case TYPE_list:
-		write_table_field(t, o, list_text(&t->list, &v->list, false, &exact));
+		write_table_field(t, o, out_list_text(&t->list, &v->list, false, &exact));
 		break;
 	case TYPE_count:
 		out_count(o, v->count);

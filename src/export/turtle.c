@@ -139,7 +139,7 @@ static void base64_triple(struct rdf *r, struct str id, const struct prov_value 
 	if (attr_words[v->attr].type == TYPE_text)
 		out_base64(r->out, v->text);
 	else
-		out_escaped(r->out, list_text(&r->list, &v->list, true, NULL), NULL);
+		out_escaped(r->out, out_list_text(&r->list, &v->list, true, NULL), NULL);
 	out_char(r->out, '"');
 	triple_end(r);
 }
@@ -160,7 +160,7 @@ static void write_rdf_attribute(struct rdf *r, struct str id, const struct prov_
 		break;
 	case TYPE_list:
 		out_char(o, '"');
-		out_escaped(o, list_text(&r->list, &v->list, false, &exact), NULL);
+		out_escaped(o, out_list_text(&r->list, &v->list, false, &exact), NULL);
 		out_char(o, '"');
 		break;
 	case TYPE_count:

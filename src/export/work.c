@@ -154,7 +154,7 @@ void texts_set_release(struct texts_set *t)
 
 /* ---- words ---- */
 
-struct str path_from(struct str dir, struct str path)
+struct str work_path_from(struct str dir, struct str path)
 {
 	if (dir.n && path.n > dir.n + 1 && str_starts(path, dir) && path.p[dir.n] == '/')
 		return str_n(path.p + dir.n + 1, path.n - dir.n - 1);

@@ -54,7 +54,7 @@ const struct text_at *texts_set_find(const struct texts_set *t, struct str s); /
 void texts_set_release(struct texts_set *t);
 
 /* A path as seen from a directory: below it relative, else as it is. */
-struct str path_from(struct str dir, struct str path);
+struct str work_path_from(struct str dir, struct str path);
 /* The words as a line for sh: quoted where they need it. */
 void shell_quote_arguments(struct buf *b, const struct strlist *argv);
 void shell_quote_argument(struct buf *b, struct str word);

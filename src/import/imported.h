@@ -50,7 +50,7 @@ struct imported_version {
 	uint32_t word, file;
 	bool own, by_event;
 	uint64_t session, seq; /* of its first write, by_event */
-	bool unseen_size;      /* it has a fingerprint */
+	bool unobserved_size;  /* it has a fingerprint */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t writes, reads; /* how many accesses */

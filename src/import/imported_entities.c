@@ -217,7 +217,7 @@ int imported_take_entity(struct imported *t, uint32_t at)
 		struct imported_version v = {.own = true, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
 		if (!own_ident(&v, imported_text(t, st, ATTR_ident)))
 			return imported_wrong(t, st, "a version of stemma's without its identity (ident)");
-		v.unseen_size = imported_count(t, st, ATTR_size, &v.size);
+		v.unobserved_size = imported_count(t, st, ATTR_size, &v.size);
 		imported_time(t, st, ATTR_mtime, &v.mtime);
 		imported_time(t, st, ATTR_writeBegan, &v.start);
 		imported_time(t, st, ATTR_writeEnded, &v.end);

@@ -256,7 +256,7 @@ static uint64_t made_key(const struct imported *t, const struct imported_access 
 	                         f->kind == TERM_kind_absent,
 	                         v->session,
 	                         v->seq,
-	                         v->unseen_size ? v->size : 0,
+	                         v->unobserved_size ? v->size : 0,
 	                         (uint64_t)v->mtime,
 	                         a->write,
 	                         v->own ? (uint64_t)v->start : 0};

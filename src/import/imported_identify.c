@@ -76,7 +76,7 @@ static bool find_changes(struct imported *t)
 	for (uint32_t k = 0; ok && k < t->versions.n; k++) {
 		const struct imported_version *v = &t->versions.v[k];
 		uint32_t i, write = VEC_NONE;
-		bool used = !v->own || v->by_event || !v->unseen_size || !imported_regular(t, k);
+		bool used = !v->own || v->by_event || !v->unobserved_size || !imported_regular(t, k);
 		for (size_t pos = TABLE_START;
 		     !used && (i = table_next(&found, file_time_hash(v->file, v->start), &pos)) != VEC_NONE;) {
 			const struct imported_access *a = &t->accesses.v[i];
@@ -121,7 +121,7 @@ int imported_identify(struct imported *t)
 				*best = i;
 		}
 		/* It saw the content that it used, where nothing else could be meant. */
-		if (regular && !a->write && !a->foreign && v->own && v->unseen_size && a->via != TERM_via_overlap)
+		if (regular && !a->write && !a->foreign && v->own && v->unobserved_size && a->via != TERM_via_overlap)
 			a->state = a->version;
 		if (regular && a->via == TERM_via_overlap)
 			a->via = TERM_via_data; /* found anew */
@@ -129,7 +129,7 @@ int imported_identify(struct imported *t)
 	for (size_t i = 0; i < n; i++) {
 		if (first.v[i] != VEC_NONE && t->versions.v[i].by_event)
 			t->accesses.v[first.v[i]].first = true;
-		if (last.v[i] != VEC_NONE && t->versions.v[i].unseen_size)
+		if (last.v[i] != VEC_NONE && t->versions.v[i].unobserved_size)
 			t->accesses.v[last.v[i]].closes = true;
 	}
 	vec_release(&first);

@@ -262,7 +262,7 @@ void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exa
 		*ret_exact = exact;
 }
 
-struct str list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact)
+struct str out_list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact)
 {
 	struct out o = out_into(b);
 	buf_reset(b);

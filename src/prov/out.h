@@ -57,13 +57,13 @@ void out_shown(struct out *o, struct str s);
 bool str_is_shown(struct str s);
 bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
-/* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; list_next(l, &i, &at,
- * &s);) */
+/* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; out_list_next(l, &i,
+ * &at, &s);) */
 bool out_list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret);
 /* A list as a JSON array; *ret_exact as above. With base64 all of it is in base64. */
 void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact);
 /* The same as text that stays in b (emptied first). */
-struct str list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact);
+struct str out_list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact);
 /* A path or another text inside a URI: all but the unreserved characters and "/" as %XX (RFC 3986). */
 void out_uri(struct out *o, struct str s);
 

@@ -81,7 +81,7 @@ struct diff_item *diff_add(struct diff *d, const struct diff_item *like)
 	struct diff_item x = *like;
 	struct str *const text[] = {&x.subject, &x.part, &x.name, &x.before, &x.after};
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		*text[i] = text_keep(d->text, *text[i]);
+		*text[i] = diff_keep_text(d->text, *text[i]);
 	if (d->text->failed)
 		return NULL;
 	memmove(&v[at + 1], &v[at], (d->n_items - at) * sizeof(*v));

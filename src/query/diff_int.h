@@ -13,7 +13,7 @@ struct diff_text {
 	struct arena bytes;
 	bool failed;
 };
-struct str text_keep(struct diff_text *t, struct str s);
+struct str diff_keep_text(struct diff_text *t, struct str s);
 
 /* An execution of a side. */
 struct dexec {
@@ -92,7 +92,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
               struct err *err, struct side *ret);
 void side_release(struct side *s);
 /* What stays of a path or an argument when what is random in it is masked; and below the side's cwd, relative. */
-void mask_path(const struct side *s, struct str path, struct buf *out);
+void diff_mask_path(const struct side *s, struct str path, struct buf *out);
 
 /* diff_pair.c: gives the executions of both sides their partners. 0 or -ENOMEM. */
 int diff_pair(struct side side[2], size_t *ret_paired);

@@ -13,7 +13,7 @@ struct diff_item *diff_items_append(struct items *it, enum diff_rung rung, enum 
 		return NULL;
 	it->v[it->n] = (struct diff_item){.rung = rung,
 	                                  .kind = kind,
-	                                  .subject = text_keep(it->text, subject),
+	                                  .subject = diff_keep_text(it->text, subject),
 	                                  .when = TIME_NONE,
 	                                  .count = 1,
 	                                  .rooted = true};
@@ -301,8 +301,8 @@ static struct diff_item *merge_pair_item(struct merged *m, enum diff_rung rung, 
 	struct diff_item *i = diff_items_append(m->it, rung, kind, subject);
 	if (!i)
 		return NULL;
-	i->before = text_keep(m->it->text, buf_view(&m->before));
-	i->after = text_keep(m->it->text, buf_view(&m->after));
+	i->before = diff_keep_text(m->it->text, buf_view(&m->before));
+	i->after = diff_keep_text(m->it->text, buf_view(&m->after));
 	i->exec_a = a ? a->id : 0;
 	i->exec_b = b ? b->id : 0;
 	return i;
@@ -329,7 +329,7 @@ static int tokens_of(const struct side *s, const struct strlist *l, struct buf *
 		return -ENOMEM;
 	while (ret->n < l->count && strlist_next(l, &pos, &ret->v[ret->n])) {
 		buf_reset(scratch);
-		mask_path(s, ret->v[ret->n], scratch);
+		diff_mask_path(s, ret->v[ret->n], scratch);
 		ret->key[ret->n] = hash_bytes(scratch->p, scratch->n);
 		ret->n++;
 	}
@@ -454,9 +454,9 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 				continue;
 			buf_reset(&mine);
 			buf_reset(&other);
-			mask_path(&side[k], value, &mine);
+			diff_mask_path(&side[k], value, &mine);
 			if (found)
-				mask_path(&side[!k], there, &other);
+				diff_mask_path(&side[!k], there, &other);
 			if (found && str_eq(buf_view(&mine), buf_view(&other)))
 				continue;
 			buf_reset(&m->before);
@@ -519,10 +519,10 @@ static int pair_resources(const struct dexec *a, const struct dexec *b, struct i
 			return -ENOMEM;
 		struct buf text = {0};
 		buf_printf(&text, "%s %.0f", figures[i].what, x);
-		d->before = text_keep(it->text, buf_view(&text));
+		d->before = diff_keep_text(it->text, buf_view(&text));
 		buf_reset(&text);
 		buf_printf(&text, "%s %.0f", figures[i].what, y);
-		d->after = text_keep(it->text, buf_view(&text));
+		d->after = diff_keep_text(it->text, buf_view(&text));
 		buf_release(&text);
 		d->exec_a = a->id;
 		d->exec_b = b->id;
@@ -584,8 +584,8 @@ static int one_fact(struct items *it, const char *name, struct str a, struct str
 	struct diff_item *i = diff_items_append(it, DIFF_machine, DIFF_CHANGED, str_of(name));
 	if (!i)
 		return -ENOMEM;
-	i->before = text_keep(it->text, a);
-	i->after = text_keep(it->text, b);
+	i->before = diff_keep_text(it->text, a);
+	i->after = diff_keep_text(it->text, b);
 	return 0;
 }
 
@@ -606,9 +606,9 @@ static int host_facts(const struct side side[2], struct items *it)
 			                                        name);
 			if (!i)
 				return -ENOMEM;
-			*(k ? &i->after : &i->before) = text_keep(it->text, value);
+			*(k ? &i->after : &i->before) = diff_keep_text(it->text, value);
 			if (found)
-				i->after = text_keep(it->text, there);
+				i->after = diff_keep_text(it->text, there);
 		}
 	}
 	return 0;
@@ -663,9 +663,9 @@ int items_sides(struct side side[2], struct items *it)
 		if (!i)
 			return -ENOMEM;
 		format_ending(&b, side[0].ending, side[0].code);
-		i->before = text_keep(it->text, buf_view(&b));
+		i->before = diff_keep_text(it->text, buf_view(&b));
 		format_ending(&b, side[1].ending, side[1].code);
-		i->after = text_keep(it->text, buf_view(&b));
+		i->after = diff_keep_text(it->text, buf_view(&b));
 		buf_release(&b);
 	}
 	r = one_fact(it, "host", side[0].hostname, side[1].hostname);

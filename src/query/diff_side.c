@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct str text_keep(struct diff_text *t, struct str s)
+struct str diff_keep_text(struct diff_text *t, struct str s)
 {
 	char *p = s.n ? arena_take(&t->bytes, s.n) : NULL;
 	if (!p) {
@@ -92,7 +92,7 @@ static void mask_components(struct str path, size_t at, bool all, struct buf *ou
 	}
 }
 
-void mask_path(const struct side *s, struct str path, struct buf *out)
+void diff_mask_path(const struct side *s, struct str path, struct buf *out)
 {
 	static const char *const temporary[] = {"/tmp", "/var/tmp", "/dev/shm"};
 	size_t at;
@@ -125,7 +125,7 @@ static void mask_arg(const struct side *s, struct str arg, struct buf *out)
 		return;
 	}
 	buf_add(out, arg.p, before);
-	mask_path(s, str_n(arg.p + before, arg.n - before), out);
+	diff_mask_path(s, str_n(arg.p + before, arg.n - before), out);
 }
 
 /* ---- versions ---- */
@@ -144,7 +144,7 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 	struct side *sd = l->side;
 	bool new;
 	buf_reset(&l->scratch);
-	mask_path(sd, path, &l->scratch);
+	diff_mask_path(sd, path, &l->scratch);
 	if (l->scratch.failed)
 		return -ENOMEM;
 	struct str key = buf_view(&l->scratch);
@@ -161,8 +161,8 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 		}
 		if (!diff_room(sd->paths, sd->n_paths, sd->cap_paths))
 			return -ENOMEM;
-		sd->paths[sd->n_paths] = (struct dpath){.key = text_keep(l->text, key),
-		                                        .path = text_keep(l->text, path),
+		sd->paths[sd->n_paths] = (struct dpath){.key = diff_keep_text(l->text, key),
+		                                        .path = diff_keep_text(l->text, path),
 		                                        .hash = hash,
 		                                        .input = NONE,
 		                                        .output = NONE,
@@ -340,7 +340,7 @@ static int compare_execs_by_start(const void *a, const void *b)
 
 static struct strlist keep_list(struct diff_text *t, const struct strlist *l)
 {
-	return (struct strlist){.count = l->count, .raw = text_keep(t, l->raw)};
+	return (struct strlist){.count = l->count, .raw = diff_keep_text(t, l->raw)};
 }
 
 static int load_exec(struct loader *l, struct dexec *x)
@@ -356,8 +356,8 @@ static int load_exec(struct loader *l, struct dexec *x)
 	x->argv = keep_list(l->text, &info.argv);
 	x->env = keep_list(l->text, &info.env);
 	buf_reset(&l->scratch);
-	mask_path(l->side, info.cwd, &l->scratch);
-	x->cwd = text_keep(l->text, buf_view(&l->scratch));
+	diff_mask_path(l->side, info.cwd, &l->scratch);
+	x->cwd = diff_keep_text(l->text, buf_view(&l->scratch));
 	x->start = info.start;
 	x->end = info.end;
 	x->cpu = info.cpu;
@@ -369,9 +369,9 @@ static int load_exec(struct loader *l, struct dexec *x)
 	x->ending = info.ending;
 	x->code = info.code;
 	if (!l->side->hostname.n)
-		l->side->hostname = text_keep(l->text, info.host);
+		l->side->hostname = diff_keep_text(l->text, info.host);
 	if (!l->side->user.n)
-		l->side->user = text_keep(l->text, info.user);
+		l->side->user = diff_keep_text(l->text, info.user);
 	x->key_rank = info.rank.n ? hash_str(info.rank) : 0;
 	x->number = info.n;
 	x->key_program = (info.n != 0) * 2 + (info.ending == TERM_ending_unknown);
@@ -383,9 +383,9 @@ static int load_exec(struct loader *l, struct dexec *x)
 		if (!r)
 			continue;
 		buf_reset(&l->scratch);
-		mask_path(l->side, f.path, &l->scratch);
+		diff_mask_path(l->side, f.path, &l->scratch);
 		x->key_program = hash_more(x->key_program + 1, l->scratch.p, l->scratch.n);
-		x->program = text_keep(l->text, str_base_name(f.path));
+		x->program = diff_keep_text(l->text, str_base_name(f.path));
 	}
 	struct str arg;
 	size_t pos = 0;
@@ -491,11 +491,11 @@ static int load_run(struct loader *l, store_id id)
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	struct side *sd = l->side;
-	sd->cwd = text_keep(l->text, run.cwd);
+	sd->cwd = diff_keep_text(l->text, run.cwd);
 	sd->host = keep_list(l->text, &run.hostinfo);
-	sd->user = text_keep(l->text, run.user);
-	sd->hostname = text_keep(l->text, run.host);
-	sd->ulid = text_keep(l->text, run.ulid);
+	sd->user = diff_keep_text(l->text, run.user);
+	sd->hostname = diff_keep_text(l->text, run.host);
+	sd->ulid = diff_keep_text(l->text, run.ulid);
 	sd->ending = run.ending;
 	sd->code = run.code;
 	sd->info.start = run.start;
@@ -517,10 +517,10 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 		int got = store_exec(s, ret->execs[0].id, &x);
 		r = got < 0 ? got : 0;
 		if (got > 0) {
-			ret->cwd = text_keep(text, x.cwd);
+			ret->cwd = diff_keep_text(text, x.cwd);
 			if (x.run)
 				r = load_run(&l, x.run);
-			ret->cwd = text_keep(text, x.cwd);
+			ret->cwd = diff_keep_text(text, x.cwd);
 			ret->info.start = TIME_NEVER;
 			ret->info.end = TIME_NONE;
 			ret->info.gaps = 0;

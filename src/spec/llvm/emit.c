@@ -145,14 +145,14 @@ static void emit_edges(struct emit *e, const struct point *x, struct spec_node *
 		program_successors(x->inst, successors);
 	}
 	n->first_edge = (uint32_t)e->edges.n;
-	for (uint32_t w = 0; w < x->n_ways; w++) {
-		const struct successor *way = &e->p->ways.v[x->first_way + w];
+	for (uint32_t w = 0; w < x->n_successors; w++) {
+		const struct successor *way = &e->p->successors.v[x->first_successor + w];
 		uint32_t next = e->p->points.v[way->to].next;
 		if (next == POINT_NEVER)
 			continue;
 		struct spec_edge *edge = llvm_need(vec_add(&e->edges));
 		*edge = (struct spec_edge){.to = e->p->points.v[next].node, .outcome = way->outcome, .label = ""};
-		if (term && x->n_ways > 1)
+		if (term && x->n_successors > 1)
 			edge->label = outcome_label(x->inst, way->outcome, successors[way->outcome]);
 		if (x->kind == SPEC_DECISION && e->p->blocks.v[e->p->points.v[way->to].block].head)
 			n->flags |= SPEC_LOOP;
@@ -232,8 +232,8 @@ static uint64_t paper_edges(const struct program *p, const struct function *f)
 		stack[depth++] = i;
 		while (depth) {
 			const struct point *x = &v[stack[--depth]];
-			for (uint32_t w = 0; w < x->n_ways; w++) {
-				uint32_t next = p->points.v[p->ways.v[x->first_way + w].to].next;
+			for (uint32_t w = 0; w < x->n_successors; w++) {
+				uint32_t next = p->points.v[p->successors.v[x->first_successor + w].to].next;
 				if (next == POINT_NEVER || seen[next - f->first_point] == i + 1)
 					continue;
 				seen[next - f->first_point] = i + 1;
@@ -433,7 +433,7 @@ static void check_sizes(struct emit *e, struct function *f)
 	for (uint32_t i = 0; i < f->n_points; i++) {
 		struct point *x = &e->p->points.v[f->first_point + i];
 		n += x->kept;
-		if (x->kind == SPEC_DECISION && x->n_ways > SPEC_OUTCOMES_MAX)
+		if (x->kind == SPEC_DECISION && x->n_successors > SPEC_OUTCOMES_MAX)
 			x->flags |= SPEC_UNRECORDED;
 	}
 	if (n > SPEC_NODES_MAX)

@@ -409,7 +409,7 @@ static struct point *append_point(struct program *p, const struct point *x)
 
 static void append_successor(struct program *p, uint32_t to, uint32_t outcome)
 {
-	*(struct successor *)llvm_need(vec_add(&p->ways)) = (struct successor){to, outcome};
+	*(struct successor *)llvm_need(vec_add(&p->successors)) = (struct successor){to, outcome};
 }
 
 /* Marks the heads of loops, and counts the edges back. */
@@ -504,7 +504,7 @@ static void link_points(struct program *p, struct function *f, const struct map 
 	unsigned room = 0;
 	for (uint32_t i = 0; i < f->n_points; i++) {
 		struct point *x = &p->points.v[f->first_point + i];
-		x->first_way = (uint32_t)p->ways.n;
+		x->first_successor = (uint32_t)p->successors.n;
 		bool term = x->inst && LLVMIsATerminatorInst(x->inst);
 		if (!term) {
 			if (!(x->flags & SPEC_NORETURN) && i + 1 < f->n_points && x[1].block == x->block)
@@ -523,7 +523,7 @@ static void link_points(struct program *p, struct function *f, const struct map 
 			f->edges += k;
 			f->branches += k > 1 && !is_call_inst(x->inst);
 		}
-		x->n_ways = (uint32_t)p->ways.n - x->first_way;
+		x->n_successors = (uint32_t)p->successors.n - x->first_successor;
 	}
 	free(successors);
 }

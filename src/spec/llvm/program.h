@@ -1,5 +1,5 @@
 /* program.h - a program in LLVM's form, as the specification sees it: its functions, and in each the points that may be
- * recorded, with the ways between them.
+ * recorded, with what follows what.
  *
  * All of one process's life: nothing is released, the process ends when the specification is written. Without memory
  * it ends at once, by die(); who started it says so. */
@@ -23,11 +23,11 @@ struct point {
 	uint16_t flags;    /* SPEC_* */
 	LLVMValueRef inst; /* NULL: the begin of a block */
 	uint32_t block;
-	uint32_t node;                    /* in its function, SPEC_NONE */
-	const char *name;                 /* of a call */
-	uint32_t first_way, n_ways;       /* in ways */
-	uint32_t first_target, n_targets; /* in targets: functions of this program */
-	uint32_t next;                    /* of the reduction: the node that follows, POINT_NEVER or POINT_MANY */
+	uint32_t node;                          /* in its function, SPEC_NONE */
+	const char *name;                       /* of a call */
+	uint32_t first_successor, n_successors; /* in successors */
+	uint32_t first_target, n_targets;       /* in targets: functions of this program */
+	uint32_t next;                          /* of the reduction: the node that follows, POINT_NEVER or POINT_MANY */
 };
 #define POINT_NEVER (SPEC_NONE - 1)
 #define POINT_MANY (SPEC_NONE - 2)
@@ -66,7 +66,7 @@ struct program {
 	LLVMModuleRef module;
 	VEC(struct function) functions;
 	VEC(struct point) points;
-	VEC(struct successor) ways;
+	VEC(struct successor) successors;
 	VEC(uint32_t) targets;
 	VEC(struct block) blocks;
 	VEC(struct back) backs;
@@ -75,7 +75,7 @@ struct program {
 	uint64_t indirect, unresolved;
 };
 
-/* Functions, blocks, points, ways, targets; which functions reach. */
+/* Functions, blocks, points, successors, targets; which functions reach. */
 void program_read(struct program *p, LLVMModuleRef module);
 /* Which points are nodes: closes the recorded ones under weak control dependence. */
 void program_reduce(struct program *p);

@@ -27,8 +27,8 @@ static void find_next(struct program *p, struct function *f)
 			if (v[i].kept)
 				continue;
 			uint32_t next = POINT_NEVER;
-			for (uint32_t w = 0; w < v[i].n_ways; w++)
-				next = join_points(next, p->points.v[p->ways.v[v[i].first_way + w].to].next);
+			for (uint32_t w = 0; w < v[i].n_successors; w++)
+				next = join_points(next, p->points.v[p->successors.v[v[i].first_successor + w].to].next);
 			changed |= next != v[i].next;
 			v[i].next = next;
 		}
@@ -40,8 +40,8 @@ static bool is_deciding_branch(const struct program *p, const struct point *x)
 {
 	if (x->kept || x->next != POINT_MANY)
 		return false;
-	for (uint32_t w = 0; w < x->n_ways; w++) {
-		uint32_t next = p->points.v[p->ways.v[x->first_way + w].to].next;
+	for (uint32_t w = 0; w < x->n_successors; w++) {
+		uint32_t next = p->points.v[p->successors.v[x->first_successor + w].to].next;
 		if (next != POINT_MANY && next != POINT_NEVER)
 			return true;
 	}

@@ -121,7 +121,7 @@ static int compare_states(const struct search *x, uint32_t a, uint32_t b)
 	int r = 0;
 	if (a == b)
 		return 0;
-	/* Their numbers are in the order in which they were found, and that is one for both sides (in_order). */
+	/* Their numbers are in the order in which they were found, and that is one for both sides (find_first_side). */
 	if (x->merging || a < FIRST_STATE || b < FIRST_STATE)
 		return a < b ? -1 : 1;
 	uint32_t depth[2] = {state_depth(x, a), state_depth(x, b)};

@@ -312,7 +312,7 @@ static int name_by_file(struct calls *c, const char *path)
 	size_t n = 0;
 	buf_add(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
 	buf_printf(&beside, "%s", CALLS_NAMES);
-	if (c->raw && (beside.failed || text_load(buf_cstr(&beside), BYTES_MAX, &none, &text, &n) < 0))
+	if (c->raw && (beside.failed || vocabulary_load_text(buf_cstr(&beside), BYTES_MAX, &none, &text, &n) < 0))
 		text = NULL;
 	buf_release(&beside);
 	int r = calls_name(c, text, text ? n : 0);
@@ -326,14 +326,14 @@ int calls_load(const char *path, struct err *err, struct calls *ret)
 	size_t n;
 	struct err why = {0};
 	*ret = (struct calls){0};
-	int r = text_load(path, BYTES_MAX, err, &text, &n);
+	int r = vocabulary_load_text(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = calls_read(text, n, &why, ret);
 	free(text);
 	if (r == 0 && (r = name_by_file(ret, path)) < 0)
 		calls_release(ret);
-	return text_taken(r, path, &why, err);
+	return vocabulary_report_text(r, path, &why, err);
 }
 
 enum call_result calls_result(const struct calls *c, const struct traced_call *t)

@@ -200,10 +200,10 @@ int entered_load(const char *path, struct err *err, struct entered *ret)
 	size_t n;
 	struct err why = {0};
 	*ret = (struct entered){0};
-	int r = text_load(path, BYTES_MAX, err, &text, &n);
+	int r = vocabulary_load_text(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = entered_read(text, n, &why, ret);
 	free(text);
-	return text_taken(r, path, &why, err);
+	return vocabulary_report_text(r, path, &why, err);
 }

@@ -295,12 +295,12 @@ int provscope_spec_load(const char *path, struct err *err, struct spec **ret)
 	char *text;
 	size_t n;
 	struct err why = {0};
-	int r = text_load(path, BYTES_MAX, err, &text, &n);
+	int r = vocabulary_load_text(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = provscope_spec_read(text, n, &why, ret);
 	free(text);
-	return text_taken(r, path, &why, err);
+	return vocabulary_report_text(r, path, &why, err);
 }
 
 /* ---- traces ---- */
@@ -401,10 +401,10 @@ int provscope_trace_load(const char *path, struct err *err, struct call_events *
 	char *text;
 	size_t n;
 	struct err why = {0};
-	int r = text_load(path, BYTES_MAX, err, &text, &n);
+	int r = vocabulary_load_text(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = provscope_trace_read(text, n, &why, ret);
 	free(text);
-	return text_taken(r, path, &why, err);
+	return vocabulary_report_text(r, path, &why, err);
 }

@@ -63,7 +63,7 @@ int vocabulary_number(struct vocabulary *w, const char *p, size_t n, uint32_t *r
 	return 0;
 }
 
-int text_load(const char *path, size_t most, struct err *err, char **ret, size_t *ret_n)
+int vocabulary_load_text(const char *path, size_t most, struct err *err, char **ret, size_t *ret_n)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -89,7 +89,7 @@ int text_load(const char *path, size_t most, struct err *err, char **ret, size_t
 	return 0;
 }
 
-int text_taken(int r, const char *path, const struct err *why, struct err *err)
+int vocabulary_report_text(int r, const char *path, const struct err *why, struct err *err)
 {
 	if (r == -EBADMSG)
 		err_set(err, 0, "'%s': %s", path, why->text);

@@ -16,9 +16,9 @@ int vocabulary_number(struct vocabulary *w, const char *p, size_t n, uint32_t *r
 void vocabulary_release(struct vocabulary *w);
 
 /* A regular file, whole, of at most `most` bytes; malloc'ed, not ended by a NUL. 0 or -errno with a sentence. */
-int text_load(const char *path, size_t most, struct err *err, char **ret, size_t *ret_n);
+int vocabulary_load_text(const char *path, size_t most, struct err *err, char **ret, size_t *ret_n);
 /* What its reader made of it: r itself, with a sentence that names the file, and says `why` where the text is damaged.
  */
-int text_taken(int r, const char *path, const struct err *why, struct err *err);
+int vocabulary_report_text(int r, const char *path, const struct err *why, struct err *err);
 
 #endif
