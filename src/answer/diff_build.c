@@ -6,6 +6,7 @@
 #include "answer/fmt.h"
 
 #include "answer/diff_build_match.h"
+#include "base/utf8.h"
 #include "cc/build.h"
 
 #include <errno.h>
@@ -254,7 +255,7 @@ static void put_tail(struct buf *b, struct str path, size_t columns)
 	if (s.n > columns) {
 		buf_str(b, str_of("..."));
 		s = str_n(s.p + s.n - (columns - 3), columns - 3);
-		while (s.n && (*s.p & 0xc0) == 0x80) /* not in the middle of a character */
+		while (s.n && utf8_is_middle(*s.p)) /* not in the middle of a character */
 			s = str_n(s.p + 1, s.n - 1);
 	}
 	buf_str(b, s);

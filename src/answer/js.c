@@ -1,5 +1,6 @@
 #include "answer/js.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
@@ -28,20 +29,6 @@ static bool to_utf8(struct buf *b, struct str s)
 	return whole;
 }
 
-static void to_base64(struct buf *b, struct str s)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)s.p;
-	for (size_t i = 0; i < s.n; i += 3) {
-		size_t left = s.n - i;
-		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
-		buf_char(b, digits[v >> 18]);
-		buf_char(b, digits[v >> 12 & 63]);
-		buf_char(b, left > 1 ? digits[v >> 6 & 63] : '=');
-		buf_char(b, left > 2 ? digits[v & 63] : '=');
-	}
-}
-
 void js_put(json_t *o, const char *key, json_t *value)
 {
 	json_object_set_new(o, key, value);
@@ -64,7 +51,7 @@ static json_t *string_of(struct str s, bool *ret_whole)
 static json_t *base64_of(struct str s)
 {
 	struct buf b = {0};
-	to_base64(&b, s);
+	base64_append(&b, s);
 	json_t *v = b.failed ? NULL : json_stringn(b.p ? b.p : "", b.n);
 	buf_release(&b);
 	return v;

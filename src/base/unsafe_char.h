@@ -32,13 +32,4 @@ static inline bool unsafe_formula(struct str s)
 	       (memchr(s.p + 1, '-', s.n - 1) && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n));
 }
 
-/* The character at p, of n bytes of good UTF-8. */
-static inline uint32_t unsafe_decode(const unsigned char *p, size_t n)
-{
-	uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
-}
-
 #endif

@@ -1,8 +1,9 @@
-/* utf8.h - one character of UTF-8, as RFC 3629 has it: no overlong forms, no surrogates. */
+/* utf8.h - characters of UTF-8, as RFC 3629 has them: no overlong forms, no surrogates. */
 #ifndef STEMMA_BASE_UTF8_H
 #define STEMMA_BASE_UTF8_H
 
-#include <stddef.h>
+#include "base/str.h"
+
 #include <stdint.h>
 
 /* Decodes one character at s; its length, or 0 if there is none. */
@@ -29,6 +30,31 @@ static inline size_t utf8_char(const char *s, size_t n, uint32_t *ret)
 		return 0;
 	*ret = c;
 	return len;
+}
+
+static inline bool utf8_is_valid(struct str s)
+{
+	uint32_t c;
+	for (size_t i = 0, k; i < s.n; i += k)
+		if (!(k = utf8_char(s.p + i, s.n - i, &c)))
+			return false;
+	return true;
+}
+
+/* A byte that goes on with a character: a cut before it is in the middle of one. */
+static inline bool utf8_is_middle(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The bytes of the character c, which is at most 0x10ffff and no surrogate; their number. */
+static inline size_t utf8_encode(uint32_t c, char ret[4])
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = n - 1; i; i--, c >>= 6)
+		ret[i] = (char)(0x80 | (c & 0x3f));
+	ret[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xff) | c);
+	return n;
 }
 
 #endif

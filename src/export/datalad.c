@@ -4,6 +4,7 @@
  * Paths are relative to the run's directory, as DataLad has them. What lies outside of the dataset (the nearest
  * directory above with .datalad or .git, else the run's own) is no input for DataLad; the message names it. Programs
  * and scripts of the dataset are extra inputs. Memory grows with the run (work.h). */
+#include "base/utf8.h"
 #include "export/export.h"
 #include "export/jsonw.h"
 #include "export/work.h"
@@ -86,7 +87,7 @@ static int add_file_to_record(struct prov_source *p, const struct work *w, const
 			return r;
 	} else if (!f.named)
 		return 0;
-	if (!is_below_folder(buf_view(&d->root), f.path) || !str_is_utf8(f.path))
+	if (!is_below_folder(buf_view(&d->root), f.path) || !utf8_is_valid(f.path))
 		return texts_set_add(&d->outside, f.path, 0, 0);
 	return texts_set_add(wf->output ? &d->outputs : wf->code ? &d->extra : &d->inputs, f.path, 0, 0);
 }
@@ -172,7 +173,7 @@ static void write_datalad_record(struct out *out, const struct record *d, const 
 			text.p[i] = ' ';
 	size_t n = text.n;
 	if (n > 60)
-		for (n = 57; n > 0 && (text.p[n] & 0xc0) == 0x80; n--)
+		for (n = 57; n > 0 && utf8_is_middle(text.p[n]); n--)
 			;
 	out_shown(out, str_n(text.p, n));
 	if (n < text.n)

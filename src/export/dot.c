@@ -4,6 +4,7 @@
  * With versions to highlight, their lineage within what is exported is drawn thick (as in PROV-IO, Fig. 9): memory for
  * it grows with that lineage. The text is streamed in four walks; Graphviz itself holds it all. */
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "export/export.h"
 #include "query/idset.h"
 
@@ -76,9 +77,9 @@ static void write_dot_text(struct picture *d, struct str s, size_t max, const ch
 	size_t n = 0, at = 0;
 	const char *p = d->text.p, *const end = p + d->text.n;
 	for (const char *q = p; q < end; q++)
-		n += (*q & 0xc0) != 0x80;
+		n += !utf8_is_middle(*q);
 	for (; p < end; p++) {
-		bool begins = (*p & 0xc0) != 0x80;
+		bool begins = !utf8_is_middle(*p);
 		at += begins;
 		if (n > max && begins && at == max / 3)
 			out_text(d->out, "\xe2\x80\xa6");

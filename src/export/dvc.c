@@ -8,6 +8,7 @@
  *
  * Paths are relative to the run's directory where they are below it; dvc.yaml belongs into that of the first run, other
  * runs have wdir. Memory grows with the selection (work.h); DVC itself holds the file whole. */
+#include "base/utf8.h"
 #include "export/export.h"
 #include "export/work.h"
 #include "prov/out.h"
@@ -187,7 +188,7 @@ static int add_stage_file(struct stages *t, size_t stage, const struct work_file
 	int r = w->of_channel ? 0 : load_version_file(t, w->version, &v, &f);
 	if (r <= 0 || !f.path.n || !f.named)
 		return r;
-	if (!str_is_utf8(f.path))
+	if (!utf8_is_valid(f.path))
 		return texts_set_add(&to->odd, f.path, 0, 0);
 	const struct text_at *owned = texts_set_find(&t->outputs, f.path);
 	bool out = owned && t->top[owned->owner] == stage;

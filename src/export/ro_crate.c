@@ -6,6 +6,7 @@
  * the like are contextual entities. Images before any exec that neither used nor wrote anything are left out.
  *
  * Six walks; nothing is kept but, with copies, 8 bytes for each. */
+#include "base/utf8.h"
 #include "export/crate.h"
 #include "export/export.h"
 #include "export/jsonw.h"
@@ -77,7 +78,7 @@ static const char *open_version(const struct maker *m, const struct version_info
 		return "a later version took its place";
 	if (!f->named || !is_plain_path(f->path) || f->path.n >= sizeof(path))
 		return "it has no name any more";
-	if (m->zip && !str_is_utf8(f->path))
+	if (m->zip && !utf8_is_valid(f->path))
 		return "its name cannot stand in an archive";
 	if (!v->has_size || v->mtime == TIME_NONE)
 		return "its size and time were not recorded";

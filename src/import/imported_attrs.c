@@ -1,6 +1,7 @@
 /* imported_attrs.c - what a statement's attributes say. */
 #include "import/imported.h"
 
+#include "base/base64.h"
 #include "export/export.h"
 
 #include <errno.h>
@@ -34,33 +35,12 @@ uint32_t imported_get(const struct imported *t, const struct doc_statement *st, 
 	return 0;
 }
 
-static int base64_digit(char c)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *p = c ? strchr(digits, c) : NULL;
-	return p ? (int)(p - digits) : -1;
-}
-
 /* What base64 stands for, kept by t; NULL p where it is none. */
 static struct str decode_base64(struct imported *t, struct str s)
 {
 	char *out = arena_take(&t->text, s.n + 1);
-	size_t n = 0;
-	unsigned bits = 0, have = 0;
-	while (s.n && s.p[s.n - 1] == '=')
-		s.n--;
-	for (size_t i = 0; out && i < s.n; i++) {
-		int d = base64_digit(s.p[i]);
-		if (d < 0)
-			return (struct str){NULL, 0};
-		bits = bits << 6 | (unsigned)d;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			out[n++] = (char)(bits >> have);
-		}
-	}
-	return (struct str){out, n};
+	ssize_t n = out ? base64_decode(s, out) : 0;
+	return n < 0 ? (struct str){NULL, 0} : (struct str){out, (size_t)n};
 }
 
 struct str imported_text(struct imported *t, const struct doc_statement *st, enum prov_attr attr)

@@ -1,7 +1,9 @@
 /* out.c - buffered writing and the escapes. */
 #include "prov/out.h"
 
+#include "base/base64.h"
 #include "base/unsafe_char.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,43 +115,19 @@ void out_time(struct out *o, int64_t ns)
 	out_bytes(o, t, sizeof(t) - 1);
 }
 
-/* Bytes of the character at p, 0 if it is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t out_utf8_length(const unsigned char *p, size_t n)
-{
-	if (p[0] < 0x80)
-		return 1;
-	size_t want = p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
-	if (!want || want > n)
-		return 0;
-	for (size_t i = 1; i < want; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return want;
-}
-
-bool str_is_utf8(struct str s)
-{
-	for (size_t i = 0, k; i < s.n; i += k)
-		if (!(k = out_utf8_length((const unsigned char *)s.p + i, s.n - i)))
-			return false;
-	return true;
-}
-
 /* Bytes of the character at p if it may stand in a text that is not escaped; *ret_next: of what is there. */
-static size_t shown_length(const unsigned char *p, size_t n, size_t *ret_next)
+static size_t shown_length(const char *p, size_t n, size_t *ret_next)
 {
-	size_t k = out_utf8_length(p, n);
+	uint32_t c;
+	size_t k = utf8_char(p, n, &c);
 	*ret_next = k ? k : 1;
-	return k && (!unsafe_char(unsafe_decode(p, k)) || *p == '\n' || *p == '\r' || *p == '\t') ? k : 0;
+	return k && (!unsafe_char(c) || c == '\n' || c == '\r' || c == '\t') ? k : 0;
 }
 
 bool str_is_shown(struct str s)
 {
 	for (size_t i = 0, k; i < s.n; i += k)
-		if (!shown_length((const unsigned char *)s.p + i, s.n - i, &k))
+		if (!shown_length(s.p + i, s.n - i, &k))
 			return false;
 	return true;
 }
@@ -157,7 +135,7 @@ bool str_is_shown(struct str s)
 void out_shown(struct out *o, struct str s)
 {
 	for (size_t i = 0, k; i < s.n; i += k) {
-		size_t n = shown_length((const unsigned char *)s.p + i, s.n - i, &k);
+		size_t n = shown_length(s.p + i, s.n - i, &k);
 		out_bytes(o, n ? s.p + i : "\xef\xbf\xbd", n ? n : 3);
 	}
 }
@@ -173,14 +151,15 @@ static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exa
 	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n, *run = p;
 	bool exact = true;
 	while (p < end) {
-		size_t k = out_utf8_length(p, (size_t)(end - p));
-		if (k > 1 ? !unsafe_char(unsafe_decode(p, k)) : k == 1 && is_plain_json_char(*p)) {
+		uint32_t c = 0;
+		size_t k = utf8_char((const char *)p, (size_t)(end - p), &c);
+		if (k > 1 ? !unsafe_char(c) : k == 1 && is_plain_json_char(*p)) {
 			p += k;
 			continue;
 		}
 		out_bytes(o, run, (size_t)(p - run));
 		if (k > 1 && !least) {
-			uint32_t c = unsafe_decode(p, k); /* all of these are below U+10000 */
+			/* all of these are below U+10000 */
 			char u[] = {'\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
 			out_bytes(o, u, sizeof(u));
 		} else if (!k || k > 1 || (least && !strchr("\"\\\n\r\t", *p))) {
@@ -209,16 +188,10 @@ static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exa
 
 void out_base64(struct out *o, struct str s)
 {
-	static const char c[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)s.p;
+	char four[4];
 	for (size_t i = 0; i < s.n; i += 3) {
-		unsigned v = (unsigned)p[i] << 16;
-		if (i + 1 < s.n)
-			v |= (unsigned)p[i + 1] << 8;
-		if (i + 2 < s.n)
-			v |= p[i + 2];
-		char t[4] = {c[v >> 18], c[v >> 12 & 63], i + 1 < s.n ? c[v >> 6 & 63] : '=', i + 2 < s.n ? c[v & 63] : '='};
-		out_bytes(o, t, 4);
+		base64_quad((const unsigned char *)s.p + i, s.n - i, four);
+		out_bytes(o, four, sizeof(four));
 	}
 }
 

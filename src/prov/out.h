@@ -55,7 +55,6 @@ void out_escaped_least(struct out *o, struct str s, bool *ret_exact);
  * but tabs and ends of lines. str_is_shown: nothing in it becomes that. */
 void out_shown(struct out *o, struct str s);
 bool str_is_shown(struct str s);
-bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
 /* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; out_list_next(l, &i,
  * &at, &s);) */

@@ -1,5 +1,7 @@
 #include "summary/jout.h"
 
+#include "base/base64.h"
+#include "base/utf8.h"
 #include "summary/decimal.h"
 
 #include <stdio.h>
@@ -35,38 +37,14 @@ void jout_line(struct jout *j, unsigned depth)
 		buf_str(j->b, str_of("  "));
 }
 
-/* One character of UTF-8 as RFC 3629 has it; 0: there is none. */
-static size_t jout_utf8_length(const unsigned char *p, size_t n)
-{
-	if (p[0] < 0x80)
-		return 1;
-	size_t k = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	if (p[0] < 0xc2 || p[0] > 0xf4 || n < k)
-		return 0;
-	for (size_t i = 1; i < k; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] >= 0x90))
-		return 0;
-	return k;
-}
-
-bool jout_is_utf8(struct str s)
-{
-	for (size_t i = 0, k; i < s.n; i += k)
-		if (!(k = jout_utf8_length((const unsigned char *)s.p + i, s.n - i)))
-			return false;
-	return true;
-}
-
 void jout_text(struct jout *j, struct str s)
 {
 	write_jout_separator(j);
 	buf_char(j->b, '"');
 	for (size_t i = 0, k; i < s.n; i += k) {
 		const unsigned char *p = (const unsigned char *)s.p + i;
-		k = jout_utf8_length(p, s.n - i);
+		uint32_t c;
+		k = utf8_char(s.p + i, s.n - i, &c);
 		if (!k) {
 			k = 1;
 			buf_str(j->b, str_of("\xef\xbf\xbd"));
@@ -85,20 +63,11 @@ void jout_text(struct jout *j, struct str s)
 	j->comma = true;
 }
 
-static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 void jout_base64(struct jout *j, struct str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
 	write_jout_separator(j);
 	buf_char(j->b, '"');
-	for (size_t i = 0; i < s.n; i += 3) {
-		size_t left = s.n - i;
-		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
-		char four[4] = {digits64[v >> 18], digits64[v >> 12 & 63], left > 1 ? digits64[v >> 6 & 63] : '=',
-		                left > 2 ? digits64[v & 63] : '='};
-		buf_add(j->b, four, 4);
-	}
+	base64_append(j->b, s);
 	buf_char(j->b, '"');
 	j->comma = true;
 }
@@ -145,7 +114,7 @@ void jout_string_pair(struct jout *j, const char *name, const char *text)
 		return;
 	}
 	jout_text(j, str_of(text));
-	if (!jout_is_utf8(str_of(text))) {
+	if (!utf8_is_valid(str_of(text))) {
 		char twin[64];
 		snprintf(twin, sizeof(twin), "%s_base64", name);
 		jout_key(j, twin);

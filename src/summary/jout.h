@@ -25,6 +25,5 @@ void jout_bool(struct jout *j, const char *name, bool value);
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals);
 /* "name": "text" and its twin; null without text */
 void jout_string_pair(struct jout *j, const char *name, const char *text);
-bool jout_is_utf8(struct str s);
 
 #endif

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "summary/decimal.h"
 #include "summary/kickstart_int.h"
 #include "summary/text_line.h"
@@ -59,7 +60,7 @@ static void unquote_value(struct kickstart_reader *r, struct str s, struct buf *
 		for (size_t i = 0; i < s.n; i++) {
 			char c = s.p[i];
 			unsigned code;
-			char hex[3] = {0};
+			char hex[3] = {0}, utf8[4];
 			if (c == '"')
 				return;
 			if (c != '\\' || i + 1 == s.n) {
@@ -70,11 +71,8 @@ static void unquote_value(struct kickstart_reader *r, struct str s, struct buf *
 			c = s.p[++i];
 			if (c == 'x' && i + 2 < s.n) {
 				memcpy(hex, s.p + i + 1, 2);
-				if (sscanf(hex, "%2x", &code) == 1 && code) { /* of Latin 1 */
-					if (code >= 0x80)
-						buf_char(out, (char)(0xc0 | code >> 6));
-					buf_char(out, (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code));
-				}
+				if (sscanf(hex, "%2x", &code) == 1 && code) /* of Latin 1 */
+					buf_add(out, utf8, utf8_encode(code, utf8));
 				i += 2;
 			} else {
 				buf_char(out, c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);

@@ -1,4 +1,5 @@
 #include "base/unsafe_char.h"
+#include "base/utf8.h"
 #include "summary/decimal.h"
 #include "summary/kickstart.h"
 #include "summary/units.h"
@@ -11,23 +12,6 @@
 
 #define NS 1000000000ll
 
-/* One character of UTF-8, 0: there is none. */
-static size_t decode_utf8(const unsigned char *p, size_t n, uint32_t *ret)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t k = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	uint32_t c = k == 1 ? p[0] : p[0] & (0x7fu >> k);
-	if ((p[0] >= 0x80 && (p[0] < 0xc2 || p[0] > 0xf4)) || n < k)
-		return 0;
-	for (size_t i = 1; i < k; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	*ret = c;
-	return c < least[k] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : k;
-}
-
 /* In double quotes, with escapes for all that YAML 1.1 does not print or takes for the end of a line. */
 static void write_yaml_quoted(struct buf *b, const char *s)
 {
@@ -35,7 +19,7 @@ static void write_yaml_quoted(struct buf *b, const char *s)
 	uint32_t c = 0;
 	buf_char(b, '"');
 	for (size_t i = 0, k; i < n; i += k) {
-		k = decode_utf8((const unsigned char *)s + i, n - i, &c);
+		k = utf8_char(s + i, n - i, &c);
 		if (!k) {
 			k = 1;
 			buf_str(b, str_of("\xef\xbf\xbd"));

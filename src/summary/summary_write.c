@@ -1,4 +1,5 @@
 /* A summary as JSON. Written by hand and not by jansson: that holds numbers as doubles, and the whole in memory. */
+#include "base/utf8.h"
 #include "summary/jout.h"
 #include "summary/summary.h"
 
@@ -33,7 +34,7 @@ static void write_string_list(struct jout *j, const char *name, const char *twin
 	jout_open(j, '[');
 	for (size_t i = 0; i < n; i++) {
 		jout_text(j, str_of(list[i]));
-		exact = exact && jout_is_utf8(str_of(list[i]));
+		exact = exact && utf8_is_valid(str_of(list[i]));
 	}
 	jout_close(j, ']');
 	if (exact)
@@ -54,7 +55,7 @@ static void write_pair_object(struct jout *j, const char *name, const char *twin
 	for (size_t i = 0; i < n; i++) {
 		jout_key(j, list[i].key);
 		jout_text(j, str_of(list[i].value));
-		exact = exact && jout_is_utf8(str_of(list[i].key)) && jout_is_utf8(str_of(list[i].value));
+		exact = exact && utf8_is_valid(str_of(list[i].key)) && utf8_is_valid(str_of(list[i].value));
 	}
 	jout_close(j, '}');
 	if (exact)

@@ -1,6 +1,7 @@
 #include "trust/toml.h"
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -47,25 +48,6 @@ static bool is_bare(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-static void put_utf8(struct buf *b, unsigned long c)
-{
-	if (c < 0x80) {
-		buf_char(b, (char)c);
-	} else if (c < 0x800) {
-		buf_char(b, (char)(0xc0 | c >> 6));
-		buf_char(b, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		buf_char(b, (char)(0xe0 | c >> 12));
-		buf_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_char(b, (char)(0x80 | (c & 0x3f)));
-	} else {
-		buf_char(b, (char)(0xf0 | c >> 18));
-		buf_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
-		buf_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_char(b, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
 static int escape(struct reader *r, struct buf *b)
 {
 	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
@@ -79,6 +61,7 @@ static int escape(struct reader *r, struct buf *b)
 	}
 	int digits = c == 'u' ? 4 : c == 'U' ? 8 : 0;
 	unsigned long v = 0;
+	char utf8[4];
 	for (int i = 0; i < digits; i++, r->p++) {
 		if (r->p == r->end || !isxdigit((unsigned char)*r->p))
 			return bad(r, "\\u takes four and \\U eight hexadecimal digits");
@@ -86,7 +69,7 @@ static int escape(struct reader *r, struct buf *b)
 	}
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return bad(r, "there is no such character behind a \\");
-	put_utf8(b, v);
+	buf_add(b, utf8, utf8_encode((uint32_t)v, utf8));
 	return 0;
 }
 
