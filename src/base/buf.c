@@ -1,5 +1,7 @@
 #include "base/buf.h"
 
+#include "base/hex.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,14 @@ void buf_add(struct buf *b, const void *p, size_t n)
 void buf_str(struct buf *b, struct str s)
 {
 	buf_add(b, s.p, s.n);
+}
+
+void buf_hex(struct buf *b, const void *p, size_t n)
+{
+	if (!buf_room(b, 2 * n + 1))
+		return;
+	hex_text(p, n, b->p + b->n);
+	b->n += 2 * n;
 }
 
 void buf_char(struct buf *b, char c)

@@ -21,6 +21,7 @@ bool buf_room(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_str(struct buf *b, struct str s);
 void buf_char(struct buf *b, char c);
+void buf_hex(struct buf *b, const void *p, size_t n); /* two digits a byte */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* NUL-terminates (not counted in n) and returns the bytes; "" when empty or failed. */
 const char *buf_cstr(struct buf *b);

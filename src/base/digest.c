@@ -2,6 +2,7 @@
 #include "base/digest.h"
 
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -53,35 +54,16 @@ void digest_bytes(const void *p, size_t n, struct digest *ret)
 
 void digest_text(const struct digest *d, char ret[DIGEST_TEXT])
 {
-	static const char hex[] = "0123456789abcdef";
-	char *p = ret + 7;
 	memcpy(ret, "sha256:", 7);
-	for (unsigned i = 0; i < DIGEST_BYTES; i++) {
-		*p++ = hex[d->b[i] >> 4];
-		*p++ = hex[d->b[i] & 15];
-	}
-	*p = '\0';
-}
-
-static int nibble(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-	                              : -1;
+	hex_text(d->b, DIGEST_BYTES, ret + 7);
 }
 
 bool digest_parse(struct str text, struct digest *ret)
 {
 	struct digest d;
-	if (text.n != DIGEST_TEXT - 1 || memcmp(text.p, "sha256:", 7) != 0)
+	if (text.n != DIGEST_TEXT - 1 || memcmp(text.p, "sha256:", 7) != 0 ||
+	    !hex_parse(str_n(text.p + 7, text.n - 7), d.b, DIGEST_BYTES))
 		return false;
-	for (unsigned i = 0; i < DIGEST_BYTES; i++) {
-		int a = nibble(text.p[7 + 2 * i]), b = nibble(text.p[8 + 2 * i]);
-		if (a < 0 || b < 0)
-			return false;
-		d.b[i] = (unsigned char)(a << 4 | b);
-	}
 	*ret = d;
 	return true;
 }

@@ -1,5 +1,7 @@
 #include "base/fileid.h"
 
+#include "base/hex.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -179,8 +181,7 @@ static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 	int fd = open(m->point, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
 	struct fsuuid u = {0};
 	if (fd >= 0 && ioctl(fd, GET_FS_UUID, &u) == 0 && u.len == 16) {
-		for (size_t i = 0; i < 16; i++)
-			snprintf(ret + 2 * i, 3, "%02x", u.uuid[i]);
+		hex_text(u.uuid, 16, ret);
 		found = true;
 	}
 	if (fd >= 0)

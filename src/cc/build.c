@@ -50,8 +50,7 @@ void build_list_release(struct build_list *l)
 
 void build_id_text(const struct build_file *f, struct buf *out)
 {
-	for (size_t i = 0; i < f->nid; i++)
-		buf_printf(out, "%02x", f->id[i]);
+	buf_hex(out, f->id, f->nid);
 }
 
 const char *build_define(const struct build *b, size_t *pos, bool *ret_undef)

@@ -491,8 +491,7 @@ static int keep_copy(struct withspec *w, const char *home, struct err *err)
 	if (rc == 0)
 		rc = io_mkdirs(buf_cstr(&path), 0700);
 	buf_char(&path, '/');
-	for (int i = 0; i < n; i++)
-		buf_printf(&path, "%02x", id[i]);
+	buf_hex(&path, id, (size_t)n);
 	buf_str(&path, str_of(".spec"));
 	struct buf part = {0};
 	buf_printf(&part, "%s.%d", buf_cstr(&path), (int)getpid());

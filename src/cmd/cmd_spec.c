@@ -48,12 +48,6 @@ static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 	return v;
 }
 
-static void format_spec_build_id(const struct spec *s, struct buf *b)
-{
-	for (uint32_t i = 0; i < s->n_build_id; i++)
-		buf_printf(b, "%02x", s->build_id[i]);
-}
-
 /* ---- text ---- */
 
 static void print_stats(const struct spec *s, struct buf *b)
@@ -187,7 +181,7 @@ static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 {
 	json_t *all = json_object(), *stats = json_object(), *functions = json_array(), *gaps = json_array();
 	struct buf id = {0};
-	format_spec_build_id(s, &id);
+	buf_hex(&id, s->build_id, s->n_build_id);
 	js_num(all, "format", 1);
 	js_text(all, "producer", s->producer);
 	js_str_if(all, "build_id", str_of(buf_cstr(&id)));

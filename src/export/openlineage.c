@@ -5,6 +5,7 @@
  * A run id is a UUID of the public id: of an execution version 8 (RFC 9562) with its 96 bits, of a run version 7 with
  * the ULID's time and 74 of its 80 random bits. A dataset is file://HOST and the path; a stream has no path and is
  * named by its kind and id. One walk; of an execution, its datasets are kept until all are known. */
+#include "base/hex.h"
 #include "export/export.h"
 #include "export/jsonw.h"
 
@@ -29,12 +30,12 @@ struct events {
 
 static void write_uuid(struct out *o, const unsigned char b[16])
 {
-	static const char hex[] = "0123456789abcdef";
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
+	static const int pieces[] = {4, 2, 2, 2, 6};
+	char hex[2 * 6 + 1];
+	for (int i = 0; i < 5; b += pieces[i++]) {
+		if (i)
 			out_char(o, '-');
-		out_char(o, hex[b[i] >> 4]);
-		out_char(o, hex[b[i] & 15]);
+		out_text(o, hex_text(b, (size_t)pieces[i], hex));
 	}
 }
 

@@ -7,6 +7,7 @@
  * left out unless asked for. Of a part of the record those builds are told that its executions are, that made what was
  * used or written, and that made what those used: for that all builds are looked at once. */
 #include "base/digest.h"
+#include "base/hex.h"
 #include "prov/prov_int.h"
 #include "query/system.h"
 
@@ -191,10 +192,8 @@ static int emit_build_file(struct prov_source *p, const struct store_build_file 
 		prov_put_time(p, ATTR_mtime, f->mtime);
 		prov_put_text(p, ATTR_digest, str_of(digest));
 	}
-	size_t n = 0;
-	for (size_t i = 0; i < f->build_id.n && n + 2 < sizeof(id); i++, n += 2)
-		snprintf(id + n, 3, "%02x", (unsigned char)f->build_id.p[i]);
-	prov_put_text(p, ATTR_buildId, str_n(id, n));
+	size_t n = f->build_id.n < sizeof(id) / 2 ? f->build_id.n : (sizeof(id) - 1) / 2;
+	prov_put_text(p, ATTR_buildId, str_of(hex_text(f->build_id.p, n, id)));
 	return prov_emit(p);
 }
 

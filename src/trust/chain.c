@@ -1,5 +1,6 @@
 #include "trust/chain.h"
 
+#include "base/hex.h"
 #include "base/io.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
@@ -572,8 +573,7 @@ static void check_links(struct verifying *v, const char *expect)
 	for (size_t i = 0; i < c->seals.n; i++) {
 		const struct seal *s = &c->seals.v[i], *b = i ? &c->seals.v[i - 1] : NULL;
 		bool begins = !b || strcmp(b->chain, s->chain) != 0;
-		for (int k = 0; k < DIGEST_BYTES; k++)
-			snprintf(hex + 2 * k, 3, "%02x", s->hash.b[k]);
+		hex_text(s->hash.b, DIGEST_BYTES, hex);
 		v->r->seals++;
 		v->r->hosts += begins;
 		v->r->with_signature += *s->signature != '\0';
@@ -670,8 +670,7 @@ static int put_seal(struct sealing *s, uint64_t why)
 	                            .why = why,
 	                            .sessions = {.items = items, .count = s->n}}};
 	hash_of(&ev.seal, ev.time, &hash);
-	for (int k = 0; k < DIGEST_BYTES; k++)
-		snprintf(hex + 2 * k, 3, "%02x", hash.b[k]);
+	hex_text(hash.b, DIGEST_BYTES, hex);
 	int rc = s->sign ? s->sign(s->arg, hex, &signature, &key, s->err) : 0;
 	if (rc == 0) {
 		ev.seal.hash = str_n((const char *)hash.b, DIGEST_BYTES);
@@ -811,8 +810,8 @@ int chain_seal(struct chain *c,
 		rc = rc < 0 ? rc : ended;
 	}
 	ret->seals = s.number - from;
-	for (int k = 0; !s.first && k < DIGEST_BYTES; k++)
-		snprintf(ret->head + 2 * k, 3, "%02x", s.before.b[k]);
+	if (!s.first)
+		hex_text(s.before.b, DIGEST_BYTES, ret->head);
 	vec_release(&known.lengths);
 	map_release(&known.bytes);
 	buf_release(&s.bytes);
@@ -904,8 +903,7 @@ int chain_each(struct chain *c, int (*each)(void *arg, const char *name, const c
 	char hex[65];
 	for (size_t i = 0; i < c->seals.n; i++) {
 		const struct seal *s = &c->seals.v[i];
-		for (int k = 0; k < DIGEST_BYTES; k++)
-			snprintf(hex + 2 * k, 3, "%02x", s->hash.b[k]);
+		hex_text(s->hash.b, DIGEST_BYTES, hex);
 		int rc = each(arg, s->chain, hex, s->signature);
 		if (rc != 0)
 			return rc;

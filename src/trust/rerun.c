@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/fileid.h"
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/mark.h"
 #include "base/memfile.h"
@@ -82,9 +83,7 @@ static bool is_wanted(const struct witness_options *o, int fd, const char *want)
 	char text[DIGEST_TEXT], hex[2 * BUILD_ID_MAX + 1] = "";
 	if (!strncmp(want, "build-id:", 9)) {
 		int n = build_id_of(fd, id);
-		for (int i = 0; i < n; i++)
-			snprintf(hex + 2 * i, 3, "%02x", id[i]);
-		return n > 0 && !strcmp(hex, want + 9);
+		return n > 0 && !strcmp(hex_text(id, (size_t)n, hex), want + 9);
 	}
 	if (digest_fd(o ? o->cache : NULL, fd, &d, NULL) < 0)
 		return false;

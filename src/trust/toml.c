@@ -1,6 +1,7 @@
 #include "trust/toml.h"
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -63,9 +64,9 @@ static int escape(struct reader *r, struct buf *b)
 	unsigned long v = 0;
 	char utf8[4];
 	for (int i = 0; i < digits; i++, r->p++) {
-		if (r->p == r->end || !isxdigit((unsigned char)*r->p))
+		if (r->p == r->end || hex_digit(*r->p) < 0)
 			return bad(r, "\\u takes four and \\U eight hexadecimal digits");
-		v = v * 16 + (unsigned long)(isdigit((unsigned char)*r->p) ? *r->p - '0' : (*r->p | 32) - 'a' + 10);
+		v = v * 16 + (unsigned long)hex_digit(*r->p);
 	}
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return bad(r, "there is no such character behind a \\");

@@ -1,5 +1,6 @@
 /* The texts that bytes become: UTF-8, base64 and hexadecimal digits, against the published examples. */
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -85,13 +86,37 @@ static void utf8_characters(void **state)
 	assert_false(utf8_is_valid(str_of("a\xc3\xa4\xe2\x82z")));
 }
 
+static void hex_digits(void **state)
+{
+	(void)state;
+	unsigned char bytes[256], back[256];
+	char text[2 * 256 + 1];
+	struct buf b = {0};
+	for (unsigned i = 0; i < 256; i++)
+		bytes[i] = (unsigned char)i;
+	hex_text(bytes, sizeof(bytes), text);
+	assert_int_equal(strlen(text), 512);
+	assert_memory_equal(text, "000102", 6);
+	assert_string_equal(text + 508, "feff");
+	buf_hex(&b, bytes, sizeof(bytes));
+	assert_string_equal(buf_cstr(&b), text);
+	buf_release(&b);
+	assert_true(hex_parse(str_of(text), back, sizeof(back)));
+	assert_memory_equal(back, bytes, sizeof(bytes));
+	assert_true(hex_parse(str_of("aB0F"), back, 2));
+	assert_memory_equal(back, "\xab\x0f", 2);
+	assert_true(hex_parse(str_of(""), back, 0));
+	static const char *const none[] = {"", "a", "abc", "abcdef", "0x12", "g000", "00 1", "-123"};
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		assert_false(hex_parse(str_of(none[i]), back, 2));
+	assert_string_equal(hex_text("", 0, text), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(base64_vectors),
-	    cmocka_unit_test(base64_all_bytes),
-	    cmocka_unit_test(base64_none),
-	    cmocka_unit_test(utf8_characters),
+	    cmocka_unit_test(base64_vectors),  cmocka_unit_test(base64_all_bytes), cmocka_unit_test(base64_none),
+	    cmocka_unit_test(utf8_characters), cmocka_unit_test(hex_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "capture/function_trace/functions_find.h"
 
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/str.h"
 
@@ -204,10 +205,10 @@ static int open_debug(Elf *elf)
 			    memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 || note.n_descsz < 2 ||
 			    note.n_descsz > BUILD_ID_MAX)
 				continue;
+			char digits[2 * BUILD_ID_MAX + 1];
+			hex_text(id, note.n_descsz, digits);
 			size_t k = strlen(path);
-			for (size_t b = 0; b < note.n_descsz; b++)
-				k += (size_t)snprintf(path + k, sizeof(path) - k, "%02x%s", id[b], b ? "" : "/");
-			snprintf(path + k, sizeof(path) - k, ".debug");
+			snprintf(path + k, sizeof(path) - k, "%.2s/%s.debug", digits, digits + 2);
 			return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		}
 	}

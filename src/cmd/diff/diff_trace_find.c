@@ -67,8 +67,7 @@ static struct spec *spec_kept(const struct trace_set *s, const struct trace_info
 	if (!s->home || !i->n_build_id)
 		return NULL;
 	buf_printf(&path, "%s/spec/", s->home);
-	for (uint32_t k = 0; k < i->n_build_id; k++)
-		buf_printf(&path, "%02x", i->build_id[k]);
+	buf_hex(&path, i->build_id, i->n_build_id);
 	buf_printf(&path, ".spec");
 	if (spec_load(buf_cstr(&path), NULL, &spec) < 0 || spec->id != i->spec) {
 		spec_free(spec);

@@ -1,5 +1,6 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/memfile.h"
 #include "cc/build.h"
@@ -148,13 +149,10 @@ static void rebuild(struct again *a, struct rerun_file *x)
 	size_t nid = 0;
 	char *out = NULL;
 	bool same = false, digested = digest_parse(str_of(x->want), &d);
-	if (!strncmp(x->want, "build-id:", 9))
-		for (const char *p = x->want + 9; p[0] && p[1] && nid < sizeof(id); p += 2, nid++) {
-			unsigned v;
-			if (sscanf(p, "%2x", &v) != 1)
-				break;
-			id[nid] = (unsigned char)v;
-		}
+	if (!strncmp(x->want, "build-id:", 9)) {
+		size_t n = strlen(x->want + 9) / 2;
+		nid = n <= sizeof(id) && hex_parse(str_of(x->want + 9), id, n) ? n : 0;
+	}
 	if (!*x->want || build_find_by(a->c->store, id, nid, digested ? &d : NULL, &err, &l) < 0 || !l.n ||
 	    asprintf(&out, "%s/%s", a->dir, x->name) < 0) {
 		build_list_release(&l);

@@ -1,4 +1,6 @@
 /* trust_chain.c - stemma trust --seal and --verify. */
+#include "base/digest.h"
+#include "base/hex.h"
 #include "cmd/trust/trust_view.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
@@ -165,8 +167,9 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	struct err err = {0};
 	struct chain *chain;
 	struct chain_report r;
+	struct digest hash;
 	const char *expect = c->n_operands ? c->operands[0] : NULL;
-	if (c->n_operands > 1 || (expect && (strlen(expect) != 64 || expect[strspn(expect, "0123456789abcdefABCDEF")])))
+	if (c->n_operands > 1 || (expect && !hex_parse(str_of(expect), hash.b, sizeof(hash.b))))
 		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
 	int status = open_chain(c, &chain);
 	if (status != STATUS_OK)

@@ -59,8 +59,7 @@ static void line_set_digest(struct cursor *c, struct line *l, unsigned column, s
 static void line_set_hex(struct cursor *c, struct line *l, unsigned column, struct str bytes)
 {
 	size_t at = c->text.n;
-	for (size_t i = 0; i < bytes.n; i++)
-		buf_printf(&c->text, "%02x", (unsigned char)bytes.p[i]);
+	buf_hex(&c->text, bytes.p, bytes.n);
 	if (bytes.n)
 		l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
 }

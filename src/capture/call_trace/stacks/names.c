@@ -1,5 +1,6 @@
 #include "capture/call_trace/stacks/names.h"
 
+#include "base/hex.h"
 #include "capture/call_trace/stacks/library.h"
 
 #include <dirent.h>
@@ -356,11 +357,6 @@ static void print_place_names(const struct told *t, Dwfl_Module *mod, Elf *elf, 
 
 /* ---- modules ---- */
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool unescape_path(const char *p, char ret[NAME])
 {
 	static const char gone[] = " (deleted)";
@@ -386,8 +382,8 @@ static bool is_same_module(Dwfl_Module *mod, int fd, const char *identity, size_
 	GElf_Addr at;
 	struct stat st;
 	int k = dwfl_module_build_id(mod, &id, &at);
-	for (int i = 0; i < k && 2 * (size_t)i + 3 < sizeof(text); i++)
-		snprintf(text + 2 * i, sizeof(text) - 2 * (size_t)i, "%02x", id[i]);
+	if (k > 0)
+		hex_text(id, (size_t)k < sizeof(text) / 2 ? (size_t)k : sizeof(text) / 2 - 1, text);
 	if (k <= 0 && fstat(fd, &st) == 0)
 		snprintf(text, sizeof(text), "%lld.%lld", (long long)st.st_size,
 		         (long long)st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);

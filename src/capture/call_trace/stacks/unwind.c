@@ -1,5 +1,7 @@
 #include "capture/call_trace/stacks/unwind.h"
 
+#include "base/hex.h"
+
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -129,8 +131,7 @@ static void format_module_identity(Dwfl_Module *mod, const char *file, char *ret
 	struct stat st;
 	int n = dwfl_module_build_id(mod, &id, &at);
 	if (n > 0 && 2 * (size_t)n < size)
-		for (int i = 0; i < n; i++)
-			snprintf(ret + 2 * i, size - 2 * (size_t)i, "%02x", id[i]);
+		hex_text(id, (size_t)n, ret);
 	else if (file && stat(file, &st) == 0)
 		snprintf(ret, size, "%lld.%lld", (long long)st.st_size,
 		         (long long)st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
