@@ -1,6 +1,7 @@
 #include "base/fileid.h"
 
 #include "base/hex.h"
+#include "base/io.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -77,12 +78,8 @@ const char *host_boot_id(void)
 	pthread_mutex_lock(&lock);
 	if (!id[0]) {
 		char raw[64];
-		int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd < 0 ? -1 : read(fd, raw, sizeof(raw));
-		if (fd >= 0)
-			close(fd);
-		size_t k = 0;
-		for (ssize_t i = 0; i < n && k < 32; i++)
+		size_t k = 0, n = io_text("/proc/sys/kernel/random/boot_id", raw, sizeof(raw));
+		for (size_t i = 0; i < n && k < 32; i++)
 			if (isxdigit((unsigned char)raw[i]))
 				id[k++] = (char)tolower((unsigned char)raw[i]);
 		id[k] = '\0';

@@ -46,15 +46,80 @@ ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
 	return (ssize_t)done;
 }
 
-size_t io_text(const char *path, char *ret, size_t size)
+ssize_t io_read(int fd, void *p, size_t n)
 {
+	size_t done = 0;
+	while (done < n) {
+		ssize_t k = read(fd, (char *)p + done, n - done);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		if (k == 0)
+			break;
+		done += (size_t)k;
+	}
+	return (ssize_t)done;
+}
+
+int io_read_rest(int fd, size_t most, struct buf *ret)
+{
+	const size_t from = ret->n;
+	struct stat st;
+	most -= most == SIZE_MAX;
+	/* Room for all of it and one byte more, which says that there was no more; what has no size comes in pieces. */
+	size_t piece = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size + 1 : 65536;
+	for (;;) {
+		size_t left = most + 1 - (ret->n - from), n = piece < left ? piece : left;
+		if (!buf_room(ret, n))
+			return -ENOMEM;
+		ssize_t k = io_read(fd, ret->p + ret->n, n);
+		if (k < 0)
+			return (int)k;
+		ret->n += (size_t)k;
+		if (ret->n - from > most)
+			return -EFBIG;
+		if ((size_t)k < n)
+			return 0;
+		piece = 65536;
+	}
+}
+
+int io_read_file(const char *path, size_t most, struct buf *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	int rc = io_read_rest(fd, most, ret);
+	close(fd);
+	return rc;
+}
+
+ssize_t io_read_text(const char *path, char *ret, size_t size)
+{
+	/* The kernel makes such a file as it is read, a page at most at a time, in whole lines: these are shorter than half
+	 * a page, so that what a read gives less than that was the last. */
+	enum { LAST = 2048 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	ssize_t n = fd < 0 ? -1 : 0;
+	size_t have = 0;
+	if (fd >= 0)
+		do {
+			n = read(fd, ret + have, size - 1 - have);
+			have += n > 0 ? (size_t)n : 0;
+		} while (n >= LAST && have < size - 1);
 	int e = errno;
 	if (fd >= 0)
 		close(fd);
-	errno = e;
-	ret[n > 0 ? n : 0] = '\0';
+	have = n < 0 ? 0 : have;
+	ret[have] = '\0';
+	return n < 0 ? -e : (ssize_t)have;
+}
+
+size_t io_text(const char *path, char *ret, size_t size)
+{
+	ssize_t n = io_read_text(path, ret, size);
+	errno = n < 0 ? (int)-n : errno;
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef STEMMA_BASE_IO_H
 #define STEMMA_BASE_IO_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -14,8 +15,16 @@
 int io_write(int fd, const void *p, size_t n, size_t *ret_done);
 /* Reads up to n bytes at offset, fewer only at the end of the file. Bytes read, or -errno. */
 ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset);
-/* A small file, as those of /proc are: what one read gives of it, with a NUL behind it in ret. Its length; 0, with ""
- * and errno, where it cannot be read. */
+/* Reads up to n bytes from where fd stands, fewer only at the end. Bytes read, or -errno. */
+ssize_t io_read(int fd, void *p, size_t n);
+/* Appends what is left of fd, a file or a pipe. 0 or -errno: -EFBIG where that is more than `most` bytes. */
+int io_read_rest(int fd, size_t most, struct buf *ret);
+/* Appends a whole file likewise; "-" is a name like others. */
+int io_read_file(const char *path, size_t most, struct buf *ret);
+/* A small text, as the files of /proc are: as much as ret has room for, and a NUL behind it. Bytes, or -errno with ""
+ * in ret. */
+ssize_t io_read_text(const char *path, char *ret, size_t size);
+/* The same for who asks for no reason: 0 where it cannot be read, with errno. */
 size_t io_text(const char *path, char *ret, size_t size);
 /* Something of stemma's own, by its path from the folder of the program that runs: where it was built, else where it
  * was installed. False: it is at neither, or cannot be read. */

@@ -1,6 +1,7 @@
 #include "base/procfs.h"
 
 #include "base/host.h"
+#include "base/io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,22 +24,18 @@ void procfs_clear(struct procfs *p)
 	p->io_whole = false;
 }
 
-static ssize_t slurp(const char *name, char *ret, size_t n)
+ssize_t procfs_read(pid_t pid, const char *file, char *ret, size_t size)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	size_t have = 0;
-	ssize_t got;
-	/* A read that does not fill the room was the last: these files are made whole at the first read. */
-	do {
-		got = read(fd, ret + have, n - 1 - have);
-		have += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && (have & 4095) == 0 && have < n - 1);
-	int e = errno;
-	close(fd);
-	ret[have] = '\0';
-	return got < 0 ? -e : have ? (ssize_t)have : -ESRCH;
+	char name[80];
+	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
+	return io_read_text(name, ret, size);
+}
+
+/* What has nothing in its file has ended. */
+static int read_figures(pid_t pid, const char *file, char *ret, size_t size)
+{
+	ssize_t n = procfs_read(pid, file, ret, size);
+	return n < 0 ? (int)n : n ? 0 : -ESRCH;
 }
 
 static uint64_t tick_ns(void)
@@ -127,19 +124,17 @@ void procfs_parse_io(const char *text, struct procfs *p)
 
 int procfs_stat(pid_t pid, struct procfs *p)
 {
-	char name[48], text[1024];
-	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	ssize_t n = slurp(name, text, sizeof(text));
-	return n < 0 ? (int)n : procfs_parse_stat(text, p);
+	char text[1024];
+	int rc = read_figures(pid, "stat", text, sizeof(text));
+	return rc < 0 ? rc : procfs_parse_stat(text, p);
 }
 
 int procfs_status(pid_t pid, struct procfs *p)
 {
-	char name[48], text[4096];
-	snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	ssize_t n = slurp(name, text, sizeof(text));
-	if (n < 0)
-		return (int)n;
+	char text[4096];
+	int rc = read_figures(pid, "status", text, sizeof(text));
+	if (rc < 0)
+		return rc;
 	procfs_parse_status(text, p);
 	return 0;
 }
@@ -156,14 +151,12 @@ int procfs_cpu(pid_t pid, struct procfs *p)
 
 int procfs_io(pid_t pid, bool first_thread, struct procfs *p)
 {
-	char name[64], text[512];
+	char file[32] = "io", text[512];
 	if (first_thread)
-		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", pid, pid);
-	else
-		snprintf(name, sizeof(name), "/proc/%d/io", pid);
-	ssize_t n = slurp(name, text, sizeof(text));
-	if (n < 0)
-		return (int)n;
+		snprintf(file, sizeof(file), "task/%d/io", pid);
+	int rc = read_figures(pid, file, text, sizeof(text));
+	if (rc < 0)
+		return rc;
 	procfs_parse_io(text, p);
 	p->io_whole = !first_thread;
 	return 0;
@@ -171,12 +164,11 @@ int procfs_io(pid_t pid, bool first_thread, struct procfs *p)
 
 int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous)
 {
-	char name[48], text[2048];
+	char text[2048];
 	uint64_t pss, anonymous;
-	snprintf(name, sizeof(name), "/proc/%d/smaps_rollup", pid);
-	ssize_t n = slurp(name, text, sizeof(text));
-	if (n < 0)
-		return (int)n;
+	int rc = read_figures(pid, "smaps_rollup", text, sizeof(text));
+	if (rc < 0)
+		return rc;
 	if (!figure(text, "\nPss:", 1024, &pss))
 		return -ENODATA;
 	if (!figure(text, "\nPss_Anon:", 1024, &anonymous)) /* before Linux 5.9 */
@@ -227,10 +219,10 @@ struct switches {
 static int add_switches(void *arg, pid_t tid)
 {
 	struct switches *s = arg;
-	char name[64], text[4096];
+	char file[32], text[4096];
 	uint64_t v, n;
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/status", s->pid, tid);
-	if (slurp(name, text, sizeof(text)) > 0 && figure(text, "\nvoluntary_ctxt_switches:", 1, &v) &&
+	snprintf(file, sizeof(file), "task/%d/status", tid);
+	if (read_figures(s->pid, file, text, sizeof(text)) == 0 && figure(text, "\nvoluntary_ctxt_switches:", 1, &v) &&
 	    figure(text, "\nnonvoluntary_ctxt_switches:", 1, &n)) {
 		s->voluntary += v;
 		s->involuntary += n;

@@ -37,6 +37,9 @@ struct procfs {
 	uint64_t rchar, wchar, syscr, syscw, read_bytes, write_bytes;
 };
 
+/* A text file of a process, by its name below /proc/PID; bytes with a NUL behind, or -errno with "" in ret. */
+ssize_t procfs_read(pid_t pid, const char *file, char *ret, size_t size);
+
 void procfs_clear(struct procfs *p); /* all unknown */
 /* Each reads one source into *p and leaves the rest as it is. 0 or -errno. */
 int procfs_stat(pid_t pid, struct procfs *p);

@@ -50,14 +50,9 @@ static int slurp(const char *path, size_t most, struct buf *ret)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	int rc = fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) || (uint64_t)st.st_size > most ? -EFBIG : 0;
-	if (rc == 0 && st.st_size && buf_room(ret, (size_t)st.st_size)) {
-		ssize_t n = io_pread(fd, ret->p, (size_t)st.st_size, 0);
-		rc = n < 0 ? (int)n : 0;
-		ret->n = n > 0 ? (size_t)n : 0;
-	}
+	int rc = fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) ? -EFBIG : io_read_rest(fd, most, ret);
 	close(fd);
-	return ret->failed ? -ENOMEM : rc;
+	return rc;
 }
 
 static bool is_blank(char c)

@@ -9,26 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE (64 * 1024)
-
-static int read_document_bytes(int fd, const char *name, uint64_t limit, struct buf *ret, struct err *err)
-{
-	for (;;) {
-		if (!buf_room(ret, PIECE))
-			return err_set(err, ENOMEM, "cannot read '%s'", name);
-		ssize_t n = read(fd, ret->p + ret->n, PIECE);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, errno, "cannot read '%s'", name);
-		if (n == 0)
-			return 0;
-		ret->n += (size_t)n;
-		if (ret->n > limit)
-			return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
-	}
-}
-
 int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err)
 {
 	bool input = strcmp(path, "-") == 0;
@@ -40,10 +20,10 @@ int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err)
 	int rc = 0;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
 		rc = err_set(err, EISDIR, "cannot read '%s'", path);
-	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= d->limits.bytes)
-		buf_room(ret, (size_t)st.st_size + PIECE); /* else it grows by pieces */
-	if (rc == 0)
-		rc = read_document_bytes(fd, name, d->limits.bytes, ret, err);
+	else if ((rc = io_read_rest(fd, d->limits.bytes, ret)) == -EFBIG)
+		err_set(err, 0, "%s: the document is larger than any that is taken", name);
+	else if (rc < 0)
+		err_set(err, -rc, "cannot read '%s'", name);
 	if (!input)
 		close(fd);
 	return rc == 0 ? doc_read(d, name, ret->p ? ret->p : "", ret->n, err) : rc;

@@ -1,4 +1,5 @@
 /* Watching a process that is there already: queries only (level 1). */
+#include "base/procfs.h"
 #include "monitor/monitor_int.h"
 #include "redact/redact.h"
 
@@ -57,16 +58,10 @@ static void look_who(struct monitor *m, pid_t pid)
 		free(m->user);
 		m->user = strdup(pw->pw_name);
 	}
-	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	size_t got = 0, argc = 0;
-	while (words && fd >= 0 && got < ARGS_MAX - 1 && (n = read(fd, words + got, ARGS_MAX - 1 - got)) > 0)
-		got += (size_t)n;
-	if (fd >= 0)
-		close(fd);
+	n = words ? procfs_read(pid, "cmdline", words, ARGS_MAX) : -1;
+	size_t got = n > 0 ? (size_t)n : 0, argc = 0;
 	if (words && argv && got) {
 		struct buf clean = {0};
-		words[got] = '\0';
 		for (size_t at = 0; at < got && argc < ARGS_MAX / 2; at += strlen(words + at) + 1)
 			argv[argc++] = words + at;
 		argc = redact_argv(&clean, argv);

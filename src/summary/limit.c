@@ -437,31 +437,15 @@ int limits_parse_file(struct limits *limits, const char *text, size_t n, const c
 
 int limits_read_file(struct limits *limits, const char *file, struct err *err)
 {
-	char *text = malloc(FILE_SIZE_MAX + 1);
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
-	size_t n = 0;
-	ssize_t got = -1;
-	if (!text) {
-		rc = err_set(err, ENOMEM, "cannot read '%.150s'", file);
-		goto out;
-	}
-	if (fd < 0) {
-		rc = err_set(err, errno, "cannot read the limits in '%.150s'", file);
-		goto out;
-	}
-	/* A pipe gives itself in pieces. */
-	while (n <= FILE_SIZE_MAX && (got = read(fd, text + n, FILE_SIZE_MAX + 1 - n)) > 0)
-		n += (size_t)got;
-	if (n > FILE_SIZE_MAX)
-		rc = err_set(err, EFBIG, "'%.150s' is no file of limits", file);
-	else if (got < 0)
-		rc = err_set(err, errno, "cannot read the limits in '%.150s'", file);
+	struct buf text = {0};
+	int rc = io_read_file(file, FILE_SIZE_MAX, &text);
+	if (rc == 0)
+		rc = limits_parse_file(limits, text.p ? text.p : "", text.n, file, err);
+	else if (rc == -EFBIG)
+		err_set(err, EFBIG, "'%.150s' is no file of limits", file);
 	else
-		rc = limits_parse_file(limits, text, n, file, err);
-out:
-	if (fd >= 0)
-		close(fd);
-	free(text);
+		err_set(err, -rc, "cannot read the limits in '%.150s'", file);
+	buf_release(&text);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 #include "trust/machine.h"
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "event/env.h"
 #include "redact/redact.h"
 
@@ -44,26 +45,6 @@ struct reading {
 	size_t n;
 	char out[1024];
 };
-
-/* Not by stdio: a buffer and two calls more for each file. */
-static bool slurp(const char *path, char *text, size_t max, size_t *ret_n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	size_t n = 0;
-	ssize_t k;
-	/* Of /proc/cpuinfo one piece has the first processor. */
-	while (n < max && (k = read(fd, text + n, max - n)) > 0) {
-		n += (size_t)k;
-		if (!strcmp(path, "/proc/cpuinfo") || k < 512)
-			break;
-	}
-	close(fd);
-	text[n] = '\0';
-	*ret_n = n;
-	return n > 0;
-}
 
 static struct str trimmed(const char *p, size_t n)
 {
@@ -110,9 +91,8 @@ static bool find_word(const char *text, unsigned which, struct str *ret)
 
 static bool os_name(struct reading *r)
 {
-	size_t n;
 	struct str s;
-	if (!slurp("/etc/os-release", r->text, FILE_MAX, &n))
+	if (!io_text("/etc/os-release", r->text, sizeof(r->text)))
 		return false;
 	r->source = NULL;
 	const char *p = strstr(r->text, "PRETTY_NAME=");
@@ -129,9 +109,8 @@ static bool os_name(struct reading *r)
 static bool ticks(struct reading *r, bool stolen)
 {
 	unsigned long long v[8];
-	size_t n;
 	long hz = sysconf(_SC_CLK_TCK);
-	if (hz <= 0 || !slurp("/proc/stat", r->text, 500, &n))
+	if (hz <= 0 || !io_text("/proc/stat", r->text, 501))
 		return false;
 	r->source = NULL;
 	if (sscanf(r->text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
@@ -145,8 +124,7 @@ static bool ticks(struct reading *r, bool stolen)
 static bool cgroup_of(char *ret, size_t n)
 {
 	char text[4096];
-	size_t k;
-	if (!slurp("/proc/self/cgroup", text, sizeof(text) - 1, &k))
+	if (!io_text("/proc/self/cgroup", text, sizeof(text)))
 		return false;
 	const char *p = strstr(text, "0::");
 	if (!p || (p != text && p[-1] != '\n'))
@@ -160,13 +138,12 @@ static bool cgroup_limit(struct reading *r, const char *file)
 {
 	char group[2048], path[2200], text[64];
 	double least = -1;
-	size_t n;
 	if (!cgroup_of(group, sizeof(group)))
 		return false;
 	for (;;) {
 		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", strcmp(group, "/") ? group : "", file);
 		double quota, period = 1;
-		if (slurp(path, text, sizeof(text) - 1, &n) && sscanf(text, "%lf %lf", &quota, &period) >= 1 && period > 0 &&
+		if (io_text(path, text, sizeof(text)) && sscanf(text, "%lf %lf", &quota, &period) >= 1 && period > 0 &&
 		    (least < 0 || quota / period < least)) {
 			least = quota / period;
 			text[strcspn(text, "\n")] = '\0';
@@ -283,7 +260,7 @@ static bool read_property(struct reading *r, const struct property *p, struct st
 	}
 	if (r->source != p->source && !(r->source && !strcmp(r->source, p->source))) {
 		r->source = NULL;
-		if (!slurp(p->source, r->text, FILE_MAX, &r->n))
+		if (!(r->n = io_text(p->source, r->text, sizeof(r->text))))
 			return false;
 		r->source = p->source;
 	}

@@ -1,5 +1,6 @@
 #include "capture/app/channel.h"
 
+#include "base/io.h"
 #include "capture/supervisor/super.h"
 
 #include <dirent.h>
@@ -204,17 +205,14 @@ static void *read_window(int dir, const struct entry *e, size_t *ret_n)
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= APP_HEAD &&
 	    (st.st_uid == geteuid() || geteuid() == 0))
 		p = malloc(n = st.st_size < WINDOW_READ_MAX ? (size_t)st.st_size : WINDOW_READ_MAX);
-	ssize_t got = 1;
-	size_t have = 0;
-	while (p && have < n && (got = pread(fd, p + have, n - have, (off_t)have)) > 0)
-		have += (size_t)got;
+	ssize_t have = p ? io_pread(fd, p, n, 0) : -1;
 	if (fd >= 0)
 		close(fd);
 	if (have < APP_HEAD) {
 		free(p);
 		return NULL;
 	}
-	*ret_n = have;
+	*ret_n = (size_t)have;
 	return p;
 }
 

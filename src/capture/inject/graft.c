@@ -1,6 +1,7 @@
 #include "capture/inject/graft.h"
 #include "base/fileid.h"
 #include "base/io.h"
+#include "base/procfs.h"
 #include "capture/inline_open/open_code.h"
 
 #include <dirent.h>
@@ -36,13 +37,6 @@ static long trace(long request, pid_t tid, long addr, void *data)
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
-static bool slurp(pid_t pid, const char *what, char *text, size_t n)
-{
-	char name[64];
-	snprintf(name, sizeof(name), "/proc/%d/%s", pid, what);
-	return io_text(name, text, n) > 0;
-}
-
 static long field(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -52,7 +46,7 @@ static long field(const char *text, const char *name)
 bool graft_is_plain(pid_t pid, bool handlers)
 {
 	char text[4096];
-	if (!slurp(pid, "status", text, sizeof(text)))
+	if (procfs_read(pid, "status", text, sizeof(text)) <= 0)
 		return false;
 	long filters = field(text, "\nSeccomp_filters:");
 	/* A handler may have interrupted a call, and return to behind it, where the bytes are about to change. */
@@ -317,7 +311,7 @@ static void put_loader(pid_t pid, const struct graft *g, int mem, uint64_t code,
 static uint64_t lowest(pid_t pid)
 {
 	char text[32];
-	return slurp(pid, "maps", text, sizeof(text)) ? strtoull(text, NULL, 16) : 0;
+	return procfs_read(pid, "maps", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
 }
 
 /* An address for so many bytes of code, for the kernel to start from; 0: wherever it likes, which is near a library. A
@@ -545,13 +539,13 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 		snprintf(what, sizeof(what), "task/%d/io", pid);
 		rc = list(pid, g);
 		long r = -1, w = -1;
-		if (slurp(pid, what, text, sizeof(text))) {
+		if (procfs_read(pid, what, text, sizeof(text)) > 0) {
 			r = field(text, "rchar:");
 			w = field(text, "wchar:");
 		}
 		g->rchar = (uint64_t)r;
 		g->wchar = (uint64_t)w;
-		bool all = slurp(pid, "io", text, sizeof(text));
+		bool all = procfs_read(pid, "io", text, sizeof(text)) > 0;
 		g->rchar_all = all ? (uint64_t)field(text, "rchar:") : UINT64_MAX;
 		g->wchar_all = all ? (uint64_t)field(text, "wchar:") : UINT64_MAX;
 	}

@@ -41,13 +41,8 @@ static bool capable(unsigned cap)
 /* What a file of one line says; 0 if it is not there. */
 static int number_in(const char *file)
 {
-	char text[16] = "0";
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = '\0';
-	close(fd);
+	char text[16];
+	io_text(file, text, sizeof(text));
 	return atoi(text);
 }
 

@@ -1,5 +1,6 @@
 #include "capture/node_tracer/tracer_int.h"
 
+#include "base/io.h"
 #include "base/procfs.h"
 
 #include <stdio.h>
@@ -137,15 +138,12 @@ static void emit_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 /* Reads a file of a process; "" if it cannot. */
 static size_t read_proc_file(struct tracer *t, pid_t pid, enum helper_file file, char *to, size_t room)
 {
-	size_t n = 0;
-	ssize_t r;
 	int fd;
 	if (helper_open(t->helper, pid, file, &fd) < 0)
 		return 0;
-	while (n < room && (r = read(fd, to + n, room - n)) > 0)
-		n += (size_t)r;
+	ssize_t n = io_read(fd, to, room);
 	close(fd);
-	return n;
+	return n > 0 ? (size_t)n : 0;
 }
 
 static bool read_proc_stat(struct tracer *t, pid_t pid, struct procfs *ret)

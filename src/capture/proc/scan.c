@@ -2,6 +2,7 @@
  * two looks is not seen, and the record says that it may be so; nothing is set on the command, which keeps every
  * privilege and every tracer it wants. */
 #include "base/hash.h"
+#include "base/procfs.h"
 #include "capture/hdf5/h5_static.h"
 #include "capture/supervisor/worker.h"
 #include "event/env.h"
@@ -20,21 +21,6 @@
 #define SHARE 20       /* looks take at most this part of a processor: with a thousand processes they become rarer */
 #define WORDS_MAX (256u << 10)
 
-static ssize_t slurp_at(pid_t pid, const char *file, char *ret, size_t n)
-{
-	char name[64];
-	snprintf(name, sizeof(name), "/proc/%d/%s", pid, file);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	size_t have = 0;
-	for (ssize_t got; fd >= 0 && have < n - 1 && (got = read(fd, ret + have, n - 1 - have)) > 0;)
-		have += (size_t)got;
-	if (fd < 0)
-		return -1;
-	close(fd);
-	ret[have] = '\0';
-	return (ssize_t)have;
-}
-
 /* A word that changes when the process becomes another program, and not when it forks: its executable and where its
  * stack and arguments lie. Where that may not be read (a set-id program) it is its name and its arguments. 0: it is
  * over. */
@@ -45,7 +31,7 @@ static uint64_t image_of(pid_t pid)
 		uint64_t dev, ino, stack, args;
 	} is = {0};
 	struct statx st;
-	ssize_t n = slurp_at(pid, "stat", text, sizeof(text));
+	ssize_t n = procfs_read(pid, "stat", text, sizeof(text));
 	char *p = n > 0 ? strrchr(text, ')') : NULL;
 	if (!p || p[2] == 'Z' || p[2] == 'X')
 		return 0;
@@ -65,9 +51,9 @@ static uint64_t image_of(pid_t pid)
 		return hash_bytes(&is, sizeof(is)) | 1;
 	}
 	size_t have = 0;
-	n = slurp_at(pid, "comm", text, sizeof(text) / 2);
+	n = procfs_read(pid, "comm", text, sizeof(text) / 2);
 	have += n > 0 ? (size_t)n : 0;
-	n = slurp_at(pid, "cmdline", text + have, sizeof(text) - have);
+	n = procfs_read(pid, "cmdline", text + have, sizeof(text) - have);
 	have += n > 0 ? (size_t)n : 0;
 	return hash_bytes(text, have) | 1;
 }
@@ -76,7 +62,7 @@ static uint64_t image_of(pid_t pid)
 static size_t words_of(pid_t pid, bool env, struct buf *ret)
 {
 	char *text = malloc(WORDS_MAX);
-	ssize_t n = text ? slurp_at(pid, env ? "environ" : "cmdline", text, WORDS_MAX) : -1;
+	ssize_t n = text ? procfs_read(pid, env ? "environ" : "cmdline", text, WORDS_MAX) : -1;
 	struct redact r = {0};
 	size_t count = 0;
 	for (ssize_t at = 0; at < n;) {
@@ -188,7 +174,7 @@ static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(name, sizeof(name), "task/%.12s/children", e->d_name);
-		if (slurp_at(pid, name, text, sizeof(text)) <= 0)
+		if (procfs_read(pid, name, text, sizeof(text)) <= 0)
 			continue;
 		for (char *at = text, *end; *at; at = end) {
 			pid_t child = (pid_t)strtol(at, &end, 10);

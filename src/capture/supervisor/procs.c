@@ -1,5 +1,7 @@
 /* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in
  * a stopped call, or, after its death, from what is left of it. */
+#include "base/io.h"
+#include "base/procfs.h"
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/guard.h"
@@ -20,23 +22,6 @@
 static struct task **task_slot(struct sup *s, pid_t tid)
 {
 	return &s->tasks[(unsigned)tid & (HASH_SIZE - 1)];
-}
-
-static ssize_t slurp(const char *name, char *ret, size_t n)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	size_t have = 0;
-	ssize_t got = 0;
-	/* A read that does not fill the room was the last: these files are made whole at the first read. */
-	do {
-		got = read(fd, ret + have, n - 1 - have);
-		have += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && (have & 4095) == 0 && have < n - 1);
-	close(fd);
-	ret[have] = '\0';
-	return got < 0 ? -EIO : (ssize_t)have;
 }
 
 bool proc_has_terminal(const struct proc *p)
@@ -92,8 +77,8 @@ static bool single(struct proc *p)
 	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* as clock_getcpuclockid makes it */
 	for (int i = 0; i < 4 && !p->threads; i++) {
 		struct timespec ts;
-		snprintf(name, sizeof(name), "/proc/%d/task/%d/schedstat", p->pid, p->pid);
-		if (clock_gettime(clock, &ts) < 0 || slurp(name, text, sizeof(text)) <= 0)
+		snprintf(name, sizeof(name), "task/%d/schedstat", p->pid);
+		if (clock_gettime(clock, &ts) < 0 || procfs_read(p->pid, name, text, sizeof(text)) <= 0)
 			return false;
 		uint64_t all = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, own = strtoull(text, NULL, 10);
 		if (own == all)
@@ -106,12 +91,10 @@ static bool single(struct proc *p)
 /* /proc/PID/io counts reaped children and threads that ended, too; a thread's own file does not. */
 static bool read_io(const struct proc *p, bool first_thread, char *text, size_t n)
 {
-	char name[64];
+	char file[32] = "io";
 	if (first_thread)
-		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
-	else
-		snprintf(name, sizeof(name), "/proc/%d/io", p->pid);
-	return slurp(name, text, n) > 0;
+		snprintf(file, sizeof(file), "task/%d/io", p->pid);
+	return procfs_read(p->pid, file, text, n) > 0;
 }
 
 static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
@@ -201,10 +184,9 @@ static void task_forget(struct sup *s, struct task *t)
 
 static pid_t tgid_of(pid_t tid)
 {
-	char name[48], text[1024];
-	snprintf(name, sizeof(name), "/proc/%d/status", tid);
+	char text[1024];
 	uint64_t tgid;
-	return slurp(name, text, sizeof(text)) > 0 && figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
+	return procfs_read(tid, "status", text, sizeof(text)) > 0 && figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
 }
 
 struct task *task_of(struct sup *s, pid_t tid)
@@ -307,10 +289,9 @@ const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid)
 
 static void read_creds(struct proc *p)
 {
-	char name[48], text[2048];
-	snprintf(name, sizeof(name), "/proc/%d/status", p->pid);
+	char text[2048];
 	unsigned u[4], g[4];
-	if (slurp(name, text, sizeof(text)) <= 0)
+	if (procfs_read(p->pid, "status", text, sizeof(text)) <= 0)
 		return;
 	char *at = strstr(text, "\nUid:");
 	if (at && sscanf(at, "\nUid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4)
@@ -340,10 +321,9 @@ bool proc_keeps_creds(const struct trap *t)
 		unsigned nargs;
 	} calls[] = {{SYS_setuid, false, 1}, {SYS_setreuid, false, 2}, {SYS_setresuid, false, 3}, {SYS_setfsuid, false, 1},
 	             {SYS_setgid, true, 1},  {SYS_setregid, true, 2},  {SYS_setresgid, true, 3},  {SYS_setfsgid, true, 1}};
-	char name[48], text[2048];
+	char text[2048];
 	unsigned is[4];
-	snprintf(name, sizeof(name), "/proc/%d/status", t->tid);
-	if (t->compat || slurp(name, text, sizeof(text)) <= 0)
+	if (t->compat || procfs_read(t->tid, "status", text, sizeof(text)) <= 0)
 		return false;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		const char *at = strstr(text, calls[i].group ? "\nGid:" : "\nUid:");
@@ -821,7 +801,7 @@ static void see_children(struct sup *s, struct proc *p, bool one)
 		else
 			snprintf(name, sizeof(name), "/proc/%d/task/%.12s/children", p->pid, e->d_name);
 		one = false; /* once */
-		if (slurp(name, text, sizeof(text)) <= 0)
+		if (io_read_text(name, text, sizeof(text)) <= 0)
 			continue;
 		for (char *at = text, *end; *at; at = end) {
 			pid_t pid = (pid_t)strtol(at, &end, 10);

@@ -1,5 +1,6 @@
 /* stemma archive: statistics of what tasks used, and summaries that others made. */
 #include "archive/submit.h"
+#include "base/io.h"
 #include "cmd/archive/archive.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
@@ -18,27 +19,15 @@
 
 /* ---- submitting ---- */
 
-static int read_task_text(const char *path, struct err *err, struct buf *ret)
-{
-	int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-	if (fd < 0)
-		return err_set(err, errno, "cannot read '%s'", path);
-	while (buf_room(ret, 65536) && (n = read(fd, ret->p + ret->n, 65536)) > 0 && ret->n < TEXT_MAX)
-		ret->n += (size_t)n;
-	int e = ret->failed ? ENOMEM : n < 0 ? errno : n > 0 ? EFBIG : 0;
-	if (fd != STDIN_FILENO)
-		close(fd);
-	return e ? err_set(err, e, "cannot read '%s'", path) : 0;
-}
-
 static int submit_file(struct submit *u, const char *path, bool json, json_t *list)
 {
 	struct err err = {0};
 	struct buf text = {0}, line = {0};
 	struct submit_report r = {0};
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-	int rc = read_task_text(path, &err, &text);
+	int rc = strcmp(path, "-") == 0 ? io_read_rest(STDIN_FILENO, TEXT_MAX, &text) : io_read_file(path, TEXT_MAX, &text);
+	if (rc < 0)
+		err_set(&err, -rc, "cannot read '%s'", path);
 	bool was_read = rc == 0;
 	if (rc == 0)
 		rc = submit_text(u, text.p ? text.p : "", text.n, &err, &r);

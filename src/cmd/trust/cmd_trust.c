@@ -1,4 +1,5 @@
 /* stemma trust: how far a claim agrees with what provenance saw; what varied from run to run; the chain of seals. */
+#include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/trust/trust_view.h"
 #include "cmd/ui/columns.h"
@@ -17,22 +18,12 @@
 static int load_claim(const char *path, struct err *err, struct claim *ret)
 {
 	struct buf b = {0};
-	char room[65536];
-	ssize_t k;
-	bool in = !strcmp(path, "-");
-	int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return err_set(err, errno, "cannot open '%s'", path);
-	while ((k = read(fd, room, sizeof(room))) != 0 && b.n <= CLAIM_BYTES) {
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			break;
-		buf_add(&b, room, (size_t)k);
-	}
-	int rc = k < 0 ? err_set(err, errno, "cannot read '%s'", path) : claim_read(b.p ? b.p : "", b.n, err, ret);
-	if (!in)
-		close(fd);
+	int rc = strcmp(path, "-") ? io_read_file(path, CLAIM_BYTES, &b) : io_read_rest(STDIN_FILENO, CLAIM_BYTES, &b);
+	/* What is too large for a claim is told of as such. */
+	if (rc < 0 && rc != -EFBIG)
+		err_set(err, -rc, "cannot read '%s'", path);
+	else
+		rc = claim_read(b.p ? b.p : "", b.n, err, ret);
 	buf_release(&b);
 	return rc;
 }
