@@ -1,4 +1,5 @@
 /* again.c - a build once more, from its record. */
+#include "base/child.h"
 #include "base/io.h"
 #include "cc/args.h"
 #include "cc/build.h"
@@ -242,38 +243,44 @@ static int confine(struct again *a, const struct build *b, struct jail *ret)
 	return rc;
 }
 
-static _Noreturn void child(struct again *a, const struct build *b, char *const *argv, char **env, struct jail *jail)
+struct confined {
+	struct again *a;
+	const struct build *b;
+	char *const *argv;
+	char **env;
+	struct jail jail;
+};
+
+/* Its messages are where standard error goes. */
+static int enter(void *arg)
 {
+	struct confined *x = arg;
 	struct err err = {0};
-	int in = chdir(b->cwd) == 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	environ = env;
-	if (in >= 0 && dup2(in, 0) == 0 && dup2(a->message_fd, 1) == 1 && dup2(a->message_fd, 2) == 2 &&
-	    setenv("TMPDIR", a->dir, 1) == 0 && jail_enter(jail, &err) == 0) {
-		/* Opened in there: the record names it. */
-		in = open(input_of(b, argv), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (in >= 0 && dup2(in, 0) == 0)
-			execv(b->compiler, argv);
+	environ = x->env;
+	if (chdir(x->b->cwd) < 0 || setenv("TMPDIR", x->a->dir, 1) < 0)
+		return 1;
+	if (jail_enter(&x->jail, &err) < 0) {
+		dprintf(STDERR_FILENO, "stemma: %s\n", err.text);
+		return 1;
 	}
-	if (*err.text)
-		dprintf(2, "stemma: %s\n", err.text);
-	_exit(127);
+	/* Opened in there: the record names it. */
+	int in = open(input_of(x->b, x->argv), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return in < 0 || dup2(in, STDIN_FILENO) < 0;
 }
 
 static int run(struct again *a, const struct build *b, char *const *argv)
 {
-	char **env = environment(b);
-	struct jail jail = {.ruleset = -1};
-	int status = 0, rc = env ? confine(a, b, &jail) : -ENOMEM;
-	pid_t pid = rc == 0 ? fork() : -1;
-	if (pid == 0)
-		child(a, b, argv, env, &jail);
-	if (pid < 0)
-		rc = err_set(a->err, rc < 0 ? -rc : ENOMEM, "cannot run '%s'", b->compiler);
-	while (rc == 0 && waitpid(pid, &status, 0) < 0)
-		rc = errno == EINTR ? 0 : -errno;
-	jail_release(&jail);
-	free(env);
-	if (rc == 0 && status) {
+	struct confined x = {a, b, argv, environment(b), {.ruleset = -1}};
+	struct child c = {
+	    .argv = argv, .path = b->compiler, .out = a->message_fd, .err = a->message_fd, .before = enter, .arg = &x};
+	int rc = x.env ? confine(a, b, &x.jail) : -ENOMEM;
+	if (rc == 0)
+		rc = child_run(&c);
+	if (rc < 0)
+		err_set(a->err, -rc, "cannot run '%s'", b->compiler);
+	jail_release(&x.jail);
+	free(x.env);
+	if (rc > 0) {
 		err_set(a->err, 0, "'%s' failed", b->compiler);
 		rc = -ECANCELED;
 	}

@@ -1,27 +1,16 @@
 #include "cc/compiler.h"
 
+#include "base/child.h"
 #include "base/io.h"
 #include "cc/tape/tape.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* The environment without a language, and without what would have it write a file. */
 static char **plain_env(void)
@@ -49,46 +38,14 @@ static char **plain_env(void)
 
 void compiler_ask(char *const *argv, char *ret, size_t room)
 {
-	char **env = plain_env(), rest[4096];
-	posix_spawn_file_actions_t actions;
-	size_t n = 0;
-	int p[2], status = -1;
-	pid_t pid;
-	ret[0] = '\0';
-	if (!env || pipe2(p, O_CLOEXEC) < 0) {
-		free(env);
-		return;
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, p[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	int rc = posix_spawnp(&pid, argv[0], &actions, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
+	char **env = plain_env();
+	struct buf printed = {0};
+	struct child c = {.argv = argv, .env = env, .most = room - 1, .limit_ms = COMPILER_WAIT_MS};
+	int rc = env ? child_read(&c, &printed) : -ENOMEM;
 	free(env);
-	close(p[1]);
-	bool over = rc != 0;
-	int64_t until = now_ms() + COMPILER_WAIT_MS;
-	while (!over) {
-		struct pollfd fd = {.fd = p[0], .events = POLLIN};
-		int64_t left = until - now_ms();
-		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
-			break;
-		/* To its end: it is not to be told that nobody reads. */
-		bool fits = n < room - 1;
-		ssize_t got = read(p[0], fits ? ret + n : rest, fits ? room - 1 - n : sizeof(rest));
-		over = got <= 0;
-		n += fits && got > 0 ? (size_t)got : 0;
-	}
-	close(p[0]);
-	if (rc == 0) {
-		if (!over)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	ret[status == 0 ? n : 0] = '\0';
+	snprintf(ret, room, "%s", rc == 0 ? buf_cstr(&printed) : "");
 	ret[strcspn(ret, "\r\n")] = '\0';
+	buf_release(&printed);
 }
 
 static void ask(const char *path, const char *question, char ret[COMPILER_LINE])

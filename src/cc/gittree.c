@@ -1,5 +1,6 @@
 /* gittree.c - is a tree of sources what its commit says? Only git can tell, and a compile cannot wait for it each time:
  * what it said is kept, and holds as long as nothing has changed that it was said of. */
+#include "base/child.h"
 #include "cc/git.h"
 
 #include "base/hash.h"
@@ -9,13 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,13 +24,6 @@
 #define RARELY 100
 
 extern char **environ;
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Environment for it: no language, and nothing of ours or the compiler's in its way. */
 static char **env_for_git(void)
@@ -53,6 +44,13 @@ static char **env_for_git(void)
 	return v;
 }
 
+/* The repository's configuration can name programs: git may start none. */
+static int start_no_other(void *arg)
+{
+	(void)arg;
+	return childless_enter();
+}
+
 /* What git says of the first file that is not as committed: "XY path", in ret; "" where all are. */
 static unsigned ask(const char *top, char *ret, size_t room)
 {
@@ -60,48 +58,14 @@ static unsigned ask(const char *top, char *ret, size_t room)
 	    (char *)"git",    (char *)"-C",          (char *)top,    (char *)"-c", (char *)"core.fsmonitor=false",
 	    (char *)"status", (char *)"--porcelain", (char *)"-uno", (char *)"-z", NULL};
 	char **env = env_for_git();
-	int p[2], status = 0;
-	if (!env || pipe2(p, O_CLOEXEC) < 0) {
-		free(env);
-		return TERM_tree_unknown;
-	}
-	pid_t pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-		/* The repository's configuration can name programs: git may start none. */
-		if (null < 0 || dup2(null, 0) < 0 || dup2(p[1], 1) < 0 || dup2(null, 2) < 0 || childless_enter() < 0)
-			_exit(127);
-		execvpe(argv[0], argv, env);
-		_exit(127);
-	}
-	int rc = pid < 0 ? -errno : 0;
+	struct buf printed = {0};
+	struct child c = {
+	    .argv = argv, .env = env, .before = start_no_other, .most = room - 1, .cut = true, .limit_ms = WAIT_MS};
+	int rc = env ? child_read(&c, &printed) : -ENOMEM;
 	free(env);
-	close(p[1]);
-	bool over = rc != 0;
-	size_t n = 0;
-	int64_t until = now_ms() + WAIT_MS;
-	while (!over) {
-		struct pollfd fd = {.fd = p[0], .events = POLLIN};
-		int64_t left = until - now_ms();
-		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
-			break;
-		ssize_t got = read(p[0], ret + n, room - 1 - n);
-		over = got <= 0;
-		n += got > 0 ? (size_t)got : 0;
-		if (memchr(ret, '\0', n) || n + 1 >= room)
-			break; /* the rest does not matter */
-	}
-	ret[n] = '\0';
-	close(p[0]);
-	if (rc != 0)
-		return TERM_tree_unknown;
-	if (!over)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (n)
-		return TERM_tree_dirty;
-	return over && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? TERM_tree_clean : TERM_tree_unknown;
+	snprintf(ret, room, "%s", buf_cstr(&printed)); /* the first ends with a zero byte */
+	buf_release(&printed);
+	return *ret ? TERM_tree_dirty : rc == 0 ? TERM_tree_clean : TERM_tree_unknown;
 }
 
 /* ---- what it said, and of what ---- */

@@ -1,13 +1,12 @@
 /* cmd_granularity.c - asks the daemon of this node to look closer at accesses, or less so. */
+#include "base/child.h"
 #include "cmd/cmd.h"
 #include "daemon/request.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -52,18 +51,15 @@ static int launch(char *launcher, const char *level, const char *job)
 	char *const tail[] = {self, (char *)"granularity", (char *)level, (char *)"--here", (char *)"--job", (char *)job,
 	                      NULL};
 	memcpy(words + n, tail, sizeof(tail));
-	pid_t pid;
-	int status = 0, r = n ? posix_spawnp(&pid, words[0], NULL, NULL, words, environ) : ENOENT;
-	if (r == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	if (r)
-		report("cannot start '%s': %s", n ? words[0] : "", strerror(r));
+	struct child child = {.argv = words, .in = CHILD_SAME, .out = CHILD_SAME, .err = CHILD_SAME};
+	int status = n ? child_run(&child) : -ENOENT;
+	if (status < 0)
+		report("cannot start '%s': %s", n ? words[0] : "", strerror(-status));
 	else if (status)
 		report("'%s' did not reach all nodes of job %s", words[0], job);
 	for (size_t i = 0; i < n; i++)
 		buf_release(&expanded[i]);
-	return r || status ? STATUS_SELF : STATUS_OK;
+	return status ? STATUS_SELF : STATUS_OK;
 }
 
 int cmd_granularity(struct cmd *c, const struct opts_granularity *o)

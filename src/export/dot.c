@@ -3,6 +3,7 @@
  *
  * With versions to highlight, their lineage within what is exported is drawn thick (as in PROV-IO, Fig. 9): memory for
  * it grows with that lineage. The text is streamed in four walks; Graphviz itself holds it all. */
+#include "base/child.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "export/export.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -310,25 +310,12 @@ static int start_dot(int fd, pid_t *ret_pid, int *ret)
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t def;
-	sigemptyset(&def);
-	sigaddset(&def, SIGPIPE);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &def);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
 	char program[] = "dot", format[] = "-Tsvg", *argv[] = {program, format, NULL};
-	int r = posix_spawnp(ret_pid, program, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	int r = child_start(&(struct child){.argv = argv, .in = ends[0], .out = fd, .err = CHILD_SAME}, ret_pid);
 	close(ends[0]);
 	if (r) {
 		close(ends[1]);
-		return -r;
+		return r;
 	}
 	*ret = ends[1];
 	return 0;
@@ -338,7 +325,7 @@ int export_svg(struct prov_source *p, struct out *out, const struct export_optio
 {
 	struct out to;
 	pid_t pid;
-	int fd = -1, status = 0;
+	int fd = -1;
 	/* dot may end before it has read all: then a write fails, and its status says why. */
 	void (*old)(int) = signal(SIGPIPE, SIG_IGN);
 	int r = start_dot(out->fd, &pid, &fd);
@@ -355,8 +342,7 @@ int export_svg(struct prov_source *p, struct out *out, const struct export_optio
 	} else
 		err_set(err, -r, "cannot draw");
 	close(fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	int status = child_wait(pid);
 	signal(SIGPIPE, old);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
 		return err_set(err, EPIPE, "cannot draw"); /* whoever read the picture went away */

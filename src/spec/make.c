@@ -1,12 +1,10 @@
 #include "spec/make.h"
+#include "base/child.h"
 #include "base/io.h"
 
 #include "spec/objects.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +56,9 @@ bool make_works(const char **ret_what)
 	return works;
 }
 
-static void keep_to_limits(void)
+static int keep_to_limits(void *arg)
 {
+	(void)arg;
 	struct rlimit time = {MAKE_SECONDS, MAKE_SECONDS + 5}, bytes = {MAKE_BYTES, MAKE_BYTES}, none = {0, 0}, now;
 	if (getrlimit(RLIMIT_CPU, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > time.rlim_cur))
 		setrlimit(RLIMIT_CPU, &time);
@@ -70,50 +69,13 @@ static void keep_to_limits(void)
 	(void)bytes;
 #endif
 	setrlimit(RLIMIT_CORE, &none);
+	return 0;
 }
 
 int make_run(char *const *argv, bool limits, struct buf *said)
 {
-	int fd[2] = {-1, -1}, status = 0;
-	if (said && pipe2(fd, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t pid = fork();
-	if (pid == 0) {
-		sigset_t no;
-		sigemptyset(&no);
-		sigprocmask(SIG_SETMASK, &no, NULL);
-		int null = open("/dev/null", O_RDONLY);
-		if (null > 0)
-			dup2(null, 0);
-		if (said) {
-			dup2(fd[1], 1);
-			dup2(fd[1], 2);
-		}
-		if (limits)
-			keep_to_limits();
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	int e = errno;
-	if (said) {
-		char part[4096];
-		close(fd[1]);
-		for (ssize_t n; pid > 0 && (n = read(fd[0], part, sizeof(part))) != 0;) {
-			if (n < 0 && errno == EINTR)
-				continue;
-			if (n < 0)
-				break;
-			if (said->n < SAID_MOST)
-				buf_add(said, part, (size_t)n);
-		}
-		close(fd[0]);
-	}
-	if (pid < 0)
-		return -e;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return status;
+	struct child c = {.argv = argv, .err = CHILD_PRINTS, .before = limits ? keep_to_limits : NULL, .most = SAID_MOST};
+	return child_read(&c, said);
 }
 
 /* What is no sentence: "used 3", "archive 4". */

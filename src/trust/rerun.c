@@ -1,6 +1,7 @@
 #include "trust/rerun.h"
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/fileid.h"
 #include "base/hex.h"
 #include "base/io.h"
@@ -389,39 +390,30 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 
 /* ---- bringing files back ---- */
 
-/* They could lead git to another repository or program. */
-static void clear_git_variables(void)
+/* Variables could lead git to another repository or program, which the repository's configuration can name, too. */
+static int enter_repository(void *arg)
 {
 	extern char **environ;
 	size_t k = 0;
+	if (chdir(arg) < 0)
+		return -errno;
 	for (size_t i = 0; environ[i]; i++)
 		if (strncmp(environ[i], "GIT_", 4) != 0)
 			environ[k++] = environ[i];
 	environ[k] = NULL;
+	return childless_enter();
 }
 
 /* Runs git in the file's folder; its output in a file without a name. The descriptor, or -errno. */
-static int git(const char *dir, char *const argv[])
+static int git(char *dir, char *const argv[])
 {
 	const char *tmp = getenv("TMPDIR");
-	int out = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status = -1;
+	int out = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (out < 0) /* not every file system has such files */
 		out = memfile_new("stemma-git");
 	if (out < 0)
 		return -errno;
-	pid_t pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-		if (chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0 ||
-		    childless_enter() < 0) /* the repository's configuration can name programs */
-			_exit(127);
-		clear_git_variables();
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0 || status != 0) {
+	if (child_run(&(struct child){.argv = argv, .out = out, .before = enter_repository, .arg = dir}) != 0) {
 		close(out);
 		return -ENOENT;
 	}

@@ -1,6 +1,7 @@
 #include "trust/sign.h"
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/io.h"
 #include "base/memfile.h"
 
@@ -18,37 +19,18 @@
 /* Runs it with `in` as its standard input; what it prints is in out. The exit status, or -errno. */
 static int run(char *const argv[], const char *in, struct buf *out, struct err *err)
 {
-	int from = memfile_new("text"), to = memfile_new("printed"), status = 0;
-	pid_t pid = -1;
-	int rc = from < 0 || to < 0 ? -errno : io_write(from, in, strlen(in), NULL);
-	if (rc == 0 && lseek(from, 0, SEEK_SET) == 0) {
-		pid = fork();
-		if (pid == 0) {
-			if (dup2(from, 0) < 0 || dup2(to, 1) < 0 || dup2(to, 2) < 0)
-				_exit(127);
-			execvp(argv[0], argv);
-			_exit(127);
-		}
-	}
-	if (pid > 0) {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		char room[4096];
-		ssize_t k;
-		for (uint64_t at = 0; at < OUTPUT_MAX && (k = io_pread(to, room, sizeof(room), at)) > 0; at += (uint64_t)k)
-			buf_add(out, room, (size_t)k);
-	} else if (rc == 0) {
+	int from = memfile_new("text");
+	int rc = from < 0 ? from : io_write(from, in, strlen(in), NULL);
+	if (rc == 0 && lseek(from, 0, SEEK_SET) < 0)
 		rc = -errno;
-	}
+	if (rc == 0)
+		rc = child_read(&(struct child){.argv = argv, .in = from, .err = CHILD_PRINTS, .most = OUTPUT_MAX}, out);
 	if (from >= 0)
 		close(from);
-	if (to >= 0)
-		close(to);
 	if (rc < 0)
-		return err_set(err, -rc, "cannot start %s", argv[0]);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return err_set(err, ENOENT, "cannot start %s (Debian: openssh-client)", argv[0]);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+		return err_set(err, -rc, rc == -ENOENT ? "cannot start %s (Debian: openssh-client)" : "cannot start %s",
+		               argv[0]);
+	return WIFEXITED(rc) ? WEXITSTATUS(rc) : 255;
 }
 
 static const char *first_line(struct buf *b)

@@ -1,4 +1,5 @@
 /* stemma doctor: what works on this machine, found out by doing it. */
+#include "base/child.h"
 #include "base/fileid.h"
 #include "base/io.h"
 #include "capture/launch/run.h"
@@ -94,24 +95,18 @@ static void check_ways(struct report *r, bool measure)
  * of stemma a quarter slower. Of what a user may not do, nothing is missing for `run`. */
 static void check_node(struct report *r, bool measure)
 {
-	char path[4200], line[1024];
-	int out[2];
+	char path[4200];
 	if (!io_own("../capture/node_tracer/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
 	            sizeof(path))) {
 		check(r, "node processes", MISSING, "built without it: clang and libbpf were missing");
 		return;
 	}
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return;
-	pid_t pid = fork();
-	if (pid == 0) {
-		dup2(out[1], STDOUT_FILENO);
-		execl(path, path, measure ? "--measure" : (char *)NULL, (char *)NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	FILE *f = fdopen(out[0], "r");
-	while (f && fgets(line, sizeof(line), f)) {
+	char *argv[] = {path, measure ? (char *)"--measure" : NULL, NULL}, *save = NULL;
+	struct buf printed = {0};
+	child_read(&(struct child){.argv = argv, .path = path, .in = CHILD_SAME, .err = CHILD_SAME, .most = 65536},
+	           &printed);
+	buf_cstr(&printed);
+	for (char *line = printed.p; line && (line = strtok_r(save ? NULL : line, "\n", &save));) {
 		/* name, yes or no, cost in ns, what for: a line of four fields */
 		char *name = strtok(line, "\t"), *works = strtok(NULL, "\t"), *ns = strtok(NULL, "\t"),
 		     *text = strtok(NULL, "\n");
@@ -127,12 +122,7 @@ static void check_node(struct report *r, bool measure)
 		if (one && known)
 			json_object_set_new(one, "each_us", json_real(atof(ns) / 1000));
 	}
-	if (f)
-		fclose(f);
-	else
-		close(out[0]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	buf_release(&printed);
 }
 
 /* A line of a file, without its end; "" if it cannot be read. */

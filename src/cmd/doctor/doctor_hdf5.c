@@ -1,5 +1,7 @@
 #include "cmd/doctor/doctor_hdf5.h"
 
+#include "base/child.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -8,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LIBRARIES 16
@@ -60,50 +61,52 @@ static void append_folder_libraries(struct libraries *l, const char *folder)
 		closedir(d);
 }
 
+static int plain_environment(void *arg)
+{
+	(void)arg;
+	return setenv("PATH", "/sbin:/usr/sbin:/bin:/usr/bin", 1) || setenv("LC_ALL", "C", 1);
+}
+
 /* Where the C library's loader would find it: `name (kind) => path`, a line each. */
 static void in_cache(struct libraries *l)
 {
-	char line[4400];
-	FILE *f = popen("PATH=/sbin:/usr/sbin:/bin:/usr/bin LC_ALL=C ldconfig -p 2>/dev/null", "re");
-	while (f && fgets(line, sizeof(line), f)) {
+	char *argv[] = {(char *)"ldconfig", (char *)"-p", NULL}, *save = NULL;
+	struct buf printed = {0};
+	child_read(&(struct child){.argv = argv, .before = plain_environment, .most = 8u << 20, .limit_ms = SECONDS * 1000},
+	           &printed);
+	buf_cstr(&printed);
+	for (char *line = printed.p ? strtok_r(printed.p, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		char *name = line + strspn(line, " \t"), *path = strstr(line, " => ");
 		if (!path)
 			continue;
 		path += 4;
-		path[strcspn(path, "\n")] = '\0';
 		name[strcspn(name, " ")] = '\0';
 		if (is_hdf5_library(name))
 			append_library(l, path);
 	}
-	if (f)
-		pclose(f);
+	buf_release(&printed);
+}
+
+/* Writes the version to standard output, where the library itself is to write nothing. */
+static int load_library(void *path)
+{
+	int to = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), null = dup2(STDERR_FILENO, STDOUT_FILENO);
+	void *h = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *at = h ? dlsym(h, "H5get_libversion") : NULL;
+	int (*get)(unsigned *, unsigned *, unsigned *);
+	unsigned v[3];
+	memcpy(&get, &at, sizeof(get));
+	return null < 0 || !at || get(&v[0], &v[1], &v[2]) < 0 || write(to, v, sizeof(v)) != sizeof(v);
 }
 
 /* To load it runs code of it: in a child, that says nothing and has not for ever. */
 static void ask_library_version(struct library *l)
 {
-	int to[2];
-	if (pipe2(to, O_CLOEXEC) < 0)
-		return;
-	pid_t pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-		for (int fd = 0; fd < 3; fd++)
-			dup2(null, fd);
-		alarm(SECONDS);
-		void *h = dlopen(l->path, RTLD_LAZY | RTLD_LOCAL), *at = h ? dlsym(h, "H5get_libversion") : NULL;
-		int (*get)(unsigned *, unsigned *, unsigned *);
-		unsigned v[3];
-		memcpy(&get, &at, sizeof(get));
-		if (!at || get(&v[0], &v[1], &v[2]) < 0)
-			_exit(1);
-		_exit(write(to[1], v, sizeof(v)) != sizeof(v));
-	}
-	close(to[1]);
-	l->known = pid > 0 && read(to[0], l->version, sizeof(l->version)) == sizeof(l->version);
-	close(to[0]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	struct buf printed = {0};
+	struct child c = {.before = load_library, .arg = l->path, .most = sizeof(l->version), .limit_ms = SECONDS * 1000};
+	l->known = child_read(&c, &printed) >= 0 && printed.n == sizeof(l->version);
+	if (l->known)
+		memcpy(l->version, printed.p, sizeof(l->version));
+	buf_release(&printed);
 }
 
 void doctor_hdf5(struct buf *ret, unsigned *ret_served, unsigned *ret_connects)
@@ -144,19 +147,16 @@ void doctor_hdf5(struct buf *ret, unsigned *ret_served, unsigned *ret_connects)
 
 void doctor_h5py(struct buf *ret)
 {
-	char line[128];
-	FILE *f = popen(
-	    /* Not from the working folder, where python3 -c looks first: somebody else may have made it. */
-	    "timeout 10 python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import h5py; print(\"h5py\", "
-	    "h5py.__version__, \"with\", h5py.version.hdf5_version)' "
-	    "2>/dev/null </dev/null",
-	    "re");
-	if (f && fgets(line, sizeof(line), f) && !strncmp(line, "h5py ", 5)) {
-		line[strcspn(line, "\n")] = '\0';
-		for (char *c = line; *c; c++)
-			*c = (char)(isprint((unsigned char)*c) ? *c : '?');
-		buf_printf(ret, "%s", line);
-	}
-	if (f)
-		pclose(f);
+	/* Not from the working folder, where python3 -c looks first: somebody else may have made it. */
+	char *argv[] = {(char *)"python3", (char *)"-c",
+	                (char *)"import sys; sys.path = [p for p in sys.path if p]; import h5py; "
+	                        "print('h5py', h5py.__version__, 'with', h5py.version.hdf5_version)",
+	                NULL};
+	struct buf printed = {0};
+	child_read(&(struct child){.argv = argv, .most = 128, .limit_ms = 10000}, &printed);
+	const char *line = buf_cstr(&printed);
+	if (!strncmp(line, "h5py ", 5))
+		for (; *line && *line != '\n'; line++)
+			buf_char(ret, (char)(isprint((unsigned char)*line) ? *line : '?'));
+	buf_release(&printed);
 }

@@ -1,11 +1,12 @@
 /* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
 #include "answer/peers.h"
+#include "base/child.h"
 #include "cmd/lineage/lineage_view.h"
 #include "cmd/ui/things_print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,29 +115,23 @@ int lineage_svg(const struct lineage_view *v)
 {
 	if (v->l->n_nodes > MANY)
 		report("%zu nodes: drawing them may take long; --depth draws fewer", v->l->n_nodes);
-	int ends[2], status = STATUS_SELF, wait_status = 0;
-	if (pipe(ends) < 0) {
+	int ends[2], status = STATUS_SELF;
+	if (pipe2(ends, O_CLOEXEC) < 0) {
 		report("cannot start 'dot': %s", strerror(errno));
 		return STATUS_SELF;
 	}
-	posix_spawn_file_actions_t actions;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-	posix_spawn_file_actions_addclose(&actions, ends[0]);
-	posix_spawn_file_actions_addclose(&actions, ends[1]);
 	char program[] = "dot", format[] = "-Tsvg", *argv[] = {program, format, NULL};
 	pid_t pid;
 	fflush(stdout);
-	int r = posix_spawnp(&pid, "dot", &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
+	int r = child_start(&(struct child){.argv = argv, .in = ends[0], .out = CHILD_SAME, .err = CHILD_SAME}, &pid);
 	close(ends[0]);
 	if (r) {
 		close(ends[1]);
-		if (r == ENOENT) {
+		if (r == -ENOENT) {
 			report("cannot draw: 'dot' of Graphviz is not installed");
 			report_hint("install the package graphviz, or use --format dot");
 		} else {
-			report("cannot start 'dot': %s", strerror(r));
+			report("cannot start 'dot': %s", strerror(-r));
 		}
 		return STATUS_SELF;
 	}
@@ -150,8 +145,7 @@ int lineage_svg(const struct lineage_view *v)
 		close(ends[1]);
 		report("out of memory");
 	}
-	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
-		;
+	int wait_status = child_wait(pid);
 	signal(SIGPIPE, old);
 	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGPIPE)
 		return STATUS_SELF; /* whoever read the picture went away */

@@ -1,5 +1,6 @@
 #include "cmd/run/run_functions.h"
 
+#include "base/child.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static bool find_function_tracer(char *ret, size_t n)
@@ -44,12 +44,9 @@ static pid_t start_function_tracer(const char *path, const struct opts_run *o, c
 	argv[1] = (char *)(uintptr_t)folder;
 	for (size_t i = 0; i < o->trace_functions.n; i++)
 		argv[i + 2] = (char *)(uintptr_t)o->trace_functions.v[i];
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-			execv(path, argv);
-		_exit(127);
-	}
+	struct child c = {.argv = argv, .path = path, .in = in, .out = out, .err = CHILD_SAME};
+	pid_t pid;
+	child_start(&c, &pid);
 	free(argv);
 	return pid;
 }
@@ -92,8 +89,8 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 	} else {
 		report("functions cannot be traced: '%s' does not work", path);
 	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		child_wait(pid);
 	if (!f->runs) {
 		close(f->to);
 		close(f->from);
@@ -131,27 +128,20 @@ bool run_functions_works(const char **ret_what)
 {
 	static char what[1024];
 	char path[PATH_MAX];
-	int out[2];
 	*ret_what = what;
 	if (!find_function_tracer(path, sizeof(path))) {
 		snprintf(what, sizeof(what), "built without libbpf");
 		return false;
 	}
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return false;
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (dup2(out[1], STDOUT_FILENO) >= 0)
-			execl(path, path, "--works", (char *)NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	bool said = pid > 0 && read_line(out[0], what, sizeof(what));
-	int status = -1;
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	close(out[0]);
-	if (!said)
-		snprintf(what, sizeof(what), "its program does not start");
+	char *argv[] = {path, (char *)"--works", NULL};
+	struct buf printed = {0};
+	int status = child_read(
+	    &(struct child){.argv = argv, .path = path, .in = CHILD_SAME, .err = CHILD_SAME, .most = sizeof(what) - 1},
+	    &printed);
+	const char *text = buf_cstr(&printed);
+	size_t n = strcspn(text, "\n");
+	bool said = text[n] == '\n';
+	snprintf(what, sizeof(what), "%.*s", said ? (int)n : 100, said ? text : "its program does not start");
+	buf_release(&printed);
 	return said && status == 0;
 }

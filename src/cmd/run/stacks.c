@@ -1,6 +1,7 @@
 #include "cmd/run/stacks.h"
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static bool find_stacks_program(char *ret, size_t size)
@@ -17,28 +17,9 @@ static bool find_stacks_program(char *ret, size_t size)
 	return io_own("../capture/call_trace/stacks/stemma-stacks", "../" STEMMA_LIBDIR "/stemma/stemma-stacks", ret, size);
 }
 
-/* Runs it, with this as its output, and waits. keep: a descriptor that it inherits, -1 none. Its exit status; -1. */
-static int run_program(char *const *argv, int output, int keep)
+static int pass_on(void *arg)
 {
-	int status;
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDERR_FILENO);
-		dup2(output >= 0 ? output : null, STDOUT_FILENO);
-		if (keep >= 0)
-			fcntl(keep, F_SETFD, 0);
-		execv(argv[0], argv);
-		_exit(127);
-	}
-	if (pid < 0)
-		return -1;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return fcntl(*(int *)arg, F_SETFD, 0);
 }
 
 int stacks_begin(bool quiet)
@@ -52,8 +33,9 @@ int stacks_begin(bool quiet)
 		why = strerror(errno);
 	} else {
 		char *argv[] = {path, (char *)"--serve", number, NULL};
+		struct child c = {.argv = argv, .path = path, .before = pass_on, .arg = &pair[1]};
 		snprintf(number, sizeof(number), "%d", pair[1]);
-		if (run_program(argv, -1, pair[1]) != 0) {
+		if (child_run(&c) != 0) {
 			why = "the unwinder could not be started";
 			close(pair[0]);
 		}
@@ -74,7 +56,8 @@ void stacks_name(const char *folder)
 	             : -1;
 	if (fd >= 0) {
 		/* As far as it came: each line stands for itself. */
-		run_program((char *[]){path, (char *)"--name", (char *)folder, NULL}, fd, -1);
+		char *argv[] = {path, (char *)"--name", (char *)folder, NULL};
+		child_run(&(struct child){.argv = argv, .path = path, .out = fd});
 		close(fd);
 	}
 	buf_release(&to);
@@ -84,22 +67,16 @@ bool stacks_works(const char **ret_what)
 {
 	static char what[256];
 	char path[4200];
-	int out[2];
 	*ret_what = what;
 	if (!find_stacks_program(path, sizeof(path))) {
 		snprintf(what, sizeof(what), "built without it: elfutils (libdw) was missing");
 		return false;
 	}
 	char *argv[] = {path, (char *)"--works", NULL};
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return false;
-	bool works = run_program(argv, out[1], -1) == 0;
-	close(out[1]);
-	ssize_t n = read(out[0], what, sizeof(what) - 1);
-	close(out[0]);
-	what[n > 0 ? n : 0] = '\0';
-	what[strcspn(what, "\n")] = '\0';
-	if (!works)
-		snprintf(what, sizeof(what), "its program does not start");
+	struct buf printed = {0};
+	bool works = child_read(&(struct child){.argv = argv, .path = path, .most = sizeof(what) - 1}, &printed) == 0;
+	const char *text = works ? buf_cstr(&printed) : "its program does not start";
+	snprintf(what, sizeof(what), "%.*s", (int)strcspn(text, "\n"), text);
+	buf_release(&printed);
 	return works;
 }
