@@ -1,8 +1,8 @@
 /* diff_build_match.c - two records of builds side by side. */
 #include "answer/diff_build_match.h"
 
+#include "base/vec.h"
 #include "event/event.h"
-#include "graph/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "archive/inputs.h"
 #include "base/hash.h"
-#include "graph/vec.h"
+#include "base/map.h"
 #include "summary/summary.h"
 
 #include <errno.h>

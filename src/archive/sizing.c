@@ -1,6 +1,6 @@
 #include "archive/sizing.h"
 
-#include "graph/vec.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <math.h>

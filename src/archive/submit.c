@@ -1,7 +1,7 @@
 #include "archive/submit.h"
 
 #include "base/hash.h"
-#include "graph/vec.h"
+#include "base/map.h"
 #include "import/forgotten.h"
 #include "keep/write.h"
 #include "summary/read_any.h"

@@ -2,7 +2,7 @@
 #include "cc/build.h"
 
 #include "base/hash.h"
-#include "graph/vec.h"
+#include "base/map.h"
 
 #include <elf.h>
 #include <errno.h>

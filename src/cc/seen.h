@@ -3,8 +3,8 @@
 #ifndef STEMMA_CC_SEEN_H
 #define STEMMA_CC_SEEN_H
 
+#include "base/map.h"
 #include "cc/tape/tape.h"
-#include "graph/vec.h"
 
 #include <stddef.h>
 

@@ -10,9 +10,9 @@
  * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
  * about 2 us a relation. */
 #include "base/hash.h"
+#include "base/vec.h"
 #include "export/export.h"
 #include "graph/graph.h"
-#include "graph/vec.h"
 #include "query/app_log.h"
 #include "query/idmap.h"
 #include "query/system.h"

@@ -1,7 +1,7 @@
 /* work.c - see work.h. */
 #include "export/work.h"
 
-#include "graph/vec.h"
+#include "base/vec.h"
 #include "prov/out.h"
 
 #include <errno.h>

@@ -12,9 +12,9 @@
 #ifndef STEMMA_GRAPH_GRAPH_H
 #define STEMMA_GRAPH_GRAPH_H
 
+#include "base/map.h"
 #include "event/event.h"
 #include "graph/intern.h"
-#include "graph/vec.h"
 
 struct ghost {
 	uint32_t name, boot; /* words */

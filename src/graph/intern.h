@@ -6,8 +6,8 @@
 #define STEMMA_GRAPH_INTERN_H
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/str.h"
-#include "graph/vec.h"
 
 /* Longer paths are kept whole, as one component: the kernel's limit is 4096, and a tree as deep as hostile bytes can
  * make it would cost 24 bytes per slash. */

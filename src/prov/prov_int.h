@@ -3,7 +3,7 @@
 #ifndef STEMMA_PROV_PROV_INT_H
 #define STEMMA_PROV_PROV_INT_H
 
-#include "graph/vec.h"
+#include "base/map.h"
 #include "prov/prov.h"
 #include "query/idset.h"
 

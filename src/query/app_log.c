@@ -1,6 +1,6 @@
 #include "query/app_log.h"
 
-#include "graph/vec.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>

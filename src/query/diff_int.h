@@ -2,7 +2,7 @@
 #ifndef STEMMA_QUERY_DIFF_INT_H
 #define STEMMA_QUERY_DIFF_INT_H
 
-#include "graph/vec.h"
+#include "base/vec.h"
 #include "query/diff.h"
 #include "query/idmap.h"
 

@@ -1,7 +1,7 @@
 #include "query/lineage.h"
 
 #include "base/hash.h"
-#include "graph/vec.h"
+#include "base/map.h"
 #include "query/idmap.h"
 #include "query/objects.h"
 #include "query/submit.h"

@@ -3,7 +3,7 @@
 #define STEMMA_STORE_INT_H
 
 #include "base/buf.h"
-#include "graph/vec.h"
+#include "base/map.h"
 #include "store/store.h"
 
 #include <sqlite3.h>

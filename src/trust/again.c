@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "graph/vec.h"
+#include "base/map.h"
 #include "query/system.h"
 #include "spec/objects.h"
 #include "spec/spec.h"

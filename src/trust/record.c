@@ -1,8 +1,8 @@
 #include "trust/record.h"
 
 #include "base/fileid.h"
+#include "base/vec.h"
 #include "cc/build.h"
-#include "graph/vec.h"
 #include "keep/write.h"
 #include "redact/redact.h"
 #include "trust/kept.h"

@@ -1,7 +1,7 @@
 #include "trust/session.h"
 
+#include "base/map.h"
 #include "event/log_reader.h"
-#include "graph/vec.h"
 #include "query/system.h"
 
 #include <errno.h>

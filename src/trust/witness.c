@@ -1,7 +1,7 @@
 #include "trust/witness.h"
 
 #include "base/fileid.h"
-#include "graph/vec.h"
+#include "base/vec.h"
 #include "query/system.h"
 #include "trust/extract.h"
 

@@ -6,7 +6,7 @@
 #ifndef STEMMA_SPEC_LLVM_PROGRAM_H
 #define STEMMA_SPEC_LLVM_PROGRAM_H
 
-#include "graph/vec.h"
+#include "base/map.h"
 #include "spec/spec.h"
 
 #include <llvm-c/Core.h>

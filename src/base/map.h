@@ -1,39 +1,10 @@
-/* vec.h - growing arrays and an open-addressing table, for data that lives as long as one indexing.
+/* map.h - open-addressing tables of numbers, for data that lives as long as one indexing.
  *
- * Indices are 32 bits, VEC_NONE is none. Nothing here aborts: a failed allocation gives NULL or false and the caller
- * remembers it. Memory belongs to the array; vec_release and table_release free it. */
-#ifndef STEMMA_GRAPH_VEC_H
-#define STEMMA_GRAPH_VEC_H
+ * Values are 32 bits, VEC_NONE is none. Nothing here aborts: false says that there was no memory. *_release frees. */
+#ifndef STEMMA_BASE_MAP_H
+#define STEMMA_BASE_MAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#define VEC_NONE UINT32_MAX
-
-#define VEC(type)                                                                                                      \
-	struct {                                                                                                           \
-		type *v;                                                                                                       \
-		size_t n, cap;                                                                                                 \
-	}
-
-bool vec_grow(void **v, size_t *cap, size_t need, size_t size);
-
-#define vec_room(vec, more)                                                                                            \
-	((vec)->n + (more) <= (vec)->cap || vec_grow((void **)&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
-/* The address of a new last element, not cleared, or NULL. */
-#define vec_add(vec) (vec_room(vec, 1) ? &(vec)->v[(vec)->n++] : NULL)
-#define vec_release(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
-
-/* Memory that is given back all at once: small things by the hundred thousand. */
-struct arena {
-	char *p;
-	size_t left;
-	VEC(void *) chunks;
-};
-void *arena_take(struct arena *a, size_t n); /* aligned for anything; NULL without memory */
-void arena_release(struct arena *a);
+#include "base/vec.h"
 
 /* Maps hashes to 32-bit values; the caller compares keys. Linear probing, at most 2/3 full. */
 struct table {
