@@ -1,5 +1,6 @@
 #include "answer/live.h"
 
+#include "base/vec.h"
 #include "capture/standby/standby.h"
 
 #include <stdlib.h>
@@ -15,14 +16,8 @@ static void add_live(void *arg, pid_t pid, const char *run, bool own)
 	struct live_runs *l = arg;
 	if (!own) /* others may give a process of theirs the name of any run */
 		return;
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 16;
-		struct live_run *v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!vec_has_room(l->v, l->n, l->cap))
+		return;
 	l->v[l->n].pid = pid;
 	memcpy(l->v[l->n].run, run, sizeof(l->v[0].run));
 	l->n++;

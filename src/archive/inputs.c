@@ -1,6 +1,7 @@
 #include "archive/inputs.h"
 
 #include "archive/task.h"
+#include "base/vec.h"
 #include "query/idmap.h"
 #include "query/system.h"
 #include "query/target.h"
@@ -40,14 +41,8 @@ void input_cache_free(struct input_cache *c)
 
 static int add_size(struct input_cache *c, double size, uint32_t *ret)
 {
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 256;
-		double *p = realloc(c->sizes, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		c->sizes = p;
-		c->cap = cap;
-	}
+	if (!vec_has_room(c->sizes, c->n, c->cap))
+		return -ENOMEM;
 	c->sizes[c->n] = size;
 	*ret = (uint32_t)c->n++;
 	return 0;

@@ -20,6 +20,9 @@
 
 bool vec_grow(void **v, size_t *cap, size_t need, size_t size);
 
+/* Room for one more behind n elements, whatever the members of the array are called; cap is a size_t. */
+#define vec_has_room(v, n, cap) ((n) < (cap) || vec_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v)))
+
 #define vec_room(vec, more)                                                                                            \
 	((vec)->n + (more) <= (vec)->cap || vec_grow((void **)&(vec)->v, &(vec)->cap, (vec)->n + (more), sizeof *(vec)->v))
 /* The address of a new last element, not cleared, or NULL. */

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/vec.h"
 #include "cc/cache.h"
 
 #include <elf.h>
@@ -165,14 +166,8 @@ static bool is_of_kernel(const char *path)
 static struct build_file *add(struct files *f)
 {
 	struct build_files *l = &f->list;
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 128;
-		struct build_file *v = realloc(l->v, room * sizeof(*v));
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->room = room;
-	}
+	if (!vec_has_room(l->v, l->n, l->room))
+		return NULL;
 	l->v[l->n] = (struct build_file){.mtime = TIME_NONE};
 	return &l->v[l->n++];
 }

@@ -1,4 +1,5 @@
 /* find.c - records of builds, as struct build; and what is made of several of them. */
+#include "base/vec.h"
 #include "cc/build.h"
 
 #include "base/hash.h"
@@ -44,14 +45,8 @@ static char **copy_list(const struct strlist *l)
 
 static struct build_file *add_file(struct build_files *l)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 16;
-		struct build_file *v = realloc(l->v, room * sizeof(*v));
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->room = room;
-	}
+	if (!vec_has_room(l->v, l->n, l->room))
+		return NULL;
 	l->v[l->n] = (struct build_file){.mtime = TIME_NONE};
 	return &l->v[l->n++];
 }
@@ -223,14 +218,8 @@ static void own_first(struct build_list *l, const char *path, const struct stat 
 
 static int add_build(struct build_list *l, const struct build *b)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 4;
-		struct build *v = realloc(l->v, room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->room = room;
-	}
+	if (!vec_has_room(l->v, l->n, l->room))
+		return -ENOMEM;
 	l->v[l->n++] = *b;
 	return 0;
 }
@@ -382,14 +371,8 @@ static int add_source(struct tracing *t, const struct build *b, const struct bui
 	struct build_sources *r = t->r;
 	if (is_known(t, f))
 		return 0;
-	if (r->n == r->room) {
-		size_t room = r->room ? 2 * r->room : 128;
-		struct build_source *v = realloc(r->v, room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		r->v = v;
-		r->room = room;
-	}
+	if (!vec_has_room(r->v, r->n, r->room))
+		return -ENOMEM;
 	struct build_source *x = &r->v[r->n];
 	*x = (struct build_source){.file = *f};
 	memcpy(x->made_by, b->pub, sizeof(x->made_by));

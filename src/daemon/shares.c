@@ -1,5 +1,6 @@
 #include "daemon/shares.h"
 
+#include "base/vec.h"
 #include "daemon/accounts.h"
 
 #include <dirent.h>
@@ -75,14 +76,8 @@ static void folders_append(struct folders *all, const char *path, uint32_t uid)
 	int64_t day = day_begin(slash + 1);
 	if (!day)
 		return;
-	if (all->n == all->cap) {
-		size_t cap = all->cap ? 2 * all->cap : 64;
-		struct folder *v = realloc(all->v, cap * sizeof(*v));
-		if (!v)
-			return;
-		all->v = v;
-		all->cap = cap;
-	}
+	if (!vec_has_room(all->v, all->n, all->cap))
+		return;
 	char *copy = strdup(path);
 	if (!copy)
 		return;
@@ -171,14 +166,8 @@ static struct shares_account *account(struct shares *s, uint32_t id)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].account == id)
 			return &s->v[i];
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct shares_account *v = realloc(s->v, cap * sizeof(*v));
-		if (!v)
-			return NULL;
-		s->v = v;
-		s->cap = cap;
-	}
+	if (!vec_has_room(s->v, s->n, s->cap))
+		return NULL;
 	s->v[s->n] = (struct shares_account){.account = id};
 	return &s->v[s->n++];
 }

@@ -3,6 +3,7 @@
  * were not recorded here.
  *
  * A run whose processes outlived it has two: the later one counts. Memory: 24 bytes a run. */
+#include "base/vec.h"
 #include "export/export.h"
 #include "export/work.h"
 #include "summary/read_any.h"
@@ -59,14 +60,8 @@ static int append_chosen_summary(void *arg, const struct summary_info *m)
 	}
 	if (u->runs && !bsearch(&m->run, u->runs, u->n_runs, sizeof(*u->runs), compare_store_ids))
 		return 0;
-	if (u->n == u->cap) {
-		size_t cap = u->cap ? 2 * u->cap : 16;
-		struct chosen *v = realloc(u->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		u->v = v;
-		u->cap = cap;
-	}
+	if (!vec_has_room(u->v, u->n, u->cap))
+		return -ENOMEM;
 	u->v[u->n++] = (struct chosen){m->run, m->id, m->time};
 	return 0;
 }

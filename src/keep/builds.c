@@ -1,5 +1,6 @@
 #include "keep/builds.h"
 
+#include "base/vec.h"
 #include "query/idset.h"
 
 #include <errno.h>
@@ -81,14 +82,8 @@ struct needed {
 
 static int append_needed_build(struct needed *w, store_id build)
 {
-	if (w->n == w->room) {
-		size_t room = w->room ? 2 * w->room : 64;
-		store_id *v = realloc(w->todo, room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		w->todo = v;
-		w->room = room;
-	}
+	if (!vec_has_room(w->todo, w->n, w->room))
+		return -ENOMEM;
 	w->todo[w->n++] = build;
 	return 0;
 }

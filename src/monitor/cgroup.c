@@ -1,4 +1,5 @@
 #include "monitor/cgroup.h"
+#include "base/vec.h"
 #include "monitor/cgroup_where.h"
 
 #include <dirent.h>
@@ -160,15 +161,9 @@ static int add_pids(int dir, void *arg)
 		pid_t pid = (pid_t)atoi(line);
 		if (pid <= 0)
 			continue;
-		if (p->n == p->cap) {
-			size_t cap = p->cap ? 2 * p->cap : 64;
-			pid_t *v = realloc(p->v, cap * sizeof(*v));
-			if (!v) {
-				rc = -ENOMEM;
-				break;
-			}
-			p->v = v;
-			p->cap = cap;
+		if (!vec_has_room(p->v, p->n, p->cap)) {
+			rc = -ENOMEM;
+			break;
 		}
 		p->v[p->n++] = pid;
 	}

@@ -1,5 +1,7 @@
 #include "monitor/sets.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +27,8 @@ static void add(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 
 int sets_begin(struct sets *s, uint64_t id, int64_t start)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct sets_member *v = realloc(s->member, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->member = v;
-		s->cap = cap;
-	}
+	if (!vec_has_room(s->member, s->n, s->cap))
+		return -ENOMEM;
 	size_t at = s->n;
 	while (at > 0 && s->member[at - 1].start > start)
 		at--;

@@ -1,5 +1,6 @@
 #include "monitor/stop.h"
 #include "base/procfs.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -28,15 +29,9 @@ struct queue {
 static void add(void *arg, pid_t child)
 {
 	struct queue *q = arg;
-	if (q->n == q->cap) {
-		size_t cap = q->cap ? 2 * q->cap : 128;
-		struct relation *v = realloc(q->v, cap * sizeof(*v));
-		if (!v) {
-			q->failed = true;
-			return;
-		}
-		q->v = v;
-		q->cap = cap;
+	if (!vec_has_room(q->v, q->n, q->cap)) {
+		q->failed = true;
+		return;
 	}
 	q->v[q->n++] = (struct relation){child, q->parent};
 }
@@ -70,14 +65,8 @@ struct met {
 
 static void meet(struct met *m, pid_t pid)
 {
-	if (m->n == m->cap) {
-		size_t cap = m->cap ? 2 * m->cap : 128;
-		pid_t *v = realloc(m->v, cap * sizeof(*v));
-		if (!v)
-			return;
-		m->v = v;
-		m->cap = cap;
-	}
+	if (!vec_has_room(m->v, m->n, m->cap))
+		return;
 	m->v[m->n++] = pid;
 }
 

@@ -1,5 +1,7 @@
 #include "monitor/tree.h"
 
+#include "base/vec.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -51,15 +53,9 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 	}
 	if (m)
 		tree_exiting(t, pid, NULL, -1, until); /* its end went by unseen, and its number was given again */
-	if (t->nalive == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 16;
-		struct member **v = realloc(t->alive, cap * sizeof(struct member *));
-		if (!v) {
-			t->failed = true;
-			return NULL;
-		}
-		t->alive = v;
-		t->cap = cap;
+	if (!vec_has_room(t->alive, t->nalive, t->cap)) {
+		t->failed = true;
+		return NULL;
 	}
 	m = calloc(1, sizeof(*m));
 	if (!m) {
@@ -234,15 +230,9 @@ static void record(struct tree *t, const struct member *m, int status, int64_t e
 		t->left_out++;
 		return;
 	}
-	if (t->nrecord == t->cap_record) {
-		size_t cap = t->cap_record ? 2 * t->cap_record : 16;
-		struct tree_record *v = realloc(t->record, cap * sizeof(*v));
-		if (!v) {
-			t->left_out++;
-			return;
-		}
-		t->record = v;
-		t->cap_record = cap;
+	if (!vec_has_room(t->record, t->nrecord, t->cap_record)) {
+		t->left_out++;
+		return;
 	}
 	t->record[t->nrecord++] = (struct tree_record){.pid = m->pid,
 	                                               .ppid = m->ppid,

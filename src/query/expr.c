@@ -1,5 +1,7 @@
 #include "query/expr.h"
 
+#include "base/vec.h"
+
 #include "base/buf.h"
 
 #include <ctype.h>
@@ -41,14 +43,8 @@ struct parser {
 
 static int append_expr_token(struct parser *p, struct buf *b, bool quoted)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 32;
-		struct token *t = realloc(p->tokens, cap * sizeof(*t));
-		if (!t)
-			return -ENOMEM;
-		p->tokens = t;
-		p->cap = cap;
-	}
+	if (!vec_has_room(p->tokens, p->n, p->cap))
+		return -ENOMEM;
 	char *text = strdup(buf_cstr(b));
 	if (!text || b->failed) {
 		free(text);

@@ -1,5 +1,7 @@
 #include "query/idset.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,14 +13,8 @@ void idset_release(struct idset *s)
 
 int idset_add(struct idset *s, store_id id)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		store_id *v = realloc(s->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
+	if (!vec_has_room(s->v, s->n, s->cap))
+		return -ENOMEM;
 	s->v[s->n++] = id;
 	return 0;
 }

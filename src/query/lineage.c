@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "query/idmap.h"
 #include "query/objects.h"
 #include "query/submit.h"
@@ -88,14 +89,8 @@ struct walk {
 
 static int queue_push(struct queue *q, uint32_t i)
 {
-	if (q->n == q->cap) {
-		size_t cap = q->cap ? q->cap * 2 : 256;
-		uint32_t *v = realloc(q->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		q->v = v;
-		q->cap = cap;
-	}
+	if (!vec_has_room(q->v, q->n, q->cap))
+		return -ENOMEM;
 	q->v[q->n++] = i;
 	return 0;
 }

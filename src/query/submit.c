@@ -1,6 +1,7 @@
 #include "query/submit.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "event/event.h"
 #include "query/idmap.h"
 
@@ -42,14 +43,8 @@ void submissions_release(struct submissions *l)
 
 static int append_submission(struct submissions *l, const struct submission *one, struct str job)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 16;
-		struct submission *v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!vec_has_room(l->v, l->n, l->cap))
+		return -ENOMEM;
 	char *copy = strndup(job.n ? job.p : "", job.n);
 	if (!copy)
 		return -ENOMEM;

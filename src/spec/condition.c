@@ -1,5 +1,7 @@
 #include "spec/condition.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,15 +229,9 @@ struct condition_source *condition_source(struct str text)
 		skip_space_and_comments(&l, s, &cut);
 		if (l.p >= l.end)
 			return s;
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? s->cap * 2 : 1024;
-			struct token *v = reallocarray(s->v, cap, sizeof(*v));
-			if (!v) {
-				condition_source_free(s);
-				return NULL;
-			}
-			s->v = v;
-			s->cap = cap;
+		if (!vec_has_room(s->v, s->n, s->cap)) {
+			condition_source_free(s);
+			return NULL;
 		}
 		struct token *t = &s->v[s->n++];
 		*t = (struct token){.at = (uint32_t)(l.p - text.p),

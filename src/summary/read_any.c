@@ -1,5 +1,6 @@
 #include "summary/read_any.h"
 
+#include "base/vec.h"
 #include "summary/kickstart.h"
 #include "summary/resource_monitor.h"
 #include "summary/summary_read.h"
@@ -157,14 +158,8 @@ struct gathered {
 static int append_summary(void *arg, enum summary_form form, struct summary *s)
 {
 	struct gathered *g = arg;
-	if (g->l.n == g->cap) {
-		size_t cap = g->cap ? 2 * g->cap : 4;
-		struct parsed_summary *v = realloc(g->l.v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		g->l.v = v;
-		g->cap = cap;
-	}
+	if (!vec_has_room(g->l.v, g->l.n, g->cap))
+		return -ENOMEM;
 	g->l.v[g->l.n++] = (struct parsed_summary){form, *s};
 	summary_init(s);
 	return 0;

@@ -1,5 +1,7 @@
 #include "trust/elements.h"
 
+#include "base/vec.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,15 +44,9 @@ struct element *elements_at(struct elements *e, struct str name)
 	struct element *x = elements_find(e, name);
 	if (x)
 		return x;
-	if (e->n == e->cap) {
-		size_t cap = e->cap ? 2 * e->cap : 8;
-		struct element *more = realloc(e->v, cap * sizeof(*more));
-		if (!more) {
-			e->failed = true;
-			return NULL;
-		}
-		e->v = more;
-		e->cap = cap;
+	if (!vec_has_room(e->v, e->n, e->cap)) {
+		e->failed = true;
+		return NULL;
 	}
 	char *own = copy(name);
 	if (!own) {

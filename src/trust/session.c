@@ -1,6 +1,7 @@
 #include "trust/session.h"
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "event/log_reader.h"
 #include "query/system.h"
 
@@ -37,15 +38,9 @@ static void take_file(struct reading *r, const struct event *ev)
 	if (ev->file.kind != TERM_kind_regular || f->n >= FILES_MAX || map_get(&r->by_num, ev->file.num) != VEC_NONE)
 		return;
 	uint32_t d = map_get(&r->domains, ev->file.domain);
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? 2 * f->cap : 64;
-		struct session_file *more = realloc(f->v, cap * sizeof(*more));
-		if (!more) {
-			r->rc = -ENOMEM;
-			return;
-		}
-		f->v = more;
-		f->cap = cap;
+	if (!vec_has_room(f->v, f->n, f->cap)) {
+		r->rc = -ENOMEM;
+		return;
 	}
 	struct session_file *x = &f->v[f->n];
 	*x = (struct session_file){.path = strndup(ev->file.path.p ? ev->file.path.p : "", ev->file.path.n),

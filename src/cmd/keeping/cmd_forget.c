@@ -1,4 +1,5 @@
 /* stemma forget: take runs and files out of the record, for good. */
+#include "base/vec.h"
 #include "cmd/keeping/keeping.h"
 #include "cmd/ui/things_print.h"
 #include "keep/builds.h"
@@ -38,28 +39,16 @@ static void resolve_text_offset(const struct forget *w, struct str *s)
 
 static int append_forgotten_file(struct forget *w, struct keep_file f)
 {
-	if (w->n_files == w->cap_files) {
-		size_t cap = w->cap_files ? 2 * w->cap_files : 16;
-		struct keep_file *v = realloc(w->files, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		w->files = v;
-		w->cap_files = cap;
-	}
+	if (!vec_has_room(w->files, w->n_files, w->cap_files))
+		return -ENOMEM;
 	w->files[w->n_files++] = f;
 	return 0;
 }
 
 static int add_word(struct forget *w, struct str s)
 {
-	if (w->n_words == w->cap_words) {
-		size_t cap = w->cap_words ? 2 * w->cap_words : 16;
-		struct str *v = realloc(w->words, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		w->words = v;
-		w->cap_words = cap;
-	}
+	if (!vec_has_room(w->words, w->n_words, w->cap_words))
+		return -ENOMEM;
 	w->words[w->n_words++] = append_text_offset(w, s);
 	return 0;
 }

@@ -1,3 +1,4 @@
+#include "base/vec.h"
 #include "cmd/stat/stat.h"
 #include "query/system.h"
 
@@ -66,14 +67,8 @@ static struct sum *find_or_add_sum(struct sums *l, store_id id)
 		return NULL;
 	if (!is_new)
 		return &l->v[*at];
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct sum *v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!vec_has_room(l->v, l->n, l->cap))
+		return NULL;
 	l->v[l->n] = (struct sum){.id = id};
 	return &l->v[l->n++];
 }

@@ -1,4 +1,5 @@
 #include "cmd/stat/stat_when.h"
+#include "base/vec.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 
@@ -20,14 +21,8 @@ int stat_when_row(void *when, const struct stat_row *row)
 	}
 	if (w->has_at && (row->io.first > w->at || row->io.last < w->at))
 		return 0;
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 256;
-		struct when_row *v = realloc(w->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		w->v = v;
-		w->cap = cap;
-	}
+	if (!vec_has_room(w->v, w->n, w->cap))
+		return -ENOMEM;
 	w->v[w->n++] = (struct when_row){.exec = row->exec,
 	                                 .file = row->file,
 	                                 .calls = row->io.calls,

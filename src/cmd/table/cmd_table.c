@@ -1,4 +1,5 @@
 /* stemma table: runs by settings and figures. */
+#include "base/vec.h"
 #include "cmd/table/over_runs.h"
 #include "cmd/table/table_svg.h"
 #include "cmd/ui/things_print.h"
@@ -36,14 +37,8 @@ static int add_column(struct table_of *w, struct str name, bool figure)
 {
 	if (!is_wanted_column(w, name))
 		return 0;
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? 2 * w->cap : 32;
-		struct column *more = realloc(w->columns, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		w->columns = more;
-		w->cap = cap;
-	}
+	if (!vec_has_room(w->columns, w->n, w->cap))
+		return -ENOMEM;
 	w->columns[w->n++] = (struct column){.name = name, .figure = figure};
 	return 0;
 }
@@ -253,14 +248,8 @@ struct drawing {
 
 static int add_point(struct drawing *d, double x, double y, size_t series)
 {
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? 2 * d->cap : 256;
-		struct plot_point *more = realloc(d->points, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		d->points = more;
-		d->cap = cap;
-	}
+	if (!vec_has_room(d->points, d->n, d->cap))
+		return -ENOMEM;
 	d->points[d->n++] = (struct plot_point){x, y, series};
 	return 0;
 }

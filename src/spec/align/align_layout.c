@@ -1,5 +1,7 @@
 #include "spec/align/align_layout.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,14 +44,8 @@ struct edges {
 
 static int edge_add(struct edges *e, uint32_t from, uint32_t to)
 {
-	if (e->n == e->cap) {
-		size_t cap = e->cap ? 2 * e->cap : 64;
-		void *p = realloc(e->v, cap * sizeof(*e->v));
-		if (!p)
-			return -ENOMEM;
-		e->v = p;
-		e->cap = cap;
-	}
+	if (!vec_has_room(e->v, e->n, e->cap))
+		return -ENOMEM;
 	e->v[e->n++] = (struct layout_edge){from, to};
 	return e->n > LAYOUT_EDGES ? -E2BIG : 0;
 }

@@ -1,5 +1,7 @@
 #include "spec/align/regions.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,14 +60,8 @@ uint64_t region_label(const struct reading *r, uint32_t symbol, enum region_kind
 
 int region_push(struct region_stack *s, const struct region *region)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		void *p = realloc(s->v, cap * sizeof(*s->v));
-		if (!p)
-			return -ENOMEM;
-		s->v = p;
-		s->cap = cap;
-	}
+	if (!vec_has_room(s->v, s->n, s->cap))
+		return -ENOMEM;
 	s->v[s->n++] = *region;
 	return 0;
 }
@@ -84,14 +80,8 @@ void region_items_release(struct region_items *l)
 
 static int append_region_item(struct region_items *l, uint64_t hash, size_t start)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap + l->cap / 2 : 16;
-		void *p = realloc(l->v, cap * sizeof(*l->v));
-		if (!p)
-			return -ENOMEM;
-		l->v = p;
-		l->cap = cap;
-	}
+	if (!vec_has_room(l->v, l->n, l->cap))
+		return -ENOMEM;
 	l->v[l->n++] = (struct region_item){hash, start};
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "spec/trace/trace.h"
 
 #include "base/io.h"
+#include "base/vec.h"
 #include "spec/trace/trace_format.h"
 
 #include <errno.h>
@@ -302,15 +303,9 @@ int trace_fits(struct trace *t, const struct spec *s, struct err *err)
 				rc = does_not_fit(err, at, "there is no such function");
 				break;
 			}
-			if (depth == cap) {
-				size_t more = cap ? cap * 2 : 64;
-				struct frame *p = reallocarray(stack, more, sizeof(*stack));
-				if (!p) {
-					rc = err_set(err, ENOMEM, "cannot check the trace");
-					break;
-				}
-				stack = p;
-				cap = more;
+			if (!vec_has_room(stack, depth, cap)) {
+				rc = err_set(err, ENOMEM, "cannot check the trace");
+				break;
 			}
 			/* A signal's handler may come in between a decision and where it leads. */
 			if (depth && outcome != SPEC_NONE)
