@@ -1,6 +1,6 @@
 #include "sandbox/jail.h"
 
-#include "base/io.h"
+#include "sandbox/namespaces.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -198,44 +198,10 @@ static void allow_system(const struct jail *j)
 
 /* ---- namespaces ---- */
 
-struct mount_attr_ {
-	uint64_t set, clear, propagation, userns;
-};
-
-static int set_readonly(const char *path, bool on, bool below)
-{
-	enum { READONLY = 1, RECURSIVE = 0x8000 };
-	struct mount_attr_ a = {.set = on ? READONLY : 0, .clear = on ? 0 : READONLY};
-	return syscall(CALL_mount_setattr, AT_FDCWD, path, below ? RECURSIVE : 0, &a, sizeof(a)) < 0 ? -errno : 0;
-}
-
-static int put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int rc = io_write(fd, text, strlen(text), NULL);
-	close(fd);
-	return rc;
-}
-
 /* The user is the same inside as outside. */
 static int own_namespaces(void)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	char map[64];
-	enum { OWN = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC };
-	if (uid == 0 && unshare(OWN) == 0)
-		return 0;
-	if (unshare(CLONE_NEWUSER | OWN) < 0)
-		return -errno;
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	int rc = put_text("/proc/self/uid_map", map);
-	if (rc == 0)
-		rc = put_text("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	return rc == 0 ? put_text("/proc/self/gid_map", map) : rc;
+	return namespaces_enter(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC, 0);
 }
 
 static void loopback_up(void)
@@ -252,16 +218,14 @@ static void loopback_up(void)
 static int own_mounts(const struct jail *j)
 {
 	int rc = 0;
-	if (mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0)
-		return -errno;
 	for (size_t i = 0; i < j->n_own; i++)
 		if (mount(j->own[i], j->own[i], "", MS_BIND, NULL) < 0)
 			return -errno;
 	bool shm = mount("stemma", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
-	rc = set_readonly("/", true, true);
+	rc = namespaces_set_readonly("/", true, true);
 	for (size_t i = 0; rc == 0 && i < j->n_own; i++)
-		rc = set_readonly(j->own[i], false, false);
-	if (rc == 0 && shm && set_readonly("/dev/shm", false, false) == 0)
+		rc = namespaces_set_readonly(j->own[i], false, false);
+	if (rc == 0 && shm && namespaces_set_readonly("/dev/shm", false, false) == 0)
 		allow(j, "/dev/shm", fs_handled(j->abi) & ~(uint64_t)FS_EXECUTE);
 	return rc;
 }
@@ -271,8 +235,7 @@ static bool can_unshare(void)
 	int status = 0;
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(own_namespaces() < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0 ||
-		      set_readonly("/", true, true) < 0);
+		_exit(own_namespaces() < 0 || namespaces_set_readonly("/", true, true) < 0);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
