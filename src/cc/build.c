@@ -1,5 +1,7 @@
 #include "cc/build.h"
 
+#include "base/strv.h"
+
 #include <stdlib.h>
 
 static void files_release(struct build_files *l)
@@ -11,22 +13,15 @@ static void files_release(struct build_files *l)
 	free(l->v);
 }
 
-static void strings_release(char **v)
-{
-	for (size_t i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
-}
-
 void build_release(struct build *b)
 {
 	files_release(&b->in);
 	files_release(&b->out);
 	files_release(&b->tools);
-	strings_release(b->argv);
-	strings_release(b->args);
-	strings_release(b->env);
-	strings_release(b->gaps);
+	strv_free(b->argv);
+	strv_free(b->args);
+	strv_free(b->env);
+	strv_free(b->gaps);
 	free(b->compiler);
 	free(b->version);
 	free(b->target);

@@ -25,24 +25,6 @@ static char *copy(struct str s)
 	return p;
 }
 
-static char **copy_list(const struct strlist *l)
-{
-	struct str s;
-	size_t n = 0, pos = 0;
-	while (strlist_next(l, &pos, &s))
-		n++;
-	char **v = calloc(n + 1, sizeof(*v));
-	n = pos = 0;
-	while (v && strlist_next(l, &pos, &s))
-		if (!(v[n++] = copy(s))) {
-			while (n-- > 0)
-				free(v[n]);
-			free(v);
-			return NULL;
-		}
-	return v;
-}
-
 static struct build_file *add_file(struct build_files *l)
 {
 	if (!vec_has_room(l->v, l->n, l->room))
@@ -84,10 +66,10 @@ static int load(void *arg, const struct store_build *x)
 	memcpy(b->pub, x->pub.text, sizeof(b->pub));
 	l->exec = x->exec;
 	l->missing = x->expected > x->nfiles ? x->expected - x->nfiles : 0;
-	b->argv = copy_list(&x->argv);
-	b->args = copy_list(x->args.count ? &x->args : &x->argv);
-	b->env = copy_list(&x->env);
-	b->gaps = copy_list(&x->gaps);
+	b->argv = strlist_copy(&x->argv);
+	b->args = strlist_copy(x->args.count ? &x->args : &x->argv);
+	b->env = strlist_copy(&x->env);
+	b->gaps = strlist_copy(&x->gaps);
 	b->compiler = copy(x->compiler);
 	b->version = copy(x->version);
 	b->target = copy(x->target);

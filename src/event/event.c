@@ -1,6 +1,9 @@
 #include "event/event.h"
 
+#include "base/strv.h"
+
 #include <errno.h>
+#include <stdlib.h>
 
 /* The words. */
 
@@ -164,6 +167,22 @@ bool strlist_next(const struct strlist *l, size_t *pos, struct str *ret)
 		return false;
 	*pos = (size_t)(p - start);
 	return true;
+}
+
+char **strlist_copy(const struct strlist *l)
+{
+	struct str s;
+	size_t n = 0, pos = 0;
+	while (strlist_next(l, &pos, &s))
+		n++;
+	char **v = calloc(n + 1, sizeof(*v));
+	n = pos = 0;
+	while (v && strlist_next(l, &pos, &s))
+		if (!(v[n++] = strndup(s.p ? s.p : "", s.n))) {
+			strv_free(v);
+			return NULL;
+		}
+	return v;
 }
 
 /* Is it what a reader gives for a field that an event lacks? */

@@ -58,6 +58,8 @@ struct strlist {
 };
 /* Iterates over a decoded list: *pos starts at 0. False at the end. */
 bool strlist_next(const struct strlist *l, size_t *pos, struct str *ret);
+/* A copy as programs get it, for strv_free (base/strv.h). NULL without memory; never one that ends too early. */
+char **strlist_copy(const struct strlist *l);
 
 enum event_kind {
 #define EVENT(number, name, meaning) EVENT_##name = number,

@@ -1,8 +1,7 @@
 #include "query/expr.h"
 
-#include "base/vec.h"
-
 #include "base/buf.h"
+#include "base/vec.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 #include "summary/summary.h"
 
+#include "base/strv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,13 +66,6 @@ void summary_init(struct summary *s)
 	*s = (struct summary){.exit_status = -1, .signal = -1};
 }
 
-static void free_list(char **list)
-{
-	for (char **p = list; p && *p; p++)
-		free(*p);
-	free(list);
-}
-
 static void summary_free_limits(struct summary_limit *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -92,7 +87,7 @@ void summary_release(struct summary *s)
 	free(s->run);
 	free(s->cwd);
 	free(s->user);
-	free_list(s->argv);
+	strv_free(s->argv);
 	for (int f = 0; f < FIGURES; f++) {
 		free(s->figure[f].method);
 		free(s->figure[f].absent);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/strv.h"
 #include "query/system.h"
 #include "spec/objects.h"
 #include "spec/spec.h"
@@ -57,37 +58,6 @@ static char *text(struct str s)
 	return strndup(s.p ? s.p : "", s.n);
 }
 
-static char **texts(const struct strlist *l, bool *ret_redacted)
-{
-	char **v = calloc(l->count + 1, sizeof(*v));
-	struct str s;
-	size_t n = 0;
-	for (size_t pos = 0; v && n < l->count && strlist_next(l, &pos, &s);) {
-		*ret_redacted |= s.n >= 3 && memmem(s.p, s.n, "***", 3);
-		if (!(v[n++] = text(s)))
-			break;
-	}
-	return v;
-}
-
-static void free_texts(char **v)
-{
-	for (size_t i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
-}
-
-static char **copy_texts(char *const *from)
-{
-	size_t n = 0;
-	while (from[n])
-		n++;
-	char **v = calloc(n + 1, sizeof(*v));
-	for (size_t i = 0; v && i < n; i++)
-		v[i] = strdup(from[i]);
-	return v;
-}
-
 static const char *base(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -119,7 +89,6 @@ static int by_version(const void *x, const void *y)
 static int load_one(struct planning *p, struct side *s, store_id id, struct one *ret, store_id *ret_parent)
 {
 	struct exec_info x;
-	bool env_redacted = false;
 	*ret = (struct one){.id = id, .parent = AGAIN_NONE, .pair = AGAIN_NONE};
 	if (store_exec(p->s, id, &x) != 1)
 		return err_set(p->err, EIO, "cannot read the record");
@@ -129,8 +98,9 @@ static int load_one(struct planning *p, struct side *s, store_id id, struct one 
 	ret->code = x.code;
 	ret->start = x.start;
 	ret->cwd = text(x.cwd);
-	ret->argv = texts(&x.argv, &s->redacted);
-	ret->env = texts(&x.env, &env_redacted);
+	ret->argv = strlist_copy(&x.argv);
+	ret->env = strlist_copy(&x.env);
+	s->redacted |= rerun_has_redacted(&x.argv);
 	*ret_parent = x.parent;
 	store_id exe = x.exe, script = x.script;
 	ret->exe = path_of(p->s, exe);
@@ -578,8 +548,8 @@ static struct again_step *add_step(struct side *s, size_t top)
 	*t = (struct again_step){.exec = x->id, .pair = x->pair, .pid = x->pid, .ending = x->ending, .code = x->code};
 	t->start = x->start;
 	t->program = strdup(*x->script ? x->script : x->exe);
-	t->argv = copy_texts(x->argv);
-	t->env = copy_texts(x->env);
+	t->argv = strv_copy(x->argv);
+	t->env = strv_copy(x->env);
 	t->cwd = strdup(x->cwd);
 	for (size_t i = 0; x->argv[i]; i++)
 		buf_printf(&b, "%s%s", i ? " " : "", x->argv[i]);
@@ -742,8 +712,8 @@ static void drop_steps(struct again_side *o)
 		free(t->files);
 		free(t->program);
 		free(t->shown);
-		free_texts(t->argv);
-		free_texts(t->env);
+		strv_free(t->argv);
+		strv_free(t->env);
 		free(t->cwd);
 		free(t->standard_input);
 	}
@@ -929,8 +899,8 @@ int again_plan(struct store *s, const struct diff *d, const struct witness_optio
 			free(x->exe);
 			free(x->script);
 			free(x->cwd);
-			free_texts(x->argv);
-			free_texts(x->env);
+			strv_free(x->argv);
+			strv_free(x->env);
 		}
 		free(p.side[k].v);
 		vec_release(&p.side[k].makers);
@@ -951,7 +921,7 @@ void again_release(struct again *a)
 			free(o->reads[i]);
 		free(o->reads);
 	}
-	free_texts(a->programs);
+	strv_free(a->programs);
 	free(a->first_untraced);
 	*a = (struct again){0};
 }

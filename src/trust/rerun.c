@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/mark.h"
 #include "base/memfile.h"
+#include "base/strv.h"
 #include "base/vec.h"
 #include "cc/build.h"
 #include "event/env.h"
@@ -259,35 +260,23 @@ static int files(struct planning *p, const store_id *execs, size_t n)
 	return rc;
 }
 
-static char **texts(const struct strlist *l, bool *ret_redacted)
+bool rerun_has_redacted(const struct strlist *l)
 {
-	char **v = calloc(l->count + 1, sizeof(*v));
 	struct str s;
-	size_t n = 0;
-	for (size_t pos = 0; v && n < l->count && strlist_next(l, &pos, &s);) {
-		*ret_redacted |= s.n >= 3 && memmem(s.p, s.n, "***", 3);
-		if (!(v[n++] = strndup(s.p ? s.p : "", s.n)))
-			break;
-	}
-	return v;
-}
-
-static void free_texts(char **v)
-{
-	for (size_t i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
+	for (size_t pos = 0; strlist_next(l, &pos, &s);)
+		if (s.n >= 3 && memmem(s.p, s.n, "***", 3))
+			return true;
+	return false;
 }
 
 /* The environment of the run's first program, NULL without one. */
 static int first_env(struct store *s, const store_id *execs, size_t n, char ***ret)
 {
 	struct exec_info x;
-	bool unused = false;
 	*ret = NULL;
 	for (size_t i = 0; i < n; i++)
 		if (store_exec(s, execs[i], &x) == 1 && x.n > 0)
-			return (*ret = texts(&x.env, &unused)) ? 0 : -ENOMEM;
+			return (*ret = strlist_copy(&x.env)) ? 0 : -ENOMEM;
 	return 0;
 }
 
@@ -334,7 +323,8 @@ int rerun_is_own(struct store *s, store_id run, const char *home)
 	bool nul = has_nul(&info.argv);
 	r.cwd = strndup(info.cwd.p ? info.cwd.p : "", info.cwd.n);
 	r.ulid = strndup(info.ulid.p, info.ulid.n);
-	r.argv = texts(&info.argv, &r.redacted);
+	r.argv = strlist_copy(&info.argv);
+	r.redacted |= rerun_has_redacted(&info.argv);
 	rc = r.cwd && r.ulid && r.argv ? store_run_execs(s, run, &execs, &n) : -ENOMEM;
 	if (rc >= 0)
 		rc = first_env(s, execs, n, &r.env);
@@ -366,7 +356,8 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 		ret->ulid = strndup(info.ulid.p, info.ulid.n);
 		ret->user = strndup(info.user.p ? info.user.p : "", info.user.n);
 		ret->host = strndup(info.host.p ? info.host.p : "", info.host.n);
-		ret->argv = texts(&info.argv, &ret->redacted);
+		ret->argv = strlist_copy(&info.argv);
+		ret->redacted |= rerun_has_redacted(&info.argv);
 		if (has_nul(&info.argv) || (info.cwd.n && !rerun_is_path(info.cwd, false)))
 			rc = err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
 		else
@@ -544,9 +535,9 @@ void rerun_release(struct rerun *r)
 	for (size_t i = 0; i < r->n; i++)
 		rerun_file_release(&r->v[i]);
 	free(r->v);
-	free_texts(r->argv);
-	free_texts(r->env);
-	free_texts(r->reads);
+	strv_free(r->argv);
+	strv_free(r->env);
+	strv_free(r->reads);
 	free(r->cwd);
 	free(r->ulid);
 	free(r->user);

@@ -50,6 +50,8 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 int rerun_is_own(struct store *s, store_id run, const char *home);
 /* An absolute path, or with `relative` one below a folder, without empty components, "." and "..". */
 bool rerun_is_path(struct str path, bool relative);
+/* Is one of these words not what it was, since a secret was taken out of it? */
+bool rerun_has_redacted(const struct strlist *l);
 /* The environment that a command of the record is given: NULL-terminated, malloc'ed; the strings belong to env and to
  * environ. Of the record nothing that makes programs load or run something else (event/env.h), nothing redacted. Own:
  * over the caller's own environment; received: in place of it. left_out (may be NULL): names of what was not taken and
