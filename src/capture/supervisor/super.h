@@ -5,7 +5,7 @@
  * answer, and leave it while they look at what the call's arguments mean (sup_leave). Budget per stopped open of a
  * known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes of log; about 2 µs on top of the
  * transport's 9 µs. Memory: struct file about 200 bytes with its path, at most FILES_MAX kept without a live access;
- * struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct proc about 300 bytes. */
+ * struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct proc at most 512. */
 #ifndef STEMMA_CAPTURE_SUPERVISOR_SUPER_H
 #define STEMMA_CAPTURE_SUPERVISOR_SUPER_H
 
@@ -269,6 +269,8 @@ struct proc {
 	bool run_root;          /* the nested run ends with it */
 	bool old_code;          /* it has code and logs of a worker that was killed (opens_disown) */
 };
+
+_Static_assert(sizeof(struct proc) <= 512, "one for each process: what its budget above says");
 
 enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
 
