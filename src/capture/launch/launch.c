@@ -645,12 +645,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	                                             (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u),
 	                          !k.trace, &why, &prog) == 0;
 	int pair[2] = {-1, -1};
+	bool begun = false; /* signals are blocked, and orphans come here */
 	if (k.control == MAP_FAILED || pipe2(k.life, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		free(prog.filter);
-		if (safe)
-			safe_place_release(&place);
-		return run_alone(&k, ret_status, ret_note);
+		goto alone;
 	}
 	w.control = k.control;
 	s->page = &k.control->page;
@@ -663,6 +661,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigprocmask(SIG_BLOCK, &all, &k.before);
+	begun = true;
 	k.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	k.worker = fork();
@@ -682,22 +681,13 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	close(pair[1]); /* but not life[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
 	                 */
 	free(prog.filter);
-	if (k.worker < 0) {
-		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		if (safe)
-			safe_place_release(&place);
-		return run_alone(&k, ret_status, ret_note);
-	}
+	prog.filter = NULL;
+	if (k.worker < 0)
+		goto alone;
 	k.worker_alive = 1;
 	k.from_command = pair[0];
-	if (!keeper_wait(&k)) {
-		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		if (safe)
-			safe_place_release(&place);
-		return run_alone(&k, ret_status, ret_note);
-	}
+	if (!keeper_wait(&k))
+		goto alone;
 	keeper_fetch_listener(&k);
 	keeper_dismiss_standby(&k);
 	if (k.listener < 0 && c->way == WAY_NOTIFY)
@@ -716,4 +706,13 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	*ret_status = k.control->status;
 	sigprocmask(SIG_SETMASK, &k.before, NULL);
 	return 0;
+alone:
+	free(prog.filter);
+	if (begun) {
+		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+		sigprocmask(SIG_SETMASK, &k.before, NULL);
+	}
+	if (safe)
+		safe_place_release(&place);
+	return run_alone(&k, ret_status, ret_note);
 }
