@@ -36,14 +36,6 @@ void service_notify(const char *line)
 	close(sock);
 }
 
-int64_t service_watchdog(void)
-{
-	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	if (!usec || (pid && atol(pid) != (long)getpid()))
-		return 0;
-	return atoll(usec) * 1000;
-}
-
 int service_drop(int all)
 {
 	/* Programs are attached and detached as `access` is asked for. What else there is to look at the helper does. */

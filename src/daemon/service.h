@@ -7,8 +7,6 @@
 
 /* Sends a line to $NOTIFY_SOCKET; nothing where there is none. */
 void service_notify(const char *line);
-/* How often the watchdog wants to hear, ns; 0: never. */
-int64_t service_watchdog(void);
 /* Keeps only the capabilities that are used after the start, and none for what is executed. With all: not even those.
  * 0 or -errno. */
 int service_drop(int all);

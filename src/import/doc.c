@@ -59,15 +59,6 @@ bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type)
 	return true;
 }
 
-uint32_t doc_get(const struct doc *d, const struct doc_statement *st, const char *name)
-{
-	uint32_t w = intern_find(&d->words, str_of(name));
-	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++)
-		if (d->attrs.v[st->first_attr + i].name == w)
-			return d->attrs.v[st->first_attr + i].value;
-	return 0;
-}
-
 void doc_place(const struct doc *d, const struct doc_statement *st, struct buf *out)
 {
 	if (d->pointers)

@@ -80,8 +80,6 @@ uint32_t doc_intern(struct doc *d, struct str s); /* VEC_NONE without memory */
  * where a limit is met. */
 struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place);
 bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type);
-/* The value of a statement's first attribute of that name (a whole IRI), 0 none. */
-uint32_t doc_get(const struct doc *d, const struct doc_statement *st, const char *name);
 /* "line 12" or "/used/_:r1": appended. */
 void doc_place(const struct doc *d, const struct doc_statement *st, struct buf *out);
 /* As PROV-N would have it, names shortened: used(x1, v2). Appended. */

@@ -37,7 +37,6 @@ struct cgroup {
 	int n;
 	unsigned parts;
 	char lacks[PARTS][300];
-	char version[32];
 };
 
 static int part_index(unsigned part)
@@ -449,7 +448,6 @@ int cgroup_make(const char *run, unsigned wanted, struct err *err, struct cgroup
 		return err_set(err, -rc, "cannot make a control group");
 	}
 	make_unified(c, &where[PLACE_UNIFIED], run, wanted);
-	bool two = c->n > 0;
 	for (int i = 0; i < PARTS; i++)
 		if (wanted & ~c->parts & (1u << i))
 			make_old(c, &where[old[i]], run, 1u << i);
@@ -461,7 +459,6 @@ int cgroup_make(const char *run, unsigned wanted, struct err *err, struct cgroup
 	}
 	for (int i = 0; i < c->n; i++)
 		open_figures(&c->h[i]);
-	snprintf(c->version, sizeof(c->version), "cgroup %s", two && c->n > 1 ? "v1 and v2" : two ? "v2" : "v1");
 	*ret = c;
 	return 0;
 }
@@ -491,11 +488,6 @@ const char *cgroup_lacks(const struct cgroup *c, enum cgroup_part part)
 	return *why && !(c->parts & part) ? why : NULL;
 }
 
-const char *cgroup_version(const struct cgroup *c)
-{
-	return c->version;
-}
-
 /* ---- going in ---- */
 
 int cgroup_enter(const struct cgroup *c)
@@ -503,16 +495,6 @@ int cgroup_enter(const struct cgroup *c)
 	int rc = 0;
 	for (int i = 0; i < c->n; i++)
 		if (write(c->h[i].procs, "0", 1) != 1 && rc == 0)
-			rc = -errno;
-	return rc;
-}
-
-int cgroup_put(const struct cgroup *c, pid_t pid)
-{
-	char text[16];
-	int rc = 0, n = snprintf(text, sizeof(text), "%d", pid);
-	for (int i = 0; i < c->n; i++)
-		if (write(c->h[i].procs, text, (size_t)n) != n && rc == 0)
 			rc = -errno;
 	return rc;
 }

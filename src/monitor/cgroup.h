@@ -43,14 +43,10 @@ int cgroup_probe(struct err *err, unsigned *ret_parts);
 unsigned cgroup_parts(const struct cgroup *c);
 /* Why this part is missing: a sentence that lives as long as c; NULL: it is not missing, or was not wanted. */
 const char *cgroup_lacks(const struct cgroup *c, enum cgroup_part part);
-/* "cgroup v1", "cgroup v2" or "cgroup v1 and v2". */
-const char *cgroup_version(const struct cgroup *c);
 
 /* The calling process goes in. Async-signal-safe, and fit for a child of vfork. 0 or -errno of the first hierarchy that
  * refused; the others are entered all the same. */
 int cgroup_enter(const struct cgroup *c);
-/* Another process, best while it is stopped before its program; children that it had already stay outside. */
-int cgroup_put(const struct cgroup *c, pid_t pid);
 
 /* -1: not known. ns, bytes, counts. */
 struct cgroup_usage {

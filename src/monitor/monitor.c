@@ -36,8 +36,7 @@ static int64_t monotonic(void)
 
 static void wait_until(struct monitor *m)
 {
-	m->woken = false;
-	while (!m->stop && !m->woken) {
+	while (!m->stop) {
 		int64_t next = m->next;
 		if (monotonic() >= next)
 			break;
@@ -100,14 +99,6 @@ static void stop_sampler(struct monitor *m)
 		pthread_join(m->sampler, NULL);
 	m->sampling = false;
 	monitor_listen_no_more(m);
-}
-
-void monitor_wake(struct monitor *m)
-{
-	pthread_mutex_lock(&m->lock);
-	m->woken = true;
-	pthread_cond_signal(&m->wake);
-	pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- the observer ---- */
@@ -434,7 +425,6 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	m->all_over = last;
 	if (last && m->orphans > 0)
 		m->over = now;
-	__atomic_store_n(&m->handover->goes_on, !last, __ATOMIC_RELEASE);
 	buf_reset(&m->text);
 	int rc = monitor_summarise(m, &s);
 	if (rc == 0)
@@ -701,9 +691,4 @@ bool monitor_was_lost(const struct monitor *m)
 bool monitor_was_limited(const struct monitor *m)
 {
 	return __atomic_load_n(&m->handover->limited, __ATOMIC_ACQUIRE);
-}
-
-bool monitor_goes_on(const struct monitor *m)
-{
-	return __atomic_load_n(&m->handover->goes_on, __ATOMIC_ACQUIRE);
 }

@@ -71,17 +71,12 @@ const struct run_observer *monitor_observer(struct monitor *m);
 
 /* ---- in the worker, for who watches ---- */
 
-/* The living processes: malloc'ed, the command first, then in the order of their births. Children that have not been
- * seen yet are looked for first. 0 or -ENOMEM. */
-int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n);
 /* Resident memory of all living processes, shared pages once, at this moment; never more than the truth. Takes 14 ms a
  * GB: for who is about to act on a sum in which they may count several times. -1: not known. */
 int64_t monitor_memory(struct monitor *m);
 /* What a control group of the task's own tells: anonymous memory now, all that is charged to it at most, threads at
  * most; -1 not known. */
 void monitor_group(struct monitor *m, int64_t anonymous, int64_t charged_peak, int64_t tasks_peak);
-/* Makes the sampler look now. */
-void monitor_wake(struct monitor *m);
 /* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),
  * that the kernel killed it for want of memory, a sentence on what escaped. Strings are copied. 0 or -ENOMEM. */
 int monitor_limit(struct monitor *m, const char *name, int64_t limit);
@@ -104,8 +99,6 @@ int monitor_series_failed(const struct monitor *m);
 bool monitor_was_lost(const struct monitor *m);
 /* A limit was exceeded and the task ended for it. */
 bool monitor_was_limited(const struct monitor *m);
-/* Processes outlive the command, and a second summary will follow. */
-bool monitor_goes_on(const struct monitor *m);
 
 /* Watches a process that is there already, and what it starts, until it ends (level 1). 0 or -errno with a sentence. */
 int monitor_attach(struct monitor *m, pid_t pid, struct err *err);

@@ -26,7 +26,7 @@ struct handed_limit {
 };
 struct handover {
 	int state; /* enum handed; changed by compare-and-swap only */
-	int limited, goes_on;
+	int limited;
 	struct handed_limit exceeded[16]; /* from the moment that it was seen */
 	unsigned nexceeded;
 	int64_t now[FIGURES];       /* as sampled last, for who shows it; -1 not known */
@@ -62,7 +62,7 @@ struct monitor {
 	pthread_mutex_t lock; /* over all below */
 	pthread_cond_t wake;
 	pthread_t sampler;
-	bool sampling, stop, woken;
+	bool sampling, stop;
 	struct tree tree;
 	pid_t root, self;
 	char *run, *user, *cwd;

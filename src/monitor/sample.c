@@ -202,22 +202,6 @@ void monitor_discover(struct monitor *m)
 	}
 }
 
-int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n)
-{
-	pthread_mutex_lock(&m->lock);
-	monitor_discover(m);
-	size_t n = m->tree.nalive;
-	pid_t *v = malloc((n + 1) * sizeof(*v));
-	for (size_t i = 0; v && i < n; i++)
-		v[i] = m->tree.alive[i]->pid;
-	pthread_mutex_unlock(&m->lock);
-	if (!v)
-		return -ENOMEM;
-	*ret = v;
-	*ret_n = n;
-	return 0;
-}
-
 /* ---- shares ---- */
 
 /* The sum of the shares is a lower bound only of what stood still while it was taken: where a process ended, was born

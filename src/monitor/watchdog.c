@@ -52,7 +52,6 @@ struct watchdog {
 	long processors;
 	int64_t memory_backstop;
 	int64_t charged; /* when the group was last asked what of it is anonymous */
-	char weak[600];
 };
 
 unsigned watchdog_wants(const struct limits *limits)
@@ -92,13 +91,8 @@ int watchdog_new(const struct watchdog_options *o, struct err *err, struct watch
 			memory = swap = -1;
 		if (!(parts & CGROUP_TASKS))
 			tasks = -1;
-		if (cgroup_backstop(o->cgroup, memory, swap, tasks, &why) < 0)
-			snprintf(w->weak, sizeof(w->weak), "%s", why.text);
-		else
+		if (cgroup_backstop(o->cgroup, memory, swap, tasks, &why) == 0)
 			w->memory_backstop = memory;
-		const char *lack = cgroup_lacks(o->cgroup, CGROUP_MEMORY);
-		if (l->given[LIMIT_memory] && lack && !w->weak[0])
-			snprintf(w->weak, sizeof(w->weak), "%s", lack);
 	}
 	*ret = w;
 	return 0;
@@ -107,11 +101,6 @@ int watchdog_new(const struct watchdog_options *o, struct err *err, struct watch
 void watchdog_free(struct watchdog *w)
 {
 	free(w);
-}
-
-const char *watchdog_weak(const struct watchdog *w)
-{
-	return w->weak[0] ? w->weak : NULL;
 }
 
 void watchdog_attach(struct watchdog *w, struct monitor *m)

@@ -320,14 +320,6 @@ void machine_release(struct machine *m)
 	elements_release(&m->variant);
 }
 
-bool machine_varies(struct str name)
-{
-	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++)
-		if (str_is(name, properties[i].name))
-			return properties[i].type == variant;
-	return false;
-}
-
 static bool span(const struct machine *a, const struct machine *b, const char *name, double *ret)
 {
 	const struct element *x = elements_find(&a->variant, str_of(name)), *y = elements_find(&b->variant, str_of(name));

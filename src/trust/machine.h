@@ -16,8 +16,6 @@ struct machine {
 
 void machine_read(struct machine *ret);
 void machine_release(struct machine *m);
-/* Does the table say that a property of this name is a variant? */
-bool machine_varies(struct str name);
 
 /* How busy others kept the machine between two readings: CPU time that neither this run nor idling took, as a share of
  * the time that went by on one processor; `own` is what the run took, in ns. And what a hypervisor took. False: it

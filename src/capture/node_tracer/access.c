@@ -26,11 +26,6 @@ void access_release(struct access *a)
 	free(a);
 }
 
-bool access_on(const struct access *a)
-{
-	return a && a->attached;
-}
-
 struct access_programs *access_programs_of(const struct access *a)
 {
 	return a->programs;

@@ -120,7 +120,6 @@ struct proc *tracer_find_proc(struct tracer *t, pid_t pid);
 void access_release(struct access *a);
 void access_drain(struct tracer *t, bool now);
 uint64_t access_memory(const struct access *a);
-bool access_on(const struct access *a);
 struct access_programs *access_programs_of(const struct access *a);
 /* A counted process may have ended or become another program. */
 void access_turn(struct access *a);

@@ -372,11 +372,6 @@ bool watch_renames(const struct watch *w)
 	return w->targets;
 }
 
-bool watch_targets(const struct watch *w)
-{
-	return w->targets;
-}
-
 ssize_t watch_read(struct watch *w, void *to, size_t room, bool *ret_empty)
 {
 	ssize_t n = read(w->fd, to, room);

@@ -36,6 +36,5 @@ ssize_t watch_read(struct watch *w, void *to, size_t room, bool *ret_empty);
 /* As enum tracer_op. */
 uint32_t watch_ops(uint64_t mask);
 bool watch_renames(const struct watch *w); /* both names in one event (5.17) */
-bool watch_targets(const struct watch *w); /* what was created, removed, is identified (5.17) */
 
 #endif

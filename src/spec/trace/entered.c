@@ -29,11 +29,6 @@ void entered_release(struct entered *e)
 	*e = (struct entered){0};
 }
 
-const char *entered_first(const struct entered *e)
-{
-	return e->events.n ? e->events.names[e->events.v[0].name] : NULL;
-}
-
 /* 1: the head is over. */
 static int read_entered_head(struct reader *r, const char *p, const char *end)
 {

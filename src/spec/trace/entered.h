@@ -27,7 +27,5 @@ bool entered_is(const char *first, size_t n);
 int entered_read(const char *text, size_t n, struct err *err, struct entered *ret);
 int entered_load(const char *path, struct err *err, struct entered *ret);
 void entered_release(struct entered *e);
-/* The function that it begins in; NULL: none. */
-const char *entered_first(const struct entered *e);
 
 #endif

@@ -130,11 +130,6 @@ uint64_t trace_position(const struct trace *t)
 	return t->at;
 }
 
-void trace_seek(struct trace *t, uint64_t word)
-{
-	t->at = word < t->n ? word : t->n;
-}
-
 void trace_rewind(struct trace *t)
 {
 	t->at = 0;

@@ -105,9 +105,8 @@ int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **re
 const struct trace_info *trace_info(const struct trace *t);
 /* 1, 0: no more (trace_info says how it ended), -EBADMSG: damaged here (with a sentence). */
 int trace_next(struct trace *t, struct err *err, struct trace_event *ret);
-/* Where the next event begins, in words from the first; and to go on from such a place. */
+/* Where the next event begins, in words from the first. */
 uint64_t trace_position(const struct trace *t);
-void trace_seek(struct trace *t, uint64_t word);
 void trace_rewind(struct trace *t);
 void trace_close(struct trace *t);
 
