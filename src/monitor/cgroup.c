@@ -482,12 +482,6 @@ unsigned cgroup_parts(const struct cgroup *c)
 	return c->parts;
 }
 
-const char *cgroup_lacks(const struct cgroup *c, enum cgroup_part part)
-{
-	const char *why = c->lacks[part_index(part)];
-	return *why && !(c->parts & part) ? why : NULL;
-}
-
 /* ---- going in ---- */
 
 int cgroup_enter(const struct cgroup *c)

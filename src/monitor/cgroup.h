@@ -5,7 +5,7 @@
  * go on holding, and none of them is changed. It is made only where that group's folder may be written, and not where
  * somebody else looks after it: a unit of systemd that is not delegated, a batch system's group (as root; an ordinary
  * user can write only what was handed to him). Version 2, version 1 and both mounted side by side; each part (enum
- * cgroup_part) comes from whichever has it, and cgroup_lacks says in words why one is missing.
+ * cgroup_part) comes from whichever has it.
  *
  * What it costs: the first move of a process into a group waits for the kernel's other processors, 5 to 15 ms
  * (measured; further hierarchies in the same moment are cheap). So it is not for a run that nobody limits or that lasts
@@ -41,8 +41,6 @@ int cgroup_make(const char *run, unsigned wanted, struct err *err, struct cgroup
 /* What could be had here, tried out in earnest with a group that is taken away again. 0 or -errno with a sentence. */
 int cgroup_probe(struct err *err, unsigned *ret_parts);
 unsigned cgroup_parts(const struct cgroup *c);
-/* Why this part is missing: a sentence that lives as long as c; NULL: it is not missing, or was not wanted. */
-const char *cgroup_lacks(const struct cgroup *c, enum cgroup_part part);
 
 /* The calling process goes in. Async-signal-safe, and fit for a child of vfork. 0 or -errno of the first hierarchy that
  * refused; the others are entered all the same. */
