@@ -17,7 +17,9 @@
  * err may be NULL. Outputs are set on success, and NULL otherwise; the caller owns them, and gives texts to
  * stemma_free. Texts are UTF-8 and end with NUL. The library prints nothing, changes no signal handler and never exits.
  *
- * A record is used by one thread at a time; different records by different threads. An answer is that of the record as
+ * A record is used by one thread at a time; different records by different threads; a child after fork opens its own,
+ * and leaves its parent's alone. Sentences in err have names byte by byte, as they were asked: escape them before they
+ * are shown on a terminal. An answer is that of the record as
  * it was indexed last: stemma_open does it, and stemma_update again.
  *
  * The interface is not stable yet: STEMMA_ABI is 0 until calls for many files at once are part of it. */

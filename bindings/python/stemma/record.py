@@ -8,7 +8,8 @@
             print(maker['argv'])
 
 Answers are those of the commands' --json, as dicts; the manual pages name the fields. Needs no package but Python 3.7, and
-the library libstemma (STEMMA_LIBRARY names another one). A Record is used by one thread at a time.
+the library libstemma (STEMMA_LIBRARY names its file where the dynamic linker does not find it). A Record is used by one
+thread at a time, and only in the process that opened it.
 """
 
 import ctypes
