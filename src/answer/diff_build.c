@@ -204,7 +204,7 @@ static int one_record(struct origin_of o[2], struct telling *t)
 	return r;
 }
 
-static int tell_program(struct store *s, struct diff *d, size_t at, struct err *err)
+static int append_program_items(struct store *s, struct diff *d, size_t at, struct err *err)
 {
 	const struct diff_item item = d->items[at], *program = &item; /* the array moves */
 	struct origin_of o[2] = {0};
@@ -240,7 +240,7 @@ int diff_builds(struct store *s, struct diff *d, struct err *err)
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < d->n_items && d->items[i].rung <= DIFF_programs; i++)
 		if (d->items[i].rung == DIFF_programs && d->items[i].a && d->items[i].b)
-			r = tell_program(s, d, i, err);
+			r = append_program_items(s, d, i, err);
 	return r < 0 ? err_set(err, -r, "cannot compare how programs were built") : 0;
 }
 

@@ -331,7 +331,7 @@ static int emit_file_change(const struct build_file *a, const struct build_file 
 }
 
 /* Sources first, then headers, ...: the order of the terms, where `other` is the last. */
-static int tell_role(const struct pairing *p, unsigned role, build_part *each, void *arg)
+static int emit_role_changes(const struct pairing *p, unsigned role, build_part *each, void *arg)
 {
 	int r = 0;
 	for (int changed = 1; changed >= 0; changed--) /* before what one side has only */
@@ -352,9 +352,9 @@ int match_sources(const struct build_sources *a, const struct build_sources *b, 
 		pair_build_files(&p, pass);
 	for (unsigned role = TERM_role_source; r == 0 && role <= TERM_role_cache; role++)
 		if (role != TERM_role_tool && role != TERM_role_output)
-			r = tell_role(&p, role, each, arg);
+			r = emit_role_changes(&p, role, each, arg);
 	if (r == 0)
-		r = tell_role(&p, TERM_role_other, each, arg);
+		r = emit_role_changes(&p, TERM_role_other, each, arg);
 	free(p.a);
 	free(p.b);
 	free(p.partner);

@@ -2,8 +2,8 @@
 #ifndef STEMMA_ANSWER_DIFF_JSON_H
 #define STEMMA_ANSWER_DIFF_JSON_H
 
+#include "answer/entities.h"
 #include "answer/source.h"
-#include "answer/things.h"
 #include "query/diff.h"
 
 /* Whether something differs that is more than time and use of resources. */

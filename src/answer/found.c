@@ -109,13 +109,13 @@ int found_make(const struct answer_source *a, const struct expr *e, enum expr_ki
 	idset_release(&found);
 	idset_release(&sure);
 	if (r < 0)
-		found_release(&f);
+		found_rows_release(&f);
 	else
 		*ret = f;
 	return r < 0 ? r : 0;
 }
 
-void found_release(struct found *f)
+void found_rows_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->rows[i].key);

@@ -4,8 +4,8 @@
 #ifndef STEMMA_ANSWER_FOUND_H
 #define STEMMA_ANSWER_FOUND_H
 
+#include "answer/entities.h"
 #include "answer/source.h"
-#include "answer/things.h"
 #include "base/err.h"
 #include "query/expr.h"
 
@@ -30,7 +30,7 @@ struct found {
  * -EINVAL or -ENOENT with a sentence, as select_eval; -errno. */
 int found_make(const struct answer_source *a, const struct expr *e, enum expr_kind kind, bool all, struct err *err,
                struct found *ret);
-void found_release(struct found *f);
+void found_rows_release(struct found *f);
 /* Row i as an entity, run or execution, with its certainty; a new reference. 0 or -errno. */
 int found_row_json(const struct answer_source *a, const struct found *f, size_t i, json_t **ret);
 /* The answer of `stemma find --json`; a new reference. 0 or -errno. */

@@ -1,8 +1,8 @@
 /* lineage_json.c - the public JSON of a lineage: entities, executions, agents, activities and the edges between them.
  */
 #include "answer/lineage_json.h"
+#include "answer/entities.h"
 #include "answer/peers.h"
-#include "answer/things.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static bool add_once(struct once *o, const char *id, const char *kind, struct st
 }
 
 /* An edge that is no dependency, once. */
-static void tell(struct out *o, const char *type, struct str from, struct str to)
+static void append_edge_once(struct out *o, const char *type, struct str from, struct str to)
 {
 	struct buf key = {0};
 	buf_printf(&key, "%s ", type);
@@ -84,21 +84,21 @@ static int add_agents(struct out *o, const struct exec_info *x)
 	bool has_user = id_of(&user, "user", &x->user, 1);
 	if (has_user) {
 		add_once(&o->agents, buf_cstr(&user), "user", x->user, none);
-		tell(o, "wasAssociatedWith", me, buf_view(&user));
+		append_edge_once(o, "wasAssociatedWith", me, buf_view(&user));
 		if (id_of(&group, "group", &x->group, 1)) {
 			add_once(&o->agents, buf_cstr(&group), "group", x->group, none);
-			tell(o, "hadMember", buf_view(&group), buf_view(&user));
+			append_edge_once(o, "hadMember", buf_view(&group), buf_view(&user));
 		}
 	}
 	if (r > 0 && id_of(&program, "program", &exe.path, 1)) {
 		add_once(&o->agents, buf_cstr(&program), "program", exe.path, none);
-		tell(o, "wasAssociatedWith", me, buf_view(&program));
+		append_edge_once(o, "wasAssociatedWith", me, buf_view(&program));
 		if (has_user)
-			tell(o, "actedOnBehalfOf", buf_view(&program), buf_view(&user));
+			append_edge_once(o, "actedOnBehalfOf", buf_view(&program), buf_view(&user));
 	}
 	if (id_of(&rank, "rank", (struct str[]){x->job, x->step, x->rank}, 3)) {
 		add_once(&o->agents, buf_cstr(&rank), "rank", x->rank, none);
-		tell(o, "wasAssociatedWith", me, buf_view(&rank));
+		append_edge_once(o, "wasAssociatedWith", me, buf_view(&rank));
 	}
 	bool has_job = id_of(&job, "job", &x->job, 1);
 	bool has_step = id_of(&step, "step", (struct str[]){x->job, x->step}, 2);
@@ -107,10 +107,10 @@ static int add_agents(struct out *o, const struct exec_info *x)
 	if (has_step) {
 		add_once(&o->activities, buf_cstr(&step), "step", x->step, x->host);
 		if (has_job)
-			tell(o, "hadMember", buf_view(&job), buf_view(&step));
-		tell(o, "hadMember", buf_view(&step), me);
+			append_edge_once(o, "hadMember", buf_view(&job), buf_view(&step));
+		append_edge_once(o, "hadMember", buf_view(&step), me);
 	} else if (has_job) {
-		tell(o, "hadMember", buf_view(&job), me);
+		append_edge_once(o, "hadMember", buf_view(&job), me);
 	}
 	buf_release(&user);
 	buf_release(&group);

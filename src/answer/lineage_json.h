@@ -2,7 +2,7 @@
 #ifndef STEMMA_ANSWER_LINEAGE_JSON_H
 #define STEMMA_ANSWER_LINEAGE_JSON_H
 
-#include "answer/things.h"
+#include "answer/entities.h"
 #include "query/lineage.h"
 
 /* Everything that was walked, nothing folded. *ret: a new reference. 0 or -errno. */

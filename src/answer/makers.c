@@ -53,7 +53,7 @@ static int descends(struct store *s, store_id x, store_id from, bool *ret_became
 }
 
 /* The edge by which somebody may have written to node `version` through a descriptor? */
-static bool is_handed(const struct lineage_edge *e)
+static bool is_handed_edge(const struct lineage_edge *e)
 {
 	return e->type == LINEAGE_GENERATED && e->e.via == TERM_via_descriptor;
 }
@@ -66,7 +66,7 @@ static int opened_nearer(struct makers *m, uint32_t version, store_id writer, st
 	for (uint32_t k = 0; k < v->n && r == 0; k++) {
 		const struct lineage_edge *e = &m->l->edges[v->first + k];
 		store_id x = m->l->nodes[e->to].id;
-		if (e->type != LINEAGE_GENERATED || is_handed(e) || x == opener || x == writer)
+		if (e->type != LINEAGE_GENERATED || is_handed_edge(e) || x == opener || x == writer)
 			continue;
 		r = descends(m->s, writer, x, NULL);
 		if (r > 0)
@@ -196,14 +196,14 @@ int maker_role(struct makers *m, uint32_t version, const struct lineage_edge *e)
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *other = &l->edges[v->first + k];
 		bool became = false;
-		if (other == e || !is_handed(other))
+		if (other == e || !is_handed_edge(other))
 			continue;
 		int r = descends(m->s, l->nodes[other->to].id, x, &became);
 		if (r > 0 && v->stream) {
 			r = is_memory(m, v->id);
 			return r < 0 ? r : r ? MAKER_WRITER : MAKER_OPENER;
 		}
-		if (r > 0 && is_handed(e))
+		if (r > 0 && is_handed_edge(e))
 			return role_of_holder(m, version, e);
 		if (r > 0) {
 			stayed |= !became;

@@ -5,7 +5,7 @@ bool peer_is_client(const struct edge *e)
 	return e->via == TERM_via_socket && e->api == TERM_api_connect;
 }
 
-int peer_unseen(struct store *s, const struct version_info *v, const struct file_info *f)
+int peer_is_unobserved(struct store *s, const struct version_info *v, const struct file_info *f)
 {
 	struct edges gens = {0};
 	if (f->kind != TERM_kind_socket)
@@ -50,7 +50,7 @@ int peer_idle(struct store *s, const struct lineage *l, uint32_t i, const struct
 
 int peer_json(struct store *s, const struct version_info *v, const struct file_info *f, json_t *entity)
 {
-	int r = f->kind == TERM_kind_socket ? peer_unseen(s, v, f) : 0;
+	int r = f->kind == TERM_kind_socket ? peer_is_unobserved(s, v, f) : 0;
 	if (r >= 0 && f->kind == TERM_kind_socket)
 		js_text(entity, "peer", r ? "unobserved" : "observed");
 	return r < 0 ? r : 1;

@@ -2,13 +2,13 @@
 #ifndef STEMMA_ANSWER_PEERS_H
 #define STEMMA_ANSWER_PEERS_H
 
-#include "answer/things.h"
+#include "answer/entities.h"
 #include "query/lineage.h"
 
 /* Of a version of a socket's address, whoever bound or accepted is the server, and whoever only connected a client.
  * Where no server was seen, what came through it came from outside the record, whatever other clients sent there; so
  * where a socket without an address had no writer but its reader. 1 not seen, 0 seen or no socket, -errno. */
-int peer_unseen(struct store *s, const struct version_info *v, const struct file_info *f);
+int peer_is_unobserved(struct store *s, const struct version_info *v, const struct file_info *f);
 /* Is this edge, by which a socket was generated, a client's? Then it wrote to the server, and not to other clients. */
 bool peer_is_client(const struct edge *e);
 /* Is it what was typed on a terminal? 1, 0, -errno. */

@@ -2,8 +2,8 @@
 #ifndef STEMMA_ANSWER_RUNS_H
 #define STEMMA_ANSWER_RUNS_H
 
+#include "answer/entities.h"
 #include "answer/source.h"
-#include "answer/things.h"
 
 /* Is it a question to the node's daemon, recorded by that daemon as any other program? Nobody looks for it in the
  * answer, unless it made something. */

@@ -55,7 +55,7 @@ static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, 
 }
 
 /* Follows the branches, or those that are sure, from the root. */
-static int mark(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
+static int mark_shape_reachable(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
 {
 	uint32_t *queue = malloc((l->n_nodes + 1) * sizeof(*queue));
 	size_t n = 0;
@@ -76,7 +76,7 @@ static int mark(const struct lineage *l, const struct shape *s, bool sure, bool 
 }
 
 /* Is there such a branch among the n? Of the two the sure one stays. */
-static bool join(struct branch *branches, size_t n, const struct branch *b)
+static bool merge_branch(struct branch *branches, size_t n, const struct branch *b)
 {
 	for (size_t k = 0; k < n; k++) {
 		if (branches[k].child != b->child || strcmp(branches[k].words, b->words) != 0)
@@ -151,7 +151,7 @@ static int hide_private(struct folding *f, const struct shape *to)
 }
 
 /* Is this where a wrapper only opened a file, or is only what another one was started by? */
-static int is_bare(const struct folding *f, const struct branch *b)
+static int is_bare_child(const struct folding *f, const struct branch *b)
 {
 	enum fold_class c;
 	if (!*b->words || !f->l->nodes[b->child].exec || f->from->first[b->child] != f->from->first[b->child + 1])
@@ -179,7 +179,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	if (any_group)
 		r = lineage_certain(v->s, v->l, v->options, &err, f.certain);
 	if (r == 0)
-		r = mark(v->l, from, true, f.sure);
+		r = mark_shape_reachable(v->l, from, true, f.sure);
 	if (r == 0)
 		r = hide_private(&f, to);
 	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
@@ -192,14 +192,14 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 		for (uint32_t j = i; r >= 0; j = f.next[j]) {
 			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
 				struct branch b = from->branches[k];
-				r = is_bare(&f, &b);
+				r = is_bare_child(&f, &b);
 				uint32_t child = b.child;
 				b.child = f.leader[child];
 				to->folded += r > 0;
 				if (r || b.child == UINT32_MAX || b.child == i)
 					continue;
 				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
-				if (!join(to->branches + to->first[i], n - to->first[i], &b))
+				if (!merge_branch(to->branches + to->first[i], n - to->first[i], &b))
 					to->branches[n++] = b;
 			}
 			if (!f.next[j])
@@ -242,13 +242,13 @@ static int unfolded(const struct shape_of *v, struct shape *s)
 			bool held;
 			r = branch_of(v, &m, i, e, &b, &held);
 			s->held += r == 0 && held;
-			if (r > 0 && !join(s->branches + s->first[i], n - s->first[i], &b))
+			if (r > 0 && !merge_branch(s->branches + s->first[i], n - s->first[i], &b))
 				s->branches[n++] = b;
 		}
 	}
 	s->first[l->n_nodes] = n;
 	makers_release(&m);
-	return r < 0 ? r : mark(l, s, false, s->shown);
+	return r < 0 ? r : mark_shape_reachable(l, s, false, s->shown);
 }
 
 int shape_make(const struct shape_of *v, struct shape *ret)
@@ -265,7 +265,7 @@ int shape_make(const struct shape_of *v, struct shape *ret)
 		shape_release(&s);
 		s = folded;
 		if (r == 0)
-			r = mark(v->l, &s, false, s.shown);
+			r = mark_shape_reachable(v->l, &s, false, s.shown);
 	}
 	if (r < 0)
 		shape_release(&s);

@@ -77,7 +77,7 @@ static bool fill_task_summary(const struct answer_source *a, const struct summar
 	       fill_summary_pairs(&m->labels, &to->label, &to->nlabel) && fill_summary_figures(a, m, to);
 }
 
-static int append_summary(void *arg, const struct summary_info *m)
+static int write_summary_json(void *arg, const struct summary_info *m)
 {
 	struct summaries *all = arg;
 	struct summary s;
@@ -94,7 +94,7 @@ int64_t summaries_json(const struct answer_source *a, store_id run, struct buf *
 {
 	struct summaries all = {a, ret, 0};
 	buf_printf(ret, "{\"format\": 1, \"summaries\": [");
-	int r = store_summaries(a->store, run, append_summary, &all);
+	int r = store_summaries(a->store, run, write_summary_json, &all);
 	buf_printf(ret, "]}\n");
 	return r < 0 ? r : ret->failed ? -ENOMEM : all.n;
 }

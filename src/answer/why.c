@@ -25,7 +25,7 @@ void why_release(struct why *n)
 	free(n->certain);
 }
 
-static bool holds(const uint32_t *v, size_t n, uint32_t x)
+static bool has_number(const uint32_t *v, size_t n, uint32_t x)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i] == x)
@@ -50,14 +50,14 @@ static int add_makers(struct makers *m, struct why *n, uint32_t version, bool ro
 		int role = maker_role(m, version, e);
 		if (role < 0)
 			return role;
-		if (role == MAKER_WRITER && !holds(n->makers, n->n_makers, e->to)) {
+		if (role == MAKER_WRITER && !has_number(n->makers, n->n_makers, e->to)) {
 			n->makers[n->n_makers++] = e->to;
 			if (root)
 				n->sure &= e->e.sure;
 		} else if (role != MAKER_WRITER && root) {
 			uint32_t from = maker_forked_from(m, e->to);
 			n->opener = from != UINT32_MAX ? from : e->to;
-			if (role == MAKER_BOTH && !holds(n->doubtful, n->n_doubtful, n->opener))
+			if (role == MAKER_BOTH && !has_number(n->doubtful, n->n_doubtful, n->opener))
 				n->doubtful[n->n_doubtful++] = n->opener;
 		}
 	}
@@ -74,7 +74,7 @@ static int add_upstream(struct makers *m, struct why *n, size_t i)
 		const struct lineage_edge *e = &n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
 			r = add_makers(m, n, e->to, false);
-		else if (is_fork_of(e) && !holds(n->makers, n->n_makers, e->to))
+		else if (is_fork_of(e) && !has_number(n->makers, n->n_makers, e->to))
 			n->makers[n->n_makers++] = e->to;
 	}
 	return r < 0 ? r : 0;
@@ -86,7 +86,7 @@ enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
-	enum thing_sort sort;
+	enum entity_sort sort;
 	bool possible;
 	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
 	int64_t lo;
@@ -127,7 +127,7 @@ static int is_outside(const struct answer_source *a, store_id version)
 	if (str_starts(f.path, unix_name) &&
 	    system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n), a->system_extra) == SYSTEM_YES)
 		return 0;
-	return peer_unseen(a->store, &v, &f);
+	return peer_is_unobserved(a->store, &v, &f);
 }
 
 static int add_inputs(const struct answer_source *a, struct makers *m, struct why *n)
@@ -140,11 +140,11 @@ static int add_inputs(const struct answer_source *a, struct makers *m, struct wh
 		const struct lineage_edge *e = &n->l.edges[k];
 		const struct lineage_node *to = &n->l.nodes[e->to];
 		bool of_maker = e->type == LINEAGE_USED &&
-		                (holds(n->makers, n->n_makers, e->from) || holds(n->helpers, n->n_helpers, e->from));
-		bool doubtful = holds(n->doubtful, n->n_doubtful, e->from);
+		                (has_number(n->makers, n->n_makers, e->from) || has_number(n->helpers, n->n_helpers, e->from));
+		bool doubtful = has_number(n->doubtful, n->n_doubtful, e->from);
 		if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
 			continue;
-		if (holds(n->private, n->n_private, e->to))
+		if (has_number(n->private, n->n_private, e->to))
 			continue;
 		r = to->stream ? is_outside(a, to->id) : maker_own(m, e);
 		if (r < 0 || !r == to->stream)
@@ -152,7 +152,7 @@ static int add_inputs(const struct answer_source *a, struct makers *m, struct wh
 		r = peer_idle(a->store, &n->l, e->from, e);
 		if (r)
 			continue;
-		uint32_t rank = of_maker       ? !holds(n->makers, n->n_direct, e->from)
+		uint32_t rank = of_maker       ? !has_number(n->makers, n->n_direct, e->from)
 		                : e->from == 0 ? RANK_BEFORE
 		                : doubtful     ? RANK_DOUBTFUL
 		                               : RANK_OPENER;
@@ -160,7 +160,7 @@ static int add_inputs(const struct answer_source *a, struct makers *m, struct wh
 		if (!at[e->to]) {
 			struct version_sort v = {0};
 			r = store_version_sort(a->store, to->id, &v);
-			n->sort[e->to] = (uint8_t)thing_sort(v.kind, v.path);
+			n->sort[e->to] = (uint8_t)entity_sort(v.kind, v.path);
 			*i = (struct input){.node = e->to,
 			                    .rank = rank,
 			                    .sort = n->sort[e->to],
@@ -196,7 +196,7 @@ static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x,
 	for (uint32_t k = 0; k < node->n && r >= 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[node->first + k];
 		const struct lineage_node *v = &n->l.nodes[e->to];
-		if (e->type != LINEAGE_USED || v->stream || !e->to || holds(n->private, n->n_private, e->to))
+		if (e->type != LINEAGE_USED || v->stream || !e->to || has_number(n->private, n->n_private, e->to))
 			continue;
 		r = fold_private(a->store, v->id, rep);
 		if (r <= 0)
@@ -204,7 +204,7 @@ static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x,
 		n->private[n->n_private++] = e->to;
 		for (uint32_t j = 0; j < v->n; j++) {
 			uint32_t by = n->l.edges[v->first + j].to;
-			if (n->l.nodes[by].exec && !holds(n->helpers, n->n_helpers, by))
+			if (n->l.nodes[by].exec && !has_number(n->helpers, n->n_helpers, by))
 				n->helpers[n->n_helpers++] = by;
 		}
 	}

@@ -5,8 +5,8 @@
 #ifndef STEMMA_ANSWER_WHY_H
 #define STEMMA_ANSWER_WHY_H
 
+#include "answer/entities.h"
 #include "answer/source.h"
-#include "answer/things.h"
 #include "query/lineage.h"
 #include "query/target.h"
 
@@ -29,7 +29,7 @@ struct why {
 	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
 	size_t n_opener_inputs;
-	uint8_t *sort; /* of each node that is an input: enum thing_sort */
+	uint8_t *sort; /* of each node that is an input: enum entity_sort */
 	bool sure;     /* that the makers made it */
 	bool *certain; /* of each node: a way to it is sure all along */
 	uint64_t gaps;

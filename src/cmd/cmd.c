@@ -130,7 +130,7 @@ int cmd_store_exists(const struct cmd *c)
 }
 
 /* What is missing in the logs is said with every answer, not only by the command that met it first. */
-void cmd_say_damage(const struct cmd *c, uint64_t newer_frames)
+void cmd_report_damage(const struct cmd *c, uint64_t newer_frames)
 {
 	struct store_damage d;
 	if (store_damage(c->store, &d) < 0)
@@ -188,7 +188,7 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *
 		report("the index was damaged; it was made again from the logs");
 	else if (store_was_older(c->store))
 		report("the index was made by an older version of stemma; it was made again from the logs");
-	cmd_say_damage(c, stats.newer_frames);
+	cmd_report_damage(c, stats.newer_frames);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 		if (r == 0)
 			r = store_check_pages(c->store, &err);
 		if (r == 0)
-			cmd_say_damage(c, 0);
+			cmd_report_damage(c, 0);
 		return r == 0 ? STATUS_OK : report_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
 	int r = open_and_index(c, STORE_WRITE, &err, ret_damaged);

@@ -78,7 +78,7 @@ int cmd_store(struct cmd *c, bool no_index);
 /* The same, but a damaged index is left as it is, and the store is one in memory then. */
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged);
 /* Says, if so, that something is missing in the logs that c->store was made from; cmd_store does. */
-void cmd_say_damage(const struct cmd *c, uint64_t newer_frames);
+void cmd_report_damage(const struct cmd *c, uint64_t newer_frames);
 /* The same where the record is the daemon's, which hands it over (node.c). */
 int cmd_node_store(struct cmd *c);
 /* Can the command be asked of the daemon's record? */

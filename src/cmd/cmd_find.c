@@ -1,6 +1,6 @@
 /* stemma find: files, runs or executions that an expression describes. */
 #include "answer/found.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct find {
 	const struct opts_find *o;
 };
 
-static int put_file(const struct find *w, const struct found_row *row)
+static int put_file_row(const struct find *w, const struct found_row *row)
 {
 	struct version_info v;
 	struct file_info f;
@@ -63,7 +63,7 @@ static int put_run(const struct find *w, const struct found_row *row, struct tab
 	return STATUS_OK;
 }
 
-static int put_exec(const struct find *w, const struct found_row *row, struct table *t)
+static int put_exec_row(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct exec_info x;
 	struct buf b = {0};
@@ -98,8 +98,8 @@ static int print_rows(const struct find *w, const struct found *f)
 	int status = STATUS_OK;
 	for (size_t i = 0; i < f->n && status == STATUS_OK; i++)
 		status = f->kind == EXPR_RUNS    ? put_run(w, &f->rows[i], &t)
-		         : f->kind == EXPR_EXECS ? put_exec(w, &f->rows[i], &t)
-		                                 : put_file(w, &f->rows[i]);
+		         : f->kind == EXPR_EXECS ? put_exec_row(w, &f->rows[i], &t)
+		                                 : put_file_row(w, &f->rows[i]);
 	if (t.n_cells && status == STATUS_OK)
 		table_print(&t, &w->c->out, w->c->out.width);
 	else
@@ -170,6 +170,6 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	if (status != STATUS_OK)
 		return status;
 	status = print_found(c, o, &f);
-	found_release(&f);
+	found_rows_release(&f);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* stemma note: what people write about runs and files. */
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "keep/write.h"
 #include "query/target.h"
 

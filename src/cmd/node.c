@@ -26,6 +26,6 @@ int cmd_node_store(struct cmd *c)
 	r = fd < 0 ? err_set(&err, 0, "the daemon of this node handed over nothing"),
 	-1         : store_open_fd(fd, &err, &c->store);
 	if (r == 0)
-		cmd_say_damage(c, 0);
+		cmd_report_damage(c, 0);
 	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }

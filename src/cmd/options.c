@@ -32,7 +32,7 @@ const struct command commands[COMMAND_COUNT] = {
 #define BASE 1000 /* getopt's value for row i is BASE + i */
 enum { OPT_STORE = 1, OPT_HELP };
 
-static int append_text(struct texts *t, const char *value)
+static int append_option_value(struct texts *t, const char *value)
 {
 	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
 	if (!v)
@@ -61,7 +61,7 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		*(const char **)field = value ? value : "";
 		return 0;
 	case OPTION_list:
-		return append_text(field, value);
+		return append_option_value(field, value);
 	case OPTION_number: {
 		char *end;
 		errno = 0;

@@ -297,7 +297,7 @@ EXPORTED int stemma_find(struct stemma_record *r, const char *expression, unsign
 	if (rc < 0)
 		return fail_with(rc, &e, "cannot read the record", err);
 	rc = found_json(&r->source, &f, &o);
-	found_release(&f);
+	found_rows_release(&f);
 	return rc < 0 ? fail_with(rc, NULL, "cannot read the record", err) : give_json(o, ret, err);
 }
 

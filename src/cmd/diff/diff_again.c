@@ -155,7 +155,7 @@ static void print_rerun_plan(const struct job *j, FILE *f)
 }
 
 /* Files that are not to be had, each once. Are there any? */
-static bool say_missing(const struct job *j)
+static bool report_missing(const struct job *j)
 {
 	bool any = false;
 	for (int k = 0; k < 2; k++) {
@@ -573,7 +573,7 @@ static int plan_and_trace(struct job *j)
 		return report_empty_plan(j);
 	if (j->o->no_rerun && j->o->json)
 		return print_rerun_plan_json(j) ? STATUS_SELF : STATUS_OK;
-	bool lacks = say_missing(j);
+	bool lacks = report_missing(j);
 	if (lacks) {
 		report_hint(
 		    "put back what is missing as it was, or run the command twice more, as it was and as it is, with stemma "

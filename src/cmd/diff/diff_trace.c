@@ -49,7 +49,7 @@ static struct trace_side side_of(const struct trace_file *f, const struct trace_
 	                           .exe = f->info.exe,
 	                           .thread = f->info.thread,
 	                           .first = trace_first_name(f),
-	                           .fate = &f->fate,
+	                           .exit_status = &f->exit_status,
 	                           .uncertain = partner->uncertain,
 	                           .alike = {partner->alike[0], partner->alike[1]}};
 }
@@ -109,9 +109,10 @@ static int compare_calls_pair(struct job *j, const struct trace_file *a, const s
 static int compare_pair(struct job *j, const struct trace_file *a, const struct trace_file *b,
                         const struct compare_options *asked, struct err *err)
 {
-	const struct compare_options with_fates = {.greedy = asked->greedy,
-	                                           .max = asked->max,
-	                                           .ended = {a->fate.kind != FATE_UNKNOWN, b->fate.kind != FATE_UNKNOWN}};
+	const struct compare_options with_fates = {
+	    .greedy = asked->greedy,
+	    .max = asked->max,
+	    .ended = {a->exit_status.kind != EXIT_STATUS_UNKNOWN, b->exit_status.kind != EXIT_STATUS_UNKNOWN}};
 	const struct compare_options *o = &with_fates;
 	const char *path[2] = {a->path, b->path};
 	struct trace_pair *p = &j->view.v[j->view.n];

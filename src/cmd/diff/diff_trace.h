@@ -7,14 +7,14 @@
 #include "spec/align/align_traces.h"
 
 struct pair_calls;
-struct trace_fate;
+struct trace_exit_status;
 
 /* One trace, or what stands for it, on one side. */
 struct trace_side {
 	const char *name; /* as the user sees it */
 	const char *exe, *thread;
 	const char *first; /* function that the thread enters first, NULL not known */
-	const struct trace_fate *fate;
+	const struct trace_exit_status *exit_status;
 	/* Others could have been its partner as well, of so many on either side. */
 	bool uncertain;
 	size_t alike[2];
@@ -51,10 +51,10 @@ struct trace_view {
 };
 
 enum trace_verdict {
-	TRACE_SAME,    /* no control difference, and none in data, or data was not recorded */
-	TRACE_DATA,    /* no control difference, data or a message differs */
-	TRACE_CONTROL, /* it took another way */
-	TRACE_TURNS,   /* a loop made another number of turns, and that is all */
+	TRACE_SAME,       /* no control difference, and none in data, or data was not recorded */
+	TRACE_DATA,       /* no control difference, data or a message differs */
+	TRACE_CONTROL,    /* it took another way */
+	TRACE_ITERATIONS, /* a loop made another number of turns, and that is all */
 };
 enum trace_verdict trace_verdict(const struct trace_pair *p);
 const char *trace_verdict_word(enum trace_verdict v);
@@ -94,13 +94,13 @@ bool trace_is_same(const struct trace_pair *p);
 /* "main() main.c:40 > run() run.c:12", the callers, outermost first. */
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */
-void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b);
+void trace_words_iterations(const struct trace_pair *p, const struct difference *d, struct buf *b);
 /* The first thing that was done alike with other data: what, and where. */
 void trace_words_datum(const struct trace_pair *p, struct buf *b);
 /* Where they meet again. */
 void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b);
 /* "is killed by SIGKILL", "exits with status 3"; false: nothing is known that the trace does not say itself. */
-bool trace_words_fate(const struct trace_fate *f, bool cut, struct buf *b);
+bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b);
 /* How the two sides ended, where that is not the same or was no ordinary end: "A is killed by SIGKILL after main() at
  * w.c:38 | B exits with status 0". */
 void trace_words_ends(const struct trace_pair *p, struct buf *b);

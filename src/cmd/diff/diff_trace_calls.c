@@ -15,7 +15,7 @@ int pair_calls_load(const char *const path[2], struct err *err, struct pair_call
 	return r;
 }
 
-static void say_decisions(const struct spec *s, const struct call_path_found *f, struct buf *b)
+static void format_decisions(const struct spec *s, const struct call_path_found *f, struct buf *b)
 {
 	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
 		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
@@ -32,7 +32,7 @@ static void say_decisions(const struct spec *s, const struct call_path_found *f,
 		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
 }
 
-static void say_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
+static void format_call_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
 {
 	if (f->too_large)
 		buf_printf(b, "the paths of the specification that these calls may have taken are too many to be followed\n");
@@ -61,11 +61,11 @@ static void say_path(const struct spec *s, const struct call_path_found *f, stru
 		buf_printf(b, "the sides part after call %u at the latest, after call %u at the earliest\n", f->together,
 		           f->apart);
 	if (f->parts)
-		say_decisions(s, f, b);
+		format_decisions(s, f, b);
 }
 
 /* What is not known of the stacks. True: where the sides part may be elsewhere because of it. */
-static bool say_stacks(const struct calls c[2], struct buf *b)
+static bool format_call_stacks(const struct calls c[2], struct buf *b)
 {
 	bool partial = false;
 	for (int s = 0; s < 2; s++) {
@@ -98,11 +98,11 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	int r = 0;
 	*ret_said = NULL;
 	*ret_partial = false;
-	bool stacks = p->c[0].n_stacks && p->c[1].n_stacks, loose = say_stacks(p->c, &b);
+	bool stacks = p->c[0].n_stacks && p->c[1].n_stacks, loose = format_call_stacks(p->c, &b);
 	if (s && p->c[0].whole && p->c[1].whole && !stacks) {
 		r = call_path_search(s, p->c, CALL_PATH_BEST, &p->steps, &f);
 		if (r == 0)
-			say_path(s, &f, &b);
+			format_call_path(s, &f, &b);
 		*ret_partial = !f.found || f.loose || f.deep || f.merged || f.ways[0] > 1 || f.ways[1] > 1;
 		p->searched = f.found;
 	}

@@ -19,21 +19,21 @@ void trace_words_function(const char *name, struct buf *b)
 }
 
 /* "is killed by SIGKILL"; false: there is no more to say than the trace says. */
-bool trace_words_fate(const struct trace_fate *f, bool cut, struct buf *b)
+bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b)
 {
-	switch (f ? f->kind : FATE_UNKNOWN) {
-	case FATE_SIGNALED:
+	switch (f ? f->kind : EXIT_STATUS_UNKNOWN) {
+	case EXIT_STATUS_SIGNALED:
 		buf_printf(b, "is killed by ");
 		fmt_ending(b, TERM_ending_signaled, f->code);
 		return true;
-	case FATE_EXEC:
+	case EXIT_STATUS_EXEC:
 		buf_printf(b, "becomes another program");
 		if (*f->program) {
 			buf_printf(b, ", ");
 			fmt_name(b, str_of(f->program));
 		}
 		return true;
-	case FATE_EXITED:
+	case EXIT_STATUS_EXITED:
 		if (!f->has_code && !cut)
 			return false;
 		if (f->has_code)
@@ -41,7 +41,7 @@ bool trace_words_fate(const struct trace_fate *f, bool cut, struct buf *b)
 		else
 			buf_printf(b, "ends as the program exits");
 		return true;
-	case FATE_UNKNOWN:
+	case EXIT_STATUS_UNKNOWN:
 		break;
 	}
 	return false;
@@ -57,10 +57,10 @@ static bool ends_with_process(const struct trace_pair *p, int side)
 static void put_end(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct call_site *last = &p->c.stopped[side];
-	const struct trace_fate *f = p->side[side].fate;
-	if (!trace_words_fate(f, true, b) || p->c.thread[side].info.end != TRACE_CUT)
+	const struct trace_exit_status *f = p->side[side].exit_status;
+	if (!trace_words_exit(f, true, b) || p->c.thread[side].info.end != TRACE_CUT)
 		return;
-	if (p->c.equal || !p->side[side].steps || last->function == SPEC_NONE || f->kind == FATE_EXEC)
+	if (p->c.equal || !p->side[side].steps || last->function == SPEC_NONE || f->kind == EXIT_STATUS_EXEC)
 		return;
 	buf_printf(b, " after ");
 	trace_words_place(p, atlas_function(p->atlas, side, last->function) ? side : !side, last->function, last->node, b);
@@ -68,12 +68,12 @@ static void put_end(const struct trace_pair *p, int side, struct buf *b)
 
 void trace_words_ends(const struct trace_pair *p, struct buf *b)
 {
-	const struct trace_fate *f[2] = {p->side[0].fate, p->side[1].fate};
+	const struct trace_exit_status *f[2] = {p->side[0].exit_status, p->side[1].exit_status};
 	bool ordinary = true;
 	for (int s = 0; s < 2; s++) {
-		if (!f[s] || f[s]->kind == FATE_UNKNOWN || !ends_with_process(p, s))
+		if (!f[s] || f[s]->kind == EXIT_STATUS_UNKNOWN || !ends_with_process(p, s))
 			return;
-		ordinary &= f[s]->kind == FATE_EXITED && p->c.thread[s].info.end == TRACE_EXIT;
+		ordinary &= f[s]->kind == EXIT_STATUS_EXITED && p->c.thread[s].info.end == TRACE_EXIT;
 	}
 	if (ordinary && f[0]->code == f[1]->code)
 		return;

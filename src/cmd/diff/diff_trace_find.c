@@ -354,12 +354,12 @@ static void set_places(struct trace_set *s)
 }
 
 /* Where one thread went through exit, that is how the others ended that do not say. */
-static void set_fates(struct trace_set *s)
+static void set_exits(struct trace_set *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; s->v[i].info.end == TRACE_EXIT && k < s->n; k++)
-			if (s->v[k].process == s->v[i].process && s->v[k].fate.kind == FATE_UNKNOWN)
-				s->v[k].fate.kind = FATE_EXITED;
+			if (s->v[k].process == s->v[i].process && s->v[k].exit_status.kind == EXIT_STATUS_UNKNOWN)
+				s->v[k].exit_status.kind = EXIT_STATUS_EXITED;
 }
 
 int trace_set_settle(struct trace_set *s, struct err *err)
@@ -368,7 +368,7 @@ int trace_set_settle(struct trace_set *s, struct err *err)
 	if (s->n) {
 		qsort(s->v, s->n, sizeof(*s->v), compare_by_begin_and_pid);
 		set_places(s);
-		set_fates(s);
+		set_exits(s);
 		qsort(s->v, s->n, sizeof(*s->v), in_final_order);
 	}
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
@@ -393,13 +393,15 @@ static bool is_trace_of_exec(const struct trace_file *f, const struct exec_info 
 
 /* What the record says of the end of f's execution. It has no end of an image that another one took the place of: it
  * has that other one. */
-static void learn_fate(struct trace_file *f, const struct exec_info *x)
+static void learn_exit(struct trace_file *f, const struct exec_info *x)
 {
-	f->fate = (struct trace_fate){0};
+	f->exit_status = (struct trace_exit_status){0};
 	if (x->ending != TERM_ending_exited && x->ending != TERM_ending_signaled)
 		return;
-	f->fate = (struct trace_fate){
-	    .kind = x->ending == TERM_ending_exited ? FATE_EXITED : FATE_SIGNALED, .has_code = true, .code = x->code};
+	f->exit_status =
+	    (struct trace_exit_status){.kind = x->ending == TERM_ending_exited ? EXIT_STATUS_EXITED : EXIT_STATUS_SIGNALED,
+	                               .has_code = true,
+	                               .code = x->code};
 }
 
 static void learn_successor(struct trace_file *f, store_id id, const struct exec_info *x, struct str exe)
@@ -408,10 +410,10 @@ static void learn_successor(struct trace_file *f, store_id id, const struct exec
 	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
 	if (f->info.pid != x->pid || !x->n)
 		return;
-	f->fate = (struct trace_fate){.kind = FATE_EXEC};
+	f->exit_status = (struct trace_exit_status){.kind = EXIT_STATUS_EXEC};
 	f->became = id;
-	if (name.n < sizeof(f->fate.program))
-		snprintf(f->fate.program, sizeof(f->fate.program), "%.*s", (int)name.n, name.p);
+	if (name.n < sizeof(f->exit_status.program))
+		snprintf(f->exit_status.program, sizeof(f->exit_status.program), "%.*s", (int)name.n, name.p);
 }
 
 /* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. */
@@ -443,7 +445,7 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 			if (is_trace_of_exec(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
 				t->exec = ids[i];
 				t->exec_named = named > 0;
-				learn_fate(t, &x);
+				learn_exit(t, &x);
 			} else if (t->exec && t->exec == x.parent)
 				learn_successor(t, ids[i], &x, exe);
 		}
@@ -459,7 +461,7 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 	}
 	if (r == 0 && of)
 		set->n = left;
-	set_fates(set);
+	set_exits(set);
 	free(under);
 	free(ids);
 	return r;
@@ -575,7 +577,7 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 
 /* ---- traces of functions ---- */
 
-static void say_searched(const struct spec *s, const struct path_found *f, struct buf *b)
+static void format_searched(const struct spec *s, const struct path_found *f, struct buf *b)
 {
 	if (f->ambiguous)
 		buf_printf(b,
@@ -707,7 +709,7 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 		r = compare_steps(m, &symbols, o, err, &c);
 	if (r == 0) {
 		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
-		say_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
+		format_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
 		while (b.n && b.p[b.n - 1] == '\n')
 			b.n--;
 		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;

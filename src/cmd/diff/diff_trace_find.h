@@ -7,8 +7,8 @@
 #include "spec/path/path.h"
 
 /* How the process of a trace ended, as far as something other than the trace tells. */
-struct trace_fate {
-	enum { FATE_UNKNOWN, FATE_EXITED, FATE_SIGNALED, FATE_EXEC } kind;
+struct trace_exit_status {
+	enum { EXIT_STATUS_UNKNOWN, EXIT_STATUS_EXITED, EXIT_STATUS_SIGNALED, EXIT_STATUS_EXEC } kind;
 	bool has_code;    /* of EXITED; else another of its threads went through exit */
 	uint64_t code;    /* its status, or the signal */
 	char program[64]; /* EXEC: last part of the path of what it became; "" not known */
@@ -31,7 +31,7 @@ struct trace_file {
 	store_id exec;   /* of the record, 0 not known */
 	bool exec_named; /* and its program is known to be this one */
 	store_id became; /* the execution that took its place, 0 */
-	struct trace_fate fate;
+	struct trace_exit_status exit_status;
 	uint64_t size; /* of the program's file, where it is a trace of calls or by probes, and its time of change */
 	int64_t time;
 };

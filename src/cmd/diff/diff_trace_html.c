@@ -65,7 +65,7 @@ static void put_divergence(const struct trace_pair *p, const struct difference *
 	puts("<dl>");
 	trace_words_operands(p, d->at, &b);
 	print_definition("compared, A | B", &b);
-	trace_words_turns(p, d, &b);
+	trace_words_iterations(p, d, &b);
 	print_definition("loop, A | B", &b);
 	for (int s = 0; s < 2; s++) {
 		trace_words_stack(p, d, s, &b);

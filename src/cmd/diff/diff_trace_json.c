@@ -177,15 +177,15 @@ static json_t *trace_side_json(const struct trace_side *s, const struct thread_s
 	js_str(o, "thread", str_of(s->thread));
 	if (s->first)
 		js_str(o, "begins_in", str_of(s->first));
-	if (s->fate && s->fate->kind != FATE_UNKNOWN) {
-		bool coded = s->fate->kind == FATE_SIGNALED || s->fate->has_code;
+	if (s->exit_status && s->exit_status->kind != EXIT_STATUS_UNKNOWN) {
+		bool coded = s->exit_status->kind == EXIT_STATUS_SIGNALED || s->exit_status->has_code;
 		js_ending(o, "exit",
-		          !coded                           ? TERM_ending_unknown
-		          : s->fate->kind == FATE_SIGNALED ? TERM_ending_signaled
-		                                           : TERM_ending_exited,
-		          s->fate->code);
-		if (s->fate->kind == FATE_EXEC)
-			js_str(o, "became", str_of(s->fate->program));
+		          !coded                                         ? TERM_ending_unknown
+		          : s->exit_status->kind == EXIT_STATUS_SIGNALED ? TERM_ending_signaled
+		                                                         : TERM_ending_exited,
+		          s->exit_status->code);
+		if (s->exit_status->kind == EXIT_STATUS_EXEC)
+			js_str(o, "became", str_of(s->exit_status->program));
 	}
 	if (!t)
 		return o;

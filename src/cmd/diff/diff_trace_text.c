@@ -64,7 +64,7 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 	trace_words_operands(p, d->at, &b);
 	print_headed_lines(v, "", &b);
 	print_text_source(p, d);
-	trace_words_turns(p, d, &b);
+	trace_words_iterations(p, d, &b);
 	print_headed_lines(v, "loop", &b);
 	trace_words_stack(p, d, 0, &b);
 	print_headed_lines(v, "called", &b);
@@ -107,7 +107,7 @@ static void put_later(const struct trace_view *v, const struct trace_pair *p)
 		at = b.n;
 		buf_printf(&b, "\n  ");
 		start = b.n;
-		trace_words_turns(p, d, &b);
+		trace_words_iterations(p, d, &b);
 		if (b.n == start)
 			b.n = at;
 		print_headed_lines(v, i == 1 ? "then" : "", &b);

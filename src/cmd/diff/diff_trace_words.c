@@ -20,7 +20,7 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 	bool turns = p->c.n == p->c.result.total;
 	for (size_t i = 0; turns && i < p->c.n; i++)
 		turns = p->c.v[i].d.loop_function != LAYOUT_NONE;
-	return turns ? TRACE_TURNS : TRACE_CONTROL;
+	return turns ? TRACE_ITERATIONS : TRACE_CONTROL;
 }
 
 bool trace_is_same(const struct trace_pair *p)
@@ -196,7 +196,7 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		else if (t->damaged)
 			buf_printf(b, "cannot be read any further");
 		else if ((t->info.end != TRACE_CUT && t->info.end != TRACE_EXIT) ||
-		         !trace_words_fate(p->side[side].fate, t->info.end == TRACE_CUT, b))
+		         !trace_words_exit(p->side[side].exit_status, t->info.end == TRACE_CUT, b))
 			buf_printf(b, p->calls && p->calls->c[side].replaced ? "becomes another program"
 			              : p->calls && p->calls->c[side].killed ? "is killed"
 			              : t->info.end == TRACE_EXIT            ? "exits"
@@ -436,7 +436,7 @@ void trace_words_stack(const struct trace_pair *p, const struct difference *d, i
 	}
 }
 
-void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b)
+void trace_words_iterations(const struct trace_pair *p, const struct difference *d, struct buf *b)
 {
 	uint32_t function = d->d.loop_function;
 	if (function >= p->atlas->n || !p->atlas->layouts[function] || d->d.loop >= p->atlas->layouts[function]->n_loops)
@@ -606,9 +606,9 @@ void trace_words_rank(const struct trace_pair *p, struct buf *b)
 		buf_printf(b, " | rank %u", i[1]->rank);
 }
 
-static bool is_exit_known(const struct trace_fate *f)
+static bool is_exit_known(const struct trace_exit_status *f)
 {
-	return f && f->kind != FATE_UNKNOWN;
+	return f && f->kind != EXIT_STATUS_UNKNOWN;
 }
 
 static void note_side(const struct trace_pair *p, int side, struct buf *b)
@@ -618,7 +618,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
 		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
-	else if (t->info.end == TRACE_CUT && !is_exit_known(p->side[side].fate) &&
+	else if (t->info.end == TRACE_CUT && !is_exit_known(p->side[side].exit_status) &&
 	         !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
 		buf_printf(
 		    b,

@@ -5,7 +5,7 @@
 
 #include "answer/diff_build.h"
 #include "answer/diff_json.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/diff.h"
 
 struct diff_view {

@@ -1,7 +1,7 @@
 /* stemma forget: take runs and files out of the record, for good. */
 #include "base/vec.h"
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "keep/builds.h"
 #include "query/target.h"
 

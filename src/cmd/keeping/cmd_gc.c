@@ -1,6 +1,6 @@
 /* stemma gc: keep the record small. */
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "keep/gc.h"
 #include "keep/write.h"
 #include "query/when.h"

@@ -71,7 +71,7 @@ static void put_off(int fd)
 	futimens(fd, at); /* else it is tomorrow */
 }
 
-static void say_done(const struct gc_choice *choice, const struct keep_cut_stats *stats)
+static void report_removed(const struct gc_choice *choice, const struct keep_cut_stats *stats)
 {
 	struct buf size = {0};
 	fmt_size(&size, stats->before > stats->after ? stats->before - stats->after : 0, false);
@@ -126,7 +126,7 @@ void gc_auto(struct cmd *c)
 	else if (r < 0)
 		report("gc_auto: %s", err.text);
 	if (r == 0 && all && keeping_index(c) == STATUS_OK)
-		say_done(&choice, &stats);
+		report_removed(&choice, &stats);
 	gc_release(&choice);
 	buf_release(&text);
 	free(runs);

@@ -90,7 +90,7 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 }
 
 /* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
-static void say_unread(uint64_t damaged, uint64_t newer)
+static void report_unread(uint64_t damaged, uint64_t newer)
 {
 	if (damaged)
 		report("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
@@ -111,7 +111,7 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	keep_logs_close(l);
 	if (r < 0)
 		return report_err(&err, STATUS_SELF);
-	say_unread(ret->damaged, ret->newer);
+	report_unread(ret->damaged, ret->newer);
 	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
 	uint64_t copies = 0;
 	if (status == STATUS_OK && !o->dry_run && ret->segments) {
@@ -136,7 +136,7 @@ int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secret
 	keep_logs_close(l);
 	if (r < 0)
 		return report_err(&err, STATUS_SELF);
-	say_unread(ret->damaged, ret->newer);
+	report_unread(ret->damaged, ret->newer);
 	return ret->segments ? keeping_index(c) : STATUS_OK;
 }
 

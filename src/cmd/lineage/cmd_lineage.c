@@ -1,7 +1,7 @@
 /* stemma lineage: what a file came from, or what came from it. */
 #include "answer/lineage_json.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/target.h"
 
 #include <errno.h>

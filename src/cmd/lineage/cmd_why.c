@@ -1,6 +1,6 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
 #include "answer/why.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -40,8 +40,8 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 
 static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *b)
 {
-	size_t of[THING_SORTS] = {0}, shown = 0, left = 0;
-	bool sure[THING_SORTS] = {true, true, true, true};
+	size_t of[ENTITY_SORTS] = {0}, shown = 0, left = 0;
+	bool sure[ENTITY_SORTS] = {true, true, true, true};
 	for (size_t i = 0; i < n->n_inputs; i++) {
 		of[n->sort[n->inputs[i]]]++;
 		sure[n->sort[n->inputs[i]]] &= why_is_certain(n, i);
@@ -49,7 +49,7 @@ static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf
 	for (size_t i = 0; i < n->n_inputs; i++) {
 		struct version_info v;
 		unsigned sort = n->sort[n->inputs[i]];
-		if (sort >= THING_SEGMENT && of[sort] >= FOLD) {
+		if (sort >= ENTITY_SEGMENT && of[sort] >= FOLD) {
 			left += max < FOLD_MAX;
 			continue;
 		}
@@ -74,13 +74,13 @@ static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf
 		buf_printf(b, "%zu input%s", left, left == 1 ? "" : "s");
 	else if (left)
 		buf_printf(b, ", +%zu", left);
-	for (unsigned sort = THING_SEGMENT; max >= FOLD_MAX && sort < THING_SORTS; sort++) {
+	for (unsigned sort = ENTITY_SEGMENT; max >= FOLD_MAX && sort < ENTITY_SORTS; sort++) {
 		if (of[sort] < FOLD)
 			continue;
 		buf_printf(b, shown || left ? ", " : "");
 		left++;
-		fmt_things(b, sort, of[sort]);
-		buf_printf(b, "%s%s", sort == THING_SOCKET ? " (not observed)" : "", sure[sort] ? "" : "?");
+		fmt_entity_count(b, sort, of[sort]);
+		buf_printf(b, "%s%s", sort == ENTITY_SOCKET ? " (not observed)" : "", sure[sort] ? "" : "?");
 	}
 	return 0;
 }
@@ -203,7 +203,7 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 }
 
 /* One file. The status. */
-static int why(struct cmd *c, const char *text, bool all, json_t *list)
+static int explain_file(struct cmd *c, const char *text, bool all, json_t *list)
 {
 	struct err err = {0};
 	struct file_target t;
@@ -247,7 +247,7 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 		return status;
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		int one = why(c, c->operands[i], o->all, list);
+		int one = explain_file(c, c->operands[i], o->all, list);
 		status = one > status ? one : status;
 	}
 	if (o->json && status != STATUS_SELF) {

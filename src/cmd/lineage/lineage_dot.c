@@ -2,7 +2,7 @@
 #include "answer/peers.h"
 #include "base/child.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 			version_name(&name, &ver, &f);
 			version_note(&note, &ver, &f, v->bytes);
 			shape = kind_is_stream(f.kind) ? "cds" : "note";
-			r = peer_unseen(v->s, &ver, &f);
+			r = peer_is_unobserved(v->s, &ver, &f);
 			buf_printf(&note, r > 0 ? "the other end was not observed" : "");
 			r = r < 0 ? r : 1;
 			if (r > 0 && v->options->direction == LINEAGE_DOWN) {

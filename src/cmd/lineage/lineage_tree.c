@@ -1,7 +1,7 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "answer/peers.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/fold.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int describe_version(struct tree *t, store_id id)
 	version_name(&t->names, &v, &f);
 	size_t from = t->notes.n;
 	version_note(&t->notes, &v, &f, t->v->bytes);
-	r = peer_unseen(t->v->s, &v, &f);
+	r = peer_is_unobserved(t->v->s, &v, &f);
 	if (r > 0)
 		buf_printf(&t->notes, "%sthe other end was not observed",
 		           t->v->options->direction == LINEAGE_UP ? "from outside: " : "");
@@ -128,7 +128,7 @@ static int describe_exec(struct tree *t, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
-static int describe(struct tree *t)
+static int describe_nodes(struct tree *t)
 {
 	const struct lineage *l = t->v->l;
 	int r = look_at_users(t);
@@ -185,7 +185,7 @@ static int arrange(struct tree *t)
 
 /* ---- printing ---- */
 
-static void put(const struct buf *b)
+static void print_buf(const struct buf *b)
 {
 	if (b->n)
 		fwrite(b->p, 1, b->n, stdout);
@@ -221,12 +221,12 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 		size_t used = fmt_columns(buf_view(&name));
 		fmt_fit(&note, 0, room > used ? room - used : 0, out->utf8);
 	}
-	put(indent);
+	print_buf(indent);
 	fputs(style_on(out, l->nodes[node].exec ? STYLE_RUN : STYLE_FILE), stdout);
-	put(&name);
+	print_buf(&name);
 	fputs(style_off(out), stdout);
 	fputs(style_on(out, STYLE_DIM), stdout);
-	put(&note);
+	print_buf(&note);
 	fputs(style_off(out), stdout);
 	putchar('\n');
 	buf_release(&name);
@@ -343,7 +343,8 @@ int lineage_tree(const struct lineage_view *v)
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
-	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
+	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe_nodes(&t) < 0 ||
+	    arrange(&t) < 0) {
 		report("cannot describe the lineage");
 		goto out;
 	}

@@ -118,7 +118,7 @@ void run_limits_attach(struct run_limits *l, struct monitor *m)
 	watchdog_attach(l->watchdog, m);
 }
 
-static void say_exceeded(const char *what, const struct summary_limit *l)
+static void report_exceeded(const char *what, const struct summary_limit *l)
 {
 	struct buf peak = {0}, limit = {0};
 	int name = limit_by_name(l->name);
@@ -134,11 +134,11 @@ static void say_exceeded(const char *what, const struct summary_limit *l)
 void run_limits_say(const struct summary *s)
 {
 	for (size_t i = 0; i < s->nexceeded; i++)
-		say_exceeded("the command was stopped", &s->exceeded[i]);
+		report_exceeded("the command was stopped", &s->exceeded[i]);
 	/* Found at its end only. */
 	for (size_t i = 0; i < s->nlimit && !s->nexceeded; i++)
 		if (s->limit[i].peak > s->limit[i].limit)
-			say_exceeded("the command ended before it could be stopped", &s->limit[i]);
+			report_exceeded("the command ended before it could be stopped", &s->limit[i]);
 	if (s->oom && !s->nexceeded)
 		report("the kernel killed a process of the command for want of memory");
 	for (size_t i = 0; i < s->nescaped; i++)

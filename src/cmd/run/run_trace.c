@@ -65,7 +65,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 }
 
 /* Does the process that writes it live on? Then nothing of it may be cut: what it still writes would end it. */
-static bool is_writer_alive(const struct trace_info *i)
+static bool is_trace_writer_alive(const struct trace_info *i)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", i->pid);
@@ -88,7 +88,7 @@ static void trim_trace_file(int dir, const char *name)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && io_pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
 	    trace_open_bytes(&h, sizeof(h), &err, &t) == 0) {
 		uint64_t size = sizeof(h) + (h.next - h.first);
-		if (size < (uint64_t)st.st_size && !is_writer_alive(trace_info(t)) && ftruncate(fd, (off_t)size) < 0)
+		if (size < (uint64_t)st.st_size && !is_trace_writer_alive(trace_info(t)) && ftruncate(fd, (off_t)size) < 0)
 			(void)0; /* it stays as long as it is */
 		trace_close(t);
 	}

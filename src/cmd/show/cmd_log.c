@@ -3,7 +3,7 @@
 #include "answer/runs.h"
 #include "cmd/cmd.h"
 #include "cmd/ui/columns.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct log_view {
 	int status; /* of what was printed */
 };
 
-static int show_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
+static int print_log_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct log_view *v = arg;
 	json_t *one;
@@ -81,7 +81,7 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 	if (o->json)
 		r = v.status = log_json(c, o, &v.shown);
 	else
-		r = runs_each(cmd_source(c), o->all, !o->jsonl, show_run, &v);
+		r = runs_each(cmd_source(c), o->all, !o->jsonl, print_log_run, &v);
 	if (r < 0) {
 		buf_release(&v.t.cells);
 		report("cannot list the runs");

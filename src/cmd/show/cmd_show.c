@@ -1,10 +1,10 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "answer/items.h"
 #include "answer/live.h"
+#include "cmd/show/show_app_log.h"
 #include "cmd/show/show_build.h"
 #include "cmd/show/show_jobs.h"
-#include "cmd/show/show_said.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/fold.h"
 #include "query/system.h"
 #include "query/target.h"
@@ -101,11 +101,11 @@ static void append_item_json(const struct edge *e, const struct version_info *v,
 	js_add(list, one);
 }
 
-#define SORT_NONE THING_SORTS /* is not listed */
+#define SORT_NONE ENTITY_SORTS /* is not listed */
 
 /* What each item is. Appends to json those that are listed. */
 static int sort_items(const struct show *w, const struct items *l, json_t *json, uint8_t *sorts,
-                      size_t ret_n[THING_SORTS + 1])
+                      size_t ret_n[ENTITY_SORTS + 1])
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct version_info v;
@@ -116,9 +116,9 @@ static int sort_items(const struct show *w, const struct items *l, json_t *json,
 		if (r < 0)
 			return r;
 		bool shown = r > 0 && is_shown_item(w, &l->v[i].e, &v, &f);
-		sorts[i] = (uint8_t)(shown ? thing_sort(f.kind, f.path) : SORT_NONE);
-		if (sorts[i] == THING_DATA && (l->v[i].e.mode & ACCESS_PROGRAM || kind_is_stream(f.kind)))
-			sorts[i] = THING_PROGRAM;
+		sorts[i] = (uint8_t)(shown ? entity_sort(f.kind, f.path) : SORT_NONE);
+		if (sorts[i] == ENTITY_DATA && (l->v[i].e.mode & ACCESS_PROGRAM || kind_is_stream(f.kind)))
+			sorts[i] = ENTITY_PROGRAM;
 		ret_n[sorts[i]] += r > 0;
 		if (shown && json)
 			append_item_json(&l->v[i].e, &v, &f, json);
@@ -132,17 +132,17 @@ static int sort_items(const struct show *w, const struct items *l, json_t *json,
 static int put_items(const struct show *w, const char *title, const struct items *l, bool used, json_t *json)
 {
 	uint64_t more = 0, lines = 0;
-	size_t of[THING_SORTS + 1] = {0};
+	size_t of[ENTITY_SORTS + 1] = {0};
 	uint8_t *sorts = calloc(l->n + 1, sizeof(*sorts));
 	int r = sorts ? sort_items(w, l, json, sorts, of) : -ENOMEM;
-	size_t listed = of[THING_DATA] + of[THING_PROGRAM] + of[THING_SEGMENT] + of[THING_SOCKET];
+	size_t listed = of[ENTITY_DATA] + of[ENTITY_PROGRAM] + of[ENTITY_SEGMENT] + of[ENTITY_SOCKET];
 	uint64_t folded = of[SORT_NONE];
 	if (r == 0 && !json && listed)
 		printf("%s\n", title);
-	for (unsigned sort = THING_DATA; r == 0 && !json && sort < THING_SORTS; sort++) {
-		if (sort >= THING_SEGMENT && of[sort] >= FOLD && !w->o->all) {
+	for (unsigned sort = ENTITY_DATA; r == 0 && !json && sort < ENTITY_SORTS; sort++) {
+		if (sort >= ENTITY_SEGMENT && of[sort] >= FOLD && !w->o->all) {
 			struct buf b = {0};
-			fmt_things(&b, sort, of[sort]);
+			fmt_entity_count(&b, sort, of[sort]);
 			printf("  %s (--all)\n", buf_cstr(&b));
 			buf_release(&b);
 			lines++;
@@ -413,7 +413,7 @@ static int append_run_json(const struct show *w, const struct run_parts *p, json
 	if (r >= 0)
 		r = notes_json(s, o, NOTES_RUN, p->id, 0);
 	if (r >= 0)
-		r = show_said(w->c, p->id, true, o);
+		r = show_app_log(w->c, p->id, true, o);
 	js_add(list, o);
 	return r;
 }
@@ -466,7 +466,7 @@ static int print_run(const struct show *w, const struct run_parts *p)
 	run_text(w->c, &p->run);
 	int r = notes_print(s, NOTES_RUN, p->id);
 	if (r >= 0)
-		r = show_said(w->c, p->id, w->o->all, NULL);
+		r = show_app_log(w->c, p->id, w->o->all, NULL);
 	if (r >= 0)
 		r = print_run_execs(w, p, &gaps);
 	if (r >= 0)

@@ -2,7 +2,7 @@
 
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/submit.h"
 
 #define LINES_MAX 20 /* without --all */

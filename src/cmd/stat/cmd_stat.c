@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* What nobody saw in the run of an execution may have been of this file, too. */
-static int add_unseen(struct stat_sums *w, store_id exec, struct idmap *runs)
+static int add_unobserved(struct stat_sums *w, store_id exec, struct idmap *runs)
 {
 	struct exec_info x;
 	struct run_info info;
@@ -20,7 +20,7 @@ static int add_unseen(struct stat_sums *w, store_id exec, struct idmap *runs)
 		return -ENOMEM;
 	r = is_new ? store_run(w->c->store, x.run, &info) : 0;
 	if (r > 0)
-		w->unseen |= stat_unseen(info.gaps);
+		w->unseen |= stat_unobserved(info.gaps);
 	return r;
 }
 
@@ -45,7 +45,7 @@ static int count_file(struct stat_sums *w, const struct file_target *t)
 				bool is_new = false;
 				r = idmap_add(&done, e.v[i].to, 0, &is_new) ? 0 : -1;
 				if (r >= 0 && is_new)
-					r = add_unseen(w, e.v[i].to, &runs);
+					r = add_unobserved(w, e.v[i].to, &runs);
 				if (r >= 0 && is_new)
 					r = stat_count(w, e.v[i].to);
 			}
@@ -63,7 +63,7 @@ static int stat_count_run(struct stat_sums *w, store_id run)
 	size_t n = 0;
 	struct run_info info;
 	int r = store_run(w->c->store, run, &info);
-	w->unseen = r > 0 ? stat_unseen(info.gaps) : 0;
+	w->unseen = r > 0 ? stat_unobserved(info.gaps) : 0;
 	if (r >= 0)
 		r = store_run_execs(w->c->store, run, &execs, &n);
 	for (size_t i = 0; i < n && r >= 0; i++)

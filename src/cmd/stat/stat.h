@@ -7,7 +7,7 @@
 #define STEMMA_CMD_STAT_STAT_H
 
 #include "cmd/cmd.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 #include "query/idmap.h"
 
 #define STAT_APIS (TERM_ioapi_delete + 1)
@@ -70,7 +70,7 @@ struct stat_sums {
 };
 
 /* Of these gaps those with which accesses may be missing as a whole, and not only some of their bytes. */
-uint64_t stat_unseen(uint64_t gaps);
+uint64_t stat_unobserved(uint64_t gaps);
 
 /* Adds what an execution moved. 0 or -errno. */
 int stat_count(struct stat_sums *w, store_id exec);

@@ -198,7 +198,7 @@ static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct 
 	return w->say(w->arg, &row);
 }
 
-uint64_t stat_unseen(uint64_t gaps)
+uint64_t stat_unobserved(uint64_t gaps)
 {
 	const uint64_t those = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
 	                       1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
@@ -232,7 +232,7 @@ int stat_count(struct stat_sums *w, store_id exec)
 	struct exec_info x;
 	size_t kept = 0, before = w->execs.n;
 	int r = store_exec(w->c->store, exec, &x);
-	uint64_t unseen = r > 0 ? stat_unseen(x.gaps) : 0;
+	uint64_t unseen = r > 0 ? stat_unobserved(x.gaps) : 0;
 	if (r > 0)
 		r = add_mode(w, x.run);
 	if (r >= 0)

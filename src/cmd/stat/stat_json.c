@@ -192,7 +192,7 @@ static void print_tsv_number(uint64_t n, bool known)
 		fputs("\t?", stdout);
 }
 
-static void moment(int64_t t)
+static void print_tsv_time(int64_t t)
 {
 	if (t == TIME_NONE)
 		fputs("\t?", stdout);
@@ -228,8 +228,8 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 		print_tsv_number(row->io.bytes, row->bytes_known);
 		print_tsv_number(row->io.largest, whole);
 		print_tsv_number(row->io.spent, whole && !row->io.untimed);
-		moment(counted ? row->io.first : TIME_NONE);
-		moment(counted ? row->io.last : TIME_NONE);
+		print_tsv_time(counted ? row->io.first : TIME_NONE);
+		print_tsv_time(counted ? row->io.last : TIME_NONE);
 		for (unsigned i = 0; i < IO_SIZES; i++)
 			print_tsv_number(row->io.size[i], whole);
 		putchar('\n');

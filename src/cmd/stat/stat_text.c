@@ -323,7 +323,7 @@ static void sizes_by_call(const struct stat_sums *w, const struct opts_stat *o)
 
 /* ---- times ---- */
 
-static void moment_cell(struct table *t, int64_t ns, int64_t since)
+static void time_cell(struct table *t, int64_t ns, int64_t since)
 {
 	if (ns == TIME_NONE)
 		table_cell(t, str_of("?"));
@@ -343,8 +343,8 @@ static int times(const struct stat_sums *w, const struct opts_stat *o, const cha
 		for (unsigned k = 0; k < STAT_WAYS; k++) {
 			const struct way *v = &l->v[i].way[k];
 			if (v->io.any) {
-				moment_cell(&t, v->io.first, since);
-				moment_cell(&t, v->io.last, since);
+				time_cell(&t, v->io.first, since);
+				time_cell(&t, v->io.last, since);
 				continue;
 			}
 			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
@@ -366,7 +366,7 @@ static void slices(const struct stat_sums *w, const struct opts_stat *o, const s
 	struct buf b = {0};
 	size_t n = stat_slices(when, v);
 	for (size_t i = 0; i < n; i++) {
-		moment_cell(&t, v[i].from, since);
+		time_cell(&t, v[i].from, since);
 		for (unsigned k = 0; k < STAT_WAYS; k++) {
 			number_cell(&t, v[i].way[k].calls, o->bytes);
 			fmt_size(&b, v[i].way[k].bytes, o->bytes);

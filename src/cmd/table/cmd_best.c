@@ -1,7 +1,7 @@
 /* stemma best: the run with the best figure: its settings, what it read and what it made. */
 #include "answer/items.h"
 #include "cmd/table/over_runs.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <math.h>
 #include <stdlib.h>

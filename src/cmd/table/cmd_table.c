@@ -2,7 +2,7 @@
 #include "base/vec.h"
 #include "cmd/table/over_runs.h"
 #include "cmd/table/table_svg.h"
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <errno.h>
 #include <math.h>

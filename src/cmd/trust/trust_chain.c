@@ -76,7 +76,7 @@ struct checking {
 	struct err *err;
 };
 
-static void say_problem(void *arg, const char *line)
+static void append_problem(void *arg, const char *line)
 {
 	struct checking *x = arg;
 	js_add(x->problems, js_string(str_of(line)));
@@ -105,7 +105,7 @@ static int check_signature(void *arg, const char *name, const char *hash, const 
 	x->bad += rc == 0;
 	if (rc == 0) {
 		snprintf(line, sizeof(line), "seal %.16s...: %s", hash, why.text);
-		say_problem(x, line);
+		append_problem(x, line);
 	}
 	return 0;
 }
@@ -175,7 +175,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	if (status != STATUS_OK)
 		return status;
 	struct checking x = {.problems = json_array(), .allowed = o->signers, .identity = o->identity, .err = &err};
-	int rc = chain_verify(chain, expect, say_problem, &x, &err, &r);
+	int rc = chain_verify(chain, expect, append_problem, &x, &err, &r);
 	if (rc == 0 && o->signers)
 		rc = chain_each(chain, check_signature, &x);
 	chain_close(chain);
@@ -184,10 +184,10 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 		return report_err(&err, STATUS_SELF);
 	}
 	if (expect && !r.expected)
-		say_problem(&x, "the hash that is expected is none of the chain's");
+		append_problem(&x, "the hash that is expected is none of the chain's");
 	x.open += x.behind;
 	if (o->signers && x.open)
-		say_problem(&x, "the latest seals are not signed");
+		append_problem(&x, "the latest seals are not signed");
 	struct checked all = {.x = &x, .r = &r, .sound = !json_array_size(x.problems) && r.seals};
 	if (o->json)
 		status = print_checked_json(o, &all, expect != NULL);

@@ -1,4 +1,4 @@
-#include "answer/things.h"
+#include "answer/entities.h"
 #include "answer/live.h"
 
 #include "answer/items.h"
@@ -27,23 +27,23 @@ static bool in_session(struct str path)
 	return at && memmem(at, (size_t)(path.p + path.n - at), pid, sizeof(pid) - 1);
 }
 
-enum thing_sort thing_sort(uint64_t kind, struct str path)
+enum entity_sort entity_sort(uint64_t kind, struct str path)
 {
 	if (kind == TERM_kind_socket)
-		return THING_SOCKET;
+		return ENTITY_SOCKET;
 	if (kind == TERM_kind_shm)
-		return THING_SEGMENT;
+		return ENTITY_SEGMENT;
 	const char *slash = path.n && kind == TERM_kind_regular ? memrchr(path.p, '/', path.n) : NULL;
 	struct str base = slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : str_of("");
 	for (size_t i = 0; base.n && i < sizeof(segments) / sizeof(segments[0]); i++)
 		if (str_starts(base, str_of(segments[i])))
-			return THING_SEGMENT;
-	return base.n && in_session(path) ? THING_SEGMENT : THING_DATA;
+			return ENTITY_SEGMENT;
+	return base.n && in_session(path) ? ENTITY_SEGMENT : ENTITY_DATA;
 }
 
-void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n)
+void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n)
 {
-	buf_printf(b, sort == THING_SOCKET ? "%llu socket%s" : "%llu segment%s of shared memory", (unsigned long long)n,
+	buf_printf(b, sort == ENTITY_SOCKET ? "%llu socket%s" : "%llu segment%s of shared memory", (unsigned long long)n,
 	           n == 1 ? "" : "s");
 }
 
@@ -100,7 +100,7 @@ json_t *entity_json(const struct version_info *v, const struct file_info *f)
 }
 
 /* The path of a file, or nothing. Valid until the next store_file. */
-static int path_of(struct store *s, store_id file, struct str *ret)
+static int read_path_of_file(struct store *s, store_id file, struct str *ret)
 {
 	struct file_info f;
 	*ret = str_of("");
@@ -139,12 +139,12 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 		js_put(o, "run", json_null());
 	js_num(o, "pid", x->pid);
 	js_num(o, "n", x->n);
-	r = path_of(s, x->exe, &path);
+	r = read_path_of_file(s, x->exe, &path);
 	if (r < 0)
 		goto fail;
 	js_str(o, "exe", path);
 	if (x->script) {
-		r = path_of(s, x->script, &path);
+		r = read_path_of_file(s, x->script, &path);
 		if (r < 0)
 			goto fail;
 		js_str(o, "script", path);
@@ -280,7 +280,7 @@ int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf
 		}
 		if (x.exe) {
 			struct str path;
-			r = path_of(s, x.exe, &path);
+			r = read_path_of_file(s, x.exe, &path);
 			if (r < 0)
 				return r;
 			fmt_name(b, path);

@@ -1,4 +1,4 @@
-#include "cmd/show/show_said.h"
+#include "cmd/show/show_app_log.h"
 
 #include "cmd/ui/columns.h"
 #include "query/app_log.h"
@@ -167,7 +167,7 @@ static int mpi_json(const struct view *w, json_t *o)
 	return rc;
 }
 
-static int said_json(const struct view *w, json_t *o)
+static int append_app_log_json(const struct view *w, json_t *o)
 {
 	json_t *a = json_object();
 	uint64_t dropped = dropped_of(w);
@@ -366,7 +366,7 @@ static void ios_text(const struct view *w)
 	buf_release(&b);
 }
 
-static int said_text(const struct view *w)
+static int print_app_log(const struct view *w)
 {
 	struct app_log_run *runs = NULL;
 	size_t n = 0;
@@ -398,12 +398,12 @@ static int said_text(const struct view *w)
 	return rc;
 }
 
-int show_said(struct cmd *c, store_id run, bool all, json_t *o)
+int show_app_log(struct cmd *c, store_id run, bool all, json_t *o)
 {
 	struct view w = {.s = c->store, .all = all};
 	int rc = app_log_load(c->store, run, &w.d);
 	if (rc == 0 && !app_log_is_empty(&w.d))
-		rc = o ? said_json(&w, o) : said_text(&w);
+		rc = o ? append_app_log_json(&w, o) : print_app_log(&w);
 	app_log_release(&w.d);
 	return rc;
 }

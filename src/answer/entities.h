@@ -1,6 +1,6 @@
-/* things.h - runs, executions, files and versions, in words and as JSON: the same in every command. */
-#ifndef STEMMA_ANSWER_THINGS_H
-#define STEMMA_ANSWER_THINGS_H
+/* entities.h - runs, executions, files and versions, in words and as JSON: the same in every command. */
+#ifndef STEMMA_ANSWER_ENTITIES_H
+#define STEMMA_ANSWER_ENTITIES_H
 
 #include "answer/fmt.h"
 #include "answer/js.h"
@@ -45,11 +45,11 @@ int note_add(struct store *s, json_t *list, const struct note_info *n, bool abou
 int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n);
 
 bool kind_is_stream(uint64_t kind);
-/* What somebody wants to read of first: data; then programs and pipes (thing_sort knows none); then memory that
+/* What somebody wants to read of first: data; then programs and pipes (entity_sort knows none); then memory that
  * processes share (of the segments that MPI libraries put into files, too); then sockets. */
-enum thing_sort { THING_DATA, THING_PROGRAM, THING_SEGMENT, THING_SOCKET, THING_SORTS };
-enum thing_sort thing_sort(uint64_t kind, struct str path);
+enum entity_sort { ENTITY_DATA, ENTITY_PROGRAM, ENTITY_SEGMENT, ENTITY_SOCKET, ENTITY_SORTS };
+enum entity_sort entity_sort(uint64_t kind, struct str path);
 /* "3 segments of shared memory", "1 socket" */
-void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n);
+void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cmd/ui/things_print.h"
+#include "cmd/ui/notes_print.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* things_print.h - notes, and what could not be seen, on standard output. */
-#ifndef STEMMA_CMD_UI_THINGS_PRINT_H
-#define STEMMA_CMD_UI_THINGS_PRINT_H
+/* notes_print.h - notes, and what could not be seen, on standard output. */
+#ifndef STEMMA_CMD_UI_NOTES_PRINT_H
+#define STEMMA_CMD_UI_NOTES_PRINT_H
 
-#include "answer/things.h"
+#include "answer/entities.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 
