@@ -21,6 +21,67 @@ static enum format format_of(const struct opts_lineage *o)
 	return FORMAT_none;
 }
 
+/* That the file is not as it was recorded, if so, where the operand named no version. */
+static void report_disk(struct cmd *c, const struct file_target *t)
+{
+	const char *name = c->operands[0];
+	struct buf b = {0};
+	if (t->n)
+		return;
+	switch (t->disk) {
+	case DISK_CHANGED:
+		report("'%s' has changed since its last version was recorded", name);
+		break;
+	case DISK_REPLACED:
+		report("'%s' is another file now than the one recorded", name);
+		break;
+	case DISK_AROUND:
+		report("the file of '%s' was written since by who did not tell of this object", name);
+		break;
+	case DISK_DELETED:
+		fmt_deleted(c->store, &t->deleted, 200, false, c->out.utf8, &b);
+		report("'%s' was deleted%s: this is the lineage of what it was before", name, buf_cstr(&b));
+		buf_release(&b);
+		break;
+	default:
+		break;
+	}
+}
+
+static int print_lineage_json(const struct lineage_view *v)
+{
+	json_t *json = NULL;
+	if (lineage_json(v->s, v->l, &json) < 0) {
+		report("cannot describe the lineage");
+		return STATUS_SELF;
+	}
+	return js_print(json, false);
+}
+
+static int print_lineage(struct cmd *c, const struct lineage_view *v, enum format format)
+{
+	int status = STATUS_SELF;
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
+	switch (format) {
+	case FORMAT_tree:
+	case FORMAT_none:
+		status = lineage_tree(v);
+		break;
+	case FORMAT_dot:
+		status = lineage_dot(v, stdout);
+		break;
+	case FORMAT_svg:
+		status = lineage_svg(v);
+		break;
+	case FORMAT_json:
+		status = print_lineage_json(v);
+		break;
+	}
+	if (viewing)
+		store_view_end(c->store);
+	return status;
+}
+
 int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 {
 	struct err err = {0};
@@ -55,45 +116,11 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
 	struct lineage l;
-	json_t *json = NULL;
 	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
 		return report_err(&err, STATUS_SELF);
-	if (!t.n && t.disk == DISK_CHANGED)
-		report("'%s' has changed since its last version was recorded", c->operands[0]);
-	else if (!t.n && t.disk == DISK_REPLACED)
-		report("'%s' is another file now than the one recorded", c->operands[0]);
-	else if (!t.n && t.disk == DISK_AROUND)
-		report("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
-	if (!t.n && t.disk == DISK_DELETED) {
-		struct buf b = {0};
-		fmt_deleted(c->store, &t.deleted, 200, false, c->out.utf8, &b);
-		report("'%s' was deleted%s: this is the lineage of what it was before", c->operands[0], buf_cstr(&b));
-		buf_release(&b);
-	}
+	report_disk(c, &t);
 	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
-	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
-	switch (format) {
-	case FORMAT_tree:
-	case FORMAT_none:
-		status = lineage_tree(&v);
-		break;
-	case FORMAT_dot:
-		status = lineage_dot(&v, stdout);
-		break;
-	case FORMAT_svg:
-		status = lineage_svg(&v);
-		break;
-	case FORMAT_json:
-		if (lineage_json(c->store, &l, &json) < 0) {
-			report("cannot describe the lineage");
-			status = STATUS_SELF;
-		} else {
-			status = js_print(json, false);
-		}
-		break;
-	}
-	if (viewing)
-		store_view_end(c->store);
+	status = print_lineage(c, &v, format);
 	lineage_release(&l);
 	return status;
 }
