@@ -175,6 +175,29 @@ static bool is_own_run(void *arg, store_id run)
 	return rerun_is_own(c->store, run, store_home(c->store)) == 1;
 }
 
+static int write_selected(struct cmd *c, const struct opts_export *o, const struct export_format *f,
+                          struct prov_source *p, const struct selection *s)
+{
+	struct err err = {0};
+	uint64_t left_out = 0;
+	int status = STATUS_OK;
+	struct export_options eo = {.target = o->output,
+	                            .with_files = o->files,
+	                            .is_own = is_own_run,
+	                            .is_own_arg = c,
+	                            .left_out = &left_out,
+	                            .highlight = s->highlight.v,
+	                            .n_highlight = s->highlight.n};
+	if (f->target == TARGET_STREAM)
+		status = write_document(p, f, &eo, o->output);
+	else if (f->write(p, NULL, &eo, &err) < 0)
+		status = report_err(&err, STATUS_SELF);
+	if (status == STATUS_OK && left_out)
+		report("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
+		       left_out == 1 ? "" : "s");
+	return status;
+}
+
 int cmd_export(struct cmd *c, const struct opts_export *o)
 {
 	struct timespec now;
@@ -222,25 +245,8 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		if (prov_open(c->store, &sel, &err, &p) < 0)
 			status = report_err(&err, STATUS_SELF);
 	}
-	if (status == STATUS_OK && o->check) {
-		status = export_check_source(p);
-	} else if (status == STATUS_OK) {
-		uint64_t left_out = 0;
-		struct export_options eo = {.target = o->output,
-		                            .with_files = o->files,
-		                            .is_own = is_own_run,
-		                            .is_own_arg = c,
-		                            .left_out = &left_out,
-		                            .highlight = s.highlight.v,
-		                            .n_highlight = s.highlight.n};
-		if (f->target == TARGET_STREAM)
-			status = write_document(p, f, &eo, o->output);
-		else if (f->write(p, NULL, &eo, &err) < 0)
-			status = report_err(&err, STATUS_SELF);
-		if (status == STATUS_OK && left_out)
-			report("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
-			       left_out == 1 ? "" : "s");
-	}
+	if (status == STATUS_OK)
+		status = o->check ? export_check_source(p) : write_selected(c, o, f, p, &s);
 	prov_close(p);
 	selection_release(&s);
 	return status;
