@@ -211,9 +211,48 @@ static void uncertain_json(json_t *o, const struct trace_side *s)
 	buf_release(&b);
 }
 
+static json_t *message_pair_json(const struct trace_pair *p)
+{
+	struct buf b = {0};
+	json_t *m = json_object();
+	trace_words_message(p, &b);
+	js_str(m, "text", buf_view(&b));
+	js_put(m, "a", message(p, 0));
+	js_put(m, "b", message(p, 1));
+	buf_release(&b);
+	return m;
+}
+
+static json_t *sender_json(const struct trace_pair *p)
+{
+	struct buf b = {0};
+	json_t *from = json_object();
+	js_num(from, "rank", p->sender->c.thread[0].info.rank);
+	js_bool(from, "message_differs", p->c.message);
+	trace_words_sender(p, &b);
+	js_str(from, "text", buf_view(&b));
+	buf_release(&b);
+	return from;
+}
+
+/* A string for each line of them. */
+static json_t *notes_of_pair_json(const struct trace_pair *p)
+{
+	struct buf b = {0};
+	json_t *notes = json_array();
+	trace_words_notes(p, &b);
+	for (const char *q = buf_cstr(&b); *q;) {
+		size_t n = strcspn(q, "\n");
+		js_add(notes, js_string(str_n(q, n)));
+		q += n + (q[n] == '\n');
+	}
+	buf_release(&b);
+	return notes;
+}
+
 static json_t *pair_json(const struct trace_pair *p)
 {
-	json_t *o = json_object(), *list = json_array(), *notes = json_array(), *changed = json_array();
+	json_t *o = json_object(), *list = json_array(), *changed = json_array();
 	struct buf b = {0};
 	js_put(o, "a", trace_side_json(&p->side[0], &p->c.thread[0]));
 	js_put(o, "b", trace_side_json(&p->side[1], &p->c.thread[1]));
@@ -243,32 +282,12 @@ static json_t *pair_json(const struct trace_pair *p)
 		js_put(data, "b", spot(p, 1, &p->c.datum[1]));
 		js_put(o, "data", data);
 	}
-	if (p->c.message) {
-		json_t *m = json_object();
-		trace_words_message(p, &b);
-		js_str(m, "text", buf_view(&b));
-		buf_reset(&b);
-		js_put(m, "a", message(p, 0));
-		js_put(m, "b", message(p, 1));
-		js_put(o, "message", m);
-	}
+	if (p->c.message)
+		js_put(o, "message", message_pair_json(p));
 	js_num(o, "messages_same", p->c.n_messages);
-	if (p->sender) {
-		json_t *from = json_object();
-		js_num(from, "rank", p->sender->c.thread[0].info.rank);
-		js_bool(from, "message_differs", p->c.message);
-		trace_words_sender(p, &b);
-		js_str(from, "text", buf_view(&b));
-		buf_reset(&b);
-		js_put(o, "sender", from);
-	}
-	trace_words_notes(p, &b);
-	for (const char *q = buf_cstr(&b); *q;) {
-		size_t n = strcspn(q, "\n");
-		js_add(notes, js_string(str_n(q, n)));
-		q += n + (q[n] == '\n');
-	}
-	js_put(o, "notes", notes);
+	if (p->sender)
+		js_put(o, "sender", sender_json(p));
+	js_put(o, "notes", notes_of_pair_json(p));
 	buf_release(&b);
 	return o;
 }
