@@ -36,7 +36,7 @@ bool item_is_data(const struct answer_source *a, const struct edge *e, const str
 	return system_path(f->path, a->system_extra) == SYSTEM_NO;
 }
 
-static int compare_items_by_version(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 	return (x->version > y->version) - (x->version < y->version);
@@ -47,7 +47,7 @@ static void merge(struct items *l)
 {
 	size_t n = 0;
 	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), compare_items_by_version);
+		qsort(l->v, l->n, sizeof(*l->v), compare_items);
 	for (size_t i = 0; i < l->n; i++) {
 		if (n && l->v[n - 1].version == l->v[i].version) {
 			struct edge *e = &l->v[n - 1].e;
@@ -84,7 +84,7 @@ int items_of_run(struct store *s, const store_id *execs, size_t n, struct items 
 	merge(used);
 	size_t kept = 0;
 	for (size_t i = 0; i < used->n; i++)
-		if (!made->n || !bsearch(&used->v[i], made->v, made->n, sizeof(*made->v), compare_items_by_version))
+		if (!made->n || !bsearch(&used->v[i], made->v, made->n, sizeof(*made->v), compare_items))
 			used->v[kept++] = used->v[i];
 	used->n = kept;
 	return r;

@@ -26,7 +26,7 @@ struct libraries {
 };
 
 /* libhdf5.so.103, libhdf5_serial.so.310: as a program names it that was linked with it. Not what is built on it. */
-static bool is_hdf5_library(const char *name)
+static bool is_library_name(const char *name)
 {
 	const char *so = strstr(name, ".so.");
 	if (strncmp(name, "libhdf5", 7) != 0 || !so || !so[4] || strspn(so + 4, "0123456789") != strlen(so + 4))
@@ -55,7 +55,7 @@ static void append_folder_libraries(struct libraries *l, const char *folder)
 	DIR *d = opendir(folder);
 	char path[4096];
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (is_hdf5_library(e->d_name) && snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) < (int)sizeof(path))
+		if (is_library_name(e->d_name) && snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) < (int)sizeof(path))
 			append_library(l, path);
 	if (d)
 		closedir(d);
@@ -81,7 +81,7 @@ static void in_cache(struct libraries *l)
 			continue;
 		path += 4;
 		name[strcspn(name, " ")] = '\0';
-		if (is_hdf5_library(name))
+		if (is_library_name(name))
 			append_library(l, path);
 	}
 	buf_release(&printed);
