@@ -3,29 +3,26 @@
  * node for each run and each value, where runs that had the same share it. Data flows downwards. */
 #include "cmd/bench/bench_show.h"
 #include "cmd/ui/columns.h"
+#include "cmd/ui/markup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LABEL_MAX 80 /* columns */
 
-static void quote(struct buf *b, size_t from)
+static void print_label(struct buf *b)
 {
-	fmt_fit(b, from, LABEL_MAX, true);
-	for (const char *p = buf_cstr(b); *p; p++) {
-		if (*p == '"' || *p == '\\')
-			putchar('\\');
-		putchar(*p);
-	}
+	fmt_fit(b, 0, LABEL_MAX, true);
+	print_dot_quoted(stdout, buf_cstr(b));
 }
 
 static void node(const char *kind, size_t number, const char *shape, struct buf *first, struct buf *second)
 {
 	printf("\t%s%zu [shape=%s label=\"", kind, number, shape);
-	quote(first, 0);
+	print_label(first);
 	if (second && second->n) {
 		printf("\\n");
-		quote(second, 0);
+		print_label(second);
 	}
 	printf("\"]\n");
 	buf_reset(first);

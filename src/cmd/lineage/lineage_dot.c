@@ -2,6 +2,7 @@
 #include "answer/peers.h"
 #include "base/child.h"
 #include "cmd/lineage/lineage_view.h"
+#include "cmd/ui/markup.h"
 #include "cmd/ui/notes_print.h"
 
 #include <errno.h>
@@ -15,16 +16,6 @@
 #define MANY 3000    /* nodes: dot takes minutes beyond */
 
 extern char **environ;
-
-/* A label between double quotes: what fmt_name let through, with quotes and backslashes kept from dot. */
-static void quote(FILE *to, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', to);
-		fputc(*text, to);
-	}
-}
 
 static int put_node(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, FILE *to)
 {
@@ -64,9 +55,9 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 	}
 	fmt_fit(&name, 0, LABEL_MAX, true);
 	fprintf(to, "\tn%u [shape=%s%s label=\"", i, shape, i == 0 ? " penwidth=2" : "");
-	quote(to, buf_cstr(&name));
+	print_dot_quoted(to, buf_cstr(&name));
 	fputs("\\n", to);
-	quote(to, buf_cstr(&note));
+	print_dot_quoted(to, buf_cstr(&note));
 	fprintf(to, "\"%s]\n", n->exec ? " style=\"filled,rounded\" fillcolor=\"#e8f0fe\"" : "");
 	buf_release(&name);
 	buf_release(&note);

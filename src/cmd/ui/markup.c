@@ -1,7 +1,5 @@
 #include "cmd/ui/markup.h"
 
-#include <stdio.h>
-
 void print_html_escaped(const char *text)
 {
 	for (; *text; text++)
@@ -21,4 +19,13 @@ void print_html_escaped(const char *text)
 		default:
 			putchar(*text);
 		}
+}
+
+void print_dot_quoted(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', to);
+		fputc(*text, to);
+	}
 }
