@@ -324,6 +324,37 @@ static int leave_ranks(const struct opts_diff *o, const char *const words[2], st
 	return STATUS_OK;
 }
 
+/* Traces of what was run again lie in a folder that goes: their paths are no names for anybody. */
+static void name_files_that_go(struct trace_view *v, const char *folder)
+{
+	for (size_t i = 0; folder && i < v->n + v->n_only; i++) {
+		struct trace_side *side = i < v->n ? v->v[i].side : &v->only[i - v->n];
+		for (int s = 0; s < (i < v->n ? 2 : 1); s++)
+			if (!strncmp(side[s].name, folder, strlen(folder)))
+				side[s].name = "run again";
+	}
+}
+
+static int print_traces(struct cmd *c, const struct opts_diff *o, const char *const *words,
+                        const struct traced_again *again, struct trace_view *v)
+{
+	v->out = &c->out;
+	v->what[0] = words[0];
+	v->what[1] = words[1];
+	v->again = again->n_shown != 0;
+	v->note = again->note;
+	v->n_notes = again->n_notes;
+	v->ran = again->shown;
+	v->n_ran = again->n_shown;
+	v->all = o->all;
+	int r = o->json ? trace_json(v) : o->html ? trace_html(v) : trace_text(v);
+	int status = r ? STATUS_SELF : STATUS_SAME;
+	for (size_t i = 0; status == STATUS_SAME && i < v->n; i++)
+		if (!trace_is_same(&v->v[i]) || v->v[i].atlas->built_otherwise)
+			status = STATUS_DIFFERS;
+	return status == STATUS_SAME && v->n_only ? STATUS_DIFFERS : status;
+}
+
 int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 {
 	static const char *const last_two[] = {"@~1", "@"};
@@ -343,15 +374,12 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 	else if (o->algorithm && strcmp(o->algorithm, "exact"))
 		return report_usage(c, "--algorithm is exact or greedy");
 	int r = 0, status = find_traces(c, o, words, j.set, &again);
+	if (status == STATUS_OK && o->rank)
+		status = leave_ranks(o, words, j.set);
 	if (status != STATUS_OK) {
 		job_release(&j);
 		traced_again_release(&again);
 		return status < 0 ? STATUS_OK : status;
-	}
-	if (o->rank && (status = leave_ranks(o, words, j.set)) != STATUS_OK) {
-		job_release(&j);
-		traced_again_release(&again);
-		return status;
 	}
 	r = find_matching_roles(c, j.set, &err, &roles, &has_roles);
 	if (r == 0)
@@ -360,30 +388,10 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		diff_release(&roles);
 	for (size_t i = 0; i < j.view.n; i++)
 		j.view.v[i].sender = sender_of(&j.view, &j.view.v[i]);
-	for (size_t i = 0; again.folder && i < j.view.n + j.view.n_only; i++) {
-		struct trace_side *side = i < j.view.n ? j.view.v[i].side : &j.view.only[i - j.view.n];
-		for (int s = 0; s < (i < j.view.n ? 2 : 1); s++)
-			if (!strncmp(side[s].name, again.folder, strlen(again.folder)))
-				side[s].name = "run again"; /* a file that goes */
-	}
+	name_files_that_go(&j.view, again.folder);
 	if (r == 0) {
-		j.view.out = &c->out;
-		j.view.what[0] = words[0];
-		j.view.what[1] = words[1];
-		j.view.again = again.n_shown != 0;
-		j.view.note = again.note;
-		j.view.n_notes = again.n_notes;
-		j.view.ran = again.shown;
-		j.view.n_ran = again.n_shown;
 		j.view.greedy = options.greedy;
-		j.view.all = o->all;
-		r = o->json ? trace_json(&j.view) : o->html ? trace_html(&j.view) : trace_text(&j.view);
-		status = r ? STATUS_SELF : STATUS_SAME;
-		for (size_t i = 0; status == STATUS_SAME && i < j.view.n; i++)
-			if (!trace_is_same(&j.view.v[i]) || j.view.v[i].atlas->built_otherwise)
-				status = STATUS_DIFFERS;
-		if (status == STATUS_SAME && j.view.n_only)
-			status = STATUS_DIFFERS;
+		status = print_traces(c, o, words, &again, &j.view);
 	} else {
 		status = report_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
 	}
