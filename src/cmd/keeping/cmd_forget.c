@@ -196,10 +196,46 @@ static int builds_of(struct forget *w, struct err *err)
 	return r;
 }
 
-int cmd_forget(struct cmd *c, const struct opts_forget *o)
+/* All of text is there now, so it does not move any more. */
+static void resolve_text_offsets(struct forget *w)
+{
+	for (size_t i = 0; i < w->n_runs; i++)
+		resolve_text_offset(w, &w->runs[i]);
+	for (size_t i = 0; i < w->n_words; i++)
+		resolve_text_offset(w, &w->words[i]);
+	for (size_t i = 0; i < w->n_files; i++) {
+		resolve_text_offset(w, &w->files[i].domain);
+		resolve_text_offset(w, &w->files[i].path);
+	}
+}
+
+static int cut_chosen(struct forget *w)
 {
 	struct err err = {0};
 	struct keep_logs *logs;
+	struct keep_cut_stats stats = {0};
+	resolve_text_offsets(w);
+	if (builds_of(w, &err) < 0)
+		return report_err(&err, STATUS_SELF);
+	struct keep_cut_options cut = {.runs = w->runs,
+	                               .n_runs = w->n_runs,
+	                               .files = w->files,
+	                               .n_files = w->n_files,
+	                               .builds = w->builds,
+	                               .n_builds = w->n_builds,
+	                               .words = w->words,
+	                               .n_words = w->o->redact_arguments ? w->n_words : 0,
+	                               .dry_run = w->o->dry_run};
+	if (keep_logs_open(store_home(w->c->store), &err, &logs) < 0)
+		return report_err(&err, STATUS_SELF);
+	int status = keeping_cut(w->c, logs, &cut, &stats);
+	if (status == STATUS_OK && (stats.events || !w->old))
+		keeping_print(&cut, &stats);
+	return status;
+}
+
+int cmd_forget(struct cmd *c, const struct opts_forget *o)
+{
 	if (!c->n_operands)
 		return report_usage(c, "forget needs a run or a file");
 	if (c->n_operands > OPERANDS_MAX)
@@ -219,37 +255,8 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 		report("out of memory");
 		status = STATUS_SELF;
 	}
-	if (status != STATUS_OK)
-		goto out;
-	for (size_t i = 0; i < w->n_runs; i++)
-		resolve_text_offset(w, &w->runs[i]);
-	for (size_t i = 0; i < w->n_words; i++)
-		resolve_text_offset(w, &w->words[i]);
-	for (size_t i = 0; i < w->n_files; i++) {
-		resolve_text_offset(w, &w->files[i].domain);
-		resolve_text_offset(w, &w->files[i].path);
-	}
-	if (builds_of(w, &err) < 0) {
-		status = report_err(&err, STATUS_SELF);
-		goto out;
-	}
-	struct keep_cut_options cut = {.runs = w->runs,
-	                               .n_runs = w->n_runs,
-	                               .files = w->files,
-	                               .n_files = w->n_files,
-	                               .builds = w->builds,
-	                               .n_builds = w->n_builds,
-	                               .words = w->words,
-	                               .n_words = o->redact_arguments ? w->n_words : 0,
-	                               .dry_run = o->dry_run};
-	struct keep_cut_stats stats = {0};
-	if (keep_logs_open(store_home(c->store), &err, &logs) < 0)
-		status = report_err(&err, STATUS_SELF);
-	else
-		status = keeping_cut(c, logs, &cut, &stats);
-	if (status == STATUS_OK && (stats.events || !w->old))
-		keeping_print(&cut, &stats);
-out:
+	if (status == STATUS_OK)
+		status = cut_chosen(w);
 	buf_release(&w->text);
 	free(w->files);
 	free(w->words);
