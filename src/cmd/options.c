@@ -91,13 +91,13 @@ static void explain_bad_option(const struct command *c, int how, char **argv, st
 	err_hint(err, "stemma %s --help lists its options", c->name);
 }
 
-int options_parse(const struct command *c, int argc, char **argv, void *opts, struct err *err, struct parsed *ret)
+enum { LONGS_MAX = MAX_OPTIONS + 3, SHORTS_MAX = 3 * MAX_OPTIONS + 8 };
+
+/* The options of the command, and those of all commands, as getopt_long wants them. */
+static void describe_options(const struct command *c, char shorts[SHORTS_MAX], struct option longs[LONGS_MAX])
 {
-	struct option longs[MAX_OPTIONS + 3];
-	char shorts[3 * MAX_OPTIONS + 8];
 	size_t n = 0, s = 0;
 	bool in_order = strstr(c->operands, "[--]") != NULL; /* operands are a command line with options of its own */
-
 	if (in_order)
 		shorts[s++] = '+';
 	shorts[s++] = ':';
@@ -118,6 +118,22 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	longs[n++] = (struct option){"store", required_argument, NULL, OPT_STORE};
 	longs[n++] = (struct option){"help", no_argument, NULL, OPT_HELP};
 	longs[n] = (struct option){0};
+}
+
+/* The one that getopt_long returned o for; NULL: none of the command's. */
+static const struct option_row *find_option(const struct command *c, int o)
+{
+	for (size_t i = 0; i < c->n_options; i++)
+		if (o == BASE + (int)i || (c->options[i].letter && o == c->options[i].letter))
+			return &c->options[i];
+	return NULL;
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *opts, struct err *err, struct parsed *ret)
+{
+	struct option longs[LONGS_MAX];
+	char shorts[SHORTS_MAX];
+	describe_options(c, shorts, longs);
 
 	struct parsed p = {0};
 	for (int i = 1; i < argc && !p.n_after_dashes; i++)
@@ -127,7 +143,6 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	opterr = 0;
 	optind = 0; /* start anew, also where getopt was used before */
 	for (int o; (o = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
-		const struct option_row *row = NULL;
 		if (o == '?' || o == ':') {
 			explain_bad_option(c, o, argv, err);
 			return -EINVAL;
@@ -140,9 +155,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 			p.help = true;
 			continue;
 		}
-		for (size_t i = 0; i < c->n_options && !row; i++)
-			if (o == BASE + (int)i || (c->options[i].letter && o == c->options[i].letter))
-				row = &c->options[i];
+		const struct option_row *row = find_option(c, o);
 		int r = row ? store_value(row, opts, optarg, err) : -EINVAL;
 		if (r < 0)
 			return r;
