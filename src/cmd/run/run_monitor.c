@@ -148,32 +148,81 @@ static void clear_progress(struct run_monitor *r)
 	r->shown = false;
 }
 
-int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options *run, struct run_monitor **ret)
+/* What the options, checked, say of the summary. */
+struct summary_choice {
+	enum run_orphans orphans;
+	enum summary_form form;
+	int64_t interval; /* ns, 0 not given */
+};
+
+static int choose_summary(struct cmd *c, const struct opts_run *o, struct summary_choice *ret)
 {
 	static const char *const policies[] = {"detach", "wait", "kill"};
 	struct err err = {0};
-	*ret = NULL;
 	int policy = 0;
+	*ret = (struct summary_choice){0};
 	while (o->orphans && policy < 3 && strcmp(o->orphans, policies[policy]))
 		policy++;
 	if (policy == 3)
 		return report_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
-	run->orphans = (enum run_orphans)policy;
+	ret->orphans = (enum run_orphans)policy;
 	int form = o->summary_format ? summary_form_by_name(o->summary_format) : SUMMARY_STEMMA;
 	if (form < 0)
 		return report_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart",
 		                    o->summary_format);
+	ret->form = (enum summary_form)form;
 	if (o->summary_format && !o->summary)
 		return report_usage(c, "--summary-format needs --summary");
 	if (o->file && (!o->summary || form != SUMMARY_STEMMA))
 		return report_usage(c, "--file needs --summary, in stemma's form");
-	int64_t interval = 0;
-	if (o->interval && limits_parse_time(o->interval, &err, &interval) < 0)
+	if (o->interval && limits_parse_time(o->interval, &err, &ret->interval) < 0)
 		return report_err(&err, STATUS_USAGE);
-	if (o->interval && interval < SHORTEST)
+	if (o->interval && ret->interval < SHORTEST)
 		return report_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
+	return STATUS_OK;
+}
+
+/* Should nobody live to write the summary, an older one must not pass for it. */
+static void remove_older_summary(struct run_monitor *r)
+{
+	struct stat old;
+	if (r->summary && stat(r->summary, &old) == 0 && S_ISREG(old.st_mode)) {
+		r->mode = old.st_mode & 07777;
+		unlink(r->summary);
+	}
+}
+
+/* limits: NULL where there are none; taken. */
+static struct run_monitor *new_run_monitor(const struct opts_run *o, enum summary_form form, struct run_limits *limits)
+{
+	struct run_monitor *r = calloc(1, sizeof(*r));
+	if (!r) {
+		run_limits_close(limits);
+		return NULL;
+	}
+	r->limits = limits;
+	r->report = o->report;
+	r->form = form;
+	r->quiet = o->quiet;
+	r->series = o->series;
+	mode_t mask = umask(0);
+	umask(mask);
+	r->mode = 0666 & ~mask;
+	r->summary = o->summary ? resolve_output_path(o->summary) : NULL;
+	return r;
+}
+
+int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options *run, struct run_monitor **ret)
+{
+	struct err err = {0};
+	struct summary_choice k;
+	*ret = NULL;
+	int status = choose_summary(c, o, &k);
+	if (status != STATUS_OK)
+		return status;
+	run->orphans = k.orphans;
 	struct run_limits *limits;
-	int status = run_limits_open(c, o, &limits);
+	status = run_limits_open(c, o, &limits);
 	if (status != STATUS_OK)
 		return status;
 	bool progress = o->progress && isatty(2);
@@ -181,20 +230,9 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (!run->stay &&
 	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
-	struct run_monitor *r = calloc(1, sizeof(*r));
-	if (!r) {
-		run_limits_close(limits);
+	struct run_monitor *r = new_run_monitor(o, k.form, limits);
+	if (!r)
 		return STATUS_SELF;
-	}
-	r->limits = limits;
-	r->report = o->report;
-	r->form = (enum summary_form)form;
-	r->quiet = o->quiet;
-	r->series = o->series;
-	mode_t mask = umask(0);
-	umask(mask);
-	r->mode = 0666 & ~mask;
-	r->summary = o->summary ? resolve_output_path(o->summary) : NULL;
 	if (o->summary && check_writable(r->summary, o->summary, &err) < 0) {
 		run_monitor_close(r);
 		return report_err(&err, STATUS_SELF);
@@ -202,7 +240,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	struct monitor_options m = {.processes = o->summary,
 	                            .files = o->file,
 	                            .thorough = run->stay,
-	                            .interval = interval,
+	                            .interval = k.interval,
 	                            .series = o->series,
 	                            .footprint = run->stay,
 	                            .watch = o->watch.v,
@@ -224,12 +262,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	if (limits)
 		run_limits_attach(limits, r->monitor);
-	/* Should nobody live to write it, an older one must not pass for it. */
-	struct stat old;
-	if (r->summary && stat(r->summary, &old) == 0 && S_ISREG(old.st_mode)) {
-		r->mode = old.st_mode & 07777;
-		unlink(r->summary);
-	}
+	remove_older_summary(r);
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;
 	return STATUS_OK;
