@@ -168,6 +168,47 @@ static int open_out(void)
 	return fd >= 0 ? fd : memfile_new("stemma-bench");
 }
 
+/* What the recorder tells before it ends; the bytes of it that came. */
+static size_t read_recorder_report(int fd, struct told *ret)
+{
+	size_t got = 0;
+	while (got < sizeof(*ret)) {
+		ssize_t k = read(fd, (char *)ret + got, sizeof(*ret) - got);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			break;
+		got += (size_t)k;
+	}
+	return got;
+}
+
+/* The results of a run that was recorded, with the figures of its command alone where they are known. out: what it
+ * printed. */
+static void keep_recorded(struct run_trust *t, const struct told *told, int out, struct bench_once *ret)
+{
+	size_t n;
+	char *text = printed(out, &n);
+	memcpy(t->place.run, told->run, sizeof(told->run));
+	memcpy(ret->run, told->run, sizeof(ret->run));
+	t->place.session = told->session;
+	t->place.from = told->from;
+	t->place.segment = *told->segment ? strdup(told->segment) : NULL;
+	uint64_t own = (uint64_t)(ret->cpu * 1e9);
+	run_trust_finish(t, text, n);
+	if (t->files.began != TIME_NONE && t->files.ended != TIME_NONE)
+		ret->wall = (double)(t->files.ended - t->files.began) / 1e9;
+	if (t->files.cpu)
+		ret->cpu = (double)t->files.cpu / 1e9;
+	if (t->machine)
+		machine_noise(&t->before, &t->after, own, &ret->others, &ret->stolen);
+	ret->results = t->results;
+	ret->n_results = t->n_results;
+	t->results = NULL;
+	t->n_results = 0;
+	free(text);
+}
+
 int bench_once(struct run_trust *t, const char *home, const char *index, const char *no_home, const char *const *labels,
                bool record, bool show, struct err *err, struct bench_once *ret)
 {
@@ -196,15 +237,7 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(tube[1]);
 	int rc = pid < 0 ? err_set(err, errno, "cannot start the command") : 0;
-	size_t got = 0;
-	for (ssize_t k; rc == 0 && got < sizeof(told);) {
-		k = read(tube[0], (char *)&told + got, sizeof(told) - got);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			break;
-		got += (size_t)k;
-	}
+	size_t got = rc == 0 ? read_recorder_report(tube[0], &told) : 0;
 	close(tube[0]);
 	recorder = 0;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -218,28 +251,8 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	else if (rc == 0 && record && told.rc < 0)
 		rc = (err_set(err, 0, "%s", told.text), -EIO);
 	ret->status = record ? told.status : status;
-	if (rc == 0 && record) {
-		size_t n;
-		char *text = printed(out, &n);
-		memcpy(t->place.run, told.run, sizeof(told.run));
-		memcpy(ret->run, told.run, sizeof(ret->run));
-		t->place.session = told.session;
-		t->place.from = told.from;
-		t->place.segment = *told.segment ? strdup(told.segment) : NULL;
-		uint64_t own = (uint64_t)(ret->cpu * 1e9);
-		run_trust_finish(t, text, n);
-		if (t->files.began != TIME_NONE && t->files.ended != TIME_NONE)
-			ret->wall = (double)(t->files.ended - t->files.began) / 1e9;
-		if (t->files.cpu)
-			ret->cpu = (double)t->files.cpu / 1e9;
-		if (t->machine)
-			machine_noise(&t->before, &t->after, own, &ret->others, &ret->stolen);
-		ret->results = t->results;
-		ret->n_results = t->n_results;
-		t->results = NULL;
-		t->n_results = 0;
-		free(text);
-	}
+	if (rc == 0 && record)
+		keep_recorded(t, &told, out, ret);
 	if (rc == 0 && show)
 		copy_out(out);
 	close(out);
