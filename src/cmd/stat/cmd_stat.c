@@ -72,26 +72,58 @@ static int stat_count_run(struct stat_sums *w, store_id run)
 	return r;
 }
 
-int cmd_stat(struct cmd *c, const struct opts_stat *o)
+static int check_stat_options(struct cmd *c, const struct opts_stat *o, struct stat_when *when)
 {
-	struct err err = {0};
-	struct target t;
 	if (c->n_operands != 1)
 		return report_usage(c, "stat needs one run, file or execution");
 	if (o->json && o->tsv)
 		return report_usage(c, "one of --json and --tsv");
 	if (o->at && (o->tsv || o->sizes || o->times))
 		return report_usage(c, "--at stands without --tsv, --sizes and --times");
-	struct stat_when when = {.has_at = o->at != NULL};
-	if (o->at && when_parse(o->at, keep_now(), &when.at) < 0)
+	*when = (struct stat_when){.has_at = o->at != NULL};
+	if (o->at && when_parse(o->at, keep_now(), &when->at) < 0)
 		return report_usage(c, "'%s' is no time", o->at);
-	int status = cmd_store(c, o->no_index);
+	return STATUS_OK;
+}
+
+static int count_target(struct stat_sums *w, const struct target *t)
+{
+	switch (t->kind) {
+	case TARGET_RUN:
+		return stat_count_run(w, t->id);
+	case TARGET_EXEC:
+		return stat_count(w, t->id);
+	default:
+		return count_file(w, &t->file);
+	}
+}
+
+/* What --tsv has not printed row by row. */
+static int print_stat(struct stat_sums *w, const struct opts_stat *o, struct stat_when *when, int *ret_status)
+{
+	struct cmd *c = w->c;
+	if (o->at)
+		return *ret_status = stat_at(c, o, when, c->operands[0]);
+	if (o->tsv)
+		return 0;
+	return o->json ? stat_json(w, o, when, ret_status) : stat_text(w, o, when, c->operands[0]);
+}
+
+int cmd_stat(struct cmd *c, const struct opts_stat *o)
+{
+	struct err err = {0};
+	struct target t;
+	struct stat_when when;
+	int status = check_stat_options(c, o, &when);
+	if (status == STATUS_OK)
+		status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
 	int r = target_any(c->store, c->operands[0], c->n_after_dashes > 0, &err, &t);
 	if (r <= 0)
 		return report_err(&err, cmd_target_status(r));
 
+	bool of_objects = o->hdf5 && !o->tsv && !o->json && !o->at;
 	struct stat_sums w = {.c = c, .all = o->all, .objects = o->hdf5};
 	if (o->tsv)
 		w.say = stat_tsv_row, w.arg = c;
@@ -100,19 +132,14 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	if (o->tsv)
 		stat_tsv_head();
 	r = store_view_begin(c->store, VIEW_PASS);
-	r = r < 0                   ? r
-	    : t.kind == TARGET_RUN  ? stat_count_run(&w, t.id)
-	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
-	                            : count_file(&w, &t.file);
+	r = r < 0 ? r : count_target(&w, &t);
 	r = r < 0 ? r : stat_finish(&w);
-	if (r >= 0 && o->at)
-		r = status = stat_at(c, o, &when, c->operands[0]);
-	else if (r >= 0 && !o->tsv)
-		r = o->json ? stat_json(&w, o, &when, &status) : stat_text(&w, o, &when, c->operands[0]);
-	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && t.kind == TARGET_RUN)
+	if (r >= 0)
+		r = print_stat(&w, o, &when, &status);
+	if (r >= 0 && of_objects && t.kind == TARGET_RUN)
 		r = stat_parts(c, o, t.id);
 	store_view_end(c->store);
-	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && !w.files.n)
+	if (r >= 0 && of_objects && !w.files.n)
 		report("no objects of HDF5 files are recorded of it: stemma run --hdf5 does, of programs that have HDF5 as a "
 		       "shared "
 		       "library");
