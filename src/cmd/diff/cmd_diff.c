@@ -43,13 +43,38 @@ static int print_json(const struct diff_view *v)
 	return r < 0 ? r : js_print(o, false);
 }
 
+/* Two of the same kind. The status. */
+static int compare_targets(struct cmd *c, const struct opts_diff *o, const struct target t[2])
+{
+	struct err err = {0};
+	enum diff_what what = t[0].kind == TARGET_RUN ? DIFF_RUN : t[0].kind == TARGET_EXEC ? DIFF_EXEC : DIFF_VERSION;
+	store_id ids[2];
+	for (int i = 0; i < 2; i++)
+		ids[i] = what == DIFF_VERSION ? t[i].file.version : t[i].id;
+	struct diff_options options = {.system_extra = config_get(&c->config, CONFIG_system),
+	                               .skew = config_duration(&c->config, CONFIG_skew)};
+	struct diff d;
+	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
+		return report_err(&err, STATUS_SELF);
+	if (diff_builds(c->store, &d, &err) < 0 || diff_lines(c->store, &d, &err) < 0) {
+		diff_release(&d);
+		return report_err(&err, STATUS_SELF);
+	}
+	struct diff_view v = {.c = c, .s = c->store, .out = &c->out, .d = &d, .max = o->all ? 0 : 5, .bytes = o->bytes};
+	int r = o->json ? print_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
+	bool differs = diff_matters(&d);
+	diff_release(&d);
+	if (r < 0)
+		report("cannot read the record");
+	return r ? STATUS_SELF : differs ? STATUS_DIFFERS : STATUS_SAME;
+}
+
 int cmd_diff(struct cmd *c, const struct opts_diff *o)
 {
 	static const char *const last_two[] = {"@~1", "@"};
 	const char *const *words = c->n_operands ? (const char *const *)c->operands : last_two;
 	int n = c->n_operands ? c->n_operands : 2;
 	struct target t[2];
-	struct err err = {0};
 	if (n > 2)
 		return report_usage(c, "diff compares two things");
 	if (o->json + o->html > 1)
@@ -71,25 +96,5 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	if (t[0].kind != t[1].kind)
 		return report_usage(c, "'%s' and '%s' are of different kinds", words[0], words[1]);
-
-	enum diff_what what = t[0].kind == TARGET_RUN ? DIFF_RUN : t[0].kind == TARGET_EXEC ? DIFF_EXEC : DIFF_VERSION;
-	store_id ids[2];
-	for (int i = 0; i < 2; i++)
-		ids[i] = what == DIFF_VERSION ? t[i].file.version : t[i].id;
-	struct diff_options options = {.system_extra = config_get(&c->config, CONFIG_system),
-	                               .skew = config_duration(&c->config, CONFIG_skew)};
-	struct diff d;
-	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
-		return report_err(&err, STATUS_SELF);
-	if (diff_builds(c->store, &d, &err) < 0 || diff_lines(c->store, &d, &err) < 0) {
-		diff_release(&d);
-		return report_err(&err, STATUS_SELF);
-	}
-	struct diff_view v = {.c = c, .s = c->store, .out = &c->out, .d = &d, .max = o->all ? 0 : 5, .bytes = o->bytes};
-	int r = o->json ? print_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
-	bool differs = diff_matters(&d);
-	diff_release(&d);
-	if (r < 0)
-		report("cannot read the record");
-	return r ? STATUS_SELF : differs ? STATUS_DIFFERS : STATUS_SAME;
+	return compare_targets(c, o, t);
 }
