@@ -9,6 +9,7 @@
 #include "answer/summaries.h"
 #include "answer/why.h"
 #include "base/config.h"
+#include "base/late/late.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -102,8 +103,11 @@ static int open_record(struct stemma_record *r, const char *home, unsigned flags
 
 EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err)
 {
-	struct stemma_record *r = calloc(1, sizeof(*r));
+	struct err e = {0};
 	*ret = NULL;
+	if (late_load(&late_sqlite, &e) < 0 || late_load(&late_jansson, &e) < 0)
+		return fail_with(-ELIBACC, &e, "", err);
+	struct stemma_record *r = calloc(1, sizeof(*r));
 	if (!r || config_load(&r->config, ignore_warning, NULL) < 0) {
 		stemma_close(r);
 		return fail_with(-ENOMEM, NULL, "cannot open the record", err);
