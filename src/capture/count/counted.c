@@ -1,7 +1,7 @@
 #include "base/memfile.h"
 #include "capture/count/counted_int.h"
 #include "capture/count/totals.h"
-#include "capture/inject/graft.h"
+#include "capture/inject/inject.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/inline_open/libraries.h"
 #include "capture/supervisor/guard.h"
@@ -33,7 +33,7 @@ struct access *counted_live(struct proc *p, uint64_t file, unsigned mode)
 }
 
 /* Is it the program, its script, or a library it began with? Of these no figure is claimed. */
-static bool is_program(const struct proc *p, uint64_t file)
+static bool has_program_access(const struct proc *p, uint64_t file)
 {
 	const struct access *a = p->live;
 	while (a && (a->file->num != file || !(a->mode & ACCESS_PROGRAM)))
@@ -67,13 +67,13 @@ unsigned counted_unsaid(const struct access *a)
 }
 
 /* Adds them to the file's access. late: they were moved long ago. */
-static void place(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
-                  uint64_t calls, uint64_t bytes, bool late)
+static void add_to_access(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
+                          uint64_t calls, uint64_t bytes, bool late)
 {
 	struct access *a = file ? counted_live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
 	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
 	 * got its turn may have read before the last look, and not counted it yet. */
-	if (!a && file && is_program(p, file)) {
+	if (!a && file && has_program_access(p, file)) {
 		c->elsewhere |= write;
 		return;
 	}
@@ -86,8 +86,8 @@ static void place(struct sup *s, struct counted *c, struct proc *p, uint64_t fil
 		c->lost |= !file || bytes;
 }
 
-static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
-                 uint64_t calls, uint64_t bytes)
+static void split_and_add(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
+                          uint64_t calls, uint64_t bytes)
 {
 	if (!calls && !bytes)
 		return;
@@ -106,7 +106,7 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 	} else if (file == A_PIPE || (own && !counted_live(p, own->file, write ? ACCESS_WRITE : ACCESS_READ))) {
 		c->pipes |= bytes ? (write ? ACCESS_WRITE : ACCESS_READ) : 0; /* else it was the end */
 	} else {
-		place(s, c, p, own ? own->file : file, write, api, calls, bytes, false);
+		add_to_access(s, c, p, own ? own->file : file, write, api, calls, bytes, false);
 	}
 }
 
@@ -121,7 +121,7 @@ void counted_found(struct sup *s, struct proc *p, uint64_t own, uint64_t file)
 	for (unsigned i = 0; i < 4; i++)
 		if (o->calls[i / 2][i % 2]) {
 			if (counted_live(p, file, i / 2 ? ACCESS_WRITE : ACCESS_READ))
-				place(s, c, p, file, i / 2, apis[i % 2], o->calls[i / 2][i % 2], o->bytes[i / 2][i % 2], true);
+				add_to_access(s, c, p, file, i / 2, apis[i % 2], o->calls[i / 2][i % 2], o->bytes[i / 2][i % 2], true);
 			else if (o->bytes[i / 2][i % 2]) /* nobody has seen it there */
 				c->pipes |= i / 2 ? ACCESS_WRITE : ACCESS_READ;
 		}
@@ -143,19 +143,21 @@ static uint64_t next_own(struct counted *c)
 }
 
 /* What has been counted of a descriptor since. */
-static void attribute(struct sup *s, struct counted *c, struct proc *p, unsigned fd, const struct counted_row *now)
+static void attribute_descriptor(struct sup *s, struct counted *c, struct proc *p, unsigned fd,
+                                 const struct counted_row *now)
 {
 	struct counted_row *was = &c->last[fd];
 	if (!memcmp(was, now, sizeof(*now)))
 		return;
 	uint64_t file = fd < COUNTED_FDS ? c->file[fd] : 0;
-	give(s, c, p, file, false, TERM_ioapi_read, now->read_calls - was->read_calls, now->read_bytes - was->read_bytes);
-	give(s, c, p, file, true, TERM_ioapi_read, now->write_calls - was->write_calls,
-	     now->write_bytes - was->write_bytes);
-	give(s, c, p, file, false, TERM_ioapi_other, now->other_read_calls - was->other_read_calls,
-	     now->other_read_bytes - was->other_read_bytes);
-	give(s, c, p, file, true, TERM_ioapi_other, now->other_write_calls - was->other_write_calls,
-	     now->other_write_bytes - was->other_write_bytes);
+	split_and_add(s, c, p, file, false, TERM_ioapi_read, now->read_calls - was->read_calls,
+	              now->read_bytes - was->read_bytes);
+	split_and_add(s, c, p, file, true, TERM_ioapi_read, now->write_calls - was->write_calls,
+	              now->write_bytes - was->write_bytes);
+	split_and_add(s, c, p, file, false, TERM_ioapi_other, now->other_read_calls - was->other_read_calls,
+	              now->other_read_bytes - was->other_read_bytes);
+	split_and_add(s, c, p, file, true, TERM_ioapi_other, now->other_write_calls - was->other_write_calls,
+	              now->other_write_bytes - was->other_write_bytes);
 	*was = *now;
 }
 
@@ -165,7 +167,7 @@ static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st, b
 	if (type != S_IFREG && type != S_IFIFO && !is_terminal(st))
 		return NOT_A_FILE;
 	struct file *f = file_known(s, st);
-	if (f && (counted_live(p, f->num, ACCESS_READ | ACCESS_WRITE) || is_program(p, f->num)))
+	if (f && (counted_live(p, f->num, ACCESS_READ | ACCESS_WRITE) || has_program_access(p, f->num)))
 		return f->num;
 	*ret_elsewhere = true;
 	return NOT_A_FILE;
@@ -182,7 +184,7 @@ uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd)
 
 /* The descriptor is that file's from now on. False: it was closed by a way that was not seen, and perhaps was something
  * else in between. */
-static bool begin(struct counted *c, const struct counted_entry *e, uint64_t file)
+static bool begin_descriptor(struct counted *c, const struct counted_entry *e, uint64_t file)
 {
 	raise_high(c, e->value);
 	/* Or a call that another thread had begun before it was closed is still to be counted, for what it was then. */
@@ -193,7 +195,7 @@ static bool begin(struct counted *c, const struct counted_entry *e, uint64_t fil
 }
 
 /* The descriptor was made by a call that opens nothing. False: as begin. */
-static bool make(struct counted *c, int64_t fd, uint64_t file)
+static bool begin_made_descriptor(struct counted *c, int64_t fd, uint64_t file)
 {
 	if (!in_range(fd))
 		return true;
@@ -205,7 +207,7 @@ static bool make(struct counted *c, int64_t fd, uint64_t file)
 }
 
 /* Both descriptors of an entry that has two. */
-static void ends(const struct counted_entry *e, int32_t ret[2])
+static void descriptors_of_entry(const struct counted_entry *e, int32_t ret[2])
 {
 	memcpy(ret, &e->value, 2 * sizeof(ret[0]));
 }
@@ -253,12 +255,12 @@ static bool splice_between(struct sup *s, struct counted *c, struct proc *p, int
 {
 	if (!in_range(fd) || !c->file[fd] || c->many)
 		return false; /* other threads: it may have become another file while the call went on */
-	give(s, c, p, c->file[fd], write, TERM_ioapi_splice, 1, bytes);
+	split_and_add(s, c, p, c->file[fd], write, TERM_ioapi_splice, 1, bytes);
 	return !c->lost;
 }
 
 /* One entry. False: the log does not fit what was seen. */
-static bool take(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+static bool apply_counted_entry(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
 	struct access *a;
 	raise_high(c, e->fd);
@@ -270,16 +272,16 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		o->seen = true;
 		while (c->seen < c->opens && c->opened[c->seen % OPENED].seen)
 			c->seen++;
-		return e->value < 0 || !in_range(e->value) || begin(c, e, o->file);
+		return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
 	}
 	case SITE_LOGGED: {
 		uint64_t file;
-		return in_range(e->value) && was_logged(c, e->value, &file) && begin(c, e, file);
+		return in_range(e->value) && was_logged(c, e->value, &file) && begin_descriptor(c, e, file);
 	}
 	case SITE_CLOSE:
 		if (!in_range(e->fd))
 			return false;
-		attribute(s, c, p, (unsigned)e->fd, &e->row);
+		attribute_descriptor(s, c, p, (unsigned)e->fd, &e->row);
 		c->file[e->fd] = 0;
 		c->flying[e->fd] = c->many ? e->flying : 0;
 		return true;
@@ -294,7 +296,7 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		if (c->many && (c->flying[e->value] || (e->kind == SITE_DUP2 && (c->file[e->value] || e->flying))))
 			return false;
 		if (e->kind == SITE_DUP2)
-			attribute(s, c, p, (unsigned)e->value, &e->row);
+			attribute_descriptor(s, c, p, (unsigned)e->value, &e->row);
 		else if (c->file[e->value])
 			return false;
 		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
@@ -303,13 +305,13 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		return splice_between(s, c, p, e->fd, false, (uint64_t)e->value) &&
 		       splice_between(s, c, p, e->to, true, (uint64_t)e->value);
 	case SITE_MADE:
-		return make(c, e->value, NOT_A_FILE);
+		return begin_made_descriptor(c, e->value, NOT_A_FILE);
 	case SITE_PIPE:
 	case SITE_PAIR: {
 		const uint64_t what = e->kind == SITE_PIPE ? next_own(c) : NOT_A_FILE;
 		int32_t fd[2];
-		ends(e, fd);
-		return make(c, fd[0], what) && make(c, fd[1], what);
+		descriptors_of_entry(e, fd);
+		return begin_made_descriptor(c, fd[0], what) && begin_made_descriptor(c, fd[1], what);
 	}
 	case SITE_MAP:
 		if (!in_range(e->fd))
@@ -330,7 +332,7 @@ struct counted_entry counted_entries[COUNTED_LOG]; /* under the big lock, as the
 static struct counted_row rows[COUNTED_FDS + 1];
 
 /* Of a table that is shared, its own memory; else the process's. */
-static bool look_at(const struct proc *p, uint64_t offset, void *ret, size_t n)
+static bool read_table(const struct proc *p, uint64_t offset, void *ret, size_t n)
 {
 	const struct counted *c = p->counted;
 	if (!c->shared)
@@ -375,7 +377,7 @@ static bool is_unknown_pipe(struct counted *c, uint64_t file)
 }
 
 /* The file's number, also of a pipe that it has made. */
-static uint64_t known(struct counted *c, uint64_t file)
+static uint64_t number_of_pipe_or_file(struct counted *c, uint64_t file)
 {
 	const struct own_pipe *own = own_pipe(c, file);
 	return own && own->file ? own->file : file;
@@ -430,7 +432,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 	for (uint32_t done = 0; done < n;) {
 		uint32_t at = (c->read + done) % COUNTED_LOG;
 		uint32_t run = COUNTED_LOG - at < n - done ? COUNTED_LOG - at : n - done;
-		if (!look_at(p, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
+		if (!read_table(p, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
 			goto lost;
 		done += run;
 	}
@@ -442,7 +444,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 		}
 		int32_t fd[2] = {-1, -1};
 		if (entries[i].kind == SITE_PIPE || entries[i].kind == SITE_PAIR)
-			ends(&entries[i], fd);
+			descriptors_of_entry(&entries[i], fd);
 		else if (in_range(entries[i].value) && entries[i].kind != SITE_MAP)
 			raise_high(c, entries[i].value);
 		raise_high(c, fd[0]);
@@ -450,8 +452,8 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 		raise_high(c, entries[i].fd);
 	}
 	const uint64_t at = offsetof(struct counted_table, row);
-	if (!look_at(p, at, rows, (c->high + 1) * sizeof(rows[0])) ||
-	    !look_at(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
+	if (!read_table(p, at, rows, (c->high + 1) * sizeof(rows[0])) ||
+	    !read_table(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
 		goto lost;
 	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
 	bool stable = standing;
@@ -499,7 +501,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 			c->read += i;
 			return false;
 		}
-		if (!take(s, c, p, &entries[i]))
+		if (!apply_counted_entry(s, c, p, &entries[i]))
 			goto lost;
 	}
 	c->read = head.pos;
@@ -524,12 +526,12 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 			counted_found(s, p, c->file[fd], file);
 			if (c->file[fd] == A_PIPE && file && file != NOT_A_FILE)
 				c->file[fd] = file;
-		} else if (standing && !over && counted_look_up(s, p, fd) != known(c, c->file[fd])) {
+		} else if (standing && !over && counted_look_up(s, p, fd) != number_of_pipe_or_file(c, c->file[fd])) {
 			goto lost; /* changed by a call that the log knows nothing of */
 		}
-		attribute(s, c, p, fd, &rows[fd]);
+		attribute_descriptor(s, c, p, fd, &rows[fd]);
 	}
-	attribute(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
+	attribute_descriptor(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
 	if (c->lost)
 		return false;
 	c->moment = s->moment + 1;
@@ -620,7 +622,7 @@ void counted_free(struct proc *p)
 		munmap((void *)p->counted->shared, TABLE_SIZE);
 	free(p->counted);
 	p->counted = NULL;
-	p->graft_tries = 0;
+	p->counting_tries = 0;
 }
 
 /* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded.
@@ -638,7 +640,7 @@ static bool is_open(enum call c)
 /* ---- stops ---- */
 
 /* Is it a call that the code logs? */
-static bool by_site(const struct counted *c, uint64_t ip)
+static bool is_logged_call(const struct counted *c, uint64_t ip)
 {
 	if ((ip >= c->code && ip < c->code + CODE_SIZE) || sites_stay(c->sites, ip - c->base))
 		return true;
@@ -650,9 +652,9 @@ static bool by_site(const struct counted *c, uint64_t ip)
 
 /* Is it a call that the code logs, between descriptors that are what its log says? The kernel's totals would not show
  * that one went by, and their rows do not change. */
-static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, const struct trap *t)
+static bool is_splice_observed(struct sup *s, struct counted *c, struct proc *p, const struct trap *t)
 {
-	if (t->nr == SYS_vmsplice || t->compat || !by_site(c, t->ip) || (!counted_drain(s, p, true) && c->lost))
+	if (t->nr == SYS_vmsplice || t->compat || !is_logged_call(c, t->ip) || (!counted_drain(s, p, true) && c->lost))
 		return false;
 	const int32_t fd[2] = {(int32_t)t->args[0], (int32_t)t->args[t->nr == SYS_tee ? 1 : 2]};
 	for (int i = 0; i < 2; i++) {
@@ -663,7 +665,7 @@ static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, con
 		counted_found(s, p, c->file[fd[i]], is);
 		if (!c->file[fd[i]] || (c->file[fd[i]] == A_PIPE && is != NOT_A_FILE))
 			c->file[fd[i]] = is;
-		else if (known(c, c->file[fd[i]]) != is && !is_unknown_pipe(c, c->file[fd[i]]))
+		else if (number_of_pipe_or_file(c, c->file[fd[i]]) != is && !is_unknown_pipe(c, c->file[fd[i]]))
 			return false;
 	}
 	return true;
@@ -672,9 +674,9 @@ static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, con
 void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
-	struct proc *parent = s->counting && (leaves || !p->graft_tries) ? proc_parent(s, p) : NULL;
+	struct proc *parent = s->counting && (leaves || !p->counting_tries) ? proc_parent(s, p) : NULL;
 	if (parent && !p->execn) {
-		p->graft_tries = 1;
+		p->counting_tries = 1;
 		counted_inherit(s, p, parent, leaves);
 	}
 	struct counted *c = p->counted;
@@ -685,9 +687,9 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->frozen = false; /* the exec that was about to be has failed */
 	if (c->lost || c->frozen)
 		return;
-	if (t->call == CALL_splice && !splice_is_seen(s, c, p, t))
+	if (t->call == CALL_splice && !is_splice_observed(s, c, p, t))
 		c->lost = true;
-	bool ours = is_open(t->call) && !t->compat && by_site(c, t->ip);
+	bool ours = is_open(t->call) && !t->compat && is_logged_call(c, t->ip);
 	struct head head = {0};
 	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && totals_stand(p->pid, t->tid))
 		c->quiet = s->moment + 1;
@@ -771,13 +773,13 @@ void counted_created(struct proc *p, uint64_t open, const struct file *f)
 void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct counted *c = p->counted;
-	const bool exec = t->call == CALL_execve || t->call == CALL_execveat, first = !p->execn && p->graft_tries == 1;
+	const bool exec = t->call == CALL_execve || t->call == CALL_execveat, first = !p->execn && p->counting_tries == 1;
 	if (c && exec)
 		c->frozen = p->exec != NULL;
 	/* What it has from its parent was looked at by now. */
 	if (s->counting && (first || (exec && !p->execn) || t->call == CALL_exit)) {
 		counted_pipes(s, proc_parent(s, p));
-		p->graft_tries += first;
+		p->counting_tries += first;
 	} else if (s->counting && p->execn == 1 && (is_start(t) || (is_open(t->call) && p->open_stops <= FIRST_OPENS))) {
 		/* It may not have had its turn to wait when its child became another program. */
 		struct proc *parent = proc_parent(s, p);
@@ -785,16 +787,16 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 			counted_see_pipes(s, parent, false);
 	}
 	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
-	    p->graft_tries > 1 || s->refuse)
+	    p->counting_tries > 1 || s->refuse)
 		return;
 	uint64_t base;
 	const struct sites *l = library_of(s, p, t->ip, &base);
 	if (!l)
 		return;
-	s->graft_pid = p->pid;
-	s->graft_tid = t->tid;
-	s->graft_base = base;
-	s->graft_sites = l;
+	s->inject_pid = p->pid;
+	s->inject_tid = t->tid;
+	s->inject_base = base;
+	s->inject_sites = l;
 }
 
 /* What was begun before may have moved bytes before; but nothing was written since the execution began, if the kernel
@@ -816,7 +818,7 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
  * none. */
 static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
 {
-	int fd = p->pid == s->root && !p->confined && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
+	int fd = p->pid == s->root && !p->confined && inject_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
 	int memfd = fd < 0 ? -1 : memfile_sealed("stemma", TABLE_SIZE);
 	if (memfd < 0)
 		return -1;
@@ -851,23 +853,23 @@ void counted_confine(struct sup *s, struct proc *p)
 	c->shared = NULL;
 }
 
-void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
+void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
-	struct proc *p = proc_by_pid(s, s->graft_pid);
-	s->graft_pid = 0;
-	struct task *k = task_known(s, s->graft_tid);
+	struct proc *p = proc_by_pid(s, s->inject_pid);
+	s->inject_pid = 0;
+	struct task *k = task_known(s, s->inject_tid);
 	if (!p || p->counted || !k) {
 		go(arg);
 		return;
 	}
-	static struct graft g; /* large, and one at a time */
+	static struct injection g; /* large, and one at a time */
 	void *table = NULL;
 	int fd = give_table(s, p, k->last.call == CALL_start, slot, &table);
-	g = (struct graft){.sites = s->graft_sites, .base = s->graft_base, .fd = fd};
+	g = (struct injection){.sites = s->inject_sites, .base = s->inject_base, .fd = fd};
 	g.loader = loader_of(s, p, &g.loader_base);
-	p->graft_tries++;
-	int rc = guard_graft(s->guard, p->pid, &g, go, arg);
-	unsigned tries = p->graft_tries;
+	p->counting_tries++;
+	int rc = guard_inject(s->guard, p->pid, &g, go, arg);
+	unsigned tries = p->counting_tries;
 	p->counted = rc < 0 ? NULL : counted_new(s, g.code, g.table, g.base, g.sites);
 	struct counted *c = p->counted;
 	if (c && g.shared)
@@ -876,7 +878,7 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 		munmap(table, TABLE_SIZE);
 	if (rc < 0)
 		return;
-	p->graft_tries = 2;
+	p->counting_tries = 2;
 	if (!c)
 		return;
 	c->looked = s->narrow ? sup_now(s) : TIME_NONE;
@@ -888,7 +890,7 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	pending_settle(s, p, k->tid, false); /* its call has come back: what it created is there */
 	/* Its descriptors are those of then; what it opens from here on is in the log. */
 	for (size_t i = 0; i < g.nheld; i++) {
-		const struct graft_held *h = &g.held[i];
+		const struct injection_held *h = &g.held[i];
 		uint64_t file = what_is(s, p, &h->st, &c->elsewhere);
 		const struct file *f = file_known(s, &h->st);
 		if (f)

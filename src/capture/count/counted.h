@@ -17,9 +17,9 @@
 /* At a stop of p, before and after it is handled. */
 void counted_before(struct sup *s, struct proc *p, const struct trap *t);
 void counted_after(struct sup *s, struct proc *p, const struct trap *t);
-/* Puts the code into the process that counted_after chose (s->graft_pid). Its stop has not been answered: go(arg) does
+/* Puts the code into the process that counted_after chose (s->inject_pid). Its stop has not been answered: go(arg) does
  * that, once, when it is sure to stop again right behind the call. slot: its stop. */
-void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
+void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 /* p is about to change its user, root or namespaces, or to confine itself: what it counts is in its own memory from
  * here on, and no longer in memory that the recorder has, too. At a stop of its own. */
 void counted_confine(struct sup *s, struct proc *p);

@@ -42,7 +42,7 @@ void counted_given(struct counted *c, const struct file *f)
 }
 
 /* What its descriptors are to begin with; not those that the first n entries of its log are about. */
-static void learn(struct sup *s, struct proc *p, uint32_t n)
+static void read_first_descriptors(struct sup *s, struct proc *p, uint32_t n)
 {
 	struct counted *c = p->counted;
 	struct held *held;
@@ -84,7 +84,7 @@ static bool set_owner(const struct proc *p, const struct counted *c, const struc
 
 /* p, which stands still, goes on with the code that it has from the process of c. Its log is read from its beginning;
  * to the first child of p's own if it is that one which is looked at. */
-static void adopt(struct sup *s, struct proc *p, const struct counted *c, uint32_t pos, bool sharing)
+static void inherit_counting(struct sup *s, struct proc *p, const struct counted *c, uint32_t pos, bool sharing)
 {
 	uint32_t n = 0;
 	if (pos > COUNTED_LOG || (pos && !remote(p->pid, c->table + offsetof(struct counted_table, entry), counted_entries,
@@ -96,7 +96,7 @@ static void adopt(struct sup *s, struct proc *p, const struct counted *c, uint32
 		return;
 	p->counted = counted_new(s, c->code, c->table, c->base, c->sites);
 	if (p->counted)
-		learn(s, p, n);
+		read_first_descriptors(s, p, n);
 }
 
 /* Has p read or written anything since it was forked? The kernel counts from 0 then. */
@@ -153,7 +153,7 @@ void counted_pipes(struct sup *s, struct proc *p)
 }
 
 /* Its program's number and device. False: it is over. */
-static bool program_of(const struct proc *p, uint64_t *ret_ino, uint64_t *ret_dev)
+static bool read_program_identity(const struct proc *p, uint64_t *ret_ino, uint64_t *ret_dev)
 {
 	char link[48];
 	struct statx st;
@@ -173,7 +173,8 @@ static bool program_of(const struct proc *p, uint64_t *ret_ino, uint64_t *ret_de
 static bool is_same_program(const struct proc *p, const struct proc *q)
 {
 	uint64_t ino[2], dev[2];
-	return program_of(p, &ino[0], &dev[0]) && program_of(q, &ino[1], &dev[1]) && ino[0] == ino[1] && dev[0] == dev[1];
+	return read_program_identity(p, &ino[0], &dev[0]) && read_program_identity(q, &ino[1], &dev[1]) &&
+	       ino[0] == ino[1] && dev[0] == dev[1];
 }
 
 /* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty
@@ -191,7 +192,7 @@ void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool le
 		/* Nobody has looked at its parent yet. Has it the same memory? Then it stands still, until this one leaves. */
 		bool same = has_code(parent, c, &own) && own.owner == (uint32_t)p->pid;
 		if (same) {
-			adopt(s, parent, c, head.pos, true);
+			inherit_counting(s, parent, c, head.pos, true);
 			if (!parent->counted)
 				return;
 			head.owner = (uint32_t)parent->pid;
@@ -208,5 +209,5 @@ void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool le
 	}
 	if ((head.owner && head.owner != (uint32_t)p->pid) || p->counted || (leaves && !has_moved(p)))
 		return;
-	adopt(s, p, c, head.pos, false);
+	inherit_counting(s, p, c, head.pos, false);
 }

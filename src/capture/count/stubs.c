@@ -31,7 +31,7 @@ struct asmb {
 	bool made; /* the call has been made: what it gave is in rax */
 };
 
-static void bytes(struct asmb *a, const void *p, size_t n)
+static void emit_stub_bytes(struct asmb *a, const void *p, size_t n)
 {
 	if (a->s->n + n > STUBS_SIZE) {
 		a->far = true;
@@ -41,25 +41,26 @@ static void bytes(struct asmb *a, const void *p, size_t n)
 	a->s->n += n;
 }
 
-#define EMIT(a, ...) bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
+#define EMIT(a, ...)                                                                                                   \
+	emit_stub_bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
 
-static void word(struct asmb *a, uint32_t v)
+static void emit_stub_u32(struct asmb *a, uint32_t v)
 {
-	bytes(a, &v, sizeof(v));
+	emit_stub_bytes(a, &v, sizeof(v));
 }
 
 /* The displacement of an operand that ends the instruction here. */
-static void relative(struct asmb *a, uint64_t target)
+static void emit_displacement(struct asmb *a, uint64_t target)
 {
 	int64_t d = (int64_t)(target - (a->code + a->s->n + 4));
 	a->far |= d != (int32_t)d;
-	word(a, (uint32_t)d);
+	emit_stub_u32(a, (uint32_t)d);
 }
 
-static void jump(struct asmb *a, uint64_t target)
+static void emit_stub_jump(struct asmb *a, uint64_t target)
 {
 	EMIT(a, 0xe9);
-	relative(a, target);
+	emit_displacement(a, target);
 }
 
 /* A conditional jump, by its short form's opcode, whose target comes later. */
@@ -75,7 +76,7 @@ static size_t jump_ahead_always(struct asmb *a)
 	return a->s->n;
 }
 
-static void land(struct asmb *a, size_t from) /* 0: there is none */
+static void patch_stub_jump(struct asmb *a, size_t from) /* 0: there is none */
 {
 	uint32_t d = (uint32_t)(a->s->n - from);
 	if (from)
@@ -91,7 +92,7 @@ static void add_place(struct asmb *a, bool r11, unsigned at)
 			EMIT(a, 0x4c, 0x03, 0x1d); /* add from(%rip),%r11 */
 		else
 			EMIT(a, 0x48, 0x03, 0x05);
-		relative(a, from[i]);
+		emit_displacement(a, from[i]);
 	}
 }
 
@@ -101,7 +102,7 @@ static size_t unless_threads(struct asmb *a)
 	EMIT(a, 0x80, 0x3d); /* cmpb $0,threads(%rip), whose lowest byte that is not 0 is the third: CLONE_THREAD */
 	int64_t d = (int64_t)(a->table + offsetof(struct counted_table, threads) + 2 - (a->code + a->s->n + 5));
 	a->far |= d != (int32_t)d;
-	word(a, (uint32_t)d);
+	emit_stub_u32(a, (uint32_t)d);
 	EMIT(a, 0);
 	return jump_ahead(a, 0x74); /* je */
 }
@@ -114,23 +115,23 @@ static void take_entry(struct asmb *a, unsigned kind, bool single)
 	if (!single)
 		EMIT(a, LOCK);
 	EMIT(a, 0x44, 0x0f, 0xc1, 0x1d); /* xadd %r11d,pos(%rip) */
-	relative(a, a->table + offsetof(struct counted_table, pos));
+	emit_displacement(a, a->table + offsetof(struct counted_table, pos));
 	EMIT(a, 0x44, 0x89, 0xd9); /* mov %r11d,%ecx */
 	EMIT(a, 0x41, 0x81, 0xe3); /* and $,%r11d */
-	word(a, COUNTED_LOG - 1);
+	emit_stub_u32(a, COUNTED_LOG - 1);
 	EMIT(a, 0x41, 0xc1, 0xe3, 7); /* shl $7,%r11d */
 	add_place(a, true, AT_LOG);
 	EMIT(a, 0x41, 0xc7, 0x43, 8); /* movl $kind,8(%r11) */
-	word(a, kind);
+	emit_stub_u32(a, kind);
 	if (!a->tid || single)
 		return;
 	size_t none = unless_threads(a);
 	EMIT(a, 0x41, 0x89, 0x4b, 4);    /* mov %ecx,4(%r11) */
 	EMIT(a, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:tid,%ecx */
-	word(a, a->tid);
+	emit_stub_u32(a, a->tid);
 	EMIT(a, 0x41, 0x89, 0x4b, 88); /* mov %ecx,88(%r11) */
 	EMIT(a, 0x41, 0x8b, 0x4b, 4);  /* mov 4(%r11),%ecx */
-	land(a, none);
+	patch_stub_jump(a, none);
 }
 
 static void finish_entry(struct asmb *a)
@@ -160,17 +161,17 @@ static void copy_row(struct asmb *a)
 }
 
 /* The place of a descriptor's row, or of its calls under way, in r11, which has its number. */
-static void place(struct asmb *a, unsigned at)
+static void emit_row_address(struct asmb *a, unsigned at)
 {
 	EMIT(a, 0x41, 0x81, 0xfb); /* cmp $,%r11d */
-	word(a, COUNTED_FDS);
+	emit_stub_u32(a, COUNTED_FDS);
 	EMIT(a, 0x72, 6, 0x41, 0xbb); /* jb over: mov $,%r11d */
-	word(a, COUNTED_FDS);
+	emit_stub_u32(a, COUNTED_FDS);
 	EMIT(a, 0x41, 0xc1, 0xe3, at == AT_ROWS ? 6 : 2); /* shl $,%r11d */
 	add_place(a, true, at);
 }
 
-static void load(struct asmb *a, unsigned reg) /* mov reg,%r11d */
+static void emit_register_load(struct asmb *a, unsigned reg) /* mov reg,%r11d */
 {
 	EMIT(a, (unsigned char)(reg >= 8 ? 0x45 : 0x41), 0x89, (unsigned char)(0xc3 | (reg & 7) << 3));
 }
@@ -186,17 +187,17 @@ static void add_to_row(struct asmb *a, unsigned char off, bool single)
 	EMIT(a, 0x49, 0x01, 0x43, (unsigned char)(off + 8)); /* add %rax,off+8(%r11) */
 }
 
-static void count(struct asmb *a, unsigned reg, unsigned char off, bool single)
+static void emit_count(struct asmb *a, unsigned reg, unsigned char off, bool single)
 {
-	load(a, reg);
-	place(a, AT_ROWS);
+	emit_register_load(a, reg);
+	emit_row_address(a, AT_ROWS);
 	add_to_row(a, off, single);
 }
 
 /* One more call of the descriptor in r11d under way, or one less. */
 static void fly(struct asmb *a, bool begins)
 {
-	place(a, AT_FLYING);
+	emit_row_address(a, AT_FLYING);
 	EMIT(a, LOCK, 0x41, 0xff, begins ? 0x03 : 0x0b); /* incl, decl (%r11) */
 }
 
@@ -205,7 +206,7 @@ static void fly_both(struct asmb *a, const struct site *t, bool begins)
 	const uint8_t reg[2] = {t->from, t->to};
 	for (int i = 0; i < 2 && !t->single; i++)
 		if (reg[i] != SITE_NONE) {
-			load(a, reg[i]);
+			emit_register_load(a, reg[i]);
 			fly(a, begins);
 		}
 }
@@ -226,11 +227,11 @@ static void open_entry(struct asmb *a, bool single)
 	take_entry(a, SITE_OPEN, single);
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	EMIT(a, 0x48, 0x3d);           /* cmp $,%rax: a failure is no descriptor either */
-	word(a, COUNTED_FDS);
+	emit_stub_u32(a, COUNTED_FDS);
 	size_t none = jump_ahead(a, 0x73);
 	copy_row(a);
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
-	land(a, none);
+	patch_stub_jump(a, none);
 	finish_entry(a);
 }
 
@@ -241,35 +242,35 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 	switch (t->kind) {
 	case SITE_BEGIN:
 		EMIT(a, 0x89, 0x7c, 0x24, (unsigned char)(t->slot + 8)); /* mov %edi,slot+8(%rsp): it was called */
-		load(a, 7);
+		emit_register_load(a, 7);
 		fly(a, true);
 		break;
 	case SITE_DONE:
 		EMIT(a, 0x8b, 0x4c, 0x24, t->slot); /* mov slot(%rsp),%ecx */
 		EMIT(a, 0x48, 0x85, 0xc0);          /* test %rax,%rax */
 		out = jump_ahead(a, 0x78);          /* js */
-		count(a, 1, (unsigned char)((t->positional ? 32 : 0) + (t->to != SITE_NONE ? 16 : 0)), false);
-		land(a, out);
-		load(a, 1);
+		emit_count(a, 1, (unsigned char)((t->positional ? 32 : 0) + (t->to != SITE_NONE ? 16 : 0)), false);
+		patch_stub_jump(a, out);
+		emit_register_load(a, 1);
 		fly(a, false);
 		EMIT(a, 0x48, 0x83, 0xc4, t->frame, 0xc3); /* add $,%rsp; ret */
 		return;
 	case SITE_SHUT:
 		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		word(a, COUNTED_FDS);
+		emit_stub_u32(a, COUNTED_FDS);
 		out = jump_ahead(a, 0x73); /* jae */
 		close_entry(a, false);
-		land(a, out);
+		patch_stub_jump(a, out);
 		break;
 	default:
 		EMIT(a, 0x48, 0x98); /* cltq */
 		open_entry(a, false);
 		break;
 	}
-	jump(a, base + t->target);
+	emit_stub_jump(a, base + t->target);
 }
 
-static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
+static void emit_stub_body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 {
 	size_t out = 0, out2 = 0, none;
 	if (t->kind == SITE_MOVE)
@@ -278,15 +279,15 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		/* Another thread may get the number at once: its open is to come later in the log. */
 		size_t alone = unless_threads(a);
 		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		word(a, COUNTED_FDS);
+		emit_stub_u32(a, COUNTED_FDS);
 		out = jump_ahead(a, 0x73); /* jae */
 		close_entry(a, false);
-		land(a, out);
+		patch_stub_jump(a, out);
 		EMIT(a, 0xb8); /* mov $,%eax */
-		word(a, (uint32_t)t->nr);
+		emit_stub_u32(a, (uint32_t)t->nr);
 		EMIT(a, 0x0f, 0x05);
 		out = jump_ahead_always(a);
-		land(a, alone);
+		patch_stub_jump(a, alone);
 	}
 	if (!a->made)
 		EMIT(a, 0x0f, 0x05);
@@ -295,10 +296,10 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		EMIT(a, 0x48, 0x85, 0xc0); /* test %rax,%rax */
 		out = jump_ahead(a, 0x78); /* js */
 		if (t->from != SITE_NONE)
-			count(a, t->from, t->positional ? 32 : 0, t->single);
+			emit_count(a, t->from, t->positional ? 32 : 0, t->single);
 		if (t->to != SITE_NONE)
-			count(a, t->to, t->positional ? 48 : 16, t->single);
-		land(a, out);
+			emit_count(a, t->to, t->positional ? 48 : 16, t->single);
+		patch_stub_jump(a, out);
 		out = 0;
 		fly_both(a, t, false);
 		break;
@@ -309,17 +310,17 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		EMIT(a, 0x48, 0x85, 0xc0);
 		none = jump_ahead(a, 0x75); /* jne */
 		EMIT(a, 0x81, 0xff);        /* cmp $,%edi */
-		word(a, COUNTED_FDS);
+		emit_stub_u32(a, COUNTED_FDS);
 		out2 = jump_ahead(a, 0x73); /* jae */
 		close_entry(a, t->single);
 		EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
-		land(a, none);
+		patch_stub_jump(a, none);
 		break;
 	case SITE_DUP2:
 		EMIT(a, 0x48, 0x85, 0xc0);
 		out = jump_ahead(a, 0x78);
 		EMIT(a, 0x81, 0xfe); /* cmp $,%esi */
-		word(a, COUNTED_FDS);
+		emit_stub_u32(a, COUNTED_FDS);
 		out2 = jump_ahead(a, 0x73);
 		take_entry(a, t->kind, t->single);
 		EMIT(a, 0x41, 0x89, 0x7b, 12); /* the old one */
@@ -334,7 +335,7 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		none = jump_ahead(a, 0x74);            /* je */
 		EMIT(a, 0x81, 0xfe, 0x06, 0x04, 0, 0); /* cmp $F_DUPFD_CLOEXEC,%esi */
 		out2 = jump_ahead(a, 0x75);            /* jne */
-		land(a, none);
+		patch_stub_jump(a, none);
 		EMIT(a, 0x48, 0x85, 0xc0);
 		out = jump_ahead(a, 0x78);
 		take_entry(a, SITE_DUP, t->single);
@@ -398,10 +399,10 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 	default:
 		break;
 	}
-	land(a, out);
-	land(a, out2);
+	patch_stub_jump(a, out);
+	patch_stub_jump(a, out2);
 	*ret_after = (uint16_t)a->s->n;
-	bytes(a, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
+	emit_stub_bytes(a, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
 }
 
 /* One that makes any call: each that the others know is counted as there. */
@@ -468,43 +469,43 @@ static void any_body(struct asmb *a, const struct site *t, uint64_t base, unsign
 		if (of && !(any_calls[i].of & of))
 			continue;
 		EMIT(a, 0x3d); /* cmp $,%eax */
-		word(a, (uint32_t)any_calls[i].nr);
+		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74); /* je */
 	}
 	EMIT(a, 0x0f, 0x05);
-	bytes(a, t->bytes + 2, t->taken - 2);
-	jump(a, base + t->offset + t->taken);
+	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
+	emit_stub_jump(a, base + t->offset + t->taken);
 	for (size_t i = 0; i < ANY_CALLS; i++) {
 		uint16_t after;
 		if (!to[i])
 			continue;
 		const struct site one = any_site(t, &any_calls[i]);
-		land(a, to[i]);
-		body(a, &one, &after);
-		jump(a, base + t->offset + t->taken);
+		patch_stub_jump(a, to[i]);
+		emit_stub_body(a, &one, &after);
+		emit_stub_jump(a, base + t->offset + t->taken);
 	}
 }
 
 /* The function that makes every call in which a thread can be cancelled: number and arguments as a function has them,
  * the last one on the stack. It is called from here, and what it did is counted when it comes back. */
-static void cancel_body(struct asmb *a, const struct site *t, uint64_t base)
+static void emit_stub_cancel_body(struct asmb *a, const struct site *t, uint64_t base)
 {
 	size_t to[ANY_CALLS] = {0};
 	for (size_t i = 0; i < ANY_CALLS; i++) {
 		if (!(any_calls[i].of & CANCEL))
 			continue;
 		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		word(a, (uint32_t)any_calls[i].nr);
+		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74); /* je */
 	}
-	jump(a, base + t->target);
+	emit_stub_jump(a, base + t->target);
 	for (size_t i = 0; i < ANY_CALLS; i++)
-		land(a, to[i]);
+		patch_stub_jump(a, to[i]);
 	EMIT(a, 0x57, 0x56, 0x52, 0x51);      /* push %rdi, %rsi, %rdx, %rcx */
 	EMIT(a, 0x41, 0x50, 0x41, 0x51);      /* push %r8, %r9 */
 	EMIT(a, 0xff, 0x74, 0x24, 6 * 8 + 8); /* push: the last argument; the stack is aligned again */
 	EMIT(a, 0xe8);                        /* call */
-	relative(a, base + t->target);
+	emit_displacement(a, base + t->target);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 8); /* lea 8(%rsp),%rsp */
 	EMIT(a, 0x41, 0x58, 0x41, 0x5a);    /* pop %r8, %r10: from here on as at a call */
 	EMIT(a, 0x5a, 0x5e, 0x5f, 0x59);    /* pop %rdx, %rsi, %rdi, %rcx */
@@ -512,7 +513,7 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t base)
 		if (!(any_calls[i].of & CANCEL))
 			continue;
 		EMIT(a, 0x81, 0xf9); /* cmp $,%ecx */
-		word(a, (uint32_t)any_calls[i].nr);
+		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74);
 	}
 	EMIT(a, 0xc3);
@@ -523,8 +524,8 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t base)
 			continue;
 		struct site one = any_site(t, &any_calls[i]);
 		one.taken = 2; /* nothing stood behind it */
-		land(a, to[i]);
-		body(a, &one, &after);
+		patch_stub_jump(a, to[i]);
+		emit_stub_body(a, &one, &after);
 		EMIT(a, 0xc3);
 	}
 	a->made = false;
@@ -534,35 +535,35 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t base)
 static void guessed_body(struct asmb *a, const struct site *t, uint64_t base, uint16_t *ret_after)
 {
 	EMIT(a, 0x3d); /* cmp $,%eax */
-	word(a, (uint32_t)t->nr);
+	emit_stub_u32(a, (uint32_t)t->nr);
 	size_t other = jump_ahead(a, 0x75); /* jne */
-	body(a, t, ret_after);
-	jump(a, base + t->offset + t->taken);
-	land(a, other);
+	emit_stub_body(a, t, ret_after);
+	emit_stub_jump(a, base + t->offset + t->taken);
+	patch_stub_jump(a, other);
 	EMIT(a, 0x0f, 0x05);
-	bytes(a, t->bytes + 2, t->taken - 2);
+	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
 }
 
 /* A failure is no entry: the other log has not all of them. */
 static void logged_body(struct asmb *a, const struct site *t)
 {
 	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */
-	word(a, COUNTED_FDS);
+	emit_stub_u32(a, COUNTED_FDS);
 	size_t out = jump_ahead(a, 0x73); /* jae */
 	take_entry(a, SITE_LOGGED, t->single);
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	copy_row(a);
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
 	finish_entry(a);
-	land(a, out);
-	bytes(a, t->bytes + 2, t->taken - 2);
+	patch_stub_jump(a, out);
+	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
 }
 
 /* Before a call that makes a process or a thread, whose flags are at hand. */
 static void mark_body(struct asmb *a, const struct site *t)
 {
 	if (t->before)
-		bytes(a, t->bytes, t->taken);
+		emit_stub_bytes(a, t->bytes, t->taken);
 	take_entry(a, SITE_MARK, false);
 	if (t->nr == 435)
 		EMIT(a, 0x48, 0x8b, 0x07); /* mov (%rdi),%rax: struct clone_args */
@@ -573,13 +574,13 @@ static void mark_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	finish_entry(a);
 	EMIT(a, 0x25); /* and $,%eax */
-	word(a, CLONE_THREADS);
+	emit_stub_u32(a, CLONE_THREADS);
 	size_t none = jump_ahead(a, 0x74); /* je */
 	EMIT(a, 0x89, 0x05);               /* mov %eax,threads(%rip) */
-	relative(a, a->table + offsetof(struct counted_table, threads));
-	land(a, none);
+	emit_displacement(a, a->table + offsetof(struct counted_table, threads));
+	patch_stub_jump(a, none);
 	EMIT(a, 0xb8); /* mov $,%eax */
-	word(a, (uint32_t)t->nr);
+	emit_stub_u32(a, (uint32_t)t->nr);
 }
 
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
@@ -589,7 +590,7 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 	                               table + offsetof(struct counted_table, entry),
 	                               table + offsetof(struct counted_table, flying)};
 	ret->n = 0;
-	bytes(&a, constants, sizeof(constants));
+	emit_stub_bytes(&a, constants, sizeof(constants));
 	static_assert(AT_ROWS == 0 && AT_LOG == 8 && AT_FLYING == 16 && CONSTANTS == 24, "as written here");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
@@ -600,7 +601,7 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 		if (t->kind == SITE_ANY || t->kind == SITE_SOME) {
 			any_body(&a, t, base, t->kind == SITE_SOME ? SOME : 0);
 		} else if (t->kind == SITE_CANCEL) {
-			cancel_body(&a, t, base);
+			emit_stub_cancel_body(&a, t, base);
 		} else if (t->kind > SITE_LOGGED && t->kind < SITE_MADE) {
 			thread_body(&a, t, base);
 		} else {
@@ -609,8 +610,8 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 			else if (t->guessed)
 				guessed_body(&a, t, base, &ret->after[i]);
 			else
-				body(&a, t, &ret->after[i]);
-			jump(&a, base + t->offset + t->taken);
+				emit_stub_body(&a, t, &ret->after[i]);
+			emit_stub_jump(&a, base + t->offset + t->taken);
 		}
 		enum { COMPARED = 11 }; /* the number, where it is guessed */
 		ret->call[i] = (uint16_t)(ret->at[i] + (t->guessed ? COMPARED : 0));
@@ -624,7 +625,7 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 		if (t->kind == SITE_OPEN) {
 			ret->logged[i] = (uint16_t)ret->n;
 			logged_body(&a, t);
-			jump(&a, base + t->offset + t->taken);
+			emit_stub_jump(&a, base + t->offset + t->taken);
 		}
 		int64_t d = (int64_t)(code + ret->at[i] - (base + t->offset + 5));
 		a.far |= d != (int32_t)d;

@@ -66,7 +66,7 @@ bool totals_waits(pid_t pid)
 }
 
 /* Does a thread wait for another one of the process, without a limit? The kernel says which call it is in. */
-static bool waits(pid_t pid, const char *tid)
+static bool thread_waits_for_other(pid_t pid, const char *tid)
 {
 	enum { FUTEX = 202, WAIT = 0, WAIT_BITSET = 9, OPERATION = 0x7f };
 	char name[64], text[256];
@@ -96,7 +96,7 @@ bool totals_stand(pid_t pid, pid_t tid)
 		DIR *d = opendir(name);
 		bool quiet = d;
 		for (struct dirent *e; quiet && (e = readdir(d));)
-			quiet = e->d_name[0] == '.' || atoi(e->d_name) == tid || waits(pid, e->d_name);
+			quiet = e->d_name[0] == '.' || atoi(e->d_name) == tid || thread_waits_for_other(pid, e->d_name);
 		if (d)
 			closedir(d);
 		if (quiet)

@@ -93,7 +93,7 @@ static bool is_pie(const struct image *im)
 	return false;
 }
 
-static bool parse(struct image *im)
+static bool parse_elf(struct image *im)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)im->p;
 	if (im->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -127,7 +127,7 @@ const unsigned char *sites_code(const struct image *im, size_t segment, size_t *
 }
 
 /* What is at an address that may be used so, and how much there is of it; NULL: nothing. */
-static const unsigned char *bytes_at(const struct image *im, uint64_t addr, unsigned flags, size_t *ret_n)
+static const unsigned char *image_bytes_at(const struct image *im, uint64_t addr, unsigned flags, size_t *ret_n)
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
@@ -142,11 +142,11 @@ static const unsigned char *bytes_at(const struct image *im, uint64_t addr, unsi
 
 static const unsigned char *code_at(const struct image *im, uint64_t addr, size_t *ret_n)
 {
-	return bytes_at(im, addr, PF_X, ret_n);
+	return image_bytes_at(im, addr, PF_X, ret_n);
 }
 
 /* Is the number put into eax shortly before `at`? */
-static bool loads(const unsigned char *code, size_t at, int nr)
+static bool loads_number(const unsigned char *code, size_t at, int nr)
 {
 	unsigned char mov[5] = {0xb8, (unsigned char)nr, (unsigned char)(nr >> 8), 0, 0};
 	for (size_t back = 2; back <= 20 && back <= at; back++) {
@@ -194,7 +194,7 @@ void sites_add(struct sites *s, const struct wanted *w, uint64_t offset, unsigne
 
 /* The first call in the function that is what is looked for. What stands behind a call instruction is the way of a
  * program with threads. */
-static bool find(const unsigned char *code, size_t n, const struct wanted *w, uint64_t addr, struct sites *s)
+static bool find_call_site(const unsigned char *code, size_t n, const struct wanted *w, uint64_t addr, struct sites *s)
 {
 	if (w->kind == SITE_MARK) {
 		const unsigned char pre[7] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0, 0x0f, 0x05};
@@ -209,7 +209,7 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 		const unsigned char *c = code + i;
 		if (c[0] != 0x0f || c[1] != 0x05)
 			continue;
-		if (!sites_is_call(code, n, i) || !loads(code, i, w->nr) || has_call(code, i))
+		if (!sites_is_call(code, n, i) || !loads_number(code, i, w->nr) || has_call(code, i))
 			return false;
 		sites_add(s, w, addr + i, SITE_BYTES, c);
 		const unsigned char mov[LOAD_BYTES] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0};
@@ -257,7 +257,7 @@ static uint32_t find_tid(const struct image *im)
 	uint32_t v[3];
 	size_t n;
 	const unsigned char *at = symbol_of(im, "_thread_db_pthread_tid", STT_OBJECT, &addr, &size) && size == sizeof(v)
-	                              ? bytes_at(im, addr, PF_R, &n)
+	                              ? image_bytes_at(im, addr, PF_R, &n)
 	                              : NULL;
 	if (!at || n < sizeof(v))
 		return 0;
@@ -398,7 +398,7 @@ static void find_start(const struct image *im, struct sites *s)
 		size_t n;
 		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
 		if (code)
-			find(code, size < n ? size : n, &w, addr, &one);
+			find_call_site(code, size < n ? size : n, &w, addr, &one);
 	}
 	s->start = one.n ? one.site[0].offset : 0;
 }
@@ -434,7 +434,7 @@ static int read_image(int fd, struct image *ret)
 	for (ssize_t got; have < im.n && (got = pread(fd, im.p + have, im.n - have, (off_t)have)) > 0;)
 		have += (size_t)got;
 	im.n = have;
-	if (!parse(&im)) {
+	if (!parse_elf(&im)) {
 		free(im.p);
 		return -ENOEXEC;
 	}
@@ -502,7 +502,7 @@ int sites_read(int fd, struct sites *ret)
 		const size_t had = s.n;
 		if (code && n > size)
 			n = size;
-		if (!code || !find(code, n, &sites_wanted[i], addr, &s)) {
+		if (!code || !find_call_site(code, n, &sites_wanted[i], addr, &s)) {
 			s.unmarked |= sites_wanted[i].kind == SITE_MARK;
 			continue;
 		}

@@ -34,7 +34,7 @@ static size_t argument(const unsigned char *c, size_t n)
 
 /* The number of the call at `at`, and where it is loaded. NO_NUMBER: it is not known. *ret_sure: those bytes cannot be
  * another instruction's end. */
-static int number(const unsigned char *code, size_t at, size_t *ret_load, bool *ret_sure)
+static int read_call_number(const unsigned char *code, size_t at, size_t *ret_load, bool *ret_sure)
 {
 	for (size_t back = 2; back <= BEFORE && back <= at; back++) {
 		const size_t load = at - back;
@@ -69,7 +69,7 @@ static bool is_check(const unsigned char *code, size_t end)
 }
 
 /* Is the call behind such a check, and made where there are none? */
-static bool is_checked(const unsigned char *code, size_t load)
+static bool is_behind_check(const unsigned char *code, size_t load)
 {
 	enum { MOVE = 3 }; /* the length of one that may stand between the check and the jump that goes elsewhere */
 	for (size_t back = 2; back <= 16 && back + 16 <= load; back++) {
@@ -172,7 +172,7 @@ static bool is_second(const unsigned char *code, uint64_t addr, size_t load, siz
 
 /* Would a number that has a file be another's from then on, and nothing of it be seen? What is made under a number that
  * is free is looked up when it has bytes; after a close that is not seen the next open is one too many. */
-static bool changes(unsigned kind)
+static bool changes_descriptors(unsigned kind)
 {
 	return kind == SITE_DUP2 || kind == SITE_RANGE;
 }
@@ -194,7 +194,8 @@ struct finding {
 };
 
 /* Makes a process or a thread. A child that shares the memory has to be told from its parent. */
-static bool mark(struct sites *s, const unsigned char *code, size_t n, uint64_t addr, int nr, size_t load, size_t at)
+static bool mark_bare_clone(struct sites *s, const unsigned char *code, size_t n, uint64_t addr, int nr, size_t load,
+                            size_t at)
 {
 	static const unsigned char fork_flags[] = {0xbf, 0x11, 0x00, 0x20, 0x01}; /* mov $FLAGS,%edi: memory of its own */
 	const size_t from = load > BEFORE ? load - BEFORE : 0;
@@ -209,7 +210,7 @@ static bool mark(struct sites *s, const unsigned char *code, size_t n, uint64_t 
 }
 
 /* One `syscall`. False: the program is to be left alone. */
-static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_t addr, size_t at)
+static bool look_at_bare_call(struct finding *f, const unsigned char *code, size_t n, uint64_t addr, size_t at)
 {
 	/* syscall(): mov %rdi,%rax; ... mov 8(%rsp),%r9 */
 	static const unsigned char any[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca,
@@ -225,14 +226,14 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 			sites_add(s, &all, addr + at, SITE_BYTES, code + at);
 		return alone;
 	}
-	const int nr = number(code, at, &load, &sure);
+	const int nr = read_call_number(code, at, &load, &sure);
 	if (nr == NR_CLONE || nr == NR_VFORK || nr == NR_CLONE3)
-		return ++f->looked <= LOOKED && mark(s, code, n, addr, nr, load, at);
+		return ++f->looked <= LOOKED && mark_bare_clone(s, code, n, addr, nr, load, at);
 	if (nr != NR_PRLIMIT && (!sites_what(nr) || nr >= NUMBERS))
 		return true;
 	if (++f->looked > LOOKED)
 		return false;
-	const bool checked = is_checked(code, load);
+	const bool checked = is_behind_check(code, load);
 	const bool call = sites_is_call(code, n, at) && !sites_is_entered_near(code, n, addr, load, at, SITE_BYTES);
 	if (nr == NR_PRLIMIT && call && !s->start) /* of a limit that is not set: its third argument is cleared */
 		for (size_t i = load > 8 ? load - 8 : 0; i + 2 <= at; i++)
@@ -246,7 +247,7 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 		return true;
 	}
 	if (!call || !sure)
-		return !changes(w->kind);
+		return !changes_descriptors(w->kind);
 	const size_t had = s->n;
 	sites_add(s, w, addr + at, SITE_BYTES, code + at);
 	if (s->n == had)
@@ -313,7 +314,7 @@ bool sites_bare(const struct image *im, struct sites *s)
 	for (size_t i = 0; i < im->nph; i++) {
 		const unsigned char *code = sites_code(im, i, &n, &addr), *at = code;
 		for (; at && (at = memmem(at, n - (size_t)(at - code), call, sizeof(call))); at += sizeof(call))
-			if (!look(&f, code, n, addr, (size_t)(at - code)))
+			if (!look_at_bare_call(&f, code, n, addr, (size_t)(at - code)))
 				return false;
 	}
 	if (sites_reached(im, s) < s->n)
@@ -321,7 +322,7 @@ bool sites_bare(const struct image *im, struct sites *s)
 	/* Each way of programs with threads belongs to a function that has the other one, too. */
 	for (int nr = 0; nr < NUMBERS; nr++) {
 		const struct wanted *w = sites_what(nr);
-		if (w && changes(w->kind) && f.second[nr] > f.first[nr])
+		if (w && changes_descriptors(w->kind) && f.second[nr] > f.first[nr])
 			return false;
 	}
 	size_t has = 0;

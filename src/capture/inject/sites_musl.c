@@ -68,7 +68,7 @@ static int loaded(const unsigned char *code, size_t at, size_t far, unsigned reg
 }
 
 /* What the number of the call at `at` seems to be; -1: nothing says. */
-static int guess(const unsigned char *code, size_t at)
+static int guess_call_number(const unsigned char *code, size_t at)
 {
 	for (size_t back = 2; back <= BEFORE && back < at; back++) {
 		const unsigned char *c = code + at - back;
@@ -105,7 +105,7 @@ static unsigned find_bytes(const struct image *im, const void *bytes, size_t siz
 	return found;
 }
 
-static bool is_called(const struct place *p, uint64_t addr);
+static bool is_called_from_place(const struct place *p, uint64_t addr);
 
 /* Instructions of that opcode, a call or a jump that is a function of its own, by which the code gets to an address
  * from `first` to `last`. */
@@ -120,7 +120,7 @@ static unsigned find_going(const struct place *p, unsigned char opcode, uint64_t
 			continue;
 		memcpy(&d, p->code + i + 1, sizeof(d));
 		const uint64_t to = p->addr + i + JUMP + (uint64_t)(int64_t)d;
-		if (to < first || to > last || (opcode != CALLS && !is_called(p, p->addr + i)))
+		if (to < first || to > last || (opcode != CALLS && !is_called_from_place(p, p->addr + i)))
 			continue;
 		*ret_at = i;
 		*ret_to = to;
@@ -129,7 +129,7 @@ static unsigned find_going(const struct place *p, unsigned char opcode, uint64_t
 	return found;
 }
 
-static bool is_called(const struct place *p, uint64_t addr)
+static bool is_called_from_place(const struct place *p, uint64_t addr)
 {
 	size_t at;
 	uint64_t to;
@@ -186,7 +186,7 @@ static bool find_cancel(const struct image *im, struct sites *s)
 }
 
 /* Makes a process or a thread that may share the memory. */
-static bool mark(struct sites *s, const unsigned char *code, uint64_t addr, int nr, size_t at)
+static bool mark_musl_clone(struct sites *s, const unsigned char *code, uint64_t addr, int nr, size_t at)
 {
 	const struct wanted w = {"", nr, SITE_MARK, SITE_NONE, SITE_NONE, 0};
 	const bool is_clone = nr == NR_CLONE;
@@ -213,7 +213,7 @@ static const struct wanted *what(int nr)
 	return sites_what(nr);
 }
 
-static bool has(const struct sites *s, enum site_kind kind, int nr)
+static bool has_site_of(const struct sites *s, enum site_kind kind, int nr)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->site[i].kind == kind && s->site[i].nr == nr)
@@ -231,13 +231,13 @@ static bool is_argument(const unsigned char *code, size_t at)
 
 /* Must it be a site, or the program is left alone? A descriptor is another file's from then on; of a child that shares
  * the memory nothing would be known; and what is read and written goes through the one place. */
-static bool changes(unsigned kind)
+static bool must_be_site(unsigned kind)
 {
 	return kind == SITE_DUP2 || kind == SITE_RANGE || kind == SITE_MARK || kind == SITE_CANCEL;
 }
 
 /* One `syscall`. False: the program is to be left alone. */
-static bool look(struct sites *s, const unsigned char *code, size_t n, uint64_t addr, size_t at)
+static bool look_at_musl_call(struct sites *s, const unsigned char *code, size_t n, uint64_t addr, size_t at)
 {
 	static const struct wanted some = {"", -1, SITE_SOME, SITE_NONE, SITE_NONE, 0};
 	static const struct wanted any = {"syscall", -1, SITE_ANY, SITE_NONE, SITE_NONE, 0};
@@ -247,13 +247,13 @@ static bool look(struct sites *s, const unsigned char *code, size_t n, uint64_t 
 			return true;
 	if (at >= CLONE_CALL && n - at >= sizeof(clone_call) - CLONE_CALL &&
 	    !memcmp(code + at - CLONE_CALL, clone_call, sizeof(clone_call)))
-		return mark(s, code, addr, NR_CLONE, at);
-	const int nr = guess(code, at);
+		return mark_musl_clone(s, code, addr, NR_CLONE, at);
+	const int nr = guess_call_number(code, at);
 	if (nr == NR_CLONE || nr == NR_VFORK || nr == NR_CLONE3)
-		return nr == NR_VFORK && mark(s, code, addr, nr, at);
+		return nr == NR_VFORK && mark_musl_clone(s, code, addr, nr, at);
 	/* Of the number nothing is known, but that what gives errno is called behind: standard I/O, or syscall(). */
 	const bool unknown = nr < 0 && n - at >= CALL + sizeof(keeps) && !memcmp(code + at + CALL, keeps, sizeof(keeps));
-	const struct wanted *w = unknown ? is_argument(code, at) && !has(s, SITE_ANY, -1) ? &any : &some : what(nr);
+	const struct wanted *w = unknown ? is_argument(code, at) && !has_site_of(s, SITE_ANY, -1) ? &any : &some : what(nr);
 	if (!w)
 		return true;
 	size_t taken = CALL;
@@ -261,7 +261,7 @@ static bool look(struct sites *s, const unsigned char *code, size_t n, uint64_t 
 		more = displaced(code + at + taken, n - at - taken);
 	const bool fits = taken >= JUMP && taken <= SITE_BYTES && !sites_is_entered_near(code, n, addr, at, at, taken);
 	if (!fits)
-		return !changes(w->kind);
+		return !must_be_site(w->kind);
 	const size_t had = s->n;
 	sites_add(s, w, addr + at, (unsigned)taken, code + at);
 	if (s->n == had)
@@ -286,11 +286,11 @@ bool sites_musl(const struct image *im, struct sites *s)
 		uint64_t addr;
 		const unsigned char *code = sites_code(im, i, &n, &addr), *at = code;
 		for (; at && (at = memmem(at, n - (size_t)(at - code), call, sizeof(call))); at += sizeof(call))
-			if (!look(s, code, n, addr, (size_t)(at - code)))
+			if (!look_at_musl_call(s, code, n, addr, (size_t)(at - code)))
 				return false;
 	}
 	for (size_t i; (i = sites_reached(im, s)) < s->n;) {
-		if (changes(s->site[i].kind))
+		if (must_be_site(s->site[i].kind))
 			return false;
 		memmove(&s->site[i], &s->site[i + 1], (--s->n - i) * sizeof(s->site[0]));
 	}
@@ -298,8 +298,8 @@ bool sites_musl(const struct image *im, struct sites *s)
 		if (s->site[i].offset < s->site[i - 1].offset + s->site[i - 1].taken)
 			return false;
 	/* Of a static program what nobody calls is not there. */
-	if (!im->alone && (!has(s, SITE_DUP2, NR_DUP2) || !has(s, SITE_DUP2, NR_DUP3) || !has(s, SITE_MARK, NR_CLONE) ||
-	                   !has(s, SITE_MARK, NR_VFORK)))
+	if (!im->alone && (!has_site_of(s, SITE_DUP2, NR_DUP2) || !has_site_of(s, SITE_DUP2, NR_DUP3) ||
+	                   !has_site_of(s, SITE_MARK, NR_CLONE) || !has_site_of(s, SITE_MARK, NR_VFORK)))
 		return false;
 	return sites_find_gadget(im, tail, sizeof(tail), s, &s->gadget) &&
 	       (sites_find_sigreturn(im, s) || sites_find_gadget(im, pop, sizeof(pop), s, &s->pop));

@@ -167,7 +167,7 @@ static bool eat_end(struct reader *r, unsigned frame)
 	return EAT(r, 0x48, 0x83, 0xc4, (unsigned char)frame, 0xc3);
 }
 
-static bool same(uint64_t ends[2], uint64_t enable, uint64_t disable)
+static bool has_same_ends(uint64_t ends[2], uint64_t enable, uint64_t disable)
 {
 	if (!ends[0]) {
 		ends[0] = enable;
@@ -176,7 +176,7 @@ static bool same(uint64_t ends[2], uint64_t enable, uint64_t disable)
 	return ends[0] == enable && ends[1] == disable;
 }
 
-static bool add(struct sites *s, const struct site *t, const unsigned char *code, uint64_t addr)
+static bool append_site(struct sites *s, const struct site *t, const unsigned char *code, uint64_t addr)
 {
 	if (s->n == SITES_MAX)
 		return false;
@@ -189,7 +189,8 @@ static bool add(struct sites *s, const struct site *t, const unsigned char *code
 }
 
 /* The way that begins here, of a call that moves bytes of the descriptor in rdi or closes it. */
-static bool frame_way(struct reader r, uint64_t addr, const struct site *first, struct sites *s, uint64_t ends[2])
+static bool find_framed_call(struct reader r, uint64_t addr, const struct site *first, struct sites *s,
+                             uint64_t ends[2])
 {
 	const unsigned char *code = r.code;
 	bool used[FRAME_MAX + 8] = {0};
@@ -228,7 +229,7 @@ static bool frame_way(struct reader r, uint64_t addr, const struct site *first, 
 	if (!numbered || saved[RDI] >= frame || !eat_rest(&r, addr, used, &disable, &known[1]))
 		return false;
 	size_t end = r.at;
-	if (!eat_end(&r, frame) || !same(ends, enable, disable))
+	if (!eat_end(&r, frame) || !has_same_ends(ends, enable, disable))
 		return false;
 	known[0].to = r.at;
 	if (is_target(code, r.n, known, end + 1, end + 5))
@@ -246,16 +247,17 @@ static bool frame_way(struct reader r, uint64_t addr, const struct site *first, 
 	t.offset = addr + begin;
 	t.target = enable;
 	t.kind = first->kind == SITE_CLOSE ? SITE_SHUT : SITE_BEGIN;
-	if (!add(s, &t, code, addr) || first->kind == SITE_CLOSE)
+	if (!append_site(s, &t, code, addr) || first->kind == SITE_CLOSE)
 		return s->site[s->n - 1].kind == SITE_SHUT;
 	t.offset = addr + end;
 	t.target = 0;
 	t.kind = SITE_DONE;
-	return add(s, &t, code, addr);
+	return append_site(s, &t, code, addr);
 }
 
 /* An open: its frame is larger, but of it no more is asked than where its result is. */
-static bool open_way(struct reader r, uint64_t addr, const struct site *first, struct sites *s, const uint64_t ends[2])
+static bool find_framed_open(struct reader r, uint64_t addr, const struct site *first, struct sites *s,
+                             const uint64_t ends[2])
 {
 	const unsigned char *code = r.code;
 	uint64_t disable, target = 0;
@@ -274,7 +276,7 @@ static bool open_way(struct reader r, uint64_t addr, const struct site *first, s
 	t.offset = addr + end;
 	t.target = target;
 	t.kind = SITE_OPENED;
-	return add(s, &t, code, addr);
+	return append_site(s, &t, code, addr);
 }
 
 bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const struct site *first, struct sites *s,
@@ -287,7 +289,7 @@ bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const str
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct reader r = {code, n, i};
-		if (open ? open_way(r, addr, first, s, ret_ends) : frame_way(r, addr, first, s, ret_ends))
+		if (open ? find_framed_open(r, addr, first, s, ret_ends) : find_framed_call(r, addr, first, s, ret_ends))
 			return true;
 		s->n = had;
 	}

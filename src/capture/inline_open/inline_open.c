@@ -1,7 +1,7 @@
 #include "capture/inline_open/inline_open.h"
 #include "base/memfile.h"
 #include "capture/count/counted.h"
-#include "capture/inject/graft.h"
+#include "capture/inject/inject.h"
 #include "capture/inline_open/libraries.h"
 #include "capture/inline_open/open_code.h"
 #include "capture/inline_open/seen_paths.h"
@@ -106,7 +106,7 @@ static bool has_habits(const struct proc *p)
 }
 
 /* p has opened one more file. */
-static void learn(const struct proc *p)
+static void learn_habit(const struct proc *p)
 {
 	struct habit *h = habit_of(p);
 	if (p->open_stops + (p->logging ? p->logging->opens : 0) != HABIT_OPENS || !has_habits(p))
@@ -134,13 +134,13 @@ static uint64_t tsc_now(void)
 #endif
 }
 
-static struct opens_slot *log_of(const struct opens_logs *l, int i)
+static struct opens_slot *slot_of_log(const struct opens_logs *l, int i)
 {
 	return l->log[i];
 }
 
 /* Is it a call that can be made by the code? Where the program counts as well, it stops in the stubs for that. */
-static bool by_site(const struct proc *p, const struct logging *g, const struct trap *t)
+static bool is_injectable_call(const struct proc *p, const struct logging *g, const struct trap *t)
 {
 	uint64_t base, code, table;
 	if (counted_library(p, t->ip, &base, &code, &table) == g->sites)
@@ -155,7 +155,7 @@ static bool by_site(const struct proc *p, const struct logging *g, const struct 
 }
 
 /* Its arguments from the path on: path, flags. */
-static const uint64_t *path_of(const struct trap *t)
+static const uint64_t *path_arguments(const struct trap *t)
 {
 	return t->call == CALL_open ? t->args : t->args + 1;
 }
@@ -163,7 +163,7 @@ static const uint64_t *path_of(const struct trap *t)
 static bool only_reads(const struct trap *t)
 {
 	return !t->compat && (t->call == CALL_open || (t->call == CALL_openat && (int)t->args[0] == AT_FDCWD)) &&
-	       !(path_of(t)[1] & OPENS_FLAGS_NOT);
+	       !(path_arguments(t)[1] & OPENS_FLAGS_NOT);
 }
 
 /* ---- taking ---- */
@@ -183,10 +183,11 @@ static void garbled(struct sup *s, struct proc *p)
 		sup_gap(s, p, TERM_gap_lost, 0, "its log of opened files could not be read to its end");
 	g->never = true;
 	if (g->slot >= 0)
-		__atomic_store_n(&log_of(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&slot_of_log(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path, bool late)
+static bool append_opened(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
+                          bool late)
 {
 	if (l->ntaken == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
@@ -203,9 +204,10 @@ static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *
 		return false;
 	const char *copy = (const char *)l->paths.p + at;
 	l->paths.p[l->paths.n - 1] = '\0';
-	uint64_t hash = seen_hash(p, copy, e->length, nofollow);
-	struct seen *m =
-	    e->value < 0 || e->value == UNKNOWN || late ? NULL : seen_find(&l->seen, p, copy, e->length, nofollow, hash);
+	uint64_t hash = observed_hash(p, copy, e->length, nofollow);
+	struct seen *m = e->value < 0 || e->value == UNKNOWN || late
+	                     ? NULL
+	                     : observed_find(&l->seen, p, copy, e->length, nofollow, hash);
 	if (m && m->kept && e->tsc > m->tsc) {
 		wait_for_look(m, e->tsc);
 		l->paths.n = at;
@@ -221,15 +223,15 @@ static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *
 	}
 	p->logging->fresh += e->value >= 0;
 	p->logging->opens++;
-	learn(p);
+	learn_habit(p);
 	return true;
 }
 
 /* Copies one log. What is there may be anything. */
-static void take(struct sup *s, int i)
+static void copy_log(struct sup *s, int i)
 {
 	struct opens_logs *l = s->opens;
-	struct opens_slot *log = log_of(l, i);
+	struct opens_slot *log = slot_of_log(l, i);
 	struct proc *p = l->owner[i];
 	struct logging *g = p->logging;
 	uint32_t pos = __atomic_load_n(&log->pos, __ATOMIC_ACQUIRE), from = log->taken;
@@ -242,7 +244,8 @@ static void take(struct sup *s, int i)
 	while (pos != from && !g->never) {
 		struct opens_entry e;
 		const unsigned char *path;
-		if (opens_entry_read(log, from, pos, &e, &path) < 0 || !add(l, p, &e, path, g->late && e.tsc <= g->late)) {
+		if (opens_entry_read(log, from, pos, &e, &path) < 0 ||
+		    !append_opened(l, p, &e, path, g->late && e.tsc <= g->late)) {
 			garbled(s, p);
 			break;
 		}
@@ -326,20 +329,20 @@ static bool from_root(struct sup *s, struct proc *p, const char *path, char ret[
 
 /* Need a file that this path led to be looked at each time? Not where whatever changes it is a stop, which looks at all
  * before, or shows by its times. */
-static bool may_wait(const struct proc *p, const struct logged_file *what, int64_t now)
+static bool may_defer_look(const struct proc *p, const struct logged_file *what, int64_t now)
 {
 	return what->file && !p->counted && !p->nwriting && file_is_steady(what->file, &what->print, now);
 }
 
 /* What was opened. */
-static struct logged_file record(struct sup *s, const struct opened *e, int64_t time)
+static struct logged_file record_opened_file(struct sup *s, const struct opened *e, int64_t time)
 {
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
 	bool nofollow = e->flags & O_NOFOLLOW;
 	struct seen *m = e->value < 0 || e->value == UNKNOWN || e->late
 	                     ? NULL
-	                     : seen_find(&l->seen, e->proc, path, e->length, nofollow, e->hash);
+	                     : observed_find(&l->seen, e->proc, path, e->length, nofollow, e->hash);
 	if (m) {
 		if (m->kept && e->tsc > m->tsc)
 			wait_for_look(m, e->tsc);
@@ -374,16 +377,16 @@ static struct logged_file record(struct sup *s, const struct opened *e, int64_t 
 		return (struct logged_file){0};
 	/* One that is only possible says nothing of the next. */
 	if (what.sure)
-		seen_add(&l->seen,
-		         &(struct seen){.proc = e->proc,
-		                        .length = e->length,
-		                        .nofollow = nofollow,
-		                        .kept = may_wait(e->proc, &what, now),
-		                        .what = what,
-		                        .tsc = tsc,
-		                        .time = now,
-		                        .wait = WAIT_FIRST},
-		         path, e->hash);
+		observed_add(&l->seen,
+		             &(struct seen){.proc = e->proc,
+		                            .length = e->length,
+		                            .nofollow = nofollow,
+		                            .kept = may_defer_look(e->proc, &what, now),
+		                            .what = what,
+		                            .tsc = tsc,
+		                            .time = now,
+		                            .wait = WAIT_FIRST},
+		             path, e->hash);
 	return what;
 }
 
@@ -396,14 +399,14 @@ static int64_t time_since(const struct seen *m, uint64_t tsc, uint64_t now_tsc, 
 }
 
 /* Looks at what has been opened again since it was looked at. */
-static void look_again(struct sup *s, struct seen *m)
+static void stat_observed_again(struct sup *s, struct seen *m)
 {
 	struct opens_logs *l = s->opens;
 	const uint64_t tsc = tsc_now();
 	const int64_t now = sup_now(s), first = time_since(m, m->first, tsc, now), last = time_since(m, m->last, tsc, now);
 	char full[PATH_MAX];
 	unsigned flags = m->nofollow ? O_NOFOLLOW : 0;
-	int rc = from_root(s, m->proc, seen_path(&l->seen, m), full) ? 0 : -ENAMETOOLONG;
+	int rc = from_root(s, m->proc, observed_path(&l->seen, m), full) ? 0 : -ENAMETOOLONG;
 	if (rc == 0 && open_is_same(s, m->proc, full, flags, &m->what)) {
 		open_again(s, m->proc, &m->what, first, m->opens);
 		m->tsc = tsc;
@@ -445,7 +448,7 @@ static void look_at_waiting(struct sup *s, bool all)
 	for (size_t i = 0; i < l->seen.nused; i++) {
 		struct seen *m = &l->seen.seen[l->seen.used[i]];
 		if (m->opens && (all || m->time + m->wait <= now))
-			look_again(s, m);
+			stat_observed_again(s, m);
 		if (i % 64 == 63)
 			sup_goes_on(s);
 	}
@@ -463,7 +466,7 @@ static void count_owners(struct sup *s)
 		counted_update(s, p);
 		proc_sweep_late(s, p);
 		/* Its next open stops, and then all can be read. */
-		log_of(l, i)->most = counted_is_behind(p) ? 0 : OPENS_MOST_COUNTED;
+		slot_of_log(l, i)->most = counted_is_behind(p) ? 0 : OPENS_MOST_COUNTED;
 	}
 }
 
@@ -483,12 +486,12 @@ static void end_closed(struct sup *s)
 	}
 }
 
-static void take_all(struct sup *s)
+static void copy_all_logs(struct sup *s)
 {
 	struct opens_logs *l = s->opens;
 	for (int i = 0; i < OPENS_SLOTS; i++)
 		if (l->owner[i])
-			take(s, i);
+			copy_log(s, i);
 }
 
 bool opens_full(struct sup *s, const struct trap *t)
@@ -498,21 +501,21 @@ bool opens_full(struct sup *s, const struct trap *t)
 	struct proc *p = k ? k->proc : NULL;
 	struct logging *g = p ? p->logging : NULL;
 	char path[OPENS_PATH];
-	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !by_site(p, g, t) || p->guarded ||
+	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !is_injectable_call(p, g, t) || p->guarded ||
 	    p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
 		return false;
-	const struct opens_slot *log = log_of(l, g->slot);
-	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, path_of(t)[0], path, sizeof(path));
+	const struct opens_slot *log = slot_of_log(l, g->slot);
+	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, path_arguments(t)[0], path, sizeof(path));
 	if (n <= 0 || path[1] == '.')
 		return false;
 	s->traps++;
 	k->stops++;
 	k->last = *t;
 	k->can_block = true;
-	take_all(s);
+	copy_all_logs(s);
 	struct opens_entry e = {
-	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)path_of(t)[1], .length = (uint32_t)n + 1};
-	if (!g->never && !add(l, p, &e, (unsigned char *)path, false))
+	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)path_arguments(t)[1], .length = (uint32_t)n + 1};
+	if (!g->never && !append_opened(l, p, &e, (unsigned char *)path, false))
 		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
 	return true;
 }
@@ -529,7 +532,7 @@ static void read_logs(struct sup *s, bool all)
 	struct opens_logs *l = s->opens;
 	if (!l || !l->used || s->reading_opens)
 		return;
-	take_all(s);
+	copy_all_logs(s);
 	uint64_t tsc = tsc_now();
 	int64_t now = sup_now(s);
 	all |= l->seen.text.n > SEEN_TEXT || l->seen.nused > SEEN_MAX * 3 / 4;
@@ -547,7 +550,7 @@ static void read_logs(struct sup *s, bool all)
 		for (size_t i = 0; i < l->ntaken; i++) {
 			const struct opened *e = &l->taken[i];
 			int64_t time = e->tsc <= l->tsc ? l->time : l->time + (int64_t)((double)(e->tsc - l->tsc) * scale);
-			struct logged_file what = record(s, e, time < now ? time : now);
+			struct logged_file what = record_opened_file(s, e, time < now ? time : now);
 			if (e->value >= 0 && e->value != UNKNOWN)
 				counted_logged(e->proc, e->value, what.file, what.sure);
 			if (i % 64 == 63)
@@ -561,7 +564,7 @@ static void read_logs(struct sup *s, bool all)
 		count_owners(s);
 		s->current = current;
 	}
-	seen_forget(s, &l->seen, all);
+	observed_forget(s, &l->seen, all);
 	l->tsc = tsc;
 	l->time = now;
 }
@@ -587,14 +590,14 @@ void opens_bar(struct sup *s, pid_t tid)
 	l->barred = true;
 	for (int i = 0; i < OPENS_SLOTS; i++)
 		if (l->owner[i] && l->owner[i]->pid != tid)
-			__atomic_store_n(&log_of(l, i)->gate, 1, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&slot_of_log(l, i)->gate, 1, __ATOMIC_SEQ_CST);
 	struct timespec begin, now;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < OPENS_SLOTS; i++) {
 		if (!l->owner[i] || l->owner[i]->pid == tid)
 			continue;
 		bool busy;
-		while ((busy = __atomic_load_n(&log_of(l, i)->busy, __ATOMIC_SEQ_CST) != 0)) {
+		while ((busy = __atomic_load_n(&slot_of_log(l, i)->busy, __ATOMIC_SEQ_CST) != 0)) {
 			clock_gettime(CLOCK_MONOTONIC, &now);
 			if ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec > PATIENCE_NS)
 				break;
@@ -611,7 +614,7 @@ void opens_unbar(struct sup *s)
 		return;
 	for (int i = 0; i < OPENS_SLOTS; i++)
 		if (l->owner[i] && !l->owner[i]->logging->never)
-			__atomic_store_n(&log_of(l, i)->gate, 0, __ATOMIC_RELEASE);
+			__atomic_store_n(&slot_of_log(l, i)->gate, 0, __ATOMIC_RELEASE);
 	l->barred = false;
 }
 
@@ -687,7 +690,7 @@ static void disown_log(struct sup *s, struct proc *p)
 	g->slot = -1;
 }
 
-static void release(struct sup *s, struct proc *p)
+static void release_logging(struct sup *s, struct proc *p)
 {
 	disown_log(s, p);
 	free(p->logging);
@@ -701,8 +704,8 @@ void opens_free(struct sup *s, struct proc *p)
 {
 	learn_end(p);
 	if (s->opens && p->logging)
-		seen_forget(s, &s->opens->seen, true); /* its log has been read */
-	release(s, p);
+		observed_forget(s, &s->opens->seen, true); /* its log has been read */
+	release_logging(s, p);
 }
 
 static bool write_own(const struct proc *p, uint64_t slot)
@@ -739,7 +742,7 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
 	uint64_t head[2];
-	if (!parent || !parent->logging || !by_site(p, parent->logging, t) ||
+	if (!parent || !parent->logging || !is_injectable_call(p, parent->logging, t) ||
 	    remote_read(p->pid, parent->logging->code, head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    head[0] != OPENS_PAGE || head[1] != OPENS_OWN)
 		return false;
@@ -762,7 +765,7 @@ static bool may_log(const struct sup *s, const struct proc *p, const struct trap
 }
 
 /* Without a limit to its memory. */
-static bool has_room(const struct proc *p)
+static bool has_log_room(const struct proc *p)
 {
 	struct rlimit rl;
 	return prlimit(p->pid, RLIMIT_AS, NULL, &rl) == 0 && rl.rlim_cur == RLIM_INFINITY;
@@ -770,9 +773,9 @@ static bool has_room(const struct proc *p)
 
 /* Can something be put into p, at this stop of its? Rights can also change where nothing stops: by a clone into other
  * namespaces, by a program that is set-user-id. */
-static bool may_graft(struct sup *s, struct proc *p)
+static bool may_inject(struct sup *s, struct proc *p)
 {
-	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_room(p) || !make_logs(s) ||
+	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_log_room(p) || !make_logs(s) ||
 	    free_log(s->opens) < 0)
 		return false;
 	p->confined = !rights_are_ours(p->pid);
@@ -780,18 +783,18 @@ static bool may_graft(struct sup *s, struct proc *p)
 }
 
 /* At this stop the process is given the code, or a log. */
-static void choose_for_graft(struct sup *s, const struct proc *p, const struct trap *t, const struct sites *sites,
-                             uint64_t base)
+static void choose_for_injection(struct sup *s, const struct proc *p, const struct trap *t, const struct sites *sites,
+                                 uint64_t base)
 {
 	uint64_t code = 0, table = 0, none;
 	counted_library(p, t->ip, &none, &code, &table);
-	s->graft_pid = p->pid;
-	s->graft_tid = t->tid;
-	s->graft_base = base;
-	s->graft_sites = sites;
-	s->graft_code = code;
-	s->graft_table = table;
-	s->graft_opens = true;
+	s->inject_pid = p->pid;
+	s->inject_tid = t->tid;
+	s->inject_base = base;
+	s->inject_sites = sites;
+	s->inject_at_code = code;
+	s->inject_at_table = table;
+	s->inject_opens = true;
 }
 
 /* p has the code, and is at a stop to open a file to read. */
@@ -809,8 +812,8 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t)
 	}
 	if (g->slot < 0) {
 		unsigned after = s->inject_after < CHILD_AFTER ? s->inject_after : CHILD_AFTER;
-		if (++p->open_stops >= after && may_graft(s, p))
-			choose_for_graft(s, p, t, g->sites, g->base);
+		if (++p->open_stops >= after && may_inject(s, p))
+			choose_for_injection(s, p, t, g->sites, g->base);
 		return;
 	}
 	if (own.slot == OPENS_LOG)
@@ -828,9 +831,9 @@ void opens_confine(struct sup *s, struct proc *p)
 		return;
 	if (g->slot >= 0) {
 		bool own = write_own(p, 0);
-		if (!own || __atomic_load_n(&log_of(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
+		if (!own || __atomic_load_n(&slot_of_log(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
 			sup_gap(s, p, TERM_gap_lost, 1, "a file that it was opening while it confined itself");
-		seen_forget(s, &s->opens->seen, true); /* its log has been read */
+		observed_forget(s, &s->opens->seen, true); /* its log has been read */
 		disown_log(s, p);
 	}
 	g->never = true;
@@ -838,7 +841,7 @@ void opens_confine(struct sup *s, struct proc *p)
 
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 {
-	if (!s->injects || s->refuse || s->graft_pid || (s->opens && s->opens->off))
+	if (!s->injects || s->refuse || s->inject_pid || (s->opens && s->opens->off))
 		return;
 	bool reads = only_reads(t);
 	struct logging *g = p->logging;
@@ -852,12 +855,12 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		return;
 	if (!g && !inherit(s, p, t)) {
 		p->open_stops++;
-		learn(p);
+		learn_habit(p);
 		if (p->open_stops < s->inject_after && !(p->open_stops >= HABIT_AFTER && is_used_to(p)))
 			return;
 	}
 	if (p->logging) {
-		if (by_site(p, p->logging, t) && may_log(s, p, t))
+		if (is_injectable_call(p, p->logging, t) && may_log(s, p, t))
 			go_log(s, p, t);
 		return;
 	}
@@ -869,8 +872,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		l = library_of(s, p, t->ip, &base);
 	if (l && l->unmarked)
 		return; /* a child in the same memory would not be told from it */
-	if (l && may_log(s, p, t) && may_graft(s, p))
-		choose_for_graft(s, p, t, l, base);
+	if (l && may_log(s, p, t) && may_inject(s, p))
+		choose_for_injection(s, p, t, l, base);
 	else if (!l && !libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
 		p->inject_tries = TRIES; /* its opens are not a library's */
 }
@@ -888,13 +891,13 @@ int opens_free_number(const struct proc *p)
 }
 
 /* The process goes on without. */
-static void graft_failed(struct sup *s, struct proc *p, bool child, bool again)
+static void injection_failed(struct sup *s, struct proc *p, bool child, bool again)
 {
 	unsigned tries = p->inject_tries;
 	if (child)
 		disown_log(s, p);
 	else
-		release(s, p);
+		release_logging(s, p);
 	p->inject_tries = again ? tries : TRIES;
 }
 
@@ -903,16 +906,16 @@ static bool begin_logging(struct sup *s, struct proc *p)
 {
 	p->logging = calloc(1, sizeof(*p->logging));
 	if (p->logging)
-		*p->logging = (struct logging){.base = s->graft_base, .sites = s->graft_sites, .slot = -1};
+		*p->logging = (struct logging){.base = s->inject_base, .sites = s->inject_sites, .slot = -1};
 	return p->logging;
 }
 
-void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
+void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
-	struct proc *p = proc_by_pid(s, s->graft_pid);
+	struct proc *p = proc_by_pid(s, s->inject_pid);
 	struct opens_logs *l = s->opens;
-	s->graft_pid = 0;
-	s->graft_opens = false;
+	s->inject_pid = 0;
+	s->inject_opens = false;
 	const bool child = p && p->logging;
 	const int i = free_log(l), number = p && i >= 0 && (!child || p->logging->slot < 0) ? opens_free_number(p) : -1;
 	if (number < 0 || (!child && !begin_logging(s, p))) {
@@ -927,27 +930,27 @@ void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void 
 		close(fd);
 	if (rc < 0) {
 		l->off |= rc != -ENOENT; /* 5.9 is too old, or refuses */
-		graft_failed(s, p, child, true);
+		injection_failed(s, p, child, true);
 		go(arg);
 		return;
 	}
-	static struct graft graft; /* large, and one at a time */
-	graft = (struct graft){.sites = s->graft_sites,
-	                       .base = s->graft_base,
-	                       .opens = true,
-	                       .log_only = child,
-	                       .fd = number,
-	                       .counted_code = s->graft_code,
-	                       .counted_table = s->graft_table};
+	static struct injection injection; /* large, and one at a time */
+	injection = (struct injection){.sites = s->inject_sites,
+	                               .base = s->inject_base,
+	                               .opens = true,
+	                               .log_only = child,
+	                               .fd = number,
+	                               .counted_code = s->inject_at_code,
+	                               .counted_table = s->inject_at_table};
 	know_cwd(s, p, p->logging);
-	rc = guard_graft(s->guard, p->pid, &graft, go, arg);
+	rc = guard_inject(s->guard, p->pid, &injection, go, arg);
 	if (rc < 0) {
 		if (++l->failures >= FAILURES)
 			l->off = true;
-		graft_failed(s, p, child, rc == -EBUSY); /* it did not stop in time */
+		injection_failed(s, p, child, rc == -EBUSY); /* it did not stop in time */
 		return;
 	}
 	if (!child)
-		p->logging->code = graft.code;
+		p->logging->code = injection.code;
 	l->failures = 0;
 }

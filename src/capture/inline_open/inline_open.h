@@ -24,15 +24,15 @@ void opens_read_tick(struct sup *s);
 bool opens_full(struct sup *s, const struct trap *t);
 /* opens_read_tick where much has been taken from full logs; else that waits for the next stop or tick. */
 void opens_read_many(struct sup *s);
-/* After a stop of p was looked at: may it log, from now on? It may be chosen to be given the code (s->graft_pid). */
+/* After a stop of p was looked at: may it log, from now on? It may be chosen to be given the code (s->inject_pid). */
 void opens_after(struct sup *s, struct proc *p, const struct trap *t);
 /* p is about to change its user, root or namespaces, or to confine itself (seccomp, Landlock): from here on it has no
  * log, and gets none, nor do the children that it forks. After opens_read. */
 void opens_confine(struct sup *s, struct proc *p);
 /* Nothing is pending that could change what a path means: opens need not stop for that. */
 void opens_unbar(struct sup *s);
-/* Gives the code to the process that opens_after chose; else as counted_graft. slot: its stop. */
-void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
+/* Gives the code to the process that opens_after chose; else as counted_inject. slot: its stop. */
+void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 /* A descriptor's number that p does not use, high up; -1: none is known. */
 int opens_free_number(const struct proc *p);
 /* p is about to end or to become another program: has it code of its own where the filter lets opens pass? What it

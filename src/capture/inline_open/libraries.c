@@ -1,5 +1,5 @@
 #include "capture/inline_open/libraries.h"
-#include "capture/inject/graft.h"
+#include "capture/inject/inject.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static bool read_mapped(const struct proc *p, uint64_t ip, int (*read)(int fd, s
 }
 
 /* Reads the file that ip is in. */
-static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
+static void read_library_of(struct libraries *libs, const struct proc *p, uint64_t ip)
 {
 	uint64_t base;
 	struct sites *l = &libs->sites[libs->n];
@@ -132,13 +132,13 @@ const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret
 	if (!*ret_base)
 		return NULL;
 	for (size_t i = 0; i < libs->nloaders; i++)
-		if (graft_has_sites(p->pid, &libs->loader[i], *ret_base))
+		if (inject_has_sites(p->pid, &libs->loader[i], *ret_base))
 			return &libs->loader[i];
 	if (libs->nloaders == LOADERS || libs->looks >= LOOKS)
 		return NULL;
 	libs->looks++;
 	struct sites *l = &libs->loader[libs->nloaders];
-	if (!read_mapped(p, *ret_base, sites_read_loader, l) || !graft_has_sites(p->pid, l, *ret_base))
+	if (!read_mapped(p, *ret_base, sites_read_loader, l) || !inject_has_sites(p->pid, l, *ret_base))
 		return NULL;
 	libs->nloaders++;
 	return l;
@@ -152,7 +152,7 @@ const struct sites *library_of(struct sup *s, const struct proc *p, uint64_t ip,
 	const struct sites *l = library_at(libs, ip, ret_base);
 	if (!l && libs->looks < LOOKS) {
 		libs->looks++;
-		meet(libs, p, ip);
+		read_library_of(libs, p, ip);
 		l = library_at(libs, ip, ret_base);
 	}
 	return l;

@@ -143,7 +143,7 @@ struct asmb {
 	bool far;
 };
 
-static void bytes(struct asmb *a, const void *p, size_t n)
+static void emit_open_bytes(struct asmb *a, const void *p, size_t n)
 {
 	if (a->s->n + n > STUBS_SIZE) {
 		a->far = true;
@@ -153,18 +153,19 @@ static void bytes(struct asmb *a, const void *p, size_t n)
 	a->s->n += n;
 }
 
-#define EMIT(a, ...) bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
+#define EMIT(a, ...)                                                                                                   \
+	emit_open_bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
 
-static void word(struct asmb *a, uint32_t v)
+static void emit_open_u32(struct asmb *a, uint32_t v)
 {
-	bytes(a, &v, sizeof(v));
+	emit_open_bytes(a, &v, sizeof(v));
 }
 
 static void own_address(struct asmb *a) /* movabs $,%r11 */
 {
 	uint64_t own = OPENS_OWN;
 	EMIT(a, 0x49, 0xbb);
-	bytes(a, &own, sizeof(own));
+	emit_open_bytes(a, &own, sizeof(own));
 }
 
 /* A short jump whose target comes later. */
@@ -174,19 +175,19 @@ static size_t ahead(struct asmb *a, unsigned char opcode)
 	return a->s->n;
 }
 
-static void land(struct asmb *a, size_t from)
+static void patch_open_jump(struct asmb *a, size_t from)
 {
 	size_t d = a->s->n - from;
 	a->far |= d > 127;
 	a->s->code[from - 1] = (unsigned char)d;
 }
 
-static void jump(struct asmb *a, uint64_t code, uint64_t target)
+static void emit_open_jump(struct asmb *a, uint64_t code, uint64_t target)
 {
 	EMIT(a, 0xe9);
 	int64_t d = (int64_t)(target - (code + a->s->n + 4));
 	a->far |= d != (int32_t)d;
-	word(a, (uint32_t)d);
+	emit_open_u32(a, (uint32_t)d);
 }
 
 /* The address of the process's log to %r11; a short jump, if it has none. */
@@ -200,8 +201,8 @@ static size_t no_log(struct asmb *a)
 
 static void call_code(struct asmb *a)
 {
-	EMIT(a, 0xff, 0x15);                    /* call *code(%rip) */
-	word(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+	EMIT(a, 0xff, 0x15);                             /* call *code(%rip) */
+	emit_open_u32(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
 }
 
 /* The call, made by the code: path and flags are in rsi and rdx. */
@@ -217,7 +218,7 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 {
 	EMIT(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
 	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
-	word(a, OPENS_FLAGS_NOT);
+	emit_open_u32(a, OPENS_FLAGS_NOT);
 	size_t slow1 = ahead(a, 0x75); /* jne */
 	EMIT(a, 0x83, 0xff, 0x9c);     /* cmp $AT_FDCWD,%edi */
 	size_t slow2 = ahead(a, 0x75);
@@ -227,23 +228,23 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t made = ahead(a, 0x75); /* jne */
-	land(a, slow1);
-	land(a, slow2);
-	land(a, slow3);
-	jump(a, code, call);
-	land(a, made);
-	jump(a, code, made_at);
+	patch_open_jump(a, slow1);
+	patch_open_jump(a, slow2);
+	patch_open_jump(a, slow3);
+	emit_open_jump(a, code, call);
+	patch_open_jump(a, made);
+	emit_open_jump(a, code, made_at);
 }
 
 /* The same of musl, whose number and arguments are those of open(path, flags); its bytes are what stands before the
  * call. */
 static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
 {
-	bytes(a, SITES_LARGE, LARGE_BYTES);
+	emit_open_bytes(a, SITES_LARGE, LARGE_BYTES);
 	EMIT(a, 0x83, 0xf8, 2);        /* cmp $2,%eax */
 	size_t slow1 = ahead(a, 0x75); /* jne */
 	EMIT(a, 0xf7, 0xc6);           /* test $,%esi */
-	word(a, OPENS_FLAGS_NOT);
+	emit_open_u32(a, OPENS_FLAGS_NOT);
 	size_t slow2 = ahead(a, 0x75);
 	size_t slow3 = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp */
@@ -256,17 +257,18 @@ static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t made = ahead(a, 0x75);
 	EMIT(a, 0xb8, 2, 0, 0, 0); /* mov $2,%eax */
-	land(a, slow1);
-	land(a, slow2);
-	land(a, slow3);
-	jump(a, code, call);
-	land(a, made);
-	jump(a, code, made_at);
+	patch_open_jump(a, slow1);
+	patch_open_jump(a, slow2);
+	patch_open_jump(a, slow3);
+	emit_open_jump(a, code, call);
+	patch_open_jump(a, made);
+	emit_open_jump(a, code, made_at);
 }
 
 /* The function of musl's that makes every call in which a thread can be cancelled: number and arguments as a function
  * has them. made_at: where it goes on; 0: it returns. A thread that is to be cancelled is, by the function. */
-static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uint64_t slow_at, uint64_t made_at)
+static void emit_open_cancel_body(struct asmb *a, const struct site *t, uint64_t code, uint64_t slow_at,
+                                  uint64_t made_at)
 {
 	EMIT(a, 0x83, 0xff, 2);       /* cmp $2,%edi: open */
 	size_t open = ahead(a, 0x74); /* je */
@@ -278,11 +280,11 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uin
 	EMIT(a, 0x48, 0x89, 0xd6);       /* mov %rdx,%rsi */
 	EMIT(a, 0x48, 0x89, 0xca);       /* mov %rcx,%rdx */
 	size_t both = ahead(a, 0xeb);
-	land(a, open);
+	patch_open_jump(a, open);
 	EMIT(a, 0x57, 0x56, 0x52, 0x51);
-	land(a, both);
+	patch_open_jump(a, both);
 	EMIT(a, 0xf7, 0xc2); /* test $,%edx */
-	word(a, OPENS_FLAGS_NOT);
+	emit_open_u32(a, OPENS_FLAGS_NOT);
 	size_t undo1 = ahead(a, 0x75), undo2 = 0;
 	if (t->slot) {
 		EMIT(a, 0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0); /* mov %fs:0,%r11 */
@@ -295,18 +297,18 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uin
 	size_t undo4 = ahead(a, 0x74);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 4 * 8); /* lea 32(%rsp),%rsp */
 	if (made_at)
-		jump(a, code, made_at);
+		emit_open_jump(a, code, made_at);
 	else
 		EMIT(a, 0xc3);
-	land(a, undo1);
+	patch_open_jump(a, undo1);
 	if (undo2)
-		land(a, undo2);
-	land(a, undo3);
-	land(a, undo4);
+		patch_open_jump(a, undo2);
+	patch_open_jump(a, undo3);
+	patch_open_jump(a, undo4);
 	EMIT(a, 0x59, 0x5a, 0x5e, 0x5f); /* pop %rcx, %rdx, %rsi, %rdi */
-	land(a, slow1);
-	land(a, slow2);
-	jump(a, code, slow_at);
+	patch_open_jump(a, slow1);
+	patch_open_jump(a, slow2);
+	emit_open_jump(a, code, slow_at);
 }
 
 bool opens_wants(const struct site *t)
@@ -332,7 +334,7 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
 	struct asmb a = {.s = ret};
 	const uint64_t head[2] = {OPENS_PAGE, OPENS_OWN};
 	ret->n = 0;
-	bytes(&a, head, sizeof(head));
+	emit_open_bytes(&a, head, sizeof(head));
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
 		ret->at[i] = 0;
@@ -345,14 +347,14 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
 			own_address(&a);
 			EMIT(&a, 0x49, 0xc7, 0x03, 0, 0, 0, 0); /* movq $0,(%r11) */
 			if (counted) {
-				jump(&a, code, counted_code + counted->at[i]);
+				emit_open_jump(&a, code, counted_code + counted->at[i]);
 			} else {
-				bytes(&a, t->bytes, t->taken);
-				jump(&a, code, base + t->offset + t->taken);
+				emit_open_bytes(&a, t->bytes, t->taken);
+				emit_open_jump(&a, code, base + t->offset + t->taken);
 			}
 		} else if (t->kind == SITE_CANCEL) {
-			cancel_body(&a, t, code, counted ? counted_code + counted->at[i] : base + t->target,
-			            counted ? counted_code + counted->logged[i] : 0);
+			emit_open_cancel_body(&a, t, code, counted ? counted_code + counted->at[i] : base + t->target,
+			                      counted ? counted_code + counted->logged[i] : 0);
 		} else {
 			const uint64_t call = base + t->offset, made = counted ? counted_code + counted->logged[i] : call + 2;
 			if (t->nr == 2)

@@ -3,26 +3,26 @@
 #include <string.h>
 #include <xxhash.h>
 
-uint64_t seen_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow)
+uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow)
 {
 	uint64_t hash = XXH3_64bits_withSeed(path, length, (uint64_t)p->pid << 1 | nofollow);
 	return hash ? hash : 1;
 }
 
-struct seen *seen_find(struct seen_table *t, const struct proc *p, const char *path, uint32_t length, bool nofollow,
-                       uint64_t hash)
+struct seen *observed_find(struct seen_table *t, const struct proc *p, const char *path, uint32_t length, bool nofollow,
+                           uint64_t hash)
 {
 	size_t from = hash % SEEN_MAX;
 	for (size_t i = from; i < from + SEEN_PROBES; i++) {
 		struct seen *m = &t->seen[i];
 		if (t->hash[i] == hash && m->proc == p && m->nofollow == nofollow && m->length == length &&
-		    !memcmp(seen_path(t, m), path, length))
+		    !memcmp(observed_path(t, m), path, length))
 			return m;
 	}
 	return NULL;
 }
 
-struct seen *seen_add(struct seen_table *t, const struct seen *m, const char *path, uint64_t hash)
+struct seen *observed_add(struct seen_table *t, const struct seen *m, const char *path, uint64_t hash)
 {
 	size_t i = hash % SEEN_MAX, end = i + SEEN_PROBES, at = t->text.n;
 	while (i < end && t->hash[i])
@@ -42,7 +42,7 @@ struct seen *seen_add(struct seen_table *t, const struct seen *m, const char *pa
 	return &t->seen[i];
 }
 
-void seen_forget(struct sup *s, struct seen_table *t, bool all)
+void observed_forget(struct sup *s, struct seen_table *t, bool all)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < t->nused; k++) {

@@ -37,17 +37,17 @@ struct seen_table {
 	struct buf text;
 };
 
-uint64_t seen_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow);
+uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow);
 /* NULL: it is not known. */
-struct seen *seen_find(struct seen_table *t, const struct proc *p, const char *path, uint32_t length, bool nofollow,
-                       uint64_t hash);
+struct seen *observed_find(struct seen_table *t, const struct proc *p, const char *path, uint32_t length, bool nofollow,
+                           uint64_t hash);
 /* Remembers it. NULL: there is no room for it. */
-struct seen *seen_add(struct seen_table *t, const struct seen *m, const char *path, uint64_t hash);
-static inline const char *seen_path(const struct seen_table *t, const struct seen *m)
+struct seen *observed_add(struct seen_table *t, const struct seen *m, const char *path, uint64_t hash);
+static inline const char *observed_path(const struct seen_table *t, const struct seen *m)
 {
 	return (const char *)t->text.p + m->path;
 }
 /* Forgets what is not kept; or all. Nothing that was opened may wait for a look then. */
-void seen_forget(struct sup *s, struct seen_table *t, bool all);
+void observed_forget(struct sup *s, struct seen_table *t, bool all);
 
 #endif

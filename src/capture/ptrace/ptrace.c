@@ -37,17 +37,17 @@ struct tracer {
 };
 
 /* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
-static long trace(long request, pid_t pid, long addr, void *data)
+static long ptrace_request(long request, pid_t pid, long addr, void *data)
 {
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
 
 int trace_seize(pid_t pid, bool exact, bool exits)
 {
-	if (trace(PTRACE_SEIZE, pid, 0, (void *)(long)(OPTIONS | (exits ? PTRACE_O_TRACEEXIT : 0))) < 0)
+	if (ptrace_request(PTRACE_SEIZE, pid, 0, (void *)(long)(OPTIONS | (exits ? PTRACE_O_TRACEEXIT : 0))) < 0)
 		return -errno;
 	/* Its calls stop from the next time on that it is let go. */
-	return exact && trace(PTRACE_INTERRUPT, pid, 0, NULL) < 0 ? -errno : 0;
+	return exact && ptrace_request(PTRACE_INTERRUPT, pid, 0, NULL) < 0 ? -errno : 0;
 }
 
 #if defined(__x86_64__)
@@ -57,7 +57,7 @@ int trace_seize(pid_t pid, bool exact, bool exits)
 static bool call_from_registers(pid_t tid, struct trap *t)
 {
 	struct user_regs_struct r;
-	if (trace(PTRACE_GETREGS, tid, 0, &r) < 0)
+	if (ptrace_request(PTRACE_GETREGS, tid, 0, &r) < 0)
 		return false;
 	t->nr = (int)r.orig_rax;
 	t->call = trap_call(r.cs == CODE_32 ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64, t->nr, &t->compat);
@@ -86,14 +86,15 @@ int trace_try(pid_t pid, bool exact)
 		return rc;
 	if (!WIFSTOPPED(status))
 		return -ESRCH;
-	if (trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0 || (!exact && call_from_registers(pid, &t)))
+	if (ptrace_request(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0 ||
+	    (!exact && call_from_registers(pid, &t)))
 		return 0;
 	return -ENOTSUP;
 }
 
 /* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md).
  */
-static void follow(void)
+static void follow_to_processor(void)
 {
 	cpu_set_t set;
 	CPU_ZERO(&set);
@@ -127,8 +128,8 @@ static bool concerns(const struct trap *t)
 static void refuse(pid_t tid, int error)
 {
 #if defined(__x86_64__)
-	trace(PTRACE_POKEUSR, tid, 8 * ORIG_RAX, (void *)-1L);
-	trace(PTRACE_POKEUSR, tid, 8 * RAX, (void *)(long)-error);
+	ptrace_request(PTRACE_POKEUSR, tid, 8 * ORIG_RAX, (void *)-1L);
+	ptrace_request(PTRACE_POKEUSR, tid, 8 * RAX, (void *)(long)-error);
 #else
 	(void)tid, (void)error;
 #endif
@@ -147,7 +148,7 @@ static bool is_hidden_child(pid_t tracer, pid_t pid)
 /* The process of thread `tid`, which is in a stop, is about to be traced by another of the run: so the address
  * sanitizer looks for leaks at a program's end, and takes it for an error if it cannot. It is let go of, and the record
  * says that what it does from then on was not seen. */
-static bool let_go(struct sup *s, pid_t tid, pid_t tracer)
+static bool detach_for_tracer(struct sup *s, pid_t tid, pid_t tracer)
 {
 	enum { TRIES = 200, PAUSE_US = 500 }; /* a first thread that ended before the others never stops */
 	struct task *k = task_known(s, tid);
@@ -159,7 +160,7 @@ static bool let_go(struct sup *s, pid_t tid, pid_t tracer)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		pid_t other = atoi(e->d_name);
 		int status;
-		if (other <= 0 || other == tid || trace(PTRACE_INTERRUPT, other, 0, NULL) < 0)
+		if (other <= 0 || other == tid || ptrace_request(PTRACE_INTERRUPT, other, 0, NULL) < 0)
 			continue;
 		pid_t got = 0;
 		for (int i = 0; i < TRIES && (got = waitpid(other, &status, __WALL | WNOHANG)) == 0; i++)
@@ -167,13 +168,13 @@ static bool let_go(struct sup *s, pid_t tid, pid_t tracer)
 		if (got != other || !WIFSTOPPED(status))
 			continue;
 		bool signal = !(status >> 16) && WSTOPSIG(status) != (SIGTRAP | 0x80);
-		trace(PTRACE_DETACH, other, 0, (void *)(long)(signal ? WSTOPSIG(status) : 0));
+		ptrace_request(PTRACE_DETACH, other, 0, (void *)(long)(signal ? WSTOPSIG(status) : 0));
 	}
 	if (d)
 		closedir(d);
 	k->proc->io_unseen = true;
 	sup_gap(s, k->proc, TERM_gap_traced, 0, "it was let go of, for a tracer of its own");
-	trace(PTRACE_DETACH, tid, 0, NULL);
+	ptrace_request(PTRACE_DETACH, tid, 0, NULL);
 	return true;
 }
 
@@ -190,7 +191,7 @@ static void call_made(struct sup *s, struct work *k)
 	k->pending = s->pending;
 }
 
-static void ended(struct worker *w, pid_t pid, int status, const struct rusage *used, bool owed)
+static void handle_tracee_end(struct worker *w, pid_t pid, int status, const struct rusage *used, bool owed)
 {
 	struct sup *s = &w->sup;
 	struct proc *p = proc_by_pid(s, pid);
@@ -252,7 +253,7 @@ static void perform(struct worker *w, struct work *k)
 			proc_status(s, p, k->status);
 		break;
 	case WORK_ENDED:
-		ended(w, k->tid, k->status, &k->used, k->owed);
+		handle_tracee_end(w, k->tid, k->status, &k->used, k->owed);
 		break;
 	case WORK_PASSED:
 		passed(s, k->tid);
@@ -270,7 +271,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 	struct ptrace_syscall_info info;
 	struct work k = {.kind = WORK_CALL, .tid = tid, .call = {.tid = tid}};
 	struct trap *t = &k.call;
-	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0)
+	if (ptrace_request(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0)
 		return;
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 		k.kind = WORK_RESULT;
@@ -288,7 +289,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 	if (r->w->sup.called && called_stacks(r->w->sup.called, t))
 		stands_at(tid, &k.stands);
 	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !aside_held(r->aside) &&
-	    let_go(&r->w->sup, tid, (pid_t)t->args[1]))
+	    detach_for_tracer(&r->w->sup, tid, (pid_t)t->args[1]))
 		return;
 	if (aside_do(r->aside, &k) && k.refuse)
 		refuse(tid, k.refuse);
@@ -300,7 +301,7 @@ static int entry_stop(struct tracer *r, pid_t tid)
 	struct ptrace_syscall_info info;
 	struct work k = {.kind = WORK_CALL, .tid = tid, .call = {.tid = tid}};
 	struct trap *t = &k.call;
-	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0) {
+	if (ptrace_request(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0) {
 		if (info.op != PTRACE_SYSCALL_INFO_SECCOMP)
 			return PTRACE_CONT;
 		t->nr = (int)info.seccomp.nr;
@@ -321,13 +322,13 @@ static void exit_stop(struct tracer *r, pid_t tid)
 {
 	unsigned long status;
 	struct work k = {.kind = WORK_STATUS, .tid = tid};
-	if (trace(PTRACE_GETEVENTMSG, tid, 0, &status) < 0)
+	if (ptrace_request(PTRACE_GETEVENTMSG, tid, 0, &status) < 0)
 		return;
 	k.status = (int)status;
 	aside_do(r->aside, &k);
 }
 
-static void stopped(struct tracer *r, pid_t tid, int status)
+static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 {
 	const struct sup *s = &r->w->sup;
 	int sig = WSTOPSIG(status), event = status >> 16, request = s->exact ? PTRACE_SYSCALL : PTRACE_CONT;
@@ -354,7 +355,7 @@ static void stopped(struct tracer *r, pid_t tid, int status)
 	} else if (!event) {
 		inject = sig; /* a signal on its way to the program */
 	}
-	trace(request, tid, 0, (void *)inject);
+	ptrace_request(request, tid, 0, (void *)inject);
 }
 
 /* The next that stops or ends; 0: nobody did, and something is to be done meanwhile. */
@@ -396,11 +397,11 @@ void worker_trace(struct worker *w)
 			break; /* nobody left */
 		}
 		if (!pinned)
-			follow();
+			follow_to_processor();
 		pinned = true;
 		worker_take_signals(w);
 		if (WIFSTOPPED(k.status)) {
-			stopped(&r, tid, k.status);
+			handle_tracee_stop(&r, tid, k.status);
 		} else {
 			k.kind = WORK_ENDED;
 			k.tid = tid;
@@ -428,7 +429,7 @@ void trace_loop(pid_t pid, bool exact)
 	/* Threads that a library may have started come with it; it is not over before they are. */
 	for (pid_t tid; (tid = waitpid(-1, &status, __WALL)) > 0;) {
 		if (!pinned)
-			follow();
+			follow_to_processor();
 		pinned = true;
 		if (!WIFSTOPPED(status)) {
 			if (tid == pid)
@@ -439,11 +440,11 @@ void trace_loop(pid_t pid, bool exact)
 		bool entry = exact ? WSTOPSIG(status) == (SIGTRAP | 0x80) : status >> 16 == PTRACE_EVENT_SECCOMP;
 		struct where w;
 		struct statx st;
-		if (entry && trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 && exact &&
+		if (entry && ptrace_request(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 && exact &&
 		    info.op == PTRACE_SYSCALL_INFO_ENTRY) { /* whose bytes? */
 			where_fd(tid, 0, &w);
 			where_statx(&w, true, &st);
 		}
-		trace(entry || exact ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)inject);
+		ptrace_request(entry || exact ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)inject);
 	}
 }

@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long trace(long request, pid_t pid, long addr, long data)
+static long keeper_ptrace(long request, pid_t pid, long addr, long data)
 {
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
 
-static bool has(const struct traced *t, pid_t tid)
+static bool is_traced_thread(const struct traced *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i] == tid)
@@ -27,7 +27,7 @@ static bool has(const struct traced *t, pid_t tid)
 	return false;
 }
 
-static bool add(struct traced *t, pid_t tid)
+static bool add_traced_thread(struct traced *t, pid_t tid)
 {
 	if (t->n == t->cap) {
 		size_t cap = t->cap ? 2 * t->cap : 64;
@@ -41,7 +41,7 @@ static bool add(struct traced *t, pid_t tid)
 	return true;
 }
 
-static void forget(struct traced *t, pid_t tid)
+static void forget_traced_thread(struct traced *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i] == tid)
@@ -60,8 +60,8 @@ static bool seize_below(struct traced *t, pid_t pid, bool itself, unsigned depth
 		pid_t tid = atoi(e->d_name);
 		if (tid <= 0)
 			continue;
-		if (itself && !has(t, tid) && trace_seize(tid, false, false) == 0)
-			found |= add(t, tid);
+		if (itself && !is_traced_thread(t, tid) && trace_seize(tid, false, false) == 0)
+			found |= add_traced_thread(t, tid);
 		snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, tid);
 		FILE *f = fopen(name, "re");
 		while (f && fscanf(f, "%31s", text) == 1)
@@ -105,14 +105,14 @@ void traced_seize_again(struct traced *t)
 		seize_below(t, t->v[i], true, 0);
 }
 
-static void go_on(struct traced *t, pid_t tid, int status)
+static void continue_thread(struct traced *t, pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16, request = PTRACE_CONT;
-	if (!has(t, tid))
-		add(t, tid);
+	if (!is_traced_thread(t, tid))
+		add_traced_thread(t, tid);
 	if (event == PTRACE_EVENT_STOP && (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU))
 		request = PTRACE_LISTEN;
-	trace(request, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	keeper_ptrace(request, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 }
 
 bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int status), void *arg)
@@ -121,9 +121,9 @@ bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int stat
 	pid_t tid;
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
 		if (WIFSTOPPED(status)) {
-			go_on(t, tid, status);
+			continue_thread(t, tid, status);
 		} else {
-			forget(t, tid);
+			forget_traced_thread(t, tid);
 			ended(arg, tid, status);
 		}
 	}

@@ -133,7 +133,7 @@ static unsigned tree(struct build *b, unsigned from, unsigned first, unsigned la
 	return at - from - 1;
 }
 
-static unsigned load(struct build *b, size_t offset)
+static unsigned emit_filter_load(struct build *b, size_t offset)
 {
 	return emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
@@ -141,7 +141,7 @@ static unsigned load(struct build *b, size_t offset)
 /* The low half of an argument: both architectures are little-endian. */
 static unsigned load_arg(struct build *b, unsigned i)
 {
-	return load(b, offsetof(struct seccomp_data, args) + 8 * i);
+	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
 static enum answer answer_to(enum call call, bool guarded, bool injected, bool native)
@@ -165,7 +165,7 @@ static enum answer answer_to(enum call call, bool guarded, bool injected, bool n
 }
 
 /* Everything for one architecture, whose call number is looked up in numbers[][a]. */
-static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
+static int build_filter_part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
 {
 	bool injected = (sets & TRAP_INJECT) != 0, native = a == 0;
 	memset(b->answer, ALLOW, sizeof(b->answer));
@@ -178,7 +178,7 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 			b->start[b->nranges++] = nr;
 	if (b->answer[NR_MAX - 1] != ALLOW || b->nranges < 2 || b->nranges > TO_ANSWER / 2)
 		return -E2BIG; /* numbers beyond the table belong to its last range */
-	load(b, offsetof(struct seccomp_data, nr));
+	emit_filter_load(b, offsetof(struct seccomp_data, nr));
 #ifdef X32
 	if (native) { /* -1 is no call: a tracer has taken it away */
 		emit(b, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 3);
@@ -199,7 +199,7 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		load_arg(b, 1);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
-		load(b, offsetof(struct seccomp_data, args) + 8 + 4);
+		emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 + 4);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
@@ -211,9 +211,9 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 	}
 	if (injected && native) {
 		const uint64_t page = OPENS_PAGE;
-		place[OPEN] = load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
+		place[OPEN] = emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
-		load(b, offsetof(struct seccomp_data, instruction_pointer));
+		emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer));
 		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page, 0, 4);
 		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page + OPENS_PAGE_SIZE, 3, 0);
 		load_arg(b, 2);
@@ -259,15 +259,15 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 	b.code = calloc(b.max, sizeof(*b.code));
 	if (!b.code)
 		return err_set(err, ENOMEM, "cannot build the system call filter");
-	load(&b, offsetof(struct seccomp_data, arch));
+	emit_filter_load(&b, offsetof(struct seccomp_data, arch));
 	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 3, 0);
 	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, SIBLING, 1, 0);
 	emit(&b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	unsigned over = emit(&b, BPF_JMP | BPF_JA, 0, 0, 0);
-	int rc = part(&b, sets, 0, notify && TRAP_GUARDED, action);
+	int rc = build_filter_part(&b, sets, 0, notify && TRAP_GUARDED, action);
 	b.code[over].k = b.n - over - 1; /* the sibling's part follows the native one */
 	if (rc == 0)
-		rc = part(&b, sets, 1, false, action);
+		rc = build_filter_part(&b, sets, 1, false, action);
 	if (rc < 0) {
 		free(b.code);
 		return err_set(err, -rc, "cannot build the system call filter");

@@ -68,7 +68,7 @@ int notify_recv(int listener, struct notify_slot *slot, struct trap *ret)
 	return 0;
 }
 
-static int answer(int listener, struct notify_slot *slot, struct seccomp_notif_resp r)
+static int send_notify_answer(int listener, struct notify_slot *slot, struct seccomp_notif_resp r)
 {
 	int rc = ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r) < 0 ? -errno : 0;
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
@@ -77,13 +77,13 @@ static int answer(int listener, struct notify_slot *slot, struct seccomp_notif_r
 
 int notify_continue(int listener, struct notify_slot *slot)
 {
-	return answer(listener, slot,
-	              (struct seccomp_notif_resp){.id = slot->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+	return send_notify_answer(listener, slot,
+	                          (struct seccomp_notif_resp){.id = slot->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
 int notify_refuse(int listener, struct notify_slot *slot, int error)
 {
-	return answer(listener, slot, (struct seccomp_notif_resp){.id = slot->id, .error = -error});
+	return send_notify_answer(listener, slot, (struct seccomp_notif_resp){.id = slot->id, .error = -error});
 }
 
 int notify_give(int listener, const struct notify_slot *slot, int fd, int number)

@@ -13,7 +13,7 @@ static const char *const names[] = {
 
 /* By the number's name and not the name's number: for calls that can also be made by way of another (socketcall) the
  * latter is none. */
-static int number(uint32_t arch, const char *name)
+static int resolve_call_number(uint32_t arch, const char *name)
 {
 	int ret = -1;
 	for (int nr = 0; nr < 512 && ret < 0; nr++) {
@@ -37,8 +37,8 @@ int main(void)
 	for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
 		printf("#%s defined(%s)\n", m ? "elif" : "if", machines[m].macro);
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			printf("{%d, %d}, /* %s */\n", number(machines[m].arch[0], names[i]), number(machines[m].arch[1], names[i]),
-			       names[i]);
+			printf("{%d, %d}, /* %s */\n", resolve_call_number(machines[m].arch[0], names[i]),
+			       resolve_call_number(machines[m].arch[1], names[i]), names[i]);
 	}
 	return puts("#else\n#error \"no table of system calls for this architecture\"\n#endif") < 0;
 }

@@ -20,7 +20,7 @@
 
 static struct notify_page *page;
 
-static void ask_to_stop(int sig)
+static void on_stop_signal(int sig)
 {
 	(void)sig;
 	__atomic_store_n(&page->stop, 1, __ATOMIC_RELEASE);
@@ -37,7 +37,7 @@ static void let_go_on(struct notify_slot *slot)
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
 }
 
-static void stand_in(void)
+static void serve_as_standby(void)
 {
 	/* What the dead had received and not answered nobody can receive again. */
 	for (int i = 0; i < NOTIFY_SLOTS; i++)
@@ -70,7 +70,7 @@ int main(void)
 	if (page == MAP_FAILED)
 		return 1;
 	close(STANDBY_PAGE);
-	signal(SIGTERM, ask_to_stop);
+	signal(SIGTERM, on_stop_signal);
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
 	sigprocmask(SIG_UNBLOCK, &stop, NULL); /* all others stay blocked, as the starter had them */
@@ -84,6 +84,6 @@ int main(void)
 		if (p[1].revents)
 			break;
 	}
-	stand_in();
+	serve_as_standby();
 	return 0;
 }

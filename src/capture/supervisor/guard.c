@@ -1,5 +1,5 @@
 #include "capture/supervisor/guard.h"
-#include "capture/inject/graft.h"
+#include "capture/inject/inject.h"
 #include "capture/inline_open/open_code.h"
 #include "capture/supervisor/worker.h"
 
@@ -39,7 +39,7 @@
 #define PATIENCE_MS 20
 /* For a program to stop that code is put into, and for this thread to begin: on two processors with a load of 24 one in
  * eight took longer than 20 ms, none 75. The program waits for a processor then, and so do others. */
-#define GRAFT_PATIENCE_MS 100
+#define INJECT_PATIENCE_MS 100
 
 /* A thread that is seized, or is about to be. */
 struct ward {
@@ -51,7 +51,7 @@ struct ward {
 	uint64_t ip, args[6];
 };
 
-enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE, REQUEST_GRAFT };
+enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE, REQUEST_INJECT };
 
 struct guard {
 	pthread_mutex_t lock; /* guards the wards */
@@ -64,8 +64,8 @@ struct guard {
 	int request;
 	pid_t pid;
 	bool done_well;
-	struct graft *graft;
-	int graft_result;
+	struct injection *injection;
+	int inject_result;
 	sem_t asked, done, ready, gone;
 };
 
@@ -401,9 +401,9 @@ static void woken(int sig, siginfo_t *si, void *context)
 }
 
 /* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
-static int stop_and_graft(struct guard *g, pid_t pid)
+static int stop_and_inject(struct guard *g, pid_t pid)
 {
-	enum { PATIENCE_NS = GRAFT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
+	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
 	bool had = guard_has(g, pid);
 	int64_t begin = now_ns();
 	bool seized = had || seize(g, pid, pid) == 0;
@@ -438,7 +438,7 @@ static int stop_and_graft(struct guard *g, pid_t pid)
 				return -ESRCH;
 			continue;
 		}
-		int rc = graft(pid, g->graft, &sig);
+		int rc = inject_code(pid, g->injection, &sig);
 		if (!had) /* gone or not: what is stopped must not stay so */
 			let_go(g, pid, sig);
 		else
@@ -459,8 +459,8 @@ static void answer_request(struct guard *g)
 	} else if (request == REQUEST_RELEASE) {
 		ask_to_stop(g, g->pid);
 		sem_post(&g->done);
-	} else if (request == REQUEST_GRAFT) {
-		g->graft_result = stop_and_graft(g, g->pid);
+	} else if (request == REQUEST_INJECT) {
+		g->inject_result = stop_and_inject(g, g->pid);
 		sem_post(&g->done);
 	}
 }
@@ -518,7 +518,7 @@ static bool ask(struct guard *g, enum request request, pid_t pid, sem_t *answer)
 	g->done_well = false;
 	__atomic_store_n(&g->request, request, __ATOMIC_RELEASE);
 	sem_post(&g->asked);
-	const int patience = request == REQUEST_GRAFT ? GRAFT_PATIENCE_MS : PATIENCE_MS;
+	const int patience = request == REQUEST_INJECT ? INJECT_PATIENCE_MS : PATIENCE_MS;
 	for (int ms = 0;; ms++) {
 		struct timespec until;
 		pthread_kill(g->thread, WAKE);
@@ -558,17 +558,17 @@ bool guard_watch(struct guard *g, pid_t pid)
 	return start(g) && ask(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
 }
 
-int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
-	g->graft = graft;
-	bool ready = start(g) && ask(g, REQUEST_GRAFT, pid, &g->ready);
+	g->injection = injection;
+	bool ready = start(g) && ask(g, REQUEST_INJECT, pid, &g->ready);
 	go(arg); /* by this thread: the other has no descriptors */
 	if (!ready)
 		return -EBUSY;
 	sem_post(&g->gone);
 	while (sem_wait(&g->done) < 0)
 		;
-	return g->graft_result;
+	return g->inject_result;
 }
 
 void guard_release(struct guard *g, pid_t pid)
@@ -599,9 +599,9 @@ bool guard_watch(struct guard *g, pid_t pid)
 	return false;
 }
 
-int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
-	(void)g, (void)pid, (void)graft;
+	(void)g, (void)pid, (void)injection;
 	go(arg);
 	return -ENOTSUP;
 }

@@ -24,10 +24,10 @@ struct guard *guard_new(struct control *control, pid_t keeper);
 bool guard_watch(struct guard *g, pid_t pid);
 /* Lets go of a process, for another tracer; waits, 20 ms at most. */
 void guard_release(struct guard *g, pid_t pid);
-/* Has the counting code put into a process (graft.h), which is at a stopped call: go(arg) is to answer that, and is
+/* Has the counting code put into a process (inject.h), which is at a stopped call: go(arg) is to answer that, and is
  * called once, when the process is sure to stop again behind it, or if that cannot be. 0 or -errno. */
-struct graft;
-int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg);
+struct injection;
+int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg);
 /* The call that tid has stopped at and that was received; to be told before the call goes on. can_block: it can be
  * interrupted where it runs. enter: pid's threads are about to be seized; else only those that are are noted. */
 void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool enter);

@@ -506,18 +506,18 @@ static bool unpark(struct worker *w, struct trap *ret)
 
 /* ---- one stop ---- */
 
-static void answer(struct worker *w, const struct trap *t, int refuse, bool grafts)
+static void answer(struct worker *w, const struct trap *t, int refuse, bool injects)
 {
 	struct sup *s = &w->sup;
 	if (refuse) {
 		notify_refuse(s->listener, me->slot, refuse);
-	} else if (grafts) {
+	} else if (injects) {
 		pthread_mutex_lock(&s->lock);
 		s->visits++;
-		if (s->graft_opens)
-			opens_graft(s, me->slot, go_on, w);
+		if (s->inject_opens)
+			opens_inject(s, me->slot, go_on, w);
 		else
-			counted_graft(s, me->slot, go_on, w);
+			counted_inject(s, me->slot, go_on, w);
 		pthread_mutex_unlock(&s->lock);
 	} else if (me->put_off && park(w, me->slot, t)) {
 		me->put_off = false;
@@ -558,13 +558,13 @@ static void handle(struct worker *w, const struct trap *t)
 		worker_hide_memory(true);
 	if (t->call == CALL_exit)
 		log_writer_seal(s->log);
-	bool grafts = s->graft_pid && s->graft_tid == t->tid;
+	bool injects = s->inject_pid && s->inject_tid == t->tid;
 	__atomic_store_n(&s->since, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&s->lock);
 	if (t->call == CALL_exit && write_log(w))
 		__atomic_store_n(&me->slot->id, 0, __ATOMIC_RELEASE);
 	else
-		answer(w, t, refuse, grafts);
+		answer(w, t, refuse, injects);
 }
 
 /* Returns when another thread has begun to receive, or nobody is left. */

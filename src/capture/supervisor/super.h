@@ -258,7 +258,7 @@ struct proc {
 	uint64_t wchar_unseen;       /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;         /* wchar when the execution began; UINT64_MAX unknown */
 	struct counted *counted;     /* what the injected code tells of it; NULL: it has none */
-	unsigned graft_tries;
+	unsigned counting_tries;
 	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
 	unsigned open_stops, inject_tries;
 	unsigned other_stops; /* opens by neither its C library nor its loader */
@@ -364,15 +364,15 @@ struct sup {
 		enum reach reach;
 	} reach[SOCKETS];
 	bool domain_said[4097];
-	uint64_t passes;            /* stops ever that were answered without being looked at */
-	bool counting;              /* processes are to count their bytes themselves (counted.h) */
-	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
-	uint64_t graft_base;
-	const struct sites *graft_sites;
-	bool graft_opens;                 /* ... to open files by itself (opens.h) */
-	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
-	bool injects;                     /* programs may */
-	unsigned inject_after;            /* stops to open a file to read */
+	uint64_t passes;              /* stops ever that were answered without being looked at */
+	bool counting;                /* processes are to count their bytes themselves (counted.h) */
+	pid_t inject_pid, inject_tid; /* one that is to begin when it goes on; 0 none */
+	uint64_t inject_base;
+	const struct sites *inject_sites;
+	bool inject_opens;                        /* ... to open files by itself (opens.h) */
+	uint64_t inject_at_code, inject_at_table; /* of what counts in it; 0 nothing */
+	bool injects;                             /* programs may */
+	unsigned inject_after;                    /* stops to open a file to read */
 	bool any_confined;        /* a process has confined itself; then one whose parent is not known may be its child */
 	struct opens_logs *opens; /* NULL: none does */
 	bool reading_opens;

@@ -1,4 +1,4 @@
-#include "capture/inject/graft.h"
+#include "capture/inject/inject.h"
 #include "base/fileid.h"
 #include "base/io.h"
 #include "base/procfs.h"
@@ -32,27 +32,28 @@ struct regs {
 	    fs_base, gs_base, ds, es, fs, gs;
 };
 
-static long trace(long request, pid_t tid, long addr, void *data)
+static long inject_ptrace(long request, pid_t tid, long addr, void *data)
 {
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
-static long field(const char *text, const char *name)
+static long parse_status_field(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-bool graft_is_plain(pid_t pid, bool handlers)
+bool inject_is_plain(pid_t pid, bool handlers)
 {
 	char text[4096];
 	if (procfs_read(pid, "status", text, sizeof(text)) <= 0)
 		return false;
-	long filters = field(text, "\nSeccomp_filters:");
+	long filters = parse_status_field(text, "\nSeccomp_filters:");
 	/* A handler may have interrupted a call, and return to behind it, where the bytes are about to change. */
 	const char *caught = strstr(text, "\nSigCgt:");
 	bool none = caught && strspn(caught + 8, "\t 0") == strcspn(caught + 8, "\n");
-	return field(text, "\nThreads:") == 1 && filters == 1 && field(text, "\nVmLck:") == 0 && (handlers || none);
+	return parse_status_field(text, "\nThreads:") == 1 && filters == 1 && parse_status_field(text, "\nVmLck:") == 0 &&
+	       (handlers || none);
 }
 
 /* What stands at a site: what the file has, or the jump to the stub that counts. */
@@ -67,7 +68,8 @@ static void site_bytes(const struct sites *s, uint64_t base, const struct stubs 
 }
 
 /* The sites as they are supposed to be, read at once. */
-static bool same_bytes(pid_t pid, const struct sites *s, uint64_t base, const struct stubs *counted, uint64_t code)
+static bool has_expected_sites(pid_t pid, const struct sites *s, uint64_t base, const struct stubs *counted,
+                               uint64_t code)
 {
 	struct iovec here[SITES_MAX], there[SITES_MAX];
 	unsigned char got[SITES_MAX][SITE_BYTES];
@@ -89,9 +91,9 @@ static bool same_bytes(pid_t pid, const struct sites *s, uint64_t base, const st
 	return true;
 }
 
-bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
+bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
 {
-	return same_bytes(pid, sites, base, NULL, 0);
+	return has_expected_sites(pid, sites, base, NULL, 0);
 }
 
 /* What the kernel leaves on the stack for a signal's handler to return by. */
@@ -115,7 +117,7 @@ struct frame {
  * is what a return from a signal's handler restores everything by. Of the floating-point state that is what FXSAVE
  * has: the control words and the flags of what has been computed, which most programs have set, and the registers. The
  * upper halves of vector registers do not outlive the call of a function. */
-static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, int mem, uint64_t *ret_at)
+static int make_frame(pid_t pid, const struct injection *g, const struct regs *on, int mem, uint64_t *ret_at)
 {
 	unsigned char fp[FXSAVE];
 	const uint64_t fp_at = (on->sp - RED_ZONE - sizeof(fp)) & ~(uint64_t)63;
@@ -144,7 +146,8 @@ static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, i
 	                  .cs = (uint16_t)on->cs,
 	                  .ss = (uint16_t)on->ss,
 	                  .fpstate = fp_at};
-	if (trace(PTRACE_GETFPREGS, pid, 0, fp) < 0 || trace(PTRACE_GET_MASK, pid, sizeof(f.mask), &f.mask) < 0)
+	if (inject_ptrace(PTRACE_GETFPREGS, pid, 0, fp) < 0 ||
+	    inject_ptrace(PTRACE_GET_MASK, pid, sizeof(f.mask), &f.mask) < 0)
 		return -ESRCH;
 	memset(fp + FXSAVE_SOFTWARE, 0, sizeof(fp) - FXSAVE_SOFTWARE); /* nothing follows that XSAVE has */
 	*ret_at = (fp_at - sizeof(f)) & ~(uint64_t)15;
@@ -159,7 +162,7 @@ static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, i
 }
 
 /* Makes a call in its name. 0 or the call's -errno; the result in *ret. -ESRCH: it is gone. */
-static int remote_call(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+static int remote_call(pid_t pid, const struct injection *g, const struct regs *was, uint64_t frame,
                        const unsigned long v[7], unsigned long *ret, int *signal)
 {
 	struct regs r = *was;
@@ -175,14 +178,14 @@ static int remote_call(pid_t pid, const struct graft *g, const struct regs *was,
 	r.r9 = v[6];
 	unsigned long begin = r.ip;
 	bool inside = false;
-	if (trace(PTRACE_SETREGS, pid, 0, &r) < 0)
+	if (inject_ptrace(PTRACE_SETREGS, pid, 0, &r) < 0)
 		return -ESRCH;
 	/* Stopped at its beginning and its end. Not by single steps: were we killed, the trap flag would stay, and with it
 	 * come a SIGTRAP that nobody takes. */
 	for (int tries = 0; tries < 16; tries++) {
 		int status;
 		struct regs now;
-		if (trace(PTRACE_SYSCALL, pid, 0, NULL) < 0)
+		if (inject_ptrace(PTRACE_SYSCALL, pid, 0, NULL) < 0)
 			return -ESRCH;
 		/* Its end is not ours to take. */
 		siginfo_t si = {0};
@@ -193,7 +196,7 @@ static int remote_call(pid_t pid, const struct graft *g, const struct regs *was,
 			return -ESRCH;
 		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid || !WIFSTOPPED(status))
 			return -ESRCH;
-		if (trace(PTRACE_GETREGS, pid, 0, &now) < 0)
+		if (inject_ptrace(PTRACE_GETREGS, pid, 0, &now) < 0)
 			return -ESRCH;
 		if (status >> 16 == 0 && WSTOPSIG(status) == (SIGTRAP | 0x80) && now.ip == begin + 2) {
 			if (inside) {
@@ -211,7 +214,7 @@ static int remote_call(pid_t pid, const struct graft *g, const struct regs *was,
 	return -EBUSY;
 }
 
-static bool write_all(int mem, uint64_t at, const void *p, size_t n)
+static bool write_memory(int mem, uint64_t at, const void *p, size_t n)
 {
 	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
 }
@@ -225,7 +228,7 @@ typedef unsigned long remote_args[7];
 
 /* Makes n calls one after the other, until one fails; those that map something must give the address that was asked
  * for, if there was one. 0 or -errno; *ret_done: how many were made. */
-static int remote_calls(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+static int remote_calls(pid_t pid, const struct injection *g, const struct regs *was, uint64_t frame,
                         const remote_args *calls, size_t n, unsigned long *ret_at, size_t *ret_done, int *signal)
 {
 	int rc = 0;
@@ -241,7 +244,7 @@ static int remote_calls(pid_t pid, const struct graft *g, const struct regs *was
 }
 
 /* Takes back what the first n of these calls have mapped. */
-static void remote_undo(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+static void remote_undo(pid_t pid, const struct injection *g, const struct regs *was, uint64_t frame,
                         const remote_args *calls, size_t n, const unsigned long *at, int *signal)
 {
 	unsigned long none;
@@ -254,7 +257,7 @@ static void remote_undo(pid_t pid, const struct graft *g, const struct regs *was
 
 /* The table that outlives the process. It is mapped to be read first: a shared mapping that can be written would be
  * stopped, and nobody is there to answer. A forked child does not get it. Without it there is the private one. */
-static int put_table(pid_t pid, struct graft *g, const struct regs *was, uint64_t frame, int mem, uint64_t table,
+static int put_table(pid_t pid, struct injection *g, const struct regs *was, uint64_t frame, int mem, uint64_t table,
                      int *signal)
 {
 	const unsigned long fd = (unsigned long)g->fd, at = OPENS_ABOVE_TABLE - TABLE_SIZE, page = 4096;
@@ -271,7 +274,7 @@ static int put_table(pid_t pid, struct graft *g, const struct regs *was, uint64_
 	size_t n;
 	int rc = remote_calls(pid, g, was, frame, calls, CALLS, got, &n, signal);
 	uint64_t delta = at - table;
-	if (rc == 0 && !write_all(mem, table + offsetof(struct counted_table, delta), &delta, sizeof(delta)))
+	if (rc == 0 && !write_memory(mem, table + offsetof(struct counted_table, delta), &delta, sizeof(delta)))
 		rc = -EIO;
 	g->shared = rc == 0;
 	if (rc < 0 && rc != -ESRCH)
@@ -287,7 +290,7 @@ static int put_jumps(int mem, const struct sites *s, uint64_t base, uint64_t cod
 		const struct site *t = &s->site[*ret_done];
 		unsigned char jump[SITE_BYTES];
 		stubs_jump(t, base, code, stubs->at[*ret_done], jump);
-		if (!write_all(mem, base + t->offset, jump, t->taken))
+		if (!write_memory(mem, base + t->offset, jump, t->taken))
 			return -EIO;
 	}
 	return 0;
@@ -295,14 +298,14 @@ static int put_jumps(int mem, const struct sites *s, uint64_t base, uint64_t cod
 
 /* The loader's stubs, behind the library's, and the jumps to them. The process is in the library, not in the loader's
  * calls, or about to come back to none of them. */
-static void put_loader(pid_t pid, const struct graft *g, int mem, uint64_t code, struct stubs *stubs)
+static void put_loader(pid_t pid, const struct injection *g, int mem, uint64_t code, struct stubs *stubs)
 {
 	struct sites s = *g->loader;
 	const uint64_t at = code + STUBS_SIZE;
 	size_t done;
 	s.tid = g->sites->tid; /* where the C library keeps it */
 	if (stubs_make(&s, g->loader_base, at, code + CODE_SIZE, stubs) < 0 || stubs->n > LOADER_SIZE ||
-	    !same_bytes(pid, g->loader, g->loader_base, NULL, 0) || !write_all(mem, at, stubs->code, stubs->n))
+	    !has_expected_sites(pid, g->loader, g->loader_base, NULL, 0) || !write_memory(mem, at, stubs->code, stubs->n))
 		return;
 	put_jumps(mem, g->loader, g->loader_base, at, stubs, &done);
 }
@@ -317,7 +320,7 @@ static uint64_t lowest(pid_t pid)
 /* An address for so many bytes of code, for the kernel to start from; 0: wherever it likes, which is near a library. A
  * program of its own lies far below where the kernel maps what may lie anywhere, or among it, where older kernels put
  * one that may lie anywhere itself, or in between. Jumps reach 2 GB. */
-static unsigned long nearby(pid_t pid, const struct graft *g, uint64_t size)
+static unsigned long nearby(pid_t pid, const struct injection *g, uint64_t size)
 {
 	enum { APART = 65536 };
 	uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest(pid) : 0;
@@ -328,8 +331,8 @@ static unsigned long nearby(pid_t pid, const struct graft *g, uint64_t size)
 
 /* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
  * goes on. */
-static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
-               struct regs *ret_on)
+static int write_code(pid_t pid, struct injection *g, const struct regs *was, size_t in, int *signal,
+                      struct stubs *stubs, struct regs *ret_on)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
@@ -358,8 +361,8 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	const unsigned long wipe[7] = {SYS_madvise, at + CODE_SIZE, TABLE_SIZE, MADV_WIPEONFORK};
 	uint32_t owner = (uint32_t)pid;
 	rc = stubs_make(g->sites, g->base, at, at + CODE_SIZE, stubs);
-	if (rc == 0 && (!write_all(mem, at, stubs->code, stubs->n) ||
-	                !write_all(mem, at + CODE_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
+	if (rc == 0 && (!write_memory(mem, at, stubs->code, stubs->n) ||
+	                !write_memory(mem, at + CODE_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
 		rc = -EIO;
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, protect, &none, signal);
@@ -370,7 +373,7 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	struct regs on = *was;
 	if (in < g->sites->n)
 		on.ip = at + stubs->after[in];
-	if (rc == 0 && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
+	if (rc == 0 && inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0)
 		rc = -ESRCH;
 	size_t done = 0;
 	if (rc == 0)
@@ -393,15 +396,15 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 }
 
 /* Writes the code into its page, and the jumps into the library. ret_changed: the library's bytes have been changed. */
-static int write_opens(int mem, struct graft *g, const struct stubs *counted, uint64_t code, struct stubs *stubs,
+static int write_opens(int mem, struct injection *g, const struct stubs *counted, uint64_t code, struct stubs *stubs,
                        bool *ret_changed)
 {
 	const void *opens;
 	const size_t n = opens_code(&opens);
-	if (n > OPENS_PAGE_SIZE || !write_all(mem, OPENS_PAGE, opens, n))
+	if (n > OPENS_PAGE_SIZE || !write_memory(mem, OPENS_PAGE, opens, n))
 		return -EIO;
 	int rc = opens_stubs(g->sites, g->base, code, counted, g->counted_code, stubs);
-	if (rc == 0 && !write_all(mem, code, stubs->code, stubs->n))
+	if (rc == 0 && !write_memory(mem, code, stubs->code, stubs->n))
 		rc = -EIO;
 	for (size_t i = 0; rc == 0 && i < g->sites->n; i++) {
 		const struct site *t = &g->sites->site[i];
@@ -417,7 +420,7 @@ static int write_opens(int mem, struct graft *g, const struct stubs *counted, ui
 			site_bytes(g->sites, g->base, counted, g->counted_code, i, as);
 		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) || memcmp(is, as, sizeof(is)) != 0)
 			continue; /* not as in the file */
-		if (!write_all(mem, from, jump, sizeof(jump)))
+		if (!write_memory(mem, from, jump, sizeof(jump)))
 			rc = -EIO;
 		*ret_changed = true;
 	}
@@ -427,7 +430,7 @@ static int write_opens(int mem, struct graft *g, const struct stubs *counted, ui
 /* The code that opens, in private memory that the recorder alone has written; the log, which only this process and the
  * recorder have; and the stubs near the library. The log is mapped to be read first: a shared mapping that can be
  * written would be stopped, and nobody is there to answer. A forked child that has the code gets a log alone. */
-static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, const struct regs *was, int *signal,
+static int put_opens(pid_t pid, struct injection *g, const struct stubs *counted, const struct regs *was, int *signal,
                      struct stubs *stubs)
 {
 	const unsigned long rw = PROT_READ | PROT_WRITE, rx = PROT_READ | PROT_EXEC, there = MAP_FIXED_NOREPLACE;
@@ -464,7 +467,7 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 		rc = write_opens(mem, g, counted, g->code, stubs, &changed);
 	}
 	const struct opens_own page = {.slot = OPENS_LOG, .pid = (uint64_t)pid};
-	if (rc == 0 && !write_all(mem, OPENS_OWN, &page, sizeof(page)))
+	if (rc == 0 && !write_memory(mem, OPENS_OWN, &page, sizeof(page)))
 		rc = -EIO;
 	if (rc < 0 && !changed && rc != -ESRCH) /* what has been changed stays, with its stubs, which do no harm */
 		remote_undo(pid, g, was, frame, calls, n, at, signal);
@@ -473,7 +476,7 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 }
 
 /* Its descriptors. More than there is room for: it is left without counts. */
-static int list(pid_t pid, struct graft *g)
+static int list_descriptors(pid_t pid, struct injection *g)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
@@ -483,10 +486,10 @@ static int list(pid_t pid, struct graft *g)
 	int rc = 0;
 	g->nheld = 0;
 	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
-		struct graft_held *h = &g->held[g->nheld];
+		struct injection_held *h = &g->held[g->nheld];
 		if (e->d_name[0] == '.')
 			continue;
-		if (g->nheld == GRAFT_HELD)
+		if (g->nheld == INJECTION_HELD)
 			rc = -E2BIG;
 		else if (statx(dirfd(d), e->d_name, 0, FILEID_STATX, &h->st) == 0) {
 			h->fd = atoi(e->d_name);
@@ -497,7 +500,7 @@ static int list(pid_t pid, struct graft *g)
 	return rc;
 }
 
-int graft(pid_t pid, struct graft *g, int *ret_signal)
+int inject_code(pid_t pid, struct injection *g, int *ret_signal)
 {
 	struct regs was;
 	char text[512];
@@ -505,7 +508,7 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	*ret_signal = 0;
 	if (!stubs)
 		return -ENOMEM;
-	if (trace(PTRACE_GETREGS, pid, 0, &was) < 0) {
+	if (inject_ptrace(PTRACE_GETREGS, pid, 0, &was) < 0) {
 		free(stubs);
 		return -ESRCH;
 	}
@@ -523,31 +526,31 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	bool stays = sites_stay(g->sites, was.ip - g->base);
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
-	                (!g->log_only && !same_bytes(pid, g->sites, g->base, counted, g->counted_code))))
+	if (rc == 0 && (!behind || was.cs != CODE_64 || !inject_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
+	                (!g->log_only && !has_expected_sites(pid, g->sites, g->base, counted, g->counted_code))))
 		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;
 		rc = g->opens ? put_opens(pid, g, counted, &was, ret_signal, stubs)
-		              : put(pid, g, &was, in, ret_signal, stubs, &on);
+		              : write_code(pid, g, &was, in, ret_signal, stubs, &on);
 		on.orig_ax = (unsigned long)-1;
-		if (rc != -ESRCH && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
+		if (rc != -ESRCH && inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0)
 			rc = -ESRCH;
 	}
 	if (rc == 0 && !g->opens) {
 		char what[48];
 		snprintf(what, sizeof(what), "task/%d/io", pid);
-		rc = list(pid, g);
+		rc = list_descriptors(pid, g);
 		long r = -1, w = -1;
 		if (procfs_read(pid, what, text, sizeof(text)) > 0) {
-			r = field(text, "rchar:");
-			w = field(text, "wchar:");
+			r = parse_status_field(text, "rchar:");
+			w = parse_status_field(text, "wchar:");
 		}
 		g->rchar = (uint64_t)r;
 		g->wchar = (uint64_t)w;
 		bool all = procfs_read(pid, "io", text, sizeof(text)) > 0;
-		g->rchar_all = all ? (uint64_t)field(text, "rchar:") : UINT64_MAX;
-		g->wchar_all = all ? (uint64_t)field(text, "wchar:") : UINT64_MAX;
+		g->rchar_all = all ? (uint64_t)parse_status_field(text, "rchar:") : UINT64_MAX;
+		g->wchar_all = all ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
 	}
 	free(counted);
 	free(stubs);
@@ -556,19 +559,19 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 
 #else
 
-bool graft_is_plain(pid_t pid, bool handlers)
+bool inject_is_plain(pid_t pid, bool handlers)
 {
 	(void)pid, (void)handlers;
 	return false;
 }
 
-bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
+bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
 {
 	(void)pid, (void)sites, (void)base;
 	return false;
 }
 
-int graft(pid_t pid, struct graft *g, int *ret_signal)
+int inject_code(pid_t pid, struct injection *g, int *ret_signal)
 {
 	(void)pid, (void)g;
 	*ret_signal = 0;

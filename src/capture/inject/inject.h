@@ -1,7 +1,7 @@
-/* graft.h - puts code into a process that is stopped, and traced by the calling thread. Internal to
+/* inject.h - puts code into a process that is stopped, and traced by the calling thread. Internal to
  * capture. Reads and writes nothing but /proc/PID. */
-#ifndef STEMMA_CAPTURE_INJECT_GRAFT_H
-#define STEMMA_CAPTURE_INJECT_GRAFT_H
+#ifndef STEMMA_CAPTURE_INJECT_INJECT_H
+#define STEMMA_CAPTURE_INJECT_INJECT_H
 
 #include "capture/inject/sites.h"
 
@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define GRAFT_HELD 64
+#define INJECTION_HELD 64
 #define TABLE_SIZE ((sizeof(struct counted_table) + 4095) & ~4095ul)
 
-struct graft {
+struct injection {
 	const struct sites *sites;
 	uint64_t base; /* where the library is loaded, as supposed: its bytes are compared */
 	/* The dynamic loader and where it is, whose reads are counted as well; NULL: it is left as it is, as it is if its
@@ -31,22 +31,22 @@ struct graft {
 	bool shared;                   /* what it counts is in the memory of fd */
 	uint64_t rchar, wchar;         /* of its first thread, before it goes on */
 	uint64_t rchar_all, wchar_all; /* of the process: with threads and children that are no more */
-	struct graft_held {
+	struct injection_held {
 		int fd;
 		struct statx st;
-	} held[GRAFT_HELD]; /* its descriptors, then */
+	} held[INJECTION_HELD]; /* its descriptors, then */
 	size_t nheld;
 };
 
 /* One thread, no filter but the recorder's, no locked memory (ours would count against its limit) and, unless handlers
  * are told not to matter, none for a signal. Nothing is put into others. */
-bool graft_is_plain(pid_t pid, bool handlers);
+bool inject_is_plain(pid_t pid, bool handlers);
 /* Whether the process has the bytes of all the sites as the file has them. */
-bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
+bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
 /* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
  * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
  * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,
  * madvise), eight with opens, four of them with log_only; measured 0.3 to 0.5 ms. */
-int graft(pid_t pid, struct graft *g, int *ret_signal);
+int inject_code(pid_t pid, struct injection *g, int *ret_signal);
 
 #endif
