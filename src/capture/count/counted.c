@@ -403,7 +403,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 	struct head head, again;
 	if (c->lost || c->frozen)
 		return !c->lost;
-	if (c->moment == s->moment + 1)
+	if (c->epoch == s->epoch + 1)
 		return true;
 	bool over = c->shared && proc_over(p);
 	int64_t begun = s->narrow ? sup_now(s) : TIME_NONE;
@@ -421,7 +421,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 		goto lost;
 	if (p->io_unseen || !read || head.owner != (uint32_t)p->pid)
 		goto lost;
-	if (head.threads && !over && c->quiet != s->moment + 1)
+	if (head.threads && !over && c->idle != s->epoch + 1)
 		standing = false; /* one of its threads does */
 	if ((p->threads || head.threads) && !over && (!c->sites->tid || !head.threads))
 		goto lost; /* made by a way that is not known */
@@ -534,7 +534,7 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 	attribute_descriptor(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
 	if (c->lost)
 		return false;
-	c->moment = s->moment + 1;
+	c->epoch = s->epoch + 1;
 	c->looked = begun;
 	return true;
 lost:
@@ -576,19 +576,19 @@ bool counted_all(struct sup *s, struct proc *p)
 		return false;
 	if (c->frozen)
 		return c->proved;
-	if (c->judged == s->moment + 1)
+	if (c->judged == s->epoch + 1)
 		return c->proved; /* nothing was added since */
 	if (!counted_drain(s, p, is_standing(s, p)))
 		return false;
 	c->proved = prove(p);
 	if (!c->proved && c->high < COUNTED_FDS - 1) {
 		c->high = COUNTED_FDS - 1; /* or by a descriptor that the log does not name */
-		c->moment = 0;
+		c->epoch = 0;
 		if (!counted_drain(s, p, is_standing(s, p)))
 			return false;
 		c->proved = prove(p);
 	}
-	c->judged = s->moment + 1;
+	c->judged = s->epoch + 1;
 	return c->proved;
 }
 
@@ -601,15 +601,15 @@ bool counted_none(struct sup *s, const struct access *a, unsigned way)
 bool counted_waits(struct sup *s, struct proc *p)
 {
 	struct counted *c = p->counted;
-	if (!c || !(c->many || p->threads) || c->frozen || c->quiet == s->moment + 1)
+	if (!c || !(c->many || p->threads) || c->frozen || c->idle == s->epoch + 1)
 		return false;
-	c->moment = c->judged = 0; /* they have gone on since */
+	c->epoch = c->judged = 0; /* they have gone on since */
 	return !counted_all(s, p) && !c->lost;
 }
 
 void counted_tick(struct sup *s)
 {
-	s->moment++;
+	s->epoch++;
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		for (struct proc *p = s->procs[i]; p; p = p->next)
 			if (p->counted && !p->counted->lost && !p->counted->frozen)
@@ -692,8 +692,8 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 	bool ours = is_open(t->call) && !t->compat && is_logged_call(c, t->ip);
 	struct head head = {0};
 	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && totals_stand(p->pid, t->tid))
-		c->quiet = s->moment + 1;
-	bool moves = head.threads && c->quiet != s->moment + 1;
+		c->idle = s->epoch + 1;
+	bool moves = head.threads && c->idle != s->epoch + 1;
 	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && is_opening(c, t->tid))))) {
 		bool all = counted_drain(s, p, true);
 		/* The recorder was passed by, or a call was made twice. */
@@ -706,7 +706,7 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		counted_all(s, p);
 	} else if (leaves) { /* what they do until they are ended is not seen */
 		c->lost |= t->call == CALL_exit;
-		c->judged = s->moment + 1;
+		c->judged = s->epoch + 1;
 		c->proved = false;
 	}
 	if (ours && !c->lost) {

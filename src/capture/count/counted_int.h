@@ -52,9 +52,9 @@ struct counted {
 	uint64_t base_read, base_written, sum_read, sum_written;
 	int64_t looked, now;          /* when the last look began after which all counts were known; when this one ended */
 	uint64_t passes;              /* of the supervisor's, when this began */
-	uint64_t moment, judged;      /* numbers of the moment + 1 when the log was read, the sums were compared */
+	uint64_t epoch, judged;       /* numbers of the epoch + 1 when the log was read, the sums were compared */
 	bool many;                    /* it has, or had, several threads: entries say whose they are */
-	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
+	uint64_t idle;                /* number of the epoch + 1 when its other threads were found asleep */
 	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
 	uint64_t made;                /* threads, as far as the log is read */
 	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */

@@ -94,12 +94,12 @@ bool totals_stand(pid_t pid, pid_t tid)
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	for (int i = 0; i < TRIES; i++) {
 		DIR *d = opendir(name);
-		bool quiet = d;
-		for (struct dirent *e; quiet && (e = readdir(d));)
-			quiet = e->d_name[0] == '.' || atoi(e->d_name) == tid || thread_waits_for_other(pid, e->d_name);
+		bool idle = d;
+		for (struct dirent *e; idle && (e = readdir(d));)
+			idle = e->d_name[0] == '.' || atoi(e->d_name) == tid || thread_waits_for_other(pid, e->d_name);
 		if (d)
 			closedir(d);
-		if (quiet)
+		if (idle)
 			return true;
 		nanosleep(&pause, NULL);
 	}

@@ -458,7 +458,7 @@ static void look_at_waiting(struct sup *s, bool all)
 static void count_owners(struct sup *s)
 {
 	struct opens_logs *l = s->opens;
-	s->moment++;
+	s->epoch++;
 	for (int i = 0; i < OPENS_SLOTS; i++) {
 		struct proc *p = l->owner[i];
 		if (!p || !p->counted)
@@ -541,7 +541,7 @@ static void read_logs(struct sup *s, bool all)
 		struct task *current = s->current;
 		s->reading_opens = true;
 		s->current = NULL;
-		s->moment++;
+		s->epoch++;
 		l->batch++;
 		if (s->pending)
 			pending_settle(s, NULL, 0, true);

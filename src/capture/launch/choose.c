@@ -59,7 +59,7 @@ static bool traced(void)
 }
 
 /* A child that no SIGCHLD tells of, so that it is ours to wait for whatever is done with that signal here. */
-static pid_t quiet_fork(void)
+static pid_t fork_without_sigchld(void)
 {
 	pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
 	if (pid == 0) {
@@ -108,7 +108,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 		free(prog.filter);
 		return 0; /* with so few descriptors nothing can be tried; the run says what becomes of it */
 	}
-	pid_t pid = quiet_fork();
+	pid_t pid = fork_without_sigchld();
 	if (pid == 0)
 		try_listener(&prog, pair[1]);
 	free(prog.filter);
@@ -163,7 +163,7 @@ static int notify_works(struct reason *r, bool *ret_outranked)
 
 static int ptrace_works(struct reason *r, bool exact)
 {
-	pid_t pid = quiet_fork();
+	pid_t pid = fork_without_sigchld();
 	if (pid == 0)
 		for (;;)
 			pause();
@@ -223,18 +223,18 @@ enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_SAFE = 4, FOR_TREE = 8 };
 static const struct row {
 	const char *name, *title, *options;
 	int (*works)(struct reason *r, bool *ret_outranked);
-	enum way way;
+	enum backend backend;
 	enum capture_transport transport; /* that asks for it; TRANSPORT_AUTO: none does */
 	unsigned serves;
 	bool no_new_privs, tracer; /* what it takes from set-id programs: unless privileged itself */
 } rows[] = {
-    {"exact", "bytes per file", "--exact", exact_works, WAY_EXACT, TRANSPORT_AUTO, FOR_EXACT, false, true},
-    {"notify", "user notification", "--transport=notify", notify_works, WAY_NOTIFY, TRANSPORT_NOTIFY,
+    {"exact", "bytes per file", "--exact", exact_works, BACKEND_EXACT, TRANSPORT_AUTO, FOR_EXACT, false, true},
+    {"notify", "user notification", "--transport=notify", notify_works, BACKEND_NOTIFY, TRANSPORT_NOTIFY,
      FOR_COMPLETE | FOR_TREE, true, false},
-    {"trace", "ptrace", "--transport=trace", trace_works, WAY_TRACE, TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true,
+    {"trace", "ptrace", "--transport=trace", trace_works, BACKEND_TRACE, TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true,
      true},
-    {"preload", "library", "--capture=safe", safe_works, WAY_SAFE, TRANSPORT_AUTO, FOR_SAFE, false, false},
-    {"proc", "processes", "--transport=proc", proc_works, WAY_PROC, TRANSPORT_PROC, FOR_TREE, false, false},
+    {"preload", "library", "--capture=safe", safe_works, BACKEND_SAFE, TRANSPORT_AUTO, FOR_SAFE, false, false},
+    {"proc", "processes", "--transport=proc", proc_works, BACKEND_PROC, TRANSPORT_PROC, FOR_TREE, false, false},
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -261,7 +261,7 @@ static void add_why(struct search *s, const char *text)
 }
 
 /* The first row that does for `wanted` and works; `only`: none but that one. */
-static const struct row *find(struct search *s, unsigned wanted, enum capture_transport only)
+static const struct row *find_capture_row(struct search *s, unsigned wanted, enum capture_transport only)
 {
 	for (size_t i = 0; i < NROWS; i++) {
 		const struct row *row = &rows[i];
@@ -283,7 +283,7 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 	static const char *const less[] = {"bytes per file are not counted",
 	                                   "only what goes through the C library is recorded",
 	                                   "only processes are recorded", "only the run itself is recorded"};
-	*ret = (struct choice){.way = WAY_NONE, .mode = "off"};
+	*ret = (struct choice){.backend = BACKEND_NONE, .mode = "off"};
 	struct search s = {.o = o, .c = ret};
 	unsigned wanted = o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC ? FOR_TREE
 	                  : o->mode == CAPTURE_SAFE                                 ? FOR_SAFE
@@ -303,25 +303,26 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 	} else {
 		ret->privileged = privileged_program(o->argv, s.program, sizeof(s.program));
 		if (o->transport != TRANSPORT_AUTO && !o->exact)
-			row = find(&s, wanted, o->transport);
+			row = find_capture_row(&s, wanted, o->transport);
 		unsigned want = wanted;
 		for (; !row && want <= FOR_TREE; want <<= 1)
-			if ((row = find(&s, want, TRANSPORT_AUTO)))
+			if ((row = find_capture_row(&s, want, TRANSPORT_AUTO)))
 				break;
-		bool meek = row && (row->way == WAY_PROC || row->way == WAY_SAFE); /* takes nothing from anybody */
+		bool meek =
+		    row && (row->backend == BACKEND_PROC || row->backend == BACKEND_SAFE); /* takes nothing from anybody */
 		if (meek && ret->privileged && o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
 			char text[128];
 			snprintf(text, sizeof(text), "'%s' would lose its privilege", s.program);
 			add_why(&s, text);
 		}
 		if (row) {
-			ret->way = row->way;
+			ret->backend = row->backend;
 			ret->tree_only = want == FOR_TREE;
 			ret->loses = takes_privilege(row);
 			snprintf(ret->mode, sizeof(ret->mode), "%s/%s",
-			         ret->tree_only         ? "tree"
-			         : row->way == WAY_SAFE ? "safe"
-			                                : "complete",
+			         ret->tree_only                 ? "tree"
+			         : row->backend == BACKEND_SAFE ? "safe"
+			                                        : "complete",
 			         row->name);
 			ret->privileged &= meek;
 			/* Every call by ptrace needs no filter; what it costs is for the user to say. */
@@ -330,26 +331,26 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 			if (want > wanted)
 				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE],
 				         ret->why, exact ? "; --exact would record files, slowly" : "");
-			else if (o->count && row->way == WAY_TRACE)
+			else if (o->count && row->backend == BACKEND_TRACE)
 				snprintf(ret->line, sizeof(ret->line), "%s: %s", less[0], ret->why);
 		}
 	}
 	if (!row)
 		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
-	if (ret->way != WAY_TRACE)
+	if (ret->backend != BACKEND_TRACE)
 		ret->outranked = false;
 }
 
-int choose_row(unsigned i, struct way_state *ret)
+int choose_row(unsigned i, struct backend_state *ret)
 {
 	struct reason r = {""};
 	bool outranked = false;
 	if (i >= NROWS)
 		return -1;
-	*ret = (struct way_state){.title = rows[i].title, .options = rows[i].options, .call = -1, .program = -1};
+	*ret = (struct backend_state){.title = rows[i].title, .options = rows[i].options, .call = -1, .program = -1};
 	ret->works = rows[i].works(&r, &outranked) == 0;
 	snprintf(ret->why, sizeof(ret->why), "%s", r.text);
-	return (int)rows[i].way;
+	return (int)rows[i].backend;
 }
 
 void capture_would(char mode[32], char why[256])

@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 /* The mechanisms, the best first. */
-enum way { WAY_EXACT, WAY_NOTIFY, WAY_TRACE, WAY_SAFE, WAY_PROC, WAY_NONE };
+enum backend { BACKEND_EXACT, BACKEND_NOTIFY, BACKEND_TRACE, BACKEND_SAFE, BACKEND_PROC, BACKEND_NONE };
 
 struct choice {
-	enum way way;
+	enum backend backend;
 	bool tree_only;  /* programs and processes, no files */
 	bool loses;      /* set-id programs inside the run lose their privilege */
 	bool outranked;  /* a supervisor around the run gets the calls it wants first */
@@ -28,9 +28,9 @@ struct choice {
 
 void capture_choose(const struct run_options *o, struct choice *ret);
 
-/* Row i of the table: whether it works here. The way it is, -1 after the last. */
-struct way_state;
-int choose_row(unsigned i, struct way_state *ret);
+/* Row i of the table: whether it works here. Its backend, -1 after the last. */
+struct backend_state;
+int choose_row(unsigned i, struct backend_state *ret);
 
 /* Does the command, or what it is a wrapper for (env, nice, timeout ...), have a privilege that this process has not
  * (set-id, file capabilities)? Its name in *ret. */

@@ -46,7 +46,7 @@ static char *group_name(gid_t gid)
 	return ret;
 }
 
-static void add_item(struct str *items, size_t *n, char *room, size_t size, const char *key, const char *value)
+static void append_key_value(struct str *items, size_t *n, char *room, size_t size, const char *key, const char *value)
 {
 	if (!*value)
 		return;
@@ -99,18 +99,18 @@ void run_describe(struct sup *s, const struct run_options *o, const struct choic
 	sup_event(s, EVENT_session, sup_now(s), NULL, &ev);
 
 	if (uname(&un) == 0) {
-		add_item(items, &nitems, text[0], sizeof(text[0]), "kernel", un.release);
-		add_item(items, &nitems, text[1], sizeof(text[1]), "machine", un.machine);
+		append_key_value(items, &nitems, text[0], sizeof(text[0]), "kernel", un.release);
+		append_key_value(items, &nitems, text[1], sizeof(text[1]), "machine", un.machine);
 	}
-	add_item(items, &nitems, text[2], sizeof(text[2]), "cpu", host_processor());
+	append_key_value(items, &nitems, text[2], sizeof(text[2]), "cpu", host_processor());
 	snprintf(number, sizeof(number), "%ld", host_processors());
-	add_item(items, &nitems, text[3], sizeof(text[3]), "cores", number);
+	append_key_value(items, &nitems, text[3], sizeof(text[3]), "cores", number);
 	struct sysinfo si;
 	if (sysinfo(&si) == 0) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)si.totalram * si.mem_unit);
-		add_item(items, &nitems, text[4], sizeof(text[4]), "memory", number);
+		append_key_value(items, &nitems, text[4], sizeof(text[4]), "memory", number);
 	}
-	add_item(items, &nitems, text[5], sizeof(text[5]), "capture", choice->why);
+	append_key_value(items, &nitems, text[5], sizeof(text[5]), "capture", choice->why);
 
 	struct buf words = {0};
 	size_t argc = redact_argv(&words, o->argv);

@@ -2,7 +2,7 @@
 
 #include "base/io.h"
 #include "base/procfs.h"
-#include "capture/launch/scribe.h"
+#include "capture/launch/log_server.h"
 #include "capture/launch/standstill.h"
 #include "capture/preload/safe.h"
 #include "capture/standby/standby.h"
@@ -50,20 +50,20 @@ int keeper_receive(int sock, int *ret_word)
 
 /* ---- what the record says of the end ---- */
 
-static void say_session_end(struct sup *s)
+static void emit_session_end(struct sup *s)
 {
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 }
 
 /* Of a run that no worker follows to its end. */
-void keeper_say_end(struct sup *s, int status)
+void keeper_emit_end(struct sup *s, int status)
 {
 	struct event ev = {.run_end = {.id = str_of(s->run),
 	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
 	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
 	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
-	say_session_end(s);
+	emit_session_end(s);
 }
 
 /* ---- signals ---- */
@@ -194,7 +194,7 @@ static void leave_behind(void)
 	prctl(PR_SET_NAME, "stemma-keeper");
 }
 
-static void say_death(struct keeper *k)
+static void emit_recorder_death(struct keeper *k)
 {
 	struct sup *s = k->sup;
 	struct event ev = {.gap = {.reason = TERM_gap_recorder_died,
@@ -222,20 +222,21 @@ static void keep_in_background(struct keeper *k)
 	start_standby(k);
 	/* While the worker lives there is nothing to do but to hold the listener. Who is its parent now may never wait for
 	 * it. */
-	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) && !scribe_killed(k->worker, held))
+	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) &&
+	       !log_server_killed(k->worker, held))
 		usleep(50000);
 	struct sup *s = k->sup;
 	bool dead = !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE), mine = dead && k->worker_alive;
 	if (mine) {
 		log_writer_takeover(s->log);
 		log_writer_quiet(s->log, false);
-		say_death(k);
+		emit_recorder_death(k);
 		sup_flush(s); /* another thread writes: the calls do not wait for the disk */
 	}
 	if (k->listener >= 0 && dead)
 		notify_keep(k->listener, &k->control->page, always, NULL);
 	if (mine) {
-		say_session_end(s);
+		emit_session_end(s);
 		worker_end_log(s, k->control);
 	}
 	_exit(0);
@@ -272,7 +273,7 @@ static void keep_tracing(struct keeper *k, struct traced *t)
 
 /* The command's output is its own: whoever reads it must see its end when the command closes it. Not before there is a
  * command, which this process may still have to become itself. */
-static void let_go(struct keeper *k)
+static void release_output(struct keeper *k)
 {
 	if (k->let_go)
 		return;
@@ -301,7 +302,7 @@ int64_t keeper_clock(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-static int64_t monotonic(void)
+static int64_t keeper_monotonic_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -341,7 +342,7 @@ struct pause {
 static bool until_then(void *arg)
 {
 	const struct pause *p = arg;
-	return keep_on(p->k) && monotonic() < p->until;
+	return keep_on(p->k) && keeper_monotonic_ns() < p->until;
 }
 
 /* The new worker is taking up what lives: true, when it has. It may hang, at a file system; nobody waits for that. */
@@ -359,7 +360,7 @@ static bool is_taken_up(struct keeper *k)
 	kill(k->worker, SIGKILL);
 	int status;
 	while (waitpid(k->worker, &status, WNOHANG) == 0) {
-		struct pause p = {k, monotonic() + 10000000};
+		struct pause p = {k, keeper_monotonic_ns() + 10000000};
 		k->worker_alive = 0;
 		notify_keep(k->listener, &k->control->page, until_then, &p);
 	}
@@ -371,17 +372,17 @@ static bool revive(struct keeper *k, int64_t died)
 {
 	enum { MOST = 20, LONGEST = 7 };
 	const int64_t short_life = 60000000000LL, first_pause = 100000000;
-	while (k->choice.way == WAY_NOTIFY && k->listener >= 0 && !k->control->ended && k->revivals < MOST &&
+	while (k->choice.backend == BACKEND_NOTIFY && k->listener >= 0 && !k->control->ended && k->revivals < MOST &&
 	       !__atomic_load_n(&k->control->page.stop, __ATOMIC_ACQUIRE)) {
-		if (k->revived && monotonic() - k->revived > short_life)
+		if (k->revived && keeper_monotonic_ns() - k->revived > short_life)
 			k->revivals = 0;
 		unsigned n = k->revivals < LONGEST ? k->revivals : LONGEST;
-		struct pause p = {k, n ? monotonic() + (first_pause << n) : 0};
+		struct pause p = {k, n ? keeper_monotonic_ns() + (first_pause << n) : 0};
 		notify_keep(k->listener, &k->control->page, until_then, &p);
 		if (!keep_on(k))
 			return false;
 		k->revivals++;
-		k->revived = monotonic();
+		k->revived = keeper_monotonic_ns();
 		__atomic_store_n(&k->control->taken, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&k->control->server, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&k->control->adopted, 1, __ATOMIC_RELEASE);
@@ -400,7 +401,7 @@ static bool revive(struct keeper *k, int64_t died)
 }
 
 /* How the command ended is known here only: to whoever watches what the run used. */
-static void tell_lost(struct keeper *k)
+static void notify_observer_lost(struct keeper *k)
 {
 	const struct run_observer *o = k->o->observer;
 	if (o && o->lost)
@@ -414,26 +415,26 @@ static bool take_over(struct keeper *k)
 	struct sup *s = k->sup;
 	struct traced traced = {0};
 	k->worker_alive = 0;
-	if (k->choice.way == WAY_TRACE)
+	if (k->choice.backend == BACKEND_TRACE)
 		traced_seize(&traced); /* before anything else: until then calls fail */
 	log_writer_takeover(s->log);
 	if (!has_command(k))
 		return false;
-	let_go(k);
+	release_output(k);
 	keeper_fetch_listener(k);
 	if (k->listener >= 0)
 		notify_release(k->listener, &k->control->page);
 	bool said = k->control->ended || (k->control->reaped && k->control->telling);
 	k->control->ended |= k->control->reaped;
-	say_death(k);
+	emit_recorder_death(k);
 	if (revive(k, sup_now(s)))
 		return true;
 	if (!k->control->quit && k->revivals)
 		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");
 	const int not_its[] = {k->listener, k->from_command, k->memory, k->life[0], k->life[1]};
-	pid_t scribe = scribe_start(s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
+	pid_t server = log_server_start(s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	/* Orphans of the worker are ours now: the command among them. */
-	if (k->choice.way == WAY_TRACE)
+	if (k->choice.backend == BACKEND_TRACE)
 		keep_tracing(k, &traced);
 	if (k->listener >= 0)
 		notify_keep(k->listener, &k->control->page, keep_on, k);
@@ -443,15 +444,15 @@ static bool take_over(struct keeper *k)
 		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
 			break;
 	}
-	tell_lost(k);
+	notify_observer_lost(k);
 	if (!k->control->ended) /* nobody knows any more how it ended */
 		k->control->status = 125 << 8;
 	channel_sweep(s, true);
 	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
-		say_session_end(s);
+		emit_session_end(s);
 	else
-		keeper_say_end(s, k->control->status);
-	k->unwritten = !scribe_await(scribe, s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
+		keeper_emit_end(s, k->control->status);
+	k->unwritten = !log_server_await(server, s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);
@@ -487,7 +488,7 @@ bool keeper_wait(struct keeper *k)
 		int timeout = left ? 1 : ended || !started || k->from_command >= 0 ? 20 : 500;
 		int n = poll(p, 2, timeout);
 		if (started)
-			let_go(k);
+			release_output(k);
 		take_signals(k);
 		if (stopped_at_start(k))
 			keeper_stop_self(); /* as the worker has us do later */
@@ -509,7 +510,7 @@ bool keeper_wait(struct keeper *k)
 			reap_adopted(k);
 		int status;
 		/* Where it ended in good order, done was set before its first thread ended. */
-		bool killed = n == 0 && scribe_killed(k->worker, -1);
+		bool killed = n == 0 && log_server_killed(k->worker, -1);
 		bool done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
 		bool over = waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker;
 		if (!over && killed && !done) {
@@ -523,7 +524,7 @@ bool keeper_wait(struct keeper *k)
 			if (!done && k->worker_alive)
 				continue;
 			if (done && k->revivals)
-				tell_lost(k);
+				notify_observer_lost(k);
 			return true;
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
@@ -536,7 +537,7 @@ bool keeper_wait(struct keeper *k)
 			waited += timeout;
 		if (waited >= (left ? 100 : 2000)) {
 			if (k->revivals)
-				tell_lost(k);
+				notify_observer_lost(k);
 			k->unwritten = !left;
 			keep_in_background(k);
 			return true;

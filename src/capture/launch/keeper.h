@@ -52,7 +52,7 @@ void keeper_fetch_listener(struct keeper *k);
 /* Ends the standby where nobody is left under the filter. */
 void keeper_dismiss_standby(struct keeper *k);
 /* What the record says of the end of a run that no worker follows to its end. */
-void keeper_say_end(struct sup *s, int status);
+void keeper_emit_end(struct sup *s, int status);
 /* A descriptor that came over a socket, and the word with it; or the negative word that came instead, or -EPIPE. */
 int keeper_receive(int sock, int *ret_word);
 /* The wall clock, ns since 1970. */

@@ -32,7 +32,7 @@
 
 /* ---- descriptors between processes ---- */
 
-static int send_fd(int sock, int fd, int word)
+static int send_listener(int sock, int fd, int word)
 {
 	union {
 		struct cmsghdr h;
@@ -66,7 +66,7 @@ static bool nowhere(const char *name)
 	return true;
 }
 
-static void confine(const struct keeper *k)
+static void confine_command_once(const struct keeper *k)
 {
 	static bool done;
 	if (!done && k->o->confine && k->o->confine(k->o->confine_arg) != 0)
@@ -78,7 +78,7 @@ static void confine(const struct keeper *k)
 static _Noreturn void become(const struct keeper *k)
 {
 	char *const *argv = k->o->argv;
-	confine(k);
+	confine_command_once(k);
 	for (int i = 0; i < 3; i++)
 		if (k->closed[i])
 			close(i);
@@ -93,7 +93,7 @@ static int install(struct keeper *k, const struct sock_fprog *prog)
 	return k->trace ? trace_install(prog) : notify_install(prog);
 }
 
-static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
+static _Noreturn void exec_command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
 {
 	sigaction(SIGXFSZ, &k->xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &k->before, NULL);
@@ -108,7 +108,7 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	}
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 	for (int i = 0; i < 2; i++) {
-		send_fd(socks[i], k->trace ? -1 : fd, fd >= 0 ? nnp : fd);
+		send_listener(socks[i], k->trace ? -1 : fd, fd >= 0 ? nnp : fd);
 		close(socks[i]);
 	}
 	if (k->sup->observer && k->sup->observer->enter)
@@ -228,7 +228,7 @@ static int run_bare(const struct keeper *k, int *ret_status)
 }
 
 /* Why nothing could be. With so few descriptors it is that, wherever it failed. */
-static const char *nothing(const char *otherwise)
+static const char *explain_no_capture(const char *otherwise)
 {
 	struct rlimit rl;
 	bool few = getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < 24;
@@ -239,12 +239,12 @@ static const char *nothing(const char *otherwise)
 static int run_alone(const struct keeper *k, int *ret_status, const char **ret_note)
 {
 	struct sup *s = k->sup;
-	*ret_note = nothing("nothing could be recorded: the recorder could not be started");
+	*ret_note = explain_no_capture("nothing could be recorded: the recorder could not be started");
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 	int rc = run_bare(k, ret_status);
 	channel_sweep(s, true);
 	if (rc == 0)
-		keeper_say_end(s, *ret_status);
+		keeper_emit_end(s, *ret_status);
 	log_writer_close(s->log);
 	return rc;
 }
@@ -294,7 +294,7 @@ static const char *log_note(const struct control *c, const char *home)
 
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
  * aside. What it is told is in nested.c. True: the command is to be run without a recorder of its own. */
-static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
+static bool yield_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[128];
 	const struct run_options *o = k->o;
@@ -407,7 +407,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	pid_t pid = serving ? vfork() : fork();
 	if (pid == 0) {
 		k->control->root = getpid();
-		command(k, serving || k->trace ? prog : NULL, (int[2]){to_keeper, pair[1]});
+		exec_command(k, serving || k->trace ? prog : NULL, (int[2]){to_keeper, pair[1]});
 	}
 	close(pair[1]);
 	close(to_keeper);
@@ -449,21 +449,21 @@ static void take_choice(struct keeper *k)
 	struct sup *s = k->sup;
 	const struct choice *c = &k->choice;
 	s->tree_only = c->tree_only;
-	s->exact = c->way == WAY_EXACT;
+	s->exact = c->backend == BACKEND_EXACT;
 	if (s->exact && k->o->calls && !(s->called = called_new(k->o->calls, k->o->calls_of)))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no traces of calls: no memory, or their folder cannot be used");
 	int stacks = s->called && k->o->stacks > 0 ? fcntl(k->o->stacks, F_DUPFD_CLOEXEC, 3) : -1;
 	if (stacks >= 0)
 		called_with_stacks(s->called, stacks);
-	s->scans = c->way == WAY_PROC;
+	s->scans = c->backend == BACKEND_PROC;
 	s->nnp = c->loses;
-	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;
+	s->counting = k->o->count && c->backend == BACKEND_NOTIFY && !c->tree_only;
 	s->narrow = (s->exact || s->counting) && k->o->narrow;
-	s->injects = k->o->inject && c->way == WAY_NOTIFY && !c->tree_only;
+	s->injects = k->o->inject && c->backend == BACKEND_NOTIFY && !c->tree_only;
 	s->inject_after = k->o->inject;
-	k->trace = c->way == WAY_TRACE || c->way == WAY_EXACT;
+	k->trace = c->backend == BACKEND_TRACE || c->backend == BACKEND_EXACT;
 	run_describe(s, k->o, c);
-	if (c->tree_only || c->way == WAY_NONE)
+	if (c->tree_only || c->backend == BACKEND_NONE)
 		sup_gap(s, NULL, TERM_gap_tree_only, 0,
 		        c->tree_only ? "only processes were recorded" : "only the run itself was recorded");
 	if (s->scans)
@@ -518,7 +518,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 }
 
 /* Classes of HDF5 objects, and times, that are not in the record because nobody asked for them. */
-static void say_left_out(struct sup *s, const char *what)
+static void emit_left_out(struct sup *s, const char *what)
 {
 	uint32_t classes = h5_classes_of(what);
 	bool untimed = h5_has_word(what, H5_UNTIMED_WORD);
@@ -550,7 +550,7 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
 	else
-		say_left_out(s, what);
+		emit_left_out(s, what);
 	s->inside = inside_new();
 }
 
@@ -582,7 +582,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &k.xfsz);
 	if (ulid_new(s->run) < 0)
 		return run_bare(&k, ret_status);
-	if (step_aside_if_nested(&k, s->run))
+	if (yield_if_nested(&k, s->run))
 		return run_bare(&k, ret_status);
 	log_place_own_host(host);
 	day_of(day, sizeof(day));
@@ -615,7 +615,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->orphans = o->orphans;
 	capture_choose(o, &k.choice);
 	const struct choice *c = &k.choice;
-	bool safe = c->way == WAY_SAFE;
+	bool safe = c->backend == BACKEND_SAFE;
 	struct safe_place place = {0};
 	take_choice(&k);
 	if (c->crowded)
@@ -633,13 +633,14 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (o->hdf5)
 		enter_hdf5(s, o->argv[0], o->hdf5);
 	/* A standby, which is another program, gets it by its descriptor. Of a run that stops no call there is none. */
-	k.memory = c->way == WAY_NOTIFY ? memfile_sealed("recorder", sizeof(*k.control)) : -1;
+	k.memory = c->backend == BACKEND_NOTIFY ? memfile_sealed("recorder", sizeof(*k.control)) : -1;
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | (k.memory < 0 ? MAP_ANONYMOUS : 0),
 	                 k.memory < 0 ? -1 : k.memory, 0);
-	bool stops = (c->way == WAY_NOTIFY || c->way == WAY_TRACE || c->way == WAY_EXACT) && !s->tree_only;
+	bool stops =
+	    (c->backend == BACKEND_NOTIFY || c->backend == BACKEND_TRACE || c->backend == BACKEND_EXACT) && !s->tree_only;
 	if (o->xattr && (!stops || xattr_start(s) < 0))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
-	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
+	bool filter = (c->backend == BACKEND_NOTIFY || c->backend == BACKEND_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE
 	                                       : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u) |
 	                                             (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u),
@@ -690,8 +691,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		goto alone;
 	keeper_fetch_listener(&k);
 	keeper_dismiss_standby(&k);
-	if (k.listener < 0 && c->way == WAY_NOTIFY)
-		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
+	if (k.listener < 0 && c->backend == BACKEND_NOTIFY)
+		*ret_note = explain_no_capture("nothing could be recorded: this system lets no call be stopped");
 	else if (log_note(k.control, o->home))
 		*ret_note = log_note(k.control, o->home);
 	else if (k.unwritten)

@@ -30,7 +30,7 @@ static const struct wrapper {
     {"time", "fo", " format output ", 0, false},
 };
 
-static bool find_program(const char *name, char *ret, size_t n)
+static bool find_on_search_path(const char *name, char *ret, size_t n)
 {
 	const char *path = getenv("PATH"), *dirs = path ? path : "/bin:/usr/bin"; /* as execvp has it */
 	snprintf(ret, n, "%s", name);
@@ -45,7 +45,7 @@ static bool find_program(const char *name, char *ret, size_t n)
 	return false;
 }
 
-static const char *last_part(const char *path)
+static const char *command_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
@@ -116,9 +116,9 @@ bool privileged_program(char *const *argv, char *ret, size_t n)
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		return false; /* nothing to lose any more */
 	for (int depth = 0; argv && *argv && depth < WRAPPED_MAX; depth++) {
-		if (!find_program(argv[0], path, sizeof(path)))
+		if (!find_on_search_path(argv[0], path, sizeof(path)))
 			return false;
-		const char *name = last_part(argv[0]);
+		const char *name = command_name(argv[0]);
 		snprintf(ret, n, "%s", name);
 		if (interpreter(path, script, sizeof(script))) {
 			if (has_privilege(script))

@@ -34,10 +34,10 @@ static double time_calls(void (*call)(int fd), int fd)
 {
 	double least = -1;
 	for (int i = 0; i < BATCHES; i++) {
-		double start = now();
+		double start = probe_clock_ns();
 		for (int k = 0; k < TURNS; k++)
 			call(fd);
-		double ns = (now() - start) / TURNS;
+		double ns = (probe_clock_ns() - start) / TURNS;
 		if (least < 0 || ns < least)
 			least = ns;
 	}
@@ -52,13 +52,13 @@ static void open_once(int none)
 		close(fd);
 }
 
-static double loop(void)
+static double probe_open_loop(void)
 {
 	return time_calls(open_once, -1);
 }
 
 /* The child puts itself under the filter, says how that went, opens files, and says what an open took. */
-static _Noreturn void child(int sock, const struct sock_fprog *prog, bool trace)
+static _Noreturn void run_probe_child(int sock, const struct sock_fprog *prog, bool trace)
 {
 	char go;
 	if (trace && read(sock, &go, 1) != 1)
@@ -71,7 +71,7 @@ static _Noreturn void child(int sock, const struct sock_fprog *prog, bool trace)
 	(void)!write(sock, &fd, sizeof(fd));
 	if (fd < 0 || (!trace && read(sock, &go, 1) != 1))
 		_exit(1);
-	double ns = loop();
+	double ns = probe_open_loop();
 	(void)!write(sock, &ns, sizeof(ns));
 	_exit(0);
 }
@@ -99,7 +99,7 @@ static int answer_all(int listener, pid_t pid)
 }
 
 /* What an open takes that stops. */
-static int probe(bool trace, struct err *err, double *ret_ns)
+static int measure_open_stop(bool trace, struct err *err, double *ret_ns)
 {
 	struct sock_fprog prog = {0};
 	int pair[2], rc = trap_filter(TRAP_TREE | TRAP_FILE, !trace, err, &prog);
@@ -112,7 +112,7 @@ static int probe(bool trace, struct err *err, double *ret_ns)
 	double ns = 0;
 	pid_t pid = fork();
 	if (pid == 0)
-		child(pair[1], &prog, trace);
+		run_probe_child(pair[1], &prog, trace);
 	close(pair[1]);
 	free(prog.filter);
 	if (pid < 0) {
@@ -206,7 +206,7 @@ static int probe_exact(struct err *err, double *ret_ns)
 /* ---- what a program costs ---- */
 
 #define PROGRAMS 40
-#define WHY sizeof(((struct way_state *)NULL)->why)
+#define WHY sizeof(((struct backend_state *)NULL)->why)
 #define ROUNDS 3 /* the least of so many: what else the machine does only adds */
 
 /* So many short programs, one after the other; by way of run_options, or plain. Their time in ns, or -1 with why, which
@@ -291,8 +291,9 @@ static double call_cost(int way)
 	double bare = -1, stopped = -1;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct err err = {0};
-		double plain = way == WAY_EXACT ? read_loop() : loop(), ns = 0;
-		int rc = way == WAY_EXACT ? probe_exact(&err, &ns) : probe(way == WAY_TRACE, &err, &ns);
+		double plain = backend == BACKEND_EXACT ? read_loop() : probe_open_loop(), ns = 0;
+		int rc =
+		    backend == BACKEND_EXACT ? probe_exact(&err, &ns) : measure_open_stop(backend == BACKEND_TRACE, &err, &ns);
 		if (bare < 0 || plain < bare)
 			bare = plain;
 		if (rc == 0 && (stopped < 0 || ns < stopped))
@@ -301,22 +302,22 @@ static double call_cost(int way)
 	return stopped > bare ? stopped - bare : -1;
 }
 
-int capture_way(unsigned i, bool measure, struct way_state *ret)
+int capture_backend(unsigned i, bool measure, struct backend_state *ret)
 {
-	int way = choose_row(i, ret);
+	int backend = choose_row(i, ret);
 	struct run_options o = {0};
-	if (way < 0)
+	if (backend < 0)
 		return 0;
 	if (!measure || !ret->works)
 		return 1;
-	o.exact = way == WAY_EXACT;
-	if (way == WAY_SAFE)
+	o.exact = backend == BACKEND_EXACT;
+	if (backend == BACKEND_SAFE)
 		o.mode = CAPTURE_SAFE;
-	o.transport = way == WAY_NOTIFY  ? TRANSPORT_NOTIFY
-	              : way == WAY_TRACE ? TRANSPORT_TRACE
-	              : way == WAY_PROC  ? TRANSPORT_PROC
-	                                 : TRANSPORT_AUTO;
-	ret->call = way == WAY_PROC ? 0 : way == WAY_SAFE ? -1 : call_cost(way);
+	o.transport = backend == BACKEND_NOTIFY  ? TRANSPORT_NOTIFY
+	              : backend == BACKEND_TRACE ? TRANSPORT_TRACE
+	              : backend == BACKEND_PROC  ? TRANSPORT_PROC
+	                                         : TRANSPORT_AUTO;
+	ret->call = backend == BACKEND_PROC ? 0 : backend == BACKEND_SAFE ? -1 : call_cost(backend);
 	ret->program = program_cost(&o, ret->why);
 	return 1;
 }

@@ -75,7 +75,7 @@ static bool little_of_user(char *ret, size_t size)
 
 /* ---- control groups ---- */
 
-static bool number_of(const char *folder, const char *file, unsigned long long *ret)
+static bool read_number_file(const char *folder, const char *file, unsigned long long *ret)
 {
 	char name[4096 + 64], text[64];
 	snprintf(name, sizeof(name), "%s/%s", folder, file);
@@ -90,7 +90,8 @@ static bool little_in(const char *top, const char *path, char *ret, size_t size)
 	if (snprintf(folder, sizeof(folder), "%s%s", top, path) >= (int)sizeof(folder))
 		return false;
 	for (size_t n = strlen(folder); n >= strlen(top);) {
-		if (number_of(folder, "pids.max", &most) && number_of(folder, "pids.current", &used) && most < used + ENOUGH) {
+		if (read_number_file(folder, "pids.max", &most) && read_number_file(folder, "pids.current", &used) &&
+		    most < used + ENOUGH) {
 			snprintf(ret, size,
 			         "only %llu more processes may be started (pids.max of the control group), and "
 			         "the command needs them",

@@ -113,7 +113,7 @@ int capture_yama(void);
 
 /* ---- what works here, for `stemma doctor` ---- */
 
-struct way_state {
+struct backend_state {
 	const char *title;   /* what it is called */
 	const char *options; /* of `stemma run`, that ask for it */
 	bool works;
@@ -124,7 +124,7 @@ struct way_state {
 };
 /* The mechanisms in the order in which they are tried: 1, or 0 after the last. measure: about 0.5 s each; without it
  * the costs are not known. */
-int capture_way(unsigned i, bool measure, struct way_state *ret);
+int capture_backend(unsigned i, bool measure, struct backend_state *ret);
 /* What `stemma run` would do here: the session's mode, and why no better one; "" there is none. */
 void capture_would(char mode[32], char why[256]);
 /* Is there what --capture=safe needs? 0, or -errno with a sentence. */

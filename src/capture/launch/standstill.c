@@ -15,7 +15,7 @@
 #define TICK_MS 20
 
 /* 'T' stopped by a signal, 't' by a tracer, else something else; and how often it left a processor. */
-static char state_of(const struct control *c, pid_t worker, uint64_t *ret_switches)
+static char read_thread_state(const struct control *c, pid_t worker, uint64_t *ret_switches)
 {
 	char name[64], text[4096];
 	pid_t thread = __atomic_load_n(&c->server, __ATOMIC_ACQUIRE);
@@ -33,7 +33,7 @@ static char state_of(const struct control *c, pid_t worker, uint64_t *ret_switch
 	return state ? state[8] : '\0';
 }
 
-static int64_t now_ns(void)
+static int64_t standstill_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -75,16 +75,16 @@ void standstill_await_threads(pid_t worker)
 bool standstill_look(struct standstill *s, const struct control *c, pid_t worker)
 {
 	uint64_t switches;
-	char state = state_of(c, worker, &switches);
+	char state = read_thread_state(c, worker, &switches);
 	if (state != 'T' && state != 't') {
 		s->since = 0;
 		return false;
 	}
 	if (!s->since || s->switches != switches) {
-		*s = (struct standstill){.since = now_ns(), .switches = switches};
+		*s = (struct standstill){.since = standstill_clock_ns(), .switches = switches};
 		return false;
 	}
-	if (now_ns() - s->since < PATIENCE_NS)
+	if (standstill_clock_ns() - s->since < PATIENCE_NS)
 		return false;
 	if (state == 't')
 		return true;
@@ -109,7 +109,7 @@ void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int
 		if (put_off.id)
 			notify_continue(listener, &put_off);
 	}
-	while (((state = state_of(c, worker, &switches)) == 't' || state == 'T') && switches == s->switches) {
+	while (((state = read_thread_state(c, worker, &switches)) == 't' || state == 'T') && switches == s->switches) {
 		struct pollfd p = {.fd = listener, .events = POLLIN};
 		struct notify_slot *slot = &c->page.slot[SLOT_KEEPER];
 		struct trap t;

@@ -320,10 +320,10 @@ static void end_use(struct safe *f, struct sproc *p, struct use *u, int64_t time
 			a->before.mtime = INT64_MIN; /* what stdio still had was written after the last look */
 		if (u->may_flush) {
 			file->last = (struct fingerprint){0};
-			file->last_stop = s->moment + 1;
+			file->last_stop = s->epoch + 1;
 		} else if (u->shot && !u->flushes) {
 			file->last = u->print;
-			file->last_stop = s->moment + 1;
+			file->last_stop = s->epoch + 1;
 		}
 	}
 	file->pins++;

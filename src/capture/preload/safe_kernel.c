@@ -164,7 +164,7 @@ void safe_emit_deaths(struct safe *f, const struct safe_dead *d)
 {
 	int64_t now = sup_now(f->s);
 	for (int i = 0; i < d->n; i++) {
-		f->s->moment++;
+		f->s->epoch++;
 		if (d->v[i]->alive)
 			sproc_dead(f, d->v[i]);
 	}
@@ -192,7 +192,7 @@ void safe_emit_status(struct safe *f, pid_t pid, int status)
 	if (!p || p->ended)
 		return;
 	bool signaled = status & 0x7f;
-	f->s->moment++;
+	f->s->epoch++;
 	sproc_end(f, p, sup_now(f->s), signaled ? TERM_ending_signaled : TERM_ending_exited,
 	          signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
 }
@@ -238,7 +238,7 @@ void safe_emit_end(struct safe *f)
 	for (unsigned k = 0; k < HASH_SIZE; k++)
 		while (f->procs[k]) {
 			struct sproc *p = f->procs[k];
-			f->s->moment++;
+			f->s->epoch++;
 			if (p->alive && !p->ended && p->ours)
 				sproc_dead(f, p);
 			else if (!p->ended)

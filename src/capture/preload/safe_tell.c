@@ -387,7 +387,7 @@ static void handle_truncate_event(struct safe *f, struct sproc *p, const struct 
 	                                      true, TERM_api_truncate, x->e.time, &before);
 	if (a && a->start == x->e.time && a->count == 1) {
 		file->last = after;
-		file->last_stop = f->s->moment + 1;
+		file->last_stop = f->s->epoch + 1;
 		access_end(f->s, a, x->e.time);
 	}
 	file->pins--;
@@ -609,7 +609,7 @@ void safe_handle_event(struct safe *f, const struct safe_seen *seen)
 	struct safe_seen copied = *seen, *x = &copied;
 	struct sup *s = f->s;
 	x->e.time += s->clock_offset;
-	s->moment++;
+	s->epoch++;
 	s->traps++;
 	s->current = NULL;
 	if (x->e.kind == SAFE_BORN) {

@@ -200,7 +200,7 @@ bool worker_scan(struct worker *w)
 	struct sup *s = &w->sup;
 	struct stack k = {0};
 	int64_t start = used_ns();
-	s->moment++;
+	s->epoch++;
 	struct proc *root = proc_by_pid(s, s->root);
 	if (!root && !w->control->ended && (root = proc_first_sight(s, s->root, false)))
 		root->image = image_of(getpid()); /* a fork of this process, until it is the command */

@@ -116,7 +116,7 @@ static void adopt_one(struct sup *s, pid_t pid)
 	if (proc_by_pid(s, pid) || procfs_stat(pid, &st) < 0 || st.state == 'Z' || st.state == 'X')
 		return;
 	bool known = known_find(s->known, pid, (int64_t)st.started) != NULL;
-	s->moment++;
+	s->epoch++;
 	struct proc *p = proc_first_sight(s, pid, false);
 	if (!p)
 		return;

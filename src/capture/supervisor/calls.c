@@ -275,7 +275,7 @@ bool sup_back(struct sup *s, const struct left *l)
 		s->current = l->task;
 		return true;
 	}
-	s->moment++;
+	s->epoch++;
 	s->refuse = 0;
 	s->plain = false;
 	s->gone = !waits || task_known(s, l->tid) != l->task || proc_by_pid(s, l->pid) != l->proc ||
@@ -299,7 +299,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 			opens_bar(s, t->tid);
 		opens_read(s);
 	}
-	s->moment++;
+	s->epoch++;
 	if (changes_names(t->call) || t->call == CALL_mount || pending_names(s))
 		links_forget();
 	struct task *k = task_of(s, t->tid);

@@ -650,11 +650,11 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	if (s->counting && !p->threads) { /* the new one has moved bytes since */
 		p->wchar = e->moved_written;
 		p->rchar = e->moved_read;
-		p->wchar_stop = s->moment + 1;
+		p->wchar_stop = s->epoch + 1;
 	}
 	proc_end_accesses(s, p, e->time);
 	if (s->counting)
-		p->wchar_stop = s->moment; /* read again */
+		p->wchar_stop = s->epoch; /* read again */
 	counted_free(p);
 	opens_free(s, p);
 	struct file *exe = e->exe;

@@ -533,7 +533,7 @@ void accesses_settle(struct sup *s, struct proc *p)
 static struct fingerprint print_now(const struct sup *s, const struct file *f)
 {
 	struct statx st;
-	if (f->last_stop == s->moment + 1)
+	if (f->last_stop == s->epoch + 1)
 		return f->last;
 	if (!f->path || f->hidden ||
 	    (f->far ? far_statx(f->dev, AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, &st) != 0

@@ -207,7 +207,7 @@ void io_enter(struct sup *s, const struct trap *t)
 		return;
 	struct proc *p = k->proc;
 	k->io = NULL;
-	s->moment++;
+	s->epoch++;
 	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate,
 	     uncounted = t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
 	const struct io_row *r = uncounted || length ? NULL : row_of(t->nr);

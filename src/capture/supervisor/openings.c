@@ -29,7 +29,7 @@ struct openings {
 	int fd;                            /* -errno: there is none */
 	struct file *of[OPENINGS_WATCHES]; /* by the watch's number */
 	uint64_t heard;                    /* events ever */
-	uint64_t listened;                 /* the moment, and 1, at which that was */
+	uint64_t listened;                 /* the epoch, and 1, in which that was */
 	struct opening *first;
 };
 
@@ -54,10 +54,10 @@ bool openings_concern(struct sup *s, struct proc *p)
 {
 	if (p->shares_memory || p->crowded)
 		return true;
-	if (p->single_stop == s->moment + 1)
+	if (p->single_stop == s->epoch + 1)
 		return false;
 	if (has_one_thread(s, p)) {
-		p->single_stop = s->moment + 1;
+		p->single_stop = s->epoch + 1;
 		return false;
 	}
 	p->crowded = true;
@@ -198,7 +198,7 @@ void openings_listen(struct sup *s)
 	struct openings *o = s->openings;
 	if (!o || o->fd < 0)
 		return;
-	o->listened = s->moment + 1;
+	o->listened = s->epoch + 1;
 	if (!hear(o))
 		return;
 	for (struct opening **at = &o->first, *e; (e = *at);) {
@@ -270,7 +270,7 @@ enum opening_how openings_begin(struct sup *s, struct proc *p, struct file *f, c
 	if (!s->current || s->current->opening || !begin_watching(s))
 		return no_watches(s, p);
 	struct openings *o = s->openings;
-	if (o->listened != s->moment + 1)
+	if (o->listened != s->epoch + 1)
 		openings_listen(s);
 	if (!watch(o, f, w))
 		return errno == ENOSPC ? no_watches(s, p) : OPENING_UNSURE;

@@ -112,8 +112,8 @@ static bool read_both(struct proc *p, bool first_thread)
 
 uint64_t proc_wchar(struct sup *s, struct proc *p)
 {
-	if (p->wchar_stop != s->moment + 1) {
-		p->wchar_stop = s->moment + 1;
+	if (p->wchar_stop != s->epoch + 1) {
+		p->wchar_stop = s->epoch + 1;
 		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
 		 * wrote. */
 		bool one = p->forks && single(p);
@@ -419,7 +419,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->ppid = parent ? parent->pid : 0;
 	p->parent_num = parent ? parent->num : 0;
 	if (st.threads == 1)
-		p->single_stop = s->moment + 1;
+		p->single_stop = s->epoch + 1;
 	p->wchar_exec = UINT64_MAX;
 	p->uid = s->euid;
 	p->gid = s->egid;
@@ -755,7 +755,7 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	/* Its own bytes, without its children's: not known where it had threads as well. */
 	bool lone = p->forks && single(p);
 	if (f->threads == 1)
-		p->single_stop = s->moment + 1;
+		p->single_stop = s->epoch + 1;
 	if (lone || !p->forks)
 		procfs_io(p->pid, lone, f);
 	const uint64_t from[] = {f->cpu,   f->user,  f->system,     f->resident_peak,
@@ -770,7 +770,7 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	if (!p->uncounted && f->wchar != PROCFS_UNKNOWN) {
 		p->wchar = f->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
 		p->rchar = f->rchar;
-		p->wchar_stop = s->moment + 1;
+		p->wchar_stop = s->epoch + 1;
 	}
 }
 
@@ -845,7 +845,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		for (size_t i = 0; i < n; i++)
 			if (held[i].print.known) {
 				held[i].file->last = held[i].print;
-				held[i].file->last_stop = s->moment + 1;
+				held[i].file->last_stop = s->epoch + 1;
 			}
 		proc_hold(s, p, held, n, p->exec_start);
 		held_free(held, n);
@@ -876,7 +876,7 @@ void proc_status(struct sup *s, struct proc *p, int status)
 {
 	if (p->logging)
 		opens_read(s);
-	s->moment++; /* since the last stop it has gone on */
+	s->epoch++; /* since the last stop it has gone on */
 	if ((status & 0x7f) == 0)
 		proc_exit(s, p, TERM_ending_exited, (unsigned)(status >> 8) & 0xff);
 	else
@@ -900,7 +900,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	int status;
 	if (p->logging)
 		opens_read(s);
-	s->moment++;
+	s->epoch++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
 		if (proc_how_ended(p, &status)) {

@@ -411,7 +411,7 @@ void raw_resolve(struct worker *w)
 	int64_t behind = sup_now(s) - now_ns();
 	links_forget();
 	for (size_t i = 0; i < n; i++) {
-		s->moment++;
+		s->epoch++;
 		lost += !raw_one(s, &v[i], v[i].time + behind);
 		free(v[i].path);
 	}

@@ -71,7 +71,7 @@ struct file {
 	char *alias;               /* another name it was given, should the first one go */
 	bool far;                  /* its file system is another process's or host's (far.h) */
 	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
-	struct fingerprint last;   /* read through a descriptor at moment number last_stop - 1 */
+	struct fingerprint last;   /* read through a descriptor at epoch number last_stop - 1 */
 	uint64_t last_stop;
 	bool gone;      /* unlinked: out of the hash, kept while accessed */
 	bool met;       /* somebody had an access to it */
@@ -245,7 +245,7 @@ struct proc {
 	bool walked;                 /* its descriptors were looked at since it was first seen */
 	struct numbers numbers;      /* of its descriptors, when they were listed last */
 	bool shares_table;           /* with a parent or a child */
-	uint64_t single_stop;        /* it had one thread at moment number single_stop - 1 */
+	uint64_t single_stop;        /* it had one thread at epoch number single_stop - 1 */
 	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
 	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
 	bool anon_shm;               /* it has memory that its children share */
@@ -253,7 +253,7 @@ struct proc {
 	int64_t tmpfile;             /* when it last asked for a nameless file */
 	int handed_error;            /* why it is not known which descriptors its exec hands on, 0 it is */
 	pid_t tmpfile_tid;           /* the thread that did, until it stops again; 0 none */
-	uint64_t wchar, wchar_stop;  /* read at moment number wchar_stop - 1 */
+	uint64_t wchar, wchar_stop;  /* read at epoch number wchar_stop - 1 */
 	uint64_t rchar;              /* ... too; UINT64_MAX not known */
 	uint64_t wchar_unseen;       /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;         /* wchar when the execution began; UINT64_MAX unknown */
@@ -352,7 +352,7 @@ struct sup {
 	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
 	bool adopted;        /* this is not the first worker: another was killed */
 	uint64_t traps;
-	uint64_t moment;      /* number of the stop, death or tick being handled: what was read in an earlier one is old */
+	uint64_t epoch;       /* number of the stop, death or tick being handled: what was read in an earlier one is old */
 	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */
 	struct task *current; /* whose stop is being handled */
 	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */

@@ -157,7 +157,7 @@ static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
 		return true;
 	if (parent && !p->execn && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
 		p->shares_table = parent->shares_table = true;
-	return p->shares_table || !(p->single_stop == s->moment + 1 || proc_has_one_thread(p));
+	return p->shares_table || !(p->single_stop == s->epoch + 1 || proc_has_one_thread(p));
 }
 
 /* The child that ended or began last in its place had the same, nearly always. */

@@ -41,7 +41,7 @@ struct control {
 		uint64_t lost;    /* events */
 		char place[256];  /* where it is, if it was removed */
 	} log;
-	unsigned closing; /* the keeper, in the worker's place, has said all (scribe.h) */
+	unsigned closing; /* the keeper, in the worker's place, has said all (log_server.h) */
 	unsigned few;     /* descriptors had run out */
 	unsigned gaps;    /* 1 << reason of what was not seen, up to the command's end */
 };

@@ -58,8 +58,8 @@ static json_t *check(struct report *r, const char *name, enum verdict v, const c
 /* Of each mechanism whether it works, and what it costs. */
 static void check_ways(struct report *r, bool measure)
 {
-	struct way_state w;
-	for (unsigned i = 0; capture_way(i, measure, &w); i++) {
+	struct backend_state w;
+	for (unsigned i = 0; capture_backend(i, measure, &w); i++) {
 		char cost[256] = "";
 		if (!w.works) {
 			check(r, w.title, MISSING, "%s: %s", w.options, w.why);

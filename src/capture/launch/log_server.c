@@ -1,4 +1,4 @@
-#include "capture/launch/scribe.h"
+#include "capture/launch/log_server.h"
 
 #include "base/io.h"
 
@@ -25,7 +25,7 @@ static bool has_killed_state(pid_t pid)
 	return state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
 }
 
-bool scribe_killed(pid_t pid, int held)
+bool log_server_killed(pid_t pid, int held)
 {
 	/* In this order: while the pidfd can be signalled nobody else has the number. */
 	return has_killed_state(pid) ||
@@ -33,7 +33,7 @@ bool scribe_killed(pid_t pid, int held)
 }
 
 /* A process that has nothing of the user's open, nor the n descriptors of not_its. 0 in it. */
-static pid_t fork_scribe(const int *not_its, size_t n)
+static pid_t fork_log_server(const int *not_its, size_t n)
 {
 	pid_t pid = fork();
 	if (pid != 0)
@@ -50,11 +50,11 @@ static pid_t fork_scribe(const int *not_its, size_t n)
 	return 0;
 }
 
-pid_t scribe_start(struct sup *s, struct control *control, const int *not_its, size_t n)
+pid_t log_server_start(struct sup *s, struct control *control, const int *not_its, size_t n)
 {
 	const pid_t keeper = getpid();
 	log_writer_seal(s->log);
-	pid_t pid = fork_scribe(not_its, n);
+	pid_t pid = fork_log_server(not_its, n);
 	if (pid != 0)
 		return pid;
 	for (bool last = false; !last;) {
@@ -68,20 +68,20 @@ pid_t scribe_start(struct sup *s, struct control *control, const int *not_its, s
 	_exit(0);
 }
 
-bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const int *not_its, size_t n)
+bool log_server_await(pid_t server, struct sup *s, struct control *control, const int *not_its, size_t n)
 {
 	log_writer_seal(s->log);
 	__atomic_store_n(&control->closing, 1, __ATOMIC_RELEASE);
 	/* What tells of the end was said here: it is written by a process that has it, after the other one has ended. */
-	int held = scribe > 0 ? (int)syscall(SYS_pidfd_open, scribe, 0) : -1;
+	int held = server > 0 ? (int)syscall(SYS_pidfd_open, server, 0) : -1;
 	/* Where no process could be had the command's are gone by now, and leave room. */
-	pid_t last = fork_scribe(not_its, n);
+	pid_t last = fork_log_server(not_its, n);
 	for (int ms = 0; last < 0 && ms < PATIENCE_MS; ms++) {
 		usleep(1000);
-		last = fork_scribe(not_its, n);
+		last = fork_log_server(not_its, n);
 	}
 	if (last == 0) {
-		while (scribe > 0 && !scribe_killed(scribe, held))
+		while (server > 0 && !log_server_killed(server, held))
 			usleep(1000);
 		worker_end_log(s, control);
 		_exit(0);
@@ -89,8 +89,8 @@ bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const in
 	if (held >= 0)
 		close(held);
 	if (last < 0) {
-		if (scribe > 0)
-			waitpid(scribe, NULL, 0);
+		if (server > 0)
+			waitpid(server, NULL, 0);
 		worker_end_log(s, control);
 		return true;
 	}
@@ -100,7 +100,7 @@ bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const in
 			return false;
 		usleep(1000);
 	}
-	if (scribe > 0)
-		waitpid(scribe, NULL, WNOHANG);
+	if (server > 0)
+		waitpid(server, NULL, WNOHANG);
 	return true;
 }
