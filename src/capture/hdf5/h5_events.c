@@ -81,7 +81,7 @@ static void keep_file_entry(struct teller *t, const struct app_said *said)
 	t->files[t->nfiles++] = (struct told_file){.num = f.num, .path = name};
 	struct statx st = safe_statx(&f.st);
 	struct told_file *to = &t->files[t->nfiles - 1];
-	to->file = file_told(t->s, &st, f.st.flags & SAFE_HAS_GEN, f.st.gen, name);
+	to->file = file_emitted(t->s, &st, f.st.flags & SAFE_HAS_GEN, f.st.gen, name);
 	if (to->file)
 		to->file->pins++; /* others that are told of do not push it out */
 	if (to->file && to->file->path && to->file->path[0] == '/') {

@@ -347,7 +347,7 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 		if (m->kept && e->tsc > m->tsc)
 			wait_for_look(m, e->tsc);
 		else if (m->what.file)
-			open_again(s, e->proc, &m->what, time, 1);
+			calls_open_again(s, e->proc, &m->what, time, 1);
 		return m->what;
 	}
 	char full[PATH_MAX];
@@ -408,7 +408,7 @@ static void stat_observed_again(struct sup *s, struct seen *m)
 	unsigned flags = m->nofollow ? O_NOFOLLOW : 0;
 	int rc = from_root(s, m->proc, observed_path(&l->seen, m), full) ? 0 : -ENAMETOOLONG;
 	if (rc == 0 && open_is_same(s, m->proc, full, flags, &m->what)) {
-		open_again(s, m->proc, &m->what, first, m->opens);
+		calls_open_again(s, m->proc, &m->what, first, m->opens);
 		m->tsc = tsc;
 		m->time = now;
 		m->wait = 2 * m->wait < WAIT_LONGEST ? 2 * m->wait : WAIT_LONGEST;

@@ -381,7 +381,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 			sup_flush(s);
 		}
 		if (w->control->ended && waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0)
-			worker_tell_end(w);
+			worker_emit_end(w);
 	}
 	worker_finish(w);
 }
@@ -397,7 +397,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		_exit(1);
 	st.from_command = pair[0];
-	w->sup.guard = k->trace ? NULL : guard_new(w->control, w->keeper);
+	w->sup.guard = k->trace ? NULL : shield_new(w->control, w->keeper);
 	if (w->sup.observer && w->sup.observer->prepare)
 		w->sup.observer->prepare(w->sup.observer->arg, (prog || w->sup.exact) && !w->sup.scans);
 	sem_init(&st.got, 0, 0);

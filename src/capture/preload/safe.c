@@ -108,7 +108,7 @@ static void emit_wait(struct worker *w, struct safe *f)
 	if (log_writer_pending(f->s->log))
 		sup_flush(f->s);
 	if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED))
-		worker_tell_end(w);
+		worker_emit_end(w);
 }
 
 _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int64_t forked, const char *cwd)

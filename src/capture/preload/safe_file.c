@@ -75,7 +75,7 @@ struct file *sproc_file(struct safe *f, const struct sproc *p, const struct safe
 		return NULL;
 	struct statx st = safe_statx(t);
 	sproc_path(p, path, &st, name, sizeof(name));
-	return file_told(f->s, &st, t->flags & SAFE_HAS_GEN, t->gen, name);
+	return file_emitted(f->s, &st, t->flags & SAFE_HAS_GEN, t->gen, name);
 }
 
 struct fingerprint safe_print(const struct safe_stat *t)

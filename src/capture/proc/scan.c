@@ -24,7 +24,7 @@
 /* A word that changes when the process becomes another program, and not when it forks: its executable and where its
  * stack and arguments lie. Where that may not be read (a set-id program) it is its name and its arguments. 0: it is
  * over. */
-static uint64_t image_of(pid_t pid)
+static uint64_t read_image_word(pid_t pid)
 {
 	char text[4096];
 	struct {
@@ -59,7 +59,7 @@ static uint64_t image_of(pid_t pid)
 }
 
 /* The strings of a file of /proc, redacted, one behind the other. How many there are. */
-static size_t words_of(pid_t pid, bool env, struct buf *ret)
+static size_t read_redacted_strings(pid_t pid, bool env, struct buf *ret)
 {
 	char *text = malloc(WORDS_MAX);
 	ssize_t n = text ? procfs_read(pid, env ? "environ" : "cmdline", text, WORDS_MAX) : -1;
@@ -95,7 +95,7 @@ void proc_became(struct sup *s, struct proc *p)
 		where_release(&w);
 	}
 	struct buf args = {0}, vars = {0};
-	size_t argc = words_of(p->pid, false, &args), envc = words_of(p->pid, true, &vars);
+	size_t argc = read_redacted_strings(p->pid, false, &args), envc = read_redacted_strings(p->pid, true, &vars);
 	struct str *argv = exec_split(&args, argc), *env = exec_split(&vars, envc);
 	proc_refresh_creds(s, p);
 	free(p->cwd);
@@ -120,10 +120,10 @@ void proc_became(struct sup *s, struct proc *p)
 	buf_release(&vars);
 }
 
-static void look_at(struct sup *s, pid_t pid, const struct proc *parent)
+static void look_at_process(struct sup *s, pid_t pid, const struct proc *parent)
 {
 	struct proc *p = proc_by_pid(s, pid);
-	uint64_t image = image_of(pid);
+	uint64_t image = read_image_word(pid);
 	if (!image)
 		return;
 	if (p && proc_over(p)) { /* its number went to another */
@@ -150,7 +150,7 @@ struct stack {
 	size_t n, cap;
 };
 
-static void push(struct stack *k, pid_t pid)
+static void push_pid(struct stack *k, pid_t pid)
 {
 	if (k->n == k->cap) {
 		size_t cap = k->cap ? 2 * k->cap : 64;
@@ -180,8 +180,8 @@ static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 			pid_t child = (pid_t)strtol(at, &end, 10);
 			if (end == at)
 				break;
-			look_at(s, child, parent);
-			push(k, child);
+			look_at_process(s, child, parent);
+			push_pid(k, child);
 		}
 	}
 	if (d)
@@ -203,8 +203,8 @@ bool worker_scan(struct worker *w)
 	s->epoch++;
 	struct proc *root = proc_by_pid(s, s->root);
 	if (!root && !w->control->ended && (root = proc_first_sight(s, s->root, false)))
-		root->image = image_of(getpid()); /* a fork of this process, until it is the command */
-	uint64_t image = root ? image_of(s->root) : 0;
+		root->image = read_image_word(getpid()); /* a fork of this process, until it is the command */
+	uint64_t image = root ? read_image_word(s->root) : 0;
 	if (image && image != root->image) {
 		root->image = image;
 		proc_became(s, root);

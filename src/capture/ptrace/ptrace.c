@@ -276,7 +276,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 		k.kind = WORK_RESULT;
 		k.rval = info.exit.rval;
-		aside_do(r->aside, &k);
+		slow_fs_do(r->aside, &k);
 		return;
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
@@ -288,10 +288,10 @@ static void any_stop(struct tracer *r, pid_t tid)
 		t->args[i] = info.entry.args[i];
 	if (r->w->sup.called && called_stacks(r->w->sup.called, t))
 		stands_at(tid, &k.stands);
-	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !aside_held(r->aside) &&
+	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !slow_fs_held(r->aside) &&
 	    detach_for_tracer(&r->w->sup, tid, (pid_t)t->args[1]))
 		return;
-	if (aside_do(r->aside, &k) && k.refuse)
+	if (slow_fs_do(r->aside, &k) && k.refuse)
 		refuse(tid, k.refuse);
 }
 
@@ -311,7 +311,7 @@ static int entry_stop(struct tracer *r, pid_t tid)
 	} else if (!call_from_registers(tid, t)) {
 		return PTRACE_CONT;
 	}
-	bool done = aside_do(r->aside, &k);
+	bool done = slow_fs_do(r->aside, &k);
 	if (k.refuse)
 		refuse(tid, k.refuse);
 	return wants_result(t->call) && (k.pending || !done) ? PTRACE_SYSCALL : PTRACE_CONT;
@@ -325,7 +325,7 @@ static void exit_stop(struct tracer *r, pid_t tid)
 	if (ptrace_request(PTRACE_GETEVENTMSG, tid, 0, &status) < 0)
 		return;
 	k.status = (int)status;
-	aside_do(r->aside, &k);
+	slow_fs_do(r->aside, &k);
 }
 
 static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
@@ -340,7 +340,7 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 		if (s->exact)
 			any_stop(r, tid);
 		else
-			aside_do(r->aside, &k);
+			slow_fs_do(r->aside, &k);
 	} else if (event == PTRACE_EVENT_EXIT) {
 		exit_stop(r, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
@@ -362,10 +362,10 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_used)
 {
 	enum { PAUSE_US = 1000 };
-	if (!aside_held(r->aside))
+	if (!slow_fs_held(r->aside))
 		return wait4(-1, ret_status, __WALL | (log_writer_pending(r->w->sup.log) ? WNOHANG : 0), ret_used);
 	/* Deaths are handed over when the other thread is back, which tells us by nothing that wait4 would see. */
-	bool owes = aside_owes(r->aside);
+	bool owes = slow_fs_owes(r->aside);
 	pid_t tid = wait4(-1, ret_status, __WALL | (owes ? WNOHANG : 0), ret_used);
 	if (tid == 0)
 		usleep(PAUSE_US);
@@ -375,7 +375,7 @@ static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_use
 void worker_trace(struct worker *w)
 {
 	struct sup *s = &w->sup;
-	struct tracer r = {.w = w, .aside = aside_new(w, perform)};
+	struct tracer r = {.w = w, .aside = slow_fs_new(w, perform)};
 	if (!r.aside)
 		_exit(1);
 	sup_aside(s, fileid_mounts_wait());
@@ -385,8 +385,8 @@ void worker_trace(struct worker *w)
 		struct work k = {.kind = WORK_FLUSH};
 		pid_t tid = next_stop(&r, &k.status, &k.used);
 		if (tid == 0) {
-			if (!aside_held(r.aside) && log_writer_pending(s->log))
-				aside_do(r.aside, &k);
+			if (!slow_fs_held(r.aside) && log_writer_pending(s->log))
+				slow_fs_do(r.aside, &k);
 			continue;
 		}
 		if (tid > 0 && tid == s->root && !WIFSTOPPED(k.status))
@@ -406,15 +406,15 @@ void worker_trace(struct worker *w)
 			k.kind = WORK_ENDED;
 			k.tid = tid;
 			/* Whoever waits for the command learns of its end even where the record of it has to wait. */
-			if (!aside_do(r.aside, &k) && tid == s->root)
-				worker_tell_ended(w, k.status);
+			if (!slow_fs_do(r.aside, &k) && tid == s->root)
+				worker_emit_ended(w, k.status);
 		}
 		siginfo_t si;
-		if (w->control->ended && !aside_held(r.aside) &&
+		if (w->control->ended && !slow_fs_held(r.aside) &&
 		    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
-			worker_tell_end(w);
+			worker_emit_end(w);
 	}
-	aside_wait(r.aside);
+	slow_fs_wait(r.aside);
 	if (s->called)
 		called_end(s);
 	worker_finish(w);

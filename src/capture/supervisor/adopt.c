@@ -136,11 +136,11 @@ static void adopt_one(struct sup *s, pid_t pid)
 		held_free(held, n);
 		hold_mappings(s, p);
 	}
-	proc_guard(s, p);
+	proc_shield(s, p);
 }
 
 /* Who was known and is over: when exactly, and how, nobody saw. The command's own end the keeper tells. */
-static void bury_known(struct sup *s)
+static void reap_known(struct sup *s)
 {
 	for (unsigned i = 0; i < KNOWN_MAX; i++) {
 		struct known_proc *k = &s->known->v[i];
@@ -187,10 +187,10 @@ static void adopt_all(struct worker *w)
 		if (k->pid > 0 && procfs_stat(k->pid, &st) == 0 && (int64_t)st.started == k->started)
 			adopt_one(s, k->pid);
 	}
-	bury_known(s);
+	reap_known(s);
 }
 
-static void *serve(void *arg)
+static void *serve_as_adopter(void *arg)
 {
 	worker_serve(arg);
 	for (;;)
@@ -219,7 +219,7 @@ _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 	 * each that lives, and what it forks, counts as one that has, and shares no memory with this process. */
 	s->any_confined = true;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->guard = guard_new(w->control, w->keeper);
+	s->guard = shield_new(w->control, w->keeper);
 	w->stood[0] = w->stood[1] = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
 	worker_signals(w);
 	adopt_all(w);
@@ -230,7 +230,7 @@ _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 	s->gaps |= 1u << TERM_gap_recorder_died;
 	sup_flush(s);
 	notify_tune(listener);
-	if (worker_thread(w, serve, w, &t) < 0)
+	if (worker_thread(w, serve_as_adopter, w, &t) < 0)
 		_exit(1);
 	__atomic_store_n(&w->control->taken, 1, __ATOMIC_RELEASE);
 	worker_main(w);

@@ -25,7 +25,7 @@ struct aside {
 	size_t n, at, cap; /* of them those from `at` on are still to be handed over */
 };
 
-struct aside *aside_new(struct worker *w, void (*perform)(struct worker *w, struct work *k))
+struct aside *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k))
 {
 	struct aside *a = calloc(1, sizeof(*a));
 	if (!a)
@@ -37,14 +37,14 @@ struct aside *aside_new(struct worker *w, void (*perform)(struct worker *w, stru
 	return a;
 }
 
-static int64_t monotonic(void)
+static int64_t slow_fs_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-static void *body(void *arg)
+static void *run_slow_fs_thread(void *arg)
 {
 	struct aside *a = arg;
 	__atomic_store_n(&a->w->server, gettid(), __ATOMIC_RELEASE);
@@ -59,10 +59,10 @@ static void *body(void *arg)
 }
 
 /* In the thread. False: it is held up, and will have done it some time. */
-static bool hand_over(struct aside *a, struct work *k)
+static bool hand_over_work(struct aside *a, struct work *k)
 {
 	a->work = *k;
-	__atomic_store_n(&a->w->sup.since, monotonic(), __ATOMIC_RELEASE);
+	__atomic_store_n(&a->w->sup.since, slow_fs_clock_ns(), __ATOMIC_RELEASE);
 	sem_post(&a->go);
 	for (;;) {
 		struct timespec until;
@@ -87,7 +87,7 @@ static bool starts(struct aside *a)
 	if (!__atomic_load_n(&a->w->sup.aside, __ATOMIC_RELAXED) || a->failed)
 		return false;
 	if (!a->started)
-		a->started = worker_thread(a->w, body, a, &t) == 0;
+		a->started = worker_thread(a->w, run_slow_fs_thread, a, &t) == 0;
 	a->failed = !a->started;
 	return a->started;
 }
@@ -120,7 +120,7 @@ static void owe(struct aside *a, const struct work *k)
 		a->owed[a->n++] = o;
 }
 
-bool aside_held(struct aside *a)
+bool slow_fs_held(struct aside *a)
 {
 	if (a->held && sem_trywait(&a->done) < 0)
 		return true;
@@ -132,14 +132,14 @@ bool aside_held(struct aside *a)
 		if (o.used)
 			k.used = *o.used;
 		free(o.used);
-		if (!hand_over(a, &k))
+		if (!hand_over_work(a, &k))
 			return true;
 	}
 	a->n = a->at = 0;
 	return false;
 }
 
-bool aside_do(struct aside *a, struct work *k)
+bool slow_fs_do(struct aside *a, struct work *k)
 {
 	k->refuse = 0;
 	k->pending = false;
@@ -147,8 +147,8 @@ bool aside_do(struct aside *a, struct work *k)
 		a->perform(a->w, k);
 		return true;
 	}
-	if (!aside_held(a)) {
-		if (hand_over(a, k))
+	if (!slow_fs_held(a)) {
+		if (hand_over_work(a, k))
 			return true;
 		/* It is being done, but the call will be made before: that its record is right is no longer sure. */
 		struct work late = {.kind = WORK_PASSED, .tid = k->tid};
@@ -162,17 +162,17 @@ bool aside_do(struct aside *a, struct work *k)
 	return false;
 }
 
-bool aside_owes(const struct aside *a)
+bool slow_fs_owes(const struct aside *a)
 {
 	return a->held && a->n > a->at;
 }
 
-void aside_wait(struct aside *a)
+void slow_fs_wait(struct aside *a)
 {
 	while (a->held) {
 		while (sem_wait(&a->done) < 0)
 			;
 		sem_post(&a->done);
-		aside_held(a);
+		slow_fs_held(a);
 	}
 }

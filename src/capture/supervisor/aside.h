@@ -46,14 +46,14 @@ struct work {
 };
 
 /* NULL: no memory. perform does one piece of work, in whichever thread. */
-struct aside *aside_new(struct worker *w, void (*perform)(struct worker *w, struct work *k));
+struct aside *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k));
 /* Has it done. False: not, or not yet, and the answers are none. */
-bool aside_do(struct aside *a, struct work *k);
+bool slow_fs_do(struct aside *a, struct work *k);
 /* The thread is still held up. False: it is back, and what is owed it has been handed to it. */
-bool aside_held(struct aside *a);
+bool slow_fs_held(struct aside *a);
 /* Something is owed: not to be forgotten while nobody stops. */
-bool aside_owes(const struct aside *a);
+bool slow_fs_owes(const struct aside *a);
 /* Waits for it, however long that takes. */
-void aside_wait(struct aside *a);
+void slow_fs_wait(struct aside *a);
 
 #endif

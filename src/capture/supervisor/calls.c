@@ -36,7 +36,7 @@ static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
 		p->catches_child = true;
 	else
 		p->catches = true;
-	proc_guard(s, p);
+	proc_shield(s, p);
 }
 
 /* Is it a thread of this process, by the caller's numbers? */
@@ -61,13 +61,13 @@ static void do_ptrace(struct sup *s, const struct trap *t)
 	struct proc *p = k ? k->proc : proc_by_pid(s, (pid_t)t->args[1]);
 	if (!p || !p->guarded)
 		return;
-	guard_release(s->guard, p->pid);
+	shield_release(s->guard, p->pid);
 	p->guarded = false;
 	p->unguarded = true;
 }
 
 /* It changes what it may do: from here on it shares no memory with the recorder. */
-static void confine(struct sup *s, struct proc *p)
+static void stop_sharing_memory(struct sup *s, struct proc *p)
 {
 	opens_confine(s, p);
 	counted_confine(s, p);
@@ -89,31 +89,31 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
 		break;
 	case CALL_open:
-		do_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
+		handle_open_call(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
 		break;
 	case CALL_openat:
-		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
+		handle_open_call(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
 		break;
 	case CALL_openat2:
 		sup_leave(s, &left);
 		read = remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how);
 		if (sup_back(s, &left) && read)
-			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
+			handle_open_call(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
 		break;
 	case CALL_creat:
-		do_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
+		handle_open_call(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
 		break;
 	case CALL_open_handle:
 		sup_gap(s, p, TERM_gap_unsettled, 1, "opened a file by handle");
 		break;
 	case CALL_rename:
-		do_rename(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		handle_rename_call(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
 		break;
 	case CALL_renameat:
-		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
+		handle_rename_call(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
 		break;
 	case CALL_renameat2:
-		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		handle_rename_call(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
 		break;
 	case CALL_link:
 		do_link(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
@@ -143,7 +143,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		do_make(s, p, t, (int)a[0], a[1]);
 		break;
 	case CALL_truncate:
-		do_truncate(s, p, t);
+		handle_truncate_call(s, p, t);
 		break;
 	case CALL_chdir:
 		p->moved = sup_now(s);
@@ -153,7 +153,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->moved = sup_now(s);
 		p->stale |= STALE_CWD | STALE_ROOT;
 		p->fs_per_thread = true;
-		confine(s, p);
+		stop_sharing_memory(s, p);
 		break;
 	case CALL_mount:
 		sup_aside(s, true); /* what is mounted from now on may be served by anybody */
@@ -161,22 +161,22 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->stale |= STALE_ROOT;
 		/* A descriptor of ours keeps a file system from being unmounted. */
 		sup_leave(s, &left);
-		far_quiet();
+		far_wait_all();
 		sup_back(s, &left);
 		break;
 	case CALL_setuid:
 		p->stale |= STALE_CREDS;
 		if (!proc_keeps_creds(t))
-			confine(s, p);
+			stop_sharing_memory(s, p);
 		break;
 	case CALL_confine:
 	case CALL_forbid:
-		confine(s, p);
+		stop_sharing_memory(s, p);
 		break;
 	case CALL_x32: /* whatever it does, it may open, and confine itself */
 		if (!p->x32_said) {
 			sup_gap(s, p, TERM_gap_abi32, 0, "it made calls of the x32 interface, which are not read");
-			confine(s, p);
+			stop_sharing_memory(s, p);
 		}
 		p->x32_said = true;
 		break;
@@ -206,7 +206,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		break;
 	case CALL_seccomp:
 		if (a[0] <= SECCOMP_SET_MODE_FILTER)
-			confine(s, p);
+			stop_sharing_memory(s, p);
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
 			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
 		break;
@@ -230,7 +230,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	}
 }
 
-static bool changes_names(enum call c)
+static bool is_name_call(enum call c)
 {
 	return c >= CALL_rename && c <= CALL_rmdir;
 }
@@ -238,7 +238,7 @@ static bool changes_names(enum call c)
 /* Calls that move what pending ones wait to see: everything is settled before they run. */
 static bool settles_all(enum call c)
 {
-	return changes_names(c) || c == CALL_execve || c == CALL_execveat;
+	return is_name_call(c) || c == CALL_execve || c == CALL_execveat;
 }
 
 /* Calls after which a path that was opened before may be another's. */
@@ -300,7 +300,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 		opens_read(s);
 	}
 	s->epoch++;
-	if (changes_names(t->call) || t->call == CALL_mount || pending_names(s))
+	if (is_name_call(t->call) || t->call == CALL_mount || pending_names(s))
 		links_forget();
 	struct task *k = task_of(s, t->tid);
 	if (!k) {
@@ -314,7 +314,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	k->last = *t;
 	k->can_block = can_block(t->call);
 	if (p->guarded)
-		guard_note(s->guard, p->pid, t, k->can_block, false);
+		shield_note(s->guard, p->pid, t, k->can_block, false);
 	s->current = k;
 	s->gone = false;
 	if (s->pending) {
@@ -376,7 +376,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	if (s->plain && s->current == k) {
 		k->can_block = false;
 		if (p->guarded)
-			guard_note(s->guard, p->pid, t, false, false);
+			shield_note(s->guard, p->pid, t, false, false);
 	}
 	s->current = NULL;
 	return s->refuse;

@@ -19,18 +19,18 @@ bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time
 
 /* ---- opening (calls_open.c) ---- */
 
-void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+void handle_open_call(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
              uint64_t resolve);
 
 /* ---- names (calls_names.c) ---- */
 
-void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+void handle_rename_call(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                unsigned flags);
 void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
              unsigned flags);
 void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
-void do_truncate(struct sup *s, struct proc *p, const struct trap *t);
+void handle_truncate_call(struct sup *s, struct proc *p, const struct trap *t);
 
 /* ---- memory (calls_channels.c) ---- */
 

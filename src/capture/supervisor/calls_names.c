@@ -19,7 +19,7 @@ static void look_far(struct sup *s, struct where *w, bool follow, int rc, const 
 
 /* What a path argument means, looked at outside of the lock. 0 or -errno; -ESRCH: who asked has ended. ret->path is ""
  * where there is nothing to look at. */
-static int look_at(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow,
+static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow,
                    struct where *ret, struct statx *ret_st)
 {
 	struct left left;
@@ -35,7 +35,7 @@ static int look_at(struct sup *s, struct proc *p, const struct trap *t, int dirf
 	return sup_back(s, &left) ? rc : -ESRCH;
 }
 
-void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+void handle_rename_call(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                unsigned flags)
 {
 	struct where a, b;
@@ -117,7 +117,7 @@ void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, u
 {
 	struct where a;
 	struct statx st;
-	int rc = look_at(s, p, t, dirfd, addr, false, &a, &st);
+	int rc = stat_path_argument(s, p, t, dirfd, addr, false, &a, &st);
 	if (rc == 0) {
 		struct file *f = file_get(s, &a, false, &st);
 		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
@@ -133,17 +133,17 @@ void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 {
 	struct where a;
 	struct statx st;
-	int rc = look_at(s, p, t, dirfd, addr, false, &a, &st);
+	int rc = stat_path_argument(s, p, t, dirfd, addr, false, &a, &st);
 	if (rc == -ENOENT && a.path[0])
 		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
 	where_release(&a);
 }
 
-void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
+void handle_truncate_call(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where a;
 	struct statx st;
-	int rc = look_at(s, p, t, AT_FDCWD, t->args[0], true, &a, &st);
+	int rc = stat_path_argument(s, p, t, AT_FDCWD, t->args[0], true, &a, &st);
 	if (rc == 0 && S_ISREG(st.stx_mode)) {
 		struct file *f = file_get(s, &a, true, &st);
 		if (f && f->live)

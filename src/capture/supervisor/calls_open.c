@@ -35,7 +35,7 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t time)
+static void emit_absent(struct sup *s, struct proc *p, const struct where *w, int64_t time)
 {
 	char name[8300];
 	bool plain = !w->foreign && !strstr(w->given, "..");
@@ -55,7 +55,7 @@ static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
 }
 
-static unsigned mode_of(unsigned flags)
+static unsigned access_mode_of_open(unsigned flags)
 {
 	unsigned acc = flags & O_ACCMODE;
 	return (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
@@ -72,13 +72,13 @@ static bool waits_for_other(unsigned flags, unsigned mode)
 
 /* Is it looked at afterwards which file it was? Not where bytes are counted: whose they are would have to wait for
  * it. */
-static bool is_checked(struct sup *s, struct proc *p)
+static bool is_checked_afterwards(struct sup *s, struct proc *p)
 {
 	return !s->exact && !s->counting && openings_concern(s, p);
 }
 
 /* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
-static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
+static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                            unsigned mode, int64_t time, const enum allowed *made)
 {
 	if (!made)
@@ -121,7 +121,7 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
 	}
-	if (f->kind == TERM_kind_regular && !made && is_checked(s, p)) {
+	if (f->kind == TERM_kind_regular && !made && is_checked_afterwards(s, p)) {
 		enum opening_how how = openings_begin(s, p, f, w, mode, ok == ALLOWED_YES, time, &fp);
 		if (how == OPENING_TOLD)
 			return f;
@@ -142,7 +142,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	*ret = (struct logged_file){0};
 	int rc = where_path(proc_rooted(NULL), p->pid, AT_FDCWD, path, follow, &w);
 	if (rc == 0 && how == LOGGED_ABSENT) {
-		absent(s, p, &w, time);
+		emit_absent(s, p, &w, time);
 	} else if (rc == 0) {
 		rc = where_look(&w, follow, &st);
 		/* What the process had then it may have no more. */
@@ -161,7 +161,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 			sure &= how == LOGGED_MADE || !S_ISFIFO(st.stx_mode);
 			enum allowed ok = sure ? ALLOWED_YES : ALLOWED_MAYBE;
 			ret->sure = sure;
-			ret->file = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
+			ret->file = emit_opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
 		}
 	}
 	where_release(&w);
@@ -180,7 +180,7 @@ int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flag
 	bool follow = !(flags & O_NOFOLLOW);
 	int rc = where_path(proc_rooted(p), p->pid, AT_FDCWD, path, follow, &w);
 	if (rc == 0 && (rc = where_look(&w, follow, &st)) == 0 && !S_ISDIR(st.stx_mode))
-		opened(s, p, &w, &st, flags, mode_of(flags), time, &maybe);
+		emit_opened(s, p, &w, &st, flags, access_mode_of_open(flags), time, &maybe);
 	where_release(&w);
 	return rc;
 }
@@ -194,7 +194,7 @@ static void add_opens(struct sup *s, struct proc *p, const struct logged_file *w
 		a->count += n - 1;
 }
 
-void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n)
+void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n)
 {
 	if (what->file->kind != TERM_kind_terminal)
 		add_opens(s, p, what, true, time, n);
@@ -252,7 +252,7 @@ static void check_directory(struct sup *s, struct proc *p, const struct where *w
 static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,
                        unsigned flags, unsigned mode)
 {
-	struct file *f = opened(s, p, w, st, flags, mode, sup_now(s), NULL);
+	struct file *f = emit_opened(s, p, w, st, flags, mode, sup_now(s), NULL);
 	bool possible = f && f->kind == TERM_kind_fifo && p->live && p->live->file == f && !p->live->sure;
 	struct pending *d = possible && waits_for_other(flags, mode) ? pending_add(s, p, t, PENDING_FIFO, w, NULL) : NULL;
 	if (d) {
@@ -261,7 +261,7 @@ static void open_there(struct sup *s, struct proc *p, const struct trap *t, stru
 	}
 }
 
-void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+void handle_open_call(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
              uint64_t resolve)
 {
 	struct where w;
@@ -269,7 +269,7 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 	if (s->plain)
 		return;
 	const bool follow = !(flags & O_NOFOLLOW);
-	const unsigned mode = mode_of(flags);
+	const unsigned mode = access_mode_of_open(flags);
 	struct statx st;
 	struct left left;
 	struct rooted r = proc_rooted(p);
@@ -316,7 +316,7 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 			open_there(s, p, t, &w, &st, flags, mode);
 		else
 			counted_opens(p, NULL, true);
-		if (S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY) && is_checked(s, p))
+		if (S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY) && is_checked_afterwards(s, p))
 			check_directory(s, p, &w, &st, follow);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
@@ -329,7 +329,7 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 					o->contested = d->contested = true;
 		}
 	} else if (rc == -ENOENT || rc == -ENOTDIR) {
-		absent(s, p, &w, sup_now(s));
+		emit_absent(s, p, &w, sup_now(s));
 	}
 	where_release(&w);
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
+static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
                        int64_t time)
 {
 	if (!path)
@@ -95,7 +95,7 @@ void file_pin(struct file *f)
 }
 
 /* 0 or -errno; -EAGAIN: the file system did not answer. */
-static int look_again(const struct pending *d, const struct where *w, bool follow, struct statx *st)
+static int stat_pending_path(const struct pending *d, const struct where *w, bool follow, struct statx *st)
 {
 	const int i = w == d->b;
 	if (d->told[i].known) {
@@ -161,16 +161,16 @@ bool pending_look(struct sup *s, pid_t tid)
 }
 
 /* False where that cannot be told, too: *ret_silent says so. */
-static bool is_file(const struct pending *d, const struct where *w, const struct file *f, bool *ret_silent)
+static bool is_file_at(const struct pending *d, const struct where *w, const struct file *f, bool *ret_silent)
 {
 	struct statx st;
-	int rc = look_again(d, w, false, &st);
+	int rc = stat_pending_path(d, w, false, &st);
 	*ret_silent |= rc == -EAGAIN;
 	return rc == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
 }
 
 /* Every known name below a renamed directory changes with it. */
-static void rename_below(struct sup *s, const char *old, const char *new)
+static void rename_known_below(struct sup *s, const char *old, const char *new)
 {
 	size_t n = strlen(old);
 	for (unsigned i = 0; i < HASH_SIZE; i++) {
@@ -198,21 +198,21 @@ static void created(struct sup *s, struct pending *d, const struct statx *st, bo
 	/* While the call may still be running, the access counts as begun by its thread's stop. */
 	struct task *was = s->current;
 	s->current = back ? NULL : task_known(s, d->tid);
-	name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
+	emit_name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
 	if (f->kind == TERM_kind_regular)
 		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
 	s->current = was;
 }
 
-static void moved(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
+static void emit_moved_file(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
 {
-	name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
+	emit_name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
 	file_rename(s, f, new);
 	if (f->kind == TERM_kind_directory)
-		rename_below(s, old, new);
+		rename_known_below(s, old, new);
 }
 
-static void renamed(struct sup *s, struct pending *d)
+static void emit_renamed(struct sup *s, struct pending *d)
 {
 	if (d->victim && d->exchange) {
 		/* Three renames by way of a name that nothing else has: two would take for one directory's names the other's.
@@ -220,16 +220,16 @@ static void renamed(struct sup *s, struct pending *d)
 		char *between;
 		if (!d->name_a || !d->name_b || asprintf(&between, "%s/.stemma-exchange", d->name_a) < 0)
 			return;
-		moved(s, d, d->file, d->name_a, between);
-		moved(s, d, d->victim, d->name_b, d->name_a);
-		moved(s, d, d->file, between, d->name_b);
+		emit_moved_file(s, d, d->file, d->name_a, between);
+		emit_moved_file(s, d, d->victim, d->name_b, d->name_a);
+		emit_moved_file(s, d, d->file, between, d->name_b);
 		free(between);
 		return;
 	}
 	if (d->victim)
-		name_event(s, d->proc, TERM_nameop_replace, d->victim, d->name_b, NULL, d->time);
+		emit_name_event(s, d->proc, TERM_nameop_replace, d->victim, d->name_b, NULL, d->time);
 	if (d->name_a && d->name_b)
-		moved(s, d, d->file, d->name_a, d->name_b);
+		emit_moved_file(s, d, d->file, d->name_a, d->name_b);
 	if (d->victim && d->last)
 		file_gone(s, d->victim);
 }
@@ -238,15 +238,15 @@ static void renamed(struct sup *s, struct pending *d)
 static void outlived(struct sup *s, struct pending *d)
 {
 	struct statx st;
-	struct file *f = look_again(d, d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
+	struct file *f = stat_pending_path(d, d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
 	if (f && f != d->file && d->name_b && f->path && !strcmp(f->path, d->name_b))
-		name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
+		emit_name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
 }
 
 static void truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;
-	if (look_again(d, d->a, true, &st) < 0)
+	if (stat_pending_path(d, d->a, true, &st) < 0)
 		return;
 	struct fingerprint now = print_of(&st);
 	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
@@ -259,7 +259,7 @@ static void truncated(struct sup *s, struct pending *d)
 
 /* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
  * again. */
-static bool holds(struct sup *s, struct pending *d, const struct statx *st)
+static bool holds_created_file(struct sup *s, struct pending *d, const struct statx *st)
 {
 	struct file *f = file_get(s, d->a, true, st);
 	return f && proc_holds(d->proc, f);
@@ -313,46 +313,46 @@ bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time
 
 /* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned; -1 then
  * is that the file system did not answer. */
-static int settle(struct sup *s, struct pending *d, bool back)
+static int settle_pending(struct sup *s, struct pending *d, bool back)
 {
 	struct statx st;
 	bool silent = false;
 	int rc;
 	switch (d->op) {
 	case PENDING_CREATE:
-		rc = look_again(d, d->a, true, &st);
+		rc = stat_pending_path(d, d->a, true, &st);
 		silent = rc == -EAGAIN;
 		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
 			rc = -1;
 		else
-			created(s, d, &st, back, !d->contested || !d->excl || holds(s, d, &st));
+			created(s, d, &st, back, !d->contested || !d->excl || holds_created_file(s, d, &st));
 		break;
 	case PENDING_MAKE:
-		rc = look_again(d, d->a, false, &st);
+		rc = stat_pending_path(d, d->a, false, &st);
 		silent = rc == -EAGAIN;
 		if (rc == 0) {
 			struct file *f = file_get(s, d->a, false, &st);
 			if (f)
-				name_event(s, d->proc, TERM_nameop_create, f, d->name_a, NULL, d->time);
+				emit_name_event(s, d->proc, TERM_nameop_create, f, d->name_a, NULL, d->time);
 		}
 		break;
 	case PENDING_RENAME:
-		rc = is_file(d, d->b, d->file, &silent) && (!d->exchange || !d->victim || is_file(d, d->a, d->victim, &silent))
+		rc = is_file_at(d, d->b, d->file, &silent) && (!d->exchange || !d->victim || is_file_at(d, d->a, d->victim, &silent))
 		         ? 0
 		         : -1;
 		if (rc == 0) {
-			renamed(s, d);
-		} else if (back && !d->exchange && !silent && !is_file(d, d->a, d->file, &silent) && !silent) {
+			emit_renamed(s, d);
+		} else if (back && !d->exchange && !silent && !is_file_at(d, d->a, d->file, &silent) && !silent) {
 			/* Another was renamed over it since: that the old name is not its name any more is effect enough. */
-			renamed(s, d);
+			emit_renamed(s, d);
 			outlived(s, d);
 			rc = 0;
 		}
 		break;
 	case PENDING_LINK:
-		rc = is_file(d, d->b, d->file, &silent) ? 0 : -1;
+		rc = is_file_at(d, d->b, d->file, &silent) ? 0 : -1;
 		if (rc == 0) {
-			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
+			emit_name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
 			if (!d->file->path) { /* it had no name */
 				d->file->gone = false;
 				file_rename(s, d->file, d->name_b);
@@ -363,9 +363,9 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		}
 		break;
 	case PENDING_UNLINK:
-		rc = is_file(d, d->a, d->file, &silent) || silent ? -1 : 0;
+		rc = is_file_at(d, d->a, d->file, &silent) || silent ? -1 : 0;
 		if (rc == 0) {
-			name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
+			emit_name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
 			struct file *f = d->file;
 			if (d->last) {
 				file_gone(s, f);
@@ -414,7 +414,7 @@ void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
 		bool back = d->tid == tid;
 		/* One that never shows (it failed, and its thread sleeps) is looked at only now and then. */
 		bool look = back || all || d->proc == p || ++d->tries < 8 || d->tries % 64 == 0;
-		if (look && settle(s, d, back) >= 0) {
+		if (look && settle_pending(s, d, back) >= 0) {
 			d->next = done;
 			done = d;
 		} else {
@@ -453,7 +453,7 @@ void pending_drop(struct sup *s, struct proc *p)
 	while (mine) {
 		struct pending *d = mine;
 		mine = d->next;
-		if (settle(s, d, true) < 0)
+		if (settle_pending(s, d, true) < 0)
 			sup_gap(s, p, TERM_gap_lost, 1, "what a call did was not seen: its file system did not answer");
 		pending_free(s, d);
 	}

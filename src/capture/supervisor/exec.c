@@ -237,7 +237,7 @@ static bool env_wanted(struct str s)
 }
 
 /* Redacts a vector of NUL-terminated strings. */
-static struct buf redacted(const struct vector *v, bool env)
+static struct buf redact_vector(const struct vector *v, bool env)
 {
 	struct buf out = {0};
 	struct redact r = {0};
@@ -324,7 +324,7 @@ static void use_header(struct file *f, struct header *h)
 }
 
 /* The file at w as a program; NULL if it cannot be one. h: its header, if that was read; taken over. */
-static struct file *program_of(struct sup *s, const struct where *w, const struct statx *st, struct header *h)
+static struct file *program_at(struct sup *s, const struct where *w, const struct statx *st, struct header *h)
 {
 	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
 		return NULL;
@@ -345,14 +345,14 @@ static struct file *program_of(struct sup *s, const struct where *w, const struc
 	return f;
 }
 
-static struct file *program(struct sup *s, const struct where *w)
+static struct file *program_at_path(struct sup *s, const struct where *w)
 {
 	struct statx st;
 	struct header h = {.known = false};
-	return where_statx(w, true, &st) < 0 ? NULL : program_of(s, w, &st, &h);
+	return where_statx(w, true, &st) < 0 ? NULL : program_at(s, w, &st, &h);
 }
 
-static void say_absent(struct sup *s, struct proc *p, const struct where *w)
+static void emit_absent_program(struct sup *s, struct proc *p, const struct where *w)
 {
 	char *name = w->given[0] == '/' && !w->foreign ? strdup(w->given) : where_name(w);
 	struct file *f = name ? file_address(s, TERM_kind_absent, "", name) : NULL;
@@ -394,7 +394,7 @@ static struct str last_raw(const struct last_env *l, size_t i)
 	return str_n(l->raw.p + from, l->end[i].raw - from);
 }
 
-static struct str last_said(const struct last_env *l, size_t i)
+static struct str last_emitted_environment(const struct last_env *l, size_t i)
 {
 	size_t from = i ? l->end[i - 1].said : 0;
 	return str_n(l->said.p + from, l->end[i].said - from);
@@ -412,7 +412,7 @@ static void add_variable(struct last_env *now, const struct last_env *last, cons
 	const char *nul = memchr(text, '\0', room);
 	struct str var = str_n(text, (size_t)(nul - text));
 	if (is_last(last, now->n, text, room)) {
-		buf_str(&now->said, last_said(last, now->n));
+		buf_str(&now->said, last_emitted_environment(last, now->n));
 	} else if (env_wanted(var)) {
 		redact_env(&now->said, var);
 		buf_char(&now->said, '\0');
@@ -454,7 +454,7 @@ static bool read_env(const struct heads *heads, size_t first, size_t n, struct b
 
 /* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
  * False: not all of these can be read so. */
-static bool read_both(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead, struct vector ret[2],
+static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead, struct vector ret[2],
                       struct exec_pending *e)
 {
 	bool (*const keep[2])(struct str) = {NULL, env_wanted};
@@ -476,7 +476,7 @@ static bool read_both(const struct trap *t, const uint64_t vector[2], const stru
 			rc = read_vector(t->tid, vector[i] + ahead->n[i] * pointer_width(t->compat), t->compat, keep[i], &ret[i]);
 		e->cut |= rc < 0;
 	}
-	e->env = redacted(&ret[1], true);
+	e->env = redact_vector(&ret[1], true);
 	e->envc = ret[1].count;
 	return true;
 }
@@ -485,14 +485,14 @@ static void read_words(const struct trap *t, const uint64_t vector[2], const str
                        struct exec_pending *e)
 {
 	struct vector v[2] = {{.count = 0}};
-	if (!read_both(t, vector, ahead, v, e)) {
+	if (!read_exec_vectors(t, vector, ahead, v, e)) {
 		e->cut |= read_vector(t->tid, vector[0], t->compat, NULL, &v[0]) < 0;
 		e->cut |= read_vector(t->tid, vector[1], t->compat, env_wanted, &v[1]) < 0;
-		e->env = redacted(&v[1], true);
+		e->env = redact_vector(&v[1], true);
 		e->envc = v[1].count;
 	}
 	e->cut |= v[0].cut | v[1].cut;
-	e->argv = redacted(&v[0], false);
+	e->argv = redact_vector(&v[0], false);
 	e->argc = v[0].count;
 	buf_release(&v[0].bytes);
 	buf_release(&v[1].bytes);
@@ -547,14 +547,14 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
 	}
 	if (rc == 0 && looked == -ENOENT && !s->tree_only)
-		say_absent(s, p, &w);
+		emit_absent_program(s, p, &w);
 	if (rc < 0 || looked < 0) {
 		where_release(&w);
 		free(head.interpreter);
 		exec_pending_free(e);
 		return;
 	}
-	struct file *first = program_of(s, &w, &st, &head), *exe = first;
+	struct file *first = program_at(s, &w, &st, &head), *exe = first;
 	free(head.interpreter);
 	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
 	where_release(&w);
@@ -570,7 +570,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		char name[4096];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
 		exe->pins++;
-		struct file *next = where_path(proc_rooted(p), t->tid, AT_FDCWD, name, true, &i) == 0 ? program(s, &i) : NULL;
+		struct file *next = where_path(proc_rooted(p), t->tid, AT_FDCWD, name, true, &i) == 0 ? program_at_path(s, &i) : NULL;
 		where_release(&i);
 		exe->pins--;
 		exe = next;
@@ -638,7 +638,7 @@ struct str *exec_split(const struct buf *b, size_t count)
 	return v;
 }
 
-static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t time)
+static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int64_t time)
 {
 	if (f && f->kind == TERM_kind_regular && !s->tree_only)
 		access_begin(s, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, true, TERM_api_exec, time,
@@ -704,15 +704,15 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	jobserver_release(&p->jobserver);
 	p->jobserver = e->jobserver;
 	e->jobserver = JOBSERVER_NONE;
-	use_program(s, p, exe, e->time);
-	use_program(s, p, e->script, e->time);
+	begin_exec_access(s, p, exe, e->time);
+	begin_exec_access(s, p, e->script, e->time);
 	if (exe && exe->is_elf && exe->interpreter && !s->tree_only) {
 		struct where w;
 		char name[256];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
-		struct file *loader = where_path(proc_rooted(p), p->pid, AT_FDCWD, name, true, &w) == 0 ? program(s, &w) : NULL;
+		struct file *loader = where_path(proc_rooted(p), p->pid, AT_FDCWD, name, true, &w) == 0 ? program_at_path(s, &w) : NULL;
 		where_release(&w);
-		use_program(s, p, loader, e->time);
+		begin_exec_access(s, p, loader, e->time);
 	}
 	p->wchar_exec = e->wchar;
 	proc_handed(p, e->held, e->nheld);
@@ -724,7 +724,7 @@ int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)
 	struct vector v = {0};
 	int r = read_vector(tid, addr, false, NULL, &v);
 	if (r == 0) {
-		*ret = redacted(&v, false);
+		*ret = redact_vector(&v, false);
 		*ret_n = v.count;
 	}
 	buf_release(&v.bytes);

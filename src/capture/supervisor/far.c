@@ -38,7 +38,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-static void *ask(void *arg)
+static void *run_asker(void *arg)
 {
 	struct asker *a = arg;
 	pthread_mutex_lock(&lock);
@@ -81,7 +81,7 @@ static struct asker *asker_of(uint64_t dev)
 		pthread_cond_init(&ret->go, NULL);
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, STACK);
-		ret->begun = pthread_create(&t, &attr, ask, ret) == 0;
+		ret->begun = pthread_create(&t, &attr, run_asker, ret) == 0;
 		if (ret->begun)
 			pthread_detach(t);
 		pthread_attr_destroy(&attr);
@@ -137,7 +137,7 @@ int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx
 	return rc;
 }
 
-void far_quiet(void)
+void far_wait_all(void)
 {
 	struct timespec until = deadline(1000000000);
 	pthread_mutex_lock(&lock);

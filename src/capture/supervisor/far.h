@@ -20,6 +20,6 @@ int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx
  * the kernel remembers of it if nobody answers. */
 int far_descriptor(int dirfd, const char *name, int flags, struct statx *st);
 /* Waits until no file system owes an answer any more, a second at most. */
-void far_quiet(void);
+void far_wait_all(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-static unsigned slot_of(uint64_t dev, uint64_t ino)
+static unsigned file_hash_slot(uint64_t dev, uint64_t ino)
 {
 	uint64_t h = (ino ^ dev << 40 ^ dev) * 0x9e3779b97f4a7c15u;
 	return (unsigned)(h >> 52) & (HASH_SIZE - 1);
@@ -31,7 +31,7 @@ static int64_t birth_of(const struct statx *st)
 struct file *file_known(struct sup *s, const struct statx *st)
 {
 	uint64_t dev = fileid_dev(st);
-	for (struct file *f = s->files[slot_of(dev, st->stx_ino)]; f; f = f->next)
+	for (struct file *f = s->files[file_hash_slot(dev, st->stx_ino)]; f; f = f->next)
 		if (f->ino == st->stx_ino && f->dev == dev && (f->btime == birth_of(st) || f->domain->birth_changes) &&
 		    (!f->gone || st->stx_nlink == 0)) /* one that is gone and has a name is another, with its inode */
 			return f;
@@ -49,7 +49,7 @@ static void file_free(struct sup *s, struct file *f)
 
 static void file_unhash(struct sup *s, struct file *f)
 {
-	struct file **at = &s->files[slot_of(f->dev, f->ino)];
+	struct file **at = &s->files[file_hash_slot(f->dev, f->ino)];
 	while (*at && *at != f)
 		at = &(*at)->next;
 	if (*at) {
@@ -99,7 +99,7 @@ void file_drop(struct sup *s, struct file *f)
 	file_free(s, f);
 }
 
-static void tell_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode, bool handed)
+static void notify_observer_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode, bool handed)
 {
 	if (s->observer && s->observer->file && f->kind == TERM_kind_regular)
 		s->observer->file(s->observer->arg, f->num, path, size, mode & (ACCESS_READ | ACCESS_WRITE), handed);
@@ -111,7 +111,7 @@ void file_rename(struct sup *s, struct file *f, const char *path)
 	if (copy) {
 		free(f->path);
 		f->path = copy;
-		tell_file(s, f, copy, -1, 0, false);
+		notify_observer_file(s, f, copy, -1, 0, false);
 	}
 }
 
@@ -119,7 +119,7 @@ static struct file *file_add(struct sup *s, struct file *f)
 {
 	if (s->nfiles >= FILES_MAX)
 		files_shrink(s);
-	unsigned i = slot_of(f->dev, f->ino);
+	unsigned i = file_hash_slot(f->dev, f->ino);
 	f->next = s->files[i];
 	s->files[i] = f;
 	s->nfiles++;
@@ -128,7 +128,7 @@ static struct file *file_add(struct sup *s, struct file *f)
 	return f;
 }
 
-static uint64_t say_domain(struct sup *s, const struct fs_domain *d)
+static uint64_t emit_domain(struct sup *s, const struct fs_domain *d)
 {
 	unsigned num = d->index ? d->index : 4096;
 	if (!s->domain_said[num]) {
@@ -158,7 +158,7 @@ bool is_fuse(const struct statx *st)
 	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 10 && st->stx_rdev_minor == 229;
 }
 
-static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
+static unsigned file_kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
 	case S_IFDIR:
@@ -202,7 +202,7 @@ static uint64_t group_of(struct sup *s, const struct where *w, const char *path)
 
 /* One number for both ends of a pair: the smaller. Who is whose peer is remembered, since the one that is seen last may
  * have lost its peer by then. */
-static uint64_t pair_of(struct sup *s, uint64_t ino)
+static uint64_t fifo_pair_of(struct sup *s, uint64_t ino)
 {
 	for (unsigned i = 0; i < PAIRS; i++)
 		if (s->pairs[i][1] == ino)
@@ -255,7 +255,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		free(f);
 		return NULL;
 	}
-	f->kind = kind_of(st, id.domain, f->path);
+	f->kind = file_kind_of(st, id.domain, f->path);
 	f->hidden = !f->path || f->path[0] != '/';
 	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
 		free(f->path); /* the name it had is not its name any more */
@@ -266,10 +266,10 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	}
 	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/') {
 		/* The two ends of a pair are two inodes and one channel. */
-		channel = pair_of(s, f->ino);
+		channel = fifo_pair_of(s, f->ino);
 	}
 	uint64_t group = f->kind == TERM_kind_regular && w->object < 0 ? group_of(s, w, f->path) : 0;
-	uint64_t domain = say_domain(s, id.domain);
+	uint64_t domain = emit_domain(s, id.domain);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num,
 	                            .kind = f->kind,
@@ -283,7 +283,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 }
 
 /* The domain of a device, asked for by a path that may have gone: the nearest folder above it that is still there. */
-static const struct fs_domain *told_domain(const struct statx *st, const char *path)
+static const struct fs_domain *emitted_domain(const struct statx *st, const char *path)
 {
 	char at[4096 + 1];
 	snprintf(at, sizeof(at), "%s", path && path[0] == '/' ? path : "");
@@ -300,7 +300,7 @@ static const struct fs_domain *told_domain(const struct statx *st, const char *p
 	return fileid_domain(AT_FDCWD, at, fileid_dev(st));
 }
 
-struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path)
+struct file *file_emitted(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path)
 {
 	struct file *f = file_known(s, st);
 	if (f) {
@@ -315,11 +315,11 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	f->dev = fileid_dev(st);
 	f->ino = st->stx_ino;
 	f->btime = birth_of(st);
-	f->domain = told_domain(st, path);
+	f->domain = emitted_domain(st, path);
 	s->far |= may_notice(st, f->domain);
 	f->gen = f->domain->pseudo ? 0 : has_gen ? gen : f->domain->birth_changes ? 0 : (uint64_t)f->btime;
 	f->path = path && *path ? strdup(path) : NULL;
-	f->kind = kind_of(st, f->domain, f->path);
+	f->kind = file_kind_of(st, f->domain, f->path);
 	f->hidden = !f->path || f->path[0] != '/';
 	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
 		free(f->path);
@@ -327,12 +327,12 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 		f->gone = true;
 	}
 	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/')
-		channel = pair_of(s, f->ino);
+		channel = fifo_pair_of(s, f->ino);
 	struct where w;
 	if (f->kind == TERM_kind_regular && f->path &&
 	    where_path(proc_rooted(NULL), getpid(), AT_FDCWD, f->path, true, &w) == 0)
 		group = group_of(s, &w, f->path);
-	uint64_t domain = say_domain(s, f->domain);
+	uint64_t domain = emit_domain(s, f->domain);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num,
 	                            .kind = f->kind,
@@ -349,7 +349,7 @@ uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_
 {
 	struct event ev = {.file = {.num = ++s->known->files,
 	                            .kind = kind,
-	                            .domain = say_domain(s, f->domain),
+	                            .domain = emit_domain(s, f->domain),
 	                            .ino = f->ino,
 	                            .gen = gen,
 	                            .within = f->num}};
@@ -362,7 +362,7 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 	/* A device number no kernel gives out, so that addresses and files share one table. */
 	uint64_t ino = XXH3_64bits(address, strlen(address));
 	uint64_t dev = ~XXH3_64bits_withSeed(domain, strlen(domain), kind);
-	for (struct file *f = s->files[slot_of(dev, ino)]; f; f = f->next)
+	for (struct file *f = s->files[file_hash_slot(dev, ino)]; f; f = f->next)
 		if (f->ino == ino && f->dev == dev)
 			return f;
 	static const struct fs_domain nowhere = {.name = "", .type = ""};
@@ -407,7 +407,7 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 	if (is_state(fp, &f->stated))
 		return;
 	f->stated = *fp;
-	tell_file(s, f, NULL, (int64_t)fp->size, 0, false);
+	notify_observer_file(s, f, NULL, (int64_t)fp->size, 0, false);
 	struct event ev = {.state = {.file = f->num, .size = fp->size, .mtime = fp->mtime}};
 	sup_event(s, EVENT_state, sup_now(s), NULL, &ev);
 }
@@ -462,7 +462,7 @@ static bool is_own_writing(const struct access *a)
 	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
-static void link_access(struct access *a)
+static void link_live_access(struct access *a)
 {
 	a->file->met = true;
 	a->file_next = a->file->live;
@@ -573,7 +573,7 @@ bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t 
 	       fp->ctime + time_slack(f) + moment < time && !file_is_written(f);
 }
 
-static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
+static unsigned access_evidence(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
 	struct io_known io = io_known(s, a);
@@ -618,7 +618,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
 		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(s, f) : (struct fingerprint){0};
-		ev.access_end.evidence = evidence_of(s, a, &after);
+		ev.access_end.evidence = access_evidence(s, a, &after);
 		if (after.known) {
 			file_state(s, f, &after);
 			ev.access_end.state = 1;
@@ -647,7 +647,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;
 	}
-	io_say(s, a);
+	io_emit(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
 	access_free(s, a);
 }
@@ -729,14 +729,14 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	                     .stop = s->current ? s->current->stops : 0};
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
 	f->read |= (mode & ACCESS_READ) != 0;
-	tell_file(s, f, f->path, -1, mode, via == TERM_via_descriptor);
+	notify_observer_file(s, f, f->path, -1, mode, via == TERM_via_descriptor);
 	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
 		for (struct access *b = f->live; b; b = b->file_next)
 			if (b->proc != p && (b->mode & ACCESS_WRITE)) {
 				rival_add(s, a, b->proc);
 				rival_add(s, b, p);
 			}
-	link_access(a);
+	link_live_access(a);
 	return a;
 }
 

@@ -69,14 +69,14 @@ struct guard {
 	sem_t asked, done, ready, gone;
 };
 
-static long trace(long request, pid_t tid, long addr, long data)
+static long shield_ptrace(long request, pid_t tid, long addr, long data)
 {
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
 /* ---- wards ---- */
 
-static struct ward **slot(struct guard *g, pid_t tid)
+static struct ward **tracee_slot(struct guard *g, pid_t tid)
 {
 	struct ward **at = &g->wards[(unsigned)tid % CHAINS];
 	while (*at && (*at)->tid != tid)
@@ -85,9 +85,9 @@ static struct ward **slot(struct guard *g, pid_t tid)
 }
 
 /* The callers below hold the lock. */
-static struct ward *enter(struct guard *g, pid_t tid, pid_t pid)
+static struct ward *add_tracee(struct guard *g, pid_t tid, pid_t pid)
 {
-	struct ward **at = slot(g, tid);
+	struct ward **at = tracee_slot(g, tid);
 	if (!*at && (*at = calloc(1, sizeof(**at)))) {
 		(*at)->tid = tid;
 		(*at)->pid = pid;
@@ -95,9 +95,9 @@ static struct ward *enter(struct guard *g, pid_t tid, pid_t pid)
 	return *at;
 }
 
-static void leave(struct guard *g, pid_t tid)
+static void remove_tracee(struct guard *g, pid_t tid)
 {
-	struct ward **at = slot(g, tid), *w = *at;
+	struct ward **at = tracee_slot(g, tid), *w = *at;
 	if (w) {
 		*at = w->next;
 		free(w);
@@ -113,10 +113,10 @@ static bool seized(struct guard *g, pid_t pid)
 	return false;
 }
 
-void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
+void shield_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
 {
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = add ? enter(g, t->tid, pid) : *slot(g, t->tid);
+	struct ward *w = add ? add_tracee(g, t->tid, pid) : *tracee_slot(g, t->tid);
 	if (w) {
 		w->noted = true;
 		w->can_block = can_block;
@@ -127,16 +127,16 @@ void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block
 	pthread_mutex_unlock(&g->lock);
 }
 
-bool guard_has(struct guard *g, pid_t pid)
+bool shield_has(struct guard *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *slot(g, pid);
+	struct ward *w = *tracee_slot(g, pid);
 	bool ret = w && w->seized;
 	pthread_mutex_unlock(&g->lock);
 	return ret;
 }
 
-void guard_forget(struct guard *g, pid_t pid)
+void shield_forget(struct guard *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < CHAINS; i++)
@@ -160,7 +160,7 @@ void guard_forget(struct guard *g, pid_t pid)
 static sigjmp_buf give_up;
 static volatile int64_t seizing; /* since when; 0: not */
 
-static int64_t now_ns(void)
+static int64_t shield_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -174,10 +174,10 @@ static long try_to_seize(pid_t tid)
 		errno = EBUSY;
 		return -1;
 	}
-	seizing = now_ns();
+	seizing = shield_clock_ns();
 	/* TRACESYSGOOD: were we killed at a stop of a call that nobody has waited for, the kernel would deliver its
 	 * SIGTRAP; with it that is no signal there is. */
-	long rc = trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
+	long rc = shield_ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
 	seizing = 0;
 	return rc;
 }
@@ -186,27 +186,27 @@ static int seize(struct guard *g, pid_t tid, pid_t pid)
 {
 	/* Entered before, so that what the server receives from here on is noted. */
 	pthread_mutex_lock(&g->lock);
-	bool ok = enter(g, tid, pid) != NULL;
+	bool ok = add_tracee(g, tid, pid) != NULL;
 	pthread_mutex_unlock(&g->lock);
 	int rc = !ok ? -ENOMEM : try_to_seize(tid) < 0 ? -errno : 0;
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *slot(g, tid);
+	struct ward *w = *tracee_slot(g, tid);
 	if (rc == 0 && w)
 		w->seized = true;
 	else
-		leave(g, tid);
+		remove_tracee(g, tid);
 	pthread_mutex_unlock(&g->lock);
 	return rc;
 }
 
-static void ask_to_stop(struct guard *g, pid_t pid)
+static void interrupt_tracees(struct guard *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < CHAINS; i++)
 		for (struct ward *w = g->wards[i]; w; w = w->next)
 			if (w->pid == pid && w->seized && !w->leaving) {
 				w->leaving = true;
-				trace(PTRACE_INTERRUPT, w->tid, 0, 0);
+				shield_ptrace(PTRACE_INTERRUPT, w->tid, 0, 0);
 			}
 	pthread_mutex_unlock(&g->lock);
 }
@@ -223,14 +223,14 @@ static bool seize_all(struct guard *g, pid_t pid)
 			return false;
 		for (struct dirent *e; (e = readdir(d));) {
 			pid_t tid = atoi(e->d_name);
-			if (tid <= 0 || guard_has(g, tid))
+			if (tid <= 0 || shield_has(g, tid))
 				continue;
 			int rc = seize(g, tid, pid);
 			if (rc == 0) {
 				more = true;
 			} else if (rc != -ESRCH) {
 				closedir(d);
-				ask_to_stop(g, pid);
+				interrupt_tracees(g, pid);
 				return false;
 			}
 		}
@@ -248,7 +248,7 @@ static void repair(struct guard *g, pid_t tid)
 		unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
 		    fs_base, gs_base, ds, es, fs, gs;
 	} regs;
-	if (trace(PTRACE_GETREGS, tid, 0, (long)&regs) < 0 || (long)regs.ax != -ERESTARTSYS || regs.cs != CODE_64)
+	if (shield_ptrace(PTRACE_GETREGS, tid, 0, (long)&regs) < 0 || (long)regs.ax != -ERESTARTSYS || regs.cs != CODE_64)
 		return;
 	if (trap_call_native((int)regs.orig_ax) == CALL_none)
 		return;
@@ -256,17 +256,17 @@ static void repair(struct guard *g, pid_t tid)
 		return; /* the filter lets it pass: it waits for what it opens, and is to be interrupted */
 	const uint64_t args[6] = {regs.di, regs.si, regs.dx, regs.r10, regs.r8, regs.r9};
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *slot(g, tid);
+	struct ward *w = *tracee_slot(g, tid);
 	/* Received last, and able to wait by itself: it may be the one that is interrupted. */
 	bool its_own = w && w->noted && w->can_block && w->nr == (int)regs.orig_ax && w->ip == regs.ip &&
 	               !memcmp(w->args, args, sizeof(args));
 	pthread_mutex_unlock(&g->lock);
 	if (!its_own)
-		trace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR);
+		shield_ptrace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR);
 }
 
 /* The process of a thread that the kernel seized for us. */
-static pid_t process_of(pid_t tid)
+static pid_t process_of_thread(pid_t tid)
 {
 	char name[48], line[256];
 	int pid = 0;
@@ -280,26 +280,26 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-static void let_go(struct guard *g, pid_t tid, long sig)
+static void detach_tracee(struct guard *g, pid_t tid, long sig)
 {
-	trace(PTRACE_DETACH, tid, 0, sig);
+	shield_ptrace(PTRACE_DETACH, tid, 0, sig);
 	pthread_mutex_lock(&g->lock);
-	leave(g, tid);
+	remove_tracee(g, tid);
 	pthread_mutex_unlock(&g->lock);
 }
 
-static void stopped(struct guard *g, pid_t tid, int status)
+static void handle_shielded_stop(struct guard *g, pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *slot(g, tid);
+	struct ward *w = *tracee_slot(g, tid);
 	bool leaving = w && w->leaving;
 	pthread_mutex_unlock(&g->lock);
 	if (!w) { /* a new thread; a process that was made as if it were one is none of ours */
-		pid_t pid = process_of(tid);
+		pid_t pid = process_of_thread(tid);
 		leaving = pid == tid || pid == 0;
 		pthread_mutex_lock(&g->lock);
-		w = leaving ? NULL : enter(g, tid, pid);
+		w = leaving ? NULL : add_tracee(g, tid, pid);
 		if (w)
 			w->seized = true;
 		else
@@ -315,11 +315,11 @@ static void stopped(struct guard *g, pid_t tid, int status)
 	if (group && tid == g->control->root)
 		worker_stop(g->control, g->keeper);
 	if (event == PTRACE_EVENT_EXEC && w)
-		guard_forget(g, process_of(tid));      /* its other threads are gone */
+		shield_forget(g, process_of_thread(tid));      /* its other threads are gone */
 	if (leaving || event == PTRACE_EVENT_EXEC) /* an exec takes the handlers away */
-		let_go(g, tid, inject);
+		detach_tracee(g, tid, inject);
 	else
-		trace(group ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, inject);
+		shield_ptrace(group ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, inject);
 }
 
 /* The end of a child of the worker is the other thread's to see. */
@@ -336,11 +336,11 @@ static bool ours(struct guard *g, pid_t tid)
 		sscanf(at + 1, " %*c %d", &ppid);
 	if (f)
 		fclose(f);
-	return ppid == g->self && process_of(tid) == tid;
+	return ppid == g->self && process_of_thread(tid) == tid;
 }
 
 /* Takes what one thread has to report. False if that is the end of a child of ours. */
-static bool take(struct guard *g, pid_t tid, bool over)
+static bool reap_report(struct guard *g, pid_t tid, bool over)
 {
 	int status;
 	if (over && ours(g, tid))
@@ -348,10 +348,10 @@ static bool take(struct guard *g, pid_t tid, bool over)
 	if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) != tid)
 		return true;
 	if (WIFSTOPPED(status)) {
-		stopped(g, tid, status);
+		handle_shielded_stop(g, tid, status);
 	} else {
 		pthread_mutex_lock(&g->lock);
-		leave(g, tid);
+		remove_tracee(g, tid);
 		pthread_mutex_unlock(&g->lock);
 	}
 	return true;
@@ -379,7 +379,7 @@ static void take_others(struct guard *g)
 		siginfo_t si = {0};
 		if (waitid(P_PID, (id_t)tids[i], &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) == 0 &&
 		    si.si_pid)
-			take(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED);
+			reap_report(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED);
 	}
 	free(tids);
 	usleep(1000);
@@ -396,7 +396,7 @@ static void woken(int sig, siginfo_t *si, void *context)
 	(void)context;
 	if (si->si_code != SI_TKILL)
 		__atomic_add_fetch(&counted->got[sig], 1, __ATOMIC_RELEASE);
-	if (seizing && now_ns() - seizing > PATIENCE_MS * 1000000LL)
+	if (seizing && shield_clock_ns() - seizing > PATIENCE_MS * 1000000LL)
 		siglongjmp(give_up, 1);
 }
 
@@ -404,24 +404,24 @@ static void woken(int sig, siginfo_t *si, void *context)
 static int stop_and_inject(struct guard *g, pid_t pid)
 {
 	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
-	bool had = guard_has(g, pid);
-	int64_t begin = now_ns();
+	bool had = shield_has(g, pid);
+	int64_t begin = shield_clock_ns();
 	bool seized = had || seize(g, pid, pid) == 0;
 	if (seized)
-		trace(PTRACE_INTERRUPT, pid, 0, 0);
+		shield_ptrace(PTRACE_INTERRUPT, pid, 0, 0);
 	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
 	sem_post(&g->ready);
 	while (sem_wait(&g->gone) < 0)
 		;
 	if (!seized)
 		return -EPERM;
-	while (now_ns() - begin < PATIENCE_NS) {
+	while (shield_clock_ns() - begin < PATIENCE_NS) {
 		siginfo_t si = {0};
 		int status, sig;
 		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0)
 			return -ESRCH;
 		if (!si.si_pid) {
-			if (now_ns() - begin < SPIN_NS) /* most take 50 us */
+			if (shield_clock_ns() - begin < SPIN_NS) /* most take 50 us */
 				sched_yield();
 			else /* it may be this processor that it waits for */
 				nanosleep(&(struct timespec){.tv_nsec = SPIN_NS}, NULL);
@@ -433,20 +433,20 @@ static int stop_and_inject(struct guard *g, pid_t pid)
 			return -ESRCH;
 		if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 			if (WIFSTOPPED(status))
-				stopped(g, pid, status);
-			if (!guard_has(g, pid))
+				handle_shielded_stop(g, pid, status);
+			if (!shield_has(g, pid))
 				return -ESRCH;
 			continue;
 		}
 		int rc = inject_code(pid, g->injection, &sig);
 		if (!had) /* gone or not: what is stopped must not stay so */
-			let_go(g, pid, sig);
+			detach_tracee(g, pid, sig);
 		else
-			trace(PTRACE_CONT, pid, 0, sig);
+			shield_ptrace(PTRACE_CONT, pid, 0, sig);
 		return rc;
 	}
 	if (!had)
-		ask_to_stop(g, pid); /* let go of when it does stop */
+		interrupt_tracees(g, pid); /* let go of when it does stop */
 	return -EBUSY;
 }
 
@@ -457,7 +457,7 @@ static void answer_request(struct guard *g)
 		g->done_well = seize_all(g, g->pid);
 		sem_post(&g->done);
 	} else if (request == REQUEST_RELEASE) {
-		ask_to_stop(g, g->pid);
+		interrupt_tracees(g, g->pid);
 		sem_post(&g->done);
 	} else if (request == REQUEST_INJECT) {
 		g->inject_result = stop_and_inject(g, g->pid);
@@ -465,7 +465,7 @@ static void answer_request(struct guard *g)
 	}
 }
 
-static void *body(void *arg)
+static void *run_shield_thread(void *arg)
 {
 	struct guard *g = arg;
 	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO};
@@ -490,13 +490,13 @@ static void *body(void *arg)
 			}
 			continue;
 		}
-		if (si.si_pid && !take(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED))
+		if (si.si_pid && !reap_report(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED))
 			take_others(g);
 	}
 	return NULL;
 }
 
-struct guard *guard_new(struct control *control, pid_t keeper)
+struct guard *shield_new(struct control *control, pid_t keeper)
 {
 	struct guard *g = calloc(1, sizeof(*g));
 	if (!g)
@@ -512,7 +512,7 @@ struct guard *guard_new(struct control *control, pid_t keeper)
 }
 
 /* Asks the thread. It may be about to wait just when it is woken: woken again then. */
-static bool ask(struct guard *g, enum request request, pid_t pid, sem_t *answer)
+static bool ask_shield_thread(struct guard *g, enum request request, pid_t pid, sem_t *answer)
 {
 	g->pid = pid;
 	g->done_well = false;
@@ -538,7 +538,7 @@ static bool ask(struct guard *g, enum request request, pid_t pid, sem_t *answer)
 	}
 }
 
-static bool start(struct guard *g)
+static bool start_shield_thread(struct guard *g)
 {
 	if (!g->started) {
 		pthread_attr_t attr;
@@ -547,21 +547,21 @@ static bool start(struct guard *g)
 		g->self = getpid();
 		sigaction(SIGCHLD, &(struct sigaction){.sa_flags = SA_NOCLDSTOP},
 		          NULL); /* every stop would wake the main thread */
-		g->started = pthread_create(&g->thread, &attr, body, g) == 0;
+		g->started = pthread_create(&g->thread, &attr, run_shield_thread, g) == 0;
 		pthread_attr_destroy(&attr);
 	}
 	return g->started;
 }
 
-bool guard_watch(struct guard *g, pid_t pid)
+bool shield_watch(struct guard *g, pid_t pid)
 {
-	return start(g) && ask(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
+	return start_shield_thread(g) && ask_shield_thread(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
 }
 
 int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	g->injection = injection;
-	bool ready = start(g) && ask(g, REQUEST_INJECT, pid, &g->ready);
+	bool ready = start_shield_thread(g) && ask_shield_thread(g, REQUEST_INJECT, pid, &g->ready);
 	go(arg); /* by this thread: the other has no descriptors */
 	if (!ready)
 		return -EBUSY;
@@ -571,9 +571,9 @@ int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (
 	return g->inject_result;
 }
 
-void guard_release(struct guard *g, pid_t pid)
+void shield_release(struct guard *g, pid_t pid)
 {
-	if (!g->started || !ask(g, REQUEST_RELEASE, pid, &g->done))
+	if (!g->started || !ask_shield_thread(g, REQUEST_RELEASE, pid, &g->done))
 		return;
 	for (int ms = 0; ms < PATIENCE_MS; ms++) {
 		pthread_mutex_lock(&g->lock);

@@ -19,21 +19,21 @@ struct guard;
 
 /* The thread starts with the first guard_watch. NULL: no memory, or not this architecture. keeper is told when root
  * stops. */
-struct guard *guard_new(struct control *control, pid_t keeper);
+struct guard *shield_new(struct control *control, pid_t keeper);
 /* Seizes all threads of a process; waits until that is done. False: it is not guarded. */
-bool guard_watch(struct guard *g, pid_t pid);
+bool shield_watch(struct guard *g, pid_t pid);
 /* Lets go of a process, for another tracer; waits, 20 ms at most. */
-void guard_release(struct guard *g, pid_t pid);
+void shield_release(struct guard *g, pid_t pid);
 /* Has the counting code put into a process (inject.h), which is at a stopped call: go(arg) is to answer that, and is
  * called once, when the process is sure to stop again behind it, or if that cannot be. 0 or -errno. */
 struct injection;
 int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg);
 /* The call that tid has stopped at and that was received; to be told before the call goes on. can_block: it can be
  * interrupted where it runs. enter: pid's threads are about to be seized; else only those that are are noted. */
-void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool enter);
+void shield_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool enter);
 /* Its stops are reported to the guard, not to whoever waits for children. */
-bool guard_has(struct guard *g, pid_t pid);
+bool shield_has(struct guard *g, pid_t pid);
 /* Reaped by another thread, or over. */
-void guard_forget(struct guard *g, pid_t pid);
+void shield_forget(struct guard *g, pid_t pid);
 
 #endif

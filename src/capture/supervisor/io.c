@@ -64,7 +64,7 @@ static const struct io_row rows[] = {
     {SYS_accept4, TERM_ioapi_other, -1, -1, DESCRIPTOR},
 };
 
-static const struct io_row *row_of(int nr)
+static const struct io_row *find_io_call(int nr)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].nr == nr)
@@ -210,7 +210,7 @@ void io_enter(struct sup *s, const struct trap *t)
 	s->epoch++;
 	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate,
 	     uncounted = t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
-	const struct io_row *r = uncounted || length ? NULL : row_of(t->nr);
+	const struct io_row *r = uncounted || length ? NULL : find_io_call(t->nr);
 	if (!r && !length && !uncounted)
 		return;
 	if (p->exec && t->call != CALL_execve && t->call != CALL_execveat)
@@ -290,7 +290,7 @@ static uint64_t messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
 	return sum;
 }
 
-static void count(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start, int64_t rval,
+static void count_io_call(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start, int64_t rval,
                   uint64_t bytes)
 {
 	struct access *a = p->live;
@@ -369,7 +369,7 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 			s->observer->moved(s->observer->arg, i == 1, k->io_reach[i] == REACH_OUT, bytes);
 	for (int i = 0; i < 2; i++)
 		if (k->io_seq[i])
-			count(s, k->proc, k->io_seq[i], r->api, i == 1, k->io_start, ok ? 0 : -1, bytes);
+			count_io_call(s, k->proc, k->io_seq[i], r->api, i == 1, k->io_start, ok ? 0 : -1, bytes);
 }
 
 /* ---- figures ---- */
@@ -393,19 +393,19 @@ static bool is_cut_short(const struct access *a)
 }
 
 /* Whose bytes the kernel's totals have; they have not what is sent and received through a socket. */
-static bool is_stream(const struct file *f)
+static bool is_stream_in_totals(const struct file *f)
 {
 	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_terminal;
 }
 
 /* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. A file
  * may have been read by a mapping that nobody saw, so of those it is said of writing only. */
-static bool is_idle(struct sup *s, const struct access *a, unsigned way)
+static bool is_shown_unmoved(struct sup *s, const struct access *a, unsigned way)
 {
 	struct proc *p = a->proc;
 	if (!(a->mode & way) || a->mapped || a->altered || p->uncounted)
 		return false;
-	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file) : !is_stream(a->file))
+	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file) : !is_stream_in_totals(a->file))
 		return false;
 	/* What can be read, too, can be mapped, and made writable then: was it? Only the code would tell. */
 	bool readable = false, mapped = false;
@@ -455,14 +455,14 @@ struct io_known io_known(struct sup *s, const struct access *a)
 		known_sums(s, a, &k);
 	if (s->exact || !s->counting)
 		return k;
-	if (!k.read && !k.bytes_read && is_idle(s, a, ACCESS_READ))
+	if (!k.read && !k.bytes_read && is_shown_unmoved(s, a, ACCESS_READ))
 		k.read = k.idle = true;
-	if (!k.written && !k.bytes_written && is_idle(s, a, ACCESS_WRITE))
+	if (!k.written && !k.bytes_written && is_shown_unmoved(s, a, ACCESS_WRITE))
 		k.written = k.idle = true;
 	return k;
 }
 
-void io_say(struct sup *s, const struct access *a)
+void io_emit(struct sup *s, const struct access *a)
 {
 	if (!s->exact && a->io && !counted_all(s, a->proc))
 		return;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static struct known_proc *place_of(struct known *k, pid_t pid, int64_t started, bool any_start)
+static struct known_proc *known_place(struct known *k, pid_t pid, int64_t started, bool any_start)
 {
 	for (unsigned i = 0; i < KNOWN_NEAR; i++) {
 		struct known_proc *at = &k->v[((unsigned)pid + i) % KNOWN_MAX];
@@ -16,12 +16,12 @@ static struct known_proc *place_of(struct known *k, pid_t pid, int64_t started, 
 
 struct known_proc *known_find(struct known *k, pid_t pid, int64_t started)
 {
-	return place_of(k, pid, started, false);
+	return known_place(k, pid, started, false);
 }
 
 void known_note(struct known *k, const struct proc *p)
 {
-	struct known_proc *at = place_of(k, p->pid, p->started, true); /* its number may have been another's */
+	struct known_proc *at = known_place(k, p->pid, p->started, true); /* its number may have been another's */
 	for (unsigned i = 0; i < KNOWN_NEAR && !at; i++)
 		if (!k->v[((unsigned)p->pid + i) % KNOWN_MAX].pid)
 			at = &k->v[((unsigned)p->pid + i) % KNOWN_MAX];

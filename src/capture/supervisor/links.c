@@ -128,7 +128,7 @@ static bool is_in_proc(const struct statx *st)
 }
 
 /* Does the directory that the last component is in lead through no process? */
-static bool is_plain(const char *path, size_t skip)
+static bool leads_through_no_process(const char *path, size_t skip)
 {
 	char dir[LINKS_PATH];
 	const char *slash = strrchr(path + skip, '/');
@@ -181,7 +181,7 @@ static bool replace(char path[LINKS_PATH], size_t from, size_t end, const char *
 }
 
 /* Follows the whole path. True: it led through /proc/self, and `path` says through whose. */
-static bool walk(char path[LINKS_PATH], pid_t tid, bool follow)
+static bool follow_links(char path[LINKS_PATH], pid_t tid, bool follow)
 {
 	char target[LINKS_PATH];
 	bool other = false;
@@ -227,7 +227,7 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 	memcpy(now, path, n + 1);
 	for (int links = 0; links < CHAIN_MAX; links++) {
 		int rc = statx(AT_FDCWD, now, AT_SYMLINK_NOFOLLOW, FILEID_STATX, ret) < 0 ? -errno : 0;
-		if (!is_plain(now, skip) || (rc == 0 && is_in_proc(ret)))
+		if (!leads_through_no_process(now, skip) || (rc == 0 && is_in_proc(ret)))
 			break;
 		if (rc < 0 || !S_ISLNK(ret->stx_mode) || !follow) {
 			*ret_direct = rc == 0 && !links;
@@ -249,7 +249,7 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 			break;
 	}
 	memcpy(now, path, strlen(path) + 1);
-	if (walk(now, tid, follow)) {
+	if (follow_links(now, tid, follow)) {
 		memcpy(path, now, strlen(now) + 1);
 		*ret_other = true;
 	}

@@ -84,19 +84,19 @@ static bool begin_watching(struct sup *s)
 	return fd >= 0;
 }
 
-static struct file **slot_of(struct openings *o, int watch)
+static struct file **watch_slot(struct openings *o, int watch)
 {
 	return &o->of[(unsigned)watch % OPENINGS_WATCHES];
 }
 
-static void unwatch(struct openings *o, struct file *f)
+static void unwatch_file(struct openings *o, struct file *f)
 {
 	inotify_rm_watch(o->fd, f->watch);
-	*slot_of(o, f->watch) = NULL;
+	*watch_slot(o, f->watch) = NULL;
 	f->watch = 0;
 }
 
-static bool is_under_way(const struct openings *o, const struct file *f)
+static bool has_opening_in_progress(const struct openings *o, const struct file *f)
 {
 	for (const struct opening *e = o->first; e; e = e->next)
 		if (e->file == f)
@@ -105,7 +105,7 @@ static bool is_under_way(const struct openings *o, const struct file *f)
 }
 
 /* False: f cannot be watched. */
-static bool watch(struct openings *o, struct file *f, const struct where *w)
+static bool watch_file(struct openings *o, struct file *f, const struct where *w)
 {
 	char path[sizeof(w->path) + 32];
 	if (f->watch)
@@ -119,15 +119,15 @@ static bool watch(struct openings *o, struct file *f, const struct where *w)
 	int number = inotify_add_watch(o->fd, path, IN_OPEN);
 	if (number < 0)
 		return false;
-	struct file **slot = slot_of(o, number);
-	if (*slot && ((*slot)->watch == number || is_under_way(o, *slot))) {
+	struct file **slot = watch_slot(o, number);
+	if (*slot && ((*slot)->watch == number || has_opening_in_progress(o, *slot))) {
 		/* The path leads to another file by now, or all are in use. */
 		if ((*slot)->watch != number)
 			inotify_rm_watch(o->fd, number);
 		return false;
 	}
 	if (*slot)
-		unwatch(o, *slot);
+		unwatch_file(o, *slot);
 	*slot = f;
 	f->watch = number;
 	return true;
@@ -141,7 +141,7 @@ static void opening_free(struct sup *s, struct opening *e)
 	free(e);
 }
 
-static void take_out(struct openings *o, const struct opening *e)
+static void remove_opening(struct openings *o, const struct opening *e)
 {
 	struct opening **at = &o->first;
 	while (*at != e)
@@ -158,7 +158,7 @@ static void meet_writers(const struct opening *e)
 }
 
 /* back: its call is. */
-static void tell(struct sup *s, struct opening *e, bool sure, bool back)
+static void emit_opening(struct sup *s, struct opening *e, bool sure, bool back)
 {
 	struct task *current = s->current;
 	if (!e->mode)
@@ -180,7 +180,7 @@ static bool hear(struct openings *o)
 	for (ssize_t n; (n = read(o->fd, buffer, sizeof(buffer))) > 0; any = true)
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *v = (const struct inotify_event *)(buffer + at);
-			struct file **slot = slot_of(o, v->wd);
+			struct file **slot = watch_slot(o, v->wd);
 			bool known = *slot && (*slot)->watch == v->wd;
 			at += (ssize_t)(sizeof(*v) + v->len);
 			if (known && (v->mask & IN_OPEN))
@@ -207,7 +207,7 @@ void openings_listen(struct sup *s)
 			continue;
 		}
 		*at = e->next;
-		tell(s, e, e->sure, false);
+		emit_opening(s, e, e->sure, false);
 		opening_free(s, e);
 	}
 }
@@ -229,7 +229,7 @@ static bool find_other(struct sup *s, const struct opening *e)
 	for (size_t i = 0; i < n; i++) {
 		const struct held *h = &held[i];
 		if (h->file->kind != TERM_kind_regular || has_access(e->proc, h->file, h->mode) ||
-		    is_under_way(s->openings, h->file))
+		    has_opening_in_progress(s->openings, h->file))
 			continue;
 		/* What it was before it was written is not known. */
 		access_begin(s, e->proc, h->file, h->mode, TERM_via_data, true, TERM_api_open, e->time,
@@ -248,8 +248,8 @@ void openings_back(struct sup *s, struct task *k)
 	struct opening *e = k->opening;
 	if (!e)
 		return;
-	take_out(s->openings, e);
-	tell(s, e, false, true);
+	remove_opening(s->openings, e);
+	emit_opening(s, e, false, true);
 	if (!find_other(s, e))
 		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
 		        "which file it opened is not known: its path was changed meanwhile, or the call failed");
@@ -272,7 +272,7 @@ enum opening_how openings_begin(struct sup *s, struct proc *p, struct file *f, c
 	struct openings *o = s->openings;
 	if (o->listened != s->epoch + 1)
 		openings_listen(s);
-	if (!watch(o, f, w))
+	if (!watch_file(o, f, w))
 		return errno == ENOSPC ? no_watches(s, p) : OPENING_UNSURE;
 	struct opening *e = calloc(1, sizeof(*e));
 	if (!e)
@@ -304,7 +304,7 @@ void openings_end(struct sup *s, const struct proc *p)
 			continue;
 		}
 		*at = e->next;
-		tell(s, e, false, true);
+		emit_opening(s, e, false, true);
 		opening_free(s, e);
 	}
 }
@@ -312,5 +312,5 @@ void openings_end(struct sup *s, const struct proc *p)
 void openings_forget(struct sup *s, struct file *f)
 {
 	if (f->watch)
-		unwatch(s->openings, f);
+		unwatch_file(s->openings, f);
 }

@@ -51,7 +51,7 @@ bool proc_random(pid_t pid, unsigned char ret[16])
 }
 
 /* A figure of a "name: value" file. */
-static bool figure(const char *text, const char *name, uint64_t *ret)
+static bool parse_named_figure(const char *text, const char *name, uint64_t *ret)
 {
 	const char *at = strstr(text, name);
 	if (!at)
@@ -89,7 +89,7 @@ static bool single(struct proc *p)
 }
 
 /* /proc/PID/io counts reaped children and threads that ended, too; a thread's own file does not. */
-static bool read_io(const struct proc *p, bool first_thread, char *text, size_t n)
+static bool read_process_io(const struct proc *p, bool first_thread, char *text, size_t n)
 {
 	char file[32] = "io";
 	if (first_thread)
@@ -100,14 +100,14 @@ static bool read_io(const struct proc *p, bool first_thread, char *text, size_t 
 static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 {
 	char text[512];
-	return read_io(p, first_thread, text, sizeof(text)) && figure(text, "wchar: ", ret);
+	return read_process_io(p, first_thread, text, sizeof(text)) && parse_named_figure(text, "wchar: ", ret);
 }
 
-static bool read_both(struct proc *p, bool first_thread)
+static bool read_io_totals(struct proc *p, bool first_thread)
 {
 	char text[512];
-	return read_io(p, first_thread, text, sizeof(text)) && figure(text, "wchar: ", &p->wchar) &&
-	       figure(text, "rchar: ", &p->rchar);
+	return read_process_io(p, first_thread, text, sizeof(text)) && parse_named_figure(text, "wchar: ", &p->wchar) &&
+	       parse_named_figure(text, "rchar: ", &p->rchar);
 }
 
 uint64_t proc_wchar(struct sup *s, struct proc *p)
@@ -118,7 +118,7 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 		 * wrote. */
 		bool one = p->forks && single(p);
 		p->rchar = UINT64_MAX;
-		if (p->uncounted || !read_both(p, one))
+		if (p->uncounted || !read_io_totals(p, one))
 			p->wchar = p->rchar = UINT64_MAX;
 		else if (one)
 			p->wchar += p->wchar_unseen;
@@ -134,7 +134,7 @@ bool proc_moved_none(struct sup *s, struct proc *p, bool write)
 
 /* From its first child on, its bytes are read without its children's. Until then the process's were, with those of
  * children that never stopped: the difference goes on being added, so that what was read then can be compared. */
-static void has_children(struct proc *p)
+static void begin_own_totals(struct proc *p)
 {
 	uint64_t before, own, after;
 	if (p->forks)
@@ -186,7 +186,7 @@ static pid_t tgid_of(pid_t tid)
 {
 	char text[1024];
 	uint64_t tgid;
-	return procfs_read(tid, "status", text, sizeof(text)) > 0 && figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
+	return procfs_read(tid, "status", text, sizeof(text)) > 0 && parse_named_figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
 }
 
 struct task *task_of(struct sup *s, pid_t tid)
@@ -349,13 +349,13 @@ void proc_refresh_creds(struct sup *s, struct proc *p)
 	p->own_creds = p->uid != s->euid;
 }
 
-void proc_guard(struct sup *s, struct proc *p)
+void proc_shield(struct sup *s, struct proc *p)
 {
 	if (!s->guard || p->guarded || p->unguarded || !(p->catches || (p->catches_child && p->forks)))
 		return;
 	for (struct task *k = p->tasks; k; k = k->sibling)
-		guard_note(s->guard, p->pid, &k->last, k->can_block, true);
-	p->guarded = guard_watch(s->guard, p->pid);
+		shield_note(s->guard, p->pid, &k->last, k->can_block, true);
+	p->guarded = shield_watch(s->guard, p->pid);
 	p->unguarded = !p->guarded;
 	s->guarding |= p->guarded;
 }
@@ -364,7 +364,7 @@ void proc_guard(struct sup *s, struct proc *p)
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
 
-static struct proc *parent_of(struct sup *s, pid_t ppid, unsigned depth)
+static struct proc *find_or_add_parent(struct sup *s, pid_t ppid, unsigned depth)
 {
 	if (ppid <= 1 || ppid == s->self || depth > 256)
 		return NULL;
@@ -399,7 +399,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 			close(pidfd);
 		return NULL;
 	}
-	struct proc *parent = pid == s->root ? NULL : parent_of(s, st.ppid, depth);
+	struct proc *parent = pid == s->root ? NULL : find_or_add_parent(s, st.ppid, depth);
 	if (depth && !parent && pid != s->root) { /* an ancestor outside the run */
 		close(pidfd);
 		return NULL;
@@ -428,8 +428,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->io_unseen = forked <= s->unseen_until;
 	p->confined = parent ? parent->confined : s->any_confined;
 	if (parent) {
-		has_children(parent);
-		proc_guard(s, parent); /* before this child's death can be signalled: its end is a stop */
+		begin_own_totals(parent);
+		proc_shield(s, parent); /* before this child's death can be signalled: its end is a stop */
 		/* What it has from its parent, unless that changed meanwhile: every such change is a stop. */
 		p->uid = parent->uid;
 		p->gid = parent->gid;
@@ -512,7 +512,7 @@ struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk)
 
 /* ---- what it holds ---- */
 
-static bool is_stream(const struct file *f)
+static bool is_stream_kind(const struct file *f)
 {
 	return f->kind != TERM_kind_regular && f->kind != TERM_kind_terminal;
 }
@@ -577,7 +577,7 @@ static bool has_written(struct sup *s, struct proc *p)
 
 /* A pipe that nobody was seen writing to, and that nobody can write to any more: a here-document. A shell writes it
  * before it forks, or the fork does, which knows what the shell knew. */
-static bool fill(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
+static bool fill_here_document(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
 {
 	struct proc *q = p;
 	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
@@ -609,7 +609,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		for (unsigned up = 0; maker && (maker = proc_parent(s, maker)) && up < 64; up++)
 			if (maker->tmpfile_tid)
 				proc_nameless(s, maker);
-		if (!is_stream(f) || f->live)
+		if (!is_stream_kind(f) || f->live)
 			continue;
 		bool fresh = !f->met;
 		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
@@ -619,14 +619,14 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			struct held *theirs;
 			size_t m = proc_walk(s, q, false, &theirs);
 			for (size_t k = 0; k < m; k++)
-				if (is_stream(theirs[k].file))
+				if (is_stream_kind(theirs[k].file))
 					hold_one(s, q, &theirs[k], sup_now(s));
 			held_free(theirs, m);
 		}
 		walked = true;
 		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
 		    is_left_full(p, h[i].fd))
-			filled |= fill(s, p, f, time);
+			filled |= fill_here_document(s, p, f, time);
 	}
 	return filled;
 }
@@ -920,7 +920,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	while (p->tasks)
 		task_forget(s, p->tasks);
 	if (p->guarded || p->unguarded)
-		guard_forget(s->guard, p->pid);
+		shield_forget(s->guard, p->pid);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	exec_pending_free(p->exec);

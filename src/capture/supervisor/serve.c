@@ -50,14 +50,14 @@ struct serving {
 
 static _Thread_local struct serving *me;
 
-static int64_t now_ns(void)
+static int64_t serve_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-static void go_on(void *arg)
+static void continue_own_stop(void *arg)
 {
 	const struct worker *w = arg;
 	notify_continue(w->sup.listener, me->slot);
@@ -65,9 +65,9 @@ static void go_on(void *arg)
 
 /* ---- the threads ---- */
 
-static void serve(struct worker *w);
+static void serve_stops(struct worker *w);
 
-static void *body(void *arg)
+static void *run_server_thread(void *arg)
 {
 	me = arg;
 	where_looks_own();
@@ -75,7 +75,7 @@ static void *body(void *arg)
 	for (;;) {
 		while (sem_wait(&me->go) < 0)
 			;
-		serve(me->w);
+		serve_stops(me->w);
 	}
 	return NULL;
 }
@@ -100,7 +100,7 @@ static struct serving *spare_take(struct worker *w)
 	if (s) {
 		w->spare = s->next;
 	} else if (w->nservers < SERVERS_MORE && (s = serving_new(w, &w->control->page.slot[SLOT_MORE + w->nservers]))) {
-		if (pthread_create(&t, &w->attr, body, s) == 0) {
+		if (pthread_create(&t, &w->attr, run_server_thread, s) == 0) {
 			pthread_detach(t);
 			w->servers[w->nservers++] = s;
 		} else {
@@ -174,7 +174,7 @@ static void crowd(struct worker *w)
 void serve_watch(struct worker *w)
 {
 	struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE), *s;
-	int64_t now = now_ns(), writing = old ? __atomic_load_n(&old->writing, __ATOMIC_ACQUIRE) : 0,
+	int64_t now = serve_clock_ns(), writing = old ? __atomic_load_n(&old->writing, __ATOMIC_ACQUIRE) : 0,
 	        looking = old ? __atomic_load_n(&old->looking, __ATOMIC_ACQUIRE) : 0;
 	bool writes = writing > 0 && now - writing >= SERVE_TICK_NS,
 	     looks = looking > 0 && now - looking >= SERVE_TICK_NS && sleeps(old);
@@ -219,7 +219,7 @@ static bool let_after_a_minute(struct worker *w, struct serving *s, int64_t now)
 
 void serve_minute(struct worker *w)
 {
-	int64_t now = now_ns();
+	int64_t now = serve_clock_ns();
 	pthread_mutex_lock(&w->pool);
 	unsigned away = let_after_a_minute(w, w->first, now);
 	for (unsigned i = 0; i < w->nservers; i++)
@@ -237,7 +237,7 @@ void serve_minute(struct worker *w)
 
 /* ---- the lock, while arguments are looked at ---- */
 
-static void leave(struct sup *s)
+static void leave_lock(struct sup *s)
 {
 	struct worker *w = me->w;
 	int64_t since = __atomic_load_n(&s->since, __ATOMIC_RELAXED);
@@ -275,7 +275,7 @@ static bool back(struct sup *s)
 	if (!me->replaced && __atomic_exchange_n(&me->looking, 0, __ATOMIC_ACQ_REL) == REPLACED)
 		me->replaced = true;
 	if (me->replaced)
-		since = now_ns();
+		since = serve_clock_ns();
 	__atomic_store_n(&me->began, 0, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&s->lock);
 	has_lock(w);
@@ -337,7 +337,7 @@ static char *raw_path(const struct trap *t, int dir, uint64_t addr)
 static void raw_keep(struct worker *w, const struct trap *t)
 {
 	struct raw_calls *r = &w->raw;
-	struct raw kept = {.call = *t, .time = now_ns()};
+	struct raw kept = {.call = *t, .time = serve_clock_ns()};
 	int dir;
 	uint64_t path;
 	if (raw_open(t, &dir, &path, &kept.flags))
@@ -356,11 +356,11 @@ static void raw_keep(struct worker *w, const struct trap *t)
 }
 
 /* It goes on, and what it is about is kept. */
-static void pass(struct worker *w, struct notify_slot *slot, const struct trap *t)
+static void pass_unlooked(struct worker *w, struct notify_slot *slot, const struct trap *t)
 {
 	struct sup *s = &w->sup;
 	if (s->guard)
-		guard_note(s->guard, 0, t, true, false);
+		shield_note(s->guard, 0, t, true, false);
 	raw_keep(w, t);
 	notify_continue(s->listener, slot);
 	__atomic_add_fetch(&s->passes, 1, __ATOMIC_RELEASE);
@@ -408,7 +408,7 @@ void raw_resolve(struct worker *w)
 	*r = (struct raw_calls){0};
 	__atomic_store_n(&w->raw_waits, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->pool);
-	int64_t behind = sup_now(s) - now_ns();
+	int64_t behind = sup_now(s) - serve_clock_ns();
 	links_forget();
 	for (size_t i = 0; i < n; i++) {
 		s->epoch++;
@@ -431,7 +431,7 @@ void raw_resolve(struct worker *w)
  * in its place, 40 ms later at most, and no server writes for some time. True: that thread has answered. */
 static bool write_log(struct worker *w)
 {
-	int64_t now = now_ns();
+	int64_t now = serve_clock_ns();
 	if (now < __atomic_load_n(&w->wary, __ATOMIC_RELAXED) || me->replaced)
 		return false;
 	if (__atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL)) /* who looks whether this takes long is to be awake */
@@ -482,7 +482,7 @@ static bool park(struct worker *w, struct notify_slot *slot, const struct trap *
 	if (room) {
 		__atomic_store_n(&page->parked[w->nparked], t->id, __ATOMIC_RELEASE);
 		__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
-		w->parked_at = w->nparked ? w->parked_at : now_ns();
+		w->parked_at = w->nparked ? w->parked_at : serve_clock_ns();
 		w->parked[w->nparked++] = *t;
 	}
 	pthread_mutex_unlock(&w->pool);
@@ -506,7 +506,7 @@ static bool unpark(struct worker *w, struct trap *ret)
 
 /* ---- one stop ---- */
 
-static void answer(struct worker *w, const struct trap *t, int refuse, bool injects)
+static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool injects)
 {
 	struct sup *s = &w->sup;
 	if (refuse) {
@@ -515,9 +515,9 @@ static void answer(struct worker *w, const struct trap *t, int refuse, bool inje
 		pthread_mutex_lock(&s->lock);
 		s->visits++;
 		if (s->inject_opens)
-			opens_inject(s, me->slot, go_on, w);
+			opens_inject(s, me->slot, continue_own_stop, w);
 		else
-			counted_inject(s, me->slot, go_on, w);
+			counted_inject(s, me->slot, continue_own_stop, w);
 		pthread_mutex_unlock(&s->lock);
 	} else if (me->put_off && park(w, me->slot, t)) {
 		me->put_off = false;
@@ -526,13 +526,13 @@ static void answer(struct worker *w, const struct trap *t, int refuse, bool inje
 	}
 }
 
-static void handle(struct worker *w, const struct trap *t)
+static void handle_stop(struct worker *w, const struct trap *t)
 {
 	struct sup *s = &w->sup;
 	__atomic_store_n(&me->at, t->id, __ATOMIC_RELEASE);
 	me->careful = me->put_off = false;
 	if (!lock_for_stop(w)) {
-		pass(w, me->slot, t);
+		pass_unlooked(w, me->slot, t);
 		return;
 	}
 	has_lock(w);
@@ -543,7 +543,7 @@ static void handle(struct worker *w, const struct trap *t)
 	if (begins)
 		worker_hide_memory(false);
 	take_passes(w);
-	__atomic_store_n(&s->since, now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&s->since, serve_clock_ns(), __ATOMIC_RELEASE);
 	raw_resolve(w);
 	if (opens_full(s, t)) {
 		notify_continue(s->listener, me->slot);
@@ -564,11 +564,11 @@ static void handle(struct worker *w, const struct trap *t)
 	if (t->call == CALL_exit && write_log(w))
 		__atomic_store_n(&me->slot->id, 0, __ATOMIC_RELEASE);
 	else
-		answer(w, t, refuse, injects);
+		answer_stop(w, t, refuse, injects);
 }
 
 /* Returns when another thread has begun to receive, or nobody is left. */
-static void serve(struct worker *w)
+static void serve_stops(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct trap t;
@@ -585,9 +585,9 @@ static void serve(struct worker *w)
 			continue;
 		}
 		idle = 0;
-		handle(w, &t);
+		handle_stop(w, &t);
 		while (me->replaced && unpark(w, &t))
-			handle(w, &t);
+			handle_stop(w, &t);
 		if (me->replaced && rest(w))
 			return;
 	}
@@ -602,14 +602,14 @@ void worker_serve(struct worker *w)
 	pthread_mutex_lock(&w->pool);
 	w->first = me;
 	pthread_mutex_unlock(&w->pool);
-	s->leave = leave;
+	s->leave = leave_lock;
 	s->back = back;
 	/* Until the command has become its program, which may take several tries, in this memory (vfork). */
 	w->begins = true;
 	__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);
 	for (;;) {
 		struct pollfd p = {.fd = s->listener};
-		serve(w);
+		serve_stops(w);
 		if (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
 			return;
 		while (sem_wait(&me->go) < 0)
@@ -632,7 +632,7 @@ bool serve_crowd(struct worker *w)
 		if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
 			break;
 		if (notify_recv(s->listener, slot, &t) == 0)
-			pass(w, slot, &t);
+			pass_unlooked(w, slot, &t);
 	}
 	return crowded;
 }
@@ -641,23 +641,23 @@ bool serve_crowd(struct worker *w)
  * own arguments. What passes here is kept, and recorded as possible later. The very call that the server is at may be
  * what the file system's daemon has to make: where a process of the run could be that, it is let go on, too; else after
  * a minute. */
-static void *stand_in(void *arg)
+static void *run_stand_in(void *arg)
 {
 	struct worker *w = arg;
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
 	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
-	int64_t began = now_ns();
+	int64_t began = serve_clock_ns();
 	for (bool let = false; __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE);) {
 		struct pollfd p = {.fd = s->listener, .events = POLLIN};
 		struct trap t;
-		if (!let && (__atomic_load_n(&s->serves, __ATOMIC_ACQUIRE) || now_ns() - began >= MINUTE_NS)) {
+		if (!let && (__atomic_load_n(&s->serves, __ATOMIC_ACQUIRE) || serve_clock_ns() - began >= MINUTE_NS)) {
 			notify_continue(s->listener, &held);
 			let = true;
 			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
 		}
 		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
-			pass(w, slot, &t);
+			pass_unlooked(w, slot, &t);
 		}
 	}
 	__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
@@ -701,7 +701,7 @@ static bool is_lock(const char *where)
  * half a second; where in the kernel it happened, it happens again. */
 bool worker_held_up(struct worker *w)
 {
-	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE), .seen = now_ns()};
+	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE), .seen = serve_clock_ns()};
 	const struct stillness *first = &w->still;
 	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2)
 		return false;
@@ -731,7 +731,7 @@ void serve_stand_in(struct worker *w)
 	if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE) || !worker_held_up(w))
 		return;
 	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
-	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
+	if (pthread_create(&t, &w->attr, run_stand_in, w) == 0)
 		pthread_detach(t);
 	else
 		__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);

@@ -510,7 +510,7 @@ bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t 
 /* Has anybody of the run got it open to write? */
 bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
-struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
+struct file *file_emitted(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
 /* Tells of an object that lies in a file; its number in the log. */
 uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time);
 /* A channel or absent path by address: kind, domain name, address. */
@@ -590,7 +590,7 @@ struct io_known {
 };
 struct io_known io_known(struct sup *s, const struct access *a);
 /* Writes the io events of an access. */
-void io_say(struct sup *s, const struct access *a);
+void io_emit(struct sup *s, const struct access *a);
 void io_free(struct access *a);
 
 /* ---- processes (procs.c) ---- */
@@ -661,7 +661,7 @@ void xattr_trap(struct sup *s, struct proc *p, const struct trap *t);
 void xattr_end(struct sup *s, struct proc *p);
 
 /* Has it guarded if a signal could show in its stopped calls. */
-void proc_guard(struct sup *s, struct proc *p);
+void proc_shield(struct sup *s, struct proc *p);
 
 /* ---- handlers (calls.c, calls_*.c, exec.c) ---- */
 
@@ -695,7 +695,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 /* p may have opened that, as its own path says, at that time. 0 or -errno. */
 int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
 /* The same file again, n times from then on, as it was when it was looked at. */
-void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
+void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
 /* Does the path still lead there, and is that as it was? */
 bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
 /* If not: opened since it was looked at. 0 or -errno as open_logged. */

@@ -71,14 +71,14 @@ struct gathered {
 };
 
 /* Is it of a kind that is recorded? */
-static bool is_wanted(const struct statx *st)
+static bool is_recorded_type(const struct statx *st)
 {
 	unsigned type = st->stx_mode & S_IFMT;
 	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || is_terminal(st);
 }
 
 /* False: no memory. */
-static bool gather(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
+static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
                    struct gathered *g)
 {
 	struct where w;
@@ -110,14 +110,14 @@ static uint64_t count_of(pid_t pid)
 }
 
 /* What is behind the number, and, of a kind that is recorded, how it was opened. False: it is none. */
-static bool take(const struct proc *p, int number, struct statx *st, unsigned *ret_mode)
+static bool read_descriptor(const struct proc *p, int number, struct statx *st, unsigned *ret_mode)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, p->pidfd, number, 0);
 	*ret_mode = 0;
 	if (fd < 0)
 		return false;
 	bool ok = far_descriptor(fd, "", AT_EMPTY_PATH, st) == 0;
-	int flags = ok && is_wanted(st) ? fcntl(fd, F_GETFL) : O_PATH;
+	int flags = ok && is_recorded_type(st) ? fcntl(fd, F_GETFL) : O_PATH;
 	close(fd);
 	int how = flags & O_ACCMODE;
 	if (!(flags & O_PATH))
@@ -127,19 +127,19 @@ static bool take(const struct proc *p, int number, struct statx *st, unsigned *r
 }
 
 /* Are these all that it has? */
-static bool take_all(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec, struct gathered *g)
+static bool read_known_descriptors(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec, struct gathered *g)
 {
 	struct statx st[NUMBERS_MAX];
 	unsigned mode[NUMBERS_MAX];
 	for (unsigned i = 0; i < known->n; i++)
-		if (!take(p, known->fd[i], &st[i], &mode[i]))
+		if (!read_descriptor(p, known->fd[i], &st[i], &mode[i]))
 			return false;
 	for (unsigned i = 0; i < known->n; i++) {
 		int fd = known->fd[i];
 		sup_serves(s, is_fuse(&st[i]));
 		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p, fd)))
 			continue;
-		if (!gather(s, p, fd, mode[i], &st[i], g))
+		if (!gather_descriptor(s, p, fd, mode[i], &st[i], g))
 			break;
 	}
 	return true;
@@ -172,7 +172,7 @@ static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct 
 		return false;
 	uint64_t count = count_of(p->pid);
 	for (size_t i = 0; i < 3; i++)
-		if (known[i] && known[i]->n && known[i]->n == count && take_all(s, p, known[i], skip_cloexec, g))
+		if (known[i] && known[i]->n && known[i]->n == count && read_known_descriptors(s, p, known[i], skip_cloexec, g))
 			return true;
 	return false;
 }
@@ -180,7 +180,7 @@ static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct 
 /* ---- by the list ---- */
 
 /* Remembered for the next that may have these: of a child that is about to exec, and of one that ends. */
-static void remember(struct sup *s, struct proc *p, const struct numbers *now, bool before_exec)
+static void remember_numbers(struct sup *s, struct proc *p, const struct numbers *now, bool before_exec)
 {
 	struct proc *parent = proc_parent(s, p);
 	p->numbers = *now;
@@ -211,11 +211,11 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
 			ret->fd[ret->n++] = (uint16_t)fd;
 		struct stat link;
-		if (is_wanted(&st) && !(skip_cloexec && fd > 2 && is_cloexec(p, fd)) &&
+		if (is_recorded_type(&st) && !(skip_cloexec && fd > 2 && is_cloexec(p, fd)) &&
 		    fstatat(fds.dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0) {
 			unsigned mode = (link.st_mode & S_IRUSR ? ACCESS_READ : 0u) | (link.st_mode & S_IWUSR ? ACCESS_WRITE : 0u);
 			/* None: O_PATH. */
-			if (mode && !gather(s, p, fd, mode, &st, g))
+			if (mode && !gather_descriptor(s, p, fd, mode, &st, g))
 				break;
 		}
 		near = near && is_near(&st); /* its file system is known by now */
@@ -232,7 +232,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 	struct numbers now;
 	where_looks(""); /* what descriptors lead to has no name yet */
 	if (!walk_known(s, p, skip_cloexec, &g) && walk_list(s, p, skip_cloexec, &g, &now))
-		remember(s, p, &now, skip_cloexec);
+		remember_numbers(s, p, &now, skip_cloexec);
 	*ret = g.v;
 	return g.n;
 }

@@ -133,7 +133,7 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 }
 
 /* Where a path starts. */
-static void start_of(const struct where *w, bool absolute, char *ret, size_t n)
+static void read_start_directory(const struct where *w, bool absolute, char *ret, size_t n)
 {
 	if (absolute)
 		snprintf(ret, n, "/proc/%d/root", w->tid);
@@ -157,7 +157,7 @@ static int where_jailed(struct where *w, bool jail, bool follow)
 		memcpy(dir + ndir, ".", 2);
 		char start[64];
 		bool rooted = jail || path[0] == '/';
-		start_of(w, rooted && !jail, start, sizeof(start));
+		read_start_directory(w, rooted && !jail, start, sizeof(start));
 		int top = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (top < 0)
 			return -errno;
@@ -213,7 +213,7 @@ int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool foll
 		memcpy(w->path, w->given, n + 1);
 		return 0;
 	}
-	start_of(w, false, w->path, sizeof(w->path));
+	read_start_directory(w, false, w->path, sizeof(w->path));
 	size_t k = strlen(w->path);
 	if (k + 1 + n < 4096) {
 		w->path[k] = '/';
@@ -326,7 +326,7 @@ void where_careful(bool *ret_put_off)
 }
 
 /* May who looks at an object of that device be kept waiting? Whatever nothing is known of may do that. */
-static bool may_wait(const struct statx *st)
+static bool may_object_stall(const struct statx *st)
 {
 	char type[64];
 	const struct fs_domain *d = fileid_domain_known(fileid_dev(st));
@@ -346,7 +346,7 @@ static bool is_far(int dirfd, char *path, bool follow)
 			continue; /* somebody mounted or renamed something just then, anywhere */
 		tries = 0;
 		if (fd >= 0) {
-			bool far = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || may_wait(&st);
+			bool far = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || may_object_stall(&st);
 			close(fd);
 			return far;
 		}
@@ -425,7 +425,7 @@ static bool each_mount(const char *file, bool (*see)(const struct mount *m, void
 }
 
 /* Is `path` below `top`? Then what follows it, beginning with "/" or empty. */
-static const char *below(const char *path, const char *top)
+static const char *path_below(const char *path, const char *top)
 {
 	size_t n = strlen(top);
 	if (n == 1)
@@ -443,7 +443,7 @@ struct search {
 static bool see_theirs(const struct mount *m, void *arg)
 {
 	struct search *x = arg;
-	const char *rest = below(x->path, m->point);
+	const char *rest = path_below(x->path, m->point);
 	if (rest && strlen(m->point) >= x->best) { /* a later mount on the same point covers the earlier */
 		x->best = strlen(m->point);
 		x->maj = m->maj;
@@ -456,7 +456,7 @@ static bool see_theirs(const struct mount *m, void *arg)
 static bool see_ours(const struct mount *m, void *arg)
 {
 	struct search *x = arg;
-	const char *rest = m->maj == x->maj && m->min == x->min ? below(x->inside, m->root) : NULL;
+	const char *rest = m->maj == x->maj && m->min == x->min ? path_below(x->inside, m->root) : NULL;
 	if (rest && strlen(m->root) >= x->best) {
 		x->best = strlen(m->root);
 		snprintf(x->here, sizeof(x->here), "%s%s", m->point[1] ? m->point : "", rest);
@@ -556,7 +556,7 @@ char *where_name(const struct where *w)
 	} else {
 		/* Not even the directory is there: the words as given, after the directory they start from. */
 		char start[64], top[4096];
-		start_of(w, w->given[0] == '/', start, sizeof(start));
+		read_start_directory(w, w->given[0] == '/', start, sizeof(start));
 		ssize_t k = readlink(start, top, sizeof(top) - 1);
 		if (k > 0) {
 			top[k] = '\0';

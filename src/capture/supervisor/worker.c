@@ -34,7 +34,7 @@
 #endif
 #define FILES_WANTED 65536
 
-static int64_t clock_ns(clockid_t c)
+static int64_t worker_clock_ns(clockid_t c)
 {
 	struct timespec ts;
 	clock_gettime(c, &ts);
@@ -45,7 +45,7 @@ static int64_t clock_ns(clockid_t c)
 int64_t sup_now(struct sup *s)
 {
 	/* The coarse clock first: what it shows was so at the moment that is returned, or before. */
-	int64_t stamp = clock_ns(CLOCK_REALTIME_COARSE), now = clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+	int64_t stamp = worker_clock_ns(CLOCK_REALTIME_COARSE), now = worker_clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
 	int64_t last = s->nsteps ? s->steps[(s->nsteps - 1) % CLOCK_STEPS].stamp : INT64_MIN;
 	if (stamp < last)
 		s->nsteps = 0; /* the clock was set back: nothing from before can be compared */
@@ -115,7 +115,7 @@ void sup_unread(struct sup *s, const struct proc *p, int error, const char *text
 void sup_init(struct sup *s)
 {
 	pthread_mutex_init(&s->lock, NULL);
-	s->clock_offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	s->clock_offset = worker_clock_ns(CLOCK_REALTIME) - worker_clock_ns(CLOCK_BOOTTIME);
 	s->hz = sysconf(_SC_CLK_TCK);
 	s->euid = geteuid();
 	s->egid = getegid();
@@ -164,10 +164,10 @@ static bool lock_soon(struct worker *w)
 void sup_goes_on(struct sup *s)
 {
 	if (__atomic_load_n(&s->since, __ATOMIC_RELAXED))
-		__atomic_store_n(&s->since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
+		__atomic_store_n(&s->since, worker_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 }
 
-static void say_passed(struct worker *w)
+static void emit_passed_gap(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	const char *few = "too few descriptors to look at all";
@@ -270,7 +270,7 @@ static bool kill_orphans(struct worker *w)
 {
 	enum { PATIENCE_S = 10 };
 	struct sup *s = &w->sup;
-	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	int64_t now = worker_clock_ns(CLOCK_MONOTONIC);
 	if (!w->killing)
 		w->killing = now;
 	if (now - w->killing > PATIENCE_S * 1000000000LL)
@@ -282,7 +282,7 @@ static bool kill_orphans(struct worker *w)
 	return true;
 }
 
-void worker_tell_end(struct worker *w)
+void worker_emit_end(struct worker *w)
 {
 	char c = '!';
 	const struct run_observer *o = w->sup.observer;
@@ -326,10 +326,10 @@ void worker_run_end(struct worker *w, const struct proc *p, int status)
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
 	w->control->gaps = s->gaps;
-	worker_tell_ended(w, status);
+	worker_emit_ended(w, status);
 }
 
-void worker_tell_ended(struct worker *w, int status)
+void worker_emit_ended(struct worker *w, int status)
 {
 	w->control->status = status;
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
@@ -364,7 +364,7 @@ static void see_stop(struct worker *w)
 {
 	siginfo_t si = {0};
 	pid_t root = w->sup.root;
-	if (!(w->sup.guard && guard_has(w->sup.guard, root)) && /* else the guard sees it */
+	if (!(w->sup.guard && shield_has(w->sup.guard, root)) && /* else the guard sees it */
 	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
 		worker_stop(w->control, w->keeper);
 }
@@ -399,14 +399,14 @@ static bool next_over(struct worker *w, siginfo_t *ret)
 		pid_t pid = (pid_t)strtol(at, &end, 10);
 		if (end == at)
 			break;
-		if ((!guard_has(w->sup.guard, pid) || is_zombie(pid)) && child_over(P_PID, pid, ret))
+		if ((!shield_has(w->sup.guard, pid) || is_zombie(pid)) && child_over(P_PID, pid, ret))
 			return true;
 	}
 	return false;
 }
 
 /* Children of this process: the command, and orphans that came to us. Not what the guard's thread waits for. */
-static void reap(struct worker *w)
+static void reap_orphans(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	siginfo_t si;
@@ -426,7 +426,7 @@ static void reap(struct worker *w)
 		if (!worker_reap(w, &si, WNOHANG | __WNOTHREAD, &status))
 			return;
 		if (s->guarding)
-			guard_forget(s->guard, si.si_pid);
+			shield_forget(s->guard, si.si_pid);
 		if (si.si_pid == s->root)
 			worker_command_ended(w, status);
 	}
@@ -435,7 +435,7 @@ static void reap(struct worker *w)
 /* Processes that have ended. Nobody waits for their pidfds: waking this thread at each death, on another processor,
  * costs the job more than all its stops (measured: 1000 x /bin/true 1.85 against 1.4); looked at once a tick they cost
  * nothing. */
-static void bury(struct worker *w)
+static void reap_ended(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct epoll_event got[64];
@@ -461,16 +461,16 @@ static void await_ends(struct worker *w)
 {
 	enum { PATIENCE_MS = 500 };
 	struct sup *s = &w->sup;
-	int64_t until = clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000LL;
+	int64_t until = worker_clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000LL;
 	/* Where nobody is left the table is not even read: it is eight pages. */
 	for (unsigned i = 0; s->nprocs && i < HASH_SIZE; i++)
 		for (struct proc *p = s->procs[i]; p; p = p->next) {
 			struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
-			int64_t left = until - clock_ns(CLOCK_MONOTONIC);
+			int64_t left = until - worker_clock_ns(CLOCK_MONOTONIC);
 			poll(&pf, 1, left > 0 ? (int)(left / 1000000) : 0);
 		}
 	if (s->nprocs)
-		reap(w);
+		reap_orphans(w);
 }
 
 static void end_log(struct sup *s, struct control *c)
@@ -503,7 +503,7 @@ void worker_finish(struct worker *w)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
 	raw_resolve(w);
-	say_passed(w);
+	emit_passed_gap(w);
 	channel_sweep(s, true);
 	worker_summary(w, true);
 	if (memory_lacked())
@@ -605,7 +605,7 @@ void worker_main(struct worker *w)
 			continue;
 		}
 		s->visits++;
-		say_passed(w);
+		emit_passed_gap(w);
 		links_forget();
 		const bool looks = s->narrow && s->counting;
 		openings_listen(s);
@@ -618,16 +618,16 @@ void worker_main(struct worker *w)
 			counted_tick(s);
 		if (s->scans)
 			over = !worker_scan(w);
-		reap(w);
+		reap_orphans(w);
 		worker_continue(w->control, w->keeper);
-		bury(w);
+		reap_ended(w);
 		channel_sweep(s, false);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
 			/* The keeper is woken once: by our end, where nobody outlives the command. */
 			struct pollfd p = {.fd = s->listener};
 			if (over || (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP)))
 				worker_finish(w);
-			worker_tell_end(w);
+			worker_emit_end(w);
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);

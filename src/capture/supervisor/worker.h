@@ -127,7 +127,7 @@ void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
 /* To the keeper: the command has ended, whatever of the record is still to be written. */
-void worker_tell_ended(struct worker *w, int status);
+void worker_emit_ended(struct worker *w, int status);
 /* Is the server's thread held up where it looks at something? To be asked every few milliseconds. */
 bool worker_held_up(struct worker *w);
 /* The second half of it: the run's end, of which the command was process p. */
@@ -141,7 +141,7 @@ void worker_continue(struct control *c, pid_t keeper);
 /* Ends the log, and writes down in control what became of it. s->log is closed after it. */
 void worker_end_log(struct sup *s, struct control *c);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
-void worker_tell_end(struct worker *w);
+void worker_emit_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */
 void worker_summary(struct worker *w, bool last);
 /* Waits for a child of this process that has ended (si: from waitid with WNOWAIT), and tells the observer. flags: for

@@ -55,7 +55,7 @@ int xattr_start(struct sup *s)
 
 /* ---- telling ---- */
 
-static void use_end(struct sup *s, struct use *u)
+static void end_attribute_use(struct sup *s, struct use *u)
 {
 	struct event end = {.access_end = {.access = u->seq,
 	                                   .until = u->last,
@@ -69,7 +69,7 @@ static void use_end(struct sup *s, struct use *u)
 	sup_event(s, EVENT_access_end, sup_now(s), u->proc, &end);
 }
 
-static uint64_t hash_of(const char *name)
+static uint64_t attribute_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name));
 }
@@ -85,7 +85,7 @@ static void uses_end(struct sup *s, const struct proc *p, const struct file *f, 
 			continue;
 		}
 		*at = u->next;
-		use_end(s, u);
+		end_attribute_use(s, u);
 		free(u);
 		s->xattrs->nuses--;
 	}
@@ -108,10 +108,10 @@ static uint64_t object(struct sup *s, struct proc *p, const struct file *f, cons
 	return num;
 }
 
-static void used(struct sup *s, struct proc *p, const struct file *f, const char *name, bool write, bool made,
+static void emit_use(struct sup *s, struct proc *p, const struct file *f, const char *name, bool write, bool made,
                  bool sure, uint64_t bytes, int64_t from, int64_t to)
 {
-	uint64_t hash = hash_of(name);
+	uint64_t hash = attribute_hash(name);
 	uses_end(s, p, f, hash);
 	struct use *u = s->xattrs->uses;
 	while (u && !(u->proc == p && u->execn == p->execn && u->write == write && u->name == hash && u->ino == f->ino &&
@@ -136,7 +136,7 @@ static void used(struct sup *s, struct proc *p, const struct file *f, const char
 			one.bytes = bytes;
 			one.last = to;
 			if (sure)
-				use_end(s, &one); /* else it may have been: an access whose end says nothing */
+				end_attribute_use(s, &one); /* else it may have been: an access whose end says nothing */
 			return;
 		}
 		*u = one;
@@ -152,7 +152,7 @@ static void used(struct sup *s, struct proc *p, const struct file *f, const char
 /* ---- values ---- */
 
 /* The value's bytes, or -errno; its hash. */
-static ssize_t value_of(struct sup *s, int fd, const char *name, uint64_t *ret_hash)
+static ssize_t read_attribute(struct sup *s, int fd, const char *name, uint64_t *ret_hash)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -166,19 +166,19 @@ static bool change_settle(struct sup *s, struct change *c, bool back)
 {
 	uint64_t now;
 	int64_t to = sup_now(s);
-	ssize_t n = value_of(s, c->fd, c->name, &now);
+	ssize_t n = read_attribute(s, c->fd, c->name, &now);
 	bool there = n >= 0, done = c->remove ? !there : there && now == c->wanted;
 	if (!done && !back)
 		return false;
 	if (c->remove) {
 		if (done && c->was_there) {
 			object(s, c->proc, c->file, c->name, TERM_nameop_unlink, c->time);
-			uses_end(s, NULL, c->file, hash_of(c->name));
+			uses_end(s, NULL, c->file, attribute_hash(c->name));
 		}
 	} else if (done) {
-		used(s, c->proc, c->file, c->name, true, !c->was_there, true, c->bytes, c->time, to);
+		emit_use(s, c->proc, c->file, c->name, true, !c->was_there, true, c->bytes, c->time, to);
 	} else if (there != c->was_there || (there && now != c->was)) {
-		used(s, c->proc, c->file, c->name, true, !c->was_there, false, c->bytes, c->time, to);
+		emit_use(s, c->proc, c->file, c->name, true, !c->was_there, false, c->bytes, c->time, to);
 	}
 	close(c->fd);
 	c->file->pins--;
@@ -188,7 +188,7 @@ static bool change_settle(struct sup *s, struct change *c, bool back)
 }
 
 /* Oldest first: those of a thread that is back, of a process that is over, or (f) of one file, as far as they show. */
-static void settle(struct sup *s, const struct proc *p, pid_t tid, const struct file *f)
+static void settle_changes(struct sup *s, const struct proc *p, pid_t tid, const struct file *f)
 {
 	struct change *oldest = NULL, *c, **at = &s->xattrs->changes;
 	while ((c = *at)) {
@@ -213,7 +213,7 @@ void xattr_end(struct sup *s, struct proc *p)
 {
 	if (!s->xattrs)
 		return;
-	settle(s, p, 0, NULL);
+	settle_changes(s, p, 0, NULL);
 	uses_end(s, p, NULL, 0);
 }
 
@@ -231,7 +231,7 @@ static bool to_set(struct sup *s, const struct trap *t, struct change *c)
 	return true;
 }
 
-static void handle(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow, bool reads)
+static void handle_attribute_call(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow, bool reads)
 {
 	char name[NAME_MAX_X];
 	struct where w;
@@ -262,18 +262,18 @@ static void handle(struct sup *s, struct proc *p, const struct trap *t, bool by_
 	if (!f || f->kind != TERM_kind_regular)
 		goto out;
 	f->pins++;
-	settle(s, NULL, 0, f);
+	settle_changes(s, NULL, 0, f);
 	int64_t now = sup_now(s);
 	if (reads) {
 		uint64_t hash;
-		ssize_t n = value_of(s, fd, name, &hash);
+		ssize_t n = read_attribute(s, fd, name, &hash);
 		if (n >= 0 && (uint64_t)n <= t->args[3])
-			used(s, p, f, name, false, false, true, (uint64_t)n, now, now + 1);
+			emit_use(s, p, f, name, false, false, true, (uint64_t)n, now, now + 1);
 	} else {
 		struct change *c = calloc(1, sizeof(*c));
 		if (c && to_set(s, t, c)) {
 			memcpy(c->name, name, sizeof(name));
-			c->was_there = value_of(s, fd, name, &c->was) >= 0;
+			c->was_there = read_attribute(s, fd, name, &c->was) >= 0;
 			c->next = s->xattrs->changes;
 			c->proc = p;
 			c->tid = t->tid;
@@ -297,24 +297,24 @@ void xattr_trap(struct sup *s, struct proc *p, const struct trap *t)
 	if (!s->xattrs)
 		return;
 	if (s->xattrs->changes)
-		settle(s, p, t->tid, NULL);
+		settle_changes(s, p, t->tid, NULL);
 	switch (t->call) {
 	case CALL_getxattr:
 	case CALL_lgetxattr:
 	case CALL_fgetxattr:
-		handle(s, p, t, t->call == CALL_fgetxattr, t->call == CALL_getxattr, true);
+		handle_attribute_call(s, p, t, t->call == CALL_fgetxattr, t->call == CALL_getxattr, true);
 		break;
 	case CALL_setxattr:
 	case CALL_removexattr:
-		handle(s, p, t, false, true, false);
+		handle_attribute_call(s, p, t, false, true, false);
 		break;
 	case CALL_lsetxattr:
 	case CALL_lremovexattr:
-		handle(s, p, t, false, false, false);
+		handle_attribute_call(s, p, t, false, false, false);
 		break;
 	case CALL_fsetxattr:
 	case CALL_fremovexattr:
-		handle(s, p, t, true, true, false);
+		handle_attribute_call(s, p, t, true, true, false);
 		break;
 	default:
 		break;
