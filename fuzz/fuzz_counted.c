@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 2:
 		case 3:
-			s.moment++;
+			s.epoch++;
 			counted_drain(&s, &p, data[0] & 1);
 			must(c->high < COUNTED_FDS && c->nlogged <= LOGGED && c->nresumes <= RESUMES);
 			must(c->seen <= c->opens && c->opens - c->seen <= OPENED);
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			entry(at, data[0] % 16 != 7);
 		}
 	}
-	s.moment++;
+	s.epoch++;
 	counted_update(&s, &p);
 	for (unsigned i = 0; i < FILES; i++) {
 		counted_unsaid(&held[i]);

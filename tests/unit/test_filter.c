@@ -217,7 +217,7 @@ static void stops_what_serves_the_guard(void **state)
 				int nr = seccomp_syscall_resolve_name_arch(sibling ? SCMP_ARCH_X86 : SCMP_ARCH_X86_64, rows_[i].call);
 				uint32_t got =
 				    run_with(&p, sibling ? SIBLING : NATIVE, nr, (uint64_t[4]){rows_[i].arg0, rows_[i].arg1, 3, 1});
-				bool right = rows_[i].stopped && notify && !sibling && TRAP_GUARDED;
+				bool right = rows_[i].stopped && notify && !sibling && TRAP_SHIELDED;
 				if (got != (right ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW))
 					fail_msg("row %zu, sibling %d, notify %d: %x", i, sibling, notify, got);
 			}

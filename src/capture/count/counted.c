@@ -4,7 +4,7 @@
 #include "capture/inject/inject.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/inline_open/libraries.h"
-#include "capture/supervisor/guard.h"
+#include "capture/supervisor/shield.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -868,7 +868,7 @@ void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(vo
 	g = (struct injection){.sites = s->inject_sites, .base = s->inject_base, .fd = fd};
 	g.loader = loader_of(s, p, &g.loader_base);
 	p->counting_tries++;
-	int rc = guard_inject(s->guard, p->pid, &g, go, arg);
+	int rc = shield_inject(s->shield, p->pid, &g, go, arg);
 	unsigned tries = p->counting_tries;
 	p->counted = rc < 0 ? NULL : counted_new(s, g.code, g.table, g.base, g.sites);
 	struct counted *c = p->counted;

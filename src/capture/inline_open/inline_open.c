@@ -5,8 +5,8 @@
 #include "capture/inline_open/libraries.h"
 #include "capture/inline_open/open_code.h"
 #include "capture/inline_open/seen_paths.h"
-#include "capture/supervisor/guard.h"
 #include "capture/supervisor/rights.h"
+#include "capture/supervisor/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -501,8 +501,8 @@ bool opens_full(struct sup *s, const struct trap *t)
 	struct proc *p = k ? k->proc : NULL;
 	struct logging *g = p ? p->logging : NULL;
 	char path[OPENS_PATH];
-	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !is_injectable_call(p, g, t) || p->guarded ||
-	    p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
+	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !is_injectable_call(p, g, t) ||
+	    p->shielded || p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
 		return false;
 	const struct opens_slot *log = slot_of_log(l, g->slot);
 	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, path_arguments(t)[0], path, sizeof(path));
@@ -775,7 +775,7 @@ static bool has_log_room(const struct proc *p)
  * namespaces, by a program that is set-user-id. */
 static bool may_inject(struct sup *s, struct proc *p)
 {
-	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_log_room(p) || !make_logs(s) ||
+	if (p->inject_tries >= TRIES || !s->shield || p->unshielded || !has_log_room(p) || !make_logs(s) ||
 	    free_log(s->opens) < 0)
 		return false;
 	p->confined = !rights_are_ours(p->pid);
@@ -943,7 +943,7 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 	                               .counted_code = s->inject_at_code,
 	                               .counted_table = s->inject_at_table};
 	know_cwd(s, p, p->logging);
-	rc = guard_inject(s->guard, p->pid, &injection, go, arg);
+	rc = shield_inject(s->shield, p->pid, &injection, go, arg);
 	if (rc < 0) {
 		if (++l->failures >= FAILURES)
 			l->off = true;

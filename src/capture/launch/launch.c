@@ -9,7 +9,7 @@
 #include "capture/launch/keeper.h"
 #include "capture/launch/run.h"
 #include "capture/preload/safe.h"
-#include "capture/supervisor/guard.h"
+#include "capture/supervisor/shield.h"
 #include "event/log_place.h"
 
 #include <errno.h>
@@ -397,7 +397,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		_exit(1);
 	st.from_command = pair[0];
-	w->sup.guard = k->trace ? NULL : shield_new(w->control, w->keeper);
+	w->sup.shield = k->trace ? NULL : shield_new(w->control, w->keeper);
 	if (w->sup.observer && w->sup.observer->prepare)
 		w->sup.observer->prepare(w->sup.observer->arg, (prog || w->sup.exact) && !w->sup.scans);
 	sem_init(&st.got, 0, 0);

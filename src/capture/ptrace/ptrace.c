@@ -4,8 +4,8 @@
  * if the worker is killed (retrace.c). */
 #include "base/io.h"
 #include "capture/call_trace/call_trace.h"
-#include "capture/supervisor/aside.h"
 #include "capture/supervisor/links.h"
+#include "capture/supervisor/slow_fs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 struct tracer {
 	struct worker *w;
-	struct aside *aside;
+	struct slow_fs *slow_fs;
 };
 
 /* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
@@ -178,7 +178,7 @@ static bool detach_for_tracer(struct sup *s, pid_t tid, pid_t tracer)
 	return true;
 }
 
-/* What stops ask for. Whoever does it, nobody else touches the supervisor meanwhile (aside.h). */
+/* What stops ask for. Whoever does it, nobody else touches the supervisor meanwhile (slow_fs.h). */
 static void call_made(struct sup *s, struct work *k)
 {
 	k->refuse = !s->exact || concerns(&k->call) ? sup_trap(s, &k->call) : 0;
@@ -187,7 +187,7 @@ static void call_made(struct sup *s, struct work *k)
 	if (s->called)
 		called_enter(s, &k->call, &k->stands);
 	/* What is mounted from now on may be served by anybody, and so may what userfaultfd has programs wait for. */
-	sup_aside(s, k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd));
+	sup_set_slow_fs(s, k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd));
 	k->pending = s->pending;
 }
 
@@ -276,7 +276,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 		k.kind = WORK_RESULT;
 		k.rval = info.exit.rval;
-		slow_fs_do(r->aside, &k);
+		slow_fs_do(r->slow_fs, &k);
 		return;
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
@@ -288,10 +288,10 @@ static void any_stop(struct tracer *r, pid_t tid)
 		t->args[i] = info.entry.args[i];
 	if (r->w->sup.called && called_stacks(r->w->sup.called, t))
 		stands_at(tid, &k.stands);
-	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !slow_fs_held(r->aside) &&
+	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !slow_fs_held(r->slow_fs) &&
 	    detach_for_tracer(&r->w->sup, tid, (pid_t)t->args[1]))
 		return;
-	if (slow_fs_do(r->aside, &k) && k.refuse)
+	if (slow_fs_do(r->slow_fs, &k) && k.refuse)
 		refuse(tid, k.refuse);
 }
 
@@ -311,7 +311,7 @@ static int entry_stop(struct tracer *r, pid_t tid)
 	} else if (!call_from_registers(tid, t)) {
 		return PTRACE_CONT;
 	}
-	bool done = slow_fs_do(r->aside, &k);
+	bool done = slow_fs_do(r->slow_fs, &k);
 	if (k.refuse)
 		refuse(tid, k.refuse);
 	return wants_result(t->call) && (k.pending || !done) ? PTRACE_SYSCALL : PTRACE_CONT;
@@ -325,7 +325,7 @@ static void exit_stop(struct tracer *r, pid_t tid)
 	if (ptrace_request(PTRACE_GETEVENTMSG, tid, 0, &status) < 0)
 		return;
 	k.status = (int)status;
-	slow_fs_do(r->aside, &k);
+	slow_fs_do(r->slow_fs, &k);
 }
 
 static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
@@ -340,7 +340,7 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 		if (s->exact)
 			any_stop(r, tid);
 		else
-			slow_fs_do(r->aside, &k);
+			slow_fs_do(r->slow_fs, &k);
 	} else if (event == PTRACE_EVENT_EXIT) {
 		exit_stop(r, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
@@ -362,10 +362,10 @@ static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_used)
 {
 	enum { PAUSE_US = 1000 };
-	if (!slow_fs_held(r->aside))
+	if (!slow_fs_held(r->slow_fs))
 		return wait4(-1, ret_status, __WALL | (log_writer_pending(r->w->sup.log) ? WNOHANG : 0), ret_used);
 	/* Deaths are handed over when the other thread is back, which tells us by nothing that wait4 would see. */
-	bool owes = slow_fs_owes(r->aside);
+	bool owes = slow_fs_owes(r->slow_fs);
 	pid_t tid = wait4(-1, ret_status, __WALL | (owes ? WNOHANG : 0), ret_used);
 	if (tid == 0)
 		usleep(PAUSE_US);
@@ -375,18 +375,18 @@ static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_use
 void worker_trace(struct worker *w)
 {
 	struct sup *s = &w->sup;
-	struct tracer r = {.w = w, .aside = slow_fs_new(w, perform)};
-	if (!r.aside)
+	struct tracer r = {.w = w, .slow_fs = slow_fs_new(w, perform)};
+	if (!r.slow_fs)
 		_exit(1);
-	sup_aside(s, fileid_mounts_wait());
+	sup_set_slow_fs(s, fileid_mounts_wait());
 	worker_signals(w);
 	bool pinned = false;
 	for (;;) {
 		struct work k = {.kind = WORK_FLUSH};
 		pid_t tid = next_stop(&r, &k.status, &k.used);
 		if (tid == 0) {
-			if (!slow_fs_held(r.aside) && log_writer_pending(s->log))
-				slow_fs_do(r.aside, &k);
+			if (!slow_fs_held(r.slow_fs) && log_writer_pending(s->log))
+				slow_fs_do(r.slow_fs, &k);
 			continue;
 		}
 		if (tid > 0 && tid == s->root && !WIFSTOPPED(k.status))
@@ -406,15 +406,15 @@ void worker_trace(struct worker *w)
 			k.kind = WORK_ENDED;
 			k.tid = tid;
 			/* Whoever waits for the command learns of its end even where the record of it has to wait. */
-			if (!slow_fs_do(r.aside, &k) && tid == s->root)
+			if (!slow_fs_do(r.slow_fs, &k) && tid == s->root)
 				worker_emit_ended(w, k.status);
 		}
 		siginfo_t si;
-		if (w->control->ended && !slow_fs_held(r.aside) &&
+		if (w->control->ended && !slow_fs_held(r.slow_fs) &&
 		    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
 			worker_emit_end(w);
 	}
-	slow_fs_wait(r.aside);
+	slow_fs_wait(r.slow_fs);
 	if (s->called)
 		called_end(s);
 	worker_finish(w);

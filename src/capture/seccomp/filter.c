@@ -144,7 +144,7 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-static enum answer answer_to(enum call call, bool guarded, bool injected, bool native)
+static enum answer answer_to(enum call call, bool shielded, bool injected, bool native)
 {
 	switch (call) {
 	case CALL_mmap:
@@ -152,9 +152,9 @@ static enum answer answer_to(enum call call, bool guarded, bool injected, bool n
 	case CALL_openat:
 		return injected && native ? OPEN : TRAP;
 	case CALL_sigaction:
-		return guarded ? ACTION : ALLOW;
+		return shielded ? ACTION : ALLOW;
 	case CALL_ptrace:
-		return guarded ? ATTACH : ALLOW;
+		return shielded ? ATTACH : ALLOW;
 	case CALL_forbid:
 		return injected ? FORBID : ALLOW;
 	case CALL_share:
@@ -165,13 +165,13 @@ static enum answer answer_to(enum call call, bool guarded, bool injected, bool n
 }
 
 /* Everything for one architecture, whose call number is looked up in numbers[][a]. */
-static int build_filter_part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
+static int build_filter_part(struct build *b, unsigned sets, int a, bool shielded, uint32_t action)
 {
 	bool injected = (sets & TRAP_INJECT) != 0, native = a == 0;
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
 		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded, injected, native);
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, shielded, injected, native);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -190,7 +190,7 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool guarded
 	unsigned begin = b->n;
 	tree(b, begin - 1, 0, b->nranges);
 	unsigned end = b->n, place[ANSWERS] = {0};
-	if (guarded) {
+	if (shielded) {
 		place[ACTION] = load_arg(b, 0);
 		for (unsigned i = 0; i < NSIGNALS; i++)
 			emit(b, BPF_JMP | BPF_JEQ | BPF_K, signals[i], (unsigned)NSIGNALS - i + 2, 0);
@@ -264,7 +264,7 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, SIBLING, 1, 0);
 	emit(&b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	unsigned over = emit(&b, BPF_JMP | BPF_JA, 0, 0, 0);
-	int rc = build_filter_part(&b, sets, 0, notify && TRAP_GUARDED, action);
+	int rc = build_filter_part(&b, sets, 0, notify && TRAP_SHIELDED, action);
 	b.code[over].k = b.n - over - 1; /* the sibling's part follows the native one */
 	if (rc == 0)
 		rc = build_filter_part(&b, sets, 1, false, action);

@@ -81,12 +81,12 @@ enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, T
 /* ---- the filter (filter.c) ---- */
 
 struct sock_fprog;
-/* Whether calls that a signal interrupts can be repaired here (guard.h): the calls that only serves are stopped then.
+/* Whether calls that a signal interrupts can be repaired here (shield.h): the calls that only serves are stopped then.
  */
 #if defined(__x86_64__)
-#define TRAP_GUARDED 1
+#define TRAP_SHIELDED 1
 #else
-#define TRAP_GUARDED 0
+#define TRAP_SHIELDED 0
 #endif
 /* Builds the filter for the sets (enum trap_set bits) with the action SECCOMP_RET_USER_NOTIF or SECCOMP_RET_TRACE. The
  * program decides on the call number first, so that the kernel's bitmap of always-allowed calls applies. Unknown

@@ -2,7 +2,7 @@
 
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
-#include "capture/supervisor/guard.h"
+#include "capture/supervisor/shield.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -35,7 +35,7 @@ static void add_pid(void *arg, pid_t pid)
 }
 
 /* The signals that it handles, as the kernel tells: the flags of a handler it does not. So each counts as one that
- * shows in a stopped call (guard.h). */
+ * shows in a stopped call (shield.h). */
 static void read_handlers(struct proc *p)
 {
 	char name[48], text[4096];
@@ -219,7 +219,7 @@ _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 	 * each that lives, and what it forks, counts as one that has, and shares no memory with this process. */
 	s->any_confined = true;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->guard = shield_new(w->control, w->keeper);
+	s->shield = shield_new(w->control, w->keeper);
 	w->stood[0] = w->stood[1] = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
 	worker_signals(w);
 	adopt_all(w);

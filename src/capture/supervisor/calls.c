@@ -4,9 +4,9 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/far.h"
-#include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,11 +59,11 @@ static void do_ptrace(struct sup *s, const struct trap *t)
 	}
 	struct task *k = task_known(s, (pid_t)t->args[1]);
 	struct proc *p = k ? k->proc : proc_by_pid(s, (pid_t)t->args[1]);
-	if (!p || !p->guarded)
+	if (!p || !p->shielded)
 		return;
-	shield_release(s->guard, p->pid);
-	p->guarded = false;
-	p->unguarded = true;
+	shield_release(s->shield, p->pid);
+	p->shielded = false;
+	p->unshielded = true;
 }
 
 /* It changes what it may do: from here on it shares no memory with the recorder. */
@@ -156,7 +156,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		stop_sharing_memory(s, p);
 		break;
 	case CALL_mount:
-		sup_aside(s, true); /* what is mounted from now on may be served by anybody */
+		sup_set_slow_fs(s, true); /* what is mounted from now on may be served by anybody */
 		sup_gap(s, p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
 		p->stale |= STALE_ROOT;
 		/* A descriptor of ours keeps a file system from being unmounted. */
@@ -313,8 +313,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 	k->stops++;
 	k->last = *t;
 	k->can_block = can_block(t->call);
-	if (p->guarded)
-		shield_note(s->guard, p->pid, t, k->can_block, false);
+	if (p->shielded)
+		shield_note(s->shield, p->pid, t, k->can_block, false);
 	s->current = k;
 	s->gone = false;
 	if (s->pending) {
@@ -375,8 +375,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 	opens_unbar(s);
 	if (s->plain && s->current == k) {
 		k->can_block = false;
-		if (p->guarded)
-			shield_note(s->guard, p->pid, t, false, false);
+		if (p->shielded)
+			shield_note(s->shield, p->pid, t, false, false);
 	}
 	s->current = NULL;
 	return s->refuse;

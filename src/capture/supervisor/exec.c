@@ -454,8 +454,8 @@ static bool read_env(const struct heads *heads, size_t first, size_t n, struct b
 
 /* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
  * False: not all of these can be read so. */
-static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead, struct vector ret[2],
-                      struct exec_pending *e)
+static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead,
+                              struct vector ret[2], struct exec_pending *e)
 {
 	bool (*const keep[2])(struct str) = {NULL, env_wanted};
 	uint64_t at[2 * STRINGS];
@@ -570,7 +570,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		char name[4096];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
 		exe->pins++;
-		struct file *next = where_path(proc_rooted(p), t->tid, AT_FDCWD, name, true, &i) == 0 ? program_at_path(s, &i) : NULL;
+		struct file *next =
+		    where_path(proc_rooted(p), t->tid, AT_FDCWD, name, true, &i) == 0 ? program_at_path(s, &i) : NULL;
 		where_release(&i);
 		exe->pins--;
 		exe = next;
@@ -700,7 +701,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
 	inside_look(s, p, exe);
-	p->catches = p->catches_child = p->guarded = p->unguarded = false; /* no handler outlives an exec */
+	p->catches = p->catches_child = p->shielded = p->unshielded = false; /* no handler outlives an exec */
 	jobserver_release(&p->jobserver);
 	p->jobserver = e->jobserver;
 	e->jobserver = JOBSERVER_NONE;
@@ -710,7 +711,8 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		struct where w;
 		char name[256];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
-		struct file *loader = where_path(proc_rooted(p), p->pid, AT_FDCWD, name, true, &w) == 0 ? program_at_path(s, &w) : NULL;
+		struct file *loader =
+		    where_path(proc_rooted(p), p->pid, AT_FDCWD, name, true, &w) == 0 ? program_at_path(s, &w) : NULL;
 		where_release(&w);
 		begin_exec_access(s, p, loader, e->time);
 	}

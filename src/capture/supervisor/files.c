@@ -99,7 +99,8 @@ void file_drop(struct sup *s, struct file *f)
 	file_free(s, f);
 }
 
-static void notify_observer_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode, bool handed)
+static void notify_observer_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,
+                                 bool handed)
 {
 	if (s->observer && s->observer->file && f->kind == TERM_kind_regular)
 		s->observer->file(s->observer->arg, f->num, path, size, mode & (ACCESS_READ | ACCESS_WRITE), handed);
@@ -235,7 +236,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	else
 		fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
 	sup_serves(s, is_fuse(st));
-	sup_aside(s, fileid_type_waits(id.domain->type)); /* mounted since the run began */
+	sup_set_slow_fs(s, fileid_type_waits(id.domain->type)); /* mounted since the run began */
 	s->far |= may_notice(st, id.domain);
 	f = calloc(1, sizeof(*f));
 	if (!f)

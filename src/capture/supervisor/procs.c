@@ -4,8 +4,8 @@
 #include "base/procfs.h"
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
-#include "capture/supervisor/guard.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/shield.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -264,7 +264,7 @@ void proc_refresh_root(struct sup *s, struct proc *p)
 	bool other = ns != s->mnt_ns;
 	p->foreign = foreign || other;
 	p->ns = other ? ns : 0;
-	sup_aside(s, other); /* where anything may be mounted */
+	sup_set_slow_fs(s, other); /* where anything may be mounted */
 	if (other && !p->foreign_said) {
 		p->foreign_said = true;
 		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
@@ -351,13 +351,13 @@ void proc_refresh_creds(struct sup *s, struct proc *p)
 
 void proc_shield(struct sup *s, struct proc *p)
 {
-	if (!s->guard || p->guarded || p->unguarded || !(p->catches || (p->catches_child && p->forks)))
+	if (!s->shield || p->shielded || p->unshielded || !(p->catches || (p->catches_child && p->forks)))
 		return;
 	for (struct task *k = p->tasks; k; k = k->sibling)
-		shield_note(s->guard, p->pid, &k->last, k->can_block, true);
-	p->guarded = shield_watch(s->guard, p->pid);
-	p->unguarded = !p->guarded;
-	s->guarding |= p->guarded;
+		shield_note(s->shield, p->pid, &k->last, k->can_block, true);
+	p->shielded = shield_watch(s->shield, p->pid);
+	p->unshielded = !p->shielded;
+	s->shielding |= p->shielded;
 }
 
 /* ---- first sight ---- */
@@ -919,8 +919,8 @@ void proc_dead(struct sup *s, struct proc *p)
 	s->nprocs--;
 	while (p->tasks)
 		task_forget(s, p->tasks);
-	if (p->guarded || p->unguarded)
-		shield_forget(s->guard, p->pid);
+	if (p->shielded || p->unshielded)
+		shield_forget(s->shield, p->pid);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	exec_pending_free(p->exec);

@@ -5,8 +5,8 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
-#include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
+#include "capture/supervisor/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -359,8 +359,8 @@ static void raw_keep(struct worker *w, const struct trap *t)
 static void pass_unlooked(struct worker *w, struct notify_slot *slot, const struct trap *t)
 {
 	struct sup *s = &w->sup;
-	if (s->guard)
-		shield_note(s->guard, 0, t, true, false);
+	if (s->shield)
+		shield_note(s->shield, 0, t, true, false);
 	raw_keep(w, t);
 	notify_continue(s->listener, slot);
 	__atomic_add_fetch(&s->passes, 1, __ATOMIC_RELEASE);

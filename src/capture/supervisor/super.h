@@ -38,7 +38,7 @@
 struct access;
 struct called;
 struct counted;
-struct guard;
+struct shield;
 struct libraries;
 struct logging;
 struct opening;
@@ -231,11 +231,11 @@ struct proc {
 	bool io_unseen; /* under --exact: bytes were moved by calls that are not counted */
 	bool uring_said, unreadable_said, foreign_said, x32_said;
 	bool catches_child,
-	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
-	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
-	bool forks;              /* a child of it was seen */
-	bool crowded;            /* its program had several threads at a stop, or has made a process in its memory */
-	int task_folder;         /* /proc/PID/task, -1: not open; and how often it was asked before (openings.c) */
+	    catches; /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
+	bool shielded, unshielded; /* see shield.h; unshielded: it was tried, or was let go */
+	bool forks;                /* a child of it was seen */
+	bool crowded;              /* its program had several threads at a stop, or has made a process in its memory */
+	int task_folder;           /* /proc/PID/task, -1: not open; and how often it was asked before (openings.c) */
 	unsigned task_asked;
 	bool shares_memory;          /* some of its memory may be written by another process */
 	bool threads;                /* another thread than the first has run in it, or that cannot be told */
@@ -313,18 +313,18 @@ struct sup {
 	pid_t self;
 	int last_pid; /* which process number was given out last; -1 the kernel does not tell */
 	bool tree_only;
-	bool scans;           /* nothing is stopped: processes are looked for in /proc (scan.c) */
-	bool preloads;        /* a library in the programs tells (--capture=safe) */
-	bool exact;           /* the calls that move bytes are seen, and their results */
-	bool narrow;          /* an access lasts from the first byte moved to the last */
-	bool aside;           /* somebody may serve the file systems that are looked at, and keep who looks waiting */
-	bool far;             /* files were met that are told of each close: see table.c */
-	int64_t unseen_until; /* ... until then calls went by: what began before may have moved bytes */
-	bool nnp;             /* no_new_privs was set: set-id programs lose their privilege */
-	struct guard *guard;  /* NULL: none */
+	bool scans;            /* nothing is stopped: processes are looked for in /proc (scan.c) */
+	bool preloads;         /* a library in the programs tells (--capture=safe) */
+	bool exact;            /* the calls that move bytes are seen, and their results */
+	bool narrow;           /* an access lasts from the first byte moved to the last */
+	bool slow_fs;          /* somebody may serve the file systems that are looked at, and keep who looks waiting */
+	bool far;              /* files were met that are told of each close: see table.c */
+	int64_t unseen_until;  /* ... until then calls went by: what began before may have moved bytes */
+	bool nnp;              /* no_new_privs was set: set-id programs lose their privilege */
+	struct shield *shield; /* NULL: none */
 	const struct run_observer *observer; /* NULL: none */
 	enum run_orphans orphans;
-	bool guarding;      /* processes are, or were, guarded */
+	bool shielding;     /* processes are, or were, shielded */
 	bool plain;         /* the open being handled is one that never waits long */
 	char *const *argv;  /* the command's */
 	char *user, *group; /* the names of who started it */
@@ -413,20 +413,20 @@ void sup_leave(struct sup *s, struct left *ret);
 bool sup_back(struct sup *s, const struct left *l);
 /* What is being done for a stop takes long, and goes on. */
 void sup_goes_on(struct sup *s);
-/* From now on as s->aside says, if that is so. Set by whichever thread finds out. */
-static inline void sup_aside(struct sup *s, bool waits)
+/* From now on as s->slow_fs says, if that is so. Set by whichever thread finds out. */
+static inline void sup_set_slow_fs(struct sup *s, bool waits)
 {
 	if (waits)
-		__atomic_store_n(&s->aside, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->slow_fs, true, __ATOMIC_RELAXED);
 }
 static inline bool sup_far(const struct sup *s)
 {
-	return __atomic_load_n(&s->aside, __ATOMIC_RELAXED);
+	return __atomic_load_n(&s->slow_fs, __ATOMIC_RELAXED);
 }
 /* From now on as s->serves says, if that is so. */
 static inline void sup_serves(struct sup *s, bool serves)
 {
-	sup_aside(s, serves);
+	sup_set_slow_fs(s, serves);
 	if (serves)
 		__atomic_store_n(&s->serves, true, __ATOMIC_RELEASE);
 }
@@ -464,7 +464,7 @@ int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool foll
 void where_pin(struct where *w);
 /* Where w leads to if the file system may keep whoever asks waiting, with st as where_look found it: from then on
  * nobody is asked by file_get and its like. amode: for access(2), 0 not asked. To be called outside of the lock, where
- * s->aside says that there may be such. */
+ * s->slow_fs says that there may be such. */
 void where_hold(struct where *w, bool follow, const struct statx *st, int amode);
 /* The object of a descriptor of the process. */
 void where_fd(pid_t tid, int fd, struct where *w);
@@ -660,7 +660,7 @@ void xattr_trap(struct sup *s, struct proc *p, const struct trap *t);
 /* p's execution is over. */
 void xattr_end(struct sup *s, struct proc *p);
 
-/* Has it guarded if a signal could show in its stopped calls. */
+/* Has it shielded if a signal could show in its stopped calls. */
 void proc_shield(struct sup *s, struct proc *p);
 
 /* ---- handlers (calls.c, calls_*.c, exec.c) ---- */

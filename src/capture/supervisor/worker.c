@@ -5,10 +5,10 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
-#include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/serve.h"
+#include "capture/supervisor/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -364,7 +364,7 @@ static void see_stop(struct worker *w)
 {
 	siginfo_t si = {0};
 	pid_t root = w->sup.root;
-	if (!(w->sup.guard && shield_has(w->sup.guard, root)) && /* else the guard sees it */
+	if (!(w->sup.shield && shield_has(w->sup.shield, root)) && /* else the shield sees it */
 	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
 		worker_stop(w->control, w->keeper);
 }
@@ -385,12 +385,12 @@ static bool child_over(int idtype, pid_t pid, siginfo_t *ret)
 	       (ret->si_code == CLD_EXITED || ret->si_code == CLD_KILLED || ret->si_code == CLD_DUMPED);
 }
 
-/* A child that has ended. Of those that the guard has seized, every wait here would also take the stops: they are asked
- * about only when they are known to have ended. */
+/* A child that has ended. Of those that the shield has seized, every wait here would also take the stops: they are
+ * asked about only when they are known to have ended. */
 static bool next_over(struct worker *w, siginfo_t *ret)
 {
 	char name[64], text[16384];
-	if (!w->sup.guarding)
+	if (!w->sup.shielding)
 		return child_over(P_ALL, 0, ret);
 	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
 	if (!io_text(name, text, sizeof(text))) /* no descriptor left: the command's end at least must not be missed */
@@ -399,13 +399,13 @@ static bool next_over(struct worker *w, siginfo_t *ret)
 		pid_t pid = (pid_t)strtol(at, &end, 10);
 		if (end == at)
 			break;
-		if ((!shield_has(w->sup.guard, pid) || is_zombie(pid)) && child_over(P_PID, pid, ret))
+		if ((!shield_has(w->sup.shield, pid) || is_zombie(pid)) && child_over(P_PID, pid, ret))
 			return true;
 	}
 	return false;
 }
 
-/* Children of this process: the command, and orphans that came to us. Not what the guard's thread waits for. */
+/* Children of this process: the command, and orphans that came to us. Not what the shield's thread waits for. */
 static void reap_orphans(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -425,8 +425,8 @@ static void reap_orphans(struct worker *w)
 		}
 		if (!worker_reap(w, &si, WNOHANG | __WNOTHREAD, &status))
 			return;
-		if (s->guarding)
-			shield_forget(s->guard, si.si_pid);
+		if (s->shielding)
+			shield_forget(s->shield, si.si_pid);
 		if (si.si_pid == s->root)
 			worker_command_ended(w, status);
 	}
@@ -593,7 +593,7 @@ void worker_main(struct worker *w)
 		}
 		worker_take_signals(w);
 		if (!mounts_known && s->listener >= 0)
-			sup_aside(s, fileid_mounts_wait());
+			sup_set_slow_fs(s, fileid_mounts_wait());
 		mounts_known = true;
 		serve_stand_in(w);
 		stop_if_asked(w);
@@ -631,7 +631,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);
-		busy = s->traps != traps || s->guarding || s->opens || looks || crowded; /* nobody is woken by stops then */
+		busy = s->traps != traps || s->shielding || s->opens || looks || crowded; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}

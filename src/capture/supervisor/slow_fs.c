@@ -1,4 +1,4 @@
-#include "capture/supervisor/aside.h"
+#include "capture/supervisor/slow_fs.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -15,7 +15,7 @@ struct owed {
 	struct rusage *used; /* NULL: it only went by */
 };
 
-struct aside {
+struct slow_fs {
 	struct worker *w;
 	void (*perform)(struct worker *w, struct work *k);
 	bool started, failed, held;
@@ -25,9 +25,9 @@ struct aside {
 	size_t n, at, cap; /* of them those from `at` on are still to be handed over */
 };
 
-struct aside *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k))
+struct slow_fs *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k))
 {
-	struct aside *a = calloc(1, sizeof(*a));
+	struct slow_fs *a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
 	a->w = w;
@@ -46,7 +46,7 @@ static int64_t slow_fs_clock_ns(void)
 
 static void *run_slow_fs_thread(void *arg)
 {
-	struct aside *a = arg;
+	struct slow_fs *a = arg;
 	__atomic_store_n(&a->w->server, gettid(), __ATOMIC_RELEASE);
 	for (;;) {
 		while (sem_wait(&a->go) < 0)
@@ -59,7 +59,7 @@ static void *run_slow_fs_thread(void *arg)
 }
 
 /* In the thread. False: it is held up, and will have done it some time. */
-static bool hand_over_work(struct aside *a, struct work *k)
+static bool hand_over_work(struct slow_fs *a, struct work *k)
 {
 	a->work = *k;
 	__atomic_store_n(&a->w->sup.since, slow_fs_clock_ns(), __ATOMIC_RELEASE);
@@ -81,10 +81,10 @@ static bool hand_over_work(struct aside *a, struct work *k)
 	}
 }
 
-static bool starts(struct aside *a)
+static bool starts(struct slow_fs *a)
 {
 	pthread_t t;
-	if (!__atomic_load_n(&a->w->sup.aside, __ATOMIC_RELAXED) || a->failed)
+	if (!__atomic_load_n(&a->w->sup.slow_fs, __ATOMIC_RELAXED) || a->failed)
 		return false;
 	if (!a->started)
 		a->started = worker_thread(a->w, run_slow_fs_thread, a, &t) == 0;
@@ -93,7 +93,7 @@ static bool starts(struct aside *a)
 }
 
 /* What went by. Of a thread that made many calls in a row, once. */
-static void owe(struct aside *a, const struct work *k)
+static void owe(struct slow_fs *a, const struct work *k)
 {
 	enum { BACK = 64 };
 	bool ended = k->kind == WORK_ENDED;
@@ -107,7 +107,7 @@ static void owe(struct aside *a, const struct work *k)
 		}
 	if (a->n == a->cap) {
 		size_t cap = a->cap ? 2 * a->cap : 64;
-		struct owed *more = cap <= ASIDE_PASSED ? realloc(a->owed, cap * sizeof(*more)) : NULL;
+		struct owed *more = cap <= SLOW_FS_PASSED ? realloc(a->owed, cap * sizeof(*more)) : NULL;
 		if (!more)
 			return;
 		a->owed = more;
@@ -120,7 +120,7 @@ static void owe(struct aside *a, const struct work *k)
 		a->owed[a->n++] = o;
 }
 
-bool slow_fs_held(struct aside *a)
+bool slow_fs_held(struct slow_fs *a)
 {
 	if (a->held && sem_trywait(&a->done) < 0)
 		return true;
@@ -139,7 +139,7 @@ bool slow_fs_held(struct aside *a)
 	return false;
 }
 
-bool slow_fs_do(struct aside *a, struct work *k)
+bool slow_fs_do(struct slow_fs *a, struct work *k)
 {
 	k->refuse = 0;
 	k->pending = false;
@@ -162,12 +162,12 @@ bool slow_fs_do(struct aside *a, struct work *k)
 	return false;
 }
 
-bool slow_fs_owes(const struct aside *a)
+bool slow_fs_owes(const struct slow_fs *a)
 {
 	return a->held && a->n > a->at;
 }
 
-void slow_fs_wait(struct aside *a)
+void slow_fs_wait(struct slow_fs *a)
 {
 	while (a->held) {
 		while (sem_wait(&a->done) < 0)

@@ -1,27 +1,27 @@
-/* aside.h - what the tracer's stops ask for, done by another thread, with a limit on how long the job waits for it.
+/* slow_fs.h - what the tracer's stops ask for, done by another thread, with a limit on how long the job waits for it.
  * Internal to capture.
  *
  * To look at a path can take for ever: at a file server that does not answer, or in a file system that is served by a
  * process of this very run, which stands at a stop itself. Requests of ptrace have to come from the thread that traces,
  * so all else moves: a second thread looks and writes, and the tracer waits for it. If it is held up
  * (worker_held_up), the tracer lets the call go on, and everybody's after it, until the answer comes. What went by is
- * counted, and who it was is remembered: up to ASIDE_PASSED threads and deaths.
+ * counted, and who it was is remembered: up to SLOW_FS_PASSED threads and deaths.
  *
- * The hand-over costs two switches a stop: it begins only when sup.aside says that somebody's file systems may keep us
- * waiting. Until then, and where there is no second thread, the tracer does the work itself. Either one of the two
- * touches the supervisor's state at any time, never both: the tracer not between a true aside_held and the next false
+ * The hand-over costs two switches a stop: it begins only when sup.slow_fs says that somebody's file systems may keep
+ * us waiting. Until then, and where there is no second thread, the tracer does the work itself. Either one of the two
+ * touches the supervisor's state at any time, never both: the tracer not between a true slow_fs_held and the next false
  * one. All functions are the tracer's. */
-#ifndef STEMMA_CAPTURE_SUPERVISOR_ASIDE_H
-#define STEMMA_CAPTURE_SUPERVISOR_ASIDE_H
+#ifndef STEMMA_CAPTURE_SUPERVISOR_SLOW_FS_H
+#define STEMMA_CAPTURE_SUPERVISOR_SLOW_FS_H
 
 #include "capture/call_trace/call_stacks.h"
 #include "capture/supervisor/worker.h"
 
 #include <sys/resource.h>
 
-#define ASIDE_PASSED 65536
+#define SLOW_FS_PASSED 65536
 
-struct aside;
+struct slow_fs;
 
 enum work_kind {
 	WORK_CALL,   /* a call is about to be made */
@@ -46,14 +46,14 @@ struct work {
 };
 
 /* NULL: no memory. perform does one piece of work, in whichever thread. */
-struct aside *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k));
+struct slow_fs *slow_fs_new(struct worker *w, void (*perform)(struct worker *w, struct work *k));
 /* Has it done. False: not, or not yet, and the answers are none. */
-bool slow_fs_do(struct aside *a, struct work *k);
+bool slow_fs_do(struct slow_fs *a, struct work *k);
 /* The thread is still held up. False: it is back, and what is owed it has been handed to it. */
-bool slow_fs_held(struct aside *a);
+bool slow_fs_held(struct slow_fs *a);
 /* Something is owed: not to be forgotten while nobody stops. */
-bool slow_fs_owes(const struct aside *a);
+bool slow_fs_owes(const struct slow_fs *a);
 /* Waits for it, however long that takes. */
-void slow_fs_wait(struct aside *a);
+void slow_fs_wait(struct slow_fs *a);
 
 #endif

@@ -1,4 +1,4 @@
-#include "capture/supervisor/guard.h"
+#include "capture/supervisor/shield.h"
 #include "capture/inject/inject.h"
 #include "capture/inline_open/open_code.h"
 #include "capture/supervisor/worker.h"
@@ -35,15 +35,15 @@
 #endif
 
 #define CHAINS 256
-#define WAKE SIGRTMAX /* ends the guard's wait for stops */
+#define WAKE SIGRTMAX /* ends the shield's wait for stops */
 #define PATIENCE_MS 20
 /* For a program to stop that code is put into, and for this thread to begin: on two processors with a load of 24 one in
  * eight took longer than 20 ms, none 75. The program waits for a processor then, and so do others. */
 #define INJECT_PATIENCE_MS 100
 
 /* A thread that is seized, or is about to be. */
-struct ward {
-	struct ward *next;
+struct tracee {
+	struct tracee *next;
 	pid_t tid, pid;
 	bool seized, leaving;
 	bool noted, can_block; /* what the server received of it last: */
@@ -53,9 +53,9 @@ struct ward {
 
 enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE, REQUEST_INJECT };
 
-struct guard {
-	pthread_mutex_t lock; /* guards the wards */
-	struct ward *wards[CHAINS];
+struct shield {
+	pthread_mutex_t lock; /* guards the tracees */
+	struct tracee *tracees[CHAINS];
 	struct control *control;
 	pid_t keeper, self;
 	bool started;
@@ -74,20 +74,20 @@ static long shield_ptrace(long request, pid_t tid, long addr, long data)
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
-/* ---- wards ---- */
+/* ---- tracees ---- */
 
-static struct ward **tracee_slot(struct guard *g, pid_t tid)
+static struct tracee **tracee_slot(struct shield *g, pid_t tid)
 {
-	struct ward **at = &g->wards[(unsigned)tid % CHAINS];
+	struct tracee **at = &g->tracees[(unsigned)tid % CHAINS];
 	while (*at && (*at)->tid != tid)
 		at = &(*at)->next;
 	return at;
 }
 
 /* The callers below hold the lock. */
-static struct ward *add_tracee(struct guard *g, pid_t tid, pid_t pid)
+static struct tracee *add_tracee(struct shield *g, pid_t tid, pid_t pid)
 {
-	struct ward **at = tracee_slot(g, tid);
+	struct tracee **at = tracee_slot(g, tid);
 	if (!*at && (*at = calloc(1, sizeof(**at)))) {
 		(*at)->tid = tid;
 		(*at)->pid = pid;
@@ -95,28 +95,28 @@ static struct ward *add_tracee(struct guard *g, pid_t tid, pid_t pid)
 	return *at;
 }
 
-static void remove_tracee(struct guard *g, pid_t tid)
+static void remove_tracee(struct shield *g, pid_t tid)
 {
-	struct ward **at = tracee_slot(g, tid), *w = *at;
+	struct tracee **at = tracee_slot(g, tid), *w = *at;
 	if (w) {
 		*at = w->next;
 		free(w);
 	}
 }
 
-static bool seized(struct guard *g, pid_t pid)
+static bool seized(struct shield *g, pid_t pid)
 {
 	for (unsigned i = 0; i < CHAINS; i++)
-		for (struct ward *w = g->wards[i]; w; w = w->next)
+		for (struct tracee *w = g->tracees[i]; w; w = w->next)
 			if (w->pid == pid && w->seized)
 				return true;
 	return false;
 }
 
-void shield_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
+void shield_note(struct shield *g, pid_t pid, const struct trap *t, bool can_block, bool add)
 {
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = add ? add_tracee(g, t->tid, pid) : *tracee_slot(g, t->tid);
+	struct tracee *w = add ? add_tracee(g, t->tid, pid) : *tracee_slot(g, t->tid);
 	if (w) {
 		w->noted = true;
 		w->can_block = can_block;
@@ -127,21 +127,21 @@ void shield_note(struct guard *g, pid_t pid, const struct trap *t, bool can_bloc
 	pthread_mutex_unlock(&g->lock);
 }
 
-bool shield_has(struct guard *g, pid_t pid)
+bool shield_has(struct shield *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *tracee_slot(g, pid);
+	struct tracee *w = *tracee_slot(g, pid);
 	bool ret = w && w->seized;
 	pthread_mutex_unlock(&g->lock);
 	return ret;
 }
 
-void shield_forget(struct guard *g, pid_t pid)
+void shield_forget(struct shield *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < CHAINS; i++)
-		for (struct ward **at = &g->wards[i]; *at;) {
-			struct ward *w = *at;
+		for (struct tracee **at = &g->tracees[i]; *at;) {
+			struct tracee *w = *at;
 			if (w->pid == pid) {
 				*at = w->next;
 				free(w);
@@ -182,7 +182,7 @@ static long try_to_seize(pid_t tid)
 	return rc;
 }
 
-static int seize(struct guard *g, pid_t tid, pid_t pid)
+static int seize(struct shield *g, pid_t tid, pid_t pid)
 {
 	/* Entered before, so that what the server receives from here on is noted. */
 	pthread_mutex_lock(&g->lock);
@@ -190,7 +190,7 @@ static int seize(struct guard *g, pid_t tid, pid_t pid)
 	pthread_mutex_unlock(&g->lock);
 	int rc = !ok ? -ENOMEM : try_to_seize(tid) < 0 ? -errno : 0;
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *tracee_slot(g, tid);
+	struct tracee *w = *tracee_slot(g, tid);
 	if (rc == 0 && w)
 		w->seized = true;
 	else
@@ -199,11 +199,11 @@ static int seize(struct guard *g, pid_t tid, pid_t pid)
 	return rc;
 }
 
-static void interrupt_tracees(struct guard *g, pid_t pid)
+static void interrupt_tracees(struct shield *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < CHAINS; i++)
-		for (struct ward *w = g->wards[i]; w; w = w->next)
+		for (struct tracee *w = g->tracees[i]; w; w = w->next)
 			if (w->pid == pid && w->seized && !w->leaving) {
 				w->leaving = true;
 				shield_ptrace(PTRACE_INTERRUPT, w->tid, 0, 0);
@@ -212,7 +212,7 @@ static void interrupt_tracees(struct guard *g, pid_t pid)
 }
 
 /* All its threads; those that come while this goes on are seized by the kernel, or found in another round. */
-static bool seize_all(struct guard *g, pid_t pid)
+static bool seize_all(struct shield *g, pid_t pid)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
@@ -242,7 +242,7 @@ static bool seize_all(struct guard *g, pid_t pid)
 /* ---- stops ---- */
 
 /* The call that a signal has interrupted is run again if it was not received. */
-static void repair(struct guard *g, pid_t tid)
+static void repair(struct shield *g, pid_t tid)
 {
 	struct {
 		unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
@@ -256,7 +256,7 @@ static void repair(struct guard *g, pid_t tid)
 		return; /* the filter lets it pass: it waits for what it opens, and is to be interrupted */
 	const uint64_t args[6] = {regs.di, regs.si, regs.dx, regs.r10, regs.r8, regs.r9};
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *tracee_slot(g, tid);
+	struct tracee *w = *tracee_slot(g, tid);
 	/* Received last, and able to wait by itself: it may be the one that is interrupted. */
 	bool its_own = w && w->noted && w->can_block && w->nr == (int)regs.orig_ax && w->ip == regs.ip &&
 	               !memcmp(w->args, args, sizeof(args));
@@ -280,7 +280,7 @@ static pid_t process_of_thread(pid_t tid)
 	return pid;
 }
 
-static void detach_tracee(struct guard *g, pid_t tid, long sig)
+static void detach_tracee(struct shield *g, pid_t tid, long sig)
 {
 	shield_ptrace(PTRACE_DETACH, tid, 0, sig);
 	pthread_mutex_lock(&g->lock);
@@ -288,11 +288,11 @@ static void detach_tracee(struct guard *g, pid_t tid, long sig)
 	pthread_mutex_unlock(&g->lock);
 }
 
-static void handle_shielded_stop(struct guard *g, pid_t tid, int status)
+static void handle_shielded_stop(struct shield *g, pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
 	pthread_mutex_lock(&g->lock);
-	struct ward *w = *tracee_slot(g, tid);
+	struct tracee *w = *tracee_slot(g, tid);
 	bool leaving = w && w->leaving;
 	pthread_mutex_unlock(&g->lock);
 	if (!w) { /* a new thread; a process that was made as if it were one is none of ours */
@@ -315,15 +315,15 @@ static void handle_shielded_stop(struct guard *g, pid_t tid, int status)
 	if (group && tid == g->control->root)
 		worker_stop(g->control, g->keeper);
 	if (event == PTRACE_EVENT_EXEC && w)
-		shield_forget(g, process_of_thread(tid));      /* its other threads are gone */
-	if (leaving || event == PTRACE_EVENT_EXEC) /* an exec takes the handlers away */
+		shield_forget(g, process_of_thread(tid)); /* its other threads are gone */
+	if (leaving || event == PTRACE_EVENT_EXEC)    /* an exec takes the handlers away */
 		detach_tracee(g, tid, inject);
 	else
 		shield_ptrace(group ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, inject);
 }
 
 /* The end of a child of the worker is the other thread's to see. */
-static bool ours(struct guard *g, pid_t tid)
+static bool ours(struct shield *g, pid_t tid)
 {
 	char name[48], text[512];
 	if (tid == g->control->root && !__atomic_load_n(&g->control->adopted, __ATOMIC_ACQUIRE))
@@ -340,7 +340,7 @@ static bool ours(struct guard *g, pid_t tid)
 }
 
 /* Takes what one thread has to report. False if that is the end of a child of ours. */
-static bool reap_report(struct guard *g, pid_t tid, bool over)
+static bool reap_report(struct shield *g, pid_t tid, bool over)
 {
 	int status;
 	if (over && ours(g, tid))
@@ -358,13 +358,13 @@ static bool reap_report(struct guard *g, pid_t tid, bool over)
 }
 
 /* While the end of a child of ours waits for the other thread, it stands before the others' reports. */
-static void take_others(struct guard *g)
+static void take_others(struct shield *g)
 {
 	size_t n = 0, cap = 0;
 	pid_t *tids = NULL;
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < CHAINS; i++)
-		for (struct ward *w = g->wards[i]; w; w = w->next) {
+		for (struct tracee *w = g->tracees[i]; w; w = w->next) {
 			if (n == cap) {
 				cap = cap ? 2 * cap : 64;
 				pid_t *more = realloc(tids, cap * sizeof(*tids));
@@ -401,7 +401,7 @@ static void woken(int sig, siginfo_t *si, void *context)
 }
 
 /* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
-static int stop_and_inject(struct guard *g, pid_t pid)
+static int stop_and_inject(struct shield *g, pid_t pid)
 {
 	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
 	bool had = shield_has(g, pid);
@@ -428,7 +428,7 @@ static int stop_and_inject(struct guard *g, pid_t pid)
 			continue;
 		}
 		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
-			return -ESRCH; /* the guard's own loop takes it */
+			return -ESRCH; /* the shield's own loop takes it */
 		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid)
 			return -ESRCH;
 		if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
@@ -450,7 +450,7 @@ static int stop_and_inject(struct guard *g, pid_t pid)
 	return -EBUSY;
 }
 
-static void answer_request(struct guard *g)
+static void answer_request(struct shield *g)
 {
 	int request = __atomic_exchange_n(&g->request, REQUEST_NONE, __ATOMIC_ACQ_REL);
 	if (request == REQUEST_WATCH) {
@@ -467,7 +467,7 @@ static void answer_request(struct guard *g)
 
 static void *run_shield_thread(void *arg)
 {
-	struct guard *g = arg;
+	struct shield *g = arg;
 	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO};
 	sigset_t set;
 	counted = g->control;
@@ -496,9 +496,9 @@ static void *run_shield_thread(void *arg)
 	return NULL;
 }
 
-struct guard *shield_new(struct control *control, pid_t keeper)
+struct shield *shield_new(struct control *control, pid_t keeper)
 {
-	struct guard *g = calloc(1, sizeof(*g));
+	struct shield *g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
 	pthread_mutex_init(&g->lock, NULL);
@@ -512,7 +512,7 @@ struct guard *shield_new(struct control *control, pid_t keeper)
 }
 
 /* Asks the thread. It may be about to wait just when it is woken: woken again then. */
-static bool ask_shield_thread(struct guard *g, enum request request, pid_t pid, sem_t *answer)
+static bool ask_shield_thread(struct shield *g, enum request request, pid_t pid, sem_t *answer)
 {
 	g->pid = pid;
 	g->done_well = false;
@@ -538,7 +538,7 @@ static bool ask_shield_thread(struct guard *g, enum request request, pid_t pid, 
 	}
 }
 
-static bool start_shield_thread(struct guard *g)
+static bool start_shield_thread(struct shield *g)
 {
 	if (!g->started) {
 		pthread_attr_t attr;
@@ -553,12 +553,12 @@ static bool start_shield_thread(struct guard *g)
 	return g->started;
 }
 
-bool shield_watch(struct guard *g, pid_t pid)
+bool shield_watch(struct shield *g, pid_t pid)
 {
 	return start_shield_thread(g) && ask_shield_thread(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
 }
 
-int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
+int shield_inject(struct shield *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	g->injection = injection;
 	bool ready = start_shield_thread(g) && ask_shield_thread(g, REQUEST_INJECT, pid, &g->ready);
@@ -571,7 +571,7 @@ int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (
 	return g->inject_result;
 }
 
-void shield_release(struct guard *g, pid_t pid)
+void shield_release(struct shield *g, pid_t pid)
 {
 	if (!g->started || !ask_shield_thread(g, REQUEST_RELEASE, pid, &g->done))
 		return;
@@ -587,42 +587,42 @@ void shield_release(struct guard *g, pid_t pid)
 
 #else
 
-struct guard *guard_new(struct control *control, pid_t keeper)
+struct shield *shield_new(struct control *control, pid_t keeper)
 {
 	(void)control, (void)keeper;
 	return NULL;
 }
 
-bool guard_watch(struct guard *g, pid_t pid)
+bool shield_watch(struct shield *g, pid_t pid)
 {
 	(void)g, (void)pid;
 	return false;
 }
 
-int guard_inject(struct guard *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
+int shield_inject(struct shield *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	(void)g, (void)pid, (void)injection;
 	go(arg);
 	return -ENOTSUP;
 }
 
-void guard_release(struct guard *g, pid_t pid)
+void shield_release(struct shield *g, pid_t pid)
 {
 	(void)g, (void)pid;
 }
 
-void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
+void shield_note(struct shield *g, pid_t pid, const struct trap *t, bool can_block, bool add)
 {
 	(void)g, (void)pid, (void)t, (void)can_block, (void)add;
 }
 
-bool guard_has(struct guard *g, pid_t pid)
+bool shield_has(struct shield *g, pid_t pid)
 {
 	(void)g, (void)pid;
 	return false;
 }
 
-void guard_forget(struct guard *g, pid_t pid)
+void shield_forget(struct shield *g, pid_t pid)
 {
 	(void)g, (void)pid;
 }
