@@ -108,10 +108,10 @@ static void nfile_free(struct node *n, struct nfile *f)
 	remove_from_hash(n, f);
 	remove_from_paths(n, f);
 	unlink_from_list(n, f);
-	while (f->told) {
-		struct told *next = f->told->next;
-		free(f->told);
-		f->told = next;
+	while (f->emitted) {
+		struct emitted *next = f->emitted->next;
+		free(f->emitted);
+		f->emitted = next;
 	}
 	free(f);
 	n->n_files--;
@@ -194,7 +194,7 @@ struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const st
 		if (id->gen && !f->gen) {
 			/* It was told of without: from now on it is known for what it is. */
 			f->gen = id->gen;
-			for (struct told *t = f->told; t; t = t->next)
+			for (struct emitted *t = f->emitted; t; t = t->next)
 				t->session = 0;
 		}
 		if (path.n && path.p[0] == '/')

@@ -583,11 +583,11 @@ static void handle_names(struct node *n, struct nproc *p, const struct tracer_ev
 	memcpy(path, name.p, name.n);
 	path[name.n] = '\0';
 	if (ops & (TRACER_CREATED | TRACER_MOVED_TO)) {
-		bool was = f->path && f->told;
+		bool was = f->path && f->emitted;
 		struct nfile *other = nfile_at_path(n, name);
 		if (other && other != f)
 			nfile_named(n, other, (struct str){0});
-		if ((ops & TRACER_CREATED) && !was && !f->told) {
+		if ((ops & TRACER_CREATED) && !was && !f->emitted) {
 			f->maker = p->pid;
 			f->maker_start = p->start;
 			f->made = ev->lo;
@@ -627,7 +627,7 @@ static void handle_rename(struct node *n, struct nproc *p, const struct tracer_e
 		nfile_named(n, f, ev->file.old_path);
 	node_emit_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_rename, f, path, old, time);
 	nfile_named(n, f, ev->file.path);
-	for (struct told *t = f->told; t; t = t->next)
+	for (struct emitted *t = f->emitted; t; t = t->next)
 		t->path = 0; /* the number is told again with the name, when it is used next */
 	if (f->kind != TERM_kind_directory)
 		return;

@@ -29,8 +29,8 @@ struct book {
 };
 
 /* What a book knows of a file. */
-struct told {
-	struct told *next;
+struct emitted {
+	struct emitted *next;
 	const struct book *book;
 	uint64_t session, num;
 	uint64_t path; /* hash of the path it was told with */
@@ -48,7 +48,7 @@ struct nfile {
 	const struct fs_domain *domain;
 	char *path;
 	int64_t path_time; /* a moment at which it had that name */
-	struct told *told;
+	struct emitted *emitted;
 	struct naccess *accesses;
 	unsigned pins; /* accesses and exes that point here */
 	unsigned n_accesses;
@@ -180,7 +180,7 @@ struct node {
 	struct buf room;
 };
 
-/* ---- telling (say.c) ---- */
+/* ---- emitting (emit.c) ---- */
 
 struct book *book_of(struct node *n, uint32_t uid);
 /* The book of p's user, to whom p and its accesses are counted; NULL: no memory. */

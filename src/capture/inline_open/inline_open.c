@@ -3,8 +3,8 @@
 #include "capture/count/counted.h"
 #include "capture/inject/inject.h"
 #include "capture/inline_open/libraries.h"
+#include "capture/inline_open/observed_paths.h"
 #include "capture/inline_open/open_code.h"
-#include "capture/inline_open/seen_paths.h"
 #include "capture/supervisor/rights.h"
 #include "capture/supervisor/shield.h"
 
@@ -78,7 +78,7 @@ struct opens_logs {
 	struct buf paths; /* what was taken and is not yet recorded */
 	struct opened *taken;
 	size_t ntaken, room;
-	struct seen_table seen;
+	struct observed_table observed;
 };
 
 /* Programs of which two processes, one after the other, have opened many files: the next one is given the code as soon
@@ -169,7 +169,7 @@ static bool only_reads(const struct trap *t)
 /* ---- taking ---- */
 
 /* One more open of a path that is kept. */
-static void wait_for_look(struct seen *m, uint64_t tsc)
+static void wait_for_look(struct observed *m, uint64_t tsc)
 {
 	if (!m->opens++)
 		m->first = tsc;
@@ -205,9 +205,9 @@ static bool append_opened(struct opens_logs *l, struct proc *p, const struct ope
 	const char *copy = (const char *)l->paths.p + at;
 	l->paths.p[l->paths.n - 1] = '\0';
 	uint64_t hash = observed_hash(p, copy, e->length, nofollow);
-	struct seen *m = e->value < 0 || e->value == UNKNOWN || late
-	                     ? NULL
-	                     : observed_find(&l->seen, p, copy, e->length, nofollow, hash);
+	struct observed *m = e->value < 0 || e->value == UNKNOWN || late
+	                         ? NULL
+	                         : observed_find(&l->observed, p, copy, e->length, nofollow, hash);
 	if (m && m->kept && e->tsc > m->tsc) {
 		wait_for_look(m, e->tsc);
 		l->paths.n = at;
@@ -340,9 +340,9 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
 	bool nofollow = e->flags & O_NOFOLLOW;
-	struct seen *m = e->value < 0 || e->value == UNKNOWN || e->late
-	                     ? NULL
-	                     : observed_find(&l->seen, e->proc, path, e->length, nofollow, e->hash);
+	struct observed *m = e->value < 0 || e->value == UNKNOWN || e->late
+	                         ? NULL
+	                         : observed_find(&l->observed, e->proc, path, e->length, nofollow, e->hash);
 	if (m) {
 		if (m->kept && e->tsc > m->tsc)
 			wait_for_look(m, e->tsc);
@@ -377,21 +377,21 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 		return (struct logged_file){0};
 	/* One that is only possible says nothing of the next. */
 	if (what.sure)
-		observed_add(&l->seen,
-		             &(struct seen){.proc = e->proc,
-		                            .length = e->length,
-		                            .nofollow = nofollow,
-		                            .kept = may_defer_look(e->proc, &what, now),
-		                            .what = what,
-		                            .tsc = tsc,
-		                            .time = now,
-		                            .wait = WAIT_FIRST},
+		observed_add(&l->observed,
+		             &(struct observed){.proc = e->proc,
+		                                .length = e->length,
+		                                .nofollow = nofollow,
+		                                .kept = may_defer_look(e->proc, &what, now),
+		                                .what = what,
+		                                .tsc = tsc,
+		                                .time = now,
+		                                .wait = WAIT_FIRST},
 		             path, e->hash);
 	return what;
 }
 
 /* When the counter was at tsc, after the look at m and before now. */
-static int64_t time_since(const struct seen *m, uint64_t tsc, uint64_t now_tsc, int64_t now)
+static int64_t time_since(const struct observed *m, uint64_t tsc, uint64_t now_tsc, int64_t now)
 {
 	double scale = now_tsc > m->tsc ? (double)(now - m->time) / (double)(now_tsc - m->tsc) : 0;
 	int64_t time = m->time + (int64_t)((double)(tsc - m->tsc) * scale);
@@ -399,14 +399,14 @@ static int64_t time_since(const struct seen *m, uint64_t tsc, uint64_t now_tsc, 
 }
 
 /* Looks at what has been opened again since it was looked at. */
-static void stat_observed_again(struct sup *s, struct seen *m)
+static void stat_observed_again(struct sup *s, struct observed *m)
 {
 	struct opens_logs *l = s->opens;
 	const uint64_t tsc = tsc_now();
 	const int64_t now = sup_now(s), first = time_since(m, m->first, tsc, now), last = time_since(m, m->last, tsc, now);
 	char full[PATH_MAX];
 	unsigned flags = m->nofollow ? O_NOFOLLOW : 0;
-	int rc = from_root(s, m->proc, observed_path(&l->seen, m), full) ? 0 : -ENAMETOOLONG;
+	int rc = from_root(s, m->proc, observed_path(&l->observed, m), full) ? 0 : -ENAMETOOLONG;
 	if (rc == 0 && open_is_same(s, m->proc, full, flags, &m->what)) {
 		calls_open_again(s, m->proc, &m->what, first, m->opens);
 		m->tsc = tsc;
@@ -432,8 +432,8 @@ static void stat_observed_again(struct sup *s, struct seen *m)
 static int64_t next_look(const struct opens_logs *l)
 {
 	int64_t next = INT64_MAX;
-	for (size_t i = 0; i < l->seen.nused; i++) {
-		const struct seen *m = &l->seen.seen[l->seen.used[i]];
+	for (size_t i = 0; i < l->observed.nused; i++) {
+		const struct observed *m = &l->observed.observed[l->observed.used[i]];
 		if (m->opens && m->time + m->wait < next)
 			next = m->time + m->wait;
 	}
@@ -445,8 +445,8 @@ static void look_at_waiting(struct sup *s, bool all)
 {
 	struct opens_logs *l = s->opens;
 	const int64_t now = sup_now(s);
-	for (size_t i = 0; i < l->seen.nused; i++) {
-		struct seen *m = &l->seen.seen[l->seen.used[i]];
+	for (size_t i = 0; i < l->observed.nused; i++) {
+		struct observed *m = &l->observed.observed[l->observed.used[i]];
 		if (m->opens && (all || m->time + m->wait <= now))
 			stat_observed_again(s, m);
 		if (i % 64 == 63)
@@ -535,7 +535,7 @@ static void read_logs(struct sup *s, bool all)
 	copy_all_logs(s);
 	uint64_t tsc = tsc_now();
 	int64_t now = sup_now(s);
-	all |= l->seen.text.n > SEEN_TEXT || l->seen.nused > SEEN_MAX * 3 / 4;
+	all |= l->observed.text.n > SEEN_TEXT || l->observed.nused > OBSERVED_MAX * 3 / 4;
 	int64_t next = next_look(l);
 	if (l->ntaken || next <= now || (all && next != INT64_MAX)) {
 		struct task *current = s->current;
@@ -564,7 +564,7 @@ static void read_logs(struct sup *s, bool all)
 		count_owners(s);
 		s->current = current;
 	}
-	observed_forget(s, &l->seen, all);
+	observed_forget(s, &l->observed, all);
 	l->tsc = tsc;
 	l->time = now;
 }
@@ -704,7 +704,7 @@ void opens_free(struct sup *s, struct proc *p)
 {
 	learn_end(p);
 	if (s->opens && p->logging)
-		observed_forget(s, &s->opens->seen, true); /* its log has been read */
+		observed_forget(s, &s->opens->observed, true); /* its log has been read */
 	release_logging(s, p);
 }
 
@@ -833,7 +833,7 @@ void opens_confine(struct sup *s, struct proc *p)
 		bool own = write_own(p, 0);
 		if (!own || __atomic_load_n(&slot_of_log(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
 			sup_gap(s, p, TERM_gap_lost, 1, "a file that it was opening while it confined itself");
-		observed_forget(s, &s->opens->seen, true); /* its log has been read */
+		observed_forget(s, &s->opens->observed, true); /* its log has been read */
 		disown_log(s, p);
 	}
 	g->never = true;

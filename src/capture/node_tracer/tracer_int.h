@@ -1,5 +1,5 @@
 /* tracer_int.h - the tracer's parts: tracer.c opens, waits and drains; order.c puts the two sources in one order;
- * tell.c makes events of what they say; access.c counts reads and writes. */
+ * emit.c makes events of what they say; access.c counts reads and writes. */
 #ifndef STEMMA_CAPTURE_NODE_TRACER_TRACER_INT_H
 #define STEMMA_CAPTURE_NODE_TRACER_TRACER_INT_H
 
@@ -102,7 +102,7 @@ void order_leave(struct tracer *t);
 /* Where records were lost, ends may be among them: who is not there any more leaves, too. now: CLOCK_MONOTONIC, ns. */
 void order_missed(struct tracer *t, int64_t now);
 
-/* tell.c */
+/* emit.c */
 void tracer_emit(struct tracer *t, struct tracer_event *ev);
 void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc);
 void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time);

@@ -42,7 +42,7 @@ void safe_place_release(struct safe_place *p);
 /* Is there a library that could be used? For `stemma doctor`. */
 bool safe_library_path(char *ret, size_t n);
 
-/* ---- events to the log (safe_tell.c) ---- */
+/* ---- events to the log (safe_events.c) ---- */
 
 void safe_handle_event(struct safe *f, const struct safe_seen *e);
 /* The command, before it is anything. */

@@ -1,8 +1,8 @@
 /* safe_int.h - what the parts of the safe worker share: processes with their programs and open files. Internal to
  * safe_*.c.
  *
- * safe_proc.c has processes, programs and ends; safe_file.c what they have open; safe_tell.c the events; safe_kernel.c
- * what only the kernel can tell. */
+ * safe_proc.c has processes, programs and ends; safe_file.c what they have open; safe_events.c the events;
+ * safe_kernel.c what only the kernel can tell. */
 #ifndef STEMMA_CAPTURE_PRELOAD_SAFE_INT_H
 #define STEMMA_CAPTURE_PRELOAD_SAFE_INT_H
 

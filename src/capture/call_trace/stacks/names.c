@@ -214,7 +214,7 @@ static Dwarf_Die *find_unit(Dwfl_Module *mod, struct units *u, Dwarf_Addr at, Dw
 	return u->v[low - 1].die;
 }
 
-struct told {
+struct place_names {
 	FILE *to;
 	const struct place *place;
 	struct units *units;
@@ -229,12 +229,12 @@ static const char *find_source_line(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
 	return dwarf_linesrc(where, NULL, NULL);
 }
 
-static void begin_name_line(const struct told *t, int line)
+static void begin_name_line(const struct place_names *t, int line)
 {
 	fprintf(t->to, "n %llx %c %d ", (unsigned long long)t->place->offset, t->place->interrupted ? 's' : 'r', line);
 }
 
-static void end_name_line(const struct told *t, const char *file)
+static void end_name_line(const struct place_names *t, const char *file)
 {
 	putc('\t', t->to);
 	print_escaped_name(t->to, file ? file : "");
@@ -242,7 +242,7 @@ static void end_name_line(const struct told *t, const char *file)
 }
 
 /* By debug information: what was inlined there, innermost first, and the function. */
-static bool print_debug_names(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
+static bool print_debug_names(const struct place_names *t, Dwfl_Module *mod, Dwarf_Addr at)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *cu = find_unit(mod, t->units, at, &bias), *scopes = NULL, innermost;
@@ -326,7 +326,8 @@ static uint64_t find_function_start(Elf *elf, uint64_t at)
 	return 0;
 }
 
-static void print_place_names(const struct told *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias, const char *path)
+static void print_place_names(const struct place_names *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias,
+                              const char *path)
 {
 	GElf_Off off;
 	GElf_Sym sym;
@@ -423,7 +424,7 @@ static void print_module_names(struct module *m, FILE *to)
 			qsort(m->v, m->n, sizeof(*m->v), compare_places);
 			for (size_t i = 0; i < m->n; i++)
 				if (!i || compare_places(&m->v[i - 1], &m->v[i]) != 0)
-					print_place_names(&(struct told){to, &m->v[i], &units}, mod, elf, bias, path);
+					print_place_names(&(struct place_names){to, &m->v[i], &units}, mod, elf, bias, path);
 			free(units.v);
 		}
 		if (own >= 0)

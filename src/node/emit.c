@@ -76,9 +76,9 @@ static uint64_t node_emit_domain(struct node *n, struct book *b, const struct fs
 	return num;
 }
 
-static struct told *find_emitted(struct nfile *f, const struct book *b)
+static struct emitted *find_emitted(struct nfile *f, const struct book *b)
 {
-	for (struct told *t = f->told; t; t = t->next)
+	for (struct emitted *t = f->emitted; t; t = t->next)
 		if (t->book == b)
 			return t;
 	return NULL;
@@ -86,7 +86,7 @@ static struct told *find_emitted(struct nfile *f, const struct book *b)
 
 uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f)
 {
-	struct told *t = find_emitted(f, b);
+	struct emitted *t = find_emitted(f, b);
 	uint64_t path = f->path ? hash_str(str_of(f->path)) : 0;
 	if (t && t->session == b->session && t->path == path)
 		return t->num;
@@ -96,8 +96,8 @@ uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f)
 			n->stats.lost++;
 			return 0;
 		}
-		*t = (struct told){.next = f->told, .book = b};
-		f->told = t;
+		*t = (struct emitted){.next = f->emitted, .book = b};
+		f->emitted = t;
 	}
 	if (t->session != b->session) {
 		t->num = ++b->next_file;
@@ -120,7 +120,7 @@ uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f)
 void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime)
 {
 	uint64_t num = node_emit_file(n, b, f);
-	struct told *t = find_emitted(f, b);
+	struct emitted *t = find_emitted(f, b);
 	if (!num || !t || (t->stated && t->size == size && t->mtime == mtime))
 		return;
 	t->stated = true;
@@ -253,7 +253,7 @@ void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *
 	struct nproc *owner = p ? owner_of(p) : NULL;
 	struct book *own = owner && node_emit_proc(n, owner) ? owner->book : p ? book_of(n, p->uid) : NULL;
 	for (struct book *b = n->books; b; b = b->next) {
-		const struct told *t = find_emitted(f, b);
+		const struct emitted *t = find_emitted(f, b);
 		if (b != own && (!t || t->session != b->session))
 			continue;
 		struct event ev = {

@@ -1,4 +1,4 @@
-#include "capture/inline_open/seen_paths.h"
+#include "capture/inline_open/observed_paths.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -9,12 +9,12 @@ uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, 
 	return hash ? hash : 1;
 }
 
-struct seen *observed_find(struct seen_table *t, const struct proc *p, const char *path, uint32_t length, bool nofollow,
-                           uint64_t hash)
+struct observed *observed_find(struct observed_table *t, const struct proc *p, const char *path, uint32_t length,
+                               bool nofollow, uint64_t hash)
 {
-	size_t from = hash % SEEN_MAX;
-	for (size_t i = from; i < from + SEEN_PROBES; i++) {
-		struct seen *m = &t->seen[i];
+	size_t from = hash % OBSERVED_MAX;
+	for (size_t i = from; i < from + OBSERVED_PROBES; i++) {
+		struct observed *m = &t->observed[i];
 		if (t->hash[i] == hash && m->proc == p && m->nofollow == nofollow && m->length == length &&
 		    !memcmp(observed_path(t, m), path, length))
 			return m;
@@ -22,9 +22,9 @@ struct seen *observed_find(struct seen_table *t, const struct proc *p, const cha
 	return NULL;
 }
 
-struct seen *observed_add(struct seen_table *t, const struct seen *m, const char *path, uint64_t hash)
+struct observed *observed_add(struct observed_table *t, const struct observed *m, const char *path, uint64_t hash)
 {
-	size_t i = hash % SEEN_MAX, end = i + SEEN_PROBES, at = t->text.n;
+	size_t i = hash % OBSERVED_MAX, end = i + OBSERVED_PROBES, at = t->text.n;
 	while (i < end && t->hash[i])
 		i++;
 	if (i == end)
@@ -33,22 +33,22 @@ struct seen *observed_add(struct seen_table *t, const struct seen *m, const char
 	if (t->text.n != at + m->length)
 		return NULL;
 	t->hash[i] = hash;
-	t->seen[i] = *m;
-	t->seen[i].path = at;
+	t->observed[i] = *m;
+	t->observed[i].path = at;
 	if (m->what.file)
 		m->what.file->pins++;
 	t->used[t->nused++] = (uint16_t)i;
 
-	return &t->seen[i];
+	return &t->observed[i];
 }
 
-void observed_forget(struct sup *s, struct seen_table *t, bool all)
+void observed_forget(struct sup *s, struct observed_table *t, bool all)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < t->nused; k++) {
 		size_t i = t->used[k];
-		struct file *f = t->seen[i].what.file;
-		if (!all && t->seen[i].kept) {
+		struct file *f = t->observed[i].what.file;
+		if (!all && t->observed[i].kept) {
 			t->used[n++] = (uint16_t)i;
 			continue;
 		}
