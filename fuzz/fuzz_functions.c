@@ -34,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		found_at(&f, v->program, v->address);
 		found_call(&f.programs[v->program], v->address);
 	}
-	found_release(&f);
+	found_functions_release(&f);
 	return 0;
 }

@@ -161,7 +161,7 @@ static uint64_t index_of_all(const char *base, bool remove)
 
 /* ---- accounts ---- */
 
-static struct shares_account *account(struct shares *s, uint32_t id)
+static struct shares_account *find_or_add_shares(struct shares *s, uint32_t id)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].account == id)
@@ -195,7 +195,7 @@ static void add_up(struct shares *s, const struct folders *all, const char *base
 	s->bytes = index_of_all(base, false);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct folder *f = &all->v[i];
-		struct shares_account *a = account(s, f->account);
+		struct shares_account *a = find_or_add_shares(s, f->account);
 		if (!a)
 			continue;
 		uint64_t more = f->bytes;
@@ -232,7 +232,7 @@ static void remove_folder(struct shares *s, struct folder *f, const char *base, 
 	f->gone = true;
 	/* Indexes of logs that are there no more are made again when they are asked for. */
 	uint64_t index = index_of_user(base, f->uid, true), all = index_of_all(base, true);
-	struct shares_account *a = account(s, f->account);
+	struct shares_account *a = find_or_add_shares(s, f->account);
 	uint64_t less = f->bytes + index;
 	if (a)
 		a->bytes -= less < a->bytes ? less : a->bytes;

@@ -464,7 +464,7 @@ static void note_file_state(struct naccess *a, const struct tracer_event *ev)
 }
 
 /* An access of p to f that a close in this mode can be the end of, or that an open may continue. */
-static struct naccess *fitting(struct nproc *p, struct nfile *f, unsigned mode, bool live, bool opened)
+static struct naccess *find_fitting_access(struct nproc *p, struct nfile *f, unsigned mode, bool live, bool opened)
 {
 	struct naccess *best = NULL;
 	unsigned seen = 0;
@@ -499,7 +499,7 @@ static struct naccess *find_program_access(struct nproc *p, struct nfile *f)
 }
 
 /* A close in a mode that p was not seen opening: it has it from who forked it, or from before. */
-static struct naccess *inherited(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, int64_t hi)
+static struct naccess *add_inherited_access(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, int64_t hi)
 {
 	for (struct naccess *a = f->accesses; a; a = a->file_next)
 		if (a->mode == 0 && a->proc != p && is_access_live(a))
@@ -511,9 +511,9 @@ static struct naccess *inherited(struct node *n, struct nproc *p, struct nfile *
 static void note_close(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
                        bool opened)
 {
-	struct naccess *a = fitting(p, f, mode, true, opened);
+	struct naccess *a = find_fitting_access(p, f, mode, true, opened);
 	if (!a)
-		a = fitting(p, f, mode, false, opened);
+		a = find_fitting_access(p, f, mode, false, opened);
 	bool reused = a && !is_access_live(a);
 	if (!a && !opened && (a = find_access_before_exec(p, f))) { /* what an exec closed */
 		set_mode(n, a, mode);
@@ -535,7 +535,7 @@ static void note_close(struct node *n, struct nproc *p, const struct tracer_even
 	if (!a) {
 		if (mode == ACCESS_READ && find_program_access(p, f))
 			return; /* its own program's */
-		a = inherited(n, p, f, mode, ev->hi);
+		a = add_inherited_access(n, p, f, mode, ev->hi);
 		reused = true;
 	}
 	if (!a)

@@ -93,7 +93,7 @@ static void remove_from_hash(struct node *n, struct nfile *f)
 
 /* Another file has the inode now, so those that had it are met no more: where files come and go, one number would have
  * a chain of all of them. */
-static void supersede(struct node *n, const struct tracer_fileid *id)
+static void unhash_superseded(struct node *n, const struct tracer_fileid *id)
 {
 	struct nfile *next;
 	for (struct nfile *f = n->files[hash_file_identity(id->dev, id->ino)]; f; f = next) {
@@ -209,7 +209,7 @@ struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const st
 		n->stats.lost++;
 		return NULL;
 	}
-	supersede(n, id);
+	unhash_superseded(n, id);
 	unsigned slot = hash_file_identity(id->dev, id->ino);
 	if (!domain && n->world.domain)
 		domain = n->world.domain(n->world.arg, id->dev);

@@ -68,7 +68,7 @@ static struct nproc *nproc_ref(struct nproc *p)
 	return p;
 }
 
-static int64_t realtime(const struct node *n, uint64_t start)
+static int64_t realtime_of(const struct node *n, uint64_t start)
 {
 	return n->o.boot + (int64_t)start;
 }
@@ -498,7 +498,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 		return;
 	if (!(p = nproc_new(n, ev->pid, ev->start, ev->uid)))
 		return;
-	p->forked = p->forked_hi = realtime(n, ev->start);
+	p->forked = p->forked_hi = realtime_of(n, ev->start);
 	inherit_from_parent(n, p, above);
 	set_ids(p, ev);
 	p->nexec = ev->nexec;

@@ -249,7 +249,7 @@ static void test_cut(void **state)
 		struct made m = {.map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
 		assert_ptr_not_equal(m.map, MAP_FAILED);
 		m.r = safe_reader_new(m.map, size);
-		safe_reader_guard(m.r);
+		safe_reader_protect(m.r);
 		for (int i = 0; i < CHUNKS; i++)
 			put(&m, i, 7, 100 + i, "x");
 		assert_int_equal(ftruncate(fd, left * SAFE_PAGE), 0);

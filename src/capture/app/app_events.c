@@ -39,7 +39,7 @@ static uint64_t activity_of(const struct teller *t, uint64_t id)
 	return id >> 32 == (uint32_t)t->image->head.image ? (uint32_t)id : 0;
 }
 
-static struct str kept(struct buf *b, struct str text)
+static struct str redact_into(struct buf *b, struct str text)
 {
 	buf_reset(b);
 	redact_text(b, text);
@@ -112,7 +112,7 @@ static void emit_app_activities(struct teller *t)
 		                                    .thread = a->tid,
 		                                    .activity = a->parent,
 		                                    .n = i + 1,
-		                                    .name = kept(&t->room[0], str_n(a->name, a->nname)),
+		                                    .name = redact_into(&t->room[0], str_n(a->name, a->nname)),
 		                                    .until = a->end ? app_time_within(t, a->end) : TIME_NONE}};
 		sup_event(t->s, EVENT_app_activity, app_time_within(t, a->begin), NULL, &ev);
 	}
@@ -131,8 +131,8 @@ static void emit_app_string(struct teller *t, const struct app_said *said)
 	                                .thread = said->tid,
 	                                .activity = activity_of(t, said->activity),
 	                                .said = terms[said->kind],
-	                                .name = kept(&t->room[0], said->name),
-	                                .version = kept(&t->room[1], said->version),
+	                                .name = redact_into(&t->room[0], said->name),
+	                                .version = redact_into(&t->room[1], said->version),
 	                                .whole = said->whole > said->value.n ? said->whole : 0}};
 	if (said->value.n)
 		ev.app_word.value = kept_value(&t->room[2], said->name, said->value);
@@ -145,7 +145,7 @@ static void emit_app_metric(struct teller *t, const struct app_said *said)
 	struct event ev = {.app_metric = {.app = t->app,
 	                                  .thread = said->tid,
 	                                  .activity = activity_of(t, said->activity),
-	                                  .name = kept(&t->room[0], said->name),
+	                                  .name = redact_into(&t->room[0], said->name),
 	                                  .number = said->number,
 	                                  .stepped = stepped,
 	                                  .step = stepped ? said->step : 0}};
@@ -163,7 +163,7 @@ static void emit_app_rank(struct teller *t, const struct app_said *said)
 	if (said->flags & APP_RANK_UNKNOWN) {
 		struct buf text = {0};
 		buf_printf(&text, "ranks and files of an MPI library that is not known: ");
-		buf_str(&text, kept(&t->room[0], library));
+		buf_str(&text, redact_into(&t->room[0], library));
 		sup_gap(t->s, NULL, TERM_gap_lost, 0, buf_cstr(&text));
 		buf_release(&text);
 		return;
@@ -172,7 +172,7 @@ static void emit_app_rank(struct teller *t, const struct app_said *said)
 	                                .rank = said->number,
 	                                .size = (uint64_t)said->step,
 	                                .level = said->id & 3,
-	                                .library = kept(&t->room[0], library)}};
+	                                .library = redact_into(&t->room[0], library)}};
 	sup_event(t->s, EVENT_mpi_rank, app_time_within(t, said->time), NULL, &ev);
 }
 
@@ -188,7 +188,7 @@ static void emit_app_mpiio(struct teller *t, const struct app_said *said)
 	if (!(io.calls | io.failed) || !*term_meaning(SET_mpiop, io.op) || !path.n)
 		return;
 	struct event ev = {.mpi_io = {.app = t->app,
-	                              .path = kept(&t->room[0], path),
+	                              .path = redact_into(&t->room[0], path),
 	                              .op = io.op,
 	                              .collective = io.collective != 0,
 	                              .ranks = io.ranks,
@@ -238,7 +238,7 @@ void channel_emit_app(struct sup *s, const struct channel_image *image)
 	                           .pid = h->pid,
 	                           .started = h->pid ? h->started : 0,
 	                           .image = h->image,
-	                           .tool = kept(&t.room[0], str_of(h->tool)),
+	                           .tool = redact_into(&t.room[0], str_of(h->tool)),
 	                           .dropped = t.dropped}};
 	t.app = sup_event(s, EVENT_app, app_time_within(&t, h->born), NULL, &ev);
 	for (size_t i = 0; i < image->n; i++)

@@ -305,7 +305,7 @@ static int64_t channel_clock_ns(void)
 }
 
 /* Is there anything to look at? */
-static bool worth(struct channel *c)
+static bool has_new_windows(struct channel *c)
 {
 	struct stat st;
 	int64_t now = channel_clock_ns();
@@ -336,7 +336,7 @@ void channel_sweep(struct sup *s, bool all)
 	struct channel *c = &s->channel;
 	struct listing l = {0};
 	uint64_t taken = 0;
-	if (!c->path[0] || c->dir < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
+	if (!c->path[0] || c->dir < 0 || (!all && !has_new_windows(c)) || (all && gone_empty(c)))
 		return;
 	c->waiting = false;
 	bool whole = list_windows(c->dir, &l);

@@ -37,7 +37,7 @@ static int open_own(int at, const char *name)
 }
 
 /* Programs of the run may have made what they like in it, hidden and in folders. */
-static void empty(int dir, unsigned depth, unsigned *left)
+static void remove_contents(int dir, unsigned depth, unsigned *left)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -52,7 +52,7 @@ static void empty(int dir, unsigned depth, unsigned *left)
 		int sub = depth < DEPTH ? open_own(dir, e->d_name) : -1;
 		if (sub < 0)
 			continue;
-		empty(sub, depth + 1, left);
+		remove_contents(sub, depth + 1, left);
 		close(sub);
 		unlinkat(dir, e->d_name, AT_REMOVEDIR);
 	}
@@ -67,7 +67,7 @@ void private_remove(const char *path)
 		return;
 	int fd = open_own(AT_FDCWD, path);
 	if (fd >= 0) {
-		empty(fd, 0, &left);
+		remove_contents(fd, 0, &left);
 		close(fd);
 	}
 	rmdir(path);
@@ -86,7 +86,7 @@ static void remove_left_folders(const char *top, const char *prefix)
 			continue;
 		int fd = open_own(dirfd(d), e->d_name);
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			empty(fd, 0, &left);
+			remove_contents(fd, 0, &left);
 			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
 		}
 		if (fd >= 0)

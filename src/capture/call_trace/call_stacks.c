@@ -261,7 +261,7 @@ void stacker_gone(struct stacker *k, pid_t pid)
 
 /* ---- the lines ---- */
 
-static uint64_t mixed(uint64_t a, uint64_t b)
+static uint64_t mix_words(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ (b << 17) ^ (b >> 47)) * 0x9e3779b97f4a7c15u;
 	h = (h ^ (h >> 29) ^ b) * 0xbf58476d1ce4e5b9u;
@@ -276,7 +276,7 @@ static bool double_stack_slots(struct emitted_stacks *s)
 		return false;
 	for (uint32_t i = 0; s->slots && i <= s->mask; i++) {
 		const struct stack_slot *x = &s->slots[i];
-		uint32_t at = (uint32_t)mixed(x->a, x->b) & (size - 1);
+		uint32_t at = (uint32_t)mix_words(x->a, x->b) & (size - 1);
 		while (x->number && v[at].number)
 			at = (at + 1) & (size - 1);
 		if (x->number)
@@ -294,7 +294,7 @@ static int64_t number_stack(struct emitted_stacks *s, bool stack, uint64_t a, ui
 	*ret_new = false;
 	if ((!s->slots || s->n >= (s->mask + 1) / 2) && !double_stack_slots(s))
 		return UNKNOWN;
-	uint32_t at = (uint32_t)mixed(a, b) & s->mask;
+	uint32_t at = (uint32_t)mix_words(a, b) & s->mask;
 	for (; s->slots[at].number; at = (at + 1) & s->mask)
 		if (s->slots[at].a == a && s->slots[at].b == b && s->slots[at].stack == stack)
 			return s->slots[at].number - 1;
@@ -374,7 +374,7 @@ static struct known_stack *known_stacks_at(struct emitted_stacks *s, const struc
 {
 	if (!s->known && !(s->known = calloc(SETS * WAYS, sizeof(*s->known))))
 		return NULL;
-	return &s->known[mixed(at->pc, at->registers[STACK_POINTER]) % SETS * WAYS];
+	return &s->known[mix_words(at->pc, at->registers[STACK_POINTER]) % SETS * WAYS];
 }
 
 static bool is_stack_unchanged(const struct known_stack *x, const struct stands *at, uint64_t image, uint64_t state,

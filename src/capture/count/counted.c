@@ -42,7 +42,7 @@ static bool has_program_access(const struct proc *p, uint64_t file)
 }
 
 /* Directions of which bytes may be this pipe's that went through one that it has made and nobody knows. */
-static unsigned unsaid(const struct counted *c, const struct file *f)
+static unsigned unknown_pipe_directions(const struct counted *c, const struct file *f)
 {
 	unsigned ways = c->pipes;
 	if (f->kind != TERM_kind_pipe)
@@ -63,7 +63,7 @@ static unsigned unsaid(const struct counted *c, const struct file *f)
 
 unsigned counted_unsaid(const struct access *a)
 {
-	return a->proc->counted ? unsaid(a->proc->counted, a->file) : 0;
+	return a->proc->counted ? unknown_pipe_directions(a->proc->counted, a->file) : 0;
 }
 
 /* Adds them to the file's access. late: they were moved long ago. */
@@ -542,7 +542,7 @@ lost:
 	return false;
 }
 
-static bool prove(const struct proc *p)
+static bool compare_with_totals(const struct proc *p)
 {
 	const struct counted *c = p->counted;
 	uint64_t r, w;
@@ -580,13 +580,13 @@ bool counted_all(struct sup *s, struct proc *p)
 		return c->proved; /* nothing was added since */
 	if (!counted_drain(s, p, is_standing(s, p)))
 		return false;
-	c->proved = prove(p);
+	c->proved = compare_with_totals(p);
 	if (!c->proved && c->high < COUNTED_FDS - 1) {
 		c->high = COUNTED_FDS - 1; /* or by a descriptor that the log does not name */
 		c->epoch = 0;
 		if (!counted_drain(s, p, is_standing(s, p)))
 			return false;
-		c->proved = prove(p);
+		c->proved = compare_with_totals(p);
 	}
 	c->judged = s->epoch + 1;
 	return c->proved;
@@ -595,7 +595,8 @@ bool counted_all(struct sup *s, struct proc *p)
 bool counted_none(struct sup *s, const struct access *a, unsigned way)
 {
 	const struct counted *c = a->proc->counted;
-	return c && counted_all(s, a->proc) && !c->elsewhere && !((a->partial | a->beside | unsaid(c, a->file)) & way);
+	return c && counted_all(s, a->proc) && !c->elsewhere &&
+	       !((a->partial | a->beside | unknown_pipe_directions(c, a->file)) & way);
 }
 
 bool counted_waits(struct sup *s, struct proc *p)

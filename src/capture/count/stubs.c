@@ -195,7 +195,7 @@ static void emit_count(struct asmb *a, unsigned reg, unsigned char off, bool sin
 }
 
 /* One more call of the descriptor in r11d under way, or one less. */
-static void fly(struct asmb *a, bool begins)
+static void emit_flying(struct asmb *a, bool begins)
 {
 	emit_row_address(a, AT_FLYING);
 	EMIT(a, LOCK, 0x41, 0xff, begins ? 0x03 : 0x0b); /* incl, decl (%r11) */
@@ -207,7 +207,7 @@ static void fly_both(struct asmb *a, const struct site *t, bool begins)
 	for (int i = 0; i < 2 && !t->single; i++)
 		if (reg[i] != SITE_NONE) {
 			emit_register_load(a, reg[i]);
-			fly(a, begins);
+			emit_flying(a, begins);
 		}
 }
 
@@ -243,7 +243,7 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 	case SITE_BEGIN:
 		EMIT(a, 0x89, 0x7c, 0x24, (unsigned char)(t->slot + 8)); /* mov %edi,slot+8(%rsp): it was called */
 		emit_register_load(a, 7);
-		fly(a, true);
+		emit_flying(a, true);
 		break;
 	case SITE_DONE:
 		EMIT(a, 0x8b, 0x4c, 0x24, t->slot); /* mov slot(%rsp),%ecx */
@@ -252,7 +252,7 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 		emit_count(a, 1, (unsigned char)((t->positional ? 32 : 0) + (t->to != SITE_NONE ? 16 : 0)), false);
 		patch_stub_jump(a, out);
 		emit_register_load(a, 1);
-		fly(a, false);
+		emit_flying(a, false);
 		EMIT(a, 0x48, 0x83, 0xc4, t->frame, 0xc3); /* add $,%rsp; ret */
 		return;
 	case SITE_SHUT:

@@ -91,7 +91,7 @@ static int attach_single(struct functions *x, const struct found *f, struct bpf_
 	return 0;
 }
 
-static int attach(struct functions *x, const struct found *f, bool single, struct err *err)
+static int attach_programs(struct functions *x, const struct found *f, bool single, struct err *err)
 {
 	static const char *const names[] = {"on_fork", "on_exec", "on_exit"};
 	struct bpf_program *enter = bpf_object__find_program_by_name(x->object, "on_enter");
@@ -146,7 +146,7 @@ int functions_open(const struct found *f, bool single, uint32_t ring, struct fun
 		r = programs_refused(err, errno, "cannot read a ring buffer");
 		goto fail;
 	}
-	r = attach(x, f, single, err);
+	r = attach_programs(x, f, single, err);
 	if (r < 0)
 		goto fail;
 	*ret = x;

@@ -357,7 +357,7 @@ int found_add(struct found *f, const char *wish, struct err *err)
 	return 0;
 }
 
-void found_release(struct found *f)
+void found_functions_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->v[i].name);

@@ -45,7 +45,7 @@ struct found {
 /* Adds what `PROGRAM:GLOB[,GLOB...]` means; a PROGRAM without a slash is looked for in PATH. 0; -errno with a sentence,
  * also where nothing has such a name. */
 int found_add(struct found *f, const char *wish, struct err *err);
-void found_release(struct found *f);
+void found_functions_release(struct found *f);
 /* The address that the call right before this one, in the program's code, calls; 0: it is none, or goes through a
  * pointer. */
 uint64_t found_call(const struct found_program *p, uint64_t back);

@@ -23,7 +23,7 @@ static void write_record(void *arg, const struct function_record *t, size_t size
 
 #define SMALL 16384u
 
-static int fail(const struct err *err)
+static int print_failure(const struct err *err)
 {
 	printf("error %s\n", err->text);
 	if (*err->hint)
@@ -93,16 +93,16 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = functions_open(&found, single, small ? SMALL : FUNCTIONS_RING, &x, &err);
 	if (r < 0) {
-		found_release(&found);
-		return fail(&err);
+		found_functions_release(&found);
+		return print_failure(&err);
 	}
 	/* Whoever waits for children shall not meet this one. */
 	pid_t pid = fork();
 	if (pid < 0) {
 		err_set(&err, errno, "cannot start the reader of the trace");
 		functions_close(x);
-		found_release(&found);
-		return fail(&err);
+		found_functions_release(&found);
+		return print_failure(&err);
 	}
 	if (pid > 0) { /* said before this one ends, so that whoever waits for that can go by it */
 		printf("ready %zu %d\n", found.n, (int)pid);

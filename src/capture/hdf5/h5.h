@@ -46,7 +46,7 @@ struct h5_lib *h5_lib_at(const void *address);
 void h5_lib_pin(void);
 /* Asks for its version. */
 void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3]);
-void h5_lib_say(const struct h5_lib *l, const unsigned version[3]);
+void h5_lib_write_version(const struct h5_lib *l, const unsigned version[3]);
 
 /* ---- what is kept (h5_note.c) ---- */
 

@@ -13,17 +13,17 @@
 #define OBJECTS_MAX (4u << 20) /* of an image; its room in memory holds fewer */
 #define TELL_MAX 64            /* gaps that are told one by one */
 
-struct told_file {
+struct image_file {
 	uint64_t num;
 	struct file *file;
 	char *path; /* of the file, as it is shown; with what stands behind it for an object */
 };
-struct told_object {
+struct image_object {
 	struct h5_object o;
 	struct str path, attr; /* in the window */
 	uint64_t number;       /* in the log; 0: not told */
 	int64_t met;           /* when it was told of */
-	struct told_file *file;
+	struct image_file *file;
 };
 struct teller {
 	struct sup *s;
@@ -31,9 +31,9 @@ struct teller {
 	struct proc subject; /* the process under a number of its own */
 	uint64_t n;          /* its execution */
 	int64_t now;
-	struct told_file *files;
+	struct image_file *files;
 	size_t nfiles, files_cap;
-	struct told_object *objects;
+	struct image_object *objects;
 	size_t nobjects, objects_cap;
 	uint64_t lost;
 	unsigned gaps;
@@ -78,9 +78,9 @@ static void keep_file_entry(struct teller *t, const struct app_said *said)
 		t->lost++;
 		return;
 	}
-	t->files[t->nfiles++] = (struct told_file){.num = f.num, .path = name};
+	t->files[t->nfiles++] = (struct image_file){.num = f.num, .path = name};
 	struct statx st = safe_statx(&f.st);
-	struct told_file *to = &t->files[t->nfiles - 1];
+	struct image_file *to = &t->files[t->nfiles - 1];
 	to->file = file_emitted(t->s, &st, f.st.flags & SAFE_HAS_GEN, f.st.gen, name);
 	if (to->file)
 		to->file->pins++; /* others that are told of do not push it out */
@@ -104,7 +104,7 @@ static void keep_object_entry(struct teller *t, const struct app_said *said)
 		return;
 	}
 	const char *text = said->value.p + sizeof(o);
-	t->objects[t->nobjects++] = (struct told_object){
+	t->objects[t->nobjects++] = (struct image_object){
 	    .o = o, .met = said->time, .path = str_n(text, o.nname), .attr = str_n(text + o.nname, o.nattr)};
 }
 
@@ -120,39 +120,39 @@ static int keep_entry(void *arg, const struct app_said *said)
 
 static int by_file(const void *pa, const void *pb)
 {
-	const struct told_file *a = pa, *b = pb;
+	const struct image_file *a = pa, *b = pb;
 	return (a->num > b->num) - (a->num < b->num);
 }
 
 static int by_object(const void *pa, const void *pb)
 {
-	const struct told_object *a = pa, *b = pb;
+	const struct image_object *a = pa, *b = pb;
 	return (a->o.num > b->o.num) - (a->o.num < b->o.num);
 }
 
-static struct told_file *find_told_file(struct teller *t, uint64_t num)
+static struct image_file *find_image_file(struct teller *t, uint64_t num)
 {
-	struct told_file key = {.num = num};
+	struct image_file key = {.num = num};
 	return t->nfiles ? bsearch(&key, t->files, t->nfiles, sizeof(key), by_file) : NULL;
 }
 
-static struct told_object *find_told_object(struct teller *t, uint64_t num)
+static struct image_object *find_image_object(struct teller *t, uint64_t num)
 {
-	struct told_object key = {.o.num = num};
+	struct image_object key = {.o.num = num};
 	return t->nobjects ? bsearch(&key, t->objects, t->nobjects, sizeof(key), by_object) : NULL;
 }
 
 /* ---- then: what was done ---- */
 
 /* The generation of an object: of its file's, its type and its address; of an attribute also its name. */
-static uint64_t generation(const struct told_object *o)
+static uint64_t object_generation(const struct image_object *o)
 {
 	const uint64_t numbers[] = {o->file->file->gen, o->o.kind, o->o.addr};
 	return hash_more(hash_bytes(numbers, sizeof(numbers)), o->attr.p, o->attr.n);
 }
 
 /* The path of an object as it is shown: file, //, path in the file, and of an attribute @ and its name. */
-static struct str format_h5_path(struct buf *b, const struct told_file *f, struct str path, struct str attr)
+static struct str format_h5_path(struct buf *b, const struct image_file *f, struct str path, struct str attr)
 {
 	buf_reset(b);
 	buf_printf(b, "%s/", f->path);
@@ -166,7 +166,7 @@ static struct str format_h5_path(struct buf *b, const struct told_file *f, struc
 	return buf_view(b);
 }
 
-static struct str shown_path(struct teller *t, const struct told_object *o)
+static struct str shown_path(struct teller *t, const struct image_object *o)
 {
 	return format_h5_path(&t->path, o->file, o->path, o->attr);
 }
@@ -177,7 +177,7 @@ static struct str shown_run(const struct teller *t)
 	return str_of(strcmp(t->image->head.run, t->s->run) == 0 ? "" : t->image->head.run);
 }
 
-static void emit_h5_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
+static void emit_h5_name(struct teller *t, const struct image_object *o, unsigned op, int64_t time, struct str path,
                          struct str old)
 {
 	struct event ev = {.name = {.op = op, .file = o->number, .path = path, .old = old}};
@@ -229,7 +229,7 @@ struct span {
 	int64_t from, to; /* 0: none */
 };
 
-static void cover(struct span *s, int64_t from, int64_t to)
+static void extend_span(struct span *s, int64_t from, int64_t to)
 {
 	if (!from)
 		return;
@@ -240,7 +240,7 @@ static void cover(struct span *s, int64_t from, int64_t to)
 /* How an access ended. Without times it goes on for as long as the program ran. */
 enum how { ENDED, UNTIMED, UNDER_WAY };
 
-static uint64_t emit_h5_access(struct teller *t, const struct told_object *o, unsigned mode, struct span span,
+static uint64_t emit_h5_access(struct teller *t, const struct image_object *o, unsigned mode, struct span span,
                                bool moved, enum how how, unsigned evidence, const struct h5_row *r)
 {
 	bool goes_on = how != ENDED;
@@ -267,7 +267,7 @@ static uint64_t emit_h5_access(struct teller *t, const struct told_object *o, un
 	return seq;
 }
 
-static void emit_h5_object(struct teller *t, struct told_object *o)
+static void emit_h5_object(struct teller *t, struct image_object *o)
 {
 	const struct h5_object *h = &o->o;
 	const struct h5_row *read = &h->row[0], *write = &h->row[1];
@@ -276,22 +276,22 @@ static void emit_h5_object(struct teller *t, struct told_object *o)
 	bool extends = longer->first && longer->last >= longer->first;
 	bool writes = row_is(write) || creates || extends;
 	struct span all = {0}, spans[2] = {{0}, {0}};
-	if (!(o->file = find_told_file(t, h->file)) || !o->file->file || !o->file->path) {
+	if (!(o->file = find_image_file(t, h->file)) || !o->file->file || !o->file->path) {
 		t->lost++;
 		return;
 	}
 	for (int i = 0; i < H5_FEW; i++)
-		cover(&all, h->few[i].first, h->few[i].last);
+		extend_span(&all, h->few[i].first, h->few[i].last);
 	if (reads)
-		cover(&spans[0], read->first, read->last);
+		extend_span(&spans[0], read->first, read->last);
 	if (row_is(write))
-		cover(&spans[1], write->first, write->last);
+		extend_span(&spans[1], write->first, write->last);
 	if (creates)
-		cover(&spans[1], made->first, made->last);
+		extend_span(&spans[1], made->first, made->last);
 	if (extends)
-		cover(&spans[1], longer->first, longer->last);
+		extend_span(&spans[1], longer->first, longer->last);
 	for (int i = 0; i < 2; i++)
-		cover(&all, spans[i].from, spans[i].to);
+		extend_span(&all, spans[i].from, spans[i].to);
 	if (!all.from)
 		return;
 	/* Without a clock: from when it was met, for as long as the program ran. */
@@ -301,7 +301,7 @@ static void emit_h5_object(struct teller *t, struct told_object *o)
 	if (!timed)
 		all = (struct span){o->met, o->met};
 	/* Near the times of what follows: they are kept as distances. */
-	o->number = file_within(t->s, o->file->file, h->kind, generation(o), h5_time_within(t, all.from));
+	o->number = file_within(t->s, o->file->file, h->kind, object_generation(o), h5_time_within(t, all.from));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
 		emit_h5_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
@@ -370,7 +370,7 @@ static void emit_h5_layout(struct teller *t, const struct app_said *said)
 	if (said->value.n < sizeof(h))
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
-	const struct told_object *o = find_told_object(t, h.object);
+	const struct image_object *o = find_image_object(t, h.object);
 	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * h.rank)
 		return;
 	memcpy(v, said->value.p + sizeof(h), 16 * h.rank);
@@ -407,7 +407,7 @@ static void emit_h5_part(struct teller *t, const struct app_said *said)
 	if (said->value.n < sizeof(h))
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
-	const struct told_object *o = h.ready ? find_told_object(t, h.object) : NULL;
+	const struct image_object *o = h.ready ? find_image_object(t, h.object) : NULL;
 	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * (size_t)h.rank + h.nfields ||
 	    !h.calls)
 		return;
@@ -443,20 +443,20 @@ static void emit_h5_part(struct teller *t, const struct app_said *said)
 }
 
 /* Is it told of? Also where nothing was done with it but to give it a name. */
-static bool has_event_number(struct teller *t, struct told_object *o)
+static bool has_event_number(struct teller *t, struct image_object *o)
 {
-	if (!o->number && (o->file = find_told_file(t, o->o.file)) && o->file->file && o->file->path)
-		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o), h5_time_within(t, o->met));
+	if (!o->number && (o->file = find_image_file(t, o->o.file)) && o->file->file && o->file->path)
+		o->number = file_within(t->s, o->file->file, o->o.kind, object_generation(o), h5_time_within(t, o->met));
 	return o->number != 0;
 }
 
 /* Attributes of an object that has another name. */
-static void emit_h5_moved(struct teller *t, const struct told_object *owner, int64_t time, struct str path,
+static void emit_h5_moved(struct teller *t, const struct image_object *owner, int64_t time, struct str path,
                           struct str was)
 {
 	struct buf old = {0};
 	for (size_t i = 0; i < t->nobjects; i++) {
-		struct told_object *o = &t->objects[i];
+		struct image_object *o = &t->objects[i];
 		if (!o->attr.n || o->o.file != owner->o.file || o->o.addr != owner->o.addr)
 			continue;
 		if (!has_event_number(t, o))
@@ -472,12 +472,12 @@ static void emit_h5_moved(struct teller *t, const struct told_object *owner, int
 static void emit_h5_external(struct teller *t, const struct app_said *said, const struct h5_name *h)
 {
 	static const char external[] = "external:";
-	struct told_file *f = find_told_file(t, h->file), *other = h->addr ? find_told_file(t, h->addr) : NULL;
+	struct image_file *f = find_image_file(t, h->file), *other = h->addr ? find_image_file(t, h->addr) : NULL;
 	const char *link = said->value.p + sizeof(*h), *old = link + h->npath;
 	if (!f || !f->file || !f->path || !h->npath || memchr(link, '\0', (size_t)h->npath + h->nold) ||
 	    (h->addr && (!other || !other->path)))
 		return;
-	struct told_object o = {.file = f, .path = str_n(link, h->npath)};
+	struct image_object o = {.file = f, .path = str_n(link, h->npath)};
 	const uint64_t numbers[] = {f->file->gen, TERM_kind_softlink};
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
 	int64_t time = h5_time_within(t, said->time);
@@ -515,7 +515,7 @@ static void emit_h5_link(struct teller *t, const struct app_said *said)
 	}
 	/* The object, by what it is: few calls make links. */
 	for (size_t i = 0; i < t->nobjects; i++) {
-		struct told_object *o = &t->objects[i];
+		struct image_object *o = &t->objects[i];
 		if (o->o.file != h.file || o->o.addr != h.addr || o->o.kind != h.kind || o->attr.n || !has_event_number(t, o))
 			continue;
 		struct str was = str_of("");

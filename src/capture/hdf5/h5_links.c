@@ -116,7 +116,7 @@ static hid_t resolve_same_loc(hid_t loc, hid_t other)
 
 /* An object that was made without a name gets its name by H5Olink (so does Python): that is the object's own, any other
  * one is a link. */
-static void linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name)
+static void note_linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name)
 {
 	if (o && *o->name ? h5_sees(l, H5_LINK) : o != NULL)
 		note_renamed(l, o, TERM_nameop_link, loc, name, 0, NULL);
@@ -134,7 +134,7 @@ CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const c
       (a, from, b, to, c, d), o = at_name(l, resolve_same_loc(a, b), from),
       note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
 CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
-      o = h5_loc_of(l, id), linked(l, o, b, to))
+      o = h5_loc_of(l, id), note_linked(l, o, b, to))
 static void deleted(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name, int64_t t)
 {
 	h5_did(o, H5_DELETE, true, t, h5_now());

@@ -75,7 +75,7 @@ static void *map_anonymous(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static struct state *the(void)
+static struct state *get_state(void)
 {
 	struct state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
 	if (!s) {
@@ -96,7 +96,7 @@ static struct state *the(void)
 
 static struct state *lock_state(void)
 {
-	struct state *s = the();
+	struct state *s = get_state();
 	while (s && __atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
 		PAUSE;
 	return s;
@@ -142,7 +142,7 @@ bool h5_left_out(uint32_t classes)
 	    "committed datatypes were used, which are not recorded, as asked for",
 	    "links were made, moved or deleted, which are not recorded, as asked for",
 	};
-	struct state *s = the();
+	struct state *s = get_state();
 	if (!s || (__atomic_load_n(&s->left_out, __ATOMIC_RELAXED) & classes) == classes)
 		return false;
 	uint32_t is_new = classes & ~__atomic_fetch_or(&s->left_out, classes, __ATOMIC_RELAXED);
@@ -742,7 +742,7 @@ void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 		h5_gap(elsewhere);
 }
 
-static void widen(struct h5_part *p, const hsize_t *from, const hsize_t *to)
+static void widen_box(struct h5_part *p, const hsize_t *from, const hsize_t *to)
 {
 	uint64_t *box = (uint64_t *)(p + 1);
 	for (uint32_t i = 0; i < p->rank; i++) {
@@ -790,7 +790,7 @@ static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hs
 		}
 	} else if (v && !p) { /* the last box takes what is too much, and all members */
 		p = v[PARTS - 1].told;
-		widen(p, from, to);
+		widen_box(p, from, to);
 		PUT(p->nfields, 0);
 	}
 	if (p) {

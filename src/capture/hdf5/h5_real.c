@@ -134,7 +134,7 @@ static size_t format_version(char *to, const unsigned v[3])
 	return n - 1;
 }
 
-void h5_lib_say(const struct h5_lib *l, const unsigned v[3])
+void h5_lib_write_version(const struct h5_lib *l, const unsigned v[3])
 {
 	char text[40];
 	size_t n = format_version(text, v);
@@ -158,7 +158,7 @@ static void ask_version(struct h5_lib *l)
 	if (app_tape_on() && !l->known)
 		h5_gap(text);
 	if (app_tape_on() && l->known)
-		h5_lib_say(l, v);
+		h5_lib_write_version(l, v);
 }
 
 static struct pair *pair_of_caller(const void *caller)

@@ -311,7 +311,7 @@ static void put_loader(pid_t pid, const struct injection *g, int mem, uint64_t c
 }
 
 /* The lowest address that anything of it has; 0 not known. */
-static uint64_t lowest(pid_t pid)
+static uint64_t lowest_mapped_address(pid_t pid)
 {
 	char text[32];
 	return procfs_read(pid, "maps", text, sizeof(text)) > 0 ? strtoull(text, NULL, 16) : 0;
@@ -320,10 +320,10 @@ static uint64_t lowest(pid_t pid)
 /* An address for so many bytes of code, for the kernel to start from; 0: wherever it likes, which is near a library. A
  * program of its own lies far below where the kernel maps what may lie anywhere, or among it, where older kernels put
  * one that may lie anywhere itself, or in between. Jumps reach 2 GB. */
-static unsigned long nearby(pid_t pid, const struct injection *g, uint64_t size)
+static unsigned long choose_near_address(pid_t pid, const struct injection *g, uint64_t size)
 {
 	enum { APART = 65536 };
-	uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest(pid) : 0;
+	uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest_mapped_address(pid) : 0;
 	if (g->sites->moves && g->counted_code && g->counted_code < low)
 		low = g->counted_code;
 	return low > size + 2 * APART ? (low - (size + APART)) & ~4095ul : 0;
@@ -342,7 +342,7 @@ static int write_code(pid_t pid, struct injection *g, const struct regs *was, si
 	unsigned long at = 0, none;
 	uint64_t frame;
 	const unsigned long map[7] = {SYS_mmap,
-	                              nearby(pid, g, CODE_SIZE + TABLE_SIZE),
+	                              choose_near_address(pid, g, CODE_SIZE + TABLE_SIZE),
 	                              CODE_SIZE + TABLE_SIZE,
 	                              PROT_READ | PROT_WRITE,
 	                              MAP_PRIVATE | MAP_ANONYMOUS,
@@ -443,7 +443,7 @@ static int put_opens(pid_t pid, struct injection *g, const struct stubs *counted
 	    {SYS_mmap, OPENS_PAGE, size, rx, own | there, nowhere, 0},
 	    {SYS_mmap, OPENS_OWN, size, rw, own | MAP_GROWSDOWN | there, nowhere, 0},
 	    {SYS_madvise, OPENS_OWN, size, MADV_WIPEONFORK},
-	    {SYS_mmap, nearby(pid, g, STUBS_SIZE), STUBS_SIZE, rx, own, nowhere, 0},
+	    {SYS_mmap, choose_near_address(pid, g, STUBS_SIZE), STUBS_SIZE, rx, own, nowhere, 0},
 	};
 	enum { CALLS = sizeof(calls) / sizeof(calls[0]), OF_LOG = 3, NEAR = CALLS - 1 };
 	const remote_args shut = {SYS_close, fd};

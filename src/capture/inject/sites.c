@@ -73,7 +73,7 @@ static const char *const needed[] = {"read", "write", "open64", "close", "dup2",
 /* ... of programs with threads: the ways of these. What goes another way of theirs is missed by the kernel's totals. */
 static const char *const needed_threads[] = {"read", "write", "open", "close"};
 
-static bool inside(const struct image *im, uint64_t off, uint64_t n)
+static bool is_inside_file(const struct image *im, uint64_t off, uint64_t n)
 {
 	return off <= im->n && n <= im->n - off;
 }
@@ -83,7 +83,7 @@ static bool is_pie(const struct image *im)
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_DYNAMIC || p->p_offset % 8 || !inside(im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_DYNAMIC || p->p_offset % 8 || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const Elf64_Dyn *d = (const Elf64_Dyn *)(im->p + p->p_offset);
 		for (size_t k = 0; k < p->p_filesz / sizeof(*d) && d[k].d_tag != DT_NULL; k++)
@@ -101,8 +101,8 @@ static bool parse_elf(struct image *im)
 	    (h->e_type != ET_DYN && h->e_type != ET_EXEC))
 		return false;
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_shoff % 8 ||
-	    h->e_phoff % 8 || !inside(im, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)) ||
-	    !inside(im, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
+	    h->e_phoff % 8 || !is_inside_file(im, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)) ||
+	    !is_inside_file(im, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
 		return false;
 	im->sh = (const Elf64_Shdr *)(im->p + h->e_shoff);
 	im->nsh = h->e_shnum;
@@ -119,7 +119,7 @@ static bool parse_elf(struct image *im)
 const unsigned char *sites_code(const struct image *im, size_t segment, size_t *ret_n, uint64_t *ret_addr)
 {
 	const Elf64_Phdr *p = &im->ph[segment];
-	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 		return NULL;
 	*ret_n = p->p_filesz;
 	*ret_addr = p->p_vaddr;
@@ -131,7 +131,7 @@ static const unsigned char *image_bytes_at(const struct image *im, uint64_t addr
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || (p->p_flags & flags) != flags || !inside(im, p->p_offset, p->p_filesz) ||
+		if (p->p_type != PT_LOAD || (p->p_flags & flags) != flags || !is_inside_file(im, p->p_offset, p->p_filesz) ||
 		    addr < p->p_vaddr || addr - p->p_vaddr >= p->p_filesz)
 			continue;
 		*ret_n = p->p_filesz - (addr - p->p_vaddr);
@@ -225,10 +225,10 @@ static bool symbol_of(const struct image *im, const char *name, unsigned type, u
 	for (size_t i = 0; i < im->nsh; i++) {
 		const Elf64_Shdr *h = &im->sh[i];
 		if (h->sh_type != (im->alone ? SHT_SYMTAB : SHT_DYNSYM) || h->sh_entsize != sizeof(Elf64_Sym) ||
-		    h->sh_offset % 8 || !inside(im, h->sh_offset, h->sh_size) || h->sh_link >= im->nsh)
+		    h->sh_offset % 8 || !is_inside_file(im, h->sh_offset, h->sh_size) || h->sh_link >= im->nsh)
 			continue;
 		const Elf64_Shdr *t = &im->sh[h->sh_link];
-		if (!inside(im, t->sh_offset, t->sh_size))
+		if (!is_inside_file(im, t->sh_offset, t->sh_size))
 			continue;
 		const Elf64_Sym *sym = (const Elf64_Sym *)(im->p + h->sh_offset);
 		size_t len = strlen(name) + 1;
@@ -244,7 +244,7 @@ static bool symbol_of(const struct image *im, const char *name, unsigned type, u
 	return false;
 }
 
-static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
+static bool find_function_symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	return symbol_of(im, name, STT_FUNC, ret_addr, ret_size);
 }
@@ -273,7 +273,7 @@ static bool find_clone3(const struct image *im, struct sites *s)
 	unsigned found = 0;
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im->p + p->p_offset, *at = code;
 		while (at && (at = memmem(at, p->p_filesz - (size_t)(at - code), pre, sizeof(pre)))) {
@@ -313,10 +313,10 @@ static void find_fcntl(const struct image *im, struct sites *s)
 	static const unsigned char pre[] = {0xb8, 72, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d};
 	uint64_t addr = 0, size = 0;
 	unsigned found = 0;
-	symbol(im, "fcntl", &addr, &size); /* that waits for locks there, and duplicates nothing */
+	find_function_symbol(im, "fcntl", &addr, &size); /* that waits for locks there, and duplicates nothing */
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im->p + p->p_offset;
 		size_t n = p->p_filesz;
@@ -338,7 +338,7 @@ static void find_any(const struct image *im, struct sites *s)
 	static const struct wanted w = {"syscall", -1, SITE_ANY, SITE_NONE, SITE_NONE, 0};
 	uint64_t addr, size;
 	size_t n;
-	const unsigned char *code = symbol(im, w.name, &addr, &size) ? code_at(im, addr, &n) : NULL;
+	const unsigned char *code = find_function_symbol(im, w.name, &addr, &size) ? code_at(im, addr, &n) : NULL;
 	if (code && n > size)
 		n = size;
 	for (size_t i = 0; code && i + SITE_BYTES <= n; i++)
@@ -353,7 +353,7 @@ bool sites_find_gadget(const struct image *im, const unsigned char *tail, size_t
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im->p + p->p_offset, *at = code;
 		for (; (at = memmem(at, p->p_filesz - (size_t)(at - code), tail, size)); at++) {
@@ -378,7 +378,7 @@ static bool find_gadget(const struct image *im, struct sites *s)
 	size_t n;
 	static const char *const names[] = {"setpgid", "getpgid", "setsid", "umask"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
+		const unsigned char *code = find_function_symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
 		const unsigned char *at = code ? memmem(code, size < n ? size : n, tail, sizeof(tail)) : NULL;
 		if (at) {
 			s->gadget = addr + (uint64_t)(at - code);
@@ -396,7 +396,7 @@ static void find_start(const struct image *im, struct sites *s)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !one.n; i++) {
 		uint64_t addr, size;
 		size_t n;
-		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
+		const unsigned char *code = find_function_symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
 		if (code)
 			find_call_site(code, size < n ? size : n, &w, addr, &one);
 	}
@@ -408,7 +408,7 @@ bool sites_find_sigreturn(const struct image *im, struct sites *s)
 	static const unsigned char body[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im->p + p->p_offset, *at = memmem(code, p->p_filesz, body, sizeof(body));
 		if (at) {
@@ -496,7 +496,7 @@ int sites_read(int fd, struct sites *ret)
 	for (size_t i = 0; i < sites_nwanted; i++) {
 		uint64_t addr, size;
 		size_t n;
-		if (!symbol(&im, sites_wanted[i].name, &addr, &size))
+		if (!find_function_symbol(&im, sites_wanted[i].name, &addr, &size))
 			continue;
 		const unsigned char *code = code_at(&im, addr, &n);
 		const size_t had = s.n;
@@ -573,7 +573,7 @@ int sites_read_loader(int fd, struct sites *ret)
 		return rc;
 	for (size_t i = 0; !im.alone && i < im.nph; i++) {
 		const Elf64_Phdr *p = &im.ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(&im, p->p_offset, p->p_filesz))
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(&im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im.p + p->p_offset;
 		const size_t n = p->p_filesz;

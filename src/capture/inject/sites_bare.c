@@ -13,7 +13,7 @@ enum { NR_CLONE = 56, NR_VFORK = 58, NR_PRLIMIT = 302, NR_CLONE3 = 435, NR_FCNTL
 
 /* The length of an instruction that may stand between the load of the number and the call, and puts an argument where
  * it belongs: moves and clears of registers but rax. 0: it is another one. */
-static size_t argument(const unsigned char *c, size_t n)
+static size_t argument_length(const unsigned char *c, size_t n)
 {
 	const size_t rex = n && (c[0] & 0xf0) == 0x40;
 	if (n < rex + 2)
@@ -48,7 +48,7 @@ static int read_call_number(const unsigned char *code, size_t at, size_t *ret_lo
 		}
 		if (!i || nr >= NR_MAX)
 			continue;
-		for (size_t n; i < at && (n = argument(code + i, at - i)); i += n)
+		for (size_t n; i < at && (n = argument_length(code + i, at - i)); i += n)
 			;
 		if (i != at)
 			continue;
@@ -79,9 +79,10 @@ static bool is_behind_check(const unsigned char *code, size_t load)
 		if (!near && !far)
 			continue;
 		size_t i = jump + (near ? 2 : 6);
-		for (size_t n; i < load && (n = argument(code + i, load - i)); i += n)
+		for (size_t n; i < load && (n = argument_length(code + i, load - i)); i += n)
 			;
-		if (i == load && (is_check(code, jump) || (argument(c - MOVE, MOVE) == MOVE && is_check(code, jump - MOVE))))
+		if (i == load &&
+		    (is_check(code, jump) || (argument_length(c - MOVE, MOVE) == MOVE && is_check(code, jump - MOVE))))
 			return true;
 	}
 	return false;
@@ -106,7 +107,7 @@ static bool is_edge(const unsigned char *code, size_t at)
 }
 
 /* Does the instruction there jump by a short way between from and to, both not? */
-static bool jumps(const unsigned char *code, size_t i, size_t from, size_t to)
+static bool jumps_into(const unsigned char *code, size_t i, size_t from, size_t to)
 {
 	size_t at = i;
 	while (code[at] == 0x2e || code[at] == 0x3e || code[at] == 0xf2)
@@ -135,7 +136,7 @@ bool sites_is_entered_near(const unsigned char *code, size_t n, uint64_t addr, s
 			seen_load |= i == load;
 			seen_call |= i == at;
 			length = sites_length(code + i, n - i);
-			enters |= length && jumps(code, i, at, at + taken);
+			enters |= length && jumps_into(code, i, at, at + taken);
 		}
 		if (seen_load && seen_call && i >= last)
 			return enters;
@@ -265,7 +266,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static size_t reached(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
+static size_t avoid_reached_sites(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
 {
 	for (size_t i = 0; i + 5 <= n; i++) {
 		const bool conditional = i && code[i - 1] == 0x0f && (code[i] & 0xf0) == 0x80;
@@ -297,7 +298,7 @@ size_t sites_reached(const struct image *im, struct sites *s)
 	qsort(s->site, s->n, sizeof(s->site[0]), by_offset);
 	for (size_t i = 0; i < im->nph; i++) {
 		const unsigned char *code = sites_code(im, i, &n, &addr);
-		const size_t found = code ? reached(s, code, n, addr) : s->n;
+		const size_t found = code ? avoid_reached_sites(s, code, n, addr) : s->n;
 		if (found < s->n)
 			return found;
 	}

@@ -122,7 +122,7 @@ static unsigned two_bytes(unsigned op)
 }
 
 /* ModRM, and what it says that follows. 0: it does not fit. */
-static size_t operand(const unsigned char *c, size_t n)
+static size_t operand_length(const unsigned char *c, size_t n)
 {
 	if (!n)
 		return 0;
@@ -182,7 +182,7 @@ size_t sites_length(const unsigned char *c, size_t n)
 	if (map == 0 && (op & 0xfe) == 0xf6 && at < n && !(c[at] & 0x30)) /* test */
 		follows |= op & 1 ? Z : B;
 	if (follows & M) {
-		const size_t length = operand(c + at, n - at);
+		const size_t length = operand_length(c + at, n - at);
 		if (!length)
 			return 0;
 		at += length;

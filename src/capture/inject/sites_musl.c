@@ -33,7 +33,7 @@ static const unsigned char clone_call[] = {0x31, 0xc0, 0xb0, 0x38, 0x49, 0x89, 0
 #define CLONE_TAKEN 7 /* the room for the function's argument on the new stack, and the argument put there */
 
 /* The length of an instruction that may be done elsewhere: it has registers and nothing else. 0: it is another one. */
-static size_t displaced(const unsigned char *c, size_t n)
+static size_t movable_length(const unsigned char *c, size_t n)
 {
 	const size_t rex = n && (c[0] & 0xf0) == 0x40;
 	if (n < rex + 2 || c[rex + 1] >> 6 != 3)
@@ -55,7 +55,7 @@ static size_t displaced(const unsigned char *c, size_t n)
 }
 
 /* A small number that is loaded into the register last before `at`; -1: none. */
-static int loaded(const unsigned char *code, size_t at, size_t far, unsigned reg)
+static int find_loaded_number(const unsigned char *code, size_t at, size_t far, unsigned reg)
 {
 	for (size_t back = JUMP; back <= far && back < at; back++) {
 		const unsigned char *c = code + at - back;
@@ -80,7 +80,7 @@ static int guess_call_number(const unsigned char *code, size_t at)
 		if (c[0] == 0x31 && c[1] == 0xc0 && c[-1] != 0x45)
 			return 0;
 		if (c[0] == 0x89 && (c[1] & 0xc7) == 0xc0 && (c[-1] == 0x48 || c[-1] == 0x4c)) /* mov reg,%rax */
-			return loaded(code, at - back, FARTHER, (c[1] >> 3 & 7) | (c[-1] == 0x4c ? 8 : 0));
+			return find_loaded_number(code, at - back, FARTHER, (c[1] >> 3 & 7) | (c[-1] == 0x4c ? 8 : 0));
 	}
 	return -1;
 }
@@ -201,7 +201,7 @@ static bool mark_musl_clone(struct sites *s, const unsigned char *code, uint64_t
 	return true;
 }
 
-static const struct wanted *what(int nr)
+static const struct wanted *wanted_by_number(int nr)
 {
 	static const struct wanted more[] = {{"", 2, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
 	                                     {"", 284, SITE_MADE, SITE_NONE, SITE_NONE, 0},
@@ -253,12 +253,13 @@ static bool look_at_musl_call(struct sites *s, const unsigned char *code, size_t
 		return nr == NR_VFORK && mark_musl_clone(s, code, addr, nr, at);
 	/* Of the number nothing is known, but that what gives errno is called behind: standard I/O, or syscall(). */
 	const bool unknown = nr < 0 && n - at >= CALL + sizeof(keeps) && !memcmp(code + at + CALL, keeps, sizeof(keeps));
-	const struct wanted *w = unknown ? is_argument(code, at) && !has_site_of(s, SITE_ANY, -1) ? &any : &some : what(nr);
+	const struct wanted *w =
+	    unknown ? is_argument(code, at) && !has_site_of(s, SITE_ANY, -1) ? &any : &some : wanted_by_number(nr);
 	if (!w)
 		return true;
 	size_t taken = CALL;
 	for (size_t more = 1; taken < JUMP && more; taken += more)
-		more = displaced(code + at + taken, n - at - taken);
+		more = movable_length(code + at + taken, n - at - taken);
 	const bool fits = taken >= JUMP && taken <= SITE_BYTES && !sites_is_entered_near(code, n, addr, at, at, taken);
 	if (!fits)
 		return !must_be_site(w->kind);

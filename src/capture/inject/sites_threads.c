@@ -27,7 +27,7 @@ struct move {
 	unsigned at;              /* in the frame */
 };
 
-static bool eat(struct reader *r, const void *p, size_t n)
+static bool skip_if_equal(struct reader *r, const void *p, size_t n)
 {
 	if (r->at > r->n || r->n - r->at < n || memcmp(r->code + r->at, p, n) != 0)
 		return false;
@@ -35,7 +35,7 @@ static bool eat(struct reader *r, const void *p, size_t n)
 	return true;
 }
 
-#define EAT(r, ...) eat(r, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
+#define EAT(r, ...) skip_if_equal(r, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
 
 /* mov between registers, or a register and the frame. */
 static bool eat_move(struct reader *r, struct move *ret)

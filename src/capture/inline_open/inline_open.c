@@ -176,7 +176,7 @@ static void wait_for_look(struct observed *m, uint64_t tsc)
 	m->last = tsc;
 }
 
-static void garbled(struct sup *s, struct proc *p)
+static void give_up_garbled_log(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;
 	if (!g->never)
@@ -246,7 +246,7 @@ static void copy_log(struct sup *s, int i)
 		const unsigned char *path;
 		if (opens_entry_read(log, from, pos, &e, &path) < 0 ||
 		    !append_opened(l, p, &e, path, g->late && e.tsc <= g->late)) {
-			garbled(s, p);
+			give_up_garbled_log(s, p);
 			break;
 		}
 		from += e.cells;
@@ -738,7 +738,7 @@ void opens_see_page(struct sup *s, const struct proc *p)
 }
 
 /* A child without an exec has its parent's code, and if the memory is its own an empty page. */
-static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
+static bool inherit_logging(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
 	uint64_t head[2];
@@ -808,7 +808,7 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t)
 	if (own.missed) {
 		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files that its log had no room for");
 		if (!write_own(p, own.slot))
-			garbled(s, p);
+			give_up_garbled_log(s, p);
 	}
 	if (g->slot < 0) {
 		unsigned after = s->inject_after < CHILD_AFTER ? s->inject_after : CHILD_AFTER;
@@ -820,7 +820,7 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t)
 		return;
 	know_cwd(s, p, g);
 	if (!write_own(p, OPENS_LOG))
-		garbled(s, p);
+		give_up_garbled_log(s, p);
 }
 
 void opens_confine(struct sup *s, struct proc *p)
@@ -848,12 +848,12 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	if (g && g->slot >= 0 && !reads &&
 	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount)) {
 		if (!write_own(p, 0))
-			garbled(s, p);
+			give_up_garbled_log(s, p);
 		return;
 	}
 	if (!reads)
 		return;
-	if (!g && !inherit(s, p, t)) {
+	if (!g && !inherit_logging(s, p, t)) {
 		p->open_stops++;
 		learn_habit(p);
 		if (p->open_stops < s->inject_after && !(p->open_stops >= HABIT_AFTER && is_used_to(p)))

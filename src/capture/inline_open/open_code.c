@@ -169,7 +169,7 @@ static void own_address(struct asmb *a) /* movabs $,%r11 */
 }
 
 /* A short jump whose target comes later. */
-static size_t ahead(struct asmb *a, unsigned char opcode)
+static size_t emit_forward_jump(struct asmb *a, unsigned char opcode)
 {
 	EMIT(a, opcode, 0);
 	return a->s->n;
@@ -194,9 +194,9 @@ static void emit_open_jump(struct asmb *a, uint64_t code, uint64_t target)
 static size_t no_log(struct asmb *a)
 {
 	own_address(a);
-	EMIT(a, 0x4d, 0x8b, 0x1b); /* mov (%r11),%r11 */
-	EMIT(a, 0x4d, 0x85, 0xdb); /* test %r11,%r11 */
-	return ahead(a, 0x74);     /* je */
+	EMIT(a, 0x4d, 0x8b, 0x1b);         /* mov (%r11),%r11 */
+	EMIT(a, 0x4d, 0x85, 0xdb);         /* test %r11,%r11 */
+	return emit_forward_jump(a, 0x74); /* je */
 }
 
 static void call_code(struct asmb *a)
@@ -219,15 +219,15 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
 	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
 	emit_open_u32(a, OPENS_FLAGS_NOT);
-	size_t slow1 = ahead(a, 0x75); /* jne */
-	EMIT(a, 0x83, 0xff, 0x9c);     /* cmp $AT_FDCWD,%edi */
-	size_t slow2 = ahead(a, 0x75);
+	size_t slow1 = emit_forward_jump(a, 0x75); /* jne */
+	EMIT(a, 0x83, 0xff, 0x9c);                 /* cmp $AT_FDCWD,%edi */
+	size_t slow2 = emit_forward_jump(a, 0x75);
 	size_t slow3 = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp: what may lie below the stack stays */
 	call_code(a);
 	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
 	EMIT(a, 0x4d, 0x85, 0xdb);
-	size_t made = ahead(a, 0x75); /* jne */
+	size_t made = emit_forward_jump(a, 0x75); /* jne */
 	patch_open_jump(a, slow1);
 	patch_open_jump(a, slow2);
 	patch_open_jump(a, slow3);
@@ -241,11 +241,11 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
 {
 	emit_open_bytes(a, SITES_LARGE, LARGE_BYTES);
-	EMIT(a, 0x83, 0xf8, 2);        /* cmp $2,%eax */
-	size_t slow1 = ahead(a, 0x75); /* jne */
-	EMIT(a, 0xf7, 0xc6);           /* test $,%esi */
+	EMIT(a, 0x83, 0xf8, 2);                    /* cmp $2,%eax */
+	size_t slow1 = emit_forward_jump(a, 0x75); /* jne */
+	EMIT(a, 0xf7, 0xc6);                       /* test $,%esi */
 	emit_open_u32(a, OPENS_FLAGS_NOT);
-	size_t slow2 = ahead(a, 0x75);
+	size_t slow2 = emit_forward_jump(a, 0x75);
 	size_t slow3 = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp */
 	EMIT(a, 0x57, 0x56, 0x52);             /* push %rdi, %rsi, %rdx */
@@ -255,7 +255,7 @@ static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0x5a, 0x5e, 0x5f);                      /* pop %rdx, %rsi, %rdi */
 	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
 	EMIT(a, 0x4d, 0x85, 0xdb);
-	size_t made = ahead(a, 0x75);
+	size_t made = emit_forward_jump(a, 0x75);
 	EMIT(a, 0xb8, 2, 0, 0, 0); /* mov $2,%eax */
 	patch_open_jump(a, slow1);
 	patch_open_jump(a, slow2);
@@ -270,31 +270,31 @@ static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 static void emit_open_cancel_body(struct asmb *a, const struct site *t, uint64_t code, uint64_t slow_at,
                                   uint64_t made_at)
 {
-	EMIT(a, 0x83, 0xff, 2);       /* cmp $2,%edi: open */
-	size_t open = ahead(a, 0x74); /* je */
+	EMIT(a, 0x83, 0xff, 2);                   /* cmp $2,%edi: open */
+	size_t open = emit_forward_jump(a, 0x74); /* je */
 	EMIT(a, 0x81, 0xff, 1, 1, 0, 0);
-	size_t slow1 = ahead(a, 0x75);
+	size_t slow1 = emit_forward_jump(a, 0x75);
 	EMIT(a, 0x83, 0xfe, 0x9c); /* cmp $AT_FDCWD,%esi */
-	size_t slow2 = ahead(a, 0x75);
+	size_t slow2 = emit_forward_jump(a, 0x75);
 	EMIT(a, 0x57, 0x56, 0x52, 0x51); /* push %rdi, %rsi, %rdx, %rcx */
 	EMIT(a, 0x48, 0x89, 0xd6);       /* mov %rdx,%rsi */
 	EMIT(a, 0x48, 0x89, 0xca);       /* mov %rcx,%rdx */
-	size_t both = ahead(a, 0xeb);
+	size_t both = emit_forward_jump(a, 0xeb);
 	patch_open_jump(a, open);
 	EMIT(a, 0x57, 0x56, 0x52, 0x51);
 	patch_open_jump(a, both);
 	EMIT(a, 0xf7, 0xc2); /* test $,%edx */
 	emit_open_u32(a, OPENS_FLAGS_NOT);
-	size_t undo1 = ahead(a, 0x75), undo2 = 0;
+	size_t undo1 = emit_forward_jump(a, 0x75), undo2 = 0;
 	if (t->slot) {
 		EMIT(a, 0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0); /* mov %fs:0,%r11 */
 		EMIT(a, 0x41, 0x83, 0x7b, t->slot, 0);             /* cmpl $0,slot(%r11) */
-		undo2 = ahead(a, 0x75);
+		undo2 = emit_forward_jump(a, 0x75);
 	}
 	size_t undo3 = no_log(a);
 	made_call(a);
 	EMIT(a, 0x4d, 0x85, 0xdb);
-	size_t undo4 = ahead(a, 0x74);
+	size_t undo4 = emit_forward_jump(a, 0x74);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 4 * 8); /* lea 32(%rsp),%rsp */
 	if (made_at)
 		emit_open_jump(a, code, made_at);

@@ -79,7 +79,7 @@ static uint32_t hash_sysv(const char *name)
 }
 
 /* Of a function with several implementations the object itself chooses. */
-static void *resolved(uintptr_t at)
+static void *resolve_ifunc(uintptr_t at)
 {
 #if defined(__aarch64__)
 	struct {
@@ -101,7 +101,7 @@ static void *symbol_value_if_named(const struct tables *t, uint32_t i, const cha
 	    (t->versions && t->versions[i] & HIDDEN_VERSION) || strcmp(t->strings + s->st_name, name) != 0)
 		return NULL;
 	uintptr_t at = t->base + s->st_value;
-	return type == STT_GNU_IFUNC ? resolved(at) : (void *)at;
+	return type == STT_GNU_IFUNC ? resolve_ifunc(at) : (void *)at;
 }
 
 static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
@@ -149,7 +149,7 @@ static size_t find_all(const struct tables *t, struct symbol *v, size_t n)
 /* ---- what the program began with ---- */
 
 /* How many these are: as many as there are when this is asked first, by our constructor or before it. */
-static unsigned begun(void)
+static unsigned count_first_objects(void)
 {
 	static unsigned known;
 	unsigned n = __atomic_load_n(&known, __ATOMIC_RELAXED), none = 0;
@@ -163,12 +163,12 @@ static unsigned begun(void)
 __attribute__((constructor)) static void count_now(void)
 {
 	if (&_r_debug)
-		begun();
+		count_first_objects();
 }
 
 static const struct link_map *own_map(unsigned *ret_left)
 {
-	unsigned left = begun();
+	unsigned left = count_first_objects();
 	const struct link_map *m = _r_debug.r_map;
 	for (; m && left && m->l_ld != _DYNAMIC; left--)
 		m = m->l_next;
@@ -319,7 +319,7 @@ static bool is_object_named(const struct object *o, const char *needed)
 	return false;
 }
 
-static bool defines(struct later *l, const struct object *o)
+static bool object_defines(struct later *l, const struct object *o)
 {
 	struct tables t;
 	if (o->dynamic == _DYNAMIC || !read_tables(o->base, o->dynamic, &t) || !find_in(&t, l->name, hash_gnu(l->name)))
@@ -339,7 +339,7 @@ static bool find_needed(struct later *l)
 	for (size_t at = 0; at < n; at++) {
 		const struct object *o = &l->objects[l->queue[at]];
 		struct tables t;
-		if (defines(l, o))
+		if (object_defines(l, o))
 			return true;
 		if (!read_tables(o->base, o->dynamic, &t))
 			continue;
@@ -365,14 +365,14 @@ static int find_in_later_objects(struct dl_phdr_info *info, size_t size, void *a
 	(void)info;
 	(void)size;
 	dl_iterate_phdr(gather_object, l);
-	size_t first = 0, n = &_r_debug && _r_debug.r_map ? begun() : 0;
+	size_t first = 0, n = &_r_debug && _r_debug.r_map ? count_first_objects() : 0;
 	while (first < l->nobjects && l->objects[first].dynamic != _DYNAMIC)
 		first++;
 	for (size_t i = first + 1; i < l->nobjects && i < n && !l->found; i++)
-		l->found = defines(l, &l->objects[i]);
+		l->found = object_defines(l, &l->objects[i]);
 	l->found = l->found || find_needed(l);
 	for (size_t i = 0; i < l->nobjects && !l->found; i++)
-		l->found = l->fits(object_file_name(l->objects[i].name)) && defines(l, &l->objects[i]);
+		l->found = l->fits(object_file_name(l->objects[i].name)) && object_defines(l, &l->objects[i]);
 	return 1;
 }
 

@@ -22,7 +22,7 @@ struct reason {
 	char text[160];
 };
 
-static int no(struct reason *r, int errnum, const char *text)
+static int refuse_with_reason(struct reason *r, int errnum, const char *text)
 {
 	if (errnum > 0)
 		snprintf(r->text, sizeof(r->text), "%s: %s", text, strerror(errnum));
@@ -31,7 +31,7 @@ static int no(struct reason *r, int errnum, const char *text)
 	return -1;
 }
 
-static bool capable(unsigned cap)
+static bool has_capability(unsigned cap)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2] = {0};
@@ -51,7 +51,7 @@ int capture_yama(void)
 	return number_in("/proc/sys/kernel/yama/ptrace_scope");
 }
 
-static bool traced(void)
+static bool is_traced_itself(void)
 {
 	char text[2048], *at;
 	io_text("/proc/self/status", text, sizeof(text));
@@ -103,7 +103,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 	struct sock_fprog prog;
 	int pair[2], rc = -1;
 	if (trap_filter(TRAP_TREE | TRAP_FILE, true, NULL, &prog) < 0)
-		return no(r, ENOMEM, "seccomp filter");
+		return refuse_with_reason(r, ENOMEM, "seccomp filter");
 	if (pipe2(pair, O_CLOEXEC) < 0) {
 		free(prog.filter);
 		return 0; /* with so few descriptors nothing can be tried; the run says what becomes of it */
@@ -121,16 +121,16 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 	if (pid < 0) {
 		ret = 0; /* no process to be had: the run will see */
 	} else if (n != (ssize_t)sizeof(rc)) {
-		ret = no(r, 0, "seccomp user notification ends the process");
+		ret = refuse_with_reason(r, 0, "seccomp user notification ends the process");
 	} else if (rc == EBUSY) {
 		*ret_outranked = true;
-		ret = no(r, 0, "another supervisor listens to this process's calls already");
+		ret = refuse_with_reason(r, 0, "another supervisor listens to this process's calls already");
 	} else if (rc == OLD_LISTENER) {
-		ret = no(r, 0, "seccomp user notification is older than Linux 5.5");
+		ret = refuse_with_reason(r, 0, "seccomp user notification is older than Linux 5.5");
 	} else if (rc) {
-		ret = no(r, rc, "seccomp user notification");
+		ret = refuse_with_reason(r, rc, "seccomp user notification");
 	} else if ((n = remote_read(pid, (uint64_t)(uintptr_t)here, there, sizeof(there))) != (ssize_t)sizeof(there)) {
-		ret = no(r, n < 0 ? (int)-n : 0, "memory of other processes cannot be read");
+		ret = refuse_with_reason(r, n < 0 ? (int)-n : 0, "memory of other processes cannot be read");
 	}
 	if (pid > 0)
 		be_over(pid);
@@ -148,10 +148,11 @@ static int notify_works(struct reason *r, bool *ret_outranked)
 {
 	/* No filter there: what comes back is how far the kernel got. */
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, NULL) < 0 && errno != EFAULT)
-		return no(r, errno == EINVAL ? 0 : errno,
-		          errno == EINVAL ? "the kernel has no seccomp user notification" : "seccomp user notification");
+		return refuse_with_reason(r, errno == EINVAL ? 0 : errno,
+		                          errno == EINVAL ? "the kernel has no seccomp user notification"
+		                                          : "seccomp user notification");
 	int yama = capture_yama();
-	if (yama >= 2 && !capable(CAP_SYS_PTRACE)) {
+	if (yama >= 2 && !has_capability(CAP_SYS_PTRACE)) {
 		snprintf(r->text, sizeof(r->text), "Yama's ptrace_scope is %d", yama);
 		return -1;
 	}
@@ -174,13 +175,13 @@ static int ptrace_works(struct reason *r, bool exact)
 	if (rc >= 0)
 		return 0;
 	if (rc == -ENOTSUP)
-		return no(r, 0, "ptrace is older than Linux 5.3");
+		return refuse_with_reason(r, 0, "ptrace is older than Linux 5.3");
 	if ((yama = capture_yama()) >= 2)
 		snprintf(r->text, sizeof(r->text), "ptrace: Yama's ptrace_scope is %d", yama);
-	else if (traced())
-		no(r, 0, "ptrace: another tracer has this process");
+	else if (is_traced_itself())
+		refuse_with_reason(r, 0, "ptrace: another tracer has this process");
 	else
-		no(r, -rc, "ptrace");
+		refuse_with_reason(r, -rc, "ptrace");
 	return -1;
 }
 
@@ -197,14 +198,14 @@ static int trace_works(struct reason *r, bool *ret_outranked)
 	if (rc < 0)
 		return rc;
 	rc = trace_install(NULL);
-	return rc == -EFAULT ? 0 : no(r, -rc, "seccomp filters");
+	return rc == -EFAULT ? 0 : refuse_with_reason(r, -rc, "seccomp filters");
 }
 
 static int safe_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
 	struct err err = {0};
-	return capture_probe_safe(&err) == 0 ? 0 : no(r, 0, err.text);
+	return capture_probe_safe(&err) == 0 ? 0 : refuse_with_reason(r, 0, err.text);
 }
 
 static int proc_works(struct reason *r, bool *ret_outranked)
@@ -212,7 +213,7 @@ static int proc_works(struct reason *r, bool *ret_outranked)
 	(void)ret_outranked;
 	char name[64];
 	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
-	return access(name, R_OK) == 0 ? 0 : no(r, errno, "/proc tells no children of processes");
+	return access(name, R_OK) == 0 ? 0 : refuse_with_reason(r, errno, "/proc tells no children of processes");
 }
 
 /* ---- the choice ---- */
@@ -240,7 +241,7 @@ static const struct row {
 
 static bool takes_privilege(const struct row *row)
 {
-	return (row->no_new_privs && !capable(CAP_SYS_ADMIN)) || (row->tracer && !capable(CAP_SYS_PTRACE));
+	return (row->no_new_privs && !has_capability(CAP_SYS_ADMIN)) || (row->tracer && !has_capability(CAP_SYS_PTRACE));
 }
 
 struct search {

@@ -69,7 +69,7 @@ void keeper_emit_end(struct sup *s, int status)
 /* ---- signals ---- */
 
 /* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
-static void forward(struct keeper *k, const struct signalfd_siginfo *si)
+static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 {
 	unsigned sig = si->ssi_signo;
 	pid_t root = k->control->root;
@@ -98,7 +98,7 @@ static void take_signals(void *arg)
 	struct keeper *k = arg;
 	struct signalfd_siginfo si;
 	while (read(k->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		forward(k, &si);
+		forward_signal(k, &si);
 }
 
 void keeper_stop_self(void)
@@ -146,7 +146,7 @@ static bool keep_on(void *arg)
 	return !k->control->ended;
 }
 
-static bool always(void *arg)
+static bool return_true(void *arg)
 {
 	(void)arg;
 	return true;
@@ -234,7 +234,7 @@ static void keep_in_background(struct keeper *k)
 		sup_flush(s); /* another thread writes: the calls do not wait for the disk */
 	}
 	if (k->listener >= 0 && dead)
-		notify_keep(k->listener, &k->control->page, always, NULL);
+		notify_keep(k->listener, &k->control->page, return_true, NULL);
 	if (mine) {
 		emit_session_end(s);
 		worker_end_log(s, k->control);
@@ -368,7 +368,7 @@ static bool is_taken_up(struct keeper *k)
 }
 
 /* Another worker after one that was killed. False: none is to be, or the command has ended meanwhile. */
-static bool revive(struct keeper *k, int64_t died)
+static bool revive_worker(struct keeper *k, int64_t died)
 {
 	enum { MOST = 20, LONGEST = 7 };
 	const int64_t short_life = 60000000000LL, first_pause = 100000000;
@@ -427,7 +427,7 @@ static bool take_over(struct keeper *k)
 	bool said = k->control->ended || (k->control->reaped && k->control->telling);
 	k->control->ended |= k->control->reaped;
 	emit_recorder_death(k);
-	if (revive(k, sup_now(s)))
+	if (revive_worker(k, sup_now(s)))
 		return true;
 	if (!k->control->quit && k->revivals)
 		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");

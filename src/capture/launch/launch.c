@@ -53,7 +53,7 @@ static int send_listener(int sock, int fd, int word)
 
 /* No program of this name in PATH, whatever execvp says: it reports a folder that may not be searched as "permission
  * denied". */
-static bool nowhere(const char *name)
+static bool is_nowhere_in_path(const char *name)
 {
 	char path[4096];
 	if (strchr(name, '/'))
@@ -75,7 +75,7 @@ static void confine_command_once(const struct keeper *k)
 }
 
 /* Becomes the command; ends as a shell does if there is none. */
-static _Noreturn void become(const struct keeper *k)
+static _Noreturn void become_command(const struct keeper *k)
 {
 	char *const *argv = k->o->argv;
 	confine_command_once(k);
@@ -83,12 +83,12 @@ static _Noreturn void become(const struct keeper *k)
 		if (k->closed[i])
 			close(i);
 	execvp(argv[0], argv);
-	int e = errno == EACCES && nowhere(argv[0]) ? ENOENT : errno;
+	int e = errno == EACCES && is_nowhere_in_path(argv[0]) ? ENOENT : errno;
 	dprintf(2, "stemma: cannot run '%s': %s\n", argv[0], strerror(e));
 	_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
 }
 
-static int install(struct keeper *k, const struct sock_fprog *prog)
+static int install_filter(struct keeper *k, const struct sock_fprog *prog)
 {
 	return k->trace ? trace_install(prog) : notify_install(prog);
 }
@@ -100,11 +100,11 @@ static _Noreturn void exec_command(struct keeper *k, const struct sock_fprog *pr
 	char go = 0;
 	/* With ptrace the tracer must be there before the filter is. */
 	bool ready = !k->trace || (recv(socks[1], &go, 1, 0) == 1 && go == 'y'), wanted = prog && ready;
-	int fd = wanted ? install(k, prog) : ready && k->sup->exact ? 0 : -ENOSYS;
+	int fd = wanted ? install_filter(k, prog) : ready && k->sup->exact ? 0 : -ENOSYS;
 	if (wanted && fd == -EACCES) {
 		/* Without privilege a filter needs no_new_privs; with privilege, set-id programs keep theirs. */
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		fd = install(k, prog);
+		fd = install_filter(k, prog);
 	}
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 	for (int i = 0; i < 2; i++) {
@@ -118,7 +118,7 @@ static _Noreturn void exec_command(struct keeper *k, const struct sock_fprog *pr
 	for (int i = 3; i <= fd; i++)
 		if (fcntl(i, F_GETFD) == FD_CLOEXEC)
 			close(i);
-	become(k);
+	become_command(k);
 }
 
 static void day_of(char *ret, size_t n)
@@ -186,13 +186,13 @@ static int run_bare(const struct keeper *k, int *ret_status)
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		if (o && o->enter)
 			o->enter(o->arg);
-		become(k);
+		become_command(k);
 	}
 	if (pid < 0) { /* no process to be had: the command gets this one, and its record has no end */
 		if (k->o->say)
 			k->o->say("nothing could be recorded: no process could be started for it");
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
-		become(k);
+		become_command(k);
 	}
 	if (o && o->started)
 		o->started(o->arg, pid, false, NULL, NULL, keeper_clock());
@@ -260,7 +260,7 @@ static int run_unwatched(const struct keeper *k, int *ret_status)
 	if (k->o->stay || k->o->orphans != ORPHANS_DETACH)
 		return run_bare(k, ret_status);
 	sigaction(SIGXFSZ, &k->xfsz, NULL);
-	become(k);
+	become_command(k);
 }
 
 /* What became of the record, where that is not all that it should be; NULL. */
@@ -314,7 +314,7 @@ static bool yield_if_nested(const struct keeper *k, const char *ulid)
 		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
-		become(k);
+		become_command(k);
 	}
 	return false;
 }
@@ -340,7 +340,7 @@ struct start {
 };
 
 /* The server's thread, from before there is anything to serve. */
-static void *server(void *arg)
+static void *run_first_server(void *arg)
 {
 	struct start *st = arg;
 	struct worker *w = st->w;
@@ -403,7 +403,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	sem_init(&st.got, 0, 0);
 	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be
 	 * a copy of this process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */
-	bool serving = prog && !k->trace && worker_thread(w, server, &st, &t) == 0;
+	bool serving = prog && !k->trace && worker_thread(w, run_first_server, &st, &t) == 0;
 	pid_t pid = serving ? vfork() : fork();
 	if (pid == 0) {
 		k->control->root = getpid();
@@ -500,7 +500,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 		sigprocmask(SIG_SETMASK, &k->before, NULL);
 		if (s->observer && s->observer->enter)
 			s->observer->enter(s->observer->arg);
-		become(k);
+		become_command(k);
 	}
 	close(to_keeper);
 	if (pid < 0)

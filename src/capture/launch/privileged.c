@@ -52,7 +52,7 @@ static const char *command_name(const char *path)
 }
 
 /* The interpreter of a script, which has the say: the kernel takes no privilege from a script's own bits. */
-static bool interpreter(const char *path, char *ret, size_t n)
+static bool read_interpreter(const char *path, char *ret, size_t n)
 {
 	char head[256];
 	if (io_text(path, head, sizeof(head)) < 3 || head[0] != '#' || head[1] != '!')
@@ -91,7 +91,7 @@ static bool value_follows(const struct wrapper *w, const char *option)
 }
 
 /* The word at which the wrapper's command begins; NULL there is none. */
-static char *const *behind(const struct wrapper *w, char *const *argv)
+static char *const *find_wrapped_command(const struct wrapper *w, char *const *argv)
 {
 	for (argv++; *argv && (*argv)[0] == '-' && (*argv)[1]; argv++) {
 		if (!strcmp(*argv, "--")) {
@@ -120,7 +120,7 @@ bool privileged_program(char *const *argv, char *ret, size_t n)
 			return false;
 		const char *name = command_name(argv[0]);
 		snprintf(ret, n, "%s", name);
-		if (interpreter(path, script, sizeof(script))) {
+		if (read_interpreter(path, script, sizeof(script))) {
 			if (has_privilege(script))
 				return true;
 		} else if (has_privilege(path)) {
@@ -140,7 +140,7 @@ bool privileged_program(char *const *argv, char *ret, size_t n)
 			first[plain] = '\0';
 			argv = words;
 		} else {
-			argv = w ? behind(w, argv) : NULL;
+			argv = w ? find_wrapped_command(w, argv) : NULL;
 		}
 	}
 	return false;

@@ -21,7 +21,7 @@
 #define BATCHES 40
 #define TURNS 50 /* in each: a millisecond at most, so that most batches are not interrupted */
 
-static double now(void)
+static double probe_clock_ns(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -211,13 +211,13 @@ static int probe_exact(struct err *err, double *ret_ns)
 
 /* So many short programs, one after the other; by way of run_options, or plain. Their time in ns, or -1 with why, which
  * is shared with child processes. */
-static double programs(const struct run_options *how, unsigned n, char why[WHY])
+static double time_programs(const struct run_options *how, unsigned n, char why[WHY])
 {
 	static char sh[] = "sh", c[] = "-c";
 	char loop[128];
 	char *argv[] = {sh, c, loop, NULL};
 	snprintf(loop, sizeof(loop), "i=0; while [ $i -lt %u ]; do i=$((i + 1)); /bin/true; done", n);
-	double start = now();
+	double start = probe_clock_ns();
 	pid_t pid = fork();
 	if (pid == 0) {
 		int status = 0;
@@ -239,7 +239,7 @@ static double programs(const struct run_options *how, unsigned n, char why[WHY])
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && status == 0)
-		return now() - start;
+		return probe_clock_ns() - start;
 	if (!*why)
 		snprintf(why, WHY, WIFSIGNALED(status) ? "a try ended by signal %d" : "a try ended with status %d",
 		         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -251,7 +251,7 @@ static double one_program(const struct run_options *how, char why[WHY])
 {
 	double many = -1, none = -1;
 	for (int i = 0; i < ROUNDS; i++) {
-		double m = programs(how, PROGRAMS, why), n = programs(how, 0, why);
+		double m = time_programs(how, PROGRAMS, why), n = time_programs(how, 0, why);
 		if (m < 0 || n < 0)
 			return -1;
 		many = many < 0 || m < many ? m : many;

@@ -41,7 +41,7 @@ uint64_t access_memory(const struct access *a)
 	return a ? access_programs_memory(a->programs) : 0;
 }
 
-static struct tracer_side side(const struct tracer *t, const struct rec_side *s)
+static struct tracer_side tracer_side_of(const struct tracer *t, const struct rec_side *s)
 {
 	return (struct tracer_side){.count = s->count,
 	                            .bytes = s->bytes,
@@ -55,8 +55,8 @@ static void on_total(void *arg, const struct rec_total_key *k, const struct rec_
 	struct tracer *t = a->t;
 	struct tracer_event ev = {.kind = TRACER_ACCESS, .pid = (pid_t)k->pid};
 	const struct proc *proc = procs_find(t->procs, ev.pid);
-	ev.access.read = side(t, &total->read);
-	ev.access.write = side(t, &total->write);
+	ev.access.read = tracer_side_of(t, &total->read);
+	ev.access.write = tracer_side_of(t, &total->write);
 	const struct tracer_side *r = &ev.access.read, *w = &ev.access.write;
 	ev.lo = !w->count || (r->count && r->first < w->first) ? r->first : w->first;
 	ev.hi = ev.until = !w->count || (r->count && r->last > w->last) ? r->last : w->last;
@@ -92,7 +92,7 @@ static void read_totals(struct access *a, struct tracer *t)
 	a->turned = false;
 }
 
-static void turn(struct access *a, struct tracer *t)
+static void swap_totals(struct access *a, struct tracer *t)
 {
 	a->control->active ^= 1;
 	a->turned = true;
@@ -109,7 +109,7 @@ void access_drain(struct tracer *t, bool now)
 		read_totals(a, t);
 	uint64_t filled = a->control->filled[a->control->active & 1];
 	if (filled && (now || a->wanted_turn || filled > REC_TOTALS_MAX / 2 || tracer_now(t) - a->turned_at > TURN_NS)) {
-		turn(a, t);
+		swap_totals(a, t);
 		if (now)
 			read_totals(a, t);
 	}

@@ -155,7 +155,7 @@ static bool read_proc_stat(struct tracer *t, pid_t pid, struct procfs *ret)
 }
 
 /* Whether a process still runs what it ran: its start, and the end of its arguments are what was recorded. */
-static bool still(struct tracer *t, pid_t pid, uint64_t start)
+static bool is_still_running(struct tracer *t, pid_t pid, uint64_t start)
 {
 	struct procfs p;
 	/* /proc has clock ticks */
@@ -176,7 +176,7 @@ static void complete_exec_texts(struct tracer *t, struct tracer_event *ev, const
 {
 	bool args = r->args < r->args_all, env = r->env < r->env_all && !t->o.no_env;
 	const struct proc *proc = procs_find(t->procs, ev->pid);
-	if ((!args && !env) || !proc || !still(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino))
+	if ((!args && !env) || !proc || !is_still_running(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino))
 		return;
 	if (args && (*ret_args = malloc(TEXT_MAX))) {
 		size_t n = read_proc_file(t, ev->pid, HELPER_CMDLINE, *ret_args, TEXT_MAX);
@@ -189,7 +189,7 @@ static void complete_exec_texts(struct tracer *t, struct tracer_event *ev, const
 			ev->exec.env = str_n(*ret_env, n);
 	}
 	/* It may have become another program between the looks. */
-	if (!still(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino)) {
+	if (!is_still_running(t, ev->pid, r->head.start) || !runs_program(t, ev->pid, r->ino)) {
 		struct exec_strings s;
 		exec_strings(r, &s);
 		ev->exec.argv = s.args;
@@ -433,7 +433,7 @@ static bool place_name(struct tracer *t, struct place *at, const struct handle *
 	return false;
 }
 
-static bool ignored(const struct tracer *t, struct str path)
+static bool is_ignored_path(const struct tracer *t, struct str path)
 {
 	for (size_t i = 0; i < t->nignore; i++) {
 		struct str below = t->ignore[i];
@@ -496,7 +496,8 @@ void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct 
 		places_renamed(t->places, ev->file.old_path, rename && named ? ev->file.path : (struct str){0});
 	if (ev->file.directory && named && n->object.bytes && (n->mask & (FAN_RENAME | FAN_CREATE)))
 		places_learn(t->places, at, &n->object, ev->file.path);
-	if (named && ignored(t, ev->file.path) && !(rename && ev->file.old_path.n && !ignored(t, ev->file.old_path)))
+	if (named && is_ignored_path(t, ev->file.path) &&
+	    !(rename && ev->file.old_path.n && !is_ignored_path(t, ev->file.old_path)))
 		return;
 	if (!have && named && !(n->mask & (FAN_DELETE | FAN_MOVED_FROM))) {
 		/* Before Linux 5.17 what was made is known by its name only. */

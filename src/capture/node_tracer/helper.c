@@ -88,7 +88,7 @@ static _Noreturn void be_helper(struct helper_shared *shared, int from, int to, 
 	_exit(0);
 }
 
-static void shut(int *fd)
+static void close_and_forget(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -109,14 +109,14 @@ int helper_start(struct err *err, struct helper **ret)
 		r = -errno;
 		h->pid = 0;
 	} else if (r == 0 && h->pid == 0) {
-		shut(&ask[1]);
-		shut(&answer[0]);
-		shut(&sock[0]);
+		close_and_forget(&ask[1]);
+		close_and_forget(&answer[0]);
+		close_and_forget(&sock[0]);
 		be_helper(h->shared, ask[0], answer[1], sock[1]);
 	}
-	shut(&ask[0]);
-	shut(&answer[1]);
-	shut(&sock[1]);
+	close_and_forget(&ask[0]);
+	close_and_forget(&answer[1]);
+	close_and_forget(&sock[1]);
 	h->to = ask[1];
 	h->from = answer[0];
 	h->sock = sock[0];
@@ -132,9 +132,9 @@ void helper_close(struct helper *h)
 {
 	if (!h)
 		return;
-	shut(&h->to);
-	shut(&h->from);
-	shut(&h->sock);
+	close_and_forget(&h->to);
+	close_and_forget(&h->from);
+	close_and_forget(&h->sock);
 	while (h->pid && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	helper_work_free(h->work);
@@ -197,7 +197,7 @@ static size_t wait_for_answer(const struct helper *h, uint32_t size, int *ret_fd
 
 /* Asks what stands in h->shared->q; the answer is in h->shared->a, but for one that failed, whose r is returned alone.
  * need: what an answer that is none has at least. */
-static int call(struct helper *h, size_t need, size_t *ret_n, int *ret_fd)
+static int call_helper(struct helper *h, size_t need, size_t *ret_n, int *ret_fd)
 {
 	size_t size = helper_size(h->shared->q.op, h->shared->q.n), n;
 	struct helper_answer *a = &h->shared->a;
@@ -254,13 +254,13 @@ int helper_watch(struct helper *h, bool targets, int *ret_fd)
 {
 	begin_question(h, HELPER_OP_WATCH);
 	h->shared->q.number = targets;
-	return call(h, 0, NULL, ret_fd);
+	return call_helper(h, 0, NULL, ret_fd);
 }
 
 void helper_unwatch(struct helper *h)
 {
 	begin_question(h, HELPER_OP_UNWATCH);
-	call(h, 0, NULL, NULL);
+	call_helper(h, 0, NULL, NULL);
 }
 
 /* Sets the path to ask for. */
@@ -280,7 +280,7 @@ int helper_look(struct helper *h, const char *mount, uint64_t dev, bool waits, s
 	h->shared->q.number = dev;
 	h->shared->q.n = waits;
 	int r = set_question_path(h, mount);
-	r = r < 0 ? r : call(h, sizeof(h->shared->a.look), NULL, NULL);
+	r = r < 0 ? r : call_helper(h, sizeof(h->shared->a.look), NULL, NULL);
 	if (r < 0)
 		return r;
 	*ret = h->shared->a.look.place;
@@ -293,14 +293,14 @@ int helper_mark(struct helper *h, uint32_t slot, uint64_t mask)
 	begin_question(h, HELPER_OP_MARK);
 	h->shared->q.slot = slot;
 	h->shared->q.number = mask;
-	return call(h, 0, NULL, NULL);
+	return call_helper(h, 0, NULL, NULL);
 }
 
 void helper_forget(struct helper *h, uint32_t slot)
 {
 	begin_question(h, HELPER_OP_FORGET);
 	h->shared->q.slot = slot;
-	call(h, 0, NULL, NULL);
+	call_helper(h, 0, NULL, NULL);
 }
 
 int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, struct helper_state *ret)
@@ -310,7 +310,7 @@ int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, 
 	begin_question(h, HELPER_OP_STATES);
 	h->shared->q.n = n;
 	memcpy(h->shared->q.handle, of, n * sizeof(*of));
-	int r = call(h, n * sizeof(*ret), NULL, NULL);
+	int r = call_helper(h, n * sizeof(*ret), NULL, NULL);
 	if (r >= 0)
 		memcpy(ret, h->shared->a.state, n * sizeof(*ret));
 	return r < 0 ? r : 0;
@@ -321,7 +321,7 @@ int helper_handle_path(struct helper *h, const struct helper_handle *of, char re
 	size_t n;
 	begin_question(h, HELPER_OP_PATH);
 	h->shared->q.handle[0] = *of;
-	int r = call(h, 1, &n, NULL);
+	int r = call_helper(h, 1, &n, NULL);
 	if (r < 0)
 		return r;
 	h->shared->a.path[n - HELPER_ANSWER_HEAD - 1] = '\0';
@@ -338,7 +338,7 @@ ssize_t helper_link(struct helper *h, pid_t pid, enum helper_link link, unsigned
 	h->shared->q.slot = link;
 	h->shared->q.number = fd;
 	h->shared->q.n = id != NULL;
-	int r = call(h, sizeof(h->shared->a.found.id) + 1, &n, NULL);
+	int r = call_helper(h, sizeof(h->shared->a.found.id) + 1, &n, NULL);
 	if (r < 0)
 		return r;
 	n -= HELPER_ANSWER_HEAD + sizeof(h->shared->a.found.id) + 1;
@@ -354,7 +354,7 @@ int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd)
 	begin_question(h, HELPER_OP_OPEN);
 	h->shared->q.pid = pid;
 	h->shared->q.slot = file;
-	return call(h, 0, NULL, ret_fd);
+	return call_helper(h, 0, NULL, ret_fd);
 }
 
 int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more)
@@ -362,7 +362,7 @@ int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more)
 	size_t n;
 	begin_question(h, HELPER_OP_PIDS);
 	h->shared->q.n = first;
-	int r = call(h, 0, &n, NULL);
+	int r = call_helper(h, 0, &n, NULL);
 	if (r < 0)
 		return r;
 	n = (n - HELPER_ANSWER_HEAD) / sizeof(*ret);
@@ -377,7 +377,7 @@ int helper_find(struct helper *h, const char *path, char real[PATH_MAX], struct 
 	begin_question(h, HELPER_OP_FIND);
 	h->shared->q.n = real != NULL;
 	int r = set_question_path(h, path);
-	r = r < 0 ? r : call(h, sizeof(h->shared->a.found.id) + 1, &n, NULL);
+	r = r < 0 ? r : call_helper(h, sizeof(h->shared->a.found.id) + 1, &n, NULL);
 	if (r < 0)
 		return r;
 	n -= HELPER_ANSWER_HEAD + sizeof(h->shared->a.found.id);

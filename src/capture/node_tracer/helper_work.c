@@ -241,7 +241,7 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 	return fd < 0 ? -errno : fd;
 }
 
-static void states(struct helper_work *w, unsigned n)
+static void answer_states(struct helper_work *w, unsigned n)
 {
 	struct mount_fds mounts = {.n = 0};
 	for (unsigned i = 0; i < n; i++) {
@@ -325,7 +325,7 @@ static int open_file(int32_t pid, uint32_t which, int *ret_fd)
 	return *ret_fd < 0 ? -errno : 0;
 }
 
-static int pids(struct helper_work *w, bool first)
+static int answer_pids(struct helper_work *w, bool first)
 {
 	struct dirent *e;
 	unsigned n = 0;
@@ -420,7 +420,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		a->r = 0;
 		break;
 	case HELPER_OP_STATES:
-		states(w, q->n);
+		answer_states(w, q->n);
 		a->r = 0;
 		*ret_n += q->n * sizeof(a->state[0]);
 		break;
@@ -436,7 +436,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 		a->r = open_file(q->pid, q->slot, ret_fd);
 		break;
 	case HELPER_OP_PIDS:
-		a->r = pids(w, q->n);
+		a->r = answer_pids(w, q->n);
 		a->n = w->proc != NULL;
 		*ret_n += a->r < 0 ? 0 : (size_t)a->r * sizeof(a->pid[0]);
 		break;

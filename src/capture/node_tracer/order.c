@@ -71,7 +71,7 @@ static int compare_held_by_time(const void *a, const void *b)
 }
 
 /* How many of the held records, sorted, are of hi or before. */
-static size_t until(const struct tracer *t, int64_t hi)
+static size_t count_held_until(const struct tracer *t, int64_t hi)
 {
 	size_t a = 0, b = t->nheld;
 	while (a < b) {
@@ -140,7 +140,7 @@ static uint64_t hash_base(struct str name)
 }
 
 /* Whether an opening was this exec's: of the program, the interpreter or the script. */
-static bool opens(const struct rec_exec *r, uint64_t ino, uint64_t base)
+static bool is_opened_by_exec(const struct rec_exec *r, uint64_t ino, uint64_t base)
 {
 	struct exec_strings s;
 	exec_strings(r, &s);
@@ -158,7 +158,7 @@ static void match_execs(struct tracer *t, const unsigned char *p, size_t size, s
 		struct proc *proc = turn->first_exec >= 0 ? procs_find(t->procs, turn->pid) : NULL;
 		const struct proc_opened *was = proc ? proc->opened : NULL;
 		for (unsigned k = 0; was && k < 4 && k < was->n; k++) {
-			if (!opens(record_of(t, &t->held[turn->first_exec]), was->last[k].ino, was->last[k].base))
+			if (!is_opened_by_exec(record_of(t, &t->held[turn->first_exec]), was->last[k].ino, was->last[k].base))
 				continue;
 			t->held[turn->first_exec].notice = -2;
 			turn->match = t->held[turn->first_exec].next_exec;
@@ -176,7 +176,7 @@ static void match_execs(struct tracer *t, const unsigned char *p, size_t size, s
 		struct turn *turn = turn_of(turns, n.pid, false);
 		bool found = false;
 		for (int32_t e = turn ? turn->match : -1; e >= 0 && !found; e = t->held[e].next_exec) {
-			if (!opens(record_of(t, &t->held[e]), ino, base))
+			if (!is_opened_by_exec(record_of(t, &t->held[e]), ino, base))
 				continue;
 			t->held[e].notice = i;
 			turn->match = t->held[e].next_exec;
@@ -273,7 +273,7 @@ int order_emit(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 	bool broken = false;
 	if (t->nheld)
 		qsort(t->held, t->nheld, sizeof(*t->held), compare_held_by_time);
-	size_t all = until(t, hi);
+	size_t all = count_held_until(t, hi);
 	if (make_turns(t, all, &turns) < 0)
 		return err_set(err, ENOMEM, "cannot order events");
 	prefetch_states(t, p, size, hi);

@@ -55,7 +55,7 @@ struct bpf_map *programs_section(const struct bpf_object *o, const char *section
 }
 
 /* A mapping is of whole pages. */
-static size_t pages(size_t n)
+static size_t round_to_pages(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	return (n + page - 1) / page * page;
@@ -66,7 +66,7 @@ int programs_shared(const struct bpf_object *o, size_t size, void **ret, struct 
 	struct bpf_map *m = programs_section(o, ".bss");
 	if (!m || bpf_map__value_size(m) < size)
 		return err_set(err, EPROTO, "the programs for the kernel are not what this program was built with");
-	void *p = mmap(NULL, pages(size), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(m), 0);
+	void *p = mmap(NULL, round_to_pages(size), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(m), 0);
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "cannot map the variables of the kernel's programs");
 	*ret = p;
@@ -76,7 +76,7 @@ int programs_shared(const struct bpf_object *o, size_t size, void **ret, struct 
 void programs_unshare(void *p, size_t size)
 {
 	if (p)
-		munmap(p, pages(size));
+		munmap(p, round_to_pages(size));
 }
 
 uint64_t programs_maps(const struct bpf_object *o)

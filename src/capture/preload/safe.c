@@ -33,7 +33,7 @@ static int64_t boot_ns(void)
 }
 
 /* Waits for the bell, which a program rings when chunks get few. */
-static void *ringer(void *arg)
+static void *wait_for_bell(void *arg)
 {
 	struct ringer *r = arg;
 	for (;;) {
@@ -46,7 +46,7 @@ static void *ringer(void *arg)
 	}
 }
 
-static bool alive(uint32_t pid, uint32_t image, void *arg)
+static bool is_image_alive(uint32_t pid, uint32_t image, void *arg)
 {
 	/* A number of another pid namespace says nothing here. */
 	return safe_lives(arg, pid, image) || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
@@ -72,7 +72,7 @@ static size_t record_events_until(struct safe *f, int64_t since, int64_t until)
 	return n;
 }
 
-static bool over(siginfo_t *ret)
+static bool has_ended_child(siginfo_t *ret)
 {
 	ret->si_pid = 0;
 	return waitid(P_ALL, 0, ret, WEXITED | WNOHANG | WNOWAIT) == 0 && ret->si_pid;
@@ -85,7 +85,7 @@ static void reap_children(struct worker *w, struct safe *f, int64_t since)
 	siginfo_t si = {0};
 	if (waitid(P_PID, (id_t)s->root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == s->root)
 		worker_stop(w->control, w->keeper);
-	while (over(&si)) {
+	while (has_ended_child(&si)) {
 		int status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
 		record_events_until(f, since, boot_ns());
 		safe_emit_status(f, si.si_pid, status);
@@ -128,8 +128,8 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 	pthread_mutex_lock(&s->lock);
 	safe_emit_root(&f, s->root, forked, cwd);
 	if (f.reader) {
-		safe_reader_guard(f.reader);
-		worker_thread(w, ringer, &r, &t);
+		safe_reader_protect(f.reader);
+		worker_thread(w, wait_for_bell, &r, &t);
 	}
 	for (int wait = BUSY_MS;;) {
 		struct pollfd p[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = r.wake, .events = POLLIN}};
@@ -151,7 +151,7 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 			scanned = now;
 			safe_emit_children(&f);
 			if (f.reader)
-				safe_reader_sweep(f.reader, alive, &f);
+				safe_reader_sweep(f.reader, is_image_alive, &f);
 		}
 		if (w->control->ended && nobody_left())
 			break;

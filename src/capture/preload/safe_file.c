@@ -150,7 +150,7 @@ void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct acces
 	i->refs += i->refs == 0;
 }
 
-static int64_t within(int64_t t, int64_t from, int64_t to)
+static int64_t clamp_time(int64_t t, int64_t from, int64_t to)
 {
 	return t < from ? from : t > to ? to : t;
 }
@@ -179,7 +179,7 @@ void use_add(const struct safe *f, struct use *u, const struct safe_row *row)
 	if (row->largest > x->row.largest)
 		x->row.largest = row->largest;
 	if (row->first) {
-		const int64_t first = within(row->first, f->since, now), last = within(row->last, first, now);
+		const int64_t first = clamp_time(row->first, f->since, now), last = clamp_time(row->last, first, now);
 		x->row.first = first < x->row.first ? first : x->row.first;
 		x->row.last = last > x->row.last ? last : x->row.last;
 	}

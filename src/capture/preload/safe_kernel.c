@@ -50,7 +50,7 @@ void safe_emit_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
 
 /* Is the library in it? True where that cannot be told: also of one in which the linker has not loaded anything yet,
  * for it loads what is preloaded first, and on a busy machine a program may wait long for its turn. */
-static bool carries(const struct sproc *p, bool patient)
+static bool has_library_mapped(const struct sproc *p, bool patient)
 {
 	char name[48], line[4096];
 	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
@@ -93,7 +93,7 @@ static bool handle_unseen_exec(struct sproc *p, const struct sproc *parent, int6
 {
 	char path[4096], args[16384], path_of_parent[4096], args_of_parent[16384];
 	size_t npath, nargs, nparent, nparent_args;
-	bool speaks = carries(p, true);
+	bool speaks = has_library_mapped(p, true);
 	read_program_and_arguments(p->pid, path, sizeof(path), &npath, args, sizeof(args), &nargs);
 	if (!npath)
 		return false;
@@ -174,7 +174,7 @@ void safe_emit_deaths(struct safe *f, const struct safe_dead *d)
 			/* A program that does not say anything a while after the exec never will. */
 			int64_t since = now - p->intent.time;
 			if (p->intent.set && !p->ended && since > SOON &&
-			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p, since < 40 * SOON)))) {
+			    (p->intent.alone || (since > 4 * SOON && p->alive && !has_library_mapped(p, since < 40 * SOON)))) {
 				if (p->intent.seen) /* it may be another by now */
 					handle_unseen_exec(p, NULL, now);
 				sproc_intent_commit(f, p);

@@ -104,7 +104,7 @@ static bool keep_event(struct safe_reader *r, const unsigned char *from, uint32_
 	return true;
 }
 
-static int cmp(const void *pa, const void *pb)
+static int compare_waiting(const void *pa, const void *pb)
 {
 	const struct waiting *a = pa, *b = pb;
 	if (a->time != b->time)
@@ -155,7 +155,7 @@ size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t (*clock)
 		if (!read_ring_chunk(r, i, since, clock))
 			break;
 	if (r->nv)
-		qsort(r->v, r->nv, sizeof(*r->v), cmp);
+		qsort(r->v, r->nv, sizeof(*r->v), compare_waiting);
 	return r->nv;
 }
 
@@ -282,7 +282,7 @@ static void replace_missing_page(int sig, siginfo_t *si, void *context)
 		signal(sig, SIG_DFL); /* it comes again, and ends the process */
 }
 
-void safe_reader_guard(struct safe_reader *r)
+void safe_reader_protect(struct safe_reader *r)
 {
 	struct sigaction sa = {.sa_sigaction = replace_missing_page, .sa_flags = SA_SIGINFO};
 	guarded.from = (uintptr_t)r->region;

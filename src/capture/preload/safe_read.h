@@ -38,7 +38,7 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32_t image, void *arg), void *arg);
 /* A page of the region that cannot be read any more (SIGBUS: memory that has failed, a file that was cut) is empty from
  * then on, and counts as one event that was lost. Sets the handler of SIGBUS; for one reader of a process. */
-void safe_reader_guard(struct safe_reader *r);
+void safe_reader_protect(struct safe_reader *r);
 /* Events that found no room, and those that were no events, since the last time. */
 uint64_t safe_reader_lost(struct safe_reader *r);
 /* Chunks in use. */

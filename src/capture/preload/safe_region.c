@@ -17,7 +17,7 @@
 #define NAME "stemma-safe"
 #define CORES_MAX 16 /* 1 MiB for each */
 
-static bool usable(const char *path)
+static bool is_preloadable(const char *path)
 {
 	return !path[strcspn(path, ": ")] && access(path, R_OK) == 0;
 }
@@ -36,13 +36,13 @@ bool run_library_path(const char *built, const char *name, char *ret, size_t n)
 		char *real;
 		snprintf(path, sizeof(path), "%s/%s/%s", exe, tails[i], name);
 		real = realpath(path, NULL);
-		bool found = real && usable(real) && snprintf(ret, n, "%s", real) < (int)n;
+		bool found = real && is_preloadable(real) && snprintf(ret, n, "%s", real) < (int)n;
 		free(real);
 		if (found)
 			return true;
 	}
 	snprintf(path, sizeof(path), "%s/%s", STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma", name);
-	return usable(path) && snprintf(ret, n, "%s", path) < (int)n;
+	return is_preloadable(path) && snprintf(ret, n, "%s", path) < (int)n;
 }
 
 bool safe_library_path(char *ret, size_t n)

@@ -108,7 +108,7 @@ static bool wants_result(enum call call)
 }
 
 /* Does the call change what a filter would stop it for? Without one, its conditions are asked here. */
-static bool concerns(const struct trap *t)
+static bool concerns_record(const struct trap *t)
 {
 	switch (t->call) {
 	case CALL_none:
@@ -125,7 +125,7 @@ static bool concerns(const struct trap *t)
 }
 
 /* The call is not made, and fails. */
-static void refuse(pid_t tid, int error)
+static void refuse_call(pid_t tid, int error)
 {
 #if defined(__x86_64__)
 	ptrace_request(PTRACE_POKEUSR, tid, 8 * ORIG_RAX, (void *)-1L);
@@ -181,7 +181,7 @@ static bool detach_for_tracer(struct sup *s, pid_t tid, pid_t tracer)
 /* What stops ask for. Whoever does it, nobody else touches the supervisor meanwhile (slow_fs.h). */
 static void call_made(struct sup *s, struct work *k)
 {
-	k->refuse = !s->exact || concerns(&k->call) ? sup_trap(s, &k->call) : 0;
+	k->refuse = !s->exact || concerns_record(&k->call) ? sup_trap(s, &k->call) : 0;
 	if (s->exact && !k->refuse)
 		io_enter(s, &k->call);
 	if (s->called)
@@ -214,7 +214,7 @@ static void handle_tracee_end(struct worker *w, pid_t pid, int status, const str
 
 /* Calls of this thread were let go on unseen: what they changed is to be looked at anew, and what they moved is not
  * counted. Of processes that began meanwhile the latter is told by when they did. */
-static void passed(struct sup *s, pid_t tid)
+static void note_passed_calls(struct sup *s, pid_t tid)
 {
 	struct task *t = task_known(s, tid);
 	links_forget();
@@ -229,7 +229,7 @@ static void passed(struct sup *s, pid_t tid)
 	t->proc->stale |= STALE_CWD | STALE_CREDS | STALE_ROOT;
 }
 
-static void perform(struct worker *w, struct work *k)
+static void perform_work(struct worker *w, struct work *k)
 {
 	struct sup *s = &w->sup;
 	struct proc *p;
@@ -256,7 +256,7 @@ static void perform(struct worker *w, struct work *k)
 		handle_tracee_end(w, k->tid, k->status, &k->used, k->owed);
 		break;
 	case WORK_PASSED:
-		passed(s, k->tid);
+		note_passed_calls(s, k->tid);
 		break;
 	case WORK_FLUSH:
 		sup_flush(s);
@@ -292,7 +292,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 	    detach_for_tracer(&r->w->sup, tid, (pid_t)t->args[1]))
 		return;
 	if (slow_fs_do(r->slow_fs, &k) && k.refuse)
-		refuse(tid, k.refuse);
+		refuse_call(tid, k.refuse);
 }
 
 /* At the beginning of a call. Returns the request that lets it go on. */
@@ -313,7 +313,7 @@ static int entry_stop(struct tracer *r, pid_t tid)
 	}
 	bool done = slow_fs_do(r->slow_fs, &k);
 	if (k.refuse)
-		refuse(tid, k.refuse);
+		refuse_call(tid, k.refuse);
 	return wants_result(t->call) && (k.pending || !done) ? PTRACE_SYSCALL : PTRACE_CONT;
 }
 
@@ -375,7 +375,7 @@ static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_use
 void worker_trace(struct worker *w)
 {
 	struct sup *s = &w->sup;
-	struct tracer r = {.w = w, .slow_fs = slow_fs_new(w, perform)};
+	struct tracer r = {.w = w, .slow_fs = slow_fs_new(w, perform_work)};
 	if (!r.slow_fs)
 		_exit(1);
 	sup_set_slow_fs(s, fileid_mounts_wait());

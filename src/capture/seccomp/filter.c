@@ -106,7 +106,7 @@ struct build {
 	unsigned start[NR_MAX + 1], nranges; /* where each range of equal answers begins */
 };
 
-static unsigned emit(struct build *b, unsigned code, uint32_t k, unsigned jt, unsigned jf)
+static unsigned emit_filter(struct build *b, unsigned code, uint32_t k, unsigned jt, unsigned jf)
 {
 	if (b->n < b->max)
 		b->code[b->n] = (struct sock_filter){.code = (uint16_t)code, .k = k, .jt = (uint8_t)jt, .jf = (uint8_t)jf};
@@ -119,13 +119,13 @@ static unsigned emit(struct build *b, unsigned code, uint32_t k, unsigned jt, un
 
 /* The tree for the ranges first to last (not included); where there is but one, nothing is written. Returns the jump
  * into it from `from`. */
-static unsigned tree(struct build *b, unsigned from, unsigned first, unsigned last)
+static unsigned emit_range_tree(struct build *b, unsigned from, unsigned first, unsigned last)
 {
 	if (last - first == 1)
 		return TO_ANSWER + b->answer[b->start[first]];
 	unsigned middle = first + (last - first) / 2;
-	unsigned at = emit(b, BPF_JMP | BPF_JGE | BPF_K, b->start[middle], 0, 0);
-	unsigned below = tree(b, at, first, middle), above = tree(b, at, middle, last);
+	unsigned at = emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, b->start[middle], 0, 0);
+	unsigned below = emit_range_tree(b, at, first, middle), above = emit_range_tree(b, at, middle, last);
 	if (at < b->max) {
 		b->code[at].jf = (uint8_t)below;
 		b->code[at].jt = (uint8_t)above;
@@ -135,7 +135,7 @@ static unsigned tree(struct build *b, unsigned from, unsigned first, unsigned la
 
 static unsigned emit_filter_load(struct build *b, size_t offset)
 {
-	return emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+	return emit_filter(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 /* The low half of an argument: both architectures are little-endian. */
@@ -181,63 +181,63 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	emit_filter_load(b, offsetof(struct seccomp_data, nr));
 #ifdef X32
 	if (native) { /* -1 is no call: a tracer has taken it away */
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 3);
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, 2 * X32, 1, 0);
-		emit(b, BPF_RET | BPF_K, action, 0, 0);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 3);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, 2 * X32, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	}
 #endif
 	unsigned begin = b->n;
-	tree(b, begin - 1, 0, b->nranges);
+	emit_range_tree(b, begin - 1, 0, b->nranges);
 	unsigned end = b->n, place[ANSWERS] = {0};
 	if (shielded) {
 		place[ACTION] = load_arg(b, 0);
 		for (unsigned i = 0; i < NSIGNALS; i++)
-			emit(b, BPF_JMP | BPF_JEQ | BPF_K, signals[i], (unsigned)NSIGNALS - i + 2, 0);
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, RT_LAST + 1, 1, 0);
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, RT_FIRST, 1, 0);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+			emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, signals[i], (unsigned)NSIGNALS - i + 2, 0);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, RT_LAST + 1, 1, 0);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, RT_FIRST, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		load_arg(b, 1);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
 		emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 + 4);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 		place[ATTACH] = load_arg(b, 0);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_ATTACH, 2, 0);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SEIZE, 1, 0);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_ATTACH, 2, 0);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SEIZE, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	}
 	if (injected && native) {
 		const uint64_t page = OPENS_PAGE;
 		place[OPEN] = emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
 		emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer));
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page, 0, 4);
-		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page + OPENS_PAGE_SIZE, 3, 0);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page, 0, 4);
+		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page + OPENS_PAGE_SIZE, 3, 0);
 		load_arg(b, 2);
-		emit(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT, 1, 0);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	}
 	if (injected) {
 		place[FORBID] = load_arg(b, 0);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 1, 0);
-		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	}
 	place[SHARE] = load_arg(b, 0);
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD | CLONE_VFORK, 1, 0);
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_VM, 1, 0);
-	emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-	emit(b, BPF_RET | BPF_K, action, 0, 0);
+	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD | CLONE_VFORK, 1, 0);
+	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_VM, 1, 0);
+	emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	place[MMAP] = load_arg(b, 2);
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 3);
+	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 3);
 	load_arg(b, 3);
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 0, 1);
-	place[TRAP] = emit(b, BPF_RET | BPF_K, action, 0, 0);
-	place[ALLOW] = emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 0, 1);
+	place[TRAP] = emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+	place[ALLOW] = emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	if (b->n > b->max)
 		return -E2BIG;
 	for (unsigned i = begin; i < end; i++) {
@@ -260,10 +260,10 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 	if (!b.code)
 		return err_set(err, ENOMEM, "cannot build the system call filter");
 	emit_filter_load(&b, offsetof(struct seccomp_data, arch));
-	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 3, 0);
-	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, SIBLING, 1, 0);
-	emit(&b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-	unsigned over = emit(&b, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_filter(&b, BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 3, 0);
+	emit_filter(&b, BPF_JMP | BPF_JEQ | BPF_K, SIBLING, 1, 0);
+	emit_filter(&b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	unsigned over = emit_filter(&b, BPF_JMP | BPF_JA, 0, 0, 0);
 	int rc = build_filter_part(&b, sets, 0, notify && TRAP_SHIELDED, action);
 	b.code[over].k = b.n - over - 1; /* the sibling's part follows the native one */
 	if (rc == 0)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* The kernel's struct, without the end. */
-static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
+static void handle_sigaction_call(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct {
 		uint64_t handler, flags;
@@ -51,7 +51,7 @@ static bool is_us(const struct trap *t, pid_t tid)
 }
 
 /* Another tracer wants it. Not us: who stops the recorder waits, at its own next stop, for itself. */
-static void do_ptrace(struct sup *s, const struct trap *t)
+static void handle_ptrace_call(struct sup *s, const struct trap *t)
 {
 	if (is_us(t, (pid_t)t->args[1])) {
 		s->refuse = EPERM;
@@ -73,7 +73,7 @@ static void stop_sharing_memory(struct sup *s, struct proc *p)
 	counted_confine(s, p);
 }
 
-static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
+static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
 	struct open_how how = {0};
@@ -89,61 +89,61 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
 		break;
 	case CALL_open:
-		handle_open_call(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
+		calls_handle_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
 		break;
 	case CALL_openat:
-		handle_open_call(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
+		calls_handle_open(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
 		break;
 	case CALL_openat2:
 		sup_leave(s, &left);
 		read = remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how);
 		if (sup_back(s, &left) && read)
-			handle_open_call(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
+			calls_handle_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
 		break;
 	case CALL_creat:
-		handle_open_call(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
+		calls_handle_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
 		break;
 	case CALL_open_handle:
 		sup_gap(s, p, TERM_gap_unsettled, 1, "opened a file by handle");
 		break;
 	case CALL_rename:
-		handle_rename_call(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		calls_handle_rename(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
 		break;
 	case CALL_renameat:
-		handle_rename_call(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
+		calls_handle_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
 		break;
 	case CALL_renameat2:
-		handle_rename_call(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		calls_handle_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
 		break;
 	case CALL_link:
-		do_link(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		calls_handle_link(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
 		break;
 	case CALL_linkat:
-		do_link(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		calls_handle_link(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
 		break;
 	case CALL_unlink:
 	case CALL_rmdir:
-		do_unlink(s, p, t, AT_FDCWD, a[0]);
+		calls_handle_unlink(s, p, t, AT_FDCWD, a[0]);
 		break;
 	case CALL_unlinkat:
-		do_unlink(s, p, t, (int)a[0], a[1]);
+		calls_handle_unlink(s, p, t, (int)a[0], a[1]);
 		break;
 	case CALL_symlink:
-		do_make(s, p, t, AT_FDCWD, a[1]);
+		calls_handle_make(s, p, t, AT_FDCWD, a[1]);
 		break;
 	case CALL_symlinkat:
-		do_make(s, p, t, (int)a[1], a[2]);
+		calls_handle_make(s, p, t, (int)a[1], a[2]);
 		break;
 	case CALL_mkdir:
 	case CALL_mknod:
-		do_make(s, p, t, AT_FDCWD, a[0]);
+		calls_handle_make(s, p, t, AT_FDCWD, a[0]);
 		break;
 	case CALL_mkdirat:
 	case CALL_mknodat:
-		do_make(s, p, t, (int)a[0], a[1]);
+		calls_handle_make(s, p, t, (int)a[0], a[1]);
 		break;
 	case CALL_truncate:
-		handle_truncate_call(s, p, t);
+		calls_handle_truncate(s, p, t);
 		break;
 	case CALL_chdir:
 		p->moved = sup_now(s);
@@ -190,10 +190,10 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		}
 		break;
 	case CALL_shmat:
-		do_shmat(s, p, t);
+		calls_handle_shmat(s, p, t);
 		break;
 	case CALL_process_vm:
-		do_process_vm(s, p, t);
+		calls_handle_process_vm(s, p, t);
 		break;
 	case CALL_io_uring:
 		if (!p->uring_said)
@@ -214,16 +214,16 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->uncounted = true;
 		break;
 	case CALL_sigaction:
-		do_sigaction(s, p, t);
+		handle_sigaction_call(s, p, t);
 		break;
 	case CALL_share:
 		p->crowded = p->shares_memory = true;
 		break;
 	case CALL_ptrace:
-		do_ptrace(s, t);
+		handle_ptrace_call(s, t);
 		break;
 	case CALL_mmap:
-		do_mmap(s, p, t);
+		calls_handle_mmap(s, p, t);
 		break;
 	default:
 		break;
@@ -363,7 +363,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	if (!s->gone && (exec || t->call == CALL_exit))
 		opens_see_page(s, p);
 	if (!s->gone)
-		dispatch(s, p, t, first_stop);
+		dispatch_call(s, p, t, first_stop);
 	if (s->gone) {
 		opens_unbar(s);
 		return 0;

@@ -19,23 +19,23 @@ bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time
 
 /* ---- opening (calls_open.c) ---- */
 
-void handle_open_call(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
-             uint64_t resolve);
+void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+                       uint64_t resolve);
 
 /* ---- names (calls_names.c) ---- */
 
-void handle_rename_call(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-               unsigned flags);
-void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-             unsigned flags);
-void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
-void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
-void handle_truncate_call(struct sup *s, struct proc *p, const struct trap *t);
+void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+                         unsigned flags);
+void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+                       unsigned flags);
+void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
+void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
+void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t);
 
 /* ---- memory (calls_channels.c) ---- */
 
-void do_mmap(struct sup *s, struct proc *p, const struct trap *t);
-void do_shmat(struct sup *s, struct proc *p, const struct trap *t);
-void do_process_vm(struct sup *s, struct proc *p, const struct trap *t);
+void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t);
+void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t);
+void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/shm.h>
 #include <sys/stat.h>
 
-void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
+void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	int fd = (int)t->args[4];
 	p->shares_memory = true;
@@ -35,7 +35,7 @@ void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	             f->kind == TERM_kind_regular ? &fp : NULL);
 }
 
-void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
+void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t)
 {
 	char address[64], domain[100];
 	p->shares_memory = true;
@@ -47,7 +47,7 @@ void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
 		access_begin(s, p, f, mode, TERM_via_shm, true, TERM_api_shm, sup_now(s), NULL);
 }
 
-void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
+void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *other = proc_by_pid(s, (pid_t)t->args[0]);
 	if (!other || other == p)

@@ -19,8 +19,8 @@ static void look_far(struct sup *s, struct where *w, bool follow, int rc, const 
 
 /* What a path argument means, looked at outside of the lock. 0 or -errno; -ESRCH: who asked has ended. ret->path is ""
  * where there is nothing to look at. */
-static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow,
-                   struct where *ret, struct statx *ret_st)
+static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr,
+                              bool follow, struct where *ret, struct statx *ret_st)
 {
 	struct left left;
 	struct rooted r = proc_rooted(p);
@@ -35,8 +35,8 @@ static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *
 	return sup_back(s, &left) ? rc : -ESRCH;
 }
 
-void handle_rename_call(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-               unsigned flags)
+void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+                         unsigned flags)
 {
 	struct where a, b;
 	struct statx st, vt;
@@ -71,8 +71,8 @@ void handle_rename_call(struct sup *s, struct proc *p, const struct trap *t, int
 	where_release(&b);
 }
 
-void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-             unsigned flags)
+void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+                       unsigned flags)
 {
 	struct where a, b;
 	struct statx st;
@@ -113,7 +113,7 @@ void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64
 	where_release(&b);
 }
 
-void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
 {
 	struct where a;
 	struct statx st;
@@ -129,7 +129,7 @@ void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, u
 	where_release(&a);
 }
 
-void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
 {
 	struct where a;
 	struct statx st;
@@ -139,7 +139,7 @@ void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 	where_release(&a);
 }
 
-void handle_truncate_call(struct sup *s, struct proc *p, const struct trap *t)
+void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where a;
 	struct statx st;

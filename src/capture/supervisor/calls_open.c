@@ -79,7 +79,7 @@ static bool is_checked_afterwards(struct sup *s, struct proc *p)
 
 /* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
 static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
-                           unsigned mode, int64_t time, const enum allowed *made)
+                                unsigned mode, int64_t time, const enum allowed *made)
 {
 	if (!made)
 		counted_opens(p, NULL, true);
@@ -261,8 +261,8 @@ static void open_there(struct sup *s, struct proc *p, const struct trap *t, stru
 	}
 }
 
-void handle_open_call(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
-             uint64_t resolve)
+void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+                       uint64_t resolve)
 {
 	struct where w;
 	s->plain = flags & O_PATH;

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
-                       int64_t time)
+static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path,
+                            const char *old, int64_t time)
 {
 	if (!path)
 		return;
@@ -106,7 +106,7 @@ static int stat_pending_path(const struct pending *d, const struct where *w, boo
 	              : where_statx(w, follow, st);
 }
 
-static bool follows(enum pending_op op)
+static bool follows_links(enum pending_op op)
 {
 	return op == PENDING_CREATE || op == PENDING_TRUNCATE;
 }
@@ -127,7 +127,8 @@ static size_t again_all(struct sup *s, pid_t tid, struct again *ret, size_t most
 			const struct where *w = i ? d->b : d->a;
 			if (!d->far || d->tid != tid || !w || !w->path[0] || w->hold < 0)
 				continue;
-			ret[n] = (struct again){.id = d->id, .which = i, .follow = !i && follows(d->op), .path = strdup(w->path)};
+			ret[n] =
+			    (struct again){.id = d->id, .which = i, .follow = !i && follows_links(d->op), .path = strdup(w->path)};
 			ret[n].dirfd = ret[n].path ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1;
 			n += ret[n].dirfd >= 0;
 		}
@@ -189,7 +190,7 @@ static void rename_known_below(struct sup *s, const char *old, const char *new)
 	}
 }
 
-static void created(struct sup *s, struct pending *d, const struct statx *st, bool back, bool sure)
+static void emit_created(struct sup *s, struct pending *d, const struct statx *st, bool back, bool sure)
 {
 	struct file *f = file_get(s, d->a, true, st);
 	if (!f)
@@ -235,7 +236,7 @@ static void emit_renamed(struct sup *s, struct pending *d)
 }
 
 /* What was renamed over it may have been told before it: the name is that one's, as whoever looks now sees. */
-static void outlived(struct sup *s, struct pending *d)
+static void emit_outlived_name(struct sup *s, struct pending *d)
 {
 	struct statx st;
 	struct file *f = stat_pending_path(d, d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
@@ -243,7 +244,7 @@ static void outlived(struct sup *s, struct pending *d)
 		emit_name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
 }
 
-static void truncated(struct sup *s, struct pending *d)
+static void emit_truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;
 	if (stat_pending_path(d, d->a, true, &st) < 0)
@@ -325,7 +326,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
 			rc = -1;
 		else
-			created(s, d, &st, back, !d->contested || !d->excl || holds_created_file(s, d, &st));
+			emit_created(s, d, &st, back, !d->contested || !d->excl || holds_created_file(s, d, &st));
 		break;
 	case PENDING_MAKE:
 		rc = stat_pending_path(d, d->a, false, &st);
@@ -337,7 +338,8 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		}
 		break;
 	case PENDING_RENAME:
-		rc = is_file_at(d, d->b, d->file, &silent) && (!d->exchange || !d->victim || is_file_at(d, d->a, d->victim, &silent))
+		rc = is_file_at(d, d->b, d->file, &silent) &&
+		             (!d->exchange || !d->victim || is_file_at(d, d->a, d->victim, &silent))
 		         ? 0
 		         : -1;
 		if (rc == 0) {
@@ -345,7 +347,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		} else if (back && !d->exchange && !silent && !is_file_at(d, d->a, d->file, &silent) && !silent) {
 			/* Another was renamed over it since: that the old name is not its name any more is effect enough. */
 			emit_renamed(s, d);
-			outlived(s, d);
+			emit_outlived_name(s, d);
 			rc = 0;
 		}
 		break;
@@ -384,7 +386,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 	case PENDING_TRUNCATE:
 		rc = back ? 0 : -1;
 		if (back)
-			truncated(s, d);
+			emit_truncated(s, d);
 		break;
 	case PENDING_FIFO:
 		rc = back ? 0 : -1;

@@ -611,7 +611,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 }
 
 /* Did the pending exec happen? 1 yes, 0 no, -1 not known yet. */
-static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
+static int has_exec_happened(struct proc *p, struct exec_pending *e, pid_t tid)
 {
 	char link[48];
 	struct statx st;
@@ -646,7 +646,7 @@ static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int
 		             f->stated.known ? &f->stated : NULL);
 }
 
-static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
+static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
 	if (s->counting && !p->threads) { /* the new one has moved bytes since */
 		p->wchar = e->moved_written;
@@ -755,11 +755,11 @@ void exec_settle(struct sup *s, struct proc *p, pid_t tid)
 	struct exec_pending *e = p->exec;
 	if (!e)
 		return;
-	int yes = happened(p, e, tid);
+	int yes = has_exec_happened(p, e, tid);
 	if (yes < 0 && tid)
 		return;
 	p->exec = NULL; /* handlers below must not come back here */
 	if (yes)
-		commit(s, p, e, yes > 0);
+		commit_exec(s, p, e, yes > 0);
 	exec_pending_free(e);
 }

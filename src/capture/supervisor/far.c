@@ -89,7 +89,7 @@ static struct asker *asker_of(uint64_t dev)
 	return ret && ret->begun ? ret : NULL;
 }
 
-static struct timespec deadline(int64_t ns)
+static struct timespec deadline_after(int64_t ns)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -114,7 +114,7 @@ int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx
 	                       .dirfd = dirfd >= 0 ? fcntl(dirfd, F_DUPFD_CLOEXEC, 3) : dirfd,
 	                       .path = strdup(path),
 	                       .flags = flags};
-	struct timespec until = deadline(FAR_NS);
+	struct timespec until = deadline_after(FAR_NS);
 	pthread_mutex_lock(&lock);
 	struct asker *a = q->path && (dirfd < 0 || q->dirfd >= 0) ? asker_of(dev) : NULL;
 	int rc = -EAGAIN;
@@ -139,7 +139,7 @@ int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx
 
 void far_wait_all(void)
 {
-	struct timespec until = deadline(1000000000);
+	struct timespec until = deadline_after(1000000000);
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < FAR_THREADS; i++)
 		while (askers[i].at && pthread_cond_timedwait(&done, &lock, &until) == 0)

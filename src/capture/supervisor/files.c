@@ -415,7 +415,7 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 
 /* ---- accesses ---- */
 
-static bool wrote(struct sup *s, struct proc *p, uint64_t before)
+static bool has_written_since(struct sup *s, struct proc *p, uint64_t before)
 {
 	uint64_t now = proc_wchar(s, p);
 	return now == UINT64_MAX || now != before;
@@ -424,7 +424,7 @@ static bool wrote(struct sup *s, struct proc *p, uint64_t before)
 static bool rivals_moved(struct sup *s, const struct access *a)
 {
 	for (int i = 0; i < RIVALS; i++)
-		if (a->rival[i].proc && wrote(s, a->rival[i].proc, a->rival[i].wchar))
+		if (a->rival[i].proc && has_written_since(s, a->rival[i].proc, a->rival[i].wchar))
 			return true;
 	return false;
 }
@@ -452,7 +452,7 @@ static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 	for (struct access *a = f->live; a; a = a->file_next)
 		for (int i = 0; i < RIVALS; i++)
 			if (a->rival[i].proc == p) {
-				a->crowded |= wrote(s, p, a->rival[i].wchar);
+				a->crowded |= has_written_since(s, p, a->rival[i].wchar);
 				a->rival[i].proc = NULL;
 			}
 }

@@ -88,7 +88,7 @@ void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f)
 }
 
 /* A connection that was accepted is of the address that was listened at. */
-static void accepted(struct sup *s, struct proc *p, int listening, int fd)
+static void emit_accepted(struct sup *s, struct proc *p, int listening, int fd)
 {
 	char name[48];
 	struct stat st;
@@ -183,7 +183,7 @@ static uint64_t clone_of(struct task *k, const struct trap *t, int *ret_from)
 	return range.length ? range.length : UINT64_MAX;
 }
 
-static void altered(struct sup *s, struct proc *p, struct task *k, int fd)
+static void mark_altered(struct sup *s, struct proc *p, struct task *k, int fd)
 {
 	struct statx st;
 	struct access *a = access_of(s, p, k->tid, fd, ACCESS_WRITE, &st);
@@ -217,7 +217,7 @@ void io_enter(struct sup *s, const struct trap *t)
 		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
 	p->io_unseen |= uncounted;
 	if (length)
-		altered(s, p, k, (int)t->args[0]);
+		mark_altered(s, p, k, (int)t->args[0]);
 	if (!r)
 		return;
 	if (p->pid == s->root && !p->execn)
@@ -238,7 +238,7 @@ void io_enter(struct sup *s, const struct trap *t)
 			to = -1;
 		if (to >= 0 && !(t->args[2] & PROT_WRITE)) { /* mprotect may make it writable */
 			if (is_writable(k->tid, to))
-				altered(s, p, k, to);
+				mark_altered(s, p, k, to);
 			to = -1;
 		}
 		break;
@@ -275,7 +275,7 @@ void io_enter(struct sup *s, const struct trap *t)
 }
 
 /* Bytes of all messages of an array of struct mmsghdr. */
-static uint64_t messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
+static uint64_t sum_messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
 {
 	enum { HEADER = 56, STRIDE = 64 };
 	uint64_t sum = 0;
@@ -290,8 +290,8 @@ static uint64_t messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
 	return sum;
 }
 
-static void count_io_call(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start, int64_t rval,
-                  uint64_t bytes)
+static void count_io_call(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start,
+                          int64_t rval, uint64_t bytes)
 {
 	struct access *a = p->live;
 	while (a && a->seq != seq)
@@ -357,12 +357,12 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 	bool ok = rval >= 0 || rval < -ERRNO_LAST;
 	if (r->result == DESCRIPTOR) {
 		if (ok)
-			accepted(s, k->proc, (int)k->io_args[0], (int)rval);
+			emit_accepted(s, k->proc, (int)k->io_args[0], (int)rval);
 		return;
 	}
 	uint64_t bytes = r->result == SUCCESS ? k->io_bytes
 	                 : r->result == BYTES ? (uint64_t)rval
-	                 : ok                 ? messages(k->proc, tid, k->io_args[1], (uint64_t)rval)
+	                 : ok                 ? sum_messages(k->proc, tid, k->io_args[1], (uint64_t)rval)
 	                                      : 0;
 	for (int i = 0; i < 2; i++)
 		if (k->io_reach[i] != REACH_NOT && ok && bytes)
@@ -405,7 +405,8 @@ static bool is_shown_unmoved(struct sup *s, const struct access *a, unsigned way
 	struct proc *p = a->proc;
 	if (!(a->mode & way) || a->mapped || a->altered || p->uncounted)
 		return false;
-	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file) : !is_stream_in_totals(a->file))
+	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file)
+	                                       : !is_stream_in_totals(a->file))
 		return false;
 	/* What can be read, too, can be mapped, and made writable then: was it? Only the code would tell. */
 	bool readable = false, mapped = false;

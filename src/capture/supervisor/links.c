@@ -166,7 +166,7 @@ static bool leads_through_no_process(const char *path, size_t skip)
 
 /* Puts what a link says in the place of the link, which ends at `end`: the path from `from` on is its name. False: too
  * long. */
-static bool replace(char path[LINKS_PATH], size_t from, size_t end, const char *target)
+static bool replace_link(char path[LINKS_PATH], size_t from, size_t end, const char *target)
 {
 	char rest[LINKS_PATH];
 	size_t n = strlen(target), m = strlen(path + end);
@@ -212,7 +212,7 @@ static bool follow_links(char path[LINKS_PATH], pid_t tid, bool follow)
 		links++;
 		if (target[0] == '/')
 			at = 0;
-		if (!replace(path, from, end, target))
+		if (!replace_link(path, from, end, target))
 			return false;
 	}
 	return other;
@@ -245,7 +245,7 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 		}
 		skip = target[0] == '/' ? 0 : skip;
 		n = (size_t)(slash - now) + 1;
-		if (!replace(now, n, strlen(now), target))
+		if (!replace_link(now, n, strlen(now), target))
 			break;
 	}
 	memcpy(now, path, strlen(path) + 1);

@@ -173,7 +173,7 @@ static void emit_opening(struct sup *s, struct opening *e, bool sure, bool back)
 }
 
 /* What the kernel has said since it was asked last. */
-static bool hear(struct openings *o)
+static bool read_notifications(struct openings *o)
 {
 	_Alignas(struct inotify_event) char buffer[4096];
 	bool any = false;
@@ -199,7 +199,7 @@ void openings_listen(struct sup *s)
 	if (!o || o->fd < 0)
 		return;
 	o->listened = s->epoch + 1;
-	if (!hear(o))
+	if (!read_notifications(o))
 		return;
 	for (struct opening **at = &o->first, *e; (e = *at);) {
 		if (e->file->heard <= e->since) {

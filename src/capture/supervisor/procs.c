@@ -71,7 +71,7 @@ bool proc_has_one_thread(const struct proc *p)
 
 /* Has no thread but the first ever run in it? Then the processor time of the process is that of this thread, to the
  * nanosecond. The two cannot be read at once: while it runs, a few tries. */
-static bool single(struct proc *p)
+static bool has_run_one_thread(struct proc *p)
 {
 	char name[64], text[128];
 	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* as clock_getcpuclockid makes it */
@@ -116,7 +116,7 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 		p->wchar_stop = s->epoch + 1;
 		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
 		 * wrote. */
-		bool one = p->forks && single(p);
+		bool one = p->forks && has_run_one_thread(p);
 		p->rchar = UINT64_MAX;
 		if (p->uncounted || !read_io_totals(p, one))
 			p->wchar = p->rchar = UINT64_MAX;
@@ -142,8 +142,8 @@ static void begin_own_totals(struct proc *p)
 	p->forks = true;
 	if (!p->wchar_stop)
 		return;
-	if (single(p) && read_wchar(p, false, &before) && read_wchar(p, true, &own) && read_wchar(p, false, &after) &&
-	    before == after)
+	if (has_run_one_thread(p) && read_wchar(p, false, &before) && read_wchar(p, true, &own) &&
+	    read_wchar(p, false, &after) && before == after)
 		p->wchar_unseen = after - own;
 	else
 		p->threads = true; /* the process's then */
@@ -664,7 +664,7 @@ static int mapped_cmp(const void *pa, const void *pb)
 }
 
 /* The files behind its descriptors, in order: malloc'ed. False when that cannot be told. */
-static bool descriptors(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
+static bool list_descriptor_files(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
 {
 	struct procfs_fds fds;
 	size_t n = 0, cap = 0;
@@ -731,7 +731,7 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 	struct mapped *v;
 	size_t n;
 	struct access *next;
-	bool known = descriptors(s, p, &v, &n);
+	bool known = list_descriptor_files(s, p, &v, &n);
 	p->opens = 0;
 	p->ndescs = n;
 	for (struct access *a = known && !counted_waits(s, p) ? p->live : NULL; a; a = next) {
@@ -753,7 +753,7 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 		procfs_stat(p->pid, f);
 	procfs_status(p->pid, f);
 	/* Its own bytes, without its children's: not known where it had threads as well. */
-	bool lone = p->forks && single(p);
+	bool lone = p->forks && has_run_one_thread(p);
 	if (f->threads == 1)
 		p->single_stop = s->epoch + 1;
 	if (lone || !p->forks)

@@ -122,7 +122,7 @@ static void spare_give(struct worker *w, struct serving *s)
 	pthread_mutex_unlock(&w->pool);
 }
 
-static void receives(struct worker *w, struct serving *s)
+static void let_receive(struct worker *w, struct serving *s)
 {
 	__atomic_store_n(&w->serving, s, __ATOMIC_RELEASE);
 	sem_post(&s->go);
@@ -130,7 +130,7 @@ static void receives(struct worker *w, struct serving *s)
 
 /* Another one receives, so this one is spare; it waits, and does not end: what a thread has read and written is told
  * apart from the job's only while it lives. False: nobody receives, so it goes on. */
-static bool rest(struct worker *w)
+static bool wait_as_spare(struct worker *w)
 {
 	me->replaced = false;
 	pthread_mutex_lock(&w->pool);
@@ -148,7 +148,7 @@ static bool rest(struct worker *w)
 }
 
 /* Does the thread sleep? One that runs, or waits for a processor, is not held up. */
-static bool sleeps(const struct serving *s)
+static bool is_thread_asleep(const struct serving *s)
 {
 	char name[48], text[512];
 	/* Not below the worker's own folder: read_own says why. */
@@ -158,7 +158,7 @@ static bool sleeps(const struct serving *s)
 }
 
 /* All threads wait for file systems: nobody receives until one of them is back. */
-static void crowd(struct worker *w)
+static void mark_crowded(struct worker *w)
 {
 	pthread_mutex_lock(&w->pool);
 	struct serving *s = w->spare; /* it came back just now */
@@ -177,7 +177,7 @@ void serve_watch(struct worker *w)
 	int64_t now = serve_clock_ns(), writing = old ? __atomic_load_n(&old->writing, __ATOMIC_ACQUIRE) : 0,
 	        looking = old ? __atomic_load_n(&old->looking, __ATOMIC_ACQUIRE) : 0;
 	bool writes = writing > 0 && now - writing >= SERVE_TICK_NS,
-	     looks = looking > 0 && now - looking >= SERVE_TICK_NS && sleeps(old);
+	     looks = looking > 0 && now - looking >= SERVE_TICK_NS && is_thread_asleep(old);
 	if (!writes && !looks)
 		return;
 	s = spare_take(w);
@@ -197,9 +197,9 @@ void serve_watch(struct worker *w)
 		__atomic_store_n(&w->alert, now + ALERT_NS, __ATOMIC_RELAXED);
 	}
 	if (s)
-		receives(w, s);
+		let_receive(w, s);
 	else
-		crowd(w);
+		mark_crowded(w);
 }
 
 /* A process that waits for a file system waits as it would without us, but no call of ours is worth more than a minute.
@@ -210,7 +210,8 @@ static bool let_after_a_minute(struct worker *w, struct serving *s, int64_t now)
 	struct notify_slot held = {.id = s ? __atomic_load_n(&s->at, __ATOMIC_ACQUIRE) : 0};
 	if (!began || now - began < MINUTE_NS || __atomic_load_n(&s->let, __ATOMIC_ACQUIRE) == held.id ||
 	    __atomic_load_n(&s->began, __ATOMIC_ACQUIRE) != began)
-		return began && now - began >= SERVE_TICK_NS && (s->stuck == began || (sleeps(s) && (s->stuck = began)));
+		return began && now - began >= SERVE_TICK_NS &&
+		       (s->stuck == began || (is_thread_asleep(s) && (s->stuck = began)));
 	__atomic_store_n(&s->let, held.id, __ATOMIC_RELEASE);
 	notify_continue(w->sup.listener, &held);
 	__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
@@ -247,7 +248,7 @@ static void leave_lock(struct sup *s)
 		me->replaced = other;
 		me->careful = !other;
 		if (other)
-			receives(w, other);
+			let_receive(w, other);
 	}
 	where_careful(me->careful ? &me->put_off : NULL);
 	if (__atomic_load_n(&w->dozing, __ATOMIC_RELAXED) && __atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL))
@@ -267,7 +268,7 @@ static void has_lock(struct worker *w)
 	__atomic_store_n(&w->server, me->tid, __ATOMIC_RELEASE);
 }
 
-static bool back(struct sup *s)
+static bool come_back(struct sup *s)
 {
 	struct worker *w = me->w;
 	int64_t since = me->began;
@@ -472,7 +473,7 @@ static bool lock_for_stop(struct worker *w)
 /* ---- stops that were put off ---- */
 
 /* Later: the last thread that receives may not wait for what it has to look at. False: there is no room. */
-static bool park(struct worker *w, struct notify_slot *slot, const struct trap *t)
+static bool park_stop(struct worker *w, struct notify_slot *slot, const struct trap *t)
 {
 	struct notify_page *page = &w->control->page;
 	pthread_mutex_lock(&w->pool);
@@ -490,7 +491,7 @@ static bool park(struct worker *w, struct notify_slot *slot, const struct trap *
 }
 
 /* One of them becomes this thread's. */
-static bool unpark(struct worker *w, struct trap *ret)
+static bool unpark_stop(struct worker *w, struct trap *ret)
 {
 	struct notify_page *page = &w->control->page;
 	pthread_mutex_lock(&w->pool);
@@ -519,7 +520,7 @@ static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool
 		else
 			counted_inject(s, me->slot, continue_own_stop, w);
 		pthread_mutex_unlock(&s->lock);
-	} else if (me->put_off && park(w, me->slot, t)) {
+	} else if (me->put_off && park_stop(w, me->slot, t)) {
 		me->put_off = false;
 	} else {
 		notify_continue(s->listener, me->slot);
@@ -586,9 +587,9 @@ static void serve_stops(struct worker *w)
 		}
 		idle = 0;
 		handle_stop(w, &t);
-		while (me->replaced && unpark(w, &t))
+		while (me->replaced && unpark_stop(w, &t))
 			handle_stop(w, &t);
-		if (me->replaced && rest(w))
+		if (me->replaced && wait_as_spare(w))
 			return;
 	}
 }
@@ -603,7 +604,7 @@ void worker_serve(struct worker *w)
 	w->first = me;
 	pthread_mutex_unlock(&w->pool);
 	s->leave = leave_lock;
-	s->back = back;
+	s->back = come_back;
 	/* Until the command has become its program, which may take several tries, in this memory (vfork). */
 	w->begins = true;
 	__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);

@@ -104,7 +104,7 @@ static void remove_tracee(struct shield *g, pid_t tid)
 	}
 }
 
-static bool seized(struct shield *g, pid_t pid)
+static bool is_seized(struct shield *g, pid_t pid)
 {
 	for (unsigned i = 0; i < CHAINS; i++)
 		for (struct tracee *w = g->tracees[i]; w; w = w->next)
@@ -182,7 +182,7 @@ static long try_to_seize(pid_t tid)
 	return rc;
 }
 
-static int seize(struct shield *g, pid_t tid, pid_t pid)
+static int seize_thread(struct shield *g, pid_t tid, pid_t pid)
 {
 	/* Entered before, so that what the server receives from here on is noted. */
 	pthread_mutex_lock(&g->lock);
@@ -225,7 +225,7 @@ static bool seize_all(struct shield *g, pid_t pid)
 			pid_t tid = atoi(e->d_name);
 			if (tid <= 0 || shield_has(g, tid))
 				continue;
-			int rc = seize(g, tid, pid);
+			int rc = seize_thread(g, tid, pid);
 			if (rc == 0) {
 				more = true;
 			} else if (rc != -ESRCH) {
@@ -242,7 +242,7 @@ static bool seize_all(struct shield *g, pid_t pid)
 /* ---- stops ---- */
 
 /* The call that a signal has interrupted is run again if it was not received. */
-static void repair(struct shield *g, pid_t tid)
+static void repair_interrupted_call(struct shield *g, pid_t tid)
 {
 	struct {
 		unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
@@ -310,7 +310,7 @@ static void handle_shielded_stop(struct shield *g, pid_t tid, int status)
 	long inject = 0;
 	if (!event) {
 		inject = sig;
-		repair(g, tid);
+		repair_interrupted_call(g, tid);
 	}
 	if (group && tid == g->control->root)
 		worker_stop(g->control, g->keeper);
@@ -323,7 +323,7 @@ static void handle_shielded_stop(struct shield *g, pid_t tid, int status)
 }
 
 /* The end of a child of the worker is the other thread's to see. */
-static bool ours(struct shield *g, pid_t tid)
+static bool is_child_of_worker(struct shield *g, pid_t tid)
 {
 	char name[48], text[512];
 	if (tid == g->control->root && !__atomic_load_n(&g->control->adopted, __ATOMIC_ACQUIRE))
@@ -343,7 +343,7 @@ static bool ours(struct shield *g, pid_t tid)
 static bool reap_report(struct shield *g, pid_t tid, bool over)
 {
 	int status;
-	if (over && ours(g, tid))
+	if (over && is_child_of_worker(g, tid))
 		return false;
 	if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) != tid)
 		return true;
@@ -391,7 +391,7 @@ static struct control *counted;
 
 /* Sent to this thread, it only ends its wait; sent to the process, it is one more of those that the keeper asks about.
  */
-static void woken(int sig, siginfo_t *si, void *context)
+static void on_wake_signal(int sig, siginfo_t *si, void *context)
 {
 	(void)context;
 	if (si->si_code != SI_TKILL)
@@ -406,7 +406,7 @@ static int stop_and_inject(struct shield *g, pid_t pid)
 	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
 	bool had = shield_has(g, pid);
 	int64_t begin = shield_clock_ns();
-	bool seized = had || seize(g, pid, pid) == 0;
+	bool seized = had || seize_thread(g, pid, pid) == 0;
 	if (seized)
 		shield_ptrace(PTRACE_INTERRUPT, pid, 0, 0);
 	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
@@ -468,7 +468,7 @@ static void answer_request(struct shield *g)
 static void *run_shield_thread(void *arg)
 {
 	struct shield *g = arg;
-	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO};
+	struct sigaction wake = {.sa_sigaction = on_wake_signal, .sa_flags = SA_SIGINFO};
 	sigset_t set;
 	counted = g->control;
 	sigaction(WAKE, &wake, NULL);
@@ -577,7 +577,7 @@ void shield_release(struct shield *g, pid_t pid)
 		return;
 	for (int ms = 0; ms < PATIENCE_MS; ms++) {
 		pthread_mutex_lock(&g->lock);
-		bool yet = seized(g, pid);
+		bool yet = is_seized(g, pid);
 		pthread_mutex_unlock(&g->lock);
 		if (!yet)
 			return;

@@ -81,7 +81,7 @@ static bool hand_over_work(struct slow_fs *a, struct work *k)
 	}
 }
 
-static bool starts(struct slow_fs *a)
+static bool start_slow_fs_thread(struct slow_fs *a)
 {
 	pthread_t t;
 	if (!__atomic_load_n(&a->w->sup.slow_fs, __ATOMIC_RELAXED) || a->failed)
@@ -93,7 +93,7 @@ static bool starts(struct slow_fs *a)
 }
 
 /* What went by. Of a thread that made many calls in a row, once. */
-static void owe(struct slow_fs *a, const struct work *k)
+static void owe_work(struct slow_fs *a, const struct work *k)
 {
 	enum { BACK = 64 };
 	bool ended = k->kind == WORK_ENDED;
@@ -143,7 +143,7 @@ bool slow_fs_do(struct slow_fs *a, struct work *k)
 {
 	k->refuse = 0;
 	k->pending = false;
-	if (!starts(a)) {
+	if (!start_slow_fs_thread(a)) {
 		a->perform(a->w, k);
 		return true;
 	}
@@ -154,11 +154,11 @@ bool slow_fs_do(struct slow_fs *a, struct work *k)
 		struct work late = {.kind = WORK_PASSED, .tid = k->tid};
 		if (k->kind == WORK_CALL) {
 			__atomic_add_fetch(&a->w->passed, 1, __ATOMIC_RELAXED);
-			owe(a, &late);
+			owe_work(a, &late);
 		}
 		return false;
 	}
-	owe(a, k);
+	owe_work(a, k);
 	return false;
 }
 

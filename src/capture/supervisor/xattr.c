@@ -92,7 +92,8 @@ static void uses_end(struct sup *s, const struct proc *p, const struct file *f, 
 }
 
 /* The attribute as an object of its file, and its name there: /. and @ (doc/xattr.md). */
-static uint64_t object(struct sup *s, struct proc *p, const struct file *f, const char *name, unsigned op, int64_t time)
+static uint64_t attribute_object(struct sup *s, struct proc *p, const struct file *f, const char *name, unsigned op,
+                                 int64_t time)
 {
 	const uint64_t numbers[] = {f->gen, TERM_kind_xattr};
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), name, strlen(name));
@@ -109,7 +110,7 @@ static uint64_t object(struct sup *s, struct proc *p, const struct file *f, cons
 }
 
 static void emit_use(struct sup *s, struct proc *p, const struct file *f, const char *name, bool write, bool made,
-                 bool sure, uint64_t bytes, int64_t from, int64_t to)
+                     bool sure, uint64_t bytes, int64_t from, int64_t to)
 {
 	uint64_t hash = attribute_hash(name);
 	uses_end(s, p, f, hash);
@@ -118,7 +119,7 @@ static void emit_use(struct sup *s, struct proc *p, const struct file *f, const 
 	              u->dev == f->dev && u->gen == f->gen))
 		u = u->next;
 	if (!u) {
-		uint64_t num = object(s, p, f, name, made ? TERM_nameop_create : TERM_nameop_seen, from);
+		uint64_t num = attribute_object(s, p, f, name, made ? TERM_nameop_create : TERM_nameop_seen, from);
 		struct event ev = {.access = {.file = num,
 		                              .mode = !write ? ACCESS_READ
 		                                      : sure ? ACCESS_WRITE | ACCESS_TRUNC
@@ -172,7 +173,7 @@ static bool change_settle(struct sup *s, struct change *c, bool back)
 		return false;
 	if (c->remove) {
 		if (done && c->was_there) {
-			object(s, c->proc, c->file, c->name, TERM_nameop_unlink, c->time);
+			attribute_object(s, c->proc, c->file, c->name, TERM_nameop_unlink, c->time);
 			uses_end(s, NULL, c->file, attribute_hash(c->name));
 		}
 	} else if (done) {
@@ -231,7 +232,8 @@ static bool to_set(struct sup *s, const struct trap *t, struct change *c)
 	return true;
 }
 
-static void handle_attribute_call(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow, bool reads)
+static void handle_attribute_call(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow,
+                                  bool reads)
 {
 	char name[NAME_MAX_X];
 	struct where w;

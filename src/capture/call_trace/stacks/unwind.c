@@ -49,7 +49,7 @@ struct unwinder {
 /* libdw's callbacks that find files have no argument of ours. */
 static struct unwinder *current;
 
-static size_t memory(struct unwinder *u, uint64_t at, void *ret, size_t n)
+static size_t read_stack_memory(struct unwinder *u, uint64_t at, void *ret, size_t n)
 {
 	unsigned char *to = ret;
 	size_t done = 0;
@@ -89,7 +89,7 @@ static bool is_mapped(struct unwinder *u, int fd, uint64_t base)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	ssize_t n = pread(fd, here, sizeof(here), 0);
-	return n >= 64 && memory(u, base, there, (size_t)n) == (size_t)n && !memcmp(here, there, (size_t)n);
+	return n >= 64 && read_stack_memory(u, base, there, (size_t)n) == (size_t)n && !memcmp(here, there, (size_t)n);
 }
 
 static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **ret_name, Elf **elf)
@@ -219,7 +219,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *ret, void *arg)
 	struct unwound *to = u->to;
 	(void)dwfl, (void)arg;
 	u->beyond |= at < u->q->at || at - u->q->at + sizeof(*ret) > u->q->n;
-	if (memory(u, at, ret, sizeof(*ret)) != sizeof(*ret))
+	if (read_stack_memory(u, at, ret, sizeof(*ret)) != sizeof(*ret))
 		return false;
 	if (!is_trusted(u, *ret))
 		*ret = POISON;
@@ -355,7 +355,7 @@ struct unwinder *unwinder_new(const struct unwind_calls *calls)
 	return u;
 }
 
-static void unwind(struct unwinder *u, struct process *p, enum trust trust, struct unwound *ret)
+static void unwind_process(struct unwinder *u, struct process *p, enum trust trust, struct unwound *ret)
 {
 	u->trust = trust;
 	u->to = ret;
@@ -374,7 +374,7 @@ static bool find_words(struct unwinder *u, struct process *p, struct unwound *re
 	static struct unwound again;
 	u->n_pcs = ret->n;
 	for (enum trust trust = TRUST_RETURNS; trust <= TRUST_STACK; trust++) {
-		unwind(u, p, trust, &again);
+		unwind_process(u, p, trust, &again);
 		if (u->beyond || again.n != ret->n || again.end != ret->end ||
 		    memcmp(again.frames, ret->frames, ret->n * sizeof(*ret->frames)) != 0)
 			continue;
@@ -397,7 +397,7 @@ void unwinder_stack(struct unwinder *u, const struct stack_question *q, const vo
 	struct process *p = attach_process(u);
 	if (!p)
 		return;
-	unwind(u, p, TRUST_ALL, ret);
+	unwind_process(u, p, TRUST_ALL, ret);
 	if (u->beyond || !ret->n || !find_words(u, p, ret))
 		ret->n_words = 0;
 }

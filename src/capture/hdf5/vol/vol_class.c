@@ -475,7 +475,7 @@ static int bind_library(const void *caller)
 	l->known = version[0] == 1 && version[1] == 14;
 	wanted = l->known && asked && strstr(asked, "vol");
 	if (wanted && app_tape_on())
-		h5_lib_say(l, version);
+		h5_lib_write_version(l, version);
 	connector.attr_cls = vol_attr;
 	connector.dataset_cls = vol_dataset;
 	connector.datatype_cls = vol_datatype;

@@ -145,7 +145,7 @@ EXPORT ssize_t vmsplice(int fd, const struct iovec *v, size_t n, unsigned flags)
 	return r;
 }
 
-static void cloned(int from, int to, uint64_t length, int64_t t0, int r)
+static void count_clone(int from, int to, uint64_t length, int64_t t0, int r)
 {
 	struct safe_stat st;
 	if (!length && r == 0 && stat_path(from, "", AT_EMPTY_PATH, &st))
@@ -167,21 +167,21 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	int64_t t0 = safe_now();
 	int r = REAL(ioctl)(fd, request, arg);
 	if ((uint32_t)request == CLONE_WHOLE) {
-		cloned((int)(intptr_t)arg, fd, 0, t0, r);
+		count_clone((int)(intptr_t)arg, fd, 0, t0, r);
 	} else if (r == 0) {
 		struct {
 			int64_t from;
 			uint64_t offset, length, to;
 		} range;
 		memcpy(&range, arg, sizeof(range));
-		cloned((int)range.from, fd, range.length, t0, r);
+		count_clone((int)range.from, fd, range.length, t0, r);
 	}
 	return r;
 }
 
 /* ---- memory ---- */
 
-static void mapped(int fd, size_t length, int prot, int flags, int64_t t0)
+static void note_mapping(int fd, size_t length, int prot, int flags, int64_t t0)
 {
 	int keep = errno;
 	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
@@ -214,7 +214,7 @@ EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 	int64_t t0 = safe_now();
 	void *r = REAL(mmap)(at, n, prot, flags, fd, off);
 	if (r != MAP_FAILED)
-		mapped(fd, n, prot, flags, t0);
+		note_mapping(fd, n, prot, flags, t0);
 	return r;
 }
 
@@ -227,7 +227,7 @@ EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off
 	int64_t t0 = safe_now();
 	void *r = REAL(mmap64)(at, n, prot, flags, fd, off);
 	if (r != MAP_FAILED)
-		mapped(fd, n, prot, flags, t0);
+		note_mapping(fd, n, prot, flags, t0);
 	return r;
 }
 
@@ -247,7 +247,7 @@ EXPORT void *shmat(int id, const void *at, int flags)
 
 /* ---- what changes a file without moving bytes; what moves bytes where this library does not stand ---- */
 
-static void alters(int fd, int r)
+static void note_alteration(int fd, int r)
 {
 	int keep = errno;
 	struct entry *e = r < 0 || !safe_on() || safe_vforked ? NULL : entry_learn(fd);
@@ -266,7 +266,7 @@ static void alters(int fd, int r)
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		int r = REAL(name) call;                                                                                       \
-		alters(fd, r);                                                                                                 \
+		note_alteration(fd, r);                                                                                        \
 		return r;                                                                                                      \
 	}
 

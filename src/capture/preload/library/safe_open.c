@@ -184,7 +184,7 @@ EXPORT int dup(int from)
 	return fd;
 }
 
-static void duplicated(int from, int fd)
+static void note_duplicate(int from, int fd)
 {
 	int keep = errno;
 	if (fd >= 0)
@@ -203,7 +203,7 @@ EXPORT int dup2(int from, int to)
 	}
 	int fd = REAL(dup2)(from, to);
 	if (on)
-		duplicated(from, fd);
+		note_duplicate(from, fd);
 	return fd;
 }
 
@@ -218,7 +218,7 @@ EXPORT int dup3(int from, int to, int flags)
 	}
 	int fd = REAL(dup3)(from, to, flags);
 	if (on)
-		duplicated(from, fd);
+		note_duplicate(from, fd);
 	return fd;
 }
 
@@ -232,7 +232,7 @@ EXPORT int dup3(int from, int to, int flags)
 		va_end(ap);                                                                                                    \
 		int r = REAL(name)(fd, op, arg);                                                                               \
 		if (r >= 0 && (op == F_DUPFD || op == F_DUPFD_CLOEXEC) && safe_on())                                           \
-			duplicated(fd, r);                                                                                         \
+			note_duplicate(fd, r);                                                                                     \
 		return r;                                                                                                      \
 	}
 
@@ -277,7 +277,7 @@ static int parse_open_mode(const char *mode)
 	                      : (both ? O_RDWR : O_RDONLY);
 }
 
-static void streams(int n)
+static void count_streams(int n)
 {
 	__atomic_add_fetch(&safe_self->streams, (uint32_t)n, __ATOMIC_RELAXED);
 }
@@ -294,7 +294,7 @@ static void streams(int n)
 		FILE *f = REAL(name)(path, mode);                                                                              \
 		after_open(AT_FDCWD, path, flags, f ? fileno(f) : -1, &before, ENTRY_STREAM);                                  \
 		if (f)                                                                                                         \
-			streams(1);                                                                                                \
+			count_streams(1);                                                                                          \
 		return f;                                                                                                      \
 	}
 
@@ -344,7 +344,7 @@ static void stream_closed(const struct closing *c)
 		stream_closed(&c);                                                                                             \
 		after_open(AT_FDCWD, path, flags, r ? fileno(r) : -1, &before, ENTRY_STREAM);                                  \
 		if (r)                                                                                                         \
-			streams(1);                                                                                                \
+			count_streams(1);                                                                                          \
 		return r;                                                                                                      \
 	}
 
@@ -361,7 +361,7 @@ EXPORT int fclose(FILE *f)
 	int r = REAL(fclose)(f);
 	stream_closed(&c);
 	if (safe_self->streams)
-		streams(-1);
+		count_streams(-1);
 	return r;
 }
 
@@ -373,7 +373,7 @@ static void has_stream(FILE *f)
 	if (e)
 		e->flags |= ENTRY_STREAM;
 	if (f && safe_on())
-		streams(1);
+		count_streams(1);
 	errno = keep;
 }
 
@@ -403,7 +403,7 @@ EXPORT int pclose(FILE *f)
 	int r = REAL(pclose)(f);
 	stream_closed(&c);
 	if (safe_self->streams)
-		streams(-1);
+		count_streams(-1);
 	return r;
 }
 
@@ -414,7 +414,7 @@ EXPORT int pclose(FILE *f)
 		FILE *f = REAL(name)();                                                                                        \
 		if (f && safe_on()) {                                                                                          \
 			after_open(AT_FDCWD, NULL, O_RDWR | O_TMPFILE, fileno(f), &(struct safe_stat){0}, ENTRY_STREAM);           \
-			streams(1);                                                                                                \
+			count_streams(1);                                                                                          \
 		}                                                                                                              \
 		return f;                                                                                                      \
 	}

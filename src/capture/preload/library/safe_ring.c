@@ -139,7 +139,7 @@ struct safe_chunk *safe_claim(uint32_t kind)
 
 /* Room for n bytes. Safe against signals, other threads and a kill: what is reserved and never filled ends what can be
  * read of this one chunk. */
-static unsigned char *reserve(uint32_t n)
+static unsigned char *ring_reserve(uint32_t n)
 {
 	struct self *s = safe_self;
 	for (int tries = 0; tries < 64; tries++) {
@@ -214,7 +214,7 @@ void safe_emit(struct safe_out *o)
 		n += 2 + o->len[i];
 	}
 	n = (n + 7) & ~(size_t)7;
-	unsigned char *at = n <= SAFE_ROOM ? reserve((uint32_t)n) : NULL;
+	unsigned char *at = n <= SAFE_ROOM ? ring_reserve((uint32_t)n) : NULL;
 	if (!at)
 		return;
 	o->e.size = 0;

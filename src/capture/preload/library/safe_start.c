@@ -308,7 +308,7 @@ __asm__(".text\n"
 
 /* ---- waiting: how a child ended that was killed before anybody looked ---- */
 
-static void waited(pid_t pid, int status)
+static void emit_waited(pid_t pid, int status)
 {
 	int keep = errno;
 	struct safe_out o;
@@ -329,7 +329,7 @@ static void waited(pid_t pid, int status)
 		pid_t pid = REAL(name) call;                                                                                   \
 		if (pid > 0 && status)                                                                                         \
 			*status = own;                                                                                             \
-		waited(pid, own);                                                                                              \
+		emit_waited(pid, own);                                                                                         \
 		return pid;                                                                                                    \
 	}
 
@@ -527,7 +527,7 @@ static void emit_text(enum safe_list list, const char *text)
 	} while (n);
 }
 
-static int library(struct dl_phdr_info *info, size_t size, void *arg)
+static int emit_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct safe_out o;
 	(void)size;
@@ -566,7 +566,7 @@ void safe_libraries(void)
 	if (adds == safe_self->loaded)
 		return;
 	safe_self->loaded = adds;
-	dl_iterate_phdr(library, NULL);
+	dl_iterate_phdr(emit_library, NULL);
 }
 
 static uint64_t start_ticks(void)
