@@ -25,15 +25,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
 	snprintf(wish, sizeof(wish), "%s:*,main", path);
-	int r = found_add(&f, wish, &err);
+	int r = functions_found_add(&f, wish, &err);
 	must(r == 0 || err.text[0]);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct found_function *v = &f.v[i];
 		must(v->name && v->program < f.n_programs && v->offset < size);
 		must(i == 0 || v[-1].program != v->program || v[-1].address < v->address);
-		found_at(&f, v->program, v->address);
-		found_call(&f.programs[v->program], v->address);
+		functions_found_at(&f, v->program, v->address);
+		functions_found_call(&f.programs[v->program], v->address);
 	}
-	found_functions_release(&f);
+	functions_found_release(&f);
 	return 0;
 }

@@ -32,7 +32,7 @@ static void record(const void *p, size_t n)
 	char path[300];
 	struct exec_strings s;
 	size_t k;
-	if (!record_sound(p, n) || record_head(p)->kind != REC_EXEC)
+	if (!record_is_sound(p, n) || record_head(p)->kind != REC_EXEC)
 		return;
 	exec_strings(p, &s);
 	must(within(s.name, p, n) && within(s.exe, p, n) && within(s.cwd, p, n) && within(s.args, p, n) &&

@@ -133,9 +133,9 @@ static void test_records(void **state)
 	char path[64];
 	size_t n;
 	memcpy(x.text, text, sizeof(text));
-	assert_true(record_sound(&x, sizeof(x.r) + 24));
-	assert_false(record_sound(&x, sizeof(x.r) + 23));
-	assert_false(record_sound(&x, sizeof(x.r) - 1));
+	assert_true(record_is_sound(&x, sizeof(x.r) + 24));
+	assert_false(record_is_sound(&x, sizeof(x.r) + 23));
+	assert_false(record_is_sound(&x, sizeof(x.r) - 1));
 	exec_strings(&x.r, &s);
 	assert_true(str_is(s.name, "/sh"));
 	assert_true(str_eq(s.args, str_n("sh\0-\0", 5)));
@@ -151,13 +151,13 @@ static void test_records(void **state)
 	assert_true(path_of_parts(s.exe, path, 10, &n));
 
 	struct rec_fds fds = {.head = {.kind = REC_FDS}, .n = REC_FDS_MAX + 1};
-	assert_false(record_sound(&fds, sizeof(fds)));
+	assert_false(record_is_sound(&fds, sizeof(fds)));
 	fds.n = 1;
-	assert_false(record_sound(&fds, sizeof(fds)));
+	assert_false(record_is_sound(&fds, sizeof(fds)));
 	fds.n = 0;
-	assert_true(record_sound(&fds, sizeof(fds)));
+	assert_true(record_is_sound(&fds, sizeof(fds)));
 	fds.head.kind = 200;
-	assert_false(record_sound(&fds, sizeof(fds)));
+	assert_false(record_is_sound(&fds, sizeof(fds)));
 	assert_int_equal(dev_of_kernel(0xfe00003), 0xfe00000003ull);
 }
 

@@ -164,7 +164,7 @@ static void attribute_descriptor(struct sup *s, struct counted *c, struct proc *
 static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st, bool *ret_elsewhere)
 {
 	unsigned type = st->stx_mode & S_IFMT;
-	if (type != S_IFREG && type != S_IFIFO && !is_terminal(st))
+	if (type != S_IFREG && type != S_IFIFO && !file_is_terminal(st))
 		return NOT_A_FILE;
 	struct file *f = file_known(s, st);
 	if (f && (counted_live(p, f->num, ACCESS_READ | ACCESS_WRITE) || has_program_access(p, f->num)))
@@ -791,7 +791,7 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 	    p->counting_tries > 1 || s->refuse)
 		return;
 	uint64_t base;
-	const struct sites *l = library_of(s, p, t->ip, &base);
+	const struct sites *l = libraries_library_of(s, p, t->ip, &base);
 	if (!l)
 		return;
 	s->inject_pid = p->pid;
@@ -867,7 +867,7 @@ void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(vo
 	void *table = NULL;
 	int fd = give_table(s, p, k->last.call == CALL_start, slot, &table);
 	g = (struct injection){.sites = s->inject_sites, .base = s->inject_base, .fd = fd};
-	g.loader = loader_of(s, p, &g.loader_base);
+	g.loader = libraries_loader_of(s, p, &g.loader_base);
 	p->counting_tries++;
 	int rc = shield_inject(s->shield, p->pid, &g, go, arg);
 	unsigned tries = p->counting_tries;

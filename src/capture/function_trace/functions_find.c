@@ -82,13 +82,13 @@ static bool offset_of(const struct found_program *p, uint64_t address, uint64_t 
 	return false;
 }
 
-bool found_own(const struct found_program *p, uint64_t address)
+bool functions_found_own(const struct found_program *p, uint64_t address)
 {
 	uint64_t none;
 	return offset_of(p, address, &none);
 }
 
-const struct found_function *found_at(const struct found *f, uint32_t program, uint64_t address)
+const struct found_function *functions_found_at(const struct found *f, uint32_t program, uint64_t address)
 {
 	size_t low = 0, high = f->n;
 	while (low < high) { /* the first that begins behind it */
@@ -102,7 +102,7 @@ const struct found_function *found_at(const struct found *f, uint32_t program, u
 	return v && v->program == program && address - v->address < v->bytes ? v : NULL;
 }
 
-uint64_t found_call(const struct found_program *p, uint64_t back)
+uint64_t functions_found_call(const struct found_program *p, uint64_t back)
 {
 #if defined(__x86_64__)
 	unsigned char code[5];
@@ -316,7 +316,7 @@ static int take_program(struct found *f, const char *name, struct err *err, uint
 	return 0;
 }
 
-int found_add(struct found *f, const char *wish, struct err *err)
+int functions_found_add(struct found *f, const char *wish, struct err *err)
 {
 	const char *colon = strrchr(wish, ':');
 	char *text = colon ? strdup(wish) : NULL, *globs[GLOBS_MAX];
@@ -357,7 +357,7 @@ int found_add(struct found *f, const char *wish, struct err *err)
 	return 0;
 }
 
-void found_functions_release(struct found *f)
+void functions_found_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->v[i].name);

@@ -44,14 +44,14 @@ struct found {
 
 /* Adds what `PROGRAM:GLOB[,GLOB...]` means; a PROGRAM without a slash is looked for in PATH. 0; -errno with a sentence,
  * also where nothing has such a name. */
-int found_add(struct found *f, const char *wish, struct err *err);
-void found_functions_release(struct found *f);
+int functions_found_add(struct found *f, const char *wish, struct err *err);
+void functions_found_release(struct found *f);
 /* The address that the call right before this one, in the program's code, calls; 0: it is none, or goes through a
  * pointer. */
-uint64_t found_call(const struct found_program *p, uint64_t back);
+uint64_t functions_found_call(const struct found_program *p, uint64_t back);
 /* The function of the program that has this address in it; NULL: none of those that were found. */
-const struct found_function *found_at(const struct found *f, uint32_t program, uint64_t address);
+const struct found_function *functions_found_at(const struct found *f, uint32_t program, uint64_t address);
 /* Is it in the program's own code? */
-bool found_own(const struct found_program *p, uint64_t address);
+bool functions_found_own(const struct found_program *p, uint64_t address);
 
 #endif

@@ -87,13 +87,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 2; r == 0 && i < argc; i++)
-		r = found_add(&found, argv[i], &err);
+		r = functions_found_add(&found, argv[i], &err);
 	if (r == 0 && chdir(argv[1]) < 0)
 		r = err_set(&err, errno, "cannot use the folder '%s'", argv[1]);
 	if (r == 0)
 		r = functions_open(&found, single, small ? SMALL : FUNCTIONS_RING, &x, &err);
 	if (r < 0) {
-		found_functions_release(&found);
+		functions_found_release(&found);
 		return print_failure(&err);
 	}
 	/* Whoever waits for children shall not meet this one. */
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	if (pid < 0) {
 		err_set(&err, errno, "cannot start the reader of the trace");
 		functions_close(x);
-		found_functions_release(&found);
+		functions_found_release(&found);
 		return print_failure(&err);
 	}
 	if (pid > 0) { /* said before this one ends, so that whoever waits for that can go by it */

@@ -267,7 +267,7 @@ static bool is_tail_call(const struct functions_writer *w, const struct frame *t
 	const struct found_function *a = &w->found->v[top->function], *b = &w->found->v[f->function];
 	if (top->function == f->function || top->back != f->back || a->program != b->program)
 		return false;
-	uint64_t called = found_call(&w->found->programs[b->program], f->back);
+	uint64_t called = functions_found_call(&w->found->programs[b->program], f->back);
 	return called && called != b->address;
 }
 
@@ -289,7 +289,7 @@ static size_t frames_over(struct functions_writer *w, struct thread *t, const st
 		n--;
 	while (n && t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp < f->sp)
 		n--;
-	caller = own ? found_at(w->found, v->program, f->back - 1) : NULL;
+	caller = own ? functions_found_at(w->found, v->program, f->back - 1) : NULL;
 	for (size_t k = n; caller && k; k--) {
 		const struct found_function *is = &w->found->v[t->frames[k - 1].function];
 		/* A jump from its end has taken the caller's place. */
@@ -329,7 +329,7 @@ static void handle_entry_record(struct functions_writer *w, const struct functio
 		t->doubtful = true;
 		put_gap(w, t, "stack");
 	}
-	bool own = !(e->flags & RECORD_UNREAD) && found_own(&w->found->programs[v->program], f.back);
+	bool own = !(e->flags & RECORD_UNREAD) && functions_found_own(&w->found->programs[v->program], f.back);
 	size_t over = frames_over(w, t, &f, own);
 	if (over)
 		buf_printf(&t->out, "r %zu\n", over);

@@ -365,10 +365,10 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 		                  : e->late             ? LOGGED_LATE
 		                  : e->value == UNKNOWN ? LOGGED_STOPPED
 		                                        : LOGGED_MADE;
-		rc = open_logged(s, e->proc, full, e->flags, how, time, &what);
+		rc = calls_open_logged(s, e->proc, full, e->flags, how, time, &what);
 	}
 	if (rc < 0 && e->value == UNKNOWN && (rc == -ENOENT || rc == -ENOTDIR))
-		rc = open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &what);
+		rc = calls_open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &what);
 	if (rc < 0 || e->late)
 		sup_gap(s, e->proc, TERM_gap_lost, 1,
 		        rc < 0 ? "a file that it opened had gone before it was looked at"
@@ -407,15 +407,15 @@ static void stat_observed_again(struct sup *s, struct observed *m)
 	char full[PATH_MAX];
 	unsigned flags = m->nofollow ? O_NOFOLLOW : 0;
 	int rc = from_root(s, m->proc, observed_path(&l->observed, m), full) ? 0 : -ENAMETOOLONG;
-	if (rc == 0 && open_is_same(s, m->proc, full, flags, &m->what)) {
+	if (rc == 0 && calls_open_is_same(s, m->proc, full, flags, &m->what)) {
 		calls_open_again(s, m->proc, &m->what, first, m->opens);
 		m->tsc = tsc;
 		m->time = now;
 		m->wait = 2 * m->wait < WAIT_LONGEST ? 2 * m->wait : WAIT_LONGEST;
 	} else {
 		if (rc == 0)
-			rc =
-			    open_changed(s, m->proc, full, flags, &m->what, &(struct opened_since){m->time, first, last, m->opens});
+			rc = calls_open_changed(s, m->proc, full, flags, &m->what,
+			                        &(struct opened_since){m->time, first, last, m->opens});
 		if (rc < 0)
 			sup_gap(s, m->proc, TERM_gap_lost, m->opens, "a file that it opened had gone before it was looked at");
 		else if (m->wait > WAIT_FIRST)
@@ -869,7 +869,7 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	uint64_t base, code, table;
 	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
 	if (!l)
-		l = library_of(s, p, t->ip, &base);
+		l = libraries_library_of(s, p, t->ip, &base);
 	if (l && l->unmarked)
 		return; /* a child in the same memory would not be told from it */
 	if (l && may_log(s, p, t) && may_inject(s, p))

@@ -125,7 +125,7 @@ bool libraries_is_loader(struct proc *p, uint64_t ip)
 	return p->loader != NOWHERE && ip - p->loader < SIZE;
 }
 
-const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret_base)
+const struct sites *libraries_loader_of(struct sup *s, const struct proc *p, uint64_t *ret_base)
 {
 	struct libraries *libs = libraries_of(s);
 	*ret_base = libs ? loader_base(p->pid) : 0;
@@ -144,7 +144,7 @@ const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret
 	return l;
 }
 
-const struct sites *library_of(struct sup *s, const struct proc *p, uint64_t ip, uint64_t *ret_base)
+const struct sites *libraries_library_of(struct sup *s, const struct proc *p, uint64_t ip, uint64_t *ret_base)
 {
 	struct libraries *libs = libraries_of(s);
 	if (!libs || is_other(libs, ip))

@@ -2,7 +2,7 @@
 
 #include <sys/fanotify.h>
 
-bool record_sound(const void *record, size_t size)
+bool record_is_sound(const void *record, size_t size)
 {
 	const struct rec_head *h = record;
 	if (size < sizeof(*h))

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Whether a record is whole: of a known kind, its lengths within its size. */
-bool record_sound(const void *record, size_t size);
+bool record_is_sound(const void *record, size_t size);
 /* Head of a sound record. */
 static inline const struct rec_head *record_head(const void *record)
 {

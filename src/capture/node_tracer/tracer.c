@@ -260,7 +260,7 @@ int tracer_fd(const struct tracer *t)
 static void hold_record(void *arg, const void *record, size_t size)
 {
 	struct tracer *t = arg;
-	if (!record_sound(record, size)) {
+	if (!record_is_sound(record, size)) {
 		t->broken++;
 		return;
 	}

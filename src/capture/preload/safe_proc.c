@@ -289,7 +289,7 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 	struct file *exe = NULL;
 	if (p->intent.path && where_path(proc_rooted(NULL), getpid(), AT_FDCWD, p->intent.path, true, &w) == 0) {
 		if (where_statx(&w, true, &st) == 0 && S_ISREG(st.stx_mode) && (exe = file_get(f->s, &w, true, &st))) {
-			struct fingerprint fp = print_of(&st);
+			struct fingerprint fp = fingerprint_of(&st);
 			file_state(f->s, exe, &fp);
 		}
 		where_release(&w);

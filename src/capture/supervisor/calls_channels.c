@@ -27,7 +27,7 @@ void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	struct file *f = file_get(s, &w, true, &st);
 	if (!f || f->kind == TERM_kind_pseudo)
 		return;
-	struct fingerprint fp = print_of(&st);
+	struct fingerprint fp = fingerprint_of(&st);
 	unsigned via = f->kind == TERM_kind_regular ? TERM_via_data : TERM_via_shm;
 	if (f->live)
 		access_conflicts(s, p, f, ACCESS_WRITE);

@@ -151,7 +151,7 @@ void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 		struct pending *d = f ? pending_add(s, p, t, PENDING_TRUNCATE, &a, NULL) : NULL;
 		if (d) {
 			file_pin(d->file = f);
-			d->before = print_of(&st);
+			d->before = fingerprint_of(&st);
 			d->mode = ACCESS_WRITE | (t->args[1] == 0 ? ACCESS_TRUNC : 0u);
 		}
 	}

@@ -83,7 +83,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 {
 	if (!made)
 		counted_opens(p, NULL, true);
-	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+	if (file_is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return NULL;
 	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)
@@ -91,7 +91,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 	struct file *f = file_get(s, w, !(flags & O_NOFOLLOW), st);
 	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return NULL;
-	struct fingerprint fp = print_of(st);
+	struct fingerprint fp = fingerprint_of(st);
 	if (f->kind != TERM_kind_pseudo && !made)
 		counted_opens(p, f, true);
 	if (f->kind == TERM_kind_pseudo) {
@@ -132,8 +132,8 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 	return f;
 }
 
-int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                struct logged_file *ret)
+int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                      struct logged_file *ret)
 {
 	bool sure = how == LOGGED_MADE || how == LOGGED_STOPPED;
 	struct where w;
@@ -151,7 +151,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 			sure = false;
 			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
 		}
-		ret->print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
+		ret->print = rc == 0 ? fingerprint_of(&st) : (struct fingerprint){0};
 		ret->sure = sure;
 		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
 			struct file *known = file_known(s, &st);
@@ -172,7 +172,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	return rc < 0 && said ? 0 : rc;
 }
 
-int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time)
+int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time)
 {
 	static const enum allowed maybe = ALLOWED_MAYBE;
 	struct where w;
@@ -205,21 +205,21 @@ static bool prints_equal(const struct fingerprint *a, const struct fingerprint *
 	return a->known && b->known && a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
 }
 
-bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was)
+bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was)
 {
 	struct where w;
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW), same = false;
 	if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, path, follow, &w) == 0 && where_look(&w, follow, &st) == 0) {
-		struct fingerprint now = print_of(&st);
+		struct fingerprint now = fingerprint_of(&st);
 		same = file_known(s, &st) == was->file && prints_equal(&now, &was->print);
 	}
 	where_release(&w);
 	return same;
 }
 
-int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
-                 const struct opened_since *o)
+int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                       const struct opened_since *o)
 {
 	struct logged_file now;
 	struct file *f = was->file;
@@ -228,7 +228,7 @@ int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags
 	f->unsteady = true;
 	if (f->stated.size == was->print.size && f->stated.mtime == was->print.mtime)
 		add_opens(s, p, was, false, o->first, o->n);
-	int rc = open_logged(s, p, path, flags, LOGGED_LATE, o->first, &now);
+	int rc = calls_open_logged(s, p, path, flags, LOGGED_LATE, o->first, &now);
 	if (rc < 0 || !now.file)
 		return rc;
 	/* The last one is sure to be of what is there now if that was changed before it: after the look, for another file

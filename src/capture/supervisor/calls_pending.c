@@ -249,7 +249,7 @@ static void emit_truncated(struct sup *s, struct pending *d)
 	struct statx st;
 	if (stat_pending_path(d, d->a, true, &st) < 0)
 		return;
-	struct fingerprint now = print_of(&st);
+	struct fingerprint now = fingerprint_of(&st);
 	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
 		return;
 	struct access *a =

@@ -18,7 +18,7 @@ static unsigned file_hash_slot(uint64_t dev, uint64_t ino)
 	return (unsigned)(h >> 52) & (HASH_SIZE - 1);
 }
 
-struct fingerprint print_of(const struct statx *st)
+struct fingerprint fingerprint_of(const struct statx *st)
 {
 	return (struct fingerprint){true, st->stx_size, fileid_time(&st->stx_mtime), fileid_time(&st->stx_ctime)};
 }
@@ -142,19 +142,19 @@ static uint64_t emit_domain(struct sup *s, const struct fs_domain *d)
 }
 
 /* Of a pseudo-terminal the side of who plays the terminal, as an emulator, tmux or expect does. */
-bool is_master(const struct statx *st)
+bool file_is_master(const struct statx *st)
 {
 	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 5 && st->stx_rdev_minor == 2;
 }
 
-bool is_terminal(const struct statx *st)
+bool file_is_terminal(const struct statx *st)
 {
 	unsigned maj = st->stx_rdev_major;
-	return S_ISCHR(st->stx_mode) && !is_master(st) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
+	return S_ISCHR(st->stx_mode) && !file_is_master(st) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
 }
 
 /* Who has it open serves file systems (fuse.h; linux/miscdevice.h has the number). */
-bool is_fuse(const struct statx *st)
+bool file_is_fuse(const struct statx *st)
 {
 	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 10 && st->stx_rdev_minor == 229;
 }
@@ -177,7 +177,7 @@ static unsigned file_kind_of(const struct statx *st, const struct fs_domain *d, 
 			return TERM_kind_shm;
 		return d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
 	default:
-		return is_terminal(st) ? TERM_kind_terminal : TERM_kind_pseudo;
+		return file_is_terminal(st) ? TERM_kind_terminal : TERM_kind_pseudo;
 	}
 }
 
@@ -208,7 +208,7 @@ static uint64_t fifo_pair_of(struct sup *s, uint64_t ino)
 	for (unsigned i = 0; i < PAIRS; i++)
 		if (s->pairs[i][1] == ino)
 			return s->pairs[i][0];
-	uint64_t peer = unix_peer(ino);
+	uint64_t peer = socket_unix_peer(ino);
 	if (!peer)
 		return ino;
 	uint64_t *slot = s->pairs[s->next_pair++ % PAIRS];
@@ -235,7 +235,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		fileid_of(w->object, "", AT_EMPTY_PATH, st, &id);
 	else
 		fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
-	sup_serves(s, is_fuse(st));
+	sup_serves(s, file_is_fuse(st));
 	sup_set_slow_fs(s, fileid_type_waits(id.domain->type)); /* mounted since the run began */
 	s->far |= may_notice(st, id.domain);
 	f = calloc(1, sizeof(*f));
@@ -542,7 +542,7 @@ static struct fingerprint print_now(const struct sup *s, const struct file *f)
 		return (struct fingerprint){0};
 	if (st.stx_ino != f->ino || fileid_dev(&st) != f->dev)
 		return (struct fingerprint){0};
-	return print_of(&st);
+	return fingerprint_of(&st);
 }
 
 /* File times are a server's there, whose clock may be another. */

@@ -129,7 +129,7 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 		return NULL;
 	}
 	unsigned type = ret->stx_mode & S_IFMT;
-	if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(ret))
+	if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !file_is_terminal(ret))
 		return NULL;
 	if (type == S_IFSOCK && (found = of_socket(s, p, ret->stx_ino, mode)))
 		return found;
@@ -142,7 +142,7 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 			found = a;
 	if (found)
 		return found;
-	struct fingerprint print = print_of(ret);
+	struct fingerprint print = fingerprint_of(ret);
 	struct task *was = s->current;
 	s->current = NULL; /* it is open already: no call is to come back first */
 	if (type == S_IFREG && ret->stx_nlink == 0 && p->tmpfile && mode == ACCESS_WRITE)

@@ -380,7 +380,7 @@ static bool raw_one(struct sup *s, struct raw *x, int64_t time)
 	case CALL_open:
 	case CALL_openat:
 	case CALL_creat:
-		return x->path && open_possible(s, p, x->path, x->flags, time) == 0;
+		return x->path && calls_open_possible(s, p, x->path, x->flags, time) == 0;
 	case CALL_execve:
 	case CALL_execveat:
 		if (adopt_is_other(p))

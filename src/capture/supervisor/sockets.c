@@ -172,7 +172,7 @@ bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 	return false;
 }
 
-uint64_t unix_peer(uint64_t ino)
+uint64_t socket_unix_peer(uint64_t ino)
 {
 	struct {
 		struct nlmsghdr h;

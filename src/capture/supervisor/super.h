@@ -497,7 +497,7 @@ char *where_name(const struct where *w);
 
 /* ---- files and accesses (files.c) ---- */
 
-struct fingerprint print_of(const struct statx *st);
+struct fingerprint fingerprint_of(const struct statx *st);
 /* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory.
  */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
@@ -519,7 +519,7 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 void file_gone(struct sup *s, struct file *f);
 void file_drop(struct sup *s, struct file *f);
 /* The inode of the socket that a connected Unix socket is connected to, 0 if there is none (sockets.c). */
-uint64_t unix_peer(uint64_t ino);
+uint64_t socket_unix_peer(uint64_t ino);
 /* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
@@ -537,9 +537,9 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
                         unsigned api, int64_t time);
 void file_rename(struct sup *s, struct file *f, const char *path);
 /* A terminal, as programs on it have it; a pseudo-terminal's other side. */
-bool is_terminal(const struct statx *st);
-bool is_master(const struct statx *st);
-bool is_fuse(const struct statx *st);
+bool file_is_terminal(const struct statx *st);
+bool file_is_master(const struct statx *st);
+bool file_is_fuse(const struct statx *st);
 /* Does nobody notice where a copy of a descriptor of it is closed? type: of its file system. */
 bool descriptor_is_near(const struct statx *st, const char *type);
 /* Writes a state event if what is known differs. */
@@ -690,21 +690,21 @@ enum logged {
 	LOGGED_STOPPED, /* it did stop, and was let go on unseen */
 	LOGGED_MADE
 };
-int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                struct logged_file *ret);
+int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                      struct logged_file *ret);
 /* p may have opened that, as its own path says, at that time. 0 or -errno. */
-int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
+int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
 /* The same file again, n times from then on, as it was when it was looked at. */
 void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
 /* Does the path still lead there, and is that as it was? */
-bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
+bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
 /* If not: opened since it was looked at. 0 or -errno as open_logged. */
 struct opened_since {
 	int64_t looked, first, last; /* times */
 	unsigned n;
 };
-int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
-                 const struct opened_since *o);
+int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                       const struct opened_since *o);
 void pending_drop(struct sup *s, struct proc *p);
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */

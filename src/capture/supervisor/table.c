@@ -32,7 +32,7 @@ bool descriptor_is_near(const struct statx *st, const char *type)
 	case S_IFSOCK:
 		return true;
 	case S_IFCHR:
-		return st->stx_rdev_major == MEMORY_MAJOR || is_terminal(st);
+		return st->stx_rdev_major == MEMORY_MAJOR || file_is_terminal(st);
 	case S_IFREG:
 	case S_IFDIR:
 		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -74,12 +74,12 @@ struct gathered {
 static bool is_recorded_type(const struct statx *st)
 {
 	unsigned type = st->stx_mode & S_IFMT;
-	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || is_terminal(st);
+	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || file_is_terminal(st);
 }
 
 /* False: no memory. */
 static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
-                   struct gathered *g)
+                              struct gathered *g)
 {
 	struct where w;
 	where_fd(p->pid, fd, &w);
@@ -94,7 +94,8 @@ static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsig
 		g->v = more;
 	}
 	f->pins++; /* until held_free */
-	g->v[g->n++] = (struct held){f, mode, fd, f->kind == TERM_kind_regular ? print_of(st) : (struct fingerprint){0}};
+	g->v[g->n++] =
+	    (struct held){f, mode, fd, f->kind == TERM_kind_regular ? fingerprint_of(st) : (struct fingerprint){0}};
 	return true;
 }
 
@@ -127,7 +128,8 @@ static bool read_descriptor(const struct proc *p, int number, struct statx *st, 
 }
 
 /* Are these all that it has? */
-static bool read_known_descriptors(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec, struct gathered *g)
+static bool read_known_descriptors(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec,
+                                   struct gathered *g)
 {
 	struct statx st[NUMBERS_MAX];
 	unsigned mode[NUMBERS_MAX];
@@ -136,7 +138,7 @@ static bool read_known_descriptors(struct sup *s, struct proc *p, const struct n
 			return false;
 	for (unsigned i = 0; i < known->n; i++) {
 		int fd = known->fd[i];
-		sup_serves(s, is_fuse(&st[i]));
+		sup_serves(s, file_is_fuse(&st[i]));
 		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p, fd)))
 			continue;
 		if (!gather_descriptor(s, p, fd, mode[i], &st[i], g))
@@ -207,7 +209,7 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 		struct statx st;
 		if (far_descriptor(fds.dir, name, 0, &st) < 0)
 			continue;
-		sup_serves(s, is_fuse(&st)); /* it was given it by who mounts for it */
+		sup_serves(s, file_is_fuse(&st)); /* it was given it by who mounts for it */
 		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
 			ret->fd[ret->n++] = (uint16_t)fd;
 		struct stat link;

@@ -77,7 +77,7 @@ MOVES(sendto, true, recv, false,
       (fd, buf, n, flags, addr, len))
 MOVES(sendmsg, true, recv, false, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 
-static int64_t bytes_of(const struct mmsghdr *v, int n)
+static int64_t sum_message_bytes(const struct mmsghdr *v, int n)
 {
 	int64_t sum = 0;
 	for (int i = 0; i < n; i++)
@@ -97,7 +97,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags, 
 	int64_t t0 = on ? safe_now() : 0;
 	int r = REAL(recvmmsg)(fd, v, n, flags, t);
 	if (on)
-		entry_count(fd, false, TERM_ioapi_recv, t0, bytes_of(v, r), false);
+		entry_count(fd, false, TERM_ioapi_recv, t0, sum_message_bytes(v, r), false);
 	return r;
 }
 
@@ -108,7 +108,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, message_flags flags)
 	int64_t t0 = on ? safe_now() : 0;
 	int r = REAL(sendmmsg)(fd, v, n, flags);
 	if (on)
-		entry_count(fd, true, TERM_ioapi_recv, t0, bytes_of(v, r), false);
+		entry_count(fd, true, TERM_ioapi_recv, t0, sum_message_bytes(v, r), false);
 	return r;
 }
 

@@ -145,7 +145,7 @@ TRUNCATES(truncate64, off64_t)
 
 /* ---- what paths mean ---- */
 
-static void emit_mounts(void)
+static void safe_emit_mounts(void)
 {
 	int keep = errno;
 	struct safe_out o;
@@ -192,7 +192,7 @@ EXPORT int chroot(const char *path)
 	{                                                                                                                  \
 		int r = REAL(name) call;                                                                                       \
 		if (r == 0)                                                                                                    \
-			emit_mounts();                                                                                             \
+			safe_emit_mounts();                                                                                        \
 		return r;                                                                                                      \
 	}
 

@@ -424,7 +424,7 @@ TMPFILES(tmpfile64)
 
 /* ---- sockets ---- */
 
-static void emit_socket(unsigned what, int fd, const void *addr, size_t n)
+static void safe_emit_socket(unsigned what, int fd, const void *addr, size_t n)
 {
 	int keep = errno;
 	struct safe_out o;
@@ -469,7 +469,7 @@ EXPORT int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t n)
 	int r = REAL(connect)(fd, addr, n);
 	bool begun = r == 0 || errno == EINPROGRESS || errno == EINTR;
 	if (begun && n >= sizeof(sa_family_t) && sa->sa_family != AF_UNSPEC && safe_on())
-		emit_socket(0, fd, sa, n);
+		safe_emit_socket(0, fd, sa, n);
 	return r;
 }
 
@@ -478,7 +478,7 @@ EXPORT int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t n)
 {
 	int r = REAL(bind)(fd, addr, n);
 	if (r == 0 && safe_on())
-		emit_socket(1, fd, NULL, 0);
+		safe_emit_socket(1, fd, NULL, 0);
 	return r;
 }
 
@@ -487,7 +487,7 @@ EXPORT int accept(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n)
 {
 	int r = REAL(accept)(fd, addr, n);
 	if (r >= 0 && safe_on())
-		emit_socket(2, r, NULL, 0);
+		safe_emit_socket(2, r, NULL, 0);
 	return r;
 }
 
@@ -496,7 +496,7 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n, int flags
 {
 	int r = REAL(accept4)(fd, addr, n, flags);
 	if (r >= 0 && safe_on())
-		emit_socket(2, r, NULL, 0);
+		safe_emit_socket(2, r, NULL, 0);
 	return r;
 }
 

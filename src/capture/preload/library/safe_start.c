@@ -340,7 +340,7 @@ WAITS(wait4, (pid_t which, int *status, int flags, struct rusage *ru), (which, &
 
 /* ---- figures ---- */
 
-static uint64_t parse_io_figure(const char *text, const char *name)
+static uint64_t safe_parse_figure(const char *text, const char *name)
 {
 	size_t n = text_len(name, 32);
 	for (const char *p = text; *p; p++) {
@@ -377,8 +377,8 @@ static void read_first_counters(void)
 	char text[512];
 	struct self *s = safe_self;
 	long n = read_io_counters(text, sizeof(text));
-	s->base[0] = parse_io_figure(text, "rchar: ");
-	s->base[1] = parse_io_figure(text, "wchar: ");
+	s->base[0] = safe_parse_figure(text, "rchar: ");
+	s->base[1] = safe_parse_figure(text, "wchar: ");
 	if (s->base[0] != UINT64_MAX)
 		s->base[0] += (uint64_t)n;
 }
@@ -407,7 +407,7 @@ void safe_opening(void)
 		return;
 	s->opening = true;
 	long n = read_io_counters(text, sizeof(text));
-	uint64_t total = parse_io_figure(text, "rchar: ");
+	uint64_t total = safe_parse_figure(text, "rchar: ");
 	s->opened[0] = total == UINT64_MAX ? total : total + (uint64_t)n;
 	s->opened[1] = s->moved[0];
 	if (s->base[0] != UINT64_MAX)
@@ -420,10 +420,10 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 	char text[512];
 	struct self *s = safe_self;
 	long n = read_io_counters(text, sizeof(text));
-	ret->rchar = parse_io_figure(text, "rchar: ");
-	ret->wchar = parse_io_figure(text, "wchar: ");
-	ret->read_bytes = parse_io_figure(text, "read_bytes: ");
-	ret->write_bytes = parse_io_figure(text, "write_bytes: ");
+	ret->rchar = safe_parse_figure(text, "rchar: ");
+	ret->wchar = safe_parse_figure(text, "wchar: ");
+	ret->read_bytes = safe_parse_figure(text, "read_bytes: ");
+	ret->write_bytes = safe_parse_figure(text, "write_bytes: ");
 	*ret_proved = 0;
 	if (s->base[0] != UINT64_MAX && ret->rchar != UINT64_MAX && !s->uncounted) {
 		*ret_proved |= ret->rchar - s->base[0] == s->moved[0] ? SAFE_PROVED_READ : 0;
