@@ -286,7 +286,7 @@ static double program_cost(struct run_options *o, char ret_why[WHY])
 
 /* The least of a few: on which processors the two sides meet differs. -1: it does not work, or a call that stops took
  * no longer than one that does not, so that there is no telling. Never 0, which is said of ways that stop nothing. */
-static double call_cost(int way)
+static double call_cost(int backend)
 {
 	double bare = -1, stopped = -1;
 	for (int i = 0; i < ROUNDS; i++) {

@@ -186,7 +186,9 @@ static pid_t tgid_of(pid_t tid)
 {
 	char text[1024];
 	uint64_t tgid;
-	return procfs_read(tid, "status", text, sizeof(text)) > 0 && parse_named_figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
+	return procfs_read(tid, "status", text, sizeof(text)) > 0 && parse_named_figure(text, "\nTgid:", &tgid)
+	           ? (pid_t)tgid
+	           : -1;
 }
 
 struct task *task_of(struct sup *s, pid_t tid)
