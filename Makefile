@@ -82,6 +82,6 @@ lint:
 	@tools/lint $(BUILD)
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz demo-out
+	rm -rf build build-asan build-tsan build-fuzz build-matrix demo-out
 
 .PHONY: all help build demo check test test-slow bench install sanitize tsan fuzz lint clean
