@@ -73,4 +73,13 @@ END2
 cmd 0 sql --csv "SELECT path, e.bytes FROM edge e JOIN version v ON v.id IN (e.from_id, e.to_id) JOIN file f ON f.id = v.file WHERE e.type IN ('used', 'wasGeneratedBy') AND path IN ('/w/part', '/w/whole', '/w/out') ORDER BY path" &&
 	[ "$(sed 1d "$out" | tr -d '\r' | tr '\n' ' ')" = '/w/out, /w/part, /w/whole,9 ' ]
 check 'the bytes of several accesses are known if those of each are'
+rm -rf "$STEMMA_HOME"
+history <<'END3'
+h = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['c'])
+p = h.process(); h.exec(p, ['c'], exe='/usr/bin/c'); h.add('gap', p, reason=2, count=7, text='of a process')
+h.add('gap', reason=2, count=9, text='of all'); h.exit(p); h.end(); h.save(home, evtext)
+END3
+cmd 0 sql --jsonl 'SELECT count, text FROM gap ORDER BY count' &&
+	jq -es 'map([.count, .text]) == [[7, "of a process"], [9, "of all"]]' "$out" >/dev/null
+check 'gaps of one process and of the whole session'
 finish

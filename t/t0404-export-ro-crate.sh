@@ -110,6 +110,9 @@ ro-crate-metadata.json'
 	fi
 	cmd 125 export -f ro-crate -o "$T/no/such.zip" && [ -z "$(find "$T" -name '*.zip.??????')" ]
 	check 'mistakes leave no archive'
+	mkdir "$T/e.zip"
+	cmd 125 export -f ro-crate -o "$T/e.zip" && [ -d "$T/e.zip" ] && [ -z "$(find "$T" -name '*.zip.??????')" ]
+	check '... nor does an archive that cannot get its name'
 else
 	skip 'zip archives' 'stemma was built without libarchive'
 	cmd 125 export -f ro-crate -o "$T/c.zip" && says "$err" libarchive

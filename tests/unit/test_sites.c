@@ -111,6 +111,43 @@ static void entered(void **state)
 	free(p);
 }
 
+/* A table that ends behind the file is no table, whether of segments or of sections. */
+static void cut_off(void **state)
+{
+	(void)state;
+	static struct sites s;
+	size_t n;
+	unsigned char *p = whole(programs[0], &n);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)p;
+	const Elf64_Ehdr was = *h;
+	assert_int_equal(read_bytes(p, n, &s), 0);
+	memset(p + n - sizeof(Elf64_Phdr), 0, sizeof(Elf64_Phdr)); /* the last that there can be: a segment of no kind */
+	h->e_phoff = (n - sizeof(Elf64_Phdr)) & ~7ULL;
+	h->e_phnum = 2;
+	assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+	*h = was;
+	h->e_shoff = (n - sizeof(Elf64_Shdr)) & ~7ULL;
+	h->e_shnum = 2;
+	assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+	free(p);
+}
+
+static void added_once(void **state)
+{
+	(void)state;
+	static struct sites s;
+	const unsigned char code[64] = {0};
+	sites_add(&s, &sites_wanted[0], 100, SITE_BYTES, code);
+	sites_add(&s, &sites_wanted[0], 200, SITE_BYTES, code);
+	sites_add(&s, &sites_wanted[0], 100, SITE_BYTES, code);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.site[0].offset, 100);
+	assert_int_equal(s.site[1].offset, 200);
+	for (uint64_t i = 0; i < 2 * SITES_MAX; i++)
+		sites_add(&s, &sites_wanted[0], 300 + i, SITE_BYTES, code);
+	assert_int_equal(s.n, SITES_MAX);
+}
+
 /* objdump's lines: ADDRESS: \t BYTES \t INSTRUCTION. */
 static void lengths(void **state)
 {
@@ -148,6 +185,7 @@ int main(int argc, char **argv)
 	programs = argv + 1;
 	nprograms = argc - 1;
 	const struct CMUnitTest tests[] = {cmocka_unit_test(without_names), cmocka_unit_test(entered),
+	                                   cmocka_unit_test(cut_off), cmocka_unit_test(added_once),
 	                                   cmocka_unit_test(lengths)};
 	return nprograms ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }
