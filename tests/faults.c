@@ -113,7 +113,7 @@ static bool path_at(int dir, const char *name, char ret[PATH_MAX])
 }
 
 /* One write, so that lines of several processes do not mix. */
-static void note(const void *bytes, size_t n, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void note(const void *bytes, size_t n, const char *fmt, ...)
 {
 	char line[2 * PATH_MAX + 64];
 	int saved = errno;

@@ -14,7 +14,8 @@
 /* What libbpf complained of first: it says more than its error number. */
 static _Thread_local char complaint[160];
 
-static int keep_complaint(enum libbpf_print_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_print_level level, const char *fmt,
+                                                                va_list ap)
 {
 	char line[sizeof(complaint)];
 	if (level != LIBBPF_WARN || complaint[0])

@@ -259,7 +259,8 @@ REAL_OF(dlclose);
 EXPORT int dlclose(void *handle)
 {
 	struct link_map *map = NULL;
-	if (tape && handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0] == '/')
+	void *given = handle; /* the header says that it is never NULL */
+	if (tape && given && dlinfo(given, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0] == '/')
 		note(TAPE_OPEN, O_RDONLY, (const char *const[]){"", map->l_name}, 2);
 	return REAL(dlclose)(handle);
 }

@@ -524,7 +524,8 @@ static void put_message(const struct trace_message *m, bool again, bool size, bo
 		return;
 	}
 	if (w->together) {
-		buf_printf(b, again ? "" : "in MPI_%s", w->name);
+		if (!again)
+			buf_printf(b, "in MPI_%s", w->name);
 		if (m->peer >= 0)
 			buf_printf(b, "%sroot %d", again ? "" : ", ", m->peer);
 	} else {
