@@ -72,8 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		if (c[0].message != c[1].message || c[0].n_messages != c[1].n_messages)
 			abort();
 		for (int s = 0; c[0].message && s < 2; s++)
-			if (c[0].told[s].there != c[1].told[!s].there || c[0].told[s].at.node != c[1].told[!s].at.node ||
-			    (c[0].told[s].there && c[0].told[s].message.peer != c[1].told[!s].message.peer))
+			if (c[0].messages[s].there != c[1].messages[!s].there ||
+			    c[0].messages[s].at.node != c[1].messages[!s].at.node ||
+			    (c[0].messages[s].there && c[0].messages[s].message.peer != c[1].messages[!s].message.peer))
 				abort();
 		for (size_t i = 0; i < c[0].n; i++)
 			for (int s = 0; s < 2; s++)

@@ -307,14 +307,15 @@ static size_t pieces(int side, size_t from, size_t to, enum region_kind in, stru
 			const struct flow_layout *layout = &program[s->of].layout;
 			uint32_t loop = layout->loop[s->node];
 			bool head = loop != LAYOUT_NONE && layout->loops[loop].head == s->node;
-			if (head && !(in == REGION_TURN && i == from)) {
-				p.kind = in == REGION_LOOP ? REGION_TURN : REGION_LOOP;
+			if (head && !(in == REGION_ITERATION && i == from)) {
+				p.kind = in == REGION_LOOP ? REGION_ITERATION : REGION_LOOP;
 				p.id = loop;
 				while (p.to < to) { /* steps of its nodes and calls from there */
 					const struct symbol *q = sym(side, p.to);
 					if (q->kind == STEP_ENTER)
 						p.to = call_end(side, p.to, to);
-					else if (!layout_in_loop(layout, q->node, loop) || (p.kind == REGION_TURN && q->node == s->node))
+					else if (!layout_in_loop(layout, q->node, loop) ||
+					         (p.kind == REGION_ITERATION && q->node == s->node))
 						break;
 					else
 						p.to++;
@@ -348,7 +349,7 @@ static bool same_piece(const struct piece *a, const struct piece *b)
 static bool like_piece(const struct piece *a, const struct piece *b)
 {
 	const struct symbol *x = sym(0, a->from), *y = sym(1, b->from);
-	if (a->kind == REGION_TURN && b->kind == REGION_TURN)
+	if (a->kind == REGION_ITERATION && b->kind == REGION_ITERATION)
 		return true;
 	return x->kind == y->kind && x->of == y->of && x->node == y->node &&
 	       (a->kind == REGION_LOOP) == (b->kind == REGION_LOOP);
@@ -402,7 +403,7 @@ static void check_lists(size_t a0, size_t a1, size_t b0, size_t b1, enum region_
 	size_t na = pieces(0, a0, a1, in, a), nb = pieces(1, b0, b1, in, b), same = 0, first = 0;
 	size_t *with = malloc((na + 1) * sizeof(*with)), k = 0;
 	for (size_t i = 0; i < na; i++) { /* which piece is aligned with which: increasing, and of equal labels */
-		bool own = a[i].kind != REGION_LOOP && a[i].kind != REGION_TURN;
+		bool own = a[i].kind != REGION_LOOP && a[i].kind != REGION_ITERATION;
 		size_t to = SIZE_MAX;
 		with[i] = SIZE_MAX;
 		for (size_t q = a[i].from; to == SIZE_MAX && q < (own ? a[i].from + 1 : a[i].to); q++)
@@ -546,7 +547,7 @@ static void check_turned(const struct align_result *a, const struct align_result
 			assert_int_equal(a->v[i].end[s], b->v[i].end[!s]);
 			assert_int_equal(a->v[i].decision, b->v[i].decision);
 			assert_int_equal(a->v[i].loop_function, b->v[i].loop_function);
-			assert_int_equal(a->v[i].turns[s], b->v[i].turns[!s]);
+			assert_int_equal(a->v[i].iterations[s], b->v[i].iterations[!s]);
 		}
 }
 

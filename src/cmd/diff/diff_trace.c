@@ -226,7 +226,7 @@ static int64_t rank_of(const struct trace_pair *p, uint32_t ranks)
  * one parts, too, and it is certain which it is: one process alone has its rank. */
 static const struct trace_pair *sender_of(const struct trace_view *v, const struct trace_pair *p)
 {
-	const struct told_message *t = p->c.message ? p->c.told : &p->c.last;
+	const struct reported_message *t = p->c.message ? p->c.messages : &p->c.last;
 	const struct trace_message *m = &t[0].message;
 	uint32_t ranks = p->c.thread[0].info.ranks;
 	const struct trace_pair *found = NULL;

@@ -138,8 +138,8 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 		js_put(loop, "place",
 		       step_place_json(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function,
 		                       p->atlas->layouts[function]->loops[d->d.loop].head));
-		js_num(loop, "a", d->d.turns[0]);
-		js_num(loop, "b", d->d.turns[1]);
+		js_num(loop, "a", d->d.iterations[0]);
+		js_num(loop, "b", d->d.iterations[1]);
 		js_put(o, "turns", loop);
 	}
 	return o;
@@ -148,7 +148,7 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 /* What a side got or sent; null: nothing, where the other one did. */
 static json_t *message(const struct trace_pair *p, int side)
 {
-	const struct told_message *t = &p->c.told[side];
+	const struct reported_message *t = &p->c.messages[side];
 	const struct trace_message *m = &t->message;
 	json_t *o = json_object();
 	if (!t->there) {

@@ -441,7 +441,7 @@ void trace_words_iterations(const struct trace_pair *p, const struct difference 
 	uint32_t function = d->d.loop_function;
 	if (function >= p->atlas->n || !p->atlas->layouts[function] || d->d.loop >= p->atlas->layouts[function]->n_loops)
 		return;
-	buf_printf(b, "%zu | %zu turns of the loop", d->d.turns[0], d->d.turns[1]);
+	buf_printf(b, "%zu | %zu turns of the loop", d->d.iterations[0], d->d.iterations[1]);
 	put_where(p, knows(p, function), function, p->atlas->layouts[function]->loops[d->d.loop].head, b);
 }
 
@@ -501,7 +501,7 @@ const char *trace_message_name(unsigned kind)
 static void put_rank(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct trace_info *i = &p->c.thread[side].info;
-	const struct trace_message *m = &p->c.told[side].message;
+	const struct trace_message *m = &p->c.messages[side].message;
 	if (i->ranks && m->size != (int32_t)i->ranks)
 		buf_printf(b, "rank %u (%d in a communicator of %d)", i->rank, m->rank, m->size);
 	else
@@ -543,7 +543,7 @@ static void put_message(const struct trace_message *m, bool again, bool size, bo
 
 void trace_words_message(const struct trace_pair *p, struct buf *b)
 {
-	const struct told_message *t = p->c.told;
+	const struct reported_message *t = p->c.messages;
 	const struct trace_message *m[2] = {&t[0].message, &t[1].message};
 	bool both = t[0].there && t[1].there, same_rank = both && m[0]->rank == m[1]->rank;
 	bool again = same_rank && m[0]->kind == m[1]->kind && !((m[0]->flags | m[1]->flags) & TRACE_MESSAGE_CANCELLED);

@@ -48,11 +48,11 @@ static void divergence_begin(struct align_writer *w, size_t a, size_t b, bool de
 {
 	w->open = true;
 	w->now = (struct divergence){.at = {a, b}, .decision = decision, .loop_function = LAYOUT_NONE};
-	if (w->turns[0] != w->turns[1]) {
+	if (w->iterations[0] != w->iterations[1]) {
 		w->now.loop_function = w->loop_function;
 		w->now.loop = w->loop;
-		w->now.turns[0] = w->turns[0];
-		w->now.turns[1] = w->turns[1];
+		w->now.iterations[0] = w->iterations[0];
+		w->now.iterations[1] = w->iterations[1];
 	}
 }
 
@@ -149,7 +149,7 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		struct region outer = {.kind = REGION_LOOP, .of = region[s].of, .id = region[s].id};
 		size_t level = 1;
 		inner.start[s] = region[s].start = from[s];
-		if (inner.kind == REGION_TURN) { /* so that its head begins no other */
+		if (inner.kind == REGION_ITERATION) { /* so that its head begins no other */
 			r = region_push(&stack, &outer);
 			level = 2;
 		}
@@ -189,20 +189,20 @@ static int emit_equal_items(struct aligner *x, const struct region_items lists[2
 /* Sets aside what is known of the innermost loop, for the time of what is in another. */
 struct loop_state {
 	uint32_t function, loop;
-	size_t turns[2];
+	size_t iterations[2];
 };
 static struct loop_state loop_enter(struct aligner *x, uint32_t function, uint32_t loop, size_t a, size_t b)
 {
-	struct loop_state was = {x->w.loop_function, x->w.loop, {x->w.turns[0], x->w.turns[1]}};
+	struct loop_state was = {x->w.loop_function, x->w.loop, {x->w.iterations[0], x->w.iterations[1]}};
 	x->w.loop_function = function;
 	x->w.loop = loop;
-	x->w.turns[0] = a;
-	x->w.turns[1] = b;
+	x->w.iterations[0] = a;
+	x->w.iterations[1] = b;
 	return was;
 }
 static void loop_back(struct aligner *x, struct loop_state was)
 {
-	loop_enter(x, was.function, was.loop, was.turns[0], was.turns[1]);
+	loop_enter(x, was.function, was.loop, was.iterations[0], was.iterations[1]);
 }
 
 /* Turns of a loop, by items: the last one does not count if it only found that the loop is over. */

@@ -24,7 +24,7 @@ struct divergence {
 	bool decision; /* `at` is one decision that went different ways */
 	/* The innermost loop around it that made a different number of turns because of it; func LAYOUT_NONE: none. */
 	uint32_t loop_function, loop;
-	size_t turns[2];
+	size_t iterations[2];
 };
 
 struct align_result {
@@ -67,7 +67,7 @@ struct align_writer {
 	bool open;      /* a divergence has begun and not ended */
 	struct divergence now;
 	uint32_t loop_function, loop; /* the innermost loop whose turns are known, for what begins now */
-	size_t turns[2];
+	size_t iterations[2];
 };
 /* n steps from a and b on are aligned and equal, or one of them is one decision that went different ways. */
 int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n);

@@ -374,7 +374,7 @@ bool trace_message_same(const struct trace_message *a, const struct trace_messag
 
 /* Where the call was that came to a side's message. */
 static int place_message(const struct symbols *symbols, const struct steps *steps, int side, size_t behind,
-                         struct told_message *ret)
+                         struct reported_message *ret)
 {
 	struct difference d = {0};
 	struct spot spot;
@@ -422,9 +422,9 @@ static int compare_messages(const struct atlas *m, const char *const path[2], co
 				goto out;
 		c->message = true;
 		for (int s = 0; r == 0 && s < 2; s++) {
-			c->told[s].there = there[s];
-			c->told[s].message = w[s].e.message;
-			r = place_message(symbols, &c->thread[s].steps, s, first, &c->told[s]);
+			c->messages[s].there = there[s];
+			c->messages[s].message = w[s].e.message;
+			r = place_message(symbols, &c->thread[s].steps, s, first, &c->messages[s]);
 		}
 		break;
 	}

@@ -80,7 +80,7 @@ struct difference {
 };
 
 /* A side's message, and the call that came to it. */
-struct told_message {
+struct reported_message {
 	bool there; /* false: the side has none where the other one has */
 	struct trace_message message;
 	struct call_site at;
@@ -102,9 +102,9 @@ struct compared {
 	struct spot datum[2];
 	uint64_t data_steps; /* decisions with operands that were compared */
 	bool message;        /* a message differs before the first divergence, or at all: the first in `told` */
-	struct told_message told[2];
-	uint64_t n_messages;      /* that are the same before it */
-	struct told_message last; /* of these, A's, the last that was received */
+	struct reported_message messages[2];
+	uint64_t n_messages;          /* that are the same before it */
+	struct reported_message last; /* of these, A's, the last that was received */
 };
 
 struct compare_options {

@@ -36,8 +36,8 @@ enum region_kind region_of(const struct reading *r, uint32_t symbol, enum region
 		ret->kind = REGION_CALL;
 	} else if (layout) {
 		uint32_t loop = layout->loop[s->node];
-		if (loop != LAYOUT_NONE && layout->loops[loop].head == s->node && !(first && in == REGION_TURN)) {
-			ret->kind = in == REGION_LOOP ? REGION_TURN : REGION_LOOP;
+		if (loop != LAYOUT_NONE && layout->loops[loop].head == s->node && !(first && in == REGION_ITERATION)) {
+			ret->kind = in == REGION_LOOP ? REGION_ITERATION : REGION_LOOP;
 			ret->id = loop;
 		} else if (layout->join[s->node] != LAYOUT_NONE) {
 			ret->kind = REGION_BRANCH;
@@ -52,8 +52,8 @@ uint64_t region_label(const struct reading *r, uint32_t symbol, enum region_kind
 	const struct symbol *s = &r->symbols->v[symbol];
 	struct region region;
 	enum region_kind kind = region_of(r, symbol, in, first, &region);
-	if (kind == REGION_TURN)
-		return REGION_TURN;
+	if (kind == REGION_ITERATION)
+		return REGION_ITERATION;
 	uint64_t h = mix_item_hash(mix_item_hash(kind == REGION_LOOP, s->kind), (uint64_t)s->of << 32 | s->node);
 	return s->kind == STEP_AT ? h : mix_item_hash(h, s->kind == STEP_MARK ? s->value : 0);
 }
@@ -155,7 +155,7 @@ static int read_node(struct reader *x, const struct symbol *at, const struct flo
 	struct region region;
 	int r = end_regions(x, at, layout, place);
 	uint32_t loop = layout->loop[at->node];
-	bool begun = s->n && s->v[s->n - 1].kind == REGION_TURN && s->v[s->n - 1].start == place;
+	bool begun = s->n && s->v[s->n - 1].kind == REGION_ITERATION && s->v[s->n - 1].start == place;
 	if (r == 0 && !begun && loop != LAYOUT_NONE && layout->loops[loop].head == at->node) {
 		size_t open = SIZE_MAX;
 		for (size_t i = s->n ? s->v[s->n - 1].frame : 0; s->n && s->v[s->n - 1].kind != REGION_CALL && i < s->n; i++)
@@ -166,9 +166,9 @@ static int read_node(struct reader *x, const struct symbol *at, const struct flo
 		region = (struct region){.kind = REGION_LOOP, .of = at->of, .id = loop};
 		if (r == 0 && open == SIZE_MAX)
 			r = push_region(x, &region, mix_item_hash(REGION_LOOP, (uint64_t)at->of << 32 | loop), place);
-		region.kind = REGION_TURN;
+		region.kind = REGION_ITERATION;
 		if (r == 0)
-			r = push_region(x, &region, REGION_TURN, place);
+			r = push_region(x, &region, REGION_ITERATION, place);
 	}
 	if (r == 0 && layout->join[at->node] != LAYOUT_NONE) {
 		region = (struct region){.kind = REGION_BRANCH, .of = at->of, .id = at->node};

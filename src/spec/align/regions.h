@@ -16,7 +16,7 @@ enum region_kind {
 	REGION_STEP, /* a single one */
 	REGION_CALL, /* from entering a function to leaving it */
 	REGION_LOOP, /* its turns */
-	REGION_TURN,
+	REGION_ITERATION,
 	REGION_BRANCH, /* a decision and what it chose */
 };
 
