@@ -144,7 +144,7 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 	}
 }
 
-static int compare_name_events(const void *pa, const void *pb)
+static int compare_name_changes(const void *pa, const void *pb)
 {
 	const struct gname_event *a = pa, *b = pb;
 	if (a->host != b->host)
@@ -270,10 +270,10 @@ int names_replay_events(struct graph *g)
 	for (size_t i = 0; i < g->name_events.n; i++) {
 		struct gname_event *e = &g->name_events.v[i];
 		e->host = g->hosts.v[g->sessions.v[e->session].host].name;
-		sorted = sorted && (!i || compare_name_events(e - 1, e) <= 0);
+		sorted = sorted && (!i || compare_name_changes(e - 1, e) <= 0);
 	}
 	if (!sorted)
-		qsort(g->name_events.v, g->name_events.n, sizeof *g->name_events.v, compare_name_events);
+		qsort(g->name_events.v, g->name_events.n, sizeof *g->name_events.v, compare_name_changes);
 	g->names.n = 0;
 	for (size_t i = 0; i < g->name_events.n; i++) {
 		const struct gname_event *e = &g->name_events.v[i];

@@ -22,7 +22,7 @@
 /* ---- which ---- */
 
 /* The version that the file was. 1, 0, -errno. */
-static int find_version(struct prov_source *p, const struct store_build_file *f, struct version_info *ret)
+static int find_build_version(struct prov_source *p, const struct store_build_file *f, struct version_info *ret)
 {
 	store_id files[ALIKE];
 	int n = store_files_by_path(p->s, f->path, files, ALIKE), r = n < 0 ? n : 0;
@@ -65,7 +65,7 @@ static int note_wanted_build(void *arg, const struct store_build *b)
 	if (r > 0)
 		r = letter == 'x' && prov_has_exec(s->p, id);
 	for (size_t i = 0; r == 0 && i < b->nfiles; i++)
-		if (b->files[i].role == TERM_role_output && (r = find_version(s->p, &b->files[i], &v)) > 0)
+		if (b->files[i].role == TERM_role_output && (r = find_build_version(s->p, &b->files[i], &v)) > 0)
 			r = prov_has_version(s->p, v.id);
 	store_id *slot = r > 0 ? vec_add(&s->found) : NULL;
 	if (slot)
@@ -210,7 +210,7 @@ static int emit_build_version(struct prov_source *p, const struct store_build_fi
 {
 	struct version_info v;
 	struct file_info x;
-	int r = f->digest.n ? find_version(p, f, &v) : 0;
+	int r = f->digest.n ? find_build_version(p, f, &v) : 0;
 	r = r > 0 && !prov_has_version(p, v.id) ? 0 : r;
 	r = r > 0 ? store_file(p->s, v.file, &x) : r;
 	r = r > 0 ? prov_is_exported(p, &v, &x, 0) : r;

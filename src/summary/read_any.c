@@ -155,7 +155,7 @@ struct gathered {
 	size_t cap;
 };
 
-static int append_summary(void *arg, enum summary_form form, struct summary *s)
+static int append_parsed_summary(void *arg, enum summary_form form, struct summary *s)
 {
 	struct gathered *g = arg;
 	if (!vec_has_room(g->l.v, g->l.n, g->cap))
@@ -168,7 +168,7 @@ static int append_summary(void *arg, enum summary_form form, struct summary *s)
 int summary_read_any(const char *text, size_t n, struct err *err, struct summary_list *ret)
 {
 	struct gathered g = {0};
-	int rc = summary_each(text, n, append_summary, &g, err);
+	int rc = summary_each(text, n, append_parsed_summary, &g, err);
 	if (rc == 0) {
 		*ret = g.l;
 		return 0;
