@@ -252,7 +252,7 @@ struct confined {
 };
 
 /* Its messages are where standard error goes. */
-static int enter(void *arg)
+static int enter_build_jail(void *arg)
 {
 	struct confined *x = arg;
 	struct err err = {0};
@@ -271,8 +271,12 @@ static int enter(void *arg)
 static int run(struct again *a, const struct build *b, char *const *argv)
 {
 	struct confined x = {a, b, argv, environment(b), {.ruleset = -1}};
-	struct child c = {
-	    .argv = argv, .path = b->compiler, .out = a->message_fd, .err = a->message_fd, .before = enter, .arg = &x};
+	struct child c = {.argv = argv,
+	                  .path = b->compiler,
+	                  .out = a->message_fd,
+	                  .err = a->message_fd,
+	                  .before = enter_build_jail,
+	                  .arg = &x};
 	int rc = x.env ? confine(a, b, &x.jail) : -ENOMEM;
 	if (rc == 0)
 		rc = child_run(&c);
