@@ -85,4 +85,15 @@ cmd 0 stat --json @ && json '[.files[].path | select(. != "/w/p")] == ["/w/a", "
 check 'stat: the order of what is equally used'
 cmd 0 stat @ && grep -qx ' *READS *BYTES *WRITES *BYTES *IN *OUT *RANK *' "$out" && [ "$(sed -n 's/.* \([0-9]*\)  \(.\/\)*p$/\1/p' "$out" | tr '\n' ' ')" = '2 9 10 ' ]
 check 'stat: ranks'
+rm -rf "$STEMMA_HOME"
+history <<'END'
+for k, word in enumerate(('NONE', 'SOME')):
+    h = History('01AAAAAAAAAAAAAAAAAAAA' + word, argv=['./part.sh', word], start=k * 1000)
+    p = h.process(); h.exec(p, ['/bin/sh', './part.sh'], exe='/usr/bin/dash')
+    if k: h.write(p, h.file('/w/part'), size=1)
+    h.add('gap', p=p, reason=1, count=2); h.exit(p); h.end(); h.save(home, evtext)
+END
+cmd 0 log && says "$out" '?    ?  part.sh NONE' && says "$out" '?   1+  part.sh SOME' && cmd 0 log --json &&
+	json '[.runs[] | [.inputs, .outputs, .counts_complete]] == [[null, 1, false], [null, null, false]]'
+check 'what is not known is no zero'
 finish

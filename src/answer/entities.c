@@ -47,6 +47,15 @@ void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n)
 	           n == 1 ? "" : "s");
 }
 
+bool run_counts_complete(const struct run_info *r)
+{
+	const uint64_t missing = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
+	                         1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
+	                         1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library |
+	                         1ULL << TERM_gap_damaged | 1ULL << TERM_gap_unended;
+	return !(r->gaps & missing);
+}
+
 json_t *run_json(const struct answer_source *a, const struct run_info *r)
 {
 	uint64_t used, made;
@@ -61,8 +70,10 @@ json_t *run_json(const struct answer_source *a, const struct run_info *r)
 	js_time(o, "start", r->start);
 	js_time(o, "end", r->end);
 	js_ending(o, "exit", r->ending, r->code);
-	js_num(o, "inputs", used);
-	js_num(o, "outputs", made);
+	bool complete = run_counts_complete(r);
+	js_put(o, "inputs", used || complete ? json_integer((json_int_t)used) : json_null());
+	js_put(o, "outputs", made || complete ? json_integer((json_int_t)made) : json_null());
+	js_bool(o, "counts_complete", complete);
 	if (r->ending == TERM_ending_unknown && live_standby(a->live, r->ulid))
 		js_num(o, "standby", (uint64_t)live_standby(a->live, r->ulid));
 	js_pairs(o, "labels", &r->labels);

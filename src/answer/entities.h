@@ -10,6 +10,9 @@
 /* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
  */
 json_t *run_json(const struct answer_source *a, const struct run_info *r);
+/* Does a count of what the run used and made hold? Else parts of the run were not observed, and it is the least that
+ * can be said. */
+bool run_counts_complete(const struct run_info *r);
 /* lineage --json's entity and execution. 0 or -errno. */
 json_t *entity_json(const struct version_info *v, const struct file_info *f);
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret);

@@ -128,6 +128,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);
 out:
+	live_release(&c.live);
 	config_release(&c.config);
 	if (opts)
 		options_release(command, opts);

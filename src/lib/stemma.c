@@ -34,7 +34,7 @@ static int fail_with(int code, const struct err *err, const char *what, struct s
 		return code;
 	if (err && err->text[0])
 		snprintf(ret->text, sizeof(ret->text), "%s", err->text);
-	else if (code < 0)
+	else if (code < 0 && code != -EINVAL) /* that is the caller's mistake, and `what` says which */
 		snprintf(ret->text, sizeof(ret->text), "%s: %s", what, strerror(-code));
 	else
 		snprintf(ret->text, sizeof(ret->text), "%s", what);

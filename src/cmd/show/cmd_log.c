@@ -10,6 +10,15 @@
 
 #define COMMAND_MAX 400 /* bytes of a command line in a table */
 
+/* A count that may be too low has a plus; where nothing is known, it is no zero. */
+static void add_count(struct table *t, uint64_t n, bool complete)
+{
+	if (!n && !complete)
+		table_cell(t, str_of("?"));
+	else
+		table_cellf(t, "%llu%s", (unsigned long long)n, complete ? "" : "+");
+}
+
 static void add_row(struct cmd *c, struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct buf b = {0};
@@ -25,8 +34,8 @@ static void add_row(struct cmd *c, struct table *t, const struct run_info *r, ui
 	else
 		fmt_ending(&b, r->ending, r->code);
 	table_cell(t, buf_view(&b));
-	table_cellf(t, "%llu", (unsigned long long)used);
-	table_cellf(t, "%llu", (unsigned long long)made);
+	add_count(t, used, run_counts_complete(r));
+	add_count(t, made, run_counts_complete(r));
 	buf_reset(&b);
 	fmt_argv(&b, &r->argv, true, COMMAND_MAX);
 	table_cell(t, buf_view(&b));
