@@ -183,13 +183,13 @@ struct source {
 	bool outranked;      /* what is set already stays */
 };
 
-static void complain(const struct source *s, const char *line)
+static void warn_of_line(const struct source *s, const char *line)
 {
 	if (s->warn)
 		s->warn(s->arg, line);
 }
 
-static char *trim(char *p)
+static char *trim_blanks(char *p)
 {
 	while (isspace((unsigned char)*p))
 		p++;
@@ -220,21 +220,21 @@ static int take_line(const struct source *s, char *line, unsigned number)
 {
 	char origin[4200], text[4800];
 	snprintf(origin, sizeof(origin), "%.4096s:%u", s->path, number);
-	line = trim(line);
+	line = trim_blanks(line);
 	if (!*line || *line == '#')
 		return 0;
 	char *eq = strchr(line, '=');
 	if (!eq) {
 		snprintf(text, sizeof(text), "%s: not 'key = value'", origin);
-		complain(s, text);
+		warn_of_line(s, text);
 		return 0;
 	}
 	*eq = '\0';
-	char *name = trim(line), *value = trim(eq + 1);
+	char *name = trim_blanks(line), *value = trim_blanks(eq + 1);
 	enum config_key key;
 	if (!config_find(name, &key)) {
 		snprintf(text, sizeof(text), "%s: no setting is called '%.100s'", origin, name);
-		complain(s, text);
+		warn_of_line(s, text);
 		return 0;
 	}
 	if (s->refused && keys[key].scope != SCOPE_project) {
@@ -248,7 +248,7 @@ static int take_line(const struct source *s, char *line, unsigned number)
 	int r = keys[key].type == TYPE_path ? set_path(s, key, value, origin, &err)
 	                                    : config_set(s->c, key, value, origin, &err);
 	if (r == -EINVAL)
-		complain(s, err.text);
+		warn_of_line(s, err.text);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -265,7 +265,7 @@ static int load_fd(const struct source *s, int fd)
 			snprintf(line, sizeof(line), "cannot read '%.4096s': %s", s->path, strerror((int)-n));
 		else
 			snprintf(line, sizeof(line), "'%.4096s' is larger than 64 KiB; it is passed over", s->path);
-		complain(s, line);
+		warn_of_line(s, line);
 	} else {
 		text[n] = '\0';
 		for (char *p = text; p < text + n; p++)
@@ -295,10 +295,10 @@ static int load_open(const struct source *s, int fd, bool owned)
 	int r = 0;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		snprintf(line, sizeof(line), "'%.4096s' is no file; it is ignored", s->path);
-		complain(s, line);
+		warn_of_line(s, line);
 	} else if (owned && !trusts_owner(&st)) {
 		snprintf(line, sizeof(line), "'%.4096s' belongs to somebody else; it is ignored", s->path);
-		complain(s, line);
+		warn_of_line(s, line);
 	} else {
 		r = load_fd(s, fd);
 	}
@@ -306,7 +306,7 @@ static int load_open(const struct source *s, int fd, bool owned)
 	return r;
 }
 
-static int load(const struct source *s, bool owned)
+static int load_config_file(const struct source *s, bool owned)
 {
 	char line[4800];
 	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -314,14 +314,14 @@ static int load(const struct source *s, bool owned)
 		return load_open(s, fd, owned);
 	if (errno != ENOENT && errno != ENOTDIR) {
 		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(errno));
-		complain(s, line);
+		warn_of_line(s, line);
 	}
 	return 0;
 }
 
 int config_load_file(struct config *c, const char *path, const char *base, config_warn *warn, void *arg)
 {
-	return load(&(struct source){.c = c, .path = path, .base = base, .warn = warn, .arg = arg}, false);
+	return load_config_file(&(struct source){.c = c, .path = path, .base = base, .warn = warn, .arg = arg}, false);
 }
 
 static int load_user(struct config *c, config_warn *warn, void *arg)
@@ -336,7 +336,7 @@ static int load_user(struct config *c, config_warn *warn, void *arg)
 	if (dir.n) {
 		buf_printf(&path, "%s/config", buf_cstr(&dir));
 		r = path.failed ? -ENOMEM
-		                : load(
+		                : load_config_file(
 		                      &(struct source){
 		                          .c = c, .path = buf_cstr(&path), .base = buf_cstr(&dir), .warn = warn, .arg = arg},
 		                      true);
@@ -385,7 +385,7 @@ static int open_project(const struct source *s, const char *dir)
 	else if (fd < 0)
 		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(e));
 	if (foreign || fd < 0)
-		complain(s, line);
+		warn_of_line(s, line);
 	if (foreign && fd >= 0) {
 		close(fd);
 		fd = -1;
@@ -420,7 +420,7 @@ static int load_project_of(struct config *c, const char *dir, const char *path, 
 	if (r == 0 && refused.n) {
 		snprintf(line, sizeof(line), "'%.4096s' sets %.300s: a project may not set this; it is ignored", path,
 		         buf_cstr(&refused));
-		complain(&s, line);
+		warn_of_line(&s, line);
 	}
 	buf_release(&refused);
 	free(projects);

@@ -83,7 +83,7 @@ static pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned bus_users;
 static struct sigaction bus_before;
 
-static void on_bus(int sig, siginfo_t *si, void *context)
+static void on_sigbus(int sig, siginfo_t *si, void *context)
 {
 	struct window *w = mapped;
 	const char *at = si->si_addr;
@@ -97,7 +97,7 @@ static void bus_begin(void)
 {
 	pthread_mutex_lock(&bus_lock);
 	if (bus_users++ == 0) {
-		struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+		struct sigaction sa = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
 		sigaction(SIGBUS, &sa, &bus_before);
 	}
 	pthread_mutex_unlock(&bus_lock);
@@ -225,7 +225,7 @@ static int64_t ns_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static struct entry entry_of(const struct stat *st)
+static struct entry cache_entry_of(const struct stat *st)
 {
 	return (struct entry){.dev = st->st_dev,
 	                      .ino = st->st_ino,
@@ -239,23 +239,23 @@ static uint64_t check_of(const struct entry *e)
 	return hash_bytes(e, offsetof(struct entry, check)) | 1; /* an empty entry has 0 */
 }
 
-static bool same_file(const struct entry *a, const struct entry *b)
+static bool is_same_state(const struct entry *a, const struct entry *b)
 {
 	return memcmp(a, b, offsetof(struct entry, digest)) == 0;
 }
 
-static uint64_t place_of(const struct entry *e)
+static uint64_t bucket_offset(const struct entry *e)
 {
 	uint64_t key[2] = {e->dev, e->ino};
 	return hash_bytes(key, sizeof(key)) % BUCKETS * sizeof(struct bucket);
 }
 
-static bool look_up(struct digest_cache *c, const struct entry *want, struct digest *ret)
+static bool find_cached_digest(struct digest_cache *c, const struct entry *want, struct digest *ret)
 {
 	struct bucket b;
-	ssize_t n = io_pread(c->fd, &b, sizeof(b), place_of(want));
+	ssize_t n = io_pread(c->fd, &b, sizeof(b), bucket_offset(want));
 	for (ssize_t i = 0; i < n / (ssize_t)sizeof(b.way[0]); i++)
-		if (same_file(&b.way[i], want) && b.way[i].check == check_of(&b.way[i])) {
+		if (is_same_state(&b.way[i], want) && b.way[i].check == check_of(&b.way[i])) {
 			*ret = b.way[i].digest;
 			return true;
 		}
@@ -263,10 +263,10 @@ static bool look_up(struct digest_cache *c, const struct entry *want, struct dig
 }
 
 /* In the place of an older state of the file, else of what is none, else of any. */
-static void keep(struct digest_cache *c, struct entry *e)
+static void store_cache_entry(struct digest_cache *c, struct entry *e)
 {
 	struct bucket b = {0};
-	uint64_t at = place_of(e);
+	uint64_t at = bucket_offset(e);
 	unsigned to = (unsigned)(e->ctime >> 8) % WAYS;
 	if (io_pread(c->fd, &b, sizeof(b), at) < 0)
 		return;
@@ -303,18 +303,18 @@ int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *s
 		return -EINVAL;
 	if (st)
 		*st = before;
-	struct entry e = entry_of(&before);
-	if (c && look_up(c, &e, ret))
+	struct entry e = cache_entry_of(&before);
+	if (c && find_cached_digest(c, &e, ret))
 		return 0;
 	bool keeps = c && settled(fd, &before);
 	int rc = sum_fd(fd, (uint64_t)before.st_size, &d);
 	if (rc < 0)
 		return rc;
 	if (keeps && fstat(fd, &after) == 0) {
-		struct entry now = entry_of(&after);
+		struct entry now = cache_entry_of(&after);
 		e.digest = d;
-		if (same_file(&now, &e))
-			keep(c, &e);
+		if (is_same_state(&now, &e))
+			store_cache_entry(c, &e);
 	}
 	*ret = d;
 	return 0;
@@ -329,8 +329,8 @@ int digest_file(struct digest_cache *c, int dirfd, const char *path, struct dige
 	if (!S_ISREG(before.st_mode))
 		return -EINVAL;
 	if (c) {
-		struct entry e = entry_of(&before);
-		if (look_up(c, &e, ret)) {
+		struct entry e = cache_entry_of(&before);
+		if (find_cached_digest(c, &e, ret)) {
 			if (st)
 				*st = before;
 			return 0;

@@ -195,7 +195,7 @@ static int64_t tick(void)
 	return ts.tv_nsec + 1000000;
 }
 
-static void release(struct fs_domain *d)
+static void domain_free(struct fs_domain *d)
 {
 	if (!d)
 		return;
@@ -204,7 +204,7 @@ static void release(struct fs_domain *d)
 	free(d);
 }
 
-static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const char *boot)
+static struct fs_domain *domain_new(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};
 	bool mounted = find_mount("/proc/self/mountinfo", dev, &m);
@@ -246,11 +246,11 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 	                        .mtime_step = w && w->step ? w->step : tick()};
 	if (d->name && d->type)
 		return d;
-	release(d);
+	domain_free(d);
 	return NULL;
 }
 
-static const struct fs_domain *known(uint64_t dev)
+static const struct fs_domain *find_domain_of_device(uint64_t dev)
 {
 	for (unsigned i = 0; i < ndomains; i++)
 		if (domains[i]->dev == dev)
@@ -261,24 +261,24 @@ static const struct fs_domain *known(uint64_t dev)
 const struct fs_domain *fileid_domain_known(uint64_t dev)
 {
 	pthread_mutex_lock(&lock);
-	const struct fs_domain *ret = known(dev);
+	const struct fs_domain *ret = find_domain_of_device(dev);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
 
 /* Takes d, which may be NULL. */
-static const struct fs_domain *keep(struct fs_domain *d, uint64_t dev)
+static const struct fs_domain *register_domain(struct fs_domain *d, uint64_t dev)
 {
 	static const struct fs_domain unknown = {.name = "unknown", .type = "", .mtime_step = 2000000000};
 	pthread_mutex_lock(&lock);
-	const struct fs_domain *ret = known(dev);
+	const struct fs_domain *ret = find_domain_of_device(dev);
 	if (!ret && d && ndomains < DOMAINS_MAX) {
 		d->index = ndomains + 1;
 		ret = domains[ndomains++] = d;
 		d = NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	release(d);
+	domain_free(d);
 	return ret ? ret : &unknown;
 }
 
@@ -287,7 +287,7 @@ const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
 	const char *boot = host_boot_id();
 	const struct fs_domain *ret = fileid_domain_known(dev);
 	/* To make one may take long: others are not to wait for it. */
-	return ret ? ret : keep(make(dirfd, path, dev, boot), dev);
+	return ret ? ret : register_domain(domain_new(dirfd, path, dev, boot), dev);
 }
 
 const struct fs_domain *fileid_domain_told(const struct fs_domain *told)
@@ -302,10 +302,10 @@ const struct fs_domain *fileid_domain_told(const struct fs_domain *told)
 		d->type = strdup(told->type);
 	}
 	if (d && (!d->name || !d->type)) {
-		release(d);
+		domain_free(d);
 		d = NULL;
 	}
-	return keep(d, told->dev);
+	return register_domain(d, told->dev);
 }
 
 /* FUSE is not asked for its handles. */

@@ -136,7 +136,7 @@ bool io_own(const char *built, const char *installed, char *ret, size_t size)
 	return false;
 }
 
-static int make_dir(const char *path, mode_t mode)
+static int make_directory(const char *path, mode_t mode)
 {
 	struct stat st;
 	if (mkdir(path, mode) == 0)
@@ -156,7 +156,7 @@ int io_mkdirs(const char *path, mode_t mode)
 		return -ENOENT;
 	if (n >= sizeof(part))
 		return -ENAMETOOLONG;
-	int r = make_dir(path, mode);
+	int r = make_directory(path, mode);
 	if (r != -ENOENT)
 		return r;
 	memcpy(part, path, n + 1);
@@ -164,12 +164,12 @@ int io_mkdirs(const char *path, mode_t mode)
 		if (*s != '/' || s[-1] == '/')
 			continue;
 		*s = '\0';
-		r = make_dir(part, mode);
+		r = make_directory(part, mode);
 		*s = '/';
 		if (r < 0)
 			return r;
 	}
-	return make_dir(path, mode);
+	return make_directory(path, mode);
 }
 
 /* A folder of that name, made readable and writable if it is not. */

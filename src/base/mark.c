@@ -130,13 +130,13 @@ static int get_key(bool make, unsigned char ret[KEY])
 
 /* ---- the mark ---- */
 
-static void add_text(struct buf *b, struct str s)
+static void append_netstring(struct buf *b, struct str s)
 {
 	buf_printf(b, "%zu:", s.n);
 	buf_str(b, s);
 }
 
-static int line_of(bool make, const struct mark_what *w, char ret[LINE + 1])
+static int format_mark(bool make, const struct mark_what *w, char ret[LINE + 1])
 {
 	unsigned char key[KEY];
 	char machine[64] = "";
@@ -146,12 +146,12 @@ static int line_of(bool make, const struct mark_what *w, char ret[LINE + 1])
 		return rc;
 	if (!io_text("/etc/machine-id", machine, sizeof(machine)) && gethostname(machine, sizeof(machine) - 1) < 0)
 		machine[0] = '\0';
-	add_text(&b, str_of(w->run));
-	add_text(&b, str_of(machine));
+	append_netstring(&b, str_of(w->run));
+	append_netstring(&b, str_of(machine));
 	buf_printf(&b, "%lu:%zu:", (unsigned long)geteuid(), w->argc);
-	add_text(&b, w->cwd);
+	append_netstring(&b, w->cwd);
 	for (size_t i = 0; i < w->argc; i++)
-		add_text(&b, w->argv[i]);
+		append_netstring(&b, w->argv[i]);
 	/* A sum does not depend on the order; without the key nobody finds other variables of the same sum. */
 	for (int k = 0; k < 2; k++) {
 		uint64_t sum = w->envc;
@@ -171,7 +171,7 @@ static int line_of(bool make, const struct mark_what *w, char ret[LINE + 1])
 int mark_put(const char *home, const struct mark_what *w)
 {
 	char line[LINE + 1], path[4096];
-	int rc = line_of(true, w, line);
+	int rc = format_mark(true, w, line);
 	if (rc < 0)
 		return rc;
 	if (snprintf(path, sizeof(path), "%s/marks", home) >= (int)sizeof(path))
@@ -187,7 +187,7 @@ int mark_put(const char *home, const struct mark_what *w)
 bool mark_has(const char *home, const struct mark_what *w)
 {
 	char line[LINE + 1], path[4096], read[LINE + 2];
-	if (line_of(false, w, line) < 0 || snprintf(path, sizeof(path), "%s/marks", home) >= (int)sizeof(path))
+	if (format_mark(false, w, line) < 0 || snprintf(path, sizeof(path), "%s/marks", home) >= (int)sizeof(path))
 		return false;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;

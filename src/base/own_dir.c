@@ -96,7 +96,7 @@ static void name_first(char *ret, size_t size)
 	snprintf(ret, size, "stemma-%lu", io_outer_uid());
 }
 
-static int below(const char *base, int dir, const char *name, int fd, char ret_path[OWN_DIR_PATH])
+static int join_own_path(const char *base, int dir, const char *name, int fd, char ret_path[OWN_DIR_PATH])
 {
 	close(dir);
 	if (fd >= 0 && snprintf(ret_path, OWN_DIR_PATH, "%s/%s", base, name) >= OWN_DIR_PATH) {
@@ -115,7 +115,7 @@ int own_dir_in(const char *base, char ret_path[OWN_DIR_PATH])
 	name_first(first, sizeof(first));
 	int fd = own_dir_at(dir, first);
 	if (fd != -EPERM && fd != -ENOTDIR && fd != -ELOOP && fd != -EACCES)
-		return below(base, dir, first, fd, ret_path);
+		return join_own_path(base, dir, first, fd, ret_path);
 	fd = find_second(dir, first, second, sizeof(second));
 	if (fd == -ENOENT) {
 		/* Two that begin at once make one each, and then agree on the first by name. */
@@ -124,7 +124,7 @@ int own_dir_in(const char *base, char ret_path[OWN_DIR_PATH])
 		else
 			fd = find_second(dir, first, second, sizeof(second));
 	}
-	return below(base, dir, second, fd, ret_path);
+	return join_own_path(base, dir, second, fd, ret_path);
 }
 
 int own_dir_existing(const char *base, char ret_path[OWN_DIR_PATH])
@@ -134,7 +134,7 @@ int own_dir_existing(const char *base, char ret_path[OWN_DIR_PATH])
 	if (dir < 0)
 		return dir;
 	name_first(first, sizeof(first));
-	return below(base, dir, first, open_checked(dir, first), ret_path);
+	return join_own_path(base, dir, first, open_checked(dir, first), ret_path);
 }
 
 int own_dir_second(const char *base, char ret_path[OWN_DIR_PATH])
@@ -145,5 +145,5 @@ int own_dir_second(const char *base, char ret_path[OWN_DIR_PATH])
 		return dir;
 	name_first(first, sizeof(first));
 	int fd = find_second(dir, first, second, sizeof(second));
-	return below(base, dir, second, fd, ret_path);
+	return join_own_path(base, dir, second, fd, ret_path);
 }

@@ -81,7 +81,7 @@ int procfs_parse_stat(const char *text, struct procfs *p)
 }
 
 /* A figure of a "name: value" file. */
-static bool figure(const char *text, const char *name, unsigned unit, uint64_t *ret)
+static bool parse_named_value(const char *text, const char *name, unsigned unit, uint64_t *ret)
 {
 	const char *at = strstr(text, name);
 	if (!at)
@@ -93,13 +93,13 @@ static bool figure(const char *text, const char *name, unsigned unit, uint64_t *
 void procfs_parse_status(const char *text, struct procfs *p)
 {
 	enum { CHILD_BIT = 16 }; /* SIGCHLD is 17 */
-	figure(text, "\nThreads:", 1, &p->threads);
-	figure(text, "\nVmPeak:", 1024, &p->virtual_peak);
-	figure(text, "\nVmHWM:", 1024, &p->resident_peak);
-	figure(text, "\nRssAnon:", 1024, &p->anonymous);
-	figure(text, "\nRssFile:", 1024, &p->file);
-	figure(text, "\nRssShmem:", 1024, &p->shared);
-	figure(text, "\nVmSwap:", 1024, &p->swap);
+	parse_named_value(text, "\nThreads:", 1, &p->threads);
+	parse_named_value(text, "\nVmPeak:", 1024, &p->virtual_peak);
+	parse_named_value(text, "\nVmHWM:", 1024, &p->resident_peak);
+	parse_named_value(text, "\nRssAnon:", 1024, &p->anonymous);
+	parse_named_value(text, "\nRssFile:", 1024, &p->file);
+	parse_named_value(text, "\nRssShmem:", 1024, &p->shared);
+	parse_named_value(text, "\nVmSwap:", 1024, &p->swap);
 	const char *at = strstr(text, "\nSigIgn:");
 	if (at)
 		p->ignores_children = strtoull(at + 8, NULL, 16) >> CHILD_BIT & 1;
@@ -110,9 +110,10 @@ void procfs_parse_io(const char *text, struct procfs *p)
 	struct procfs q;
 	procfs_clear(&q);
 	/* All or nothing: they are compared with each other. */
-	if (figure(text, "rchar: ", 1, &q.rchar) && figure(text, "\nwchar: ", 1, &q.wchar) &&
-	    figure(text, "\nsyscr: ", 1, &q.syscr) && figure(text, "\nsyscw: ", 1, &q.syscw) &&
-	    figure(text, "\nread_bytes: ", 1, &q.read_bytes) && figure(text, "\nwrite_bytes: ", 1, &q.write_bytes)) {
+	if (parse_named_value(text, "rchar: ", 1, &q.rchar) && parse_named_value(text, "\nwchar: ", 1, &q.wchar) &&
+	    parse_named_value(text, "\nsyscr: ", 1, &q.syscr) && parse_named_value(text, "\nsyscw: ", 1, &q.syscw) &&
+	    parse_named_value(text, "\nread_bytes: ", 1, &q.read_bytes) &&
+	    parse_named_value(text, "\nwrite_bytes: ", 1, &q.write_bytes)) {
 		p->rchar = q.rchar;
 		p->wchar = q.wchar;
 		p->syscr = q.syscr;
@@ -169,9 +170,9 @@ int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous)
 	int rc = read_figures(pid, "smaps_rollup", text, sizeof(text));
 	if (rc < 0)
 		return rc;
-	if (!figure(text, "\nPss:", 1024, &pss))
+	if (!parse_named_value(text, "\nPss:", 1024, &pss))
 		return -ENODATA;
-	if (!figure(text, "\nPss_Anon:", 1024, &anonymous)) /* before Linux 5.9 */
+	if (!parse_named_value(text, "\nPss_Anon:", 1024, &anonymous)) /* before Linux 5.9 */
 		anonymous = PROCFS_UNKNOWN;
 	*ret_pss = pss;
 	*ret_anonymous = anonymous;
@@ -222,8 +223,9 @@ static int add_switches(void *arg, pid_t tid)
 	char file[32], text[4096];
 	uint64_t v, n;
 	snprintf(file, sizeof(file), "task/%d/status", tid);
-	if (read_figures(s->pid, file, text, sizeof(text)) == 0 && figure(text, "\nvoluntary_ctxt_switches:", 1, &v) &&
-	    figure(text, "\nnonvoluntary_ctxt_switches:", 1, &n)) {
+	if (read_figures(s->pid, file, text, sizeof(text)) == 0 &&
+	    parse_named_value(text, "\nvoluntary_ctxt_switches:", 1, &v) &&
+	    parse_named_value(text, "\nnonvoluntary_ctxt_switches:", 1, &n)) {
 		s->voluntary += v;
 		s->involuntary += n;
 	}

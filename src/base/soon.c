@@ -21,7 +21,7 @@ struct task {
 
 static unsigned stuck;
 
-static void leave(struct task *t)
+static void leave_task(struct task *t)
 {
 	if (!__atomic_exchange_n(&t->left, true, __ATOMIC_ACQ_REL))
 		return;
@@ -29,17 +29,17 @@ static void leave(struct task *t)
 	free(t);
 }
 
-static void *body(void *arg)
+static void *run_task(void *arg)
 {
 	struct task *t = arg;
 	t->fn(t->job);
 	__atomic_sub_fetch(&stuck, 1, __ATOMIC_ACQ_REL);
 	sem_post(&t->done);
-	leave(t);
+	leave_task(t);
 	return NULL;
 }
 
-static int start(struct task *t)
+static int start_task_thread(struct task *t)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -50,7 +50,7 @@ static int start(struct task *t)
 	/* Signals are for those who wait for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int e = pthread_create(&thread, &attr, body, t);
+	int e = pthread_create(&thread, &attr, run_task, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -e;
@@ -67,7 +67,7 @@ int soon_do(void *job, size_t n, void (*fn)(void *job), unsigned ms)
 		t->left = false;
 		sem_init(&t->done, 0, 0);
 		memcpy(t->job, job, n);
-		r = start(t);
+		r = start_task_thread(t);
 		if (r < 0) {
 			sem_destroy(&t->done);
 			free(t);
@@ -90,6 +90,6 @@ int soon_do(void *job, size_t n, void (*fn)(void *job), unsigned ms)
 		;
 	if (r == 0)
 		memcpy(job, t->job, n);
-	leave(t);
+	leave_task(t);
 	return r < 0 ? -ETIMEDOUT : 0;
 }

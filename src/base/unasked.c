@@ -54,7 +54,7 @@ struct look {
 	struct fileid id;
 };
 
-static void look(void *arg)
+static void identify_file(void *arg)
 {
 	struct look *l = arg;
 	l->r = fileid_get(AT_FDCWD, l->path, l->follow, &l->id);
@@ -81,7 +81,7 @@ int unasked_get(const char *path, bool follow, struct fileid *ret)
 			return fileid_get(AT_FDCWD, path, follow, ret);
 	}
 	memcpy(l.path, path, n + 1);
-	int r = soon_do(&l, sizeof(l), look, PATIENCE_MS);
+	int r = soon_do(&l, sizeof(l), identify_file, PATIENCE_MS);
 	*ret = l.id;
 	return r < 0 ? r : l.r;
 }

@@ -29,7 +29,7 @@ void event_clean_release(struct event_clean *room)
 }
 
 /* Appends s, cleaned, to out. */
-static void clean(enum how how, struct redact *r, struct buf *out, struct str s)
+static void append_cleaned(enum how how, struct redact *r, struct buf *out, struct str s)
 {
 	switch (how) {
 	case HOW_path:
@@ -53,7 +53,7 @@ static int clean_str(const struct row *row, struct redact *r, struct event_clean
 	size_t at = room->bytes.n;
 	if (!s->n || (row->how == HOW_path && !redact_path_may(*s)))
 		return 0;
-	clean(row->how, r, &room->bytes, *s);
+	append_cleaned(row->how, r, &room->bytes, *s);
 	if (room->bytes.failed)
 		return -ENOMEM;
 	struct str now = str_n(room->bytes.p + at, room->bytes.n - at);
@@ -73,7 +73,7 @@ static int clean_list(const struct row *row, struct redact *r, struct event_clea
 	bool changed = false;
 	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
 		struct str item = {(const char *)room->bytes.n, 0};
-		clean(row->how, r, &room->bytes, s);
+		append_cleaned(row->how, r, &room->bytes, s);
 		item.n = room->bytes.n - (size_t)item.p;
 		if (room->bytes.failed)
 			return -ENOMEM;
@@ -91,7 +91,7 @@ static int clean_list(const struct row *row, struct redact *r, struct event_clea
 	return 1;
 }
 
-static void *field(struct event *ev, const struct row *row)
+static void *field_address(struct event *ev, const struct row *row)
 {
 	return (char *)ev + row->offset;
 }
@@ -117,7 +117,8 @@ int event_clean(const struct event *ev, bool search, const struct redact_watch *
 			continue;
 		if (!n)
 			*ret = *ev;
-		int rc = is_list(row) ? clean_list(row, &r, room, field(ret, row)) : clean_str(row, &r, room, field(ret, row));
+		int rc = is_list(row) ? clean_list(row, &r, room, field_address(ret, row))
+		                      : clean_str(row, &r, room, field_address(ret, row));
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
@@ -126,11 +127,11 @@ int event_clean(const struct event *ev, bool search, const struct redact_watch *
 	/* The bytes have stopped moving: places become pointers. */
 	for (size_t i = 0; i < n; i++) {
 		if (!is_list(changed[i])) {
-			struct str *s = field(ret, changed[i]);
+			struct str *s = field_address(ret, changed[i]);
 			s->p = room->bytes.p + (size_t)s->p;
 			continue;
 		}
-		struct strlist *l = field(ret, changed[i]);
+		struct strlist *l = field_address(ret, changed[i]);
 		struct str *items = (struct str *)(void *)(room->items.p + (size_t)l->items);
 		for (size_t k = 0; k < l->count; k++)
 			items[k].p = room->bytes.p + (size_t)items[k].p;

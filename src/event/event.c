@@ -56,7 +56,7 @@ static int64_t time_minus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static int64_t time_plus(int64_t a, int64_t b)
+static int64_t add_times_wrapping(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -124,7 +124,7 @@ static inline bool get_time(const unsigned char **p, const unsigned char *end, i
 	}
 	if (!varint_get(p, end, &v))
 		return false;
-	*ret = time_plus(now, unzigzag(v));
+	*ret = add_times_wrapping(now, unzigzag(v));
 	return true;
 }
 
@@ -344,7 +344,7 @@ int event_decode(const unsigned char **p, const unsigned char *end, int64_t befo
 	end = q + length;
 	if (!varint_get(&q, end, &ret->kind) || !varint_get(&q, end, &delta) || !varint_get(&q, end, &ret->proc))
 		return -EBADMSG;
-	ret->time = time_plus(before, unzigzag(delta));
+	ret->time = add_times_wrapping(before, unzigzag(delta));
 	if (!get_fields(q, end, ret))
 		return -EBADMSG;
 	event_plain_ids(ret);

@@ -85,7 +85,7 @@ static int try_lock(int fd)
 }
 
 /* Removes lock files of days long gone. What cannot be removed stays. */
-static void sweep(int dir)
+static void remove_stale_locks(int dir)
 {
 	struct stat st;
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -135,7 +135,7 @@ static int lock_slot(int dir, uint64_t which, unsigned slot, int *ret_fd)
 		if (fd < 0)
 			return fd;
 		if (made && slot == 0)
-			sweep(dir);
+			remove_stale_locks(dir);
 		int locked = try_lock(fd);
 		if (locked == 1) {
 			futimens(fd, NULL); /* so that it does not look stale, to us or to systemd-tmpfiles */
@@ -195,7 +195,7 @@ int log_lease_slot(const char *home, const char *host, const char *day, unsigned
 
 /* Closes those that are the same folder as an earlier one: flock is of the open file, so one place twice would keep us
  * waiting for ourselves. */
-static void drop_repeated(int dirs[LOG_LEASE_PLACES])
+static void close_repeated_folders(int dirs[LOG_LEASE_PLACES])
 {
 	struct stat st[LOG_LEASE_PLACES];
 	for (int i = 0; i < LOG_LEASE_PLACES; i++) {
@@ -223,7 +223,7 @@ int log_lease_hold(const char *home, const char *host, const char *day, unsigned
 		dirs[3 + 2 * i] = locks_in(own_dir_existing(shared_tops[i], path));
 		dirs[4 + 2 * i] = locks_in(own_dir_second(shared_tops[i], path));
 	}
-	drop_repeated(dirs);
+	close_repeated_folders(dirs);
 	int r = dirs[2] < 0 && dirs[0] < 0 ? dirs[2] : 0, n = 0;
 	for (int i = 0; i < LOG_LEASE_PLACES; i++)
 		ret_fd[i] = -1;

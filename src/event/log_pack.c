@@ -100,14 +100,14 @@ static struct last *last_of(struct context *c, uint64_t kind)
 	return l;
 }
 
-static void remember(struct context *c, struct str s)
+static void append_reference(struct context *c, struct str s)
 {
 	if (s.n >= REF_MIN)
 		c->ring[c->nring++ % RING] = s;
 }
 
 /* After an event, on both sides. What it holds lies where it stays. */
-static void learn(struct context *c, const struct parts *e, uint32_t mask)
+static void update_context(struct context *c, const struct parts *e, uint32_t mask)
 {
 	struct last *l = last_of(c, e->kind);
 	l->proc = e->proc;
@@ -115,7 +115,7 @@ static void learn(struct context *c, const struct parts *e, uint32_t mask)
 		l->v[i] = e->f[i].v;
 		l->s[i] = e->f[i].s;
 		if (mask >> i & 4 && packing[e->kind][i] == 's')
-			remember(c, e->f[i].s);
+			append_reference(c, e->f[i].s);
 	}
 }
 
@@ -128,7 +128,7 @@ static size_t varint_size(uint64_t v)
 }
 
 /* One that has no more bytes than it needs: else it would not come back. */
-static bool get(const unsigned char **p, const unsigned char *end, uint64_t *ret)
+static bool get_shortest_varint(const unsigned char **p, const unsigned char *end, uint64_t *ret)
 {
 	const unsigned char *from = *p;
 	return varint_get(p, end, ret) && (size_t)(*p - from) == varint_size(*ret);
@@ -137,7 +137,7 @@ static bool get(const unsigned char **p, const unsigned char *end, uint64_t *ret
 static bool get_bytes(const unsigned char **p, const unsigned char *end, struct str *ret)
 {
 	uint64_t n;
-	if (!get(p, end, &n) || n > (size_t)(end - *p))
+	if (!get_shortest_varint(p, end, &n) || n > (size_t)(end - *p))
 		return false;
 	*ret = str_n((const char *)*p, n);
 	*p += n;
@@ -147,8 +147,8 @@ static bool get_bytes(const unsigned char **p, const unsigned char *end, struct 
 /* ---- plain events ---- */
 
 /* What every event has. 1: the fields can be taken apart, too; 0: it stands as it is; -1: it is none. */
-static int parse(const struct context *c, const unsigned char **p, const unsigned char *end, struct parts *ret,
-                 uint64_t *ret_file)
+static int split_event(const struct context *c, const unsigned char **p, const unsigned char *end, struct parts *ret,
+                       uint64_t *ret_file)
 {
 	const unsigned char *from = *p;
 	uint64_t length, diff, n;
@@ -174,22 +174,22 @@ static int parse(const struct context *c, const unsigned char **p, const unsigne
 		*f = (struct field){0};
 		switch (types[ret->n]) {
 		case 'n':
-			if (!get(&q, end, &f->v))
+			if (!get_shortest_varint(&q, end, &f->v))
 				return 0;
 			break;
 		case 'f':
-			if (!get(&q, end, &n))
+			if (!get_shortest_varint(&q, end, &n))
 				return 0;
 			f->v = zigzag((int64_t)(n - file));
 			file = n;
 			break;
 		case 'r':
-			if (!get(&q, end, &n))
+			if (!get_shortest_varint(&q, end, &n))
 				return 0;
 			f->v = c->seq - n;
 			break;
 		case 't':
-			if (!get(&q, end, &n))
+			if (!get_shortest_varint(&q, end, &n))
 				return 0;
 			f->v = (uint64_t)ret->time + (uint64_t)unzigzag(n) == (uint64_t)TIME_NONE ? 0 : n + 1;
 			if (n == UINT64_MAX && f->v == 0 && (uint64_t)ret->time + (uint64_t)unzigzag(n) != (uint64_t)TIME_NONE)
@@ -200,7 +200,7 @@ static int parse(const struct context *c, const unsigned char **p, const unsigne
 				return 0;
 			break;
 		case 'l':
-			if (!get(&q, end, &n))
+			if (!get_shortest_varint(&q, end, &n))
 				return 0;
 			for (; n; n--)
 				if (!get_bytes(&q, end, &s))
@@ -217,7 +217,7 @@ static int parse(const struct context *c, const unsigned char **p, const unsigne
 
 /* ---- packing ---- */
 
-static size_t alike(struct str a, struct str b)
+static size_t common_prefix(struct str a, struct str b)
 {
 	size_t n = a.n < b.n ? a.n : b.n, i = 0;
 	for (uint64_t x, y; i + 8 <= n; i += 8) {
@@ -232,7 +232,7 @@ static size_t alike(struct str a, struct str b)
 }
 
 /* 0, length and bytes; or how many bytes are those of which string of the ring, and the rest. */
-static void put_str(const struct context *c, struct buf *out, struct str s)
+static void pack_string(const struct context *c, struct buf *out, struct str s)
 {
 	size_t best = 0;
 	unsigned which = 0;
@@ -240,7 +240,7 @@ static void put_str(const struct context *c, struct buf *out, struct str s)
 		struct str other = c->ring[(c->nring - 1 - back) % RING];
 		if (best >= s.n || best >= other.n || s.p[best] != other.p[best])
 			continue; /* it cannot be longer */
-		size_t n = alike(s, other);
+		size_t n = common_prefix(s, other);
 		if (n > best) {
 			best = n;
 			which = back;
@@ -297,7 +297,7 @@ static void put_parts(struct context *c, struct buf *out, const struct parts *e)
 			buf_zigzag(out, (int64_t)(f->v - l->v[i]));
 			break;
 		case 's':
-			put_str(c, out, f->s);
+			pack_string(c, out, f->s);
 			break;
 		case 'l':
 			buf_str(out, f->s);
@@ -306,7 +306,7 @@ static void put_parts(struct context *c, struct buf *out, const struct parts *e)
 			buf_varint(out, f->v);
 		}
 	}
-	learn(c, e, mask);
+	update_context(c, e, mask);
 }
 
 int log_pack(const void *plain, size_t n, uint32_t count, uint64_t seq, int64_t time, struct buf *out)
@@ -321,7 +321,7 @@ int log_pack(const void *plain, size_t n, uint32_t count, uint64_t seq, int64_t 
 		const unsigned char *from = p;
 		struct parts e;
 		uint64_t file;
-		int kind = parse(c, &p, end, &e, &file);
+		int kind = split_event(c, &p, end, &e, &file);
 		if (kind < 0) {
 			r = -EMSGSIZE;
 		} else if (kind && c->nshapes < SHAPES) {
@@ -469,7 +469,7 @@ static int unpack_parts(struct context *c, const struct shape *s, const unsigned
 			e.f[i].v = 0;
 		}
 	c->time = e.time;
-	learn(c, &e, s->mask);
+	update_context(c, &e, s->mask);
 	return 0;
 }
 
@@ -479,7 +479,7 @@ static int unpack_plain(struct context *c, const unsigned char **p, const unsign
 	const unsigned char *from = *p;
 	struct parts e;
 	uint64_t file;
-	if (parse(c, p, end, &e, &file) < 0 || (size_t)(*p - from) > plain - out->n)
+	if (split_event(c, p, end, &e, &file) < 0 || (size_t)(*p - from) > plain - out->n)
 		return -EBADMSG;
 	buf_add(out, from, (size_t)(*p - from));
 	c->time = e.time;

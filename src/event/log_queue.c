@@ -6,14 +6,14 @@
 #define SKIP UINT32_MAX /* in place of a length: the next frame is at the ring's begin */
 
 /* A frame with its length before it, in whole words: so there is always room for a SKIP before the ring's end. */
-static uint64_t room_for(size_t n)
+static uint64_t framed_size(size_t n)
 {
 	return (sizeof(uint32_t) + n + 7) / 8 * 8;
 }
 
 bool log_queue_put(struct log_queue *q, uint64_t *head, const void *p, size_t n)
 {
-	uint64_t taken = atomic_load_explicit(&q->taken, memory_order_acquire), need = room_for(n);
+	uint64_t taken = atomic_load_explicit(&q->taken, memory_order_acquire), need = framed_size(n);
 	uint64_t at = *head % LOG_QUEUE, skip = 0;
 	const uint32_t length = (uint32_t)n, elsewhere = SKIP;
 	/* From its begin on again, to take no more memory than it needs. What is skipped counts as taken up until the next
@@ -61,7 +61,7 @@ void log_queue_drop(struct log_queue *q)
 {
 	size_t n;
 	if (log_queue_next(q, &n))
-		atomic_fetch_add_explicit(&q->taken, room_for(n), memory_order_release);
+		atomic_fetch_add_explicit(&q->taken, framed_size(n), memory_order_release);
 }
 
 size_t log_queue_waiting(const struct log_queue *q)

@@ -173,7 +173,7 @@ static int boundary(struct log_reader *r, uint64_t offset)
 }
 
 /* What begins at offset, where the magic's letters are: 1 a whole frame; 2 a newer one; 0 nothing; -errno. */
-static int look(struct log_reader *r, uint64_t offset, struct log_frame *ret)
+static int read_frame_header(struct log_reader *r, uint64_t offset, struct log_frame *ret)
 {
 	int k = have(r, offset, sizeof(*ret));
 	if (k <= 0)
@@ -201,7 +201,7 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 		k = find_magic(r, at, &at);
 		if (k <= 0)
 			break;
-		k = look(r, at, &h);
+		k = read_frame_header(r, at, &h);
 		if (k < 0)
 			return k;
 		if (k == 0) {

@@ -26,7 +26,7 @@ static int reading(int fd)
 	return r < 0 ? -errno : r;
 }
 
-static int copy(int to, int from, uint64_t at)
+static int copy_from_offset(int to, int from, uint64_t at)
 {
 	char part[16384];
 	for (;;) {
@@ -51,7 +51,7 @@ static bool has_parent(const char *home)
 
 /* The file in the record's folder, made anew. Whoever has put a folder of the record's name there meanwhile must be
  * this user. */
-static int open_again(const char *home, const char *folder, const char *name, char **ret_path)
+static int recreate_segment(const char *home, const char *folder, const char *name, char **ret_path)
 {
 	if (!has_parent(home))
 		return -ENOENT;
@@ -102,8 +102,9 @@ int log_rescue(int fd, uint64_t from, uint64_t session, const char *home, const 
 	if (source < 0)
 		return source;
 	for (int i = 0; i < 3; i++) {
-		int to = i == 0 ? open_again(home, folder, name, ret_path) : open_elsewhere(tops[i - 1], session, ret_path);
-		r = to < 0 ? to : copy(to, source, from);
+		int to =
+		    i == 0 ? recreate_segment(home, folder, name, ret_path) : open_elsewhere(tops[i - 1], session, ret_path);
+		r = to < 0 ? to : copy_from_offset(to, source, from);
 		if (to >= 0 && close(to) < 0 && r == 0)
 			r = -errno;
 		if (r == 0) {

@@ -108,7 +108,7 @@ static struct state *current(const struct log_writer *w)
 	return &w->sh->state[atomic_load_explicit(&w->sh->which, memory_order_acquire)];
 }
 
-static void publish(struct log_writer *w, const struct state *s)
+static void publish_state(struct log_writer *w, const struct state *s)
 {
 	uint32_t other = !atomic_load_explicit(&w->sh->which, memory_order_relaxed);
 	w->sh->state[other] = *s;
@@ -177,7 +177,7 @@ static uint64_t segment_max(void)
 	return less ? rl.rlim_cur : log_writer_segment_max;
 }
 
-static bool fits(uint64_t size, size_t need)
+static bool fits_in_segment(uint64_t size, size_t need)
 {
 	uint64_t max = segment_max();
 	return size <= max && need <= max - size;
@@ -204,7 +204,7 @@ static int segment_open(struct log_writer *w, uint32_t roll, size_t need, char *
 			fd = openat(w->dir, name, flags | O_CREAT, 0600);
 		fd = fd < 0 ? -errno : io_above_std(fd);
 		int r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-		if (r == 0 && need && st.st_size > 0 && !fits((uint64_t)st.st_size, need) && roll < UINT32_MAX) {
+		if (r == 0 && need && st.st_size > 0 && !fits_in_segment((uint64_t)st.st_size, need) && roll < UINT32_MAX) {
 			close(fd);
 			free(path);
 			continue;
@@ -228,7 +228,7 @@ static int segment_open(struct log_writer *w, uint32_t roll, size_t need, char *
 	}
 }
 
-static int cannot_write(struct err *err, int errnum, const char *path)
+static int report_unwritable(struct err *err, int errnum, const char *path)
 {
 	int r = err_set(err, errnum, "cannot write to the store: %s", path);
 	err_hint(err, errnum == ENOSPC || errnum == EDQUOT
@@ -244,11 +244,11 @@ static int real_home(const char *home, struct err *err, char **ret)
 	if (!real && errno == ENOENT) {
 		int r = io_mkdirs(home, 0700);
 		if (r < 0)
-			return cannot_write(err, -r, home);
+			return report_unwritable(err, -r, home);
 		real = realpath(home, NULL);
 	}
 	if (!real)
-		return cannot_write(err, errno, home);
+		return report_unwritable(err, errno, home);
 	*ret = real;
 	return 0;
 }
@@ -265,11 +265,11 @@ static int open_dir(struct log_writer *w, struct err *err)
 	if (w->dir < 0 && errno == ENOENT) {
 		int r = io_mkdirs(w->dir_path, 0700);
 		if (r < 0)
-			return cannot_write(err, -r, w->dir_path);
+			return report_unwritable(err, -r, w->dir_path);
 		w->dir = open(w->dir_path, flags);
 	}
 	w->dir = w->dir < 0 ? -errno : io_above_std(w->dir);
-	return w->dir < 0 ? cannot_write(err, -w->dir, w->dir_path) : 0;
+	return w->dir < 0 ? report_unwritable(err, -w->dir, w->dir_path) : 0;
 }
 
 int log_writer_open(const char *home, const char *host, const char *day, struct err *err, struct log_writer **ret)
@@ -300,7 +300,7 @@ int log_writer_open(const char *home, const char *host, const char *day, struct 
 		goto out;
 	r = segment_open(w, 0, sizeof(struct log_frame) + GATHER, &bad);
 	if (r < 0) {
-		cannot_write(err, -r, bad ? bad : w->dir_path);
+		report_unwritable(err, -r, bad ? bad : w->dir_path);
 		goto out;
 	}
 	w->from = w->size;
@@ -354,7 +354,7 @@ static bool retry_due(const struct log_writer *w)
 }
 
 /* Another process wrote before: goes on in its segment. */
-static int follow(struct log_writer *w)
+static int follow_segment(struct log_writer *w)
 {
 	uint32_t roll = atomic_load(&w->sh->roll);
 	struct stat st;
@@ -375,10 +375,10 @@ static int follow(struct log_writer *w)
 static int put_frame(struct log_writer *w, const void *at, size_t n)
 {
 	size_t done;
-	int r = w->moved ? follow(w) : 0;
+	int r = w->moved ? follow_segment(w) : 0;
 	if (r < 0)
 		return r;
-	if (w->dir >= 0 && w->size > 0 && !fits(w->size, n)) {
+	if (w->dir >= 0 && w->size > 0 && !fits_in_segment(w->size, n)) {
 		char *bad;
 		/* Without a next segment this one grows on. */
 		segment_open(w, w->roll + 1, n, &bad);
@@ -473,7 +473,7 @@ static void wake(struct log_writer *w)
 }
 
 /* Puts a frame in the queue; waits a moment for room where some has been made since the last time. */
-static bool enqueue(struct log_writer *w, struct state *s, const void *p, size_t n)
+static bool enqueue_frame(struct log_writer *w, struct state *s, const void *p, size_t n)
 {
 	struct log_queue *q = &w->sh->queue;
 	bool put = log_queue_put(q, &s->head, p, n);
@@ -504,7 +504,7 @@ static int write_frame(struct log_writer *w, struct state *s)
 	const void *at = packed ? (const void *)w->packed.p : w->sh->frame;
 	size_t n = packed ? w->packed.n : log_frame_build(w->sh->frame, &h);
 	const bool queues = w->sh->queues;
-	int r = !queues ? put_frame(w, at, n) : enqueue(w, s, at, n) ? 0 : -EBUSY;
+	int r = !queues ? put_frame(w, at, n) : enqueue_frame(w, s, at, n) ? 0 : -EBUSY;
 	s->error = -r;
 	if (r < 0) {
 		w->retry_at = now_ns() + RETRY_NS;
@@ -512,7 +512,7 @@ static int write_frame(struct log_writer *w, struct state *s)
 		s->number++;
 		s->len = s->count = 0;
 	}
-	publish(w, s);
+	publish_state(w, s);
 	if (queues && r == 0) {
 		log_queue_show(&w->sh->queue, s->head);
 		if (log_queue_waiting(&w->sh->queue) > WAKE)
@@ -526,7 +526,7 @@ static int write_frame(struct log_writer *w, struct state *s)
 }
 
 /* Puts the encoded event in w->scratch behind those that have gathered; s is changed but not published. */
-static void gather(struct log_writer *w, struct state *s, int64_t time)
+static void append_to_frame(struct log_writer *w, struct state *s, int64_t time)
 {
 	memcpy(w->sh->frame + sizeof(struct log_frame) + s->len, w->scratch.p, w->scratch.n);
 	if (s->count == 0)
@@ -538,7 +538,7 @@ static void gather(struct log_writer *w, struct state *s, int64_t time)
 }
 
 /* Encodes ev into w->scratch. False if it cannot be kept, for *ret_why. May write what had gathered, to make room. */
-static bool prepare(struct log_writer *w, struct state *s, const struct event *ev, int *ret_why)
+static bool encode_event(struct log_writer *w, struct state *s, const struct event *ev, int *ret_why)
 {
 	for (;;) {
 		buf_reset(&w->scratch);
@@ -574,15 +574,15 @@ static bool say_lost(struct log_writer *w, struct state *s)
 	    .gap = {.reason = TERM_gap_lost, .count = s->unsaid, .from = s->unsaid_from, .text = str_of(text.text)},
 	};
 	int why;
-	if (!prepare(w, s, &ev, &why))
+	if (!encode_event(w, s, &ev, &why))
 		return false;
-	gather(w, s, ev.time);
+	append_to_frame(w, s, ev.time);
 	s->unsaid = 0;
-	publish(w, s);
+	publish_state(w, s);
 	return true;
 }
 
-static uint64_t lose(struct log_writer *w, struct state *s, int64_t time, int why)
+static uint64_t count_lost_event(struct log_writer *w, struct state *s, int64_t time, int why)
 {
 	if (s->unsaid == 0)
 		s->unsaid_from = s->unsaid_until = time;
@@ -591,7 +591,7 @@ static uint64_t lose(struct log_writer *w, struct state *s, int64_t time, int wh
 	s->why = why;
 	s->unsaid++;
 	s->lost++;
-	publish(w, s);
+	publish_state(w, s);
 	return 0;
 }
 
@@ -620,15 +620,15 @@ static void gather_ends(struct log_writer *w, struct state *s, uint64_t kept)
 		int why;
 		if (w->end[i].seq <= kept ||
 		    event_decode(&p, (const unsigned char *)w->ends.p + w->ends.n, w->end[i].time, &ev) < 0 ||
-		    !prepare(w, s, &ev, &why))
+		    !encode_event(w, s, &ev, &why))
 			continue;
-		gather(w, s, ev.time);
+		append_to_frame(w, s, ev.time);
 		s->lost -= s->lost > 0;
-		publish(w, s);
+		publish_state(w, s);
 	}
 }
 
-static uint64_t add(struct log_writer *w, const struct event *ev)
+static uint64_t append_event(struct log_writer *w, const struct event *ev)
 {
 	struct state s = *current(w);
 	struct event cleaned;
@@ -636,17 +636,17 @@ static uint64_t add(struct log_writer *w, const struct event *ev)
 	if (s.unsaid) {
 		/* First of all comes the event that tells of the loss. */
 		if (s.error && (!retry_due(w) || write_frame(w, &s) < 0))
-			return lose(w, &s, ev->time, s.error);
+			return count_lost_event(w, &s, ev->time, s.error);
 		if (!say_lost(w, &s))
-			return lose(w, &s, ev->time, s.error);
+			return count_lost_event(w, &s, ev->time, s.error);
 	}
 	int rc = event_clean(ev, false, NULL, &w->clean, &cleaned);
 	if (rc < 0)
-		return lose(w, &s, ev->time, -rc);
-	if (!prepare(w, &s, rc ? &cleaned : ev, &why))
-		return lose(w, &s, ev->time, why);
-	gather(w, &s, ev->time);
-	publish(w, &s);
+		return count_lost_event(w, &s, ev->time, -rc);
+	if (!encode_event(w, &s, rc ? &cleaned : ev, &why))
+		return count_lost_event(w, &s, ev->time, why);
+	append_to_frame(w, &s, ev->time);
+	publish_state(w, &s);
 	uint64_t seq = s.seq - 1;
 	if (s.len >= GATHER && (!s.error || retry_due(w)))
 		write_frame(w, &s);
@@ -659,7 +659,7 @@ static uint64_t add(struct log_writer *w, const struct event *ev)
 
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 {
-	uint64_t seq = add(w, ev);
+	uint64_t seq = append_event(w, ev);
 	note_end(w, ev, seq ? seq : UINT64_MAX);
 	return seq;
 }
@@ -749,9 +749,9 @@ int log_writer_takeover(struct log_writer *w)
 	w->alone = false;
 	w->started = 0;
 	atomic_store(&w->writing, false);
-	publish(w, &s);
+	publish_state(w, &s);
 	log_queue_show(&w->sh->queue, s.head);
-	return w->sh->queues ? 0 : follow(w);
+	return w->sh->queues ? 0 : follow_segment(w);
 }
 
 static void lose_gathered(struct log_writer *w, struct state *s)
@@ -765,7 +765,7 @@ static void lose_gathered(struct log_writer *w, struct state *s)
 	s->lost += s->count;
 	s->seq -= s->count;
 	s->len = s->count = 0;
-	publish(w, s);
+	publish_state(w, s);
 }
 
 /* Writes the first n of the gathered events as a frame of their own and leaves the others gathered; or does nothing. */
@@ -804,14 +804,14 @@ static void write_first(struct log_writer *w, struct state *s, uint32_t n)
 	part.why = s->error;
 	if (write_frame(w, &part) < 0) {
 		s->error = part.error;
-		publish(w, s);
+		publish_state(w, s);
 		return;
 	}
 	memcpy(begin, w->scratch.p, w->scratch.n);
 	rest.error = 0;
 	rest.number = part.number;
 	*s = rest;
-	publish(w, s);
+	publish_state(w, s);
 }
 
 /* It is the last time: what the disk has room for is written, and that the rest is missing. */
@@ -887,7 +887,7 @@ static void write_queue_that_fits(struct log_writer *w, int error)
 		s.why = s.error = error;
 		while (log_queue_waiting(&w->sh->queue))
 			log_queue_drop(&w->sh->queue);
-		publish(w, &s);
+		publish_state(w, &s);
 	}
 	write_what_fits(w);
 }

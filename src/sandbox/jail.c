@@ -107,7 +107,7 @@ static int allow_fd(const struct jail *j, int fd, uint64_t rights)
 	return rc;
 }
 
-static void allow(const struct jail *j, const char *path, uint64_t rights)
+static void allow_path(const struct jail *j, const char *path, uint64_t rights)
 {
 	allow_fd(j, open(path, O_PATH | O_CLOEXEC), rights);
 }
@@ -184,15 +184,15 @@ static void allow_system(const struct jail *j)
 	    "/proc/uptime",  "/proc/loadavg", "/proc/sys",  "/sys/devices/system", NULL};
 	static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL};
 	for (size_t i = 0; folders[i]; i++)
-		allow(j, folders[i], FS_READ);
+		allow_path(j, folders[i], FS_READ);
 	for (size_t i = 0; told[i]; i++)
-		allow(j, told[i], FS_READ_FILE | FS_READ_DIR);
+		allow_path(j, told[i], FS_READ_FILE | FS_READ_DIR);
 	if (!j->strict) {
-		allow(j, "/proc", FS_READ_FILE | FS_READ_DIR);
-		allow(j, "/sys", FS_READ_FILE | FS_READ_DIR);
+		allow_path(j, "/proc", FS_READ_FILE | FS_READ_DIR);
+		allow_path(j, "/sys", FS_READ_FILE | FS_READ_DIR);
 	}
 	for (size_t i = 0; devices[i]; i++)
-		allow(j, devices[i], FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE);
+		allow_path(j, devices[i], FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE);
 	allow_public(j, AT_FDCWD, "/etc", 0);
 }
 
@@ -226,7 +226,7 @@ static int own_mounts(const struct jail *j)
 	for (size_t i = 0; rc == 0 && i < j->n_own; i++)
 		rc = namespaces_set_readonly(j->own[i], false, false);
 	if (rc == 0 && shm && namespaces_set_readonly("/dev/shm", false, false) == 0)
-		allow(j, "/dev/shm", fs_handled(j->abi) & ~(uint64_t)FS_EXECUTE);
+		allow_path(j, "/dev/shm", fs_handled(j->abi) & ~(uint64_t)FS_EXECUTE);
 	return rc;
 }
 
@@ -537,7 +537,7 @@ int jail_enter(struct jail *j, struct err *err)
 		if (rc == 0 && known && chdir(cwd) < 0)
 			rc = -errno;
 	}
-	allow(j, "/proc/self", FS_READ_FILE | FS_READ_DIR); /* of this process, which the caller was not */
+	allow_path(j, "/proc/self", FS_READ_FILE | FS_READ_DIR); /* of this process, which the caller was not */
 	if (rc == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		rc = -errno;
 	if (rc == 0)
