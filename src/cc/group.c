@@ -69,7 +69,7 @@ static bool waits(pid_t pid, int sig)
 	return p && strtoull(p + 8, NULL, 16) >> (sig - 1) & 1;
 }
 
-bool group_told(struct group_ear *e, int sig)
+bool group_received(struct group_ear *e, int sig)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
 	if (!e->pid || sig <= 0 || sig >= GROUP_SIGNALS)

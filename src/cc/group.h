@@ -22,11 +22,11 @@ struct group_ear {
 	void *stack;
 };
 
-/* All signals must be blocked when it is called. Where no process is to be had, group_told says false. */
+/* All signals must be blocked when it is called. Where no process is to be had, group_received says false. */
 void group_listen(struct group_ear *e, const int *signals, size_t n);
 /* To be called once for each signal that came; looks for up to 10 ms whether the ear has got it. Safe in a signal
  * handler. */
-bool group_told(struct group_ear *e, int sig);
+bool group_received(struct group_ear *e, int sig);
 void group_end(struct group_ear *e);
 
 #endif

@@ -259,7 +259,7 @@ static void pass_on(int sig, siginfo_t *si, void *context)
 	int e = errno;
 	(void)context;
 	/* What a terminal sends it has got already; and so it has what somebody sent to the whole group. */
-	if (child > 0 && si->si_code == SI_USER && !group_told(&ear, sig) &&
+	if (child > 0 && si->si_code == SI_USER && !group_received(&ear, sig) &&
 	    waitid(P_PID, (id_t)child, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && !over.si_pid)
 		kill(child, sig);
 	errno = e;

@@ -51,7 +51,7 @@ static int part_index(unsigned part)
 
 /* ---- files of a group ---- */
 
-static int write_file(int dir, const char *name, const char *text)
+static int write_control_file(int dir, const char *name, const char *text)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -66,7 +66,7 @@ static int write_number(int dir, const char *name, int64_t v)
 {
 	char text[32];
 	snprintf(text, sizeof(text), "%lld", (long long)v);
-	return write_file(dir, name, text);
+	return write_control_file(dir, name, text);
 }
 
 static bool read_fd(int fd, char *ret, size_t n)
@@ -76,7 +76,7 @@ static bool read_fd(int fd, char *ret, size_t n)
 	return got >= 0;
 }
 
-static bool read_file(int dir, const char *name, char *ret, size_t n)
+static bool read_control_file(int dir, const char *name, char *ret, size_t n)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	bool ok = read_fd(fd, ret, n);
@@ -86,7 +86,7 @@ static bool read_file(int dir, const char *name, char *ret, size_t n)
 }
 
 /* -1: not there, or no number ("max"). */
-static int64_t number(const char *text)
+static int64_t parse_cgroup_count(const char *text)
 {
 	char *end;
 	errno = 0;
@@ -97,20 +97,20 @@ static int64_t number(const char *text)
 static int64_t read_number(int dir, const char *name)
 {
 	char text[64];
-	return read_file(dir, name, text, sizeof(text)) ? number(text) : -1;
+	return read_control_file(dir, name, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
 }
 
 /* The number behind "key " at the beginning of a line. */
-static int64_t value_of(const char *text, const char *key)
+static int64_t value_of_key(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 	for (const char *at = text; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
 		if (!strncmp(at, key, n) && at[n] == ' ')
-			return number(at + n + 1);
+			return parse_cgroup_count(at + n + 1);
 	return -1;
 }
 
-static bool has_word(const char *list, const char *word)
+static bool has_controller(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *at = list; *at; at += strcspn(at, " \n"), at += strspn(at, " \n"))
@@ -122,7 +122,7 @@ static bool has_word(const char *list, const char *word)
 /* ---- groups below a group ---- */
 
 /* Calls each with the descriptors of the folders below dir, innermost first, then with dir. */
-static int walk(int dir, int depth, int (*each)(int dir, void *arg), void *arg)
+static int walk_groups(int dir, int depth, int (*each)(int dir, void *arg), void *arg)
 {
 	int rc = 0, copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -133,7 +133,7 @@ static int walk(int dir, int depth, int (*each)(int dir, void *arg), void *arg)
 			continue;
 		int below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (below >= 0) {
-			rc = walk(below, depth + 1, each, arg);
+			rc = walk_groups(below, depth + 1, each, arg);
 			close(below);
 		}
 	}
@@ -172,7 +172,7 @@ static int add_pids(int dir, void *arg)
 }
 
 /* Takes away a group that nobody has locked, and such groups below it. */
-static void sweep_one(int parent, const char *name, int depth)
+static void remove_old_group(int parent, const char *name, int depth)
 {
 	int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir < 0)
@@ -184,7 +184,7 @@ static void sweep_one(int parent, const char *name, int depth)
 			close(copy);
 		for (struct dirent *e; d && depth < DEPTH && (e = readdir(d));)
 			if (e->d_type == DT_DIR && !strncmp(e->d_name, PREFIX, strlen(PREFIX)))
-				sweep_one(dir, e->d_name, depth + 1);
+				remove_old_group(dir, e->d_name, depth + 1);
 		if (d)
 			closedir(d);
 		unlinkat(parent, name, AT_REMOVEDIR);
@@ -192,7 +192,7 @@ static void sweep_one(int parent, const char *name, int depth)
 	close(dir);
 }
 
-static void sweep(int parent)
+static void remove_old_groups(int parent)
 {
 	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -200,7 +200,7 @@ static void sweep(int parent)
 		close(copy);
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (e->d_type == DT_DIR && !strncmp(e->d_name, PREFIX, strlen(PREFIX)))
-			sweep_one(parent, e->d_name, 0);
+			remove_old_group(parent, e->d_name, 0);
 	if (d)
 		closedir(d);
 }
@@ -251,7 +251,7 @@ static bool alone_in(int dir)
 }
 
 /* Are there groups below it that are not ours? What is switched on for one child is switched on for all. */
-static bool has_children(int dir)
+static bool has_foreign_children(int dir)
 {
 	bool ret = false;
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -273,25 +273,27 @@ static void switch_on(struct hier *h, const char *run, const char *controller, c
 	char text[1024], name[128], word[32];
 	*why = '\0';
 	snprintf(word, sizeof(word), "+%s", controller);
-	if (read_file(h->parent_dir, "cgroup.subtree_control", text, sizeof(text)) && has_word(text, controller))
+	if (read_control_file(h->parent_dir, "cgroup.subtree_control", text, sizeof(text)) &&
+	    has_controller(text, controller))
 		return;
-	if (!read_file(h->parent_dir, "cgroup.controllers", text, sizeof(text)) || !has_word(text, controller)) {
+	if (!read_control_file(h->parent_dir, "cgroup.controllers", text, sizeof(text)) ||
+	    !has_controller(text, controller)) {
 		snprintf(why, n, "the control group has no %s controller to hand on", controller);
 		return;
 	}
-	if (has_children(h->parent_dir)) {
+	if (has_foreign_children(h->parent_dir)) {
 		snprintf(why, n, "other groups stand beside ours, and the %s controller would be switched on for them too",
 		         controller);
 		return;
 	}
-	int rc = write_file(h->parent_dir, "cgroup.subtree_control", word);
+	int rc = write_control_file(h->parent_dir, "cgroup.subtree_control", word);
 	if (rc == -EBUSY && alone_in(h->parent_dir)) {
 		snprintf(name, sizeof(name), PREFIX "self-%s", run);
 		int self = make_locked(h->parent_dir, name);
-		if (self >= 0 && write_file(self, "cgroup.procs", "0") == 0) {
-			rc = write_file(h->parent_dir, "cgroup.subtree_control", word);
+		if (self >= 0 && write_control_file(self, "cgroup.procs", "0") == 0) {
+			rc = write_control_file(h->parent_dir, "cgroup.subtree_control", word);
 			if (rc < 0)
-				write_file(h->parent_dir, "cgroup.procs", "0");
+				write_control_file(h->parent_dir, "cgroup.procs", "0");
 		}
 		if (self >= 0)
 			close(self);
@@ -324,7 +326,7 @@ static int hier_make(struct hier *h, const struct cgroup_where *w, const char *r
 		rc = -errno;
 		goto out;
 	}
-	sweep(h->parent_dir);
+	remove_old_groups(h->parent_dir);
 	h->dir = make_locked(h->parent_dir, h->name);
 	if (h->dir < 0) {
 		rc = h->dir;
@@ -334,7 +336,7 @@ static int hier_make(struct hier *h, const struct cgroup_where *w, const char *r
 	if (h->procs < 0)
 		rc = -errno;
 	/* Below a group of threads nothing but threads may be. */
-	else if (read_file(h->dir, "cgroup.type", text, sizeof(text)) && strncmp(text, "domain", 6))
+	else if (read_control_file(h->dir, "cgroup.type", text, sizeof(text)) && strncmp(text, "domain", 6))
 		rc = -EOPNOTSUPP;
 out:
 	if (rc < 0) {
@@ -507,7 +509,7 @@ int64_t cgroup_charged(const struct cgroup *c)
 {
 	const struct hier *h = hier_of(c, CGROUP_MEMORY);
 	char text[64];
-	return h && read_fd(h->charged, text, sizeof(text)) ? number(text) : -1;
+	return h && read_fd(h->charged, text, sizeof(text)) ? parse_cgroup_count(text) : -1;
 }
 
 static int64_t minus(int64_t a, int64_t b)
@@ -520,24 +522,24 @@ static void read_memory(const struct hier *h, struct cgroup_usage *u)
 	char text[8192], small[512];
 	if (read_fd(h->stat, text, sizeof(text))) {
 		/* Version 1 counts a group alone, and with those below it under "total_". */
-		u->anonymous = value_of(text, h->two ? "anon" : "total_rss");
-		u->shared = value_of(text, h->two ? "shmem" : "total_shmem");
-		u->file = minus(value_of(text, h->two ? "file" : "total_cache"), u->shared);
+		u->anonymous = value_of_key(text, h->two ? "anon" : "total_rss");
+		u->shared = value_of_key(text, h->two ? "shmem" : "total_shmem");
+		u->file = minus(value_of_key(text, h->two ? "file" : "total_cache"), u->shared);
 		if (!h->two)
-			u->swap = value_of(text, "total_swap");
+			u->swap = value_of_key(text, "total_swap");
 	}
 	if (read_fd(h->charged, small, sizeof(small)))
-		u->charged = number(small);
+		u->charged = parse_cgroup_count(small);
 	u->charged_peak = read_number(h->dir, h->two ? "memory.peak" : "memory.max_usage_in_bytes");
 	if (h->two) {
 		u->swap = read_number(h->dir, "memory.swap.current");
-		if (read_file(h->dir, "memory.events", small, sizeof(small))) {
-			u->oom_kills = value_of(small, "oom_kill");
-			u->memory_hits = value_of(small, "max");
+		if (read_control_file(h->dir, "memory.events", small, sizeof(small))) {
+			u->oom_kills = value_of_key(small, "oom_kill");
+			u->memory_hits = value_of_key(small, "max");
 		}
 	} else {
-		if (read_file(h->dir, "memory.oom_control", small, sizeof(small)))
-			u->oom_kills = value_of(small, "oom_kill");
+		if (read_control_file(h->dir, "memory.oom_control", small, sizeof(small)))
+			u->oom_kills = value_of_key(small, "oom_kill");
 		u->memory_hits = read_number(h->dir, "memory.failcnt");
 	}
 }
@@ -548,13 +550,13 @@ static void read_cpu(const struct hier *h, struct cgroup_usage *u)
 	if (!read_fd(h->cpu, text, sizeof(text)))
 		return;
 	if (h->two) {
-		int64_t all = value_of(text, "usage_usec"), user = value_of(text, "user_usec"),
-		        system = value_of(text, "system_usec");
+		int64_t all = value_of_key(text, "usage_usec"), user = value_of_key(text, "user_usec"),
+		        system = value_of_key(text, "system_usec");
 		u->cpu = all < 0 ? -1 : all * 1000;
 		u->cpu_user = user < 0 ? -1 : user * 1000;
 		u->cpu_system = system < 0 ? -1 : system * 1000;
 	} else {
-		u->cpu = number(text);
+		u->cpu = parse_cgroup_count(text);
 		u->cpu_user = read_number(h->dir, "cpuacct.usage_user");
 		u->cpu_system = read_number(h->dir, "cpuacct.usage_sys");
 	}
@@ -572,8 +574,8 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 	if ((parts & CGROUP_TASKS) && (h = hier_of(c, CGROUP_TASKS))) {
 		ret->tasks = read_number(h->dir, "pids.current");
 		ret->tasks_peak = read_number(h->dir, "pids.peak");
-		if (read_file(h->dir, "pids.events", text, sizeof(text)))
-			ret->task_hits = value_of(text, "max");
+		if (read_control_file(h->dir, "pids.events", text, sizeof(text)))
+			ret->task_hits = value_of_key(text, "max");
 	}
 }
 
@@ -621,7 +623,7 @@ static const struct hier *any_hier(const struct cgroup *c)
 int cgroup_pids(const struct cgroup *c, pid_t **ret, size_t *ret_n)
 {
 	struct pids p = {0};
-	int rc = walk(any_hier(c)->dir, 0, add_pids, &p);
+	int rc = walk_groups(any_hier(c)->dir, 0, add_pids, &p);
 	if (rc < 0) {
 		free(p.v);
 		return rc;
@@ -635,15 +637,15 @@ bool cgroup_empty(const struct cgroup *c)
 {
 	const struct hier *h = any_hier(c);
 	char text[256];
-	if (h->two && read_file(h->dir, "cgroup.events", text, sizeof(text)))
-		return value_of(text, "populated") == 0;
+	if (h->two && read_control_file(h->dir, "cgroup.events", text, sizeof(text)))
+		return value_of_key(text, "populated") == 0;
 	struct pids p = {0};
-	bool ret = walk(h->dir, 0, add_pids, &p) == 0 && p.n == 0;
+	bool ret = walk_groups(h->dir, 0, add_pids, &p) == 0 && p.n == 0;
 	free(p.v);
 	return ret;
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 	return (x > y) - (x < y);
@@ -657,10 +659,10 @@ static int signal_held(const struct cgroup *c, const pid_t *v, int *fds, size_t 
 	size_t nagain = 0;
 	int rc = cgroup_pids(c, &again, &nagain);
 	if (nagain)
-		qsort(again, nagain, sizeof(*again), by_pid);
+		qsort(again, nagain, sizeof(*again), compare_pids);
 	for (size_t i = 0; i < n; i++) {
 		bool still = fds[i] >= 0 && syscall(SYS_pidfd_send_signal, fds[i], 0, NULL, 0) == 0 && nagain &&
-		             bsearch(&v[i], again, nagain, sizeof(*again), by_pid);
+		             bsearch(&v[i], again, nagain, sizeof(*again), compare_pids);
 		if (still && syscall(SYS_pidfd_send_signal, fds[i], sig, NULL, 0) < 0 && errno != ESRCH)
 			rc = -errno;
 	}
@@ -705,12 +707,12 @@ static void freeze(const struct hier *h, bool on)
 {
 	char text[64];
 	if (h->two) {
-		write_file(h->dir, "cgroup.freeze", on ? "1" : "0");
+		write_control_file(h->dir, "cgroup.freeze", on ? "1" : "0");
 		return;
 	}
-	write_file(h->dir, "freezer.state", on ? "FROZEN" : "THAWED");
+	write_control_file(h->dir, "freezer.state", on ? "FROZEN" : "THAWED");
 	for (int64_t until = now_ms() + FROZEN_WAIT; on && now_ms() < until; usleep(500))
-		if (!read_file(h->dir, "freezer.state", text, sizeof(text)) || !strncmp(text, "FROZEN", 6))
+		if (!read_control_file(h->dir, "freezer.state", text, sizeof(text)) || !strncmp(text, "FROZEN", 6))
 			break;
 }
 
@@ -718,7 +720,7 @@ int cgroup_kill(const struct cgroup *c, int patience)
 {
 	const struct hier *h = hier_of(c, CGROUP_KILL);
 	int64_t until = now_ms() + patience;
-	bool killed = h && h->two && write_file(h->dir, "cgroup.kill", "1") == 0;
+	bool killed = h && h->two && write_control_file(h->dir, "cgroup.kill", "1") == 0;
 	for (int pass = 0;; pass++) {
 		/* What is not killed at one stroke may have children while it is counted: again, until there is nobody. */
 		if (!killed || pass % 50 == 49) {
@@ -753,7 +755,7 @@ int cgroup_remove(struct cgroup *c)
 	for (int i = 0; i < c->n; i++) {
 		const struct hier *h = &c->h[i];
 		/* Groups that a run inside left behind keep ours from going. */
-		sweep(h->dir);
+		remove_old_groups(h->dir);
 		if (unlinkat(h->parent_dir, h->name, AT_REMOVEDIR) < 0 && errno != ENOENT && rc == 0)
 			rc = -errno;
 	}

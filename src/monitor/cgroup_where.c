@@ -13,7 +13,7 @@
 static const char *const controllers[CGROUP_PLACES] = {"", "memory", "cpuacct", "pids", "freezer"};
 
 /* Is word one of the comma-separated list's? */
-static bool in_list(const char *list, const char *word)
+static bool is_in_comma_list(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
@@ -23,7 +23,7 @@ static bool in_list(const char *list, const char *word)
 }
 
 /* /proc/self/mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *s)
+static void unescape_mount_path(char *s)
 {
 	char *out = s;
 	for (; *s; s++)
@@ -51,7 +51,8 @@ static int own_groups(const char *cgroup, char *ret[CGROUP_PLACES])
 		*group++ = '\0';
 		names++;
 		for (int i = 0; i < CGROUP_PLACES && rc == 0; i++)
-			if (!ret[i] && (i == PLACE_UNIFIED ? !*names : in_list(names, controllers[i])) && !(ret[i] = strdup(group)))
+			if (!ret[i] && (i == PLACE_UNIFIED ? !*names : is_in_comma_list(names, controllers[i])) &&
+			    !(ret[i] = strdup(group)))
 				rc = -ENOMEM;
 	}
 	free(line);
@@ -93,11 +94,11 @@ static void mounted(struct cgroup_where w[CGROUP_PLACES], char *line)
 	}
 	if (!options || strncmp(type, "cgroup", 6))
 		return;
-	unescape(root);
-	unescape(point);
+	unescape_mount_path(root);
+	unescape_mount_path(point);
 	bool two = !strcmp(type, "cgroup2");
 	for (int k = 0; k < CGROUP_PLACES; k++)
-		if (w[k].group && !w[k].dir && (k == PLACE_UNIFIED ? two : !two && in_list(options, controllers[k])))
+		if (w[k].group && !w[k].dir && (k == PLACE_UNIFIED ? two : !two && is_in_comma_list(options, controllers[k])))
 			w[k].dir = folder_of(w[k].group, root, point);
 }
 
@@ -118,7 +119,7 @@ const char *cgroup_batch(const char *group)
 }
 
 /* The folder of the innermost unit of systemd that the group lies in or is; its length in group, 0: in none. */
-static size_t unit_of(const char *group)
+static size_t systemd_unit_length(const char *group)
 {
 	static const char *const kinds[] = {".slice", ".scope", ".service"};
 	size_t ret = 0;
@@ -141,7 +142,7 @@ static bool delegated(const char *dir)
 	       (getxattr(dir, "trusted.delegate", value, sizeof(value)) == 1 && value[0] == '1');
 }
 
-static void judge(struct cgroup_where *w, const char *what)
+static void find_obstacle(struct cgroup_where *w, const char *what)
 {
 	if (!w->group) {
 		snprintf(w->why, sizeof(w->why), "this kernel has no %s for control groups", what);
@@ -150,7 +151,7 @@ static void judge(struct cgroup_where *w, const char *what)
 	} else {
 		char procs[4096];
 		snprintf(procs, sizeof(procs), "%s/cgroup.procs", w->dir);
-		size_t unit = unit_of(w->group), group = strlen(w->group), dir = strlen(w->dir);
+		size_t unit = systemd_unit_length(w->group), group = strlen(w->group), dir = strlen(w->dir);
 		const char *batch = geteuid() == 0 ? cgroup_batch(w->group) : NULL;
 		char *unit_dir = unit && dir + unit >= group ? strndup(w->dir, dir + unit - group) : NULL;
 		if (faccessat(AT_FDCWD, w->dir, W_OK, AT_EACCESS) < 0 || faccessat(AT_FDCWD, procs, W_OK, AT_EACCESS) < 0)
@@ -187,7 +188,7 @@ int cgroup_where_in(const char *mountinfo, const char *cgroup, struct cgroup_whe
 	if (f)
 		fclose(f);
 	for (int i = 0; i < CGROUP_PLACES && rc == 0; i++)
-		judge(&ret[i], what[i]);
+		find_obstacle(&ret[i], what[i]);
 	if (rc < 0)
 		cgroup_where_release(ret);
 	return rc;

@@ -46,7 +46,7 @@ static bool is_heard(const struct monitor *m)
 	return m->attached && m->past.known && !is_dim(m);
 }
 
-static void set(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
+static void set_figure(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
 {
 	if (e->rc == 0)
 		e->rc = summary_set(e->s, f, value, method, complete);
@@ -62,12 +62,12 @@ static void set_bounds(struct ends *e, enum figure_name f, int64_t value, int64_
 	if (e->rc != 0)
 		return;
 	if (low == high)
-		set(e, f, value, method, complete);
+		set_figure(e, f, value, method, complete);
 	else
 		e->rc = summary_set_bounds(e->s, f, value, low, high, method, complete);
 }
 
-static void absent(struct ends *e, enum figure_name f, const char *why)
+static void set_absent_figure(struct ends *e, enum figure_name f, const char *why)
 {
 	if (e->rc == 0)
 		e->rc = summary_absent(e->s, f, why);
@@ -82,13 +82,13 @@ static const char *method_of(const struct ends *e, const char *plain, const char
 	return l && a ? both : l ? lost : a ? living : plain;
 }
 
-static void say_times(struct ends *e)
+static void set_time_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
-	set(e, FIGURE_start, m->start, "clock", true);
-	set(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
-	set(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
+	set_figure(e, FIGURE_start, m->start, "clock", true);
+	set_figure(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
+	set_figure(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
 
 	bool heard = is_heard(m), complete = e->l.unread == 0 && !(t->lost && is_dim(m)) && !t->failed;
 	complete &= !m->attached || heard;
@@ -132,16 +132,17 @@ static void say_times(struct ends *e)
 	} else if (rest > 0) {
 		user += rest;
 	}
-	set(e, FIGURE_user_time, user, method, complete);
-	set(e, FIGURE_system_time, system, method, complete);
+	set_figure(e, FIGURE_user_time, user, method, complete);
+	set_figure(e, FIGURE_system_time, system, method, complete);
 	int64_t over = m->over > m->end ? m->over : m->end; /* the CPU time is of those too that outlived the command */
 	if (over > m->start)
-		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method, complete);
+		set_figure(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method,
+		           complete);
 	int64_t cores = m->now.peak[FIGURE_cores_peak];
 	if (cores >= 0)
-		set(e, FIGURE_cores_peak, cores, "samples", false);
+		set_figure(e, FIGURE_cores_peak, cores, "samples", false);
 	else
-		absent(e, FIGURE_cores_peak, "the command was too short for two samples");
+		set_absent_figure(e, FIGURE_cores_peak, "the command was too short for two samples");
 }
 
 /* ---- memory ---- */
@@ -151,7 +152,7 @@ static int64_t i64(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static void say_memory(struct ends *e)
+static void set_memory_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
@@ -168,11 +169,11 @@ static void say_memory(struct ends *e)
 		/* It began with the recorder's memory, and nobody looked at it before it ended. */
 		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
 		           "wait4", complete);
-		absent(e, FIGURE_memory_virtual_peak, "the command had ended before anybody could look");
+		set_absent_figure(e, FIGURE_memory_virtual_peak, "the command had ended before anybody could look");
 	} else if (largest == 0 && peak[SET_RESIDENT] == 0) {
 		static const char why[] = "the command had ended before anybody could look";
-		absent(e, FIGURE_memory_resident_peak, why);
-		absent(e, FIGURE_memory_virtual_peak, why);
+		set_absent_figure(e, FIGURE_memory_resident_peak, why);
+		set_absent_figure(e, FIGURE_memory_virtual_peak, why);
 	} else {
 		uint64_t high = (peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest) + t->unseen;
 		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
@@ -194,9 +195,10 @@ static void say_memory(struct ends *e)
 		                                : "high-water marks of processes alive together",
 		           complete);
 		if (peak[SET_VIRTUAL])
-			set(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together", complete);
+			set_figure(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together",
+			           complete);
 		else
-			absent(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
+			set_absent_figure(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
 	}
 	static const char why[] = "the command was too short for a sample";
 	/* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
@@ -216,17 +218,17 @@ static void say_memory(struct ends *e)
 		else if (sum >= 0)
 			set_bounds(e, parts[i].figure, (int64_t)((double)sum * once), i64(parts[i].alone), sum, "samples", false);
 		else
-			absent(e, parts[i].figure, why);
+			set_absent_figure(e, parts[i].figure, why);
 	}
 	if (m->now.peak[FIGURE_swap_peak] >= 0)
-		set(e, FIGURE_swap_peak, m->now.peak[FIGURE_swap_peak], "samples", false);
+		set_figure(e, FIGURE_swap_peak, m->now.peak[FIGURE_swap_peak], "samples", false);
 	else
-		absent(e, FIGURE_swap_peak, why);
+		set_absent_figure(e, FIGURE_swap_peak, why);
 }
 
 /* ---- counts ---- */
 
-static void say_processes(struct ends *e)
+static void set_process_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
@@ -234,24 +236,24 @@ static void say_processes(struct ends *e)
 	const char *method = is_blind(m) ? "samples" : "process events";
 	bool complete = !is_blind(m) && !t->failed && !(m->attached && (m->past.children || !m->past.known));
 	sets_peak(&t->sets, peak);
-	set(e, FIGURE_processes_total, i64(t->total), method, complete);
-	set(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, complete);
+	set_figure(e, FIGURE_processes_total, i64(t->total), method, complete);
+	set_figure(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, complete);
 	int64_t threads = m->now.peak[FIGURE_threads_peak];
 	if (threads < i64(t->threads_peak))
 		threads = i64(t->threads_peak);
 	if (m->group.tasks >= 1)
-		set(e, FIGURE_threads_peak, m->group.tasks, "control group", true);
+		set_figure(e, FIGURE_threads_peak, m->group.tasks, "control group", true);
 	else if (threads >= 1)
-		set(e, FIGURE_threads_peak, threads, "samples", false);
+		set_figure(e, FIGURE_threads_peak, threads, "samples", false);
 	else
-		absent(e, FIGURE_threads_peak, "the command was too short for a sample");
+		set_absent_figure(e, FIGURE_threads_peak, "the command was too short for a sample");
 	if (m->now.peak[FIGURE_open_files_peak] >= 0)
-		set(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
+		set_figure(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
 	else
-		absent(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
+		set_absent_figure(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
 }
 
-static void say_io(struct ends *e)
+static void set_io_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
@@ -284,11 +286,11 @@ static void say_io(struct ends *e)
 		if (m->attached ? v >= 0 : e->w.io_known)
 			set_bounds(e, names[i], v, v, v + (t->lost ? cut : 0), m->attached ? "samples" : method, complete);
 		else
-			absent(e, names[i], why);
+			set_absent_figure(e, names[i], why);
 	}
 }
 
-static void say_events(struct ends *e)
+static void set_event_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
@@ -300,12 +302,12 @@ static void say_events(struct ends *e)
 	                           e->w.voluntary + e->l.voluntary, e->w.involuntary + e->l.involuntary};
 	for (size_t i = 0; i < 4; i++)
 		if (m->attached)
-			absent(e, names[i], "nobody here waits for the process");
+			set_absent_figure(e, names[i], "nobody here waits for the process");
 		else
-			set(e, names[i], i64(values[i]), method, complete);
+			set_figure(e, names[i], i64(values[i]), method, complete);
 }
 
-static void say_footprint(struct ends *e)
+static void set_footprint_figures(struct ends *e)
 {
 	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
 	const struct monitor *m = e->m;
@@ -314,42 +316,42 @@ static void say_footprint(struct ends *e)
 	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
 	for (size_t i = 0; i < 3; i++)
 		if (known)
-			set(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
+			set_figure(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
 		else
-			absent(e, names[i], why ? why : "the command was too short for a walk");
+			set_absent_figure(e, names[i], why ? why : "the command was too short for a walk");
 }
 
-static void say_counters(struct ends *e)
+static void set_counter_figures(struct ends *e)
 {
 	const struct counters *c = &e->m->counters;
 	uint64_t cycles, instructions;
 	if (counters_read(c, &cycles, &instructions)) {
 		const char *method = c->user_only ? "perf_event, user mode" : "perf_event";
-		set(e, FIGURE_cycles, i64(cycles), method, true);
-		set(e, FIGURE_instructions, i64(instructions), method, true);
+		set_figure(e, FIGURE_cycles, i64(cycles), method, true);
+		set_figure(e, FIGURE_instructions, i64(instructions), method, true);
 		return;
 	}
-	absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
-	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+	set_absent_figure(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
+	set_absent_figure(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
 }
 
-static void say_gpu(struct ends *e)
+static void set_gpu_figures(struct ends *e)
 {
 	const struct gpu_figures *g = &e->m->gpu_figures;
 	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
 	if (why) {
-		absent(e, FIGURE_gpus, why);
-		absent(e, FIGURE_gpu_time, why);
-		absent(e, FIGURE_gpu_memory_peak, why);
+		set_absent_figure(e, FIGURE_gpus, why);
+		set_absent_figure(e, FIGURE_gpu_time, why);
+		set_absent_figure(e, FIGURE_gpu_memory_peak, why);
 		return;
 	}
 	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
-	set(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
-	set(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
+	set_figure(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
+	set_figure(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
 	if (g->busy_known || g->devices == 0)
-		set(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
+		set_figure(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
 	else
-		absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
+		set_absent_figure(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
 }
 
 static void add_sentence(struct ends *e, const char *text)
@@ -363,7 +365,7 @@ static void add_sentence(struct ends *e, const char *text)
 	}
 }
 
-static void say_net(struct ends *e)
+static void set_net_figures(struct ends *e)
 {
 	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
 	struct net_figure f[2];
@@ -371,13 +373,13 @@ static void say_net(struct ends *e)
 		net_figures(e->m->net, is_blind(e->m), &f[0], &f[1]);
 	for (size_t i = 0; i < 2; i++) {
 		if (!e->m->net)
-			absent(e, names[i], "only --summary, --report and limits ask for it");
+			set_absent_figure(e, names[i], "only --summary, --report and limits ask for it");
 		else if (f[i].absent)
-			absent(e, names[i], f[i].absent);
+			set_absent_figure(e, names[i], f[i].absent);
 		else if (f[i].bounded)
 			set_bounds(e, names[i], f[i].value, f[i].low, f[i].high, f[i].method, f[i].complete);
 		else
-			set(e, names[i], f[i].value, f[i].method, f[i].complete);
+			set_figure(e, names[i], f[i].value, f[i].method, f[i].complete);
 		for (size_t l = 0; e->m->net && f[i].lower && l < e->m->nlimit; l++)
 			if (!strcmp(e->m->limit[l].name, i ? "sent" : "received"))
 				add_sentence(e, i ? "the limit 'sent' was held for TCP connections that were seen, and no others"
@@ -387,7 +389,7 @@ static void say_net(struct ends *e)
 
 /* ---- who it was ---- */
 
-static char *copy(const char *s)
+static char *copy_or_null(const char *s)
 {
 	return s ? strdup(s) : NULL;
 }
@@ -403,7 +405,7 @@ static int copy_limits(const struct summary_limit *from, size_t n, struct summar
 	return *ret ? 0 : -1;
 }
 
-static void say_process(const struct tree_record *r, struct summary_process *ret)
+static void fill_process_row(const struct tree_record *r, struct summary_process *ret)
 {
 	const struct procfs *l = &r->last;
 	int64_t cpu = l->cpu == PROCFS_UNKNOWN ? -1 : (int64_t)l->cpu, user = -1, system = -1;
@@ -421,7 +423,7 @@ static void say_process(const struct tree_record *r, struct summary_process *ret
 	*ret = (struct summary_process){
 	    .pid = r->pid,
 	    .ppid = r->ppid,
-	    .exe = copy(r->exe),
+	    .exe = copy_or_null(r->exe),
 	    .start = r->start,
 	    .end = r->end,
 	    .user_time = user,
@@ -435,7 +437,7 @@ static void say_process(const struct tree_record *r, struct summary_process *ret
 	};
 }
 
-static void say_records(struct ends *e)
+static void fill_process_rows(struct ends *e)
 {
 	const struct tree *t = &e->m->tree;
 	struct summary *s = e->s;
@@ -444,7 +446,7 @@ static void say_records(struct ends *e)
 	if (!s->process)
 		return;
 	for (size_t i = 0; i < t->nrecord; i++)
-		say_process(&t->record[i], &s->process[s->nprocess++]);
+		fill_process_row(&t->record[i], &s->process[s->nprocess++]);
 	for (size_t i = 0; t->keep_records && i < t->nalive; i++) {
 		const struct member *p = t->alive[i];
 		const struct tree_record r = {.pid = p->pid,
@@ -457,11 +459,11 @@ static void say_records(struct ends *e)
 		                              .virtual_peak = p->virtual_peak,
 		                              .threads_peak = p->threads_peak,
 		                              .status = -1};
-		say_process(&r, &s->process[s->nprocess++]);
+		fill_process_row(&r, &s->process[s->nprocess++]);
 	}
 }
 
-static void say_escaped(struct ends *e)
+static void fill_escaped(struct ends *e)
 {
 	enum { MOST = 20 };
 	const struct monitor *m = e->m;
@@ -500,13 +502,13 @@ static void limit_peak(const struct summary *s, struct summary_limit *l)
 		l->peak = f->value;
 }
 
-static void say_task(struct ends *e)
+static void fill_task(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	struct summary *s = e->s;
-	s->run = copy(m->run);
-	s->cwd = copy(m->cwd);
-	s->user = copy(m->user);
+	s->run = copy_or_null(m->run);
+	s->cwd = copy_or_null(m->cwd);
+	s->user = copy_or_null(m->user);
 	s->argv = calloc(m->argc + 1, sizeof(*s->argv));
 	const char *at = m->argv;
 	for (size_t i = 0; s->argv && i < m->argc; i++, at += strlen(at) + 1)
@@ -526,7 +528,7 @@ static void say_task(struct ends *e)
 		limit_peak(s, &s->exceeded[i]);
 	s->host = calloc(m->nhost + 1, sizeof(*s->host));
 	for (size_t i = 0; s->host && i < m->nhost; i++) {
-		s->host[i] = (struct summary_pair){copy(m->host[i].key), copy(m->host[i].value)};
+		s->host[i] = (struct summary_pair){copy_or_null(m->host[i].key), copy_or_null(m->host[i].value)};
 		s->nhost++;
 	}
 	s->label = calloc(m->o.nlabels + 1, sizeof(*s->label));
@@ -550,22 +552,22 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	/* Under our eyes each process's bytes are exact; the kernel's events have whole KiB. */
 	e.each = (m->attached ? is_heard(m) : !m->blind) && m->tree.io_unknown == 0 && e.l.n == 0;
 	waited_now(&e.w, !e.each);
-	say_times(&e);
-	say_memory(&e);
-	say_processes(&e);
-	say_io(&e);
-	say_events(&e);
-	say_footprint(&e);
-	say_counters(&e);
-	say_gpu(&e);
-	say_net(&e);
-	say_records(&e);
+	set_time_figures(&e);
+	set_memory_figures(&e);
+	set_process_figures(&e);
+	set_io_figures(&e);
+	set_event_figures(&e);
+	set_footprint_figures(&e);
+	set_counter_figures(&e);
+	set_gpu_figures(&e);
+	set_net_figures(&e);
+	fill_process_rows(&e);
 	pthread_mutex_lock(&m->files_lock);
 	if (m->opened && e.rc == 0)
-		e.rc = opened_say(m->opened, !is_blind(m), ret);
+		e.rc = opened_summarize(m->opened, !is_blind(m), ret);
 	pthread_mutex_unlock(&m->files_lock);
-	say_escaped(&e);
-	say_task(&e);
+	fill_escaped(&e);
+	fill_task(&e);
 	if (e.rc == 0 && summary_redact(ret, NULL) < 0)
 		e.rc = -1;
 	return e.rc;
@@ -586,35 +588,35 @@ int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 	bool looked = __atomic_load_n(&h->sampled, __ATOMIC_ACQUIRE);
 	for (int f = 0; f < FIGURES; f++)
 		if (looked && h->most[f] >= 0)
-			set(&e, (enum figure_name)f, h->most[f], look, false);
+			set_figure(&e, (enum figure_name)f, h->most[f], look, false);
 		else
-			absent(&e, (enum figure_name)f, why);
-	set(&e, FIGURE_start, m->start, "clock", true);
-	set(&e, FIGURE_end, m->end, "clock", m->status >= 0);
-	set(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
+			set_absent_figure(&e, (enum figure_name)f, why);
+	set_figure(&e, FIGURE_start, m->start, "clock", true);
+	set_figure(&e, FIGURE_end, m->end, "clock", m->status >= 0);
+	set_figure(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
 	int64_t user = u->ru_utime.tv_sec * SECOND + u->ru_utime.tv_usec * 1000LL,
 	        system = u->ru_stime.tv_sec * SECOND + u->ru_stime.tv_usec * 1000LL;
 	/* Those that became orphans are not among what the command has waited for. */
 	if (m->lost_known && !(looked && h->most[FIGURE_cpu_time] > user + system)) {
-		set(&e, FIGURE_cpu_time, user + system, own, false);
-		set(&e, FIGURE_user_time, user, own, false);
-		set(&e, FIGURE_system_time, system, own, false);
+		set_figure(&e, FIGURE_cpu_time, user + system, own, false);
+		set_figure(&e, FIGURE_user_time, user, own, false);
+		set_figure(&e, FIGURE_system_time, system, own, false);
 		if (m->end > m->start)
-			set(&e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
+			set_figure(&e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
 	}
 	if (m->lost_known) {
-		set(&e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
-		set(&e, FIGURE_page_faults_major, u->ru_majflt, own, false);
-		set(&e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
-		set(&e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
+		set_figure(&e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
+		set_figure(&e, FIGURE_page_faults_major, u->ru_majflt, own, false);
+		set_figure(&e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
+		set_figure(&e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
 	}
 	/* The largest process; one that began with the recorder's memory tells nothing by less. */
 	struct rusage mine;
 	int64_t resident = (int64_t)u->ru_maxrss * 1024;
 	if (m->lost_known && getrusage(RUSAGE_SELF, &mine) == 0 && u->ru_maxrss > mine.ru_maxrss * 9 / 8 + 1024 &&
 	    !(looked && h->most[FIGURE_memory_resident_peak] > resident))
-		set(&e, FIGURE_memory_resident_peak, resident, own, false);
-	say_task(&e);
+		set_figure(&e, FIGURE_memory_resident_peak, resident, own, false);
+	fill_task(&e);
 	add_sentence(
 	    &e, "the recorder was killed: what was used after that is known only as far as the command tells at its end");
 	if (e.rc == 0 && summary_redact(ret, NULL) < 0)

@@ -52,7 +52,7 @@ struct walk {
 	bool cut;
 };
 
-static uint64_t mix(uint64_t dev, uint64_t ino)
+static uint64_t hash_inode(uint64_t dev, uint64_t ino)
 {
 	uint64_t h = (ino + dev * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
 	return h ^ h >> 29;
@@ -72,7 +72,7 @@ static bool inodes_add(struct inodes *s, uint64_t dev, uint64_t ino)
 		free(s->slot);
 		*s = t;
 	}
-	size_t i = mix(dev, ino) & (s->cap - 1);
+	size_t i = hash_inode(dev, ino) & (s->cap - 1);
 	for (; s->slot[i].ino; i = (i + 1) & (s->cap - 1))
 		if (s->slot[i].ino == ino && s->slot[i].dev == dev)
 			return false;
@@ -81,7 +81,7 @@ static bool inodes_add(struct inodes *s, uint64_t dev, uint64_t ino)
 	return true;
 }
 
-static void count(struct walk *w, const struct stat *st)
+static void count_inode(struct walk *w, const struct stat *st)
 {
 	/* A folder is met once; so is a file with one name. */
 	if (!S_ISDIR(st->st_mode) && st->st_nlink != 1 && !inodes_add(&w->seen, st->st_dev, st->st_ino))
@@ -95,7 +95,7 @@ static void count(struct walk *w, const struct stat *st)
 		w->cut = true;
 }
 
-static bool stopped(struct footprint *f)
+static bool is_stop_asked(struct footprint *f)
 {
 	return __atomic_load_n(&f->stop, __ATOMIC_RELAXED);
 }
@@ -112,12 +112,12 @@ static void walk_folder(struct walk *w, int parent, const char *name, dev_t dev,
 			close(fd);
 		return;
 	}
-	for (struct dirent *e; !w->cut && !stopped(w->f) && (e = readdir(d));) {
+	for (struct dirent *e; !w->cut && !is_stop_asked(w->f) && (e = readdir(d));) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != dev)
 			continue;
-		count(w, &st);
+		count_inode(w, &st);
 		if (S_ISDIR(st.st_mode) && depth < DEEPEST)
 			walk_folder(w, dirfd(d), e->d_name, dev, depth + 1);
 	}
@@ -151,7 +151,7 @@ static void walk_descriptors(struct walk *w, pid_t pid)
 		if (strcmp(path + n - (sizeof(deleted) - 1), deleted) || !is_watched(w->f, path))
 			continue;
 		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0)
-			count(w, &st);
+			count_inode(w, &st);
 	}
 	if (d)
 		closedir(d);
@@ -172,12 +172,12 @@ static void walk_all(struct footprint *f)
 		}
 		if (below || lstat(f->path[i], &st) < 0)
 			continue;
-		count(&w, &st);
+		count_inode(&w, &st);
 		if (S_ISDIR(st.st_mode))
 			walk_folder(&w, AT_FDCWD, f->path[i], st.st_dev, 0);
 	}
 	pthread_mutex_lock(&f->asking);
-	if (w.cut || stopped(f) || !f->living || f->living(f->arg, &pids, &n) < 0)
+	if (w.cut || is_stop_asked(f) || !f->living || f->living(f->arg, &pids, &n) < 0)
 		n = 0;
 	pthread_mutex_unlock(&f->asking);
 	for (size_t i = 0; i < n; i++)
@@ -208,7 +208,7 @@ static int64_t monotonic(clockid_t c)
 	return ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
-static void release(struct footprint *f)
+static void footprint_destroy(struct footprint *f)
 {
 	pthread_mutex_destroy(&f->asking);
 	pthread_mutex_destroy(&f->lock);
@@ -231,7 +231,7 @@ static void *walker(void *arg)
 		;
 	f->wanted = false;
 	pthread_mutex_unlock(&f->lock);
-	for (int64_t pause = FIRST_NS; !stopped(f);) {
+	for (int64_t pause = FIRST_NS; !is_stop_asked(f);) {
 		int64_t cpu = monotonic(CLOCK_THREAD_CPUTIME_ID), began = monotonic(CLOCK_MONOTONIC);
 		pthread_mutex_lock(&f->lock);
 		f->walking = true;
@@ -255,11 +255,11 @@ static void *walker(void *arg)
 	bool left = f->left;
 	pthread_mutex_unlock(&f->lock);
 	if (left)
-		release(f);
+		footprint_destroy(f);
 	return NULL;
 }
 
-static int add_path(struct footprint *f, const char *path, struct err *err)
+static int append_watched_path(struct footprint *f, const char *path, struct err *err)
 {
 	char *real = realpath(path, NULL);
 	if (!real)
@@ -287,11 +287,11 @@ int footprint_new(const char *cwd, const char *const *watch, struct err *err, st
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
 	pthread_cond_init(&f->changed, &a);
 	for (size_t i = 0; rc == 0 && watch && watch[i]; i++)
-		rc = add_path(f, watch[i], err);
+		rc = append_watched_path(f, watch[i], err);
 	if (rc == 0 && f->npath == 0 && cwd) {
 		int fd = open(cwd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		f->cheap_only = true;
-		if (fd < 0 || add_path(f, cwd, NULL) < 0)
+		if (fd < 0 || append_watched_path(f, cwd, NULL) < 0)
 			f->why = "the working folder cannot be read";
 		else if (!io_is_local(fd))
 			f->why = "the working folder is on another machine's disk: name it with --watch";
@@ -299,7 +299,7 @@ int footprint_new(const char *cwd, const char *const *watch, struct err *err, st
 			close(fd);
 	}
 	if (rc < 0) {
-		footprint_free(f);
+		footprint_destroy(f);
 		return rc;
 	}
 	*ret = f;
@@ -380,5 +380,5 @@ void footprint_free(struct footprint *f)
 	pthread_mutex_unlock(&f->asking);
 	pthread_mutex_unlock(&f->lock); /* and it may be gone */
 	if (!running)
-		release(f);
+		footprint_destroy(f);
 }

@@ -47,7 +47,7 @@ struct tenant {
 	pid_t pid;
 	uint64_t peak;      /* bytes */
 	uint64_t busy;      /* ns, from samples */
-	uint64_t told;      /* us: the last sample's time */
+	uint64_t sampled;   /* us: the last sample's time */
 	bool here, settled; /* at the last look; its account has been read */
 	uint64_t memory;
 };
@@ -95,7 +95,8 @@ static struct tenant *tenant_of(struct device *d, pid_t pid)
 	return &d->tenant[d->n++];
 }
 
-static void look_at(struct gpu *g, struct device *d, int (*list)(nvml_device, unsigned *, struct nvml_process *))
+static void sample_device_processes(struct gpu *g, struct device *d,
+                                    int (*list)(nvml_device, unsigned *, struct nvml_process *))
 {
 	static struct nvml_process p[ROOM]; /* one thread, under the lock */
 	unsigned n = ROOM;
@@ -133,18 +134,18 @@ static void look_busy(struct gpu *g, struct device *d)
 			last = u[i].time;
 		if (u[i].time <= d->since || !g->ours(g->arg, (pid_t)u[i].pid) || !(t = tenant_of(d, (pid_t)u[i].pid)))
 			continue;
-		uint64_t from = t->told > d->since ? t->told : d->since;
+		uint64_t from = t->sampled > d->since ? t->sampled : d->since;
 		unsigned percent = u[i].sm > 100 ? 100 : u[i].sm;
 		if (u[i].time > from && from)
 			t->busy += (u[i].time - from) * 10 * percent; /* us x percent = 10 ns */
-		t->told = u[i].time;
+		t->sampled = u[i].time;
 		d->used |= percent > 0;
 	}
 	d->since = last;
 }
 
 /* Of those that are gone, what the driver's accounts say. */
-static void settle(struct gpu *g, struct device *d, bool all)
+static void read_ended_accounts(struct gpu *g, struct device *d, bool all)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct tenant *t = &d->tenant[i];
@@ -163,17 +164,17 @@ static void settle(struct gpu *g, struct device *d, bool all)
 	}
 }
 
-static void look(struct gpu *g, bool last)
+static void sample_devices(struct gpu *g, bool last)
 {
 	uint64_t now = 0, ended = 0;
 	for (unsigned i = 0; i < g->n; i++) {
 		struct device *d = &g->device[i];
 		for (size_t k = 0; k < d->n; k++)
 			d->tenant[k].here = false;
-		look_at(g, d, g->nvml.compute);
-		look_at(g, d, g->nvml.graphics);
+		sample_device_processes(g, d, g->nvml.compute);
+		sample_device_processes(g, d, g->nvml.graphics);
 		look_busy(g, d);
-		settle(g, d, last);
+		read_ended_accounts(g, d, last);
 		for (size_t k = 0; k < d->n; k++) {
 			now += d->tenant[k].here ? d->tenant[k].memory : 0;
 			ended = d->tenant[k].peak > ended ? d->tenant[k].peak : ended;
@@ -188,7 +189,7 @@ static void look(struct gpu *g, bool last)
 
 /* ---- the thread ---- */
 
-static const char *begin(struct gpu *g)
+static const char *load_nvml(struct gpu *g)
 {
 	g->lib = dlopen(g->library, RTLD_NOW | RTLD_LOCAL);
 	if (!g->lib)
@@ -235,10 +236,10 @@ static const char *meet_devices(struct gpu *g)
 	return g->n ? NULL : "NVIDIA's GPUs may not be looked at";
 }
 
-static void *body(void *arg)
+static void *sample_until_stopped(void *arg)
 {
 	struct gpu *g = arg;
-	const char *why = begin(g);
+	const char *why = load_nvml(g);
 	pthread_mutex_lock(&g->lock);
 	if (!why)
 		why = meet_devices(g);
@@ -246,7 +247,7 @@ static void *body(void *arg)
 	g->up = !why;
 	while (g->up && !g->stop) {
 		struct timespec until;
-		look(g, false);
+		sample_devices(g, false);
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += LOOK_MS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
@@ -269,7 +270,7 @@ struct gpu *gpu_new(const char *library, bool (*ours)(void *arg, pid_t pid), voi
 	g->library = strdup(library);
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->wake, NULL);
-	if (!g->library || pthread_create(&g->thread, NULL, body, g) != 0) {
+	if (!g->library || pthread_create(&g->thread, NULL, sample_until_stopped, g) != 0) {
 		free(g->library);
 		free(g);
 		return NULL;
@@ -287,7 +288,7 @@ void gpu_last(struct gpu *g, struct gpu_figures *ret)
 	*ret = (struct gpu_figures){.accounts = true};
 	pthread_mutex_lock(&g->lock);
 	if (g->up)
-		look(g, true);
+		sample_devices(g, true);
 	ret->absent = g->up ? NULL : g->absent;
 	ret->memory_peak = g->peak;
 	ret->busy_known = g->busy_known;

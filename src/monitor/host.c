@@ -18,7 +18,7 @@ struct pairs {
 	size_t n;
 };
 
-static void pair(struct pairs *p, const char *key, const char *value)
+static void append_host_pair(struct pairs *p, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
@@ -67,7 +67,7 @@ static void scheduler(struct pairs *p)
 		}
 	}
 	if (best)
-		pair(p, "job", best); /* NAME=value: the name says whose */
+		append_host_pair(p, "job", best); /* NAME=value: the name says whose */
 }
 
 int host_describe(struct summary_pair **ret, size_t *ret_n)
@@ -77,20 +77,20 @@ int host_describe(struct summary_pair **ret, size_t *ret_n)
 	struct sysinfo si;
 	char text[300] = "";
 	if (uname(&un) == 0) {
-		pair(&p, "name", un.nodename);
-		pair(&p, "kernel", un.release);
-		pair(&p, "machine", un.machine);
+		append_host_pair(&p, "name", un.nodename);
+		append_host_pair(&p, "kernel", un.release);
+		append_host_pair(&p, "machine", un.machine);
 	}
-	pair(&p, "cpu", host_processor());
+	append_host_pair(&p, "cpu", host_processor());
 	snprintf(text, sizeof(text), "%ld", host_processors());
-	pair(&p, "cores", text);
+	append_host_pair(&p, "cores", text);
 	if (sysinfo(&si) == 0) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)si.totalram * si.mem_unit);
-		pair(&p, "memory", text);
+		append_host_pair(&p, "memory", text);
 		snprintf(text, sizeof(text), "%.2f", (double)si.loads[0] / 65536);
-		pair(&p, "load", text);
+		append_host_pair(&p, "load", text);
 	}
-	pair(&p, "container", container());
+	append_host_pair(&p, "container", container());
 	scheduler(&p);
 	*ret = p.v;
 	*ret_n = p.n;

@@ -48,7 +48,7 @@ static bool look_at_zombie(pid_t pid, struct procfs *f)
 	return true;
 }
 
-static void take_exec(struct monitor *m, pid_t pid, int64_t time)
+static void on_heard_exec(struct monitor *m, pid_t pid, int64_t time)
 {
 	char name[48], path[4096];
 	struct member *p = tree_by_pid(&m->tree, pid);
@@ -74,7 +74,7 @@ void monitor_hear(struct monitor *m)
 		if (e.kind == PROCEVENT_BORN && tree_by_pid(&m->tree, e.parent) && (!known || known->found)) {
 			tree_born(&m->tree, e.pid, e.parent, time, time, false);
 		} else if (e.kind == PROCEVENT_EXEC && known) {
-			take_exec(m, e.pid, time);
+			on_heard_exec(m, e.pid, time);
 		} else if (e.kind == PROCEVENT_ENDED && known && (e.measured || m->attached || e.pid != m->root)) {
 			/* Else it is waited for here, which tells more. */
 			bool left = !e.measured && look_at_zombie(e.pid, &e.last);

@@ -117,13 +117,13 @@ static int living(void *arg, pid_t **ret, size_t *ret_n)
 	return v ? 0 : -ENOMEM;
 }
 
-static void on_prepare(void *arg, bool told)
+static void on_prepare(void *arg, bool reported)
 {
-	if (!told)
+	if (!reported)
 		monitor_listen(arg);
 }
 
-static void on_started(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now)
+static void on_started(void *arg, pid_t root, bool reported, const char *run, const char *user, int64_t now)
 {
 	struct monitor *m = arg;
 	struct timespec ts;
@@ -134,12 +134,12 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 	snprintf(m->handover->run, sizeof(m->handover->run), "%s", m->run ? m->run : "");
 	snprintf(m->handover->user, sizeof(m->handover->user), "%s", user ? user : "");
 	m->handover->start = now;
-	monitor_begin(m, root, told, now);
+	monitor_begin(m, root, reported, now);
 	if (m->o.thorough || m->o.watcher) /* nobody is to wait for the first look */
 		monitor_lasts(m);
 }
 
-static bool belongs(void *arg, pid_t pid)
+static bool is_process_of_task(void *arg, pid_t pid)
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
@@ -157,11 +157,11 @@ static bool is_alive(void *arg, pid_t pid)
 	return pid == m->root || tree_by_pid(&m->tree, pid);
 }
 
-void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
+void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start)
 {
 	pthread_mutex_lock(&m->lock);
 	m->self = getpid();
-	m->blind = !told;
+	m->blind = !reported;
 	m->root = root;
 	m->start = start;
 	m->wall_before = monitor_clock(m);
@@ -174,7 +174,7 @@ void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
 	if (m->o.thorough)
 		m->net = net_new(is_alive, m);
 	if (gpu_here())
-		m->gpu = gpu_new(GPU_LIBRARY, belongs, m);
+		m->gpu = gpu_new(GPU_LIBRARY, is_process_of_task, m);
 	monitor_listen_on(m);
 	m->next = monotonic() + monitor_pause(m, 0);
 	pthread_mutex_unlock(&m->lock);
@@ -216,7 +216,7 @@ static void on_leaving(void *arg, pid_t pid)
 	pthread_mutex_unlock(&m->lock);
 }
 
-static void on_exec(void *arg, pid_t pid, const char *exe)
+static void on_group_exec(void *arg, pid_t pid, const char *exe)
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
@@ -247,7 +247,7 @@ static void mark_orphans(struct monitor *m)
 	}
 }
 
-static void say_orphan(struct monitor *m, const struct member *p, int status, int64_t now)
+static void report_orphan(struct monitor *m, const struct member *p, int status, int64_t now)
 {
 	enum { MOST = 20 };
 	char line[600];
@@ -263,16 +263,16 @@ static void say_orphan(struct monitor *m, const struct member *p, int status, in
 
 void monitor_orphan_ended(struct monitor *m, const struct member *p, int status)
 {
-	say_orphan(m, p, status, monitor_clock(m));
+	report_orphan(m, p, status, monitor_clock(m));
 }
 
 void monitor_ended(struct monitor *m, pid_t pid, const struct procfs *last, int status, int64_t now)
 {
-	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
+	report_orphan(m, tree_by_pid(&m->tree, pid), status, now);
 	if (m->net)
 		net_last(m->net, pid, last != NULL);
 	if (m->net && status >= 0 && WIFSIGNALED(status))
-		net_unseen(m->net); /* the call that it was in does not tell what it has moved */
+		net_set_incomplete(m->net); /* the call that it was in does not tell what it has moved */
 	tree_exiting(&m->tree, pid, last, status, now);
 }
 
@@ -291,9 +291,9 @@ static void on_file(void *arg, uint64_t number, const char *path, int64_t size, 
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->files_lock);
 	if (m->opened && number == 0)
-		opened_tells(m->opened, !handed);
+		opened_set_reported(m->opened, !handed);
 	else if (m->opened)
-		opened_told(m->opened, number, path, size, mode & ACCESS_READ, mode & ACCESS_WRITE, handed);
+		opened_report(m->opened, number, path, size, mode & ACCESS_READ, mode & ACCESS_WRITE, handed);
 	pthread_mutex_unlock(&m->files_lock);
 }
 
@@ -302,9 +302,9 @@ static void on_moved(void *arg, bool sent, bool sure, uint64_t bytes)
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
 	if (m->net && bytes == 0)
-		net_told(m->net);
+		net_set_reported(m->net);
 	else if (m->net && bytes == UINT64_MAX)
-		net_unseen(m->net);
+		net_set_incomplete(m->net);
 	else if (m->net)
 		net_moved(m->net, sent, sure, bytes);
 	pthread_mutex_unlock(&m->lock);
@@ -315,7 +315,7 @@ static void on_over(void *arg, pid_t pid, int status, const struct rusage *used,
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
 	monitor_hear(m);
-	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
+	report_orphan(m, tree_by_pid(&m->tree, pid), status, now);
 	tree_over(&m->tree, pid, status, used, now);
 	if (pid == m->root) {
 		m->root_over = true;
@@ -371,7 +371,7 @@ static void on_lost(void *arg, int status, const struct rusage *used, int64_t no
 
 /* ---- the summary's way back ---- */
 
-static void hand_over(struct monitor *m, const struct buf *text, bool last)
+static void hand_over_summary(struct monitor *m, const struct buf *text, bool last)
 {
 	struct handover *h = m->handover;
 	int which = last ? 1 : 0, fd = m->text_fd[which];
@@ -432,7 +432,7 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	if (rc == 0)
 		rc = summary_json(&s, true, true, &whole);
 	if (rc == 0)
-		hand_over(m, &whole, last);
+		hand_over_summary(m, &whole, last);
 	__atomic_store_n(&m->handover->limited, s.exit_type == EXIT_TYPE_LIMIT, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&m->lock);
 	if (last)
@@ -464,7 +464,7 @@ static void waiting(void *arg)
 	m->o.waiting(m->o.waiting_arg);
 }
 
-static void enter(void *arg)
+static void enter_thread(void *arg)
 {
 	struct monitor *m = arg;
 	m->o.enter(m->o.enter_arg);
@@ -491,14 +491,14 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	for (int i = 0; i < 2; i++)
 		m->text_fd[i] = memfile_new("stemma-summary");
 	m->observer = (struct run_observer){.arg = m,
-	                                    .enter = o->enter ? enter : NULL,
+	                                    .enter = o->enter ? enter_thread : NULL,
 	                                    .waiting = o->waiting ? waiting : NULL,
 	                                    .prepare = on_prepare,
 	                                    .started = on_started,
 	                                    .lasts = on_lasts,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
-	                                    .exec = on_exec,
+	                                    .exec = on_group_exec,
 	                                    .exiting = on_exiting,
 	                                    .moved = on_moved,
 	                                    .file = o->processes ? on_file : NULL,

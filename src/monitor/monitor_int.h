@@ -124,7 +124,7 @@ struct monitor {
 };
 
 /* Begins to watch: root has been started then. */
-void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start);
+void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start);
 /* Begins to look every now and then; once, however often it is called. */
 void monitor_lasts(struct monitor *m);
 int64_t monitor_clock(const struct monitor *m);

@@ -61,7 +61,7 @@ struct net {
 	struct socket *socket; /* a hash table of SOCKETS */
 	size_t nsockets, nours;
 	struct bytes ended; /* of ours that are gone */
-	bool told, unseen;
+	bool reported, incomplete;
 	struct bytes sure, unsure; /* of calls */
 	char why[2][160];
 };
@@ -111,7 +111,7 @@ static struct space *space_by(struct net *n, uint64_t ino)
 }
 
 /* Is it the task's, or a child of somebody who is? */
-static bool is_ours(const struct net *n, pid_t pid)
+static bool is_process_of_net(const struct net *n, pid_t pid)
 {
 	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
 		struct procfs f;
@@ -132,7 +132,7 @@ static bool has_others(const struct net *n, uint64_t ino)
 	DIR *d = opendir("/proc");
 	for (struct dirent *e; d && !found && (e = readdir(d));) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		found = pid > 0 && space_of(pid) == ino && !is_ours(n, pid);
+		found = pid > 0 && space_of(pid) == ino && !is_process_of_net(n, pid);
 	}
 	if (d)
 		closedir(d);
@@ -181,7 +181,7 @@ static struct socket *socket_slot(struct net *n, uint64_t cookie)
 }
 
 /* Does it stay on this machine? */
-static bool is_local(const struct inet_diag_sockid *id, int family)
+static bool is_local_connection(const struct inet_diag_sockid *id, int family)
 {
 	size_t size = family == AF_INET ? 4 : 16;
 	const unsigned char *to = (const unsigned char *)id->idiag_dst;
@@ -206,7 +206,8 @@ static uint64_t less_flags(uint64_t v)
 static bool take_socket(struct net *n, const struct nlmsghdr *h, bool begin)
 {
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
-	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_uid != n->uid || is_local(&m->id, m->idiag_family))
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)) || m->idiag_uid != n->uid ||
+	    is_local_connection(&m->id, m->idiag_family))
 		return false;
 	uint64_t cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
 	const char *at = (const char *)m + NLMSG_ALIGN(sizeof(*m)), *end = (const char *)h + h->nlmsg_len;
@@ -280,7 +281,7 @@ static bool dump(struct net *n, int family, bool begin)
 }
 
 /* Which of the sockets it holds. */
-static void claim(struct net *n, pid_t pid)
+static void claim_sockets(struct net *n, pid_t pid)
 {
 	char name[48], link[64];
 	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
@@ -340,7 +341,7 @@ static void look_at_sockets(struct net *n, const pid_t *pids, size_t npids)
 	if (!unknown)
 		return;
 	for (size_t i = 0; i < npids; i++)
-		claim(n, pids[i]);
+		claim_sockets(n, pids[i]);
 	for (size_t i = 0; i < SOCKETS; i++)
 		if (n->socket[i].cookie && n->socket[i].here && n->socket[i].ino && n->socket[i].whose == NOT_KNOWN)
 			n->socket[i].whose = OTHERS;
@@ -385,7 +386,7 @@ void net_free(struct net *n)
 
 void net_look(struct net *n, const pid_t *pids, size_t npids)
 {
-	if (n->told)
+	if (n->reported)
 		return;
 	for (size_t i = 0; i < npids; i++)
 		look_at_space(n, pids[i]);
@@ -395,7 +396,7 @@ void net_look(struct net *n, const pid_t *pids, size_t npids)
 
 void net_last(struct net *n, pid_t pid, bool looked)
 {
-	if (n->told)
+	if (n->reported)
 		return;
 	if (looked && look_at_space(n, pid)) {
 		if (n->nours)
@@ -406,9 +407,9 @@ void net_last(struct net *n, pid_t pid, bool looked)
 		n->space[i].cut = true;
 }
 
-void net_told(struct net *n)
+void net_set_reported(struct net *n)
 {
-	n->told = true;
+	n->reported = true;
 }
 
 void net_moved(struct net *n, bool sent, bool sure, uint64_t bytes)
@@ -420,23 +421,23 @@ void net_moved(struct net *n, bool sent, bool sure, uint64_t bytes)
 		b->received += bytes;
 }
 
-void net_unseen(struct net *n)
+void net_set_incomplete(struct net *n)
 {
-	n->unseen = true;
+	n->incomplete = true;
 }
 
 /* ---- figures ---- */
 
-static uint64_t one(const struct bytes *b, bool sent)
+static uint64_t bytes_in_direction(const struct bytes *b, bool sent)
 {
 	return sent ? b->sent : b->received;
 }
 
 static void of_calls(const struct net *n, bool sent, struct net_figure *ret)
 {
-	uint64_t sure = one(&n->sure, sent), unsure = one(&n->unsure, sent);
+	uint64_t sure = bytes_in_direction(&n->sure, sent), unsure = bytes_in_direction(&n->unsure, sent);
 	*ret = (struct net_figure){.method = "calls",
-	                           .complete = !n->unseen,
+	                           .complete = !n->incomplete,
 	                           .bounded = unsure > 0,
 	                           .value = (int64_t)(sure + unsure),
 	                           .low = (int64_t)sure,
@@ -448,7 +449,7 @@ static void of_devices(const struct net *n, bool blind, bool sent, struct net_fi
 	struct net_figure f = {.method = "devices of the task's own network namespace", .complete = !blind && !n->hidden};
 	for (size_t i = 0; i < n->nspaces; i++) {
 		const struct space *s = &n->space[i];
-		uint64_t first = one(&s->first, sent), last = one(&s->last, sent);
+		uint64_t first = bytes_in_direction(&s->first, sent), last = bytes_in_direction(&s->last, sent);
 		if (s->shared) {
 			*ret = (struct net_figure){.absent = "others use the same network namespace"};
 			return;
@@ -467,12 +468,13 @@ static void of_devices(const struct net *n, bool blind, bool sent, struct net_fi
 static void of_sockets(struct net *n, bool blind, bool sent, struct net_figure *ret)
 {
 	struct bytes now;
-	uint64_t low = one(&n->ended, sent);
+	uint64_t low = bytes_in_direction(&n->ended, sent);
 	for (size_t i = 0; i < SOCKETS; i++)
 		if (n->socket[i].cookie && n->socket[i].whose == OURS)
-			low += one(&n->socket[i].now, sent) - one(&n->socket[i].before, sent);
-	bool known = n->begin_known && devices(0, &now) && one(&now, sent) >= one(&n->begin, sent) && !n->hidden && !blind;
-	uint64_t high = known ? one(&now, sent) - one(&n->begin, sent) : 0;
+			low += bytes_in_direction(&n->socket[i].now, sent) - bytes_in_direction(&n->socket[i].before, sent);
+	bool known = n->begin_known && devices(0, &now) &&
+	             bytes_in_direction(&now, sent) >= bytes_in_direction(&n->begin, sent) && !n->hidden && !blind;
+	uint64_t high = known ? bytes_in_direction(&now, sent) - bytes_in_direction(&n->begin, sent) : 0;
 	if (known && high <= low) {
 		/* Nothing of it went by; or as much as what was seen, and both count a moment apart. */
 		*ret = (struct net_figure){
@@ -503,7 +505,7 @@ void net_figures(struct net *n, bool blind, struct net_figure *ret_received, str
 {
 	for (int sent = 0; sent < 2; sent++) {
 		struct net_figure f = {0};
-		if (n->told)
+		if (n->reported)
 			of_calls(n, sent, &f);
 		else if (n->nspaces)
 			of_devices(n, blind, sent, &f);

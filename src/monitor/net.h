@@ -35,12 +35,12 @@ void net_free(struct net *n);
 void net_look(struct net *n, const pid_t *pids, size_t npids);
 /* A process is about to end; looked: /proc still has it. */
 void net_last(struct net *n, pid_t pid, bool looked);
-/* From here on every call on a socket is told: under --exact. */
-void net_told(struct net *n);
+/* From here on every call on a socket is reported: under --exact. */
+void net_set_reported(struct net *n);
 /* One was: sure: to another address than this machine's; else that is not known. */
 void net_moved(struct net *n, bool sent, bool sure, uint64_t bytes);
 /* ... or some may not have been. */
-void net_unseen(struct net *n);
+void net_set_incomplete(struct net *n);
 /* What is known now. blind: processes may have come and gone unseen. */
 void net_figures(struct net *n, bool blind, struct net_figure *ret_received, struct net_figure *ret_sent);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The number behind "key " in a file; -1: none. */
-static int64_t value_in(const char *file, const char *key)
+static int64_t read_counter(const char *file, const char *key)
 {
 	char line[256];
 	long long ret = -1;
@@ -26,15 +26,15 @@ void oom_begin(struct oom *o)
 {
 	struct cgroup_where where[CGROUP_PLACES];
 	char file[4200];
-	*o = (struct oom){-1, value_in("/proc/vmstat", "oom_kill")};
+	*o = (struct oom){-1, read_counter("/proc/vmstat", "oom_kill")};
 	if (cgroup_where(where) < 0)
 		return;
 	if (where[PLACE_MEMORY].dir) {
 		snprintf(file, sizeof(file), "%s/memory.oom_control", where[PLACE_MEMORY].dir);
-		o->group = value_in(file, "oom_kill");
+		o->group = read_counter(file, "oom_kill");
 	} else if (where[PLACE_UNIFIED].dir) {
 		snprintf(file, sizeof(file), "%s/memory.events", where[PLACE_UNIFIED].dir);
-		o->group = value_in(file, "oom_kill");
+		o->group = read_counter(file, "oom_kill");
 	}
 	cgroup_where_release(where);
 }

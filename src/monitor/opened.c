@@ -23,7 +23,7 @@ struct opened {
 	struct one file[MOST];
 	size_t n;
 	uint16_t slot[SLOTS]; /* index + 1, 0 none */
-	bool told, looked, left_out;
+	bool reported, looked, left_out;
 };
 
 struct opened *opened_new(void)
@@ -38,7 +38,7 @@ void opened_free(struct opened *o)
 	free(o);
 }
 
-static struct one *by_number(struct opened *o, uint64_t number)
+static struct one *opened_file_slot(struct opened *o, uint64_t number)
 {
 	size_t at = (size_t)(number * 0x9E3779B97F4A7C15u >> 40) & (SLOTS - 1);
 	for (; o->slot[at]; at = (at + 1) & (SLOTS - 1))
@@ -53,10 +53,10 @@ static struct one *by_number(struct opened *o, uint64_t number)
 	return &o->file[o->n - 1];
 }
 
-void opened_told(struct opened *o, uint64_t number, const char *path, int64_t size, bool read, bool written,
-                 bool handed)
+void opened_report(struct opened *o, uint64_t number, const char *path, int64_t size, bool read, bool written,
+                   bool handed)
 {
-	struct one *f = by_number(o, number);
+	struct one *f = opened_file_slot(o, number);
 	if (!f)
 		return;
 	if (path && (!f->path || strcmp(f->path, path))) {
@@ -74,16 +74,16 @@ void opened_told(struct opened *o, uint64_t number, const char *path, int64_t si
 	f->handed &= handed || !(read || written);
 }
 
-void opened_tells(struct opened *o, bool all)
+void opened_set_reported(struct opened *o, bool all)
 {
-	o->told = true;
+	o->reported = true;
 	o->left_out |= !all;
 }
 
 void opened_look(struct opened *o, pid_t pid)
 {
 	char name[48], path[4096];
-	if (o->told)
+	if (o->reported)
 		return;
 	o->looked = true;
 	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
@@ -97,22 +97,22 @@ void opened_look(struct opened *o, pid_t pid)
 		if (n <= 0 || path[0] != '/')
 			continue;
 		path[n] = '\0';
-		opened_told(o, (uint64_t)st.st_dev << 40 ^ (uint64_t)st.st_ino, path, (int64_t)st.st_size,
-		            link.st_mode & S_IRUSR, link.st_mode & S_IWUSR, true);
+		opened_report(o, (uint64_t)st.st_dev << 40 ^ (uint64_t)st.st_ino, path, (int64_t)st.st_size,
+		              link.st_mode & S_IRUSR, link.st_mode & S_IWUSR, true);
 	}
 	if (d)
 		closedir(d);
 }
 
-int opened_say(const struct opened *o, bool whole, struct summary *s)
+int opened_summarize(const struct opened *o, bool whole, struct summary *s)
 {
-	if (!o->told && !o->looked)
+	if (!o->reported && !o->looked)
 		return 0;
 	s->file = calloc(o->n + 1, sizeof(*s->file));
 	if (!s->file)
 		return -ENOMEM;
 	s->files_told = true;
-	s->files_complete = o->told && whole && !o->left_out;
+	s->files_complete = o->reported && whole && !o->left_out;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct one *f = &o->file[i];
 		if (!f->seen || !f->path)

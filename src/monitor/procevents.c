@@ -75,7 +75,7 @@ static int open_netlink(int protocol, unsigned groups)
 
 /* ---- the connector ---- */
 
-static int listen_to(int fd, bool on, uint32_t number)
+static int set_listening(int fd, bool on, uint32_t number)
 {
 	struct {
 		struct nlmsghdr h;
@@ -124,7 +124,7 @@ struct genl {
 	char text[48];
 };
 
-static const struct nlattr *attribute(const void *at, size_t n, int type)
+static const struct nlattr *find_attribute(const void *at, size_t n, int type)
 {
 	const char *p = at, *end = p + n;
 	while (p + sizeof(struct nlattr) <= end) {
@@ -145,8 +145,8 @@ static const void *payload(const struct nlattr *a, size_t *ret_n)
 }
 
 /* Asks, and waits for the answer: its length, or -errno. */
-static ssize_t ask(int fd, uint16_t type, uint8_t command, uint8_t version, uint16_t attr, const char *text, char *room,
-                   size_t n)
+static ssize_t query_netlink(int fd, uint16_t type, uint8_t command, uint8_t version, uint16_t attr, const char *text,
+                             char *room, size_t n)
 {
 	size_t len = strlen(text) + 1;
 	struct genl q = {.h = {.nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
@@ -190,18 +190,18 @@ static void open_stats(struct procevents *e)
 	e->stats = fd;
 	if (fd < 0 || !processors(cpus, sizeof(cpus)))
 		goto none;
-	ssize_t got = ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME, e->room,
-	                  sizeof(e->room));
+	ssize_t got = query_netlink(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
+	                            e->room, sizeof(e->room));
 	if (got <= (ssize_t)NLMSG_LENGTH(GENL_HDRLEN))
 		goto none;
-	const struct nlattr *a =
-	    attribute(e->room + NLMSG_LENGTH(GENL_HDRLEN), (size_t)got - NLMSG_LENGTH(GENL_HDRLEN), CTRL_ATTR_FAMILY_ID);
+	const struct nlattr *a = find_attribute(e->room + NLMSG_LENGTH(GENL_HDRLEN),
+	                                        (size_t)got - NLMSG_LENGTH(GENL_HDRLEN), CTRL_ATTR_FAMILY_ID);
 	if (!a)
 		goto none;
 	memcpy(&family, payload(a, &n), sizeof(family));
 	recv(fd, e->room, sizeof(e->room), 0); /* the acknowledgement behind it */
-	got = ask(fd, family, TASKSTATS_CMD_GET, TASKSTATS_GENL_VERSION, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus, e->room,
-	          sizeof(e->room));
+	got = query_netlink(fd, family, TASKSTATS_CMD_GET, TASKSTATS_GENL_VERSION, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
+	                    cpus, e->room, sizeof(e->room));
 	if (got >= 0) {
 		e->why = NULL;
 		return;
@@ -213,7 +213,7 @@ none:
 	e->stats = -1;
 }
 
-static struct sum *sum_of(struct procevents *e, pid_t pid)
+static struct sum *process_sum(struct procevents *e, pid_t pid)
 {
 	struct sum *s = &e->sum[(unsigned)pid & (WAITING - 1)];
 	if (s->pid != pid) { /* whose place it was has ended long ago, or never tells */
@@ -223,12 +223,12 @@ static struct sum *sum_of(struct procevents *e, pid_t pid)
 	return s;
 }
 
-static void add(uint64_t *to, uint64_t v)
+static void add_to_sum(uint64_t *to, uint64_t v)
 {
 	*to = (*to == PROCFS_UNKNOWN ? 0 : *to) + v;
 }
 
-static void most(uint64_t *to, uint64_t v)
+static void raise_to_known(uint64_t *to, uint64_t v)
 {
 	if (*to == PROCFS_UNKNOWN || v > *to)
 		*to = v;
@@ -242,23 +242,23 @@ static void take_stats(struct procevents *e, const void *p, size_t n)
 	struct taskstats t = {0};
 	memcpy(&t, p, n < sizeof(t) ? n : sizeof(t));
 	e->newest = t.version >= WITH_TGID;
-	struct sum *s = sum_of(e, (pid_t)(e->newest ? t.ac_tgid : t.ac_pid));
+	struct sum *s = process_sum(e, (pid_t)(e->newest ? t.ac_tgid : t.ac_pid));
 	struct procfs *f = &s->f;
 	uint64_t cpu = t.cpu_run_virtual_total, ticks = (t.ac_utime + t.ac_stime) * US;
-	add(&f->cpu, cpu ? cpu : ticks);
-	add(&f->user, t.ac_utime * US);
-	add(&f->system, t.ac_stime * US);
-	add(&f->minor, t.ac_minflt);
-	add(&f->major, t.ac_majflt);
-	add(&f->rchar, t.read_char);
-	add(&f->wchar, t.write_char);
-	add(&f->syscr, t.read_syscalls);
-	add(&f->syscw, t.write_syscalls);
-	add(&f->read_bytes, t.read_bytes);
-	add(&f->write_bytes, t.write_bytes);
-	add(&f->threads, 1);
-	most(&f->resident_peak, t.hiwater_rss * KIB);
-	most(&f->virtual_peak, t.hiwater_vm * KIB);
+	add_to_sum(&f->cpu, cpu ? cpu : ticks);
+	add_to_sum(&f->user, t.ac_utime * US);
+	add_to_sum(&f->system, t.ac_stime * US);
+	add_to_sum(&f->minor, t.ac_minflt);
+	add_to_sum(&f->major, t.ac_majflt);
+	add_to_sum(&f->rchar, t.read_char);
+	add_to_sum(&f->wchar, t.write_char);
+	add_to_sum(&f->syscr, t.read_syscalls);
+	add_to_sum(&f->syscw, t.write_syscalls);
+	add_to_sum(&f->read_bytes, t.read_bytes);
+	add_to_sum(&f->write_bytes, t.write_bytes);
+	add_to_sum(&f->threads, 1);
+	raise_to_known(&f->resident_peak, t.hiwater_rss * KIB);
+	raise_to_known(&f->virtual_peak, t.hiwater_vm * KIB);
 	f->io_whole = true;
 	s->over |= !e->newest || (t.ac_flag & AGROUP);
 }
@@ -277,9 +277,10 @@ static void drain_stats(struct procevents *e)
 			if (h->nlmsg_type < NLMSG_MIN_TYPE || h->nlmsg_len < NLMSG_LENGTH(GENL_HDRLEN))
 				continue;
 			const char *at = (const char *)h + NLMSG_LENGTH(GENL_HDRLEN);
-			const struct nlattr *a = attribute(at, h->nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN), TASKSTATS_TYPE_AGGR_PID);
+			const struct nlattr *a =
+			    find_attribute(at, h->nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN), TASKSTATS_TYPE_AGGR_PID);
 			const void *p = a ? payload(a, &n) : NULL;
-			a = a ? attribute(p, n, TASKSTATS_TYPE_STATS) : NULL;
+			a = a ? find_attribute(p, n, TASKSTATS_TYPE_STATS) : NULL;
 			if (!a)
 				continue;
 			p = payload(a, &n);
@@ -318,7 +319,7 @@ static bool take_event(struct procevents *e, const struct proc_event *ev, struct
 	if (e->stats < 0)
 		return ev->event_data.exit.process_pid == ret->pid; /* the first thread, as a rule the last */
 	drain_stats(e);                                         /* which are told before */
-	struct sum *s = sum_of(e, ret->pid);
+	struct sum *s = process_sum(e, ret->pid);
 	if (!s->over && !e->overrun)
 		return false; /* other threads go on */
 	ret->measured = s->over;
@@ -372,7 +373,7 @@ int procevents_open(struct err *err, struct procevents **ret)
 		return err_set(err, EPERM, "process events are not told in a container");
 	}
 	e->events = open_netlink(NETLINK_CONNECTOR, CN_IDX_PROC);
-	int rc = e->events < 0 ? e->events : listen_to(e->events, true, number);
+	int rc = e->events < 0 ? e->events : set_listening(e->events, true, number);
 	if (rc == 0 && !is_answered(e, number))
 		rc = -EPERM;
 	if (rc < 0) {
@@ -390,7 +391,7 @@ void procevents_close(struct procevents *e)
 	if (!e)
 		return;
 	if (e->events > 0) {
-		listen_to(e->events, false, 0);
+		set_listening(e->events, false, 0);
 		close(e->events);
 	}
 	if (e->stats >= 0)

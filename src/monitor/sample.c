@@ -274,12 +274,12 @@ static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t la
 
 /* ---- a look at everybody ---- */
 
-static bool is_over(const struct member *p, const struct procfs *f)
+static bool has_ended(const struct member *p, const struct procfs *f)
 {
 	return f->state == 'Z' || f->state == 'X' || (p->started && f->started != p->started);
 }
 
-static void show(struct monitor_now *w, enum figure_name f, uint64_t value)
+static void set_current_figure(struct monitor_now *w, enum figure_name f, uint64_t value)
 {
 	w->value[f] = (int64_t)value;
 	if (w->value[f] > w->peak[f])
@@ -292,7 +292,7 @@ struct sums {
 	bool descriptors_known;
 };
 
-static void add(uint64_t *to, uint64_t v)
+static void add_if_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to += v;
@@ -318,21 +318,21 @@ static void look_at_program(struct member *p)
 }
 
 /* False: it has ended. */
-static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
+static bool sample_member(struct monitor *m, struct member *p, bool deep, struct sums *s)
 {
 	struct procfs f;
 	procfs_clear(&f);
 	bool guest = tree_is_guest(&m->tree, p); /* asked before and after: an exec may come between */
 	int rc = procfs_stat(p->pid, &f);
-	if (rc < 0 || is_over(p, &f)) {
+	if (rc < 0 || has_ended(p, &f)) {
 		if (monitor_hears(m))
 			return true;             /* the kernel tells */
 		if (p->found || m->events) { /* nobody else will tell */
 			if (rc == 0)
 				procfs_cpu(p->pid, &f);
 			if (rc == 0 && m->attached) { /* nobody here waits for it */
-				add(&s->cpu, f.cpu);
-				add(&s->cpu, f.waited_cpu);
+				add_if_known(&s->cpu, f.cpu);
+				add_if_known(&s->cpu, f.waited_cpu);
 				if (procfs_io(p->pid, false, &f) == 0)
 					tree_add_io(&s->io, &f);
 			}
@@ -357,20 +357,20 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 		look_at_program(p);
 	tree_looked(&m->tree, p, &f);
 	const struct procfs *l = &p->last;
-	add(&s->resident, l->resident);
+	add_if_known(&s->resident, l->resident);
 	if (l->resident != PROCFS_UNKNOWN && l->resident > s->largest)
 		s->largest = l->resident;
-	add(&s->virtual, l->virtual);
-	add(&s->swap, l->swap);
-	add(&s->threads, l->threads);
-	add(&s->anonymous, l->anonymous);
-	add(&s->file, l->file);
-	add(&s->shared, l->shared);
+	add_if_known(&s->virtual, l->virtual);
+	add_if_known(&s->swap, l->swap);
+	add_if_known(&s->threads, l->threads);
+	add_if_known(&s->anonymous, l->anonymous);
+	add_if_known(&s->file, l->file);
+	add_if_known(&s->shared, l->shared);
 	see_most(&m->alone.anonymous, l->anonymous);
 	see_most(&m->alone.file, l->file);
 	see_most(&m->alone.shared, l->shared);
-	add(&s->cpu, l->cpu);
-	add(&s->cpu, l->waited_cpu);
+	add_if_known(&s->cpu, l->cpu);
+	add_if_known(&s->cpu, l->waited_cpu);
 	tree_add_io(&s->io, l);
 	char name[48];
 	struct stat st;
@@ -388,12 +388,12 @@ static void show_cpu(struct monitor *m, int64_t cpu)
 	struct monitor_now *w = &m->now;
 	int64_t passed = w->time - m->wall_before;
 	if (cpu > w->value[FIGURE_cpu_time]) /* who ended a moment ago may not have been waited for */
-		show(w, FIGURE_cpu_time, (uint64_t)cpu);
+		set_current_figure(w, FIGURE_cpu_time, (uint64_t)cpu);
 	cpu = w->value[FIGURE_cpu_time];
 	if (w->since > 0)
-		show(w, FIGURE_cores, (uint64_t)(cpu / (w->since / 1000 + 1)));
+		set_current_figure(w, FIGURE_cores, (uint64_t)(cpu / (w->since / 1000 + 1)));
 	if (passed >= LEAST) {
-		show(w, FIGURE_cores_peak, (uint64_t)((cpu - m->cpu_before) / (passed / 1000)));
+		set_current_figure(w, FIGURE_cores_peak, (uint64_t)((cpu - m->cpu_before) / (passed / 1000)));
 		m->cpu_before = cpu;
 		m->wall_before = w->time;
 	}
@@ -402,7 +402,7 @@ static void show_cpu(struct monitor *m, int64_t cpu)
 static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
 {
 	if ((int64_t)v > w->value[f])
-		show(w, f, v);
+		set_current_figure(w, f, v);
 }
 
 static void look_at_net(struct monitor *m)
@@ -440,7 +440,7 @@ void monitor_sample(struct monitor *m)
 	w->ended = m->root_over;
 	w->starting = m->samples == 0;
 	for (size_t i = 0; i < m->tree.nalive;)
-		if (look(m, m->tree.alive[i], deep, &s))
+		if (sample_member(m, m->tree.alive[i], deep, &s))
 			i++;
 	m->shares_cost = 0;
 	if (m->attached && tree_by_pid(&m->tree, m->root))
@@ -456,20 +456,20 @@ void monitor_sample(struct monitor *m)
 	uint64_t resident = s.resident;
 	if (m->tree.nalive > 1 && m->shares_now.resident)
 		resident = (uint64_t)((double)resident * ((double)m->shares_now.pss / (double)m->shares_now.resident));
-	show(w, FIGURE_memory_resident_peak, resident > s.largest ? resident : s.largest);
+	set_current_figure(w, FIGURE_memory_resident_peak, resident > s.largest ? resident : s.largest);
 	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
 		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
-	show(w, FIGURE_memory_virtual_peak, s.virtual);
-	show(w, FIGURE_swap_peak, s.swap);
-	show(w, FIGURE_memory_anonymous_peak, s.anonymous);
-	show(w, FIGURE_memory_file_peak, s.file);
-	show(w, FIGURE_memory_shared_peak, s.shared);
-	show(w, FIGURE_threads_peak, s.threads);
-	show(w, FIGURE_processes_concurrent_peak, m->tree.nalive);
-	show(w, FIGURE_processes_total, m->tree.total);
-	show(w, FIGURE_wall_time, (uint64_t)w->since);
+	set_current_figure(w, FIGURE_memory_virtual_peak, s.virtual);
+	set_current_figure(w, FIGURE_swap_peak, s.swap);
+	set_current_figure(w, FIGURE_memory_anonymous_peak, s.anonymous);
+	set_current_figure(w, FIGURE_memory_file_peak, s.file);
+	set_current_figure(w, FIGURE_memory_shared_peak, s.shared);
+	set_current_figure(w, FIGURE_threads_peak, s.threads);
+	set_current_figure(w, FIGURE_processes_concurrent_peak, m->tree.nalive);
+	set_current_figure(w, FIGURE_processes_total, m->tree.total);
+	set_current_figure(w, FIGURE_wall_time, (uint64_t)w->since);
 	if (s.descriptors_known)
-		show(w, FIGURE_open_files_peak, s.descriptors);
+		set_current_figure(w, FIGURE_open_files_peak, s.descriptors);
 	show_cpu(m, waited.user + waited.system + (int64_t)(s.cpu + m->tree.lost_cpu));
 	if (deep && waited.io_known) {
 		show_total(w, FIGURE_bytes_read, waited.io.rchar + s.io.rchar + m->tree.lost_io.rchar);
@@ -482,9 +482,9 @@ void monitor_sample(struct monitor *m)
 	struct footprint_sum now, peak;
 	const char *why;
 	if (m->footprint && footprint_now(m->footprint, &now, &peak, &why)) {
-		show(w, FIGURE_disk_footprint_peak, now.bytes);
-		show(w, FIGURE_files_peak, now.files);
-		show(w, FIGURE_directories_peak, now.directories);
+		set_current_figure(w, FIGURE_disk_footprint_peak, now.bytes);
+		set_current_figure(w, FIGURE_files_peak, now.files);
+		set_current_figure(w, FIGURE_directories_peak, now.directories);
 	}
 	if (m->net)
 		look_at_net(m);
@@ -493,7 +493,7 @@ void monitor_sample(struct monitor *m)
 		opened_look(m->opened, m->tree.alive[i]->pid);
 	pthread_mutex_unlock(&m->files_lock);
 	if (m->gpu)
-		show(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
+		set_current_figure(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
 	m->samples++;
 	m->sampled = w->time;
 }

@@ -40,7 +40,7 @@ static const struct {
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void put(struct series *s, struct buf *b)
+static void write_series(struct series *s, struct buf *b)
 {
 	/* A disk that is full is no reason to end: the summary says what there was. */
 	int rc = b->failed ? -ENOMEM : io_write(s->fd, b->p, b->n, NULL);
@@ -68,7 +68,7 @@ int series_open(const char *path, struct err *err, struct series **ret)
 		for (size_t i = 0; i < COLUMNS; i++)
 			buf_printf(&b, "\t%s", columns[i].name);
 		buf_char(&b, '\n');
-		put(s, &b);
+		write_series(s, &b);
 	}
 	if (s->failed) {
 		int rc = err_set(err, s->failed, "cannot write '%s'", path);
@@ -79,7 +79,7 @@ int series_open(const char *path, struct err *err, struct series **ret)
 	return 0;
 }
 
-static void number(struct buf *b, int64_t value, int decimals)
+static void append_fixed_point(struct buf *b, int64_t value, int decimals)
 {
 	int64_t unit = 1;
 	for (int i = 0; i < decimals; i++)
@@ -96,9 +96,9 @@ int series_add(struct series *s, const struct monitor_now *now)
 	if (s->failed)
 		return s->failed;
 	buf_str(&b, str_of(s->lines ? "{\"time\": " : ""));
-	number(&b, now->time, 9);
+	append_fixed_point(&b, now->time, 9);
 	buf_str(&b, str_of(s->lines ? ", \"since\": " : "\t"));
-	number(&b, now->since, 9);
+	append_fixed_point(&b, now->since, 9);
 	for (size_t i = 0; i < COLUMNS; i++) {
 		int64_t v = now->value[columns[i].figure];
 		if (s->lines)
@@ -106,12 +106,12 @@ int series_add(struct series *s, const struct monitor_now *now)
 		else
 			buf_char(&b, '\t');
 		if (v >= 0)
-			number(&b, v, figure_decimals(columns[i].figure));
+			append_fixed_point(&b, v, figure_decimals(columns[i].figure));
 		else if (s->lines)
 			buf_str(&b, str_of("null"));
 	}
 	buf_str(&b, str_of(s->lines ? "}\n" : "\n"));
-	put(s, &b);
+	write_series(s, &b);
 	return s->failed;
 }
 

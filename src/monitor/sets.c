@@ -12,14 +12,14 @@ void sets_release(struct sets *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static void most(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
+static void raise_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 {
 	for (int k = 0; k < SET_HEIGHTS; k++)
 		if (of[k] > into[k])
 			into[k] = of[k];
 }
 
-static void add(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
+static void add_heights(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
 {
 	for (int k = 0; k < SET_HEIGHTS; k++)
 		into[k] += of[k];
@@ -42,7 +42,7 @@ int sets_begin(struct sets *s, uint64_t id, int64_t start)
 	return 0;
 }
 
-static struct sets_member *find(const struct sets *s, uint64_t id)
+static struct sets_member *find_sets_member(const struct sets *s, uint64_t id)
 {
 	for (size_t i = s->n; i-- > 0;)
 		if (s->member[i].id == id)
@@ -52,14 +52,14 @@ static struct sets_member *find(const struct sets *s, uint64_t id)
 
 void sets_raise(struct sets *s, uint64_t id, const uint64_t height[SET_HEIGHTS])
 {
-	struct sets_member *m = find(s, id);
+	struct sets_member *m = find_sets_member(s, id);
 	if (m)
-		most(m->height, height);
+		raise_heights(m->height, height);
 }
 
 void sets_end(struct sets *s, uint64_t id, int64_t end)
 {
-	struct sets_member *m = find(s, id);
+	struct sets_member *m = find_sets_member(s, id);
 	if (!m)
 		return;
 	if (end > s->last_end)
@@ -68,9 +68,9 @@ void sets_end(struct sets *s, uint64_t id, int64_t end)
 	uint64_t height[SET_HEIGHTS], ended[SET_HEIGHTS];
 	memcpy(height, m->height, sizeof(height));
 	for (size_t i = at; i < s->n; i++)
-		add(s->member[i].ended, height);
+		add_heights(s->member[i].ended, height);
 	memcpy(ended, m->ended, sizeof(ended));
-	most(at ? m[-1].ended : s->before, ended);
+	raise_heights(at ? m[-1].ended : s->before, ended);
 	memmove(m, m + 1, (s->n - at - 1) * sizeof(*m));
 	s->n--;
 }
@@ -80,9 +80,9 @@ void sets_peak(const struct sets *s, uint64_t ret[SET_HEIGHTS])
 	uint64_t alive[SET_HEIGHTS] = {0}, sum[SET_HEIGHTS];
 	memcpy(ret, s->before, sizeof(s->before));
 	for (size_t i = 0; i < s->n; i++) {
-		add(alive, s->member[i].height);
+		add_heights(alive, s->member[i].height);
 		memcpy(sum, alive, sizeof(sum));
-		add(sum, s->member[i].ended);
-		most(ret, sum);
+		add_heights(sum, s->member[i].ended);
+		raise_heights(ret, sum);
 	}
 }

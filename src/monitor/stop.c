@@ -26,7 +26,7 @@ struct queue {
 	bool failed;
 };
 
-static void add(void *arg, pid_t child)
+static void queue_child(void *arg, pid_t child)
 {
 	struct queue *q = arg;
 	if (!vec_has_room(q->v, q->n, q->cap)) {
@@ -39,11 +39,11 @@ static void add(void *arg, pid_t child)
 static int children(struct queue *q, pid_t pid)
 {
 	q->parent = pid;
-	return procfs_children(pid, false, add, q);
+	return procfs_children(pid, false, queue_child, q);
 }
 
 /* Does the chain of parents lead to top? */
-static bool below(pid_t pid, pid_t top)
+static bool is_descendant(pid_t pid, pid_t top)
 {
 	for (int i = 0; i < GENERATIONS && pid > 1; i++) {
 		struct procfs p;
@@ -63,14 +63,14 @@ struct met {
 	size_t n, cap;
 };
 
-static void meet(struct met *m, pid_t pid)
+static void append_met(struct met *m, pid_t pid)
 {
 	if (!vec_has_room(m->v, m->n, m->cap))
 		return;
 	m->v[m->n++] = pid;
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_met_pids(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 	return (x > y) - (x < y);
@@ -78,7 +78,7 @@ static int by_pid(const void *a, const void *b)
 
 static bool was_met(const struct met *m, pid_t pid)
 {
-	return m->n && bsearch(&pid, m->v, m->n, sizeof(pid), by_pid);
+	return m->n && bsearch(&pid, m->v, m->n, sizeof(pid), compare_met_pids);
 }
 
 /* A session that began below top has nobody in it but such as are below top: its groups are killed at one stroke, where
@@ -95,7 +95,7 @@ static void whole_group(const struct relation *r, pid_t top, int fd, pid_t *last
 		*last = group;
 }
 
-static bool one(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
+static bool signal_process(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
 {
 	struct procfs p;
 	bool alive = false;
@@ -104,7 +104,7 @@ static bool one(const struct relation *r, pid_t top, int sig, struct stop_count 
 	/* Gone, or a thread's number by now: one of this process's, even. Anything else leaves only the number. */
 	if (fd < 0 && (errno == ESRCH || errno == EINVAL || errno == ENOENT))
 		return false;
-	if (procfs_stat(r->pid, &p) == 0 && (p.ppid == r->parent || p.ppid == top || below(r->pid, top))) {
+	if (procfs_stat(r->pid, &p) == 0 && (p.ppid == r->parent || p.ppid == top || is_descendant(r->pid, top))) {
 		/* The first thread may have ended before the others. */
 		alive = (p.state != 'Z' && p.state != 'X') || (p.threads != PROCFS_UNKNOWN && p.threads > 1);
 		/* A child of top's may be the command: its stop would be taken for the user's Ctrl-Z. */
@@ -129,8 +129,8 @@ static bool one(const struct relation *r, pid_t top, int sig, struct stop_count 
 }
 
 /* ret_met: who is alive, sorted; *ret_new counts those who are not in `before`. Both may be NULL. */
-static int pass(pid_t top, int sig, struct stop_count *ret, const struct met *before, struct met *ret_met,
-                size_t *ret_new)
+static int signal_descendants(pid_t top, int sig, struct stop_count *ret, const struct met *before, struct met *ret_met,
+                              size_t *ret_new)
 {
 	struct queue q = {0};
 	pid_t group = 0;
@@ -139,20 +139,20 @@ static int pass(pid_t top, int sig, struct stop_count *ret, const struct met *be
 	for (size_t i = 0; i < q.n; i++) {
 		struct relation r = q.v[i]; /* the queue may move */
 		children(&q, r.pid);
-		if (one(&r, top, sig, ret, &group) && ret_met) {
-			meet(ret_met, r.pid);
+		if (signal_process(&r, top, sig, ret, &group) && ret_met) {
+			append_met(ret_met, r.pid);
 			*ret_new += !was_met(before, r.pid);
 		}
 	}
 	free(q.v);
 	if (ret_met && ret_met->n)
-		qsort(ret_met->v, ret_met->n, sizeof(pid_t), by_pid);
+		qsort(ret_met->v, ret_met->n, sizeof(pid_t), compare_met_pids);
 	return rc < 0 ? rc : q.failed ? -ENOMEM : 0;
 }
 
 int stop_signal(pid_t top, int sig, struct stop_count *ret)
 {
-	return pass(top, sig, ret, NULL, NULL, NULL);
+	return signal_descendants(top, sig, ret, NULL, NULL, NULL);
 }
 
 static int64_t now_ms(void)
@@ -164,7 +164,7 @@ static int64_t now_ms(void)
 
 /* Stops everybody first: who is stopped makes no others, and keeps the place that others could take where the number of
  * processes is limited. */
-static void hold(pid_t top, int64_t until)
+static void stop_descendants(pid_t top, int64_t until)
 {
 	struct met met[2] = {0};
 	struct stop_count n;
@@ -172,7 +172,7 @@ static void hold(pid_t top, int64_t until)
 	for (int i = 0; fresh && (i < 2 || now_ms() < until); i++) {
 		met[i % 2].n = 0;
 		fresh = 0;
-		if (pass(top, SIGSTOP, &n, &met[(i + 1) % 2], &met[i % 2], &fresh) < 0)
+		if (signal_descendants(top, SIGSTOP, &n, &met[(i + 1) % 2], &met[i % 2], &fresh) < 0)
 			break;
 	}
 	free(met[0].v);
@@ -186,7 +186,7 @@ int stop_kill(pid_t top, int patience, struct stop_count *ret)
 	bool raised =
 	    sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
 	int rc;
-	hold(top, now_ms() + patience);
+	stop_descendants(top, now_ms() + patience);
 	for (int64_t until = now_ms() + patience;;) {
 		rc = stop_signal(top, SIGKILL, ret);
 		if (rc < 0 || ret->alive == ret->refused)

@@ -30,7 +30,7 @@ void tree_release(struct tree *t)
 	memset(&t->alive, 0, sizeof(*t) - offsetof(struct tree, alive));
 }
 
-static struct member **slot(struct tree *t, pid_t pid)
+static struct member **hash_slot(struct tree *t, pid_t pid)
 {
 	return &t->hash[(unsigned)pid % TREE_HASH];
 }
@@ -73,8 +73,8 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 	m->exe = p && p->exe ? strdup(p->exe) : NULL;
 	m->ignores_children = p && p->ignores_children;
 	procfs_clear(&m->last);
-	m->next = *slot(t, pid);
-	*slot(t, pid) = m;
+	m->next = *hash_slot(t, pid);
+	*hash_slot(t, pid) = m;
 	t->alive[t->nalive++] = m;
 	t->total++;
 	t->failed |= sets_begin(&t->sets, m->id, m->start) < 0;
@@ -88,7 +88,7 @@ static void raise_to(uint64_t *to, uint64_t v)
 		*to = v;
 }
 
-static void take(uint64_t *to, uint64_t v)
+static void tree_set_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to = v;
@@ -105,7 +105,7 @@ void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
 	static_assert(offsetof(struct procfs, user) < offsetof(struct procfs, swap), "figures lie together");
 	uint64_t *to = &l->user;
 	for (size_t i = 0; i <= (offsetof(struct procfs, swap) - offsetof(struct procfs, user)) / sizeof(uint64_t); i++)
-		take(&to[i], from[i]);
+		tree_set_known(&to[i], from[i]);
 	if (f->rchar != PROCFS_UNKNOWN) {
 		l->io_whole = f->io_whole;
 		memcpy(&l->rchar, &f->rchar, 6 * sizeof(uint64_t));
@@ -175,7 +175,7 @@ void tree_exec(struct tree *t, pid_t pid, const char *exe)
 
 /* ---- ends ---- */
 
-static void add(uint64_t *to, uint64_t v)
+static void tree_add_known(uint64_t *to, uint64_t v)
 {
 	if (v != PROCFS_UNKNOWN)
 		*to += v;
@@ -183,25 +183,25 @@ static void add(uint64_t *to, uint64_t v)
 
 void tree_add_io(struct tree_io *to, const struct procfs *f)
 {
-	add(&to->rchar, f->rchar);
-	add(&to->wchar, f->wchar);
-	add(&to->syscr, f->syscr);
-	add(&to->syscw, f->syscw);
-	add(&to->read_bytes, f->read_bytes);
-	add(&to->write_bytes, f->write_bytes);
+	tree_add_known(&to->rchar, f->rchar);
+	tree_add_known(&to->wchar, f->wchar);
+	tree_add_known(&to->syscr, f->syscr);
+	tree_add_known(&to->syscw, f->syscw);
+	tree_add_known(&to->read_bytes, f->read_bytes);
+	tree_add_known(&to->write_bytes, f->write_bytes);
 }
 
-static void lose(struct tree *t, const struct member *m)
+static void add_lost_usage(struct tree *t, const struct member *m)
 {
 	const struct procfs *l = &m->last;
 	t->lost++;
-	add(&t->lost_cpu, l->cpu);
+	tree_add_known(&t->lost_cpu, l->cpu);
 	t->lost_cpu += m->ignores_children ? 0 : m->kids_cpu;
 	t->lost_resident += m->resident_peak;
-	add(&t->lost_user, l->user);
-	add(&t->lost_system, l->system);
-	add(&t->lost_minor, l->minor);
-	add(&t->lost_major, l->major);
+	tree_add_known(&t->lost_user, l->user);
+	tree_add_known(&t->lost_system, l->system);
+	tree_add_known(&t->lost_minor, l->minor);
+	tree_add_known(&t->lost_major, l->major);
 	tree_add_io(&t->lost_io, l);
 }
 
@@ -222,7 +222,7 @@ static bool is_lost(struct tree *t, struct member *parent)
 	return parent->ignores_children;
 }
 
-static void record(struct tree *t, const struct member *m, int status, int64_t end)
+static void append_record(struct tree *t, const struct member *m, int status, int64_t end)
 {
 	if (!t->keep_records)
 		return;
@@ -246,9 +246,9 @@ static void record(struct tree *t, const struct member *m, int status, int64_t e
 	                                               .status = status};
 }
 
-static void forget(struct tree *t, struct member *m)
+static void remove_member(struct tree *t, struct member *m)
 {
-	struct member **at = slot(t, m->pid);
+	struct member **at = hash_slot(t, m->pid);
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
@@ -326,9 +326,9 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 			t->blind = true;
 		if (m->last.user == PROCFS_UNKNOWN)
 			procfs_stat(pid, &m->last);
-		lose(t, m);
+		add_lost_usage(t, m);
 	} else if (p) {
-		add(&p->kids_cpu, m->last.cpu);
+		tree_add_known(&p->kids_cpu, m->last.cpu);
 		p->kids_cpu += m->ignores_children ? 0 : m->kids_cpu;
 	}
 	if (m->ignores_children && m->kids_cpu && !has_waited(pid, m)) {
@@ -343,13 +343,13 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 		tree_add_io(&t->ended_io, last);
 	else
 		t->io_unknown++;
-	add(&t->ended_cpu, m->last.cpu);
-	add(&t->ended_user, m->last.user);
-	add(&t->ended_system, m->last.system);
+	tree_add_known(&t->ended_cpu, m->last.cpu);
+	tree_add_known(&t->ended_user, m->last.user);
+	tree_add_known(&t->ended_system, m->last.system);
 	t->ended++;
 	sets_end(&t->sets, m->id, now);
-	record(t, m, status, now);
-	forget(t, m);
+	append_record(t, m, status, now);
+	remove_member(t, m);
 }
 
 void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used, int64_t now)

@@ -48,7 +48,7 @@ struct watchdog {
 	unsigned samples, unknown[LIMITS], kills;
 	int64_t cores_since, cores_cpu; /* where the window began */
 	struct oom oom;
-	bool oom_told, group_checked;
+	bool oom_reported, group_checked;
 	long processors;
 	int64_t memory_backstop;
 	int64_t charged; /* when the group was last asked what of it is anonymous */
@@ -112,7 +112,7 @@ void watchdog_attach(struct watchdog *w, struct monitor *m)
 	oom_begin(&w->oom);
 }
 
-static void lower(int resource, int64_t to)
+static void lower_rlimit(int resource, int64_t to)
 {
 	struct rlimit now;
 	rlim_t v = (rlim_t)to;
@@ -131,11 +131,11 @@ void watchdog_enter(const struct watchdog *w)
 	if (!w->o.each_process)
 		return;
 	if (l->given[LIMIT_cpu])
-		lower(RLIMIT_CPU, l->value[LIMIT_cpu] / NS + (l->value[LIMIT_cpu] % NS != 0));
+		lower_rlimit(RLIMIT_CPU, l->value[LIMIT_cpu] / NS + (l->value[LIMIT_cpu] % NS != 0));
 	if (l->given[LIMIT_virtual])
-		lower(RLIMIT_AS, l->value[LIMIT_virtual]);
+		lower_rlimit(RLIMIT_AS, l->value[LIMIT_virtual]);
 	if (l->given[LIMIT_open_files])
-		lower(RLIMIT_NOFILE, l->value[LIMIT_open_files]);
+		lower_rlimit(RLIMIT_NOFILE, l->value[LIMIT_open_files]);
 }
 
 /* ---- what is used ---- */
@@ -173,7 +173,7 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 	return ret;
 }
 
-static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
+static int64_t limited_usage(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
 	enum { TRIES = 3 }; /* processes come and go while they are looked at */
 	int64_t v, group;
@@ -200,7 +200,7 @@ static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limi
 	}
 }
 
-static bool is_over(enum limit_name l, int64_t v, int64_t limit)
+static bool exceeds_limit(enum limit_name l, int64_t v, int64_t limit)
 {
 	return v > (l == LIMIT_cores ? limit + limit / CORES_SLACK : limit);
 }
@@ -234,7 +234,8 @@ static int64_t fastest(const struct watchdog *w, const struct monitor_now *now, 
 	}
 }
 
-static int64_t soon(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v, bool *ret_grows)
+static int64_t time_to_next_check(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v,
+                                  bool *ret_grows)
 {
 	struct pace *p = &w->pace[l];
 	int64_t limit = w->o.limits.value[l], rest = limit > v ? limit - v : 0, most = fastest(w, now, l);
@@ -265,7 +266,7 @@ static int64_t thread_cpu(void)
 
 /* ---- the end ---- */
 
-static void tell(struct watchdog *w, enum limit_name l, int64_t peak)
+static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
 {
 	/* It is told again when it has come further. */
 	if (w->exceeded[l] && peak <= w->exceeded_peak[l])
@@ -289,7 +290,7 @@ static void enter_state(struct watchdog *w, enum state state)
 }
 
 /* hard: it is so far over already that there is no time for a grace. */
-static void terminate(struct watchdog *w, int64_t now, bool hard)
+static void begin_termination(struct watchdog *w, int64_t now, bool hard)
 {
 	struct stop_count n;
 	bool grace = w->o.grace > 0 && !hard;
@@ -335,27 +336,28 @@ static void check_group(struct watchdog *w, const struct monitor_now *now)
 }
 
 /* The kernel's backstop came first: memory grew from below the limit to 10 % over it between two samples. */
-static void look_behind(struct watchdog *w)
+static void check_backstop(struct watchdog *w)
 {
 	struct cgroup_usage u;
 	if (!w->o.cgroup)
 		return;
 	cgroup_read(w->o.cgroup, CGROUP_MEMORY | CGROUP_TASKS, &u);
-	if (u.oom_kills > 0 && !w->oom_told) {
-		w->oom_told = true;
+	if (u.oom_kills > 0 && !w->oom_reported) {
+		w->oom_reported = true;
 		monitor_oom(w->monitor);
 	}
 	/* For our limit, or for one further up? */
 	bool ours = w->memory_backstop >= 0 && (u.memory_hits > 0 || u.charged_peak >= w->memory_backstop / 100 * 99);
 	if (u.oom_kills > 0 && ours && !w->exceeded[LIMIT_memory])
-		tell(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
+		report_exceeded(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
 	if (u.task_hits > 0 && w->o.limits.given[LIMIT_threads] && !w->exceeded[LIMIT_threads])
-		tell(w, LIMIT_threads, u.tasks_peak > 0 ? u.tasks_peak : tenth_more(w->o.limits.value[LIMIT_threads]));
+		report_exceeded(w, LIMIT_threads,
+		                u.tasks_peak > 0 ? u.tasks_peak : tenth_more(w->o.limits.value[LIMIT_threads]));
 }
 
 /* Where there is a group its figures are the summary's, too. What of the memory is anonymous is asked for when more is
  * charged than ever (5 us, against 30). */
-static void tell_group(struct watchdog *w, bool last)
+static void report_group_usage(struct watchdog *w, bool last)
 {
 	struct cgroup_usage u;
 	int64_t charged = w->o.cgroup ? cgroup_charged(w->o.cgroup) : -1;
@@ -366,7 +368,7 @@ static void tell_group(struct watchdog *w, bool last)
 	monitor_group(w->monitor, u.anonymous, u.charged_peak, u.tasks_peak);
 }
 
-static int64_t watch(struct watchdog *w, const struct monitor_now *now)
+static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 {
 	int64_t next = NS, cost = thread_cpu() - w->cost;
 	bool grows = false, stop = false, hard = false;
@@ -378,31 +380,31 @@ static int64_t watch(struct watchdog *w, const struct monitor_now *now)
 		setpriority(PRIO_PROCESS, 0, NICE);
 	}
 	check_group(w, now);
-	look_behind(w);
-	tell_group(w, false);
+	check_backstop(w);
+	report_group_usage(w, false);
 	for (int i = 0; i < LIMITS; i++) {
 		enum limit_name l = (enum limit_name)i;
 		if (!w->o.limits.given[l])
 			continue;
-		int64_t v = used(w, now, l), limit = w->o.limits.value[l];
+		int64_t v = limited_usage(w, now, l), limit = w->o.limits.value[l];
 		if (v < 0) {
 			w->unknown[l]++;
 			continue;
 		}
 		w->unknown[l] = 0;
-		if (is_over(l, v, limit)) {
+		if (exceeds_limit(l, v, limit)) {
 			int64_t peak = l == LIMIT_memory ? v : now->peak[limit_figure(l)];
-			tell(w, l, peak > v ? peak : v);
+			report_exceeded(w, l, peak > v ? peak : v);
 			/* CPU and wall time run on through the grace; so do bytes. What the machine may lack does not. */
 			hard |= v >= tenth_more(limit) && (l == LIMIT_memory || l == LIMIT_swap || l == LIMIT_processes ||
 			                                   l == LIMIT_threads || l == LIMIT_footprint || l == LIMIT_files);
 		}
 		stop |= w->exceeded[l];
-		int64_t t = soon(w, now, l, v, &grows);
+		int64_t t = time_to_next_check(w, now, l, v, &grows);
 		next = t < next ? t : next;
 	}
 	if (stop && w->state == WATCHING)
-		terminate(w, now->time, hard);
+		begin_termination(w, now->time, hard);
 	if (w->state == TERMINATING) {
 		int64_t left = w->o.grace - (now->time - w->terminated);
 		if (left <= 0 || hard)
@@ -433,7 +435,7 @@ int64_t watchdog_watch(void *arg, const struct monitor_now *now)
 {
 	struct watchdog *w = arg;
 	pthread_mutex_lock(&w->lock);
-	int64_t ret = watch(w, now);
+	int64_t ret = check_limits(w, now);
 	pthread_mutex_unlock(&w->lock);
 	return ret;
 }
@@ -451,13 +453,13 @@ void watchdog_over(void *arg, int status, bool last)
 	struct watchdog *w = arg;
 	char text[200];
 	pthread_mutex_lock(&w->lock);
-	look_behind(w);
-	tell_group(w, true);
+	check_backstop(w);
+	report_group_usage(w, true);
 	/* A shell says of its last command what it died of. */
 	bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	              (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
-	if (killed && w->state == WATCHING && !w->oom_told && !w->o.cgroup && oom_rose(&w->oom)) {
-		w->oom_told = true;
+	if (killed && w->state == WATCHING && !w->oom_reported && !w->o.cgroup && oom_rose(&w->oom)) {
+		w->oom_reported = true;
 		monitor_oom(w->monitor);
 	}
 	for (int i = 0; i < LIMITS; i++)

@@ -41,7 +41,7 @@ static void pass_signal_to_recorder(int sig, siginfo_t *si, void *context)
 {
 	int e = errno;
 	(void)context;
-	bool all = si->si_code != SI_USER || group_told(&ear, sig);
+	bool all = si->si_code != SI_USER || group_received(&ear, sig);
 	stopped = sig;
 	if (!all && recorder > 0)
 		kill(recorder, sig);
