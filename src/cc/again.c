@@ -34,12 +34,12 @@ static int stale(struct again *a, const char *what, const char *why)
 
 /* ---- the command, with another output ---- */
 
-struct words {
+struct arguments {
 	char **v;
 	size_t n, room;
 };
 
-static int add(struct words *w, const char *text)
+static int append_command_argument(struct arguments *w, const char *text)
 {
 	if (w->n + 1 >= w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
@@ -55,7 +55,7 @@ static int add(struct words *w, const char *text)
 	return 0;
 }
 
-static void words_release(struct words *w)
+static void arguments_release(struct arguments *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		free(w->v[i]);
@@ -122,8 +122,8 @@ static bool makes_modules(const struct build *b)
 }
 
 /* The words of the recorded command that make `wanted`, as `out`. */
-static int command(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
-                   const struct renamed *renamed, size_t nrenamed, struct words *ret)
+static int compose_command(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                           const struct renamed *renamed, size_t nrenamed, struct arguments *ret)
 {
 	struct args args;
 	size_t sources = 0;
@@ -142,17 +142,17 @@ static int command(struct again *a, const struct build *b, const struct build_fi
 			rc = stale(a, v[0], "stands in the command, and a secret was left out there");
 		} else if ((strcmp(v[0], "-o") == 0 || strcmp(v[0], "-J") == 0) && v[1]) {
 			bool output = v[0][1] == 'o';
-			rc = add(ret, v[0]);
+			rc = append_command_argument(ret, v[0]);
 			if (rc == 0)
-				rc = add(ret, output ? out : a->dir);
-			if (rc == 0 && !output && (rc = add(ret, "-I")) == 0)
-				rc = add(ret, v[1]);
+				rc = append_command_argument(ret, output ? out : a->dir);
+			if (rc == 0 && !output && (rc = append_command_argument(ret, "-I")) == 0)
+				rc = append_command_argument(ret, v[1]);
 			named |= output;
 			i++;
 		} else if (args.output && v[0] + 2 == args.output) { /* -oNAME */
-			rc = add(ret, "-o");
+			rc = append_command_argument(ret, "-o");
 			if (rc == 0)
-				rc = add(ret, out);
+				rc = append_command_argument(ret, out);
 			named = true;
 		} else if (args.input[i] && !args.links && sources > 1 && !makes_of(v[0], wanted->path)) {
 			continue; /* another source of the same command */
@@ -161,27 +161,27 @@ static int command(struct again *a, const struct build *b, const struct build_fi
 			for (size_t k = 0; args.input[i] && k < nrenamed; k++)
 				if (is_path(b, word, renamed[k].path))
 					word = renamed[k].to;
-			rc = add(ret, word);
+			rc = append_command_argument(ret, word);
 		}
 	}
-	if (rc == 0 && !named && (rc = add(ret, "-o")) == 0)
-		rc = add(ret, out);
-	if (rc == 0 && makes_modules(b) && (rc = add(ret, "-J")) == 0)
-		rc = add(ret, a->dir);
+	if (rc == 0 && !named && (rc = append_command_argument(ret, "-o")) == 0)
+		rc = append_command_argument(ret, out);
+	if (rc == 0 && makes_modules(b) && (rc = append_command_argument(ret, "-J")) == 0)
+		rc = append_command_argument(ret, a->dir);
 	args_release(&args);
 	return rc;
 }
 
 /* ---- running it ---- */
 
-static bool loads(const char *variable)
+static bool is_loader_variable(const char *variable)
 {
 	return env_loads(str_n(variable, strcspn(variable, "=")));
 }
 
 /* The recorded variables, and of those that compilers go by no others. What makes programs load or run something else
  * is the caller's, whatever the record says. */
-static char **environment(const struct build *b)
+static char **recorded_environment(const struct build *b)
 {
 	static const char *const rows[] = {
 #define VAR(name) #name "=",
@@ -197,12 +197,12 @@ static char **environment(const struct build *b)
 	for (size_t i = 0; v && environ[i]; i++) {
 		bool ours = begins(environ[i], "STEMMA_CC=");
 		for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]) && !ours; j++)
-			ours = begins(environ[i], rows[j]) && !loads(environ[i]);
+			ours = begins(environ[i], rows[j]) && !is_loader_variable(environ[i]);
 		if (!ours)
 			v[k++] = environ[i];
 	}
 	for (size_t i = 0; v && b->env[i]; i++)
-		if (!strstr(b->env[i], "***") && !loads(b->env[i]))
+		if (!strstr(b->env[i], "***") && !is_loader_variable(b->env[i]))
 			v[k++] = b->env[i];
 	return v;
 }
@@ -226,7 +226,7 @@ static const char *input_of(const struct build *b, char *const *argv)
 
 /* What the command may reach: the record names it, and nobody knows who wrote the record. Its output stays here unless
  * it has the bytes that are wanted. */
-static int confine(struct again *a, const struct build *b, struct jail *ret)
+static int confine_compiler(struct again *a, const struct build *b, struct jail *ret)
 {
 	char *real = realpath(a->dir, NULL);
 	int rc = real ? jail_make(ret, true, a->err) : -errno;
@@ -268,16 +268,16 @@ static int enter_build_jail(void *arg)
 	return in < 0 || dup2(in, STDIN_FILENO) < 0;
 }
 
-static int run(struct again *a, const struct build *b, char *const *argv)
+static int run_recorded_compiler(struct again *a, const struct build *b, char *const *argv)
 {
-	struct confined x = {a, b, argv, environment(b), {.ruleset = -1}};
+	struct confined x = {a, b, argv, recorded_environment(b), {.ruleset = -1}};
 	struct child c = {.argv = argv,
 	                  .path = b->compiler,
 	                  .out = a->message_fd,
 	                  .err = a->message_fd,
 	                  .before = enter_build_jail,
 	                  .arg = &x};
-	int rc = x.env ? confine(a, b, &x.jail) : -ENOMEM;
+	int rc = x.env ? confine_compiler(a, b, &x.jail) : -ENOMEM;
 	if (rc == 0)
 		rc = child_run(&c);
 	if (rc < 0)
@@ -293,11 +293,11 @@ static int run(struct again *a, const struct build *b, char *const *argv)
 
 /* ---- what it needs ---- */
 
-static int make(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
-                unsigned depth);
+static int make_recorded_file(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                              unsigned depth);
 
 /* The object again, from its own record. */
-static int make_input(struct again *a, const struct build_file *f, unsigned depth, struct renamed *ret)
+static int make_recorded_input(struct again *a, const struct build_file *f, unsigned depth, struct renamed *ret)
 {
 	struct build_list l = {0};
 	int rc = depth < BUILD_AGAIN_DEPTH ? build_find_by(a->s, NULL, 0, &f->digest, a->err, &l) : -ELOOP;
@@ -309,7 +309,7 @@ static int make_input(struct again *a, const struct build_file *f, unsigned dept
 	if (rc == 0 && !l.n)
 		rc = stale(a, f->path, "is not what it was, and there is no record of how it was made");
 	if (rc == 0)
-		rc = make(a, &l.v[0], f, ret->to, depth + 1);
+		rc = make_recorded_file(a, &l.v[0], f, ret->to, depth + 1);
 	build_list_release(&l);
 	return rc;
 }
@@ -333,18 +333,18 @@ static int check_inputs(struct again *a, const struct build *b, unsigned depth, 
 		if (!v)
 			return -ENOMEM;
 		*ret = v;
-		rc = make_input(a, f, depth, &v[*ret_n]);
+		rc = make_recorded_input(a, f, depth, &v[*ret_n]);
 		*ret_n += rc == 0;
 	}
 	return rc;
 }
 
 /* Makes the file that the build once made into out. Different bytes are an error but for the last step. */
-static int make(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
-                unsigned depth)
+static int make_recorded_file(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                              unsigned depth)
 {
 	struct renamed *renamed = NULL;
-	struct words w = {0};
+	struct arguments w = {0};
 	struct digest d;
 	size_t n = 0;
 	int rc = 0;
@@ -357,12 +357,12 @@ static int make(struct again *a, const struct build *b, const struct build_file 
 	if (rc == 0)
 		rc = check_inputs(a, b, depth, &renamed, &n);
 	if (rc == 0)
-		rc = command(a, b, wanted, out, renamed, n, &w);
+		rc = compose_command(a, b, wanted, out, renamed, n, &w);
 	if (rc == 0)
-		rc = run(a, b, w.v);
+		rc = run_recorded_compiler(a, b, w.v);
 	if (rc == 0 && depth && (rc = digest_file(NULL, AT_FDCWD, out, &d, NULL)) == 0 && !digest_eq(&d, &wanted->digest))
 		rc = stale(a, wanted->path, "came out with other bytes when it was made again");
-	words_release(&w);
+	arguments_release(&w);
 	free(renamed);
 	return rc;
 }
@@ -387,7 +387,7 @@ static const struct build_file *main_output(const struct build *b)
 }
 
 /* Moves what was made out of the folder that the commands could write. Not a link, nor anything but a file. */
-static int take_out(const char *from, const char *to)
+static int move_result_out(const char *from, const char *to)
 {
 	struct stat st;
 	char room[65536];
@@ -445,9 +445,9 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 	int rc = mkdir(made, 0700) < 0 ? -errno : 0;
 	snprintf(made, sizeof(made), "%s/out/%s", a.dir, name + 1);
 	if (rc == 0)
-		rc = make(&a, b, wanted, made, 0);
+		rc = make_recorded_file(&a, b, wanted, made, 0);
 	if (rc == 0)
-		rc = take_out(made, full);
+		rc = move_result_out(made, full);
 	if (rc == 0)
 		rc = digest_file(NULL, AT_FDCWD, full, &d, NULL);
 	io_remove_all(a.dir);

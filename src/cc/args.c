@@ -21,7 +21,7 @@ struct growing {
 	bool failed;
 };
 
-static void add(struct growing *g, char *word)
+static void append_owned_argument(struct growing *g, char *word)
 {
 	if (g->n + 1 >= g->room && !g->failed) {
 		size_t room = g->room ? 2 * g->room : 64;
@@ -41,7 +41,7 @@ static void add(struct growing *g, char *word)
 	g->v[g->n] = NULL;
 }
 
-static int slurp(const char *path, size_t most, struct buf *ret)
+static int read_response_file(const char *path, size_t most, struct buf *ret)
 {
 	struct stat st;
 	/* To open a FIFO would let go whoever waits for the compiler to read it. */
@@ -61,7 +61,7 @@ static bool is_blank(char c)
 }
 
 /* The next word of the text at *at, unquoted; NULL: there is none, or no memory. */
-static char *next_word(struct str text, size_t *at, bool *ret_failed)
+static char *next_token(struct str text, size_t *at, bool *ret_failed)
 {
 	size_t i = *at, n = 0;
 	char quote = 0;
@@ -96,7 +96,7 @@ static bool expand_file(struct growing *g, const char *path, unsigned depth)
 {
 	struct buf text = {0};
 	bool failed = false;
-	if (depth >= ARGS_DEPTH || g->nfiles >= ARGS_FILES || slurp(path, ARGS_BYTES - g->bytes, &text) < 0) {
+	if (depth >= ARGS_DEPTH || g->nfiles >= ARGS_FILES || read_response_file(path, ARGS_BYTES - g->bytes, &text) < 0) {
 		buf_release(&text);
 		return false;
 	}
@@ -110,7 +110,7 @@ static bool expand_file(struct growing *g, const char *path, unsigned depth)
 		free(name);
 	g->failed |= !files || !name;
 	char *word;
-	for (size_t at = 0; !g->failed && g->n < ARGS_MAX && (word = next_word(buf_view(&text), &at, &failed));) {
+	for (size_t at = 0; !g->failed && g->n < ARGS_MAX && (word = next_token(buf_view(&text), &at, &failed));) {
 		char *small = realloc(word, strlen(word) + 1); /* it was as large as what is left of the text */
 		expand(g, small ? small : word, depth + 1);
 	}
@@ -125,7 +125,7 @@ static void expand(struct growing *g, char *word, unsigned depth)
 	if (word && word[0] == '@' && word[1] && expand_file(g, word + 1, depth))
 		free(word);
 	else
-		add(g, word);
+		append_owned_argument(g, word);
 }
 
 /* ---- options ---- */
@@ -240,7 +240,7 @@ static bool in(const char *s, const char *const *v, size_t n)
 	return false;
 }
 
-static bool is_question(const char *s)
+static bool asks_compiler(const char *s)
 {
 	for (size_t i = 0; i < N(asks_begins); i++)
 		if (strncmp(s, asks_begins[i], strlen(asks_begins[i])) == 0)
@@ -248,7 +248,7 @@ static bool is_question(const char *s)
 	return in(s, asks, N(asks));
 }
 
-static bool is_one_of(const char *ending, const char *const *v, size_t n)
+static bool is_ending_in(const char *ending, const char *const *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(ending, v[i]) == 0)
@@ -269,7 +269,7 @@ bool args_is_source(const char *path)
 	    "h",   "H",   "hh",  "hp",  "hpp", "hxx", "h++", "tcc",  "f",   "for", "ftn", "F",  "FOR", "fpp", "FPP",
 	    "FTN", "f90", "f95", "f03", "f08", "f18", "F90", "F95",  "F03", "F08", "F18", "s",  "S",   "sx",  "cu",
 	    "cl",  "ll",  "ads", "adb", "d",   "go",  "rs",  "cppm", "ixx", "ccm", "hip", "asm"};
-	return is_one_of(ending_of(path), endings, N(endings));
+	return is_ending_in(ending_of(path), endings, N(endings));
 }
 
 /* Programs that are given a compiler's whole command line. */
@@ -277,7 +277,7 @@ static bool is_launcher(const char *path)
 {
 	static const char *const names[] = {"ccache", "sccache", "distcc", "icecc"};
 	const char *slash = strrchr(path, '/');
-	return is_one_of(slash ? slash + 1 : path, names, N(names));
+	return is_ending_in(slash ? slash + 1 : path, names, N(names));
 }
 
 int args_parse(char *const *argv, struct args *ret)
@@ -314,7 +314,7 @@ int args_parse(char *const *argv, struct args *ret)
 		} else if (s[1] == 'l') {
 			a.makes = true; /* -lfoo alone is enough to link */
 		} else {
-			question |= is_question(s);
+			question |= asks_compiler(s);
 		}
 		a.makes |= a.input[i];
 	}

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void files_release(struct build_files *l)
+static void build_files_release(struct build_files *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		free(l->v[i].path);
@@ -15,9 +15,9 @@ static void files_release(struct build_files *l)
 
 void build_release(struct build *b)
 {
-	files_release(&b->in);
-	files_release(&b->out);
-	files_release(&b->tools);
+	build_files_release(&b->in);
+	build_files_release(&b->out);
+	build_files_release(&b->tools);
 	strv_free(b->argv);
 	strv_free(b->args);
 	strv_free(b->env);
@@ -43,7 +43,7 @@ void build_list_release(struct build_list *l)
 
 /* ---- for those who tell of builds ---- */
 
-void build_id_text(const struct build_file *f, struct buf *out)
+void build_format_id(const struct build_file *f, struct buf *out)
 {
 	buf_hex(out, f->id, f->nid);
 }

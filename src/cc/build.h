@@ -124,7 +124,7 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 
 /* What one of the gaps means, in words behind what it is of (*ret_of, "" nothing). */
 const char *build_gap_meaning(const char *gap, const char **ret_of);
-void build_id_text(const struct build_file *f, struct buf *out); /* hex */
+void build_format_id(const struct build_file *f, struct buf *out); /* hex */
 /* The build-id of an ELF file; bytes, 0 none, or -errno. */
 int build_id_of(int fd, unsigned char ret[BUILD_ID_MAX]);
 /* The same of the note that `stemma cc --note` puts there. */

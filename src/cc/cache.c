@@ -27,7 +27,7 @@ bool cache_is(const char *program)
 	return strcmp(program, "ccache") == 0 || strcmp(program, "sccache") == 0;
 }
 
-static void put(struct cache_dirs *d, const char *path)
+static void append_cache_dir(struct cache_dirs *d, const char *path)
 {
 	size_t n = strlen(path);
 	while (n > 1 && path[n - 1] == '/')
@@ -40,9 +40,9 @@ static void put(struct cache_dirs *d, const char *path)
 static void put_both(struct cache_dirs *d, const char *path)
 {
 	char real[PATH_MAX];
-	put(d, path);
+	append_cache_dir(d, path);
 	if (realpath(path, real) && strcmp(real, path) != 0)
-		put(d, real);
+		append_cache_dir(d, real);
 }
 
 static const char *home_of(void)
@@ -135,15 +135,15 @@ static bool is_config(const char *path)
 	       (second && strcmp(second, path) == 0);
 }
 
-static void find_ccache(const struct seen *s, struct cache_dirs *ret)
+static void find_ccache(const struct observed *s, struct cache_dirs *ret)
 {
 	char(*value)[PATH_MAX] = calloc(N_PLACES, sizeof(*value));
 	if (!value)
 		return;
 	for (size_t i = 0; i < s->files.n; i++)
-		if (s->files.v[i].read && cache_is(seen_program(s, s->files.v[i].image)) && is_config(s->files.v[i].path)) {
+		if (s->files.v[i].read && cache_is(observed_program(s, s->files.v[i].image)) && is_config(s->files.v[i].path)) {
 			read_config(s->files.v[i].path, value);
-			put(ret, s->files.v[i].path);
+			append_cache_dir(ret, s->files.v[i].path);
 		}
 	for (size_t i = 0; i < N_PLACES; i++) {
 		const char *v = getenv(places[i].variable);
@@ -156,12 +156,12 @@ static void find_ccache(const struct seen *s, struct cache_dirs *ret)
 	free(value);
 }
 
-void cache_dirs_find(const struct seen *s, struct cache_dirs *ret)
+void cache_dirs_find(const struct observed *s, struct cache_dirs *ret)
 {
 	bool ccache = false, sccache = false;
 	*ret = (struct cache_dirs){0};
 	for (size_t i = 0; i < s->images.n; i++) {
-		const char *program = seen_program(s, (uint32_t)i);
+		const char *program = observed_program(s, (uint32_t)i);
 		ccache |= strcmp(program, "ccache") == 0;
 		sccache |= strcmp(program, "sccache") == 0;
 	}

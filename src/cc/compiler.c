@@ -48,13 +48,13 @@ void compiler_ask(char *const *argv, char *ret, size_t room)
 	buf_release(&printed);
 }
 
-static void ask(const char *path, const char *question, char ret[COMPILER_LINE])
+static void ask_one_line(const char *path, const char *question, char ret[COMPILER_LINE])
 {
 	char *argv[] = {(char *)path, (char *)question, NULL};
 	compiler_ask(argv, ret, COMPILER_LINE);
 }
 
-static bool known(const char *path, struct compiler *ret)
+static bool read_cached_answers(const char *path, struct compiler *ret)
 {
 	char text[2 * COMPILER_LINE + 2];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -73,7 +73,7 @@ static bool known(const char *path, struct compiler *ret)
 	return true;
 }
 
-static void keep(const char *path, const char *dir, const struct compiler *c)
+static void write_cached_answers(const char *path, const char *dir, const struct compiler *c)
 {
 	char line[2 * COMPILER_LINE + 2];
 	int n = snprintf(line, sizeof(line), "%s\n%s\n", c->version, c->target);
@@ -93,10 +93,10 @@ void compiler_describe(const char *path, const struct digest *key, const char *c
 	digest_text(key, name);
 	bool kept = cache && snprintf(dir, sizeof(dir), "%s/compilers", cache) < (int)sizeof(dir) &&
 	            snprintf(file, sizeof(file), "%s/%.32s", dir, name + 7) < (int)sizeof(file);
-	if (kept && known(file, ret))
+	if (kept && read_cached_answers(file, ret))
 		return;
-	ask(path, "--version", ret->version);
-	ask(path, "-dumpmachine", ret->target);
+	ask_one_line(path, "--version", ret->version);
+	ask_one_line(path, "-dumpmachine", ret->target);
 	if (kept && ret->version[0])
-		keep(file, dir, ret);
+		write_cached_answers(file, dir, ret);
 }

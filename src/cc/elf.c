@@ -34,7 +34,7 @@ struct section {
 	uint64_t offset, size;
 };
 
-static bool read_at(int fd, void *to, size_t n, uint64_t at)
+static bool read_exactly(int fd, void *to, size_t n, uint64_t at)
 {
 	return io_pread(fd, to, n, at) == (ssize_t)n;
 }
@@ -43,11 +43,11 @@ static bool open_image(int fd, struct image *ret)
 {
 	Elf64_Ehdr e;
 	Elf32_Ehdr n;
-	if (!read_at(fd, &n, sizeof(n), 0) || memcmp(n.e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!read_exactly(fd, &n, sizeof(n), 0) || memcmp(n.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    n.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB))
 		return false;
 	*ret = (struct image){.fd = fd, .wide = n.e_ident[EI_CLASS] == ELFCLASS64};
-	if (ret->wide && !read_at(fd, &e, sizeof(e), 0))
+	if (ret->wide && !read_exactly(fd, &e, sizeof(e), 0))
 		return false;
 	ret->machine = ret->wide ? e.e_machine : n.e_machine;
 	ret->type = ret->wide ? e.e_type : n.e_type;
@@ -64,7 +64,7 @@ static bool section_at(const struct image *m, unsigned i, struct section *ret)
 	Elf32_Shdr n;
 	size_t size = m->wide ? sizeof(w) : sizeof(n);
 	if (i >= m->shnum || m->shentsize != size || m->shoff > INT64_MAX - (uint64_t)i * size ||
-	    !read_at(m->fd, m->wide ? (void *)&w : (void *)&n, size, m->shoff + (uint64_t)i * size))
+	    !read_exactly(m->fd, m->wide ? (void *)&w : (void *)&n, size, m->shoff + (uint64_t)i * size))
 		return false;
 	*ret = m->wide ? (struct section){w.sh_name, w.sh_type, w.sh_link, w.sh_offset, w.sh_size}
 	               : (struct section){n.sh_name, n.sh_type, n.sh_link, n.sh_offset, n.sh_size};
@@ -72,7 +72,7 @@ static bool section_at(const struct image *m, unsigned i, struct section *ret)
 }
 
 /* Up to max bytes of a section, NUL-terminated. NULL: it cannot be read. */
-static char *bytes_of(const struct image *m, const struct section *s, size_t max, size_t *ret_n)
+static char *read_section(const struct image *m, const struct section *s, size_t max, size_t *ret_n)
 {
 	size_t n = s->size < max ? (size_t)s->size : max;
 	char *p = s->type == SHT_NOBITS || s->offset > INT64_MAX ? NULL : malloc(n + 1);
@@ -90,7 +90,7 @@ static bool find_section(const struct image *m, const char *name, struct section
 {
 	struct section names, s;
 	size_t n;
-	char *text = section_at(m, m->shstrndx, &names) ? bytes_of(m, &names, STRINGS_MAX, &n) : NULL;
+	char *text = section_at(m, m->shstrndx, &names) ? read_section(m, &names, STRINGS_MAX, &n) : NULL;
 	bool found = false;
 	for (unsigned i = 1; text && i < m->shnum && !found && section_at(m, i, &s); i++)
 		found = s.name < n && strcmp(text + s.name, name) == 0;
@@ -106,7 +106,7 @@ struct lines {
 	size_t n;
 };
 
-static void add_line(struct lines *l, const char *text)
+static void append_new_line(struct lines *l, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->v[i], text) == 0)
@@ -126,9 +126,9 @@ static void read_comment(const struct image *m, struct lines *l)
 {
 	struct section s;
 	size_t n = 0;
-	char *text = find_section(m, ".comment", &s) ? bytes_of(m, &s, TEXT_MAX, &n) : NULL;
+	char *text = find_section(m, ".comment", &s) ? read_section(m, &s, TEXT_MAX, &n) : NULL;
 	for (size_t at = 0; text && at < n; at += strlen(text + at) + 1)
-		add_line(l, text + at);
+		append_new_line(l, text + at);
 	free(text);
 }
 
@@ -194,7 +194,7 @@ static void read_producers(int fd, struct lines *l)
 		Dwarf_Attribute a;
 		const char *text = w.offdie(d, at + header, &die) && w.attr(&die, AT_PRODUCER, &a) ? w.formstring(&a) : NULL;
 		if (text)
-			add_line(l, text);
+			append_new_line(l, text);
 		if (next <= at)
 			break;
 		at = next;
@@ -225,7 +225,7 @@ static int read_needed(const struct image *m, struct build *b)
 	int rc = 0;
 	if (!find_section(m, ".dynamic", &s) || !section_at(m, s.link, &strings))
 		return 0;
-	char *dyn = bytes_of(m, &s, TEXT_MAX, &n), *text = bytes_of(m, &strings, STRINGS_MAX, &k);
+	char *dyn = read_section(m, &s, TEXT_MAX, &n), *text = read_section(m, &strings, STRINGS_MAX, &k);
 	for (size_t at = 0; dyn && text && rc == 0 && at + size <= n; at += size) {
 		Elf64_Dyn w;
 		Elf32_Dyn d;
@@ -286,7 +286,7 @@ static void read_package(const char *path, char ret[COMPILER_LINE])
 	snprintf(ret, COMPILER_LINE, "%.100s %.100s", line, version);
 }
 
-static char *join(const struct lines *l)
+static char *join_lines(const struct lines *l)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < l->n; i++)
@@ -343,7 +343,7 @@ int build_from_elf_alone(const char *path, struct err *err, struct build *ret)
 		free(out.path);
 		free(out.detail);
 	}
-	b.version = join(&said);
+	b.version = join_lines(&said);
 	lines_release(&said);
 	b.target = strdup(machine_name(m.machine));
 	b.compiler = strdup("");

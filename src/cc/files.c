@@ -25,7 +25,7 @@ void files_gap(struct files *f, const char *word, const char *of)
 	f->ngaps++;
 }
 
-void files_release(struct files *f)
+void files_free_all(struct files *f)
 {
 	for (size_t i = 0; i < f->list.n; i++) {
 		free(f->list.v[i].path);
@@ -110,8 +110,8 @@ static bool is_response(const struct record *r, const char *path, const char *cw
 }
 
 /* Of a file that was read by the program of that name. given: the path as it was opened; path: what it is called. */
-static unsigned role_of(const struct record *r, const char *given, const char *path, const char *cwd, int fd,
-                        const char *program)
+static unsigned role_of_input(const struct record *r, const char *given, const char *path, const char *cwd, int fd,
+                              const char *program)
 {
 	static const char *const modules[] = {".mod", ".smod", ".gch", ".pch", ".pcm", ".gcm", ".mod.gz"};
 	static const char *const profiles[] = {".gcda", ".profdata", ".profraw", ".afdo", ".fdo"};
@@ -144,7 +144,7 @@ static unsigned role_of(const struct record *r, const char *given, const char *p
 
 /* The path without "..", "." and doubled slashes, as the kernel knows the file behind fd; where there are none it stays
  * as it was opened, symbolic links and all. */
-static char *clean(const char *path, int fd)
+static char *clean_path(const char *path, int fd)
 {
 	char link[64], real[PATH_MAX];
 	if (!strstr(path, "/../") && !strstr(path, "/./") && !strstr(path, "//"))
@@ -163,7 +163,7 @@ static bool is_of_kernel(const char *path)
 
 /* ---- the list ---- */
 
-static struct build_file *add(struct files *f)
+static struct build_file *append_build_input(struct files *f)
 {
 	struct build_files *l = &f->list;
 	if (!vec_has_room(l->v, l->n, l->room))
@@ -172,9 +172,9 @@ static struct build_file *add(struct files *f)
 	return &l->v[l->n++];
 }
 
-struct gather {
+struct collecting {
 	const struct record *r;
-	const struct seen *s;
+	const struct observed *s;
 	struct digest_cache *cache;
 	struct files *f;
 	char *cwd;
@@ -182,7 +182,7 @@ struct gather {
 	struct cache_dirs cache_dirs;
 };
 
-static bool listed(const struct gather *g, const char *path, unsigned role)
+static bool listed(const struct collecting *g, const char *path, unsigned role)
 {
 	uint32_t at;
 	for (size_t pos = TABLE_START; (at = table_next(&g->by_path, hash_fold(hash_str(str_of(path))), &pos)) != VEC_NONE;)
@@ -197,9 +197,9 @@ static bool has_id(unsigned role)
 }
 
 /* A new row of the list; path is taken over. */
-static struct build_file *note_file(struct gather *g, char *path, unsigned role)
+static struct build_file *note_file(struct collecting *g, char *path, unsigned role)
 {
-	struct build_file *b = path ? add(g->f) : NULL;
+	struct build_file *b = path ? append_build_input(g->f) : NULL;
 	if (!b || !table_add(&g->by_path, hash_fold(hash_str(str_of(path))), (uint32_t)(g->f->list.n - 1))) {
 		g->f->list.n -= b != NULL;
 		free(path);
@@ -211,7 +211,8 @@ static struct build_file *note_file(struct gather *g, char *path, unsigned role)
 }
 
 /* rc: what came of its digest. */
-static void fill(struct gather *g, struct build_file *b, const struct digest *d, int rc, const struct stat *st)
+static void set_build_file_state(struct collecting *g, struct build_file *b, const struct digest *d, int rc,
+                                 const struct stat *st)
 {
 	b->size = (uint64_t)st->st_size;
 	b->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -227,7 +228,7 @@ static void fill(struct gather *g, struct build_file *b, const struct digest *d,
 }
 
 /* Appends the file behind fd; path is taken over. */
-static int append(struct gather *g, char *path, int fd, unsigned role, const struct stat *st)
+static int append_open_file(struct collecting *g, char *path, int fd, unsigned role, const struct stat *st)
 {
 	struct stat now = *st;
 	struct digest d;
@@ -239,7 +240,7 @@ static int append(struct gather *g, char *path, int fd, unsigned role, const str
 	if (!b)
 		return -ENOMEM;
 	int rc = digest_fd(g->cache, fd, &d, &now);
-	fill(g, b, &d, rc, &now);
+	set_build_file_state(g, b, &d, rc, &now);
 	if (rc == 0 && has_id(role)) {
 		int n = build_id_of(fd, b->id);
 		b->nid = n > 0 ? (size_t)n : 0;
@@ -248,7 +249,7 @@ static int append(struct gather *g, char *path, int fd, unsigned role, const str
 }
 
 /* Nothing can be read of it any more, or never could. */
-static int append_unread(struct gather *g, const char *given, unsigned role, const char *why)
+static int append_unread(struct collecting *g, const char *given, unsigned role, const char *why)
 {
 	if (listed(g, given, role))
 		return 0;
@@ -278,12 +279,12 @@ static int open_regular(const char *path, int *ret_fd, struct stat *st)
 	return 1;
 }
 
-static int take_tool(struct gather *g, const char *path)
+static int take_tool(struct collecting *g, const char *path)
 {
 	struct stat st;
 	int fd, rc = listed(g, path, TERM_role_tool) ? 0 : open_regular(path, &fd, &st);
 	if (rc == 1) {
-		rc = append(g, strdup(path), fd, TERM_role_tool, &st);
+		rc = append_open_file(g, strdup(path), fd, TERM_role_tool, &st);
 		close(fd);
 		return rc;
 	}
@@ -291,13 +292,13 @@ static int take_tool(struct gather *g, const char *path)
 }
 
 /* Files that a cache keeps its own books in are nobody's output. */
-static bool is_caches_own(const struct gather *g, const char *program, const char *path)
+static bool is_caches_own(const struct collecting *g, const char *program, const char *path)
 {
 	return cache_is(program) && cache_dirs_have(&g->cache_dirs, path);
 }
 
 /* Most of what is read are headers, which are known by their names; what is kept of them needs no open. 1: done. */
-static int take_header(struct gather *g, const struct seen_file *x, const char *program)
+static int take_header(struct collecting *g, const struct observed_file *x, const char *program)
 {
 	static const char *const endings[] = {".h", ".hpp", ".hh", ".hxx", ".inc", ".tcc", ".def"};
 	struct digest d;
@@ -312,7 +313,7 @@ static int take_header(struct gather *g, const struct seen_file *x, const char *
 	struct build_file *b = note_file(g, strdup(x->path), TERM_role_header);
 	if (!b)
 		return -ENOMEM;
-	fill(g, b, &d, 0, &st);
+	set_build_file_state(g, b, &d, 0, &st);
 	return 1;
 }
 
@@ -357,7 +358,7 @@ static bool is_jobserver(const char *path)
 
 /* A file by another way: /dev/fd/3, /proc/self/cwd/x.c. Our descriptors and folder are those that the compiler was
  * started with. What the kernel itself tells (/proc/cpuinfo) is no file of anybody's. */
-static int take_by_link(struct gather *g, const struct seen_file *x)
+static int take_by_link(struct collecting *g, const struct observed_file *x)
 {
 	char link[64], real[PATH_MAX];
 	struct stat st;
@@ -377,14 +378,15 @@ static int take_by_link(struct gather *g, const struct seen_file *x)
 	if (!kernels && real[0] != '/')
 		files_gap(g->f, "unread", x->path);
 	else if (!kernels)
-		rc = append(g, strdup(real), fd, role_of(g->r, x->path, real, g->cwd, fd, seen_program(g->s, x->image)), &st);
+		rc = append_open_file(g, strdup(real), fd,
+		                      role_of_input(g->r, x->path, real, g->cwd, fd, observed_program(g->s, x->image)), &st);
 	close(fd);
 	return rc;
 }
 
-static int take_input(struct gather *g, const struct seen_file *x)
+static int take_input(struct collecting *g, const struct observed_file *x)
 {
-	const char *program = seen_program(g->s, x->image);
+	const char *program = observed_program(g->s, x->image);
 	struct stat st;
 	int fd, rc;
 	if ((g->r->note_path && strcmp(x->path, g->r->note_path) == 0) || is_jobserver(x->path))
@@ -408,11 +410,11 @@ static int take_input(struct gather *g, const struct seen_file *x)
 			files_gap(g->f, "stream", x->path);
 		return 0;
 	}
-	char *path = clean(x->path, fd);
+	char *path = clean_path(x->path, fd);
 	unsigned role = is_caches_own(g, program, x->path) ? TERM_role_cache
-	                : path                             ? role_of(g->r, x->path, path, g->cwd, fd, program)
+	                : path                             ? role_of_input(g->r, x->path, path, g->cwd, fd, program)
 	                                                   : TERM_role_other;
-	rc = append(g, path, fd, role, &st);
+	rc = append_open_file(g, path, fd, role, &st);
 	close(fd);
 	return rc;
 }
@@ -422,9 +424,9 @@ static bool makes_programs(int fd)
 	return role_by_bytes(fd, TERM_role_other) == TERM_role_library;
 }
 
-static int take_output(struct gather *g, const struct seen_file *x, bool *ret_cached)
+static int take_output(struct collecting *g, const struct observed_file *x, bool *ret_cached)
 {
-	const char *program = seen_program(g->s, x->image);
+	const char *program = observed_program(g->s, x->image);
 	struct stat st;
 	int fd;
 	if (is_of_kernel(x->path) || x->path[0] != '/' || is_caches_own(g, program, x->path))
@@ -434,14 +436,14 @@ static int take_output(struct gather *g, const struct seen_file *x, bool *ret_ca
 		return rc == -EACCES ? append_unread(g, x->path, TERM_role_output, strerror(EACCES)) : 0;
 	*ret_cached |= cache_is(program);
 	g->f->linked |= makes_programs(fd);
-	rc = append(g, clean(x->path, fd), fd, TERM_role_output, &st);
+	rc = append_open_file(g, clean_path(x->path, fd), fd, TERM_role_output, &st);
 	close(fd);
 	return rc;
 }
 
 /* ---- from the arguments, where nothing was seen ---- */
 
-static char *absolute(const struct gather *g, const char *path)
+static char *absolute_path(const struct collecting *g, const char *path)
 {
 	char *p = NULL;
 	if (path[0] == '/')
@@ -449,10 +451,10 @@ static char *absolute(const struct gather *g, const char *path)
 	return asprintf(&p, "%s/%s", g->cwd, path) < 0 ? NULL : p;
 }
 
-static int take_named(struct gather *g, const char *name, bool output)
+static int take_named(struct collecting *g, const char *name, bool output)
 {
 	struct stat st;
-	char *path = absolute(g, name);
+	char *path = absolute_path(g, name);
 	int fd, rc = path ? open_regular(path, &fd, &st) : -ENOMEM;
 	if (rc == 1) {
 		unsigned role = output                 ? TERM_role_output
@@ -462,14 +464,14 @@ static int take_named(struct gather *g, const char *name, bool output)
 		int64_t mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 		bool old = output && mtime < g->r->began - 2000000000;
 		g->f->linked |= output && makes_programs(fd);
-		rc = old ? 0 : append(g, clean(path, fd), fd, role, &st);
+		rc = old ? 0 : append_open_file(g, clean_path(path, fd), fd, role, &st);
 		close(fd);
 	}
 	free(path);
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int take_arguments(struct gather *g, bool outputs)
+static int take_arguments(struct collecting *g, bool outputs)
 {
 	struct buf outs = {0};
 	int rc = 0;
@@ -484,7 +486,7 @@ static int take_arguments(struct gather *g, bool outputs)
 	return rc;
 }
 
-static int gather_named(struct gather *g)
+static int collect_named(struct collecting *g)
 {
 	int rc = take_tool(g, g->r->compiler);
 	return rc == 0 ? take_arguments(g, true) : rc;
@@ -493,21 +495,21 @@ static int gather_named(struct gather *g)
 /* ---- all of it ---- */
 
 /* What a program read from standard input: a file can be told, what came through a pipe cannot. */
-static int take_stdin(struct gather *g)
+static int take_stdin(struct collecting *g)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	ssize_t n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
 	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && path[0] == '/')
-		return append(g, strdup(path), STDIN_FILENO, TERM_role_source, &st);
+		return append_open_file(g, strdup(path), STDIN_FILENO, TERM_role_source, &st);
 	files_gap(g->f, "stdin", "");
 	return 0;
 }
 
 /* Whether a program that was spawned has said so: in a process of its own, and under its real name, which a script does
  * not have. Each image answers for one. */
-static bool began_elsewhere(const struct seen *s, const char *path, bool *answered)
+static bool began_elsewhere(const struct observed *s, const char *path, bool *answered)
 {
 	char real[PATH_MAX], head[2] = "";
 	int fd = realpath(path, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -521,16 +523,16 @@ static bool began_elsewhere(const struct seen *s, const char *path, bool *answer
 	return false;
 }
 
-static int take_gaps(struct gather *g)
+static int append_unobserved_gaps(struct collecting *g)
 {
-	const struct seen *s = g->s;
+	const struct observed *s = g->s;
 	struct stat st;
 	char number[32];
 	bool *answered = calloc(s->images.n + 1, sizeof(*answered));
 	if (!answered)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->execs.n; i++) {
-		const struct seen_exec *x = &s->execs.v[i];
+		const struct observed_exec *x = &s->execs.v[i];
 		if (x->alone)
 			files_gap(g->f, "alone", x->path);
 		else if (!x->began && x->path[0] == '/' && stat(x->path, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -545,9 +547,9 @@ static int take_gaps(struct gather *g)
 	return 0;
 }
 
-static int gather_seen(struct gather *g)
+static int collect_observed(struct collecting *g)
 {
-	const struct seen *s = g->s;
+	const struct observed *s = g->s;
 	bool cached = false;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < s->images.n; i++)
@@ -567,16 +569,16 @@ static int gather_seen(struct gather *g)
 		files_gap(g->f, "cached", "");
 	size_t gaps = g->f->ngaps;
 	if (rc == 0)
-		rc = take_gaps(g);
+		rc = append_unobserved_gaps(g);
 	/* Where a program of it was not seen, what the arguments name is known at least. */
 	if (rc == 0 && g->f->ngaps > gaps)
 		rc = take_arguments(g, WIFEXITED(g->r->status) && WEXITSTATUS(g->r->status) == 0);
 	return rc;
 }
 
-int files_gather(const struct record *r, const struct seen *s, struct digest_cache *cache, struct files *ret)
+int files_collect(const struct record *r, const struct observed *s, struct digest_cache *cache, struct files *ret)
 {
-	struct gather g = {.r = r, .s = s, .cache = cache, .f = ret, .cwd = getcwd(NULL, 0)};
+	struct collecting g = {.r = r, .s = s, .cache = cache, .f = ret, .cwd = getcwd(NULL, 0)};
 	int rc;
 	*ret = (struct files){0};
 	if (!g.cwd)
@@ -585,12 +587,12 @@ int files_gather(const struct record *r, const struct seen *s, struct digest_cac
 		return -ENOMEM;
 	if (s->images.n) {
 		cache_dirs_find(s, &g.cache_dirs);
-		rc = gather_seen(&g);
+		rc = collect_observed(&g);
 	} else {
 		/* It did not run, or could not take the library along. */
 		if (!(WIFEXITED(r->status) && WEXITSTATUS(r->status) == 127))
 			files_gap(ret, "alone", r->compiler);
-		rc = gather_named(&g);
+		rc = collect_named(&g);
 	}
 	table_release(&g.by_path);
 	cache_dirs_release(&g.cache_dirs);

@@ -4,8 +4,8 @@
 #define STEMMA_CC_FILES_H
 
 #include "cc/build.h"
+#include "cc/observed.h"
 #include "cc/record.h"
-#include "cc/seen.h"
 
 struct files {
 	struct build_files list; /* tools, inputs, outputs, in this order; each in that of first use */
@@ -16,8 +16,8 @@ struct files {
 };
 
 /* Fills ret, which files_release releases in any case. 0 or -ENOMEM. */
-int files_gather(const struct record *r, const struct seen *s, struct digest_cache *cache, struct files *ret);
-void files_release(struct files *f);
+int files_collect(const struct record *r, const struct observed *s, struct digest_cache *cache, struct files *ret);
+void files_free_all(struct files *f);
 void files_gap(struct files *f, const char *word, const char *of);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- from the store ---- */
 
-static char *copy(struct str s)
+static char *copy_str(struct str s)
 {
 	char *p = malloc(s.n + 1);
 	if (p) {
@@ -25,7 +25,7 @@ static char *copy(struct str s)
 	return p;
 }
 
-static struct build_file *add_file(struct build_files *l)
+static struct build_file *append_loaded_file(struct build_files *l)
 {
 	if (!vec_has_room(l->v, l->n, l->room))
 		return NULL;
@@ -33,11 +33,11 @@ static struct build_file *add_file(struct build_files *l)
 	return &l->v[l->n++];
 }
 
-static int take_file(struct build *b, const struct store_build_file *x)
+static int load_build_file(struct build *b, const struct store_build_file *x)
 {
 	struct build_files *l = x->role == TERM_role_output ? &b->out : x->role == TERM_role_tool ? &b->tools : &b->in;
-	struct build_file *f = add_file(l);
-	if (!f || !(f->path = copy(x->path)) || !(f->detail = copy(x->detail)))
+	struct build_file *f = append_loaded_file(l);
+	if (!f || !(f->path = copy_str(x->path)) || !(f->detail = copy_str(x->detail)))
 		return -ENOMEM;
 	f->role = x->role;
 	f->size = x->size;
@@ -58,7 +58,7 @@ struct loading {
 	uint64_t missing;
 };
 
-static int load(void *arg, const struct store_build *x)
+static int load_build(void *arg, const struct store_build *x)
 {
 	struct loading *l = arg;
 	struct build *b = &l->b;
@@ -70,13 +70,13 @@ static int load(void *arg, const struct store_build *x)
 	b->args = strlist_copy(x->args.count ? &x->args : &x->argv);
 	b->env = strlist_copy(&x->env);
 	b->gaps = strlist_copy(&x->gaps);
-	b->compiler = copy(x->compiler);
-	b->version = copy(x->version);
-	b->target = copy(x->target);
-	b->cwd = copy(x->cwd);
-	b->user = copy(x->user);
-	b->host = copy(x->host);
-	b->commit = copy(x->commit);
+	b->compiler = copy_str(x->compiler);
+	b->version = copy_str(x->version);
+	b->target = copy_str(x->target);
+	b->cwd = copy_str(x->cwd);
+	b->user = copy_str(x->user);
+	b->host = copy_str(x->host);
+	b->commit = copy_str(x->commit);
 	b->dirty = x->tree == TERM_tree_clean ? 0 : x->tree == TERM_tree_dirty ? 1 : -1;
 	b->began = x->began;
 	b->ended = x->time;
@@ -86,7 +86,7 @@ static int load(void *arg, const struct store_build *x)
 	if (b->nnote)
 		memcpy(b->note, x->note.p, b->nnote);
 	for (size_t i = 0; i < x->nfiles; i++)
-		if (take_file(b, &x->files[i]) < 0)
+		if (load_build_file(b, &x->files[i]) < 0)
 			return -ENOMEM;
 	return b->argv && b->args && b->env && b->gaps && b->compiler && b->version && b->target && b->cwd && b->user &&
 	               b->host && b->commit
@@ -109,14 +109,14 @@ static int add_missing(struct build *b, uint64_t n)
 }
 
 /* 1, 0: there is none, -errno. */
-static int get(struct store *s, store_id id, struct build *ret)
+static int read_build(struct store *s, store_id id, struct build *ret)
 {
 	struct loading l = {.s = s};
 	struct exec_info x;
 	struct run_info run;
 	store_id exec;
 	char kind;
-	int rc = store_build(s, id, load, &l);
+	int rc = store_build(s, id, load_build, &l);
 	if (rc == 1 && l.missing && add_missing(&l.b, l.missing) < 0)
 		rc = -ENOMEM;
 	if (rc != 1) {
@@ -142,7 +142,7 @@ int build_get(struct store *s, struct str pub, struct err *err, struct build *re
 	name[pub.n] = '\0';
 	int rc = store_build_by_pubid(s, name, &id);
 	if (rc == 1)
-		rc = get(s, id, ret);
+		rc = read_build(s, id, ret);
 	return rc < 0 ? err_set(err, -rc, "cannot read the record of a build") : rc;
 }
 
@@ -213,13 +213,13 @@ struct known {
 	const struct digest *digest;
 };
 
-static bool is_of(const struct build *b, const struct known *k)
+static bool is_build_of(const struct build *b, const struct known *k)
 {
 	return (k->nnote && b->nnote == k->nnote && memcmp(b->note, k->note, k->nnote) == 0) ||
 	       made(b, k->id, k->nid, k->digest);
 }
 
-static int find_by(struct store *s, const struct known *k, struct err *err, struct build_list *ret)
+static int find_builds_by(struct store *s, const struct known *k, struct err *err, struct build_list *ret)
 {
 	struct build_list l = {0};
 	store_id *rows = NULL;
@@ -228,10 +228,10 @@ static int find_by(struct store *s, const struct known *k, struct err *err, stru
 	                         str_n((const char *)k->id, k->nid), str_n((const char *)k->note, k->nnote), &rows, &n);
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		struct build b;
-		rc = get(s, rows[i], &b);
+		rc = read_build(s, rows[i], &b);
 		if (rc != 1)
 			continue;
-		rc = is_of(&b, k) ? add_build(&l, &b) : -ENOENT;
+		rc = is_build_of(&b, k) ? add_build(&l, &b) : -ENOENT;
 		if (rc < 0)
 			build_release(&b);
 		if (rc == -ENOENT)
@@ -251,7 +251,7 @@ static int find_by(struct store *s, const struct known *k, struct err *err, stru
 int build_find_by(struct store *s, const unsigned char *id, size_t nid, const struct digest *d, struct err *err,
                   struct build_list *ret)
 {
-	return find_by(s, &(struct known){.id = id, .nid = nid, .digest = d}, err, ret);
+	return find_builds_by(s, &(struct known){.id = id, .nid = nid, .digest = d}, err, ret);
 }
 
 int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t mtime, struct err *err,
@@ -265,7 +265,7 @@ int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		struct build b;
 		bool hit = false, here = false;
-		rc = get(s, rows[i], &b);
+		rc = read_build(s, rows[i], &b);
 		if (rc != 1)
 			continue;
 		for (size_t k = 0; k < b.out.n; k++)
@@ -310,11 +310,11 @@ int build_find(struct store *s, const char *path, struct err *err, struct build_
 		return rc;
 	}
 	/* The very bytes, before what has the same name in it: a stripped copy, or another one of the same sources. */
-	rc = find_by(s, &(struct known){.digest = &d}, err, ret);
+	rc = find_builds_by(s, &(struct known){.digest = &d}, err, ret);
 	if (rc == 0 && ret->n == 0 && nnote > 0)
-		rc = find_by(s, &(struct known){.note = note, .nnote = (size_t)nnote}, err, ret);
+		rc = find_builds_by(s, &(struct known){.note = note, .nnote = (size_t)nnote}, err, ret);
 	if (rc == 0 && ret->n == 0 && nid > 0)
-		rc = find_by(s, &(struct known){.id = id, .nid = (size_t)nid}, err, ret);
+		rc = find_builds_by(s, &(struct known){.id = id, .nid = (size_t)nid}, err, ret);
 	if (rc == 0)
 		own_first(ret, path, &st);
 	return rc;
@@ -335,7 +335,7 @@ struct tracing {
 	struct table known; /* of r->v, by path */
 };
 
-static bool is_known(const struct tracing *t, const struct build_file *f)
+static bool is_known_source(const struct tracing *t, const struct build_file *f)
 {
 	uint32_t at;
 	for (size_t pos = TABLE_START;
@@ -348,10 +348,10 @@ static bool is_known(const struct tracing *t, const struct build_file *f)
 	return false;
 }
 
-static int add_source(struct tracing *t, const struct build *b, const struct build_file *f)
+static int append_source(struct tracing *t, const struct build *b, const struct build_file *f)
 {
 	struct build_sources *r = t->r;
-	if (is_known(t, f))
+	if (is_known_source(t, f))
 		return 0;
 	if (!vec_has_room(r->v, r->n, r->room))
 		return -ENOMEM;
@@ -370,7 +370,7 @@ static int add_source(struct tracing *t, const struct build *b, const struct bui
 	return 0;
 }
 
-static bool is_traced(const struct tracing *t, const char *pub)
+static bool is_record_traced(const struct tracing *t, const char *pub)
 {
 	for (size_t i = 0; i < t->r->nrecords; i++)
 		if (strcmp(t->r->records[i], pub) == 0)
@@ -380,7 +380,7 @@ static bool is_traced(const struct tracing *t, const char *pub)
 
 #define DEPTH_MAX 16 /* records of records: generators that were built by generators */
 
-static int trace(struct tracing *t, const struct build *b, unsigned depth)
+static int trace_sources(struct tracing *t, const struct build *b, unsigned depth)
 {
 	struct build_sources *r = t->r;
 	char(*records)[26] = realloc(r->records, (r->nrecords + 1) * sizeof(*records));
@@ -399,9 +399,9 @@ static int trace(struct tracing *t, const struct build *b, unsigned depth)
 		bool own = l.n && strcmp(l.v[0].pub, b->pub) == 0;
 		if (rc == 0 && (!l.n || own)) {
 			r->unknown += f->role == TERM_role_object || f->role == TERM_role_archive;
-			rc = add_source(t, b, f);
-		} else if (rc == 0 && !is_traced(t, l.v[0].pub)) {
-			rc = trace(t, &l.v[0], depth + 1);
+			rc = append_source(t, b, f);
+		} else if (rc == 0 && !is_record_traced(t, l.v[0].pub)) {
+			rc = trace_sources(t, &l.v[0], depth + 1);
 		}
 		build_list_release(&l);
 	}
@@ -412,7 +412,7 @@ int build_sources(struct store *s, const struct build *b, struct err *err, struc
 {
 	struct tracing t = {s, err, ret, {0}};
 	*ret = (struct build_sources){0};
-	int rc = trace(&t, b, 0);
+	int rc = trace_sources(&t, b, 0);
 	table_release(&t.known);
 	if (rc < 0) {
 		build_sources_release(ret);

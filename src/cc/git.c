@@ -12,7 +12,7 @@
 #define REFS_MAX (8u << 20) /* of packed-refs */
 
 /* The first bytes of a file, without blanks at their end. False: there are none. */
-static bool head_of(const char *path, char *ret, size_t n)
+static bool read_first_text(const char *path, char *ret, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t got = fd < 0 ? -1 : io_pread(fd, ret, n - 1, 0);
@@ -63,14 +63,14 @@ static bool packed(const char *path, const char *name, char ret[72])
 static bool ref_in(const char *git, const char *name, char ret[72])
 {
 	char path[4608];
-	if (snprintf(path, sizeof(path), "%s/%s", git, name) < (int)sizeof(path) && head_of(path, ret, 72) &&
+	if (snprintf(path, sizeof(path), "%s/%s", git, name) < (int)sizeof(path) && read_first_text(path, ret, 72) &&
 	    is_commit(ret, strlen(ret)))
 		return true;
 	return snprintf(path, sizeof(path), "%s/packed-refs", git) < (int)sizeof(path) && packed(path, name, ret);
 }
 
 /* a/b, where b may be absolute. */
-static bool join(const char *a, const char *b, char *ret, size_t n)
+static bool join_git_path(const char *a, const char *b, char *ret, size_t n)
 {
 	return snprintf(ret, n, "%s%s%s", b[0] == '/' ? "" : a, b[0] == '/' ? "" : "/", b) < (int)n;
 }
@@ -86,8 +86,8 @@ static bool git_of(const char *dir, char *ret, size_t n)
 	if (S_ISDIR(st.st_mode))
 		return snprintf(ret, n, "%s", path) < (int)n;
 	/* Of a worktree or submodule it is a file that says where. */
-	return S_ISREG(st.st_mode) && head_of(path, text, sizeof(text)) && strncmp(text, "gitdir: ", 8) == 0 &&
-	       join(dir, text + 8, ret, n);
+	return S_ISREG(st.st_mode) && read_first_text(path, text, sizeof(text)) && strncmp(text, "gitdir: ", 8) == 0 &&
+	       join_git_path(dir, text + 8, ret, n);
 }
 
 int git_commit(const char *dir, struct git_place *ret)
@@ -103,7 +103,7 @@ int git_commit(const char *dir, struct git_place *ret)
 	}
 	if (snprintf(ret->top, sizeof(ret->top), "%s", at[0] ? at : "/") >= (int)sizeof(ret->top) ||
 	    snprintf(ret->index, sizeof(ret->index), "%s/index", git) >= (int)sizeof(ret->index) ||
-	    snprintf(both, sizeof(both), "%s/HEAD", git) >= (int)sizeof(both) || !head_of(both, head, sizeof(head)))
+	    snprintf(both, sizeof(both), "%s/HEAD", git) >= (int)sizeof(both) || !read_first_text(both, head, sizeof(head)))
 		return 0;
 	if (is_commit(head, strlen(head))) {
 		memcpy(ret->commit, head, strlen(head) + 1);
@@ -114,6 +114,6 @@ int git_commit(const char *dir, struct git_place *ret)
 	if (ref_in(git, head + 5, ret->commit))
 		return 1;
 	snprintf(both, sizeof(both), "%s/commondir", git);
-	return head_of(both, common, sizeof(common)) && join(git, common, both, sizeof(both)) &&
+	return read_first_text(both, common, sizeof(common)) && join_git_path(git, common, both, sizeof(both)) &&
 	       ref_in(both, head + 5, ret->commit);
 }

@@ -52,7 +52,7 @@ static int start_no_other(void *arg)
 }
 
 /* What git says of the first file that is not as committed: "XY path", in ret; "" where all are. */
-static unsigned ask(const char *top, char *ret, size_t room)
+static unsigned ask_git_status(const char *top, char *ret, size_t room)
 {
 	char *argv[] = {
 	    (char *)"git",    (char *)"-C",          (char *)top,    (char *)"-c", (char *)"core.fsmonitor=false",
@@ -75,7 +75,7 @@ struct look {
 	char text[128];
 };
 
-static struct look look_at(const char *path, int64_t *ret_changed)
+static struct look read_file_state(const char *path, int64_t *ret_changed)
 {
 	struct look l = {"-"};
 	struct stat st;
@@ -88,7 +88,7 @@ static struct look look_at(const char *path, int64_t *ret_changed)
 	return l;
 }
 
-struct said {
+struct cached_status {
 	char commit[72], top[PATH_MAX];
 	struct look index;
 	int64_t asked, took; /* ns */
@@ -104,14 +104,14 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool name_of(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
+static bool format_answer_path(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
 {
 	return snprintf(ret_dir, n, "%s/trees", cache) < (int)n &&
 	       snprintf(ret, n, "%s/trees/%016llx", cache, (unsigned long long)hash_str(str_of(top))) < (int)n;
 }
 
 /* One string of those that lie one behind the other, each with its NUL. False: there is none, or it is too long. */
-static bool next(const char **at, const char *end, char *ret, size_t room)
+static bool next_cstr(const char **at, const char *end, char *ret, size_t room)
 {
 	const char *nul = *at < end ? memchr(*at, '\0', (size_t)(end - *at)) : NULL;
 	if (!nul || (size_t)(nul - *at) >= room)
@@ -121,7 +121,7 @@ static bool next(const char **at, const char *end, char *ret, size_t room)
 	return true;
 }
 
-static bool read_said(const char *path, struct said *ret)
+static bool read_cached_status(const char *path, struct cached_status *ret)
 {
 	char text[3 * PATH_MAX], number[3][24], end[8];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -129,11 +129,13 @@ static bool read_said(const char *path, struct said *ret)
 	if (fd >= 0)
 		close(fd);
 	const char *at = text, *over = text + (n > 0 ? n : 0);
-	if (!next(&at, over, ret->commit, sizeof(ret->commit)) || !next(&at, over, ret->top, sizeof(ret->top)) ||
-	    !next(&at, over, ret->index.text, sizeof(ret->index.text)) || !next(&at, over, number[0], sizeof(number[0])) ||
-	    !next(&at, over, number[1], sizeof(number[1])) || !next(&at, over, number[2], sizeof(number[2])) ||
-	    !next(&at, over, ret->witness, sizeof(ret->witness)) || !next(&at, over, ret->as.text, sizeof(ret->as.text)) ||
-	    !next(&at, over, end, sizeof(end)) || strcmp(end, "end") != 0)
+	if (!next_cstr(&at, over, ret->commit, sizeof(ret->commit)) || !next_cstr(&at, over, ret->top, sizeof(ret->top)) ||
+	    !next_cstr(&at, over, ret->index.text, sizeof(ret->index.text)) ||
+	    !next_cstr(&at, over, number[0], sizeof(number[0])) || !next_cstr(&at, over, number[1], sizeof(number[1])) ||
+	    !next_cstr(&at, over, number[2], sizeof(number[2])) ||
+	    !next_cstr(&at, over, ret->witness, sizeof(ret->witness)) ||
+	    !next_cstr(&at, over, ret->as.text, sizeof(ret->as.text)) || !next_cstr(&at, over, end, sizeof(end)) ||
+	    strcmp(end, "end") != 0)
 		return false;
 	ret->asked = strtoll(number[0], NULL, 10);
 	ret->took = strtoll(number[1], NULL, 10);
@@ -141,7 +143,7 @@ static bool read_said(const char *path, struct said *ret)
 	return ret->tree <= TERM_tree_dirty;
 }
 
-static void keep_said(const char *dir, const char *path, const struct said *x)
+static void write_cached_status(const char *dir, const char *path, const struct cached_status *x)
 {
 	char text[3 * PATH_MAX], temporary[PATH_MAX + 32];
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -163,26 +165,26 @@ static void keep_said(const char *dir, const char *path, const struct said *x)
 }
 
 /* Does what was said still hold for these files, or for the tree? */
-static bool holds(const struct said *x, char *const *files, size_t n)
+static bool still_holds(const struct cached_status *x, char *const *files, size_t n)
 {
 	char path[2 * PATH_MAX];
 	int64_t changed;
 	if (x->tree == TERM_tree_dirty) { /* it is as long as the one that was changed is not changed again */
 		snprintf(path, sizeof(path), "%s/%s", x->top, x->witness);
-		return !x->witness[0] || strcmp(look_at(path, &changed).text, x->as.text) == 0;
+		return !x->witness[0] || strcmp(read_file_state(path, &changed).text, x->as.text) == 0;
 	}
 	size_t top = strlen(x->top);
 	for (size_t i = 0; i < n; i++) {
 		if (strncmp(files[i], x->top, top) != 0 || (files[i][top] != '/' && top > 1))
 			continue;
-		look_at(files[i], &changed);
+		read_file_state(files[i], &changed);
 		if (!changed || changed > x->asked - SETTLED_NS)
 			return false;
 	}
 	return x->tree == TERM_tree_clean;
 }
 
-static bool is_local(const char *top)
+static bool is_on_local_disk(const char *top)
 {
 	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool local = fd >= 0 && io_is_local(fd); /* else its times are another clock's */
@@ -194,22 +196,23 @@ static bool is_local(const char *top)
 unsigned git_tree(const struct git_place *g, const char *cache, bool always, char *const *files, size_t n)
 {
 	char dir[PATH_MAX], name[PATH_MAX];
-	struct said *was = calloc(2, sizeof(*was)), *is = was ? was + 1 : NULL;
+	struct cached_status *was = calloc(2, sizeof(*was)), *is = was ? was + 1 : NULL;
 	int64_t changed;
 	unsigned tree = TERM_tree_unknown;
 	if (!was)
 		return tree;
-	bool keeps = cache && name_of(cache, g->top, dir, name, sizeof(name)) && is_local(g->top);
-	struct look index = look_at(g->index, &changed);
-	bool known = keeps && !always && read_said(name, was) && strcmp(was->top, g->top) == 0 &&
+	bool keeps = cache && format_answer_path(cache, g->top, dir, name, sizeof(name)) && is_on_local_disk(g->top);
+	struct look index = read_file_state(g->index, &changed);
+	bool known = keeps && !always && read_cached_status(name, was) && strcmp(was->top, g->top) == 0 &&
 	             strcmp(was->commit, g->commit) == 0 && strcmp(was->index.text, index.text) == 0;
 	int64_t began = now_ns();
-	if (known && holds(was, files, n)) {
+	if (known && still_holds(was, files, n)) {
 		tree = was->tree;
 	} else if (always || (keeps && (!known || began - was->asked > RARELY * was->took || began < was->asked))) {
 		char first[PATH_MAX + 8] = "";
-		tree = ask(g->top, first, sizeof(first));
-		*is = (struct said){.asked = began, .took = now_ns() - began, .tree = tree, .index = index, .as = {"-"}};
+		tree = ask_git_status(g->top, first, sizeof(first));
+		*is =
+		    (struct cached_status){.asked = began, .took = now_ns() - began, .tree = tree, .index = index, .as = {"-"}};
 		snprintf(is->commit, sizeof(is->commit), "%s", g->commit);
 		snprintf(is->top, sizeof(is->top), "%s", g->top);
 		bool settled = changed < began - SETTLED_NS; /* the index */
@@ -220,14 +223,14 @@ unsigned git_tree(const struct git_place *g, const char *cache, bool always, cha
 			settled &= len < sizeof(is->witness);
 			memcpy(is->witness, settled ? first + 3 : "", settled ? len + 1 : 1);
 			snprintf(path, sizeof(path), "%s/%s", g->top, is->witness);
-			is->as = look_at(path, &changed);
+			is->as = read_file_state(path, &changed);
 			/* A folder is a repository within, and does not look otherwise when that is changed. */
 			settled &= changed < began - SETTLED_NS && !(lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
 		}
 		if (!settled) /* it holds for nobody; that it was asked, and how long it took, does */
 			is->tree = TERM_tree_unknown;
 		if (keeps)
-			keep_said(dir, name, is);
+			write_cached_status(dir, name, is);
 	}
 	free(was);
 	return tree;

@@ -60,7 +60,7 @@ void group_listen(struct group_ear *e, const int *signals, size_t n)
 }
 
 /* Has the ear got it, and not been given a processor since? */
-static bool waits(pid_t pid, int sig)
+static bool is_signal_pending(pid_t pid, int sig)
 {
 	char path[32], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
@@ -77,7 +77,7 @@ bool group_received(struct group_ear *e, int sig)
 	e->mine[sig]++;
 	for (int i = 0;; i++) {
 		unsigned heard = __atomic_load_n(&e->heard[sig], __ATOMIC_ACQUIRE);
-		bool told = heard >= e->mine[sig], soon = !told && waits(e->pid, sig);
+		bool told = heard >= e->mine[sig], soon = !told && is_signal_pending(e->pid, sig);
 		if (told || soon || i == WAIT_MS) {
 			e->mine[sig] = heard + soon;
 			return told || soon;

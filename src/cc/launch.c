@@ -33,7 +33,7 @@ static bool is_ourselves(const char *path)
 	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static bool is_program(const char *path, int *ret_why)
+static bool is_executable(const char *path, int *ret_why)
 {
 	struct stat st;
 	if (stat(path, &st) < 0) {
@@ -47,12 +47,12 @@ static bool is_program(const char *path, int *ret_why)
 	return true;
 }
 
-static int find(const char *name, char *ret, size_t n, bool *ret_passed_over)
+static int find_compiler(const char *name, char *ret, size_t n, bool *ret_passed_over)
 {
 	*ret_passed_over = false;
 	int why = ENOENT;
 	if (strchr(name, '/')) {
-		if (!is_program(name, &why))
+		if (!is_executable(name, &why))
 			return -why;
 		if (is_ourselves(name))
 			return -ELOOP;
@@ -62,7 +62,7 @@ static int find(const char *name, char *ret, size_t n, bool *ret_passed_over)
 	for (const char *p = path ? path : "/bin:/usr/bin"; *name;) {
 		size_t k = strcspn(p, ":");
 		int len = snprintf(ret, n, "%.*s%s%s", (int)k, p, k ? "/" : "./", name);
-		if (len > 0 && len < (int)n && is_program(ret, &why)) {
+		if (len > 0 && len < (int)n && is_executable(ret, &why)) {
 			if (!is_ourselves(ret))
 				return 0;
 			*ret_passed_over = true;
@@ -77,7 +77,7 @@ static int find(const char *name, char *ret, size_t n, bool *ret_passed_over)
 int launch_find(const char *name, char *ret, size_t n)
 {
 	bool passed_over;
-	return find(name, ret, n, &passed_over);
+	return find_compiler(name, ret, n, &passed_over);
 }
 
 bool launch_nested(void)
@@ -269,7 +269,7 @@ static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
 #define N_PASSED (sizeof(passed) / sizeof(passed[0]))
 
 /* Starts and waits. Nothing but the two variables differs from what we were given. */
-static int run(const char *path, char *const *argv, char *const *env, int *ret_status)
+static int run_compiler(const char *path, char *const *argv, char *const *env, int *ret_status)
 {
 	struct sigaction before[N_PASSED], chld, act = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART},
 	                                         dfl = {.sa_handler = SIG_DFL};
@@ -314,7 +314,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int cannot(struct err *err, const char *name, int why)
+static int report_cannot_run(struct err *err, const char *name, int why)
 {
 	if (why == ELOOP) {
 		err_set(err, 0, "'%s' is stemma itself, not a compiler", name);
@@ -362,19 +362,19 @@ static int run_with(struct withspec *w, const char *path, char **argv, size_t n,
 		note = 3;
 	char **v = calloc(k + note + 1, sizeof(*v));
 	if (!v)
-		return run(path, argv, env, ret_status);
+		return run_compiler(path, argv, env, ret_status);
 	memcpy(v, changed, k * sizeof(*v));
 	memcpy(v + k, argv + n - note, note * sizeof(*v));
 	v[0] = argv[0];
-	int rc = run(path, v, env, ret_status);
+	int rc = run_compiler(path, v, env, ret_status);
 	if (rc == 0 && *ret_status != 0 && withspec_less(w)) {
 		memcpy(v, changed, k * sizeof(*v));
 		v[0] = argv[0];
-		rc = run(path, v, env, ret_status);
+		rc = run_compiler(path, v, env, ret_status);
 	}
 	free(v);
 	if (rc == 0 && *ret_status != 0)
-		rc = run(path, argv, env, ret_status);
+		rc = run_compiler(path, argv, env, ret_status);
 	return rc;
 }
 
@@ -386,9 +386,9 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 	struct note note = {0};
 	struct withspec *with = NULL;
 	bool passed_over;
-	int rc = find(l->argv[0], path, sizeof(path), &passed_over);
+	int rc = find_compiler(l->argv[0], path, sizeof(path), &passed_over);
 	if (rc < 0)
-		return cannot(err, l->argv[0], -rc);
+		return report_cannot_run(err, l->argv[0], -rc);
 	size_t n = 0;
 	while (l->argv[n])
 		n++;
@@ -404,7 +404,7 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 		withspec_begin(&a, l->spec, l->spec_err, &with);
 	if ((!records && !with) || !a.makes) {
 		execvpe(path, argv, environ);
-		rc = cannot(err, l->argv[0], errno);
+		rc = report_cannot_run(err, l->argv[0], errno);
 		goto out;
 	}
 	if (l->note && a.links) {
@@ -425,11 +425,11 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 		env = env_with(&reel, library, room, size);
 	int64_t began = now_ns();
 	rc = with && withspec_argv(with) ? run_with(with, path, argv, n, env ? env : environ, ret_status)
-	                                 : run(path, argv, env ? env : environ, ret_status);
+	                                 : run_compiler(path, argv, env ? env : environ, ret_status);
 	if (rc == 0 && with)
 		withspec_end(with, *ret_status, l->home, l->spec_err);
 	if (rc < 0)
-		rc = cannot(err, l->argv[0], -rc);
+		rc = report_cannot_run(err, l->argv[0], -rc);
 	else if (records)
 		record_it(l, &a, &note, path, &reel, began, *ret_status);
 out:

@@ -46,7 +46,7 @@ static int texts_end(struct texts *t)
 	return 0;
 }
 
-static struct strlist list_of(const struct texts *t)
+static struct strlist strlist_of_texts(const struct texts *t)
 {
 	return (struct strlist){.items = t->v, .count = t->n};
 }
@@ -64,7 +64,7 @@ static int take_argv(struct texts *t, char *const *argv, size_t *ret_cut)
 	return texts_end(t);
 }
 
-static bool is_wanted(const char *var)
+static bool is_recorded_variable(const char *var)
 {
 	static const struct {
 		const char *name;
@@ -83,7 +83,7 @@ static bool is_wanted(const char *var)
 	return false;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_variables(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -96,11 +96,11 @@ static int take_env(struct texts *t)
 		n++;
 	char **v = malloc((n + 1) * sizeof(*v));
 	for (size_t i = 0; v && i < n; i++)
-		if (is_wanted(environ[i]))
+		if (is_recorded_variable(environ[i]))
 			v[k++] = environ[i];
 	if (!v)
 		return -ENOMEM;
-	qsort(v, k, sizeof(*v), compare);
+	qsort(v, k, sizeof(*v), compare_variables);
 	for (size_t i = 0; i < k; i++) {
 		redact_env(&t->bytes, str_of(v[i]));
 		buf_char(&t->bytes, '\0');
@@ -110,7 +110,7 @@ static int take_env(struct texts *t)
 	return texts_end(t);
 }
 
-static int take_gaps(struct texts *t, struct files *f)
+static int collect_gaps(struct texts *t, struct files *f)
 {
 	buf_add(&t->bytes, f->gaps.p ? f->gaps.p : "", f->gaps.n);
 	t->n = f->ngaps;
@@ -119,7 +119,7 @@ static int take_gaps(struct texts *t, struct files *f)
 
 /* ---- what decides what a compiler says of itself: the programs that it is made of ---- */
 
-static void describe(const struct record *r, const struct files *f, struct compiler *ret)
+static void describe_compiler(const struct record *r, const struct files *f, struct compiler *ret)
 {
 	struct digest_sum s;
 	struct digest key;
@@ -186,7 +186,7 @@ static void write_files(struct log_writer *w, int64_t now, const struct files *f
 	}
 }
 
-static int write_all(const struct record *r, const struct files *f, struct event_build *b, struct err *err)
+static int write_events(const struct record *r, const struct files *f, struct event_build *b, struct err *err)
 {
 	struct log_writer *w;
 	struct procfs self;
@@ -204,7 +204,7 @@ static int write_all(const struct record *r, const struct files *f, struct event
 	return keep_end(w, err);
 }
 
-static bool same_words(char *const *a, char *const *b)
+static bool is_same_command(char *const *a, char *const *b)
 {
 	for (; *a && *b; a++, b++)
 		if (strcmp(*a, *b) != 0)
@@ -212,7 +212,7 @@ static bool same_words(char *const *a, char *const *b)
 	return !*a && !*b;
 }
 
-static int tell(const struct record *r, struct files *f, struct err *err)
+static int write_build_record(const struct record *r, struct files *f, struct err *err)
 {
 	struct texts argv = {0}, args = {0}, env = {0}, gaps = {0};
 	struct compiler c;
@@ -220,7 +220,7 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 	char *cwd = getcwd(NULL, 0);
 	size_t cut = 0;
 	int rc = cwd ? take_argv(&argv, r->argv, &cut) : -ENOMEM;
-	if (rc == 0 && !same_words(r->argv, r->args->v))
+	if (rc == 0 && !is_same_command(r->argv, r->args->v))
 		rc = take_argv(&args, r->args->v, &cut);
 	if (cut) {
 		char number[32];
@@ -230,19 +230,19 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 	if (rc == 0)
 		rc = take_env(&env);
 	if (rc == 0)
-		rc = take_gaps(&gaps, f);
+		rc = collect_gaps(&gaps, f);
 	if (rc == 0) {
-		describe(r, f, &c);
+		describe_compiler(r, f, &c);
 		find_origin(r, f, cwd, &o);
 		bool exited = WIFEXITED(r->status);
 		struct event_build b = {
-		    .argv = list_of(&argv),
-		    .args = list_of(&args),
+		    .argv = strlist_of_texts(&argv),
+		    .args = strlist_of_texts(&args),
 		    .cwd = str_of(cwd),
 		    .compiler = str_of(r->compiler),
 		    .version = str_of(c.version),
 		    .target = str_of(c.target),
-		    .env = list_of(&env),
+		    .env = strlist_of_texts(&env),
 		    .user = str_of(keep_user()),
 		    .uid = geteuid(),
 		    .began = r->began,
@@ -250,10 +250,10 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 		    .code = (uint64_t)(exited ? WEXITSTATUS(r->status) : WTERMSIG(r->status)),
 		    .commit = str_of(o.git.commit),
 		    .tree = o.tree,
-		    .gaps = list_of(&gaps),
+		    .gaps = strlist_of_texts(&gaps),
 		    .note = str_n((const char *)r->note, r->note ? BUILD_NOTE_BYTES : 0),
 		};
-		rc = write_all(r, f, &b, err);
+		rc = write_events(r, f, &b, err);
 	}
 	texts_release(&argv);
 	texts_release(&args);
@@ -265,16 +265,16 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 
 int record_write(const struct record *r, struct err *err)
 {
-	struct seen s = {0};
+	struct observed s = {0};
 	struct files f = {0};
 	struct digest_cache *cache = r->cache ? digest_cache_open(r->cache) : NULL;
-	int rc = r->tape ? seen_read(r->tape, r->ntape, &s) : 0;
+	int rc = r->tape ? observed_read(r->tape, r->ntape, &s) : 0;
 	if (rc == 0)
-		rc = files_gather(r, &s, cache, &f);
+		rc = files_collect(r, &s, cache, &f);
 	if (rc == 0)
-		rc = tell(r, &f, err);
-	files_release(&f);
-	seen_release(&s);
+		rc = write_build_record(r, &f, err);
+	files_free_all(&f);
+	observed_release(&s);
 	digest_cache_close(cache);
 	return rc;
 }

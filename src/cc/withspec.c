@@ -28,7 +28,7 @@ struct withspec {
 
 /* ---- a second pass, by clang ---- */
 
-static bool ends(const char *s, const char *end)
+static bool has_extension(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);
 	return n > k && strcmp(s + n - k, end) == 0;
@@ -38,14 +38,14 @@ static bool is_cxx(const char *path)
 {
 	static const char *const ends_in[] = {".cc", ".cpp", ".cxx", ".C", ".c++", ".CPP", ".cp", ".ii"};
 	for (size_t i = 0; i < sizeof(ends_in) / sizeof(ends_in[0]); i++)
-		if (ends(path, ends_in[i]))
+		if (has_extension(path, ends_in[i]))
 			return true;
 	return false;
 }
 
-static bool is_ours(const char *path)
+static bool is_c_source(const char *path)
 {
-	return ends(path, ".c") || ends(path, ".i") || is_cxx(path);
+	return has_extension(path, ".c") || has_extension(path, ".i") || is_cxx(path);
 }
 
 /* Options that say what is made and where, or that are the linker's or of another compiler: with their value behind
@@ -93,7 +93,7 @@ static int left_out(const char *s)
 }
 
 /* The option that clang says it does not know: taken out of argv. */
-static bool take_out(char **argv, const char *said)
+static bool remove_unknown_option(char **argv, const char *said)
 {
 	static const char *const before[] = {"unknown argument: '", "unknown argument '",     "unsupported option '",
 	                                     "to option '",         "unsupported argument '", "invalid value '"};
@@ -120,7 +120,7 @@ static bool take_out(char **argv, const char *said)
 
 /* The folders and definitions that a wrapper of MPI's gives its compiler, which clang is to have, too. In `room`; how
  * many words, put into ret. Both families of MPI answer -show without doing anything. */
-static size_t wrapper_words(const struct args *a, char room[WRAPPER_LINE], char *ret[WRAPPER_WORDS])
+static size_t wrapper_arguments(const struct args *a, char room[WRAPPER_LINE], char *ret[WRAPPER_WORDS])
 {
 	const char *compiler = a->v[a->compiler], *slash = strrchr(compiler, '/');
 	char *argv[] = {(char *)compiler, (char *)"-show", (char *)"-c", (char *)"x.c", NULL}, *save = NULL;
@@ -159,7 +159,7 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 		if (!left)
 			argv[n++] = a->v[i];
 	}
-	size_t n_words = wrapper_words(a, room, words);
+	size_t n_words = wrapper_arguments(a, room, words);
 	for (size_t i = 0; i < n_words; i++)
 		argv[n++] = words[i];
 	/* DWARF 4: valgrind 3.19, Debian 12's, ends at clang's fifth, and a traced program is to run under it. */
@@ -177,7 +177,7 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 	for (int turn = 0; turn < 16; turn++) {
 		buf_reset(&said);
 		status = make_run(argv, false, &said);
-		if (status == 0 || !take_out(argv, buf_cstr(&said)))
+		if (status == 0 || !remove_unknown_option(argv, buf_cstr(&said)))
 			break;
 	}
 	free(argv);
@@ -215,7 +215,7 @@ static int wrap(const char *from, const char *to, struct err *err)
 }
 
 /* What -c makes of a source where nobody says: its name with .o, in the working directory. */
-static void object_of(const struct args *a, const char *source, char *ret, size_t n)
+static void default_object(const struct args *a, const char *source, char *ret, size_t n)
 {
 	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
 	if (a->output)
@@ -231,7 +231,7 @@ static int embed(struct withspec *w, const char *source, struct err *err)
 	snprintf(bc, sizeof(bc), "%s/x.bc", w->dir);
 	snprintf(piece, sizeof(piece), "%s/x.piece", w->dir);
 	snprintf(add, sizeof(add), SPEC_BITCODE "=%s", piece);
-	object_of(w->a, source, object, sizeof(object));
+	default_object(w->a, source, object, sizeof(object));
 	int rc = to_bitcode(w->a, source, bc, err);
 	if (rc == 0)
 		rc = wrap(bc, piece, err);
@@ -306,7 +306,7 @@ static int compile_traced(struct withspec *w, const char *bc, const char *object
 	return rc;
 }
 
-static char *own(struct withspec *w, unsigned i, const char *s)
+static char *replace_owned(struct withspec *w, unsigned i, const char *s)
 {
 	free(w->owned[i]);
 	return w->owned[i] = strdup(s);
@@ -344,9 +344,10 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 	const struct args *a = w->a;
 	size_t n = 0;
 	bool placed = false;
-	if (!(w->argv = calloc(a->n + 16, sizeof(*w->argv))) || !own(w, 0, source) || (traced && !own(w, 1, traced)))
+	if (!(w->argv = calloc(a->n + 16, sizeof(*w->argv))) || !replace_owned(w, 0, source) ||
+	    (traced && !replace_owned(w, 1, traced)))
 		return err_set(err, ENOMEM, "cannot link with a specification");
-	if (traced && (!make_library(library, sizeof(library)) || !own(w, 2, library)))
+	if (traced && (!make_library(library, sizeof(library)) || !replace_owned(w, 2, library)))
 		return err_set(err, ENOENT, "cannot link with libstemma-trace.a");
 	for (size_t i = 0; i < a->n; i++) {
 		bool replaced = false;
@@ -426,7 +427,7 @@ static int prepare_link(struct withspec *w, struct err *err)
 		if (!a->input[i] || a->v[i][0] == '-')
 			continue;
 		if (args_is_source(a->v[i])) {
-			if (!is_ours(a->v[i]))
+			if (!is_c_source(a->v[i]))
 				continue;
 			snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
 			rc = to_bitcode(a, a->v[i], path, &one);
@@ -566,7 +567,7 @@ int withspec_end(struct withspec *w, int status, const char *home, struct err *e
 		return 0;
 	for (size_t i = w->a->compiler + 1; i < w->a->n && !w->a->links; i++) {
 		struct err why = {0};
-		if (w->a->input[i] && is_ours(w->a->v[i]) && embed(w, w->a->v[i], &why) < 0) {
+		if (w->a->input[i] && is_c_source(w->a->v[i]) && embed(w, w->a->v[i], &why) < 0) {
 			err_set(err, 0, "no specification: %s", why.text);
 			rc = -EIO;
 		}

@@ -43,28 +43,28 @@ extern char __libc_single_threaded __attribute__((weak));
 #define LEAVE_VARIABLE TAPE_ENV "="
 #include "capture/interpose/leave.h"
 
-static long absent(void)
+static long missing_function(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-static void *look_up(void **real, const char *name)
+static void *resolve_symbol(void **real, const char *name)
 {
 	if (!*real) {
 		*real = symbols_next_one(name);
-		*real = *real ? *real : (void *)(uintptr_t)absent;
+		*real = *real ? *real : (void *)(uintptr_t)missing_function;
 	}
 	return *real;
 }
 
-#define REAL(name) ((__typeof__(&name))look_up(&real_##name, #name))
+#define REAL(name) ((__typeof__(&name))resolve_symbol(&real_##name, #name))
 #define REAL_OF(name) static void *real_##name
 
 /* ---- the tape ---- */
 
 /* An entry with the pieces of its text one behind the other; a NULL piece is the end of a string. */
-static void note(enum tape_kind kind, uint32_t value, const char *const *piece, unsigned n)
+static void append_tape_entry(enum tape_kind kind, uint32_t value, const char *const *piece, unsigned n)
 {
 	size_t len[8], sum = sizeof(struct tape_entry) + 1;
 	for (unsigned i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static void note(enum tape_kind kind, uint32_t value, const char *const *piece, 
 }
 
 /* Where a relative path begins, with the '/' behind it; "" for an absolute one, or where that cannot be told. */
-static const char *base_of(int dirfd, const char *path, char room[PATH_ROOM + 16])
+static const char *base_folder(int dirfd, const char *path, char room[PATH_ROOM + 16])
 {
 	char link[32] = "/proc/self/fd/", digits[12];
 	long n;
@@ -124,8 +124,8 @@ static void note_open(int dirfd, const char *path, int flags)
 	int keep = errno;
 	if (flags & (O_PATH | O_DIRECTORY) && (flags & O_TMPFILE) != O_TMPFILE)
 		return;
-	const char *piece[] = {base_of(dirfd, path, base), path};
-	note(TAPE_OPEN, (uint32_t)flags, piece, 2);
+	const char *piece[] = {base_folder(dirfd, path, base), path};
+	append_tape_entry(TAPE_OPEN, (uint32_t)flags, piece, 2);
 	errno = keep;
 }
 
@@ -133,8 +133,8 @@ static void note_name(int from_dir, const char *from, int to_dir, const char *to
 {
 	char a[PATH_ROOM + 16], b[PATH_ROOM + 16];
 	int keep = errno;
-	const char *piece[] = {base_of(from_dir, from, a), from, NULL, base_of(to_dir, to, b), to};
-	note(TAPE_NAME, 0, piece, 5);
+	const char *piece[] = {base_folder(from_dir, from, a), from, NULL, base_folder(to_dir, to, b), to};
+	append_tape_entry(TAPE_NAME, 0, piece, 5);
 	errno = keep;
 }
 
@@ -193,7 +193,7 @@ MAKES(mkstemps64, (char *path, int tail), (path, tail))
 MAKES(mkostemps, (char *path, int tail, int flags), (path, tail, flags))
 MAKES(mkostemps64, (char *path, int tail, int flags), (path, tail, flags))
 
-static int flags_of(const char *mode)
+static int open_flags_of_mode(const char *mode)
 {
 	bool both = false;
 	for (const char *p = mode; *p && *p != ','; p++)
@@ -210,7 +210,7 @@ static int flags_of(const char *mode)
 	{                                                                                                                  \
 		FILE *f = REAL(name) call;                                                                                     \
 		if (f && path && tape)                                                                                         \
-			note_open(AT_FDCWD, path, flags_of(mode));                                                                 \
+			note_open(AT_FDCWD, path, open_flags_of_mode(mode));                                                       \
 		return f;                                                                                                      \
 	}
 
@@ -243,8 +243,8 @@ static enum fit look_ahead(int dirfd, const char *path, int flags)
 {
 	char base[PATH_ROOM + 16];
 	enum fit fit = leave_fit(dirfd, path, flags);
-	const char *piece[] = {*path ? base_of(dirfd, path, base) : "", path};
-	note(TAPE_EXEC, fit == FIT_GOES ? 0 : TAPE_ALONE, piece, 2);
+	const char *piece[] = {*path ? base_folder(dirfd, path, base) : "", path};
+	append_tape_entry(TAPE_EXEC, fit == FIT_GOES ? 0 : TAPE_ALONE, piece, 2);
 	return fit;
 }
 
@@ -261,13 +261,13 @@ EXPORT int dlclose(void *handle)
 	struct link_map *map = NULL;
 	void *given = handle; /* the header says that it is never NULL */
 	if (tape && given && dlinfo(given, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0] == '/')
-		note(TAPE_OPEN, O_RDONLY, (const char *const[]){"", map->l_name}, 2);
+		append_tape_entry(TAPE_OPEN, O_RDONLY, (const char *const[]){"", map->l_name}, 2);
 	return REAL(dlclose)(handle);
 }
 
 /* ---- beginning and end ---- */
 
-static bool map(const char *path)
+static bool map_tape(const char *path)
 {
 	struct stat st;
 	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0), at = -1;
@@ -286,7 +286,7 @@ static bool map(const char *path)
 	return false;
 }
 
-static bool find_myself(void)
+static bool copy_own_path(void)
 {
 	const char *file = symbols_own_file();
 	size_t n = file ? bounded_length(file, sizeof(library)) : sizeof(library);
@@ -296,7 +296,7 @@ static bool find_myself(void)
 	return true;
 }
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+static int count_loaded_objects(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
 	*(unsigned long long *)arg = info->dlpi_adds;
@@ -310,11 +310,11 @@ static int note_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 	if (*left)
 		--*left;
 	else if (info->dlpi_name && info->dlpi_name[0] == '/')
-		note(TAPE_OPEN, O_RDONLY, (const char *const[]){"", info->dlpi_name}, 2);
+		append_tape_entry(TAPE_OPEN, O_RDONLY, (const char *const[]){"", info->dlpi_name}, 2);
 	return 0;
 }
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) static void open_tape(void)
 {
 	const char *path = NULL;
 	char exe[PATH_ROOM];
@@ -322,25 +322,25 @@ __attribute__((constructor)) static void start(void)
 	for (char **v = environ; v && *v; v++)
 		if (starts_with(*v, TAPE_ENV "="))
 			path = *v + sizeof(TAPE_ENV);
-	if (path && &gnu_get_libc_version && find_myself() && map(path)) {
+	if (path && &gnu_get_libc_version && copy_own_path() && map_tape(path)) {
 		long n = raw6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1, 0, 0);
 		exe[n > 0 ? n : 0] = '\0';
-		note(TAPE_IMAGE, 0, (const char *const[]){exe}, 1);
-		dl_iterate_phdr(count_loaded, &loaded);
+		append_tape_entry(TAPE_IMAGE, 0, (const char *const[]){exe}, 1);
+		dl_iterate_phdr(count_loaded_objects, &loaded);
 		began = (uint32_t)raw0(SYS_getpid);
 	}
 	errno = keep;
 }
 
 /* What was loaded since is code that the program asked for: plugins. */
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void note_late_libraries(void)
 {
 	unsigned long long now = 0, left = loaded;
 	int keep = errno;
 	/* In a child of a program with threads the lock of this may be that of a thread which is not there. */
 	if (!tape || ((uint32_t)raw0(SYS_getpid) != began && !(&__libc_single_threaded && __libc_single_threaded)))
 		return;
-	dl_iterate_phdr(count_loaded, &now);
+	dl_iterate_phdr(count_loaded_objects, &now);
 	if (now != loaded)
 		dl_iterate_phdr(note_loaded, &left);
 	errno = keep;

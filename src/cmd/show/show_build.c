@@ -90,7 +90,7 @@ static void print_source_line(const struct show_build *w, const struct build_fil
 	}
 	if (f->nid) {
 		buf_printf(&b, "  build-id ");
-		build_id_text(f, &b);
+		build_format_id(f, &b);
 	}
 	if (match > BUILD_SAME)
 		buf_printf(&b, "  %s%s%s", style_on(&w->c->out, STYLE_WARN), match_words[match], style_off(&w->c->out));
@@ -268,7 +268,7 @@ static json_t *file_json(const struct build_file *f, int match)
 	}
 	if (f->mtime != TIME_NONE)
 		js_time(o, "modified", f->mtime);
-	build_id_text(f, &id);
+	build_format_id(f, &id);
 	if (id.n)
 		js_text(o, "build_id", buf_cstr(&id));
 	buf_release(&id);

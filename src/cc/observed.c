@@ -1,4 +1,4 @@
-#include "cc/seen.h"
+#include "cc/observed.h"
 
 #include "base/hash.h"
 
@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 /* The latest program of that process. */
-static uint32_t image_of(const struct seen *s, uint32_t pid)
+static uint32_t latest_image(const struct observed *s, uint32_t pid)
 {
 	for (size_t i = s->images.n; i-- > 0;)
 		if (s->images.v[i].pid == pid)
@@ -14,39 +14,39 @@ static uint32_t image_of(const struct seen *s, uint32_t pid)
 	return VEC_NONE;
 }
 
-static struct seen_file *file_of(struct seen *s, const char *path)
+static struct observed_file *observed_file_slot(struct observed *s, const char *path)
 {
 	uint32_t hash = hash_fold(hash_str(str_of(path))), at;
 	for (size_t pos = TABLE_START; (at = table_next(&s->by_path, hash, &pos)) != VEC_NONE;)
 		if (strcmp(s->files.v[at].path, path) == 0)
 			return &s->files.v[at];
-	struct seen_file *f = vec_add(&s->files);
+	struct observed_file *f = vec_add(&s->files);
 	if (!f || !table_add(&s->by_path, hash, (uint32_t)(s->files.n - 1)))
 		return NULL;
-	*f = (struct seen_file){.path = path, .image = VEC_NONE};
+	*f = (struct observed_file){.path = path, .image = VEC_NONE};
 	return f;
 }
 
-static int take_open(struct seen *s, const struct tape_entry *e, const char *path)
+static int take_open(struct observed *s, const struct tape_entry *e, const char *path)
 {
-	struct seen_file *f = file_of(s, path);
+	struct observed_file *f = observed_file_slot(s, path);
 	if (!f)
 		return -ENOMEM;
 	bool first = !f->read && !f->written, write = (e->value & O_ACCMODE) != O_RDONLY || (e->value & O_TRUNC);
 	f->read |= !write || ((e->value & O_ACCMODE) == O_RDWR && !(e->value & (O_TRUNC | O_CREAT)));
 	f->written |= write;
 	if (first || write)
-		f->image = image_of(s, e->pid);
+		f->image = latest_image(s, e->pid);
 	return 0;
 }
 
-static int take_image(struct seen *s, const struct tape_entry *e, const char *path)
+static int append_image(struct observed *s, const struct tape_entry *e, const char *path)
 {
-	struct seen_image *m = vec_add(&s->images);
+	struct observed_image *m = vec_add(&s->images);
 	if (!m)
 		return -ENOMEM;
-	*m = (struct seen_image){.path = path, .pid = e->pid};
-	struct seen_exec *mine = NULL;
+	*m = (struct observed_image){.path = path, .pid = e->pid};
+	struct observed_exec *mine = NULL;
 	for (size_t i = 0; i < s->execs.n; i++)
 		if (!s->execs.v[i].began && s->execs.v[i].pid == e->pid)
 			mine = &s->execs.v[i];
@@ -56,28 +56,28 @@ static int take_image(struct seen *s, const struct tape_entry *e, const char *pa
 	return 0;
 }
 
-static int take(struct seen *s, const struct tape_entry *e, const char *text, const char *second)
+static int observe_tape_entry(struct observed *s, const struct tape_entry *e, const char *text, const char *second)
 {
 	switch (e->kind) {
 	case TAPE_IMAGE:
-		return take_image(s, e, text);
+		return append_image(s, e, text);
 	case TAPE_OPEN:
 		return take_open(s, e, text);
 	case TAPE_NAME: {
-		struct seen_file *f = second ? file_of(s, second) : NULL;
+		struct observed_file *f = second ? observed_file_slot(s, second) : NULL;
 		if (!second)
 			return 0;
 		if (!f)
 			return -ENOMEM;
 		f->written = true;
-		f->image = image_of(s, e->pid);
+		f->image = latest_image(s, e->pid);
 		return 0;
 	}
 	case TAPE_EXEC: {
-		struct seen_exec *x = vec_add(&s->execs);
+		struct observed_exec *x = vec_add(&s->execs);
 		if (!x)
 			return -ENOMEM;
-		*x = (struct seen_exec){.path = text, .pid = e->pid, .alone = e->value & TAPE_ALONE};
+		*x = (struct observed_exec){.path = text, .pid = e->pid, .alone = e->value & TAPE_ALONE};
 		return 0;
 	}
 	default: /* of a newer library */
@@ -85,9 +85,9 @@ static int take(struct seen *s, const struct tape_entry *e, const char *text, co
 	}
 }
 
-int seen_read(const void *bytes, size_t n, struct seen *ret)
+int observed_read(const void *bytes, size_t n, struct observed *ret)
 {
-	struct seen s = {0};
+	struct observed s = {0};
 	const char *p = bytes;
 	int rc = 0;
 	for (size_t at = 0; rc == 0 && at < n;) {
@@ -107,20 +107,20 @@ int seen_read(const void *bytes, size_t n, struct seen *ret)
 		if (second && !memchr(second, '\0', (size_t)(end - second)))
 			second = NULL;
 		if (nul)
-			rc = take(&s, &e, text, second);
+			rc = observe_tape_entry(&s, &e, text, second);
 		else
 			s.lost++;
 		at += e.size;
 	}
 	if (rc < 0) {
-		seen_release(&s);
+		observed_release(&s);
 		return rc;
 	}
 	*ret = s;
 	return 0;
 }
 
-void seen_release(struct seen *s)
+void observed_release(struct observed *s)
 {
 	vec_release(&s->images);
 	vec_release(&s->files);
@@ -128,7 +128,7 @@ void seen_release(struct seen *s)
 	table_release(&s->by_path);
 }
 
-const char *seen_program(const struct seen *s, uint32_t image)
+const char *observed_program(const struct observed *s, uint32_t image)
 {
 	const char *path = image < s->images.n ? s->images.v[image].path : "";
 	const char *slash = strrchr(path, '/');
