@@ -48,12 +48,12 @@ struct planning {
 	size_t fetched;
 };
 
-static int oom(struct planning *p)
+static int again_oom(struct planning *p)
 {
 	return err_set(p->err, ENOMEM, "cannot plan what to run again");
 }
 
-static char *text(struct str s)
+static char *copy_again_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
@@ -64,7 +64,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool below(const char *path, const char *folder)
+static bool is_path_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
 	return n > 1 && !strncmp(path, folder, n) && path[n] == '/';
@@ -72,13 +72,13 @@ static bool below(const char *path, const char *folder)
 
 /* ---- the run's executions ---- */
 
-static char *path_of(struct store *s, store_id file)
+static char *copy_file_path(struct store *s, store_id file)
 {
 	struct file_info f;
-	return file && store_file(s, file, &f) == 1 ? text(f.path) : strdup("");
+	return file && store_file(s, file, &f) == 1 ? copy_again_text(f.path) : strdup("");
 }
 
-static int by_version(const void *x, const void *y)
+static int compare_by_version_made(const void *x, const void *y)
 {
 	const struct maker *a = x, *b = y;
 	if (a->version != b->version)
@@ -97,16 +97,16 @@ static int load_one(struct planning *p, struct side *s, store_id id, struct one 
 	ret->ending = x.ending;
 	ret->code = x.code;
 	ret->start = x.start;
-	ret->cwd = text(x.cwd);
+	ret->cwd = copy_again_text(x.cwd);
 	ret->argv = strlist_copy(&x.argv);
 	ret->env = strlist_copy(&x.env);
 	s->redacted |= rerun_has_redacted(&x.argv);
 	*ret_parent = x.parent;
 	store_id exe = x.exe, script = x.script;
-	ret->exe = path_of(p->s, exe);
-	ret->script = path_of(p->s, script);
+	ret->exe = copy_file_path(p->s, exe);
+	ret->script = copy_file_path(p->s, script);
 	if (!ret->cwd || !ret->argv || !ret->env || !ret->exe || !ret->script)
-		return oom(p);
+		return again_oom(p);
 	int r = store_uses(p->s, id, &ret->uses);
 	return r < 0 ? r : store_outputs(p->s, id, &ret->gens);
 }
@@ -121,19 +121,19 @@ static int load_side(struct planning *p, int k, store_id run)
 	s->out->run = run;
 	if (store_run(p->s, run, &info) != 1)
 		return err_set(p->err, EIO, "cannot read the run");
-	s->out->ulid = text(info.ulid);
-	s->out->cwd = text(info.cwd);
-	int r = s->out->ulid && s->out->cwd ? store_run_execs(p->s, run, &ids, &s->n) : oom(p);
+	s->out->ulid = copy_again_text(info.ulid);
+	s->out->cwd = copy_again_text(info.cwd);
+	int r = s->out->ulid && s->out->cwd ? store_run_execs(p->s, run, &ids, &s->n) : again_oom(p);
 	if (r >= 0) {
 		s->v = calloc(s->n + 1, sizeof(*s->v));
 		parents = calloc(s->n + 1, sizeof(*parents));
-		r = s->v && parents ? 0 : oom(p);
+		r = s->v && parents ? 0 : again_oom(p);
 	}
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
 		r = load_one(p, s, ids[i], &s->v[i], &parents[i]);
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
 		if (!map_set(&by_id, s->v[i].id, (uint32_t)i))
-			r = oom(p);
+			r = again_oom(p);
 	for (size_t i = 0; r >= 0 && i < s->n; i++) {
 		uint32_t j = parents[i] ? map_get(&by_id, parents[i]) : VEC_NONE;
 		if (j != VEC_NONE && j != i)
@@ -145,10 +145,10 @@ static int load_side(struct planning *p, int k, store_id run)
 			if (m)
 				*m = (struct maker){s->v[i].gens.v[j].to, i, s->v[i].gens.v[j].api == TERM_api_inherit};
 			else
-				r = oom(p);
+				r = again_oom(p);
 		}
 	if (r >= 0 && s->makers.n)
-		qsort(s->makers.v, s->makers.n, sizeof(*s->makers.v), by_version);
+		qsort(s->makers.v, s->makers.n, sizeof(*s->makers.v), compare_by_version_made);
 	map_release(&by_id);
 	free(ids);
 	free(parents);
@@ -170,7 +170,7 @@ static const struct maker *maker_of(const struct side *s, store_id version)
 }
 
 /* A parent's number may stand behind its child's; rings there are none in a record that is whole. */
-static bool belongs(const struct side *s, size_t at, size_t top)
+static bool has_ancestor(const struct side *s, size_t at, size_t top)
 {
 	for (size_t guard = 0; at != AGAIN_NONE && guard <= s->n; guard++, at = s->v[at].parent)
 		if (at == top)
@@ -191,44 +191,44 @@ static char *digest_of(struct planning *p, const struct version_info *v, const s
 			const struct event_digest *d = &l.v[i].ev.digest;
 			if (d->digest.n && d->ino == like.ino && d->gen == like.gen && d->size == like.size &&
 			    d->mtime == like.mtime && str_eq(d->domain, like.domain))
-				found = text(d->digest);
+				found = copy_again_text(d->digest);
 		}
 	told_list_release(&l);
 	return found ? found : strdup("");
 }
 
-struct seen {
+struct content {
 	bool regular, named;
 	struct version_info v;
 	char *path, *digest;
 };
 
-static int see(struct planning *p, store_id version, struct seen *ret)
+static int read_content(struct planning *p, store_id version, struct content *ret)
 {
 	struct file_info f;
-	*ret = (struct seen){0};
+	*ret = (struct content){0};
 	if (store_version(p->s, version, &ret->v) != 1 || store_file(p->s, ret->v.file, &f) != 1)
 		return err_set(p->err, EIO, "cannot read the record");
 	ret->regular = f.kind == TERM_kind_regular && f.path.n;
 	ret->named = f.named;
-	ret->path = text(f.path);
+	ret->path = copy_again_text(f.path);
 	if (ret->path && ret->regular)
 		ret->digest = digest_of(p, &ret->v, &f);
-	return ret->path && (ret->digest || !ret->regular) ? 0 : oom(p);
+	return ret->path && (ret->digest || !ret->regular) ? 0 : again_oom(p);
 }
 
-static void seen_release(struct seen *x)
+static void content_release(struct content *x)
 {
 	free(x->path);
 	free(x->digest);
 }
 
-static const char *relative(const char *path, const char *cwd)
+static const char *relative_to_cwd(const char *path, const char *cwd)
 {
-	return below(path, cwd) ? path + strlen(cwd) : path;
+	return is_path_below(path, cwd) ? path + strlen(cwd) : path;
 }
 
-static bool same_content(const struct seen *a, const struct seen *b)
+static bool same_content(const struct content *a, const struct content *b)
 {
 	if (a->v.id == b->v.id)
 		return true;
@@ -245,35 +245,35 @@ static bool reads_data(const struct edge *e)
 
 /* What an execution read, to be found by its version, or by its name below the working directory. */
 struct reads {
-	struct map versions; /* all that it used */
-	VEC(struct seen) v;  /* regular files */
+	struct map versions;   /* all that it used */
+	VEC(struct content) v; /* regular files */
 	struct table by_name;
 	const char *cwd;
 };
 
 static uint32_t name_hash(const char *path, const char *cwd)
 {
-	return hash_fold(hash_str(str_of(relative(path, cwd))));
+	return hash_fold(hash_str(str_of(relative_to_cwd(path, cwd))));
 }
 
 static int reads_of(struct planning *p, const struct one *x, const char *cwd, struct reads *ret)
 {
 	*ret = (struct reads){.cwd = cwd};
 	for (size_t i = 0; i < x->uses.n; i++) {
-		struct seen s;
+		struct content s;
 		bool again = map_get(&ret->versions, x->uses.v[i].to) == 1;
 		if (!map_set(&ret->versions, x->uses.v[i].to, again || reads_data(&x->uses.v[i])))
-			return oom(p);
+			return again_oom(p);
 		if (again || !reads_data(&x->uses.v[i]))
 			continue;
-		int r = see(p, x->uses.v[i].to, &s);
-		struct seen *kept = r == 0 && s.regular ? vec_add(&ret->v) : NULL;
+		int r = read_content(p, x->uses.v[i].to, &s);
+		struct content *kept = r == 0 && s.regular ? vec_add(&ret->v) : NULL;
 		if (kept)
 			*kept = s;
 		else
-			seen_release(&s);
+			content_release(&s);
 		if (r == 0 && s.regular && (!kept || !table_add(&ret->by_name, name_hash(s.path, cwd), (uint32_t)ret->v.n - 1)))
-			r = oom(p);
+			r = again_oom(p);
 		if (r < 0)
 			return r;
 	}
@@ -283,19 +283,19 @@ static int reads_of(struct planning *p, const struct one *x, const char *cwd, st
 static void reads_release(struct reads *r)
 {
 	for (size_t i = 0; i < r->v.n; i++)
-		seen_release(&r->v.v[i]);
+		content_release(&r->v.v[i]);
 	vec_release(&r->v);
 	map_release(&r->versions);
 	table_release(&r->by_name);
 }
 
 /* Is there a file of that name and content among them? */
-static bool has_read(const struct reads *r, const struct seen *x, const char *cwd)
+static bool has_read(const struct reads *r, const struct content *x, const char *cwd)
 {
 	uint32_t i;
 	for (size_t pos = TABLE_START; (i = table_next(&r->by_name, name_hash(x->path, cwd), &pos)) != VEC_NONE;) {
-		const struct seen *y = &r->v.v[i];
-		if (!strcmp(relative(x->path, cwd), relative(y->path, r->cwd)) && same_content(x, y))
+		const struct content *y = &r->v.v[i];
+		if (!strcmp(relative_to_cwd(x->path, cwd), relative_to_cwd(y->path, r->cwd)) && same_content(x, y))
 			return true;
 	}
 	return false;
@@ -308,23 +308,23 @@ static int read_otherwise(struct planning *p, int k, const struct one *x, const 
 	struct reads other;
 	int r = reads_of(p, y, p->a->side[!k].cwd, &other);
 	for (size_t i = 0; r == 0 && i < x->uses.n; i++) {
-		struct seen a;
+		struct content a;
 		store_id version = x->uses.v[i].to;
 		if (!reads_data(&x->uses.v[i]) || map_get(&other.versions, version) != VEC_NONE)
 			continue;
 		const struct maker *m = maker_of(&p->side[k], version);
 		if (m && p->side[k].v[m->at].id == x->id)
 			continue;
-		r = see(p, version, &a);
+		r = read_content(p, version, &a);
 		if (r == 0 && a.regular && !has_read(&other, &a, cwd))
 			r = 1;
-		seen_release(&a);
+		content_release(&a);
 	}
 	reads_release(&other);
 	return r;
 }
 
-static bool same_words(char *const *a, char *const *b)
+static bool is_same_argv(char *const *a, char *const *b)
 {
 	size_t i = 0;
 	for (; a[i] && b[i]; i++)
@@ -360,7 +360,7 @@ static bool same_env(char *const *a, char *const *b)
 
 static int pair_differs(struct planning *p, const struct one *a, const struct one *b)
 {
-	if (a->ending != b->ending || a->code != b->code || !same_words(a->argv, b->argv) || !same_env(a->env, b->env))
+	if (a->ending != b->ending || a->code != b->code || !is_same_argv(a->argv, b->argv) || !same_env(a->env, b->env))
 		return 1;
 	int r = read_otherwise(p, 0, a, b);
 	return r ? r : read_otherwise(p, 1, b, a);
@@ -380,7 +380,7 @@ static bool can_trace(const char *path)
 	return can;
 }
 
-static struct one *find(struct side *s, store_id exec)
+static struct one *find_execution(struct side *s, store_id exec)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].id == exec)
@@ -396,14 +396,14 @@ static int add_program(struct planning *p, const char *path)
 			return 0;
 	char **v = realloc(p->a->programs, (n + 2) * sizeof(*v));
 	if (!v)
-		return oom(p);
+		return again_oom(p);
 	p->a->programs = v;
 	v[n] = strdup(base(path));
 	v[n + 1] = NULL;
-	return v[n] ? 0 : oom(p);
+	return v[n] ? 0 : again_oom(p);
 }
 
-static bool is_stream(uint64_t kind)
+static bool is_stream_kind(uint64_t kind)
 {
 	return kind == TERM_kind_fifo || kind == TERM_kind_pipe || kind == TERM_kind_socket || kind == TERM_kind_shm;
 }
@@ -418,7 +418,7 @@ static int was_fed_otherwise(struct planning *p, const struct side *s, const str
 			continue;
 		if (store_version_sort(p->s, x->uses.v[i].to, &v) != 1)
 			return err_set(p->err, EIO, "cannot read the record");
-		if (!is_stream(v.kind))
+		if (!is_stream_kind(v.kind))
 			continue;
 		for (size_t k = 0; k < s->makers.n; k++)
 			if (s->makers.v[k].version == x->uses.v[i].to && s->v[s->makers.v[k].at].id != x->id &&
@@ -436,7 +436,8 @@ static int find_differing(struct planning *p, const struct diff *d)
 		for (size_t i = 0; i < p->side[k].n; i++)
 			p->side[k].v[i].differs = p->side[k].v[i].n != 0;
 	for (size_t i = 0; r >= 0 && i < d->paired; i++) {
-		struct one *a = find(&p->side[0], d->pairs[i].exec[0]), *b = find(&p->side[1], d->pairs[i].exec[1]);
+		struct one *a = find_execution(&p->side[0], d->pairs[i].exec[0]),
+		           *b = find_execution(&p->side[1], d->pairs[i].exec[1]);
 		if (!a || !b)
 			continue;
 		r = pair_differs(p, a, b);
@@ -445,7 +446,8 @@ static int find_differing(struct planning *p, const struct diff *d)
 	for (bool more = true; r >= 0 && more;) {
 		more = false;
 		for (size_t i = 0; r >= 0 && i < d->paired; i++) {
-			struct one *a = find(&p->side[0], d->pairs[i].exec[0]), *b = find(&p->side[1], d->pairs[i].exec[1]);
+			struct one *a = find_execution(&p->side[0], d->pairs[i].exec[0]),
+			           *b = find_execution(&p->side[1], d->pairs[i].exec[1]);
 			if (!a || !b || a->differs)
 				continue;
 			r = was_fed_otherwise(p, &p->side[0], a);
@@ -465,12 +467,13 @@ static int find_pairs(struct planning *p, const struct diff *d)
 		for (size_t i = 0; i < p->side[k].n; i++)
 			p->a->unpaired += p->side[k].v[i].n != 0;
 		for (size_t i = 0; i < d->paired; i++) {
-			struct one *x = find(&p->side[k], d->pairs[i].exec[k]);
+			struct one *x = find_execution(&p->side[k], d->pairs[i].exec[k]);
 			p->a->unpaired -= x && x->n;
 		}
 	}
 	for (size_t i = 0; r == 0 && i < d->paired; i++) {
-		struct one *a = find(&p->side[0], d->pairs[i].exec[0]), *b = find(&p->side[1], d->pairs[i].exec[1]);
+		struct one *a = find_execution(&p->side[0], d->pairs[i].exec[0]),
+		           *b = find_execution(&p->side[1], d->pairs[i].exec[1]);
 		if (!a || !b || !a->n || !b->n || !*a->exe || !*b->exe || !a->differs)
 			continue;
 		if (can_trace(a->exe) && can_trace(b->exe)) {
@@ -492,7 +495,7 @@ static int find_pairs(struct planning *p, const struct diff *d)
 
 /* ---- steps ---- */
 
-static int why(struct planning *p, char **ret, const char *one, const char *words, const char *other)
+static int set_reason(struct planning *p, char **ret, const char *one, const char *words, const char *other)
 {
 	struct buf b = {0};
 	if (*ret)
@@ -500,7 +503,7 @@ static int why(struct planning *p, char **ret, const char *one, const char *word
 	buf_printf(&b, "%s%s%s", one, words, other);
 	*ret = b.failed ? NULL : strdup(buf_cstr(&b));
 	buf_release(&b);
-	return *ret ? 0 : oom(p);
+	return *ret ? 0 : again_oom(p);
 }
 
 /* Is what this execution did all to be seen in files that it opened itself? If not, out->whole says why. 0 or -errno.
@@ -516,11 +519,11 @@ static int look_alone(struct planning *p, struct side *s, size_t at, size_t top)
 		if (store_version_sort(p->s, e->to, &v) != 1)
 			return err_set(p->err, EIO, "cannot read the record");
 		const struct maker *m = maker_of(s, e->to);
-		if (is_stream(v.kind) && m && !belongs(s, m->at, top))
-			r = why(p, &s->out->whole, base(s->v[top].exe), " reads what another program sent it", "");
+		if (is_stream_kind(v.kind) && m && !has_ancestor(s, m->at, top))
+			r = set_reason(p, &s->out->whole, base(s->v[top].exe), " reads what another program sent it", "");
 		else if (v.kind == TERM_kind_regular && e->api == TERM_api_inherit && e->mode & ACCESS_READ &&
 		         !(e->mode & ACCESS_WRITE))
-			r = why(p, &s->out->whole, base(s->v[top].exe), " inherited an open file", "");
+			r = set_reason(p, &s->out->whole, base(s->v[top].exe), " inherited an open file", "");
 	}
 	if (r == 0)
 		r = store_informed(p->s, x->id, &informed);
@@ -528,9 +531,9 @@ static int look_alone(struct planning *p, struct side *s, size_t at, size_t top)
 		const struct edge *e = &informed.v[i];
 		bool inner = false;
 		for (size_t j = 0; !inner && j < s->n; j++)
-			inner = s->v[j].id == e->to && belongs(s, j, top);
+			inner = s->v[j].id == e->to && has_ancestor(s, j, top);
 		if (!inner && (e->via == TERM_via_shm || e->via == TERM_via_socket))
-			r = why(p, &s->out->whole, base(s->v[top].exe), " talks to another program", "");
+			r = set_reason(p, &s->out->whole, base(s->v[top].exe), " talks to another program", "");
 	}
 	edges_release(&informed);
 	return r;
@@ -560,7 +563,7 @@ static struct again_step *add_step(struct side *s, size_t top)
 
 /* The topmost execution from `at` upwards that began with a program: what a child of fork did, its parent's program
  * did. */
-static size_t program_of(const struct side *s, size_t at)
+static size_t program_ancestor(const struct side *s, size_t at)
 {
 	for (size_t guard = 0; guard <= s->n && at != AGAIN_NONE && !s->v[at].n; guard++)
 		at = s->v[at].parent;
@@ -570,12 +573,12 @@ static size_t program_of(const struct side *s, size_t at)
 static bool is_of_a_step(struct side *s, size_t at)
 {
 	for (size_t i = 0; i < s->out->n; i++)
-		if (belongs(s, at, (size_t)(find(s, s->out->v[i].exec) - s->v)))
+		if (has_ancestor(s, at, (size_t)(find_execution(s, s->out->v[i].exec) - s->v)))
 			return true;
 	return false;
 }
 
-static int want_file(struct planning *p, struct side *s, struct again_step *t, const char *reader, struct seen *x,
+static int want_file(struct planning *p, struct side *s, struct again_step *t, const char *reader, struct content *x,
                      bool program, bool *ret_lacks);
 
 /* What one execution of a step read: each to be had, or made by a step. 0 or -errno; out->whole may be said. */
@@ -586,32 +589,32 @@ static int look_inputs(struct planning *p, struct side *s, size_t at, size_t top
 	for (size_t i = 0; r == 0 && !s->out->whole && i < x->uses.n; i++) {
 		const struct edge *e = &x->uses.v[i];
 		const struct maker *m = maker_of(s, e->to);
-		struct seen seen;
-		if (e->via == TERM_via_sync || (m && belongs(s, m->at, top)))
+		struct content seen;
+		if (e->via == TERM_via_sync || (m && has_ancestor(s, m->at, top)))
 			continue;
-		r = see(p, e->to, &seen);
-		size_t before = s->out->v[step].n_files, maker = m ? program_of(s, m->at) : AGAIN_NONE;
+		r = read_content(p, e->to, &seen);
+		size_t before = s->out->v[step].n_files, maker = m ? program_ancestor(s, m->at) : AGAIN_NONE;
 		bool lacks = false;
 		if (r == 0 && seen.regular)
 			r = want_file(p, s, &s->out->v[step], base(s->v[top].exe), &seen, (e->mode & ACCESS_PROGRAM) != 0, &lacks);
 		if (r == 0 && lacks && m && (m->inherited || maker == AGAIN_NONE))
-			r = why(p, &s->out->whole, base(seen.path), " was written through a descriptor that another had opened",
-			        "");
+			r = set_reason(p, &s->out->whole, base(seen.path),
+			               " was written through a descriptor that another had opened", "");
 		else if (r == 0 && lacks && m && !is_of_a_step(s, maker))
-			r = add_step(s, maker) ? 0 : oom(p);
+			r = add_step(s, maker) ? 0 : again_oom(p);
 		/* What a step makes is not put there. */
 		if (r == 0 && maker != AGAIN_NONE && is_of_a_step(s, maker))
 			s->out->v[step].n_files = before;
-		seen_release(&seen);
+		content_release(&seen);
 	}
 	return r;
 }
 
 /* Adds the file to those that the step needs, looked for and, where it is not as it was, brought back. */
-static int want_file(struct planning *p, struct side *s, struct again_step *t, const char *reader, struct seen *x,
+static int want_file(struct planning *p, struct side *s, struct again_step *t, const char *reader, struct content *x,
                      bool program, bool *ret_lacks)
 {
-	bool inner = below(x->path, s->out->cwd);
+	bool inner = is_path_below(x->path, s->out->cwd);
 	struct file_info f;
 	size_t at = 0;
 	if (!inner && system_path(str_of(x->path), p->o->system_extra) != SYSTEM_NO)
@@ -621,7 +624,7 @@ static int want_file(struct planning *p, struct side *s, struct again_step *t, c
 	if (at == s->out->n_files) {
 		struct again_file *v = realloc(s->out->files, (at + 1) * sizeof(*v));
 		if (!v)
-			return oom(p);
+			return again_oom(p);
 		s->out->files = v;
 		v[at] = (struct again_file){.version = x->v.id, .reader = strdup(reader)};
 		s->out->n_files++;
@@ -633,12 +636,12 @@ static int want_file(struct planning *p, struct side *s, struct again_step *t, c
 		                         .program = program,
 		                         .mode = program ? 0755 : 0644};
 		if (!v[at].reader || !y->path || !y->name || !y->want || store_file(p->s, x->v.file, &f) != 1)
-			return oom(p);
+			return again_oom(p);
 		rerun_look(y, p->o, &f, &x->v);
 		if (inner && *y->want && (y->state == RERUN_DIFFERS || y->state == RERUN_GONE)) {
 			char *to = NULL;
 			if (asprintf(&to, "%s/%zu", p->dir, p->fetched++) < 0)
-				return oom(p);
+				return again_oom(p);
 			int r = rerun_bring(y, p->home, to);
 			if (r < 0 || (y->state != RERUN_KEPT && y->state != RERUN_GIT)) {
 				free(to);
@@ -651,7 +654,7 @@ static int want_file(struct planning *p, struct side *s, struct again_step *t, c
 	}
 	size_t *files = realloc(t->files, (t->n_files + 1) * sizeof(*files));
 	if (!files)
-		return oom(p);
+		return again_oom(p);
 	t->files = files;
 	files[t->n_files++] = at;
 	*ret_lacks = rerun_lacks(&s->out->files[at].f);
@@ -662,11 +665,11 @@ static int add_made(struct planning *p, struct side *s, struct again_step *t, co
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < x->gens.n; i++) {
-		struct seen y;
-		r = see(p, x->gens.v[i].to, &y);
+		struct content y;
+		r = read_content(p, x->gens.v[i].to, &y);
 		if (r == 0 && y.regular && x->gens.v[i].sure && x->gens.v[i].api != TERM_api_inherit) {
-			if (!below(y.path, s->out->cwd) && y.named) /* what was there for a time only is no result */
-				r = why(p, &s->out->refused, y.path, " was written, outside the working directory", "");
+			if (!is_path_below(y.path, s->out->cwd) && y.named) /* what was there for a time only is no result */
+				r = set_reason(p, &s->out->refused, y.path, " was written, outside the working directory", "");
 			struct again_made *v = NULL;
 			size_t at = 0;
 			while (at < t->n_made && strcmp(t->made[at].path, y.path) != 0)
@@ -679,7 +682,7 @@ static int add_made(struct planning *p, struct side *s, struct again_step *t, co
 				}
 			}
 			if (at == t->n_made || !t->made[at].path)
-				r = oom(p);
+				r = again_oom(p);
 			/* The last version stands for the file. */
 			if (r == 0 && (!t->made[at].has_size || y.v.mtime >= t->made[at].mtime)) {
 				free(t->made[at].digest);
@@ -689,7 +692,7 @@ static int add_made(struct planning *p, struct side *s, struct again_step *t, co
 				t->made[at].mtime = y.v.mtime;
 			}
 		}
-		seen_release(&y);
+		content_release(&y);
 	}
 	return r;
 }
@@ -738,25 +741,25 @@ static int look_order(struct planning *p, struct side *s)
 	for (size_t i = 0; r == 0 && i < o->n; i++)
 		for (size_t k = 0; r == 0 && k < s->n; k++) {
 			struct one *x = &s->v[k];
-			if (!belongs(s, k, (size_t)(find(s, o->v[i].exec) - s->v)))
+			if (!has_ancestor(s, k, (size_t)(find_execution(s, o->v[i].exec) - s->v)))
 				continue;
 			for (size_t j = 0; r == 0 && j < x->uses.n; j++) {
 				const struct maker *m = maker_of(s, x->uses.v[j].to);
-				size_t top = m ? program_of(s, m->at) : AGAIN_NONE, from = AGAIN_NONE;
+				size_t top = m ? program_ancestor(s, m->at) : AGAIN_NONE, from = AGAIN_NONE;
 				for (size_t q = 0; top != AGAIN_NONE && q < o->n; q++)
-					if (belongs(s, m->at, (size_t)(find(s, o->v[q].exec) - s->v)))
+					if (has_ancestor(s, m->at, (size_t)(find_execution(s, o->v[q].exec) - s->v)))
 						from = q;
 				if (from == AGAIN_NONE || from == i)
 					continue;
-				struct seen y;
-				r = see(p, x->uses.v[j].to, &y);
+				struct content y;
+				r = read_content(p, x->uses.v[j].to, &y);
 				for (size_t q = from + 1; r == 0 && y.regular && q < i; q++)
 					for (size_t z = 0; z < o->v[q].n_made; z++)
 						if (!strcmp(o->v[q].made[z].path, y.path))
-							r = why(p, &o->whole, y.path, " was written by several programs", "");
+							r = set_reason(p, &o->whole, y.path, " was written by several programs", "");
 				if (r == 0 && y.regular && from > i)
-					r = why(p, &o->whole, y.path, " was read while it was written", "");
-				seen_release(&y);
+					r = set_reason(p, &o->whole, y.path, " was read while it was written", "");
+				content_release(&y);
 			}
 		}
 	return r;
@@ -770,16 +773,16 @@ static int plan_alone(struct planning *p, struct side *s)
 			continue;
 		bool inner = false; /* one that another one started is run with it */
 		for (size_t k = 0; k < s->n; k++)
-			inner |= k != i && s->v[k].pair != AGAIN_NONE && belongs(s, i, k);
+			inner |= k != i && s->v[k].pair != AGAIN_NONE && has_ancestor(s, i, k);
 		if (inner)
 			continue;
-		r = add_step(s, i) ? 0 : oom(p);
+		r = add_step(s, i) ? 0 : again_oom(p);
 	}
 	/* Steps are added behind while they are looked at. */
 	for (size_t i = 0; r == 0 && !s->out->whole && i < s->out->n; i++) {
-		size_t top = (size_t)(find(s, s->out->v[i].exec) - s->v);
+		size_t top = (size_t)(find_execution(s, s->out->v[i].exec) - s->v);
 		for (size_t k = 0; r == 0 && !s->out->whole && k < s->n; k++) {
-			if (!belongs(s, k, top))
+			if (!has_ancestor(s, k, top))
 				continue;
 			r = look_alone(p, s, k, top);
 			if (r == 0 && !s->out->whole)
@@ -805,19 +808,19 @@ static int plan_whole(struct planning *p, struct side *s)
 		if (s->v[i].n && s->v[i].start < s->v[top].start)
 			top = i;
 	if (top == s->n)
-		return why(p, &o->refused, "the record has no program of the run", "", "");
+		return set_reason(p, &o->refused, "the record has no program of the run", "", "");
 	struct again_step *t = add_step(s, top);
 	if (!t)
-		return oom(p);
+		return again_oom(p);
 	t->pair = AGAIN_NONE;
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
 		for (size_t k = 0; r == 0 && k < s->v[i].uses.n; k++) {
 			const struct edge *e = &s->v[i].uses.v[k];
-			struct seen seen;
+			struct content seen;
 			bool lacks;
 			if (e->via == TERM_via_sync || maker_of(s, e->to))
 				continue;
-			r = see(p, e->to, &seen);
+			r = read_content(p, e->to, &seen);
 			if (r == 0 && seen.regular)
 				r = want_file(p, s, t, base(*s->v[i].exe ? s->v[i].exe : s->v[top].exe), &seen,
 				              (e->mode & ACCESS_PROGRAM) != 0, &lacks);
@@ -825,7 +828,7 @@ static int plan_whole(struct planning *p, struct side *s)
 			if (r == 0 && seen.regular && i == top && e->api == TERM_api_inherit && e->mode & ACCESS_READ &&
 			    !(e->mode & ACCESS_WRITE) && !t->standard_input)
 				t->standard_input = strdup(seen.path);
-			seen_release(&seen);
+			content_release(&seen);
 		}
 		if (r == 0)
 			r = add_made(p, s, t, &s->v[i]);
@@ -841,14 +844,14 @@ static int add_reads(struct planning *p, struct side *s)
 		room += s->v[i].uses.n;
 	o->reads = calloc(room + 1, sizeof(*o->reads));
 	if (!o->reads)
-		return oom(p);
+		return again_oom(p);
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < s->v[i].uses.n; k++) {
 			struct version_sort v;
 			if (store_version_sort(p->s, s->v[i].uses.v[k].to, &v) == 1 &&
 			    (v.kind == TERM_kind_regular || v.kind == TERM_kind_directory) && rerun_is_path(v.path, false) &&
-			    !(o->reads[o->n_reads++] = text(v.path)))
-				return oom(p);
+			    !(o->reads[o->n_reads++] = copy_again_text(v.path)))
+				return again_oom(p);
 		}
 	return 0;
 }
@@ -858,9 +861,9 @@ static int finish_side(struct planning *p, struct side *s)
 	struct again_side *o = s->out;
 	int r = add_reads(p, s);
 	if (s->redacted)
-		r = why(p, &o->refused, "an argument was a secret and is not in the record", "", "");
+		r = set_reason(p, &o->refused, "an argument was a secret and is not in the record", "", "");
 	if (r == 0 && strlen(o->cwd) < 2)
-		r = why(p, &o->refused, "its working directory is the root of all", "", "");
+		r = set_reason(p, &o->refused, "its working directory is the root of all", "", "");
 	for (size_t i = 0; i < o->n; i++)
 		for (size_t k = 0; k < o->v[i].n_files; k++) {
 			struct again_file *f = &o->files[o->v[i].files[k]];
@@ -885,7 +888,8 @@ int again_plan(struct store *s, const struct diff *d, const struct witness_optio
 	for (int k = 0; r == 0 && ret->pairs && any && k < 2; k++) {
 		/* Traces of single programs and of a whole command are not easily paired. */
 		if (!ret->side[k].whole)
-			r = why(&p, &ret->side[k].whole, ret->side[!k].whole ? "as the other side" : "as was asked for", "", "");
+			r = set_reason(&p, &ret->side[k].whole, ret->side[!k].whole ? "as the other side" : "as was asked for", "",
+			               "");
 		if (r == 0)
 			r = plan_whole(&p, &p.side[k]);
 	}

@@ -20,23 +20,23 @@ struct reader {
 	struct benchfile *out;
 };
 
-static int bad(struct reader *r, const struct toml_key *k, const char *what)
+static int refuse_key(struct reader *r, const struct toml_key *k, const char *what)
 {
 	return (err_set(r->err, 0, "%s, line %u: %s: %s", r->name, k->line, k->key, what), -EINVAL);
 }
 
-static int oom(struct reader *r)
+static int benchfile_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
 }
 
-static int text(struct reader *r, const struct toml_key *k, char **ret)
+static int read_text_value(struct reader *r, const struct toml_key *k, char **ret)
 {
 	if (k->list || k->n != 1)
-		return bad(r, k, "one value is wanted");
+		return refuse_key(r, k, "one value is wanted");
 	char *own = strdup(k->value[0]);
 	if (!own)
-		return oom(r);
+		return benchfile_oom(r);
 	free(*ret);
 	*ret = own;
 	return 0;
@@ -45,19 +45,19 @@ static int text(struct reader *r, const struct toml_key *k, char **ret)
 static int flag(struct reader *r, const struct toml_key *k, bool *ret)
 {
 	if (k->list || k->n != 1 || (strcmp(k->value[0], "true") != 0 && strcmp(k->value[0], "false") != 0))
-		return bad(r, k, "true or false is wanted");
+		return refuse_key(r, k, "true or false is wanted");
 	*ret = !strcmp(k->value[0], "true");
 	return 0;
 }
 
-static int count(struct reader *r, const struct toml_key *k, uint64_t *ret)
+static int read_count(struct reader *r, const struct toml_key *k, uint64_t *ret)
 {
 	char *end;
 	if (k->list || k->n != 1 || k->value[0][0] == '-')
-		return bad(r, k, "a whole number is wanted");
+		return refuse_key(r, k, "a whole number is wanted");
 	unsigned long long v = strtoull(k->value[0], &end, 10);
 	if (*end || v > RUNS_MAX)
-		return bad(r, k, "a whole number of at most 100000 is wanted");
+		return refuse_key(r, k, "a whole number of at most 100000 is wanted");
 	*ret = v;
 	return 0;
 }
@@ -66,22 +66,22 @@ static int top(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
 	if (!strcmp(k->key, "format"))
-		return k->n == 1 && !strcmp(k->value[0], "1") ? 0 : bad(r, k, "this program knows format 1");
+		return k->n == 1 && !strcmp(k->value[0], "1") ? 0 : refuse_key(r, k, "this program knows format 1");
 	if (!strcmp(k->key, "name"))
-		return text(r, k, &b->name);
+		return read_text_value(r, k, &b->name);
 	if (!strcmp(k->key, "runs"))
-		return count(r, k, &b->runs);
+		return read_count(r, k, &b->runs);
 	if (!strcmp(k->key, "warmup"))
-		return count(r, k, &b->warmup);
+		return read_count(r, k, &b->warmup);
 	if (strcmp(k->key, "command") != 0)
-		return bad(r, k, "is none of format, name, command, runs, warmup");
+		return refuse_key(r, k, "is none of format, name, command, runs, warmup");
 	if (!k->list || !k->n)
-		return bad(r, k, "a list of words is wanted: [\"./a.out\", \"-k\", \"5\"]");
+		return refuse_key(r, k, "a list of words is wanted: [\"./a.out\", \"-k\", \"5\"]");
 	b->command = calloc(k->n + 1, sizeof(*b->command));
 	for (size_t i = 0; b->command && i < k->n; i++)
 		if (!(b->command[i] = strdup(k->value[i])))
-			return oom(r);
-	return b->command ? 0 : oom(r);
+			return benchfile_oom(r);
+	return b->command ? 0 : benchfile_oom(r);
 }
 
 static int parameter(struct reader *r, const struct toml_key *k)
@@ -89,12 +89,12 @@ static int parameter(struct reader *r, const struct toml_key *k)
 	struct benchfile *b = r->out;
 	struct bench_parameter *more = realloc(b->parameter, (b->n_parameters + 1) * sizeof(*more));
 	if (!more)
-		return oom(r);
+		return benchfile_oom(r);
 	b->parameter = more;
 	b->parameter[b->n_parameters] = (struct bench_parameter){.name = strdup(k->key)};
 	if (!b->parameter[b->n_parameters++].name)
-		return oom(r);
-	int rc = text(r, k, &b->parameter[b->n_parameters - 1].where);
+		return benchfile_oom(r);
+	int rc = read_text_value(r, k, &b->parameter[b->n_parameters - 1].where);
 	if (rc < 0)
 		return rc;
 	const char *w = b->parameter[b->n_parameters - 1].where;
@@ -102,19 +102,19 @@ static int parameter(struct reader *r, const struct toml_key *k)
 	bool place = w[0] == '@' && w[1] >= '1' && w[1] <= '9' && !w[1 + strspn(w + 1, "0123456789")];
 	if ((w[0] == '-' && w[1]) || place || (colon && colon != w && colon[1]))
 		return 0;
-	return bad(r, k, "is none of \"-k\", \"--k\", \"@2\", \"env:NAME\", \"FILE:KEY\"");
+	return refuse_key(r, k, "is none of \"-k\", \"--k\", \"@2\", \"env:NAME\", \"FILE:KEY\"");
 }
 
 static int pattern(struct reader *r, const struct toml_key *k, struct extractor *x, enum extract_how how)
 {
 	if (x->how != EXTRACT_GUESS)
-		return bad(r, k, "a result is found in one way only");
+		return refuse_key(r, k, "a result is found in one way only");
 	x->how = how;
-	int rc = text(r, k, &x->pattern);
+	int rc = read_text_value(r, k, &x->pattern);
 	if (rc == 0 && strlen(x->pattern) > PATTERN_MAX)
-		rc = bad(r, k, "is too long");
+		rc = refuse_key(r, k, "is too long");
 	if (rc == 0 && how == EXTRACT_POINTER && *x->pattern && *x->pattern != '/')
-		rc = bad(r, k, "a JSON pointer begins with '/'");
+		rc = refuse_key(r, k, "a JSON pointer begins with '/'");
 	if (rc < 0 || how != EXTRACT_REGEX)
 		return rc;
 	regex_t re;
@@ -122,7 +122,7 @@ static int pattern(struct reader *r, const struct toml_key *k, struct extractor 
 	int e = regcomp(&re, x->pattern, REG_EXTENDED | REG_NEWLINE);
 	if (e) {
 		regerror(e, &re, why, sizeof(why));
-		return bad(r, k, why);
+		return refuse_key(r, k, why);
 	}
 	regfree(&re);
 	return 0;
@@ -135,17 +135,17 @@ static int result(struct reader *r, const struct toml_key *k)
 	while (b->n_results < k->index) {
 		struct extractor *more = realloc(b->result, (b->n_results + 1) * sizeof(*more));
 		if (!more)
-			return oom(r);
+			return benchfile_oom(r);
 		b->result = more;
 		b->result[b->n_results++] = (struct extractor){0};
 	}
 	struct extractor *x = &b->result[k->index - 1];
 	if (!strcmp(k->key, "name"))
-		return text(r, k, &x->name);
+		return read_text_value(r, k, &x->name);
 	if (!strcmp(k->key, "from"))
-		return text(r, k, &x->from);
+		return read_text_value(r, k, &x->from);
 	if (!strcmp(k->key, "separator"))
-		return text(r, k, &x->separator);
+		return read_text_value(r, k, &x->separator);
 	if (!strcmp(k->key, "regex"))
 		return pattern(r, k, x, EXTRACT_REGEX);
 	if (!strcmp(k->key, "pointer"))
@@ -155,7 +155,7 @@ static int result(struct reader *r, const struct toml_key *k)
 	if (!strcmp(k->key, "figure")) {
 		int rc = pattern(r, k, x, EXTRACT_FIGURE);
 		return rc == 0 && strcmp(x->pattern, "wall_time") != 0 && strcmp(x->pattern, "cpu_time") != 0
-		           ? bad(r, k, "is none of wall_time, cpu_time")
+		           ? refuse_key(r, k, "is none of wall_time, cpu_time")
 		           : rc;
 	}
 	if (!strcmp(k->key, "all"))
@@ -166,13 +166,13 @@ static int result(struct reader *r, const struct toml_key *k)
 		return flag(r, k, &x->unordered);
 	if (!strcmp(k->key, "tolerance")) {
 		double unused;
-		int rc = text(r, k, &x->tolerance);
+		int rc = read_text_value(r, k, &x->tolerance);
 		return rc == 0 && !tolerance_read(x->tolerance, &unused, &unused)
-		           ? bad(r, k, "a number or a percentage is wanted")
+		           ? refuse_key(r, k, "a number or a percentage is wanted")
 		           : rc;
 	}
 	if (strcmp(k->key, "digest") != 0 && strcmp(k->key, "guess") != 0)
-		return bad(
+		return refuse_key(
 		    r, k,
 		    "is none of name, from, regex, pointer, column, digest, figure, guess, separator, all, last, unordered, "
 		    "tolerance");
@@ -180,12 +180,12 @@ static int result(struct reader *r, const struct toml_key *k)
 	if (rc < 0 || !yes || *k->key == 'g')
 		return rc;
 	if (x->how != EXTRACT_GUESS)
-		return bad(r, k, "a result is found in one way only");
+		return refuse_key(r, k, "a result is found in one way only");
 	x->how = EXTRACT_DIGEST;
 	return 0;
 }
 
-static int settle(struct reader *r)
+static int check_results(struct reader *r)
 {
 	struct benchfile *b = r->out;
 	for (size_t i = 0; i < b->n_results; i++) {
@@ -193,7 +193,7 @@ static int settle(struct reader *r)
 		if (!x->name && x->how != EXTRACT_GUESS)
 			return (err_set(r->err, 0, "%s: result %zu has no name", r->name, i + 1), -EINVAL);
 		if (!x->from && !(x->from = strdup("stdout")))
-			return oom(r);
+			return benchfile_oom(r);
 		for (size_t k = 0; x->name && k < i; k++)
 			if (b->result[k].name && !strcmp(b->result[k].name, x->name))
 				return (err_set(r->err, 0, "%s: two results are called '%s'", r->name, x->name), -EINVAL);
@@ -221,7 +221,7 @@ int benchfile_read(const char *bytes, size_t n, const char *name, struct err *er
 			      -EINVAL);
 	}
 	toml_release(&t);
-	return rc == 0 ? settle(&r) : rc;
+	return rc == 0 ? check_results(&r) : rc;
 }
 
 int benchfile_load(const char *path, struct err *err, struct benchfile *ret)

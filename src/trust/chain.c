@@ -63,7 +63,7 @@ struct chain {
 	size_t have;
 };
 
-static int oom(struct err *err)
+static int chain_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the logs");
 }
@@ -71,7 +71,7 @@ static int oom(struct err *err)
 /* ---- reading ---- */
 
 /* The n bytes at offset of a segment; valid until the next call. NULL: they cannot be read. */
-static const char *bytes_at(struct chain *c, uint32_t segment, uint64_t offset, size_t n)
+static const char *segment_bytes_at(struct chain *c, uint32_t segment, uint64_t offset, size_t n)
 {
 	if (c->fd < 0 || c->segment != segment) {
 		if (c->fd >= 0)
@@ -116,7 +116,7 @@ static int each_event(struct chain *c, const struct collect_frame *f, int (*say)
                       void *arg)
 {
 	size_t n = (size_t)(f->end - f->offset);
-	const char *at = bytes_at(c, f->segment, f->offset, n);
+	const char *at = segment_bytes_at(c, f->segment, f->offset, n);
 	if (!at)
 		return -EIO;
 	struct log_frame h = log_frame_header(at);
@@ -137,13 +137,13 @@ static int each_event(struct chain *c, const struct collect_frame *f, int (*say)
 	return rc;
 }
 
-static char *text_of(struct str s)
+static char *copy_event_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
 
 /* SHA-256 of what the seal says, as its event has it but for the hash, the key and the signature. */
-static void hash_of(const struct event_seal *s, int64_t time, struct digest *ret)
+static void hash_seal(const struct event_seal *s, int64_t time, struct digest *ret)
 {
 	struct digest_sum sum;
 	unsigned char number[8];
@@ -179,9 +179,9 @@ static int take_seal(struct chain *c, const struct event *ev)
 	struct str item;
 	if (!s)
 		return -ENOMEM;
-	*s = (struct seal){.chain = text_of(e->chain),
-	                   .key = text_of(e->key),
-	                   .signature = text_of(e->signature),
+	*s = (struct seal){.chain = copy_event_text(e->chain),
+	                   .key = copy_event_text(e->key),
+	                   .signature = copy_event_text(e->signature),
 	                   .number = e->number,
 	                   .why = e->why,
 	                   .time = ev->time,
@@ -189,7 +189,7 @@ static int take_seal(struct chain *c, const struct event *ev)
 	                   .from = c->entries.n};
 	if (!s->chain || !s->key || !s->signature)
 		return -ENOMEM;
-	hash_of(e, ev->time, &hash);
+	hash_seal(e, ev->time, &hash);
 	s->sound = e->hash.n == DIGEST_BYTES && !memcmp(e->hash.p, hash.b, DIGEST_BYTES) &&
 	           (e->before.n == DIGEST_BYTES || !e->before.n);
 	if (e->hash.n == DIGEST_BYTES)
@@ -255,7 +255,7 @@ static int seal_cmp(const void *pa, const void *pb)
 	return memcmp(a->hash.b, b->hash.b, DIGEST_BYTES);
 }
 
-static int read_all(struct chain *c, struct err *err)
+static int read_sessions(struct chain *c, struct err *err)
 {
 	if (c->w.frames.n)
 		qsort(c->w.frames.v, c->w.frames.n, sizeof(*c->w.frames.v), collect_compare_frames);
@@ -263,7 +263,7 @@ static int read_all(struct chain *c, struct err *err)
 		const struct collect_frame *v = c->w.frames.v;
 		struct part *p = vec_add(&c->parts);
 		if (!p)
-			return oom(err);
+			return chain_oom(err);
 		for (k = i; k < c->w.frames.n && v[k].session == v[i].session; k++)
 			;
 		*p = (struct part){
@@ -280,7 +280,7 @@ static int read_all(struct chain *c, struct err *err)
 		for (f = (struct frames){.p = p}; rc >= 0 && p->keeping && (g = next_frame(c, &f));)
 			rc = each_event(c, g, keeping_event, &l);
 		if (rc == -ENOMEM || !map_set(&c->by_number, p->number, (uint32_t)i))
-			return oom(err);
+			return chain_oom(err);
 	}
 	if (c->seals.n)
 		qsort(c->seals.v, c->seals.n, sizeof(*c->seals.v), seal_cmp);
@@ -290,7 +290,7 @@ static int read_all(struct chain *c, struct err *err)
 	return 0;
 }
 
-static int walk(struct chain *c, const char *dir, unsigned depth, struct err *err)
+static int gather_logs(struct chain *c, const char *dir, unsigned depth, struct err *err)
 {
 	DIR *d = opendir(dir);
 	if (!d)
@@ -304,15 +304,16 @@ static int walk(struct chain *c, const char *dir, unsigned depth, struct err *er
 		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
-			rc = oom(err);
+			rc = chain_oom(err);
 			break;
 		}
 		if (lstat(path, &st) < 0)
 			;
 		else if (S_ISDIR(st.st_mode) && depth < 4)
-			rc = walk(c, path, depth + 1, err);
+			rc = gather_logs(c, path, depth + 1, err);
 		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
-			rc = collect_path(&c->w, path, &at) < 0 ? oom(err) : collect_scan(&c->w, at, 0, UINT64_MAX, err, NULL);
+			rc =
+			    collect_path(&c->w, path, &at) < 0 ? chain_oom(err) : collect_scan(&c->w, at, 0, UINT64_MAX, err, NULL);
 		free(path);
 	}
 	closedir(d);
@@ -325,13 +326,13 @@ int chain_open(const char *home, bool locked, struct err *err, struct chain **re
 	char *logs = NULL;
 	int rc = 0;
 	if (!c)
-		return oom(err);
+		return chain_oom(err);
 	c->fd = c->lock = -1;
 	c->room = malloc(WINDOW);
 	c->home = realpath(home, NULL);
 	if (!c->room || !c->home || asprintf(&logs, "%s/logs", c->home) < 0) {
 		logs = NULL;
-		rc = c->room && !c->home ? err_set(err, errno, "cannot open the record '%s'", home) : oom(err);
+		rc = c->room && !c->home ? err_set(err, errno, "cannot open the record '%s'", home) : chain_oom(err);
 		goto out;
 	}
 	int dir = open(logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -349,9 +350,9 @@ int chain_open(const char *home, bool locked, struct err *err, struct chain **re
 			goto out;
 		}
 	}
-	rc = walk(c, logs, 0, err);
+	rc = gather_logs(c, logs, 0, err);
 	if (rc == 0)
-		rc = read_all(c, err);
+		rc = read_sessions(c, err);
 out:
 	free(logs);
 	if (rc < 0)
@@ -401,7 +402,7 @@ static int hash_to(struct chain *c, struct hashing *h, uint64_t bytes)
 		if (!g)
 			return 0;
 		size_t n = (size_t)(g->end - g->offset);
-		const char *p = bytes_at(c, g->segment, g->offset, n);
+		const char *p = segment_bytes_at(c, g->segment, g->offset, n);
 		if (!p)
 			return -EIO;
 		digest_add(&h->sum, p + SKIP, n - SKIP);
@@ -440,7 +441,7 @@ static int match_entry(struct chain *c, struct hashing *h, const struct entry *e
 
 /* Entries by session, then as the chain has them, the shorter first among those of one seal's kind. */
 static const struct chain *sorting;
-static int entry_cmp(const void *pa, const void *pb)
+static int compare_entries(const void *pa, const void *pb)
 {
 	const struct entry *a = &sorting->entries.v[*(const uint32_t *)pa], *b = &sorting->entries.v[*(const uint32_t *)pb];
 	if (a->session != b->session)
@@ -455,7 +456,7 @@ static uint32_t *sorted_entries(struct chain *c)
 		v[i] = (uint32_t)i;
 	sorting = c;
 	if (v && c->entries.n)
-		qsort(v, c->entries.n, sizeof(*v), entry_cmp);
+		qsort(v, c->entries.n, sizeof(*v), compare_entries);
 	return v;
 }
 
@@ -473,7 +474,7 @@ struct group {
 	uint32_t part;  /* VEC_NONE: the session is not there */
 };
 
-static int group_cmp(const void *pa, const void *pb)
+static int compare_groups_by_part(const void *pa, const void *pb)
 {
 	const struct group *a = pa, *b = pb;
 	return (a->part > b->part) - (a->part < b->part);
@@ -487,20 +488,20 @@ static int each_session(struct chain *c,
 {
 	uint32_t *order = sorted_entries(c);
 	VEC(struct group) groups = {0};
-	int rc = order ? 0 : oom(err);
+	int rc = order ? 0 : chain_oom(err);
 	for (size_t i = 0, k; rc == 0 && i < c->entries.n; i = k) {
 		uint64_t session = c->entries.v[order[i]].session;
 		for (k = i; k < c->entries.n && c->entries.v[order[k]].session == session; k++)
 			;
 		struct group *g = vec_add(&groups);
 		if (!g) {
-			rc = oom(err);
+			rc = chain_oom(err);
 			break;
 		}
 		*g = (struct group){i, k - i, map_get(&c->by_number, session)};
 	}
 	if (groups.n)
-		qsort(groups.v, groups.n, sizeof(*groups.v), group_cmp);
+		qsort(groups.v, groups.n, sizeof(*groups.v), compare_groups_by_part);
 	for (size_t i = 0; rc == 0 && i < groups.n; i++) {
 		const struct group *g = &groups.v[i];
 		const uint32_t *v = order + g->from;
@@ -539,7 +540,7 @@ static __attribute__((format(printf, 2, 3))) void problem(struct verifying *v, c
 	v->say(v->arg, line);
 }
 
-static const char *path_of(const struct verifying *v, const struct part *p)
+static const char *path_below_logs(const struct verifying *v, const struct part *p)
 {
 	const char *path = v->c->w.segments.v[p->segment].path, *logs = strstr(path, "/logs/");
 	return logs ? logs + 6 : path;
@@ -555,10 +556,10 @@ static int check_session(void *arg, const struct part *p, uint64_t session, enum
 	else if (!p)
 		problem(v, "session %016llx is sealed and not there any more", (unsigned long long)session);
 	else if (m == CHANGED)
-		problem(v, "session %016llx was changed (%s)", (unsigned long long)session, path_of(v, p));
+		problem(v, "session %016llx was changed (%s)", (unsigned long long)session, path_below_logs(v, p));
 	else if (m == SHORTER)
 		problem(v, "session %016llx has lost its end, or something in it (%s)", (unsigned long long)session,
-		        path_of(v, p));
+		        path_below_logs(v, p));
 	else
 		v->r->bytes += sealed;
 	if (p && m == MATCHES && length_of(v->c, p) > sealed)
@@ -619,7 +620,7 @@ static int last_event(void *arg, const struct event *ev)
 }
 
 /* Is it over? Else its last frame may still be written again by a keeper, with more in it. */
-static int is_over(struct chain *c, const struct part *p, bool *ret)
+static int is_session_over(struct chain *c, const struct part *p, bool *ret)
 {
 	struct frames f = {.p = p};
 	const struct collect_frame *g, *last = NULL;
@@ -658,7 +659,7 @@ static int put_seal(struct sealing *s, uint64_t why)
 	struct digest hash;
 	if (!items || s->bytes.failed) {
 		free(items);
-		return oom(s->err);
+		return chain_oom(s->err);
 	}
 	for (size_t i = 0; i < s->n; i++)
 		items[i] = str_n(s->bytes.p + i * CHAIN_SESSION, CHAIN_SESSION);
@@ -669,7 +670,7 @@ static int put_seal(struct sealing *s, uint64_t why)
 	                            .before = str_n((const char *)s->before.b, s->first ? 0 : DIGEST_BYTES),
 	                            .why = why,
 	                            .sessions = {.items = items, .count = s->n}}};
-	hash_of(&ev.seal, ev.time, &hash);
+	hash_seal(&ev.seal, ev.time, &hash);
 	hex_text(hash.b, DIGEST_BYTES, hex);
 	int rc = s->sign ? s->sign(s->arg, hex, &signature, &key, s->err) : 0;
 	if (rc == 0) {
@@ -707,7 +708,7 @@ static int add_entry(struct sealing *s, const struct part *p, uint64_t length, u
 }
 
 /* Where the chain of this host ends. */
-static int begin(struct sealing *s, char name[256])
+static int find_chain_end(struct sealing *s, char name[256])
 {
 	keep_host(name, 256);
 	s->name = name;
@@ -729,7 +730,8 @@ struct known {
 	struct chain *c;
 };
 
-static int know(void *arg, const struct part *p, uint64_t session, enum match m, bool cut, uint64_t sealed)
+static int record_sealed_length(void *arg, const struct part *p, uint64_t session, enum match m, bool cut,
+                                uint64_t sealed)
 {
 	struct known *k = arg;
 	(void)session, (void)cut, (void)m;
@@ -752,7 +754,7 @@ static int sealed_lengths(struct chain *c, struct known *k)
 		if (part == VEC_NONE)
 			continue;
 		if (at == VEC_NONE) {
-			int rc = know(k, &c->parts.v[part], e->session, MATCHES, false, e->bytes);
+			int rc = record_sealed_length(k, &c->parts.v[part], e->session, MATCHES, false, e->bytes);
 			if (rc < 0)
 				return rc;
 		} else if (k->lengths.v[at] < e->bytes) {
@@ -762,7 +764,7 @@ static int sealed_lengths(struct chain *c, struct known *k)
 	return 0;
 }
 
-static bool is_ours(const struct chain *c, const struct part *p, const char *host)
+static bool is_log_of_host(const struct chain *c, const struct part *p, const char *host)
 {
 	const char *path = c->w.segments.v[p->segment].path + strlen(c->home);
 	size_t n = strlen(host);
@@ -777,17 +779,17 @@ int chain_seal(struct chain *c,
 	struct known known = {.c = c};
 	char name[256];
 	*ret = (struct chain_seal_result){0};
-	begin(&s, name);
-	int rc = sealed_lengths(c, &known) < 0 ? oom(err) : 0;
+	find_chain_end(&s, name);
+	int rc = sealed_lengths(c, &known) < 0 ? chain_oom(err) : 0;
 	uint64_t from = s.number;
 	for (size_t i = 0; rc == 0 && i < c->parts.n; i++) {
 		const struct part *p = &c->parts.v[i];
 		uint32_t at = map_get(&known.bytes, i);
 		uint64_t length = length_of(c, p), old = at == VEC_NONE ? 0 : known.lengths.v[at];
-		if (p->seals || length <= old || !is_ours(c, p, name))
+		if (p->seals || length <= old || !is_log_of_host(c, p, name))
 			continue;
 		bool over;
-		rc = is_over(c, p, &over);
+		rc = is_session_over(c, p, &over);
 		if (rc < 0) {
 			err_set(err, -rc, "cannot read the logs");
 			break;
@@ -824,7 +826,7 @@ struct matching {
 	VEC(uint64_t) v;
 };
 
-static int match(void *arg, const struct part *p, uint64_t session, enum match m, bool cut, uint64_t sealed)
+static int append_matching(void *arg, const struct part *p, uint64_t session, enum match m, bool cut, uint64_t sealed)
 {
 	struct matching *x = arg;
 	(void)cut, (void)sealed;
@@ -839,7 +841,7 @@ static int match(void *arg, const struct part *p, uint64_t session, enum match m
 int chain_matching(struct chain *c, struct err *err, uint64_t **ret, size_t *ret_n)
 {
 	struct matching m = {0};
-	int rc = each_session(c, match, &m, err);
+	int rc = each_session(c, append_matching, &m, err);
 	if (rc < 0) {
 		vec_release(&m.v);
 		return rc;
@@ -875,10 +877,10 @@ int chain_cut(struct chain *c, const uint64_t *matched, size_t n, struct err *er
 	char name[256];
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = map_set(&x.matched, matched[i], 1) ? 0 : oom(err);
+		rc = map_set(&x.matched, matched[i], 1) ? 0 : chain_oom(err);
 	if (rc == 0)
 		rc = each_session(c, cut_one, &x, err);
-	begin(&s, name);
+	find_chain_end(&s, name);
 	if (rc == 0 && x.again.n)
 		rc = keep_begin(c->home, err, &s.log);
 	for (size_t i = 0; rc == 0 && i < x.again.n; i++) {

@@ -13,18 +13,18 @@ struct reader {
 	size_t left; /* elements */
 };
 
-static int bad(struct reader *r, const char *what)
+static int refuse_claim(struct reader *r, const char *what)
 {
 	return (err_set(r->err, 0, "the claim is not in the right form: %s", what), -EBADMSG);
 }
 
-static int oom(struct reader *r)
+static int claim_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read the claim");
 }
 
 /* A number (which is a string here), a text, true or false. */
-static bool scalar(const json_t *j, struct str *ret)
+static bool json_scalar(const json_t *j, struct str *ret)
 {
 	if (json_is_string(j))
 		*ret = str_n(json_string_value(j), json_string_length(j));
@@ -42,70 +42,70 @@ static int values(struct reader *r, struct element *x, const json_t *j)
 	json_t *item;
 	if (json_is_null(j))
 		return 0;
-	if (scalar(j, &s))
-		return element_put(x, s) ? 0 : oom(r);
+	if (json_scalar(j, &s))
+		return element_put(x, s) ? 0 : claim_oom(r);
 	if (!json_is_array(j))
-		return bad(r, "a value is a text, a number, true, false, null, or a list of these");
+		return refuse_claim(r, "a value is a text, a number, true, false, null, or a list of these");
 	if (json_array_size(j) > r->left)
-		return bad(r, "it has too many values");
+		return refuse_claim(r, "it has too many values");
 	r->left -= json_array_size(j);
 	json_array_foreach(j, i, item)
 	{
-		if (!scalar(item, &s))
-			return bad(r, "a list holds texts, numbers, true and false only");
+		if (!json_scalar(item, &s))
+			return refuse_claim(r, "a list holds texts, numbers, true and false only");
 		if (!element_put(x, s))
-			return oom(r);
+			return claim_oom(r);
 	}
 	return 0;
 }
 
-static int text_of(struct reader *r, const json_t *o, const char *key, char **ret)
+static int read_text_member(struct reader *r, const json_t *o, const char *key, char **ret)
 {
 	struct str s;
 	const json_t *j = json_object_get(o, key);
 	if (!j || json_is_null(j))
 		return 0;
-	if (!scalar(j, &s))
-		return bad(r, "a tolerance and a statistic are texts");
-	return element_text(ret, s) ? 0 : oom(r);
+	if (!json_scalar(j, &s))
+		return refuse_claim(r, "a tolerance and a statistic are texts");
+	return element_text(ret, s) ? 0 : claim_oom(r);
 }
 
-static int one(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
+static int read_element(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
 {
 	static const char *const statistics[] = {"median", "mean", "min", "max", "all", NULL};
 	struct str key = str_of(name);
 	double unused;
 	if (!r->left--)
-		return bad(r, "it has too many elements");
+		return refuse_claim(r, "it has too many elements");
 	while (input && key.n > 2 && key.p[0] == '.' && key.p[1] == '/')
 		key = str_n(key.p + 2, key.n - 2);
 	if (!key.n)
-		return bad(r, "a name is empty");
+		return refuse_claim(r, "a name is empty");
 	if (elements_find(e, key))
-		return bad(r, "a name stands there twice");
+		return refuse_claim(r, "a name stands there twice");
 	struct element *x = elements_at(e, key);
 	if (!x)
-		return oom(r);
+		return claim_oom(r);
 	if (!json_is_object(j))
 		return values(r, x, j);
 	const json_t *value = json_object_get(j, input ? "digest" : "value");
 	int rc = value ? values(r, x, value) : 0;
 	if (!value && !input)
-		return bad(r, "an element in braces needs \"value\"");
+		return refuse_claim(r, "an element in braces needs \"value\"");
 	if (rc == 0)
-		rc = text_of(r, j, "tolerance", &x->tolerance);
+		rc = read_text_member(r, j, "tolerance", &x->tolerance);
 	if (rc == 0)
-		rc = text_of(r, j, "statistic", &x->statistic);
+		rc = read_text_member(r, j, "statistic", &x->statistic);
 	if (rc == 0 && x->tolerance && !tolerance_read(x->tolerance, &unused, &unused))
-		rc = bad(r, "a tolerance is a number or a percentage, and not negative");
+		rc = refuse_claim(r, "a tolerance is a number or a percentage, and not negative");
 	bool known = !x->statistic;
 	for (size_t i = 0; !known && statistics[i]; i++)
 		known = !strcmp(x->statistic, statistics[i]);
-	return rc == 0 && !known ? bad(r, "a statistic is one of median, mean, min, max, all") : rc;
+	return rc == 0 && !known ? refuse_claim(r, "a statistic is one of median, mean, min, max, all") : rc;
 }
 
 /* {"name": value, ...}, of inputs also ["name", ...] */
-static int part(struct reader *r, const json_t *root, const char *key, enum trust_part which, struct claim *c)
+static int read_part(struct reader *r, const json_t *root, const char *key, enum trust_part which, struct claim *c)
 {
 	json_t *j = json_object_get(root, key), *item;
 	const char *name;
@@ -117,42 +117,42 @@ static int part(struct reader *r, const json_t *root, const char *key, enum trus
 		json_array_foreach(j, i, item)
 		{
 			if (!json_is_string(item))
-				return bad(r, "a list of inputs holds names");
-			rc = one(r, &c->side.part[which], json_string_value(item), json_null(), true);
+				return refuse_claim(r, "a list of inputs holds names");
+			rc = read_element(r, &c->side.part[which], json_string_value(item), json_null(), true);
 			if (rc < 0)
 				return rc;
 		}
 		return 0;
 	}
 	if (!json_is_object(j))
-		return bad(r, "inputs, parameters, results and invariants are objects");
+		return refuse_claim(r, "inputs, parameters, results and invariants are objects");
 	json_object_foreach(j, name, item)
 	{
-		rc = one(r, &c->side.part[which], name, item, which == TRUST_INPUTS);
+		rc = read_element(r, &c->side.part[which], name, item, which == TRUST_INPUTS);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-static int runs(struct reader *r, const json_t *root, struct claim *c)
+static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 {
 	json_t *j = json_object_get(root, "runs"), *item;
 	size_t i;
 	if (!j || json_is_null(j))
 		return 0;
 	if (!json_is_array(j) || json_array_size(j) > r->left)
-		return bad(r, "\"runs\" is a list of ids");
+		return refuse_claim(r, "\"runs\" is a list of ids");
 	c->runs = calloc(json_array_size(j) + 1, sizeof(*c->runs));
 	if (!c->runs)
-		return oom(r);
+		return claim_oom(r);
 	json_array_foreach(j, i, item)
 	{
 		if (!json_is_string(item))
-			return bad(r, "\"runs\" is a list of ids");
+			return refuse_claim(r, "\"runs\" is a list of ids");
 		c->runs[i] = strdup(json_string_value(item));
 		if (!c->runs[i])
-			return oom(r);
+			return claim_oom(r);
 	}
 	return 0;
 }
@@ -165,12 +165,12 @@ static int document(struct reader *r, const json_t *root, struct claim *c)
 	json_t *item;
 	int64_t format = 0;
 	if (!json_is_object(root))
-		return bad(r, "it is no JSON object");
+		return refuse_claim(r, "it is no JSON object");
 	const json_t *f = json_object_get(root, "format");
 	if (!json_is_string(f) || decimal_read(str_of(json_string_value(f)), 0, &format) < 0 || format < 1)
-		return bad(r, "\"format\": 1 is missing");
+		return refuse_claim(r, "\"format\": 1 is missing");
 	if (format > CLAIM_FORMAT)
-		return bad(r, "its format is newer than this program");
+		return refuse_claim(r, "its format is newer than this program");
 	bool any = false;
 	json_object_foreach((json_t *)root, key, item)
 	{
@@ -187,19 +187,19 @@ static int document(struct reader *r, const json_t *root, struct claim *c)
 		any |= found && (!strcmp(key, "inputs") || !strcmp(key, "parameters") || !strcmp(key, "results"));
 	}
 	if (!any)
-		return bad(r, "it claims neither inputs nor parameters nor results");
-	int rc = part(r, root, "inputs", TRUST_INPUTS, c);
+		return refuse_claim(r, "it claims neither inputs nor parameters nor results");
+	int rc = read_part(r, root, "inputs", TRUST_INPUTS, c);
 	if (rc == 0)
-		rc = part(r, root, "parameters", TRUST_PARAMETERS, c);
+		rc = read_part(r, root, "parameters", TRUST_PARAMETERS, c);
 	if (rc == 0)
-		rc = part(r, root, "results", TRUST_RESULTS, c);
+		rc = read_part(r, root, "results", TRUST_RESULTS, c);
 	if (rc == 0)
-		rc = part(r, root, "invariants", TRUST_INVARIANTS, c);
+		rc = read_part(r, root, "invariants", TRUST_INVARIANTS, c);
 	if (rc == 0)
-		rc = runs(r, root, c);
+		rc = read_runs(r, root, c);
 	const json_t *b = json_object_get(root, "benchmark");
 	if (rc == 0 && json_is_string(b) && !(c->benchmark = strdup(json_string_value(b))))
-		rc = oom(r);
+		rc = claim_oom(r);
 	return rc;
 }
 
@@ -213,13 +213,13 @@ int claim_read(const char *text, size_t n, struct err *err, struct claim *ret)
 	if (n > CLAIM_BYTES)
 		return (err_set(err, 0, "the claim is larger than %u MiB", CLAIM_BYTES >> 20), -EBADMSG);
 	if (jin_open(&in, text, n) < 0)
-		return oom(&r);
+		return claim_oom(&r);
 	/* Of a name that stands there twice the last would silently win. */
 	json_t *root = json_loadb(in.text.p ? in.text.p : "", in.text.n, JSON_REJECT_DUPLICATES, &e);
 	int rc = 0;
 	if (!root) {
 		snprintf(why, sizeof(why), "line %d: %s", e.line, e.text);
-		rc = bad(&r, n ? why : "it is empty");
+		rc = refuse_claim(&r, n ? why : "it is empty");
 	} else {
 		rc = document(&r, root, &c);
 	}

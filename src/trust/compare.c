@@ -13,7 +13,7 @@
 
 #define TEXT_MAX (64u << 20) /* bytes of a file that are compared number by number */
 
-const char *compare_word(enum compare_verdict v)
+const char *compare_verdict_name(enum compare_verdict v)
 {
 	static const char *const words[] = {"identical", "within tolerance", "different", "unknown"};
 	return words[v];
@@ -69,7 +69,7 @@ static int mark_handed(struct store *s, store_id run, struct outputs *o)
 	return rc < 0 ? rc : 0;
 }
 
-static bool is_handed(const struct output *x)
+static bool is_handed_through(const struct output *x)
 {
 	return x && x->written && !x->opened;
 }
@@ -111,7 +111,7 @@ static int outputs_of(struct store *s, store_id id, struct outputs *ret)
 }
 
 /* The file, where it still has that digest; malloc'ed, with a NUL. */
-static char *text_of(const char *path, const char *digest, size_t *ret_n)
+static char *read_unchanged_text(const char *path, const char *digest, size_t *ret_n)
 {
 	struct digest d;
 	struct stat st;
@@ -173,7 +173,8 @@ static bool texts_near(const char *a, const char *b, double relative, double abs
 	}
 }
 
-static struct compare_item *add(struct compare *c, const char *name, bool file, enum compare_verdict verdict)
+static struct compare_item *append_compared(struct compare *c, const char *name, bool file,
+                                            enum compare_verdict verdict)
 {
 	struct compare_item *more = realloc(c->v, (c->n + 1) * sizeof(*more));
 	char *own = strdup(name);
@@ -187,7 +188,7 @@ static struct compare_item *add(struct compare *c, const char *name, bool file, 
 	return &c->v[c->n++];
 }
 
-static const struct output *find(const struct outputs *o, const char *name)
+static const struct output *find_output(const struct outputs *o, const char *name)
 {
 	for (size_t i = 0; i < o->n; i++)
 		if (!strcmp(o->v[i].name, name))
@@ -205,16 +206,16 @@ static int one_output(struct compare *c, const struct output *a, const struct ou
 		v = COMPARE_IDENTICAL;
 	else if (a && b && tolerance && tolerance_read(tolerance, &relative, &absolute)) {
 		size_t n, k;
-		char *x = text_of(a->path, a->digest, &n), *y = text_of(b->path, b->digest, &k);
+		char *x = read_unchanged_text(a->path, a->digest, &n), *y = read_unchanged_text(b->path, b->digest, &k);
 		if (x && y && texts_near(x, y, relative, absolute))
 			v = COMPARE_WITHIN;
 		free(x);
 		free(y);
 	}
-	struct compare_item *i = add(c, a ? a->name : b->name, true, v);
+	struct compare_item *i = append_compared(c, a ? a->name : b->name, true, v);
 	if (!i)
 		return -ENOMEM;
-	i->handed = v != COMPARE_IDENTICAL && (!a || is_handed(a)) && (!b || is_handed(b));
+	i->handed = v != COMPARE_IDENTICAL && (!a || is_handed_through(a)) && (!b || is_handed_through(b));
 	if (i->handed)
 		i->verdict = COMPARE_UNKNOWN;
 	i->before = a ? strdup(a->digest) : NULL;
@@ -232,7 +233,8 @@ static char *joined(const struct element *x)
 	return text;
 }
 
-static int results(struct compare *c, struct witness *a, struct witness *b, const char *tolerance, struct err *err)
+static int compare_results(struct compare *c, struct witness *a, struct witness *b, const char *tolerance,
+                           struct err *err)
 {
 	struct trust_side seen = {0}, claim = {0};
 	struct trust t;
@@ -245,10 +247,10 @@ static int results(struct compare *c, struct witness *a, struct witness *b, cons
 		return rc;
 	for (size_t i = 0; rc == 0 && i < t.n; i++) {
 		const struct trust_difference *d = &t.v[i];
-		struct compare_item *x = add(c, d->claim ? d->claim->name : d->seen->name, false,
-		                             d->kind == TRUST_UNKNOWN ? COMPARE_UNKNOWN
-		                             : d->within              ? COMPARE_WITHIN
-		                                                      : COMPARE_DIFFERENT);
+		struct compare_item *x = append_compared(c, d->claim ? d->claim->name : d->seen->name, false,
+		                                         d->kind == TRUST_UNKNOWN ? COMPARE_UNKNOWN
+		                                         : d->within              ? COMPARE_WITHIN
+		                                                                  : COMPARE_DIFFERENT);
 		if (!x)
 			rc = -ENOMEM;
 		if (x) {
@@ -261,7 +263,7 @@ static int results(struct compare *c, struct witness *a, struct witness *b, cons
 		bool told = false;
 		for (size_t k = 0; k < t.n; k++)
 			told |= t.v[k].claim == x;
-		struct compare_item *item = told ? NULL : add(c, x->name, false, COMPARE_IDENTICAL);
+		struct compare_item *item = told ? NULL : append_compared(c, x->name, false, COMPARE_IDENTICAL);
 		if (!told && !item)
 			rc = -ENOMEM;
 		if (item)
@@ -291,11 +293,11 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	bool extracted = told.n > 0;
 	told_list_release(&told);
 	if (rc == 0 && extracted)
-		rc = results(ret, &a, &b, tolerance, err);
+		rc = compare_results(ret, &a, &b, tolerance, err);
 	for (size_t i = 0; rc == 0 && i < x.n; i++)
-		rc = one_output(ret, &x.v[i], find(&y, x.v[i].name), tolerance);
+		rc = one_output(ret, &x.v[i], find_output(&y, x.v[i].name), tolerance);
 	for (size_t i = 0; rc == 0 && i < y.n; i++)
-		if (!find(&x, y.v[i].name) && x.n)
+		if (!find_output(&x, y.v[i].name) && x.n)
 			rc = one_output(ret, NULL, &y.v[i], tolerance);
 	ret->verdict = COMPARE_UNKNOWN;
 	for (size_t i = 0; i < ret->n; i++)

@@ -5,7 +5,7 @@
 #include "trust/witness.h"
 
 enum compare_verdict { COMPARE_IDENTICAL, COMPARE_WITHIN, COMPARE_DIFFERENT, COMPARE_UNKNOWN };
-const char *compare_word(enum compare_verdict v);
+const char *compare_verdict_name(enum compare_verdict v);
 
 struct compare_item {
 	char *name;

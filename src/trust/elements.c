@@ -26,7 +26,7 @@ void elements_release(struct elements *e)
 }
 
 /* Names with a zero byte inside cannot be told apart behind it: they are cut there, as argv would. */
-static char *copy(struct str s)
+static char *copy_name(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
@@ -48,7 +48,7 @@ struct element *elements_at(struct elements *e, struct str name)
 		e->failed = true;
 		return NULL;
 	}
-	char *own = copy(name);
+	char *own = copy_name(name);
 	if (!own) {
 		e->failed = true;
 		return NULL;
@@ -63,7 +63,7 @@ bool element_put(struct element *x, struct str value)
 	if (!more)
 		return false;
 	x->value = more;
-	own = copy(value);
+	own = copy_name(value);
 	if (!own)
 		return false;
 	x->value[x->n++] = own;
@@ -72,7 +72,7 @@ bool element_put(struct element *x, struct str value)
 
 bool element_text(char **text, struct str value)
 {
-	char *own = copy(value);
+	char *own = copy_name(value);
 	if (!own)
 		return false;
 	free(*text);
@@ -87,7 +87,7 @@ void elements_add(struct elements *e, struct str name, struct str value)
 		e->failed = true;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct element *)a)->name, ((const struct element *)b)->name);
 }
@@ -95,7 +95,7 @@ static int by_name(const void *a, const void *b)
 void elements_sort(struct elements *e)
 {
 	if (e->n)
-		qsort(e->v, e->n, sizeof(*e->v), by_name);
+		qsort(e->v, e->n, sizeof(*e->v), compare_by_name);
 }
 
 /* ---- values ---- */

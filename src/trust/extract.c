@@ -20,17 +20,17 @@ struct taking {
 	size_t found;
 };
 
-static const char *name_of(const struct extractor *x)
+static const char *extractor_name(const struct extractor *x)
 {
 	return x->name ? x->name : x->from;
 }
 
-static void miss(struct taking *t, const char *why)
+static void append_missing(struct taking *t, const char *why)
 {
-	elements_add(t->missing, str_of(name_of(t->x)), str_of(why));
+	elements_add(t->missing, str_of(extractor_name(t->x)), str_of(why));
 }
 
-static struct str trimmed(struct str s)
+static struct str trim_str(struct str s)
 {
 	while (s.n && isspace((unsigned char)*s.p))
 		s = str_n(s.p + 1, s.n - 1);
@@ -40,26 +40,26 @@ static struct str trimmed(struct str s)
 }
 
 /* One more match. */
-static void met(struct taking *t, struct str s)
+static void on_match(struct taking *t, struct str s)
 {
 	t->found++;
 	t->last = s;
 	if (t->x->all && t->found <= EXTRACT_VALUES)
-		elements_add(t->values, str_of(name_of(t->x)), trimmed(s));
+		elements_add(t->values, str_of(extractor_name(t->x)), trim_str(s));
 }
 
-static void settle(struct taking *t)
+static void finish_taking(struct taking *t)
 {
 	char why[100];
 	if (!t->found) {
-		miss(t, "nothing matches");
+		append_missing(t, "nothing matches");
 	} else if (t->x->all && t->found > EXTRACT_VALUES) {
-		miss(t, "there are more values than can be kept");
+		append_missing(t, "there are more values than can be kept");
 	} else if (!t->x->all && t->found > 1 && !t->x->last) {
 		snprintf(why, sizeof(why), "it matches %zu times", t->found);
-		miss(t, why);
+		append_missing(t, why);
 	} else if (!t->x->all) {
-		elements_add(t->values, str_of(name_of(t->x)), trimmed(t->last));
+		elements_add(t->values, str_of(extractor_name(t->x)), trim_str(t->last));
 	}
 }
 
@@ -86,23 +86,23 @@ static void by_regex(struct taking *t, const char *text, size_t n)
 	regex_t re;
 	regmatch_t m[2];
 	if (regcomp(&re, t->x->pattern, REG_EXTENDED | REG_NEWLINE) != 0) {
-		miss(t, "the expression is not a regular one");
+		append_missing(t, "the expression is not a regular one");
 		return;
 	}
 	for (size_t at = 0; at <= n && t->found <= EXTRACT_VALUES;) {
 		if (match_at(&re, text, at, n, m) != 0)
 			break;
 		const regmatch_t *g = m[1].rm_so >= 0 && re.re_nsub ? &m[1] : &m[0];
-		met(t, str_n(text + g->rm_so, (size_t)(g->rm_eo - g->rm_so)));
+		on_match(t, str_n(text + g->rm_so, (size_t)(g->rm_eo - g->rm_so)));
 		at = (size_t)m[0].rm_eo + (m[0].rm_eo == m[0].rm_so);
 	}
 	regfree(&re);
-	settle(t);
+	finish_taking(t);
 }
 
 /* ---- JSON ---- */
 
-static json_t *load(const char *text, size_t n)
+static json_t *parse_json_text(const char *text, size_t n)
 {
 	struct jin in;
 	json_t *root = NULL;
@@ -115,7 +115,7 @@ static json_t *load(const char *text, size_t n)
 	return root;
 }
 
-static bool scalar(const json_t *j, struct str *ret)
+static bool scalar_text(const json_t *j, struct str *ret)
 {
 	if (json_is_string(j))
 		*ret = str_n(json_string_value(j), json_string_length(j));
@@ -152,30 +152,30 @@ static const json_t *at_pointer(const json_t *j, const char *pointer)
 
 static void by_pointer(struct taking *t, const char *text, size_t n)
 {
-	json_t *root = load(text, n), *item;
+	json_t *root = parse_json_text(text, n), *item;
 	const json_t *j = root ? at_pointer(root, t->x->pattern) : NULL;
 	struct str s;
 	size_t i;
 	if (!root) {
-		miss(t, "it is not JSON");
+		append_missing(t, "it is not JSON");
 	} else if (json_is_array(j)) {
 		/* A list is one value; only of its last is one taken where that is wanted. */
 		bool all = true;
-		json_array_foreach((json_t *)j, i, item) all &= scalar(item, &s);
+		json_array_foreach((json_t *)j, i, item) all &= scalar_text(item, &s);
 		struct extractor every = *t->x;
 		every.all = !t->x->last;
 		struct taking list = *t;
 		list.x = &every;
-		json_array_foreach((json_t *)j, i, item) if (all && scalar(item, &s)) met(&list, s);
+		json_array_foreach((json_t *)j, i, item) if (all && scalar_text(item, &s)) on_match(&list, s);
 		if (all)
-			settle(&list);
+			finish_taking(&list);
 		else
-			miss(t, "it points to a list of things that are no values");
-	} else if (j && scalar(j, &s)) {
-		met(t, s);
-		settle(t);
+			append_missing(t, "it points to a list of things that are no values");
+	} else if (j && scalar_text(j, &s)) {
+		on_match(t, s);
+		finish_taking(t);
 	} else {
-		miss(t, j ? "it points to an object" : "nothing is there");
+		append_missing(t, j ? "it points to an object" : "nothing is there");
 	}
 	json_decref(root);
 }
@@ -219,13 +219,13 @@ static void by_column(struct taking *t, const char *text, size_t n)
 	if (*t->x->pattern && !*number_end && number > 0)
 		column = number - 1;
 	for (; column < 0 && !over && next_field(&p, end, separator, &field, &over); at++)
-		if (str_eq(trimmed(buf_view(&field)), str_of(t->x->pattern)))
+		if (str_eq(trim_str(buf_view(&field)), str_of(t->x->pattern)))
 			column = at;
 	while (!over && p < end && p != text && *t->x->pattern && column >= 0 &&
 	       (*number_end || number <= 0)) /* the rest of the header */
 		next_field(&p, end, separator, &field, &over);
 	if (column < 0) {
-		miss(t, "there is no such column");
+		append_missing(t, "there is no such column");
 	} else {
 		while (p < end && t->found <= EXTRACT_VALUES) {
 			over = false;
@@ -233,12 +233,12 @@ static void by_column(struct taking *t, const char *text, size_t n)
 				if (at == column) {
 					buf_reset(&kept);
 					buf_str(&kept, buf_view(&field));
-					met(t, buf_view(&kept));
+					on_match(t, buf_view(&kept));
 				}
 			if (field.failed)
 				break;
 		}
-		settle(t);
+		finish_taking(t);
 	}
 	buf_release(&field);
 	buf_release(&kept);
@@ -246,7 +246,7 @@ static void by_column(struct taking *t, const char *text, size_t n)
 
 /* ---- digests ---- */
 
-static int line_cmp(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
@@ -265,7 +265,7 @@ static void by_digest(struct taking *t, const char *text, size_t n)
 		}
 		struct str *v = calloc(lines + 1, sizeof(*v));
 		if (!v) {
-			miss(t, "out of memory");
+			append_missing(t, "out of memory");
 			return;
 		}
 		for (const char *p = text; p < text + n; i++) {
@@ -274,7 +274,7 @@ static void by_digest(struct taking *t, const char *text, size_t n)
 			p = e ? e + 1 : text + n;
 		}
 		if (lines)
-			qsort(v, lines, sizeof(*v), line_cmp);
+			qsort(v, lines, sizeof(*v), compare_lines);
 		for (i = 0; i < lines; i++) {
 			digest_add(&sum, v[i].p, v[i].n);
 			digest_add(&sum, "\n", 1);
@@ -285,17 +285,17 @@ static void by_digest(struct taking *t, const char *text, size_t n)
 	}
 	digest_end(&sum, &d);
 	digest_text(&d, hex);
-	elements_add(t->values, str_of(name_of(t->x)), str_of(hex));
+	elements_add(t->values, str_of(extractor_name(t->x)), str_of(hex));
 }
 
 /* ---- guesses ---- */
 
-static void add_number(struct elements *values, const char *prefix, const char *key, const json_t *j)
+static void append_if_number(struct elements *values, const char *prefix, const char *key, const json_t *j)
 {
 	struct buf name = {0};
 	struct str s;
 	double unused;
-	if (scalar(j, &s) && value_number(json_string_value(j) ? json_string_value(j) : "", &unused)) {
+	if (scalar_text(j, &s) && value_number(json_string_value(j) ? json_string_value(j) : "", &unused)) {
 		if (prefix && *prefix)
 			buf_printf(&name, "%s.", prefix);
 		buf_str(&name, str_of(key));
@@ -307,7 +307,7 @@ static void add_number(struct elements *values, const char *prefix, const char *
 static bool guess_json(struct elements *values, const char *text, size_t n)
 {
 	static const char *const hyperfine[] = {"mean", "stddev", "median", "user", "system", "min", "max"};
-	json_t *root = load(text, n), *list, *item, *value;
+	json_t *root = parse_json_text(text, n), *list, *item, *value;
 	const char *key;
 	size_t i, before = values->n;
 	if (json_is_array(list = json_object_get(root, "results"))) {
@@ -315,8 +315,8 @@ static bool guess_json(struct elements *values, const char *text, size_t n)
 		{
 			const char *command = json_string_value(json_object_get(item, "command"));
 			for (size_t k = 0; i < EXTRACT_VALUES / 10 && k < sizeof(hyperfine) / sizeof(*hyperfine); k++)
-				add_number(values, json_array_size(list) > 1 ? command : NULL, hyperfine[k],
-				           json_object_get(item, hyperfine[k]));
+				append_if_number(values, json_array_size(list) > 1 ? command : NULL, hyperfine[k],
+				                 json_object_get(item, hyperfine[k]));
 		}
 	} else if (json_is_array(list = json_object_get(root, "benchmarks"))) {
 		json_array_foreach(list, i, item)
@@ -329,7 +329,7 @@ static bool guess_json(struct elements *values, const char *text, size_t n)
 				    strncmp(key, "family_", 7) != 0 && strncmp(key, "per_family_", 11) != 0 &&
 				    strcmp(key, "repetition_index") != 0 && strcmp(key, "repetitions") != 0 &&
 				    strcmp(key, "threads") != 0)
-					add_number(values, bench, key, value);
+					append_if_number(values, bench, key, value);
 			}
 		}
 	}
@@ -345,14 +345,14 @@ static void guess_lines(struct elements *values, const char *text, size_t n)
 	double unused;
 	for (const char *p = text, *end = text + n; p < end && values->n < EXTRACT_VALUES;) {
 		const char *e = memchr(p, '\n', (size_t)(end - p));
-		struct str line = trimmed(str_n(p, (size_t)((e ? e : end) - p)));
+		struct str line = trim_str(str_n(p, (size_t)((e ? e : end) - p)));
 		p = e ? e + 1 : end;
 		size_t cut = 0;
 		while (cut < line.n && line.p[cut] != ':' && line.p[cut] != '=')
 			cut++;
 		if (cut == line.n || !line.n || !isalpha((unsigned char)*line.p))
 			continue;
-		struct str key = trimmed(str_n(line.p, cut)), value = trimmed(str_n(line.p + cut + 1, line.n - cut - 1));
+		struct str key = trim_str(str_n(line.p, cut)), value = trim_str(str_n(line.p + cut + 1, line.n - cut - 1));
 		size_t k = 0;
 		while (k < value.n && !isspace((unsigned char)value.p[k]))
 			k++;
@@ -360,13 +360,13 @@ static void guess_lines(struct elements *values, const char *text, size_t n)
 			continue;
 		memcpy(number, value.p, k);
 		number[k] = '\0';
-		struct str unit = trimmed(str_n(value.p + k, value.n - k));
+		struct str unit = trim_str(str_n(value.p + k, value.n - k));
 		if (value_number(number, &unused) && unit.n <= 12 && !memchr(unit.p, ' ', unit.n))
 			elements_add(values, key, str_of(number));
 	}
 }
 
-static void guess(struct taking *t, const char *text, size_t n)
+static void guess_values(struct taking *t, const char *text, size_t n)
 {
 	size_t before = t->values->n;
 	const char *p = text;
@@ -376,7 +376,7 @@ static void guess(struct taking *t, const char *text, size_t n)
 		return;
 	guess_lines(t->values, text, n);
 	if (t->values->n == before)
-		miss(t, "nothing in it looks like a result");
+		append_missing(t, "nothing in it looks like a result");
 }
 
 /* ---- all ---- */
@@ -401,7 +401,7 @@ void extract_text(const struct extractor *x, const char *text, size_t n, struct 
 	case EXTRACT_FIGURE: /* not of a text: who measured the run adds it */
 		break;
 	case EXTRACT_GUESS:
-		guess(&t, text, n);
+		guess_values(&t, text, n);
 		break;
 	}
 }
@@ -412,23 +412,23 @@ void extract_file(const struct extractor *x, const char *path, struct elements *
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		miss(&t, fd < 0 && errno == ENOENT ? "the file is not there" : "it cannot be read");
+		append_missing(&t, fd < 0 && errno == ENOENT ? "the file is not there" : "it cannot be read");
 	} else if (x->how == EXTRACT_DIGEST && !x->unordered) { /* of whatever size */
 		struct digest d;
 		char hex[DIGEST_TEXT];
 		if (digest_fd(NULL, fd, &d, NULL) == 0) {
 			digest_text(&d, hex);
-			elements_add(values, str_of(name_of(x)), str_of(hex));
+			elements_add(values, str_of(extractor_name(x)), str_of(hex));
 		} else {
-			miss(&t, "it cannot be read");
+			append_missing(&t, "it cannot be read");
 		}
 	} else if (st.st_size > EXTRACT_BYTES) {
-		miss(&t, "the file is too large to be looked through");
+		append_missing(&t, "the file is too large to be looked through");
 	} else {
 		char *p = malloc((size_t)st.st_size + 1);
 		ssize_t k = p ? io_pread(fd, p, (size_t)st.st_size, 0) : -1;
 		if (k < 0) {
-			miss(&t, "it cannot be read");
+			append_missing(&t, "it cannot be read");
 		} else {
 			p[k] = '\0';
 			extract_text(x, p, (size_t)k, values, missing);

@@ -46,7 +46,7 @@ int kept_copy(int from, const char *path, unsigned mode)
 	return rc;
 }
 
-static int path_of(const char *home, const struct digest *d, char **ret)
+static int kept_path(const char *home, const struct digest *d, char **ret)
 {
 	char text[DIGEST_TEXT];
 	digest_text(d, text);
@@ -57,7 +57,7 @@ int kept_put(const char *home, int fd, const struct digest *d)
 {
 	char *path = NULL, *dir = NULL, *temporary = NULL;
 	struct digest now;
-	int rc = path_of(home, d, &path);
+	int rc = kept_path(home, d, &path);
 	if (rc == 0 && access(path, F_OK) == 0)
 		goto out;
 	if (rc == 0 && (asprintf(&dir, "%s/kept", home) < 0 || asprintf(&temporary, "%s.%ld", path, (long)getpid()) < 0))
@@ -87,7 +87,7 @@ int kept_get(const char *home, const struct digest *d, const char *path)
 {
 	char *from = NULL;
 	struct digest now;
-	int rc = path_of(home, d, &from);
+	int rc = kept_path(home, d, &from);
 	int fd = rc == 0 ? open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (rc == 0 && fd < 0)
 		rc = -errno;
@@ -103,7 +103,7 @@ int kept_get(const char *home, const struct digest *d, const char *path)
 	return rc;
 }
 
-static int text_cmp(const void *a, const void *b)
+static int compare_kept_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -127,10 +127,10 @@ int kept_sweep(struct store *s, uint64_t *ret_n)
 			n++;
 	if (v && n == l.n) {
 		if (n)
-			qsort(v, n, sizeof(*v), text_cmp);
+			qsort(v, n, sizeof(*v), compare_kept_names);
 		for (struct dirent *e; (e = readdir(d));) {
 			const char *name = e->d_name;
-			if (strncmp(name, "sha256:", 7) != 0 || (n && bsearch(&name, v, n, sizeof(*v), text_cmp)))
+			if (strncmp(name, "sha256:", 7) != 0 || (n && bsearch(&name, v, n, sizeof(*v), compare_kept_names)))
 				continue;
 			*ret_n += unlinkat(dirfd(d), name, 0) == 0;
 		}

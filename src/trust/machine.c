@@ -46,7 +46,7 @@ struct reading {
 	char out[1024];
 };
 
-static struct str trimmed(const char *p, size_t n)
+static struct str trim_bytes(const char *p, size_t n)
 {
 	while (n && isspace((unsigned char)*p))
 		p++, n--;
@@ -64,13 +64,13 @@ static bool find_field(const char *text, const char *key, struct str *ret)
 		const char *v = p + n + strspn(p + n, " \t");
 		if (*v != ':')
 			continue;
-		*ret = trimmed(v + 1, strcspn(v + 1, "\n"));
+		*ret = trim_bytes(v + 1, strcspn(v + 1, "\n"));
 		return ret->n > 0;
 	}
 	return false;
 }
 
-static bool find_word(const char *text, unsigned which, struct str *ret)
+static bool find_nth_field(const char *text, unsigned which, struct str *ret)
 {
 	const char *p = text;
 	for (unsigned i = 1;; i++) {
@@ -98,7 +98,7 @@ static bool os_name(struct reading *r)
 	const char *p = strstr(r->text, "PRETTY_NAME=");
 	if (!p)
 		return false;
-	s = trimmed(p + 12, strcspn(p + 12, "\n"));
+	s = trim_bytes(p + 12, strcspn(p + 12, "\n"));
 	if (s.n >= 2 && s.p[0] == '"')
 		s = str_n(s.p + 1, s.n - 2);
 	snprintf(r->out, sizeof(r->out), "%.*s", (int)s.n, s.p);
@@ -203,7 +203,7 @@ static bool file_system(struct reading *r)
 	return found;
 }
 
-static bool make(struct reading *r, const char *name, const char *key)
+static bool format_property(struct reading *r, const char *name, const char *key)
 {
 	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
 	struct utsname un;
@@ -254,8 +254,8 @@ static bool make(struct reading *r, const char *name, const char *key)
 static bool read_property(struct reading *r, const struct property *p, struct str *ret)
 {
 	if (p->how == made) {
-		bool ok = make(r, p->name, p->key);
-		*ret = trimmed(r->out, ok ? strlen(r->out) : 0);
+		bool ok = format_property(r, p->name, p->key);
+		*ret = trim_bytes(r->out, ok ? strlen(r->out) : 0);
 		return ok && ret->n;
 	}
 	if (r->source != p->source && !(r->source && !strcmp(r->source, p->source))) {
@@ -267,8 +267,8 @@ static bool read_property(struct reading *r, const struct property *p, struct st
 	if (p->how == field)
 		return find_field(r->text, p->key, ret);
 	if (p->how == word)
-		return find_word(r->text, (unsigned)atoi(p->key), ret);
-	*ret = trimmed(r->text, strcspn(r->text, "\n"));
+		return find_nth_field(r->text, (unsigned)atoi(p->key), ret);
+	*ret = trim_bytes(r->text, strcspn(r->text, "\n"));
 	if (p->how == bracket) {
 		const char *from = memchr(ret->p, '[', ret->n), *to = memchr(ret->p, ']', ret->n);
 		if (from && to > from)
@@ -279,7 +279,7 @@ static bool read_property(struct reading *r, const struct property *p, struct st
 
 /* ---- the environment ---- */
 
-static void environment(struct machine *m)
+static void collect_environment(struct machine *m)
 {
 	struct buf b = {0};
 	for (char **e = environ; e && *e; e++) {
@@ -311,7 +311,7 @@ void machine_read(struct machine *ret)
 		if (read_property(&r, p, &value))
 			elements_add(p->type == variant ? &ret->variant : &ret->invariant, str_of(p->name), value);
 	}
-	environment(ret);
+	collect_environment(ret);
 }
 
 void machine_release(struct machine *m)

@@ -13,13 +13,13 @@ void trust_side_release(struct trust_side *s)
 	*s = (struct trust_side){0};
 }
 
-const char *trust_part_word(enum trust_part p)
+const char *trust_part_name(enum trust_part p)
 {
 	static const char *const words[] = {"input", "parameter", "result", "invariant"};
 	return words[p];
 }
 
-const char *trust_kind_word(enum trust_kind k)
+const char *trust_kind_name(enum trust_kind k)
 {
 	static const char *const words[] = {"differs", "not seen", "not claimed", "unknown", "varied"};
 	return words[k];
@@ -45,7 +45,7 @@ bool tolerance_read(const char *text, double *ret_relative, double *ret_absolute
 
 /* ---- one element ---- */
 
-static int double_cmp(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -62,7 +62,7 @@ static bool combined(const struct element *seen, const char *statistic, double *
 	}
 	if (known) {
 		size_t n = seen->n;
-		qsort(v, n, sizeof(*v), double_cmp);
+		qsort(v, n, sizeof(*v), compare_numbers);
 		if (!statistic || !strcmp(statistic, "median"))
 			*ret = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 		else if (!strcmp(statistic, "mean"))
@@ -78,7 +78,7 @@ static bool combined(const struct element *seen, const char *statistic, double *
 	return known;
 }
 
-static bool near(const char *a, const char *b, double relative, double absolute)
+static bool is_within_tolerance(const char *a, const char *b, double relative, double absolute)
 {
 	double x, y;
 	if (value_same(a, b))
@@ -94,12 +94,12 @@ static bool lists_same(const struct element *a, const struct element *b, double 
 	if (a->n != b->n)
 		return false;
 	for (size_t i = 0; i < a->n; i++)
-		if (!near(a->value[i], b->value[i], relative, absolute))
+		if (!is_within_tolerance(a->value[i], b->value[i], relative, absolute))
 			return false;
 	return true;
 }
 
-static int text_cmp(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
 	const char *s = *(const char *const *)a, *t = *(const char *const *)b;
 	double x, y;
@@ -120,8 +120,8 @@ static bool bags_same(const struct element *a, const struct element *b, double r
 	if (x.value && y.value) {
 		memcpy(x.value, a->value, a->n * sizeof(*x.value));
 		memcpy(y.value, b->value, b->n * sizeof(*y.value));
-		qsort(x.value, x.n, sizeof(*x.value), text_cmp);
-		qsort(y.value, y.n, sizeof(*y.value), text_cmp);
+		qsort(x.value, x.n, sizeof(*x.value), compare_values);
+		qsort(y.value, y.n, sizeof(*y.value), compare_values);
 		same = lists_same(&x, &y, relative, absolute);
 	}
 	free(x.value);
@@ -148,7 +148,7 @@ static bool agree(const struct element *claim, const struct element *seen, doubl
 		bool same = true;
 		for (size_t i = 0; i < seen->n; i++) {
 			same &= value_same(claim->value[0], seen->value[i]);
-			*ret_eps &= near(claim->value[0], seen->value[i], relative, absolute);
+			*ret_eps &= is_within_tolerance(claim->value[0], seen->value[i], relative, absolute);
 		}
 		return same;
 	}
@@ -160,8 +160,8 @@ static bool agree(const struct element *claim, const struct element *seen, doubl
 
 /* ---- the sets ---- */
 
-static struct trust_difference *add(struct trust *t, enum trust_part part, enum trust_kind kind,
-                                    const struct element *claim, const struct element *seen)
+static struct trust_difference *append_difference(struct trust *t, enum trust_part part, enum trust_kind kind,
+                                                  const struct element *claim, const struct element *seen)
 {
 	struct trust_difference *more = realloc(t->v, (t->n + 1) * sizeof(*more));
 	if (!more)
@@ -183,7 +183,7 @@ static int both(const struct element *c, const struct element *s, enum trust_par
 		        -EINVAL);
 	if (s->unknown && c->n) {
 		f->unknown++;
-		d = add(t, part, TRUST_UNKNOWN, c, s);
+		d = append_difference(t, part, TRUST_UNKNOWN, c, s);
 		if (d)
 			d->why = s->unknown;
 		return d ? 0 : -ENOMEM;
@@ -193,15 +193,15 @@ static int both(const struct element *c, const struct element *s, enum trust_par
 	f->differ++;
 	f->differ_eps += !eps;
 	f->exclusive += 2;
-	d = add(t, part, TRUST_DIFFERS, c, s);
+	d = append_difference(t, part, TRUST_DIFFERS, c, s);
 	if (d)
 		d->within = eps;
 	return d ? 0 : -ENOMEM;
 }
 
 /* Both are sorted by name. */
-static int part_of(struct trust_side *seen, struct trust_side *claim, enum trust_part part, const char *tolerance,
-                   struct trust_factor *f, struct err *err, struct trust *t)
+static int measure_part(struct trust_side *seen, struct trust_side *claim, enum trust_part part, const char *tolerance,
+                        struct trust_factor *f, struct err *err, struct trust *t)
 {
 	struct elements *s = &seen->part[part], *c = &claim->part[part];
 	int rc = 0;
@@ -209,7 +209,7 @@ static int part_of(struct trust_side *seen, struct trust_side *claim, enum trust
 	elements_sort(c);
 	if (seen->absent[part]) { /* nothing at all is known of it */
 		for (size_t k = 0; k < c->n; k++) {
-			struct trust_difference *d = add(t, part, TRUST_UNKNOWN, &c->v[k], NULL);
+			struct trust_difference *d = append_difference(t, part, TRUST_UNKNOWN, &c->v[k], NULL);
 			if (!d)
 				return -ENOMEM;
 			d->why = seen->absent[part];
@@ -227,8 +227,8 @@ static int part_of(struct trust_side *seen, struct trust_side *claim, enum trust
 		f->differ++;
 		f->differ_eps++;
 		f->exclusive++;
-		struct trust_difference *d = order < 0 ? add(t, part, TRUST_NOT_CLAIMED, NULL, &s->v[i++])
-		                                       : add(t, part, TRUST_NOT_SEEN, &c->v[k++], NULL);
+		struct trust_difference *d = order < 0 ? append_difference(t, part, TRUST_NOT_CLAIMED, NULL, &s->v[i++])
+		                                       : append_difference(t, part, TRUST_NOT_SEEN, &c->v[k++], NULL);
 		rc = d ? 0 : -ENOMEM;
 	}
 	f->seen += s->n;
@@ -242,7 +242,7 @@ static double factor(size_t differ, size_t most)
 	return v < 0 ? 0 : v;
 }
 
-static void settle(struct trust_factor *f)
+static void compute_factor(struct trust_factor *f)
 {
 	size_t most = f->seen > f->claimed ? f->seen : f->claimed;
 	f->value = factor(f->differ, most);
@@ -264,7 +264,7 @@ static int invariants(struct trust_side *seen, struct trust_side *claim, struct 
 		if (s && !s->varied) {
 			rc = both(c, s, TRUST_INVARIANTS, NULL, &unused, err, t);
 		} else if (!s) {
-			struct trust_difference *d = add(t, TRUST_INVARIANTS, TRUST_UNKNOWN, c, NULL);
+			struct trust_difference *d = append_difference(t, TRUST_INVARIANTS, TRUST_UNKNOWN, c, NULL);
 			if (d)
 				d->why = "the record does not have it";
 			rc = d ? 0 : -ENOMEM;
@@ -276,7 +276,8 @@ static int invariants(struct trust_side *seen, struct trust_side *claim, struct 
 		const struct element *s = &seen->part[TRUST_INVARIANTS].v[i];
 		if (!s->varied)
 			continue;
-		if (!add(t, TRUST_INVARIANTS, TRUST_VARIED, elements_find(&claim->part[TRUST_INVARIANTS], str_of(s->name)), s))
+		if (!append_difference(t, TRUST_INVARIANTS, TRUST_VARIED,
+		                       elements_find(&claim->part[TRUST_INVARIANTS], str_of(s->name)), s))
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < t->n; i++)
@@ -296,19 +297,19 @@ int trust_measure(struct trust_side *seen, struct trust_side *claim, const char 
 	for (int i = 0; i < TRUST_PARTS; i++)
 		if (seen->part[i].failed || claim->part[i].failed)
 			return err_set(err, ENOMEM, "cannot compare");
-	rc = part_of(seen, claim, TRUST_INPUTS, tolerance, &t.inputs, err, &t);
+	rc = measure_part(seen, claim, TRUST_INPUTS, tolerance, &t.inputs, err, &t);
 	if (rc == 0)
-		rc = part_of(seen, claim, TRUST_PARAMETERS, tolerance, &t.inputs, err, &t);
+		rc = measure_part(seen, claim, TRUST_PARAMETERS, tolerance, &t.inputs, err, &t);
 	if (rc == 0)
-		rc = part_of(seen, claim, TRUST_RESULTS, tolerance, &t.results, err, &t);
+		rc = measure_part(seen, claim, TRUST_RESULTS, tolerance, &t.results, err, &t);
 	if (rc == 0)
 		rc = invariants(seen, claim, err, &t);
 	if (rc < 0) {
 		trust_release(&t);
 		return err_set(err, -rc, "cannot compare");
 	}
-	settle(&t.inputs);
-	settle(&t.results);
+	compute_factor(&t.inputs);
+	compute_factor(&t.results);
 	t.high = t.inputs.value * t.results.value;
 	t.low = t.inputs.low * t.results.low;
 	t.judged = t.inputs.unknown + t.results.unknown == 0 || t.low == t.high;

@@ -71,7 +71,7 @@ void trust_release(struct trust *t);
 
 /* "5%" of the greater of two numbers, or "0.01" absolute. False: it is neither, or negative. */
 bool tolerance_read(const char *text, double *ret_relative, double *ret_absolute);
-const char *trust_part_word(enum trust_part p); /* "input", "parameter", "result", "invariant" */
-const char *trust_kind_word(enum trust_kind k);
+const char *trust_part_name(enum trust_part p); /* "input", "parameter", "result", "invariant" */
+const char *trust_kind_name(enum trust_kind k);
 
 #endif

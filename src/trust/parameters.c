@@ -28,7 +28,7 @@ static const char *option(char *const *argv, const char *name)
 }
 
 /* `key = value`, `key: value` or `key value` in a file of settings, or a key of a JSON object. */
-static bool in_file(const char *path, const char *key, struct elements *values, struct str name)
+static bool find_in_file(const char *path, const char *key, struct elements *values, struct str name)
 {
 	struct extractor x = {.name = (char *)"", .from = (char *)path, .how = EXTRACT_REGEX, .last = true};
 	struct elements found = {0}, missing = {0};
@@ -77,7 +77,7 @@ void extract_parameters(const struct benchfile *b, char *const *argv, struct ele
 		} else if (colon) {
 			char *path = strndup(where, (size_t)(colon - where));
 			if (path)
-				in_file(path, colon + 1, values, name);
+				find_in_file(path, colon + 1, values, name);
 			free(path);
 			continue;
 		}
@@ -86,7 +86,7 @@ void extract_parameters(const struct benchfile *b, char *const *argv, struct ele
 	}
 }
 
-static bool is_file(const struct elements *files, const char *word)
+static bool is_input_file(const struct elements *files, const char *word)
 {
 	while (word[0] == '.' && word[1] == '/')
 		word += 2;
@@ -111,16 +111,16 @@ void guess_parameters(char *const *argv, size_t argc, const struct elements *fil
 			/* What follows an option belongs to it unless it is one, or a file. */
 			const char *next = i + 1 < argc && !eq ? argv[i + 1] : NULL;
 			if (next && (next[0] != '-' || isdigit((unsigned char)next[1]) || next[1] == '.') &&
-			    !is_file(files, next)) {
+			    !is_input_file(files, next)) {
 				elements_add(values, str_n(name, n), str_of(next));
 				i++;
-			} else if (next && is_file(files, next) && next[0] != '-') {
+			} else if (next && is_input_file(files, next) && next[0] != '-') {
 				elements_add(values, str_n(name, n), str_of("(file)"));
 				i++;
 			} else {
 				elements_add(values, str_n(name, n), eq ? str_of(eq + 1) : str_of("true"));
 			}
-		} else if (is_file(files, w)) {
+		} else if (is_input_file(files, w)) {
 			continue;
 		} else if (eq && eq != w && (isalpha((unsigned char)w[0]) || w[0] == '_')) {
 			elements_add(values, str_n(w, (size_t)(eq - w)), str_of(eq + 1));

@@ -146,7 +146,7 @@ static int open_same(const struct session_file *f, const char **ret_why)
 	return -ESTALE;
 }
 
-static void put_digest(struct writing *w, const struct session_file *f, unsigned usage)
+static void record_digest(struct writing *w, const struct session_file *f, unsigned usage)
 {
 	char text[DIGEST_TEXT] = "";
 	if (usage == TERM_usage_output && (f->gone || !*f->path))
@@ -182,7 +182,7 @@ static void put_digest(struct writing *w, const struct session_file *f, unsigned
 }
 
 /* build-id:..., else sha256:...; of the command's own program the digest too, as `binary`. */
-static void program(struct writing *w, const struct session_file *f, const char *exe)
+static void record_program(struct writing *w, const struct session_file *f, const char *exe)
 {
 	unsigned char id[BUILD_ID_MAX];
 	char text[DIGEST_TEXT], name[300];
@@ -210,7 +210,7 @@ static void program(struct writing *w, const struct session_file *f, const char 
 	buf_release(&value);
 }
 
-static bool named(const struct session_files *s, const struct session_file *f)
+static bool is_named_by_command(const struct session_files *s, const struct session_file *f)
 {
 	const char *base = strrchr(f->path, '/');
 	for (size_t i = 1; i < s->argc; i++)
@@ -219,14 +219,14 @@ static bool named(const struct session_files *s, const struct session_file *f)
 	return false;
 }
 
-static void files(struct writing *w, const struct session_files *s)
+static void record_files(struct writing *w, const struct session_files *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct session_file *f = &s->v[i];
 		if (f->program || (f->library && f->read && !f->made))
-			program(w, f, s->exe);
-		else if (w->t->digest && (f->read || f->made) && (!f->system || named(s, f)))
-			put_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
+			record_program(w, f, s->exe);
+		else if (w->t->digest && (f->read || f->made) && (!f->system || is_named_by_command(s, f)))
+			record_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
 	}
 }
 
@@ -243,7 +243,7 @@ int trust_record(const struct trust_record *t, struct err *err)
 		rc = put_machine(&w, TERM_moment_before, &t->before->invariant, &t->before->variant, NULL);
 	if (rc == 0 && t->before && t->after)
 		rc = put_after(&w);
-	files(&w, t->files);
+	record_files(&w, t->files);
 	if (rc == 0)
 		rc = put_machine(&w, TERM_moment_whole, &w.whole, NULL, t->parameters);
 	for (size_t i = 0; i < t->n_results; i++)

@@ -29,13 +29,13 @@
 
 #define COMMITS_MAX 50 /* that are looked at for one file */
 
-const char *rerun_word(enum rerun_state s)
+const char *rerun_state_name(enum rerun_state s)
 {
 	static const char *const words[] = {"same", "kept copy", "from git", "built again", "differs", "gone", "unknown"};
 	return words[s];
 }
 
-static int oom(struct err *err)
+static int rerun_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot find out what the run needs");
 }
@@ -51,14 +51,14 @@ struct planning {
 	VEC(store_id) made;
 };
 
-static bool is_library(struct str path)
+static bool is_shared_object(struct str path)
 {
 	const char *so = memmem(path.p, path.n, ".so", 3);
 	return so && (so + 3 == path.p + path.n || so[3] == '.');
 }
 
 /* What the record says that it held: its digest in this run, else what the run's programs were. */
-static char *wanted(const struct planning *p, const struct file_info *f, const struct rerun_file *x)
+static char *recorded_content(const struct planning *p, const struct file_info *f, const struct rerun_file *x)
 {
 	for (size_t i = 0; i < p->digests.n; i++) {
 		const struct event_digest *d = &p->digests.v[i].ev.digest;
@@ -78,7 +78,7 @@ static char *wanted(const struct planning *p, const struct file_info *f, const s
 }
 
 /* Is the open file what is wanted? */
-static bool is_wanted(const struct witness_options *o, int fd, const char *want)
+static bool is_recorded_content(const struct witness_options *o, int fd, const char *want)
 {
 	struct digest d;
 	unsigned char id[BUILD_ID_MAX];
@@ -130,7 +130,7 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 	x->fingerprint_same = v->has_size && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.ino == f->ino &&
 	                      id.gen == f->gen && id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
 	if (*x->want)
-		x->state = is_wanted(o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
+		x->state = is_recorded_content(o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
 	else
 		x->state = x->fingerprint_same ? RERUN_SAME : RERUN_UNKNOWN;
 	close(fd);
@@ -144,18 +144,18 @@ static int add_read(struct planning *p, struct str path)
 	if ((r->n_reads & (r->n_reads + 1)) == 0) { /* full at 1, 3, 7, ... */
 		char **more = realloc(r->reads, (2 * r->n_reads + 2) * sizeof(*more));
 		if (!more)
-			return oom(p->err);
+			return rerun_oom(p->err);
 		r->reads = more;
 	}
 	if (!(r->reads[r->n_reads] = strndup(path.p, path.n)))
-		return oom(p->err);
+		return rerun_oom(p->err);
 	r->reads[++r->n_reads] = NULL;
 	return 0;
 }
 
 /* The file that stands for one of a received run: in the folder that the user gave, and nowhere else, whatever links
  * lie there. "" there is none. */
-static char *in_folder(const char *from, const char *name)
+static char *find_beneath(const char *from, const char *name)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
 	char link[40], real[PATH_MAX];
@@ -172,7 +172,7 @@ static char *in_folder(const char *from, const char *name)
 	return n > 0 ? strndup(real, (size_t)n) : strdup("");
 }
 
-static int add_file(struct planning *p, store_id version, bool program)
+static int append_needed_file(struct planning *p, store_id version, bool program)
 {
 	struct rerun *r = p->r;
 	struct version_info v;
@@ -199,26 +199,26 @@ static int add_file(struct planning *p, store_id version, bool program)
 		}
 	struct rerun_file *more = realloc(r->v, (r->n + 1) * sizeof(*more));
 	if (!more)
-		return oom(p->err);
+		return rerun_oom(p->err);
 	r->v = more;
 	struct rerun_file *x = &r->v[r->n];
 	*x = (struct rerun_file){.path = strndup(f.path.p, f.path.n),
 	                         .name = below ? strndup(f.path.p + n + 1, f.path.n - n - 1) : strndup(f.path.p, f.path.n),
 	                         .below = below,
 	                         .program = program,
-	                         .library = is_library(f.path),
+	                         .library = is_shared_object(f.path),
 	                         .mode = program ? 0755 : 0644};
 	r->n++;
-	x->want = x->path ? wanted(p, &f, x) : NULL;
+	x->want = x->path ? recorded_content(p, &f, x) : NULL;
 	if (!x->path || !x->name || !x->want)
-		return oom(p->err);
+		return rerun_oom(p->err);
 	if (r->own) {
 		rerun_look(x, p->o, &f, &v);
 		return 0;
 	}
-	char *there = below ? in_folder(p->from, x->name) : strdup("");
+	char *there = below ? find_beneath(p->from, x->name) : strdup("");
 	if (!there)
-		return oom(p->err);
+		return rerun_oom(p->err);
 	free(x->path);
 	x->path = there;
 	x->state = RERUN_GONE;
@@ -227,13 +227,13 @@ static int add_file(struct planning *p, store_id version, bool program)
 	return 0;
 }
 
-static int id_cmp(const void *a, const void *b)
+static int compare_made_versions(const void *a, const void *b)
 {
 	store_id x = *(const store_id *)a, y = *(const store_id *)b;
 	return (x > y) - (x < y);
 }
 
-static int files(struct planning *p, const store_id *execs, size_t n)
+static int collect_files(struct planning *p, const store_id *execs, size_t n)
 {
 	struct edges e = {0};
 	int rc = 0;
@@ -242,19 +242,19 @@ static int files(struct planning *p, const store_id *execs, size_t n)
 		for (size_t k = 0; rc == 0 && k < e.n; k++) {
 			store_id *slot = vec_add(&p->made);
 			if (!slot)
-				rc = oom(p->err);
+				rc = rerun_oom(p->err);
 			else
 				*slot = e.v[k].to;
 		}
 	}
 	if (p->made.n)
-		qsort(p->made.v, p->made.n, sizeof(*p->made.v), id_cmp);
+		qsort(p->made.v, p->made.n, sizeof(*p->made.v), compare_made_versions);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = store_uses(p->s, execs[i], &e);
 		for (size_t k = 0; rc == 0 && k < e.n; k++)
 			if (e.v[k].via != TERM_via_sync &&
-			    !(p->made.n && bsearch(&e.v[k].to, p->made.v, p->made.n, sizeof(store_id), id_cmp)))
-				rc = add_file(p, e.v[k].to, (e.v[k].mode & ACCESS_PROGRAM) != 0);
+			    !(p->made.n && bsearch(&e.v[k].to, p->made.v, p->made.n, sizeof(store_id), compare_made_versions)))
+				rc = append_needed_file(p, e.v[k].to, (e.v[k].mode & ACCESS_PROGRAM) != 0);
 	}
 	edges_release(&e);
 	return rc;
@@ -362,7 +362,7 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 			rc = err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
 		else
 			rc = ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? store_run_execs(s, run, &execs, &n)
-			                                                                  : oom(err);
+			                                                                  : rerun_oom(err);
 	}
 	if (rc >= 0)
 		rc = first_env(s, execs, n, &ret->env);
@@ -371,7 +371,7 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 	if (rc >= 0)
 		rc = store_told(s, run, EVENT_digest, &p.digests);
 	if (rc >= 0)
-		rc = files(&p, execs, n);
+		rc = collect_files(&p, execs, n);
 	free(execs);
 	told_list_release(&p.digests);
 	vec_release(&p.made);
@@ -433,7 +433,7 @@ static int from_git(struct rerun_file *x, const char *to)
 		fd = git(dir, blob);
 		if (fd < 0)
 			continue;
-		int rc = is_wanted(NULL, fd, x->want) ? kept_copy(fd, to, x->mode) : -ENOENT;
+		int rc = is_recorded_content(NULL, fd, x->want) ? kept_copy(fd, to, x->mode) : -ENOENT;
 		close(fd);
 		if (rc == 0) {
 			x->commit = strdup(c);
@@ -508,7 +508,7 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 		                x->state == RERUN_GONE)) /* whose copies and repositories are not the record's to choose from */
 			continue;
 		if (asprintf(&to, "%s/%s", dir, x->name) < 0)
-			return oom(err);
+			return rerun_oom(err);
 		char *slash = strrchr(to, '/');
 		*slash = '\0';
 		int rc = io_mkdirs(to, 0755);

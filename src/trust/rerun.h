@@ -19,7 +19,7 @@ enum rerun_state {
 	RERUN_GONE,
 	RERUN_UNKNOWN, /* the record does not say enough */
 };
-const char *rerun_word(enum rerun_state s);
+const char *rerun_state_name(enum rerun_state s);
 
 struct rerun_file {
 	char *path, *name; /* absolute; as shown: relative to the working directory where it lies below it */

@@ -24,7 +24,7 @@ struct reading {
 	int rc;
 };
 
-static bool is_library(struct str path)
+static bool is_library_file(struct str path)
 {
 	const char *so = memmem(path.p, path.n, ".so", 3);
 	if (str_ends(path, str_of(".cache"))) /* ld.so.cache */
@@ -32,7 +32,7 @@ static bool is_library(struct str path)
 	return so && (so + 3 == path.p + path.n || so[3] == '.');
 }
 
-static void take_file(struct reading *r, const struct event *ev)
+static void on_file_event(struct reading *r, const struct event *ev)
 {
 	struct session_files *f = r->out;
 	if (ev->file.kind != TERM_kind_regular || f->n >= FILES_MAX || map_get(&r->by_num, ev->file.num) != VEC_NONE)
@@ -48,7 +48,7 @@ static void take_file(struct reading *r, const struct event *ev)
 	                           .ino = ev->file.ino,
 	                           .gen = ev->file.gen,
 	                           .mtime = TIME_NONE,
-	                           .library = is_library(ev->file.path),
+	                           .library = is_library_file(ev->file.path),
 	                           .system = system_path(ev->file.path, r->system_extra) != SYSTEM_NO};
 	if (!x->path || !x->domain || !map_set(&r->by_num, ev->file.num, (uint32_t)f->n)) {
 		free(x->path);
@@ -59,15 +59,15 @@ static void take_file(struct reading *r, const struct event *ev)
 	f->n++;
 }
 
-static struct session_file *file_of(struct reading *r, uint64_t num)
+static struct session_file *session_file_of(struct reading *r, uint64_t num)
 {
 	uint32_t i = num ? map_get(&r->by_num, num) : VEC_NONE;
 	return i == VEC_NONE ? NULL : &r->out->v[i];
 }
 
-static void take_exec(struct reading *r, const struct event *ev)
+static void on_exec_event(struct reading *r, const struct event *ev)
 {
-	struct session_file *exe = file_of(r, ev->exec.exe), *script = file_of(r, ev->exec.script);
+	struct session_file *exe = session_file_of(r, ev->exec.exe), *script = session_file_of(r, ev->exec.script);
 	if (exe)
 		exe->program = true;
 	if (script)
@@ -85,7 +85,7 @@ static void take_exec(struct reading *r, const struct event *ev)
 			r->rc = -ENOMEM;
 }
 
-static void take(struct reading *r, const struct event *ev)
+static void on_session_event(struct reading *r, const struct event *ev)
 {
 	struct session_file *f;
 	switch (ev->kind) {
@@ -108,10 +108,10 @@ static void take(struct reading *r, const struct event *ev)
 			r->out->cpu += ev->exit.cpu;
 		break;
 	case EVENT_file:
-		take_file(r, ev);
+		on_file_event(r, ev);
 		break;
 	case EVENT_state:
-		if ((f = file_of(r, ev->state.file))) {
+		if ((f = session_file_of(r, ev->state.file))) {
 			if (!f->has_state) {
 				f->size_before = ev->state.size;
 				f->mtime_before = ev->state.mtime;
@@ -122,10 +122,10 @@ static void take(struct reading *r, const struct event *ev)
 		}
 		break;
 	case EVENT_exec:
-		take_exec(r, ev);
+		on_exec_event(r, ev);
 		break;
 	case EVENT_name:
-		if (!(f = file_of(r, ev->name.file)))
+		if (!(f = session_file_of(r, ev->name.file)))
 			break;
 		if (ev->name.op == TERM_nameop_unlink || ev->name.op == TERM_nameop_replace) {
 			f->gone |= str_is(ev->name.path, f->path);
@@ -139,7 +139,7 @@ static void take(struct reading *r, const struct event *ev)
 		}
 		break;
 	case EVENT_access:
-		if (!(f = file_of(r, ev->access.file)) || ev->access.via == TERM_via_sync)
+		if (!(f = session_file_of(r, ev->access.file)) || ev->access.via == TERM_via_sync)
 			break;
 		f->read |= (ev->access.mode & ACCESS_READ) != 0;
 		f->program |= (ev->access.mode & ACCESS_PROGRAM) != 0;
@@ -178,7 +178,7 @@ static int read_segment(struct reading *r, const char *path, uint64_t from, uint
 		while (f.session == session && r->rc == 0 && log_reader_event(l, &ev) == 1)
 			if (ev.seq > r->seq) {
 				r->seq = ev.seq;
-				take(r, &ev);
+				on_session_event(r, &ev);
 			}
 	}
 	log_reader_close(l);

@@ -17,7 +17,7 @@
 #define OUTPUT_MAX 65536
 
 /* Runs it with `in` as its standard input; what it prints is in out. The exit status, or -errno. */
-static int run(char *const argv[], const char *in, struct buf *out, struct err *err)
+static int run_signer(char *const argv[], const char *in, struct buf *out, struct err *err)
 {
 	int from = memfile_new("text");
 	int rc = from < 0 ? from : io_write(from, in, strlen(in), NULL);
@@ -48,7 +48,7 @@ int sign_text(const char *key, const char *text, struct err *err, char **ret)
 	char *const argv[] = {(char *)"ssh-keygen", (char *)"-q",     (char *)"-Y",
 	                      (char *)"sign",       (char *)"-f",     (char *)key,
 	                      (char *)"-n",         (char *)"stemma", NULL};
-	int rc = run(argv, text, &out, err);
+	int rc = run_signer(argv, text, &out, err);
 	const char *from = rc == 0 ? strstr(buf_cstr(&out), "-----BEGIN SSH SIGNATURE-----") : NULL;
 	if (rc >= 0 && !from) {
 		err_set(err, 0, "the key '%s' does not sign: %s", key, first_line(&out));
@@ -77,7 +77,7 @@ int sign_check(const char *allowed, const char *identity, const char *text, cons
 		char *const find[] = {
 		    (char *)"ssh-keygen", (char *)"-q",    (char *)"-Y", (char *)"find-principals", (char *)"-s", path,
 		    (char *)"-f",         (char *)allowed, NULL};
-		rc = run(find, "", &out, err);
+		rc = run_signer(find, "", &out, err);
 		if (rc > 0) {
 			err_set(err, 0, "it is signed by nobody of '%s'", allowed);
 			rc = -EKEYREJECTED;
@@ -99,7 +99,7 @@ int sign_check(const char *allowed, const char *identity, const char *text, cons
 		                      (char *)"-s",
 		                      path,
 		                      NULL};
-		rc = run(argv, text, &out, err);
+		rc = run_signer(argv, text, &out, err);
 		if (rc > 0)
 			err_set(err, 0, "its signature is not right: %s", first_line(&out));
 	}

@@ -18,12 +18,12 @@ struct reader {
 	unsigned index;
 };
 
-static int bad(struct reader *r, const char *what)
+static int refuse_line(struct reader *r, const char *what)
 {
 	return (err_set(r->err, 0, "%s, line %u: %s", r->name, r->line, what), -EBADMSG);
 }
 
-static int oom(struct reader *r)
+static int toml_oom(struct reader *r)
 {
 	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
 }
@@ -44,7 +44,7 @@ static void skip(struct reader *r, bool lines)
 	}
 }
 
-static bool is_bare(char c)
+static bool is_bare_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
@@ -53,7 +53,7 @@ static int escape(struct reader *r, struct buf *b)
 {
 	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
 	if (r->p == r->end)
-		return bad(r, "a string does not end");
+		return refuse_line(r, "a string does not end");
 	char c = *r->p++;
 	const char *at = c ? strchr(from, c) : NULL;
 	if (at) {
@@ -65,28 +65,28 @@ static int escape(struct reader *r, struct buf *b)
 	char utf8[4];
 	for (int i = 0; i < digits; i++, r->p++) {
 		if (r->p == r->end || hex_digit(*r->p) < 0)
-			return bad(r, "\\u takes four and \\U eight hexadecimal digits");
+			return refuse_line(r, "\\u takes four and \\U eight hexadecimal digits");
 		v = v * 16 + (unsigned long)hex_digit(*r->p);
 	}
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-		return bad(r, "there is no such character behind a \\");
+		return refuse_line(r, "there is no such character behind a \\");
 	buf_add(b, utf8, utf8_encode((uint32_t)v, utf8));
 	return 0;
 }
 
 /* "..." and '...', on one line. */
-static int quoted(struct reader *r, struct buf *b)
+static int parse_quoted(struct reader *r, struct buf *b)
 {
 	char q = *r->p++;
 	int rc = 0;
 	while (rc == 0) {
 		if (r->p == r->end || *r->p == '\n')
-			return bad(r, "a string does not end on its line");
+			return refuse_line(r, "a string does not end on its line");
 		char c = *r->p++;
 		if (c == q)
-			return b->failed ? oom(r) : 0;
+			return b->failed ? toml_oom(r) : 0;
 		if (!c)
-			return bad(r, "a zero byte");
+			return refuse_line(r, "a zero byte");
 		if (c == '\\' && q == '"')
 			rc = escape(r, b);
 		else
@@ -95,18 +95,18 @@ static int quoted(struct reader *r, struct buf *b)
 	return rc;
 }
 
-static int name_of(struct reader *r, struct buf *b)
+static int parse_name(struct reader *r, struct buf *b)
 {
 	buf_reset(b);
 	if (r->p < r->end && (*r->p == '"' || *r->p == '\''))
-		return quoted(r, b);
-	while (r->p < r->end && is_bare(*r->p))
+		return parse_quoted(r, b);
+	while (r->p < r->end && is_bare_char(*r->p))
 		buf_char(b, *r->p++);
 	if (!b->n)
-		return bad(r, "a name is missing");
+		return refuse_line(r, "a name is missing");
 	if (r->p < r->end && *r->p == '.')
-		return bad(r, "names with dots are not taken here");
-	return b->failed ? oom(r) : 0;
+		return refuse_line(r, "names with dots are not taken here");
+	return b->failed ? toml_oom(r) : 0;
 }
 
 static int end_of_line(struct reader *r)
@@ -115,7 +115,7 @@ static int end_of_line(struct reader *r)
 	if (r->p == r->end)
 		return 0;
 	if (*r->p != '\n')
-		return bad(r, "something follows on the line");
+		return refuse_line(r, "something follows on the line");
 	return 0;
 }
 
@@ -123,39 +123,39 @@ static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	char **more = realloc(k->value, (k->n + 1) * sizeof(*more));
 	if (!more)
-		return oom(r);
+		return toml_oom(r);
 	k->value = more;
 	k->value[k->n] = strdup(buf_cstr(b));
-	return k->value[k->n] ? (k->n++, 0) : oom(r);
+	return k->value[k->n] ? (k->n++, 0) : toml_oom(r);
 }
 
-static int scalar(struct reader *r, struct toml_key *k, struct buf *b)
+static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	buf_reset(b);
 	if (r->p == r->end)
-		return bad(r, "a value is missing");
+		return refuse_line(r, "a value is missing");
 	if (*r->p == '"' || *r->p == '\'') {
-		int rc = quoted(r, b);
+		int rc = parse_quoted(r, b);
 		return rc < 0 ? rc : add_value(r, k, b);
 	}
 	if (*r->p == '{')
-		return bad(r, "tables on one line are not taken here");
-	while (r->p < r->end && (is_bare(*r->p) || *r->p == '+' || *r->p == '.' || *r->p == ':')) {
+		return refuse_line(r, "tables on one line are not taken here");
+	while (r->p < r->end && (is_bare_char(*r->p) || *r->p == '+' || *r->p == '.' || *r->p == ':')) {
 		if (*r->p != '_') /* 1_000 */
 			buf_char(b, *r->p);
 		r->p++;
 	}
 	if (!b->n)
-		return bad(r, "a value is missing");
+		return refuse_line(r, "a value is missing");
 	const char *s = buf_cstr(b);
 	char *end;
 	bool digit = isdigit((unsigned char)s[*s == '-' || *s == '+']);
 	if (strcmp(s, "true") != 0 && strcmp(s, "false") != 0 && (!digit || (strtod(s, &end), *end)))
-		return bad(r, "a value is a string in quotes, a number, true or false");
+		return refuse_line(r, "a value is a string in quotes, a number, true or false");
 	return add_value(r, k, b);
 }
 
-static int list(struct reader *r, struct toml_key *k, struct buf *b)
+static int parse_list(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	r->p++;
 	k->list = true;
@@ -166,17 +166,17 @@ static int list(struct reader *r, struct toml_key *k, struct buf *b)
 			return 0;
 		}
 		if (r->p < r->end && *r->p == '[')
-			return bad(r, "lists in lists are not taken here");
+			return refuse_line(r, "lists in lists are not taken here");
 		if (k->n >= TOML_KEYS)
-			return bad(r, "a list is too long");
-		int rc = scalar(r, k, b);
+			return refuse_line(r, "a list is too long");
+		int rc = parse_scalar(r, k, b);
 		if (rc < 0)
 			return rc;
 		skip(r, true);
 		if (r->p < r->end && *r->p == ',')
 			r->p++;
 		else if (r->p == r->end || *r->p != ']')
-			return bad(r, "a list does not end");
+			return refuse_line(r, "a list does not end");
 	}
 }
 
@@ -188,29 +188,29 @@ static bool same_table(const struct toml_key *k, const char *table, unsigned ind
 static int key_value(struct reader *r, struct buf *b)
 {
 	struct toml *t = r->out;
-	int rc = name_of(r, b);
+	int rc = parse_name(r, b);
 	if (rc < 0)
 		return rc;
 	if (t->n >= TOML_KEYS)
-		return bad(r, "it has too many keys");
+		return refuse_line(r, "it has too many keys");
 	for (size_t i = 0; i < t->n; i++)
 		if (same_table(&t->v[i], r->table, r->index) && !strcmp(t->v[i].key, buf_cstr(b)))
-			return bad(r, "a key stands there twice");
+			return refuse_line(r, "a key stands there twice");
 	struct toml_key *more = realloc(t->v, (t->n + 1) * sizeof(*more));
 	if (!more)
-		return oom(r);
+		return toml_oom(r);
 	t->v = more;
 	struct toml_key *k = &t->v[t->n];
 	*k = (struct toml_key){.table = strdup(r->table), .index = r->index, .key = strdup(buf_cstr(b)), .line = r->line};
 	t->n++;
 	if (!k->table || !k->key)
-		return oom(r);
+		return toml_oom(r);
 	skip(r, false);
 	if (r->p == r->end || *r->p != '=')
-		return bad(r, "'=' is missing behind a key");
+		return refuse_line(r, "'=' is missing behind a key");
 	r->p++;
 	skip(r, false);
-	rc = r->p < r->end && *r->p == '[' ? list(r, k, b) : scalar(r, k, b);
+	rc = r->p < r->end && *r->p == '[' ? parse_list(r, k, b) : parse_scalar(r, k, b);
 	return rc < 0 ? rc : end_of_line(r);
 }
 
@@ -219,16 +219,16 @@ static int table(struct reader *r, struct buf *b)
 	bool array = r->end - r->p > 1 && r->p[1] == '[';
 	r->p += array ? 2 : 1;
 	skip(r, false);
-	int rc = name_of(r, b);
+	int rc = parse_name(r, b);
 	if (rc < 0)
 		return rc;
 	skip(r, false);
 	for (int i = 0; i <= array; i++)
 		if (r->p == r->end || *r->p++ != ']')
-			return bad(r, "']' is missing");
+			return refuse_line(r, "']' is missing");
 	char *name = strdup(buf_cstr(b));
 	if (!name)
-		return oom(r);
+		return toml_oom(r);
 	/* The next of its name: one behind the greatest that has a key, or than the one at hand, which may have none. */
 	unsigned index = 0;
 	if (array) {
@@ -254,7 +254,7 @@ int toml_read(const char *text, size_t n, const char *name, struct err *err, str
 		return (err_set(err, 0, "'%s' is larger than %u MiB", name, TOML_BYTES >> 20), -EBADMSG);
 	r.table = strdup("");
 	if (!r.table)
-		return oom(&r);
+		return toml_oom(&r);
 	for (skip(&r, true); rc == 0 && r.p < r.end; skip(&r, true))
 		rc = *r.p == '[' ? table(&r, &b) : key_value(&r, &b);
 	free(r.table);

@@ -24,12 +24,12 @@ struct one {
 	VEC(store_id) made, used, streams;
 };
 
-static int oom(struct err *err)
+static int witness_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read what the runs used");
 }
 
-static int id_cmp(const void *a, const void *b)
+static int compare_version_ids(const void *a, const void *b)
 {
 	store_id x = *(const store_id *)a, y = *(const store_id *)b;
 	return (x > y) - (x < y);
@@ -68,7 +68,7 @@ static int uses_of(struct one *r, store_id exec, struct edges *e)
 		bool stream = rc == 1 && (v.kind == TERM_kind_pipe || v.kind == TERM_kind_fifo || v.kind == TERM_kind_socket);
 		store_id *through = stream ? vec_add(&r->streams) : NULL;
 		if (stream && !through)
-			return oom(r->err);
+			return witness_oom(r->err);
 		if (through)
 			*through = u->to;
 		bool counts = rc == 1 && v.kind == TERM_kind_regular && v.path.n && v.file != x.exe && v.file != x.script;
@@ -79,14 +79,14 @@ static int uses_of(struct one *r, store_id exec, struct edges *e)
 		}
 		store_id *slot = counts ? vec_add(&r->used) : NULL;
 		if (counts && !slot)
-			return oom(r->err);
+			return witness_oom(r->err);
 		if (slot)
 			*slot = u->to;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-static int walk(struct one *r)
+static int collect_used_and_made(struct one *r)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -99,7 +99,7 @@ static int walk(struct one *r)
 		for (size_t k = 0; rc == 0 && k < e.n; k++) {
 			store_id *slot = vec_add(&r->made);
 			if (!slot)
-				rc = oom(r->err);
+				rc = witness_oom(r->err);
 			else
 				*slot = e.v[k].to;
 		}
@@ -107,22 +107,22 @@ static int walk(struct one *r)
 	edges_release(&e);
 	free(execs);
 	if (r->made.n)
-		qsort(r->made.v, r->made.n, sizeof(*r->made.v), id_cmp);
+		qsort(r->made.v, r->made.n, sizeof(*r->made.v), compare_version_ids);
 	if (r->used.n)
-		qsort(r->used.v, r->used.n, sizeof(*r->used.v), id_cmp);
+		qsort(r->used.v, r->used.n, sizeof(*r->used.v), compare_version_ids);
 	return rc < 0 ? err_set(r->err, -rc, "cannot read what the runs used") : 0;
 }
 
 static bool is_fed(const struct one *r)
 {
 	for (size_t i = 0; i < r->streams.n; i++)
-		if (!r->made.n || !bsearch(&r->streams.v[i], r->made.v, r->made.n, sizeof(*r->made.v), id_cmp))
+		if (!r->made.n || !bsearch(&r->streams.v[i], r->made.v, r->made.n, sizeof(*r->made.v), compare_version_ids))
 			return true;
 	return false;
 }
 
 /* Relative to the working directory where it lies below. */
-static struct str shown(const struct one *r, struct str path)
+static struct str path_from_cwd(const struct one *r, struct str path)
 {
 	size_t n = strlen(r->cwd);
 	if (n > 1 && path.n > n + 1 && !memcmp(path.p, r->cwd, n) && path.p[n] == '/')
@@ -160,7 +160,7 @@ static bool digest_now(const struct one *r, const struct file_info *f, const str
 	return same;
 }
 
-static int add_input(struct one *r, store_id version)
+static int append_input(struct one *r, store_id version)
 {
 	struct version_info v;
 	struct file_info f;
@@ -171,11 +171,11 @@ static int add_input(struct one *r, store_id version)
 		rc = store_file(r->s, v.file, &f);
 	if (rc != 1)
 		return rc;
-	struct element *x = elements_at(&r->side.part[TRUST_INPUTS], shown(r, f.path));
-	elements_add(&r->files, shown(r, f.path), str_of(""));
+	struct element *x = elements_at(&r->side.part[TRUST_INPUTS], path_from_cwd(r, f.path));
+	elements_add(&r->files, path_from_cwd(r, f.path), str_of(""));
 	elements_add(&r->files, f.path, str_of(""));
 	if (!x)
-		return oom(r->err);
+		return witness_oom(r->err);
 	const struct event_digest *d = digest_event(&r->digests, &f, TERM_usage_input);
 	if (!d && v.has_size) {
 		struct event_digest like = {.domain = f.domain, .ino = f.ino, .gen = f.gen, .size = v.size, .mtime = v.mtime};
@@ -197,18 +197,18 @@ static int add_input(struct one *r, store_id version)
 		ok = element_text(
 		    &x->unknown, str_of("the record has no digest of it (stemma run --digest), and it is not there as it was"));
 	told_list_release(&other);
-	return ok ? 0 : oom(r->err);
+	return ok ? 0 : witness_oom(r->err);
 }
 
 static int inputs(struct one *r)
 {
-	int rc = walk(r);
+	int rc = collect_used_and_made(r);
 	for (size_t i = 0; rc >= 0 && i < r->used.n; i++) {
 		if (i && r->used.v[i] == r->used.v[i - 1])
 			continue;
-		if (r->made.n && bsearch(&r->used.v[i], r->made.v, r->made.n, sizeof(store_id), id_cmp))
+		if (r->made.n && bsearch(&r->used.v[i], r->made.v, r->made.n, sizeof(store_id), compare_version_ids))
 			continue;
-		rc = add_input(r, r->used.v[i]);
+		rc = append_input(r, r->used.v[i]);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -251,10 +251,10 @@ static int properties(struct one *r, const struct run_info *run)
 	for (size_t i = 0; argv && i < argc; i++)
 		free(argv[i]);
 	free(argv);
-	return argv && rc == 0 ? 0 : oom(r->err);
+	return argv && rc == 0 ? 0 : witness_oom(r->err);
 }
 
-static int results(struct one *r)
+static int collect_results(struct one *r)
 {
 	struct told_list l;
 	struct elements *to = &r->side.part[TRUST_RESULTS];
@@ -273,9 +273,9 @@ static int results(struct one *r)
 		if (d->usage != TERM_usage_output)
 			continue;
 		any = true;
-		struct element *x = elements_at(to, shown(r, d->path));
+		struct element *x = elements_at(to, path_from_cwd(r, d->path));
 		if (!x || !(d->digest.n ? element_put(x, d->digest) : element_text(&x->unknown, d->why)))
-			return oom(r->err);
+			return witness_oom(r->err);
 	}
 	if (!any)
 		r->side.absent[TRUST_RESULTS] =
@@ -337,7 +337,7 @@ static bool combine(struct elements *to, const struct elements *from, bool all)
 	return !from->failed;
 }
 
-static bool add_text(char ***list, struct str s, bool once)
+static bool append_text(char ***list, struct str s, bool once)
 {
 	size_t n = 0;
 	while (*list && (*list)[n]) {
@@ -354,7 +354,7 @@ static bool add_text(char ***list, struct str s, bool once)
 	return more[n] != NULL;
 }
 
-static int add_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
+static int read_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
 {
 	struct one r = {.s = s, .o = o, .err = err, .run = id};
 	struct run_info run;
@@ -362,27 +362,27 @@ static int add_run(struct store *s, store_id id, const struct witness_options *o
 	if (rc != 1)
 		return rc < 0 ? rc : (err_set(err, 0, "the run is not recorded"), -ENOENT);
 	r.cwd = strndup(run.cwd.p ? run.cwd.p : "", run.cwd.n);
-	bool ok = r.cwd && add_text(&ret->hosts, run.host, true) && add_text(&ret->ulids, run.ulid, false);
+	bool ok = r.cwd && append_text(&ret->hosts, run.host, true) && append_text(&ret->ulids, run.ulid, false);
 	ret->gaps |= run.gaps;
 	ret->failed += run.ending != TERM_ending_exited || run.code != 0;
-	rc = ok ? store_told(s, id, EVENT_digest, &r.digests) : oom(err);
+	rc = ok ? store_told(s, id, EVENT_digest, &r.digests) : witness_oom(err);
 	if (rc == 0)
 		rc = inputs(&r);
 	ret->fed += rc == 0 && is_fed(&r);
 	if (rc == 0) /* what store_run gave is not valid any more */
 		rc = store_run(s, id, &run) == 1 ? properties(&r, &run) : -EIO;
 	if (rc == 0)
-		rc = results(&r);
+		rc = collect_results(&r);
 	for (int i = 0; rc == 0 && i < TRUST_PARTS; i++) {
 		if (!combine(&ret->side.part[i], &r.side.part[i], false))
-			rc = oom(err);
+			rc = witness_oom(err);
 		if (r.side.absent[i] && !ret->side.absent[i]) {
 			ret->side.absent[i] = r.side.absent[i];
 			r.side.absent[i] = NULL;
 		}
 	}
 	if (rc == 0 && (!combine(&ret->variant, &r.variant, true) || !combine(&ret->missing, &r.missing, true)))
-		rc = oom(err);
+		rc = witness_oom(err);
 	ret->n_runs++;
 	one_release(&r);
 	return rc;
@@ -396,7 +396,7 @@ int witness_runs(struct store *s, const store_id *runs, size_t n, const struct w
 	if (rc < 0)
 		return err_set(err, -rc, "cannot read the record");
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = add_run(s, runs[i], o, err, ret);
+		rc = read_run(s, runs[i], o, err, ret);
 	store_view_end(s);
 	if (rc < 0)
 		return err_set(err, -rc, "cannot read the record");
@@ -423,17 +423,17 @@ void witness_release(struct witness *x)
 
 /* ---- which runs ---- */
 
-static int push(store_id **ids, size_t *n, store_id id, struct err *err)
+static int append_run_id(store_id **ids, size_t *n, store_id id, struct err *err)
 {
 	store_id *more = realloc(*ids, (*n + 1) * sizeof(*more));
 	if (!more)
-		return oom(err);
+		return witness_oom(err);
 	*ids = more;
 	(*ids)[(*n)++] = id;
 	return 1;
 }
 
-static int find_one(struct store *s, const char *text, struct err *err, store_id *ret)
+static int find_one_run(struct store *s, const char *text, struct err *err, store_id *ret)
 {
 	int rc = store_find_run(s, text, ret);
 	if (rc == 0)
@@ -463,7 +463,7 @@ static int find_bench(struct store *s, const char *id, struct err *err, store_id
 			if (!exact && !(exact = strndup(v.p, v.n)))
 				rc = -ENOMEM;
 			else
-				rc = push(ids, n, all[i], err);
+				rc = append_run_id(ids, n, all[i], err);
 			break;
 		}
 	}
@@ -490,13 +490,13 @@ int witness_find(struct store *s, const char *text, struct err *err, store_id **
 	if (!strncmp(text, "bench:", 6))
 		return find_bench(s, text + 6, err, ids, n);
 	if (!dots) {
-		int rc = find_one(s, text, err, &a);
-		return rc == 1 ? push(ids, n, a, err) : rc;
+		int rc = find_one_run(s, text, err, &a);
+		return rc == 1 ? append_run_id(ids, n, a, err) : rc;
 	}
 	char *first = strndup(text, (size_t)(dots - text));
-	int rc = first ? find_one(s, first, err, &a) : -ENOMEM;
+	int rc = first ? find_one_run(s, first, err, &a) : -ENOMEM;
 	if (rc == 1)
-		rc = find_one(s, dots[2] ? dots + 2 : "@", err, &b);
+		rc = find_one_run(s, dots[2] ? dots + 2 : "@", err, &b);
 	free(first);
 	if (rc != 1)
 		return rc;
@@ -505,7 +505,7 @@ int witness_find(struct store *s, const char *text, struct err *err, store_id **
 	for (size_t i = count; rc >= 0 && i-- > 0;) {
 		bool edge = all[i] == a || all[i] == b;
 		if (within || edge)
-			rc = push(ids, n, all[i], err);
+			rc = append_run_id(ids, n, all[i], err);
 		met |= edge;
 		if (edge)
 			within = !within && a != b;

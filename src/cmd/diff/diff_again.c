@@ -216,7 +216,7 @@ static int print_rerun_plan_json(const struct job *j)
 					continue;
 				json_t *m = json_object();
 				js_str(m, "name", str_of(x->name));
-				js_text(m, "state", rerun_word(x->state));
+				js_text(m, "state", rerun_state_name(x->state));
 				js_add(missing, m);
 			}
 		}

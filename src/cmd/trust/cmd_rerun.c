@@ -471,7 +471,7 @@ static void print_conditions(const struct again *a)
 		       x->program   ? "program"
 		       : x->library ? "library"
 		                    : "input",
-		       buf_cstr(&b), rerun_word(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "");
+		       buf_cstr(&b), rerun_state_name(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "");
 	}
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
@@ -496,7 +496,7 @@ static void print_compared_item(const struct compare_item *x)
 	if (x->handed)
 		buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
 	else
-		buf_printf(&b, ": %s", compare_word(x->verdict));
+		buf_printf(&b, ": %s", compare_verdict_name(x->verdict));
 	if (!x->file) {
 		buf_str(&b, str_of(": "));
 		fmt_name(&b, str_of(x->before ? x->before : "-"));
@@ -515,7 +515,8 @@ static void print_rerun_verdict(const struct again *a)
 	for (size_t i = 0; i < a->compared.n; i++)
 		compared += !a->compared.v[i].handed;
 	if (compared)
-		printf("%s: %zu results and outputs compared, in %s\n", compare_word(a->compared.verdict), compared, a->dir);
+		printf("%s: %zu results and outputs compared, in %s\n", compare_verdict_name(a->compared.verdict), compared,
+		       a->dir);
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
 		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
 	else
@@ -551,7 +552,7 @@ static int show_json(const struct again *a)
 		json_t *f = json_object();
 		js_str(f, "name", str_of(x->name));
 		js_text(f, "kind", x->program ? "program" : x->library ? "library" : "input");
-		js_text(f, "state", rerun_word(x->state));
+		js_text(f, "state", rerun_state_name(x->state));
 		if (x->commit)
 			js_text(f, "commit", x->commit);
 		js_add(files, f);
@@ -571,13 +572,13 @@ static int show_json(const struct again *a)
 		js_str(o, "left_out", str_of(a->left_out));
 	}
 	js_put(o, "directory", a->ran ? js_string(str_of(a->dir)) : json_null());
-	js_put(o, "verdict", a->ran ? json_string(compare_word(a->compared.verdict)) : json_null());
+	js_put(o, "verdict", a->ran ? json_string(compare_verdict_name(a->compared.verdict)) : json_null());
 	for (size_t i = 0; i < a->compared.n; i++) {
 		const struct compare_item *x = &a->compared.v[i];
 		json_t *f = json_object();
 		js_str(f, "name", str_of(x->name));
 		js_text(f, "kind", x->file ? "output" : "result");
-		js_text(f, "verdict", compare_word(x->verdict));
+		js_text(f, "verdict", compare_verdict_name(x->verdict));
 		if (x->handed)
 			js_bool(f, "handed", true);
 		js_put(f, "before", x->before ? js_string(str_of(x->before)) : json_null());

@@ -39,7 +39,7 @@ static void put_values(struct buf *b, const struct element *x)
 static void put_difference(struct buf *b, const struct trust_difference *d)
 {
 	const struct element *any = d->claim ? d->claim : d->seen;
-	buf_printf(b, "%-9s  ", trust_part_word(d->part));
+	buf_printf(b, "%-9s  ", trust_part_name(d->part));
 	fmt_name(b, str_of(any->name));
 	buf_str(b, str_of(": "));
 	switch (d->kind) {
@@ -332,8 +332,8 @@ static void judged_json(json_t *o, const struct trust *t)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct trust_difference *d = &t->v[i];
 		json_t *one = json_object();
-		js_text(one, "of", trust_part_word(d->part));
-		js_text(one, "kind", trust_kind_word(d->kind));
+		js_text(one, "of", trust_part_name(d->part));
+		js_text(one, "kind", trust_kind_name(d->kind));
 		js_text(one, "name", d->claim ? d->claim->name : d->seen->name);
 		js_put(one, "claimed", d->claim ? values_json(d->claim) : json_null());
 		js_put(one, "seen", d->seen ? values_json(d->seen) : json_null());
