@@ -43,7 +43,7 @@ static int find_recorded_digest(struct statement *t, const struct file_info *f, 
                                 struct item *x)
 {
 	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
-	struct told_list l;
+	struct reported_list l;
 	bool own = false, differ = false;
 	int r = store_digests(t->s, &like, &l);
 	for (size_t i = 0; r == 0 && i < l.n; i++) {
@@ -63,7 +63,7 @@ static int find_recorded_digest(struct statement *t, const struct file_info *f, 
 		x->digest = found;
 	}
 	x->known &= !differ; /* changed within one tick of the clock: nobody knows which it was */
-	told_list_release(&l);
+	reported_list_release(&l);
 	return r;
 }
 

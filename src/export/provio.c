@@ -424,7 +424,7 @@ static int write_provio_execution(struct writer *w, store_id exec)
 /* ---- what was told of a run: by its programs, and of the shape of datasets and the parts that were moved ---- */
 
 /* Each is named by the event that it is. */
-static void write_reported_event(struct writer *w, const char *class, const struct told_event *t, const char *ulid)
+static void write_reported_event(struct writer *w, const char *class, const struct reported_event *t, const char *ulid)
 {
 	char id[64], run[40];
 	snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)t->session, (unsigned long long)t->ev.seq);
@@ -454,10 +454,10 @@ static void write_list_property(struct writer *w, const char *predicate, const s
 }
 
 /* An object that never got a name has no path. */
-static int write_path_property(struct writer *w, const struct told_event *t)
+static int write_path_property(struct writer *w, const struct reported_event *t)
 {
 	struct str path;
-	int r = store_told_path(w->s, t, &path);
+	int r = store_reported_path(w->s, t, &path);
 	if (r == 0 && path.n)
 		write_text_property(w, "provio:path", path);
 	return r;
@@ -465,10 +465,10 @@ static int write_path_property(struct writer *w, const struct told_event *t)
 
 static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 {
-	struct told_list shapes, moved = {0};
-	int r = store_told(w->s, run, EVENT_h5_object, &shapes);
+	struct reported_list shapes, moved = {0};
+	int r = store_reported(w->s, run, EVENT_h5_object, &shapes);
 	if (r == 0)
-		r = store_told(w->s, run, EVENT_h5_part, &moved);
+		r = store_reported(w->s, run, EVENT_h5_part, &moved);
 	for (size_t i = 0; r == 0 && i < shapes.n; i++) {
 		const struct event_h5_object *o = &shapes.v[i].ev.h5_object;
 		write_reported_event(w, "provio:Shape", &shapes.v[i], ulid);
@@ -480,7 +480,7 @@ static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 		end_subject(w);
 	}
 	for (size_t i = 0; r == 0 && i < moved.n; i++) {
-		const struct told_event *t = &moved.v[i];
+		const struct reported_event *t = &moved.v[i];
 		const struct event_h5_part *o = &t->ev.h5_part;
 		store_id exec = 0;
 		if (store_exec_at(w->s, t->session, o->pid, (int64_t)o->started, t->ev.time, &exec) < 0)
@@ -497,8 +497,8 @@ static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 		write_count_property(w, "provio:elements", o->elements);
 		end_subject(w);
 	}
-	told_list_release(&shapes);
-	told_list_release(&moved);
+	reported_list_release(&shapes);
+	reported_list_release(&moved);
 	return r;
 }
 
@@ -544,7 +544,7 @@ static int write_configurations(struct writer *w, store_id run, const char *ulid
 	if (r == 0 && !last)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
-		const struct told_event *t = &d.words.v[i];
+		const struct reported_event *t = &d.words.v[i];
 		const struct event_app_word *o = &t->ev.app_word;
 		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
 		bool config = o->said == TERM_said_config;
@@ -561,7 +561,7 @@ static int write_configurations(struct writer *w, store_id run, const char *ulid
 		if (o->version.n)
 			write_text_property(w, "provio:version", o->version);
 		for (size_t k = 0; config && k < d.metrics.n; k++) {
-			const struct told_event *m = &d.metrics.v[k];
+			const struct reported_event *m = &d.metrics.v[k];
 			char id[64];
 			if (!last[k])
 				continue;
@@ -571,7 +571,7 @@ static int write_configurations(struct writer *w, store_id run, const char *ulid
 		end_subject(w);
 	}
 	for (size_t i = 0; r == 0 && i < d.metrics.n; i++) {
-		const struct told_event *t = &d.metrics.v[i];
+		const struct reported_event *t = &d.metrics.v[i];
 		const struct event_app_metric *o = &t->ev.app_metric;
 		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
 		char step[32];

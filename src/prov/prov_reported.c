@@ -88,11 +88,11 @@ static int set_app_lists(struct prov_source *p, store_id run)
 
 int prov_put_reported(struct prov_source *p, store_id run)
 {
-	struct told_list results, machine = {0};
+	struct reported_list results, machine = {0};
 	size_t n[REPORTED_PARTS] = {0};
-	int r = store_told(p->s, run, EVENT_result, &results);
+	int r = store_reported(p->s, run, EVENT_result, &results);
 	if (r == 0)
-		r = store_told(p->s, run, EVENT_machine, &machine);
+		r = store_reported(p->s, run, EVENT_machine, &machine);
 	for (size_t i = 0; i < REPORTED_PARTS; i++)
 		buf_reset(&p->reported[i]);
 	for (size_t i = 0; r == 0 && i < results.n; i++)
@@ -103,8 +103,8 @@ int prov_put_reported(struct prov_source *p, store_id run)
 		append_strings(&p->reported[2], &n[2], &m->variant);
 		append_strings(&p->reported[3], &n[3], &m->parameter);
 	}
-	told_list_release(&results);
-	told_list_release(&machine);
+	reported_list_release(&results);
+	reported_list_release(&machine);
 	for (size_t i = 0; r == 0 && i < REPORTED_PARTS; i++) {
 		if (p->reported[i].failed)
 			return -ENOMEM;

@@ -64,7 +64,7 @@ int app_log_load(struct store *s, store_id run, struct app_log *ret)
 	*ret = (struct app_log){.s = s};
 	const struct {
 		uint64_t kind;
-		struct told_list *list;
+		struct reported_list *list;
 	} lists[] = {{EVENT_app, &ret->apps},           {EVENT_app_word, &ret->words},
 	             {EVENT_app_metric, &ret->metrics}, {EVENT_app_activity, &ret->activities},
 	             {EVENT_mpi_rank, &ret->ranks},     {EVENT_mpi_io, &ret->ios}};
@@ -72,15 +72,15 @@ int app_log_load(struct store *s, store_id run, struct app_log *ret)
 	/* Most runs say nothing, and cost one look. */
 	for (size_t i = 0; rc == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (i == 0 || ret->apps.n)
-			rc = store_told(s, run, lists[i].kind, lists[i].list);
+			rc = store_reported(s, run, lists[i].kind, lists[i].list);
 	return rc == 0 ? index_images(ret) : rc;
 }
 
 void app_log_release(struct app_log *d)
 {
-	struct told_list *const lists[] = {&d->apps, &d->words, &d->metrics, &d->activities, &d->ranks, &d->ios};
+	struct reported_list *const lists[] = {&d->apps, &d->words, &d->metrics, &d->activities, &d->ranks, &d->ios};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		told_list_release(lists[i]);
+		reported_list_release(lists[i]);
 	free(d->images);
 	*d = (struct app_log){0};
 }
@@ -90,9 +90,9 @@ bool app_log_is_empty(const struct app_log *d)
 	return !d->apps.n;
 }
 
-const struct app_log_image *app_log_image_of(const struct app_log *d, const struct told_event *t, uint64_t app)
+const struct app_log_image *app_log_image_of(const struct app_log *d, const struct reported_event *t, uint64_t app)
 {
-	const struct told_event key = {.session = t->session, .ev = {.seq = app}};
+	const struct reported_event key = {.session = t->session, .ev = {.seq = app}};
 	const struct app_log_image k = {.app = &key};
 	return d->n_images ? bsearch(&k, d->images, d->n_images, sizeof(k), image_cmp) : NULL;
 }
@@ -109,7 +109,7 @@ int app_log_exec(const struct app_log *d, const struct app_log_image *by, int64_
 struct item {
 	store_id run;
 	struct str name;
-	const struct told_event *t;
+	const struct reported_event *t;
 	size_t at; /* place in time: lists are in order of it */
 };
 struct items {
@@ -125,7 +125,7 @@ static int compare_logged_items(const void *pa, const void *pb)
 	return c ? c : (a->at > b->at) - (a->at < b->at);
 }
 
-static int append_logged_item(struct items *l, const struct told_event *t, struct str name)
+static int append_logged_item(struct items *l, const struct reported_event *t, struct str name)
 {
 	struct item *i = t->run ? vec_add(&l->v) : NULL;
 	if (!i)
@@ -254,7 +254,7 @@ int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_
 	struct items configs = {0}, figures = {0};
 	int rc = list_runs(d, &runs);
 	for (size_t i = 0; rc == 0 && i < d->words.n; i++) {
-		const struct told_event *t = &d->words.v[i];
+		const struct reported_event *t = &d->words.v[i];
 		const struct event_app_word *w = &t->ev.app_word;
 		if (!app_log_image_of(d, t, w->app))
 			continue;
@@ -265,7 +265,7 @@ int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_
 			rc = append_logged_item(&configs, t, w->name);
 	}
 	for (size_t i = 0; rc == 0 && i < d->metrics.n; i++) {
-		const struct told_event *t = &d->metrics.v[i];
+		const struct reported_event *t = &d->metrics.v[i];
 		if (app_log_image_of(d, t, t->ev.app_metric.app))
 			rc = append_logged_item(&figures, t, t->ev.app_metric.name);
 	}

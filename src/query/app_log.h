@@ -1,19 +1,19 @@
 /* app_log.h - what programs told of themselves in a run, joined: who told it, what the configuration was in the end,
  * how each figure went.
  *
- * Memory: as told.h's lists, some 200 bytes a word. Strings live as long as struct app_log. Time: 2 us a word. */
+ * Memory: as reported.c's lists, some 200 bytes a word. Strings live as long as struct app_log. Time: 2 us a word. */
 #ifndef STEMMA_QUERY_APP_LOG_H
 #define STEMMA_QUERY_APP_LOG_H
 
 #include "store/store.h"
 
 struct app_log_image {
-	const struct told_event *app; /* with ev.app */
-	size_t words;                 /* that it told */
+	const struct reported_event *app; /* with ev.app */
+	size_t words;                     /* that it told */
 };
 struct app_log {
 	struct store *s;
-	struct told_list apps, words, metrics, activities, ranks, ios;
+	struct reported_list apps, words, metrics, activities, ranks, ios;
 	struct app_log_image *images; /* by session and seq; of an image that was told twice the later one */
 	size_t n_images;
 };
@@ -24,7 +24,7 @@ void app_log_release(struct app_log *d);
 /* Was nothing said? */
 bool app_log_is_empty(const struct app_log *d);
 /* Who told it; NULL: the same was told again. app: what the event says. */
-const struct app_log_image *app_log_image_of(const struct app_log *d, const struct told_event *t, uint64_t app);
+const struct app_log_image *app_log_image_of(const struct app_log *d, const struct reported_event *t, uint64_t app);
 /* The execution that told it: 1, 0 (not known), -errno. */
 int app_log_exec(const struct app_log *d, const struct app_log_image *by, int64_t time, store_id *ret);
 double app_log_number(const struct event_app_metric *m);

@@ -27,25 +27,25 @@ static struct strlist read_build_list(struct cur *c)
 
 /* Words are copied: the cache of words may give their room to others. Until all are there a copy is known by its
  * place. */
-struct words {
+struct text_copies {
 	struct buf bytes;
 };
 
-static void intern_text_append(struct store *s, struct words *w, uint64_t id, struct str *ret)
+static void intern_text_append(struct store *s, struct text_copies *w, uint64_t id, struct str *ret)
 {
-	struct str text = id ? store_word(s, id) : str_n("", 0);
+	struct str text = id ? store_interned(s, id) : str_n("", 0);
 	*ret = str_n((const char *)w->bytes.n, text.n);
 	buf_str(&w->bytes, text);
 }
 
-static void resolve_text(const struct words *w, struct str *s)
+static void resolve_text(const struct text_copies *w, struct str *s)
 {
 	s->p = s->n ? w->bytes.p + (size_t)s->p : "";
 }
 
 struct given {
 	struct buf pack; /* a copy of the row: the statement is over before anybody looks */
-	struct words words;
+	struct text_copies words;
 	VEC(struct store_build_file) files;
 };
 
@@ -109,7 +109,7 @@ static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, 
 	identity_text('b', identity_hash(&id), &b.pub);
 	if (session && b.pid) {
 		char room[64];
-		struct str boot = store_word(s, session->boot);
+		struct str boot = store_interned(s, session->boot);
 		size_t n = boot.n < sizeof(room) ? boot.n : sizeof(room);
 		memcpy(room, boot.p, n);
 		buf_reset(&id);

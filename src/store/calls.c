@@ -19,7 +19,7 @@ static int64_t column_time(sqlite3_stmt *st, int column)
 
 int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a, struct ios *ret)
 {
-	if (!shape_get(a->bits, SHAPE_IO, 1) || shape_get(a->bits, SHAPE_TWIN, 1))
+	if (!layout_get(a->bits, LAYOUT_IO, 1) || layout_get(a->bits, LAYOUT_DUPLICATE, 1))
 		return 0;
 	const struct ssession *session = store_session(s, sec->session);
 	sqlite3_stmt *st = store_stmt(s, SQL_calls_get, NULL);

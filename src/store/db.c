@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WORD_CACHE 4096
+#define INTERNED_CACHE 4096
 #define STRING_OF(x) #x
 #define STRING(x) STRING_OF(x)
 
@@ -346,13 +346,13 @@ void store_db_close(struct store *s)
 		free(s->domains.v[i].name);
 		free(s->domains.v[i].type);
 	}
-	for (size_t i = 0; i < s->words.n; i++)
-		free(s->words.v[i].p);
+	for (size_t i = 0; i < s->interned.n; i++)
+		free(s->interned.v[i].p);
 	vec_release(&s->domains);
-	vec_release(&s->words);
-	vec_release(&s->shapes);
+	vec_release(&s->interned);
+	vec_release(&s->layouts);
 	vec_release(&s->sessions);
-	map_release(&s->shape_map);
+	map_release(&s->layout_map);
 	map_release(&s->session_map);
 	damage_forget(s);
 	s->has_base = false;
@@ -361,18 +361,18 @@ void store_db_close(struct store *s)
 
 /* ---- small tables ---- */
 
-struct str store_word(struct store *s, uint64_t id)
+struct str store_interned(struct store *s, uint64_t id)
 {
 	struct str none = {"", 0};
 	if (!id)
 		return none;
-	if (!s->words.n) {
-		if (!vec_room(&s->words, WORD_CACHE))
+	if (!s->interned.n) {
+		if (!vec_room(&s->interned, INTERNED_CACHE))
 			return none;
-		memset(s->words.v, 0, WORD_CACHE * sizeof(*s->words.v));
-		s->words.n = WORD_CACHE;
+		memset(s->interned.v, 0, INTERNED_CACHE * sizeof(*s->interned.v));
+		s->interned.n = INTERNED_CACHE;
 	}
-	struct word_slot *w = &s->words.v[id % WORD_CACHE];
+	struct interned_slot *w = &s->interned.v[id % INTERNED_CACHE];
 	if (w->id == id)
 		return str_n(w->p, w->n);
 	sqlite3_stmt *st = store_stmt(s, SQL_dict_get, NULL);
@@ -386,49 +386,49 @@ struct str store_word(struct store *s, uint64_t id)
 			if (text.n)
 				memcpy(p, text.p, text.n);
 			free(w->p);
-			*w = (struct word_slot){id, p, text.n};
+			*w = (struct interned_slot){id, p, text.n};
 		}
 	}
 	sqlite3_reset(st);
 	return w->id == id ? str_n(w->p, w->n) : none;
 }
 
-static void load_shapes(struct store *s)
+static void load_layouts(struct store *s)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_shape_all, NULL);
 	if (!st)
 		return;
-	sqlite3_bind_int64(st, 1, (int64_t)s->shapes.n);
+	sqlite3_bind_int64(st, 1, (int64_t)s->layouts.n);
 	while (store_step(s, st, NULL) == 1) {
-		uint64_t *p = vec_add(&s->shapes);
+		uint64_t *p = vec_add(&s->layouts);
 		if (!p)
 			break;
 		*p = (uint64_t)sqlite3_column_int64(st, 0);
-		map_set(&s->shape_map, *p, (uint32_t)(s->shapes.n - 1));
+		map_set(&s->layout_map, *p, (uint32_t)(s->layouts.n - 1));
 	}
 	sqlite3_reset(st);
 }
 
-uint64_t store_shape(struct store *s, uint64_t id)
+uint64_t store_layout(struct store *s, uint64_t id)
 {
-	if (id >= s->shapes.n)
-		load_shapes(s); /* another process may have added some */
-	return id < s->shapes.n ? s->shapes.v[id] : 0;
+	if (id >= s->layouts.n)
+		load_layouts(s); /* another process may have added some */
+	return id < s->layouts.n ? s->layouts.v[id] : 0;
 }
 
-int store_shape_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err)
+int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err)
 {
-	if (!s->shapes.n)
-		load_shapes(s);
-	uint32_t id = map_get(&s->shape_map, bits);
+	if (!s->layouts.n)
+		load_layouts(s);
+	uint32_t id = map_get(&s->layout_map, bits);
 	if (id == VEC_NONE) {
-		uint64_t *p = vec_add(&s->shapes);
+		uint64_t *p = vec_add(&s->layouts);
 		sqlite3_stmt *st = store_stmt(s, SQL_shape_add, err);
 		if (!p || !st)
 			return -ENOMEM;
 		*p = bits;
-		id = (uint32_t)(s->shapes.n - 1);
-		if (!map_set(&s->shape_map, bits, id))
+		id = (uint32_t)(s->layouts.n - 1);
+		if (!map_set(&s->layout_map, bits, id))
 			return -ENOMEM;
 		sqlite3_bind_int64(st, 1, id);
 		sqlite3_bind_int64(st, 2, (int64_t)bits);
@@ -491,7 +491,7 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
 			v.gaps = flags & 4;
 			v.damaged = damage_concerns(s, v.number, flags & 1, info);
-			v.unended = !(flags & 1) && !str_starts(store_word(s, v.mode), str_of("node/"));
+			v.unended = !(flags & 1) && !str_starts(store_interned(s, v.mode), str_of("node/"));
 			*slot = v;
 			i = (uint32_t)(s->sessions.n - 1);
 		} else if (slot) {

@@ -37,7 +37,7 @@ static void dump_file_identity(struct dump *d, const struct pfile *f)
 static void dump_version_identity(struct dump *d, const struct pfile *f, const struct pver *v)
 {
 	dump_file_identity(d, f);
-	if (v->flags >> PVER_UNSEEN & 1) {
+	if (v->flags >> PVER_UNOBSERVED & 1) {
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
 		canon_unobserved(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
 	} else {
@@ -62,7 +62,7 @@ static int put_version_id(struct dump *d, uint64_t id)
 static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 {
 	uint64_t pidns = read_pidns(d->s, &p->p);
-	canon_exec(d->c, store_word(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
+	canon_exec(d->c, store_interned(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
 static int dump_execution_id(struct dump *d, uint64_t id)
@@ -140,7 +140,7 @@ static int dump_name(void *arg, const struct pname *n)
 	canon_begin(d->c);
 	canon_token(d->c, "N");
 	canon_token(d->c, "");
-	canon_str(d->c, store_word(d->s, n->host));
+	canon_str(d->c, store_interned(d->s, n->host));
 	canon_token(d->c, "");
 	buf_reset(&d->path);
 	store_path(d->s, d->path_row, &d->path);

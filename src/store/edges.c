@@ -87,8 +87,8 @@ static void fold_edges_by_target(struct edges *e)
 
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
-	struct edge edge = {.api = (uint8_t)shape_get(a->bits, SHAPE_API, 4),
-	                    .mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
+	struct edge edge = {.api = (uint8_t)layout_get(a->bits, LAYOUT_API, 4),
+	                    .mode = (uint16_t)layout_get(a->bits, LAYOUT_MODE, 8),
 	                    .lo = a->from,
 	                    .hi = a->to,
 	                    .count = a->count};
@@ -96,10 +96,10 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 		if (!a->gen)
 			return 0;
 		edge.to = version_id(a->file, a->gen);
-		edge.via = (uint8_t)shape_get(a->bits, SHAPE_GEN_VIA, 3);
-		edge.sure = shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_GEN_MUST;
+		edge.via = (uint8_t)layout_get(a->bits, LAYOUT_GEN_VIA, 3);
+		edge.sure = layout_get(a->bits, LAYOUT_FLAGS, 12) & GACCESS_GEN_MUST;
 		edge.bytes = a->bytes_written;
-		edge.has_bytes = shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1);
+		edge.has_bytes = layout_get(a->bits, LAYOUT_WRITTEN_BYTES, 1);
 		struct edge *p = edges_append_empty(e);
 		if (!p)
 			return -ENOMEM;
@@ -107,9 +107,9 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 		return 0;
 	}
 	edge.bytes = a->bytes_read;
-	edge.has_bytes = shape_get(a->bits, SHAPE_READ_BYTES, 1);
-	edge.via = (uint8_t)shape_get(a->bits, SHAPE_USE_VIA, 3);
-	edge.sure = a->nuse == 1 && (shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_USE_MUST);
+	edge.has_bytes = layout_get(a->bits, LAYOUT_READ_BYTES, 1);
+	edge.via = (uint8_t)layout_get(a->bits, LAYOUT_USE_VIA, 3);
+	edge.sure = a->nuse == 1 && (layout_get(a->bits, LAYOUT_FLAGS, 12) & GACCESS_USE_MUST);
 	for (uint32_t k = 0; k < a->nuse; k++) {
 		struct edge *p = edges_append_empty(e);
 		if (!p)

@@ -315,7 +315,7 @@ int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t start
 	const struct ssession *from = rc == 1 ? store_session(s, row) : NULL;
 	if (!from)
 		return rc < 0 ? rc : 0;
-	buf_str(&boot, store_word(s, from->boot));
+	buf_str(&boot, store_interned(s, from->boot));
 	/* Its image before any exec is always there. */
 	identity_exec(&id, buf_view(&boot), from->pidns, pid, started, 0);
 	rc = id.failed || boot.failed ? -ENOMEM : 0;

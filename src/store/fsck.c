@@ -53,7 +53,7 @@ static int check_pages(struct fsck *f)
 	return rc;
 }
 
-static void tell_damage(struct fsck *f, const char *path, const struct log_damage *d)
+static void report_damage(struct fsck *f, const char *path, const struct log_damage *d)
 {
 	if (d->skipped)
 		report_finding(f, "%s: %" PRIu64 " bytes are damaged", path, d->skipped);
@@ -103,7 +103,7 @@ static int check_logs(struct fsck *f)
 		if (rc == 0)
 			rc = collect_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
 		if (rc == 0) {
-			tell_damage(f, v.v[i].path, &whole.damage);
+			report_damage(f, v.v[i].path, &whole.damage);
 			rc = collect_scan(&f->w, at, 0, v.v[i].done, &err, NULL);
 		}
 		collect_release(&whole);
@@ -127,11 +127,11 @@ static int from_logs(struct fsck *f, struct buf *out)
 	if (rc >= 0)
 		rc = store_meta_get(f->s, "lps", &lps, f->err);
 	g.lps = lps;
-	struct ids tombs = {0};
+	struct ids tombstones = {0};
 	if (rc >= 0)
-		rc = tombs_get(f->s, &tombs);
-	size_t dead = tombs_filter(&tombs, &f->w);
-	free(tombs.v);
+		rc = tombstones_get(f->s, &tombstones);
+	size_t dead = tombstones_filter(&tombstones, &f->w);
+	free(tombstones.v);
 	if (dead)
 		report_finding(
 		    f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out", dead);

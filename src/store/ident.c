@@ -34,7 +34,7 @@ void identity_version(struct buf *b, uint64_t session, uint64_t seq)
 	put64(b, seq);
 }
 
-void identity_unseen(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k)
+void identity_unobserved(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k)
 {
 	buf_char(b, has_fp ? 'u' : 'n');
 	if (has_fp) {

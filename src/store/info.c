@@ -40,7 +40,7 @@ enum { RUN_IS = 1, RUN_BEGAN, RUN_ENDED };
 
 struct run_view {
 	bool began, ended;
-	struct gkey_row began_key, told_key, ended_key; /* told: of the event that the command is from */
+	struct gkey_row began_key, command_key, ended_key; /* command_key: of the event that the command is from */
 	int64_t first;
 	uint64_t outer, cwd, user, group, uid, gid, session; /* dict; session: row of one that is the run's */
 	struct str argv, hostinfo, labels;                   /* packed */
@@ -90,11 +90,11 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 				if (!v->began || is_earlier_key(&key, &v->began_key))
 					v->began_key = key;
 				/* One without a folder is of a process that became another user's, and knew no more then. */
-				if (v->began && (v->cwd ? !n.cwd || !is_earlier_key(&key, &v->told_key)
-				                        : !n.cwd && !is_earlier_key(&key, &v->told_key)))
+				if (v->began && (v->cwd ? !n.cwd || !is_earlier_key(&key, &v->command_key)
+				                        : !n.cwd && !is_earlier_key(&key, &v->command_key)))
 					continue;
 				v->began = true;
-				v->told_key = key;
+				v->command_key = key;
 				v->outer = n.outer;
 				v->cwd = n.cwd;
 				v->user = n.user;
@@ -327,12 +327,12 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	if (rc < 0)
 		goto out;
 	const struct ssession *session = store_session(s, v.session);
-	outer = append_placed_string(text, store_word(s, v.outer));
-	cwd = append_placed_string(text, store_word(s, v.cwd));
-	user = append_placed_string(text, store_word(s, v.user));
-	group = append_placed_string(text, store_word(s, v.group));
-	host = append_placed_string(text, store_word(s, session ? session->host : 0));
-	mode = append_placed_string(text, store_word(s, session ? session->mode : 0));
+	outer = append_placed_string(text, store_interned(s, v.outer));
+	cwd = append_placed_string(text, store_interned(s, v.cwd));
+	user = append_placed_string(text, store_interned(s, v.user));
+	group = append_placed_string(text, store_interned(s, v.group));
+	host = append_placed_string(text, store_interned(s, session ? session->host : 0));
+	mode = append_placed_string(text, store_interned(s, session ? session->mode : 0));
 	rc = append_expanded_list(s, text, v.argv, &argv, &nargv);
 	if (rc == 0)
 		rc = append_expanded_list(s, text, v.hostinfo, &hostinfo, &nhost);
@@ -395,13 +395,13 @@ static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f
 	}
 	bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
 	if (known && v.uid == f->uid && v.user) {
-		*user = append_placed_string(text, store_word(s, v.user));
+		*user = append_placed_string(text, store_interned(s, v.user));
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->uid);
 		*user = append_placed_string(text, str_of(number));
 	}
 	if (known && v.gid == f->gid && v.group) {
-		*group = append_placed_string(text, store_word(s, v.group));
+		*group = append_placed_string(text, store_interned(s, v.group));
 	} else {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->gid);
 		*group = append_placed_string(text, str_of(number));
@@ -459,17 +459,17 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	buf_reset(text);
 	uint64_t run = view_run(&r->a, e);
 	const struct ssession *session = store_session(s, e->session);
-	host = append_placed_string(text, store_word(s, session ? session->host : 0));
-	cwd = append_placed_string(text, store_word(s, e->fact.cwd));
-	boot = append_placed_string(text, store_word(s, r->a.p.boot));
+	host = append_placed_string(text, store_interned(s, session ? session->host : 0));
+	cwd = append_placed_string(text, store_interned(s, e->fact.cwd));
+	boot = append_placed_string(text, store_interned(s, r->a.p.boot));
 	rc = append_expanded_list(s, text, e->fact.argv, &argv, &nargv);
 	if (rc == 0) {
 		struct buf packed = {0};
-		buf_str(&packed, store_word(s, e->fact.env));
+		buf_str(&packed, store_interned(s, e->fact.env));
 		rc = append_expanded_list(s, text, buf_view(&packed), &env, &nenv);
 		buf_release(&packed);
 	}
-	if (rc == 0 && e->told)
+	if (rc == 0 && e->reported)
 		user_names(s, run, &e->fact, text, &user, &group);
 	struct id_hash h;
 	store_id parent = rc == 0 ? parent_execution(s, r, e->n) : 0;
@@ -588,7 +588,7 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	                             .mtime = fp ? fp->mtime : TIME_NONE,
 	                             .start = v->start,
 	                             .end = v->end,
-	                             .by_event = !(v->flags >> PVER_UNSEEN & 1),
+	                             .by_event = !(v->flags >> PVER_UNOBSERVED & 1),
 	                             .k = v->k};
 	if (ret->by_event) {
 		ret->session = pver_session(s, v);

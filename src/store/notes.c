@@ -72,15 +72,15 @@ static int read_notes(struct store *s, uint64_t session, enum notes_of of, store
 		uint64_t text = cur_u(&c), version = cur_u(&c), user = cur_u(&c);
 		if (c.bad || (of == NOTES_RUN && row.info.run != id) || (of == NOTES_FILE && row.info.file != id))
 			continue;
-		struct str pub = store_word(s, version);
+		struct str pub = store_interned(s, version);
 		char pub_text[32] = "";
 		if (pub.n < sizeof(pub_text) && pub.n)
 			memcpy(pub_text, pub.p, pub.n);
 		if (row.info.file)
 			rc = note_version_at(s, row.info.file, pub_text, row.info.time, &row.info.version);
-		row.text = copy_note_text(l, store_word(s, text), &row.ntext);
-		row.user = copy_note_text(l, store_word(s, user), &row.nuser);
-		row.host = copy_note_text(l, store_word(s, host), &row.nhost);
+		row.text = copy_note_text(l, store_interned(s, text), &row.ntext);
+		row.user = copy_note_text(l, store_interned(s, user), &row.nuser);
+		row.host = copy_note_text(l, store_interned(s, host), &row.nhost);
 		struct note_row *slot = vec_add(&l->v);
 		if (slot)
 			*slot = row;

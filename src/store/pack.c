@@ -50,41 +50,41 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	struct cur *c = &r->body;
 	if (!cur_more(c))
 		return c->bad ? DAMAGED : 0;
-	uint64_t bits = store_shape(r->s, cur_u(c));
+	uint64_t bits = store_layout(r->s, cur_u(c));
 	struct pacc a = {.bits = bits, .count = 1, .access = VEC_NONE};
 	a.seq = r->seq += cur_u(c);
 	a.start = r->start = time_add(r->start, cur_z(c));
-	a.end = shape_get(bits, SHAPE_END, 2) == END_NEVER ? TIME_NEVER : time_add(a.start, (int64_t)cur_u(c));
+	a.end = layout_get(bits, LAYOUT_END, 2) == END_NEVER ? TIME_NEVER : time_add(a.start, (int64_t)cur_u(c));
 	a.self = a.file = r->self = (uint64_t)time_add((int64_t)r->self, cur_z(c));
-	if (shape_get(bits, SHAPE_OTHER, 1))
+	if (layout_get(bits, LAYOUT_OTHER, 1))
 		a.file = cur_u(c);
-	if (shape_get(bits, SHAPE_TOLD, 1)) {
+	if (layout_get(bits, LAYOUT_REPORTED, 1)) {
 		a.as_session = cur_u(c);
 		a.as_seq = cur_u(c);
 	}
 	a.from = a.start;
 	a.to = a.end;
-	if (shape_get(bits, SHAPE_EXACT, 1)) {
+	if (layout_get(bits, LAYOUT_EXACT, 1)) {
 		a.first = near_get(c, a.start);
 		a.last = near_get(c, a.start);
 	}
-	if (shape_get(bits, SHAPE_SPAN, 1)) {
+	if (layout_get(bits, LAYOUT_SPAN, 1)) {
 		a.from = time_add(a.start, (int64_t)cur_u(c));
 		a.to = time_add(a.from, (int64_t)cur_u(c));
 	}
-	if (shape_get(bits, SHAPE_FPS, 1))
+	if (layout_get(bits, LAYOUT_FPS, 1))
 		a.fps = (uint32_t)cur_u(c);
-	if (shape_get(bits, SHAPE_FPE, 1))
+	if (layout_get(bits, LAYOUT_FPE, 1))
 		a.fpe = (uint32_t)cur_u(c);
-	if (shape_get(bits, SHAPE_COUNT, 1))
+	if (layout_get(bits, LAYOUT_COUNT, 1))
 		a.count = cur_u(c);
-	if (shape_get(bits, SHAPE_READ_BYTES, 1))
+	if (layout_get(bits, LAYOUT_READ_BYTES, 1))
 		a.bytes_read = cur_u(c);
-	if (shape_get(bits, SHAPE_WRITTEN_BYTES, 1))
+	if (layout_get(bits, LAYOUT_WRITTEN_BYTES, 1))
 		a.bytes_written = cur_u(c);
-	if (shape_get(bits, SHAPE_GEN, 1))
+	if (layout_get(bits, LAYOUT_GEN, 1))
 		a.gen = (uint32_t)cur_u(c);
-	unsigned uses = shape_get(bits, SHAPE_USES, 2);
+	unsigned uses = layout_get(bits, LAYOUT_USES, 2);
 	if (uses == 1) {
 		a.nuse = 1;
 		a.use = (uint32_t)cur_u(c);
@@ -115,7 +115,7 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 	for (size_t i = 0; i < count; i++) {
 		const struct pacc *a = &v[i];
 		uint64_t shape;
-		int rc = store_shape_id(s, a->bits, &shape, err);
+		int rc = store_layout_id(s, a->bits, &shape, err);
 		if (rc < 0)
 			return rc;
 		if (!buf_room(b, 200))
@@ -124,36 +124,36 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 		p += varint_put(p, shape);
 		p += varint_put(p, a->seq - seq);
 		p += varint_put(p, zigzag(time_sub(a->start, start)));
-		if (shape_get(a->bits, SHAPE_END, 2) != END_NEVER)
+		if (layout_get(a->bits, LAYOUT_END, 2) != END_NEVER)
 			p += varint_put(p, (uint64_t)time_sub(a->end, a->start));
 		p += varint_put(p, zigzag((int64_t)(a->self - self)));
-		if (shape_get(a->bits, SHAPE_OTHER, 1))
+		if (layout_get(a->bits, LAYOUT_OTHER, 1))
 			p += varint_put(p, a->file);
-		if (shape_get(a->bits, SHAPE_TOLD, 1)) {
+		if (layout_get(a->bits, LAYOUT_REPORTED, 1)) {
 			p += varint_put(p, a->as_session);
 			p += varint_put(p, a->as_seq);
 		}
-		if (shape_get(a->bits, SHAPE_EXACT, 1)) {
+		if (layout_get(a->bits, LAYOUT_EXACT, 1)) {
 			p = near_put(p, a->first, a->start);
 			p = near_put(p, a->last, a->start);
 		}
-		if (shape_get(a->bits, SHAPE_SPAN, 1)) {
+		if (layout_get(a->bits, LAYOUT_SPAN, 1)) {
 			p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
 			p += varint_put(p, (uint64_t)time_sub(a->to, a->from));
 		}
-		if (shape_get(a->bits, SHAPE_FPS, 1))
+		if (layout_get(a->bits, LAYOUT_FPS, 1))
 			p += varint_put(p, a->fps);
-		if (shape_get(a->bits, SHAPE_FPE, 1))
+		if (layout_get(a->bits, LAYOUT_FPE, 1))
 			p += varint_put(p, a->fpe);
-		if (shape_get(a->bits, SHAPE_COUNT, 1))
+		if (layout_get(a->bits, LAYOUT_COUNT, 1))
 			p += varint_put(p, a->count);
-		if (shape_get(a->bits, SHAPE_READ_BYTES, 1))
+		if (layout_get(a->bits, LAYOUT_READ_BYTES, 1))
 			p += varint_put(p, a->bytes_read);
-		if (shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1))
+		if (layout_get(a->bits, LAYOUT_WRITTEN_BYTES, 1))
 			p += varint_put(p, a->bytes_written);
-		if (shape_get(a->bits, SHAPE_GEN, 1))
+		if (layout_get(a->bits, LAYOUT_GEN, 1))
 			p += varint_put(p, a->gen);
-		unsigned many = shape_get(a->bits, SHAPE_USES, 2);
+		unsigned many = layout_get(a->bits, LAYOUT_USES, 2);
 		if (many == 1)
 			p += varint_put(p, a->use);
 		else if (many)
@@ -405,7 +405,7 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 		return c->bad ? DAMAGED : 0;
 	v->flags = cur_u(c);
 	v->k = v->session = v->seq = 0;
-	if (v->flags >> PVER_UNSEEN & 1) {
+	if (v->flags >> PVER_UNOBSERVED & 1) {
 		v->k = cur_u(c);
 	} else {
 		v->session = cur_u(c);
@@ -464,7 +464,7 @@ void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 	bool never = v->end == TIME_NEVER;
 	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER |
 	                    gens << PVER_GENS | ders << PVER_DERS);
-	if (v->flags >> PVER_UNSEEN & 1) {
+	if (v->flags >> PVER_UNOBSERVED & 1) {
 		buf_varint(out, v->k);
 	} else {
 		buf_varint(out, v->session);
@@ -786,7 +786,7 @@ int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *re
 			buf_add(out, c.p, (size_t)(d >> 2));
 			c.p += d >> 2;
 		} else if ((d & 3) == 1) {
-			struct str w = store_word(s, d >> 2);
+			struct str w = store_interned(s, d >> 2);
 			buf_varint(out, w.n);
 			buf_str(out, w);
 		} else {

@@ -92,32 +92,32 @@ static inline int64_t time_sub(int64_t a, int64_t b)
 /* ---- accesses ---- */
 
 /* What most accesses have in common with many others: one number, told once in the table shape. */
-enum shape_bits {
-	SHAPE_MODE = 0,      /* 8 bits */
-	SHAPE_VIA = 8,       /* 3 */
-	SHAPE_API = 11,      /* 4 */
-	SHAPE_EVIDENCE = 15, /* 2 */
-	SHAPE_SURE = 17,
-	SHAPE_END = 18, /* 2: enum end_kind */
-	SHAPE_FPS = 20,
-	SHAPE_FPE = 21,
-	SHAPE_COUNT = 22,
-	SHAPE_READ_BYTES = 23,
-	SHAPE_WRITTEN_BYTES = 24,
-	SHAPE_FLAGS = 25, /* 12: enum gaccess_flags */
-	SHAPE_GEN = 37,
-	SHAPE_GEN_VIA = 38, /* 3 */
-	SHAPE_USES = 41,    /* 2: 0, 1, 2 = many */
-	SHAPE_USE_VIA = 43, /* 3, of the one use */
-	SHAPE_OTHER = 46,   /* the file it counts to is another (an alias) */
-	SHAPE_TOLD = 47,    /* its key is another log's: as_session and as_seq follow */
-	SHAPE_TWIN = 48,    /* another access has its key, and stands for it */
-	SHAPE_EXACT = 49,   /* when its bytes moved follows: first and last, 0 for none, else 1 + zigzag to its start */
-	SHAPE_SPAN = 50,    /* it took place from then to then: offsets follow */
-	SHAPE_IO = 51,      /* its calls are in the table io */
+enum layout_bits {
+	LAYOUT_MODE = 0,      /* 8 bits */
+	LAYOUT_VIA = 8,       /* 3 */
+	LAYOUT_API = 11,      /* 4 */
+	LAYOUT_EVIDENCE = 15, /* 2 */
+	LAYOUT_SURE = 17,
+	LAYOUT_END = 18, /* 2: enum end_kind */
+	LAYOUT_FPS = 20,
+	LAYOUT_FPE = 21,
+	LAYOUT_COUNT = 22,
+	LAYOUT_READ_BYTES = 23,
+	LAYOUT_WRITTEN_BYTES = 24,
+	LAYOUT_FLAGS = 25, /* 12: enum gaccess_flags */
+	LAYOUT_GEN = 37,
+	LAYOUT_GEN_VIA = 38,   /* 3 */
+	LAYOUT_USES = 41,      /* 2: 0, 1, 2 = many */
+	LAYOUT_USE_VIA = 43,   /* 3, of the one use */
+	LAYOUT_OTHER = 46,     /* the file it counts to is another (an alias) */
+	LAYOUT_REPORTED = 47,  /* its key is another log's: as_session and as_seq follow */
+	LAYOUT_DUPLICATE = 48, /* another access has its key, and stands for it */
+	LAYOUT_EXACT = 49,     /* when its bytes moved follows: first and last, 0 for none, else 1 + zigzag to its start */
+	LAYOUT_SPAN = 50,      /* it took place from then to then: offsets follow */
+	LAYOUT_IO = 51,        /* its calls are in the table io */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
-static inline unsigned shape_get(uint64_t bits, unsigned at, unsigned n)
+static inline unsigned layout_get(uint64_t bits, unsigned at, unsigned n)
 {
 	return (unsigned)(bits >> at) & ((1u << n) - 1);
 }
@@ -130,7 +130,7 @@ struct pacc {
 	uint64_t seq, bits, self, file;
 	int64_t start, end;  /* as recorded */
 	int64_t from, to;    /* when it took place, gaccess_span */
-	int64_t first, last; /* with SHAPE_EXACT */
+	int64_t first, last; /* with LAYOUT_EXACT */
 	uint32_t fps, fpe;   /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
 	uint64_t as_session, as_seq; /* as_session: its number */
@@ -173,8 +173,8 @@ enum pfile_flags {
 	PFILE_MORE = 64,    /* versions are in more, too */
 	PFILE_KEPT = 128,   /* some access is not dropped */
 	PFILE_SEMAPHORE = 256,
-	PFILE_TOLD = 512,   /* some access was told of by another log */
-	PFILE_EXACT = 1024, /* of some access that may write it is known when its bytes moved */
+	PFILE_REPORTED = 512, /* some access was told of by another log */
+	PFILE_EXACT = 1024,   /* of some access that may write it is known when its bytes moved */
 };
 struct pkey {
 	int64_t time;
@@ -219,13 +219,13 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f);
 
 enum pver_flags {
 	PVER_ORIGIN = 0, /* 2 bits */
-	PVER_UNSEEN = 2,
+	PVER_UNOBSERVED = 2,
 	PVER_FP = 3,
-	PVER_RANGE = 4, /* of several writes */
-	PVER_NEVER = 5, /* has not ended */
-	PVER_GENS = 6,  /* 2 bits: 0, 1, 2 = many */
-	PVER_DERS = 8,  /* 2 bits: 0, 1, 2 = many */
-	PVER_TOLD = 10, /* session is a number, not a row: another log told of its write */
+	PVER_RANGE = 4,     /* of several writes */
+	PVER_NEVER = 5,     /* has not ended */
+	PVER_GENS = 6,      /* 2 bits: 0, 1, 2 = many */
+	PVER_DERS = 8,      /* 2 bits: 0, 1, 2 = many */
+	PVER_REPORTED = 10, /* session is a number, not a row: another log told of its write */
 };
 struct pgen {
 	uint64_t exec;
@@ -241,7 +241,7 @@ struct pder {
 	uint8_t via;
 };
 struct pver {
-	uint64_t flags, k, session, seq; /* session: row; with PVER_TOLD its number */
+	uint64_t flags, k, session, seq; /* session: row; with PVER_REPORTED its number */
 	uint32_t fp;                     /* index + 1, 0 none */
 	int64_t start, end;
 	VEC(struct pgen) gens;
@@ -255,8 +255,8 @@ static inline unsigned pver_origin(const struct pver *v)
 /* The number of the session whose event began its first write. */
 static inline uint64_t pver_session(struct store *s, const struct pver *v)
 {
-	const struct ssession *session = v->flags >> PVER_TOLD & 1 ? NULL : store_session(s, v->session);
-	return v->flags >> PVER_TOLD & 1 ? v->session : session ? session->number : 0;
+	const struct ssession *session = v->flags >> PVER_REPORTED & 1 ? NULL : store_session(s, v->session);
+	return v->flags >> PVER_REPORTED & 1 ? v->session : session ? session->number : 0;
 }
 /* The next version of a run of them; `file` is its row, *t the start of the one before (store.base at first). */
 int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *ret);

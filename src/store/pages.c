@@ -18,11 +18,11 @@
 
 struct pages_file {
 	sqlite3_file base;
-	sqlite3_file *real;  /* just behind this */
-	unsigned char *room; /* a page */
-	unsigned char *seen; /* bits of the mapped pages that were checked */
-	uint64_t n_seen;     /* pages that it has bits for */
-	bool plain;          /* an older index without checksums, or another program's file: not checked */
+	sqlite3_file *real;     /* just behind this */
+	unsigned char *room;    /* a page */
+	unsigned char *checked; /* bits of the mapped pages that were checked */
+	uint64_t n_checked;     /* pages that it has bits for */
+	bool plain;             /* an older index without checksums, or another program's file: not checked */
 	bool looked;
 };
 
@@ -125,24 +125,24 @@ static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 a
 	return p->real->pMethods->xWrite(p->real, from, n, at);
 }
 
-static bool was_seen(struct pages_file *p, uint64_t page)
+static bool is_page_checked(struct pages_file *p, uint64_t page)
 {
-	return page < p->n_seen && p->seen[page / 8] >> page % 8 & 1;
+	return page < p->n_checked && p->checked[page / 8] >> page % 8 & 1;
 }
 
 /* Without memory the page is checked again the next time. */
-static void note_seen(struct pages_file *p, uint64_t page)
+static void mark_page_checked(struct pages_file *p, uint64_t page)
 {
-	if (page >= p->n_seen) {
+	if (page >= p->n_checked) {
 		uint64_t n = (page + 1) * 2 + 512;
-		unsigned char *more = realloc(p->seen, n / 8 + 1);
+		unsigned char *more = realloc(p->checked, n / 8 + 1);
 		if (!more)
 			return;
-		memset(more + (p->n_seen + 7) / 8, 0, n / 8 + 1 - (p->n_seen + 7) / 8);
-		p->seen = more;
-		p->n_seen = n / 8 * 8;
+		memset(more + (p->n_checked + 7) / 8, 0, n / 8 + 1 - (p->n_checked + 7) / 8);
+		p->checked = more;
+		p->n_checked = n / 8 * 8;
 	}
-	p->seen[page / 8] |= (unsigned char)(1 << page % 8);
+	p->checked[page / 8] |= (unsigned char)(1 << page % 8);
 }
 
 static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
@@ -156,10 +156,10 @@ static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 		return code;
 	uint64_t page = (uint64_t)at / PAGE_BYTES;
 	if (n == PAGE_BYTES && at % PAGE_BYTES == 0) {
-		if (was_seen(p, page))
+		if (is_page_checked(p, page))
 			return SQLITE_OK;
 		if (is_page_intact(*ret, at)) {
-			note_seen(p, page);
+			mark_page_checked(p, page);
 			return SQLITE_OK;
 		}
 	}
@@ -178,7 +178,7 @@ static int pages_close(sqlite3_file *f)
 	struct pages_file *p = of(f);
 	int code = p->real->pMethods->xClose(p->real);
 	free(p->room);
-	free(p->seen);
+	free(p->checked);
 	return code;
 }
 

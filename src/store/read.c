@@ -336,8 +336,8 @@ static int add_process_fact(struct process_view *v, uint64_t session, uint64_t n
 		struct view_exec *e = exec_slot(v, (uint32_t)f->exec.n);
 		if (!e)
 			return -ENOMEM;
-		if (!e->told || key_cmp(&key, &e->key) < 0)
-			*e = (struct view_exec){.n = e->n, .told = true, .key = key, .session = session, .fact = f->exec};
+		if (!e->reported || key_cmp(&key, &e->key) < 0)
+			*e = (struct view_exec){.n = e->n, .reported = true, .key = key, .session = session, .fact = f->exec};
 		return 0;
 	}
 	case PPROC_EXIT: {
@@ -375,13 +375,13 @@ static void resolve_execution_times(struct process_view *v)
 			first = &v->forks.v[i];
 	for (size_t i = 0; i < v->execs.n; i++) {
 		struct view_exec *e = &v->execs.v[i];
-		if (e->told)
+		if (e->reported)
 			e->start = e->key.time;
 		else if (first)
 			e->start = first->fact.forked != TIME_NONE ? first->fact.forked : first->fact.time;
 		else
 			e->start = TIME_NONE;
-		if (!e->told && first)
+		if (!e->reported && first)
 			e->session = first->session;
 	}
 	for (size_t i = 0; i < v->execs.n; i++)
@@ -448,7 +448,7 @@ const struct view_exec *view_exec_at(const struct process_view *v, int64_t t)
 
 uint64_t view_run(const struct process_view *v, const struct view_exec *e)
 {
-	if (e->told)
+	if (e->reported)
 		return e->fact.run;
 	const struct view_fork *first = NULL;
 	for (size_t i = 0; i < v->forks.n; i++)
@@ -521,8 +521,8 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 	return rc;
 }
 
-static int say_run(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
-                   int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
+static int each_packed_version(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
+                               int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {
 	struct buf copy = {0}; /* say may ask the store */
 	buf_str(&copy, pack);
@@ -549,7 +549,7 @@ int read_versions(struct store *s, uint64_t file, struct pver *v,
 	if (s->reader && v == &s->reader->ver)
 		s->reader->ver_id = 0;
 	if (rc == 1)
-		rc = say_run(s, row[FILE_VER], file, &n, v, say, arg);
+		rc = each_packed_version(s, row[FILE_VER], file, &n, v, say, arg);
 	for (uint64_t from = version_id(file, VERSIONS_INLINE + 1); rc == 0 && n == version_n(from);) {
 		st = store_stmt(s, SQL_more_range, NULL);
 		if (!st) {
@@ -565,7 +565,7 @@ int read_versions(struct store *s, uint64_t file, struct pver *v,
 		sqlite3_reset(st);
 		if (rc != 1)
 			break;
-		rc = say_run(s, buf_view(&pack), file, &n, v, say, arg);
+		rc = each_packed_version(s, buf_view(&pack), file, &n, v, say, arg);
 		from = version_id(file, n);
 	}
 	buf_release(&pack);
@@ -723,9 +723,9 @@ void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf 
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out)
 {
 	identity_of_stored_file(s, f, out);
-	if (v->flags >> PVER_UNSEEN & 1) {
+	if (v->flags >> PVER_UNOBSERVED & 1) {
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
-		identity_unseen(out, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : 0, v->k);
+		identity_unobserved(out, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : 0, v->k);
 	} else {
 		identity_version(out, pver_session(s, v), v->seq);
 	}
@@ -763,7 +763,7 @@ int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret)
 uint64_t read_pidns(struct store *s, const struct pproc *p)
 {
 	char ns[24];
-	struct str w = store_word(s, p->pidns);
+	struct str w = store_interned(s, p->pidns);
 	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
 	return strtoull(ns, NULL, 10);
 }
@@ -776,7 +776,7 @@ int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret)
 		return rc < 0 ? rc : 0;
 	uint64_t pidns = read_pidns(s, &r->b.p); /* before boot: words may take each other's place */
 	buf_reset(&r->identity);
-	identity_exec(&r->identity, store_word(s, r->b.p.boot), pidns, r->b.p.pid, r->b.p.started, exec_n(id));
+	identity_exec(&r->identity, store_interned(s, r->b.p.boot), pidns, r->b.p.pid, r->b.p.started, exec_n(id));
 	*ret = identity_hash(&r->identity);
 	return 1;
 }

@@ -7,7 +7,7 @@
 /* An execution as its process's row tells of it. */
 struct view_exec {
 	uint32_t n;
-	bool told; /* an exec event told of it */
+	bool reported; /* an exec event reported it */
 	struct gkey_row {
 		int64_t time;
 		uint64_t session, seq; /* session: its number */
@@ -135,12 +135,12 @@ void identity_of_version(struct store *s, const struct pfile *f, const struct pv
 /* The summary of that row, if there is one: what each returned, 0 or -errno. */
 int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const struct summary_info *), void *arg);
 
-/* ---- told.c ---- */
+/* ---- reported.c ---- */
 
 /* The event of that row, if there is one. */
-int read_told(struct store *s, uint64_t id, struct told_list *ret);
+int read_reported(struct store *s, uint64_t id, struct reported_list *ret);
 /* The one that is this event. */
-int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_list *ret);
+int read_reported_by_seq(struct store *s, uint64_t session, uint64_t seq, struct reported_list *ret);
 /* ---- builds.c ---- */
 
 /* Under which what a build made is filed: 'd' digest, 'i' build-id, 'n' note. */

@@ -305,25 +305,25 @@ struct str store_summary_note(struct store *s, uint64_t note);
 
 /* ---- what was told of runs: properties, results, digests, seals ---- */
 
-struct told_event {
+struct reported_event {
 	uint64_t session; /* its number: with the event's seq its identity */
 	store_id run;     /* 0: of no run of this record */
 	store_id file;    /* the object that an h5_object or h5_part event is of; 0: it has only the event's path */
-	struct event ev;  /* its strings are told_list's */
+	struct event ev;  /* its strings are reported_list's */
 };
-struct told_list {
-	struct told_event *v; /* in order of time, then of session and seq: whatever log came first */
+struct reported_list {
+	struct reported_event *v; /* in order of time, then of session and seq: whatever log came first */
 	size_t n;
 	char *bytes;
 };
 /* Events of one kind: of one run, or (run 0) all. 0 or -errno. Release ret in any case. About 2 us an event. */
-int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *ret);
+int store_reported(struct store *s, store_id run, uint64_t kind, struct reported_list *ret);
 /* Digest events with that identity and fingerprint. */
-int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret);
-void told_list_release(struct told_list *l);
+int store_digests(struct store *s, const struct event_digest *like, struct reported_list *ret);
+void reported_list_release(struct reported_list *l);
 /* What the object of an h5_object or h5_part event is called now; empty: nothing. Valid until the next call. 0, -errno.
  */
-int store_told_path(struct store *s, const struct told_event *t, struct str *ret);
+int store_reported_path(struct store *s, const struct reported_event *t, struct str *ret);
 /* The execution that was current at t of the process that this session (its number) knew by pid and start. 1, 0,
  * -errno.
  */

@@ -62,7 +62,7 @@ struct ssession {
 	bool unended;                                /* it has no end; not of a node's, which says when it was killed */
 };
 
-struct word_slot {
+struct interned_slot {
 	uint64_t id;
 	char *p;
 	size_t n;
@@ -80,11 +80,11 @@ struct store {
 	int64_t base;   /* times are stored as differences to it: that of the first event ever met */
 	bool has_base;
 	sqlite3_stmt *stmt[SQL_COUNT];
-	VEC(uint64_t) shapes;
-	struct map shape_map;
-	VEC(struct sdomain) domains; /* by row - 1 */
-	VEC(struct word_slot) words; /* cache of dict rows, by id modulo its size */
-	struct map session_map;      /* row -> sessions */
+	VEC(uint64_t) layouts;
+	struct map layout_map;
+	VEC(struct sdomain) domains;        /* by row - 1 */
+	VEC(struct interned_slot) interned; /* cache of dict rows, by id modulo its size */
+	struct map session_map;             /* row -> sessions */
 	VEC(struct ssession) sessions;
 	struct buf scratch, scratch2;
 	struct damages *damages; /* damage.c; NULL: not read yet */
@@ -134,10 +134,10 @@ int store_views(struct store *s, struct err *err);
 
 /* The text of a dict row, kept by the store until another word takes its place: use it at once. "" for 0 or not found.
  */
-struct str store_word(struct store *s, uint64_t id);
-/* The bits of a shape; 0 when not known. */
-uint64_t store_shape(struct store *s, uint64_t id);
-int store_shape_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
+struct str store_interned(struct store *s, uint64_t id);
+/* The bits of a layout; 0 when not known. */
+uint64_t store_layout(struct store *s, uint64_t id);
+int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
 const struct sdomain *store_domain(struct store *s, uint64_t id);   /* NULL when not known */
 const struct ssession *store_session(struct store *s, uint64_t id); /* NULL when not known */
 /* Appends the path with that row to out; "" when not known. */
@@ -211,9 +211,9 @@ void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ---- */
 
-enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE, LIST_TOMB };
+enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE, LIST_TOMBSTONE };
 /* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL.
- * LIST_TOMB: of row 0, sessions that were forgotten (tombs.c). */
+ * LIST_TOMBSTONE: of row 0, sessions that were forgotten (tombstones.c). */
 struct ids {
 	uint64_t *v;
 	size_t n, cap;
@@ -230,15 +230,15 @@ int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err);
 int ids_add(struct ids *v, uint64_t id);
 void ids_sort(struct ids *v); /* ascending, each once */
 
-/* ---- tombs.c: sessions that were forgotten ---- */
+/* ---- tombstones.c: sessions that were forgotten ---- */
 
 struct collect;
-int tombs_get(struct store *s, struct ids *ret);
-int tombs_put(struct store *s, const struct ids *tombs, struct err *err);
-int tombs_add(struct ids *tombs, uint64_t session); /* sort with ids_sort when all are in */
-bool tombs_has(const struct ids *tombs, uint64_t session);
+int tombstones_get(struct store *s, struct ids *ret);
+int tombstones_put(struct store *s, const struct ids *tombstones, struct err *err);
+int tombstones_add(struct ids *tombstones, uint64_t session); /* sort with ids_sort when all are in */
+bool tombstones_has(const struct ids *tombstones, uint64_t session);
 /* Takes the frames of forgotten sessions out; how many there were. */
-size_t tombs_filter(const struct ids *tombs, struct collect *w);
+size_t tombstones_filter(const struct ids *tombstones, struct collect *w);
 
 /* ---- damage.c: what is missing in the logs ---- */
 
@@ -270,7 +270,7 @@ struct id_hash {
 void identity_file(struct buf *b, struct str domain, uint64_t ino, uint64_t gen);
 void identity_absent(struct buf *b, struct str path);
 void identity_version(struct buf *b, uint64_t session, uint64_t seq); /* after its file's */
-void identity_unseen(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k);
+void identity_unobserved(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k);
 void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
 void identity_build(struct buf *b, uint64_t session, uint64_t seq);
 struct id_hash identity_hash(const struct buf *b);

@@ -32,9 +32,9 @@ static void get_figures(struct cur *c, struct summary_figure *ret)
 }
 
 /* Words are copied: the cache of words may give their room to others. */
-static struct str keep_word(struct store *s, uint64_t id, struct buf *b, size_t *at)
+static struct str copy_interned(struct store *s, uint64_t id, struct buf *b, size_t *at)
 {
-	struct str w = store_word(s, id);
+	struct str w = store_interned(s, id);
 	*at = b->n;
 	buf_str(b, w);
 	return w;
@@ -64,13 +64,13 @@ static int decode_summary_row(struct store *s, sqlite3_stmt *st, struct buf *wor
 	for (unsigned i = 0; i < 5; i++) {
 		if (i == 4)
 			m.host.count = cur_u(&c);
-		text[i]->n = keep_word(s, cur_u(&c), words, &at[i]).n;
+		text[i]->n = copy_interned(s, cur_u(&c), words, &at[i]).n;
 	}
 	struct strlist varying = read_summary_list(&c);
 	m.host.count += varying.count;
 	m.host.raw.n += varying.raw.n;
 	buf_str(words, varying.raw);
-	text[5]->n = keep_word(s, session && m.ulid.n && !m.source.n && !m.set.n ? session->host : 0, words, &at[5]).n;
+	text[5]->n = copy_interned(s, session && m.ulid.n && !m.source.n && !m.set.n ? session->host : 0, words, &at[5]).n;
 	for (unsigned i = 0; i < 6; i++)
 		text[i]->p = words->p ? words->p + at[i] : "";
 	m.labels = read_summary_list(&c);
@@ -116,5 +116,5 @@ int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const stru
 
 struct str store_summary_note(struct store *s, uint64_t note)
 {
-	return store_word(s, note);
+	return store_interned(s, note);
 }

@@ -184,7 +184,7 @@ static bool has_ancestor(const struct side *s, size_t at, size_t top)
 static char *digest_of(struct planning *p, const struct version_info *v, const struct file_info *f)
 {
 	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
-	struct told_list l = {0};
+	struct reported_list l = {0};
 	char *found = NULL;
 	if (v->has_size && store_digests(p->s, &like, &l) == 0)
 		for (size_t i = 0; !found && i < l.n; i++) {
@@ -193,7 +193,7 @@ static char *digest_of(struct planning *p, const struct version_info *v, const s
 			    d->mtime == like.mtime && str_eq(d->domain, like.domain))
 				found = copy_again_text(d->digest);
 		}
-	told_list_release(&l);
+	reported_list_release(&l);
 	return found ? found : strdup("");
 }
 

@@ -76,7 +76,7 @@ static bool is_handed_through(const struct output *x)
 
 static int outputs_of(struct store *s, store_id id, struct outputs *ret)
 {
-	struct told_list l;
+	struct reported_list l;
 	struct run_info run;
 	int rc = store_run(s, id, &run);
 	char *cwd = rc == 1 ? strndup(run.cwd.p ? run.cwd.p : "", run.cwd.n) : NULL;
@@ -84,7 +84,7 @@ static int outputs_of(struct store *s, store_id id, struct outputs *ret)
 	if (!cwd)
 		return rc < 0 ? rc : -ENOMEM;
 	size_t n = strlen(cwd);
-	rc = store_told(s, id, EVENT_digest, &l);
+	rc = store_reported(s, id, EVENT_digest, &l);
 	ret->v = rc == 0 ? calloc(l.n + 1, sizeof(*ret->v)) : NULL;
 	for (size_t i = 0; ret->v && i < l.n; i++) {
 		const struct event_digest *d = &l.v[i].ev.digest;
@@ -105,7 +105,7 @@ static int outputs_of(struct store *s, store_id id, struct outputs *ret)
 		rc = mark_handed(s, id, ret);
 	if (rc == 0 && !ret->v)
 		rc = -ENOMEM;
-	told_list_release(&l);
+	reported_list_release(&l);
 	free(cwd);
 	return rc;
 }
@@ -287,11 +287,11 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	if (rc == 0)
 		rc = outputs_of(s, after, &y);
 	/* Without extractors the results are the outputs, which come below. */
-	struct told_list told = {0};
+	struct reported_list told = {0};
 	if (rc == 0)
-		rc = store_told(s, before, EVENT_result, &told);
+		rc = store_reported(s, before, EVENT_result, &told);
 	bool extracted = told.n > 0;
-	told_list_release(&told);
+	reported_list_release(&told);
 	if (rc == 0 && extracted)
 		rc = compare_results(ret, &a, &b, tolerance, err);
 	for (size_t i = 0; rc == 0 && i < x.n; i++)

@@ -118,8 +118,8 @@ int kept_sweep(struct store *s, uint64_t *ret_n)
 	free(dir);
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	struct told_list l;
-	int rc = store_told(s, 0, EVENT_digest, &l);
+	struct reported_list l;
+	int rc = store_reported(s, 0, EVENT_digest, &l);
 	char **v = rc == 0 ? calloc(l.n + 1, sizeof(*v)) : NULL;
 	size_t n = 0;
 	for (size_t i = 0; v && i < l.n; i++)
@@ -140,7 +140,7 @@ int kept_sweep(struct store *s, uint64_t *ret_n)
 	for (size_t i = 0; i < n; i++)
 		free(v[i]);
 	free(v);
-	told_list_release(&l);
+	reported_list_release(&l);
 	closedir(d);
 	return rc;
 }

@@ -47,7 +47,7 @@ struct planning {
 	struct err *err;
 	struct rerun *r;
 	const struct witness *seen;
-	struct told_list digests;
+	struct reported_list digests;
 	VEC(store_id) made;
 };
 
@@ -369,11 +369,11 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 	if (rc >= 0)
 		ret->own = is_marked(home, ret);
 	if (rc >= 0)
-		rc = store_told(s, run, EVENT_digest, &p.digests);
+		rc = store_reported(s, run, EVENT_digest, &p.digests);
 	if (rc >= 0)
 		rc = collect_files(&p, execs, n);
 	free(execs);
-	told_list_release(&p.digests);
+	reported_list_release(&p.digests);
 	vec_release(&p.made);
 	witness_release(&seen);
 	return rc < 0 ? err_set(err, -rc, "cannot find out what the run needs") : 0;

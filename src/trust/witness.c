@@ -20,7 +20,7 @@ struct one {
 	struct trust_side side;
 	struct elements variant, missing;
 	struct elements files; /* names of the inputs as the command line may have them */
-	struct told_list digests;
+	struct reported_list digests;
 	VEC(store_id) made, used, streams;
 };
 
@@ -130,7 +130,7 @@ static struct str path_from_cwd(const struct one *r, struct str path)
 	return path;
 }
 
-static const struct event_digest *digest_event(const struct told_list *l, const struct file_info *f, unsigned usage)
+static const struct event_digest *digest_event(const struct reported_list *l, const struct file_info *f, unsigned usage)
 {
 	const struct event_digest *found = NULL;
 	for (size_t i = 0; i < l->n; i++) {
@@ -164,7 +164,7 @@ static int append_input(struct one *r, store_id version)
 {
 	struct version_info v;
 	struct file_info f;
-	struct told_list other = {0};
+	struct reported_list other = {0};
 	char now[DIGEST_TEXT];
 	int rc = store_version(r->s, version, &v);
 	if (rc == 1)
@@ -196,7 +196,7 @@ static int append_input(struct one *r, store_id version)
 	else
 		ok = element_text(
 		    &x->unknown, str_of("the record has no digest of it (stemma run --digest), and it is not there as it was"));
-	told_list_release(&other);
+	reported_list_release(&other);
 	return ok ? 0 : witness_oom(r->err);
 }
 
@@ -227,9 +227,9 @@ static void pairs(struct elements *to, const struct strlist *l)
 
 static int properties(struct one *r, const struct run_info *run)
 {
-	struct told_list l;
+	struct reported_list l;
 	bool parameters = false;
-	int rc = store_told(r->s, r->run, EVENT_machine, &l);
+	int rc = store_reported(r->s, r->run, EVENT_machine, &l);
 	for (size_t i = 0; rc == 0 && i < l.n; i++) {
 		const struct event_machine *m = &l.v[i].ev.machine;
 		pairs(&r->side.part[TRUST_INVARIANTS], &m->invariant);
@@ -237,7 +237,7 @@ static int properties(struct one *r, const struct run_info *run)
 		pairs(&r->side.part[TRUST_PARAMETERS], &m->parameter);
 		parameters |= m->parameter.count > 0;
 	}
-	told_list_release(&l);
+	reported_list_release(&l);
 	if (rc < 0 || parameters)
 		return rc;
 	char **argv = calloc(run->argv.count + 1, sizeof(*argv));
@@ -256,15 +256,15 @@ static int properties(struct one *r, const struct run_info *run)
 
 static int collect_results(struct one *r)
 {
-	struct told_list l;
+	struct reported_list l;
 	struct elements *to = &r->side.part[TRUST_RESULTS];
-	int rc = store_told(r->s, r->run, EVENT_result, &l);
+	int rc = store_reported(r->s, r->run, EVENT_result, &l);
 	for (size_t i = 0; rc == 0 && i < l.n; i++) {
 		pairs(to, &l.v[i].ev.result.value);
 		pairs(&r->missing, &l.v[i].ev.result.missing);
 	}
 	bool any = l.n > 0;
-	told_list_release(&l);
+	reported_list_release(&l);
 	if (rc < 0 || any)
 		return rc;
 	/* Nobody looked for results: what it made is what there is. */
@@ -289,7 +289,7 @@ static void one_release(struct one *r)
 	elements_release(&r->variant);
 	elements_release(&r->missing);
 	elements_release(&r->files);
-	told_list_release(&r->digests);
+	reported_list_release(&r->digests);
 	vec_release(&r->made);
 	vec_release(&r->used);
 	vec_release(&r->streams);
@@ -365,7 +365,7 @@ static int read_run(struct store *s, store_id id, const struct witness_options *
 	bool ok = r.cwd && append_text(&ret->hosts, run.host, true) && append_text(&ret->ulids, run.ulid, false);
 	ret->gaps |= run.gaps;
 	ret->failed += run.ending != TERM_ending_exited || run.code != 0;
-	rc = ok ? store_told(s, id, EVENT_digest, &r.digests) : witness_oom(err);
+	rc = ok ? store_reported(s, id, EVENT_digest, &r.digests) : witness_oom(err);
 	if (rc == 0)
 		rc = inputs(&r);
 	ret->fed += rc == 0 && is_fed(&r);

@@ -54,10 +54,10 @@ int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *t
 
 static bool is_sealed(struct cmd *c)
 {
-	struct told_list seals;
-	bool any = c->store && store_told(c->store, 0, EVENT_seal, &seals) == 0 && seals.n;
+	struct reported_list seals;
+	bool any = c->store && store_reported(c->store, 0, EVENT_seal, &seals) == 0 && seals.n;
 	if (c->store)
-		told_list_release(&seals);
+		reported_list_release(&seals);
 	return any;
 }
 

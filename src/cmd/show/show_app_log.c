@@ -27,7 +27,7 @@ static uint64_t dropped_of(const struct view *w)
 /* ---- JSON ---- */
 
 /* What all have: when, who, in which activity. */
-static int put_common(const struct view *w, json_t *o, const struct told_event *t, uint64_t app, uint64_t thread,
+static int put_common(const struct view *w, json_t *o, const struct reported_event *t, uint64_t app, uint64_t thread,
                       uint64_t within)
 {
 	const struct app_log_image *by = app_log_image_of(&w->d, t, app);
@@ -55,7 +55,7 @@ static int words_json(const struct view *w, json_t *o)
 	json_t *lists[sizeof(keys) / sizeof(keys[0])] = {0};
 	int rc = 0;
 	for (size_t i = 0; i < w->d.words.n && rc == 0; i++) {
-		const struct told_event *t = &w->d.words.v[i];
+		const struct reported_event *t = &w->d.words.v[i];
 		const struct event_app_word *word = &t->ev.app_word;
 		if (!app_log_image_of(&w->d, t, word->app))
 			continue;
@@ -88,7 +88,7 @@ static int metrics_json(const struct view *w, json_t *o)
 	json_t *list = w->d.metrics.n ? json_array() : NULL;
 	int rc = 0;
 	for (size_t i = 0; i < w->d.metrics.n && rc == 0; i++) {
-		const struct told_event *t = &w->d.metrics.v[i];
+		const struct reported_event *t = &w->d.metrics.v[i];
 		const struct event_app_metric *m = &t->ev.app_metric;
 		if (!app_log_image_of(&w->d, t, m->app))
 			continue;
@@ -110,7 +110,7 @@ static int activities_json(const struct view *w, json_t *o)
 	json_t *list = w->d.activities.n ? json_array() : NULL;
 	int rc = 0;
 	for (size_t i = 0; i < w->d.activities.n && rc == 0; i++) {
-		const struct told_event *t = &w->d.activities.v[i];
+		const struct reported_event *t = &w->d.activities.v[i];
 		const struct event_app_activity *a = &t->ev.app_activity;
 		if (!app_log_image_of(&w->d, t, a->app))
 			continue;

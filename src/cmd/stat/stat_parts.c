@@ -16,12 +16,12 @@ struct parts {
 };
 
 /* FILE//PATH[0:9, 3:7].member, the bounds included. */
-static int name_part(struct store *s, const struct told_event *t, struct buf *b)
+static int name_part(struct store *s, const struct reported_event *t, struct buf *b)
 {
 	const struct event_h5_part *p = &t->ev.h5_part;
 	struct str path, from, to, member;
 	size_t a = 0, z = 0, m = 0;
-	int r = store_told_path(s, t, &path);
+	int r = store_reported_path(s, t, &path);
 	if (r < 0)
 		return r;
 	fmt_path(b, path.n ? path : str_of("(no name)"));
@@ -50,7 +50,7 @@ static int by_elements(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
-static int collect_parts(struct store *s, struct parts *l, const struct told_list *told)
+static int collect_parts(struct store *s, struct parts *l, const struct reported_list *told)
 {
 	l->v = calloc(told->n + 1, sizeof(*l->v));
 	if (!l->v)
@@ -85,9 +85,9 @@ int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run)
 {
 	static const char *const heads[] = {"CALLS", "ELEMENTS", "WAY", "PART"};
 	struct table t = {.heads = heads, .align = "rrll", .n_columns = 4};
-	struct told_list told;
+	struct reported_list told;
 	struct parts l = {0};
-	int r = store_told(c->store, run, EVENT_h5_part, &told);
+	int r = store_reported(c->store, run, EVENT_h5_part, &told);
 	if (r == 0)
 		r = collect_parts(c->store, &l, &told);
 	size_t most = o->count > 0 ? (size_t)o->count : 10;
@@ -107,6 +107,6 @@ int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run)
 	for (size_t i = 0; i < l.n; i++)
 		buf_release(&l.v[i].name);
 	free(l.v);
-	told_list_release(&told);
+	reported_list_release(&told);
 	return r;
 }

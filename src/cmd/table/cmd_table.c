@@ -267,7 +267,7 @@ static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->runs.d.metrics.n; i++) {
-		const struct told_event *t = &w->runs.d.metrics.v[i];
+		const struct reported_event *t = &w->runs.d.metrics.v[i];
 		const struct event_app_metric *m = &t->ev.app_metric;
 		if (!m->stepped || !str_eq(m->name, y) || !app_log_image_of(&w->runs.d, t, m->app))
 			continue;

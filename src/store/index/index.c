@@ -49,7 +49,7 @@ static void ix_release(struct ix *x)
 	vec_release(&x->move_end);
 	free(x->named.v);
 	free(x->named_paths.v);
-	free(x->told_paths.v);
+	free(x->reported_paths.v);
 	free(x->attached.v);
 	vec_release(&x->path_names);
 	key_cursor_release(&x->cursor);
@@ -60,7 +60,7 @@ static void ix_release(struct ix *x)
 	free(x->child_list.v);
 	free(x->derived_list.v);
 	free(x->note_list.v);
-	vec_release(&x->word_uses);
+	vec_release(&x->element_counts);
 	vec_release(&x->fp_index);
 	table_release(&x->fp_table);
 	vec_release(&x->fp_count);
@@ -113,11 +113,11 @@ static int apply_tombstones(struct ix *x)
 	for (size_t i = 0; i < g->tombs.n; i++) {
 		uint64_t dead = g->tombs.v[i].number;
 		anew |= !x->fresh || (dead && map_get(&g->session_map, dead) != VEC_NONE);
-		if (dead && tombs_add(x->tombs, dead) < 0)
+		if (dead && tombstones_add(x->tombstones, dead) < 0)
 			return ix_oom(x);
 	}
-	ids_sort(x->tombs);
-	return anew ? IX_ANEW : tombs_put(x->s, x->tombs, x->err);
+	ids_sort(x->tombstones);
+	return anew ? IX_ANEW : tombstones_put(x->s, x->tombstones, x->err);
 }
 
 static int update(struct ix *x)
@@ -183,13 +183,13 @@ static int set_options(struct ix *x)
 }
 
 /* One transaction on the database that is open. */
-static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombs,
+static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombstones,
                      const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
 {
 	struct ix x = {.s = s,
 	               .err = err,
 	               .o = o,
-	               .tombs = tombs,
+	               .tombstones = tombstones,
 	               .before = before,
 	               .file_blocks.table = BLOCK_FILE,
 	               .process_blocks.table = BLOCK_PROCESS};
@@ -200,7 +200,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 		s->has_base = true;
 	rc = rc < 0 ? rc : next_rows(&x);
 	if (rc == 0 && !x.fresh)
-		rc = tombs_get(s, tombs);
+		rc = tombstones_get(s, tombstones);
 	if (rc == 0)
 		rc = ix_scan(&x);
 	bool changed = rc == 1;
@@ -217,15 +217,15 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 		/* What is kept in memory may be of rows that are not there. */
 		s->has_base = false;
 		damage_forget(s);
-		s->shapes.n = 0;
-		map_clear(&s->shape_map);
+		s->layouts.n = 0;
+		map_clear(&s->layout_map);
 		while (s->domains.n) {
 			s->domains.n--;
 			free(s->domains.v[s->domains.n].name);
 			free(s->domains.v[s->domains.n].type);
 		}
-		for (size_t i = 0; i < s->words.n; i++)
-			s->words.v[i].id = 0;
+		for (size_t i = 0; i < s->interned.n; i++)
+			s->interned.v[i].id = 0;
 	} else if (ret) {
 		*ret = x.stats;
 	}
@@ -250,7 +250,7 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 }
 
 /* Makes a new file beside the index and puts it in its place. */
-static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombs, bool forgot,
+static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombstones, bool forgot,
                        struct err *err, struct store_index_stats *ret)
 {
 	struct damage_rows before = {0};
@@ -269,7 +269,7 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 		store_db_close(s);
 		rc = store_db_open(s, path, true, true, err);
 		if (rc == 0)
-			rc = index_now(s, o, tombs, &before, err, ret);
+			rc = index_now(s, o, tombstones, &before, err, ret);
 	}
 	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
 		rc = store_db_error(s, err, "cannot make the index");
@@ -302,19 +302,19 @@ static int reopen_if_replaced(struct store *s, struct err *err)
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
 {
 	static const struct store_index_options none = {0};
-	struct ids tombs = {0};
+	struct ids tombstones = {0};
 	o = o ? o : &none;
 	if (ret)
 		*ret = (struct store_index_stats){0};
 	if (s->memory) {
-		int rc = index_now(s, o, &tombs, NULL, err, ret);
+		int rc = index_now(s, o, &tombstones, NULL, err, ret);
 		if (rc == IX_ANEW || rc == IX_REPLACED) {
 			store_db_close(s);
 			rc = store_db_open(s, s->index, true, false, err);
 			if (rc == 0)
-				rc = index_now(s, o, &tombs, NULL, err, ret);
+				rc = index_now(s, o, &tombstones, NULL, err, ret);
 		}
-		free(tombs.v);
+		free(tombstones.v);
 		return rc;
 	}
 	if (!(s->flags & STORE_WRITE))
@@ -330,15 +330,15 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	if (rc == 0) /* nothing in it yet: the fast way */
 		rc = (rc = store_meta_get(s, "base", &base, err)) < 0 ? rc : !rc;
 	if (rc == 0) {
-		rc = index_now(s, o, &tombs, NULL, err, ret);
+		rc = index_now(s, o, &tombstones, NULL, err, ret);
 		forgot = rc == IX_ANEW;
 		rc = forgot || rc == IX_REPLACED ? 1 : rc;
 	}
 	if (rc == 1) {
-		rc = index_fresh(s, o, &tombs, forgot, err, ret);
+		rc = index_fresh(s, o, &tombstones, forgot, err, ret);
 		s->flags &= ~(unsigned)STORE_REBUILD;
 	}
-	free(tombs.v);
+	free(tombstones.v);
 	close(lock);
 	return rc;
 }

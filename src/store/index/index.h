@@ -115,13 +115,13 @@ struct ix_move {
 #define IX_REPLACED (-EREMCHG)
 
 struct ix {
-	bool objects_said; /* that the store has objects of HDF5 files */
+	bool has_objects; /* that the store has objects of HDF5 files */
 	struct store *s;
 	struct err *err;
 	struct graph g;
 	struct collect w;
 	const struct store_index_options *o;
-	struct ids *tombs; /* sessions that do not count; what is found more is added */
+	struct ids *tombstones; /* sessions that do not count; what is found more is added */
 	struct store_index_stats stats;
 	bool fresh; /* the store was empty: nothing to look up */
 	const struct damage_rows
@@ -158,14 +158,14 @@ struct ix {
 	    new_gaps;         /* the graph's facts up to here are the new sessions' */
 	struct map run_words; /* word -> run row */
 	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
-	VEC(uint32_t) word_uses;                                       /* how often a word is an element of a list */
+	VEC(uint32_t) element_counts;                                  /* how often a word is an element of a list */
 	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */
 	struct table fp_table;                    /* (file, size, mtime) -> the fp that has an index */
 	VEC(uint32_t) fp_count;                   /* beside g.files: how many its list has */
 	VEC(uint32_t) fp_next, fp_first, fp_last; /* the lists, in order */
 	VEC(uint32_t) fp_file;                    /* beside g.fps: whose list it is in */
 	struct ix_pairs attached;                 /* (execution, version) known of the touched processes */
-	struct ix_pairs told_paths;               /* (new session, path row) */
+	struct ix_pairs reported_paths;           /* (new session, path row) */
 	size_t event_files;                       /* g.files up to here were spoken of by the new sessions */
 	struct arena arena;                       /* rows as they were */
 	VEC(struct ix_section) sections_read;
@@ -183,7 +183,7 @@ int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret); /* brings a sessio
 int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with its row loaded */
 int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
-int ix_word(struct ix *x, uint32_t word, uint64_t *ret);
+int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
 int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
 int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
@@ -220,14 +220,14 @@ int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct 
 bool ix_damage_is_new(struct ix *x); /* do the segments have damage that the index does not know? */
 int ix_write_damage(struct ix *x);
 
-/* ---- ix_told.c ---- */
+/* ---- ix_reported.c ---- */
 
-int ix_write_told(struct ix *x);
+int ix_write_reported(struct ix *x);
 int ix_write_builds(struct ix *x);
 int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret); /* 0 for the empty word */
 int ix_write_runs(struct ix *x);
 int ix_list(struct ix *x, uint32_t word, struct buf *out); /* a list's packed form */
-int ix_count_words(struct ix *x);
+int ix_count_list_elements(struct ix *x);
 int ix_fp_index(struct ix *x, uint32_t file, const struct gfp *fp, uint32_t *ret);
 int ix_fps(struct ix *x); /* gives every access's fingerprints an index */
 

@@ -21,7 +21,7 @@ static void append_interned_or_none(struct ix *x, struct buf *out, struct str s)
 {
 	uint32_t word = intern_add(&x->g.words, s);
 	uint64_t id = 0;
-	if (s.n && (word == VEC_NONE || ix_word(x, word, &id) < 0))
+	if (s.n && (word == VEC_NONE || ix_interned(x, word, &id) < 0))
 		out->failed = true;
 	buf_varint(out, s.n ? id : 0);
 }

@@ -94,7 +94,7 @@ static int write_sessions(struct ix *x)
 	for (size_t i = 0; rc == 0 && x->before && i < x->before->n; i++) {
 		const struct damage_row *b = &x->before->v[i];
 		uint32_t at = map_get(&x->g.session_map, b->session);
-		if (tombs_has(x->tombs, b->session) || (at != VEC_NONE && x->g.sessions.v[at].last >= b->stop))
+		if (tombstones_has(x->tombstones, b->session) || (at != VEC_NONE && x->g.sessions.v[at].last >= b->stop))
 			continue;
 		rc = put_row(x, DAMAGE_SESSION, 0, 0, b->session, b->stop);
 	}
@@ -109,7 +109,7 @@ int ix_write_damage(struct ix *x)
 			rc = clear_rows(x, SQL_damage_clear, x->segments.v[i].id, x->segments.v[i].from);
 	for (size_t i = 0; rc == 0 && i < x->w.holes.n; i++) {
 		const struct collect_hole *h = &x->w.holes.v[i];
-		if (!h->session || !tombs_has(x->tombs, h->session))
+		if (!h->session || !tombstones_has(x->tombstones, h->session))
 			rc = put_row(x, damage_kind_of_hole(h), x->segments.v[h->segment].id, h->from, h->session, h->to);
 	}
 	if (rc == 0)

@@ -132,9 +132,9 @@ static const struct pfp *fp_of(const struct ix_row *row, uint32_t index)
 	return index && index <= row->f.fps.n ? &row->f.fps.v[index - 1] : NULL;
 }
 
-static bool is_unseen(const struct pver *v)
+static bool is_unobserved(const struct pver *v)
 {
-	return v->flags >> PVER_UNSEEN & 1;
+	return v->flags >> PVER_UNOBSERVED & 1;
 }
 
 /* The uses of a read by rule 7, from the versions' rows. false: it must be resolved. */
@@ -144,7 +144,7 @@ static bool use_versions(struct ix *x, struct gaccess *a, const struct versions 
 	for (size_t i = 0; i < v->v.n; i++) {
 		const struct pver *w = &v->v.v[i];
 		bool over = w->end > a->start && w->start < a->end;
-		if (is_unseen(w))
+		if (is_unobserved(w))
 			over = a->start < w->start && w->start < a->end;
 		else if (over && w->flags >> PVER_RANGE & 1)
 			return false; /* it may split the range */
@@ -182,13 +182,13 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 	bool live = false;
 	for (size_t i = 0; i < v->v.n; i++) {
 		const struct pver *w = &v->v.v[i];
-		live |= !is_unseen(w) && w->start <= a->start && w->end > a->start;
+		live |= !is_unobserved(w) && w->start <= a->start && w->end > a->start;
 		if (w->end <= a->start)
 			cur = i;
 	}
 	/* At the moment of an unseen change it could be the one that showed it: fine if it shows the same. */
 	const struct pver *tie =
-	    cur != SIZE_MAX && is_unseen(&v->v.v[cur]) && v->v.v[cur].start == a->start ? &v->v.v[cur] : NULL;
+	    cur != SIZE_MAX && is_unobserved(&v->v.v[cur]) && v->v.v[cur].start == a->start ? &v->v.v[cur] : NULL;
 	const struct pfp *shown = tie ? fp_of(row, tie->fp) : NULL;
 	if (tie && ((shown != NULL) != (is != NULL) || (shown && (shown->size != is->size || shown->mtime != is->mtime))))
 		return 0;
@@ -196,7 +196,7 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 		/* It would be the first to see the file: fine if it sees what the first saw. */
 		struct pver *u = &v->v.v[0];
 		const struct pfp *was = fp_of(row, u->fp);
-		if (v->v.n != 1 || !is_unseen(u) || pver_origin(u) != ORIGIN_EXTERNAL || (was != NULL) != (is != NULL))
+		if (v->v.n != 1 || !is_unobserved(u) || pver_origin(u) != ORIGIN_EXTERNAL || (was != NULL) != (is != NULL))
 			return 0;
 		if (was && (was->size != is->size || was->mtime != is->mtime))
 			return 0;
@@ -254,7 +254,8 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	struct ix_row *row = &x->rows.v[f->row];
 	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = gkind_has_versions(g->kind);
 	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
-	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_TOLD | PFILE_EXACT)) ||
+	if (row->f.nversion == 0 ||
+	    (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_REPORTED | PFILE_EXACT)) ||
 	    (g->flags & GFILE_TOLD) || (!outside && !regular))
 		return 0;
 	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||
@@ -305,7 +306,7 @@ static void check_dropped(struct ix *x)
 			const struct ix_section *sec = &x->loaded.v[i].sections.v[k];
 			for (uint32_t a = sec->first; sec->replaced && a < sec->first + sec->count; a++) {
 				const struct pacc *p = &x->paccs.v[a];
-				if (!(shape_get(p->bits, SHAPE_FLAGS, 12) & GACCESS_KEPT))
+				if (!(layout_get(p->bits, LAYOUT_FLAGS, 12) & GACCESS_KEPT))
 					continue;
 				const struct gaccess *now = find_access(x, map_get(&x->session_rows, sec->session), p->seq);
 				uint32_t file = map_get(&x->file_rows, p->file);

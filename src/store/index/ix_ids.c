@@ -48,7 +48,7 @@ static int add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
 
 /* ---- words ---- */
 
-int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
+int ix_interned(struct ix *x, uint32_t word, uint64_t *ret)
 {
 	*ret = 0;
 	if (!word || word == VEC_NONE)
@@ -64,7 +64,7 @@ int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
 		size_t at, n;
 		int rc = keys_find(x->s, &c, KEY_WORD, hash, x->err, &at, &n);
 		for (size_t i = at; rc == 0 && i < at + n && !*ret; i++)
-			if (str_eq(store_word(x->s, c.v.v[i].id), text))
+			if (str_eq(store_interned(x->s, c.v.v[i].id), text))
 				*ret = c.v.v[i].id;
 		key_cursor_release(&c);
 		if (rc < 0)
@@ -571,7 +571,7 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 	struct pproc was;
 	uint64_t boot = 0;
 	*ret = false;
-	int rc = ix_word(x, p->boot, &boot);
+	int rc = ix_interned(x, p->boot, &boot);
 	if (rc < 0)
 		return rc;
 	char ns[24];
@@ -584,7 +584,7 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 		struct cur c = cur_of(part[PROCESS_INFO]);
 		rc = pproc_get(x->s, &c, &was);
 		*ret = rc == 0 && was.boot == boot && was.pid == p->pid && was.started == p->started &&
-		       str_is(store_word(x->s, was.pidns), ns);
+		       str_is(store_interned(x->s, was.pidns), ns);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -129,9 +129,9 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 	if (rc == 0)
 		rc = pproc_get(x->s, &c, &p);
 	if (rc == 0) {
-		uint32_t boot = intern_add(&x->g.words, store_word(x->s, p.boot));
+		uint32_t boot = intern_add(&x->g.words, store_interned(x->s, p.boot));
 		char ns[24];
-		struct str w = store_word(x->s, p.pidns);
+		struct str w = store_interned(x->s, p.pidns);
 		snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
 		l->proc = boot == VEC_NONE ? VEC_NONE : graph_proc(&x->g, boot, strtoull(ns, NULL, 10), p.pid, p.started, NULL);
 		if (l->proc == VEC_NONE || ix_sync(x) < 0)
@@ -233,8 +233,8 @@ static int is_source(struct ix *x, uint32_t file, bool *ret)
 /* Whether an access wrote what may be a cache (one that is a lock file, too, is sync). */
 static bool writes_cache(const struct pacc *p)
 {
-	unsigned via = shape_get(p->bits, SHAPE_GEN_VIA, 3);
-	return shape_get(p->bits, SHAPE_GEN, 1) && (via == TERM_via_cache || via == TERM_via_sync);
+	unsigned via = layout_get(p->bits, LAYOUT_GEN_VIA, 3);
+	return layout_get(p->bits, LAYOUT_GEN, 1) && (via == TERM_via_cache || via == TERM_via_sync);
 }
 
 /* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. */
@@ -329,14 +329,14 @@ static int restore_access(struct ix *x, const struct ix_loaded *l, const struct 
 	                      .count = p->count < UINT32_MAX ? (uint32_t)p->count : UINT32_MAX,
 	                      .bytes_read = p->bytes_read,
 	                      .bytes_written = p->bytes_written,
-	                      .mode = (uint16_t)shape_get(bits, SHAPE_MODE, 8),
-	                      .flags = (shape_get(bits, SHAPE_FLAGS, 12) & ~(uint32_t)GACCESS_UNTIL) | GACCESS_OLD,
-	                      .via = (uint8_t)shape_get(bits, SHAPE_VIA, 3),
-	                      .api = (uint8_t)shape_get(bits, SHAPE_API, 4),
-	                      .sure = (uint8_t)shape_get(bits, SHAPE_SURE, 1),
-	                      .evidence = (uint8_t)shape_get(bits, SHAPE_EVIDENCE, 2)};
+	                      .mode = (uint16_t)layout_get(bits, LAYOUT_MODE, 8),
+	                      .flags = (layout_get(bits, LAYOUT_FLAGS, 12) & ~(uint32_t)GACCESS_UNTIL) | GACCESS_OLD,
+	                      .via = (uint8_t)layout_get(bits, LAYOUT_VIA, 3),
+	                      .api = (uint8_t)layout_get(bits, LAYOUT_API, 4),
+	                      .sure = (uint8_t)layout_get(bits, LAYOUT_SURE, 1),
+	                      .evidence = (uint8_t)layout_get(bits, LAYOUT_EVIDENCE, 2)};
 	a->flags |= GACCESS_ENDED;
-	bool told = shape_get(bits, SHAPE_TOLD, 1), exact = shape_get(bits, SHAPE_EXACT, 1);
+	bool told = layout_get(bits, LAYOUT_REPORTED, 1), exact = layout_get(bits, LAYOUT_EXACT, 1);
 	if (told || exact) {
 		struct gmore *m = vec_add(&x->g.more);
 		if (!m)
@@ -347,20 +347,20 @@ static int restore_access(struct ix *x, const struct ix_loaded *l, const struct 
 		if (told && !resolved) /* else what is known of its key stands: not all with that key are here */
 			x->g.files.v[self].flags |= GFILE_TOLD;
 	}
-	if (shape_get(bits, SHAPE_IO, 1))
+	if (layout_get(bits, LAYOUT_IO, 1))
 		a->flags |= GACCESS_IO;
-	if (shape_get(bits, SHAPE_TWIN, 1))
+	if (layout_get(bits, LAYOUT_DUPLICATE, 1))
 		a->flags |= GACCESS_TWIN;
-	if (!l->touched || shape_get(bits, SHAPE_END, 2) == END_GIVEN)
+	if (!l->touched || layout_get(bits, LAYOUT_END, 2) == END_GIVEN)
 		a->flags |= GACCESS_UNTIL; /* else its execution's end may be another now */
 	if (!resolved) {
 		a->flags &= ~(uint32_t)(GACCESS_GEN_MUST | GACCESS_USE_MUST);
 	} else {
 		a->gen = p->gen;
-		a->gen_via = (uint8_t)shape_get(bits, SHAPE_GEN_VIA, 3);
+		a->gen_via = (uint8_t)layout_get(bits, LAYOUT_GEN_VIA, 3);
 		a->nuse = p->nuse;
 		a->use = p->use;
-		a->use_via = (uint8_t)shape_get(bits, SHAPE_USE_VIA, 3);
+		a->use_via = (uint8_t)layout_get(bits, LAYOUT_USE_VIA, 3);
 		if (p->nuse > 1) {
 			a->use = (uint32_t)x->g.uses.n;
 			for (uint32_t k = 0; k < p->nuse; k++) {

@@ -161,7 +161,7 @@ static int new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bo
 		if (rc < 0)
 			return rc;
 	}
-	return ix_pairs_add(x, &x->told_paths, e->session, x->nodes.v[node].id);
+	return ix_pairs_add(x, &x->reported_paths, e->session, x->nodes.v[node].id);
 }
 
 /* ---- which paths must be replayed ---- */
@@ -216,7 +216,7 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 		int rc = ix_file_of(x, file, &name.file);
 		if (rc < 0)
 			return rc;
-		name.host = intern_add(&x->g.words, store_word(x->s, host));
+		name.host = intern_add(&x->g.words, store_interned(x->s, host));
 		known = true;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -728,7 +728,7 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 		for (size_t i = 0; rc == 0 && !same && i < p->nname; i++) {
 			const struct gname *n = &x->path_names.v[p->first_name + i];
 			struct pname out = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
-			rc = ix_word(x, n->host, &out.host);
+			rc = ix_interned(x, n->host, &out.host);
 			pname_put(x->s, &names, &out);
 		}
 	} else {

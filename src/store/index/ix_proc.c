@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* A fact of the new sessions, as part of a process. */
-struct told {
+struct session_fact {
 	uint32_t session;
 	uint8_t kind; /* enum pproc_kind */
 	bool to;      /* of a link: this is the other side */
@@ -18,7 +18,7 @@ struct proc_writer {
 	struct ix *x;
 	uint32_t *head[6]; /* by process: first fact of a kind; 5: links as the other side */
 	uint32_t *next[6];
-	VEC(struct told) told;
+	VEC(struct session_fact) facts;
 	VEC(struct pacc) paccs;
 	struct ids uses;
 	struct buf info, acc, body, list;
@@ -72,9 +72,9 @@ static int chain_facts(struct proc_writer *w)
 	return 0;
 }
 
-static int compare_told_edges(const void *pa, const void *pb)
+static int compare_session_facts(const void *pa, const void *pb)
 {
-	const struct told *a = pa, *b = pb;
+	const struct session_fact *a = pa, *b = pb;
 	if (a->session != b->session)
 		return a->session < b->session ? -1 : 1;
 	if (a->seq != b->seq)
@@ -114,11 +114,11 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 	                           .uid = f->uid,
 	                           .gid = f->gid};
 	buf_reset(&w->list);
-	int rc = ix_word(x, f->cwd, &ret->cwd);
+	int rc = ix_interned(x, f->cwd, &ret->cwd);
 	if (rc == 0 && f->env) {
 		rc = ix_list(x, f->env, &w->list);
 		uint32_t word = rc == 0 ? intern_add(&x->g.words, buf_view(&w->list)) : VEC_NONE;
-		rc = word == VEC_NONE ? ix_oom(x) : ix_word(x, word, &ret->env);
+		rc = word == VEC_NONE ? ix_oom(x) : ix_interned(x, word, &ret->env);
 		buf_reset(&w->list);
 	}
 	if (rc == 0)
@@ -145,7 +145,7 @@ static int fill_fork(struct ix *x, const struct gpfact *f, struct pproc_fork *re
 	return rc;
 }
 
-static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_fact *ret)
+static int fill_fact(struct proc_writer *w, const struct session_fact *t, struct pproc_fact *ret)
 {
 	struct ix *x = w->x;
 	ret->kind = t->kind;
@@ -183,7 +183,7 @@ static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_f
 		                              .reason = f->reason,
 		                              .count = f->count,
 		                              .from = f->from};
-		return ix_word(x, f->text, &ret->gap.text);
+		return ix_interned(x, f->text, &ret->gap.text);
 	}
 	}
 }
@@ -192,30 +192,30 @@ static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_f
 static int new_sections(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
-	w->told.n = 0;
+	w->facts.n = 0;
 	bool sorted = true;
 	for (unsigned k = 0; k < 6; k++)
 		for (uint32_t i = w->head[k][proc]; i != VEC_NONE; i = w->next[k][i]) {
-			struct told *t = vec_add(&w->told);
+			struct session_fact *t = vec_add(&w->facts);
 			if (!t)
 				return ix_oom(x);
-			*t = (struct told){.kind = (uint8_t)(k == 5 ? PPROC_LINK : k + 1), .to = k == 5, .index = i};
+			*t = (struct session_fact){.kind = (uint8_t)(k == 5 ? PPROC_LINK : k + 1), .to = k == 5, .index = i};
 			t->seq = fact_key(x, k == 5 ? 3 : k, i, &t->session)->seq;
-			sorted = sorted && (w->told.n < 2 || compare_told_edges(t - 1, t) <= 0);
+			sorted = sorted && (w->facts.n < 2 || compare_session_facts(t - 1, t) <= 0);
 		}
 	if (!sorted)
-		qsort(w->told.v, w->told.n, sizeof(*w->told.v), compare_told_edges);
-	for (size_t i = 0, k; i < w->told.n; i = k) {
+		qsort(w->facts.v, w->facts.n, sizeof(*w->facts.v), compare_session_facts);
+	for (size_t i = 0, k; i < w->facts.n; i = k) {
 		buf_reset(&w->body);
 		int64_t t = x->s->base;
-		for (k = i; k < w->told.n && w->told.v[k].session == w->told.v[i].session; k++) {
+		for (k = i; k < w->facts.n && w->facts.v[k].session == w->facts.v[i].session; k++) {
 			struct pproc_fact f;
-			int rc = fill_fact(w, &w->told.v[k], &f);
+			int rc = fill_fact(w, &w->facts.v[k], &f);
 			if (rc < 0)
 				return rc;
 			pproc_fact_put(&w->body, &t, &f);
 		}
-		buf_varint(&w->info, x->sessions.v[w->told.v[i].session].id);
+		buf_varint(&w->info, x->sessions.v[w->facts.v[i].session].id);
 		buf_varint(&w->info, w->body.n);
 		buf_str(&w->info, buf_view(&w->body));
 		if (w->body.failed)
@@ -233,22 +233,22 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	uint64_t bits = 0;
 	const struct gaccess *v = a;
 	unsigned uses = v->nuse > 1 ? 2 : v->nuse;
-	bits |= (uint64_t)(v->mode & 0xff) << SHAPE_MODE | (uint64_t)v->via << SHAPE_VIA | (uint64_t)v->api << SHAPE_API;
-	bits |= (uint64_t)v->evidence << SHAPE_EVIDENCE | (uint64_t)v->sure << SHAPE_SURE | (uint64_t)end << SHAPE_END;
-	bits |= (uint64_t)(v->fps != VEC_NONE) << SHAPE_FPS | (uint64_t)(v->fpe != VEC_NONE) << SHAPE_FPE;
-	bits |= (uint64_t)(v->count != 1) << SHAPE_COUNT;
-	bits |= (uint64_t)((v->flags & GACCESS_READ_BYTES) != 0) << SHAPE_READ_BYTES;
-	bits |= (uint64_t)((v->flags & GACCESS_WRITTEN_BYTES) != 0) << SHAPE_WRITTEN_BYTES;
-	bits |= (uint64_t)(v->flags & 0xfff & ~GACCESS_UNTIL) << SHAPE_FLAGS;
-	bits |= (uint64_t)(v->gen != 0) << SHAPE_GEN | (uint64_t)(v->gen ? v->gen_via : 0) << SHAPE_GEN_VIA;
-	bits |= (uint64_t)uses << SHAPE_USES | (uint64_t)(uses == 1 ? v->use_via : 0) << SHAPE_USE_VIA;
-	bits |= (uint64_t)(v->file != v->self) << SHAPE_OTHER;
-	bits |= (uint64_t)((v->flags & GACCESS_TOLD) != 0) << SHAPE_TOLD;
-	bits |= (uint64_t)((v->flags & GACCESS_TWIN) != 0) << SHAPE_TWIN;
+	bits |= (uint64_t)(v->mode & 0xff) << LAYOUT_MODE | (uint64_t)v->via << LAYOUT_VIA | (uint64_t)v->api << LAYOUT_API;
+	bits |= (uint64_t)v->evidence << LAYOUT_EVIDENCE | (uint64_t)v->sure << LAYOUT_SURE | (uint64_t)end << LAYOUT_END;
+	bits |= (uint64_t)(v->fps != VEC_NONE) << LAYOUT_FPS | (uint64_t)(v->fpe != VEC_NONE) << LAYOUT_FPE;
+	bits |= (uint64_t)(v->count != 1) << LAYOUT_COUNT;
+	bits |= (uint64_t)((v->flags & GACCESS_READ_BYTES) != 0) << LAYOUT_READ_BYTES;
+	bits |= (uint64_t)((v->flags & GACCESS_WRITTEN_BYTES) != 0) << LAYOUT_WRITTEN_BYTES;
+	bits |= (uint64_t)(v->flags & 0xfff & ~GACCESS_UNTIL) << LAYOUT_FLAGS;
+	bits |= (uint64_t)(v->gen != 0) << LAYOUT_GEN | (uint64_t)(v->gen ? v->gen_via : 0) << LAYOUT_GEN_VIA;
+	bits |= (uint64_t)uses << LAYOUT_USES | (uint64_t)(uses == 1 ? v->use_via : 0) << LAYOUT_USE_VIA;
+	bits |= (uint64_t)(v->file != v->self) << LAYOUT_OTHER;
+	bits |= (uint64_t)((v->flags & GACCESS_TOLD) != 0) << LAYOUT_REPORTED;
+	bits |= (uint64_t)((v->flags & GACCESS_TWIN) != 0) << LAYOUT_DUPLICATE;
 	struct gspan span = gaccess_span(&x->g, v);
-	bits |= (uint64_t)((v->flags & GACCESS_EXACT) != 0) << SHAPE_EXACT;
-	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << SHAPE_SPAN;
-	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << SHAPE_IO;
+	bits |= (uint64_t)((v->flags & GACCESS_EXACT) != 0) << LAYOUT_EXACT;
+	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << LAYOUT_SPAN;
+	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << LAYOUT_IO;
 	*p = (struct pacc){.seq = v->seq,
 	                   .bits = bits,
 	                   .self = x->files.v[v->self].id,
@@ -336,7 +336,7 @@ static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 			int rc = 0;
 			if (!p || exec == VEC_NONE)
 				return ix_oom(x);
-			unsigned end = shape_get(was->bits, SHAPE_END, 2);
+			unsigned end = layout_get(was->bits, LAYOUT_END, 2);
 			if (was->access != VEC_NONE) {
 				const struct gaccess *a = &x->g.accesses.v[was->access];
 				if (l->touched && end != END_GIVEN)
@@ -350,7 +350,7 @@ static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 						p->end = time_add(p->start, p->start < INT64_MAX);
 					p->to = p->end; /* what has a span of its own has an end of its own */
 					end = p->end == TIME_NEVER ? END_NEVER : END_EXEC;
-					p->bits = (p->bits & ~((uint64_t)3 << SHAPE_END)) | (uint64_t)end << SHAPE_END;
+					p->bits = (p->bits & ~((uint64_t)3 << LAYOUT_END)) | (uint64_t)end << LAYOUT_END;
 				}
 				if (p->nuse > 1) {
 					p->use = (uint32_t)w->uses.n;
@@ -380,9 +380,9 @@ static int pack_process_header(struct proc_writer *w, uint32_t proc)
 	uint32_t word = intern_add(&x->g.words, str_of(ns));
 	if (word == VEC_NONE)
 		return ix_oom(x);
-	int rc = ix_word(x, word, &out.pidns);
+	int rc = ix_interned(x, word, &out.pidns);
 	if (rc == 0)
-		rc = ix_word(x, p->boot, &out.boot);
+		rc = ix_interned(x, p->boot, &out.boot);
 	pproc_put(x->s, &w->info, &out);
 	return rc;
 }
@@ -470,7 +470,7 @@ int ix_write_processes(struct ix *x)
 		free(w.next[k]);
 	}
 	free(order.v);
-	vec_release(&w.told);
+	vec_release(&w.facts);
 	vec_release(&w.paccs);
 	free(w.uses.v);
 	buf_release(&w.info);

@@ -79,7 +79,7 @@ static int append_interned_ids(struct ix *x, struct buf *out, const uint32_t *wo
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t id;
-		int rc = ix_word(x, word[i], &id);
+		int rc = ix_interned(x, word[i], &id);
 		if (rc < 0)
 			return rc;
 		buf_varint(out, id);
@@ -390,8 +390,8 @@ static int session_rows(struct ix *x)
 	int rc = collect_frame_places(x);
 	for (size_t i = 0; rc == 0 && i < x->new_pfacts; i++)
 		rc = ids_add(&x->sessions.v[x->g.pfacts.v[i].session].processes, x->procs.v[x->g.pfacts.v[i].proc]);
-	for (size_t i = 0; rc == 0 && i < x->told_paths.n; i++)
-		rc = ids_add(&x->sessions.v[x->told_paths.v[i].a].paths, x->told_paths.v[i].b);
+	for (size_t i = 0; rc == 0 && i < x->reported_paths.n; i++)
+		rc = ids_add(&x->sessions.v[x->reported_paths.v[i].a].paths, x->reported_paths.v[i].b);
 	return rc;
 }
 
@@ -449,7 +449,7 @@ int ix_write(struct ix *x)
 {
 	int rc = ix_new_nodes(x);
 	if (rc == 0)
-		rc = ix_count_words(x);
+		rc = ix_count_list_elements(x);
 	if (rc == 0)
 		rc = ix_fps(x);
 	if (rc == 0)
@@ -473,7 +473,7 @@ int ix_write(struct ix *x)
 	if (rc == 0)
 		rc = ix_write_builds(x);
 	if (rc == 0)
-		rc = ix_write_told(x);
+		rc = ix_write_reported(x);
 	if (rc == 0)
 		rc = ix_write_damage(x);
 	if (rc == 0)

@@ -127,8 +127,8 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 	struct cur c = cur_of(info);
 	uint64_t host = cur_u(&c), boot = cur_u(&c);
 	if (g) {
-		uint32_t hw = intern_add(&x->g.words, store_word(x->s, host));
-		uint32_t bw = intern_add(&x->g.words, store_word(x->s, boot));
+		uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
+		uint32_t bw = intern_add(&x->g.words, store_interned(x->s, boot));
 		if (hw == VEC_NONE || bw == VEC_NONE)
 			return ix_oom(x);
 		g->host = graph_host(&x->g, hw, bw);
@@ -192,7 +192,7 @@ static int frame_cmp(const void *pa, const void *pb)
 static int whole_sessions(struct ix *x)
 {
 	size_t kept = 0;
-	tombs_filter(x->tombs, &x->w);
+	tombstones_filter(x->tombstones, &x->w);
 	if (x->w.frames.n)
 		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
 	size_t n = x->w.frames.n;
@@ -248,7 +248,7 @@ static int whole_sessions(struct ix *x)
 			break;
 		}
 	vec_release(&old);
-	tombs_filter(x->tombs, &x->w); /* what lies between those */
+	tombstones_filter(x->tombstones, &x->w); /* what lies between those */
 	return rc;
 }
 

@@ -10,7 +10,7 @@
 
 /* What a version is known by, as doc/graph.md has it: its first event, or what was found. */
 struct known {
-	bool unseen, has_fp;
+	bool unobserved, has_fp;
 	uint64_t a, b; /* session row and seq, or how many before it were alike, and the size */
 	int64_t mtime;
 };
@@ -125,10 +125,10 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	struct ix *x = w->x;
 	struct pver *p = &w->v;
 	p->gens.n = p->ders.n = 0;
-	p->flags =
-	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unobserved << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
+	p->flags = (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unobserved << PVER_UNOBSERVED |
+	           (uint64_t)v->range << PVER_RANGE;
 	p->k = v->k;
-	p->flags |= (uint64_t)v->told << PVER_TOLD;
+	p->flags |= (uint64_t)v->told << PVER_REPORTED;
 	p->session = v->unobserved ? 0 : v->told ? v->session : ix_session_row(x, v->session);
 	p->seq = v->seq;
 	p->start = v->start;
@@ -170,7 +170,7 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	buf_reset(&w->one);
 	ix_file_hash(x, file, &w->one);
 	if (v->unobserved)
-		identity_unseen(&w->one, v->has_size, v->size, v->mtime, v->k);
+		identity_unobserved(&w->one, v->has_size, v->size, v->mtime, v->k);
 	else
 		identity_version(&w->one, v->session, v->seq);
 	struct key_entry *e = vec_add(&x->new_keys[KEY_VERSION]);
@@ -182,8 +182,8 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 
 static struct known known_version_of(const struct pver *v, const struct pfp *fp)
 {
-	struct known k = {.unseen = v->flags >> PVER_UNSEEN & 1};
-	if (!k.unseen) {
+	struct known k = {.unobserved = v->flags >> PVER_UNOBSERVED & 1};
+	if (!k.unobserved) {
 		k.a = v->session;
 		k.b = v->seq;
 		return k;
@@ -198,8 +198,8 @@ static struct known known_version_of(const struct pver *v, const struct pfp *fp)
 static int known_cmp(const void *pa, const void *pb)
 {
 	const struct known *a = pa, *b = pb;
-	if (a->unseen != b->unseen)
-		return a->unseen - b->unseen;
+	if (a->unobserved != b->unobserved)
+		return a->unobserved - b->unobserved;
 	if (a->a != b->a)
 		return a->a < b->a ? -1 : 1;
 	if (a->has_fp != b->has_fp)
@@ -310,7 +310,7 @@ static uint64_t access_flags(const struct gaccess *a)
 	if (((a->mode & ACCESS_WRITE) && !(a->flags & GACCESS_WRITES)) || (a->flags & GACCESS_ALIAS))
 		flags |= PFILE_HIDDEN;
 	if (a->flags & GACCESS_TOLD)
-		flags |= PFILE_TOLD;
+		flags |= PFILE_REPORTED;
 	if (a->flags & GACCESS_EXACT && a->mode & ACCESS_WRITE)
 		flags |= PFILE_EXACT;
 	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
@@ -334,11 +334,11 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	f->kind_key = ix_pkey(x, &g->kind_key);
 	f->group = g->group == VEC_NONE ? 0 : x->files.v[g->group].id;
 	f->group_key = ix_pkey(x, &g->group_key);
-	if (gkind_is_object(g->kind) && !x->objects_said) {
+	if (gkind_is_object(g->kind) && !x->has_objects) {
 		int said = store_meta_set(x->s, "objects", 1, x->err);
 		if (said < 0)
 			return said;
-		x->objects_said = true;
+		x->has_objects = true;
 	}
 	f->within = g->within != VEC_NONE ? x->files.v[g->within].id : row ? row->f.within : 0;
 	f->nversion = row ? row->f.nversion : 0;

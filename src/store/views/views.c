@@ -151,7 +151,7 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
-static int units_told_of_run(struct cursor *c, uint64_t id, struct str text)
+static int units_reported_of_run(struct cursor *c, uint64_t id, struct str text)
 {
 	sqlite3_stmt *st = store_stmt(c->s, SQL_told_ids_of_run, NULL);
 	int rc;
@@ -214,9 +214,9 @@ static const struct view_key {
     {VIEW_name, C_name_path, unit_of_path, 5},
     {VIEW_name, C_name_file, units_by_name, 10},
     {VIEW_gap, C_gap_execution, unit_of_process, 10},
-    {VIEW_annotation, C_annotation_run, units_told_of_run, 1e3},
-    {VIEW_mpi_rank, C_mpi_rank_run, units_told_of_run, 1e3},
-    {VIEW_mpi_io, C_mpi_io_run, units_told_of_run, 1e3},
+    {VIEW_annotation, C_annotation_run, units_reported_of_run, 1e3},
+    {VIEW_mpi_rank, C_mpi_rank_run, units_reported_of_run, 1e3},
+    {VIEW_mpi_io, C_mpi_io_run, units_reported_of_run, 1e3},
     {VIEW_summary, C_summary_id, unit_itself, 5},
     {VIEW_figure, C_figure_summary, unit_itself, 10},
     {VIEW_build, C_build_id, unit_itself, 5},

@@ -1,9 +1,9 @@
 /* views_hdf5.c - the tables of what lies in HDF5 files: shapes, and which parts of datasets were moved. */
 #include "store/views/views_line.h"
 
-static const struct told_event *read_single_event(struct cursor *c, struct told_list *told, uint64_t kind)
+static const struct reported_event *read_single_event(struct cursor *c, struct reported_list *told, uint64_t kind)
 {
-	c->failed |= read_told(c->s, c->unit, told) < 0;
+	c->failed |= read_reported(c->s, c->unit, told) < 0;
 	return told->n && told->v[0].ev.kind == kind ? told->v : NULL;
 }
 
@@ -19,19 +19,19 @@ static void put_numbers(struct cursor *c, struct line *l, unsigned column, const
 	buf_release(&b);
 }
 
-static void line_set_event_path(struct cursor *c, struct line *l, unsigned column, const struct told_event *t)
+static void line_set_event_path(struct cursor *c, struct line *l, unsigned column, const struct reported_event *t)
 {
 	struct str path;
 	if (!(c->wanted >> column & 1))
 		return;
-	c->failed |= store_told_path(c->s, t, &path) < 0;
+	c->failed |= store_reported_path(c->s, t, &path) < 0;
 	line_set_text_if(c, l, column, path);
 }
 
 void views_hdf5_objects(struct cursor *c)
 {
-	struct told_list told;
-	const struct told_event *t = read_single_event(c, &told, EVENT_h5_object);
+	struct reported_list told;
+	const struct reported_event *t = read_single_event(c, &told, EVENT_h5_object);
 	struct line *l = t ? lines_append(c) : NULL;
 	if (l) {
 		const struct event_h5_object *o = &t->ev.h5_object;
@@ -43,13 +43,13 @@ void views_hdf5_objects(struct cursor *c)
 		put_numbers(c, l, C_hdf5_object_shape, &o->shape);
 		put_numbers(c, l, C_hdf5_object_most, &o->most);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }
 
 void views_hdf5_parts(struct cursor *c)
 {
-	struct told_list told;
-	const struct told_event *t = read_single_event(c, &told, EVENT_h5_part);
+	struct reported_list told;
+	const struct reported_event *t = read_single_event(c, &told, EVENT_h5_part);
 	struct line *l = t ? lines_append(c) : NULL;
 	if (l) {
 		const struct event_h5_part *p = &t->ev.h5_part;
@@ -66,5 +66,5 @@ void views_hdf5_parts(struct cursor *c)
 		line_set_int(l, C_hdf5_part_elements, (int64_t)p->elements);
 		put_numbers(c, l, C_hdf5_part_members, &p->field);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }

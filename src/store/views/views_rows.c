@@ -182,23 +182,23 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 	line_set_int(l, C_access_seq, (int64_t)a->seq);
 	line_set_id(l, C_access_file, a->self);
 	size_t n = 0;
-	unsigned mode = shape_get(a->bits, SHAPE_MODE, 8);
+	unsigned mode = layout_get(a->bits, LAYOUT_MODE, 8);
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (mode & modes[i].bit)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", modes[i].name);
 	line_set_cstr(c, l, C_access_mode, text);
-	line_set_cstr(c, l, C_access_api, term_name(SET_api, shape_get(a->bits, SHAPE_API, 4)));
-	line_set_cstr(c, l, C_access_via, term_name(SET_via, shape_get(a->bits, SHAPE_VIA, 3)));
-	line_set_int(l, C_access_sure, shape_get(a->bits, SHAPE_SURE, 1));
+	line_set_cstr(c, l, C_access_api, term_name(SET_api, layout_get(a->bits, LAYOUT_API, 4)));
+	line_set_cstr(c, l, C_access_via, term_name(SET_via, layout_get(a->bits, LAYOUT_VIA, 3)));
+	line_set_int(l, C_access_sure, layout_get(a->bits, LAYOUT_SURE, 1));
 	if (mode & ACCESS_WRITE)
-		line_set_cstr(c, l, C_access_evidence, term_name(SET_evidence, shape_get(a->bits, SHAPE_EVIDENCE, 2)));
+		line_set_cstr(c, l, C_access_evidence, term_name(SET_evidence, layout_get(a->bits, LAYOUT_EVIDENCE, 2)));
 	line_set_time(l, C_access_began, a->start);
 	line_set_time(l, C_access_ended, a->end);
 	line_set_int(l, C_access_count, (int64_t)a->count);
-	if (shape_get(a->bits, SHAPE_READ_BYTES, 1))
+	if (layout_get(a->bits, LAYOUT_READ_BYTES, 1))
 		line_set_int(l, C_access_bytes_read, (int64_t)a->bytes_read);
-	if (shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1))
+	if (layout_get(a->bits, LAYOUT_WRITTEN_BYTES, 1))
 		line_set_int(l, C_access_bytes_written, (int64_t)a->bytes_written);
 	if (a->gen)
 		line_set_id(l, C_access_generated, version_id(a->file, a->gen));
@@ -411,7 +411,7 @@ static int add_name(void *arg, const struct pname *n)
 		return -ENOMEM;
 	line_set_text(w->c, l, C_name_path, buf_view(&w->path));
 	line_set_id(l, C_name_file, n->file);
-	line_set_text(w->c, l, C_name_host, store_word(w->c->s, n->host));
+	line_set_text(w->c, l, C_name_host, store_interned(w->c->s, n->host));
 	line_set_time(l, C_name_began, n->from);
 	line_set_time(l, C_name_ended, n->to);
 	return 0;
@@ -437,7 +437,7 @@ static void add_gap(struct cursor *c, uint64_t exec, uint64_t run, const struct 
 		line_set_int(l, C_gap_count, (int64_t)g->count);
 	line_set_time(l, C_gap_began, g->from);
 	line_set_time(l, C_gap_ended, g->time);
-	line_set_text(c, l, C_gap_text, store_word(c->s, g->text));
+	line_set_text(c, l, C_gap_text, store_interned(c->s, g->text));
 }
 
 static int session_gap(void *arg, uint64_t run, const struct pproc_gap *g)
@@ -509,9 +509,9 @@ static bool is_beaten(struct cursor *c, const struct summary_info *m)
 }
 
 /* A line for each of name=value; `name` is the column of the name, the next one that of the value. */
-static void put_pairs(struct cursor *c, const struct told_event *t, const struct strlist *l, struct str ulid,
+static void put_pairs(struct cursor *c, const struct reported_event *t, const struct strlist *l, struct str ulid,
                       unsigned name, unsigned value,
-                      void (*more)(struct cursor *c, struct line *l, const struct told_event *t, bool first),
+                      void (*more)(struct cursor *c, struct line *l, const struct reported_event *t, bool first),
                       bool first)
 {
 	struct str s;
@@ -529,18 +529,18 @@ static void put_pairs(struct cursor *c, const struct told_event *t, const struct
 	}
 }
 
-static void property_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+static void property_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
 	line_set_cstr(c, l, C_property_type, first ? "invariant" : "variant");
 }
-static void parameter_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+static void parameter_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	(void)first;
 	line_set_cstr(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
 	line_set_cstr(c, l, C_property_type, "parameter");
 }
-static void result_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+static void result_more(struct cursor *c, struct line *l, const struct reported_event *t, bool first)
 {
 	(void)first;
 	line_set_text(c, l, C_result_source, t->ev.result.source);
@@ -548,27 +548,27 @@ static void result_more(struct cursor *c, struct line *l, const struct told_even
 
 void views_properties(struct cursor *c)
 {
-	struct told_list told;
-	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	struct reported_list told;
+	c->failed |= read_reported(c->s, c->unit, &told) < 0;
 	if (told.n && told.v[0].ev.kind == EVENT_machine) {
 		const struct event_machine *m = &told.v[0].ev.machine;
 		put_pairs(c, told.v, &m->invariant, m->run, C_property_name, C_property_value, property_more, true);
 		put_pairs(c, told.v, &m->variant, m->run, C_property_name, C_property_value, property_more, false);
 		put_pairs(c, told.v, &m->parameter, m->run, C_property_name, C_property_value, parameter_more, false);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }
 
 void views_results(struct cursor *c)
 {
-	struct told_list told;
-	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	struct reported_list told;
+	c->failed |= read_reported(c->s, c->unit, &told) < 0;
 	if (told.n && told.v[0].ev.kind == EVENT_result) {
 		const struct event_result *r = &told.v[0].ev.result;
 		put_pairs(c, told.v, &r->value, r->run, C_result_name, C_result_value, result_more, false);
 		put_pairs(c, told.v, &r->missing, r->run, C_result_name, C_result_missing, result_more, false);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }
 
 static int summary_line(void *arg, const struct summary_info *m)

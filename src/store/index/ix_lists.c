@@ -1,4 +1,4 @@
-/* ix_words.c - lists of strings, packed: elements that are paths or come often are numbers. And fingerprints, which
+/* ix_lists.c - lists of strings, packed: elements that are paths or come often are numbers. And fingerprints, which
  * every file counts for itself. */
 #include "store/index/index.h"
 
@@ -35,18 +35,18 @@ static int count_list(struct ix *x, uint32_t word)
 		uint32_t w = intern_add(&x->g.words, s);
 		if (w == VEC_NONE)
 			return ix_oom(x);
-		while (x->word_uses.n <= w) {
-			uint32_t *p = vec_add(&x->word_uses);
+		while (x->element_counts.n <= w) {
+			uint32_t *p = vec_add(&x->element_counts);
 			if (!p)
 				return ix_oom(x);
 			*p = 0;
 		}
-		x->word_uses.v[w]++;
+		x->element_counts.v[w]++;
 	}
 	return 0;
 }
 
-int ix_count_words(struct ix *x)
+int ix_count_list_elements(struct ix *x)
 {
 	int rc = 0;
 	uint32_t env = 0;
@@ -69,9 +69,9 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 		uint32_t w = intern_find(&x->g.words, s);
 		if (path != VEC_NONE && path < x->nodes.n && x->nodes.v[path].id) {
 			buf_varint(out, x->nodes.v[path].id << 2 | 2);
-		} else if (s.n > 2 && w != VEC_NONE && w < x->word_uses.n && x->word_uses.v[w] >= OFTEN) {
+		} else if (s.n > 2 && w != VEC_NONE && w < x->element_counts.n && x->element_counts.v[w] >= OFTEN) {
 			uint64_t id;
-			int rc = ix_word(x, w, &id);
+			int rc = ix_interned(x, w, &id);
 			if (rc < 0)
 				return rc;
 			buf_varint(out, id << 2 | 1);

@@ -1,4 +1,4 @@
-/* told.c - what was told of runs: the rows that ix_told.c writes. */
+/* reported.c - what was told of runs: the rows that ix_reported.c writes. */
 #include "graph/graph.h"
 #include "store/read.h"
 
@@ -33,7 +33,7 @@ static int append_event_row(struct store *s, sqlite3_stmt *st, struct rows *rows
 
 static int compare_events_by_time(const void *pa, const void *pb)
 {
-	const struct told_event *a = pa, *b = pb;
+	const struct reported_event *a = pa, *b = pb;
 	if (a->ev.time != b->ev.time)
 		return a->ev.time < b->ev.time ? -1 : 1;
 	if (a->session != b->session)
@@ -41,15 +41,15 @@ static int compare_events_by_time(const void *pa, const void *pb)
 	return (a->ev.seq > b->ev.seq) - (a->ev.seq < b->ev.seq);
 }
 
-static int decode_event_rows(struct rows *rows, struct told_list *ret)
+static int decode_event_rows(struct rows *rows, struct reported_list *ret)
 {
-	*ret = (struct told_list){.v = calloc(rows->v.n + 1, sizeof(*ret->v)), .bytes = rows->bytes.p};
+	*ret = (struct reported_list){.v = calloc(rows->v.n + 1, sizeof(*ret->v)), .bytes = rows->bytes.p};
 	rows->bytes = (struct buf){0};
 	if (!ret->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->v.n; i++) {
 		const struct row *r = &rows->v.v[i];
-		struct told_event *t = &ret->v[ret->n];
+		struct reported_event *t = &ret->v[ret->n];
 		const unsigned char *p = (const unsigned char *)ret->bytes + r->at;
 		if (event_decode(&p, p + r->n, 0, &t->ev) < 0)
 			return -ENOTRECOVERABLE;
@@ -64,7 +64,7 @@ static int decode_event_rows(struct rows *rows, struct told_list *ret)
 	return 0;
 }
 
-static int collect_events(struct store *s, sqlite3_stmt *st, struct told_list *ret)
+static int collect_events(struct store *s, sqlite3_stmt *st, struct reported_list *ret)
 {
 	struct rows rows = {0};
 	int rc;
@@ -79,9 +79,9 @@ static int collect_events(struct store *s, sqlite3_stmt *st, struct told_list *r
 	return rc;
 }
 
-int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *ret)
+int store_reported(struct store *s, store_id run, uint64_t kind, struct reported_list *ret)
 {
-	*ret = (struct told_list){0};
+	*ret = (struct reported_list){0};
 	sqlite3_stmt *st = store_stmt(s, run ? SQL_told_of_run : SQL_told_of_kind, NULL);
 	if (!st)
 		return -EIO;
@@ -91,9 +91,9 @@ int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *r
 	return collect_events(s, st, ret);
 }
 
-int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret)
+int store_digests(struct store *s, const struct event_digest *like, struct reported_list *ret)
 {
-	*ret = (struct told_list){0};
+	*ret = (struct reported_list){0};
 	sqlite3_stmt *st = store_stmt(s, SQL_told_found, NULL);
 	if (!st)
 		return -EIO;
@@ -102,9 +102,9 @@ int store_digests(struct store *s, const struct event_digest *like, struct told_
 	return collect_events(s, st, ret);
 }
 
-int read_told(struct store *s, uint64_t id, struct told_list *ret)
+int read_reported(struct store *s, uint64_t id, struct reported_list *ret)
 {
-	*ret = (struct told_list){0};
+	*ret = (struct reported_list){0};
 	sqlite3_stmt *st = store_stmt(s, SQL_told_get, NULL);
 	if (!st)
 		return -EIO;
@@ -112,9 +112,9 @@ int read_told(struct store *s, uint64_t id, struct told_list *ret)
 	return collect_events(s, st, ret);
 }
 
-int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_list *ret)
+int read_reported_by_seq(struct store *s, uint64_t session, uint64_t seq, struct reported_list *ret)
 {
-	*ret = (struct told_list){0};
+	*ret = (struct reported_list){0};
 	sqlite3_stmt *st = store_stmt(s, SQL_told_of_seq, NULL);
 	if (!st)
 		return -EIO;
@@ -123,7 +123,7 @@ int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_l
 	return collect_events(s, st, ret);
 }
 
-int store_told_path(struct store *s, const struct told_event *t, struct str *ret)
+int store_reported_path(struct store *s, const struct reported_event *t, struct str *ret)
 {
 	struct file_info f;
 	*ret = t->ev.kind == EVENT_h5_part ? t->ev.h5_part.path : t->ev.h5_object.path;
@@ -133,9 +133,9 @@ int store_told_path(struct store *s, const struct told_event *t, struct str *ret
 	return rc < 0 ? rc : 0;
 }
 
-void told_list_release(struct told_list *l)
+void reported_list_release(struct reported_list *l)
 {
 	free(l->v);
 	free(l->bytes);
-	*l = (struct told_list){0};
+	*l = (struct reported_list){0};
 }

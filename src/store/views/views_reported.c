@@ -1,19 +1,20 @@
-/* views_said.c - the tables of what programs told of themselves: annotations, ranks, MPI-IO. */
+/* views_reported.c - the tables of what programs told of themselves: annotations, ranks, MPI-IO. */
 #include "store/views/views_line.h"
 
 /* The execution that said it, where a run recorded it. */
-static void put_teller(struct cursor *c, struct line *l, unsigned column, const struct told_event *t, uint64_t app)
+static void line_set_reporter(struct cursor *c, struct line *l, unsigned column, const struct reported_event *t,
+                              uint64_t app)
 {
-	struct told_list who;
+	struct reported_list who;
 	store_id exec = 0;
 	if (!(c->wanted >> column & 1))
 		return;
-	c->failed |= read_told_seq(c->s, t->session, app, &who) < 0;
+	c->failed |= read_reported_by_seq(c->s, t->session, app, &who) < 0;
 	if (who.n && who.v[0].ev.kind == EVENT_app)
 		c->failed |=
 		    store_exec_at(c->s, t->session, who.v[0].ev.app.pid, who.v[0].ev.app.started, t->ev.time, &exec) < 0;
 	line_set_id(l, column, exec);
-	told_list_release(&who);
+	reported_list_release(&who);
 }
 
 static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id run)
@@ -25,9 +26,9 @@ static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id
 
 void views_annotations(struct cursor *c)
 {
-	struct told_list told;
-	c->failed |= read_told(c->s, c->unit, &told) < 0;
-	const struct told_event *t = told.n ? told.v : NULL;
+	struct reported_list told;
+	c->failed |= read_reported(c->s, c->unit, &told) < 0;
+	const struct reported_event *t = told.n ? told.v : NULL;
 	bool is_one =
 	    t && (t->ev.kind == EVENT_app_word || t->ev.kind == EVENT_app_metric || t->ev.kind == EVENT_app_activity);
 	struct line *l = is_one ? lines_append(c) : NULL;
@@ -38,7 +39,7 @@ void views_annotations(struct cursor *c)
 	}
 	if (l && t->ev.kind == EVENT_app_word) {
 		const struct event_app_word *w = &t->ev.app_word;
-		put_teller(c, l, C_annotation_execution, t, w->app);
+		line_set_reporter(c, l, C_annotation_execution, t, w->app);
 		line_set_id(l, C_annotation_thread, w->thread);
 		line_set_id(l, C_annotation_within, w->activity);
 		line_set_cstr(c, l, C_annotation_kind, term_name(SET_said, w->said));
@@ -49,7 +50,7 @@ void views_annotations(struct cursor *c)
 		line_set_id(l, C_annotation_whole, w->whole);
 	} else if (l && t->ev.kind == EVENT_app_metric) {
 		const struct event_app_metric *m = &t->ev.app_metric;
-		put_teller(c, l, C_annotation_execution, t, m->app);
+		line_set_reporter(c, l, C_annotation_execution, t, m->app);
 		line_set_id(l, C_annotation_thread, m->thread);
 		line_set_id(l, C_annotation_within, m->activity);
 		line_set_cstr(c, l, C_annotation_kind, "metric");
@@ -59,7 +60,7 @@ void views_annotations(struct cursor *c)
 			line_set_int(l, C_annotation_step, m->step);
 	} else if (l) {
 		const struct event_app_activity *a = &t->ev.app_activity;
-		put_teller(c, l, C_annotation_execution, t, a->app);
+		line_set_reporter(c, l, C_annotation_execution, t, a->app);
 		line_set_id(l, C_annotation_thread, a->thread);
 		line_set_id(l, C_annotation_within, a->activity);
 		line_set_cstr(c, l, C_annotation_kind, "activity");
@@ -67,40 +68,40 @@ void views_annotations(struct cursor *c)
 		line_set_id(l, C_annotation_activity, a->n);
 		line_set_time(l, C_annotation_ended, a->until);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }
 
 void views_ranks(struct cursor *c)
 {
-	struct told_list told;
-	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	struct reported_list told;
+	c->failed |= read_reported(c->s, c->unit, &told) < 0;
 	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_rank ? lines_append(c) : NULL;
 	if (l) {
-		const struct told_event *t = told.v;
+		const struct reported_event *t = told.v;
 		const struct event_mpi_rank *r = &t->ev.mpi_rank;
 		line_set_id(l, C_mpi_rank_run, t->run);
 		put_ulid(c, l, C_mpi_rank_ulid, t->run);
-		put_teller(c, l, C_mpi_rank_execution, t, r->app);
+		line_set_reporter(c, l, C_mpi_rank_execution, t, r->app);
 		line_set_time(l, C_mpi_rank_time, t->ev.time);
 		line_set_int(l, C_mpi_rank_rank, (int64_t)r->rank);
 		line_set_int(l, C_mpi_rank_size, (int64_t)r->size);
 		line_set_int(l, C_mpi_rank_level, (int64_t)r->level);
 		line_set_text_if(c, l, C_mpi_rank_library, r->library);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }
 
 void views_mpiio(struct cursor *c)
 {
-	struct told_list told;
-	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	struct reported_list told;
+	c->failed |= read_reported(c->s, c->unit, &told) < 0;
 	struct line *l = told.n && told.v[0].ev.kind == EVENT_mpi_io ? lines_append(c) : NULL;
 	if (l) {
-		const struct told_event *t = told.v;
+		const struct reported_event *t = told.v;
 		const struct event_mpi_io *o = &t->ev.mpi_io;
 		line_set_id(l, C_mpi_io_run, t->run);
 		put_ulid(c, l, C_mpi_io_ulid, t->run);
-		put_teller(c, l, C_mpi_io_execution, t, o->app);
+		line_set_reporter(c, l, C_mpi_io_execution, t, o->app);
 		line_set_text(c, l, C_mpi_io_path, o->path);
 		line_set_cstr(c, l, C_mpi_io_op, term_name(SET_mpiop, o->op));
 		line_set_int(l, C_mpi_io_collective, (int64_t)o->collective);
@@ -112,5 +113,5 @@ void views_mpiio(struct cursor *c)
 		line_set_time(l, C_mpi_io_first, o->first);
 		line_set_time(l, C_mpi_io_last, o->last);
 	}
-	told_list_release(&told);
+	reported_list_release(&told);
 }

@@ -1,10 +1,10 @@
-/* ix_told.c - the rows of what was told of runs: events kept as they are. They belong to a session, and go when it is
- * read again. */
+/* ix_reported.c - the rows of what was told of runs: events kept as they are. They belong to a session, and go when it
+ * is read again. */
 #include "store/index/index.h"
 
 #include <errno.h>
 
-static int clear_session_logged_events(struct ix *x, uint64_t session)
+static int clear_session_reported(struct ix *x, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_told_clear, x->err);
 	if (!st)
@@ -13,7 +13,7 @@ static int clear_session_logged_events(struct ix *x, uint64_t session)
 	return store_run_stmt(x->s, st, x->err);
 }
 
-static int write_logged_event(struct ix *x, const struct greported *t)
+static int write_reported_row(struct ix *x, const struct greported *t)
 {
 	uint64_t run = 0;
 	int rc = ix_run_row(x, t->run, &run);
@@ -29,13 +29,13 @@ static int write_logged_event(struct ix *x, const struct greported *t)
 	return store_run_stmt(x->s, st, x->err);
 }
 
-int ix_write_told(struct ix *x)
+int ix_write_reported(struct ix *x)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		if (x->sessions.v[i].reloaded)
-			rc = clear_session_logged_events(x, x->sessions.v[i].id);
+			rc = clear_session_reported(x, x->sessions.v[i].id);
 	for (size_t i = 0; rc == 0 && i < x->g.reported.n; i++)
-		rc = write_logged_event(x, &x->g.reported.v[i]);
+		rc = write_reported_row(x, &x->g.reported.v[i]);
 	return rc;
 }
