@@ -1,6 +1,7 @@
 /* gittree.c - is a tree of sources what its commit says? Only git can tell, and a compile cannot wait for it each time:
  * what it said is kept, and holds as long as nothing has changed that it was said of. */
 #include "base/child.h"
+#include "base/clock.h"
 #include "cc/git.h"
 
 #include "base/hash.h"
@@ -96,13 +97,6 @@ struct cached_status {
 	char witness[PATH_MAX]; /* of a dirty tree: a file that is not as committed, below top; "": the index is not */
 	struct look as;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool format_answer_path(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
 {
@@ -205,14 +199,14 @@ unsigned git_tree(const struct git_place *g, const char *cache, bool always, cha
 	struct look index = read_file_state(g->index, &changed);
 	bool known = keeps && !always && read_cached_status(name, was) && strcmp(was->top, g->top) == 0 &&
 	             strcmp(was->commit, g->commit) == 0 && strcmp(was->index.text, index.text) == 0;
-	int64_t began = now_ns();
+	int64_t began = clock_now_ns(CLOCK_REALTIME);
 	if (known && still_holds(was, files, n)) {
 		tree = was->tree;
 	} else if (always || (keeps && (!known || began - was->asked > RARELY * was->took || began < was->asked))) {
 		char first[PATH_MAX + 8] = "";
 		tree = ask_git_status(g->top, first, sizeof(first));
-		*is =
-		    (struct cached_status){.asked = began, .took = now_ns() - began, .tree = tree, .index = index, .as = {"-"}};
+		*is = (struct cached_status){
+		    .asked = began, .took = clock_now_ns(CLOCK_REALTIME) - began, .tree = tree, .index = index, .as = {"-"}};
 		snprintf(is->commit, sizeof(is->commit), "%s", g->commit);
 		snprintf(is->top, sizeof(is->top), "%s", g->top);
 		bool settled = changed < began - SETTLED_NS; /* the index */

@@ -1,5 +1,6 @@
 #include "cc/launch.h"
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/memfile.h"
 #include "capture/launch/run.h"
@@ -307,13 +308,6 @@ static int run_compiler(const char *path, char *const *argv, char *const *env, i
 	return rc < 0 ? rc : -failed;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int report_cannot_run(struct err *err, const char *name, int why)
 {
 	if (why == ELOOP) {
@@ -333,7 +327,7 @@ static void record_it(const struct launch *l, const struct args *a, const struct
 	                   .args = a,
 	                   .compiler = compiler,
 	                   .began = began,
-	                   .ended = now_ns(),
+	                   .ended = clock_now_ns(CLOCK_REALTIME),
 	                   .status = status,
 	                   .note = note->path[0] ? note->id : NULL,
 	                   .note_path = note->path[0] ? note->path : NULL};
@@ -423,7 +417,7 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 	size_t size = sizeof(library) + (old ? strlen(old) : 0) + 128;
 	if (reel.tape && (room = malloc(size)))
 		env = env_with(&reel, library, room, size);
-	int64_t began = now_ns();
+	int64_t began = clock_now_ns(CLOCK_REALTIME);
 	rc = with && withspec_argv(with) ? run_with(with, path, argv, n, env ? env : environ, ret_status)
 	                                 : run_compiler(path, argv, env ? env : environ, ret_status);
 	if (rc == 0 && with)

@@ -1,5 +1,6 @@
 #include "event/log_writer.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "event/clean.h"
@@ -341,16 +342,9 @@ static void take_back(int fd, size_t n)
 		lseek(fd, at - (off_t)n, SEEK_SET);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool retry_due(const struct log_writer *w)
 {
-	return now_ns() >= w->retry_at;
+	return clock_now_ns(CLOCK_MONOTONIC_COARSE) >= w->retry_at;
 }
 
 /* Another process wrote before: goes on in its segment. */
@@ -507,7 +501,7 @@ static int write_frame(struct log_writer *w, struct state *s)
 	int r = !queues ? put_frame(w, at, n) : enqueue_frame(w, s, at, n) ? 0 : -EBUSY;
 	s->error = -r;
 	if (r < 0) {
-		w->retry_at = now_ns() + RETRY_NS;
+		w->retry_at = clock_now_ns(CLOCK_MONOTONIC_COARSE) + RETRY_NS;
 	} else {
 		s->number++;
 		s->len = s->count = 0;

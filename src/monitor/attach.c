@@ -1,4 +1,5 @@
 /* Watching a process that is there already: queries only (level 1). */
+#include "base/clock.h"
 #include "base/procfs.h"
 #include "monitor/monitor_int.h"
 #include "redact/redact.h"
@@ -16,13 +17,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-static int64_t clock_ns(clockid_t c)
-{
-	struct timespec ts;
-	clock_gettime(c, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
 
 static int look_first(struct monitor *m, pid_t pid, struct err *err, struct procfs *f)
 {
@@ -94,7 +88,7 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	m->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	m->offset = clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
 	m->attached = true;
 	free(m->cwd);
 	m->cwd = NULL; /* that was ours */

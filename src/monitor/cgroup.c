@@ -1,4 +1,5 @@
 #include "monitor/cgroup.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "monitor/cgroup_where.h"
 
@@ -695,13 +696,6 @@ int cgroup_signal(const struct cgroup *c, int sig)
 	return rc;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /* Stops everybody where they stand, so that nobody is born while the signals go out; and lets them go, to die. */
 static void freeze(const struct hier *h, bool on)
 {
@@ -711,7 +705,8 @@ static void freeze(const struct hier *h, bool on)
 		return;
 	}
 	write_control_file(h->dir, "freezer.state", on ? "FROZEN" : "THAWED");
-	for (int64_t until = now_ms() + FROZEN_WAIT; on && now_ms() < until; usleep(500))
+	for (int64_t until = clock_now_ms(CLOCK_MONOTONIC) + FROZEN_WAIT; on && clock_now_ms(CLOCK_MONOTONIC) < until;
+	     usleep(500))
 		if (!read_control_file(h->dir, "freezer.state", text, sizeof(text)) || !strncmp(text, "FROZEN", 6))
 			break;
 }
@@ -719,7 +714,7 @@ static void freeze(const struct hier *h, bool on)
 int cgroup_kill(const struct cgroup *c, int patience)
 {
 	const struct hier *h = hier_of(c, CGROUP_KILL);
-	int64_t until = now_ms() + patience;
+	int64_t until = clock_now_ms(CLOCK_MONOTONIC) + patience;
 	bool killed = h && h->two && write_control_file(h->dir, "cgroup.kill", "1") == 0;
 	for (int pass = 0;; pass++) {
 		/* What is not killed at one stroke may have children while it is counted: again, until there is nobody. */
@@ -732,7 +727,7 @@ int cgroup_kill(const struct cgroup *c, int patience)
 		}
 		if (cgroup_empty(c))
 			return 0;
-		if (now_ms() >= until)
+		if (clock_now_ms(CLOCK_MONOTONIC) >= until)
 			return -EAGAIN;
 		usleep(KILL_PAUSE);
 	}

@@ -1,4 +1,5 @@
 #include "monitor/footprint.h"
+#include "base/clock.h"
 #include "base/io.h"
 
 #include <dirent.h>
@@ -201,13 +202,6 @@ static void walk_all(struct footprint *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static int64_t monotonic(clockid_t c)
-{
-	struct timespec ts;
-	clock_gettime(c, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
 static void footprint_destroy(struct footprint *f)
 {
 	pthread_mutex_destroy(&f->asking);
@@ -224,7 +218,7 @@ static void *walker(void *arg)
 	struct footprint *f = arg;
 	enum { FIRST_NS = 50000000, BEFORE_NS = 20000000 };
 	/* What is shorter has one walk, at its end. */
-	int64_t first = monotonic(CLOCK_MONOTONIC) + BEFORE_NS;
+	int64_t first = clock_now_ns(CLOCK_MONOTONIC) + BEFORE_NS;
 	struct timespec soon = {first / SECOND, first % SECOND};
 	pthread_mutex_lock(&f->lock);
 	while (!f->stop && !f->wanted && pthread_cond_timedwait(&f->changed, &f->lock, &soon) == 0)
@@ -232,17 +226,17 @@ static void *walker(void *arg)
 	f->wanted = false;
 	pthread_mutex_unlock(&f->lock);
 	for (int64_t pause = FIRST_NS; !is_stop_asked(f);) {
-		int64_t cpu = monotonic(CLOCK_THREAD_CPUTIME_ID), began = monotonic(CLOCK_MONOTONIC);
+		int64_t cpu = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), began = clock_now_ns(CLOCK_MONOTONIC);
 		pthread_mutex_lock(&f->lock);
 		f->walking = true;
 		pthread_mutex_unlock(&f->lock);
 		walk_all(f);
 		/* What it waited for a server loads that, too. */
-		int64_t cost = monotonic(CLOCK_THREAD_CPUTIME_ID) - cpu, took = monotonic(CLOCK_MONOTONIC) - began;
+		int64_t cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu, took = clock_now_ns(CLOCK_MONOTONIC) - began;
 		pause = 2 * pause < SECOND ? 2 * pause : SECOND;
 		pause = PAUSE_TIMES * cost > pause ? PAUSE_TIMES * cost : pause;
 		pause = 20 * took > pause ? 20 * took : pause;
-		int64_t until = monotonic(CLOCK_MONOTONIC) + pause;
+		int64_t until = clock_now_ns(CLOCK_MONOTONIC) + pause;
 		struct timespec ts = {until / SECOND, until % SECOND};
 		pthread_mutex_lock(&f->lock);
 		while (!f->stop && !f->wanted && pthread_cond_timedwait(&f->changed, &f->lock, &ts) == 0)

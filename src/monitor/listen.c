@@ -1,4 +1,5 @@
 /* Process events of the kernel, where nothing of ours tells of processes: a monitor that would be blind hears. */
+#include "base/clock.h"
 #include "base/io.h"
 #include "monitor/monitor_int.h"
 
@@ -16,13 +17,6 @@
 #define STACK (256u << 10)
 #define GATHER_US 5000        /* one wake for all that comes in this time; the kernel keeps it so long */
 #define LATE_EXEC_NS 20000000 /* what lived so long before may have had memory that nobody looked at (tree.c) */
-
-static int64_t clock_ns(clockid_t c)
-{
-	struct timespec ts;
-	clock_gettime(c, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
 
 bool monitor_hears(const struct monitor *m)
 {
@@ -67,7 +61,7 @@ void monitor_hear(struct monitor *m)
 	struct procevent e;
 	if (!m->events)
 		return;
-	int64_t offset = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC) + m->offset;
+	int64_t offset = clock_now_ns(CLOCK_BOOTTIME) - clock_now_ns(CLOCK_MONOTONIC) + m->offset;
 	while (procevents_next(m->events, &e)) {
 		int64_t time = e.time + offset;
 		const struct member *known = tree_by_pid(&m->tree, e.pid);

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/memfile.h"
 #include "event/event.h"
 #include "monitor/monitor_int.h"
@@ -18,27 +19,13 @@
 #define SOON_NS 3000000
 #define LAST_WALK_MS 300 /* the end of the run waits so long at most */
 
-static int64_t thread_cpu(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
-static int64_t monotonic(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
 /* ---- the sampler ---- */
 
 static void wait_until(struct monitor *m)
 {
 	while (!m->stop) {
 		int64_t next = m->next;
-		if (monotonic() >= next)
+		if (clock_now_ns(CLOCK_MONOTONIC) >= next)
 			break;
 		struct timespec ts = {.tv_sec = next / SECOND, .tv_nsec = next % SECOND};
 		pthread_cond_timedwait(&m->wake, &m->lock, &ts);
@@ -54,7 +41,7 @@ static void *sampler(void *arg)
 		wait_until(m);
 		if (m->stop)
 			break;
-		int64_t before = thread_cpu();
+		int64_t before = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		monitor_sample(m);
 		struct monitor_now now = m->now;
 		pthread_mutex_unlock(&m->lock);
@@ -65,12 +52,12 @@ static void *sampler(void *arg)
 			__atomic_store_n(&m->handover->series_failed, series_add(m->series, &now), __ATOMIC_RELEASE);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
 		pthread_mutex_lock(&m->lock);
-		int64_t cost = thread_cpu() - before,
+		int64_t cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - before,
 		        pause = monitor_pause(m, cost - m->shares_cost); /* shares have a budget of their own */
 		m->spent += m->shares_cost;
 		if (wish && wish < pause)
 			pause = wish > SHORTEST ? wish : SHORTEST;
-		m->next = monotonic() + pause;
+		m->next = clock_now_ns(CLOCK_MONOTONIC) + pause;
 	}
 	pthread_mutex_unlock(&m->lock);
 	return NULL;
@@ -176,7 +163,7 @@ void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start)
 	if (gpu_here())
 		m->gpu = gpu_new(GPU_LIBRARY, is_process_of_task, m);
 	monitor_listen_on(m);
-	m->next = monotonic() + monitor_pause(m, 0);
+	m->next = clock_now_ns(CLOCK_MONOTONIC) + monitor_pause(m, 0);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -201,8 +188,8 @@ static void on_born(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t un
 	if (!monitor_hears(m) || !tree_by_pid(&m->tree, pid))
 		tree_born(&m->tree, pid, parent, from, until, false);
 	struct member *p = tree_by_pid(&m->tree, parent);
-	if (p && p->height[SET_RESIDENT] >= LARGE && m->next > monotonic() + SOON_NS) {
-		m->next = monotonic() + SOON_NS;
+	if (p && p->height[SET_RESIDENT] >= LARGE && m->next > clock_now_ns(CLOCK_MONOTONIC) + SOON_NS) {
+		m->next = clock_now_ns(CLOCK_MONOTONIC) + SOON_NS;
 		pthread_cond_signal(&m->wake);
 	}
 	pthread_mutex_unlock(&m->lock);

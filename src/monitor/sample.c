@@ -1,4 +1,5 @@
 /* Looking at who is alive. Everything here is called with the monitor's lock. */
+#include "base/clock.h"
 #include "base/io.h"
 #include "monitor/monitor_int.h"
 
@@ -18,16 +19,9 @@
 #define SHARES_FROM (8 << 20) /* bytes that must be in question */
 #define CREDIT_NS 30000000    /* CPU time for shares: a twentieth of the first 600 ms, then 1 % */
 
-static int64_t clock_ns(clockid_t c)
-{
-	struct timespec ts;
-	clock_gettime(c, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
 int64_t monitor_clock(const struct monitor *m)
 {
-	return clock_ns(CLOCK_BOOTTIME) + m->offset;
+	return clock_now_ns(CLOCK_BOOTTIME) + m->offset;
 }
 
 /* ---- sums of the kernel ---- */
@@ -446,9 +440,9 @@ void monitor_sample(struct monitor *m)
 	if (m->attached && tree_by_pid(&m->tree, m->root))
 		m->seen_alive = w->time;
 	if (wants_shares(m, s.resident, s.largest)) {
-		int64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		int64_t before = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		look_at_shares(m, s.resident);
-		m->shares_cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+		m->shares_cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	}
 	struct waited waited;
 	waited_now(&waited, deep && with_io);

@@ -1,4 +1,5 @@
 #include "monitor/stop.h"
+#include "base/clock.h"
 #include "base/procfs.h"
 #include "base/vec.h"
 
@@ -155,13 +156,6 @@ int stop_signal(pid_t top, int sig, struct stop_count *ret)
 	return signal_descendants(top, sig, ret, NULL, NULL, NULL);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /* Stops everybody first: who is stopped makes no others, and keeps the place that others could take where the number of
  * processes is limited. */
 static void stop_descendants(pid_t top, int64_t until)
@@ -169,7 +163,7 @@ static void stop_descendants(pid_t top, int64_t until)
 	struct met met[2] = {0};
 	struct stop_count n;
 	size_t fresh = 1;
-	for (int i = 0; fresh && (i < 2 || now_ms() < until); i++) {
+	for (int i = 0; fresh && (i < 2 || clock_now_ms(CLOCK_MONOTONIC) < until); i++) {
 		met[i % 2].n = 0;
 		fresh = 0;
 		if (signal_descendants(top, SIGSTOP, &n, &met[(i + 1) % 2], &met[i % 2], &fresh) < 0)
@@ -186,12 +180,12 @@ int stop_kill(pid_t top, int patience, struct stop_count *ret)
 	bool raised =
 	    sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
 	int rc;
-	stop_descendants(top, now_ms() + patience);
-	for (int64_t until = now_ms() + patience;;) {
+	stop_descendants(top, clock_now_ms(CLOCK_MONOTONIC) + patience);
+	for (int64_t until = clock_now_ms(CLOCK_MONOTONIC) + patience;;) {
 		rc = stop_signal(top, SIGKILL, ret);
 		if (rc < 0 || ret->alive == ret->refused)
 			break;
-		if (now_ms() >= until) {
+		if (clock_now_ms(CLOCK_MONOTONIC) >= until) {
 			rc = -EAGAIN;
 			break;
 		}

@@ -1,4 +1,5 @@
 #include "monitor/watchdog.h"
+#include "base/clock.h"
 #include "base/procfs.h"
 #include "monitor/oom.h"
 #include "monitor/stop.h"
@@ -258,12 +259,6 @@ static int64_t time_to_next_check(struct watchdog *w, const struct monitor_now *
 	return t > (double)NS ? NS : (int64_t)t;
 }
 
-static int64_t thread_cpu(void)
-{
-	struct timespec ts;
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) < 0 ? 0 : ts.tv_sec * NS + ts.tv_nsec;
-}
-
 /* ---- the end ---- */
 
 static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
@@ -370,7 +365,7 @@ static void report_group_usage(struct watchdog *w, bool last)
 
 static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 {
-	int64_t next = NS, cost = thread_cpu() - w->cost;
+	int64_t next = NS, cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - w->cost;
 	bool grows = false, stop = false, hard = false;
 	if (w->state == OVER || !w->monitor)
 		return 0;
@@ -414,7 +409,7 @@ static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 	}
 	if (w->state == KILLING) {
 		slay(w);
-		w->cost = thread_cpu();
+		w->cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		return w->state == OVER ? 0 : KILL_AGAIN;
 	}
 	int64_t least = cost * (grows ? GROWTH_COST : QUIET_COST);
@@ -427,7 +422,7 @@ static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 		int64_t rest = w->o.limits.value[LIMIT_wall] - now->since + SHORTEST;
 		least = rest > SHORTEST && rest < least ? rest : least;
 	}
-	w->cost = thread_cpu();
+	w->cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	return next > least ? next : least;
 }
 
