@@ -347,3 +347,9 @@ int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret)
 	fileid_of(dirfd, path, flags, &st, ret);
 	return 0;
 }
+
+int fileid_statx_cached(int dirfd, const char *name, int flags, unsigned mask, struct statx *ret)
+{
+	int r = statx(dirfd, name, flags | AT_STATX_DONT_SYNC, mask, ret);
+	return r < 0 && errno == EINVAL ? statx(dirfd, name, flags, mask, ret) : r;
+}

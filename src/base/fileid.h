@@ -35,6 +35,10 @@ struct fileid {
 /* The mask that fileid_of wants in a struct statx. */
 #define FILEID_STATX (STATX_BASIC_STATS | STATX_BTIME)
 
+/* As statx(2), of what the kernel knows without asking a server (AT_STATX_DONT_SYNC). Where the C library makes up
+ * statx from stat, because the kernel has none or forbids it, it knows no such flag: then as without it. */
+int fileid_statx_cached(int dirfd, const char *name, int flags, unsigned mask, struct statx *ret);
+
 static inline uint64_t fileid_dev(const struct statx *st)
 {
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;

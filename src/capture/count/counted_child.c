@@ -1,3 +1,4 @@
+#include "base/fileid.h"
 #include "capture/count/counted_int.h"
 #include "capture/count/totals.h"
 
@@ -163,7 +164,7 @@ static bool read_program_identity(const struct proc *p, uint64_t *ret_ino, uint6
 		return true;
 	/* It and the one that it would have been copied from began within a tick of the clock. */
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+	if (fileid_statx_cached(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
 		return false;
 	*ret_ino = st.stx_ino;
 	*ret_dev = fileid_dev(&st);

@@ -1,6 +1,7 @@
 /* Where no call may be stopped: processes are looked for in /proc, every few milliseconds. What comes and goes between
  * two looks is not seen, and the record says that it may be so; nothing is set on the command, which keeps every
  * privilege and every tracer it wants. */
+#include "base/fileid.h"
 #include "base/hash.h"
 #include "base/procfs.h"
 #include "capture/hdf5/h5_static.h"
@@ -45,7 +46,7 @@ static uint64_t read_image_word(pid_t pid)
 	}
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
-	if (is.stack && statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0) {
+	if (is.stack && fileid_statx_cached(AT_FDCWD, name, 0, STATX_INO, &st) == 0) {
 		is.dev = fileid_dev(&st);
 		is.ino = st.stx_ino;
 		return hash_bytes(&is, sizeof(is)) | 1;

@@ -1,4 +1,5 @@
 #include "capture/supervisor/adopt.h"
+#include "base/fileid.h"
 
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
@@ -106,7 +107,7 @@ bool adopt_is_other(const struct proc *p)
 	char name[48];
 	struct statx st;
 	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
-	return p->exe_ino && statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
+	return p->exe_ino && fileid_statx_cached(AT_FDCWD, name, 0, STATX_INO, &st) == 0 &&
 	       (st.stx_ino != p->exe_ino || fileid_dev(&st) != p->exe_dev);
 }
 

@@ -1,4 +1,5 @@
 /* Calls that were let go on and whose result is not seen yet: each is settled from what the file system shows. */
+#include "base/fileid.h"
 #include "capture/count/counted.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/far.h"
@@ -54,7 +55,7 @@ static void pending_free(struct sup *s, struct pending *d)
 static uint64_t far_dev(const struct where *w)
 {
 	struct statx st;
-	if (w->hold < 0 || statx(w->hold, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+	if (w->hold < 0 || fileid_statx_cached(w->hold, "", AT_EMPTY_PATH, STATX_INO, &st) < 0)
 		return 0;
 	/* A file system that nothing was asked of before is known from then on. */
 	const struct fs_domain *d = fileid_domain(w->hold, "", fileid_dev(&st));

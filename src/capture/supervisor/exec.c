@@ -1,4 +1,5 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
+#include "base/fileid.h"
 #include "capture/count/counted.h"
 #include "capture/hdf5/h5_static.h"
 #include "capture/inline_open/inline_open.h"
@@ -591,7 +592,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
 	e->old_exe_ino = p->exe_ino;
 	e->old_exe_dev = p->exe_dev;
-	if (!p->exe_ino && statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0) {
+	if (!p->exe_ino && fileid_statx_cached(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
 		e->old_exe_ino = st.stx_ino;
 		e->old_exe_dev = fileid_dev(&st);
 	}
@@ -616,7 +617,7 @@ static int has_exec_happened(struct proc *p, struct exec_pending *e, pid_t tid)
 	char link[48];
 	struct statx st;
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+	if (fileid_statx_cached(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
 		return tid ? 1 : -1;
 	bool same = st.stx_ino == e->old_exe_ino && fileid_dev(&st) == e->old_exe_dev;
 	bool expected = e->exe && st.stx_ino == e->exe->ino && fileid_dev(&st) == e->exe->dev;

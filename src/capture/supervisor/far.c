@@ -1,4 +1,5 @@
 #include "capture/supervisor/far.h"
+#include "base/fileid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +151,7 @@ void far_wait_all(void)
 int far_descriptor(int dirfd, const char *name, int flags, struct statx *st)
 {
 	struct statx now;
-	if (statx(dirfd, name, flags | AT_STATX_DONT_SYNC, FILEID_STATX, st) < 0)
+	if (fileid_statx_cached(dirfd, name, flags, FILEID_STATX, st) < 0)
 		return -errno;
 	if (S_ISREG(st->stx_mode) && far_is(fileid_dev(st)) && far_statx(fileid_dev(st), dirfd, name, flags, &now) == 0)
 		*st = now;

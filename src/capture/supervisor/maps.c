@@ -1,4 +1,5 @@
 /* What a process has mapped, and whether it still has a file. */
+#include "base/fileid.h"
 #include "capture/supervisor/super.h"
 
 #include <dirent.h>
@@ -59,8 +60,7 @@ bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
 static bool is_it(int dir, const char *name, const struct file *f)
 {
 	struct statx st;
-	return statx(dir, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 && st.stx_ino == f->ino &&
-	       fileid_dev(&st) == f->dev;
+	return fileid_statx_cached(dir, name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
 }
 
 bool proc_holds(struct proc *p, struct file *f)

@@ -1,5 +1,6 @@
 /* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in
  * a stopped call, or, after its death, from what is left of it. */
+#include "base/fileid.h"
 #include "base/io.h"
 #include "base/procfs.h"
 #include "capture/count/counted.h"
@@ -678,7 +679,7 @@ static bool list_descriptor_files(struct sup *s, const struct proc *p, struct ma
 	bool ok = true;
 	for (const char *name; ok && (name = procfs_fds_next(&fds));) {
 		struct statx st;
-		if (statx(fds.dir, name, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+		if (fileid_statx_cached(fds.dir, name, 0, STATX_INO, &st) < 0)
 			continue;
 		if (n % 64 == 0)
 			sup_goes_on(s);

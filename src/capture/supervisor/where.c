@@ -1,3 +1,4 @@
+#include "base/fileid.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/super.h"
 
@@ -303,7 +304,7 @@ void where_hold(struct where *w, bool follow, const struct statx *st, int amode)
 	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	if (fd < 0)
 		return;
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &now) < 0 || now.stx_ino != st->stx_ino ||
+	if (fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO, &now) < 0 || now.stx_ino != st->stx_ino ||
 	    fileid_dev(&now) != fileid_dev(st) || !fileid_type_waits(fileid_domain(fd, "", fileid_dev(st))->type)) {
 		close(fd);
 		return;
@@ -346,7 +347,7 @@ static bool is_far(int dirfd, char *path, bool follow)
 			continue; /* somebody mounted or renamed something just then, anywhere */
 		tries = 0;
 		if (fd >= 0) {
-			bool far = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || may_object_stall(&st);
+			bool far = fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO, &st) < 0 || may_object_stall(&st);
 			close(fd);
 			return far;
 		}
