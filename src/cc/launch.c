@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "capture/launch/run.h"
 #include "cc/build.h"
 #include "cc/group.h"

@@ -1,7 +1,7 @@
 #include "cc/record.h"
 
 #include "base/fileid.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "cc/compiler.h"
 #include "cc/files.h"
 #include "cc/git.h"

@@ -2,7 +2,7 @@
  *
  * One thread and one loop. What takes long (bringing a store up to date) is done by a process of its own. */
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "capture/node_tracer/helper.h"
 #include "capture/node_tracer/tracer.h"
 #include "daemon/accounts.h"

@@ -11,7 +11,8 @@ bool env_allowed(struct str name);
 /* Does a variable of this name make programs load or run something else (loader.def)? Such a variable is never taken
  * from a record when something is run again. */
 bool env_loads(struct str name);
-/* Does the mark of a run (base/mark.h) cover this variable, NAME=value? What rerun takes from the record, it does. */
+/* Does the mark of a run (base/os/mark.h) cover this variable, NAME=value? What rerun takes from the record, it does.
+ */
 bool env_marked(struct str variable);
 
 /* What a variable says of an execution's place in a job (B11). */

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/own_dir.h"
+#include "base/os/own_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "event/log_rescue.h"
 
 #include "base/io.h"
-#include "base/own_dir.h"
+#include "base/os/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

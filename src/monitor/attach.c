@@ -1,6 +1,6 @@
 /* Watching a process that is there already: queries only (level 1). */
 #include "base/clock.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "monitor/monitor_int.h"
 #include "redact/redact.h"
 

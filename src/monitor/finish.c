@@ -1,5 +1,5 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
-#include "base/host.h"
+#include "base/os/host.h"
 #include "monitor/monitor_int.h"
 #include "redact/redact.h"
 #include "summary/limit.h"

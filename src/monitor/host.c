@@ -1,5 +1,5 @@
 /* What the machine is, in the words of the record of a run, and how busy it was. */
-#include "base/host.h"
+#include "base/os/host.h"
 #include "event/env.h"
 #include "monitor/monitor_int.h"
 

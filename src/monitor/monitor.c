@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "event/event.h"
 #include "monitor/monitor_int.h"
 #include "redact/redact.h"

@@ -1,5 +1,5 @@
 #include "monitor/net.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -9,7 +9,7 @@
 #define STEMMA_MONITOR_PROCEVENTS_H
 
 #include "base/err.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
 struct procevents;
 

@@ -1,6 +1,6 @@
 #include "monitor/stop.h"
 #include "base/clock.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "base/vec.h"
 
 #include <errno.h>

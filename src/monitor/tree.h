@@ -3,7 +3,7 @@
 #ifndef STEMMA_MONITOR_TREE_H
 #define STEMMA_MONITOR_TREE_H
 
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "monitor/sets.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "monitor/watchdog.h"
 #include "base/clock.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "monitor/oom.h"
 #include "monitor/stop.h"
 

@@ -1,7 +1,7 @@
 /* store.c - where a store is, and opening it. */
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/own_dir.h"
+#include "base/os/own_dir.h"
 #include "store/pages.h"
 #include "store/store_int.h"
 

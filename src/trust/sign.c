@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/io.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Whole files and pipes, and texts of /proc. */
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

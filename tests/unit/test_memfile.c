@@ -1,5 +1,5 @@
 /* test_memfile.c - memory whose size nobody can change, under every value of vm.memfd_noexec. */
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* Sets of processes alive together: the largest sums of their peaks, against all moments tried one by one. And what
  * /proc's texts hold, whatever a program calls itself. */
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "monitor/sets.h"
 
 #include <setjmp.h>

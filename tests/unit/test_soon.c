@@ -1,5 +1,5 @@
 /* What may never come back is left behind, and what does is brought back. */
-#include "base/soon.h"
+#include "base/os/soon.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Paths are resolved as realpath resolves them, and FUSE is not asked. With arguments: test_unasked LINK PATH, where
  * LINK is /proc/PID/fd/N and leads to FUSE (in any mount namespace), and PATH leads into FUSE in this one, or is "". */
-#include "base/unasked.h"
+#include "base/os/unasked.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "capture/count/counted_int.h"
 #include "capture/count/totals.h"
 #include "capture/inject/inject.h"

@@ -1,7 +1,7 @@
 #include "capture/inject/inject.h"
 #include "base/fileid.h"
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "capture/inline_open/open_code.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 #include "capture/inline_open/inline_open.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "capture/count/counted.h"
 #include "capture/inject/inject.h"
 #include "capture/inline_open/libraries.h"

@@ -1,6 +1,6 @@
 /* What the record says of a run before it begins: who, where, on which machine, with what, recorded how. */
-#include "base/host.h"
-#include "base/mark.h"
+#include "base/os/host.h"
+#include "base/os/mark.h"
 #include "capture/launch/choose.h"
 #include "capture/supervisor/worker.h"
 #include "event/env.h"

@@ -1,7 +1,7 @@
 #include "capture/launch/keeper.h"
 
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "capture/launch/log_server.h"
 #include "capture/launch/standstill.h"
 #include "capture/preload/safe.h"

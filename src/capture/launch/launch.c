@@ -1,6 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "capture/app/images.h"
 #include "capture/call_trace/call_trace.h"
 #include "capture/hdf5/h5_static.h"

@@ -8,7 +8,7 @@
 #define STEMMA_CAPTURE_LAUNCH_RUN_H
 
 #include "base/err.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -98,8 +98,8 @@ struct run_options {
 	 * one that cannot be executed. */
 	int (*confine)(void *arg);
 	void *confine_arg;
-	bool received;           /* the command is somebody else's: the run is not marked as the user's own (base/mark.h) */
-	struct run_place *place; /* filled in where it is recorded; NULL: nobody asks */
+	bool received; /* the command is somebody else's: the run is not marked as the user's own (base/os/mark.h) */
+	struct run_place *place;       /* filled in where it is recorded; NULL: nobody asks */
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 

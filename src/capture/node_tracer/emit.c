@@ -1,7 +1,7 @@
 #include "capture/node_tracer/tracer_int.h"
 
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

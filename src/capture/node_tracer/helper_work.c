@@ -2,8 +2,8 @@
  * other process is to have no more than this. */
 #include "capture/node_tracer/helper_int.h"
 
-#include "base/soon.h"
-#include "base/unasked.h"
+#include "base/os/soon.h"
+#include "base/os/unasked.h"
 
 #include <dirent.h>
 #include <errno.h>

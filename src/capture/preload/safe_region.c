@@ -1,6 +1,6 @@
 /* Where the region lies, and where the library is. */
 #include "base/io.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "capture/launch/run.h"
 #include "capture/preload/safe.h"
 

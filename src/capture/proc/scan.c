@@ -3,7 +3,7 @@
  * privilege and every tracer it wants. */
 #include "base/fileid.h"
 #include "base/hash.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "capture/hdf5/h5_static.h"
 #include "capture/supervisor/worker.h"
 #include "event/env.h"

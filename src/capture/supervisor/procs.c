@@ -2,7 +2,7 @@
  * a stopped call, or, after its death, from what is left of it. */
 #include "base/fileid.h"
 #include "base/io.h"
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/openings.h"

@@ -1,7 +1,7 @@
 #include "cmd/bench/bench_once.h"
 
 #include "base/io.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "cc/group.h"
 
 #include <errno.h>

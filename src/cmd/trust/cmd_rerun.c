@@ -2,7 +2,7 @@
  * out is compared. Nothing is changed where the run was made. */
 #include "base/hex.h"
 #include "base/io.h"
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 #include "cc/build.h"
 #include "cmd/bench/bench_once.h"
 #include "cmd/diff/diff_view.h"

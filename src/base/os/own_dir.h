@@ -6,8 +6,8 @@
  * number can be made; of several the first by name counts, so all processes of a user meet in one.
  *
  * All functions return descriptors (O_CLOEXEC) or -errno. Threads: any. */
-#ifndef STEMMA_BASE_OWN_DIR_H
-#define STEMMA_BASE_OWN_DIR_H
+#ifndef STEMMA_BASE_OS_OWN_DIR_H
+#define STEMMA_BASE_OS_OWN_DIR_H
 
 #include <limits.h>
 #include <stdbool.h>

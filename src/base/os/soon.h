@@ -4,8 +4,8 @@
  * The job is copied there and back. Of one that takes too long the result is dropped when it comes; at most SOON_STUCK
  * are on their way at once, and while one is, the next is waited for a hundredth of the time: who asks for many that
  * hang is not kept for the sum. A thread costs about 30 us. Safe for threads. */
-#ifndef STEMMA_BASE_SOON_H
-#define STEMMA_BASE_SOON_H
+#ifndef STEMMA_BASE_OS_SOON_H
+#define STEMMA_BASE_OS_SOON_H
 
 #include <stddef.h>
 

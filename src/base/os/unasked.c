@@ -1,6 +1,6 @@
-#include "base/unasked.h"
+#include "base/os/unasked.h"
 
-#include "base/soon.h"
+#include "base/os/soon.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "base/host.h"
+#include "base/os/host.h"
 
 #include <pthread.h>
 #include <stdio.h>

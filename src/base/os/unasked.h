@@ -4,8 +4,8 @@
  *
  * What is on top of FUSE without saying so (an overlay of which it is a layer) is asked all the same. Safe for threads.
  */
-#ifndef STEMMA_BASE_UNASKED_H
-#define STEMMA_BASE_UNASKED_H
+#ifndef STEMMA_BASE_OS_UNASKED_H
+#define STEMMA_BASE_OS_UNASKED_H
 
 #include "base/fileid.h"
 

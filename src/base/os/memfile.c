@@ -1,4 +1,4 @@
-#include "base/memfile.h"
+#include "base/os/memfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * A figure that was not read is PROCFS_UNKNOWN, never 0. Times are ns, sizes bytes. No state: safe for threads; no
  * allocation but in procfs_children. Costs 20 to 45 us a file. Figures are of the whole process with all its threads,
  * and of nobody else, but where it is said. */
-#ifndef STEMMA_BASE_PROCFS_H
-#define STEMMA_BASE_PROCFS_H
+#ifndef STEMMA_BASE_OS_PROCFS_H
+#define STEMMA_BASE_OS_PROCFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "base/mark.h"
+#include "base/os/mark.h"
 
 #include "base/buf.h"
 #include "base/io.h"

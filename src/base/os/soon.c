@@ -1,4 +1,4 @@
-#include "base/soon.h"
+#include "base/os/soon.h"
 
 #include <errno.h>
 #include <limits.h>

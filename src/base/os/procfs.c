@@ -1,7 +1,7 @@
-#include "base/procfs.h"
+#include "base/os/procfs.h"
 
-#include "base/host.h"
 #include "base/io.h"
+#include "base/os/host.h"
 
 #include <dirent.h>
 #include <errno.h>

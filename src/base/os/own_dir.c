@@ -1,4 +1,4 @@
-#include "base/own_dir.h"
+#include "base/os/own_dir.h"
 
 #include "base/io.h"
 

@@ -11,8 +11,8 @@
  *
  * The hash is SipHash-2-4 (Aumasson and Bernstein, 2012) under two keys, 128 bits: no library is loaded for it. Cost:
  * 11 system calls and some 15 us a run. */
-#ifndef STEMMA_BASE_MARK_H
-#define STEMMA_BASE_MARK_H
+#ifndef STEMMA_BASE_OS_MARK_H
+#define STEMMA_BASE_OS_MARK_H
 
 #include "base/str.h"
 

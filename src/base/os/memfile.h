@@ -2,8 +2,8 @@
  *
  * It is not executable by name (MFD_NOEXEC_SEAL, Linux 6.3), so it can be made under every value of the kernel's
  * setting vm.memfd_noexec. */
-#ifndef STEMMA_BASE_MEMFILE_H
-#define STEMMA_BASE_MEMFILE_H
+#ifndef STEMMA_BASE_OS_MEMFILE_H
+#define STEMMA_BASE_OS_MEMFILE_H
 
 #include <stddef.h>
 
