@@ -23,6 +23,11 @@ static struct {
 	int epoll;
 	bool admin;
 	char folder[32], socket[48];
+	struct {
+		char *words; /* of a request that is in force, perhaps */
+		bool admin;
+	} asked[16];
+	unsigned n_asked;
 } d = {.epoll = -1, .folder = "/dev/shm/stemma-fuzz.XXXXXX"};
 
 static void bring_up(void *arg)
@@ -44,8 +49,28 @@ static int granularity(void *arg, const char *operands, uint32_t uid, bool admin
 	must(r == 0 || err->text[0]);
 	must(r == 0 || grain_count(d.grain) == before);
 	must(grain_count(d.grain) <= GRAIN_MAX);
+	if (grain_count(d.grain) > before) {
+		must(d.n_asked < 16 && (d.asked[d.n_asked].words = strdup(operands)));
+		d.asked[d.n_asked++].admin = d.admin;
+	}
 	buf_printf(out, "done");
 	return r;
+}
+
+/* What was asked for is taken back, so that an input finds nothing of the one before. */
+static void take_back(uint32_t uid)
+{
+	for (unsigned i = 0; i < d.n_asked; i++) {
+		char *words = d.asked[i].words, *open = NULL;
+		struct err err = {0};
+		words += strspn(words, " \t\n\v\f\r");
+		must(!strncmp(words, "access", 6) && asprintf(&open, "open%s", words + 6) > 0);
+		grain_ask(d.grain, open, d.asked[i].admin ? 0 : uid + 1, d.asked[i].admin, &err);
+		free(open);
+		free(d.asked[i].words);
+	}
+	d.n_asked = 0;
+	must(grain_count(d.grain) == 0);
 }
 
 static bool is_admin(void *arg, uint32_t uid, uint32_t gid)
@@ -76,6 +101,7 @@ static void begin(void)
 	snprintf(d.socket, sizeof(d.socket), "%s/socket", d.folder);
 	d.epoll = epoll_create1(EPOLL_CLOEXEC);
 	must(d.epoll >= 0 && control_open(d.socket, d.folder, d.epoll, 0, &hooks, &limits, &err, &d.control) == 0);
+	must(grain_open(d.folder, NULL, NULL, &err, &d.grain) == 0);
 	atexit(clean);
 }
 
@@ -124,10 +150,7 @@ static void ask(uint8_t how, const char *text, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct err err = {0};
 	begin();
-	grain_close(d.grain);
-	must(grain_open(d.folder, NULL, NULL, &err, &d.grain) == 0);
 	int before = dup(d.epoll);
 	close(before);
 	for (int k = 0; size > 1 && k < 8; k++) {
@@ -144,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (int i = 0; i < CONTROL_WAIT + 2; i++)
 		control_tick(d.control);
+	take_back(getuid());
 	int after = dup(d.epoll);
 	close(after);
 	must(before == after);
