@@ -8,6 +8,7 @@
  *
  * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After
  * the kill nobody is traced any more. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -48,6 +49,41 @@ static void forget(pid_t tid)
 	for (size_t i = 0; i < ntracees; i++)
 		if (tracees[i].tid == tid)
 			tracees[i--] = tracees[--ntracees];
+}
+
+static bool traces(const char *name, pid_t *ret)
+{
+	char path[64], line[256];
+	int by = 0;
+	*ret = atoi(name);
+	if (*ret <= 0 || snprintf(path, sizeof(path), "/proc/%d/status", *ret) >= (int)sizeof(path))
+		return false;
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "TracerPid: %d", &by) != 1)
+		;
+	if (f)
+		fclose(f);
+	return by == getpid();
+}
+
+/* A process that was being born when its parent was killed would stay stopped: nobody told of it, and its first stop is
+ * still to come. */
+static void let_go(void)
+{
+	DIR *d = opendir("/proc");
+	int status;
+	pid_t pid;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (!traces(e->d_name, &pid))
+			continue;
+		const struct tracee *t = tracee_of(pid);
+		if (t->stopped && t->role != NONE)
+			continue;
+		if (t->stopped || (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)))
+			ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	}
+	if (d)
+		closedir(d);
 }
 
 int main(int argc, char **argv)
@@ -136,6 +172,7 @@ int main(int argc, char **argv)
 		}
 		ptrace(killed ? PTRACE_DETACH : PTRACE_SYSCALL, tid, NULL, (void *)pass);
 	}
+	let_go();
 	FILE *f = fopen(argv[3], "w");
 	if (f)
 		fprintf(f, "worker %lu keeper %lu standby %d killed %d\n", calls[WORKER], calls[KEEPER], standby, killed);
