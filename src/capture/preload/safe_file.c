@@ -18,7 +18,8 @@ static const struct safe_row no_row;
 const char *sproc_text(struct str s, char *room, size_t n)
 {
 	size_t k = s.n < n - 1 ? s.n : n - 1;
-	memcpy(room, s.p, k);
+	if (k)
+		memcpy(room, s.p, k);
 	room[k] = '\0';
 	return room;
 }

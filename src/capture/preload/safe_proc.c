@@ -165,6 +165,16 @@ void text_add(struct text *t, struct str s, bool last)
 	t->count++;
 }
 
+/* The list is all there is: a string whose last piece never came ends here. */
+static void text_end(struct text *t)
+{
+	if (!t->bytes.n || !t->bytes.p[t->bytes.n - 1])
+		return;
+	buf_char(&t->bytes, '\0');
+	t->count++;
+	t->cut = true;
+}
+
 static struct buf redact_strings(const struct buf *b, bool env)
 {
 	struct buf out = {0};
@@ -227,6 +237,8 @@ void sproc_begins(struct safe *f, struct sproc *p)
 		return;
 	p->begins.set = false;
 	bool given = p->begins.script && p->ngiven;
+	text_end(&p->list[SAFE_ARG]);
+	text_end(&p->list[SAFE_VAR]);
 	struct buf argv = redact_strings(given ? &p->given : &p->list[SAFE_ARG].bytes, false),
 	           env = redact_strings(&p->list[SAFE_VAR].bytes, true);
 	free(p->p->cwd);
@@ -406,6 +418,7 @@ void sproc_intent(struct sproc *p, const struct safe_seen *x)
 
 void sproc_intent_args(struct sproc *from, struct sproc *p)
 {
+	text_end(&from->list[SAFE_EXEC_ARG]);
 	buf_str(&p->intent.argv, buf_view(&from->list[SAFE_EXEC_ARG].bytes));
 	p->intent.argc = from->list[SAFE_EXEC_ARG].count;
 	text_reset(&from->list[SAFE_EXEC_ARG]);
