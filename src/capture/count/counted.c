@@ -232,12 +232,16 @@ static bool has_logged(const struct counted *c, int64_t fd)
 	return false;
 }
 
-/* The oldest open that is not in the log yet, of that thread if there are several. */
-static struct stopped *was_stopped(struct counted *c, pid_t tid)
+/* The open that entry number pos is of: the latest that had been stopped when it was made and is not in the log yet, of
+ * that thread if there are several. A signal's handler may open between another open and its entry: it is stopped
+ * later, and its entry comes first. */
+static struct stopped *was_stopped(struct counted *c, uint32_t pos, pid_t tid)
 {
-	for (uint64_t n = c->seen; n < c->opens; n++)
-		if (!c->opened[n % OPENED].seen && (!c->many || c->opened[n % OPENED].tid == tid))
-			return &c->opened[n % OPENED];
+	for (uint64_t n = c->opens; n-- > c->seen;) {
+		struct stopped *o = &c->opened[n % OPENED];
+		if (!o->seen && (int32_t)(o->pos - pos) <= 0 && (!c->many || o->tid == tid))
+			return o;
+	}
 	return NULL;
 }
 
@@ -259,14 +263,15 @@ static bool splice_between(struct sup *s, struct counted *c, struct proc *p, int
 	return !c->lost;
 }
 
-/* One entry. False: the log does not fit what was seen. */
-static bool apply_counted_entry(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+/* Entry number pos. False: the log does not fit what was seen. */
+static bool apply_counted_entry(struct sup *s, struct counted *c, struct proc *p, uint32_t pos,
+                                const struct counted_entry *e)
 {
 	struct access *a;
 	raise_high(c, e->fd);
 	switch (e->kind) {
 	case SITE_OPEN: {
-		struct stopped *o = was_stopped(c, (pid_t)e->tid);
+		struct stopped *o = was_stopped(c, pos, (pid_t)e->tid);
 		if (!o)
 			return false;
 		o->seen = true;
@@ -495,13 +500,13 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 		}
 		/* What it created is looked for at its next stop, or the next tick. */
 		const struct stopped *o = c->many && !standing && entries[i].kind == SITE_OPEN && in_range(entries[i].value)
-		                              ? was_stopped(c, (pid_t)entries[i].tid)
+		                              ? was_stopped(c, c->read + i, (pid_t)entries[i].tid)
 		                              : NULL;
 		if (o && !o->file) {
 			c->read += i;
 			return false;
 		}
-		if (!apply_counted_entry(s, c, p, &entries[i]))
+		if (!apply_counted_entry(s, c, p, c->read + i, &entries[i]))
 			goto lost;
 	}
 	c->read = head.pos;
@@ -711,13 +716,14 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->proved = false;
 	}
 	if (ours && !c->lost) {
-		if (c->opens - c->seen == OPENED) {
+		if (c->opens - c->seen == OPENED || !remote(p->pid, c->table, &head, sizeof(head))) {
 			c->lost = true;
 			return;
 		}
 		c->opening = true;
 		c->opened[c->opens % OPENED].file = 0;
 		c->opened[c->opens % OPENED].tid = t->tid;
+		c->opened[c->opens % OPENED].pos = head.pos;
 		c->opened[c->opens++ % OPENED].seen = false;
 	}
 }

@@ -40,6 +40,7 @@ struct counted {
 	uint64_t opens, seen;                     /* stopped; all before this found in the log */
 	struct stopped {
 		uint64_t file; /* 0: not known yet */
+		uint32_t pos;  /* entries that the log had when it was stopped: its own comes after them */
 		pid_t tid;
 		bool seen;
 	} opened[OPENED];
