@@ -732,6 +732,9 @@ void opens_see_page(struct sup *s, const struct proc *p)
 	size_t n = opens_code(&code);
 	if (!s->injects || !n || n > sizeof(as) || remote_read(p->pid, OPENS_PAGE, is, sizeof(is)) != (ssize_t)sizeof(is))
 		return;
+	/* Mapped and still empty: a signal kept the code from being put there. */
+	if (memcmp(is, as, sizeof(as)) == 0)
+		return;
 	memcpy(as, code, n);
 	if (memcmp(is, as, sizeof(as)) != 0)
 		sup_gap(s, p, TERM_gap_lost, 0, "it has code of its own where opens to read are not stopped");
