@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("mmap");
+	shared->at = sizeof(shared->path) - 1; /* no byte of the first path is turned before that is whole */
 	if (!strcmp(name, "shared")) {
 		pid = fork();
 		if (!pid)
