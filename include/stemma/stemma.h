@@ -19,8 +19,8 @@
  *
  * A record is used by one thread at a time; different records by different threads; a child after fork opens its own,
  * and leaves its parent's alone. Sentences in err have names byte by byte, as they were asked: escape them before they
- * are shown on a terminal. An answer is that of the record as
- * it was indexed last: stemma_open does it, and stemma_update again.
+ * are shown on a terminal. An answer is that of the record as it was indexed last: stemma_open does it, and
+ * stemma_update again.
  *
  * The interface is not stable yet: STEMMA_ABI is 0 until calls for many files at once are part of it. */
 #ifndef STEMMA_STEMMA_H
@@ -51,8 +51,8 @@ enum stemma_open_flags {
 };
 
 /* Opens the record in the folder `store`; NULL: where `stemma` would look, by the user's settings. Brings the index up
- * to date: about 2.5 s for a million accesses, nothing for those that were indexed before. STEMMA_NOTHING: nothing was
- * recorded there. */
+ * to date: about 2.5 s for a million accesses; those that were indexed before are not read again. Then it reads the
+ * whole index once, to check it. STEMMA_NOTHING: nothing was recorded there. */
 int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err);
 /* Indexes what was recorded since. -EROFS for a record that is only read. */
 int stemma_update(struct stemma_record *r, struct stemma_error *err);
