@@ -29,8 +29,8 @@ void counted_created(struct proc *p, uint64_t open, const struct file *f);
 uint64_t counted_open(const struct proc *p);
 /* What the open being handled opens: f; NULL with told: nothing that is counted. */
 void counted_opens(struct proc *p, const struct file *f, bool told);
-/* p has opened a file without a stop, and wrote that down elsewhere (opens.h): it became descriptor fd, of f; NULL: not
- * one whose bytes are counted. Not sure: it may have been another file, and no count can be trusted. */
+/* p has opened a file without a stop, and wrote that down elsewhere (inline_open.h): it became descriptor fd, of f;
+ * NULL: not one whose bytes are counted. Not sure: it may have been another file, and no count can be trusted. */
 void counted_logged(struct proc *p, int fd, const struct file *f, bool sure);
 /* Too many of those wait for p's log to be read. */
 bool counted_is_behind(const struct proc *p);

@@ -44,7 +44,7 @@ struct counted {
 		pid_t tid;
 		bool seen;
 	} opened[OPENED];
-	struct { /* opens without a stop (opens.h), oldest first */
+	struct { /* opens without a stop (inline_open.h), oldest first */
 		uint64_t file;
 		int fd;
 	} logged[LOGGED];

@@ -20,7 +20,7 @@ struct injection {
 	 * bytes are not those. Its places are only known to be free of threads while the library's are. */
 	const struct sites *loader;
 	uint64_t loader_base;
-	/* Not the counting code, but that which opens (inject/opens.h): */
+	/* Not the counting code, but that which opens (inline_open/open_code.h): */
 	bool opens;
 	bool log_only; /* a forked child, which has its parent's code: only a log of its own is mapped */
 	int fd; /* the process's descriptor of the log's memory, which is closed; without opens that of a table, or -1 */

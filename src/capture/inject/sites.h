@@ -34,7 +34,7 @@ enum site_kind {
 	SITE_RANGE, /* closes many */
 	SITE_MAP,
 	SITE_MARK,   /* before a child that may share the memory */
-	SITE_LOGGED, /* of entries only: an open that was made and written down elsewhere (opens.h) */
+	SITE_LOGGED, /* of entries only: an open that was made and written down elsewhere (inline_open.h) */
 	/* On the way of programs with threads; their entries are those of OPEN and CLOSE. */
 	SITE_BEGIN,  /* before a call that moves bytes */
 	SITE_DONE,   /* behind it */

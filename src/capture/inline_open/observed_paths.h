@@ -1,5 +1,5 @@
-/* observed_paths.h - the paths that processes have opened by themselves (opens.h), and what these led to. A path is
- * looked up once for all of its opens that are read together; and one that is opened again and again less and less
+/* observed_paths.h - the paths that processes have opened by themselves (inline_open.h), and what these led to. A path
+ * is looked up once for all of its opens that are read together; and one that is opened again and again less and less
  * often, as long as nothing of the run stops (doc/opens.md, When files are looked at). Internal to capture; under the
  * big lock.
  *

@@ -1,7 +1,7 @@
 /* The second transport: ptrace, for systems without user notification. Every stopped call
  * stops again at its end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id
  * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail for a moment
- * if the worker is killed (retrace.c). */
+ * if the worker is killed (ptrace_keeper.c). */
 #include "base/io.h"
 #include "capture/call_trace/call_trace.h"
 #include "capture/supervisor/links.h"

@@ -369,7 +369,7 @@ struct sup {
 	pid_t inject_pid, inject_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t inject_base;
 	const struct sites *inject_sites;
-	bool inject_opens;                        /* ... to open files by itself (opens.h) */
+	bool inject_opens;                        /* ... to open files by itself (inline_open.h) */
 	uint64_t inject_at_code, inject_at_table; /* of what counts in it; 0 nothing */
 	bool injects;                             /* programs may */
 	unsigned inject_after;                    /* stops to open a file to read */

@@ -112,8 +112,8 @@ int trace_seize(pid_t pid, bool exact, bool exits);
 int trace_try(pid_t pid, bool exact);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
-/* A tracer that takes the worker's place (retrace.c): seizes all processes below this one; those that another process
- * of the same memory traced, once that has ended; lets go on what has stopped. Release v with free. */
+/* A tracer that takes the worker's place (ptrace_keeper.c): seizes all processes below this one; those that another
+ * process of the same memory traced, once that has ended; lets go on what has stopped. Release v with free. */
 struct traced {
 	pid_t *v;
 	size_t n, cap;
