@@ -1,4 +1,4 @@
-/* Processes: who there is, what it runs, and whom what it does counts to (LPS IV.B.2). */
+/* What the tracer reports, event by event: what each process runs, and whom what it does counts to (LPS IV.B.2). */
 #include "event/env.h"
 #include "node/node_int.h"
 #include "redact/redact.h"
@@ -10,176 +10,12 @@
 
 enum { LATE_DRAINS = 3 }; /* a process's last closes come at most so many drains after its end */
 
-static bool is_passing_class(enum rule_class class)
-{
-	return class == RULE_pass || class == RULE_job;
-}
-
-/* ---- the table ---- */
-
-static unsigned hash_pid(pid_t pid)
-{
-	return (unsigned)pid & (HASH - 1);
-}
-
-struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start)
-{
-	for (struct nproc *p = n->procs[hash_pid(pid)]; p; p = p->next)
-		if (p->pid == pid && (!start || !p->start || p->start == start))
-			return p;
-	return NULL;
-}
-
-static void program_free(struct nprogram *now)
-{
-	if (!now)
-		return;
-	if (now->exe)
-		now->exe->pins--;
-	if (now->script)
-		now->script->pins--;
-	free(now->argv);
-	free(now->env);
-	free(now->cwd);
-	free(now);
-}
-
-void nproc_unref(struct node *n, struct nproc *p)
-{
-	if (--p->refs)
-		return;
-	if (p->above)
-		nproc_unref(n, p->above);
-	if (p->rep && p->rep != p)
-		nproc_unref(n, p->rep);
-	if (p->maker_of_channels)
-		nproc_unref(n, p->maker_of_channels);
-	book_unpay(p);
-	program_free(p->now);
-	free(p->job);
-	free(p);
-	n->n_procs--;
-}
-
-static struct nproc *nproc_ref(struct nproc *p)
-{
-	if (p)
-		p->refs++;
-	return p;
-}
+/* ---- events ---- */
 
 static int64_t realtime_of(const struct node *n, uint64_t start)
 {
 	return n->o.boot + (int64_t)start;
 }
-
-static struct nproc *nproc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid)
-{
-	struct book *payer = book_of(n, uid);
-	bool may = book_may(payer ? payer->processes : 0, n->n_procs, n->o.max_processes);
-	struct nproc *p = may ? calloc(1, sizeof(*p)) : NULL;
-	if (!p) {
-		book_short(n, uid);
-		return NULL;
-	}
-	p->uid = uid;
-	book_paying(n, p);
-	p->pid = pid;
-	p->start = start;
-	p->refs = 1;
-	p->alive = true;
-	p->next = n->procs[hash_pid(pid)];
-	n->procs[hash_pid(pid)] = p;
-	n->n_procs++;
-	n->stats.live++;
-	return p;
-}
-
-static void set_own(struct node *n, struct nproc *p)
-{
-	if (p->state == UNDECIDED)
-		n->n_held -= p->n_accesses;
-	n->n_undecided -= p->state == UNDECIDED;
-	if (p->rep && p->rep != p) {
-		if (!p->above)
-			p->above = nproc_ref(p->rep);
-		nproc_unref(n, p->rep);
-	}
-	p->state = OWN;
-	p->rep = p;
-	n->n_rep++;
-}
-
-void nproc_decide(struct node *n, struct nproc *p)
-{
-	if (p->state == OWN)
-		return;
-	set_own(n, p);
-	node_emit_proc(n, p);
-	naccess_emit_held(n, p);
-}
-
-/* Whom it counts to, by who forked it. above: that process, NULL not known. */
-static void inherit_from_parent(struct node *n, struct nproc *p, struct nproc *above)
-{
-	p->under = above ? above->class : RULE_pass;
-	p->class = above ? above->class : RULE_none;
-	if (above) {
-		p->uid = above->uid;
-		p->gid = above->gid;
-		p->counting = above->counting;
-		memcpy(p->run, above->run, sizeof(p->run));
-		p->job = above->job ? strdup(above->job) : NULL;
-	}
-	struct nproc *kept = !above ? NULL : above->state == UNDECIDED ? above->above : above->rep;
-	if (n->o.keep_all || !above) {
-		p->above = nproc_ref(kept);
-		p->state = OWN;
-		p->rep = p;
-		n->n_rep++;
-	} else if (above->state == UNDECIDED || is_passing_class(above->class)) {
-		p->above = nproc_ref(kept);
-		p->state = UNDECIDED;
-		n->n_undecided++;
-	} else {
-		p->state = FOLDED;
-		p->rep = nproc_ref(kept);
-		n->stats.folded++;
-	}
-}
-
-static void nproc_gone(struct node *n, struct nproc *p)
-{
-	struct nproc **at = &n->procs[hash_pid(p->pid)];
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
-	p->gone = true;
-	/* The dead hold nobody, or a chain of forks would never be let go of. */
-	struct nproc *held[] = {p->above, p->maker_of_channels};
-	p->above = p->maker_of_channels = NULL;
-	for (size_t i = 0; i < 2; i++)
-		if (held[i])
-			nproc_unref(n, held[i]);
-	nproc_unref(n, p);
-}
-
-/* Nothing more will come of it. */
-static void nproc_over(struct node *n, struct nproc *p)
-{
-	if (p->state == UNDECIDED) { /* it never was anything but a part of who forked it */
-		n->n_held -= p->n_accesses;
-		n->n_undecided--;
-		p->state = FOLDED;
-		p->rep = p->above;
-		p->above = NULL;
-		n->stats.folded++;
-	}
-	naccess_end_all(n, p, p->exit_time, false);
-	nproc_gone(n, p);
-}
-
-/* ---- events ---- */
 
 static void set_ids(struct nproc *p, const struct tracer_event *ev)
 {
@@ -208,7 +44,7 @@ static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 		return NULL;
 	p->forked = ev->lo;
 	p->forked_hi = ev->hi;
-	inherit_from_parent(n, p, parent);
+	nproc_inherit(n, p, parent);
 	p->nexec = ev->nexec;
 	set_ids(p, ev);
 	if (p->state == FOLDED && p->rep && p->rep->uid != p->uid)
@@ -303,7 +139,7 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 	struct nprogram *now = calloc(1, sizeof(*now));
 	if (!now) { /* what ran before is not said to run now */
 		book_short(n, p->uid);
-		program_free(p->now);
+		nprogram_free(p->now);
 		p->now = NULL;
 		return;
 	}
@@ -324,7 +160,7 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 	}
 	if (script)
 		script->pins++;
-	program_free(p->now);
+	nprogram_free(p->now);
 	p->now = now;
 	now->exe = exe;
 	now->script = script;
@@ -499,7 +335,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 	if (!(p = nproc_new(n, ev->pid, ev->start, ev->uid)))
 		return;
 	p->forked = p->forked_hi = realtime_of(n, ev->start);
-	inherit_from_parent(n, p, above);
+	nproc_inherit(n, p, above);
 	set_ids(p, ev);
 	p->nexec = ev->nexec;
 	p->ran = true;
@@ -513,7 +349,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 		}
 	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
 	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || (above && above->uid != p->uid))))
-		set_own(n, p);
+		nproc_set_own(n, p);
 	remember_program(n, p, ev);
 }
 

@@ -246,10 +246,29 @@ void naccess_channels(struct node *n, struct nproc *p);
 void naccess_guesses(struct node *n, struct nproc *p);
 void naccess_free(struct node *n, struct naccess *a);
 
-/* ---- processes (node.c) ---- */
+/* ---- processes (procs.c) ---- */
 
+/* Does what is started from a program of this class count to none? */
+static inline bool is_passing_class(enum rule_class class)
+{
+	return class == RULE_pass || class == RULE_job;
+}
+/* start 0: whichever lives with that number. NULL: none. */
 struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start);
+/* A new one in the table; NULL without memory, or where its user has no share left. */
+struct nproc *nproc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid);
+/* p, which may be NULL, is held until nproc_unref. */
+struct nproc *nproc_ref(struct nproc *p);
 void nproc_unref(struct node *n, struct nproc *p);
+void nprogram_free(struct nprogram *now);
+/* Whom it counts to, by who forked it. above: that process, NULL not known. */
+void nproc_inherit(struct node *n, struct nproc *p, struct nproc *above);
+/* As nproc_decide, without an event. */
+void nproc_set_own(struct node *n, struct nproc *p);
+/* Nothing more will come of it. */
+void nproc_over(struct node *n, struct nproc *p);
+/* It leaves the table. */
+void nproc_gone(struct node *n, struct nproc *p);
 /* It counts for itself from now on: it executed a program, or too much of it is held back. */
 void nproc_decide(struct node *n, struct nproc *p);
 /* Was it done, or may it have been, before p became its present user? What is not sure is told to the user before, for
