@@ -106,9 +106,8 @@ bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b
 void trace_words_ends(const struct trace_pair *p, struct buf *b);
 /* Where others of its kind could have been the partner as well: that, and how it was chosen. */
 void trace_words_uncertain(const struct trace_side *s, struct buf *b);
-/* "a::f(int)" of what C++ calls _ZN1a1fEi (cmd/ui/demangle.h); what has its arguments in the name is a call as it is,
- * else
- * "()" follows. */
+/* "a::f(int)" of what C++ calls _ZN1a1fEi (cmd/ui/demangle.h); what has its arguments in the name is a call as it is;
+ * else "()" follows. */
 void trace_words_function(const char *name, struct buf *b);
 /* Each reason why the answer is partial, or the programs are not the same: a line each. */
 void trace_words_notes(const struct trace_pair *p, struct buf *b);
@@ -121,6 +120,9 @@ struct source_lines {
 	unsigned first, n;
 };
 int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret);
+/* The same around where the sides differ; ret_line: that line. 0 too where no line is known. */
+int source_of_difference(const struct trace_pair *p, const struct difference *d, unsigned around,
+                         struct source_lines *ret, unsigned *ret_line);
 
 int trace_text(const struct trace_view *v);
 int trace_json(const struct trace_view *v);

@@ -28,14 +28,9 @@ static void print_definition(const char *term, struct buf *b)
 
 static void print_html_source(const struct trace_pair *p, const struct difference *d)
 {
-	const struct spot *at = &d->at[0];
-	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
-	uint32_t node = at->kind == STEP_AT ? at->node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
-	int side = atlas_node(p->atlas, 0, function, node) ? 0 : 1;
-	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
-	const struct spec *s = p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
 	struct source_lines lines;
-	if (!n || source_around(spec_file(s, n->file), n->line, 8, &lines) <= 0)
+	unsigned marked;
+	if (source_of_difference(p, d, 8, &lines, &marked) <= 0)
 		return;
 	fputs("<pre>", stdout);
 	unsigned line = lines.first;
@@ -43,9 +38,9 @@ static void print_html_source(const struct trace_pair *p, const struct differenc
 		size_t k = strcspn(q, "\n");
 		bool more = q[k] == '\n';
 		q[k] = 0;
-		printf(line == n->line ? "<mark>%5u  " : "%5u  ", line);
+		printf(line == marked ? "<mark>%5u  " : "%5u  ", line);
 		print_html_escaped(q);
-		puts(line == n->line ? "</mark>" : "");
+		puts(line == marked ? "</mark>" : "");
 		q += k + more;
 	}
 	puts("</pre>");

@@ -24,20 +24,15 @@ static void print_headed_lines(const struct trace_view *v, const char *head, str
 
 static void print_text_source(const struct trace_pair *p, const struct difference *d)
 {
-	const struct spot *at = &d->at[0];
-	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
-	uint32_t node = at->kind == STEP_AT ? at->node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
-	int side = atlas_node(p->atlas, 0, function, node) ? 0 : 1;
-	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
-	const struct spec *s = p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
 	struct source_lines lines;
-	if (!n || source_around(spec_file(s, n->file), n->line, 2, &lines) <= 0)
+	unsigned marked;
+	if (source_of_difference(p, d, 2, &lines, &marked) <= 0)
 		return;
 	puts("");
 	unsigned at_line = lines.first;
 	for (char *q = lines.text; *q; at_line++) {
 		size_t k = strcspn(q, "\n");
-		printf("  %s%5u  %.*s\n", at_line == n->line ? ">" : " ", at_line, (int)k, q);
+		printf("  %s%5u  %.*s\n", at_line == marked ? ">" : " ", at_line, (int)k, q);
 		q += k + (q[k] == '\n');
 	}
 	puts("");

@@ -751,3 +751,17 @@ int source_around(const char *file, unsigned line, unsigned around, struct sourc
 	}
 	return 1;
 }
+
+int source_of_difference(const struct trace_pair *p, const struct difference *d, unsigned around,
+                         struct source_lines *ret, unsigned *ret_line)
+{
+	const struct spot *at = &d->at[0];
+	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
+	uint32_t node = at->kind == STEP_AT ? at->node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
+	int side = atlas_node(p->atlas, 0, function, node) ? 0 : 1;
+	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
+	if (!n)
+		return 0;
+	*ret_line = n->line;
+	return source_around(spec_file(trace_pair_spec(p, side), n->file), n->line, around, ret);
+}
