@@ -9,6 +9,9 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#define FULL_WAIT_NS 200000 /* between two looks for a free chunk when all are taken */
+#define FULL_WAITS 50       /* such looks, 10 ms in all: on a busy machine the worker waits for a processor as long */
+
 static struct safe_region *region;
 static uint32_t nchunks;
 static size_t room;    /* bytes of the mapping */
@@ -111,6 +114,12 @@ static struct safe_chunk *ring_chunk(uint32_t i)
 	return (struct safe_chunk *)((unsigned char *)region + SAFE_PAGE) + i;
 }
 
+static void ring_bell(void)
+{
+	__atomic_add_fetch(&region->bell, 1, __ATOMIC_RELEASE);
+	raw3(SYS_futex, (long)&region->bell, FUTEX_WAKE, 1);
+}
+
 struct safe_chunk *safe_claim(uint32_t kind)
 {
 	uint32_t from = __atomic_load_n(&region->hint, __ATOMIC_RELAXED) % nchunks;
@@ -128,13 +137,29 @@ struct safe_chunk *safe_claim(uint32_t kind)
 		__atomic_store_n(&c->image, safe_self->image, __ATOMIC_RELAXED);
 		__atomic_store_n(&c->kind, kind, __ATOMIC_RELEASE);
 		__atomic_store_n(&region->hint, i + 1, __ATOMIC_RELAXED);
-		if (n > nchunks / 8) { /* they get few: the worker is to come before its time */
-			__atomic_add_fetch(&region->bell, 1, __ATOMIC_RELEASE);
-			raw3(SYS_futex, (long)&region->bell, FUTEX_WAKE, 1);
-		}
+		if (n > nchunks / 8) /* they get few: the worker is to come before its time */
+			ring_bell();
 		return c;
 	}
 	return NULL;
+}
+
+/* As safe_claim() for events. If all chunks are taken, it gives the worker up to 10 ms to empty some. A worker that
+ * does not come in that time is not waited for again until it has emptied one: a program is held up once. */
+static struct safe_chunk *claim_or_wait(void)
+{
+	static uint32_t gave_up; /* 1: the last wait was in vain */
+	const struct timespec nap = {0, FULL_WAIT_NS};
+	struct safe_chunk *c = safe_claim(SAFE_EVENTS);
+	for (int i = 0; !c && i < FULL_WAITS && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED); i++) {
+		ring_bell();
+		/* By futex, as the bell: one call the fewer that a program's own filter may not know. */
+		raw6(SYS_futex, (long)&region->bell, FUTEX_WAIT, __atomic_load_n(&region->bell, __ATOMIC_RELAXED), (long)&nap,
+		     0, 0);
+		c = safe_claim(SAFE_EVENTS);
+	}
+	__atomic_store_n(&gave_up, c == NULL, __ATOMIC_RELAXED);
+	return c;
 }
 
 /* Room for n bytes. Safe against signals, other threads and a kill: what is reserved and never filled ends what can be
@@ -153,7 +178,7 @@ static unsigned char *ring_reserve(uint32_t n)
 			if (at < SAFE_ROOM)
 				__atomic_store_n((uint32_t *)(void *)(c->room + at), SAFE_END, __ATOMIC_RELEASE);
 		}
-		struct safe_chunk *fresh = safe_claim(SAFE_EVENTS);
+		struct safe_chunk *fresh = claim_or_wait();
 		if (!fresh)
 			break;
 		if (!__atomic_compare_exchange_n(&s->current, &c, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
