@@ -4,7 +4,7 @@
  * An input is steps of two bytes: what is done, and how much. The bytes that a killed worker leaves where nothing is
  * valid (behind what has gathered, in the state that does not hold) are the input's, too. */
 #include "event/log_reader.h"
-#include "event/log_writer.c" /* NOLINT: what only its own parts know */
+#include "event/log_writer_int.h" /* what only its own parts know */
 #include "fuzz_file.h"
 
 enum { EVENTS_MAX = 500 };
@@ -26,9 +26,9 @@ static uint64_t add_events(struct log_writer *w, uint64_t seq, unsigned n)
 /* What a SIGKILL in the middle of a step leaves: the state as it was, and anything elsewhere. */
 static void scribble(struct log_writer *w, const uint8_t *p, size_t n)
 {
-	struct shared *sh = w->sh;
-	struct state *other = &sh->state[!atomic_load(&sh->which)];
-	const struct state *s = current(w);
+	struct log_shared *sh = w->sh;
+	struct log_state *other = &sh->state[!atomic_load(&sh->which)];
+	const struct log_state *s = log_writer_current(w);
 	memset(other, n ? p[0] : 0xff, sizeof(*other));
 	memcpy(other, p, n < sizeof(*other) ? n : sizeof(*other));
 	size_t at = sizeof(struct log_frame) + s->len, room = sizeof(sh->frame) - at;
