@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #define SEED 0x7374656d6d61u /* of the tombstones' hashes: "stemma" */
-#define OWN VEC_NONE         /* of a process: the session's run */
+
 
 /* A run or the files, as a tombstone will tell of it. */
 struct tombstone {

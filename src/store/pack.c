@@ -1,9 +1,5 @@
+/* pack.c - accesses, files and names of paths, packed and unpacked. */
 #include "store/pack.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-#define DAMAGED (-ENOTRECOVERABLE)
 
 void pack_join(struct buf *out, const struct str *part, unsigned parts)
 {
@@ -18,12 +14,12 @@ void pack_join(struct buf *out, const struct str *part, unsigned parts)
 int pacc_section_next(struct cur *c, struct pacc_section *ret)
 {
 	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
+		return c->bad ? PACK_DAMAGED : 0;
 	ret->session = cur_u(c);
 	ret->n = (uint32_t)cur_u(c);
 	ret->count = cur_u(c);
 	ret->body = cur_of(cur_str(c));
-	return c->bad ? DAMAGED : 1;
+	return c->bad ? PACK_DAMAGED : 1;
 }
 
 void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses)
@@ -49,7 +45,7 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 {
 	struct cur *c = &r->body;
 	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
+		return c->bad ? PACK_DAMAGED : 0;
 	uint64_t bits = store_layout(r->s, cur_u(c));
 	struct pacc a = {.bits = bits, .count = 1, .access = VEC_NONE};
 	a.seq = r->seq += cur_u(c);
@@ -91,7 +87,7 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	} else if (uses) {
 		uint64_t n = cur_u(c), v = 0;
 		if (n > (uint64_t)(c->end - c->p))
-			return DAMAGED;
+			return PACK_DAMAGED;
 		a.use = (uint32_t)r->uses->n;
 		a.nuse = (uint32_t)n;
 		while (n-- && !c->bad) {
@@ -102,7 +98,7 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 		}
 	}
 	*ret = a;
-	return c->bad ? DAMAGED : 1;
+	return c->bad ? PACK_DAMAGED : 1;
 }
 
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
@@ -238,7 +234,7 @@ int pfile_identity(struct str info, struct pfile *ret)
 	struct cur c = cur_of(info);
 	uint64_t has;
 	get_identity(&c, ret, &has);
-	return c.bad ? DAMAGED : 0;
+	return c.bad ? PACK_DAMAGED : 0;
 }
 
 int pfile_brief(struct str info, struct pfile_brief *ret)
@@ -260,7 +256,7 @@ int pfile_brief(struct str info, struct pfile_brief *ret)
 		ret->shown_dir = cur_u(&c);
 		ret->shown = cur_str(&c);
 	}
-	return c.bad ? DAMAGED : 0;
+	return c.bad ? PACK_DAMAGED : 0;
 }
 
 /* Room for n elements in an array, from the arena if there is one. */
@@ -311,14 +307,14 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 	ret->paths.n = ret->fps.n = 0;
 	uint64_t n = cur_u(&c), v = 0;
 	if (n > (uint64_t)(c.end - c.p))
-		return DAMAGED; /* each takes a byte or more */
+		return PACK_DAMAGED; /* each takes a byte or more */
 	if (!reserve_elements(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
 		return -ENOMEM;
 	while (n-- && !c.bad)
 		ret->paths.v[ret->paths.n++] = v = (uint64_t)time_add((int64_t)v, cur_z(&c));
 	n = cur_u(&c);
 	if (n > (uint64_t)(c.end - c.p))
-		return DAMAGED;
+		return PACK_DAMAGED;
 	if (!reserve_elements(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
 		return -ENOMEM;
 	int64_t t = s->base;
@@ -328,7 +324,7 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 		fp->size = known >> 1 < INT64_MAX ? known >> 1 : cur_u(&c);
 		fp->mtime = known & 1 ? (t = time_add(t, cur_z(&c))) : TIME_NONE;
 	}
-	return c.bad ? DAMAGED : 0;
+	return c.bad ? PACK_DAMAGED : 0;
 }
 
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
@@ -389,151 +385,6 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 	}
 }
 
-/* ---- versions ---- */
-
-void pver_release(struct pver *v)
-{
-	vec_release(&v->gens);
-	vec_release(&v->ders);
-}
-
-enum { GEN_MUST = 0, GEN_VIA = 1, GEN_API = 4, GEN_MODE = 8, GEN_COUNT = 16, GEN_BYTES = 17, GEN_SPAN = 18 };
-
-int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
-{
-	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
-	v->flags = cur_u(c);
-	v->k = v->session = v->seq = 0;
-	if (v->flags >> PVER_UNOBSERVED & 1) {
-		v->k = cur_u(c);
-	} else {
-		v->session = cur_u(c);
-		v->seq = cur_u(c);
-	}
-	v->fp = v->flags >> PVER_FP & 1 ? (uint32_t)cur_u(c) : 0;
-	v->start = *t = time_add(*t, cur_z(c));
-	v->end = v->flags >> PVER_NEVER & 1 ? TIME_NEVER : time_add(v->start, (int64_t)cur_u(c));
-	v->gens.n = v->ders.n = 0;
-	uint64_t n = v->flags >> PVER_GENS & 3;
-	n = n == 2 ? cur_u(c) : n;
-	for (uint64_t process = 0; n && !c->bad; n--) {
-		struct pgen *g = vec_add(&v->gens);
-		if (!g)
-			return -ENOMEM;
-		uint64_t b = cur_u(c);
-		process = (uint64_t)time_add((int64_t)process, cur_z(c));
-		*g = (struct pgen){.exec = exec_id(process, cur_u(c)),
-		                   .must = b >> GEN_MUST & 1,
-		                   .via = b >> GEN_VIA & 7,
-		                   .api = b >> GEN_API & 15,
-		                   .mode = b >> GEN_MODE & 0xff,
-		                   .lo = v->start,
-		                   .hi = v->end,
-		                   .count = 1};
-		if (b >> GEN_COUNT & 1)
-			g->count = cur_u(c);
-		if (b >> GEN_BYTES & 1) {
-			g->bytes = cur_u(c);
-			g->has_bytes = true;
-		}
-		if (b >> GEN_SPAN & 1) {
-			g->lo = time_add(v->start, cur_z(c));
-			uint64_t d = cur_u(c);
-			g->hi = d ? time_add(g->lo, (int64_t)(d - 1)) : TIME_NEVER;
-		}
-	}
-	n = v->flags >> PVER_DERS & 3;
-	n = n == 2 ? cur_u(c) : n;
-	for (; n && !c->bad; n--) {
-		struct pder *d = vec_add(&v->ders);
-		if (!d)
-			return -ENOMEM;
-		uint64_t b = cur_u(c);
-		uint64_t from = b >> 4 & 1 ? cur_u(c) : file;
-		*d = (struct pder){version_id(from, cur_u(c)), b >> 3 & 1, b & 7};
-	}
-	return c->bad ? DAMAGED : 1;
-}
-
-void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
-{
-	const uint64_t derived =
-	    ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NEVER | (uint64_t)3 << PVER_GENS | (uint64_t)3 << PVER_DERS);
-	uint64_t gens = v->gens.n > 1 ? 2 : v->gens.n, ders = v->ders.n > 1 ? 2 : v->ders.n;
-	bool never = v->end == TIME_NEVER;
-	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER |
-	                    gens << PVER_GENS | ders << PVER_DERS);
-	if (v->flags >> PVER_UNOBSERVED & 1) {
-		buf_varint(out, v->k);
-	} else {
-		buf_varint(out, v->session);
-		buf_varint(out, v->seq);
-	}
-	if (v->fp)
-		buf_varint(out, v->fp);
-	buf_zigzag(out, time_sub(v->start, *t));
-	*t = v->start;
-	if (!never)
-		buf_varint(out, (uint64_t)time_sub(v->end, v->start));
-	if (gens == 2)
-		buf_varint(out, v->gens.n);
-	uint64_t process = 0;
-	for (size_t i = 0; i < v->gens.n; i++) {
-		const struct pgen *g = &v->gens.v[i];
-		bool span = g->lo != v->start || g->hi != v->end;
-		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
-		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
-		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
-		                    (uint64_t)span << GEN_SPAN);
-		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
-		process = exec_process(g->exec);
-		buf_varint(out, exec_n(g->exec));
-		if (g->count != 1)
-			buf_varint(out, g->count);
-		if (g->has_bytes)
-			buf_varint(out, g->bytes);
-		if (span) {
-			buf_zigzag(out, time_sub(g->lo, v->start));
-			buf_varint(out, g->hi == TIME_NEVER ? 0 : (uint64_t)time_sub(g->hi, g->lo) + 1);
-		}
-	}
-	if (ders == 2)
-		buf_varint(out, v->ders.n);
-	for (size_t i = 0; i < v->ders.n; i++) {
-		const struct pder *d = &v->ders.v[i];
-		bool other = version_file(d->version) != file;
-		buf_varint(out, (uint64_t)other << 4 | (uint64_t)d->must << 3 | (d->via & 7));
-		if (other)
-			buf_varint(out, version_file(d->version));
-		buf_varint(out, version_n(d->version));
-	}
-}
-
-int prd_next(struct cur *c, struct prd *last, struct prd *ret)
-{
-	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
-	uint64_t d = cur_u(c), n = d & 3;
-	uint64_t process = (uint64_t)time_add((int64_t)exec_process(last->exec), unzigzag(d >> 2));
-	if (n == 3)
-		n += cur_u(c);
-	ret->exec = exec_id(process, n);
-	ret->n = (uint32_t)cur_u(c);
-	*last = *ret;
-	return c->bad ? DAMAGED : 1;
-}
-
-void prd_put(struct buf *out, struct prd *last, const struct prd *v)
-{
-	uint32_t n = exec_n(v->exec);
-	buf_varint(out, zigzag((int64_t)(exec_process(v->exec) - exec_process(last->exec))) << 2 | (n < 3 ? n : 3));
-	if (n >= 3)
-		buf_varint(out, n - 3);
-	buf_varint(out, v->n);
-	*last = *v;
-}
-
 /* ---- names ---- */
 
 enum { FACT_RENAME_OLD = 7 }; /* in place of the op: this path is the old one */
@@ -541,7 +392,7 @@ enum { FACT_RENAME_OLD = 7 }; /* in place of the op: this path is the old one */
 int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret)
 {
 	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
+		return c->bad ? PACK_DAMAGED : 0;
 	uint64_t head = cur_u(c);
 	*ret = (struct pname_fact){.op = head & 7, .session = head >> 3};
 	ret->time = time_add(s->base, cur_z(c));
@@ -553,7 +404,7 @@ int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret)
 	}
 	if (ret->op == TERM_nameop_rename)
 		ret->other = cur_u(c);
-	return c->bad ? DAMAGED : 1;
+	return c->bad ? PACK_DAMAGED : 1;
 }
 
 void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f)
@@ -569,7 +420,7 @@ void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f
 int pname_next(struct store *s, struct cur *c, struct pname *ret)
 {
 	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
+		return c->bad ? PACK_DAMAGED : 0;
 	uint64_t head = cur_u(c);
 	ret->host = head >> 1;
 	ret->linked = head & 1;
@@ -577,7 +428,7 @@ int pname_next(struct store *s, struct cur *c, struct pname *ret)
 	ret->from = time_add(s->base, cur_z(c));
 	uint64_t d = cur_u(c);
 	ret->to = d ? time_add(ret->from, (int64_t)(d - 1)) : TIME_NEVER;
-	return c->bad ? DAMAGED : 1;
+	return c->bad ? PACK_DAMAGED : 1;
 }
 
 void pname_put(struct store *s, struct buf *out, const struct pname *n)
@@ -610,194 +461,4 @@ int path_names(struct store *s, struct str facts, struct str names, int (*say)(v
 	const struct ssession *session = store_session(s, f.session);
 	n = (struct pname){session ? session->host : 0, f.file, f.time, TIME_NEVER, f.op == TERM_nameop_link};
 	return say(arg, &n);
-}
-
-/* ---- processes ---- */
-
-int pproc_get(struct store *s, struct cur *c, struct pproc *ret)
-{
-	ret->boot = cur_u(c);
-	ret->pidns = cur_u(c);
-	ret->pid = cur_u(c);
-	ret->started = time_add(s->base, cur_z(c));
-	return c->bad ? DAMAGED : 0;
-}
-
-void pproc_put(struct store *s, struct buf *out, const struct pproc *p)
-{
-	buf_varint(out, p->boot);
-	buf_varint(out, p->pidns);
-	buf_varint(out, p->pid);
-	buf_zigzag(out, time_sub(p->started, s->base));
-}
-
-int pproc_section_next(struct cur *c, struct pproc_section *ret)
-{
-	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
-	ret->session = cur_u(c);
-	ret->body = cur_str(c);
-	return c->bad ? DAMAGED : 1;
-}
-
-int pproc_fact_next(struct cur *c, int64_t *t, struct pproc_fact *ret)
-{
-	if (!cur_more(c))
-		return c->bad ? DAMAGED : 0;
-	uint64_t head = cur_u(c);
-	ret->kind = head & 7;
-	int64_t at = *t = time_add(*t, cur_z(c));
-	uint64_t seq = cur_u(c);
-	switch (ret->kind) {
-	case PPROC_FORK:
-		ret->fork = (struct pproc_fork){.time = at, .seq = seq, .forked = TIME_NONE};
-		ret->fork.parent = cur_u(c);
-		ret->fork.run = cur_u(c);
-		if (head >> 3 & 1)
-			ret->fork.forked = time_sub(at, cur_z(c));
-		break;
-	case PPROC_EXEC:
-		ret->exec = (struct pproc_exec){.time = at, .seq = seq, .n = head >> 3};
-		ret->exec.exe = cur_u(c);
-		ret->exec.script = cur_u(c);
-		ret->exec.cwd = cur_u(c);
-		ret->exec.env = cur_u(c);
-		ret->exec.uid = cur_u(c);
-		ret->exec.gid = cur_u(c);
-		ret->exec.run = cur_u(c);
-		ret->exec.argv = cur_str(c);
-		break;
-	case PPROC_EXIT:
-		ret->exit = (struct pproc_exit){.time = at, .seq = seq, .ending = head >> 3};
-		ret->exit.code = cur_u(c);
-		ret->exit.known = cur_u(c);
-		for (unsigned i = 0; i < 8; i++)
-			if (ret->exit.known >> (i + 1) & 1)
-				ret->exit.figure[i] = cur_u(c);
-		/* cpu is nearly always user + system: the difference is stored */
-		ret->exit.figure[0] += ret->exit.known >> 1 & 1 ? ret->exit.figure[1] + ret->exit.figure[2] : 0;
-		break;
-	case PPROC_LINK:
-		ret->link = (struct pproc_link){.time = at, .seq = seq, .sure = head >> 3 & 1, .via = head >> 4 & 7};
-		ret->link.n = cur_u(c);
-		ret->link.other = cur_u(c);
-		break;
-	case PPROC_GAP:
-		ret->gap = (struct pproc_gap){.time = at, .seq = seq, .from = TIME_NONE};
-		ret->gap.n = cur_u(c);
-		ret->gap.reason = cur_u(c);
-		ret->gap.count = cur_u(c);
-		ret->gap.text = cur_u(c);
-		if (head >> 3 & 1)
-			ret->gap.from = time_sub(at, cur_z(c));
-		break;
-	default:
-		return DAMAGED;
-	}
-	return c->bad ? DAMAGED : 1;
-}
-
-void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f)
-{
-	uint64_t head = f->kind, seq = 0;
-	int64_t at = 0;
-	switch (f->kind) {
-	case PPROC_FORK:
-		head |= (uint64_t)(f->fork.forked != TIME_NONE) << 3;
-		at = f->fork.time;
-		seq = f->fork.seq;
-		break;
-	case PPROC_EXEC:
-		head |= f->exec.n << 3;
-		at = f->exec.time;
-		seq = f->exec.seq;
-		break;
-	case PPROC_EXIT:
-		head |= f->exit.ending << 3;
-		at = f->exit.time;
-		seq = f->exit.seq;
-		break;
-	case PPROC_LINK:
-		head |= f->link.sure << 3 | f->link.via << 4;
-		at = f->link.time;
-		seq = f->link.seq;
-		break;
-	case PPROC_GAP:
-		head |= (uint64_t)(f->gap.from != TIME_NONE) << 3;
-		at = f->gap.time;
-		seq = f->gap.seq;
-		break;
-	}
-	buf_varint(out, head);
-	buf_zigzag(out, time_sub(at, *t));
-	*t = at;
-	buf_varint(out, seq);
-	switch (f->kind) {
-	case PPROC_FORK:
-		buf_varint(out, f->fork.parent);
-		buf_varint(out, f->fork.run);
-		if (f->fork.forked != TIME_NONE)
-			buf_zigzag(out, time_sub(at, f->fork.forked));
-		break;
-	case PPROC_EXEC:
-		buf_varint(out, f->exec.exe);
-		buf_varint(out, f->exec.script);
-		buf_varint(out, f->exec.cwd);
-		buf_varint(out, f->exec.env);
-		buf_varint(out, f->exec.uid);
-		buf_varint(out, f->exec.gid);
-		buf_varint(out, f->exec.run);
-		buf_varint(out, f->exec.argv.n);
-		buf_str(out, f->exec.argv);
-		break;
-	case PPROC_EXIT:
-		buf_varint(out, f->exit.code);
-		buf_varint(out, f->exit.known);
-		for (unsigned i = 0; i < 8; i++)
-			if (f->exit.known >> (i + 1) & 1)
-				buf_varint(out, i ? f->exit.figure[i] : f->exit.figure[0] - f->exit.figure[1] - f->exit.figure[2]);
-		break;
-	case PPROC_LINK:
-		buf_varint(out, f->link.n);
-		buf_varint(out, f->link.other);
-		break;
-	case PPROC_GAP:
-		buf_varint(out, f->gap.n);
-		buf_varint(out, f->gap.reason);
-		buf_varint(out, f->gap.count);
-		buf_varint(out, f->gap.text);
-		if (f->gap.from != TIME_NONE)
-			buf_zigzag(out, time_sub(at, f->gap.from));
-		break;
-	}
-}
-
-int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count)
-{
-	struct cur c = cur_of(packed);
-	uint64_t n = packed.n ? cur_u(&c) : 0;
-	size_t count = 0;
-	for (; n && !c.bad; n--) {
-		uint64_t d = cur_u(&c);
-		if ((d & 3) == 0) { /* itself */
-			if (d >> 2 > (uint64_t)(c.end - c.p))
-				return DAMAGED;
-			buf_varint(out, d >> 2);
-			buf_add(out, c.p, (size_t)(d >> 2));
-			c.p += d >> 2;
-		} else if ((d & 3) == 1) {
-			struct str w = store_interned(s, d >> 2);
-			buf_varint(out, w.n);
-			buf_str(out, w);
-		} else {
-			struct buf path = {0};
-			store_path(s, d >> 2, &path);
-			buf_varint(out, path.n);
-			buf_str(out, buf_view(&path));
-			buf_release(&path);
-		}
-		count++;
-	}
-	*ret_count = count;
-	return c.bad ? DAMAGED : out->failed ? -ENOMEM : 0;
 }

@@ -7,6 +7,10 @@
 
 #include "store/store_int.h"
 
+#include <errno.h>
+
+#define PACK_DAMAGED (-ENOTRECOVERABLE) /* of a column that does not hold what it should */
+
 struct cur {
 	const unsigned char *p, *end;
 	bool bad;

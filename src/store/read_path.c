@@ -1,0 +1,189 @@
+/* read_path.c - paths: a row's text, the row of a text, and the path that a file shows. */
+#include "store/read.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+
+/* Texts of directories beyond this many bytes are forgotten. */
+#define DIRS_MAX (16u << 20)
+
+/* Reads the row of a path: its directory's row, and its last component at the end of out. 1, 0, -errno. */
+static int path_row(struct store *s, uint64_t id, uint64_t *ret_dir, struct buf *out)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		*ret_dir = (uint64_t)sqlite3_column_int64(st, 0);
+		buf_str(out, column_str(st, 1));
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The whole path of a directory, in s->reader->dirs. */
+static bool dir_text(struct store *s, uint64_t id, unsigned depth, struct dir_text *ret)
+{
+	struct reader *r = s->reader;
+	uint32_t at = map_get(&r->dir_map, id);
+	if (at != VEC_NONE) {
+		*ret = r->dir_list.v[at];
+		return true;
+	}
+	struct buf base = {0};
+	uint64_t up = 0;
+	struct dir_text above = {0};
+	bool ok =
+	    path_row(s, id, &up, &base) == 1 && !base.failed && depth < 5000 && (!up || dir_text(s, up, depth + 1, &above));
+	struct dir_text *slot = ok ? vec_add(&r->dir_list) : NULL;
+	if (slot && map_set(&r->dir_map, id, (uint32_t)(r->dir_list.n - 1))) {
+		*slot = (struct dir_text){id, (uint32_t)r->dirs.n, (uint32_t)(above.n + (up != 0) + base.n)};
+		if (buf_room(&r->dirs, slot->n)) {
+			buf_add(&r->dirs, r->dirs.p + above.at, up ? above.n : 0);
+			if (up)
+				buf_char(&r->dirs, '/');
+			buf_str(&r->dirs, buf_view(&base));
+		}
+		*ret = *slot;
+	} else {
+		ok = false;
+	}
+	buf_release(&base);
+	return ok && !r->dirs.failed;
+}
+
+void store_path(struct store *s, uint64_t id, struct buf *out)
+{
+	uint64_t dir = 0;
+	struct dir_text text;
+	if (!id || !store_reader(s))
+		return;
+	if (s->reader->dirs.n > DIRS_MAX) {
+		buf_reset(&s->reader->dirs);
+		s->reader->dir_list.n = 0;
+		map_clear(&s->reader->dir_map);
+	}
+	/* The directory goes in front of the component, which comes with its number. */
+	size_t at = out->n;
+	if (path_row(s, id, &dir, out) != 1 || !dir || !dir_text(s, dir, 0, &text) || !buf_room(out, text.n + 1))
+		return;
+	memmove(out->p + at + text.n + 1, out->p + at, out->n - at);
+	if (text.n)
+		memcpy(out->p + at, s->reader->dirs.p + text.at, text.n);
+	out->p[at + text.n] = '/';
+	out->n += text.n + 1;
+}
+
+int read_path_id(struct store *s, struct str path, uint64_t *ret)
+{
+	struct key_cursor c = {.from = -1};
+	uint64_t dir = 0;
+	const char *from = path.p, *end = path.p + path.n;
+	int rc = 0;
+	*ret = 0;
+	for (bool whole = path.n > 4096;;) {
+		const char *next = whole || from >= end ? NULL : memchr(from, '/', (size_t)(end - from));
+		struct str base = {from, (size_t)((next ? next : end) - from)};
+		size_t at, n;
+		uint64_t id = 0;
+		rc = keys_find(s, &c, KEY_PATH, hash_fold(hash_mix(hash_str(base), dir)), NULL, &at, &n);
+		for (size_t i = at; rc == 0 && i < at + n && !id; i++) {
+			sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+			if (!st) {
+				rc = -EIO;
+				break;
+			}
+			sqlite3_bind_int64(st, 1, (int64_t)c.v.v[i].id);
+			rc = store_step(s, st, NULL);
+			if (rc == 1 && (uint64_t)sqlite3_column_int64(st, 0) == dir && str_eq(column_str(st, 1), base))
+				id = c.v.v[i].id;
+			sqlite3_reset(st);
+			rc = rc < 0 ? rc : 0;
+		}
+		if (rc < 0 || !id)
+			break;
+		if (!next) {
+			*ret = id;
+			break;
+		}
+		dir = id;
+		from = next + 1;
+	}
+	key_cursor_release(&c);
+	return rc < 0 ? rc : *ret != 0;
+}
+
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return -EIO;
+	struct buf facts = {0}, names = {0};
+	sqlite3_bind_int64(st, 1, (int64_t)path);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		buf_str(&facts, column_str(st, 2));
+		buf_str(&names, column_str(st, 3));
+	}
+	sqlite3_reset(st);
+	if (rc == 1)
+		rc = path_names(s, buf_view(&facts), buf_view(&names), say, arg);
+	buf_release(&facts);
+	buf_release(&names);
+	return rc;
+}
+
+/* An object of an HDF5 file is called by the name that the file has now, whatever it was called when the object was
+ * met: what stands before the first // is the file's. */
+static int read_outer_path(struct store *s, uint64_t file, struct buf *out, size_t from)
+{
+	struct str part[FILE_PARTS];
+	struct pfile_brief f;
+	struct buf inner = {0};
+	const char *at = memmem(out->p + from, out->n - from, "//", 2);
+	int rc = at ? read_file_row(s, file, part) : 0;
+	if (rc <= 0)
+		return rc;
+	buf_add(&inner, at, out->n - (size_t)(at - out->p));
+	size_t before = (size_t)(at - out->p);
+	rc = pfile_brief(part[FILE_INFO], &f);
+	f.within = 0;
+	if (rc == 0) {
+		out->n = from;
+		rc = read_brief_path(s, &f, out);
+		if (rc == 0 && out->n == from) /* the file shows no name */
+			out->n = before;
+		buf_str(out, buf_view(&inner));
+	}
+	rc = rc < 0 || (!inner.failed && !out->failed) ? rc : -ENOMEM;
+	buf_release(&inner);
+	return rc;
+}
+
+int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out)
+{
+	struct dir_text text;
+	uint64_t within = f->within;
+	size_t from = out->n;
+	if (!f->shown.n && !f->shown_dir) { /* its names do not count, or there is none */
+		store_path(s, f->path, out);
+	} else {
+		if (f->shown_dir && store_reader(s) && dir_text(s, f->shown_dir, 0, &text)) {
+			buf_add(out, s->reader->dirs.p + text.at, text.n);
+			buf_char(out, '/');
+		}
+		buf_str(out, f->shown);
+	}
+	return out->failed ? -ENOMEM : within ? read_outer_path(s, within, out, from) : 0;
+}
+
+int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named)
+{
+	const struct pfile_brief brief = {f->kind, f->path, f->shown_dir, f->within, buf_view(&f->shown)};
+	bool counts = f->shown.n || f->shown_dir;
+	*ret_named = counts ? f->named : f->path && f->domain;
+	return read_brief_path(s, &brief, out);
+}
