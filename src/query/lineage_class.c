@@ -1,0 +1,105 @@
+/* lineage_class.c - what a version is to a walk: data, of the machine, or absent; and whether it is folded. */
+#include "query/lineage_int.h"
+
+#include "query/system.h"
+
+/* A cache of Python's is passed through to the source it was made from (B14), so it is not folded where it stands among
+ * somebody's own files. */
+static bool is_bytecode(struct str path)
+{
+	return memmem(path.p, path.n, "/__pycache__/", 13) != NULL;
+}
+
+int lineage_classify(struct lineage_walk *w, uint32_t i)
+{
+	if (w->nodes[i].classified)
+		return 0;
+	struct version_sort v;
+	int r = store_version_sort(w->s, w->nodes[i].id, &v);
+	if (r < 0)
+		return r;
+	struct lineage_state *st = &w->states[i];
+	w->nodes[i].classified = true;
+	st->class = CLASS_DATA;
+	if (r == 0)
+		return 0;
+	st->observed = v.origin == ORIGIN_OBSERVED;
+	w->nodes[i].object = objects_is_object(v.kind);
+	w->nodes[i].stream = v.kind >= TERM_kind_fifo && v.kind <= TERM_kind_terminal;
+	if (v.kind == TERM_kind_absent) {
+		st->class = CLASS_ABSENT;
+	} else if (v.kind == TERM_kind_pseudo) {
+		st->class = CLASS_SYSTEM;
+	} else if (v.kind == TERM_kind_regular) {
+		enum system_class c = system_path(v.path, w->o->system_extra);
+		if (c == SYSTEM_YES)
+			st->class = CLASS_SYSTEM;
+		else if (c == SYSTEM_UNLESS_NAMED)
+			st->class = is_bytecode(v.path) ? CLASS_SYSTEM : CLASS_NAMED;
+	}
+	return 0;
+}
+
+/* Was the execution given the version's path as, or within, an argument? */
+static int named_in_argv(struct lineage_walk *w, store_id exec, store_id version, bool *ret)
+{
+	struct exec_info x;
+	struct version_sort v;
+	*ret = false;
+	int r = store_version_sort(w->s, version, &v);
+	if (r > 0)
+		r = store_exec(w->s, exec, &x);
+	if (r <= 0)
+		return r;
+	struct str arg;
+	for (size_t pos = 0; !*ret && strlist_next(&x.argv, &pos, &arg);)
+		*ret = memmem(arg.p, arg.n, v.path.p, v.path.n) != NULL;
+	return 0;
+}
+
+/* Is the version the script that the execution ran? */
+static int is_script(struct lineage_walk *w, store_id version, store_id exec, bool *ret)
+{
+	store_id script = 0;
+	struct version_sort v;
+	*ret = false;
+	int r = store_exec_script(w->s, exec, &script);
+	if (r < 0 || !script)
+		return r;
+	r = store_version_sort(w->s, version, &v);
+	*ret = r > 0 && v.file == script;
+	return r;
+}
+
+int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t other, enum lineage_omit *ret_omit)
+{
+	const struct lineage_state *st = &w->states[i], *from = &w->states[other];
+	store_id exec = w->nodes[other].exec ? w->nodes[other].id : 0;
+	bool yes = false;
+	int r = 0;
+	*ret_omit = OMIT_COUNT;
+	if (w->o->all || st->root)
+		return 0;
+	switch ((enum lineage_class)st->class) {
+	case CLASS_ABSENT:
+		*ret_omit = OMIT_absent;
+		return 0;
+	case CLASS_SYSTEM:
+		*ret_omit = OMIT_system;
+		return 0;
+	case CLASS_NAMED:
+		r = exec ? named_in_argv(w, exec, w->nodes[i].id, &yes) : 0;
+		if (!yes)
+			*ret_omit = OMIT_system;
+		return r;
+	case CLASS_DATA:
+		break;
+	}
+	/* The script is what the user calls the program, and the interpreter is not. */
+	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && w->o->direction == LINEAGE_UP) {
+		r = from->no_script ? 0 : is_script(w, w->nodes[i].id, exec, &yes);
+		if (!yes)
+			*ret_omit = OMIT_system;
+	}
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,100 @@
+/* lineage_int.h - what the parts of a walk share: what it knows of its nodes and edges, and the calls between lineage.c
+ * (the walk), lineage_class.c (what is folded) and lineage_result.c (what it gives). */
+#ifndef STEMMA_QUERY_LINEAGE_INT_H
+#define STEMMA_QUERY_LINEAGE_INT_H
+
+#include "base/map.h"
+#include "query/idmap.h"
+#include "query/lineage.h"
+#include "query/objects.h"
+#include "query/submit.h"
+
+enum lineage_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT }; /* in 8 bits */
+
+/* A moment that bounds what is followed, by the clock of a host; host 0: by any clock, skew already allowed for. */
+struct lineage_bound {
+	int64_t t;
+	uint32_t host;
+};
+
+/* What the walk knows of a node besides the result. */
+struct lineage_state {
+	struct lineage_bound pending; /* best it was reached with; what it was expanded with, once it was */
+	uint8_t queued;               /* in which queues, enum lineage_place */
+	bool reached;                 /* false: only folded, so not in the result */
+	bool expanded;
+	bool root;
+	uint8_t class; /* enum lineage_class, of versions, once classified */
+	bool observed;
+	bool no_script;    /* an execution, known to have run none */
+	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
+	uint32_t omitted;  /* place in walk.omitted, 0 none */
+};
+
+/* Edges that a node left out at its last expansion. Few nodes do. */
+struct lineage_omitted {
+	uint32_t count[OMIT_COUNT];
+};
+
+/* A version is classified when it is expanded, where its row is at hand anyway, and not when it is come to: until then
+ * it is not known which of the edges that lead to it count. */
+struct lineage_arrival {
+	uint32_t edge, next; /* next: 0 at the end */
+	struct lineage_bound bound;
+};
+
+#define LINEAGE_GONE ((enum lineage_edge_type)UINT8_MAX)
+
+enum lineage_place {
+	IN_NEAR = 1,
+	IN_FAR = 2
+}; /* a version is in one queue at a time: one bit does for both of theirs */
+
+struct lineage_queue {
+	uint32_t *v;
+	size_t n, cap;
+	enum lineage_place place;
+};
+
+struct lineage_walk {
+	struct store *s;
+	const struct lineage_options *o;
+	struct table seen; /* nodes by id */
+	struct lineage_node *nodes;
+	struct lineage_state *states;
+	size_t n_nodes, cap_nodes;
+	struct lineage_edge *edges; /* of type LINEAGE_GONE: it does not count */
+	size_t n_edges, cap_edges;
+	struct lineage_arrival *arrivals; /* from 1 on */
+	size_t n_arrivals, cap_arrivals;
+	uint32_t free_arrivals;          /* list of those that are done with */
+	struct lineage_omitted *omitted; /* from 1 on */
+	size_t n_omitted, cap_omitted;
+	struct lineage_queue now, next; /* versions of this level and the next one */
+	struct lineage_queue near,
+	    far; /* executions: those behind a stream of this level, which lead to this level, and the rest */
+	struct lineage_queue *versions, *execs; /* where what is come to goes: now and near, or next and far */
+	struct edges got;
+	uint32_t depth;
+	bool cut;
+	struct objects objects;
+	struct submit_edges *submits;
+	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
+};
+
+/* ---- lineage_class.c ---- */
+
+/* Finds out what version node i is, once. 0 or -errno. */
+int lineage_classify(struct lineage_walk *w, uint32_t i);
+/* Is version node i, classified, to be folded where the walk comes to it by e from node `other`, an execution or, by
+ * derivation, a version? *ret_omit says why, or is OMIT_COUNT. 0 or -errno. */
+int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t other,
+                  enum lineage_omit *ret_omit);
+
+/* ---- lineage_result.c ---- */
+
+/* Leaves only what was reached, and each edge once; in place: the nodes and edges of w are *ret's then. 0 or -ENOMEM.
+ */
+int lineage_compact(struct lineage_walk *w, struct lineage *ret);
+
+#endif
