@@ -1,19 +1,26 @@
-/* stat.h - what moved in a run, an execution or a file, counted: by call, by execution, by file.
+/* stat.h - what was read and written in a run, by an execution or of a file, counted: by call, by execution, by file.
  *
- * stat_count looks at the accesses of executions (the graph's edges, which say how many and perhaps how many bytes) and
- * at the figures of their calls, which are there where the run was recorded with --exact. The arrays are owned by
- * struct stat_sums; times are ns since 1970, TIME_NONE not known. */
+ *     struct stat_sums w = {.source = a};
+ *     if (stat_count_target(&w, &target) == 0)
+ *         ... w.total, w.execs, w.files ...
+ *     stat_release(&w);
+ *
+ * Counted are the accesses of executions (the graph's edges, which say how many and perhaps how many bytes) and the
+ * figures of their calls, which are there where the run was recorded with --exact or --count. The arrays are owned by
+ * struct stat_sums; times are ns since 1970, TIME_NONE not known; sizes are bytes. Functions return 0 or -errno. */
 #ifndef STEMMA_CMD_STAT_STAT_H
 #define STEMMA_CMD_STAT_STAT_H
 
-#include "cmd/cmd.h"
-#include "cmd/ui/notes_print.h"
+#include "answer/entities.h"
+#include "answer/source.h"
 #include "query/idmap.h"
+#include "query/target.h"
 
 #define STAT_APIS (TERM_ioapi_delete + 1)
+#define STAT_ACCESS_APIS 64 /* numbers of the calls that an access begins with (term api) are below it */
 
 /* Calls, one way. */
-struct moved {
+struct stat_moved {
 	uint64_t calls, failed, bytes, largest, spent, size[IO_SIZES];
 	int64_t first, last;
 	bool any;     /* there are figures */
@@ -22,21 +29,21 @@ struct moved {
 };
 enum { STAT_READ, STAT_WRITE, STAT_WAYS };
 /* The accesses of one call, execution or file, one way: repeats counted. */
-struct way {
+struct stat_way {
 	uint64_t accesses, bytes; /* bytes: beside those of io; of an api, all */
 	bool known, partial;      /* the bytes of some are known; of some not */
 	bool counted, uncounted;  /* the calls of some were counted; of some not */
 	bool unseen;              /* there may have been others that nobody saw */
-	struct moved io;
+	struct stat_moved io;
 };
-struct sum {
+struct stat_sum {
 	store_id id; /* execution or file, unless an api */
-	struct way way[STAT_WAYS];
-	struct moved mapped;
+	struct stat_way way[STAT_WAYS];
+	struct stat_moved mapped;
 	uint64_t edges;
 };
-struct sums {
-	struct sum *v;
+struct stat_list {
+	struct stat_sum *v;
 	size_t n, cap;
 	struct idmap at;
 };
@@ -47,58 +54,78 @@ struct stat_row {
 	int api;
 	bool write;
 	bool bytes_known;
-	struct moved io;
+	struct stat_moved io;
 };
 
 struct stat_sums {
-	struct cmd *c;
+	const struct answer_source *source;
 	bool all;                                          /* files of the machine, too */
 	bool objects;                                      /* objects of HDF5 files, and no files */
 	store_id file, version;                            /* only this file; only this version of it; 0: any */
 	int (*say)(void *arg, const struct stat_row *row); /* may be NULL; for each row, execution by execution */
 	void *arg;
 
-	struct sum total;
-	struct sum api[64];                        /* by the call an access began with */
-	struct moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
-	struct sums execs, files;                  /* the most used first, after stat_finish; then by name */
-	uint64_t unseen;                           /* bits of term gap: why there may have been accesses that nobody saw */
-	store_id run;                              /* of the last execution; 0: none yet */
-	bool inexact;                              /* of some executions not every call was seen: not run --exact */
+	struct stat_sum total;
+	struct stat_sum api[STAT_ACCESS_APIS];          /* by the call an access began with */
+	struct stat_moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
+	struct stat_list execs, files;                  /* the most used first, then by name */
+	uint64_t unseen;                                /* bits of term gap: why there may have been accesses nobody saw */
+	store_id run;                                   /* of the last execution; 0: none yet */
+	bool inexact;                                   /* of some executions not every call was seen: not run --exact */
 	struct ios ios;
 	struct edges edges;
 };
 
-/* Of these gaps those with which accesses may be missing as a whole, and not only some of their bytes. */
-uint64_t stat_unobserved(uint64_t gaps);
-
-/* Adds what an execution moved. 0 or -errno. */
-int stat_count(struct stat_sums *w, store_id exec);
-/* Puts executions and files in order. 0 or -errno. */
-int stat_finish(struct stat_sums *w);
+/* Counts what t, a run, execution or file (of a file without version all its versions), read and wrote, or what of it
+ * was read and written, and puts executions and files in order. */
+int stat_count_target(struct stat_sums *w, const struct target *t);
 void stat_release(struct stat_sums *w);
+
+/* Were calls counted, and not only accesses? */
+bool stat_has_calls(const struct stat_sums *w);
+/* Accesses of the call that an access began with, in any way? */
+bool stat_has_accesses(const struct stat_sum *of_api);
 
 /* The bytes of accesses: what their calls moved, where all of them were counted. */
 struct stat_bytes {
 	uint64_t n;
 	bool any, known, whole; /* there were accesses; of some, of all the bytes are known */
 };
-struct stat_bytes stat_bytes(const struct way *w);
+struct stat_bytes stat_bytes(const struct stat_way *w);
 /* What a call is called, one way: read, write, recv, send, ... */
 const char *stat_call(unsigned api, bool write);
-
-/* Prints which parts of datasets a run moved, the most used first. 0 or -errno. */
-int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run);
-
-/* The name of an execution or a file, for people. 0 or -errno. */
+/* The name of an execution or a file, for people. */
 int stat_name(struct store *s, store_id id, bool exec, struct buf *b);
 
-/* The ways to show it. 0, or -errno where the record cannot be read. */
+/* Why more may have been read and written than the sums say, and so what there is to be told about a sum that is not
+ * known. */
+enum stat_lack {
+	STAT_LACKS_NOTHING,
+	STAT_NO_CALLS,   /* files were executed or loaded: there is no call whose bytes could be counted */
+	STAT_UNPROVED,   /* run --count could not prove some */
+	STAT_MAPPED,     /* every call was counted: the rest may have gone by mapped memory */
+	STAT_SOME_CALLS, /* of some executions the calls were counted, of others not */
+	STAT_ACCESSES,   /* only accesses were recorded */
+};
+enum stat_lack stat_lack(const struct stat_sums *w);
+
+/* The parts of datasets that a run moved, those of several executions as one; most elements first. */
+struct stat_part {
+	struct buf name; /* FILE//PATH[0:9, 3:7].member, the bounds included */
+	bool write;
+	uint64_t calls, elements;
+};
+struct stat_parts {
+	struct stat_part *v;
+	size_t n;
+};
+/* On error there is nothing in *ret to be released. */
+int stat_parts_load(struct store *s, store_id run, struct stat_parts *ret);
+void stat_parts_release(struct stat_parts *l);
+
 struct stat_when; /* stat_when.h: for --times */
-int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *title);
-int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int *ret_status);
-/* A line for each row; `say` of struct stat_sums, with the command as its argument. stat_tsv_head: the first line. */
-void stat_tsv_head(void);
-int stat_tsv_row(void *cmd, const struct stat_row *row);
+/* The answer of `stemma stat --json`, of at most count executions and files (0: all); `when`: with times, may be NULL.
+ * *ret is a new reference. */
+int stat_json(const struct stat_sums *w, uint64_t count, const struct stat_when *when, json_t **ret);
 
 #endif

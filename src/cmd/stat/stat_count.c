@@ -1,5 +1,5 @@
+#include "cmd/stat/stat_count.h"
 #include "base/vec.h"
-#include "cmd/stat/stat.h"
 #include "query/system.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ static int64_t earlier_time(int64_t a, int64_t b)
 	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
 }
 
-static void add_moved(struct moved *to, const struct moved *from)
+static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 {
 	if (!from->any)
 		return;
@@ -42,24 +42,24 @@ static bool is_count_only(const struct io_info *io)
 	return io->calls && !io->spent && !is_hdf5_api(io->api);
 }
 
-static struct moved moved_of(const struct io_info *io)
+static struct stat_moved moved_of(const struct io_info *io)
 {
 	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE && !io->spent;
-	struct moved m = {.calls = io->calls,
-	                  .failed = io->failed,
-	                  .bytes = io->bytes,
-	                  .largest = io->largest,
-	                  .spent = io->spent,
-	                  .first = io->first,
-	                  .last = io->last,
-	                  .any = true,
-	                  .untimed = untimed,
-	                  .bare = is_count_only(io)};
+	struct stat_moved m = {.calls = io->calls,
+	                       .failed = io->failed,
+	                       .bytes = io->bytes,
+	                       .largest = io->largest,
+	                       .spent = io->spent,
+	                       .first = io->first,
+	                       .last = io->last,
+	                       .any = true,
+	                       .untimed = untimed,
+	                       .bare = is_count_only(io)};
 	memcpy(m.size, io->size, sizeof(m.size));
 	return m;
 }
 
-static struct sum *find_or_add_sum(struct sums *l, store_id id)
+static struct stat_sum *find_or_add_sum(struct stat_list *l, store_id id)
 {
 	bool is_new = false;
 	uint32_t *at = idmap_add(&l->at, id, (uint32_t)l->n, &is_new);
@@ -69,7 +69,7 @@ static struct sum *find_or_add_sum(struct sums *l, store_id id)
 		return &l->v[*at];
 	if (!vec_has_room(l->v, l->n, l->cap))
 		return NULL;
-	l->v[l->n] = (struct sum){.id = id};
+	l->v[l->n] = (struct stat_sum){.id = id};
 	return &l->v[l->n++];
 }
 
@@ -79,14 +79,14 @@ static int is_wanted_file(const struct stat_sums *w, store_id file)
 	struct file_info f;
 	if (w->file)
 		return file == w->file;
-	int r = store_file(w->c->store, file, &f);
+	int r = store_file(w->source->store, file, &f);
 	if (r <= 0 || w->objects || f.within) /* an object's bytes are its file's, too */
 		return r < 0 ? r : r && w->objects == (f.within != 0);
 	if (w->all)
 		return 1;
 	if (f.kind == TERM_kind_absent || f.kind == TERM_kind_pseudo)
 		return 0;
-	return f.kind != TERM_kind_regular || system_path(f.path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
+	return f.kind != TERM_kind_regular || system_path(f.path, w->source->system_extra) == SYSTEM_NO;
 }
 
 static int compare_by_target_and_api(const void *pa, const void *pb)
@@ -133,10 +133,10 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *r
 
 /* called: it was begun by a call that could be counted, not by an exec, which loads without one. bytes: those that no
  * counted call has told. */
-static void add_access_to_sum(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called,
+static void add_access_to_sum(struct stat_sum *s, const struct edge *e, unsigned way, bool counted, bool called,
                               uint64_t bytes)
 {
-	struct way *to = &s->way[way];
+	struct stat_way *to = &s->way[way];
 	to->partial |= called && !e->has_bytes;
 	to->accesses += e->count ? e->count : 1;
 	to->known |= e->has_bytes;
@@ -145,22 +145,24 @@ static void add_access_to_sum(struct sum *s, const struct edge *e, unsigned way,
 	to->uncounted |= called && !counted;
 }
 
-static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
+/* An access whose calls were not counted, as a row of its own. */
+static int say_uncounted(struct stat_sums *w, store_id exec, store_id file, const struct edge *e, unsigned way)
 {
-	struct version_info v;
-	int r = store_version(w->c->store, e->to, &v);
-	if (r <= 0 || (w->version && e->to != w->version))
-		return r < 0 ? r : 0;
-	r = is_wanted_file(w, v.file);
-	if (r <= 0)
-		return r;
-	/* Where nothing moved there is no call to count; where bytes are unknown for no mapping, calls were not seen. */
+	struct stat_row row = {.exec = exec, .file = file, .api = -1, .write = way, .bytes_known = e->has_bytes};
+	row.io.bytes = e->bytes;
+	return w->say ? w->say(w->arg, &row) : 0;
+}
+
+/* An access of a file that counts. Where nothing moved there is no call to count; where bytes are unknown for no
+ * mapping, calls were not seen. */
+static int count_access(struct stat_sums *w, store_id exec, store_id file, const struct edge *e, unsigned way)
+{
 	bool mapped;
 	uint64_t bytes = e->has_bytes ? e->bytes : 0;
-	bool moved = is_counted(&w->ios, v.file, way, &mapped, &bytes), any = moved || mapped;
+	bool moved = is_counted(&w->ios, file, way, &mapped, &bytes), any = moved || mapped;
 	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
 	bool called = e->api != TERM_api_exec;
-	struct sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, v.file);
+	struct stat_sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, file);
 	if (!x || !f)
 		return -ENOMEM;
 	uint64_t untold = moved ? 0 : bytes;
@@ -168,21 +170,28 @@ static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge
 	add_access_to_sum(f, e, way, counted, called, untold);
 	f->edges++;
 	add_access_to_sum(&w->total, e, way, counted, called, untold);
-	add_access_to_sum(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called, bytes);
-	if (counted || !called || !w->say)
-		return 0;
-	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
-	row.io.bytes = e->bytes;
-	return w->say(w->arg, &row);
+	add_access_to_sum(&w->api[e->api < STAT_ACCESS_APIS ? e->api : 0], e, way, counted, called, bytes);
+	return counted || !called ? 0 : say_uncounted(w, exec, file, e, way);
+}
+
+static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
+{
+	struct version_info v;
+	int r = store_version(w->source->store, e->to, &v);
+	if (r <= 0 || (w->version && e->to != w->version))
+		return r < 0 ? r : 0;
+	r = is_wanted_file(w, v.file);
+	return r <= 0 ? r : count_access(w, exec, v.file, e, way);
 }
 
 /* One file, way and call of an execution. */
-static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct io_info *like, const struct moved *m)
+static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct io_info *like,
+                               const struct stat_moved *m)
 {
-	struct sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, like->target);
+	struct stat_sum *x = find_or_add_sum(&w->execs, exec), *f = find_or_add_sum(&w->files, like->target);
 	if (!x || !f)
 		return -ENOMEM;
-	struct sum *const to[] = {x, f, &w->total};
+	struct stat_sum *const to[] = {x, f, &w->total};
 	for (unsigned i = 0; i < 3; i++)
 		if (like->api == TERM_ioapi_mmap) {
 			add_moved(&to[i]->mapped, m);
@@ -208,7 +217,7 @@ uint64_t stat_unobserved(uint64_t gaps)
 }
 
 /* What was seen is not all: the sums are lower bounds. */
-static void not_all(struct sum *s)
+static void not_all(struct stat_sum *s)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++)
 		s->way[k].partial = s->way[k].unseen = true;
@@ -220,26 +229,20 @@ static int add_mode(struct stat_sums *w, store_id run)
 	struct run_info info;
 	if (run && run == w->run)
 		return 0;
-	int r = run ? store_run(w->c->store, run, &info) : 0;
+	int r = run ? store_run(w->source->store, run, &info) : 0;
 	w->inexact |= r <= 0 || !str_ends(info.mode, str_of("/exact"));
 	w->run = run;
 	return r < 0 ? r : 0;
 }
 
-int stat_count(struct stat_sums *w, store_id exec)
+/* The figures of an execution's calls, of the version that is asked for; of one file, way and call together. */
+static int count_calls(struct stat_sums *w, store_id exec)
 {
 	struct ios *l = &w->ios;
-	struct exec_info x;
-	size_t kept = 0, before = w->execs.n;
-	int r = store_exec(w->c->store, exec, &x);
-	uint64_t unseen = r > 0 ? stat_unobserved(x.gaps) : 0;
-	if (r > 0)
-		r = add_mode(w, x.run);
-	if (r >= 0)
-		r = store_io(w->c->store, exec, l);
+	size_t kept = 0;
+	int r = store_io(w->source->store, exec, l);
 	if (r < 0)
 		return r;
-	w->unseen |= unseen;
 	for (size_t i = 0; i < l->n; i++)
 		if (!w->version || l->v[i].generated == w->version || l->v[i].used == w->version)
 			l->v[kept++] = l->v[i];
@@ -247,23 +250,42 @@ int stat_count(struct stat_sums *w, store_id exec)
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), compare_by_target_and_api);
 	for (size_t i = 0, k; r >= 0 && i < l->n; i = k) {
-		struct moved m = {0};
+		struct stat_moved m = {0};
 		for (k = i; k < l->n && !compare_by_target_and_api(&l->v[i], &l->v[k]); k++) {
-			struct moved one = moved_of(&l->v[k]);
+			struct stat_moved one = moved_of(&l->v[k]);
 			add_moved(&m, &one);
 		}
 		r = is_wanted_file(w, l->v[i].target);
 		if (r > 0)
 			r = count_calls_of_file(w, exec, &l->v[i], &m);
 	}
-	if (r >= 0)
-		r = store_uses(w->c->store, exec, &w->edges);
+	return r;
+}
+
+/* Its accesses, one way. */
+static int count_edges(struct stat_sums *w, store_id exec, unsigned way)
+{
+	int r = way == STAT_READ ? store_uses(w->source->store, exec, &w->edges)
+	                         : store_outputs(w->source->store, exec, &w->edges);
 	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
-		r = count_file_edge(w, exec, &w->edges.v[i], STAT_READ);
-	if (r >= 0)
-		r = store_outputs(w->c->store, exec, &w->edges);
-	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
-		r = count_file_edge(w, exec, &w->edges.v[i], STAT_WRITE);
+		r = count_file_edge(w, exec, &w->edges.v[i], way);
+	return r;
+}
+
+int stat_count(struct stat_sums *w, store_id exec)
+{
+	struct exec_info x;
+	size_t before = w->execs.n;
+	int r = store_exec(w->source->store, exec, &x);
+	uint64_t unseen = r > 0 ? stat_unobserved(x.gaps) : 0;
+	if (r > 0)
+		r = add_mode(w, x.run);
+	if (r < 0)
+		return r;
+	w->unseen |= unseen;
+	r = count_calls(w, exec);
+	for (unsigned way = 0; way < STAT_WAYS && r >= 0; way++)
+		r = count_edges(w, exec, way);
 	if (unseen && w->execs.n > before)
 		not_all(&w->execs.v[before]);
 	return r < 0 ? r : 0;
@@ -272,7 +294,7 @@ int stat_count(struct stat_sums *w, store_id exec)
 /* The most used first: by bytes where known, then by accesses. 0: equally used. */
 static int by_use(const void *pa, const void *pb)
 {
-	const struct sum *a = pa, *b = pb;
+	const struct stat_sum *a = pa, *b = pb;
 	uint64_t x = 0, y = 0, n = 0, m = 0;
 	for (unsigned i = 0; i < STAT_WAYS; i++) {
 		x += a->way[i].bytes + a->way[i].io.bytes;
@@ -287,7 +309,7 @@ static int by_use(const void *pa, const void *pb)
 
 /* What is equally used is in the order of names, of ranks, of when it began: whatever came first into the record. */
 struct named {
-	struct sum sum;
+	struct stat_sum sum;
 	char *name;
 	uint64_t rank;
 	int64_t began;
@@ -328,7 +350,7 @@ static int name_sum(struct store *s, bool exec, struct named *n)
 	return r < 0 ? r : n->name ? 0 : -ENOMEM;
 }
 
-static int sort_sums(struct store *s, bool exec, struct sums *l)
+static int sort_sums(struct store *s, bool exec, struct stat_list *l)
 {
 	struct named *v = calloc(l->n + 1, sizeof(*v));
 	int r = v ? 0 : -ENOMEM;
@@ -351,13 +373,13 @@ int stat_finish(struct stat_sums *w)
 {
 	if (w->unseen) {
 		not_all(&w->total);
-		for (unsigned i = 0; i < 64; i++)
+		for (unsigned i = 0; i < STAT_ACCESS_APIS; i++)
 			not_all(&w->api[i]);
 		for (size_t i = 0; i < w->files.n; i++)
 			not_all(&w->files.v[i]);
 	}
-	int r = sort_sums(w->c->store, true, &w->execs);
-	return r < 0 ? r : sort_sums(w->c->store, false, &w->files);
+	int r = sort_sums(w->source->store, true, &w->execs);
+	return r < 0 ? r : sort_sums(w->source->store, false, &w->files);
 }
 
 void stat_release(struct stat_sums *w)
@@ -368,52 +390,4 @@ void stat_release(struct stat_sums *w)
 	idmap_release(&w->files.at);
 	ios_release(&w->ios);
 	edges_release(&w->edges);
-}
-
-struct stat_bytes stat_bytes(const struct way *w)
-{
-	struct stat_bytes b = {
-	    .n = w->bytes + w->io.bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
-	b.whole = b.known && !w->partial;
-	return b;
-}
-
-const char *stat_call(unsigned api, bool write)
-{
-	static const char *const names[STAT_APIS][STAT_WAYS] = {
-	    [TERM_ioapi_other] = {"other, reading", "other, writing"},
-	    [TERM_ioapi_read] = {"read", "write"},
-	    [TERM_ioapi_pread] = {"pread", "pwrite"},
-	    [TERM_ioapi_readv] = {"readv", "writev"},
-	    [TERM_ioapi_preadv] = {"preadv", "pwritev"},
-	    [TERM_ioapi_recv] = {"recv", "send"},
-	    [TERM_ioapi_sendfile] = {"sendfile, from", "sendfile, to"},
-	    [TERM_ioapi_splice] = {"splice, from", "splice, to"},
-	    [TERM_ioapi_copy] = {"copy_file_range, from", "copy_file_range, to"},
-	    [TERM_ioapi_clone] = {"clone, from", "clone, to"},
-	    [TERM_ioapi_mmap] = {"mmap", "mmap, to write"},
-	    [TERM_ioapi_data] = {"H5Dread", "H5Dwrite"},
-	    [TERM_ioapi_attr] = {"H5Aread", "H5Awrite"},
-	    [TERM_ioapi_create] = {"-", "create"},
-	    [TERM_ioapi_h5open] = {"open", "-"},
-	    [TERM_ioapi_flush] = {"-", "flush"},
-	    [TERM_ioapi_rename] = {"-", "rename"},
-	    [TERM_ioapi_extent] = {"-", "H5Dset_extent"},
-	    [TERM_ioapi_delete] = {"-", "delete"},
-	};
-	return names[api < STAT_APIS ? api : 0][write];
-}
-
-int stat_name(struct store *s, store_id id, bool exec, struct buf *b)
-{
-	struct file_info f;
-	buf_reset(b);
-	if (exec)
-		return exec_name(s, id, true, 200, b);
-	int r = store_file(s, id, &f);
-	if (r > 0 && f.kind == TERM_kind_pipe)
-		buf_printf(b, "pipe");
-	else if (r > 0)
-		fmt_path(b, f.path);
-	return r;
 }

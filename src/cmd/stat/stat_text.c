@@ -1,5 +1,4 @@
-#include "cmd/stat/stat.h"
-#include "cmd/stat/stat_when.h"
+#include "cmd/stat/stat_view.h"
 
 #include <stdio.h>
 
@@ -38,7 +37,7 @@ static void cell(struct table *t, struct buf *b)
 	buf_release(b);
 }
 
-static void size_cell(struct table *t, const struct way *w, bool bytes)
+static void size_cell(struct table *t, const struct stat_way *w, bool bytes)
 {
 	struct buf b = {0};
 	struct stat_bytes n = stat_bytes(w);
@@ -64,7 +63,7 @@ static void number_cell(struct table *t, uint64_t n, bool plain)
 }
 
 /* How many calls, and the time they took. */
-static void calls_cells(struct table *t, const struct way *w, bool plain)
+static void calls_cells(struct table *t, const struct stat_way *w, bool plain)
 {
 	struct buf b = {0};
 	if (!w->counted) {
@@ -79,7 +78,7 @@ static void calls_cells(struct table *t, const struct way *w, bool plain)
 	cell(t, &b);
 }
 
-static void spent_cell(struct table *t, const struct way *w)
+static void spent_cell(struct table *t, const struct stat_way *w)
 {
 	struct buf b = {0};
 	if (!w->counted)
@@ -93,20 +92,21 @@ static void spent_cell(struct table *t, const struct way *w)
 	cell(t, &b);
 }
 
-static size_t lines_of(const struct opts_stat *o, const struct sums *l)
+static size_t lines_of(const struct opts_stat *o, const struct stat_list *l)
 {
 	uint64_t max = o->count ? o->count : DEFAULT_LINES;
 	return l->n > max ? (size_t)max : l->n;
 }
 
-static void print_table_title(const struct opts_stat *o, const char *what, const struct sums *l)
+static void print_table_title(const struct opts_stat *o, const char *what, const struct stat_list *l)
 {
 	printf("\n%s%s\n", what, lines_of(o, l) < l->n ? ", the most used" : "");
 }
 
 /* ---- by call ---- */
 
-static void moved_row(struct table *t, const struct moved *m, const struct opts_stat *o, struct str name, bool more)
+static void moved_row(struct table *t, const struct stat_moved *m, const struct opts_stat *o, struct str name,
+                      bool more)
 {
 	struct buf b = {0};
 	number_cell(t, m->calls, o->bytes);
@@ -135,7 +135,7 @@ static void moved_row(struct table *t, const struct moved *m, const struct opts_
 	table_cell(t, name);
 }
 
-static void calls(const struct stat_sums *w, const struct opts_stat *o)
+static void calls(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	static const char *const heads[] = {"CALLS", "FAILED", "BYTES", "MEAN", "LARGEST", "TIME", "CALL"};
 	static const char *const all[] = {"all that read", "all that wrote"};
@@ -147,10 +147,10 @@ static void calls(const struct stat_sums *w, const struct opts_stat *o)
 	for (unsigned k = 0; k < STAT_WAYS; k++)
 		if (w->total.way[k].io.any)
 			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted || w->total.way[k].unseen);
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 }
 
-static void access_cells(struct table *t, const struct opts_stat *o, const struct sum *s)
+static void access_cells(struct table *t, const struct opts_stat *o, const struct stat_sum *s)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
 		table_cellf(t, "%llu", (unsigned long long)s->way[k].accesses);
@@ -158,22 +158,22 @@ static void access_cells(struct table *t, const struct opts_stat *o, const struc
 	}
 }
 
-static void access_row(struct table *t, const struct opts_stat *o, const struct sum *s, const char *name)
+static void access_row(struct table *t, const struct opts_stat *o, const struct stat_sum *s, const char *name)
 {
 	access_cells(t, o, s);
 	table_cell(t, str_of(name));
 }
 
 /* Where no calls were counted: the accesses, by the call they began with. */
-static void accesses(const struct stat_sums *w, const struct opts_stat *o)
+static void accesses(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	static const char *const heads[] = {"READS", "BYTES", "WRITES", "BYTES", "CALL"};
 	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
-	for (unsigned k = 0; k < 64; k++)
-		if (w->api[k].way[STAT_READ].accesses || w->api[k].way[STAT_WRITE].accesses)
+	for (unsigned k = 0; k < STAT_ACCESS_APIS; k++)
+		if (stat_has_accesses(&w->api[k]))
 			access_row(&t, o, &w->api[k], term_name(SET_api, k));
 	access_row(&t, o, &w->total, "all");
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 }
 
 /* ---- by execution, by file ---- */
@@ -195,7 +195,7 @@ static int process_cells(struct table *t, struct store *s, store_id exec, bool b
 }
 
 /* Has any of them a rank? 1, 0 or -errno. */
-static int any_rank(struct store *s, const struct sums *l)
+static int any_rank(struct store *s, const struct stat_list *l)
 {
 	struct exec_info x;
 	int r = 0;
@@ -222,54 +222,68 @@ static int who_cells(struct table *t, struct store *s, store_id exec, bool ranks
 	return r < 0 ? r : 0;
 }
 
-static int section(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
-                   bool exec, bool counted)
-{
-	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES"};
-	static const char *const process[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
-	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+/* The heads of a section, and how its columns are laid out. */
+struct section_heads {
 	const char *heads[9];
-	char align[10] = {0};
-	size_t n = counted || exec ? 6 : 4;
+	char align[10];
+	size_t n;
+};
+
+static void add_column(struct section_heads *h, const char *head, char align)
+{
+	h->heads[h->n] = head;
+	h->align[h->n++] = align;
+}
+
+static void choose_columns(struct section_heads *h, bool exec, bool counted, bool ranks, bool users)
+{
+	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
+	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+	for (size_t i = 0; i < (counted || exec ? 6 : 4); i++)
+		add_column(h, counted ? many[i] : few[i], 'r');
+	if (ranks)
+		add_column(h, "RANK", 'r');
+	if (users)
+		add_column(h, "BY", 'l');
+	add_column(h, "", 'l');
+}
+
+/* What one of them read and wrote: calls and their times, or accesses. */
+static int used_cells(struct table *t, struct store *s, const struct stat_sum *sum, const struct opts_stat *o,
+                      bool exec, bool counted)
+{
+	if (!counted) {
+		access_cells(t, o, sum);
+		return exec ? process_cells(t, s, sum->id, o->bytes) : 0;
+	}
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		calls_cells(t, &sum->way[k], o->bytes);
+		size_cell(t, &sum->way[k], o->bytes);
+		spent_cell(t, &sum->way[k]);
+	}
+	return 0;
+}
+
+static int section(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o, const char *what,
+                   const struct stat_list *l, bool exec, bool counted)
+{
+	struct section_heads h = {0};
 	struct buf b = {0};
-	int r = exec ? any_rank(w->c->store, l) : 0;
+	int r = exec ? any_rank(c->store, l) : 0;
 	bool ranks = r > 0, users = exec && w->objects;
-	memcpy(heads, counted ? many : exec ? process : few, n * sizeof(*heads));
-	memset(align, 'r', n);
-	if (ranks) {
-		heads[n] = "RANK";
-		align[n++] = 'r';
-	}
-	if (users) {
-		heads[n] = "BY";
-		align[n++] = 'l';
-	}
-	heads[n] = "";
-	align[n++] = 'l';
-	struct table t = {.heads = heads, .align = align, .n_columns = n};
+	choose_columns(&h, exec, counted, ranks, users);
+	struct table t = {.heads = h.heads, .align = h.align, .n_columns = h.n};
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
-		r = stat_name(w->c->store, l->v[i].id, exec, &b);
-		if (!counted) {
-			access_cells(&t, o, &l->v[i]);
-			if (exec && r >= 0)
-				r = process_cells(&t, w->c->store, l->v[i].id, o->bytes);
-			if (r >= 0)
-				r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
-			table_cell(&t, buf_view(&b));
-			continue;
-		}
-		for (unsigned k = 0; k < STAT_WAYS; k++) {
-			calls_cells(&t, &l->v[i].way[k], o->bytes);
-			size_cell(&t, &l->v[i].way[k], o->bytes);
-			spent_cell(&t, &l->v[i].way[k]);
-		}
+		r = stat_name(c->store, l->v[i].id, exec, &b);
 		if (r >= 0)
-			r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
+			r = used_cells(&t, c->store, &l->v[i], o, exec, counted);
+		if (r >= 0)
+			r = who_cells(&t, c->store, l->v[i].id, ranks, users);
 		table_cell(&t, buf_view(&b));
 	}
 	buf_release(&b);
 	print_table_title(o, what, l);
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 	return r;
 }
 
@@ -278,7 +292,7 @@ static int section(const struct stat_sums *w, const struct opts_stat *o, const c
 static const char *const size_heads[] = {"100", "1k", "10k", "100k", "1M", "4M", "10M", "100M", "1G", "more", ""};
 static const struct table sizes_table = {.heads = size_heads, .align = "rrrrrrrrrrl", .n_columns = IO_SIZES + 1};
 
-static void sizes_row(struct table *t, const struct moved *m, const struct opts_stat *o, const char *how,
+static void sizes_row(struct table *t, const struct stat_moved *m, const struct opts_stat *o, const char *how,
                       struct str name)
 {
 	struct buf b = {0};
@@ -292,25 +306,24 @@ static void sizes_row(struct table *t, const struct moved *m, const struct opts_
 	cell(t, &b);
 }
 
-static int sizes(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
-                 bool exec)
+static int sizes(struct cmd *c, const struct opts_stat *o, const char *what, const struct stat_list *l, bool exec)
 {
 	struct table t = sizes_table;
 	struct buf b = {0};
 	int r = 0;
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
-		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		r = stat_name(c->store, l->v[i].id, exec, &b);
 		for (unsigned k = 0; k < STAT_WAYS; k++)
 			if (l->v[i].way[k].io.any)
 				sizes_row(&t, &l->v[i].way[k].io, o, k == STAT_READ ? "r " : "w ", buf_view(&b));
 	}
 	buf_release(&b);
 	print_table_title(o, what, l);
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 	return r;
 }
 
-static void sizes_by_call(const struct stat_sums *w, const struct opts_stat *o)
+static void sizes_by_call(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
 	struct table t = sizes_table;
 	for (unsigned api = 0; api < STAT_APIS; api++)
@@ -318,7 +331,7 @@ static void sizes_by_call(const struct stat_sums *w, const struct opts_stat *o)
 			if (w->io_api[api][k].any)
 				sizes_row(&t, &w->io_api[api][k], o, "", str_of(stat_call(api, k)));
 	puts("\ncalls that moved up to so many bytes");
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 }
 
 /* ---- times ---- */
@@ -331,17 +344,17 @@ static void time_cell(struct table *t, int64_t ns, int64_t since)
 		table_cellf(t, "%.6f", (double)(int64_t)((uint64_t)ns - (uint64_t)since) / SECOND);
 }
 
-static int times(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
-                 bool exec, int64_t since)
+static int times(struct cmd *c, const struct opts_stat *o, const char *what, const struct stat_list *l, bool exec,
+                 int64_t since)
 {
 	static const char *const heads[] = {"FIRST READ", "LAST READ", "FIRST WRITE", "LAST WRITE", ""};
 	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
 	struct buf b = {0};
 	int r = 0;
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
-		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		r = stat_name(c->store, l->v[i].id, exec, &b);
 		for (unsigned k = 0; k < STAT_WAYS; k++) {
-			const struct way *v = &l->v[i].way[k];
+			const struct stat_way *v = &l->v[i].way[k];
 			if (v->io.any) {
 				time_cell(&t, v->io.first, since);
 				time_cell(&t, v->io.last, since);
@@ -354,11 +367,11 @@ static int times(const struct stat_sums *w, const struct opts_stat *o, const cha
 	}
 	buf_release(&b);
 	print_table_title(o, what, l);
-	table_print(&t, &w->c->out, w->c->out.width);
+	table_print(&t, &c->out, c->out.width);
 	return r;
 }
 
-static void slices(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int64_t since)
+static void slices(struct cmd *c, const struct opts_stat *o, const struct stat_when *when, int64_t since)
 {
 	static const char *const heads[] = {"FROM", "CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
 	struct table t = {.heads = heads, .align = "rrrrrrr", .n_columns = 7};
@@ -380,7 +393,7 @@ static void slices(const struct stat_sums *w, const struct opts_stat *o, const s
 	}
 	if (n) {
 		puts("\nover time, calls laid evenly from the first to the last on a file");
-		table_print(&t, &w->c->out, w->c->out.width);
+		table_print(&t, &c->out, c->out.width);
 	}
 	if (when->untimed)
 		printf("without %llu calls whose times are not known\n", (unsigned long long)when->untimed);
@@ -391,7 +404,7 @@ static int64_t first_call_second(const struct stat_sums *w)
 {
 	int64_t first = TIME_NONE;
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
-		const struct moved *m = &w->total.way[k].io;
+		const struct stat_moved *m = &w->total.way[k].io;
 		if (m->any && m->first != TIME_NONE && (first == TIME_NONE || m->first < first))
 			first = m->first;
 	}
@@ -410,34 +423,52 @@ static void print_nothing_counted(const struct stat_sums *w, const char *of)
 }
 
 /* What the marks in the tables mean, and what to type for more. */
-static void hints(const struct stat_sums *w, bool counted)
+static void print_hints(const struct stat_sums *w)
 {
-	const struct way *way = w->total.way;
-	const bool bare = way[STAT_READ].io.bare || way[STAT_WRITE].io.bare;
-	const bool some = way[STAT_READ].accesses || way[STAT_WRITE].accesses;
-	if (!way[STAT_READ].uncounted && !way[STAT_WRITE].uncounted) {
-		if (some && !counted && !way[STAT_READ].known && !way[STAT_WRITE].known)
-			printf("\nrun, or loaded with a program: there is no call whose bytes could be counted\n");
-	} else if (bare) {
-		printf("\nwhat could not be proved is not known (?): run --exact counts every call\n");
-	} else if (!w->inexact) {
-		printf("\nevery call was counted: what is not known (?) may have gone by mapped memory\n");
-	} else if (counted) {
-		printf("\nnot all calls are known: stemma run --exact counts them\n");
-	} else {
-		printf("\nbytes and calls are not known: run --count counts most of them, --exact all\n");
-	}
+	static const char *const hints[] = {
+	    [STAT_LACKS_NOTHING] = NULL,
+	    [STAT_NO_CALLS] = "run, or loaded with a program: there is no call whose bytes could be counted",
+	    [STAT_UNPROVED] = "what could not be proved is not known (?): run --exact counts every call",
+	    [STAT_MAPPED] = "every call was counted: what is not known (?) may have gone by mapped memory",
+	    [STAT_SOME_CALLS] = "not all calls are known: stemma run --exact counts them",
+	    [STAT_ACCESSES] = "bytes and calls are not known: run --count counts most of them, --exact all",
+	};
+	const char *hint = hints[stat_lack(w)];
+	if (hint)
+		printf("\n%s\n", hint);
 	if (w->unseen)
 		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
 }
 
-int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *of)
+static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
+{
+	sizes_by_call(c, w, o);
+	int r = sizes(c, o, "sizes, executions", &w->execs, true);
+	return r < 0 ? r : sizes(c, o, "sizes, files", &w->files, false);
+}
+
+static int print_times(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o,
+                       const struct stat_when *when)
 {
 	struct buf b = {0};
-	bool counted = false;
-	for (unsigned k = 0; k < STAT_WAYS; k++)
-		counted |= w->total.way[k].io.any || w->total.mapped.any;
-	fmt_name(&b, str_of(of));
+	int64_t since = first_call_second(w);
+	fmt_time(&b, since, false);
+	if (since)
+		printf("\nseconds since %s\n", buf_cstr(&b));
+	buf_release(&b);
+	int r = times(c, o, "times, executions", &w->execs, true, since);
+	r = r < 0 ? r : times(c, o, "times, files", &w->files, false, since);
+	if (r >= 0)
+		slices(c, o, when, since);
+	return r;
+}
+
+int stat_print(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when,
+               const char *title)
+{
+	struct buf b = {0};
+	const bool counted = stat_has_calls(w);
+	fmt_name(&b, str_of(title));
 	if (!w->execs.n) {
 		print_nothing_counted(w, buf_cstr(&b));
 		buf_release(&b);
@@ -445,34 +476,19 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 	}
 	printf("%s: %zu execution%s, %zu file%s\n\n", buf_cstr(&b), w->execs.n, w->execs.n == 1 ? "" : "s", w->files.n,
 	       w->files.n == 1 ? "" : "s");
-	if (counted)
-		calls(w, o);
-	else
-		accesses(w, o);
-	int r = section(w, o, counted ? "executions" : "executions (IN, OUT: all that the process read and wrote)",
-	                &w->execs, true, counted);
-	if (r >= 0)
-		r = section(w, o, "files", &w->files, false, counted);
-	if (r >= 0 && counted && o->sizes) {
-		sizes_by_call(w, o);
-		r = sizes(w, o, "sizes, executions", &w->execs, true);
-		if (r >= 0)
-			r = sizes(w, o, "sizes, files", &w->files, false);
-	}
-	if (r >= 0 && counted && o->times) {
-		int64_t since = first_call_second(w);
-		buf_reset(&b);
-		fmt_time(&b, since, false);
-		if (since)
-			printf("\nseconds since %s\n", buf_cstr(&b));
-		r = times(w, o, "times, executions", &w->execs, true, since);
-		if (r >= 0)
-			r = times(w, o, "times, files", &w->files, false, since);
-		if (r >= 0)
-			slices(w, o, when, since);
-	}
-	if (r >= 0)
-		hints(w, counted);
 	buf_release(&b);
-	return r;
+	if (counted)
+		calls(c, w, o);
+	else
+		accesses(c, w, o);
+	int r = section(c, w, o, counted ? "executions" : "executions (IN, OUT: all that the process read and wrote)",
+	                &w->execs, true, counted);
+	r = r < 0 ? r : section(c, w, o, "files", &w->files, false, counted);
+	if (r >= 0 && counted && o->sizes)
+		r = print_sizes(c, w, o);
+	if (r >= 0 && counted && o->times)
+		r = print_times(c, w, o, when);
+	if (r >= 0)
+		print_hints(w);
+	return r < 0 ? r : 0;
 }

@@ -1,14 +1,8 @@
 #include "cmd/stat/stat_when.h"
 #include "base/vec.h"
-#include "cmd/ui/columns.h"
-#include "cmd/ui/js_print.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-#define SECOND 1000000000
-#define DEFAULT_LINES 10
 
 int stat_when_row(void *when, const struct stat_row *row)
 {
@@ -98,7 +92,13 @@ static int by_call(const void *pa, const void *pb)
 	return (a->file > b->file) - (a->file < b->file);
 }
 
-static int one_json(struct cmd *c, const struct when_row *row, json_t *o)
+void stat_when_sort(struct stat_when *w)
+{
+	if (w->n)
+		qsort(w->v, w->n, sizeof(*w->v), by_call);
+}
+
+static int one_json(struct store *s, const struct when_row *row, json_t *o)
 {
 	struct exec_info x;
 	struct file_info f;
@@ -112,13 +112,13 @@ static int one_json(struct cmd *c, const struct when_row *row, json_t *o)
 		js_big(o, "spent_ns", row->spent);
 	js_time(o, "first", row->first);
 	js_time(o, "last", row->last);
-	int r = store_exec(c->store, row->exec, &x);
+	int r = store_exec(s, row->exec, &x);
 	if (r > 0) {
 		js_pub(o, "execution", &x.pub);
 		js_list(o, "argv", &x.argv);
 		js_str_if(o, "rank", x.rank);
 	}
-	r = r < 0 ? r : store_file(c->store, row->file, &f);
+	r = r < 0 ? r : store_file(s, row->file, &f);
 	if (r > 0) {
 		js_pub(o, "file", &f.pub);
 		js_str(o, "path", f.path);
@@ -127,78 +127,23 @@ static int one_json(struct cmd *c, const struct when_row *row, json_t *o)
 	return r < 0 ? r : 0;
 }
 
-static int at_json(struct cmd *c, const struct stat_when *w)
+int stat_at_json(struct store *s, const struct stat_when *w, json_t **ret)
 {
 	json_t *all = json_object(), *list = json_array();
 	int r = 0;
 	for (size_t i = 0; i < w->n && r >= 0; i++) {
 		json_t *o = json_object();
-		r = one_json(c, &w->v[i], o);
+		r = one_json(s, &w->v[i], o);
 		js_add(list, o);
 	}
 	js_num(all, "format", 1);
 	js_time(all, "at", w->at);
 	js_put(all, "under_way", list);
 	js_num(all, "untimed", w->untimed);
-	int status = js_print(all, false);
-	return r < 0 ? r : status;
-}
-
-/* In seconds. Times may be anything that a log holds. */
-static double seconds_since(int64_t t, int64_t from)
-{
-	return (double)(int64_t)((uint64_t)t - (uint64_t)from) / SECOND;
-}
-
-static int at_row(struct cmd *c, struct table *t, const struct when_row *row, int64_t at)
-{
-	struct exec_info x;
-	struct buf b = {0};
-	table_cell(t, str_of(stat_call(row->api, row->write)));
-	table_cellf(t, "%llu", (unsigned long long)row->calls);
-	table_cellf(t, "%.3f", seconds_since(row->first, at));
-	table_cellf(t, "+%.3f", seconds_since(row->last, at));
-	int r = store_exec(c->store, row->exec, &x);
-	fmt_name(&b, r > 0 && x.rank.n ? x.rank : str_of("-"));
-	table_cell(t, buf_view(&b));
-	buf_reset(&b);
-	r = r < 0 ? r : exec_name(c->store, row->exec, true, 12, &b);
-	table_cell(t, buf_view(&b));
-	buf_reset(&b);
-	r = r < 0 ? r : stat_name(c->store, row->file, false, &b);
-	table_cell(t, buf_view(&b));
-	buf_release(&b);
-	return r < 0 ? r : 0;
-}
-
-int stat_at(struct cmd *c, const struct opts_stat *o, struct stat_when *w, const char *of)
-{
-	static const char *const heads[] = {"CALL", "CALLS", "FROM", "TO", "RANK", "BY", ""};
-	struct table t = {.heads = heads, .align = "lrrrrll", .n_columns = 7};
-	struct buf name = {0}, when = {0};
-	size_t most = o->count ? (size_t)o->count : DEFAULT_LINES;
-	int r = 0;
-	if (w->n)
-		qsort(w->v, w->n, sizeof(*w->v), by_call);
-	if (o->json) {
-		r = at_json(c, w);
-		return r != STATUS_OK || w->n ? r : STATUS_NOTHING;
+	if (r < 0) {
+		json_decref(all);
+		return r;
 	}
-	fmt_name(&name, str_of(of));
-	fmt_time(&when, w->at, false);
-	printf("%s at %s: %s\n", buf_cstr(&name), buf_cstr(&when),
-	       w->n ? "these calls were made before and after" : "nothing was under way");
-	for (size_t i = 0; i < w->n && i < most && r >= 0; i++)
-		r = at_row(c, &t, &w->v[i], w->at);
-	if (w->n) {
-		putchar('\n');
-		table_print(&t, &c->out, c->out.width);
-	}
-	if (w->n > most)
-		printf("+ %zu more (--max-count)\n", w->n - most);
-	if (w->untimed)
-		printf("%llu calls were made at times that are not known\n", (unsigned long long)w->untimed);
-	buf_release(&name);
-	buf_release(&when);
-	return r < 0 ? r : w->n ? STATUS_OK : STATUS_NOTHING;
+	*ret = all;
+	return 0;
 }

@@ -39,7 +39,9 @@ struct stat_slice {
 /* 0 where there are no times, else STAT_SLICES. The sums of the slices are those of the rows. */
 size_t stat_slices(const struct stat_when *w, struct stat_slice *ret);
 
-/* What was under way, as text or JSON. STATUS_OK, or STATUS_NONE where nothing was; or -errno. */
-int stat_at(struct cmd *c, const struct opts_stat *o, struct stat_when *w, const char *of);
+/* Puts the rows in order: by call, then by when they began. */
+void stat_when_sort(struct stat_when *w);
+/* The answer of `stemma stat --at --json`, a new reference. 0 or -errno. */
+int stat_at_json(struct store *s, const struct stat_when *w, json_t **ret);
 
 #endif
