@@ -4,9 +4,9 @@
 #ifndef STEMMA_CMD_STAT_STAT_VIEW_H
 #define STEMMA_CMD_STAT_STAT_VIEW_H
 
+#include "answer/stat/stat.h"
+#include "answer/stat/stat_when.h"
 #include "cmd/cmd.h"
-#include "cmd/stat/stat.h"
-#include "cmd/stat/stat_when.h"
 #include "cmd/ui/columns.h"
 
 /* Tables, as the options ask for; title: what was asked about. */

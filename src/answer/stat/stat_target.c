@@ -1,5 +1,5 @@
 /* stat_target.c - counting a run, an execution or a file; what its sums are, in words. */
-#include "cmd/stat/stat_count.h"
+#include "answer/stat/stat_count.h"
 
 #include <errno.h>
 #include <stdlib.h>

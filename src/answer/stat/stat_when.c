@@ -1,4 +1,4 @@
-#include "cmd/stat/stat_when.h"
+#include "answer/stat/stat_when.h"
 #include "base/vec.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* stat_count.h - the counting of struct stat_sums, execution by execution. Inside this folder only. */
-#ifndef STEMMA_CMD_STAT_STAT_COUNT_H
-#define STEMMA_CMD_STAT_STAT_COUNT_H
+#ifndef STEMMA_ANSWER_STAT_STAT_COUNT_H
+#define STEMMA_ANSWER_STAT_STAT_COUNT_H
 
-#include "cmd/stat/stat.h"
+#include "answer/stat/stat.h"
 
 /* Of these gaps those with which accesses may be missing as a whole, and not only some of their bytes. */
 uint64_t stat_unobserved(uint64_t gaps);

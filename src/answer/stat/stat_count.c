@@ -1,4 +1,4 @@
-#include "cmd/stat/stat_count.h"
+#include "answer/stat/stat_count.h"
 #include "base/vec.h"
 #include "query/system.h"
 

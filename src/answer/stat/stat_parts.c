@@ -1,4 +1,4 @@
-#include "cmd/stat/stat.h"
+#include "answer/stat/stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

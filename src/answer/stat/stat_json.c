@@ -1,5 +1,5 @@
-#include "cmd/stat/stat.h"
-#include "cmd/stat/stat_when.h"
+#include "answer/stat/stat.h"
+#include "answer/stat/stat_when.h"
 
 static void moved_json(json_t *o, const struct stat_moved *m)
 {

@@ -3,10 +3,10 @@
  * Of the calls of one kind on one file by one execution only the first beginning and the last end are known: between
  * these they are under way, and over time they are spread evenly. Rows are gathered with stat_when_row, the `say` of
  * struct stat_sums, whose argument is a struct stat_when; about 80 bytes a row. Times are ns since 1970. */
-#ifndef STEMMA_CMD_STAT_STAT_WHEN_H
-#define STEMMA_CMD_STAT_STAT_WHEN_H
+#ifndef STEMMA_ANSWER_STAT_STAT_WHEN_H
+#define STEMMA_ANSWER_STAT_STAT_WHEN_H
 
-#include "cmd/stat/stat.h"
+#include "answer/stat/stat.h"
 
 #define STAT_SLICES 10
 

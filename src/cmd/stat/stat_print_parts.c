@@ -1,4 +1,4 @@
-/* stat_parts_text.c - which parts of datasets a run moved, as a table. */
+/* stat_print_parts.c - which parts of datasets a run moved, as a table. */
 #include "cmd/stat/stat_view.h"
 
 #include <stdio.h>

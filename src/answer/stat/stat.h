@@ -8,8 +8,8 @@
  * Counted are the accesses of executions (the graph's edges, which say how many and perhaps how many bytes) and the
  * figures of their calls, which are there where the run was recorded with --exact or --count. The arrays are owned by
  * struct stat_sums; times are ns since 1970, TIME_NONE not known; sizes are bytes. Functions return 0 or -errno. */
-#ifndef STEMMA_CMD_STAT_STAT_H
-#define STEMMA_CMD_STAT_STAT_H
+#ifndef STEMMA_ANSWER_STAT_STAT_H
+#define STEMMA_ANSWER_STAT_STAT_H
 
 #include "answer/entities.h"
 #include "answer/source.h"
