@@ -55,6 +55,9 @@ asked 0 find 'used /w/in' && same find --json 'used /w/in' && asked 0 find 'runs
 check 'find'
 asked 0 diff @~1 @ && same diff --json @~1 @ && asked 0 diff /w/out0 /w/out1 && same diff --json /w/out0 /w/out1
 check 'diff: runs, and versions'
+asked 0 stat @ && same stat --json @ && asked 0 stat /w/in && same stat --json /w/in && asked 0 stat '/w/mid@{1}' 1 && same stat --json --all '/w/mid@{1}' &&
+	asked 0 stat @ 0 1 && same stat --json -n 1 @ && asked 0 stat @ 32 && same stat --json --times @ && asked 0 stat @ 16 && same stat --json --hdf5 @
+check 'stat: a run, a file, a version, few, over time, objects'
 asked 0 resolve @ && says "$out" '0 01AAAAAAAAAAAAAAAAAAAAATWO 0 0' && asked 0 resolve '/w/mid@{1}' && says "$out" '1 v' && says "$out" ' 1 3' &&
 	asked 0 resolve /w/mid && says "$out" ' 2 3'
 check 'what a word means: a run, a version, a file that is gone'
@@ -72,6 +75,19 @@ check 'where the record is, from the settings'
 AGAIN=1 "$ask" lineage "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" && same lineage --json /w/out1
 check 'a hundred questions, and a hundred looks for what is new'
 printf 'b\na\n' >words
+if cmd 0 run -q --exact -- sort words -o counted; then
+	asked 0 stat @ 32 && same stat --json --times @ && mv "$T/asked" "$out" && says "$out" '"api": "read"' && says "$out" over_time
+	check 'stat: calls that were counted'
+	moment=$($PYTHON -c 'import json, sys, calendar, time
+t = [c["first"] for c in json.load(sys.stdin)["calls"]][0]
+print("%d%s" % (calendar.timegm(time.strptime(t[:19], "%Y-%m-%dT%H:%M:%S")), t[20:29]))' <"$out")
+	asked 0 stat-at @ 0 "$moment" && same stat --json --at "$($PYTHON -c 'import sys, time
+t = int(sys.argv[1]); print("%s.%09dZ" % (time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t // 10**9)), t % 10**9))' "$moment")" @ &&
+		mv "$T/asked" "$out" && says "$out" '"argv"' && asked 0 stat-at @ 0 5 && says "$out" '"under_way": []'
+	check 'stat: what was under way at a moment; nothing was'
+else
+	check 'a run whose calls are counted'
+fi
 if cmd 0 run -q --summary "$T/summary" -- sort words -o sorted; then
 	asked 0 summaries @ && $PYTHON - "$out" "$T/summary" <<'END' 2>"$err"
 import json, sys
@@ -104,6 +120,10 @@ with Record(sys.argv[1]) as r:
     assert '/w/out1' in {e['path'] for e in r.find('from /w/in')}
     assert r.resolve('/w/mid') == {**r.resolve('/w/mid'), 'kind': 'file', 'version': 2, 'disk': 'gone'}
     assert r.diff('/w/out0', '/w/out1')['differs'] is True
+    sums = r.stat('/w/mid')
+    assert sums['total']['reads'] == sums['total']['writes'] == 1, sums
+    assert {e['argv'][0] for e in sums['executions']} == {'sort', 'uniq'}, sums
+    assert len(r.stat('/w/mid', count=1)['executions']) == 1 and r.stat_at('/w/mid', 5) == []
     assert r.summaries('@')[0]['command'][0] == 'sort'
     r.update()
     try:
@@ -171,7 +191,7 @@ check 'a record that is reached by a link'
 STEMMA_HOME=$kept
 # The symbols are those of the header, and no others.
 nm -D --defined-only "$library" 2>/dev/null | sed -n 's/^[0-9a-f]* T \([a-z_]*\).*/\1/p' | sort >"$out"
-sed -n 's/^.*[ *]\(stemma_[a-z]*\)(.*/\1/p' "$here/include/stemma/stemma.h" | grep -v '^stemma_free$' | sort -u >"$T/declared"
+sed -n 's/^.*[ *]\(stemma_[a-z_]*\)(.*/\1/p' "$here/include/stemma/stemma.h" | grep -v '^stemma_free$' | sort -u >"$T/declared"
 echo stemma_free | sort - "$T/declared" >"$T/all"
 is "$out" "$(cat "$T/all")"
 check 'the library shows what the header declares'

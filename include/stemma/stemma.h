@@ -91,10 +91,12 @@ int stemma_resolve(struct stemma_record *r, const char *text, struct stemma_targ
 /* ---- answers: JSON ---- */
 
 enum stemma_answer_flags {
-	STEMMA_ALL = 1,     /* nothing is folded or left out */
-	STEMMA_CERTAIN = 2, /* lineage: only what is certain */
-	STEMMA_DOWN = 4,    /* lineage: what came from the file, not what it came from */
-	STEMMA_FORKS = 8,   /* lineage: also what may be through fork, exec and shared memory */
+	STEMMA_ALL = 1,      /* nothing is folded or left out */
+	STEMMA_CERTAIN = 2,  /* lineage: only what is certain */
+	STEMMA_DOWN = 4,     /* lineage: what came from the file, not what it came from */
+	STEMMA_FORKS = 8,    /* lineage: also what may be through fork, exec and shared memory */
+	STEMMA_OBJECTS = 16, /* stat: objects of HDF5 files, and no files */
+	STEMMA_TIMES = 32,   /* stat: also how the calls lie over time */
 };
 
 /* Who made the file, and from what (stemma-why(1)). */
@@ -109,6 +111,14 @@ int stemma_find(struct stemma_record *r, const char *expression, unsigned flags,
 /* What differs between two runs, executions or versions (stemma-diff(1)), without the category `lines`. -EINVAL: they
  * are of different kinds. */
 int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err);
+/* What was read and written in a run, by an execution or of a file (stemma-stat(1)): counts, bytes, and times in ns. At
+ * most `count` executions and as many files, the most used first (0: all). STEMMA_ALL: also files of the machine and
+ * absent paths. */
+int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count, char **ret,
+                struct stemma_error *err);
+/* Which of its calls were under way at a time, in ns since 1970 (stemma stat --at): maybe none. */
+int stemma_stat_at(struct stemma_record *r, const char *target, unsigned flags, int64_t at, char **ret,
+                   struct stemma_error *err);
 /* What the tasks of a run used: {"format": 1, "summaries": [...]}, each as in doc/format/summary.md without processes
  * and files. run: as for stemma_resolve; NULL: all summaries of the record. STEMMA_NOTHING: there is none. */
 int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err);

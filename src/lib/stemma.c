@@ -6,6 +6,8 @@
 #include "answer/found.h"
 #include "answer/lineage_json.h"
 #include "answer/runs.h"
+#include "answer/stat/stat.h"
+#include "answer/stat/stat_when.h"
 #include "answer/summaries.h"
 #include "answer/why.h"
 #include "base/config.h"
@@ -345,6 +347,58 @@ EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, 
 		rc = diff_json(&r->source, &d, &o);
 	diff_release(&d);
 	return rc < 0 ? fail_with(rc, &e, "cannot compare them", err) : give_json(o, ret, err);
+}
+
+/* A run, execution or file, whatever is recorded of it. */
+static int find_target(struct stemma_record *r, const char *text, struct target *ret, struct stemma_error *err)
+{
+	struct err e = {0};
+	int rc = target_any(r->source.store, text, false, &e, ret);
+	return rc <= 0 ? fail_to_resolve(rc, &e, err) : 0;
+}
+
+/* Counts what the target read and wrote, and makes the answer of it: `when` if it has a moment, else the sums. */
+static int answer_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count,
+                       struct stat_when *when, char **ret, struct stemma_error *err)
+{
+	struct target t;
+	struct stat_sums w = {.source = &r->source, .all = flags & STEMMA_ALL, .objects = flags & STEMMA_OBJECTS};
+	json_t *o = NULL;
+	*ret = NULL;
+	int rc = find_target(r, target, &t, err);
+	if (rc)
+		return rc;
+	if (when)
+		w.say = stat_when_row, w.arg = when;
+	rc = store_view_begin(r->source.store, VIEW_PASS);
+	rc = rc < 0 ? rc : stat_count_target(&w, &t);
+	if (rc >= 0 && when && when->has_at) {
+		stat_when_sort(when);
+		rc = stat_at_json(r->source.store, when, &o);
+	} else if (rc >= 0) {
+		rc = stat_json(&w, count, when, &o);
+	}
+	store_view_end(r->source.store);
+	stat_release(&w);
+	return rc < 0 ? fail_with(rc, NULL, "cannot count", err) : give_json(o, ret, err);
+}
+
+EXPORTED int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count, char **ret,
+                         struct stemma_error *err)
+{
+	struct stat_when when = {0};
+	int rc = answer_stat(r, target, flags, count, flags & STEMMA_TIMES ? &when : NULL, ret, err);
+	stat_when_release(&when);
+	return rc;
+}
+
+EXPORTED int stemma_stat_at(struct stemma_record *r, const char *target, unsigned flags, int64_t at, char **ret,
+                            struct stemma_error *err)
+{
+	struct stat_when when = {.has_at = true, .at = at};
+	int rc = answer_stat(r, target, flags, 0, &when, ret, err);
+	stat_when_release(&when);
+	return rc;
 }
 
 EXPORTED int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err)

@@ -20,6 +20,11 @@ static int ask(struct stemma_record *r, int argc, char **argv, char **ret, struc
 		return stemma_find(r, a, flags, ret, err);
 	if (strcmp(what, "diff") == 0)
 		return stemma_diff(r, a, b, ret, err);
+	const char *c = argc > 5 ? argv[5] : "";
+	if (strcmp(what, "stat") == 0)
+		return stemma_stat(r, a, flags, strtoull(c, NULL, 10), ret, err);
+	if (strcmp(what, "stat-at") == 0)
+		return stemma_stat_at(r, a, flags, strtoll(c, NULL, 10), ret, err);
 	if (strcmp(what, "summaries") == 0)
 		return stemma_summaries(r, argc > 3 ? a : NULL, ret, err);
 	struct stemma_target t;

@@ -20,7 +20,7 @@ __all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
 
 READ_ONLY, IN_MEMORY = 1, 2
 _NOTHING = 1
-_ALL, _CERTAIN, _DOWN, _FORKS = 1, 2, 4, 8
+_ALL, _CERTAIN, _DOWN, _FORKS, _OBJECTS, _TIMES = 1, 2, 4, 8, 16, 32
 _KINDS = ('run', 'file', 'execution')
 _DISK = ('same', 'changed', 'replaced', 'gone', 'file-written', 'deleted')
 
@@ -66,6 +66,8 @@ def _load():
             ('resolve', [record, text, ctypes.POINTER(_Target), answer[1]]), ('why', [record, text, flags] + answer),
             ('lineage', [record, text, flags, ctypes.c_uint] + answer),
             ('runs', [record, flags, ctypes.c_uint64] + answer), ('find', [record, text, flags] + answer),
+            ('stat', [record, text, flags, ctypes.c_uint64] + answer),
+            ('stat_at', [record, text, flags, ctypes.c_int64] + answer),
             ('diff', [record, text, text] + answer), ('summaries', [record, text] + answer)):
         one = getattr(library, 'stemma_' + function)
         one.argtypes, one.restype = arguments, ctypes.c_int
@@ -158,6 +160,16 @@ class Record:
     def diff(self, a='@~1', b='@'):
         """What differs between two runs, executions or versions (stemma-diff(1))."""
         return self._ask('diff', os.fsencode(a), os.fsencode(b))
+
+    def stat(self, target='@', count=0, all=False, objects=False, times=False):  # pylint: disable=redefined-builtin
+        """What was read and written in a run, by an execution or of a file: counts, bytes, ns (stemma-stat(1)). At most
+        count executions and files (0: all); all: also files of the machine; objects: of HDF5 files; times: over time."""
+        flags = _ALL * bool(all) | _OBJECTS * bool(objects) | _TIMES * bool(times)
+        return self._ask('stat', os.fsencode(target), flags, count)
+
+    def stat_at(self, target, at, all=False, objects=False):  # pylint: disable=redefined-builtin
+        """Which of its calls were under way at a time in ns since 1970 (stemma stat --at): a list."""
+        return self._ask('stat_at', os.fsencode(target), _ALL * bool(all) | _OBJECTS * bool(objects), at)['under_way']
 
     def summaries(self, run=None):
         """What the tasks of a run used, or (None) all summaries of the record."""
