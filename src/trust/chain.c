@@ -203,7 +203,8 @@ static int seal_cmp(const void *pa, const void *pb)
 	return memcmp(a->hash.b, b->hash.b, DIGEST_BYTES);
 }
 
-static int read_sessions(struct chain *c, struct err *err)
+/* Which frames each session has. */
+static int list_sessions(struct chain *c, struct err *err)
 {
 	if (c->w.frames.n)
 		qsort(c->w.frames.v, c->w.frames.n, sizeof(*c->w.frames.v), collect_compare_frames);
@@ -219,17 +220,29 @@ static int read_sessions(struct chain *c, struct err *err)
 	}
 	if (c->parts.n)
 		qsort(c->parts.v, c->parts.n, sizeof(*c->parts.v), part_cmp);
-	for (size_t i = 0; i < c->parts.n; i++) {
-		struct chain_part *p = &c->parts.v[i];
-		struct look l = {c, p};
-		struct chain_frames f = {.p = p};
-		const struct collect_frame *g = chain_next_frame(c, &f);
-		int rc = g ? chain_each_event(c, g, first_event, &l) : 0;
-		for (f = (struct chain_frames){.p = p}; rc >= 0 && p->keeping && (g = chain_next_frame(c, &f));)
-			rc = chain_each_event(c, g, keeping_event, &l);
-		if (rc == -ENOMEM || !map_set(&c->by_number, p->number, (uint32_t)i))
+	return 0;
+}
+
+/* What a keeper's session says: seals and tombstones. -ENOMEM; what cannot be read is met again by those who check. */
+static int read_session(struct chain *c, struct chain_part *p)
+{
+	struct look l = {c, p};
+	struct chain_frames f = {.p = p};
+	const struct collect_frame *g = chain_next_frame(c, &f);
+	int rc = g ? chain_each_event(c, g, first_event, &l) : 0;
+	for (f = (struct chain_frames){.p = p}; rc >= 0 && p->keeping && (g = chain_next_frame(c, &f));)
+		rc = chain_each_event(c, g, keeping_event, &l);
+	return rc;
+}
+
+static int read_sessions(struct chain *c, struct err *err)
+{
+	int rc = list_sessions(c, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < c->parts.n; i++)
+		if (read_session(c, &c->parts.v[i]) == -ENOMEM || !map_set(&c->by_number, c->parts.v[i].number, (uint32_t)i))
 			return chain_oom(err);
-	}
 	if (c->seals.n)
 		qsort(c->seals.v, c->seals.n, sizeof(*c->seals.v), seal_cmp);
 	for (size_t i = 0; i < c->seals.n; i++)

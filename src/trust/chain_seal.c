@@ -167,6 +167,30 @@ static bool is_log_of_host(const struct chain *c, const struct chain_part *p, co
 	return !c->shared || (!strncmp(path, "/logs/", 6) && !strncmp(path + 6, host, n) && path[6 + n] == '/');
 }
 
+/* Adds to the seal what the session has beyond the bytes that are sealed, if it is this host's and over. 0 or -errno
+ * with a sentence. */
+static int seal_session(struct sealing *s, const struct chain_part *p, uint64_t sealed, struct chain_seal_result *ret)
+{
+	uint64_t length = chain_length_of(s->c, p);
+	if (p->seals || length <= sealed || !is_log_of_host(s->c, p, s->name))
+		return 0;
+	bool over;
+	int rc = is_session_over(s->c, p, &over);
+	if (rc < 0)
+		return err_set(s->err, -rc, "cannot read the logs");
+	if (!over) {
+		ret->waiting++;
+		return 0;
+	}
+	if (!s->log)
+		rc = keep_begin(s->c->home, s->err, &s->log);
+	if (rc == 0)
+		rc = add_entry(s, p, length, 0);
+	ret->sessions++;
+	ret->bytes += length - sealed;
+	return rc;
+}
+
 int chain_seal(struct chain *c,
                int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err),
                void *arg, struct err *err, struct chain_seal_result *ret)
@@ -179,27 +203,8 @@ int chain_seal(struct chain *c,
 	int rc = sealed_lengths(c, &known) < 0 ? chain_oom(err) : 0;
 	uint64_t from = s.number;
 	for (size_t i = 0; rc == 0 && i < c->parts.n; i++) {
-		const struct chain_part *p = &c->parts.v[i];
 		uint32_t at = map_get(&known.bytes, i);
-		uint64_t length = chain_length_of(c, p), old = at == VEC_NONE ? 0 : known.lengths.v[at];
-		if (p->seals || length <= old || !is_log_of_host(c, p, name))
-			continue;
-		bool over;
-		rc = is_session_over(c, p, &over);
-		if (rc < 0) {
-			err_set(err, -rc, "cannot read the logs");
-			break;
-		}
-		if (!over) {
-			ret->waiting++;
-			continue;
-		}
-		if (!s.log)
-			rc = keep_begin(c->home, err, &s.log);
-		if (rc == 0)
-			rc = add_entry(&s, p, length, 0);
-		ret->sessions++;
-		ret->bytes += length - old;
+		rc = seal_session(&s, &c->parts.v[i], at == VEC_NONE ? 0 : known.lengths.v[at], ret);
 	}
 	if (rc == 0)
 		rc = put_seal(&s, 0);

@@ -61,10 +61,44 @@ struct group {
 	uint32_t part;  /* VEC_NONE: the session is not there */
 };
 
+struct groups {
+	struct group *v;
+	size_t n, cap;
+};
+
 static int compare_groups_by_part(const void *pa, const void *pb)
 {
 	const struct group *a = pa, *b = pb;
 	return (a->part > b->part) - (a->part < b->part);
+}
+
+/* One group for each session that is sealed, by the place where it lies. False: no memory. */
+static bool group_entries(struct chain *c, const uint32_t *order, struct groups *ret)
+{
+	for (size_t i = 0, k; i < c->entries.n; i = k) {
+		uint64_t session = c->entries.v[order[i]].session;
+		for (k = i; k < c->entries.n && c->entries.v[order[k]].session == session; k++)
+			;
+		struct group *g = vec_add(ret);
+		if (!g)
+			return false;
+		*g = (struct group){i, k - i, map_get(&c->by_number, session)};
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_groups_by_part);
+	return true;
+}
+
+/* Holds the session against the n entries that hold, until one does not match. 0, -EIO. */
+static int match_group(struct chain *c, const struct chain_part *p, const uint32_t *entries, size_t n,
+                       enum chain_match *ret)
+{
+	struct chain_hashing h = {.f = {.p = p}};
+	int rc = 0;
+	digest_begin(&h.sum);
+	for (size_t k = 0; rc == 0 && k < n && *ret == CHAIN_MATCHES; k++)
+		rc = match_entry(c, &h, &c->entries.v[entries[k]], ret);
+	return rc;
 }
 
 int chain_each_session(struct chain *c,
@@ -73,31 +107,16 @@ int chain_each_session(struct chain *c,
                        void *arg, struct err *err)
 {
 	uint32_t *order = sorted_entries(c);
-	VEC(struct group) groups = {0};
-	int rc = order ? 0 : chain_oom(err);
-	for (size_t i = 0, k; rc == 0 && i < c->entries.n; i = k) {
-		uint64_t session = c->entries.v[order[i]].session;
-		for (k = i; k < c->entries.n && c->entries.v[order[k]].session == session; k++)
-			;
-		struct group *g = vec_add(&groups);
-		if (!g) {
-			rc = chain_oom(err);
-			break;
-		}
-		*g = (struct group){i, k - i, map_get(&c->by_number, session)};
-	}
-	if (groups.n)
-		qsort(groups.v, groups.n, sizeof(*groups.v), compare_groups_by_part);
+	struct groups groups = {0};
+	int rc = order && group_entries(c, order, &groups) ? 0 : chain_oom(err);
 	for (size_t i = 0; rc == 0 && i < groups.n; i++) {
 		const struct group *g = &groups.v[i];
 		const uint32_t *v = order + g->from;
 		size_t first = first_valid(c, v, g->n);
 		const struct chain_part *p = g->part == VEC_NONE ? NULL : &c->parts.v[g->part];
-		struct chain_hashing h = {.f = {.p = p}};
 		enum chain_match m = CHAIN_MATCHES;
-		digest_begin(&h.sum);
-		for (size_t k = first; p && rc == 0 && k < g->n && m == CHAIN_MATCHES; k++)
-			rc = match_entry(c, &h, &c->entries.v[v[k]], &m);
+		if (p)
+			rc = match_group(c, p, v + first, g->n - first, &m);
 		bool cut = c->seals.v[c->entries.v[v[first]].seal].why == 1;
 		if (rc == 0)
 			rc = say(arg, p, c->entries.v[v[0]].session, m, cut, c->entries.v[v[g->n - 1]].bytes);
@@ -154,6 +173,28 @@ static int check_session(void *arg, const struct chain_part *p, uint64_t session
 	return p && !map_set(&v->sealed, (uint64_t)(p - v->c->parts.v), 1) ? -ENOMEM : 0;
 }
 
+/* The first seal that is there of its chain. */
+static void check_first_link(struct verifying *v, const struct chain_link *s)
+{
+	if (s->number != 1)
+		problem(v, "the first %llu seals of %s are not there", (unsigned long long)s->number - 1, s->chain);
+	else if (!s->first)
+		problem(v, "seal 1 of %s follows another one, which is not there", s->chain);
+}
+
+/* A seal, and the one before it in the order of numbers of its chain. */
+static void check_next_link(struct verifying *v, const struct chain_link *s, const struct chain_link *before)
+{
+	if (s->number == before->number)
+		problem(v, "there are two seals %llu of %s", (unsigned long long)s->number, s->chain);
+	else if (s->number != before->number + 1)
+		problem(v, "seals %llu to %llu of %s are not there", (unsigned long long)before->number + 1,
+		        (unsigned long long)s->number - 1, s->chain);
+	else if (s->first || memcmp(s->before, before->hash.b, DIGEST_BYTES) != 0)
+		problem(v, "seal %llu of %s does not follow seal %llu", (unsigned long long)s->number, s->chain,
+		        (unsigned long long)before->number);
+}
+
 static void check_links(struct verifying *v, const char *expect)
 {
 	struct chain *c = v->c;
@@ -168,18 +209,10 @@ static void check_links(struct verifying *v, const char *expect)
 		v->r->expected |= expect && !strcasecmp(expect, hex) && s->sound;
 		if (!s->sound)
 			problem(v, "seal %llu of %s was changed", (unsigned long long)s->number, s->chain);
-		if (begins && s->number != 1)
-			problem(v, "the first %llu seals of %s are not there", (unsigned long long)s->number - 1, s->chain);
-		else if (begins && !s->first)
-			problem(v, "seal 1 of %s follows another one, which is not there", s->chain);
-		else if (!begins && s->number == b->number)
-			problem(v, "there are two seals %llu of %s", (unsigned long long)s->number, s->chain);
-		else if (!begins && s->number != b->number + 1)
-			problem(v, "seals %llu to %llu of %s are not there", (unsigned long long)b->number + 1,
-			        (unsigned long long)s->number - 1, s->chain);
-		else if (!begins && (s->first || memcmp(s->before, b->hash.b, DIGEST_BYTES) != 0))
-			problem(v, "seal %llu of %s does not follow seal %llu", (unsigned long long)s->number, s->chain,
-			        (unsigned long long)b->number);
+		if (begins)
+			check_first_link(v, s);
+		else
+			check_next_link(v, s, b);
 	}
 }
 

@@ -85,17 +85,77 @@ static void on_exec_event(struct reading *r, const struct event *ev)
 			r->rc = -ENOMEM;
 }
 
+static void on_domain_event(struct reading *r, const struct event *ev)
+{
+	char **slot = vec_add(&r->names);
+	if (!slot || !(*slot = strndup(ev->domain.name.p ? ev->domain.name.p : "", ev->domain.name.n)) ||
+	    !map_set(&r->domains, ev->domain.num, (uint32_t)(r->names.n - 1)))
+		r->rc = -ENOMEM;
+}
+
+static void on_state_event(struct reading *r, const struct event *ev)
+{
+	struct session_file *f = session_file_of(r, ev->state.file);
+	if (!f)
+		return;
+	if (!f->has_state) {
+		f->size_before = ev->state.size;
+		f->mtime_before = ev->state.mtime;
+	}
+	f->has_state = true;
+	f->size = ev->state.size;
+	f->mtime = ev->state.mtime;
+}
+
+static void on_name_event(struct reading *r, const struct event *ev)
+{
+	struct session_file *f = session_file_of(r, ev->name.file);
+	if (!f)
+		return;
+	if (ev->name.op == TERM_nameop_unlink || ev->name.op == TERM_nameop_replace) {
+		f->gone |= str_is(ev->name.path, f->path);
+		return;
+	}
+	char *path = strndup(ev->name.path.p ? ev->name.path.p : "", ev->name.path.n);
+	if (path) {
+		free(f->path);
+		f->path = path;
+		f->gone = false;
+	}
+}
+
+static void on_access_event(struct reading *r, const struct event *ev)
+{
+	struct session_file *f = session_file_of(r, ev->access.file);
+	if (!f || ev->access.via == TERM_via_sync)
+		return;
+	f->read |= (ev->access.mode & ACCESS_READ) != 0;
+	f->program |= (ev->access.mode & ACCESS_PROGRAM) != 0;
+	/* Opened for writing is not written: its end says so. */
+	if (ev->access.mode & (ACCESS_CREATE | ACCESS_TRUNC))
+		f->made = true;
+	else if (ev->access.mode & ACCESS_WRITE && !map_set(&r->by_access, ev->seq, (uint32_t)(f - r->out->v)))
+		r->rc = -ENOMEM;
+}
+
+static void on_access_end_event(struct reading *r, const struct event *ev)
+{
+	uint32_t i = r->by_access.n ? map_get(&r->by_access, ev->access_end.access) : VEC_NONE;
+	if (i == VEC_NONE || ev->access_end.evidence == TERM_evidence_none)
+		return;
+	/* Of one that was only handed to it, and that nobody can tell of, its looks tell. */
+	struct session_file *f = &r->out->v[i];
+	if (ev->access_end.evidence == TERM_evidence_must || !f->has_state || f->size != f->size_before ||
+	    f->mtime != f->mtime_before)
+		f->made = true;
+}
+
 static void on_session_event(struct reading *r, const struct event *ev)
 {
-	struct session_file *f;
 	switch (ev->kind) {
-	case EVENT_domain: {
-		char **slot = vec_add(&r->names);
-		if (!slot || !(*slot = strndup(ev->domain.name.p ? ev->domain.name.p : "", ev->domain.name.n)) ||
-		    !map_set(&r->domains, ev->domain.num, (uint32_t)(r->names.n - 1)))
-			r->rc = -ENOMEM;
+	case EVENT_domain:
+		on_domain_event(r, ev);
 		break;
-	}
 	case EVENT_run:
 		if (r->out->began == TIME_NONE)
 			r->out->began = ev->time;
@@ -111,55 +171,20 @@ static void on_session_event(struct reading *r, const struct event *ev)
 		on_file_event(r, ev);
 		break;
 	case EVENT_state:
-		if ((f = session_file_of(r, ev->state.file))) {
-			if (!f->has_state) {
-				f->size_before = ev->state.size;
-				f->mtime_before = ev->state.mtime;
-			}
-			f->has_state = true;
-			f->size = ev->state.size;
-			f->mtime = ev->state.mtime;
-		}
+		on_state_event(r, ev);
 		break;
 	case EVENT_exec:
 		on_exec_event(r, ev);
 		break;
 	case EVENT_name:
-		if (!(f = session_file_of(r, ev->name.file)))
-			break;
-		if (ev->name.op == TERM_nameop_unlink || ev->name.op == TERM_nameop_replace) {
-			f->gone |= str_is(ev->name.path, f->path);
-		} else {
-			char *path = strndup(ev->name.path.p ? ev->name.path.p : "", ev->name.path.n);
-			if (path) {
-				free(f->path);
-				f->path = path;
-				f->gone = false;
-			}
-		}
+		on_name_event(r, ev);
 		break;
 	case EVENT_access:
-		if (!(f = session_file_of(r, ev->access.file)) || ev->access.via == TERM_via_sync)
-			break;
-		f->read |= (ev->access.mode & ACCESS_READ) != 0;
-		f->program |= (ev->access.mode & ACCESS_PROGRAM) != 0;
-		/* Opened for writing is not written: its end says so. */
-		if (ev->access.mode & (ACCESS_CREATE | ACCESS_TRUNC))
-			f->made = true;
-		else if (ev->access.mode & ACCESS_WRITE && !map_set(&r->by_access, ev->seq, (uint32_t)(f - r->out->v)))
-			r->rc = -ENOMEM;
+		on_access_event(r, ev);
 		break;
-	case EVENT_access_end: {
-		uint32_t i = r->by_access.n ? map_get(&r->by_access, ev->access_end.access) : VEC_NONE;
-		if (i == VEC_NONE || ev->access_end.evidence == TERM_evidence_none)
-			break;
-		/* Of one that was only handed to it, and that nobody can tell of, its looks tell. */
-		f = &r->out->v[i];
-		if (ev->access_end.evidence == TERM_evidence_must || !f->has_state || f->size != f->size_before ||
-		    f->mtime != f->mtime_before)
-			f->made = true;
+	case EVENT_access_end:
+		on_access_end_event(r, ev);
 		break;
-	}
 	default:
 		break;
 	}

@@ -49,6 +49,27 @@ static bool named_in(const struct strlist *argv, struct str path)
 	return false;
 }
 
+static bool is_stream(uint64_t kind)
+{
+	return kind == TERM_kind_pipe || kind == TERM_kind_fifo || kind == TERM_kind_socket;
+}
+
+/* May what was used so be an input: read, not run, and not used to coordinate only? */
+static bool is_input_use(const struct edge *u)
+{
+	bool possible = u->sure || u->via == TERM_via_data || u->via == TERM_via_descriptor;
+	return !(u->mode & ACCESS_PROGRAM) && possible && u->via != TERM_via_sync;
+}
+
+/* Is the version an input of the execution: a file that neither is its program nor belongs to the system? */
+static bool is_input_version(struct one *r, const struct exec_info *x, const struct version_sort *v)
+{
+	if (v->kind != TERM_kind_regular || !v->path.n || v->file == x->exe || v->file == x->script)
+		return false;
+	enum system_class c = system_path(v->path, r->o->system_extra);
+	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && named_in(&x->argv, v->path));
+}
+
 /* What an execution read that counts as input. */
 static int uses_of(struct one *r, store_id exec, struct edges *e)
 {
@@ -59,26 +80,15 @@ static int uses_of(struct one *r, store_id exec, struct edges *e)
 	for (size_t i = 0; rc == 0 && i < e->n; i++) {
 		struct version_sort v;
 		const struct edge *u = &e->v[i];
-		if (u->mode & ACCESS_PROGRAM || (!u->sure && u->via != TERM_via_data && u->via != TERM_via_descriptor) ||
-		    u->via == TERM_via_sync)
+		if (!is_input_use(u))
 			continue;
 		rc = store_version_sort(r->s, u->to, &v);
 		if (rc < 0)
 			break;
-		bool stream = rc == 1 && (v.kind == TERM_kind_pipe || v.kind == TERM_kind_fifo || v.kind == TERM_kind_socket);
-		store_id *through = stream ? vec_add(&r->streams) : NULL;
-		if (stream && !through)
-			return witness_oom(r->err);
-		if (through)
-			*through = u->to;
-		bool counts = rc == 1 && v.kind == TERM_kind_regular && v.path.n && v.file != x.exe && v.file != x.script;
+		bool stream = rc == 1 && is_stream(v.kind), counts = rc == 1 && is_input_version(r, &x, &v);
 		rc = 0;
-		if (counts) {
-			enum system_class c = system_path(v.path, r->o->system_extra);
-			counts = c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && named_in(&x.argv, v.path));
-		}
-		store_id *slot = counts ? vec_add(&r->used) : NULL;
-		if (counts && !slot)
+		store_id *slot = stream ? vec_add(&r->streams) : counts ? vec_add(&r->used) : NULL;
+		if ((stream || counts) && !slot)
 			return witness_oom(r->err);
 		if (slot)
 			*slot = u->to;
@@ -160,6 +170,20 @@ static bool digest_now(const struct one *r, const struct file_info *f, const str
 	return same;
 }
 
+/* The digest that any run told of the version, if it is of this size and time; NULL none. It lies in *room, which the
+ * caller releases. 0 or -errno. */
+static int digest_told_elsewhere(struct one *r, const struct version_info *v, const struct file_info *f,
+                                 struct reported_list *room, const struct event_digest **ret)
+{
+	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
+	int rc = store_digests(r->s, &like, room);
+	if (rc < 0)
+		return rc;
+	const struct event_digest *d = digest_event(room, f, 0);
+	*ret = d && d->digest.n && d->size == v->size && d->mtime == v->mtime ? d : NULL;
+	return 0;
+}
+
 static int append_input(struct one *r, store_id version)
 {
 	struct version_info v;
@@ -178,13 +202,9 @@ static int append_input(struct one *r, store_id version)
 		return witness_oom(r->err);
 	const struct event_digest *d = digest_event(&r->digests, &f, TERM_usage_input);
 	if (!d && v.has_size) {
-		struct event_digest like = {.domain = f.domain, .ino = f.ino, .gen = f.gen, .size = v.size, .mtime = v.mtime};
-		rc = store_digests(r->s, &like, &other);
+		rc = digest_told_elsewhere(r, &v, &f, &other, &d);
 		if (rc < 0)
 			return rc;
-		d = digest_event(&other, &f, 0);
-		if (d && (!d->digest.n || d->size != v.size || d->mtime != v.mtime))
-			d = NULL;
 	}
 	bool ok = true;
 	if (d && d->digest.n)
@@ -308,6 +328,25 @@ static bool same_values(const struct element *a, const struct element *b)
 	return true;
 }
 
+static bool append_values(struct element *to, const struct element *from)
+{
+	for (size_t k = 0; k < from->n; k++)
+		if (!element_put(to, str_of(from->value[k])))
+			return false;
+	return true;
+}
+
+/* The first runs all had the values that stand there once: from now on each run's stand there. */
+static bool begin_to_vary(struct element *t)
+{
+	size_t n = t->n;
+	t->varied = true;
+	for (size_t k = 0; k < n * (t->runs - 2); k++)
+		if (!element_put(t, str_of(t->value[k % n])))
+			return false;
+	return true;
+}
+
 /* all: V, where every value is kept. */
 static bool combine(struct elements *to, const struct elements *from, bool all)
 {
@@ -320,19 +359,13 @@ static bool combine(struct elements *to, const struct elements *from, bool all)
 			return false;
 		if (x->unknown && !x->n)
 			continue;
-		bool first = t->runs++ == 0;
-		if (!first && !all && !t->varied && same_values(t, x))
+		bool alike = t->runs++ > 0 && !all && !t->varied; /* so far all were as the first */
+		if (alike && same_values(t, x))
 			continue;
-		if (!first && !all && !t->varied) { /* so far all were as the first */
-			size_t n = t->n;
-			t->varied = true;
-			for (size_t k = 0; k < n * (t->runs - 2); k++)
-				if (!element_put(t, str_of(t->value[k % n])))
-					return false;
-		}
-		for (size_t k = 0; k < x->n; k++)
-			if (!element_put(t, str_of(x->value[k])))
-				return false;
+		if (alike && !begin_to_vary(t))
+			return false;
+		if (!append_values(t, x))
+			return false;
 	}
 	return !from->failed;
 }
@@ -354,6 +387,21 @@ static bool append_text(char ***list, struct str s, bool once)
 	return more[n] != NULL;
 }
 
+/* Adds what the run is like to what the runs before it were like. */
+static int add_run(struct witness *ret, struct one *r)
+{
+	for (int i = 0; i < TRUST_PARTS; i++) {
+		if (!combine(&ret->side.part[i], &r->side.part[i], false))
+			return witness_oom(r->err);
+		if (r->side.absent[i] && !ret->side.absent[i]) {
+			ret->side.absent[i] = r->side.absent[i];
+			r->side.absent[i] = NULL;
+		}
+	}
+	bool ok = combine(&ret->variant, &r->variant, true) && combine(&ret->missing, &r->missing, true);
+	return ok ? 0 : witness_oom(r->err);
+}
+
 static int read_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
 {
 	struct one r = {.s = s, .o = o, .err = err, .run = id};
@@ -373,16 +421,8 @@ static int read_run(struct store *s, store_id id, const struct witness_options *
 		rc = store_run(s, id, &run) == 1 ? properties(&r, &run) : -EIO;
 	if (rc == 0)
 		rc = collect_results(&r);
-	for (int i = 0; rc == 0 && i < TRUST_PARTS; i++) {
-		if (!combine(&ret->side.part[i], &r.side.part[i], false))
-			rc = witness_oom(err);
-		if (r.side.absent[i] && !ret->side.absent[i]) {
-			ret->side.absent[i] = r.side.absent[i];
-			r.side.absent[i] = NULL;
-		}
-	}
-	if (rc == 0 && (!combine(&ret->variant, &r.variant, true) || !combine(&ret->missing, &r.missing, true)))
-		rc = witness_oom(err);
+	if (rc == 0)
+		rc = add_run(ret, &r);
 	ret->n_runs++;
 	one_release(&r);
 	return rc;
@@ -482,25 +522,13 @@ static int find_bench(struct store *s, const char *id, struct err *err, store_id
 	return 0;
 }
 
-int witness_find(struct store *s, const char *text, struct err *err, store_id **ids, size_t *n)
+/* The runs from a to b, or from b to a, both ends included: the earlier first. 1, 0 none of them is in the store, or
+ * -errno. */
+static int append_range(struct store *s, store_id a, store_id b, struct err *err, store_id **ids, size_t *n)
 {
-	const char *dots = strstr(text, "..");
-	store_id a, b, *all = NULL;
+	store_id *all = NULL;
 	size_t count = 0;
-	if (!strncmp(text, "bench:", 6))
-		return find_bench(s, text + 6, err, ids, n);
-	if (!dots) {
-		int rc = find_one_run(s, text, err, &a);
-		return rc == 1 ? append_run_id(ids, n, a, err) : rc;
-	}
-	char *first = strndup(text, (size_t)(dots - text));
-	int rc = first ? find_one_run(s, first, err, &a) : -ENOMEM;
-	if (rc == 1)
-		rc = find_one_run(s, dots[2] ? dots + 2 : "@", err, &b);
-	free(first);
-	if (rc != 1)
-		return rc;
-	rc = store_runs(s, 0, &all, &count); /* latest first */
+	int rc = store_runs(s, 0, &all, &count); /* latest first */
 	bool within = false, met = false;
 	for (size_t i = count; rc >= 0 && i-- > 0;) {
 		bool edge = all[i] == a || all[i] == b;
@@ -512,4 +540,22 @@ int witness_find(struct store *s, const char *text, struct err *err, store_id **
 	}
 	free(all);
 	return rc < 0 ? rc : met;
+}
+
+int witness_find(struct store *s, const char *text, struct err *err, store_id **ids, size_t *n)
+{
+	const char *dots = strstr(text, "..");
+	store_id a, b;
+	if (!strncmp(text, "bench:", 6))
+		return find_bench(s, text + 6, err, ids, n);
+	if (!dots) {
+		int rc = find_one_run(s, text, err, &a);
+		return rc == 1 ? append_run_id(ids, n, a, err) : rc;
+	}
+	char *first = strndup(text, (size_t)(dots - text));
+	int rc = first ? find_one_run(s, first, err, &a) : -ENOMEM;
+	if (rc == 1)
+		rc = find_one_run(s, dots[2] ? dots + 2 : "@", err, &b);
+	free(first);
+	return rc == 1 ? append_range(s, a, b, err, ids, n) : rc;
 }
