@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -128,6 +129,58 @@ static int pattern(struct reader *r, const struct toml_key *k, struct extractor 
 	return 0;
 }
 
+/* The keys of a result that are read in one way, and where their values go. */
+static const struct {
+	const char *key;
+	size_t at; /* in struct extractor */
+} result_texts[] =
+    {
+        {"name", offsetof(struct extractor, name)},
+        {"from", offsetof(struct extractor, from)},
+        {"separator", offsetof(struct extractor, separator)},
+},
+  result_flags[] = {
+      {"all", offsetof(struct extractor, all)},
+      {"last", offsetof(struct extractor, last)},
+      {"unordered", offsetof(struct extractor, unordered)},
+};
+static const struct {
+	const char *key;
+	enum extract_how how;
+} result_patterns[] = {{"regex", EXTRACT_REGEX}, {"pointer", EXTRACT_POINTER}, {"column", EXTRACT_COLUMN}};
+
+/* 1: it was none of those keys. */
+static int read_plain_key(struct reader *r, const struct toml_key *k, struct extractor *x)
+{
+	for (size_t i = 0; i < sizeof(result_texts) / sizeof(*result_texts); i++)
+		if (!strcmp(k->key, result_texts[i].key))
+			return read_text_value(r, k, (char **)((char *)x + result_texts[i].at));
+	for (size_t i = 0; i < sizeof(result_flags) / sizeof(*result_flags); i++)
+		if (!strcmp(k->key, result_flags[i].key))
+			return flag(r, k, (bool *)((char *)x + result_flags[i].at));
+	for (size_t i = 0; i < sizeof(result_patterns) / sizeof(*result_patterns); i++)
+		if (!strcmp(k->key, result_patterns[i].key))
+			return pattern(r, k, x, result_patterns[i].how);
+	return 1;
+}
+
+static int read_figure(struct reader *r, const struct toml_key *k, struct extractor *x)
+{
+	int rc = pattern(r, k, x, EXTRACT_FIGURE);
+	if (rc == 0 && strcmp(x->pattern, "wall_time") != 0 && strcmp(x->pattern, "cpu_time") != 0)
+		rc = refuse_key(r, k, "is none of wall_time, cpu_time");
+	return rc;
+}
+
+static int read_tolerance(struct reader *r, const struct toml_key *k, struct extractor *x)
+{
+	double unused;
+	int rc = read_text_value(r, k, &x->tolerance);
+	if (rc == 0 && !tolerance_read(x->tolerance, &unused, &unused))
+		rc = refuse_key(r, k, "a number or a percentage is wanted");
+	return rc;
+}
+
 static int result(struct reader *r, const struct toml_key *k)
 {
 	struct benchfile *b = r->out;
@@ -140,43 +193,19 @@ static int result(struct reader *r, const struct toml_key *k)
 		b->result[b->n_results++] = (struct extractor){0};
 	}
 	struct extractor *x = &b->result[k->index - 1];
-	if (!strcmp(k->key, "name"))
-		return read_text_value(r, k, &x->name);
-	if (!strcmp(k->key, "from"))
-		return read_text_value(r, k, &x->from);
-	if (!strcmp(k->key, "separator"))
-		return read_text_value(r, k, &x->separator);
-	if (!strcmp(k->key, "regex"))
-		return pattern(r, k, x, EXTRACT_REGEX);
-	if (!strcmp(k->key, "pointer"))
-		return pattern(r, k, x, EXTRACT_POINTER);
-	if (!strcmp(k->key, "column"))
-		return pattern(r, k, x, EXTRACT_COLUMN);
-	if (!strcmp(k->key, "figure")) {
-		int rc = pattern(r, k, x, EXTRACT_FIGURE);
-		return rc == 0 && strcmp(x->pattern, "wall_time") != 0 && strcmp(x->pattern, "cpu_time") != 0
-		           ? refuse_key(r, k, "is none of wall_time, cpu_time")
-		           : rc;
-	}
-	if (!strcmp(k->key, "all"))
-		return flag(r, k, &x->all);
-	if (!strcmp(k->key, "last"))
-		return flag(r, k, &x->last);
-	if (!strcmp(k->key, "unordered"))
-		return flag(r, k, &x->unordered);
-	if (!strcmp(k->key, "tolerance")) {
-		double unused;
-		int rc = read_text_value(r, k, &x->tolerance);
-		return rc == 0 && !tolerance_read(x->tolerance, &unused, &unused)
-		           ? refuse_key(r, k, "a number or a percentage is wanted")
-		           : rc;
-	}
+	int rc = read_plain_key(r, k, x);
+	if (rc <= 0)
+		return rc;
+	if (!strcmp(k->key, "figure"))
+		return read_figure(r, k, x);
+	if (!strcmp(k->key, "tolerance"))
+		return read_tolerance(r, k, x);
 	if (strcmp(k->key, "digest") != 0 && strcmp(k->key, "guess") != 0)
 		return refuse_key(
 		    r, k,
 		    "is none of name, from, regex, pointer, column, digest, figure, guess, separator, all, last, unordered, "
 		    "tolerance");
-	int rc = flag(r, k, &yes);
+	rc = flag(r, k, &yes);
 	if (rc < 0 || !yes || *k->key == 'g')
 		return rc;
 	if (x->how != EXTRACT_GUESS)

@@ -70,11 +70,37 @@ static int read_text_member(struct reader *r, const json_t *o, const char *key, 
 	return element_text(ret, s) ? 0 : claim_oom(r);
 }
 
-static int read_element(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
+static bool is_one_of(const char *word, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/* An element in braces: its values, and how they are to be compared. */
+static int read_detailed(struct reader *r, struct element *x, const json_t *j, bool input)
 {
 	static const char *const statistics[] = {"median", "mean", "min", "max", "all", NULL};
-	struct str key = str_of(name);
 	double unused;
+	const json_t *value = json_object_get(j, input ? "digest" : "value");
+	int rc = value ? values(r, x, value) : 0;
+	if (!value && !input)
+		return refuse_claim(r, "an element in braces needs \"value\"");
+	if (rc == 0)
+		rc = read_text_member(r, j, "tolerance", &x->tolerance);
+	if (rc == 0)
+		rc = read_text_member(r, j, "statistic", &x->statistic);
+	if (rc == 0 && x->tolerance && !tolerance_read(x->tolerance, &unused, &unused))
+		rc = refuse_claim(r, "a tolerance is a number or a percentage, and not negative");
+	if (rc == 0 && x->statistic && !is_one_of(x->statistic, statistics))
+		rc = refuse_claim(r, "a statistic is one of median, mean, min, max, all");
+	return rc;
+}
+
+static int read_element(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
+{
+	struct str key = str_of(name);
 	if (!r->left--)
 		return refuse_claim(r, "it has too many elements");
 	while (input && key.n > 2 && key.p[0] == '.' && key.p[1] == '/')
@@ -86,22 +112,7 @@ static int read_element(struct reader *r, struct elements *e, const char *name, 
 	struct element *x = elements_at(e, key);
 	if (!x)
 		return claim_oom(r);
-	if (!json_is_object(j))
-		return values(r, x, j);
-	const json_t *value = json_object_get(j, input ? "digest" : "value");
-	int rc = value ? values(r, x, value) : 0;
-	if (!value && !input)
-		return refuse_claim(r, "an element in braces needs \"value\"");
-	if (rc == 0)
-		rc = read_text_member(r, j, "tolerance", &x->tolerance);
-	if (rc == 0)
-		rc = read_text_member(r, j, "statistic", &x->statistic);
-	if (rc == 0 && x->tolerance && !tolerance_read(x->tolerance, &unused, &unused))
-		rc = refuse_claim(r, "a tolerance is a number or a percentage, and not negative");
-	bool known = !x->statistic;
-	for (size_t i = 0; !known && statistics[i]; i++)
-		known = !strcmp(x->statistic, statistics[i]);
-	return rc == 0 && !known ? refuse_claim(r, "a statistic is one of median, mean, min, max, all") : rc;
+	return json_is_object(j) ? read_detailed(r, x, j, input) : values(r, x, j);
 }
 
 /* {"name": value, ...}, of inputs also ["name", ...] */
@@ -157,12 +168,31 @@ static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 	return 0;
 }
 
-static int document(struct reader *r, const json_t *root, struct claim *c)
+/* Is every member known, and does it claim anything? */
+static int check_members(struct reader *r, const json_t *root)
 {
 	static const char *const known[] = {"format",     "benchmark", "runs",       "inputs",
 	                                    "parameters", "results",   "invariants", NULL};
+	static const char *const claims[] = {"inputs", "parameters", "results", NULL};
 	const char *key;
 	json_t *item;
+	bool any = false;
+	json_object_foreach((json_t *)root, key, item)
+	{
+		/* A misspelt "result" must not pass for a claim of none. */
+		if (!is_one_of(key, known) && strncmp(key, "x-", 2) != 0)
+			return (err_set(r->err, 0,
+			                "the claim is not in the right form: '%.60s' is none of format, benchmark, runs, inputs, "
+			                "parameters, results, invariants, x-...",
+			                key),
+			        -EBADMSG);
+		any |= is_one_of(key, claims);
+	}
+	return any ? 0 : refuse_claim(r, "it claims neither inputs nor parameters nor results");
+}
+
+static int document(struct reader *r, const json_t *root, struct claim *c)
+{
 	int64_t format = 0;
 	if (!json_is_object(root))
 		return refuse_claim(r, "it is no JSON object");
@@ -171,24 +201,9 @@ static int document(struct reader *r, const json_t *root, struct claim *c)
 		return refuse_claim(r, "\"format\": 1 is missing");
 	if (format > CLAIM_FORMAT)
 		return refuse_claim(r, "its format is newer than this program");
-	bool any = false;
-	json_object_foreach((json_t *)root, key, item)
-	{
-		bool found = false;
-		for (size_t i = 0; known[i]; i++)
-			found |= !strcmp(key, known[i]);
-		/* A misspelt "result" must not pass for a claim of none. */
-		if (!found && strncmp(key, "x-", 2) != 0)
-			return (err_set(r->err, 0,
-			                "the claim is not in the right form: '%.60s' is none of format, benchmark, runs, inputs, "
-			                "parameters, results, invariants, x-...",
-			                key),
-			        -EBADMSG);
-		any |= found && (!strcmp(key, "inputs") || !strcmp(key, "parameters") || !strcmp(key, "results"));
-	}
-	if (!any)
-		return refuse_claim(r, "it claims neither inputs nor parameters nor results");
-	int rc = read_part(r, root, "inputs", TRUST_INPUTS, c);
+	int rc = check_members(r, root);
+	if (rc == 0)
+		rc = read_part(r, root, "inputs", TRUST_INPUTS, c);
 	if (rc == 0)
 		rc = read_part(r, root, "parameters", TRUST_PARAMETERS, c);
 	if (rc == 0)

@@ -205,43 +205,68 @@ static bool next_field(const char **p, const char *end, char separator, struct b
 	return !ret->failed;
 }
 
+/* A table of which the next field is read at p. */
+struct csv {
+	const char *p, *end;
+	char separator;
+	struct buf field; /* the last one that was read */
+	bool over;        /* it was the last of its line */
+};
+
+static bool csv_next(struct csv *c)
+{
+	return next_field(&c->p, c->end, c->separator, &c->field, &c->over);
+}
+
+static char guess_separator(const char *text, size_t n)
+{
+	const char *line = memchr(text, '\n', n);
+	return memchr(text, ',', line ? (size_t)(line - text) : n) ? ',' : '\t';
+}
+
+/* Which column it is, from 0, and reads over the header; -1: there is none of that name. A number is the column's
+ * number, from 1, in a file without a header. */
+static long find_column(struct csv *c, const char *name)
+{
+	char *end;
+	long number = strtol(name, &end, 10), column = -1;
+	if (*name && !*end && number > 0)
+		return number - 1;
+	for (long at = 0; column < 0 && !c->over && csv_next(c); at++)
+		if (str_eq(trim_str(buf_view(&c->field)), str_of(name)))
+			column = at;
+	while (!c->over && c->p < c->end && *name && column >= 0) /* the rest of the header */
+		csv_next(c);
+	return column;
+}
+
+static void take_column(struct taking *t, struct csv *c, long column)
+{
+	struct buf kept = {0};
+	while (c->p < c->end && t->found <= EXTRACT_VALUES && !c->field.failed) {
+		c->over = false;
+		for (long at = 0; !c->over && csv_next(c); at++)
+			if (at == column) {
+				buf_reset(&kept);
+				buf_str(&kept, buf_view(&c->field));
+				on_match(t, buf_view(&kept));
+			}
+	}
+	finish_taking(t);
+	buf_release(&kept);
+}
+
 static void by_column(struct taking *t, const char *text, size_t n)
 {
-	const char *p = text, *end = text + n, *line = memchr(text, '\n', n);
-	size_t first = line ? (size_t)(line - text) : n;
-	char separator = t->x->separator && *t->x->separator ? *t->x->separator : memchr(text, ',', first) ? ',' : '\t';
-	struct buf field = {0}, kept = {0};
-	char *number_end;
-	long column = -1, at = 0;
-	bool over = false;
-	/* A number is the column's number, in a file without a header. */
-	long number = strtol(t->x->pattern, &number_end, 10);
-	if (*t->x->pattern && !*number_end && number > 0)
-		column = number - 1;
-	for (; column < 0 && !over && next_field(&p, end, separator, &field, &over); at++)
-		if (str_eq(trim_str(buf_view(&field)), str_of(t->x->pattern)))
-			column = at;
-	while (!over && p < end && p != text && *t->x->pattern && column >= 0 &&
-	       (*number_end || number <= 0)) /* the rest of the header */
-		next_field(&p, end, separator, &field, &over);
-	if (column < 0) {
+	const char *separator = t->x->separator;
+	struct csv c = {.p = text, .end = text + n};
+	c.separator = separator && *separator ? *separator : guess_separator(text, n);
+	long column = find_column(&c, t->x->pattern);
+	if (column < 0)
 		append_missing(t, "there is no such column");
-	} else {
-		while (p < end && t->found <= EXTRACT_VALUES) {
-			over = false;
-			for (at = 0; !over && next_field(&p, end, separator, &field, &over); at++)
-				if (at == column) {
-					buf_reset(&kept);
-					buf_str(&kept, buf_view(&field));
-					on_match(t, buf_view(&kept));
-				}
-			if (field.failed)
-				break;
-		}
-		finish_taking(t);
-	}
-	buf_release(&field);
-	buf_release(&kept);
+	else
+		take_column(t, &c, column);
+	buf_release(&c.field);
 }
 
 /* ---- digests ---- */
@@ -339,30 +364,33 @@ static bool guess_json(struct elements *values, const char *text, size_t n)
 
 /* `key: 12.5 s`, `key = 3`: the key begins with a letter and has no more than 60 bytes, the number no more than a unit
  * behind it. */
-static void guess_lines(struct elements *values, const char *text, size_t n)
+static void guess_line(struct elements *values, struct str line)
 {
 	char number[64];
 	double unused;
+	size_t cut = 0, k = 0;
+	while (cut < line.n && line.p[cut] != ':' && line.p[cut] != '=')
+		cut++;
+	if (cut == line.n || !line.n || !isalpha((unsigned char)*line.p))
+		return;
+	struct str key = trim_str(str_n(line.p, cut)), value = trim_str(str_n(line.p + cut + 1, line.n - cut - 1));
+	while (k < value.n && !isspace((unsigned char)value.p[k]))
+		k++;
+	if (key.n > 60 || !k || k >= sizeof(number))
+		return;
+	memcpy(number, value.p, k);
+	number[k] = '\0';
+	struct str unit = trim_str(str_n(value.p + k, value.n - k));
+	if (value_number(number, &unused) && unit.n <= 12 && !memchr(unit.p, ' ', unit.n))
+		elements_add(values, key, str_of(number));
+}
+
+static void guess_lines(struct elements *values, const char *text, size_t n)
+{
 	for (const char *p = text, *end = text + n; p < end && values->n < EXTRACT_VALUES;) {
 		const char *e = memchr(p, '\n', (size_t)(end - p));
-		struct str line = trim_str(str_n(p, (size_t)((e ? e : end) - p)));
+		guess_line(values, trim_str(str_n(p, (size_t)((e ? e : end) - p))));
 		p = e ? e + 1 : end;
-		size_t cut = 0;
-		while (cut < line.n && line.p[cut] != ':' && line.p[cut] != '=')
-			cut++;
-		if (cut == line.n || !line.n || !isalpha((unsigned char)*line.p))
-			continue;
-		struct str key = trim_str(str_n(line.p, cut)), value = trim_str(str_n(line.p + cut + 1, line.n - cut - 1));
-		size_t k = 0;
-		while (k < value.n && !isspace((unsigned char)value.p[k]))
-			k++;
-		if (key.n > 60 || !k || k >= sizeof(number))
-			continue;
-		memcpy(number, value.p, k);
-		number[k] = '\0';
-		struct str unit = trim_str(str_n(value.p + k, value.n - k));
-		if (value_number(number, &unused) && unit.n <= 12 && !memchr(unit.p, ' ', unit.n))
-			elements_add(values, key, str_of(number));
 	}
 }
 

@@ -1,6 +1,7 @@
 #include "trust/kept.h"
 
 #include "base/io.h"
+#include "base/strv.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -108,16 +109,9 @@ static int compare_kept_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int kept_sweep(struct store *s, uint64_t *ret_n)
+/* The digests that the record has, sorted. 0 or -errno; nothing is given of half a list. */
+static int list_digests(struct store *s, char ***ret, size_t *ret_n)
 {
-	char *dir = NULL;
-	*ret_n = 0;
-	if (asprintf(&dir, "%s/kept", store_home(s)) < 0)
-		return -ENOMEM;
-	DIR *d = opendir(dir);
-	free(dir);
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
 	struct reported_list l;
 	int rc = store_reported(s, 0, EVENT_digest, &l);
 	char **v = rc == 0 ? calloc(l.n + 1, sizeof(*v)) : NULL;
@@ -125,22 +119,41 @@ int kept_sweep(struct store *s, uint64_t *ret_n)
 	for (size_t i = 0; v && i < l.n; i++)
 		if ((v[n] = strndup(l.v[i].ev.digest.digest.p ? l.v[i].ev.digest.digest.p : "", l.v[i].ev.digest.digest.n)))
 			n++;
-	if (v && n == l.n) {
-		if (n)
-			qsort(v, n, sizeof(*v), compare_kept_names);
+	if (rc == 0 && (!v || n != l.n))
+		rc = -ENOMEM;
+	reported_list_release(&l);
+	if (rc < 0) {
+		strv_free(v);
+		return rc;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), compare_kept_names);
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+int kept_sweep(struct store *s, uint64_t *ret_n)
+{
+	char *dir = NULL, **v;
+	size_t n;
+	*ret_n = 0;
+	if (asprintf(&dir, "%s/kept", store_home(s)) < 0)
+		return -ENOMEM;
+	DIR *d = opendir(dir);
+	free(dir);
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	int rc = list_digests(s, &v, &n);
+	if (rc == 0) {
 		for (struct dirent *e; (e = readdir(d));) {
 			const char *name = e->d_name;
 			if (strncmp(name, "sha256:", 7) != 0 || (n && bsearch(&name, v, n, sizeof(*v), compare_kept_names)))
 				continue;
 			*ret_n += unlinkat(dirfd(d), name, 0) == 0;
 		}
-	} else if (rc == 0) {
-		rc = -ENOMEM; /* nothing is removed on half a list */
+		strv_free(v);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(v[i]);
-	free(v);
-	reported_list_release(&l);
 	closedir(d);
 	return rc;
 }

@@ -89,8 +89,9 @@ static bool find_nth_field(const char *text, unsigned which, struct str *ret)
 
 /* ---- what no file tells by itself ---- */
 
-static bool os_name(struct reading *r)
+static bool os_name(struct reading *r, const char *key)
 {
+	(void)key;
 	struct str s;
 	if (!io_text("/etc/os-release", r->text, sizeof(r->text)))
 		return false;
@@ -159,8 +160,9 @@ static bool cgroup_limit(struct reading *r, const char *file)
 	return true;
 }
 
-static bool rlimits(struct reading *r)
+static bool rlimits(struct reading *r, const char *key)
 {
+	(void)key;
 	static const struct {
 		const char *name;
 		int which;
@@ -179,8 +181,9 @@ static bool rlimits(struct reading *r)
 }
 
 /* Type and options of the mount that the working directory is on, by its device. */
-static bool file_system(struct reading *r)
+static bool file_system(struct reading *r, const char *key)
 {
+	(void)key;
 	struct stat st;
 	char want[32], *row = NULL;
 	size_t room = 0;
@@ -203,52 +206,103 @@ static bool file_system(struct reading *r)
 	return found;
 }
 
-static bool format_property(struct reading *r, const char *name, const char *key)
+static bool cpu_busy(struct reading *r, const char *key)
+{
+	(void)key;
+	return ticks(r, false);
+}
+
+static bool cpu_stolen(struct reading *r, const char *key)
+{
+	(void)key;
+	return ticks(r, true);
+}
+
+static bool libc_version(struct reading *r, const char *key)
+{
+	(void)key;
+	return confstr(_CS_GNU_LIBC_VERSION, r->out, sizeof(r->out)) > 1; /* another library says nothing */
+}
+
+static bool own_cgroup(struct reading *r, const char *key)
+{
+	(void)key;
+	return cgroup_of(r->out, sizeof(r->out));
+}
+
+static bool scheduler(struct reading *r, const char *key)
 {
 	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
-	struct utsname un;
+	int policy = sched_getscheduler(0);
+	(void)key;
+	return policy >= 0 && policy < 7 &&
+	       snprintf(r->out, sizeof(r->out), "%s %d", policies[policy], getpriority(PRIO_PROCESS, 0)) > 0;
+}
+
+static bool creation_mask(struct reading *r, const char *key)
+{
+	mode_t mask = umask(077);
+	(void)key;
+	umask(mask);
+	return snprintf(r->out, sizeof(r->out), "%03o", (unsigned)mask) > 0;
+}
+
+static bool disk_free(struct reading *r, const char *key)
+{
 	struct statvfs vfs;
+	(void)key;
+	return statvfs(".", &vfs) == 0 &&
+	       snprintf(r->out, sizeof(r->out), "%llu", (unsigned long long)vfs.f_bavail * vfs.f_frsize) > 0;
+}
+
+static bool time_now(struct reading *r, const char *key)
+{
 	struct timespec now;
-	char *o = r->out;
-	size_t n = sizeof(r->out);
-	if (!strcmp(name, "os"))
-		return os_name(r);
-	if (!strcmp(name, "libc"))
-		return confstr(_CS_GNU_LIBC_VERSION, o, n) > 1; /* another library says nothing */
-	if (!strcmp(name, "cpu.busy"))
-		return ticks(r, false);
-	if (!strcmp(name, "cpu.stolen"))
-		return ticks(r, true);
-	if (!strcmp(name, "cgroup"))
-		return cgroup_of(o, n);
-	if (!strncmp(name, "cgroup.", 7))
-		return cgroup_limit(r, key);
-	if (!strcmp(name, "rlimits"))
-		return rlimits(r);
-	if (!strcmp(name, "file_system"))
-		return file_system(r);
-	if (!strcmp(name, "scheduler")) {
-		int policy = sched_getscheduler(0);
-		return policy >= 0 && policy < 7 && snprintf(o, n, "%s %d", policies[policy], getpriority(PRIO_PROCESS, 0)) > 0;
-	}
-	if (!strcmp(name, "umask")) {
-		mode_t mask = umask(077);
-		umask(mask);
-		return snprintf(o, n, "%03o", (unsigned)mask) > 0;
-	}
-	if (!strcmp(name, "disk.free"))
-		return statvfs(".", &vfs) == 0 && snprintf(o, n, "%llu", (unsigned long long)vfs.f_bavail * vfs.f_frsize) > 0;
-	if (!strcmp(name, "time"))
-		return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
-		       snprintf(o, n, "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec) > 0;
+	(void)key;
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+	       snprintf(r->out, sizeof(r->out), "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec) > 0;
+}
+
+/* A word of uname(2): host, kernel, machine, or else the kernel's version. */
+static bool system_word(struct reading *r, const char *name)
+{
+	struct utsname un;
 	if (uname(&un) < 0)
 		return false;
-	snprintf(o, n, "%s",
+	snprintf(r->out, sizeof(r->out), "%s",
 	         !strcmp(name, "host")      ? un.nodename
 	         : !strcmp(name, "kernel")  ? un.release
 	         : !strcmp(name, "machine") ? un.machine
 	                                    : un.version);
 	return true;
+}
+
+/* Who makes what machine.def has no file for; what is none of these is a word of the system's name. */
+static const struct {
+	const char *name;
+	bool (*make)(struct reading *r, const char *key);
+} made_properties[] = {
+    {"os", os_name},
+    {"libc", libc_version},
+    {"cpu.busy", cpu_busy},
+    {"cpu.stolen", cpu_stolen},
+    {"cgroup", own_cgroup},
+    {"cgroup.cpu", cgroup_limit},
+    {"cgroup.memory", cgroup_limit},
+    {"rlimits", rlimits},
+    {"file_system", file_system},
+    {"scheduler", scheduler},
+    {"umask", creation_mask},
+    {"disk.free", disk_free},
+    {"time", time_now},
+};
+
+static bool format_property(struct reading *r, const char *name, const char *key)
+{
+	for (size_t i = 0; i < sizeof(made_properties) / sizeof(*made_properties); i++)
+		if (!strcmp(name, made_properties[i].name))
+			return made_properties[i].make(r, key);
+	return system_word(r, name);
 }
 
 static bool read_property(struct reading *r, const struct property *p, struct str *ret)

@@ -129,28 +129,41 @@ static bool bags_same(const struct element *a, const struct element *b, double r
 	return same;
 }
 
+/* One value against the median of all runs, or another statistic that the claim names. */
+static bool agrees_with_statistic(const struct element *claim, const struct element *seen, double relative,
+                                  double absolute, bool *ret_eps)
+{
+	double number, says;
+	bool known = combined(seen, claim->statistic, &number) && value_number(claim->value[0], &says);
+	*ret_eps =
+	    known && (fabs(number - says) <= absolute || fabs(number - says) <= relative * fmax(fabs(number), fabs(says)));
+	return known && number == says;
+}
+
+/* One value against that of each run. */
+static bool agrees_with_every(const char *value, const struct element *seen, double relative, double absolute,
+                              bool *ret_eps)
+{
+	bool same = true;
+	*ret_eps = true;
+	for (size_t i = 0; i < seen->n; i++) {
+		same &= value_same(value, seen->value[i]);
+		*ret_eps &= is_within_tolerance(value, seen->value[i], relative, absolute);
+	}
+	return same;
+}
+
 /* *ret_eps: within the tolerance. */
 static bool agree(const struct element *claim, const struct element *seen, double relative, double absolute,
                   bool *ret_eps)
 {
-	double number;
 	*ret_eps = true;
 	if (!claim->n && !claim->unknown)
 		return true; /* its name is all that is claimed */
-	if (claim->n == 1 && seen->varied && (!claim->statistic || strcmp(claim->statistic, "all") != 0)) {
-		double says;
-		bool known = combined(seen, claim->statistic, &number) && value_number(claim->value[0], &says);
-		*ret_eps = known && (fabs(number - says) <= absolute ||
-		                     fabs(number - says) <= relative * fmax(fabs(number), fabs(says)));
-		return known && number == says;
-	}
-	if (claim->n == 1 && seen->varied) { /* every one of them */
-		bool same = true;
-		for (size_t i = 0; i < seen->n; i++) {
-			same &= value_same(claim->value[0], seen->value[i]);
-			*ret_eps &= is_within_tolerance(claim->value[0], seen->value[i], relative, absolute);
-		}
-		return same;
+	if (claim->n == 1 && seen->varied) {
+		bool every = claim->statistic && !strcmp(claim->statistic, "all");
+		return every ? agrees_with_every(claim->value[0], seen, relative, absolute, ret_eps)
+		             : agrees_with_statistic(claim, seen, relative, absolute, ret_eps);
 	}
 	if (lists_same(claim, seen, 0, 0))
 		return true;
@@ -286,6 +299,21 @@ static int invariants(struct trust_side *seen, struct trust_side *claim, struct 
 	return 0;
 }
 
+/* The figures of the whole, from those of the parts. */
+static void compute_trust(struct trust *t)
+{
+	compute_factor(&t->inputs);
+	compute_factor(&t->results);
+	t->high = t->inputs.value * t->results.value;
+	t->low = t->inputs.low * t->results.low;
+	t->judged = t->inputs.unknown + t->results.unknown == 0 || t->low == t->high;
+	t->t = t->judged ? t->high : NAN;
+	t->t_eps = t->judged ? t->inputs.value_eps * t->results.value_eps : NAN;
+	t->literal = t->inputs.literal * t->results.literal;
+	t->reproducible = t->judged && t->inputs.differ + t->results.differ == 0 &&
+	                  t->inputs.unknown + t->results.unknown == 0 && t->invariants_differ + t->invariants_unknown == 0;
+}
+
 int trust_measure(struct trust_side *seen, struct trust_side *claim, const char *tolerance, struct err *err,
                   struct trust *ret)
 {
@@ -308,16 +336,7 @@ int trust_measure(struct trust_side *seen, struct trust_side *claim, const char 
 		trust_release(&t);
 		return err_set(err, -rc, "cannot compare");
 	}
-	compute_factor(&t.inputs);
-	compute_factor(&t.results);
-	t.high = t.inputs.value * t.results.value;
-	t.low = t.inputs.low * t.results.low;
-	t.judged = t.inputs.unknown + t.results.unknown == 0 || t.low == t.high;
-	t.t = t.judged ? t.high : NAN;
-	t.t_eps = t.judged ? t.inputs.value_eps * t.results.value_eps : NAN;
-	t.literal = t.inputs.literal * t.results.literal;
-	t.reproducible = t.judged && t.inputs.differ + t.results.differ == 0 && t.inputs.unknown + t.results.unknown == 0 &&
-	                 t.invariants_differ + t.invariants_unknown == 0;
+	compute_trust(&t);
 	*ret = t;
 	return 0;
 }

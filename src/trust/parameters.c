@@ -93,6 +93,35 @@ static bool is_input_file(const struct elements *files, const char *word)
 	return files && elements_find(files, str_of(word));
 }
 
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
+}
+
+/* An option, and what belongs to it of the word that follows (NULL: none). Did it take that word? */
+static bool add_option(const char *word, const char *next, const struct elements *files, struct elements *values)
+{
+	const char *name = word + strspn(word, "-"), *eq = strchr(word, '=');
+	struct str key = str_n(name, eq ? (size_t)(eq - name) : strlen(name));
+	if (eq) {
+		elements_add(values, key, str_of(eq + 1));
+		return false;
+	}
+	/* What follows an option belongs to it unless it is one. An input is told elsewhere, by its name. */
+	bool own = next && (next[0] != '-' || isdigit((unsigned char)next[1]) || next[1] == '.');
+	bool file = next && is_input_file(files, next);
+	if (own && !file) {
+		elements_add(values, key, str_of(next));
+		return true;
+	}
+	if (file && next[0] != '-') {
+		elements_add(values, key, str_of("(file)"));
+		return true;
+	}
+	elements_add(values, key, str_of("true"));
+	return false;
+}
+
 void guess_parameters(char *const *argv, size_t argc, const struct elements *files, struct elements *values)
 {
 	char place[32];
@@ -104,22 +133,8 @@ void guess_parameters(char *const *argv, size_t argc, const struct elements *fil
 			options = false;
 			continue;
 		}
-		bool dash = options && w[0] == '-' && w[1] && !isdigit((unsigned char)w[1]) && w[1] != '.';
-		if (dash) {
-			const char *name = w + strspn(w, "-");
-			size_t n = eq ? (size_t)(eq - name) : strlen(name);
-			/* What follows an option belongs to it unless it is one, or a file. */
-			const char *next = i + 1 < argc && !eq ? argv[i + 1] : NULL;
-			if (next && (next[0] != '-' || isdigit((unsigned char)next[1]) || next[1] == '.') &&
-			    !is_input_file(files, next)) {
-				elements_add(values, str_n(name, n), str_of(next));
-				i++;
-			} else if (next && is_input_file(files, next) && next[0] != '-') {
-				elements_add(values, str_n(name, n), str_of("(file)"));
-				i++;
-			} else {
-				elements_add(values, str_n(name, n), eq ? str_of(eq + 1) : str_of("true"));
-			}
+		if (options && is_option(w)) {
+			i += add_option(w, i + 1 < argc ? argv[i + 1] : NULL, files, values);
 		} else if (is_input_file(files, w)) {
 			continue;
 		} else if (eq && eq != w && (isalpha((unsigned char)w[0]) || w[0] == '_')) {

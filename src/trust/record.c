@@ -181,6 +181,13 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	log_writer_add(w->log, &ev);
 }
 
+static void print_build_id(struct buf *b, const unsigned char *id, int n)
+{
+	buf_str(b, str_of("build-id:"));
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%02x", id[i]);
+}
+
 /* build-id:..., else sha256:...; of the command's own program the digest too, as `binary`. */
 static void record_program(struct writing *w, const struct session_file *f, const char *exe)
 {
@@ -201,9 +208,9 @@ static void record_program(struct writing *w, const struct session_file *f, cons
 	if (own && digested)
 		elements_add(&w->whole, str_of("binary"), str_of(text));
 	snprintf(name, sizeof(name), "%s.%s", f->program ? "program" : "library", base ? base + 1 : f->path);
-	for (int i = 0; i < n; i++)
-		buf_printf(&value, "%s%02x", i ? "" : "build-id:", id[i]);
-	if (n <= 0 && digested)
+	if (n > 0)
+		print_build_id(&value, id, n);
+	else if (digested)
 		buf_str(&value, str_of(text));
 	if (value.n)
 		elements_add(&w->whole, str_of(name), buf_view(&value));

@@ -172,6 +172,69 @@ static char *find_beneath(const char *from, const char *name)
 	return n > 0 ? strndup(real, (size_t)n) : strdup("");
 }
 
+/* Files and folders that the run used are what a confined command may read. 0 or -errno with a sentence. */
+static int add_used_path(struct planning *p, const struct file_info *f)
+{
+	if ((f->kind != TERM_kind_regular && f->kind != TERM_kind_directory) || !f->path.n || f->within)
+		return 0;
+	if (!rerun_is_path(f->path, false))
+		return err_set(p->err, EBADMSG, "the record names a file by something that is no path");
+	return add_read(p, f->path) < 0 ? -ENOMEM : 0;
+}
+
+/* Does it lie below the working directory? Then *path is what it is called from there. */
+static bool cut_working_directory(const char *cwd, struct str *path)
+{
+	size_t n = strlen(cwd);
+	if (n <= 1 || path->n <= n + 1 || memcmp(path->p, cwd, n) != 0 || path->p[n] != '/')
+		return false;
+	*path = str_n(path->p + n + 1, path->n - n - 1);
+	return true;
+}
+
+/* The file of that name among those that are needed so far; NULL. */
+static struct rerun_file *find_needed_file(struct rerun *r, struct str name, bool below)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].below == below && str_is(name, r->v[i].name))
+			return &r->v[i];
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct rerun_file *add_needed_file(struct planning *p, const struct file_info *f, struct str name, bool program)
+{
+	struct rerun *r = p->r;
+	struct rerun_file *more = realloc(r->v, (r->n + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	r->v = more;
+	struct rerun_file *x = &r->v[r->n++];
+	*x = (struct rerun_file){.path = strndup(f->path.p, f->path.n),
+	                         .name = strndup(name.p, name.n),
+	                         .program = program,
+	                         .library = is_shared_object(f->path),
+	                         .mode = program ? 0755 : 0644};
+	x->want = x->path ? recorded_content(p, f, x) : NULL;
+	return x->path && x->name && x->want ? x : NULL;
+}
+
+/* Of a received run: what the user gave in the file's place. */
+static int look_beneath(struct planning *p, struct rerun_file *x, const struct file_info *f,
+                        const struct version_info *v)
+{
+	char *there = x->below ? find_beneath(p->from, x->name) : strdup("");
+	if (!there)
+		return rerun_oom(p->err);
+	free(x->path);
+	x->path = there;
+	x->state = RERUN_GONE;
+	if (*there)
+		rerun_look(x, p->o, f, v);
+	return 0;
+}
+
+/* Adds the file of the version to those that are needed, unless it is the system's. 0 or -errno. */
 static int append_needed_file(struct planning *p, store_id version, bool program)
 {
 	struct rerun *r = p->r;
@@ -180,50 +243,27 @@ static int append_needed_file(struct planning *p, store_id version, bool program
 	int rc = store_version(p->s, version, &v);
 	if (rc == 1)
 		rc = store_file(p->s, v.file, &f);
-	if (rc == 1 && (f.kind == TERM_kind_regular || f.kind == TERM_kind_directory) && f.path.n && !f.within &&
-	    !rerun_is_path(f.path, false))
-		return err_set(p->err, EBADMSG, "the record names a file by something that is no path");
-	if (rc == 1 && (f.kind == TERM_kind_regular || f.kind == TERM_kind_directory) && f.path.n && !f.within)
-		rc = add_read(p, f.path) < 0 ? -ENOMEM : 1;
-	if (rc != 1 || f.kind != TERM_kind_regular || !f.path.n)
+	if (rc != 1)
 		return rc < 0 ? rc : 0;
-	size_t n = strlen(r->cwd);
-	bool below = n > 1 && f.path.n > n + 1 && !memcmp(f.path.p, r->cwd, n) && f.path.p[n] == '/';
+	rc = add_used_path(p, &f);
+	if (rc < 0 || f.kind != TERM_kind_regular || !f.path.n)
+		return rc;
+	struct str name = f.path;
+	bool below = cut_working_directory(r->cwd, &name);
 	if (!below && system_path(f.path, p->o->system_extra) != SYSTEM_NO)
 		return 0;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].below == below &&
-		    str_is(below ? str_n(f.path.p + n + 1, f.path.n - n - 1) : f.path, r->v[i].name)) {
-			r->v[i].program |= program;
-			return 0;
-		}
-	struct rerun_file *more = realloc(r->v, (r->n + 1) * sizeof(*more));
-	if (!more)
-		return rerun_oom(p->err);
-	r->v = more;
-	struct rerun_file *x = &r->v[r->n];
-	*x = (struct rerun_file){.path = strndup(f.path.p, f.path.n),
-	                         .name = below ? strndup(f.path.p + n + 1, f.path.n - n - 1) : strndup(f.path.p, f.path.n),
-	                         .below = below,
-	                         .program = program,
-	                         .library = is_shared_object(f.path),
-	                         .mode = program ? 0755 : 0644};
-	r->n++;
-	x->want = x->path ? recorded_content(p, &f, x) : NULL;
-	if (!x->path || !x->name || !x->want)
-		return rerun_oom(p->err);
-	if (r->own) {
-		rerun_look(x, p->o, &f, &v);
+	struct rerun_file *x = find_needed_file(r, name, below);
+	if (x) {
+		x->program |= program;
 		return 0;
 	}
-	char *there = below ? find_beneath(p->from, x->name) : strdup("");
-	if (!there)
+	x = add_needed_file(p, &f, name, program);
+	if (!x)
 		return rerun_oom(p->err);
-	free(x->path);
-	x->path = there;
-	x->state = RERUN_GONE;
-	if (*there)
-		rerun_look(x, p->o, &f, &v);
+	x->below = below;
+	if (!r->own)
+		return look_beneath(p, x, &f, &v);
+	rerun_look(x, p->o, &f, &v);
 	return 0;
 }
 
@@ -335,6 +375,20 @@ int rerun_is_own(struct store *s, store_id run, const char *home)
 	return rc;
 }
 
+/* What the run's command was, and where it ran. 0 or -errno with a sentence. */
+static int copy_command(const struct run_info *info, struct err *err, struct rerun *ret)
+{
+	ret->cwd = strndup(info->cwd.p ? info->cwd.p : "", info->cwd.n);
+	ret->ulid = strndup(info->ulid.p, info->ulid.n);
+	ret->user = strndup(info->user.p ? info->user.p : "", info->user.n);
+	ret->host = strndup(info->host.p ? info->host.p : "", info->host.n);
+	ret->argv = strlist_copy(&info->argv);
+	ret->redacted |= rerun_has_redacted(&info->argv);
+	if (has_nul(&info->argv) || (info->cwd.n && !rerun_is_path(info->cwd, false)))
+		return err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
+	return ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? 0 : rerun_oom(err);
+}
+
 int rerun_plan(struct store *s, store_id run, const char *home, const char *from, const struct witness_options *o,
                struct err *err, struct rerun *ret)
 {
@@ -349,21 +403,9 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 		witness_release(&seen);
 		return rc;
 	}
-	if (store_run(s, run, &info) != 1)
-		rc = err_set(err, EIO, "cannot read the run");
-	if (rc == 0) {
-		ret->cwd = strndup(info.cwd.p ? info.cwd.p : "", info.cwd.n);
-		ret->ulid = strndup(info.ulid.p, info.ulid.n);
-		ret->user = strndup(info.user.p ? info.user.p : "", info.user.n);
-		ret->host = strndup(info.host.p ? info.host.p : "", info.host.n);
-		ret->argv = strlist_copy(&info.argv);
-		ret->redacted |= rerun_has_redacted(&info.argv);
-		if (has_nul(&info.argv) || (info.cwd.n && !rerun_is_path(info.cwd, false)))
-			rc = err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
-		else
-			rc = ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? store_run_execs(s, run, &execs, &n)
-			                                                                  : rerun_oom(err);
-	}
+	rc = store_run(s, run, &info) == 1 ? copy_command(&info, err, ret) : err_set(err, EIO, "cannot read the run");
+	if (rc == 0)
+		rc = store_run_execs(s, run, &execs, &n);
 	if (rc >= 0)
 		rc = first_env(s, execs, n, &ret->env);
 	if (rc >= 0)
@@ -463,6 +505,26 @@ int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 	return rc == -ENOENT ? 0 : rc; /* it stays away, which its state says */
 }
 
+/* Puts a recorded variable among the k of v, in the place of one of its name. What is no variable, a secret, or names
+ * the place or the recorder is passed over; what could load code, or is not on the list, is named in out instead. */
+static void take_variable(char **v, size_t *k, char *variable, struct buf *out)
+{
+	const char *eq = strchr(variable, '=');
+	size_t len = eq ? (size_t)(eq - variable) : 0, at = 0;
+	struct str name = str_n(variable, len);
+	if (!len || strstr(eq, "***") || str_is(name, "PWD") || !strncmp(variable, "STEMMA", 6))
+		return;
+	while (at < *k && strncmp(v[at], variable, len + 1) != 0)
+		at++;
+	if (env_loads(name) || !env_allowed(name)) {
+		if (at == *k || strcmp(v[at], variable) != 0)
+			buf_printf(out, "%s%.*s", out->n ? ", " : "", (int)len, name.p);
+		return;
+	}
+	v[at] = variable;
+	*k += at == *k;
+}
+
 char **rerun_environment(char *const *env, bool own, char **left_out)
 {
 	extern char **environ;
@@ -475,22 +537,8 @@ char **rerun_environment(char *const *env, bool own, char **left_out)
 	char **v = calloc(n + 1, sizeof(*v));
 	for (size_t i = 0; v && own && environ[i]; i++)
 		v[k++] = environ[i];
-	for (size_t i = 0; v && env && env[i]; i++) {
-		const char *eq = strchr(env[i], '=');
-		size_t len = eq ? (size_t)(eq - env[i]) : 0, at = 0;
-		struct str name = str_n(env[i], len);
-		if (!len || strstr(eq, "***") || str_is(name, "PWD") || !strncmp(env[i], "STEMMA", 6))
-			continue;
-		while (at < k && strncmp(v[at], env[i], len + 1) != 0)
-			at++;
-		if (env_loads(name) || !env_allowed(name)) {
-			if (at == k || strcmp(v[at], env[i]) != 0)
-				buf_printf(&out, "%s%.*s", out.n ? ", " : "", (int)len, name.p);
-			continue;
-		}
-		v[at] = env[i];
-		k += at == k;
-	}
+	for (size_t i = 0; v && env && env[i]; i++)
+		take_variable(v, &k, env[i], &out);
 	if (left_out)
 		*left_out = strdup(out.n ? buf_cstr(&out) : "");
 	buf_release(&out);

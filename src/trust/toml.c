@@ -129,6 +129,18 @@ static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
 	return k->value[k->n] ? (k->n++, 0) : toml_oom(r);
 }
 
+/* true, false, or a number, whole? */
+static bool is_bare_value(const char *s)
+{
+	char *end;
+	if (!strcmp(s, "true") || !strcmp(s, "false"))
+		return true;
+	if (!isdigit((unsigned char)s[*s == '-' || *s == '+']))
+		return false;
+	strtod(s, &end);
+	return !*end;
+}
+
 static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 {
 	buf_reset(b);
@@ -147,10 +159,7 @@ static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 	}
 	if (!b->n)
 		return refuse_line(r, "a value is missing");
-	const char *s = buf_cstr(b);
-	char *end;
-	bool digit = isdigit((unsigned char)s[*s == '-' || *s == '+']);
-	if (strcmp(s, "true") != 0 && strcmp(s, "false") != 0 && (!digit || (strtod(s, &end), *end)))
+	if (!is_bare_value(buf_cstr(b)))
 		return refuse_line(r, "a value is a string in quotes, a number, true or false");
 	return add_value(r, k, b);
 }
