@@ -199,6 +199,8 @@ int ix_add_caches(struct ix *x);
 
 /* ix_names.c */
 int ix_names(struct ix *x);
+
+/* ix_paths.c */
 int ix_write_names(struct ix *x);
 
 /* ix_files.c */

@@ -1,0 +1,284 @@
+/* ix_paths.c - rows of paths: loaded with their facts, and written with what new sessions add. */
+#include "store/index/ix_names.h"
+
+/* Facts of a path beyond this many bytes go to rows of their own, one per session: what every run sees again
+ * (libraries) must not make its row grow. */
+#define FACTS_INLINE 256
+
+int ix_path_load(struct ix *x, uint32_t node, uint32_t *ret)
+{
+	*ret = x->nodes.v[node].loaded;
+	if (*ret != VEC_NONE)
+		return 0;
+	struct ix_loaded_path *p = vec_add(&x->paths);
+	if (!p)
+		return ix_oom(x);
+	*p = (struct ix_loaded_path){.node = node};
+	*ret = x->nodes.v[node].loaded = (uint32_t)(x->paths.n - 1);
+	if (x->nodes.v[node].is_new)
+		return 0;
+	sqlite3_stmt *st = store_stmt(x->s, SQL_path_get, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)x->nodes.v[node].id);
+	int rc = store_step(x->s, st, x->err);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 2));
+		p->flags = c.p < c.end ? cur_u(&c) : 0;
+		p->facts = ix_keep(x, str_n((const char *)c.p, (size_t)(c.end - c.p)));
+		p->names = ix_keep(x, column_str(st, 3));
+		rc = p->facts.failed || p->names.failed ? ix_oom(x) : 0;
+	}
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+int ix_path_old_facts(struct ix *x, const struct ix_loaded_path *p,
+                      int (*say)(struct ix *, uint32_t node, const struct pname_fact *))
+{
+	uint32_t node = p->node;
+	struct cur c = cur_of(buf_view(&p->facts));
+	struct pname_fact f;
+	int rc;
+	uint64_t flags = p->flags;
+	while ((rc = pname_fact_next(x->s, &c, &f)) == 1) {
+		uint32_t i = map_get(&x->session_rows, f.session);
+		if ((i == VEC_NONE || i >= x->n_new) && (rc = say(x, node, &f)) < 0)
+			return rc;
+	}
+	if (rc < 0 || !(flags & PPATH_SPILLED))
+		return rc;
+	/* The rows first: say may ask the store, too. */
+	struct buf all = {0};
+	sqlite3_stmt *st = store_stmt(x->s, SQL_path_fact_all, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)x->nodes.v[node].id);
+	while ((rc = store_step(x->s, st, x->err)) == 1) {
+		uint32_t i = map_get(&x->session_rows, (uint64_t)sqlite3_column_int64(st, 0));
+		if (i == VEC_NONE || i >= x->n_new)
+			buf_str(&all, column_str(st, 1));
+	}
+	sqlite3_reset(st);
+	c = cur_of(buf_view(&all));
+	while (rc == 0 && (rc = pname_fact_next(x->s, &c, &f)) == 1)
+		rc = say(x, node, &f);
+	if (all.failed)
+		rc = ix_oom(x);
+	buf_release(&all);
+	return rc;
+}
+
+int ix_path_restore_fact(struct ix *x, uint32_t node, const struct pname_fact *f)
+{
+	uint32_t session, file, other = VEC_NONE;
+	int rc = ix_session_of(x, f->session, &session);
+	if (rc == 0)
+		rc = ix_file_of(x, f->file, &file);
+	if (rc == 0 && f->op == TERM_nameop_rename && f->other)
+		rc = ix_node_of(x, f->other, &other);
+	if (rc < 0)
+		return rc;
+	struct gname_event *e = vec_add(&x->g.name_events);
+	if (!e)
+		return ix_oom(x);
+	*e = (struct gname_event){.key = {f->time, x->g.sessions.v[session].number, f->seq},
+	                          .session = session,
+	                          .file = file,
+	                          .path = f->is_old ? other : node,
+	                          .old = f->op != TERM_nameop_rename ? VEC_NONE
+	                                 : f->is_old                 ? node
+	                                                             : other,
+	                          .op = (uint8_t)f->op};
+	return 0;
+}
+
+int ix_path_new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bool is_old)
+{
+	uint32_t at;
+	int rc = ix_path_load(x, node, &at);
+	if (rc < 0)
+		return rc;
+	struct pname_fact f = {.session = x->sessions.v[e->session].id,
+	                       .seq = e->key.seq,
+	                       .time = e->key.time,
+	                       .op = e->op,
+	                       .file = x->files.v[e->file].id,
+	                       .is_old = is_old};
+	if (e->op == TERM_nameop_rename)
+		f.other = is_old ? x->nodes.v[e->path].id : e->old == VEC_NONE ? 0 : x->nodes.v[e->old].id;
+	buf_reset(&x->b1);
+	pname_fact_put(x->s, &x->b1, &f);
+	x->paths.v[at].write = true;
+	if (x->b1.failed || !ix_append(x, &x->paths.v[at].new_facts, buf_view(&x->b1)))
+		return ix_oom(x);
+	if (!gkind_has_names(x->g.files.v[e->file].kind)) { /* should its kind change, its paths must be found */
+		rc = ix_pairs_add(x, &x->named, e->file, x->nodes.v[node].id);
+		if (rc < 0)
+			return rc;
+	}
+	return ix_pairs_add(x, &x->reported_paths, e->session, x->nodes.v[node].id);
+}
+
+/* ---- writing ---- */
+
+/* Splits packed facts into those that are kept beside new ones of the same session: in place, those of sessions read
+ * again go. */
+static int kept_facts(struct ix *x, const struct buf *facts, struct buf *out)
+{
+	struct cur c = cur_of(buf_view(facts));
+	struct pname_fact f;
+	int rc;
+	for (const unsigned char *from = c.p; (rc = pname_fact_next(x->s, &c, &f)) == 1; from = c.p) {
+		uint32_t i = map_get(&x->session_rows, f.session);
+		if (i == VEC_NONE || i >= x->n_new)
+			buf_add(out, from, (size_t)(c.p - from));
+	}
+	return rc;
+}
+
+static int spill(struct ix *x, uint64_t path, const struct buf *facts)
+{
+	struct cur c = cur_of(buf_view(facts));
+	struct pname_fact f;
+	int rc = 0;
+	const unsigned char *from, *start = c.p;
+	uint64_t session = 0;
+	for (bool more = true; more && rc >= 0;) {
+		from = c.p;
+		rc = pname_fact_next(x->s, &c, &f);
+		more = rc == 1;
+		if (session && (!more || f.session != session)) {
+			/* A session's facts may come in several pieces: what is there goes in front. */
+			sqlite3_stmt *st = store_stmt(x->s, SQL_path_fact_all, x->err);
+			struct buf all = {0};
+			if (!st)
+				return -EIO;
+			sqlite3_bind_int64(st, 1, (int64_t)path);
+			int got;
+			while ((got = store_step(x->s, st, x->err)) == 1)
+				if ((uint64_t)sqlite3_column_int64(st, 0) == session)
+					buf_str(&all, column_str(st, 1));
+			sqlite3_reset(st);
+			buf_add(&all, start, (size_t)(from - start));
+			st = store_stmt(x->s, SQL_path_fact_put, x->err);
+			if (!st || got < 0 || all.failed)
+				return ix_oom(x);
+			sqlite3_bind_int64(st, 1, (int64_t)path);
+			sqlite3_bind_int64(st, 2, (int64_t)session);
+			bind_str(st, 3, buf_view(&all));
+			got = store_run_stmt(x->s, st, x->err);
+			buf_release(&all);
+			if (got < 0)
+				return got;
+			start = from;
+		}
+		session = more ? f.session : 0;
+	}
+	return rc;
+}
+
+static int write_path(struct ix *x, struct ix_loaded_path *p)
+{
+	const struct ix_path *node = &x->nodes.v[p->node];
+	struct buf facts = x->b1, names = x->b2, old = x->b3; /* their memory, used again */
+	int rc = 0;
+	buf_reset(&facts);
+	buf_reset(&names);
+	buf_reset(&old);
+	bool plain = (p->flags & PPATH_PLAIN) && !p->dirty;
+	uint64_t flags = p->flags & PPATH_SPILLED;
+	if (plain)
+		flags |= p->flags & (PPATH_PLAIN | PPATH_MUTE);
+	if (flags & PPATH_SPILLED)
+		for (size_t i = 0; rc == 0 && i < x->n_new; i++) {
+			if (!x->sessions.v[i].reloaded)
+				continue;
+			sqlite3_stmt *st = store_stmt(x->s, SQL_path_fact_clear, x->err);
+			if (!st)
+				return -EIO;
+			sqlite3_bind_int64(st, 1, (int64_t)node->id);
+			sqlite3_bind_int64(st, 2, (int64_t)x->sessions.v[i].id);
+			rc = store_run_stmt(x->s, st, x->err);
+		}
+	if (rc == 0)
+		rc = kept_facts(x, &p->facts, &old);
+	bool spills = old.n + p->new_facts.n > FACTS_INLINE && p->new_facts.n && old.n;
+	if (rc == 0 && spills) {
+		flags |= PPATH_SPILLED;
+		rc = spill(x, node->id, &p->new_facts);
+	}
+	buf_varint(&facts, flags);
+	buf_str(&facts, buf_view(&old));
+	if (!spills)
+		buf_str(&facts, buf_view(&p->new_facts));
+	/* The one name of a plain path with one fact is that fact. */
+	bool same = plain && !(flags & PPATH_MUTE) && p->nname == 1 && !(flags & PPATH_SPILLED) && !p->facts.n;
+	if (same) {
+		struct cur c = cur_of(buf_view(&p->new_facts));
+		struct pname_fact f;
+		same = pname_fact_next(x->s, &c, &f) == 1 && !cur_more(&c);
+	}
+	if (p->nname || p->dirty) {
+		for (size_t i = 0; rc == 0 && !same && i < p->nname; i++) {
+			const struct gname *n = &x->path_names.v[p->first_name + i];
+			struct pname out = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
+			rc = ix_interned(x, n->host, &out.host);
+			pname_put(x->s, &names, &out);
+		}
+	} else {
+		buf_str(&names, buf_view(&p->names));
+	}
+	sqlite3_stmt *st = store_stmt(x->s, node->is_new ? SQL_path_add : SQL_path_set, x->err);
+	if (rc == 0 && (!st || facts.failed || names.failed))
+		rc = ix_oom(x);
+	if (rc == 0) {
+		sqlite3_bind_int64(st, 1, (int64_t)node->id);
+		int i = 2;
+		if (node->is_new) {
+			uint32_t up = x->g.paths.list.v[p->node].parent;
+			sqlite3_bind_int64(st, i++, up == VEC_NONE ? 0 : (int64_t)x->nodes.v[up].id);
+			bind_str(st, i++, intern_get(&x->g.words, x->g.paths.list.v[p->node].base));
+		}
+		bind_str(st, i++, buf_view(&facts));
+		bind_str(st, i, buf_view(&names));
+		rc = store_run_stmt(x->s, st, x->err);
+	}
+	x->b1 = facts;
+	x->b2 = names;
+	x->b3 = old;
+	return rc;
+}
+
+int ix_write_names(struct ix *x)
+{
+	int rc = 0;
+	struct ix_pairs dirs = {0}, order = {0}; /* in order of rows: new ones are appended */
+	for (uint32_t i = 0; rc == 0 && i < x->nodes.n; i++) {
+		const struct ix_path *n = &x->nodes.v[i];
+		if (n->is_new || (n->loaded != VEC_NONE && x->paths.v[n->loaded].write))
+			rc = ix_pairs_add(x, &order, n->id, i);
+		uint32_t up = x->g.paths.list.v[i].parent;
+		if (rc == 0 && n->is_new && up != VEC_NONE)
+			rc = ix_pairs_add(x, &dirs, x->nodes.v[up].id, n->id);
+	}
+	ix_pairs_sort(&order);
+	for (size_t i = 0; rc == 0 && i < order.n; i++) {
+		uint32_t at = x->nodes.v[order.v[i].b].loaded;
+		struct ix_loaded_path none = {.node = (uint32_t)order.v[i].b};
+		rc = write_path(x, at == VEC_NONE ? &none : &x->paths.v[at]);
+	}
+	ix_pairs_sort(&dirs);
+	struct ids values = {0};
+	for (size_t i = 0, k; rc == 0 && i < dirs.n; i = k) {
+		values.n = 0;
+		for (k = i; rc == 0 && k < dirs.n && dirs.v[k].a == dirs.v[i].a; k++)
+			rc = ids_add(&values, dirs.v[k].b);
+		if (rc == 0)
+			rc = lists_add(x->s, list_key(LIST_DIR, dirs.v[i].a), values.v, values.n, x->err);
+	}
+	free(values.v);
+	free(dirs.v);
+	free(order.v);
+	return rc;
+}
