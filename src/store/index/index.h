@@ -246,8 +246,12 @@ static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a
 	}
 	return lo;
 }
+/* ---- ix_pairs.c ---- */
+
 int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
 void ix_pairs_sort(struct ix_pairs *v); /* each once */
+/* Adds them to the lists of that kind: a is the row that the list belongs to. Sorts v. 0 or -errno. */
+int ix_pairs_write(struct ix *x, struct ix_pairs *v, enum list_kind kind);
 
 static inline int ix_oom(struct ix *x)
 {

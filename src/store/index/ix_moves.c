@@ -71,8 +71,8 @@ int ix_make_dirty(struct ix *x, uint32_t node, struct ix_nodes *queue)
 	return 0;
 }
 
-/* All paths of the store below a directory are made dirty: those that are new are in the graph already. */
-int ix_dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
+/* All paths of the store below the directory; those that are new are not in it. */
+static int dirty_stored_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 {
 	struct ids todo = {0};
 	int rc = x->nodes.v[node].is_new ? 0 : ids_add(&todo, x->nodes.v[node].id);
@@ -88,7 +88,14 @@ int ix_dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 		}
 	}
 	free(todo.v);
-	VEC(uint32_t) stack = {0};
+	return rc < 0 ? rc : 0;
+}
+
+/* All paths of the graph below the directory. */
+static int dirty_met_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
+{
+	struct ix_nodes stack = {0};
+	int rc = 0;
 	uint32_t *p = vec_add(&stack);
 	if (p)
 		*p = node;
@@ -101,8 +108,14 @@ int ix_dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 				*p = c;
 		}
 	}
-	vec_release(&stack);
+	free(stack.v);
 	return rc < 0 ? rc : p ? 0 : ix_oom(x);
+}
+
+int ix_dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
+{
+	int rc = dirty_stored_below(x, node, queue);
+	return rc < 0 ? rc : dirty_met_below(x, node, queue);
 }
 
 /* Where `node` lies below `from`, the path that lies so below `to`, if it is known; else VEC_NONE. */

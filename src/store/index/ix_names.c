@@ -7,38 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int pair_cmp(const void *pa, const void *pb)
-{
-	const struct ix_pair *a = pa, *b = pb;
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return (a->b > b->b) - (a->b < b->b);
-}
-
-void ix_pairs_sort(struct ix_pairs *v)
-{
-	bool sorted = true;
-	for (size_t i = 1; i < v->n; i++)
-		sorted = sorted && pair_cmp(&v->v[i - 1], &v->v[i]) < 0;
-	if (sorted)
-		return;
-	qsort(v->v, v->n, sizeof(*v->v), pair_cmp);
-	size_t kept = 1;
-	for (size_t i = 1; i < v->n; i++)
-		if (pair_cmp(&v->v[i], &v->v[kept - 1]))
-			v->v[kept++] = v->v[i];
-	v->n = kept;
-}
-
-int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b)
-{
-	struct ix_pair *p = vec_add(v);
-	if (!p)
-		return ix_oom(x);
-	*p = (struct ix_pair){a, b};
-	return 0;
-}
-
 static bool op_begins_name(unsigned op)
 {
 	return op == TERM_nameop_create || op == TERM_nameop_link || op == TERM_nameop_seen;
@@ -56,6 +24,59 @@ static uint32_t session_host(const struct ix *x, uint32_t session)
 	return x->g.hosts.v[x->g.sessions.v[session].host].name;
 }
 
+/* The one name that a plain path of the store has. *ret false: it is not known, all its facts are beside it. */
+static int stored_plain_name(struct ix *x, const struct ix_loaded_path *p, bool *ret, struct plain *ret_name)
+{
+	struct cur c = cur_of(buf_view(p->names.n ? &p->names : &p->facts));
+	uint64_t file, host;
+	*ret = false;
+	if (p->names.n) {
+		struct pname was;
+		if (pname_next(x->s, &c, &was) != 1)
+			return -ENOTRECOVERABLE;
+		file = was.file;
+		host = was.host;
+		ret_name->from = was.from;
+		ret_name->linked = was.linked;
+	} else {
+		struct pname_fact f;
+		if (pname_fact_next(x->s, &c, &f) != 1)
+			return 0;
+		const struct ssession *s = store_session(x->s, f.session);
+		file = f.file;
+		host = s ? s->host : 0;
+		ret_name->from = f.time;
+		ret_name->linked = f.op == TERM_nameop_link;
+	}
+	int rc = ix_file_of(x, file, &ret_name->file);
+	if (rc < 0)
+		return rc;
+	ret_name->host = intern_add(&x->g.words, store_interned(x->s, host));
+	*ret = true;
+	return 0;
+}
+
+/* Can the name, if it is known, be that of e's, too? Then *name is the earlier of the two. */
+static bool joins_plain(const struct ix *x, const struct gname_event *e, bool known, struct plain *name)
+{
+	struct plain its = {e->file, session_host(x, e->session), e->key.time, e->op == TERM_nameop_link};
+	if (!op_begins_name(e->op))
+		return false;
+	if (!known) {
+		*name = its;
+		return true;
+	}
+	if (its.file != name->file || its.host != name->host)
+		return false;
+	if (its.from == name->from)
+		name->linked &= its.linked;
+	if (its.from < name->from) {
+		name->from = its.from;
+		name->linked = its.linked;
+	}
+	return true;
+}
+
 /* Can the path stay plain with the new events v[0..n)? Then its name is *ret. */
 static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struct gname_event *const *v, size_t n,
                        bool *ret, struct plain *ret_name)
@@ -66,49 +87,13 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 	if (!is_new && p->facts.n + p->names.n && !(p->flags & PPATH_PLAIN))
 		return 0;
 	if (!is_new && (p->flags & PPATH_PLAIN)) {
-		struct cur c = cur_of(buf_view(p->names.n ? &p->names : &p->facts));
-		uint64_t file, host;
-		if (p->names.n) {
-			struct pname was;
-			if (pname_next(x->s, &c, &was) != 1)
-				return -ENOTRECOVERABLE;
-			file = was.file;
-			host = was.host;
-			name.from = was.from;
-			name.linked = was.linked;
-		} else {
-			struct pname_fact f;
-			if (pname_fact_next(x->s, &c, &f) != 1)
-				return 0; /* all its facts are beside it */
-			const struct ssession *s = store_session(x->s, f.session);
-			file = f.file;
-			host = s ? s->host : 0;
-			name.from = f.time;
-			name.linked = f.op == TERM_nameop_link;
-		}
-		int rc = ix_file_of(x, file, &name.file);
-		if (rc < 0)
+		int rc = stored_plain_name(x, p, &known, &name);
+		if (rc < 0 || !known)
 			return rc;
-		name.host = intern_add(&x->g.words, store_interned(x->s, host));
-		known = true;
 	}
-	for (size_t i = 0; i < n; i++) {
-		bool linked = v[i]->op == TERM_nameop_link;
-		if (!op_begins_name(v[i]->op))
+	for (size_t i = 0; i < n; i++, known = true)
+		if (!joins_plain(x, v[i], known, &name))
 			return 0;
-		if (!known) {
-			name = (struct plain){v[i]->file, session_host(x, v[i]->session), v[i]->key.time, linked};
-			known = true;
-		}
-		if (v[i]->file != name.file || session_host(x, v[i]->session) != name.host)
-			return 0;
-		if (v[i]->key.time == name.from)
-			name.linked &= linked;
-		if (v[i]->key.time < name.from) {
-			name.from = v[i]->key.time;
-			name.linked = linked;
-		}
-	}
 	*ret = known;
 	*ret_name = name;
 	return 0;
@@ -169,51 +154,74 @@ static int name_cmp(const void *pa, const void *pb)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
+/* The old facts of dirty paths go into the graph, each path's once. */
+static int restore_dirty_facts(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->paths.n; i++) {
+		struct ix_loaded_path *p = &x->paths.v[i];
+		if (!p->dirty || p->taken)
+			continue;
+		p->taken = true;
+		if (!x->nodes.v[p->node].is_new)
+			rc = ix_path_old_facts(x, p, ix_path_restore_fact);
+	}
+	return rc;
+}
+
+/* Makes dirty what a directory rename has put a name at, though nothing was known there. *ret: there was such. */
+static int dirty_moved_names(struct ix *x, struct ix_nodes *queue, bool *ret)
+{
+	int rc = 0;
+	*ret = false;
+	for (size_t i = 0; rc == 0 && i < x->g.names.n; i++) {
+		uint32_t node = x->g.names.v[i].path, at = x->nodes.v[node].loaded;
+		if ((at == VEC_NONE || !x->paths.v[at].dirty) && ix_below_move(x, node)) {
+			rc = ix_make_dirty(x, node, queue);
+			*ret = true;
+		}
+	}
+	return rc;
+}
+
+/* The names that the replay gave to dirty paths. */
+static int take_replayed_names(struct ix *x)
+{
+	struct gname *v = x->g.names.v;
+	size_t n = x->g.names.n;
+	int rc = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), name_cmp);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		uint32_t at = x->nodes.v[v[i].path].loaded;
+		bool had;
+		if (at == VEC_NONE || !x->paths.v[at].dirty)
+			continue;
+		if (i == 0 || v[i - 1].path != v[i].path)
+			x->paths.v[at].first_name = x->path_names.n;
+		rc = had_name(x, &x->paths.v[at], &v[i], &had);
+		if (rc == 0)
+			rc = name_found(x, at, &v[i], !had);
+	}
+	return rc;
+}
+
 /* Replays; a directory rename may put names where nothing was known before: those paths join, and it begins again. */
 static int replay(struct ix *x, struct ix_nodes *queue)
 {
 	int rc = 0;
 	for (bool again = true; rc == 0 && again;) {
-		again = false;
 		rc = ix_close_over_moves(x, queue);
-		for (size_t i = 0; rc == 0 && i < x->paths.n; i++) {
-			struct ix_loaded_path *p = &x->paths.v[i];
-			if (!p->dirty || p->taken)
-				continue;
-			p->taken = true;
-			if (!x->nodes.v[p->node].is_new)
-				rc = ix_path_old_facts(x, p, ix_path_restore_fact);
-		}
+		if (rc == 0)
+			rc = restore_dirty_facts(x);
 		if (rc == 0)
 			rc = names_replay_events(&x->g);
 		if (rc == 0)
 			rc = ix_new_nodes(x);
-		for (size_t i = 0; rc == 0 && i < x->g.names.n; i++) {
-			uint32_t node = x->g.names.v[i].path, at = x->nodes.v[node].loaded;
-			if ((at == VEC_NONE || !x->paths.v[at].dirty) && ix_below_move(x, node)) {
-				rc = ix_make_dirty(x, node, queue);
-				again = true;
-			}
-		}
+		if (rc == 0)
+			rc = dirty_moved_names(x, queue, &again);
 	}
-	if (rc < 0)
-		return rc;
-	if (x->g.names.n)
-		qsort(x->g.names.v, x->g.names.n, sizeof(*x->g.names.v), name_cmp);
-	for (size_t i = 0, k; rc == 0 && i < x->g.names.n; i = k) {
-		uint32_t at = x->nodes.v[x->g.names.v[i].path].loaded;
-		bool wanted = at != VEC_NONE && x->paths.v[at].dirty;
-		if (wanted)
-			x->paths.v[at].first_name = x->path_names.n;
-		for (k = i; rc == 0 && k < x->g.names.n && x->g.names.v[k].path == x->g.names.v[i].path; k++)
-			if (wanted) {
-				bool had;
-				rc = had_name(x, &x->paths.v[at], &x->g.names.v[k], &had);
-				if (rc == 0)
-					rc = name_found(x, at, &x->g.names.v[k], !had);
-			}
-	}
-	return rc;
+	return rc < 0 ? rc : take_replayed_names(x);
 }
 
 static int compare_name_events(const void *pa, const void *pb)
@@ -244,104 +252,158 @@ static int dirty_reloaded(struct ix *x, struct ix_nodes *queue)
 	return rc;
 }
 
-int ix_names(struct ix *x)
+static bool renames_path(const struct gname_event *e)
 {
-	VEC(const struct gname_event *) v = {0};
-	struct ix_nodes queue = {0};
-	int rc = x->fresh ? 0 : ix_moves_load(x);
-	size_t kept = x->g.name_events.n;
-	bool moves = false;
-	for (size_t i = 0; rc == 0 && i < kept; i++) {
+	return e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path;
+}
+
+static bool renames_directory(const struct ix *x, const struct gname_event *e)
+{
+	return renames_path(e) && gkind_has_names_below(x->g.files.v[e->file].kind);
+}
+
+/* What the new sessions say of names goes to the paths that it concerns. */
+static int note_new_facts(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->g.name_events.n; i++) {
 		const struct gname_event *e = &x->g.name_events.v[i];
+		uint32_t at;
 		rc = ix_path_new_fact(x, e->path, e, false);
-		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path)
+		if (rc == 0 && renames_path(e))
 			rc = ix_path_new_fact(x, e->old, e, true);
-		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path &&
-		    gkind_has_names_below(x->g.files.v[e->file].kind)) {
-			moves = true;
-			rc = ix_moves_note(x, e);
-			uint32_t at;
-			if (rc == 0)
-				rc = ix_path_load(x, e->old, &at);
-		}
+		if (rc < 0 || !renames_directory(x, e))
+			continue;
+		rc = ix_moves_note(x, e);
+		if (rc == 0)
+			rc = ix_path_load(x, e->old, &at);
 	}
-	if (rc == 0)
-		rc = dirty_reloaded(x, &queue);
-	/* A file whose kind is another now may gain or lose all its names. */
-	for (size_t i = 0; rc == 0 && i < x->event_files; i++)
-		for (size_t k = 0; rc == 0 && x->files.v[i].kind_changed && k < x->rows.v[x->files.v[i].row].f.paths.n; k++) {
+	return rc;
+}
+
+/* A file whose kind is another now may gain or lose all its names. */
+static int dirty_changed_kinds(struct ix *x, struct ix_nodes *queue)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->event_files; i++) {
+		if (!x->files.v[i].kind_changed)
+			continue;
+		for (size_t k = 0; rc == 0 && k < x->rows.v[x->files.v[i].row].f.paths.n; k++) {
 			uint32_t node;
 			rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.paths.v[k], &node);
 			if (rc == 0)
-				rc = ix_make_dirty(x, node, &queue);
+				rc = ix_make_dirty(x, node, queue);
 		}
-	for (size_t i = 0; rc == 0 && moves && i < kept; i++) {
-		struct gname_event e = x->g.name_events.v[i];
-		if (e.op != TERM_nameop_rename || e.old == VEC_NONE || e.old == e.path ||
-		    !gkind_has_names_below(x->g.files.v[e.file].kind))
-			continue;
-		rc = ix_dirty_below(x, e.old, &queue);
-		if (rc == 0)
-			rc = ix_dirty_below(x, e.path, &queue);
 	}
-	/* Events by path; a rename's old path is dirty in any case. */
-	if (rc == 0 && !vec_room(&v, kept))
-		rc = ix_oom(x);
-	for (size_t i = 0; rc == 0 && i < kept; i++) {
+	return rc;
+}
+
+/* All that lies below the two ends of the first n events, where they rename directories. */
+static int dirty_new_moves(struct ix *x, size_t n, struct ix_nodes *queue)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		struct gname_event e = x->g.name_events.v[i];
+		if (!renames_directory(x, &e))
+			continue;
+		rc = ix_dirty_below(x, e.old, queue);
+		if (rc == 0)
+			rc = ix_dirty_below(x, e.path, queue);
+	}
+	return rc;
+}
+
+/* The new events v[0..n) of one path: its name, where that needs no replay; else it is made dirty. */
+static int settle_path(struct ix *x, const struct gname_event *const *v, size_t n, struct ix_nodes *queue)
+{
+	uint32_t at, path = v[0]->path;
+	bool plain = false, had;
+	struct plain name;
+	int rc = ix_path_load(x, path, &at);
+	if (rc == 0 && !x->paths.v[at].dirty)
+		rc = stays_plain(x, &x->paths.v[at], v, n, &plain, &name);
+	if (rc < 0)
+		return rc;
+	if (!plain || ix_below_move(x, path)) /* there it takes part in the replay */
+		return ix_make_dirty(x, path, queue);
+	struct gname found = {name.host, path, name.file, name.from, TIME_NEVER, name.linked};
+	rc = had_name(x, &x->paths.v[at], &found, &had);
+	x->paths.v[at].flags |= PPATH_PLAIN;
+	x->paths.v[at].first_name = x->path_names.n;
+	if (!gkind_has_names(x->g.files.v[name.file].kind))
+		x->paths.v[at].flags |= PPATH_MUTE;
+	else if (rc == 0)
+		rc = name_found(x, at, &found, !had);
+	return rc;
+}
+
+/* The first n events by path; a rename's old path is dirty in any case. */
+static int settle_paths(struct ix *x, size_t n, struct ix_nodes *queue)
+{
+	VEC(const struct gname_event *) v = {0};
+	int rc = vec_room(&v, n) ? 0 : ix_oom(x);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct gname_event *e = &x->g.name_events.v[i];
 		v.v[v.n++] = e;
 		if (e->op == TERM_nameop_rename && e->old != VEC_NONE)
-			rc = ix_make_dirty(x, e->old, &queue);
+			rc = ix_make_dirty(x, e->old, queue);
 	}
 	if (v.n)
 		qsort(v.v, v.n, sizeof(*v.v), compare_name_events);
 	for (size_t i = 0, k; rc == 0 && i < v.n; i = k) {
 		for (k = i; k < v.n && v.v[k]->path == v.v[i]->path; k++)
 			;
-		uint32_t at;
-		bool plain = false;
-		struct plain name;
-		rc = ix_path_load(x, v.v[i]->path, &at);
-		if (rc == 0 && !x->paths.v[at].dirty)
-			rc = stays_plain(x, &x->paths.v[at], v.v + i, k - i, &plain, &name);
-		if (rc < 0)
-			break;
-		plain = plain && !ix_below_move(x, v.v[i]->path); /* there it takes part in the replay */
-		if (rc == 0 && !plain) {
-			rc = ix_make_dirty(x, v.v[i]->path, &queue);
-		} else if (rc == 0) {
-			struct gname n = {name.host, v.v[i]->path, name.file, name.from, TIME_NEVER, name.linked};
-			bool had;
-			rc = had_name(x, &x->paths.v[at], &n, &had);
-			x->paths.v[at].flags |= PPATH_PLAIN;
-			x->paths.v[at].first_name = x->path_names.n;
-			if (!gkind_has_names(x->g.files.v[name.file].kind))
-				x->paths.v[at].flags |= PPATH_MUTE;
-			else if (rc == 0)
-				rc = name_found(x, at, &n, !had);
-		}
+		rc = settle_path(x, v.v + i, k - i, queue);
 	}
-	/* The plain ones' events need no replay. */
-	bool any = false;
-	if (rc == 0)
-		rc = ix_close_over_moves(x, &queue);
+	vec_release(&v);
+	return rc;
+}
+
+static bool is_dirty_path(const struct ix *x, uint32_t node)
+{
+	uint32_t at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
+	return at != VEC_NONE && x->paths.v[at].dirty;
+}
+
+/* Leaves only the events that the replay needs: not those of plain paths. *ret: some path is dirty. */
+static void drop_plain_events(struct ix *x, bool *ret)
+{
+	size_t kept = 0;
+	*ret = false;
 	for (size_t i = 0; i < x->paths.n; i++)
-		any |= x->paths.v[i].dirty;
-	kept = 0;
-	for (size_t i = 0; rc == 0 && i < x->g.name_events.n; i++) {
+		*ret |= x->paths.v[i].dirty;
+	for (size_t i = 0; i < x->g.name_events.n; i++) {
 		struct gname_event e = x->g.name_events.v[i];
-		uint32_t a = x->nodes.v[e.path].loaded, b = e.old == VEC_NONE ? VEC_NONE : x->nodes.v[e.old].loaded;
-		if ((a != VEC_NONE && x->paths.v[a].dirty) || (b != VEC_NONE && x->paths.v[b].dirty))
+		if (is_dirty_path(x, e.path) || is_dirty_path(x, e.old))
 			x->g.name_events.v[kept++] = e;
 	}
-	if (rc == 0) {
-		x->g.name_events.n = kept;
-		if (any)
-			rc = replay(x, &queue);
-	}
+	x->g.name_events.n = kept;
+}
+
+int ix_names(struct ix *x)
+{
+	struct ix_nodes queue = {0};
+	const size_t n = x->g.name_events.n;
+	bool any = false;
+	int rc = x->fresh ? 0 : ix_moves_load(x);
+	if (rc == 0)
+		rc = note_new_facts(x);
+	if (rc == 0)
+		rc = dirty_reloaded(x, &queue);
+	if (rc == 0)
+		rc = dirty_changed_kinds(x, &queue);
+	if (rc == 0)
+		rc = dirty_new_moves(x, n, &queue);
+	if (rc == 0)
+		rc = settle_paths(x, n, &queue);
+	if (rc == 0)
+		rc = ix_close_over_moves(x, &queue);
+	if (rc == 0)
+		drop_plain_events(x, &any);
+	if (rc == 0 && any)
+		rc = replay(x, &queue);
 	ix_pairs_sort(&x->named);
 	ix_pairs_sort(&x->named_paths);
-	vec_release(&v);
 	free(queue.v);
 	return rc;
 }

@@ -178,72 +178,105 @@ static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 	return rc;
 }
 
+/* The path's facts that stand beside its row: those of sessions that were read again go. */
+static int clear_reloaded_facts(struct ix *x, uint64_t path)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->n_new; i++) {
+		if (!x->sessions.v[i].reloaded)
+			continue;
+		sqlite3_stmt *st = store_stmt(x->s, SQL_path_fact_clear, x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)path);
+		sqlite3_bind_int64(st, 2, (int64_t)x->sessions.v[i].id);
+		rc = store_run_stmt(x->s, st, x->err);
+	}
+	return rc;
+}
+
+/* Is the packed text one fact? */
+static bool is_one_fact(struct ix *x, const struct buf *facts)
+{
+	struct cur c = cur_of(buf_view(facts));
+	struct pname_fact f;
+	return pname_fact_next(x->s, &c, &f) == 1 && !cur_more(&c);
+}
+
+/* Appends the names that were found of the path, packed. */
+static int pack_found_names(struct ix *x, const struct ix_loaded_path *p, struct buf *out)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < p->nname; i++) {
+		const struct gname *n = &x->path_names.v[p->first_name + i];
+		struct pname name = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
+		rc = ix_interned(x, n->host, &name.host);
+		pname_put(x->s, out, &name);
+	}
+	return rc;
+}
+
+static int put_path_row(struct ix *x, uint32_t node, const struct buf *facts, const struct buf *names)
+{
+	const struct ix_path *path = &x->nodes.v[node];
+	sqlite3_stmt *st = store_stmt(x->s, path->is_new ? SQL_path_add : SQL_path_set, x->err);
+	int i = 2;
+	if (!st || facts->failed || names->failed)
+		return ix_oom(x);
+	sqlite3_bind_int64(st, 1, (int64_t)path->id);
+	if (path->is_new) {
+		uint32_t up = x->g.paths.list.v[node].parent;
+		sqlite3_bind_int64(st, i++, up == VEC_NONE ? 0 : (int64_t)x->nodes.v[up].id);
+		bind_str(st, i++, intern_get(&x->g.words, x->g.paths.list.v[node].base));
+	}
+	bind_str(st, i++, buf_view(facts));
+	bind_str(st, i, buf_view(names));
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* The path's facts as they will be, into *facts: the flags, what is kept of its old ones, and the new ones, unless they
+ * go beside the row. *ret_flags: enum ppath_flags. */
+static int pack_path_facts(struct ix *x, struct ix_loaded_path *p, struct buf *facts, struct buf *old,
+                           uint64_t *ret_flags)
+{
+	uint64_t path = x->nodes.v[p->node].id, flags = p->flags & PPATH_SPILLED;
+	int rc = 0;
+	if (!p->dirty && p->flags & PPATH_PLAIN)
+		flags |= p->flags & (PPATH_PLAIN | PPATH_MUTE);
+	if (flags & PPATH_SPILLED)
+		rc = clear_reloaded_facts(x, path);
+	if (rc == 0)
+		rc = kept_facts(x, &p->facts, old);
+	bool spills = old->n + p->new_facts.n > FACTS_INLINE && p->new_facts.n && old->n;
+	if (rc == 0 && spills) {
+		flags |= PPATH_SPILLED;
+		rc = spill(x, path, &p->new_facts);
+	}
+	buf_varint(facts, flags);
+	buf_str(facts, buf_view(old));
+	if (!spills)
+		buf_str(facts, buf_view(&p->new_facts));
+	*ret_flags = flags;
+	return rc;
+}
+
 static int write_path(struct ix *x, struct ix_loaded_path *p)
 {
-	const struct ix_path *node = &x->nodes.v[p->node];
 	struct buf facts = x->b1, names = x->b2, old = x->b3; /* their memory, used again */
-	int rc = 0;
+	uint64_t flags;
 	buf_reset(&facts);
 	buf_reset(&names);
 	buf_reset(&old);
-	bool plain = (p->flags & PPATH_PLAIN) && !p->dirty;
-	uint64_t flags = p->flags & PPATH_SPILLED;
-	if (plain)
-		flags |= p->flags & (PPATH_PLAIN | PPATH_MUTE);
-	if (flags & PPATH_SPILLED)
-		for (size_t i = 0; rc == 0 && i < x->n_new; i++) {
-			if (!x->sessions.v[i].reloaded)
-				continue;
-			sqlite3_stmt *st = store_stmt(x->s, SQL_path_fact_clear, x->err);
-			if (!st)
-				return -EIO;
-			sqlite3_bind_int64(st, 1, (int64_t)node->id);
-			sqlite3_bind_int64(st, 2, (int64_t)x->sessions.v[i].id);
-			rc = store_run_stmt(x->s, st, x->err);
-		}
-	if (rc == 0)
-		rc = kept_facts(x, &p->facts, &old);
-	bool spills = old.n + p->new_facts.n > FACTS_INLINE && p->new_facts.n && old.n;
-	if (rc == 0 && spills) {
-		flags |= PPATH_SPILLED;
-		rc = spill(x, node->id, &p->new_facts);
-	}
-	buf_varint(&facts, flags);
-	buf_str(&facts, buf_view(&old));
-	if (!spills)
-		buf_str(&facts, buf_view(&p->new_facts));
+	int rc = pack_path_facts(x, p, &facts, &old, &flags);
 	/* The one name of a plain path with one fact is that fact. */
-	bool same = plain && !(flags & PPATH_MUTE) && p->nname == 1 && !(flags & PPATH_SPILLED) && !p->facts.n;
-	if (same) {
-		struct cur c = cur_of(buf_view(&p->new_facts));
-		struct pname_fact f;
-		same = pname_fact_next(x->s, &c, &f) == 1 && !cur_more(&c);
-	}
-	if (p->nname || p->dirty) {
-		for (size_t i = 0; rc == 0 && !same && i < p->nname; i++) {
-			const struct gname *n = &x->path_names.v[p->first_name + i];
-			struct pname out = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
-			rc = ix_interned(x, n->host, &out.host);
-			pname_put(x->s, &names, &out);
-		}
-	} else {
+	bool same = (flags & (PPATH_PLAIN | PPATH_MUTE | PPATH_SPILLED)) == PPATH_PLAIN && p->nname == 1 && !p->facts.n &&
+	            is_one_fact(x, &p->new_facts);
+	if (!p->nname && !p->dirty)
 		buf_str(&names, buf_view(&p->names));
-	}
-	sqlite3_stmt *st = store_stmt(x->s, node->is_new ? SQL_path_add : SQL_path_set, x->err);
-	if (rc == 0 && (!st || facts.failed || names.failed))
-		rc = ix_oom(x);
-	if (rc == 0) {
-		sqlite3_bind_int64(st, 1, (int64_t)node->id);
-		int i = 2;
-		if (node->is_new) {
-			uint32_t up = x->g.paths.list.v[p->node].parent;
-			sqlite3_bind_int64(st, i++, up == VEC_NONE ? 0 : (int64_t)x->nodes.v[up].id);
-			bind_str(st, i++, intern_get(&x->g.words, x->g.paths.list.v[p->node].base));
-		}
-		bind_str(st, i++, buf_view(&facts));
-		bind_str(st, i, buf_view(&names));
-		rc = store_run_stmt(x->s, st, x->err);
-	}
+	else if (rc == 0 && !same)
+		rc = pack_found_names(x, p, &names);
+	if (rc == 0)
+		rc = put_path_row(x, p->node, &facts, &names);
 	x->b1 = facts;
 	x->b2 = names;
 	x->b3 = old;
@@ -268,16 +301,8 @@ int ix_write_names(struct ix *x)
 		struct ix_loaded_path none = {.node = (uint32_t)order.v[i].b};
 		rc = write_path(x, at == VEC_NONE ? &none : &x->paths.v[at]);
 	}
-	ix_pairs_sort(&dirs);
-	struct ids values = {0};
-	for (size_t i = 0, k; rc == 0 && i < dirs.n; i = k) {
-		values.n = 0;
-		for (k = i; rc == 0 && k < dirs.n && dirs.v[k].a == dirs.v[i].a; k++)
-			rc = ids_add(&values, dirs.v[k].b);
-		if (rc == 0)
-			rc = lists_add(x->s, list_key(LIST_DIR, dirs.v[i].a), values.v, values.n, x->err);
-	}
-	free(values.v);
+	if (rc == 0)
+		rc = ix_pairs_write(x, &dirs, LIST_DIR);
 	free(dirs.v);
 	free(order.v);
 	return rc;

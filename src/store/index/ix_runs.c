@@ -159,6 +159,14 @@ static int old_run(struct ix *x, uint64_t id, struct buf *out, int64_t *began)
 	return rc < 0 ? rc : 0;
 }
 
+/* The earliest moment that a fact tells of its run. */
+static int64_t fact_time(const struct ix *x, const struct run_fact *f)
+{
+	if (f->kind == RUN_IS)
+		return x->g.sessions.v[f->session].began;
+	return f->kind == RUN_BEGAN ? x->g.runs.v[f->index].key.time : x->g.run_ends.v[f->index].key.time;
+}
+
 static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 {
 	struct buf info = {0}, body = {0};
@@ -175,9 +183,7 @@ static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 		buf_varint(&info, body.n);
 		buf_str(&info, buf_view(&body));
 		for (size_t j = i; j < k; j++) {
-			int64_t t = v[j].kind == RUN_IS      ? x->g.sessions.v[v[j].session].began
-			            : v[j].kind == RUN_BEGAN ? x->g.runs.v[v[j].index].key.time
-			                                     : x->g.run_ends.v[v[j].index].key.time;
+			int64_t t = fact_time(x, &v[j]);
 			began = t < began ? t : began;
 		}
 	}
@@ -287,8 +293,8 @@ static size_t first_note(const struct ix *x, uint32_t session)
 	return lo;
 }
 
-/* What concerns the whole session; gaps of executions are with their processes. */
-static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
+/* The gaps of the whole session; those of executions are with their processes. */
+static int put_session_gaps(struct ix *x, uint32_t session, struct buf *out)
 {
 	int rc = 0;
 	uint64_t n = 0;
@@ -308,29 +314,40 @@ static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
 			buf_zigzag(out, time_sub(g->key.time, g->from));
 		rc = append_interned_ids(x, out, &g->text, 1);
 	}
-	first = first_note(x, session);
-	for (i = first; i < x->g.notes.n && x->g.notes.v[i].session == session; i++)
-		;
-	buf_varint(out, i - first);
-	for (i = first; rc == 0 && i < x->g.notes.n && x->g.notes.v[i].session == session; i++) {
-		const struct gnote *g = &x->g.notes.v[i];
-		uint64_t run;
-		rc = ix_run_row(x, g->run, &run);
-		uint64_t file = g->file == VEC_NONE ? 0 : x->files.v[g->file].id, row = x->sessions.v[session].id;
-		const uint32_t words[] = {g->text, g->version, g->user};
-		buf_zigzag(out, time_sub(g->key.time, x->s->base));
-		buf_varint(out, g->key.seq);
-		buf_varint(out, run);
-		buf_varint(out, file);
-		if (rc == 0)
-			rc = append_interned_ids(x, out, words, 3);
-		if (rc == 0)
-			rc = ix_pairs_add(x, &x->note_list, NOTES_ALL, row);
-		if (rc == 0 && run)
-			rc = ix_pairs_add(x, &x->note_list, run << 2 | NOTES_RUN, row);
-		if (rc == 0 && file)
-			rc = ix_pairs_add(x, &x->note_list, file << 2 | NOTES_FILE, row);
-	}
+	return rc;
+}
+
+/* Appends a note, and lists its session under what it is on. */
+static int put_note(struct ix *x, uint64_t session_row, const struct gnote *g, struct buf *out)
+{
+	uint64_t run;
+	int rc = ix_run_row(x, g->run, &run);
+	uint64_t file = g->file == VEC_NONE ? 0 : x->files.v[g->file].id;
+	const uint32_t words[] = {g->text, g->version, g->user};
+	buf_zigzag(out, time_sub(g->key.time, x->s->base));
+	buf_varint(out, g->key.seq);
+	buf_varint(out, run);
+	buf_varint(out, file);
+	if (rc == 0)
+		rc = append_interned_ids(x, out, words, 3);
+	if (rc == 0)
+		rc = ix_pairs_add(x, &x->note_list, NOTES_ALL, session_row);
+	if (rc == 0 && run)
+		rc = ix_pairs_add(x, &x->note_list, run << 2 | NOTES_RUN, session_row);
+	if (rc == 0 && file)
+		rc = ix_pairs_add(x, &x->note_list, file << 2 | NOTES_FILE, session_row);
+	return rc;
+}
+
+static int put_session_notes(struct ix *x, uint32_t session, struct buf *out)
+{
+	size_t first = first_note(x, session), end = first;
+	int rc = 0;
+	while (end < x->g.notes.n && x->g.notes.v[end].session == session)
+		end++;
+	buf_varint(out, end - first);
+	for (size_t i = first; rc == 0 && i < end; i++)
+		rc = put_note(x, x->sessions.v[session].id, &x->g.notes.v[i], out);
 	return rc;
 }
 
@@ -370,7 +387,9 @@ static int write_session(struct ix *x, uint32_t i)
 	put_ids(&info, &s->processes);
 	put_ids(&info, &s->paths);
 	if (rc == 0)
-		rc = put_gaps_and_notes(x, i, &info);
+		rc = put_session_gaps(x, i, &info);
+	if (rc == 0)
+		rc = put_session_notes(x, i, &info);
 	sqlite3_stmt *st = store_stmt(x->s, SQL_session_put, x->err);
 	if (rc == 0 && (!st || info.failed))
 		rc = ix_oom(x);
@@ -395,6 +414,14 @@ static int session_rows(struct ix *x)
 	return rc;
 }
 
+static int write_sessions(struct ix *x)
+{
+	int rc = session_rows(x);
+	for (uint32_t i = 0; rc == 0 && i < x->n_new; i++)
+		rc = write_session(x, i);
+	return rc;
+}
+
 static int write_segments(struct ix *x)
 {
 	int rc = 0;
@@ -404,24 +431,6 @@ static int write_segments(struct ix *x)
 			continue;
 		rc = ix_put_segment(x, s);
 	}
-	return rc;
-}
-
-/* ---- all ---- */
-
-static int write_lists(struct ix *x, struct ix_pairs *v, enum list_kind kind)
-{
-	struct ids values = {0};
-	int rc = 0;
-	ix_pairs_sort(v);
-	for (size_t i = 0, k; rc == 0 && i < v->n; i = k) {
-		values.n = 0;
-		for (k = i; rc == 0 && k < v->n && v->v[k].a == v->v[i].a; k++)
-			rc = ids_add(&values, v->v[k].b);
-		if (rc == 0)
-			rc = lists_add(x->s, list_key(kind, v->v[i].a), values.v, values.n, x->err);
-	}
-	free(values.v);
 	return rc;
 }
 
@@ -445,48 +454,50 @@ static int find_attached(struct ix *x)
 	return 0;
 }
 
-int ix_write(struct ix *x)
+static int write_row_lists(struct ix *x)
 {
-	int rc = ix_new_nodes(x);
+	int rc = ix_pairs_write(x, &x->run_list, LIST_RUN);
 	if (rc == 0)
-		rc = ix_count_list_elements(x);
+		rc = ix_pairs_write(x, &x->child_list, LIST_CHILD);
 	if (rc == 0)
-		rc = ix_fps(x);
+		rc = ix_pairs_write(x, &x->derived_list, LIST_DERIVED);
 	if (rc == 0)
-		rc = find_attached(x);
-	if (rc == 0)
-		rc = ix_write_files(x);
-	if (rc == 0)
-		rc = ix_write_processes(x);
-	if (rc == 0)
-		rc = ix_write_names(x);
-	if (rc == 0)
-		rc = ix_write_runs(x);
-	if (rc == 0)
-		rc = session_rows(x);
-	for (uint32_t i = 0; rc == 0 && i < x->n_new; i++)
-		rc = write_session(x, i);
-	if (rc == 0)
-		rc = ix_write_calls(x);
-	if (rc == 0)
-		rc = ix_write_summaries(x);
-	if (rc == 0)
-		rc = ix_write_builds(x);
-	if (rc == 0)
-		rc = ix_write_reported(x);
-	if (rc == 0)
-		rc = ix_write_damage(x);
-	if (rc == 0)
-		rc = write_segments(x);
-	if (rc == 0)
-		rc = write_lists(x, &x->run_list, LIST_RUN);
-	if (rc == 0)
-		rc = write_lists(x, &x->child_list, LIST_CHILD);
-	if (rc == 0)
-		rc = write_lists(x, &x->derived_list, LIST_DERIVED);
-	if (rc == 0)
-		rc = write_lists(x, &x->note_list, LIST_NOTE);
+		rc = ix_pairs_write(x, &x->note_list, LIST_NOTE);
+	return rc;
+}
+
+static int write_keys(struct ix *x)
+{
+	int rc = 0;
 	for (unsigned k = 0; rc == 0 && k <= KEY_VERSION; k++)
 		rc = keys_add(x->s, k, x->new_keys[k].v, x->new_keys[k].n, x->err);
+	return rc;
+}
+
+int ix_write(struct ix *x)
+{
+	/* In this order: what is written gives numbers to words, runs and fingerprints that later rows refer to. */
+	static int (*const step[])(struct ix *) = {
+	    ix_new_nodes,
+	    ix_count_list_elements,
+	    ix_fps,
+	    find_attached,
+	    ix_write_files,
+	    ix_write_processes,
+	    ix_write_names,
+	    ix_write_runs,
+	    write_sessions,
+	    ix_write_calls,
+	    ix_write_summaries,
+	    ix_write_builds,
+	    ix_write_reported,
+	    ix_write_damage,
+	    write_segments,
+	    write_row_lists,
+	    write_keys,
+	};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sizeof(step) / sizeof(*step); i++)
+		rc = step[i](x);
 	return rc;
 }
