@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!s.hz) {
 		sup_init(&s);
 		s.known = &known;
-		s.counting = true;
+		feature_add(&s, &counted_feature);
 	}
 	if (size < 2)
 		return 0;
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		io_free(&held[i]);
 	}
 	c->shared = NULL; /* it is not mapped here */
-	counted_free(&p);
+	counted_free(&s, &p);
 	must(log_writer_close(s.log) == 0);
 	return 0;
 }

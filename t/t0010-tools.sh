@@ -70,6 +70,20 @@ echo 'src/gone/  nothing there' >>"$tree/doc/ARCHITECTURE.md"
 says 1 'lists src/gone, which is not there' "$tools/check-layers" "$tree"
 check 'a folder of the list that is not there is found'
 
+mkdir -p "$tree/src/capture/low" "$tree/src/capture/high"
+printf 'src/base/   lowest\nsrc/event/  next\nsrc/capture/ last\n\nInside `src/capture` ...\n\n```\nlow/   first\nhigh/  then\n```\n' \
+	>"$tree/doc/ARCHITECTURE.md"
+: >"$tree/src/capture/low/a.h"
+: >"$tree/src/capture/high/b.h"
+printf '#include "capture/low/a.h"\n' >"$tree/src/capture/high/b.c"
+says 0 '' "$tools/check-layers" "$tree"
+check 'inside of capture, too, includes of folders above are fine'
+printf '#include "capture/high/b.h"\n' >"$tree/src/capture/low/a.c"
+says 1 'src/capture/low/a.c:1: src/capture/low may not include "capture/high/b.h"' "$tools/check-layers" "$tree"
+check 'and one of a folder below is found'
+rm -r "$tree/src/capture"
+printf 'src/base/   lowest\nsrc/event/  next\n' >"$tree/doc/ARCHITECTURE.md"
+
 # ---- house
 
 src=$tmp/house

@@ -597,14 +597,14 @@ bool counted_all(struct sup *s, struct proc *p)
 	return c->proved;
 }
 
-bool counted_none(struct sup *s, const struct access *a, unsigned way)
+static bool counted_none(struct sup *s, const struct access *a, unsigned way)
 {
 	const struct counted *c = a->proc->counted;
 	return c && counted_all(s, a->proc) && !c->elsewhere &&
 	       !((a->partial | a->beside | unknown_pipe_directions(c, a->file)) & way);
 }
 
-bool counted_waits(struct sup *s, struct proc *p)
+static bool counted_waits(struct sup *s, struct proc *p)
 {
 	struct counted *c = p->counted;
 	if (!c || !(c->many || p->threads) || c->frozen || c->idle == s->epoch + 1)
@@ -613,7 +613,7 @@ bool counted_waits(struct sup *s, struct proc *p)
 	return !counted_all(s, p) && !c->lost;
 }
 
-void counted_tick(struct sup *s)
+static void counted_tick(struct sup *s)
 {
 	s->epoch++;
 	for (unsigned i = 0; i < HASH_SIZE; i++)
@@ -622,8 +622,14 @@ void counted_tick(struct sup *s)
 				counted_drain(s, p, false);
 }
 
-void counted_free(struct proc *p)
+static bool counted_is_busy(const struct sup *s)
 {
+	return s->narrow; /* when a byte was moved is known to be between two looks */
+}
+
+void counted_free(struct sup *s, struct proc *p)
+{
+	(void)s;
 	if (p->counted && p->counted->shared)
 		munmap((void *)p->counted->shared, TABLE_SIZE);
 	free(p->counted);
@@ -677,10 +683,12 @@ static bool is_splice_observed(struct sup *s, struct counted *c, struct proc *p,
 	return true;
 }
 
-void counted_before(struct sup *s, struct proc *p, const struct trap *t)
+static void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
-	struct proc *parent = s->counting && (leaves || !p->counting_tries) ? proc_parent(s, p) : NULL;
+	if (p->old_code)
+		return;
+	struct proc *parent = leaves || !p->counting_tries ? proc_parent(s, p) : NULL;
 	if (parent && !p->execn) {
 		p->counting_tries = 1;
 		counted_inherit(s, p, parent, leaves);
@@ -721,16 +729,11 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 			return;
 		}
 		c->opening = true;
-		c->opened[c->opens % OPENED].file = 0;
+		c->opened[c->opens % OPENED].file = c->opened[c->opens % OPENED].pending = 0;
 		c->opened[c->opens % OPENED].tid = t->tid;
 		c->opened[c->opens % OPENED].pos = head.pos;
 		c->opened[c->opens++ % OPENED].seen = false;
 	}
-}
-
-uint64_t counted_open(const struct proc *p)
-{
-	return p->counted && p->counted->opening ? p->counted->opens : 0;
 }
 
 void counted_logged(struct proc *p, int fd, const struct file *f, bool sure)
@@ -763,38 +766,54 @@ const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t 
 	return c->sites;
 }
 
-void counted_opens(struct proc *p, const struct file *f, bool told)
+static void counted_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d)
 {
 	struct counted *c = p->counted;
-	if (c && c->opening)
-		c->opened[(c->opens - 1) % OPENED].file = f ? f->num : told ? NOT_A_FILE : 0;
+	(void)s;
+	if (!c || !c->opening)
+		return;
+	struct stopped *o = &c->opened[(c->opens - 1) % OPENED];
+	o->file = f ? f->num : d ? 0 : NOT_A_FILE;
+	o->pending = d ? d->id : 0;
 }
 
-void counted_created(struct proc *p, uint64_t open, const struct file *f)
+static void counted_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f)
 {
 	struct counted *c = p->counted;
-	if (c && open && open <= c->opens && c->opens - open < OPENED && open > c->seen)
-		c->opened[(open - 1) % OPENED].file = f->num;
+	(void)s;
+	for (uint64_t n = c ? c->seen : 0; c && n < c->opens; n++)
+		if (c->opened[n % OPENED].pending == d->id)
+			c->opened[n % OPENED].file = f->num;
 }
 
-void counted_after(struct sup *s, struct proc *p, const struct trap *t)
+static void counted_adopted(struct sup *s, struct proc *p)
+{
+	(void)s;
+	p->old_code = true;
+}
+
+static void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
+
+static void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct counted *c = p->counted;
+	if (p->old_code)
+		return;
 	const bool exec = t->call == CALL_execve || t->call == CALL_execveat, first = !p->execn && p->counting_tries == 1;
 	if (c && exec)
 		c->frozen = p->exec != NULL;
 	/* What it has from its parent was looked at by now. */
-	if (s->counting && (first || (exec && !p->execn) || t->call == CALL_exit)) {
+	if (first || (exec && !p->execn) || t->call == CALL_exit) {
 		counted_pipes(s, proc_parent(s, p));
 		p->counting_tries += first;
-	} else if (s->counting && p->execn == 1 && (is_start(t) || (is_open(t->call) && p->open_stops <= FIRST_OPENS))) {
+	} else if (p->execn == 1 && (is_start(t) || (is_open(t->call) && p->open_stops <= FIRST_OPENS))) {
 		/* It may not have had its turn to wait when its child became another program. */
 		struct proc *parent = proc_parent(s, p);
 		if (parent && counted_misses_pipes(parent->counted))
 			counted_see_pipes(s, parent, false);
 	}
-	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
-	    p->counting_tries > 1 || s->refuse)
+	if (c || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads || p->counting_tries > 1 ||
+	    s->refuse)
 		return;
 	uint64_t base;
 	const struct sites *l = libraries_library_of(s, p, t->ip, &base);
@@ -804,6 +823,7 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 	s->inject_tid = t->tid;
 	s->inject_base = base;
 	s->inject_sites = l;
+	s->inject = counted_inject;
 }
 
 /* What was begun before may have moved bytes before; but nothing was written since the execution began, if the kernel
@@ -839,7 +859,7 @@ static int give_table(struct sup *s, const struct proc *p, bool begins, const st
 	return map == MAP_FAILED ? -1 : fd;
 }
 
-void counted_confine(struct sup *s, struct proc *p)
+static void counted_confine(struct sup *s, struct proc *p)
 {
 	enum { ROWS = offsetof(struct counted_table, row) };
 	const uint64_t none = 0;
@@ -860,7 +880,8 @@ void counted_confine(struct sup *s, struct proc *p)
 	c->shared = NULL;
 }
 
-void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
+/* As struct sup has it, for the process that counted_after chose. */
+static void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
 	struct proc *p = proc_by_pid(s, s->inject_pid);
 	s->inject_pid = 0;
@@ -907,3 +928,21 @@ void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(vo
 			c->file[h->fd] = file;
 	}
 }
+
+static const struct byte_counter counter = {.update = counted_update,
+                                            .all = counted_all,
+                                            .none = counted_none,
+                                            .unsaid = counted_unsaid,
+                                            .waits = counted_waits};
+
+const struct feature counted_feature = {.name = "count",
+                                        .before = counted_before,
+                                        .after = counted_after,
+                                        .confine = counted_confine,
+                                        .opens = counted_opens,
+                                        .created = counted_created,
+                                        .end = counted_free,
+                                        .adopted = counted_adopted,
+                                        .busy = counted_is_busy,
+                                        .tick = counted_tick,
+                                        .bytes = &counter};

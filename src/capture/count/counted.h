@@ -14,21 +14,8 @@
 
 #include "capture/supervisor/super.h"
 
-/* At a stop of p, before and after it is handled. */
-void counted_before(struct sup *s, struct proc *p, const struct trap *t);
-void counted_after(struct sup *s, struct proc *p, const struct trap *t);
-/* Puts the code into the process that counted_after chose (s->inject_pid). Its stop has not been answered: go(arg) does
- * that, once, when it is sure to stop again right behind the call. slot: its stop. */
-void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
-/* p is about to change its user, root or namespaces, or to confine itself: what it counts is in its own memory from
- * here on, and no longer in memory that the recorder has, too. At a stop of its own. */
-void counted_confine(struct sup *s, struct proc *p);
-/* The open number of p's is of this file, as was found later. */
-void counted_created(struct proc *p, uint64_t open, const struct file *f);
-/* The number of the open being handled; 0: it is not one of the code's. */
-uint64_t counted_open(const struct proc *p);
-/* What the open being handled opens: f; NULL with told: nothing that is counted. */
-void counted_opens(struct proc *p, const struct file *f, bool told);
+/* It registers as the run's byte counter, too. Wanted where the kernel's user notification stops calls. */
+extern const struct feature counted_feature;
 /* p has opened a file without a stop, and wrote that down elsewhere (inline_open.h): it became descriptor fd, of f;
  * NULL: not one whose bytes are counted. Not sure: it may have been another file, and no count can be trusted. */
 void counted_logged(struct proc *p, int fd, const struct file *f, bool sure);
@@ -40,19 +27,5 @@ const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t 
                                     uint64_t *ret_table);
 /* Brings the sums of p's accesses up to date. */
 void counted_update(struct sup *s, struct proc *p);
-/* Looks at all that count: when a byte was moved is known to be between two looks. */
-void counted_tick(struct sup *s);
-/* Whether what was counted is all that p has moved. */
-bool counted_all(struct sup *s, struct proc *p);
-/* Whether it shows that a's process has moved none but a's bytes of its file, one way (ACCESS_READ or ACCESS_WRITE):
- * none at all if a has none. */
-bool counted_none(struct sup *s, const struct access *a, unsigned way);
-/* Ways of which bytes may be a's that no access was given: of pipes that the process has made. */
-unsigned counted_unsaid(const struct access *a);
-/* Its threads move bytes just now: what they have counted can be proved a little later. To be asked after its
- * descriptors were looked at: all that went through those that were closed by then is known if this is false. */
-bool counted_waits(struct sup *s, struct proc *p);
-/* p is another program now, or over. */
-void counted_free(struct proc *p);
 
 #endif

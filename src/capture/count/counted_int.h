@@ -39,8 +39,9 @@ struct counted {
 	unsigned high;                            /* highest descriptor looked at */
 	uint64_t opens, seen;                     /* stopped; all before this found in the log */
 	struct stopped {
-		uint64_t file; /* 0: not known yet */
-		uint32_t pos;  /* entries that the log had when it was stopped: its own comes after them */
+		uint64_t file;    /* 0: not known yet */
+		uint64_t pending; /* id of the pending call that shows it; 0 none */
+		uint32_t pos;     /* entries that the log had when it was stopped: its own comes after them */
 		pid_t tid;
 		bool seen;
 	} opened[OPENED];
@@ -115,6 +116,13 @@ static inline struct own_pipe *own_pipe(struct counted *c, uint64_t file)
 void counted_found(struct sup *s, struct proc *p, uint64_t own, uint64_t file);
 /* Reads the log and the rows. standing: the process is at a stop of its own. False: not now, or never (lost). */
 bool counted_drain(struct sup *s, struct proc *p, bool standing);
+
+/* As struct byte_counter has it: also of pipes that the process has made. */
+unsigned counted_unsaid(const struct access *a);
+/* Whether what was counted is all that p has moved. */
+bool counted_all(struct sup *s, struct proc *p);
+/* p is another program now, or over. */
+void counted_free(struct sup *s, struct proc *p);
 
 /* ---- counted_child.c ---- */
 

@@ -6,6 +6,7 @@
 #include "capture/hdf5/h5_static.h"
 #include "capture/hdf5/h5_words.h"
 #include "capture/launch/choose.h"
+#include "capture/launch/features.h"
 #include "capture/launch/keeper.h"
 #include "capture/launch/run.h"
 #include "capture/preload/safe.h"
@@ -457,8 +458,8 @@ static void take_choice(struct keeper *k)
 		called_with_stacks(s->called, stacks);
 	s->scans = c->backend == BACKEND_PROC;
 	s->nnp = c->loses;
-	s->counting = k->o->count && c->backend == BACKEND_NOTIFY && !c->tree_only;
-	s->narrow = (s->exact || s->counting) && k->o->narrow;
+	features_add(s, k->o, c);
+	s->narrow = (s->exact || s->bytes) && k->o->narrow;
 	s->injects = k->o->inject && c->backend == BACKEND_NOTIFY && !c->tree_only;
 	s->inject_after = k->o->inject;
 	k->trace = c->backend == BACKEND_TRACE || c->backend == BACKEND_EXACT;
@@ -642,7 +643,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
 	bool filter = (c->backend == BACKEND_NOTIFY || c->backend == BACKEND_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE
-	                                       : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u) |
+	                                       : TRAP_TREE | TRAP_FILE | (s->bytes ? TRAP_COUNT : 0u) |
 	                                             (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u),
 	                          !k.trace, &why, &prog) == 0;
 	int pair[2] = {-1, -1};

@@ -1,7 +1,6 @@
 #include "capture/supervisor/adopt.h"
 #include "base/fileid.h"
 
-#include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/shield.h"
 
@@ -128,7 +127,7 @@ static void adopt_one(struct sup *s, pid_t pid)
 	read_handlers(p);
 	if (opens_disown(s, p))
 		sup_gap(s, p, TERM_gap_lost, 0, "opens by the code of a recorder that was killed are not seen");
-	p->old_code |= s->counting;
+	feature_adopted(s, p);
 	p->walked = true;
 	if (!s->tree_only) {
 		struct held *held;

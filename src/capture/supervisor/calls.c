@@ -1,7 +1,6 @@
 /* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
-#include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/far.h"
 #include "capture/supervisor/links.h"
@@ -70,7 +69,7 @@ static void handle_ptrace_call(struct sup *s, const struct trap *t)
 static void stop_sharing_memory(struct sup *s, struct proc *p)
 {
 	opens_confine(s, p);
-	counted_confine(s, p);
+	feature_confine(s, p);
 }
 
 static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
@@ -341,7 +340,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	if (look) {
 		p->walked = true;
 		/* What it has moved before it becomes another program is its own, where bytes are told. */
-		const bool moved = exec && s->counting && !p->execn && p->parent_num &&
+		const bool moved = exec && s->bytes && !p->execn && p->parent_num &&
 		                   !(proc_moved_none(s, p, true) && proc_moved_none(s, p, false));
 		first_stop = !moved;
 		if ((!exec || moved) && !s->tree_only) {
@@ -357,8 +356,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	}
 	s->refuse = 0;
 	s->plain = s->gone = false;
-	if (!p->old_code)
-		counted_before(s, p, t);
+	feature_before(s, p, t);
 	xattr_trap(s, p, t);
 	if (!s->gone && (exec || t->call == CALL_exit))
 		opens_see_page(s, p);
@@ -368,10 +366,9 @@ int sup_trap(struct sup *s, const struct trap *t)
 		opens_unbar(s);
 		return 0;
 	}
-	if (!p->old_code) {
-		counted_after(s, p, t);
+	feature_after(s, p, t);
+	if (!p->old_code)
 		opens_after(s, p, t);
-	}
 	opens_unbar(s);
 	if (s->plain && s->current == k) {
 		k->can_block = false;

@@ -1,5 +1,4 @@
 /* Calls that open a file: stopped, or told of later by the program's own code. */
-#include "capture/count/counted.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
@@ -74,7 +73,7 @@ static bool waits_for_other(unsigned flags, unsigned mode)
  * it. */
 static bool is_checked_afterwards(struct sup *s, struct proc *p)
 {
-	return !s->exact && !s->counting && openings_concern(s, p);
+	return !s->exact && !s->bytes && openings_concern(s, p);
 }
 
 /* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
@@ -82,7 +81,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
                                 unsigned mode, int64_t time, const enum allowed *made)
 {
 	if (!made)
-		counted_opens(p, NULL, true);
+		feature_opens(s, p, NULL, NULL);
 	if (file_is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return NULL;
 	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
@@ -93,7 +92,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 		return NULL;
 	struct fingerprint fp = fingerprint_of(st);
 	if (f->kind != TERM_kind_pseudo && !made)
-		counted_opens(p, f, true);
+		feature_opens(s, p, f, NULL);
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
 			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
@@ -315,14 +314,14 @@ void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int 
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
 			open_there(s, p, t, &w, &st, flags, mode);
 		else
-			counted_opens(p, NULL, true);
+			feature_opens(s, p, NULL, NULL);
 		if (S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY) && is_checked_afterwards(s, p))
 			check_directory(s, p, &w, &st, follow);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
 		if (d) {
 			d->mode = mode & ~ACCESS_TRUNC;
-			d->open = counted_open(p);
+			feature_opens(s, p, NULL, d);
 			d->excl = flags & O_EXCL;
 			for (struct pending *o = d->next; o; o = o->next)
 				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))

@@ -1,6 +1,5 @@
 /* Calls that were let go on and whose result is not seen yet: each is settled from what the file system shows. */
 #include "base/fileid.h"
-#include "capture/count/counted.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/far.h"
 
@@ -196,7 +195,7 @@ static void emit_created(struct sup *s, struct pending *d, const struct statx *s
 	struct file *f = file_get(s, d->a, true, st);
 	if (!f)
 		return;
-	counted_created(d->proc, d->open, f);
+	feature_created(s, d->proc, d, f);
 	/* While the call may still be running, the access counts as begun by its thread's stop. */
 	struct task *was = s->current;
 	s->current = back ? NULL : task_known(s, d->tid);

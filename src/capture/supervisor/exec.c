@@ -1,8 +1,8 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
-#include "capture/count/counted.h"
 #include "capture/hdf5/h5_static.h"
 #include "capture/inline_open/inline_open.h"
+#include "capture/supervisor/super.h"
 #include "event/env.h"
 #include "redact/redact.h"
 
@@ -606,8 +606,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
 		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
-		e->moved_written = s->counting ? proc_wchar(s, p) : UINT64_MAX;
-		e->moved_read = s->counting ? p->rchar : UINT64_MAX;
+		e->moved_written = s->bytes ? proc_wchar(s, p) : UINT64_MAX;
+		e->moved_read = s->bytes ? p->rchar : UINT64_MAX;
 	}
 }
 
@@ -649,15 +649,15 @@ static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int
 
 static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
-	if (s->counting && !p->threads) { /* the new one has moved bytes since */
+	if (s->bytes && !p->threads) { /* the new one has moved bytes since */
 		p->wchar = e->moved_written;
 		p->rchar = e->moved_read;
 		p->wchar_stop = s->epoch + 1;
 	}
 	proc_end_accesses(s, p, e->time);
-	if (s->counting)
+	if (s->bytes)
 		p->wchar_stop = s->epoch; /* read again */
-	counted_free(p);
+	feature_end(s, p);
 	opens_free(s, p);
 	struct file *exe = e->exe;
 	if (!exe || exe->is_elf == false) {

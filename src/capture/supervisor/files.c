@@ -1,8 +1,8 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
-#include "capture/count/counted.h"
 #include "capture/supervisor/far.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/super.h"
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -615,7 +615,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	struct file *f = a->file;
 	/* Nor is what gives it another length: written it was until its times had passed. */
 	int64_t changed = s->exact || f->kind != TERM_kind_regular || !(a->mode & ACCESS_WRITE) ? INT64_MIN : INT64_MAX;
-	counted_update(s, a->proc);
+	feature_bytes_update(s, a->proc);
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
 		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(s, f) : (struct fingerprint){0};
@@ -664,7 +664,7 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 		if (!access_begun(s, a) || proc_holds(a->proc, f))
 			continue;
 		/* It goes on with it, and what it has moved so far cannot be told apart. */
-		if (counted_waits(s, a->proc) && a->proc == p && (a->mode & mode) == mode)
+		if (feature_bytes_wait(s, a->proc) && a->proc == p && (a->mode & mode) == mode)
 			continue;
 		access_end(s, a, sup_now(s));
 	}
@@ -755,7 +755,7 @@ void proc_sweep(struct sup *s, struct proc *p)
 	struct held *held;
 	size_t n = proc_walk(s, p, false, &held), nmaps;
 	struct mapped *maps;
-	bool sure = proc_maps(p, &maps, &nmaps), waits = counted_waits(s, p) && p->nlive < WAITING;
+	bool sure = proc_maps(p, &maps, &nmaps), waits = feature_bytes_wait(s, p) && p->nlive < WAITING;
 	struct access *next;
 	for (struct access *a = waits ? NULL : p->live; a; a = next) {
 		next = a->proc_next;
@@ -777,15 +777,15 @@ void proc_sweep(struct sup *s, struct proc *p)
 static bool ends_silently(const struct sup *s, const struct access *a)
 {
 	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
-	counted |= s->counting && (a->file->kind == TERM_kind_pipe || a->file->kind == TERM_kind_fifo ||
-	                           a->file->kind == TERM_kind_terminal); /* it may have read nothing */
+	counted |= s->bytes && (a->file->kind == TERM_kind_pipe || a->file->kind == TERM_kind_fifo ||
+	                        a->file->kind == TERM_kind_terminal); /* it may have read nothing */
 	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io;
 }
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	openings_end(s, p);
-	counted_update(s, p);
+	feature_bytes_update(s, p);
 	xattr_end(s, p);
 	while (p->live) {
 		if (ends_silently(s, p->live))

@@ -1,7 +1,7 @@
 /* Bytes, counts and times of each access, under --exact: every call that moves bytes is seen at its beginning, where
  * its descriptor is looked up, and at its end, where its result is. Budget: beside the two stops (25 µs) a statx a
  * descriptor and a walk over the process's live accesses; 200 bytes an access and kind of call. See doc/io.md. */
-#include "capture/count/counted.h"
+#include "capture/supervisor/super.h"
 #include "event/sizes.h"
 
 #include <errno.h>
@@ -415,7 +415,7 @@ static bool is_shown_unmoved(struct sup *s, const struct access *a, unsigned way
 			readable |= (b->mode & ACCESS_READ) && !(b->mode & ACCESS_PROGRAM);
 			mapped |= b->loaded;
 		}
-	if (!mapped && counted_none(s, a, way))
+	if (!mapped && feature_bytes_none(s, a, way))
 		return true;
 	/* Of another thread's call that goes on the totals do not tell yet. */
 	return !readable && !p->threads && proc_moved_none(s, p, way == ACCESS_WRITE);
@@ -441,7 +441,7 @@ static void known_sums(struct sup *s, const struct access *a, struct io_known *k
 	 */
 	k->written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k->bytes_written);
 	if (!s->exact) { /* that there was none is known only where every call was seen */
-		const unsigned partial = a->partial | counted_unsaid(a);
+		const unsigned partial = a->partial | feature_bytes_unsaid(s, a);
 		k->read &= k->bytes_read > 0 && !(partial & ACCESS_READ);
 		k->written &= k->bytes_written > 0 && !(partial & ACCESS_WRITE);
 	}
@@ -452,9 +452,9 @@ struct io_known io_known(struct sup *s, const struct access *a)
 	struct io_known k = {.first = TIME_NONE, .last = TIME_NONE};
 	if (a->proc->io_unseen || (a->mode & ACCESS_PROGRAM) || is_cut_short(a))
 		return k;
-	if (s->exact || (a->io && counted_all(s, a->proc)))
+	if (s->exact || (a->io && feature_bytes_all(s, a->proc)))
 		known_sums(s, a, &k);
-	if (s->exact || !s->counting)
+	if (s->exact || !s->bytes)
 		return k;
 	if (!k.read && !k.bytes_read && is_shown_unmoved(s, a, ACCESS_READ))
 		k.read = k.idle = true;
@@ -465,7 +465,7 @@ struct io_known io_known(struct sup *s, const struct access *a)
 
 void io_emit(struct sup *s, const struct access *a)
 {
-	if (!s->exact && a->io && !counted_all(s, a->proc))
+	if (!s->exact && a->io && !feature_bytes_all(s, a->proc))
 		return;
 	for (const struct io_sum *i = a->io; i; i = i->next) {
 		struct event ev = {.io = {.access = a->seq,

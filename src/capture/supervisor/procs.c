@@ -3,10 +3,10 @@
 #include "base/fileid.h"
 #include "base/io.h"
 #include "base/os/procfs.h"
-#include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/shield.h"
+#include "capture/supervisor/super.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -737,7 +737,7 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 	bool known = list_descriptor_files(s, p, &v, &n);
 	p->opens = 0;
 	p->ndescs = n;
-	for (struct access *a = known && !counted_waits(s, p) ? p->live : NULL; a; a = next) {
+	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
 		if (a->own_writing && a->settled && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
@@ -927,7 +927,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	exec_pending_free(p->exec);
-	counted_free(p);
+	feature_end(s, p);
 	opens_free(s, p);
 	openings_gone(s, p);
 	free(p->cwd);

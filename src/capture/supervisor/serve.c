@@ -2,7 +2,6 @@
 #include "capture/supervisor/serve.h"
 
 #include "base/io.h"
-#include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/links.h"
@@ -518,7 +517,7 @@ static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool
 		if (s->inject_opens)
 			opens_inject(s, me->slot, continue_own_stop, w);
 		else
-			counted_inject(s, me->slot, continue_own_stop, w);
+			s->inject(s, me->slot, continue_own_stop, w);
 		pthread_mutex_unlock(&s->lock);
 	} else if (me->put_off && park_stop(w, me->slot, t)) {
 		me->put_off = false;

@@ -15,6 +15,7 @@
 #include "capture/app/channel.h"
 #include "capture/launch/run.h"
 #include "capture/seccomp/trap.h"
+#include "capture/supervisor/feature.h"
 #include "capture/supervisor/jobserver.h"
 #include "capture/supervisor/known.h"
 #include "event/event.h"
@@ -168,7 +169,6 @@ struct pending {
 	bool last;             /* unlink: it was the last name */
 	bool excl, contested;  /* create: with O_EXCL; another has the same path pending */
 	int fd;                /* bind: the socket */
-	uint64_t open;         /* create: its number, where the injected code makes it */
 	struct where *a, *b;   /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
 };
@@ -364,11 +364,16 @@ struct sup {
 		enum reach reach;
 	} reach[SOCKETS];
 	bool domain_said[4097];
-	uint64_t passes;              /* stops ever that were answered without being looked at */
-	bool counting;                /* processes are to count their bytes themselves (counted.h) */
-	pid_t inject_pid, inject_tid; /* one that is to begin when it goes on; 0 none */
+	uint64_t passes;                              /* stops ever that were answered without being looked at */
+	const struct feature *features[FEATURES_MAX]; /* in the order of their list (feature.h) */
+	unsigned nfeatures;
+	const struct byte_counter *bytes; /* of one of them; NULL: no bytes are counted but what is seen under --exact */
+	pid_t inject_pid, inject_tid;     /* one that is to begin when it goes on; 0 none */
 	uint64_t inject_base;
 	const struct sites *inject_sites;
+	/* How that is put into it: slot is its stop, which has not been answered; go(arg) does that, once, when the process
+	 * is sure to stop again right behind the call, or if that cannot be. */
+	void (*inject)(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 	bool inject_opens;                        /* ... to open files by itself (inline_open.h) */
 	uint64_t inject_at_code, inject_at_table; /* of what counts in it; 0 nothing */
 	bool injects;                             /* programs may */

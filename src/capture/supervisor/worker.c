@@ -2,7 +2,6 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "capture/app/images.h"
-#include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/links.h"
@@ -607,15 +606,14 @@ void worker_main(struct worker *w)
 		s->visits++;
 		emit_passed_gap(w);
 		links_forget();
-		const bool looks = s->narrow && s->counting;
+		const bool looks = feature_is_busy(s);
 		openings_listen(s);
 		if (s->opens)
 			opens_read_tick(s);
 		if (s->pending && (s->opens || looks))
 			pending_settle(s, NULL, 0, true);
 		opens_unbar(s);
-		if (looks)
-			counted_tick(s);
+		feature_tick(s);
 		if (s->scans)
 			over = !worker_scan(w);
 		reap_orphans(w);

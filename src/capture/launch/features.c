@@ -1,0 +1,19 @@
+#include "capture/launch/features.h"
+#include "capture/count/counted.h"
+#include "capture/launch/choose.h"
+
+void features_add(struct sup *s, const struct run_options *o, const struct choice *c)
+{
+	const bool notified = c->backend == BACKEND_NOTIFY && !c->tree_only;
+	/* All that there are, in the order of their hooks. */
+	const struct {
+		const struct feature *feature;
+		bool wanted;
+	} list[] = {
+	    {&counted_feature, o->count && notified},
+	};
+	_Static_assert(sizeof(list) / sizeof(list[0]) <= FEATURES_MAX, "there is room for all of them");
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (list[i].wanted)
+			feature_add(s, list[i].feature);
+}

@@ -1,0 +1,113 @@
+#include "capture/supervisor/feature.h"
+#include "capture/supervisor/super.h"
+
+#include <assert.h>
+
+void feature_add(struct sup *s, const struct feature *f)
+{
+	assert(s->nfeatures < FEATURES_MAX && !(s->bytes && f->bytes));
+	s->features[s->nfeatures++] = f;
+	if (f->bytes)
+		s->bytes = f->bytes;
+}
+
+/* ---- in the order of the list ---- */
+
+void feature_before(struct sup *s, struct proc *p, const struct trap *t)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->before)
+			s->features[i]->before(s, p, t);
+}
+
+void feature_confine(struct sup *s, struct proc *p)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->confine)
+			s->features[i]->confine(s, p);
+}
+
+void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->opens)
+			s->features[i]->opens(s, p, f, d);
+}
+
+void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->created)
+			s->features[i]->created(s, p, d, f);
+}
+
+void feature_adopted(struct sup *s, struct proc *p)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->adopted)
+			s->features[i]->adopted(s, p);
+}
+
+static bool is_busy(const struct sup *s, const struct feature *f)
+{
+	return f->busy && f->busy(s);
+}
+
+bool feature_is_busy(const struct sup *s)
+{
+	bool busy = false;
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		busy |= is_busy(s, s->features[i]);
+	return busy;
+}
+
+void feature_tick(struct sup *s)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->tick && is_busy(s, s->features[i]))
+			s->features[i]->tick(s);
+}
+
+/* ---- in the opposite one ---- */
+
+void feature_after(struct sup *s, struct proc *p, const struct trap *t)
+{
+	for (unsigned i = s->nfeatures; i-- > 0;)
+		if (s->features[i]->after)
+			s->features[i]->after(s, p, t);
+}
+
+void feature_end(struct sup *s, struct proc *p)
+{
+	for (unsigned i = s->nfeatures; i-- > 0;)
+		if (s->features[i]->end)
+			s->features[i]->end(s, p);
+}
+
+/* ---- the byte counter ---- */
+
+void feature_bytes_update(struct sup *s, struct proc *p)
+{
+	if (s->bytes)
+		s->bytes->update(s, p);
+}
+
+bool feature_bytes_all(struct sup *s, struct proc *p)
+{
+	return s->bytes && s->bytes->all(s, p);
+}
+
+bool feature_bytes_none(struct sup *s, const struct access *a, unsigned way)
+{
+	return s->bytes && s->bytes->none(s, a, way);
+}
+
+unsigned feature_bytes_unsaid(const struct sup *s, const struct access *a)
+{
+	return s->bytes ? s->bytes->unsaid(a) : 0;
+}
+
+bool feature_bytes_wait(struct sup *s, struct proc *p)
+{
+	return s->bytes && s->bytes->waits(s, p);
+}

@@ -1,0 +1,87 @@
+/* feature.h - what is built on the supervisor registers here: a table of functions, its hooks, which the supervisor
+ * calls without knowing whose they are. Internal to capture.
+ *
+ * The list of all features, in the order of their hooks, is in capture/launch/features.c; who is not wanted in a run is
+ * not registered, and costs it nothing. What comes first is called in the order of the list (adopted, before, confine,
+ * opens, created, tick), what undoes or comes behind in the opposite one (after, end). All hooks are called under
+ * sup->lock, by the thread that handles the stop or the tick, and may be NULL. What a feature knows of a process is one
+ * pointer in struct proc, which only it follows; `end` releases it.
+ *
+ * Cost: some 2 ns a registered feature and hook, beside 5 us for the stop itself. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_FEATURE_H
+#define STEMMA_CAPTURE_SUPERVISOR_FEATURE_H
+
+#include <stdbool.h>
+
+#define FEATURES_MAX 8
+
+struct access;
+struct file;
+struct pending;
+struct proc;
+struct sup;
+struct trap;
+
+/* Who knows how many bytes each access has moved, beside what the supervisor sees itself (io.c). There is at most one
+ * in a run. All of them are asked of processes that it does not know, too. */
+struct byte_counter {
+	/* Brings the sums of p's accesses up to date. */
+	void (*update)(struct sup *s, struct proc *p);
+	/* Whether what was counted is all that p has moved. */
+	bool (*all)(struct sup *s, struct proc *p);
+	/* Whether it shows that a's process has moved none but a's bytes of its file, one way (ACCESS_READ or
+	 * ACCESS_WRITE): none at all if a has none. */
+	bool (*none)(struct sup *s, const struct access *a, unsigned way);
+	/* Ways of which bytes may be a's that no access was given. */
+	unsigned (*unsaid)(const struct access *a);
+	/* p's threads move bytes just now: what they have counted can be proved a little later. To be asked after its
+	 * descriptors were looked at: all that went through those that were closed by then is known if this is false. */
+	bool (*waits)(struct sup *s, struct proc *p);
+};
+
+struct feature {
+	const char *name;
+	/* A stop of p, before and after it is handled. After: not where p has ended meanwhile. */
+	void (*before)(struct sup *s, struct proc *p, const struct trap *t);
+	void (*after)(struct sup *s, struct proc *p, const struct trap *t);
+	/* p, which is at a stop of its own, is about to change its user, root or namespaces, or to confine itself: from
+	 * here on it shares no memory with the recorder. */
+	void (*confine)(struct sup *s, struct proc *p);
+	/* The open being handled opens f; NULL: nothing that is recorded. Where it makes the file d is what it waits for,
+	 * and `created` tells later that it was f. */
+	void (*opens)(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
+	void (*created)(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+	/* p is another program now, or over, and its accesses have ended. Of each process, known to the feature or not;
+	 * perhaps more than once. */
+	void (*end)(struct sup *s, struct proc *p);
+	/* p was there before this worker, which took a killed one's place. */
+	void (*adopted)(struct sup *s, struct proc *p);
+	/* Each 20 ms if busy (NULL: never) says that there is something to be looked at though nothing stops; what was
+	 * pending has been settled. */
+	bool (*busy)(const struct sup *s);
+	void (*tick)(struct sup *s);
+	const struct byte_counter *bytes; /* NULL: it counts none */
+};
+
+/* f, which lasts as long as s, is in this run. At its start, before anything has stopped, in the order of the list. */
+void feature_add(struct sup *s, const struct feature *f);
+
+/* ---- for the supervisor ---- */
+
+void feature_before(struct sup *s, struct proc *p, const struct trap *t);
+void feature_after(struct sup *s, struct proc *p, const struct trap *t);
+void feature_confine(struct sup *s, struct proc *p);
+void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
+void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+void feature_end(struct sup *s, struct proc *p);
+void feature_adopted(struct sup *s, struct proc *p);
+bool feature_is_busy(const struct sup *s);
+void feature_tick(struct sup *s);
+/* Of the byte counter; where there is none: nothing, false, false, 0, false. */
+void feature_bytes_update(struct sup *s, struct proc *p);
+bool feature_bytes_all(struct sup *s, struct proc *p);
+bool feature_bytes_none(struct sup *s, const struct access *a, unsigned way);
+unsigned feature_bytes_unsaid(const struct sup *s, const struct access *a);
+bool feature_bytes_wait(struct sup *s, struct proc *p);
+
+#endif
