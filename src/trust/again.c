@@ -80,6 +80,45 @@ static int finish_side(struct again_planning *p, struct again_loaded *s)
 	return r;
 }
 
+static void release_loaded(struct again_loaded *s)
+{
+	for (size_t i = 0; i < s->n && s->v; i++) {
+		struct again_exec *x = &s->v[i];
+		edges_release(&x->uses);
+		edges_release(&x->gens);
+		free(x->exe);
+		free(x->script);
+		free(x->cwd);
+		strv_free(x->argv);
+		strv_free(x->env);
+	}
+	free(s->v);
+	vec_release(&s->makers);
+}
+
+/* Both sides as whole commands: traces of single programs and of a whole command are not easily paired. */
+static int plan_both_whole(struct again_planning *p)
+{
+	int r = 0;
+	for (int k = 0; r == 0 && k < 2; k++) {
+		struct again_side *o = &p->a->side[k];
+		const char *why = p->a->side[!k].whole ? "as the other side" : "as was asked for";
+		r = again_set_reason(p, &o->whole, why, "", "");
+		if (r == 0)
+			r = again_plan_whole(p, &p->side[k]);
+	}
+	return r;
+}
+
+static int plan_sides(struct again_planning *p, bool whole)
+{
+	int r = 0;
+	for (int k = 0; r == 0 && !whole && k < 2; k++)
+		r = again_plan_alone(p, &p->side[k]);
+	bool any = whole || p->a->side[0].whole || p->a->side[1].whole;
+	return r == 0 && any ? plan_both_whole(p) : r;
+}
+
 int again_plan(struct store *s, const struct diff *d, const struct witness_options *o, const char *home,
                const char *dir, bool whole, struct err *err, struct again *ret)
 {
@@ -90,33 +129,12 @@ int again_plan(struct store *s, const struct diff *d, const struct witness_optio
 		r = again_load(&p, k, d->side[k].id);
 	if (r == 0)
 		r = again_find_pairs(&p, d);
-	for (int k = 0; r == 0 && ret->pairs && !whole && k < 2; k++)
-		r = again_plan_alone(&p, &p.side[k]);
-	bool any = whole || ret->side[0].whole || ret->side[1].whole;
-	for (int k = 0; r == 0 && ret->pairs && any && k < 2; k++) {
-		/* Traces of single programs and of a whole command are not easily paired. */
-		if (!ret->side[k].whole)
-			r = again_set_reason(&p, &ret->side[k].whole,
-			                     ret->side[!k].whole ? "as the other side" : "as was asked for", "", "");
-		if (r == 0)
-			r = again_plan_whole(&p, &p.side[k]);
-	}
+	if (r == 0 && ret->pairs)
+		r = plan_sides(&p, whole);
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = finish_side(&p, &p.side[k]);
-	for (int k = 0; k < 2; k++) {
-		for (size_t i = 0; i < p.side[k].n && p.side[k].v; i++) {
-			struct again_exec *x = &p.side[k].v[i];
-			edges_release(&x->uses);
-			edges_release(&x->gens);
-			free(x->exe);
-			free(x->script);
-			free(x->cwd);
-			strv_free(x->argv);
-			strv_free(x->env);
-		}
-		free(p.side[k].v);
-		vec_release(&p.side[k].makers);
-	}
+	release_loaded(&p.side[0]);
+	release_loaded(&p.side[1]);
 	return r < 0 ? err_set(err, -r, "cannot plan what to run again") : 0;
 }
 

@@ -204,6 +204,33 @@ static int was_fed_otherwise(struct again_planning *p, const struct again_loaded
 }
 
 /* Which executions differ: those that have no partner, those that ran with something else, and whom these fed. */
+/* The executions of a pair; false: one of them is not of its run. */
+static bool find_pair(struct again_planning *p, const struct diff *d, size_t i, struct again_exec **ret_a,
+                      struct again_exec **ret_b)
+{
+	*ret_a = again_find_exec(&p->side[0], d->pairs[i].exec[0]);
+	*ret_b = again_find_exec(&p->side[1], d->pairs[i].exec[1]);
+	return *ret_a && *ret_b;
+}
+
+/* Marks the pairs that were fed by what differs, once through. *ret: were there any? */
+static int mark_fed(struct again_planning *p, const struct diff *d, bool *ret)
+{
+	int r = 0;
+	*ret = false;
+	for (size_t i = 0; r >= 0 && i < d->paired; i++) {
+		struct again_exec *a, *b;
+		if (!find_pair(p, d, i, &a, &b) || a->differs)
+			continue;
+		r = was_fed_otherwise(p, &p->side[0], a);
+		if (r == 0)
+			r = was_fed_otherwise(p, &p->side[1], b);
+		if (r > 0)
+			a->differs = b->differs = *ret = true;
+	}
+	return r < 0 ? r : 0;
+}
+
 static int find_differing(struct again_planning *p, const struct diff *d)
 {
 	int r = 0;
@@ -211,33 +238,20 @@ static int find_differing(struct again_planning *p, const struct diff *d)
 		for (size_t i = 0; i < p->side[k].n; i++)
 			p->side[k].v[i].differs = p->side[k].v[i].n != 0;
 	for (size_t i = 0; r >= 0 && i < d->paired; i++) {
-		struct again_exec *a = again_find_exec(&p->side[0], d->pairs[i].exec[0]),
-		                  *b = again_find_exec(&p->side[1], d->pairs[i].exec[1]);
-		if (!a || !b)
+		struct again_exec *a, *b;
+		if (!find_pair(p, d, i, &a, &b))
 			continue;
 		r = pair_differs(p, a, b);
 		a->differs = b->differs = r > 0;
 	}
-	for (bool more = true; r >= 0 && more;) {
-		more = false;
-		for (size_t i = 0; r >= 0 && i < d->paired; i++) {
-			struct again_exec *a = again_find_exec(&p->side[0], d->pairs[i].exec[0]),
-			                  *b = again_find_exec(&p->side[1], d->pairs[i].exec[1]);
-			if (!a || !b || a->differs)
-				continue;
-			r = was_fed_otherwise(p, &p->side[0], a);
-			if (r == 0)
-				r = was_fed_otherwise(p, &p->side[1], b);
-			if (r > 0)
-				a->differs = b->differs = more = true;
-		}
-	}
+	for (bool more = true; r >= 0 && more;)
+		r = mark_fed(p, d, &more);
 	return r < 0 ? r : 0;
 }
 
-int again_find_pairs(struct again_planning *p, const struct diff *d)
+/* How many programs ran on one side only. */
+static void count_unpaired(struct again_planning *p, const struct diff *d)
 {
-	int r = find_differing(p, d);
 	for (int k = 0; k < 2; k++) {
 		for (size_t i = 0; i < p->side[k].n; i++)
 			p->a->unpaired += p->side[k].v[i].n != 0;
@@ -246,10 +260,26 @@ int again_find_pairs(struct again_planning *p, const struct diff *d)
 			p->a->unpaired -= x && x->n;
 		}
 	}
+}
+
+/* A pair that differs and leaves no traces. */
+static void count_untraced(struct again *r, const struct again_exec *a, const struct again_exec *b)
+{
+	r->untraced++;
+	if (r->first_untraced)
+		return;
+	const struct again_exec *gone = access(a->exe, F_OK) < 0 ? a : access(b->exe, F_OK) < 0 ? b : NULL;
+	r->untraced_gone = gone != NULL;
+	r->first_untraced = strdup(gone ? gone->exe : *a->script ? a->script : a->exe);
+}
+
+int again_find_pairs(struct again_planning *p, const struct diff *d)
+{
+	int r = find_differing(p, d);
+	count_unpaired(p, d);
 	for (size_t i = 0; r == 0 && i < d->paired; i++) {
-		struct again_exec *a = again_find_exec(&p->side[0], d->pairs[i].exec[0]),
-		                  *b = again_find_exec(&p->side[1], d->pairs[i].exec[1]);
-		if (!a || !b || !a->n || !b->n || !*a->exe || !*b->exe || !a->differs)
+		struct again_exec *a, *b;
+		if (!find_pair(p, d, i, &a, &b) || !a->n || !b->n || !*a->exe || !*b->exe || !a->differs)
 			continue;
 		if (can_trace(a->exe) && can_trace(b->exe)) {
 			a->pair = b->pair = p->a->pairs++;
@@ -257,12 +287,7 @@ int again_find_pairs(struct again_planning *p, const struct diff *d)
 			if (r == 0)
 				r = add_program(p, b->exe);
 		} else {
-			p->a->untraced++;
-			const struct again_exec *gone = access(a->exe, F_OK) < 0 ? a : access(b->exe, F_OK) < 0 ? b : NULL;
-			if (!p->a->first_untraced) {
-				p->a->untraced_gone = gone != NULL;
-				p->a->first_untraced = strdup(gone ? gone->exe : *a->script ? a->script : a->exe);
-			}
+			count_untraced(p->a, a, b);
 		}
 	}
 	return r;

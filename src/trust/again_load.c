@@ -46,12 +46,42 @@ static int load_one(struct again_planning *p, struct again_loaded *s, store_id i
 	return r < 0 ? r : store_outputs(p->s, id, &ret->gens);
 }
 
+/* Which execution started which. parents: of each, as the store has it. */
+static int link_parents(struct again_planning *p, struct again_loaded *s, const store_id *parents)
+{
+	struct map by_id = {0};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		if (!map_set(&by_id, s->v[i].id, (uint32_t)i))
+			r = again_oom(p);
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		uint32_t j = parents[i] ? map_get(&by_id, parents[i]) : VEC_NONE;
+		if (j != VEC_NONE && j != i)
+			s->v[i].parent = j;
+	}
+	map_release(&by_id);
+	return r;
+}
+
+static int list_makers(struct again_planning *p, struct again_loaded *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t j = 0; j < s->v[i].gens.n; j++) {
+			struct again_maker *m = vec_add(&s->makers);
+			if (!m)
+				return again_oom(p);
+			*m = (struct again_maker){s->v[i].gens.v[j].to, i, s->v[i].gens.v[j].api == TERM_api_inherit};
+		}
+	if (s->makers.n)
+		qsort(s->makers.v, s->makers.n, sizeof(*s->makers.v), compare_by_version_made);
+	return 0;
+}
+
 int again_load(struct again_planning *p, int k, store_id run)
 {
 	struct again_loaded *s = &p->side[k];
 	struct run_info info;
 	store_id *ids = NULL, *parents = NULL;
-	struct map by_id = {0};
 	s->out = &p->a->side[k];
 	s->out->run = run;
 	if (store_run(p->s, run, &info) != 1)
@@ -66,25 +96,10 @@ int again_load(struct again_planning *p, int k, store_id run)
 	}
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
 		r = load_one(p, s, ids[i], &s->v[i], &parents[i]);
-	for (size_t i = 0; r >= 0 && i < s->n; i++)
-		if (!map_set(&by_id, s->v[i].id, (uint32_t)i))
-			r = again_oom(p);
-	for (size_t i = 0; r >= 0 && i < s->n; i++) {
-		uint32_t j = parents[i] ? map_get(&by_id, parents[i]) : VEC_NONE;
-		if (j != VEC_NONE && j != i)
-			s->v[i].parent = j;
-	}
-	for (size_t i = 0; r >= 0 && i < s->n; i++)
-		for (size_t j = 0; r >= 0 && j < s->v[i].gens.n; j++) {
-			struct again_maker *m = vec_add(&s->makers);
-			if (m)
-				*m = (struct again_maker){s->v[i].gens.v[j].to, i, s->v[i].gens.v[j].api == TERM_api_inherit};
-			else
-				r = again_oom(p);
-		}
-	if (r >= 0 && s->makers.n)
-		qsort(s->makers.v, s->makers.n, sizeof(*s->makers.v), compare_by_version_made);
-	map_release(&by_id);
+	if (r >= 0)
+		r = link_parents(p, s, parents);
+	if (r >= 0)
+		r = list_makers(p, s);
 	free(ids);
 	free(parents);
 	return r < 0 ? r : 0;

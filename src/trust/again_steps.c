@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Is what this execution did all to be seen in files that it opened itself? If not, out->whole says why. 0 or -errno.
- */
-static int look_alone(struct again_planning *p, struct again_loaded *s, size_t at, size_t top)
+/* Says why the program at top cannot be run alone. */
+static int refuse_alone(struct again_planning *p, struct again_loaded *s, size_t top, const char *words)
 {
-	struct again_exec *x = &s->v[at];
-	struct edges informed = {0};
+	return again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe), words, "");
+}
+
+/* Was it fed by others, or did it get a file that another had opened? */
+static int look_uses_alone(struct again_planning *p, struct again_loaded *s, const struct again_exec *x, size_t top)
+{
 	int r = 0;
 	for (size_t i = 0; r == 0 && !s->out->whole && i < x->uses.n; i++) {
 		const struct edge *e = &x->uses.v[i];
@@ -22,22 +25,36 @@ static int look_alone(struct again_planning *p, struct again_loaded *s, size_t a
 		if (store_version_sort(p->s, e->to, &v) != 1)
 			return err_set(p->err, EIO, "cannot read the record");
 		const struct again_maker *m = again_maker_of(s, e->to);
+		bool inherited = e->api == TERM_api_inherit && e->mode & ACCESS_READ && !(e->mode & ACCESS_WRITE);
 		if (again_is_stream(v.kind) && m && !again_has_ancestor(s, m->at, top))
-			r = again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe),
-			                     " reads what another program sent it", "");
-		else if (v.kind == TERM_kind_regular && e->api == TERM_api_inherit && e->mode & ACCESS_READ &&
-		         !(e->mode & ACCESS_WRITE))
-			r = again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe), " inherited an open file", "");
+			r = refuse_alone(p, s, top, " reads what another program sent it");
+		else if (v.kind == TERM_kind_regular && inherited)
+			r = refuse_alone(p, s, top, " inherited an open file");
 	}
+	return r;
+}
+
+/* Is the execution of the run, and top or started by it? */
+static bool is_inner(const struct again_loaded *s, store_id exec, size_t top)
+{
+	for (size_t j = 0; j < s->n; j++)
+		if (s->v[j].id == exec && again_has_ancestor(s, j, top))
+			return true;
+	return false;
+}
+
+/* Is what this execution did all to be seen in files that it opened itself? If not, s->out->whole says why. */
+static int look_alone(struct again_planning *p, struct again_loaded *s, size_t at, size_t top)
+{
+	struct again_exec *x = &s->v[at];
+	struct edges informed = {0};
+	int r = look_uses_alone(p, s, x, top);
 	if (r == 0)
 		r = store_informed(p->s, x->id, &informed);
 	for (size_t i = 0; r == 0 && !s->out->whole && i < informed.n; i++) {
 		const struct edge *e = &informed.v[i];
-		bool inner = false;
-		for (size_t j = 0; !inner && j < s->n; j++)
-			inner = s->v[j].id == e->to && again_has_ancestor(s, j, top);
-		if (!inner && (e->via == TERM_via_shm || e->via == TERM_via_socket))
-			r = again_set_reason(p, &s->out->whole, again_last_part(s->v[top].exe), " talks to another program", "");
+		if (!is_inner(s, e->to, top) && (e->via == TERM_via_shm || e->via == TERM_via_socket))
+			r = refuse_alone(p, s, top, " talks to another program");
 	}
 	edges_release(&informed);
 	return r;
@@ -74,10 +91,16 @@ static size_t program_ancestor(const struct again_loaded *s, size_t at)
 	return at;
 }
 
+/* The place of the step's execution in s->v. */
+static size_t step_top(struct again_loaded *s, size_t step)
+{
+	return (size_t)(again_find_exec(s, s->out->v[step].exec) - s->v);
+}
+
 static bool is_of_a_step(struct again_loaded *s, size_t at)
 {
 	for (size_t i = 0; i < s->out->n; i++)
-		if (again_has_ancestor(s, at, (size_t)(again_find_exec(s, s->out->v[i].exec) - s->v)))
+		if (again_has_ancestor(s, at, step_top(s, i)))
 			return true;
 	return false;
 }
@@ -85,78 +108,102 @@ static bool is_of_a_step(struct again_loaded *s, size_t at)
 static int want_file(struct again_planning *p, struct again_loaded *s, struct again_step *t, const char *reader,
                      struct again_content *x, bool program, bool *ret_lacks);
 
-/* What one execution of a step read: each to be had, or made by a step. 0 or -errno; out->whole may be said. */
+/* What is missing and was made by the program at `maker` of the run: that one is a step, too, if it can be. */
+static int make_again(struct again_planning *p, struct again_loaded *s, const struct again_maker *m, size_t maker,
+                      const char *path)
+{
+	if (m->inherited || maker == AGAIN_NONE)
+		return again_set_reason(p, &s->out->whole, again_last_part(path),
+		                        " was written through a descriptor that another had opened", "");
+	return is_of_a_step(s, maker) || add_step(s, maker) ? 0 : again_oom(p);
+}
+
+/* What an execution of a step read: is it to be had, or made by a step? s->out->whole may be said. */
+static int look_input(struct again_planning *p, struct again_loaded *s, const struct edge *e, size_t top, size_t step)
+{
+	const struct again_maker *m = again_maker_of(s, e->to);
+	struct again_content seen;
+	if (e->via == TERM_via_sync || (m && again_has_ancestor(s, m->at, top)))
+		return 0;
+	int r = again_read_content(p, e->to, &seen);
+	size_t before = s->out->v[step].n_files, maker = m ? program_ancestor(s, m->at) : AGAIN_NONE;
+	bool lacks = false;
+	if (r == 0 && seen.regular)
+		r = want_file(p, s, &s->out->v[step], again_last_part(s->v[top].exe), &seen, (e->mode & ACCESS_PROGRAM) != 0,
+		              &lacks);
+	if (r == 0 && lacks && m)
+		r = make_again(p, s, m, maker, seen.path);
+	/* What a step makes is not put there. */
+	if (r == 0 && maker != AGAIN_NONE && is_of_a_step(s, maker))
+		s->out->v[step].n_files = before;
+	again_content_release(&seen);
+	return r;
+}
+
+/* All that one execution of a step read. */
 static int look_inputs(struct again_planning *p, struct again_loaded *s, size_t at, size_t top, size_t step)
 {
 	struct again_exec *x = &s->v[at];
 	int r = 0;
-	for (size_t i = 0; r == 0 && !s->out->whole && i < x->uses.n; i++) {
-		const struct edge *e = &x->uses.v[i];
-		const struct again_maker *m = again_maker_of(s, e->to);
-		struct again_content seen;
-		if (e->via == TERM_via_sync || (m && again_has_ancestor(s, m->at, top)))
-			continue;
-		r = again_read_content(p, e->to, &seen);
-		size_t before = s->out->v[step].n_files, maker = m ? program_ancestor(s, m->at) : AGAIN_NONE;
-		bool lacks = false;
-		if (r == 0 && seen.regular)
-			r = want_file(p, s, &s->out->v[step], again_last_part(s->v[top].exe), &seen,
-			              (e->mode & ACCESS_PROGRAM) != 0, &lacks);
-		if (r == 0 && lacks && m && (m->inherited || maker == AGAIN_NONE))
-			r = again_set_reason(p, &s->out->whole, again_last_part(seen.path),
-			                     " was written through a descriptor that another had opened", "");
-		else if (r == 0 && lacks && m && !is_of_a_step(s, maker))
-			r = add_step(s, maker) ? 0 : again_oom(p);
-		/* What a step makes is not put there. */
-		if (r == 0 && maker != AGAIN_NONE && is_of_a_step(s, maker))
-			s->out->v[step].n_files = before;
-		again_content_release(&seen);
-	}
+	for (size_t i = 0; r == 0 && !s->out->whole && i < x->uses.n; i++)
+		r = look_input(p, s, &x->uses.v[i], top, step);
 	return r;
 }
 
-/* Adds the file to those that the step needs, looked for and, where it is not as it was, brought back. */
+/* Brings a file back that is not there as it was, into a file of its own; without success it stays missing. */
+static int bring_back(struct again_planning *p, struct again_file *x)
+{
+	struct rerun_file *y = &x->f;
+	char *to = NULL;
+	if (asprintf(&to, "%s/%zu", p->dir, p->fetched++) < 0)
+		return again_oom(p);
+	int r = rerun_bring(y, p->home, to);
+	if (r == 0 && (y->state == RERUN_KEPT || y->state == RERUN_GIT)) {
+		x->fetched = to;
+		return 0;
+	}
+	free(to);
+	return r < 0 ? err_set(p->err, -r, "cannot bring '%s' back", y->name) : 0;
+}
+
+/* A file of the side: looked for and, where it is not as it was, brought back. */
+static int add_file(struct again_planning *p, struct again_loaded *s, const char *reader, const struct again_content *x,
+                    bool inner, bool program)
+{
+	struct file_info f;
+	size_t at = s->out->n_files;
+	struct again_file *v = realloc(s->out->files, (at + 1) * sizeof(*v));
+	if (!v)
+		return again_oom(p);
+	s->out->files = v;
+	v[at] = (struct again_file){.version = x->v.id, .reader = strdup(reader)};
+	s->out->n_files++;
+	struct rerun_file *y = &v[at].f;
+	*y = (struct rerun_file){.path = strdup(x->path),
+	                         .name = strdup(inner ? x->path + strlen(s->out->cwd) + 1 : x->path),
+	                         .want = strdup(x->digest),
+	                         .below = inner,
+	                         .program = program,
+	                         .mode = program ? 0755 : 0644};
+	if (!v[at].reader || !y->path || !y->name || !y->want || store_file(p->s, x->v.file, &f) != 1)
+		return again_oom(p);
+	rerun_look(y, p->o, &f, &x->v);
+	return inner && *y->want && (y->state == RERUN_DIFFERS || y->state == RERUN_GONE) ? bring_back(p, &v[at]) : 0;
+}
+
+/* Adds the file to those that the step needs. */
 static int want_file(struct again_planning *p, struct again_loaded *s, struct again_step *t, const char *reader,
                      struct again_content *x, bool program, bool *ret_lacks)
 {
 	bool inner = again_is_below(x->path, s->out->cwd);
-	struct file_info f;
 	size_t at = 0;
 	if (!inner && system_path(str_of(x->path), p->o->system_extra) != SYSTEM_NO)
 		return 0;
 	while (at < s->out->n_files && s->out->files[at].version != x->v.id)
 		at++;
-	if (at == s->out->n_files) {
-		struct again_file *v = realloc(s->out->files, (at + 1) * sizeof(*v));
-		if (!v)
-			return again_oom(p);
-		s->out->files = v;
-		v[at] = (struct again_file){.version = x->v.id, .reader = strdup(reader)};
-		s->out->n_files++;
-		struct rerun_file *y = &v[at].f;
-		*y = (struct rerun_file){.path = strdup(x->path),
-		                         .name = strdup(inner ? x->path + strlen(s->out->cwd) + 1 : x->path),
-		                         .want = strdup(x->digest),
-		                         .below = inner,
-		                         .program = program,
-		                         .mode = program ? 0755 : 0644};
-		if (!v[at].reader || !y->path || !y->name || !y->want || store_file(p->s, x->v.file, &f) != 1)
-			return again_oom(p);
-		rerun_look(y, p->o, &f, &x->v);
-		if (inner && *y->want && (y->state == RERUN_DIFFERS || y->state == RERUN_GONE)) {
-			char *to = NULL;
-			if (asprintf(&to, "%s/%zu", p->dir, p->fetched++) < 0)
-				return again_oom(p);
-			int r = rerun_bring(y, p->home, to);
-			if (r < 0 || (y->state != RERUN_KEPT && y->state != RERUN_GIT)) {
-				free(to);
-				if (r < 0)
-					return err_set(p->err, -r, "cannot bring '%s' back", y->name);
-			} else {
-				v[at].fetched = to;
-			}
-		}
-	}
+	int r = at == s->out->n_files ? add_file(p, s, reader, x, inner, program) : 0;
+	if (r < 0)
+		return r;
 	size_t *files = realloc(t->files, (t->n_files + 1) * sizeof(*files));
 	if (!files)
 		return again_oom(p);
@@ -166,37 +213,56 @@ static int want_file(struct again_planning *p, struct again_loaded *s, struct ag
 	return 0;
 }
 
+/* The row of what the step left at the path, made if there is none. NULL: no memory. */
+static struct again_made *find_or_add_made(struct again_step *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_made; i++)
+		if (!strcmp(t->made[i].path, path))
+			return &t->made[i];
+	struct again_made *v = realloc(t->made, (t->n_made + 1) * sizeof(*v));
+	char *own = strdup(path), *digest = strdup("");
+	if (v)
+		t->made = v;
+	if (!v || !own || !digest) {
+		free(own);
+		free(digest);
+		return NULL;
+	}
+	v[t->n_made] = (struct again_made){.path = own, .digest = digest};
+	return &v[t->n_made++];
+}
+
+/* One version that the step left, in a file that was opened by name. */
+static int add_made_version(struct again_planning *p, struct again_loaded *s, struct again_step *t,
+                            const struct again_content *y)
+{
+	if (!again_is_below(y->path, s->out->cwd) && y->named) { /* what was there for a time only is no result */
+		int r = again_set_reason(p, &s->out->refused, y->path, " was written, outside the working directory", "");
+		if (r < 0)
+			return r;
+	}
+	struct again_made *m = find_or_add_made(t, y->path);
+	if (!m)
+		return again_oom(p);
+	/* The last version stands for the file. */
+	if (!m->has_size || y->v.mtime >= m->mtime) {
+		free(m->digest);
+		m->digest = strdup(y->digest);
+		m->has_size = y->v.has_size;
+		m->size = y->v.size;
+		m->mtime = y->v.mtime;
+	}
+	return 0;
+}
+
 static int add_made(struct again_planning *p, struct again_loaded *s, struct again_step *t, const struct again_exec *x)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < x->gens.n; i++) {
 		struct again_content y;
 		r = again_read_content(p, x->gens.v[i].to, &y);
-		if (r == 0 && y.regular && x->gens.v[i].sure && x->gens.v[i].api != TERM_api_inherit) {
-			if (!again_is_below(y.path, s->out->cwd) && y.named) /* what was there for a time only is no result */
-				r = again_set_reason(p, &s->out->refused, y.path, " was written, outside the working directory", "");
-			struct again_made *v = NULL;
-			size_t at = 0;
-			while (at < t->n_made && strcmp(t->made[at].path, y.path) != 0)
-				at++;
-			if (at == t->n_made) {
-				v = realloc(t->made, (at + 1) * sizeof(*v));
-				if (v) {
-					t->made = v;
-					v[t->n_made++] = (struct again_made){.path = strdup(y.path), .digest = strdup("")};
-				}
-			}
-			if (at == t->n_made || !t->made[at].path)
-				r = again_oom(p);
-			/* The last version stands for the file. */
-			if (r == 0 && (!t->made[at].has_size || y.v.mtime >= t->made[at].mtime)) {
-				free(t->made[at].digest);
-				t->made[at].digest = strdup(y.digest);
-				t->made[at].has_size = y.v.has_size;
-				t->made[at].size = y.v.size;
-				t->made[at].mtime = y.v.mtime;
-			}
-		}
+		if (r == 0 && y.regular && x->gens.v[i].sure && x->gens.v[i].api != TERM_api_inherit)
+			r = add_made_version(p, s, t, &y);
 		again_content_release(&y);
 	}
 	return r;
@@ -238,80 +304,137 @@ void again_drop_steps(struct again_side *o)
 	o->n_files = 0;
 }
 
+/* The last step that the execution at belongs to; AGAIN_NONE. */
+static size_t last_step_of(struct again_loaded *s, size_t at)
+{
+	size_t found = AGAIN_NONE;
+	for (size_t q = 0; q < s->out->n; q++)
+		if (again_has_ancestor(s, at, step_top(s, q)))
+			found = q;
+	return found;
+}
+
+static bool step_made(const struct again_step *t, const char *path)
+{
+	for (size_t z = 0; z < t->n_made; z++)
+		if (!strcmp(t->made[z].path, path))
+			return true;
+	return false;
+}
+
+/* A version that step i read: will it find it if the steps are run one after the other? */
+static int look_order_of(struct again_planning *p, struct again_loaded *s, store_id version, size_t i)
+{
+	struct again_side *o = s->out;
+	const struct again_maker *m = again_maker_of(s, version);
+	size_t top = m ? program_ancestor(s, m->at) : AGAIN_NONE;
+	size_t from = top != AGAIN_NONE ? last_step_of(s, m->at) : AGAIN_NONE;
+	if (from == AGAIN_NONE || from == i)
+		return 0;
+	struct again_content y;
+	int r = again_read_content(p, version, &y);
+	for (size_t q = from + 1; r == 0 && y.regular && q < i; q++)
+		if (step_made(&o->v[q], y.path))
+			r = again_set_reason(p, &o->whole, y.path, " was written by several programs", "");
+	if (r == 0 && y.regular && from > i)
+		r = again_set_reason(p, &o->whole, y.path, " was read while it was written", "");
+	again_content_release(&y);
+	return r;
+}
+
 /* Would a step find what a later one left, or the other way round? Then the order of single programs is not enough. */
 static int look_order(struct again_planning *p, struct again_loaded *s)
 {
-	struct again_side *o = s->out;
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < o->n; i++)
+	for (size_t i = 0; r == 0 && i < s->out->n; i++)
 		for (size_t k = 0; r == 0 && k < s->n; k++) {
 			struct again_exec *x = &s->v[k];
-			if (!again_has_ancestor(s, k, (size_t)(again_find_exec(s, o->v[i].exec) - s->v)))
+			if (!again_has_ancestor(s, k, step_top(s, i)))
 				continue;
-			for (size_t j = 0; r == 0 && j < x->uses.n; j++) {
-				const struct again_maker *m = again_maker_of(s, x->uses.v[j].to);
-				size_t top = m ? program_ancestor(s, m->at) : AGAIN_NONE, from = AGAIN_NONE;
-				for (size_t q = 0; top != AGAIN_NONE && q < o->n; q++)
-					if (again_has_ancestor(s, m->at, (size_t)(again_find_exec(s, o->v[q].exec) - s->v)))
-						from = q;
-				if (from == AGAIN_NONE || from == i)
-					continue;
-				struct again_content y;
-				r = again_read_content(p, x->uses.v[j].to, &y);
-				for (size_t q = from + 1; r == 0 && y.regular && q < i; q++)
-					for (size_t z = 0; z < o->v[q].n_made; z++)
-						if (!strcmp(o->v[q].made[z].path, y.path))
-							r = again_set_reason(p, &o->whole, y.path, " was written by several programs", "");
-				if (r == 0 && y.regular && from > i)
-					r = again_set_reason(p, &o->whole, y.path, " was read while it was written", "");
-				again_content_release(&y);
-			}
+			for (size_t j = 0; r == 0 && j < x->uses.n; j++)
+				r = look_order_of(p, s, x->uses.v[j].to, i);
 		}
+	return r;
+}
+
+/* A step for each execution of a pair, but for one that another one started: that is run with it. */
+static int add_pairs(struct again_planning *p, struct again_loaded *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		bool inner = s->v[i].pair == AGAIN_NONE;
+		for (size_t k = 0; !inner && k < s->n; k++)
+			inner = k != i && s->v[k].pair != AGAIN_NONE && again_has_ancestor(s, i, k);
+		if (!inner && !add_step(s, i))
+			return again_oom(p);
+	}
+	return 0;
+}
+
+/* What a step needs and makes; it may add further steps behind. */
+static int look_step(struct again_planning *p, struct again_loaded *s, size_t step)
+{
+	size_t top = step_top(s, step);
+	int r = 0;
+	for (size_t k = 0; r == 0 && !s->out->whole && k < s->n; k++) {
+		if (!again_has_ancestor(s, k, top))
+			continue;
+		r = look_alone(p, s, k, top);
+		if (r == 0 && !s->out->whole)
+			r = look_inputs(p, s, k, top, step);
+		if (r == 0)
+			r = add_made(p, s, &s->out->v[step], &s->v[k]);
+	}
 	return r;
 }
 
 int again_plan_alone(struct again_planning *p, struct again_loaded *s)
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < s->n; i++) {
-		if (s->v[i].pair == AGAIN_NONE)
-			continue;
-		bool inner = false; /* one that another one started is run with it */
-		for (size_t k = 0; k < s->n; k++)
-			inner |= k != i && s->v[k].pair != AGAIN_NONE && again_has_ancestor(s, i, k);
-		if (inner)
-			continue;
-		r = add_step(s, i) ? 0 : again_oom(p);
-	}
-	/* Steps are added behind while they are looked at. */
-	for (size_t i = 0; r == 0 && !s->out->whole && i < s->out->n; i++) {
-		size_t top = (size_t)(again_find_exec(s, s->out->v[i].exec) - s->v);
-		for (size_t k = 0; r == 0 && !s->out->whole && k < s->n; k++) {
-			if (!again_has_ancestor(s, k, top))
-				continue;
-			r = look_alone(p, s, k, top);
-			if (r == 0 && !s->out->whole)
-				r = look_inputs(p, s, k, top, i);
-			if (r == 0)
-				r = add_made(p, s, &s->out->v[i], &s->v[k]);
-		}
-	}
+	int r = add_pairs(p, s);
+	for (size_t i = 0; r == 0 && !s->out->whole && i < s->out->n; i++)
+		r = look_step(p, s, i);
 	if (r == 0 && s->out->n)
 		qsort(s->out->v, s->out->n, sizeof(*s->out->v), by_start);
 	return r == 0 && !s->out->whole ? look_order(p, s) : r;
 }
 
-int again_plan_whole(struct again_planning *p, struct again_loaded *s)
+/* The execution that began first with a program; s->n: there is none. */
+static size_t first_program(const struct again_loaded *s)
 {
-	struct again_side *o = s->out;
 	size_t top = 0;
-	int r = 0;
-	again_drop_steps(o);
 	while (top < s->n && !s->v[top].n)
 		top++;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].n && s->v[i].start < s->v[top].start)
 			top = i;
+	return top;
+}
+
+/* What execution i of the run used and no other of it made. */
+static int want_from_outside(struct again_planning *p, struct again_loaded *s, struct again_step *t,
+                             const struct edge *e, size_t i, size_t top)
+{
+	struct again_content seen;
+	bool lacks;
+	if (e->via == TERM_via_sync || again_maker_of(s, e->to))
+		return 0;
+	int r = again_read_content(p, e->to, &seen);
+	if (r == 0 && seen.regular)
+		r = want_file(p, s, t, again_last_part(*s->v[i].exe ? s->v[i].exe : s->v[top].exe), &seen,
+		              (e->mode & ACCESS_PROGRAM) != 0, &lacks);
+	/* The caller's file, which the first program had as it began. */
+	bool inherited = e->api == TERM_api_inherit && e->mode & ACCESS_READ && !(e->mode & ACCESS_WRITE);
+	if (r == 0 && seen.regular && i == top && inherited && !t->standard_input)
+		t->standard_input = strdup(seen.path);
+	again_content_release(&seen);
+	return r;
+}
+
+int again_plan_whole(struct again_planning *p, struct again_loaded *s)
+{
+	struct again_side *o = s->out;
+	size_t top = first_program(s);
+	int r = 0;
+	again_drop_steps(o);
 	if (top == s->n)
 		return again_set_reason(p, &o->refused, "the record has no program of the run", "", "");
 	struct again_step *t = add_step(s, top);
@@ -319,22 +442,8 @@ int again_plan_whole(struct again_planning *p, struct again_loaded *s)
 		return again_oom(p);
 	t->pair = AGAIN_NONE;
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
-		for (size_t k = 0; r == 0 && k < s->v[i].uses.n; k++) {
-			const struct edge *e = &s->v[i].uses.v[k];
-			struct again_content seen;
-			bool lacks;
-			if (e->via == TERM_via_sync || again_maker_of(s, e->to))
-				continue;
-			r = again_read_content(p, e->to, &seen);
-			if (r == 0 && seen.regular)
-				r = want_file(p, s, t, again_last_part(*s->v[i].exe ? s->v[i].exe : s->v[top].exe), &seen,
-				              (e->mode & ACCESS_PROGRAM) != 0, &lacks);
-			/* The caller's file, which the first program had as it began. */
-			if (r == 0 && seen.regular && i == top && e->api == TERM_api_inherit && e->mode & ACCESS_READ &&
-			    !(e->mode & ACCESS_WRITE) && !t->standard_input)
-				t->standard_input = strdup(seen.path);
-			again_content_release(&seen);
-		}
+		for (size_t k = 0; r == 0 && k < s->v[i].uses.n; k++)
+			r = want_from_outside(p, s, t, &s->v[i].uses.v[k], i, top);
 		if (r == 0)
 			r = add_made(p, s, t, &s->v[i]);
 	}
