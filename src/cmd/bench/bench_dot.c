@@ -30,12 +30,12 @@ static void node(const char *kind, size_t number, const char *shape, struct buf 
 		buf_reset(second);
 }
 
-static void put_runs(const struct show *x, bool by_run)
+static void put_runs(const struct bench_shown *x, bool by_run)
 {
 	struct buf a = {0}, b = {0};
 	const char *const shape = "box style=\"filled,rounded\" fillcolor=\"#e8f0fe\"";
 	if (!by_run) {
-		show_title(x, &a);
+		bench_show_title(x, &a);
 		node("r", 0, shape, &a, NULL);
 	}
 	for (size_t i = 0; by_run && i < x->n; i++) {
@@ -49,7 +49,7 @@ static void put_runs(const struct show *x, bool by_run)
 	buf_release(&b);
 }
 
-static void print_value_edge(enum show_part p, size_t run, size_t value)
+static void print_value_edge(enum bench_show_part p, size_t run, size_t value)
 {
 	if (p == SHOW_RESULTS)
 		printf("\tr%zu -> v%zu\n", run, value);
@@ -58,14 +58,15 @@ static void print_value_edge(enum show_part p, size_t run, size_t value)
 }
 
 /* The nodes and edges of one name. */
-static void print_element_nodes(const struct show *x, bool by_run, enum show_part p, const char *name, size_t *number)
+static void print_element_nodes(const struct bench_shown *x, bool by_run, enum bench_show_part p, const char *name,
+                                size_t *number)
 {
 	static const char *const shapes[] = {"note", "component", "ellipse", "hexagon"};
 	struct buf a = {0}, b = {0};
 	struct buf *text = calloc(x->n + 1, sizeof(*text));
 	size_t first = *number;
 	for (size_t i = 0; text && by_run && i < x->n; i++) {
-		const struct element *e = show_find(x, i, p, name);
+		const struct element *e = bench_show_find(x, i, p, name);
 		size_t k = 0;
 		if (!e)
 			continue;
@@ -79,14 +80,14 @@ static void print_element_nodes(const struct show *x, bool by_run, enum show_par
 			k++;
 		if (k == i) {
 			fmt_name(&a, str_of(name));
-			show_value(e, &b);
+			bench_show_value(e, &b);
 			node("v", first + i, shapes[p], &a, &b);
 		}
 		print_value_edge(p, i, first + k);
 	}
 	if (!by_run) {
 		fmt_name(&a, str_of(name));
-		show_values(x, p, name, &b);
+		bench_show_values(x, p, name, &b);
 		node("v", first, shapes[p], &a, &b);
 		print_value_edge(p, 0, first);
 	}
@@ -98,7 +99,7 @@ static void print_element_nodes(const struct show *x, bool by_run, enum show_par
 	buf_release(&b);
 }
 
-void bench_dot(const struct show *x, bool by_run)
+void bench_dot(const struct bench_shown *x, bool by_run)
 {
 	struct buf a = {0};
 	size_t number = 0;
@@ -106,9 +107,9 @@ void bench_dot(const struct show *x, bool by_run)
 	put_runs(x, by_run);
 	for (int p = 0; p < SHOW_PARTS; p++) {
 		size_t n;
-		const char **names = show_names(x, (enum show_part)p, &n);
+		const char **names = bench_show_names(x, (enum bench_show_part)p, &n);
 		for (size_t i = 0; names && i < n; i++)
-			print_element_nodes(x, by_run, (enum show_part)p, names[i], &number);
+			print_element_nodes(x, by_run, (enum bench_show_part)p, names[i], &number);
 		free(names);
 	}
 	for (size_t i = 0; x->files && x->files[i]; i++) {

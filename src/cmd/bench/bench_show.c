@@ -57,7 +57,7 @@ static int writers(struct store *s, store_id file, struct ids *runs)
 	return r < 0 ? r : 0;
 }
 
-static int append_file_name(struct show *x, const char *name)
+static int append_file_name(struct bench_shown *x, const char *name)
 {
 	size_t n = 0;
 	while (x->files && x->files[n])
@@ -71,7 +71,7 @@ static int append_file_name(struct show *x, const char *name)
 	return v[n] ? 0 : -ENOMEM;
 }
 
-static int find_named_runs(struct cmd *c, const char *text, bool only_file, struct show *x, struct ids *runs,
+static int find_named_runs(struct cmd *c, const char *text, bool only_file, struct bench_shown *x, struct ids *runs,
                            struct err *err)
 {
 	struct target t;
@@ -101,7 +101,7 @@ static int find_named_runs(struct cmd *c, const char *text, bool only_file, stru
 	return r < 0 ? r : 1;
 }
 
-static int find_operand_runs(struct cmd *c, struct show *x, struct ids *runs, struct err *err)
+static int find_operand_runs(struct cmd *c, struct bench_shown *x, struct ids *runs, struct err *err)
 {
 	int r = 1;
 	for (int i = 1; r > 0 && i < c->n_operands; i++)
@@ -136,10 +136,10 @@ static double read_run_cpu(struct store *s, store_id run, int64_t *ret_began)
 	return any ? (double)sum / 1e9 : NAN;
 }
 
-static int load_shown_run(struct store *s, store_id id, const struct witness_options *o, struct show *x,
+static int load_shown_run(struct store *s, store_id id, const struct witness_options *o, struct bench_shown *x,
                           struct err *err)
 {
-	struct show_run *run = &x->v[x->n], *r = run;
+	struct bench_show_run *run = &x->v[x->n], *r = run;
 	struct run_info info;
 	struct buf command = {0};
 	int rc = store_run(s, id, &info);
@@ -165,16 +165,16 @@ static int load_shown_run(struct store *s, store_id id, const struct witness_opt
 
 static int compare_by_start_and_ulid(const void *a, const void *b)
 {
-	const struct show_run *x = a, *y = b;
+	const struct bench_show_run *x = a, *y = b;
 	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : strcmp(x->ulid, y->ulid);
 }
 
-static bool ended_well(const struct show_run *r)
+static bool ended_well(const struct bench_show_run *r)
 {
 	return r->ending == TERM_ending_exited && r->code == 0;
 }
 
-static void show_release(struct show *x)
+static void bench_show_release(struct bench_shown *x)
 {
 	for (size_t i = 0; i < x->n; i++) {
 		free(x->v[i].ulid);
@@ -190,24 +190,24 @@ static void show_release(struct show *x)
 
 /* ---- what they have ---- */
 
-const char *show_part_word(enum show_part p)
+const char *bench_show_part_word(enum bench_show_part p)
 {
 	static const char *const words[] = {"input", "program", "parameter", "result"};
 	return words[p];
 }
 
-static const struct elements *elements_of_part(const struct show *x, size_t i, enum show_part p)
+static const struct elements *elements_of_part(const struct bench_shown *x, size_t i, enum bench_show_part p)
 {
 	static const enum trust_part parts[] = {TRUST_INPUTS, TRUST_INVARIANTS, TRUST_PARAMETERS, TRUST_RESULTS};
 	return &x->v[i].w.side.part[parts[p]];
 }
 
-static bool is_element_of_part(enum show_part p, const char *name)
+static bool is_element_of_part(enum bench_show_part p, const char *name)
 {
 	return p != SHOW_PROGRAMS || !strcmp(name, "binary") || !strncmp(name, "program.", 8);
 }
 
-const struct element *show_find(const struct show *x, size_t i, enum show_part p, const char *name)
+const struct element *bench_show_find(const struct bench_shown *x, size_t i, enum bench_show_part p, const char *name)
 {
 	return elements_find(elements_of_part(x, i, p), str_of(name));
 }
@@ -217,7 +217,7 @@ static int compare_element_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-const char **show_names(const struct show *x, enum show_part p, size_t *ret_n)
+const char **bench_show_names(const struct bench_shown *x, enum bench_show_part p, size_t *ret_n)
 {
 	size_t n = 0, kept = 0;
 	for (size_t i = 0; i < x->n; i++)
@@ -248,16 +248,16 @@ static bool elements_agree(const struct element *a, const struct element *b)
 	return !a->unknown;
 }
 
-bool show_same(const struct show *x, enum show_part p, const char *name)
+bool bench_show_same(const struct bench_shown *x, enum bench_show_part p, const char *name)
 {
-	const struct element *first = show_find(x, 0, p, name);
+	const struct element *first = bench_show_find(x, 0, p, name);
 	for (size_t i = 0; i < x->n; i++)
-		if (!elements_agree(first, show_find(x, i, p, name)))
+		if (!elements_agree(first, bench_show_find(x, i, p, name)))
 			return false;
 	return first;
 }
 
-void show_value(const struct element *e, struct buf *out)
+void bench_show_value(const struct element *e, struct buf *out)
 {
 	if (!e || (!e->n && !e->unknown)) {
 		buf_char(out, '-');
@@ -281,19 +281,19 @@ void show_value(const struct element *e, struct buf *out)
 	}
 }
 
-void show_values(const struct show *x, enum show_part p, const char *name, struct buf *out)
+void bench_show_values(const struct bench_shown *x, enum bench_show_part p, const char *name, struct buf *out)
 {
-	if (show_same(x, p, name)) {
-		show_value(show_find(x, 0, p, name), out);
+	if (bench_show_same(x, p, name)) {
+		bench_show_value(bench_show_find(x, 0, p, name), out);
 		return;
 	}
 	unsigned shown = 0;
 	for (size_t i = 0; i < x->n; i++) {
-		const struct element *e = show_find(x, i, p, name);
+		const struct element *e = bench_show_find(x, i, p, name);
 		size_t with = 0;
 		bool first = true;
 		for (size_t k = 0; k < x->n; k++)
-			if (k == i || elements_agree(e, show_find(x, k, p, name))) {
+			if (k == i || elements_agree(e, bench_show_find(x, k, p, name))) {
 				first &= k >= i;
 				with++;
 			}
@@ -305,12 +305,12 @@ void show_values(const struct show *x, enum show_part p, const char *name, struc
 			buf_str(out, str_of("…"));
 			return;
 		}
-		show_value(e, out);
+		bench_show_value(e, out);
 		buf_printf(out, " (%zu run%s)", with, with == 1 ? "" : "s");
 	}
 }
 
-void show_title(const struct show *x, struct buf *out)
+void bench_show_title(const struct bench_shown *x, struct buf *out)
 {
 	size_t kinds = 0;
 	for (size_t i = 0; i < x->n; i++) {
@@ -328,7 +328,7 @@ void show_title(const struct show *x, struct buf *out)
 
 /* ---- the figures ---- */
 
-static void fill_shown_time_row(const struct show *x, bool cpu, struct bench_row *r)
+static void fill_shown_time_row(const struct bench_shown *x, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((x->n + 1) * sizeof(*v));
 	size_t n = 0;
@@ -340,10 +340,10 @@ static void fill_shown_time_row(const struct show *x, bool cpu, struct bench_row
 }
 
 /* Values of all runs that count, one behind the other; values is released by the caller. */
-static void result_row(const struct show *x, const char *name, struct elements *values, struct bench_row *r)
+static void result_row(const struct bench_shown *x, const char *name, struct elements *values, struct bench_row *r)
 {
 	for (size_t i = 0; i < x->n; i++) {
-		const struct element *e = show_find(x, i, SHOW_RESULTS, name);
+		const struct element *e = bench_show_find(x, i, SHOW_RESULTS, name);
 		for (size_t k = 0; e && k < e->n && (x->all || ended_well(&x->v[i])); k++)
 			elements_add(values, str_of(name), str_of(e->value[k]));
 	}
@@ -357,20 +357,20 @@ static void result_row(const struct show *x, const char *name, struct elements *
 
 /* ---- text ---- */
 
-static void print_common_element(const struct show *x, enum show_part p, const char *name)
+static void print_common_element(const struct bench_shown *x, enum bench_show_part p, const char *name)
 {
 	struct buf b = {0};
 	fmt_name(&b, str_of(name));
 	buf_str(&b, str_of(": "));
-	show_values(x, p, name, &b);
-	printf("%-9s  %s\n", show_part_word(p), buf_cstr(&b));
+	bench_show_values(x, p, name, &b);
+	printf("%-9s  %s\n", bench_show_part_word(p), buf_cstr(&b));
 	buf_release(&b);
 }
 
-static void print_show_title(const struct show *x)
+static void print_show_title(const struct bench_shown *x)
 {
 	struct buf b = {0};
-	show_title(x, &b);
+	bench_show_title(x, &b);
 	for (size_t i = 0; x->files && x->files[i]; i++) {
 		buf_str(&b, str_of(i ? ", " : " that wrote "));
 		fmt_name(&b, str_of(x->files[i]));
@@ -379,7 +379,7 @@ static void print_show_title(const struct show *x)
 	buf_release(&b);
 }
 
-static size_t failed(const struct show *x)
+static size_t failed(const struct bench_shown *x)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < x->n; i++)
@@ -387,7 +387,7 @@ static size_t failed(const struct show *x)
 	return n;
 }
 
-static int together(const struct show *x)
+static int together(const struct bench_shown *x)
 {
 	struct bench_row r;
 	print_show_title(x);
@@ -398,7 +398,7 @@ static int together(const struct show *x)
 	bench_row_print(&r);
 	for (int p = SHOW_PARTS - 1; p >= 0; p--) {
 		size_t n;
-		const char **names = show_names(x, (enum show_part)p, &n);
+		const char **names = bench_show_names(x, (enum bench_show_part)p, &n);
 		for (size_t i = 0; names && i < n; i++) {
 			struct elements values = {0};
 			if (p == SHOW_RESULTS)
@@ -406,7 +406,7 @@ static int together(const struct show *x)
 			if (p == SHOW_RESULTS && (r.number || r.each))
 				bench_row_print(&r);
 			else
-				print_common_element(x, (enum show_part)p, names[i]);
+				print_common_element(x, (enum bench_show_part)p, names[i]);
 			elements_release(&values);
 		}
 		free(names);
@@ -419,22 +419,22 @@ static int together(const struct show *x)
 }
 
 /* What is the same in all is said once; what varies has a column. */
-static int print_run_rows(const struct cmd *c, const struct show *x)
+static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
 {
 	const char *heads[5 + COLUMNS_MAX] = {"RUN", "START", "WALL", "CPU", "EXIT"};
 	char align[6 + COLUMNS_MAX] = "llrrl";
-	enum show_part part[COLUMNS_MAX];
+	enum bench_show_part part[COLUMNS_MAX];
 	size_t columns = 0, more = 0;
 	const char **names[SHOW_PARTS];
 	struct buf b = {0};
 	print_show_title(x);
-	static const enum show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
+	static const enum bench_show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
 	for (size_t k = 0; k < SHOW_PARTS; k++) {
 		size_t n;
-		enum show_part p = order[k];
-		names[p] = show_names(x, p, &n);
+		enum bench_show_part p = order[k];
+		names[p] = bench_show_names(x, p, &n);
 		for (size_t i = 0; names[p] && i < n; i++) {
-			if (show_same(x, p, names[p][i])) {
+			if (bench_show_same(x, p, names[p][i])) {
 				print_common_element(x, p, names[p][i]);
 			} else if (columns < COLUMNS_MAX) {
 				part[columns] = p;
@@ -447,7 +447,7 @@ static int print_run_rows(const struct cmd *c, const struct show *x)
 	}
 	struct table t = {.heads = heads, .align = align, .n_columns = 5 + columns};
 	for (size_t i = 0; i < x->n; i++) {
-		const struct show_run *r = &x->v[i];
+		const struct bench_show_run *r = &x->v[i];
 		table_cell(&t, fmt_run(str_of(r->ulid)));
 		buf_reset(&b);
 		fmt_time(&b, r->start, true);
@@ -466,7 +466,7 @@ static int print_run_rows(const struct cmd *c, const struct show *x)
 		table_cell(&t, buf_view(&b));
 		for (size_t k = 0; k < columns; k++) {
 			buf_reset(&b);
-			show_value(show_find(x, i, part[k], heads[5 + k]), &b);
+			bench_show_value(bench_show_find(x, i, part[k], heads[5 + k]), &b);
 			table_cell(&t, buf_view(&b));
 		}
 	}
@@ -493,14 +493,14 @@ static json_t *element_json(const struct element *e)
 	return json_null();
 }
 
-static int as_json(const struct show *x)
+static int as_json(const struct bench_shown *x)
 {
 	static const char *const keys[] = {"inputs", "programs", "parameters", "results"};
 	json_t *o = json_object(), *runs = json_array(), *rows = json_object();
 	struct bench_row r;
 	js_num(o, "format", 1);
 	for (size_t i = 0; i < x->n; i++) {
-		const struct show_run *run = &x->v[i];
+		const struct bench_show_run *run = &x->v[i];
 		json_t *one = json_object();
 		js_text(one, "id", run->ulid);
 		js_text(one, "command", run->command);
@@ -510,10 +510,10 @@ static int as_json(const struct show *x)
 		js_put(one, "cpu_time", js_real(run->cpu));
 		js_ending(one, "exit", run->ending, run->code);
 		for (int p = 0; p < SHOW_PARTS; p++) {
-			const struct elements *set = elements_of_part(x, i, (enum show_part)p);
+			const struct elements *set = elements_of_part(x, i, (enum bench_show_part)p);
 			json_t *part = json_object();
 			for (size_t k = 0; k < set->n; k++)
-				if (is_element_of_part((enum show_part)p, set->v[k].name))
+				if (is_element_of_part((enum bench_show_part)p, set->v[k].name))
 					js_put(part, set->v[k].name, element_json(&set->v[k]));
 			js_put(one, keys[p], part);
 		}
@@ -525,7 +525,7 @@ static int as_json(const struct show *x)
 	fill_shown_time_row(x, true, &r);
 	js_put(o, "cpu_time", bench_row_json(&r));
 	size_t n;
-	const char **names = show_names(x, SHOW_RESULTS, &n);
+	const char **names = bench_show_names(x, SHOW_RESULTS, &n);
 	for (size_t i = 0; names && i < n; i++) {
 		struct elements values = {0};
 		result_row(x, names[i], &values, &r);
@@ -536,12 +536,12 @@ static int as_json(const struct show *x)
 	js_put(o, "results", rows);
 	json_t *varied = json_array();
 	for (int p = 0; p < SHOW_PARTS; p++) {
-		names = show_names(x, (enum show_part)p, &n);
+		names = bench_show_names(x, (enum bench_show_part)p, &n);
 		for (size_t i = 0; names && i < n; i++) {
-			if (show_same(x, (enum show_part)p, names[i]))
+			if (bench_show_same(x, (enum bench_show_part)p, names[i]))
 				continue;
 			json_t *one = json_object();
-			js_text(one, "of", show_part_word((enum show_part)p));
+			js_text(one, "of", bench_show_part_word((enum bench_show_part)p));
 			js_text(one, "name", names[i]);
 			js_add(varied, one);
 		}
@@ -557,7 +557,7 @@ static int as_json(const struct show *x)
 int bench_show(struct cmd *c, const struct opts_bench *o)
 {
 	struct err err = {0};
-	struct show x = {0};
+	struct bench_shown x = {0};
 	struct ids runs = {0};
 	char *index = NULL;
 	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output)
@@ -595,7 +595,7 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	else
 		status = o->json ? as_json(&x) : o->by_run ? print_run_rows(c, &x) : together(&x);
 out:
-	show_release(&x);
+	bench_show_release(&x);
 	free(runs.v);
 	free(index);
 	return status;

@@ -5,15 +5,15 @@
 #include "cmd/cmd.h"
 #include "trust/witness.h"
 
-struct show_run {
+struct bench_show_run {
 	char *ulid, *command, *host;
 	int64_t start;
 	uint64_t ending, code;
 	double wall, cpu; /* s; NAN: not known */
 	struct witness w; /* of this run alone */
 };
-struct show {
-	struct show_run *v;
+struct bench_shown {
+	struct bench_show_run *v;
 	size_t n;
 	size_t counted; /* ended well: the figures are of them; where none did, of all */
 	bool all;
@@ -21,23 +21,23 @@ struct show {
 };
 
 /* One of the sets of a run. programs: what was run, from its invariants. */
-enum show_part { SHOW_INPUTS, SHOW_PROGRAMS, SHOW_PARAMETERS, SHOW_RESULTS, SHOW_PARTS };
-const char *show_part_word(enum show_part p);
+enum bench_show_part { SHOW_INPUTS, SHOW_PROGRAMS, SHOW_PARAMETERS, SHOW_RESULTS, SHOW_PARTS };
+const char *bench_show_part_word(enum bench_show_part p);
 /* The element of that name of run i; NULL: it has none. */
-const struct element *show_find(const struct show *x, size_t i, enum show_part p, const char *name);
+const struct element *bench_show_find(const struct bench_shown *x, size_t i, enum bench_show_part p, const char *name);
 /* Names of a part, of all runs, each once and in order; malloc'ed, the strings are the runs'. NULL: no memory. */
-const char **show_names(const struct show *x, enum show_part p, size_t *ret_n);
+const char **bench_show_names(const struct bench_shown *x, enum bench_show_part p, size_t *ret_n);
 /* Have all runs the same value of it? */
-bool show_same(const struct show *x, enum show_part p, const char *name);
+bool bench_show_same(const struct bench_shown *x, enum bench_show_part p, const char *name);
 /* The values that the runs have of it, each once with how many runs have it: "4", "4 (9 runs), 5 (1 run)". */
-void show_values(const struct show *x, enum show_part p, const char *name, struct buf *out);
+void bench_show_values(const struct bench_shown *x, enum bench_show_part p, const char *name, struct buf *out);
 /* As it is shown: digests by their beginnings. "-" for NULL. */
-void show_value(const struct element *e, struct buf *out);
+void bench_show_value(const struct element *e, struct buf *out);
 /* "10 runs of ./fit -k 4" */
-void show_title(const struct show *x, struct buf *out);
+void bench_show_title(const struct bench_shown *x, struct buf *out);
 
 int bench_show(struct cmd *c, const struct opts_bench *o);
 /* bench_dot.c */
-void bench_dot(const struct show *x, bool by_run);
+void bench_dot(const struct bench_shown *x, bool by_run);
 
 #endif
