@@ -90,6 +90,14 @@ bool app_log_is_empty(const struct app_log *d)
 	return !d->apps.n;
 }
 
+uint64_t app_log_dropped(const struct app_log *d)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < d->n_images; i++)
+		n += d->images[i].app->ev.app.dropped;
+	return n;
+}
+
 const struct app_log_image *app_log_image_of(const struct app_log *d, const struct reported_event *t, uint64_t app)
 {
 	const struct reported_event key = {.session = t->session, .ev = {.seq = app}};

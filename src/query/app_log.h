@@ -23,6 +23,8 @@ int app_log_load(struct store *s, store_id run, struct app_log *ret);
 void app_log_release(struct app_log *d);
 /* Was nothing said? */
 bool app_log_is_empty(const struct app_log *d);
+/* How many words found no room. */
+uint64_t app_log_dropped(const struct app_log *d);
 /* Who told it; NULL: the same was told again. app: what the event says. */
 const struct app_log_image *app_log_image_of(const struct app_log *d, const struct reported_event *t, uint64_t app);
 /* The execution that told it: 1, 0 (not known), -errno. */

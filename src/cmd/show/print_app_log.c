@@ -1,6 +1,5 @@
-#include "cmd/show/show_app_log.h"
-
-#include "cmd/ui/columns.h"
+/* print_app_log.c - what programs of a run told of themselves. */
+#include "cmd/show/show_view.h"
 #include "query/app_log.h"
 
 #include <errno.h>
@@ -8,189 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LIST_MAX 40
-
 struct view {
 	struct app_log d;
-	struct store *s;
 	bool all;
 };
-
-static uint64_t dropped_of(const struct view *w)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < w->d.n_images; i++)
-		n += w->d.images[i].app->ev.app.dropped;
-	return n;
-}
-
-/* ---- JSON ---- */
-
-/* What all have: when, who, in which activity. */
-static int put_common(const struct view *w, json_t *o, const struct reported_event *t, uint64_t app, uint64_t thread,
-                      uint64_t within)
-{
-	const struct app_log_image *by = app_log_image_of(&w->d, t, app);
-	store_id exec;
-	struct exec_info x;
-	int rc = by ? app_log_exec(&w->d, by, t->ev.time, &exec) : 0;
-	js_time(o, "time", t->ev.time);
-	if (rc == 1)
-		rc = store_exec(w->s, exec, &x);
-	if (rc == 1)
-		js_pub(o, "execution", &x.pub);
-	if (thread)
-		js_num(o, "thread", thread);
-	if (within)
-		js_num(o, "within", within);
-	return rc < 0 ? rc : 0;
-}
-
-static int words_json(const struct view *w, json_t *o)
-{
-	static const char *const keys[] = {[TERM_said_config] = "configuration",
-	                                   [TERM_said_used] = "used",
-	                                   [TERM_said_generated] = "generated",
-	                                   [TERM_said_tag] = "tags"};
-	json_t *lists[sizeof(keys) / sizeof(keys[0])] = {0};
-	int rc = 0;
-	for (size_t i = 0; i < w->d.words.n && rc == 0; i++) {
-		const struct reported_event *t = &w->d.words.v[i];
-		const struct event_app_word *word = &t->ev.app_word;
-		if (!app_log_image_of(&w->d, t, word->app))
-			continue;
-		if (word->said == TERM_said_type) {
-			json_object_del(o, "type");
-			js_str(o, "type", word->name);
-		}
-		if (word->said >= sizeof(keys) / sizeof(keys[0]) || !keys[word->said])
-			continue;
-		json_t *one = json_object();
-		if (!lists[word->said])
-			lists[word->said] = json_array();
-		js_str(one, "name", word->name);
-		if (word->said == TERM_said_config || word->said == TERM_said_tag)
-			js_str(one, "value", word->value);
-		js_str_if(one, "version", word->version);
-		if (word->whole)
-			js_num(one, "cut_from", word->whole);
-		rc = put_common(w, one, t, word->app, word->thread, word->activity);
-		js_add(lists[word->said], one);
-	}
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (lists[i])
-			js_put(o, keys[i], lists[i]);
-	return rc;
-}
-
-static int metrics_json(const struct view *w, json_t *o)
-{
-	json_t *list = w->d.metrics.n ? json_array() : NULL;
-	int rc = 0;
-	for (size_t i = 0; i < w->d.metrics.n && rc == 0; i++) {
-		const struct reported_event *t = &w->d.metrics.v[i];
-		const struct event_app_metric *m = &t->ev.app_metric;
-		if (!app_log_image_of(&w->d, t, m->app))
-			continue;
-		json_t *one = json_object();
-		js_str(one, "name", m->name);
-		js_float(one, "value", app_log_number(m));
-		if (m->stepped)
-			js_put(one, "step", json_integer(m->step));
-		rc = put_common(w, one, t, m->app, m->thread, m->activity);
-		js_add(list, one);
-	}
-	if (list)
-		js_put(o, "metrics", list);
-	return rc;
-}
-
-static int activities_json(const struct view *w, json_t *o)
-{
-	json_t *list = w->d.activities.n ? json_array() : NULL;
-	int rc = 0;
-	for (size_t i = 0; i < w->d.activities.n && rc == 0; i++) {
-		const struct reported_event *t = &w->d.activities.v[i];
-		const struct event_app_activity *a = &t->ev.app_activity;
-		if (!app_log_image_of(&w->d, t, a->app))
-			continue;
-		json_t *one = json_object();
-		js_num(one, "n", a->n);
-		js_str(one, "name", a->name);
-		js_time(one, "end", a->until);
-		rc = put_common(w, one, t, a->app, a->thread, a->activity);
-		js_add(list, one);
-	}
-	if (list)
-		js_put(o, "activities", list);
-	return rc;
-}
-
-static int mpi_json(const struct view *w, json_t *o)
-{
-	json_t *ranks = w->d.ranks.n ? json_array() : NULL, *ios = w->d.ios.n ? json_array() : NULL;
-	int rc = 0;
-	for (size_t i = 0; i < w->d.ranks.n && rc == 0; i++) {
-		const struct event_mpi_rank *r = &w->d.ranks.v[i].ev.mpi_rank;
-		if (!app_log_image_of(&w->d, &w->d.ranks.v[i], r->app))
-			continue;
-		json_t *one = json_object();
-		js_num(one, "rank", r->rank);
-		js_num(one, "size", r->size);
-		js_num(one, "thread_level", r->level);
-		js_str_if(one, "library", r->library);
-		rc = put_common(w, one, &w->d.ranks.v[i], r->app, 0, 0);
-		js_add(ranks, one);
-	}
-	for (size_t i = 0; i < w->d.ios.n && rc == 0; i++) {
-		const struct event_mpi_io *m = &w->d.ios.v[i].ev.mpi_io;
-		if (!app_log_image_of(&w->d, &w->d.ios.v[i], m->app))
-			continue;
-		json_t *one = json_object();
-		js_str(one, "path", m->path);
-		js_text(one, "operation", term_name(SET_mpiop, m->op));
-		js_bool(one, "collective", m->collective);
-		js_num(one, "ranks", m->ranks);
-		js_num(one, "calls", m->calls);
-		js_num(one, "failed", m->failed);
-		js_num(one, "bytes_asked", m->bytes);
-		js_big(one, "time_spent", m->spent);
-		js_time(one, "first", m->first);
-		js_time(one, "last", m->last);
-		rc = put_common(w, one, &w->d.ios.v[i], m->app, 0, 0);
-		js_add(ios, one);
-	}
-	if (ranks)
-		js_put(o, "ranks", ranks);
-	if (ios)
-		js_put(o, "mpi_io", ios);
-	return rc;
-}
-
-static int append_app_log_json(const struct view *w, json_t *o)
-{
-	json_t *a = json_object();
-	uint64_t dropped = dropped_of(w);
-	int rc = words_json(w, a);
-	if (rc == 0)
-		rc = metrics_json(w, a);
-	if (rc == 0)
-		rc = activities_json(w, a);
-	if (dropped)
-		js_num(a, "dropped", dropped);
-	if (json_object_size(a))
-		js_put(o, "annotations", a);
-	else
-		json_decref(a);
-	return rc == 0 ? mpi_json(w, o) : rc;
-}
-
-/* ---- text ---- */
 
 /* Lines of one field: the first has its name. False: enough of them. */
 static bool print_listed_field(const struct view *w, const char *name, size_t i, size_t n, const struct buf *b)
 {
-	if (i >= LIST_MAX && !w->all) {
+	if (i >= SHOW_LINES && !w->all) {
 		printf("%-12s and %zu more (--all)\n", "", n - i);
 		return false;
 	}
@@ -306,7 +131,7 @@ static int activities_text(const struct view *w)
 		size_t k = 0;
 		if (!app_log_image_of(&w->d, &w->d.activities.v[i], a->app))
 			continue;
-		while (k < n && k < LIST_MAX && !str_eq(v[k].name, a->name))
+		while (k < n && k < SHOW_LINES && !str_eq(v[k].name, a->name))
 			k++;
 		if (k == n)
 			v[n++] = (struct parts){.name = a->name, .first = w->d.activities.v[i].ev.time};
@@ -387,7 +212,7 @@ static int print_app_log(const struct view *w)
 	words_text(w, TERM_said_generated, "said made");
 	ranks_text(w);
 	ios_text(w);
-	uint64_t dropped = dropped_of(w);
+	uint64_t dropped = app_log_dropped(&w->d);
 	if (dropped) {
 		buf_reset(&b);
 		buf_printf(&b, "%" PRIu64 " words found no room", dropped);
@@ -398,12 +223,12 @@ static int print_app_log(const struct view *w)
 	return rc;
 }
 
-int show_app_log(struct cmd *c, store_id run, bool all, json_t *o)
+int show_print_app_log(struct cmd *c, store_id run, bool all)
 {
-	struct view w = {.s = c->store, .all = all};
+	struct view w = {.all = all};
 	int rc = app_log_load(c->store, run, &w.d);
 	if (rc == 0 && !app_log_is_empty(&w.d))
-		rc = o ? append_app_log_json(&w, o) : print_app_log(&w);
+		rc = print_app_log(&w);
 	app_log_release(&w.d);
 	return rc;
 }

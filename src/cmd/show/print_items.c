@@ -1,0 +1,102 @@
+/* print_items.c - what was used and made, line by line. */
+#include "cmd/show/show_view.h"
+
+#include <stdio.h>
+
+#define FOLD 2 /* segments of memory, or sockets, that are told as their number */
+
+static void item_line(struct cmd *c, const struct opts_show *o, const struct edge *e, const struct version_info *v,
+                      const struct file_info *f, bool used)
+{
+	struct buf b = {0}, note = {0}, since = {0};
+	version_name(&b, v, f);
+	if (!e->sure)
+		buf_printf(&b, " ?");
+	version_note(&note, v, f, o->bytes);
+	if (version_since(c->store, v, f, &since) < 0)
+		buf_reset(&since);
+	if (since.n)
+		buf_printf(&note, "%s%s", note.n ? ", " : "", buf_cstr(&since));
+	if (note.n)
+		buf_printf(&b, "  (%s)", buf_cstr(&note));
+	if (e->count > 1)
+		buf_printf(&b, "  %llu times", (unsigned long long)e->count);
+	if (e->has_bytes) {
+		buf_printf(&b, used ? "  read " : "  wrote ");
+		fmt_size(&b, e->bytes, o->bytes);
+	}
+	if (e->via != TERM_via_data)
+		buf_printf(&b, "  via %s", term_name(SET_via, e->via));
+	printf("  %s\n", buf_cstr(&b));
+	buf_release(&b);
+	buf_release(&note);
+	buf_release(&since);
+}
+
+/* The line of one version; 0: it is gone, 1 or -errno. */
+static int print_item(struct cmd *c, const struct opts_show *o, const struct item *item, bool used)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(c->store, item->version, &v);
+	if (r > 0)
+		r = store_file(c->store, v.file, &f);
+	if (r > 0)
+		item_line(c, o, &item->e, &v, &f, used);
+	return r;
+}
+
+/* How far a list has come. */
+struct listing {
+	uint64_t lines, more;
+};
+
+static int print_sort(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
+                      bool used, struct listing *at)
+{
+	int r = 0;
+	for (size_t i = 0; i < l->items.n && r >= 0; i++) {
+		if (l->sorts[i] != sort)
+			continue;
+		r = at->lines < SHOW_LINES || o->all ? print_item(c, o, &l->items.v[i], used) : 0;
+		at->more += r == 0;
+		at->lines++;
+	}
+	return r;
+}
+
+static void print_number(enum entity_sort sort, uint64_t n)
+{
+	struct buf b = {0};
+	fmt_entity_count(&b, sort, n);
+	printf("  %s (--all)\n", buf_cstr(&b));
+	buf_release(&b);
+}
+
+int show_print_items(struct cmd *c, const struct opts_show *o, const char *title, const struct show_items *l, bool used,
+                     bool of_run)
+{
+	struct listing at = {0};
+	uint64_t unlisted = l->of[SHOW_UNLISTED], listed = 0;
+	int r = 0;
+	for (unsigned sort = 0; sort < ENTITY_SORTS; sort++)
+		listed += l->of[sort];
+	if (listed)
+		printf("%s\n", title);
+	for (unsigned sort = ENTITY_DATA; r >= 0 && sort < ENTITY_SORTS; sort++) {
+		if (sort < ENTITY_SEGMENT || l->of[sort] < FOLD || o->all) {
+			r = print_sort(c, o, l, sort, used, &at);
+			continue;
+		}
+		print_number(sort, l->of[sort]);
+		at.lines++;
+	}
+	if (r < 0)
+		return r;
+	if (at.more)
+		printf("  and %llu more (--all)\n", (unsigned long long)at.more);
+	if (unlisted)
+		printf("%s%s%llu %s (--all)\n", at.lines ? "  + " : title, at.lines ? "" : ": ", (unsigned long long)unlisted,
+		       of_run ? "of the machine, absent or pipes" : "of the machine or absent");
+	return 0;
+}
