@@ -55,6 +55,11 @@ asked 0 find 'used /w/in' && same find --json 'used /w/in' && asked 0 find 'runs
 check 'find'
 asked 0 diff @~1 @ && same diff --json @~1 @ && asked 0 diff /w/out0 /w/out1 && same diff --json /w/out0 /w/out1
 check 'diff: runs, and versions'
+asked 0 show @ && same show --json @ && asked 0 show /w/mid && same show --json /w/mid && asked 0 show '/w/mid@{1}' && same show --json '/w/mid@{1}' &&
+	asked 0 show @ 1 && same show --json --all @ && asked 0 why /w/out1 &&
+	id=$($PYTHON -c 'import json, sys; print(json.load(sys.stdin)["answers"][0]["makers"][0]["id"])' <"$out") &&
+	asked 0 show "$id" && same show --json "$id" && mv "$T/asked" "$out" && says "$out" '"uniq"' && asked 1 show /w/nosuch && says "$err" nosuch
+check 'show: a run, a file, a version, an execution, all'
 asked 0 stat @ && same stat --json @ && asked 0 stat /w/in && same stat --json /w/in && asked 0 stat '/w/mid@{1}' 1 && same stat --json --all '/w/mid@{1}' &&
 	asked 0 stat @ 0 1 && same stat --json -n 1 @ && asked 0 stat @ 32 && same stat --json --times @ && asked 0 stat @ 16 && same stat --json --hdf5 @
 check 'stat: a run, a file, a version, few, over time, objects'
@@ -74,6 +79,15 @@ check 'only read'
 check 'where the record is, from the settings'
 AGAIN=1 "$ask" lineage "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" && same lineage --json /w/out1
 check 'a hundred questions, and a hundred looks for what is new'
+if command -v cc >/dev/null 2>&1; then
+	printf '#include "zero.h"\nint main(void) { return ZERO; }\n' >zero.c
+	printf '#define ZERO 0\n' >zero.h
+	cmd 0 cc -- zero.c -o zero && asked 0 show zero && same show --json zero && asked 0 show zero 64 && same show --json --sources zero &&
+		printf '#define ZERO 1\n' >zero.h && asked 0 show zero 64 && same show --json --sources zero && mv "$T/asked" "$out" && says "$out" '"now": "changed"'
+	check 'show: how a program was built, and whether its sources changed'
+else
+	skip 'show: how a program was built' 'no cc'
+fi
 printf 'b\na\n' >words
 if cmd 0 run -q --exact -- sort words -o counted; then
 	asked 0 stat @ 32 && same stat --json --times @ && mv "$T/asked" "$out" && says "$out" '"api": "read"' && says "$out" over_time
@@ -123,6 +137,8 @@ with Record(sys.argv[1]) as r:
     sums = r.stat('/w/mid')
     assert sums['total']['reads'] == sums['total']['writes'] == 1, sums
     assert {e['argv'][0] for e in sums['executions']} == {'sort', 'uniq'}, sums
+    run = r.show('@~1')
+    assert [t['kind'] for t in run] == ['run'] and run[0]['exit'] == {'status': 0}, run
     assert len(r.stat('/w/mid', count=1)['executions']) == 1 and r.stat_at('/w/mid', 5) == []
     assert r.summaries('@')[0]['command'][0] == 'sort'
     r.update()

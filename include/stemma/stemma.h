@@ -97,6 +97,7 @@ enum stemma_answer_flags {
 	STEMMA_FORKS = 8,    /* lineage: also what may be through fork, exec and shared memory */
 	STEMMA_OBJECTS = 16, /* stat: objects of HDF5 files, and no files */
 	STEMMA_TIMES = 32,   /* stat: also how the calls lie over time */
+	STEMMA_SOURCES = 64, /* show: of what was built, whether the sources are still what they were */
 };
 
 /* Who made the file, and from what (stemma-why(1)). */
@@ -111,6 +112,10 @@ int stemma_find(struct stemma_record *r, const char *expression, unsigned flags,
 /* What differs between two runs, executions or versions (stemma-diff(1)), without the category `lines`. -EINVAL: they
  * are of different kinds. */
 int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err);
+/* All that is known of a run, file, execution or build (stemma-show(1)): {"format": 1, "things": [...]}. Of a program
+ * or library that lies on disk and has no record of its build, the file itself and dpkg are asked. STEMMA_ALL: also
+ * files of the machine and absent paths. */
+int stemma_show(struct stemma_record *r, const char *target, unsigned flags, char **ret, struct stemma_error *err);
 /* What was read and written in a run, by an execution or of a file (stemma-stat(1)): counts, bytes, and times in ns. At
  * most `count` executions and as many files, the most used first (0: all). STEMMA_ALL: also files of the machine and
  * absent paths. */

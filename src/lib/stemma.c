@@ -6,6 +6,7 @@
 #include "answer/found.h"
 #include "answer/lineage_json.h"
 #include "answer/runs.h"
+#include "answer/show/show.h"
 #include "answer/stat/stat.h"
 #include "answer/stat/stat_when.h"
 #include "answer/summaries.h"
@@ -355,6 +356,28 @@ static int find_target(struct stemma_record *r, const char *text, struct target 
 	struct err e = {0};
 	int rc = target_any(r->source.store, text, false, &e, ret);
 	return rc <= 0 ? fail_to_resolve(rc, &e, err) : 0;
+}
+
+EXPORTED int stemma_show(struct stemma_record *r, const char *target, unsigned flags, char **ret,
+                         struct stemma_error *err)
+{
+	struct err e = {0};
+	struct show_found f;
+	bool sources = flags & STEMMA_SOURCES, differs = false;
+	*ret = NULL;
+	int rc = show_find(&r->source, target, false, sources, &e, &f);
+	if (rc <= 0)
+		return fail_to_resolve(rc, &e, err);
+	e = (struct err){0};
+	json_t *all = json_object(), *list = json_array();
+	rc = show_json(&r->source, &f, target, flags & STEMMA_ALL, sources, &e, list, &differs);
+	show_found_release(&f);
+	js_num(all, "format", 1);
+	js_put(all, "things", list);
+	if (rc == 0)
+		return give_json(all, ret, err);
+	json_decref(all);
+	return fail_with(rc, &e, "cannot read the record", err);
 }
 
 /* Counts what the target read and wrote, and makes the answer of it: `when` if it has a moment, else the sums. */

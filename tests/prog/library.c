@@ -21,6 +21,8 @@ static int ask(struct stemma_record *r, int argc, char **argv, char **ret, struc
 	if (strcmp(what, "diff") == 0)
 		return stemma_diff(r, a, b, ret, err);
 	const char *c = argc > 5 ? argv[5] : "";
+	if (strcmp(what, "show") == 0)
+		return stemma_show(r, a, flags, ret, err);
 	if (strcmp(what, "stat") == 0)
 		return stemma_stat(r, a, flags, strtoull(c, NULL, 10), ret, err);
 	if (strcmp(what, "stat-at") == 0)

@@ -20,7 +20,7 @@ __all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
 
 READ_ONLY, IN_MEMORY = 1, 2
 _NOTHING = 1
-_ALL, _CERTAIN, _DOWN, _FORKS, _OBJECTS, _TIMES = 1, 2, 4, 8, 16, 32
+_ALL, _CERTAIN, _DOWN, _FORKS, _OBJECTS, _TIMES, _SOURCES = 1, 2, 4, 8, 16, 32, 64
 _KINDS = ('run', 'file', 'execution')
 _DISK = ('same', 'changed', 'replaced', 'gone', 'file-written', 'deleted')
 
@@ -66,6 +66,7 @@ def _load():
             ('resolve', [record, text, ctypes.POINTER(_Target), answer[1]]), ('why', [record, text, flags] + answer),
             ('lineage', [record, text, flags, ctypes.c_uint] + answer),
             ('runs', [record, flags, ctypes.c_uint64] + answer), ('find', [record, text, flags] + answer),
+            ('show', [record, text, flags] + answer),
             ('stat', [record, text, flags, ctypes.c_uint64] + answer),
             ('stat_at', [record, text, flags, ctypes.c_int64] + answer),
             ('diff', [record, text, text] + answer), ('summaries', [record, text] + answer)):
@@ -160,6 +161,11 @@ class Record:
     def diff(self, a='@~1', b='@'):
         """What differs between two runs, executions or versions (stemma-diff(1))."""
         return self._ask('diff', os.fsencode(a), os.fsencode(b))
+
+    def show(self, target='@', all=False, sources=False):  # pylint: disable=redefined-builtin
+        """All that is known of a run, file, execution or build (stemma-show(1)): a list, for a name can lead to several
+        things. sources: of what was built, whether the sources are what they were."""
+        return self._ask('show', os.fsencode(target), _ALL * bool(all) | _SOURCES * bool(sources))['things']
 
     def stat(self, target='@', count=0, all=False, objects=False, times=False):  # pylint: disable=redefined-builtin
         """What was read and written in a run, by an execution or of a file: counts, bytes, ns (stemma-stat(1)). At most
