@@ -1,7 +1,7 @@
 /* The filter's program, run by a small machine here, against libseccomp's names: which calls it stops, on which
  * architecture. */
-#include "capture/inline_open/open_code.h"
 #include "capture/seccomp/trap.h"
+#include "capture/seccomp/unstopped.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

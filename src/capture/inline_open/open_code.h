@@ -7,19 +7,11 @@
 #define STEMMA_CAPTURE_INLINE_OPEN_OPEN_CODE_H
 
 #include "capture/inject/sites.h"
+#include "capture/seccomp/unstopped.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Where the code lies in every program that has it, in a page of its own. The kernel gives no program an address there
- * unasked, nor do the shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. The filter knows it
- * (trap/filter.c). */
-#define OPENS_PAGE 0x2f7374650000ull
-#define OPENS_PAGE_SIZE 4096
-/* Flags with which an open is not one of these: all that could change a file or make one. */
-#define OPENS_FLAGS_NOT (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | O_PATH)
 
 #define OPENS_SLOTS 16 /* programs of a run with a log at a time */
 #define OPENS_CELLS 2048

@@ -1,5 +1,5 @@
-#include "capture/inline_open/open_code.h"
 #include "capture/seccomp/trap.h"
+#include "capture/seccomp/unstopped.h"
 
 #include <errno.h>
 #include <linux/audit.h>

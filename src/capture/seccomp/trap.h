@@ -75,7 +75,7 @@ struct trap {
 	bool compat;          /* the foreign (32-bit) interface of this architecture */
 };
 
-/* TRAP_INJECT: opens from the injected code's page go on (inline_open/open_code.h). */
+/* TRAP_INJECT: opens from the injected code's page go on (unstopped.h). */
 enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, TRAP_XATTR = 16 };
 
 /* ---- the filter (filter.c) ---- */

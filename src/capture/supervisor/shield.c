@@ -1,6 +1,6 @@
 #include "capture/supervisor/shield.h"
 #include "capture/inject/inject.h"
-#include "capture/inline_open/open_code.h"
+#include "capture/seccomp/unstopped.h"
 #include "capture/supervisor/worker.h"
 
 #include <dirent.h>

@@ -1,0 +1,15 @@
+/* unstopped.h - which opens the filter lets pass without a stop: those that only read, made by code in one page that is
+ * the same in every program (capture/inline_open). Filter, recorder and that code go by it. */
+#ifndef STEMMA_CAPTURE_SECCOMP_UNSTOPPED_H
+#define STEMMA_CAPTURE_SECCOMP_UNSTOPPED_H
+
+#include <fcntl.h>
+
+/* Where that code lies in every program that has it, in a page of its own. The kernel gives no program an address there
+ * unasked, nor do the shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. */
+#define OPENS_PAGE 0x2f7374650000ull
+#define OPENS_PAGE_SIZE 4096
+/* Flags with which an open is not one of these: all that could change a file or make one. */
+#define OPENS_FLAGS_NOT (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | O_PATH)
+
+#endif
