@@ -12,6 +12,8 @@
 
 #include "capture/supervisor/super.h"
 
+/* The functions below as hooks (opens_feature.c). Wanted where the kernel's user notification stops calls. */
+extern const struct feature opens_feature;
 /* A call that may change what a path means is about to be looked at: opens stop until that shows. Before opens_read.
  * tid: who makes it. */
 void opens_bar(struct sup *s, pid_t tid);

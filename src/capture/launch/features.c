@@ -1,5 +1,6 @@
 #include "capture/launch/features.h"
 #include "capture/count/counted.h"
+#include "capture/inline_open/inline_open.h"
 #include "capture/launch/choose.h"
 
 void features_add(struct sup *s, const struct run_options *o, const struct choice *c)
@@ -10,6 +11,7 @@ void features_add(struct sup *s, const struct run_options *o, const struct choic
 		const struct feature *feature;
 		bool wanted;
 	} list[] = {
+	    {&opens_feature, o->inject && notified},
 	    {&counted_feature, o->count && notified},
 	};
 	_Static_assert(sizeof(list) / sizeof(list[0]) <= FEATURES_MAX, "there is room for all of them");

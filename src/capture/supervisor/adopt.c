@@ -1,7 +1,6 @@
 #include "capture/supervisor/adopt.h"
 #include "base/fileid.h"
 
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/shield.h"
 
 #include <fcntl.h>
@@ -125,8 +124,6 @@ static void adopt_one(struct sup *s, pid_t pid)
 	if (adopt_is_other(p) || (!known && !p->parent_num))
 		proc_became(s, p);
 	read_handlers(p);
-	if (opens_disown(s, p))
-		sup_gap(s, p, TERM_gap_lost, 0, "opens by the code of a recorder that was killed are not seen");
 	feature_adopted(s, p);
 	p->walked = true;
 	if (!s->tree_only) {

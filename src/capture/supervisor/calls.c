@@ -1,7 +1,6 @@
 /* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/far.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
@@ -68,7 +67,7 @@ static void handle_ptrace_call(struct sup *s, const struct trap *t)
 /* It changes what it may do: from here on it shares no memory with the recorder. */
 static void stop_sharing_memory(struct sup *s, struct proc *p)
 {
-	opens_confine(s, p);
+	p->confined = s->any_confined = true;
 	feature_confine(s, p);
 }
 
@@ -282,9 +281,9 @@ bool sup_back(struct sup *s, const struct left *l)
 	if (s->gone)
 		return false;
 	s->current = l->task;
-	if (s->opens && changes_meanings(l->call)) {
-		opens_bar(s, l->tid);
-		opens_read(s);
+	if (changes_meanings(l->call)) {
+		feature_bar(s, l->tid);
+		feature_collect(s, false);
 	}
 	return true;
 }
@@ -293,11 +292,9 @@ int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
 	where_looks("");
-	if (s->opens) {
-		if (changes_meanings(t->call))
-			opens_bar(s, t->tid);
-		opens_read(s);
-	}
+	if (changes_meanings(t->call))
+		feature_bar(s, t->tid);
+	feature_collect(s, false);
 	s->epoch++;
 	if (is_name_call(t->call) || t->call == CALL_mount || pending_names(s))
 		links_forget();
@@ -358,18 +355,16 @@ int sup_trap(struct sup *s, const struct trap *t)
 	s->plain = s->gone = false;
 	feature_before(s, p, t);
 	xattr_trap(s, p, t);
-	if (!s->gone && (exec || t->call == CALL_exit))
-		opens_see_page(s, p);
+	if (!s->gone)
+		feature_handle(s, p, t);
 	if (!s->gone)
 		dispatch_call(s, p, t, first_stop);
 	if (s->gone) {
-		opens_unbar(s);
+		feature_unbar(s);
 		return 0;
 	}
 	feature_after(s, p, t);
-	if (!p->old_code)
-		opens_after(s, p, t);
-	opens_unbar(s);
+	feature_unbar(s);
 	if (s->plain && s->current == k) {
 		k->can_block = false;
 		if (p->shielded)

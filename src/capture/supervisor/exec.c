@@ -1,7 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
 #include "capture/hdf5/h5_static.h"
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/super.h"
 #include "event/env.h"
 #include "redact/redact.h"
@@ -658,7 +657,6 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	if (s->bytes)
 		p->wchar_stop = s->epoch; /* read again */
 	feature_end(s, p);
-	opens_free(s, p);
 	struct file *exe = e->exe;
 	if (!exe || exe->is_elf == false) {
 		/* Only the kernel knows what runs (binfmt_misc): ask. */

@@ -13,11 +13,61 @@ void feature_add(struct sup *s, const struct feature *f)
 
 /* ---- in the order of the list ---- */
 
+void feature_bar(struct sup *s, pid_t tid)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->bar)
+			s->features[i]->bar(s, tid);
+}
+
+void feature_unbar(struct sup *s)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->unbar)
+			s->features[i]->unbar(s);
+}
+
+void feature_collect(struct sup *s, bool tick)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->collect)
+			s->features[i]->collect(s, tick);
+}
+
+bool feature_passes(struct sup *s, const struct trap *t)
+{
+	bool passes = false;
+	for (unsigned i = 0; i < s->nfeatures && !passes; i++)
+		passes = s->features[i]->passes && s->features[i]->passes(s, t);
+	return passes;
+}
+
+void feature_passed(struct sup *s)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->passed)
+			s->features[i]->passed(s);
+}
+
 void feature_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)
 		if (s->features[i]->before)
 			s->features[i]->before(s, p, t);
+}
+
+void feature_handle(struct sup *s, struct proc *p, const struct trap *t)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->handle)
+			s->features[i]->handle(s, p, t);
+}
+
+void feature_over(struct sup *s, struct proc *p)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->over)
+			s->features[i]->over(s, p);
 }
 
 void feature_confine(struct sup *s, struct proc *p)

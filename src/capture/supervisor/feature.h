@@ -2,16 +2,16 @@
  * calls without knowing whose they are. Internal to capture.
  *
  * The list of all features, in the order of their hooks, is in capture/launch/features.c; who is not wanted in a run is
- * not registered, and costs it nothing. What comes first is called in the order of the list (adopted, before, confine,
- * opens, created, tick), what undoes or comes behind in the opposite one (after, end). All hooks are called under
- * sup->lock, by the thread that handles the stop or the tick, and may be NULL. What a feature knows of a process is one
- * pointer in struct proc, which only it follows; `end` releases it.
+ * not registered, and costs it nothing. Hooks are called in the order of the list, `after` and `end` in the opposite
+ * one; under sup->lock, by the thread that handles the stop or the tick. Each may be NULL. What a feature knows of a
+ * process is one pointer in struct proc, which only it follows; `end` releases it.
  *
  * Cost: some 2 ns a registered feature and hook, beside 5 us for the stop itself. */
 #ifndef STEMMA_CAPTURE_SUPERVISOR_FEATURE_H
 #define STEMMA_CAPTURE_SUPERVISOR_FEATURE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define FEATURES_MAX 8
 
@@ -41,8 +41,21 @@ struct byte_counter {
 
 struct feature {
 	const char *name;
-	/* A stop of p, before and after it is handled. After: not where p has ended meanwhile. */
+	/* A call of tid that may change what a path means is about to be looked at; it has been, and what it changed shows.
+	 * In between nothing may be opened without a stop. */
+	void (*bar)(struct sup *s, pid_t tid);
+	void (*unbar)(struct sup *s);
+	/* What programs have noted by themselves is recorded, before anything that is newer is looked at: at each stop,
+	 * where the recording ends, and each 20 ms (tick), which may leave some for the next time. */
+	void (*collect)(struct sup *s, bool tick);
+	/* Before a stop is looked at: has it been noted all the same, and may it go on at once? Then `passed` comes when it
+	 * does, and no other hook. */
+	bool (*passes)(struct sup *s, const struct trap *t);
+	void (*passed)(struct sup *s);
+	/* A stop of p: before it is handled; as part of that, where the lock may be left (sup_leave); when it has been. The
+	 * last two not where p has ended meanwhile. */
 	void (*before)(struct sup *s, struct proc *p, const struct trap *t);
+	void (*handle)(struct sup *s, struct proc *p, const struct trap *t);
 	void (*after)(struct sup *s, struct proc *p, const struct trap *t);
 	/* p, which is at a stop of its own, is about to change its user, root or namespaces, or to confine itself: from
 	 * here on it shares no memory with the recorder. */
@@ -51,6 +64,8 @@ struct feature {
 	 * and `created` tells later that it was f. */
 	void (*opens)(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 	void (*created)(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+	/* p has ended, and nothing of that is recorded yet. */
+	void (*over)(struct sup *s, struct proc *p);
 	/* p is another program now, or over, and its accesses have ended. Of each process, known to the feature or not;
 	 * perhaps more than once. */
 	void (*end)(struct sup *s, struct proc *p);
@@ -68,11 +83,18 @@ void feature_add(struct sup *s, const struct feature *f);
 
 /* ---- for the supervisor ---- */
 
+void feature_bar(struct sup *s, pid_t tid);
+void feature_unbar(struct sup *s);
+void feature_collect(struct sup *s, bool tick);
+bool feature_passes(struct sup *s, const struct trap *t);
+void feature_passed(struct sup *s);
 void feature_before(struct sup *s, struct proc *p, const struct trap *t);
+void feature_handle(struct sup *s, struct proc *p, const struct trap *t);
 void feature_after(struct sup *s, struct proc *p, const struct trap *t);
 void feature_confine(struct sup *s, struct proc *p);
 void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+void feature_over(struct sup *s, struct proc *p);
 void feature_end(struct sup *s, struct proc *p);
 void feature_adopted(struct sup *s, struct proc *p);
 bool feature_is_busy(const struct sup *s);

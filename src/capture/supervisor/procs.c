@@ -3,7 +3,6 @@
 #include "base/fileid.h"
 #include "base/io.h"
 #include "base/os/procfs.h"
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/shield.h"
 #include "capture/supervisor/super.h"
@@ -877,8 +876,7 @@ bool proc_how_ended(struct proc *p, int *ret_status)
 
 void proc_status(struct sup *s, struct proc *p, int status)
 {
-	if (p->logging)
-		opens_read(s);
+	feature_over(s, p);
 	s->epoch++; /* since the last stop it has gone on */
 	if ((status & 0x7f) == 0)
 		proc_exit(s, p, TERM_ending_exited, (unsigned)(status >> 8) & 0xff);
@@ -901,8 +899,7 @@ bool proc_over(const struct proc *p)
 void proc_dead(struct sup *s, struct proc *p)
 {
 	int status;
-	if (p->logging)
-		opens_read(s);
+	feature_over(s, p);
 	s->epoch++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
@@ -928,7 +925,6 @@ void proc_dead(struct sup *s, struct proc *p)
 		close(p->pidfd);
 	exec_pending_free(p->exec);
 	feature_end(s, p);
-	opens_free(s, p);
 	openings_gone(s, p);
 	free(p->cwd);
 	jobserver_release(&p->jobserver);

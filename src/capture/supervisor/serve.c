@@ -2,7 +2,6 @@
 #include "capture/supervisor/serve.h"
 
 #include "base/io.h"
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/shield.h"
@@ -514,10 +513,7 @@ static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool
 	} else if (injects) {
 		pthread_mutex_lock(&s->lock);
 		s->visits++;
-		if (s->inject_opens)
-			opens_inject(s, me->slot, continue_own_stop, w);
-		else
-			s->inject(s, me->slot, continue_own_stop, w);
+		s->inject(s, me->slot, continue_own_stop, w);
 		pthread_mutex_unlock(&s->lock);
 	} else if (me->put_off && park_stop(w, me->slot, t)) {
 		me->put_off = false;
@@ -545,9 +541,9 @@ static void handle_stop(struct worker *w, const struct trap *t)
 	take_passes(w);
 	__atomic_store_n(&s->since, serve_clock_ns(), __ATOMIC_RELEASE);
 	raw_resolve(w);
-	if (opens_full(s, t)) {
+	if (feature_passes(s, t)) {
 		notify_continue(s->listener, me->slot);
-		opens_read_many(s);
+		feature_passed(s);
 		__atomic_store_n(&s->since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
 		return;

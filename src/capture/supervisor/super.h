@@ -267,7 +267,7 @@ struct proc {
 	struct jobserver jobserver;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
 	bool run_root;          /* the nested run ends with it */
-	bool old_code;          /* it has code and logs of a worker that was killed (opens_disown) */
+	bool old_code;          /* it has code and logs of a worker that was killed: features leave it alone */
 };
 
 _Static_assert(sizeof(struct proc) <= 512, "one for each process: what its budget above says");

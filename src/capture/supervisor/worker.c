@@ -2,7 +2,6 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "capture/app/images.h"
-#include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
@@ -556,8 +555,7 @@ static void stop_if_asked(struct worker *w)
 	struct sup *s = &w->sup;
 	if (!__atomic_load_n(&w->control->page.stop, __ATOMIC_ACQUIRE) || !lock_soon(w))
 		return;
-	if (s->opens)
-		opens_read(s);
+	feature_collect(s, false);
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recording was ended by stemma stop; what followed was not seen");
 	sup_flush(s);
 	__atomic_store_n(&w->control->quit, 1, __ATOMIC_RELEASE);
@@ -608,11 +606,10 @@ void worker_main(struct worker *w)
 		links_forget();
 		const bool looks = feature_is_busy(s);
 		openings_listen(s);
-		if (s->opens)
-			opens_read_tick(s);
-		if (s->pending && (s->opens || looks))
+		feature_collect(s, true);
+		if (s->pending && looks)
 			pending_settle(s, NULL, 0, true);
-		opens_unbar(s);
+		feature_unbar(s);
 		feature_tick(s);
 		if (s->scans)
 			over = !worker_scan(w);
@@ -629,7 +626,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);
-		busy = s->traps != traps || s->shielding || s->opens || looks || crowded; /* nobody is woken by stops then */
+		busy = s->traps != traps || s->shielding || looks || crowded; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -1,0 +1,62 @@
+/* The hooks by which opens without a stop are part of a run. */
+#include "capture/inline_open/inline_open.h"
+
+static void opens_feature_bar(struct sup *s, pid_t tid)
+{
+	if (s->opens)
+		opens_bar(s, tid);
+}
+
+static void opens_feature_collect(struct sup *s, bool tick)
+{
+	if (s->opens && tick)
+		opens_read_tick(s);
+	else if (s->opens)
+		opens_read(s);
+}
+
+static void opens_feature_handle(struct sup *s, struct proc *p, const struct trap *t)
+{
+	if (t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit)
+		opens_see_page(s, p);
+}
+
+static void opens_feature_after(struct sup *s, struct proc *p, const struct trap *t)
+{
+	if (p->old_code)
+		return;
+	opens_after(s, p, t);
+	if (s->inject_pid && s->inject_opens)
+		s->inject = opens_inject;
+}
+
+static void opens_feature_over(struct sup *s, struct proc *p)
+{
+	if (p->logging)
+		opens_read(s);
+}
+
+static void opens_feature_adopted(struct sup *s, struct proc *p)
+{
+	if (opens_disown(s, p))
+		sup_gap(s, p, TERM_gap_lost, 0, "opens by the code of a recorder that was killed are not seen");
+}
+
+static bool opens_feature_busy(const struct sup *s)
+{
+	return s->opens;
+}
+
+const struct feature opens_feature = {.name = "opens",
+                                      .bar = opens_feature_bar,
+                                      .unbar = opens_unbar,
+                                      .collect = opens_feature_collect,
+                                      .passes = opens_full,
+                                      .passed = opens_read_many,
+                                      .handle = opens_feature_handle,
+                                      .after = opens_feature_after,
+                                      .confine = opens_confine,
+                                      .over = opens_feature_over,
+                                      .end = opens_free,
+                                      .adopted = opens_feature_adopted,
+                                      .busy = opens_feature_busy};
