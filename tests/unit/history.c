@@ -13,7 +13,6 @@
 
 char history_home[] = "/tmp/stemma-test-history.XXXXXX";
 static struct store *opened;
-static unsigned logs;
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -32,7 +31,6 @@ int history_setup(void **state)
 {
 	(void)state;
 	memcpy(history_home + sizeof(history_home) - 7, "XXXXXX", 6);
-	logs = 0;
 	if (!mkdtemp(history_home) || setenv("XDG_RUNTIME_DIR", history_home, 1) < 0)
 		return 1;
 	setenv("TZ", "UTC", 1);
@@ -77,11 +75,11 @@ void history_begin(struct history *h, const char *run, const char *command, int6
 {
 	char path[PATH_MAX];
 	struct err err = {0};
-	snprintf(path, sizeof(path), "%s/logs/h1/2026-01-01/%u.stl", history_home, logs);
+	snprintf(path, sizeof(path), "%s/logs/h1/2026-01-01/%lld.stl", history_home, (long long)at);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	*h = (struct history){.run = run, .now = HISTORY_BEGIN + at * HISTORY_SECOND};
-	assert_int_equal(log_writer_fdopen(fd, 0xabc0 + logs++, &err, &h->w), 0);
+	*h = (struct history){.run = run, .now = HISTORY_BEGIN + at * HISTORY_SECOND, .pids = (uint64_t)at + 100};
+	assert_int_equal(log_writer_fdopen(fd, 0xabc0 + (uint64_t)at, &err, &h->w), 0);
 	history_event(h, (struct event){.kind = EVENT_session,
 	                                .session = {.run = str_of(run),
 	                                            .host = str_of("h1"),
@@ -109,7 +107,7 @@ uint64_t history_process(struct history *h, uint64_t parent)
 	history_event(
 	    h, (struct event){.kind = EVENT_process,
 	                      .proc = p,
-	                      .process = {.pid = 100 * logs + p, .started = h->now, .parent = parent, .forked = h->now}});
+	                      .process = {.pid = h->pids + p, .started = h->now, .parent = parent, .forked = h->now}});
 	return p;
 }
 
@@ -204,6 +202,14 @@ void history_end(struct history *h, uint64_t p)
 	assert_int_equal(log_writer_flush(h->w), 0);
 	log_writer_close(h->w);
 	h->w = NULL;
+}
+
+void history_rebuild(void)
+{
+	struct err err = {0};
+	store_close(opened);
+	if (store_open(history_home, STORE_WRITE | STORE_REBUILD, &err, &opened) < 0)
+		fail_msg("%s", err.text);
 }
 
 struct store *history_store(void)

@@ -24,6 +24,7 @@ struct history {
 	const char *run; /* its ULID, "" a session without a run */
 	int64_t now;
 	uint64_t files, processes;
+	uint64_t pids;                     /* process p has pids + p */
 	uint64_t execs[HISTORY_PROCESSES]; /* number of the last execution of each process */
 };
 
@@ -33,7 +34,7 @@ int history_setup(void **state);    /* for cmocka */
 int history_teardown(void **state); /* for cmocka: removes the folder, closes the store */
 
 /* Begins a session of host h1, and in it (run not "") a run of the command, which is split at blanks, by ann. at:
- * seconds since HISTORY_BEGIN. */
+ * seconds since HISTORY_BEGIN, another for each; the session's number is 0xabc0 + at, whatever came before. */
 void history_begin(struct history *h, const char *run, const char *command, int64_t at);
 /* An event a second later; its seq. The time of ev is not looked at. */
 uint64_t history_event(struct history *h, struct event ev);
@@ -56,6 +57,8 @@ void history_end(struct history *h, uint64_t p);
 
 /* The store of all logs that were ended, indexed; history_teardown closes it. */
 struct store *history_store(void);
+/* From here on the store is one that is made anew. */
+void history_rebuild(void);
 
 /* ---- asking ---- */
 
