@@ -132,6 +132,18 @@ static void tell_a(void)
 	history_end(&h, p);
 }
 
+static const char summary[] =
+    "{\"format\": 1, \"run\": \"" RUN_B
+    "\", \"command\": [\"b\", \"two words\"], \"cwd\": \"/w/b\", \"user\": \"ann\", "
+    "\"exit_type\": \"limit\", \"exit_status\": null, \"signal\": 15, \"oom\": true, "
+    "\"wall_time\": {\"value\": 1.5, \"unit\": \"s\", \"method\": \"clock\", \"complete\": true}, "
+    "\"cpu_time\": {\"value\": 2, \"low\": 1, \"high\": 4, \"unit\": \"s\", \"method\": \"samples\", \"complete\": "
+    "false}, "
+    "\"swap_peak\": {\"value\": null, \"unit\": \"B\", \"absent\": \"no swap\"}, "
+    "\"limits\": {\"memory\": {\"limit\": 1000, \"peak\": 1200, \"unit\": \"B\"}}, "
+    "\"limits_exceeded\": [{\"name\": \"memory\", \"limit\": 1000, \"peak\": 1200, \"unit\": \"B\"}], "
+    "\"host\": {\"name\": \"h1\", \"load\": \"3\"}, \"label\": {\"sample\": \"B7\"}}";
+
 /* Later: finds /w/in changed unseen, tells what was measured and said. */
 static void tell_b(void)
 {
@@ -215,6 +227,9 @@ static void tell_b(void)
 	                                             .calls = 2,
 	                                             .elements = 16,
 	                                             .field = LIST(S("x"), S("y"))}});
+	history_event(&h,
+	              (struct event){.kind = EVENT_summary,
+	                             .summary = {.run = str_of(RUN_B), .text = str_of(summary), .set = str_of("a set")}});
 	history_exit(&h, p, TERM_ending_exited, 0);
 	history_end(&h, p);
 }
@@ -315,7 +330,7 @@ static const struct {
      RUN_A "|" RUN_B "|./a two words|/w/a|ann|lab|h1|complete/test|sample=B7 plain\n" RUN_B
            "|-|b|/w|ann|lab|h1|complete/test|\n"},
     {"SELECT ulid, " T("began") ", " T("ended") ", ending, code, recorder_cpu, traps FROM run ORDER BY ulid",
-     RUN_A "|3|36|exited|3|55|66\n" RUN_B "|1003|1021|exited|0|1000000|10\n"},
+     RUN_A "|3|36|exited|3|55|66\n" RUN_B "|1003|1022|exited|0|1000000|10\n"},
     /* Of A: /w/in, /w/none; /w/out, the pipe, /w/d/x. Of B: nothing but /w/in. */
     {"SELECT ulid, executions, inputs, outputs FROM run ORDER BY ulid", RUN_A "|2|2|3\n" RUN_B "|2|1|0\n"},
     {"SELECT " RUN_OF("run") ", " EXEC_OF("x.parent") ", pid, n, " PATH_OF("exe") ", " PATH_OF(
@@ -329,7 +344,7 @@ static const struct {
      "101|1|6|35|exited|3|30|20|10|-|71|21|512|1024\n"
      "102|0|29|34|signaled|9|5000000|-|-|-|-|-|-|-\n"
      "1101|0|1003|1006|unknown|-|-|-|-|-|-|-|-|-\n"
-     "1101|1|1006|1020|exited|0|5000000|-|-|-|-|-|-|-\n"},
+     "1101|1|1006|1021|exited|0|5000000|-|-|-|-|-|-|-\n"},
     {"SELECT kind, path, named, domain, ino, gen, versions, network FROM file ORDER BY ino",
      "absent|/w/none|0||0|0|1|0\n"
      "regular|/usr/bin/a|1|uuid:test|10|0|0|0\n"
@@ -428,6 +443,15 @@ static const struct {
     {"SELECT " RUN_OF("run") ", " EXEC_OF(
          "execution") ", path, direction, first, last, calls, elements, members FROM hdf5_part",
      RUN_B "|b 1|/w/f.h5//d|write|0,1|3,4|2|16|x,y\n"},
+    {"SELECT " RUN_OF("run") " = ulid, session, source, submitted, user, cwd, argv, host, labels, exit_type, "
+                             "exit_status, signal, oom, "
+                             "exceeded FROM summary",
+     "1|000000000000afa8|-|a set|ann|/w/b|b two words|name=h1 load=3|sample=B7|limit|-|15|1|memory=1200/1000\n"},
+    {"SELECT wall_time, cpu_time, swap_peak, bytes_read FROM summary", "1500000000|2000000000|-|-\n"},
+    {"SELECT name, value, low, high, unit, complete, method, absent FROM figure ORDER BY name DESC",
+     "wall_time|1500000000|1500000000|1500000000|s|1|clock|-\n"
+     "swap_peak|-|-|-|B|-|-|no swap\n"
+     "cpu_time|2000000000|1000000000|4000000000|s|0|samples|-\n"},
     {"SELECT session, seq, compiler, version, target, argv, args, cwd, environment, user, host, git_commit, git_state "
      "FROM build",
      "000000000000b390|3|/usr/bin/cc|cc 12|x86_64|cc @args a.c|cc -O2 a.c|/w|CPATH=/i|ann|h1|abc123|dirty\n"},
@@ -448,6 +472,75 @@ static void tables(void **state)
 	tell_build();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		says(rows[i].sql, rows[i].want);
+}
+
+/* Equality with these columns is answered without a look at all rows, and gives what that would. */
+static void equality(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *table, *column;
+	} quick[] = {
+	    {"run", "id"},
+	    {"execution", "id"},
+	    {"execution", "run"},
+	    {"file", "id"},
+	    {"file", "path"},
+	    {"version", "id"},
+	    {"version", "file"},
+	    {"access", "execution"},
+	    {"access", "file"},
+	    {"io", "execution"},
+	    {"io", "file"},
+	    {"edge", "from_id"},
+	    {"edge", "to_id"},
+	    {"attribute", "id"},
+	    {"name", "path"},
+	    {"name", "file"},
+	    {"gap", "execution"},
+	    {"annotation", "run"},
+	    {"mpi_rank", "run"},
+	    {"mpi_io", "run"},
+	    {"summary", "id"},
+	    {"figure", "summary"},
+	    {"build", "id"},
+	    {"build", "pub"},
+	    {"build_input", "build"},
+	    {"build_output", "build"},
+	    {"build_output", "digest"},
+	};
+	static const char *const sides[] = {"", "+"};
+	static const char *const values[] = {"0",        "-1",        "NULL", "'x'", "x'00'", "1.5", "9000000000000000000",
+	                                     "'/w/out'", "'/w/also'", "1"};
+	struct buf sql = {0}, rows_of[2] = {{0}, {0}};
+	tell_a();
+	tell_b();
+	tell_build();
+	for (size_t i = 0; i < sizeof(quick) / sizeof(*quick); i++) {
+		const char *t = quick[i].table, *c = quick[i].column;
+		for (int side = 0; side < 2; side++) {
+			buf_reset(&sql);
+			buf_printf(&sql,
+			           "SELECT a.* FROM (SELECT DISTINCT %s AS v FROM %s) JOIN %s a ON %sa.%s = v ORDER BY 1, 2, 3, 4",
+			           c, t, t, sides[side], c);
+			ask(buf_cstr(&sql), &rows_of[side]);
+		}
+		if (!str_eq(buf_view(&rows_of[0]), buf_view(&rows_of[1])) || !rows_of[0].n)
+			fail_msg("%s.%s:\n%s-- and not:\n%s", t, c, buf_cstr(&rows_of[0]), buf_cstr(&rows_of[1]));
+		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
+			for (int side = 0; side < 2; side++) {
+				buf_reset(&sql);
+				buf_printf(&sql, "SELECT * FROM %s WHERE %s%s = %s ORDER BY 1, 2, 3, 4", t, sides[side], c, values[k]);
+				ask(buf_cstr(&sql), &rows_of[side]);
+			}
+			if (!str_eq(buf_view(&rows_of[0]), buf_view(&rows_of[1])))
+				fail_msg("%s.%s = %s:\n%s-- and not:\n%s", t, c, values[k], buf_cstr(&rows_of[0]),
+				         buf_cstr(&rows_of[1]));
+		}
+	}
+	buf_release(&sql);
+	buf_release(&rows_of[0]);
+	buf_release(&rows_of[1]);
 }
 
 /* Rows of all tables that do not hold rows of this store, sorted. */
@@ -495,6 +588,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(tables, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(equality, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(order_and_rebuild_change_nothing, history_setup, history_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
