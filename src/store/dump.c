@@ -164,7 +164,7 @@ static int put_names(struct dump *d)
 	uint64_t last = 0;
 	int rc = store_max(d->s, SQL_max_path, &last, NULL);
 	for (d->path_row = 1; rc >= 0 && d->path_row <= last; d->path_row++)
-		rc = read_names(d->s, d->path_row, dump_name, d);
+		rc = read_names(d->s, d->path_row, dump_name, d, NULL);
 	ids_sort(&d->named);
 	return rc < 0 ? rc : 0;
 }

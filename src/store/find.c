@@ -99,7 +99,7 @@ int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t 
 		return -ENOMEM;
 	int rc = read_path_id(s, path, &row);
 	if (rc == 1)
-		rc = read_names(s, row, add_holder, &h);
+		rc = read_names(s, row, add_holder, &h, NULL);
 	if (h.n)
 		qsort(h.v, h.n, sizeof(*h.v), holder_cmp);
 	int n = 0;
@@ -188,7 +188,7 @@ int store_object_named_until(struct store *s, store_id object, struct str inner,
 		buf_reset(&path);
 		store_path(s, paths.v[i], &path);
 		l.asked = str_ends(buf_view(&path), inner);
-		rc = path.failed ? -ENOMEM : read_names(s, paths.v[i], add_span, &l);
+		rc = path.failed ? -ENOMEM : read_names(s, paths.v[i], add_span, &l, NULL);
 	}
 	for (size_t i = 0; rc >= 0 && i < l.list.n; i++) {
 		const struct span *p = &l.list.v[i];
@@ -228,7 +228,7 @@ int store_link_target(struct store *s, store_id link, struct buf *ret)
 		store_path(s, paths.v[i], &path);
 		if (!str_starts(buf_view(&path), str_of(external)))
 			continue;
-		rc = read_names(s, paths.v[i], add_span, &l);
+		rc = read_names(s, paths.v[i], add_span, &l, NULL);
 		for (size_t k = 0; rc >= 0 && k < l.list.n; k++) {
 			if (l.list.v[k].from < latest)
 				continue;
@@ -488,7 +488,7 @@ int store_named_at(struct store *s, store_id file, struct str path, int64_t t)
 	struct named_at a = {file, t};
 	uint64_t id;
 	int r = read_path_id(s, path, &id);
-	return r > 0 ? read_names(s, id, named_then, &a) : r;
+	return r > 0 ? read_names(s, id, named_then, &a, NULL) : r;
 }
 
 static int named_since(void *arg, const struct pname *n)
@@ -512,7 +512,7 @@ int store_named_since(struct store *s, store_id file, struct str path, int64_t *
 	struct ids paths = {0};
 	uint64_t id;
 	int r = reader ? read_path_id(s, path, &id) : -ENOMEM;
-	r = r > 0 ? read_names(s, id, named_since, &a) : r;
+	r = r > 0 ? read_names(s, id, named_since, &a, NULL) : r;
 	if (r >= 0 && a.t != TIME_NONE)
 		r = read_stored_file(s, file, &reader->file);
 	for (size_t i = 0; r == 1 && i < reader->file.paths.n; i++)
@@ -520,7 +520,7 @@ int store_named_since(struct store *s, store_id file, struct str path, int64_t *
 			r = -ENOMEM;
 	bool before = false;
 	for (size_t i = 0; r >= 0 && !before && i < paths.n; i++) {
-		int found = paths.v[i] == id ? 0 : read_names(s, paths.v[i], named_before, &a);
+		int found = paths.v[i] == id ? 0 : read_names(s, paths.v[i], named_before, &a, NULL);
 		r = found < 0 ? found : r;
 		before = found > 0;
 	}

@@ -114,8 +114,9 @@ struct pproc_gap read_session_gap(struct store *s, struct cur *c);
 /* The gaps of a whole session. */
 int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
                       void *arg);
-/* Names ever of a path. */
-int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
+/* Calls say for each name that the path of that row ever had. What say returned where that is not 0, 0, or -errno. */
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg,
+               struct err *err);
 /* The path a file shows: *ret_named whether it has it still. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
 /* The same from the brief form. */

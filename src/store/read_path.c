@@ -116,14 +116,14 @@ int read_path_id(struct store *s, struct str path, uint64_t *ret)
 	return rc < 0 ? rc : *ret != 0;
 }
 
-int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg)
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg, struct err *err)
 {
-	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, err);
 	if (!st)
 		return -EIO;
 	struct buf facts = {0}, names = {0};
 	sqlite3_bind_int64(st, 1, (int64_t)path);
-	int rc = store_step(s, st, NULL);
+	int rc = store_step(s, st, err);
 	if (rc == 1) {
 		buf_str(&facts, column_str(st, 2));
 		buf_str(&names, column_str(st, 3));

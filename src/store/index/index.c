@@ -120,7 +120,8 @@ static int apply_tombstones(struct ix *x)
 	return anew ? IX_ANEW : tombstones_put(x->s, x->tombstones, x->err);
 }
 
-static int update(struct ix *x)
+/* What the new sessions say, into the graph. Behind it the graph holds more than that. */
+static int feed_graph(struct ix *x)
 {
 	struct graph *g = &x->g;
 	g->skew = x->o->skew;
@@ -138,31 +139,49 @@ static int update(struct ix *x)
 	x->new_exits = g->exits.n;
 	x->new_links = g->links.n;
 	x->new_gaps = g->gaps.n;
-	rc = set_base(x);
-	if (rc == 0)
-		rc = ix_ids(x);
+	return set_base(x);
+}
+
+/* What the store knows of all that the new sessions speak of, joined with that. */
+static int join_store(struct ix *x)
+{
+	int rc = ix_ids(x);
 	if (rc == 0)
 		rc = ix_merge_files(x);
 	if (rc == 0 && !x->fresh)
 		rc = ix_load_touched(x);
 	if (rc == 0)
 		rc = ix_names(x);
+	return rc < 0 ? rc : graph_finish(&x->g);
+}
+
+/* The old accesses of the files that have to be resolved again, and the sources of caches. */
+static int load_slow_files(struct ix *x)
+{
+	int rc = x->fresh ? 0 : ix_choose(x);
+	size_t had = x->g.accesses.n;
 	if (rc == 0)
-		rc = graph_finish(g);
-	if (rc == 0 && !x->fresh)
-		rc = ix_choose(x);
-	size_t had = g->accesses.n;
-	if (rc == 0 && !x->fresh)
-		rc = ix_load_slow(x);
-	else if (rc == 0)
-		rc = ix_add_caches(x);
-	if (rc == 0 && g->accesses.n != had)
-		rc = graph_finish(g);
-	for (size_t i = 0; rc == 0 && i < x->files.n; i++)
+		rc = x->fresh ? ix_add_caches(x) : ix_load_slow(x);
+	return rc == 0 && x->g.accesses.n != had ? graph_finish(&x->g) : rc;
+}
+
+static int resolve_dirty_files(struct ix *x)
+{
+	for (size_t i = 0; i < x->files.n; i++)
 		if (x->files.v[i].row == VEC_NONE || x->files.v[i].slow)
-			g->files.v[i].flags |= GFILE_DIRTY;
+			x->g.files.v[i].flags |= GFILE_DIRTY;
+	return graph_resolve(&x->g);
+}
+
+static int update(struct ix *x)
+{
+	int rc = feed_graph(x);
 	if (rc == 0)
-		rc = graph_resolve(g);
+		rc = join_store(x);
+	if (rc == 0)
+		rc = load_slow_files(x);
+	if (rc == 0)
+		rc = resolve_dirty_files(x);
 	if (rc == 0)
 		rc = ix_write(x);
 	if (rc == -ENOMEM)
@@ -182,6 +201,37 @@ static int set_options(struct ix *x)
 	return rc < 0 ? rc : store_meta_set(x->s, "lps", x->o->lps, x->err);
 }
 
+/* What is new in the logs, into the tables. */
+static int scan_and_update(struct ix *x)
+{
+	int rc = next_rows(x);
+	if (rc == 0 && !x->fresh)
+		rc = tombstones_get(x->s, x->tombstones);
+	if (rc == 0)
+		rc = ix_scan(x);
+	if (rc == 1) {
+		rc = update(x);
+		return rc < 0 ? rc : set_options(x);
+	}
+	return rc == 0 && x->before && x->before->n ? ix_write_damage(x) : rc;
+}
+
+/* What the store keeps in memory may be of rows that are not there. */
+static void forget_cached_rows(struct store *s)
+{
+	s->has_base = false;
+	damage_forget(s);
+	s->layouts.n = 0;
+	map_clear(&s->layout_map);
+	while (s->domains.n) {
+		s->domains.n--;
+		free(s->domains.v[s->domains.n].name);
+		free(s->domains.v[s->domains.n].type);
+	}
+	for (size_t i = 0; i < s->interned.n; i++)
+		s->interned.v[i].id = 0;
+}
+
 /* One transaction on the database that is open. */
 static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombstones,
                      const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
@@ -198,34 +248,12 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 		return rc;
 	if (!s->has_base && (rc = store_meta_get(s, "base", &s->base, err)) == 1)
 		s->has_base = true;
-	rc = rc < 0 ? rc : next_rows(&x);
-	if (rc == 0 && !x.fresh)
-		rc = tombstones_get(s, tombstones);
-	if (rc == 0)
-		rc = ix_scan(&x);
-	bool changed = rc == 1;
-	if (changed)
-		rc = update(&x);
-	else if (rc == 0 && before && before->n)
-		rc = ix_write_damage(&x);
-	if (rc == 0 && changed)
-		rc = set_options(&x);
+	rc = rc < 0 ? rc : scan_and_update(&x);
 	if (rc == 0)
 		rc = transaction(s, SQL_commit, err);
 	if (rc < 0) {
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-		/* What is kept in memory may be of rows that are not there. */
-		s->has_base = false;
-		damage_forget(s);
-		s->layouts.n = 0;
-		map_clear(&s->layout_map);
-		while (s->domains.n) {
-			s->domains.n--;
-			free(s->domains.v[s->domains.n].name);
-			free(s->domains.v[s->domains.n].type);
-		}
-		for (size_t i = 0; i < s->interned.n; i++)
-			s->interned.v[i].id = 0;
+		forget_cached_rows(s);
 	} else if (ret) {
 		*ret = x.stats;
 	}
@@ -249,6 +277,35 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 	return rc < 0 ? rc : skew != o->skew || lps != o->lps;
 }
 
+/* Fills a new file at path, which is open then. before: what the old index knew of the sessions. */
+static int fill_fresh(struct store *s, const char *path, const struct store_index_options *o, struct ids *tombstones,
+                      const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
+{
+	int rc = IX_ANEW;
+	/* Again where a session was met before what says that it was forgotten. */
+	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
+		unlink(path);
+		store_db_close(s);
+		rc = store_db_open(s, path, true, true, err);
+		if (rc == 0)
+			rc = index_now(s, o, tombstones, before, err, ret);
+	}
+	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
+		rc = store_db_error(s, err, "cannot make the index");
+	return rc;
+}
+
+/* Puts the file at path, closed and on the disk, in the index's place. */
+static int put_in_place(struct store *s, const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), rc = 0;
+	if (fd < 0 || fsync(fd) < 0)
+		rc = err_set(err, errno, "cannot make the index '%s'", s->index);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : store_replace(s, path, err);
+}
+
 /* Makes a new file beside the index and puts it in its place. */
 static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombstones, bool forgot,
                        struct err *err, struct store_index_stats *ret)
@@ -259,29 +316,14 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(err, ENAMETOOLONG, "cannot make the index '%s'", s->index);
-	int rc = IX_ANEW;
 	/* What the logs have lost since, if the old index can still say so. */
 	if (ix_damage_before(s, !forgot, &before, &unread) < 0)
 		before.n = 0;
-	/* Again where a session was met before what says that it was forgotten. */
-	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
-		unlink(path);
-		store_db_close(s);
-		rc = store_db_open(s, path, true, true, err);
-		if (rc == 0)
-			rc = index_now(s, o, tombstones, &before, err, ret);
-	}
-	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
-		rc = store_db_error(s, err, "cannot make the index");
+	int rc = fill_fresh(s, path, o, tombstones, &before, err, ret);
 	vec_release(&before);
 	store_db_close(s);
-	int fd = rc == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	if (rc == 0 && (fd < 0 || fsync(fd) < 0))
-		rc = err_set(err, errno, "cannot make the index '%s'", s->index);
-	if (fd >= 0)
-		close(fd);
 	if (rc == 0)
-		rc = store_replace(s, path, err);
+		rc = put_in_place(s, path, err);
 	if (rc < 0)
 		unlink(path);
 	struct err again = {0};
@@ -299,46 +341,68 @@ static int reopen_if_replaced(struct store *s, struct err *err)
 	return store_db_open(s, s->index, true, false, err);
 }
 
-int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
+/* Of a store in memory: where what is there does not hold any more it is made again. */
+static int index_memory(struct store *s, const struct store_index_options *o, struct ids *tombstones, struct err *err,
+                        struct store_index_stats *ret)
 {
-	static const struct store_index_options none = {0};
-	struct ids tombstones = {0};
-	o = o ? o : &none;
-	if (ret)
-		*ret = (struct store_index_stats){0};
-	if (s->memory) {
-		int rc = index_now(s, o, &tombstones, NULL, err, ret);
-		if (rc == IX_ANEW || rc == IX_REPLACED) {
-			store_db_close(s);
-			rc = store_db_open(s, s->index, true, false, err);
-			if (rc == 0)
-				rc = index_now(s, o, &tombstones, NULL, err, ret);
-		}
-		free(tombstones.v);
+	int rc = index_now(s, o, tombstones, NULL, err, ret);
+	if (rc != IX_ANEW && rc != IX_REPLACED)
 		return rc;
-	}
-	if (!(s->flags & STORE_WRITE))
-		return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
-	int lock = store_lock(s, err);
-	if (lock < 0)
-		return lock;
-	int rc = reopen_if_replaced(s, err);
-	bool forgot = false;
+	store_db_close(s);
+	rc = store_db_open(s, s->index, true, false, err);
+	return rc < 0 ? rc : index_now(s, o, tombstones, NULL, err, ret);
+}
+
+/* Is the index to be made anew, before anything is looked for? 1, 0, -errno. */
+static int must_be_fresh(struct store *s, const struct store_index_options *o, struct err *err)
+{
 	int64_t base;
+	int rc = s->flags & STORE_REBUILD ? 1 : other_options(s, o, err);
+	if (rc != 0)
+		return rc;
+	rc = store_meta_get(s, "base", &base, err);
+	return rc < 0 ? rc : !rc; /* nothing in it yet: the fast way */
+}
+
+/* Of a store in a file, whose lock is held. */
+static int index_file(struct store *s, const struct store_index_options *o, struct ids *tombstones, struct err *err,
+                      struct store_index_stats *ret)
+{
+	bool forgot = false;
+	int rc = reopen_if_replaced(s, err);
 	if (rc == 0)
-		rc = s->flags & STORE_REBUILD ? 1 : other_options(s, o, err);
-	if (rc == 0) /* nothing in it yet: the fast way */
-		rc = (rc = store_meta_get(s, "base", &base, err)) < 0 ? rc : !rc;
+		rc = must_be_fresh(s, o, err);
 	if (rc == 0) {
-		rc = index_now(s, o, &tombstones, NULL, err, ret);
+		rc = index_now(s, o, tombstones, NULL, err, ret);
 		forgot = rc == IX_ANEW;
 		rc = forgot || rc == IX_REPLACED ? 1 : rc;
 	}
 	if (rc == 1) {
-		rc = index_fresh(s, o, &tombstones, forgot, err, ret);
+		rc = index_fresh(s, o, tombstones, forgot, err, ret);
 		s->flags &= ~(unsigned)STORE_REBUILD;
 	}
+	return rc;
+}
+
+int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
+{
+	static const struct store_index_options none = {0};
+	struct ids tombstones = {0};
+	int rc;
+	o = o ? o : &none;
+	if (ret)
+		*ret = (struct store_index_stats){0};
+	if (s->memory) {
+		rc = index_memory(s, o, &tombstones, err, ret);
+	} else {
+		if (!(s->flags & STORE_WRITE))
+			return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
+		int lock = store_lock(s, err);
+		if (lock < 0)
+			return lock;
+		rc = index_file(s, o, &tombstones, err, ret);
+		close(lock);
+	}
 	free(tombstones.v);
-	close(lock);
 	return rc;
 }

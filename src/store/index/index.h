@@ -184,6 +184,8 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with it
 int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
+/* Remembers that the row is to be found by the hash; ix_write writes it. 0 or -ENOMEM. */
+int ix_add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id);
 int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
 int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
@@ -252,6 +254,13 @@ int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
 void ix_pairs_sort(struct ix_pairs *v); /* each once */
 /* Adds them to the lists of that kind: a is the row that the list belongs to. Sorts v. 0 or -errno. */
 int ix_pairs_write(struct ix *x, struct ix_pairs *v, enum list_kind kind);
+
+/* Is the session of that row read now? Then what the store has of it is replaced. */
+static inline bool ix_is_reloaded(const struct ix *x, uint64_t session)
+{
+	uint32_t i = map_get(&x->session_rows, session);
+	return i != VEC_NONE && i < x->n_new;
+}
 
 static inline int ix_oom(struct ix *x)
 {

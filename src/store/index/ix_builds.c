@@ -96,26 +96,59 @@ static int put_key(struct ix *x, char kind, struct str s, uint64_t build)
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* Files the build's row under what it is: its note, and of each thing that it made, in v[0..n), digest, build-id, and
+ * size with time. */
+static int put_build_keys(struct ix *x, const struct gbuild *build, const struct gbuild *v, size_t n, uint64_t row)
+{
+	struct event ev;
+	int rc = decode_build_event(x, build, &ev) ? put_key(x, 'n', ev.build.note, row) : 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		uint64_t stamp[2];
+		if (!decode_build_event(x, &v[i], &ev) || ev.build_file.role != TERM_role_output)
+			continue;
+		rc = put_key(x, 'd', ev.build_file.digest, row);
+		if (rc == 0)
+			rc = put_key(x, 'i', ev.build_file.id, row);
+		if (rc == 0 && ev.build_file.mtime != TIME_NONE)
+			rc = put_key(x, 'm', build_stamp(stamp, ev.build_file.size, ev.build_file.mtime), row);
+	}
+	return rc;
+}
+
+/* A build and the files behind it, v[0..n), packed. */
+static void pack_build(struct ix *x, const struct gbuild *g, const struct event *build, const struct gbuild *v,
+                       size_t n, struct buf *out)
+{
+	struct buf files = {0};
+	struct event ev;
+	size_t readable = 0;
+	put_build(x, out, g, build);
+	for (size_t i = 0; i < n; i++)
+		if (decode_build_event(x, &v[i], &ev)) {
+			append_build_file(x, &files, &ev.build_file);
+			readable++;
+		}
+	buf_varint(out, readable);
+	buf_str(out, buf_view(&files));
+	out->failed |= files.failed;
+	buf_release(&files);
+}
+
 /* The build at *i and the files behind it; *i moves past them. */
 static int write_build(struct ix *x, size_t *i)
 {
-	const struct gbuild *g = &x->g.builds.v[(*i)++];
-	struct buf out = {0}, files = {0}, *identity = &x->b1;
+	const struct gbuild *g = &x->g.builds.v[(*i)++], *files = g + 1;
+	struct buf out = {0}, *identity = &x->b1;
 	struct event ev;
-	size_t first = *i, n = 0;
+	size_t n = 0;
 	if (g->file || !decode_build_event(x, g, &ev)) { /* its build is missing: a log with a hole */
 		x->stats.unknown_refs++;
 		return 0;
 	}
-	put_build(x, &out, g, &ev);
-	for (; *i < x->g.builds.n && x->g.builds.v[*i].file && x->g.builds.v[*i].session == g->session; ++*i)
-		if (decode_build_event(x, &x->g.builds.v[*i], &ev)) {
-			append_build_file(x, &files, &ev.build_file);
-			n++;
-		}
-	buf_varint(&out, n);
-	buf_str(&out, buf_view(&files));
-	out.failed |= files.failed;
+	while (*i + n < x->g.builds.n && files[n].file && files[n].session == g->session)
+		n++;
+	*i += n;
+	pack_build(x, g, &ev, files, n, &out);
 	buf_reset(identity);
 	identity_build(identity, x->g.sessions.v[g->session].number, g->key.seq);
 	sqlite3_stmt *st = store_stmt(x->s, SQL_build_put, x->err);
@@ -126,20 +159,9 @@ static int write_build(struct ix *x, size_t *i)
 		bind_str(st, 3, buf_view(&out));
 		rc = store_run_stmt(x->s, st, x->err);
 	}
-	uint64_t row = (uint64_t)sqlite3_last_insert_rowid(x->s->db);
-	if (rc == 0 && decode_build_event(x, g, &ev))
-		rc = put_key(x, 'n', ev.build.note, row);
-	for (size_t k = first; rc == 0 && k < *i; k++)
-		if (decode_build_event(x, &x->g.builds.v[k], &ev) && ev.build_file.role == TERM_role_output) {
-			rc = put_key(x, 'd', ev.build_file.digest, row);
-			if (rc == 0)
-				rc = put_key(x, 'i', ev.build_file.id, row);
-			uint64_t stamp[2];
-			if (rc == 0 && ev.build_file.mtime != TIME_NONE)
-				rc = put_key(x, 'm', build_stamp(stamp, ev.build_file.size, ev.build_file.mtime), row);
-		}
+	if (rc == 0)
+		rc = put_build_keys(x, g, files, n, (uint64_t)sqlite3_last_insert_rowid(x->s->db));
 	buf_release(&out);
-	buf_release(&files);
 	return rc;
 }
 

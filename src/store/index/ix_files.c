@@ -40,48 +40,51 @@ static int merge_group(struct ix *x, uint32_t i)
 	return 0;
 }
 
+/* What the store knows of file i, whose row is loaded, joined with what the new sessions say. */
+static int merge_file(struct ix *x, uint32_t i)
+{
+	struct gkey key, path_key;
+	const struct pfile *p = &x->rows.v[x->files.v[i].row].f;
+	uint32_t path = VEC_NONE;
+	int rc = ix_gkey(x, &p->kind_key, &key);
+	p = &x->rows.v[x->files.v[i].row].f;
+	if (rc == 0 && p->domain && p->path) {
+		rc = ix_gkey(x, &p->path_key, &path_key);
+		if (rc == 0)
+			rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.path, &path);
+	}
+	if (rc < 0)
+		return rc;
+	p = &x->rows.v[x->files.v[i].row].f;
+	struct gfile *g = &x->g.files.v[i];
+	if (p->kind != g->kind)
+		g->flags |= GFILE_MIXED;
+	if (gkey_cmp(&key, &g->kind_key) < 0) {
+		g->kind_key = key;
+		g->kind = (uint8_t)p->kind;
+	}
+	if (path != VEC_NONE && gkey_cmp(&path_key, &g->path_key) > 0) {
+		g->path_key = path_key;
+		g->path = path;
+	}
+	g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
+	x->files.v[i].kind_changed = g->kind != p->kind;
+	x->files.v[i].slow |= g->kind != p->kind;
+	return merge_group(x, i);
+}
+
 int ix_merge_files(struct ix *x)
 {
+	int rc = 0;
 	x->event_files = x->g.files.n;
-	for (uint32_t i = 0; i < x->event_files; i++) {
-		if (x->files.v[i].row == VEC_NONE)
-			continue;
-		struct gkey key, path_key;
-		const struct pfile *p = &x->rows.v[x->files.v[i].row].f;
-		uint32_t path = VEC_NONE;
-		int rc = ix_gkey(x, &p->kind_key, &key);
-		p = &x->rows.v[x->files.v[i].row].f;
-		if (rc == 0 && p->domain && p->path) {
-			rc = ix_gkey(x, &p->path_key, &path_key);
-			if (rc == 0)
-				rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.path, &path);
-		}
-		if (rc < 0)
-			return rc;
-		p = &x->rows.v[x->files.v[i].row].f;
-		struct gfile *g = &x->g.files.v[i];
-		if (p->kind != g->kind)
-			g->flags |= GFILE_MIXED;
-		if (gkey_cmp(&key, &g->kind_key) < 0) {
-			g->kind_key = key;
-			g->kind = (uint8_t)p->kind;
-		}
-		if (path != VEC_NONE && gkey_cmp(&path_key, &g->path_key) > 0) {
-			g->path_key = path_key;
-			g->path = path;
-		}
-		g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
-		x->files.v[i].kind_changed = g->kind != p->kind;
-		x->files.v[i].slow |= g->kind != p->kind;
-		rc = merge_group(x, i);
-		if (rc < 0)
-			return rc;
-	}
+	for (uint32_t i = 0; rc == 0 && i < x->event_files; i++)
+		if (x->files.v[i].row != VEC_NONE)
+			rc = merge_file(x, i);
 	/* A new alias of a file that is there changes what that one's accesses are. */
-	for (uint32_t i = 0; i < x->event_files; i++)
+	for (uint32_t i = 0; rc == 0 && i < x->event_files; i++)
 		if (x->files.v[i].row == VEC_NONE && x->g.files.v[i].group != VEC_NONE)
 			x->files.v[x->g.files.v[i].group].slow = true;
-	return 0;
+	return rc;
 }
 
 /* ---- fast files ---- */
@@ -170,6 +173,52 @@ static bool use_versions(struct ix *x, struct gaccess *a, const struct versions 
 	return true;
 }
 
+/* Is what a read found what a row says, or unknown to both? */
+static bool same_fp(const struct pfp *was, const struct gfp *is)
+{
+	return (was != NULL) == (is != NULL) && (!was || (was->size == is->size && was->mtime == is->mtime));
+}
+
+/* The last version that had ended at t, SIZE_MAX none. *ret_live: another was being written. */
+static size_t ended_version(const struct versions *v, int64_t t, bool *ret_live)
+{
+	size_t cur = SIZE_MAX;
+	*ret_live = false;
+	for (size_t i = 0; i < v->v.n; i++) {
+		const struct pver *w = &v->v.v[i];
+		*ret_live |= !is_unobserved(w) && w->start <= t && w->end > t;
+		if (w->end <= t)
+			cur = i;
+	}
+	return cur;
+}
+
+/* A read before all others of the file: fine if it sees what the first saw. Then that version begins with it. */
+static bool sees_first_version(const struct ix_row *row, struct versions *v, int64_t t, const struct gfp *is)
+{
+	struct pver *u = &v->v.v[0];
+	if (v->v.n != 1 || !is_unobserved(u) || pver_origin(u) != ORIGIN_EXTERNAL || !same_fp(fp_of(row, u->fp), is))
+		return false;
+	u->start = u->end = t;
+	return true;
+}
+
+/* Does a read that found `is` find version v as it was left? A time that is not known does not speak against it. */
+static bool finds_as_left(const struct ix_row *row, const struct pver *v, const struct gfp *is)
+{
+	const struct pfp *was = fp_of(row, v->fp);
+	if (v->flags >> PVER_RANGE & 1)
+		return false; /* the last write's own fingerprint is not in its row */
+	return !was ||
+	       (was->size == is->size && (was->mtime == is->mtime || was->mtime == TIME_NONE || is->mtime == TIME_NONE));
+}
+
+/* At the moment of an unseen change a read could be the one that showed it: fine if it shows the same. */
+static bool disputes_change(const struct ix_row *row, const struct pver *last, int64_t t, const struct gfp *is)
+{
+	return last && is_unobserved(last) && last->start == t && !same_fp(fp_of(row, last->fp), is);
+}
+
 /* One new read. 1: done; 0: the file must be resolved. */
 static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v, struct gaccess *a, bool *changed)
 {
@@ -178,38 +227,18 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 	if (!(a->flags & GACCESS_KEPT))
 		return 1;
 	const struct gfp *is = a->fps == VEC_NONE ? NULL : &x->g.fps.v[a->fps];
-	size_t cur = SIZE_MAX;
-	bool live = false;
-	for (size_t i = 0; i < v->v.n; i++) {
-		const struct pver *w = &v->v.v[i];
-		live |= !is_unobserved(w) && w->start <= a->start && w->end > a->start;
-		if (w->end <= a->start)
-			cur = i;
-	}
-	/* At the moment of an unseen change it could be the one that showed it: fine if it shows the same. */
-	const struct pver *tie =
-	    cur != SIZE_MAX && is_unobserved(&v->v.v[cur]) && v->v.v[cur].start == a->start ? &v->v.v[cur] : NULL;
-	const struct pfp *shown = tie ? fp_of(row, tie->fp) : NULL;
-	if (tie && ((shown != NULL) != (is != NULL) || (shown && (shown->size != is->size || shown->mtime != is->mtime))))
+	bool live;
+	size_t cur = ended_version(v, a->start, &live);
+	const struct pver *last = cur == SIZE_MAX ? NULL : &v->v.v[cur];
+	if (disputes_change(row, last, a->start, is))
 		return 0;
-	if (!live && cur == SIZE_MAX) {
-		/* It would be the first to see the file: fine if it sees what the first saw. */
-		struct pver *u = &v->v.v[0];
-		const struct pfp *was = fp_of(row, u->fp);
-		if (v->v.n != 1 || !is_unobserved(u) || pver_origin(u) != ORIGIN_EXTERNAL || (was != NULL) != (is != NULL))
+	if (!live && !last) {
+		if (!sees_first_version(row, v, a->start, is))
 			return 0;
-		if (was && (was->size != is->size || was->mtime != is->mtime))
-			return 0;
-		u->start = u->end = a->start;
 		*changed = true;
 		cur = 0;
-	} else if (!live && is) {
-		const struct pfp *was = fp_of(row, v->v.v[cur].fp);
-		if (v->v.v[cur].flags >> PVER_RANGE & 1)
-			return 0; /* the last write's own fingerprint is not in its row */
-		if (was &&
-		    (was->size != is->size || (was->mtime != is->mtime && was->mtime != TIME_NONE && is->mtime != TIME_NONE)))
-			return 0;
+	} else if (!live && is && !finds_as_left(row, last, is)) {
+		return 0;
 	}
 	return !(a->flags & GACCESS_READS) || use_versions(x, a, v, cur);
 }
@@ -246,22 +275,30 @@ static void undo(struct ix *x, uint32_t file)
 	}
 }
 
+/* May new accesses leave the file's versions as they are, by what is known of the file? */
+static bool may_be_fast(const struct ix *x, uint32_t file, bool outside)
+{
+	const struct gfile *g = &x->g.files.v[file];
+	const struct ix_file *f = &x->files.v[file];
+	const struct pfile *had = &x->rows.v[f->row].f;
+	bool only_read = !(had->flags & PFILE_WRITTEN) && had->nversion == 1;
+	if (had->nversion == 0 || (g->flags & GFILE_TOLD) ||
+	    (had->flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_REPORTED | PFILE_EXACT)))
+		return false;
+	if (outside)
+		return had->nversion == 1;
+	return gkind_has_versions(g->kind) && !(g->flags & GFILE_BY_NAME) && !x->g.lps && (!f->old_touched || only_read) &&
+	       !(x->g.skew && x->g.domains.v[g->domain].network);
+}
+
 /* 1: the file stays as it is, and its new accesses have their uses; 0: it must be resolved. */
 static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 {
 	const struct gfile *g = &x->g.files.v[file];
 	struct ix_file *f = &x->files.v[file];
 	struct ix_row *row = &x->rows.v[f->row];
-	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = gkind_has_versions(g->kind);
-	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
-	if (row->f.nversion == 0 ||
-	    (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_REPORTED | PFILE_EXACT)) ||
-	    (g->flags & GFILE_TOLD) || (!outside && !regular))
-		return 0;
-	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||
-	                (x->g.skew && x->g.domains.v[g->domain].network)))
-		return 0;
-	if (outside && row->f.nversion != 1)
+	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent;
+	if (!may_be_fast(x, file, outside))
 		return 0;
 	bool changed = false;
 	int rc = versions_get(x, row, f->id, v);
@@ -344,9 +381,31 @@ int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret)
 		return 0;
 	}
 	struct lost l = {x, NULL, x->files.v[file].id, false};
-	int rc = read_names(x->s, x->nodes.v[node].id, match_lost_name, &l);
+	int rc = read_names(x->s, x->nodes.v[node].id, match_lost_name, &l, x->err);
 	*ret = l.found;
 	return rc < 0 ? rc : 0;
+}
+
+/* What the names that the file has now say of it: those of its row, and those found now. */
+static int flags_of_names(struct ix *x, uint32_t file, unsigned *ret)
+{
+	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
+	size_t known = row ? row->f.paths.n : 0, first = ix_pairs_from(x->named.v, x->named.n, file), end = first;
+	*ret = 0;
+	while (end < x->named.n && x->named.v[end].a == file)
+		end++;
+	for (size_t i = 0; i < known + (end - first); i++) {
+		uint32_t at;
+		bool named = false;
+		int rc = ix_node_of(
+		    x, i < known ? x->rows.v[x->files.v[file].row].f.paths.v[i] : x->named.v[first + i - known].b, &at);
+		if (rc == 0)
+			rc = ix_names_file(x, at, file, &named);
+		if (rc < 0)
+			return rc;
+		*ret |= named ? names_flags(&x->g, at) : 0;
+	}
+	return 0;
 }
 
 /* A name that the store had and a late event took back. */
@@ -354,34 +413,21 @@ static int remove_late_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;
 	struct ix *x = l->x;
-	uint32_t file;
+	uint32_t file, node = l->p->node;
+	unsigned flags;
 	for (size_t i = 0; i < l->p->nname; i++)
 		if (x->files.v[x->path_names.v[l->p->first_name + i].file].id == n->file)
 			return 0;
 	int rc = ix_file_of(x, n->file, &file);
 	if (rc < 0)
 		return rc;
-	uint32_t node = l->p->node;
 	x->files.v[file].named = true; /* the name it shows may be another */
 	if ((names_flags(&x->g, node) & GFILE_CACHE) ||
 	    str_ends(intern_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
 		x->files.v[file].slow = true;
-	unsigned flags = 0;
-	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
-	size_t known = row ? row->f.paths.n : 0, first = ix_pairs_from(x->named.v, x->named.n, file);
-	for (size_t i = 0;; i++) {
-		uint32_t at;
-		bool named = false;
-		if (i >= known && (first + i - known >= x->named.n || x->named.v[first + i - known].a != file))
-			break;
-		rc = ix_node_of(x, i < known ? x->rows.v[x->files.v[file].row].f.paths.v[i] : x->named.v[first + i - known].b,
-		                &at);
-		if (rc == 0)
-			rc = ix_names_file(x, at, file, &named);
-		if (rc < 0)
-			return rc;
-		flags |= named ? names_flags(&x->g, at) : 0;
-	}
+	rc = flags_of_names(x, file, &flags);
+	if (rc < 0)
+		return rc;
 	uint16_t *had = &x->g.files.v[file].flags;
 	x->files.v[file].slow |= (*had & GFILE_BY_NAME) != flags;
 	*had = (uint16_t)((*had & ~GFILE_BY_NAME) | flags);

@@ -37,7 +37,7 @@ int ix_sync(struct ix *x)
 	return 0;
 }
 
-static int add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
+int ix_add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
 {
 	struct key_entry *e = vec_add(&x->new_keys[kind]);
 	if (!e)
@@ -47,6 +47,32 @@ static int add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
 }
 
 /* ---- words ---- */
+
+/* The row of a word that the store has, 0 none. */
+static int find_word(struct ix *x, struct str text, uint32_t hash, uint64_t *ret)
+{
+	struct key_cursor c = {.from = -1};
+	size_t at, n;
+	*ret = 0;
+	int rc = keys_find(x->s, &c, KEY_WORD, hash, x->err, &at, &n);
+	for (size_t i = at; rc == 0 && i < at + n && !*ret; i++)
+		if (str_eq(store_interned(x->s, c.v.v[i].id), text))
+			*ret = c.v.v[i].id;
+	key_cursor_release(&c);
+	return rc;
+}
+
+static int add_word(struct ix *x, struct str text, uint32_t hash, uint64_t *ret)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_dict_add, x->err);
+	if (!st)
+		return -EIO;
+	*ret = x->next_dict++;
+	sqlite3_bind_int64(st, 1, (int64_t)*ret);
+	bind_str(st, 2, text);
+	int rc = store_run_stmt(x->s, st, x->err);
+	return rc < 0 ? rc : ix_add_key(x, KEY_WORD, hash, *ret);
+}
 
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret)
 {
@@ -59,32 +85,12 @@ int ix_interned(struct ix *x, uint32_t word, uint64_t *ret)
 		return 0;
 	struct str text = intern_get(&x->g.words, word);
 	uint32_t hash = hash_fold(hash_str(text));
-	if (!x->fresh) {
-		struct key_cursor c = {.from = -1};
-		size_t at, n;
-		int rc = keys_find(x->s, &c, KEY_WORD, hash, x->err, &at, &n);
-		for (size_t i = at; rc == 0 && i < at + n && !*ret; i++)
-			if (str_eq(store_interned(x->s, c.v.v[i].id), text))
-				*ret = c.v.v[i].id;
-		key_cursor_release(&c);
-		if (rc < 0)
-			return rc;
-	}
-	if (!*ret) {
-		sqlite3_stmt *st = store_stmt(x->s, SQL_dict_add, x->err);
-		if (!st)
-			return -EIO;
-		*ret = x->next_dict++;
-		sqlite3_bind_int64(st, 1, (int64_t)*ret);
-		bind_str(st, 2, text);
-		int rc = store_run_stmt(x->s, st, x->err);
-		if (rc == 0)
-			rc = add_key(x, KEY_WORD, hash, *ret);
-		if (rc < 0)
-			return rc;
-	}
-	x->words.v[word] = *ret;
-	return 0;
+	int rc = x->fresh ? 0 : find_word(x, text, hash, ret);
+	if (rc == 0 && !*ret)
+		rc = add_word(x, text, hash, ret);
+	if (rc == 0)
+		x->words.v[word] = *ret;
+	return rc;
 }
 
 /* ---- sessions ---- */
@@ -263,13 +269,58 @@ static int new_node(struct ix *x, uint32_t node, uint64_t dir)
 	uint64_t id = x->next_path++;
 	int rc = set_node(x, node, id, true);
 	return rc < 0 ? rc
-	              : add_key(x, KEY_PATH, path_hash(dir, intern_get(&x->g.words, x->g.paths.list.v[node].base)), id);
+	              : ix_add_key(x, KEY_PATH, path_hash(dir, intern_get(&x->g.words, x->g.paths.list.v[node].base)), id);
 }
 
 static uint64_t dir_row(const struct ix *x, uint32_t node)
 {
 	uint32_t up = x->g.paths.list.v[node].parent;
 	return up == VEC_NONE ? 0 : x->nodes.v[up].id;
+}
+
+struct asked_list {
+	struct asked *v;
+	size_t n, cap;
+};
+
+/* The paths that have no row yet and whose directories have one, into ask; those in new directories are new. *ret_more:
+ * others have to wait for their directories. */
+static int ask_for_nodes(struct ix *x, size_t n, struct asked_list *ask, bool *ret_more)
+{
+	int rc = 0;
+	*ret_more = false;
+	ask->n = 0;
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		uint32_t up = x->g.paths.list.v[i].parent;
+		if (x->nodes.v[i].id)
+			continue;
+		if (up != VEC_NONE && !x->nodes.v[up].id) {
+			*ret_more = true;
+			continue;
+		}
+		if (up != VEC_NONE && x->nodes.v[up].is_new) {
+			rc = new_node(x, i, x->nodes.v[up].id);
+			continue;
+		}
+		struct asked *a = vec_add(ask);
+		if (!a)
+			return ix_oom(x);
+		*a = (struct asked){path_hash(dir_row(x, i), intern_get(&x->g.words, x->g.paths.list.v[i].base)), i};
+	}
+	return rc;
+}
+
+/* The row of a path whose directory has one: found in the store, or given. */
+static int find_node_row(struct ix *x, const struct asked *a)
+{
+	size_t at, found;
+	uint64_t id = 0, dir = dir_row(x, a->index);
+	int rc = keys_find(x->s, &x->cursor, KEY_PATH, a->hash, x->err, &at, &found);
+	if (rc == 0)
+		rc = match_path(x, &x->cursor, at, found, dir, intern_get(&x->g.words, x->g.paths.list.v[a->index].base), &id);
+	if (rc < 0)
+		return rc;
+	return id ? set_node(x, a->index, id, false) : new_node(x, a->index, dir);
 }
 
 /* Level by level, for a path is looked up by its directory's row; each level in order of hashes, which is that of the
@@ -284,42 +335,15 @@ int ix_new_nodes(struct ix *x)
 				rc = new_node(x, i, dir_row(x, i));
 		return rc;
 	}
-	VEC(struct asked) ask = {0};
+	struct asked_list ask = {0};
 	for (bool more = true; rc == 0 && more;) {
-		more = false;
-		ask.n = 0;
-		for (uint32_t i = 0; rc == 0 && i < n; i++) {
-			uint32_t up = x->g.paths.list.v[i].parent;
-			if (x->nodes.v[i].id)
-				continue;
-			if (up != VEC_NONE && !x->nodes.v[up].id) {
-				more = true; /* next level */
-				continue;
-			}
-			if (up != VEC_NONE && x->nodes.v[up].is_new) {
-				rc = new_node(x, i, x->nodes.v[up].id);
-				continue;
-			}
-			struct asked *a = vec_add(&ask);
-			if (!a)
-				rc = ix_oom(x);
-			else
-				*a = (struct asked){path_hash(dir_row(x, i), intern_get(&x->g.words, x->g.paths.list.v[i].base)), i};
-		}
+		rc = ask_for_nodes(x, n, &ask, &more);
 		if (ask.n)
 			qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
-		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
-			uint32_t i = ask.v[k].index;
-			size_t at, found;
-			uint64_t id = 0, dir = dir_row(x, i);
-			rc = keys_find(x->s, &x->cursor, KEY_PATH, ask.v[k].hash, x->err, &at, &found);
-			if (rc == 0)
-				rc = match_path(x, &x->cursor, at, found, dir, intern_get(&x->g.words, x->g.paths.list.v[i].base), &id);
-			if (rc == 0)
-				rc = id ? set_node(x, i, id, false) : new_node(x, i, dir);
-		}
+		for (size_t k = 0; rc == 0 && k < ask.n; k++)
+			rc = find_node_row(x, &ask.v[k]);
 	}
-	vec_release(&ask);
+	free(ask.v);
 	return rc;
 }
 
@@ -446,51 +470,106 @@ static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-static int find_files(struct ix *x)
+/* Loads the rows of those files that the store has; ask is sorted. */
+static int find_known_files(struct ix *x, const struct asked *ask, size_t n_ask)
 {
-	VEC(struct asked) ask = {0};
 	struct ix_pairs maybe = {0};
-	struct buf b = {0};
 	int rc = 0;
-	if (!vec_room(&ask, x->g.files.n))
-		return ix_oom(x);
-	for (uint32_t i = 0; i < x->g.files.n; i++) {
-		buf_reset(&b);
-		ask.v[ask.n++] = (struct asked){(uint32_t)(ix_file_hash(x, i, &b).hi >> 32), i};
+	for (size_t k = 0; rc == 0 && k < n_ask; k++) {
+		size_t at, n;
+		rc = keys_find(x->s, &x->cursor, KEY_FILE, ask[k].hash, x->err, &at, &n);
+		for (size_t c = at; rc == 0 && c < at + n; c++)
+			rc = ix_pairs_add(x, &maybe, x->cursor.v.v[c].id, ask[k].index);
 	}
-	if (!x->fresh && ask.n) {
-		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
-		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
-			size_t at, n;
-			rc = keys_find(x->s, &x->cursor, KEY_FILE, ask.v[k].hash, x->err, &at, &n);
-			for (size_t c = at; rc == 0 && c < at + n; c++)
-				rc = ix_pairs_add(x, &maybe, x->cursor.v.v[c].id, ask.v[k].index);
-		}
-		ix_pairs_sort(&maybe); /* by row: each block is read once */
-		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
-			bool same;
-			rc = match_file(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
-			if (rc == 0 && same)
-				rc = load_row(x, (uint32_t)maybe.v[k].b, maybe.v[k].a);
-		}
-		free(maybe.v);
+	ix_pairs_sort(&maybe); /* by row: each block is read once */
+	for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+		bool same;
+		rc = match_file(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+		if (rc == 0 && same)
+			rc = load_row(x, (uint32_t)maybe.v[k].b, maybe.v[k].a);
 	}
-	/* New rows in the order in which the log speaks of them: what is used together lies together. */
-	VEC(uint32_t) hash = {0};
-	if (rc == 0 && !vec_room(&hash, ask.n))
-		rc = ix_oom(x);
-	for (size_t k = 0; rc == 0 && k < ask.n; k++)
-		hash.v[ask.v[k].index] = ask.v[k].hash;
+	free(maybe.v);
+	return rc;
+}
+
+/* Rows for the files that have none, hash[i] of each, in the order in which the log speaks of them: what is used
+ * together lies together. */
+static int give_file_rows(struct ix *x, const uint32_t *hash)
+{
+	int rc = 0;
 	for (uint32_t i = 0; rc == 0 && i < x->g.files.n; i++) {
 		struct ix_file *f = &x->files.v[i];
 		if (f->id)
 			continue;
 		f->id = x->next_file++;
-		rc = map_set(&x->file_rows, f->id, i) ? add_key(x, KEY_FILE, hash.v[i], f->id) : ix_oom(x);
+		rc = map_set(&x->file_rows, f->id, i) ? ix_add_key(x, KEY_FILE, hash[i], f->id) : ix_oom(x);
 	}
+	return rc;
+}
+
+static int find_files(struct ix *x)
+{
+	VEC(struct asked) ask = {0};
+	VEC(uint32_t) hash = {0};
+	struct buf b = {0};
+	int rc = vec_room(&ask, x->g.files.n) && vec_room(&hash, x->g.files.n) ? 0 : ix_oom(x);
+	for (uint32_t i = 0; rc == 0 && i < x->g.files.n; i++) {
+		buf_reset(&b);
+		hash.v[hash.n++] = (uint32_t)(ix_file_hash(x, i, &b).hi >> 32);
+		ask.v[ask.n++] = (struct asked){hash.v[i], i};
+	}
+	if (rc == 0 && !x->fresh && ask.n) {
+		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
+		rc = find_known_files(x, ask.v, ask.n);
+	}
+	if (rc == 0)
+		rc = give_file_rows(x, hash.v);
 	vec_release(&hash);
 	vec_release(&ask);
 	buf_release(&b);
+	return rc;
+}
+
+/* The domain of that row, in the graph. */
+static int find_stored_domain(struct ix *x, uint64_t row, uint32_t *ret)
+{
+	const struct sdomain *d = store_domain(x->s, row);
+	uint32_t word = d ? intern_add(&x->g.words, str_n(d->name, d->name_n)) : VEC_NONE;
+	bool network = d && d->network;
+	uint32_t type = d ? intern_add(&x->g.words, str_of(d->type)) : 0;
+	if (word == VEC_NONE || (*ret = graph_domain(&x->g, word)) == VEC_NONE)
+		return ix_oom(x);
+	x->g.domains.v[*ret].network |= network;
+	if (!x->g.domains.v[*ret].type && type != VEC_NONE)
+		x->g.domains.v[*ret].type = type;
+	return 0;
+}
+
+/* What the row at x->rows.v[at] says of the file; facts read now have been merged already, for they came first. path:
+ * its latest one, VEC_NONE none. */
+static int restore_file(struct ix *x, uint32_t file, uint32_t at, uint32_t path)
+{
+	struct gfile *g = &x->g.files.v[file];
+	const struct pfile *p = &x->rows.v[at].f;
+	g->kind = (uint8_t)p->kind;
+	g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
+	int rc = ix_gkey(x, &p->kind_key, &g->kind_key);
+	p = &x->rows.v[at].f;
+	if (rc == 0 && path != VEC_NONE) {
+		g = &x->g.files.v[file];
+		g->path = path;
+		rc = ix_gkey(x, &p->path_key, &g->path_key);
+	}
+	p = &x->rows.v[at].f;
+	if (rc == 0 && p->group) {
+		uint32_t group;
+		struct pkey key = p->group_key;
+		rc = ix_file_of(x, p->group, &group);
+		if (rc == 0)
+			rc = ix_gkey(x, &key, &x->g.files.v[file].group_key);
+		if (rc == 0)
+			x->g.files.v[file].group = group;
+	}
 	return rc;
 }
 
@@ -507,17 +586,8 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 	uint64_t ino = p->ino, gen = p->gen, domain_row = p->domain;
 	if (p->path)
 		rc = ix_node_of(x, p->path, &path);
-	if (rc == 0 && domain_row) {
-		const struct sdomain *d = store_domain(x->s, domain_row);
-		uint32_t word = d ? intern_add(&x->g.words, str_n(d->name, d->name_n)) : VEC_NONE;
-		bool network = d && d->network;
-		uint32_t type = d ? intern_add(&x->g.words, str_of(d->type)) : 0;
-		if (word == VEC_NONE || (domain = graph_domain(&x->g, word)) == VEC_NONE)
-			return ix_oom(x);
-		x->g.domains.v[domain].network |= network;
-		if (!x->g.domains.v[domain].type && type != VEC_NONE)
-			x->g.domains.v[domain].type = type;
-	}
+	if (rc == 0 && domain_row)
+		rc = find_stored_domain(x, domain_row, &domain);
 	if (rc < 0)
 		return rc;
 	*ret = graph_file(&x->g, domain, ino, gen, domain == VEC_NONE ? path : VEC_NONE, NULL);
@@ -530,29 +600,7 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 	f->row = at;
 	if (!map_set(&x->file_rows, row, *ret))
 		return ix_oom(x);
-	/* What was known of it; facts read now have been merged already, for they came first. */
-	struct gfile *g = &x->g.files.v[*ret];
-	p = &x->rows.v[at].f;
-	g->kind = (uint8_t)p->kind;
-	g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
-	rc = ix_gkey(x, &p->kind_key, &g->kind_key);
-	p = &x->rows.v[at].f;
-	if (rc == 0 && domain != VEC_NONE && path != VEC_NONE) {
-		g = &x->g.files.v[*ret];
-		g->path = path;
-		rc = ix_gkey(x, &p->path_key, &g->path_key);
-	}
-	p = &x->rows.v[at].f;
-	if (rc == 0 && p->group) {
-		uint32_t group;
-		struct pkey key = p->group_key;
-		rc = ix_file_of(x, p->group, &group);
-		if (rc == 0)
-			rc = ix_gkey(x, &key, &x->g.files.v[*ret].group_key);
-		if (rc == 0)
-			x->g.files.v[*ret].group = group;
-	}
-	return rc;
+	return restore_file(x, *ret, at, domain == VEC_NONE ? VEC_NONE : path);
 }
 
 /* ---- processes ---- */
@@ -589,43 +637,48 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
-static int find_processes(struct ix *x)
+/* The rows of those processes that the store has. */
+static int find_known_processes(struct ix *x)
 {
 	VEC(struct asked) ask = {0};
 	struct ix_pairs maybe = {0};
 	struct buf b = {0};
 	int rc = 0;
-	if (!x->fresh) {
-		if (!vec_room(&ask, x->g.procs.n))
-			return ix_oom(x);
-		for (uint32_t i = 0; i < x->g.procs.n; i++) {
-			buf_reset(&b);
-			ask.v[ask.n++] = (struct asked){(uint32_t)(ix_exec_hash(x, x->g.procs.v[i].first_exec, &b).hi >> 32), i};
-		}
-		if (ask.n)
-			qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
-		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
-			size_t at, n;
-			rc = keys_find(x->s, &x->cursor, KEY_EXEC, ask.v[k].hash, x->err, &at, &n);
-			for (size_t c = at; rc == 0 && c < at + n; c++)
-				if (!exec_n(x->cursor.v.v[c].id))
-					rc = ix_pairs_add(x, &maybe, exec_process(x->cursor.v.v[c].id), ask.v[k].index);
-		}
-		ix_pairs_sort(&maybe);
-		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
-			bool same;
-			rc = match_process(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
-			if (rc == 0 && same)
-				x->procs.v[maybe.v[k].b] = maybe.v[k].a;
-		}
-		free(maybe.v);
+	if (!vec_room(&ask, x->g.procs.n))
+		return ix_oom(x);
+	for (uint32_t i = 0; i < x->g.procs.n; i++) {
+		buf_reset(&b);
+		ask.v[ask.n++] = (struct asked){(uint32_t)(ix_exec_hash(x, x->g.procs.v[i].first_exec, &b).hi >> 32), i};
 	}
+	if (ask.n)
+		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
+	for (size_t k = 0; rc == 0 && k < ask.n; k++) {
+		size_t at, n;
+		rc = keys_find(x->s, &x->cursor, KEY_EXEC, ask.v[k].hash, x->err, &at, &n);
+		for (size_t c = at; rc == 0 && c < at + n; c++)
+			if (!exec_n(x->cursor.v.v[c].id))
+				rc = ix_pairs_add(x, &maybe, exec_process(x->cursor.v.v[c].id), ask.v[k].index);
+	}
+	ix_pairs_sort(&maybe);
+	for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+		bool same;
+		rc = match_process(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+		if (rc == 0 && same)
+			x->procs.v[maybe.v[k].b] = maybe.v[k].a;
+	}
+	free(maybe.v);
+	vec_release(&ask);
+	buf_release(&b);
+	return rc;
+}
+
+static int find_processes(struct ix *x)
+{
+	int rc = x->fresh ? 0 : find_known_processes(x);
 	x->first_new_process = x->next_process;
 	for (uint32_t i = 0; rc == 0 && i < x->g.procs.n; i++)
 		if (!x->procs.v[i])
 			x->procs.v[i] = x->next_process++;
-	vec_release(&ask);
-	buf_release(&b);
 	return rc;
 }
 

@@ -1,17 +1,40 @@
 /* ix_load.c - what the store knows already and the new facts touch: brought back into the graph. */
 #include "store/index/index.h"
+#include "store/read.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool is_reloaded(struct ix *x, uint64_t session)
-{
-	uint32_t i = map_get(&x->session_rows, session);
-	return i != VEC_NONE && i < x->n_new;
-}
-
 /* ---- processes ---- */
+
+/* A fact of a session that stays, into the graph. */
+static int restore_process_fact(struct ix *x, uint32_t proc, uint32_t session, const struct pproc_fact *f)
+{
+	uint64_t number = x->g.sessions.v[session].number;
+	if (f->kind == PPROC_FORK) {
+		struct gpfact *p = vec_add(&x->g.pfacts);
+		if (!p)
+			return ix_oom(x);
+		*p = (struct gpfact){.proc = proc,
+		                     .session = session,
+		                     .key = {f->fork.time, number, f->fork.seq},
+		                     .parent = VEC_NONE,
+		                     .forked = f->fork.forked};
+	} else if (f->kind == PPROC_EXEC) {
+		uint32_t exec = graph_exec(&x->g, proc, (uint32_t)f->exec.n);
+		struct gxfact *p = exec == VEC_NONE ? NULL : vec_add(&x->g.xfacts);
+		if (!p)
+			return ix_oom(x);
+		*p = (struct gxfact){.exec = exec, .session = session, .key = {f->exec.time, number, f->exec.seq}};
+	} else if (f->kind == PPROC_EXIT) {
+		struct gexit *p = vec_add(&x->g.exits);
+		if (!p)
+			return ix_oom(x);
+		*p = (struct gexit){.proc = proc, .session = session, .key = {f->exit.time, number, f->exit.seq}};
+	}
+	return 0;
+}
 
 /* The facts that decide when its executions began and ended, from the sessions that were not read again. */
 static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
@@ -19,39 +42,18 @@ static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur 
 	struct pproc_section sec;
 	int rc;
 	while ((rc = pproc_section_next(c, &sec)) == 1) {
-		if (is_reloaded(x, sec.session))
+		if (ix_is_reloaded(x, sec.session))
 			continue;
 		uint32_t session;
 		rc = ix_session_of(x, sec.session, &session);
 		if (rc < 0)
 			return rc;
-		uint64_t number = x->g.sessions.v[session].number;
 		struct cur body = cur_of(sec.body);
 		struct pproc_fact f;
 		int64_t t = x->s->base;
-		while ((rc = pproc_fact_next(&body, &t, &f)) == 1) {
-			if (f.kind == PPROC_FORK) {
-				struct gpfact *p = vec_add(&x->g.pfacts);
-				if (!p)
-					return ix_oom(x);
-				*p = (struct gpfact){.proc = l->proc,
-				                     .session = session,
-				                     .key = {f.fork.time, number, f.fork.seq},
-				                     .parent = VEC_NONE,
-				                     .forked = f.fork.forked};
-			} else if (f.kind == PPROC_EXEC) {
-				uint32_t exec = graph_exec(&x->g, l->proc, (uint32_t)f.exec.n);
-				struct gxfact *p = exec == VEC_NONE ? NULL : vec_add(&x->g.xfacts);
-				if (!p)
-					return ix_oom(x);
-				*p = (struct gxfact){.exec = exec, .session = session, .key = {f.exec.time, number, f.exec.seq}};
-			} else if (f.kind == PPROC_EXIT) {
-				struct gexit *p = vec_add(&x->g.exits);
-				if (!p)
-					return ix_oom(x);
-				*p = (struct gexit){.proc = l->proc, .session = session, .key = {f.exit.time, number, f.exit.seq}};
-			}
-		}
+		while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
+			if ((rc = restore_process_fact(x, l->proc, session, &f)) < 0)
+				break;
 		if (rc < 0)
 			return rc;
 	}
@@ -68,8 +70,10 @@ static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 		struct ix_section *slot = vec_add(&x->sections_read);
 		if (!slot)
 			return ix_oom(x);
-		*slot = (struct ix_section){
-		    .session = sec.session, .n = sec.n, .first = (uint32_t)x->paccs.n, .replaced = is_reloaded(x, sec.session)};
+		*slot = (struct ix_section){.session = sec.session,
+		                            .n = sec.n,
+		                            .first = (uint32_t)x->paccs.n,
+		                            .replaced = ix_is_reloaded(x, sec.session)};
 		struct pacc_reader r;
 		pacc_begin(&r, x->s, &sec, &x->old_uses);
 		for (;;) {
@@ -99,53 +103,75 @@ static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 	return rc;
 }
 
-static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
+/* The process's row: its info into l, its packed accesses into x->b1. */
+static int load_process_row(struct ix *x, struct ix_loaded *l)
 {
-	uint32_t at = map_get(&x->loaded_rows, id);
-	if (ret)
-		*ret = at;
-	if (at != VEC_NONE)
+	struct str row, part[PROCESS_PARTS];
+	buf_reset(&x->b1);
+	int rc = block_row(x->s, &x->process_blocks, l->id, x->err, &row);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || !pack_split(row, PROCESS_PARTS, part))
+		return -ENOTRECOVERABLE;
+	l->info = ix_keep(x, part[PROCESS_INFO]);
+	buf_str(&x->b1, part[PROCESS_ACC]);
+	return l->info.failed || x->b1.failed ? ix_oom(x) : 0;
+}
+
+/* The process that the row tells of, in the graph, beside x->loaded.v[at]. */
+static int restore_process(struct ix *x, const struct pproc *p, uint32_t at)
+{
+	struct ix_loaded *l = &x->loaded.v[at];
+	uint32_t boot = intern_add(&x->g.words, store_interned(x->s, p->boot));
+	uint64_t pidns = read_pidns(x->s, p);
+	l->proc = boot == VEC_NONE ? VEC_NONE : graph_proc(&x->g, boot, pidns, p->pid, p->started, NULL);
+	if (l->proc == VEC_NONE || ix_sync(x) < 0)
+		return ix_oom(x);
+	x->procs.v[l->proc] = l->id;
+	x->loaded_of.v[l->proc] = at;
+	return 0;
+}
+
+static int load_process(struct ix *x, uint64_t id, bool touched)
+{
+	if (map_get(&x->loaded_rows, id) != VEC_NONE)
 		return 0;
 	struct ix_loaded *l = vec_add(&x->loaded);
-	if (!l || !map_set(&x->loaded_rows, id, (uint32_t)(x->loaded.n - 1)))
+	uint32_t at = (uint32_t)(x->loaded.n - 1);
+	if (!l || !map_set(&x->loaded_rows, id, at))
 		return ix_oom(x);
 	*l = (struct ix_loaded){.id = id, .touched = touched, .changed = touched};
-	if (ret)
-		*ret = (uint32_t)(x->loaded.n - 1);
-	buf_reset(&x->b1);
-	struct str row, part[PROCESS_PARTS];
-	int rc = block_row(x->s, &x->process_blocks, id, x->err, &row);
-	if (rc == 1)
-		rc = pack_split(row, PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
-	if (rc == 1) {
-		l->info = ix_keep(x, part[PROCESS_INFO]);
-		buf_str(&x->b1, part[PROCESS_ACC]);
-		rc = l->info.failed || x->b1.failed ? ix_oom(x) : 0;
-	} else if (rc == 0) {
-		rc = -ENOTRECOVERABLE;
-	}
+	int rc = load_process_row(x, l);
 	struct cur c = cur_of(buf_view(&l->info));
 	struct pproc p;
 	if (rc == 0)
 		rc = pproc_get(x->s, &c, &p);
-	if (rc == 0) {
-		uint32_t boot = intern_add(&x->g.words, store_interned(x->s, p.boot));
-		char ns[24];
-		struct str w = store_interned(x->s, p.pidns);
-		snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
-		l->proc = boot == VEC_NONE ? VEC_NONE : graph_proc(&x->g, boot, strtoull(ns, NULL, 10), p.pid, p.started, NULL);
-		if (l->proc == VEC_NONE || ix_sync(x) < 0)
-			return ix_oom(x);
-		x->procs.v[l->proc] = id;
-		x->loaded_of.v[l->proc] = (uint32_t)(x->loaded.n - 1);
-		if (touched)
-			rc = load_old_process_facts(x, l, &c);
-	}
+	if (rc == 0)
+		rc = restore_process(x, &p, at);
+	if (rc == 0 && touched)
+		rc = load_old_process_facts(x, l, &c);
 	if (rc == 0)
 		rc = load_old_accesses(x, l, buf_view(&x->b1));
 	if (rc == -ENOTRECOVERABLE)
 		err_set(x->err, 0, "the index is damaged: process %llu", (unsigned long long)id);
 	return rc;
+}
+
+/* The files of a touched process's accesses, with their rows: their old accesses may be others now. */
+static int touch_section_files(struct ix *x, const struct ix_section *sec)
+{
+	uint32_t session = sec->replaced ? map_get(&x->session_rows, sec->session) : VEC_NONE;
+	for (uint32_t a = sec->first; a < sec->first + sec->count; a++) {
+		uint32_t file, self;
+		int rc = ix_file_of(x, x->paccs.v[a].file, &file);
+		if (rc == 0)
+			rc = ix_file_of(x, x->paccs.v[a].self, &self);
+		if (rc < 0)
+			return rc;
+		x->files.v[file].old_touched = true;
+		x->files.v[file].slow |= session != VEC_NONE && x->sessions.v[session].holes;
+	}
+	return 0;
 }
 
 int ix_load_touched(struct ix *x)
@@ -154,27 +180,13 @@ int ix_load_touched(struct ix *x)
 	size_t n = x->g.procs.n;
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (x->procs.v[i] < x->first_new_process)
-			rc = load_process(x, x->procs.v[i], true, NULL);
+			rc = load_process(x, x->procs.v[i], true);
 	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
 		for (size_t k = 0; rc == 0 && k < x->sessions.v[i].processes.n; k++)
-			rc = load_process(x, x->sessions.v[i].processes.v[k], true, NULL);
-	for (size_t i = 0; rc == 0 && i < x->loaded.n; i++) {
-		const struct ix_loaded *l = &x->loaded.v[i];
-		for (size_t k = 0; rc == 0 && k < l->sections.n; k++) {
-			const struct ix_section *sec = &l->sections.v[k];
-			for (uint32_t a = sec->first; rc == 0 && a < sec->first + sec->count; a++) {
-				uint32_t file, self;
-				rc = ix_file_of(x, x->paccs.v[a].file, &file);
-				if (rc == 0)
-					rc = ix_file_of(x, x->paccs.v[a].self, &self);
-				if (rc < 0)
-					break;
-				x->files.v[file].old_touched = true;
-				uint32_t session = sec->replaced ? map_get(&x->session_rows, sec->session) : VEC_NONE;
-				x->files.v[file].slow |= session != VEC_NONE && x->sessions.v[session].holes;
-			}
-		}
-	}
+			rc = load_process(x, x->sessions.v[i].processes.v[k], true);
+	for (size_t i = 0; rc == 0 && i < x->loaded.n; i++)
+		for (size_t k = 0; rc == 0 && k < x->loaded.v[i].sections.n; k++)
+			rc = touch_section_files(x, &x->loaded.v[i].sections.v[k]);
 	return rc;
 }
 
@@ -201,7 +213,7 @@ static int gather_file(struct ix *x, uint32_t file)
 	ids_sort(&execs);
 	for (size_t i = 0; rc == 0 && i < execs.n; i++)
 		if (!i || exec_process(execs.v[i]) != exec_process(execs.v[i - 1]))
-			rc = load_process(x, exec_process(execs.v[i]), false, NULL);
+			rc = load_process(x, exec_process(execs.v[i]), false);
 	free(execs.v);
 	return rc;
 }
@@ -237,43 +249,71 @@ static bool writes_cache(const struct pacc *p)
 	return layout_get(p->bits, LAYOUT_GEN, 1) && (via == TERM_via_cache || via == TERM_via_sync);
 }
 
-/* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. */
-static int cascade(struct ix *x, size_t from, bool *ret_more)
+/* Did the process write what may be a cache? */
+static bool has_caches(const struct ix *x, const struct ix_loaded *l)
 {
-	for (size_t i = from; i < x->loaded.n; i++) {
-		bool changes = x->loaded.v[i].touched, caches = false;
-		for (size_t k = 0; k < x->loaded.v[i].sections.n; k++) {
-			struct ix_section sec = x->loaded.v[i].sections.v[k];
-			for (uint32_t a = sec.first; a < sec.first + sec.count; a++)
-				caches |= writes_cache(&x->paccs.v[a]);
-		}
-		for (size_t k = 0; caches && !changes && k < x->loaded.v[i].sections.n; k++) {
-			struct ix_section sec = x->loaded.v[i].sections.v[k];
-			for (uint32_t a = sec.first; a < sec.first + sec.count && !changes; a++) {
-				uint32_t file = map_get(&x->file_rows, x->paccs.v[a].file);
-				int rc = file != VEC_NONE && x->files.v[file].slow ? is_source(x, file, &changes) : 0;
-				if (rc < 0)
-					return rc;
-			}
-		}
-		for (size_t k = 0; caches && changes && k < x->loaded.v[i].sections.n; k++) {
-			struct ix_section sec = x->loaded.v[i].sections.v[k];
-			for (uint32_t a = sec.first; a < sec.first + sec.count; a++) {
-				uint32_t file;
-				if (!writes_cache(&x->paccs.v[a]))
-					continue;
-				int rc = ix_file_of(x, x->paccs.v[a].file, &file);
-				if (rc < 0)
-					return rc;
-				if (!(x->g.files.v[file].flags & GFILE_CACHE))
-					continue;
-				*ret_more |= !x->files.v[file].slow;
-				x->files.v[file].slow = true;
-				x->files.v[file].fast = false;
-			}
+	for (size_t k = 0; k < l->sections.n; k++) {
+		const struct ix_section *sec = &l->sections.v[k];
+		for (uint32_t a = sec->first; a < sec->first + sec->count; a++)
+			if (writes_cache(&x->paccs.v[a]))
+				return true;
+	}
+	return false;
+}
+
+/* Did the process use a source that is resolved again? */
+static int uses_slow_source(struct ix *x, const struct ix_loaded *l, bool *ret)
+{
+	*ret = false;
+	for (size_t k = 0; k < l->sections.n && !*ret; k++) {
+		const struct ix_section *sec = &l->sections.v[k];
+		for (uint32_t a = sec->first; a < sec->first + sec->count && !*ret; a++) {
+			uint32_t file = map_get(&x->file_rows, x->paccs.v[a].file);
+			int rc = file != VEC_NONE && x->files.v[file].slow ? is_source(x, file, ret) : 0;
+			if (rc < 0)
+				return rc;
 		}
 	}
 	return 0;
+}
+
+/* The caches that the process wrote are resolved again. *ret_more: some were not to be. */
+static int slow_down_caches(struct ix *x, const struct ix_loaded *l, bool *ret_more)
+{
+	for (size_t k = 0; k < l->sections.n; k++) {
+		const struct ix_section *sec = &l->sections.v[k];
+		for (uint32_t a = sec->first; a < sec->first + sec->count; a++) {
+			uint32_t file;
+			if (!writes_cache(&x->paccs.v[a]))
+				continue;
+			int rc = ix_file_of(x, x->paccs.v[a].file, &file);
+			if (rc < 0)
+				return rc;
+			if (!(x->g.files.v[file].flags & GFILE_CACHE))
+				continue;
+			*ret_more |= !x->files.v[file].slow;
+			x->files.v[file].slow = true;
+			x->files.v[file].fast = false;
+		}
+	}
+	return 0;
+}
+
+/* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. */
+static int cascade(struct ix *x, bool *ret_more)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->loaded.n; i++) {
+		const struct ix_loaded *l = &x->loaded.v[i];
+		bool changes = l->touched;
+		if (!has_caches(x, l))
+			continue;
+		if (!changes)
+			rc = uses_slow_source(x, l, &changes);
+		if (rc == 0 && changes)
+			rc = slow_down_caches(x, l, ret_more);
+	}
+	return rc;
 }
 
 static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
@@ -294,6 +334,44 @@ static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 		}
 	}
 	*ret = row->first_fp + index - 1;
+	return 0;
+}
+
+/* When its bytes moved, and the key that another log gave it. */
+static int restore_more(struct ix *x, struct gaccess *a, const struct pacc *p, bool resolved)
+{
+	bool told = layout_get(p->bits, LAYOUT_REPORTED, 1), exact = layout_get(p->bits, LAYOUT_EXACT, 1);
+	if (!told && !exact)
+		return 0;
+	struct gmore *m = vec_add(&x->g.more);
+	if (!m)
+		return ix_oom(x);
+	*m = (struct gmore){p->as_session, p->as_seq, p->first, p->last};
+	a->more = (uint32_t)(x->g.more.n - 1);
+	a->flags |= (told ? GACCESS_TOLD : 0) | (exact ? GACCESS_EXACT : 0);
+	if (told && !resolved) /* else what is known of its key stands: not all with that key are here */
+		x->g.files.v[a->self].flags |= GFILE_TOLD;
+	return 0;
+}
+
+/* What was found of it: the version that it made and those that it used. */
+static int restore_resolved(struct ix *x, struct gaccess *a, const struct pacc *p)
+{
+	a->gen = p->gen;
+	a->gen_via = (uint8_t)layout_get(p->bits, LAYOUT_GEN_VIA, 3);
+	a->nuse = p->nuse;
+	a->use = p->use;
+	a->use_via = (uint8_t)layout_get(p->bits, LAYOUT_USE_VIA, 3);
+	if (p->nuse <= 1)
+		return 0;
+	a->use = (uint32_t)x->g.uses.n;
+	for (uint32_t k = 0; k < p->nuse; k++) {
+		struct guse *u = vec_add(&x->g.uses);
+		if (!u)
+			return ix_oom(x);
+		uint64_t old = x->old_uses.v[p->use + k];
+		*u = (struct guse){(uint32_t)(old >> 3), old & 7};
+	}
 	return 0;
 }
 
@@ -335,45 +413,17 @@ static int restore_access(struct ix *x, const struct ix_loaded *l, const struct 
 	                      .api = (uint8_t)layout_get(bits, LAYOUT_API, 4),
 	                      .sure = (uint8_t)layout_get(bits, LAYOUT_SURE, 1),
 	                      .evidence = (uint8_t)layout_get(bits, LAYOUT_EVIDENCE, 2)};
-	a->flags |= GACCESS_ENDED;
-	bool told = layout_get(bits, LAYOUT_REPORTED, 1), exact = layout_get(bits, LAYOUT_EXACT, 1);
-	if (told || exact) {
-		struct gmore *m = vec_add(&x->g.more);
-		if (!m)
-			return ix_oom(x);
-		*m = (struct gmore){p->as_session, p->as_seq, p->first, p->last};
-		a->more = (uint32_t)(x->g.more.n - 1);
-		a->flags |= (told ? GACCESS_TOLD : 0) | (exact ? GACCESS_EXACT : 0);
-		if (told && !resolved) /* else what is known of its key stands: not all with that key are here */
-			x->g.files.v[self].flags |= GFILE_TOLD;
-	}
-	if (layout_get(bits, LAYOUT_IO, 1))
-		a->flags |= GACCESS_IO;
-	if (layout_get(bits, LAYOUT_DUPLICATE, 1))
-		a->flags |= GACCESS_TWIN;
+	a->flags |= GACCESS_ENDED | (layout_get(bits, LAYOUT_IO, 1) ? GACCESS_IO : 0) |
+	            (layout_get(bits, LAYOUT_DUPLICATE, 1) ? GACCESS_TWIN : 0);
 	if (!l->touched || layout_get(bits, LAYOUT_END, 2) == END_GIVEN)
 		a->flags |= GACCESS_UNTIL; /* else its execution's end may be another now */
-	if (!resolved) {
+	if (!resolved)
 		a->flags &= ~(uint32_t)(GACCESS_GEN_MUST | GACCESS_USE_MUST);
-	} else {
-		a->gen = p->gen;
-		a->gen_via = (uint8_t)layout_get(bits, LAYOUT_GEN_VIA, 3);
-		a->nuse = p->nuse;
-		a->use = p->use;
-		a->use_via = (uint8_t)layout_get(bits, LAYOUT_USE_VIA, 3);
-		if (p->nuse > 1) {
-			a->use = (uint32_t)x->g.uses.n;
-			for (uint32_t k = 0; k < p->nuse; k++) {
-				struct guse *u = vec_add(&x->g.uses);
-				if (!u)
-					return ix_oom(x);
-				uint64_t old = x->old_uses.v[p->use + k];
-				*u = (struct guse){(uint32_t)(old >> 3), old & 7};
-			}
-		}
-	}
+	rc = restore_more(x, a, p, resolved);
+	if (rc == 0 && resolved)
+		rc = restore_resolved(x, a, p);
 	p->access = (uint32_t)(x->g.accesses.n - 1);
-	return 0;
+	return rc;
 }
 
 static int link_all(struct ix *x)
@@ -406,7 +456,7 @@ int ix_load_slow(struct ix *x)
 			if (x->files.v[i].slow && x->files.v[i].row != VEC_NONE)
 				rc = gather_file(x, i);
 		if (rc == 0)
-			rc = cascade(x, 0, &more);
+			rc = cascade(x, &more);
 		more |= checked != x->loaded.n;
 		checked = x->loaded.n;
 	}
@@ -439,11 +489,13 @@ static int append_cache_source(void *arg, const struct pname *n)
 	return 0;
 }
 
-/* The files that the source's path ever named: in the store, and as found now. */
-static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
+/* The path of the source that a cache file's path stands for: __pycache__/NAME.TAG.pyc beside NAME.py. VEC_NONE where
+ * nothing is known at it. */
+static int find_source_path(struct ix *x, uint32_t node, uint32_t *ret)
 {
 	uint32_t word = intern_add(&x->g.words, str_of("__pycache__"));
-	uint32_t p = x->g.paths.list.v[node].parent, source;
+	uint32_t p = x->g.paths.list.v[node].parent;
+	*ret = VEC_NONE;
 	while (p != VEC_NONE && x->g.paths.list.v[p].base != word)
 		p = x->g.paths.list.v[p].parent;
 	if (p == VEC_NONE || x->g.paths.list.v[p].parent == VEC_NONE)
@@ -453,11 +505,19 @@ static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 	struct buf name = {0};
 	buf_add(&name, base.p, dot ? (size_t)(dot - base.p) : base.n);
 	buf_str(&name, str_of(".py"));
-	int rc = name.failed ? ix_oom(x) : ix_node_find(x, x->g.paths.list.v[p].parent, buf_view(&name), &source);
+	int rc = name.failed ? ix_oom(x) : ix_node_find(x, x->g.paths.list.v[p].parent, buf_view(&name), ret);
 	buf_release(&name);
+	return rc;
+}
+
+/* The files that the source's path ever named: in the store, and as found now. */
+static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
+{
+	struct sources s = {x, cache};
+	uint32_t source;
+	int rc = find_source_path(x, node, &source);
 	if (rc < 0 || source == VEC_NONE)
 		return rc;
-	struct sources s = {x, cache};
 	uint64_t row = x->nodes.v[source].id;
 	size_t i = ix_pairs_from(x->named_paths.v, x->named_paths.n, row);
 	for (; rc == 0 && i < x->named_paths.n && x->named_paths.v[i].a == row; i++) {
@@ -467,21 +527,7 @@ static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 	uint32_t at = x->nodes.v[source].loaded;
 	if (rc < 0 || x->nodes.v[source].is_new || (at != VEC_NONE && (x->paths.v[at].dirty || x->paths.v[at].nname)))
 		return rc; /* what was found now is all */
-	sqlite3_stmt *st = store_stmt(x->s, SQL_path_get, x->err);
-	if (!st)
-		return -EIO;
-	struct buf facts = {0}, names = {0};
-	sqlite3_bind_int64(st, 1, (int64_t)row);
-	rc = store_step(x->s, st, x->err);
-	if (rc == 1) {
-		buf_str(&facts, column_str(st, 2));
-		buf_str(&names, column_str(st, 3));
-	}
-	sqlite3_reset(st);
-	if (rc == 1)
-		rc = path_names(x->s, buf_view(&facts), buf_view(&names), append_cache_source, &s);
-	buf_release(&facts);
-	buf_release(&names);
+	rc = read_names(x->s, row, append_cache_source, &s, x->err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -493,33 +539,47 @@ static int compare_cache_sources(const void *pa, const void *pb)
 	return (a->source > b->source) - (a->source < b->source);
 }
 
+/* The sources of a cache file, by all names that it has. */
+static int add_cache(struct ix *x, uint32_t file)
+{
+	int rc = 0;
+	uint32_t row = x->files.v[file].row;
+	size_t n = row == VEC_NONE ? 0 : x->rows.v[row].f.paths.n;
+	for (size_t k = 0; rc == 0 && k < n; k++) {
+		uint32_t node;
+		bool named = false;
+		rc = ix_node_of(x, x->rows.v[row].f.paths.v[k], &node);
+		if (rc == 0)
+			rc = ix_names_file(x, node, file, &named);
+		if (rc == 0 && named)
+			rc = add_sources(x, file, node);
+	}
+	for (size_t k = ix_pairs_from(x->named.v, x->named.n, file); rc == 0 && k < x->named.n && x->named.v[k].a == file;
+	     k++)
+		rc = add_sources(x, file, map_get(&x->node_rows, x->named.v[k].b));
+	return rc;
+}
+
+/* By cache and source, each once. */
+static void sort_caches(struct graph *g)
+{
+	size_t kept = 1;
+	if (!g->caches.n)
+		return;
+	qsort(g->caches.v, g->caches.n, sizeof(*g->caches.v), compare_cache_sources);
+	for (size_t i = 1; i < g->caches.n; i++)
+		if (compare_cache_sources(&g->caches.v[i], &g->caches.v[kept - 1]))
+			g->caches.v[kept++] = g->caches.v[i];
+	g->caches.n = kept;
+}
+
 int ix_add_caches(struct ix *x)
 {
 	int rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++) {
-		if (!(x->g.files.v[i].flags & GFILE_CACHE) || (x->files.v[i].row != VEC_NONE && !x->files.v[i].slow))
-			continue;
-		for (size_t k = 0; rc == 0 && x->files.v[i].row != VEC_NONE && k < x->rows.v[x->files.v[i].row].f.paths.n;
-		     k++) {
-			uint32_t node;
-			bool named = false;
-			rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.paths.v[k], &node);
-			if (rc == 0)
-				rc = ix_names_file(x, node, i, &named);
-			if (rc == 0 && named)
-				rc = add_sources(x, i, node);
-		}
-		for (size_t k = ix_pairs_from(x->named.v, x->named.n, i); rc == 0 && k < x->named.n && x->named.v[k].a == i;
-		     k++)
-			rc = add_sources(x, i, map_get(&x->node_rows, x->named.v[k].b));
-	}
-	if (rc == 0 && x->g.caches.n) {
-		qsort(x->g.caches.v, x->g.caches.n, sizeof(*x->g.caches.v), compare_cache_sources);
-		size_t kept = 1;
-		for (size_t i = 1; i < x->g.caches.n; i++)
-			if (compare_cache_sources(&x->g.caches.v[i], &x->g.caches.v[kept - 1]))
-				x->g.caches.v[kept++] = x->g.caches.v[i];
-		x->g.caches.n = kept;
-	}
+	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++)
+		if ((x->g.files.v[i].flags & GFILE_CACHE) && (x->files.v[i].row == VEC_NONE || x->files.v[i].slow))
+			rc = add_cache(x, i);
+	if (rc == 0)
+		sort_caches(&x->g);
 	return rc;
 }

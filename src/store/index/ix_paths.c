@@ -42,8 +42,7 @@ int ix_path_old_facts(struct ix *x, const struct ix_loaded_path *p,
 	int rc;
 	uint64_t flags = p->flags;
 	while ((rc = pname_fact_next(x->s, &c, &f)) == 1) {
-		uint32_t i = map_get(&x->session_rows, f.session);
-		if ((i == VEC_NONE || i >= x->n_new) && (rc = say(x, node, &f)) < 0)
+		if (!ix_is_reloaded(x, f.session) && (rc = say(x, node, &f)) < 0)
 			return rc;
 	}
 	if (rc < 0 || !(flags & PPATH_SPILLED))
@@ -54,11 +53,9 @@ int ix_path_old_facts(struct ix *x, const struct ix_loaded_path *p,
 	if (!st)
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)x->nodes.v[node].id);
-	while ((rc = store_step(x->s, st, x->err)) == 1) {
-		uint32_t i = map_get(&x->session_rows, (uint64_t)sqlite3_column_int64(st, 0));
-		if (i == VEC_NONE || i >= x->n_new)
+	while ((rc = store_step(x->s, st, x->err)) == 1)
+		if (!ix_is_reloaded(x, (uint64_t)sqlite3_column_int64(st, 0)))
 			buf_str(&all, column_str(st, 1));
-	}
 	sqlite3_reset(st);
 	c = cur_of(buf_view(&all));
 	while (rc == 0 && (rc = pname_fact_next(x->s, &c, &f)) == 1)
@@ -129,11 +126,9 @@ static int kept_facts(struct ix *x, const struct buf *facts, struct buf *out)
 	struct cur c = cur_of(buf_view(facts));
 	struct pname_fact f;
 	int rc;
-	for (const unsigned char *from = c.p; (rc = pname_fact_next(x->s, &c, &f)) == 1; from = c.p) {
-		uint32_t i = map_get(&x->session_rows, f.session);
-		if (i == VEC_NONE || i >= x->n_new)
+	for (const unsigned char *from = c.p; (rc = pname_fact_next(x->s, &c, &f)) == 1; from = c.p)
+		if (!ix_is_reloaded(x, f.session))
 			buf_add(out, from, (size_t)(c.p - from));
-	}
 	return rc;
 }
 

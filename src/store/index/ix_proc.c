@@ -321,51 +321,59 @@ static int new_accesses(struct proc_writer *w, uint32_t exec)
 	return 0;
 }
 
+/* An access that was not looked at again, as it was; its execution's end may be known now. */
+static int keep_access(struct proc_writer *w, const struct ix_loaded *l, uint32_t exec, const struct pacc *was,
+                       struct pacc *p)
+{
+	struct ix *x = w->x;
+	*p = *was;
+	if (l->touched && layout_get(was->bits, LAYOUT_END, 2) != END_GIVEN) {
+		p->end = x->g.execs.v[exec].end;
+		if (p->end <= p->start)
+			p->end = time_add(p->start, p->start < INT64_MAX);
+		p->to = p->end; /* what has a span of its own has an end of its own */
+		unsigned end = p->end == TIME_NEVER ? END_NEVER : END_EXEC;
+		p->bits = (p->bits & ~((uint64_t)3 << LAYOUT_END)) | (uint64_t)end << LAYOUT_END;
+	}
+	if (p->nuse <= 1)
+		return 0;
+	p->use = (uint32_t)w->uses.n;
+	int rc = 0;
+	for (uint32_t u = 0; rc == 0 && u < p->nuse; u++)
+		rc = ids_add(&w->uses, x->old_uses.v[was->use + u]);
+	return rc;
+}
+
+/* An access that was in the store: as it was found now, where it was looked at again. */
+static int repack_access(struct proc_writer *w, const struct ix_loaded *l, uint32_t exec, const struct pacc *was)
+{
+	struct pacc *p = vec_add(&w->paccs);
+	if (!p || exec == VEC_NONE)
+		return ix_oom(w->x);
+	if (was->access == VEC_NONE)
+		return keep_access(w, l, exec, was, p);
+	const struct gaccess *a = &w->x->g.accesses.v[was->access];
+	unsigned end = layout_get(was->bits, LAYOUT_END, 2);
+	return pack_access(w, a, l->touched && end != END_GIVEN ? end_kind(a) : end, p);
+}
+
 /* The sections that were there, with what was found anew. */
 static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 {
 	struct ix *x = w->x;
-	for (size_t k = 0; k < l->sections.n; k++) {
+	int rc = 0;
+	for (size_t k = 0; rc == 0 && k < l->sections.n; k++) {
 		const struct ix_section *sec = &l->sections.v[k];
 		if (sec->replaced)
 			continue;
 		uint32_t exec = graph_exec(&x->g, l->proc, sec->n);
 		w->paccs.n = w->uses.n = 0;
-		for (uint32_t i = sec->first; i < sec->first + sec->count; i++) {
-			struct pacc *p = vec_add(&w->paccs), *was = &x->paccs.v[i];
-			int rc = 0;
-			if (!p || exec == VEC_NONE)
-				return ix_oom(x);
-			unsigned end = layout_get(was->bits, LAYOUT_END, 2);
-			if (was->access != VEC_NONE) {
-				const struct gaccess *a = &x->g.accesses.v[was->access];
-				if (l->touched && end != END_GIVEN)
-					end = end_kind(a);
-				rc = pack_access(w, a, end, p);
-			} else {
-				*p = *was;
-				if (l->touched && end != END_GIVEN) { /* its execution's end may be known now */
-					p->end = x->g.execs.v[exec].end;
-					if (p->end <= p->start)
-						p->end = time_add(p->start, p->start < INT64_MAX);
-					p->to = p->end; /* what has a span of its own has an end of its own */
-					end = p->end == TIME_NEVER ? END_NEVER : END_EXEC;
-					p->bits = (p->bits & ~((uint64_t)3 << LAYOUT_END)) | (uint64_t)end << LAYOUT_END;
-				}
-				if (p->nuse > 1) {
-					p->use = (uint32_t)w->uses.n;
-					for (uint32_t u = 0; rc == 0 && u < p->nuse; u++)
-						rc = ids_add(&w->uses, x->old_uses.v[was->use + u]);
-				}
-			}
-			if (rc < 0)
-				return rc;
-		}
-		int rc = pacc_put(x->s, &w->acc, sec->session, sec->n, w->paccs.v, w->paccs.n, &w->uses, x->err);
-		if (rc < 0)
-			return rc;
+		for (uint32_t i = sec->first; rc == 0 && i < sec->first + sec->count; i++)
+			rc = repack_access(w, l, exec, &x->paccs.v[i]);
+		if (rc == 0)
+			rc = pacc_put(x->s, &w->acc, sec->session, sec->n, w->paccs.v, w->paccs.n, &w->uses, x->err);
 	}
-	return 0;
+	return rc;
 }
 
 /* ---- rows ---- */
@@ -395,15 +403,23 @@ static int old_sections(struct proc_writer *w, const struct ix_loaded *l)
 	struct pproc_section sec;
 	int rc = pproc_get(x->s, &c, &p);
 	while (rc == 0 && (rc = pproc_section_next(&c, &sec)) == 1) {
-		uint32_t i = map_get(&x->session_rows, sec.session);
 		rc = 0;
-		if (i != VEC_NONE && i < x->n_new)
+		if (ix_is_reloaded(x, sec.session))
 			continue;
 		buf_varint(&w->info, sec.session);
 		buf_varint(&w->info, sec.body.n);
 		buf_str(&w->info, sec.body);
 	}
 	return rc;
+}
+
+/* What sessions told of the process: its row's, and what is new. */
+static int pack_process_info(struct proc_writer *w, uint32_t proc, const struct ix_loaded *l)
+{
+	int rc = pack_process_header(w, proc);
+	if (rc == 0 && l)
+		rc = old_sections(w, l);
+	return rc < 0 ? rc : new_sections(w, proc);
 }
 
 static int write_process(struct proc_writer *w, uint32_t proc)
@@ -415,15 +431,10 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 	buf_reset(&w->info);
 	buf_reset(&w->acc);
 	int rc = 0;
-	if (facts) {
-		rc = pack_process_header(w, proc);
-		if (rc == 0 && l)
-			rc = old_sections(w, l);
-		if (rc == 0)
-			rc = new_sections(w, proc);
-	} else {
+	if (facts)
+		rc = pack_process_info(w, proc, l);
+	else
 		buf_str(&w->info, buf_view(&l->info));
-	}
 	if (rc == 0 && l)
 		rc = repack_old_accesses(w, l);
 	for (uint32_t e = x->g.procs.v[proc].first_exec; rc == 0 && e != VEC_NONE; e = x->g.execs.v[e].next) {
@@ -431,10 +442,7 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 		if (rc < 0 || !facts)
 			continue;
 		buf_reset(&w->list);
-		struct key_entry *k = vec_add(&x->new_keys[KEY_EXEC]);
-		if (!k)
-			return ix_oom(x);
-		*k = (struct key_entry){(uint32_t)(ix_exec_hash(x, e, &w->list).hi >> 32), execution_row_of(x, e)};
+		rc = ix_add_key(x, KEY_EXEC, (uint32_t)(ix_exec_hash(x, e, &w->list).hi >> 32), execution_row_of(x, e));
 		x->stats.new_executions += !l;
 	}
 	if (rc < 0)

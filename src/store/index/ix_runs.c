@@ -143,8 +143,7 @@ static int old_run(struct ix *x, uint64_t id, struct buf *out, int64_t *began)
 		struct cur c = cur_of(column_str(st, 1));
 		struct pproc_section sec;
 		while ((rc = pproc_section_next(&c, &sec)) == 1) {
-			uint32_t i = map_get(&x->session_rows, sec.session);
-			if (i != VEC_NONE && i < x->n_new)
+			if (ix_is_reloaded(x, sec.session))
 				continue;
 			struct cur body = cur_of(sec.body);
 			cur_u(&body); /* the first fact of a section always has a time */

@@ -92,10 +92,28 @@ static int register_segment(struct ix *x, const char *path, size_t known, const 
 	return s->path ? 0 : ix_oom(x);
 }
 
+static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size_t known);
+
+/* What lies at `below`/name: a segment, or a folder that may hold some; anything else is passed over. */
+static int scan_log_entry(struct ix *x, const char *below, const char *name, unsigned depth, size_t known)
+{
+	char path[4096], full[4096];
+	struct stat st;
+	size_t n = strlen(name);
+	if (snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "", name) >= (int)sizeof(path) ||
+	    full_path(x, path, full, sizeof(full)) < 0 || stat(full, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return depth < 4 ? scan_log_folder(x, path, depth + 1, known) : 0;
+	if (S_ISREG(st.st_mode) && n > 4 && !strcmp(name + n - 4, ".stl"))
+		return register_segment(x, path, known, &st);
+	return 0;
+}
+
 /* Finds the segments below logs: <host>/<day>/<slot>.stl, of any depth up to 4. */
 static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size_t known)
 {
-	char dir[4096], path[4096], full[4096];
+	char dir[4096];
 	if (full_path(x, below, dir, sizeof(dir)) < 0)
 		return 0;
 	DIR *d = opendir(dir);
@@ -103,61 +121,61 @@ static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set(x->err, errno, "cannot read the logs in '%s'", dir);
 	int rc = 0;
 	struct dirent *e;
-	while (rc == 0 && (e = readdir(d))) {
-		if (log_place_hidden(e->d_name, depth))
-			continue;
-		if (snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "", e->d_name) >= (int)sizeof(path) ||
-		    full_path(x, path, full, sizeof(full)) < 0)
-			continue;
-		size_t n = strlen(e->d_name);
-		struct stat st;
-		if (stat(full, &st) < 0)
-			continue;
-		if (S_ISDIR(st.st_mode))
-			rc = depth < 4 ? scan_log_folder(x, path, depth + 1, known) : 0;
-		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
-			rc = register_segment(x, path, known, &st);
-	}
+	while (rc == 0 && (e = readdir(d)))
+		if (!log_place_hidden(e->d_name, depth))
+			rc = scan_log_entry(x, below, e->d_name, depth, known);
 	closedir(d);
 	return rc;
+}
+
+static int find_session_host(struct ix *x, uint64_t host, uint64_t boot, struct gsession *g)
+{
+	uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
+	uint32_t bw = intern_add(&x->g.words, store_interned(x->s, boot));
+	if (hw == VEC_NONE || bw == VEC_NONE)
+		return ix_oom(x);
+	g->host = graph_host(&x->g, hw, bw);
+	return g->host == VEC_NONE ? ix_oom(x) : 0;
+}
+
+/* The places of its frames, and the rows that it told of. */
+static int read_session_lists(struct ix *x, struct cur *c, struct ix_session *ret)
+{
+	uint64_t n = cur_u(c), v;
+	for (; n && !c->bad; n--) {
+		struct ix_place *p = vec_add(&ret->places);
+		if (!p)
+			return ix_oom(x);
+		p->segment = cur_u(c);
+		p->from = cur_u(c);
+		p->to = p->from + cur_u(c);
+	}
+	for (int list = 0; list < 2; list++) {
+		struct ids *ids = list ? &ret->paths : &ret->processes;
+		n = cur_u(c);
+		for (v = 0; n && !c->bad; n--)
+			if (ids_add(ids, v += cur_u(c)) < 0)
+				return ix_oom(x);
+	}
+	return 0;
 }
 
 int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret)
 {
 	struct cur c = cur_of(info);
 	uint64_t host = cur_u(&c), boot = cur_u(&c);
-	if (g) {
-		uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
-		uint32_t bw = intern_add(&x->g.words, store_interned(x->s, boot));
-		if (hw == VEC_NONE || bw == VEC_NONE)
-			return ix_oom(x);
-		g->host = graph_host(&x->g, hw, bw);
-		if (g->host == VEC_NONE)
-			return ix_oom(x);
-	}
+	int rc = g ? find_session_host(x, host, boot, g) : 0;
+	if (rc < 0)
+		return rc;
 	for (int i = 0; i < 5; i++) /* pidns, run, tool, mode, last */
 		cur_u(&c);
 	bool holes = cur_u(&c) & 2;
-	if (ret)
-		ret->holes = holes;
 	cur_z(&c); /* began */
-	uint64_t n = cur_u(&c), v = 0;
-	for (; ret && n && !c.bad; n--) {
-		struct ix_place *p = vec_add(&ret->places);
-		if (!p)
-			return ix_oom(x);
-		p->segment = cur_u(&c);
-		p->from = cur_u(&c);
-		p->to = p->from + cur_u(&c);
+	if (ret) {
+		ret->holes = holes;
+		rc = read_session_lists(x, &c, ret);
 	}
-	for (int list = 0; ret && list < 2; list++) {
-		struct ids *ids = list ? &ret->paths : &ret->processes;
-		n = cur_u(&c);
-		for (v = 0; n && !c.bad; n--)
-			if (ids_add(ids, v += cur_u(&c)) < 0)
-				return ix_oom(x);
-	}
-	return c.bad ? -ENOTRECOVERABLE : 0;
+	return rc < 0 ? rc : c.bad ? -ENOTRECOVERABLE : 0;
 }
 
 /* Was every frame found in [from, ..) of the session known before? Then nothing is new in it. */
@@ -188,6 +206,56 @@ static int frame_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+struct place_list {
+	struct ix_place *v;
+	size_t n, cap;
+};
+
+/* Appends the places where the session's frames were met before. */
+static int add_old_places(struct ix *x, uint64_t session, struct place_list *out)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	struct ix_session info = {0};
+	int rc = store_step(x->s, st, x->err);
+	if (rc == 1)
+		rc = ix_session_info(x, column_str(st, 1), NULL, &info);
+	sqlite3_reset(st);
+	for (size_t p = 0; rc == 0 && p < info.places.n; p++) {
+		struct ix_place *slot = vec_add(out);
+		if (slot)
+			*slot = info.places.v[p];
+		else
+			rc = ix_oom(x);
+	}
+	vec_release(&info.places);
+	vec_release(&info.processes);
+	vec_release(&info.paths);
+	return rc;
+}
+
+/* Reads the frames of a place. A segment that was taken away is passed over. */
+static int scan_place(struct ix *x, const struct ix_place *p)
+{
+	struct err gone = {0};
+	uint32_t i = 0;
+	while (i < x->segments.n && x->segments.v[i].id != p->segment)
+		i++;
+	int rc = i < x->segments.n ? collect_scan(&x->w, i, p->from, p->to, &gone, NULL) : 0;
+	return rc == -ENOMEM ? rc : rc < 0 ? 0 : rc;
+}
+
+static uint64_t last_seq_of(const struct collect_frame *v, size_t n)
+{
+	uint64_t last = 0;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].count && v[i].seq + v[i].count - 1 > last)
+			last = v[i].seq + v[i].count - 1;
+	return last;
+}
+
 /* Takes out the frames of sessions that are known already, adds the places where the others were met before. */
 static int whole_sessions(struct ix *x)
 {
@@ -196,58 +264,26 @@ static int whole_sessions(struct ix *x)
 	if (x->w.frames.n)
 		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
 	size_t n = x->w.frames.n;
-	VEC(struct ix_place) old = {0}; /* segment: index in the gather */
+	struct place_list old = {0};
 	int rc = 0;
 	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
-		uint64_t session = x->w.frames.v[i].session, last = 0;
-		for (k = i; k < n && x->w.frames.v[k].session == session; k++) {
-			const struct collect_frame *f = &x->w.frames.v[k];
-			if (f->count && f->seq + f->count - 1 > last)
-				last = f->seq + f->count - 1;
-		}
+		uint64_t session = x->w.frames.v[i].session;
+		for (k = i; k < n && x->w.frames.v[k].session == session; k++)
+			;
 		bool known = false;
 		if (!x->fresh)
-			rc = is_session_complete(x, session, last, &known);
+			rc = is_session_complete(x, session, last_seq_of(&x->w.frames.v[i], k - i), &known);
 		if (rc < 0 || known)
 			continue;
 		memmove(&x->w.frames.v[kept], &x->w.frames.v[i], (k - i) * sizeof(*x->w.frames.v));
 		kept += k - i;
-		if (x->fresh)
-			continue;
-		sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
-		if (!st) {
-			rc = -EIO;
-			break;
-		}
-		sqlite3_bind_int64(st, 1, (int64_t)session);
-		struct ix_session info = {0};
-		rc = store_step(x->s, st, x->err);
-		if (rc == 1)
-			rc = ix_session_info(x, column_str(st, 1), NULL, &info);
-		sqlite3_reset(st);
-		for (size_t p = 0; rc == 0 && p < info.places.n; p++) {
-			struct ix_place *slot = vec_add(&old);
-			if (slot)
-				*slot = info.places.v[p];
-			else
-				rc = ix_oom(x);
-		}
-		vec_release(&info.places);
-		vec_release(&info.processes);
-		vec_release(&info.paths);
+		if (!x->fresh)
+			rc = add_old_places(x, session, &old);
 	}
 	x->w.frames.n = kept;
 	for (size_t p = 0; rc == 0 && p < old.n; p++)
-		for (uint32_t i = 0; i < x->segments.n; i++) {
-			if (x->segments.v[i].id != old.v[p].segment)
-				continue;
-			struct err gone = {0}; /* a segment that was taken away */
-			rc = collect_scan(&x->w, i, old.v[p].from, old.v[p].to, &gone, NULL);
-			if (rc < 0 && rc != -ENOMEM)
-				rc = 0;
-			break;
-		}
-	vec_release(&old);
+		rc = scan_place(x, &old.v[p]);
+	free(old.v);
 	tombstones_filter(x->tombstones, &x->w); /* what lies between those */
 	return rc;
 }
@@ -347,7 +383,22 @@ static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const c
 	return s->touched && !s->is_new && s->done == s->from ? ix_put_segment(x, s) : 0;
 }
 
-int ix_scan(struct ix *x)
+/* The one segment that was asked for: below the record's logs by its path there. */
+static int register_only_segment(struct ix *x, const char *given, size_t known)
+{
+	struct stat st;
+	if (stat(given, &st) < 0)
+		return err_set(x->err, errno, "cannot open '%s'", given);
+	char *path = realpath(given, NULL), logs[4096];
+	int n = snprintf(logs, sizeof(logs), "%s/logs/", x->s->home);
+	bool below = path && n > 0 && (size_t)n < sizeof(logs) && !strncmp(path, logs, (size_t)n);
+	int rc = path ? register_segment(x, below ? path + n : path, known, &st) : -errno;
+	free(path);
+	return rc;
+}
+
+/* The segments that were known, sorted, and those that are there now, sorted among themselves. */
+static int find_segments(struct ix *x)
 {
 	int rc = load_segments(x);
 	if (rc < 0)
@@ -355,23 +406,17 @@ int ix_scan(struct ix *x)
 	if (x->segments.n)
 		qsort(x->segments.v, x->segments.n, sizeof(*x->segments.v), segment_cmp);
 	size_t known = x->segments.n;
-	if (x->o->only_segment) {
-		struct stat st;
-		if (stat(x->o->only_segment, &st) < 0)
-			return err_set(x->err, errno, "cannot open '%s'", x->o->only_segment);
-		char *path = realpath(x->o->only_segment, NULL), logs[4096];
-		int n = snprintf(logs, sizeof(logs), "%s/logs/", x->s->home);
-		bool below = path && n > 0 && (size_t)n < sizeof(logs) && !strncmp(path, logs, (size_t)n);
-		rc = path ? register_segment(x, below ? path + n : path, known, &st) : -errno;
-		free(path);
-	} else {
-		rc = scan_log_folder(x, "", 0, known);
-	}
-	if (rc < 0)
-		return rc;
-	if (x->segments.n > known)
+	rc = x->o->only_segment ? register_only_segment(x, x->o->only_segment, known) : scan_log_folder(x, "", 0, known);
+	if (rc == 0 && x->segments.n > known)
 		qsort(x->segments.v + known, x->segments.n - known, sizeof(*x->segments.v), segment_cmp);
-	for (size_t i = 0; i < x->segments.n; i++) {
+	return rc;
+}
+
+/* The frames of those that have changed. */
+static int scan_segments(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->segments.n; i++) {
 		struct ix_segment *s = &x->segments.v[i];
 		if (!s->id)
 			s->id = x->next_segment++;
@@ -381,12 +426,19 @@ int ix_scan(struct ix *x)
 			full[0] = '\0';
 		if (collect_path(&x->w, full, &at) < 0)
 			return ix_oom(x);
-		if (!s->changed)
-			continue;
-		rc = scan_segment(x, s, at, full);
-		if (rc < 0)
-			return rc;
+		if (s->changed)
+			rc = scan_segment(x, s, at, full);
 	}
+	return rc;
+}
+
+int ix_scan(struct ix *x)
+{
+	int rc = find_segments(x);
+	if (rc == 0)
+		rc = scan_segments(x);
+	if (rc < 0)
+		return rc;
 	x->stats.frames = x->w.frames.n;
 	x->stats.skipped_bytes = x->w.damage.skipped;
 	x->stats.torn_bytes = x->w.damage.torn;

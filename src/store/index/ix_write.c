@@ -56,6 +56,29 @@ static int add_reader(struct file_writer *w, uint64_t exec, uint32_t n)
 	return 0;
 }
 
+/* Is it known, from the touched processes' rows, that the execution used the version? */
+static bool is_attached(const struct ix *x, uint64_t exec, uint64_t version)
+{
+	size_t at = ix_pairs_from(x->attached.v, x->attached.n, exec);
+	while (at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b < version)
+		at++;
+	return at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b == version;
+}
+
+/* The entries that one access makes: one for each version that it used, or one that tells of none. */
+static int add_access_readers(struct file_writer *w, uint32_t file, const struct gaccess *a, bool only_new)
+{
+	struct ix *x = w->x;
+	uint64_t exec = reader_execution_row(x, a->exec);
+	int rc = 0;
+	for (uint32_t u = 0; rc == 0 && (u < a->nuse || (!a->nuse && !u)); u++) {
+		uint32_t n = !a->nuse ? 0 : a->nuse == 1 ? a->use : x->g.uses.v[a->use + u].version;
+		if (!only_new || !is_attached(x, exec, version_id(x->files.v[file].id, n)))
+			rc = add_reader(w, exec, n);
+	}
+	return rc;
+}
+
 /* The entries that the file's accesses in the graph make; those known already are passed over. */
 static int collect_readers(struct file_writer *w, uint32_t file, bool only_new)
 {
@@ -64,49 +87,35 @@ static int collect_readers(struct file_writer *w, uint32_t file, bool only_new)
 	int rc = 0;
 	for (uint32_t k = 0; rc == 0 && k < g->naccess; k++) {
 		const struct gaccess *a = &x->g.accesses.v[x->g.by_file[g->first_access + k]];
-		if (only_new && (a->flags & GACCESS_OLD))
-			continue;
-		uint64_t exec = reader_execution_row(x, a->exec);
-		for (uint32_t u = 0; rc == 0 && (u < a->nuse || (!a->nuse && !u)); u++) {
-			uint32_t n = !a->nuse ? 0 : a->nuse == 1 ? a->use : x->g.uses.v[a->use + u].version;
-			if (only_new && x->attached.n) {
-				uint64_t version = version_id(x->files.v[file].id, n);
-				size_t at = ix_pairs_from(x->attached.v, x->attached.n, exec);
-				while (at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b < version)
-					at++;
-				if (at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b == version)
-					continue;
-			}
-			rc = add_reader(w, exec, n);
-		}
+		if (!only_new || !(a->flags & GACCESS_OLD))
+			rc = add_access_readers(w, file, a, only_new);
 	}
 	return rc;
 }
 
-static int put_readers(struct file_writer *w, uint32_t file)
+/* By execution, each once. */
+static void sort_readers(struct file_writer *w)
 {
-	struct ix *x = w->x;
 	bool sorted = true;
 	for (size_t i = 1; i < w->readers.n; i++)
 		sorted = sorted && prd_cmp(&w->readers.v[i - 1], &w->readers.v[i]) < 0;
-	if (!sorted) {
-		qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), prd_cmp);
-		size_t kept = 1;
-		for (size_t i = 1; i < w->readers.n; i++)
-			if (prd_cmp(&w->readers.v[i], &w->readers.v[kept - 1]))
-				w->readers.v[kept++] = w->readers.v[i];
-		w->readers.n = kept;
-	}
-	struct prd last = {0};
-	buf_reset(&w->rd);
-	for (size_t i = 0; i < w->readers.n; i++)
-		prd_put(&w->rd, &last, &w->readers.v[i]);
-	if (w->rd.n <= READERS_INLINE)
-		return w->rd.failed ? ix_oom(x) : 0;
-	buf_reset(&w->rd);
+	if (sorted)
+		return;
+	qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), prd_cmp);
+	size_t kept = 1;
+	for (size_t i = 1; i < w->readers.n; i++)
+		if (prd_cmp(&w->readers.v[i], &w->readers.v[kept - 1]))
+			w->readers.v[kept++] = w->readers.v[i];
+	w->readers.n = kept;
+}
+
+/* The readers of each version to a list. */
+static int spill_readers(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	int rc = 0;
 	w->f.flags |= PFILE_SPILLED;
 	qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), compare_by_version);
-	int rc = 0;
 	for (size_t i = 0, k; rc == 0 && i < w->readers.n; i = k) {
 		w->spill.n = 0;
 		for (k = i; rc == 0 && k < w->readers.n && w->readers.v[k].n == w->readers.v[i].n; k++)
@@ -116,6 +125,19 @@ static int put_readers(struct file_writer *w, uint32_t file)
 			               w->spill.n, x->err);
 	}
 	return rc;
+}
+
+static int put_readers(struct file_writer *w, uint32_t file)
+{
+	struct prd last = {0};
+	sort_readers(w);
+	buf_reset(&w->rd);
+	for (size_t i = 0; i < w->readers.n; i++)
+		prd_put(&w->rd, &last, &w->readers.v[i]);
+	if (w->rd.n <= READERS_INLINE)
+		return w->rd.failed ? ix_oom(w->x) : 0;
+	buf_reset(&w->rd);
+	return spill_readers(w, file);
 }
 
 /* ---- versions ---- */
@@ -173,11 +195,10 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 		identity_unobserved(&w->one, v->has_size, v->size, v->mtime, v->k);
 	else
 		identity_version(&w->one, v->session, v->seq);
-	struct key_entry *e = vec_add(&x->new_keys[KEY_VERSION]);
-	if (!e || w->one.failed)
+	if (w->one.failed)
 		return ix_oom(x);
-	*e = (struct key_entry){(uint32_t)(identity_hash(&w->one).hi >> 32), version_id(x->files.v[file].id, v->n)};
-	return 0;
+	return ix_add_key(x, KEY_VERSION, (uint32_t)(identity_hash(&w->one).hi >> 32),
+	                  version_id(x->files.v[file].id, v->n));
 }
 
 static struct known known_version_of(const struct pver *v, const struct pfp *fp)
@@ -245,6 +266,24 @@ static int known_versions(struct file_writer *w, const struct ix_row *row, uint6
 	return rc;
 }
 
+/* Is the version that stands in w->v, of v, none that the file had? */
+static bool is_new_version(const struct file_writer *w, const struct gversion *v)
+{
+	struct known k = known_version_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
+	return !w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp);
+}
+
+/* A row of more: packed versions, the last of which is number i (from 0) of the file. */
+static int put_more_versions(struct ix *x, uint64_t id, uint32_t i, const struct buf *packed)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_more_put, x->err);
+	if (!st || packed->failed)
+		return ix_oom(x);
+	sqlite3_bind_int64(st, 1, (int64_t)version_id(id, i / VERSIONS_INLINE * VERSIONS_INLINE + 1));
+	bind_str(st, 2, buf_view(packed));
+	return store_run_stmt(x->s, st, x->err);
+}
+
 /* The first versions into w->ver, further ones to rows of more. */
 static int pack_file_versions(struct file_writer *w, uint32_t file)
 {
@@ -258,27 +297,21 @@ static int pack_file_versions(struct file_writer *w, uint32_t file)
 	buf_reset(&w->ver);
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		const struct gversion *v = &x->g.versions.v[g->first_version + i];
+		bool more = i >= VERSIONS_INLINE;
 		rc = fill_version(w, file, v);
 		if (rc == 0)
 			rc = version_key(w, file, v);
-		struct known k = known_version_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
-		if (!w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp))
-			x->stats.new_versions++;
-		if (rc == 0 && i >= VERSIONS_INLINE && i % VERSIONS_INLINE == 0) {
+		if (rc < 0)
+			break;
+		x->stats.new_versions += is_new_version(w, v);
+		if (more && i % VERSIONS_INLINE == 0) {
 			buf_reset(&w->info);
 			t = x->s->base;
 		}
-		struct buf *to = i < VERSIONS_INLINE ? &w->ver : &w->info;
-		if (rc == 0)
-			pver_put(to, id, &t, &w->v);
-		if (rc == 0 && i >= VERSIONS_INLINE && (i % VERSIONS_INLINE == VERSIONS_INLINE - 1 || i + 1 == n)) {
+		pver_put(more ? &w->info : &w->ver, id, &t, &w->v);
+		if (more && (i % VERSIONS_INLINE == VERSIONS_INLINE - 1 || i + 1 == n)) {
 			w->f.flags |= PFILE_MORE;
-			sqlite3_stmt *st = store_stmt(x->s, SQL_more_put, x->err);
-			if (!st || to->failed)
-				return ix_oom(x);
-			sqlite3_bind_int64(st, 1, (int64_t)version_id(id, i / VERSIONS_INLINE * VERSIONS_INLINE + 1));
-			bind_str(st, 2, buf_view(to));
-			rc = store_run_stmt(x->s, st, x->err);
+			rc = put_more_versions(x, id, i, &w->info);
 		}
 	}
 	w->f.nversion = n;
@@ -316,36 +349,13 @@ static uint64_t access_flags(const struct gaccess *a)
 	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
 }
 
-static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *row, bool whole)
+/* All paths that the file was ever named by, and its fingerprints. */
+static int fill_file_lists(struct file_writer *w, uint32_t file, const struct ix_row *row)
 {
 	struct ix *x = w->x;
-	const struct gfile *g = &x->g.files.v[file];
 	struct pfile *f = &w->f;
-	f->kind = g->kind;
-	f->flags = (g->flags & (GFILE_BY_NAME | GFILE_MIXED)) |
-	           (row && !whole ? row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED) : 0);
-	f->domain = g->domain == VEC_NONE ? 0 : x->domains.v[g->domain];
-	f->ino = g->ino;
-	f->gen = g->gen;
-	f->path = 0;
-	if (g->path != VEC_NONE && (g->domain == VEC_NONE || !gkind_has_names(g->kind)))
-		f->path = x->nodes.v[g->path].id;
-	f->path_key = ix_pkey(x, &g->path_key);
-	f->kind_key = ix_pkey(x, &g->kind_key);
-	f->group = g->group == VEC_NONE ? 0 : x->files.v[g->group].id;
-	f->group_key = ix_pkey(x, &g->group_key);
-	if (gkind_is_object(g->kind) && !x->has_objects) {
-		int said = store_meta_set(x->s, "objects", 1, x->err);
-		if (said < 0)
-			return said;
-		x->has_objects = true;
-	}
-	f->within = g->within != VEC_NONE ? x->files.v[g->within].id : row ? row->f.within : 0;
-	f->nversion = row ? row->f.nversion : 0;
-	for (uint32_t k = 0; k < g->naccess; k++)
-		f->flags |= access_flags(&x->g.accesses.v[x->g.by_file[g->first_access + k]]);
-	f->paths.n = f->fps.n = 0;
 	int rc = 0;
+	f->paths.n = f->fps.n = 0;
 	for (size_t i = 0; rc == 0 && row && i < row->f.paths.n; i++)
 		rc = ids_add(&f->paths, row->f.paths.v[i]);
 	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); rc == 0 && i < x->named.n && x->named.v[i].a == file;
@@ -359,6 +369,45 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 		*fp = (struct pfp){x->g.fps.v[i].size, x->g.fps.v[i].mtime};
 	}
 	return rc;
+}
+
+/* The store says that it has objects of HDF5 files, from the first on. */
+static int note_objects(struct ix *x, unsigned kind)
+{
+	if (!gkind_is_object(kind) || x->has_objects)
+		return 0;
+	int rc = store_meta_set(x->s, "objects", 1, x->err);
+	x->has_objects = rc >= 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *row, bool whole)
+{
+	struct ix *x = w->x;
+	const struct gfile *g = &x->g.files.v[file];
+	struct pfile *f = &w->f;
+	int rc = note_objects(x, g->kind);
+	if (rc < 0)
+		return rc;
+	f->kind = g->kind;
+	f->flags = g->flags & (GFILE_BY_NAME | GFILE_MIXED);
+	if (row && !whole)
+		f->flags |= row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED);
+	f->domain = g->domain == VEC_NONE ? 0 : x->domains.v[g->domain];
+	f->ino = g->ino;
+	f->gen = g->gen;
+	f->path = 0;
+	if (g->path != VEC_NONE && (g->domain == VEC_NONE || !gkind_has_names(g->kind)))
+		f->path = x->nodes.v[g->path].id;
+	f->path_key = ix_pkey(x, &g->path_key);
+	f->kind_key = ix_pkey(x, &g->kind_key);
+	f->group = g->group == VEC_NONE ? 0 : x->files.v[g->group].id;
+	f->group_key = ix_pkey(x, &g->group_key);
+	f->within = g->within != VEC_NONE ? x->files.v[g->within].id : row ? row->f.within : 0;
+	f->nversion = row ? row->f.nversion : 0;
+	for (uint32_t k = 0; k < g->naccess; k++)
+		f->flags |= access_flags(&x->g.accesses.v[x->g.by_file[g->first_access + k]]);
+	return fill_file_lists(w, file, row);
 }
 
 /* Looks for the name to show: of those that are open one that no link made, which links made since do not change, and
@@ -389,6 +438,21 @@ static int choose_shown_name(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* Looks at all names of the path at row b->at: as they were found now, else as they are in the store. */
+static int look_at_path(struct ix *x, struct shown *b)
+{
+	uint32_t node = map_get(&x->node_rows, b->at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
+	const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
+	if (!p || !(p->dirty || p->nname))
+		return node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b->at, choose_shown_name, b, x->err);
+	for (size_t k = 0; k < p->nname; k++) {
+		const struct gname *n = &x->path_names.v[p->first_name + k];
+		choose_shown_name(
+		    b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
+	}
+	return 0;
+}
+
 static int find_shown(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -396,17 +460,7 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->f.paths.n; i++) {
 		b.at = w->f.paths.v[i];
-		uint32_t node = map_get(&x->node_rows, b.at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
-		const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
-		if (!p || !(p->dirty || p->nname)) {
-			rc = node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b.at, choose_shown_name, &b);
-			continue;
-		}
-		for (size_t k = 0; k < p->nname; k++) {
-			const struct gname *n = &x->path_names.v[p->first_name + k];
-			choose_shown_name(
-			    &b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
-		}
+		rc = look_at_path(x, &b);
 	}
 	w->f.shown_dir = 0;
 	w->f.named = b.path && b.name.to == TIME_NEVER;
@@ -420,6 +474,53 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
+static void keep_shown(struct file_writer *w, const struct ix_row *row)
+{
+	w->f.shown_dir = row->f.shown_dir;
+	w->f.named = row->f.named;
+	buf_reset(&w->f.shown);
+	buf_str(&w->f.shown, buf_view(&row->f.shown));
+}
+
+/* The readers that the row had, which stays otherwise as it is. */
+static int keep_readers(struct file_writer *w, const struct ix_row *row)
+{
+	struct cur c = cur_of(buf_view(&row->rd));
+	struct prd last = {0}, r;
+	int rc;
+	while ((rc = prd_next(&c, &last, &r)) == 1)
+		if ((rc = add_reader(w, r.exec, r.n)) < 0)
+			break;
+	return rc;
+}
+
+/* Readers and versions of a file all of whose accesses are in the graph; row: what it had, NULL for a new one. */
+static int fill_whole_file(struct file_writer *w, uint32_t file, const struct ix_row *row)
+{
+	uint64_t id = w->x->files.v[file].id;
+	int rc = known_versions(w, row, id);
+	if (rc == 0 && row)
+		rc = clear_rest(w->x, id, row->f.flags);
+	if (rc == 0)
+		rc = collect_readers(w, file, false);
+	if (rc == 0)
+		rc = put_readers(w, file);
+	return rc < 0 ? rc : pack_file_versions(w, file);
+}
+
+/* Readers of a file that gained some; its versions stand. */
+static int fill_gained_file(struct file_writer *w, uint32_t file, const struct ix_row *row)
+{
+	int rc = keep_readers(w, row);
+	if (rc == 0)
+		rc = collect_readers(w, file, true);
+	if (rc == 0)
+		rc = put_readers(w, file);
+	buf_reset(&w->ver);
+	buf_str(&w->ver, buf_view(&row->ver));
+	return rc;
+}
+
 static int write_file_row(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -427,36 +528,13 @@ static int write_file_row(struct file_writer *w, uint32_t file)
 	struct ix_row *row = f->row == VEC_NONE ? NULL : &x->rows.v[f->row];
 	bool whole = !row || f->slow;
 	int rc = fill_file(w, file, row, whole);
-	if (rc == 0 && (!row || f->named)) {
+	if (rc == 0 && (!row || f->named))
 		rc = find_shown(w, file);
-	} else if (rc == 0) {
-		w->f.shown_dir = row->f.shown_dir;
-		w->f.named = row->f.named;
-		buf_reset(&w->f.shown);
-		buf_str(&w->f.shown, buf_view(&row->f.shown));
-	}
-	if (rc == 0 && whole)
-		rc = known_versions(w, row, f->id);
-	if (rc == 0 && row && whole)
-		rc = clear_rest(x, f->id, row->f.flags);
+	else if (rc == 0)
+		keep_shown(w, row);
 	w->readers.n = 0;
-	if (rc == 0 && !whole) {
-		struct cur c = cur_of(buf_view(&row->rd));
-		struct prd last = {0}, r;
-		while ((rc = prd_next(&c, &last, &r)) == 1)
-			if ((rc = add_reader(w, r.exec, r.n)) < 0)
-				break;
-	}
 	if (rc == 0)
-		rc = collect_readers(w, file, !whole);
-	if (rc == 0)
-		rc = put_readers(w, file);
-	if (rc == 0 && whole) {
-		rc = pack_file_versions(w, file);
-	} else if (rc == 0) {
-		buf_reset(&w->ver);
-		buf_str(&w->ver, buf_view(&row->ver));
-	}
+		rc = whole ? fill_whole_file(w, file, row) : fill_gained_file(w, file, row);
 	if (rc < 0)
 		return rc;
 	buf_reset(&w->info);

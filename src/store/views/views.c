@@ -117,7 +117,7 @@ static int units_by_path(struct cursor *c, uint64_t id, struct str text)
 	int rc = read_path_id(c->s, text, &row);
 	store_id absent;
 	if (rc == 1)
-		rc = read_names(c->s, row, collect_named_file, c);
+		rc = read_names(c->s, row, collect_named_file, c, NULL);
 	if (rc >= 0 && store_files_by_path(c->s, text, &absent, 1) == 1)
 		rc = ids_add(&c->found[0], absent);
 	return rc;

@@ -421,7 +421,7 @@ void views_names(struct cursor *c)
 {
 	struct naming w = {.c = c};
 	store_path(c->s, c->unit, &w.path);
-	c->failed |= read_names(c->s, c->unit, add_name, &w) < 0;
+	c->failed |= read_names(c->s, c->unit, add_name, &w, NULL) < 0;
 	buf_release(&w.path);
 }
 
