@@ -152,6 +152,41 @@ static void mark_type(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 	c->is[word] |= bit;
 }
 
+/* What a statement says of its own name. type, empty: the words for a name's type, and for a collection that is empty;
+ * VEC_NONE: the document has no such word. */
+static void type_own_name(struct check *c, uint32_t at, uint32_t type, uint32_t empty)
+{
+	const struct doc_statement *st = &c->d->st.v[at];
+	if (st->kind == DOC_entity || st->kind == DOC_activity || st->kind == DOC_agent)
+		mark_type(c, st->id,
+		          st->kind == DOC_entity     ? IS_ENTITY
+		          : st->kind == DOC_activity ? IS_ACTIVITY
+		                                     : IS_AGENT,
+		          at);
+	for (uint32_t i = 0; st->kind == DOC_entity && i < st->n_attr; i++) {
+		const struct doc_attr *a = &c->d->attrs.v[st->first_attr + i];
+		if (type != VEC_NONE && a->name == type && a->value == empty)
+			mark_type(c, st->id, IS_EMPTY, at);
+	}
+}
+
+/* What a place of a statement (see kinds.def) says of the name that stands there: 0 nothing. */
+static uint8_t type_of_place(char place)
+{
+	switch (place) {
+	case 'e':
+	case 'p':
+	case 'c':
+		return IS_ENTITY;
+	case 'a':
+		return IS_ACTIVITY;
+	case 'g':
+		return IS_AGENT;
+	default:
+		return 0;
+	}
+}
+
 /* 50: where a name stands says what it is. */
 static void type_names(struct check *c)
 {
@@ -160,23 +195,9 @@ static void type_names(struct check *c)
 	for (size_t k = 0; k < c->n; k++) {
 		uint32_t at = c->st[k];
 		const struct doc_statement *st = &c->d->st.v[at];
-		if (st->kind == DOC_entity || st->kind == DOC_activity || st->kind == DOC_agent)
-			mark_type(c, st->id,
-			          st->kind == DOC_entity     ? IS_ENTITY
-			          : st->kind == DOC_activity ? IS_ACTIVITY
-			                                     : IS_AGENT,
-			          at);
-		for (uint32_t i = 0; st->kind == DOC_entity && i < st->n_attr; i++) {
-			const struct doc_attr *a = &c->d->attrs.v[st->first_attr + i];
-			if (type != VEC_NONE && a->name == type && a->value == empty)
-				mark_type(c, st->id, IS_EMPTY, at);
-		}
+		type_own_name(c, at, type, empty);
 		for (unsigned i = 0; i < DOC_ARGS; i++) {
-			char t = doc_kinds[st->kind].arg[i].type;
-			uint8_t bit = t == 'e' || t == 'p' || t == 'c' ? IS_ENTITY
-			              : t == 'a'                       ? IS_ACTIVITY
-			              : t == 'g'                       ? IS_AGENT
-			                                               : 0;
+			uint8_t bit = type_of_place(doc_kinds[st->kind].arg[i].type);
 			if (bit)
 				mark_type(c, st->arg[i], bit, at);
 		}

@@ -219,59 +219,76 @@ static bool sort_edges(struct order *o)
 	return true;
 }
 
+/* The search of find_event_components, by event. */
+struct search {
+	uint32_t *index, *low; /* when it was met, from 1; the earliest that it leads back to */
+	uint32_t *next;        /* its edge that is looked at next */
+	uint32_t *stack, *calls;
+	size_t held, depth; /* of stack, of calls */
+	uint32_t count, found;
+};
+
+/* The next one, not met yet, that an edge of v leads to; VEC_NONE. */
+static uint32_t next_unmet(struct order *o, struct search *s, uint32_t v)
+{
+	for (; s->next[v] < o->first[v + 1]; s->next[v]++) {
+		uint32_t w = o->edges.v[s->next[v]].to;
+		if (!s->index[w])
+			return w; /* the edge is looked at again when it is done */
+		if (o->component[w] == VEC_NONE && s->index[w] < s->low[v])
+			s->low[v] = s->index[w];
+	}
+	return VEC_NONE;
+}
+
+/* One step with the event on top of the calls. */
+static void search_step(struct order *o, struct search *s)
+{
+	uint32_t v = s->calls[s->depth - 1], w;
+	if (!s->index[v]) {
+		s->index[v] = s->low[v] = ++s->count;
+		s->next[v] = o->first[v];
+		s->stack[s->held++] = v;
+	}
+	w = next_unmet(o, s, v);
+	if (w != VEC_NONE) {
+		s->calls[s->depth++] = w;
+		return;
+	}
+	if (s->low[v] == s->index[v]) {
+		do {
+			w = s->stack[--s->held];
+			o->component[w] = s->found;
+		} while (w != v);
+		s->found++;
+	}
+	s->depth--;
+	if (s->depth && s->low[v] < s->low[s->calls[s->depth - 1]])
+		s->low[s->calls[s->depth - 1]] = s->low[v];
+}
+
 /* Strongly connected components (Tarjan 1972), the calls on a stack of our own. */
 static bool find_event_components(struct order *o)
 {
-	size_t n = o->events.n;
-	uint32_t *index = calloc(n + 1, sizeof(*index)), *low = malloc((n + 1) * sizeof(*low));
-	uint32_t *next = malloc((n + 1) * sizeof(*next)), *stack = malloc((n + 1) * sizeof(*stack));
-	uint32_t *calls = malloc((n + 1) * sizeof(*calls)), count = 0, found = 0;
-	size_t depth = 0, held = 0;
-	bool ok = index && low && next && stack && calls;
+	size_t n = o->events.n, room = (n + 1) * sizeof(uint32_t);
+	struct search s = {
+	    .index = calloc(n + 1, sizeof(uint32_t)), .low = malloc(room), .next = malloc(room), .stack = malloc(room)};
+	s.calls = malloc(room);
+	bool ok = s.index && s.low && s.next && s.stack && s.calls;
 	for (uint32_t i = 0; ok && i < n; i++)
 		o->component[i] = VEC_NONE;
 	for (uint32_t root = 0; ok && root < n; root++) {
-		if (index[root])
+		if (s.index[root])
 			continue;
-		calls[depth++] = root;
-		while (depth) {
-			uint32_t v = calls[depth - 1];
-			if (!index[v]) {
-				index[v] = low[v] = ++count;
-				next[v] = o->first[v];
-				stack[held++] = v;
-			}
-			uint32_t down = VEC_NONE;
-			for (; down == VEC_NONE && next[v] < o->first[v + 1]; next[v]++) {
-				uint32_t w = o->edges.v[next[v]].to;
-				if (!index[w])
-					down = w;
-				else if (o->component[w] == VEC_NONE && index[w] < low[v])
-					low[v] = index[w];
-			}
-			if (down != VEC_NONE) {
-				next[v]--; /* looked at again when it is done */
-				calls[depth++] = down;
-				continue;
-			}
-			if (low[v] == index[v]) {
-				uint32_t w;
-				do {
-					w = stack[--held];
-					o->component[w] = found;
-				} while (w != v);
-				found++;
-			}
-			depth--;
-			if (depth && low[v] < low[calls[depth - 1]])
-				low[calls[depth - 1]] = low[v];
-		}
+		s.calls[s.depth++] = root;
+		while (s.depth)
+			search_step(o, &s);
 	}
-	free(index);
-	free(low);
-	free(next);
-	free(stack);
-	free(calls);
+	free(s.index);
+	free(s.low);
+	free(s.next);
+	free(s.stack);
+	free(s.calls);
 	return ok;
 }
 

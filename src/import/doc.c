@@ -129,52 +129,94 @@ static int64_t days_since_1970(int64_t y, int m, int d)
 	return era * 146097 + doe - 719468;
 }
 
+static bool is_day(int year, int month, int day)
+{
+	static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
+	return month >= 1 && month <= 12 && day >= 1 && day <= length[month - 1] + (month == 2 && leap);
+}
+
+static bool is_time_of_day(int hour, int minute, int second)
+{
+	if (hour < 0 || hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 59)
+		return false;
+	return hour < 24 || (!minute && !second);
+}
+
+struct clock_time {
+	int year, month, day, hour, minute, second;
+};
+
+/* YYYY-MM-DDTHH:MM:SS, with fields that there are: 24:00:00 is the day's end. It moves *p past it. */
+static bool parse_clock_time(const char **p, const char *end, struct clock_time *ret)
+{
+	int year = parse_fixed_digits(p, end, 4);
+	int month = accept_char(p, end, '-') ? parse_fixed_digits(p, end, 2) : -1;
+	int day = accept_char(p, end, '-') ? parse_fixed_digits(p, end, 2) : -1;
+	int hour = accept_char(p, end, 'T') ? parse_fixed_digits(p, end, 2) : -1;
+	int minute = accept_char(p, end, ':') ? parse_fixed_digits(p, end, 2) : -1;
+	int second = accept_char(p, end, ':') ? parse_fixed_digits(p, end, 2) : -1;
+	*ret = (struct clock_time){year, month, day, hour, minute, second};
+	if (year < 0 || !is_day(year, month, day))
+		return false;
+	return is_time_of_day(hour, minute, second);
+}
+
+/* A fraction of a second, in ns: what is finer is cut off. 0 where there is none. */
+static bool parse_fraction(const char **p, const char *end, int64_t *ret)
+{
+	*ret = 0;
+	if (!accept_char(p, end, '.'))
+		return true;
+	if (*p == end || !isdigit((unsigned char)**p))
+		return false;
+	for (int64_t unit = 100000000; *p < end && isdigit((unsigned char)**p); ++*p, unit /= 10)
+		*ret += (**p - '0') * unit;
+	return true;
+}
+
+/* Z, +HH:MM, -HH:MM, or nothing: seconds before UTC. */
+static bool parse_zone(const char **p, const char *end, int64_t *ret)
+{
+	*ret = 0;
+	if (*p == end || (**p != '+' && **p != '-')) {
+		accept_char(p, end, 'Z');
+		return true;
+	}
+	int sign = *(*p)++ == '-' ? -1 : 1, h = parse_fixed_digits(p, end, 2),
+	    m = accept_char(p, end, ':') ? parse_fixed_digits(p, end, 2) : -1;
+	if (h < 0 || h > 14 || m < 0 || m > 59)
+		return false;
+	*ret = sign * (h * 60 + m) * (int64_t)60;
+	return true;
+}
+
 bool doc_time(struct str s, int64_t *ret)
 {
 	const char *p = s.p, *end = s.p + s.n;
-	int year = parse_fixed_digits(&p, end, 4);
-	int month = accept_char(&p, end, '-') ? parse_fixed_digits(&p, end, 2) : -1;
-	int day = accept_char(&p, end, '-') ? parse_fixed_digits(&p, end, 2) : -1;
-	int hour = accept_char(&p, end, 'T') ? parse_fixed_digits(&p, end, 2) : -1;
-	int minute = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
-	int second = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
-	static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
-	if (year < 0 || month < 1 || month > 12 || day < 1 || day > length[month - 1] + (month == 2 && leap) || hour < 0 ||
-	    hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 59 || (hour == 24 && (minute || second)))
+	struct clock_time c;
+	int64_t ns, zone;
+	if (!parse_clock_time(&p, end, &c) || !parse_fraction(&p, end, &ns) || !parse_zone(&p, end, &zone) || p != end)
 		return false;
-	int64_t ns = 0, zone = 0;
-	if (accept_char(&p, end, '.')) {
-		int64_t unit = 100000000;
-		if (p == end || !isdigit((unsigned char)*p))
-			return false;
-		for (; p < end && isdigit((unsigned char)*p); p++, unit /= 10)
-			ns += (*p - '0') * unit; /* what is finer than 1 ns is cut off */
-	}
-	if (p < end && (*p == '+' || *p == '-')) {
-		int sign = *p++ == '-' ? -1 : 1, h = parse_fixed_digits(&p, end, 2),
-		    m = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
-		if (h < 0 || h > 14 || m < 0 || m > 59)
-			return false;
-		zone = sign * (h * 60 + m) * (int64_t)60;
-	} else
-		accept_char(&p, end, 'Z');
-	if (p != end)
-		return false;
-	int64_t t = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second - zone;
+	int64_t t = ((days_since_1970(c.year, c.month, c.day) * 24 + c.hour) * 60 + c.minute) * 60 + c.second - zone;
 	return !__builtin_mul_overflow(t, (int64_t)1000000000, &t) && !__builtin_add_overflow(t, ns, ret);
 }
 
 /* ---- which format ---- */
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))
+		p++;
+	return p;
+}
 
 /* What no reader takes, said before one of them stumbles over its first character. NULL: it may be one of theirs. */
 static const char *describe_unreadable(const char *first, const char *end)
 {
 	static const size_t look = 4096;
 	size_t n = (size_t)(end - first);
-	const char *c = first;
-	while (c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n'))
-		c++;
+	const char *c = skip_blanks(first, end);
 	if (c == end)
 		return "is empty";
 	if (memchr(first, '\0', n < look ? n : look))
@@ -182,8 +224,7 @@ static const char *describe_unreadable(const char *first, const char *end)
 	/* A bracket begins a node without a name in Turtle, too: what follows tells. */
 	if (*c != '[')
 		return NULL;
-	for (c++; c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n');)
-		c++;
+	c = skip_blanks(c + 1, end);
 	return c < end && (*c == '{' || *c == '"' || *c == '[') ? "is a JSON array" : NULL;
 }
 

@@ -7,23 +7,35 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* The first event of a session. 1: a keeper's, who may tell of what is gone; 0 of another, or -ENOMEM. */
+static int take_first_event(struct forgotten *f, uint64_t session, const struct event *ev)
+{
+	if (ev->kind != EVENT_session)
+		return 0;
+	if (ev->session.run.n && intern_add(&f->here, ev->session.run) == VEC_NONE)
+		return -ENOMEM;
+	if (!str_is(ev->session.mode, "keeping"))
+		return 0;
+	return map_set(&f->keepers, session, 1) ? 1 : -ENOMEM;
+}
+
+static int take_tombstone(struct forgotten *f, const struct event_tombstone *t)
+{
+	if (t->dead && !map_set(&f->dead, t->dead, 1))
+		return -ENOMEM;
+	return t->run.n && intern_add(&f->runs, t->run) == VEC_NONE ? -ENOMEM : 0;
+}
+
 int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_frame_info *frame)
 {
 	struct event ev;
+	int rc = 1;
 	if (frame->seq != 1 && map_get(&f->keepers, frame->session) == VEC_NONE)
 		return 0;
 	for (bool first = frame->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
-		if (first && ev.kind == EVENT_session && ev.session.run.n && intern_add(&f->here, ev.session.run) == VEC_NONE)
-			return -ENOMEM;
-		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
-			return 0;
-		if (first && !map_set(&f->keepers, frame->session, 1))
-			return -ENOMEM;
-		if (ev.kind != EVENT_tombstone)
-			continue;
-		if (ev.tombstone.dead && !map_set(&f->dead, ev.tombstone.dead, 1))
-			return -ENOMEM;
-		if (ev.tombstone.run.n && intern_add(&f->runs, ev.tombstone.run) == VEC_NONE)
+		if (first && (rc = take_first_event(f, frame->session, &ev)) != 1)
+			return rc;
+		if (ev.kind == EVENT_tombstone && take_tombstone(f, &ev.tombstone) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -91,10 +91,10 @@ static void find_user(struct imported *t)
 	}
 }
 
-int imported_collect(struct imported *t)
+/* The words by which the document may say what stemma knows. */
+static int find_words(struct imported *t)
 {
 	struct buf name = {0};
-	int rc = 0;
 	for (unsigned i = 0; i < ATTR_COUNT; i++) {
 		buf_reset(&name);
 		buf_printf(&name, STEMMA_NS "%s", attr_words[i].name);
@@ -102,13 +102,18 @@ int imported_collect(struct imported *t)
 		buf_str(&name, str_of("Base64"));
 		t->base64[i] = intern_find(&t->d->words, buf_view(&name));
 	}
-	rc = name.failed ? imported_oom(t) : 0;
+	int rc = name.failed ? imported_oom(t) : 0;
 	buf_release(&name);
 	t->w_type = intern_find(&t->d->words, str_of(PROV_NS "type"));
 	t->w_label = intern_find(&t->d->words, str_of(PROV_NS "label"));
 	t->w_location = intern_find(&t->d->words, str_of(PROV_NS "location"));
-	if (rc == 0)
-		rc = imported_provio(t);
+	return rc;
+}
+
+/* Things first, then who did something, then what they did. */
+static int take_statements(struct imported *t)
+{
+	int rc = 0;
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		if (t->d->st.v[i].kind == DOC_entity)
 			rc = imported_take_entity(t, i);
@@ -119,6 +124,16 @@ int imported_collect(struct imported *t)
 			rc = imported_take_activity(t, i);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		rc = imported_take_relation(t, i);
+	return rc;
+}
+
+int imported_collect(struct imported *t)
+{
+	int rc = find_words(t);
+	if (rc == 0)
+		rc = imported_provio(t);
+	if (rc == 0)
+		rc = take_statements(t);
 	if (rc == 0)
 		rc = imported_take_app_events(t);
 	if (rc == 0)

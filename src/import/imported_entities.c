@@ -195,39 +195,43 @@ static bool own_ident(struct imported_version *v, struct str s)
 	return v->by_event;
 }
 
+/* A file of stemma's, or with `version` what was in it at some time. */
+static int take_own_entity(struct imported *t, const struct doc_statement *st, bool version)
+{
+	uint32_t file, i;
+	uint64_t part;
+	int rc = own_file(t, st, &file);
+	if (rc < 0)
+		return rc;
+	if (file == VEC_NONE)
+		return imported_wrong(t, st, "a file of stemma's without its identity (fileKind, domain, inode, generation)");
+	if (!version)
+		return map_set(&t->file_of, st->id, file) ? 0 : imported_oom(t);
+	if (imported_count(t, st, ATTR_part, &part))
+		return 0; /* of a chain: what it is the last one says */
+	struct imported_version v = {.own = true, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
+	if (!own_ident(&v, imported_text(t, st, ATTR_ident)))
+		return imported_wrong(t, st, "a version of stemma's without its identity (ident)");
+	v.unobserved_size = imported_count(t, st, ATTR_size, &v.size);
+	imported_time(t, st, ATTR_mtime, &v.mtime);
+	imported_time(t, st, ATTR_writeBegan, &v.start);
+	imported_time(t, st, ATTR_writeEnded, &v.end);
+	if ((i = append_version(t, st->id, file)) == VEC_NONE)
+		return imported_oom(t);
+	v.word = st->id;
+	v.file = file;
+	t->versions.v[i] = v;
+	return 0;
+}
+
 int imported_take_entity(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
-	uint32_t file, i;
-	uint64_t part;
 	bool version = imported_is(t, st, STEMMA_NS "Version") || imported_is(t, st, STEMMA_NS "Stream");
 	if (map_get(&t->version, st->id) != VEC_NONE || map_get(&t->file_of, st->id) != VEC_NONE)
 		return 0;
-	if (version || imported_is(t, st, STEMMA_NS "File")) {
-		int rc = own_file(t, st, &file);
-		if (rc < 0)
-			return rc;
-		if (file == VEC_NONE)
-			return imported_wrong(t, st,
-			                      "a file of stemma's without its identity (fileKind, domain, inode, generation)");
-		if (!version)
-			return map_set(&t->file_of, st->id, file) ? 0 : imported_oom(t);
-		if (imported_count(t, st, ATTR_part, &part))
-			return 0; /* of a chain: what it is the last one says */
-		struct imported_version v = {.own = true, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
-		if (!own_ident(&v, imported_text(t, st, ATTR_ident)))
-			return imported_wrong(t, st, "a version of stemma's without its identity (ident)");
-		v.unobserved_size = imported_count(t, st, ATTR_size, &v.size);
-		imported_time(t, st, ATTR_mtime, &v.mtime);
-		imported_time(t, st, ATTR_writeBegan, &v.start);
-		imported_time(t, st, ATTR_writeEnded, &v.end);
-		if ((i = append_version(t, st->id, file)) == VEC_NONE)
-			return imported_oom(t);
-		v.word = st->id;
-		v.file = file;
-		t->versions.v[i] = v;
-		return 0;
-	}
+	if (version || imported_is(t, st, STEMMA_NS "File"))
+		return take_own_entity(t, st, version);
 	uint32_t of = map_get(&t->io.whole, st->id);
 	enum provio_class class = imported_class(t, st);
 	if (provio_is_object(class))
@@ -238,7 +242,7 @@ int imported_take_entity(struct imported *t, uint32_t at)
 		return 0; /* what a program said, not data */
 	struct str path = imported_text(t, st, ATTR_path), label = doc_str(t->d, imported_get(t, st, t->w_label));
 	struct str location = doc_str(t->d, imported_get(t, st, t->w_location));
-	i = foreign_version(t, st->id, path.n ? path : location.n ? location : label);
+	uint32_t i = foreign_version(t, st->id, path.n ? path : location.n ? location : label);
 	return i == VEC_NONE ? imported_oom(t) : 0;
 }
 
@@ -262,53 +266,85 @@ int imported_take_program(struct imported *t, uint32_t at)
 	return rc;
 }
 
+/* An activity that is a run of stemma's. */
+static int take_run(struct imported *t, const struct doc_statement *st, uint32_t at, struct str ulid)
+{
+	struct imported_run *r = ulid.n ? vec_add(&t->runs) : NULL;
+	if (!r)
+		return imported_wrong(t, st, "a run of stemma's whose name is none");
+	*r = (struct imported_run){.st = at, .ulid = ulid};
+	return map_set(&t->run, st->id, (uint32_t)(t->runs.n - 1)) ? 0 : imported_oom(t);
+}
+
+/* An activity that is an execution of stemma's; *ret: its place, VEC_NONE without memory. */
+static int take_execution(struct imported *t, const struct doc_statement *st, uint32_t *ret)
+{
+	uint64_t pidns, pid, n, ns;
+	int64_t started = TIME_NONE;
+	/* In documents of before it was written as a time. */
+	if (imported_count(t, st, ATTR_processStarted, &ns) && ns <= INT64_MAX)
+		started = (int64_t)ns;
+	else
+		imported_time(t, st, ATTR_processStarted, &started);
+	if (!imported_count(t, st, ATTR_pidNamespace, &pidns) || !imported_count(t, st, ATTR_pid, &pid) ||
+	    !imported_count(t, st, ATTR_execution, &n))
+		return imported_wrong(t, st, "an execution of stemma's without its identity (pidNamespace, pid, execution)");
+	*ret = add_activity(t, st->id, find_process(t, imported_text(t, st, ATTR_boot), pidns, pid, started), n);
+	if (*ret != VEC_NONE)
+		t->activities.v[*ret].own = true;
+	return 0;
+}
+
+/* An activity of another program; its place, VEC_NONE without memory. */
+static uint32_t take_foreign_activity(struct imported *t, const struct doc_statement *st)
+{
+	struct str label = doc_str(t->d, imported_get(t, st, t->w_label));
+	uint32_t i = imported_foreign(t, st->id, doc_str(t->d, st->id));
+	if (i != VEC_NONE && label.n)
+		t->activities.v[i].name = label;
+	return i;
+}
+
+static int find_or_take_activity(struct imported *t, const struct doc_statement *st, bool execution, uint32_t *ret)
+{
+	int rc = 0;
+	*ret = map_get(&t->activity, st->id);
+	if (*ret != VEC_NONE)
+		return 0;
+	if (execution)
+		rc = take_execution(t, st, ret);
+	else
+		*ret = take_foreign_activity(t, st);
+	return rc < 0 || *ret != VEC_NONE ? rc : imported_oom(t);
+}
+
+/* What an earlier statement has not told of the activity. */
+static void take_missing(struct imported_activity *a, uint32_t at, const struct doc_statement *st)
+{
+	a->st = a->st == VEC_NONE ? at : a->st;
+	a->start = a->start == TIME_NONE ? st->start : a->start;
+	a->end = a->end == TIME_NONE ? st->end : a->end;
+}
+
 int imported_take_activity(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
-	uint32_t i = map_get(&t->activity, st->id);
 	if (map_get(&t->version, st->id) != VEC_NONE || map_get(&t->file_of, st->id) != VEC_NONE)
 		return imported_wrong(t, st, "an activity with the name of an entity");
 	if (map_get(&t->run, st->id) != VEC_NONE || imported_io(t, st->id))
 		return 0;
-	bool run = imported_is(t, st, STEMMA_NS "Run");
+	bool run = imported_is(t, st, STEMMA_NS "Run"), execution = !run && imported_is(t, st, STEMMA_NS "Execution");
 	struct str ulid = imported_ulid(run ? doc_str(t->d, st->id) : imported_text(t, st, ATTR_run));
-	if (forgotten_run(t->gone, ulid) && (run || imported_is(t, st, STEMMA_NS "Execution"))) {
+	if (forgotten_run(t->gone, ulid) && (run || execution)) {
 		t->left_out++;
 		return map_set(&t->forgotten, st->id, 1) ? 0 : imported_oom(t);
 	}
-	if (run) {
-		struct imported_run *r = ulid.n ? vec_add(&t->runs) : NULL;
-		if (!r)
-			return imported_wrong(t, st, "a run of stemma's whose name is none");
-		*r = (struct imported_run){.st = at, .ulid = ulid};
-		return map_set(&t->run, st->id, (uint32_t)(t->runs.n - 1)) ? 0 : imported_oom(t);
-	}
-	if (i == VEC_NONE && imported_is(t, st, STEMMA_NS "Execution")) {
-		uint64_t pidns, pid, n, ns;
-		int64_t started = TIME_NONE;
-		/* In documents of before it was written as a time. */
-		if (imported_count(t, st, ATTR_processStarted, &ns) && ns <= INT64_MAX)
-			started = (int64_t)ns;
-		else
-			imported_time(t, st, ATTR_processStarted, &started);
-		if (!imported_count(t, st, ATTR_pidNamespace, &pidns) || !imported_count(t, st, ATTR_pid, &pid) ||
-		    !imported_count(t, st, ATTR_execution, &n))
-			return imported_wrong(t, st,
-			                      "an execution of stemma's without its identity (pidNamespace, pid, execution)");
-		i = add_activity(t, st->id, find_process(t, imported_text(t, st, ATTR_boot), pidns, pid, started), n);
-		if (i != VEC_NONE)
-			t->activities.v[i].own = true;
-	} else if (i == VEC_NONE) {
-		struct str label = doc_str(t->d, imported_get(t, st, t->w_label));
-		i = imported_foreign(t, st->id, doc_str(t->d, st->id));
-		if (i != VEC_NONE && label.n)
-			t->activities.v[i].name = label;
-	}
-	if (i == VEC_NONE)
-		return imported_oom(t);
-	struct imported_activity *a = &t->activities.v[i];
-	a->st = a->st == VEC_NONE ? at : a->st;
-	a->start = a->start == TIME_NONE ? st->start : a->start;
-	a->end = a->end == TIME_NONE ? st->end : a->end;
+	if (run)
+		return take_run(t, st, at, ulid);
+	uint32_t i;
+	int rc = find_or_take_activity(t, st, execution, &i);
+	if (rc < 0)
+		return rc;
+	take_missing(&t->activities.v[i], at, st);
 	return 0;
 }

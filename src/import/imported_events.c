@@ -188,6 +188,15 @@ static uint64_t emit_app_event(struct imported_writer *w, struct imported_sessio
 	return seq;
 }
 
+/* NULL: there is none. */
+static struct imported_session *first_session_of_run(struct imported_writer *w, struct str ulid)
+{
+	for (uint32_t k = map_get(&w->by_run, hash_str(ulid)); k != VEC_NONE; k = w->sessions.v[k].next_run)
+		if (str_eq(w->sessions.v[k].run, ulid))
+			return &w->sessions.v[k];
+	return NULL;
+}
+
 static void emit_app_events(struct imported_writer *w, struct str document)
 {
 	struct imported *t = w->t;
@@ -195,14 +204,11 @@ static void emit_app_events(struct imported_writer *w, struct str document)
 	struct map apps = {0};
 	for (size_t i = 0; i < t->app_events.n && !w->error; i++) {
 		const struct imported_app_event *y = &t->app_events.v[i];
-		struct imported_session *s = NULL;
 		struct event ev = {.kind = EVENT_gap};
 		uint32_t process = y->activity == VEC_NONE ? VEC_NONE : t->activities.v[y->activity].process;
 		struct str ulid = y->ulid.n ? y->ulid : document;
-		if (process != VEC_NONE)
-			s = &w->sessions.v[t->processes.v[process].session];
-		for (uint32_t k = map_get(&w->by_run, hash_str(ulid)); !s && k != VEC_NONE; k = w->sessions.v[k].next_run)
-			s = str_eq(w->sessions.v[k].run, ulid) ? &w->sessions.v[k] : NULL;
+		struct imported_session *s =
+		    process == VEC_NONE ? first_session_of_run(w, ulid) : &w->sessions.v[t->processes.v[process].session];
 		if (!s || !imported_fill_app_event(t, y, lists, &ev)) {
 			t->passed++;
 			continue;
@@ -266,59 +272,75 @@ static void document_id(uint64_t hash, int64_t began, char ret[27])
 	ret[26] = '\0';
 }
 
-int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct str *ret_host)
+/* When what no run of stemma's made began; TIME_NEVER: that is not told. */
+static int64_t foreign_begin(const struct imported *t)
 {
-	struct imported_writer w = {.t = t, .out = ret, .named = malloc((t->files.n + 1) * sizeof(uint32_t))};
-	char *id = arena_take(&t->text, 27);
 	int64_t began = TIME_NEVER;
-	if (!w.named || !id) {
-		free(w.named);
-		return imported_oom(t);
-	}
-	memset(w.named, 0xff, (t->files.n + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < t->activities.n; i++)
 		if (!t->activities.v[i].own && t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < began)
 			began = t->activities.v[i].start;
-	w.end = TIME_NONE;
+	return began;
+}
+
+static int64_t foreign_end(const struct imported *t)
+{
+	int64_t end = TIME_NONE;
 	for (size_t i = 0; i < t->activities.n; i++)
-		if (!t->activities.v[i].own && t->activities.v[i].end > w.end)
-			w.end = t->activities.v[i].end;
-	document_id(hash, began, id);
-	struct str document = str_of(id);
-	imported_files_observed(t);
-	int rc = index_runs(&w);
-	rc = rc < 0 ? rc : imported_place_processes(&w, document);
-	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
-		const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
-		bool there = false;
-		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
-			there |= str_eq(w.sessions.v[k].run, t->runs.v[i].ulid) &&
-			         str_eq(w.sessions.v[k].host, imported_text(t, st, ATTR_host));
-		struct imported_session *s =
-		    there ? NULL : imported_session_of(&w, imported_text(t, st, ATTR_host), str_of(""), 0, t->runs.v[i].ulid);
-		if (!there && !s)
-			rc = imported_oom(t);
+		if (!t->activities.v[i].own && t->activities.v[i].end > end)
+			end = t->activities.v[i].end;
+	return end;
+}
+
+/* Is there a session of the run on that host? */
+static bool has_session(const struct imported_writer *w, struct str run, struct str host)
+{
+	for (uint32_t k = map_get(&w->by_run, hash_str(run)); k != VEC_NONE; k = w->sessions.v[k].next_run)
+		if (str_eq(w->sessions.v[k].run, run) && str_eq(w->sessions.v[k].host, host))
+			return true;
+	return false;
+}
+
+/* A session for each run that no process has put into one, and what the runs say of theirs. */
+static int place_runs(struct imported_writer *w)
+{
+	struct imported *t = w->t;
+	for (size_t i = 0; i < t->runs.n; i++) {
+		struct str run = t->runs.v[i].ulid, host = imported_text(t, &t->d->st.v[t->runs.v[i].st], ATTR_host);
+		if (!has_session(w, run, host) && !imported_session_of(w, host, str_of(""), 0, run))
+			return imported_oom(t);
 	}
-	for (size_t i = 0; rc == 0 && i < t->runs.n; i++)
-		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
-			if (str_eq(w.sessions.v[k].run, t->runs.v[i].ulid)) {
+	for (size_t i = 0; i < t->runs.n; i++)
+		for (uint32_t k = map_get(&w->by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE;
+		     k = w->sessions.v[k].next_run)
+			if (str_eq(w->sessions.v[k].run, t->runs.v[i].ulid)) {
 				const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
-				w.sessions.v[k].mode = imported_text(t, st, ATTR_mode);
-				imported_session_begins(&w.sessions.v[k], st->start);
+				w->sessions.v[k].mode = imported_text(t, st, ATTR_mode);
+				imported_session_begins(&w->sessions.v[k], st->start);
 			}
-	for (size_t i = 0; rc == 0 && i < t->notes.n; i++) {
-		struct imported_session *s = note_session(&w, &t->notes.v[i]);
-		if (s)
-			imported_session_begins(s, t->notes.v[i].time);
-		else
-			rc = imported_oom(t);
+	return 0;
+}
+
+static int place_notes(struct imported_writer *w)
+{
+	for (size_t i = 0; i < w->t->notes.n; i++) {
+		struct imported_session *s = note_session(w, &w->t->notes.v[i]);
+		if (!s)
+			return imported_oom(w->t);
+		imported_session_begins(s, w->t->notes.v[i].time);
 	}
-	for (size_t i = 0; rc == 0 && i < w.sessions.n; i++) {
-		struct imported_session *s = &w.sessions.v[i];
+	return 0;
+}
+
+/* The first events of all sessions, and their runs. hash: of the document, whose run is `document`. */
+static int begin_sessions(struct imported_writer *w, uint64_t hash, struct str document)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->sessions.n; i++) {
+		struct imported_session *s = &w->sessions.v[i];
 		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
 		s->number = IMPORT_SESSION | (hash_bytes(key, sizeof(key)) >> 16);
 		s->began = s->began == TIME_NEVER ? 0 : s->began;
-		imported_emit(&w, s,
+		imported_emit(w, s,
 		              &(struct event){.kind = EVENT_session,
 		                              .time = s->began,
 		                              .session = {.run = s->run,
@@ -327,43 +349,84 @@ int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct s
 		                                          .pidns = s->pidns,
 		                                          .tool = str_of("stemma import " STEMMA_VERSION),
 		                                          .mode = str_eq(s->run, document) ? str_of("import") : s->mode}});
-		rc = emit_session_runs(&w, i);
+		rc = emit_session_runs(w, i);
 		if (rc == 0 && str_eq(s->run, document))
-			emit_document_mark(&w, s, document);
+			emit_document_mark(w, s, document);
 	}
-	if (rc == 0)
-		rc = imported_emit_processes(&w);
-	if (rc == 0)
-		rc = emit_imported_links(&w);
-	if (rc == 0)
-		emit_app_events(&w, document);
-	if (rc == 0)
-		emit_imported_notes(&w);
-	for (size_t i = 0; i < w.sessions.n; i++) {
-		struct imported_session *s = &w.sessions.v[i];
-		if (rc == 0) {
-			imported_emit(&w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
-			imported_flush_frame(&w, s);
-		}
+	return rc;
+}
+
+static void end_sessions(struct imported_writer *w)
+{
+	for (size_t i = 0; i < w->sessions.n; i++) {
+		struct imported_session *s = &w->sessions.v[i];
+		imported_emit(w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
+		imported_flush_frame(w, s);
+	}
+}
+
+/* Where the document comes from. */
+static struct str first_host(const struct imported_writer *w)
+{
+	bool known = w->sessions.n && w->sessions.v[0].host.n && !str_is(w->sessions.v[0].host, "unknown");
+	return known ? w->sessions.v[0].host : str_of("prov");
+}
+
+static void writer_release(struct imported_writer *w)
+{
+	for (size_t i = 0; i < w->sessions.n; i++) {
+		struct imported_session *s = &w->sessions.v[i];
 		buf_release(&s->events);
 		map_release(&s->file_number);
 		map_release(&s->domain_number);
 		map_release(&s->shadows);
 	}
-	*ret_host = w.sessions.n && w.sessions.v[0].host.n && !str_is(w.sessions.v[0].host, "unknown")
-	                ? w.sessions.v[0].host
-	                : str_of("prov");
-	vec_release(&w.sessions);
-	map_release(&w.by_key);
-	map_release(&w.by_run);
-	map_release(&w.by_run_last);
-	map_release(&w.first_run);
-	free(w.next_run);
-	buf_release(&w.list);
-	buf_release(&w.list2);
-	buf_release(&w.text);
-	event_clean_release(&w.clean);
-	free(w.named);
+	vec_release(&w->sessions);
+	map_release(&w->by_key);
+	map_release(&w->by_run);
+	map_release(&w->by_run_last);
+	map_release(&w->first_run);
+	free(w->next_run);
+	buf_release(&w->list);
+	buf_release(&w->list2);
+	buf_release(&w->text);
+	event_clean_release(&w->clean);
+	free(w->named);
+}
+
+int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct str *ret_host)
+{
+	struct imported_writer w = {.t = t, .out = ret, .named = malloc((t->files.n + 1) * sizeof(uint32_t))};
+	char *id = arena_take(&t->text, 27);
+	if (!w.named || !id) {
+		free(w.named);
+		return imported_oom(t);
+	}
+	memset(w.named, 0xff, (t->files.n + 1) * sizeof(uint32_t));
+	w.end = foreign_end(t);
+	document_id(hash, foreign_begin(t), id);
+	struct str document = str_of(id);
+	imported_files_observed(t);
+	int rc = index_runs(&w);
+	if (rc == 0)
+		rc = imported_place_processes(&w, document);
+	if (rc == 0)
+		rc = place_runs(&w);
+	if (rc == 0)
+		rc = place_notes(&w);
+	if (rc == 0)
+		rc = begin_sessions(&w, hash, document);
+	if (rc == 0)
+		rc = imported_emit_processes(&w);
+	if (rc == 0)
+		rc = emit_imported_links(&w);
+	if (rc == 0) {
+		emit_app_events(&w, document);
+		emit_imported_notes(&w);
+		end_sessions(&w);
+	}
+	*ret_host = first_host(&w);
+	writer_release(&w);
 	if (rc == 0 && w.error == -E2BIG)
 		return err_set(t->err, 0, "%s: a statement is larger than what a log takes", t->name), -E2BIG;
 	return rc == 0 && w.error ? imported_oom(t) : rc;

@@ -2,6 +2,8 @@
  * which one ended it, and which one found a file changed. */
 #include "import/imported.h"
 
+#include <stdlib.h>
+
 static uint32_t span_hash(const struct imported *t, const struct imported_access *a)
 {
 	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
@@ -61,6 +63,23 @@ static uint32_t file_time_hash(uint32_t file, int64_t at)
 	return doc_hash(file, (uint64_t)at, 0);
 }
 
+/* Does any of the accesses that began when the version did see it? *ret_write: one of them that wrote. */
+static bool was_found_by_use(const struct imported *t, const struct table *found, uint32_t version, uint32_t *ret_write)
+{
+	const struct imported_version *v = &t->versions.v[version];
+	bool used = false;
+	uint32_t i;
+	for (size_t pos = TABLE_START;
+	     !used && (i = table_next(found, file_time_hash(v->file, v->start), &pos)) != VEC_NONE;) {
+		const struct imported_access *a = &t->accesses.v[i];
+		if (a->lo != v->start || t->versions.v[a->version].file != v->file)
+			continue;
+		used = a->state == version;
+		*ret_write = a->write ? i : *ret_write;
+	}
+	return used;
+}
+
 /* A version that nobody was seen to write was found by an access that began then: where no use of it did, by a write.
  */
 static bool find_changes(struct imported *t)
@@ -75,64 +94,67 @@ static bool find_changes(struct imported *t)
 		}
 	for (uint32_t k = 0; ok && k < t->versions.n; k++) {
 		const struct imported_version *v = &t->versions.v[k];
-		uint32_t i, write = VEC_NONE;
-		bool used = !v->own || v->by_event || !v->unobserved_size || !imported_regular(t, k);
-		for (size_t pos = TABLE_START;
-		     !used && (i = table_next(&found, file_time_hash(v->file, v->start), &pos)) != VEC_NONE;) {
-			const struct imported_access *a = &t->accesses.v[i];
-			if (a->lo != v->start || t->versions.v[a->version].file != v->file)
-				continue;
-			used = a->state == k;
-			write = a->write ? i : write;
-		}
-		if (!used && write != VEC_NONE)
+		uint32_t write = VEC_NONE;
+		if (!v->own || v->by_event || !v->unobserved_size || !imported_regular(t, k))
+			continue;
+		if (!was_found_by_use(t, &found, k, &write) && write != VEC_NONE)
 			t->accesses.v[write].state = k;
 	}
 	table_release(&found);
 	return ok;
 }
 
-/* Of the accesses of a version, the one that is the event of its identity, and the one that ended its last write. A use
- * that a read and write access made is not told once more. */
+/* Of a version's accesses, by version: the place of the one that made it, and of the one that ended it; VEC_NONE. */
+struct ends {
+	uint32_t *first, *last;
+};
+
+static void find_ends(const struct imported *t, struct ends *e, uint32_t i)
+{
+	const struct imported_access *a = &t->accesses.v[i];
+	uint32_t *best = &e->first[a->version];
+	const struct imported_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
+	bool earlier = !b || a->lo < b->lo || (a->lo == b->lo && a->write && !b->write);
+	if ((a->write || !imported_regular(t, a->version)) && earlier)
+		*best = i;
+	best = &e->last[a->version];
+	b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
+	if (a->write && (!b || a->hi == TIME_NONE || (b->hi != TIME_NONE && a->hi >= b->hi)))
+		*best = i;
+}
+
+static void take_state(const struct imported *t, struct imported_access *a)
+{
+	const struct imported_version *v = &t->versions.v[a->version];
+	if (!imported_regular(t, a->version))
+		return;
+	/* It saw the content that it used, where nothing else could be meant. */
+	if (!a->write && !a->foreign && v->own && v->unobserved_size && a->via != TERM_via_overlap)
+		a->state = a->version;
+	if (a->via == TERM_via_overlap)
+		a->via = TERM_via_data; /* found anew */
+}
+
 int imported_identify(struct imported *t)
 {
-	VEC(uint32_t) first = {0}, last = {0};
 	size_t n = t->versions.n;
-	if (!vec_room(&first, n + 1) || !vec_room(&last, n + 1))
-		return imported_oom(t);
-	for (size_t i = 0; i < n; i++)
-		first.v[i] = last.v[i] = VEC_NONE;
-	for (uint32_t i = 0; i < t->accesses.n; i++) {
-		struct imported_access *a = &t->accesses.v[i];
-		const struct imported_version *v = &t->versions.v[a->version];
-		bool regular = imported_regular(t, a->version);
-		if (a->dropped)
+	struct ends e = {malloc((n + 1) * sizeof(*e.first)), malloc((n + 1) * sizeof(*e.last))};
+	bool ok = e.first && e.last;
+	for (size_t i = 0; ok && i < n; i++)
+		e.first[i] = e.last[i] = VEC_NONE;
+	for (uint32_t i = 0; ok && i < t->accesses.n; i++) {
+		if (t->accesses.v[i].dropped)
 			continue;
-		if (a->write || !regular) {
-			uint32_t *best = &first.v[a->version];
-			const struct imported_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
-			if (!b || a->lo < b->lo || (a->lo == b->lo && a->write && !b->write))
-				*best = i;
-		}
-		if (a->write) {
-			uint32_t *best = &last.v[a->version];
-			const struct imported_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
-			if (!b || a->hi == TIME_NONE || (b->hi != TIME_NONE && a->hi >= b->hi))
-				*best = i;
-		}
-		/* It saw the content that it used, where nothing else could be meant. */
-		if (regular && !a->write && !a->foreign && v->own && v->unobserved_size && a->via != TERM_via_overlap)
-			a->state = a->version;
-		if (regular && a->via == TERM_via_overlap)
-			a->via = TERM_via_data; /* found anew */
+		find_ends(t, &e, i);
+		take_state(t, &t->accesses.v[i]);
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (first.v[i] != VEC_NONE && t->versions.v[i].by_event)
-			t->accesses.v[first.v[i]].first = true;
-		if (last.v[i] != VEC_NONE && t->versions.v[i].unobserved_size)
-			t->accesses.v[last.v[i]].closes = true;
+	for (size_t i = 0; ok && i < n; i++) {
+		if (e.first[i] != VEC_NONE && t->versions.v[i].by_event)
+			t->accesses.v[e.first[i]].first = true;
+		if (e.last[i] != VEC_NONE && t->versions.v[i].unobserved_size)
+			t->accesses.v[e.last[i]].closes = true;
 	}
-	vec_release(&first);
-	vec_release(&last);
-	return find_changes(t) ? 0 : imported_oom(t);
+	free(e.first);
+	free(e.last);
+	return ok && find_changes(t) ? 0 : imported_oom(t);
 }

@@ -87,6 +87,23 @@ static void enqueue_ready(struct order *o, uint32_t node)
 		queue_push_node(o->uses[a->activity] ? &o->early : &o->makes, node);
 }
 
+/* The time that is told of an access, TIME_NONE: none is. *ret_fixed: stemma saw it itself. *at: the least that it may
+ * be, which what its activity used raises. */
+static int64_t place_access(struct order *o, const struct imported_access *a, int64_t *at, bool *ret_fixed)
+{
+	int64_t known_time = a->foreign ? a->lo : a->hi == TIME_NONE ? a->lo : a->hi;
+	int64_t *used = &o->used[a->activity];
+	*ret_fixed = !a->foreign;
+	if (a->foreign && a->write && known_time == TIME_NONE && *at <= *used)
+		*at = *used < INT64_MAX ? *used + 1 : *used; /* what it made came of what it used */
+	if (!a->write && a->foreign) {
+		int64_t when = known_time > *at ? known_time : *at;
+		o->uses[a->activity]--;
+		*used = when > *used ? when : *used;
+	}
+	return known_time;
+}
+
 /* The moment of an event that is placed, and of what it allows. */
 static void place_event(struct order *o, uint32_t node)
 {
@@ -98,17 +115,7 @@ static void place_event(struct order *o, uint32_t node)
 		known_time = node % 2 ? a->end : a->start;
 		fixed = a->own;
 	} else if (node - 2 * o->nx < o->na) {
-		struct imported_access *a = &t->accesses.v[node - 2 * o->nx];
-		known_time = a->foreign ? a->lo : a->hi == TIME_NONE ? a->lo : a->hi;
-		fixed = !a->foreign;
-		int64_t *used = &o->used[a->activity];
-		if (a->foreign && a->write && known_time == TIME_NONE && at <= *used)
-			at = *used < INT64_MAX ? *used + 1 : *used; /* what it made came of what it used */
-		if (!a->write && a->foreign) {
-			int64_t when = known_time > at ? known_time : at;
-			o->uses[a->activity]--;
-			*used = when > *used ? when : *used;
-		}
+		known_time = place_access(o, &t->accesses.v[node - 2 * o->nx], &at, &fixed);
 	}
 	o->placed[node] = true;
 	o->at[node] = at = known_time != TIME_NONE && (fixed || known_time > at) ? known_time : at;
@@ -158,18 +165,24 @@ static int report_circle(struct order *o)
 	return imported_wrong(o->t, &o->t->d->st.v[0], "things were made of each other, in a circle");
 }
 
-static void take_times(struct order *o)
+/* The times of activities that others tell of. */
+static void take_activity_times(struct order *o)
 {
 	struct imported *t = o->t;
-	uint32_t *least = o->uses; /* by version: its first foreign write */
-	for (uint32_t v = 0; v < o->nv; v++)
-		least[v] = VEC_NONE;
 	for (uint32_t i = 0; i < o->nx; i++)
 		if (!t->activities.v[i].own) {
 			o->has_start[i] = t->activities.v[i].start != TIME_NONE;
 			t->activities.v[i].start = o->at[activity_start_node(i)];
 			t->activities.v[i].end = o->at[activity_start_node(i) + 1];
 		}
+}
+
+/* The times of accesses that others tell of. least: by version, its first foreign write. */
+static void take_access_times(struct order *o, uint32_t *least)
+{
+	struct imported *t = o->t;
+	for (uint32_t v = 0; v < o->nv; v++)
+		least[v] = VEC_NONE;
 	for (uint32_t i = 0; i < o->na; i++) {
 		struct imported_access *a = &t->accesses.v[i];
 		int64_t at = o->at[access_node(o, i)];
@@ -180,7 +193,12 @@ static void take_times(struct order *o)
 		if (a->write && (least[a->version] == VEC_NONE || at < t->accesses.v[least[a->version]].lo))
 			least[a->version] = i;
 	}
-	/* An activity whose start is not told began with the first that it did. */
+}
+
+/* An activity whose start is not told began with the first that it did. */
+static void take_missing_starts(struct order *o)
+{
+	struct imported *t = o->t;
 	for (uint32_t i = 0; i < o->nx; i++) {
 		struct imported_activity *x = &t->activities.v[i];
 		int64_t first = INT64_MAX;
@@ -189,6 +207,15 @@ static void take_times(struct order *o)
 		if (!x->own && !o->has_start[i] && first != INT64_MAX)
 			x->start = first - 1;
 	}
+}
+
+static void take_times(struct order *o)
+{
+	struct imported *t = o->t;
+	uint32_t *least = o->uses; /* not needed any more for what it was */
+	take_activity_times(o);
+	take_access_times(o, least);
+	take_missing_starts(o);
 	/* Further writes of one version go on where the first ended. */
 	for (uint32_t i = 0; i < o->na; i++) {
 		struct imported_access *a = &t->accesses.v[i];
@@ -198,72 +225,103 @@ static void take_times(struct order *o)
 	}
 }
 
+static void order_release(struct order *o)
+{
+	free(o->first);
+	free(o->left);
+	free(o->to);
+	free(o->at);
+	free(o->uses);
+	free(o->used);
+	free(o->placed);
+	free(o->has_start);
+	free(o->any.v);
+	free(o->makes.v);
+	free(o->early.v);
+}
+
+/* Room for all but the edges. False: no memory. */
+static bool order_room(struct order *o)
+{
+	size_t scratch = (o->nx > o->nv ? o->nx : o->nv) + 1;
+	o->first = calloc(o->n + 2, sizeof(*o->first));
+	o->left = calloc(o->n + 1, sizeof(*o->left));
+	o->at = malloc((o->n + 1) * sizeof(*o->at));
+	o->uses = calloc(scratch, sizeof(*o->uses));
+	o->used = malloc((o->nx + 1) * sizeof(*o->used));
+	o->placed = calloc(o->n + 1, sizeof(*o->placed));
+	o->has_start = calloc(o->nx + 1, sizeof(*o->has_start));
+	bool ok = o->first && o->left && o->at && o->uses && o->used && o->placed && o->has_start;
+	struct queue *const queues[] = {&o->any, &o->makes, &o->early};
+	for (unsigned i = 0; i < 3; i++) {
+		queues[i]->v = malloc((o->n + 1) * sizeof(uint32_t));
+		ok = ok && queues[i]->v;
+	}
+	return ok;
+}
+
+/* The edges by the node that they begin at. False: no memory. */
+static bool order_edges(struct order *o)
+{
+	for_each_edge(o, count_edge);
+	for (size_t i = 0; i < o->n; i++)
+		o->first[i + 1] += o->first[i];
+	o->to = malloc((o->first[o->n] + 1) * sizeof(*o->to));
+	if (!o->to)
+		return false;
+	for_each_edge(o, file_edge); /* first[i] is now where the edges of i end */
+	return true;
+}
+
+/* A time before all that are told: what has none happened before all that has. */
+static int64_t time_before_all(const struct order *o)
+{
+	const struct imported *t = o->t;
+	int64_t base = TIME_NEVER;
+	for (size_t i = 0; i < o->nx; i++)
+		if (t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < base)
+			base = t->activities.v[i].start;
+	for (size_t i = 0; i < o->na; i++)
+		if (t->accesses.v[i].lo != TIME_NONE && t->accesses.v[i].lo < base)
+			base = t->accesses.v[i].lo;
+	base = base == TIME_NEVER ? t->now : base;
+	return base > INT64_MIN / 2 ? base - (int64_t)o->n : base;
+}
+
+/* Places all that can be placed. Could everything be? */
+static bool place_all(struct order *o)
+{
+	const int64_t base = time_before_all(o);
+	size_t placed = 0;
+	for (size_t i = 0; i < o->na; i++)
+		if (!o->t->accesses.v[i].write && o->t->accesses.v[i].foreign)
+			o->uses[o->t->accesses.v[i].activity]++;
+	for (size_t i = 0; i < o->nx; i++)
+		o->used[i] = TIME_NONE;
+	for (size_t i = 0; i < o->n; i++) {
+		o->at[i] = base;
+		if (!o->left[i])
+			enqueue_ready(o, (uint32_t)i);
+	}
+	place_all_events(o);
+	for (size_t i = 0; i < o->n; i++)
+		placed += o->placed[i];
+	return placed == o->n;
+}
+
 int imported_order(struct imported *t)
 {
 	struct order o = {.t = t, .na = t->accesses.n, .nx = t->activities.n, .nv = t->versions.n};
+	int rc = 0;
 	if (!t->foreign)
 		return 0;
 	o.n = 2 * o.nx + o.na + o.nv;
-	size_t scratch = (o.nx > o.nv ? o.nx : o.nv) + 1;
-	o.first = calloc(o.n + 2, sizeof(*o.first));
-	o.left = calloc(o.n + 1, sizeof(*o.left));
-	o.at = malloc((o.n + 1) * sizeof(*o.at));
-	o.uses = calloc(scratch, sizeof(*o.uses));
-	o.used = malloc((o.nx + 1) * sizeof(*o.used));
-	o.placed = calloc(o.n + 1, sizeof(*o.placed));
-	o.has_start = calloc(o.nx + 1, sizeof(*o.has_start));
-	struct queue *const queues[] = {&o.any, &o.makes, &o.early};
-	bool ok = o.first && o.left && o.at && o.uses && o.used && o.placed && o.has_start;
-	for (unsigned i = 0; i < 3; i++) {
-		queues[i]->v = malloc((o.n + 1) * sizeof(uint32_t));
-		ok = ok && queues[i]->v;
-	}
-	if (ok)
-		for_each_edge(&o, count_edge);
-	for (size_t i = 0; ok && i < o.n; i++)
-		o.first[i + 1] += o.first[i];
-	ok = ok && (o.to = malloc((o.first[o.n] + 1) * sizeof(*o.to)));
-	int rc = ok ? 0 : imported_oom(t);
-	if (ok) {
-		for_each_edge(&o, file_edge); /* first[i] is now where the edges of i end */
-		int64_t base = TIME_NEVER;
-		for (size_t i = 0; i < o.nx; i++)
-			if (t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < base)
-				base = t->activities.v[i].start;
-		for (size_t i = 0; i < o.na; i++) {
-			if (t->accesses.v[i].lo != TIME_NONE && t->accesses.v[i].lo < base)
-				base = t->accesses.v[i].lo;
-			if (!t->accesses.v[i].write && t->accesses.v[i].foreign)
-				o.uses[t->accesses.v[i].activity]++;
-		}
-		/* What has no time happened before all that has. */
-		base = base == TIME_NEVER ? t->now : base;
-		base = base > INT64_MIN / 2 ? base - (int64_t)o.n : base;
-		size_t placed = 0;
-		for (size_t i = 0; i < o.nx; i++)
-			o.used[i] = TIME_NONE;
-		for (size_t i = 0; i < o.n; i++) {
-			o.at[i] = base;
-			if (!o.left[i])
-				enqueue_ready(&o, (uint32_t)i);
-		}
-		place_all_events(&o);
-		for (size_t i = 0; i < o.n; i++)
-			placed += o.placed[i];
-		if (placed < o.n)
-			rc = report_circle(&o);
-		else
-			take_times(&o);
-	}
-	free(o.first);
-	free(o.left);
-	free(o.to);
-	free(o.at);
-	free(o.uses);
-	free(o.used);
-	free(o.placed);
-	free(o.has_start);
-	for (unsigned i = 0; i < 3; i++)
-		free(queues[i]->v);
+	if (!order_room(&o) || !order_edges(&o))
+		rc = imported_oom(t);
+	else if (place_all(&o))
+		take_times(&o);
+	else
+		rc = report_circle(&o);
+	order_release(&o);
 	return rc;
 }

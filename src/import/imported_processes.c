@@ -117,6 +117,16 @@ static void emit_bare_calls(struct imported_writer *w, struct imported_session *
 	}
 }
 
+/* What was done, as bits. absent: the file was looked for and is not there. */
+static uint64_t access_mode(const struct imported_access *a, bool absent)
+{
+	uint64_t mode = (a->mode & ~(unsigned)ACCESS_STATE) | (a->state != VEC_NONE ? ACCESS_STATE : 0u);
+	if (a->write)
+		return mode | ACCESS_WRITE;
+	mode &= ~(uint64_t)(ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC | ACCESS_APPEND);
+	return absent ? mode : mode | ACCESS_READ;
+}
+
 static void emit_imported_access(struct imported_writer *w, struct imported_session *s, uint64_t proc,
                                  const struct imported_access *a)
 {
@@ -124,12 +134,8 @@ static void emit_imported_access(struct imported_writer *w, struct imported_sess
 	const struct imported_version *v = &t->versions.v[a->version];
 	const struct imported_file *f = &t->files.v[v->file];
 	uint64_t file = imported_file_number(w, s, v->file);
-	uint64_t mode = (a->mode & ~(unsigned)ACCESS_STATE) | (a->state != VEC_NONE ? ACCESS_STATE : 0u);
-	bool reads = f->kind == TERM_kind_absent;
-	mode |= a->write ? ACCESS_WRITE : 0u;
-	if (!a->write)
-		mode = (mode & ~(uint64_t)(ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC | ACCESS_APPEND)) |
-		       (reads ? 0 : ACCESS_READ);
+	uint64_t mode = access_mode(a, f->kind == TERM_kind_absent);
+	int64_t end = a->hi == TIME_NONE ? a->lo : a->hi;
 	if (a->state != VEC_NONE)
 		emit_file_state(w, s, file, &t->versions.v[a->state], a->lo);
 	struct event ev = {.kind = EVENT_access,
@@ -140,10 +146,10 @@ static void emit_imported_access(struct imported_writer *w, struct imported_sess
 	ev.access.as_seq = a->first ? v->seq : made_key(t, a);
 	uint64_t seq = imported_emit(w, s, &ev);
 	if (a->closes)
-		emit_file_state(w, s, file, v, a->hi == TIME_NONE ? a->lo : a->hi);
+		emit_file_state(w, s, file, v, end);
 	imported_emit(w, s,
 	              &(struct event){.kind = EVENT_access_end,
-	                              .time = a->hi == TIME_NONE ? a->lo : a->hi,
+	                              .time = end,
 	                              .proc = proc,
 	                              .access_end = {.access = seq,
 	                                             .until = a->hi,

@@ -83,39 +83,58 @@ static bool add_io(struct imported *t, uint32_t at, enum provio_class c)
 	return true;
 }
 
+/* Does the document use PROV-IO's words at all? */
+static bool has_provio_words(const struct imported *t)
+{
+	for (size_t i = 0; i < t->d->words.list.n; i++)
+		if (str_starts(doc_str(t->d, (uint32_t)i), str_of(PROVIO_NS)))
+			return true;
+	return false;
+}
+
+/* What a statement makes of its name. same: the word for the execution that an agent stands for. False: no memory. */
+static bool take_provio_element(struct imported *t, uint32_t i, uint32_t same)
+{
+	const struct doc_statement *st = &t->d->st.v[i];
+	if (st->kind > DOC_agent)
+		return true;
+	enum provio_class c = imported_class(t, st);
+	if (st->kind == DOC_activity && provio_is_call(c))
+		return add_io(t, i, c);
+	if (st->kind == DOC_agent && c == PROVIO_Program) {
+		uint32_t x = imported_get(t, st, same);
+		return map_set_once(&t->io.program, st->id, x ? x : st->id) && add_provio_element(t, i, c);
+	}
+	if (st->kind == DOC_entity && provio_is_object(c))
+		return add_provio_element(t, i, c);
+	return true;
+}
+
+/* Whose call it is, and which object lies in which. False: no memory. */
+static bool take_provio_relation(struct imported *t, const struct doc_statement *st)
+{
+	struct imported_provio *p = &t->io;
+	uint32_t io = st->kind == DOC_wasAssociatedWith && st->arg[0] ? map_get(&p->io, st->arg[0]) : VEC_NONE;
+	uint32_t program = io != VEC_NONE && st->arg[1] ? map_get(&p->program, st->arg[1]) : VEC_NONE;
+	if (program != VEC_NONE)
+		p->ios.v[io].whose = program;
+	else if (st->kind == DOC_hadMember && is_object(t, st->arg[0]))
+		return map_set_once(&p->outer, st->arg[1], st->arg[0]);
+	else if (st->kind == DOC_specializationOf && is_object(t, st->arg[1]))
+		return map_set_once(&p->whole, st->arg[0], st->arg[1]);
+	return true;
+}
+
 /* What is what, before anything is made of it. */
 int imported_provio(struct imported *t)
 {
-	struct imported_provio *p = &t->io;
 	uint32_t same = intern_find(&t->d->words, str_of(PROVIO_NS "execution"));
 	bool ok = true;
-	t->provio = false;
-	for (size_t i = 0; !t->provio && i < t->d->words.list.n; i++)
-		t->provio = str_starts(doc_str(t->d, (uint32_t)i), str_of(PROVIO_NS));
-	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++) {
-		const struct doc_statement *st = &t->d->st.v[i];
-		if (st->kind > DOC_agent)
-			continue;
-		enum provio_class c = imported_class(t, st);
-		if (st->kind == DOC_activity && provio_is_call(c))
-			ok = add_io(t, i, c);
-		else if (st->kind == DOC_agent && c == PROVIO_Program) {
-			uint32_t x = imported_get(t, st, same);
-			ok = map_set_once(&p->program, st->id, x ? x : st->id) && add_provio_element(t, i, c);
-		} else if (st->kind == DOC_entity && provio_is_object(c))
-			ok = add_provio_element(t, i, c);
-	}
-	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++) {
-		const struct doc_statement *st = &t->d->st.v[i];
-		uint32_t io = st->kind == DOC_wasAssociatedWith && st->arg[0] ? map_get(&p->io, st->arg[0]) : VEC_NONE;
-		uint32_t program = io != VEC_NONE && st->arg[1] ? map_get(&p->program, st->arg[1]) : VEC_NONE;
-		if (program != VEC_NONE)
-			p->ios.v[io].whose = program;
-		else if (st->kind == DOC_hadMember && is_object(t, st->arg[0]))
-			ok = map_set_once(&p->outer, st->arg[1], st->arg[0]);
-		else if (st->kind == DOC_specializationOf && is_object(t, st->arg[1]))
-			ok = map_set_once(&p->whole, st->arg[0], st->arg[1]);
-	}
+	t->provio = has_provio_words(t);
+	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++)
+		ok = take_provio_element(t, i, same);
+	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++)
+		ok = take_provio_relation(t, &t->d->st.v[i]);
 	return ok ? 0 : imported_oom(t);
 }
 
@@ -369,6 +388,46 @@ struct imported_io *imported_io(struct imported *t, uint32_t word)
 	return i == VEC_NONE ? NULL : &t->io.ios.v[i];
 }
 
+/* The figures of a call, once. */
+static void take_figures(struct imported *t, struct imported_io *io, struct imported_call *c)
+{
+	const struct doc_statement *st = &t->d->st.v[io->st];
+	if (!io->counted) {
+		c->calls = read_count_property(t, st, PROVIO_NS "count", 1);
+		c->failed = read_count_property(t, st, PROVIO_NS "failed", 0);
+		c->bytes = read_count_property(t, st, PROVIO_NS "bytes", 0);
+		c->largest = read_count_property(t, st, PROVIO_NS "largest", 0);
+		sizes_of(t, st, c);
+		spent_of(t, st, c);
+	}
+	io->counted = true;
+}
+
+/* open(2) is a Create there, also where it was to read; what it made of a file the writes say. */
+static bool writes_file(const struct imported *t, const struct imported_io *io, uint32_t file)
+{
+	return io->class == PROVIO_Write ||
+	       (io->class == PROVIO_Create && !(io->open && t->files.v[file].kind == TERM_kind_regular));
+}
+
+/* The access that the call is one of, from `first` to `last` at least. */
+static int extend_access(struct imported *t, uint32_t at, uint32_t activity, uint32_t version, bool write,
+                         int64_t first, int64_t last)
+{
+	uint32_t i = find_or_add_access(t, activity, version, write, at);
+	if (i == VEC_NONE)
+		return imported_oom(t);
+	struct imported_access *a = &t->accesses.v[i];
+	bool object = gkind_is_object(t->files.v[t->versions.v[version].file].kind);
+	a->api = object ? TERM_api_hdf5 : TERM_api_other;
+	t->versions.v[version].untimed |= first == TIME_NONE;
+	if (first != TIME_NONE && (a->lo == TIME_NONE || first < a->lo))
+		a->lo = first;
+	if (last != TIME_NONE && (a->last == TIME_NONE || last > a->last))
+		a->last = last;
+	return 0;
+}
+
 /* One object by one kind of call of one program. */
 static int take_call(struct imported *t, uint32_t at, struct imported_io *io)
 {
@@ -380,38 +439,18 @@ static int take_call(struct imported *t, uint32_t at, struct imported_io *io)
 	if (version == VEC_NONE)
 		version = map_get(&t->version, of->id);
 	uint32_t file = version == VEC_NONE ? map_get(&t->file_of, of->id) : t->versions.v[version].file;
-	struct imported_call *c = activity == VEC_NONE || file == VEC_NONE ? NULL : vec_add(&t->io.calls);
+	if (activity != VEC_NONE && file == VEC_NONE)
+		return t->passed++, 0;
+	struct imported_call *c = activity == VEC_NONE ? NULL : vec_add(&t->io.calls);
 	if (!c)
-		return activity != VEC_NONE && file == VEC_NONE ? (t->passed++, 0) : imported_oom(t);
+		return imported_oom(t);
 	*c = (struct imported_call){
 	    .activity = activity, .file = file, .version = version, .first = st->start, .last = st->end, .next = VEC_NONE};
 	api_of(t, io, c);
-	if (!io->counted) {
-		c->calls = read_count_property(t, st, PROVIO_NS "count", 1);
-		c->failed = read_count_property(t, st, PROVIO_NS "failed", 0);
-		c->bytes = read_count_property(t, st, PROVIO_NS "bytes", 0);
-		c->largest = read_count_property(t, st, PROVIO_NS "largest", 0);
-		sizes_of(t, st, c);
-		spent_of(t, st, c);
-	}
-	io->counted = true;
-	/* open(2) is a Create there, also where it was to read; what it made of a file the writes say. */
-	bool write = io->class == PROVIO_Write ||
-	             (io->class == PROVIO_Create && !(io->open && t->files.v[file].kind == TERM_kind_regular));
-	if (t->activities.v[activity].own || version == VEC_NONE || !imported_regular(t, version) ||
-	    (!write && io->class != PROVIO_Read))
-		return 0;
-	int64_t first = c->first, last = c->last;
-	uint32_t i = find_or_add_access(t, activity, version, write, at);
-	if (i == VEC_NONE)
-		return imported_oom(t);
-	struct imported_access *a = &t->accesses.v[i];
-	a->api = gkind_is_object(t->files.v[file].kind) ? TERM_api_hdf5 : TERM_api_other;
-	t->versions.v[version].untimed |= first == TIME_NONE;
-	if (first != TIME_NONE && (a->lo == TIME_NONE || first < a->lo))
-		a->lo = first;
-	if (last != TIME_NONE && (a->last == TIME_NONE || last > a->last))
-		a->last = last;
+	take_figures(t, io, c);
+	bool write = writes_file(t, io, file), foreign = !t->activities.v[activity].own;
+	if (foreign && version != VEC_NONE && imported_regular(t, version) && (write || io->class == PROVIO_Read))
+		return extend_access(t, at, activity, version, write, c->first, c->last);
 	return 0;
 }
 

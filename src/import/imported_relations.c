@@ -58,6 +58,41 @@ struct imported_access *imported_add_access(struct imported *t, uint32_t activit
 	return a;
 }
 
+/* What stemma says of an access that it recorded. */
+static int take_own_access(struct imported *t, const struct doc_statement *st, struct imported_access *a)
+{
+	uint64_t mode;
+	a->foreign = false;
+	imported_time(t, st, ATTR_until, &a->hi);
+	if (a->hi != TIME_NONE && a->hi < a->lo)
+		return imported_wrong(t, st, "it ended before it began");
+	a->must = !str_is(imported_text(t, st, ATTR_certainty), "may");
+	a->via = (uint8_t)imported_term(SET_via, imported_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
+	/* A cache's or a lock's is found by its name, again. */
+	if (imported_regular(t, a->version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
+		a->via = TERM_via_data;
+	a->api = (uint8_t)imported_term(SET_api, imported_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
+	if (imported_count(t, st, ATTR_accessMode, &mode))
+		a->mode = (uint16_t)(mode & 0xff);
+	imported_count(t, st, ATTR_count, &a->count);
+	a->has_bytes = imported_count(t, st, ATTR_bytes, &a->bytes);
+	return 0;
+}
+
+/* The access of the activity `word` to the version, with its times. */
+static int take_access(struct imported *t, uint32_t at, uint32_t word, uint32_t version, bool write)
+{
+	const struct doc_statement *st = &t->d->st.v[at];
+	uint32_t activity = imported_activity_of(t, word);
+	struct imported_access *a = activity == VEC_NONE ? NULL : imported_add_access(t, activity, version, write, at);
+	if (!a)
+		return imported_oom(t);
+	if (imported_time(t, st, ATTR_from, &a->lo) && t->activities.v[activity].own && t->versions.v[version].own)
+		return take_own_access(t, st, a);
+	a->lo = a->hi = st->start;
+	return 0;
+}
+
 static int read_access_relation(struct imported *t, uint32_t at, bool write)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -72,67 +107,41 @@ static int read_access_relation(struct imported *t, uint32_t at, bool write)
 	if (io)
 		return imported_take_used(t, at, io, ew, write);
 	int rc = imported_find_version(t, ew, &version);
-	uint32_t activity = rc == 0 && version != VEC_NONE ? imported_activity_of(t, aw) : VEC_NONE;
 	if (rc == 0 && version == VEC_NONE)
 		t->passed++; /* of a file, not of what was in it at some time */
 	if (rc < 0 || version == VEC_NONE)
 		return rc;
-	struct imported_access *a = activity == VEC_NONE ? NULL : imported_add_access(t, activity, version, write, at);
-	if (!a)
-		return imported_oom(t);
-	uint64_t mode;
-	if (imported_time(t, st, ATTR_from, &a->lo) && t->activities.v[activity].own && t->versions.v[version].own) {
-		a->foreign = false;
-		imported_time(t, st, ATTR_until, &a->hi);
-		if (a->hi != TIME_NONE && a->hi < a->lo)
-			return imported_wrong(t, st, "it ended before it began");
-		a->must = !str_is(imported_text(t, st, ATTR_certainty), "may");
-		a->via = (uint8_t)imported_term(SET_via, imported_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
-		/* A cache's or a lock's is found by its name, again. */
-		if (imported_regular(t, version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
-			a->via = TERM_via_data;
-		a->api = (uint8_t)imported_term(SET_api, imported_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
-		if (imported_count(t, st, ATTR_accessMode, &mode))
-			a->mode = (uint16_t)(mode & 0xff);
-		imported_count(t, st, ATTR_count, &a->count);
-		a->has_bytes = imported_count(t, st, ATTR_bytes, &a->bytes);
-	} else
-		a->lo = a->hi = st->start;
-	return 0;
+	return take_access(t, at, aw, version, write);
 }
 
-static int take_informed(struct imported *t, uint32_t at)
+/* Something went from one activity to the other, x, and one of them is not stemma's: through a stream of their own. */
+static int add_stream(struct imported *t, uint32_t at, uint32_t x, uint32_t y)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
-	if (map_get(&t->run, st->arg[0]) != VEC_NONE || map_get(&t->run, st->arg[1]) != VEC_NONE) {
-		t->passed++;
-		return 0;
-	}
-	uint32_t x = imported_activity_of(t, st->arg[0]), y = imported_activity_of(t, st->arg[1]);
-	if (x == VEC_NONE || y == VEC_NONE)
+	struct buf name = {0};
+	struct str from = doc_str(t->d, st->arg[1]), to = doc_str(t->d, st->arg[0]);
+	buf_printf(&name, "%.*s -> %.*s", (int)from.n, from.p, (int)to.n, to.p);
+	uint64_t h = hash_str(buf_view(&name));
+	buf_release(&name);
+	uint32_t file = imported_find_file(
+	    t, &(struct imported_file){
+	           .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
+	struct imported_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
+	if (!v)
 		return imported_oom(t);
+	*v = (struct imported_version){.file = file, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
+	uint32_t i = (uint32_t)(t->versions.n - 1);
+	struct imported_access *w = imported_add_access(t, y, i, true, at),
+	                       *r = w ? imported_add_access(t, x, i, false, at) : NULL;
+	if (r)
+		t->accesses.v[t->accesses.n - 2].mode = ACCESS_WRITE;
+	return r ? 0 : imported_oom(t);
+}
+
+/* What stemma says of two executions that it recorded: one forked the other, or they talked to each other. */
+static int take_own_informed(struct imported *t, const struct doc_statement *st, uint32_t x, uint32_t y)
+{
 	const struct imported_activity *a = &t->activities.v[x], *b = &t->activities.v[y];
-	if (!a->own || !b->own) {
-		/* Something went from one to the other: a stream of their own. */
-		struct buf name = {0};
-		struct str from = doc_str(t->d, st->arg[1]), to = doc_str(t->d, st->arg[0]);
-		buf_printf(&name, "%.*s -> %.*s", (int)from.n, from.p, (int)to.n, to.p);
-		uint64_t h = hash_str(buf_view(&name));
-		buf_release(&name);
-		uint32_t file = imported_find_file(
-		    t, &(struct imported_file){
-		           .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
-		struct imported_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
-		if (!v)
-			return imported_oom(t);
-		*v = (struct imported_version){.file = file, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
-		uint32_t i = (uint32_t)(t->versions.n - 1);
-		struct imported_access *w = imported_add_access(t, y, i, true, at),
-		                       *r = w ? imported_add_access(t, x, i, false, at) : NULL;
-		if (r)
-			t->accesses.v[t->accesses.n - 2].mode = ACCESS_WRITE;
-		return r ? 0 : imported_oom(t);
-	}
 	unsigned via = imported_term(SET_via, imported_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
 	bool must = !str_is(imported_text(t, st, ATTR_certainty), "may");
 	int64_t lo = TIME_NONE, hi = TIME_NONE;
@@ -156,6 +165,20 @@ static int take_informed(struct imported *t, uint32_t at)
 	                            .must = must,
 	                            .at = lo == TIME_NONE ? a->start : lo};
 	return 0;
+}
+
+static int take_informed(struct imported *t, uint32_t at)
+{
+	const struct doc_statement *st = &t->d->st.v[at];
+	if (map_get(&t->run, st->arg[0]) != VEC_NONE || map_get(&t->run, st->arg[1]) != VEC_NONE) {
+		t->passed++;
+		return 0;
+	}
+	uint32_t x = imported_activity_of(t, st->arg[0]), y = imported_activity_of(t, st->arg[1]);
+	if (x == VEC_NONE || y == VEC_NONE)
+		return imported_oom(t);
+	bool own = t->activities.v[x].own && t->activities.v[y].own;
+	return own ? take_own_informed(t, st, x, y) : add_stream(t, at, x, y);
 }
 
 /* Is it about an activity that the record forgot? */
@@ -191,6 +214,30 @@ static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 	return table_add(&s->table, doc_hash(a, b, 7), (uint32_t)(s->v.n - 1));
 }
 
+/* False: no memory. */
+static bool add_access_once(struct imported *t, struct pair_set *known, uint32_t activity, uint32_t version, bool write,
+                            uint32_t at)
+{
+	return has_pair(known, activity, version) ||
+	       (add_pair(known, activity, version) && imported_add_access(t, activity, version, write, at));
+}
+
+/* An execution that derived the entity, which nothing else is told of; VEC_NONE: no memory. */
+static uint32_t add_deriver(struct imported *t, uint32_t entity)
+{
+	struct buf name = {0};
+	struct str s = doc_str(t->d, entity);
+	uint32_t a = VEC_NONE;
+	buf_printf(&name, "%.*s#derivation", (int)s.n, s.p);
+	char *kept = arena_take(&t->text, name.n + 1);
+	if (kept) {
+		memcpy(kept, buf_cstr(&name), name.n + 1);
+		a = imported_foreign(t, 0, str_n(kept, name.n));
+	}
+	buf_release(&name);
+	return a;
+}
+
 /* A derivation is a use and a generation by its activity (inference 11); without one, by an execution of its own. */
 static int take_derivation(struct imported *t, uint32_t at, struct pair_set *used, struct pair_set *made,
                            struct map *makers)
@@ -210,24 +257,12 @@ static int take_derivation(struct imported *t, uint32_t at, struct pair_set *use
 		return 0; /* follows from what was written and read */
 	uint32_t a = st->arg[2] && map_get(&t->run, st->arg[2]) == VEC_NONE ? imported_activity_of(t, st->arg[2])
 	                                                                    : map_get(makers, to);
-	if (a == VEC_NONE) {
-		struct buf name = {0};
-		struct str s = doc_str(t->d, st->arg[0]);
-		buf_printf(&name, "%.*s#derivation", (int)s.n, s.p);
-		char *kept = arena_take(&t->text, name.n + 1);
-		if (kept) {
-			memcpy(kept, buf_cstr(&name), name.n + 1);
-			a = imported_foreign(t, 0, str_n(kept, name.n));
-		}
-		buf_release(&name);
-	}
+	if (a == VEC_NONE)
+		a = add_deriver(t, st->arg[0]);
 	if (a == VEC_NONE || !map_set(makers, to, a))
 		return imported_oom(t);
-	if (!has_pair(used, a, from) && (!add_pair(used, a, from) || !imported_add_access(t, a, from, false, at)))
-		return imported_oom(t);
-	if (!has_pair(made, a, to) && (!add_pair(made, a, to) || !imported_add_access(t, a, to, true, at)))
-		return imported_oom(t);
-	return 0;
+	return add_access_once(t, used, a, from, false, at) && add_access_once(t, made, a, to, true, at) ? 0
+	                                                                                                 : imported_oom(t);
 }
 
 int imported_take_derivations(struct imported *t)

@@ -100,6 +100,16 @@ static int take_host(struct import *x, struct session *s, struct log_reader *r)
 	return 0;
 }
 
+/* A segment of the sources that was read, and how many frames it had. */
+static void report_source(struct import *x, size_t frames, const struct log_damage *d)
+{
+	x->report.blocks += frames;
+	x->report.empty += frames == 0;
+	x->report.damage.skipped += d->skipped;
+	x->report.damage.torn += d->torn;
+	x->report.damage.newer += d->newer;
+}
+
 static int scan_frames(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
@@ -132,14 +142,8 @@ static int scan_frames(struct import *x, uint32_t at, bool own)
 	}
 	if (rc < 0)
 		err_set(x->err, -rc, "cannot read '%s'", s->path);
-	const struct log_damage *d = log_reader_damage(r);
-	if (!own) {
-		x->report.blocks += x->frames.n - before;
-		x->report.empty += x->frames.n == before;
-		x->report.damage.skipped += d->skipped;
-		x->report.damage.torn += d->torn;
-		x->report.damage.newer += d->newer;
-	}
+	if (!own)
+		report_source(x, x->frames.n - before, log_reader_damage(r));
 	log_reader_close(r);
 	return rc;
 }
@@ -215,54 +219,73 @@ static int frames_agree(struct import *x, const struct frame *a, const struct fr
 	return rc == -ENOMEM ? import_oom(x) : rc < 0 ? 0 : rc; /* what cannot be read says nothing alike */
 }
 
+/* For each frame the next event that the record has of the session in a frame behind; UINT64_MAX none. NULL: no memory.
+ */
+static uint64_t *next_recorded(const struct frame *v, size_t n)
+{
+	uint64_t *after = malloc((n + 1) * sizeof(*after));
+	for (size_t i = after ? n : 0; i-- > 0;) {
+		bool same = i + 1 < n && v[i + 1].session == v[i].session;
+		after[i] = !same ? UINT64_MAX : v[i + 1].own && v[i + 1].seq != v[i].seq ? v[i + 1].seq : after[i + 1];
+	}
+	return after;
+}
+
+/* What is known of the frames before the current one, of its session. */
+struct seen {
+	uint64_t reach;           /* the last event of those that begin before it */
+	const struct frame *base; /* the longest that begins with the same event; NULL */
+};
+
+static void see_frame(struct seen *s, const struct frame *f)
+{
+	if (!s->base || s->base->session != f->session) {
+		*s = (struct seen){0};
+	} else if (s->base->seq != f->seq) {
+		if (frame_last_seq(s->base) > s->reach)
+			s->reach = frame_last_seq(s->base);
+		s->base = NULL;
+	}
+}
+
+/* Decides for a frame of the sources. after: the next event that the record has behind it. */
+static int choose_frame(struct import *x, struct frame *f, struct seen *s, uint64_t after)
+{
+	int rc = 0;
+	if (forgotten_session(&x->gone, f->session)) {
+		x->report.forgotten++;
+		return 0;
+	}
+	bool clash = f->count && (f->seq <= s->reach || frame_last_seq(f) >= after);
+	if (!clash && s->base) {
+		rc = frames_agree(x, f, s->base);
+		clash = rc == 0;
+		rc = rc < 0 ? rc : 0;
+	}
+	if (rc == 0 && !clash && (!s->base || f->count > s->base->count)) {
+		f->keep = true;
+		s->base = f;
+	}
+	x->report.clashing += clash;
+	return rc;
+}
+
 /* Decides for each frame of the sources, in the order of their events, whether it adds something. */
 static int choose_frames(struct import *x)
 {
 	size_t n = x->frames.n;
 	struct frame *v = x->frames.v;
-	uint64_t *after =
-	    malloc((n + 1) * sizeof(*after)); /* the next event the record has, of the session, in a frame behind */
-	if (!after)
-		return import_oom(x);
 	if (n)
 		qsort(v, n, sizeof(*v), compare_frames_by_event);
-	for (size_t i = n; i-- > 0;) {
-		bool same = i + 1 < n && v[i + 1].session == v[i].session;
-		after[i] = !same ? UINT64_MAX : v[i + 1].own && v[i + 1].seq != v[i].seq ? v[i + 1].seq : after[i + 1];
-	}
-	int rc = 0;
-	uint64_t reach = 0;              /* the last event of frames that begin before the current one */
-	const struct frame *base = NULL; /* the longest so far that begins with the same event */
+	uint64_t *after = next_recorded(v, n);
+	struct seen s = {0};
+	int rc = after ? 0 : import_oom(x);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		struct frame *f = &v[i];
-		if (!base || base->session != f->session) {
-			base = NULL;
-			reach = 0;
-		} else if (base->seq != f->seq) {
-			if (frame_last_seq(base) > reach)
-				reach = frame_last_seq(base);
-			base = NULL;
-		}
-		if (f->own) {
-			if (!base || f->count > base->count)
-				base = f;
-			continue;
-		}
-		if (forgotten_session(&x->gone, f->session)) {
-			x->report.forgotten++;
-			continue;
-		}
-		bool clash = f->count && (f->seq <= reach || frame_last_seq(f) >= after[i]);
-		if (!clash && base) {
-			rc = frames_agree(x, f, base);
-			clash = rc == 0;
-			rc = rc < 0 ? rc : 0;
-		}
-		if (rc == 0 && !clash && (!base || f->count > base->count)) {
-			f->keep = true;
-			base = f;
-		}
-		x->report.clashing += clash;
+		see_frame(&s, &v[i]);
+		if (!v[i].own)
+			rc = choose_frame(x, &v[i], &s, after[i]);
+		else if (!s.base || v[i].count > s.base->count)
+			s.base = &v[i];
 	}
 	free(after);
 	return rc;

@@ -121,6 +121,18 @@ static int add_json_attribute(struct reader *r, uint32_t name, struct str text, 
 	return doc_attr(r->d, name, doc_intern(r->d, text), type) ? 0 : report_json_full(r);
 }
 
+/* A number, true or false as text; false: it is none of these. */
+static bool print_scalar(const json_t *j, char *ret, size_t n)
+{
+	if (json_is_integer(j))
+		snprintf(ret, n, "%lld", (long long)json_integer_value(j));
+	else if (json_is_real(j))
+		snprintf(ret, n, "%.17g", json_real_value(j));
+	else if (json_is_boolean(j))
+		snprintf(ret, n, "%s", json_is_true(j) ? "true" : "false");
+	return json_is_integer(j) || json_is_real(j) || json_is_boolean(j);
+}
+
 /* {"$": value, "type": name} or {"$": value, "lang": tag} */
 static int read_typed_value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
 {
@@ -129,13 +141,7 @@ static int read_typed_value(struct reader *r, const struct scope *s, uint32_t na
 	char number[40];
 	if (json_object_size(v) > 1 + (size_t)(type != NULL) + (size_t)(lang != NULL) || (type && !json_is_string(type)))
 		return report_bad_json(r, "is no value of PROV-JSON", NULL);
-	if (json_is_integer(text))
-		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(text));
-	else if (json_is_real(text))
-		snprintf(number, sizeof(number), "%.17g", json_real_value(text));
-	else if (json_is_boolean(text))
-		snprintf(number, sizeof(number), "%s", json_is_true(text) ? "true" : "false");
-	else if (!json_is_string(text))
+	if (!json_is_string(text) && !print_scalar(text, number, sizeof(number)))
 		return report_bad_json(r, "has no value '$'", NULL);
 	if (type) {
 		int rc = expand_qualified_name(r, s, json_string_value(type), &t);

@@ -459,6 +459,17 @@ static bool is_call_activity(const struct reader *r, uint32_t subject)
 	return false;
 }
 
+/* call: of PROV-IO, whose tool writes times as it likes. */
+static int take_activity_time(struct reader *r, const struct triple *t, bool call, int64_t *to)
+{
+	int64_t at;
+	if (!call)
+		return take_time(r, t, to);
+	if (t->literal && doc_time(doc_str(r->d, t->o), &at))
+		*to = at;
+	return 0;
+}
+
 /* The statement that something is an entity, an activity or an agent, with all that is said of it. */
 static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
 {
@@ -467,7 +478,6 @@ static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, u
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = subject;
 	bool call = kind == DOC_activity && is_call_activity(r, subject);
-	int64_t at;
 	int rc = 0;
 	for (uint32_t i = r->first[subject]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
 		const struct triple *t = &r->t.v[i];
@@ -477,21 +487,17 @@ static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, u
 		struct property is = property_of(doc_str(r->d, t->p));
 		if (is.meaning == TIME && is.kind == DOC_activity) {
 			int64_t *to = is.which ? &r->d->st.v[st].end : &r->d->st.v[st].start;
-			if (kind == DOC_activity && call) /* PROV-IO's tool writes times as it likes */
-				*to = t->literal && doc_time(doc_str(r->d, t->o), &at) ? at : *to;
-			else
-				rc = kind == DOC_activity ? take_time(r, t, to) : 0;
+			rc = kind == DOC_activity ? take_activity_time(r, t, call, to) : 0;
 		} else if (is.meaning == NOTHING && !base)
 			rc = add_attr(r, t);
 	}
 	return rc;
 }
 
-static int add_subject(struct reader *r, uint32_t s)
+/* What a subject is, as bits of enum doc_kind: by its types, and by having an activity's times. */
+static unsigned kinds_of_subject(const struct reader *r, uint32_t s)
 {
 	unsigned kinds = 0;
-	uint32_t line = r->t.v[r->first[s]].line;
-	int rc = 0;
 	for (uint32_t i = r->first[s]; i != VEC_NONE; i = r->t.v[i].next) {
 		bool base;
 		enum doc_kind k =
@@ -500,6 +506,14 @@ static int add_subject(struct reader *r, uint32_t s)
 		kinds |= k != DOC_KINDS ? 1u << k : 0;
 		kinds |= is.meaning == TIME && is.kind == DOC_activity ? 1u << DOC_activity : 0;
 	}
+	return kinds;
+}
+
+static int add_subject(struct reader *r, uint32_t s)
+{
+	unsigned kinds = kinds_of_subject(r, s);
+	uint32_t line = r->t.v[r->first[s]].line;
+	int rc = 0;
 	for (unsigned k = DOC_entity; rc == 0 && k <= DOC_agent; k++)
 		if (kinds >> k & 1)
 			rc = add_element(r, s, k, line);
