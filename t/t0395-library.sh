@@ -164,6 +164,52 @@ END
 else
 	skip Python 'no libstemma'
 fi
+# A page of the index is checked when it is read: whichever is damaged, an answer is the right one, or it is said. One that
+# no question reads is no hindrance.
+if [ -e "$library" ]; then
+	cp -R "$STEMMA_HOME" "$T/pages"
+	STEMMA_LIBRARY=$library PYTHONPATH=$here/bindings/python PYTHONDONTWRITEBYTECODE=1 $PYTHON - "$T/pages" <<'END' >"$out" 2>"$err"
+import errno, glob, os, sys
+from stemma.record import Record, RecordError, READ_ONLY
+home, PAGE = sys.argv[1], 16384
+index = os.path.join(home, 'index.db')
+questions = [lambda r: r.why('/w/out1'), lambda r: r.lineage('/w/in', down=True), lambda r: r.runs(), lambda r: r.show('/w/mid'),
+             lambda r: r.find('used /w/in'), lambda r: r.diff('/w/out0', '/w/out1'), lambda r: r.stat('/w/mid', all=True),
+             lambda r: r.resolve('/w/mid')]
+with Record(home) as r:
+    truth = [q(r) for q in questions]
+good = open(index, 'rb').read()
+def damage(page):
+    bad = bytearray(good)
+    bad[page * PAGE + 37 * page % PAGE] ^= 4
+    for f in glob.glob(index + '*'):
+        os.unlink(f)
+    open(index, 'wb').write(bad)
+refused = answered = mended = 0
+for page in range(len(good) // PAGE):
+    damage(page)
+    for k, q in enumerate(questions):  # alone: the next one may read another page
+        try:
+            with Record(home, READ_ONLY) as r:
+                answer = q(r)
+            assert answer == truth[k], ('read only', page, k, answer)
+            answered += 1
+        except RecordError as error:
+            assert error.code == -errno.ENOTRECOVERABLE and error.hint, (page, k, error, error.code)
+            refused += 1
+    k = page % len(questions)
+    with Record(home) as r:
+        for q, right in list(zip(questions, truth))[k:] + list(zip(questions, truth))[:k]:
+            answer = q(r)
+            assert answer == right, ('page %d' % page, answer, right)
+    mended += open(index, 'rb').read()[page * PAGE + 37 * page % PAGE] == good[page * PAGE + 37 * page % PAGE]
+print(len(good) // PAGE, refused, answered, mended)
+assert refused > 20 and answered > 20 and mended > 5, (refused, answered, mended)
+END
+	check 'damaged pages of the index'
+else
+	skip 'damaged pages of the index' 'no libstemma'
+fi
 # The manual's example, as a user would compile it.
 if command -v cc >/dev/null 2>&1 && command -v mandoc >/dev/null 2>&1 && [ -e "$library" ]; then
 	mandoc -T ascii "$here/man/libstemma.3" | sed 's/.\x08//g' | sed -n '/^EXAMPLES/,$p' |

@@ -51,8 +51,12 @@ enum stemma_open_flags {
 };
 
 /* Opens the record in the folder `store`; NULL: where `stemma` would look, by the user's settings. Brings the index up
- * to date: about 2.5 s for a million accesses; those that were indexed before are not read again. Then it reads the
- * whole index once, to check it. STEMMA_NOTHING: nothing was recorded there. */
+ * to date: about 2.5 s for a million accesses; those that were indexed before are not read again. STEMMA_NOTHING:
+ * nothing was recorded there.
+ *
+ * A page of the index is checked when a question first reads it. If it is damaged, the index is made again from the
+ * logs, which takes as long as the first time, and the question is asked again; with STEMMA_READ_ONLY it returns
+ * -ENOTRECOVERABLE. */
 int stemma_open(const char *store, unsigned flags, struct stemma_record **ret, struct stemma_error *err);
 /* Indexes what was recorded since. -EROFS for a record that is only read. */
 int stemma_update(struct stemma_record *r, struct stemma_error *err);

@@ -53,6 +53,7 @@ int store_db_error(struct store *s, struct err *err, const char *what)
 	if ((num == EIO || num == ENOENT) && system)
 		num = system;
 	if (num == ENOTRECOVERABLE) {
+		s->damaged = true;
 		pages_damaged();
 		err_set(err, 0, "the index '%s' is damaged: %s", s->index, sqlite3_errmsg(s->db));
 		err_hint(err, "stemma index --rebuild makes it again from the logs");
@@ -251,6 +252,7 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = late_load(&late_sqlite, err);
 	bool immutable = false, in_file = !s->memory && !s->handed;
 	char real[PATH_MAX];
+	s->damaged = false;
 	if (rc == 0 && in_file)
 		rc = check_is_file(path, err);
 	if (rc == 0 && in_file)

@@ -22,12 +22,13 @@ struct pages_file {
 	unsigned char *room;    /* a page */
 	unsigned char *checked; /* bits of the mapped pages that were checked */
 	uint64_t n_checked;     /* pages that it has bits for */
+	bool damaged;           /* a page did not fit its checksum */
 	bool plain;             /* an older index without checksums, or another program's file: not checked */
 	bool looked;
 };
 
 static void (*on_damage)(void);
-static bool met;
+static bool met; /* by any store of the process; of different threads, too */
 
 void store_on_damage(void (*found)(void))
 {
@@ -36,12 +37,12 @@ void store_on_damage(void (*found)(void))
 
 bool store_met_damage(void)
 {
-	return met;
+	return __atomic_load_n(&met, __ATOMIC_RELAXED);
 }
 
 int pages_damaged(void)
 {
-	met = true;
+	__atomic_store_n(&met, true, __ATOMIC_RELAXED);
 	if (on_damage)
 		on_damage();
 	return SQLITE_CORRUPT;
@@ -55,6 +56,12 @@ static sqlite3_vfs *real_vfs(const sqlite3_vfs *v)
 static struct pages_file *of(sqlite3_file *f)
 {
 	return (struct pages_file *)f;
+}
+
+static int file_is_damaged(struct pages_file *p)
+{
+	p->damaged = true;
+	return pages_damaged();
 }
 
 static uint64_t page_checksum(const unsigned char *page, sqlite3_int64 offset)
@@ -98,16 +105,16 @@ static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	bool whole = n == PAGE_BYTES && page == at;
 	unsigned char *into = whole ? to : p->room;
 	if (at + n > page + PAGE_BYTES)
-		return pages_damaged();
+		return file_is_damaged(p);
 	code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
 	if (code == SQLITE_IOERR_SHORT_READ && !p->looked) {
 		memset(to, 0, (size_t)n);
 		return code;
 	}
 	if (code != SQLITE_OK)
-		return code == SQLITE_IOERR_SHORT_READ ? pages_damaged() : code;
+		return code == SQLITE_IOERR_SHORT_READ ? file_is_damaged(p) : code;
 	if (!is_page_intact(into, page))
-		return pages_damaged();
+		return file_is_damaged(p);
 	if (!whole)
 		memcpy(to, into + (at - page), (size_t)n);
 	return SQLITE_OK;
@@ -165,7 +172,7 @@ static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
 	}
 	p->real->pMethods->xUnfetch(p->real, at, *ret);
 	*ret = NULL;
-	return pages_damaged();
+	return file_is_damaged(p);
 }
 
 static int pages_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
@@ -236,6 +243,10 @@ static int pages_control(sqlite3_file *f, int what, void *arg)
 {
 	if (what == PAGES_IS_PLAIN) {
 		*(int *)arg = of(f)->plain;
+		return SQLITE_OK;
+	}
+	if (what == PAGES_ARE_DAMAGED) {
+		*(int *)arg = of(f)->damaged;
 		return SQLITE_OK;
 	}
 	return REAL(f)->xFileControl(of(f)->real, what, arg);

@@ -20,5 +20,7 @@ int pages_damaged(void);
 int pages_check(const char *path);
 /* For sqlite3_file_control: is it a file without checksums? into an int. */
 #define PAGES_IS_PLAIN 0x53544d50
+/* Was a page of the file met that does not fit its checksum? into an int. */
+#define PAGES_ARE_DAMAGED 0x53544d51
 
 #endif

@@ -278,7 +278,8 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 		rc = check_dir(s->index, true, err);
 		if (rc == 0)
 			rc = store_db_open(s, s->index, true, false, err);
-		if (rc == -ESTALE || ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO))) {
+		bool mend = flags & STORE_MEND && rc == -ENOTRECOVERABLE && s->damaged;
+		if (rc == -ESTALE || mend || (flags & STORE_REBUILD && (rc == -ENOTRECOVERABLE || rc == -EPROTO))) {
 			s->was_older = rc == -ESTALE;
 			rc = remake(s, rc == -ESTALE, err);
 		}
@@ -303,6 +304,14 @@ int store_drop(const char *home, struct err *err)
 	return rc;
 }
 
+bool store_is_damaged(const struct store *s)
+{
+	int pages = 0;
+	if (s->damaged)
+		return true;
+	return s->db && sqlite3_file_control(s->db, "main", PAGES_ARE_DAMAGED, &pages) == SQLITE_OK && pages;
+}
+
 int store_check_pages(struct store *s, struct err *err)
 {
 	if (s->memory || s->handed)
@@ -312,6 +321,7 @@ int store_check_pages(struct store *s, struct err *err)
 		return err_set(err, -rc, "cannot read the index '%s'", s->index);
 	if (rc == 1)
 		return 0;
+	s->damaged = true;
 	pages_damaged();
 	err_set(err, 0, "the index '%s' is damaged", s->index);
 	err_hint(err, "stemma index --rebuild makes it again from the logs");

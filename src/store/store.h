@@ -30,6 +30,7 @@ enum store_flags {
 	STORE_WRITE = 1,   /* index, annotate; creates index.db where it is missing */
 	STORE_REBUILD = 2, /* with WRITE: start from nothing */
 	STORE_MEMORY = 4,  /* no index file: store_index makes it in memory (where nothing can be written) */
+	STORE_MEND = 8,    /* with WRITE: also an index that is damaged is started from nothing */
 };
 
 /* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local
@@ -72,6 +73,8 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 bool store_met_damage(void);
 /* Calls found, from within whatever asks, when one is met. NULL: nobody. */
 void store_on_damage(void (*found)(void));
+/* Was one met in this store since it was opened? Then what was read of it is not to be used, nor what follows. */
+bool store_is_damaged(const struct store *s);
 /* Checks all pages of the index file. 0, -ENOTRECOVERABLE, -errno. */
 int store_check_pages(struct store *s, struct err *err);
 /* Removes the index of home (NULL: as store_open finds it); the next who asks makes it again. */

@@ -1,0 +1,302 @@
+/* answers.c - the answers, as JSON texts. */
+#include "lib/record.h"
+
+#include "answer/diff_build.h"
+#include "answer/diff_json.h"
+#include "answer/found.h"
+#include "answer/lineage_json.h"
+#include "answer/runs.h"
+#include "answer/show/show.h"
+#include "answer/stat/stat.h"
+#include "answer/stat/stat_when.h"
+#include "answer/summaries.h"
+#include "answer/why.h"
+#include "query/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The text of o, which is released; *ret is the caller's. */
+static int give_json(json_t *o, char **ret, struct stemma_error *err)
+{
+	*ret = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+	json_decref(o);
+	return *ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
+}
+
+/* A file that has a version. */
+static int find_version(struct stemma_record *r, const char *file, struct file_target *ret, struct stemma_error *err)
+{
+	struct err e = {0};
+	int rc = target_file(r->source.store, file, &e, ret);
+	if (rc <= 0)
+		return record_fail_to_resolve(rc, &e, err);
+	if (!ret->version)
+		return record_fail(STEMMA_NOTHING, NULL, "the file is known by name only; no content of it is recorded", err);
+	return 0;
+}
+
+static int ask_why(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct file_target t;
+	struct why w;
+	json_t *one = NULL;
+	int rc = find_version(r, q->a, &t, err);
+	if (rc)
+		return rc;
+	rc = why_find(&r->source, t.version, true, &w);
+	if (rc < 0)
+		return record_fail(rc, NULL, "cannot read the record", err);
+	rc = why_json(&r->source, &t, &w, &one);
+	why_release(&w);
+	if (rc < 0)
+		return record_fail(rc, NULL, "cannot read the record", err);
+	json_t *list = json_array(), *all = json_object();
+	js_add(list, one);
+	js_num(all, "format", 1);
+	js_put(all, "answers", list);
+	return give_json(all, q->ret, err);
+}
+
+EXPORTED int stemma_why(struct stemma_record *r, const char *file, unsigned flags, char **ret, struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_why, .a = file, .flags = flags, .ret = ret}, err);
+}
+
+static int ask_lineage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	struct file_target t;
+	struct lineage l;
+	json_t *o = NULL;
+	struct lineage_options options = {
+	    .direction = q->flags & STEMMA_DOWN ? LINEAGE_DOWN : LINEAGE_UP,
+	    .depth = q->depth,
+	    .all = q->flags & STEMMA_ALL,
+	    .fork = q->flags & STEMMA_FORKS,
+	    .certain = q->flags & STEMMA_CERTAIN,
+	    .skew = r->source.skew,
+	    .system_extra = r->source.system_extra,
+	};
+	int rc = find_version(r, q->a, &t, err);
+	if (rc)
+		return rc;
+	rc = lineage_walk(r->source.store, &t.version, 1, &options, &e, &l);
+	if (rc < 0)
+		return record_fail(rc, &e, "cannot read the record", err);
+	bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* many small questions */
+	rc = lineage_json(r->source.store, &l, &o);
+	if (viewing)
+		store_view_end(r->source.store);
+	lineage_release(&l);
+	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : give_json(o, q->ret, err);
+}
+
+EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, unsigned depth, char **ret,
+                            struct stemma_error *err)
+{
+	return record_ask(
+	    r, &(struct record_question){.ask = ask_lineage, .a = file, .flags = flags, .depth = depth, .ret = ret}, err);
+}
+
+static int ask_runs(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	json_t *o = NULL;
+	int rc = runs_json(&r->source, q->flags & STEMMA_ALL, q->count, &o);
+	return rc < 0 ? record_fail(rc, NULL, "cannot list the runs", err) : give_json(o, q->ret, err);
+}
+
+EXPORTED int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count, char **ret, struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_runs, .flags = flags, .count = count, .ret = ret}, err);
+}
+
+static int ask_find(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	struct expr *x = NULL;
+	enum expr_kind kind = EXPR_ANY;
+	struct found f;
+	json_t *o = NULL;
+	char *words[] = {(char *)q->a, NULL};
+	int rc = expr_parse(words, 1, &e, &x, &kind);
+	if (rc == 0)
+		rc = found_make(&r->source, x, kind == EXPR_ANY ? EXPR_FILES : kind, q->flags & STEMMA_ALL, &e, &f);
+	expr_free(x);
+	if (rc == -ENOENT)
+		return record_fail_to_resolve(rc, &e, err);
+	if (rc < 0)
+		return record_fail(rc, &e, "cannot read the record", err);
+	rc = found_json(&r->source, &f, &o);
+	found_rows_release(&f);
+	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : give_json(o, q->ret, err);
+}
+
+EXPORTED int stemma_find(struct stemma_record *r, const char *expression, unsigned flags, char **ret,
+                         struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_find, .a = expression, .flags = flags, .ret = ret}, err);
+}
+
+/* A side of a diff: its kind and the id of what is compared. */
+static int find_side(struct stemma_record *r, const char *text, enum diff_what *ret_what, store_id *ret_id,
+                     struct stemma_error *err)
+{
+	struct err e = {0};
+	struct target t;
+	int rc = target_any(r->source.store, text, false, &e, &t);
+	if (rc <= 0)
+		return record_fail_to_resolve(rc, &e, err);
+	if (t.kind == TARGET_FILE && !t.file.version)
+		return record_fail(STEMMA_NOTHING, NULL, "the file is known by name only; no content of it is recorded", err);
+	*ret_what = t.kind == TARGET_RUN ? DIFF_RUN : t.kind == TARGET_EXEC ? DIFF_EXEC : DIFF_VERSION;
+	*ret_id = t.kind == TARGET_FILE ? t.file.version : t.id;
+	return 0;
+}
+
+static int ask_diff(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	enum diff_what what[2];
+	store_id ids[2];
+	struct diff d;
+	json_t *o = NULL;
+	struct diff_options options = {.system_extra = r->source.system_extra, .skew = r->source.skew};
+	int rc = find_side(r, q->a, &what[0], &ids[0], err);
+	if (rc == 0)
+		rc = find_side(r, q->b, &what[1], &ids[1], err);
+	if (rc)
+		return rc;
+	if (what[0] != what[1])
+		return record_fail(-EINVAL, NULL, "the two are of different kinds", err);
+	rc = diff_make(r->source.store, what[0], ids, &options, &e, &d);
+	if (rc < 0)
+		return record_fail(rc, &e, "cannot compare them", err);
+	rc = diff_builds(r->source.store, &d, &e);
+	if (rc == 0)
+		rc = diff_json(&r->source, &d, &o);
+	diff_release(&d);
+	return rc < 0 ? record_fail(rc, &e, "cannot compare them", err) : give_json(o, q->ret, err);
+}
+
+EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_diff, .a = a, .b = b, .ret = ret}, err);
+}
+
+/* A run, execution or file, whatever is recorded of it. */
+static int find_target(struct stemma_record *r, const char *text, struct target *ret, struct stemma_error *err)
+{
+	struct err e = {0};
+	int rc = target_any(r->source.store, text, false, &e, ret);
+	return rc <= 0 ? record_fail_to_resolve(rc, &e, err) : 0;
+}
+
+static int ask_show(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	struct show_found f;
+	bool sources = q->flags & STEMMA_SOURCES, differs = false;
+	int rc = show_find(&r->source, q->a, false, sources, &e, &f);
+	if (rc <= 0)
+		return record_fail_to_resolve(rc, &e, err);
+	e = (struct err){0};
+	json_t *all = json_object(), *list = json_array();
+	rc = show_json(&r->source, &f, q->a, q->flags & STEMMA_ALL, sources, &e, list, &differs);
+	show_found_release(&f);
+	js_num(all, "format", 1);
+	js_put(all, "things", list);
+	if (rc == 0)
+		return give_json(all, q->ret, err);
+	json_decref(all);
+	return record_fail(rc, &e, "cannot read the record", err);
+}
+
+EXPORTED int stemma_show(struct stemma_record *r, const char *target, unsigned flags, char **ret,
+                         struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_show, .a = target, .flags = flags, .ret = ret}, err);
+}
+
+/* Counts what the target read and wrote, and makes the answer of it: if `when` has a moment of that, else of the sums.
+ */
+static int answer_stat(struct stemma_record *r, const struct record_question *q, struct stat_when *when,
+                       struct stemma_error *err)
+{
+	struct target t;
+	struct stat_sums w = {.source = &r->source, .all = q->flags & STEMMA_ALL, .objects = q->flags & STEMMA_OBJECTS};
+	json_t *o = NULL;
+	int rc = find_target(r, q->a, &t, err);
+	if (rc)
+		return rc;
+	if (when)
+		w.say = stat_when_row, w.arg = when;
+	rc = store_view_begin(r->source.store, VIEW_PASS);
+	rc = rc < 0 ? rc : stat_count_target(&w, &t);
+	if (rc >= 0 && when && when->has_at) {
+		stat_when_sort(when);
+		rc = stat_at_json(r->source.store, when, &o);
+	} else if (rc >= 0) {
+		rc = stat_json(&w, q->count, when, &o);
+	}
+	store_view_end(r->source.store);
+	stat_release(&w);
+	return rc < 0 ? record_fail(rc, NULL, "cannot count", err) : give_json(o, q->ret, err);
+}
+
+static int ask_stat(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct stat_when when = {0};
+	int rc = answer_stat(r, q, q->flags & STEMMA_TIMES ? &when : NULL, err);
+	stat_when_release(&when);
+	return rc;
+}
+
+EXPORTED int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count, char **ret,
+                         struct stemma_error *err)
+{
+	return record_ask(
+	    r, &(struct record_question){.ask = ask_stat, .a = target, .flags = flags, .count = count, .ret = ret}, err);
+}
+
+static int ask_stat_at(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct stat_when when = {.has_at = true, .at = q->at};
+	int rc = answer_stat(r, q, &when, err);
+	stat_when_release(&when);
+	return rc;
+}
+
+EXPORTED int stemma_stat_at(struct stemma_record *r, const char *target, unsigned flags, int64_t at, char **ret,
+                            struct stemma_error *err)
+{
+	return record_ask(
+	    r, &(struct record_question){.ask = ask_stat_at, .a = target, .flags = flags, .at = at, .ret = ret}, err);
+}
+
+static int ask_summaries(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	struct target t = {.kind = TARGET_RUN};
+	struct buf b = {0};
+	int rc = q->a ? target_any(r->source.store, q->a, false, &e, &t) : 1;
+	if (rc <= 0)
+		return record_fail_to_resolve(rc, &e, err);
+	if (t.kind != TARGET_RUN)
+		return record_fail(-EINVAL, NULL, "it is no run", err);
+	int64_t n = summaries_json(&r->source, t.id, &b);
+	if (n > 0)
+		*q->ret = strdup(buf_cstr(&b));
+	buf_release(&b);
+	if (n == 0)
+		return record_fail(STEMMA_NOTHING, NULL, "no summary was recorded", err);
+	return n < 0     ? record_fail((int)n, NULL, "cannot read the record", err)
+	       : *q->ret ? 0
+	                 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
+}
+
+EXPORTED int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_summaries, .a = run, .ret = ret}, err);
+}

@@ -1,0 +1,40 @@
+/* record.h - an open record of libstemma, and how it is asked. Inside this folder only.
+ *
+ * A page of the index is checked when it is first read. A question that meets a damaged one is not answered from it:
+ * the index is made again from the logs, and the question asked again, once. */
+#ifndef STEMMA_LIB_RECORD_H
+#define STEMMA_LIB_RECORD_H
+
+#include "answer/source.h"
+#include "base/config.h"
+#include "base/err.h"
+#include "stemma/stemma.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+struct stemma_record {
+	struct answer_source source; /* its store is NULL where it could not be made again */
+	struct config config;
+	char *home; /* what stemma_open was given; NULL: by the settings */
+	unsigned flags;
+};
+
+/* code, with the sentence of err, or else `what` and the system's words. */
+int record_fail(int code, const struct err *err, const char *what, struct stemma_error *ret);
+/* What target_file and its like returned, where it is not 1. */
+int record_fail_to_resolve(int r, const struct err *err, struct stemma_error *ret);
+
+/* What is asked: a function, and its arguments. */
+struct record_question {
+	int (*ask)(struct stemma_record *r, const struct record_question *q, struct stemma_error *err);
+	const char *a, *b;
+	unsigned flags, depth;
+	uint64_t count;
+	int64_t at;
+	char **ret; /* set to a text on success, and else NULL; may be NULL */
+	void *arg;  /* where other answers go */
+};
+/* What q->ask returns; or -errno, with a sentence. */
+int record_ask(struct stemma_record *r, const struct record_question *q, struct stemma_error *err);
+
+#endif
