@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""oracle.py - random workflows under `stemma run`, and its answers held against what truly flowed (doc/oracle.md).
+
+  oracle.py each [KIND...]           each kind of step alone, from files that were there before
+  oracle.py seeds FIRST COUNT        workflows of several steps and runs, by seed
+  oracle.py shrink SEED CLASS KIND   the fewest steps of that workflow with an error of this class and kind
+
+  --variants N      so many choices of each kind (each)
+  --known FILE      the errors that are known of (known.txt); another one ends with 1
+  --shorten         take from FILE what is not found any more (each, without KIND)
+  --campaign FILE   begin with the seed that FILE names, and add the counts to it; then FIRST is left out
+  --keep FOLDER     leave the folder of each workflow there
+  --verbose         each error with its files
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import kinds  # noqa: E402
+import kinds_tools  # noqa: E402,F401
+import known  # noqa: E402
+import truth  # noqa: E402
+
+# What an answer says of a pair, from the most to the least.
+SURE, POSSIBLE, FORK, NOTHING = 'sure', 'possible', 'with --fork', 'nothing'
+CLASSES = ('missed', 'sure-false', 'only-fork', 'only-possible', 'possible-false', 'sure-open', 'why-missed', 'why-sure-false')
+SOURCES = 6
+
+
+class Void(Exception):
+    """A workflow that did not do what it was to do: the fault is not in an answer."""
+
+
+class Unable(Exception):
+    """This machine cannot do a step."""
+
+
+class Workflow:
+    """Steps in runs, in a folder of their own with a record of their own."""
+
+    def __init__(self, top, stemma, steps, runs):
+        self.top, self.stemma, self.steps, self.runs = top, stemma, steps, runs
+        self.work = f'{top}/work'
+        os.makedirs(self.work)
+        self.names = [f's{n}' for n in range(SOURCES)]
+        for name in self.names:
+            with open(f'{self.work}/{name}', 'w') as out:
+                out.write(''.join(f'marker-{name}- {n}\n' for n in range(10)))
+        self.environment = {'PATH': '/usr/bin:/bin', 'HOME': top, 'STEMMA_HOME': f'{top}/record', 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC'}
+        self.truth = truth.Truth()
+        for name in self.names:
+            self.truth.file(name)
+
+    def ask(self, *words, status=(0,)):
+        done = subprocess.run([self.stemma, *words], cwd=self.work, env=self.environment, capture_output=True, stdin=subprocess.DEVNULL)
+        if done.returncode not in status:
+            raise Void(f'stemma {" ".join(words)}: {done.returncode}: {done.stderr.decode(errors="replace")[:400]}')
+        return done.stdout
+
+    def go(self):
+        """All runs. The truths are read behind them."""
+        for run in self.runs:
+            # File times have the grain of the kernel's tick: a run that starts within it could have written the files.
+            time.sleep(0.03)
+            script = '\n'.join(f'{s.command} || exit $?' for s in run)
+            done = subprocess.run(['dash', '-c', 'exec "$@" 9>>../truths', 'truths', self.stemma, 'run', '-q', '--', 'dash', '-c', script],
+                                  cwd=self.work, env=self.environment, capture_output=True, stdin=subprocess.DEVNULL)
+            if done.returncode == 77:
+                raise Unable(done.stderr.decode(errors='replace'))
+            if done.returncode:
+                raise Void(f'status {done.returncode}: {done.stderr.decode(errors="replace")[:400]}')
+        self.learn()
+
+    def learn(self):
+        said = collections.defaultdict(list)
+        with open(f'{self.top}/truths') as lines:
+            for line in lines:
+                step, process, verb, *words = line.split()
+                said[int(step)].append((process, verb, words))
+        for step in self.steps:
+            for line in said[step.number]:
+                self.truth.said(*line)
+            for output, sure, maybe, options in step.declared:
+                self.truth.declared(output, sure, maybe, **options)
+        self.look_at_bytes()
+
+    def look_at_bytes(self):
+        """The truths themselves are held against the bytes: where a file's words are, that file went in."""
+        for step in self.steps:
+            for name in step.makes:
+                with open(f'{self.work}/{name}', 'rb') as file:
+                    data = file.read()
+                found = {source for source in self.names if f'marker-{source}-'.encode() in data}
+                if not found <= self.truth.names[name].sure:
+                    raise Void(f'step {step.kind}: {name} holds words of {found - self.truth.names[name].sure}, which no truth tells')
+
+    def name_of(self, entity):
+        """The name of a file of the workflow by which the truth knows it; None: another file."""
+        path = entity.get('path') or ''
+        if not path.startswith(self.work + '/'):
+            return None
+        name = path[len(self.work) + 1:]
+        return self.truth.names[name].name if name in self.truth.names else name
+
+    def answers(self, name):
+        """What is said of each file of the workflow: by lineage, and by why where it is an input there."""
+        path = f'{self.work}/{name}'
+        result = {}
+        for word, options in ((FORK, ['--fork']), (POSSIBLE, []), (SURE, ['--certain'])):
+            graph = json.loads(self.ask('lineage', '--json', *options, path))
+            for entity in graph['entities']:
+                result[self.name_of(entity)] = word
+            if word == POSSIBLE:
+                self.gaps.update(word for x in graph['executions'] for word in x['completeness'] if word != 'no_bytes')
+        inputs = {}
+        for answer in json.loads(self.ask('why', '--json', path, status=(0, 1)))['answers']:
+            for entity in answer['inputs']:
+                inputs[self.name_of(entity)] = SURE if entity['certainty'] == 'must' else POSSIBLE
+        return result, inputs
+
+    def compare(self, report):
+        self.gaps = collections.Counter()
+        outputs = [(step, name) for step in self.steps for name in step.makes]
+        seen = {name: self.answers(name) for _, name in outputs}
+        stable = sorted({self.truth.names[name].name for name in self.names + [name for _, name in outputs]})
+        wrong = collections.defaultdict(set)  # (class, output): sources
+        for step, name in outputs:
+            thing = self.truth.names[name]
+            for source in stable:
+                if source == thing.name:
+                    continue
+                report.true += source in thing.sure
+                for what in judge(thing, source, *seen[name]):
+                    wrong[what, name].add(source)
+        for step, name in outputs:
+            for what in CLASSES:
+                for source in sorted(wrong[what, name]):
+                    if self.follows(step, what, name, source, wrong):
+                        report.followed[what] += 1
+                    else:
+                        report.add(what, step, name, source)
+        report.gaps.update(self.gaps)
+
+    def follows(self, step, what, name, source, wrong):
+        """Whether an error follows from one that is told of another pair: of a file between the two."""
+        for between in step.uses:
+            if between != source and (source in wrong[what, between] or source not in step.uses and between in wrong[what, name]):
+                return True
+        return False
+
+
+def judge(thing, source, lineage, why):
+    """The classes of what is said of one pair: an output, and a file that may have gone in."""
+    said = lineage.get(source, NOTHING)
+    true, unknown = source in thing.sure, source in thing.open and source not in thing.sure
+    if true:
+        if said != SURE:
+            yield {POSSIBLE: 'only-possible', FORK: 'only-fork', NOTHING: 'missed'}[said]
+    elif said == SURE:
+        yield 'sure-open' if unknown else 'sure-false'
+    elif said == POSSIBLE and not unknown:
+        yield 'possible-false'
+    if source in thing.direct and len(thing.writers) < 2 and source not in why:
+        yield 'why-missed'
+    if not true and not unknown and why.get(source) == SURE and said != SURE:
+        yield 'why-sure-false'
+
+
+class Report:
+    """Counts by class and kind. Of one workflow, and of several."""
+
+    def __init__(self):
+        self.true = self.workflows = self.steps = 0
+        self.counts = collections.Counter()
+        self.most = collections.Counter()  # in one workflow
+        self.followed = collections.Counter()
+        self.gaps = collections.Counter()
+        self.made = collections.Counter()
+        self.void = []
+        self.unable = None  # why this machine cannot do it
+        self.skipped = []
+        self.errors = []  # (class, kind, output, source)
+
+    def add(self, what, step, name, source):
+        self.counts[what, step.kind] += 1
+        self.errors.append((what, step.kind, name, source))
+
+    def take(self, other):
+        self.true += other.true
+        self.workflows += other.workflows
+        self.steps += other.steps
+        for mine, its in ((self.counts, other.counts), (self.followed, other.followed), (self.gaps, other.gaps), (self.made, other.made)):
+            mine.update(its)
+        for pair, count in other.counts.items():
+            self.most[pair] = max(self.most[pair], count)
+        self.void += other.void
+        self.skipped += [other.unable] if other.unable is not None else []
+
+    def print(self):
+        classes = [c for c in CLASSES if any(k[0] == c for k in self.counts)]
+        print(f'# {self.workflows} workflows, {self.steps} steps, {self.true} true pairs')
+        print(f'# {"kind":36} {"made":>5} ' + ' '.join(f'{c:>14}' for c in classes))
+        for kind in kinds.KINDS:
+            if any((c, kind) in self.counts for c in classes):
+                print(f'# {kind:36} {self.made[kind]:5} ' + ' '.join(f'{self.counts[c, kind] or "-":>14}' for c in classes))
+        print(f'# {"all":36} {self.steps:5} ' + ' '.join(f'{sum(n for (k, _), n in self.counts.items() if k == c):14}' for c in classes))
+        print(f'# {"and following from these":36} {"":5} ' + ' '.join(f'{self.followed[c]:14}' for c in classes))
+        print('# gaps: ' + (', '.join(f'{name} {count}' for name, count in sorted(self.gaps.items())) or 'none'))
+        for why in self.skipped:
+            print(f'# not done: this machine cannot do a step. {why}')
+        for line in self.void:
+            print('# void: ' + line.replace('\n', ' '))
+
+
+def steps_alone(kind, variant):
+    """A step of one kind alone, and a run that reads what it made."""
+    step = make_step(1, kind, [f's{n}' for n in range(SOURCES)], random.Random(f'{kind} {variant}'))
+    reader = kinds.Step(2, 'reader')
+    reader.command = f'cat {" ".join(step.makes)} >/dev/null'
+    return [step], [[step], [reader]]
+
+
+def make_step(number, kind, pool, chance):
+    step = kinds.Step(number, kind)
+    kinds.KINDS[kind](kinds.Maker(step, pool, chance, ACTOR))
+    return step
+
+
+def steps_of_seed(seed):
+    """Steps that take what was there and what earlier ones made, in one to three runs."""
+    chance = random.Random(seed)
+    pool, steps = [f's{n}' for n in range(SOURCES)], []
+    for number in range(1, chance.randint(4, 10) + 1):
+        step = make_step(number, chance.choice(list(kinds.KINDS)), pool, chance)
+        pool.extend(name for name in step.makes if name not in step.last)
+        steps.append(step)
+    cuts = sorted(chance.sample(range(1, len(steps)), chance.randint(0, 2)))
+    return steps, [steps[a:b] for a, b in zip([0, *cuts], [*cuts, len(steps)])]
+
+
+def work(options, name, steps, runs):
+    """The report of one workflow."""
+    report = Report()
+    top = f'{options.keep}/{name}' if options.keep else tempfile.mkdtemp(prefix='oracle.')
+    try:
+        workflow = Workflow(top, options.stemma, steps, runs)
+        workflow.go()
+        workflow.compare(report)
+        report.workflows, report.steps = 1, len(steps)
+        report.made.update(step.kind for step in steps)
+    except Unable as unable:
+        report.unable = str(unable)
+    except Void as void:
+        report.void.append(f'{name}: {void}')
+    finally:
+        if not options.keep:
+            shutil.rmtree(top)
+    if options.verbose:
+        for what, kind, output, source in report.errors:
+            command = next(step.command for step in steps if output in step.makes).replace('\n', ' ')
+            print(f'# {name}: {what}: {kind}: {output} from {source}: {command}', flush=True)
+    return report
+
+
+def work_all(options, workflows):
+    """The report of all: (name, steps, runs) each; two at a time."""
+    report = Report()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for one in pool.map(lambda w: work(options, *w), workflows):
+            report.take(one)
+    return report
+
+
+def shrink(options, seed, what, kind):
+    """The fewest steps, in the runs that they were in, that still have the error."""
+    steps, runs = steps_of_seed(seed)
+
+    def has_it(some):
+        few = [[s for s in run if s in some] for run in runs]
+        report = work(options, f'{seed}-{len(some)}', some, [run for run in few if run])
+        return not report.void and (what, kind) in report.counts
+
+    if not has_it(steps):
+        print(f'no {what} of {kind} in {seed}')
+        return 1
+    smaller = True
+    while smaller:
+        smaller = False
+        for step in reversed(steps):
+            fewer = [s for s in steps if s is not step]
+            if fewer and has_it(fewer):
+                steps, smaller = fewer, True
+                break
+    for step in steps:
+        run = next(n for n, r in enumerate(runs) if step in r)
+        print(f'run {run}, step {step.number}, {step.kind}: {step.command}')
+    return 0
+
+
+def verdict(options, report):
+    """TAP: whether there is an error that is not listed."""
+    each = options.what == 'each'
+    found = known.unlisted(options.known, report.most, known.HARD + known.SOFT) if each else [
+        (*pair, count, 0) for pair, count in sorted(report.counts.items())
+        if pair[0] in known.HARD and pair not in known.read(options.known)]
+    soft = [e[1] for e in found if e[0] in known.SOFT]
+    if soft:  # a busy machine can blur what was clear; not three times
+        for _ in range(2):
+            again = work_all(options, ((f'{kind} again', *steps_alone(kind, 0)) for kind in soft))
+            still = known.unlisted(options.known, again.most, known.SOFT)
+            found = [e for e in found if e[0] in known.HARD or any(e[:2] == s[:2] for s in still)]
+    for what, kind, count, listed in found:
+        print(f'# {what} of {kind}: {count} in one workflow, {listed} are listed' if each else f'# {what} of {kind}: {count}, and it is not listed')
+    if each and not options.words:
+        for what, kind, count in known.unfound(options.known, report.most):
+            print(f'# listed and not found any more: {what} {kind}: {count}, now {report.most[what, kind]} (oracle.py each --shorten)')
+    good = not found and not report.void
+    print(f'{"ok" if good else "not ok"} 1 - {"each kind of step" if each else "seeds " + "-".join(options.words)}: no error that is not listed\n1..1')
+    return 0 if good else 1
+
+
+def main():
+    global ACTOR
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--stemma', default=os.environ.get('STEMMA', f'{HERE}/../../build/src/cmd/stemma'))
+    parser.add_argument('--actor', default=os.environ.get('ORACLE_ACTOR', f'{HERE}/../../build/tests/oracle/oracle-actor'))
+    parser.add_argument('--known', default=f'{HERE}/known.txt')
+    parser.add_argument('--variants', type=int, default=1)
+    parser.add_argument('--campaign')
+    parser.add_argument('--keep')
+    parser.add_argument('--shorten', action='store_true')
+    parser.add_argument('--verbose', action='store_true')
+    parser.add_argument('what', choices=('each', 'seeds', 'shrink'))
+    parser.add_argument('words', nargs='*')
+    options = parser.parse_args()
+    options.stemma, ACTOR = os.path.abspath(options.stemma), os.path.abspath(options.actor)
+    if options.what == 'shrink':
+        return shrink(options, int(options.words[0]), *options.words[1:])
+    if options.what == 'each':
+        report = work_all(options, ((f'{kind} {variant}', *steps_alone(kind, variant)) for kind in options.words or kinds.KINDS
+                                    for variant in range(options.variants)))
+        if options.shorten and not options.words:
+            known.shorten(options.known, report.most)
+    else:
+        if options.campaign:
+            options.words = [str(known.next_of_campaign(options.campaign)), *options.words[-1:]]
+        first, count = map(int, options.words)
+        report = work_all(options, ((str(seed), *steps_of_seed(seed)) for seed in range(first, first + count)))
+        if options.campaign:
+            known.add_campaign(options.campaign, report, first, count)
+    report.print()
+    return verdict(options, report)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
