@@ -4,8 +4,8 @@
  * if the worker is killed (ptrace_keeper.c). */
 #include "base/io.h"
 #include "capture/call_trace/call_trace.h"
+#include "capture/ptrace/slow_fs.h"
 #include "capture/supervisor/links.h"
-#include "capture/supervisor/slow_fs.h"
 
 #include <dirent.h>
 #include <errno.h>

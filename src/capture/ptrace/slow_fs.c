@@ -1,4 +1,4 @@
-#include "capture/supervisor/slow_fs.h"
+#include "capture/ptrace/slow_fs.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -11,8 +11,8 @@
  * us waiting. Until then, and where there is no second thread, the tracer does the work itself. Either one of the two
  * touches the supervisor's state at any time, never both: the tracer not between a true slow_fs_held and the next false
  * one. All functions are the tracer's. */
-#ifndef STEMMA_CAPTURE_SUPERVISOR_SLOW_FS_H
-#define STEMMA_CAPTURE_SUPERVISOR_SLOW_FS_H
+#ifndef STEMMA_CAPTURE_PTRACE_SLOW_FS_H
+#define STEMMA_CAPTURE_PTRACE_SLOW_FS_H
 
 #include "capture/call_trace/call_stacks.h"
 #include "capture/supervisor/worker.h"
