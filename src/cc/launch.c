@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/os/memfile.h"
 #include "capture/launch/run.h"
+#include "capture/preload/preload_library.h"
 #include "cc/build.h"
 #include "cc/group.h"
 #include "cc/record.h"
@@ -411,7 +412,7 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 		}
 	}
 	/* Without the library the arguments must do. */
-	if (takes_library(path) && run_library_path("../cc/tape", "libstemma-cc.so", library, sizeof(library)))
+	if (takes_library(path) && preload_library_path("../cc/tape", "libstemma-cc.so", library, sizeof(library)))
 		reel_make(&reel);
 	const char *old = getenv("LD_PRELOAD");
 	size_t size = sizeof(library) + (old ? strlen(old) : 0) + 128;

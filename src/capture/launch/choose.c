@@ -1,7 +1,8 @@
 #include "capture/launch/choose.h"
 #include "base/io.h"
 #include "capture/launch/room.h"
-#include "capture/supervisor/worker.h"
+#include "capture/launch/run.h"
+#include "capture/preload/safe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,7 +206,7 @@ static int safe_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
 	struct err err = {0};
-	return capture_probe_safe(&err) == 0 ? 0 : refuse_with_reason(r, 0, err.text);
+	return safe_probe(&err) == 0 ? 0 : refuse_with_reason(r, 0, err.text);
 }
 
 static int proc_works(struct reason *r, bool *ret_outranked)

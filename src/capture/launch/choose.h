@@ -27,6 +27,9 @@ struct choice {
 };
 
 void capture_choose(const struct run_options *o, struct choice *ret);
+/* Writes the session and the run, with what was chosen, into the log (describe.c). */
+struct sup;
+void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice);
 
 /* Row i of the table: whether it works here. Its backend, -1 after the last. */
 struct backend_state;

@@ -2,6 +2,7 @@
 #ifndef STEMMA_CAPTURE_LAUNCH_FEATURES_H
 #define STEMMA_CAPTURE_LAUNCH_FEATURES_H
 
+#include "capture/launch/run.h"
 #include "capture/supervisor/super.h"
 
 struct choice;

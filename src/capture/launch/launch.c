@@ -9,6 +9,7 @@
 #include "capture/launch/features.h"
 #include "capture/launch/keeper.h"
 #include "capture/launch/run.h"
+#include "capture/preload/preload_library.h"
 #include "capture/preload/safe.h"
 #include "capture/supervisor/shield.h"
 #include "event/log_place.h"
@@ -540,11 +541,11 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 {
 	char library[4096];
 	const char *why = NULL;
-	if (!run_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
+	if (!preload_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
 		why = "the library that tells of HDF5 was not found";
 	else if (!s->channel.path[0] || !(s->images = images_new()))
 		why = "no room for what programs tell of HDF5";
-	else if (!run_library_enter(library, command))
+	else if (!preload_library_enter(library, command))
 		why = "a program that cannot carry the library that tells of HDF5";
 	else
 		setenv("STEMMA_HDF5", what, 1);
@@ -559,8 +560,8 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 static void enter_mpi(struct sup *s, const char *command)
 {
 	char library[4096];
-	if (!run_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
-	    !run_library_enter(library, command))
+	if (!preload_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
+	    !preload_library_enter(library, command))
 		sup_gap(s, NULL, TERM_gap_lost, 0,
 		        "MPI is not looked into: the library for it was not found, or cannot go along");
 }

@@ -8,63 +8,13 @@
 #define STEMMA_CAPTURE_LAUNCH_RUN_H
 
 #include "base/err.h"
-#include "base/os/procfs.h"
+#include "capture/supervisor/observer.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
 
 enum capture_mode { CAPTURE_COMPLETE, CAPTURE_SAFE, CAPTURE_TREE, CAPTURE_OFF };
 enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE, TRANSPORT_PROC };
-
-/* Watches what the command's processes use (src/monitor). All is called in the worker (where there is none, in this
- * process), by any of its threads, while the record stands still: nothing here may wait long. Members may be NULL.
- * Times are ns since 1970 on the clock of the record. */
-struct run_observer {
-	void *arg;
-	/* Before the command's process is made. told: as below, as far as that is known yet. */
-	void (*prepare)(void *arg, bool told);
-	/* In the command's process before its program, perhaps in memory that is not its own (vfork): system calls only. */
-	void (*enter)(void *arg);
-	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
-	 * and user: NULL where nothing is recorded. */
-	void (*started)(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now);
-	/* After `started`, when the command has run for some ten milliseconds; at once where nobody could say it later.
-	 * What costs more than a short command does is begun then. Perhaps from another thread. */
-	void (*lasts)(void *arg);
-	/* In the process that started stemma, about twice a second while the command runs. */
-	void (*waiting)(void *arg);
-	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
-	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
-	/* It is about to become another program; it has become `exe` (NULL: not known). */
-	void (*leaving)(void *arg, pid_t pid);
-	void (*exec)(void *arg, pid_t pid, const char *exe);
-	/* It is about to end, or has, and /proc still has it: what was read there. Once for each process that was met, but
-	 * for one that was gone before anybody looked (last: NULL). status: -1 not known. */
-	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now);
-	/* A regular file was opened (mode: ACCESS_READ, ACCESS_WRITE; handed: it was held from the beginning), or was given
-	 * another name (NULL: as before), or has this size (-1: as before). number: of the file; 0: from now on each is
-	 * told (handed then: but for what a library in the programs does not see). */
-	void (*file)(void *arg, uint64_t number, const char *path, int64_t size, unsigned mode, bool handed);
-	/* Only where every call is seen (--exact): bytes went over an internet socket; sure: to or from another address
-	 * than this machine's own, else that cannot be told. bytes 0: all that do will be told from here on. UINT64_MAX:
-	 * some were not seen. */
-	void (*moved)(void *arg, bool sent, bool sure, uint64_t bytes);
-	/* It was waited for, by this process (its child: the command, or one whose parent had ended) or under its eyes
-	 * (ptrace). used: with all that it had waited for itself. */
-	void (*over)(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now);
-	/* The command has ended; last: so has everybody. Called once or, where processes outlive it, twice. Returns the
-	 * summary for the record, which stays the observer's; NULL: none. */
-	const char *(*ended)(void *arg, int status, bool last, int64_t now, size_t *ret_n);
-	/* In the process that started stemma: the worker was killed, and the command has ended since. status: -1 not known.
-	 * used: as above; NULL: not known. */
-	void (*lost)(void *arg, int status, const struct rusage *used, int64_t now);
-	/* The command has ended, and others live on: are they about to be ended too, and to be waited for? */
-	bool (*stay)(void *arg);
-};
-
-/* What becomes of processes that outlive the command: they are recorded to their end behind its back; they are waited
- * for; they are killed. */
-enum run_orphans { ORPHANS_DETACH, ORPHANS_WAIT, ORPHANS_KILL };
 
 /* Where the record of a run is: its frames stand in this segment (or the next ones of its slot) from here on. */
 struct run_place {
@@ -127,14 +77,5 @@ struct backend_state {
 int capture_backend(unsigned i, bool measure, struct backend_state *ret);
 /* What `stemma run` would do here: the session's mode, and why no better one; "" there is none. */
 void capture_would(char mode[32], char why[256]);
-/* Is there what --capture=safe needs? 0, or -errno with a sentence. */
-int capture_probe_safe(struct err *err);
-
-/* Where a library of ours for other programs is: beside this program in the tree that it was built in (`built`, a
- * folder relative to its own), else where it is installed. False: not there, or at a path that LD_PRELOAD cannot hold.
- */
-bool run_library_path(const char *built, const char *name, char *ret, size_t n);
-/* Puts it first in this process's LD_PRELOAD, which is about to be the command's; false: the command cannot have it. */
-bool run_library_enter(const char *library, const char *command);
 
 #endif

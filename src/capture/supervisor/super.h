@@ -13,11 +13,11 @@
 #include "base/fileid.h"
 #include "base/ulid.h"
 #include "capture/app/channel.h"
-#include "capture/launch/run.h"
 #include "capture/seccomp/trap.h"
 #include "capture/supervisor/feature.h"
 #include "capture/supervisor/jobserver.h"
 #include "capture/supervisor/known.h"
+#include "capture/supervisor/observer.h"
 #include "event/event.h"
 #include "event/log_writer.h"
 

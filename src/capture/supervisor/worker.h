@@ -91,9 +91,6 @@ struct worker {
 	int dozing;        /* it does mean that */
 };
 
-/* Writes the session and the run into the log (describe.c). */
-struct choice;
-void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice);
 /* Starts a thread of the worker. 0 or -errno. */
 int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret);
 /* Whether other processes of this user may read or trace this one, which has every program's log and the listener. Who

@@ -3,6 +3,7 @@
 #include "base/fileid.h"
 #include "base/io.h"
 #include "capture/launch/run.h"
+#include "capture/preload/preload_library.h"
 #include "capture/standby/standby.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor/doctor_hdf5.h"
@@ -303,8 +304,8 @@ static bool in_path(const char *name)
 static void check_hdf5(struct report *r, bool python)
 {
 	char path[4096];
-	bool library = run_library_path("../capture/hdf5", "libstemma-hdf5.so", path, sizeof(path));
-	bool connector = run_library_path("../capture/hdf5", "vol/libstemma-hdf5-vol.so", path, sizeof(path));
+	bool library = preload_library_path("../capture/hdf5", "libstemma-hdf5.so", path, sizeof(path));
+	bool connector = preload_library_path("../capture/hdf5", "vol/libstemma-hdf5-vol.so", path, sizeof(path));
 	struct buf here = {0}, h5py = {0};
 	unsigned served, connects;
 	doctor_hdf5(&here, &served, &connects);
