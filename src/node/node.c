@@ -1,7 +1,6 @@
-/* What the tracer reports, event by event: what each process runs, and whom what it does counts to (LPS IV.B.2). */
-#include "event/env.h"
+/* What the tracer reports, event by event: who takes it, what begins and ends processes, and the interface of node.h.
+ */
 #include "node/node_int.h"
-#include "redact/redact.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,14 +14,6 @@ enum { LATE_DRAINS = 3 }; /* a process's last closes come at most so many drains
 static int64_t realtime_of(const struct node *n, uint64_t start)
 {
 	return n->o.boot + (int64_t)start;
-}
-
-static void set_ids(struct nproc *p, const struct tracer_event *ev)
-{
-	if (!(ev->flags & TRACER_UNKNOWN)) {
-		p->uid = ev->uid;
-		p->gid = ev->gid;
-	}
 }
 
 static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev);
@@ -46,7 +37,7 @@ static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 	p->forked_hi = ev->hi;
 	nproc_inherit(n, p, parent);
 	p->nexec = ev->nexec;
-	set_ids(p, ev);
+	nproc_set_ids(p, ev);
 	if (p->state == FOLDED && p->rep && p->rep->uid != p->uid)
 		nproc_decide(n, p);
 	/* One that is undecided may have pipes as any other; whose they are is decided with it. */
@@ -55,275 +46,6 @@ static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 	if (p->state == OWN)
 		node_emit_proc(n, p);
 	return p;
-}
-
-/* As the script was called: the kernel puts its interpreter, and that one's argument, before it. */
-static struct str as_called(struct str list, struct str script)
-{
-	struct str rest = list;
-	for (unsigned i = 0; i < 3 && rest.n; i++) {
-		size_t length = strnlen(rest.p, rest.n);
-		if (i && str_eq(str_n(rest.p, length), script))
-			return rest;
-		length += length < rest.n;
-		rest = str_n(rest.p + length, rest.n - length);
-	}
-	return list;
-}
-
-/* A list of strings, packed as it came, filtered and redacted; malloc'ed. */
-static char *pack_argv(struct str list, size_t *ret_n)
-{
-	struct buf b = {0};
-	struct redact r = {0};
-	for (size_t at = 0; at < list.n;) {
-		size_t length = strnlen(list.p + at, list.n - at);
-		redact_arg(&r, &b, str_n(list.p + at, length));
-		buf_char(&b, '\0');
-		at += length + 1;
-	}
-	*ret_n = b.failed ? 0 : b.n;
-	if (b.failed)
-		buf_release(&b);
-	return b.p;
-}
-
-static char *pack_env(struct str list, size_t *ret_n, char **job)
-{
-	struct buf b = {0};
-	unsigned best = UINT32_MAX, rank;
-	enum env_role role;
-	for (size_t at = 0; at < list.n;) {
-		struct str var = str_n(list.p + at, strnlen(list.p + at, list.n - at));
-		const char *eq = memchr(var.p, '=', var.n);
-		struct str name = str_n(var.p, eq ? (size_t)(eq - var.p) : 0);
-		at += var.n + 1;
-		if (!eq || !env_allowed(name))
-			continue;
-		redact_env(&b, var);
-		buf_char(&b, '\0');
-		if (env_role(name, &role, &rank) && role == ENV_ROLE_job && rank < best && var.n - name.n <= JOB_MAX) {
-			best = rank;
-			free(*job);
-			*job = strndup(eq + 1, var.n - name.n - 1);
-		}
-	}
-	*ret_n = b.failed ? 0 : b.n;
-	if (b.failed)
-		buf_release(&b);
-	return b.p;
-}
-
-static struct nfile *resolve_program(struct node *n, const struct tracer_fileid *id, struct str path)
-{
-	struct nfile *f = id->ino ? nfile_find(n, id) : nfile_at_path(n, path);
-	if (f && f->gen)
-		return f;
-	struct node_found found = {.kind = 0};
-	char name[4096];
-	if (n->world.find_path && path.n && path.n < sizeof(name)) {
-		memcpy(name, path.p, path.n);
-		name[path.n] = '\0';
-		n->world.find_path(n->world.arg, name, id->ino ? id : NULL, &found);
-	}
-	if (found.kind) {
-		struct tracer_fileid all = {.dev = found.dev, .ino = found.ino, .gen = found.gen, .i_gen = id->i_gen};
-		return nfile_found(n, &all, &found);
-	}
-	return id->ino ? nfile_met(n, id, NULL, TERM_kind_regular, path) : NULL;
-}
-
-static void remember_program(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	p->class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
-	struct nprogram *now = calloc(1, sizeof(*now));
-	if (!now) { /* what ran before is not said to run now */
-		book_short(n, p->uid);
-		nprogram_free(p->now);
-		p->now = NULL;
-		return;
-	}
-	struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path), *script = NULL;
-	if (exe)
-		exe->pins++;
-	if (ev->exec.name.n && !str_eq(ev->exec.name, ev->exec.exe_path)) {
-		/* A script, or another name of the program: the file says which. */
-		char path[4096];
-		struct tracer_fileid none = {0};
-		bool relative = ev->exec.name.p[0] != '/' && ev->exec.cwd.n;
-		int length = snprintf(path, sizeof(path), "%.*s%s%.*s", relative ? (int)ev->exec.cwd.n : 0, ev->exec.cwd.p,
-		                      relative ? "/" : "", (int)ev->exec.name.n, ev->exec.name.p);
-		if (length > 0 && (size_t)length < sizeof(path))
-			script = resolve_program(n, &none, str_n(path, (size_t)length));
-		if (script == exe)
-			script = NULL;
-	}
-	if (script)
-		script->pins++;
-	nprogram_free(p->now);
-	p->now = now;
-	now->exe = exe;
-	now->script = script;
-	struct str argv = script ? as_called(ev->exec.argv, ev->exec.name) : ev->exec.argv;
-	now->argv = pack_argv(argv, &now->argv_n);
-	now->env = pack_env(ev->exec.env, &now->env_n, &p->job);
-	now->cwd = strndup(ev->exec.cwd.p ? ev->exec.cwd.p : "", ev->exec.cwd.n);
-	now->n = p->execn;
-}
-
-static void use_programs(struct node *n, struct nproc *p, int64_t time)
-{
-	struct nfile *const f[] = {p->now ? p->now->exe : NULL, p->now ? p->now->script : NULL};
-	for (size_t i = 0; i < 2; i++)
-		if (f[i] && f[i]->kind == TERM_kind_regular)
-			naccess_start(n, p, f[i], ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, time, time);
-}
-
-static void begin_run(struct node *n, struct nproc *p, int64_t time)
-{
-	char user[256] = "", group[256] = "";
-	size_t count = 0;
-	if (!p->run[0] && n->world.run_id) {
-		n->world.run_id(n->world.arg, p->run);
-		p->run_root = p->run[0];
-	}
-	if (!p->run[0])
-		return;
-	if (n->world.names)
-		n->world.names(n->world.arg, p->uid, p->gid, user, group, sizeof(user));
-	struct str *room = p->now ? node_unpack_words(p->now->argv, p->now->argv_n, &count) : NULL;
-	struct event ev = {.run = {.id = str_of(p->run),
-	                           .argv = {.items = room, .count = count},
-	                           .cwd = str_of(p->now ? p->now->cwd : NULL),
-	                           .user = str_of(user),
-	                           .group = str_of(group),
-	                           .uid = p->uid,
-	                           .gid = p->gid}};
-	if (node_emit_proc(n, p))
-		node_emit(n, p->book, p->num, EVENT_run, time, &ev);
-	free(room);
-}
-
-/* What it goes on to do is of no run, or of another. */
-static void leave_run(struct node *n, struct nproc *p, int64_t time)
-{
-	if (p->run_root && p->book) {
-		struct event r = {.run_end = {.id = str_of(p->run), .ending = TERM_ending_unknown}};
-		node_emit(n, p->book, p->num, EVENT_run_end, time, &r);
-	}
-	p->run[0] = '\0';
-	p->run_root = p->became = false;
-}
-
-static void emit_argument_gaps(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	if (ev->flags & TRACER_CUT)
-		node_emit_gap(n, p, TERM_gap_limit, 1, ev->lo, ev->hi, "arguments or environment were too long to keep whole");
-	if (ev->flags & TRACER_UNREAD)
-		node_emit_gap(n, p, TERM_gap_unreadable, 1, ev->lo, ev->hi, "arguments or environment could not be read");
-}
-
-/* What counted to p does so no more: p becomes another user's, and what these go on to do is not that user's to see. */
-static void leave_alone(struct node *n, struct nproc *p)
-{
-	for (unsigned i = 0; i < HASH; i++)
-		for (struct nproc *c = n->procs[i]; c; c = c->next)
-			if (c != p && c->state == FOLDED && c->rep == p)
-				nproc_decide(n, c);
-}
-
-static void handle_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	bool changed = ev->uid != p->uid;
-	naccess_channels(n, p);
-	/* What it did before counts to what it was. */
-	struct rules const *rules = n->o.rules;
-	enum rule_class class = rules_class(rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
-	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || class == RULE_own || changed)))
-		nproc_decide(n, p);
-	naccess_end_all(n, p, ev->lo, true);
-	if (changed)
-		leave_alone(n, p);
-	p->uid_before = p->uid;
-	set_ids(p, ev);
-	p->execn++;
-	p->nexec = ev->nexec;
-	p->ran = true;
-	p->exec_time = ev->lo;
-	p->user_time = 0;
-	if (p->state == FOLDED) { /* its program is read by whom it counts to */
-		struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path);
-		p->class = class;
-		if (exe && exe->kind == TERM_kind_regular)
-			naccess_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
-		return;
-	}
-	if (p->became && is_passing_class(class)) /* a session: what is started from it are runs of their own */
-		leave_run(n, p, ev->lo);
-	remember_program(n, p, ev);
-	bool anew = !p->book || p->book->uid != p->uid || p->session != p->book->session;
-	/* One that became another user's goes on there, with a name of its own for what is done; what only changed its user
-	 * gives the run the name of what it executes next. */
-	bool moved =
-	    p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid)) && !is_passing_class(p->class);
-	p->became = false;
-	if (moved || (!p->run[0] && !is_passing_class(p->class))) {
-		uint64_t execn = p->execn;
-		p->execn = 0; /* its exec is told with the run that it begins */
-		begin_run(n, p, ev->lo);
-		p->execn = execn;
-		anew = false;
-	}
-	if (anew)
-		node_emit_proc(n, p);
-	else if (node_emit_proc(n, p))
-		node_emit_exec(n, p, ev->lo);
-	emit_argument_gaps(n, p, ev);
-	use_programs(n, p, ev->lo);
-}
-
-/* What is known of a program by whom it did not belong to when it was started: which file it is, and its name. Its
- * arguments, folder and environment are those of the user before. */
-static void forget_secrets(struct nprogram *now)
-{
-	size_t first = now->argv_n ? strnlen(now->argv, now->argv_n) + 1 : 0;
-	if (first && first < now->argv_n) {
-		memset(now->argv + first, 0, now->argv_n - first);
-		now->argv_n = first;
-	}
-	free(now->env);
-	free(now->cwd);
-	now->env = now->cwd = NULL;
-	now->env_n = 0;
-}
-
-/* It goes on as another user, with the same program: in the log of that one, as another execution. */
-static void handle_user(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	if (!p->alive || p->uid == ev->uid)
-		return;
-	naccess_channels(n, p);
-	nproc_decide(n, p); /* what it has done up to now is the user's before */
-	naccess_end_all(n, p, ev->lo, true);
-	leave_alone(n, p);
-	p->uid_before = p->uid;
-	p->uid = ev->uid;
-	p->execn++;
-	p->exec_time = p->user_time = ev->lo;
-	if (p->now) {
-		forget_secrets(p->now);
-		p->now->n = p->execn;
-	}
-	leave_run(n, p, ev->lo); /* that of the user before */
-	if (!is_passing_class(p->class)) {
-		uint64_t execn = p->execn;
-		p->execn = 0; /* its execution is told with the run that it begins */
-		begin_run(n, p, ev->lo);
-		p->execn = execn;
-		p->became = p->run_root;
-	}
-	if (node_emit_proc(n, p) && p->now)
-		node_emit_exec(n, p, ev->lo);
 }
 
 static void handle_alive(struct node *n, const struct tracer_event *ev)
@@ -336,7 +58,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 		return;
 	p->forked = p->forked_hi = realtime_of(n, ev->start);
 	nproc_inherit(n, p, above);
-	set_ids(p, ev);
+	nproc_set_ids(p, ev);
 	p->nexec = ev->nexec;
 	p->ran = true;
 	p->exec_time = p->forked;
@@ -350,7 +72,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
 	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || (above && above->uid != p->uid))))
 		nproc_set_own(n, p);
-	remember_program(n, p, ev);
+	node_take_program(n, p, ev);
 }
 
 static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev)
@@ -392,112 +114,6 @@ static void handle_exit(struct node *n, struct nproc *p, const struct tracer_eve
 	p->dead_next = n->dead;
 	n->dead = p;
 	n->stats.live--;
-}
-
-/* ---- names ---- */
-
-/* Names change in the order in which they are told, at a moment that fits. */
-static int64_t name_time(struct node *n, const struct tracer_event *ev)
-{
-	int64_t t = ev->lo > n->named ? ev->lo : n->named + 1;
-	if (t > ev->hi)
-		t = ev->hi;
-	if (t > n->named)
-		n->named = t;
-	return t;
-}
-
-static void handle_names(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
-{
-	struct nproc *by = before_user(p, ev) ? NULL : p; /* the name alone is told to those who know the file */
-	uint32_t ops = ev->file.ops;
-	char path[4096];
-	struct str name = ev->file.path;
-	int64_t time = name_time(n, ev);
-	if (!name.n || name.n >= sizeof(path) || name.p[0] != '/')
-		return;
-	memcpy(path, name.p, name.n);
-	path[name.n] = '\0';
-	if (ops & (TRACER_CREATED | TRACER_MOVED_TO)) {
-		bool was = f->path && f->emitted;
-		struct nfile *other = nfile_at_path(n, name);
-		if (other && other != f)
-			nfile_named(n, other, (struct str){0});
-		if ((ops & TRACER_CREATED) && !was && !f->emitted) {
-			f->maker = p->pid;
-			f->maker_start = p->start;
-			f->made = ev->lo;
-		}
-		nfile_named(n, f, name);
-		node_emit_name(n, by, was ? TERM_nameop_link : TERM_nameop_create, f, path, NULL, time);
-	}
-	if (ops & (TRACER_DELETED | TRACER_MOVED_FROM)) {
-		node_emit_name(n, by, TERM_nameop_unlink, f, path, NULL, time);
-		if (f->path && str_eq(str_of(f->path), name))
-			nfile_named(n, f, (struct str){0});
-	}
-}
-
-static void handle_rename(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	char path[4096], old[4096];
-	struct nfile *other = nfile_at_path(n, ev->file.path), *f = nfile_at_path(n, ev->file.old_path);
-	if (ev->file.path.n >= sizeof(path) || ev->file.old_path.n >= sizeof(old))
-		return;
-	int64_t time = name_time(n, ev);
-	unsigned kind = ev->file.directory ? TERM_kind_directory : 0;
-	if (ev->file.id.ino)
-		f = nfile_met(n, &ev->file.id, ev->file.domain, kind, (struct str){0});
-	if (!f || !ev->file.path.n)
-		return;
-	memcpy(path, ev->file.path.p, ev->file.path.n);
-	path[ev->file.path.n] = '\0';
-	memcpy(old, ev->file.old_path.p ? ev->file.old_path.p : "", ev->file.old_path.n);
-	old[ev->file.old_path.n] = '\0';
-	if (other && other != f) {
-		node_emit_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_replace, other, path, NULL, time);
-		nfile_named(n, other, (struct str){0});
-	}
-	/* Told by its old name where it is told now for the first time. */
-	if (!f->path)
-		nfile_named(n, f, ev->file.old_path);
-	node_emit_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_rename, f, path, old, time);
-	nfile_named(n, f, ev->file.path);
-	for (struct emitted *t = f->emitted; t; t = t->next)
-		t->path = 0; /* the number is told again with the name, when it is used next */
-	if (f->kind != TERM_kind_directory)
-		return;
-	size_t length = strlen(old);
-	for (unsigned i = 0; i < HASH; i++)
-		for (struct nfile *g = n->files[i]; g; g = g->next)
-			if (g->path && !strncmp(g->path, old, length) && g->path[length] == '/') {
-				char *moved = NULL;
-				if (asprintf(&moved, "%s%s", path, g->path + length) >= 0)
-					nfile_named(n, g, str_of(moved));
-				free(moved);
-			}
-}
-
-static void handle_file(struct node *n, struct nproc *p, const struct tracer_event *ev)
-{
-	if (ev->kind == TRACER_RENAME) {
-		handle_rename(n, p, ev);
-		return;
-	}
-	unsigned kind = ev->file.directory ? TERM_kind_directory : 0;
-	bool new_name = ev->file.ops & (TRACER_CREATED | TRACER_MOVED_TO | TRACER_DELETED | TRACER_MOVED_FROM);
-	struct nfile *f = NULL;
-	if (ev->file.id.ino)
-		f = nfile_met(n, &ev->file.id, ev->file.domain, kind, new_name ? (struct str){0} : ev->file.path);
-	else if (ev->file.path.n)
-		f = nfile_at_path(n, ev->file.path);
-	if (!f)
-		return;
-	f->pins++;
-	if (new_name)
-		handle_names(n, p, ev, f);
-	naccess_file(n, p, ev, f);
-	f->pins--;
 }
 
 /* ---- what is missing ---- */
@@ -635,10 +251,10 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	struct nfile *f = NULL;
 	switch (ev->kind) {
 	case TRACER_EXEC:
-		handle_exec(n, p, ev);
+		node_take_exec(n, p, ev);
 		break;
 	case TRACER_USER:
-		handle_user(n, p, ev);
+		node_take_user(n, p, ev);
 		break;
 	case TRACER_EXIT:
 		handle_exit(n, p, ev);
@@ -650,7 +266,7 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	case TRACER_RENAME:
 		if (p->payer)
 			p->payer->events++;
-		handle_file(n, p, ev);
+		node_take_file(n, p, ev);
 		break;
 	case TRACER_ACCESS:
 		f = nfile_met(n, &ev->access.id, NULL, 0, (struct str){0});

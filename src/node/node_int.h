@@ -8,6 +8,8 @@
 #define HELD_BACK 64 /* accesses of an undecided process, ... */
 #define HELD_BACK_ALL 4096
 #define JOB_MAX 64
+#define GLANCES 64            /* accesses looked at for one that may be continued */
+#define DORMANT_NS 2000000000 /* so long an access that has ended is kept */
 
 struct naccess;
 struct nproc;
@@ -225,8 +227,37 @@ void nfile_named(struct node *n, struct nfile *f, struct str path);
 void nfile_used(struct node *n, struct nfile *f);
 void nfiles_free(struct node *n);
 
-/* ---- accesses (access.c) ---- */
+/* ---- accesses (access.c, access_open.c, access_fds.c) ---- */
 
+static inline bool nfile_is_stream(const struct nfile *f)
+{
+	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_socket ||
+	       f->kind == TERM_kind_shm || f->kind == TERM_kind_terminal;
+}
+static inline bool naccess_may_write(const struct naccess *a)
+{
+	return a->mode == 0 || (a->mode & ACCESS_WRITE);
+}
+static inline bool naccess_is_live(const struct naccess *a)
+{
+	return a->ended == TIME_NEVER;
+}
+/* One of p to f, in both lists and with nothing known of it. NULL: no memory, or no room for this user, which is
+ * counted. */
+struct naccess *naccess_new(struct node *n, struct nproc *p, struct nfile *f);
+/* The accesses of p to f, one after the other, from NULL on; by the shorter of the two lists. */
+struct naccess *naccess_next(struct nproc *p, struct nfile *f, struct naccess *a);
+/* Could nobody else write the file from its start to its end? */
+bool naccess_is_sole_writer(const struct naccess *a);
+/* May somebody else have written the file since it ended? Then what comes is another access. */
+bool naccess_is_superseded(const struct naccess *a);
+void naccess_set_ended(struct node *n, struct naccess *a, int64_t when);
+/* How it was opened is known now. */
+void naccess_set_mode(struct node *n, struct naccess *a, unsigned mode);
+/* Tells how it ended, and frees it. */
+void naccess_finish(struct node *n, struct naccess *a);
+/* What the program before had opened, nobody knows how; NULL. */
+struct naccess *naccess_before_exec(struct nproc *p, struct nfile *f);
 struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
                               unsigned api, bool sure, int64_t lo, int64_t hi);
 void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
@@ -286,5 +317,20 @@ static inline struct nproc *owner_of(struct nproc *p)
 {
 	return p->state == UNDECIDED ? NULL : p->rep;
 }
+
+/* ---- what processes run (programs.c) ---- */
+
+/* Whose it is, if the event knows. */
+void nproc_set_ids(struct nproc *p, const struct tracer_event *ev);
+/* What the event says that p runs is what it runs now. */
+void node_take_program(struct node *n, struct nproc *p, const struct tracer_event *ev);
+void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *ev);
+/* It goes on as another user, with the same program: in the log of that one, as another execution. */
+void node_take_user(struct node *n, struct nproc *p, const struct tracer_event *ev);
+
+/* ---- names of files (file_names.c) ---- */
+
+/* Something was done to a file, or to a name. */
+void node_take_file(struct node *n, struct nproc *p, const struct tracer_event *ev);
 
 #endif

@@ -1,0 +1,222 @@
+/* What tables of descriptors, and counts of bytes, say of accesses; and who else may have had a channel. */
+#include "node/node_int.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Its live access with that end; seen: not one that was guessed. NULL: none. */
+static struct naccess *find_peer_access(struct nproc *o, struct nfile *f, unsigned mode, bool seen)
+{
+	struct naccess *a = naccess_next(o, f, NULL);
+	while (a && !(naccess_is_live(a) && (a->mode & mode) && !(seen && a->guess)))
+		a = naccess_next(o, f, a);
+	return a;
+}
+
+static void start_guessed_access(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
+{
+	struct naccess *a = find_peer_access(o, f, mode, false);
+	if (a || (!o->alive && o->exit_time <= lo) ||
+	    !(a = naccess_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
+		return;
+	a->guess = true;
+	if (o->alive)
+		return;
+	naccess_set_ended(n, a, o->exit_time);
+	if (o->gone)
+		naccess_finish(n, a);
+}
+
+/* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
+ *
+ * Nobody was seen to have the other end: then the process that made it, most likely the one that forked who has this
+ * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up; but who was
+ * seen with this end was given it, and lends it out.
+ *
+ * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
+ * reads what a program writes.
+ *
+ * Who has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes
+ * on for a moment when it has written all. */
+static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
+{
+	struct nproc *o = p->maker_of_channels;
+	struct nfile *f = a->file;
+	unsigned mode = a->mode & (ACCESS_READ | ACCESS_WRITE);
+	if (f->kind != TERM_kind_pipe || a->guess || !o)
+		return;
+	if (f->has_reader != f->has_writer) {
+		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
+		int64_t forked = p->forked;
+		for (struct nproc *up = o; up && !find_peer_access(up, f, mode, true); up = up->maker_of_channels) {
+			start_guessed_access(n, up, f, other, forked);
+			if (up->ran)
+				break;
+			forked = up->forked;
+		}
+	}
+	if (mode != ACCESS_READ || !o->alive)
+		return;
+	if (f->lent.by == o->pid && f->lent.to != p->pid)
+		start_guessed_access(n, o, f, mode, o->ran ? o->exec_time : o->forked);
+	f->lent.by = o->pid;
+	f->lent.to = p->pid;
+}
+
+void naccess_channels(struct node *n, struct nproc *p)
+{
+	/* To make room for a guess, all that is dormant may be let go of: what lives stays. */
+	struct naccess *a = p->accesses, *next;
+	while (a && !naccess_is_live(a))
+		a = a->proc_next;
+	for (; a; a = next) {
+		next = a->proc_next;
+		while (next && !naccess_is_live(next))
+			next = next->proc_next;
+		guess_peer(n, p, a);
+	}
+}
+
+/* Of a shell that calls a hundred thousand programs for their output nearly all are over. What was written by then is
+ * in its interval, be it read later; who is seen with the channel after that makes it begin again. */
+void naccess_guesses(struct node *n, struct nproc *p)
+{
+	for (struct naccess *a = p->accesses; a; a = a->proc_next) {
+		unsigned seen = 0;
+		if (!a->guess || !naccess_is_live(a) || n->now < a->hi + DORMANT_NS)
+			continue;
+		const struct naccess *b = a->file->accesses;
+		while (b && (b->guess || !naccess_is_live(b)) && ++seen <= GLANCES)
+			b = b->file_next;
+		if (b)
+			continue;
+		naccess_set_ended(n, a, n->now);
+	}
+}
+
+/* What this one has was opened by who forked it, and so. */
+static void opened_as(struct node *n, const struct nproc *p, struct nfile *f, unsigned mode)
+{
+	struct nproc *by = p->maker_of_channels;
+	for (struct naccess *b = by ? naccess_next(by, f, NULL) : NULL; b; b = naccess_next(by, f, b)) {
+		if (b->via != TERM_via_data || (b->mode & ACCESS_PROGRAM) || b->seen_mode || b->seq)
+			continue;
+		if (b->mode == 0) {
+			b->seen_mode = true;
+			naccess_set_mode(n, b, mode);
+		} else if (mode == ACCESS_WRITE && (b->mode & ACCESS_WRITE)) {
+			b->seen_mode = true;
+			b->mode &= ~(unsigned)ACCESS_READ;
+		}
+	}
+}
+
+void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
+{
+	for (size_t i = 0; i < ev->fds.n; i++) {
+		const struct tracer_fd *d = &ev->fds.fd[i];
+		unsigned type = d->file.mode & S_IFMT, mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */
+		if (type == S_IFDIR || !mode || !d->file.ino)
+			continue;
+		struct nfile *f = nfile_find(n, &d->file);
+		struct node_found found = {.kind = 0};
+		if (!f || !f->gen) {
+			if (n->world.find_fd)
+				n->world.find_fd(n->world.arg, ev->fds.at_exit ? 0 : ev->pid, d->fd, &d->file, &found);
+			if (found.kind)
+				f = nfile_found(n, &d->file, &found);
+			else if (!f && type != S_IFCHR)
+				f = nfile_met(n, &d->file, NULL, 0, (struct str){0});
+		}
+		if (!f || f->kind == TERM_kind_pseudo || f->kind == TERM_kind_directory)
+			continue;
+		struct naccess *a = ev->fds.at_exit ? NULL : naccess_before_exec(p, f), *before = a;
+		if (before) {
+			before->seen_mode = true;
+			naccess_set_mode(n, before, mode);
+			a = NULL;
+		}
+		for (struct naccess *b = naccess_next(p, f, NULL); b && !a; b = naccess_next(p, f, b))
+			if (b->execn == p->execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
+				a = b;
+		if (a && a->mode == 0) { /* how it was opened is seen */
+			a->seen_mode = true;
+			naccess_set_mode(n, a, mode);
+			continue;
+		}
+		if (a || ev->fds.at_exit) {
+			if (a && !naccess_is_live(a))
+				a->ended = TIME_NEVER; /* opened again */
+			if (a || !nfile_is_stream(f))
+				continue;
+		}
+		bool sync = d->fd == 2 && f->kind == TERM_kind_terminal;
+		if (f->kind == TERM_kind_terminal && d->fd < 2)
+			mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
+		unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+		int64_t since = !ev->fds.at_exit ? ev->lo : p->ran ? p->exec_time : p->forked;
+		if (nfile_is_stream(f)) {
+			f->has_reader |= mode & ACCESS_READ;
+			f->has_writer |= mode & ACCESS_WRITE;
+		}
+		opened_as(n, p, f, mode);
+		a = mode ? naccess_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
+		if (a)
+			a->seen_mode = true;
+		if (a && before) {
+			a->opened_before = true;
+			a->empty = before->mode & ACCESS_CREATE;
+		}
+	}
+	if (ev->fds.cut && owner_of(p))
+		node_emit_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
+}
+
+/* ---- bytes ---- */
+
+void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	unsigned mode = (ev->access.read.count ? ACCESS_READ : 0u) | (ev->access.write.count ? ACCESS_WRITE : 0u);
+	uint64_t behind = p->nexec > ev->access.nexec ? p->nexec - ev->access.nexec : 0;
+	uint64_t execn = behind < p->execn ? p->execn - behind : p->execn;
+	struct naccess *a = NULL;
+	for (struct naccess *b = naccess_next(p, f, NULL); b && !a; b = naccess_next(p, f, b))
+		if (b->execn == execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
+			a = b;
+	if (!a && !mode)
+		return;
+	const struct tracer_side *side[2] = {&ev->access.read, &ev->access.write};
+	if (!a) {
+		int64_t lo = TIME_NEVER;
+		for (int w = 0; w < 2; w++)
+			if (side[w]->count && side[w]->first < lo)
+				lo = side[w]->first;
+		unsigned via = f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+		a = naccess_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
+		if (!a)
+			return;
+		a->execn = execn;
+	} else if (a->mode == 0) {
+		naccess_set_mode(n, a, mode);
+	}
+	if (mode && !a->by && !(a->by = calloc(1, sizeof(*a->by)))) {
+		book_short(n, p->uid);
+		return;
+	}
+	for (int w = 0; w < 2; w++) {
+		if (!side[w]->count)
+			continue;
+		a->moved[w] = true;
+		a->by->calls[w] = side[w]->count;
+		a->by->bytes[w] = side[w]->bytes;
+		a->by->first[w] = side[w]->first;
+		a->by->last[w] = side[w]->last;
+	}
+	a->counted = ev->access.final;
+	if (nfile_is_stream(f)) {
+		f->has_reader |= mode & ACCESS_READ;
+		f->has_writer |= mode & ACCESS_WRITE;
+	}
+	if (a->via != TERM_via_data && !a->seq)
+		a->sure = true;
+}
