@@ -179,6 +179,71 @@ static void narrow_end(struct naccess *a)
 		a->ended = bound > a->lo ? bound : a->lo + 1;
 }
 
+/* When its first and last byte moved, as far as they were counted; false: none did. */
+static bool counted_span(const struct naccess *a, int64_t *ret_first, int64_t *ret_last)
+{
+	*ret_first = *ret_last = TIME_NONE;
+	for (int w = 0; w < 2; w++) {
+		if (!a->moved[w] || !a->by->calls[w])
+			continue;
+		if (*ret_first == TIME_NONE || a->by->first[w] < *ret_first)
+			*ret_first = a->by->first[w];
+		if (*ret_last == TIME_NONE || a->by->last[w] > *ret_last)
+			*ret_last = a->by->last[w];
+	}
+	return *ret_first != TIME_NONE;
+}
+
+/* Puts the bytes into the end that is told. */
+static void add_bytes(const struct naccess *a, struct event_access_end *end)
+{
+	if (!a->whole)
+		return;
+	if (a->moved[0] && (a->mode & ACCESS_READ)) {
+		end->known |= 1;
+		end->bytes_read = a->by->bytes[0];
+	}
+	if (a->moved[1] && (a->mode & ACCESS_WRITE)) {
+		end->known |= 2;
+		end->bytes_written = a->by->bytes[1];
+	}
+}
+
+/* What the counting says of its times. */
+static void add_times(const struct naccess *a, struct event_access_end *end)
+{
+	bool read = a->mode & ACCESS_READ, write = a->mode & ACCESS_WRITE;
+	int64_t first, last;
+	/* First with Last; First with Close, where the counting stopped before the end. */
+	if (a->counted_from && (a->moved[0] || !read) && (a->moved[1] || !write)) {
+		if (counted_span(a, &first, &last)) {
+			end->exact = 1;
+			end->first = first;
+			end->last = a->counted ? last : end->until;
+		}
+	} else if (a->counted && a->moved[write] && a->by->last[write] > a->lo && a->by->last[write] < a->ended) {
+		end->until = a->by->last[write]; /* Open with Last */
+	}
+}
+
+static void emit_access_end(struct node *n, struct naccess *a)
+{
+	struct event ev = {.access_end = {.access = a->seq,
+	                                  .until = a->ended == TIME_NEVER ? TIME_NONE : a->ended,
+	                                  .count = a->count > 1 ? a->count : 0}};
+	if (a->mode & ACCESS_WRITE) {
+		ev.access_end.evidence = rate_evidence(a);
+		if (a->after) {
+			node_emit_state(n, a->book, a->file, a->after_size, a->after_mtime);
+			ev.access_end.state = 1;
+		}
+	}
+	emit_access_totals(n, a);
+	add_bytes(a, &ev.access_end);
+	add_times(a, &ev.access_end);
+	node_emit(n, a->book, a->num, EVENT_access_end, n->now, &ev);
+}
+
 void naccess_finish(struct node *n, struct naccess *a)
 {
 	narrow_end(a);
@@ -188,45 +253,8 @@ void naccess_finish(struct node *n, struct naccess *a)
 		f->writers -= f->writers > 0;
 	if (naccess_may_write(a) && a->mode && a->ended != TIME_NEVER && a->ended > f->written)
 		f->written = a->ended;
-	if (a->seq && a->session == a->book->session) {
-		struct event ev = {.access_end = {.access = a->seq,
-		                                  .until = a->ended == TIME_NEVER ? TIME_NONE : a->ended,
-		                                  .count = a->count > 1 ? a->count : 0}};
-		if (a->mode & ACCESS_WRITE) {
-			ev.access_end.evidence = rate_evidence(a);
-			if (a->after) {
-				node_emit_state(n, a->book, f, a->after_size, a->after_mtime);
-				ev.access_end.state = 1;
-			}
-		}
-		bool read = a->mode & ACCESS_READ, write = a->mode & ACCESS_WRITE;
-		for (int w = 0; w < 2; w++)
-			if (a->moved[w] && (w ? write : read) && a->whole) {
-				ev.access_end.known |= w ? 2u : 1u;
-				*(w ? &ev.access_end.bytes_written : &ev.access_end.bytes_read) = a->by->bytes[w];
-			}
-		emit_access_totals(n, a);
-		/* First with Last; First with Close, where the counting stopped before the end. */
-		if (a->counted_from && (a->moved[0] || !read) && (a->moved[1] || !write)) {
-			int64_t first = TIME_NONE, last = TIME_NONE;
-			for (int w = 0; w < 2; w++) {
-				if (!a->moved[w] || !a->by->calls[w])
-					continue;
-				if (first == TIME_NONE || a->by->first[w] < first)
-					first = a->by->first[w];
-				if (last == TIME_NONE || a->by->last[w] > last)
-					last = a->by->last[w];
-			}
-			if (first != TIME_NONE) {
-				ev.access_end.exact = 1;
-				ev.access_end.first = first;
-				ev.access_end.last = a->counted ? last : ev.access_end.until;
-			}
-		} else if (a->counted && a->moved[write] && a->by->last[write] > a->lo && a->by->last[write] < a->ended) {
-			ev.access_end.until = a->by->last[write]; /* Open with Last */
-		}
-		node_emit(n, a->book, a->num, EVENT_access_end, n->now, &ev);
-	}
+	if (a->seq && a->session == a->book->session)
+		emit_access_end(n, a);
 	naccess_free(n, a);
 }
 

@@ -111,98 +111,116 @@ static void opened_as(struct node *n, const struct nproc *p, struct nfile *f, un
 	}
 }
 
+/* An access of that execution of p to f that can be in this mode; NULL. */
+static struct naccess *find_open_access(struct nproc *p, struct nfile *f, uint64_t execn, unsigned mode)
+{
+	for (struct naccess *b = naccess_next(p, f, NULL); b; b = naccess_next(p, f, b))
+		if (b->execn == execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
+			return b;
+	return NULL;
+}
+
+/* Of a channel: who has which end is seen. */
+static void mark_channel_ends(struct nfile *f, unsigned mode)
+{
+	if (!nfile_is_stream(f))
+		return;
+	f->has_reader |= mode & ACCESS_READ;
+	f->has_writer |= mode & ACCESS_WRITE;
+}
+
+/* The file of a descriptor, made if it is new; NULL: none that is known, or recorded. */
+/* The file of a descriptor, made if it is new; NULL: none that is known, or recorded. */
+static struct nfile *find_descriptor_file(struct node *n, const struct tracer_event *ev, const struct tracer_fd *d)
+{
+	struct nfile *f = nfile_find(n, &d->file);
+	struct node_found found = {.kind = 0};
+	if (!f || !f->gen) {
+		if (n->world.find_fd)
+			n->world.find_fd(n->world.arg, ev->fds.at_exit ? 0 : ev->pid, d->fd, &d->file, &found);
+		if (found.kind)
+			f = nfile_found(n, &d->file, &found);
+		else if (!f && (d->file.mode & S_IFMT) != S_IFCHR)
+			f = nfile_met(n, &d->file, NULL, 0, (struct str){0});
+	}
+	return f && f->kind != TERM_kind_pseudo && f->kind != TERM_kind_directory ? f : NULL;
+}
+
+/* A descriptor that no access of this program is known for. before: the program before had opened it; NULL. */
+static void start_descriptor(struct node *n, struct nproc *p, const struct tracer_event *ev, const struct tracer_fd *d,
+                             struct nfile *f, const struct naccess *before)
+{
+	unsigned mode = d->opened & 3;
+	bool sync = d->fd == 2 && f->kind == TERM_kind_terminal;
+	if (f->kind == TERM_kind_terminal && d->fd < 2)
+		mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
+	unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+	int64_t since = !ev->fds.at_exit ? ev->lo : p->ran ? p->exec_time : p->forked;
+	mark_channel_ends(f, mode);
+	opened_as(n, p, f, mode);
+	struct naccess *a = mode ? naccess_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
+	if (!a)
+		return;
+	a->seen_mode = true;
+	if (before) {
+		a->opened_before = true;
+		a->empty = before->mode & ACCESS_CREATE;
+	}
+}
+
+static void take_descriptor(struct node *n, struct nproc *p, const struct tracer_event *ev, const struct tracer_fd *d)
+{
+	unsigned mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */
+	if ((d->file.mode & S_IFMT) == S_IFDIR || !mode || !d->file.ino)
+		return;
+	struct nfile *f = find_descriptor_file(n, ev, d);
+	if (!f)
+		return;
+	struct naccess *before = ev->fds.at_exit ? NULL : naccess_before_exec(p, f);
+	if (before) {
+		before->seen_mode = true;
+		naccess_set_mode(n, before, mode);
+	}
+	struct naccess *a = find_open_access(p, f, p->execn, mode);
+	if (a && a->mode == 0) { /* how it was opened is seen */
+		a->seen_mode = true;
+		naccess_set_mode(n, a, mode);
+	} else if (a && !naccess_is_live(a)) {
+		a->ended = TIME_NEVER; /* opened again */
+	} else if (!a && (!ev->fds.at_exit || nfile_is_stream(f))) {
+		start_descriptor(n, p, ev, d, f, before);
+	}
+}
+
 void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
-	for (size_t i = 0; i < ev->fds.n; i++) {
-		const struct tracer_fd *d = &ev->fds.fd[i];
-		unsigned type = d->file.mode & S_IFMT, mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */
-		if (type == S_IFDIR || !mode || !d->file.ino)
-			continue;
-		struct nfile *f = nfile_find(n, &d->file);
-		struct node_found found = {.kind = 0};
-		if (!f || !f->gen) {
-			if (n->world.find_fd)
-				n->world.find_fd(n->world.arg, ev->fds.at_exit ? 0 : ev->pid, d->fd, &d->file, &found);
-			if (found.kind)
-				f = nfile_found(n, &d->file, &found);
-			else if (!f && type != S_IFCHR)
-				f = nfile_met(n, &d->file, NULL, 0, (struct str){0});
-		}
-		if (!f || f->kind == TERM_kind_pseudo || f->kind == TERM_kind_directory)
-			continue;
-		struct naccess *a = ev->fds.at_exit ? NULL : naccess_before_exec(p, f), *before = a;
-		if (before) {
-			before->seen_mode = true;
-			naccess_set_mode(n, before, mode);
-			a = NULL;
-		}
-		for (struct naccess *b = naccess_next(p, f, NULL); b && !a; b = naccess_next(p, f, b))
-			if (b->execn == p->execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
-				a = b;
-		if (a && a->mode == 0) { /* how it was opened is seen */
-			a->seen_mode = true;
-			naccess_set_mode(n, a, mode);
-			continue;
-		}
-		if (a || ev->fds.at_exit) {
-			if (a && !naccess_is_live(a))
-				a->ended = TIME_NEVER; /* opened again */
-			if (a || !nfile_is_stream(f))
-				continue;
-		}
-		bool sync = d->fd == 2 && f->kind == TERM_kind_terminal;
-		if (f->kind == TERM_kind_terminal && d->fd < 2)
-			mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
-		unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
-		int64_t since = !ev->fds.at_exit ? ev->lo : p->ran ? p->exec_time : p->forked;
-		if (nfile_is_stream(f)) {
-			f->has_reader |= mode & ACCESS_READ;
-			f->has_writer |= mode & ACCESS_WRITE;
-		}
-		opened_as(n, p, f, mode);
-		a = mode ? naccess_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
-		if (a)
-			a->seen_mode = true;
-		if (a && before) {
-			a->opened_before = true;
-			a->empty = before->mode & ACCESS_CREATE;
-		}
-	}
+	for (size_t i = 0; i < ev->fds.n; i++)
+		take_descriptor(n, p, ev, &ev->fds.fd[i]);
 	if (ev->fds.cut && owner_of(p))
 		node_emit_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
 }
 
 /* ---- bytes ---- */
 
-void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+/* An access that only the bytes tell of, from the first of them on; NULL: no room. */
+static struct naccess *start_counted_access(struct node *n, struct nproc *p, const struct tracer_event *ev,
+                                            struct nfile *f, unsigned mode, uint64_t execn)
 {
-	unsigned mode = (ev->access.read.count ? ACCESS_READ : 0u) | (ev->access.write.count ? ACCESS_WRITE : 0u);
-	uint64_t behind = p->nexec > ev->access.nexec ? p->nexec - ev->access.nexec : 0;
-	uint64_t execn = behind < p->execn ? p->execn - behind : p->execn;
-	struct naccess *a = NULL;
-	for (struct naccess *b = naccess_next(p, f, NULL); b && !a; b = naccess_next(p, f, b))
-		if (b->execn == execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
-			a = b;
-	if (!a && !mode)
-		return;
 	const struct tracer_side *side[2] = {&ev->access.read, &ev->access.write};
-	if (!a) {
-		int64_t lo = TIME_NEVER;
-		for (int w = 0; w < 2; w++)
-			if (side[w]->count && side[w]->first < lo)
-				lo = side[w]->first;
-		unsigned via = f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
-		a = naccess_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
-		if (!a)
-			return;
+	int64_t lo = TIME_NEVER;
+	for (int w = 0; w < 2; w++)
+		if (side[w]->count && side[w]->first < lo)
+			lo = side[w]->first;
+	unsigned via = f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+	struct naccess *a = naccess_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
+	if (a)
 		a->execn = execn;
-	} else if (a->mode == 0) {
-		naccess_set_mode(n, a, mode);
-	}
-	if (mode && !a->by && !(a->by = calloc(1, sizeof(*a->by)))) {
-		book_short(n, p->uid);
-		return;
-	}
+	return a;
+}
+
+static void take_counts(struct naccess *a, const struct tracer_event *ev)
+{
+	const struct tracer_side *side[2] = {&ev->access.read, &ev->access.write};
 	for (int w = 0; w < 2; w++) {
 		if (!side[w]->count)
 			continue;
@@ -213,10 +231,26 @@ void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *
 		a->by->last[w] = side[w]->last;
 	}
 	a->counted = ev->access.final;
-	if (nfile_is_stream(f)) {
-		f->has_reader |= mode & ACCESS_READ;
-		f->has_writer |= mode & ACCESS_WRITE;
+}
+
+void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	unsigned mode = (ev->access.read.count ? ACCESS_READ : 0u) | (ev->access.write.count ? ACCESS_WRITE : 0u);
+	uint64_t behind = p->nexec > ev->access.nexec ? p->nexec - ev->access.nexec : 0;
+	uint64_t execn = behind < p->execn ? p->execn - behind : p->execn;
+	struct naccess *a = find_open_access(p, f, execn, mode);
+	if (!a && mode)
+		a = start_counted_access(n, p, ev, f, mode, execn);
+	else if (a && a->mode == 0)
+		naccess_set_mode(n, a, mode);
+	if (!a)
+		return;
+	if (mode && !a->by && !(a->by = calloc(1, sizeof(*a->by)))) {
+		book_short(n, p->uid);
+		return;
 	}
+	take_counts(a, ev);
+	mark_channel_ends(f, mode);
 	if (a->via != TERM_via_data && !a->seq)
 		a->sure = true;
 }

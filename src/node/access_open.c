@@ -32,6 +32,20 @@ static void sweep_dormant(struct node *n, struct nproc *p)
 	p->sweep_at = 2 * p->n_accesses;
 }
 
+/* The file has one more that may write it: is there another one? */
+static void count_writer(struct node *n, const struct naccess *a)
+{
+	struct nfile *f = a->file;
+	/* One other is enough: as soon as two have it, none of those that are live is alone. */
+	const struct naccess *b = f->writers ? f->accesses : NULL;
+	while (b && (b->proc == a->proc || !naccess_may_write(b) || !naccess_is_live(b)))
+		b = b->file_next;
+	f->writers++;
+	mark_disturbed(n, a->proc, f);
+	if (b)
+		f->crowded = a->turn;
+}
+
 struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
                               unsigned api, bool sure, int64_t lo, int64_t hi)
 {
@@ -59,16 +73,8 @@ struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, 
 	}
 	a->was_empty = f->known && f->size == 0;
 	a->seen_empty = a->was_empty && f->seen >= lo;
-	if (naccess_may_write(a)) {
-		/* One other is enough: as soon as two have it, none of those that are live is alone. */
-		const struct naccess *b = f->writers ? f->accesses : NULL;
-		while (b && (b->proc == p || !naccess_may_write(b) || !naccess_is_live(b)))
-			b = b->file_next;
-		f->writers++;
-		mark_disturbed(n, p, f);
-		if (b)
-			f->crowded = a->turn;
-	}
+	if (naccess_may_write(a))
+		count_writer(n, a);
 	if (p->state == UNDECIDED && (p->n_accesses > HELD_BACK || n->n_held > HELD_BACK_ALL))
 		nproc_decide(n, p);
 	return a;
@@ -176,42 +182,49 @@ static struct naccess *add_inherited_access(struct node *n, struct nproc *p, str
 	return naccess_start(n, p, f, mode, TERM_via_descriptor, TERM_api_inherit, false, since, hi);
 }
 
+/* An access that a close tells of first: opened and closed between two drains, or had from elsewhere. NULL: its own
+ * program's, which was told, or no memory. */
+static struct naccess *start_closed_access(struct node *n, struct nproc *p, const struct tracer_event *ev,
+                                           struct nfile *f, unsigned mode, bool opened)
+{
+	if (opened) {
+		bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
+		struct naccess *a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+		if (a && a->mode == 0)
+			naccess_set_mode(n, a, mode);
+		if (a)
+			return a;
+	}
+	if (mode == ACCESS_READ && find_program_access(p, f))
+		return NULL;
+	return add_inherited_access(n, p, f, mode, ev->hi);
+}
+
 static void note_close(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
                        bool opened)
 {
 	struct naccess *a = find_fitting_access(p, f, mode, true, opened);
 	if (!a)
 		a = find_fitting_access(p, f, mode, false, opened);
-	bool reused = a && !naccess_is_live(a);
 	if (!a && !opened && (a = naccess_before_exec(p, f))) { /* what an exec closed */
 		naccess_set_mode(n, a, mode);
 		a->hi = ev->hi;
 		note_file_state(a, ev);
 		return;
 	}
-	if (a && a->mode == 0)
+	bool lived = a && naccess_is_live(a);
+	if (!a)
+		a = start_closed_access(n, p, ev, f, mode, opened);
+	else if (a->mode == 0)
 		naccess_set_mode(n, a, mode);
-	else if (a && opened)
+	else if (opened)
 		a->count++, n->stats.repeats++;
-	if (!a && opened) {
-		bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
-		a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
-		if (a && a->mode == 0)
-			naccess_set_mode(n, a, mode);
-		reused = true;
-	}
-	if (!a) {
-		if (mode == ACCESS_READ && find_program_access(p, f))
-			return; /* its own program's */
-		a = add_inherited_access(n, p, f, mode, ev->hi);
-		reused = true;
-	}
 	if (!a)
 		return;
 	a->hi = ev->hi;
 	note_file_state(a, ev);
 	/* Opened and closed between two drains, and live before: which of them is still open cannot be told. */
-	if (!opened || reused || !naccess_is_live(a))
+	if (!opened || !lived || !naccess_is_live(a))
 		naccess_set_ended(n, a, ev->hi > a->lo ? ev->hi : a->lo + 1);
 }
 
@@ -225,17 +238,36 @@ static bool parent_has_access(const struct nproc *p, struct nfile *f)
 	return !by;
 }
 
+/* What p has of the file from the program before, by the table of descriptors at its exec; NULL. */
+static struct naccess *find_inherited_access(struct nproc *p, struct nfile *f)
+{
+	for (struct naccess *a = naccess_next(p, f, NULL); a; a = naccess_next(p, f, a))
+		if (a->via == TERM_via_descriptor && a->execn == p->execn && !a->opened_before && a->mode)
+			return a;
+	return NULL;
+}
+
+/* It is an access of the program that its process ran before, and ended with that. */
+static void give_to_earlier_program(struct node *n, struct naccess *a, const struct tracer_event *ev)
+{
+	const struct nproc *p = a->proc;
+	uint64_t behind = p->nexec > ev->nexec ? p->nexec - ev->nexec : 1;
+	a->execn = behind < p->execn ? p->execn - behind : 0;
+	if (a->execn + 1 == p->execn)
+		a->uid = p->uid_before;
+	if (a->lo >= p->exec_time)
+		a->lo = p->forked < p->exec_time ? p->forked : p->exec_time - 1;
+	naccess_set_ended(n, a, p->exec_time);
+}
+
 /* Was it the program before that opened the file? Then it ended with that; and if it left it open for this one, the
  * table of descriptors at exec has shown how. */
 static bool opened_before(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	bool earlier = ev->nexec < p->nexec || before_user(p, ev) || ((ev->flags & TRACER_AGAIN) && ev->hi <= p->exec_time);
-	struct naccess *held = NULL;
 	if (!p->execn)
 		return false;
-	for (struct naccess *a = naccess_next(p, f, NULL); a && !held; a = naccess_next(p, f, a))
-		if (a->via == TERM_via_descriptor && a->execn == p->execn && !a->opened_before && a->mode)
-			held = a;
+	struct naccess *held = find_inherited_access(p, f);
 	if (!held && !earlier)
 		return false;
 	if (!earlier && !(ev->flags & TRACER_SPANS_EXEC) && parent_has_access(p, f))
@@ -244,14 +276,8 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 	struct naccess *a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, true, ev->lo, ev->hi);
 	if (!a)
 		return true;
-	uint64_t behind = p->nexec > ev->nexec ? p->nexec - ev->nexec : 1;
-	a->execn = behind < p->execn ? p->execn - behind : 0;
-	if (a->execn + 1 == p->execn)
-		a->uid = p->uid_before;
 	a->before &= !made;
-	if (a->lo >= p->exec_time)
-		a->lo = p->forked < p->exec_time ? p->forked : p->exec_time - 1;
-	naccess_set_ended(n, a, p->exec_time);
+	give_to_earlier_program(n, a, ev);
 	if (held) {
 		held->opened_before = true;
 		held->empty = made;
@@ -267,6 +293,32 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 	return true;
 }
 
+static void note_execution(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	if (find_program_access(p, f))
+		return;
+	bool sure = !(ev->flags & TRACER_SPANS_PID);
+	naccess_start(n, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, sure, ev->lo, ev->hi);
+}
+
+/* Opened, and not closed yet: how is not known. */
+static void note_open(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	for (struct naccess *b = naccess_next(p, f, NULL); b; b = naccess_next(p, f, b))
+		if (b->mode == 0 && b->execn == p->execn) {
+			b->count++;
+			b->hi = ev->hi;
+			n->stats.repeats++;
+			return;
+		}
+	bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
+	bool had = f->known && f->size > 0;
+	struct naccess *a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+	/* It has nothing in it now and had something: whoever opened it has emptied it. */
+	if (a && had && ev->file.have_state && ev->file.size == 0)
+		a->shrunk = true;
+}
+
 void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	uint32_t ops = ev->file.ops;
@@ -274,10 +326,7 @@ void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev
 	if (f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return;
 	if (ops & TRACER_EXECUTED) {
-		if (!find_program_access(p, f)) {
-			bool sure = !(ev->flags & TRACER_SPANS_PID);
-			naccess_start(n, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, sure, ev->lo, ev->hi);
-		}
+		note_execution(n, p, ev, f);
 		opened = false; /* the same opening */
 		if (!(ops & TRACER_CLOSED_WRITE))
 			return;
@@ -288,24 +337,8 @@ void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev
 		note_close(n, p, ev, f, ACCESS_WRITE, opened);
 	if (ops & TRACER_CLOSED_READ)
 		note_close(n, p, ev, f, ACCESS_READ, opened);
-	if (opened && !(ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ))) {
-		struct naccess *a = NULL;
-		for (struct naccess *b = naccess_next(p, f, NULL); b && !a; b = naccess_next(p, f, b))
-			if (b->mode == 0 && b->execn == p->execn)
-				a = b;
-		if (a) {
-			a->count++;
-			a->hi = ev->hi;
-			n->stats.repeats++;
-		} else {
-			bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
-			bool had = f->known && f->size > 0;
-			a = naccess_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
-			/* It has nothing in it now and had something: whoever opened it has emptied it. */
-			if (a && had && ev->file.have_state && ev->file.size == 0)
-				a->shrunk = true;
-		}
-	}
+	if (opened && !(ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ)))
+		note_open(n, p, ev, f);
 	if ((ev->flags & TRACER_AGAIN) && (ops & TRACER_OPENED) && p->execn && ev->until > ev->hi)
 		naccess_start(n, p, f, ACCESS_READ, TERM_via_data, TERM_api_open, false, ev->hi, ev->until);
 }

@@ -137,28 +137,41 @@ static int64_t started_as_proc(uint64_t start)
 	return (int64_t)(start - start % tick);
 }
 
-static uint64_t emit_nproc_at(struct node *n, struct nproc *p, unsigned depth)
+static void nproc_set_book(struct nproc *p, struct book *b)
+{
+	if (p->book == b)
+		return;
+	if (p->book && p->alive)
+		p->book->procs--;
+	b->procs += p->alive;
+	p->book = b;
+}
+
+static uint64_t emit_nproc_at(struct node *n, struct nproc *p, unsigned depth);
+
+/* The number of whom p would count to, told first if need be: it is in the same log, or in none that its user may see.
+ * 0: in none. */
+static uint64_t emit_parent(struct node *n, const struct nproc *p, unsigned depth)
 {
 	enum { ABOVE_MAX = 64 };
+	struct nproc *a = p->above;
+	if (a->state == OWN && a->uid == p->uid && a->session != p->book->session && depth < ABOVE_MAX)
+		emit_nproc_at(n, a, depth + 1);
+	return a->book == p->book && a->session == p->book->session ? a->num : 0;
+}
+
+static uint64_t emit_nproc_at(struct node *n, struct nproc *p, unsigned depth)
+{
 	struct book *b = book_of(n, p->uid);
 	if (!b)
 		return 0;
 	if (p->book == b && p->session == b->session)
 		return p->num;
 	bool first = !p->book;
-	if (p->book != b) {
-		if (p->book && p->alive)
-			p->book->procs--;
-		b->procs += p->alive;
-		p->book = b;
-	}
+	nproc_set_book(p, b);
 	p->session = b->session;
 	p->num = ++b->next_proc;
-	/* Its parent is in the same log, or in none that its user may see. */
-	struct nproc *a = p->above;
-	if (first && a && a->state == OWN && a->uid == p->uid && a->session != b->session && depth < ABOVE_MAX)
-		emit_nproc_at(n, a, depth + 1);
-	uint64_t parent = first && a && a->book == b && a->session == b->session ? a->num : 0;
+	uint64_t parent = first && p->above ? emit_parent(n, p, depth) : 0;
 	struct event ev = {
 	    .process = {
 	        .pid = (uint64_t)p->pid, .started = started_as_proc(p->start), .parent = parent, .forked = p->forked}};

@@ -218,36 +218,9 @@ static struct nproc *nproc_unknown(struct node *n, const struct tracer_event *ev
 	return p;
 }
 
-void node_event(struct node *n, const struct tracer_event *ev)
+/* What a process that is known has done. */
+static void take_process_event(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
-	n->stats.events++;
-	if (ev->hi > n->now)
-		n->now = ev->hi;
-	switch (ev->kind) {
-	case TRACER_LOST:
-		handle_lost(n, ev);
-		return;
-	case TRACER_ALIVE:
-		handle_alive(n, ev);
-		return;
-	case TRACER_FORK:
-		handle_fork(n, ev);
-		return;
-	case TRACER_CLOCK:
-		handle_clock(n, ev);
-		return;
-	case TRACER_WATCH:
-		return;
-	default:
-		break;
-	}
-	struct nproc *p = nproc_find(n, ev->pid, ev->start);
-	if (!p)
-		p = nproc_unknown(n, ev);
-	if (!p) {
-		n->stats.strangers++;
-		return;
-	}
 	struct nfile *f = NULL;
 	switch (ev->kind) {
 	case TRACER_EXEC:
@@ -280,6 +253,39 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	default:
 		break;
 	}
+}
+
+void node_event(struct node *n, const struct tracer_event *ev)
+{
+	n->stats.events++;
+	if (ev->hi > n->now)
+		n->now = ev->hi;
+	switch (ev->kind) {
+	case TRACER_LOST:
+		handle_lost(n, ev);
+		return;
+	case TRACER_ALIVE:
+		handle_alive(n, ev);
+		return;
+	case TRACER_FORK:
+		handle_fork(n, ev);
+		return;
+	case TRACER_CLOCK:
+		handle_clock(n, ev);
+		return;
+	case TRACER_WATCH:
+		return;
+	default:
+		break;
+	}
+	struct nproc *p = nproc_find(n, ev->pid, ev->start);
+	if (!p)
+		p = nproc_unknown(n, ev);
+	if (!p) {
+		n->stats.strangers++;
+		return;
+	}
+	take_process_event(n, p, ev);
 }
 
 bool node_busiest(struct node *n, uint32_t *ret_uid, uint64_t *ret_events, uint64_t *ret_all)

@@ -189,42 +189,31 @@ static void leave_alone(struct node *n, struct nproc *p)
 				nproc_decide(n, c);
 }
 
-void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
+/* It counts for itself from now on, or what it did before counts to what it was. */
+static void decide_at_exec(struct node *n, struct nproc *p, enum rule_class class, bool changed)
 {
-	bool changed = ev->uid != p->uid;
-	naccess_channels(n, p);
-	/* What it did before counts to what it was. */
-	struct rules const *rules = n->o.rules;
-	enum rule_class class = rules_class(rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
 	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || class == RULE_own || changed)))
 		nproc_decide(n, p);
-	naccess_end_all(n, p, ev->lo, true);
-	if (changed)
-		leave_alone(n, p);
-	p->uid_before = p->uid;
-	nproc_set_ids(p, ev);
-	p->execn++;
-	p->nexec = ev->nexec;
-	p->ran = true;
-	p->exec_time = ev->lo;
-	p->user_time = 0;
-	if (p->state == FOLDED) { /* its program is read by whom it counts to */
-		struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path);
-		p->class = class;
-		if (exe && exe->kind == TERM_kind_regular)
-			naccess_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
-		return;
-	}
-	if (p->became && is_passing_class(class)) /* a session: what is started from it are runs of their own */
-		leave_run(n, p, ev->lo);
-	node_take_program(n, p, ev);
+}
+
+/* The program of one that counts to another is read by that one. */
+static void read_program(struct node *n, struct nproc *p, const struct tracer_event *ev)
+{
+	struct nfile *exe = resolve_program(n, &ev->exec.exe, ev->exec.exe_path);
+	if (exe && exe->kind == TERM_kind_regular)
+		naccess_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
+}
+
+/* Tells what it executes, with the run that it begins if it begins one. changed: it is another user's now. */
+static void tell_exec(struct node *n, struct nproc *p, const struct tracer_event *ev, bool changed)
+{
 	bool anew = !p->book || p->book->uid != p->uid || p->session != p->book->session;
+	bool passing = is_passing_class(p->class);
 	/* One that became another user's goes on there, with a name of its own for what is done; what only changed its user
 	 * gives the run the name of what it executes next. */
-	bool moved =
-	    p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid)) && !is_passing_class(p->class);
+	bool moved = p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid));
 	p->became = false;
-	if (moved || (!p->run[0] && !is_passing_class(p->class))) {
+	if ((moved || !p->run[0]) && !passing) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its exec is told with the run that it begins */
 		begin_run(n, p, ev->lo);
@@ -235,6 +224,33 @@ void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *
 		node_emit_proc(n, p);
 	else if (node_emit_proc(n, p))
 		node_emit_exec(n, p, ev->lo);
+}
+
+void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
+{
+	bool changed = ev->uid != p->uid;
+	naccess_channels(n, p);
+	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+	decide_at_exec(n, p, class, changed);
+	naccess_end_all(n, p, ev->lo, true);
+	if (changed)
+		leave_alone(n, p);
+	p->uid_before = p->uid;
+	nproc_set_ids(p, ev);
+	p->execn++;
+	p->nexec = ev->nexec;
+	p->ran = true;
+	p->exec_time = ev->lo;
+	p->user_time = 0;
+	if (p->state == FOLDED) {
+		p->class = class;
+		read_program(n, p, ev);
+		return;
+	}
+	if (p->became && is_passing_class(class)) /* a session: what is started from it are runs of their own */
+		leave_run(n, p, ev->lo);
+	node_take_program(n, p, ev);
+	tell_exec(n, p, ev, changed);
 	emit_argument_gaps(n, p, ev);
 	use_programs(n, p, ev->lo);
 }

@@ -100,6 +100,16 @@ static bool next_name(struct str *list, struct str *ret)
 	return true;
 }
 
+/* Does a shell's option take the next word? */
+static bool takes_word(struct str option)
+{
+	static const char *const options[] = {"--rcfile", "--init-file", "-o", "+o", "-O", "+O"};
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (str_is(option, options[i]))
+			return true;
+	return false;
+}
+
 /* A login shell, or one without a script and without commands. `-` and `-s` read standard input, which may be a
  * script's text: as a login over a batch system does, so that passes, too. */
 static bool is_interactive(struct str argv)
@@ -114,8 +124,7 @@ static bool is_interactive(struct str argv)
 			return false; /* a script */
 		if (str_is(arg, "--") || str_is(arg, "-"))
 			return !next_name(&argv, &arg);
-		if (str_is(arg, "--rcfile") || str_is(arg, "--init-file") || str_is(arg, "-o") || str_is(arg, "+o") ||
-		    str_is(arg, "-O") || str_is(arg, "+O")) {
+		if (takes_word(arg)) {
 			next_name(&argv, &arg);
 			continue;
 		}
