@@ -1,0 +1,177 @@
+/* Each format of export, of a record that has something of everything, against documents that were read by people and
+ * by other programs (tests/golden/export, doc/golden.md). With a second argument the documents are written anew. */
+#include "history_all.h"
+
+#include "base/io.h"
+#include "export/export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *golden;
+static bool anew;
+
+/* ---- what is written ---- */
+
+static void append_file(struct buf *b, const char *path)
+{
+	char block[4096];
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	while ((n = read(fd, block, sizeof(block))) > 0)
+		buf_add(b, block, (size_t)n);
+	close(fd);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* All files of a folder, each below its name. */
+static void append_folder(struct buf *b, const char *path)
+{
+	struct dirent **entry;
+	int n = scandir(path, &entry, NULL, by_name);
+	assert_true(n > 0);
+	for (int i = 0; i < n; i++) {
+		char file[PATH_MAX + 256];
+		snprintf(file, sizeof(file), "%s/%s", path, entry[i]->d_name);
+		if (entry[i]->d_name[0] != '.') {
+			buf_printf(b, "==> %s\n", entry[i]->d_name);
+			append_file(b, file);
+		}
+		free(entry[i]);
+	}
+	free(entry);
+}
+
+/* Puts @ in the place of each occurrence of what: stemma's version, which changes. */
+static void hide(struct buf *b, const char *what)
+{
+	struct buf to = {0};
+	const char *p = buf_cstr(b), *at;
+	for (; (at = strstr(p, what)); p = at + strlen(what)) {
+		buf_add(&to, p, (size_t)(at - p));
+		buf_char(&to, '@');
+	}
+	buf_str(&to, str_of(p));
+	buf_release(b);
+	*b = to;
+}
+
+static void document(const char *format, const struct prov_select *select, struct buf *b)
+{
+	const struct export_format *f = export_format(format);
+	struct prov_source *p;
+	struct err err = {0};
+	char folder[PATH_MAX];
+	struct out out = out_into(b);
+	snprintf(folder, sizeof(folder), "%s/document", history_home);
+	struct export_options o = {.target = folder};
+	assert_non_null(f);
+	if (prov_open(history_store(), select, &err, &p) < 0 ||
+	    f->write(p, f->target == TARGET_STREAM ? &out : NULL, &o, &err) < 0)
+		fail_msg("%s: %s", format, err.text);
+	if (f->target == TARGET_DIRECTORY) {
+		append_folder(b, folder);
+		assert_int_equal(io_remove_all(folder), 0);
+	}
+	prov_close(p);
+	hide(b, STEMMA_VERSION);
+	const char *now = strstr(buf_cstr(b), "\"datePublished\": \"");
+	if (now) /* the only one */
+		memset(b->p + (now - b->p) + strlen("\"datePublished\": \""), '@', strlen("2026-01-01T00:00:00.000000000Z"));
+}
+
+static void compare(const char *name, struct buf *b)
+{
+	char path[PATH_MAX];
+	struct buf want = {0};
+	snprintf(path, sizeof(path), "%s/%s", golden, name);
+	if (anew) {
+		FILE *f = fopen(path, "we");
+		assert_non_null(f);
+		fwrite(b->p, 1, b->n, f);
+		fclose(f);
+		return;
+	}
+	append_file(&want, path);
+	if (!str_eq(buf_view(b), buf_view(&want))) {
+		size_t i = 0;
+		while (i < b->n && i < want.n && b->p[i] == want.p[i])
+			i++;
+		while (i && b->p[i - 1] != '\n')
+			i--;
+		fail_msg("%s: from byte %zu on:\n%.300s\n-- and not:\n%.300s", name, i, buf_cstr(b) + i, buf_cstr(&want) + i);
+	}
+	buf_release(&want);
+}
+
+/* ---- the tests ---- */
+
+static void is_golden(const char *format, const char *name, const struct prov_select *select)
+{
+	struct buf b = {0};
+	document(format, select, &b);
+	compare(name, &b);
+	buf_release(&b);
+}
+
+static void whole_record(void **state)
+{
+	(void)state;
+	static const char *const formats[] = {"turtle",    "ntriples",         "prov-json", "prov-jsonld",
+	                                      "prov-n",    "provio",           "dot",       "openlineage",
+	                                      "dvc-stage", "resource-monitor", "kickstart"};
+	struct prov_select all = {.lineage = {.all = true, .fork = true}, .since = TIME_NONE, .until = TIME_NONE};
+	history_all_a();
+	history_all_b();
+	history_all_build();
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		is_golden(formats[i], formats[i], &all);
+}
+
+static void folders(void **state)
+{
+	(void)state;
+	struct prov_select all = {.lineage = {.all = true, .fork = true}, .since = TIME_NONE, .until = TIME_NONE};
+	history_all_a();
+	history_all_b();
+	history_all_build();
+	is_golden("csv", "csv", &all);
+	is_golden("ro-crate", "ro-crate", &all);
+}
+
+static void one_run(void **state)
+{
+	(void)state;
+	static const char *const formats[] = {"datalad-run", "in-toto"};
+	store_id run;
+	history_all_a();
+	history_all_b();
+	assert_int_equal(store_find_run(history_store(), HISTORY_RUN_A, &run), 1);
+	struct prov_select one = {.runs = &run, .n_runs = 1, .since = TIME_NONE, .until = TIME_NONE};
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		is_golden(formats[i], formats[i], &one);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(whole_record, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(folders, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(one_run, history_setup, history_teardown),
+	};
+	if (argc < 2)
+		return 2;
+	golden = argv[1];
+	anew = argc > 2;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
