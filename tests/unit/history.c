@@ -73,6 +73,11 @@ uint64_t history_event(struct history *h, struct event ev)
 
 void history_begin(struct history *h, const char *run, const char *command, int64_t at)
 {
+	history_begin_in(h, run, command, at, "/w");
+}
+
+void history_begin_in(struct history *h, const char *run, const char *command, int64_t at, const char *cwd)
+{
 	char path[PATH_MAX];
 	struct err err = {0};
 	snprintf(path, sizeof(path), "%s/logs/h1/2026-01-01/%lld.stl", history_home, (long long)at);
@@ -93,7 +98,7 @@ void history_begin(struct history *h, const char *run, const char *command, int6
 		history_event(h, (struct event){.kind = EVENT_run,
 		                                .run = {.id = str_of(run),
 		                                        .argv = words_of(command),
-		                                        .cwd = str_of("/w"),
+		                                        .cwd = str_of(cwd),
 		                                        .user = str_of("ann"),
 		                                        .group = str_of("lab"),
 		                                        .uid = 1000,

@@ -16,7 +16,7 @@
 
 #define HISTORY_BEGIN 1767225600000000000 /* ns */
 #define HISTORY_SECOND 1000000000
-#define HISTORY_PROCESSES 16
+#define HISTORY_PROCESSES 32
 
 /* One session with one run. */
 struct history {
@@ -36,6 +36,8 @@ int history_teardown(void **state); /* for cmocka: removes the folder, closes th
 /* Begins a session of host h1, and in it (run not "") a run of the command, which is split at blanks, by ann. at:
  * seconds since HISTORY_BEGIN, another for each; the session's number is 0xabc0 + at, whatever came before. */
 void history_begin(struct history *h, const char *run, const char *command, int64_t at);
+/* The same, of a run that is started elsewhere than in /w. */
+void history_begin_in(struct history *h, const char *run, const char *command, int64_t at, const char *cwd);
 /* An event a second later; its seq. The time of ev is not looked at. */
 uint64_t history_event(struct history *h, struct event ev);
 /* Numbers, for the calls below. parent 0: not recorded. */
