@@ -1,4 +1,5 @@
 /* What programs said through stemma/app.h, and the ranks' library of MPI, as events. */
+#include "capture/app/channel.h"
 #include "capture/supervisor/super.h"
 #include "redact/redact.h"
 

@@ -95,8 +95,12 @@ void channel_enter_nested(const char *run)
 		setenv(APP_ENV, value, 1);
 }
 
-void channel_nested(struct channel *c, const char *run)
+/* A run inside this one has begun. */
+static void channel_nested(struct sup *s, const char *run)
 {
+	struct channel *c = s->channel;
+	if (!c)
+		return;
 	char(*more)[27] = realloc(c->nested, (c->n_nested + 1) * sizeof(*more));
 	if (!more)
 		return;
@@ -104,13 +108,15 @@ void channel_nested(struct channel *c, const char *run)
 	snprintf(more[c->n_nested++], sizeof(*more), "%s", run);
 }
 
-bool channel_has(const struct channel *c, const char *path)
+/* Its files are none of the record's. */
+static bool channel_has(const struct sup *s, const char *path)
 {
-	size_t n = strlen(c->path);
+	const struct channel *c = s->channel;
+	size_t n = c ? strlen(c->path) : 0;
 	return n && !strncmp(path, c->path, n) && path[n] == '/';
 }
 
-void channel_remove(struct channel *c)
+static void channel_remove(struct channel *c)
 {
 	if (!c->path[0])
 		return;
@@ -254,8 +260,8 @@ static bool is_run(const struct sup *s, const char *run)
 {
 	if (!strcmp(run, s->run))
 		return true;
-	for (size_t i = 0; i < s->channel.n_nested; i++)
-		if (!strcmp(run, s->channel.nested[i]))
+	for (size_t i = 0; i < s->channel->n_nested; i++)
+		if (!strcmp(run, s->channel->nested[i]))
 			return true;
 	return false;
 }
@@ -331,12 +337,13 @@ static bool gone_empty(struct channel *c)
 	return true;
 }
 
-void channel_sweep(struct sup *s, bool all)
+/* Takes what processes said that are over. all: everybody's, and the folder goes. */
+static void channel_sweep(struct sup *s, bool all)
 {
-	struct channel *c = &s->channel;
+	struct channel *c = s->channel;
 	struct listing l = {0};
 	uint64_t taken = 0;
-	if (!c->path[0] || c->dir < 0 || (!all && !has_new_windows(c)) || (all && gone_empty(c)))
+	if (!c || !c->path[0] || c->dir < 0 || (!all && !has_new_windows(c)) || (all && gone_empty(c)))
 		return;
 	c->waiting = false;
 	bool whole = list_windows(c->dir, &l);
@@ -364,3 +371,6 @@ void channel_sweep(struct sup *s, bool all)
 	if (all)
 		channel_remove(c);
 }
+
+const struct feature app_feature = {
+    .name = "app", .owns = channel_has, .nested = channel_nested, .sweep = channel_sweep};

@@ -13,7 +13,11 @@
 #include <stdint.h>
 #include <time.h>
 
+struct feature;
 struct sup;
+
+/* The functions below as hooks. Wanted in every run; sup.channel is what channel_make has made. */
+extern const struct feature app_feature;
 
 struct channel {
 	char path[PRIVATE_PATH]; /* what programs are told; empty: there is none */
@@ -32,13 +36,6 @@ int channel_make(struct channel *c);
 void channel_enter(const struct channel *c, const char *run);
 /* The same for a run inside a run, which has the outer one's folder. */
 void channel_enter_nested(const char *run);
-/* A run inside this one has begun. */
-void channel_nested(struct channel *c, const char *run);
-/* Is it one of its files? They are none of the record's. */
-bool channel_has(const struct channel *c, const char *path);
-/* Takes what processes said that are over. all: everybody's, and the folder goes. */
-void channel_sweep(struct sup *s, bool all);
-void channel_remove(struct channel *c);
 
 /* All that one image of a process said: its windows, in the order in which they were made, as they were read. */
 struct channel_image {

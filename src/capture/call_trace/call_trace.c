@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * them are accesses (doc/hdf5.md). Everything here was written by the user's program, and is checked where it is used.
  */
 #include "base/hash.h"
+#include "capture/app/channel.h"
 #include "capture/app/images.h"
 #include "capture/hdf5/h5_format.h"
 #include "capture/preload/safe_int.h"

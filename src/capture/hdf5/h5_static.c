@@ -1,5 +1,6 @@
 #include "capture/hdf5/h5_static.h"
 
+#include "capture/app/images.h"
 #include "capture/supervisor/super.h"
 
 #include <elf.h>
@@ -117,7 +118,8 @@ static bool is_program_unchanged(const struct program *a, const struct stat *b)
 	       a->mtime.tv_sec == b->st_mtim.tv_sec && a->mtime.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-void inside_look(struct sup *s, const struct proc *p, const struct file *exe)
+/* p has just become the program exe (may be NULL). */
+static void inside_look(struct sup *s, struct proc *p, const struct file *exe)
 {
 	struct inside *m = s->inside;
 	struct stat st;
@@ -136,3 +138,11 @@ void inside_look(struct sup *s, const struct proc *p, const struct file *exe)
 	if (m->v[i].has)
 		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 inside the program is not seen");
 }
+
+static void inside_event(struct sup *s, const struct event *ev)
+{
+	if (s->images)
+		images_note(s->images, ev);
+}
+
+const struct feature hdf5_feature = {.name = "hdf5", .exec = inside_look, .event = inside_event};

@@ -7,14 +7,13 @@
 #ifndef STEMMA_CAPTURE_HDF5_H5_STATIC_H
 #define STEMMA_CAPTURE_HDF5_H5_STATIC_H
 
-struct file;
+struct feature;
 struct inside;
-struct proc;
 struct sup;
 
 /* NULL: no memory; then nothing is looked for. */
 struct inside *inside_new(void);
-/* p has just become the program exe (may be NULL). Nothing where s->inside is NULL. */
-void inside_look(struct sup *s, const struct proc *p, const struct file *exe);
+/* Looks into each program that begins, where s->inside is not NULL, and keeps s->images, if that is not NULL. */
+extern const struct feature hdf5_feature;
 
 #endif

@@ -1,5 +1,7 @@
 #include "capture/launch/features.h"
+#include "capture/app/channel.h"
 #include "capture/count/counted.h"
+#include "capture/hdf5/h5_static.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/launch/choose.h"
 
@@ -13,6 +15,8 @@ void features_add(struct sup *s, const struct run_options *o, const struct choic
 	} list[] = {
 	    {&opens_feature, o->inject && notified},
 	    {&counted_feature, o->count && notified},
+	    {&app_feature, true},
+	    {&hdf5_feature, o->hdf5},
 	};
 	_Static_assert(sizeof(list) / sizeof(list[0]) <= FEATURES_MAX, "there is room for all of them");
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)

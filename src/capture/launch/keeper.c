@@ -447,7 +447,7 @@ static bool take_over(struct keeper *k)
 	notify_observer_lost(k);
 	if (!k->control->ended) /* nobody knows any more how it ended */
 		k->control->status = 125 << 8;
-	channel_sweep(s, true);
+	feature_sweep(s, true);
 	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
 		emit_session_end(s);
 	else

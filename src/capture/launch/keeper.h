@@ -8,6 +8,7 @@
 #ifndef STEMMA_CAPTURE_LAUNCH_KEEPER_H
 #define STEMMA_CAPTURE_LAUNCH_KEEPER_H
 
+#include "capture/app/channel.h"
 #include "capture/launch/choose.h"
 #include "capture/supervisor/worker.h"
 
@@ -24,14 +25,15 @@ struct keeper {
 	int listener;     /* -1: not fetched yet, or none */
 	int from_command; /* where it comes from; -1: fetched */
 	struct choice choice;
-	bool trace;            /* by ptrace, not by notification */
-	int signals;           /* signalfd */
-	unsigned mine[65];     /* signals this process received */
-	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before;       /* the signal mask we were started with */
-	bool closed[3];        /* standard descriptors that we were started without */
-	bool let_go;           /* of standard input and output */
-	struct rusage used;    /* by the command, where it was waited for here */
+	struct channel channel; /* sup->channel */
+	bool trace;             /* by ptrace, not by notification */
+	int signals;            /* signalfd */
+	unsigned mine[65];      /* signals this process received */
+	struct sigaction xfsz;  /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
+	sigset_t before;        /* the signal mask we were started with */
+	bool closed[3];         /* standard descriptors that we were started without */
+	bool let_go;            /* of standard input and output */
+	struct rusage used;     /* by the command, where it was waited for here */
 	bool used_known;
 	bool unwritten;          /* the record is not complete yet, for a file system does not answer */
 	bool was_seen;           /* ... by the worker, which waited for it and was killed then */

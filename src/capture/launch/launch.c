@@ -244,7 +244,7 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	*ret_note = explain_no_capture("nothing could be recorded: the recorder could not be started");
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 	int rc = run_bare(k, ret_status);
-	channel_sweep(s, true);
+	feature_sweep(s, true);
 	if (rc == 0)
 		keeper_emit_end(s, *ret_status);
 	log_writer_close(s->log);
@@ -537,13 +537,14 @@ static void emit_left_out(struct sup *s, const char *what)
 }
 
 /* The library that tells of HDF5 goes along with the command; what it tells is looked at when its process is over. */
-static void enter_hdf5(struct sup *s, const char *command, const char *what)
+static void enter_hdf5(struct keeper *k, const char *command, const char *what)
 {
+	struct sup *s = k->sup;
 	char library[4096];
 	const char *why = NULL;
 	if (!preload_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
 		why = "the library that tells of HDF5 was not found";
-	else if (!s->channel.path[0] || !(s->images = images_new()))
+	else if (!k->channel.path[0] || !(s->images = images_new()))
 		why = "no room for what programs tell of HDF5";
 	else if (!preload_library_enter(library, command))
 		why = "a program that cannot carry the library that tells of HDF5";
@@ -613,6 +614,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		o->place->from = stat(log_writer_path(s->log), &st) == 0 ? (uint64_t)st.st_size : 0;
 	}
 	sup_init(s);
+	s->channel = &k.channel;
 	s->observer = o->observer;
 	s->orphans = o->orphans;
 	capture_choose(o, &k.choice);
@@ -629,11 +631,11 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	if (o->mpi)
 		enter_mpi(s, o->argv[0]);
-	if (channel_make(&s->channel) < 0)
+	if (channel_make(&k.channel) < 0)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
-	channel_enter(&s->channel, s->run);
+	channel_enter(&k.channel, s->run);
 	if (o->hdf5)
-		enter_hdf5(s, o->argv[0], o->hdf5);
+		enter_hdf5(&k, o->argv[0], o->hdf5);
 	/* A standby, which is another program, gets it by its descriptor. Of a run that stops no call there is none. */
 	k.memory = c->backend == BACKEND_NOTIFY ? memfile_sealed("recorder", sizeof(*k.control)) : -1;
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | (k.memory < 0 ? MAP_ANONYMOUS : 0),

@@ -146,7 +146,7 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 		safe_emit_deaths(&f, &dead);
 		reap_children(w, &f, since);
 		worker_continue(w->control, w->keeper);
-		channel_sweep(s, false);
+		feature_sweep(s, false);
 		if (now - scanned > SCAN) {
 			scanned = now;
 			safe_emit_children(&f);

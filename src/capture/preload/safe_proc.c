@@ -1,6 +1,5 @@
 /* Processes under --capture=safe, their programs, and their ends. */
 #include "base/io.h"
-#include "capture/hdf5/h5_static.h"
 #include "capture/preload/safe_int.h"
 #include "redact/redact.h"
 
@@ -216,7 +215,7 @@ static void exec_emit(struct safe *f, struct sproc *p, int64_t time, struct file
 	                            .gid = q->gid}};
 	q->exec_start = time;
 	sup_event(s, EVENT_exec, time, q, &ev);
-	inside_look(s, q, exe);
+	feature_exec(s, q, exe);
 	free(a);
 	free(v);
 	begin_program_access(f, p, exe, time);

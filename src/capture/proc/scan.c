@@ -4,7 +4,6 @@
 #include "base/fileid.h"
 #include "base/hash.h"
 #include "base/os/procfs.h"
-#include "capture/hdf5/h5_static.h"
 #include "capture/supervisor/worker.h"
 #include "event/env.h"
 #include "redact/redact.h"
@@ -114,7 +113,7 @@ void proc_became(struct sup *s, struct proc *p)
 	p->exe_dev = exe ? exe->dev : 0;
 	p->exe_ino = exe ? exe->ino : 0;
 	known_note(s->known, p);
-	inside_look(s, p, exe);
+	feature_exec(s, p, exe);
 	free(argv);
 	free(env);
 	buf_release(&args);

@@ -233,7 +233,7 @@ static void perform_work(struct worker *w, struct work *k)
 {
 	struct sup *s = &w->sup;
 	struct proc *p;
-	channel_sweep(s, false);
+	feature_sweep(s, false);
 	switch (k->kind) {
 	case WORK_CALL:
 		call_made(s, k);

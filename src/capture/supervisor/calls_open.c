@@ -298,7 +298,7 @@ void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int 
 		where_release(&w);
 		return;
 	}
-	if (channel_has(&s->channel, w.given)) {
+	if (feature_owns(s, w.given)) {
 		where_release(&w);
 		return;
 	}

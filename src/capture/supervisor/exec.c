@@ -1,6 +1,5 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
-#include "capture/hdf5/h5_static.h"
 #include "capture/supervisor/super.h"
 #include "event/env.h"
 #include "redact/redact.h"
@@ -699,7 +698,7 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
-	inside_look(s, p, exe);
+	feature_exec(s, p, exe);
 	p->catches = p->catches_child = p->shielded = p->unshielded = false; /* no handler outlives an exec */
 	jobserver_release(&p->jobserver);
 	p->jobserver = e->jobserver;

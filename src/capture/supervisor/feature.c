@@ -118,6 +118,42 @@ void feature_tick(struct sup *s)
 			s->features[i]->tick(s);
 }
 
+void feature_exec(struct sup *s, struct proc *p, const struct file *exe)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->exec)
+			s->features[i]->exec(s, p, exe);
+}
+
+void feature_sweep(struct sup *s, bool last)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->sweep)
+			s->features[i]->sweep(s, last);
+}
+
+void feature_event(struct sup *s, const struct event *ev)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->event)
+			s->features[i]->event(s, ev);
+}
+
+bool feature_owns(const struct sup *s, const char *path)
+{
+	bool owns = false;
+	for (unsigned i = 0; i < s->nfeatures && !owns; i++)
+		owns = s->features[i]->owns && s->features[i]->owns(s, path);
+	return owns;
+}
+
+void feature_nested(struct sup *s, const char *run)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->nested)
+			s->features[i]->nested(s, run);
+}
+
 /* ---- in the opposite one ---- */
 
 void feature_after(struct sup *s, struct proc *p, const struct trap *t)

@@ -16,6 +16,7 @@
 #define FEATURES_MAX 8
 
 struct access;
+struct event;
 struct file;
 struct pending;
 struct proc;
@@ -64,6 +65,8 @@ struct feature {
 	 * and `created` tells later that it was f. */
 	void (*opens)(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 	void (*created)(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+	/* p has just become the program exe, as far as that is known (NULL). */
+	void (*exec)(struct sup *s, struct proc *p, const struct file *exe);
 	/* p has ended, and nothing of that is recorded yet. */
 	void (*over)(struct sup *s, struct proc *p);
 	/* p is another program now, or over, and its accesses have ended. Of each process, known to the feature or not;
@@ -75,6 +78,14 @@ struct feature {
 	 * pending has been settled. */
 	bool (*busy)(const struct sup *s);
 	void (*tick)(struct sup *s);
+	/* Who is over by now has been recorded. last: nobody is left, and the recording ends; perhaps in the keeper. */
+	void (*sweep)(struct sup *s, bool last);
+	/* An event is about to be written. */
+	void (*event)(struct sup *s, const struct event *ev);
+	/* Is this path one of the feature's own files, which are none of the record's? */
+	bool (*owns)(const struct sup *s, const char *path);
+	/* A run inside this one has begun, of that id. */
+	void (*nested)(struct sup *s, const char *run);
 	const struct byte_counter *bytes; /* NULL: it counts none */
 };
 
@@ -94,11 +105,16 @@ void feature_after(struct sup *s, struct proc *p, const struct trap *t);
 void feature_confine(struct sup *s, struct proc *p);
 void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+void feature_exec(struct sup *s, struct proc *p, const struct file *exe);
 void feature_over(struct sup *s, struct proc *p);
 void feature_end(struct sup *s, struct proc *p);
 void feature_adopted(struct sup *s, struct proc *p);
 bool feature_is_busy(const struct sup *s);
 void feature_tick(struct sup *s);
+void feature_sweep(struct sup *s, bool last);
+void feature_event(struct sup *s, const struct event *ev);
+bool feature_owns(const struct sup *s, const char *path);
+void feature_nested(struct sup *s, const char *run);
 /* Of the byte counter; where there is none: nothing, false, false, 0, false. */
 void feature_bytes_update(struct sup *s, struct proc *p);
 bool feature_bytes_all(struct sup *s, struct proc *p);

@@ -251,7 +251,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	errno = 0;
 	f->path = where_real_of(w, follow, st);
 	int error = f->path ? 0 : errno;
-	if (f->path && channel_has(&s->channel, f->path)) {
+	if (f->path && feature_owns(s, f->path)) {
 		free(f->path);
 		free(f);
 		return NULL;
@@ -310,7 +310,7 @@ struct file *file_emitted(struct sup *s, const struct statx *st, bool has_gen, u
 			file_rename(s, f, path);
 		return f;
 	}
-	if ((path && channel_has(&s->channel, path)) || !(f = calloc(1, sizeof(*f))))
+	if ((path && feature_owns(s, path)) || !(f = calloc(1, sizeof(*f))))
 		return NULL;
 	uint64_t channel = st->stx_ino, group = 0;
 	f->dev = fileid_dev(st);

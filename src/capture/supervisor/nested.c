@@ -56,7 +56,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	free(label);
 	buf_release(&words);
 	buf_release(&pairs);
-	channel_nested(&s->channel, id);
+	feature_nested(s, id);
 	memcpy(p->run, id, ULID_LEN + 1);
 	p->run_root = true;
 	known_note(s->known, p);

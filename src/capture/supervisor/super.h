@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/fileid.h"
 #include "base/ulid.h"
-#include "capture/app/channel.h"
 #include "capture/seccomp/trap.h"
 #include "capture/supervisor/feature.h"
 #include "capture/supervisor/jobserver.h"
@@ -38,6 +37,7 @@
 
 struct access;
 struct called;
+struct channel;
 struct counted;
 struct shield;
 struct libraries;
@@ -300,9 +300,9 @@ struct sup {
 	int epoll;
 	pid_t root; /* the command */
 	char run[ULID_LEN + 1];
-	struct channel channel;
-	int64_t clock_offset; /* realtime - boottime */
-	struct clock_step {   /* the coarse clock's values, as a ring, and when each was seen first */
+	struct channel *channel; /* NULL: none; of what programs tell of themselves */
+	int64_t clock_offset;    /* realtime - boottime */
+	struct clock_step {      /* the coarse clock's values, as a ring, and when each was seen first */
 		int64_t stamp, at;
 	} steps[CLOCK_STEPS];
 	uint64_t nsteps; /* ever */

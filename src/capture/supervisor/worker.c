@@ -1,7 +1,6 @@
 #include "capture/supervisor/worker.h"
 #include "base/io.h"
 #include "base/memory.h"
-#include "capture/app/images.h"
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
@@ -83,8 +82,7 @@ uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc
 	ev->kind = kind;
 	ev->time = time;
 	ev->proc = p ? p->num : 0;
-	if (s->images)
-		images_note(s->images, ev);
+	feature_event(s, ev);
 	return log_writer_add(s->log, ev);
 }
 
@@ -502,7 +500,7 @@ void worker_finish(struct worker *w)
 			proc_dead(s, s->procs[i]);
 	raw_resolve(w);
 	emit_passed_gap(w);
-	channel_sweep(s, true);
+	feature_sweep(s, true);
 	worker_summary(w, true);
 	if (memory_lacked())
 		sup_gap(s, NULL, TERM_gap_lost, 0, "there was not enough memory");
@@ -616,7 +614,7 @@ void worker_main(struct worker *w)
 		reap_orphans(w);
 		worker_continue(w->control, w->keeper);
 		reap_ended(w);
-		channel_sweep(s, false);
+		feature_sweep(s, false);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
 			/* The keeper is woken once: by our end, where nobody outlives the command. */
 			struct pollfd p = {.fd = s->listener};
