@@ -49,6 +49,68 @@ struct given {
 	VEC(struct store_build_file) files;
 };
 
+/* The texts of a build that are words: they are copied together, and made into strings when all are there. */
+static unsigned build_words(struct store_build *b, struct str *ret[8])
+{
+	struct str *const all[] = {&b->cwd,  &b->compiler, &b->version, &b->target,
+	                           &b->user, &b->commit,   &b->env.raw, &b->host};
+	memcpy(ret, all, sizeof(all));
+	return sizeof(all) / sizeof(*all);
+}
+
+/* The files of a build, behind all else in its row. */
+static int read_build_files(struct store *s, struct cur *c, struct given *g)
+{
+	for (uint64_t n = cur_u(c); n && !c->bad; n--) {
+		struct store_build_file *f = vec_add(&g->files);
+		if (!f)
+			return -ENOMEM;
+		*f = (struct store_build_file){.role = (unsigned)cur_u(c)};
+		f->size = cur_u(c);
+		f->mtime = cur_z(c);
+		intern_text_append(s, &g->words, cur_u(c), &f->path);
+		intern_text_append(s, &g->words, cur_u(c), &f->digest);
+		intern_text_append(s, &g->words, cur_u(c), &f->build_id);
+		intern_text_append(s, &g->words, cur_u(c), &f->detail);
+	}
+	return 0;
+}
+
+/* Makes the copied texts, which do not move any more, into strings. */
+static void resolve_build_texts(struct given *g, struct store_build *b)
+{
+	struct str *word[8];
+	unsigned n = build_words(b, word);
+	for (unsigned i = 0; i < n; i++)
+		resolve_text(&g->words, word[i]);
+	for (size_t i = 0; i < g->files.n; i++) {
+		struct store_build_file *f = &g->files.v[i];
+		resolve_text(&g->words, &f->path);
+		resolve_text(&g->words, &f->digest);
+		resolve_text(&g->words, &f->build_id);
+		resolve_text(&g->words, &f->detail);
+	}
+}
+
+/* The public ids of the build and of the execution that was its command. */
+static void set_build_ids(struct store *s, const struct ssession *session, struct store_build *b)
+{
+	struct buf id = {0};
+	identity_build(&id, b->session, b->seq);
+	identity_text('b', identity_hash(&id), &b->pub);
+	if (session && b->pid) {
+		char room[64];
+		struct str boot = store_interned(s, session->boot);
+		size_t n = boot.n < sizeof(room) ? boot.n : sizeof(room);
+		memcpy(room, boot.p, n);
+		buf_reset(&id);
+		/* A wrapper is the first program of its process after the fork that made it. */
+		identity_exec(&id, str_n(room, n), session->pidns, b->pid, (int64_t)b->started, 1);
+		identity_text('x', identity_hash(&id), &b->exec);
+	}
+	buf_release(&id);
+}
+
 static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, struct store_build *ret)
 {
 	buf_reset(&g->pack);
@@ -56,8 +118,8 @@ static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, 
 	struct cur c = cur_of(buf_view(&g->pack));
 	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 1));
 	struct store_build b = {.id = (uint64_t)sqlite3_column_int64(st, 0), .session = session ? session->number : 0};
-	struct str *const text[] = {&b.cwd, &b.compiler, &b.version, &b.target, &b.user, &b.commit};
-	struct buf id = {0};
+	struct str *word[8];
+	build_words(&b, word);
 	g->words.bytes.n = g->files.n = 0;
 	b.seq = cur_u(&c);
 	b.time = cur_z(&c);
@@ -73,51 +135,19 @@ static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, 
 	b.tree = cur_u(&c);
 	b.expected = cur_u(&c);
 	b.note = cur_str(&c);
-	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		intern_text_append(s, &g->words, cur_u(&c), text[i]);
+	for (unsigned i = 0; i < 6; i++) /* those before the environment */
+		intern_text_append(s, &g->words, cur_u(&c), word[i]);
 	b.env.count = cur_u(&c);
 	intern_text_append(s, &g->words, cur_u(&c), &b.env.raw);
 	intern_text_append(s, &g->words, session ? session->host : 0, &b.host);
-	for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
-		struct store_build_file *f = vec_add(&g->files);
-		if (!f)
-			return -ENOMEM;
-		*f = (struct store_build_file){.role = (unsigned)cur_u(&c)};
-		f->size = cur_u(&c);
-		f->mtime = cur_z(&c);
-		intern_text_append(s, &g->words, cur_u(&c), &f->path);
-		intern_text_append(s, &g->words, cur_u(&c), &f->digest);
-		intern_text_append(s, &g->words, cur_u(&c), &f->build_id);
-		intern_text_append(s, &g->words, cur_u(&c), &f->detail);
-	}
+	if (read_build_files(s, &c, g) < 0)
+		return -ENOMEM;
 	if (c.bad || g->words.bytes.failed || g->pack.failed)
 		return c.bad && !g->pack.failed ? -ENOTRECOVERABLE : -ENOMEM;
-	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		resolve_text(&g->words, text[i]);
-	resolve_text(&g->words, &b.env.raw);
-	resolve_text(&g->words, &b.host);
-	for (size_t i = 0; i < g->files.n; i++) {
-		struct store_build_file *f = &g->files.v[i];
-		resolve_text(&g->words, &f->path);
-		resolve_text(&g->words, &f->digest);
-		resolve_text(&g->words, &f->build_id);
-		resolve_text(&g->words, &f->detail);
-	}
+	resolve_build_texts(g, &b);
 	b.files = g->files.v;
 	b.nfiles = g->files.n;
-	identity_build(&id, b.session, b.seq);
-	identity_text('b', identity_hash(&id), &b.pub);
-	if (session && b.pid) {
-		char room[64];
-		struct str boot = store_interned(s, session->boot);
-		size_t n = boot.n < sizeof(room) ? boot.n : sizeof(room);
-		memcpy(room, boot.p, n);
-		buf_reset(&id);
-		/* A wrapper is the first program of its process after the fork that made it. */
-		identity_exec(&id, str_n(room, n), session->pidns, b.pid, (int64_t)b.started, 1);
-		identity_text('x', identity_hash(&id), &b.exec);
-	}
-	buf_release(&id);
+	set_build_ids(s, session, &b);
 	*ret = b;
 	return 0;
 }
@@ -155,13 +185,7 @@ int store_builds(struct store *s, store_id **ret, size_t *ret_n)
 	sqlite3_stmt *st = store_stmt(s, SQL_build_all, NULL);
 	if (!st)
 		return -EIO;
-	int rc;
-	while ((rc = store_step(s, st, NULL)) == 1)
-		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-	sqlite3_reset(st);
+	int rc = store_column(s, st, &v);
 	if (rc < 0) {
 		free(v.v);
 		return rc;
@@ -177,14 +201,7 @@ static int find_by_key(struct store *s, char kind, struct str what, struct ids *
 	if (!st)
 		return -EIO;
 	sqlite3_bind_int64(st, 1, (int64_t)build_key(kind, what));
-	int rc;
-	while ((rc = store_step(s, st, NULL)) == 1)
-		if (ids_add(out, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-	sqlite3_reset(st);
-	return rc;
+	return store_column(s, st, out);
 }
 
 int store_builds_of(struct store *s, struct str digest, struct str build_id, struct str note, store_id **ret,
@@ -227,28 +244,27 @@ static int take_pub(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* The builds whose hashes begin with the n digits, appended. */
+static int builds_by_digits(struct store *s, const char *digits, size_t n, struct ids *out)
+{
+	char lo[17] = "0000000000000000", hi[17] = "ffffffffffffffff";
+	memcpy(lo, digits, n < 16 ? n : 16);
+	memcpy(hi, digits, n < 16 ? n : 16);
+	sqlite3_stmt *st = store_stmt(s, SQL_build_by_pub, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)(strtoull(lo, NULL, 16) >> 1));
+	sqlite3_bind_int64(st, 2, (int64_t)(strtoull(hi, NULL, 16) >> 1));
+	return store_column(s, st, out);
+}
+
 int store_build_by_pubid(struct store *s, const char *text, store_id *ret)
 {
 	size_t n = text[0] == 'b' ? strlen(text + 1) : 0;
 	if (n < 4 || n > 24 || strspn(text + 1, "0123456789abcdef") != n)
 		return 0;
-	char lo[17] = "0000000000000000", hi[17] = "ffffffffffffffff";
-	memcpy(lo, text + 1, n < 16 ? n : 16);
-	memcpy(hi, text + 1, n < 16 ? n : 16);
-	sqlite3_stmt *st = store_stmt(s, SQL_build_by_pub, NULL);
 	struct ids found = {0};
-	int rc;
-	if (!st)
-		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)(strtoull(lo, NULL, 16) >> 1));
-	sqlite3_bind_int64(st, 2, (int64_t)(strtoull(hi, NULL, 16) >> 1));
-	while ((rc = store_step(s, st, NULL)) == 1)
-		if (ids_add(&found, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-	sqlite3_reset(st);
-	int hits = 0;
+	int rc = builds_by_digits(s, text + 1, n, &found), hits = 0;
 	for (size_t i = 0; rc == 0 && i < found.n; i++) {
 		struct pubid p;
 		rc = store_build(s, found.v[i], take_pub, &p);

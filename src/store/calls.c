@@ -61,26 +61,14 @@ int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec
 
 int store_io(struct store *s, store_id exec, struct ios *ret)
 {
-	struct reader *r = store_reader(s);
-	struct str row[PROCESS_PARTS];
+	struct access_reader r;
+	struct pacc a;
 	ret->n = 0;
-	int rc = r ? read_process_row(s, exec_process(exec), row) : -ENOMEM;
-	if (rc <= 0)
-		return rc;
-	struct cur c = cur_of(row[PROCESS_ACC]);
-	struct pacc_section sec;
-	while ((rc = pacc_section_next(&c, &sec)) == 1) {
-		if (sec.n != exec_n(exec))
-			continue;
-		struct pacc_reader reader;
-		struct pacc a;
-		r->uses.n = 0;
-		pacc_begin(&reader, s, &sec, &r->uses);
-		while ((rc = pacc_next(&reader, &a)) == 1)
-			if ((rc = read_calls(s, exec_process(exec), &sec, &a, ret)) < 0)
-				break;
-		if (rc < 0)
-			break;
+	int rc = access_reader_begin(&r, s, exec);
+	while (rc == 1 && (rc = access_reader_next(&r, &a)) == 1) {
+		int failed = read_calls(s, exec_process(exec), &r.section, &a, ret);
+		if (failed < 0)
+			return failed;
 	}
 	return rc;
 }

@@ -91,6 +91,18 @@ int store_run_stmt(struct store *s, sqlite3_stmt *st, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+int store_column(struct store *s, sqlite3_stmt *st, struct ids *out)
+{
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if (ids_add(out, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	sqlite3_reset(st);
+	return rc;
+}
+
 int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_meta_get, err);
@@ -149,32 +161,30 @@ static int pragma_int(struct store *s, const char *sql, int64_t *ret, struct err
 	return rc < 0 ? rc : 0;
 }
 
-/* The schema, or a refusal. Several processes may come here at once on an empty file. */
-static int check_schema(struct store *s, bool write, struct err *err)
+/* Makes the tables, unless another process, which came here at once, has done so meanwhile. */
+static int make_schema(struct store *s, struct err *err)
 {
-	int64_t application = 0, version = 0;
-	int rc = pragma_int(s, "PRAGMA application_id", &application, err);
-	if (rc == 0)
-		rc = pragma_int(s, "PRAGMA user_version", &version, err);
+	int64_t application = 0;
+	int rc = exec_sql(s, "BEGIN IMMEDIATE", err);
 	if (rc < 0)
 		return rc;
-	if (application == 0 && version == 0 && write) {
-		rc = exec_sql(s, "BEGIN IMMEDIATE", err);
-		if (rc < 0)
-			return rc;
-		rc = pragma_int(s, "PRAGMA application_id", &application, err);
-		if (rc == 0 && application == 0) {
-			rc = exec_sql(s, store_schema, err);
-			if (rc == 0)
-				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = " STRING(STORE_VERSION) ";",
-				              err);
-		}
-		if (rc < 0) {
-			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-			return rc;
-		}
-		return exec_sql(s, "COMMIT", err);
+	rc = pragma_int(s, "PRAGMA application_id", &application, err);
+	if (rc == 0 && application == 0) {
+		rc = exec_sql(s, store_schema, err);
+		if (rc == 0)
+			rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = " STRING(STORE_VERSION) ";",
+			              err);
 	}
+	if (rc < 0) {
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		return rc;
+	}
+	return exec_sql(s, "COMMIT", err);
+}
+
+/* Is the file an index that this program can use? A refusal says why not. */
+static int check_format(struct store *s, int64_t application, int64_t version, struct err *err)
+{
 	if (application == 0 && version == 0) {
 		err_set(err, 0, "the index '%s' is empty", s->index);
 		return -ENOENT;
@@ -197,6 +207,20 @@ static int check_schema(struct store *s, bool write, struct err *err)
 		return -ENOTRECOVERABLE;
 	}
 	return 0;
+}
+
+/* The schema, or a refusal. Several processes may come here at once on an empty file. */
+static int check_schema(struct store *s, bool write, struct err *err)
+{
+	int64_t application = 0, version = 0;
+	int rc = pragma_int(s, "PRAGMA application_id", &application, err);
+	if (rc == 0)
+		rc = pragma_int(s, "PRAGMA user_version", &version, err);
+	if (rc < 0)
+		return rc;
+	if (application == 0 && version == 0 && write)
+		return make_schema(s, err);
+	return check_format(s, application, version, err);
 }
 
 static int read_time_base(struct store *s, struct err *err)
@@ -246,71 +270,104 @@ static int resolve_folder(const char *path, char *ret, size_t size, struct err *
 	return 0;
 }
 
-static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
+/* SQLite would make the file 0644; the -wal and -shm beside it take its mode. */
+static int make_private_file(const char *path, bool fresh, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+	if (fd < 0)
+		return err_set(err, errno, "cannot open the index '%s'", path);
+	close(fd);
+	return 0;
+}
+
+/* May nobody of this user's change the index? Where its directory cannot be written, SQLite could not make the files
+ * beside it that readers share. */
+static int check_immutable(const char *path, bool *ret, struct err *err)
+{
+	char dir[4096];
+	snprintf(dir, sizeof(dir), "%s", path);
+	char *slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	if (access(path, R_OK) < 0)
+		return err_set(err, errno, "cannot open the index '%s'", path);
+	*ret = access(slash ? (dir[0] ? dir : "/") : ".", W_OK) < 0 || access(path, W_OK) < 0;
+	return 0;
+}
+
+static void format_uri(const char *path, bool immutable, char *ret, size_t size)
+{
+	size_t n = (size_t)snprintf(ret, size, "file:");
+	for (const char *p = path; *p && n + 4 < size; p++)
+		n += (size_t)snprintf(ret + n, size - n, *p == '%' || *p == '?' || *p == '#' ? "%%%02x" : "%c", *p);
+	if (immutable)
+		snprintf(ret + n, size - n, "?immutable=1");
+}
+
+/* Opens the database; path: without links on the way, NULL for one in memory. On failure nothing is open. */
+static int connect_db(struct store *s, const char *path, bool write, bool immutable, struct err *err)
 {
 	char uri[3 * 4096 + 64];
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = late_load(&late_sqlite, err);
-	bool immutable = false, in_file = !s->memory && !s->handed;
-	char real[PATH_MAX];
-	s->damaged = false;
-	if (rc == 0 && in_file)
-		rc = check_is_file(path, err);
-	if (rc == 0 && in_file)
-		rc = resolve_folder(path, real, sizeof(real), err);
-	if (rc < 0)
-		return rc;
-	if (!s->memory && write) {
-		/* SQLite would make it 0644; the -wal and -shm beside it take its mode. */
-		int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
-		if (fd < 0)
-			return err_set(err, errno, "cannot open the index '%s'", path);
-		close(fd);
-	} else if (in_file) {
-		/* Where the directory cannot be written, SQLite could not make the files beside it that readers share. */
-		char dir[4096];
-		snprintf(dir, sizeof(dir), "%s", path);
-		char *slash = strrchr(dir, '/');
-		if (slash)
-			*slash = '\0';
-		if (access(path, R_OK) < 0)
-			return err_set(err, errno, "cannot open the index '%s'", path);
-		immutable = access(slash ? (dir[0] ? dir : "/") : ".", W_OK) < 0 || access(path, W_OK) < 0;
-	}
-	size_t n = (size_t)snprintf(uri, sizeof(uri), "file:");
-	for (const char *p = in_file ? real : ":memory:"; *p && n + 4 < sizeof(uri); p++)
-		n += (size_t)snprintf(uri + n, sizeof(uri) - n, *p == '%' || *p == '?' || *p == '#' ? "%%%02x" : "%c", *p);
-	if (immutable)
-		snprintf(uri + n, sizeof(uri) - n, "?immutable=1");
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = 0;
+	format_uri(path ? path : ":memory:", immutable, uri, sizeof(uri));
 	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	flags |= in_file ? SQLITE_OPEN_NOFOLLOW : 0;
-	const char *vfs = in_file ? pages_vfs() : NULL;
-	if (sqlite3_open_v2(uri, &s->db, flags, vfs) != SQLITE_OK) {
+	flags |= path ? SQLITE_OPEN_NOFOLLOW : 0;
+	if (sqlite3_open_v2(uri, &s->db, flags, path ? pages_vfs() : NULL) != SQLITE_OK)
 		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
-		store_db_close(s);
-		return rc;
-	}
-	if (s->handed && sqlite3_deserialize(s->db, "main", s->handed, (sqlite3_int64)s->handed_size,
-	                                     (sqlite3_int64)s->handed_size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
+	else if (s->handed && sqlite3_deserialize(s->db, "main", s->handed, (sqlite3_int64)s->handed_size,
+	                                          (sqlite3_int64)s->handed_size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
 		rc = store_db_error(s, err, "cannot open the index");
+	if (rc < 0)
 		store_db_close(s);
-		return rc;
-	}
+	return rc;
+}
+
+/* How SQLite is to use the database that is open. */
+static int configure_db(struct store *s, bool write, bool fresh, struct err *err)
+{
+	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, 60000);
-	rc = exec_sql(
+	int rc = exec_sql(
 	    s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
-	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */
-	if (rc == 0 && write && vfs)
+	if (rc < 0)
+		return rc;
+	if (write && !s->memory && !s->handed && pages_vfs())
 		sqlite3_file_control(s->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
-	if (rc == 0 && write && fresh)
+	if (write && fresh)
 		/* Nobody else sees the file before it is whole. */
-		rc = exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;", err);
-	else if (rc == 0 && write && !s->memory)
-		rc = use_wal(s, err);
-	if (rc == 0 && write && !fresh && !s->memory)
-		rc = exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
-	else if (rc == 0 && !(write && fresh))
-		rc = exec_sql(s, "PRAGMA mmap_size = 268435456;", err);
+		return exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;",
+		                err);
+	if (!write || s->memory)
+		return exec_sql(s, "PRAGMA mmap_size = 268435456;", err);
+	rc = use_wal(s, err);
+	return rc < 0 ? rc : exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
+}
+
+/* Looks at the index's file before SQLite does: real[PATH_MAX] is its path without links on the way. */
+static int prepare_file(const char *path, bool write, bool fresh, char *real, bool *ret_immutable, struct err *err)
+{
+	int rc = check_is_file(path, err);
+	if (rc == 0)
+		rc = resolve_folder(path, real, PATH_MAX, err);
+	if (rc == 0)
+		rc = write ? make_private_file(path, fresh, err) : check_immutable(path, ret_immutable, err);
+	return rc;
+}
+
+static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
+{
+	char real[PATH_MAX];
+	bool immutable = false, in_file = !s->memory && !s->handed;
+	int rc = late_load(&late_sqlite, err);
+	s->damaged = false;
+	if (rc == 0 && in_file)
+		rc = prepare_file(path, write, fresh, real, &immutable, err);
+	if (rc == 0)
+		rc = connect_db(s, in_file ? real : NULL, write, immutable, err);
+	if (rc < 0)
+		return rc;
+	rc = configure_db(s, write, fresh, err);
 	if (rc == 0)
 		rc = check_schema(s, write, err);
 	if (rc == 0)
@@ -472,6 +529,21 @@ const struct sdomain *store_domain(struct store *s, uint64_t id)
 	return id && id <= s->domains.n && s->domains.v[id - 1].name ? &s->domains.v[id - 1] : NULL;
 }
 
+/* The row's column info: host, boot, pidns, run, tool, mode, last, flags. */
+static bool decode_session(struct store *s, struct str info, struct ssession *v)
+{
+	const unsigned char *p = (const unsigned char *)info.p, *end = p + info.n;
+	uint64_t last, flags = 0;
+	uint64_t *const to[] = {&v->host, &v->boot, &v->pidns, &v->run, &v->tool, &v->mode, &last, &flags};
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++)
+		if (!varint_get(&p, end, to[i]))
+			return false;
+	v->gaps = flags & 4;
+	v->damaged = damage_concerns(s, v->number, flags & 1, info);
+	v->unended = !(flags & 1) && !str_starts(store_interned(s, v->mode), str_of("node/"));
+	return true;
+}
+
 const struct ssession *store_session(struct store *s, uint64_t id)
 {
 	uint32_t i = map_get(&s->session_map, id);
@@ -482,22 +554,14 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		return NULL;
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	if (store_step(s, st, NULL) == 1) {
-		struct str info = column_str(st, 1);
-		const unsigned char *p = (const unsigned char *)info.p, *end = p + info.n;
-		struct ssession v = {.number = (uint64_t)sqlite3_column_int64(st, 0)};
-		uint64_t last, flags = 0;
-		struct ssession *slot = vec_add(&s->sessions);
-		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) && varint_get(&p, end, &v.pidns) &&
-		    varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) && varint_get(&p, end, &v.mode) &&
-		    varint_get(&p, end, &last) && varint_get(&p, end, &flags) &&
-		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
-			v.gaps = flags & 4;
-			v.damaged = damage_concerns(s, v.number, flags & 1, info);
-			v.unended = !(flags & 1) && !str_starts(store_interned(s, v.mode), str_of("node/"));
+		struct ssession v = {.number = (uint64_t)sqlite3_column_int64(st, 0)}, *slot;
+		if (decode_session(s, column_str(st, 1), &v) && (slot = vec_add(&s->sessions))) {
 			*slot = v;
 			i = (uint32_t)(s->sessions.n - 1);
-		} else if (slot) {
-			s->sessions.n--;
+			if (!map_set(&s->session_map, id, i)) {
+				s->sessions.n--;
+				i = VEC_NONE;
+			}
 		}
 	}
 	sqlite3_reset(st);

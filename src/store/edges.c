@@ -124,27 +124,13 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 
 static int read_accesses(struct store *s, store_id exec, struct edges *e, bool uses)
 {
-	struct reader *r = store_reader(s);
-	struct str row[PROCESS_PARTS];
+	struct access_reader r;
+	struct pacc a;
 	e->n = 0;
-	int rc = r ? read_process_row(s, exec_process(exec), row) : -ENOMEM;
-	if (rc <= 0)
-		return rc;
-	struct cur c = cur_of(row[PROCESS_ACC]);
-	struct pacc_section sec;
-	while ((rc = pacc_section_next(&c, &sec)) == 1) {
-		if (sec.n != exec_n(exec))
-			continue;
-		struct pacc_reader reader;
-		struct pacc a;
-		r->uses.n = 0;
-		pacc_begin(&reader, s, &sec, &r->uses);
-		while ((rc = pacc_next(&reader, &a)) == 1)
-			if ((rc = append_access_edges(e, &a, uses, &r->uses)) < 0)
-				break;
-		if (rc < 0)
-			break;
-	}
+	int rc = access_reader_begin(&r, s, exec);
+	while (rc == 1 && (rc = access_reader_next(&r, &a)) == 1)
+		if (append_access_edges(e, &a, uses, &s->reader->uses) < 0)
+			rc = -ENOMEM;
 	fold_edges_by_target(e);
 	return rc;
 }
@@ -322,6 +308,57 @@ static int add_links(struct store *s, const struct process_view *v, uint32_t n, 
 	return 0;
 }
 
+/* The image of the same process that was exchanged for execution n by an exec, or (later) that took its place. */
+static int add_next_image(const struct process_view *v, uint32_t n, bool later, struct edges *e)
+{
+	for (size_t i = 1; i < v->execs.n; i++) {
+		const struct view_exec *before = &v->execs.v[i - 1], *after = &v->execs.v[i];
+		const struct view_exec *own = later ? before : after, *other = later ? after : before;
+		if (own->n == n)
+			return add_informed(e, exec_id(v->id, other->n), false, TERM_via_fork, after->start, after->start);
+	}
+	return 0;
+}
+
+/* The executions that forked the process r->a. */
+static int add_parents(struct store *s, struct reader *r, struct edges *e)
+{
+	for (size_t i = 0; i < r->a.forks.n; i++) {
+		const struct pproc_fork *f = &r->a.forks.v[i].fact;
+		if (!f->parent)
+			continue;
+		bool self = f->parent == r->a.id;
+		int rc = self ? 1 : read_process(s, f->parent, &r->b);
+		uint64_t from = rc == 1 ? exec_id(f->parent, view_exec_at(self ? &r->a : &r->b, f->time)->n) : 0;
+		if (from && from != exec_id(r->a.id, 0))
+			rc = add_informed(e, from, true, TERM_via_fork, forked_at(f), f->time);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* What execution n of r->a forked. */
+static int add_children(struct store *s, struct reader *r, uint32_t n, struct edges *e)
+{
+	r->ids.n = 0;
+	int rc = lists_get(s, list_key(LIST_CHILD, r->a.id), &r->ids);
+	ids_sort(&r->ids);
+	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
+		bool self = r->ids.v[i] == r->a.id;
+		rc = self ? 1 : read_process(s, r->ids.v[i], &r->b);
+		const struct process_view *child = self ? &r->a : &r->b;
+		for (size_t k = 0; rc == 1 && k < child->forks.n; k++) {
+			const struct pproc_fork *f = &child->forks.v[k].fact;
+			if (f->parent != r->a.id || view_exec_at(&r->a, f->time)->n != n || (self && n == 0))
+				continue;
+			if (add_informed(e, exec_id(child->id, 0), true, TERM_via_fork, forked_at(f), f->time) < 0)
+				rc = -ENOMEM;
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
+
 int store_informed(struct store *s, store_id exec, struct edges *e)
 {
 	struct reader *r = store_reader(s);
@@ -329,27 +366,10 @@ int store_informed(struct store *s, store_id exec, struct edges *e)
 	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
-	uint32_t n = exec_n(exec);
-	for (size_t i = 0; n == 0 && i < r->a.forks.n; i++) {
-		const struct pproc_fork *f = &r->a.forks.v[i].fact;
-		if (!f->parent)
-			continue;
-		bool self = f->parent == r->a.id;
-		rc = self ? 1 : read_process(s, f->parent, &r->b);
-		if (rc < 0)
-			return rc;
-		uint64_t from = rc == 1 ? exec_id(f->parent, view_exec_at(self ? &r->a : &r->b, f->time)->n) : 0;
-		if (from && from != exec && (rc = add_informed(e, from, true, TERM_via_fork, forked_at(f), f->time)) < 0)
-			return rc;
-	}
-	for (size_t i = 1; i < r->a.execs.n; i++)
-		if (r->a.execs.v[i].n == n) {
-			int64_t t = r->a.execs.v[i].start;
-			rc = add_informed(e, exec_id(r->a.id, r->a.execs.v[i - 1].n), false, TERM_via_fork, t, t);
-			if (rc < 0)
-				return rc;
-		}
-	return add_links(s, &r->a, n, &r->b, e);
+	rc = exec_n(exec) == 0 ? add_parents(s, r, e) : 0;
+	if (rc == 0)
+		rc = add_next_image(&r->a, exec_n(exec), false, e);
+	return rc < 0 ? rc : add_links(s, &r->a, exec_n(exec), &r->b, e);
 }
 
 int store_informs(struct store *s, store_id exec, struct edges *e)
@@ -359,30 +379,8 @@ int store_informs(struct store *s, store_id exec, struct edges *e)
 	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
-	uint32_t n = exec_n(exec);
-	for (size_t i = 0; i + 1 < r->a.execs.n; i++)
-		if (r->a.execs.v[i].n == n) {
-			int64_t t = r->a.execs.v[i + 1].start;
-			rc = add_informed(e, exec_id(r->a.id, r->a.execs.v[i + 1].n), false, TERM_via_fork, t, t);
-			if (rc < 0)
-				return rc;
-		}
-	rc = add_links(s, &r->a, n, &r->b, e);
-	r->ids.n = 0;
+	rc = add_next_image(&r->a, exec_n(exec), true, e);
 	if (rc == 0)
-		rc = lists_get(s, list_key(LIST_CHILD, r->a.id), &r->ids);
-	ids_sort(&r->ids);
-	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
-		bool self = r->ids.v[i] == r->a.id;
-		rc = self ? 1 : read_process(s, r->ids.v[i], &r->b);
-		const struct process_view *child = self ? &r->a : &r->b;
-		for (size_t k = 0; rc == 1 && k < child->forks.n; k++) {
-			const struct pproc_fork *f = &child->forks.v[k].fact;
-			if (f->parent != r->a.id || view_exec_at(&r->a, f->time)->n != n || exec_id(child->id, 0) == exec)
-				continue;
-			if (add_informed(e, exec_id(child->id, 0), true, TERM_via_fork, forked_at(f), f->time) < 0)
-				rc = -ENOMEM;
-		}
-	}
-	return rc < 0 ? rc : 0;
+		rc = add_links(s, &r->a, exec_n(exec), &r->b, e);
+	return rc < 0 ? rc : add_children(s, r, exec_n(exec), e);
 }

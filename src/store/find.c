@@ -122,32 +122,47 @@ int store_has_objects(struct store *s)
 	return rc < 0 ? rc : rc == 1 && v;
 }
 
-int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max)
+/* The rows of all paths that the file was ever named by, appended. 1, 0: there is no such file, -errno. */
+static int paths_of_file(struct store *s, store_id file, struct ids *out)
 {
 	struct reader *r = store_reader(s);
-	int rc = r ? read_stored_file(s, file, &r->file) : -ENOMEM, n = 0;
+	int rc = r ? read_stored_file(s, file, &r->file) : -ENOMEM;
+	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
+		if (ids_add(out, r->file.paths.v[i]) < 0)
+			rc = -ENOMEM;
+	return rc;
+}
+
+/* Adds the objects of `file` that were ever named `path`, each once, to ret[0..*n), which has room for max. */
+static int add_objects_at(struct store *s, store_id file, struct str path, store_id *ret, int *n, size_t max)
+{
+	store_id found[64];
+	struct pfile *f = &s->reader->file;
+	int rc = store_files_by_path(s, path, found, 64);
+	for (int k = 0; k < rc && (size_t)*n < max; k++) {
+		bool had = false;
+		for (int j = 0; j < *n; j++)
+			had |= ret[j] == found[k];
+		int got = had ? 0 : read_stored_file(s, found[k], f);
+		if (got < 0)
+			return got;
+		if (got == 1 && f->within == file)
+			ret[(*n)++] = found[k];
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max)
+{
 	struct ids paths = {0};
 	struct buf path = {0};
-	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
-		if (ids_add(&paths, r->file.paths.v[i]) < 0)
-			rc = -ENOMEM;
+	int rc = paths_of_file(s, file, &paths), n = 0;
 	/* Under the latest of its names first. */
 	for (size_t i = paths.n; rc >= 0 && i-- && (size_t)n < max;) {
-		store_id found[64];
 		buf_reset(&path);
 		store_path(s, paths.v[i], &path);
 		buf_str(&path, inner);
-		rc = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), found, 64);
-		for (int k = 0; k < rc && (size_t)n < max; k++) {
-			bool had = false;
-			for (int j = 0; j < n; j++)
-				had |= ret[j] == found[k];
-			int got = had ? 0 : read_stored_file(s, found[k], &r->file);
-			if (got < 0)
-				rc = got;
-			else if (got == 1 && r->file.within == file)
-				ret[n++] = found[k];
-		}
+		rc = path.failed ? -ENOMEM : add_objects_at(s, file, buf_view(&path), ret, &n, max);
 	}
 	free(paths.v);
 	buf_release(&path);
@@ -173,71 +188,97 @@ static int add_span(void *arg, const struct pname *n)
 	return n->file == l->file && !p ? -ENOMEM : 0;
 }
 
-int store_object_named_until(struct store *s, store_id object, struct str inner, int64_t *ret, bool *ret_other)
+/* When the object was named by each of the paths; asked: of those that end so. */
+static int spans_of_object(struct store *s, const struct ids *paths, struct str inner, struct spans *l)
 {
-	struct reader *r = store_reader(s);
-	struct spans l = {.file = object};
-	struct ids paths = {0};
 	struct buf path = {0};
-	const struct span *last = NULL;
-	int rc = r ? read_stored_file(s, object, &r->file) : -ENOMEM;
-	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
-		if (ids_add(&paths, r->file.paths.v[i]) < 0)
-			rc = -ENOMEM;
-	for (size_t i = 0; rc >= 0 && i < paths.n; i++) {
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < paths->n; i++) {
 		buf_reset(&path);
-		store_path(s, paths.v[i], &path);
-		l.asked = str_ends(buf_view(&path), inner);
-		rc = path.failed ? -ENOMEM : read_names(s, paths.v[i], add_span, &l, NULL);
+		store_path(s, paths->v[i], &path);
+		l->asked = str_ends(buf_view(&path), inner);
+		rc = path.failed ? -ENOMEM : read_names(s, paths->v[i], add_span, l, NULL);
 	}
-	for (size_t i = 0; rc >= 0 && i < l.list.n; i++) {
-		const struct span *p = &l.list.v[i];
+	buf_release(&path);
+	return rc < 0 ? rc : 0;
+}
+
+/* The last of those that were asked for, NULL none. */
+static const struct span *last_asked(const struct spans *l)
+{
+	const struct span *last = NULL;
+	for (size_t i = 0; i < l->list.n; i++) {
+		const struct span *p = &l->list.v[i];
 		if (p->asked && (!last || p->from > last->from || (p->from == last->from && p->to > last->to)))
 			last = p;
 	}
-	*ret_other = false;
-	for (size_t i = 0; rc >= 0 && last && i < l.list.n; i++)
-		*ret_other |= !l.list.v[i].asked && l.list.v[i].to > last->to && l.list.v[i].from <= last->to;
-	for (size_t i = 0; rc >= 0 && last && last->to == TIME_NEVER && i < l.list.n; i++)
-		*ret_other |= !l.list.v[i].asked && l.list.v[i].to == TIME_NEVER;
+	return last;
+}
+
+/* Had it another name when the span ended, or has it one beside it now? */
+static bool has_other_name(const struct spans *l, const struct span *last)
+{
+	for (size_t i = 0; i < l->list.n; i++) {
+		const struct span *p = &l->list.v[i];
+		bool goes_on = last->to == TIME_NEVER && p->to == TIME_NEVER;
+		if (!p->asked && (goes_on || (p->to > last->to && p->from <= last->to)))
+			return true;
+	}
+	return false;
+}
+
+int store_object_named_until(struct store *s, store_id object, struct str inner, int64_t *ret, bool *ret_other)
+{
+	struct spans l = {.file = object};
+	struct ids paths = {0};
+	int rc = paths_of_file(s, object, &paths);
+	if (rc >= 0)
+		rc = spans_of_object(s, &paths, inner, &l);
+	const struct span *last = last_asked(&l);
+	*ret_other = rc >= 0 && last && has_other_name(&l, last);
 	if (last)
 		*ret = last->to;
 	rc = rc < 0 ? rc : last != NULL;
 	vec_release(&l.list);
 	free(paths.v);
-	buf_release(&path);
 	return rc;
+}
+
+/* When the link, at the path of that row, began to be there; *latest is raised to the last such time. 1 if it was. */
+static int raise_latest_name(struct store *s, store_id link, uint64_t path, int64_t *latest)
+{
+	struct spans l = {.file = link};
+	int rc = read_names(s, path, add_span, &l, NULL), found = 0;
+	for (size_t k = 0; rc >= 0 && k < l.list.n; k++) {
+		if (l.list.v[k].from < *latest)
+			continue;
+		*latest = l.list.v[k].from;
+		found = 1;
+	}
+	vec_release(&l.list);
+	return rc < 0 ? rc : found;
 }
 
 int store_link_target(struct store *s, store_id link, struct buf *ret)
 {
 	static const char external[] = "external:";
-	struct reader *r = store_reader(s);
 	struct ids paths = {0};
 	struct buf path = {0};
 	int64_t latest = INT64_MIN;
-	int rc = r ? read_stored_file(s, link, &r->file) : -ENOMEM, found = 0;
-	if (rc == 1 && r->file.kind != TERM_kind_softlink)
-		return 0;
-	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
-		if (ids_add(&paths, r->file.paths.v[i]) < 0)
-			rc = -ENOMEM;
+	int rc = paths_of_file(s, link, &paths), found = 0;
+	if (rc == 1 && s->reader->file.kind != TERM_kind_softlink)
+		paths.n = 0;
 	for (size_t i = 0; rc >= 0 && i < paths.n; i++) {
-		struct spans l = {.file = link};
 		buf_reset(&path);
 		store_path(s, paths.v[i], &path);
 		if (!str_starts(buf_view(&path), str_of(external)))
 			continue;
-		rc = read_names(s, paths.v[i], add_span, &l, NULL);
-		for (size_t k = 0; rc >= 0 && k < l.list.n; k++) {
-			if (l.list.v[k].from < latest)
-				continue;
-			latest = l.list.v[k].from;
+		rc = raise_latest_name(s, link, paths.v[i], &latest);
+		if (rc == 1) {
 			found = 1;
 			buf_reset(ret);
 			buf_add(ret, path.p + sizeof(external) - 1, path.n - sizeof(external) + 1);
 		}
-		vec_release(&l.list);
 	}
 	rc = rc >= 0 && (path.failed || ret->failed) ? -ENOMEM : rc;
 	free(paths.v);
@@ -259,6 +300,24 @@ int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 	return 1;
 }
 
+/* The hash of the thing with a row: kind is the letter of its public ids. 1, 0: there is none, -errno. */
+static int hash_of_kind(struct store *s, char kind, uint64_t id, struct id_hash *ret)
+{
+	if (kind == 'f')
+		return hash_of_file(s, id, NULL, ret);
+	return kind == 'x' ? hash_of_exec(s, id, ret) : hash_of_version(s, id, ret);
+}
+
+/* The hashes that begin with the n digits. */
+static void hash_range(const char *digits, size_t n, uint32_t *ret_lo, uint32_t *ret_hi)
+{
+	char hex[9] = "00000000";
+	memcpy(hex, digits, n < 8 ? n : 8);
+	*ret_lo = *ret_hi = (uint32_t)strtoul(hex, NULL, 16);
+	if (n < 8)
+		*ret_hi |= (uint32_t)((1u << (4 * (8 - n))) - 1);
+}
+
 int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *ret)
 {
 	static const char letters[] = "fxv";
@@ -267,27 +326,20 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 	size_t n = which ? strlen(text + 1) : 0;
 	if (!which || n < 4 || n > 24 || strspn(text + 1, "0123456789abcdef") != n)
 		return 0;
-	char hex[9] = "00000000";
-	memcpy(hex, text + 1, n < 8 ? n : 8);
-	uint32_t lo = (uint32_t)strtoul(hex, NULL, 16), hi = lo;
-	if (n < 8)
-		hi |= (uint32_t)((1u << (4 * (8 - n))) - 1);
+	uint32_t lo, hi;
+	hash_range(text + 1, n, &lo, &hi);
 	struct key_cursor c = {.from = -1};
 	int rc = keys_range(s, &c, kinds[which - letters], lo, hi, NULL), found = 0;
 	for (size_t i = 0; rc == 0 && i < c.v.n; i++) {
 		struct id_hash h;
 		struct pubid p;
 		uint64_t id = c.v.v[i].id;
-		rc = text[0] == 'f'   ? hash_of_file(s, id, NULL, &h)
-		     : text[0] == 'x' ? hash_of_exec(s, id, &h)
-		                      : hash_of_version(s, id, &h);
-		if (rc < 0)
-			break;
-		bool there = rc == 1;
+		rc = hash_of_kind(s, text[0], id, &h);
+		if (rc <= 0)
+			continue;
 		rc = 0;
-		if (there)
-			identity_text(text[0], h, &p);
-		if (!there || strncmp(p.text, text, n + 1) || (found && *ret == id))
+		identity_text(text[0], h, &p);
+		if (strncmp(p.text, text, n + 1) || (found && *ret == id))
 			continue; /* keys may be older than the rows */
 		if (found)
 			rc = -ENOTUNIQ;
@@ -299,22 +351,32 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 	return rc < 0 ? rc : found;
 }
 
+/* The host that a session's own row names, NULL where the session is not known; *ret_rc: -errno, else 0. */
+static const struct ssession *session_of_number(struct store *s, uint64_t number, int *ret_rc)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_session_by_number, NULL);
+	if (!st) {
+		*ret_rc = -EIO;
+		return NULL;
+	}
+	sqlite3_bind_int64(st, 1, (int64_t)number);
+	int rc = store_step(s, st, NULL);
+	uint64_t row = rc == 1 ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
+	sqlite3_reset(st);
+	*ret_rc = rc < 0 ? rc : 0;
+	return rc == 1 ? store_session(s, row) : NULL;
+}
+
 int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t started, int64_t t, store_id *ret)
 {
 	struct buf id = {0}, boot = {0};
 	struct pubid pub;
 	char kind;
 	store_id first = 0;
-	sqlite3_stmt *st = pid ? store_stmt(s, SQL_session_by_number, NULL) : NULL;
-	if (!pid || !st)
-		return pid ? -EIO : 0;
-	sqlite3_bind_int64(st, 1, (int64_t)session);
-	int rc = store_step(s, st, NULL);
-	uint64_t row = rc == 1 ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
-	sqlite3_reset(st);
-	const struct ssession *from = rc == 1 ? store_session(s, row) : NULL;
+	int rc = 0;
+	const struct ssession *from = pid ? session_of_number(s, session, &rc) : NULL;
 	if (!from)
-		return rc < 0 ? rc : 0;
+		return rc;
 	buf_str(&boot, store_interned(s, from->boot));
 	/* Its image before any exec is always there. */
 	identity_exec(&id, buf_view(&boot), from->pidns, pid, started, 0);
@@ -364,20 +426,25 @@ static int only_row(struct store *s, sqlite3_stmt *st, store_id *ret)
 	return rc;
 }
 
+/* "@" is the latest run, "@~N" the one N before it. */
+static int find_recent_run(struct store *s, const char *text, store_id *ret)
+{
+	char *end;
+	if (!text[1])
+		return run_at(s, 0, ret);
+	if (text[1] != '~' || text[2] < '0' || text[2] > '9')
+		return 0;
+	errno = 0;
+	long long back = strtoll(text + 2, &end, 10);
+	return *end || errno ? 0 : run_at(s, back, ret);
+}
+
 int store_find_run(struct store *s, const char *text, store_id *ret)
 {
 	char upper[32], above[32];
-	if (text[0] == '@') {
-		char *end;
-		if (!text[1])
-			return run_at(s, 0, ret);
-		if (text[1] != '~' || text[2] < '0' || text[2] > '9')
-			return 0;
-		errno = 0;
-		long long back = strtoll(text + 2, &end, 10);
-		return *end || errno ? 0 : run_at(s, back, ret);
-	}
 	size_t n = strlen(text);
+	if (text[0] == '@')
+		return find_recent_run(s, text, ret);
 	if (n < 4 || n > 26)
 		return 0;
 	for (size_t i = 0; i <= n; i++) /* ULIDs are upper case; people are not */
@@ -408,13 +475,7 @@ int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n)
 		return -EIO;
 	sqlite3_bind_int64(st, 1, max > INT64_MAX || !max ? -1 : (int64_t)max);
 	sqlite3_bind_int64(st, 2, 0);
-	int rc;
-	while ((rc = store_step(s, st, NULL)) == 1)
-		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-	sqlite3_reset(st);
+	int rc = store_column(s, st, &v);
 	if (rc < 0) {
 		free(v.v);
 		return rc;
@@ -508,16 +569,12 @@ static int named_before(void *arg, const struct pname *n)
 int store_named_since(struct store *s, store_id file, struct str path, int64_t *ret)
 {
 	struct named_at a = {file, TIME_NONE};
-	struct reader *reader = store_reader(s);
 	struct ids paths = {0};
 	uint64_t id;
-	int r = reader ? read_path_id(s, path, &id) : -ENOMEM;
+	int r = store_reader(s) ? read_path_id(s, path, &id) : -ENOMEM;
 	r = r > 0 ? read_names(s, id, named_since, &a, NULL) : r;
 	if (r >= 0 && a.t != TIME_NONE)
-		r = read_stored_file(s, file, &reader->file);
-	for (size_t i = 0; r == 1 && i < reader->file.paths.n; i++)
-		if (ids_add(&paths, reader->file.paths.v[i]) < 0)
-			r = -ENOMEM;
+		r = paths_of_file(s, file, &paths);
 	bool before = false;
 	for (size_t i = 0; r >= 0 && !before && i < paths.n; i++) {
 		int found = paths.v[i] == id ? 0 : read_names(s, paths.v[i], named_before, &a, NULL);

@@ -65,21 +65,24 @@ static void report_damage(struct fsck *f, const char *path, const struct log_dam
 }
 
 struct segment {
-	char *path;
+	char *path; /* whole; NULL without memory */
 	uint64_t done;
 };
+struct segments {
+	struct segment *v;
+	size_t n, cap;
+};
 
-/* Scans the segments: whole for their damage, as far as indexed for the graph. */
-static int check_logs(struct fsck *f)
+/* The segments that the index knows. */
+static int list_segments(struct fsck *f, struct segments *out)
 {
-	VEC(struct segment) v = {0};
 	sqlite3_stmt *st = store_stmt(f->s, SQL_segment_all, f->err);
 	if (!st)
 		return -EIO;
 	int rc;
 	while ((rc = store_step(f->s, st, f->err)) == 1) {
 		struct str path = column_str(st, 1);
-		struct segment *s = vec_add(&v);
+		struct segment *s = vec_add(out);
 		if (!s)
 			break;
 		*s = (struct segment){NULL, (uint64_t)sqlite3_column_int64(st, 2)};
@@ -89,29 +92,38 @@ static int check_logs(struct fsck *f)
 			s->path = NULL;
 	}
 	sqlite3_reset(st);
-	rc = rc == 1 ? -ENOMEM : rc;
-	for (size_t i = 0; rc == 0 && i < v.n; i++) {
-		uint32_t at;
-		struct err err = {0};
-		if (!v.v[i].path || collect_path(&f->w, v.v[i].path, &at) < 0) {
-			rc = -ENOMEM;
-			break;
-		}
-		struct collect whole = {0};
-		uint32_t alone;
-		rc = collect_path(&whole, v.v[i].path, &alone);
-		if (rc == 0)
-			rc = collect_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
-		if (rc == 0) {
-			report_damage(f, v.v[i].path, &whole.damage);
-			rc = collect_scan(&f->w, at, 0, v.v[i].done, &err, NULL);
-		}
-		collect_release(&whole);
-		if (rc < 0 && rc != -ENOMEM) {
-			report_finding(f, "%s", err.text);
-			rc = 0;
-		}
+	return rc == 1 ? -ENOMEM : rc;
+}
+
+/* One segment: whole for its damage, as far as indexed for the graph. One that cannot be read is a finding. */
+static int check_segment(struct fsck *f, const struct segment *s)
+{
+	struct collect whole = {0};
+	struct err err = {0};
+	uint32_t at, alone;
+	if (!s->path || collect_path(&f->w, s->path, &at) < 0)
+		return -ENOMEM;
+	int rc = collect_path(&whole, s->path, &alone);
+	if (rc == 0)
+		rc = collect_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
+	if (rc == 0) {
+		report_damage(f, s->path, &whole.damage);
+		rc = collect_scan(&f->w, at, 0, s->done, &err, NULL);
 	}
+	collect_release(&whole);
+	if (rc < 0 && rc != -ENOMEM) {
+		report_finding(f, "%s", err.text);
+		rc = 0;
+	}
+	return rc;
+}
+
+static int check_logs(struct fsck *f)
+{
+	struct segments v = {0};
+	int rc = list_segments(f, &v);
+	for (size_t i = 0; rc == 0 && i < v.n; i++)
+		rc = check_segment(f, &v.v[i]);
 	for (size_t i = 0; i < v.n; i++)
 		free(v.v[i].path);
 	vec_release(&v);
@@ -165,7 +177,8 @@ static struct str next_dump_line(const struct buf *b, size_t *at)
 	return line;
 }
 
-static void compare_dumps(struct fsck *f, const struct buf *logs, const struct buf *index)
+/* How many lines, both dumps sorted, stand in one only; the first of them are told. */
+static uint64_t report_differences(struct fsck *f, const struct buf *logs, const struct buf *index)
 {
 	size_t a = 0, b = 0;
 	uint64_t wrong = 0;
@@ -181,6 +194,12 @@ static void compare_dumps(struct fsck *f, const struct buf *logs, const struct b
 		a = side <= 0 ? na : a;
 		b = side >= 0 ? nb : b;
 	}
+	return wrong;
+}
+
+static void compare_dumps(struct fsck *f, const struct buf *logs, const struct buf *index)
+{
+	uint64_t wrong = report_differences(f, logs, index);
 	if (wrong > TELL_MAX)
 		report_finding(f, "and %" PRIu64 " more differences", wrong - TELL_MAX);
 	if (wrong)

@@ -55,6 +55,44 @@ static bool is_earlier_key(const struct gkey_row *a, const struct gkey_row *b)
 	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
 }
 
+/* What a fact says of the run's beginning: the earliest holds; of its command that of one with a folder. */
+static void take_beginning(struct run_view *v, struct cur *b, struct gkey_row key, uint64_t session)
+{
+	struct run_view n = *v;
+	n.outer = cur_u(b);
+	n.cwd = cur_u(b);
+	n.user = cur_u(b);
+	n.group = cur_u(b);
+	n.uid = cur_u(b);
+	n.gid = cur_u(b);
+	n.argv = cur_str(b);
+	n.hostinfo = cur_str(b);
+	n.labels = cur_str(b);
+	n.session = session;
+	n.began = true;
+	n.command_key = key;
+	if (!v->began || is_earlier_key(&key, &v->began_key))
+		v->began_key = n.began_key = key;
+	/* One without a folder is of a process that became another user's, and knew no more then. */
+	bool earlier = is_earlier_key(&key, &v->command_key);
+	if (!v->began || (v->cwd ? n.cwd && earlier : n.cwd || earlier))
+		*v = n;
+}
+
+static void take_end(struct run_view *v, struct cur *b, struct gkey_row key)
+{
+	struct run_view n = *v;
+	n.exec = cur_u(b);
+	n.ending = cur_u(b);
+	n.code = cur_u(b);
+	n.cpu = cur_u(b);
+	n.traps = cur_u(b);
+	n.ended = true;
+	n.ended_key = key;
+	if (!v->ended || is_earlier_key(&key, &v->ended_key))
+		*v = n;
+}
+
 static int view_of_run(struct store *s, struct str info, struct run_view *v)
 {
 	struct cur c = cur_of(info);
@@ -76,51 +114,10 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 				continue;
 			}
 			key.seq = cur_u(&b);
-			struct run_view n = {0};
-			if (kind == RUN_BEGAN) {
-				n.outer = cur_u(&b);
-				n.cwd = cur_u(&b);
-				n.user = cur_u(&b);
-				n.group = cur_u(&b);
-				n.uid = cur_u(&b);
-				n.gid = cur_u(&b);
-				n.argv = cur_str(&b);
-				n.hostinfo = cur_str(&b);
-				n.labels = cur_str(&b);
-				if (!v->began || is_earlier_key(&key, &v->began_key))
-					v->began_key = key;
-				/* One without a folder is of a process that became another user's, and knew no more then. */
-				if (v->began && (v->cwd ? !n.cwd || !is_earlier_key(&key, &v->command_key)
-				                        : !n.cwd && !is_earlier_key(&key, &v->command_key)))
-					continue;
-				v->began = true;
-				v->command_key = key;
-				v->outer = n.outer;
-				v->cwd = n.cwd;
-				v->user = n.user;
-				v->group = n.group;
-				v->uid = n.uid;
-				v->gid = n.gid;
-				v->argv = n.argv;
-				v->hostinfo = n.hostinfo;
-				v->labels = n.labels;
-				v->session = sec.session;
-			} else {
-				n.exec = cur_u(&b);
-				n.ending = cur_u(&b);
-				n.code = cur_u(&b);
-				n.cpu = cur_u(&b);
-				n.traps = cur_u(&b);
-				if (v->ended && !is_earlier_key(&key, &v->ended_key))
-					continue;
-				v->ended = true;
-				v->ended_key = key;
-				v->exec = n.exec;
-				v->ending = n.ending;
-				v->code = n.code;
-				v->cpu = n.cpu;
-				v->traps = n.traps;
-			}
+			if (kind == RUN_BEGAN)
+				take_beginning(v, &b, key, sec.session);
+			else
+				take_end(v, &b, key);
 		}
 		if (b.bad)
 			return -ENOTRECOVERABLE;
@@ -244,6 +241,47 @@ static uint64_t gap_bits(struct store *s, const struct process_view *v, const st
 	return bits;
 }
 
+/* Appends what the edges lead to. */
+static int add_targets(const struct edges *e, struct ids *out)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (ids_add(out, e->v[i].to) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* Counts the executions of a process that are the run's; what they used and made is appended. */
+static int count_process(struct store *s, uint64_t process, struct run_counts *n, struct ids *used, struct ids *made)
+{
+	struct reader *r = s->reader;
+	struct edges e = {0};
+	int rc = read_process(s, process, &r->a);
+	for (size_t x = 0; rc == 1 && x < r->a.execs.n; x++) {
+		if (view_run(&r->a, &r->a.execs.v[x]) != n->run)
+			continue;
+		uint64_t id = exec_id(process, r->a.execs.v[x].n);
+		n->executions++;
+		n->gaps |= gap_bits(s, &r->a, &r->a.execs.v[x]);
+		if ((store_uses(s, id, &e) == 0 && add_targets(&e, used) < 0) ||
+		    (store_outputs(s, id, &e) == 0 && add_targets(&e, made) < 0))
+			rc = -ENOMEM;
+	}
+	edges_release(&e);
+	return rc < 0 ? rc : 0;
+}
+
+/* How many of used are not in made; both sorted. */
+static uint64_t count_others(const struct ids *used, const struct ids *made)
+{
+	uint64_t n = 0;
+	for (size_t i = 0, k = 0; i < used->n; i++) {
+		while (k < made->n && made->v[k] < used->v[i])
+			k++;
+		n += k == made->n || made->v[k] != used->v[i];
+	}
+	return n;
+}
+
 /* Counting looks at every execution of the run, so it is done once per run and handle. */
 static int count_run_executions(struct store *s, store_id run, struct run_counts *ret)
 {
@@ -256,38 +294,18 @@ static int count_run_executions(struct store *s, store_id run, struct run_counts
 			return 0;
 		}
 	struct ids used = {0}, made = {0}, processes = {0};
-	struct edges e = {0};
 	struct run_counts n = {.run = run};
 	int rc = lists_get(s, list_key(LIST_RUN, run), &processes);
 	ids_sort(&processes);
-	for (size_t i = 0; rc >= 0 && i < processes.n; i++) {
-		rc = read_process(s, processes.v[i], &r->a);
-		for (size_t x = 0; rc == 1 && x < r->a.execs.n; x++) {
-			if (view_run(&r->a, &r->a.execs.v[x]) != run)
-				continue;
-			uint64_t id = exec_id(processes.v[i], r->a.execs.v[x].n);
-			n.executions++;
-			n.gaps |= gap_bits(s, &r->a, &r->a.execs.v[x]);
-			if (store_uses(s, id, &e) == 0)
-				for (size_t k = 0; rc == 1 && k < e.n; k++)
-					rc = ids_add(&used, e.v[k].to) < 0 ? -ENOMEM : 1;
-			if (store_outputs(s, id, &e) == 0)
-				for (size_t k = 0; rc == 1 && k < e.n; k++)
-					rc = ids_add(&made, e.v[k].to) < 0 ? -ENOMEM : 1;
-		}
-	}
+	for (size_t i = 0; rc == 0 && i < processes.n; i++)
+		rc = count_process(s, processes.v[i], &n, &used, &made);
 	ids_sort(&used);
 	ids_sort(&made);
-	for (size_t i = 0, k = 0; i < used.n; i++) {
-		while (k < made.n && made.v[k] < used.v[i])
-			k++;
-		n.inputs += k == made.n || made.v[k] != used.v[i];
-	}
+	n.inputs = count_others(&used, &made);
 	n.outputs = made.n;
 	free(used.v);
 	free(made.v);
 	free(processes.v);
-	edges_release(&e);
 	if (rc < 0)
 		return rc;
 	struct run_counts *slot = vec_add(&r->counts);
@@ -302,28 +320,66 @@ int store_run(struct store *s, store_id id, struct run_info *ret)
 	return store_run_info(s, id, true, ret);
 }
 
+/* The row of a run: its id as text, appended to *ulid (may be NULL), and column info into *info. 1, 0, -errno. */
+static int read_run_row(struct store *s, store_id run, struct buf *ulid, struct buf *info)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
+	if (!st)
+		return -ENOMEM;
+	sqlite3_bind_int64(st, 1, (int64_t)run);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		if (ulid)
+			buf_str(ulid, column_str(st, 0));
+		buf_str(info, column_str(st, 1));
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The gaps of all sessions that tell of the run, and what is to be said of what rests on them. */
+static int add_session_reasons(struct store *s, const struct ids *sessions, uint64_t *gaps)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sessions->n; i++) {
+		rc = read_session_gaps(s, sessions->v[i], add_reason, gaps);
+		*gaps |= state_bits(store_session(s, sessions->v[i]));
+	}
+	return rc;
+}
+
+/* The lists that a run's beginning tells, appended to text. */
+struct run_lists {
+	struct place argv, hostinfo, labels;
+	size_t nargv, nhost, nlabels;
+};
+
+static int append_run_lists(struct store *s, struct buf *text, const struct run_view *v, struct run_lists *ret)
+{
+	*ret = (struct run_lists){0};
+	int rc = append_expanded_list(s, text, v->argv, &ret->argv, &ret->nargv);
+	if (rc == 0)
+		rc = append_expanded_list(s, text, v->hostinfo, &ret->hostinfo, &ret->nhost);
+	if (rc == 0)
+		rc = append_expanded_list(s, text, v->labels, &ret->labels, &ret->nlabels);
+	return rc;
+}
+
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret)
 {
 	struct reader *r = store_reader(s);
-	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
-	if (!r || !st)
+	if (!r)
 		return -ENOMEM;
 	struct buf *text = &r->run_text, info = {0};
 	struct run_view v = {0};
-	struct place ulid = {0}, outer, cwd, user, group, host, mode, argv, hostinfo = {0}, labels = {0};
-	size_t nargv = 0, nhost = 0, nlabels = 0;
+	struct place ulid = {0}, outer, cwd, user, group, host, mode;
+	struct run_lists lists;
 	buf_reset(text);
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(s, st, NULL);
-	if (rc == 1) {
-		ulid = append_placed_string(text, column_str(st, 0));
-		buf_str(&info, column_str(st, 1));
-	}
-	sqlite3_reset(st);
-	if (rc == 1)
-		rc = view_of_run(s, buf_view(&info), &v);
-	else
+	int rc = read_run_row(s, id, text, &info);
+	ulid.n = text->n;
+	if (rc != 1)
 		goto out;
+	rc = view_of_run(s, buf_view(&info), &v);
 	if (rc < 0)
 		goto out;
 	const struct ssession *session = store_session(s, v.session);
@@ -333,18 +389,12 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	group = append_placed_string(text, store_interned(s, v.group));
 	host = append_placed_string(text, store_interned(s, session ? session->host : 0));
 	mode = append_placed_string(text, store_interned(s, session ? session->mode : 0));
-	rc = append_expanded_list(s, text, v.argv, &argv, &nargv);
-	if (rc == 0)
-		rc = append_expanded_list(s, text, v.hostinfo, &hostinfo, &nhost);
-	if (rc == 0)
-		rc = append_expanded_list(s, text, v.labels, &labels, &nlabels);
+	rc = append_run_lists(s, text, &v, &lists);
 	struct run_counts n = {0};
 	if (rc == 0 && counts)
 		rc = count_run_executions(s, id, &n);
-	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++) {
-		rc = read_session_gaps(s, v.sessions.v[i], add_reason, &n.gaps);
-		n.gaps |= state_bits(store_session(s, v.sessions.v[i]));
-	}
+	if (rc == 0)
+		rc = add_session_reasons(s, &v.sessions, &n.gaps);
 	if (rc == 0 && text->failed)
 		rc = -ENOMEM;
 	if (rc < 0)
@@ -357,9 +407,9 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	                         .group = str_at(text, group),
 	                         .host = str_at(text, host),
 	                         .mode = str_at(text, mode),
-	                         .argv = list_at(text, argv, nargv),
-	                         .hostinfo = list_at(text, hostinfo, nhost),
-	                         .labels = list_at(text, labels, nlabels),
+	                         .argv = list_at(text, lists.argv, lists.nargv),
+	                         .hostinfo = list_at(text, lists.hostinfo, lists.nhost),
+	                         .labels = list_at(text, lists.labels, lists.nlabels),
 	                         .start = v.began ? v.began_key.time : v.first,
 	                         .end = v.ended ? v.ended_key.time : TIME_NONE,
 	                         .ending = v.ending,
@@ -379,33 +429,26 @@ out:
 
 /* ---- executions ---- */
 
+/* A name, or where it is not known the number. */
+static struct place append_name_or_number(struct store *s, struct buf *text, uint64_t name, uint64_t number)
+{
+	char digits[24];
+	if (name)
+		return append_placed_string(text, store_interned(s, name));
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	return append_placed_string(text, str_of(digits));
+}
+
 /* The run's user and group, where the execution has the same numbers. */
 static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f, struct buf *text, struct place *user,
                        struct place *group)
 {
-	char number[24];
 	struct run_view v = {0};
 	struct buf info = {0};
-	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
-	if (st) {
-		sqlite3_bind_int64(st, 1, (int64_t)run);
-		if (store_step(s, st, NULL) == 1)
-			buf_str(&info, column_str(st, 1));
-		sqlite3_reset(st);
-	}
+	read_run_row(s, run, NULL, &info);
 	bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
-	if (known && v.uid == f->uid && v.user) {
-		*user = append_placed_string(text, store_interned(s, v.user));
-	} else {
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->uid);
-		*user = append_placed_string(text, str_of(number));
-	}
-	if (known && v.gid == f->gid && v.group) {
-		*group = append_placed_string(text, store_interned(s, v.group));
-	} else {
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->gid);
-		*group = append_placed_string(text, str_of(number));
-	}
+	*user = append_name_or_number(s, text, known && v.uid == f->uid ? v.user : 0, f->uid);
+	*group = append_name_or_number(s, text, known && v.gid == f->gid ? v.group : 0, f->gid);
 	free(v.sessions.v);
 	buf_release(&info);
 }
@@ -442,6 +485,25 @@ static store_id parent_execution(struct store *s, struct reader *r, uint32_t n)
 	if (!self && read_process(s, first->fact.parent, &r->b) != 1)
 		return 0;
 	return exec_id(first->fact.parent, view_exec_at(self ? &r->a : &r->b, first->fact.time)->n);
+}
+
+/* How the process ended, where execution n was its last. */
+static void fill_ending(const struct process_view *v, uint32_t n, struct exec_info *ret)
+{
+	const struct pproc_exit *x = &v->exit;
+	if (!v->exited || n != v->execs.v[v->execs.n - 1].n)
+		return;
+	ret->ending = x->ending;
+	ret->code = x->code;
+	ret->known = x->known;
+	ret->cpu = x->figure[0];
+	ret->user_time = x->figure[1];
+	ret->system_time = x->figure[2];
+	ret->rss = x->figure[3];
+	ret->rchar = x->figure[4];
+	ret->wchar_ = x->figure[5];
+	ret->read_bytes = x->figure[6];
+	ret->write_bytes = x->figure[7];
 }
 
 int store_exec(struct store *s, store_id id, struct exec_info *ret)
@@ -512,20 +574,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	ret->step = roles[ENV_ROLE_step];
 	ret->rank = roles[ENV_ROLE_rank];
 	ret->ranks = roles[ENV_ROLE_ranks];
-	if (r->a.exited && e->n == r->a.execs.v[r->a.execs.n - 1].n) {
-		const struct pproc_exit *x = &r->a.exit;
-		ret->ending = x->ending;
-		ret->code = x->code;
-		ret->known = x->known;
-		ret->cpu = x->figure[0];
-		ret->user_time = x->figure[1];
-		ret->system_time = x->figure[2];
-		ret->rss = x->figure[3];
-		ret->rchar = x->figure[4];
-		ret->wchar_ = x->figure[5];
-		ret->read_bytes = x->figure[6];
-		ret->write_bytes = x->figure[7];
-	}
+	fill_ending(&r->a, e->n, ret);
 	return 1;
 }
 

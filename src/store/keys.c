@@ -46,6 +46,22 @@ static int decode_key_chunk(struct key_cursor *c, int64_t key, struct str pack)
 	return 0;
 }
 
+/* Where the first chunk begins that begins at `from` or behind it, as a hash; UINT32_MAX + 1: there is none of the
+ * kind. */
+static int next_chunk(struct store *s, enum key_kind kind, int64_t from, struct err *err, uint64_t *ret)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
+	*ret = (uint64_t)UINT32_MAX + 1;
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, from);
+	int rc = store_step(s, st, err);
+	if (rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind)
+		*ret = (uint32_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
 /* The chunk that a hash belongs to (the last that begins at or before it) into c; c->from = -1 where there is none. */
 static int load_key_chunk(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err)
 {
@@ -69,15 +85,7 @@ static int load_key_chunk(struct store *s, struct key_cursor *c, enum key_kind k
 	sqlite3_reset(st);
 	if (rc < 0 || c->from < 0)
 		return rc < 0 ? rc : 0;
-	st = store_stmt(s, SQL_key_from, err);
-	if (!st)
-		return -EIO;
-	sqlite3_bind_int64(st, 1, c->from + 1);
-	rc = store_step(s, st, err);
-	c->to = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0)
-	                                                             : (uint64_t)UINT32_MAX + 1;
-	sqlite3_reset(st);
-	return rc < 0 ? rc : 0;
+	return next_chunk(s, kind, c->from + 1, err, &c->to);
 }
 
 static size_t lower_bound_by_hash(const struct key_cursor *c, uint32_t hash)
@@ -106,45 +114,38 @@ int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_
 	return 0;
 }
 
+/* Appends the entries of c between two hashes to *out. */
+static int add_between(const struct key_cursor *c, uint32_t lo, uint32_t hi, struct key_cursor *out)
+{
+	for (size_t i = 0; i < c->v.n; i++)
+		if (c->v.v[i].hash >= lo && c->v.v[i].hash <= hi) {
+			struct key_entry *e = vec_add(&out->v);
+			if (!e)
+				return -ENOMEM;
+			*e = c->v.v[i];
+		}
+	return 0;
+}
+
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err)
 {
-	VEC(struct key_entry) all = {0};
+	struct key_cursor all = {0};
 	int rc = load_key_chunk(s, c, kind, lo, err);
 	uint64_t next = lo;
 	while (rc == 0 && next <= hi) {
 		if (c->from < 0) { /* nothing begins at or before it: the first that begins after */
-			sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
-			if (!st) {
-				rc = -EIO;
-				break;
-			}
-			sqlite3_bind_int64(st, 1, chunk_key(kind, (uint32_t)next));
-			rc = store_step(s, st, err);
-			int64_t key = rc == 1 ? sqlite3_column_int64(st, 0) : -1;
-			sqlite3_reset(st);
-			if (rc <= 0 || key >> 32 != kind || (uint32_t)key > hi)
-				break;
-			next = (uint32_t)key;
-			rc = load_key_chunk(s, c, kind, (uint32_t)next, err);
-			continue;
+			rc = next_chunk(s, kind, chunk_key(kind, (uint32_t)next), err, &next);
+		} else {
+			rc = add_between(c, lo, hi, &all);
+			next = c->to;
 		}
-		for (size_t i = 0; i < c->v.n; i++)
-			if (c->v.v[i].hash >= lo && c->v.v[i].hash <= hi) {
-				struct key_entry *e = vec_add(&all);
-				if (!e) {
-					rc = -ENOMEM;
-					break;
-				}
-				*e = c->v.v[i];
-			}
-		next = c->to;
-		if (next <= hi && rc == 0)
+		if (rc == 0 && next <= hi)
 			rc = load_key_chunk(s, c, kind, (uint32_t)next, err);
 	}
 	vec_release(&c->v);
-	c->v.v = all.v;
-	c->v.n = all.n;
-	c->v.cap = all.cap;
+	c->v.v = all.v.v;
+	c->v.n = all.v.n;
+	c->v.cap = all.v.cap;
 	c->from = -1;
 	return rc < 0 ? rc : 0;
 }
@@ -231,55 +232,57 @@ static int sort_entries(struct key_entry *v, size_t n)
 	return 0;
 }
 
+struct key_entries {
+	struct key_entry *v;
+	size_t n, cap;
+};
+
+/* Both in order, each entry once. Appends to *merged, which has room. */
+static void merge_entries(const struct key_entry *a, size_t na, const struct key_entry *b, size_t nb,
+                          struct key_entries *merged)
+{
+	for (size_t i = 0, k = 0; i < na || k < nb;) {
+		int side = i == na ? 1 : k == nb ? -1 : compare_key_entries(&a[i], &b[k]);
+		const struct key_entry *e = side <= 0 ? &a[i] : &b[k];
+		if (!merged->n || compare_key_entries(&merged->v[merged->n - 1], e))
+			merged->v[merged->n++] = *e;
+		i += side <= 0;
+		k += side >= 0;
+	}
+}
+
+/* Adds the first entries of v[0..n), sorted, that belong in one chunk of the store. *ret: how many that were. */
+static int add_to_chunk(struct store *s, struct key_cursor *c, enum key_kind kind, const struct key_entry *v, size_t n,
+                        struct key_entries *merged, struct err *err, size_t *ret)
+{
+	int rc = load_key_chunk(s, c, kind, v[0].hash, err);
+	uint64_t bound = c->to;
+	size_t take = 0;
+	if (rc == 0 && c->from < 0) /* before the first chunk of the kind, if there is one */
+		rc = next_chunk(s, kind, chunk_key(kind, v[0].hash), err, &bound);
+	if (rc < 0)
+		return rc;
+	while (take < n && v[take].hash < bound)
+		take++;
+	*ret = take;
+	merged->n = 0;
+	if (!vec_room(merged, c->v.n + take))
+		return -ENOMEM;
+	merge_entries(c->v.v, c->v.n, v, take, merged);
+	if (merged->n == c->v.n && c->from >= 0)
+		return 0;
+	if (c->from >= 0 && (uint32_t)c->from != merged->v[0].hash)
+		rc = drop_chunk(s, c->from, err);
+	return rc < 0 ? rc : put_all(s, kind, merged->v, merged->n, CHUNK_MAX * 3 / 4, err);
+}
+
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err)
 {
 	struct key_cursor c = {.from = -1};
-	VEC(struct key_entry) merged = {0};
-	int rc = 0;
-	rc = sort_entries(v, n);
-	for (size_t at = 0; rc == 0 && at < n;) {
-		rc = load_key_chunk(s, &c, kind, v[at].hash, err);
-		if (rc < 0)
-			break;
-		size_t to = at, i = 0;
-		uint64_t bound = c.from < 0 ? UINT32_MAX : c.to;
-		if (c.from < 0) { /* before the first chunk of the kind, if there is one */
-			sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
-			if (!st) {
-				rc = -EIO;
-				break;
-			}
-			sqlite3_bind_int64(st, 1, chunk_key(kind, v[at].hash));
-			rc = store_step(s, st, err);
-			bound = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0)
-			                                                             : (uint64_t)UINT32_MAX + 1;
-			sqlite3_reset(st);
-			if (rc < 0)
-				break;
-			rc = 0;
-		}
-		while (to < n && v[to].hash < bound)
-			to++;
-		merged.n = 0;
-		if (!vec_room(&merged, c.v.n + (to - at))) {
-			rc = -ENOMEM;
-			break;
-		}
-		size_t had = c.v.n;
-		while (i < c.v.n || at < to) {
-			int side = i == c.v.n ? 1 : at == to ? -1 : compare_key_entries(&c.v.v[i], &v[at]);
-			const struct key_entry *e = side <= 0 ? &c.v.v[i] : &v[at];
-			if (!merged.n || compare_key_entries(&merged.v[merged.n - 1], e))
-				merged.v[merged.n++] = *e;
-			i += side <= 0;
-			at += side >= 0;
-		}
-		if (merged.n != had || c.from < 0) {
-			if (c.from >= 0 && (uint32_t)c.from != merged.v[0].hash)
-				rc = drop_chunk(s, c.from, err);
-			if (rc == 0)
-				rc = put_all(s, kind, merged.v, merged.n, CHUNK_MAX * 3 / 4, err);
-		}
+	struct key_entries merged = {0};
+	int rc = sort_entries(v, n);
+	for (size_t at = 0, took = 0; rc == 0 && at < n; at += took) {
+		rc = add_to_chunk(s, &c, kind, v + at, n - at, &merged, err, &took);
 		c.from = -1;
 	}
 	vec_release(&merged);

@@ -52,43 +52,71 @@ static int note_version_at(struct store *s, store_id file, const char *pub, int6
 	return 0;
 }
 
+/* A note as its session's row has it. text, version, user: words. */
+struct packed_note {
+	struct note_row row;
+	uint64_t text, version, user;
+};
+
+static struct packed_note unpack_note(struct store *s, struct cur *c)
+{
+	struct packed_note n = {0};
+	n.row.info.time = time_add(s->base, cur_z(c));
+	n.row.seq = cur_u(c);
+	n.row.info.run = cur_u(c);
+	n.row.info.file = cur_u(c);
+	n.text = cur_u(c);
+	n.version = cur_u(c);
+	n.user = cur_u(c);
+	return n;
+}
+
+/* Adds the note, with its words, to the list. */
+static int add_note(struct store *s, struct packed_note *n, uint64_t host, struct note_list *l)
+{
+	struct str pub = store_interned(s, n->version);
+	char pub_text[32] = "";
+	int rc = 0;
+	if (pub.n < sizeof(pub_text) && pub.n)
+		memcpy(pub_text, pub.p, pub.n);
+	if (n->row.info.file)
+		rc = note_version_at(s, n->row.info.file, pub_text, n->row.info.time, &n->row.info.version);
+	n->row.text = copy_note_text(l, store_interned(s, n->text), &n->row.ntext);
+	n->row.user = copy_note_text(l, store_interned(s, n->user), &n->row.nuser);
+	n->row.host = copy_note_text(l, store_interned(s, host), &n->row.nhost);
+	struct note_row *slot = vec_add(&l->v);
+	if (!slot || l->text.failed)
+		return -ENOMEM;
+	*slot = n->row;
+	return rc;
+}
+
+static bool is_note_on(const struct note_info *n, enum notes_of of, store_id id)
+{
+	return of == NOTES_RUN ? n->run == id : of == NOTES_FILE ? n->file == id : true;
+}
+
 static int read_notes(struct store *s, uint64_t session, enum notes_of of, store_id id, struct note_list *l)
 {
 	struct buf info = {0};
 	struct cur c = {0};
 	uint64_t run;
 	int rc = read_session_rest(s, session, &info, &c, &run);
-	const struct ssession *from = rc == 1 ? store_session(s, session) : NULL;
-	uint64_t host = from ? from->host : 0, number = from ? from->number : 0;
-	if (rc == 1)
+	if (rc == 1) {
+		const struct ssession *from = store_session(s, session);
+		uint64_t host = from ? from->host : 0, number = from ? from->number : 0;
+		rc = 0;
 		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
 			read_session_gap(s, &c);
-	for (uint64_t n = rc == 1 ? cur_u(&c) : 0; rc >= 0 && n && !c.bad; n--) {
-		struct note_row row = {.session = number};
-		row.info.time = time_add(s->base, cur_z(&c));
-		row.seq = cur_u(&c);
-		row.info.run = cur_u(&c);
-		row.info.file = cur_u(&c);
-		uint64_t text = cur_u(&c), version = cur_u(&c), user = cur_u(&c);
-		if (c.bad || (of == NOTES_RUN && row.info.run != id) || (of == NOTES_FILE && row.info.file != id))
-			continue;
-		struct str pub = store_interned(s, version);
-		char pub_text[32] = "";
-		if (pub.n < sizeof(pub_text) && pub.n)
-			memcpy(pub_text, pub.p, pub.n);
-		if (row.info.file)
-			rc = note_version_at(s, row.info.file, pub_text, row.info.time, &row.info.version);
-		row.text = copy_note_text(l, store_interned(s, text), &row.ntext);
-		row.user = copy_note_text(l, store_interned(s, user), &row.nuser);
-		row.host = copy_note_text(l, store_interned(s, host), &row.nhost);
-		struct note_row *slot = vec_add(&l->v);
-		if (slot)
-			*slot = row;
-		if (!slot || l->text.failed)
-			rc = -ENOMEM;
+		for (uint64_t n = cur_u(&c); rc == 0 && n && !c.bad; n--) {
+			struct packed_note note = unpack_note(s, &c);
+			note.row.session = number;
+			if (!c.bad && is_note_on(&note.row.info, of, id))
+				rc = add_note(s, &note, host, l);
+		}
+		if (rc == 0 && c.bad)
+			rc = -ENOTRECOVERABLE;
 	}
-	if (rc >= 0 && c.bad)
-		rc = -ENOTRECOVERABLE;
 	buf_release(&info);
 	return rc < 0 ? rc : 0;
 }

@@ -41,6 +41,24 @@ static unsigned char *near_put(unsigned char *p, int64_t t, int64_t start)
 	return p + varint_put(p, t == TIME_NONE || d == UINT64_MAX ? 0 : d + 1);
 }
 
+/* Several uses, each to its own version; into r->uses. */
+static int next_uses(struct pacc_reader *r, struct pacc *a)
+{
+	struct cur *c = &r->body;
+	uint64_t n = cur_u(c), v = 0;
+	if (n > (uint64_t)(c->end - c->p))
+		return PACK_DAMAGED;
+	a->use = (uint32_t)r->uses->n;
+	a->nuse = (uint32_t)n;
+	while (n-- && !c->bad) {
+		uint64_t d = cur_u(c);
+		v += d >> 3;
+		if (ids_add(r->uses, v << 3 | (d & 7)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int pacc_next(struct pacc_reader *r, struct pacc *ret)
 {
 	struct cur *c = &r->body;
@@ -85,85 +103,88 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 		a.nuse = 1;
 		a.use = (uint32_t)cur_u(c);
 	} else if (uses) {
-		uint64_t n = cur_u(c), v = 0;
-		if (n > (uint64_t)(c->end - c->p))
-			return PACK_DAMAGED;
-		a.use = (uint32_t)r->uses->n;
-		a.nuse = (uint32_t)n;
-		while (n-- && !c->bad) {
-			uint64_t d = cur_u(c);
-			v += d >> 3;
-			if (ids_add(r->uses, v << 3 | (d & 7)) < 0)
-				return -ENOMEM;
-		}
+		int rc = next_uses(r, &a);
+		if (rc < 0)
+			return rc;
 	}
 	*ret = a;
 	return c->bad ? PACK_DAMAGED : 1;
+}
+
+/* What stood before an access in its section: numbers are differences to it. */
+struct access_before {
+	int64_t start;
+	uint64_t seq, self;
+};
+
+/* Appends one access to b, whose layout has the number shape. */
+static int put_access(struct buf *b, const struct pacc *a, uint64_t shape, const struct ids *uses,
+                      const struct access_before *before)
+{
+	if (!buf_room(b, 200))
+		return -ENOMEM;
+	unsigned char *p = (unsigned char *)b->p + b->n, *from = p;
+	p += varint_put(p, shape);
+	p += varint_put(p, a->seq - before->seq);
+	p += varint_put(p, zigzag(time_sub(a->start, before->start)));
+	if (layout_get(a->bits, LAYOUT_END, 2) != END_NEVER)
+		p += varint_put(p, (uint64_t)time_sub(a->end, a->start));
+	p += varint_put(p, zigzag((int64_t)(a->self - before->self)));
+	if (layout_get(a->bits, LAYOUT_OTHER, 1))
+		p += varint_put(p, a->file);
+	if (layout_get(a->bits, LAYOUT_REPORTED, 1)) {
+		p += varint_put(p, a->as_session);
+		p += varint_put(p, a->as_seq);
+	}
+	if (layout_get(a->bits, LAYOUT_EXACT, 1)) {
+		p = near_put(p, a->first, a->start);
+		p = near_put(p, a->last, a->start);
+	}
+	if (layout_get(a->bits, LAYOUT_SPAN, 1)) {
+		p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
+		p += varint_put(p, (uint64_t)time_sub(a->to, a->from));
+	}
+	if (layout_get(a->bits, LAYOUT_FPS, 1))
+		p += varint_put(p, a->fps);
+	if (layout_get(a->bits, LAYOUT_FPE, 1))
+		p += varint_put(p, a->fpe);
+	if (layout_get(a->bits, LAYOUT_COUNT, 1))
+		p += varint_put(p, a->count);
+	if (layout_get(a->bits, LAYOUT_READ_BYTES, 1))
+		p += varint_put(p, a->bytes_read);
+	if (layout_get(a->bits, LAYOUT_WRITTEN_BYTES, 1))
+		p += varint_put(p, a->bytes_written);
+	if (layout_get(a->bits, LAYOUT_GEN, 1))
+		p += varint_put(p, a->gen);
+	unsigned many = layout_get(a->bits, LAYOUT_USES, 2);
+	if (many == 1)
+		p += varint_put(p, a->use);
+	else if (many)
+		p += varint_put(p, a->nuse);
+	b->n += (size_t)(p - from);
+	uint64_t last = 0;
+	for (uint32_t k = 0; many == 2 && k < a->nuse; k++) {
+		uint64_t u = uses->v[a->use + k];
+		buf_varint(b, ((u >> 3) - last) << 3 | (u & 7));
+		last = u >> 3;
+	}
+	return 0;
 }
 
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
              const struct ids *uses, struct err *err)
 {
 	struct buf *b = &s->scratch2;
+	struct access_before before = {.start = s->base};
 	buf_reset(b);
-	int64_t start = s->base;
-	uint64_t seq = 0, self = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct pacc *a = &v[i];
 		uint64_t shape;
-		int rc = store_layout_id(s, a->bits, &shape, err);
+		int rc = store_layout_id(s, v[i].bits, &shape, err);
+		if (rc == 0)
+			rc = put_access(b, &v[i], shape, uses, &before);
 		if (rc < 0)
 			return rc;
-		if (!buf_room(b, 200))
-			return -ENOMEM;
-		unsigned char *p = (unsigned char *)b->p + b->n, *from = p;
-		p += varint_put(p, shape);
-		p += varint_put(p, a->seq - seq);
-		p += varint_put(p, zigzag(time_sub(a->start, start)));
-		if (layout_get(a->bits, LAYOUT_END, 2) != END_NEVER)
-			p += varint_put(p, (uint64_t)time_sub(a->end, a->start));
-		p += varint_put(p, zigzag((int64_t)(a->self - self)));
-		if (layout_get(a->bits, LAYOUT_OTHER, 1))
-			p += varint_put(p, a->file);
-		if (layout_get(a->bits, LAYOUT_REPORTED, 1)) {
-			p += varint_put(p, a->as_session);
-			p += varint_put(p, a->as_seq);
-		}
-		if (layout_get(a->bits, LAYOUT_EXACT, 1)) {
-			p = near_put(p, a->first, a->start);
-			p = near_put(p, a->last, a->start);
-		}
-		if (layout_get(a->bits, LAYOUT_SPAN, 1)) {
-			p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
-			p += varint_put(p, (uint64_t)time_sub(a->to, a->from));
-		}
-		if (layout_get(a->bits, LAYOUT_FPS, 1))
-			p += varint_put(p, a->fps);
-		if (layout_get(a->bits, LAYOUT_FPE, 1))
-			p += varint_put(p, a->fpe);
-		if (layout_get(a->bits, LAYOUT_COUNT, 1))
-			p += varint_put(p, a->count);
-		if (layout_get(a->bits, LAYOUT_READ_BYTES, 1))
-			p += varint_put(p, a->bytes_read);
-		if (layout_get(a->bits, LAYOUT_WRITTEN_BYTES, 1))
-			p += varint_put(p, a->bytes_written);
-		if (layout_get(a->bits, LAYOUT_GEN, 1))
-			p += varint_put(p, a->gen);
-		unsigned many = layout_get(a->bits, LAYOUT_USES, 2);
-		if (many == 1)
-			p += varint_put(p, a->use);
-		else if (many)
-			p += varint_put(p, a->nuse);
-		b->n += (size_t)(p - from);
-		uint64_t last = 0;
-		for (uint32_t k = 0; many == 2 && k < a->nuse; k++) {
-			uint64_t u = uses->v[a->use + k];
-			buf_varint(b, ((u >> 3) - last) << 3 | (u & 7));
-			last = u >> 3;
-		}
-		start = a->start;
-		seq = a->seq;
-		self = a->self;
+		before = (struct access_before){v[i].start, v[i].seq, v[i].self};
 	}
 	buf_varint(out, session);
 	buf_varint(out, n);
@@ -274,6 +295,32 @@ static bool reserve_elements(struct arena *arena, void *pv, size_t *cap, uint64_
 	return p != NULL;
 }
 
+/* The rows of its paths, then its fingerprints. */
+static int get_file_lists(struct cur *c, int64_t base, struct pfile *ret, struct arena *arena)
+{
+	ret->paths.n = ret->fps.n = 0;
+	uint64_t n = cur_u(c), v = 0;
+	if (n > (uint64_t)(c->end - c->p))
+		return PACK_DAMAGED; /* each takes a byte or more */
+	if (!reserve_elements(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
+		return -ENOMEM;
+	while (n-- && !c->bad)
+		ret->paths.v[ret->paths.n++] = v = (uint64_t)time_add((int64_t)v, cur_z(c));
+	n = cur_u(c);
+	if (n > (uint64_t)(c->end - c->p))
+		return PACK_DAMAGED;
+	if (!reserve_elements(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
+		return -ENOMEM;
+	int64_t t = base;
+	while (n-- && !c->bad) {
+		struct pfp *fp = &ret->fps.v[ret->fps.n++];
+		uint64_t known = cur_u(c);
+		fp->size = known >> 1 < INT64_MAX ? known >> 1 : cur_u(c);
+		fp->mtime = known & 1 ? (t = time_add(t, cur_z(c))) : TIME_NONE;
+	}
+	return c->bad ? PACK_DAMAGED : 0;
+}
+
 int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena *arena)
 {
 	struct cur c = cur_of(info);
@@ -304,27 +351,49 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 		ret->shown.n = shown.n;
 	}
 	ret->nversion = cur_u(&c);
-	ret->paths.n = ret->fps.n = 0;
-	uint64_t n = cur_u(&c), v = 0;
-	if (n > (uint64_t)(c.end - c.p))
-		return PACK_DAMAGED; /* each takes a byte or more */
-	if (!reserve_elements(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
-		return -ENOMEM;
-	while (n-- && !c.bad)
-		ret->paths.v[ret->paths.n++] = v = (uint64_t)time_add((int64_t)v, cur_z(&c));
-	n = cur_u(&c);
-	if (n > (uint64_t)(c.end - c.p))
-		return PACK_DAMAGED;
-	if (!reserve_elements(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
-		return -ENOMEM;
-	int64_t t = s->base;
-	while (n-- && !c.bad) {
-		struct pfp *fp = &ret->fps.v[ret->fps.n++];
-		uint64_t known = cur_u(&c);
-		fp->size = known >> 1 < INT64_MAX ? known >> 1 : cur_u(&c);
-		fp->mtime = known & 1 ? (t = time_add(t, cur_z(&c))) : TIME_NONE;
+	return get_file_lists(&c, s->base, ret, arena);
+}
+
+/* What get_identity reads, behind kind, flags and domain. */
+static void put_identity(struct buf *out, const struct pfile *f)
+{
+	if (!f->domain) {
+		buf_varint(out, f->path);
+		return;
 	}
-	return c.bad ? PACK_DAMAGED : 0;
+	bool raw = f->gen >> 49, big = f->ino >= UINT64_MAX >> 1;
+	buf_varint(out, (big ? UINT64_MAX >> 1 : f->ino) << 1 | raw);
+	if (raw)
+		for (unsigned i = 0; i < 8; i++)
+			buf_char(out, (char)(f->gen >> (8 * i)));
+	else
+		buf_varint(out, f->gen);
+	if (big)
+		buf_varint(out, f->ino);
+}
+
+/* What get_file_lists reads. */
+static void put_file_lists(struct buf *out, int64_t base, const struct pfile *f)
+{
+	buf_varint(out, f->paths.n);
+	uint64_t v = 0;
+	for (size_t i = 0; i < f->paths.n; i++) {
+		buf_zigzag(out, (int64_t)(f->paths.v[i] - v));
+		v = f->paths.v[i];
+	}
+	buf_varint(out, f->fps.n);
+	int64_t t = base;
+	for (size_t i = 0; i < f->fps.n; i++) {
+		const struct pfp *fp = &f->fps.v[i];
+		bool known = fp->mtime != TIME_NONE, big = fp->size >= INT64_MAX;
+		buf_varint(out, (big ? (uint64_t)INT64_MAX : fp->size) << 1 | known);
+		if (big)
+			buf_varint(out, fp->size);
+		if (known) {
+			buf_zigzag(out, time_sub(fp->mtime, t));
+			t = fp->mtime;
+		}
+	}
 }
 
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
@@ -334,19 +403,7 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 	               (f->named ? HAS_NAME : 0) | (f->within ? HAS_WITHIN : 0);
 	buf_varint(out, f->kind | has << 5 | f->flags << 10);
 	buf_varint(out, f->domain);
-	if (!f->domain) {
-		buf_varint(out, f->path);
-	} else {
-		bool raw = f->gen >> 49, big = f->ino >= UINT64_MAX >> 1;
-		buf_varint(out, (big ? UINT64_MAX >> 1 : f->ino) << 1 | raw);
-		if (raw)
-			for (unsigned i = 0; i < 8; i++)
-				buf_char(out, (char)(f->gen >> (8 * i)));
-		else
-			buf_varint(out, f->gen);
-		if (big)
-			buf_varint(out, f->ino);
-	}
+	put_identity(out, f);
 	key_put(out, s->base, &f->kind_key);
 	if (has & HAS_PATH_KEY) {
 		buf_varint(out, f->path);
@@ -364,25 +421,7 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 		buf_str(out, buf_view(&f->shown));
 	}
 	buf_varint(out, f->nversion);
-	buf_varint(out, f->paths.n);
-	uint64_t v = 0;
-	for (size_t i = 0; i < f->paths.n; i++) {
-		buf_zigzag(out, (int64_t)(f->paths.v[i] - v));
-		v = f->paths.v[i];
-	}
-	buf_varint(out, f->fps.n);
-	int64_t t = s->base;
-	for (size_t i = 0; i < f->fps.n; i++) {
-		const struct pfp *fp = &f->fps.v[i];
-		bool known = fp->mtime != TIME_NONE, big = fp->size >= INT64_MAX;
-		buf_varint(out, (big ? (uint64_t)INT64_MAX : fp->size) << 1 | known);
-		if (big)
-			buf_varint(out, fp->size);
-		if (known) {
-			buf_zigzag(out, time_sub(fp->mtime, t));
-			t = fp->mtime;
-		}
-	}
+	put_file_lists(out, s->base, f);
 }
 
 /* ---- names ---- */

@@ -9,24 +9,9 @@ void pver_release(struct pver *v)
 
 enum { GEN_MUST = 0, GEN_VIA = 1, GEN_API = 4, GEN_MODE = 8, GEN_COUNT = 16, GEN_BYTES = 17, GEN_SPAN = 18 };
 
-int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
+/* n executions that made v, whose span is known. */
+static int next_gens(struct cur *c, uint64_t n, struct pver *v)
 {
-	if (!cur_more(c))
-		return c->bad ? PACK_DAMAGED : 0;
-	v->flags = cur_u(c);
-	v->k = v->session = v->seq = 0;
-	if (v->flags >> PVER_UNOBSERVED & 1) {
-		v->k = cur_u(c);
-	} else {
-		v->session = cur_u(c);
-		v->seq = cur_u(c);
-	}
-	v->fp = v->flags >> PVER_FP & 1 ? (uint32_t)cur_u(c) : 0;
-	v->start = *t = time_add(*t, cur_z(c));
-	v->end = v->flags >> PVER_NEVER & 1 ? TIME_NEVER : time_add(v->start, (int64_t)cur_u(c));
-	v->gens.n = v->ders.n = 0;
-	uint64_t n = v->flags >> PVER_GENS & 3;
-	n = n == 2 ? cur_u(c) : n;
 	for (uint64_t process = 0; n && !c->bad; n--) {
 		struct pgen *g = vec_add(&v->gens);
 		if (!g)
@@ -53,8 +38,12 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 			g->hi = d ? time_add(g->lo, (int64_t)(d - 1)) : TIME_NEVER;
 		}
 	}
-	n = v->flags >> PVER_DERS & 3;
-	n = n == 2 ? cur_u(c) : n;
+	return 0;
+}
+
+/* n versions that v, of `file`, came from. */
+static int next_ders(struct cur *c, uint64_t n, uint64_t file, struct pver *v)
+{
 	for (; n && !c->bad; n--) {
 		struct pder *d = vec_add(&v->ders);
 		if (!d)
@@ -63,7 +52,56 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 		uint64_t from = b >> 4 & 1 ? cur_u(c) : file;
 		*d = (struct pder){version_id(from, cur_u(c)), b >> 3 & 1, b & 7};
 	}
+	return 0;
+}
+
+int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
+{
+	if (!cur_more(c))
+		return c->bad ? PACK_DAMAGED : 0;
+	v->flags = cur_u(c);
+	v->k = v->session = v->seq = 0;
+	if (v->flags >> PVER_UNOBSERVED & 1) {
+		v->k = cur_u(c);
+	} else {
+		v->session = cur_u(c);
+		v->seq = cur_u(c);
+	}
+	v->fp = v->flags >> PVER_FP & 1 ? (uint32_t)cur_u(c) : 0;
+	v->start = *t = time_add(*t, cur_z(c));
+	v->end = v->flags >> PVER_NEVER & 1 ? TIME_NEVER : time_add(v->start, (int64_t)cur_u(c));
+	v->gens.n = v->ders.n = 0;
+	uint64_t n = v->flags >> PVER_GENS & 3;
+	if (next_gens(c, n == 2 ? cur_u(c) : n, v) < 0)
+		return -ENOMEM;
+	n = v->flags >> PVER_DERS & 3;
+	if (next_ders(c, n == 2 ? cur_u(c) : n, file, v) < 0)
+		return -ENOMEM;
 	return c->bad ? PACK_DAMAGED : 1;
+}
+
+static void put_gens(struct buf *out, const struct pver *v)
+{
+	uint64_t process = 0;
+	for (size_t i = 0; i < v->gens.n; i++) {
+		const struct pgen *g = &v->gens.v[i];
+		bool span = g->lo != v->start || g->hi != v->end;
+		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
+		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
+		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
+		                    (uint64_t)span << GEN_SPAN);
+		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
+		process = exec_process(g->exec);
+		buf_varint(out, exec_n(g->exec));
+		if (g->count != 1)
+			buf_varint(out, g->count);
+		if (g->has_bytes)
+			buf_varint(out, g->bytes);
+		if (span) {
+			buf_zigzag(out, time_sub(g->lo, v->start));
+			buf_varint(out, g->hi == TIME_NEVER ? 0 : (uint64_t)time_sub(g->hi, g->lo) + 1);
+		}
+	}
 }
 
 void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
@@ -88,26 +126,7 @@ void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 		buf_varint(out, (uint64_t)time_sub(v->end, v->start));
 	if (gens == 2)
 		buf_varint(out, v->gens.n);
-	uint64_t process = 0;
-	for (size_t i = 0; i < v->gens.n; i++) {
-		const struct pgen *g = &v->gens.v[i];
-		bool span = g->lo != v->start || g->hi != v->end;
-		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
-		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
-		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
-		                    (uint64_t)span << GEN_SPAN);
-		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
-		process = exec_process(g->exec);
-		buf_varint(out, exec_n(g->exec));
-		if (g->count != 1)
-			buf_varint(out, g->count);
-		if (g->has_bytes)
-			buf_varint(out, g->bytes);
-		if (span) {
-			buf_zigzag(out, time_sub(g->lo, v->start));
-			buf_varint(out, g->hi == TIME_NEVER ? 0 : (uint64_t)time_sub(g->hi, g->lo) + 1);
-		}
-	}
+	put_gens(out, v);
 	if (ders == 2)
 		buf_varint(out, v->ders.n);
 	for (size_t i = 0; i < v->ders.n; i++) {

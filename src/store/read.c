@@ -240,9 +240,40 @@ static int nth(struct store *s, struct str pack, uint64_t file, uint32_t n, stru
 	return rc;
 }
 
-int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file)
+/* A version beyond those in the file's row. */
+static int read_more_version(struct store *s, uint64_t id, struct pver *ret)
 {
 	uint64_t file = version_file(id);
+	sqlite3_stmt *st = store_stmt(s, SQL_more_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		uint64_t first = (uint64_t)sqlite3_column_int64(st, 0);
+		rc = version_file(first) == file ? nth(s, column_str(st, 1), file, version_n(id) - version_n(first) + 1, ret)
+		                                 : 0;
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The file's row, and the version where it is in that: *ret_file may be NULL. */
+static int read_version_in_row(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file)
+{
+	struct str row[FILE_PARTS];
+	int rc = read_file_row(s, version_file(id), row);
+	if (rc == 1 && ret_file) {
+		rc = pfile_get(s, row[FILE_INFO], ret_file, NULL);
+		rc = rc < 0 ? rc : 1;
+	}
+	if (rc == 1 && version_n(id) <= VERSIONS_INLINE)
+		rc = nth(s, row[FILE_VER], version_file(id), version_n(id), ret);
+	return rc;
+}
+
+int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file)
+{
 	uint32_t n = version_n(id);
 	if (!n)
 		return 0;
@@ -254,29 +285,9 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 		return 1;
 	if (ret == &r->ver)
 		r->ver_id = 0;
-	int rc = 1;
-	if (n <= VERSIONS_INLINE || ret_file) {
-		struct str row[FILE_PARTS];
-		rc = read_file_row(s, file, row);
-		if (rc == 1 && ret_file) {
-			rc = pfile_get(s, row[FILE_INFO], ret_file, NULL);
-			rc = rc < 0 ? rc : 1;
-		}
-		if (rc == 1 && n <= VERSIONS_INLINE)
-			rc = nth(s, row[FILE_VER], file, n, ret);
-	}
-	if (rc == 1 && n > VERSIONS_INLINE) {
-		sqlite3_stmt *st = store_stmt(s, SQL_more_get, NULL);
-		if (!st)
-			return -EIO;
-		sqlite3_bind_int64(st, 1, (int64_t)id);
-		rc = store_step(s, st, NULL);
-		if (rc == 1) {
-			uint64_t first = (uint64_t)sqlite3_column_int64(st, 0);
-			rc = version_file(first) == file ? nth(s, column_str(st, 1), file, n - version_n(first) + 1, ret) : 0;
-		}
-		sqlite3_reset(st);
-	}
+	int rc = n <= VERSIONS_INLINE || ret_file ? read_version_in_row(s, id, ret, ret_file) : 1;
+	if (rc == 1 && n > VERSIONS_INLINE)
+		rc = read_more_version(s, id, ret);
 	if (rc == 1 && ret == &r->ver)
 		r->ver_id = id;
 	return rc;

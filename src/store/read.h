@@ -96,6 +96,45 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* r
 /* Appends how an access of the process moved its bytes. 0 or -errno. */
 int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a,
                struct ios *ret);
+
+/* Steps through the accesses of one execution, over all sections of its process's row. */
+struct access_reader {
+	struct store *s;
+	struct cur row;
+	uint32_t n; /* of the execution */
+	bool inside;
+	struct pacc_section section; /* that the access is of */
+	struct pacc_reader accesses;
+};
+/* The row stays until another process's is asked for. 1; 0: there is no such process; -errno. */
+static inline int access_reader_begin(struct access_reader *r, struct store *s, uint64_t exec)
+{
+	struct str part[PROCESS_PARTS];
+	int rc = store_reader(s) ? read_process_row(s, exec_process(exec), part) : -ENOMEM;
+	*r = (struct access_reader){.s = s, .n = exec_n(exec)};
+	if (rc == 1)
+		r->row = cur_of(part[PROCESS_ACC]);
+	return rc;
+}
+/* Uses of several versions are in s->reader->uses until the next section. 1, 0 at the end, -errno. */
+static inline int access_reader_next(struct access_reader *r, struct pacc *ret)
+{
+	for (;;) {
+		int rc = r->inside ? pacc_next(&r->accesses, ret) : 0;
+		if (rc != 0)
+			return rc;
+		r->inside = false;
+		rc = pacc_section_next(&r->row, &r->section);
+		if (rc != 1)
+			return rc;
+		if (r->section.n != r->n)
+			continue;
+		r->s->reader->uses.n = 0;
+		pacc_begin(&r->accesses, r->s, &r->section, &r->s->reader->uses);
+		r->inside = true;
+	}
+}
+
 int read_stored_file(struct store *s, uint64_t id, struct pfile *ret);
 /* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
 int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);

@@ -77,42 +77,49 @@ void store_path(struct store *s, uint64_t id, struct buf *out)
 	out->n += text.n + 1;
 }
 
+/* Is the row a path's whose directory and last component are these? 1, 0, -errno. */
+static int is_path_row(struct store *s, uint64_t id, uint64_t dir, struct str base)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		rc = (uint64_t)sqlite3_column_int64(st, 0) == dir && str_eq(column_str(st, 1), base);
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The row of a component below a directory (0: of the first one). 1, 0, -errno. */
+static int find_component(struct store *s, struct key_cursor *c, uint64_t dir, struct str base, uint64_t *ret)
+{
+	size_t at, n;
+	int rc = keys_find(s, c, KEY_PATH, hash_fold(hash_mix(hash_str(base), dir)), NULL, &at, &n);
+	for (size_t i = at; rc == 0 && i < at + n; i++) {
+		*ret = c->v.v[i].id;
+		rc = is_path_row(s, *ret, dir, base);
+	}
+	return rc;
+}
+
 int read_path_id(struct store *s, struct str path, uint64_t *ret)
 {
 	struct key_cursor c = {.from = -1};
-	uint64_t dir = 0;
+	uint64_t id = 0;
 	const char *from = path.p, *end = path.p + path.n;
-	int rc = 0;
-	*ret = 0;
-	for (bool whole = path.n > 4096;;) {
+	bool whole = path.n > 4096;
+	int rc;
+	for (;;) {
 		const char *next = whole || from >= end ? NULL : memchr(from, '/', (size_t)(end - from));
 		struct str base = {from, (size_t)((next ? next : end) - from)};
-		size_t at, n;
-		uint64_t id = 0;
-		rc = keys_find(s, &c, KEY_PATH, hash_fold(hash_mix(hash_str(base), dir)), NULL, &at, &n);
-		for (size_t i = at; rc == 0 && i < at + n && !id; i++) {
-			sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
-			if (!st) {
-				rc = -EIO;
-				break;
-			}
-			sqlite3_bind_int64(st, 1, (int64_t)c.v.v[i].id);
-			rc = store_step(s, st, NULL);
-			if (rc == 1 && (uint64_t)sqlite3_column_int64(st, 0) == dir && str_eq(column_str(st, 1), base))
-				id = c.v.v[i].id;
-			sqlite3_reset(st);
-			rc = rc < 0 ? rc : 0;
-		}
-		if (rc < 0 || !id)
+		rc = find_component(s, &c, id, base, &id);
+		if (rc != 1 || !next)
 			break;
-		if (!next) {
-			*ret = id;
-			break;
-		}
-		dir = id;
 		from = next + 1;
 	}
 	key_cursor_release(&c);
+	*ret = rc == 1 ? id : 0;
 	return rc < 0 ? rc : *ret != 0;
 }
 

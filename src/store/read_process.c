@@ -95,6 +95,24 @@ static void resolve_execution_times(struct process_view *v)
 		v->execs.v[i].end = i + 1 < v->execs.n ? v->execs.v[i + 1].start : v->exited ? v->exit_key.time : TIME_NEVER;
 }
 
+/* What one session told of the process. 0 or -errno. */
+static int read_process_section(struct store *s, const struct pproc_section *sec, struct process_view *v)
+{
+	const struct ssession *session = store_session(s, sec->session);
+	uint64_t number = session ? session->number : 0, *told = vec_add(&v->sessions);
+	struct cur body = cur_of(sec->body);
+	struct pproc_fact f;
+	int64_t t = s->base;
+	int rc;
+	if (!told)
+		return -ENOMEM;
+	*told = sec->session;
+	while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
+		if ((rc = add_process_fact(v, sec->session, number, &f)) < 0)
+			break;
+	return rc;
+}
+
 int read_process(struct store *s, uint64_t id, struct process_view *v)
 {
 	struct str row[PROCESS_PARTS];
@@ -113,21 +131,8 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 	if (rc == 0 && !exec_slot(v, 0))
 		rc = -ENOMEM;
 	struct pproc_section sec;
-	while (rc == 0 && (rc = pproc_section_next(&c, &sec)) == 1) {
-		const struct ssession *session = store_session(s, sec.session);
-		struct cur body = cur_of(sec.body);
-		struct pproc_fact f;
-		int64_t t = s->base;
-		uint64_t number = session ? session->number : 0, *told = vec_add(&v->sessions);
-		if (!told) {
-			rc = -ENOMEM;
-			break;
-		}
-		*told = sec.session;
-		while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
-			if ((rc = add_process_fact(v, sec.session, number, &f)) < 0)
-				break;
-	}
+	while (rc == 0 && (rc = pproc_section_next(&c, &sec)) == 1)
+		rc = read_process_section(s, &sec, v);
 	if (rc < 0)
 		return rc;
 	resolve_execution_times(v);

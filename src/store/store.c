@@ -80,37 +80,40 @@ static bool fit(const char *dir)
 	}
 }
 
+/* Where the index of a record lies that is not on a fitting disk: in a cache of each home, whose name is a hash of the
+ * home's path. NULL without memory or a place. */
+static char *cached_index(const char *home)
+{
+	const char *cache = variable("XDG_CACHE_HOME"), *user = variable("HOME");
+	char *real = realpath(home, NULL), *dir = NULL, *index = NULL;
+	uint64_t h = hash_str(str_of(real ? real : home));
+	free(real);
+	if (cache)
+		dir = join_path(cache, "stemma");
+	else if (user)
+		dir = join_path(user, ".cache/stemma");
+	if (!dir || !fit(dir)) {
+		free(dir);
+		char own[OWN_DIR_PATH];
+		int fd = own_dir_in("/var/tmp", own);
+		if (fd < 0 || asprintf(&dir, "%s/index", own) < 0)
+			dir = NULL;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
+		index = NULL;
+	free(dir);
+	return index;
+}
+
 int store_places(const char *home, struct err *err, char **ret_home, char **ret_index)
 {
-	char *place = NULL, *index = NULL, *dir = NULL;
+	char *place = NULL;
 	int rc = find_home(home, err, &place);
 	if (rc < 0)
 		return rc;
-	if (fit(place)) {
-		index = join_path(place, "index.db");
-	} else {
-		/* A cache of each home: its name is a hash of the home's path. */
-		const char *cache = variable("XDG_CACHE_HOME"), *user = variable("HOME");
-		char *real = realpath(place, NULL);
-		uint64_t h = hash_str(str_of(real ? real : place));
-		free(real);
-		if (cache)
-			dir = join_path(cache, "stemma");
-		else if (user)
-			dir = join_path(user, ".cache/stemma");
-		if (!dir || !fit(dir)) {
-			free(dir);
-			char own[OWN_DIR_PATH];
-			int fd = own_dir_in("/var/tmp", own);
-			if (fd < 0 || asprintf(&dir, "%s/index", own) < 0)
-				dir = NULL;
-			if (fd >= 0)
-				close(fd);
-		}
-		if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
-			index = NULL;
-		free(dir);
-	}
+	char *index = fit(place) ? join_path(place, "index.db") : cached_index(place);
 	if (!index) {
 		free(place);
 		return err_set(err, ENOMEM, "cannot find the index");
@@ -244,6 +247,43 @@ out:
 	return rc;
 }
 
+static int open_memory(struct store *s, struct err *err)
+{
+	free(s->index);
+	s->index = strdup("(memory)");
+	s->flags |= STORE_WRITE;
+	return s->index ? store_db_open(s, s->index, true, false, err) : -ENOMEM;
+}
+
+/* Where there is no index, what is missing is told. */
+static int open_to_read(struct store *s, struct err *err)
+{
+	struct stat st;
+	if (lstat(s->index, &st) < 0 && errno == ENOENT) {
+		char *dir = join_path(s->home, "logs");
+		bool logs = dir && stat(dir, &st) == 0;
+		free(dir);
+		err_set(err, 0, logs ? "nothing is indexed in '%s' yet" : "nothing was recorded in '%s' yet", s->home);
+		err_hint(err, logs ? "stemma index does it" : "stemma run -- COMMAND records");
+		return -ENOENT;
+	}
+	int rc = check_dir(s->index, false, err);
+	return rc < 0 ? rc : store_db_open(s, s->index, false, false, err);
+}
+
+static int open_to_write(struct store *s, struct err *err)
+{
+	int rc = check_dir(s->index, true, err);
+	if (rc == 0)
+		rc = store_db_open(s, s->index, true, false, err);
+	bool mend = s->flags & STORE_MEND && rc == -ENOTRECOVERABLE && s->damaged;
+	if (rc == -ESTALE || mend || (s->flags & STORE_REBUILD && (rc == -ENOTRECOVERABLE || rc == -EPROTO))) {
+		s->was_older = rc == -ESTALE;
+		rc = remake(s, rc == -ESTALE, err);
+	}
+	return rc;
+}
+
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -252,38 +292,10 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 	s->flags = flags;
 	s->memory = flags & STORE_MEMORY;
 	int rc = store_places(home, err, &s->home, &s->index);
-	struct stat st;
-	bool logs = false;
-	if (rc == 0) {
-		char *dir = join_path(s->home, "logs");
-		logs = dir && stat(dir, &st) == 0;
-		free(dir);
-	}
-	if (rc == 0 && s->memory) {
-		free(s->index);
-		s->index = strdup("(memory)");
-		s->flags |= STORE_WRITE;
-		rc = s->index ? store_db_open(s, s->index, true, false, err) : -ENOMEM;
-	} else if (rc == 0 && !(flags & STORE_WRITE)) {
-		if (lstat(s->index, &st) < 0 && errno == ENOENT) {
-			err_set(err, 0, logs ? "nothing is indexed in '%s' yet" : "nothing was recorded in '%s' yet", s->home);
-			err_hint(err, logs ? "stemma index does it" : "stemma run -- COMMAND records");
-			rc = -ENOENT;
-		} else {
-			rc = check_dir(s->index, false, err);
-			if (rc == 0)
-				rc = store_db_open(s, s->index, false, false, err);
-		}
-	} else if (rc == 0) {
-		rc = check_dir(s->index, true, err);
-		if (rc == 0)
-			rc = store_db_open(s, s->index, true, false, err);
-		bool mend = flags & STORE_MEND && rc == -ENOTRECOVERABLE && s->damaged;
-		if (rc == -ESTALE || mend || (flags & STORE_REBUILD && (rc == -ENOTRECOVERABLE || rc == -EPROTO))) {
-			s->was_older = rc == -ESTALE;
-			rc = remake(s, rc == -ESTALE, err);
-		}
-	}
+	if (rc == 0 && s->memory)
+		rc = open_memory(s, err);
+	else if (rc == 0)
+		rc = flags & STORE_WRITE ? open_to_write(s, err) : open_to_read(s, err);
 	if (rc < 0) {
 		store_close(s);
 		return rc;

@@ -105,6 +105,9 @@ int store_db_error(struct store *s, struct err *err, const char *what);
 int store_run_stmt(struct store *s, sqlite3_stmt *st, struct err *err);
 /* One step: 1 row, 0 none, -errno. The caller resets after using the row. */
 int store_step(struct store *s, sqlite3_stmt *st, struct err *err);
+struct ids;
+/* Appends the numbers that a statement gives (bound already), its first column, and resets it. 0 or -errno. */
+int store_column(struct store *s, sqlite3_stmt *st, struct ids *out);
 static inline struct str column_str(sqlite3_stmt *st, int i)
 {
 	const void *p = sqlite3_column_blob(st, i);
