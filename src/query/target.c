@@ -1,4 +1,4 @@
-#include "query/target.h"
+#include "query/target_int.h"
 
 #include "base/fileid.h"
 #include "query/objects.h"
@@ -12,144 +12,6 @@
 #include <unistd.h>
 
 #define MAX_FILES 256 /* of one name; more is a name like /tmp/x in years of use, and the latest are enough */
-
-/* ---- names ---- */
-
-/* Takes the last component off b, but never the root. */
-static void drop_last(struct buf *b)
-{
-	while (b->n > 1 && b->p[b->n - 1] != '/')
-		b->n--;
-	if (b->n > 1)
-		b->n--;
-}
-
-static void append_normalized(struct buf *b, struct str rest)
-{
-	while (rest.n) {
-		const char *slash = memchr(rest.p, '/', rest.n);
-		struct str part = str_n(rest.p, slash ? (size_t)(slash - rest.p) : rest.n);
-		rest = str_n(rest.p + part.n + !!slash, rest.n - part.n - !!slash);
-		if (!part.n || str_is(part, "."))
-			continue;
-		if (str_is(part, "..")) {
-			drop_last(b);
-			continue;
-		}
-		if (b->n != 1)
-			buf_char(b, '/');
-		buf_str(b, part);
-	}
-}
-
-static void plain_path(const char *text, struct buf *ret);
-
-size_t target_object(const char *text)
-{
-	const char *at = *text ? strstr(text + 1, "//") : NULL;
-	char head[PATH_MAX];
-	struct stat st;
-	size_t n = at ? (size_t)(at - text) : 0;
-	if (!n || n >= sizeof(head))
-		return 0;
-	memcpy(head, text, n);
-	head[n] = '\0';
-	return stat(head, &st) == 0 && S_ISDIR(st.st_mode) ? 0 : n;
-}
-
-/* The path of an object in its file as the record has it: //, and no / too many, nor a dot, which HDF5 takes for the
- * group itself; but in the name of an attribute. */
-static void inner_path(const char *text, struct buf *ret)
-{
-	const char *attribute = strchr(text, '@');
-	bool any = false;
-	buf_printf(ret, "/");
-	for (const char *p = text + strspn(text, "/"); *p; p += strspn(p, "/")) {
-		size_t n = strcspn(p, "/");
-		if (n != 1 || *p != '.' || (attribute && p > attribute)) {
-			buf_char(ret, '/');
-			buf_add(ret, p, n);
-			any = true;
-		}
-		p += n;
-	}
-	if (!any)
-		buf_char(ret, '/');
-}
-
-void target_path(const char *text, struct buf *ret)
-{
-	size_t file = target_object(text);
-	if (!file) {
-		plain_path(text, ret);
-		return;
-	}
-	char *head = strndup(text, file);
-	buf_reset(ret);
-	if (head)
-		plain_path(head, ret);
-	ret->failed |= !head;
-	free(head);
-	inner_path(text + file, ret);
-}
-
-static void plain_path(const char *text, struct buf *ret)
-{
-	buf_reset(ret);
-	size_t n = strlen(text);
-	/* The longest beginning that exists, resolved; the rest as it is written. */
-	char head[PATH_MAX];
-	for (size_t cut = n; n < PATH_MAX; cut--) {
-		while (cut && cut < n && text[cut] != '/')
-			cut--;
-		if (!cut && *text == '/')
-			cut = 1;
-		memcpy(head, text, cut);
-		head[cut] = '\0';
-		char *real = realpath(cut ? head : ".", NULL);
-		if (real) {
-			buf_printf(ret, "%s", real);
-			append_normalized(ret, str_n(text + cut, n - cut));
-			free(real);
-			return;
-		}
-		if (cut <= 1)
-			break;
-	}
-	char *cwd = *text == '/' ? NULL : getcwd(NULL, 0);
-	buf_printf(ret, "%s", cwd && *cwd == '/' ? cwd : "/");
-	free(cwd);
-	append_normalized(ret, str_n(text, n));
-}
-
-size_t target_split(const char *text, uint64_t *ret_n)
-{
-	size_t n = strlen(text);
-	*ret_n = 0;
-	const char *at = n > 4 && text[n - 1] == '}' ? strrchr(text, '@') : NULL;
-	if (!at || at == text || at[1] != '{' || !isdigit((unsigned char)at[2]))
-		return n;
-	char *end;
-	errno = 0;
-	unsigned long long v = strtoull(at + 2, &end, 10);
-	if (errno || !v || end != text + n - 1)
-		return n;
-	*ret_n = v;
-	return (size_t)(at - text);
-}
-
-/* `FILE@N`, as people write it in words. */
-static size_t split_loosely(const char *text, uint64_t *ret_n)
-{
-	size_t n = strlen(text), k = n;
-	*ret_n = 0;
-	while (k && isdigit((unsigned char)text[k - 1]))
-		k--;
-	if (k < 2 || k == n || text[k - 1] != '@' || n - k > 18)
-		return n;
-	*ret_n = strtoull(text + k, NULL, 10);
-	return *ret_n ? k - 1 : n;
-}
 
 /* ---- files ---- */
 
@@ -245,7 +107,7 @@ static int look_up_object(struct store *s, const char *name, size_t file, unsign
 	struct found *outer = malloc(sizeof(*outer));
 	struct buf inner = {0};
 	int r = head && outer ? find_named_files(s, head, outer) : -ENOMEM;
-	inner_path(name + file, &inner);
+	target_inner_path(name + file, &inner);
 	if (inner.failed)
 		r = -ENOMEM;
 	for (size_t i = 0; r > 0 && i < outer->n; i++) {
@@ -305,7 +167,7 @@ static int look_up_deep(struct store *s, const char *name, unsigned *left, struc
 	}
 	store_id named[MAX_FILES];
 	struct buf path = {0};
-	plain_path(name, &path);
+	target_plain_path(name, &path);
 	r = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
 	if (r == 0 && *name != '/') /* what was imported may be called otherwise: by an IRI, by a label */
 		r = store_files_by_path(s, str_of(name), named, MAX_FILES - 1);
@@ -428,7 +290,7 @@ static int resolve_target(struct store *s, const char *text, struct err *err, st
 			*ret = whole;
 			n = 0;
 		}
-	} else if (r == 0 && !ret->on_disk && (len = split_loosely(text, &n)) < strlen(text)) {
+	} else if (r == 0 && !ret->on_disk && (len = target_split_loosely(text, &n)) < strlen(text)) {
 		free(name);
 		name = strndup(text, len);
 		r = name ? find_named_files(s, name, ret) : -ENOMEM;

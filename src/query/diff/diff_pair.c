@@ -4,7 +4,7 @@
  * parent is met before its children: within a pass one walk over side B finds for each execution the first one of side
  * A with the same key whose parent is the partner of its own; a second walk does without the parents. Each walk costs
  * one hash table over what is left. */
-#include "query/diff_int.h"
+#include "query/diff/diff_int.h"
 
 #include "base/hash.h"
 

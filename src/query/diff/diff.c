@@ -1,5 +1,5 @@
 /* diff.c - the two sides loaded, paired, compared. */
-#include "query/diff_int.h"
+#include "query/diff/diff_int.h"
 
 #include <errno.h>
 #include <stdlib.h>

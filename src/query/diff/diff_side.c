@@ -1,6 +1,6 @@
 /* diff_side.c - one side of a diff, read from the store: its executions, what they used and made, and under which
  * names. */
-#include "query/diff_int.h"
+#include "query/diff/diff_int.h"
 
 #include "base/hash.h"
 #include "query/lineage.h"

@@ -113,12 +113,20 @@ struct items {
 };
 struct diff_item *diff_items_append(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject);
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d);
-int items_pairs(struct store *s, struct side side[2], struct items *it);
 int items_sides(struct side side[2], struct items *it);
+/* diff_pair_items.c */
+int items_pairs(struct store *s, struct side side[2], struct items *it);
+/* "signal 9", "exit 0" or the word for the ending, in place of what is in b. */
+void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code);
 /* diff_cause.c: how far each item reaches, their order, and which is the first. */
 int diff_causes(struct side side[2], struct items *it, struct diff *d);
 /* Of items in their order. SIZE_MAX none. */
 size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n);
+
+/* NAME and VALUE of an entry NAME=VALUE, in entry; false: it has no =. */
+bool diff_split_variable(struct str entry, struct str *ret_name, struct str *ret_value);
+/* The value of a variable in a list of such entries. */
+bool diff_find_variable(const struct strlist *l, struct str name, struct str *ret);
 
 #define diff_room(v, n, cap) ((n) < (cap) || vec_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v)))
 

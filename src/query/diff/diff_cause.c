@@ -5,7 +5,7 @@
  * it. Sixty-four at a time, as bits of a mask, in start
  * order until nothing changes. What reaches nothing that way is carried once more, from parents to children too: a
  * changed driver script acts through the arguments of what it starts. */
-#include "query/diff_int.h"
+#include "query/diff/diff_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
