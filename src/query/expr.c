@@ -54,46 +54,59 @@ static int append_expr_token(struct parser *p, struct buf *b, bool quoted)
 	return 0;
 }
 
+/* A quoted text, from its first quote on, into b; *s moves behind its last quote. */
+static int read_quoted(struct parser *p, const char **s, struct buf *b)
+{
+	char q = *(*s)++;
+	for (; **s && **s != q; (*s)++) {
+		if (q == '"' && **s == '\\' && (*s)[1])
+			(*s)++;
+		buf_char(b, **s);
+	}
+	if (!**s) {
+		err_set(p->err, 0, "a quote is not closed in the expression");
+		err_hint(p->err, "a quote that belongs to a name has a backslash before it");
+		return -EINVAL;
+	}
+	(*s)++;
+	return 0;
+}
+
+/* A word up to a blank or parenthesis, into b; *s moves behind it. *ret_quoted: something of it was quoted. */
+static int read_word(struct parser *p, const char **s, struct buf *b, bool *ret_quoted)
+{
+	int r = 0;
+	*ret_quoted = false;
+	while (r == 0 && **s && !isspace((unsigned char)**s) && **s != '(' && **s != ')') {
+		if (**s == '\'' || **s == '"') {
+			*ret_quoted = true;
+			r = read_quoted(p, s, b);
+			continue;
+		}
+		if (**s == '\\' && (*s)[1]) {
+			(*s)++;
+			*ret_quoted = true;
+		}
+		buf_char(b, *(*s)++);
+	}
+	return r;
+}
+
 /* Splits one argument at blanks; quotes, backslashes and parentheses as in a shell. */
 static int split_expr_argument(struct parser *p, const char *s)
 {
 	struct buf b = {0};
 	int r = 0;
 	while (r == 0) {
+		bool quoted = false;
 		while (isspace((unsigned char)*s))
 			s++;
 		if (!*s)
 			break;
-		if (*s == '(' || *s == ')') {
+		if (*s == '(' || *s == ')')
 			buf_char(&b, *s++);
-			r = append_expr_token(p, &b, false);
-			continue;
-		}
-		bool quoted = false;
-		while (*s && !isspace((unsigned char)*s) && *s != '(' && *s != ')' && r == 0) {
-			if (*s == '\'' || *s == '"') {
-				char q = *s++;
-				quoted = true;
-				for (; *s && *s != q; s++) {
-					if (q == '"' && *s == '\\' && s[1])
-						s++;
-					buf_char(&b, *s);
-				}
-				if (!*s) {
-					err_set(p->err, 0, "a quote is not closed in the expression");
-					err_hint(p->err, "a quote that belongs to a name has a backslash before it");
-					r = -EINVAL;
-				} else {
-					s++;
-				}
-			} else {
-				if (*s == '\\' && s[1]) {
-					s++;
-					quoted = true;
-				}
-				buf_char(&b, *s++);
-			}
-		}
+		else
+			r = read_word(p, &s, &b, &quoted);
 		if (r == 0)
 			r = append_expr_token(p, &b, quoted);
 	}

@@ -54,49 +54,87 @@ static int look_up_deep(struct store *s, const char *name, unsigned *left, struc
 
 #define LINKS_MAX 32 /* followed in all, whatever circle they make */
 
+/* Looks up what a link at `to` (FILE//OBJECT) leads to, and `rest` below it: the file where the link says, then beside
+ * `head`, the file in which the link is. 1, also where too many were followed: then it leads to nothing; 0; -errno. */
+static int follow_link(struct store *s, struct buf *to, const char *head, struct str rest, unsigned *left,
+                       struct found *ret)
+{
+	const char *inside = strstr(buf_cstr(to), "//"), *base = inside, *slash = strrchr(head, '/');
+	struct buf name = {0};
+	int r = 1;
+	while (base && base > to->p && base[-1] != '/')
+		base--;
+	for (int beside = 0; r >= 0 && inside && *left && beside < 2; beside++) {
+		buf_reset(&name);
+		--*left;
+		if (beside)
+			buf_add(&name, head, slash ? (size_t)(slash - head) + 1 : 0);
+		buf_printf(&name, "%s%.*s", beside ? base : to->p, (int)rest.n, rest.p);
+		r = name.failed ? -ENOMEM : look_up_deep(s, buf_cstr(&name), left, ret);
+		if (r > 0)
+			break;
+	}
+	buf_release(&name);
+	return r;
+}
+
+/* Of the objects that were ever named by the first n bytes of inner: follows those that are links and have that name
+ * still. 1, 0, -errno. */
+static int follow_links_at(struct store *s, store_id file, const char *head, struct str inner, size_t n, unsigned *left,
+                           struct found *ret)
+{
+	struct buf to = {0};
+	store_id ids[MAX_FILES];
+	int count = store_objects_by_name(s, file, str_n(inner.p, n), ids, MAX_FILES), r = count < 0 ? count : 0;
+	for (int i = 0; r == 0 && i < count; i++) {
+		int64_t until;
+		bool other;
+		r = store_link_target(s, ids[i], &to);
+		if (r > 0)
+			r = store_object_named_until(s, ids[i], str_n(inner.p, n), &until, &other);
+		if (r > 0)
+			r = until == TIME_NEVER ? follow_link(s, &to, head, str_n(inner.p + n, inner.n - n), left, ret) : 0;
+		ret->linked |= r > 0;
+	}
+	buf_release(&to);
+	return r;
+}
+
 /* Where the name, or the beginning of it, is a link to another file: what lies there. The file is sought where the link
  * says, and beside that in which the link is now. */
 static int look_up_linked(struct store *s, store_id file, const char *head, struct str inner, unsigned *left,
                           struct found *ret)
 {
-	struct buf to = {0}, name = {0};
 	int r = 0;
-	for (size_t n = inner.n; r == 0 && n > 2; n--) {
-		store_id ids[MAX_FILES];
-		int64_t until;
-		bool other;
-		if (n < inner.n && inner.p[n] != '/' && inner.p[n] != '@')
-			continue;
-		int count = store_objects_by_name(s, file, str_n(inner.p, n), ids, MAX_FILES);
-		for (int i = 0; r == 0 && i < count; i++) {
-			r = store_link_target(s, ids[i], &to);
-			if (r > 0)
-				r = store_object_named_until(s, ids[i], str_n(inner.p, n), &until, &other);
-			if (r <= 0 || until != TIME_NEVER) {
-				r = r < 0 ? r : 0;
-				continue;
-			}
-			const char *inside = strstr(buf_cstr(&to), "//");
-			for (int beside = 0; r >= 0 && inside && *left && beside < 2; beside++) {
-				const char *base = inside, *slash = strrchr(head, '/');
-				while (base > to.p && base[-1] != '/')
-					base--;
-				buf_reset(&name);
-				--*left;
-				if (beside)
-					buf_add(&name, head, slash ? (size_t)(slash - head) + 1 : 0);
-				buf_printf(&name, "%s%.*s", beside ? base : to.p, (int)(inner.n - n), inner.p + n);
-				r = name.failed ? -ENOMEM : look_up_deep(s, buf_cstr(&name), left, ret);
-				if (r > 0)
-					break;
-			}
-			if (r > 0)
-				ret->linked = true;
-		}
-		r = count < 0 ? count : r;
+	for (size_t n = inner.n; r == 0 && n > 2; n--)
+		if (n == inner.n || inner.p[n] == '/' || inner.p[n] == '@')
+			r = follow_links_at(s, file, head, inner, n, left, ret);
+	return r;
+}
+
+/* Objects called inner in the files that were found, in ret. 0 or -errno. */
+static int find_inner_objects(struct store *s, const struct found *outer, struct str inner, struct found *ret)
+{
+	for (size_t i = 0; i < outer->n; i++) {
+		int n = store_objects_by_name(s, outer->ids[i], inner, ret->ids + ret->n, MAX_FILES - ret->n);
+		if (n < 0)
+			return n;
+		ret->n += (size_t)n;
 	}
-	buf_release(&to);
-	buf_release(&name);
+	return 0;
+}
+
+/* What links in the files that were found lead to, by the name inner: in place of *ret. 1, 0, -errno. */
+static int follow_outer_links(struct store *s, const struct found *outer, const char *head, struct str inner,
+                              unsigned *left, struct found *ret)
+{
+	struct found *linked = *left && store_has_objects(s) > 0 ? calloc(1, sizeof(*linked)) : NULL;
+	int r = 0;
+	for (size_t i = 0; linked && r == 0 && i < outer->n; i++)
+		r = look_up_linked(s, outer->ids[i], head, inner, left, linked);
+	if (r > 0)
+		*ret = *linked;
+	free(linked);
 	return r;
 }
 
@@ -106,34 +144,22 @@ static int look_up_object(struct store *s, const char *name, size_t file, unsign
 	char *head = strndup(name, file);
 	struct found *outer = malloc(sizeof(*outer));
 	struct buf inner = {0};
-	int r = head && outer ? find_named_files(s, head, outer) : -ENOMEM;
+	int r = head && outer ? find_named_files(s, head, outer) : -ENOMEM, follows = 0;
 	target_inner_path(name + file, &inner);
 	if (inner.failed)
 		r = -ENOMEM;
-	for (size_t i = 0; r > 0 && i < outer->n; i++) {
-		int n = store_objects_by_name(s, outer->ids[i], buf_view(&inner), ret->ids + ret->n, MAX_FILES - ret->n);
-		ret->n += n > 0 ? (size_t)n : 0;
-		r = n < 0 ? n : r;
-	}
+	if (r > 0)
+		r = find_inner_objects(s, outer, buf_view(&inner), ret);
 	/* What is linked, or was here before a link took its name. */
-	struct found *linked = r >= 0 && *left && store_has_objects(s) > 0 ? calloc(1, sizeof(*linked)) : NULL;
-	int follows = 0;
-	for (size_t i = 0; linked && follows == 0 && i < outer->n; i++)
-		follows = look_up_linked(s, outer->ids[i], head, buf_view(&inner), left, linked);
-	if (follows > 0)
-		*ret = *linked;
-	free(linked);
+	if (r >= 0)
+		follows = follow_outer_links(s, outer, head, buf_view(&inner), left, ret);
 	if (follows) {
 		r = follows;
-		outer->n = 0;
-		goto out;
-	}
-	if (r >= 0 && ret->n) {
+	} else if (r >= 0 && ret->n) {
 		ret->on_disk = outer->on_disk;
 		ret->by_identity = outer->by_identity;
 		ret->now = outer->now;
 	}
-out:
 	buf_release(&inner);
 	free(outer);
 	free(head);
@@ -147,6 +173,26 @@ static int find_named_files(struct store *s, const char *name, struct found *ret
 	return look_up_deep(s, name, &left, ret);
 }
 
+/* Adds the files that had the name's path, by the record, behind those found: with versions first. 0 or -errno. */
+static int add_files_by_path(struct store *s, const char *name, struct found *ret)
+{
+	store_id named[MAX_FILES];
+	struct buf path = {0};
+	target_plain_path(name, &path);
+	int n = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
+	if (n == 0 && *name != '/') /* what was imported may be called otherwise: by an IRI, by a label */
+		n = store_files_by_path(s, str_of(name), named, MAX_FILES - 1);
+	buf_release(&path);
+	if (n < 0)
+		return n;
+	if (put_versioned_first(s, named, (size_t)n) < 0)
+		return -EIO;
+	for (int i = 0; i < n; i++)
+		if (!found_has(ret, named[i]) && ret->n < MAX_FILES)
+			ret->ids[ret->n++] = named[i];
+	return 0;
+}
+
 static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -158,26 +204,12 @@ static int look_up_deep(struct store *s, const char *name, unsigned *left, struc
 	if (r)
 		return r;
 	ret->on_disk = fileid_get(AT_FDCWD, name, true, &ret->now) == 0;
-	if (ret->on_disk) {
+	if (ret->on_disk)
 		r = store_file_by_identity(s, str_of(ret->now.domain->name), ret->now.ino, ret->now.gen, &id);
-		if (r < 0)
-			return r;
-		if (r > 0)
-			ret->ids[ret->n++] = id;
-	}
-	store_id named[MAX_FILES];
-	struct buf path = {0};
-	target_plain_path(name, &path);
-	r = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
-	if (r == 0 && *name != '/') /* what was imported may be called otherwise: by an IRI, by a label */
-		r = store_files_by_path(s, str_of(name), named, MAX_FILES - 1);
-	buf_release(&path);
-	if (r < 0)
-		return r;
-	r = put_versioned_first(s, named, (size_t)r) < 0 ? -EIO : r;
-	for (int i = 0; i < r; i++)
-		if (!found_has(ret, named[i]) && ret->n < MAX_FILES)
-			ret->ids[ret->n++] = named[i];
+	if (r > 0)
+		ret->ids[ret->n++] = id;
+	if (r >= 0)
+		r = add_files_by_path(s, name, ret);
 	if (r < 0)
 		return r;
 	/* A file that is known only as a name (a directory, a link) gives way to one with versions. */
@@ -308,6 +340,16 @@ static int resolve_target(struct store *s, const char *text, struct err *err, st
 	return r;
 }
 
+/* Of a file that is there, whether it is as version v says. */
+static enum disk_state compare_with_disk(const struct found *f, const struct version_info *v, bool object)
+{
+	bool same_size = !v->has_size || v->size == f->now.st.stx_size;
+	bool same_time = v->mtime == TIME_NONE || v->mtime == fileid_time(&f->now.st.stx_mtime);
+	if (!S_ISREG(f->now.st.stx_mode) || (same_size && same_time))
+		return DISK_SAME;
+	return object ? DISK_AROUND : f->by_identity ? DISK_CHANGED : DISK_REPLACED;
+}
+
 static int compare_disk(struct store *s, const struct found *f, struct file_target *t)
 {
 	struct version_info v;
@@ -327,12 +369,7 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 		r = store_version(s, latest, &v);
 	if (r <= 0)
 		return r;
-	bool same_size = !v.has_size || v.size == f->now.st.stx_size;
-	bool same_time = v.mtime == TIME_NONE || v.mtime == fileid_time(&f->now.st.stx_mtime);
-	if (!S_ISREG(f->now.st.stx_mode))
-		t->disk = DISK_SAME;
-	else if (!same_size || !same_time)
-		t->disk = object ? DISK_AROUND : f->by_identity ? DISK_CHANGED : DISK_REPLACED;
+	t->disk = compare_with_disk(f, &v, object);
 	bool told = true;
 	if (object && t->disk == DISK_SAME && (r = objects_are_reported(s, t->version, &told)) == 0 && !told)
 		t->disk = DISK_AROUND;
@@ -360,84 +397,121 @@ static int compare_deleted(struct store *s, const char *name, struct file_target
 	return r < 0 ? r : 0;
 }
 
+/* Was the file ever called by the path? 1, 0, -errno. */
+static int was_named(struct store *s, store_id file, struct str path)
+{
+	store_id named[MAX_FILES];
+	int n = store_files_by_path(s, path, named, MAX_FILES);
+	for (int i = 0; i < n; i++)
+		if (named[i] == file)
+			return 1;
+	return n < 0 ? n : 0;
+}
+
+/* Is the file there by the path that it shows? */
+static bool is_there(const struct file_info *f)
+{
+	struct fileid now;
+	char path[PATH_MAX];
+	if (f->path.n >= PATH_MAX)
+		return false;
+	memcpy(path, f->path.p, f->path.n);
+	path[f->path.n] = '\0';
+	return fileid_get(AT_FDCWD, path, true, &now) == 0 && now.ino == f->ino && now.gen == f->gen;
+}
+
 /* How the name stands to the path that the file shows. */
 static int compare_name(struct store *s, const struct found *f, const char *name, struct file_target *t)
 {
 	struct file_info info;
 	struct buf path = {0};
-	store_id named[MAX_FILES];
 	target_path(name, &path);
 	t->name_n = strlen(name);
 	int r = path.failed ? -ENOMEM : store_file(s, t->file, &info);
 	if (r > 0 && !str_eq(info.path, buf_view(&path))) {
-		t->name = f->by_identity ? NAME_NEW : NAME_OLD;
-		int n = f->by_identity ? store_files_by_path(s, buf_view(&path), named, MAX_FILES) : 0;
-		for (int i = 0; i < n; i++)
-			if (named[i] == t->file)
-				t->name = NAME_KNOWN;
-		r = n < 0 ? n : r;
+		int known = f->by_identity ? was_named(s, t->file, buf_view(&path)) : 0;
+		t->name = known > 0 ? NAME_KNOWN : f->by_identity ? NAME_NEW : NAME_OLD;
+		r = known < 0 ? known : r;
 	}
-	if (r > 0 && t->disk == DISK_GONE && t->name == NAME_OLD && info.path.n < PATH_MAX) {
-		/* It went to the other name: is it there? */
-		struct fileid now;
-		char other[PATH_MAX];
-		memcpy(other, info.path.p, info.path.n);
-		other[info.path.n] = '\0';
-		if (fileid_get(AT_FDCWD, other, true, &now) == 0 && now.ino == info.ino && now.gen == info.gen)
-			t->disk = DISK_SAME;
-	}
+	/* It went to the other name: is it there? */
+	if (r > 0 && t->disk == DISK_GONE && t->name == NAME_OLD && is_there(&info))
+		t->disk = DISK_SAME;
 	buf_release(&path);
 	return r < 0 ? r : 0;
+}
+
+/* Where the name leads to nothing: is text the id of a version or of a file? As target_file. */
+static int target_by_id(struct store *s, const char *text, const struct err *not_found, struct err *err,
+                        struct file_target *ret)
+{
+	int r = version_by_id(s, text, ret);
+	if (r == 0)
+		err_set(err, 0, "%s", not_found->text);
+	else if (r < 0)
+		err_set(err, 0, r == -ENOTUNIQ ? "more than one id begins with '%.100s'" : "cannot look up '%.100s'", text);
+	return r;
+}
+
+static int report_no_version(struct store *s, const struct found *f, const char *name, const struct file_target *t,
+                             struct err *err)
+{
+	struct file_info info;
+	uint64_t n = store_file(s, t->file, &info) > 0 ? info.versions : 0;
+	err_set(err, 0, "'%.300s' has no version %llu; its versions are 1 to %llu", name, (unsigned long long)t->n,
+	        (unsigned long long)n);
+	if (f->n > 1)
+		err_hint(err, "other files had the name before: stemma show lists them");
+	return -ENOENT;
+}
+
+/* How what the record has of the file stands to what is there now. 1 or -errno. */
+static int compare_target(struct store *s, const struct found *f, const char *name, struct file_target *t)
+{
+	bool renamed = false;
+	int r = compare_disk(s, f, t);
+	if (r >= 0)
+		r = f->linked ? 0 : compare_deleted(s, name, t, &renamed);
+	if (r >= 0)
+		r = compare_name(s, f, name, t);
+	if (r < 0)
+		return r;
+	if (f->linked)
+		t->name = NAME_LINK;
+	if (t->name != NAME_SHOWN && (renamed || t->disk == DISK_DELETED))
+		t->name = renamed ? NAME_OLD : NAME_KNOWN;
+	return 1;
+}
+
+/* The version that is meant of what was found. As target_file. */
+static int choose_target(struct store *s, const struct found *f, const char *name, uint64_t n, struct err *err,
+                         struct file_target *ret)
+{
+	struct file_target t = {.file = f->ids[0], .n = n};
+	int r = store_version_of(s, t.file, t.n, &t.version);
+	if (r == 0 && t.n)
+		return report_no_version(s, f, name, &t, err);
+	if (r == 0 && f->on_disk && S_ISDIR(f->now.st.stx_mode))
+		return not_recorded(s, name, f, err);
+	if (r >= 0)
+		r = compare_target(s, f, name, &t);
+	if (r > 0)
+		*ret = t;
+	return r;
 }
 
 int target_file(struct store *s, const char *text, struct err *err, struct file_target *ret)
 {
 	struct found *f = malloc(sizeof(*f));
 	char *name = NULL;
-	struct file_target t = {0};
+	uint64_t n = 0;
 	struct err first = {0};
-	bool renamed = false;
-	int r = f ? resolve_target(s, text, &first, f, &name, &t.n) : -ENOMEM;
-	if (r == 0) {
-		r = version_by_id(s, text, ret);
-		if (r == 0)
-			err_set(err, 0, "%s", first.text);
-		else if (r < 0)
-			err_set(err, 0, r == -ENOTUNIQ ? "more than one id begins with '%.100s'" : "cannot look up '%.100s'", text);
-		goto out;
-	}
-	if (r < 0) {
+	int r = f ? resolve_target(s, text, &first, f, &name, &n) : -ENOMEM;
+	if (r == 0)
+		r = target_by_id(s, text, &first, err, ret);
+	else if (r < 0)
 		err_set(err, 0, "%s", first.text);
-		goto out;
-	}
-	t.file = f->ids[0];
-	r = store_version_of(s, t.file, t.n, &t.version);
-	if (r == 0 && t.n) {
-		struct file_info info;
-		uint64_t n = store_file(s, t.file, &info) > 0 ? info.versions : 0;
-		err_set(err, 0, "'%.300s' has no version %llu; its versions are 1 to %llu", name, (unsigned long long)t.n,
-		        (unsigned long long)n);
-		if (f->n > 1)
-			err_hint(err, "other files had the name before: stemma show lists them");
-		r = -ENOENT;
-	} else if (r == 0 && f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
-		r = not_recorded(s, name, f, err);
-	} else if (r >= 0) {
-		r = compare_disk(s, f, &t);
-		if (r >= 0)
-			r = f->linked ? 0 : compare_deleted(s, name, &t, &renamed);
-		if (r >= 0)
-			r = compare_name(s, f, name, &t);
-		if (r >= 0 && f->linked)
-			t.name = NAME_LINK;
-		if (r >= 0 && t.name != NAME_SHOWN && (renamed || t.disk == DISK_DELETED))
-			t.name = renamed ? NAME_OLD : NAME_KNOWN;
-		if (r >= 0) {
-			*ret = t;
-			r = 1;
-		}
-	}
-out:
+	else
+		r = choose_target(s, f, name, n, err, ret);
 	free(name);
 	free(f);
 	return r;
@@ -481,26 +555,40 @@ static bool looks_like_run(const char *text)
 	return true;
 }
 
+/* Is text a run's id, or a part of one? As target_any; *ret_final: nothing else is to be tried. */
+static int find_target_run(struct store *s, const char *text, struct err *err, struct target *t, bool *ret_final)
+{
+	int r = store_find_run(s, text, &t->id);
+	t->kind = TARGET_RUN;
+	*ret_final = r == 0 && *text == '@' && access(text, F_OK) < 0;
+	if (*ret_final)
+		err_set(err, 0, "there is no run '%.100s'", text);
+	return r;
+}
+
+/* Is text an execution's public id, or the beginning of one? */
+static int find_target_exec(struct store *s, const char *text, struct target *t)
+{
+	char kind = 0;
+	size_t n = strlen(text);
+	if (*text != 'x' || n < 5 || n > 25)
+		return 0;
+	int r = store_by_pubid(s, text, &kind, &t->id);
+	t->kind = TARGET_EXEC;
+	return r > 0 && kind != 'x' ? 0 : r;
+}
+
 int target_any(struct store *s, const char *text, bool only_file, struct err *err, struct target *ret)
 {
 	struct target t = {.kind = TARGET_FILE};
-	bool there = access(text, F_OK) == 0 || strchr(text, '/');
+	bool there = access(text, F_OK) == 0 || strchr(text, '/'), final = false;
 	int r = 0;
-	if (!only_file && (*text == '@' || (!there && looks_like_run(text)))) {
-		r = store_find_run(s, text, &t.id);
-		t.kind = TARGET_RUN;
-		if (r == 0 && *text == '@' && access(text, F_OK) < 0) {
-			err_set(err, 0, "there is no run '%.100s'", text);
-			return 0;
-		}
-	}
-	if (r == 0 && !only_file && !there && *text == 'x' && strlen(text) >= 5 && strlen(text) <= 25) {
-		char kind = 0;
-		r = store_by_pubid(s, text, &kind, &t.id);
-		t.kind = TARGET_EXEC;
-		if (r > 0 && kind != 'x')
-			r = 0;
-	}
+	if (!only_file && (*text == '@' || (!there && looks_like_run(text))))
+		r = find_target_run(s, text, err, &t, &final);
+	if (final)
+		return 0;
+	if (r == 0 && !only_file && !there)
+		r = find_target_exec(s, text, &t);
 	if (r == -ENOTUNIQ)
 		return err_set(err, 0, "more than one id begins or ends with '%.100s'", text), r;
 	if (r < 0)

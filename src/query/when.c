@@ -44,44 +44,64 @@ static bool read_utc_offset(const char **p, long *ret)
 	return h < 24 && m < 60;
 }
 
+/* yyyy-mm-dd, with months from 0 and years from 1900 on as in struct tm. */
+static bool read_date(const char **p, struct tm *tm)
+{
+	if (!read_exact_digits(p, 4, &tm->tm_year) || *(*p)++ != '-' || !read_exact_digits(p, 2, &tm->tm_mon) ||
+	    *(*p)++ != '-' || !read_exact_digits(p, 2, &tm->tm_mday))
+		return false;
+	if (tm->tm_mon < 1 || tm->tm_mon > 12 || tm->tm_mday < 1 || tm->tm_mday > 31)
+		return false;
+	tm->tm_year -= 1900;
+	tm->tm_mon--;
+	return true;
+}
+
+/* hh:mm, hh:mm:ss, hh:mm:ss.fraction; *ret_ns is the fraction. */
+static bool read_time_of_day(const char **p, struct tm *tm, int64_t *ret_ns)
+{
+	if (!read_exact_digits(p, 2, &tm->tm_hour) || *(*p)++ != ':' || !read_exact_digits(p, 2, &tm->tm_min))
+		return false;
+	if (**p == ':') {
+		(*p)++;
+		if (!read_exact_digits(p, 2, &tm->tm_sec))
+			return false;
+		if (**p == '.' || **p == ',') {
+			(*p)++;
+			for (int64_t unit = NS / 10; isdigit((unsigned char)**p); (*p)++, unit /= 10)
+				*ret_ns += unit * (**p - '0');
+		}
+	}
+	return tm->tm_hour <= 23 && tm->tm_min <= 59 && tm->tm_sec <= 60;
+}
+
+/* The moment, by the offset to UTC that is given, else by this machine's zone. */
+static bool read_zone(const char **p, struct tm *tm, time_t *ret)
+{
+	long east;
+	if (!**p || !strchr("Zz+-", **p)) {
+		*ret = mktime(tm);
+		return true;
+	}
+	if (!read_utc_offset(p, &east))
+		return false;
+	*ret = timegm(tm) - east * 60;
+	return true;
+}
+
 static int parse_calendar_time(const char *p, int64_t *ret)
 {
 	struct tm tm = {.tm_isdst = -1};
 	int64_t ns = 0;
-	if (!read_exact_digits(&p, 4, &tm.tm_year) || *p++ != '-' || !read_exact_digits(&p, 2, &tm.tm_mon) || *p++ != '-' ||
-	    !read_exact_digits(&p, 2, &tm.tm_mday))
+	time_t t;
+	if (!read_date(&p, &tm))
 		return -EINVAL;
-	if (tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31)
-		return -EINVAL;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
 	if (*p == 'T' || *p == ' ') {
 		p++;
-		if (!read_exact_digits(&p, 2, &tm.tm_hour) || *p++ != ':' || !read_exact_digits(&p, 2, &tm.tm_min))
-			return -EINVAL;
-		if (*p == ':') {
-			p++;
-			if (!read_exact_digits(&p, 2, &tm.tm_sec))
-				return -EINVAL;
-			if (*p == '.' || *p == ',') {
-				p++;
-				for (int64_t unit = NS / 10; isdigit((unsigned char)*p); p++, unit /= 10)
-					ns += unit * (*p - '0');
-			}
-		}
-		if (tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+		if (!read_time_of_day(&p, &tm, &ns))
 			return -EINVAL;
 	}
-	time_t t;
-	long east;
-	if (*p == 'Z' || *p == 'z' || *p == '+' || *p == '-') {
-		if (!read_utc_offset(&p, &east))
-			return -EINVAL;
-		t = timegm(&tm) - east * 60;
-	} else {
-		t = mktime(&tm);
-	}
-	if (*p || t > INT64_MAX / NS - 1 || t < INT64_MIN / NS + 1)
+	if (!read_zone(&p, &tm, &t) || *p || t > INT64_MAX / NS - 1 || t < INT64_MIN / NS + 1)
 		return -EINVAL;
 	*ret = (int64_t)t * NS + ns;
 	return 0;

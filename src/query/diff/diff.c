@@ -22,6 +22,30 @@ static int keep_pairs(const struct side side[2], struct diff *d)
 	return d->pairs ? 0 : -ENOMEM;
 }
 
+/* Loads both sides, pairs their executions and compares. 0 or -errno. */
+static int compare_sides(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
+                         struct side side[2], struct items *it, struct err *err, struct diff *ret)
+{
+	int r = 0;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = side_load(s, what, ids[k], o, it->text, err, &side[k]);
+	if (r == 0)
+		r = diff_pair(side, &ret->paired);
+	if (r == 0)
+		r = keep_pairs(side, ret);
+	if (r == 0)
+		r = items_files(s, side, it, ret);
+	if (r == 0)
+		r = items_pairs(s, side, it);
+	if (r == 0)
+		r = items_sides(side, it);
+	for (int k = 0; r == 0 && k < 2; k++) {
+		ret->side[k] = side[k].info;
+		ret->side[k].only = side[k].n_execs - ret->paired;
+	}
+	return r < 0 ? r : diff_causes(side, it, ret);
+}
+
 int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
               struct err *err, struct diff *ret)
 {
@@ -34,24 +58,8 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 		return err_set(err, ENOMEM, "cannot compare");
 	int r = store_view_begin(s, VIEW_WALK);
 	bool viewing = r == 0;
-	for (int k = 0; r == 0 && k < 2; k++)
-		r = side_load(s, what, ids[k], o, text, err, &side[k]);
 	if (r == 0)
-		r = diff_pair(side, &ret->paired);
-	if (r == 0)
-		r = keep_pairs(side, ret);
-	if (r == 0)
-		r = items_files(s, side, &it, ret);
-	if (r == 0)
-		r = items_pairs(s, side, &it);
-	if (r == 0)
-		r = items_sides(side, &it);
-	for (int k = 0; r == 0 && k < 2; k++) {
-		ret->side[k] = side[k].info;
-		ret->side[k].only = side[k].n_execs - ret->paired;
-	}
-	if (r == 0)
-		r = diff_causes(side, &it, ret);
+		r = compare_sides(s, what, ids, o, side, &it, err, ret);
 	if (r == 0 && text->failed)
 		r = -ENOMEM;
 	if (viewing)

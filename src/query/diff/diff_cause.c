@@ -141,57 +141,98 @@ static void all_explained(struct items *it, const struct concern *v, size_t n, i
 			it->v[v[i].item].rooted = true;
 }
 
-static int mark_reached_items(struct side side[2], struct items *it, int which)
+/* What is noted while items are carried along side c.s. */
+struct reach {
+	struct carry c;
+	struct items *it;
+	int side;
+	bool *differs;              /* of versions: an output that differs */
+	bool *by_concern, *by_user; /* of concerns and users: something explains what is on one side only */
+};
+
+static int reach_begin(struct reach *r, struct side *s, struct items *it, int side)
 {
-	struct side *s = &side[which];
-	struct carry c = {.s = s,
-	                  .exec = calloc(s->n_execs + 1, sizeof(*c.exec)),
-	                  .from = calloc(s->n_execs + 1, sizeof(*c.from)),
-	                  .bit = calloc(it->n + 1, sizeof(*c.bit))};
-	bool *differs = calloc(s->n_versions + 1, sizeof(*differs));
-	bool *by_concern = calloc(it->n_concerns + 1, sizeof(*by_concern));
-	bool *by_user = calloc(it->n_users + 1, sizeof(*by_user));
-	int r = c.exec && c.from && c.bit && differs && by_concern && by_user ? 0 : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < it->n; i++) {
-		const struct diff_item *x = &it->v[i];
-		store_id id = x->rung == DIFF_outputs && x->kind != DIFF_REWRITTEN ? (which ? x->b : x->a) : 0;
-		uint32_t *at = id ? idmap_find(&s->by_version, id) : NULL;
+	*r = (struct reach){.c = {.s = s,
+	                          .exec = calloc(s->n_execs + 1, sizeof(*r->c.exec)),
+	                          .from = calloc(s->n_execs + 1, sizeof(*r->c.from)),
+	                          .bit = calloc(it->n + 1, sizeof(*r->c.bit))},
+	                    .it = it,
+	                    .side = side,
+	                    .differs = calloc(s->n_versions + 1, sizeof(*r->differs)),
+	                    .by_concern = calloc(it->n_concerns + 1, sizeof(*r->by_concern)),
+	                    .by_user = calloc(it->n_users + 1, sizeof(*r->by_user))};
+	return r->c.exec && r->c.from && r->c.bit && r->differs && r->by_concern && r->by_user ? 0 : -ENOMEM;
+}
+
+static void reach_end(struct reach *r)
+{
+	free(r->c.exec);
+	free(r->c.from);
+	free(r->c.bit);
+	free(r->differs);
+	free(r->by_concern);
+	free(r->by_user);
+}
+
+static void mark_differing_outputs(struct reach *r)
+{
+	for (size_t i = 0; i < r->it->n; i++) {
+		const struct diff_item *x = &r->it->v[i];
+		store_id id = x->rung == DIFF_outputs && x->kind != DIFF_REWRITTEN ? (r->side ? x->b : x->a) : 0;
+		uint32_t *at = id ? idmap_find(&r->c.s->by_version, id) : NULL;
 		if (at)
-			differs[*at] = true;
+			r->differs[*at] = true;
 	}
-	for (int pass = 0; r == 0 && pass < CARRY_PASSES; pass++) {
-		uint32_t list[64];
-		size_t n = 0, done = 0;
-		c.fork = pass != REACH_DATA;
-		for (uint32_t k = 0; k <= it->n; k++) {
-			if (k < it->n && done < CARRIED_MAX && is_carried(&it->v[k], (enum carry_pass)pass, which)) {
-				list[n++] = k;
-				done++;
-			}
-			if (!n || (n < 64 && k < it->n))
-				continue;
-			carry_items(&c, it, list, n, which);
-			if (pass == EXPLAIN) {
-				mark_explained(it->concerns, it->n_concerns, &c, which, by_concern);
-				mark_explained(it->users, it->n_users, &c, which, by_user);
-			} else
-				count_outputs(s, it, list, n, differs);
-			for (size_t i = 0; i < n; i++)
-				c.bit[list[i]] = 0;
+}
+
+/* Carries the items list[0..n), at most 64, and notes what they reach or explain. */
+static void reach_items(struct reach *r, enum carry_pass pass, const uint32_t *list, size_t n)
+{
+	struct items *it = r->it;
+	carry_items(&r->c, it, list, n, r->side);
+	if (pass == EXPLAIN) {
+		mark_explained(it->concerns, it->n_concerns, &r->c, r->side, r->by_concern);
+		mark_explained(it->users, it->n_users, &r->c, r->side, r->by_user);
+	} else {
+		count_outputs(r->c.s, it, list, n, r->differs);
+	}
+	for (size_t i = 0; i < n; i++)
+		r->c.bit[list[i]] = 0;
+}
+
+/* All items that are carried in the pass, 64 at a time. */
+static void reach_pass(struct reach *r, enum carry_pass pass)
+{
+	uint32_t list[64];
+	size_t n = 0, done = 0;
+	r->c.fork = pass != REACH_DATA;
+	for (uint32_t k = 0; k < r->it->n && done < CARRIED_MAX; k++) {
+		if (!is_carried(&r->it->v[k], pass, r->side))
+			continue;
+		list[n++] = k;
+		done++;
+		if (n == 64) {
+			reach_items(r, pass, list, n);
 			n = 0;
 		}
 	}
-	if (r == 0) {
-		all_explained(it, it->concerns, it->n_concerns, which, by_concern);
-		all_explained(it, it->users, it->n_users, which, by_user);
+	if (n)
+		reach_items(r, pass, list, n);
+}
+
+static int mark_reached_items(struct side side[2], struct items *it, int which)
+{
+	struct reach r;
+	int rc = reach_begin(&r, &side[which], it, which);
+	if (rc == 0) {
+		mark_differing_outputs(&r);
+		for (int pass = 0; pass < CARRY_PASSES; pass++)
+			reach_pass(&r, (enum carry_pass)pass);
+		all_explained(it, it->concerns, it->n_concerns, which, r.by_concern);
+		all_explained(it, it->users, it->n_users, which, r.by_user);
 	}
-	free(c.exec);
-	free(c.from);
-	free(c.bit);
-	free(differs);
-	free(by_concern);
-	free(by_user);
-	return r;
+	reach_end(&r);
+	return rc;
 }
 
 /* Is it what the user ran, and no program's doing? */
@@ -209,21 +250,41 @@ static bool is_part(char c)
 	       c & 0x80;
 }
 
-/* Does text speak of the file at path? Arguments by its last name; of a variable a part that the other side's does not
- * have by that or by a folder above it, as in LD_LIBRARY_PATH. */
-static bool speaks_of(struct str text, struct str other, struct str path, bool variable)
+static struct str last_name(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	struct str last = slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : path;
-	for (size_t at = 0, n; !variable && last.n && text.n - at >= last.n; at = n + 1) {
-		const char *p = memmem(text.p + at, text.n - at, last.p, last.n);
+	return slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : path;
+}
+
+/* Does the name stand in text, as a word of its own? */
+static bool has_word(struct str text, struct str name)
+{
+	for (size_t at = 0, n; name.n && text.n - at >= name.n; at = n + 1) {
+		const char *p = memmem(text.p + at, text.n - at, name.p, name.n);
 		if (!p)
 			return false;
 		n = (size_t)(p - text.p);
-		if ((!n || !is_part(p[-1])) && (n + last.n == text.n || !is_part(p[last.n])))
+		if ((!n || !is_part(p[-1])) && (n + name.n == text.n || !is_part(p[name.n])))
 			return true;
 	}
-	for (size_t at = 0, end; variable && at < text.n; at = end + 1) {
+	return false;
+}
+
+/* Is the name a component of the path, but not one that begins it? */
+static bool has_component(struct str path, struct str name)
+{
+	for (size_t i = 0; i + name.n < path.n; i++)
+		if (path.p[i] == '/' && !memcmp(path.p + i + 1, name.p, name.n) &&
+		    (i + 1 + name.n == path.n || path.p[i + 1 + name.n] == '/'))
+			return true;
+	return false;
+}
+
+/* Of a variable, parts between colons as in LD_LIBRARY_PATH: does one that the other side's does not have name the file
+ * or a folder above it? */
+static bool list_names_path(struct str text, struct str other, struct str path)
+{
+	for (size_t at = 0, end; at < text.n; at = end + 1) {
 		for (end = at; end < text.n && text.p[end] != ':';)
 			end++;
 		struct str part = str_n(text.p + at, end - at);
@@ -232,14 +293,24 @@ static bool speaks_of(struct str text, struct str other, struct str path, bool v
 		if (!part.n || str_is(part, ".") || str_is(part, "..") ||
 		    (other.n >= part.n && memmem(other.p, other.n, part.p, part.n)))
 			continue;
-		slash = memrchr(part.p, '/', part.n);
-		struct str name = slash ? str_n(slash + 1, (size_t)(part.p + part.n - slash) - 1) : part;
-		for (size_t i = 0; i + name.n < path.n; i++)
-			if (path.p[i] == '/' && !memcmp(path.p + i + 1, name.p, name.n) &&
-			    (i + 1 + name.n == path.n || path.p[i + 1 + name.n] == '/'))
-				return true;
+		if (has_component(path, last_name(part)))
+			return true;
 	}
 	return false;
+}
+
+/* Does text speak of the file at path? Arguments by its last name; of a variable a part that the other side's does not
+ * have by that or by a folder above it. */
+static bool speaks_of(struct str text, struct str other, struct str path, bool variable)
+{
+	return variable ? list_names_path(text, other, path) : has_word(text, last_name(path));
+}
+
+/* Is it a file that side k alone read, and that was not there for the other? */
+static bool is_read_alone(const struct diff_item *i, int k)
+{
+	return i->kind == (k ? DIFF_ADDED : DIFF_REMOVED) && !i->absent_before &&
+	       (i->rung == DIFF_inputs || i->rung == DIFF_programs || i->rung == DIFF_configuration);
 }
 
 /* A file that one side only read is no cause where what the user wrote, arguments or variables, names it there. */
@@ -255,14 +326,9 @@ static void explain_by_arguments(const struct side side[2], struct items *it)
 			if (x->exec[k] == NONE || !is_first_program(&side[k], x->exec[k]))
 				continue;
 			struct str text = k ? said->after : said->before, other = k ? said->before : said->after;
-			for (size_t i = 0; text.n && i < it->n; i++) {
-				struct diff_item *file = &it->v[i];
-				bool one = file->kind == (k ? DIFF_ADDED : DIFF_REMOVED) && !file->absent_before;
-				if (one &&
-				    (file->rung == DIFF_inputs || file->rung == DIFF_programs || file->rung == DIFF_configuration) &&
-				    speaks_of(text, other, file->subject, variable))
-					file->rooted = false;
-			}
+			for (size_t i = 0; text.n && i < it->n; i++)
+				if (is_read_alone(&it->v[i], k) && speaks_of(text, other, it->v[i].subject, variable))
+					it->v[i].rooted = false;
 		}
 	}
 }
@@ -291,27 +357,28 @@ static int compare_diff_items(const void *pa, const void *pb)
 	return c ? c : str_cmp(a->after, b->after);
 }
 
+/* Is it the first cause, of what is looked for in that pass? What is said of the sides as a whole comes last. */
+static bool is_cause(const struct diff *d, const struct diff_item *x, int pass)
+{
+	bool known = may_explain(x);
+	/* How a program was built tells of the program, which is the cause. */
+	if (!diff_rung_words[x->rung].cause || !x->rooted || x->rung == DIFF_build)
+		return false;
+	if (x->rung == DIFF_machine || x->rung == DIFF_order || x->rung == DIFF_executions)
+		return pass == 3 && d->side[1].outputs;
+	if (pass < 2)
+		return x->reaches_differing && (known || pass == 1);
+	return x->reaches && (known || pass == 3);
+}
+
 /* What is known to differ and reaches an output that is known to differ; else what reaches any; else what was made
  * anew. Of each kind the first rung's, the farthest reaching first: they are sorted so. */
 size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n)
 {
 	for (int pass = 0; pass < 4; pass++)
-		for (size_t i = 0; i < n; i++) {
-			const struct diff_item *x = &v[i];
-			bool known = may_explain(x);
-			/* How a program was built tells of the program, which is the cause. */
-			if (!diff_rung_words[x->rung].cause || !x->rooted || x->rung == DIFF_build)
-				continue;
-			if (x->rung == DIFF_machine || x->rung == DIFF_order || x->rung == DIFF_executions) {
-				if (pass < 3 || !d->side[1].outputs)
-					continue;
+		for (size_t i = 0; i < n; i++)
+			if (is_cause(d, &v[i], pass))
 				return i;
-			}
-			if (pass == 0   ? known && x->reaches_differing
-			    : pass == 1 ? x->reaches_differing
-			                : x->reaches && (known || pass > 2))
-				return i;
-		}
 	return SIZE_MAX;
 }
 

@@ -54,23 +54,27 @@ static int compare_versions(const struct dversion *a, const struct dversion *b)
 	return a->mtime == b->mtime && a->mtime != TIME_NONE ? 0 : 2;
 }
 
+/* Which execution made the version: one that is seen writing it rather than one that may have. 0: not known. */
+static int find_maker(struct store *s, store_id version, store_id *ret)
+{
+	struct edges e = {0};
+	int r = store_gens(s, version, &e);
+	for (size_t k = 0; r == 0 && k < e.n; k++)
+		if (!*ret || e.v[k].via == TERM_via_data || e.v[k].via == TERM_via_descriptor)
+			*ret = e.v[k].to;
+	edges_release(&e);
+	return r;
+}
+
 /* Who made the later of the two versions. */
 static int find_change(struct store *s, const struct dversion *a, const struct dversion *b, struct diff_item *i)
 {
 	const struct dversion *later = !a ? b : !b || a->end > b->end ? a : b;
-	struct edges e = {0};
 	i->unseen = later->origin != ORIGIN_OBSERVED;
 	i->when = later->origin == ORIGIN_EXTERNAL && later->mtime != TIME_NONE ? later->mtime : later->end;
 	if (a && b && a->file == b->file)
 		i->changes = a->n > b->n ? a->n - b->n : b->n - a->n;
-	if (i->unseen)
-		return 0;
-	int r = store_gens(s, later->id, &e);
-	for (size_t k = 0; r == 0 && k < e.n; k++)
-		if (!i->changed_by || e.v[k].via == TERM_via_data || e.v[k].via == TERM_via_descriptor)
-			i->changed_by = e.v[k].to;
-	edges_release(&e);
-	return r;
+	return i->unseen ? 0 : find_maker(s, later->id, &i->changed_by);
 }
 
 static store_id find_first_user(const struct side *s, const struct dversion *v)
@@ -100,21 +104,35 @@ static struct diff_item *append_file_item(struct store *s, const struct side sid
 	return i;
 }
 
+/* Is the file, by either side, a program's text? */
+static bool is_program_pair(struct dpath *const p[2])
+{
+	return (p[0] && is_program_path(p[0])) || (p[1] && is_program_path(p[1]));
+}
+
+/* Of both sides what counts as input there; what one made for itself the other may have found there. False: of neither.
+ */
+static bool choose_inputs(const struct side side[2], struct dpath *const p[2], const struct dversion *ret[2])
+{
+	for (int k = 0; k < 2; k++)
+		ret[k] = p[k] ? version_of(&side[k], p[k]->input) : NULL;
+	if (!ret[0] && !ret[1])
+		return false;
+	for (int k = 0; k < 2; k++)
+		if (!ret[k] && p[k])
+			ret[k] = version_of(&side[k], p[k]->made);
+	return true;
+}
+
 static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
                          struct diff *d)
 {
 	const struct dversion *v[2];
 	int rc = 0;
-	for (int k = 0; k < 2; k++)
-		v[k] = p[k] ? version_of(&side[k], p[k]->input) : NULL;
 	const struct dpath *any = p[1] ? p[1] : p[0];
-	if (!v[0] && !v[1])
+	if (!choose_inputs(side, p, v))
 		return 0;
-	/* What one side made for itself the other may have found there. */
-	for (int k = 0; k < 2; k++)
-		if (!v[k] && p[k])
-			v[k] = version_of(&side[k], p[k]->made);
-	bool program = (p[0] && is_program_path(p[0])) || (p[1] && is_program_path(p[1]));
+	bool program = is_program_pair(p);
 	enum diff_rung rung = program ? DIFF_programs : is_configuration(any->path) ? DIFF_configuration : DIFF_inputs;
 	d->files_compared++;
 	if (v[0] && v[1]) {
@@ -159,32 +177,29 @@ static int compare_output(struct store *s, const struct side side[2], struct ite
 	return rc;
 }
 
-/* The executions that read files which only unpaired ones read. */
-static int find_users(const struct side side[2], struct items *it)
+/* The executions of side k that read files which only unpaired ones read. */
+static int find_side_users(const struct side *s, int k, struct items *it)
 {
-	for (int k = 0; k < 2; k++) {
-		struct idmap items = {0};
-		bool new;
-		int rc = 0;
-		for (uint32_t i = 0; rc == 0 && i < it->n; i++)
-			if (it->v[i].lonely && (k ? it->v[i].b : it->v[i].a) &&
-			    !idmap_add(&items, k ? it->v[i].b : it->v[i].a, i, &new))
-				rc = -ENOMEM;
-		for (size_t u = 0; rc == 0 && items.n && u < side[k].n_uses; u++) {
-			const struct duse *use = &side[k].uses[u];
-			const uint32_t *item = idmap_find(&items, side[k].versions[use->version].id);
-			if (!item)
-				continue;
-			if (!diff_room(it->users, it->n_users, it->cap_users))
-				rc = -ENOMEM;
-			else
-				it->users[it->n_users++] = (struct concern){*item, {k ? NONE : use->exec, k ? use->exec : NONE}};
-		}
-		idmap_release(&items);
-		if (rc < 0)
-			return rc;
+	struct idmap items = {0};
+	bool new;
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < it->n; i++) {
+		store_id version = k ? it->v[i].b : it->v[i].a;
+		if (it->v[i].lonely && version && !idmap_add(&items, version, i, &new))
+			rc = -ENOMEM;
 	}
-	return 0;
+	for (size_t u = 0; rc == 0 && items.n && u < s->n_uses; u++) {
+		const struct duse *use = &s->uses[u];
+		const uint32_t *item = idmap_find(&items, s->versions[use->version].id);
+		if (!item)
+			continue;
+		if (!diff_room(it->users, it->n_users, it->cap_users))
+			rc = -ENOMEM;
+		else
+			it->users[it->n_users++] = (struct concern){*item, {k ? NONE : use->exec, k ? use->exec : NONE}};
+	}
+	idmap_release(&items);
+	return rc;
 }
 
 static int path_cmp(const void *a, const void *b)
@@ -210,17 +225,17 @@ static int next_pair(struct side side[2], size_t i, size_t k, struct dpath *ret[
 	return c;
 }
 
-/* A file below the directory of one side only has a key of its own on each: where its path is the same it is the same
- * file. */
-static int join_places(struct side side[2])
+/* The paths that only one side has by their keys, each side's by their paths. 0 or -ENOMEM. */
+static int paths_alone(struct side side[2], struct dpath **alone[2], size_t n[2])
 {
-	struct dpath **alone[2], *p[2];
-	size_t n[2] = {0};
-	bool joined = false;
-	for (int k = 0; k < 2; k++)
+	struct dpath *p[2];
+	for (int k = 0; k < 2; k++) {
+		n[k] = 0;
 		alone[k] = calloc(side[k].n_paths + 1, sizeof(struct dpath *));
-	int rc = alone[0] && alone[1] ? 0 : -ENOMEM;
-	for (size_t i = 0, k = 0; rc == 0 && (i < side[0].n_paths || k < side[1].n_paths);) {
+	}
+	if (!alone[0] || !alone[1])
+		return -ENOMEM;
+	for (size_t i = 0, k = 0; i < side[0].n_paths || k < side[1].n_paths;) {
 		int c = next_pair(side, i, k, p);
 		if (c < 0)
 			alone[0][n[0]++] = p[0];
@@ -229,9 +244,20 @@ static int join_places(struct side side[2])
 		i += p[0] != NULL;
 		k += p[1] != NULL;
 	}
-	for (int k = 0; rc == 0 && k < 2; k++)
+	for (int k = 0; k < 2; k++)
 		if (n[k])
 			qsort(alone[k], n[k], sizeof(struct dpath *), place_cmp);
+	return 0;
+}
+
+/* A file below the directory of one side only has a key of its own on each: where its path is the same it is the same
+ * file. */
+static int join_places(struct side side[2])
+{
+	struct dpath **alone[2];
+	size_t n[2];
+	bool joined = false;
+	int rc = paths_alone(side, alone, n);
 	for (size_t i = 0, k = 0; rc == 0 && i < n[0] && k < n[1];) {
 		int c = place_cmp(&alone[0][i], &alone[1][k]);
 		if (c == 0) {
@@ -267,7 +293,9 @@ int items_files(struct store *s, struct side side[2], struct items *it, struct d
 		if (rc == 0)
 			rc = compare_output(s, side, it, p);
 	}
-	return rc < 0 ? rc : find_users(side, it);
+	for (int k = 0; rc == 0 && k < 2; k++)
+		rc = find_side_users(&side[k], k, it);
+	return rc;
 }
 
 /* ---- variables ---- */

@@ -84,21 +84,18 @@ static void pair_execs(struct pairing *p, uint32_t a, uint32_t b)
 	p->paired++;
 }
 
-/* One walk. Parents count where `parents`: an execution without a parent in its side matches those without one. */
-static int pair_by_key(struct pairing *p, enum key key, bool parents)
+/* Side A's executions without a partner, in lists by their keys. */
+static int list_by_key(struct pairing *p, enum key key, bool parents, struct idmap *heads)
 {
-	struct idmap heads = {0};
 	bool new;
 	for (uint32_t i = 0; i < p->a->n_execs; i++) {
 		const struct dexec *x = &p->a->execs[i];
 		uint64_t k = x->partner == NONE ? make_exec_key(x, key) : 0;
 		if (!k)
 			continue;
-		uint32_t *head = idmap_add(&heads, with_parent(k, parents ? x->parent : NONE), i, &new);
-		if (!head) {
-			idmap_release(&heads);
+		uint32_t *head = idmap_add(heads, with_parent(k, parents ? x->parent : NONE), i, &new);
+		if (!head)
 			return -ENOMEM;
-		}
 		p->next[i] = NONE;
 		if (new || *head == NONE)
 			*head = i;
@@ -106,7 +103,25 @@ static int pair_by_key(struct pairing *p, enum key key, bool parents)
 			p->next[p->last[*head]] = i;
 		p->last[*head] = i;
 	}
-	for (uint32_t i = 0; i < p->b->n_execs; i++) {
+	return 0;
+}
+
+/* Takes the first off a list that has one. */
+static uint32_t take_first(struct pairing *p, uint32_t *head)
+{
+	uint32_t first = *head, rest = p->next[first];
+	if (rest != NONE)
+		p->last[rest] = p->last[first];
+	*head = rest;
+	return first;
+}
+
+/* One walk. Parents count where `parents`: an execution without a parent in its side matches those without one. */
+static int pair_by_key(struct pairing *p, enum key key, bool parents)
+{
+	struct idmap heads = {0};
+	int r = list_by_key(p, key, parents, &heads);
+	for (uint32_t i = 0; r == 0 && i < p->b->n_execs; i++) {
 		const struct dexec *x = &p->b->execs[i];
 		uint64_t k = x->partner == NONE ? make_exec_key(x, key) : 0;
 		uint32_t parent = NONE;
@@ -115,16 +130,11 @@ static int pair_by_key(struct pairing *p, enum key key, bool parents)
 		if (parents && x->parent != NONE && (parent = p->b->execs[x->parent].partner) == NONE)
 			continue;
 		uint32_t *head = idmap_find(&heads, with_parent(k, parent));
-		if (!head || *head == NONE)
-			continue;
-		uint32_t a = *head, rest = p->next[a];
-		if (rest != NONE)
-			p->last[rest] = p->last[a];
-		*head = rest;
-		pair_execs(p, a, i);
+		if (head && *head != NONE)
+			pair_execs(p, take_first(p, head), i);
 	}
 	idmap_release(&heads);
-	return 0;
+	return r;
 }
 
 /* Which of its parent's children with the same program an execution is. */

@@ -82,27 +82,10 @@ static bool same_token(const struct tokens *a, size_t i, const struct tokens *b,
 
 enum { MATCHED_MAX = 512 }; /* tokens of a side between the equal ends; 2 bytes for each pair */
 
-/* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
- * E. W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. */
-static int diff_tokens(const struct tokens *a, const struct tokens *b, struct buf *before, struct buf *after)
+/* The tokens from `first` on, `n` of one list and m of the other, that are not in their longest common subsequence. */
+static int append_uncommon(const struct tokens *a, const struct tokens *b, size_t first, size_t n, size_t m,
+                           struct buf *before, struct buf *after)
 {
-	size_t first = 0, la = a->n, lb = b->n;
-	while (first < la && first < lb && same_token(a, first, b, first))
-		first++;
-	while (la > first && lb > first && same_token(a, la - 1, b, lb - 1))
-		la--, lb--;
-	size_t n = la - first, m = lb - first;
-	if (first && (n || m) && a->v[first - 1].n > 1 && a->v[first - 1].p[0] == '-' && n <= 1 && m <= 1) {
-		append_text_token(before, a->v[first - 1]);
-		append_text_token(after, b->v[first - 1]);
-	}
-	if (n > MATCHED_MAX || m > MATCHED_MAX) { /* too many to be told apart: all of them */
-		for (size_t i = 0; i < n; i++)
-			append_text_token(before, a->v[first + i]);
-		for (size_t k = 0; k < m; k++)
-			append_text_token(after, b->v[first + k]);
-		return 0;
-	}
 	uint16_t *t = calloc((n + 1) * (m + 1), sizeof(*t));
 	if (!t)
 		return -ENOMEM;
@@ -122,6 +105,46 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 			append_text_token(after, b->v[first + k++]);
 	}
 	free(t);
+	return 0;
+}
+
+static bool is_option(struct str token)
+{
+	return token.n > 1 && token.p[0] == '-';
+}
+
+/* What the lists have in common at both ends. *ret_first: where they begin to differ; *ret_a and *ret_b: where they end
+ * to. */
+static void common_ends(const struct tokens *a, const struct tokens *b, size_t *ret_first, size_t *ret_a, size_t *ret_b)
+{
+	size_t first = 0, la = a->n, lb = b->n;
+	while (first < la && first < lb && same_token(a, first, b, first))
+		first++;
+	while (la > first && lb > first && same_token(a, la - 1, b, lb - 1))
+		la--, lb--;
+	*ret_first = first;
+	*ret_a = la;
+	*ret_b = lb;
+}
+
+/* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
+ * E. W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. */
+static int diff_tokens(const struct tokens *a, const struct tokens *b, struct buf *before, struct buf *after)
+{
+	size_t first, la, lb;
+	common_ends(a, b, &first, &la, &lb);
+	size_t n = la - first, m = lb - first;
+	if (first && (n || m) && n <= 1 && m <= 1 && is_option(a->v[first - 1])) {
+		append_text_token(before, a->v[first - 1]);
+		append_text_token(after, b->v[first - 1]);
+	}
+	if (n <= MATCHED_MAX && m <= MATCHED_MAX)
+		return append_uncommon(a, b, first, n, m, before, after);
+	/* Too many to be told apart: all of them. */
+	for (size_t i = 0; i < n; i++)
+		append_text_token(before, a->v[first + i]);
+	for (size_t k = 0; k < m; k++)
+		append_text_token(after, b->v[first + k]);
 	return 0;
 }
 
@@ -145,45 +168,63 @@ static int pair_options(const struct side side[2], const struct dexec *a, const 
 	return r;
 }
 
-/* Variables of one side against the other's. Those that name a job or rank always differ; paths count masked. */
-static int pair_environment(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
+/* Does a variable always differ, and say nothing by that? Those that name a job or a rank, and STEMMA_TRACE, where
+ * stemma run --trace collects: a folder of each run. */
+static bool always_differs(struct str name)
+{
+	enum env_role role;
+	unsigned rank;
+	return (env_role(name, &role, &rank) && role != ENV_ROLE_ranks) || str_is(name, "STEMMA_TRACE");
+}
+
+/* Are the values of both sides, k's first, the same when they are masked? */
+static bool same_masked(const struct side side[2], int k, struct str value, struct str there)
 {
 	struct buf mine = {0}, other = {0};
-	int r = 0;
-	for (int k = 0; r == 0 && k < 2; k++) {
-		const struct strlist *from = k ? &b->env : &a->env, *to = k ? &a->env : &b->env;
-		struct str entry, name, value, there;
-		for (size_t pos = 0; r == 0 && strlist_next(from, &pos, &entry);) {
-			enum env_role role;
-			unsigned rank;
-			if (!diff_split_variable(entry, &name, &value) || (env_role(name, &role, &rank) && role != ENV_ROLE_ranks))
-				continue;
-			if (str_is(name, "STEMMA_TRACE")) /* where stemma run --trace collects: a folder of each run */
-				continue;
-			bool found = diff_find_variable(to, name, &there);
-			if (found && k)
-				continue;                      /* the first turn saw it */
-			if (found && str_eq(value, there)) /* a path below one side's directory only is masked on that side only */
-				continue;
-			buf_reset(&mine);
-			buf_reset(&other);
-			diff_mask_path(&side[k], value, &mine);
-			if (found)
-				diff_mask_path(&side[!k], there, &other);
-			if (found && str_eq(buf_view(&mine), buf_view(&other)))
-				continue;
-			buf_reset(&m->before);
-			buf_reset(&m->after);
-			buf_str(k ? &m->after : &m->before, value);
-			if (found)
-				buf_str(&m->after, there);
-			enum diff_kind kind = found ? DIFF_CHANGED : k ? DIFF_ADDED : DIFF_REMOVED;
-			r = merge_pair_item(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
-		}
-	}
+	diff_mask_path(&side[k], value, &mine);
+	diff_mask_path(&side[!k], there, &other);
+	bool same = str_eq(buf_view(&mine), buf_view(&other));
 	buf_release(&mine);
 	buf_release(&other);
+	return same;
+}
+
+static int append_variable(struct merged *m, int k, struct str name, struct str value, const struct str *there,
+                           const struct dexec *a, const struct dexec *b)
+{
+	enum diff_kind kind = there ? DIFF_CHANGED : k ? DIFF_ADDED : DIFF_REMOVED;
+	buf_reset(&m->before);
+	buf_reset(&m->after);
+	buf_str(k ? &m->after : &m->before, value);
+	if (there)
+		buf_str(&m->after, *there);
+	return merge_pair_item(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
+}
+
+/* The variables of side k against the other's. What both have is compared in the first turn. */
+static int compare_variables(const struct side side[2], int k, const struct dexec *a, const struct dexec *b,
+                             struct merged *m)
+{
+	const struct strlist *from = k ? &b->env : &a->env, *to = k ? &a->env : &b->env;
+	struct str entry, name, value, there;
+	int r = 0;
+	for (size_t pos = 0; r == 0 && strlist_next(from, &pos, &entry);) {
+		if (!diff_split_variable(entry, &name, &value) || always_differs(name))
+			continue;
+		bool found = diff_find_variable(to, name, &there);
+		/* A path below one side's directory only is masked on that side only. */
+		if (found && (k || str_eq(value, there) || same_masked(side, k, value, there)))
+			continue;
+		r = append_variable(m, k, name, value, found ? &there : NULL, a, b);
+	}
 	return r;
+}
+
+/* Variables of one side against the other's; paths count masked. */
+static int pair_environment(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
+{
+	int r = compare_variables(side, 0, a, b, m);
+	return r < 0 ? r : compare_variables(side, 1, a, b, m);
 }
 
 void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code)

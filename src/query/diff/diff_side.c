@@ -428,34 +428,50 @@ static bool is_untouched(const struct dversion *v)
 	return v->made && !v->sure && v->has_size && v->size == 0;
 }
 
+/* Was the version's file named so when the side ended? Asked of what was made, once. */
+static int check_named(struct store *s, struct side *sd, struct dversion *v)
+{
+	bool ended = sd->info.end != TIME_NONE && sd->info.end != TIME_NEVER;
+	if (!v->made || v->named || !ended)
+		return 0;
+	int r = store_named_at(s, v->file, sd->paths[v->path].path, sd->info.end);
+	if (r >= 0)
+		v->named = r > 0;
+	return r < 0 ? r : 0;
+}
+
+/* May the version count for its name: as an output one that is named, as an input one that somebody read? */
+static bool may_count(const struct side *sd, const struct dversion *v)
+{
+	if (is_untouched(v))
+		return false;
+	if (v->made)
+		return v->named && (sd->info.what != DIFF_VERSION || v->id == sd->info.id);
+	return v->first_user != NONE;
+}
+
+static bool is_later(const struct dversion *a, const struct dversion *b)
+{
+	return a->end != b->end ? a->end > b->end : a->n > b->n;
+}
+
 /* Which version counts for a name: of inputs the last that was read and is nobody's of the side; of outputs the last
  * that was made and is named. */
 static int choose_named_versions(struct store *s, struct side *sd)
 {
-	bool ended = sd->info.end != TIME_NONE && sd->info.end != TIME_NEVER;
 	for (uint32_t i = 0; i < sd->n_versions; i++) {
 		struct dversion *v = &sd->versions[i];
 		if (v->path == NONE)
 			continue;
-		if (v->made && !v->named && ended) {
-			int r = store_named_at(s, v->file, sd->paths[v->path].path, sd->info.end);
-			if (r < 0)
-				return r;
-			v->named = r > 0;
-		}
+		int r = check_named(s, sd, v);
+		if (r < 0)
+			return r;
 		struct dpath *p = &sd->paths[v->path];
 		p->mode |= v->mode;
 		uint32_t *slot = v->absent ? &p->absent : v->made ? &p->output : &p->input;
 		if (v->made && (p->made == NONE || sd->versions[p->made].end <= v->end))
 			p->made = i;
-		if (is_untouched(v))
-			continue;
-		if (v->made && (!v->named || (sd->info.what == DIFF_VERSION && v->id != sd->info.id)))
-			continue;
-		if (!v->made && v->first_user == NONE)
-			continue;
-		if (*slot == NONE || sd->versions[*slot].end < v->end ||
-		    (sd->versions[*slot].end == v->end && sd->versions[*slot].n < v->n))
+		if (may_count(sd, v) && (*slot == NONE || is_later(v, &sd->versions[*slot])))
 			*slot = i;
 	}
 	for (size_t i = 0; i < sd->n_paths; i++)
@@ -504,6 +520,63 @@ static int load_run(struct loader *l, store_id id)
 	return 0;
 }
 
+/* What there is of the run of a side that is an execution or a version, but not its times and gaps: they are not the
+ * side's. */
+static int load_run_around(struct loader *l)
+{
+	struct side *sd = l->side;
+	struct exec_info x;
+	int r = store_exec(l->s, sd->execs[0].id, &x);
+	if (r <= 0)
+		return r;
+	sd->cwd = diff_keep_text(l->text, x.cwd);
+	r = x.run ? load_run(l, x.run) : 0;
+	sd->cwd = diff_keep_text(l->text, x.cwd);
+	sd->info.start = TIME_NEVER;
+	sd->info.end = TIME_NONE;
+	sd->info.gaps = 0;
+	return r;
+}
+
+static int load_execs(struct loader *l, enum diff_what what)
+{
+	struct side *sd = l->side;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < sd->n_execs; i++) {
+		const struct dexec *x = &sd->execs[i];
+		r = load_exec(l, &sd->execs[i]);
+		sd->info.gaps |= x->gaps;
+		if (x->known & (1 << 1))
+			sd->info.cpu += x->cpu;
+		if (what != DIFF_RUN && x->start < sd->info.start)
+			sd->info.start = x->start;
+		if (what != DIFF_RUN && x->end > sd->info.end)
+			sd->info.end = x->end;
+	}
+	if (r == 0 && sd->n_execs)
+		qsort(sd->execs, sd->n_execs, sizeof(*sd->execs), compare_execs_by_start);
+	for (uint32_t i = 0; r == 0 && i < sd->n_execs; i++)
+		*idmap_find(&sd->by_exec, sd->execs[i].id) = i;
+	return r;
+}
+
+/* What each execution made and used, and what their versions came from. */
+static int load_all_edges(struct loader *l)
+{
+	struct side *sd = l->side;
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < sd->n_execs; i++) {
+		r = load_edges(l, i, true);
+		if (r == 0)
+			key_outputs(sd, &sd->execs[i]);
+	}
+	for (uint32_t i = 0; r == 0 && i < sd->n_execs; i++)
+		r = load_edges(l, i, false);
+	for (uint32_t i = 0; r == 0 && i < sd->n_execs; i++)
+		r = load_derived(l, i);
+	return r;
+}
+
 int side_load(struct store *s, enum diff_what what, store_id id, const struct diff_options *o, struct diff_text *text,
               struct err *err, struct side *ret)
 {
@@ -512,43 +585,12 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 	int r = find_execs(&l, what, id, err);
 	if (r == 0 && what == DIFF_RUN)
 		r = load_run(&l, id);
-	else if (r == 0 && ret->n_execs) {
-		struct exec_info x;
-		int got = store_exec(s, ret->execs[0].id, &x);
-		r = got < 0 ? got : 0;
-		if (got > 0) {
-			ret->cwd = diff_keep_text(text, x.cwd);
-			if (x.run)
-				r = load_run(&l, x.run);
-			ret->cwd = diff_keep_text(text, x.cwd);
-			ret->info.start = TIME_NEVER;
-			ret->info.end = TIME_NONE;
-			ret->info.gaps = 0;
-		}
-	}
-	for (size_t i = 0; r == 0 && i < ret->n_execs; i++) {
-		r = load_exec(&l, &ret->execs[i]);
-		ret->info.gaps |= ret->execs[i].gaps;
-		if (ret->execs[i].known & (1 << 1))
-			ret->info.cpu += ret->execs[i].cpu;
-		if (what != DIFF_RUN && ret->execs[i].start < ret->info.start)
-			ret->info.start = ret->execs[i].start;
-		if (what != DIFF_RUN && ret->execs[i].end > ret->info.end)
-			ret->info.end = ret->execs[i].end;
-	}
-	if (r == 0 && ret->n_execs)
-		qsort(ret->execs, ret->n_execs, sizeof(*ret->execs), compare_execs_by_start);
-	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
-		*idmap_find(&ret->by_exec, ret->execs[i].id) = i;
-	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++) {
-		r = load_edges(&l, i, true);
-		if (r == 0)
-			key_outputs(ret, &ret->execs[i]);
-	}
-	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
-		r = load_edges(&l, i, false);
-	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
-		r = load_derived(&l, i);
+	else if (r == 0 && ret->n_execs)
+		r = load_run_around(&l);
+	if (r == 0)
+		r = load_execs(&l, what);
+	if (r == 0)
+		r = load_all_edges(&l);
 	if (r == 0) {
 		find_parents(ret);
 		bound_forks(ret);
