@@ -496,3 +496,47 @@ def handed_on_by_a_file(m):
     t = m.temporary()
     m.actor(f'open-r i {m.source()} all i open-w o {t} write o',
             f'open-r i {t} unlink {t} all i open-w o {m.output()} write o')
+
+
+@kind
+def two_outputs_one_after_the_other_read(m):
+    """Both outputs are open, both are written, then one more file is read and only one of them is written again."""
+    m.actor(f'open-w o {m.output()} open-w p {m.output()} open-r i {m.source()} all i write o write p close i close o'
+            f' open-r j {m.source()} all j write p')
+
+
+@kind
+def daemon(m):
+    """A process that outlives its parent writes the output."""
+    t = m.temporary()
+    m.actor(f'fifo {t} fork {{ fork {{ exec 0 {{ open-r i {m.source()} all i open-w o {m.output()} write o open-w w {t} few w }} }} }}'
+            f' open-r r {t} all r wait')
+
+
+@kind
+def server(m):
+    """One process serves two: each sends a file's content and gets back what is its own. The server has both then."""
+    t = m.temporary()
+    m.actor(f'listen l {t} fork {{ exec 0 {{ connect c {t} open-r i {m.source()} all i write c fin c all c open-w o {m.output()} write o }} }}'
+            f' accept l s all s write s fin s close s wait'
+            f' fork {{ exec 0 {{ connect c {t} open-r i {m.source()} all i write c fin c all c open-w o {m.output()} write o }} }}'
+            f' accept l s all s write s fin s wait')
+
+
+@kind
+def read_by_the_parent_while_the_child_writes(m):
+    """The output was opened before the fork; the parent reads another file, and only the child writes."""
+    m.actor(f'open-w o {m.output()} pipe r w fork {{ close w all r open-r i {m.source()} all i write o }} close r'
+            f' open-r d {m.source()} all d close w wait')
+
+
+@kind
+def many_descriptors_inherited(m):
+    """All that a program had open goes to its child, which uses one."""
+    m.actor(f'open-r d {m.source()} keep d 10 open-r e {m.source()} keep e 11 open-r i {m.source()} keep i 12'
+            f' fork {{ exec 0 {{ fd i 12 all i open-w o {m.output()} write o }} }} wait')
+
+
+@kind
+def chain_of_images(m):
+    m.actor(f'open-r i {m.source()} keep i 7 exec 0 {{ look {m.source()} exec 0 {{ fd i 7 all i open-w o {m.output()} write o }} }}')

@@ -1,5 +1,5 @@
 """kinds_tools.py - the kinds of steps that shells, usual tools and Python make (kinds.py)."""
-from kinds import kind
+from kinds import PYTHON, kind
 
 
 # Shells and tools: the truth stands beside the command.
@@ -304,6 +304,108 @@ def sh_environment(m):
     m.shell(f'X=$(cat {i}) printenv X >{o}', (o, [i]))
 
 
+@kind
+def sh_output_of_the_shell_itself(m):
+    i, j, o = m.source(), m.source(), m.output()
+    m.shell(f'exec >{o}; cat {i}; sort {j}', (o, [i, j]))
+
+
+@kind
+def sh_input_of_the_shell_itself(m):
+    i, o = m.source(), m.output()
+    m.shell(f'exec <{i}; sort >{o}', (o, [i]))
+
+
+@kind
+def sh_descriptor_for_two_commands(m):
+    i, j, o = m.source(), m.source(), m.output()
+    m.shell(f'exec 4>{o}; cat {i} >&4; cat {j} >&4; exec 4>&-', (o, [i, j]))
+
+
+@kind
+def sh_two_descriptors_left_open(m):
+    """The two outputs of a loop, each open all the time."""
+    i, j, o, p = m.source(), m.source(), m.output(), m.output()
+    m.shell(f'exec 4>{o} 5>{p}; cat {i} >&4; cat {j} >&5', (o, [i]), (p, [j]))
+
+
+@kind
+def sh_errors_beside(m):
+    i, o, p = m.source(), m.output(), m.output()
+    m.step.last.append(p)
+    m.shell(f'sort {i} >{o} 2>{p}', (o, [i]), (p, []))
+
+
+@kind
+def sh_function_with_redirection(m):
+    i, j, o = m.source(), m.source(), m.output()
+    m.shell(f'f() {{ cat $1; sort $2; }}; f {i} {j} >{o}', (o, [i, j]))
+
+
+@kind
+def sh_fifo(m):
+    i, t, o = m.source(), m.temporary(), m.output()
+    m.shell(f'mkfifo {t}; cat {i} >{t} & sort <{t} >{o}; wait', (o, [i]))
+
+
+@kind
+def sh_sourced_file(m):
+    """Lines that the shell reads and obeys; what it writes itself comes from a program that had them."""
+    i, t, o = m.source(), m.temporary(), m.output()
+    m.shell(f'echo x=words >{t}; cat {i} >>{t}.i; . ./{t}; echo "$x" >{o}', (t, []), (f'{t}.i', [i]), (o, [t]), direct=())
+
+
+@kind
+def sh_script_file(m):
+    """A script is read by its shell; the program that it starts writes the output."""
+    i, t, o = m.source(), m.temporary(), m.output()
+    m.shell(f'echo "cat {i} >{o}" >{t}; dash {t}', (t, []), (o, [i], [t]), direct=[i])
+
+
+@kind
+def sh_nested_shells(m):
+    i, o = m.source(), m.output()
+    m.shell(f'dash -c "bash -c \'sort {i}\' >{o}"', (o, [i]))
+
+
+@kind
+def sh_wrapped_command(m):
+    i, o = m.source(), m.output()
+    m.shell(f'timeout 60 env A=b nice sort {i} >{o}', (o, [i]))
+
+
+@kind
+def sh_xargs_in_parallel(m):
+    i, j, o, p = m.source(), m.source(), m.output(), m.output()
+    m.shell(f'printf "%s %s\\n" {i} {o} {j} {p} | xargs -P 2 -n 2 cp', (o, [i]), (p, [j]))
+
+
+@kind
+def sh_temporary_file(m):
+    i, o = m.source(), m.output()
+    m.shell(f't=$(mktemp -p .); trap "rm $t" EXIT; sort {i} >"$t"; uniq "$t" >{o}', (o, [i]), direct=())
+
+
+@kind
+def sh_checked_then_made(m):
+    """The usual test for a file that is newer."""
+    i, d, o = m.source(), m.source(), m.output()
+    m.shell(f'if [ ! {o} -nt {d} ]; then sort {i} >{o}; fi', (o, [i]))
+
+
+@kind
+def sh_checksums_then_made(m):
+    i, d, o, p = m.source(), m.source(), m.output(), m.output()
+    m.shell(f'md5sum {d} >{p}; md5sum -c --quiet {p} && sort {i} >{o}', (p, [d]), (o, [i], [p, d]))
+
+
+@kind
+def sh_many_lines(m):
+    """More than a pipe holds."""
+    i, o = m.source(), m.output()
+    m.shell(f'for n in 1 2 3 4 5 6 7 8 9 10; do cat {i} {i} {i} {i} {i} {i} {i} {i}; done | sort | tail -n 5 >{o}', (o, [i]))
+
+
 # Tools that write the file themselves.
 
 
@@ -362,6 +464,68 @@ def awk_several_outputs(m):
     """Both are written at the end, from awk's buffers."""
     i, j, o, p = m.source(), m.source(), m.output(), m.output()
     m.shell(f'awk \'FNR == NR {{ print >"{o}"; next }} {{ print >"{p}" }}\' {i} {j}', (o, [i, j]), (p, [i, j]))
+
+
+@kind
+def sed_writes_a_file(m):
+    """Its output is written as it reads, the second file after the first."""
+    i, o = m.source(), m.output()
+    m.shell(f"sed -n 'w {o}' {i}", (o, [i]))
+
+
+@kind
+def diff_and_patch(m):
+    i, j, t, o = m.source(), m.source(), m.temporary(), m.output()
+    m.shell(f'diff {i} {j} >{t}; cp {i} {o}; patch -s {o} <{t} || exit 1', (t, [i, j]), (o, [i, t]), direct=())
+
+
+@kind
+def split_and_joined(m):
+    i, t, o = m.source(), m.temporary(), m.output()
+    m.shell(f'split -l 3 {i} {t}.; cat {t}.* >{o}', (o, [i]), direct=())
+
+
+@kind
+def two_files_copied_by_one(m):
+    """The second is written by a program that has read the first."""
+    i, j, t, o = m.source(), m.source(), m.temporary(), m.output('.d')
+    m.step.makes[-1:] = [f'{o}/a', f'{o}/b']
+    m.shell(f'mkdir {t} {o}; cp {i} {t}/a; cp {j} {t}/b; cp {t}/a {t}/b {o}', (f'{o}/a', [i]), (f'{o}/b', [j, i]), direct=())
+
+
+@kind
+def make_two_rules(m):
+    i, j, t, o, p = m.source(), m.source(), m.temporary(), m.output(), m.output()
+    rules = f'all: {o} {p}\\n{o}: {i}\\n\\tsort $< >$@\\n{p}: {j} {o}\\n\\tcat $< {o} >$@\\n'
+    m.shell(f"printf '{rules}' >{t}; make -s -f {t}", (t, []), (o, [i], [t]), (p, [j, o], [t]))
+
+
+@kind
+def make_up_to_date(m):
+    """The second make finds that nothing is to be done."""
+    i, t, o = m.source(), m.temporary(), m.output()
+    rules = f'{o}: {i}\\n\\tsort $< >$@\\n'
+    m.shell(f"printf '{rules}' >{t}; make -s -f {t}; make -s -f {t}", (t, []), (o, [i], [t]))
+
+
+@kind
+def compiled(m):
+    """The driver's temporary files are between."""
+    t, o = m.temporary(), m.output('.o')
+    m.step.last.append(o)
+    i = m.source()
+    m.shell(f'sed "s,.*,// &," {i} >{t}.h; echo "#include \\"{t}.h\\"" >{t}.c; cc -c -o {o} {t}.c', (f'{t}.h', [i]), (f'{t}.c', []),
+            (o, [f'{t}.h', f'{t}.c']), direct=())
+
+
+@kind
+def sqlite_database(m):
+    """A program of its own puts in, another one takes out."""
+    i, t, o = m.source(), m.temporary(), m.output()
+    code = (f"import sqlite3\nd = sqlite3.connect('{t}'); d.execute('create table t (x)')\n"
+            f"d.execute('insert into t values (?)', (open('{i}').read(),)); d.commit()")
+    back = f"import sqlite3\nopen('{o}', 'w').write(sqlite3.connect('{t}').execute('select x from t').fetchone()[0])"
+    m.shell(f'{PYTHON} -I -c "{code}" && {PYTHON} -I -c "{back}"', (t, [i]), (o, [t]), direct=())
 
 
 # Python

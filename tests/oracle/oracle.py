@@ -9,6 +9,7 @@
   --known FILE      the errors that are known of (known.txt); another one ends with 1
   --shorten         take from FILE what is not found any more (each, without KIND)
   --campaign FILE   begin with the seed that FILE names, and add the counts to it; then FIRST is left out
+  --run-options S   options of stemma run (--count, --exact)
   --keep FOLDER     leave the folder of each workflow there
   --verbose         each error with its files
 """
@@ -50,8 +51,9 @@ class Unable(Exception):
 class Workflow:
     """Steps in runs, in a folder of their own with a record of their own."""
 
-    def __init__(self, top, stemma, steps, runs):
-        self.top, self.stemma, self.steps, self.runs = top, stemma, steps, runs
+    def __init__(self, top, options, steps, runs):
+        self.top, self.stemma, self.steps, self.runs = top, options.stemma, steps, runs
+        self.run_options = options.run_options.split()
         self.work = f'{top}/work'
         os.makedirs(self.work)
         self.names = [f's{n}' for n in range(SOURCES)]
@@ -75,7 +77,7 @@ class Workflow:
             # File times have the grain of the kernel's tick: a run that starts within it could have written the files.
             time.sleep(0.03)
             script = '\n'.join(f'{s.command} || exit $?' for s in run)
-            done = subprocess.run(['dash', '-c', 'exec "$@" 9>>../truths', 'truths', self.stemma, 'run', '-q', '--', 'dash', '-c', script],
+            done = subprocess.run(['dash', '-c', 'exec "$@" 9>>../truths', 'truths', self.stemma, 'run', '-q', *self.run_options, '--', 'dash', '-c', script],
                                   cwd=self.work, env=self.environment, capture_output=True, stdin=subprocess.DEVNULL)
             if done.returncode == 77:
                 raise Unable(done.stderr.decode(errors='replace'))
@@ -255,7 +257,7 @@ def work(options, name, steps, runs):
     report = Report()
     top = f'{options.keep}/{name}' if options.keep else tempfile.mkdtemp(prefix='oracle.')
     try:
-        workflow = Workflow(top, options.stemma, steps, runs)
+        workflow = Workflow(top, options, steps, runs)
         workflow.go()
         workflow.compare(report)
         report.workflows, report.steps = 1, len(steps)
@@ -317,6 +319,7 @@ def verdict(options, report):
         if pair[0] in known.HARD and pair not in known.read(options.known)]
     soft = [e[1] for e in found if e[0] in known.SOFT]
     if soft:  # a busy machine can blur what was clear; not three times
+        options.verbose = False
         for _ in range(2):
             again = work_all(options, ((f'{kind} again', *steps_alone(kind, 0)) for kind in soft))
             still = known.unlisted(options.known, again.most, known.SOFT)
@@ -340,6 +343,7 @@ def main():
     parser.add_argument('--variants', type=int, default=1)
     parser.add_argument('--campaign')
     parser.add_argument('--keep')
+    parser.add_argument('--run-options', default='')
     parser.add_argument('--shorten', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument('what', choices=('each', 'seeds', 'shrink'))

@@ -74,7 +74,7 @@ chmod +x config.status
 config.status: configure
 config.log: configure
 Makefile: Makefile.in config.status?
-config.h: config.h.in config.status?''', needs=('cc',)),
+config.h: config.h.in config.status?''', needs=('cc',), known=(0, 0, 4)),
 
     Pipeline('python-subprocess', {
         'main.py': '''import subprocess
@@ -101,7 +101,7 @@ git show HEAD:b >../shown
 ''', '''
 repo/a: draft other? repo/b?
 repo/b: other draft? repo/a?
-shown: other draft? repo/a? repo/b?''', needs=('git',)),
+shown: other draft? repo/a? repo/b?''', needs=('git',), known=(0, 0, 7)),
 
     Pipeline('find-xargs', {'data/a.txt': numbered('a'), 'data/sub/b.txt': numbered('b'), 'data/skip.log': 'no\n'}, '''
 find data -name '*.txt' -print0 | sort -z | xargs -0 cat >all
@@ -122,7 +122,7 @@ done <table
 ''', '''
 values: table
 out/x: x.txt table?
-out/y: y.txt table?''', shell='dash'),
+out/y: y.txt table?''', shell='dash', known=(0, 2, 2)),
 
     Pipeline('process-substitution', {'a': numbered('a'), 'b': numbered('b'), 'c': numbered('c')}, '''
 comm -3 <(sort a) <(sort b) >ab
@@ -171,7 +171,7 @@ C.up: C.txt
 A.count: header A.up
 B.count: header B.up
 C.count: header C.up
-summary: A.count B.count C.count''', shell='dash'),
+summary: A.count B.count C.count''', shell='dash', known=(0, 9, 0)),
 
     Pipeline('like-snakemake', {
         'flow.py': '''import os, subprocess, sys, time
@@ -210,7 +210,7 @@ rule count:
 a.sorted: a.txt Snakefile?
 b.sorted: b.txt Snakefile?
 ab: a.sorted b.sorted Snakefile?
-n: ab Snakefile? a.txt? b.txt? a.sorted? b.sorted?''', needs=('snakemake',)),
+n: ab Snakefile? a.txt? b.txt? a.sorted? b.sorted?''', needs=('snakemake',), known=(0, 0, 1)),
 ]
 
 
