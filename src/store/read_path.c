@@ -31,7 +31,7 @@ static bool dir_text(struct store *s, uint64_t id, unsigned depth, struct dir_te
 	uint32_t at = map_get(&r->dir_map, id);
 	if (at != VEC_NONE) {
 		*ret = r->dir_list.v[at];
-		return true;
+		return !r->dirs.failed; /* then it may not be there */
 	}
 	struct buf base = {0};
 	uint64_t up = 0;
