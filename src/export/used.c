@@ -140,7 +140,8 @@ static bool fill_summary(struct summary *to, const struct summary_info *m)
 		if (!(to->argv = calloc(m->argv.count + 1, sizeof(*to->argv))))
 			return false;
 		for (size_t i = 0, at = 0; out_list_next(&m->argv, &i, &at, &s);)
-			ok = (to->argv[n++] = copy_text(s)) && ok;
+			if (!(to->argv[n++] = copy_text(s)))
+				return false; /* what stood behind it would not be given back */
 	}
 	to->user = m->user.n ? copy_text(m->user) : NULL;
 	to->cwd = m->cwd.n ? copy_text(m->cwd) : NULL;

@@ -1,6 +1,6 @@
-/* Each place that asks for memory is refused once. Nothing crashes, and when there is memory again the answer is what
- * it was. (What is left out meanwhile the program tells at its end: base/memory.h.) A place is where a call stands, and
- * who called that. */
+/* What asks for memory gives it back. And each place that asks is refused once: nothing crashes, and when there is
+ * memory again the answer is what it was. (What is left out meanwhile the program tells at its end: base/memory.h.) A
+ * place is where a call stands, and who called that. */
 #include "history_all.h"
 
 #include "export/export.h"
@@ -22,12 +22,45 @@
 
 #define PLACES 16384
 #define CALLERS 3
+#define HELD (1 << 20)
+#define GONE UINTPTR_MAX
 
 static struct {
 	uint64_t seen[PLACES]; /* places that were refused; 0 free */
 	size_t n;
+	uintptr_t held[HELD]; /* what was asked for and not given back, by address; 0 free, GONE free again */
+	size_t n_held;
 	bool armed, refused;
 } M;
+
+static size_t first_place(const void *p)
+{
+	return ((uintptr_t)p >> 4) * 2654435761u % HELD;
+}
+
+static void *hold(void *p)
+{
+	if (p) {
+		size_t slot = first_place(p);
+		assert_true(M.n_held++ < HELD / 4);
+		while (M.held[slot] && M.held[slot] != GONE)
+			slot = (slot + 1) % HELD;
+		M.held[slot] = (uintptr_t)p;
+	}
+	return p;
+}
+
+/* What others asked for is not looked at. */
+static void give_back(const void *p)
+{
+	size_t slot = first_place(p);
+	while (p && M.held[slot] && M.held[slot] != (uintptr_t)p)
+		slot = (slot + 1) % HELD;
+	if (p && M.held[slot]) {
+		M.held[slot] = GONE; /* there may be others behind it */
+		M.n_held--;
+	}
+}
 
 /* Is this call to be refused? */
 static bool refuse(void)
@@ -57,31 +90,41 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 char *__real_strdup(const char *s);
 char *__real_strndup(const char *s, size_t n);
+void __real_free(void *p);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
+void __wrap_free(void *p);
 
 void *__wrap_malloc(size_t n)
 {
-	return refuse() ? NULL : __real_malloc(n);
+	return refuse() ? NULL : hold(__real_malloc(n));
 }
 void *__wrap_calloc(size_t n, size_t size)
 {
-	return refuse() ? NULL : __real_calloc(n, size);
+	return refuse() ? NULL : hold(__real_calloc(n, size));
 }
 void *__wrap_realloc(void *p, size_t n)
 {
-	return refuse() ? NULL : __real_realloc(p, n);
+	if (refuse())
+		return NULL;
+	give_back(p);
+	return hold(__real_realloc(p, n));
 }
 char *__wrap_strdup(const char *s)
 {
-	return refuse() ? NULL : __real_strdup(s);
+	return refuse() ? NULL : hold(__real_strdup(s));
 }
 char *__wrap_strndup(const char *s, size_t n)
 {
-	return refuse() ? NULL : __real_strndup(s, n);
+	return refuse() ? NULL : hold(__real_strndup(s, n));
+}
+void __wrap_free(void *p)
+{
+	give_back(p);
+	__real_free(p);
 }
 
 /* Runs work until no place of it is left that was not refused yet; then its answer must be what it was before. work: 0
@@ -93,11 +136,14 @@ static void refuse_everywhere(const char *what, int (*work)(struct buf *answer))
 	assert_true(want.n > 0);
 	do {
 		buf_release(&got);
+		size_t held = M.n_held;
 		M.refused = false;
 		M.armed = true;
 		int r = work(&got);
 		M.armed = false;
 		assert_true(r == 0 || M.refused);
+		if (M.n_held != held + (got.p != NULL))
+			fail_msg("%s: %ld pieces of memory are not given back", what, (long)(M.n_held - held - (got.p != NULL)));
 	} while (M.refused);
 	if (!str_eq(buf_view(&got), buf_view(&want)))
 		fail_msg("%s: another answer:\n%.2000s\n-- and not:\n%.2000s", what, buf_cstr(&got), buf_cstr(&want));
