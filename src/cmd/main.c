@@ -124,6 +124,11 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		report("out of memory: this answer may not be whole");
 		status = STATUS_SELF;
 	}
+	if (store_reads_failed() && calls[command - commands] != call_run && !compiles &&
+	    (status == STATUS_OK || status == STATUS_NOTHING)) {
+		report("the index could not be read: this answer may not be whole");
+		status = STATUS_SELF;
+	}
 	if (c.indexed)
 		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);

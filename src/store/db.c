@@ -74,6 +74,13 @@ sqlite3_stmt *store_stmt(struct store *s, enum store_sql which, struct err *err)
 	return s->stmt[which];
 }
 
+static _Atomic uint64_t reads_failed;
+
+uint64_t store_reads_failed(void)
+{
+	return reads_failed;
+}
+
 int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
 {
 	int code = sqlite3_step(st);
@@ -81,7 +88,9 @@ int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
 		return 1;
 	if (code == SQLITE_DONE)
 		return 0;
-	return store_db_error(s, err, "cannot use the index");
+	int rc = store_db_error(s, err, "cannot use the index");
+	reads_failed += !err && rc != -ENOTRECOVERABLE;
+	return rc;
 }
 
 int store_run_stmt(struct store *s, sqlite3_stmt *st, struct err *err)
