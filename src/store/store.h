@@ -75,8 +75,8 @@ bool store_met_damage(void);
 void store_on_damage(void (*found)(void));
 /* Was one met in this store since it was opened? Then what was read of it is not to be used, nor what follows. */
 bool store_is_damaged(const struct store *s);
-/* How many rows this process could not read, for another reason than damage, where whoever asked is not told why: words,
- * names and the like are empty then. An answer behind which this has grown may not be whole. */
+/* How many rows this process could not read, for another reason than damage, where whoever asked is not told why:
+ * words, names and the like are empty then. An answer behind which this has grown may not be whole. */
 uint64_t store_reads_failed(void);
 /* Checks all pages of the index file. 0, -ENOTRECOVERABLE, -errno. */
 int store_check_pages(struct store *s, struct err *err);
