@@ -120,4 +120,21 @@ cmd 0 find 'label sample=B8' && is "$out" 'b8@{1}' && cmd 0 find --execs 'label 
 check 'files and executions of such runs'
 cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host exit since before label run path'
 check 'the conditions there are'
+# Of the files that had a name one is meant by its version; of another that has a version of that number it is said.
+history <<'END'
+for i in range(2):  # as sed -i does: another file takes the name
+    h = History('01BBBBBBBBBBBBBBBBBBBBBBB%d' % i, argv=['cat'], start=10000 * i)
+    a = h.process(); h.exec(a, ['cat', 'x'], exe='/usr/bin/cat')
+    h.read(a, h.file('/n/x', ino=50 + i, size=2))
+    h.write(a, h.file('/n/made%d' % i, ino=60 + i), size=2)
+    h.read(a, h.file('/n/alone', ino=70, size=2)); h.exit(a); h.end(); h.save(home, evtext)
+END
+cmd 0 find --json 'used /n/x@{1}' && json '[.entities[].path] == ["/n/made1"] and (.namesakes | length) == 1 and .namesakes[0].name == "/n/x@{1}"' &&
+	other=$(jq -r '.namesakes[0].version' "$out") && cmd 0 find 'used /n/x@{1}' && is "$out" '/n/made1@{1}' &&
+	says "$err" '/n/x@{1} is a version of the file that has the name now' && says "$err" "$(printf '%.16s' "$other")" &&
+	cmd 0 find "used $other" && is "$out" '/n/made0@{1}' && [ ! -s "$err" ]
+check 'which file was taken is said where an earlier one of the name has a version of that number'
+cmd 0 find 'used /n/alone@{1}' && [ ! -s "$err" ] && cmd 0 find 'used /n/x' && [ ! -s "$err" ] && is "$out" '/n/made0@{1}
+/n/made1@{1}' && cmd 0 find --json 'used /n/alone@{1}' && json 'has("namesakes") | not'
+check 'and nothing where there is none, or all are meant'
 finish

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static int compare_found_rows(const void *pa, const void *pb)
@@ -85,6 +86,24 @@ static int make_found_rows(struct store *s, const struct idset *all, const struc
 	return r < 0 ? r : 0;
 }
 
+/* Of several conditions that say the same once. */
+static int add_namesake(void *arg, const char *text, store_id version)
+{
+	struct found *f = arg;
+	for (size_t i = 0; i < f->n_namesakes; i++)
+		if (f->namesakes[i].version == version && strcmp(f->namesakes[i].text, text) == 0)
+			return 0;
+	struct found_namesake *more = realloc(f->namesakes, (f->n_namesakes + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	f->namesakes = more;
+	more[f->n_namesakes] = (struct found_namesake){.text = strdup(text), .version = version};
+	if (!more[f->n_namesakes].text)
+		return -ENOMEM;
+	f->n_namesakes++;
+	return 0;
+}
+
 int found_make(const struct answer_source *a, const struct expr *e, enum expr_kind kind, bool all, struct err *err,
                struct found *ret)
 {
@@ -96,9 +115,12 @@ int found_make(const struct answer_source *a, const struct expr *e, enum expr_ki
 	                           .skew = a->skew,
 	                           .system_extra = a->system_extra,
 	                           .all = all,
-	                           .ret_unseen = &f.unseen};
+	                           .ret_unseen = &f.unseen,
+	                           .namesake = add_namesake,
+	                           .arg = &f};
 	int r = select_eval(a->store, e, kind, &o, err, &found);
 	o.sure = true;
+	o.namesake = NULL;
 	if (r == 0 && found.n)
 		r = select_eval(a->store, e, kind, &o, err, &sure);
 	bool viewing = r == 0 && store_view_begin(a->store, VIEW_WALK) == 0; /* many small questions */
@@ -119,6 +141,9 @@ void found_rows_release(struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->rows[i].key);
+	for (size_t i = 0; i < f->n_namesakes; i++)
+		free(f->namesakes[i].text);
+	free(f->namesakes);
 	free(f->rows);
 	*f = (struct found){0};
 }
@@ -154,6 +179,23 @@ int found_row_json(const struct answer_source *a, const struct found *f, size_t 
 	return 0;
 }
 
+static int namesakes_json(struct store *s, const struct found *f, json_t *o)
+{
+	json_t *list = json_array();
+	int r = 0;
+	for (size_t i = 0; i < f->n_namesakes && r >= 0; i++) {
+		struct version_info v;
+		json_t *one = json_object();
+		js_str(one, "name", str_of(f->namesakes[i].text));
+		r = store_version(s, f->namesakes[i].version, &v);
+		if (r > 0)
+			js_pub(one, "version", &v.pub);
+		js_add(list, one);
+	}
+	js_put(o, "namesakes", list);
+	return r < 0 ? r : 0;
+}
+
 int found_json(const struct answer_source *a, const struct found *f, json_t **ret)
 {
 	json_t *list = json_array(), *one;
@@ -170,6 +212,10 @@ int found_json(const struct answer_source *a, const struct found *f, json_t **re
 	json_t *all = json_object();
 	js_num(all, "format", 1);
 	js_put(all, f->kind == EXPR_RUNS ? "runs" : f->kind == EXPR_EXECS ? "executions" : "entities", list);
-	*ret = all;
-	return 0;
+	r = f->n_namesakes ? namesakes_json(a->store, f, all) : 0;
+	if (r < 0)
+		json_decref(all);
+	else
+		*ret = all;
+	return r;
 }

@@ -18,12 +18,21 @@ struct found_row {
 	uint64_t gaps; /* of the run or the execution; of a version those of who made it */
 };
 
+/* The expression's FILE@{N} was taken of the file that has the name now, or had it last; another file has or had the
+ * name, and a version N of its own. */
+struct found_namesake {
+	char *text; /* FILE@{N} */
+	store_id version;
+};
+
 struct found {
 	enum expr_kind kind;
 	struct found_row *rows; /* versions by path and number; runs and executions by start */
 	size_t n;
 	uint64_t unseen; /* times that a file changed later where nobody recorded it: what came from that is not counted */
-	size_t unended;  /* rows whose recording has no end: it goes on still, or was cut off */
+	struct found_namesake *namesakes;
+	size_t n_namesakes;
+	size_t unended; /* rows whose recording has no end: it goes on still, or was cut off */
 };
 
 /* kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. all: also streams, absent and system files. 0, and *ret is to be released;

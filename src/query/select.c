@@ -98,6 +98,18 @@ static int lift_execs(const struct select *w, struct idset *execs, struct idset 
 
 /* ---- conditions about files ---- */
 
+/* Tells of other files whose version N it might have been. */
+static int report_namesakes(const struct select *w, const char *text)
+{
+	store_id *others = NULL;
+	size_t n = 0;
+	int r = w->o->namesake ? target_namesakes(w->s, text, &others, &n) : 0;
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = w->o->namesake(w->o->arg, text, others[i]);
+	free(others);
+	return r;
+}
+
 /* The versions that FILE or FILE@{N} means; ret_one (may be NULL): it is a certain one. */
 static int versions_of(const struct select *w, const char *text, struct idset *ret, bool *ret_one)
 {
@@ -117,6 +129,8 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 	}
 	if (ret_one)
 		*ret_one = only > 0;
+	if (r > 0 && only && report_namesakes(w, text) < 0)
+		r = -ENOMEM;
 	for (size_t i = 0; i < n && r > 0; i++) {
 		struct file_info f;
 		r = store_file(w->s, files[i], &f);

@@ -29,6 +29,11 @@ struct select_options {
 	/* Out, if not NULL: `from FILE@{N}` does not go on to a later version that nobody was seen writing, and counts it
 	 * here. */
 	uint64_t *ret_unseen;
+	/* Called, if not NULL, where a condition's FILE@{N} was taken of one of several files that have or had the name:
+	 * text is what the condition says, version the N of another one of these. 0 or -errno, which select_eval returns.
+	 */
+	int (*namesake)(void *arg, const char *text, store_id version);
+	void *arg;
 };
 
 /* kind: EXPR_FILES gives versions. 0; -EINVAL with a sentence for a value that does not make sense; -ENOENT for a file

@@ -540,6 +540,32 @@ int target_files(struct store *s, const char *text, struct err *err, store_id **
 	return r;
 }
 
+int target_namesakes(struct store *s, const char *text, store_id **ret, size_t *ret_count)
+{
+	struct found *f = malloc(sizeof(*f));
+	struct err ignored = {0};
+	char *name = NULL;
+	uint64_t n = 0;
+	*ret = NULL;
+	*ret_count = 0;
+	int r = f ? resolve_target(s, text, &ignored, f, &name, &n) : -ENOMEM;
+	size_t others = r > 0 && n ? f->n : 1;
+	store_id *ids = others > 1 ? malloc(others * sizeof(*ids)) : NULL;
+	if (others > 1 && !ids)
+		r = -ENOMEM;
+	for (size_t i = 1; i < others && r >= 0; i++) {
+		r = store_version_of(s, f->ids[i], n, &ids[*ret_count]);
+		*ret_count += r > 0;
+	}
+	if (r < 0 || !*ret_count)
+		free(ids);
+	else
+		*ret = ids;
+	free(name);
+	free(f);
+	return r == -EISDIR || r >= 0 ? 0 : r;
+}
+
 /* ---- any ---- */
 
 static bool looks_like_run(const char *text)

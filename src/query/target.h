@@ -52,6 +52,9 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
  * the past of a path, which may have seen several files. Returns like target_file. */
 int target_files(struct store *s, const char *text, struct err *err, store_id **ret, size_t *ret_count,
                  uint64_t *ret_n);
+/* Of `FILE@{N}`: the version N of each other file that has or had the name. ret is malloc'ed, NULL where there is none.
+ * 0 or -errno. */
+int target_namesakes(struct store *s, const char *text, store_id **ret, size_t *ret_count);
 /* Splits `FILE@{N}` at the end of text; the length of FILE, and N, or the whole length and 0. */
 size_t target_split(const char *text, uint64_t *ret_n);
 
