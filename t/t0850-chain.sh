@@ -10,7 +10,7 @@ for i in 1 2 3; do
 done
 cmd 1 trust --verify && says "$out" 'nothing is sealed'
 check 'nothing is sealed at first'
-cmd 0 trust --seal --json && json '.sessions == 3 and .seals == 1 and (.head | length) == 64' && head1=$(jq -r .head "$out") && cmd 0 trust --verify --json && json '.sound and .sessions == 3 and .unsealed == 0 and .problems == []'
+cmd 0 trust --seal --json && json '.sessions == 3 and .seals == 1 and (.head | length) == 64' && head1=$(jq -r .head "$out") && cmd 0 trust --verify --json && json '.sound and .sessions == 3 and .unsealed == 0 and .problems == []' && cmd 0 trust --verify && says "$out" 'sound: 1 seal of 3 sessions, '
 check 'sealed, and sound'
 cmd 0 trust --seal --json && json ".sessions == 0 and .head == \"$head1\""
 check 'sealing again changes nothing'
@@ -51,7 +51,7 @@ check 'a removed end'
 grep -n '"k":"seal"' "$T/text" >"$T/seals" && lines "$T/seals" 2
 check 'there are two seals'
 first=$(sed -n '/"k":"seal"/{s/.*"session":"\([0-9a-f]*\)".*/\1/p;q}' "$T/text")
-attack drop "$first" && says "$T/found" 'the first 1 seals of'
+attack drop "$first" && says "$T/found" 'the first 1 seal of'
 check 'a removed seal'
 attack flip "$first" && says "$T/found" "seal 1 of"
 check 'a changed seal'
@@ -85,7 +85,7 @@ check 'gc'
 if command -v ssh-keygen >/dev/null 2>&1; then
 	ssh-keygen -q -t ed25519 -N '' -C '' -f key && ssh-keygen -q -t ed25519 -N '' -C '' -f other && echo "me@example.org $(cat key.pub)" >allowed && echo "me@example.org $(cat other.pub)" >wrong
 	"$STEMMA" run -- true
-	cmd 0 trust --seal --key key && cmd 0 trust --verify --signers allowed && says "$out" '1 signatures are right' && cmd 0 trust --verify --signers allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
+	cmd 0 trust --seal --key key && cmd 0 trust --verify --signers allowed && says "$out" '1 signature is right' && cmd 0 trust --verify --signers allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
 	check 'signed by OpenSSH'
 	cmd 1 trust --verify --signers wrong && cmd 1 trust --verify --signers allowed --identity you@example.org
 	check 'not by another'

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct str {
@@ -16,6 +17,11 @@ static inline struct str str_of(const char *s)
 	return (struct str){s, s ? strlen(s) : 0};
 }
 
+/* What a noun ends with behind a number: 1 file, 2 files. */
+static inline const char *str_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 static inline struct str str_n(const char *p, size_t n)
 {
 	return (struct str){p, n};

@@ -142,8 +142,8 @@ void cmd_report_damage(const struct cmd *c, uint64_t newer_frames)
 		report("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
 		       (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");
 	if (newer_frames)
-		report("%llu blocks of the logs come from a newer stemma and were passed over",
-		       (unsigned long long)newer_frames);
+		report("%llu block%s of the logs from a newer stemma %s passed over", (unsigned long long)newer_frames,
+		       str_plural(newer_frames), newer_frames == 1 ? "was" : "were");
 	if (d.places || d.sessions || newer_frames)
 		report_hint("stemma fsck says where");
 	js_damaged(d.places || d.sessions);

@@ -177,7 +177,8 @@ static int check_session(void *arg, const struct chain_part *p, uint64_t session
 static void check_first_link(struct verifying *v, const struct chain_link *s)
 {
 	if (s->number != 1)
-		problem(v, "the first %llu seals of %s are not there", (unsigned long long)s->number - 1, s->chain);
+		problem(v, "the first %llu seal%s of %s %s not there", (unsigned long long)s->number - 1,
+		        str_plural(s->number - 1), s->chain, s->number == 2 ? "is" : "are");
 	else if (!s->first)
 		problem(v, "seal 1 of %s follows another one, which is not there", s->chain);
 }
@@ -226,7 +227,8 @@ int chain_verify(struct chain *c, const char *expect, void (*say)(void *arg, con
 	for (size_t i = 0; rc == 0 && i < c->parts.n; i++)
 		ret->unsealed += !c->parts.v[i].seals && map_get(&v.sealed, i) == VEC_NONE;
 	if (c->w.damage.skipped)
-		problem(&v, "%llu bytes of the logs cannot be read", (unsigned long long)c->w.damage.skipped);
+		problem(&v, "%llu byte%s of the logs cannot be read", (unsigned long long)c->w.damage.skipped,
+		        str_plural(c->w.damage.skipped));
 	map_release(&v.sealed);
 	return rc;
 }

@@ -73,8 +73,8 @@ int diff_html(const struct diff_view *v)
 	puts("</div>");
 	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
 		r = print_html_category(v, (enum diff_rung)rung);
-	printf("<p>%zu executions paired, %zu only in A, %zu only in B; %zu of %zu inputs and programs the same.</p>\n",
-	       d->paired, d->side[0].only, d->side[1].only, d->same_files, d->files_compared);
+	printf("<p>%zu execution%s paired, %zu only in A, %zu only in B; %zu of %zu inputs and programs the same.</p>\n",
+	       d->paired, str_plural(d->paired), d->side[0].only, d->side[1].only, d->same_files, d->files_compared);
 	puts("</body></html>");
 	buf_release(&b);
 	return r;

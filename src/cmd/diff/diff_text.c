@@ -80,7 +80,7 @@ int diff_text(const struct diff_view *v)
 	buf_release(&b);
 	if (r < 0)
 		return r;
-	printf("\n%zu executions paired", d->paired);
+	printf("\n%zu execution%s paired", d->paired, str_plural(d->paired));
 	for (int side = 0; side < 2; side++)
 		if (d->side[side].only)
 			printf(", %zu only in %c", d->side[side].only, "AB"[side]);

@@ -324,8 +324,8 @@ void trace_words_side(const struct trace_pair *p, const struct difference *d, in
 	} else if (d->d.decision && at->kind == STEP_SILENT) {
 		buf_printf(b, "computed something else");
 	} else if (is_extra(d)) {
-		buf_printf(b, "makes %zu steps of its own",
-		           d->d.end[side] - (d->d.at[side] == ALIGN_START ? 0 : d->d.at[side] + 1));
+		size_t n = d->d.end[side] - (d->d.at[side] == ALIGN_START ? 0 : d->d.at[side] + 1);
+		buf_printf(b, "makes %zu step%s of its own", n, str_plural(n));
 	} else if (at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER) {
 		buf_printf(b, "called ");
 		format_function_name(p, side, d->next[side].function, b);
@@ -629,7 +629,8 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	else if (t->info.end == TRACE_STOPPED)
 		buf_printf(b, "%c's trace stops before the program did\n", name);
 	if (t->gaps)
-		buf_printf(b, "%c's trace has %llu gaps: not all was recorded\n", name, (unsigned long long)t->gaps);
+		buf_printf(b, "%c's trace has %llu gap%s: not all was recorded\n", name, (unsigned long long)t->gaps,
+		           str_plural(t->gaps));
 	if (!s) {
 		buf_printf(b,
 		           "%c's specification is not known: numbers stand for names, and loops are not seen (--spec FILE "
@@ -695,16 +696,19 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 		return;
 	}
 	if (p->calls) {
-		buf_printf(b, "no difference in %u calls, nor in what they were about", p->calls->c[0].n);
+		buf_printf(b, "no difference in %u call%s, nor in what they were about", p->calls->c[0].n,
+		           str_plural(p->calls->c[0].n));
 		return;
 	}
-	buf_printf(b, "no control difference in %zu steps", p->side[0].steps);
+	buf_printf(b, "no control difference in %zu step%s", p->side[0].steps, str_plural(p->side[0].steps));
 	if (p->functions)
 		return;
 	if (p->c.n_messages)
-		buf_printf(b, ", and the same %llu messages", (unsigned long long)p->c.n_messages);
+		buf_printf(b, ", and the same %llu message%s", (unsigned long long)p->c.n_messages,
+		           str_plural(p->c.n_messages));
 	if (p->c.operands)
-		buf_printf(b, ", and the same data in %llu decisions", (unsigned long long)p->c.data_steps);
+		buf_printf(b, ", and the same data in %llu decision%s", (unsigned long long)p->c.data_steps,
+		           str_plural(p->c.data_steps));
 	else
 		buf_printf(b, "; the data of decisions was not recorded");
 }

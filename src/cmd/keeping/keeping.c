@@ -93,9 +93,11 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 static void report_unread(uint64_t damaged, uint64_t newer)
 {
 	if (damaged)
-		report("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
+		report("%llu byte%s of these segments could not be read and are gone, too", (unsigned long long)damaged,
+		       str_plural(damaged));
 	if (newer)
-		report("%llu blocks of a newer stemma could not be looked into and are still there", (unsigned long long)newer);
+		report("%llu block%s of a newer stemma could not be looked into and %s still there", (unsigned long long)newer,
+		       str_plural(newer), newer == 1 ? "is" : "are");
 }
 
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)

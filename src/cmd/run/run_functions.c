@@ -119,9 +119,11 @@ void run_functions_end(struct run_functions *f)
 	else if (failed)
 		report("cannot write the traces of functions: %s", strerror(failed));
 	if (lost)
-		report("%llu calls of functions were not recorded, for there were too many at a time; the traces say so", lost);
+		report("%llu call%s of functions not recorded, for there were too many at a time; the traces say so", lost,
+		       lost == 1 ? " was" : "s were");
 	if (other)
-		report("other processes called these functions %llu times: they were slowed, and are not in the traces", other);
+		report("other processes called these functions %llu time%s: they were slowed, and are not in the traces", other,
+		       str_plural(other));
 }
 
 bool run_functions_works(const char **ret_what)

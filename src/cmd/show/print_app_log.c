@@ -215,7 +215,7 @@ static int print_app_log(const struct view *w)
 	uint64_t dropped = app_log_dropped(&w->d);
 	if (dropped) {
 		buf_reset(&b);
-		buf_printf(&b, "%" PRIu64 " words found no room", dropped);
+		buf_printf(&b, "%" PRIu64 " word%s found no room", dropped, str_plural(dropped));
 		print_field("dropped", &b);
 	}
 	buf_release(&b);

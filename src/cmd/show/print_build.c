@@ -88,12 +88,14 @@ static void print_build_sources(const struct cmd *c, const struct opts_show *o, 
 			print_source_line(c, o, f, m);
 	}
 	if (folded)
-		printf("  + %zu headers of the machine (--all)\n", folded);
+		printf("  + %zu header%s of the machine (--all)\n", folded, str_plural(folded));
 	if (s->unknown)
 		printf("  %zu of these %s made by nobody that was recorded\n", s->unknown, s->unknown == 1 ? "was" : "were");
 	if (!v->match)
 		return;
-	if (v->matches[BUILD_SAME] == s->n)
+	if (s->n == 1 && v->matches[BUILD_SAME])
+		printf("%-12s the one file is what it was\n", "sources");
+	else if (v->matches[BUILD_SAME] == s->n)
 		printf("%-12s all %zu files are what they were\n", "sources", s->n);
 	else
 		printf("%-12s %zu changed, %zu missing, %zu that cannot be told, %zu as they were\n", "sources",

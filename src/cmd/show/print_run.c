@@ -32,7 +32,7 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	show_field_str("recorded", run->mode);
 	if (run->traps) {
 		buf_reset(&b);
-		buf_printf(&b, "%llu calls stopped, ", (unsigned long long)run->traps);
+		buf_printf(&b, "%llu call%s stopped, ", (unsigned long long)run->traps, str_plural(run->traps));
 		fmt_duration(&b, run->recorder_cpu);
 		buf_printf(&b, " of CPU");
 		print_field_if("cost", &b);

@@ -53,7 +53,8 @@ int stat_print_at(struct cmd *c, const struct opts_stat *o, const struct stat_wh
 	if (w->n > most)
 		printf("+ %zu more (--max-count)\n", w->n - most);
 	if (w->untimed)
-		printf("%llu calls were made at times that are not known\n", (unsigned long long)w->untimed);
+		printf("%llu call%s made at times that are not known\n", (unsigned long long)w->untimed,
+		       w->untimed == 1 ? " was" : "s were");
 	buf_release(&name);
 	buf_release(&when);
 	return r < 0 ? r : 0;

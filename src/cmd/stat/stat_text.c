@@ -396,7 +396,8 @@ static void slices(struct cmd *c, const struct opts_stat *o, const struct stat_w
 		table_print(&t, &c->out, c->out.width);
 	}
 	if (when->untimed)
-		printf("without %llu calls whose times are not known\n", (unsigned long long)when->untimed);
+		printf("without %llu call%s whose times are not known\n", (unsigned long long)when->untimed,
+		       str_plural(when->untimed));
 }
 
 /* The second in which the first call began, which moments are told from. */

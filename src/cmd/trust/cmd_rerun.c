@@ -515,12 +515,14 @@ static void print_rerun_verdict(const struct again *a)
 	for (size_t i = 0; i < a->compared.n; i++)
 		compared += !a->compared.v[i].handed;
 	if (compared)
-		printf("%s: %zu results and outputs compared, in %s\n", compare_verdict_name(a->compared.verdict), compared,
-		       a->dir);
+		printf("%s: %zu result%s compared, in %s\n", compare_verdict_name(a->compared.verdict), compared,
+		       compared == 1 ? " or output" : "s and outputs", a->dir);
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
 		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
 	else
 		printf("cannot be judged: the record has neither results nor digests of outputs; it ran in %s\n", a->dir);
+	if (!compared)
+		report_hint("stemma run --digest records digests, stemma bench run results, too: such a run can be compared");
 }
 
 static void show_text(const struct again *a)

@@ -153,13 +153,15 @@ static void print_checked_text(const struct opts_trust *o, const struct checked 
 	if (!r->seals)
 		printf("nothing is sealed (stemma trust --seal)\n");
 	else
-		printf(
-		    "%s: %llu seals of %llu sessions, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed yet\n",
-		    k->sound ? "sound" : "NOT SOUND", (unsigned long long)r->seals, (unsigned long long)r->sessions,
-		    (unsigned long long)r->forgotten, (unsigned long long)r->rewritten, (unsigned long long)r->unsealed);
+		printf("%s: %llu seal%s of %llu session%s, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed "
+		       "yet\n",
+		       k->sound ? "sound" : "NOT SOUND", (unsigned long long)r->seals, str_plural(r->seals),
+		       (unsigned long long)r->sessions, str_plural(r->sessions), (unsigned long long)r->forgotten,
+		       (unsigned long long)r->rewritten, (unsigned long long)r->unsealed);
 	if (o->signers)
-		printf("%llu signatures are right, %llu wrong; %llu seals stand behind the last right one\n",
-		       (unsigned long long)k->x->good, (unsigned long long)k->x->bad, (unsigned long long)k->x->open);
+		printf("%llu signature%s right, %llu wrong; %llu seal%s behind the last right one\n",
+		       (unsigned long long)k->x->good, k->x->good == 1 ? " is" : "s are", (unsigned long long)k->x->bad,
+		       (unsigned long long)k->x->open, k->x->open == 1 ? " stands" : "s stand");
 }
 
 int trust_verify(struct cmd *c, const struct opts_trust *o)

@@ -145,8 +145,8 @@ static void fed_line(const struct witness *x)
 		printf("a pipe or socket from outside could be read: what came through it is not among the inputs\n");
 	else if (x->fed)
 		printf(
-		    "in %zu runs a pipe or socket from outside could be read: what came through it is not among the inputs\n",
-		    x->fed);
+		    "in %zu run%s a pipe or socket from outside could be read: what came through it is not among the inputs\n",
+		    x->fed, str_plural(x->fed));
 }
 
 static void print_trust_verdict(const struct trust *t, const struct witness *x)
@@ -209,7 +209,8 @@ static void varied(const struct witness *x)
 	if (!v->n)
 		printf("nothing is known of the machine (stemma run --machine, stemma bench run)\n");
 	else if (!some)
-		printf("%zu invariants, none varied; %zu variants\n", v->n, x->variant.n);
+		printf("%zu invariant%s, none varied; %zu variant%s\n", v->n, str_plural(v->n), x->variant.n,
+		       str_plural(x->variant.n));
 	buf_release(&b);
 }
 
@@ -275,7 +276,8 @@ void trust_view_text(const struct witness *x, const struct trust *t)
 		printf("%s\n", buf_cstr(&b));
 	}
 	if (unknown)
-		printf("%zu claimed invariants cannot be judged: the record does not have them\n", unknown);
+		printf("%zu claimed invariant%s cannot be judged: the record does not have %s\n", unknown, str_plural(unknown),
+		       unknown == 1 ? "it" : "them");
 	if (!t->results.claimed)
 		printf("no results are claimed\n");
 	buf_release(&b);
