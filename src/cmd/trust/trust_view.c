@@ -1,11 +1,8 @@
 #include "cmd/trust/trust_view.h"
 
 #include "cmd/ui/columns.h"
-#include "cmd/ui/js_print.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define VALUES_SHOWN 4
 
@@ -82,33 +79,6 @@ static void format_trust_number(struct buf *b, double v)
 		buf_printf(b, "%.4g", v == 0 ? 0 : v);
 }
 
-void trust_view_median(struct element *x)
-{
-	double *v = malloc((x->n + 1) * sizeof(*v));
-	char text[40];
-	bool numbers = v && x->n;
-	for (size_t i = 0; numbers && i < x->n; i++)
-		numbers = value_number(x->value[i], &v[i]);
-	for (size_t i = 1; numbers && i < x->n; i++) /* few; sorted by insertion */
-		for (size_t k = i; k && v[k - 1] > v[k]; k--) {
-			double t = v[k];
-			v[k] = v[k - 1];
-			v[k - 1] = t;
-		}
-	if (numbers) {
-		double m = x->n % 2 ? v[x->n / 2] : (v[x->n / 2 - 1] + v[x->n / 2]) / 2;
-		snprintf(text, sizeof(text), "%.17g", m);
-		char *own = strdup(text);
-		if (own) {
-			for (size_t i = 0; i < x->n; i++)
-				free(x->value[i]);
-			x->value[0] = own;
-			x->n = 1;
-		}
-	}
-	free(v);
-}
-
 static void runs_line(const struct witness *x)
 {
 	struct buf b = {0};
@@ -128,10 +98,6 @@ static void runs_line(const struct witness *x)
 	     1u << TERM_gap_unreadable | 1u << TERM_gap_limit | 1u << TERM_gap_damaged | 1u << TERM_gap_unended))
 		printf("part of the record is missing (stemma show says what): inputs may be, too\n");
 }
-
-/* The list of inputs is as complete as the programs of a run are honest: one that means to can open a file to read past
- * every recorder that runs with its user's rights (doc/security.md). What was written is seen in any case. */
-#define ASSUMES_HONEST_READS "honest_reads"
 
 static void assumed_line(void)
 {
@@ -246,8 +212,10 @@ static void print_elements(const char *title, const struct elements *e)
 	buf_release(&b);
 }
 
-void trust_view_text(const struct witness *x, const struct trust *t)
+void trust_view_text(const struct judged *j)
 {
+	const struct witness *x = &j->seen;
+	const struct trust *t = j->claimed ? &j->trust : NULL;
 	struct buf b = {0};
 	runs_line(x);
 	assumed_line();
@@ -281,99 +249,4 @@ void trust_view_text(const struct witness *x, const struct trust *t)
 	if (!t->results.claimed)
 		printf("no results are claimed\n");
 	buf_release(&b);
-}
-
-/* ---- JSON ---- */
-
-static json_t *values_json(const struct element *x)
-{
-	json_t *a = json_array();
-	for (size_t i = 0; x && i < x->n; i++)
-		js_add(a, js_string(str_of(x->value[i])));
-	return a;
-}
-
-static json_t *set_json(const struct elements *e)
-{
-	json_t *o = json_object();
-	for (size_t i = 0; i < e->n; i++) {
-		json_t *one = json_object();
-		js_put(one, "values", values_json(&e->v[i]));
-		js_bool(one, "varied", e->v[i].varied);
-		if (e->v[i].unknown)
-			js_text(one, "unknown", e->v[i].unknown);
-		js_put(o, e->v[i].name, one);
-	}
-	return o;
-}
-
-static json_t *factor_json(const struct trust_factor *f)
-{
-	json_t *o = json_object();
-	js_put(o, "value", json_real(f->value));
-	js_put(o, "value_eps", json_real(f->value_eps));
-	js_num(o, "seen", f->seen);
-	js_num(o, "claimed", f->claimed);
-	js_num(o, "differ", f->differ);
-	js_num(o, "unknown", f->unknown);
-	return o;
-}
-
-static void judged_json(json_t *o, const struct trust *t)
-{
-	json_t *list = json_array();
-	js_bool(o, "judged", t->judged);
-	js_put(o, "trust", js_real(t->t));
-	js_put(o, "trust_eps", js_real(t->t_eps));
-	js_put(o, "trust_literal", js_real(t->literal));
-	js_put(o, "low", json_real(t->low));
-	js_put(o, "high", json_real(t->high));
-	js_put(o, "reproducible", t->judged ? json_boolean(t->reproducible) : json_null());
-	js_put(o, "results_factor", factor_json(&t->results));
-	js_put(o, "inputs_factor", factor_json(&t->inputs));
-	for (size_t i = 0; i < t->n; i++) {
-		const struct trust_difference *d = &t->v[i];
-		json_t *one = json_object();
-		js_text(one, "of", trust_part_name(d->part));
-		js_text(one, "kind", trust_kind_name(d->kind));
-		js_text(one, "name", d->claim ? d->claim->name : d->seen->name);
-		js_put(one, "claimed", d->claim ? values_json(d->claim) : json_null());
-		js_put(one, "seen", d->seen ? values_json(d->seen) : json_null());
-		if (d->why)
-			js_text(one, "why", d->why);
-		js_bool(one, "within_tolerance", d->within);
-		js_add(list, one);
-	}
-	js_put(o, "differences", list);
-}
-
-static json_t *texts_json(char *const *v)
-{
-	json_t *a = json_array();
-	for (size_t i = 0; v && v[i]; i++)
-		js_add(a, js_string(str_of(v[i])));
-	return a;
-}
-
-int trust_view_json(const struct witness *x, const struct trust *t)
-{
-	json_t *o = json_object();
-	js_num(o, "format", 1);
-	js_put(o, "runs", texts_json(x->ulids));
-	js_put(o, "hosts", texts_json(x->hosts));
-	js_num(o, "failed", x->failed);
-	js_num(o, "fed", x->fed);
-	js_gaps(o, "completeness", x->gaps);
-	json_t *assumes = json_array();
-	js_add(assumes, js_string(str_of(ASSUMES_HONEST_READS)));
-	js_put(o, "assumes", assumes);
-	if (t)
-		judged_json(o, t);
-	js_put(o, "inputs", set_json(&x->side.part[TRUST_INPUTS]));
-	js_put(o, "parameters", set_json(&x->side.part[TRUST_PARAMETERS]));
-	js_put(o, "results", set_json(&x->side.part[TRUST_RESULTS]));
-	js_put(o, "missing", set_json(&x->missing));
-	js_put(o, "invariants", set_json(&x->side.part[TRUST_INVARIANTS]));
-	js_put(o, "variants", set_json(&x->variant));
-	return js_print(o, false);
 }

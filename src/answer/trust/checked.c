@@ -1,0 +1,101 @@
+#include "answer/trust/checked.h"
+
+#include "base/digest.h"
+#include "base/hex.h"
+#include "trust/sign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct checking {
+	struct checked *k;
+	const char *allowed, *identity;
+	uint64_t behind; /* seals of the chain at hand behind its last right signature */
+	char name[256];
+	struct err *err;
+};
+
+static void append_problem(void *arg, const char *line)
+{
+	struct checking *x = arg;
+	js_add(x->k->problems, js_string(str_of(line)));
+}
+
+/* A signature stands for all seals before it, too: each holds the hash of the one before. */
+static int check_signature(void *arg, const char *name, const char *hash, const char *signature)
+{
+	struct checking *x = arg;
+	struct err why = {0};
+	char line[700];
+	if (strcmp(x->name, name) != 0) {
+		x->k->open += x->behind;
+		x->behind = 0;
+		snprintf(x->name, sizeof(x->name), "%s", name);
+	}
+	if (!*signature) {
+		x->behind++;
+		return 0;
+	}
+	int rc = sign_check(x->allowed, x->identity, hash, signature, &why);
+	if (rc < 0)
+		return err_set(x->err, 0, "%s", why.text), rc;
+	x->behind = rc == 1 ? 0 : x->behind + 1;
+	x->k->good += rc == 1;
+	x->k->bad += rc == 0;
+	if (rc == 0) {
+		snprintf(line, sizeof(line), "seal %.16s...: %s", hash, why.text);
+		append_problem(x, line);
+	}
+	return 0;
+}
+
+int checked_make(struct chain *c, const struct checked_options *o, struct err *err, struct checked *ret)
+{
+	struct digest hash;
+	*ret = (struct checked){.expects = o->expect, .checks = o->signers};
+	if (o->expect && !hex_parse(str_of(o->expect), hash.b, sizeof(hash.b)))
+		return (err_set(err, 0, "what is expected is no hash of 64 hexadecimal digits"), -EINVAL);
+	ret->problems = json_array();
+	struct checking x = {.k = ret, .allowed = o->signers, .identity = o->identity, .err = err};
+	int r = chain_verify(c, o->expect, append_problem, &x, err, &ret->report);
+	if (r == 0 && o->signers)
+		r = chain_each(c, check_signature, &x);
+	if (r < 0) {
+		checked_release(ret);
+		return r;
+	}
+	if (o->expect && !ret->report.expected)
+		append_problem(&x, "the hash that is expected is none of the chain's");
+	ret->open += x.behind;
+	if (o->signers && ret->open)
+		append_problem(&x, "the latest seals are not signed");
+	ret->sound = !json_array_size(ret->problems) && ret->report.seals;
+	return 0;
+}
+
+void checked_release(struct checked *k)
+{
+	json_decref(k->problems);
+	*k = (struct checked){0};
+}
+
+json_t *checked_json(const struct checked *k)
+{
+	json_t *j = json_object();
+	js_num(j, "format", 1);
+	js_bool(j, "sound", k->sound);
+	js_num(j, "seals", k->report.seals);
+	js_num(j, "chains", k->report.hosts);
+	js_num(j, "sessions", k->report.sessions);
+	js_num(j, "forgotten", k->report.forgotten);
+	js_num(j, "rewritten", k->report.rewritten);
+	js_num(j, "unsealed", k->report.unsealed);
+	js_num(j, "signed", k->report.with_signature);
+	if (k->checks)
+		js_num(j, "signatures_good", k->good);
+	if (k->expects)
+		js_bool(j, "expected", k->report.expected);
+	js_put(j, "problems", json_incref(k->problems));
+	return j;
+}
