@@ -139,6 +139,9 @@ with Record(sys.argv[1]) as r:
     assert {e['argv'][0] for e in sums['executions']} == {'sort', 'uniq'}, sums
     run = r.show('@~1')
     assert [t['kind'] for t in run] == ['run'] and run[0]['exit'] == {'status': 0}, run
+    claim = r.claim('@')
+    assert r.trust('@', claim=claim)['judged'] in (True, False) and r.verify()['seals'] == 0, claim
+    assert r.trust('@', '@~1')['runs'] == r.trust('@', '@~1', '@')['runs'] and len(r.trust('@', '@~1')['runs']) == 2
     assert len(r.stat('/w/mid', count=1)['executions']) == 1 and r.stat_at('/w/mid', 5) == []
     assert r.summaries('@')[0]['command'][0] == 'sort'
     r.update()
@@ -163,6 +166,19 @@ END
 	check 'Python'
 else
 	skip Python 'no libstemma'
+fi
+# Trust: what the record shows, a claim, the chain of seals.
+printf 'b\na\n' >words
+if cmd 0 run -q --digest -- sort words -o sorted; then
+	asked 0 trust @ && same trust --json @ && asked 0 trust && same trust --json && asked 0 claim @ && same trust --report @ && cp "$T/asked" claim.json &&
+		asked 0 trust @ "$(cat claim.json)" && same trust --json --claim claim.json @ && asked 0 trust '' "$(cat claim.json)" 5% &&
+		same trust --json --claim claim.json -t 5% && asked 2 trust @ nonsense && [ -s "$err" ] && asked 2 trust @ "$(cat claim.json)" much && asked 1 trust 'bench:nosuch'
+	check 'trust: what is shown, a claim, what makes no sense'
+	asked 0 verify && same trust --verify --json && cmd 0 trust --seal --json && head=$(jq -r .head "$out") && asked 0 verify "$head" &&
+		same trust --verify --json "$head" && mv "$T/asked" "$out" && says "$out" '"sound": true' && asked 2 verify abc
+	check 'trust: the chain of seals'
+else
+	check 'a run with digests'
 fi
 # A page of the index is checked when it is read: whichever is damaged, an answer is the right one, or it is said. One that
 # no question reads is no hindrance.

@@ -128,6 +128,17 @@ int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uin
 /* Which of its calls were under way at a time, in ns since 1970 (stemma stat --at): maybe none. */
 int stemma_stat_at(struct stemma_record *r, const char *target, unsigned flags, int64_t at, char **ret,
                    struct stemma_error *err);
+/* What the record shows of runs, and how far a claim agrees with it (stemma-trust(1)). runs: words, each a run,
+ * RUN..RUN or bench:ID, the last one NULL; NULL: those that the claim names, else the last one. claim: its text
+ * (doc/format/claim.md), NULL none. tolerance, of numbers among the results: "5%" or "0.01"; NULL none. Digests that no
+ * record has are taken of the files. -EINVAL: the tolerance makes no sense; -EBADMSG: the claim is none. */
+int stemma_trust(struct stemma_record *r, const char *const *runs, const char *claim, const char *tolerance, char **ret,
+                 struct stemma_error *err);
+/* The claim that the record would agree with (stemma trust --report). */
+int stemma_claim(struct stemma_record *r, const char *const *runs, char **ret, struct stemma_error *err);
+/* Is the chain of seals sound (stemma trust --verify)? Reads all logs. expect: a hash of 64 hexadecimal digits that
+ * must be one of the chain's, NULL none; -EINVAL: it is no hash. Signatures are not checked. */
+int stemma_verify(struct stemma_record *r, const char *expect, char **ret, struct stemma_error *err);
 /* What the tasks of a run used: {"format": 1, "summaries": [...]}, each as in doc/format/summary.md without processes
  * and files. run: as for stemma_resolve; NULL: all summaries of the record. STEMMA_NOTHING: there is none. */
 int stemma_summaries(struct stemma_record *r, const char *run, char **ret, struct stemma_error *err);

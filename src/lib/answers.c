@@ -17,14 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of o, which is released; *ret is the caller's. */
-static int give_json(json_t *o, char **ret, struct stemma_error *err)
-{
-	*ret = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
-	json_decref(o);
-	return *ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
-}
-
 /* A file that has a version. */
 static int find_version(struct stemma_record *r, const char *file, struct file_target *ret, struct stemma_error *err)
 {
@@ -56,7 +48,7 @@ static int ask_why(struct stemma_record *r, const struct record_question *q, str
 	js_add(list, one);
 	js_num(all, "format", 1);
 	js_put(all, "answers", list);
-	return give_json(all, q->ret, err);
+	return record_give_json(all, q->ret, err);
 }
 
 EXPORTED int stemma_why(struct stemma_record *r, const char *file, unsigned flags, char **ret, struct stemma_error *err)
@@ -90,7 +82,7 @@ static int ask_lineage(struct stemma_record *r, const struct record_question *q,
 	if (viewing)
 		store_view_end(r->source.store);
 	lineage_release(&l);
-	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : give_json(o, q->ret, err);
+	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : record_give_json(o, q->ret, err);
 }
 
 EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, unsigned depth, char **ret,
@@ -104,7 +96,7 @@ static int ask_runs(struct stemma_record *r, const struct record_question *q, st
 {
 	json_t *o = NULL;
 	int rc = runs_json(&r->source, q->flags & STEMMA_ALL, q->count, &o);
-	return rc < 0 ? record_fail(rc, NULL, "cannot list the runs", err) : give_json(o, q->ret, err);
+	return rc < 0 ? record_fail(rc, NULL, "cannot list the runs", err) : record_give_json(o, q->ret, err);
 }
 
 EXPORTED int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count, char **ret, struct stemma_error *err)
@@ -130,7 +122,7 @@ static int ask_find(struct stemma_record *r, const struct record_question *q, st
 		return record_fail(rc, &e, "cannot read the record", err);
 	rc = found_json(&r->source, &f, &o);
 	found_rows_release(&f);
-	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : give_json(o, q->ret, err);
+	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : record_give_json(o, q->ret, err);
 }
 
 EXPORTED int stemma_find(struct stemma_record *r, const char *expression, unsigned flags, char **ret,
@@ -177,7 +169,7 @@ static int ask_diff(struct stemma_record *r, const struct record_question *q, st
 	if (rc == 0)
 		rc = diff_json(&r->source, &d, &o);
 	diff_release(&d);
-	return rc < 0 ? record_fail(rc, &e, "cannot compare them", err) : give_json(o, q->ret, err);
+	return rc < 0 ? record_fail(rc, &e, "cannot compare them", err) : record_give_json(o, q->ret, err);
 }
 
 EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err)
@@ -208,7 +200,7 @@ static int ask_show(struct stemma_record *r, const struct record_question *q, st
 	js_num(all, "format", 1);
 	js_put(all, "things", list);
 	if (rc == 0)
-		return give_json(all, q->ret, err);
+		return record_give_json(all, q->ret, err);
 	json_decref(all);
 	return record_fail(rc, &e, "cannot read the record", err);
 }
@@ -242,7 +234,7 @@ static int answer_stat(struct stemma_record *r, const struct record_question *q,
 	}
 	store_view_end(r->source.store);
 	stat_release(&w);
-	return rc < 0 ? record_fail(rc, NULL, "cannot count", err) : give_json(o, q->ret, err);
+	return rc < 0 ? record_fail(rc, NULL, "cannot count", err) : record_give_json(o, q->ret, err);
 }
 
 static int ask_stat(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)

@@ -1,6 +1,7 @@
 /* record.c - opening a record, and what its names mean. */
 #include "lib/record.h"
 
+#include "answer/js.h"
 #include "base/late/late.h"
 #include "query/target.h"
 
@@ -30,6 +31,15 @@ int record_fail_to_resolve(int r, const struct err *err, struct stemma_error *re
 {
 	bool nothing = r == 0 || r == -ENOENT || r == -EISDIR || r == -ENOTUNIQ;
 	return record_fail(nothing ? STEMMA_NOTHING : r, err, "nothing is recorded of it", ret);
+}
+
+/* ---- answers ---- */
+
+int record_give_json(json_t *o, char **ret, struct stemma_error *err)
+{
+	*ret = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+	json_decref(o);
+	return *ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
 }
 
 /* ---- the record ---- */

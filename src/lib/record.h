@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "stemma/stemma.h"
 
+#include <jansson.h>
+
 #define EXPORTED __attribute__((visibility("default")))
 
 struct stemma_record {
@@ -24,10 +26,14 @@ int record_fail(int code, const struct err *err, const char *what, struct stemma
 /* What target_file and its like returned, where it is not 1. */
 int record_fail_to_resolve(int r, const struct err *err, struct stemma_error *ret);
 
+/* Makes the text of o, which is released; *ret is the caller's. 0 or -ENOMEM. */
+int record_give_json(json_t *o, char **ret, struct stemma_error *err);
+
 /* What is asked: a function, and its arguments. */
 struct record_question {
 	int (*ask)(struct stemma_record *r, const struct record_question *q, struct stemma_error *err);
 	const char *a, *b;
+	const char *const *words; /* the last one NULL; NULL none */
 	unsigned flags, depth;
 	uint64_t count;
 	int64_t at;

@@ -21,6 +21,13 @@ static int ask(struct stemma_record *r, int argc, char **argv, char **ret, struc
 	if (strcmp(what, "diff") == 0)
 		return stemma_diff(r, a, b, ret, err);
 	const char *c = argc > 5 ? argv[5] : "";
+	const char *const words[] = {a, NULL}, *const *runs = *a ? words : NULL;
+	if (strcmp(what, "trust") == 0)
+		return stemma_trust(r, runs, *b ? b : NULL, *c ? c : NULL, ret, err);
+	if (strcmp(what, "claim") == 0)
+		return stemma_claim(r, runs, ret, err);
+	if (strcmp(what, "verify") == 0)
+		return stemma_verify(r, *a ? a : NULL, ret, err);
 	if (strcmp(what, "show") == 0)
 		return stemma_show(r, a, flags, ret, err);
 	if (strcmp(what, "stat") == 0)

@@ -66,6 +66,8 @@ def _load():
             ('resolve', [record, text, ctypes.POINTER(_Target), answer[1]]), ('why', [record, text, flags] + answer),
             ('lineage', [record, text, flags, ctypes.c_uint] + answer),
             ('runs', [record, flags, ctypes.c_uint64] + answer), ('find', [record, text, flags] + answer),
+            ('trust', [record, ctypes.POINTER(text), text, text] + answer),
+            ('claim', [record, ctypes.POINTER(text)] + answer), ('verify', [record, text] + answer),
             ('show', [record, text, flags] + answer),
             ('stat', [record, text, flags, ctypes.c_uint64] + answer),
             ('stat_at', [record, text, flags, ctypes.c_int64] + answer),
@@ -81,6 +83,11 @@ def _check(code, error):
     if code:
         kind = NotRecorded if code == _NOTHING else RecordError
         raise kind(error.text.decode('utf-8', 'replace'), error.hint.decode('utf-8', 'replace'), code)
+
+
+def _words(words):
+    """A list for C, which NULL ends; NULL for none."""
+    return (ctypes.c_char_p * (len(words) + 1))(*(os.fsencode(word) for word in words), None) if words else None
 
 
 class Record:
@@ -176,6 +183,20 @@ class Record:
     def stat_at(self, target, at, all=False, objects=False):  # pylint: disable=redefined-builtin
         """Which of its calls were under way at a time in ns since 1970 (stemma stat --at): a list."""
         return self._ask('stat_at', os.fsencode(target), _ALL * bool(all) | _OBJECTS * bool(objects), at)['under_way']
+
+    def trust(self, *runs, claim=None, tolerance=None):
+        """What the record shows of runs, and how far a claim (a text, or what json.loads made of one) agrees with it
+        (stemma-trust(1)). runs: words as '@', 'RUN..RUN', 'bench:ID'; none: those of the claim, else the last one."""
+        text = claim if claim is None or isinstance(claim, (str, bytes)) else json.dumps(claim)
+        return self._ask('trust', _words(runs), *(None if one is None else os.fsencode(one) for one in (text, tolerance)))
+
+    def claim(self, *runs):
+        """The claim that the record would agree with (stemma trust --report)."""
+        return self._ask('claim', _words(runs))
+
+    def verify(self, expect=None):
+        """Is the chain of seals sound (stemma trust --verify)? expect: a hash that must be one of the chain's."""
+        return self._ask('verify', None if expect is None else os.fsencode(expect))
 
     def summaries(self, run=None):
         """What the tasks of a run used, or (None) all summaries of the record."""
