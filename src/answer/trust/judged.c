@@ -34,8 +34,8 @@ static void drop_repeated(store_id *ids, size_t *n)
 				k++;
 }
 
-int judged_make(const struct answer_source *a, char *const *words, size_t n, struct claim *claim,
-                const char *tolerance, struct digest_cache *cache, struct err *err, struct judged *ret)
+int judged_make(const struct answer_source *a, char *const *words, size_t n, struct claim *claim, const char *tolerance,
+                struct digest_cache *cache, struct err *err, struct judged *ret)
 {
 	store_id *ids = NULL;
 	size_t n_ids = 0;

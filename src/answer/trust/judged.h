@@ -19,8 +19,8 @@ struct judged {
 /* The runs are those of the n words (witness_find), else those that the claim names, else the last one. claim: NULL
  * there is none. tolerance, of numbers among the results: "5%", "0.01"; NULL none. cache may be NULL. 1; 0 or -ENOTUNIQ
  * with a sentence: there is no such run; -EINVAL: the claim or the tolerance makes no sense; -errno. */
-int judged_make(const struct answer_source *a, char *const *words, size_t n, struct claim *claim,
-                const char *tolerance, struct digest_cache *cache, struct err *err, struct judged *ret);
+int judged_make(const struct answer_source *a, char *const *words, size_t n, struct claim *claim, const char *tolerance,
+                struct digest_cache *cache, struct err *err, struct judged *ret);
 void judged_release(struct judged *j);
 /* Is the claim reproducible by this record? What failed in the same way again is the same again, and nobody's result.
  */
