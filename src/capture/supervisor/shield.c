@@ -339,17 +339,34 @@ static bool is_child_of_worker(struct shield *g, pid_t tid)
 	return ppid == g->self && process_of_thread(tid) == tid;
 }
 
-/* Takes what one thread has to report. False if that is the end of a child of ours. */
+/* What a thread has to report, left where it is. A stop must not be taken (waitpid): the kernel forgets then which
+ * signal is to be delivered, and if we were killed before the thread goes on, it would never come. Left, the kernel
+ * delivers it when it lets go of the thread. */
+static bool peek_report(pid_t tid, siginfo_t *ret)
+{
+	*ret = (siginfo_t){0};
+	return waitid(P_PID, (id_t)tid, ret, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) == 0 &&
+	       ret->si_pid;
+}
+
+/* As waitpid would tell it. */
+static int stop_status(const siginfo_t *si)
+{
+	return si->si_status << 8 | 0x7f;
+}
+
+/* Handles what one thread has to report. False if that is the end of a child of ours. */
 static bool reap_report(struct shield *g, pid_t tid, bool over)
 {
+	siginfo_t si;
 	int status;
 	if (over && is_child_of_worker(g, tid))
 		return false;
-	if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) != tid)
+	if (!peek_report(tid, &si))
 		return true;
-	if (WIFSTOPPED(status)) {
-		handle_shielded_stop(g, tid, status);
-	} else {
+	if (si.si_code == CLD_TRAPPED) {
+		handle_shielded_stop(g, tid, stop_status(&si));
+	} else if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) == tid && !WIFSTOPPED(status)) {
 		pthread_mutex_lock(&g->lock);
 		remove_tracee(g, tid);
 		pthread_mutex_unlock(&g->lock);
@@ -376,9 +393,8 @@ static void take_others(struct shield *g)
 		}
 	pthread_mutex_unlock(&g->lock);
 	for (size_t i = 0; i < n; i++) {
-		siginfo_t si = {0};
-		if (waitid(P_PID, (id_t)tids[i], &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) == 0 &&
-		    si.si_pid)
+		siginfo_t si;
+		if (peek_report(tids[i], &si))
 			reap_report(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED);
 	}
 	free(tids);
@@ -427,13 +443,11 @@ static int stop_and_inject(struct shield *g, pid_t pid)
 				nanosleep(&(struct timespec){.tv_nsec = SPIN_NS}, NULL);
 			continue;
 		}
-		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
+		if (si.si_code != CLD_TRAPPED)
 			return -ESRCH; /* the shield's own loop takes it */
-		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid)
-			return -ESRCH;
-		if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
-			if (WIFSTOPPED(status))
-				handle_shielded_stop(g, pid, status);
+		status = stop_status(&si);
+		if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
+			handle_shielded_stop(g, pid, status);
 			if (!shield_has(g, pid))
 				return -ESRCH;
 			continue;
