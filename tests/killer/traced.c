@@ -1,21 +1,17 @@
-/* killer - runs `stemma run ...` and kills its recorder right behind a system call of that.
- *
- *     killer VICTIM K REPORT COMMAND...
- *
- * VICTIM: worker, keeper, both (after the K-th call of the victim's, of both of theirs; all threads count). K 0: nobody
- * is killed. REPORT is written: "worker N keeper M standby S killed B": the calls that were made, whether there was a
- * standby when it came to the kill, and whether it did. Ends with the status of COMMAND, 128 + signal if one killed it.
- *
- * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After
+#include "killer.h"
+
+/* The recorder is traced; the command of the run and the standby are let go of before they are their programs. After
  * the kill nobody is traced any more. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/reg.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,30 +75,37 @@ static void let_go(void)
 		const struct tracee *t = tracee_of(pid);
 		if (t->stopped && t->role != NONE)
 			continue;
-		if (t->stopped || (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)))
+		if (t->stopped || (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))) {
 			ptrace(PTRACE_DETACH, pid, NULL, NULL);
+			kill(pid, SIGCONT); /* its first stop may have become that of a stopped process */
+		}
 	}
 	if (d)
 		closedir(d);
 }
 
-int main(int argc, char **argv)
+/* A call of that number, at its end; -1: any. */
+static bool is_counted(pid_t tid, int number)
 {
-	unsigned long calls[4] = {0}, k;
-	bool standby = false, killed = false, over = false;
+#if defined(__x86_64__)
+	return number < 0 || ptrace(PTRACE_PEEKUSER, tid, (void *)(8 * ORIG_RAX), NULL) == number;
+#else
+	(void)tid;
+	return number < 0;
+#endif
+}
+
+static void trace(const struct killer_round *r, struct killer_report *ret)
+{
+	unsigned long calls[4] = {0}, k = r->k;
+	bool standby = false, killed = false, over = false, of_worker = r->of_worker, of_keeper = r->of_keeper;
 	int status = 0, result = 125;
-	if (argc < 5) {
-		fprintf(stderr, "usage: killer worker|keeper|both K REPORT COMMAND...\n");
-		return 2;
-	}
-	k = strtoul(argv[2], NULL, 10);
-	bool of_worker = strcmp(argv[1], "keeper") != 0, of_keeper = strcmp(argv[1], "worker") != 0;
 	pid_t root = fork(), worker = 0;
+	ntracees = 0;
 	if (root == 0) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
-		execvp(argv[4], argv + 4);
-		_exit(127);
+		killer_become(r);
 	}
 	waitpid(root, &status, __WALL);
 	ptrace(PTRACE_SETOPTIONS, root, NULL,
@@ -149,7 +152,7 @@ int main(int argc, char **argv)
 			}
 		} else if (sig == (SIGTRAP | 0x80)) {
 			t->inside = !t->inside;
-			if (!t->inside) {
+			if (!t->inside && is_counted(tid, r->number)) {
 				calls[t->role]++;
 				unsigned long n = (of_worker ? calls[WORKER] : 0) + (of_keeper ? calls[KEEPER] : 0);
 				if (k && !killed && n >= k && ((t->role == WORKER && of_worker) || (t->role == KEEPER && of_keeper))) {
@@ -173,10 +176,27 @@ int main(int argc, char **argv)
 		ptrace(killed ? PTRACE_DETACH : PTRACE_SYSCALL, tid, NULL, (void *)pass);
 	}
 	let_go();
-	FILE *f = fopen(argv[3], "w");
-	if (f)
-		fprintf(f, "worker %lu keeper %lu standby %d killed %d\n", calls[WORKER], calls[KEEPER], standby, killed);
-	if (f)
-		fclose(f);
-	return result;
+	*ret = (struct killer_report){calls[WORKER], calls[KEEPER], standby, killed, result};
+}
+
+/* The end of the process that traces lets go of whoever runs. */
+void killer_traced(const struct killer_round *r, struct killer_report *ret)
+{
+	int report[2];
+	*ret = (struct killer_report){.status = 125};
+	if (pipe(report) != 0)
+		return;
+	pid_t tracer = fork();
+	if (tracer == 0) {
+		close(report[0]);
+		fcntl(report[1], F_SETFD, FD_CLOEXEC);
+		trace(r, ret);
+		_exit(write(report[1], ret, sizeof(*ret)) != sizeof(*ret));
+	}
+	close(report[1]);
+	if (tracer > 0 && read(report[0], ret, sizeof(*ret)) != sizeof(*ret))
+		*ret = (struct killer_report){.status = 125};
+	close(report[0]);
+	if (tracer > 0)
+		waitpid(tracer, NULL, 0);
 }
