@@ -1,4 +1,5 @@
 #include "cmd/keeping/keeping.h"
+#include "base/memory.h"
 
 #include "cmd/ui/columns.h"
 #include "trust/chain.h"
@@ -106,7 +107,9 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	uint64_t *matched = NULL;
 	size_t n_matched = 0;
 	bool sealed = !o->dry_run && is_sealed(c) && matching(c, &matched, &n_matched);
-	int r = keep_cut(l, o, &err, ret);
+	/* What was left out where memory lacked may be a run that is to go, or one that rests on those. */
+	int r = !o->dry_run && memory_lacked() ? err_set(&err, ENOMEM, "out of memory: nothing was taken out")
+	                                       : keep_cut(l, o, &err, ret);
 	if (r == 0 && sealed && ret->segments)
 		seal_again(c, matched, n_matched);
 	free(matched);
