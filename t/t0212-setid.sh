@@ -53,4 +53,15 @@ status=$?
 result $? "deeper inside it runs" "$T/out"
 events "$T/home" "$T/events" && { [ "$(euid)" = 0 ] || grep -q '"k":"gap".*"reason":3\b' "$T/events"; }
 result $? "with its rights, or the record says that it lost them" "$T/events"
+
+# In a user namespace without root's number the kernel leaves the bit alone, with stemma and without.
+if $as_user unshare -Ur true 2>/dev/null; then
+	rm -rf "${T:?}/home"
+	mkdir -m 777 "$T/home"
+	$user "$STEMMA" run -- unshare -Ur "$T/setid" all "$T" >"$T/out" 2>"$T/err"
+	[ $? = 0 ] && [ ! -s "$T/err" ] && events "$T/home" "$T/events" && ! grep -q '"k":"gap".*"reason":3\b' "$T/events"
+	result $? "in a user namespace where its owner is nobody it loses nothing" "$T/err"
+else
+	skip_ "a set-id program in a user namespace" "an ordinary user may not make one"
+fi
 finish

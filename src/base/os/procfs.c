@@ -31,6 +31,22 @@ ssize_t procfs_read(pid_t pid, const char *file, char *ret, size_t size)
 	return io_read_text(name, ret, size);
 }
 
+bool procfs_id_mapped(pid_t pid, const char *map, unsigned id)
+{
+	char text[4096];
+	if (procfs_read(pid, map, text, sizeof(text)) <= 0)
+		return true;
+	/* A line: the first number there, the first here, how many. */
+	for (char *line = text, *next; line && *line; line = next) {
+		unsigned long there, here, n;
+		if ((next = strchr(line, '\n')))
+			next++;
+		if (sscanf(line, "%lu %lu %lu", &there, &here, &n) == 3 && id >= here && id - here < n)
+			return true;
+	}
+	return false;
+}
+
 /* What has nothing in its file has ended. */
 static int read_figures(pid_t pid, const char *file, char *ret, size_t size)
 {

@@ -40,6 +40,10 @@ struct procfs {
 /* A text file of a process, by its name below /proc/PID; bytes with a NUL behind, or -errno with "" in ret. */
 ssize_t procfs_read(pid_t pid, const char *file, char *ret, size_t size);
 
+/* Has a user (map "uid_map") or group ("gid_map") of this process a number in the user namespace of pid? True, too,
+ * where that cannot be read. */
+bool procfs_id_mapped(pid_t pid, const char *map, unsigned id);
+
 void procfs_clear(struct procfs *p); /* all unknown */
 /* Each reads one source into *p and leaves the rest as it is. 0 or -errno. */
 int procfs_stat(pid_t pid, struct procfs *p);

@@ -524,6 +524,15 @@ static int exec_look(struct rooted r, bool far, const struct trap *t, struct whe
 	return rc;
 }
 
+/* A set-id program. Where its owner or group is nobody in the process's user namespace, the kernel leaves the bit
+ * alone, whether or not somebody watches. */
+static bool gives_privilege(const struct proc *p, const struct statx *st)
+{
+	bool set_id = (st->stx_mode & S_ISUID) || ((st->stx_mode & S_ISGID) && (st->stx_mode & S_IXGRP));
+	return set_id && procfs_id_mapped(p->pid, "uid_map", st->stx_uid) &&
+	       procfs_id_mapped(p->pid, "gid_map", st->stx_gid);
+}
+
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	struct where w;
@@ -555,7 +564,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	}
 	struct file *first = program_at(s, &w, &st, &head), *exe = first;
 	free(head.interpreter);
-	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
+	bool set_id = gives_privilege(p, &st);
 	where_release(&w);
 	if (!first) {
 		exec_pending_free(e);
