@@ -36,6 +36,8 @@ class Step:
         self.uses = []
         self.makes = []
         self.last = []  # of these, what no later step reads: empty files
+        self.outside = []  # commands that nobody records, behind the step's run
+        self.then = None  # a step of the next run
         self.declared = []
 
 
@@ -78,16 +80,27 @@ class Maker:
         for output, sure, *maybe in truths:
             self.declare(output, sure, *maybe, **options)
 
+    def then(self, text):
+        """The step of the next run."""
+        self.step.then = Step(self.step.number + 1, self.step.kind)
+        self.step.then.command = f'dash -c {shlex.quote(text)}'
+
     def declare(self, output, sure, maybe=(), **options):
         self.step.declared.append((output, sure, maybe, options))
 
 
 KINDS = {}
+ALONE = set()  # those of several runs, which are no part of a longer workflow
 
 
 def kind(function):
     KINDS[function.__name__.strip('_').replace('_', '-')] = function
     return function
+
+
+def alone(function):
+    ALONE.add(function.__name__.strip('_').replace('_', '-'))
+    return kind(function)
 
 
 # One process.

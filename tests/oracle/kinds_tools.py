@@ -1,5 +1,5 @@
 """kinds_tools.py - the kinds of steps that shells, usual tools and Python make (kinds.py)."""
-from kinds import PYTHON, kind
+from kinds import PYTHON, alone, kind
 
 
 # Shells and tools: the truth stands beside the command.
@@ -651,3 +651,54 @@ for p in ps: p.start()
 for p in ps: p.join()''')
     m.declare(o, [i])
     m.declare(p, [j])
+
+
+# What nobody records, between two runs. What comes from there cannot be found; what was there before must not stay certain where it is
+# gone, and not be lost where it is not.
+
+
+def behind_its_back(m, outside, second, *truths):
+    """Of an output o that a run made from i: commands outside, with j; then a run that makes p of it. truths are those of o and p."""
+    i, j, o, p = m.source(), m.source(), m.output(), m.output()
+    names = {'i': i, 'j': j, 'o': o, 'p': p}
+    m.shell(f'cat {i} >{o}')
+    m.step.outside.append(outside.format(**names))
+    m.then(second.format(**names))
+    for output, sure, maybe in truths:
+        m.step.then.declared.append((names[output], [names[s] for s in sure], [names[s] for s in maybe], {'direct': ()}))
+
+
+@alone
+def outside_overwritten(m):
+    behind_its_back(m, 'cat {j} >{o}', 'cat {o} >{p}', ('o', '', 'j'), ('p', 'o', ''))
+
+
+@alone
+def outside_appended(m):
+    behind_its_back(m, 'cat {j} >>{o}', 'cat {o} >{p}', ('o', 'i', 'j'), ('p', 'o', ''))
+
+
+@alone
+def outside_replaced(m):
+    behind_its_back(m, 'cat {j} >{o}.new; mv {o}.new {o}', 'cat {o} >{p}', ('o', '', 'j'), ('p', 'o', ''))
+
+
+@alone
+def outside_renamed(m):
+    behind_its_back(m, 'mv {o} {o}.x; mv {o}.x {o}', 'cat {o} >{p}', ('o', 'i', ''), ('p', 'o', ''))
+
+
+@alone
+def outside_touched(m):
+    behind_its_back(m, 'touch {o}', 'cat {o} >{p}', ('o', 'i', ''), ('p', 'o', ''))
+
+
+@alone
+def outside_copied_over(m):
+    """With the times and the size of before."""
+    behind_its_back(m, 'cp -p {o} {o}.times; cat {j} >{o}; touch -r {o}.times {o}', 'cat {o} >{p}', ('o', '', 'j'), ('p', 'o', ''))
+
+
+@alone
+def outside_made_and_removed(m):
+    behind_its_back(m, 'rm {o}; cat {j} >{o}', 'cat {o} >{p}', ('o', '', 'j'), ('p', 'o', ''))

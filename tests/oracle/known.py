@@ -5,7 +5,7 @@ Behind # stands that the error depends on the moment: it is not always found, an
 import collections
 
 # What no answer may be; the list of these is the same for steps alone and for workflows.
-HARD = ('missed', 'only-fork', 'sure-false', 'sure-open', 'why-sure-false')
+HARD = ('missed', 'only-fork', 'sure-false', 'sure-open', 'why-sure-false', 'down-missed', 'down-only')
 # What an answer should not be; held for steps alone.
 SOFT = ('only-possible', 'why-missed')
 
