@@ -161,7 +161,7 @@ class Workflow:
         for step, name in outputs:
             for what in CLASSES:
                 for source in sorted(wrong[what, name]):
-                    if self.follows(step, what, name, source, wrong):
+                    if self.follows(step, what, name, source, wrong, seen):
                         report.followed[what] += 1
                     else:
                         report.add(what, step, name, source)
@@ -179,10 +179,14 @@ class Workflow:
                 if up != (self.roots[name] in found):
                     wrong['down-missed' if up else 'down-only', name].add(source)
 
-    def follows(self, step, what, name, source, wrong):
-        """Whether an error follows from one that is told of another pair: of a file between the two."""
+    def follows(self, step, what, name, source, wrong, seen):
+        """Whether an error follows from one that is told of another pair: of a file between the two, which the answer names (or should)."""
         for between in step.uses:
-            if between != source and (source in wrong[what, between] or source not in step.uses and between in wrong[what, name]):
+            if between == source or between not in seen[name][0]:
+                continue
+            if source in wrong[what, between]:
+                return True
+            if source not in step.uses and between in wrong[what, name] and (between not in seen or source in seen[between][0]):
                 return True
         return False
 
