@@ -166,16 +166,12 @@ static int answer_fd(const char *home, uint64_t floor, struct err *err)
 	return r;
 }
 
-int answer_store(const char *base, const char *who, const struct answer_limits *limits, int sock)
+/* This process ends with the daemon, and before it where memory ends; it has no more time and memory than it may. */
+static void limit_process(const struct answer_limits *limits)
 {
-	bool all = !strcmp(who, "all");
-	char user[4096], home[4096 + 16], logs[4096 + 16], line[REQUEST_MAX];
-	struct err err = {0};
-	struct stat st;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "stemmad-answer");
-	/* Where memory ends, this one ends before the daemon does. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (score >= 0) {
 		io_write(score, "500", 3, NULL);
@@ -188,6 +184,15 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 	errno = 0;
 	if (nice(5) < 0 && errno)
 		errno = 0; /* it may go on as it is */
+}
+
+int answer_store(const char *base, const char *who, const struct answer_limits *limits, int sock)
+{
+	bool all = !strcmp(who, "all");
+	char user[4096], home[4096 + 16], logs[4096 + 16], line[REQUEST_MAX];
+	struct err err = {0};
+	struct stat st;
+	limit_process(limits);
 	snprintf(user, sizeof(user), all ? "%s/all" : "%s/users/%s", base, who);
 	snprintf(home, sizeof(home), all ? "%s" : "%s/index", user);
 	snprintf(logs, sizeof(logs), "%s/logs", user);

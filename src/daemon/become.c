@@ -1,6 +1,7 @@
 #include "daemon/become.h"
 
 #include "base/io.h"
+#include "daemon/service.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,13 +16,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 enum { DEPTH = 16 }; /* of what is handed over: users/UID/logs/HOST/DAY is 5 */
 

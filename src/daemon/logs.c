@@ -368,6 +368,30 @@ static void refill_accounts(struct logs *l, int64_t passed)
 
 static void hold_budget(struct logs *l);
 
+/* Writes what one log has, and begins another session where that is due. part: bytes after which it is, 0 never. Is all
+ * of it on disk? */
+static bool flush_log(struct logs *l, struct log *g, uint64_t part, int64_t now)
+{
+	bool held = l->full || g->account->held;
+	bool written = !log_writer_pending(g->w) || log_writer_flush(g->w) == 0;
+	if (held && g->missed && now >= g->missed_said + HOLD_S * NS)
+		emit_missed_gap(l, g);
+	if (!log_writer_lost(g->w) && !g->stale) {
+		if (part && !held && g->begun > (part > PART_MIN ? part : PART_MIN)) {
+			g->part++;
+			renew_session(l, g);
+		}
+		return written;
+	}
+	if (log_writer_lost(g->w))
+		report_trouble(l, g, "no room on the disk");
+	else if (l->full)
+		report_trouble(l, g, "the disk has less than `min_free`");
+	if (!held && !log_writer_pending(g->w)) /* there is room again */
+		renew_session(l, g);
+	return false; /* what is told anew is not written yet */
+}
+
 bool logs_flush(struct logs *l, int64_t now)
 {
 	bool all = true;
@@ -377,31 +401,8 @@ bool logs_flush(struct logs *l, int64_t now)
 	if (l->look)
 		hold_budget(l);
 	uint64_t part = shares_share(&l->shares, &l->o.limits) / PARTS;
-	for (struct log *g = l->list; g; g = g->next) {
-		bool held = l->full || g->account->held;
-		if (!g->w)
-			all &= !g->missed;
-		else if (log_writer_pending(g->w) && log_writer_flush(g->w) < 0)
-			all = false;
-		if (!g->w)
-			continue;
-		if (held && g->missed && now >= g->missed_said + HOLD_S * NS)
-			emit_missed_gap(l, g);
-		if (!log_writer_lost(g->w) && !g->stale) {
-			if (part && !held && g->begun > (part > PART_MIN ? part : PART_MIN)) {
-				g->part++;
-				renew_session(l, g);
-			}
-			continue;
-		}
-		if (log_writer_lost(g->w))
-			report_trouble(l, g, "no room on the disk");
-		else if (l->full)
-			report_trouble(l, g, "the disk has less than `min_free`");
-		if (!held && !log_writer_pending(g->w)) /* there is room again */
-			renew_session(l, g);
-		all = false; /* what is told anew is not written yet */
-	}
+	for (struct log *g = l->list; g; g = g->next)
+		all &= g->w ? flush_log(l, g, part, now) : !g->missed;
 	return all;
 }
 

@@ -95,23 +95,28 @@ static int ask_once(const char *question, unsigned wait_ms, struct err *err, cha
 	return n < 0 ? err_set(err, -n, "the daemon of this node does not answer") : n;
 }
 
+/* As ask_once, but asks again while the daemon is busy: whoever has all the room is put out after five seconds
+ * (control.h). */
+static int ask_patiently(const char *question, unsigned wait_ms, struct err *err, char *room, int *ret_fd)
+{
+	for (unsigned tries = 1; tries <= 40; tries++) {
+		err_clear(err);
+		int r = ask_once(question, wait_ms, err, room, ret_fd);
+		/* It had no room for this one, and has closed with the question unread: its word is lost then. */
+		if (r != -ECONNRESET && r != -EPIPE && !(r >= 4 && !memcmp(room, "busy", 4)))
+			return r;
+		struct timespec ts = {0, 50000000L * (tries < 8 ? tries : 8)};
+		nanosleep(&ts, NULL);
+	}
+	return err_set(err, EBUSY, "the daemon of this node has too much to answer");
+}
+
 int request_ask(const char *question, unsigned wait_ms, struct err *err, struct buf *ret, int *ret_fd)
 {
 	char *room = malloc(REPLY_MAX);
 	int r = -ENOMEM, fd = -1;
-	/* Whoever has all the room is put out after five seconds (control.h). */
-	bool busy = room;
-	for (unsigned tries = 1; busy && tries <= 40; tries++) {
-		err_clear(err);
-		r = ask_once(question, wait_ms, err, room, &fd);
-		/* It had no room for this one, and has closed with the question unread: its word is lost then. */
-		busy = r == -ECONNRESET || r == -EPIPE || (r >= 4 && !memcmp(room, "busy", 4));
-		struct timespec ts = {0, 50000000L * (tries < 8 ? tries : 8)};
-		if (busy)
-			nanosleep(&ts, NULL);
-	}
-	if (busy)
-		r = err_set(err, EBUSY, "the daemon of this node has too much to answer");
+	if (room)
+		r = ask_patiently(question, wait_ms, err, room, &fd);
 	if (r >= 2 && !memcmp(room, "ok", 2)) {
 		size_t skip = r > 2 ? 3 : 2;
 		buf_add(ret, room + skip, (size_t)r - skip);

@@ -11,13 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-
 void service_notify(const char *line)
 {
 	const char *path = getenv("NOTIFY_SOCKET");

@@ -3,7 +3,16 @@
 #ifndef STEMMA_DAEMON_SERVICE_H
 #define STEMMA_DAEMON_SERVICE_H
 
+#include <linux/capability.h>
 #include <stdint.h>
+
+/* Older headers lack these. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
 /* Sends a line to $NOTIFY_SOCKET; nothing where there is none. */
 void service_notify(const char *line);

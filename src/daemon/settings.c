@@ -72,6 +72,51 @@ static bool parse_figure(enum type type, const char *text, double *ret)
 	return !*end && *ret <= 1e18;
 }
 
+/* malloc'ed, without blanks around it. */
+static char *copy_trimmed(const char *text)
+{
+	while (isspace((unsigned char)*text))
+		text++;
+	size_t n = strlen(text);
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	return strndup(text, n);
+}
+
+/* May the setting k have this value? known: what it may be, where only some words are taken. */
+static bool is_setting_value(size_t k, const char *value, char *known, size_t size)
+{
+	double unused;
+	switch (rows[k].type) {
+	case TYPE_word:
+		return is_setting_choice(k, value, known, size);
+	case TYPE_folder:
+		return value[0] == '/';
+	case TYPE_text:
+		return true;
+	case TYPE_list:
+		return value[0] != '\0';
+	default:
+		return parse_figure(rows[k].type, value, &unused);
+	}
+}
+
+/* In place of the value before, or behind it in a list. Owns value. */
+static int take_value(struct settings *s, size_t k, char *value)
+{
+	if (rows[k].type == TYPE_list && s->value[k]) {
+		char *both = NULL;
+		int r = asprintf(&both, "%s\n%s", s->value[k], value);
+		free(value);
+		if (r < 0)
+			return -ENOMEM;
+		value = both;
+	}
+	free(s->value[k]);
+	s->value[k] = value;
+	return 0;
+}
+
 int settings_set(struct settings *s, const char *line, struct err *err)
 {
 	char key[64], *value = NULL;
@@ -88,22 +133,11 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 		k++;
 	if (k == SETTING_COUNT)
 		return err_set(err, 0, "there is no setting '%s'", key), -EINVAL;
-	for (eq++; isspace((unsigned char)*eq);)
-		eq++;
-	n = strlen(eq);
-	while (n && isspace((unsigned char)eq[n - 1]))
-		n--;
-	value = strndup(eq, n);
-	double v;
+	value = copy_trimmed(eq + 1);
 	if (!value)
 		return -ENOMEM;
 	char known[128] = "";
-	bool good = rows[k].type == TYPE_word     ? is_setting_choice(k, value, known, sizeof(known))
-	            : rows[k].type == TYPE_folder ? value[0] == '/'
-	            : rows[k].type == TYPE_text   ? true
-	            : rows[k].type == TYPE_list   ? value[0] != '\0'
-	                                          : parse_figure(rows[k].type, value, &v);
-	if (!good) {
+	if (!is_setting_value(k, value, known, sizeof(known))) {
 		err_set(err, 0, "'%.60s' is no value of '%s'%s%s", value, key,
 		        rows[k].type == TYPE_folder ? ", which is a path from / on"
 		        : known[0]                  ? ", which is one of: "
@@ -112,17 +146,7 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 		free(value);
 		return -EINVAL;
 	}
-	if (rows[k].type == TYPE_list && s->value[k]) {
-		char *both = NULL;
-		int r = asprintf(&both, "%s\n%s", s->value[k], value);
-		free(value);
-		if (r < 0)
-			return -ENOMEM;
-		value = both;
-	}
-	free(s->value[k]);
-	s->value[k] = value;
-	return 0;
+	return take_value(s, k, value);
 }
 
 int settings_read(struct settings *s, const char *path, void (*say)(void *arg, const char *line), void *arg,

@@ -352,19 +352,9 @@ static void mark_user_known(void *arg, uint32_t uid)
 	node_known(d->node, uid);
 }
 
-static int start_daemon(struct stemmad *d, struct err *err)
+/* The rules and lists that the settings have, and room for figures. */
+static int take_settings(struct stemmad *d)
 {
-	int r = read_settings(d, false, err);
-	const char *user = r == 0 ? settings_text(&d->settings, SETTING_user) : "";
-	if (*user)
-		r = become_user(user, settings_text(&d->settings, SETTING_base), settings_text(&d->settings, SETTING_run), err);
-	if (r == 0)
-		r = stemmad_lock(d, err);
-	signal(SIGPIPE, SIG_IGN); /* the helper's, too */
-	if (r == 0)
-		r = helper_start(err, &d->helper);
-	if (r < 0)
-		return r;
 	const struct settings *s = &d->settings;
 	d->rules = rules_new();
 	d->figures = figures_new();
@@ -374,39 +364,54 @@ static int start_daemon(struct stemmad *d, struct err *err)
 	settings_list(s, SETTING_ignore, texts_append, &d->ignore);
 	texts_append(&d->ignore, settings_text(s, SETTING_base));
 	settings_list(s, SETTING_mount, texts_append, &d->mounts);
-	struct tracer_options to = {.ring_kb = (unsigned)(settings_figure(s, SETTING_ring) / 1024),
-	                            .ignore = d->ignore.v,
-	                            .mounts = d->mounts.v,
-	                            .helper = d->helper,
-	                            .network = !strcmp(settings_text(s, SETTING_network), "yes")};
-	int64_t began = d->helped = world_now();
-	r = tracer_open(&to, &d->tracer, err);
-	if (r < 0)
-		return r;
-	struct node_options no = {
-	    .keep_all = !strcmp(settings_text(s, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
+	return 0;
+}
+
+static int open_tracer(struct stemmad *d, struct err *err)
+{
+	const struct settings *s = &d->settings;
+	struct tracer_options o = {.ring_kb = (unsigned)(settings_figure(s, SETTING_ring) / 1024),
+	                           .ignore = d->ignore.v,
+	                           .mounts = d->mounts.v,
+	                           .helper = d->helper,
+	                           .network = !strcmp(settings_text(s, SETTING_network), "yes")};
+	return tracer_open(&o, &d->tracer, err);
+}
+
+static int make_node(struct stemmad *d)
+{
+	struct node_options o = {
+	    .keep_all = !strcmp(settings_text(&d->settings, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
 	struct node_world w = {.arg = d, .add = add_to_log};
 	world_init(&w, d->helper);
-	d->node = node_new(&no, &w);
-	if (!d->node)
-		return -ENOMEM;
-	struct logs_options lo = {.base = settings_text(s, SETTING_base),
-	                          .mode = describe_tracer_mode(tracer_has(d->tracer)),
-	                          .limits = {.total = (uint64_t)settings_figure(s, SETTING_max_size),
-	                                     .user = (uint64_t)settings_figure(s, SETTING_user_size),
-	                                     .max_age = (int64_t)settings_figure(s, SETTING_max_age)},
-	                          .rate = (uint64_t)settings_figure(s, SETTING_user_rate),
-	                          .floor = (uint64_t)settings_figure(s, SETTING_min_free)};
+	d->node = node_new(&o, &w);
+	return d->node ? 0 : -ENOMEM;
+}
+
+static int open_logs(struct stemmad *d, struct err *err)
+{
+	const struct settings *s = &d->settings;
+	struct logs_options o = {.base = settings_text(s, SETTING_base),
+	                         .mode = describe_tracer_mode(tracer_has(d->tracer)),
+	                         .limits = {.total = (uint64_t)settings_figure(s, SETTING_max_size),
+	                                    .user = (uint64_t)settings_figure(s, SETTING_user_size),
+	                                    .max_age = (int64_t)settings_figure(s, SETTING_max_age)},
+	                         .rate = (uint64_t)settings_figure(s, SETTING_user_rate),
+	                         .floor = (uint64_t)settings_figure(s, SETTING_min_free)};
 	struct logs_hooks hooks = {d, begin_log_part, begin_log_session, report_log_trouble};
-	r = logs_open(&lo, &hooks, err, &d->logs);
-	if (r < 0)
-		return r;
+	return logs_open(&o, &hooks, err, &d->logs);
+}
+
+/* Takes the processes that are there, and tells what the time since the daemon before was. began: before the tracer was
+ * opened. */
+static void take_up(struct stemmad *d, int64_t began)
+{
 	bool clean = false;
 	int64_t last = stemmad_read_state(d, &clean);
-	stemmad_drain(d); /* the processes that are there */
+	stemmad_drain(d);
 	int64_t now = world_now();
 	if (last) {
-		shares_users(settings_text(s, SETTING_base), last, mark_user_known, d);
+		shares_users(settings_text(&d->settings, SETTING_base), last, mark_user_known, d);
 		node_gap(d->node, clean ? TERM_gap_lost : TERM_gap_recorder_died, 0, last, now,
 		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
 	}
@@ -414,10 +419,11 @@ static int start_daemon(struct stemmad *d, struct err *err)
 	/* A kill from here on leaves an interval that the next one can tell of. */
 	if (logs_flush(d->logs, now))
 		stemmad_save_state(d, began, false);
-	r = grain_open(settings_text(s, SETTING_run), d->node, d->tracer, err, &d->grain);
-	if (r < 0)
-		return r;
+}
 
+/* What the loop waits for, but for the socket. */
+static int open_loop(struct stemmad *d, struct err *err)
+{
 	sigset_t set;
 	sigemptyset(&set);
 	for (size_t i = 0; i < 4; i++)
@@ -432,10 +438,52 @@ static int start_daemon(struct stemmad *d, struct err *err)
 	    watch_input(d, d->timer, AT_TIMER) < 0 || watch_input(d, grain_fd(d->grain), AT_GRAIN) < 0 ||
 	    watch_input(d, helper_fd(d->helper), AT_HELPER) < 0)
 		return err_set(err, errno, "cannot wait for events");
+	return 0;
+}
+
+static int open_socket(struct stemmad *d, struct err *err)
+{
+	const struct settings *s = &d->settings;
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/socket", settings_text(s, SETTING_run));
-	struct control_hooks ch = {d, bring_up, format_stats, change_granularity, is_admin};
-	r = control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &ch, &d->answers, err, &d->control);
+	struct control_hooks hooks = {d, bring_up, format_stats, change_granularity, is_admin};
+	return control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &hooks, &d->answers, err,
+	                    &d->control);
+}
+
+/* The order matters: who it is, then that it is alone, then the helper, which keeps what is given up at the end. */
+static int become_daemon(struct stemmad *d, struct err *err)
+{
+	int r = read_settings(d, false, err);
+	const char *user = r == 0 ? settings_text(&d->settings, SETTING_user) : "";
+	if (*user)
+		r = become_user(user, settings_text(&d->settings, SETTING_base), settings_text(&d->settings, SETTING_run), err);
+	if (r == 0)
+		r = stemmad_lock(d, err);
+	signal(SIGPIPE, SIG_IGN); /* the helper's, too */
+	return r == 0 ? helper_start(err, &d->helper) : r;
+}
+
+static int start_daemon(struct stemmad *d, struct err *err)
+{
+	int r = become_daemon(d, err);
+	if (r == 0)
+		r = take_settings(d);
+	int64_t began = d->helped = world_now();
+	if (r == 0)
+		r = open_tracer(d, err);
+	if (r == 0)
+		r = make_node(d);
+	if (r == 0)
+		r = open_logs(d, err);
+	if (r < 0)
+		return r;
+	take_up(d, began);
+	r = grain_open(settings_text(&d->settings, SETTING_run), d->node, d->tracer, err, &d->grain);
+	if (r == 0)
+		r = open_loop(d, err);
+	if (r == 0)
+		r = open_socket(d, err);
 	if (r == 0 && (r = service_drop(0)) < 0)
 		err_set(err, -r, "cannot give up capabilities");
 	return r;
@@ -499,6 +547,38 @@ static void print_daemon_usage(FILE *out)
 	      out);
 }
 
+/* -1: it is to record; else it is done, with this status. */
+static int read_arguments(struct stemmad *d, int argc, char **argv, struct err *err)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--stats") || !strcmp(argv[i], "--metrics"))
+			return ask_stats(!strcmp(argv[i], "--stats") ? "" : "metrics");
+		if (!strcmp(argv[i], "--version"))
+			return puts("stemmad " STEMMA_VERSION) < 0;
+		if (!strcmp(argv[i], "--help")) {
+			print_daemon_usage(stdout);
+			return 0;
+		}
+		if (!strcmp(argv[i], "--config") && i + 1 < argc) {
+			d->config = argv[++i];
+		} else if (!strcmp(argv[i], "--user") && i + 1 < argc) {
+			char *option = NULL;
+			if (asprintf(&option, "user=%s", argv[++i]) < 0)
+				return print_error(err);
+			texts_append(&d->options, option);
+			free(option);
+		} else if (!strncmp(argv[i], "--keep=", 7)) {
+			texts_append(&d->options, argv[i] + 2);
+		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {
+			texts_append(&d->options, argv[++i]);
+		} else {
+			print_daemon_usage(stderr);
+			return 2;
+		}
+	}
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct stemmad d = {.epoll = -1, .signals = -1, .timer = -1, .lock = -1};
@@ -513,34 +593,11 @@ int main(int argc, char **argv)
 		                                     strtoull(argv[6], NULL, 10)};
 		return service_drop(1) < 0 ? 125 : answer_store(argv[2], argv[3], &limits, 0);
 	}
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--stats") || !strcmp(argv[i], "--metrics"))
-			return ask_stats(!strcmp(argv[i], "--stats") ? "" : "metrics");
-		if (!strcmp(argv[i], "--version"))
-			return puts("stemmad " STEMMA_VERSION) < 0;
-		if (!strcmp(argv[i], "--help")) {
-			print_daemon_usage(stdout);
-			return 0;
-		}
-		if (!strcmp(argv[i], "--config") && i + 1 < argc) {
-			d.config = argv[++i];
-		} else if (!strcmp(argv[i], "--user") && i + 1 < argc) {
-			char *option = NULL;
-			if (asprintf(&option, "user=%s", argv[++i]) < 0)
-				return print_error(&err);
-			texts_append(&d.options, option);
-			free(option);
-		} else if (!strncmp(argv[i], "--keep=", 7)) {
-			texts_append(&d.options, argv[i] + 2);
-		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {
-			texts_append(&d.options, argv[++i]);
-		} else {
-			print_daemon_usage(stderr);
-			return 2;
-		}
-	}
+	int r = read_arguments(&d, argc, argv, &err), status = 0;
+	if (r >= 0)
+		return r;
 	umask(022); /* what others may reach is made so; what they may not is made so, too */
-	int r = start_daemon(&d, &err), status = 0;
+	r = start_daemon(&d, &err);
 	if (r < 0) {
 		status = print_error(&err);
 	} else {
