@@ -1,7 +1,7 @@
-/* Objects, identifiers and counters. All of it lies in memory that the kernel empties in a forked child, which begins
+/* Files, objects and identifiers. All of it lies in memory that the kernel empties in a forked child, which begins
  * anew: what it inherited is asked for again when it is used. A spin lock guards the tables, never over a call of HDF5.
  */
-#include "capture/hdf5/h5.h"
+#include "capture/hdf5/h5_state.h"
 
 #include "event/event.h"
 
@@ -24,16 +24,12 @@
 #define OBJECTS_MORE (1u << 20)
 #define IDS_FIRST 1024
 #define ARENA (256u << 10)
-#define PARTS 16 /* of a dataset in one direction that are told apart; the rest is one box */
 
 struct id_slot {
 	hid_t id; /* 0: free */
 	struct h5_obj *obj;
 };
-struct h5_part_ref {
-	struct h5_part *told;
-};
-struct state {
+struct h5_state {
 	uint32_t lock, pid;
 	struct h5_open *files;
 	struct h5_obj **objects; /* by hash */
@@ -46,7 +42,7 @@ struct state {
 	uint64_t epoch;    /* 0: not asked for yet */
 	uint32_t left_out; /* classes of which it was said */
 };
-static struct state *state;
+static struct h5_state *state;
 static bool no_wipe;
 uint32_t h5_classes = H5_ALL;
 bool h5_untimed;
@@ -75,9 +71,9 @@ static void *map_anonymous(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static struct state *get_state(void)
+static struct h5_state *get_state(void)
 {
-	struct state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
+	struct h5_state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
 	if (!s) {
 		if (!(s = map_anonymous(4096)))
 			return NULL;
@@ -94,20 +90,20 @@ static struct state *get_state(void)
 	return s;
 }
 
-static struct state *lock_state(void)
+struct h5_state *h5_state_lock(void)
 {
-	struct state *s = get_state();
+	struct h5_state *s = get_state();
 	while (s && __atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
 		PAUSE;
 	return s;
 }
 
-static void unlock_state(struct state *s)
+void h5_state_unlock(struct h5_state *s)
 {
 	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
 }
 
-static void *arena_alloc(struct state *s, size_t n)
+void *h5_state_room(struct h5_state *s, size_t n)
 {
 	n = (n + 15) & ~(size_t)15;
 	if (n > ARENA)
@@ -142,7 +138,7 @@ bool h5_left_out(uint32_t classes)
 	    "committed datatypes were used, which are not recorded, as asked for",
 	    "links were made, moved or deleted, which are not recorded, as asked for",
 	};
-	struct state *s = get_state();
+	struct h5_state *s = get_state();
 	if (!s || (__atomic_load_n(&s->left_out, __ATOMIC_RELAXED) & classes) == classes)
 		return false;
 	uint32_t is_new = classes & ~__atomic_fetch_or(&s->left_out, classes, __ATOMIC_RELAXED);
@@ -234,7 +230,7 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 	bool known = stat_file(name, &st);
 	if (known)
 		stat_generation(name, &st);
-	struct state *s = lock_state();
+	struct h5_state *s = h5_state_lock();
 	struct h5_open *f = NULL;
 	bool is_new = false;
 	if (!s)
@@ -243,7 +239,7 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 		if (known && !f->unknown && !made && is_same_h5_file(&f->st, &st) && (f->ids || same_state(&f->st, &st)))
 			break;
 	if (!f) {
-		f = arena_alloc(s, sizeof(*f) + strlen(name) + 1);
+		f = h5_state_room(s, sizeof(*f) + strlen(name) + 1);
 		if (f) {
 			*f = (struct h5_open){.next = s->files, .st = st, .unknown = !known, .num = ++s->files_said};
 			f->npath = (uint32_t)strlen(name);
@@ -257,7 +253,7 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 		f->fileno = fileno;
 		f->st = known ? st : f->st;
 	}
-	unlock_state(s);
+	h5_state_unlock(s);
 	if (is_new && f->unknown)
 		h5_gap("an HDF5 file that is none of the file system's, or several");
 	else if (is_new)
@@ -267,24 +263,24 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 
 struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno)
 {
-	struct state *s = lock_state();
+	struct h5_state *s = h5_state_lock();
 	struct h5_open *f = s ? s->files : NULL;
 	while (f && !(f->lib == l && f->fileno == fileno))
 		f = f->next;
 	if (s)
-		unlock_state(s);
+		h5_state_unlock(s);
 	return f;
 }
 
 uint64_t h5_epoch(void)
 {
-	struct state *s = lock_state();
+	struct h5_state *s = h5_state_lock();
 	if (!s)
 		return 0;
 	if (!s->epoch)
 		s->epoch = (uint64_t)app_tape_now();
 	uint64_t epoch = s->epoch;
-	unlock_state(s);
+	h5_state_unlock(s);
 	return epoch;
 }
 
@@ -299,12 +295,12 @@ static struct h5_open *find_or_add_file(struct h5_lib *l, hid_t id, unsigned lon
 
 /* ---- identifiers ---- */
 
-static size_t hash_identifier(const struct state *s, hid_t id)
+static size_t hash_identifier(const struct h5_state *s, hid_t id)
 {
 	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
 }
 
-static struct h5_obj *id_find(const struct state *s, hid_t id)
+static struct h5_obj *id_find(const struct h5_state *s, hid_t id)
 {
 	if (!s->ids)
 		return NULL;
@@ -314,7 +310,7 @@ static struct h5_obj *id_find(const struct state *s, hid_t id)
 	return NULL;
 }
 
-static void id_put(struct state *s, hid_t id, struct h5_obj *o)
+static void id_put(struct h5_state *s, hid_t id, struct h5_obj *o)
 {
 	size_t i = hash_identifier(s, id);
 	while (s->ids[i].id && s->ids[i].id != id)
@@ -323,7 +319,7 @@ static void id_put(struct state *s, hid_t id, struct h5_obj *o)
 	s->ids[i] = (struct id_slot){id, o};
 }
 
-static bool ids_grow(struct state *s)
+static bool ids_grow(struct h5_state *s)
 {
 	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
 	struct id_slot *old = s->ids, *v = map_anonymous(n * sizeof(*v));
@@ -342,17 +338,17 @@ static bool ids_grow(struct state *s)
 
 void h5_id_is(hid_t id, struct h5_obj *o)
 {
-	struct state *s = id > 0 && o ? lock_state() : NULL;
+	struct h5_state *s = id > 0 && o ? h5_state_lock() : NULL;
 	if (!s)
 		return;
 	if ((s->ids && s->nids * 2 < s->mask) || ids_grow(s))
 		id_put(s, id, o);
-	unlock_state(s);
+	h5_state_unlock(s);
 }
 
 void h5_id_gone(struct h5_lib *l, hid_t id)
 {
-	struct state *s = h5_on(l) && id > 0 ? lock_state() : NULL;
+	struct h5_state *s = h5_on(l) && id > 0 ? h5_state_lock() : NULL;
 	size_t i, k;
 	if (!s)
 		return;
@@ -377,12 +373,12 @@ void h5_id_gone(struct h5_lib *l, hid_t id)
 		}
 	}
 out:
-	unlock_state(s);
+	h5_state_unlock(s);
 }
 
 /* ---- objects ---- */
 
-static bool objects_grow(struct state *s)
+static bool objects_grow(struct h5_state *s)
 {
 	size_t n = s->objects ? OBJECTS_MORE : OBJECTS;
 	if (s->nchains == n)
@@ -407,9 +403,9 @@ static bool objects_grow(struct state *s)
 }
 
 /* The old name stays where it is, for those who read it. */
-static void name_is(struct state *s, struct h5_obj *o, const char *path, size_t n)
+static void name_is(struct h5_state *s, struct h5_obj *o, const char *path, size_t n)
 {
-	char *name = arena_alloc(s, n + 1);
+	char *name = h5_state_room(s, n + 1);
 	if (!name)
 		return;
 	memcpy(name, path, n);
@@ -419,18 +415,18 @@ static void name_is(struct state *s, struct h5_obj *o, const char *path, size_t 
 
 void h5_object_named(struct h5_obj *o, const char *path, size_t n)
 {
-	struct state *s = o->kind == TERM_kind_attribute || n > H5_NAME_MAX ? NULL : lock_state();
+	struct h5_state *s = o->kind == TERM_kind_attribute || n > H5_NAME_MAX ? NULL : h5_state_lock();
 	if (!s)
 		return;
 	if (strlen(o->name) != n || memcmp(o->name, path, n))
 		name_is(s, o, path, n);
-	unlock_state(s);
+	h5_state_unlock(s);
 }
 
 void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, const char *path, size_t n)
 {
 	char room_for[2 * H5_NAME_MAX + 2];
-	struct state *s = nold <= H5_NAME_MAX && n <= H5_NAME_MAX ? lock_state() : NULL;
+	struct h5_state *s = nold <= H5_NAME_MAX && n <= H5_NAME_MAX ? h5_state_lock() : NULL;
 	for (size_t i = 0; s && i < s->nchains; i++)
 		for (struct h5_obj *o = s->objects[i]; o; o = o->next) {
 			if (o->file != group->file || o->kind == TERM_kind_attribute || strncmp(o->name, old, nold) != 0 ||
@@ -444,7 +440,7 @@ void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, co
 			name_is(s, o, room_for, n + rest);
 		}
 	if (s)
-		unlock_state(s);
+		h5_state_unlock(s);
 }
 
 static_assert(H5_ATTRIBUTE == 1u << (TERM_kind_attribute - TERM_kind_group) &&
@@ -457,7 +453,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 {
 	if (npath > H5_NAME_MAX || nattr > H5_NAME_MAX)
 		return NULL;
-	struct state *s = lock_state();
+	struct h5_state *s = h5_state_lock();
 	if (!s)
 		return NULL;
 	struct h5_obj *o = NULL;
@@ -472,7 +468,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 			goto out;
 		}
 	size_t n = attr ? nattr : npath;
-	o = arena_alloc(s, sizeof(*o) + n + 1);
+	o = h5_state_room(s, sizeof(*o) + n + 1);
 	if (!o)
 		goto out;
 	*o = (struct h5_obj){
@@ -501,7 +497,7 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 	s->objects[h] = o;
 	s->nobjects++;
 out:
-	unlock_state(s);
+	h5_state_unlock(s);
 	return o;
 }
 
@@ -555,20 +551,20 @@ static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned ki
 
 struct h5_obj *h5_known(hid_t id)
 {
-	struct state *s = id > 0 ? lock_state() : NULL;
+	struct h5_state *s = id > 0 ? h5_state_lock() : NULL;
 	struct h5_obj *o = s ? id_find(s, id) : NULL;
 	if (s)
-		unlock_state(s);
+		h5_state_unlock(s);
 	return o;
 }
 
 struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind)
 {
-	struct state *s = id > 0 ? lock_state() : NULL;
+	struct h5_state *s = id > 0 ? h5_state_lock() : NULL;
 	if (!s)
 		return NULL;
 	struct h5_obj *o = id_find(s, id);
-	unlock_state(s);
+	h5_state_unlock(s);
 	return o ? o : resolve_identifier(l, id, kind, false);
 }
 
@@ -619,229 +615,4 @@ void h5_file_closed(struct h5_open *f)
 		f->st.size = st.size;
 		f->st.mtime = st.mtime;
 	}
-}
-
-/* ---- counting ---- */
-
-#define ADD(to, what) __atomic_fetch_add(&(to), (what), __ATOMIC_RELAXED)
-#define PUT(to, what) __atomic_store_n(&(to), (what), __ATOMIC_RELAXED)
-#define GET(from) __atomic_load_n(&(from), __ATOMIC_RELAXED)
-
-void h5_begin(struct h5_obj *o, bool write, int64_t t)
-{
-	struct h5_row *r = o && o->told ? &o->told->row[write] : NULL;
-	if (!r)
-		return;
-	if (!GET(r->first))
-		PUT(r->first, t);
-	PUT(r->last, t);
-	ADD(r->begun, 1);
-}
-
-void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended)
-{
-	struct h5_row *r = o && o->told ? &o->told->row[write] : NULL;
-	if (!r)
-		return;
-	PUT(r->last, ended);
-	ADD(r->spent, (uint64_t)(ended - began));
-	if (ok && bytes == H5_BYTES_UNKNOWN) {
-		__atomic_fetch_or(&o->told->flags, (uint16_t)(H5_UNSIZED << write), __ATOMIC_RELAXED);
-		ADD(r->calls, 1);
-	} else if (ok) {
-		ADD(r->bytes, bytes);
-		if (bytes > GET(r->largest))
-			PUT(r->largest, bytes);
-		ADD(r->calls, 1);
-	} else {
-		ADD(r->failed, 1);
-	}
-}
-
-void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended)
-{
-	struct h5_few *r = o && o->told ? &o->told->few[op] : NULL;
-	if (!r)
-		return;
-	if (!GET(r->first))
-		PUT(r->first, began);
-	PUT(r->last, ended);
-	ADD(r->spent, (uint64_t)(ended - began));
-	if (ok)
-		ADD(r->calls, 1);
-	else
-		ADD(r->failed, 1);
-}
-
-/* ---- parts ---- */
-
-void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most)
-{
-	struct {
-		struct h5_shape head;
-		uint64_t dims[2 * H5_RANK_MAX];
-	} t;
-	o->shaped = true;
-	if (!ok) {
-		o->elements = o->size = 0;
-		return;
-	}
-	t.head = (struct h5_shape){.object = o->num, .class = o->class, .rank = o->rank, .size = o->size};
-	for (uint32_t i = 0; i < o->rank; i++) {
-		if (i < sizeof(o->dims) / sizeof(o->dims[0]))
-			o->dims[i] = dims[i];
-		t.dims[i] = dims[i];
-		t.dims[o->rank + i] = most[i];
-	}
-	app_tape_put(&(struct app_entry){.kind = H5_SHAPE},
-	             &(struct app_words){.value = (const char *)&t, .nvalue = sizeof(t.head) + 16 * o->rank});
-}
-
-void h5_attribute_made(struct h5_obj *o)
-{
-	struct state *s = o ? lock_state() : NULL;
-	if (!s)
-		return;
-	o->shaped = false;
-	o->nparts[0] = o->nparts[1] = 0; /* what was told of parts stays told */
-	unlock_state(s);
-}
-
-/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
-int64_t h5_extent_begin(struct h5_obj *o)
-{
-	struct h5_few *r = o && o->told ? &o->told->few[H5_EXTENT] : NULL;
-	int64_t t = h5_now();
-	if (r && !GET(r->first))
-		PUT(r->first, t);
-	if (r)
-		PUT(r->last, t);
-	return t;
-}
-
-void h5_extent_end(struct h5_obj *o, bool ok, int64_t began)
-{
-	if (!o)
-		return;
-	o->shaped = false;
-	h5_did(o, H5_EXTENT, ok, began, h5_now());
-}
-
-void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
-{
-	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
-	struct h5_quiet q;
-	if (!o || o->shaped)
-		return;
-	h5_hush(l, &q);
-	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
-	const char *elsewhere = o->kind == TERM_kind_dataset ? h5_ask_elsewhere(l, id) : NULL;
-	h5_unhush(l, &q);
-	h5_shape_is(o, ok, dims, most);
-	if (elsewhere)
-		h5_gap(elsewhere);
-}
-
-static void widen_box(struct h5_part *p, const hsize_t *from, const hsize_t *to)
-{
-	uint64_t *box = (uint64_t *)(p + 1);
-	for (uint32_t i = 0; i < p->rank; i++) {
-		if (from[i] < box[2 * i])
-			box[2 * i] = from[i];
-		if (to[i] > box[2 * i + 1])
-			box[2 * i + 1] = to[i];
-	}
-}
-
-static bool same_box(const struct h5_part *p, const hsize_t *from, const hsize_t *to, const char *fields, uint32_t n)
-{
-	const uint64_t *box = (const uint64_t *)(p + 1);
-	for (uint32_t i = 0; i < p->rank; i++)
-		if (box[2 * i] != from[i] || box[2 * i + 1] != to[i])
-			return false;
-	return p->nfields == n && !memcmp(box + 2 * p->rank, fields, n);
-}
-
-static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hsize_t *to, uint64_t elements,
-                     const char *fields, uint32_t nfields)
-{
-	struct state *s = o->told ? lock_state() : NULL;
-	struct h5_part *p = NULL;
-	if (!s)
-		return;
-	if (!o->parts[write])
-		o->parts[write] = arena_alloc(s, PARTS * sizeof(*o->parts[write]));
-	struct h5_part_ref *v = o->parts[write];
-	for (unsigned i = 0; v && i < o->nparts[write] && !p; i++)
-		if (same_box(v[i].told, from, to, fields, nfields))
-			p = v[i].told;
-	if (v && !p && o->nparts[write] < PARTS) {
-		p = app_tape_reserve(H5_PART, (uint32_t)(sizeof(*p) + 16 * o->rank + nfields));
-		if (p) {
-			*p = (struct h5_part){.object = o->num, .write = write, .rank = o->rank, .nfields = nfields};
-			uint64_t *box = (uint64_t *)(p + 1);
-			for (uint32_t i = 0; i < o->rank; i++) {
-				box[2 * i] = from[i];
-				box[2 * i + 1] = to[i];
-			}
-			memcpy(box + 2 * o->rank, fields, nfields);
-			__atomic_store_n(&p->ready, 1, __ATOMIC_RELEASE);
-			v[o->nparts[write]++].told = p;
-		}
-	} else if (v && !p) { /* the last box takes what is too much, and all members */
-		p = v[PARTS - 1].told;
-		widen_box(p, from, to);
-		PUT(p->nfields, 0);
-	}
-	if (p) {
-		ADD(p->calls, 1);
-		ADD(p->elements, elements);
-	}
-	unlock_state(s);
-}
-
-uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,
-                    bool *ret_whole)
-{
-	hsize_t from[H5_RANK_MAX], to[H5_RANK_MAX];
-	uint64_t n = o->elements;
-	*ret_whole = space == H5S_ALL && n;
-	if (space == H5S_ALL) {
-		if (!o->elements || o->rank > sizeof(o->dims) / sizeof(o->dims[0]))
-			return n;
-		for (uint32_t i = 0; i < o->rank; i++) {
-			from[i] = 0;
-			to[i] = o->dims[i] - 1;
-		}
-	} else {
-		hssize_t (*points)(hid_t) = H5CALL(l, H5Sget_select_npoints, hssize_t(*)(hid_t));
-		herr_t (*bounds)(hid_t, hsize_t *, hsize_t *) =
-		    H5CALL(l, H5Sget_select_bounds, herr_t(*)(hid_t, hsize_t *, hsize_t *));
-		hssize_t got = points ? points(space) : -1;
-		if (got <= 0)
-			return 0;
-		n = (uint64_t)got;
-		*ret_whole = n == o->elements;
-		if (!o->rank || !bounds || bounds(space, from, to) < 0)
-			return n;
-	}
-	if (o->rank)
-		part_add(o, write, from, to, n, fields, nfields);
-	return n;
-}
-
-void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold)
-{
-	char text[sizeof(struct h5_name) + 2 * (2 * H5_NAME_MAX + 2)];
-	struct h5_name head = {.op = op, .npath = (uint32_t)npath, .nold = (uint32_t)nold};
-	if (!o || !o->told || sizeof(head) + npath + nold > sizeof(text))
-		return;
-	head.file = o->file->num;
-	head.addr = o->addr;
-	head.kind = o->kind;
-	memcpy(text, &head, sizeof(head));
-	memcpy(text + sizeof(head), path, npath);
-	memcpy(text + sizeof(head) + npath, old, nold);
-	app_tape_put(&(struct app_entry){.kind = H5_NAME},
-	             &(struct app_words){.value = text, .nvalue = sizeof(head) + npath + nold});
 }
