@@ -268,81 +268,108 @@ static uint64_t emit_h5_access(struct teller *t, const struct image_object *o, u
 	return seq;
 }
 
-static void emit_h5_object(struct teller *t, struct image_object *o)
+/* When an object was used, as the program's clock has it. */
+struct object_spans {
+	struct span all, read, write;
+	bool reads, writes, creates, extends; /* or may have */
+	bool timed;                           /* false: there was no clock */
+};
+
+static void find_spans(const struct image_object *o, struct object_spans *ret)
 {
 	const struct h5_object *h = &o->o;
 	const struct h5_row *read = &h->row[0], *write = &h->row[1];
 	const struct h5_few *made = &h->few[H5_CREATE], *longer = &h->few[H5_EXTENT];
-	bool reads = row_is(read), creates = made->calls && made->first;
-	bool extends = longer->first && longer->last >= longer->first;
-	bool writes = row_is(write) || creates || extends;
-	struct span all = {0}, spans[2] = {{0}, {0}};
+	*ret = (struct object_spans){.reads = row_is(read), .creates = made->calls && made->first};
+	ret->extends = longer->first && longer->last >= longer->first;
+	ret->writes = row_is(write) || ret->creates || ret->extends;
+	for (int i = 0; i < H5_FEW; i++)
+		extend_span(&ret->all, h->few[i].first, h->few[i].last);
+	if (ret->reads)
+		extend_span(&ret->read, read->first, read->last);
+	if (row_is(write))
+		extend_span(&ret->write, write->first, write->last);
+	if (ret->creates)
+		extend_span(&ret->write, made->first, made->last);
+	if (ret->extends)
+		extend_span(&ret->write, longer->first, longer->last);
+	extend_span(&ret->all, ret->read.from, ret->read.to);
+	extend_span(&ret->all, ret->write.from, ret->write.to);
+	/* Without a clock: from when it was met, for as long as the program ran. */
+	ret->timed = ret->all.from != H5_SOME_TIME;
+	if (ret->all.from && !ret->timed)
+		ret->all = ret->read = ret->write = (struct span){o->met, o->met};
+}
+
+static enum how how_ended(bool under_way, bool moved, bool timed)
+{
+	return under_way ? UNDER_WAY : moved && !timed ? UNTIMED : ENDED;
+}
+
+static uint64_t emit_object_writes(struct teller *t, struct image_object *o, const struct object_spans *s, unsigned api)
+{
+	const struct h5_object *h = &o->o;
+	const struct h5_row *write = &h->row[1];
+	const struct h5_few *longer = &h->few[H5_EXTENT];
+	bool under_way = (row_is(write) && write->begun > write->calls + write->failed) ||
+	                 (s->extends && !longer->calls && !longer->failed);
+	unsigned mode = ACCESS_WRITE | (s->creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
+	bool moved = (row_is(write) && write->calls) || s->creates || longer->calls;
+	unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
+	uint64_t access = emit_h5_access(t, o, moved || under_way ? mode : ACCESS_WRITE, s->write, moved,
+	                                 how_ended(under_way, moved, s->timed), evidence, write);
+	if (row_is(write))
+		emit_h5_io(t, access, api, true, write);
+	return access;
+}
+
+static uint64_t emit_object_reads(struct teller *t, struct image_object *o, const struct object_spans *s, unsigned api)
+{
+	const struct h5_row *read = &o->o.row[0];
+	bool under_way = read->begun > read->calls + read->failed;
+	uint64_t access = emit_h5_access(t, o, ACCESS_READ, s->read, read->calls != 0,
+	                                 how_ended(under_way, read->calls != 0, s->timed), TERM_evidence_none, read);
+	emit_h5_io(t, access, api, false, read);
+	return access;
+}
+
+/* Of an attribute the name is its own: it ends where the last that was done with it was to delete it. */
+static void emit_attribute_end(struct teller *t, struct image_object *o, bool timed)
+{
+	const struct h5_few *gone = &o->o.few[H5_DELETE], *made = &o->o.few[H5_CREATE];
+	if (!o->attr.n || !gone->calls || !gone->first || (gone->last <= made->last && gone->calls <= made->calls))
+		return;
+	struct str path = shown_path(t, o);
+	emit_h5_name(t, o, TERM_nameop_unlink, timed ? h5_time_within(t, gone->last) : t->now, path, str_of(""));
+}
+
+static void emit_h5_object(struct teller *t, struct image_object *o)
+{
+	const struct h5_object *h = &o->o;
+	struct object_spans s;
 	if (!(o->file = find_image_file(t, h->file)) || !o->file->file || !o->file->path) {
 		t->lost++;
 		return;
 	}
-	for (int i = 0; i < H5_FEW; i++)
-		extend_span(&all, h->few[i].first, h->few[i].last);
-	if (reads)
-		extend_span(&spans[0], read->first, read->last);
-	if (row_is(write))
-		extend_span(&spans[1], write->first, write->last);
-	if (creates)
-		extend_span(&spans[1], made->first, made->last);
-	if (extends)
-		extend_span(&spans[1], longer->first, longer->last);
-	for (int i = 0; i < 2; i++)
-		extend_span(&all, spans[i].from, spans[i].to);
-	if (!all.from)
+	find_spans(o, &s);
+	if (!s.all.from)
 		return;
-	/* Without a clock: from when it was met, for as long as the program ran. */
-	bool timed = all.from != H5_SOME_TIME;
-	for (int i = 0; i < 2 && !timed; i++)
-		spans[i] = (struct span){o->met, o->met};
-	if (!timed)
-		all = (struct span){o->met, o->met};
 	/* Near the times of what follows: they are kept as distances. */
-	o->number = file_within(t->s, o->file->file, h->kind, object_generation(o), h5_time_within(t, all.from));
+	o->number = file_within(t->s, o->file->file, h->kind, object_generation(o), h5_time_within(t, s.all.from));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
-		emit_h5_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
-		             h5_time_within(t, creates && timed ? made->first : all.from), path, str_of(""));
+		int64_t first = s.creates && s.timed ? h->few[H5_CREATE].first : s.all.from;
+		emit_h5_name(t, o, s.creates ? TERM_nameop_create : TERM_nameop_seen, h5_time_within(t, first), path,
+		             str_of(""));
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
-	uint64_t access = 0;
-	if (writes) {
-		bool under_way = (row_is(write) && write->begun > write->calls + write->failed) ||
-		                 (extends && !longer->calls && !longer->failed);
-		unsigned mode = ACCESS_WRITE | (creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
-		bool moved = (row_is(write) && write->calls) || creates || longer->calls;
-		unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
-		access = emit_h5_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved,
-		                        under_way         ? UNDER_WAY
-		                        : moved && !timed ? UNTIMED
-		                                          : ENDED,
-		                        evidence, write);
-		if (row_is(write))
-			emit_h5_io(t, access, api, true, write);
-	}
-	if (reads) {
-		bool under_way = read->begun > read->calls + read->failed;
-		uint64_t seq = emit_h5_access(t, o, ACCESS_READ, spans[0], read->calls != 0,
-		                              under_way               ? UNDER_WAY
-		                              : read->calls && !timed ? UNTIMED
-		                                                      : ENDED,
-		                              TERM_evidence_none, read);
-		emit_h5_io(t, seq, api, false, read);
-		access = access ? access : seq;
-	}
+	uint64_t access = s.writes ? emit_object_writes(t, o, &s, api) : 0;
+	uint64_t read = s.reads ? emit_object_reads(t, o, &s, api) : 0;
+	access = access ? access : read;
 	if (!access) /* opened only: no use of it */
-		access = emit_h5_access(t, o, ACCESS_READ, all, false, ENDED, TERM_evidence_none, NULL);
+		access = emit_h5_access(t, o, ACCESS_READ, s.all, false, ENDED, TERM_evidence_none, NULL);
 	emit_h5_few(t, access, h);
-	/* Of an attribute the name is its own: it ends where the last that was done with it was to delete it. */
-	const struct h5_few *gone = &h->few[H5_DELETE];
-	if (o->attr.n && gone->calls && gone->first && (gone->last > made->last || gone->calls > made->calls)) {
-		struct str path = shown_path(t, o);
-		emit_h5_name(t, o, TERM_nameop_unlink, timed ? h5_time_within(t, gone->last) : t->now, path, str_of(""));
-	}
+	emit_attribute_end(t, o, s.timed);
 }
 
 /* ---- and what it was ---- */

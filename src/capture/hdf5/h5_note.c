@@ -222,6 +222,27 @@ static const char *plain_name(const char *name)
 	                                                                                                      : name;
 }
 
+/* The file that has this state, or that is open and so may have another; NULL. */
+static struct h5_open *find_same_file(struct h5_state *s, const struct safe_stat *st)
+{
+	for (struct h5_open *f = s->files; f; f = f->next)
+		if (!f->unknown && is_same_h5_file(&f->st, st) && (f->ids || same_state(&f->st, st)))
+			return f;
+	return NULL;
+}
+
+static struct h5_open *new_file(struct h5_state *s, const char *name, const struct safe_stat *st, bool known)
+{
+	struct h5_open *f = h5_state_room(s, sizeof(*f) + strlen(name) + 1);
+	if (!f)
+		return NULL;
+	*f = (struct h5_open){.next = s->files, .st = *st, .unknown = !known, .num = ++s->files_said};
+	f->npath = (uint32_t)strlen(name);
+	memcpy(f->path, name, f->npath + 1);
+	s->files = f;
+	return f;
+}
+
 /* A file that is open now: that which was left as it is (the same accesses go on), or another. Without the lock. */
 struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made)
 {
@@ -235,18 +256,10 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 	bool is_new = false;
 	if (!s)
 		return NULL;
-	for (f = s->files; f; f = f->next)
-		if (known && !f->unknown && !made && is_same_h5_file(&f->st, &st) && (f->ids || same_state(&f->st, &st)))
-			break;
+	f = known && !made ? find_same_file(s, &st) : NULL;
 	if (!f) {
-		f = h5_state_room(s, sizeof(*f) + strlen(name) + 1);
-		if (f) {
-			*f = (struct h5_open){.next = s->files, .st = st, .unknown = !known, .num = ++s->files_said};
-			f->npath = (uint32_t)strlen(name);
-			memcpy(f->path, name, f->npath + 1);
-			s->files = f;
-			is_new = true;
-		}
+		f = new_file(s, name, &st, known);
+		is_new = f != NULL;
 	}
 	if (f) {
 		f->lib = l;
@@ -447,6 +460,60 @@ static_assert(H5_ATTRIBUTE == 1u << (TERM_kind_attribute - TERM_kind_group) &&
                   H5_DATATYPE == 1u << (TERM_kind_datatype - TERM_kind_group),
               "the order of kinds");
 
+/* Are there chains to put one more object in? */
+static bool objects_room(struct h5_state *s)
+{
+	bool crowded = s->nchains == OBJECTS && s->nobjects > 4 * OBJECTS;
+	return (s->objects && !crowded) || objects_grow(s);
+}
+
+static bool is_same_object(const struct h5_obj *o, const struct h5_open *f, uint64_t addr, unsigned kind,
+                           const char *attr, size_t nattr)
+{
+	return o->addr == addr && o->file == f && o->kind == kind &&
+	       (kind != TERM_kind_attribute || (strlen(o->name) == nattr && !memcmp(o->name, attr, nattr)));
+}
+
+/* Is an object of this kind recorded? The group that is the file's root always is. */
+static bool is_wanted(const struct h5_open *f, unsigned kind, bool root)
+{
+	return !f->unknown && ((root && kind == TERM_kind_group) || h5_classes & 1u << (kind - TERM_kind_group));
+}
+
+/* On the tape, where its counters are, too. Without room nothing of it is told. */
+static void tell_object(struct h5_obj *o, const char *path, size_t npath, const char *attr, size_t nattr)
+{
+	struct h5_object *t = app_tape_reserve(H5_OBJECT, (uint32_t)(sizeof(*t) + npath + nattr));
+	o->told = t;
+	if (!t)
+		return;
+	t->kind = o->kind;
+	t->num = o->num;
+	t->file = o->file->num;
+	t->addr = o->addr;
+	t->nname = (uint32_t)npath;
+	t->nattr = (uint32_t)nattr;
+	memcpy((char *)(t + 1), path, npath);
+	if (nattr)
+		memcpy((char *)(t + 1) + npath, attr, nattr);
+	__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* In no chain yet. NULL: no memory. */
+static struct h5_obj *new_object(struct h5_state *s, struct h5_open *f, uint64_t addr, unsigned kind, const char *name,
+                                 size_t n)
+{
+	struct h5_obj *o = h5_state_room(s, sizeof(*o) + n + 1);
+	if (!o)
+		return NULL;
+	*o = (struct h5_obj){.file = f, .addr = addr, .num = ++s->objects_said, .kind = (uint16_t)kind};
+	char *own = (char *)(o + 1);
+	memcpy(own, name, n);
+	own[n] = '\0';
+	o->name = own;
+	return o;
+}
+
 /* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
 struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
                              const char *attr, size_t nattr)
@@ -457,43 +524,23 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 	if (!s)
 		return NULL;
 	struct h5_obj *o = NULL;
-	if ((!s->objects || (s->nchains == OBJECTS && s->nobjects > 4 * OBJECTS)) && !objects_grow(s))
+	if (!objects_room(s))
 		goto out;
 	size_t h = (size_t)XXH3_64bits_withSeed(attr, nattr, addr ^ f->num << 48 ^ kind) & (s->nchains - 1);
-	for (o = s->objects[h]; o; o = o->next)
-		if (o->addr == addr && o->file == f && o->kind == kind &&
-		    (kind != TERM_kind_attribute || (strlen(o->name) == nattr && !memcmp(o->name, attr, nattr)))) {
-			if (!*o->name && npath) /* it was made without one, and linked later */
-				name_is(s, o, path, npath);
-			goto out;
-		}
-	size_t n = attr ? nattr : npath;
-	o = h5_state_room(s, sizeof(*o) + n + 1);
+	o = s->objects[h];
+	while (o && !is_same_object(o, f, addr, kind, attr, nattr))
+		o = o->next;
+	if (o) {
+		if (!*o->name && npath) /* it was made without one, and linked later */
+			name_is(s, o, path, npath);
+		goto out;
+	}
+	o = new_object(s, f, addr, kind, attr ? attr : path, attr ? nattr : npath);
 	if (!o)
 		goto out;
-	*o = (struct h5_obj){
-	    .next = s->objects[h], .file = f, .addr = addr, .num = ++s->objects_said, .kind = (uint16_t)kind};
-	char *name = (char *)(o + 1);
-	memcpy(name, attr ? attr : path, n);
-	name[n] = '\0';
-	o->name = name;
-	bool root = kind == TERM_kind_group && npath == 1;
-	if (!f->unknown && (root || h5_classes & 1u << (kind - TERM_kind_group))) {
-		o->told = app_tape_reserve(H5_OBJECT, (uint32_t)(sizeof(*o->told) + npath + nattr));
-		if (o->told) {
-			struct h5_object *t = o->told;
-			t->kind = (uint16_t)kind;
-			t->num = o->num;
-			t->file = f->num;
-			t->addr = addr;
-			t->nname = (uint32_t)npath;
-			t->nattr = (uint32_t)nattr;
-			memcpy((char *)(t + 1), path, npath);
-			if (nattr)
-				memcpy((char *)(t + 1) + npath, attr, nattr);
-			__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
-		}
-	}
+	if (is_wanted(f, kind, npath == 1))
+		tell_object(o, path, npath, attr, nattr);
+	o->next = s->objects[h];
 	s->objects[h] = o;
 	s->nobjects++;
 out:

@@ -152,6 +152,25 @@ static bool same_box(const struct h5_part *p, const hsize_t *from, const hsize_t
 	return p->nfields == n && !memcmp(box + 2 * p->rank, fields, n);
 }
 
+/* A part that was not met yet, on the tape; NULL: no room there. */
+static struct h5_part *tell_part(const struct h5_obj *o, bool write, const hsize_t *from, const hsize_t *to,
+                                 const char *fields, uint32_t nfields)
+{
+	struct h5_part *p = app_tape_reserve(H5_PART, (uint32_t)(sizeof(*p) + 16 * o->rank + nfields));
+	if (!p)
+		return NULL;
+	*p = (struct h5_part){.object = o->num, .write = write, .rank = o->rank, .nfields = nfields};
+	uint64_t *box = (uint64_t *)(p + 1);
+	for (uint32_t i = 0; i < o->rank; i++) {
+		box[2 * i] = from[i];
+		box[2 * i + 1] = to[i];
+	}
+	memcpy(box + 2 * o->rank, fields, nfields);
+	__atomic_store_n(&p->ready, 1, __ATOMIC_RELEASE);
+	return p;
+}
+
+/* One more transfer of the part [from, to]. */
 static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hsize_t *to, uint64_t elements,
                      const char *fields, uint32_t nfields)
 {
@@ -166,18 +185,9 @@ static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hs
 		if (same_box(v[i].told, from, to, fields, nfields))
 			p = v[i].told;
 	if (v && !p && o->nparts[write] < PARTS) {
-		p = app_tape_reserve(H5_PART, (uint32_t)(sizeof(*p) + 16 * o->rank + nfields));
-		if (p) {
-			*p = (struct h5_part){.object = o->num, .write = write, .rank = o->rank, .nfields = nfields};
-			uint64_t *box = (uint64_t *)(p + 1);
-			for (uint32_t i = 0; i < o->rank; i++) {
-				box[2 * i] = from[i];
-				box[2 * i + 1] = to[i];
-			}
-			memcpy(box + 2 * o->rank, fields, nfields);
-			__atomic_store_n(&p->ready, 1, __ATOMIC_RELEASE);
+		p = tell_part(o, write, from, to, fields, nfields);
+		if (p)
 			v[o->nparts[write]++].told = p;
-		}
 	} else if (v && !p) { /* the last box takes what is too much, and all members */
 		p = v[PARTS - 1].told;
 		widen_box(p, from, to);
