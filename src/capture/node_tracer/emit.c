@@ -197,19 +197,15 @@ static void complete_exec_texts(struct tracer *t, struct tracer_event *ev, const
 	}
 }
 
-static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
+/* The process that executed something, made if its fork was lost. NULL: no room. */
+static struct proc *take_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 {
-	struct tracer_event ev = {.kind = TRACER_EXEC, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
-	struct exec_strings s;
-	struct proc *proc = procs_find(t->procs, ev.pid);
-	size_t n;
+	struct proc *proc = procs_find(t->procs, (pid_t)r->head.pid);
 	if (!proc || proc->start != r->head.start) {
-		proc = procs_add(t->procs, ev.pid);
-		if (!proc) {
-			tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
-			return;
-		}
-		proc->exec_id = r->exec_id - 1; /* its fork was lost */
+		proc = procs_add(t->procs, (pid_t)r->head.pid);
+		if (!proc)
+			return NULL;
+		proc->exec_id = r->exec_id - 1;
 	}
 	take_who(proc, &r->head, &r->who);
 	proc->mntns = r->mntns;
@@ -221,15 +217,33 @@ static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 	proc->last_exec = time;
 	proc->unknown = false;
 	proc->events++;
+	return proc;
+}
+
+/* What the kernel calls the process after it executed `name`. */
+static void set_command(struct proc *proc, struct str name)
+{
+	const char *base = memrchr(name.p, '/', name.n);
+	base = base ? base + 1 : name.p;
+	size_t len = (size_t)(name.p + name.n - base);
+	memset(proc->comm, 0, sizeof(proc->comm));
+	memcpy(proc->comm, base, len < TRACER_COMM - 1 ? len : TRACER_COMM - 1);
+}
+
+static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
+{
+	struct tracer_event ev = {.kind = TRACER_EXEC, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
+	struct exec_strings s;
+	struct proc *proc = take_exec(t, r, time);
+	size_t n;
+	if (!proc) {
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
+		return;
+	}
 	set_session_root(t, proc);
 	exec_strings(r, &s);
-	if (s.name.n) {
-		const char *base = memrchr(s.name.p, '/', s.name.n);
-		base = base ? base + 1 : s.name.p;
-		size_t len = (size_t)(s.name.p + s.name.n - base);
-		memset(proc->comm, 0, sizeof(proc->comm));
-		memcpy(proc->comm, base, len < TRACER_COMM - 1 ? len : TRACER_COMM - 1);
-	}
+	if (s.name.n)
+		set_command(proc, s.name);
 	tracer_emit_of(t, &ev, proc);
 	ev.exec.exe = (struct tracer_fileid){
 	    .dev = dev_of_kernel(r->dev), .ino = r->ino, .i_gen = r->gen, .mode = r->ino ? S_IFREG : 0};
@@ -443,6 +457,76 @@ static bool is_ignored_path(const struct tracer *t, struct str path)
 	return false;
 }
 
+/* Its path now: by the folder and the name, else by the file alone. False: it has none, and ev says why. */
+static bool name_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, struct place *at)
+{
+	bool named;
+	if (n->dir.bytes && n->name.n && !str_is(n->name, ".")) {
+		ev->file.name = n->name;
+		named =
+		    place_name(t, at, &n->dir, n->name, t->path, sizeof(t->path), &ev->file.dir, &ev->file.path, &ev->file.why);
+	} else {
+		named = n->object.bytes && places_path(t->places, at, &n->object, &ev->file.path, &ev->file.why);
+	}
+	if (!named) {
+		ev->flags |= TRACER_NO_PATH;
+		if (!ev->file.why)
+			ev->file.why = "it has no name";
+	}
+	return named;
+}
+
+/* Of a rename: the name that it had. */
+static void name_before(struct tracer *t, struct tracer_event *ev, const struct notice *n, struct place *at)
+{
+	struct tracer_fileid from;
+	const char *why;
+	struct str old;
+	if (place_name(t, at, &n->old_dir, n->old_name, t->old_path, sizeof(t->old_path), &from, &old, &why)) {
+		ev->file.old_path = old;
+		ev->file.old_dir = from;
+	}
+}
+
+/* A directory that changed its name changed that of all below it. */
+static void learn_directory(struct tracer *t, const struct tracer_event *ev, const struct notice *n, struct place *at,
+                            bool named)
+{
+	bool rename = (n->mask & FAN_RENAME) != 0;
+	if (n->mask & (FAN_RENAME | FAN_MOVED_FROM | FAN_MOVED_TO))
+		places_renamed(t->places, ev->file.old_path, rename && named ? ev->file.path : (struct str){0});
+	if (named && n->object.bytes && (n->mask & (FAN_RENAME | FAN_CREATE)))
+		places_learn(t->places, at, &n->object, ev->file.path);
+}
+
+/* Before Linux 5.17 what was made is known by its name only. False: it is not there. */
+static bool identify_by_name(struct tracer *t, struct tracer_event *ev)
+{
+	struct fileid id;
+	if (helper_find(t->helper, ev->file.path.p, NULL, &id) != 0)
+		return false;
+	ev->file.id = (struct tracer_fileid){
+	    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
+	return true;
+}
+
+/* Size and time of a file that was opened, made or closed by a writer. */
+static void add_state(struct tracer *t, struct tracer_event *ev, const struct notice *n, struct place *at)
+{
+	struct tracer_fileid id;
+	uint64_t size;
+	int64_t mtime;
+	if (!(ev->file.ops & (TRACER_OPENED | TRACER_CLOSED_WRITE | TRACER_CREATED)))
+		return;
+	if (places_state(t->places, at, &n->object, (ev->file.ops & TRACER_CLOSED_WRITE) != 0, ev->hi, &id, &size,
+	                 &mtime)) {
+		ev->file.id.mode = id.mode;
+		ev->file.have_state = id.mode == S_IFREG;
+		ev->file.size = size;
+		ev->file.mtime = mtime;
+	}
+}
+
 void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc)
 {
 	bool rename = (n->mask & FAN_RENAME) != 0;
@@ -470,61 +554,22 @@ void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct 
 	if (at->alias)
 		ev->flags |= TRACER_ALIAS;
 	bool have = n->object.bytes && places_id(t->places, at, &n->object, &ev->file.id);
-	if (rename && n->old_dir.bytes) {
-		struct tracer_fileid from;
-		const char *why;
-		struct str old;
-		if (place_name(t, at, &n->old_dir, n->old_name, t->old_path, sizeof(t->old_path), &from, &old, &why)) {
-			ev->file.old_path = old;
-			ev->file.old_dir = from;
-		}
-	}
-	bool named;
-	if (n->dir.bytes && n->name.n && !str_is(n->name, ".")) {
-		ev->file.name = n->name;
-		named =
-		    place_name(t, at, &n->dir, n->name, t->path, sizeof(t->path), &ev->file.dir, &ev->file.path, &ev->file.why);
-	} else
-		named = n->object.bytes && places_path(t->places, at, &n->object, &ev->file.path, &ev->file.why);
-	if (!named) {
-		ev->flags |= TRACER_NO_PATH;
-		if (!ev->file.why)
-			ev->file.why = "it has no name";
-	}
-	/* A directory that changed its name changed that of all below it. */
-	if (ev->file.directory && (n->mask & (FAN_RENAME | FAN_MOVED_FROM | FAN_MOVED_TO)))
-		places_renamed(t->places, ev->file.old_path, rename && named ? ev->file.path : (struct str){0});
-	if (ev->file.directory && named && n->object.bytes && (n->mask & (FAN_RENAME | FAN_CREATE)))
-		places_learn(t->places, at, &n->object, ev->file.path);
+	if (rename && n->old_dir.bytes)
+		name_before(t, ev, n, at);
+	bool named = name_notice(t, ev, n, at);
+	if (ev->file.directory)
+		learn_directory(t, ev, n, at, named);
 	if (named && is_ignored_path(t, ev->file.path) &&
 	    !(rename && ev->file.old_path.n && !is_ignored_path(t, ev->file.old_path)))
 		return;
-	if (!have && named && !(n->mask & (FAN_DELETE | FAN_MOVED_FROM))) {
-		/* Before Linux 5.17 what was made is known by its name only. */
-		struct fileid id;
-		if (helper_find(t->helper, ev->file.path.p, NULL, &id) == 0) {
-			ev->file.id = (struct tracer_fileid){
-			    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
-			have = true;
-		}
-	}
+	if (!have && named && !(n->mask & (FAN_DELETE | FAN_MOVED_FROM)))
+		have = identify_by_name(t, ev);
 	if (!have)
 		ev->flags |= TRACER_NO_ID;
 	if (ev->file.directory)
 		ev->file.id.mode = S_IFDIR;
-	else if (have && n->object.bytes && !t->o.no_state &&
-	         (ev->file.ops & (TRACER_OPENED | TRACER_CLOSED_WRITE | TRACER_CREATED))) {
-		struct tracer_fileid id;
-		uint64_t size;
-		int64_t mtime;
-		if (places_state(t->places, at, &n->object, (ev->file.ops & TRACER_CLOSED_WRITE) != 0, ev->hi, &id, &size,
-		                 &mtime)) {
-			ev->file.id.mode = id.mode;
-			ev->file.have_state = id.mode == S_IFREG;
-			ev->file.size = size;
-			ev->file.mtime = mtime;
-		}
-	}
+	else if (have && n->object.bytes && !t->o.no_state)
+		add_state(t, ev, n, at);
 	tracer_emit(t, ev);
 }
 

@@ -147,53 +147,68 @@ static bool is_opened_by_exec(const struct rec_exec *r, uint64_t ino, uint64_t b
 	return (ino && r->ino == ino) || (base && hash_base(s.name) == base);
 }
 
+/* The programs that a process opened before its first exec of these turns, by earlier notices. */
+static void match_earlier(struct tracer *t, struct turn *turn)
+{
+	struct proc *proc = turn->first_exec >= 0 ? procs_find(t->procs, turn->pid) : NULL;
+	const struct proc_opened *was = proc ? proc->opened : NULL;
+	for (unsigned k = 0; was && k < 4 && k < was->n; k++) {
+		if (!is_opened_by_exec(record_of(t, &t->held[turn->first_exec]), was->last[k].ino, was->last[k].base))
+			continue;
+		t->held[turn->first_exec].notice = -2;
+		turn->match = t->held[turn->first_exec].next_exec;
+		break;
+	}
+	if (was) {
+		free(proc->opened);
+		proc->opened = NULL;
+	}
+}
+
+/* Is notice i, of that file, what opened the program of one of the execs that are still to be matched? */
+static bool match_notice(struct tracer *t, struct turn *turn, int32_t i, uint64_t ino, uint64_t base)
+{
+	for (int32_t e = turn->match; e >= 0; e = t->held[e].next_exec)
+		if (is_opened_by_exec(record_of(t, &t->held[e]), ino, base)) {
+			t->held[e].notice = i;
+			turn->match = t->held[e].next_exec;
+			return true;
+		}
+	return false;
+}
+
+/* Kept for an exec that may come with the next read: the last four. Without memory it is matched to none. */
+static void keep_opened(struct proc_opened **to, uint64_t ino, uint64_t base)
+{
+	if (!*to)
+		*to = calloc(1, sizeof(**to));
+	if (!*to)
+		return;
+	(*to)->last[(*to)->n % 4].ino = ino;
+	(*to)->last[(*to)->n % 4].base = base;
+	(*to)->n++;
+}
+
 /* Finds for each exec the event that opened its program. */
 static void match_execs(struct tracer *t, const unsigned char *p, size_t size, struct turns *turns)
 {
 	struct notice n;
 	size_t at = 0;
 	bool broken;
-	for (size_t i = 0; i < turns->n; i++) {
-		struct turn *turn = &turns->at[i];
-		struct proc *proc = turn->first_exec >= 0 ? procs_find(t->procs, turn->pid) : NULL;
-		const struct proc_opened *was = proc ? proc->opened : NULL;
-		for (unsigned k = 0; was && k < 4 && k < was->n; k++) {
-			if (!is_opened_by_exec(record_of(t, &t->held[turn->first_exec]), was->last[k].ino, was->last[k].base))
-				continue;
-			t->held[turn->first_exec].notice = -2;
-			turn->match = t->held[turn->first_exec].next_exec;
-			break;
-		}
-		if (was) {
-			free(proc->opened);
-			proc->opened = NULL;
-		}
-	}
+	for (size_t i = 0; i < turns->n; i++)
+		match_earlier(t, &turns->at[i]);
 	for (int32_t i = 0; notice_next(p, size, &at, &n, &broken); i++) {
 		if (!(n.mask & FAN_OPEN_EXEC))
 			continue;
 		uint64_t ino = inode_of(t, &n), base = hash_base(n.name);
 		struct turn *turn = turn_of(turns, n.pid, false);
-		bool found = false;
-		for (int32_t e = turn ? turn->match : -1; e >= 0 && !found; e = t->held[e].next_exec) {
-			if (!is_opened_by_exec(record_of(t, &t->held[e]), ino, base))
-				continue;
-			t->held[e].notice = i;
-			turn->match = t->held[e].next_exec;
-			found = true;
-		}
-		if (found || (turn && turn->match >= 0))
+		if (turn && (match_notice(t, turn, i, ino, base) || turn->match >= 0))
 			continue;
-		/* Its exec may come with the next read. A process whose fork is in this one is not known yet. */
+		/* A process whose fork is in this read is not known yet. */
 		struct proc *proc = turn ? NULL : procs_find(t->procs, n.pid);
 		struct proc_opened **to = turn ? &turn->opened : proc ? &proc->opened : NULL;
-		if (to && !*to)
-			*to = calloc(1, sizeof(**to));
-		if (to && *to) {
-			(*to)->last[(*to)->n % 4].ino = ino;
-			(*to)->last[(*to)->n % 4].base = base;
-			(*to)->n++;
-		}
+		if (to)
+			keep_opened(to, ino, base);
 	}
 }
 
@@ -265,6 +280,109 @@ static void prefetch_states(struct tracer *t, const unsigned char *p, size_t siz
 	places_wanted(t->places, now);
 }
 
+/* Processes and execs that come before notice i of the process are told. */
+static void emit_before(struct tracer *t, struct turns *turns, const struct turn *turn, int32_t i, size_t *told)
+{
+	if (turn->fork >= 0)
+		emit_until(t, turns, told, (size_t)turn->fork + 1);
+	if (turn->user)
+		emit_until(t, turns, told, (size_t)turn->user);
+	for (int32_t e = turn->next; e >= 0; e = t->held[e].next_exec)
+		if (t->held[e].notice == -2 || (t->held[e].notice >= 0 && t->held[e].notice <= i))
+			emit_until(t, turns, told, (size_t)e + 1);
+}
+
+/* It happened after its process began, and after its last exec, but for what opened that one's program. */
+static void narrow_start(struct tracer_event *ev, const struct proc *proc, const struct notice *n)
+{
+	if (proc->last_exec > ev->lo && proc->last_exec <= ev->hi)
+		ev->lo = n->mask & FAN_OPEN_EXEC ? ev->lo : proc->last_exec;
+	if (proc->born > ev->lo && proc->born <= ev->hi)
+		ev->lo = proc->born;
+}
+
+/* Does the queue show that the next exec comes later than notice i? */
+static bool is_before_exec(const struct tracer *t, const struct turn *turn, int32_t i)
+{
+	for (int32_t e = turn->next; e >= 0; e = t->held[e].next_exec)
+		if (t->held[e].notice > i)
+			return e == turn->next;
+	return false;
+}
+
+/* It happened before its process ended, and before its next exec where that is known. */
+static void narrow_end(struct tracer *t, struct tracer_event *ev, const struct turn *turn, const struct notice *n,
+                       int32_t i)
+{
+	/* Only closing goes on after the last thread's end. */
+	if (turn->exit >= 0 && turn->exit > turn->fork && !(n->mask & FAN_CLOSE) && t->held[turn->exit].time < ev->hi)
+		ev->hi = t->held[turn->exit].time;
+	if (turn->reused)
+		ev->flags |= TRACER_SPANS_PID;
+	if (turn->next < 0)
+		return;
+	/* The next exec comes later in the queue, or nobody knows where it is in it. */
+	if (is_before_exec(t, turn, i)) {
+		ev->hi = t->held[turn->next].time;
+		ev->flags |= TRACER_AGAIN;
+	} else {
+		ev->flags |= TRACER_SPANS_EXEC;
+	}
+}
+
+/* Notice i, which happened between the times of ev; what comes before it is told first. */
+static void order_notice(struct tracer *t, struct turns *turns, const struct notice *n, int32_t i,
+                         struct tracer_event *ev, size_t *told)
+{
+	struct turn *turn = turn_of(turns, n->pid, false);
+	if (turn)
+		emit_before(t, turns, turn, i, told);
+	struct proc *proc = procs_find(t->procs, n->pid);
+	if (!proc)
+		proc = tracer_find_proc(t, n->pid);
+	if (proc) {
+		narrow_start(ev, proc, n);
+		proc->events++;
+	}
+	uint64_t *passed = t->npassed ? passed_of(t, n, proc) : NULL;
+	if (passed) {
+		++*passed;
+		t->stats.files_passed++;
+		return;
+	}
+	if (turn)
+		narrow_end(t, ev, turn, n, i);
+	if (proc && proc->left)
+		ev->flags |= TRACER_LATE;
+	tracer_emit_notice(t, ev, n, proc);
+}
+
+/* What is later than the first n records stays, at the front. */
+static int keep_later(struct tracer *t, size_t n, struct err *err)
+{
+	struct buf rest = {0};
+	for (size_t i = n; i < t->nheld; i++) {
+		struct held *h = &t->held[i];
+		size_t to = rest.n;
+		buf_add(&rest, t->records.p + h->at, h->size);
+		while (rest.n % 8 && !rest.failed)
+			buf_char(&rest, 0);
+		t->held[i - n] = *h;
+		t->held[i - n].at = to;
+		t->held[i - n].order = (uint32_t)(i - n);
+	}
+	bool failed = rest.failed;
+	t->nheld = failed ? 0 : t->nheld - n;
+	if (t->nheld) {
+		buf_release(&t->records);
+		t->records = rest;
+	} else {
+		buf_release(&rest);
+		buf_reset(&t->records);
+	}
+	return failed ? err_set(err, ENOMEM, "cannot keep records") : 0;
+}
+
 int order_emit(struct tracer *t, const unsigned char *p, size_t size, int64_t lo, int64_t hi, struct err *err)
 {
 	struct turns turns;
@@ -286,84 +404,15 @@ int order_emit(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 			continue;
 		}
 		t->stats.files++;
-		if (is_own_process(t, n.pid) || !notice_counts(t, &n))
-			continue;
-		struct turn *turn = turn_of(&turns, n.pid, false);
-		if (turn && turn->fork >= 0)
-			emit_until(t, &turns, &told, (size_t)turn->fork + 1);
-		if (turn && turn->user)
-			emit_until(t, &turns, &told, (size_t)turn->user);
-		for (int32_t e = turn ? turn->next : -1; e >= 0; e = t->held[e].next_exec)
-			if (t->held[e].notice == -2 || (t->held[e].notice >= 0 && t->held[e].notice <= i)) {
-				emit_until(t, &turns, &told, (size_t)e + 1);
-			}
-		struct proc *proc = procs_find(t->procs, n.pid);
-		if (!proc)
-			proc = tracer_find_proc(t, n.pid);
-		if (proc) {
-			if (proc->last_exec > ev.lo && proc->last_exec <= ev.hi)
-				ev.lo = n.mask & FAN_OPEN_EXEC ? ev.lo : proc->last_exec;
-			if (proc->born > ev.lo && proc->born <= ev.hi)
-				ev.lo = proc->born;
-			proc->events++;
-		}
-		uint64_t *passed = t->npassed ? passed_of(t, &n, proc) : NULL;
-		if (passed) {
-			++*passed;
-			t->stats.files_passed++;
-			continue;
-		}
-		/* Only closing goes on after the last thread's end. */
-		if (turn && turn->exit >= 0 && turn->exit > turn->fork && !(n.mask & FAN_CLOSE) &&
-		    t->held[turn->exit].time < ev.hi)
-			ev.hi = t->held[turn->exit].time;
-		if (turn && turn->reused)
-			ev.flags |= TRACER_SPANS_PID;
-		if (proc && proc->left)
-			ev.flags |= TRACER_LATE;
-		if (turn && turn->next >= 0) {
-			/* The next exec comes later in the queue, or nobody knows where it is in it. */
-			bool known = false;
-			for (int32_t e = turn->next; e >= 0; e = t->held[e].next_exec)
-				if (t->held[e].notice > i) {
-					known = e == turn->next;
-					break;
-				}
-			if (known) {
-				ev.hi = t->held[turn->next].time;
-				ev.flags |= TRACER_AGAIN;
-			} else
-				ev.flags |= TRACER_SPANS_EXEC;
-		}
-		tracer_emit_notice(t, &ev, &n, proc);
+		if (!is_own_process(t, n.pid) && notice_counts(t, &n))
+			order_notice(t, &turns, &n, i, &ev, &told);
 	}
 	if (broken)
 		tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, hi, "the kernel's events could not be read");
 	emit_until(t, &turns, &told, all);
 	carry_over(t, &turns);
 	release_turns(&turns);
-	/* What is later stays, at the front. */
-	struct buf rest = {0};
-	for (size_t i = all; i < t->nheld; i++) {
-		struct held *h = &t->held[i];
-		size_t to = rest.n;
-		buf_add(&rest, t->records.p + h->at, h->size);
-		while (rest.n % 8 && !rest.failed)
-			buf_char(&rest, 0);
-		t->held[i - all] = *h;
-		t->held[i - all].at = to;
-		t->held[i - all].order = (uint32_t)(i - all);
-	}
-	bool failed = rest.failed;
-	t->nheld = failed ? 0 : t->nheld - all;
-	if (t->nheld) {
-		buf_release(&t->records);
-		t->records = rest;
-	} else {
-		buf_release(&rest);
-		buf_reset(&t->records);
-	}
-	return failed ? err_set(err, ENOMEM, "cannot keep records") : 0;
+	return keep_later(t, all, err);
 }
 
 struct missed {

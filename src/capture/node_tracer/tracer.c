@@ -344,6 +344,45 @@ static void look_at_clock(struct tracer *t)
 	tracer_emit(t, &ev);
 }
 
+/* The file systems that were marked when it was opened are told now that there is somebody to tell. */
+static void tell_places(struct tracer *t)
+{
+	for (size_t i = 0; t->watch && places_at(t->places, i); i++) {
+		const struct place *p = places_at(t->places, i);
+		if (!p->domain->pseudo)
+			on_place(t, p->silent ? NULL : p, p->shown, p->domain->type, p->watched, p->why ? p->why : "");
+	}
+	t->places_told = true;
+}
+
+/* One read of everything, told in order. *ret_empty: fanotify had no more. */
+static int drain_once(struct tracer *t, bool *ret_empty, struct err *err)
+{
+	int64_t before = tracer_now(t), lo = t->file_lo;
+	ssize_t n = 0;
+	bool lost = false;
+	*ret_empty = true;
+	if (t->watch) {
+		n = watch_read(t->watch, t->notices, NOTICES_BUFFER, ret_empty);
+		if (n < 0) {
+			tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, tracer_now(t), "the kernel's events could not be read");
+			n = 0;
+			*ret_empty = true;
+		}
+	}
+	int64_t hi = tracer_now(t);
+	if (*ret_empty)
+		t->file_lo = before;
+	if (t->users >= 0)
+		users_read(t->users, hold_record, t, &lost);
+	if (lost)
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, 0, lo, hi, "changes of users");
+	int got = programs_read(t->programs, hold_record, t);
+	if (got < 0)
+		return err_set(err, -got, "cannot read the ring buffers");
+	return order_emit(t, t->notices, (size_t)n, lo, hi, err);
+}
+
 int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err)
 {
 	int64_t began = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -355,15 +394,8 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 	if (read(t->timer, &ticks, sizeof(ticks)) < 0)
 		ticks = 0; /* something else woke us */
 	look_at_clock(t);
-	if (!t->places_told) {
-		/* The file systems that were marked when it was opened are told now that there is somebody to tell. */
-		for (size_t i = 0; t->watch && places_at(t->places, i); i++) {
-			const struct place *p = places_at(t->places, i);
-			if (!p->domain->pseudo)
-				on_place(t, p->silent ? NULL : p, p->shown, p->domain->type, p->watched, p->why ? p->why : "");
-		}
-		t->places_told = true;
-	}
+	if (!t->places_told)
+		tell_places(t);
 	if (!t->alive_told)
 		tracer_emit_alive(t);
 	t->alive_told = true;
@@ -373,32 +405,8 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 		watch_mounts(t->watch);
 	t->leaving_before = t->nleaving;
 	bool empty = false;
-	for (int round = 0; round < ROUNDS_MAX && !empty && r >= 0; round++) {
-		int64_t before = tracer_now(t), lo = t->file_lo;
-		ssize_t n = 0;
-		empty = true;
-		if (t->watch) {
-			n = watch_read(t->watch, t->notices, NOTICES_BUFFER, &empty);
-			if (n < 0) {
-				tracer_emit_lost(t, TRACER_LOST_FILE, 0, lo, tracer_now(t), "the kernel's events could not be read");
-				n = 0;
-				empty = true;
-			}
-		}
-		int64_t hi = tracer_now(t);
-		if (empty)
-			t->file_lo = before;
-		bool lost = false;
-		if (t->users >= 0)
-			users_read(t->users, hold_record, t, &lost);
-		if (lost)
-			tracer_emit_lost(t, TRACER_LOST_PROCESS, 0, lo, hi, "changes of users");
-		int got = programs_read(t->programs, hold_record, t);
-		if (got < 0)
-			r = err_set(err, -got, "cannot read the ring buffers");
-		else
-			r = order_emit(t, t->notices, (size_t)n, lo, hi, err);
-	}
+	for (int round = 0; round < ROUNDS_MAX && !empty && r >= 0; round++)
+		r = drain_once(t, &empty, err);
 	emit_lost_records(t);
 	access_drain(t, false);
 	int64_t now = read_clock_ns(CLOCK_MONOTONIC);

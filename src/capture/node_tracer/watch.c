@@ -124,6 +124,38 @@ static void reach_again(struct watch *w, struct place *place, const char *at, bo
 	place->ns = w->ns;
 }
 
+/* A file system that nobody asks, or that does not answer. */
+static void add_silent_place(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev,
+                             bool alias, bool through_fuse)
+{
+	bool fuse = fileid_type_fuse(type);
+	const char *why = fuse           ? explain_mark_error(ENODEV)
+	                  : through_fuse ? "the way to it leads through FUSE"
+	                                 : "it does not answer";
+	struct place *place = places_add_unasked(w->o.places, dev, mount, alias, why);
+	if (place) {
+		place->seen = true;
+		place->silent = !fuse;
+		if (fuse && !alias) /* another namespace's type cannot be told without asking */
+			place->domain = fileid_domain(AT_FDCWD, at, dev);
+	}
+	w->o.told(w->o.arg, fuse && !alias ? place : NULL, mount, type, false, why);
+}
+
+/* Asks the kernel for what happens there; place->why says why not. */
+static void watch_place(struct watch *w, struct place *place)
+{
+	int r;
+	if (place->domain->network && !w->o.network) {
+		place->why = "it is over the network";
+	} else if ((r = helper_mark(w->o.helper, place->slot, w->mask)) < 0) {
+		place->why = explain_mark_error(-r);
+	} else {
+		place->watched = true;
+		place->why = place->handles ? NULL : "its paths cannot be told";
+	}
+}
+
 /* Marks the file system mounted at `mount`, seen through `at`. */
 static void mark_mount(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
                        bool through_fuse)
@@ -145,19 +177,8 @@ static void mark_mount(struct watch *w, const char *at, const char *mount, const
 	bool fuse = fileid_type_fuse(type);
 	int r = fuse || through_fuse ? -ETIMEDOUT : helper_look(w->o.helper, at, dev, fileid_type_waits(type), &seen);
 	if (r == -ETIMEDOUT) {
-		if (place)
-			return;
-		const char *why = fuse           ? explain_mark_error(ENODEV)
-		                  : through_fuse ? "the way to it leads through FUSE"
-		                                 : "it does not answer";
-		place = places_add_unasked(w->o.places, dev, mount, alias, why);
-		if (place) {
-			place->seen = true;
-			place->silent = !fuse;
-			if (fuse && !alias) /* another namespace's type cannot be told without asking */
-				place->domain = fileid_domain(AT_FDCWD, at, dev);
-		}
-		w->o.told(w->o.arg, fuse && !alias ? place : NULL, mount, type, false, why);
+		if (!place)
+			add_silent_place(w, at, mount, type, dev, alias, through_fuse);
 		return;
 	}
 	if (place)
@@ -176,14 +197,7 @@ static void mark_mount(struct watch *w, const char *at, const char *mount, const
 	}
 	if (place->domain->pseudo)
 		return;
-	if (place->domain->network && !w->o.network)
-		place->why = "it is over the network";
-	else if ((r = helper_mark(w->o.helper, place->slot, w->mask)) < 0)
-		place->why = explain_mark_error(-r);
-	else {
-		place->watched = true;
-		place->why = place->handles ? NULL : "its paths cannot be told";
-	}
+	watch_place(w, place);
 	w->o.told(w->o.arg, place, mount, type, place->watched, place->why ? place->why : "");
 }
 
