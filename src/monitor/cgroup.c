@@ -250,6 +250,15 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 
 /* ---- limits ---- */
 
+static int limit_swap(const struct cgroup_hier *h, int64_t memory, int64_t swap)
+{
+	if (h->two)
+		return write_number(h->dir, "memory.swap.max", swap);
+	/* Version 1 limits memory and swap together, and only where swap is counted. */
+	int64_t sum = memory >= 0 && swap <= INT64_MAX - memory ? memory + swap : -1;
+	return sum < 0 ? 0 : write_number(h->dir, "memory.memsw.limit_in_bytes", sum);
+}
+
 int cgroup_backstop(struct cgroup *c, int64_t memory, int64_t swap, int64_t tasks, struct err *err)
 {
 	const struct cgroup_hier *h = hier_of(c, CGROUP_MEMORY);
@@ -262,11 +271,7 @@ int cgroup_backstop(struct cgroup *c, int64_t memory, int64_t swap, int64_t task
 			return err_set(err, -rc, "cannot set the memory limit of the control group");
 	}
 	if (swap >= 0 && h) {
-		/* Version 1 limits memory and swap together, and only where swap is counted. */
-		int64_t sum = memory >= 0 && swap <= INT64_MAX - memory ? memory + swap : -1;
-		rc = h->two    ? write_number(h->dir, "memory.swap.max", swap)
-		     : sum < 0 ? 0
-		               : write_number(h->dir, "memory.memsw.limit_in_bytes", sum);
+		rc = limit_swap(h, memory, swap);
 		if (rc < 0 && rc != -ENOENT)
 			return err_set(err, -rc, "cannot set the swap limit of the control group");
 	}

@@ -200,6 +200,16 @@ static void lacks_not(struct cgroup *c, unsigned part)
 	c->lacks[cgroup_part_index(part)][0] = '\0';
 }
 
+static void add_controller(struct cgroup *c, struct cgroup_hier *h, const char *run, unsigned part, const char *name)
+{
+	char why[300];
+	switch_on(h, run, name, why, sizeof(why));
+	if (!why[0])
+		h->parts |= part;
+	else
+		lacks(c, part, why);
+}
+
 /* Version 2: one group for all. */
 static void make_unified(struct cgroup *c, const struct cgroup_where *w, const char *run, unsigned wanted)
 {
@@ -221,20 +231,10 @@ static void make_unified(struct cgroup *c, const struct cgroup_where *w, const c
 		h->parts |= wanted & CGROUP_KILL;
 	else if (wanted & CGROUP_KILL)
 		lacks(c, CGROUP_KILL, "this kernel can neither kill nor freeze a control group");
-	if (wanted & CGROUP_MEMORY) {
-		switch_on(h, run, "memory", why, sizeof(why));
-		if (!why[0])
-			h->parts |= CGROUP_MEMORY;
-		else
-			lacks(c, CGROUP_MEMORY, why);
-	}
-	if (wanted & CGROUP_TASKS) {
-		switch_on(h, run, "pids", why, sizeof(why));
-		if (!why[0])
-			h->parts |= CGROUP_TASKS;
-		else
-			lacks(c, CGROUP_TASKS, why);
-	}
+	if (wanted & CGROUP_MEMORY)
+		add_controller(c, h, run, CGROUP_MEMORY, "memory");
+	if (wanted & CGROUP_TASKS)
+		add_controller(c, h, run, CGROUP_TASKS, "pids");
 	if (!h->parts) {
 		unlinkat(h->parent_dir, h->name, AT_REMOVEDIR);
 		cgroup_hier_release(h);

@@ -82,6 +82,46 @@ static const char *method_of(const struct ends *e, const char *plain, const char
 	return l && a ? both : l ? lost : a ? living : plain;
 }
 
+/* As much CPU time as may have gone by unseen, ns: at the ends of processes, and since the last look. */
+static int64_t most_unseen(const struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
+	if (is_heard(m))
+		more = (int64_t)t->ended * TAIL_NS + (int64_t)((double)t->largest * TAIL_NS_PER_BYTE);
+	else if (m->attached) /* as much as all processors can do since the last look */
+		more = (m->end - m->seen_alive) * host_processors();
+	if (e->l.waited)
+		more += (int64_t)(2 * TICK_NS * e->l.n);
+	return more;
+}
+
+/* Which part of the CPU time `value` was the user's and which the system's, ns. */
+static void split_time(const struct ends *e, int64_t value, int64_t *ret_user, int64_t *ret_system)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	/* The kernel's split is an estimate, the sum is not. Where part of it comes in ticks, what is left over is shared
+	 * out alike. */
+	int64_t user = e->w.user + (int64_t)(t->lost_user + e->l.user);
+	int64_t system = e->w.system + (int64_t)(t->lost_system + e->l.system), rest = value - user - system;
+	if (m->attached) {
+		user = (int64_t)(t->ended_user + e->l.user);
+		system = (int64_t)(t->ended_system + e->l.system);
+		rest = value - user - system;
+	}
+	if (rest > 0 && user + system > 0) {
+		int64_t share = (int64_t)((double)rest * ((double)user / (double)(user + system)));
+		user += share;
+		system += rest - share;
+	} else if (rest > 0) {
+		user += rest;
+	}
+	*ret_user = user;
+	*ret_system = system;
+}
+
 static void set_time_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -102,13 +142,7 @@ static void set_time_figures(struct ends *e)
 	}
 	if (seen > value)
 		value = seen;
-	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
-	if (heard)
-		more = (int64_t)t->ended * TAIL_NS + (int64_t)((double)t->largest * TAIL_NS_PER_BYTE);
-	else if (m->attached) /* as much as all processors can do since the last look */
-		more = (m->end - m->seen_alive) * host_processors();
-	if (e->l.waited)
-		more += (int64_t)(2 * TICK_NS * e->l.n);
+	int64_t more = most_unseen(e);
 	int64_t less = heard && m->past.waited ? 2 * TICK_NS : 0; /* what its children had before comes in ticks */
 	more += less;
 	const char *method = heard ? "process events"
@@ -116,22 +150,8 @@ static void set_time_figures(struct ends *e)
 	                         ? "samples"
 	                         : method_of(e, "wait4", "wait4, last look", "wait4, living", "wait4, last look, living");
 	set_bounds(e, FIGURE_cpu_time, value, value - less, value + more, method, complete);
-	/* The kernel's split is an estimate, the sum is not. Where part of it comes in ticks, what is left over is shared
-	 * out alike. */
-	int64_t user = e->w.user + (int64_t)(t->lost_user + e->l.user);
-	int64_t system = e->w.system + (int64_t)(t->lost_system + e->l.system), rest = value - user - system;
-	if (m->attached) {
-		user = (int64_t)(t->ended_user + e->l.user);
-		system = (int64_t)(t->ended_system + e->l.system);
-		rest = value - user - system;
-	}
-	if (rest > 0 && user + system > 0) {
-		int64_t share = (int64_t)((double)rest * ((double)user / (double)(user + system)));
-		user += share;
-		system += rest - share;
-	} else if (rest > 0) {
-		user += rest;
-	}
+	int64_t user, system;
+	split_time(e, value, &user, &system);
 	set_figure(e, FIGURE_user_time, user, method, complete);
 	set_figure(e, FIGURE_system_time, system, method, complete);
 	int64_t over = m->over > m->end ? m->over : m->end; /* the CPU time is of those too that outlived the command */
@@ -152,56 +172,63 @@ static int64_t i64(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static void set_memory_figures(struct ends *e)
+static const char too_short[] = "the command was too short for a sample";
+
+/* The high-water mark of the largest process, B; 0: nobody saw any. */
+static uint64_t largest_process(const struct ends *e)
 {
-	const struct monitor *m = e->m;
-	const struct tree *t = &m->tree;
-	uint64_t peak[SET_HEIGHTS], largest = t->largest;
+	uint64_t largest = e->m->tree.largest;
 	struct rusage own;
-	sets_peak(&t->sets, peak);
 	/* What began with this process's memory tells only by what is clearly more (as in tree.c). */
 	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1152 + (1 << 20) &&
 	    e->w.resident_peak > largest)
 		largest = e->w.resident_peak;
-	bool complete = !t->failed && t->unmeasured == 0 && (!is_blind(m) || t->total == 1);
-	complete &= !m->attached || (is_heard(m) && !m->past.children);
-	if (largest == 0 && peak[SET_RESIDENT] == 0 && t->at_most) {
-		/* It began with the recorder's memory, and nobody looked at it before it ended. */
+	return largest;
+}
+
+/* No process was seen to have memory: it had ended before anybody looked. */
+static void set_memory_unseen(struct ends *e, bool complete)
+{
+	static const char why[] = "the command had ended before anybody could look";
+	const struct tree *t = &e->m->tree;
+	if (t->at_most) /* it began with the recorder's memory */
 		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
 		           "wait4", complete);
-		set_absent_figure(e, FIGURE_memory_virtual_peak, "the command had ended before anybody could look");
-	} else if (largest == 0 && peak[SET_RESIDENT] == 0) {
-		static const char why[] = "the command had ended before anybody could look";
+	else
 		set_absent_figure(e, FIGURE_memory_resident_peak, why);
-		set_absent_figure(e, FIGURE_memory_virtual_peak, why);
-	} else {
-		uint64_t high = (peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest) + t->unseen;
-		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
-		/* The group counts each page once, but to the batches of each processor. */
-		uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
-		bool by_group = grouped > batches && grouped - batches > low;
-		if (by_group)
-			low = grouped - batches < high ? grouped - batches : high;
-		value -= t->doubtful < value ? t->doubtful : value;
-		if (m->shares.resident)
-			value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
-		value = value < low ? low : value > high ? high : value;
-		bool one = high == largest + t->unseen;
-		set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
-		           one && t->unseen     ? "high-water mark, wait4"
-		           : one                ? "high-water mark"
-		           : by_group           ? "high-water marks of processes alive together, control group"
-		           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
-		                                : "high-water marks of processes alive together",
-		           complete);
-		if (peak[SET_VIRTUAL])
-			set_figure(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together",
-			           complete);
-		else
-			set_absent_figure(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
-	}
-	static const char why[] = "the command was too short for a sample";
-	/* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
+	set_absent_figure(e, FIGURE_memory_virtual_peak, why);
+}
+
+/* peak: of the sets of processes that were alive together. */
+static void set_resident_peak(struct ends *e, uint64_t peak, uint64_t largest, bool complete)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	uint64_t high = (peak > largest ? peak : largest) + t->unseen;
+	uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
+	/* The group counts each page once, but to the batches of each processor. */
+	uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
+	bool by_group = grouped > batches && grouped - batches > low;
+	if (by_group)
+		low = grouped - batches < high ? grouped - batches : high;
+	value -= t->doubtful < value ? t->doubtful : value;
+	if (m->shares.resident)
+		value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
+	value = value < low ? low : value > high ? high : value;
+	bool one = high == largest + t->unseen;
+	set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
+	           one && t->unseen     ? "high-water mark, wait4"
+	           : one                ? "high-water mark"
+	           : by_group           ? "high-water marks of processes alive together, control group"
+	           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
+	                                : "high-water marks of processes alive together",
+	           complete);
+}
+
+/* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
+static void set_memory_parts(struct ends *e)
+{
+	const struct monitor *m = e->m;
 	const struct {
 		enum figure_name figure;
 		uint64_t alone;
@@ -218,12 +245,33 @@ static void set_memory_figures(struct ends *e)
 		else if (sum >= 0)
 			set_bounds(e, parts[i].figure, (int64_t)((double)sum * once), i64(parts[i].alone), sum, "samples", false);
 		else
-			set_absent_figure(e, parts[i].figure, why);
+			set_absent_figure(e, parts[i].figure, too_short);
 	}
+}
+
+static void set_memory_figures(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	uint64_t peak[SET_HEIGHTS], largest = largest_process(e);
+	sets_peak(&t->sets, peak);
+	bool complete = !t->failed && t->unmeasured == 0 && (!is_blind(m) || t->total == 1);
+	complete &= !m->attached || (is_heard(m) && !m->past.children);
+	if (largest == 0 && peak[SET_RESIDENT] == 0) {
+		set_memory_unseen(e, complete);
+	} else {
+		set_resident_peak(e, peak[SET_RESIDENT], largest, complete);
+		if (peak[SET_VIRTUAL])
+			set_figure(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together",
+			           complete);
+		else
+			set_absent_figure(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
+	}
+	set_memory_parts(e);
 	if (m->now.peak[FIGURE_swap_peak] >= 0)
 		set_figure(e, FIGURE_swap_peak, m->now.peak[FIGURE_swap_peak], "samples", false);
 	else
-		set_absent_figure(e, FIGURE_swap_peak, why);
+		set_absent_figure(e, FIGURE_swap_peak, too_short);
 }
 
 /* ---- counts ---- */
@@ -502,6 +550,27 @@ static void limit_peak(const struct summary *s, struct summary_limit *l)
 		l->peak = f->value;
 }
 
+static void add_label(struct summary *s, const char *label)
+{
+	struct buf clean = {0};
+	redact_env(&clean, str_of(label)); /* as the record has it */
+	const char *text = buf_cstr(&clean), *eq = strchr(text, '=');
+	if (eq) {
+		s->label[s->nlabel].key = strndup(text, (size_t)(eq - text));
+		s->label[s->nlabel++].value = strdup(eq + 1);
+	}
+	buf_release(&clean);
+}
+
+static void fill_exit(const struct monitor *m, struct summary *s)
+{
+	s->exit_type = m->status < 0 ? EXIT_TYPE_UNKNOWN : WIFSIGNALED(m->status) ? EXIT_TYPE_SIGNAL : EXIT_TYPE_NORMAL;
+	s->exit_status = m->status >= 0 && !WIFSIGNALED(m->status) ? WEXITSTATUS(m->status) : -1;
+	s->signal = m->status >= 0 && WIFSIGNALED(m->status) ? WTERMSIG(m->status) : -1;
+	if (m->nexceeded)
+		s->exit_type = EXIT_TYPE_LIMIT;
+}
+
 static void fill_task(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -513,11 +582,7 @@ static void fill_task(struct ends *e)
 	const char *at = m->argv;
 	for (size_t i = 0; s->argv && i < m->argc; i++, at += strlen(at) + 1)
 		s->argv[i] = strdup(at);
-	s->exit_type = m->status < 0 ? EXIT_TYPE_UNKNOWN : WIFSIGNALED(m->status) ? EXIT_TYPE_SIGNAL : EXIT_TYPE_NORMAL;
-	s->exit_status = m->status >= 0 && !WIFSIGNALED(m->status) ? WEXITSTATUS(m->status) : -1;
-	s->signal = m->status >= 0 && WIFSIGNALED(m->status) ? WTERMSIG(m->status) : -1;
-	if (m->nexceeded)
-		s->exit_type = EXIT_TYPE_LIMIT;
+	fill_exit(m, s);
 	s->oom = m->oom;
 	if (copy_limits(m->limit, m->nlimit, &s->limit, &s->nlimit) < 0 ||
 	    copy_limits(m->exceeded, m->nexceeded, &s->exceeded, &s->nexceeded) < 0)
@@ -532,16 +597,8 @@ static void fill_task(struct ends *e)
 		s->nhost++;
 	}
 	s->label = calloc(m->o.nlabels + 1, sizeof(*s->label));
-	for (size_t i = 0; s->label && i < m->o.nlabels; i++) {
-		struct buf clean = {0};
-		redact_env(&clean, str_of(m->o.labels[i])); /* as the record has it */
-		const char *text = buf_cstr(&clean), *eq = strchr(text, '=');
-		if (eq) {
-			s->label[s->nlabel].key = strndup(text, (size_t)(eq - text));
-			s->label[s->nlabel++].value = strdup(eq + 1);
-		}
-		buf_release(&clean);
-	}
+	for (size_t i = 0; s->label && i < m->o.nlabels; i++)
+		add_label(s, m->o.labels[i]);
 }
 
 int monitor_summarise(struct monitor *m, struct summary *ret)
@@ -575,14 +632,41 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 
 /* ---- without the worker ---- */
 
+/* What wait4 told of the command whose recorder was killed, where that is more than the last look showed. */
+static void set_waited_figures(struct ends *e, bool looked)
+{
+	static const char own[] = "wait4 after the recorder was killed";
+	const struct monitor *m = e->m;
+	const struct handover *h = m->handover;
+	const struct rusage *u = &m->lost_used;
+	int64_t user = u->ru_utime.tv_sec * SECOND + u->ru_utime.tv_usec * 1000LL,
+	        system = u->ru_stime.tv_sec * SECOND + u->ru_stime.tv_usec * 1000LL;
+	/* Those that became orphans are not among what the command has waited for. */
+	if (!(looked && h->most[FIGURE_cpu_time] > user + system)) {
+		set_figure(e, FIGURE_cpu_time, user + system, own, false);
+		set_figure(e, FIGURE_user_time, user, own, false);
+		set_figure(e, FIGURE_system_time, system, own, false);
+		if (m->end > m->start)
+			set_figure(e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
+	}
+	set_figure(e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
+	set_figure(e, FIGURE_page_faults_major, u->ru_majflt, own, false);
+	set_figure(e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
+	set_figure(e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
+	/* The largest process; one that began with the recorder's memory tells nothing by less. */
+	struct rusage mine;
+	int64_t resident = (int64_t)u->ru_maxrss * 1024;
+	if (getrusage(RUSAGE_SELF, &mine) == 0 && u->ru_maxrss > mine.ru_maxrss * 9 / 8 + 1024 &&
+	    !(looked && h->most[FIGURE_memory_resident_peak] > resident))
+		set_figure(e, FIGURE_memory_resident_peak, resident, own, false);
+}
+
 /* What the process that started stemma has seen itself: the command's end. For all else what the last look showed,
  * which is less than the truth. */
 int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 {
 	static const char why[] = "the recorder was killed", look[] = "last look before the recorder was killed";
-	static const char own[] = "wait4 after the recorder was killed";
 	const struct handover *h = m->handover;
-	const struct rusage *u = &m->lost_used;
 	struct ends e = {.m = (struct monitor *)(uintptr_t)m, .s = ret};
 	summary_init(ret);
 	bool looked = __atomic_load_n(&h->sampled, __ATOMIC_ACQUIRE);
@@ -594,28 +678,8 @@ int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 	set_figure(&e, FIGURE_start, m->start, "clock", true);
 	set_figure(&e, FIGURE_end, m->end, "clock", m->status >= 0);
 	set_figure(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
-	int64_t user = u->ru_utime.tv_sec * SECOND + u->ru_utime.tv_usec * 1000LL,
-	        system = u->ru_stime.tv_sec * SECOND + u->ru_stime.tv_usec * 1000LL;
-	/* Those that became orphans are not among what the command has waited for. */
-	if (m->lost_known && !(looked && h->most[FIGURE_cpu_time] > user + system)) {
-		set_figure(&e, FIGURE_cpu_time, user + system, own, false);
-		set_figure(&e, FIGURE_user_time, user, own, false);
-		set_figure(&e, FIGURE_system_time, system, own, false);
-		if (m->end > m->start)
-			set_figure(&e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
-	}
-	if (m->lost_known) {
-		set_figure(&e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
-		set_figure(&e, FIGURE_page_faults_major, u->ru_majflt, own, false);
-		set_figure(&e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
-		set_figure(&e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
-	}
-	/* The largest process; one that began with the recorder's memory tells nothing by less. */
-	struct rusage mine;
-	int64_t resident = (int64_t)u->ru_maxrss * 1024;
-	if (m->lost_known && getrusage(RUSAGE_SELF, &mine) == 0 && u->ru_maxrss > mine.ru_maxrss * 9 / 8 + 1024 &&
-	    !(looked && h->most[FIGURE_memory_resident_peak] > resident))
-		set_figure(&e, FIGURE_memory_resident_peak, resident, own, false);
+	if (m->lost_known)
+		set_waited_figures(&e, looked);
 	fill_task(&e);
 	add_sentence(
 	    &e, "the recorder was killed: what was used after that is known only as far as the command tells at its end");

@@ -158,6 +158,26 @@ static void walk_descriptors(struct walk *w, pid_t pid)
 		closedir(d);
 }
 
+/* Is the path below another that is watched? Then it is met on the way. */
+static bool is_below_another(const struct footprint *f, size_t i)
+{
+	for (size_t k = 0; k < f->npath; k++) {
+		size_t len = strlen(f->path[k]);
+		if (k != i && !strncmp(f->path[i], f->path[k], len) &&
+		    (f->path[i][len] == '/' || (f->path[i][len] == '\0' && k < i)))
+			return true;
+	}
+	return false;
+}
+
+static void take_sum(struct footprint *f, const struct footprint_sum *sum)
+{
+	f->now = *sum;
+	f->peak.bytes = sum->bytes > f->peak.bytes ? sum->bytes : f->peak.bytes;
+	f->peak.files = sum->files > f->peak.files ? sum->files : f->peak.files;
+	f->peak.directories = sum->directories > f->peak.directories ? sum->directories : f->peak.directories;
+}
+
 static void walk_all(struct footprint *f)
 {
 	struct walk w = {.f = f};
@@ -165,13 +185,7 @@ static void walk_all(struct footprint *f)
 	size_t n = 0;
 	for (size_t i = 0; i < f->npath && !w.cut; i++) {
 		struct stat st;
-		bool below = false; /* another that is watched: it is met on the way */
-		for (size_t k = 0; k < f->npath; k++) {
-			size_t len = strlen(f->path[k]);
-			below |= k != i && !strncmp(f->path[i], f->path[k], len) &&
-			         (f->path[i][len] == '/' || (f->path[i][len] == '\0' && k < i));
-		}
-		if (below || lstat(f->path[i], &st) < 0)
+		if (is_below_another(f, i) || lstat(f->path[i], &st) < 0)
 			continue;
 		count_inode(&w, &st);
 		if (S_ISDIR(st.st_mode))
@@ -192,10 +206,7 @@ static void walk_all(struct footprint *f)
 	} else if (!f->stop) {
 		f->whole = true;
 		f->walks++;
-		f->now = w.sum;
-		f->peak.bytes = w.sum.bytes > f->peak.bytes ? w.sum.bytes : f->peak.bytes;
-		f->peak.files = w.sum.files > f->peak.files ? w.sum.files : f->peak.files;
-		f->peak.directories = w.sum.directories > f->peak.directories ? w.sum.directories : f->peak.directories;
+		take_sum(f, &w.sum);
 	}
 	f->walking = false;
 	pthread_cond_broadcast(&f->changed);

@@ -311,46 +311,26 @@ static void look_at_program(struct member *p)
 	}
 }
 
-/* False: it has ended. */
-static bool sample_member(struct monitor *m, struct member *p, bool deep, struct sums *s)
+/* A process of which nobody else will tell that it ended. last: what it had used; NULL: that cannot be seen any more.
+ */
+static void end_member(struct monitor *m, struct member *p, struct procfs *last, struct sums *s)
 {
-	struct procfs f;
-	procfs_clear(&f);
-	bool guest = tree_is_guest(&m->tree, p); /* asked before and after: an exec may come between */
-	int rc = procfs_stat(p->pid, &f);
-	if (rc < 0 || has_ended(p, &f)) {
-		if (monitor_hears(m))
-			return true;             /* the kernel tells */
-		if (p->found || m->events) { /* nobody else will tell */
-			if (rc == 0)
-				procfs_cpu(p->pid, &f);
-			if (rc == 0 && m->attached) { /* nobody here waits for it */
-				add_if_known(&s->cpu, f.cpu);
-				add_if_known(&s->cpu, f.waited_cpu);
-				if (procfs_io(p->pid, false, &f) == 0)
-					tree_add_io(&s->io, &f);
-			}
-			monitor_orphan_ended(m, p, rc == 0 ? f.exit_code : -1);
-			tree_exiting(&m->tree, p->pid, rc == 0 ? &f : NULL, rc == 0 ? f.exit_code : -1, monitor_clock(m));
-			return false;
-		}
-		return true;
+	int status = last ? last->exit_code : -1;
+	if (last)
+		procfs_cpu(p->pid, last);
+	if (last && m->attached) { /* nobody here waits for it */
+		add_if_known(&s->cpu, last->cpu);
+		add_if_known(&s->cpu, last->waited_cpu);
+		if (procfs_io(p->pid, false, last) == 0)
+			tree_add_io(&s->io, last);
 	}
-	if (!p->started)
-		p->started = f.started;
-	procfs_cpu(p->pid, &f);
-	/* Its high-water mark and what it has swapped out: where much has changed, and now and then. */
-	bool grown = p->last.resident == PROCFS_UNKNOWN || f.resident > p->last.resident + p->last.resident / 16;
-	if (deep || grown)
-		procfs_status(p->pid, &f);
-	if (guest || tree_is_guest(&m->tree, p))
-		tree_without_memory(&f);
-	if (deep)
-		procfs_io(p->pid, false, &f);
-	if (deep && (m->blind || p->found))
-		look_at_program(p);
-	tree_looked(&m->tree, p, &f);
-	const struct procfs *l = &p->last;
+	monitor_orphan_ended(m, p, status);
+	tree_exiting(&m->tree, p->pid, last, status, monitor_clock(m));
+}
+
+/* What one process has now, to that of all. */
+static void add_member(struct monitor *m, const struct procfs *l, struct sums *s)
+{
 	add_if_known(&s->resident, l->resident);
 	if (l->resident != PROCFS_UNKNOWN && l->resident > s->largest)
 		s->largest = l->resident;
@@ -366,13 +346,51 @@ static bool sample_member(struct monitor *m, struct member *p, bool deep, struct
 	add_if_known(&s->cpu, l->cpu);
 	add_if_known(&s->cpu, l->waited_cpu);
 	tree_add_io(&s->io, l);
+}
+
+/* The size of the folder is their number, since Linux 6.2. */
+static void count_descriptors(pid_t pid, struct sums *s)
+{
 	char name[48];
 	struct stat st;
-	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
-	if (deep && stat(name, &st) == 0 && st.st_size > 0) { /* their number, since Linux 6.2 */
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	if (stat(name, &st) == 0 && st.st_size > 0) {
 		s->descriptors += (uint64_t)st.st_size;
 		s->descriptors_known = true;
 	}
+}
+
+/* False: it has ended. */
+static bool sample_member(struct monitor *m, struct member *p, bool deep, struct sums *s)
+{
+	struct procfs f;
+	procfs_clear(&f);
+	bool guest = tree_is_guest(&m->tree, p); /* asked before and after: an exec may come between */
+	int rc = procfs_stat(p->pid, &f);
+	if (rc < 0 || has_ended(p, &f)) {
+		/* The kernel tells; or whoever waits for it. */
+		if (monitor_hears(m) || (!p->found && !m->events))
+			return true;
+		end_member(m, p, rc == 0 ? &f : NULL, s);
+		return false;
+	}
+	if (!p->started)
+		p->started = f.started;
+	procfs_cpu(p->pid, &f);
+	/* Its high-water mark and what it has swapped out: where much has changed, and now and then. */
+	bool grown = p->last.resident == PROCFS_UNKNOWN || f.resident > p->last.resident + p->last.resident / 16;
+	if (deep || grown)
+		procfs_status(p->pid, &f);
+	if (guest || tree_is_guest(&m->tree, p))
+		tree_without_memory(&f);
+	if (deep)
+		procfs_io(p->pid, false, &f);
+	if (deep && (m->blind || p->found))
+		look_at_program(p);
+	tree_looked(&m->tree, p, &f);
+	add_member(m, &p->last, s);
+	if (deep)
+		count_descriptors(p->pid, s);
 	return true;
 }
 
@@ -416,6 +434,46 @@ static void look_at_net(struct monitor *m)
 	free(pids);
 }
 
+/* What all have in memory together: pages that several share once, as far as the shares are known. */
+static void show_memory(struct monitor *m, const struct sums *s)
+{
+	struct monitor_now *w = &m->now;
+	uint64_t resident = s->resident;
+	if (m->tree.nalive > 1 && m->shares_now.resident)
+		resident = (uint64_t)((double)resident * ((double)m->shares_now.pss / (double)m->shares_now.resident));
+	set_current_figure(w, FIGURE_memory_resident_peak, resident > s->largest ? resident : s->largest);
+	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
+		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
+	set_current_figure(w, FIGURE_memory_virtual_peak, s->virtual);
+	set_current_figure(w, FIGURE_swap_peak, s->swap);
+	set_current_figure(w, FIGURE_memory_anonymous_peak, s->anonymous);
+	set_current_figure(w, FIGURE_memory_file_peak, s->file);
+	set_current_figure(w, FIGURE_memory_shared_peak, s->shared);
+}
+
+/* Of those that ended and were waited for, those that live, and those nobody waited for. */
+static void show_io(struct monitor *m, const struct waited *waited, const struct sums *s)
+{
+	struct monitor_now *w = &m->now;
+	show_total(w, FIGURE_bytes_read, waited->io.rchar + s->io.rchar + m->tree.lost_io.rchar);
+	show_total(w, FIGURE_bytes_written, waited->io.wchar + s->io.wchar + m->tree.lost_io.wchar);
+	show_total(w, FIGURE_read_calls, waited->io.syscr + s->io.syscr + m->tree.lost_io.syscr);
+	show_total(w, FIGURE_write_calls, waited->io.syscw + s->io.syscw + m->tree.lost_io.syscw);
+	show_total(w, FIGURE_storage_read, waited->io.read_bytes + s->io.read_bytes + m->tree.lost_io.read_bytes);
+	show_total(w, FIGURE_storage_written, waited->io.write_bytes + s->io.write_bytes + m->tree.lost_io.write_bytes);
+}
+
+static void show_footprint(struct monitor *m)
+{
+	struct footprint_sum now, peak;
+	const char *why;
+	if (!m->footprint || !footprint_now(m->footprint, &now, &peak, &why))
+		return;
+	set_current_figure(&m->now, FIGURE_disk_footprint_peak, now.bytes);
+	set_current_figure(&m->now, FIGURE_files_peak, now.files);
+	set_current_figure(&m->now, FIGURE_directories_peak, now.directories);
+}
+
 void monitor_sample(struct monitor *m)
 {
 	enum { DEEP_EVERY = 4 };
@@ -447,17 +505,7 @@ void monitor_sample(struct monitor *m)
 	struct waited waited;
 	waited_now(&waited, deep && with_io);
 	w->living = m->tree.nalive;
-	uint64_t resident = s.resident;
-	if (m->tree.nalive > 1 && m->shares_now.resident)
-		resident = (uint64_t)((double)resident * ((double)m->shares_now.pss / (double)m->shares_now.resident));
-	set_current_figure(w, FIGURE_memory_resident_peak, resident > s.largest ? resident : s.largest);
-	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
-		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
-	set_current_figure(w, FIGURE_memory_virtual_peak, s.virtual);
-	set_current_figure(w, FIGURE_swap_peak, s.swap);
-	set_current_figure(w, FIGURE_memory_anonymous_peak, s.anonymous);
-	set_current_figure(w, FIGURE_memory_file_peak, s.file);
-	set_current_figure(w, FIGURE_memory_shared_peak, s.shared);
+	show_memory(m, &s);
 	set_current_figure(w, FIGURE_threads_peak, s.threads);
 	set_current_figure(w, FIGURE_processes_concurrent_peak, m->tree.nalive);
 	set_current_figure(w, FIGURE_processes_total, m->tree.total);
@@ -465,21 +513,9 @@ void monitor_sample(struct monitor *m)
 	if (s.descriptors_known)
 		set_current_figure(w, FIGURE_open_files_peak, s.descriptors);
 	show_cpu(m, waited.user + waited.system + (int64_t)(s.cpu + m->tree.lost_cpu));
-	if (deep && waited.io_known) {
-		show_total(w, FIGURE_bytes_read, waited.io.rchar + s.io.rchar + m->tree.lost_io.rchar);
-		show_total(w, FIGURE_bytes_written, waited.io.wchar + s.io.wchar + m->tree.lost_io.wchar);
-		show_total(w, FIGURE_read_calls, waited.io.syscr + s.io.syscr + m->tree.lost_io.syscr);
-		show_total(w, FIGURE_write_calls, waited.io.syscw + s.io.syscw + m->tree.lost_io.syscw);
-		show_total(w, FIGURE_storage_read, waited.io.read_bytes + s.io.read_bytes + m->tree.lost_io.read_bytes);
-		show_total(w, FIGURE_storage_written, waited.io.write_bytes + s.io.write_bytes + m->tree.lost_io.write_bytes);
-	}
-	struct footprint_sum now, peak;
-	const char *why;
-	if (m->footprint && footprint_now(m->footprint, &now, &peak, &why)) {
-		set_current_figure(w, FIGURE_disk_footprint_peak, now.bytes);
-		set_current_figure(w, FIGURE_files_peak, now.files);
-		set_current_figure(w, FIGURE_directories_peak, now.directories);
-	}
+	if (deep && waited.io_known)
+		show_io(m, &waited, &s);
+	show_footprint(m);
 	if (m->net)
 		look_at_net(m);
 	pthread_mutex_lock(&m->files_lock);

@@ -304,6 +304,21 @@ static void peak_of_zombie(struct tree *t, struct member *m)
 	}
 }
 
+/* What m used goes to its parent p, who waits for it, or is lost with one who does not. */
+static void pass_usage(struct tree *t, struct member *m, struct member *p)
+{
+	if (is_lost(t, p)) {
+		if (!m->last.io_whole && procfs_io(m->pid, false, &m->last) < 0)
+			t->blind = true;
+		if (m->last.user == PROCFS_UNKNOWN)
+			procfs_stat(m->pid, &m->last);
+		add_lost_usage(t, m);
+	} else {
+		tree_add_known(&p->kids_cpu, m->last.cpu);
+		p->kids_cpu += m->ignores_children ? 0 : m->kids_cpu;
+	}
+}
+
 void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int status, int64_t now)
 {
 	struct member *m = tree_by_pid(t, pid);
@@ -319,18 +334,8 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 	if (!last || last->resident_peak == PROCFS_UNKNOWN)
 		peak_of_zombie(t, m);
 	struct member *p = tree_by_pid(t, m->ppid);
-	if (p && p->id != m->parent)
-		p = NULL;
-	if (p && is_lost(t, p)) {
-		if (!m->last.io_whole && procfs_io(pid, false, &m->last) < 0)
-			t->blind = true;
-		if (m->last.user == PROCFS_UNKNOWN)
-			procfs_stat(pid, &m->last);
-		add_lost_usage(t, m);
-	} else if (p) {
-		tree_add_known(&p->kids_cpu, m->last.cpu);
-		p->kids_cpu += m->ignores_children ? 0 : m->kids_cpu;
-	}
+	if (p && p->id == m->parent)
+		pass_usage(t, m, p);
 	if (m->ignores_children && m->kids_cpu && !has_waited(pid, m)) {
 		/* It was found out late: those before are lost too. */
 		t->lost++;

@@ -363,6 +363,35 @@ static void report_group_usage(struct watchdog *w, bool last)
 	monitor_group(w->monitor, u.anonymous, u.charged_peak, u.tasks_peak);
 }
 
+/* Reports the limit if v is above it. Is it so much more that there is no time for a grace? */
+static bool check_limit(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v)
+{
+	int64_t limit = w->o.limits.value[l];
+	if (!exceeds_limit(l, v, limit))
+		return false;
+	int64_t peak = l == LIMIT_memory ? v : now->peak[limit_figure(l)];
+	report_exceeded(w, l, peak > v ? peak : v);
+	/* CPU and wall time run on through the grace; so do bytes. What the machine may lack does not. */
+	return v >= tenth_more(limit) && (l == LIMIT_memory || l == LIMIT_swap || l == LIMIT_processes ||
+	                                  l == LIMIT_threads || l == LIMIT_footprint || l == LIMIT_files);
+}
+
+/* ns until the next look, at the least: looking shall cost no more than a part of the time. cost: of this one. */
+static int64_t shortest_wait(const struct watchdog *w, const struct monitor_now *now, int64_t cost, bool grows)
+{
+	int64_t least = cost * (grows ? GROWTH_COST : QUIET_COST);
+	if (least < (grows ? SHORTEST : QUIET))
+		least = grows ? SHORTEST : QUIET;
+	if (least > NS)
+		least = NS;
+	/* A time is known beforehand. */
+	if (w->o.limits.given[LIMIT_wall] && w->state == WATCHING) {
+		int64_t rest = w->o.limits.value[LIMIT_wall] - now->since + SHORTEST;
+		least = rest > SHORTEST && rest < least ? rest : least;
+	}
+	return least;
+}
+
 static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 {
 	int64_t next = NS, cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - w->cost;
@@ -381,19 +410,13 @@ static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 		enum limit_name l = (enum limit_name)i;
 		if (!w->o.limits.given[l])
 			continue;
-		int64_t v = limited_usage(w, now, l), limit = w->o.limits.value[l];
+		int64_t v = limited_usage(w, now, l);
 		if (v < 0) {
 			w->unknown[l]++;
 			continue;
 		}
 		w->unknown[l] = 0;
-		if (exceeds_limit(l, v, limit)) {
-			int64_t peak = l == LIMIT_memory ? v : now->peak[limit_figure(l)];
-			report_exceeded(w, l, peak > v ? peak : v);
-			/* CPU and wall time run on through the grace; so do bytes. What the machine may lack does not. */
-			hard |= v >= tenth_more(limit) && (l == LIMIT_memory || l == LIMIT_swap || l == LIMIT_processes ||
-			                                   l == LIMIT_threads || l == LIMIT_footprint || l == LIMIT_files);
-		}
+		hard |= check_limit(w, now, l, v);
 		stop |= w->exceeded[l];
 		int64_t t = time_to_next_check(w, now, l, v, &grows);
 		next = t < next ? t : next;
@@ -412,16 +435,7 @@ static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 		w->cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		return w->state == OVER ? 0 : KILL_AGAIN;
 	}
-	int64_t least = cost * (grows ? GROWTH_COST : QUIET_COST);
-	if (least < (grows ? SHORTEST : QUIET))
-		least = grows ? SHORTEST : QUIET;
-	if (least > NS)
-		least = NS;
-	/* A time is known beforehand. */
-	if (w->o.limits.given[LIMIT_wall] && w->state == WATCHING) {
-		int64_t rest = w->o.limits.value[LIMIT_wall] - now->since + SHORTEST;
-		least = rest > SHORTEST && rest < least ? rest : least;
-	}
+	int64_t least = shortest_wait(w, now, cost, grows);
 	w->cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	return next > least ? next : least;
 }
