@@ -122,17 +122,47 @@ static bool makes_modules(const struct build *b)
 }
 
 /* The words of the recorded command that make `wanted`, as `out`. */
+/* Appends two words. */
+static int append_option(struct arguments *ret, const char *option, const char *value)
+{
+	int rc = append_command_argument(ret, option);
+	return rc == 0 ? append_command_argument(ret, value) : rc;
+}
+
+/* -J FOLDER, for modules: they are written into our folder, and still looked for in the recorded one. */
+static int append_module_folder(struct again *a, struct arguments *ret, const char *folder)
+{
+	int rc = append_option(ret, "-J", a->dir);
+	return rc == 0 ? append_option(ret, "-I", folder) : rc;
+}
+
+/* A word that is neither an output nor left out: the file of that name that was made again, if it was. */
+static int append_word(struct arguments *ret, const struct build *b, const char *word, bool input,
+                       const struct renamed *renamed, size_t nrenamed)
+{
+	for (size_t k = 0; input && k < nrenamed; k++)
+		if (is_path(b, word, renamed[k].path))
+			word = renamed[k].to;
+	return append_command_argument(ret, word);
+}
+
+static size_t count_sources(const struct args *args)
+{
+	size_t n = 0;
+	for (size_t i = args->compiler + 1; i < args->n; i++)
+		n += args->input[i];
+	return n;
+}
+
 static int compose_command(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
                            const struct renamed *renamed, size_t nrenamed, struct arguments *ret)
 {
 	struct args args;
-	size_t sources = 0;
 	bool named = false;
 	int rc = args_parse(b->args, &args);
 	if (rc < 0)
 		return rc;
-	for (size_t i = args.compiler + 1; i < args.n; i++)
-		sources += args.input[i];
+	bool several = !args.links && count_sources(&args) > 1; /* each made an object of its own */
 	for (size_t i = args.compiler; rc == 0 && i < args.n; i++) {
 		char *const *v = &args.v[i];
 		size_t skip = i > args.compiler ? writes_beside(v) : 0;
@@ -140,34 +170,24 @@ static int compose_command(struct again *a, const struct build *b, const struct 
 			i += skip - 1;
 		} else if (strstr(v[0], "***")) {
 			rc = stale(a, v[0], "stands in the command, and a secret was left out there");
-		} else if ((strcmp(v[0], "-o") == 0 || strcmp(v[0], "-J") == 0) && v[1]) {
-			bool output = v[0][1] == 'o';
-			rc = append_command_argument(ret, v[0]);
-			if (rc == 0)
-				rc = append_command_argument(ret, output ? out : a->dir);
-			if (rc == 0 && !output && (rc = append_command_argument(ret, "-I")) == 0)
-				rc = append_command_argument(ret, v[1]);
-			named |= output;
+		} else if (strcmp(v[0], "-o") == 0 && v[1]) {
+			rc = append_option(ret, "-o", out);
+			named = true;
+			i++;
+		} else if (strcmp(v[0], "-J") == 0 && v[1]) {
+			rc = append_module_folder(a, ret, v[1]);
 			i++;
 		} else if (args.output && v[0] + 2 == args.output) { /* -oNAME */
-			rc = append_command_argument(ret, "-o");
-			if (rc == 0)
-				rc = append_command_argument(ret, out);
+			rc = append_option(ret, "-o", out);
 			named = true;
-		} else if (args.input[i] && !args.links && sources > 1 && !makes_of(v[0], wanted->path)) {
-			continue; /* another source of the same command */
-		} else {
-			const char *word = v[0];
-			for (size_t k = 0; args.input[i] && k < nrenamed; k++)
-				if (is_path(b, word, renamed[k].path))
-					word = renamed[k].to;
-			rc = append_command_argument(ret, word);
+		} else if (!several || !args.input[i] || makes_of(v[0], wanted->path)) {
+			rc = append_word(ret, b, v[0], args.input[i], renamed, nrenamed);
 		}
 	}
-	if (rc == 0 && !named && (rc = append_command_argument(ret, "-o")) == 0)
-		rc = append_command_argument(ret, out);
-	if (rc == 0 && makes_modules(b) && (rc = append_command_argument(ret, "-J")) == 0)
-		rc = append_command_argument(ret, a->dir);
+	if (rc == 0 && !named)
+		rc = append_option(ret, "-o", out);
+	if (rc == 0 && makes_modules(b))
+		rc = append_option(ret, "-J", a->dir);
 	args_release(&args);
 	return rc;
 }
@@ -339,6 +359,16 @@ static int check_inputs(struct again *a, const struct build *b, unsigned depth, 
 	return rc;
 }
 
+/* Went something in that the record does not name? */
+static bool lacks_inputs(const struct build *b)
+{
+	for (size_t i = 0; b->gaps[i]; i++)
+		if (begins(b->gaps[i], "stdin") || begins(b->gaps[i], "stream") || begins(b->gaps[i], "arguments") ||
+		    begins(b->gaps[i], "unwritten"))
+			return true;
+	return false;
+}
+
 /* Makes the file that the build once made into out. Different bytes are an error but for the last step. */
 static int make_recorded_file(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
                               unsigned depth)
@@ -348,10 +378,8 @@ static int make_recorded_file(struct again *a, const struct build *b, const stru
 	struct digest d;
 	size_t n = 0;
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && b->gaps[i]; i++)
-		if (begins(b->gaps[i], "stdin") || begins(b->gaps[i], "stream") || begins(b->gaps[i], "arguments") ||
-		    begins(b->gaps[i], "unwritten"))
-			rc = stale(a, b->pub, "is a record that does not name all that went in");
+	if (lacks_inputs(b))
+		rc = stale(a, b->pub, "is a record that does not name all that went in");
 	if (rc == 0 && (b->ending != TERM_ending_exited || b->code))
 		rc = stale(a, b->pub, "is the record of a command that failed");
 	if (rc == 0)
@@ -410,6 +438,18 @@ static int move_result_out(const char *from, const char *to)
 	return rc;
 }
 
+/* malloc'ed; NULL: no memory, or nobody knows where we are. */
+static char *absolute_path(const char *path)
+{
+	if (path[0] == '/')
+		return strdup(path);
+	char *cwd = getcwd(NULL, 0), *full = NULL;
+	if (!cwd || asprintf(&full, "%s/%s", cwd, path) < 0)
+		full = NULL;
+	free(cwd);
+	return full;
+}
+
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same)
 {
@@ -417,21 +457,13 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 	const char *tmp = getenv("TMPDIR");
 	const struct build_file *wanted = main_output(b);
 	struct digest d;
-	char *full = NULL;
 	if (b->origin != BUILD_RECORDED || !wanted) {
 		err_set(err, 0, "there is no record of how it was built");
 		return -ESTALE;
 	}
 	if (access(out, F_OK) == 0)
 		return err_set(err, EEXIST, "cannot build '%s'", out);
-	if (out[0] != '/') { /* the command runs elsewhere */
-		char *cwd = getcwd(NULL, 0);
-		if (!cwd || asprintf(&full, "%s/%s", cwd, out) < 0)
-			full = NULL;
-		free(cwd);
-	} else {
-		full = strdup(out);
-	}
+	char *full = absolute_path(out); /* the command runs elsewhere */
 	if (snprintf(a.dir, sizeof(a.dir), "%s/stemma-again-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
 	    (int)sizeof(a.dir))
 		a.dir[0] = '\0'; /* which mkdtemp refuses */

@@ -280,6 +280,42 @@ static bool is_launcher(const char *path)
 	return is_ending_in(slash ? slash + 1 : path, names, N(names));
 }
 
+/* -oNAME */
+static bool is_joined_output(const char *s)
+{
+	return s[1] == 'o' && strcmp(s, "-objtemp") != 0 && s[2] && strncmp(s, "-of", 3) != 0 &&
+	       strncmp(s, "-option", 7) != 0;
+}
+
+/* Word i: what it says of the whole. How many of the words behind it belong to it. *question: it asks the compiler for
+ * something, instead of compiling. */
+static size_t read_argument(struct args *a, size_t i, bool *question)
+{
+	const char *s = a->v[i];
+	size_t more = 0;
+	if (s[0] != '-') {
+		a->input[i] = s[0] != '\0';
+	} else if (!s[1]) {
+		a->input[i] = a->from_stdin = true;
+	} else if (in(s, with_value, N(with_value))) {
+		if (strcmp(s, "-o") == 0 || strcmp(s, "--output") == 0)
+			a->output = a->v[i + 1];
+		if (strcmp(s, "-l") == 0 || strcmp(s, "--library") == 0)
+			a->makes = true;
+		more = i + 1 < a->n;
+	} else if (is_joined_output(s)) {
+		a->output = s + 2;
+	} else if (in(s, no_link, N(no_link))) {
+		a->links = false;
+	} else if (s[1] == 'l') {
+		a->makes = true; /* -lfoo alone is enough to link */
+	} else {
+		*question |= asks_compiler(s);
+	}
+	a->makes |= a->input[i + more];
+	return more;
+}
+
 int args_parse(char *const *argv, struct args *ret)
 {
 	struct growing g = {0};
@@ -294,30 +330,8 @@ int args_parse(char *const *argv, struct args *ret)
 	bool question = false;
 	while (a.compiler + 1 < a.n && is_launcher(a.v[a.compiler]) && a.v[a.compiler + 1][0] != '-')
 		a.compiler++;
-	for (size_t i = a.compiler + 1; i < a.n; i++) {
-		const char *s = a.v[i];
-		if (s[0] != '-') {
-			a.input[i] = s[0] != '\0';
-		} else if (!s[1]) {
-			a.input[i] = a.from_stdin = true;
-		} else if (in(s, with_value, N(with_value))) {
-			if (strcmp(s, "-o") == 0 || strcmp(s, "--output") == 0)
-				a.output = a.v[i + 1];
-			if (strcmp(s, "-l") == 0 || strcmp(s, "--library") == 0)
-				a.makes = true;
-			i += i + 1 < a.n;
-		} else if (s[1] == 'o' && strcmp(s, "-objtemp") != 0 && s[2] && strncmp(s, "-of", 3) != 0 &&
-		           strncmp(s, "-option", 7) != 0) {
-			a.output = s + 2;
-		} else if (in(s, no_link, N(no_link))) {
-			a.links = false;
-		} else if (s[1] == 'l') {
-			a.makes = true; /* -lfoo alone is enough to link */
-		} else {
-			question |= asks_compiler(s);
-		}
-		a.makes |= a.input[i];
-	}
+	for (size_t i = a.compiler + 1; i < a.n; i++)
+		i += read_argument(&a, i, &question);
 	a.makes = a.makes && !question;
 	*ret = a;
 	return 0;

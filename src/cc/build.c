@@ -33,6 +33,12 @@ void build_release(struct build *b)
 	*b = (struct build){0};
 }
 
+bool build_is_whole(const struct build *b)
+{
+	return b->argv && b->args && b->env && b->gaps && b->compiler && b->version && b->target && b->cwd && b->user &&
+	       b->host && b->commit;
+}
+
 void build_list_release(struct build_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)

@@ -60,6 +60,8 @@ struct build {
 };
 
 void build_release(struct build *b);
+/* Has it all of its texts and lists? Else there was no memory for one of them. */
+bool build_is_whole(const struct build *b);
 
 struct build_list {
 	struct build *v; /* the latest first */

@@ -355,8 +355,7 @@ int build_from_elf_alone(const char *path, struct err *err, struct build *ret)
 	b.args = none();
 	b.env = none();
 	b.gaps = none();
-	if (rc < 0 || !b.out.v || !b.out.v[0].path || !b.out.v[0].detail || !b.version || !b.target || !b.compiler ||
-	    !b.cwd || !b.user || !b.host || !b.commit || !b.argv || !b.args || !b.env || !b.gaps) {
+	if (rc < 0 || !b.out.v || !b.out.v[0].path || !b.out.v[0].detail || !build_is_whole(&b)) {
 		build_release(&b);
 		return err_set(err, ENOMEM, "cannot read '%s'", path);
 	}

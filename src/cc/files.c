@@ -109,13 +109,33 @@ static bool is_response(const struct record *r, const char *path, const char *cw
 	return false;
 }
 
+/* Does the program read source text? */
+static bool is_front_end(const char *program)
+{
+	static const char *const beginnings[] = {"cc1", "clang", "f951", "cicc", "cudafe", "flang"};
+	for (size_t i = 0; i < N(beginnings); i++)
+		if (begins(program, beginnings[i]))
+			return true;
+	return cache_is(program);
+}
+
+/* Of a file that a linker read; input: an argument names it. */
+static unsigned role_for_linker(const char *path, int fd, bool input)
+{
+	static const char *const scripts[] = {".ld", ".lds", ".map", ".ver", ".sym", ".x", ".dynlist", ".exports"};
+	if (ends_in(path, scripts, N(scripts)))
+		return TERM_role_script;
+	if (strstr(path, "lto_plugin") || strstr(path, "LLVMgold"))
+		return TERM_role_plugin;
+	return role_by_bytes(fd, input ? TERM_role_source : TERM_role_script);
+}
+
 /* Of a file that was read by the program of that name. given: the path as it was opened; path: what it is called. */
 static unsigned role_of_input(const struct record *r, const char *given, const char *path, const char *cwd, int fd,
                               const char *program)
 {
 	static const char *const modules[] = {".mod", ".smod", ".gch", ".pch", ".pcm", ".gcm", ".mod.gz"};
 	static const char *const profiles[] = {".gcda", ".profdata", ".profraw", ".afdo", ".fdo"};
-	static const char *const scripts[] = {".ld", ".lds", ".map", ".ver", ".sym", ".x", ".dynlist", ".exports"};
 	bool input = in_args(r, given, cwd) || in_args(r, path, cwd);
 	if (ends_in(path, modules, N(modules)))
 		return TERM_role_module;
@@ -125,17 +145,11 @@ static unsigned role_of_input(const struct record *r, const char *given, const c
 		return TERM_role_response;
 	if (input && args_is_source(path))
 		return TERM_role_source;
-	if (is_linker(program) || (input && r->args->links && !begins(program, "cc1") && !begins(program, "f951"))) {
-		if (ends_in(path, scripts, N(scripts)))
-			return TERM_role_script;
-		if (strstr(path, "lto_plugin") || strstr(path, "LLVMgold"))
-			return TERM_role_plugin;
-		return role_by_bytes(fd, input ? TERM_role_source : TERM_role_script);
-	}
+	if (is_linker(program) || (input && r->args->links && !begins(program, "cc1") && !begins(program, "f951")))
+		return role_for_linker(path, fd, input);
 	if (input)
 		return TERM_role_source;
-	if (begins(program, "cc1") || begins(program, "clang") || begins(program, "f951") || begins(program, "cicc") ||
-	    begins(program, "cudafe") || cache_is(program) || begins(program, "flang") || args_is_source(path))
+	if (is_front_end(program) || args_is_source(path))
 		return role_by_bytes(fd, TERM_role_header) == TERM_role_library ? TERM_role_plugin : TERM_role_header;
 	return role_by_bytes(fd, TERM_role_other) == TERM_role_library ? TERM_role_plugin : TERM_role_other;
 }

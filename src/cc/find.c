@@ -88,10 +88,7 @@ static int load_build(void *arg, const struct store_build *x)
 	for (size_t i = 0; i < x->nfiles; i++)
 		if (load_build_file(b, &x->files[i]) < 0)
 			return -ENOMEM;
-	return b->argv && b->args && b->env && b->gaps && b->compiler && b->version && b->target && b->cwd && b->user &&
-	               b->host && b->commit
-	           ? 1
-	           : -ENOMEM;
+	return build_is_whole(b) ? 1 : -ENOMEM;
 }
 
 /* A log that ends before all was written is a gap like others. */
@@ -219,6 +216,19 @@ static bool is_build_of(const struct build *b, const struct known *k)
 	       made(b, k->id, k->nid, k->digest);
 }
 
+/* The builds that were found, the latest first; or none of them, where reading failed with rc. */
+static int give_found(struct build_list *l, int rc, struct err *err, struct build_list *ret)
+{
+	if (rc < 0) {
+		build_list_release(l);
+		return err_set(err, -rc, "cannot read the records of builds");
+	}
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), later_first);
+	*ret = *l;
+	return 0;
+}
+
 static int find_builds_by(struct store *s, const struct known *k, struct err *err, struct build_list *ret)
 {
 	struct build_list l = {0};
@@ -238,20 +248,26 @@ static int find_builds_by(struct store *s, const struct known *k, struct err *er
 			rc = 0;
 	}
 	free(rows);
-	if (rc < 0) {
-		build_list_release(&l);
-		return err_set(err, -rc, "cannot read the records of builds");
-	}
-	if (l.n)
-		qsort(l.v, l.n, sizeof(*l.v), later_first);
-	*ret = l;
-	return 0;
+	return give_found(&l, rc, err, ret);
 }
 
 int build_find_by(struct store *s, const unsigned char *id, size_t nid, const struct digest *d, struct err *err,
                   struct build_list *ret)
 {
 	return find_builds_by(s, &(struct known){.id = id, .nid = nid, .digest = d}, err, ret);
+}
+
+/* Did the build make a file of this size and time? *ret_here: at this path. */
+static bool made_stamped(const struct build *b, const char *path, uint64_t size, int64_t mtime, bool *ret_here)
+{
+	bool hit = false;
+	*ret_here = false;
+	for (size_t k = 0; k < b->out.n; k++)
+		if (b->out.v[k].size == size && b->out.v[k].mtime == mtime) {
+			hit = true;
+			*ret_here |= strcmp(b->out.v[k].path, path) == 0;
+		}
+	return hit;
 }
 
 int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t mtime, struct err *err,
@@ -264,15 +280,11 @@ int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t
 	int rc = store_builds_stamped(s, size, mtime, &rows, &n);
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		struct build b;
-		bool hit = false, here = false;
+		bool here;
 		rc = read_build(s, rows[i], &b);
 		if (rc != 1)
 			continue;
-		for (size_t k = 0; k < b.out.n; k++)
-			if (b.out.v[k].size == size && b.out.v[k].mtime == mtime) {
-				hit = true;
-				here |= strcmp(b.out.v[k].path, path) == 0;
-			}
+		bool hit = made_stamped(&b, path, size, mtime, &here);
 		if (!hit || (!here && (named || mtime % 1000000000 == 0))) {
 			build_release(&b);
 			continue;
@@ -284,14 +296,7 @@ int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t
 			build_release(&b);
 	}
 	free(rows);
-	if (rc < 0) {
-		build_list_release(&l);
-		return err_set(err, -rc, "cannot read the records of builds");
-	}
-	if (l.n)
-		qsort(l.v, l.n, sizeof(*l.v), later_first);
-	*ret = l;
-	return 0;
+	return give_found(&l, rc, err, ret);
 }
 
 int build_find(struct store *s, const char *path, struct err *err, struct build_list *ret)

@@ -187,6 +187,23 @@ static bool is_on_local_disk(const char *top)
 	return local;
 }
 
+/* The first file that git said is changed, and how it looks: as long as it looks so the tree is dirty. settled: the
+ * index did not change just now. Does what was found hold from now on? */
+static bool take_witness(const struct git_place *g, const char *first, int64_t began, bool settled,
+                         struct cached_status *is)
+{
+	size_t len = strlen(first) > 3 ? strlen(first + 3) : sizeof(is->witness);
+	char path[2 * PATH_MAX];
+	struct stat st;
+	int64_t changed;
+	settled &= len < sizeof(is->witness);
+	memcpy(is->witness, settled ? first + 3 : "", settled ? len + 1 : 1);
+	snprintf(path, sizeof(path), "%s/%s", g->top, is->witness);
+	is->as = read_file_state(path, &changed);
+	/* A folder is a repository within, and does not look otherwise when that is changed. */
+	return settled && changed < began - SETTLED_NS && !(lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 unsigned git_tree(const struct git_place *g, const char *cache, bool always, char *const *files, size_t n)
 {
 	char dir[PATH_MAX], name[PATH_MAX];
@@ -210,17 +227,8 @@ unsigned git_tree(const struct git_place *g, const char *cache, bool always, cha
 		snprintf(is->commit, sizeof(is->commit), "%s", g->commit);
 		snprintf(is->top, sizeof(is->top), "%s", g->top);
 		bool settled = changed < began - SETTLED_NS; /* the index */
-		if (tree == TERM_tree_dirty && first[0] == ' ') {
-			size_t len = strlen(first) > 3 ? strlen(first + 3) : sizeof(is->witness);
-			char path[2 * PATH_MAX];
-			struct stat st;
-			settled &= len < sizeof(is->witness);
-			memcpy(is->witness, settled ? first + 3 : "", settled ? len + 1 : 1);
-			snprintf(path, sizeof(path), "%s/%s", g->top, is->witness);
-			is->as = read_file_state(path, &changed);
-			/* A folder is a repository within, and does not look otherwise when that is changed. */
-			settled &= changed < began - SETTLED_NS && !(lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
-		}
+		if (tree == TERM_tree_dirty && first[0] == ' ')
+			settled = take_witness(g, first, began, settled, is);
 		if (!settled) /* it holds for nobody; that it was asked, and how long it took, does */
 			is->tree = TERM_tree_unknown;
 		if (keeps)

@@ -373,24 +373,76 @@ static int run_with(struct withspec *w, const char *path, char **argv, size_t n,
 	return rc;
 }
 
-int launch_run(const struct launch *l, struct err *err, int *ret_status)
+/* The words of a command in a list with room for three more; the words are not copied. NULL: no memory. */
+static char **copy_command(char *const *command, size_t *ret_n)
 {
-	char path[PATH_MAX], library[PATH_MAX], *room = NULL, **env = NULL;
-	struct args a = {0};
+	size_t n = 0;
+	while (command[n])
+		n++;
+	char **argv = malloc((n + 4) * sizeof(*argv));
+	if (argv)
+		memcpy(argv, command, (n + 1) * sizeof(*argv));
+	*ret_n = n;
+	return argv;
+}
+
+/* Behind all others, whatever language those are of. The number of words now. */
+static size_t append_note(struct note *note, char **argv, size_t n)
+{
+	note_make(note);
+	if (note->path[0]) {
+		argv[n++] = (char *)"-x";
+		argv[n++] = (char *)"assembler";
+		argv[n++] = note->path;
+		argv[n] = NULL;
+	}
+	return n;
+}
+
+/* Runs the compiler at path under watch, and records what it did if l->home asks for it. argv: n words of its command,
+ * with room for three more. 0, or -errno: it was not run. */
+static int watch_compiler(const struct launch *l, const struct args *a, struct withspec *with, const char *path,
+                          char **argv, size_t n, int *ret_status)
+{
+	char library[PATH_MAX], *room = NULL, **env = NULL;
 	struct reel reel = {.fd = -1};
 	struct note note = {0};
+	if (l->note && a->links)
+		n = append_note(&note, argv, n);
+	/* Without the library the arguments must do. */
+	if (takes_library(path) && preload_library_path("../cc/tape", "libstemma-cc.so", library, sizeof(library)))
+		reel_make(&reel);
+	const char *old = getenv("LD_PRELOAD");
+	size_t size = sizeof(library) + (old ? strlen(old) : 0) + 128;
+	if (reel.tape && (room = malloc(size)))
+		env = env_with(&reel, library, room, size);
+	int64_t began = clock_now_ns(CLOCK_REALTIME);
+	int rc = with && withspec_argv(with) ? run_with(with, path, argv, n, env ? env : environ, ret_status)
+	                                     : run_compiler(path, argv, env ? env : environ, ret_status);
+	if (rc == 0 && with)
+		withspec_end(with, *ret_status, l->home, l->spec_err);
+	if (rc >= 0 && l->home)
+		record_it(l, a, &note, path, &reel, began, *ret_status);
+	note_remove(&note);
+	reel_release(&reel);
+	free(env);
+	free(room);
+	return rc;
+}
+
+int launch_run(const struct launch *l, struct err *err, int *ret_status)
+{
+	char path[PATH_MAX];
+	struct args a = {0};
 	struct withspec *with = NULL;
 	bool passed_over;
 	int rc = find_compiler(l->argv[0], path, sizeof(path), &passed_over);
 	if (rc < 0)
 		return report_cannot_run(err, l->argv[0], -rc);
-	size_t n = 0;
-	while (l->argv[n])
-		n++;
-	char **argv = malloc((n + 4) * sizeof(*argv));
+	size_t n;
+	char **argv = copy_command(l->argv, &n);
 	if (!argv)
 		return err_set(err, ENOMEM, "cannot run '%s'", l->argv[0]);
-	memcpy(argv, l->argv, (n + 1) * sizeof(*argv));
 	if (passed_over)
 		argv[0] = path; /* its own name would lead it to a link of ours, and away from its files */
 	bool parsed = (l->home || l->spec) && !launch_nested() && args_parse(l->argv, &a) == 0;
@@ -402,38 +454,12 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 		rc = report_cannot_run(err, l->argv[0], errno);
 		goto out;
 	}
-	if (l->note && a.links) {
-		note_make(&note);
-		if (note.path[0]) { /* behind all others, whatever language those are of */
-			argv[n++] = (char *)"-x";
-			argv[n++] = (char *)"assembler";
-			argv[n++] = note.path;
-			argv[n] = NULL;
-		}
-	}
-	/* Without the library the arguments must do. */
-	if (takes_library(path) && preload_library_path("../cc/tape", "libstemma-cc.so", library, sizeof(library)))
-		reel_make(&reel);
-	const char *old = getenv("LD_PRELOAD");
-	size_t size = sizeof(library) + (old ? strlen(old) : 0) + 128;
-	if (reel.tape && (room = malloc(size)))
-		env = env_with(&reel, library, room, size);
-	int64_t began = clock_now_ns(CLOCK_REALTIME);
-	rc = with && withspec_argv(with) ? run_with(with, path, argv, n, env ? env : environ, ret_status)
-	                                 : run_compiler(path, argv, env ? env : environ, ret_status);
-	if (rc == 0 && with)
-		withspec_end(with, *ret_status, l->home, l->spec_err);
+	rc = watch_compiler(l, &a, with, path, argv, n, ret_status);
 	if (rc < 0)
 		rc = report_cannot_run(err, l->argv[0], -rc);
-	else if (records)
-		record_it(l, &a, &note, path, &reel, began, *ret_status);
 out:
 	withspec_free(with);
-	note_remove(&note);
-	reel_release(&reel);
 	args_release(&a);
-	free(env);
-	free(room);
 	free(argv);
 	return rc;
 }

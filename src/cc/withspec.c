@@ -407,6 +407,35 @@ static char *library_of_option(const struct args *a, const char *name)
 	return NULL;
 }
 
+/* The file that word i of the arguments adds to the program: an object, a library, the bitcode of a C source;
+ * malloc'ed. 1 there is one, 0, or -errno with a sentence. */
+static int file_to_link(const struct withspec *w, size_t i, char **ret, struct err *err)
+{
+	const struct args *a = w->a;
+	char path[96];
+	if (strncmp(a->v[i], "-l", 2) == 0) {
+		const char *name = a->v[i][2] ? a->v[i] + 2 : i + 1 < a->n ? a->v[i + 1] : "";
+		*ret = library_of_option(a, name);
+		return *ret != NULL;
+	}
+	if (!a->input[i] || a->v[i][0] == '-')
+		return 0;
+	if (!args_is_source(a->v[i])) {
+		if (access(a->v[i], R_OK) < 0)
+			return 0;
+		*ret = strdup(a->v[i]);
+		return 1;
+	}
+	if (!is_c_source(a->v[i]))
+		return 0;
+	snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
+	int rc = to_bitcode(a, a->v[i], path, err);
+	if (rc < 0)
+		return rc;
+	*ret = strdup(path);
+	return 1;
+}
+
 static int prepare_link(struct withspec *w, struct err *err)
 {
 	const struct args *a = w->a;
@@ -416,29 +445,10 @@ static int prepare_link(struct withspec *w, struct err *err)
 	bool trace = w->mode >= WITHSPEC_TRACE;
 	int rc = files && at ? 0 : -ENOMEM;
 	struct err one = {0};
-	for (size_t i = a->compiler + 1; i < a->n && rc == 0; i++) {
-		if (strncmp(a->v[i], "-l", 2) == 0) {
-			const char *name = a->v[i][2] ? a->v[i] + 2 : i + 1 < a->n ? a->v[i + 1] : "";
-			files[n] = library_of_option(a, name);
-			if (files[n])
-				at[n++] = i;
-			continue;
-		}
-		if (!a->input[i] || a->v[i][0] == '-')
-			continue;
-		if (args_is_source(a->v[i])) {
-			if (!is_c_source(a->v[i]))
-				continue;
-			snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
-			rc = to_bitcode(a, a->v[i], path, &one);
-			if (rc < 0)
-				break;
-			files[n] = strdup(path);
-		} else if (access(a->v[i], R_OK) == 0)
-			files[n] = strdup(a->v[i]);
-		else
-			continue;
-		at[n++] = i;
+	for (size_t i = a->compiler + 1; i < a->n && rc >= 0; i++) {
+		rc = file_to_link(w, i, &files[n], &one);
+		if (rc > 0)
+			at[n++] = i;
 	}
 	if (rc < 0) {
 		err_set(err, 0, "%s", one.text);
