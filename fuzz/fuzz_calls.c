@@ -1,28 +1,21 @@
 /* Traces of calls: any bytes as a specification in ProvScope's form and two traces, which are searched in it and
  * compared. The input is the specification, and after each line that is `%` alone the next of the traces, then the
  * names of the addresses of both. */
+#include "fuzz_parts.h"
 #include "spec/path/path_calls.h"
 #include "spec/trace/provscope.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const char *text = (const char *)data, *part[4] = {text, text + n, text + n, text + n};
-	size_t size[4] = {n, 0, 0, 0};
+	const char *part[4];
+	size_t size[4];
 	struct err err = {0};
 	struct spec *spec = NULL;
 	struct calls c[2] = {0};
-	for (int i = 0; i < 3; i++) {
-		const char *p = memmem(part[i], size[i], "\n%\n", 3);
-		if (!p)
-			break;
-		part[i + 1] = p + 3;
-		size[i + 1] = (size_t)(part[i] + size[i] - p) - 3;
-		size[i] = (size_t)(p - part[i]);
-	}
+	fuzz_parts(data, n, 4, part, size);
 	int r = 0;
 	for (int i = 0; r == 0 && i < 2; i++) {
 		r = calls_read(part[i + 1], size[i + 1], &err, &c[i]);

@@ -1,6 +1,7 @@
 /* Traces of functions by probes: any bytes as a specification in ProvScope's form and two traces, whose paths are
  * searched in it and compared. The input is the specification, and after each line that is `%` alone the next of the
  * traces. */
+#include "fuzz_parts.h"
 #include "spec/align/align_traces.h"
 #include "spec/path/path.h"
 #include "spec/trace/entered.h"
@@ -26,22 +27,14 @@ static void is_nested(const struct call_events *e)
 	free(open);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const char *text = (const char *)data, *part[3] = {text, text + n, text + n};
-	size_t size[3] = {n, 0, 0};
+	const char *part[3];
+	size_t size[3];
 	struct err err = {0};
 	struct spec *spec = NULL;
 	struct entered e[2] = {0};
-	for (int i = 0; i < 2; i++) {
-		const char *p = memmem(part[i], size[i], "\n%\n", 3);
-		if (!p)
-			break;
-		part[i + 1] = p + 3;
-		size[i + 1] = (size_t)(part[i] + size[i] - p) - 3;
-		size[i] = (size_t)(p - part[i]);
-	}
+	fuzz_parts(data, n, 3, part, size);
 	int r = 0;
 	for (int i = 0; r == 0 && i < 2; i++) {
 		r = entered_read(part[i + 1], size[i + 1], &err, &e[i]);

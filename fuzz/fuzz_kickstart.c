@@ -1,9 +1,7 @@
 /* Records of pegasus-kickstart between any other output, read one after the other: each takes some of the text, and is
  * written as a record that says the same. */
-#include "fuzz_file.h"
+#include "fuzz_records.h"
 #include "summary/kickstart.h"
-
-#include <errno.h>
 
 /* A record leaves out what another part of it tells: the reader fills that in, so a few rounds pass before nothing is
  * new. */
@@ -31,24 +29,6 @@ static void there_and_back(const struct summary *first)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *copy = malloc(size ? size : 1); /* so that a sanitizer sees its end */
-	must(copy != NULL);
-	if (size)
-		memcpy(copy, data, size);
-	struct str text = str_n(copy, size);
-	for (int i = 0; i < 8; i++) {
-		struct summary s;
-		struct err err = {0};
-		size_t n = 0;
-		int r = kickstart_read(text, &err, &s, &n);
-		must(r == 0 || r == -ENODATA || err.text[0]);
-		if (r < 0)
-			break;
-		must(n > 0 && n <= text.n);
-		there_and_back(&s);
-		summary_release(&s);
-		text = str_n(text.p + n, text.n - n);
-	}
-	free(copy);
+	fuzz_records(data, size, kickstart_read, there_and_back);
 	return 0;
 }

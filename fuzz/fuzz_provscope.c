@@ -1,27 +1,20 @@
 /* ProvScope's formats: any bytes as a specification, and as two traces of functions that are searched in it and
  * compared. The input is a specification, and after each line that is `%` alone the next of the traces. */
+#include "fuzz_parts.h"
 #include "spec/align/align_traces.h"
 #include "spec/path/path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const char *text = (const char *)data, *part[3] = {text, text + n, text + n};
-	size_t size[3] = {n, 0, 0};
+	const char *part[3];
+	size_t size[3];
 	struct err err = {0};
 	struct spec *spec = NULL;
 	struct call_events e[2] = {0};
-	for (int i = 0; i < 2; i++) {
-		const char *p = memmem(part[i], size[i], "\n%\n", 3);
-		if (!p)
-			break;
-		part[i + 1] = p + 3;
-		size[i + 1] = (size_t)(part[i] + size[i] - p) - 3;
-		size[i] = (size_t)(p - part[i]);
-	}
+	fuzz_parts(data, n, 3, part, size);
 	int r = provscope_spec_read(part[0], size[0], &err, &spec);
 	if (r < 0 && !*err.text)
 		abort(); /* no reason was given */

@@ -1,9 +1,7 @@
 /* Summaries of resource_monitor in lines, as its old versions wrote them, one after the other: each takes some of the
  * text, and what is written of it as JSON is theirs too and says the same. */
-#include "fuzz_file.h"
+#include "fuzz_records.h"
 #include "summary/resource_monitor.h"
-
-#include <errno.h>
 
 static bool read_json(struct str text, struct summary *ret)
 {
@@ -36,27 +34,14 @@ static void there_and_back(const struct summary *s)
 	buf_release(&two);
 }
 
+static int read_lines(struct str text, struct err *err, struct summary *ret, size_t *ret_n)
+{
+	resource_monitor_is_text(text);
+	return resource_monitor_read_lines(text, err, ret, ret_n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *copy = malloc(size ? size : 1); /* so that a sanitizer sees its end */
-	must(copy != NULL);
-	if (size)
-		memcpy(copy, data, size);
-	struct str text = str_n(copy, size);
-	resource_monitor_is_text(text);
-	for (int i = 0; i < 8; i++) {
-		struct summary s;
-		struct err err = {0};
-		size_t n = 0;
-		int r = resource_monitor_read_lines(text, &err, &s, &n);
-		must(r == 0 || r == -ENODATA || err.text[0]);
-		if (r < 0)
-			break;
-		must(n > 0 && n <= text.n);
-		there_and_back(&s);
-		summary_release(&s);
-		text = str_n(text.p + n, text.n - n);
-	}
-	free(copy);
+	fuzz_records(data, size, read_lines, there_and_back);
 	return 0;
 }
