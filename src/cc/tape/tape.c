@@ -140,18 +140,6 @@ static void note_name(int from_dir, const char *from, int to_dir, const char *to
 
 /* ---- opening ---- */
 
-#define TAKES_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
-#define GET_MODE                                                                                                       \
-	mode_t mode = 0;                                                                                                   \
-	if (TAKES_MODE(flags)) {                                                                                           \
-		va_list ap;                                                                                                    \
-		va_start(ap, flags);                                                                                           \
-		mode = va_arg(ap, mode_t);                                                                                     \
-		va_end(ap);                                                                                                    \
-	}
-#define NO_MODE (void)0
-#define CREATS const int flags = O_CREAT | O_WRONLY | O_TRUNC
-
 #define OPENS(name, dirfd, args, call, with_mode)                                                                      \
 	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
@@ -163,17 +151,6 @@ static void note_name(int from_dir, const char *from, int to_dir, const char *to
 		return fd;                                                                                                     \
 	}
 
-OPENS(open, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode), GET_MODE)
-OPENS(open64, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode), GET_MODE)
-OPENS(openat, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), GET_MODE)
-OPENS(openat64, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), GET_MODE)
-OPENS(__open_2, AT_FDCWD, (const char *path, int flags), (path, flags), NO_MODE)
-OPENS(__open64_2, AT_FDCWD, (const char *path, int flags), (path, flags), NO_MODE)
-OPENS(__openat_2, dir, (int dir, const char *path, int flags), (dir, path, flags), NO_MODE)
-OPENS(__openat64_2, dir, (int dir, const char *path, int flags), (dir, path, flags), NO_MODE)
-OPENS(creat, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
-OPENS(creat64, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
-
 #define MAKES(name, args, call)                                                                                        \
 	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
@@ -184,14 +161,7 @@ OPENS(creat64, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
 		return fd;                                                                                                     \
 	}
 
-MAKES(mkstemp, (char *path), (path))
-MAKES(mkstemp64, (char *path), (path))
-MAKES(mkostemp, (char *path, int flags), (path, flags))
-MAKES(mkostemp64, (char *path, int flags), (path, flags))
-MAKES(mkstemps, (char *path, int tail), (path, tail))
-MAKES(mkstemps64, (char *path, int tail), (path, tail))
-MAKES(mkostemps, (char *path, int tail, int flags), (path, tail, flags))
-MAKES(mkostemps64, (char *path, int tail, int flags), (path, tail, flags))
+#include "capture/interpose/opens.h"
 
 static int open_flags_of_mode(const char *mode)
 {
