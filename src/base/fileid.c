@@ -204,21 +204,33 @@ static void domain_free(struct fs_domain *d)
 	free(d);
 }
 
+/* What is known of a type of file system; NULL: nothing special. */
+static const struct fs_word *find_word(const char *type)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i].type, type))
+			return &words[i];
+	return NULL;
+}
+
+/* "" for path: of dirfd itself. */
+static bool ask_file_system(int dirfd, const char *path, struct statfs *ret)
+{
+	int fd = *path ? openat(dirfd, path, O_PATH | O_CLOEXEC) : dirfd; /* dirfd: AT_EMPTY_PATH */
+	bool have = fd >= 0 && fstatfs(fd, ret) == 0;
+	if (fd >= 0 && *path)
+		close(fd);
+	return have;
+}
+
 static struct fs_domain *domain_new(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};
 	bool mounted = find_mount("/proc/self/mountinfo", dev, &m);
-	const struct fs_word *w = NULL;
-	for (size_t i = 0; mounted && i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(words[i].type, m.type))
-			w = &words[i];
+	const struct fs_word *w = mounted ? find_word(m.type) : NULL;
 	struct statfs sf = {0};
 	/* FUSE has no fsid to tell, and its daemon may keep us waiting. */
-	bool asks = !fileid_type_fuse(m.type);
-	int fd = !asks ? -1 : *path ? openat(dirfd, path, O_PATH | O_CLOEXEC) : dirfd; /* dirfd: AT_EMPTY_PATH */
-	bool have = fd >= 0 && fstatfs(fd, &sf) == 0;
-	if (fd >= 0 && *path)
-		close(fd);
+	bool have = !fileid_type_fuse(m.type) && ask_file_system(dirfd, path, &sf);
 	uint64_t fsid = 0;
 	memcpy(&fsid, &sf.f_fsid, sizeof(fsid));
 	bool network = (w && w->network) || (!strncmp(m.type, "fuse", 4) && strchr(m.source, ':'));

@@ -337,6 +337,15 @@ static bool gone_empty(struct channel *c)
 	return true;
 }
 
+/* Who takes files of that first letter; NULL: nobody. */
+static const struct taker *find_taker(char prefix)
+{
+	for (size_t k = 0; k < sizeof(takers) / sizeof(takers[0]); k++)
+		if (takers[k].prefix == prefix)
+			return &takers[k];
+	return NULL;
+}
+
 /* Takes what processes said that are over. all: everybody's, and the folder goes. */
 static void channel_sweep(struct sup *s, bool all)
 {
@@ -348,12 +357,9 @@ static void channel_sweep(struct sup *s, bool all)
 	c->waiting = false;
 	bool whole = list_windows(c->dir, &l);
 	for (size_t i = 0, n; i < l.n; i += n) {
-		const struct taker *taker = NULL;
 		for (n = 1; i + n < l.n && is_of_same_image(&l.v[i], &l.v[i + n]); n++)
 			;
-		for (size_t k = 0; k < sizeof(takers) / sizeof(takers[0]); k++)
-			if (takers[k].prefix == l.v[i].prefix)
-				taker = &takers[k];
+		const struct taker *taker = find_taker(l.v[i].prefix);
 		if (!taker)
 			continue;
 		uint64_t bytes = all ? 0 : sum_window_bytes(c->dir, &l.v[i], n);

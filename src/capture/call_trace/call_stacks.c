@@ -151,6 +151,26 @@ static bool send_memory(struct stacker *k, pid_t tid, uint64_t at, size_t n)
 	return send_all(k, q, sizeof(*q) + q->n);
 }
 
+static void print_escaped(struct buf *b, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127 || text[i] == '\\')
+			buf_printf(b, "\\x%02x", (unsigned char)text[i]);
+		else
+			buf_char(b, text[i]);
+}
+
+/* To n numbers, if there is memory. */
+static void grow_told(struct stacker *k, size_t n)
+{
+	uint32_t *v = realloc(k->told, n * sizeof(*v));
+	if (!v)
+		return;
+	memset(v + k->n_told, 0xff, (n - k->n_told) * sizeof(*v));
+	k->told = v;
+	k->n_told = n;
+}
+
 /* Its number is from here on this module. */
 static bool take_module(struct stacker *k, const struct stack_answer *a)
 {
@@ -159,11 +179,7 @@ static bool take_module(struct stacker *k, const struct stack_answer *a)
 	size_t i;
 	if (a->module >= STACK_MODULES || memchr(text, '\0', a->n))
 		return false;
-	for (i = 0; i < a->n; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127 || text[i] == '\\')
-			buf_printf(&b, "\\x%02x", (unsigned char)text[i]);
-		else
-			buf_char(&b, text[i]);
+	print_escaped(&b, text, a->n);
 	const char *key = buf_cstr(&b);
 	for (i = 0; i < k->n && strcmp(k->modules[i], key) != 0; i++)
 		;
@@ -175,15 +191,8 @@ static bool take_module(struct stacker *k, const struct stack_answer *a)
 			k->cap = cap;
 		}
 	}
-	if (a->module >= k->n_told) {
-		size_t more = (size_t)a->module + 64;
-		uint32_t *v = realloc(k->told, more * sizeof(*v));
-		if (v) {
-			memset(v + k->n_told, 0xff, (more - k->n_told) * sizeof(*v));
-			k->told = v;
-			k->n_told = more;
-		}
-	}
+	if (a->module >= k->n_told)
+		grow_told(k, (size_t)a->module + 64);
 	if (i == k->n && k->n < k->cap && !b.failed && (k->modules[k->n] = strdup(key)))
 		k->n++;
 	bool done = i < k->n && a->module < k->n_told;

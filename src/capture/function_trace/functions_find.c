@@ -146,6 +146,26 @@ static uint32_t probe_in(const struct found_program *p, uint64_t offset)
 #endif
 }
 
+/* A function that is wanted; offset: of it in the file. 0 or -errno with a sentence. */
+static int add_function(struct found *f, uint32_t program, const char *name, const GElf_Sym *s, uint64_t offset,
+                        struct err *err)
+{
+	if (f->n >= 4 * FUNCTIONS_MAX)
+		return refuse(err, E2BIG, "more than %d functions have such names", FUNCTIONS_MAX);
+	/* There is room for 1, 3, 7, ... */
+	struct found_function *v = f->n & (f->n + 1) ? f->v : realloc(f->v, ((f->n ? 2 * f->n : 1) + 1) * sizeof(*v));
+	if (v)
+		f->v = v;
+	if (!v || !(v[f->n].name = strdup(name)))
+		return err_set(err, ENOMEM, "cannot look for functions");
+	v[f->n].program = program;
+	v[f->n].address = s->st_value;
+	v[f->n].bytes = s->st_size;
+	v[f->n].probe = probe_in(&f->programs[program], offset);
+	v[f->n++].offset = offset;
+	return 0;
+}
+
 static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const *globs, size_t n_globs,
                         struct err *err)
 {
@@ -165,19 +185,9 @@ static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const
 			    !own_name(symbol, name, sizeof(name)) || !is_function_wanted(name, globs, n_globs) ||
 			    !offset_of(&f->programs[program], s.st_value, &offset))
 				continue;
-			if (f->n >= 4 * FUNCTIONS_MAX)
-				return refuse(err, E2BIG, "more than %d functions have such names", FUNCTIONS_MAX);
-			struct found_function *v =
-			    f->n & (f->n + 1) ? f->v : realloc(f->v, ((f->n ? 2 * f->n : 1) + 1) * sizeof(*v));
-			if (v)
-				f->v = v;
-			if (!v || !(v[f->n].name = strdup(name)))
-				return err_set(err, ENOMEM, "cannot look for functions");
-			v[f->n].program = program;
-			v[f->n].address = s.st_value;
-			v[f->n].bytes = s.st_size;
-			v[f->n].probe = probe_in(&f->programs[program], offset);
-			v[f->n++].offset = offset;
+			int rc = add_function(f, program, name, &s, offset, err);
+			if (rc < 0)
+				return rc;
 		}
 	}
 	return 0;

@@ -301,6 +301,35 @@ static size_t frames_over(struct functions_writer *w, struct thread *t, const st
 	return t->n_frames - n;
 }
 
+/* Room for one more frame? False: too many, or no memory. */
+static bool frames_room(struct thread *t)
+{
+	if (t->n_frames < t->cap_frames)
+		return true;
+	size_t more = t->cap_frames ? 2 * t->cap_frames : 64;
+	struct frame *p = more > FUNCTIONS_DEPTH ? NULL : realloc(t->frames, more * sizeof(*p));
+	if (!p)
+		return false;
+	t->frames = p;
+	t->cap_frames = more;
+	return true;
+}
+
+/* What makes it unsure which frames are open, told once each: another stack, or one that could not be read. */
+static void put_stack_gaps(struct functions_writer *w, struct thread *t, const struct function_record *e,
+                           const struct frame *f)
+{
+	if (t->n_frames && f->stack != STACK_ALTERNATE && t->frames[t->n_frames - 1].stack != f->stack &&
+	    t->frames[t->n_frames - 1].stack != STACK_ALTERNATE && !t->switched) {
+		t->switched = true;
+		put_gap(w, t, "stacks");
+	}
+	if (e->flags & RECORD_UNKNOWN && !t->doubtful) {
+		t->doubtful = true;
+		put_gap(w, t, "stack");
+	}
+}
+
 static void handle_entry_record(struct functions_writer *w, const struct function_record *e)
 {
 	struct thread *t = *function_thread_slot(w, e->tid);
@@ -320,31 +349,17 @@ static void handle_entry_record(struct functions_writer *w, const struct functio
 		append_trace_head(w, t, e->function);
 	if (t->full)
 		return;
-	if (t->n_frames && f.stack != STACK_ALTERNATE && t->frames[t->n_frames - 1].stack != f.stack &&
-	    t->frames[t->n_frames - 1].stack != STACK_ALTERNATE && !t->switched) {
-		t->switched = true;
-		put_gap(w, t, "stacks");
-	}
-	if (e->flags & RECORD_UNKNOWN && !t->doubtful) {
-		t->doubtful = true;
-		put_gap(w, t, "stack");
-	}
+	put_stack_gaps(w, t, e, &f);
 	bool own = !(e->flags & RECORD_UNREAD) && functions_found_own(&w->found->programs[v->program], f.back);
 	size_t over = frames_over(w, t, &f, own);
 	if (over)
 		buf_printf(&t->out, "r %zu\n", over);
 	t->n_frames -= over;
-	if (t->n_frames == t->cap_frames) {
-		size_t more = t->cap_frames ? 2 * t->cap_frames : 64;
-		struct frame *p = more > FUNCTIONS_DEPTH ? NULL : realloc(t->frames, more * sizeof(*p));
-		if (!p) {
-			if (!t->deep)
-				put_gap(w, t, "deep");
-			t->deep = true;
-			return;
-		}
-		t->frames = p;
-		t->cap_frames = more;
+	if (!frames_room(t)) {
+		if (!t->deep)
+			put_gap(w, t, "deep");
+		t->deep = true;
+		return;
 	}
 	t->frames[t->n_frames++] = f;
 	buf_printf(&t->out, "%c %u\n", own ? 'c' : 'o', e->function);
