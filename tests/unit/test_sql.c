@@ -268,6 +268,60 @@ static void equality(void **state)
 	buf_release(&rows_of[1]);
 }
 
+/* By what it made, by its id, and by the size and time of what it made. */
+static void builds_are_found(void **state)
+{
+	(void)state;
+	char digest[32];
+	for (int i = 0; i < 32; i++)
+		digest[i] = (char)i;
+	const struct str none = {NULL, 0}, made = str_n(digest, 32), id = str_of("\x01\xff");
+	struct buf b = {0};
+	store_id build, *v;
+	size_t n;
+	history_all_build();
+	struct store *s = history_store();
+	ask("SELECT pub FROM build", &b);
+	b.p[25] = '\0';
+	assert_int_equal(store_build_by_pubid(s, b.p, &build), 1);
+	b.p[9] = '\0';
+	assert_int_equal(store_build_by_pubid(s, b.p, &build), 1);
+	b.p[4] = '\0';
+	assert_int_equal(store_build_by_pubid(s, b.p, &build), 0); /* too short */
+	assert_int_equal(store_build_by_pubid(s, "b000000000000000000000000", &build), 0);
+	buf_release(&b);
+	static const struct {
+		bool by_digest, by_id;
+		size_t n;
+	} made_of[] = {{true, false, 1}, {false, true, 1}, {true, true, 1}, {false, false, 0}};
+	for (size_t i = 0; i < sizeof(made_of) / sizeof(*made_of); i++) {
+		assert_int_equal(
+		    store_builds_of(s, made_of[i].by_digest ? made : none, made_of[i].by_id ? id : none, none, &v, &n), 0);
+		assert_int_equal(n, made_of[i].n);
+		assert_true(n == 0 || v[0] == build);
+		free(v);
+	}
+	digest[0] = 9;
+	assert_int_equal(store_builds_of(s, str_n(digest, 32), none, none, &v, &n), 0);
+	assert_int_equal(n, 0);
+	free(v);
+	static const struct {
+		uint64_t size;
+		int64_t seconds;
+		size_t n;
+	} stamps[] = {{7, 2, 1}, {7, 3, 0}, {8, 2, 0}, {9, 1, 0}}; /* the last one is an input */
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
+		assert_int_equal(
+		    store_builds_stamped(s, stamps[i].size, HISTORY_BEGIN + stamps[i].seconds * HISTORY_SECOND, &v, &n), 0);
+		if (n != stamps[i].n)
+			fail_msg("%zu builds of stamp %zu", n, i);
+		free(v);
+	}
+	assert_int_equal(store_builds_stamped(s, 8, TIME_NONE, &v, &n), 0);
+	assert_int_equal(n, 0);
+	free(v);
+}
+
 /* Rows of all tables that do not hold rows of this store, sorted. */
 static void everything(struct buf *all)
 {
@@ -314,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(tables, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(equality, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(builds_are_found, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(order_and_rebuild_change_nothing, history_setup, history_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
