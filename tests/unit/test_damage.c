@@ -203,6 +203,44 @@ static void what_refers_to_nothing(void **state)
 	store_close(s);
 }
 
+/* Events that were lost concern the executions that lived meanwhile, and the run. */
+static void lost_events(void **state)
+{
+	(void)state;
+	struct history h;
+	struct exec_info x;
+	struct run_info run;
+	store_id id;
+	history_begin(&h, RUN_A, "x", 0);
+	uint64_t before = history_process(&h, 0), during = history_process(&h, 0);
+	history_exec(&h, before, "before", 0, 0);
+	history_exec(&h, during, "during", 0, 0);
+	history_exit(&h, before, TERM_ending_exited, 0);
+	h.now += 100ll * HISTORY_SECOND;
+	history_event(&h,
+	              (struct event){.kind = EVENT_gap,
+	                             .gap = {.reason = TERM_gap_lost, .count = 9, .from = h.now - 10ll * HISTORY_SECOND}});
+	h.now += 100ll * HISTORY_SECOND;
+	uint64_t after = history_process(&h, 0);
+	history_exec(&h, after, "after", 0, 0);
+	history_event(
+	    &h, (struct event){.kind = EVENT_gap, .proc = after, .gap = {.reason = TERM_gap_io_uring, .from = TIME_NONE}});
+	history_exit(&h, after, TERM_ending_exited, 0);
+	history_exit(&h, during, TERM_ending_exited, 0);
+	history_end(&h, during);
+	static const struct {
+		const char *argv0;
+		uint64_t gaps;
+	} rows[] = {{"before", 0}, {"during", 1u << TERM_gap_lost}, {"after", 1u << TERM_gap_io_uring}};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(store_exec(history_store(), history_exec_id(rows[i].argv0), &x), 1);
+		assert_int_equal(x.gaps, rows[i].gaps);
+	}
+	assert_int_equal(store_find_run(history_store(), RUN_A, &id), 1);
+	assert_int_equal(store_run(history_store(), id, &run), 1);
+	assert_int_equal(run.gaps, 1u << TERM_gap_lost | 1u << TERM_gap_io_uring);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, history_teardown)
@@ -212,6 +250,7 @@ int main(void)
 	                                   TEST(cut_at_the_end),
 	                                   TEST(cut_within_a_frame),
 	                                   TEST(shorter_than_it_was),
-	                                   TEST(what_refers_to_nothing)};
+	                                   TEST(what_refers_to_nothing),
+	                                   TEST(lost_events)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,12 +254,40 @@ static void two_folders(void **state)
 	assert_int_equal(D.paired, 2);
 }
 
+/* What others add stands behind those of its rung. */
+static void added_by_others(void **state)
+{
+	(void)state;
+	struct work b = usual;
+	b.argv = "fit -n 4 in.csv";
+	b.env = "LANG=de";
+	compare(&usual, &b);
+	size_t n = D.n_items;
+	struct diff_item like = {.rung = DIFF_options,
+	                         .kind = DIFF_ADDED,
+	                         .subject = str_of("other"),
+	                         .before = str_of("x"),
+	                         .after = str_of("y")};
+	struct diff_item *got = diff_add(&D, &like);
+	assert_non_null(got);
+	assert_int_equal(D.n_items, n + 1);
+	assert_true(str_is(got->subject, "other") && got->subject.p != like.subject.p); /* a copy */
+	items_are("outputs rewritten /w/out.csv||\noptions changed fit|-n 3|-n 4\noptions added other|x|y\nenvironment "
+	          "changed LANG|C|de\n");
+	like.rung = DIFF_resources;
+	assert_non_null(diff_add(&D, &like));
+	assert_int_equal(D.items[n + 1].rung, DIFF_resources);
+	like.rung = DIFF_outcome;
+	assert_non_null(diff_add(&D, &like));
+	assert_int_equal(D.items[0].rung, DIFF_outcome);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
 	const struct CMUnitTest tests[] = {TEST(nothing),       TEST(input_changed),   TEST(options_and_variables),
 	                                   TEST(job_variables), TEST(a_variable_more), TEST(settings),
 	                                   TEST(program),       TEST(more_programs),   TEST(ending_and_resources),
-	                                   TEST(two_folders)};
+	                                   TEST(two_folders),   TEST(added_by_others)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,12 @@ static void files_on_disk(void **state)
 	write_real(&h, p, "b");
 	history_end(&h, p);
 	is_found("a", 1, DISK_SAME, NAME_SHOWN);
+	store_id *ids;
+	size_t n;
+	uint64_t version;
+	assert_int_equal(target_files(history_store(), in_home("a"), &err, &ids, &n, &version), 1);
+	assert_int_equal(n, 1); /* by its identity and by its name it is one */
+	free(ids);
 	is_found("a@{1}", 1, DISK_SAME, NAME_SHOWN);
 	is_found("a@1", 1, DISK_SAME, NAME_SHOWN);
 	put("a", "123456"); /* another size */
@@ -627,6 +633,18 @@ static void figures_of_a_run(void **state)
 	assert_null(app_log_image_of(&d, &d.metrics.v[0], app + 1));
 	app_log_runs_free(v, n);
 	app_log_release(&d);
+	/* an execution is current from its very start */
+	const int64_t began = HISTORY_BEGIN + 3ll * HISTORY_SECOND, exec_began = HISTORY_BEGIN + 5ll * HISTORY_SECOND;
+	struct exec_info x;
+	assert_int_equal(store_exec_at(history_store(), 0xabc0, 101, began, exec_began, &exec), 1);
+	assert_int_equal(exec, history_exec_id("x"));
+	assert_int_equal(store_exec_at(history_store(), 0xabc0, 101, began, exec_began - 1, &exec), 1);
+	assert_int_equal(store_exec(history_store(), exec, &x), 1);
+	assert_int_equal(x.n, 0);
+	assert_int_equal(store_exec_at(history_store(), 0xabc0, 101, began + 1, exec_began, &exec),
+	                 0); /* another process */
+	assert_int_equal(store_exec_at(history_store(), 0xabc0, 102, began, exec_began, &exec), 0);
+	assert_int_equal(store_exec_at(history_store(), 0xabc1, 101, began, exec_began, &exec), 0);
 }
 
 int main(void)
