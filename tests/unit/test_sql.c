@@ -268,6 +268,48 @@ static void equality(void **state)
 	buf_release(&rows_of[1]);
 }
 
+static void tell_folder(void)
+{
+	struct history h;
+	history_begin(&h, HISTORY_RUN_A, "a", 0);
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "a", 0, 0);
+	history_file(&h, TERM_kind_directory, "/d", 1);
+	history_write(&h, p, history_file(&h, TERM_kind_regular, "/d/x", 2), 1);
+	history_end(&h, p);
+}
+
+static void tell_renamed(void)
+{
+	struct history h;
+	history_begin(&h, HISTORY_RUN_B, "b", 1000);
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "b", 0, 0);
+	history_name(&h, TERM_nameop_rename, history_file(&h, TERM_kind_directory, "/d", 1), "/e", "/d");
+	history_end(&h, p);
+}
+
+/* A log that comes later ends names that an earlier one has, and the other way round. */
+static void names_of_two_logs(void **state)
+{
+	(void)state;
+	for (int later = 0; later < 2; later++) {
+		(later ? tell_renamed : tell_folder)();
+		history_store();
+		(later ? tell_folder : tell_renamed)();
+		for (int anew = 0; anew < 2; anew++) {
+			says("SELECT path, " PATH_OF("file") ", host, " T("began") ", " T("ended") " FROM name ORDER BY 1",
+			     "/d|/e|h1|6|1007\n/d/x|/e/x|h1|7|1007\n/e|/e|h1|1007|-\n/e/x|/e/x|h1|1007|-\n");
+			says("SELECT path, named, versions FROM file ORDER BY ino", "/e|1|0\n/e/x|1|1\n");
+			says("SELECT ino FROM file WHERE path = '/d/x'", ""); /* it is not called so any more */
+			says("SELECT ino FROM name n JOIN file f ON f.id = n.file WHERE n.path = '/d/x'", "2\n");
+			history_rebuild();
+		}
+		assert_int_equal(history_teardown(state), 0);
+		assert_int_equal(history_setup(state), 0);
+	}
+}
+
 /* By what it made, by its id, and by the size and time of what it made. */
 static void builds_are_found(void **state)
 {
@@ -368,6 +410,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(tables, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(equality, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(names_of_two_logs, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(builds_are_found, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(order_and_rebuild_change_nothing, history_setup, history_teardown),
 	};

@@ -378,6 +378,57 @@ static void words_of_two(void **state)
 	assert_non_null(strstr(err.text, "more than one"));
 }
 
+/* Two sessions tell of one process, its exec and its end: the first in order of time holds, whatever came first here.
+ */
+static void tell_one_process(const char *run, const char *argv0, int64_t at, uint64_t code)
+{
+	struct history h;
+	history_begin(&h, run, argv0, at);
+	history_event(&h, (struct event){.kind = EVENT_process,
+	                                 .proc = 1,
+	                                 .process = {.pid = 7, .started = HISTORY_BEGIN, .forked = TIME_NONE}});
+	history_exec(&h, 1, argv0, 0, 0);
+	history_exit(&h, 1, TERM_ending_exited, code);
+	history_end(&h, 1);
+}
+
+static void one_process_of_two_sessions(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		for (int i = 0; i < 2; i++) {
+			if (i == order)
+				tell_one_process(RUN_A, "first", 0, 3);
+			else
+				tell_one_process(RUN_B, "second", 100, 4);
+			history_store();
+		}
+		struct store *s = history_store();
+		store_id a, b, image;
+		struct exec_info x;
+		assert_int_equal(store_find_run(s, RUN_A, &a), 1);
+		assert_int_equal(store_find_run(s, RUN_B, &b), 1);
+		assert_int_equal(store_exec_at(s, 0xabc0, 7, HISTORY_BEGIN, HISTORY_BEGIN + 4ll * HISTORY_SECOND, &image), 1);
+		assert_int_equal(store_exec(s, image, &x), 1);
+		assert_int_equal(x.n, 0);
+		assert_int_equal(x.run, a);
+		assert_int_equal(x.start, HISTORY_BEGIN + 4ll * HISTORY_SECOND);
+		assert_int_equal(store_exec(s, history_exec_id("first"), &x), 1);
+		assert_int_equal(x.n, 1);
+		assert_int_equal(x.run, a);
+		assert_int_equal(x.code, 3);
+		assert_int_equal(x.start, HISTORY_BEGIN + 5ll * HISTORY_SECOND);
+		assert_int_equal(x.end, HISTORY_BEGIN + 6ll * HISTORY_SECOND);
+		store_id *execs;
+		size_t n;
+		assert_int_equal(store_run_execs(s, b, &execs, &n), 0);
+		assert_int_equal(n, 0); /* it is the same one */
+		free(execs);
+		assert_int_equal(history_teardown(state), 0);
+		assert_int_equal(history_setup(state), 0);
+	}
+}
+
 /* ---- folding ---- */
 
 static void classes(void **state)
@@ -657,6 +708,7 @@ int main(void)
 	    TEST(names_over_time),
 	    TEST(ids_and_runs),
 	    TEST(words_of_two),
+	    TEST(one_process_of_two_sessions),
 	    TEST(classes),
 	    TEST(representatives),
 	    TEST(submissions),
