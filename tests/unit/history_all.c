@@ -194,7 +194,7 @@ void history_all_b(void)
 	                                              .value = str_of("0.1"),
 	                                              .version = str_of("v2"),
 	                                              .whole = 900}});
-	double figure = 2.5;
+	double figure = 0.1;
 	uint64_t bits;
 	memcpy(&bits, &figure, sizeof(bits));
 	history_event(

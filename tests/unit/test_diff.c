@@ -16,6 +16,7 @@ struct work {
 	const char *more;           /* a program that it starts, which makes more.csv; NULL none */
 	uint64_t inodes, cpu, code; /* inodes: where those of its files begin */
 	bool absent;                /* more.dat is looked for, and not there */
+	const char *also;           /* another file that it reads; NULL none */
 };
 static const struct work usual = {"fit -n 3 in.csv", "LANG=C", "/w", "/opt/fit", 100, 10, 50, NULL, 0,
                                   1000000000,        0,        false};
@@ -60,6 +61,8 @@ static void tell(const char *run, int64_t at, const struct work *w)
 	open_known(&h, p, history_file(&h, TERM_kind_regular, path, 11 + w->inodes), w->in_size, 0);
 	snprintf(path, sizeof(path), "%s/set.ini", w->cwd);
 	open_known(&h, p, history_file(&h, TERM_kind_regular, path, 12 + w->inodes), w->ini_size, 0);
+	if (w->also)
+		open_known(&h, p, history_file(&h, TERM_kind_regular, w->also, 41), 77, 0);
 	if (w->absent)
 		history_read(&h, p, history_file(&h, TERM_kind_absent, "/w/more.dat", 0));
 	if (w->more) {
@@ -254,6 +257,42 @@ static void two_folders(void **state)
 	assert_int_equal(D.paired, 2);
 }
 
+/* A file that one side only read is explained where an argument of that side names it, or its folder; else it is not.
+ */
+static void named_by_an_argument(void **state)
+{
+	static const struct {
+		const char *argv, *path;
+		bool rooted;
+		const char *env; /* NULL: the usual one */
+	} rows[] = {
+	    {"fit -n 3 in.csv more/x.dat", "/w/more/x.dat", false},
+	    {"fit -n 3 in.csv --with=x.dat", "/w/more/x.dat", false},
+	    {"fit -n 3 in.csv other", "/w/more/x.dat", true},
+	    {"fit -n 3 in.csv dat", "/w/more/x.dat", true},
+	    {"fit -n 3 in.csv", "/w/more/x.dat", false, "P=/w/more"},
+	    {"fit -n 3 in.csv", "/w/more/x.dat", false, "P=/v:/w/more/"},
+	    {"fit -n 3 in.csv", "/w/more/x.dat", true, "P=/w/mor"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct work b = usual;
+		b.argv = rows[i].argv;
+		b.also = rows[i].path;
+		b.env = rows[i].env ? rows[i].env : usual.env;
+		compare(&usual, &b);
+		const struct diff_item *t = NULL;
+		for (size_t k = 0; k < D.n_items; k++)
+			if (D.items[k].rung == DIFF_inputs)
+				t = &D.items[k];
+		assert_non_null(t);
+		assert_int_equal(t->kind, DIFF_ADDED);
+		if (t->rooted != rows[i].rooted)
+			fail_msg("%s: %s explained", rows[i].argv, t->rooted ? "not" : "");
+		assert_int_equal(teardown(state), 0);
+		assert_int_equal(history_setup(state), 0);
+	}
+}
+
 /* What others add stands behind those of its rung. */
 static void added_by_others(void **state)
 {
@@ -285,9 +324,9 @@ static void added_by_others(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(nothing),       TEST(input_changed),   TEST(options_and_variables),
-	                                   TEST(job_variables), TEST(a_variable_more), TEST(settings),
-	                                   TEST(program),       TEST(more_programs),   TEST(ending_and_resources),
-	                                   TEST(two_folders),   TEST(added_by_others)};
+	const struct CMUnitTest tests[] = {TEST(nothing),       TEST(input_changed),        TEST(options_and_variables),
+	                                   TEST(job_variables), TEST(a_variable_more),      TEST(settings),
+	                                   TEST(program),       TEST(more_programs),        TEST(ending_and_resources),
+	                                   TEST(two_folders),   TEST(named_by_an_argument), TEST(added_by_others)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

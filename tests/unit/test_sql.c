@@ -154,7 +154,7 @@ static const struct {
      "1|stdout|rate|-|not there\n1|stdout|time|1.5|-\n1|stdout|time|1.6|-\n"},
     {"SELECT " RUN_OF("run") " = ulid, " EXEC_OF("execution") ", thread, " T(
          "time") ", kind, name, value, number, step, version FROM annotation ORDER BY time",
-     "1|b 1|8|1013|config|rate|0.1|-|-|v2\n1|b 1|8|1014|metric|loss|-|2.5|-7|-\n1|b 1|8|1015|activity|epoch|-|-|-|-\n"},
+     "1|b 1|8|1013|config|rate|0.1|-|-|v2\n1|b 1|8|1014|metric|loss|-|0.1|-7|-\n1|b 1|8|1015|activity|epoch|-|-|-|-\n"},
     {"SELECT kind, activity, within, " T("ended") ", whole FROM annotation ORDER BY time",
      "config|-|4|-|900\nmetric|-|-|-|-\nactivity|4|3|1030|-\n"},
     {"SELECT " RUN_OF("run") " = ulid, " EXEC_OF("execution") ", " T(
