@@ -4,7 +4,7 @@
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 #include "sandbox/jail.h"
-#include "trust/again.h"
+#include "trust/again/again.h"
 #include "trust/confine.h"
 #include "trust/kept.h"
 

@@ -1,5 +1,5 @@
 /* diff_again.h - traces of runs that left none: what differs in two runs is run once more, in a folder of its own,
- * where it can change nothing else (trust/again.h, trust/confine.h). */
+ * where it can change nothing else (trust/again/again.h, trust/confine.h). */
 #ifndef STEMMA_CMD_DIFF_DIFF_AGAIN_H
 #define STEMMA_CMD_DIFF_DIFF_AGAIN_H
 

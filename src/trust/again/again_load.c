@@ -1,5 +1,5 @@
 /* again_load.c - the executions of a run, and what the versions held that they read and made. */
-#include "trust/again_parts.h"
+#include "trust/again/again_parts.h"
 
 #include "base/map.h"
 

@@ -7,7 +7,7 @@
 #define STEMMA_TRUST_AGAIN_PARTS_H
 
 #include "base/vec.h"
-#include "trust/again.h"
+#include "trust/again/again.h"
 
 /* An execution of the run, with all of its edges. */
 struct again_exec {

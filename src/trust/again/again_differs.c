@@ -1,6 +1,6 @@
 /* again_differs.c - which executions of two runs differ: in what they were started with, what they read, and how they
  * ended. */
-#include "trust/again_parts.h"
+#include "trust/again/again_parts.h"
 
 #include "base/hash.h"
 #include "base/map.h"

@@ -1,5 +1,5 @@
 /* again_steps.c - what is to be run of a side, in which order, and what each step needs. */
-#include "trust/again_parts.h"
+#include "trust/again/again_parts.h"
 
 #include "base/buf.h"
 #include "base/strv.h"

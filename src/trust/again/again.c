@@ -1,4 +1,4 @@
-#include "trust/again_parts.h"
+#include "trust/again/again_parts.h"
 
 #include "base/buf.h"
 #include "base/strv.h"
