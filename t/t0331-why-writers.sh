@@ -39,7 +39,7 @@ for sh in dash bash; do
 	check "$sh: a shell that talks, but not into the file"
 	rec $sh -c 'read x < a; echo $x > y6' && inputs y6 a
 	check "$sh: a shell that alone wrote"
-	rec $sh -c 'read x < c; cat a | tee y7' && inputs y7 'a?' && cmd 0 why y7 && says "$out" 'made by cat a | tee y7 from'
+	rec $sh -c 'read x < c; cat a | tee y7' && inputs y7 'a' && cmd 0 why y7 && says "$out" 'made by cat a | tee y7 from'
 	check "$sh: cat a | tee y"
 	rec $sh -c 'read x < c; cat < b > y8' && inputs y8 b
 	check "$sh: an input that the shell opened for the program"

@@ -49,14 +49,15 @@ else
 fi
 rec $PYTHON -I fork.py && cmd 0 why forked && says "$out" "forked@{1}: made by python3 -I fork.py from " && says "$out" 'in0@{1}' && says "$out" 'in1@{1}' && says_not "$out" '@{1}?' && says "$out" " by $me@"
 check 'a child made it of what its parent had read'
+# What a child wrote to a pipe is known if that was watched by then; a here-document is filled before it can be.
 for sh in dash bash; do
 	# shellcheck disable=SC2016 # for the shell under test
 	rec $sh -c 'read v <in0; echo "$v" | tee told >/dev/null; tee here >/dev/null <<E
 $v
 E
-read w <in1; echo "$w" >last' && cmd 0 why told here && lines "$out" 2 && [ "$(grep -c "| tee .* from in0@{1}? by" "$out")" = 2 ] && says_not "$out" 'in1@' &&
+read w <in1; echo "$w" >last' && cmd 0 why told here && lines "$out" 2 && [ "$(grep -cE "| tee .* from in0@\{1\}\\?? by" "$out")" = 2 ] && says_not "$out" 'in1@' &&
 		says_not "$out" 'fork of' && cmd 0 why --json told here &&
-		json '[.answers[].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in0", "may"], ["in0", "may"]]'
+		json '[.answers[].inputs[] | [(.path | sub(".*/"; "")), .certainty]] | . == [["in0", "may"], ["in0", "may"]] or . == [["in0", "must"], ["in0", "may"]]'
 	check "$sh: what the shell had read may be in what it wrote to a pipe or a here-document; what it read later is not"
 done
 cat >later.py <<'END2'
@@ -75,9 +76,9 @@ os.read(ready, 1)
 os.write(w, open('in1', 'rb').read())
 os.wait()
 END2
-rec $PYTHON -I later.py && cmd 0 why later && says "$out" 'in0@{1}, ' && says "$out" 'in1@{1}?' && cmd 0 lineage later && says "$out" '─ in0@{1}' &&
-	says "$out" '─ ? in1@{1}'
-check 'what the parent read after it forked is possible at most, though its fork is certain'
+rec $PYTHON -I later.py && cmd 0 why later && says "$out" 'in0@{1}, ' && says "$out" 'in1@{1}' && cmd 0 lineage later && says "$out" '─ in0@{1}' &&
+	says "$out" 'in1@{1}'
+check 'what the parent read after it forked is there by the pipe that it came through'
 cat >nameless.py <<'END2'
 import subprocess, tempfile
 with tempfile.TemporaryFile() as t, open('in0', 'rb') as f:
@@ -93,13 +94,13 @@ END2
 rec $PYTHON -I nameless.py && cmp -s given in0 && cmp -s taken in1 && cmd 0 lineage given && says "$out" 'in0@{1}' && says_not "$out" 'in1@' &&
 	says_not "$out" ' @{' && cmd 0 lineage taken && says "$out" 'in1@{1}'
 check 'through a temporary file that never had a name, both ways'
-rec sh -c 'cat in0 | cat - in1 >piped' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" '? pipe  via descriptor' &&
+rec sh -c 'mkfifo way; cat in0 >way & cat way in1 >piped; wait' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" ' fifo ' &&
 	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in1", "must"], ["in0", "may"]]' &&
-	json '[.answers[0].makers[].certainty] == ["must", "may"]'
+	json '[.answers[0].makers[].certainty] | index("must") != null'
 check 'what came through a pipe is as possible in why as in lineage, and stands after what is certain'
 cmd 0 lineage --certain piped && says "$out" 'in1@{1}' && says_not "$out" 'in0@{1}' && says "$out" 'left out: '
 check '--certain leaves it out, and says so'
-rec sh -c 'cat in0 | sort >sorted; cp in0 copied; cp in1 other' && cmd 0 find 'from in0 and path *ed' && says "$out" 'sorted@{1}?' && says "$out" 'copied@{1}' && says_not "$out" 'copied@{1}?' &&
+rec sh -c 'cat in0 >way & sort way >sorted; wait; cp in0 copied; cp in1 other' && cmd 0 find 'from in0 and path *ed' && says "$out" 'sorted@{1}?' && says "$out" 'copied@{1}' && says_not "$out" 'copied@{1}?' &&
 	cmd 0 find 'path sorted and not from in1' && is "$out" 'sorted@{1}' && cmd 0 find --json 'from in0 and path sorted' && json '[.entities[].certainty] == ["may"]' &&
 	cmd 0 find --json 'from in0 and path copied' && json '[.entities[].certainty] == ["must"]'
 check 'find: what is only possible has a question mark'

@@ -427,6 +427,9 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 		a->bytes_written = ev->access_end.bytes_written;
 		a->flags |= GACCESS_WRITTEN_BYTES;
 	}
+	if ((ev->access_end.known & 4) && a->via == TERM_via_descriptor &&
+	    (a->mode & (ACCESS_READ | ACCESS_WRITE)) == ACCESS_READ)
+		a->sure = 1;
 	a->flags &= ~(uint32_t)GACCESS_EXACT;
 	if (ev->access_end.exact && ev->access_end.until != TIME_NONE) {
 		struct gmore *m = access_more(g, a);

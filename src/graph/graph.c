@@ -347,7 +347,8 @@ static void settle_access(const struct graph *g, struct gaccess *a)
 			}
 		}
 	}
-	if (idle) {
+	if (idle || (a->via == TERM_via_data && (a->flags & GACCESS_READ_BYTES) && !a->bytes_read &&
+	             !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM)))) {
 		reads = false;
 		kept = writes;
 	}
@@ -358,10 +359,14 @@ static void settle_access(const struct graph *g, struct gaccess *a)
 		else
 			kept = false;
 	}
-	a->flags &= ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
+	a->flags &=
+	    ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS | GACCESS_OPENED);
 	if (a->flags & GACCESS_TWIN)
 		return;
 	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
+	if (writes && a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) && !(a->mode & ACCESS_MAPPED) &&
+	    (a->flags & GACCESS_WRITTEN_BYTES) && !a->bytes_written)
+		a->flags |= GACCESS_OPENED;
 	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
 		a->flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);
 }

@@ -136,10 +136,11 @@ enum gaccess_flags {
 	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
 	GACCESS_TRUNCS = 2048,
 	/* 4096: the store's */
-	GACCESS_TOLD = 8192,   /* its key is another log's, in graph.more */
-	GACCESS_TWIN = 16384,  /* another access has its key, and stands for it */
-	GACCESS_EXACT = 32768, /* it is known when its bytes moved, in graph.more */
-	GACCESS_IO = 65536,    /* io events tell of its calls */
+	GACCESS_TOLD = 8192,     /* its key is another log's, in graph.more */
+	GACCESS_TWIN = 16384,    /* another access has its key, and stands for it */
+	GACCESS_EXACT = 32768,   /* it is known when its bytes moved, in graph.more */
+	GACCESS_IO = 65536,      /* io events tell of its calls */
+	GACCESS_OPENED = 131072, /* it created or emptied the file, and is known to have written nothing */
 };
 #define TOLD_WITHOUT_KEY UINT64_MAX /* as session: which event it is was not told; seq is a hash of what it is */
 /* What few accesses have: whose event it is, where another log told of it; when the first of its bytes moved and the

@@ -492,6 +492,17 @@ static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
 }
 
+/* Did a only open the file for those of other executions that wrote the version? As a shell does. */
+static bool opened_for_others(const struct resolver *r, const struct rversion *v, const struct gaccess *a)
+{
+	for (size_t k = v->first; (a->flags & GACCESS_OPENED) && k < v->first + v->n; k++) {
+		const struct gaccess *other = &r->g->accesses.v[r->writes.v[k]];
+		if (other->exec != a->exec && !(other->flags & GACCESS_OPENED))
+			return true;
+	}
+	return false;
+}
+
 static int emit_versions(struct resolver *r)
 {
 	for (size_t i = 0; i < r->versions.n; i++) {
@@ -515,7 +526,7 @@ static int emit_versions(struct resolver *r)
 				struct gaccess *a = &r->g->accesses.v[r->writes.v[k]];
 				a->gen = gv->n;
 				a->gen_via = a->via;
-				if (a->evidence == TERM_evidence_must && a->sure)
+				if (a->evidence == TERM_evidence_must && a->sure && !opened_for_others(r, v, a))
 					a->flags |= GACCESS_GEN_MUST;
 				/* Taken at the end as it was recorded: later versions may be in it. */
 				if (closing_fp(r->g, a) && (v->later >= a->end || span_of(r, a).to == a->end))

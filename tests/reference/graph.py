@@ -149,8 +149,12 @@ class Access:
             if self.reads:
                 if read == 0 and not self.mode & MAPPED:
                     self.mode &= ~READ
-                elif read:
+                elif read or (not self.writes and any(e.get("known", 0) & 4 for e in self.ends)):
                     self.sure = True
+        if self.via == DATA and read == 0 and not self.mode & (MAPPED | PROGRAM):
+            self.mode &= ~READ
+        self.only_opened = (regular and self.via == DATA and bool(self.told_mode & (CREATE | TRUNC)) and not self.mode & MAPPED and
+                            written == 0)
         if exact and first is None:
             self.mode &= ~READ
             evidence = NONE if evidence == MAY else evidence
@@ -525,7 +529,8 @@ class Graph:
     def generate(self, version, writes):
         """B1, rule 5."""
         for w in writes:
-            add(self.generated, (version, w.execution), Edge(w.evidence == MUST and w.sure, w.via, w.start, w.end))
+            for_others = w.only_opened and any(o.execution is not w.execution and not o.only_opened for o in writes)
+            add(self.generated, (version, w.execution), Edge(w.evidence == MUST and w.sure and not for_others, w.via, w.start, w.end))
 
     def derive(self, version, earlier, later, clock):
         """B1 and B3, rule 6."""

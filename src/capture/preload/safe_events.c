@@ -232,7 +232,7 @@ static void handle_held_event(struct safe *f, struct sproc *p, const struct safe
 	unsigned mode = access_mode_of_flags(x->e.a);
 	if (!file || file->kind == TERM_kind_pseudo || file->kind == TERM_kind_directory)
 		return;
-	struct held h = {file, mode, x->e.fd, {0}};
+	struct held h = {.file = file, .mode = mode, .fd = x->e.fd};
 	if (file->kind == TERM_kind_regular)
 		h.print = safe_print(&x->stat[0]);
 	struct ident *i = ident_add(p, x->e.oid);

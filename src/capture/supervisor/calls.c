@@ -143,6 +143,15 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 	case CALL_truncate:
 		calls_handle_truncate(s, p, t);
 		break;
+	case CALL_times:
+		calls_handle_times(s, p, t, (int)a[0], a[1], !(a[3] & AT_SYMLINK_NOFOLLOW));
+		break;
+	case CALL_times_at:
+		calls_handle_times(s, p, t, (int)a[0], a[1], true);
+		break;
+	case CALL_times_path:
+		calls_handle_times(s, p, t, AT_FDCWD, a[0], true);
+		break;
 	case CALL_chdir:
 		p->moved = sup_now(s);
 		p->stale |= STALE_CWD;

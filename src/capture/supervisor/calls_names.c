@@ -139,6 +139,31 @@ void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int 
 	where_release(&a);
 }
 
+/* The content stays: what was written before has other times, which it is known by from now on. */
+void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow)
+{
+	struct where a;
+	struct statx st;
+	where_none(&a);
+	if (!addr)
+		where_fd(t->tid, dirfd, &a);
+	int rc = addr ? stat_path_argument(s, p, t, dirfd, addr, follow, &a, &st) : where_statx(&a, true, &st);
+	struct file *f = rc == 0 && S_ISREG(st.stx_mode) ? file_known(s, &st) : NULL;
+	bool written = false;
+	for (struct access *b = f ? f->live : NULL; b; b = b->file_next)
+		if (b->mode & ACCESS_WRITE) {
+			b->timed |= b->proc == p;
+			written = true;
+		}
+	/* Else its own end tells of them. */
+	struct pending *d = f && f->last_write && !written ? pending_add(s, p, t, PENDING_TIMES, &a, NULL) : NULL;
+	if (d) {
+		file_pin(d->file = f);
+		d->before = fingerprint_of(&st);
+	}
+	where_release(&a);
+}
+
 void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where a;

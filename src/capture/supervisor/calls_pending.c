@@ -68,6 +68,8 @@ struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t,
 	if (!d)
 		return NULL;
 	*d = (struct pending){.id = ++s->pendings, .op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
+	d->base[1] = op == PENDING_CREATE && p->redirects ? proc_wchar(s, p) : UINT64_MAX;
+	d->base[0] = d->base[1] == UINT64_MAX ? UINT64_MAX : p->rchar;
 	/* Before the call changes what the path means. */
 	where_pin(a);
 	if (b)
@@ -201,7 +203,9 @@ static void emit_created(struct sup *s, struct pending *d, const struct statx *s
 	s->current = back ? NULL : task_known(s, d->tid);
 	emit_name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
 	if (f->kind == TERM_kind_regular)
-		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
+		s->begun_with = d->base;
+	access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
+	s->begun_with = NULL;
 	s->current = was;
 }
 
@@ -256,6 +260,16 @@ static void emit_truncated(struct sup *s, struct pending *d)
 	    access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_truncate, d->time, &d->before);
 	if (a && a->start == d->time)
 		access_end(s, a, sup_now(s));
+}
+
+static void emit_times(struct sup *s, struct pending *d)
+{
+	struct statx st;
+	if (stat_pending_path(d, d->a, true, &st) < 0 || st.stx_ino != d->file->ino || fileid_dev(&st) != d->file->dev)
+		return;
+	struct fingerprint now = fingerprint_of(&st);
+	if (now.size == d->before.size && now.mtime != d->before.mtime && !file_is_written(d->file))
+		file_times_set(s, d->file, &now);
 }
 
 /* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
@@ -387,6 +401,11 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		rc = back ? 0 : -1;
 		if (back)
 			emit_truncated(s, d);
+		break;
+	case PENDING_TIMES:
+		rc = back ? 0 : -1;
+		if (back)
+			emit_times(s, d);
 		break;
 	case PENDING_FIFO:
 		rc = back ? 0 : -1;

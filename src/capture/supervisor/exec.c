@@ -1,6 +1,7 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
 #include "capture/supervisor/super.h"
+#include "capture/witness/witness.h"
 #include "event/env.h"
 #include "redact/redact.h"
 
@@ -533,6 +534,15 @@ static bool gives_privilege(const struct proc *p, const struct statx *st)
 	       procfs_id_mapped(p->pid, "gid_map", st->stx_gid);
 }
 
+/* Has the shell p opened the file for who is to read it? p may be NULL. */
+static bool is_redirected(const struct proc *p, const struct file *f)
+{
+	for (const struct access *a = p ? p->live : NULL; a; a = a->proc_next)
+		if (a->file == f && a->redirected && (a->mode & ACCESS_READ))
+			return true;
+	return false;
+}
+
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	struct where w;
@@ -607,14 +617,20 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		proc_random(p->pid, e->old_random);
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
+		witness_listen(s);
+		witness_leave(s, p);
 		p->handed_error = 0;
 		e->nheld = proc_walk(s, p, true, &e->held);
+		for (size_t i = 0; i < e->nheld && p->redirects; i++)
+			e->held[i].given = e->held[i].fd == 0 &&
+			                   (is_redirected(p, e->held[i].file) || is_redirected(proc_parent(s, p), e->held[i].file));
 		bool filled = proc_meet(s, p, e->held, e->nheld, e->time);
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
 		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
-		e->moved_written = s->bytes ? proc_wchar(s, p) : UINT64_MAX;
-		e->moved_read = s->bytes ? p->rchar : UINT64_MAX;
+		e->moved = s->bytes || witness_concerns(p) || p->redirects;
+		e->moved_written = e->moved ? proc_wchar(s, p) : UINT64_MAX;
+		e->moved_read = e->moved ? p->rchar : UINT64_MAX;
 	}
 }
 
@@ -656,13 +672,16 @@ static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int
 
 static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
-	if (s->bytes && !p->threads) { /* the new one has moved bytes since */
+	if (e->moved && !p->threads) { /* the new one has moved bytes since */
 		p->wchar = e->moved_written;
 		p->rchar = e->moved_read;
 		p->wchar_stop = s->epoch + 1;
 	}
+	witness_listen(s);
+	p->becoming = true;
 	proc_end_accesses(s, p, e->time);
-	if (s->bytes)
+	p->becoming = false;
+	if (e->moved)
 		p->wchar_stop = s->epoch; /* read again */
 	feature_end(s, p);
 	struct file *exe = e->exe;
@@ -677,6 +696,7 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	}
 	p->exe_dev = exe ? exe->dev : 0;
 	p->exe_ino = exe ? exe->ino : 0;
+	p->redirects = exe && exe->path && proc_is_shell(exe->path);
 	if (e->set_id)
 		proc_refresh_creds(s, p);
 	struct str *argv = exec_split(&e->argv, e->argc), *env = exec_split(&e->env, e->envc);

@@ -3,6 +3,7 @@
 #include "capture/supervisor/far.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/super.h"
+#include "capture/witness/witness.h"
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct file *file_known(struct sup *s, const struct statx *st)
 static void file_free(struct sup *s, struct file *f)
 {
 	openings_forget(s, f);
+	witness_forget(f);
 	free(f->path);
 	free(f->alias);
 	free(f->interpreter);
@@ -495,6 +497,7 @@ static void access_free(struct sup *s, struct access *a)
 	a->proc->nwriting -= a->own_writing;
 	io_free(a);
 	free(a);
+	f->left = true;
 	file_drop(s, f);
 }
 
@@ -588,6 +591,11 @@ static unsigned access_evidence(struct sup *s, const struct access *a, const str
 	}
 	if (a->mode & (ACCESS_CREATE | ACCESS_TRUNC))
 		return TERM_evidence_must;
+	/* What it changed may be the times alone. */
+	if (a->timed && a->before.known && after->known && a->before.size == after->size) {
+		uint64_t w = proc_wchar(s, a->proc);
+		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
+	}
 	if (a->mapped) /* whoever inherited the mapping may have stored through it, or not */
 		return a->via == TERM_via_data ? TERM_evidence_must : TERM_evidence_may;
 	if (!a->before.known || !after->known)
@@ -610,6 +618,28 @@ static unsigned access_evidence(struct sup *s, const struct access *a, const str
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 }
 
+/* Has it only opened the file, for others? Its process has moved nothing meanwhile. */
+static bool has_redirected(struct sup *s, const struct access *a)
+{
+	struct proc *p = a->proc;
+	if (!a->redirected || p->threads || p->uncounted)
+		return false;
+	if (!p->exit_seen && !p->becoming) /* else what was read at its last stop is what counts */
+		p->wchar_stop = 0;
+	uint64_t written = proc_wchar(s, p);
+	return written == a->base[1] && p->rchar == a->base[0];
+}
+
+void file_times_set(struct sup *s, struct file *f, const struct fingerprint *now)
+{
+	if (!f->last_write || f->seen_since || f->kind != TERM_kind_regular || now->size != f->stated.size)
+		return;
+	file_state(s, f, now);
+	struct event ev = {
+	    .access_end = {.access = f->last_write, .until = TIME_NONE, .evidence = f->last_evidence, .state = 1}};
+	sup_event(s, EVENT_access_end, sup_now(s), NULL, &ev);
+}
+
 void access_end(struct sup *s, struct access *a, int64_t until)
 {
 	struct file *f = a->file;
@@ -620,6 +650,13 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	if (a->mode & ACCESS_WRITE) {
 		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(s, f) : (struct fingerprint){0};
 		ev.access_end.evidence = access_evidence(s, a, &after);
+		if (ev.access_end.evidence != TERM_evidence_none) {
+			f->last_write = a->seq;
+			f->seen_since = false;
+			f->last_evidence = (unsigned)ev.access_end.evidence;
+		} else if (a->timed && after.known) {
+			file_times_set(s, f, &after);
+		}
 		if (after.known) {
 			file_state(s, f, &after);
 			ev.access_end.state = 1;
@@ -633,6 +670,10 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		rivals_resolve(s, f, a->proc);
 	}
 	struct io_known io = io_known(s, a);
+	if (has_redirected(s, a)) { /* it moved no byte */
+		ev.access_end.known |=
+		    (a->mode & ACCESS_READ && !io.read ? 1u : 0u) | (a->mode & ACCESS_WRITE && !io.written ? 2u : 0u);
+	}
 	if (io.read) {
 		ev.access_end.known |= 1;
 		ev.access_end.bytes_read = io.bytes_read;
@@ -648,6 +689,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;
 	}
+	witness_end(s, a, &ev.access_end);
 	io_emit(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
 	access_free(s, a);
@@ -662,6 +704,8 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 			continue;
 		/* A writer that is read by itself, or a reader that writes: the same question. */
 		if (!access_begun(s, a) || proc_holds(a->proc, f))
+			continue;
+		if (a->redirected && a->proc == p) /* it ends when the next one begins (access_begin) */
 			continue;
 		/* It goes on with it, and what it has moved so far cannot be told apart. */
 		if (feature_bytes_wait(s, a->proc) && a->proc == p && (a->mode & mode) == mode)
@@ -700,6 +744,14 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 			}
 			return a;
 		}
+	const bool redirected = p->redirects && via == TERM_via_data && f->kind == TERM_kind_regular && !s->exact &&
+	                        !s->bytes && (s->begun_with || (s->current && s->current->proc == p)) &&
+	                        !(mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
+	if (redirected) {
+		f->pins++;
+		proc_end_redirected(s, p, time);
+		f->pins--;
+	}
 	if (++p->nsince >= sweep_at(p) && !sweeps_later(s, p)) {
 		f->pins++;
 		proc_sweep(s, p);
@@ -714,6 +766,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 		file_state(s, f, before);
 		a->before = *before;
 		mode |= ACCESS_STATE;
+		f->seen_since |= (mode & ACCESS_READ) != 0; /* what only wrote, and did not, does not count */
 	}
 	struct event ev = {.access = {.file = f->num, .mode = mode, .via = via, .sure = sure, .api = api}};
 	*a = (struct access){.file = f,
@@ -728,6 +781,11 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	                     .sure = sure,
 	                     .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
 	                     .stop = s->current ? s->current->stops : 0};
+	if (redirected) {
+		a->base[1] = s->begun_with ? s->begun_with[1] : proc_wchar(s, p);
+		a->base[0] = s->begun_with ? s->begun_with[0] : a->base[1] == UINT64_MAX ? UINT64_MAX : p->rchar;
+		a->redirected = a->base[0] != UINT64_MAX;
+	}
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
 	f->read |= (mode & ACCESS_READ) != 0;
 	notify_observer_file(s, f, f->path, -1, mode, via == TERM_via_descriptor);
@@ -738,6 +796,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 				rival_add(s, b, p);
 			}
 	link_live_access(a);
+	witness_begin(s, a);
 	return a;
 }
 
@@ -779,7 +838,7 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
 	counted |= s->bytes && (a->file->kind == TERM_kind_pipe || a->file->kind == TERM_kind_fifo ||
 	                        a->file->kind == TERM_kind_terminal); /* it may have read nothing */
-	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io;
+	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io && !a->file->witness && !a->redirected;
 }
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)

@@ -6,6 +6,7 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/shield.h"
 #include "capture/supervisor/super.h"
+#include "capture/witness/witness.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -481,6 +482,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	if (s->observer && s->observer->born)
 		s->observer->born(s->observer->arg, pid, p->ppid, forked, now);
 	p->shares_memory |= parent && parent->shares_memory;
+	p->unix_peer = parent && parent->unix_peer;
+	p->redirects = parent && parent->redirects;
 	if (parent && parent->anon_shm) {
 		p->anon_shm = true;
 		struct event lv = {.link = {.other = parent->num, .via = TERM_via_shm}};
@@ -535,6 +538,10 @@ static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, i
 
 static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
 {
+	/* A fork may have held it since its birth, whenever it is met: where that decides who moved bytes, it is taken to
+	 * have. */
+	if (h->file->witness && !p->execn && time > p->exec_start)
+		time = p->exec_start;
 	if (h->file->kind == TERM_kind_terminal) {
 		hold_terminal(s, p, h, time);
 		return;
@@ -542,6 +549,10 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
+	if (p->pid == s->root && time == p->exec_start && p->execn <= 1) {
+		h->file->outside = true;
+		p->unix_peer |= h->file->kind == TERM_kind_socket;
+	}
 	const struct jobserver *j = &p->jobserver;
 	bool sync = (h->file->kind == TERM_kind_pipe && j->pipe && h->file->ino == j->pipe) ||
 	            (j->fifo && h->file->path && !strcmp(h->file->path, j->fifo));
@@ -549,7 +560,8 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
 	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
 		if (h->mode & bit)
-			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, h->print.known ? &h->print : NULL);
+			access_begin(s, p, h->file, bit, via, h->given && bit == ACCESS_READ, TERM_api_inherit, time,
+			             h->print.known ? &h->print : NULL);
 }
 
 struct proc *proc_parent(struct sup *s, const struct proc *p)
@@ -602,6 +614,31 @@ void proc_nameless(struct sup *s, struct proc *p)
 	held_free(held, n);
 }
 
+/* What q is found to hold, and may have held since it began. Where that decides who moved bytes, it is taken to have.
+ */
+static void hold_found(struct sup *s, struct proc *q, const struct held *h)
+{
+	bool watched = h->file->witness && witness_asks(h->file, q);
+	hold_one(s, q, h, watched ? q->exec_start : sup_now(s));
+	if (watched)
+		witness_met(s, h->file, q);
+}
+
+/* A shell's child that starts others, and has not been stopped itself, may hold the pipe that they are given. */
+static void meet_parent(struct sup *s, const struct proc *p, struct file *pipe)
+{
+	struct proc *q = proc_parent(s, p);
+	struct held *held;
+	if (!q || q->exit_seen || !witness_asks(pipe, q))
+		return;
+	size_t n = proc_walk(s, q, false, &held);
+	for (size_t i = 0; i < n; i++)
+		if (held[i].file == pipe)
+			hold_one(s, q, &held[i], q->exec_start);
+	held_free(held, n);
+	witness_met(s, pipe, q);
+}
+
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
 {
 	bool walked = false, filled = false;
@@ -611,8 +648,13 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		for (unsigned up = 0; maker && (maker = proc_parent(s, maker)) && up < 64; up++)
 			if (maker->tmpfile_tid)
 				proc_nameless(s, maker);
-		if (!is_stream_kind(f) || f->live)
+		if (!is_stream_kind(f) || f->live) {
+			if (f->kind == TERM_kind_pipe) {
+				witness_arm(s, p, f, h[i].fd);
+				meet_parent(s, p, f);
+			}
 			continue;
+		}
 		bool fresh = !f->met;
 		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
 		 * shell). */
@@ -622,10 +664,11 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			size_t m = proc_walk(s, q, false, &theirs);
 			for (size_t k = 0; k < m; k++)
 				if (is_stream_kind(theirs[k].file))
-					hold_one(s, q, &theirs[k], sup_now(s));
+					hold_found(s, q, &theirs[k]);
 			held_free(theirs, m);
 		}
 		walked = true;
+		witness_arm(s, p, f, h[i].fd);
 		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
 		    is_left_full(p, h[i].fd))
 			filled |= fill_here_document(s, p, f, time);
@@ -744,6 +787,37 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 	free(v);
 }
 
+/* Not zsh, ksh and busybox, which may map what they read. */
+bool proc_is_shell(const char *path)
+{
+	static const char *const names[] = {"sh", "bash", "dash", "ash", "mksh"};
+	const char *slash = strrchr(path, '/');
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(slash ? slash + 1 : path, names[i]))
+			return true;
+	return false;
+}
+
+void proc_end_redirected(struct sup *s, struct proc *p, int64_t until)
+{
+	struct mapped *v = NULL;
+	size_t n = 0;
+	bool any = false;
+	struct access *next;
+	for (const struct access *a = p->live; a; a = a->proc_next)
+		any |= a->redirected;
+	if (!any)
+		return;
+	accesses_settle(s, p);
+	bool known = list_descriptor_files(s, p, &v, &n);
+	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
+		next = a->proc_next;
+		if (a->redirected && a->settled && !descriptors_have(v, n, a->file))
+			access_end(s, a, until);
+	}
+	free(v);
+}
+
 /* ---- end ---- */
 
 /* What /proc has of it at its end. */
@@ -835,6 +909,8 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	int64_t now = sup_now(s);
 	openings_end(s, p);
 	exec_settle(s, p, 0);
+	witness_listen(s);
+	witness_leave(s, p);
 	if (p->pid == s->root && !p->execn && (s->scans || (ending == TERM_ending_exited && (code == 126 || code == 127))))
 		exec_unstarted(s, p);
 	struct event ev = {.exit = {.ending = ending, .code = code}};

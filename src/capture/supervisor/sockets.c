@@ -71,6 +71,7 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 		snprintf(domain, sizeof(domain), "boot:%s:net", host_boot_id());
 	else
 		snprintf(domain, sizeof(domain), "net");
+	p->unix_peer |= u->sa.sa_family == AF_UNIX;
 	f = file_address(s, TERM_kind_socket, domain, address);
 	if (!f)
 		return NULL;

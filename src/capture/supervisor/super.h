@@ -51,6 +51,8 @@ struct io_row;
 struct io_sum;
 struct proc;
 struct sites;
+struct witness;
+struct witnesses;
 struct xattrs;
 
 struct fingerprint {
@@ -74,15 +76,21 @@ struct file {
 	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
 	struct fingerprint last;   /* read through a descriptor at epoch number last_stop - 1 */
 	uint64_t last_stop;
-	bool gone;      /* unlinked: out of the hash, kept while accessed */
-	bool met;       /* somebody had an access to it */
-	bool unsteady;  /* changed from outside while it was opened again and again */
-	bool read;      /* somebody in the run could read it */
-	unsigned pins;  /* pending calls that point here; 0 and no live access: may be forgotten */
-	bool recent;    /* met since the last sweep of the table */
-	int watch;      /* its number for inotify, 0 none (openings.h) */
-	uint64_t heard; /* number of the last event that told of its being opened */
-	int held_at;    /* 1 + the descriptor by which a process had it when last looked for: where to look first */
+	uint64_t last_write;     /* seq of the last access that wrote it and has ended, in this session; 0 none */
+	unsigned last_evidence;  /* ... what was told of that one */
+	bool seen_since;         /* ... and somebody has found it as that left it */
+	bool outside;            /* the command was given it */
+	bool left;               /* somebody who had it has it no more */
+	bool gone;               /* unlinked: out of the hash, kept while accessed */
+	bool met;                /* somebody had an access to it */
+	bool unsteady;           /* changed from outside while it was opened again and again */
+	bool read;               /* somebody in the run could read it */
+	unsigned pins;           /* pending calls that point here; 0 and no live access: may be forgotten */
+	bool recent;             /* met since the last sweep of the table */
+	struct witness *witness; /* of a pipe that is watched (witness.h) */
+	int watch;               /* its number for inotify, 0 none (openings.h) */
+	uint64_t heard;          /* number of the last event that told of its being opened */
+	int held_at; /* 1 + the descriptor by which a process had it when last looked for: where to look first */
 	/* What an exec needs to know of it, read once. */
 	bool header_known, is_elf, is_elf32, has_caps;
 	char *interpreter; /* of "#!", or the ELF PT_INTERP */
@@ -105,6 +113,9 @@ struct access {
 	} rival[RIVALS];
 	bool crowded; /* more than that, or one that wrote */
 	bool mapped, sure;
+	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
+	uint64_t base[2];
+	bool timed;       /* its process has set the file's times meanwhile */
 	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
 	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
 	 */
@@ -141,6 +152,7 @@ enum pending_op {
 	PENDING_UNLINK,
 	PENDING_MAKE,
 	PENDING_TRUNCATE,
+	PENDING_TIMES,
 	PENDING_BIND,
 	PENDING_FIFO
 };
@@ -153,7 +165,8 @@ struct pending {
 	pid_t tid;
 	struct proc *proc;
 	int64_t time;
-	unsigned mode; /* for create: access mode */
+	unsigned mode;    /* for create: access mode */
+	uint64_t base[2]; /* ... of a shell: what it had moved by then, read and written; UINT64_MAX not known */
 	unsigned tries;
 	uint64_t id; /* its own, of all */
 	struct {     /* what there was at a and b when its own thread stopped next, where far */
@@ -179,6 +192,7 @@ struct held {
 	unsigned mode; /* ACCESS_READ | ACCESS_WRITE */
 	int fd;
 	struct fingerprint print; /* of a regular file, then */
+	bool given;               /* as its standard input, for which a shell has opened it */
 };
 
 /* The numbers of a process's descriptors, if they are few and nobody notices that one is looked at (table.c); n 0: not
@@ -200,7 +214,8 @@ struct exec_pending {
 	struct held *held;
 	size_t nheld;
 	uint64_t wchar;                     /* before it ran */
-	uint64_t moved_read, moved_written; /* by then, where programs count; UINT64_MAX not known */
+	bool moved;                         /* these are wanted: */
+	uint64_t moved_read, moved_written; /* by then; UINT64_MAX not known */
 	bool compat, cut, set_id, privilege_lost;
 	struct jobserver jobserver;
 };
@@ -234,6 +249,9 @@ struct proc {
 	    catches; /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
 	bool shielded, unshielded; /* see shield.h; unshielded: it was tried, or was let go */
 	bool forks;                /* a child of it was seen */
+	bool becoming;             /* its exec is being recorded: what it ends is of the program before */
+	bool redirects;            /* a shell, or a fork of one: it opens files for others and does not map them */
+	bool unix_peer;            /* it, or who made it, has a socket by which descriptors may come and go */
 	bool crowded;              /* its program had several threads at a stop, or has made a process in its memory */
 	int task_folder;           /* /proc/PID/task, -1: not open; and how often it was asked before (openings.c) */
 	unsigned task_asked;
@@ -355,7 +373,8 @@ struct sup {
 	uint64_t epoch;       /* number of the stop, death or tick being handled: what was read in an earlier one is old */
 	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */
 	struct task *current; /* whose stop is being handled */
-	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
+	const uint64_t *begun_with; /* of an access that is begun later than its call: what its process had moved then */
+	uint64_t pairs[PAIRS][2];   /* socket pairs met, smaller inode first */
 	unsigned next_pair;
 	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
 	unsigned next_socket;
@@ -388,7 +407,9 @@ struct sup {
 	struct openings *openings;   /* NULL: none was needed */
 	bool openings_said;
 	unsigned task_folders;
-	struct xattrs *xattrs; /* NULL: nobody asks for them */
+	struct xattrs *xattrs;       /* NULL: nobody asks for them */
+	struct witnesses *witnesses; /* of pipes; NULL: none is watched */
+	bool unwitnessed;            /* ... and it was tried */
 };
 
 int64_t sup_now(struct sup *s);
@@ -552,6 +573,9 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before);
+/* f, which nobody writes, has other times than its last write left: the same content. Told as that write's, unless
+ * somebody has found the times that it had before: then the change of times is taken for one that was not seen. */
+void file_times_set(struct sup *s, struct file *f, const struct fingerprint *now);
 /* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
 /* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. */
 void accesses_settle(struct sup *s, struct proc *p);
@@ -573,6 +597,10 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
 bool proc_writes_lately(const struct proc *p);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
+/* The same of a shell, for what it has opened for others: so that what it moves later is not taken for theirs. */
+void proc_end_redirected(struct sup *s, struct proc *p, int64_t until);
+/* Is a program of that path one that opens files for others (a shell)? */
+bool proc_is_shell(const char *path);
 /* The same if that was put off while what it opened was read. */
 void proc_sweep_late(struct sup *s, struct proc *p);
 

@@ -94,8 +94,10 @@ static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsig
 		g->v = more;
 	}
 	f->pins++; /* until held_free */
-	g->v[g->n++] =
-	    (struct held){f, mode, fd, f->kind == TERM_kind_regular ? fingerprint_of(st) : (struct fingerprint){0}};
+	g->v[g->n++] = (struct held){.file = f,
+	                             .mode = mode,
+	                             .fd = fd,
+	                             .print = f->kind == TERM_kind_regular ? fingerprint_of(st) : (struct fingerprint){0}};
 	return true;
 }
 

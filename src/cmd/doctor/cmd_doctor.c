@@ -5,6 +5,7 @@
 #include "capture/launch/run.h"
 #include "capture/preload/preload_library.h"
 #include "capture/standby/standby.h"
+#include "capture/witness/witness.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor/doctor_hdf5.h"
 #include "cmd/run/run_functions.h"
@@ -160,6 +161,17 @@ static void check_standby(struct report *r)
 		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "",
 		         s.n > 1 ? "have" : "has", s.n > 1 ? "among them " : "", s.first);
 	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
+}
+
+/* Whether what goes through pipes is surely somebody's. */
+static void check_pipes(struct report *r)
+{
+	int rc = witness_probe();
+	if (rc == 0)
+		check(r, "pipes", GOOD, "reported: who writes and reads them is known (inotify)");
+	else
+		check(r, "pipes", LIMITED, "who writes and reads them is only possible: %s",
+		      rc == -ENOTSUP ? "this kernel does not report it to inotify" : strerror(-rc));
 }
 
 /* What is around us that takes something away. */
@@ -378,6 +390,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_container(&r);
 	check_ways(&r, !o->quick);
 	check_standby(&r);
+	check_pipes(&r);
 	check_memory(&r);
 	check_groups(&r);
 	check_events(&r);
