@@ -262,14 +262,18 @@ static void emit_truncated(struct sup *s, struct pending *d)
 		access_end(s, a, sup_now(s));
 }
 
-static void emit_times(struct sup *s, struct pending *d)
+/* Are they set? A child of who set them may look at the file before that one stops again. */
+static bool emit_times(struct sup *s, struct pending *d)
 {
 	struct statx st;
 	if (stat_pending_path(d, d->a, true, &st) < 0 || st.stx_ino != d->file->ino || fileid_dev(&st) != d->file->dev)
-		return;
+		return false;
 	struct fingerprint now = fingerprint_of(&st);
-	if (now.size == d->before.size && now.mtime != d->before.mtime && !file_is_written(d->file))
+	if (now.size != d->before.size || now.mtime == d->before.mtime)
+		return false;
+	if (!file_is_written(d->file))
 		file_times_set(s, d->file, &now);
+	return true;
 }
 
 /* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
@@ -403,9 +407,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 			emit_truncated(s, d);
 		break;
 	case PENDING_TIMES:
-		rc = back ? 0 : -1;
-		if (back)
-			emit_times(s, d);
+		rc = emit_times(s, d) || back ? 0 : -1;
 		break;
 	case PENDING_FIFO:
 		rc = back ? 0 : -1;
