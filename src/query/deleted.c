@@ -9,11 +9,33 @@ static int64_t time_distance(int64_t a, int64_t b)
 	return a == TIME_NONE ? INT64_MAX : a > b ? a - b : b - a;
 }
 
-/* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. */
-static int find_deleter(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
+/* Among those who wrote a version of its file: the one that deleted the object, the nearest in time to `then`, if that
+ * is nearer than *best. */
+static int find_nearer_deleter(struct store *s, store_id version, store_id object, int64_t then, int64_t *best,
+                               store_id *ret)
 {
 	struct edges gens = {0};
 	struct ios ios = {0};
+	int r = store_gens(s, version, &gens);
+	for (size_t i = 0; r >= 0 && i < gens.n; i++) {
+		r = store_io(s, gens.v[i].to, &ios);
+		for (size_t k = 0; r >= 0 && k < ios.n; k++) {
+			const struct io_info *io = &ios.v[k];
+			if (io->target != object || io->api != TERM_ioapi_delete ||
+			    (*ret && time_distance(io->last, then) >= *best))
+				continue;
+			*best = time_distance(io->last, then);
+			*ret = gens.v[i].to;
+		}
+	}
+	edges_release(&gens);
+	ios_release(&ios);
+	return r;
+}
+
+/* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. */
+static int find_deleter(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
+{
 	struct version_info v;
 	store_id id;
 	int64_t best = INT64_MAX;
@@ -23,21 +45,8 @@ static int find_deleter(struct store *s, store_id object, store_id within, int64
 	for (uint64_t n = r > 0 ? v.n : 0; r >= 0 && n; n--) {
 		if ((r = store_version_of(s, within, n, &id)) <= 0 || (r = store_version(s, id, &v)) <= 0 || v.end < then)
 			break;
-		r = store_gens(s, id, &gens);
-		for (size_t i = 0; r >= 0 && i < gens.n; i++) {
-			r = store_io(s, gens.v[i].to, &ios);
-			for (size_t k = 0; r >= 0 && k < ios.n; k++) {
-				const struct io_info *io = &ios.v[k];
-				if (io->target != object || io->api != TERM_ioapi_delete ||
-				    (*ret && time_distance(io->last, then) >= best))
-					continue;
-				best = time_distance(io->last, then);
-				*ret = gens.v[i].to;
-			}
-		}
+		r = find_nearer_deleter(s, id, object, then, &best, ret);
 	}
-	edges_release(&gens);
-	ios_release(&ios);
 	return r < 0 ? r : 0;
 }
 
@@ -94,30 +103,46 @@ static int around_deleted(struct store *s, store_id within, struct str inner, bo
 	return r;
 }
 
-/* All that was in the file goes when that is made anew: by its root group. Of ranks that make one file together, each
- * on its own clock, one is not held to have undone what another made. */
-static int file_remade(struct store *s, store_id within, int64_t after, store_id by, struct deletion *ret)
+/* The latest version of the file's root group, if it was seen being made after that. 1, 0, -errno. */
+static int root_remade(struct store *s, store_id within, int64_t after, struct version_info *ret)
 {
 	store_id root, id;
-	struct version_info v;
-	struct exec_info a = {0}, b = {0};
-	struct edges gens = {0};
 	int r = store_objects_by_name(s, within, str_of("//"), &root, 1);
 	if (r > 0)
 		r = store_version_of(s, root, 0, &id);
 	if (r > 0)
-		r = store_version(s, id, &v);
-	if (r <= 0 || v.origin != ORIGIN_OBSERVED || v.start <= after)
-		return r < 0 ? r : 0;
-	r = store_gens(s, id, &gens);
+		r = store_version(s, id, ret);
+	return r <= 0 ? r : ret->origin == ORIGIN_OBSERVED && ret->start > after;
+}
+
+/* Are both executions of one run? Neither is asked about where one is not known. */
+static int same_run(struct store *s, store_id x, store_id y, bool *ret)
+{
+	struct exec_info a = {0}, b = {0};
+	int r = x ? store_exec(s, x, &a) : 0;
+	store_id run = a.run;
+	if (r >= 0 && y)
+		r = store_exec(s, y, &b);
+	*ret = b.run == run;
+	return r < 0 ? r : 0;
+}
+
+/* All that was in the file goes when that is made anew: by its root group. Of ranks that make one file together, each
+ * on its own clock, one is not held to have undone what another made. */
+static int file_remade(struct store *s, store_id within, int64_t after, store_id by, struct deletion *ret)
+{
+	struct version_info v;
+	struct edges gens = {0};
+	bool together;
+	int r = root_remade(s, within, after, &v);
+	if (r <= 0)
+		return r;
+	r = store_gens(s, v.id, &gens);
 	store_id maker = r >= 0 && gens.n ? gens.v[0].to : 0;
 	edges_release(&gens);
-	if (r >= 0 && maker)
-		r = store_exec(s, maker, &a);
-	store_id run = a.run;
-	if (r >= 0 && by)
-		r = store_exec(s, by, &b);
-	if (r < 0 || !maker || (by != maker && b.run == run))
+	if (r >= 0)
+		r = same_run(s, maker, by, &together);
+	if (r < 0 || !maker || (by != maker && together))
 		return r < 0 ? r : 0;
 	ret->time = v.start;
 	ret->by = maker;
@@ -141,6 +166,22 @@ static int version_then(struct store *s, store_id object, struct deletion *ret)
 	return r < 0 ? r : 0;
 }
 
+/* What the object was called is gone: *ret_what is what was deleted, 0 nothing, ret->time when. until: as long as it
+ * had the name; seen: when it was there for certain. */
+static int find_what_was_deleted(struct store *s, store_id object, const struct file_info *f, struct str inner,
+                                 int64_t until, int64_t seen, store_id *ret_what, struct deletion *ret)
+{
+	*ret_what = 0;
+	if (until != TIME_NEVER) {
+		*ret_what = object;
+		ret->time = until;
+		return 0;
+	}
+	if (seen == TIME_NONE)
+		return 0;
+	return around_deleted(s, f->within, inner, f->kind == TERM_kind_attribute, seen, ret_what, &ret->time);
+}
+
 int deleted_object(struct store *s, store_id object, struct str inner, struct deletion *ret)
 {
 	struct file_info f;
@@ -152,18 +193,12 @@ int deleted_object(struct store *s, store_id object, struct str inner, struct de
 	if (r <= 0 || !f.within || f.kind == TERM_kind_xattr || inner.n <= 2)
 		return r < 0 ? r : 0;
 	store_id within = f.within;
-	bool attribute = f.kind == TERM_kind_attribute;
 	r = store_object_named_until(s, object, inner, &until, &other);
 	if (r <= 0 || other)
 		return r < 0 ? r : 0;
-	if (until != TIME_NEVER) {
-		what = object;
-		ret->time = until;
-	}
 	r = find_last_observed(s, object, &seen, &maker);
-	if (!what && r >= 0 && seen != TIME_NONE) {
-		r = around_deleted(s, within, inner, attribute, seen, &what, &ret->time);
-	}
+	if (r >= 0)
+		r = find_what_was_deleted(s, object, &f, inner, until, seen, &what, ret);
 	if (r >= 0 && what)
 		r = find_deleter(s, what, within, ret->time, &ret->by);
 	bool found = what;

@@ -50,11 +50,23 @@ static bool has_commands(const struct strlist *argv)
 	return false;
 }
 
+/* The class of the name that the program was called by: one program of many names goes by that. */
+static enum fold_class class_by_call(const struct exec_info *x, enum fold_class otherwise)
+{
+	struct str name;
+	size_t pos = 0;
+	if (!strlist_next(&x->argv, &pos, &name) || !name.n)
+		return otherwise;
+	name = str_base_name(name);
+	if (*name.p == '-') /* a login shell */
+		name = str_n(name.p + 1, name.n - 1);
+	return find_fold_class(name);
+}
+
 static int load_fold_class(struct store *s, const struct exec_info *x, enum fold_class *ret)
 {
 	struct str name = {0};
 	struct file_info f;
-	size_t pos = 0;
 	bool script = x->script != 0;
 	int r = script ? store_file(s, x->script, &f) : 0;
 	if (r > 0 && find_fold_class(str_base_name(f.path)) == FOLD_driver) {
@@ -66,14 +78,9 @@ static int load_fold_class(struct store *s, const struct exec_info *x, enum fold
 		return r;
 	if (r > 0)
 		name = str_base_name(f.path);
-	/* One program of many names goes by the name it was called by. */
 	enum fold_class c = find_fold_class(name);
-	if (c == FOLD_program && !script && strlist_next(&x->argv, &pos, &name) && name.n) {
-		name = str_base_name(name);
-		if (*name.p == '-') /* a login shell */
-			name = str_n(name.p + 1, name.n - 1);
-		c = find_fold_class(name);
-	}
+	if (c == FOLD_program && !script)
+		c = class_by_call(x, c);
 	*ret = c == FOLD_shell && !script && has_commands(&x->argv) ? FOLD_command : c;
 	return 1;
 }
@@ -117,6 +124,15 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 	return 1;
 }
 
+/* Can a version of the file be between the parts of one program alone: a pipe, a socket without an address, a file that
+ * has no name any more? */
+static bool may_be_private(const struct file_info *f)
+{
+	if (f->kind == TERM_kind_socket)
+		return !str_starts(f->path, str_of("inet:")) && !str_starts(f->path, str_of("unix:"));
+	return f->kind == TERM_kind_pipe || (f->kind == TERM_kind_regular && !f->named);
+}
+
 int fold_private(struct store *s, store_id version, store_id rep)
 {
 	struct version_info v;
@@ -125,11 +141,8 @@ int fold_private(struct store *s, store_id version, store_id rep)
 	int r = store_version(s, version, &v);
 	if (r > 0)
 		r = store_file(s, v.file, &f);
-	if (r <= 0 || v.origin != ORIGIN_OBSERVED)
+	if (r <= 0 || v.origin != ORIGIN_OBSERVED || !may_be_private(&f))
 		return r < 0 ? r : 0;
-	bool address = str_starts(f.path, str_of("inet:")) || str_starts(f.path, str_of("unix:"));
-	if (f.kind != TERM_kind_pipe && (f.kind != TERM_kind_socket || address) && (f.kind != TERM_kind_regular || f.named))
-		return 0;
 	for (int side = 0; side < 2 && r > 0; side++) {
 		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);
 		r = r < 0 ? r : 1;

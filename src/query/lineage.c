@@ -336,14 +336,14 @@ static void begin_expansion(struct lineage_walk *w, uint32_t i)
 	n->n = 0;
 }
 
-static int expand_version(struct lineage_walk *w, uint32_t i)
+/* From version i to the executions that made it, or (down) that used it. */
+static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	begin_expansion(w, i);
-	struct lineage_bound bound = w->states[i].pending, then = bound;
-	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	struct lineage_bound then = bound;
 	uint64_t hidden = 0;
+	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
 		r = objects_readers(&w->objects, id, &w->got, &hidden);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
@@ -353,8 +353,15 @@ static int expand_version(struct lineage_walk *w, uint32_t i)
 		if (r == 0 && passes_bound(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
 			r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, then);
 	}
-	if (r == 0)
-		r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
+	return r;
+}
+
+/* From version i to the versions that it came from, or (down) that came from it. */
+static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	store_id id = w->nodes[i].id;
+	int r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
 	if (r == 0 && !up)
 		r = objects_carriers(&w->objects, id, &w->got);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
@@ -368,6 +375,14 @@ static int expand_version(struct lineage_walk *w, uint32_t i)
 		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, bound);
 	}
 	return r;
+}
+
+static int expand_version(struct lineage_walk *w, uint32_t i)
+{
+	begin_expansion(w, i);
+	struct lineage_bound bound = w->states[i].pending;
+	int r = follow_execs(w, i, bound);
+	return r < 0 ? r : follow_derivations(w, i, bound);
 }
 
 /* To what informed an execution: the submission of its job; of a submission, what the program was started with, for
@@ -387,17 +402,14 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
 }
 
-static int expand_exec(struct lineage_walk *w, uint32_t i)
+/* From execution i, on `host`, to the versions that it used, or (down) that it made. */
+static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	begin_expansion(w, i);
-	struct lineage_bound bound = w->states[i].pending, then = bound;
-	uint32_t host;
-	int r = load_exec_host(w, id, &host);
-	if (r == 0)
-		r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
+	struct lineage_bound then = bound;
 	uint64_t hidden = 0;
+	int r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
 	if (r == 0 && !w->o->all)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
 	for (; r == 0 && hidden; hidden--)
@@ -413,8 +425,16 @@ static int expand_exec(struct lineage_walk *w, uint32_t i)
 		}
 		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, then);
 	}
-	if (r == 0)
-		r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
+	return r;
+}
+
+/* From execution i, on `host`, to the executions that informed it, or (down) that it informed. */
+static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	store_id id = w->nodes[i].id;
+	struct lineage_bound then = bound;
+	int r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
 	if (r == 0)
 		r = follow_submission(w, id);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
@@ -428,8 +448,21 @@ static int expand_exec(struct lineage_walk *w, uint32_t i)
 		if (r == 0 && passes_bound(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
 	}
-	store_id script = 0;
-	if (r == 0 && up && !w->o->all) /* its row is at hand still */
+	return r;
+}
+
+static int expand_exec(struct lineage_walk *w, uint32_t i)
+{
+	store_id id = w->nodes[i].id, script = 0;
+	begin_expansion(w, i);
+	struct lineage_bound bound = w->states[i].pending;
+	uint32_t host;
+	int r = load_exec_host(w, id, &host);
+	if (r == 0)
+		r = follow_files(w, i, bound, host);
+	if (r == 0)
+		r = follow_informed(w, i, bound, host);
+	if (r == 0 && w->o->direction == LINEAGE_UP && !w->o->all) /* its row is at hand still */
 		r = store_exec_script(w->s, id, &script);
 	w->states[i].no_script = r > 0 && !script;
 	return r < 0 ? r : 0;
@@ -505,36 +538,70 @@ static int run_levels(struct lineage_walk *w)
 	return r;
 }
 
+/* A walk from an object goes along objects, any other along files. */
+static int choose_objects_view(struct store *s, const store_id *roots, size_t n, enum objects_view *ret)
+{
+	*ret = OBJECTS_FILES;
+	for (size_t k = 0; k < n; k++) {
+		struct version_sort v;
+		int r = store_version_sort(s, roots[k], &v);
+		if (r < 0)
+			return r;
+		if (r > 0 && objects_is_object(v.kind))
+			*ret = OBJECTS_OBJECTS;
+	}
+	return 0;
+}
+
+/* The roots are reached at no time that would bound what is followed. */
+static int add_roots(struct lineage_walk *w, const store_id *roots, size_t n)
+{
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < n; k++) {
+		uint32_t i;
+		r = node_of(w, roots[k], false, &i);
+		if (r == 0 && !w->states[i].reached) {
+			mark_node_reached(w, i, 0);
+			w->states[i].pending.t = w->o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
+			w->states[i].root = true;
+			r = enqueue_once(w, &w->next, i);
+		}
+	}
+	return r;
+}
+
+static void release_walk(struct lineage_walk *w)
+{
+	free(w->nodes);
+	free(w->states);
+	free(w->edges);
+	free(w->arrivals);
+	free(w->omitted);
+	free(w->now.v);
+	free(w->next.v);
+	free(w->near.v);
+	free(w->far.v);
+	edges_release(&w->got);
+	objects_end(&w->objects);
+	submit_edges_free(w->submits);
+	table_release(&w->seen);
+	idmap_release(&w->hosts);
+}
+
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
                  struct lineage *ret)
 {
 	struct lineage_walk w = {
 	    .s = s, .o = o, .near.place = IN_NEAR, .far.place = IN_FAR, .now.place = IN_NEAR, .next.place = IN_NEAR};
-	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
-	int r = 0;
 	bool viewing = store_view_begin(s, VIEW_WALK) == 0;
-	enum objects_view view = OBJECTS_FILES;
-	for (size_t k = 0; r == 0 && k < n; k++) {
-		struct version_sort v;
-		r = store_version_sort(s, roots[k], &v);
-		if (r > 0 && objects_is_object(v.kind))
-			view = OBJECTS_OBJECTS;
-		r = r < 0 ? r : 0;
-	}
+	enum objects_view view;
+	int r = choose_objects_view(s, roots, n, &view);
 	if (r == 0)
 		r = objects_begin(&w.objects, s, view);
 	if (r == 0)
 		r = submit_edges_new(s, o->skew, &w.submits);
-	for (size_t k = 0; r == 0 && k < n; k++) {
-		uint32_t i;
-		r = node_of(&w, roots[k], false, &i);
-		if (r == 0 && !w.states[i].reached) {
-			mark_node_reached(&w, i, 0);
-			w.states[i].pending.t = widest;
-			w.states[i].root = true;
-			r = enqueue_once(&w, &w.next, i);
-		}
-	}
+	if (r == 0)
+		r = add_roots(&w, roots, n);
 	if (r == 0)
 		r = run_levels(&w);
 	if (r == 0)
@@ -543,19 +610,6 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 		store_view_end(s);
 	if (r < 0)
 		err_set(err, -r, "cannot walk the graph");
-	free(w.nodes);
-	free(w.states);
-	free(w.edges);
-	free(w.arrivals);
-	free(w.omitted);
-	free(w.now.v);
-	free(w.next.v);
-	free(w.near.v);
-	free(w.far.v);
-	edges_release(&w.got);
-	objects_end(&w.objects);
-	submit_edges_free(w.submits);
-	table_release(&w.seen);
-	idmap_release(&w.hosts);
+	release_walk(&w);
 	return r;
 }

@@ -71,11 +71,23 @@ static int is_script(struct lineage_walk *w, store_id version, store_id exec, bo
 	return r;
 }
 
+/* Is the version, classified as data, a program's text that nobody was seen making? The script is what the user calls
+ * the program, and the interpreter is not. `from`: the execution. */
+static int is_interpreter(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t from, bool *ret)
+{
+	bool script = false;
+	*ret = w->nodes[from].exec && e->mode & ACCESS_PROGRAM && !w->states[i].observed && w->o->direction == LINEAGE_UP;
+	if (!*ret || w->states[from].no_script)
+		return 0;
+	int r = is_script(w, w->nodes[i].id, w->nodes[from].id, &script);
+	*ret = !script;
+	return r;
+}
+
 int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t other, enum lineage_omit *ret_omit)
 {
-	const struct lineage_state *st = &w->states[i], *from = &w->states[other];
-	store_id exec = w->nodes[other].exec ? w->nodes[other].id : 0;
-	bool yes = false;
+	const struct lineage_state *st = &w->states[i];
+	bool named = false, interpreter = false;
 	int r = 0;
 	*ret_omit = OMIT_COUNT;
 	if (w->o->all || st->root)
@@ -88,18 +100,15 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 		*ret_omit = OMIT_system;
 		return 0;
 	case CLASS_NAMED:
-		r = exec ? named_in_argv(w, exec, w->nodes[i].id, &yes) : 0;
-		if (!yes)
+		r = w->nodes[other].exec ? named_in_argv(w, w->nodes[other].id, w->nodes[i].id, &named) : 0;
+		if (!named)
 			*ret_omit = OMIT_system;
 		return r;
 	case CLASS_DATA:
 		break;
 	}
-	/* The script is what the user calls the program, and the interpreter is not. */
-	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && w->o->direction == LINEAGE_UP) {
-		r = from->no_script ? 0 : is_script(w, w->nodes[i].id, exec, &yes);
-		if (!yes)
-			*ret_omit = OMIT_system;
-	}
+	r = is_interpreter(w, i, e, other, &interpreter);
+	if (interpreter)
+		*ret_omit = OMIT_system;
 	return r < 0 ? r : 0;
 }

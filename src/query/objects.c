@@ -173,11 +173,51 @@ int objects_unobserved_by(struct store *s, store_id file, store_id *ret_exec)
 	return r < 0 ? r : 0;
 }
 
+/* Were the objects of the file that are among the uses all seen being made? *ret_some: there are some; *ret_oldest:
+ * when the oldest was. */
+static int objects_all_observed(struct objects *o, store_id file, const struct edges *uses, bool *ret, bool *ret_some,
+                                int64_t *ret_oldest)
+{
+	int r = 0;
+	*ret = true;
+	*ret_some = false;
+	*ret_oldest = INT64_MAX;
+	for (size_t i = 0; r == 0 && *ret && i < uses->n; i++) {
+		struct look l;
+		r = load_look(o->s, uses->v[i].to, &l);
+		if (r == 0 && l.within == file) {
+			*ret_some = true;
+			*ret = l.origin == ORIGIN_OBSERVED;
+			*ret_oldest = l.start < *ret_oldest ? l.start : *ret_oldest;
+		}
+	}
+	return r;
+}
+
+/* As is_use_covered, which remembers it. */
+static int find_use_covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
+                            bool *ret)
+{
+	bool gap, all, some;
+	int64_t oldest;
+	*ret = false;
+	int r = has_hdf5_gap(o->s, exec, &gap);
+	if (r < 0 || gap)
+		return r;
+	r = objects_all_observed(o, file, uses, &all, &some, &oldest);
+	if (r < 0)
+		return r;
+	if (!some) /* one that only wrote objects of the file used nothing of it */
+		return writes_objects(o, exec, file, ret);
+	*ret = all;
+	return all ? was_made_so_since(o, version, file, oldest, NULL, ret) : 0;
+}
+
 /* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
 static int is_use_covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
                           bool *ret)
 {
-	bool is_new, gap;
+	bool is_new;
 	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;
 	uint32_t *known = idmap_add(&o->covers, key, 0, &is_new);
 	if (!known)
@@ -186,23 +226,7 @@ static int is_use_covered(struct objects *o, store_id exec, store_id version, st
 		*ret = *known == 1;
 		return 0;
 	}
-	int64_t oldest = INT64_MAX;
-	bool all = true, some = false;
-	int r = has_hdf5_gap(o->s, exec, &gap);
-	for (size_t i = 0; r == 0 && !gap && all && i < uses->n; i++) {
-		struct look l;
-		r = load_look(o->s, uses->v[i].to, &l);
-		if (r == 0 && l.within == file) {
-			some = true;
-			all = l.origin == ORIGIN_OBSERVED;
-			oldest = l.start < oldest ? l.start : oldest;
-		}
-	}
-	*ret = r == 0 && !gap && all && some;
-	if (*ret)
-		r = was_made_so_since(o, version, file, oldest, NULL, ret);
-	else if (r == 0 && !gap && !some) /* one that only wrote objects of the file used nothing of it */
-		r = writes_objects(o, exec, file, ret);
+	int r = find_use_covered(o, exec, version, file, uses, ret);
 	if (r == 0 && (known = idmap_find(&o->covers, key)))
 		*known = *ret ? 1 : 2;
 	return r;
@@ -230,51 +254,77 @@ static int find_containers(struct objects *o, store_id exec, const struct edges 
 	return r;
 }
 
+/* What the choice among an execution's edges rests on. */
+struct choice {
+	store_id exec;
+	bool outputs, gap;  /* outputs: the edges are its outputs; gap: it may have done more with objects than is known */
+	struct look *looks; /* beside the edges */
+	struct idmap with, files; /* files that have objects here; files that are here themselves */
+	struct edges all;         /* the edges, while some are taken out */
+};
+
+static int choice_begin(struct objects *o, const struct edges *e, struct choice *c)
+{
+	bool is_new;
+	c->looks = malloc(e->n * sizeof(*c->looks));
+	int r = c->looks ? find_containers(o, c->exec, e, c->looks, &c->with) : -ENOMEM;
+	if (r < 0 || !c->with.n)
+		return r;
+	if (c->outputs && (r = has_hdf5_gap(o->s, c->exec, &c->gap)) < 0)
+		return r;
+	for (size_t i = 0; i < e->n; i++)
+		if (c->looks[i].regular && !idmap_add(&c->files, c->looks[i].file, 1, &is_new))
+			return -ENOMEM;
+	c->all.v = malloc(e->n * sizeof(*c->all.v));
+	if (!c->all.v)
+		return -ENOMEM;
+	memcpy(c->all.v, e->v, e->n * sizeof(*c->all.v));
+	c->all.n = c->all.cap = e->n;
+	return 0;
+}
+
+static void choice_end(struct choice *c)
+{
+	edges_release(&c->all);
+	idmap_release(&c->with);
+	idmap_release(&c->files);
+	free(c->looks);
+}
+
+/* Is edge i to be taken out: an object beside its file in a view of files, a file beside its objects in one of objects?
+ */
+static int is_left_out(struct objects *o, struct choice *c, size_t i, bool *ret)
+{
+	const struct look *l = &c->looks[i];
+	*ret = false;
+	if (o->view == OBJECTS_FILES) {
+		*ret = l->within && idmap_find(&c->files, l->within);
+		return 0;
+	}
+	if (!l->regular || !idmap_find(&c->with, l->file))
+		return 0;
+	*ret = c->outputs && !c->gap;
+	return c->outputs ? 0 : is_use_covered(o, c->exec, c->all.v[i].to, l->file, &c->all, ret);
+}
+
 int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, uint64_t *hidden)
 {
-	struct idmap with = {0}, files = {0};
-	struct edges all = {0};
-	bool is_new, gap = false;
+	struct choice c = {.exec = exec, .outputs = outputs};
+	size_t n = 0;
 	if (!o->any || !e->n)
 		return 0;
-	struct look *looks = malloc(e->n * sizeof(*looks));
-	int r = looks ? find_containers(o, exec, e, looks, &with) : -ENOMEM;
-	if (r < 0 || !with.n)
-		goto out;
-	if (outputs && (r = has_hdf5_gap(o->s, exec, &gap)) < 0)
-		goto out;
-	for (size_t i = 0; i < e->n; i++)
-		if (looks[i].regular && !idmap_add(&files, looks[i].file, 1, &is_new))
-			r = -ENOMEM;
-	/* What it was is asked of all of it, while some is taken out. */
-	all.v = malloc(e->n * sizeof(*all.v));
-	if (r < 0 || !all.v) {
-		r = -ENOMEM;
-		goto out;
-	}
-	memcpy(all.v, e->v, e->n * sizeof(*all.v));
-	all.n = all.cap = e->n;
-	size_t n = 0;
-	for (size_t i = 0; r == 0 && i < all.n; i++) {
-		bool out = false;
-		if (o->view == OBJECTS_FILES)
-			out = looks[i].within && idmap_find(&files, looks[i].within);
-		else if (looks[i].regular && idmap_find(&with, looks[i].file) && outputs)
-			out = !gap;
-		else if (looks[i].regular && idmap_find(&with, looks[i].file))
-			r = is_use_covered(o, exec, all.v[i].to, looks[i].file, &all, &out);
+	int r = choice_begin(o, e, &c);
+	for (size_t i = 0; r == 0 && i < c.all.n; i++) {
+		bool out;
+		r = is_left_out(o, &c, i, &out);
 		if (!out)
-			e->v[n++] = all.v[i];
+			e->v[n++] = c.all.v[i];
 		else
 			++*hidden;
 	}
-	if (r == 0)
+	if (r == 0 && c.with.n)
 		e->n = n;
-out:
-	edges_release(&all);
-	idmap_release(&with);
-	idmap_release(&files);
-	free(looks);
+	choice_end(&c);
 	return r;
 }
 

@@ -110,6 +110,27 @@ static int report_namesakes(const struct select *w, const char *text)
 	return r;
 }
 
+/* Adds version `only` of the file, or (0) all of them. text: what the user wrote for it. */
+static int add_file_versions(const struct select *w, const char *text, store_id file, uint64_t only, struct idset *ret)
+{
+	struct file_info f;
+	int r = store_file(w->s, file, &f);
+	uint64_t last = r > 0 ? f.versions : 0;
+	if (r > 0 && only > last) {
+		err_set(w->err, 0, "'%.300s': its versions are 1 to %llu", text, (unsigned long long)last);
+		return -ENOENT;
+	}
+	for (uint64_t k = only ? only : 1; r > 0 && k <= (only ? only : last); k++) {
+		store_id v;
+		r = store_version_of(w->s, file, k, &v);
+		if (r > 0 && idset_add(ret, v) < 0)
+			r = -ENOMEM;
+		else if (r == 0)
+			r = 1;
+	}
+	return r;
+}
+
 /* The versions that FILE or FILE@{N} means; ret_one (may be NULL): it is a certain one. */
 static int versions_of(const struct select *w, const char *text, struct idset *ret, bool *ret_one)
 {
@@ -131,23 +152,8 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 		*ret_one = only > 0;
 	if (r > 0 && only && report_namesakes(w, text) < 0)
 		r = -ENOMEM;
-	for (size_t i = 0; i < n && r > 0; i++) {
-		struct file_info f;
-		r = store_file(w->s, files[i], &f);
-		uint64_t last = r > 0 ? f.versions : 0;
-		if (r > 0 && only > last) {
-			err_set(w->err, 0, "'%.300s': its versions are 1 to %llu", text, (unsigned long long)last);
-			r = -ENOENT;
-		}
-		for (uint64_t k = only ? only : 1; r > 0 && k <= (only ? only : last); k++) {
-			store_id v;
-			r = store_version_of(w->s, files[i], k, &v);
-			if (r > 0 && idset_add(ret, v) < 0)
-				r = -ENOMEM;
-			else if (r == 0)
-				r = 1;
-		}
-	}
+	for (size_t i = 0; i < n && r > 0; i++)
+		r = add_file_versions(w, text, files[i], only, ret);
 	free(files);
 	idset_close(ret);
 	return r < 0 ? r : 0;
@@ -213,47 +219,60 @@ static bool path_matches(const char *glob, struct str path, struct buf *tmp)
 	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
 }
 
-static int select_by_path(const struct select *w, const char *glob, struct idset *ret)
+/* A relative glob with a slash is one from here: whole is the buffer for it. */
+static const char *absolute_glob(const char *glob, struct buf *whole)
 {
-	struct idset files = {0}, versions = {0}, execs = {0};
-	struct buf whole = {0}, tmp = {0};
-	if (*glob != '/' && strchr(glob, '/')) {
-		char *cwd = getcwd(NULL, 0);
-		while (glob[0] == '.' && glob[1] == '/')
-			glob += 2;
-		buf_printf(&whole, "%s/%s", cwd ? cwd : "", glob);
-		free(cwd);
-		glob = buf_cstr(&whole);
-	}
+	if (*glob == '/' || !strchr(glob, '/'))
+		return glob;
+	char *cwd = getcwd(NULL, 0);
+	while (glob[0] == '.' && glob[1] == '/')
+		glob += 2;
+	buf_printf(whole, "%s/%s", cwd ? cwd : "", glob);
+	free(cwd);
+	return buf_cstr(whole);
+}
+
+/* Adds all versions of the files whose paths the glob matches. */
+static int add_matching_versions(const struct select *w, const char *glob, struct idset *ret)
+{
+	struct idset files = {0};
+	struct buf tmp = {0};
 	int r = all_ids(w, "SELECT id FROM file", &files);
 	for (size_t i = 0; i < files.n && r == 0; i++) {
 		struct file_info f;
 		r = store_file(w->s, files.v[i], &f);
-		if (r <= 0 || !path_matches(glob, f.path, &tmp))
-			r = r < 0 ? r : 0;
-		else
-			for (uint64_t n = f.versions; n > 0 && r >= 0; n--) {
-				store_id v;
-				r = store_version_of(w->s, files.v[i], n, &v);
-				if (r > 0)
-					r = idset_add(&versions, v);
-			}
+		uint64_t n = r > 0 && path_matches(glob, f.path, &tmp) ? f.versions : 0;
+		for (; n > 0 && r >= 0; n--) {
+			store_id v;
+			r = store_version_of(w->s, files.v[i], n, &v);
+			if (r > 0)
+				r = idset_add(ret, v);
+		}
 		r = r < 0 ? r : 0;
 	}
-	idset_close(&versions);
-	if (r == 0 && w->kind == EXPR_FILES)
-		r = idset_unite(ret, &versions);
-	if (r == 0 && w->kind != EXPR_FILES)
-		r = follow_edges(w, &versions, store_readers, &execs);
-	if (r == 0 && w->kind != EXPR_FILES)
-		r = follow_edges(w, &versions, store_gens, &execs);
-	if (r == 0 && w->kind != EXPR_FILES)
-		r = lift_execs(w, &execs, ret);
 	idset_release(&files);
+	buf_release(&tmp);
+	return r;
+}
+
+static int select_by_path(const struct select *w, const char *glob, struct idset *ret)
+{
+	struct idset versions = {0}, execs = {0};
+	struct buf whole = {0};
+	int r = add_matching_versions(w, absolute_glob(glob, &whole), &versions);
+	idset_close(&versions);
+	if (r == 0 && w->kind == EXPR_FILES) {
+		r = idset_unite(ret, &versions);
+	} else if (r == 0) {
+		r = follow_edges(w, &versions, store_readers, &execs);
+		if (r == 0)
+			r = follow_edges(w, &versions, store_gens, &execs);
+		if (r == 0)
+			r = lift_execs(w, &execs, ret);
+	}
 	idset_release(&versions);
 	idset_release(&execs);
 	buf_release(&whole);
-	buf_release(&tmp);
 	return r;
 }
 

@@ -198,28 +198,46 @@ static void sort_submissions(struct submissions *l)
 		qsort(l->v, l->n, sizeof(*l->v), compare_submissions);
 }
 
+/* Room for one more of `size` bytes in v. */
+static void *grow_by_one(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	size_t more = *cap ? 2 * *cap : 16;
+	void *p = realloc(v, more * size);
+	if (p)
+		*cap = more;
+	return p;
+}
+
+/* All executions that have a program: free(*ret). 0 or -errno. */
+static int list_execs(struct store *s, store_id **ret, size_t *ret_n)
+{
+	sqlite3_stmt *st = NULL;
+	size_t cap = 0;
+	int r = 0, rc = sqlite3_prepare_v2(store_sqlite(s), "SELECT id FROM execution WHERE n > 0", -1, &st, NULL);
+	*ret = NULL;
+	*ret_n = 0;
+	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		store_id *v = grow_by_one(*ret, *ret_n, &cap, sizeof(*v));
+		if (v) {
+			*ret = v;
+			v[(*ret_n)++] = (store_id)sqlite3_column_int64(st, 0);
+		} else {
+			r = -ENOMEM;
+		}
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	return r < 0 || rc == SQLITE_DONE ? r : -EIO;
+}
+
 /* Gives each execution that has a program to `each`, in one view of the store. */
 static int each_exec(struct store *s, int (*each)(void *arg, const struct exec_info *x), void *arg)
 {
-	sqlite3_stmt *st = NULL;
-	store_id *ids = NULL;
-	size_t n = 0, cap = 0;
-	int r = 0, rc = sqlite3_prepare_v2(store_sqlite(s), "SELECT id FROM execution WHERE n > 0", -1, &st, NULL);
-	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		if (n == cap) {
-			cap = cap ? 2 * cap : 1024;
-			store_id *v = realloc(ids, cap * sizeof(*v));
-			if (!v)
-				r = -ENOMEM;
-			ids = v ? v : ids;
-		}
-		if (r == 0)
-			ids[n++] = (store_id)sqlite3_column_int64(st, 0);
-		rc = SQLITE_OK;
-	}
-	if (r == 0 && rc != SQLITE_DONE)
-		r = -EIO;
-	sqlite3_finalize(st);
+	store_id *ids;
+	size_t n;
+	int r = list_execs(s, &ids, &n);
 	bool view = r == 0 && store_view_begin(s, VIEW_PASS) == 0; /* or there is one already */
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		struct exec_info x;
@@ -472,18 +490,6 @@ void submit_edges_free(struct submit_edges *x)
 	free(x);
 }
 
-/* Room for one more of `size` bytes in v. */
-static void *grow_by_one(void *v, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return v;
-	size_t more = *cap ? 2 * *cap : 16;
-	void *p = realloc(v, more * size);
-	if (p)
-		*cap = more;
-	return p;
-}
-
 static bool same_origin(const struct origin_of *a, const struct origin_of *b)
 {
 	return a->system == b->system && a->uid == b->uid && !strcmp(a->job, b->job) && !strcmp(a->dir, b->dir) &&
@@ -568,6 +574,31 @@ static int add_submission(struct edges *e, store_id to, bool sure, int64_t lo, i
 	return edges_add(e, &one);
 }
 
+/* Compares the job with all submissions, once: j->from are those that may be its own. */
+static int compare_job(struct submit_edges *x, struct known_job *j)
+{
+	int r = 0;
+	for (size_t k = 0; !j->compared && r == 0 && k < x->n_subs; k++)
+		if (may_be(x, &x->subs[k], j))
+			r = add_submission(&j->from, x->subs[k].x.id, false, x->subs[k].x.start, x->subs[k].x.end);
+	j->compared = true;
+	return r;
+}
+
+/* The submissions that may be of the job with origin *o, which is taken over. */
+static int add_possible_submissions(struct submit_edges *x, struct origin_of *o, struct edges *e)
+{
+	int r = collect_submissions(x);
+	if (r < 0)
+		return r;
+	struct known_job *j = job_of(x, o);
+	*o = (struct origin_of){0};
+	r = j ? compare_job(x, j) : -ENOMEM;
+	for (size_t k = 0; r == 0 && k < j->from.n; k++)
+		r = edges_add(e, &j->from.v[k]);
+	return r;
+}
+
 static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 {
 	struct exec_info i;
@@ -583,17 +614,8 @@ static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 		r = store_exec(x->s, by_descent.v[0].exec, &i);
 		if (r > 0)
 			r = add_submission(e, i.id, true, i.start, i.end);
-	} else if (r == 0 && (r = collect_submissions(x)) == 0) {
-		struct known_job *j = job_of(x, &o);
-		o = (struct origin_of){0};
-		for (size_t k = 0; j && !j->compared && r == 0 && k < x->n_subs; k++)
-			if (may_be(x, &x->subs[k], j))
-				r = add_submission(&j->from, x->subs[k].x.id, false, x->subs[k].x.start, x->subs[k].x.end);
-		if (j)
-			j->compared = true;
-		for (size_t k = 0; j && r == 0 && k < j->from.n; k++)
-			r = edges_add(e, &j->from.v[k]);
-		r = j ? r : -ENOMEM;
+	} else if (r == 0) {
+		r = add_possible_submissions(x, &o, e);
 	}
 	submissions_release(&by_descent);
 	origin_release(&o);

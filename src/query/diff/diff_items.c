@@ -124,34 +124,42 @@ static bool choose_inputs(const struct side side[2], struct dpath *const p[2], c
 	return true;
 }
 
-static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
-                         struct diff *d)
+/* A file that one side alone read: v of the other side is NULL. */
+static int append_lone_input(struct store *s, const struct side side[2], struct items *it, enum diff_rung rung,
+                             struct dpath *const p[2], const struct dversion *const v[2])
 {
-	const struct dversion *v[2];
-	int rc = 0;
+	int has = v[1] != NULL, other = !has, rc = 0;
 	const struct dpath *any = p[1] ? p[1] : p[0];
-	if (!choose_inputs(side, p, v))
-		return 0;
-	bool program = is_program_pair(p);
-	enum diff_rung rung = program ? DIFF_programs : is_configuration(any->path) ? DIFF_configuration : DIFF_inputs;
-	d->files_compared++;
-	if (v[0] && v[1]) {
-		int c = compare_versions(v[0], v[1]);
-		d->same_files += c == 0;
-		if (c)
-			append_file_item(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
-		return rc;
-	}
-	int has = v[1] != NULL, other = !has;
 	bool absent = p[other] && p[other]->absent != NONE;
 	/* Of the machine's files only programs, and those the other side looked for in vain, are worth a word. */
-	if (any->system && !program && !absent)
+	if (any->system && rung != DIFF_programs && !absent)
 		return 0;
 	struct diff_item *i = append_file_item(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i) {
 		i->absent_before = absent;
 		i->lonely = !absent && !v[has]->shared;
 	}
+	return rc;
+}
+
+static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
+                         struct diff *d)
+{
+	const struct dversion *v[2];
+	const struct dpath *any = p[1] ? p[1] : p[0];
+	int rc = 0;
+	if (!choose_inputs(side, p, v))
+		return 0;
+	enum diff_rung rung = is_program_pair(p)            ? DIFF_programs
+	                      : is_configuration(any->path) ? DIFF_configuration
+	                                                    : DIFF_inputs;
+	d->files_compared++;
+	if (!v[0] || !v[1])
+		return append_lone_input(s, side, it, rung, p, v);
+	int c = compare_versions(v[0], v[1]);
+	d->same_files += c == 0;
+	if (c)
+		append_file_item(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
 	return rc;
 }
 
