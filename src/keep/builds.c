@@ -180,6 +180,34 @@ static int compare_build_ids(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
+/* Those of todo[from..to) that were not met before, each once, into *ret; they are met then. */
+static int meet_builds(struct needed *w, size_t from, size_t to, struct idset *ret)
+{
+	int r = 0;
+	qsort(w->todo + from, to - from, sizeof(*w->todo), compare_build_ids);
+	for (size_t i = from; r >= 0 && i < to; i++)
+		if (!idset_has(&w->builds, w->todo[i]) && (i == from || w->todo[i] != w->todo[i - 1]))
+			r = idset_add(ret, w->todo[i]);
+	idset_close(ret);
+	return r < 0 ? r : idset_unite(&w->builds, ret);
+}
+
+/* Round by round: what those that the last round met for the first time were made from. */
+static int need_all_inputs(struct needed *w)
+{
+	int r = 0;
+	for (size_t from = 0; r >= 0 && from < w->n;) {
+		size_t to = w->n;
+		struct idset fresh = {0};
+		r = meet_builds(w, from, to, &fresh);
+		for (size_t i = 0; r >= 0 && i < fresh.n; i++)
+			r = store_build(w->s, fresh.v[i], need_inputs, w);
+		idset_release(&fresh);
+		from = to;
+	}
+	return r;
+}
+
 int keep_builds_needed(struct store *s, struct keep_build *v, size_t n, const struct idset *gone, bool force,
                        struct err *err)
 {
@@ -191,22 +219,8 @@ int keep_builds_needed(struct store *s, struct keep_build *v, size_t n, const st
 		if (r >= 0 && there)
 			r = append_needed_build(&w, v[i].id);
 	}
-	/* Round by round: what the last round met for the first time. */
-	for (size_t from = 0; r >= 0 && from < w.n;) {
-		size_t to = w.n;
-		struct idset fresh = {0};
-		qsort(w.todo + from, to - from, sizeof(*w.todo), compare_build_ids);
-		for (size_t i = from; r >= 0 && i < to; i++)
-			if (!idset_has(&w.builds, w.todo[i]) && (i == from || w.todo[i] != w.todo[i - 1]))
-				r = idset_add(&fresh, w.todo[i]);
-		idset_close(&fresh);
-		if (r >= 0)
-			r = idset_unite(&w.builds, &fresh);
-		for (size_t i = 0; r >= 0 && i < fresh.n; i++)
-			r = store_build(s, fresh.v[i], need_inputs, &w);
-		idset_release(&fresh);
-		from = to;
-	}
+	if (r >= 0)
+		r = need_all_inputs(&w);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		v[i].needed = idset_has(&w.builds, v[i].id);
 	free(w.todo);

@@ -59,6 +59,33 @@ static int drop_event(struct cut *c, const struct event *ev, uint32_t tombstone)
 	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? cut_no_memory(c) : 0;
 }
 
+/* The first pass: what goes and what stays is counted, and what stays refers to. */
+static int count_event(struct cut *c, const struct event *ev, uint32_t tombstone, bool neutral)
+{
+	if (ev->kind == EVENT_tombstone) {
+		uint32_t of = cut_tombstone_of(c, ev->tombstone.run);
+		if (of != VEC_NONE)
+			c->tombstones.v[of].already = true;
+	}
+	c->mixed |= tombstone < c->o->n_runs;
+	if (tombstone == VEC_NONE) {
+		c->stay += !neutral;
+		return note_uses(c, ev);
+	}
+	c->go++;
+	c->last = tombstone;
+	return 0;
+}
+
+/* The file that a neutral event is about, 0 none. */
+static uint64_t file_of_neutral(const struct event *ev)
+{
+	return ev->kind == EVENT_file    ? ev->file.num
+	       : ev->kind == EVENT_state ? ev->state.file
+	       : ev->kind == EVENT_name  ? ev->name.file
+	                                 : 0;
+}
+
 static int cut_event(void *arg, const struct event *ev)
 {
 	struct cut *c = arg;
@@ -67,27 +94,12 @@ static int cut_event(void *arg, const struct event *ev)
 	int rc = cut_event_tombstone(c, ev, &tombstone, &neutral);
 	if (rc < 0)
 		return rc;
-	if (ev->kind == EVENT_tombstone && c->pass == 0) {
-		uint32_t of = cut_tombstone_of(c, ev->tombstone.run);
-		if (of != VEC_NONE)
-			c->tombstones.v[of].already = true;
-	}
-	if (c->pass == 0) {
-		c->stay += tombstone == VEC_NONE && !neutral;
-		c->go += tombstone != VEC_NONE;
-		c->mixed |= tombstone < c->o->n_runs;
-		if (tombstone != VEC_NONE)
-			c->last = tombstone;
-		return tombstone == VEC_NONE ? note_uses(c, ev) : 0;
-	}
+	if (c->pass == 0)
+		return count_event(c, ev, tombstone, neutral);
 	if (tombstone != VEC_NONE)
 		return drop_event(c, ev, tombstone);
 	/* Of a run that goes, what it alone used goes too. */
-	uint64_t of = !neutral || !c->mixed     ? 0
-	              : ev->kind == EVENT_file  ? ev->file.num
-	              : ev->kind == EVENT_state ? ev->state.file
-	              : ev->kind == EVENT_name  ? ev->name.file
-	                                        : 0;
+	uint64_t of = neutral && c->mixed ? file_of_neutral(ev) : 0;
 	if (of && !cut_map_has(&c->used, of))
 		return drop_event(c, ev, (uint32_t)c->last);
 	return cut_clean_event(c, ev);
@@ -227,32 +239,14 @@ static void cut_release(struct cut *c)
 
 static int rewrite_cut_segments(struct cut *c)
 {
-	struct keep_logs *l = c->l;
-	bool *touched = calloc(l->segments.n + 1, sizeof(*touched)), written = false;
-	int rc = touched ? 0 : cut_no_memory(c);
-	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
-		if (edits_touch(&c->edits, &l->w.frames.v[i]))
-			touched[l->w.frames.v[i].segment] = true;
-	/* All are held before the first is changed. */
-	for (size_t i = 0; rc == 0 && !c->o->dry_run && i < l->segments.n; i++)
-		if (touched[i])
-			rc = keep_logs_hold(l, &l->segments.v[i], c->err);
-	for (size_t i = 0; rc == 0 && i < l->segments.n; i++) {
-		struct rewritten r = {0};
-		if (!touched[i])
-			continue;
-		c->stats.segments++;
-		c->stats.before += l->segments.v[i].size;
-		if (c->o->dry_run)
-			continue;
-		/* The tombstones go with the first: they are there before the rest is gone. */
-		rc = rewrite_segment(&l->segments.v[i], &c->edits, written ? NULL : put_tombstones, c, c->err, &r);
-		written = true;
-		c->stats.after += r.size;
-		c->stats.damaged += r.damaged;
-		c->stats.newer += r.newer;
-	}
-	free(touched);
+	struct rewritten r = {0};
+	/* The tombstones go with the first segment: they are there before the rest is gone. */
+	int rc = rewrite_touched(c->l, &c->edits, c->o->dry_run, put_tombstones, c, c->err, &r);
+	c->stats.segments = r.segments;
+	c->stats.before = r.before;
+	c->stats.after = r.size;
+	c->stats.damaged = r.damaged;
+	c->stats.newer = r.newer;
 	return rc;
 }
 

@@ -59,141 +59,219 @@ static int set_proc(struct cut *c, uint64_t proc, uint32_t tombstone)
 	return map_set(&c->procs, proc, tombstone == VEC_NONE ? 0 : tombstone + 1) ? 0 : cut_no_memory(c);
 }
 
+/* ---- by kind of event ---- */
+
+/* Where an event goes. rc: 0, or -errno of what it made to be remembered. */
+struct place {
+	uint32_t tombstone; /* VEC_NONE: it stays */
+	bool neutral;       /* it tells of a thing that several runs may use */
+	int rc;
+};
+
+static uint32_t tombstone_of_files(const struct cut *c)
+{
+	return (uint32_t)c->o->n_runs;
+}
+
+static struct place find_for_session(struct cut *c, const struct event *ev)
+{
+	if (ev->kind == EVENT_session)
+		c->own = cut_tombstone_of(c, ev->session.run);
+	return (struct place){VEC_NONE, true, 0};
+}
+
+static struct place find_for_domain(struct cut *c, const struct event *ev)
+{
+	return (struct place){VEC_NONE, true, keep_domain_name(c, ev)};
+}
+
+/* What tells of a run and names it. */
+static struct place find_for_run(struct cut *c, const struct event *ev)
+{
+	struct str run = ev->kind == EVENT_run       ? ev->run.id
+	                 : ev->kind == EVENT_run_end ? ev->run_end.id
+	                 : ev->kind == EVENT_machine ? ev->machine.run
+	                                             : ev->result.run;
+	return (struct place){.tombstone = cut_tombstone_of(c, run)};
+}
+
+/* What lies in a file goes with it. */
+static struct place find_for_file(struct cut *c, const struct event *ev)
+{
+	if (!is_forgotten(c, ev) && !(ev->file.within && cut_map_has(&c->files, ev->file.within)))
+		return (struct place){VEC_NONE, true, 0};
+	return (struct place){tombstone_of_files(c), false, map_set(&c->files, ev->file.num, 1) ? 0 : cut_no_memory(c)};
+}
+
+static struct place find_for_state(struct cut *c, const struct event *ev)
+{
+	bool gone = cut_map_has(&c->files, ev->state.file);
+	return (struct place){gone ? tombstone_of_files(c) : VEC_NONE, !gone, 0};
+}
+
+static struct place find_for_process(struct cut *c, const struct event *ev)
+{
+	uint32_t g = ev->process.parent ? tombstone_of_proc(c, ev->process.parent) : c->own;
+	int rc = set_proc(c, ev->proc, g);
+	if (c->pass == 1 && cut_map_has(&c->needed, ev->proc))
+		g = VEC_NONE; /* it became another run's later */
+	if (rc == 0 && g != VEC_NONE && !map_set(&c->hidden, ev->proc, 1))
+		rc = cut_no_memory(c);
+	return (struct place){g, false, rc};
+}
+
+static struct place find_for_exec(struct cut *c, const struct event *ev)
+{
+	int rc = ev->exec.run.n ? set_proc(c, ev->proc, cut_tombstone_of(c, ev->exec.run)) : 0;
+	return (struct place){tombstone_of_proc(c, ev->proc), false, rc};
+}
+
+/* With what its process began with, which may be of an outer run. */
+static struct place find_for_exit(struct cut *c, const struct event *ev)
+{
+	bool hidden = cut_map_has(&c->hidden, ev->proc);
+	return (struct place){.tombstone = hidden ? tombstone_of_proc(c, ev->proc) : VEC_NONE};
+}
+
+static struct place find_for_access(struct cut *c, const struct event *ev)
+{
+	uint32_t g = cut_map_has(&c->files, ev->access.file) ? tombstone_of_files(c) : tombstone_of_proc(c, ev->proc);
+	bool kept = g == VEC_NONE || map_set(&c->gone, ev->seq, 1);
+	return (struct place){g, false, kept ? 0 : cut_no_memory(c)};
+}
+
+/* What tells more of an access goes with it. */
+static struct place find_for_access_part(struct cut *c, const struct event *ev)
+{
+	if (!cut_map_has(&c->gone, ev->kind == EVENT_io ? ev->io.access : ev->access_end.access))
+		return (struct place){.tombstone = VEC_NONE};
+	uint32_t g = tombstone_of_proc(c, ev->proc);
+	return (struct place){.tombstone = g == VEC_NONE ? tombstone_of_files(c) : g};
+}
+
+static struct place find_for_name(struct cut *c, const struct event *ev)
+{
+	uint32_t g = VEC_NONE;
+	if (cut_map_has(&c->files, ev->name.file))
+		g = tombstone_of_files(c);
+	else if (ev->proc)
+		g = tombstone_of_proc(c, ev->proc);
+	return (struct place){g, g == VEC_NONE && !ev->proc, 0};
+}
+
+static struct place find_for_link(struct cut *c, const struct event *ev)
+{
+	uint32_t g = tombstone_of_proc(c, ev->proc);
+	if (g == VEC_NONE && cut_map_has(&c->hidden, ev->link.other))
+		g = tombstone_of_proc(c, ev->link.other);
+	return (struct place){.tombstone = g};
+}
+
+static struct place find_for_gap(struct cut *c, const struct event *ev)
+{
+	return (struct place){ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE, !ev->proc, 0};
+}
+
+static struct place find_for_note(struct cut *c, const struct event *ev)
+{
+	uint32_t g = cut_tombstone_of(c, ev->note.run);
+	if (!ev->note.run.n && cut_map_has(&c->files, ev->note.file))
+		g = tombstone_of_files(c);
+	return (struct place){.tombstone = g};
+}
+
+static struct place find_for_summary(struct cut *c, const struct event *ev)
+{
+	return (struct place){.tombstone = cut_tombstone_of(c, ev->summary.run)};
+}
+
+static struct place find_for_app(struct cut *c, const struct event *ev)
+{
+	uint32_t g = cut_tombstone_of(c, ev->app.run);
+	bool kept = g == VEC_NONE || map_set(&c->apps, ev->seq, g);
+	return (struct place){g, false, kept ? 0 : cut_no_memory(c)};
+}
+
+/* What a program told goes with its app event. */
+static struct place find_for_app_part(struct cut *c, const struct event *ev)
+{
+	uint64_t app = ev->kind == EVENT_app_word       ? ev->app_word.app
+	               : ev->kind == EVENT_app_metric   ? ev->app_metric.app
+	               : ev->kind == EVENT_app_activity ? ev->app_activity.app
+	               : ev->kind == EVENT_mpi_rank     ? ev->mpi_rank.app
+	                                                : ev->mpi_io.app;
+	return (struct place){.tombstone = tombstone_of_app(c, app)};
+}
+
+static struct place find_for_object(struct cut *c, const struct event *ev)
+{
+	bool part = ev->kind == EVENT_h5_part;
+	if (cut_map_has(&c->files, part ? ev->h5_part.file : ev->h5_object.file))
+		return (struct place){.tombstone = tombstone_of_files(c)};
+	return (struct place){.tombstone = tombstone_of_reported(c, part ? ev->h5_part.run : ev->h5_object.run)};
+}
+
+static struct place find_for_build(struct cut *c, const struct event *ev)
+{
+	(void)ev;
+	return (struct place){.tombstone = c->o->n_builds ? map_get(&c->builds, c->session) : VEC_NONE};
+}
+
+static struct place find_for_digest(struct cut *c, const struct event *ev)
+{
+	uint32_t g = cut_tombstone_of(c, ev->digest.run);
+	for (size_t i = 0; g == VEC_NONE && i < c->o->n_files; i++) {
+		const struct keep_file *f = &c->o->files[i];
+		if (!f->absent && f->ino == ev->digest.ino && f->gen == ev->digest.gen && str_eq(f->domain, ev->digest.domain))
+			g = tombstone_of_files(c);
+	}
+	return (struct place){.tombstone = g};
+}
+
+/* Tombstones; kinds of a newer stemma, which say nothing but their process. */
+static struct place find_for_other(struct cut *c, const struct event *ev)
+{
+	return (struct place){.tombstone = ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE};
+}
+
 int cut_event_tombstone(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret_neutral)
 {
-	uint32_t file_tombstone = (uint32_t)c->o->n_runs, g = VEC_NONE;
-	int rc = 0;
-	*ret_neutral = false;
-	switch (ev->kind) {
-	case EVENT_session:
-		c->own = cut_tombstone_of(c, ev->session.run);
-		*ret_neutral = true;
-		break;
-	case EVENT_session_end:
-		*ret_neutral = true;
-		break;
-	case EVENT_domain:
-		rc = keep_domain_name(c, ev);
-		*ret_neutral = true;
-		break;
-	case EVENT_run:
-		g = cut_tombstone_of(c, ev->run.id);
-		break;
-	case EVENT_run_end:
-		g = cut_tombstone_of(c, ev->run_end.id);
-		break;
-	case EVENT_file:
-		/* What lies in a file goes with it. */
-		if (is_forgotten(c, ev) || (ev->file.within && cut_map_has(&c->files, ev->file.within))) {
-			g = file_tombstone;
-			rc = map_set(&c->files, ev->file.num, 1) ? 0 : cut_no_memory(c);
-		}
-		*ret_neutral = g == VEC_NONE;
-		break;
-	case EVENT_state:
-		g = cut_map_has(&c->files, ev->state.file) ? file_tombstone : VEC_NONE;
-		*ret_neutral = g == VEC_NONE;
-		break;
-	case EVENT_process:
-		g = ev->process.parent ? tombstone_of_proc(c, ev->process.parent) : c->own;
-		rc = set_proc(c, ev->proc, g);
-		if (c->pass == 1 && cut_map_has(&c->needed, ev->proc))
-			g = VEC_NONE; /* it became another run's later */
-		if (rc == 0 && g != VEC_NONE && !map_set(&c->hidden, ev->proc, 1))
-			rc = cut_no_memory(c);
-		break;
-	case EVENT_exec:
-		if (ev->exec.run.n)
-			rc = set_proc(c, ev->proc, cut_tombstone_of(c, ev->exec.run));
-		g = tombstone_of_proc(c, ev->proc);
-		break;
-	case EVENT_exit: /* with what its process began with, which may be of an outer run */
-		g = tombstone_of_proc(c, ev->proc);
-		if (g != VEC_NONE && !cut_map_has(&c->hidden, ev->proc))
-			g = VEC_NONE;
-		break;
-	case EVENT_access:
-		g = cut_map_has(&c->files, ev->access.file) ? file_tombstone : tombstone_of_proc(c, ev->proc);
-		if (g != VEC_NONE && !map_set(&c->gone, ev->seq, 1))
-			rc = cut_no_memory(c);
-		break;
-	case EVENT_access_end:
-	case EVENT_io: {
-		bool gone = cut_map_has(&c->gone, ev->kind == EVENT_io ? ev->io.access : ev->access_end.access);
-		g = gone ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
-		if (gone && g == VEC_NONE)
-			g = file_tombstone;
-		break;
-	}
-	case EVENT_name:
-		g = cut_map_has(&c->files, ev->name.file) ? file_tombstone
-		    : ev->proc                            ? tombstone_of_proc(c, ev->proc)
-		                                          : VEC_NONE;
-		*ret_neutral = g == VEC_NONE && !ev->proc;
-		break;
-	case EVENT_link:
-		g = tombstone_of_proc(c, ev->proc);
-		if (g == VEC_NONE && cut_map_has(&c->hidden, ev->link.other))
-			g = tombstone_of_proc(c, ev->link.other);
-		break;
-	case EVENT_gap:
-		g = ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
-		*ret_neutral = !ev->proc;
-		break;
-	case EVENT_note:
-		g = ev->note.run.n                          ? cut_tombstone_of(c, ev->note.run)
-		    : cut_map_has(&c->files, ev->note.file) ? file_tombstone
-		                                            : VEC_NONE;
-		break;
-	case EVENT_summary:
-		g = ev->summary.run.n ? cut_tombstone_of(c, ev->summary.run) : VEC_NONE;
-		break;
-	case EVENT_app:
-		g = cut_tombstone_of(c, ev->app.run);
-		if (g != VEC_NONE && !map_set(&c->apps, ev->seq, g))
-			rc = cut_no_memory(c);
-		break;
-	case EVENT_app_word:
-		g = tombstone_of_app(c, ev->app_word.app);
-		break;
-	case EVENT_app_metric:
-		g = tombstone_of_app(c, ev->app_metric.app);
-		break;
-	case EVENT_app_activity:
-		g = tombstone_of_app(c, ev->app_activity.app);
-		break;
-	case EVENT_mpi_rank:
-		g = tombstone_of_app(c, ev->mpi_rank.app);
-		break;
-	case EVENT_mpi_io:
-		g = tombstone_of_app(c, ev->mpi_io.app);
-		break;
-	case EVENT_h5_object:
-		g = cut_map_has(&c->files, ev->h5_object.file) ? file_tombstone : tombstone_of_reported(c, ev->h5_object.run);
-		break;
-	case EVENT_h5_part:
-		g = cut_map_has(&c->files, ev->h5_part.file) ? file_tombstone : tombstone_of_reported(c, ev->h5_part.run);
-		break;
-	case EVENT_machine:
-		g = cut_tombstone_of(c, ev->machine.run);
-		break;
-	case EVENT_result:
-		g = cut_tombstone_of(c, ev->result.run);
-		break;
-	case EVENT_build:
-	case EVENT_build_file:
-		g = c->o->n_builds ? map_get(&c->builds, c->session) : VEC_NONE;
-		break;
-	case EVENT_digest:
-		g = cut_tombstone_of(c, ev->digest.run);
-		for (size_t i = 0; g == VEC_NONE && i < c->o->n_files; i++)
-			if (!c->o->files[i].absent && c->o->files[i].ino == ev->digest.ino &&
-			    c->o->files[i].gen == ev->digest.gen && str_eq(c->o->files[i].domain, ev->digest.domain))
-				g = file_tombstone;
-		break;
-	default: /* tombstones; kinds of a newer stemma, which say nothing but their process */
-		g = ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
-	}
-	*ret = g;
-	return rc;
+	static struct place (*const finder[])(struct cut *, const struct event *) = {
+	    [EVENT_session] = find_for_session,
+	    [EVENT_session_end] = find_for_session,
+	    [EVENT_domain] = find_for_domain,
+	    [EVENT_run] = find_for_run,
+	    [EVENT_run_end] = find_for_run,
+	    [EVENT_machine] = find_for_run,
+	    [EVENT_result] = find_for_run,
+	    [EVENT_file] = find_for_file,
+	    [EVENT_state] = find_for_state,
+	    [EVENT_process] = find_for_process,
+	    [EVENT_exec] = find_for_exec,
+	    [EVENT_exit] = find_for_exit,
+	    [EVENT_access] = find_for_access,
+	    [EVENT_access_end] = find_for_access_part,
+	    [EVENT_io] = find_for_access_part,
+	    [EVENT_name] = find_for_name,
+	    [EVENT_link] = find_for_link,
+	    [EVENT_gap] = find_for_gap,
+	    [EVENT_note] = find_for_note,
+	    [EVENT_summary] = find_for_summary,
+	    [EVENT_app] = find_for_app,
+	    [EVENT_app_word] = find_for_app_part,
+	    [EVENT_app_metric] = find_for_app_part,
+	    [EVENT_app_activity] = find_for_app_part,
+	    [EVENT_mpi_rank] = find_for_app_part,
+	    [EVENT_mpi_io] = find_for_app_part,
+	    [EVENT_h5_object] = find_for_object,
+	    [EVENT_h5_part] = find_for_object,
+	    [EVENT_build] = find_for_build,
+	    [EVENT_build_file] = find_for_build,
+	    [EVENT_digest] = find_for_digest,
+	};
+	bool known = ev->kind < sizeof(finder) / sizeof(*finder) && finder[ev->kind];
+	struct place p = (known ? finder[ev->kind] : find_for_other)(c, ev);
+	*ret = p.tombstone;
+	*ret_neutral = p.neutral;
+	return p.rc;
 }

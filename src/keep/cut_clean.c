@@ -90,12 +90,24 @@ static int clean_text(const struct cut *c, char **text)
 	return 1;
 }
 
+/* Puts *** in place of what tells of the words. 0 or more, or -ENOMEM. */
+static int clean_summary_texts(const struct cut *c, struct summary *m)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && m->argv && m->argv[i]; i++)
+		rc = clean_text(c, &m->argv[i]);
+	for (size_t i = 0; rc >= 0 && i < m->nlabel; i++)
+		rc = clean_text(c, &m->label[i].value);
+	for (size_t i = 0; rc >= 0 && i < m->nescaped; i++)
+		rc = clean_text(c, &m->escaped[i]);
+	return rc < 0 ? rc : clean_text(c, &m->cwd);
+}
+
 /* A summary without what tells of the words. 1 where something was taken out; one that is no summary goes whole. */
 static int cut_summary(struct cut *c, struct event_summary *e)
 {
 	struct summary m;
 	struct buf out = {0};
-	int rc = 0;
 	if (!c->o->n_words || !(mentions_any_word(c, e->text) || mentions_any_word(c, e->set)))
 		return 0;
 	if (mentions_any_word(c, e->set))
@@ -104,14 +116,7 @@ static int cut_summary(struct cut *c, struct event_summary *e)
 		e->text = str_of("");
 		return 1;
 	}
-	for (size_t i = 0; rc >= 0 && m.argv && m.argv[i]; i++)
-		rc = clean_text(c, &m.argv[i]);
-	for (size_t i = 0; rc >= 0 && i < m.nlabel; i++)
-		rc = clean_text(c, &m.label[i].value);
-	for (size_t i = 0; rc >= 0 && i < m.nescaped; i++)
-		rc = clean_text(c, &m.escaped[i]);
-	if (rc >= 0)
-		rc = clean_text(c, &m.cwd);
+	int rc = clean_summary_texts(c, &m);
 	if (rc >= 0)
 		rc = summary_json(&m, false, false, &out);
 	char *p = rc >= 0 && !out.failed ? arena_take(&c->arena, out.n + 1) : NULL;
@@ -124,87 +129,140 @@ static int cut_summary(struct cut *c, struct event_summary *e)
 	return p ? 1 : cut_no_memory(c);
 }
 
+/* ---- by kind of event ---- */
+
+/* An event that stays, as it will be: lists are those of it that may tell of the words, NULL at the end. */
+struct cleaning {
+	struct event e;
+	struct strlist *lists[2];
+	bool changed;
+};
+
+/* Takes a number out that is of something which goes. */
+static void drop_reference(struct cleaning *k, const struct map *gone, uint64_t *number)
+{
+	if (*number && cut_map_has(gone, *number)) {
+		*number = 0;
+		k->changed = true;
+	}
+}
+
+/* Puts *** in place of a text that tells of the words. */
+static void hide_text(const struct cut *c, struct cleaning *k, struct str *text)
+{
+	if (mentions_any_word(c, *text)) {
+		*text = str_of("***");
+		k->changed = true;
+	}
+}
+
+/* Else the run would be known by it. */
+static int clean_session(struct cut *c, struct cleaning *k)
+{
+	if (c->own != VEC_NONE) {
+		k->e.session.run = str_of("");
+		k->changed = true;
+	}
+	return 0;
+}
+
+static int clean_run(struct cut *c, struct cleaning *k)
+{
+	(void)c;
+	k->lists[0] = &k->e.run.argv;
+	return 0;
+}
+
+static int clean_process(struct cut *c, struct cleaning *k)
+{
+	drop_reference(k, &c->hidden, &k->e.process.parent);
+	return 0;
+}
+
+static int clean_file(struct cut *c, struct cleaning *k)
+{
+	drop_reference(k, &c->files, &k->e.file.group);
+	return 0;
+}
+
+static int clean_exec(struct cut *c, struct cleaning *k)
+{
+	drop_reference(k, &c->files, &k->e.exec.exe);
+	drop_reference(k, &c->files, &k->e.exec.script);
+	k->lists[0] = &k->e.exec.argv;
+	k->lists[1] = &k->e.exec.env;
+	return 0;
+}
+
+static int clean_build(struct cut *c, struct cleaning *k)
+{
+	(void)c;
+	k->lists[0] = &k->e.build.argv;
+	k->lists[1] = &k->e.build.args;
+	return 0;
+}
+
+static int clean_app_word(struct cut *c, struct cleaning *k)
+{
+	hide_text(c, k, &k->e.app_word.name);
+	hide_text(c, k, &k->e.app_word.value);
+	return 0;
+}
+
+static int clean_mpi_io(struct cut *c, struct cleaning *k)
+{
+	hide_text(c, k, &k->e.mpi_io.path);
+	return 0;
+}
+
+static int clean_build_file(struct cut *c, struct cleaning *k)
+{
+	hide_text(c, k, &k->e.build_file.path);
+	return 0;
+}
+
+static int clean_summary(struct cut *c, struct cleaning *k)
+{
+	int rc = cut_summary(c, &k->e.summary);
+	k->changed = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* Takes what tells of the words out of the event's lists. */
+static int clean_lists(struct cut *c, struct cleaning *k)
+{
+	size_t first[2];
+	bool cut[2] = {false, false};
+	c->list.n = 0;
+	for (unsigned i = 0; i < 2 && k->lists[i]; i++) {
+		int rc = cut_list(c, k->lists[i], &first[i]);
+		if (rc < 0)
+			return rc;
+		cut[i] = rc > 0;
+		k->changed |= cut[i];
+	}
+	for (unsigned i = 0; i < 2; i++) /* c->list moves no more */
+		if (cut[i])
+			*k->lists[i] = (struct strlist){.items = c->list.v + first[i], .count = k->lists[i]->count};
+	return 0;
+}
+
 int cut_clean_event(struct cut *c, const struct event *ev)
 {
-	struct event e = *ev;
-	struct strlist *lists[2] = {NULL, NULL};
-	size_t first[2] = {0};
-	bool changed = false;
-	c->list.n = 0;
-	switch (e.kind) {
-	case EVENT_session:
-		/* Else the run would be known by it. */
-		if (c->own != VEC_NONE) {
-			e.session.run = str_of("");
-			changed = true;
-		}
-		break;
-	case EVENT_run:
-		lists[0] = &e.run.argv;
-		break;
-	case EVENT_process:
-		if (e.process.parent && cut_map_has(&c->hidden, e.process.parent)) {
-			e.process.parent = 0;
-			changed = true;
-		}
-		break;
-	case EVENT_file:
-		if (e.file.group && cut_map_has(&c->files, e.file.group)) {
-			e.file.group = 0;
-			changed = true;
-		}
-		break;
-	case EVENT_exec:
-		changed = cut_map_has(&c->files, e.exec.exe) || cut_map_has(&c->files, e.exec.script);
-		e.exec.exe = cut_map_has(&c->files, e.exec.exe) ? 0 : e.exec.exe;
-		e.exec.script = cut_map_has(&c->files, e.exec.script) ? 0 : e.exec.script;
-		lists[0] = &e.exec.argv;
-		lists[1] = &e.exec.env;
-		break;
-	case EVENT_build:
-		lists[0] = &e.build.argv;
-		lists[1] = &e.build.args;
-		break;
-	case EVENT_app_word:
-		changed = mentions_any_word(c, e.app_word.name) || mentions_any_word(c, e.app_word.value);
-		if (mentions_any_word(c, e.app_word.name))
-			e.app_word.name = str_of("***");
-		if (mentions_any_word(c, e.app_word.value))
-			e.app_word.value = str_of("***");
-		break;
-	case EVENT_mpi_io:
-		changed = mentions_any_word(c, e.mpi_io.path);
-		if (changed)
-			e.mpi_io.path = str_of("***");
-		break;
-	case EVENT_build_file:
-		changed = mentions_any_word(c, e.build_file.path);
-		if (changed)
-			e.build_file.path = str_of("***");
-		break;
-	case EVENT_summary: {
-		int rc = cut_summary(c, &e.summary);
-		if (rc < 0)
-			return rc;
-		changed = rc > 0;
-		break;
-	}
-	default:
+	static int (*const cleaner[])(struct cut *, struct cleaning *) = {
+	    [EVENT_session] = clean_session,   [EVENT_run] = clean_run,       [EVENT_process] = clean_process,
+	    [EVENT_file] = clean_file,         [EVENT_exec] = clean_exec,     [EVENT_build] = clean_build,
+	    [EVENT_app_word] = clean_app_word, [EVENT_mpi_io] = clean_mpi_io, [EVENT_build_file] = clean_build_file,
+	    [EVENT_summary] = clean_summary,
+	};
+	if (ev->kind >= sizeof(cleaner) / sizeof(*cleaner) || !cleaner[ev->kind])
 		return 0;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		int rc = lists[i] ? cut_list(c, lists[i], &first[i]) : 0;
-		if (rc < 0)
-			return rc;
-		changed |= rc > 0;
-		if (rc == 0)
-			lists[i] = NULL;
-	}
-	for (unsigned i = 0; i < 2; i++)
-		if (lists[i])
-			*lists[i] = (struct strlist){.items = c->list.v + first[i], .count = lists[i]->count};
-	if (!changed)
-		return 0;
+	struct cleaning k = {.e = *ev};
+	int rc = cleaner[ev->kind](c, &k);
+	if (rc == 0)
+		rc = clean_lists(c, &k);
+	if (rc < 0 || !k.changed)
+		return rc;
 	c->stats.changed++;
-	return edits_add(&c->edits, c->session, e.seq, &e) < 0 ? cut_no_memory(c) : 0;
+	return edits_add(&c->edits, c->session, k.e.seq, &k.e) < 0 ? cut_no_memory(c) : 0;
 }

@@ -15,36 +15,52 @@
 
 typedef VEC(int64_t) time_list;
 
+/* The version, if it is its file's latest, and the file, if it is an ordinary one with a name. 1, 0, -errno. */
+static int load_latest(struct store *s, store_id version, struct version_info *ret, struct file_info *ret_file)
+{
+	store_id latest = 0;
+	int r = store_version(s, version, ret);
+	if (r > 0)
+		r = store_version_of(s, ret->file, 0, &latest);
+	if (r <= 0 || latest != version)
+		return r < 0 ? r : 0;
+	r = store_file(s, ret->file, ret_file);
+	return r <= 0 ? r : ret_file->kind == TERM_kind_regular && ret_file->path.n;
+}
+
+/* Is the file on disk as the version left it? 1, 0, -ENOMEM. */
+static int is_on_disk(const struct version_info *v, const struct file_info *f)
+{
+	struct fileid now;
+	char *path = strndup(f->path.p, f->path.n);
+	if (!path)
+		return -ENOMEM;
+	bool there = fileid_get(AT_FDCWD, path, false, &now) == 0;
+	free(path);
+	if (!there || !S_ISREG(now.st.stx_mode) || now.ino != f->ino || now.gen != f->gen ||
+	    !str_is(f->domain, now.domain->name))
+		return 0;
+	return (!v->has_size || v->size == now.st.stx_size) &&
+	       (v->mtime == TIME_NONE || v->mtime == fileid_time(&now.st.stx_mtime));
+}
+
 /* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. If so, when it got its name goes
  * into named: without the run that gave it the file would be looked for under another one, and not be there. */
 static int is_latest_there(struct store *s, store_id version, time_list *named)
 {
 	struct version_info v;
 	struct file_info f;
-	struct fileid now;
-	store_id latest = 0;
-	int r = store_version(s, version, &v);
-	if (r > 0)
-		r = store_version_of(s, v.file, 0, &latest);
-	if (r <= 0 || latest != version)
-		return r < 0 ? r : 0;
-	r = store_file(s, v.file, &f);
-	if (r <= 0 || f.kind != TERM_kind_regular || !f.path.n)
-		return r < 0 ? r : 0;
-	char *path = strndup(f.path.p, f.path.n);
-	if (!path)
-		return -ENOMEM;
-	r = fileid_get(AT_FDCWD, path, false, &now) == 0;
-	free(path);
-	r = r && S_ISREG(now.st.stx_mode) && now.ino == f.ino && now.gen == f.gen && str_is(f.domain, now.domain->name) &&
-	    (!v.has_size || v.size == now.st.stx_size) &&
-	    (v.mtime == TIME_NONE || v.mtime == fileid_time(&now.st.stx_mtime));
 	int64_t since;
-	int got = r ? store_named_since(s, f.id, f.path, &since) : 0;
+	int r = load_latest(s, version, &v, &f);
+	if (r > 0)
+		r = is_on_disk(&v, &f);
+	if (r <= 0)
+		return r;
+	int got = store_named_since(s, f.id, f.path, &since);
 	int64_t *slot = got > 0 ? vec_add(named) : NULL;
 	if (slot)
 		*slot = since;
-	return got < 0 ? got : got > 0 && !slot ? -ENOMEM : r;
+	return got < 0 ? got : got > 0 && !slot ? -ENOMEM : 1;
 }
 
 /* The versions a run made that are still there, added to roots. */
@@ -179,109 +195,174 @@ static int compare_runs_by_end(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
+/* What the choice of builds rests on. */
+struct build_choice {
+	const struct gc_options *o;
+	struct keep_build *v;
+	size_t n;
+	struct idset gone; /* runs that go */
+	struct map bytes;  /* session -> its bytes, if they are in 32 bits */
+};
+
+static bool goes_with_run(const struct build_choice *b, const struct keep_build *k)
+{
+	return k->run && idset_has(&b->gone, k->run);
+}
+
+static bool is_old_build(const struct build_choice *b, const struct keep_build *k)
+{
+	return b->o->before != TIME_NONE && k->end < b->o->before;
+}
+
+/* May any go: is one old or of a run that goes, or is there too much without those runs? */
+static bool may_choose_builds(const struct build_choice *b, uint64_t left)
+{
+	if (left > b->o->max_bytes)
+		return true;
+	for (size_t i = 0; i < b->n; i++)
+		if (is_old_build(b, &b->v[i]) || goes_with_run(b, &b->v[i]))
+			return true;
+	return false;
+}
+
+/* Which builds are needed, and how large their sessions are. */
+static int measure_builds(struct store *s, struct keep_logs *l, struct build_choice *b, struct err *err)
+{
+	int r = b->n ? keep_builds_needed(s, b->v, b->n, &b->gone, b->o->force, err) : 0;
+	for (size_t i = 0; r >= 0 && i < l->sessions.n; i++)
+		if (l->sessions.v[i].bytes < UINT32_MAX &&
+		    !map_set(&b->bytes, l->sessions.v[i].number, (uint32_t)l->sessions.v[i].bytes))
+			r = -ENOMEM;
+	return r;
+}
+
+/* Puts the builds that go into c, with the run that each goes with. */
+static void take_builds(const struct build_choice *b, uint64_t left, struct gc_choice *c)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct keep_build *k = &b->v[i];
+		bool with = goes_with_run(b, k);
+		if (k->needed || (!with && !is_old_build(b, k) && left <= b->o->max_bytes))
+			continue;
+		size_t run = 0;
+		while (run < c->n && (!with || c->runs[run].id != k->run))
+			run++;
+		uint32_t size = map_get(&b->bytes, k->session);
+		left -= size != VEC_NONE && size < left ? size : 0;
+		c->builds[c->n_builds++] = (struct keep_whole){k->session, run};
+	}
+}
+
 /* Builds that may go: those of runs that go, and what is old, or too much even without these; never what is needed. */
 static int choose_builds(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err,
                          uint64_t left, struct gc_choice *c)
 {
-	struct keep_build *v = NULL;
-	struct idset gone = {0};
-	struct map bytes = {0};
-	size_t n = 0;
-	int r = keep_builds(s, err, &v, &n);
+	struct build_choice b = {.o = o};
+	int r = keep_builds(s, err, &b.v, &b.n);
 	for (size_t i = 0; r >= 0 && i < c->n; i++)
-		r = idset_add(&gone, c->runs[i].id);
-	idset_close(&gone);
-	bool any = left > o->max_bytes;
-	for (size_t i = 0; i < n && !any; i++)
-		any = (o->before != TIME_NONE && v[i].end < o->before) || (v[i].run && idset_has(&gone, v[i].run));
-	if (r >= 0 && n && any)
-		r = keep_builds_needed(s, v, n, &gone, o->force, err);
-	for (size_t i = 0; r >= 0 && i < l->sessions.n && any; i++)
-		if (l->sessions.v[i].bytes < UINT32_MAX &&
-		    !map_set(&bytes, l->sessions.v[i].number, (uint32_t)l->sessions.v[i].bytes))
-			r = -ENOMEM;
-	c->builds = r >= 0 ? calloc(n + 1, sizeof(*c->builds)) : NULL;
+		r = idset_add(&b.gone, c->runs[i].id);
+	idset_close(&b.gone);
+	bool any = r >= 0 && may_choose_builds(&b, left);
+	if (any)
+		r = measure_builds(s, l, &b, err);
+	c->builds = r >= 0 ? calloc(b.n + 1, sizeof(*c->builds)) : NULL;
 	if (r >= 0 && !c->builds)
 		r = -ENOMEM;
-	for (size_t i = 0; r >= 0 && any && i < n; i++) {
-		bool with = v[i].run && idset_has(&gone, v[i].run);
-		bool old = o->before != TIME_NONE && v[i].end < o->before;
-		if (v[i].needed || (!with && !old && left <= o->max_bytes))
-			continue;
-		size_t run = 0;
-		while (run < c->n && (!with || c->runs[run].id != v[i].run))
-			run++;
-		uint32_t size = map_get(&bytes, v[i].session);
-		left -= size != VEC_NONE && size < left ? size : 0;
-		c->builds[c->n_builds++] = (struct keep_whole){v[i].session, run};
-	}
-	map_release(&bytes);
-	idset_release(&gone);
-	free(v);
+	if (r >= 0 && any)
+		take_builds(&b, left, c);
+	map_release(&b.bytes);
+	idset_release(&b.gone);
+	free(b.v);
 	return r < 0 ? r : 0;
 }
 
-int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
+/* The runs that are not to go: what is still there came from them, or was named in them. */
+static int find_needed(struct store *s, const store_id *runs, size_t n, const struct gc_options *o, struct err *err,
+                       struct idset *needed)
 {
-	struct idset roots = {0}, needed = {0};
+	struct idset roots = {0};
 	time_list named = {0};
-	struct sizes sizes = {.s = s};
-	store_id *ids = NULL;
-	size_t n = 0;
-	struct gc_choice c = {0};
-	int r = store_runs(s, UINT64_MAX, &ids, &n);
-	for (size_t i = 0; i < l->segments.n; i++)
-		c.bytes += l->segments.v[i].size;
+	int r = 0;
 	for (size_t i = 0; r >= 0 && !o->force && i < n; i++)
-		r = find_roots(s, ids[i], &roots, &named);
+		r = find_roots(s, runs[i], &roots, &named);
 	idset_close(&roots);
 	if (r >= 0)
-		r = find_namers(s, ids, n, &named, &needed);
+		r = find_namers(s, runs, n, &named, needed);
 	if (r >= 0)
-		r = find_needed_runs(s, &roots, o->skew, err, &needed);
-	if (r >= 0)
-		r = measure_runs(&sizes, l, err);
-	struct gc_run *all = r >= 0 ? calloc(n + 1, sizeof(*all)) : NULL;
-	if (r >= 0 && !all)
-		r = -ENOMEM;
+		r = find_needed_runs(s, &roots, o->skew, err, needed);
+	idset_release(&roots);
+	vec_release(&named);
+	return r;
+}
+
+/* All runs, by their ends, with their sizes: free(*ret). One that is not there has id 0. */
+static int list_runs_by_end(struct store *s, struct keep_logs *l, const store_id *ids, size_t n, struct err *err,
+                            struct gc_run **ret)
+{
+	struct sizes sizes = {.s = s};
+	struct gc_run *all = calloc(n + 1, sizeof(*all));
+	int r = all ? measure_runs(&sizes, l, err) : -ENOMEM;
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		struct run_info run;
 		r = store_run(s, ids[i], &run);
 		if (r > 0)
 			all[i] = (struct gc_run){ids[i], run_size(&sizes, ids[i]), run.end == TIME_NONE ? run.start : run.end};
 	}
-	if (r < 0)
-		goto out;
+	map_release(&sizes.rows);
+	vec_release(&sizes.v);
+	if (r < 0) {
+		free(all);
+		return r;
+	}
 	qsort(all, n, sizeof(*all), compare_runs_by_end);
-	uint64_t left = c.bytes;
+	*ret = all;
+	return 0;
+}
+
+/* Leaves those of c->runs[0..n) that may go. Returns how many bytes are left then. */
+static uint64_t take_runs(const struct gc_options *o, const struct idset *needed, size_t n, struct gc_choice *c)
+{
+	uint64_t left = c->bytes;
 	for (size_t i = 0; i < n; i++) {
-		bool old = o->before != TIME_NONE && all[i].end < o->before;
-		if (!all[i].id || (!old && left <= o->max_bytes))
+		const struct gc_run run = c->runs[i];
+		bool old = o->before != TIME_NONE && run.end < o->before;
+		if (!run.id || (!old && left <= o->max_bytes))
 			continue;
-		if (idset_has(&needed, all[i].id)) {
-			c.kept++;
+		if (idset_has(needed, run.id)) {
+			c->kept++;
 			continue;
 		}
-		left -= all[i].bytes < left ? all[i].bytes : left;
-		all[c.n++] = all[i];
+		left -= run.bytes < left ? run.bytes : left;
+		c->runs[c->n++] = run;
 	}
-	c.runs = all;
-	all = NULL;
-	r = choose_builds(s, l, o, err, left, &c);
+	return left;
+}
+
+int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
+{
+	struct idset needed = {0};
+	store_id *ids = NULL;
+	size_t n = 0;
+	struct gc_choice c = {0};
+	int r = store_runs(s, UINT64_MAX, &ids, &n);
+	for (size_t i = 0; i < l->segments.n; i++)
+		c.bytes += l->segments.v[i].size;
+	if (r >= 0)
+		r = find_needed(s, ids, n, o, err, &needed);
+	if (r >= 0)
+		r = list_runs_by_end(s, l, ids, n, err, &c.runs);
+	if (r >= 0) {
+		uint64_t left = take_runs(o, &needed, n, &c);
+		r = choose_builds(s, l, o, err, left, &c);
+	}
 	if (r == 0)
 		*ret = c;
 	else
 		gc_release(&c);
-out:
 	if (r < 0)
 		err_set(err, -r, "cannot choose what may go");
-	free(all);
 	free(ids);
-	idset_release(&roots);
 	idset_release(&needed);
-	vec_release(&named);
-	map_release(&sizes.rows);
-	vec_release(&sizes.v);
 	return r;
 }
 

@@ -55,6 +55,34 @@ static int append_keep_segment(struct keep_logs *l, const char *path, const char
 	return 0;
 }
 
+static int walk_log_folder(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err);
+
+static bool ends_so(const char *name, const char *end)
+{
+	size_t n = strlen(name), k = strlen(end);
+	return n > k && !strcmp(name + n - k, end);
+}
+
+/* What lies at path, which is called name: a segment is taken in, a folder is walked. */
+static int walk_log_entry(struct keep_logs *l, const char *path, const char *name, const char *parts[], unsigned depth,
+                          struct err *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode) && depth < 4) {
+		parts[depth] = name;
+		return walk_log_folder(l, path, parts, depth + 1, err);
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (ends_so(name, ".stl"))
+		return append_keep_segment(l, path, parts, depth, name, &st, err);
+	if (ends_so(name, ".stl.new") && !l->shared)
+		unlink(path); /* a keeper was killed between two of its steps */
+	return 0;
+}
+
 static int walk_log_folder(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -63,23 +91,13 @@ static int walk_log_folder(struct keep_logs *l, const char *dir, const char *par
 	int rc = 0;
 	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
 		char *path;
-		struct stat st;
-		size_t n = strlen(e->d_name);
 		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
 			rc = keep_logs_oom(err);
 			break;
 		}
-		if (lstat(path, &st) < 0) {
-		} else if (S_ISDIR(st.st_mode) && depth < 4) {
-			parts[depth] = e->d_name;
-			rc = walk_log_folder(l, path, parts, depth + 1, err);
-		} else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl")) {
-			rc = append_keep_segment(l, path, parts, depth, e->d_name, &st, err);
-		} else if (S_ISREG(st.st_mode) && n > 8 && !strcmp(e->d_name + n - 8, ".stl.new") && !l->shared) {
-			unlink(path); /* a keeper was killed between two of its steps */
-		}
+		rc = walk_log_entry(l, path, e->d_name, parts, depth, err);
 		free(path);
 	}
 	closedir(d);
@@ -187,6 +205,26 @@ void keep_logs_close(struct keep_logs *l)
 	free(l);
 }
 
+/* The reader stands behind the frame, whose events are to be read. */
+static int read_keep_frame(struct keep_logs *l, const struct collect_frame *f, struct err *err)
+{
+	struct log_frame_info info;
+	const char *path = l->segments.v[f->segment].path;
+	if (!l->reader || l->open_at != f->segment) {
+		log_reader_close(l->reader);
+		l->reader = NULL;
+		int rc = log_reader_open(path, err, &l->reader);
+		l->open_at = f->segment;
+		if (rc < 0)
+			return rc;
+	}
+	log_reader_seek(l->reader, f->offset);
+	int rc = log_reader_frame(l->reader, &info);
+	if (rc <= 0 || info.offset != f->offset || info.session != f->session)
+		return err_set(err, rc < 0 ? -rc : EBUSY, "'%s' changed while it was read", path);
+	return 0;
+}
+
 int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct err *err,
                      int (*say)(void *arg, const struct event *ev), void *arg)
 {
@@ -194,25 +232,10 @@ int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct e
 	int rc = 0;
 	for (size_t i = s->first; rc == 0 && i < s->first + s->n; i++) {
 		const struct collect_frame *f = &l->w.frames.v[i];
-		struct log_frame_info info;
 		struct event ev;
 		if (f->count && f->seq + f->count - 1 <= seq)
 			continue; /* met already */
-		if (!l->reader || l->open_at != f->segment) {
-			log_reader_close(l->reader);
-			l->reader = NULL;
-			rc = log_reader_open(l->segments.v[f->segment].path, err, &l->reader);
-			l->open_at = f->segment;
-			if (rc < 0)
-				break;
-		}
-		log_reader_seek(l->reader, f->offset);
-		rc = log_reader_frame(l->reader, &info);
-		if (rc < 0 || (rc == 0 || info.offset != f->offset || info.session != f->session)) {
-			rc = err_set(err, rc < 0 ? -rc : EBUSY, "'%s' changed while it was read", l->segments.v[f->segment].path);
-			break;
-		}
-		rc = 0;
+		rc = read_keep_frame(l, f, err);
 		while (rc == 0 && log_reader_event(l->reader, &ev) == 1)
 			if (ev.seq > seq) {
 				seq = ev.seq;
@@ -222,35 +245,46 @@ int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct e
 	return rc;
 }
 
-int keep_logs_hold(struct keep_logs *l, struct keep_segment *s, struct err *err)
+/* Two segments of one slot have one lease. */
+static bool is_slot_held(const struct keep_logs *l, const struct keep_segment *s)
+{
+	for (size_t i = 0; i < l->segments.n; i++) {
+		const struct keep_segment *o = &l->segments.v[i];
+		if (o != s && o->host && o->lease[0] >= 0 && o->slot == s->slot && !strcmp(o->host, s->host) &&
+		    !strcmp(o->day, s->day))
+			return true;
+	}
+	return false;
+}
+
+/* Leases the slot that writers of the segment lease. */
+static int hold_slot(struct keep_logs *l, struct keep_segment *s, struct err *err)
 {
 	char host[256];
-	struct stat st;
-	if (s->host && s->lease[0] < 0) {
-		keep_host(host, sizeof(host));
-		if (l->shared && strcmp(host, s->host) != 0) {
-			err_set(err, 0, "'%s' is written on the host %s, and whether a run writes to it now can be told only there",
-			        s->path, s->host);
-			err_hint(err, "run the command on %s", s->host);
-			return -EBUSY;
-		}
-		/* Two segments of one slot have one lease. */
-		for (size_t i = 0; i < l->segments.n; i++) {
-			const struct keep_segment *o = &l->segments.v[i];
-			if (o != s && o->host && o->lease[0] >= 0 && o->slot == s->slot && !strcmp(o->host, s->host) &&
-			    !strcmp(o->day, s->day))
-				goto held;
-		}
-		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, l->wait_ms, s->lease);
-		if (rc == -EWOULDBLOCK) {
-			err_set(err, 0, "a run is being recorded into '%s'", s->path);
-			err_hint(err, "try again when it, and what it left running, has ended");
-			return -EBUSY;
-		}
-		if (rc < 0)
-			return err_set(err, -rc, "cannot lease the slot of '%s'", s->path);
+	keep_host(host, sizeof(host));
+	if (l->shared && strcmp(host, s->host) != 0) {
+		err_set(err, 0, "'%s' is written on the host %s, and whether a run writes to it now can be told only there",
+		        s->path, s->host);
+		err_hint(err, "run the command on %s", s->host);
+		return -EBUSY;
 	}
-held:
+	if (is_slot_held(l, s))
+		return 0;
+	int rc = log_lease_hold(l->home, s->host, s->day, s->slot, l->wait_ms, s->lease);
+	if (rc == -EWOULDBLOCK) {
+		err_set(err, 0, "a run is being recorded into '%s'", s->path);
+		err_hint(err, "try again when it, and what it left running, has ended");
+		return -EBUSY;
+	}
+	return rc < 0 ? err_set(err, -rc, "cannot lease the slot of '%s'", s->path) : 0;
+}
+
+int keep_logs_hold(struct keep_logs *l, struct keep_segment *s, struct err *err)
+{
+	struct stat st;
+	int rc = s->host && s->lease[0] < 0 ? hold_slot(l, s, err) : 0;
+	if (rc < 0)
+		return rc;
 	if (stat(s->path, &st) < 0 || (uint64_t)st.st_size != s->size || st.st_ino != s->inode) {
 		err_set(err, 0, "'%s' has changed since it was read", s->path);
 		return -EAGAIN;

@@ -184,6 +184,23 @@ static int end_empty(struct output *o, const struct log_frame *of, bool any)
 	return log_frame_add(&o->bytes, &o->head, "") < 0 ? -ENOMEM : o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
+/* The event with that seq, as the edits have it; any: something of the frame is left. */
+static int put_edited_event(struct output *o, const struct edits *e, const struct log_frame *h, size_t *at,
+                            uint64_t seq, const struct raw *raw, bool *any)
+{
+	struct raw other;
+	while (*at < e->n && e->v[*at].session == h->session && e->v[*at].seq < seq)
+		++*at;
+	const struct edit *edit = *at < e->n && e->v[*at].session == h->session && e->v[*at].seq == seq ? &e->v[*at] : NULL;
+	*any |= !edit || edit->n;
+	if (!edit)
+		return put_raw(o, h, seq, raw);
+	const unsigned char *q = (const unsigned char *)e->bytes.p + edit->at;
+	if (edit->n && raw_next(&q, q + edit->n, raw->time, &other))
+		return put_raw(o, h, seq, &other);
+	return 0;
+}
+
 /* A frame of which some events go or change. What of it cannot be decoded goes. */
 static int put_edited(struct output *o, const struct edits *e, const char *frame, uint64_t *damaged)
 {
@@ -200,23 +217,13 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 	int64_t time = h.time;
 	bool any = false;
 	for (uint64_t seq = h.seq; rc == 0 && seq < h.seq + h.count; seq++) {
-		struct raw raw, other;
+		struct raw raw;
 		if (!raw_next(&p, end, time, &raw)) {
 			*damaged += (uint64_t)(end - p);
 			break;
 		}
 		time = raw.time;
-		while (at < e->n && e->v[at].session == h.session && e->v[at].seq < seq)
-			at++;
-		bool edited = at < e->n && e->v[at].session == h.session && e->v[at].seq == seq;
-		any |= !edited || e->v[at].n;
-		if (!edited) {
-			rc = put_raw(o, &h, seq, &raw);
-		} else if (e->v[at].n) {
-			const unsigned char *q = (const unsigned char *)e->bytes.p + e->v[at].at;
-			if (raw_next(&q, q + e->v[at].n, raw.time, &other))
-				rc = put_raw(o, &h, seq, &other);
-		}
+		rc = put_edited_event(o, e, &h, &at, seq, &raw, &any);
 	}
 	buf_release(&room);
 	return rc < 0 ? rc : o->head.count ? end_frame(o) : end_empty(o, &h, any);
@@ -260,6 +267,23 @@ static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end,
 	return 0;
 }
 
+/* A frame that was read: it goes with its session, or is written as the edits have it. room: a buffer to use. */
+static int rewrite_frame(const struct edits *e, int from, const struct log_frame_info *f, struct output *o,
+                         struct buf *room, uint64_t *damaged)
+{
+	uint64_t n = f->end - f->offset;
+	if (is_whole_session(e, f->session))
+		return 0;
+	if (!is_frame_touched(e, f->session, f->seq, f->count))
+		return copy_frame_bytes(o, from, f->offset, f->end, room);
+	buf_reset(room);
+	if (!buf_room(room, n))
+		return -ENOMEM;
+	if (io_pread(from, room->p, n, f->offset) != (ssize_t)n)
+		return -EAGAIN;
+	return put_edited(o, e, room->p, damaged);
+}
+
 static int write_rewritten(const struct keep_segment *s, const struct edits *e, int from, struct output *o,
                            struct rewritten *ret, struct err *err)
 {
@@ -277,11 +301,11 @@ static int write_rewritten(const struct keep_segment *s, const struct edits *e, 
 	for (bool more = true; rc == 0 && more;) {
 		uint64_t newer = log_reader_damage(r)->newer;
 		rc = log_reader_frame(r, &f);
-		more = rc == 1;
-		uint64_t to = more ? f.offset : s->size;
 		if (rc < 0)
 			break;
+		more = rc == 1;
 		rc = 0;
+		uint64_t to = more ? f.offset : s->size;
 		if (log_reader_damage(r)->newer != newer)
 			rc = copy_newer(o, from, at, to, &room, &ret->damaged);
 		else
@@ -289,19 +313,7 @@ static int write_rewritten(const struct keep_segment *s, const struct edits *e, 
 		if (rc < 0 || !more)
 			break;
 		at = f.end;
-		if (is_whole_session(e, f.session))
-			continue;
-		if (!is_frame_touched(e, f.session, f.seq, f.count)) {
-			rc = copy_frame_bytes(o, from, f.offset, f.end, &room);
-			continue;
-		}
-		buf_reset(&room);
-		if (!buf_room(&room, f.end - f.offset))
-			rc = -ENOMEM;
-		else if (io_pread(from, room.p, f.end - f.offset, f.offset) != (ssize_t)(f.end - f.offset))
-			rc = -EAGAIN;
-		else
-			rc = put_edited(o, e, room.p, &ret->damaged);
+		rc = rewrite_frame(e, from, &f, o, &room, &ret->damaged);
 	}
 	ret->newer = log_reader_damage(r)->newer;
 	log_reader_close(r);
@@ -333,73 +345,137 @@ static int give_name(int dir, int fd, const char *temporary)
 	return linkat(AT_FDCWD, link, dir, temporary, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-int rewrite_segment(const struct keep_segment *s, const struct edits *e,
-                    int (*more)(void *arg, int fd, struct err *err), void *arg, struct err *err, struct rewritten *ret)
+/* A segment that is being written anew. */
+struct rewriting {
+	const struct keep_segment *s;
+	char *dir_path, *name, *temporary; /* name lies in dir_path */
+	int dir, from;
+	struct stat was; /* of the old file */
+	struct output o;
+	bool named; /* the new one has the name `temporary` */
+};
+
+static int rewriting_begin(struct rewriting *w, const struct keep_segment *s)
 {
-	char *path = strdup(s->path), *temporary = NULL;
-	char *slash = path ? strrchr(path, '/') : NULL;
-	struct output o = {.fd = -1};
-	struct rewritten r = {0};
-	struct stat st, now;
-	bool named = false;
-	int dir = -1, from = -1, rc;
-	if (!slash || asprintf(&temporary, "%s.new", slash + 1) < 0) {
-		temporary = NULL;
-		rc = -ENOMEM;
-		goto out;
+	*w = (struct rewriting){.s = s, .dir_path = strdup(s->path), .dir = -1, .from = -1, .o = {.fd = -1}};
+	char *slash = w->dir_path ? strrchr(w->dir_path, '/') : NULL;
+	if (!slash || asprintf(&w->temporary, "%s.new", slash + 1) < 0) {
+		w->temporary = NULL;
+		return -ENOMEM;
 	}
 	*slash = '\0';
-	const char *name = slash + 1;
-	dir = io_above_std(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	from = dir < 0 ? -1 : io_above_std(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-	if (from < 0 || fstat(from, &st) < 0) {
-		rc = -errno;
-		goto out;
+	w->name = slash + 1;
+	w->dir = io_above_std(open(w->dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	w->from = w->dir < 0 ? -1 : io_above_std(openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+	if (w->from < 0 || fstat(w->from, &w->was) < 0)
+		return -errno;
+	w->o.fd = open_new(w->dir, w->temporary, &w->named);
+	return w->o.fd < 0 ? w->o.fd : 0;
+}
+
+static void rewriting_end(struct rewriting *w)
+{
+	if (w->named && w->dir >= 0)
+		unlinkat(w->dir, w->temporary, 0);
+	if (w->o.fd >= 0)
+		close(w->o.fd);
+	if (w->from >= 0)
+		close(w->from);
+	if (w->dir >= 0)
+		close(w->dir);
+	buf_release(&w->o.bytes);
+	buf_release(&w->o.events);
+	free(w->dir_path);
+	free(w->temporary);
+}
+
+/* The new file is as the old one was, and on the disk; nobody wrote to the old one meanwhile. */
+static int finish_new_file(struct rewriting *w, struct err *err, struct rewritten *r)
+{
+	struct stat now;
+	if (fstat(w->o.fd, &now) == 0)
+		r->size = (uint64_t)now.st_size;
+	/* The owner's log stays the owner's. What cannot be done is not needed: it is our own file then. */
+	if (w->was.st_uid != geteuid() && fchown(w->o.fd, w->was.st_uid, w->was.st_gid) < 0)
+		return -errno;
+	if (fsync(w->o.fd) < 0)
+		return -errno;
+	if (fstat(w->from, &now) == 0 && (uint64_t)now.st_size != w->s->size)
+		return err_set(err, EAGAIN, "'%s' was written to meanwhile", w->s->path);
+	return 0;
+}
+
+/* The new file takes the old one's place; an empty one does not, and the old one goes. */
+static int take_place(struct rewriting *w, bool empty)
+{
+	int rc = 0;
+	if (empty) {
+		rc = unlinkat(w->dir, w->name, 0) < 0 ? -errno : 0;
+	} else {
+		rc = w->named ? 0 : give_name(w->dir, w->o.fd, w->temporary);
+		w->named |= rc == 0;
+		if (rc == 0 && renameat(w->dir, w->temporary, w->dir, w->name) < 0)
+			rc = -errno;
+		w->named &= rc < 0;
 	}
-	o.fd = open_new(dir, temporary, &named);
-	rc = o.fd < 0 ? o.fd : write_rewritten(s, e, from, &o, &r, err);
+	if (rc == 0)
+		fsync(w->dir);
+	return rc;
+}
+
+/* Writes s anew and puts that in its place; s is held. more: as in rewrite_touched. 0 or -errno, and the old one is
+ * still there. */
+static int rewrite_segment(const struct keep_segment *s, const struct edits *e,
+                           int (*more)(void *arg, int fd, struct err *err), void *arg, struct err *err,
+                           struct rewritten *ret)
+{
+	struct rewriting w;
+	struct rewritten r = {0};
+	int rc = rewriting_begin(&w, s);
+	if (rc == 0)
+		rc = write_rewritten(s, e, w.from, &w.o, &r, err);
 	if (rc == 0 && more) {
-		int fd = fcntl(o.fd, F_DUPFD_CLOEXEC, 3);
+		int fd = fcntl(w.o.fd, F_DUPFD_CLOEXEC, 3);
 		rc = fd < 0 ? -errno : more(arg, fd, err);
 	}
-	if (rc == 0 && fstat(o.fd, &now) == 0)
-		r.size = (uint64_t)now.st_size;
-	/* The owner's log stays the owner's. What cannot be done is not needed: it is our own file then. */
-	if (rc == 0 && st.st_uid != geteuid() && fchown(o.fd, st.st_uid, st.st_gid) < 0)
-		rc = -errno;
-	if (rc == 0 && fsync(o.fd) < 0)
-		rc = -errno;
-	if (rc == 0 && fstat(from, &now) == 0 && (uint64_t)now.st_size != s->size)
-		rc = err_set(err, EAGAIN, "'%s' was written to meanwhile", s->path);
-	if (rc < 0)
-		goto out;
-	if (!r.size) {
-		rc = unlinkat(dir, name, 0) < 0 ? -errno : 0;
-	} else {
-		rc = named ? 0 : give_name(dir, o.fd, temporary);
-		named |= rc == 0;
-		if (rc == 0 && renameat(dir, temporary, dir, name) < 0)
-			rc = -errno;
-		named &= rc < 0;
-	}
 	if (rc == 0)
-		fsync(dir);
+		rc = finish_new_file(&w, err, &r);
+	if (rc == 0)
+		rc = take_place(&w, !r.size);
 	if (rc == 0)
 		*ret = r;
-out:
-	if (named && dir >= 0)
-		unlinkat(dir, temporary, 0);
+	rewriting_end(&w);
 	if (rc < 0)
 		err_set(err, -rc, "cannot write '%s' anew", s->path);
-	if (o.fd >= 0)
-		close(o.fd);
-	if (from >= 0)
-		close(from);
-	if (dir >= 0)
-		close(dir);
-	buf_release(&o.bytes);
-	buf_release(&o.events);
-	free(path);
-	free(temporary);
+	return rc;
+}
+
+int rewrite_touched(struct keep_logs *l, const struct edits *e, bool dry_run,
+                    int (*more)(void *arg, int fd, struct err *err), void *arg, struct err *err, struct rewritten *ret)
+{
+	bool *touched = calloc(l->segments.n + 1, sizeof(*touched)), written = false;
+	int rc = touched ? 0 : err_set(err, ENOMEM, "cannot write the log anew");
+	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
+		if (edits_touch(e, &l->w.frames.v[i]))
+			touched[l->w.frames.v[i].segment] = true;
+	/* All are held before the first is changed. */
+	for (size_t i = 0; rc == 0 && !dry_run && i < l->segments.n; i++)
+		if (touched[i])
+			rc = keep_logs_hold(l, &l->segments.v[i], err);
+	for (size_t i = 0; rc == 0 && i < l->segments.n; i++) {
+		struct rewritten r = {0};
+		if (!touched[i])
+			continue;
+		ret->segments++;
+		ret->before += l->segments.v[i].size;
+		if (dry_run)
+			continue;
+		rc = rewrite_segment(&l->segments.v[i], e, written ? NULL : more, arg, err, &r);
+		written = true;
+		ret->size += r.size;
+		ret->damaged += r.damaged;
+		ret->newer += r.newer;
+	}
+	free(touched);
 	return rc;
 }

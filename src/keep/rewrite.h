@@ -1,4 +1,4 @@
-/* rewrite.h - a segment without some of its events, in the place of the old one. */
+/* rewrite.h - segments without some of their events, in the place of the old ones. */
 #ifndef STEMMA_KEEP_REWRITE_H
 #define STEMMA_KEEP_REWRITE_H
 
@@ -24,12 +24,16 @@ int edits_ready(struct edits *e);
 bool edits_touch(const struct edits *e, const struct collect_frame *f);
 void edits_release(struct edits *e);
 
+/* Of all segments that were written anew. */
 struct rewritten {
-	uint64_t size, damaged, newer;
+	uint64_t segments;
+	uint64_t before, size;   /* bytes that they had, and have */
+	uint64_t damaged, newer; /* bytes that could not be read and are gone; frames of a newer stemma, which stay */
 };
-/* Writes s anew and puts that in its place; s is held. more (may be NULL) appends to fd, which it takes over; a segment
- * that nothing is left of is removed. 0 or -errno, and the old one is still there. */
-int rewrite_segment(const struct keep_segment *s, const struct edits *e,
+/* Writes the segments of l anew that the edits touch, and puts each in the old one's place; all are held first. A dry
+ * run only counts. more (may be NULL) appends to the first of them, by fd, which it takes over. A segment that nothing
+ * is left of is removed. 0, or -errno: the segment at hand is as it was, those before it are written. */
+int rewrite_touched(struct keep_logs *l, const struct edits *e, bool dry_run,
                     int (*more)(void *arg, int fd, struct err *err), void *arg, struct err *err, struct rewritten *ret);
 
 #endif

@@ -164,26 +164,11 @@ static int search_event(void *arg, const struct event *ev)
 
 static int rewrite_redacted_segments(struct search *s)
 {
-	struct keep_logs *l = s->l;
-	bool *touched = calloc(l->segments.n + 1, sizeof(*touched));
-	int rc = touched ? 0 : secrets_oom(s);
-	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
-		if (edits_touch(&s->edits, &l->w.frames.v[i]))
-			touched[l->w.frames.v[i].segment] = true;
-	/* All are held before the first is changed. */
-	for (size_t i = 0; rc == 0 && i < l->segments.n; i++)
-		if (touched[i])
-			rc = keep_logs_hold(l, &l->segments.v[i], s->err);
-	for (size_t i = 0; rc == 0 && i < l->segments.n; i++) {
-		struct rewritten r = {0};
-		if (!touched[i])
-			continue;
-		rc = rewrite_segment(&l->segments.v[i], &s->edits, NULL, NULL, s->err, &r);
-		s->stats.segments++;
-		s->stats.damaged += r.damaged;
-		s->stats.newer += r.newer;
-	}
-	free(touched);
+	struct rewritten r = {0};
+	int rc = rewrite_touched(s->l, &s->edits, false, NULL, NULL, s->err, &r);
+	s->stats.segments = r.segments;
+	s->stats.damaged = r.damaged;
+	s->stats.newer = r.newer;
 	return rc;
 }
 
