@@ -226,21 +226,23 @@ static bool is_plain_value(struct str v)
 	return false;
 }
 
+/* $TOKEN or ${TOKEN}, perhaps in quotes: in a script that is not its value. */
+static bool is_variable(struct str v)
+{
+	if (v.p[0] == '"' && v.n > 1)
+		v = str_n(v.p + 1, v.n - 2);
+	if (v.n <= 1 || v.p[0] != '$' || !(isalpha((unsigned char)v.p[1]) || v.p[1] == '{' || v.p[1] == '_'))
+		return false;
+	size_t k = 1;
+	while (k < v.n && (is_ascii_alnum(v.p[k]) || strchr("_{}", v.p[k])))
+		k++;
+	return k == v.n;
+}
+
 bool name_sort_hides(enum name_sort sort, struct str value)
 {
-	if (!value.n || str_is(value, "***") || is_reference(value))
+	if (!value.n || str_is(value, "***") || is_reference(value) || is_variable(value))
 		return false;
-	/* $TOKEN in a script is not its value. */
-	struct str bare = value;
-	if (bare.p[0] == '"' && bare.n > 1)
-		bare = str_n(bare.p + 1, bare.n - 2);
-	if (bare.n > 1 && bare.p[0] == '$' && (isalpha((unsigned char)bare.p[1]) || bare.p[1] == '{' || bare.p[1] == '_')) {
-		size_t k = 1;
-		while (k < bare.n && (is_ascii_alnum(bare.p[k]) || strchr("_{}", bare.p[k])))
-			k++;
-		if (k == bare.n)
-			return false;
-	}
 	switch (sort) {
 	case NAME_none:
 		return false;
@@ -258,38 +260,40 @@ bool name_sort_hides(enum name_sort sort, struct str value)
 	return false;
 }
 
-/* The longest run of letters and digits changes between capitals, small letters and digits as often as lots would have
- * it, and has some of each. Digests, identifiers and names of several words do not. */
-static bool looks_drawn(struct str v)
+/* The longest run of letters and digits in v; none where v has characters that base64 has not. A = belongs to the end
+ * of base64 only. */
+static struct str longest_run(struct str v)
 {
-	size_t from = 0, n = 0;
-	if (v.n < DRAWN_RUN || v.n > DRAWN_MOST || v.p[0] == '/' || v.p[0] == '.' || str_starts(v, str_of("_Z")))
-		return false;
+	struct str run = {v.p, 0};
 	for (size_t i = 0; i < v.n;) {
 		size_t k = i;
 		while (k < v.n && is_ascii_alnum(v.p[k]))
 			k++;
-		if (k - i > n) {
-			n = k - i;
-			from = i;
-		}
-		/* A = belongs to the end of base64 only. */
+		if (k - i > run.n)
+			run = str_n(v.p + i, k - i);
 		if (k < v.n && (!strchr("+/=_-", v.p[k]) || (v.p[k] == '=' && k + 2 < v.n)))
-			return false;
+			return str_n(v.p, 0);
 		i = k + 1;
 	}
-	/* A digest in base64, as sha512-... or bare. */
+	return run;
+}
+
+/* A digest in base64, as sha512-... or bare. */
+static bool is_digest(struct str v)
+{
 	if (str_starts(v, str_of("sha")) || str_starts(v, str_of("md5")) || str_starts(v, str_of("h1:")))
-		return false;
-	if (v.p[v.n - 1] == '=' && (v.n == 24 || v.n == 28 || v.n == 44 || v.n == 88))
-		return false;
-	if (n < DRAWN_RUN)
-		return false;
+		return true;
+	return v.p[v.n - 1] == '=' && (v.n == 24 || v.n == 28 || v.n == 44 || v.n == 88);
+}
+
+/* Does the run change between capitals, small letters and digits as often as lots would have it? */
+static bool is_mixed(struct str run)
+{
 	size_t digits = 0, lower = 0, upper = 0, changes = 0;
 	size_t small = 0, named = 0; /* small letters behind a capital; characters of words that have two or more */
 	int last = 0;
-	for (size_t i = from; i < from + n; i++) {
-		int is = isdigit((unsigned char)v.p[i]) ? 1 : islower((unsigned char)v.p[i]) ? 2 : 3;
+	for (size_t i = 0; i < run.n; i++) {
+		int is = isdigit((unsigned char)run.p[i]) ? 1 : islower((unsigned char)run.p[i]) ? 2 : 3;
 		digits += is == 1;
 		lower += is == 2;
 		upper += is == 3;
@@ -298,7 +302,17 @@ static bool looks_drawn(struct str v)
 		small = is == 3 ? 1 : is == 2 && small ? small + 1 : 0;
 		named += small == 3 ? 3 : small > 3;
 	}
-	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 5 >= 2 * (n - 1) && named * 5 < 3 * n;
+	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 5 >= 2 * (run.n - 1) && named * 5 < 3 * run.n;
+}
+
+/* The longest run of letters and digits changes between capitals, small letters and digits as often as lots would have
+ * it, and has some of each. Digests, identifiers and names of several words do not. */
+static bool looks_drawn(struct str v)
+{
+	if (v.n < DRAWN_RUN || v.n > DRAWN_MOST || v.p[0] == '/' || v.p[0] == '.' || str_starts(v, str_of("_Z")))
+		return false;
+	struct str run = longest_run(v);
+	return run.n >= DRAWN_RUN && !is_digest(v) && is_mixed(run);
 }
 
 static bool table_has(const char *const *table, size_t n, const char *word)

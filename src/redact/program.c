@@ -116,26 +116,38 @@ static void await_operands(struct redact *r, const struct row *row, struct str w
 		r->skip--;
 }
 
-void program_observe(struct redact *r, struct str word)
+/* What the word says of the program whose row is the last. True: that has a row for it. */
+static bool observe_word(struct redact *r, struct str word)
 {
-	if (!word.n || word.n > 64)
-		return;
-	/* What the program has a row for is no name of another one. */
 	bool met = false;
 	for (size_t i = r->row; i && i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind != KIND_option && is_met(&rows[i - 1], word)) {
 			await_operands(r, &rows[i - 1], word);
 			met = true;
 		}
-	if (!met && !is_option(word)) {
+	return met;
+}
+
+/* A program begins, whose first row that is. */
+static void begin_program(struct redact *r, unsigned short row, struct str word)
+{
+	r->row = row;
+	r->login = r->secretly = false;
+	r->skip = r->operands = 0;
+	for (size_t i = row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[row - 1]); i++)
+		if (rows[i - 1].kind == KIND_after && !*rows[i - 1].word)
+			await_operands(r, &rows[i - 1], word);
+}
+
+void program_observe(struct redact *r, struct str word)
+{
+	if (!word.n || word.n > 64)
+		return;
+	/* What the program has a row for is no name of another one. */
+	if (!observe_word(r, word) && !is_option(word)) {
 		unsigned short row = find_program_row(word);
 		if (row) {
-			r->row = row;
-			r->login = r->secretly = false;
-			r->skip = r->operands = 0;
-			for (size_t i = row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[row - 1]); i++)
-				if (rows[i - 1].kind == KIND_after && !*rows[i - 1].word)
-					await_operands(r, &rows[i - 1], word);
+			begin_program(r, row, word);
 			return;
 		}
 	}
@@ -162,60 +174,72 @@ static bool is_bundle(struct str s, struct str option)
 	return true;
 }
 
-static bool by_option(const struct redact *r, const struct row *row, struct str s, size_t *ret_from, size_t *ret_to)
+/* Does s stand where the row says that a secret does? *ret_from: where in s it begins. */
+static bool is_in_place(const struct redact *r, const struct row *row, struct str s, size_t *ret_from)
 {
 	struct str option = str_of(row->word);
-	size_t from = 0;
+	*ret_from = 0;
+	if (row->where & WHERE_operand)
+		return !is_option(s) && s.p[0] != '/' && s.p[0] != '@' && s.p[0] != '.';
+	if (row->where & WHERE_operand2)
+		return !is_option(s) && str_starts(r->before, option);
+	if (row->where & WHERE_next &&
+	    (str_eq(r->before, option) || (row->where & WHERE_bundle && is_bundle(r->before, option))))
+		/* docker login -p --tls: no value; the community that everybody knows */
+		return !str_starts(s, str_of("--")) && !str_is(s, "public");
+	*ret_from = option.n;
+	return row->where & WHERE_glued && s.n > option.n && str_starts(s, option);
+}
+
+/* Of s from *from on: what is behind the row's mark, and before an @ where that mark is a slash. */
+static bool cut_to_mark(const struct row *row, struct str s, size_t *from, size_t *ret_to)
+{
+	*ret_to = s.n;
+	if (!row->after)
+		return true;
+	const char *mark = memchr(s.p + *from, row->after, s.n - *from);
+	if (!mark)
+		return false;
+	*from = (size_t)(mark - s.p) + 1;
+	const char *at = row->after == '/' ? memchr(s.p + *from, '@', s.n - *from) : NULL;
+	if (at)
+		*ret_to = (size_t)(at - s.p);
+	return true;
+}
+
+static bool by_option(const struct redact *r, const struct row *row, struct str s, size_t *ret_from, size_t *ret_to)
+{
+	size_t from;
 	if ((row->where & WHERE_login && !r->login) || (row->where & WHERE_secret && !r->secretly))
 		return false;
-	if (row->where & WHERE_operand) {
-		if (is_option(s) || s.p[0] == '/' || s.p[0] == '@' || s.p[0] == '.')
-			return false;
-	} else if (row->where & WHERE_operand2) {
-		if (is_option(s) || !str_starts(r->before, option))
-			return false;
-	} else if (row->where & WHERE_next &&
-	           (str_eq(r->before, option) || (row->where & WHERE_bundle && is_bundle(r->before, option)))) {
-		/* docker login -p --tls: no value; the community that everybody knows */
-		if (str_starts(s, str_of("--")) || str_is(s, "public"))
-			return false;
-	} else if (row->where & WHERE_glued && s.n > option.n && str_starts(s, option)) {
-		from = option.n;
-	} else {
+	if (!is_in_place(r, row, s, &from) || !cut_to_mark(row, s, &from, ret_to))
 		return false;
-	}
-	*ret_to = s.n;
-	if (row->after) {
-		const char *mark = memchr(s.p + from, row->after, s.n - from);
-		if (!mark)
-			return false;
-		from = (size_t)(mark - s.p) + 1;
-		const char *at = row->after == '/' ? memchr(s.p + from, '@', s.n - from) : NULL;
-		if (at)
-			*ret_to = (size_t)(at - s.p);
-	}
 	*ret_from = from;
 	return from < *ret_to;
+}
+
+/* An operand of which the program says that it is a secret. NAME=value: the value. */
+static bool by_operand(struct redact *r, struct str s, size_t *ret_from, size_t *ret_to)
+{
+	size_t name = 0;
+	if (r->skip) {
+		r->skip--;
+		return false;
+	}
+	r->operands--;
+	while (name < s.n && (isalnum((unsigned char)s.p[name]) || s.p[name] == '_' || s.p[name] == '-'))
+		name++;
+	*ret_from = name && name + 1 < s.n && s.p[name] == '=' ? name + 1 : 0;
+	*ret_to = s.n;
+	return s.p[*ret_from] != '$' && s.p[*ret_from] != '@';
 }
 
 bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret_to)
 {
 	if (!r->row)
 		return false;
-	if (r->operands && !is_option(s)) {
-		if (r->skip) {
-			r->skip--;
-			return false;
-		}
-		r->operands--;
-		/* NAME=value: the value. */
-		size_t name = 0;
-		while (name < s.n && (isalnum((unsigned char)s.p[name]) || s.p[name] == '_' || s.p[name] == '-'))
-			name++;
-		*ret_from = name && name + 1 < s.n && s.p[name] == '=' ? name + 1 : 0;
-		*ret_to = s.n;
-		return s.p[*ret_from] != '$' && s.p[*ret_from] != '@';
-	}
+	if (r->operands && !is_option(s))
+		return by_operand(r, s, ret_from, ret_to);
 	for (size_t i = r->row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind == KIND_option && by_option(r, &rows[i - 1], s, ret_from, ret_to))
 			return true;

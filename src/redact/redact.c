@@ -2,6 +2,7 @@
 
 #include "redact/name.h"
 #include "redact/program.h"
+#include "redact/shape.h"
 #include "redact/token.h"
 
 #include <ctype.h>
@@ -68,36 +69,6 @@ static bool is_name(char c)
 	return has_class(c, IN_NAME);
 }
 
-/* ---- addresses ---- */
-
-/* v begins after "://": where the password in user:password@ is. */
-static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
-{
-	size_t end = 0, colon = SIZE_MAX, at = SIZE_MAX;
-	while (end < v.n && !strchr("/?#\"'<>", v.p[end]) && !is_space_class(v.p[end]) && v.p[end]) {
-		if (v.p[end] == ':' && colon == SIZE_MAX)
-			colon = end;
-		if (v.p[end] == '@')
-			at = end;
-		end++;
-	}
-	if (at == SIZE_MAX && colon != SIZE_MAX && colon + 1 < v.n && !isdigit((unsigned char)v.p[colon + 1]) &&
-	    colon + 1 != end)
-		/* A password with a slash in it that nobody escaped; after a port there is none to look for. */
-		for (; end < v.n && !strchr("\"'<>", v.p[end]) && !is_space_class(v.p[end]) && at == SIZE_MAX; end++)
-			at = v.p[end] == '@' ? end : SIZE_MAX;
-	if (at == SIZE_MAX)
-		return false;
-	if (colon == SIZE_MAX || colon > at) { /* a token in the user's place */
-		*ret_from = 0;
-		*ret_to = at;
-		return name_looks_random(str_n(v.p, at), 20);
-	}
-	*ret_from = colon + 1;
-	*ret_to = at;
-	return at > colon + 1;
-}
-
 /* ---- words ---- */
 
 static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
@@ -145,44 +116,92 @@ static void hide_token(const struct redact *r, struct buf *out, const char *fami
 		buf_printf(out, "-%06x", (unsigned)(XXH3_64bits(secret.p, secret.n) & 0xffffff));
 }
 
+/* NAME=value or NAME:value somewhere in a text. */
+struct found_value {
+	struct str name, value;
+	size_t name_at, at; /* where they stand */
+	enum name_sort sort;
+	bool colon, quoted, query; /* query: it stands in an address behind ? or & */
+};
+
+/* Where the value ends, which begins at `at`. Of a path it is within one component. */
+static size_t found_value_end(const struct redact *r, struct str s, size_t at, enum name_sort sort)
+{
+	bool whole = (sort == NAME_strong || sort == NAME_some) && at < s.n && s.p[at] != '[';
+	size_t end = value_end(whole ? s : limit_to_ahead(s, at), at);
+	if (!r->path)
+		return end;
+	const char *slash = memchr(s.p + at, '/', end - at);
+	end = slash ? (size_t)(slash - s.p) : end;
+	/* What looks random ends where the name's ending begins. */
+	const char *dot = sort == NAME_random ? memchr(s.p + at, '.', end - at) : NULL;
+	return dot ? (size_t)(dot - s.p) : end;
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* What stands around the = or : at place i of s. False: nothing that could be a secret. */
+static bool find_value(const struct redact *r, struct str s, size_t i, struct found_value *v)
+{
+	v->colon = s.p[i] == ':';
+	v->name = name_before(s, i, &v->name_at);
+	v->at = i + 1;
+	if (v->name.n < 2 || (v->name_at && s.p[v->name_at - 1] == '/' && !r->path))
+		return false;
+	while (v->colon && v->at < s.n && s.p[v->at] == ' ')
+		v->at++;
+	v->sort = name_sort(v->name);
+	v->value = str_n(s.p + v->at, found_value_end(r, s, v->at, v->sort) - v->at);
+	if (!v->value.n)
+		return false;
+	v->quoted = is_quote(s.p[i - 1]) || s.p[i - 1] == ']' || is_quote(v->value.p[0]);
+	v->query = v->name_at && (s.p[v->name_at - 1] == '?' || s.p[v->name_at - 1] == '&');
+	return true;
+}
+
+/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
+static bool colon_hides(const struct found_value *v)
+{
+	return v->value.n >= 6 && !memchr(v->value.p, '/', v->value.n) && v->value.p[0] != '\\' &&
+	       (v->sort == NAME_strong || (v->sort == NAME_some && name_looks_random(v->value, 12))) &&
+	       name_sort_hides(v->sort, v->value);
+}
+
 /* The value of name= or name: at place i of s: from *ret_from to *ret_to it is a secret. */
 static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *ret_from, size_t *ret_to)
 {
-	size_t begin, at = i + 1;
-	bool colon = s.p[i] == ':';
-	struct str name = name_before(s, i, &begin);
-	if (name.n < 2 || (begin && s.p[begin - 1] == '/' && !r->path))
+	struct found_value v;
+	if (!find_value(r, s, i, &v))
 		return false;
-	while (colon && at < s.n && s.p[at] == ' ')
-		at++;
-	enum name_sort sort = name_sort(name);
-	bool whole = (sort == NAME_strong || sort == NAME_some) && at < s.n && s.p[at] != '[';
-	size_t end = value_end(whole ? s : limit_to_ahead(s, at), at);
-	if (r->path) {
-		const char *slash = memchr(s.p + at, '/', end - at);
-		end = slash ? (size_t)(slash - s.p) : end;
-		/* What looks random ends where the name's ending begins. */
-		const char *dot = sort == NAME_random ? memchr(s.p + at, '.', end - at) : NULL;
-		end = dot ? (size_t)(dot - s.p) : end;
-	}
-	struct str value = str_n(s.p + at, end - at);
-	*ret_from = at;
-	*ret_to = end;
-	if (!value.n)
-		return false;
-	bool quoted =
-	    s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' || value.p[0] == '"' || value.p[0] == '\'';
-	bool query = begin && (s.p[begin - 1] == '?' || s.p[begin - 1] == '&');
-	if (r->path && !query)
-		return sort == NAME_strong && name_sort_hides(sort, value);
-	/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
-	if (colon && !quoted)
-		return value.n >= 6 && !memchr(value.p, '/', value.n) && value.p[0] != '\\' &&
-		       (sort == NAME_strong || (sort == NAME_some && name_looks_random(value, 12))) &&
-		       name_sort_hides(sort, value);
-	if (query && sort == NAME_random && value.n >= 16)
+	*ret_from = v.at;
+	*ret_to = v.at + v.value.n;
+	if (r->path && !v.query)
+		return v.sort == NAME_strong && name_sort_hides(v.sort, v.value);
+	if (v.colon && !v.quoted)
+		return colon_hides(&v);
+	if (v.query && v.sort == NAME_random && v.value.n >= 16)
 		return true;
-	return name_hides(name, value);
+	return name_hides(v.name, v.value);
+}
+
+/* Does "://" stand at place i of s? */
+static bool is_address(struct str s, size_t i)
+{
+	return i + 2 < s.n && s.p[i + 1] == '/' && s.p[i + 2] == '/';
+}
+
+/* The password of the address whose "://" stands at place i of s. */
+static bool scan_address(struct str s, size_t i, size_t *ret_from, size_t *ret_to)
+{
+	struct str rest = limit_to_ahead(s, i + 3);
+	if (!shape_address(str_n(s.p + i + 3, rest.n - i - 3), ret_from, ret_to))
+		return false;
+	*ret_from += i + 3;
+	*ret_to += i + 3;
+	return true;
 }
 
 /* A word, or any text without structure: tokens, addresses with passwords, and name=value at any place. */
@@ -199,10 +218,9 @@ static void scan_text(const struct redact *r, struct buf *out, struct str s)
 			size_t n = token_at(str_n(s.p + i, s.n - i), &keep, &family);
 			from = i + keep;
 			to = i + n;
-		} else if (c == ':' && i + 2 < s.n && s.p[i + 1] == '/' && s.p[i + 2] == '/') {
-			struct str rest = limit_to_ahead(s, i + 3);
-			to = url_secret(str_n(s.p + i + 3, rest.n - i - 3), &from, &to) ? to + i + 3 : 0;
-			from += i + 3;
+		} else if (c == ':' && is_address(s, i)) {
+			if (!scan_address(s, i, &from, &to))
+				continue;
 		} else if ((c == '=' || c == ':') && i && i + 1 < s.n && !scan_value(r, s, i, &from, &to)) {
 			continue;
 		}
@@ -286,82 +304,108 @@ static void note_statement(struct redact *r, struct str s)
 	}
 }
 
-/* Does what stands before say that s is a secret? */
-static bool by_before(struct redact *r, struct buf *out, struct str s, bool quoted)
+/* A part of a word that is a secret: [from, to), of that family. */
+struct secret {
+	size_t from, to;
+	const char *family;
+};
+
+/* A string of a program's text is awaited, perhaps with what follows it. */
+static bool by_awaited_text(struct redact *r, struct str s, bool quoted, struct secret *ret)
 {
-	size_t from = 0, to = s.n, name = 0;
-	struct str b = r->before;
-	const char *family = "password";
-	if (!s.n)
+	if (!r->awaits_text)
 		return false;
-	if (r->pending) {
-		r->pending--;
-		goto secret;
-	}
-	if (r->awaits_text) {
-		r->awaits_text = false;
-		/* A string of a program's text, perhaps with what follows it. */
-		const char *end = s.p[0] == '"' || s.p[0] == '\'' ? memchr(s.p + 1, s.p[0], s.n - 1) : NULL;
-		from = quoted ? 0 : 1;
-		to = quoted ? s.n : end ? (size_t)(end - s.p) : 0;
-		if (to > from && s.p[from] != '$')
-			goto secret;
-		from = 0;
-		to = s.n;
-	}
-	if (program_hides(r, s, &from, &to))
-		goto secret;
-	from = 0;
-	to = s.n;
-	if (by_statement(r, quoted))
-		goto secret;
-	if (str_starts(b, str_of("-pass")) && str_starts(s, str_of("pass:")) && s.n > 5) { /* openssl */
-		from = 5;
-		goto secret;
-	}
-	family = "header";
-	if (b.n && by_scheme(r, s))
-		goto secret;
-	family = "password";
-	/* "name": "value", of JSON */
-	if (b.n > 3 && b.p[b.n - 1] == ':' && b.p[b.n - 2] == '"' && s.n > 2 && s.p[0] == '"') {
-		const char *end = memchr(s.p + 1, '"', s.n - 1);
-		size_t begin;
-		from = 1;
-		to = end ? (size_t)(end - s.p) : s.n;
-		if (name_hides(name_before(b, b.n - 1, &begin), str_n(s.p + from, to - from)))
-			goto secret;
-		from = 0;
-		to = s.n;
-	}
+	r->awaits_text = false;
+	const char *end = is_quote(s.p[0]) ? memchr(s.p + 1, s.p[0], s.n - 1) : NULL;
+	size_t from = quoted ? 0 : 1, to = quoted ? s.n : end ? (size_t)(end - s.p) : 0;
+	if (to <= from || s.p[from] == '$')
+		return false;
+	ret->from = from;
+	ret->to = to;
+	return true;
+}
+
+/* "name": "value", of JSON; b is the word before. */
+static bool by_json_name(struct str b, struct str s, struct secret *ret)
+{
+	if (b.n <= 3 || b.p[b.n - 1] != ':' || b.p[b.n - 2] != '"' || s.n <= 2 || s.p[0] != '"')
+		return false;
+	const char *end = memchr(s.p + 1, '"', s.n - 1);
+	size_t begin, to = end ? (size_t)(end - s.p) : s.n;
+	if (!name_hides(name_before(b, b.n - 1, &begin), str_n(s.p + 1, to - 1)))
+		return false;
+	ret->from = 1;
+	ret->to = to;
+	return true;
+}
+
+/* -name VALUE, and as in: configure set some_secret_key VALUE; b is the word before. */
+static bool by_name_before(struct str b, struct str s)
+{
+	size_t name = 0;
 	while (name < b.n && is_name(b.p[name]))
 		name++;
 	if (!b.n || name < b.n || s.p[0] == '-')
 		return false;
-	if (b.n > 1 && b.p[0] == '-' && name_hides(b, s))
-		goto secret;
-	/* configure set some_secret_key VALUE */
-	if (b.p[0] != '-' && b.n > 6 && b.n < 64 && name_looks_random(s, 16) && name_sort(b) == NAME_strong)
-		goto secret;
-	return false;
-secret:
-	buf_add(out, s.p, from);
-	hide_secret(r, out, family, str_n(s.p + from, to - from));
-	buf_add(out, s.p + to, s.n - to);
+	if (b.p[0] == '-')
+		return b.n > 1 && name_hides(b, s);
+	return b.n > 6 && b.n < 64 && name_looks_random(s, 16) && name_sort(b) == NAME_strong;
+}
+
+/* The part of s that is a secret by what stands before s. */
+static bool find_by_before(struct redact *r, struct str s, bool quoted, struct secret *ret)
+{
+	const struct secret all = {0, s.n, "password"};
+	*ret = all;
+	if (r->pending) {
+		r->pending--;
+		return true;
+	}
+	if (by_awaited_text(r, s, quoted, ret) || program_hides(r, s, &ret->from, &ret->to))
+		return true;
+	*ret = all;
+	if (by_statement(r, quoted))
+		return true;
+	if (str_starts(r->before, str_of("-pass")) && str_starts(s, str_of("pass:")) && s.n > 5) { /* openssl */
+		ret->from = 5;
+		return true;
+	}
+	if (r->before.n && by_scheme(r, s)) {
+		ret->family = "header";
+		return true;
+	}
+	return by_json_name(r->before, s, ret) || by_name_before(r->before, s);
+}
+
+/* Does what stands before say that s is a secret? Then it is written without that. */
+static bool by_before(struct redact *r, struct buf *out, struct str s, bool quoted)
+{
+	struct secret found;
+	if (!s.n || !find_by_before(r, s, quoted, &found))
+		return false;
+	buf_add(out, s.p, found.from);
+	hide_secret(r, out, found.family, str_n(s.p + found.from, found.to - found.from));
+	buf_add(out, s.p + found.to, s.n - found.to);
 	return true;
+}
+
+/* Authorization: and "password": as words of their own. */
+static void note_name_with_colon(struct redact *r, struct str inner)
+{
+	size_t from;
+	if (inner.n <= 3 || r->pending || inner.p[inner.n - 1] != ':')
+		return;
+	struct str name = name_before(inner, inner.n - 1, &from);
+	enum name_sort sort = name_sort(name);
+	if (sort == NAME_strong || (sort == NAME_some && (from || name.n < inner.n - 1)))
+		r->pending = name.n >= 13 && !strncasecmp(name.p + name.n - 13, "authorization", 13) ? 2 : 1;
 }
 
 /* A word that ends a name: whether the next one is its value. */
 static void note_name_before_value(struct redact *r, struct str inner, bool quoted)
 {
 	size_t from;
-	/* Authorization: and "password": as words of their own. */
-	if (inner.n > 3 && !r->pending && inner.p[inner.n - 1] == ':') {
-		struct str name = name_before(inner, inner.n - 1, &from);
-		enum name_sort sort = name_sort(name);
-		if (sort == NAME_strong || (sort == NAME_some && (from || name.n < inner.n - 1)))
-			r->pending = name.n >= 13 && !strncasecmp(name.p + name.n - 13, "authorization", 13) ? 2 : 1;
-	}
+	note_name_with_colon(r, inner);
 	/* password = "x", "password" : "x", cfg["password"] = "x" */
 	if (!quoted && !r->pending && r->before.n && (str_is(inner, "=") || str_is(inner, ":"))) {
 		struct str name = name_before(r->before, r->before.n, &from);
@@ -423,33 +467,6 @@ static size_t find_word_end(struct str s, size_t at)
 	return at < s.n ? at : s.n;
 }
 
-/* A private key from its BEGIN line to its END line. */
-static bool find_private_key(struct str s, size_t *ret_from, size_t *ret_to)
-{
-	static const char begin[] = "-----BEGIN ", end[] = "-----END ";
-	for (size_t at = 0; s.n - at >= sizeof(begin);) {
-		const char *p = memmem(s.p + at, s.n - at, begin, sizeof(begin) - 1);
-		if (!p)
-			return false;
-		size_t from = (size_t)(p - s.p), head = from + sizeof(begin) - 1;
-		const char *line = memmem(s.p + head, s.n - head, "-----", 5);
-		size_t head_end = line ? (size_t)(line - s.p) : s.n;
-		at = head;
-		if (!memmem(s.p + head, head_end - head, "PRIVATE", 7) && !memmem(s.p + head, head_end - head, "SECRET", 6))
-			continue;
-		*ret_from = from;
-		*ret_to = s.n;
-		const char *e = memmem(s.p + head_end, s.n - head_end, end, sizeof(end) - 1);
-		if (e) {
-			size_t tail = (size_t)(e - s.p) + sizeof(end) - 1;
-			const char *dashes = memmem(s.p + tail, s.n - tail, "-----", 5);
-			*ret_to = dashes ? (size_t)(dashes - s.p) + 5 : s.n;
-		}
-		return true;
-	}
-	return false;
-}
-
 /* Of `echo WORDS | COMMAND`, whose words begin at `at`: does COMMAND take a secret from its standard input? */
 static bool is_read(struct str s, size_t at, char *ret_after)
 {
@@ -486,13 +503,64 @@ static void hide_read(const struct redact *r, struct buf *out, struct str w, cha
 	buf_add(out, w.p + to, w.n - to);
 }
 
+/* What separates words: a command that ends says nothing of the next one's words. */
+static void end_command(struct redact *in, char c)
+{
+	in->before = in->earlier = str_n(NULL, 0);
+	in->pending = 0;
+	if (strchr(";|&", c))
+		program_end(in);
+}
+
+/* Where the word that begins at `at` ends, with what separates words but is a part of this one. */
+static size_t whole_word_end(struct str s, size_t at, bool script)
+{
+	size_t end = find_word_end(s, at);
+	/* An address may hold what separates commands. */
+	if (memmem(s.p + at, end - at, "://", 3))
+		while (end < s.n && !is_space_class(s.p[end]) && !is_quote(s.p[end]))
+			end++;
+	/* In what is no script, a bar inside of a word is one of its letters. */
+	while (!script && end + 1 < s.n && s.p[end] == '|' && !has_class(s.p[end + 1], ENDS_WORD))
+		end = find_word_end(s, end + 1);
+	return end;
+}
+
+/* Word by word: each says what the next one may be. */
+static void redact_words(const struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
+{
+	struct redact in = {.watch = r->watch, .row = r->row};
+	bool echo = false;
+	char after = 0;
+	for (size_t at = 0, end; at < s.n; at = end) {
+		if (has_class(s.p[at], ENDS_WORD)) {
+			buf_char(out, s.p[at]);
+			end = at + 1;
+			if (!is_space_class(s.p[at])) {
+				end_command(&in, s.p[at]);
+				echo = false;
+			}
+			continue;
+		}
+		end = whole_word_end(s, at, script);
+		struct str w = str_n(s.p + at, end - at);
+		if (echo && w.p[0] != '-') {
+			hide_read(&in, out, w, after);
+			continue;
+		}
+		redact_word(&in, out, w, depth);
+		if (script && (str_is(w, "echo") || str_is(w, "printf")))
+			echo = is_read(s, end, &after);
+	}
+}
+
 /* script: words of commands, each judged by itself; else what begins with a secret's name is all its value. */
 static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
 	size_t from, to, value;
 	if (!s.n)
 		return;
-	if (find_private_key(s, &from, &to)) {
+	if (shape_private_key(s, &from, &to)) {
 		redact_nested_text(r, out, str_n(s.p, from), script, depth);
 		hide_secret(r, out, "key", str_n(s.p + from, to - from));
 		redact_nested_text(r, out, str_n(s.p + to, s.n - to), script, depth);
@@ -503,47 +571,10 @@ static void redact_nested_text(struct redact *r, struct buf *out, struct str s, 
 		hide_secret(r, out, "password", str_n(s.p + value, s.n - value));
 		return;
 	}
-	size_t end = find_word_end(s, 0);
-	if (end == s.n && !strchr("\"'", s.p[0])) {
+	if (find_word_end(s, 0) == s.n && !strchr("\"'", s.p[0]))
 		scan_text(r, out, s);
-		return;
-	}
-	struct redact in = {.watch = r->watch, .row = r->row};
-	bool echo = false;
-	char after = 0;
-	for (size_t at = 0; at < s.n; at = end) {
-		end = find_word_end(s, at);
-		if (end == at) {
-			buf_char(out, s.p[end++]);
-			if (!is_space_class(s.p[at])) {
-				in.before = in.earlier = str_n(NULL, 0);
-				in.pending = 0;
-				echo = false;
-				if (strchr(";|&", s.p[at]))
-					program_end(&in);
-			}
-			continue;
-		}
-		/* An address may hold what separates commands. */
-		struct str w = str_n(s.p + at, end - at);
-		if (memmem(w.p, w.n, "://", 3) && end < s.n && !is_space_class(s.p[end])) {
-			while (end < s.n && !is_space_class(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
-				end++;
-			w.n = end - at;
-		}
-		/* In what is no script, a bar inside of a word is one of its letters. */
-		while (!script && end + 1 < s.n && s.p[end] == '|' && !has_class(s.p[end + 1], ENDS_WORD)) {
-			end = find_word_end(s, end + 1);
-			w.n = end - at;
-		}
-		if (echo && w.p[0] != '-') {
-			hide_read(&in, out, w, after);
-			continue;
-		}
-		redact_word(&in, out, w, depth);
-		if (script && (str_is(w, "echo") || str_is(w, "printf")))
-			echo = is_read(s, end, &after);
-	}
+	else
+		redact_words(r, out, s, script, depth);
 }
 
 /* ---- what callers see ---- */

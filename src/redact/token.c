@@ -126,14 +126,34 @@ struct mix {
 	size_t digits, lower, upper;
 };
 
+/* <, a class, the least number of characters, ! (exactly so many) or : (no more are taken), and >. */
+struct run {
+	unsigned class;
+	size_t least;
+	bool exact, taken;
+};
+
+/* The run whose < stands at p; *ret_end is behind it. */
+static struct run read_run(const char *p, const char **ret_end)
+{
+	struct run r = {.class = class_of_code(p[1])};
+	for (p += 2; *p >= '0' && *p <= '9'; p++)
+		r.least = 10 * r.least + (size_t)(*p - '0');
+	r.exact = *p == '!';
+	r.taken = *p == ':';
+	*ret_end = p + (r.exact || r.taken) + 1; /* behind the > */
+	return r;
+}
+
 static size_t match_pattern(const char *p, struct str v, size_t *ret_keep)
 {
 	struct mix mix = {0};
 	size_t at = 0;
 	*ret_keep = 0;
-	for (; *p; p++) {
+	while (*p) {
 		if (*p == '^') {
 			*ret_keep = at;
+			p++;
 			continue;
 		}
 		if (*p == '~' && !p[1])
@@ -142,21 +162,18 @@ static size_t match_pattern(const char *p, struct str v, size_t *ret_keep)
 			if (at >= v.n || v.p[at] != *p)
 				return 0;
 			at++;
+			p++;
 			continue;
 		}
-		unsigned class = class_of_code(p[1]);
-		size_t least = 0, n = 0;
-		for (p += 2; *p >= '0' && *p <= '9'; p++)
-			least = 10 * least + (size_t)(*p - '0');
-		bool exact = *p == '!', taken = *p == ':';
-		p += exact || taken;
-		while (at + n < v.n && classes[(unsigned char)v.p[at + n]] & class && !(taken && n == least)) {
+		const struct run run = read_run(p, &p);
+		size_t n = 0;
+		while (at + n < v.n && classes[(unsigned char)v.p[at + n]] & run.class && !(run.taken && n == run.least)) {
 			char c = v.p[at + n++];
 			mix.digits += c >= '0' && c <= '9';
 			mix.lower += c >= 'a' && c <= 'z';
 			mix.upper += c >= 'A' && c <= 'Z';
 		}
-		if (n < least || (exact && n > least))
+		if (n < run.least || (run.exact && n > run.least))
 			return 0;
 		at += n;
 	}
@@ -182,19 +199,22 @@ static size_t web_token(struct str v)
 	return n;
 }
 
-size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
+/* Most words end before a token could. What has a slash so soon has another mark before it. */
+static bool is_long_enough(struct str v)
 {
-	unsigned char c = v.n >= TOKEN_LEAST ? (unsigned char)v.p[0] : 0;
-	if (!c || c >= 128)
-		return 0;
-	/* Most words end before a token could. What has a slash so soon has another mark before it. */
 	bool mark = false;
 	for (size_t i = 0; i < TOKEN_LEAST; i++) {
 		if (v.p[i] == '/' ? !mark : !(classes[(unsigned char)v.p[i]] & PATH))
-			return 0;
+			return false;
 		mark |= v.p[i] == '.' || v.p[i] == '_' || v.p[i] == '-';
 	}
-	for (size_t i = first_rows[c]; i && i <= ROWS && rows[i - 1].pattern[0] == v.p[0]; i++) {
+	return true;
+}
+
+/* The rows that begin with v's first letter. */
+static size_t match_rows(struct str v, size_t *ret_keep, const char **ret_family)
+{
+	for (size_t i = first_rows[(unsigned char)v.p[0]]; i && i <= ROWS && rows[i - 1].pattern[0] == v.p[0]; i++) {
 		const char *second = memchr(seconds + i - 1, v.p[1], ROWS - i + 1);
 		if (!second)
 			break;
@@ -208,26 +228,26 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 		}
 	}
 	*ret_keep = 0;
-	if (c == 'e' && v.n > 16 && (v.p[1] == 'y' || v.p[1] == 'w')) {
-		*ret_family = "json_web_token";
-		size_t n = web_token(v);
-		if (n)
-			return n;
-	}
-	if (v.n < ANY_LEAST)
-		return 0;
-	/* Nearly all words end before these do. With a slash it is a path, but for some of base64. */
+	return 0;
+}
+
+/* Nearly all words end before those of any first letter do. With a slash it is a path, but for some of base64. */
+static bool may_be_any(struct str v)
+{
 	unsigned all = 0;
 	bool slash = false;
 	for (size_t i = 0; i < ANY_RUN; i++) {
 		unsigned of = classes[(unsigned char)v.p[i]];
 		if (!(of & (PATH | SOLID)))
-			return 0;
+			return false;
 		slash |= v.p[i] == '/';
 		all |= of == (UPPER | OF_ALNUM) || v.p[i] == '.' ? 1u << (v.p[i] == '.') : 0;
 	}
-	if (slash && all != 1)
-		return 0;
+	return !slash || all == 1;
+}
+
+static size_t match_any_rows(struct str v, size_t *ret_keep, const char **ret_family)
+{
 	for (size_t i = 0; i < sizeof(any_rows) / sizeof(*any_rows); i++) {
 		size_t n = match_pattern(any_rows[i].pattern, v, ret_keep);
 		if (n) {
@@ -236,6 +256,23 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 		}
 	}
 	return 0;
+}
+
+size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
+{
+	unsigned char c = v.n >= TOKEN_LEAST ? (unsigned char)v.p[0] : 0;
+	if (!c || c >= 128 || !is_long_enough(v))
+		return 0;
+	size_t n = match_rows(v, ret_keep, ret_family);
+	if (n)
+		return n;
+	if (c == 'e' && v.n > 16 && (v.p[1] == 'y' || v.p[1] == 'w')) {
+		*ret_family = "json_web_token";
+		n = web_token(v);
+		if (n)
+			return n;
+	}
+	return v.n >= ANY_LEAST && may_be_any(v) ? match_any_rows(v, ret_keep, ret_family) : 0;
 }
 
 size_t token_rows(size_t *ret_lost)
