@@ -89,7 +89,7 @@ static bool is_ascii_alnum(char c)
 }
 
 struct name_words {
-	char text[NAME_MOST + WORDS + 1];
+	char text[2 * NAME_MOST]; /* a word may be of one letter, and each has a NUL behind it */
 	const char *v[WORDS];
 	size_t n;
 };
@@ -106,11 +106,11 @@ static void split_name_words(struct str name, struct name_words *w)
 			continue;
 		bool begins = i == 0 || !is_ascii_alnum(name.p[i - 1]) ||
 		              (isupper((unsigned char)c) && islower((unsigned char)name.p[i - 1]));
-		if (begins && w->n == WORDS)
-			return;
 		if (begins) {
 			if (w->n)
 				w->text[at++] = '\0';
+			if (w->n == WORDS) /* the last ones say what it is */
+				memmove(w->v, w->v + 1, --w->n * sizeof(*w->v));
 			w->v[w->n++] = w->text + at;
 		}
 		w->text[at++] = (char)tolower((unsigned char)c);
