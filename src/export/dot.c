@@ -181,14 +181,55 @@ static int write_dot_entity(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
+/* Is it the edge of a fork, where those are not asked for? */
+static bool is_fork_edge(const struct picture *d, const struct prov_statement *st)
+{
+	const struct prov_value *via = prov_find(st, ATTR_via);
+	return st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork;
+}
+
+/* The node of an execution: what was run, when, by whom and where. */
+static void write_execution_node(struct picture *d, struct out *node, const struct prov_statement *st)
+{
+	const struct prov_value *pid = prov_find(st, ATTR_pid), *user = prov_find(st, ATTR_user),
+	                        *host = prov_find(st, ATTR_host);
+	out_char(node, '\t');
+	write_dot_id(node, st->id);
+	out_text(node, " [shape=box label=\"");
+	if (st->label.n) {
+		write_dot_label(d, st->label);
+	} else {
+		out_text(node, "process ");
+		out_count(node, pid ? pid->count : 0);
+	}
+	out_text(node, "\\n");
+	if (st->start != TIME_NONE) {
+		struct out moment = out_into(&d->text);
+		buf_reset(&d->text);
+		out_time(&moment, st->start);
+		out_str(node, str_n(d->text.p, d->text.failed ? 0 : strlen("2026-11-21T12:13:05")));
+	}
+	if (user) {
+		out_char(node, ' ');
+		write_dot_label(d, user->text);
+	}
+	if (host) {
+		out_text(node, user ? "@" : " ");
+		write_dot_label(d, host->text);
+	}
+	out_text(node, "\" style=\"filled,rounded\" fillcolor=\"#e8f0fe\"");
+	if (d->highlighted && idset_has(&d->execs, st->what))
+		out_text(node, " penwidth=3");
+	out_text(node, "]\n");
+}
+
 /* An image before any exec that neither used nor wrote anything is no node. */
 static int write_dot_execution(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out node = out_into(&d->node), *o = d->out;
 	if (st->kind != PROV_activity) {
-		const struct prov_value *via = prov_find(st, ATTR_via);
-		if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
+		if (is_fork_edge(d, st))
 			return 0;
 		out_str(o, buf_view(&d->node));
 		buf_reset(&d->node);
@@ -198,36 +239,7 @@ static int write_dot_execution(void *arg, const struct prov_statement *st)
 	if (strcmp(st->type, "Execution") != 0)
 		return 0;
 	d->out = &node;
-	const struct prov_value *pid = prov_find(st, ATTR_pid), *user = prov_find(st, ATTR_user),
-	                        *host = prov_find(st, ATTR_host);
-	out_char(&node, '\t');
-	write_dot_id(&node, st->id);
-	out_text(&node, " [shape=box label=\"");
-	if (st->label.n)
-		write_dot_label(d, st->label);
-	else {
-		out_text(&node, "process ");
-		out_count(&node, pid ? pid->count : 0);
-	}
-	out_text(&node, "\\n");
-	if (st->start != TIME_NONE) {
-		struct out moment = out_into(&d->text);
-		buf_reset(&d->text);
-		out_time(&moment, st->start);
-		out_str(&node, str_n(d->text.p, d->text.failed ? 0 : strlen("2026-11-21T12:13:05")));
-	}
-	if (user) {
-		out_char(&node, ' ');
-		write_dot_label(d, user->text);
-	}
-	if (host) {
-		out_text(&node, user ? "@" : " ");
-		write_dot_label(d, host->text);
-	}
-	out_text(&node, "\" style=\"filled,rounded\" fillcolor=\"#e8f0fe\"");
-	if (d->highlighted && idset_has(&d->execs, st->what))
-		out_text(&node, " penwidth=3");
-	out_text(&node, "]\n");
+	write_execution_node(d, &node, st);
 	d->out = o;
 	if (st->label.n || prov_selection(d->p)->lineage.fork) { /* else it waits for an edge */
 		out_str(o, buf_view(&d->node));
@@ -236,13 +248,23 @@ static int write_dot_execution(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
+static bool is_highlighted_edge(const struct picture *d, const struct prov_statement *st)
+{
+	if (!d->highlighted)
+		return false;
+	if (st->kind == PROV_wasDerivedFrom && st->what == st->other) /* the writes of a chain are one version's */
+		return idset_has(&d->versions, st->what);
+	return idset_has(&d->edges, edge_key(st->kind, st->what, st->other));
+}
+
 static int write_dot_edge(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out *o = d->out;
 	const struct prov_value *via = prov_find(st, ATTR_via), *certainty = prov_find(st, ATTR_certainty);
 	bool sure = !certainty || str_is(certainty->text, "must");
-	if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
+	bool told = via && !str_is(via->text, "data");
+	if (is_fork_edge(d, st))
 		return 0;
 	out_char(o, '\t');
 	write_dot_id(o, st->object);
@@ -251,16 +273,13 @@ static int write_dot_edge(void *arg, const struct prov_statement *st)
 	out_text(o, sure ? " [style=solid" : " [style=dashed");
 	if (st->kind == PROV_wasDerivedFrom)
 		out_text(o, " color=gray40 arrowhead=empty");
-	if (!sure || (via && !str_is(via->text, "data"))) {
+	if (!sure || told) {
 		out_text(o, " label=\"");
-		if (via && !str_is(via->text, "data"))
+		if (told)
 			out_str(o, via->text);
 		out_text(o, sure ? "\"" : "?\"");
 	}
-	/* The writes of a chain are one version's. */
-	bool chain = st->kind == PROV_wasDerivedFrom && st->what == st->other;
-	if (d->highlighted &&
-	    (chain ? idset_has(&d->versions, st->what) : idset_has(&d->edges, edge_key(st->kind, st->what, st->other))))
+	if (is_highlighted_edge(d, st))
 		out_text(o, " penwidth=3");
 	out_text(o, "]\n");
 	return picture_status(d);

@@ -32,42 +32,55 @@ struct stages {
 
 /* ---- YAML ---- */
 
+/* What begins with these bytes is written otherwise. */
+static const struct yaml_escape {
+	const char *bytes, *instead;
+} yaml_escapes[] = {
+    {"${", "\\\\${"},            /* DVC's own */
+    {"\xe2\x80\xa8", "\\u2028"}, /* ends of lines */
+    {"\xe2\x80\xa9", "\\u2029"},
+    {"\xef\xbb\xbf", "\\ufeff"},
+    {"\xef\xbf\xbe", "\\ufffe"},
+    {"\xef\xbf\xbf", "\\uffff"},
+};
+
+/* What is to stand in place of the beginning of s, and how long that is; NULL where it stands as it is. room: for what
+ * is made. */
+static const char *yaml_instead(struct str s, char room[8], size_t *ret_n)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+	if (p[0] != '$' && p[0] < 0xc2) /* nearly all */
+		return NULL;
+	if (s.n >= 2 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) { /* control characters */
+		snprintf(room, 8, "\\u00%02x", p[1]);
+		*ret_n = 2;
+		return room;
+	}
+	for (size_t i = 0; i < sizeof(yaml_escapes) / sizeof(*yaml_escapes); i++)
+		if (str_starts(s, str_of(yaml_escapes[i].bytes))) {
+			*ret_n = strlen(yaml_escapes[i].bytes);
+			return yaml_escapes[i].instead;
+		}
+	return NULL;
+}
+
 /* A double-quoted YAML scalar: JSON's, with escapes also for what YAML 1.1 takes for ends of lines or not at all; and
  * without DVC's own ${...}. */
 static void write_yaml_scalar(struct out *o, struct str s)
 {
+	size_t from = 0, n;
+	char room[8];
 	out_char(o, '"');
-	for (size_t i = 0, from = 0; i <= s.n; i++) {
-		const unsigned char *p = (const unsigned char *)s.p + i;
-		size_t left = s.n - i, skip = 0;
-		const char *instead = NULL;
-		char u[8];
-		if (left >= 2 && p[0] == '$' && p[1] == '{') {
-			instead = "\\\\${";
-			skip = 2;
-		} else if (left >= 2 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
-			snprintf(u, sizeof(u), "\\u00%02x", p[1]);
-			instead = u;
-			skip = 2;
-		} else if (left >= 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9)) {
-			instead = p[2] == 0xa8 ? "\\u2028" : "\\u2029";
-			skip = 3;
-		} else if (left >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) {
-			instead = "\\ufeff";
-			skip = 3;
-		} else if (left >= 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe && p[2] <= 0xbf) {
-			instead = p[2] == 0xbe ? "\\ufffe" : "\\uffff";
-			skip = 3;
-		}
-		if (!instead && left)
+	for (size_t i = 0; i < s.n; i++) {
+		const char *instead = yaml_instead(str_n(s.p + i, s.n - i), room, &n);
+		if (!instead)
 			continue;
 		out_escaped(o, str_n(s.p + from, i - from), NULL);
-		if (instead) {
-			out_text(o, instead);
-			i += skip - 1;
-			from = i + 1;
-		}
+		out_text(o, instead);
+		from = i + n;
+		i = from - 1;
 	}
+	out_escaped(o, str_n(s.p + from, s.n - from), NULL);
 	out_char(o, '"');
 }
 
@@ -238,6 +251,39 @@ static void write_stage_name(struct stages *t, const struct exec_info *x)
 	out_bytes(t->out, x->pub.text + 1, 8);
 }
 
+/* What a reader should know of the stage: comments before its fields. */
+static void write_stage_comments(struct stages *t, const struct work_exec *we, const struct files *f)
+{
+	bool given = false;
+	for (size_t k = 0; k < we->n; k++)
+		given |= t->w.files[we->first + k].given;
+	if (given)
+		out_text(t->out, "    # files that were open when it was started are not in the command\n");
+	for (size_t i = 0; i < f->odd.n; i++)
+		write_yaml_comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
+}
+
+/* Where it runs, and its command, which changes to the folder where that was another one. */
+static void write_stage_command(struct stages *t, const struct exec_info *x)
+{
+	struct str cwd = buf_view(&t->cwd);
+	if (!str_eq(buf_view(&t->base), cwd)) {
+		out_text(t->out, "    wdir: ");
+		write_yaml_scalar(t->out, work_path_from(buf_view(&t->base), cwd));
+		out_char(t->out, '\n');
+	}
+	buf_reset(&t->text);
+	if (x->cwd.n && !str_eq(x->cwd, cwd)) {
+		buf_str(&t->text, str_of("cd "));
+		shell_quote_argument(&t->text, work_path_from(cwd, x->cwd));
+		buf_str(&t->text, str_of(" && "));
+	}
+	shell_quote_arguments(&t->text, &x->argv);
+	out_text(t->out, "    cmd: ");
+	write_yaml_scalar(t->out, buf_view(&t->text));
+	out_char(t->out, '\n');
+}
+
 static int put_stage(struct stages *t, size_t stage, const struct files *f)
 {
 	struct exec_info x;
@@ -263,28 +309,8 @@ static int put_stage(struct stages *t, size_t stage, const struct files *f)
 	out_text(t->out, "  ");
 	write_stage_name(t, &x);
 	out_text(t->out, ":\n");
-	bool given = false;
-	for (size_t k = 0; k < we->n; k++)
-		given |= t->w.files[we->first + k].given;
-	if (given)
-		out_text(t->out, "    # files that were open when it was started are not in the command\n");
-	for (size_t i = 0; i < f->odd.n; i++)
-		write_yaml_comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
-	if (!str_eq(buf_view(&t->base), buf_view(&t->cwd))) {
-		out_text(t->out, "    wdir: ");
-		write_yaml_scalar(t->out, work_path_from(buf_view(&t->base), buf_view(&t->cwd)));
-		out_char(t->out, '\n');
-	}
-	buf_reset(&t->text);
-	if (x.cwd.n && !str_eq(x.cwd, buf_view(&t->cwd))) {
-		buf_str(&t->text, str_of("cd "));
-		shell_quote_argument(&t->text, work_path_from(buf_view(&t->cwd), x.cwd));
-		buf_str(&t->text, str_of(" && "));
-	}
-	shell_quote_arguments(&t->text, &x.argv);
-	out_text(t->out, "    cmd: ");
-	write_yaml_scalar(t->out, buf_view(&t->text));
-	out_char(t->out, '\n');
+	write_stage_comments(t, we, f);
+	write_stage_command(t, &x);
 	write_path_list(t, "deps", &f->deps, NULL);
 	write_path_list(t, "outs", &f->outs, &f->persist);
 	return t->text.failed || t->base.failed || t->cwd.failed ? -ENOMEM : -t->out->error;

@@ -108,15 +108,21 @@ static bool is_work(const struct statement *t, const struct strlist *argv, struc
 	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && is_named_in_argv(argv, path));
 }
 
+/* Is the edge one that the statement tells of: sure, or possible through data? */
+static bool is_told_edge(const struct statement *t, const struct edge *e)
+{
+	if (e->via == TERM_via_sync)
+		return false;
+	return e->sure ||
+	       (!prov_selection(t->p)->lineage.certain && (e->via == TERM_via_data || e->via == TERM_via_descriptor));
+}
+
 static int append_item(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
 {
 	struct version_info v;
 	struct file_info f;
 	bool code = !made && e->mode & ACCESS_PROGRAM;
-	if (!e->sure &&
-	    (prov_selection(t->p)->lineage.certain || (e->via != TERM_via_data && e->via != TERM_via_descriptor)))
-		return 0;
-	if (e->via == TERM_via_sync)
+	if (!is_told_edge(t, e))
 		return 0;
 	int r = store_version(t->s, e->to, &v);
 	r = r > 0 ? store_file(t->s, v.file, &f) : r;
@@ -174,6 +180,25 @@ static int compare_items_by_path(const void *pa, const void *pb)
 	return c ? c : (a->n > b->n) - (a->n < b->n);
 }
 
+/* Did what was made there keep its name, until `end` or (TIME_NONE) now? 1, 0, -errno. */
+static int has_stayed(struct statement *t, const struct item *i, int64_t end)
+{
+	struct file_info f;
+	if (end != TIME_NONE)
+		return store_named_at(t->s, i->file, str_of(i->path), end);
+	int r = store_file(t->s, i->file, &f);
+	return r > 0 ? f.named : r;
+}
+
+/* Is item i the last of its file that was made, of those from `next` on? */
+static bool is_last_made(const struct item *v, size_t n, size_t i, size_t next)
+{
+	for (size_t k = next; k < n && v[k].file == v[i].file; k++)
+		if (v[k].made)
+			return false;
+	return true;
+}
+
 /* Of each version one, of each file that was made the last, and only what stayed. */
 static int reduce_items(struct statement *t, int64_t end)
 {
@@ -183,16 +208,12 @@ static int reduce_items(struct statement *t, int64_t end)
 	if (t->items.n)
 		qsort(v, t->items.n, sizeof(*v), compare_items_by_version);
 	for (size_t i = 0, next; i < t->items.n; i = next) {
-		bool keep = true;
 		for (next = i + 1; next < t->items.n && v[next].version == v[i].version; next++)
 			free(v[next].path);
-		for (size_t k = next; v[i].made && keep && k < t->items.n && v[k].file == v[i].file; k++)
-			keep = !v[k].made;
-		struct file_info f;
+		bool keep = !v[i].made || is_last_made(v, t->items.n, i, next);
 		if (keep && v[i].made && r >= 0) {
-			r = end == TIME_NONE ? store_file(t->s, v[i].file, &f)
-			                     : store_named_at(t->s, v[i].file, str_of(v[i].path), end);
-			keep = r > 0 && (end != TIME_NONE || f.named);
+			r = has_stayed(t, &v[i], end);
+			keep = r > 0;
 		}
 		if (keep)
 			v[kept++] = v[i];

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "export/export.h"
+#include "export/provio_call.h"
 #include "graph/graph.h"
 #include "query/app_log.h"
 #include "query/idmap.h"
@@ -22,15 +23,6 @@
 #include <stdlib.h>
 
 #define PROVIO "urn:stemma:provio#"
-
-enum act { ACT_CREATE, ACT_OPEN, ACT_READ, ACT_WRITE, ACT_FSYNC, ACT_RENAME };
-static const struct {
-	const char *class, *relation;
-} acts[] = {
-    [ACT_CREATE] = {"Create", "wasCreatedBy"}, [ACT_OPEN] = {"Open", "wasOpenedBy"},
-    [ACT_READ] = {"Read", "wasReadBy"},        [ACT_WRITE] = {"Write", "wasWrittenBy"},
-    [ACT_FSYNC] = {"Fsync", "wasFlushedBy"},   [ACT_RENAME] = {"Rename", "wasModifiedBy"},
-};
 
 static const char *const classes[] = {
     [TERM_kind_regular] = "File",      [TERM_kind_directory] = "Directory", [TERM_kind_symlink] = "Link",
@@ -141,38 +133,58 @@ static void write_file_identity(struct writer *w, const struct file_info *f, uin
 		write_count_property(w, "stemma:network", 1);
 }
 
+/* The class of PROV-IO that the file is of; NULL: it is not exported. */
+static const char *class_of_file(const struct writer *w, const struct file_info *f)
+{
+	const struct lineage_options *o = &prov_selection(w->p)->lineage;
+	if (f->kind >= sizeof(classes) / sizeof(classes[0]))
+		return NULL;
+	if (!o->all && f->kind == TERM_kind_regular && system_path(f->path, o->system_extra) != SYSTEM_NO)
+		return NULL;
+	return classes[f->kind];
+}
+
+/* The generation of the file that f lies in, 0 none. f is read again, for the other one took its strings. */
+static int load_outer_generation(struct writer *w, struct file_info *f, uint64_t *ret)
+{
+	struct file_info outer;
+	*ret = 0;
+	if (!f->within)
+		return 1;
+	int r = store_file(w->s, f->within, &outer);
+	if (r <= 0)
+		return r;
+	*ret = outer.gen;
+	return store_file(w->s, f->id, f);
+}
+
 /* 1: it is exported, and has been told; 0: not. */
 static int write_provio_object(struct writer *w, store_id file, struct pubid *ret)
 {
-	struct file_info f, outer;
-	uint64_t gen = 0;
+	struct file_info f;
+	uint64_t outer;
+	char with[32];
+	bool is_new;
 	int r = store_file(w->s, file, &f);
 	if (r <= 0)
 		return r;
-	const char *class = f.kind < sizeof(classes) / sizeof(classes[0]) ? classes[f.kind] : NULL;
-	bool all = prov_selection(w->p)->lineage.all;
-	if (!class || (!all && f.kind == TERM_kind_regular &&
-	               system_path(f.path, prov_selection(w->p)->lineage.system_extra) != SYSTEM_NO))
+	const char *class = class_of_file(w, &f);
+	if (!class)
 		return 0;
 	*ret = f.pub;
-	bool is_new;
 	if (!idmap_add(&w->files, file, 1, &is_new))
 		return -ENOMEM;
 	if (!is_new)
 		return 1;
-	if (f.within && (r = store_file(w->s, f.within, &outer)) > 0) {
-		gen = outer.gen;
-		r = store_file(w->s, file, &f); /* whose strings the other took */
-	}
+	r = load_outer_generation(w, &f, &outer);
 	if (r <= 0)
 		return r;
-	char with[32];
 	snprintf(with, sizeof(with), "provio:%s", class);
 	begin_subject(w, f.pub.text, with);
 	if (!idmap_find(&w->known, file)) {
 		write_name_property(w, "a", "", "prov:Entity");
 		write_text_property(w, "rdfs:label", f.path);
-		write_file_identity(w, &f, gen);
+		write_file_identity(w, &f, outer);
 	}
 	end_subject(w);
 	if (f.within) {
@@ -206,70 +218,29 @@ static int write_provio_version(struct writer *w, store_id id, struct pubid *ret
 	return 1;
 }
 
-static const char *call_name(const struct file_info *f, unsigned api, bool write)
-{
-	unsigned kind = (unsigned)f->kind;
-	bool is_file = kind == TERM_kind_group && str_ends(f->path, str_of("//")); /* the root group is the file's */
-	static const char *const made[] = {"H5Gcreate", "H5Dcreate", "H5Acreate", "H5Tcommit"};
-	static const char *const opened[] = {"H5Gopen", "H5Dopen", "H5Aopen", "H5Topen"};
-	static const char *const flushed[] = {"H5Gflush", "H5Dflush", "H5Aflush", "H5Tflush"};
-	unsigned k = kind >= TERM_kind_group && kind <= TERM_kind_datatype ? kind - TERM_kind_group : 0;
-	switch (api) {
-	case TERM_ioapi_data:
-		return write ? "H5Dwrite" : "H5Dread";
-	case TERM_ioapi_attr:
-		return write ? "H5Awrite" : "H5Aread";
-	case TERM_ioapi_create:
-		return is_file ? "H5Fcreate" : made[k];
-	case TERM_ioapi_h5open:
-		return is_file ? "H5Fopen" : opened[k];
-	case TERM_ioapi_flush:
-		return is_file ? "H5Fflush" : flushed[k];
-	case TERM_ioapi_rename:
-		return "H5Lmove";
-	case TERM_ioapi_extent:
-		return "H5Dset_extent";
-	case TERM_ioapi_delete:
-		return kind == TERM_kind_attribute ? "H5Adelete" : "H5Ldelete";
-	default:
-		return write ? "write" : "read";
-	}
-}
-
-static enum act act_of(unsigned api, bool write)
-{
-	return api == TERM_ioapi_create   ? ACT_CREATE
-	       : api == TERM_ioapi_h5open ? ACT_OPEN
-	       : api == TERM_ioapi_flush  ? ACT_FSYNC
-	       : api == TERM_ioapi_rename ? ACT_RENAME
-	       : api == TERM_ioapi_delete ? ACT_RENAME /* of names, that is the nearest */
-	       : write                    ? ACT_WRITE
-	                                  : ACT_READ;
-}
-
 /* An activity: one kind of call on one object, made by the program of an execution. its: the version that it made or
  * used, "" none. */
-static void write_call_activity(struct writer *w, const char *id, enum act act, const char *label, const char *exec,
-                                const char *its)
+static void write_call_activity(struct writer *w, const char *id, enum provio_act act, const char *label,
+                                const char *exec, const char *its)
 {
 	char class[32], program[32];
-	snprintf(class, sizeof(class), "provio:%s", acts[act].class);
+	snprintf(class, sizeof(class), "provio:%s", provio_acts[act].class);
 	snprintf(program, sizeof(program), ":g%s", exec);
 	begin_subject(w, id, class);
 	write_name_property(w, "a", "", "prov:Activity");
 	write_name_property(w, "prov:wasMemberOf", "", "prov:Activity");
 	write_text_property(w, "rdfs:label", str_of(label));
 	write_name_property(w, "prov:wasAssociatedWith", "", program);
-	if (*its && act == ACT_READ)
+	if (*its && act == PROVIO_READ)
 		write_name_property(w, "prov:used", ":", its);
 	else if (*its)
 		write_name_property(w, "provio:made", ":", its);
 }
 
-static void write_call_relation(struct writer *w, const char *id, enum act act, const char *exec, const char *of)
+static void write_call_relation(struct writer *w, const char *id, enum provio_act act, const char *exec, const char *of)
 {
 	char relation[40], program[32];
-	snprintf(relation, sizeof(relation), "provio:%s", acts[act].relation);
+	snprintf(relation, sizeof(relation), "provio:%s", provio_acts[act].relation);
 	snprintf(program, sizeof(program), "g%s", exec);
 	write_provio_triple(w, of, relation, id);
 	write_provio_triple(w, of, "prov:wasAttributedTo", program);
@@ -293,48 +264,99 @@ static void write_size_histogram(struct writer *w, const struct io_info *io)
 	buf_release(&b);
 }
 
+/* What is known of one kind of call beside who made it on what. */
+static void write_call_figures(struct writer *w, const struct io_info *io, enum provio_act act)
+{
+	bool writes = act == PROVIO_WRITE || act == PROVIO_CREATE || act == PROVIO_RENAME;
+	write_name_property(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
+	out_char(w->out, '"');
+	if (io->write != writes)
+		write_text_property(w, "provio:direction", str_of(io->write ? "write" : "read"));
+	write_count_property(w, "provio:count", io->calls);
+	if (io->failed)
+		write_count_property(w, "provio:failed", io->failed);
+	if (io->bytes)
+		write_count_property(w, "provio:bytes", io->bytes);
+	write_size_histogram(w, io);
+	if (io->first != TIME_NONE || io->spent)
+		write_seconds_property(w, "provio:elapsed", io->spent);
+	write_time_property(w, "prov:startedAtTime", io->first);
+	write_time_property(w, "prov:endedAtTime", io->last);
+}
+
+/* The version that the calls made or used, which is told then, and remembered in versions. */
+static int write_version_of_calls(struct writer *w, const struct io_info *io, struct idmap *versions, struct pubid *ret)
+{
+	bool is_new;
+	store_id v = io->write ? io->generated : io->used;
+	ret->text[0] = '\0';
+	int r = v ? write_provio_version(w, v, ret) : 0;
+	if (v && r >= 0 && !idmap_add(versions, v << 1 | io->write, 1, &is_new))
+		return -ENOMEM;
+	return r < 0 ? r : 0;
+}
+
+static int write_counted_call(struct writer *w, const struct io_info *io, const char *exec, struct idmap *versions)
+{
+	struct pubid of, its;
+	struct file_info f;
+	char id[80];
+	int r = write_provio_object(w, io->target, &of);
+	if (r > 0)
+		r = store_file(w->s, io->target, &f);
+	if (r <= 0)
+		return r;
+	enum provio_act act = provio_act_of(io->api, io->write);
+	snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq,
+	         io->api, io->write ? "w" : "r");
+	const char *label = provio_call_name(&f, io->api, io->write);
+	r = write_version_of_calls(w, io, versions, &its);
+	if (r < 0)
+		return r;
+	write_call_activity(w, id, act, label, exec, its.text);
+	write_call_figures(w, io, act);
+	end_subject(w);
+	write_call_relation(w, id, act, exec, of.text);
+	return 0;
+}
+
 static int write_counted_calls(struct writer *w, const char *exec, struct idmap *versions)
 {
 	int r = 0;
-	bool is_new;
-	for (size_t i = 0; r >= 0 && i < w->ios.n; i++) {
-		const struct io_info *io = &w->ios.v[i];
-		struct pubid of, its = {""};
-		struct file_info f;
-		char id[80];
-		store_id v = io->write ? io->generated : io->used;
-		r = write_provio_object(w, io->target, &of);
-		if (r > 0)
-			r = store_file(w->s, io->target, &f);
-		if (r <= 0)
-			continue;
-		enum act act = act_of(io->api, io->write);
-		snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq,
-		         io->api, io->write ? "w" : "r");
-		const char *label = call_name(&f, io->api, io->write);
-		if (v && (r = write_provio_version(w, v, &its)) >= 0)
-			r = idmap_add(versions, v << 1 | io->write, 1, &is_new) ? 1 : -ENOMEM;
-		if (r < 0)
-			break;
-		write_call_activity(w, id, act, label, exec, its.text);
-		write_name_property(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
-		out_char(w->out, '"');
-		if (io->write != (act == ACT_WRITE || act == ACT_CREATE || act == ACT_RENAME))
-			write_text_property(w, "provio:direction", str_of(io->write ? "write" : "read"));
-		write_count_property(w, "provio:count", io->calls);
-		if (io->failed)
-			write_count_property(w, "provio:failed", io->failed);
-		if (io->bytes)
-			write_count_property(w, "provio:bytes", io->bytes);
-		write_size_histogram(w, io);
-		if (io->first != TIME_NONE || io->spent)
-			write_seconds_property(w, "provio:elapsed", io->spent);
-		write_time_property(w, "prov:startedAtTime", io->first);
-		write_time_property(w, "prov:endedAtTime", io->last);
-		end_subject(w);
-		write_call_relation(w, id, act, exec, of.text);
-	}
+	for (size_t i = 0; r >= 0 && i < w->ios.n; i++)
+		r = write_counted_call(w, &w->ios.v[i], exec, versions);
 	return r < 0 ? r : 0;
+}
+
+/* Is the edge to be told: in the document, and not told by counted calls? */
+static bool is_uncounted(const struct writer *w, const struct edge *e, bool made, const struct idmap *versions)
+{
+	if (e->via == TERM_via_sync || (!e->sure && prov_selection(w->p)->lineage.certain))
+		return false;
+	return !idmap_find(versions, e->to << 1 | made) && prov_has_version(w->p, e->to);
+}
+
+static int write_uncounted_access(struct writer *w, const struct edge *e, const char *pub, bool made)
+{
+	struct version_info v;
+	struct pubid of, its;
+	char id[80];
+	enum provio_act act = made ? PROVIO_WRITE : PROVIO_READ;
+	int r = store_version(w->s, e->to, &v);
+	if (r > 0)
+		r = write_provio_object(w, v.file, &of);
+	if (r > 0)
+		r = write_provio_version(w, e->to, &its);
+	if (r <= 0)
+		return r;
+	snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", pub, its.text);
+	write_call_activity(w, id, act, made ? "write" : "read", pub, its.text);
+	write_count_property(w, "provio:count", e->count ? e->count : 1);
+	if (e->has_bytes)
+		write_count_property(w, "provio:bytes", e->bytes);
+	end_subject(w);
+	write_call_relation(w, id, act, pub, of.text);
+	return 0;
 }
 
 /* What was used or made without that its calls were counted. */
@@ -342,29 +364,9 @@ static int write_uncounted_accesses(struct writer *w, store_id exec, const char 
                                     const struct idmap *versions)
 {
 	int r = made ? store_outputs(w->s, exec, &w->edges) : store_uses(w->s, exec, &w->edges);
-	for (size_t i = 0; r >= 0 && i < w->edges.n; i++) {
-		const struct edge *e = &w->edges.v[i];
-		struct version_info v;
-		struct pubid of, its;
-		char id[80];
-		if (e->via == TERM_via_sync || (!e->sure && prov_selection(w->p)->lineage.certain) ||
-		    idmap_find(versions, e->to << 1 | made) || !prov_has_version(w->p, e->to))
-			continue;
-		r = store_version(w->s, e->to, &v);
-		if (r > 0)
-			r = write_provio_object(w, v.file, &of);
-		if (r > 0)
-			r = write_provio_version(w, e->to, &its);
-		if (r <= 0)
-			continue;
-		snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", pub, its.text);
-		write_call_activity(w, id, made ? ACT_WRITE : ACT_READ, made ? "write" : "read", pub, its.text);
-		write_count_property(w, "provio:count", e->count ? e->count : 1);
-		if (e->has_bytes)
-			write_count_property(w, "provio:bytes", e->bytes);
-		end_subject(w);
-		write_call_relation(w, id, made ? ACT_WRITE : ACT_READ, pub, of.text);
-	}
+	for (size_t i = 0; r >= 0 && i < w->edges.n; i++)
+		if (is_uncounted(w, &w->edges.v[i], made, versions))
+			r = write_uncounted_access(w, &w->edges.v[i], pub, made);
 	return r < 0 ? r : 0;
 }
 
@@ -534,61 +536,68 @@ static bool *find_last_metrics(const struct app_log *d)
 	return last;
 }
 
+/* A setting or type that a program told, with the figures that its run came to; last: which metrics those are. */
+static int write_configuration(struct writer *w, struct app_log *d, const struct reported_event *t, const bool *last,
+                               const char *ulid)
+{
+	const struct event_app_word *o = &t->ev.app_word;
+	const struct app_log_image *who = app_log_image_of(d, t, o->app);
+	bool config = o->said == TERM_said_config;
+	store_id exec = 0;
+	if (!who || (!config && o->said != TERM_said_type))
+		return 0;
+	int r = app_log_exec(d, who, t->ev.time, &exec) < 0 ? -EIO : 0;
+	write_reported_event(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
+	write_by_property(w, exec);
+	write_text_property(w, "rdfs:label", o->name);
+	if (config)
+		write_text_property(w, "prov:value", o->value);
+	if (o->version.n)
+		write_text_property(w, "provio:version", o->version);
+	for (size_t k = 0; config && k < d->metrics.n; k++) {
+		const struct reported_event *m = &d->metrics.v[k];
+		char id[64];
+		if (!last[k])
+			continue;
+		snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
+		write_name_property(w, "provio:hasMetrics", ":", id);
+	}
+	end_subject(w);
+	return r;
+}
+
+static int write_metric(struct writer *w, struct app_log *d, const struct reported_event *t, const char *ulid)
+{
+	const struct event_app_metric *o = &t->ev.app_metric;
+	const struct app_log_image *who = app_log_image_of(d, t, o->app);
+	store_id exec = 0;
+	char step[32];
+	if (!who)
+		return 0;
+	int r = app_log_exec(d, who, t->ev.time, &exec) < 0 ? -EIO : 0;
+	write_reported_event(w, "provio:Metrics", t, ulid);
+	write_by_property(w, exec);
+	write_text_property(w, "rdfs:label", o->name);
+	write_double_value(w, app_log_number(o));
+	snprintf(step, sizeof(step), "%lld", (long long)o->step);
+	if (o->stepped)
+		write_name_property(w, "provio:step", "", step);
+	end_subject(w);
+	return r;
+}
+
 /* Configurations, each with the figures that its run came to. */
 static int write_configurations(struct writer *w, store_id run, const char *ulid)
 {
 	struct app_log d;
-	store_id exec;
 	int r = app_log_load(w->s, run, &d);
 	bool *last = r == 0 ? find_last_metrics(&d) : NULL;
 	if (r == 0 && !last)
 		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
-		const struct reported_event *t = &d.words.v[i];
-		const struct event_app_word *o = &t->ev.app_word;
-		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
-		bool config = o->said == TERM_said_config;
-		if (!who || (!config && o->said != TERM_said_type))
-			continue;
-		exec = 0;
-		if (app_log_exec(&d, who, t->ev.time, &exec) < 0)
-			r = -EIO;
-		write_reported_event(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
-		write_by_property(w, exec);
-		write_text_property(w, "rdfs:label", o->name);
-		if (config)
-			write_text_property(w, "prov:value", o->value);
-		if (o->version.n)
-			write_text_property(w, "provio:version", o->version);
-		for (size_t k = 0; config && k < d.metrics.n; k++) {
-			const struct reported_event *m = &d.metrics.v[k];
-			char id[64];
-			if (!last[k])
-				continue;
-			snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
-			write_name_property(w, "provio:hasMetrics", ":", id);
-		}
-		end_subject(w);
-	}
-	for (size_t i = 0; r == 0 && i < d.metrics.n; i++) {
-		const struct reported_event *t = &d.metrics.v[i];
-		const struct event_app_metric *o = &t->ev.app_metric;
-		const struct app_log_image *who = app_log_image_of(&d, t, o->app);
-		char step[32];
-		if (!who)
-			continue;
-		exec = 0;
-		if (app_log_exec(&d, who, t->ev.time, &exec) < 0)
-			r = -EIO;
-		write_reported_event(w, "provio:Metrics", t, ulid);
-		write_by_property(w, exec);
-		write_text_property(w, "rdfs:label", o->name);
-		write_double_value(w, app_log_number(o));
-		snprintf(step, sizeof(step), "%lld", (long long)o->step);
-		if (o->stepped)
-			write_name_property(w, "provio:step", "", step);
-		end_subject(w);
-	}
+	for (size_t i = 0; r == 0 && i < d.words.n; i++)
+		r = write_configuration(w, &d, &d.words.v[i], last, ulid);
+	for (size_t i = 0; r == 0 && i < d.metrics.n; i++)
+		r = write_metric(w, &d, &d.metrics.v[i], ulid);
 	free(last);
 	app_log_release(&d);
 	return r;
