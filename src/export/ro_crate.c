@@ -22,6 +22,7 @@
 
 #define PROFILE "https://w3id.org/ro/wfrun/process/0.5"
 #define NO_PROGRAM "#no-program"
+#define PATH_ROOM 4097 /* bytes of a path, with its NUL */
 
 struct maker {
 	struct jsonw j;
@@ -68,33 +69,46 @@ static int is_received(void *arg, const struct prov_statement *st)
 	return 0;
 }
 
+/* Is what is open at fd the file that the version was, by its size and time? */
+static bool is_as_recorded(int fd, const struct version_info *v, struct stat *ret)
+{
+	return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && (uint64_t)ret->st_size == v->size &&
+	       (int64_t)ret->st_mtim.tv_sec * 1000000000 + ret->st_mtim.tv_nsec == v->mtime;
+}
+
+/* Why a version cannot be copied, whatever is there now; NULL: it may be. */
+static const char *why_not_copied(const struct maker *m, const struct version_info *v, const struct file_info *f)
+{
+	if (v->n != f->versions)
+		return "a later version took its place";
+	if (!f->named || !is_plain_path(f->path) || f->path.n >= PATH_ROOM)
+		return "it has no name any more";
+	if (m->zip && !utf8_is_valid(f->path))
+		return "its name cannot stand in an archive";
+	return v->has_size && v->mtime != TIME_NONE ? NULL : "its size and time were not recorded";
+}
+
 /* Why a version cannot be copied, or NULL and *ret_fd, *ret_size. */
 static const char *open_version(const struct maker *m, const struct version_info *v, const struct file_info *f,
                                 int *ret_fd, uint64_t *ret_size)
 {
-	char path[4097];
+	char path[PATH_ROOM];
 	struct stat st;
-	if (v->n != f->versions)
-		return "a later version took its place";
-	if (!f->named || !is_plain_path(f->path) || f->path.n >= sizeof(path))
-		return "it has no name any more";
-	if (m->zip && !utf8_is_valid(f->path))
-		return "its name cannot stand in an archive";
-	if (!v->has_size || v->mtime == TIME_NONE)
-		return "its size and time were not recorded";
+	const char *why = why_not_copied(m, v, f);
+	if (why)
+		return why;
 	memcpy(path, f->path.p, f->path.n);
 	path[f->path.n] = '\0';
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT ? "it is not there any more" : "it cannot be read";
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != v->size ||
-	    (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != v->mtime) {
+	if (!is_as_recorded(fd, v, &st))
+		why = "it is not as recorded any more";
+	else if (m->received && !(st.st_mode & S_IROTH))
+		why = "not everybody may read it, and the record is not all your own";
+	if (why) {
 		close(fd);
-		return "it is not as recorded any more";
-	}
-	if (m->received && !(st.st_mode & S_IROTH)) {
-		close(fd);
-		return "not everybody may read it, and the record is not all your own";
+		return why;
 	}
 	*ret_fd = fd;
 	*ret_size = v->size;
@@ -106,7 +120,7 @@ static int copy_version(struct maker *m, const struct version_info *v, const str
 {
 	int fd = -1;
 	uint64_t size = 0;
-	char name[4097 + 8];
+	char name[PATH_ROOM + 8];
 	struct stat st;
 	*ret_why = open_version(m, v, f, &fd, &size);
 	if (*ret_why)
@@ -361,30 +375,39 @@ static void action_end(struct maker *m)
 	m->open = false;
 }
 
+/* The action of an execution begins; that of a process without a program when it is known that it has files. */
+static int begin_action(struct maker *m, const struct prov_statement *st)
+{
+	action_end(m);
+	m->program = false;
+	m->waiting = strcmp(st->type, "Execution") == 0;
+	if (m->waiting)
+		action_head(m, st);
+	if (m->waiting && st->label.n)
+		action_begin(m);
+	return m->head.failed ? -ENOMEM : jsonw_error(&m->j);
+}
+
+/* Of a process without a program it comes before it is known whether it is told; its user is the parent's. */
+static int write_action_agent(struct maker *m, const struct prov_statement *st)
+{
+	bool program = st->object.n && st->object.p[0] == 'p';
+	if (m->open) {
+		jsonw_key(&m->j, "", program ? "instrument" : "agent");
+		reference_to(&m->j, "#", st->object);
+		m->program |= program;
+	}
+	return jsonw_error(&m->j);
+}
+
 static int write_crate_action(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	struct jsonw *j = &m->j;
-	if (st->kind == PROV_activity) {
-		action_end(m);
-		m->program = false;
-		m->waiting = strcmp(st->type, "Execution") == 0;
-		if (m->waiting)
-			action_head(m, st);
-		if (m->waiting && st->label.n)
-			action_begin(m);
-		return m->head.failed ? -ENOMEM : jsonw_error(j);
-	}
-	if (st->kind == PROV_wasAssociatedWith) {
-		bool program = st->object.n && st->object.p[0] == 'p';
-		/* Of a process without a program it comes before it is known whether it is told; its user is the parent's. */
-		if (m->open) {
-			jsonw_key(j, "", program ? "instrument" : "agent");
-			reference_to(j, "#", st->object);
-			m->program |= program;
-		}
-		return jsonw_error(j);
-	}
+	if (st->kind == PROV_activity)
+		return begin_action(m, st);
+	if (st->kind == PROV_wasAssociatedWith)
+		return write_action_agent(m, st);
 	if (m->waiting)
 		action_begin(m);
 	if (!m->open)

@@ -131,20 +131,36 @@ static bool copy_exceeded_limits(const struct strlist *l, struct summary *to)
 	return true;
 }
 
-static bool fill_summary(struct summary *to, const struct summary_info *m)
+/* The words of a command; false without memory. */
+static bool copy_argv(const struct strlist *argv, struct summary *to)
 {
 	struct str s;
+	size_t n = 0;
+	if (!argv->count)
+		return true;
+	if (!(to->argv = calloc(argv->count + 1, sizeof(*to->argv))))
+		return false;
+	for (size_t i = 0, at = 0; out_list_next(argv, &i, &at, &s);)
+		if (!(to->argv[n++] = copy_text(s)))
+			return false; /* what stood behind it would not be given back */
+	return true;
+}
+
+/* A copy, NULL of nothing; *ok is lost without memory. */
+static char *copy_if_any(struct str s, bool *ok)
+{
+	char *text = s.n ? copy_text(s) : NULL;
+	*ok &= text || !s.n;
+	return text;
+}
+
+static bool fill_summary(struct summary *to, const struct summary_info *m)
+{
 	bool ok = true;
-	if (m->argv.count) {
-		size_t n = 0;
-		if (!(to->argv = calloc(m->argv.count + 1, sizeof(*to->argv))))
-			return false;
-		for (size_t i = 0, at = 0; out_list_next(&m->argv, &i, &at, &s);)
-			if (!(to->argv[n++] = copy_text(s)))
-				return false; /* what stood behind it would not be given back */
-	}
-	to->user = m->user.n ? copy_text(m->user) : NULL;
-	to->cwd = m->cwd.n ? copy_text(m->cwd) : NULL;
+	if (!copy_argv(&m->argv, to))
+		return false;
+	to->user = copy_if_any(m->user, &ok);
+	to->cwd = copy_if_any(m->cwd, &ok);
 	to->exit_type = (enum exit_type)m->exit_type;
 	to->exit_status = m->status;
 	to->signal = m->signal;
@@ -154,8 +170,7 @@ static bool fill_summary(struct summary *to, const struct summary_info *m)
 		if (v->known)
 			ok = summary_set(to, (enum figure_name)f, v->value, NULL, v->complete) == 0 && ok;
 	}
-	return ok && (to->user || !m->user.n) && (to->cwd || !m->cwd.n) && copy_exceeded_limits(&m->beyond, to) &&
-	       copy_summary_pairs(&m->host, &to->host, &to->nhost) &&
+	return ok && copy_exceeded_limits(&m->beyond, to) && copy_summary_pairs(&m->host, &to->host, &to->nhost) &&
 	       copy_summary_pairs(&m->labels, &to->label, &to->nlabel);
 }
 

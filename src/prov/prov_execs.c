@@ -251,10 +251,29 @@ static int emit_informed(struct prov_source *p, store_id id, struct str name)
 	return r;
 }
 
+/* Whose execution it was: a user's, by a program. */
+static int emit_responsible(struct prov_source *p, const struct exec_info *x, struct str name, unsigned kinds)
+{
+	/* Another store_exec would take x's strings: they are used before. */
+	struct str user = x->user.n ? prov_hashed(&p->third, 'u', x->user, x->host) : str_of(""), program;
+	int r = program_name(p, x, &program);
+	if (r == 0 && user.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
+		r = emit_association(p, name, user);
+	if (r == 0 && program.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
+		r = emit_association(p, name, program);
+	if (r == 0 && program.n && user.n && kinds & PROV_BIT(PROV_actedOnBehalfOf)) {
+		prov_begin(p, PROV_actedOnBehalfOf);
+		p->st.subject = program;
+		p->st.object = user;
+		p->st.third = name;
+		r = prov_emit(p);
+	}
+	return r;
+}
+
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct exec_info x;
-	struct str user, program;
 	int r = store_exec(p->s, id, &x);
 	if (r <= 0)
 		return r;
@@ -262,22 +281,8 @@ int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds)
 	r = 0;
 	if (kinds & PROV_BIT(PROV_activity))
 		r = emit_execution(p, &x, name);
-	if (r == 0 && kinds & (PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_actedOnBehalfOf))) {
-		/* Another store_exec would take x's strings: they are used before. */
-		user = x.user.n ? prov_hashed(&p->third, 'u', x.user, x.host) : str_of("");
-		r = program_name(p, &x, &program);
-		if (r == 0 && user.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
-			r = emit_association(p, name, user);
-		if (r == 0 && program.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
-			r = emit_association(p, name, program);
-		if (r == 0 && program.n && user.n && kinds & PROV_BIT(PROV_actedOnBehalfOf)) {
-			prov_begin(p, PROV_actedOnBehalfOf);
-			p->st.subject = program;
-			p->st.object = user;
-			p->st.third = name;
-			r = prov_emit(p);
-		}
-	}
+	if (r == 0 && kinds & (PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_actedOnBehalfOf)))
+		r = emit_responsible(p, &x, name, kinds);
 	if (r == 0 && kinds & PROV_BIT(PROV_used))
 		r = emit_used(p, &x, name);
 	if (r == 0 && kinds & PROV_OUTPUTS)

@@ -20,6 +20,37 @@ static int compare_generations(const void *pa, const void *pb)
 	return a->lo != b->lo ? (a->lo < b->lo ? -1 : 1) : (a->to > b->to) - (a->to < b->to);
 }
 
+/* Takes out the generations that are not told, and sorts the others by the end of the writing. */
+static void choose_generations(struct prov_source *p, struct edges *gens)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < gens->n; i++)
+		if (prov_follows(p, &gens->v[i]) && prov_has_exec(p, gens->v[i].to))
+			gens->v[kept++] = gens->v[i];
+	gens->n = kept;
+	if (kept)
+		qsort(gens->v, kept, sizeof(*gens->v), compare_generations);
+}
+
+/* A version was there before it was read, and before other files were derived from it: lowers o->limit to that. */
+static int lower_limit(struct prov_source *p, const struct file_info *f, store_id id, struct one_version *o)
+{
+	int r = store_readers(p->s, id, &p->more);
+	for (size_t i = 0; r >= 0 && i < p->more.n; i++)
+		if (p->more.v[i].hi < o->limit)
+			o->limit = p->more.v[i].hi;
+	/* Within the file the limit comes down with the versions; a cache's version is another file's. */
+	if (r >= 0)
+		r = store_derivatives(p->s, id, &p->more);
+	for (size_t i = 0; r >= 0 && i < p->more.n; i++) {
+		struct version_info derived;
+		r = store_version(p->s, p->more.v[i].to, &derived);
+		if (r > 0 && derived.file != f->id && derived.start <= o->limit)
+			o->limit = derived.start - 1;
+	}
+	return r < 0 ? r : 0;
+}
+
 static int load_version(struct prov_source *p, const struct file_info *f, uint64_t n, int64_t limit,
                         struct one_version *o)
 {
@@ -34,28 +65,10 @@ static int load_version(struct prov_source *p, const struct file_info *f, uint64
 		return r;
 	o->in = true;
 	o->limit = limit;
-	if ((r = store_gens(p->s, id, &o->gens)) < 0 || (r = store_derived(p->s, id, &o->derived)) < 0 ||
-	    (r = store_readers(p->s, id, &p->more)) < 0)
+	if ((r = store_gens(p->s, id, &o->gens)) < 0 || (r = store_derived(p->s, id, &o->derived)) < 0)
 		return r;
-	size_t kept = 0;
-	for (size_t i = 0; i < o->gens.n; i++)
-		if (prov_follows(p, &o->gens.v[i]) && prov_has_exec(p, o->gens.v[i].to))
-			o->gens.v[kept++] = o->gens.v[i];
-	o->gens.n = kept;
-	if (kept)
-		qsort(o->gens.v, kept, sizeof(*o->gens.v), compare_generations);
-	for (size_t i = 0; i < p->more.n; i++)
-		if (p->more.v[i].hi < o->limit)
-			o->limit = p->more.v[i].hi;
-	/* Within the file the limit comes down with the versions; a cache's version is another file's. */
-	r = store_derivatives(p->s, id, &p->more);
-	for (size_t i = 0; r >= 0 && i < p->more.n; i++) {
-		struct version_info derived;
-		r = store_version(p->s, p->more.v[i].to, &derived);
-		if (r > 0 && derived.file != f->id && derived.start <= o->limit)
-			o->limit = derived.start - 1;
-	}
-	return r < 0 ? r : 0;
+	choose_generations(p, &o->gens);
+	return lower_limit(p, f, id, o);
 }
 
 /* The local name of the kth write, of n: the last is the version itself. */
@@ -177,14 +190,66 @@ static int emit_derivations(struct prov_source *p, const struct one_version *o, 
 	return r;
 }
 
+static int emit_file(struct prov_source *p, const struct file_info *f, uint64_t outer)
+{
+	prov_begin(p, PROV_entity);
+	p->st.id = prov_named(&p->subject, f->pub.text, 0);
+	p->st.type = "File";
+	p->st.what = f->id;
+	p->st.label = f->path;
+	prov_put_file(p, f);
+	prov_put_within(p, f, outer);
+	prov_put_notes(p, 0);
+	return prov_emit(p);
+}
+
+/* What is asked for of one version: of each of its writes, from the last to the first. */
+static int emit_version_statements(struct prov_source *p, struct one_version *o, const struct file_info *f,
+                                   uint64_t outer, unsigned kinds)
+{
+	int r = 0;
+	for (size_t k = o->gens.n ? o->gens.n : 1; r == 0 && k-- > 0;) {
+		if (kinds & PROV_BIT(PROV_entity))
+			r = emit_version(p, o, f, outer, k);
+		if (r == 0 && kinds & PROV_BIT(PROV_specializationOf))
+			r = emit_specialization(p, o, f, k);
+		if (r == 0 && o->gens.n && kinds & PROV_BIT(PROV_wasGeneratedBy))
+			r = emit_generation(p, o, k, &o->limit);
+		if (r == 0 && kinds & PROV_BIT(PROV_wasDerivedFrom))
+			r = emit_derivations(p, o, k);
+	}
+	return r;
+}
+
+/* The file, and its versions from the last to the first. outer: the generation of the file that it lies in. */
+static int emit_file_versions(struct prov_source *p, const struct file_info *f, uint64_t outer, unsigned kinds)
+{
+	struct one_version o = {.in = false};
+	int64_t limit = TIME_NEVER;
+	bool first = true;
+	int r = kinds & PROV_BIT(PROV_entity) ? prov_load_notes(p, NOTES_FILE, f->id) : 0;
+	for (uint64_t n = f->versions; r == 0 && n > 0; n--) {
+		r = load_version(p, f, n, limit, &o);
+		if (r != 0 || !o.in)
+			continue;
+		if (first && kinds & PROV_BIT(PROV_entity))
+			r = emit_file(p, f, outer);
+		first = false;
+		if (r == 0)
+			r = emit_version_statements(p, &o, f, outer, kinds);
+		if (o.derived.n)
+			limit = o.gens.n ? o.limit : o.limit - 1;
+	}
+	edges_release(&o.gens);
+	edges_release(&o.derived);
+	return r;
+}
+
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct file_info f, file;
-	struct one_version o = {.in = false};
 	struct buf path = {0}, domain = {0};
 	uint64_t outer = 0;
-	int64_t limit = TIME_NEVER;
-	bool first = true;
 	int r = store_file(p->s, id, &f);
 	if (r <= 0)
 		return r;
@@ -198,40 +263,8 @@ int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 		outer = file.gen;
 		r = 0;
 	}
-	if (r == 0 && kinds & PROV_BIT(PROV_entity))
-		r = prov_load_notes(p, NOTES_FILE, id);
-	for (uint64_t n = f.versions; r == 0 && n > 0; n--) {
-		r = load_version(p, &f, n, limit, &o);
-		if (r != 0 || !o.in)
-			continue;
-		if (first && kinds & PROV_BIT(PROV_entity)) {
-			prov_begin(p, PROV_entity);
-			p->st.id = prov_named(&p->subject, f.pub.text, 0);
-			p->st.type = "File";
-			p->st.what = id;
-			p->st.label = f.path;
-			prov_put_file(p, &f);
-			prov_put_within(p, &f, outer);
-			prov_put_notes(p, 0);
-			r = prov_emit(p);
-		}
-		first = false;
-		size_t parts = o.gens.n ? o.gens.n : 1;
-		for (size_t k = parts; r == 0 && k-- > 0;) {
-			if (kinds & PROV_BIT(PROV_entity))
-				r = emit_version(p, &o, &f, outer, k);
-			if (r == 0 && kinds & PROV_BIT(PROV_specializationOf))
-				r = emit_specialization(p, &o, &f, k);
-			if (r == 0 && o.gens.n && kinds & PROV_BIT(PROV_wasGeneratedBy))
-				r = emit_generation(p, &o, k, &o.limit);
-			if (r == 0 && kinds & PROV_BIT(PROV_wasDerivedFrom))
-				r = emit_derivations(p, &o, k);
-		}
-		if (o.derived.n)
-			limit = o.gens.n ? o.limit : o.limit - 1;
-	}
-	edges_release(&o.gens);
-	edges_release(&o.derived);
+	if (r == 0)
+		r = emit_file_versions(p, &f, outer, kinds);
 	buf_release(&path);
 	buf_release(&domain);
 	return r;

@@ -42,10 +42,45 @@ static void append_last_metric(struct buf *to, size_t *n, const struct app_log_m
 	append_pair(to, n, f->name, str_of(f->last != f->last ? "nan" : text), true);
 }
 
+/* Beside the lists of p->logged. */
+enum { LOG_CONFIG, LOG_VERSION, LOG_METRIC, LOG_TAG, LOG_USED, LOG_GENERATED };
+static const enum prov_attr logged_attr[LOGGED_PARTS] = {
+    [LOG_CONFIG] = ATTR_configuration, [LOG_VERSION] = ATTR_configurationVersion,
+    [LOG_METRIC] = ATTR_metric,        [LOG_TAG] = ATTR_tag,
+    [LOG_USED] = ATTR_saidUsed,        [LOG_GENERATED] = ATTR_saidGenerated};
+
+/* What one of the run's programs told of itself: its type, settings and last figures. */
+static void append_app_run(struct prov_source *p, const struct app_log_run *run, size_t n[LOGGED_PARTS])
+{
+	struct buf *to = p->logged;
+	buf_str(&p->run_type, run->type);
+	for (size_t k = 0; k < run->n_configs; k++) {
+		const struct app_log_config *c = &run->configs[k];
+		append_pair(&to[LOG_CONFIG], &n[LOG_CONFIG], c->name, c->value, true);
+		if (c->version.n)
+			append_pair(&to[LOG_VERSION], &n[LOG_VERSION], c->name, c->version, true);
+	}
+	for (size_t k = 0; k < run->n_figures; k++)
+		append_last_metric(&to[LOG_METRIC], &n[LOG_METRIC], &run->figures[k]);
+}
+
+/* The list that a word goes to; -1 none. */
+static int part_of_word(const struct event_app_word *w)
+{
+	switch (w->said) {
+	case TERM_said_tag:
+		return LOG_TAG;
+	case TERM_said_used:
+		return LOG_USED;
+	case TERM_said_generated:
+		return LOG_GENERATED;
+	default:
+		return -1;
+	}
+}
+
 static int set_app_lists(struct prov_source *p, store_id run)
 {
-	static const enum prov_attr attr[LOGGED_PARTS] = {
-	    ATTR_configuration, ATTR_configurationVersion, ATTR_metric, ATTR_tag, ATTR_saidUsed, ATTR_saidGenerated};
 	struct app_log d;
 	struct app_log_run *runs = NULL;
 	size_t n[LOGGED_PARTS] = {0}, n_runs = 0;
@@ -56,31 +91,19 @@ static int set_app_lists(struct prov_source *p, store_id run)
 	buf_reset(&p->run_type);
 	if (r == 0 && !app_log_is_empty(&d))
 		r = app_log_runs(&d, &runs, &n_runs);
-	for (size_t i = 0; i < n_runs; i++) {
-		buf_str(&p->run_type, runs[i].type);
-		for (size_t k = 0; k < runs[i].n_configs; k++) {
-			const struct app_log_config *c = &runs[i].configs[k];
-			append_pair(&to[0], &n[0], c->name, c->value, true);
-			if (c->version.n)
-				append_pair(&to[1], &n[1], c->name, c->version, true);
-		}
-		for (size_t k = 0; k < runs[i].n_figures; k++)
-			append_last_metric(&to[2], &n[2], &runs[i].figures[k]);
-	}
+	for (size_t i = 0; i < n_runs; i++)
+		append_app_run(p, &runs[i], n);
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
 		const struct event_app_word *w = &d.words.v[i].ev.app_word;
-		int part = w->said == TERM_said_tag         ? 3
-		           : w->said == TERM_said_used      ? 4
-		           : w->said == TERM_said_generated ? 5
-		                                            : -1;
+		int part = part_of_word(w);
 		if (part >= 0 && app_log_image_of(&d, &d.words.v[i], w->app))
-			append_pair(&to[part], &n[part], w->name, w->value, part == 3);
+			append_pair(&to[part], &n[part], w->name, w->value, part == LOG_TAG);
 	}
 	app_log_runs_free(runs, n_runs);
 	app_log_release(&d);
 	for (size_t i = 0; r == 0 && i < LOGGED_PARTS; i++) {
 		r = to[i].failed ? -ENOMEM : 0;
-		prov_put_list(p, attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&to[i])});
+		prov_put_list(p, logged_attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&to[i])});
 	}
 	prov_put_text(p, ATTR_runType, buf_view(&p->run_type));
 	return r;

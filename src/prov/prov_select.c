@@ -129,6 +129,48 @@ static int find_noted(struct prov_source *p)
 	return r;
 }
 
+static int select_run(struct prov_source *p, store_id run)
+{
+	store_id *ids = NULL;
+	size_t n = 0;
+	int r = store_run_execs(p->s, run, &ids, &n);
+	for (size_t k = 0; r == 0 && k < n; k++)
+		r = select_exec(p, ids[k]);
+	free(ids);
+	return r;
+}
+
+/* Where nothing but a time was asked for, all executions are looked at. */
+static int select_all_execs(struct prov_source *p)
+{
+	sqlite3_stmt *st = NULL;
+	int r = 0;
+	if (sqlite3_prepare_v2(store_sqlite(p->s), "SELECT id FROM execution", -1, &st, NULL) != SQLITE_OK)
+		r = -EIO;
+	while (r == 0 && sqlite3_step(st) == SQLITE_ROW)
+		r = select_exec(p, (store_id)sqlite3_column_int64(st, 0));
+	sqlite3_finalize(st);
+	return r;
+}
+
+/* What was asked for, and what that belongs to. */
+static int select_asked(struct prov_source *p, struct err *err)
+{
+	const struct prov_select *o = &p->o;
+	int r = o->n_versions ? add_lineage(p, err) : 0;
+	for (size_t i = 0; r == 0 && i < o->n_runs; i++)
+		r = select_run(p, o->runs[i]);
+	for (size_t i = 0; r == 0 && i < o->n_execs; i++)
+		r = select_exec(p, o->execs[i]);
+	if (r == 0 && !o->n_versions && !o->n_runs && !o->n_execs)
+		r = select_all_execs(p);
+	idset_close(&p->versions);
+	idset_close(&p->execs);
+	if (r == 0)
+		r = add_owners(p);
+	return r < 0 ? r : prov_find_builds(p);
+}
+
 int prov_open(struct store *s, const struct prov_select *o, struct err *err, struct prov_source **ret)
 {
 	struct prov_source *p = calloc(1, sizeof(*p));
@@ -140,34 +182,8 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 	int r = store_view_begin(s, o->n_versions ? VIEW_WALK : VIEW_PASS); /* a lineage, or one after the other */
 	if (r == 0)
 		r = find_noted(p);
-	if (r == 0 && !p->everything) {
-		if (o->n_versions)
-			r = add_lineage(p, err);
-		for (size_t i = 0; r == 0 && i < o->n_runs; i++) {
-			store_id *ids = NULL;
-			size_t n = 0;
-			r = store_run_execs(s, o->runs[i], &ids, &n);
-			for (size_t k = 0; r == 0 && k < n; k++)
-				r = select_exec(p, ids[k]);
-			free(ids);
-		}
-		for (size_t i = 0; r == 0 && i < o->n_execs; i++)
-			r = select_exec(p, o->execs[i]);
-		if (!o->n_versions && !o->n_runs && !o->n_execs) { /* by time alone */
-			sqlite3_stmt *st = NULL;
-			if (sqlite3_prepare_v2(store_sqlite(s), "SELECT id FROM execution", -1, &st, NULL) != SQLITE_OK)
-				r = -EIO;
-			while (r == 0 && sqlite3_step(st) == SQLITE_ROW)
-				r = select_exec(p, (store_id)sqlite3_column_int64(st, 0));
-			sqlite3_finalize(st);
-		}
-		idset_close(&p->versions);
-		idset_close(&p->execs);
-		if (r == 0)
-			r = add_owners(p);
-		if (r == 0)
-			r = prov_find_builds(p);
-	}
+	if (r == 0 && !p->everything)
+		r = select_asked(p, err);
 	if (r < 0) {
 		prov_close(p);
 		return err_set(err, -r, "cannot read the record");
