@@ -143,36 +143,27 @@ static void drop_run(struct history *h, uint64_t row)
 	h->n = n;
 }
 
-int archive_unlike(const char *home, const struct summary *m, struct buf *ret)
+/* The command as a packed list: release the bytes. */
+static struct strlist pack_argv(char *const *argv, struct buf *bytes)
 {
-	struct advice_options o = {.method = -1, .input = -1};
-	struct err ignored = {0};
-	struct store *s;
-	struct history h = {0};
-	struct buf raw = {0};
-	struct strlist argv = {0};
-	enum task_key key;
-	char *like = NULL;
-	int found = 0;
-	if (m->exit_type != EXIT_TYPE_NORMAL || m->exit_status != 0 || !m->argv || !m->argv[0])
-		return 0;
-	int rc = open_indexed_store(home, false, &ignored, &s);
-	if (rc < 0)
-		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
-	for (; m->argv[argv.count]; argv.count++) {
-		buf_varint(&raw, strlen(m->argv[argv.count]));
-		buf_str(&raw, str_of(m->argv[argv.count]));
+	struct strlist l = {0};
+	for (; argv[l.count]; l.count++) {
+		buf_varint(bytes, strlen(argv[l.count]));
+		buf_str(bytes, str_of(argv[l.count]));
 	}
-	argv.raw = buf_view(&raw);
-	rc = advise_history(s, &argv, &o, looked_at, LOOKED_AT, false, &ignored, &h, &key, &like);
-	store_id self = 0;
-	if (rc == 0 && m->run && store_find_run(s, m->run, &self) == 1)
-		drop_run(&h, self);
-	for (size_t i = 0; rc == 0 && i < LOOKED_AT; i++) {
+	l.raw = buf_view(bytes);
+	return l;
+}
+
+/* A sentence for each figure of the task that is unlike those of the history. How many there are. */
+static int tell_unlike(const struct history *h, const struct summary *m, struct buf *ret)
+{
+	int found = 0;
+	for (size_t i = 0; i < LOOKED_AT; i++) {
 		enum figure_name f = (enum figure_name)looked_at[i];
 		int64_t min = 0, max = 0;
 		size_t n;
-		if (!m->figure[f].known || !is_unlike(&h, i, m->figure[f].value, &n, &min, &max))
+		if (!m->figure[f].known || !is_unlike(h, i, m->figure[f].value, &n, &min, &max))
 			continue;
 		buf_printf(ret, "%s%s is ", found++ ? "\n" : "", figure_key(f));
 		put_amount(ret, f, m->figure[f].value);
@@ -181,6 +172,29 @@ int archive_unlike(const char *home, const struct summary *m, struct buf *ret)
 		buf_printf(ret, " to ");
 		put_amount(ret, f, max);
 	}
+	return found;
+}
+
+int archive_unlike(const char *home, const struct summary *m, struct buf *ret)
+{
+	struct advice_options o = {.method = -1, .input = -1};
+	struct err ignored = {0};
+	struct store *s;
+	struct history h = {0};
+	struct buf raw = {0};
+	enum task_key key;
+	char *like = NULL;
+	if (m->exit_type != EXIT_TYPE_NORMAL || m->exit_status != 0 || !m->argv || !m->argv[0])
+		return 0;
+	int rc = open_indexed_store(home, false, &ignored, &s);
+	if (rc < 0)
+		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
+	struct strlist argv = pack_argv(m->argv, &raw);
+	rc = advise_history(s, &argv, &o, looked_at, LOOKED_AT, false, &ignored, &h, &key, &like);
+	store_id self = 0;
+	if (rc == 0 && m->run && store_find_run(s, m->run, &self) == 1)
+		drop_run(&h, self);
+	int found = rc == 0 ? tell_unlike(&h, m, ret) : 0;
 	free(like);
 	history_release(&h);
 	buf_release(&raw);

@@ -73,6 +73,24 @@ static int load_input_size(struct store *s, struct input_cache *c, store_id vers
 	return rc < 0 ? rc : 0;
 }
 
+/* Without ./ and ../ at its beginning. */
+static struct str without_dots(struct str s)
+{
+	while (s.n > 1 && s.p[0] == '.' && (s.p[1] == '/' || (s.n > 2 && s.p[1] == '.' && s.p[2] == '/'))) {
+		size_t skip = s.p[1] == '/' ? 2 : 3;
+		s = str_n(s.p + skip, s.n - skip);
+	}
+	return s;
+}
+
+/* Does the word end the path, by whole components? */
+static bool ends_path(struct str word, struct str path)
+{
+	word = without_dots(word);
+	return word.n && str_ends(path, word) &&
+	       (word.p[0] == '/' || (path.n > word.n && path.p[path.n - word.n - 1] == '/'));
+}
+
 /* Does an argument, or what follows a `=` in it, end the path? */
 static bool is_input_named(const struct strlist *argv, struct str path)
 {
@@ -81,17 +99,8 @@ static bool is_input_named(const struct strlist *argv, struct str path)
 		if (!n || !s.n)
 			continue;
 		const char *eq = memchr(s.p, '=', s.n);
-		for (unsigned part = 0; part < 2; part++) {
-			struct str word = !part ? s : eq ? str_n(eq + 1, s.n - (size_t)(eq + 1 - s.p)) : str_of("");
-			while (word.n > 1 && word.p[0] == '.' &&
-			       (word.p[1] == '/' || (word.n > 2 && word.p[1] == '.' && word.p[2] == '/'))) {
-				size_t skip = word.p[1] == '/' ? 2 : 3;
-				word = str_n(word.p + skip, word.n - skip);
-			}
-			if (word.n && str_ends(path, word) &&
-			    (word.p[0] == '/' || (path.n > word.n && path.p[path.n - word.n - 1] == '/')))
-				return true;
-		}
+		if (ends_path(s, path) || (eq && ends_path(str_n(eq + 1, s.n - (size_t)(eq + 1 - s.p)), path)))
+			return true;
 	}
 	return false;
 }
@@ -112,12 +121,48 @@ static int sum_input(struct store *s, struct input_cache *c, store_id version, c
 	return rc < 0 ? rc : 0;
 }
 
+/* What the executions made: versions that are no inputs of the run. */
+static int versions_made(struct store *s, const store_id *execs, size_t n, struct idmap *made)
+{
+	struct edges e = {0};
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		rc = store_outputs(s, execs[i], &e);
+		for (size_t k = 0; rc >= 0 && k < e.n; k++)
+			if (!idmap_add(made, e.v[k].to, 1, &(bool){false}))
+				rc = -ENOMEM;
+	}
+	edges_release(&e);
+	return rc;
+}
+
+/* Adds up what the executions used and did not make, each version once. */
+static int sum_inputs(struct store *s, struct input_cache *c, const store_id *execs, size_t n, const struct idmap *made,
+                      const struct strlist *argv, double *sum, double *named)
+{
+	struct idmap seen = {0};
+	struct edges e = {0};
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		rc = store_uses(s, execs[i], &e);
+		for (size_t k = 0; rc >= 0 && k < e.n; k++) {
+			bool is_new = false;
+			if (!idmap_add(&seen, e.v[k].to, 1, &is_new))
+				rc = -ENOMEM;
+			else if (is_new && !idmap_find(made, e.v[k].to))
+				rc = sum_input(s, c, e.v[k].to, argv, sum, named);
+		}
+	}
+	idmap_release(&seen);
+	edges_release(&e);
+	return rc;
+}
+
 int input_of_run(struct store *s, struct input_cache *c, store_id run, double *ret, double *ret_named)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
-	struct idmap made = {0}, seen = {0};
-	struct edges e = {0};
+	struct idmap made = {0};
 	struct buf args = {0};
 	struct run_info r;
 	double sum = 0, named = 0;
@@ -129,24 +174,9 @@ int input_of_run(struct store *s, struct input_cache *c, store_id run, double *r
 		goto out;
 	buf_str(&args, r.argv.raw);
 	struct strlist argv = {.count = r.argv.count, .raw = buf_view(&args)};
-	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		rc = store_outputs(s, execs[i], &e);
-		for (size_t k = 0; rc >= 0 && k < e.n; k++)
-			if (!idmap_add(&made, e.v[k].to, 1, &(bool){false}))
-				rc = -ENOMEM;
-	}
-	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		rc = store_uses(s, execs[i], &e);
-		for (size_t k = 0; rc >= 0 && k < e.n; k++) {
-			bool is_new = false;
-			if (!idmap_add(&seen, e.v[k].to, 1, &is_new))
-				rc = -ENOMEM;
-			else if (is_new && !idmap_find(&made, e.v[k].to))
-				rc = sum_input(s, c, e.v[k].to, &argv, &sum, &named);
-		}
-	}
-	if (rc >= 0 && args.failed)
-		rc = -ENOMEM;
+	rc = args.failed ? -ENOMEM : versions_made(s, execs, n, &made);
+	if (rc >= 0)
+		rc = sum_inputs(s, c, execs, n, &made, &argv, &sum, &named);
 	if (rc >= 0) {
 		*ret = sum;
 		*ret_named = named;
@@ -154,8 +184,6 @@ int input_of_run(struct store *s, struct input_cache *c, store_id run, double *r
 out:
 	free(execs);
 	idmap_release(&made);
-	idmap_release(&seen);
-	edges_release(&e);
 	buf_release(&args);
 	return rc < 0 ? rc : 0;
 }

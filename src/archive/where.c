@@ -73,21 +73,32 @@ static const struct {
   sizes[] = {{"B", 1},      {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40},
              {"P", 0x1p50}, {"KB", 1e3},   {"MB", 1e6},   {"GB", 1e9},   {"TB", 1e12}};
 
+/* The factor of the unit that is written behind a number of `unit`; 0: there is none such. */
+static double unit_factor(struct str rest, const char *unit)
+{
+	if (!rest.n)
+		return 1;
+	if (strcmp(unit, "s") == 0)
+		for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
+			if (str_is(rest, spans[i].name))
+				return spans[i].factor;
+	if (strcmp(unit, "B") != 0)
+		return 0;
+	if (rest.n == 3 && rest.p[1] == 'i' && (rest.p[2] | 0x20) == 'b') /* KiB is K */
+		rest.n = 1;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (rest.n == strlen(sizes[i].name) && strncasecmp(rest.p, sizes[i].name, rest.n) == 0)
+			return sizes[i].factor;
+	return 0;
+}
+
 int where_value(struct str text, const char *unit, int decimals, int64_t *ret)
 {
 	struct str rest;
-	double v = parse_leading_number(text, &rest), factor = 0;
+	double v = parse_leading_number(text, &rest);
 	if (isnan(v))
 		return -EINVAL;
-	if (!rest.n)
-		factor = 1;
-	for (size_t i = 0; !factor && strcmp(unit, "s") == 0 && i < sizeof(spans) / sizeof(*spans); i++)
-		factor = str_is(rest, spans[i].name) ? spans[i].factor : 0;
-	if (strcmp(unit, "B") == 0 && rest.n == 3 && rest.p[1] == 'i' && (rest.p[2] | 0x20) == 'b')
-		rest.n = 1;
-	for (size_t i = 0; !factor && strcmp(unit, "B") == 0 && i < sizeof(sizes) / sizeof(*sizes); i++)
-		factor =
-		    rest.n == strlen(sizes[i].name) && strncasecmp(rest.p, sizes[i].name, rest.n) == 0 ? sizes[i].factor : 0;
+	double factor = unit_factor(rest, unit);
 	for (; decimals > 0; decimals--)
 		v *= 10;
 	v = round(v * factor);

@@ -48,33 +48,48 @@ void decimal_add(struct buf *b, int64_t value, unsigned decimals)
 /* Beyond this many places every number is 0 or too large. */
 #define EXPONENT_MAX 1000000
 
+/* A number that decimal_length has accepted, taken apart. */
+struct decimal_parts {
+	bool minus;
+	const char *whole, *fraction; /* digits */
+	size_t nwhole, nfraction;
+	int64_t exponent; /* within EXPONENT_MAX and some */
+};
+
+static struct decimal_parts split_decimal(struct str s)
+{
+	struct decimal_parts d = {.minus = s.p[0] == '-'};
+	d.whole = s.p + d.minus;
+	d.nwhole = skip_digits(s.p, s.n, d.minus);
+	size_t at = d.minus + d.nwhole;
+	d.fraction = s.p + at;
+	if (at < s.n && s.p[at] == '.') {
+		d.fraction++;
+		d.nfraction = skip_digits(s.p, s.n, at + 1);
+		at += 1 + d.nfraction;
+	}
+	if (at < s.n) { /* 'e', which has digits */
+		bool down = s.p[++at] == '-';
+		for (at += s.p[at] == '-' || s.p[at] == '+'; at < s.n; at++)
+			if (d.exponent < EXPONENT_MAX)
+				d.exponent = d.exponent * 10 + (s.p[at] - '0');
+		if (down)
+			d.exponent = -d.exponent;
+	}
+	return d;
+}
+
 int decimal_read(struct str s, unsigned decimals, int64_t *ret)
 {
 	if (!s.n || decimal_length(s.p, s.n) != s.n)
 		return -EINVAL;
-	bool minus = s.p[0] == '-', up = false;
-	const char *whole = s.p + minus, *fraction;
-	size_t nwhole = skip_digits(s.p, s.n, minus), nfraction = 0, at = minus + nwhole;
-	fraction = s.p + at;
-	if (at < s.n && s.p[at] == '.') {
-		fraction++;
-		nfraction = skip_digits(s.p, s.n, at + 1);
-		at += 1 + nfraction;
-	}
-	int64_t exponent = 0;
-	if (at < s.n) { /* 'e', which has digits */
-		bool down = s.p[++at] == '-';
-		for (at += s.p[at] == '-' || s.p[at] == '+'; at < s.n; at++)
-			if (exponent < EXPONENT_MAX)
-				exponent = exponent * 10 + (s.p[at] - '0');
-		if (down)
-			exponent = -exponent;
-	}
+	const struct decimal_parts d = split_decimal(s);
+	bool up = false;
 	/* The digits in front of the point once it has moved; beyond the last one come zeros. */
-	int64_t all = (int64_t)(nwhole + nfraction), keep = (int64_t)nwhole + exponent + decimals;
-	uint64_t v = 0, most = minus ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
+	int64_t nwhole = (int64_t)d.nwhole, all = nwhole + (int64_t)d.nfraction, keep = nwhole + d.exponent + decimals;
+	uint64_t v = 0, most = d.minus ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
 	for (int64_t i = 0; i <= keep && keep >= 0 && (i < all || v); i++) {
-		unsigned digit = i >= all ? 0 : i < (int64_t)nwhole ? whole[i] - '0' : fraction[i - (int64_t)nwhole] - '0';
+		unsigned digit = i >= all ? 0 : i < nwhole ? d.whole[i] - '0' : d.fraction[i - nwhole] - '0';
 		if (i == keep) {
 			up = digit >= 5;
 			break;
@@ -86,6 +101,6 @@ int decimal_read(struct str s, unsigned decimals, int64_t *ret)
 	if (up && v == most)
 		return -ERANGE;
 	v += up;
-	*ret = (int64_t)(minus ? 0 - v : v);
+	*ret = (int64_t)(d.minus ? 0 - v : v);
 	return 0;
 }

@@ -52,31 +52,33 @@ static bool is_at(const struct kickstart_reader *r, const char *path)
 
 /* ---- values ---- */
 
+/* What a backslash at place *i of s stands before, into out; *i moves to its last character. */
+static void unescape(struct str s, size_t *i, struct buf *out)
+{
+	char c = s.p[++*i];
+	if (c == 'x' && *i + 2 < s.n) {
+		unsigned code;
+		char hex[3] = {s.p[*i + 1], s.p[*i + 2], '\0'}, utf8[4];
+		if (sscanf(hex, "%2x", &code) == 1 && code) /* of Latin 1 */
+			buf_add(out, utf8, utf8_encode(code, utf8));
+		*i += 2;
+		return;
+	}
+	buf_char(out, c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
+}
+
 /* The bytes of a value in double quotes that begins behind the quote; kickstart writes the end of a line in it as a
  * backslash and that, so it may go on in the next lines. */
 static void unquote_value(struct kickstart_reader *r, struct str s, struct buf *out)
 {
 	for (;;) {
 		for (size_t i = 0; i < s.n; i++) {
-			char c = s.p[i];
-			unsigned code;
-			char hex[3] = {0}, utf8[4];
-			if (c == '"')
+			if (s.p[i] == '"')
 				return;
-			if (c != '\\' || i + 1 == s.n) {
-				if (c != '\\')
-					buf_char(out, c);
-				continue;
-			}
-			c = s.p[++i];
-			if (c == 'x' && i + 2 < s.n) {
-				memcpy(hex, s.p + i + 1, 2);
-				if (sscanf(hex, "%2x", &code) == 1 && code) /* of Latin 1 */
-					buf_add(out, utf8, utf8_encode(code, utf8));
-				i += 2;
-			} else {
-				buf_char(out, c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
-			}
+			if (s.p[i] != '\\')
+				buf_char(out, s.p[i]);
+			else if (i + 1 < s.n)
+				unescape(s, &i, out);
 		}
 		if (!s.n || s.p[s.n - 1] != '\\' || r->at >= r->text.n)
 			return;
@@ -206,24 +208,38 @@ static void new_process(struct kickstart_reader *r)
 	                                                     .status = -1};
 }
 
+/* Keys of a process whose values are numbers: where they go, and how they are read. */
+static const struct process_key {
+	const char *key;
+	size_t at; /* of an int64_t in struct summary_process */
+	enum { SECONDS, BYTES, KIB } what;
+} process_keys[] = {
+    {"start", offsetof(struct summary_process, start), SECONDS},
+    {"stop", offsetof(struct summary_process, end), SECONDS},
+    {"utime", offsetof(struct summary_process, user_time), SECONDS},
+    {"stime", offsetof(struct summary_process, system_time), SECONDS},
+    {"vmpeak", offsetof(struct summary_process, virtual_peak), KIB},
+    {"rsspeak", offsetof(struct summary_process, resident_peak), KIB},
+    {"rchar", offsetof(struct summary_process, bytes_read), BYTES},
+    {"wchar", offsetof(struct summary_process, bytes_written), BYTES},
+};
+
 static void read_process_key(struct kickstart_reader *r, struct str key, struct str value)
 {
 	struct summary_process *p = r->s->nprocess ? &r->s->process[r->s->nprocess - 1] : NULL;
 	int64_t n = parse_count(value, 0);
 	if (!p)
 		return;
+	for (size_t i = 0; i < sizeof(process_keys) / sizeof(*process_keys); i++) {
+		const struct process_key *k = &process_keys[i];
+		if (str_is(key, k->key))
+			*(int64_t *)((char *)p + k->at) =
+			    k->what == SECONDS ? parse_count(value, 9) : parse_kickstart_size(value, k->what == KIB ? 1024 : 1);
+	}
 	if (str_is(key, "pid") || str_is(key, "ppid"))
 		*(str_is(key, "pid") ? &p->pid : &p->ppid) = n <= INT32_MAX ? (pid_t)n : -1;
 	else if (str_is(key, "exe") && !p->exe)
 		p->exe = copy_value(r, value);
-	else if (str_is(key, "start") || str_is(key, "stop"))
-		*(str_is(key, "start") ? &p->start : &p->end) = parse_count(value, 9);
-	else if (str_is(key, "utime") || str_is(key, "stime"))
-		*(str_is(key, "utime") ? &p->user_time : &p->system_time) = parse_count(value, 9);
-	else if (str_is(key, "vmpeak") || str_is(key, "rsspeak"))
-		*(str_is(key, "vmpeak") ? &p->virtual_peak : &p->resident_peak) = parse_kickstart_size(value, 1024);
-	else if (str_is(key, "rchar") || str_is(key, "wchar"))
-		*(str_is(key, "rchar") ? &p->bytes_read : &p->bytes_written) = parse_kickstart_size(value, 1);
 	else if (str_is(key, "maxthreads") && n > 0) /* 0 unless it counted them */
 		p->threads_peak = n;
 }
@@ -242,11 +258,30 @@ static void read_record_value(struct kickstart_reader *r, struct str key, struct
 		append_kickstart_pair(r, &r->s->host, &r->s->nhost, "name", copy_value(r, value));
 }
 
+/* A value below mainjob. */
+static void read_mainjob_value(struct kickstart_reader *r, struct str key, struct str value)
+{
+	if (is_at(r, "mainjob/start"))
+		units_date(value, &r->start);
+	else if (is_at(r, "mainjob/duration"))
+		r->duration = parse_count(value, 9);
+	else if (is_at(r, "mainjob/pid"))
+		r->pid = parse_count(value, 0);
+	else if (is_at(r, "mainjob/status/raw"))
+		r->raw = parse_count(value, 0);
+	else if (is_at(r, "mainjob/executable/file_name") && !r->program)
+		r->program = copy_value(r, value);
+	else if (r->depth == 3 && str_is(r->level[1].key, "usage"))
+		read_usage_key(r, key, value);
+	else if (r->depth == 4 && str_is(r->level[1].key, "procs"))
+		read_process_key(r, key, value);
+}
+
 static void read_value(struct kickstart_reader *r, struct str value)
 {
 	struct str key = r->level[r->depth - 1].key;
-	bool main = r->depth > 1 && str_is(r->level[0].key, "mainjob");
-	r->mainjob = r->mainjob || str_is(r->level[0].key, "mainjob");
+	bool main = str_is(r->level[0].key, "mainjob");
+	r->mainjob = r->mainjob || main;
 	if (r->deep)
 		return;
 	if (r->depth == 3 && main && str_is(r->level[1].key, "procs"))
@@ -257,20 +292,8 @@ static void read_value(struct kickstart_reader *r, struct str value)
 		read_record_value(r, key, value);
 	else if (r->depth == 2 && str_is(r->level[0].key, "machine"))
 		read_machine(r, key, value);
-	else if (is_at(r, "mainjob/start"))
-		units_date(value, &r->start);
-	else if (is_at(r, "mainjob/duration"))
-		r->duration = parse_count(value, 9);
-	else if (is_at(r, "mainjob/pid"))
-		r->pid = parse_count(value, 0);
-	else if (is_at(r, "mainjob/status/raw"))
-		r->raw = parse_count(value, 0);
-	else if (is_at(r, "mainjob/executable/file_name") && !r->program)
-		r->program = copy_value(r, value);
-	else if (r->depth == 3 && main && str_is(r->level[1].key, "usage"))
-		read_usage_key(r, key, value);
-	else if (r->depth == 4 && main && str_is(r->level[1].key, "procs"))
-		read_process_key(r, key, value);
+	else if (main)
+		read_mainjob_value(r, key, value);
 }
 
 /* ---- lines ---- */

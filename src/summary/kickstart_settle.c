@@ -113,6 +113,39 @@ static void set_times(struct kickstart_reader *r)
 	}
 }
 
+/* How it ended, by what wait told. */
+static void set_exit(struct kickstart_reader *r)
+{
+	struct summary *s = r->s;
+	if (r->raw < 0 || r->raw > 0xffff)
+		return;
+	if (WIFEXITED(r->raw)) {
+		s->exit_type = EXIT_TYPE_NORMAL;
+		s->exit_status = WEXITSTATUS(r->raw);
+	} else if (WIFSIGNALED(r->raw)) {
+		s->exit_type = EXIT_TYPE_SIGNAL;
+		s->signal = WTERMSIG(r->raw);
+	}
+}
+
+/* The program in front of its arguments; without it they are no command. */
+static void put_program_first(struct kickstart_reader *r)
+{
+	struct summary *s = r->s;
+	if (r->program && !s->argv)
+		s->argv = calloc(2, sizeof(*s->argv));
+	if (r->program && s->argv) {
+		memmove(s->argv + 1, s->argv, (r->argc + 1) * sizeof(*s->argv));
+		s->argv[0] = r->program;
+		r->program = NULL;
+		return;
+	}
+	for (size_t i = 0; i < r->argc; i++)
+		free(s->argv[i]);
+	free(s->argv);
+	s->argv = NULL;
+}
+
 void kickstart_settle(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
@@ -122,26 +155,8 @@ void kickstart_settle(struct kickstart_reader *r)
 		set_bytes_moved(r, FIGURE_bytes_read, offsetof(struct summary_process, bytes_read));
 		set_bytes_moved(r, FIGURE_bytes_written, offsetof(struct summary_process, bytes_written));
 	}
-	if (r->raw >= 0 && r->raw <= 0xffff && WIFEXITED(r->raw)) {
-		s->exit_type = EXIT_TYPE_NORMAL;
-		s->exit_status = WEXITSTATUS(r->raw);
-	} else if (r->raw >= 0 && r->raw <= 0xffff && WIFSIGNALED(r->raw)) {
-		s->exit_type = EXIT_TYPE_SIGNAL;
-		s->signal = WTERMSIG(r->raw);
-	}
-	/* The program in front of its arguments; without it they are no command. */
-	if (r->program && !s->argv)
-		s->argv = calloc(2, sizeof(*s->argv));
-	if (r->program && s->argv) {
-		memmove(s->argv + 1, s->argv, (r->argc + 1) * sizeof(*s->argv));
-		s->argv[0] = r->program;
-		r->program = NULL;
-	} else {
-		for (size_t i = 0; i < r->argc; i++)
-			free(s->argv[i]);
-		free(s->argv);
-		s->argv = NULL;
-	}
+	set_exit(r);
+	put_program_first(r);
 	const char *why = r->mainjob ? "kickstart does not tell it" : "kickstart did not start the main job";
 	for (int f = 0; f < FIGURES; f++)
 		if (!s->figure[f].known && summary_absent(s, (enum figure_name)f, why) < 0)

@@ -91,6 +91,40 @@ static const char *units_text(enum kind kind)
 
 /* ---- numbers ---- */
 
+/* The factor of the unit that is n letters at p; 0: there is none such. Case tells nothing apart here but "M" and "m"
+ * of times, where there is no "M". */
+static int64_t factor_of(const struct unit *units, const char *p, size_t n)
+{
+	const struct unit *u = units;
+	while (u->word && (strlen(u->word) != n || strncasecmp(u->word, p, n)))
+		u++;
+	return !u->word || (units == times && strncmp(u->word, p, n)) ? 0 : u->factor;
+}
+
+/* A number of whole digits and part ones behind a point, times factor, cut to a whole one. 0 or -ERANGE. */
+static int scale_number(const char *digits, size_t whole, size_t part, int64_t factor, int64_t *ret)
+{
+	__int128 sum = 0;
+	for (size_t i = 0; i < whole; i++) {
+		sum = sum * 10 + (digits[i] - '0');
+		if (sum > INT64_MAX)
+			return -ERANGE;
+	}
+	sum *= factor;
+	/* Digits behind the point, as long as they count. */
+	__int128 scale = factor;
+	__int128 rest = 0, ten = 1;
+	for (size_t i = 0; i < part && ten < 1000000000000000000LL; i++) {
+		rest = rest * 10 + (digits[whole + 1 + i] - '0');
+		ten *= 10;
+	}
+	sum += rest * scale / ten;
+	if (sum > INT64_MAX)
+		return -ERANGE;
+	*ret = (int64_t)sum;
+	return 0;
+}
+
 /* A decimal number at *at, times the factor of its unit, cut to a whole one. The unit stands behind the digits: what it
  * is has to be known first. *at moves behind digits and unit. 0, -EINVAL (no number, or no such unit), -ERANGE. */
 static int parse_quantity(const char **at, const struct unit *units, int64_t bare, bool *ret_bare, int64_t *ret)
@@ -109,46 +143,38 @@ static int parse_quantity(const char **at, const struct unit *units, int64_t bar
 	size_t n = 0;
 	while (isalpha((unsigned char)p[n]))
 		n++;
-	int64_t factor = bare;
 	*ret_bare = n == 0;
-	if (n) {
-		const struct unit *u = units;
-		/* Case tells nothing apart here but "M" and "m" of times, where there is no "M". */
-		while (u->word && (strlen(u->word) != n || strncasecmp(u->word, p, n)))
-			u++;
-		if (!u->word || (units == times && strncmp(u->word, p, n)))
+	int64_t factor = n ? factor_of(units, p, n) : bare;
+	if (n && !factor)
+		return -EINVAL;
+	int rc = scale_number(digits, whole, part, factor, ret);
+	if (rc == 0)
+		*at = p + n;
+	return rc;
+}
+
+/* One to three numbers of at most six digits with colons between. How many, or -EINVAL. */
+static int colon_numbers(const char *at, int64_t v[3])
+{
+	for (int n = 0; n < 3;) {
+		char *end;
+		size_t digits = strspn(at, "0123456789");
+		if (digits == 0 || digits > 6)
 			return -EINVAL;
-		factor = u->factor;
-		p += n;
+		v[n++] = strtoll(at, &end, 10);
+		if (!*end)
+			return n;
+		if (*end != ':')
+			return -EINVAL;
+		at = end + 1;
 	}
-	__int128 sum = 0;
-	for (size_t i = 0; i < whole; i++) {
-		sum = sum * 10 + (digits[i] - '0');
-		if (sum > INT64_MAX)
-			return -ERANGE;
-	}
-	sum *= factor;
-	/* Digits behind the point, as long as they count. */
-	__int128 scale = factor;
-	__int128 rest = 0, ten = 1;
-	for (size_t i = 0; i < part && ten < 1000000000000000000LL; i++) {
-		rest = rest * 10 + (digits[whole + 1 + i] - '0');
-		ten *= 10;
-	}
-	sum += rest * scale / ten;
-	if (sum > INT64_MAX)
-		return -ERANGE;
-	*at = p;
-	*ret = (int64_t)sum;
-	return 0;
+	return -EINVAL;
 }
 
 /* minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. */
 static int clock_time(const char *text, int64_t *ret)
 {
 	int64_t v[3] = {0}, days = 0;
-	int n = 0;
-	char *end;
 	const char *at = text, *dash = strchr(text, '-');
 	if (dash) {
 		if (!isdigit((unsigned char)*at) || strspn(at, "0123456789") != (size_t)(dash - at) || dash - at > 6)
@@ -156,25 +182,15 @@ static int clock_time(const char *text, int64_t *ret)
 		days = strtoll(at, NULL, 10);
 		at = dash + 1;
 	}
-	for (;;) {
-		size_t digits = strspn(at, "0123456789");
-		if (n == 3 || digits == 0 || digits > 6)
-			return -EINVAL;
-		v[n++] = strtoll(at, &end, 10);
-		at = end;
-		if (!*at)
-			break;
-		if (*at++ != ':')
-			return -EINVAL;
-	}
-	if (!dash && n < 2)
+	int n = colon_numbers(at, v);
+	if (n < 0 || (!dash && n < 2))
 		return -EINVAL;
-	if (!dash && n == 2) {
+	if (!dash && n == 2) { /* no hours */
+		if (v[1] > 59)
+			return -EINVAL;
 		v[2] = v[1];
 		v[1] = v[0];
 		v[0] = 0;
-		if (v[2] > 59)
-			return -EINVAL;
 	} else if (v[1] > 59 || v[2] > 59) {
 		return -EINVAL;
 	}
@@ -185,29 +201,42 @@ static int clock_time(const char *text, int64_t *ret)
 	return 0;
 }
 
+/* What a number without a unit is of: unit, or (NULL, "" or one that is not known) seconds, bytes, things. */
+static int64_t bare_factor(enum kind kind, const char *unit)
+{
+	int64_t factor = kind == TIME ? NS : kind == THOUSANDTHS ? 1000 : 1;
+	for (const struct unit *u = units_of(kind); unit && *unit && u->word; u++)
+		if (!strcmp(u->word, unit))
+			factor = u->factor;
+	return factor;
+}
+
+/* The factor of the unit that stands as a whole from p to end, 0 none. */
+static int64_t written_factor(enum kind kind, const char *p, const char *end)
+{
+	int64_t factor = 0;
+	for (const struct unit *u = units_of(kind); u->word; u++)
+		if ((size_t)(end - p) == strlen(u->word) && !strncmp(p, u->word, strlen(u->word)))
+			factor = u->factor;
+	return factor;
+}
+
 /* unit: what a number without one means; NULL or "": seconds, bytes, things. */
 static int value_parse(enum kind kind, const char *text, const char *unit, int64_t *ret)
 {
 	const char *at = text;
-	int64_t sum = 0, last = INT64_MAX, bare_factor = kind == TIME ? NS : kind == THOUSANDTHS ? 1000 : 1;
+	int64_t sum = 0, last = INT64_MAX, of_bare = bare_factor(kind, unit);
 	if (kind == TIME && strpbrk(text, ":-"))
 		return clock_time(text, ret);
-	for (const struct unit *u = units_of(kind); unit && *unit && u->word; u++)
-		if (!strcmp(u->word, unit))
-			bare_factor = u->factor;
 	for (int i = 0; i == 0 || *at; i++) {
 		int64_t v;
 		bool bare;
 		const char *from = at;
-		int rc = parse_quantity(&at, units_of(kind), bare_factor, &bare, &v);
+		int rc = parse_quantity(&at, units_of(kind), of_bare, &bare, &v);
 		if (rc < 0)
 			return rc;
 		/* Only times have parts, each with a unit, from the longest to the shortest: 2h30m. */
-		int64_t factor = 0;
-		const char *word = from + strspn(from, "0123456789. \t");
-		for (const struct unit *u = units_of(kind); u->word; u++)
-			if ((size_t)(at - word) == strlen(u->word) && !strncmp(word, u->word, strlen(u->word)))
-				factor = u->factor;
+		int64_t factor = written_factor(kind, from + strspn(from, "0123456789. \t"), at);
 		if (i > 0 && (kind != TIME || bare || factor >= last))
 			return -EINVAL;
 		if (*at && bare)
@@ -249,7 +278,8 @@ static size_t letters_apart(const char *a, const char *b, size_t most)
 	return row[nb];
 }
 
-static int unknown_name(const char *name, struct err *err)
+/* The limit that was probably meant: by another word for it, an alias, or a few letters. NULL: no idea. */
+static const char *nearest_name(const char *name)
 {
 	static const struct {
 		const char *word;
@@ -258,22 +288,27 @@ static int unknown_name(const char *name, struct err *err)
 	              {"time", LIMIT_wall},      {"walltime", LIMIT_wall},   {"vmem", LIMIT_virtual},
 	              {"disk", LIMIT_footprint}, {"procs", LIMIT_processes}, {"nofile", LIMIT_open_files},
 	              {"cputime", LIMIT_cpu}};
-	const char *best = NULL, *near = NULL;
+	const char *near = NULL;
 	size_t least = 3;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !best; i++)
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strcasecmp(name, others[i].word))
-			best = rows[others[i].limit].word;
-	for (size_t i = 0; i < ALIASES && !best; i++)
+			return rows[others[i].limit].word;
+	for (size_t i = 0; i < ALIASES; i++)
 		if (!strcmp(name, aliases[i].word))
-			best = rows[aliases[i].limit].word;
-	for (int i = 0; i < LIMITS && !best; i++) {
+			return rows[aliases[i].limit].word;
+	for (int i = 0; i < LIMITS; i++) {
 		size_t d = letters_apart(name, rows[i].word, least);
 		if (d < least && d < strlen(name) / 2 + 1) {
 			least = d;
 			near = rows[i].word;
 		}
 	}
-	best = best ? best : near;
+	return near;
+}
+
+static int unknown_name(const char *name, struct err *err)
+{
+	const char *best = nearest_name(name);
 	char list[256];
 	size_t n = 0;
 	for (int i = 0; i < LIMITS && n < sizeof(list); i++)

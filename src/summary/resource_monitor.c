@@ -413,46 +413,63 @@ static void write_monitor_exit(struct jout *j, const struct summary *s)
 	j->comma = true;
 }
 
-int resource_monitor_write(const struct summary *s, struct buf *ret)
+static void write_text_pair(struct jout *j, const char *key, struct str text)
 {
-	struct jout j = {.b = ret, .indent = true};
-	struct buf line = {0};
-	size_t at = ret->n;
-	jout_open(&j, '{');
-	/* Their readers end at an object or list they do not know, and pass over strings. */
+	jout_line(j, 1);
+	jout_key(j, key);
+	jout_text(j, text);
+}
+
+/* Labels whose names stand for nothing else there. */
+static void write_monitor_labels(struct jout *j, const struct summary *s)
+{
 	for (size_t i = 0; i < s->nlabel; i++)
-		if (!is_meta(str_of(s->label[i].key)) && !field_of(str_of(s->label[i].key))) {
-			jout_line(&j, 1);
-			jout_key(&j, s->label[i].key);
-			jout_text(&j, str_of(s->label[i].value));
-		}
-	jout_line(&j, 1);
-	jout_string_pair(&j, "monitor_version", "stemma " STEMMA_VERSION);
-	const char *host = summary_host(s, "name");
-	if (host) {
-		jout_line(&j, 1);
-		jout_key(&j, "host");
-		jout_text(&j, str_of(host));
-	}
+		if (!is_meta(str_of(s->label[i].key)) && !field_of(str_of(s->label[i].key)))
+			write_text_pair(j, s->label[i].key, str_of(s->label[i].value));
+}
+
+/* The command as one text. False without memory. */
+static bool write_monitor_command(struct jout *j, const struct summary *s)
+{
+	struct buf line = {0};
 	for (size_t i = 0; s->argv && s->argv[i]; i++)
 		buf_printf(&line, "%s%s", i ? " " : "", s->argv[i]);
-	if (s->argv) {
-		jout_line(&j, 1);
-		jout_key(&j, "command");
-		jout_text(&j, buf_view(&line));
-	}
-	write_monitor_exit(&j, s);
+	if (s->argv)
+		write_text_pair(j, "command", buf_view(&line));
+	bool ok = !line.failed;
+	buf_release(&line);
+	return ok;
+}
+
+static void write_monitor_figures(struct jout *j, const struct summary *s)
+{
 	for (size_t i = 0; i < NFIELDS; i++) {
 		const struct figure *v = &s->figure[fields[i].figure];
 		if (fields[i].figure == FIGURE_cores_peak && !v->known) /* as theirs of a task of one sample */
 			v = &s->figure[FIGURE_cores];
 		if (fields[i].figure == FIGURE_files_peak) /* theirs counts folders, too */
-			write_figure_sum(&j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
+			write_figure_sum(j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
 		else if (v->known && v->value >= 0)
-			write_figure_quantity(&j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
+			write_figure_quantity(j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
 	}
-	const char *cores = summary_host(s, "cores");
+}
+
+int resource_monitor_write(const struct summary *s, struct buf *ret)
+{
+	struct jout j = {.b = ret, .indent = true};
+	size_t at = ret->n;
 	int64_t n;
+	jout_open(&j, '{');
+	/* Their readers end at an object or list they do not know, and pass over strings. */
+	write_monitor_labels(&j, s);
+	jout_line(&j, 1);
+	jout_string_pair(&j, "monitor_version", "stemma " STEMMA_VERSION);
+	const char *host = summary_host(s, "name"), *cores = summary_host(s, "cores");
+	if (host)
+		write_text_pair(&j, "host", str_of(host));
+	bool ok = write_monitor_command(&j, s);
+	write_monitor_exit(&j, s);
+	write_monitor_figures(&j, s);
 	if (cores && decimal_read(str_of(cores), 3, &n) == 0 && n > 0)
 		write_quantity(&j, "machine_cpus", "cores", n, 3);
 	write_figure_sum(&j, s, "context_switches", "switches", FIGURE_context_switches_voluntary,
@@ -461,9 +478,7 @@ int resource_monitor_write(const struct summary *s, struct buf *ret)
 	jout_line(&j, 0);
 	jout_close(&j, '}');
 	buf_char(ret, '\n');
-	bool failed = ret->failed || line.failed;
-	buf_release(&line);
-	if (!failed)
+	if (ok && !ret->failed)
 		return 0;
 	ret->n = at;
 	return -ENOMEM;

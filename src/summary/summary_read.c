@@ -262,25 +262,12 @@ static int read_limits(json_t *o, struct summary *s, struct err *err)
 	return 0;
 }
 
-static int read_summary_process(json_t *v, struct summary_process *p, struct err *err)
+/* How it ended, as wait tells it; it stays -1 where that is not said. */
+static int read_process_end(json_t *v, struct summary_process *p, struct err *err)
 {
 	json_t *end = json_object_get(v, "exit");
 	int status = -1, sig = -1, rc;
 	bool core;
-	*p = (struct summary_process){.pid = -1, .ppid = -1, .status = -1};
-	if ((rc = read_count_member(v, "pid", 0, INT_MAX, &p->pid, err)) < 0 ||
-	    (rc = read_count_member(v, "ppid", 0, INT_MAX, &p->ppid, err)) < 0 ||
-	    (rc = read_string_member(v, "exe", &p->exe, err)) < 0 ||
-	    (rc = read_known_member(v, "start", 9, &p->start, err)) < 0 ||
-	    (rc = read_known_member(v, "end", 9, &p->end, err)) < 0 ||
-	    (rc = read_known_member(v, "user_time", 9, &p->user_time, err)) < 0 ||
-	    (rc = read_known_member(v, "system_time", 9, &p->system_time, err)) < 0 ||
-	    (rc = read_known_member(v, "memory_resident_peak", 0, &p->resident_peak, err)) < 0 ||
-	    (rc = read_known_member(v, "memory_virtual_peak", 0, &p->virtual_peak, err)) < 0 ||
-	    (rc = read_known_member(v, "bytes_read", 0, &p->bytes_read, err)) < 0 ||
-	    (rc = read_known_member(v, "bytes_written", 0, &p->bytes_written, err)) < 0 ||
-	    (rc = read_known_member(v, "threads_peak", 0, &p->threads_peak, err)) < 0)
-		return rc;
 	if (!end || json_is_null(end))
 		return 0;
 	if ((rc = read_count_member(end, "status", 0, 255, &status, err)) < 0 ||
@@ -292,6 +279,35 @@ static int read_summary_process(json_t *v, struct summary_process *p, struct err
 	else if (status >= 0)
 		p->status = W_EXITCODE(status, 0);
 	return 0;
+}
+
+static int read_summary_process(json_t *v, struct summary_process *p, struct err *err)
+{
+	*p = (struct summary_process){.pid = -1, .ppid = -1, .status = -1};
+	const struct {
+		const char *name;
+		unsigned decimals;
+		int64_t *to;
+	} numbers[] = {
+	    {"start", 9, &p->start},
+	    {"end", 9, &p->end},
+	    {"user_time", 9, &p->user_time},
+	    {"system_time", 9, &p->system_time},
+	    {"memory_resident_peak", 0, &p->resident_peak},
+	    {"memory_virtual_peak", 0, &p->virtual_peak},
+	    {"bytes_read", 0, &p->bytes_read},
+	    {"bytes_written", 0, &p->bytes_written},
+	    {"threads_peak", 0, &p->threads_peak},
+	};
+	int rc;
+	if ((rc = read_count_member(v, "pid", 0, INT_MAX, &p->pid, err)) < 0 ||
+	    (rc = read_count_member(v, "ppid", 0, INT_MAX, &p->ppid, err)) < 0 ||
+	    (rc = read_string_member(v, "exe", &p->exe, err)) < 0)
+		return rc;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if ((rc = read_known_member(v, numbers[i].name, numbers[i].decimals, numbers[i].to, err)) < 0)
+			return rc;
+	return read_process_end(v, p, err);
 }
 
 static int read_processes(json_t *o, struct summary *s, struct err *err)
@@ -362,7 +378,8 @@ static int read_exit(json_t *o, struct summary *s, struct err *err)
 	return rc < 0 ? rc : read_flag_member(o, "oom", &s->oom, err);
 }
 
-static int read_summary_object(json_t *o, struct summary *s, struct err *err)
+/* Is it a summary of a format that is known here? 0, or -errno with a sentence. */
+static int check_summary_format(json_t *o, struct err *err)
 {
 	int rc, format = 0;
 	if (!json_is_object(o))
@@ -375,7 +392,13 @@ static int read_summary_object(json_t *o, struct summary *s, struct err *err)
 		return err_set(err, 0, "the summary is from a newer stemma: its format is %d, this one reads %d", format,
 		               SUMMARY_FORMAT),
 		       -EPROTO;
-	if ((rc = read_string_member(o, "run", &s->run, err)) < 0 ||
+	return 0;
+}
+
+static int read_summary_object(json_t *o, struct summary *s, struct err *err)
+{
+	int rc = check_summary_format(o, err);
+	if (rc < 0 || (rc = read_string_member(o, "run", &s->run, err)) < 0 ||
 	    (rc = read_string_list(o, "command", "command_base64", &s->argv, NULL, err)) < 0 ||
 	    (rc = read_string_member(o, "cwd", &s->cwd, err)) < 0 ||
 	    (rc = read_string_member(o, "user", &s->user, err)) < 0 || (rc = read_exit(o, s, err)) < 0)

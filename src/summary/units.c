@@ -65,46 +65,68 @@ static void skip_char_at(struct str s, size_t *at, char c)
 	*at += *at < s.n && s.p[*at] == c;
 }
 
+/* yyyy-mm-dd or yyyymmdd, and a time of day behind a T or blank: hh:mm:ss or hhmmss. False: no date of 1970 to 2200. */
+static bool parse_date_time(struct str s, size_t *at, struct tm *ret)
+{
+	int year = parse_n_digits(s, at, 4);
+	skip_char_at(s, at, '-');
+	int month = parse_n_digits(s, at, 2);
+	skip_char_at(s, at, '-');
+	int day = parse_n_digits(s, at, 2);
+	skip_char_at(s, at, s.n > *at && s.p[*at] == ' ' ? ' ' : 'T');
+	int hour = parse_n_digits(s, at, 2);
+	skip_char_at(s, at, ':');
+	int minute = parse_n_digits(s, at, 2);
+	skip_char_at(s, at, ':');
+	int second = parse_n_digits(s, at, 2);
+	*ret = (struct tm){.tm_year = year - 1900,
+	                   .tm_mon = month - 1,
+	                   .tm_mday = day,
+	                   .tm_hour = hour,
+	                   .tm_min = minute,
+	                   .tm_sec = second};
+	return year >= 1970 && year <= 2200 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 &&
+	       hour <= 23 && minute >= 0 && minute <= 59 && second >= 0 && second <= 60;
+}
+
+/* .fraction of a second, in nanoseconds; 0 none. */
+static int64_t parse_fraction(struct str s, size_t *at)
+{
+	int64_t fraction = 0, unit = NS;
+	if (*at < s.n && s.p[*at] == '.')
+		for (++*at; *at < s.n && s.p[*at] >= '0' && s.p[*at] <= '9'; ++*at)
+			fraction += (s.p[*at] - '0') * (unit /= 10);
+	return fraction;
+}
+
+/* Z, +hh:mm or +hhmm, in seconds east; nothing is 0. */
+static bool parse_zone(struct str s, size_t *at, int64_t *ret)
+{
+	*ret = 0;
+	if (*at < s.n && s.p[*at] == 'Z') {
+		++*at;
+		return true;
+	}
+	if (*at >= s.n || (s.p[*at] != '+' && s.p[*at] != '-'))
+		return true;
+	bool west = s.p[(*at)++] == '-';
+	int h = parse_n_digits(s, at, 2);
+	skip_char_at(s, at, ':');
+	int m = parse_n_digits(s, at, 2);
+	*ret = (h * 60 + m) * (west ? -60 : 60);
+	return h >= 0 && h <= 23 && m >= 0 && m <= 59;
+}
+
 bool units_date(struct str s, int64_t *ret)
 {
-	struct tm tm = {0};
+	struct tm tm;
 	size_t at = 0;
-	int64_t fraction = 0, unit = NS;
-	int year = parse_n_digits(s, &at, 4);
-	skip_char_at(s, &at, '-');
-	int month = parse_n_digits(s, &at, 2);
-	skip_char_at(s, &at, '-');
-	int day = parse_n_digits(s, &at, 2);
-	skip_char_at(s, &at, s.n > at && s.p[at] == ' ' ? ' ' : 'T');
-	int hour = parse_n_digits(s, &at, 2);
-	skip_char_at(s, &at, ':');
-	int minute = parse_n_digits(s, &at, 2);
-	skip_char_at(s, &at, ':');
-	int second = parse_n_digits(s, &at, 2);
-	if (year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
-	    minute < 0 || minute > 59 || second < 0 || second > 60)
+	int64_t zone;
+	if (!parse_date_time(s, &at, &tm))
 		return false;
-	if (at < s.n && s.p[at] == '.')
-		for (at++; at < s.n && s.p[at] >= '0' && s.p[at] <= '9'; at++)
-			fraction += (s.p[at] - '0') * (unit /= 10);
-	int64_t zone = 0;
-	if (at < s.n && (s.p[at] == '+' || s.p[at] == '-')) {
-		bool west = s.p[at++] == '-';
-		int h = parse_n_digits(s, &at, 2);
-		skip_char_at(s, &at, ':');
-		int m = parse_n_digits(s, &at, 2);
-		if (h < 0 || h > 23 || m < 0 || m > 59)
-			return false;
-		zone = (h * 60 + m) * (west ? -60 : 60);
-	} else if (at < s.n && s.p[at] == 'Z') {
-		at++;
-	}
-	tm.tm_year = year - 1900;
-	tm.tm_mon = month - 1;
-	tm.tm_mday = day;
-	tm.tm_hour = hour;
-	tm.tm_min = minute;
-	tm.tm_sec = second;
+	int64_t fraction = parse_fraction(s, &at);
+	if (!parse_zone(s, &at, &zone))
+		return false;
 	*ret = ((int64_t)timegm(&tm) - zone) * NS + fraction;
 	return at == s.n;
 }
