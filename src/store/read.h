@@ -135,15 +135,17 @@ static inline int access_reader_next(struct access_reader *r, struct pacc *ret)
 	}
 }
 
+/* A file by its row; ret's memory is used again. 1, 0, -errno. */
 int read_stored_file(struct store *s, uint64_t id, struct pfile *ret);
-/* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
+/* A version into ret, whose memory is used again; *ret_file (may be NULL) gets its file. 1, 0, -errno. */
 int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);
-/* Calls say for each version of a file, in order. */
+/* Calls say for each version of a file, in order, until it returns other than 0. v is used for them. 0, 1: say ended
+ * it, -errno. */
 int read_versions(struct store *s, uint64_t file, struct pver *v,
                   int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg);
 /* All executions attached to version n of a file (0: those with accesses that used none), each once, appended. */
 int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
-/* The row of a path; 0 found none, 1. */
+/* The row of a path. 1, 0, -errno. */
 int read_path_id(struct store *s, struct str path, uint64_t *ret);
 /* A run, with its counts only if asked: they look at all its executions. */
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
@@ -156,11 +158,11 @@ int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, u
 /* Calls say for each name that the path of that row ever had. What say returned where that is not 0, 0, or -errno. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg,
                struct err *err);
-/* The path a file shows: *ret_named whether it has it still. */
+/* Appends the path that a file shows: *ret_named whether it has it still. 0 or -errno. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
 /* The same from the brief form. */
 int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out);
-/* Hashes of public ids. */
+/* Hashes of public ids. f may be NULL: it is read. 1, 0, -errno. */
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
 int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);
 int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);

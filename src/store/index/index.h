@@ -172,68 +172,103 @@ struct ix {
 	struct buf b1, b2, b3;
 };
 
-/* ix_scan.c */
-int ix_scan(struct ix *x); /* 1: there is something new; 0: nothing; IX_REPLACED */
+/* Unless it is said otherwise the following return 0 or -errno, with a sentence in ix.err. */
+
+/* ---- ix_scan.c ---- */
+
+/* Finds the segments and gathers the frames of all sessions that are to be read. 1: there is something new; 0: nothing;
+ * IX_REPLACED. */
+int ix_scan(struct ix *x);
+/* Writes the row of a segment. */
 int ix_put_segment(struct ix *x, const struct ix_segment *s);
+/* A session's column info: its host into *g, its places and the rows that it told of into *ret; either may be NULL. */
 int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
 
-/* ix_ids.c */
+/* ---- ix_ids.c ---- */
+
+/* Rows for all that the new sessions speak of: found in the store, or given. */
 int ix_ids(struct ix *x);
 int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret); /* brings a session of the store into the graph */
 int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with its row loaded */
 int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
+/* The row of a word, which is made where there is none; 0 for the empty word. */
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
 /* Remembers that the row is to be found by the hash; ix_write writes it. 0 or -ENOMEM. */
 int ix_add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id);
 int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
 int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
+/* The hashes of public ids; the identity is appended to b. */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
+/* The row of a session by its number; 0 where it is not in the graph. */
 uint64_t ix_session_row(const struct ix *x, uint64_t number);
+/* Keys of the store as keys of the graph, and back: sessions by row, sessions by number. */
 int ix_gkey(struct ix *x, const struct pkey *k, struct gkey *ret);
 struct pkey ix_pkey(const struct ix *x, const struct gkey *k);
 
-/* ix_load.c */
+/* ---- ix_load.c ---- */
+
+/* Loads the processes that the new sessions, or the replaced ones, tell of, with the files of their accesses. */
 int ix_load_touched(struct ix *x);
+/* Brings all old accesses to slow files into the graph; what caches follow from that become slow, too. */
 int ix_load_slow(struct ix *x);
+/* graph.caches, of the cache files that are to be resolved, sorted. */
 int ix_add_caches(struct ix *x);
 
-/* ix_names.c */
+/* ---- ix_names.c ---- */
+
+/* What each path names now, where that may have changed: ix.path_names, named and named_paths. */
 int ix_names(struct ix *x);
 
-/* ix_paths.c */
+/* ---- ix_paths.c ---- */
+
+/* The rows of paths that are new or changed, and the lists of what lies below each directory. */
 int ix_write_names(struct ix *x);
 
-/* ix_files.c */
+/* ---- ix_files.c ---- */
+
+/* Joins what the store knows of the files that the new sessions speak of with what those say. */
 int ix_merge_files(struct ix *x);
+/* Which files are fast and which are slow; the uses of the fast ones' new reads. */
 int ix_choose(struct ix *x);
 /* Does some name at the path, as found now, name the file? */
 int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret);
 
-/* ix_write.c */
+/* ---- ix_runs.c ---- */
+
+/* All rows that the indexing changed. */
 int ix_write(struct ix *x);
+int ix_write_runs(struct ix *x);
+/* The row of the run with that ULID, which is made where there is none; 0 for the empty word. */
+int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret);
+
+/* ---- ix_write.c, ix_proc.c, ix_calls.c, ix_summaries.c, ix_reported.c, ix_builds.c ---- */
+
 int ix_write_files(struct ix *x);
 int ix_write_processes(struct ix *x);
 int ix_write_calls(struct ix *x);
 int ix_write_summaries(struct ix *x);
+int ix_write_reported(struct ix *x);
+int ix_write_builds(struct ix *x);
 
-/* ix_damage.c */
+/* ---- ix_damage.c ---- */
+
 /* Remembers what the index that is there knows of each session; all: not only what is missing. */
 int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err);
 bool ix_damage_is_new(struct ix *x); /* do the segments have damage that the index does not know? */
 int ix_write_damage(struct ix *x);
 
-/* ---- ix_reported.c ---- */
+/* ---- ix_lists.c ---- */
 
-int ix_write_reported(struct ix *x);
-int ix_write_builds(struct ix *x);
-int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret); /* 0 for the empty word */
-int ix_write_runs(struct ix *x);
-int ix_list(struct ix *x, uint32_t word, struct buf *out); /* a list's packed form */
+/* Appends the packed form of a list, which the word holds. */
+int ix_list(struct ix *x, uint32_t word, struct buf *out);
+/* How often each word is an element of a list: ix.element_counts. Before ix_list. */
 int ix_count_list_elements(struct ix *x);
+/* The index (from 1) of a fingerprint in its file's list, to which it is added where it is not in it. */
 int ix_fp_index(struct ix *x, uint32_t file, const struct gfp *fp, uint32_t *ret);
-int ix_fps(struct ix *x); /* gives every access's fingerprints an index */
+/* Gives every access's fingerprints an index. */
+int ix_fps(struct ix *x);
 
 /* The first of sorted pairs with a at least that. */
 static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a)
@@ -248,10 +283,11 @@ static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a
 	}
 	return lo;
 }
+
 /* ---- ix_pairs.c ---- */
 
 int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
-void ix_pairs_sort(struct ix_pairs *v); /* each once */
+void ix_pairs_sort(struct ix_pairs *v); /* by a, then b; each once */
 /* Adds them to the lists of that kind: a is the row that the list belongs to. Sorts v. 0 or -errno. */
 int ix_pairs_write(struct ix *x, struct ix_pairs *v, enum list_kind kind);
 
