@@ -86,47 +86,56 @@ bool log_writer_fits(uint64_t size, size_t need)
 	return size <= max && need <= max - size;
 }
 
-int log_writer_segment(struct log_writer *w, uint32_t roll, size_t need, char **ret_path)
+/* Opens segment `roll` of the slot, made where it is not there: an fd above the standard ones, and *ret, or -errno.
+ * *ret_path is its path (free it), NULL without memory. */
+static int open_segment_file(const struct log_writer *w, uint32_t roll, struct stat *ret, char **ret_path)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	*ret_path = NULL;
-	for (;; roll++) {
-		char name[32], *path;
-		struct stat st;
-		if (roll)
-			snprintf(name, sizeof(name), "%u.%u.stl", w->slot, roll);
-		else
-			snprintf(name, sizeof(name), "%u.stl", w->slot);
-		if (asprintf(&path, "%s/%s", w->dir_path, name) < 0)
-			return -ENOMEM;
-		/* Nearly always it is there; asked so, nothing is created on a file system where that is slow. */
-		int fd = openat(w->dir, name, flags);
-		if (fd < 0 && errno == ENOENT)
-			fd = openat(w->dir, name, flags | O_CREAT, 0600);
-		fd = fd < 0 ? -errno : io_above_std(fd);
-		int r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-		if (r == 0 && need && st.st_size > 0 && !log_writer_fits((uint64_t)st.st_size, need) && roll < UINT32_MAX) {
-			close(fd);
-			free(path);
-			continue;
-		}
-		if (r < 0) {
-			if (fd >= 0)
-				close(fd);
-			*ret_path = path;
-			return r;
-		}
-		if (w->fd >= 0)
-			close(w->fd);
-		free(w->path);
-		w->fd = fd;
-		w->path = path;
-		w->roll = roll;
-		w->reserve = (struct log_reserve){0};
-		w->size = (uint64_t)st.st_size;
-		atomic_store(&w->sh->roll, roll);
-		return 0;
+	char name[32];
+	if (roll)
+		snprintf(name, sizeof(name), "%u.%u.stl", w->slot, roll);
+	else
+		snprintf(name, sizeof(name), "%u.stl", w->slot);
+	if (asprintf(ret_path, "%s/%s", w->dir_path, name) < 0) {
+		*ret_path = NULL;
+		return -ENOMEM;
 	}
+	/* Nearly always it is there; asked so, nothing is created on a file system where that is slow. */
+	int fd = openat(w->dir, name, flags);
+	if (fd < 0 && errno == ENOENT)
+		fd = openat(w->dir, name, flags | O_CREAT, 0600);
+	fd = fd < 0 ? -errno : io_above_std(fd);
+	int r = fd < 0 ? fd : fstat(fd, ret) < 0 ? -errno : S_ISREG(ret->st_mode) ? 0 : -EINVAL;
+	if (r < 0 && fd >= 0)
+		close(fd);
+	return r < 0 ? r : fd;
+}
+
+int log_writer_segment(struct log_writer *w, uint32_t roll, size_t need, char **ret_path)
+{
+	struct stat st;
+	char *path;
+	*ret_path = NULL;
+	int fd = open_segment_file(w, roll, &st, &path);
+	while (fd >= 0 && need && st.st_size > 0 && !log_writer_fits((uint64_t)st.st_size, need) && roll < UINT32_MAX) {
+		close(fd);
+		free(path);
+		fd = open_segment_file(w, ++roll, &st, &path);
+	}
+	if (fd < 0) {
+		*ret_path = path;
+		return fd;
+	}
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w->path);
+	w->fd = fd;
+	w->path = path;
+	w->roll = roll;
+	w->reserve = (struct log_reserve){0};
+	w->size = (uint64_t)st.st_size;
+	atomic_store(&w->sh->roll, roll);
+	return 0;
 }
 
 static int report_unwritable(struct err *err, int errnum, const char *path)

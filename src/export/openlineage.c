@@ -142,6 +142,36 @@ static void set_buf(struct buf *b, struct str s)
 	buf_str(b, s);
 }
 
+/* An attribute of the statement, as JSON has values of its type. */
+static void write_attribute(struct jsonw *j, const struct prov_value *v)
+{
+	const struct attr_words *w = &attr_words[v->attr];
+	jsonw_key(j, "", w->name);
+	if (w->type == TYPE_list)
+		jsonw_list(j, &v->list);
+	else if (w->type == TYPE_time)
+		jsonw_time(j, v->time);
+	else if (w->type == TYPE_flag)
+		jsonw_flag(j, v->count);
+	else if (w->type == TYPE_count)
+		jsonw_count_text(j, v->count);
+	else
+		jsonw_text(j, "", v->text, NULL);
+}
+
+/* The run that it is a part of. Asking for that takes the strings of this one: it comes last. */
+static void write_parent_facet(struct events *e, struct jsonw *j, store_id run, struct str parent)
+{
+	facet_open(j, "parent", "1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet");
+	jsonw_key(j, "", "run");
+	jsonw_open(j, '{');
+	id_pair(j, parent);
+	jsonw_close(j, '}');
+	open_job_object(j, buf_view(&e->host), find_run_job_name(e, run, parent));
+	jsonw_close(j, '}');
+	jsonw_close(j, '}');
+}
+
 /* What is said of an execution or a run in its START and in its end. */
 static void begin_run_events(struct events *e, const struct prov_statement *st)
 {
@@ -180,20 +210,8 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	jsonw_pair(&j, "id", "", st->id);
 	for (size_t i = 0; i < st->n; i++) {
 		const struct prov_value *v = &st->v[i];
-		const struct attr_words *w = &attr_words[v->attr];
-		if (v->attr == ATTR_run || v->attr == ATTR_outerRun)
-			continue;
-		jsonw_key(&j, "", w->name);
-		if (w->type == TYPE_list)
-			jsonw_list(&j, &v->list);
-		else if (w->type == TYPE_time)
-			jsonw_time(&j, v->time);
-		else if (w->type == TYPE_flag)
-			jsonw_flag(&j, v->count);
-		else if (w->type == TYPE_count)
-			jsonw_count_text(&j, v->count);
-		else
-			jsonw_text(&j, "", v->text, NULL);
+		if (v->attr != ATTR_run && v->attr != ATTR_outerRun)
+			write_attribute(&j, v);
 	}
 	jsonw_close(&j, '}');
 	e->open = true;
@@ -201,18 +219,9 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	e->start = st->start;
 	e->end = st->end;
 	e->failed = of[ATTR_exitSignal] || (of[ATTR_exitStatus] && of[ATTR_exitStatus]->count);
-	/* The last: asking for another run takes the strings of this one. */
 	const struct prov_value *parent = of[is_run ? ATTR_outerRun : ATTR_run];
-	if (parent) {
-		facet_open(&j, "parent", "1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet");
-		jsonw_key(&j, "", "run");
-		jsonw_open(&j, '{');
-		id_pair(&j, parent->text);
-		jsonw_close(&j, '}');
-		open_job_object(&j, buf_view(&e->host), find_run_job_name(e, is_run ? 0 : st->other, parent->text));
-		jsonw_close(&j, '}');
-		jsonw_close(&j, '}');
-	}
+	if (parent)
+		write_parent_facet(e, &j, is_run ? 0 : st->other, parent->text);
 	jsonw_close(&j, '}');
 	jsonw_close(&j, '}');
 	jsonw_release(&j);

@@ -487,6 +487,19 @@ static store_id parent_execution(struct store *s, struct reader *r, uint32_t n)
 	return exec_id(first->fact.parent, view_exec_at(self ? &r->a : &r->b, first->fact.time)->n);
 }
 
+/* Job, step, rank and their number, "" where the environment does not say. */
+static void fill_roles(struct exec_info *ret)
+{
+	struct str roles[ENV_ROLES];
+	for (unsigned i = 0; i < ENV_ROLES; i++)
+		roles[i] = str_of("");
+	find_environment_roles(&ret->env, roles);
+	ret->job = roles[ENV_ROLE_job];
+	ret->step = roles[ENV_ROLE_step];
+	ret->rank = roles[ENV_ROLE_rank];
+	ret->ranks = roles[ENV_ROLE_ranks];
+}
+
 /* How the process ended, where execution n was its last. */
 static void fill_ending(const struct process_view *v, uint32_t n, struct exec_info *ret)
 {
@@ -558,22 +571,13 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .host = str_at(text, host),
 	                          .user = str_at(text, user),
 	                          .group = str_at(text, group),
-	                          .job = str_of(""),
-	                          .step = str_of(""),
-	                          .rank = str_of(""),
-	                          .ranks = str_of(""),
 	                          .uid = e->fact.uid,
 	                          .gid = e->fact.gid,
 	                          .start = e->start,
 	                          .end = e->end,
 	                          .gaps = gap_bits(s, &r->a, e)};
 	identity_text('x', h, &ret->pub);
-	struct str roles[ENV_ROLES] = {ret->job, ret->step, ret->rank, ret->ranks};
-	find_environment_roles(&ret->env, roles);
-	ret->job = roles[ENV_ROLE_job];
-	ret->step = roles[ENV_ROLE_step];
-	ret->rank = roles[ENV_ROLE_rank];
-	ret->ranks = roles[ENV_ROLE_ranks];
+	fill_roles(ret);
 	fill_ending(&r->a, e->n, ret);
 	return 1;
 }
