@@ -188,9 +188,8 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 
 /* Rows for all that the new sessions speak of: found in the store, or given. */
 int ix_ids(struct ix *x);
-int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret); /* brings a session of the store into the graph */
-int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with its row loaded */
-int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
+int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);                       /* a file, with its row loaded */
+int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);                       /* a path */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
 /* The row of a word, which is made where there is none; 0 for the empty word. */
 int ix_interned(struct ix *x, uint32_t word, uint64_t *ret);
@@ -201,6 +200,13 @@ int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long a
 /* The hashes of public ids; the identity is appended to b. */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
+
+/* ---- ix_sessions.c ---- */
+
+/* Rows for the new sessions: found in the store, or given. */
+int ix_find_sessions(struct ix *x);
+/* Brings a session of the store into the graph. */
+int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret);
 /* The row of a session by its number; 0 where it is not in the graph. */
 uint64_t ix_session_row(const struct ix *x, uint64_t number);
 /* Keys of the store as keys of the graph, and back: sessions by row, sessions by number. */
