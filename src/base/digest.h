@@ -34,7 +34,8 @@ void digest_text(const struct digest *d, char ret[DIGEST_TEXT]);
 bool digest_parse(struct str text, struct digest *ret);
 
 void digest_bytes(const void *p, size_t n, struct digest *ret);
-/* A digest of several pieces, one after the other. */
+/* A digest of several pieces, one after the other: begin, add each, end, which leaves nothing to release. A copy of the
+ * sum goes on by itself. */
 struct digest_sum {
 	uint64_t room[16];
 };

@@ -204,6 +204,7 @@ uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f);
 void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
 /* The number of an OWN process in its book. */
 uint64_t node_emit_proc(struct node *n, struct nproc *p);
+/* A gap of an OWN process in its book: reason is of term gap, count how many, 0 not known; times in ns. */
 void node_emit_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
                    const char *text);
 /* A number under which what is told counts to execution n of the process, which was that user's, whatever it is now. */
@@ -217,13 +218,18 @@ void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *
 
 /* ---- files (files.c) ---- */
 
+/* NULL: nothing was heard of it yet. */
 struct nfile *nfile_find(struct node *n, const struct tracer_fileid *id);
 /* The file of an event, made if it is new. NULL: not one that is recorded. */
 struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
                         struct str path);
+/* The same of a file that the world was asked for. */
 struct nfile *nfile_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found);
+/* The file that has this name now, as far as events told; NULL. */
 struct nfile *nfile_at_path(struct node *n, struct str path);
+/* Its name from now on, copied; "": it has none. Without memory it keeps the old one, which is counted as lost. */
 void nfile_named(struct node *n, struct nfile *f, struct str path);
+/* Something was done to it: it is not the next one to go when room is made. */
 void nfile_used(struct node *n, struct nfile *f);
 void nfiles_free(struct node *n);
 
@@ -260,8 +266,11 @@ void naccess_finish(struct node *n, struct naccess *a);
 struct naccess *naccess_before_exec(struct nproc *p, struct nfile *f);
 struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
                               unsigned api, bool sure, int64_t lo, int64_t hi);
+/* What a file's event says of p's accesses to it. */
 void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+/* What the counting of reads and writes has of p and the file, from the start on. */
 void naccess_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+/* What p has open, as its table of descriptors says. */
 void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev);
 /* All of p's end by then: it executes another program, or is over. */
 void naccess_end_all(struct node *n, struct nproc *p, int64_t until, bool exec);

@@ -203,6 +203,8 @@ struct h5_quiet {
 	int keep; /* errno */
 	bool old; /* it is of 1.6's kind */
 };
+/* Before HDF5 is asked for us: it prints nothing from here on. h5_unhush empties the error stack, and errno is
+ * as it was. */
 void h5_hush(struct h5_lib *l, struct h5_quiet *q);
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q);
 
