@@ -144,7 +144,7 @@ E
 ''', '''
 conf: params
 sum: data sum.awk
-count: data''', shell='dash'),
+count: data''', shell='dash', known=(0, 2, 0)),
 
     Pipeline('tee', {'in': numbered('i', 50), 'filter': 'i1\n', 'unused': 'u\n'}, '''
 cat in | tee raw | grep -f filter | tee kept | wc -l >count
