@@ -111,6 +111,7 @@ struct frame {
 #define FXSAVE 512
 #define FXSAVE_SOFTWARE 464    /* from here on the kernel says what else there is */
 #define PTRACE_GET_MASK 0x420a /* PTRACE_GETSIGMASK, which not every header has */
+#define PTRACE_SET_MASK 0x420b
 
 /* While calls are made in its name the process must get back to where it was also without us, should the recorder be
  * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there
@@ -161,6 +162,15 @@ static int make_frame(pid_t pid, const struct injection *g, const struct regs *o
 	return pwrite(mem, by_number, sizeof(by_number), (off_t)*ret_at) == (ssize_t)sizeof(by_number) ? 0 : -EFAULT;
 }
 
+/* Signals wait until all is done: what a tracer hands on at such a stop comes without what its sender said, and the C
+ * library does not take that for its own (it would not cancel a thread). After the registers have been set: from then on
+ * the frame brings the mask back, too. */
+static bool hold_signals(pid_t pid)
+{
+	uint64_t all = ~(uint64_t)0;
+	return inject_ptrace(PTRACE_SET_MASK, pid, sizeof(all), &all) == 0;
+}
+
 /* Makes a call in its name. 0 or the call's -errno; the result in *ret. -ESRCH: it is gone. */
 static int remote_call(pid_t pid, const struct injection *g, const struct regs *was, uint64_t frame,
                        const unsigned long v[7], unsigned long *ret, int *signal)
@@ -178,7 +188,7 @@ static int remote_call(pid_t pid, const struct injection *g, const struct regs *
 	r.r9 = v[6];
 	unsigned long begin = r.ip;
 	bool inside = false;
-	if (inject_ptrace(PTRACE_SETREGS, pid, 0, &r) < 0)
+	if (inject_ptrace(PTRACE_SETREGS, pid, 0, &r) < 0 || !hold_signals(pid))
 		return -ESRCH;
 	/* Stopped at its beginning and its end. Not by single steps: were we killed, the trap flag would stay, and with it
 	 * come a SIGTRAP that nobody takes. */
@@ -529,12 +539,16 @@ int inject_code(pid_t pid, struct injection *g, int *ret_signal)
 	if (rc == 0 && (!behind || was.cs != CODE_64 || !inject_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
 	                (!g->log_only && !has_expected_sites(pid, g->sites, g->base, counted, g->counted_code))))
 		rc = -ENOTSUP;
+	uint64_t mask;
+	if (rc == 0 && inject_ptrace(PTRACE_GET_MASK, pid, sizeof(mask), &mask) < 0)
+		rc = -ESRCH;
 	if (rc == 0) {
 		struct regs on = was;
 		rc = g->opens ? put_opens(pid, g, counted, &was, ret_signal, stubs)
 		              : write_code(pid, g, &was, in, ret_signal, stubs, &on);
 		on.orig_ax = (unsigned long)-1;
-		if (rc != -ESRCH && inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0)
+		if (rc != -ESRCH && (inject_ptrace(PTRACE_SET_MASK, pid, sizeof(mask), &mask) < 0 ||
+		                     inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0))
 			rc = -ESRCH;
 	}
 	if (rc == 0 && !g->opens) {
