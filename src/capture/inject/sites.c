@@ -1,5 +1,6 @@
 #include "capture/inject/sites_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,6 +454,31 @@ static bool are_apart(const struct sites *s)
 	return true;
 }
 
+/* The opens of programs with threads, of a library that has names. All of them end and begin by the same functions. */
+static void find_framed(const struct image *im, struct sites *s)
+{
+	static const char *const names[] = {"open64", "openat64"};
+	static_assert(sizeof(names) / sizeof(names[0]) == SITES_FRAMED, "one each");
+	if (im->alone || !s->tid)
+		return;
+	for (size_t i = 0; i < SITES_FRAMED; i++) {
+		struct framed_open *f = &s->framed[s->nframed];
+		uint64_t addr, size;
+		size_t n, nbegins;
+		if (!find_function_symbol(im, names[i], &addr, &size))
+			continue;
+		const unsigned char *code = code_at(im, addr, &n), *begins;
+		if (!code || !sites_framed_open(code, n < size ? n : size, addr, f) ||
+		    !(begins = code_at(im, f->begins, &nbegins)))
+			continue;
+		const uint32_t cancel = sites_cancel(begins, nbegins);
+		if (!cancel || (s->cancel && s->cancel != cancel))
+			continue;
+		s->cancel = cancel;
+		s->nframed++;
+	}
+}
+
 static bool has_names(const struct image *im)
 {
 	for (size_t i = 0; i < im->nsh; i++)
@@ -528,6 +554,7 @@ int sites_read(int fd, struct sites *ret)
 		s.tid = 0;
 	for (size_t i = 0; s.tid && i < threads.n; i++)
 		s.site[s.n++] = threads.site[i];
+	find_framed(&im, &s);
 	if (!are_apart(&s))
 		rc = -ENOEXEC;
 	if (rc < 0)

@@ -78,6 +78,25 @@ struct site {
 #define SITES_LARGE "\x81\xce\0\x80\0\0\x48\x63\xf6" /* or $O_LARGEFILE,%esi; movslq %esi,%rsi */
 #define LARGE_BYTES (sizeof(SITES_LARGE) - 1)
 
+/* An open of a program with threads, in the frame of its wrapper (sites_threads.c): where its arguments are while the
+ * call is under way. The call stays where it is. What may change are two jumps: the call of the function that begins
+ * the time in which the thread can be cancelled, and the jump behind the call of the one that ends it. Offsets. */
+struct framed_place {
+	uint8_t reg; /* number of a register that calls preserve, or SITE_NONE: */
+	uint8_t at;  /* ... in the frame */
+};
+struct framed_open {
+	uint64_t begin, begins; /* the one call, and what it calls */
+	uint64_t call;
+	uint64_t end, back; /* the jump, and where it goes */
+	uint64_t error;     /* of the word that says where errno is behind the thread pointer */
+	struct framed_place path, flags, folder;
+	bool here;               /* AT_FDCWD, and no folder */
+	uint8_t mode;            /* in the frame */
+	unsigned char was[2][5]; /* bytes at begin and end */
+};
+#define SITES_FRAMED 2
+
 struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.
 	 */
@@ -95,6 +114,11 @@ struct sites {
 	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
 	 * threads are not: what these do cannot be counted. */
 	uint32_t tid;
+	/* Opens of programs with threads; and where behind its pointer a thread says whether it can be cancelled anywhere
+	 * (bit 1), and is to be cancelled (bit 3). */
+	size_t nframed;
+	struct framed_open framed[SITES_FRAMED];
+	uint32_t cancel;
 	size_t n;
 	struct site site[SITES_MAX];
 };
@@ -111,12 +135,20 @@ int sites_read_loader(int fd, struct sites *ret);
 
 /* Is what lies at this offset right behind a call that stays where it is? */
 bool sites_stay(const struct sites *s, uint64_t offset);
+/* The same of an open of a program with threads. */
+bool sites_is_framed(const struct sites *s, uint64_t offset);
 
 /* The way of threads through the function at addr, whose first one makes the call nr: its sites are added to s, all or
  * none of them. False: it is not understood. Of the first such function the two it calls are learned (ret_ends:
  * offsets), which are the same in all. */
 bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const struct site *first, struct sites *s,
                    uint64_t ret_ends[2]);
+
+/* The open of a program with threads in the function at addr. False: there is none, or it is not understood. */
+bool sites_framed_open(const unsigned char *code, size_t n, uint64_t addr, struct framed_open *ret);
+/* Where behind its pointer a thread says whether it is to be cancelled, as the function that begins the time has it;
+ * 0: that is another function. */
+uint32_t sites_cancel(const unsigned char *code, size_t n);
 
 /* ---- the injected code and its table ---- */
 
@@ -169,6 +201,8 @@ struct stubs {
 	uint16_t after[SITES_MAX]; /* where what it counts has been counted; 0 in a mark */
 	/* Where who has made an open goes on, as behind the call, to have it in the log; 0 for all but opens. */
 	uint16_t logged[SITES_MAX];
+	/* Of the code that opens: before and behind each framed open; 0 none. */
+	uint16_t framed[SITES_FRAMED][2];
 };
 
 /* Makes the code for a library loaded at base, to lie at code with its table at table. 0, or -ERANGE: too far apart. */

@@ -295,3 +295,133 @@ bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const str
 	}
 	return false;
 }
+
+/* ---- opens, of which more has to be known where the thread writes down what it opened ---- */
+
+static bool is_preserved(unsigned reg)
+{
+	return reg == 3 || reg == 5 || (reg >= 12 && reg < 16); /* rbx, rbp, r12 to r15 */
+}
+
+/* Where an argument is loaded from: the frame, or a register that calls preserve. */
+static bool place_of(const struct move *m, struct framed_place *ret)
+{
+	*ret = (struct framed_place){.reg = m->memory ? SITE_NONE : (uint8_t)m->other, .at = (uint8_t)m->at};
+	return m->memory ? !m->store : is_preserved(m->other);
+}
+
+enum { RDX = 2, RSI = 6, R8 = 8 };
+
+/* From behind the call that begins the time to the system call: the arguments. */
+static bool eat_arguments(struct reader *r, struct framed_open *ret)
+{
+	bool path = false, flags = false, folder = false, mode = false, number = false;
+	for (struct move m; !eat_call(r);) {
+		struct framed_place place;
+		if (!number && eat_number(r, 257)) {
+			number = true;
+		} else if (!folder && EAT(r, 0xbf, 0x9c, 0xff, 0xff, 0xff)) {
+			folder = ret->here = true;
+		} else if (!eat_move(r, &m)) {
+			return false;
+		} else if (!m.memory && m.other == RAX && m.reg == R8 && !m.wide && !number) {
+			continue; /* the answer of the function that was called, for the one at the end */
+		} else if (!place_of(&m, &place)) {
+			return false;
+		} else if (m.reg == RSI && m.wide && !path) {
+			ret->path = place;
+			path = true;
+		} else if (m.reg == RDX && !m.wide && !flags) {
+			ret->flags = place;
+			flags = true;
+		} else if (m.reg == RDI && !m.wide && !folder) {
+			ret->folder = place;
+			folder = true;
+		} else if (m.reg == R10 && !m.wide && m.memory && !mode) {
+			ret->mode = place.at;
+			mode = true;
+		} else {
+			return false;
+		}
+	}
+	return path && flags && folder && mode && number;
+}
+
+/* Is it in these bytes of the frame? */
+static bool lies_in(struct framed_place p, unsigned size, unsigned from, unsigned to)
+{
+	return p.reg == SITE_NONE && p.at < to && from < p.at + size;
+}
+
+/* Where errno is behind the thread pointer stands in a table of the library's. */
+static bool errno_word(const struct reader *in, size_t at, uint64_t addr, uint64_t *ret)
+{
+	int32_t d;
+	if (at + 7 > in->n || in->code[at] != 0x48 || in->code[at + 1] != 0x8b || (in->code[at + 2] & 0xc7) != 5)
+		return false;
+	memcpy(&d, in->code + at + 3, sizeof(d));
+	*ret = addr + at + 7 + (uint64_t)(int64_t)d;
+	return true;
+}
+
+/* The one that begins with the call at r. */
+static bool read_framed(struct reader r, uint64_t addr, struct framed_open *ret)
+{
+	const size_t begin = r.at;
+	struct part known[2] = {{.from = begin}};
+	struct reader probe;
+	struct move kept;
+	uint64_t disable;
+	*ret = (struct framed_open){.begin = addr + begin};
+	if (!eat_rel32(&r, 0xe8, addr, &ret->begins) || !eat_arguments(&r, ret))
+		return false;
+	ret->call = addr + r.at - 8;
+	probe = r;
+	if (!eat_rest(&r, addr, NULL, &disable, &known[1]) || !errno_word(&r, known[1].from, addr, &ret->error))
+		return false;
+	/* Where the result is kept, nothing else may be that is needed behind it. */
+	if (!eat_error(&probe, &(size_t){0}) || !eat_move(&probe, &kept) || !eat_move(&probe, &kept))
+		return false;
+	const unsigned from = kept.at, to = kept.at + (kept.wide ? 8 : 4);
+	if (lies_in(ret->path, 8, from, to) || lies_in(ret->flags, 4, from, to))
+		return false;
+	const size_t end = r.at;
+	ret->end = addr + end;
+	if (!eat_rel32(&r, 0xe9, addr, &ret->back))
+		return false;
+	known[0].to = r.at;
+	memcpy(ret->was[0], r.code + begin, sizeof(ret->was[0]));
+	memcpy(ret->was[1], r.code + end, sizeof(ret->was[1]));
+	return !is_target(r.code, r.n, known, begin + 1, begin + 5) && !is_target(r.code, r.n, known, end + 1, end + 5);
+}
+
+bool sites_framed_open(const unsigned char *code, size_t n, uint64_t addr, struct framed_open *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		if (code[i] == 0xe8 && read_framed((struct reader){code, n, i}, addr, ret))
+			return true;
+	return false;
+}
+
+uint32_t sites_cancel(const unsigned char *code, size_t n)
+{
+	/* mov %fs:0x10,%rcx; mov CANCEL(%rcx),%edx */
+	static const unsigned char begin[] = {0x64, 0x48, 0x8b, 0x0c, 0x25, 0x10, 0, 0, 0, 0x8b, 0x91};
+	/* What is to be cancelled here: bit 3, and of bits 0, 4 and 5 none. */
+	static const unsigned char asked[] = {0x83, 0xe2, 0x3b, 0x83, 0xca, 0x02, 0x83, 0xfa, 0x0a};
+	enum { NEAR = 64, MOST = 4096 };
+	uint32_t ret;
+	if (n < sizeof(begin) + sizeof(ret) || memcmp(code, begin, sizeof(begin)) != 0 ||
+	    !memmem(code, n < NEAR ? n : NEAR, asked, sizeof(asked)))
+		return 0;
+	memcpy(&ret, code + sizeof(begin), sizeof(ret));
+	return ret < MOST ? ret : 0;
+}
+
+bool sites_is_framed(const struct sites *s, uint64_t offset)
+{
+	for (size_t i = 0; i < s->nframed; i++)
+		if (offset == s->framed[i].call + 2)
+			return true;
+	return false;
+}
