@@ -8,8 +8,11 @@
 needs_code
 
 cat >"$T/shared.py" <<'PY'
-import ctypes, errno, os, re, struct, sys
+import ctypes, errno, os, re, struct, sys, threading
 case, folder, out = sys.argv[1:]
+# Of a program with threads: they open files, and one of them confines itself.
+threads = case.endswith('_threads')
+case = case.removesuffix('_threads')
 libc = ctypes.CDLL(None, use_errno=True)
 CODE = 0x2f7374650000
 problems = []
@@ -46,6 +49,15 @@ def read_files(name, n=400):
             open(path, 'w').close()
     for i in range(n):
         os.close(os.open(f'{folder}/{name}/f{i}', os.O_RDONLY))
+
+def in_threads(n, f, *args):
+    results = []
+    started = [threading.Thread(target=lambda: results.append(f(*args))) for _ in range(n)]
+    for t in started:
+        t.start()
+    for t in started:
+        t.join()
+    return results[0]
 
 def raw(number, *args):
     return libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in args])
@@ -222,10 +234,12 @@ else:
         os.close(r)
         os.close(w2)
         read_files('child')
+        if threads:
+            in_threads(4, read_files, 'child')
         os.write(w, b'%d\n' % (list(shared())[0] if shared() else 0))
         os.read(r2, 1)
         try:
-            rc = confine()
+            rc = in_threads(1, confine) if threads else confine()
         except OSError as e:
             rc = -e.errno
         os.write(w, b'%d\n' % rc)
@@ -295,6 +309,9 @@ share namespace "nothing is shared with a child in another user namespace"
 if [ "$(id -u)" = 0 ]; then
 	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock setuid32 seccomp32 filter32 x32; do
 		share $c "nothing is shared after $c"
+	done
+	for c in setuid setgroups unshare seccomp; do
+		share ${c}_threads "nothing is shared after $c by a thread"
 	done
 	options=--count
 	share table "nothing is shared after setuid, with --count"

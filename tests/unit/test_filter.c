@@ -226,28 +226,37 @@ static void stops_what_serves_the_guard(void **state)
 }
 
 #if defined(__x86_64__)
-/* What the injected code opens goes on if it only reads, comes from the code's page, and is of the native architecture.
- */
+/* What the injected code opens goes on if it only reads, comes from the code's page or is marked, and is of the native
+ * architecture. */
 static void lets_the_injected_code_open(void **state)
 {
 	static const struct {
 		uint64_t from, flags;
 		bool goes_on;
+		uint64_t mode;
 	} rows_[] = {
-	    {OPENS_PAGE + 2, O_RDONLY | O_CLOEXEC, true},
-	    {OPENS_PAGE + OPENS_PAGE_SIZE - 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, true},
-	    {OPENS_PAGE, 0, true},
-	    {OPENS_PAGE - 1, 0, false},
-	    {OPENS_PAGE + OPENS_PAGE_SIZE, 0, false},
-	    {OPENS_PAGE + (1ull << 32), 0, false},
-	    {OPENS_PAGE - (1ull << 32), 0, false},
-	    {OPENS_PAGE & 0xffffffff, 0, false},
-	    {OPENS_PAGE + 2, O_WRONLY, false},
-	    {OPENS_PAGE + 2, O_RDWR, false},
-	    {OPENS_PAGE + 2, O_RDONLY | O_CREAT, false},
-	    {OPENS_PAGE + 2, O_RDONLY | O_TRUNC, false},
-	    {OPENS_PAGE + 2, O_TMPFILE, false},
-	    {OPENS_PAGE + 2, O_PATH, false},
+	    {0x7f0000001234, O_RDONLY | O_CLOEXEC, true, OPENS_MODE},
+	    {0x7f0000001234, O_RDONLY, false, OPENS_MODE + 1},
+	    {0x7f0000001234, O_RDONLY, false, OPENS_MODE << 1},
+	    {0x7f0000001234, O_WRONLY, false, OPENS_MODE},
+	    {0x7f0000001234, O_RDONLY | O_CREAT, false, OPENS_MODE},
+	    {0x7f0000001234, O_TMPFILE, false, OPENS_MODE},
+	    {0x7f0000001234, O_PATH, false, OPENS_MODE},
+	    {OPENS_PAGE + 2, O_PATH, false, OPENS_MODE + 1},
+	    {OPENS_PAGE + 2, O_RDONLY | O_CLOEXEC, true, 0},
+	    {OPENS_PAGE + OPENS_PAGE_SIZE - 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, true, 0},
+	    {OPENS_PAGE, 0, true, 0},
+	    {OPENS_PAGE - 1, 0, false, 0},
+	    {OPENS_PAGE + OPENS_PAGE_SIZE, 0, false, 0},
+	    {OPENS_PAGE + (1ull << 32), 0, false, 0},
+	    {OPENS_PAGE - (1ull << 32), 0, false, 0},
+	    {OPENS_PAGE & 0xffffffff, 0, false, 0},
+	    {OPENS_PAGE + 2, O_WRONLY, false, 0},
+	    {OPENS_PAGE + 2, O_RDWR, false, 0},
+	    {OPENS_PAGE + 2, O_RDONLY | O_CREAT, false, 0},
+	    {OPENS_PAGE + 2, O_RDONLY | O_TRUNC, false, 0},
+	    {OPENS_PAGE + 2, O_TMPFILE, false, 0},
+	    {OPENS_PAGE + 2, O_PATH, false, 0},
 	};
 	(void)state;
 	for (int injects = 0; injects < 2; injects++) {
@@ -261,7 +270,8 @@ static void lets_the_injected_code_open(void **state)
 				for (int c = 0; c < 5; c++) {
 					int nr = seccomp_syscall_resolve_name_arch(sibling ? SCMP_ARCH_X86 : SCMP_ARCH_X86_64, calls[c]);
 					from = rows_[i].from;
-					uint32_t got = run_with(&p, sibling ? SIBLING : NATIVE, nr, (uint64_t[4]){0, 0, rows_[i].flags, 0});
+					uint32_t got = run_with(&p, sibling ? SIBLING : NATIVE, nr,
+					                        (uint64_t[4]){0, 0, rows_[i].flags, rows_[i].mode});
 					bool right = rows_[i].goes_on && injects && !sibling && c == 0;
 					if (got != (right ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF))
 						fail_msg("row %zu, sibling %d, %s: %x", i, sibling, calls[c], got);

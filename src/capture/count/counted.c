@@ -893,7 +893,7 @@ static void counted_inject(struct sup *s, const struct notify_slot *slot, void (
 	static struct injection g; /* large, and one at a time */
 	void *table = NULL;
 	int fd = give_table(s, p, k->last.call == CALL_start, slot, &table);
-	g = (struct injection){.sites = s->inject_sites, .base = s->inject_base, .fd = fd};
+	g = (struct injection){.sites = s->inject_sites, .base = s->inject_base, .pid = p->pid, .fd = fd};
 	g.loader = libraries_loader_of(s, p, &g.loader_base);
 	p->counting_tries++;
 	int rc = shield_inject(s->shield, p->pid, &g, go, arg);

@@ -43,17 +43,27 @@ static long parse_status_field(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-bool inject_is_plain(pid_t pid, bool handlers)
+static bool is_plain(pid_t pid, bool handlers, bool threads)
 {
 	char text[4096];
 	if (procfs_read(pid, "status", text, sizeof(text)) <= 0)
 		return false;
 	long filters = parse_status_field(text, "\nSeccomp_filters:");
+	/* With a shadow stack the kernel keeps where functions return to: the way back (make_frame) and that of a stub into
+	 * a function that is to return elsewhere are not there. */
+	const char *features = strstr(text, "\nx86_Thread_features:"), *stack = features ? strstr(features, "shstk") : NULL;
+	if (stack && stack < features + 1 + strcspn(features + 1, "\n"))
+		return false;
 	/* A handler may have interrupted a call, and return to behind it, where the bytes are about to change. */
 	const char *caught = strstr(text, "\nSigCgt:");
 	bool none = caught && strspn(caught + 8, "\t 0") == strcspn(caught + 8, "\n");
-	return parse_status_field(text, "\nThreads:") == 1 && filters == 1 && parse_status_field(text, "\nVmLck:") == 0 &&
-	       (handlers || none);
+	return (threads || parse_status_field(text, "\nThreads:") == 1) && filters == 1 &&
+	       parse_status_field(text, "\nVmLck:") == 0 && (handlers || none);
+}
+
+bool inject_is_plain(pid_t pid, bool handlers)
+{
+	return is_plain(pid, handlers, false);
 }
 
 /* What stands at a site: what the file has, or the jump to the stub that counts. */
@@ -163,8 +173,8 @@ static int make_frame(pid_t pid, const struct injection *g, const struct regs *o
 }
 
 /* Signals wait until all is done: what a tracer hands on at such a stop comes without what its sender said, and the C
- * library does not take that for its own (it would not cancel a thread). After the registers have been set: from then on
- * the frame brings the mask back, too. */
+ * library does not take that for its own (it would not cancel a thread). After the registers have been set: from then
+ * on the frame brings the mask back, too. */
 static bool hold_signals(pid_t pid)
 {
 	uint64_t all = ~(uint64_t)0;
@@ -405,6 +415,30 @@ static int write_code(pid_t pid, struct injection *g, const struct regs *was, si
 	return rc;
 }
 
+/* The jumps before and behind the opens of programs with threads: of each both, or none. Behind first, for what is
+ * prepared has to come to its end. */
+static int write_framed(int mem, const struct injection *g, uint64_t code, const struct stubs *stubs, bool *ret_changed)
+{
+	for (size_t i = 0; i < g->sites->nframed && stubs->framed[i][0]; i++) {
+		const struct framed_open *f = &g->sites->framed[i];
+		const uint64_t from[2] = {g->base + f->begin, g->base + f->end};
+		unsigned char is[2][LOAD_BYTES];
+		bool same = true;
+		for (int k = 0; k < 2; k++)
+			same &=
+			    pread(mem, is[k], LOAD_BYTES, (off_t)from[k]) == LOAD_BYTES && !memcmp(is[k], f->was[k], LOAD_BYTES);
+		for (int k = 1; same && k >= 0; k--) {
+			unsigned char jump[LOAD_BYTES] = {0xe9};
+			uint32_t d = (uint32_t)(code + stubs->framed[i][k] - (from[k] + LOAD_BYTES));
+			memcpy(jump + 1, &d, sizeof(d));
+			*ret_changed = true;
+			if (!write_memory(mem, from[k], jump, sizeof(jump)))
+				return -EIO;
+		}
+	}
+	return 0;
+}
+
 /* Writes the code into its page, and the jumps into the library. ret_changed: the library's bytes have been changed. */
 static int write_opens(int mem, struct injection *g, const struct stubs *counted, uint64_t code, struct stubs *stubs,
                        bool *ret_changed)
@@ -434,7 +468,7 @@ static int write_opens(int mem, struct injection *g, const struct stubs *counted
 			rc = -EIO;
 		*ret_changed = true;
 	}
-	return rc;
+	return rc < 0 ? rc : write_framed(mem, g, code, stubs, ret_changed);
 }
 
 /* The code that opens, in private memory that the recorder alone has written; the log, which only this process and the
@@ -476,7 +510,10 @@ static int put_opens(pid_t pid, struct injection *g, const struct stubs *counted
 		g->code = at[NEAR];
 		rc = write_opens(mem, g, counted, g->code, stubs, &changed);
 	}
-	const struct opens_own page = {.slot = OPENS_LOG, .pid = (uint64_t)pid};
+	const struct opens_own page = {.slot = g->threads ? 0 : OPENS_SLOT,
+	                               .pid = (uint64_t)g->pid,
+	                               .cancel = g->counted_code ? 0 : g->sites->cancel,
+	                               .tid = g->sites->tid};
 	if (rc == 0 && !write_memory(mem, OPENS_OWN, &page, sizeof(page)))
 		rc = -EIO;
 	if (rc < 0 && !changed && rc != -ESRCH) /* what has been changed stays, with its stubs, which do no harm */
@@ -533,11 +570,12 @@ int inject_code(pid_t pid, struct injection *g, int *ret_signal)
 		    was.ip == 2 + (counted ? g->counted_code + counted->call[in] : g->base + g->sites->site[in].offset))
 			break;
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
-	bool stays = sites_stay(g->sites, was.ip - g->base);
+	bool stays = sites_stay(g->sites, was.ip - g->base) || sites_is_framed(g->sites, was.ip - g->base);
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !inject_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
-	                (!g->log_only && !has_expected_sites(pid, g->sites, g->base, counted, g->counted_code))))
+	if (rc == 0 &&
+	    (!behind || was.cs != CODE_64 || !is_plain(pid, begins || (g->opens && !g->sites->musl), g->threads) ||
+	     (!g->log_only && !has_expected_sites(pid, g->sites, g->base, counted, g->counted_code))))
 		rc = -ENOTSUP;
 	uint64_t mask;
 	if (rc == 0 && inject_ptrace(PTRACE_GET_MASK, pid, sizeof(mask), &mask) < 0)

@@ -23,6 +23,9 @@ struct injection {
 	/* Not the counting code, but that which opens (inline_open/open_code.h): */
 	bool opens;
 	bool log_only; /* a forked child, which has its parent's code: only a log of its own is mapped */
+	pid_t pid;     /* the process of the thread that is stopped */
+	bool threads;  /* it may have others: all of them are stopped */
+	bool ready;    /* it is sure to stop, as far as is known (shield.h) */
 	int fd; /* the process's descriptor of the log's memory, which is closed; without opens that of a table, or -1 */
 	/* ... into a process that has the counting code, which lies there; 0 if it has not. */
 	uint64_t counted_code, counted_table;
@@ -43,10 +46,10 @@ struct injection {
 bool inject_is_plain(pid_t pid, bool handlers);
 /* Whether the process has the bytes of all the sites as the file has them. */
 bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
-/* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
- * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
- * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,
- * madvise), eight with opens, four of them with log_only; measured 0.3 to 0.5 ms. */
-int inject_code(pid_t pid, struct injection *g, int *ret_signal);
+/* Of the process of thread tid. 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call
+ * made in its name might kill it), another library, no room. Signals that came meanwhile are in *ret_signal, one at
+ * most, to be delivered by the caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made
+ * in its name (mmap, mprotect, madvise), eight with opens, four of them with log_only; measured 0.3 to 0.5 ms. */
+int inject_code(pid_t tid, struct injection *g, int *ret_signal);
 
 #endif

@@ -3,8 +3,8 @@
 #include "capture/count/counted.h"
 #include "capture/inject/inject.h"
 #include "capture/inline_open/libraries.h"
-#include "capture/inline_open/observed_paths.h"
-#include "capture/inline_open/open_code.h"
+#include "capture/inline_open/logging.h"
+#include "capture/inline_open/thread_logs.h"
 #include "capture/supervisor/rights.h"
 #include "capture/supervisor/shield.h"
 
@@ -36,50 +36,10 @@
 #define HABITS 64
 #define HABIT_OPENS 150 /* of a process; the code is paid for by 30 to 50 stops */
 #define HABIT_AFTER 12  /* a program's loader opens some, at other places */
-#define CHILD_AFTER 24  /* stops after which a forked child is given a log: what giving it costs */
-
-/* What is known of a process that has the code. */
-struct logging {
-	uint64_t code; /* of the stubs */
-	uint64_t base; /* where the library is loaded whose calls jump to them */
-	const struct sites *sites;
-	int slot; /* its log; -1 none */
-	uint32_t lost;
-	bool never;    /* its log was not what it should be, or it has a filter of its own: opens stop */
-	uint64_t late; /* an open that began before this was under way when names changed; 0: none */
-	dev_t cwd_dev; /* its working directory */
-	ino_t cwd_ino;
-	unsigned batch; /* when that was last looked for by its name */
-	bool lost_cwd;
-	unsigned fresh, opens; /* files that it opened by itself: taken and not yet recorded; ever */
-};
-
-#define UNKNOWN INT32_MAX /* value of one that was made at a stop */
-
-struct opened {
-	struct proc *proc;
-	uint64_t tsc;
-	int32_t value;
-	uint32_t flags;
-	size_t path; /* in paths */
-	uint32_t length;
-	bool late;
-	uint64_t hash;
-};
-
-struct opens_logs {
-	struct proc *owner[OPENS_SLOTS];
-	struct opens_slot *log[OPENS_SLOTS]; /* of those; memory that nobody else has */
-	unsigned used, failures, batch;
-	int logs; /* at a time */
-	bool off, barred;
-	uint64_t tsc; /* when both clocks were read last */
-	int64_t time;
-	struct buf paths; /* what was taken and is not yet recorded */
-	struct opened *taken;
-	size_t ntaken, room;
-	struct observed_table observed;
-};
+/* ns. After a thread has asked for another working directory, no thread is given a log for so long. What went wrong all
+ * the same is found by what fstat said. */
+#define MOVED_NS 20000000
+#define CHILD_AFTER 24 /* stops after which a forked child is given a log: what giving it costs */
 
 /* Programs of which two processes, one after the other, have opened many files: the next one is given the code as soon
  * as it opens files by its C library. */
@@ -145,7 +105,7 @@ static bool is_injectable_call(const struct proc *p, const struct logging *g, co
 	uint64_t base, code, table;
 	if (counted_library(p, t->ip, &base, &code, &table) == g->sites)
 		return base == g->base;
-	if (sites_stay(g->sites, t->ip - g->base))
+	if (sites_stay(g->sites, t->ip - g->base) || sites_is_framed(g->sites, t->ip - g->base))
 		return true;
 	for (size_t i = 0; i < g->sites->n; i++)
 		if (g->sites->site[i].kind == SITE_OPEN && t->ip == g->base + g->sites->site[i].offset + 2 &&
@@ -176,18 +136,26 @@ static void wait_for_look(struct observed *m, uint64_t tsc)
 	m->last = tsc;
 }
 
-static void give_up_garbled_log(struct sup *s, struct proc *p)
+void logging_give_up(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;
 	if (!g->never)
 		sup_gap(s, p, TERM_gap_lost, 0, "its log of opened files could not be read to its end");
 	g->never = true;
-	if (g->slot >= 0)
+	if (g->slot >= 0) {
 		__atomic_store_n(&slot_of_log(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
+		thread_logs_gate(s->opens, g);
+	}
 }
 
-static bool append_opened(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
-                          bool late)
+/* Is the file that the path led to the one that the program has opened, as far as that is known? */
+static bool is_its_file(const struct opened_id *id, const struct logged_file *what)
+{
+	return !id->ino || (id->dev == what->id.dev && id->ino == what->id.ino);
+}
+
+bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
+                    const struct opened *how)
 {
 	if (l->ntaken == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
@@ -205,10 +173,10 @@ static bool append_opened(struct opens_logs *l, struct proc *p, const struct ope
 	const char *copy = (const char *)l->paths.p + at;
 	l->paths.p[l->paths.n - 1] = '\0';
 	uint64_t hash = observed_hash(p, copy, e->length, nofollow);
-	struct observed *m = e->value < 0 || e->value == UNKNOWN || late
+	struct observed *m = e->value < 0 || e->value == OPENED_UNKNOWN || how->late
 	                         ? NULL
 	                         : observed_find(&l->observed, p, copy, e->length, nofollow, hash);
-	if (m && m->kept && e->tsc > m->tsc) {
+	if (m && m->kept && e->tsc > m->tsc && is_its_file(&how->id, &m->what)) {
 		wait_for_look(m, e->tsc);
 		l->paths.n = at;
 	} else {
@@ -218,7 +186,9 @@ static bool append_opened(struct opens_logs *l, struct proc *p, const struct ope
 		                                        .flags = e->flags,
 		                                        .path = at,
 		                                        .length = e->length,
-		                                        .late = late,
+		                                        .id = how->id,
+		                                        .late = how->late,
+		                                        .ended = how->ended,
 		                                        .hash = hash};
 	}
 	p->logging->fresh += e->value >= 0;
@@ -245,8 +215,8 @@ static void copy_log(struct sup *s, int i)
 		struct opens_entry e;
 		const unsigned char *path;
 		if (opens_entry_read(log, from, pos, &e, &path) < 0 ||
-		    !append_opened(l, p, &e, path, g->late && e.tsc <= g->late)) {
-			give_up_garbled_log(s, p);
+		    !logging_append(l, p, &e, path, &(struct opened){.late = g->late && e.tsc <= g->late})) {
+			logging_give_up(s, p);
 			break;
 		}
 		from += e.cells;
@@ -258,6 +228,7 @@ static void copy_log(struct sup *s, int i)
 	g->lost = lost;
 	if (idle)
 		g->late = 0;
+	thread_logs_copy(s, p);
 }
 
 /* ---- recording ---- */
@@ -278,20 +249,28 @@ static void sort_taken(struct opens_logs *l)
 		}
 }
 
-static void know_cwd(struct sup *s, struct proc *p, struct logging *g)
+/* A thread of p that says where it is: the first one may be over, and others not. */
+static pid_t thread_with_cwd(const struct proc *p, const struct logging *g, struct stat *ret)
 {
 	char name[48];
-	struct stat st;
+	for (int i = -1; i < (g->threads ? OPENS_THREADS : 0); i++) {
+		const pid_t tid = i < 0 ? p->pid : g->threads[i].tid;
+		snprintf(name, sizeof(name), "/proc/%d/cwd", tid);
+		if (tid && stat(name, ret) == 0)
+			return tid;
+	}
+	return 0;
+}
+
+void logging_know_cwd(struct sup *s, struct proc *p, struct logging *g)
+{
+	struct stat st = {0};
+	const pid_t tid = thread_with_cwd(p, g, &st);
 	free(p->cwd);
 	p->cwd = NULL;
-	proc_cwd(s, p, p->pid);
-	snprintf(name, sizeof(name), "/proc/%d/cwd", p->pid);
-	g->cwd_dev = 0;
-	g->cwd_ino = 0;
-	if (stat(name, &st) == 0) {
-		g->cwd_dev = st.st_dev;
-		g->cwd_ino = st.st_ino;
-	}
+	proc_cwd(s, p, tid ? tid : p->pid);
+	g->cwd_dev = st.st_dev;
+	g->cwd_ino = st.st_ino;
 }
 
 static bool cwd_is(const struct proc *p, dev_t dev, ino_t ino)
@@ -312,7 +291,7 @@ static bool has_cwd(struct sup *s, struct proc *p)
 	g->batch = s->opens->batch;
 	g->lost_cwd = false;
 	if (!cwd_is(p, dev, ino)) {
-		know_cwd(s, p, g);
+		logging_know_cwd(s, p, g);
 		g->lost_cwd = g->cwd_dev != dev || g->cwd_ino != ino || !cwd_is(p, dev, ino);
 	}
 	return !g->lost_cwd;
@@ -334,16 +313,27 @@ static bool may_defer_look(const struct proc *p, const struct logged_file *what,
 	return what->file && !p->counted && !p->nwriting && file_is_steady(what->file, &what->print, now);
 }
 
+/* A relative path, and another thread has changed the working directory since it was looked for: where it leads now. */
+static bool has_moved(struct sup *s, const struct opened *e, char full[PATH_MAX])
+{
+	const char *path = (const char *)s->opens->paths.p + e->path;
+	if (path[0] == '/' || !e->proc->logging)
+		return false;
+	logging_know_cwd(s, e->proc, e->proc->logging);
+	e->proc->logging->lost_cwd = false;
+	return from_root(s, e->proc, path, full);
+}
+
 /* What was opened. */
 static struct logged_file record_opened_file(struct sup *s, const struct opened *e, int64_t time)
 {
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
 	bool nofollow = e->flags & O_NOFOLLOW;
-	struct observed *m = e->value < 0 || e->value == UNKNOWN || e->late
+	struct observed *m = e->value < 0 || e->value == OPENED_UNKNOWN || e->late
 	                         ? NULL
 	                         : observed_find(&l->observed, e->proc, path, e->length, nofollow, e->hash);
-	if (m) {
+	if (m && is_its_file(&e->id, &m->what)) {
 		if (m->kept && e->tsc > m->tsc)
 			wait_for_look(m, e->tsc);
 		else if (m->what.file)
@@ -361,22 +351,29 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
 		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
 			return what;
-		enum logged how = e->value < 0          ? LOGGED_ABSENT
-		                  : e->late             ? LOGGED_LATE
-		                  : e->value == UNKNOWN ? LOGGED_STOPPED
-		                                        : LOGGED_MADE;
-		rc = calls_open_logged(s, e->proc, full, e->flags, how, time, &what);
+		enum logged how = e->value < 0                 ? LOGGED_ABSENT
+		                  : e->late                    ? LOGGED_LATE
+		                  : e->value == OPENED_UNKNOWN ? LOGGED_STOPPED
+		                                               : LOGGED_MADE;
+		rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, &what);
+		if (rc < 0 && e->id.ino && has_moved(s, e, full))
+			rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, &what);
 	}
-	if (rc < 0 && e->value == UNKNOWN && (rc == -ENOENT || rc == -ENOTDIR))
+	if (rc < 0 && e->value == OPENED_UNKNOWN && !e->ended && (rc == -ENOENT || rc == -ENOTDIR))
 		rc = calls_open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &what);
-	if (rc < 0 || e->late)
+	if (rc < 0 && e->id.ino && calls_open_descriptor(s, e->proc, e->value, e->flags, time, &e->id) == 0)
+		return (struct logged_file){0};
+	if (rc == -ESTALE)
+		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
+		        "which file it opened is not known: its path leads to another one than the kernel opened");
+	else if (!e->ended && (rc < 0 || e->late))
 		sup_gap(s, e->proc, TERM_gap_lost, 1,
 		        rc < 0 ? "a file that it opened had gone before it was looked at"
 		               : "a name changed while it opened the file");
-	if (rc < 0 || e->late || e->value < 0 || e->value == UNKNOWN)
+	if (rc < 0 || e->late || e->value < 0 || e->value == OPENED_UNKNOWN)
 		return (struct logged_file){0};
 	/* One that is only possible says nothing of the next. */
-	if (what.sure)
+	if (what.sure && !m)
 		observed_add(&l->observed,
 		             &(struct observed){.proc = e->proc,
 		                                .length = e->length,
@@ -494,9 +491,21 @@ static void copy_all_logs(struct sup *s)
 			copy_log(s, i);
 }
 
+/* A thread asks for its log to be read: its call is one that fails. */
+static bool is_drain(const struct sup *s, const struct trap *t)
+{
+	return s->opens && s->opens->used && !t->compat && t->call == CALL_openat && !t->args[1] && t->args[2] == O_PATH &&
+	       (uint32_t)t->args[3] == OPENS_DRAIN && t->ip - OPENS_PAGE < OPENS_PAGE_SIZE;
+}
+
 bool opens_full(struct sup *s, const struct trap *t)
 {
 	struct opens_logs *l = s->opens;
+	if (is_drain(s, t)) {
+		s->traps++;
+		copy_all_logs(s);
+		return true;
+	}
 	struct task *k = l && l->used && only_reads(t) ? task_known(s, t->tid) : NULL;
 	struct proc *p = k ? k->proc : NULL;
 	struct logging *g = p ? p->logging : NULL;
@@ -514,8 +523,8 @@ bool opens_full(struct sup *s, const struct trap *t)
 	k->can_block = true;
 	copy_all_logs(s);
 	struct opens_entry e = {
-	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)path_arguments(t)[1], .length = (uint32_t)n + 1};
-	if (!g->never && !append_opened(l, p, &e, (unsigned char *)path, false))
+	    .tsc = tsc_now(), .value = OPENED_UNKNOWN, .flags = (uint32_t)path_arguments(t)[1], .length = (uint32_t)n + 1};
+	if (!g->never && !logging_append(l, p, &e, (unsigned char *)path, &(struct opened){0}))
 		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
 	return true;
 }
@@ -551,7 +560,7 @@ static void read_logs(struct sup *s, bool all)
 			const struct opened *e = &l->taken[i];
 			int64_t time = e->tsc <= l->tsc ? l->time : l->time + (int64_t)((double)(e->tsc - l->tsc) * scale);
 			struct logged_file what = record_opened_file(s, e, time < now ? time : now);
-			if (e->value >= 0 && e->value != UNKNOWN)
+			if (e->value >= 0 && e->value != OPENED_UNKNOWN)
 				counted_logged(e->proc, e->value, what.file, what.sure);
 			if (i % 64 == 63)
 				sup_goes_on(s);
@@ -581,30 +590,52 @@ void opens_read_tick(struct sup *s)
 
 /* ---- names ---- */
 
+#define PATIENCE_NS 50000
+
+static bool is_over(const struct timespec *begin)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - begin->tv_sec) * 1000000000LL + now.tv_nsec - begin->tv_nsec > PATIENCE_NS;
+}
+
 void opens_bar(struct sup *s, pid_t tid)
 {
-	enum { PATIENCE_NS = 50000 };
 	struct opens_logs *l = s->opens;
 	if (!l || !l->used)
 		return;
 	l->barred = true;
-	for (int i = 0; i < OPENS_SLOTS; i++)
-		if (l->owner[i] && l->owner[i]->pid != tid)
+	for (int i = 0; i < OPENS_SLOTS; i++) {
+		if (!l->owner[i])
+			continue;
+		thread_logs_gate(l, l->owner[i]->logging);
+		if (l->owner[i]->pid != tid)
 			__atomic_store_n(&slot_of_log(l, i)->gate, 1, __ATOMIC_SEQ_CST);
-	struct timespec begin, now;
+	}
+	struct timespec begin;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < OPENS_SLOTS; i++) {
-		if (!l->owner[i] || l->owner[i]->pid == tid)
+		bool busy = false;
+		if (!l->owner[i])
 			continue;
-		bool busy;
-		while ((busy = __atomic_load_n(&slot_of_log(l, i)->busy, __ATOMIC_SEQ_CST) != 0)) {
-			clock_gettime(CLOCK_MONOTONIC, &now);
-			if ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec > PATIENCE_NS)
-				break;
-		}
+		while (l->owner[i]->pid != tid && (busy = __atomic_load_n(&slot_of_log(l, i)->busy, __ATOMIC_SEQ_CST) != 0) &&
+		       !is_over(&begin))
+			;
 		if (busy)
 			l->owner[i]->logging->late = tsc_now();
+		while (l->threads && thread_logs_busy(s, l->owner[i]) && !is_over(&begin))
+			;
+		if (l->threads)
+			thread_logs_late(s, l->owner[i]);
 	}
+}
+
+void opens_moves(struct sup *s, struct proc *p)
+{
+	if (!p->logging || !p->logging->threads)
+		return;
+	opens_bar(s, p->pid);
+	opens_read(s);
 }
 
 void opens_unbar(struct sup *s)
@@ -612,10 +643,14 @@ void opens_unbar(struct sup *s)
 	struct opens_logs *l = s->opens;
 	if (!l || !l->barred || pending_names(s))
 		return;
-	for (int i = 0; i < OPENS_SLOTS; i++)
-		if (l->owner[i] && !l->owner[i]->logging->never)
-			__atomic_store_n(&slot_of_log(l, i)->gate, 0, __ATOMIC_RELEASE);
 	l->barred = false;
+	for (int i = 0; i < OPENS_SLOTS; i++) {
+		if (!l->owner[i])
+			continue;
+		if (!l->owner[i]->logging->never)
+			__atomic_store_n(&slot_of_log(l, i)->gate, 0, __ATOMIC_RELEASE);
+		thread_logs_gate(l, l->owner[i]->logging);
+	}
 }
 
 /* ---- beginning ---- */
@@ -663,7 +698,8 @@ static int own_log(struct sup *s, struct proc *p, int i)
 		close(fd);
 		return rc;
 	}
-	struct opens_slot *log = l->log[i] = map;
+	l->map[i] = map;
+	struct opens_slot *log = l->log[i] = (struct opens_slot *)(l->map[i] + OPENS_SLOT_AT);
 	log->gate = l->barred;
 	log->most = p->counted ? OPENS_MOST_COUNTED : OPENS_MOST;
 	if (!l->used++) {
@@ -683,7 +719,9 @@ static void disown_log(struct sup *s, struct proc *p)
 	struct logging *g = p->logging;
 	if (!g || g->slot < 0)
 		return;
-	munmap(l->log[g->slot], OPENS_LOG_SIZE);
+	thread_logs_free(l, g);
+	munmap(l->map[g->slot], OPENS_LOG_SIZE);
+	l->map[g->slot] = NULL;
 	l->log[g->slot] = NULL;
 	l->owner[g->slot] = NULL;
 	l->used--;
@@ -708,11 +746,17 @@ void opens_free(struct sup *s, struct proc *p)
 	release_logging(s, p);
 }
 
+static bool write_own_bytes(const struct proc *p, const struct opens_own *own, size_t n)
+{
+	struct iovec here = {(void *)(uintptr_t)own, n}, there = {(void *)(uintptr_t)OPENS_OWN, n};
+	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+/* What is said of its threads stays. */
 static bool write_own(const struct proc *p, uint64_t slot)
 {
 	struct opens_own own = {.slot = slot, .pid = (uint64_t)p->pid};
-	struct iovec here = {&own, sizeof(own)}, there = {(void *)(uintptr_t)OPENS_OWN, sizeof(own)};
-	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(own);
+	return write_own_bytes(p, &own, offsetof(struct opens_own, cancel));
 }
 
 bool opens_disown(struct sup *s, struct proc *p)
@@ -722,7 +766,8 @@ bool opens_disown(struct sup *s, struct proc *p)
 	if (remote_read(p->pid, OPENS_OWN, &own, sizeof(own)) != (ssize_t)sizeof(own))
 		return false;
 	p->old_code = true;
-	return own.slot && !write_own(p, 0);
+	const struct opens_own none = {.pid = (uint64_t)p->pid};
+	return (own.slot || own.threads) && !write_own_bytes(p, &none, sizeof(none));
 }
 
 void opens_see_page(struct sup *s, const struct proc *p)
@@ -760,11 +805,25 @@ static bool inherit_logging(struct sup *s, struct proc *p, const struct trap *t)
 	return true;
 }
 
-/* Of p's, and of nothing that it writes at the same time: what it reads from now on is read before or after that. */
+/* May p log at all, and does it write nothing at the same time: what it reads from now on is read before or after that.
+ */
+static bool may_be_logged(const struct sup *s, const struct proc *p)
+{
+	return !p->foreign && !p->own_creds && !p->confined && !p->fs_per_thread && !p->exec && !p->stale && !s->refuse &&
+	       !proc_writes_lately(p);
+}
+
+/* ... in the log of its own. */
 static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
 {
-	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->confined && !p->fs_per_thread && !p->crowded &&
-	       !p->exec && !p->stale && !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
+	return t->tid == p->pid && !p->crowded && may_be_logged(s, p) && proc_has_one_thread(p);
+}
+
+/* ... in those of its threads. */
+static bool may_log_threads(const struct sup *s, const struct proc *p, const struct sites *sites)
+{
+	return sites->nframed && sites->cancel && sites->tid && !p->has_guest && !p->counted && !s->exact &&
+	       may_be_logged(s, p);
 }
 
 /* Without a limit to its memory. */
@@ -787,7 +846,7 @@ static bool may_inject(struct sup *s, struct proc *p)
 
 /* At this stop the process is given the code, or a log. */
 static void choose_for_injection(struct sup *s, const struct proc *p, const struct trap *t, const struct sites *sites,
-                                 uint64_t base)
+                                 uint64_t base, bool threads)
 {
 	uint64_t code = 0, table = 0, none;
 	counted_library(p, t->ip, &none, &code, &table);
@@ -798,10 +857,11 @@ static void choose_for_injection(struct sup *s, const struct proc *p, const stru
 	s->inject_at_code = code;
 	s->inject_at_table = table;
 	s->inject_opens = true;
+	s->inject_threads = threads;
 }
 
 /* p has the code, and is at a stop to open a file to read. */
-static void go_log(struct sup *s, struct proc *p, const struct trap *t)
+static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool threads)
 {
 	struct logging *g = p->logging;
 	struct opens_own own;
@@ -811,19 +871,24 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t)
 	if (own.missed) {
 		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files that its log had no room for");
 		if (!write_own(p, own.slot))
-			give_up_garbled_log(s, p);
+			logging_give_up(s, p);
 	}
 	if (g->slot < 0) {
 		unsigned after = s->inject_after < CHILD_AFTER ? s->inject_after : CHILD_AFTER;
 		if (++p->open_stops >= after && may_inject(s, p))
-			choose_for_injection(s, p, t, g->sites, g->base);
+			choose_for_injection(s, p, t, g->sites, g->base, threads);
 		return;
 	}
-	if (own.slot == OPENS_LOG)
+	if (threads) {
+		if (sup_now(s) - p->moved > MOVED_NS && thread_logs_give(s, p, t->tid, &own))
+			logging_know_cwd(s, p, g);
 		return;
-	know_cwd(s, p, g);
-	if (!write_own(p, OPENS_LOG))
-		give_up_garbled_log(s, p);
+	}
+	if (own.slot == OPENS_SLOT)
+		return;
+	logging_know_cwd(s, p, g);
+	if (!write_own(p, OPENS_SLOT))
+		logging_give_up(s, p);
 }
 
 void opens_confine(struct sup *s, struct proc *p)
@@ -834,12 +899,34 @@ void opens_confine(struct sup *s, struct proc *p)
 		return;
 	if (g->slot >= 0) {
 		bool own = write_own(p, 0);
-		if (!own || __atomic_load_n(&slot_of_log(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
+		bool busy = false;
+		struct timespec begin;
+		g->never = true;
+		thread_logs_gate(s->opens, g);
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		while ((busy = thread_logs_busy(s, p)) && !is_over(&begin))
+			;
+		if (g->threads) {
+			g->never = false; /* what has come to its end meanwhile */
+			thread_logs_copy(s, p);
+			opens_read(s);
+		}
+		if (!own || busy || __atomic_load_n(&slot_of_log(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
 			sup_gap(s, p, TERM_gap_lost, 1, "a file that it was opening while it confined itself");
 		observed_forget(s, &s->opens->observed, true); /* its log has been read */
 		disown_log(s, p);
 	}
 	g->never = true;
+}
+
+/* Until it stops to open a file to read, p logs no more. */
+static void close_logs(struct sup *s, struct proc *p)
+{
+	if (!p->logging || p->logging->slot < 0)
+		return;
+	if (!write_own(p, 0))
+		logging_give_up(s, p);
+	thread_logs_close(s->opens, p->logging);
 }
 
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
@@ -849,9 +936,9 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	bool reads = only_reads(t);
 	struct logging *g = p->logging;
 	if (g && g->slot >= 0 && !reads &&
-	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount)) {
-		if (!write_own(p, 0))
-			give_up_garbled_log(s, p);
+	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount ||
+	     t->call == CALL_share)) {
+		close_logs(s, p);
 		return;
 	}
 	if (!reads)
@@ -863,8 +950,12 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 			return;
 	}
 	if (p->logging) {
-		if (is_injectable_call(p, p->logging, t) && may_log(s, p, t))
-			go_log(s, p, t);
+		if (is_injectable_call(p, p->logging, t)) {
+			if (may_log(s, p, t))
+				go_log(s, p, t, false);
+			else if (may_log_threads(s, p, p->logging->sites))
+				go_log(s, p, t, true);
+		}
 		return;
 	}
 	if (p->inject_tries >= TRIES || !p->execn)
@@ -876,7 +967,9 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	if (l && l->unmarked)
 		return; /* a child in the same memory would not be told from it */
 	if (l && may_log(s, p, t) && may_inject(s, p))
-		choose_for_injection(s, p, t, l, base);
+		choose_for_injection(s, p, t, l, base, false);
+	else if (l && may_log_threads(s, p, l) && may_inject(s, p))
+		choose_for_injection(s, p, t, l, base, true);
 	else if (!l && !libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
 		p->inject_tries = TRIES; /* its opens are not a library's */
 }
@@ -913,6 +1006,25 @@ static bool begin_logging(struct sup *s, struct proc *p)
 	return p->logging;
 }
 
+/* The memory of a log, given to the process while it stands at its stop. */
+struct giving {
+	struct sup *s;
+	const struct notify_slot *slot;
+	struct injection *injection;
+	int fd, result;
+	void (*go)(void *arg);
+	void *arg;
+};
+
+static void give_and_go(void *arg)
+{
+	struct giving *x = arg;
+	x->result = x->injection->ready ? notify_give(x->s->listener, x->slot, x->fd, x->injection->fd) : -EBUSY;
+	if (x->result < 0)
+		x->injection->fd = -1;
+	x->go(x->arg);
+}
+
 void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
 	struct proc *p = proc_by_pid(s, s->inject_pid);
@@ -928,29 +1040,32 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 		return;
 	}
 	p->inject_tries++;
-	int fd = own_log(s, p, i), rc = fd < 0 ? fd : notify_give(s->listener, slot, fd, number);
-	if (fd >= 0)
-		close(fd);
-	if (rc < 0) {
-		l->off |= rc != -ENOENT; /* 5.9 is too old, or refuses */
-		injection_failed(s, p, child, true);
-		go(arg);
-		return;
-	}
 	static struct injection injection; /* large, and one at a time */
 	injection = (struct injection){.sites = s->inject_sites,
 	                               .base = s->inject_base,
 	                               .opens = true,
 	                               .log_only = child,
+	                               .pid = p->pid,
+	                               .threads = s->inject_threads,
 	                               .fd = number,
 	                               .counted_code = s->inject_at_code,
 	                               .counted_table = s->inject_at_table};
-	know_cwd(s, p, p->logging);
-	rc = shield_inject(s->shield, p->pid, &injection, go, arg);
-	if (rc < 0) {
-		if (++l->failures >= FAILURES)
+	struct giving giving = {s, slot, &injection, own_log(s, p, i), 0, go, arg};
+	if (giving.fd < 0) {
+		injection_failed(s, p, child, true);
+		go(arg);
+		return;
+	}
+	logging_know_cwd(s, p, p->logging);
+	int rc = shield_inject(s->shield, s->inject_tid, &injection, give_and_go, &giving);
+	close(giving.fd);
+	if (giving.result < 0 && giving.result != -EBUSY)
+		l->off |= giving.result != -ENOENT; /* 5.9 is too old, or refuses */
+	if (rc < 0 || giving.result < 0) {
+		bool again = rc == -EBUSY || giving.result < 0; /* it did not stop in time */
+		if (giving.result == 0 && ++l->failures >= FAILURES)
 			l->off = true;
-		injection_failed(s, p, child, rc == -EBUSY); /* it did not stop in time */
+		injection_failed(s, p, child, again);
 		return;
 	}
 	if (!child)

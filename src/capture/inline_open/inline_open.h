@@ -22,7 +22,7 @@ void opens_read(struct sup *s);
 /* The same where no process of the run has stopped: files that are opened again and again wait longer. */
 void opens_read_tick(struct sup *s);
 /* Is this stop one of a process whose log is full? Then its log is empty now, and the call may go on at once: it was
- * logged, too. To be followed by opens_read_many. */
+ * logged, too, or only asks for this. To be followed by opens_read_many. */
 bool opens_full(struct sup *s, const struct trap *t);
 /* opens_read_tick where much has been taken from full logs; else that waits for the next stop or tick. */
 void opens_read_many(struct sup *s);
@@ -31,6 +31,9 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t);
 /* p is about to change its user, root or namespaces, or to confine itself (seccomp, Landlock): from here on it has no
  * log, and gets none, nor do the children that it forks. After opens_read. */
 void opens_confine(struct sup *s, struct proc *p);
+/* A thread of p is about to change its working directory: opens of the others stop until opens_unbar, and what they
+ * have logged is recorded. */
+void opens_moves(struct sup *s, struct proc *p);
 /* Nothing is pending that could change what a path means: opens need not stop for that. */
 void opens_unbar(struct sup *s);
 /* Gives the code to the process that opens_after chose; else as counted_inject. slot: its stop. */

@@ -38,10 +38,13 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 {
 	for (size_t i = 0; i < libs->n; i++) {
 		const struct sites *l = &libs->sites[i];
-		for (size_t k = 0; k <= l->n + SITES_STAYS; k++) {
+		for (size_t k = 0; k <= l->n + SITES_STAYS + l->nframed; k++) {
 			if (k < l->n && l->site[k].kind != SITE_OPEN)
 				continue;
-			uint64_t offset = k < l->n ? l->site[k].offset : k == l->n ? l->start : l->stays[k - l->n - 1];
+			uint64_t offset = k < l->n                  ? l->site[k].offset
+			                  : k == l->n               ? l->start
+			                  : k <= l->n + SITES_STAYS ? l->stays[k - l->n - 1]
+			                                            : l->framed[k - l->n - SITES_STAYS - 1].call;
 			if (offset &&
 			    (l->alone && !l->moves ? ip == offset + 2 : ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0)) {
 				*ret_base = ip - 2 - offset;

@@ -6,23 +6,48 @@
 
 static_assert(offsetof(struct opens_slot, cell) == 64 && OPENS_CELL == 64 && OPENS_CELLS == 2048, "as the code has it");
 static_assert(sizeof(struct opens_entry) == 24, "as the code has it");
+static_assert(offsetof(struct opens_thread, cell) == 256 && OPENS_THREAD_CELLS == 512, "as the code has it");
+static_assert(sizeof(struct opens_thread_entry) == 40 && OPENS_THREADS == 16, "as the code has it");
+static_assert(offsetof(struct opens_thread, tid) == 24 && offsetof(struct opens_thread, frame) == 32 &&
+                  offsetof(struct opens_thread, flags) == 56 && offsetof(struct opens_thread, stat) == 64,
+              "as the code has it");
+static_assert(offsetof(struct opens_own, cancel) == 24 && offsetof(struct opens_own, threads) == 32 &&
+                  offsetof(struct opens_own, table) == 64 && offsetof(struct opens_own, want) == 320,
+              "as the code has it");
 static_assert(OPENS_ENTRY_CELLS == 65 && offsetof(struct opens_slot, most) == 20, "as the code has it");
+
+/* Can there be an entry of so many bytes before its path? */
+static bool is_entry(const struct opens_entry *e, size_t head, uint32_t cells, uint32_t ring)
+{
+	return cells <= ring && e->length && e->length <= OPENS_PATH && e->cells <= cells &&
+	       e->cells == (head + e->length + OPENS_CELL - 1) / OPENS_CELL;
+}
 
 int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
                      const unsigned char **ret_path)
 {
 	const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
 	memcpy(ret, at, sizeof(*ret));
-	const uint32_t cells = pos - from;
-	if (cells > OPENS_CELLS || !ret->length || ret->length > OPENS_PATH || ret->cells > cells ||
-	    ret->cells != (sizeof(*ret) + ret->length + OPENS_CELL - 1) / OPENS_CELL)
+	if (!is_entry(ret, sizeof(*ret), pos - from, OPENS_CELLS))
 		return -EBADMSG;
 	*ret_path = at + sizeof(*ret);
 	return (int)ret->cells;
 }
 
+int opens_thread_entry_read(const struct opens_thread *log, uint32_t from, uint32_t pos, struct opens_thread_entry *ret,
+                            const unsigned char **ret_path)
+{
+	const unsigned char *at = log->cell + (size_t)(from % OPENS_THREAD_CELLS) * OPENS_CELL;
+	memcpy(ret, at, sizeof(*ret));
+	if (!is_entry(&ret->e, sizeof(*ret), pos - from, OPENS_THREAD_CELLS))
+		return -EBADMSG;
+	*ret_path = at + sizeof(*ret);
+	return (int)ret->e.cells;
+}
+
 #if defined(__x86_64__)
 
+#define OWN "0x2f7374a50000"
 #define OWN_PID "0x2f7374a50008"
 static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374a50008 &&
                   offsetof(struct opens_own, missed) == offsetof(struct opens_own, pid) + 8,
@@ -125,10 +150,243 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "decl 12(%r11)\n"
         "xor %r11d, %r11d\n"
         "ret\n"
+        ".popsection\n");
+
+/* Of programs with threads. Each thread has a log of its own, found by the pointer that it has in %fs (of glibc). Two
+ * that have the same pointer, which no C library makes, find the log busy, and stop.
+ *
+ * opens_prepare: before an open of path (rsi) and flags (edx), whose frame is r8. r11: the log, which is busy from then
+ * on; or 0, and nothing was done. Changes rax, rcx, r9, r10.
+ * opens_done: behind it: edx the descriptor or -errno. If it was prepared by this thread, in this frame, the entry is
+ * written. The path can be read, for the kernel has just done so. Changes what a function may, but rax.
+ * opens_shut: before a child is made, which may have this thread's memory and pointer. Changes rax, rcx, r11.
+ * opens_thread: makes the call itself, for who cannot be cancelled in it; as the code above, but finds its log. */
+__asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
+        ".balign 16\n"
+        "opens_prepare:\n"
+        "xor %r9d, %r9d\n"
+        "1:\n"
+        "mov %fs:0x10, %rax\n"
+        "movabs $" OWN ", %r10\n"
+        "mov $-256, %rcx\n"
+        "2:\n"
+        "cmp %rax, 320(%r10,%rcx)\n"
+        "je 3f\n"
+        "add $16, %rcx\n"
+        "jne 2b\n"
+        "mov 28(%r10), %ecx\n" /* tid */
+        "mov %fs:(%rcx), %ecx\n"
+        "mov %ecx, %r11d\n"
+        "and $15, %r11d\n"
+        "shl $4, %r11d\n"
+        "mov %rax, 320(%r10,%r11)\n"
+        "mov %rcx, 328(%r10,%r11)\n"
+        "xor %r11d, %r11d\n"
+        "ret\n"
+        "3:\n"
+        "mov 328(%r10,%rcx), %r11\n"
+        "test %r11, %r11\n"
+        "je 9f\n"
+        "lock incl 12(%r11)\n" /* busy: seen before gate is looked at */
+        "cmpl $1, 12(%r11)\n"
+        "jne 7f\n"
+        "cmpl $0, 8(%r11)\n" /* gate */
+        "jne 7f\n"
+        "cmpl $0, 28(%r11)\n" /* shut */
+        "jne 7f\n"
+        "cmp %rax, 320(%r10,%rcx)\n" /* still its own */
+        "jne 7f\n"
+        "mov (%r11), %ecx\n"
+        "sub 4(%r11), %ecx\n"
+        "cmp 20(%r11), %ecx\n" /* most */
+        "ja 6f\n"
+        "mov 28(%r10), %ecx\n"
+        "mov %fs:(%rcx), %ecx\n"
+        "mov %ecx, 24(%r11)\n"
+        "mov %r8, 32(%r11)\n"
+        "mov %rsi, 40(%r11)\n"
+        "mov %edx, 56(%r11)\n"
+        "mov %edx, %ecx\n"
+        "rdtsc\n"
+        "shl $32, %rdx\n"
+        "or %rdx, %rax\n"
+        "mov %rax, 48(%r11)\n"
+        "mov %ecx, %edx\n"
+        "ret\n"
+        "6:\n" /* full: the recorder is asked, once, to read it */
+        "lock decl 12(%r11)\n"
+        "test %r9d, %r9d\n"
+        "jne 9f\n"
+        "push %rsi\n"
+        "push %rdi\n"
+        "push %rdx\n"
+        "mov $257, %eax\n"
+        "mov $-100, %edi\n"
+        "xor %esi, %esi\n"
+        "mov $0x200000, %edx\n" /* O_PATH */
+        "mov $0x73746d62, %r10d\n"
+        "syscall\n"
+        "pop %rdx\n"
+        "pop %rdi\n"
+        "pop %rsi\n"
+        "mov $1, %r9d\n"
+        "jmp 1b\n"
+        "7:\n"
+        "lock decl 12(%r11)\n"
+        "9:\n"
+        "xor %r11d, %r11d\n"
+        "ret\n"
+
+        ".balign 16\n"
+        "opens_done:\n"
+        "push %rax\n"
+        "mov %fs:0x10, %rax\n"
+        "movabs $" OWN ", %r10\n"
+        "mov $-256, %rcx\n"
+        "2:\n"
+        "cmp %rax, 320(%r10,%rcx)\n"
+        "je 3f\n"
+        "add $16, %rcx\n"
+        "jne 2b\n"
+        "jmp 9f\n"
+        "3:\n"
+        "mov 328(%r10,%rcx), %r9\n"
+        "test %r9, %r9\n"
+        "je 9f\n"
+        "cmpl $0, 12(%r9)\n"
+        "je 9f\n"
+        "cmp %r8, 32(%r9)\n"
+        "jne 9f\n"
+        "mov 28(%r10), %ecx\n"
+        "mov %fs:(%rcx), %ecx\n"
+        "cmp %ecx, 24(%r9)\n"
+        "jne 9f\n"
+        "mov %edx, %r8d\n"
+        "mov (%r9), %r10d\n" /* pos */
+        "mov %r10d, %edi\n"
+        "and $511, %edi\n"
+        "shl $6, %edi\n"
+        "lea 256(%r9,%rdi), %rdi\n"
+        "xor %eax, %eax\n"
+        "xor %edx, %edx\n"
+        "test %r8d, %r8d\n"
+        "jns 4f\n"
+        "cmp $-2, %r8d\n" /* ENOENT */
+        "je 5f\n"
+        "cmp $-20, %r8d\n" /* ENOTDIR */
+        "je 5f\n"
+        "jmp 8f\n"
+        "4:\n"
+        "push %rsi\n"
+        "push %rdi\n"
+        "mov $5, %eax\n" /* fstat */
+        "mov %r8d, %edi\n"
+        "lea 64(%r9), %rsi\n"
+        "syscall\n"
+        "pop %rdi\n"
+        "pop %rsi\n"
+        "mov %eax, %ecx\n"
+        "mov $0, %eax\n"
+        "test %ecx, %ecx\n"
+        "jne 5f\n"
+        "mov 64(%r9), %rax\n"
+        "mov 72(%r9), %rdx\n"
+        "5:\n"
+        "mov %rax, 24(%rdi)\n"
+        "mov %rdx, 32(%rdi)\n"
+        "mov 48(%r9), %rax\n"
+        "mov %rax, (%rdi)\n"
+        "mov %r8d, 8(%rdi)\n"
+        "mov 56(%r9), %eax\n"
+        "mov %eax, 12(%rdi)\n"
+        "xor %edx, %edx\n"
+        "6:\n"
+        "mov (%rsi,%rdx), %cl\n"
+        "mov %cl, 40(%rdi,%rdx)\n"
+        "inc %edx\n"
+        "test %cl, %cl\n"
+        "je 7f\n"
+        "cmp $4096, %edx\n"
+        "jb 6b\n"
+        "7:\n"
+        "mov %edx, 16(%rdi)\n"
+        "add $103, %edx\n" /* 40 + 63 */
+        "shr $6, %edx\n"
+        "mov %edx, 20(%rdi)\n"
+        "add %r10d, %edx\n"
+        "mov %edx, (%r9)\n" /* it counts */
+        "8:\n"
+        "movq $0, 32(%r9)\n"
+        "lock decl 12(%r9)\n"
+        "9:\n"
+        "pop %rax\n"
+        "ret\n"
+
+        ".balign 16\n"
+        "opens_shut:\n"
+        "movabs $" OWN ", %r11\n"
+        "cmpl $0, 32(%r11)\n" /* threads */
+        "je 9f\n"
+        "mov %fs:0x10, %rax\n"
+        "mov $-256, %rcx\n"
+        "2:\n"
+        "cmp %rax, 320(%r11,%rcx)\n"
+        "je 3f\n"
+        "add $16, %rcx\n"
+        "jne 2b\n"
+        "ret\n"
+        "3:\n"
+        "mov 328(%r11,%rcx), %r11\n"
+        "test %r11, %r11\n"
+        "je 9f\n"
+        "movl $1, 28(%r11)\n"
+        "9:\n"
+        "ret\n"
+
+        ".balign 16\n"
+        "opens_thread:\n"
+        "movabs $" OWN ", %r11\n"
+        "mov 24(%r11), %r11d\n" /* cancel */
+        "test %r11d, %r11d\n"
+        "je 9f\n"
+        "add %fs:0x10, %r11\n"
+        "testb $2, (%r11)\n" /* it can be cancelled anywhere: not here */
+        "jne 8f\n"
+        "push %rsi\n"
+        "push %rdi\n"
+        "push %rdx\n"
+        "push %r8\n"
+        "push %r9\n"
+        "push %r10\n"
+        "mov %rsp, %r8\n"
+        "call opens_prepare\n"
+        "test %r11, %r11\n"
+        "je 7f\n"
+        "mov $257, %eax\n"
+        "syscall\n"
+        "mov %eax, %edx\n"
+        "call opens_done\n"
+        "mov $1, %r11d\n"
+        "jmp 6f\n"
+        "7:\n"
+        "mov $257, %eax\n"
+        "6:\n"
+        "pop %r10\n"
+        "pop %r9\n"
+        "pop %r8\n"
+        "pop %rdx\n"
+        "pop %rdi\n"
+        "pop %rsi\n"
+        "ret\n"
+        "8:\n"
+        "xor %r11d, %r11d\n"
+        "9:\n"
+        "ret\n"
         "opens_end:\n"
         ".popsection\n");
 
-extern const unsigned char opens_begin[], opens_end[];
+extern const unsigned char opens_begin[], opens_end[], opens_prepare[], opens_done[], opens_shut[], opens_thread[];
+static_assert(OPENS_MODE == 0x73746d61 && OPENS_DRAIN == 0x73746d62 && O_PATH == 0x200000, "as the code has it");
 
 size_t opens_code(const void **ret)
 {
@@ -199,10 +457,18 @@ static size_t no_log(struct asmb *a)
 	return emit_forward_jump(a, 0x74); /* je */
 }
 
+/* Addresses, at the beginning of the stubs. */
+enum head { HEAD_CODE, HEAD_OWN, HEAD_PREPARE, HEAD_DONE, HEAD_SHUT, HEAD_THREAD, HEADS };
+
+static void emit_head_call(struct asmb *a, enum head which)
+{
+	EMIT(a, 0xff, 0x15); /* call *(%rip) */
+	emit_open_u32(a, (uint32_t)(8u * which - (a->s->n + 4)));
+}
+
 static void call_code(struct asmb *a)
 {
-	EMIT(a, 0xff, 0x15);                             /* call *code(%rip) */
-	emit_open_u32(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+	emit_head_call(a, HEAD_CODE);
 }
 
 /* The call, made by the code: path and flags are in rsi and rdx. */
@@ -213,8 +479,8 @@ static void made_call(struct asmb *a)
 	call_code(a);
 }
 
-/* call: where it is made, if not here; made: where it goes on if it was. */
-static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
+/* call: where it is made, if not here; made: where it goes on if it was. threads: those may have logs. */
+static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at, bool threads)
 {
 	EMIT(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
 	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
@@ -222,16 +488,24 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	size_t slow1 = emit_forward_jump(a, 0x75); /* jne */
 	EMIT(a, 0x83, 0xff, 0x9c);                 /* cmp $AT_FDCWD,%edi */
 	size_t slow2 = emit_forward_jump(a, 0x75);
-	size_t slow3 = no_log(a);
+	size_t none = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp: what may lie below the stack stays */
 	call_code(a);
+	size_t both = a->s->n;
 	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t made = emit_forward_jump(a, 0x75); /* jne */
 	patch_open_jump(a, slow1);
 	patch_open_jump(a, slow2);
-	patch_open_jump(a, slow3);
+	if (!threads)
+		patch_open_jump(a, none);
 	emit_open_jump(a, code, call);
+	if (threads) { /* it may be one of several, with a log of its own */
+		patch_open_jump(a, none);
+		EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80);
+		emit_head_call(a, HEAD_THREAD);
+		EMIT(a, 0xeb, (unsigned char)(both - (a->s->n + 2)));
+	}
 	patch_open_jump(a, made);
 	emit_open_jump(a, code, made_at);
 }
@@ -311,6 +585,87 @@ static void emit_open_cancel_body(struct asmb *a, const struct site *t, uint64_t
 	emit_open_jump(a, code, slow_at);
 }
 
+static void emit_rip(struct asmb *a, uint64_t code, uint64_t target)
+{
+	int64_t d = (int64_t)(target - (code + a->s->n + 4));
+	a->far |= d != (int32_t)d;
+	emit_open_u32(a, (uint32_t)d);
+}
+
+/* A short jump if the thread can be cancelled anywhere, or (bits) is to be cancelled. */
+static size_t emit_cancelled(struct asmb *a, uint32_t cancel, unsigned char bits)
+{
+	EMIT(a, 0x64, 0x4c, 0x8b, 0x1c, 0x25, 0x10, 0, 0, 0); /* mov %fs:0x10,%r11 */
+	EMIT(a, 0x41, 0xf6, 0x83);                            /* testb $,cancel(%r11) */
+	emit_open_u32(a, cancel);
+	EMIT(a, bits);
+	return emit_forward_jump(a, 0x75); /* jne */
+}
+
+/* An argument to the register number reg, of rsi and rdx. */
+static void emit_place(struct asmb *a, struct framed_place p, unsigned reg, bool wide)
+{
+	const unsigned char rex = (wide ? 8 : 0) | (p.reg != SITE_NONE && p.reg >= 8 ? 1 : 0);
+	if (rex)
+		EMIT(a, 0x40 | rex);
+	if (p.reg == SITE_NONE)
+		EMIT(a, 0x8b, (unsigned char)(0x44 | reg << 3), 0x24, p.at); /* mov at(%rsp),%reg */
+	else
+		EMIT(a, 0x8b, (unsigned char)(0xc0 | reg << 3 | (p.reg & 7))); /* mov %from,%reg */
+}
+
+enum { RDX = 2, RSI = 6, RDI = 7, CANCELLED = 8, ANYWHERE = 2 };
+
+/* Instead of the call of the function by which the time begins in which the thread can be cancelled: prepares, marks
+ * the call by its mode, and calls that function as if it had been called there. */
+static void emit_framed_begin(struct asmb *a, const struct framed_open *f, uint32_t cancel, uint64_t base,
+                              uint64_t code)
+{
+	size_t slow[4], n = 0;
+	slow[n++] = emit_cancelled(a, cancel, ANYWHERE | CANCELLED);
+	emit_place(a, f->flags, RDX, false);
+	EMIT(a, 0xf7, 0xc2); /* test $,%edx */
+	emit_open_u32(a, OPENS_FLAGS_NOT);
+	slow[n++] = emit_forward_jump(a, 0x75);
+	if (!f->here) {
+		emit_place(a, f->folder, RDI, false);
+		EMIT(a, 0x83, 0xff, 0x9c); /* cmp $AT_FDCWD,%edi */
+		slow[n++] = emit_forward_jump(a, 0x75);
+	}
+	emit_place(a, f->path, RSI, true);
+	EMIT(a, 0x49, 0x89, 0xe0); /* mov %rsp,%r8 */
+	emit_head_call(a, HEAD_PREPARE);
+	EMIT(a, 0x4d, 0x85, 0xdb); /* test %r11,%r11 */
+	slow[n++] = emit_forward_jump(a, 0x74);
+	EMIT(a, 0xc7, 0x44, 0x24, f->mode); /* movl $OPENS_MODE,mode(%rsp) */
+	emit_open_u32(a, OPENS_MODE);
+	for (size_t i = 0; i < n; i++)
+		patch_open_jump(a, slow[i]);
+	EMIT(a, 0x4c, 0x8d, 0x1d); /* lea (%rip),%r11: behind the call */
+	emit_rip(a, code, base + f->begin + LOAD_BYTES);
+	EMIT(a, 0x41, 0x53); /* push %r11 */
+	emit_open_jump(a, code, base + f->begins);
+}
+
+/* Behind the call of the one that ends it, with the result in eax. */
+static void emit_framed_end(struct asmb *a, const struct framed_open *f, uint32_t cancel, uint64_t base, uint64_t code)
+{
+	size_t out = emit_cancelled(a, cancel, ANYWHERE);
+	EMIT(a, 0x89, 0xc2);                      /* mov %eax,%edx */
+	EMIT(a, 0x83, 0xf8, 0xff);                /* cmp $-1,%eax */
+	size_t made = emit_forward_jump(a, 0x75); /* jne */
+	EMIT(a, 0x48, 0x8b, 0x0d);                /* mov error(%rip),%rcx */
+	emit_rip(a, code, base + f->error);
+	EMIT(a, 0x64, 0x8b, 0x11); /* mov %fs:(%rcx),%edx */
+	EMIT(a, 0xf7, 0xda);       /* neg %edx */
+	patch_open_jump(a, made);
+	emit_place(a, f->path, RSI, true);
+	EMIT(a, 0x49, 0x89, 0xe0); /* mov %rsp,%r8 */
+	emit_head_call(a, HEAD_DONE);
+	patch_open_jump(a, out);
+	emit_open_jump(a, code, base + f->back);
+}
+
 bool opens_wants(const struct site *t)
 {
 	return (t->kind == SITE_OPEN && (t->nr == 257 || t->nr == 2) && t->loaded) ||
@@ -332,9 +687,16 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
                 struct stubs *ret)
 {
 	struct asmb a = {.s = ret};
-	const uint64_t head[2] = {OPENS_PAGE, OPENS_OWN};
+	const uint64_t head[HEADS] = {[HEAD_CODE] = OPENS_PAGE,
+	                              [HEAD_OWN] = OPENS_OWN,
+	                              [HEAD_PREPARE] = OPENS_PAGE + (uint64_t)(opens_prepare - opens_begin),
+	                              [HEAD_DONE] = OPENS_PAGE + (uint64_t)(opens_done - opens_begin),
+	                              [HEAD_SHUT] = OPENS_PAGE + (uint64_t)(opens_shut - opens_begin),
+	                              [HEAD_THREAD] = OPENS_PAGE + (uint64_t)(opens_thread - opens_begin)};
+	const bool threads = !counted && s->nframed && s->cancel;
 	ret->n = 0;
 	emit_open_bytes(&a, head, sizeof(head));
+	memset(ret->framed, 0, sizeof(ret->framed));
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
 		ret->at[i] = 0;
@@ -346,6 +708,8 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
 		if (t->kind == SITE_MARK) {
 			own_address(&a);
 			EMIT(&a, 0x49, 0xc7, 0x03, 0, 0, 0, 0); /* movq $0,(%r11) */
+			if (threads)
+				emit_head_call(&a, HEAD_SHUT);
 			if (counted) {
 				emit_open_jump(&a, code, counted_code + counted->at[i]);
 			} else {
@@ -360,10 +724,16 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
 			if (t->nr == 2)
 				musl_body(&a, code, call, made);
 			else
-				open_body(&a, code, call, made);
+				open_body(&a, code, call, made, threads);
 		}
 		int64_t d = (int64_t)(code + ret->at[i] - (base + opens_from(t) + 5));
 		a.far |= d != (int32_t)d;
+	}
+	for (size_t i = 0; threads && i < s->nframed; i++) {
+		ret->framed[i][0] = (uint16_t)ret->n;
+		emit_framed_begin(&a, &s->framed[i], s->cancel, base, code);
+		ret->framed[i][1] = (uint16_t)ret->n;
+		emit_framed_end(&a, &s->framed[i], s->cancel, base, code);
 	}
 	return a.far ? -ERANGE : 0;
 }

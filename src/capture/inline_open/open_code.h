@@ -50,13 +50,59 @@ struct opens_slot {
 int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
                      const unsigned char **ret_path);
 
-#define OPENS_LOG_SIZE ((sizeof(struct opens_slot) + 4095) & ~(size_t)4095)
+/* The log of one thread of a program with several. Its entries have what fstat says of the descriptor, for others could
+ * change the path while the kernel read it. An entry may be begun and never counted: the thread was cancelled. */
+#define OPENS_THREADS 16 /* threads of a program with a log at a time */
+#define OPENS_THREAD_CELLS 512
+struct opens_thread_entry {
+	struct opens_entry e;
+	uint64_t dev, ino; /* st_dev and st_ino; both 0: fstat failed, or there is no file */
+};
+#define OPENS_THREAD_ENTRY_CELLS ((sizeof(struct opens_thread_entry) + OPENS_PATH + OPENS_CELL - 1) / OPENS_CELL)
+struct opens_thread {
+	uint32_t pos, taken, gate; /* as above; gate: not 0: opens are to stop */
+	int32_t busy;
+	uint32_t lost, most;
+	uint32_t tid;   /* the program's, as all that follows: who is busy; */
+	uint32_t shut;  /* it is about to make a child, which may have its memory and its pointer */
+	uint64_t frame; /* of the open that is under way, */
+	uint64_t path;  /* ... its path's address, counter and flags */
+	uint64_t tsc;
+	uint32_t flags, unused;
+	unsigned char stat[144];
+	unsigned char room[48];
+	unsigned char cell[(OPENS_THREAD_CELLS + OPENS_THREAD_ENTRY_CELLS) * OPENS_CELL];
+};
+#define OPENS_THREAD_MOST (OPENS_THREAD_CELLS - 2 * OPENS_THREAD_ENTRY_CELLS)
+#define OPENS_THREAD_SIZE ((sizeof(struct opens_thread) + 4095) & ~(size_t)4095)
 
-/* The page behind the log: the program's own, wiped in a child with memory of its own. */
+/* The entry at cell number from, as opens_entry_read. */
+int opens_thread_entry_read(const struct opens_thread *log, uint32_t from, uint32_t pos, struct opens_thread_entry *ret,
+                            const unsigned char **ret_path);
+
+/* The memory of a program's logs: those of its threads, and behind them its own. */
+#define OPENS_SLOT_SIZE ((sizeof(struct opens_slot) + 4095) & ~(size_t)4095)
+#define OPENS_SLOT_AT (OPENS_THREADS * OPENS_THREAD_SIZE)
+#define OPENS_LOG_SIZE (OPENS_SLOT_AT + OPENS_SLOT_SIZE)
+
+/* The page behind the logs: the program's own, wiped in a child with memory of its own. */
 struct opens_own {
 	uint64_t slot; /* address of its log in its memory; 0: opens stop */
 	uint64_t pid;
 	uint64_t missed; /* opens that went into no log: the handler of a signal had forked in the middle of one */
+	/* Behind a thread's pointer: where it says whether it is to be cancelled (sites.h), where its number is. 0: its
+	 * threads' opens stop. */
+	uint32_t cancel, tid;
+	uint32_t threads; /* not 0: some thread has, or had, a log */
+	uint32_t unused[7];
+	/* Whose log is whose: the thread's pointer, 0: nobody's; the log's address. Written by the recorder alone. */
+	struct opens_table {
+		uint64_t pointer, log;
+	} table[OPENS_THREADS];
+	/* Threads that have found no log, by the last bits of their numbers. */
+	struct opens_want {
+		uint64_t pointer, tid;
+	} want[OPENS_THREADS];
 };
 /* Where things lie. The code and this page are private memory of the process. Its log is memory that it shares with the
  * recorder and nobody else; a forked child does not get it (MADV_DONTFORK). The code may run in such a child, if the
@@ -65,8 +111,12 @@ struct opens_own {
  * this there must be nothing within a megabyte below the log. */
 #define OPENS_OWN (OPENS_PAGE + 0x400000ull)
 #define OPENS_LOG (OPENS_OWN - OPENS_LOG_SIZE)
+#define OPENS_SLOT (OPENS_LOG + OPENS_SLOT_AT)
 /* The same for the table of a program that counts its bytes, where it is shared (sites.h): the page above it. */
 #define OPENS_ABOVE_TABLE (OPENS_PAGE + 0x800000ull)
+
+/* By this mode, with O_PATH and no path, the code asks for a full log to be read; the call fails. */
+#define OPENS_DRAIN 0x73746d62u
 
 /* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
 size_t opens_code(const void **ret);
@@ -78,7 +128,8 @@ uint64_t opens_from(const struct site *s);
 /* Of an open: what stands there until it is jumped from. */
 void opens_before(const struct site *s, unsigned char ret[LOAD_BYTES]);
 /* Makes the stubs for a library loaded at base, to lie at code. Sites that are not wanted have at 0. counted: the stubs
- * at counted_code that count, which come after these; NULL: there are none. 0, or -ERANGE. */
+ * at counted_code that count, which come after these; NULL: there are none. Without those, the stubs of framed opens
+ * are made, too. 0, or -ERANGE. */
 int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
                 struct stubs *ret);
 

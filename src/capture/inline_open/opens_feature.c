@@ -19,6 +19,8 @@ static void opens_feature_handle(struct sup *s, struct proc *p, const struct tra
 {
 	if (t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit)
 		opens_see_page(s, p);
+	else if (t->call == CALL_chdir && s->opens)
+		opens_moves(s, p);
 }
 
 static void opens_feature_after(struct sup *s, struct proc *p, const struct trap *t)

@@ -90,7 +90,7 @@ enum call trap_call_native(int nr)
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
  * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs. OPEN:
- * but for one that the injected code makes, and that only reads. */
+ * but for one that the injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
 enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
@@ -211,7 +211,9 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	}
 	if (injected && native) {
 		const uint64_t page = OPENS_PAGE;
-		place[OPEN] = emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
+		place[OPEN] = load_arg(b, 3);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, OPENS_MODE, 5, 0);
+		emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
 		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
 		emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer));
 		emit_filter(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page, 0, 4);

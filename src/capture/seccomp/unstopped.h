@@ -1,5 +1,5 @@
 /* unstopped.h - which opens the filter lets pass without a stop: those that only read, made by code in one page that is
- * the same in every program (capture/inline_open). Filter, recorder and that code go by it. */
+ * the same in every program, or marked by it (capture/inline_open). Filter, recorder and that code go by it. */
 #ifndef STEMMA_CAPTURE_SECCOMP_UNSTOPPED_H
 #define STEMMA_CAPTURE_SECCOMP_UNSTOPPED_H
 
@@ -11,5 +11,8 @@
 #define OPENS_PAGE_SIZE 4096
 /* Flags with which an open is not one of these: all that could change a file or make one. */
 #define OPENS_FLAGS_NOT (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | O_PATH)
+/* In a program with threads the call stays where the C library makes it, so that a thread that is cancelled in it is
+ * unwound. There an open that only reads is let pass if it has this as its mode, which the kernel does not look at. */
+#define OPENS_MODE 0x73746d61u
 
 #endif

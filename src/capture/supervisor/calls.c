@@ -224,7 +224,7 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 		handle_sigaction_call(s, p, t);
 		break;
 	case CALL_share:
-		p->crowded = p->shares_memory = true;
+		p->crowded = p->shares_memory = p->has_guest = true;
 		break;
 	case CALL_ptrace:
 		handle_ptrace_call(s, t);

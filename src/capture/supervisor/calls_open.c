@@ -134,6 +134,43 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                       struct logged_file *ret)
 {
+	static const struct opened_id unknown = {0};
+	return calls_open_known(s, p, path, flags, how, time, &unknown, ret);
+}
+
+static struct opened_id id_of(const struct statx *st)
+{
+	return (struct opened_id){.dev = fileid_dev(st), .ino = st->stx_ino};
+}
+
+/* What /proc has gets new numbers whenever it is looked up anew. */
+static bool is_another(const struct where *w, const struct statx *st, const struct opened_id *id)
+{
+	const struct opened_id is = id_of(st);
+	return id->ino && (is.dev != id->dev || is.ino != id->ino) &&
+	       !(is.dev == id->dev && fileid_domain(w->dirfd, w->path, fileid_dev(st))->pseudo);
+}
+
+int calls_open_descriptor(struct sup *s, struct proc *p, int fd, unsigned flags, int64_t time,
+                          const struct opened_id *id)
+{
+	static const enum allowed yes = ALLOWED_YES;
+	struct where w;
+	struct statx st;
+	where_fd(p->pid, fd, &w);
+	int rc = where_statx(&w, true, &st);
+	const struct opened_id is = rc == 0 ? id_of(&st) : (struct opened_id){0};
+	if (rc == 0 && (is.dev != id->dev || is.ino != id->ino))
+		rc = -ESTALE;
+	if (rc == 0 && !S_ISDIR(st.stx_mode))
+		emit_opened(s, p, &w, &st, flags & ~(unsigned)O_NOFOLLOW, ACCESS_READ, time, &yes);
+	where_release(&w);
+	return rc < 0 ? -ESTALE : 0;
+}
+
+int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                     const struct opened_id *id, struct logged_file *ret)
+{
 	bool sure = how == LOGGED_MADE || how == LOGGED_STOPPED;
 	struct where w;
 	struct statx st;
@@ -144,6 +181,11 @@ int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned 
 		emit_absent(s, p, &w, time);
 	} else if (rc == 0) {
 		rc = where_look(&w, follow, &st);
+		if (rc == 0 && is_another(&w, &st, id)) {
+			where_release(&w);
+			return -ESTALE;
+		}
+		ret->id = rc == 0 ? id_of(&st) : (struct opened_id){0};
 		/* What the process had then it may have no more. */
 		bool was_there = rc == 0 && (S_ISREG(st.stx_mode) || S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode));
 		if (w.fleeting && was_there && !fileid_domain(w.dirfd, w.path, fileid_dev(&st))->pseudo) {

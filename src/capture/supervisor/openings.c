@@ -212,6 +212,14 @@ void openings_listen(struct sup *s)
 	}
 }
 
+void openings_rest(struct sup *s)
+{
+	struct openings *o = s->openings;
+	for (size_t i = 0; o && o->fd >= 0 && i < OPENINGS_WATCHES; i++)
+		if (o->of[i] && !has_opening_in_progress(o, o->of[i]))
+			unwatch_file(o, o->of[i]);
+}
+
 static bool has_access(const struct proc *p, const struct file *f, unsigned mode)
 {
 	for (const struct access *a = p->live; a && mode; a = a->proc_next)

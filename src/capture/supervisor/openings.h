@@ -30,6 +30,9 @@ enum opening_how openings_begin(struct sup *s, struct proc *p, struct file *f, c
                                 bool sure, int64_t time, const struct fingerprint *before);
 /* Tells of those that the kernel has told of. */
 void openings_listen(struct sup *s);
+/* Files that are opened without a stop from now on need not be watched: each open of one would cost its program 1 us.
+ */
+void openings_rest(struct sup *s);
 /* The thread is at another stop: its call is back. */
 void openings_back(struct sup *s, struct task *k);
 /* The process's execution is over. */

@@ -211,6 +211,18 @@ static void interrupt_tracees(struct shield *g, pid_t pid)
 	pthread_mutex_unlock(&g->lock);
 }
 
+/* It is let go of when it does stop. */
+static void leave_thread(struct shield *g, pid_t tid)
+{
+	pthread_mutex_lock(&g->lock);
+	struct tracee *w = *tracee_slot(g, tid);
+	if (w && !w->leaving) {
+		w->leaving = true;
+		shield_ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
 /* All its threads; those that come while this goes on are seized by the kernel, or found in another round. */
 static bool seize_all(struct shield *g, pid_t pid)
 {
@@ -252,7 +264,8 @@ static void repair_interrupted_call(struct shield *g, pid_t tid)
 		return;
 	if (trap_call_native((int)regs.orig_ax) == CALL_none)
 		return;
-	if (regs.ip - OPENS_PAGE < OPENS_PAGE_SIZE && regs.orig_ax == SYS_openat && !(regs.dx & OPENS_FLAGS_NOT))
+	if ((regs.ip - OPENS_PAGE < OPENS_PAGE_SIZE || (uint32_t)regs.r10 == OPENS_MODE) && regs.orig_ax == SYS_openat &&
+	    !(regs.dx & OPENS_FLAGS_NOT))
 		return; /* the filter lets it pass: it waits for what it opens, and is to be interrupted */
 	const uint64_t args[6] = {regs.di, regs.si, regs.dx, regs.r10, regs.r8, regs.r9};
 	pthread_mutex_lock(&g->lock);
@@ -416,25 +429,174 @@ static void on_wake_signal(int sig, siginfo_t *si, void *context)
 		siglongjmp(give_up, 1);
 }
 
-/* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
-static int stop_and_inject(struct shield *g, pid_t pid)
+/* ---- putting code in ---- */
+
+#define HALTED 256          /* threads of a process that are stopped at once; of one that has more none is */
+#define HALT_PATIENCE_MS 30 /* for all of them: one that waits for the disk, or for its child of vfork, cannot be */
+
+/* The threads of a process but the one that code is put into by. */
+struct halted {
+	struct halted_thread {
+		pid_t tid;
+		bool had; /* it was seized before */
+		bool stopped;
+		int status;
+	} v[HALTED];
+	size_t n;
+};
+
+/* Is a signal about to be delivered to it? */
+static bool has_signal(pid_t tid)
+{
+	static const char *const names[] = {"SigPnd", "ShdPnd", "SigBlk"};
+	unsigned long long set[3] = {0}, v;
+	char name[48], line[256], what[16];
+	snprintf(name, sizeof(name), "/proc/%d/status", tid);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f))
+		for (int i = 0; i < 3 && sscanf(line, "%15[A-Za-z]: %llx", what, &v) == 2; i++)
+			if (!strcmp(what, names[i]))
+				set[i] = v;
+	if (f)
+		fclose(f);
+	return !f || ((set[0] | set[1]) & ~set[2]);
+}
+
+/* Some calls (epoll_wait, semop) come back when their thread is stopped, as if a signal had come: that one is made
+ * again for which none did. */
+static void rerun_interrupted_call(pid_t tid)
+{
+	long ip = 0, ax = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * RAX, (long)&ip) < 0 ? 0 : ip;
+	long cs = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * CS, (long)&ip) < 0 ? 0 : ip;
+	long nr = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * ORIG_RAX, (long)&ip) < 0 ? -1 : ip;
+	if (ax == -EINTR && cs == CODE_64 && nr >= 0 && !has_signal(tid))
+		shield_ptrace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR);
+}
+
+static bool is_halted(const struct halted *h, pid_t tid)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->v[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* One more, which is to stop. 0; -ESRCH: it is gone; -errno. */
+static int halt_thread(struct shield *g, struct halted *h, pid_t pid, pid_t tid)
+{
+	const bool had = shield_has(g, tid);
+	if (h->n == HALTED)
+		return -E2BIG;
+	int rc = had ? 0 : seize_thread(g, tid, pid);
+	if (rc == -ESRCH)
+		return rc;
+	/* A new one has been seized by the kernel, with the one that made it. */
+	if (shield_ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return rc < 0 ? rc : -errno;
+	if (rc < 0) {
+		pthread_mutex_lock(&g->lock);
+		struct tracee *w = add_tracee(g, tid, pid);
+		if (w)
+			w->seized = true;
+		pthread_mutex_unlock(&g->lock);
+		if (!w)
+			return -ENOMEM;
+	}
+	h->v[h->n++] = (struct halted_thread){.tid = tid, .had = had};
+	return 0;
+}
+
+/* Those that are not known yet. The number of them, or -errno. */
+static int halt_unknown(struct shield *g, struct halted *h, pid_t pid, pid_t but)
+{
+	char name[48];
+	int rc = 0, n = 0;
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return -errno;
+	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+		const pid_t tid = atoi(e->d_name);
+		if (tid <= 0 || tid == but || is_halted(h, tid))
+			continue;
+		rc = halt_thread(g, h, pid, tid);
+		n += rc == 0;
+		rc = rc == -ESRCH ? 0 : rc;
+	}
+	closedir(d);
+	return rc < 0 ? rc : n;
+}
+
+/* Looks whether it has stopped. False: it is gone. */
+static bool look_at_halted(struct shield *g, struct halted_thread *t)
+{
+	siginfo_t si;
+	if (!peek_report(t->tid, &si))
+		return shield_has(g, t->tid);
+	t->stopped = si.si_code == CLD_TRAPPED;
+	if (t->stopped)
+		t->status = stop_status(&si);
+	else
+		reap_report(g, t->tid, true);
+	return t->stopped;
+}
+
+/* Looks which have stopped, and forgets who is gone. The number of those that still run. */
+static size_t count_running(struct shield *g, struct halted *h)
+{
+	size_t running = 0;
+	for (size_t i = 0; i < h->n;) {
+		struct halted_thread *t = &h->v[i];
+		if (!t->stopped && !look_at_halted(g, t)) {
+			*t = h->v[--h->n];
+			continue;
+		}
+		running += !t->stopped;
+		i++;
+	}
+	return running;
+}
+
+/* Stops all threads of the process but one. 0; or -errno, and some are stopped. */
+static int halt_others(struct shield *g, struct halted *h, pid_t pid, pid_t but)
+{
+	const int64_t begin = shield_clock_ns();
+	h->n = 0;
+	for (;;) {
+		int more = halt_unknown(g, h, pid, but);
+		if (more < 0)
+			return more;
+		if (!count_running(g, h) && !more)
+			return 0;
+		if (shield_clock_ns() - begin > HALT_PATIENCE_MS * 1000000LL)
+			return -EBUSY;
+		sched_yield();
+	}
+}
+
+static void let_others_go(struct shield *g, struct halted *h)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		struct halted_thread *t = &h->v[i];
+		if (!t->had)
+			leave_thread(g, t->tid);
+		if (!t->stopped)
+			continue;
+		if (t->status >> 16 == PTRACE_EVENT_STOP)
+			rerun_interrupted_call(t->tid);
+		handle_shielded_stop(g, t->tid, t->status);
+	}
+}
+
+/* Stops the thread where it runs, and has the code put in. It may be seized already, and stays so then. */
+static int inject_at_stop(struct shield *g, pid_t tid, bool had)
 {
 	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
-	bool had = shield_has(g, pid);
-	int64_t begin = shield_clock_ns();
-	bool seized = had || seize_thread(g, pid, pid) == 0;
-	if (seized)
-		shield_ptrace(PTRACE_INTERRUPT, pid, 0, 0);
-	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
-	sem_post(&g->ready);
-	while (sem_wait(&g->gone) < 0)
-		;
-	if (!seized)
-		return -EPERM;
+	const int64_t begin = shield_clock_ns();
 	while (shield_clock_ns() - begin < PATIENCE_NS) {
 		siginfo_t si = {0};
 		int status, sig;
-		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0)
+		if (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0)
 			return -ESRCH;
 		if (!si.si_pid) {
 			if (shield_clock_ns() - begin < SPIN_NS) /* most take 50 us */
@@ -447,21 +609,44 @@ static int stop_and_inject(struct shield *g, pid_t pid)
 			return -ESRCH; /* the shield's own loop takes it */
 		status = stop_status(&si);
 		if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
-			handle_shielded_stop(g, pid, status);
-			if (!shield_has(g, pid))
+			handle_shielded_stop(g, tid, status);
+			if (!shield_has(g, tid))
 				return -ESRCH;
 			continue;
 		}
-		int rc = inject_code(pid, g->injection, &sig);
+		int rc = inject_code(tid, g->injection, &sig);
 		if (!had) /* gone or not: what is stopped must not stay so */
-			detach_tracee(g, pid, sig);
+			detach_tracee(g, tid, sig);
 		else
-			shield_ptrace(PTRACE_CONT, pid, 0, sig);
+			shield_ptrace(PTRACE_CONT, tid, 0, sig);
 		return rc;
 	}
 	if (!had)
-		interrupt_tracees(g, pid); /* let go of when it does stop */
+		leave_thread(g, tid);
 	return -EBUSY;
+}
+
+/* The others stand still before anything is given to the process, and until it is done: none of them can fork. */
+static int stop_and_inject(struct shield *g, pid_t tid)
+{
+	static struct halted others; /* large, and one at a time */
+	struct injection *j = g->injection;
+	const bool had = shield_has(g, tid);
+	others.n = 0;
+	int rc = j->threads ? halt_others(g, &others, j->pid, tid) : 0;
+	if (rc == 0 && !had && seize_thread(g, tid, j->pid) < 0)
+		rc = -EPERM;
+	if (rc == 0)
+		shield_ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	j->ready = rc == 0;
+	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
+	sem_post(&g->ready);
+	while (sem_wait(&g->gone) < 0)
+		;
+	if (rc == 0)
+		rc = inject_at_stop(g, tid, had);
+	let_others_go(g, &others);
+	return rc;
 }
 
 static void answer_request(struct shield *g)
@@ -572,10 +757,11 @@ bool shield_watch(struct shield *g, pid_t pid)
 	return start_shield_thread(g) && ask_shield_thread(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
 }
 
-int shield_inject(struct shield *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
+int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
 	g->injection = injection;
-	bool ready = start_shield_thread(g) && ask_shield_thread(g, REQUEST_INJECT, pid, &g->ready);
+	injection->ready = false;
+	bool ready = start_shield_thread(g) && ask_shield_thread(g, REQUEST_INJECT, tid, &g->ready);
 	go(arg); /* by this thread: the other has no descriptors */
 	if (!ready)
 		return -EBUSY;
@@ -613,9 +799,9 @@ bool shield_watch(struct shield *g, pid_t pid)
 	return false;
 }
 
-int shield_inject(struct shield *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg)
+int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg)
 {
-	(void)g, (void)pid, (void)injection;
+	(void)g, (void)tid, (void)injection;
 	go(arg);
 	return -ENOTSUP;
 }

@@ -24,10 +24,11 @@ struct shield *shield_new(struct control *control, pid_t keeper);
 bool shield_watch(struct shield *g, pid_t pid);
 /* Lets go of a process, for another tracer; waits, 20 ms at most. */
 void shield_release(struct shield *g, pid_t pid);
-/* Has the counting code put into a process (inject.h), which is at a stopped call: go(arg) is to answer that, and is
- * called once, when the process is sure to stop again behind it, or if that cannot be. 0 or -errno. */
+/* Has code put into a process (inject.h), whose thread tid is at a stopped call: go(arg) is to answer that, and is
+ * called once, when the thread is sure to stop again behind it, or if that cannot be. The others are stopped meanwhile
+ * if injection->threads. injection->ready says in go whether it will be tried. 0 or -errno. */
 struct injection;
-int shield_inject(struct shield *g, pid_t pid, struct injection *injection, void (*go)(void *arg), void *arg);
+int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg);
 /* The call that tid has stopped at and that was received; to be told before the call goes on. can_block: it can be
  * interrupted where it runs. enter: pid's threads are about to be seized; else only those that are are noted. */
 void shield_note(struct shield *g, pid_t pid, const struct trap *t, bool can_block, bool enter);

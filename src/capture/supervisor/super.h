@@ -256,6 +256,7 @@ struct proc {
 	int task_folder;           /* /proc/PID/task, -1: not open; and how often it was asked before (openings.c) */
 	unsigned task_asked;
 	bool shares_memory;          /* some of its memory may be written by another process */
+	bool has_guest;              /* ... which runs in it, and is no child of vfork */
 	bool threads;                /* another thread than the first has run in it, or that cannot be told */
 	uint64_t exe_dev, exe_ino;   /* its program; 0 unknown */
 	int64_t moved;               /* when it last changed its directory */
@@ -394,6 +395,7 @@ struct sup {
 	 * is sure to stop again right behind the call, or if that cannot be. */
 	void (*inject)(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 	bool inject_opens;                        /* ... to open files by itself (inline_open.h) */
+	bool inject_threads;                      /* ... and has several threads */
 	uint64_t inject_at_code, inject_at_table; /* of what counts in it; 0 nothing */
 	bool injects;                             /* programs may */
 	unsigned inject_after;                    /* stops to open a file to read */
@@ -712,8 +714,12 @@ void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 bool pending_names(const struct sup *s);
 /* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
  * more). */
+struct opened_id { /* ino 0: not known */
+	uint64_t dev, ino;
+};
 struct logged_file {
 	struct file *file;        /* NULL: not one that is recorded */
+	struct opened_id id;      /* of what the path led to */
 	struct fingerprint print; /* now */
 	bool sure;                /* it was that one */
 };
@@ -725,6 +731,13 @@ enum logged {
 };
 int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                       struct logged_file *ret);
+/* The same where it is known which file the kernel has opened (how LOGGED_MADE or LOGGED_LATE): -ESTALE if the path
+ * does not lead to that one. */
+int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                     const struct opened_id *id, struct logged_file *ret);
+/* The same by the descriptor that it was given, if that still has that file. -ESTALE if not. */
+int calls_open_descriptor(struct sup *s, struct proc *p, int fd, unsigned flags, int64_t time,
+                          const struct opened_id *id);
 /* p may have opened that, as its own path says, at that time. 0 or -errno. */
 int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
 /* The same file again, n times from then on, as it was when it was looked at. */

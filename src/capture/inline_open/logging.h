@@ -1,0 +1,78 @@
+/* logging.h - what is known of processes that open files by themselves, and of their logs. Internal to
+ * capture/inline_open; under the big lock. */
+#ifndef STEMMA_CAPTURE_INLINE_OPEN_LOGGING_H
+#define STEMMA_CAPTURE_INLINE_OPEN_LOGGING_H
+
+#include "capture/inline_open/observed_paths.h"
+#include "capture/inline_open/open_code.h"
+#include "capture/supervisor/super.h"
+
+/* Of the log of a thread. */
+struct thread_log {
+	pid_t tid;        /* 0: nobody's */
+	uint64_t pointer; /* the thread's */
+	uint32_t lost;
+	bool closed;       /* until its thread stops */
+	bool late;         /* an open was under way when names changed: its entry is the one that begins */
+	uint32_t late_pos; /* ... here */
+	bool stuck;        /* it was busy when it was read last, with this much in it */
+	uint32_t pos;
+};
+
+/* What is known of a process that has the code. */
+struct logging {
+	uint64_t code; /* of the stubs */
+	uint64_t base; /* where the library is loaded whose calls jump to them */
+	const struct sites *sites;
+	int slot; /* its log; -1 none */
+	uint32_t lost;
+	bool never;    /* its log was not what it should be, or it has a filter of its own: opens stop */
+	uint64_t late; /* an open that began before this was under way when names changed; 0: none */
+	dev_t cwd_dev; /* its working directory */
+	ino_t cwd_ino;
+	unsigned batch; /* when that was last looked for by its name */
+	bool lost_cwd;
+	unsigned fresh, opens;      /* files that it opened by itself: taken and not yet recorded; ever */
+	struct thread_log *threads; /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
+};
+
+#define OPENED_UNKNOWN INT32_MAX /* value of one that was made at a stop */
+
+struct opened {
+	struct proc *proc;
+	uint64_t tsc;
+	int32_t value;
+	uint32_t flags;
+	size_t path; /* in paths */
+	uint32_t length;
+	struct opened_id id;
+	bool late;
+	bool ended; /* its thread did, in the middle of it */
+	uint64_t hash;
+};
+
+struct opens_logs {
+	struct proc *owner[OPENS_SLOTS];
+	unsigned char *map[OPENS_SLOTS];     /* memory that they have, and nobody else */
+	struct opens_slot *log[OPENS_SLOTS]; /* ... in it their own log, behind those of their threads */
+	unsigned used, failures, batch;
+	unsigned threads; /* logs of threads that are somebody's */
+	int logs;         /* at a time */
+	bool off, barred;
+	uint64_t tsc; /* when both clocks were read last */
+	int64_t time;
+	struct buf paths; /* what was taken and is not yet recorded */
+	struct opened *taken;
+	size_t ntaken, room;
+	struct observed_table observed;
+};
+
+/* The log of p could not be read to its end: no more of it is. */
+void logging_give_up(struct sup *s, struct proc *p);
+/* Takes an entry, whose path has e->length bytes and may change. how: id, late and ended. False: no memory. */
+bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
+                    const struct opened *how);
+/* Its working directory, as it is now. */
+void logging_know_cwd(struct sup *s, struct proc *p, struct logging *g);
+
+#endif
