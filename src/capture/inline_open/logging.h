@@ -7,6 +7,8 @@
 #include "capture/inline_open/open_code.h"
 #include "capture/supervisor/super.h"
 
+#include <fcntl.h>
+
 /* Of the log of a thread. */
 struct thread_log {
 	pid_t tid;        /* 0: nobody's */
@@ -67,6 +69,37 @@ struct opens_logs {
 	struct observed_table observed;
 };
 
+static inline struct opens_slot *logging_slot(const struct opens_logs *l, int i)
+{
+	return l->log[i];
+}
+
+/* Its arguments from the path on: path, flags. */
+static inline const uint64_t *logging_path_arguments(const struct trap *t)
+{
+	return t->call == CALL_open ? t->args : t->args + 1;
+}
+
+static inline bool logging_only_reads(const struct trap *t)
+{
+	return !t->compat && (t->call == CALL_open || (t->call == CALL_openat && (int)t->args[0] == AT_FDCWD)) &&
+	       !(logging_path_arguments(t)[1] & OPENS_FLAGS_NOT);
+}
+
+/* The processor's counter. */
+static inline uint64_t logging_tsc_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/* Is it a call that can be made by the code? Where the program counts as well, it stops in the stubs for that. */
+bool logging_can_make(const struct proc *p, const struct logging *g, const struct trap *t);
+/* p has opened one more file. */
+void logging_learn_habit(const struct proc *p);
 /* The log of p could not be read to its end: no more of it is. */
 void logging_give_up(struct sup *s, struct proc *p);
 /* Takes an entry, whose path has e->length bytes and may change. how: id, late and ended. False: no memory. */

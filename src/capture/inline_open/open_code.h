@@ -120,6 +120,9 @@ struct opens_own {
 
 /* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
 size_t opens_code(const void **ret);
+/* Where its parts lie, in a program (open_code.c says what each is for). */
+enum opens_routine { OPENS_CODE, OPENS_PREPARE, OPENS_DONE, OPENS_SHUT, OPENS_THREAD, OPENS_ROUTINES };
+uint64_t opens_routine_at(enum opens_routine which);
 
 /* Is it a site that is jumped from? Then from here, by the five bytes that load the call's number, which the stub does
  * instead. The call itself stays where it is: a handler that interrupted it can return behind it. */
