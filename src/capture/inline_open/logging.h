@@ -35,6 +35,7 @@ struct logging {
 	unsigned batch; /* when that was last looked for by its name */
 	bool lost_cwd;
 	unsigned fresh, opens;      /* files that it opened by itself: taken and not yet recorded; ever */
+	int64_t crowded;            /* when its threads had all logs that it can have */
 	struct thread_log *threads; /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
 };
 

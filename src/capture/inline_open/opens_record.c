@@ -7,15 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ns. How long the opens of a path wait for their look, where each look so far has found what the one before had found:
@@ -415,7 +410,10 @@ bool opens_full(struct sup *s, const struct trap *t)
 	    p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
 		return false;
 	const struct opens_slot *log = logging_slot(l, g->slot);
-	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, logging_path_arguments(t)[0], path, sizeof(path));
+	/* Of a program with threads it has to be checked which file the kernel opens. */
+	if (log->pos == log->taken || !proc_has_one_thread(p))
+		return false;
+	ssize_t n = remote_string(t->tid, logging_path_arguments(t)[0], path, sizeof(path));
 	if (n <= 0 || path[1] == '.')
 		return false;
 	s->traps++;

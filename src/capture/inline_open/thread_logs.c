@@ -7,7 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PER_CORE 16 /* logs of threads of a run, for each that is at a time of programs: 40 KB each */
+#define CROWDED_NS 5000000
+#define THREADS_A_LOG 4 /* threads' logs of a run, for each log of programs that there may be: 160 KB */
 
 static struct opens_thread *log_of_thread(const struct opens_logs *l, const struct logging *g, int i)
 {
@@ -99,9 +100,11 @@ static void copy_thread_log(struct sup *s, struct proc *p, int i)
 		struct opens_thread_entry e;
 		const unsigned char *path;
 		const int cells = opens_thread_entry_read(log, from, pos, &e, &path);
+		/* Its descriptor was gone before it was asked for: which file it had is not known. */
+		const bool unknown = cells > 0 && e.e.value >= 0 && !e.ino;
+		const bool late = unknown || (x->late && from == x->late_pos);
 		if (cells < 0 || e.e.value == OPENED_UNKNOWN ||
-		    !logging_append(s->opens, p, &e.e, path,
-		                    &(struct opened){.id = id_of_entry(&e), .late = x->late && from == x->late_pos})) {
+		    !logging_append(s->opens, p, &e.e, path, &(struct opened){.id = id_of_entry(&e), .late = late})) {
 			logging_give_up(s, p);
 			break;
 		}
@@ -198,17 +201,20 @@ static bool take_from_dead(struct sup *s, struct proc *p, int i)
 	return true;
 }
 
-/* A log that nobody has; -1: there is none. */
+/* A log that nobody has; -1: there is none. Looking who has ended takes 2 us a log: not each time. */
 static int free_thread_log(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;
-	const unsigned most = (unsigned)s->opens->logs * PER_CORE / 4;
+	const unsigned most = (unsigned)s->opens->logs * THREADS_A_LOG;
 	for (int i = 0; i < OPENS_THREADS; i++)
 		if (!g->threads[i].tid && s->opens->threads < most)
 			return i;
+	if (sup_now(s) - g->crowded < CROWDED_NS)
+		return -1;
 	for (int i = 0; i < OPENS_THREADS; i++)
 		if (g->threads[i].tid && take_from_dead(s, p, i))
 			return i;
+	g->crowded = sup_now(s);
 	return -1;
 }
 
