@@ -440,6 +440,7 @@ struct halted {
 		pid_t tid;
 		bool had; /* it was seized before */
 		bool stopped;
+		bool rerun; /* its call will be made again */
 		int status;
 	} v[HALTED];
 	size_t n;
@@ -462,15 +463,23 @@ static bool has_signal(pid_t tid)
 	return !f || ((set[0] | set[1]) & ~set[2]);
 }
 
-/* Some calls (epoll_wait, semop) come back when their thread is stopped, as if a signal had come: that one is made
- * again for which none did. */
-static void rerun_interrupted_call(pid_t tid)
+/* What a call gives back that has been stopped, if it is one of the 64-bit interface; 0: it is none, or cannot be
+ * read. */
+static long result_at_stop(pid_t tid)
 {
-	long ip = 0, ax = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * RAX, (long)&ip) < 0 ? 0 : ip;
-	long cs = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * CS, (long)&ip) < 0 ? 0 : ip;
-	long nr = shield_ptrace(PTRACE_PEEKUSR, tid, 8 * ORIG_RAX, (long)&ip) < 0 ? -1 : ip;
-	if (ax == -EINTR && cs == CODE_64 && nr >= 0 && !has_signal(tid))
-		shield_ptrace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR);
+	long v = 0;
+	if (shield_ptrace(PTRACE_PEEKUSR, tid, 8 * CS, (long)&v) < 0 || v != CODE_64 ||
+	    shield_ptrace(PTRACE_PEEKUSR, tid, 8 * ORIG_RAX, (long)&v) < 0 || v < 0)
+		return 0;
+	return shield_ptrace(PTRACE_PEEKUSR, tid, 8 * RAX, (long)&v) < 0 ? 0 : v;
+}
+
+/* Some calls (epoll_wait, semop) come back when their thread is stopped, as if a signal had come: that one is made
+ * again for which none did. At once, for the kernel lets go of the thread if we are killed. */
+static bool rerun_interrupted_call(pid_t tid)
+{
+	return result_at_stop(tid) == -EINTR && !has_signal(tid) &&
+	       shield_ptrace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR) == 0;
 }
 
 static bool is_halted(const struct halted *h, pid_t tid)
@@ -534,11 +543,13 @@ static bool look_at_halted(struct shield *g, struct halted_thread *t)
 	if (!peek_report(t->tid, &si))
 		return shield_has(g, t->tid);
 	t->stopped = si.si_code == CLD_TRAPPED;
-	if (t->stopped)
-		t->status = stop_status(&si);
-	else
+	if (!t->stopped) {
 		reap_report(g, t->tid, true);
-	return t->stopped;
+		return false;
+	}
+	t->status = stop_status(&si);
+	t->rerun = t->status >> 16 == PTRACE_EVENT_STOP && rerun_interrupted_call(t->tid);
+	return true;
 }
 
 /* Looks which have stopped, and forgets who is gone. The number of those that still run. */
@@ -582,8 +593,8 @@ static void let_others_go(struct shield *g, struct halted *h)
 			leave_thread(g, t->tid);
 		if (!t->stopped)
 			continue;
-		if (t->status >> 16 == PTRACE_EVENT_STOP)
-			rerun_interrupted_call(t->tid);
+		if (t->rerun && has_signal(t->tid)) /* one has come since */
+			shield_ptrace(PTRACE_POKEUSR, t->tid, 8 * RAX, -EINTR);
 		handle_shielded_stop(g, t->tid, t->status);
 	}
 }
