@@ -1,4 +1,5 @@
 /* stemma diff: what differs between two runs, executions or versions of a file. */
+#include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_trace.h"
 #include "cmd/diff/diff_view.h"
 #include "query/target.h"
@@ -56,7 +57,7 @@ static int compare_targets(struct cmd *c, const struct opts_diff *o, const struc
 	struct diff d;
 	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
 		return report_err(&err, STATUS_SELF);
-	if (diff_builds(c->store, &d, &err) < 0 || diff_lines(c->store, &d, &err) < 0) {
+	if (diff_builds(c->store, &d, &err) < 0 || trace_lines(c->store, &d, &err) < 0) {
 		diff_release(&d);
 		return report_err(&err, STATUS_SELF);
 	}

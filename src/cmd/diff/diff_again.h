@@ -3,7 +3,8 @@
 #ifndef STEMMA_CMD_DIFF_DIFF_AGAIN_H
 #define STEMMA_CMD_DIFF_DIFF_AGAIN_H
 
-#include "cmd/diff/diff_trace_find.h"
+#include "answer/trace/trace_set.h"
+#include "cmd/cmd.h"
 
 struct traced_again {
 	char *folder; /* with the traces; removed at release */

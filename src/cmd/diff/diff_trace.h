@@ -1,132 +1,18 @@
-/* diff_trace.h - where two traces part, as text, JSON and HTML, and the sentences that they share. */
+/* diff_trace.h - where two traces part (answer/trace/trace_answer.h), as text and HTML on standard output. */
 #ifndef STEMMA_CMD_DIFF_DIFF_TRACE_H
 #define STEMMA_CMD_DIFF_DIFF_TRACE_H
 
+#include "answer/trace/trace_answer.h"
 #include "cmd/ui/columns.h"
-#include "cmd/ui/js_print.h"
-#include "spec/align/align_traces.h"
 
-struct pair_calls;
-struct trace_exit_status;
-
-/* One trace, or what stands for it, on one side. */
-struct trace_side {
-	const char *name; /* as the user sees it */
-	const char *exe, *thread;
-	const char *first; /* function that the thread enters first, NULL not known */
-	const struct trace_exit_status *exit_status;
-	/* Others could have been its partner as well, of so many on either side. */
-	bool uncertain;
-	size_t alike[2];
-	size_t steps;
-};
-/* Two threads that were compared. */
-struct trace_pair {
-	struct trace_side side[2];
-	const struct atlas *atlas;
-	struct compared c;
-	/* Where the trace was only of functions: what the search for its path could not decide, in words; NULL. */
-	char *searched;
-	bool functions; /* they were */
-	/* Where a message may be why they part: the rank that it came from, whose process parts, too. NULL: there is none.
-	 */
-	const struct trace_pair *sender;
-	char **names; /* of functions that are not in the specification, by their numbers behind its own; some NULL */
-	uint32_t n_names;
-	struct pair_calls *calls; /* they are traces of calls (diff_trace_calls.h); NULL */
-};
-struct trace_view {
+struct trace_output {
+	const struct trace_view *view;
 	const struct screen *out;
-	const char *what[2]; /* what the sides are called on the command line */
-	struct trace_pair *v;
-	size_t n;
-	struct trace_side *only; /* without a partner */
-	int *only_side;
-	size_t n_only;
-	bool greedy, all;
-	/* Where the traces were made by running again: what was run, and what did not go as in the run. */
-	bool again;
-	char *const *ran, *const *note;
-	size_t n_ran, n_notes;
+	bool all; /* all differences, not the first few */
 };
-
-enum trace_verdict {
-	TRACE_SAME,       /* no control difference, and none in data, or data was not recorded */
-	TRACE_DATA,       /* no control difference, data or a message differs */
-	TRACE_CONTROL,    /* it took another way */
-	TRACE_ITERATIONS, /* a loop made another number of turns, and that is all */
-};
-enum trace_verdict trace_verdict(const struct trace_pair *p);
-const char *trace_verdict_word(enum trace_verdict v);
-
-/* NULL: it has none that is known. */
-const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);
-/* The specification of that side, or the other's where it has none; NULL if neither has. */
-const struct spec *trace_pair_spec(const struct trace_pair *p, int side);
-
-/* "true", "case 3"; "" where it is not known what the outcome is in the source. */
-const char *trace_outcome_label(const struct trace_pair *p, int side, const struct spot *s);
-/* "integrate() at integ.c:88" */
-void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b);
-/* "integrate() at integ.c:88: A took true, B false" */
-void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b);
-/* Did they part in what was computed without a system call, and so taken back? Then no line is known. */
-bool trace_is_silent(const struct difference *d);
-/* "integrate() at integ.c:88", and what a side did there: "took true"; "took true (d < tol: 0.00097 < 0.001)". */
-void trace_words_at(const struct trace_pair *p, const struct difference *d, struct buf *b);
-void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
-void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
-/* "d < tol: 0.00097 < 0.001 | 0.00097 < 1e-09": the source's words, if the specification has them, and the operands, if
- * the traces do. */
-void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b);
-/* "rank 2 receives from 0 tag 7 | from 1 tag 7, of any source: worker() at w.c:38", the first message that differs. */
-void trace_words_message(const struct trace_pair *p, struct buf *b);
-/* "0.1", or "0.1 | 0.2"; ", rank 3", ", rank 3 | rank 4", nothing. */
-void trace_words_thread(const struct trace_pair *p, struct buf *b);
-void trace_words_rank(const struct trace_pair *p, struct buf *b);
-/* "rank 1: main() at w.c:30: A took true, B false", of the sender; nothing. Did the message itself differ, or is it
- * only the last one before? */
-void trace_words_sender(const struct trace_pair *p, struct buf *b);
-/* "receive", "Bcast" */
-const char *trace_message_name(unsigned kind);
-/* No difference at all, as far as was recorded. */
-bool trace_is_same(const struct trace_pair *p);
-/* "main() main.c:40 > run() run.c:12", the callers, outermost first. */
-void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
-/* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */
-void trace_words_iterations(const struct trace_pair *p, const struct difference *d, struct buf *b);
-/* The first thing that was done alike with other data: what, and where. */
-void trace_words_datum(const struct trace_pair *p, struct buf *b);
-/* Where they meet again. */
-void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b);
-/* "is killed by SIGKILL", "exits with status 3"; false: nothing is known that the trace does not say itself. */
-bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b);
-/* How the two sides ended, where that is not the same or was no ordinary end: "A is killed by SIGKILL after main() at
- * w.c:38 | B exits with status 0". */
-void trace_words_ends(const struct trace_pair *p, struct buf *b);
-/* Where others of its kind could have been the partner as well: that, and how it was chosen. */
-void trace_words_uncertain(const struct trace_side *s, struct buf *b);
-/* "a::f(int)" of what C++ calls _ZN1a1fEi (cmd/ui/demangle.h); what has its arguments in the name is a call as it is;
- * else "()" follows. */
-void trace_words_function(const char *name, struct buf *b);
-/* Each reason why the answer is partial, or the programs are not the same: a line each. */
-void trace_words_notes(const struct trace_pair *p, struct buf *b);
-/* The verdict in a sentence, where there is no divergence. */
-void trace_words_same(const struct trace_pair *p, struct buf *b);
-
-/* Lines around a place, of a source that is there: 1, or 0 where it is not. `first` is the number of the first one. */
-struct source_lines {
-	char *text; /* lines, each ended by \n */
-	unsigned first, n;
-};
-int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret);
-/* The same around where the sides differ; ret_line: that line. 0 too where no line is known. */
-int source_of_difference(const struct trace_pair *p, const struct difference *d, unsigned around,
-                         struct source_lines *ret, unsigned *ret_line);
-
-int trace_text(const struct trace_view *v);
-int trace_json(const struct trace_view *v);
-int trace_html(const struct trace_view *v);
+/* 0, or the status to end with. */
+int trace_text(const struct trace_output *v);
+int trace_html(const struct trace_output *v);
 
 /* stemma diff --trace */
 int cmd_diff_trace(struct cmd *c, const struct opts_diff *o);

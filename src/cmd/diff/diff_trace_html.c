@@ -72,10 +72,10 @@ static void put_divergence(const struct trace_pair *p, const struct difference *
 	buf_release(&b);
 }
 
-static void print_html_pair(const struct trace_view *v, const struct trace_pair *p)
+static void print_html_pair(const struct trace_output *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
-	if (v->n > 1) {
+	if (v->view->n > 1) {
 		printf("<h2>thread ");
 		trace_words_thread(p, &b);
 		print_html_escaped(buf_cstr(&b));
@@ -128,38 +128,38 @@ static void print_html_pair(const struct trace_view *v, const struct trace_pair 
 	buf_release(&b);
 }
 
-int trace_html(const struct trace_view *v)
+int trace_html(const struct trace_output *v)
 {
 	fputs(head, stdout);
 	puts("<h1>Where the programs part</h1>");
 	for (int s = 0; s < 2; s++) {
 		printf("<p><b>%c</b> <code>", "AB"[s]);
-		print_html_escaped(v->what[s]);
+		print_html_escaped(v->view->what[s]);
 		puts("</code></p>");
 	}
-	for (size_t i = 0; i < v->n; i++)
-		print_html_pair(v, &v->v[i]);
-	for (size_t i = 0; i < v->n_only; i++) {
-		printf("<p>only in %c: thread ", "AB"[v->only_side[i]]);
-		print_html_escaped(v->only[i].thread);
+	for (size_t i = 0; i < v->view->n; i++)
+		print_html_pair(v, &v->view->v[i]);
+	for (size_t i = 0; i < v->view->n_only; i++) {
+		printf("<p>only in %c: thread ", "AB"[v->view->only_side[i]]);
+		print_html_escaped(v->view->only[i].thread);
 		printf(" of ");
-		print_html_escaped(v->only[i].exe);
+		print_html_escaped(v->view->only[i].exe);
 		puts("</p><dl>");
 		struct buf b = {0};
-		trace_words_uncertain(&v->only[i], &b);
+		trace_words_uncertain(&v->view->only[i], &b);
 		print_definition("not certain", &b);
 		buf_release(&b);
 		puts("</dl>");
 	}
-	if (v->again) {
+	if (v->view->again) {
 		puts("<p>The traces were made by running again:</p><pre>");
-		for (size_t i = 0; i < v->n_ran; i++) {
-			print_html_escaped(v->ran[i]);
+		for (size_t i = 0; i < v->view->n_ran; i++) {
+			print_html_escaped(v->view->ran[i]);
 			puts("");
 		}
-		for (size_t i = 0; i < v->n_notes; i++) {
+		for (size_t i = 0; i < v->view->n_notes; i++) {
 			printf("partial: ");
-			print_html_escaped(v->note[i]);
+			print_html_escaped(v->view->note[i]);
 			puts("");
 		}
 		puts("</pre>");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The lines of b, the first behind `head`, the rest below it. */
-static void print_headed_lines(const struct trace_view *v, const char *head, struct buf *b)
+static void print_headed_lines(const struct trace_output *v, const char *head, struct buf *b)
 {
 	bool first = true;
 	for (const char *p = buf_cstr(b); *p; first = false) {
@@ -40,7 +40,7 @@ static void print_text_source(const struct trace_pair *p, const struct differenc
 }
 
 /* Who sent what may be why. */
-static void put_sender(const struct trace_view *v, const struct trace_pair *p)
+static void put_sender(const struct trace_output *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	trace_words_sender(p, &b);
@@ -48,7 +48,7 @@ static void put_sender(const struct trace_view *v, const struct trace_pair *p)
 	buf_release(&b);
 }
 
-static void put_first(const struct trace_view *v, const struct trace_pair *p)
+static void put_first(const struct trace_output *v, const struct trace_pair *p)
 {
 	const struct difference *d = &p->c.v[0];
 	struct buf b = {0};
@@ -84,7 +84,7 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 	buf_release(&b);
 }
 
-static void put_later(const struct trace_view *v, const struct trace_pair *p)
+static void put_later(const struct trace_output *v, const struct trace_pair *p)
 {
 	size_t shown = v->all ? p->c.n : p->c.n < 5 ? p->c.n : 5;
 	struct buf b = {0};
@@ -122,10 +122,10 @@ static void put_first_function(const struct trace_side *s, struct buf *b)
 	buf_char(b, ',');
 }
 
-static void print_text_pair(const struct trace_view *v, const struct trace_pair *p)
+static void print_text_pair(const struct trace_output *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
-	if (v->n > 1) {
+	if (v->view->n > 1) {
 		buf_printf(&b, "thread ");
 		trace_words_thread(p, &b);
 		put_first_function(p->side, &b);
@@ -156,45 +156,46 @@ static void print_text_pair(const struct trace_view *v, const struct trace_pair 
 	buf_release(&b);
 }
 
-int trace_text(const struct trace_view *v)
+int trace_text(const struct trace_output *v)
 {
 	size_t same = 0;
 	struct buf b = {0};
 	for (int s = 0; s < 2; s++) {
 		size_t steps = 0;
-		for (size_t i = 0; i < v->n; i++)
-			steps += v->v[i].side[s].steps;
-		fmt_path(&b, str_of(v->what[s]));
+		for (size_t i = 0; i < v->view->n; i++)
+			steps += v->view->v[i].side[s].steps;
+		fmt_path(&b, str_of(v->view->what[s]));
 		printf("%c  %s, %zu steps\n", "AB"[s], buf_cstr(&b), steps);
 		buf_reset(&b);
 	}
-	if (v->again)
-		printf("   of what was run again for it: %zu %s\n", v->n_ran, v->n_ran == 1 ? "command" : "commands");
+	if (v->view->again)
+		printf("   of what was run again for it: %zu %s\n", v->view->n_ran,
+		       v->view->n_ran == 1 ? "command" : "commands");
 	puts("");
-	for (size_t i = 0; i < v->n; i++)
-		same += trace_is_same(&v->v[i]);
-	for (size_t i = 0; i < v->n; i++) {
-		if (v->n > 1 && !v->all && trace_is_same(&v->v[i]))
+	for (size_t i = 0; i < v->view->n; i++)
+		same += trace_is_same(&v->view->v[i]);
+	for (size_t i = 0; i < v->view->n; i++) {
+		if (v->view->n > 1 && !v->all && trace_is_same(&v->view->v[i]))
 			continue;
-		print_text_pair(v, &v->v[i]);
-		if (i + 1 < v->n)
+		print_text_pair(v, &v->view->v[i]);
+		if (i + 1 < v->view->n)
 			puts("");
 	}
-	if (v->n > 1)
-		printf("%zu of %zu threads that were compared are the same\n", same, v->n);
-	for (size_t i = 0; i < v->n_only; i++) {
-		buf_printf(&b, "only in %c: thread ", "AB"[v->only_side[i]]);
-		fmt_name(&b, str_of(v->only[i].thread));
-		put_first_function(&v->only[i], &b);
+	if (v->view->n > 1)
+		printf("%zu of %zu threads that were compared are the same\n", same, v->view->n);
+	for (size_t i = 0; i < v->view->n_only; i++) {
+		buf_printf(&b, "only in %c: thread ", "AB"[v->view->only_side[i]]);
+		fmt_name(&b, str_of(v->view->only[i].thread));
+		put_first_function(&v->view->only[i], &b);
 		buf_printf(&b, " of ");
-		fmt_path(&b, str_of(v->only[i].exe));
+		fmt_path(&b, str_of(v->view->only[i].exe));
 		puts(buf_cstr(&b));
 		buf_reset(&b);
-		trace_words_uncertain(&v->only[i], &b);
+		trace_words_uncertain(&v->view->only[i], &b);
 		print_headed_lines(v, "not certain", &b);
 	}
-	for (size_t i = 0; i < v->n_notes; i++) {
-		buf_printf(&b, "%s", v->note[i]);
+	for (size_t i = 0; i < v->view->n_notes; i++) {
+		buf_printf(&b, "%s", v->view->note[i]);
 		print_headed_lines(v, "partial", &b);
 	}
 	buf_release(&b);

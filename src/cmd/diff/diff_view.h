@@ -24,8 +24,6 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b);
 int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
 /* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. */
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
-/* The rung `lines`: where programs of which both runs have a trace took another way. 0 or -errno. */
-int diff_lines(struct store *s, struct diff *d, struct err *err);
 /* The first cause as sentences. */
 int diff_cause_text(const struct diff_view *v, struct buf *b);
 int diff_text(const struct diff_view *v);

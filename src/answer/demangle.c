@@ -1,6 +1,6 @@
-#include "cmd/ui/demangle.h"
+#include "answer/demangle.h"
 
-#include "cmd/ui/columns.h"
+#include "answer/fmt.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* diff_trace_json.c - where two traces part, as JSON. */
-#include "cmd/diff/diff_trace_calls.h"
+/* trace_json.c - where two traces part, as JSON. */
+#include "answer/trace/trace_calls_words.h"
 
-#include "cmd/diff/diff_trace_find.h"
-#include "cmd/ui/demangle.h"
+#include "answer/demangle.h"
+#include "answer/trace/trace_set.h"
 #include "spec/trace/trace_format.h"
 
 /* The name that C++ has for it; nothing of others. */
@@ -292,7 +292,7 @@ static json_t *pair_json(const struct trace_pair *p)
 	return o;
 }
 
-int trace_json(const struct trace_view *v)
+json_t *trace_json(const struct trace_view *v)
 {
 	json_t *o = json_object(), *threads = json_array(), *only = json_array();
 	js_num(o, "format", 1);
@@ -319,5 +319,5 @@ int trace_json(const struct trace_view *v)
 		js_put(again, "notes", notes);
 		js_put(o, "rerun", again);
 	}
-	return js_print(o, false);
+	return o;
 }

@@ -1,4 +1,4 @@
-#include "cmd/diff/diff_trace_pair.h"
+#include "answer/trace/trace_pairing.h"
 
 #include <errno.h>
 #include <stdlib.h>

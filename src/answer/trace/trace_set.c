@@ -1,9 +1,7 @@
-#include "cmd/diff/diff_trace_find.h"
+#include "answer/trace/trace_set.h"
 
 #include "base/io.h"
-#include "cmd/ui/columns.h"
 #include "query/target.h"
-#include "spec/path/path.h"
 #include "spec/trace/calls.h"
 #include "spec/trace/entered.h"
 #include "spec/trace/provscope.h"
@@ -42,8 +40,7 @@ static int keep_spec(struct trace_set *s, struct spec *spec)
 	return 0;
 }
 
-/* The first bytes of a file; how many, or -errno. Only regular files are looked into. */
-static ssize_t first_bytes(const char *path, char *p, size_t n)
+ssize_t trace_first_bytes(const char *path, char *p, size_t n)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -116,7 +113,7 @@ static int add_trace_file(struct trace_set *s, const char *path, struct err *err
 	for (int i = 0; i < TRACE_FIRST; i++)
 		f.entered[i] = SPEC_NONE;
 	char magic[16] = "";
-	ssize_t n = first_bytes(path, magic, sizeof(magic));
+	ssize_t n = trace_first_bytes(path, magic, sizeof(magic));
 	if (n < 0)
 		return err_set(err, (int)-n, "cannot read '%s'", path);
 	if (calls_is(magic, (size_t)n)) {
@@ -188,7 +185,7 @@ static int add_trace_folder(struct trace_set *s, const char *path, int depth, st
 		    stat(inner, &st) == 0) {
 			if (S_ISDIR(st.st_mode) && depth < 3)
 				r = add_trace_folder(s, inner, depth + 1, err);
-			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
+			else if (S_ISREG(st.st_mode) && trace_first_bytes(inner, magic, sizeof(magic)) >= 7) {
 				struct spec *spec;
 				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) ||
 				    entered_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
@@ -290,7 +287,7 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 			return err_set(err, ENOMEM, "cannot read '%s'", f->path);
 		f->spec = spec_with(s, f->info.spec);
 	}
-	if (!f->spec && first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
+	if (!f->spec && trace_first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
 	    spec_load(f->info.exe, NULL, &spec) == 0) {
 		int r = keep_spec(s, spec);
 		if (r < 0)
@@ -304,7 +301,7 @@ static int load_spec(struct trace_set *s, const char *path, struct err *err)
 {
 	struct spec *spec;
 	char first = 0;
-	first_bytes(path, &first, 1);
+	trace_first_bytes(path, &first, 1);
 	int r = first == '[' || first == '{' || first == ' ' || first == '\n' ? provscope_spec_load(path, err, &spec)
 	                                                                      : spec_load(path, err, &spec);
 	return r < 0 ? r : keep_spec(s, spec);
@@ -506,228 +503,52 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 	return r;
 }
 
-/* What a word of the command line means that is no file. A status, and it was said. */
-static int add_recorded_run(struct cmd *c, const char *word, struct trace_set *ret, struct err *err)
-{
-	struct target t;
-	int status = c->store ? STATUS_OK : cmd_store_exists(c);
-	if (status != STATUS_OK) {
-		report_hint("'%s' is no file or folder", word);
-		return status;
-	}
-	if (!c->store && (status = cmd_store(c, false)) != STATUS_OK)
-		return status;
-	int r = target_any(c->store, word, false, err, &t);
-	if (r <= 0)
-		return report_err(err, STATUS_USAGE);
-	if (t.kind == TARGET_FILE) {
-		report("'%s' is no run or execution, and there is no trace of that name", word);
-		return STATUS_USAGE;
-	}
-	ret->run = t.id;
-	if (t.kind == TARGET_EXEC) {
-		struct exec_info x;
-		r = store_exec(c->store, t.id, &x);
-		if (r <= 0 || !x.run) {
-			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
-			return report_err(err, STATUS_USAGE);
-		}
-		ret->run = x.run;
-		ret->exec = t.id;
-	}
-	r = trace_set_of_run(c->store, ret->run, ret->exec, err, ret);
-	return r < 0 ? report_err(err, STATUS_SELF) : STATUS_OK;
-}
-
-int trace_set_none(const char *operand)
-{
-	report("there is no trace in '%s'", operand);
-	report_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
-	return STATUS_USAGE;
-}
-
 int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err)
 {
 	return add_trace_folder(s, path, 0, err);
 }
 
-int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
+int trace_set_find_files(const char *operand, char *const *specs, size_t n_specs, struct err *err,
+                         struct trace_set *ret)
 {
-	struct err err = {0};
 	struct stat st;
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < specs->n; i++)
-		r = load_spec(ret, specs->v[i], &err);
+	for (size_t i = 0; r == 0 && i < n_specs; i++)
+		r = load_spec(ret, specs[i], err);
 	ret->n_named = ret->n_specs;
-	if (r == 0 && stat(operand, &st) == 0)
-		r = S_ISDIR(st.st_mode) ? add_trace_folder(ret, operand, 0, &err) : add_trace_file(ret, operand, &err);
-	else if (r == 0 && !run)
-		r = err_set(&err, errno, "cannot read '%s'", operand);
-	else if (r == 0) {
-		int status = add_recorded_run(c, operand, ret, &err);
-		if (status != STATUS_OK)
-			return status == STATUS_NOTHING ? STATUS_USAGE : status;
-	}
-	if (r == 0 && !ret->n && !ret->run)
-		return trace_set_none(operand);
-	if (r == 0)
-		r = trace_set_settle(ret, &err);
-	return r < 0 ? report_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
-}
-
-/* ---- traces of functions ---- */
-
-static void format_searched(const struct spec *s, const struct path_found *f, struct buf *b)
-{
-	if (f->ambiguous)
-		buf_printf(b,
-		           "the traces say which functions were called, not from where: in %llu of %llu calls more than one "
-		           "path of the "
-		           "specification qualifies\n",
-		           (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
-	if (f->none)
-		buf_printf(b, "in %llu of %llu calls no path of the specification qualifies; they are compared by names\n",
-		           (unsigned long long)f->none, (unsigned long long)f->functions);
-	if (f->unrecorded)
-		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
-		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
-	if (f->too_large)
-		buf_printf(b, "%llu calls have too many paths to be searched\n", (unsigned long long)f->too_large);
-	if (f->function == SPEC_NONE)
-		return;
-	if (f->apart < f->together) {
-		buf_printf(b, "the sides part in ");
-		fmt_name(b, str_of(s->functions[f->function].name));
-		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
-		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
-	}
-	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
-		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
-		if (n->kind != SPEC_DECISION && f->n_decisions == 1)
-			return; /* the node that is named anyhow */
-		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
-		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
-		if (n->line) {
-			fmt_name(b, str_of(slash ? slash + 1 : file));
-			buf_printf(b, ":%u", n->line);
-		} else {
-			buf_printf(b, "node %u", f->decisions[i]);
-		}
-	}
-	if (f->n_decisions)
-		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
-}
-
-static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
-{
-	struct entered x;
-	char magic[16] = "";
-	ssize_t n = first_bytes(path, magic, sizeof(magic));
-	ret_of->info.end = TRACE_EXIT;
-	if (n < 0 || !entered_is(magic, (size_t)n))
-		return provscope_trace_load(path, err, ret);
-	int r = entered_load(path, err, &x);
 	if (r < 0)
 		return r;
-	*ret = x.events;
-	ret_of->info = x.info;
-	ret_of->gaps = x.gaps;
-	/* Both are known ends: what a signal or another program ended is whole. */
-	if (x.killed || x.replaced)
-		ret_of->info.end = TRACE_EXIT;
-	return 0;
-}
-
-static int by_word(const void *x, const void *y)
-{
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-/* What one side did not look for would be taken for not called. */
-static int same_choice(const struct call_events e[2], const char *const path[2], struct err *err)
-{
-	char **v[2] = {NULL, NULL};
-	size_t at[2] = {0, 0};
-	int r = 0;
-	for (int s = 0; s < 2; s++) {
-		v[s] = malloc(((size_t)e[s].n_names + 1) * sizeof(char *));
-		if (!v[s])
-			r = -ENOMEM;
-		else if (e[s].n_names)
-			qsort(memcpy(v[s], e[s].names, e[s].n_names * sizeof(char *)), e[s].n_names, sizeof(char *), by_word);
+	if (stat(operand, &st) < 0) {
+		err_set(err, errno, "cannot read '%s'", operand);
+		return 0;
 	}
-	while (r == 0 && (at[0] < e[0].n_names || at[1] < e[1].n_names)) {
-		int c = at[0] == e[0].n_names ? 1 : at[1] == e[1].n_names ? -1 : strcmp(v[0][at[0]], v[1][at[1]]);
-		if (c) {
-			err_set(err, 0, "'%s' was made with the function %s chosen, and '%s' without", path[c > 0],
-			        v[c > 0][at[c > 0]], path[c < 0]);
-			r = -EINVAL;
-		}
-		for (int s = 0; r == 0 && s < 2; s++) { /* names may occur twice */
-			const char *is = v[s][at[s]];
-			while (at[s] < e[s].n_names && !strcmp(v[s][at[s]], is))
-				at[s]++;
-		}
-	}
-	free(v[0]);
-	free(v[1]);
-	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : r;
-}
-
-int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
-                            struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched)
-{
-	static const struct spec none;
-	struct call_events e[2] = {0};
-	struct symbols symbols = {0};
-	struct steps steps[2] = {0};
-	struct path_found found = {.function = SPEC_NONE};
-	struct compared c = {0};
-	struct buf b = {0};
-	int r = 0;
-	for (int s = 0; r == 0 && s < 2; s++)
-		r = events_load(path[s], err, &e[s], &c.thread[s]);
-	if (r == 0 && e[0].chosen != e[1].chosen)
-		r = (err_set(err, 0, "'%s' and '%s' are traces of different kinds", path[0], path[1]), -EINVAL);
-	if (r == 0 && m->built_otherwise)
-		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
-	if (r == 0 && e[0].chosen)
-		r = same_choice(e, path, err);
-	if (r == 0) {
-		r = path_search(m->spec[0] ? m->spec[0] : &none, e, &symbols, steps, &found);
-		if (r < 0)
-			err_set(err, -r, "cannot search the paths");
-	}
-	for (int s = 0; s < 2; s++) {
-		struct thread_steps *t = &c.thread[s];
-		t->steps = steps[s];
-		t->damaged = e[s].damaged;
-		if (t->damaged)
-			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
-	}
+	r = S_ISDIR(st.st_mode) ? add_trace_folder(ret, operand, 0, err) : add_trace_file(ret, operand, err);
 	if (r == 0)
-		r = compare_steps(m, &symbols, o, err, &c);
-	if (r == 0) {
-		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
-		format_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
-		while (b.n && b.p[b.n - 1] == '\n')
-			b.n--;
-		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;
+		r = trace_set_settle(ret, err);
+	return r < 0 ? r : 1;
+}
+
+int trace_set_find_recorded(struct store *s, const char *word, struct err *err, struct trace_set *ret)
+{
+	struct target t;
+	struct exec_info x;
+	int r = target_any(s, word, false, err, &t);
+	if (r <= 0)
+		return 0;
+	if (t.kind == TARGET_FILE) {
+		err_set(err, 0, "'%s' is no run or execution, and there is no trace of that name", word);
+		return 0;
 	}
-	for (int s = 0; s < 2; s++) {
-		size_t n = c.thread[s].steps.n;
-		steps_release(&c.thread[s].steps);
-		c.thread[s].steps.n = n;
-		call_events_release(&e[s]);
+	ret->run = t.id;
+	if (t.kind == TARGET_EXEC) {
+		r = store_exec(s, t.id, &x);
+		if (r <= 0 || !x.run) {
+			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
+			return 0;
+		}
+		ret->run = x.run;
+		ret->exec = t.id;
 	}
-	symbols_release(&symbols);
-	buf_release(&b);
-	if (r < 0) {
-		compared_release(&c);
-		path_found_release(&found);
-		return r;
-	}
-	*ret = c;
-	*ret_found = found;
-	return 0;
+	r = trace_set_of_run(s, ret->run, ret->exec, err, ret);
+	return r < 0 ? r : 1;
 }

@@ -1,7 +1,7 @@
-/* diff_trace_ends.c - how two threads that are compared ended, and whether it is certain that they belong together. */
-#include "cmd/diff/diff_trace.h"
-#include "cmd/diff/diff_trace_find.h"
-#include "cmd/ui/demangle.h"
+/* trace_ends.c - how two threads that are compared ended, and whether it is certain that they belong together. */
+#include "answer/demangle.h"
+#include "answer/trace/trace_answer.h"
+#include "answer/trace/trace_set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* diff_trace_calls.h - of `diff --trace`: what is said where the traces are of calls (spec/trace/calls.h). */
-#ifndef STEMMA_CMD_DIFF_DIFF_TRACE_CALLS_H
-#define STEMMA_CMD_DIFF_DIFF_TRACE_CALLS_H
+/* trace_calls_words.h - of `diff --trace`: what is said where the traces are of calls (spec/trace/calls.h). */
+#ifndef STEMMA_ANSWER_TRACE_TRACE_CALLS_WORDS_H
+#define STEMMA_ANSWER_TRACE_TRACE_CALLS_WORDS_H
 
-#include "cmd/diff/diff_trace.h"
+#include "answer/trace/trace_answer.h"
 #include "spec/align/align_calls.h"
 
 struct pair_calls {

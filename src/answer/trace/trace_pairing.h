@@ -1,8 +1,8 @@
-/* diff_trace_pair.h - which traces of two sets belong together (doc/traces.md). */
-#ifndef STEMMA_CMD_DIFF_DIFF_TRACE_PAIR_H
-#define STEMMA_CMD_DIFF_DIFF_TRACE_PAIR_H
+/* trace_pairing.h - which traces of two sets belong together (doc/traces.md). */
+#ifndef STEMMA_ANSWER_TRACE_TRACE_PAIRING_H
+#define STEMMA_ANSWER_TRACE_TRACE_PAIRING_H
 
-#include "cmd/diff/diff_trace_find.h"
+#include "answer/trace/trace_set.h"
 #include "query/diff.h"
 
 /* How a trace came to its partner, or to none. */

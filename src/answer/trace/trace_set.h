@@ -1,10 +1,13 @@
-/* diff_trace_find.h - which traces an operand of `diff --trace` means, what they are of, and which belong together. */
-#ifndef STEMMA_CMD_DIFF_DIFF_TRACE_FIND_H
-#define STEMMA_CMD_DIFF_DIFF_TRACE_FIND_H
+/* trace_set.h - which traces a word means, what they are of, and in which order they stand (doc/traces.md). */
+#ifndef STEMMA_ANSWER_TRACE_TRACE_SET_H
+#define STEMMA_ANSWER_TRACE_TRACE_SET_H
 
-#include "cmd/cmd.h"
+#include "base/err.h"
 #include "spec/align/align_traces.h"
 #include "spec/path/path.h"
+#include "store/store.h"
+
+#include <sys/types.h>
 
 /* How the process of a trace ended, as far as something other than the trace tells. */
 struct trace_exit_status {
@@ -46,10 +49,13 @@ struct trace_set {
 	size_t group;            /* of the traces that are added */
 };
 
-/* A file, a folder with traces, or (where `run` allows it) a run of the record, which may have none. specs: files that
- * the user named.
- * STATUS_OK, or the status to end with (and it was said). Release in any case. */
-int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret);
+/* The traces of a file, or of a folder; specs: files that the user named. 1; 0: there is no such file, with a sentence;
+ * -errno with a sentence: a trace or a specification is none. Release in any case. */
+int trace_set_find_files(const char *operand, char *const *specs, size_t n_specs, struct err *err,
+                         struct trace_set *ret);
+/* The same of a word that means a run or execution, whose traces may be none: adds to ret. 1; 0 with a sentence: it
+ * means none; -errno with a sentence. */
+int trace_set_find_recorded(struct store *s, const char *word, struct err *err, struct trace_set *ret);
 /* The traces of a run, which may be none; exec != 0: those of that execution and of what it started. 0 or -errno. */
 int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *err, struct trace_set *ret);
 /* Leaves those of one rank of MPI. */
@@ -58,13 +64,13 @@ void trace_set_of_rank(struct trace_set *s, uint32_t rank);
 const char *trace_program(const struct trace_file *f);
 /* Name of the function that it begins in, of those that are no library's; NULL: not known. */
 const char *trace_first_name(const struct trace_file *f);
-/* Says that there are none, and what to do: STATUS_USAGE. */
-int trace_set_none(const char *operand);
 /* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications.
  * 0 or -errno. */
 int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err);
 int trace_set_settle(struct trace_set *s, struct err *err);
 void trace_set_release(struct trace_set *s);
+/* The first bytes of a file; how many, or -errno. Only regular files are looked into. */
+ssize_t trace_first_bytes(const char *path, char *p, size_t n);
 /* Traces that hold functions only: the paths that they took are searched in the specifications (spec/path/path.h).
  * ret_searched: what could not be decided, in words, or NULL; free it, and release what was found. */
 int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,

@@ -1,6 +1,6 @@
-#include "cmd/diff/diff_trace_calls.h"
+#include "answer/trace/trace_calls_words.h"
 
-#include "cmd/ui/js_print.h"
+#include "answer/js.h"
 #include "spec/path/path_calls.h"
 
 #include <stdlib.h>

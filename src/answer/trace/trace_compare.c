@@ -1,0 +1,321 @@
+#include "answer/trace/trace_compare.h"
+
+#include "answer/trace/trace_calls_words.h"
+#include "answer/trace/trace_pairing.h"
+#include "spec/trace/trace_format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void trace_comparison_release(struct trace_comparison *j)
+{
+	for (size_t i = 0; i < j->view.n; i++) {
+		compared_release(&j->view.v[i].c);
+		free(j->view.v[i].searched);
+		path_found_release(&j->found[i]);
+		if (j->view.v[i].calls)
+			pair_calls_release(j->view.v[i].calls);
+		free(j->view.v[i].calls);
+	}
+	for (size_t i = 0; i < j->n_atlas; i++) {
+		atlas_release(&j->atlas[i]);
+	}
+	free(j->atlas);
+	free(j->found);
+	free(j->view.v);
+	free(j->view.only);
+	free(j->view.only_side);
+	for (int s = 0; s < 2; s++)
+		trace_set_release(&j->set[s]);
+	*j = (struct trace_comparison){0};
+}
+
+static struct trace_side side_of(const struct trace_file *f, const struct trace_partner *partner)
+{
+	return (struct trace_side){.name = f->path,
+	                           .exe = f->info.exe,
+	                           .thread = f->info.thread,
+	                           .first = trace_first_name(f),
+	                           .exit_status = &f->exit_status,
+	                           .uncertain = partner->uncertain,
+	                           .alike = {partner->alike[0], partner->alike[1]}};
+}
+
+/* The pairs hold pointers to what they go by, so each atlas is made before any of them. */
+static int make_atlas(struct trace_comparison *j, const struct spec *a, const struct spec *b, struct err *err,
+                      size_t *ret)
+{
+	for (*ret = 0; *ret < j->n_atlas; ++*ret)
+		if (j->atlas[*ret].spec[0] == a && j->atlas[*ret].spec[1] == b)
+			return 0;
+	int r = atlas_make(a, b, &j->atlas[j->n_atlas]);
+	if (r < 0)
+		return err_set(err, -r, "cannot compare the specifications");
+	j->n_atlas++;
+	return 0;
+}
+
+static int compare_calls_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
+                              const struct compare_options *o, struct err *err)
+{
+	const char *path[2] = {a->path, b->path};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	struct pair_calls *x = calloc(1, sizeof(*x));
+	size_t atlas;
+	if (!x)
+		return err_set(err, ENOMEM, "cannot compare the traces");
+	char *said = NULL;
+	bool partial = false;
+	const struct spec *spec = a->spec && b->spec && a->spec->id == b->spec->id ? a->spec : NULL;
+	int r = pair_calls_load(path, err, x);
+	if (r == 0)
+		r = pair_calls_steps(x, spec, err, &said, &partial);
+	if (r == 0) {
+		spec = x->searched ? spec : x->steps.spec;
+		r = make_atlas(j, spec, spec, err, &atlas);
+	}
+	if (r == 0) {
+		p->atlas = &j->atlas[atlas];
+		p->searched = said;
+		r = compare_calls(p->atlas, x->c, &x->steps, o, err, &p->c);
+		p->c.partial |= partial;
+	}
+	if (r < 0) {
+		free(said);
+		p->searched = NULL;
+		pair_calls_release(x);
+		free(x);
+		return r;
+	}
+	p->calls = x;
+	for (int s = 0; s < 2; s++)
+		p->side[s].steps = p->c.thread[s].steps.n;
+	j->view.n++;
+	return 0;
+}
+
+static int compare_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
+                        const struct compare_options *asked, struct err *err)
+{
+	const struct compare_options with_fates = {
+	    .greedy = asked->greedy,
+	    .max = asked->max,
+	    .ended = {a->exit_status.kind != EXIT_STATUS_UNKNOWN, b->exit_status.kind != EXIT_STATUS_UNKNOWN}};
+	const struct compare_options *o = &with_fates;
+	const char *path[2] = {a->path, b->path};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	size_t atlas;
+	int r;
+	if (a->calls != b->calls) {
+		err_set(err, 0, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
+		        a->calls ? b->path : a->path);
+		err_hint(err, "run both sides with the same option, --trace or --trace-calls");
+		return -EINVAL;
+	}
+	if (a->calls)
+		return compare_calls_pair(j, a, b, o, err);
+	if (a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
+		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is not known",
+		        a->path, b->path,
+		        a->spec   ? "the second"
+		        : b->spec ? "the first"
+		                  : "either");
+		err_hint(err, "name them with --spec FILE, or the programs that have them in");
+		return -EBADMSG;
+	}
+	r = make_atlas(j, a->spec, b->spec, err, &atlas);
+	if (r < 0)
+		return r;
+	p->atlas = &j->atlas[atlas];
+	if (a->functions || b->functions) {
+		if (!a->functions || !b->functions)
+			return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
+			               a->functions ? a->path : b->path);
+		r = compare_function_traces(p->atlas, path, o, err, &p->c, &j->found[j->view.n], &p->searched);
+		p->functions = true;
+		p->names = j->found[j->view.n].names;
+		p->n_names = j->found[j->view.n].n_names;
+	} else {
+		r = compare_traces(p->atlas, path, o, err, &p->c);
+	}
+	if (r < 0)
+		return r;
+	if (p->c.n && trace_is_silent(&p->c.v[0]))
+		p->c.partial = true;
+	for (int s = 0; s < 2; s++)
+		p->side[s].steps = p->c.thread[s].steps.n;
+	j->view.n++;
+	return 0;
+}
+
+/* Is the program of this trace compared by its traces of the other kind? */
+static bool goes_by_others(const struct trace_set *s, const struct trace_partner *of, size_t i)
+{
+	const struct trace_file *f = &s->v[i];
+	for (size_t k = 0; k < s->n; k++) {
+		const struct trace_file *g = &s->v[k];
+		if (g->calls != f->calls && of[k].with != SIZE_MAX && g->info.pid == f->info.pid &&
+		    g->info.started == f->info.started && !strcmp(trace_program(f), trace_program(g)))
+			return true;
+	}
+	return false;
+}
+
+/* Compares what belongs together; roles: pairs of executions of the record, NULL there are none. */
+static int compare_thread_pairs(struct trace_comparison *j, const struct diff *roles, const struct compare_options *o,
+                                struct err *err)
+{
+	struct trace_set *a = &j->set[0], *b = &j->set[1];
+	struct trace_partner *of[2] = {calloc(a->n + 1, sizeof(**of)), calloc(b->n + 1, sizeof(**of))};
+	int r = of[0] && of[1] ? 0 : -ENOMEM;
+	j->view.v = calloc(a->n + 1, sizeof(*j->view.v));
+	j->view.only = calloc(a->n + b->n + 1, sizeof(*j->view.only));
+	j->view.only_side = calloc(a->n + b->n + 1, sizeof(*j->view.only_side));
+	j->atlas = calloc((a->n + 1) * 2, sizeof(*j->atlas));
+	j->found = calloc(a->n + 1, sizeof(*j->found));
+	if (!j->found || !j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
+		r = -ENOMEM;
+	if (r == 0)
+		r = trace_sets_pair(a, b, roles ? roles->pairs : NULL, roles ? roles->paired : 0, of);
+	if (r < 0)
+		err_set(err, ENOMEM, "cannot compare the traces");
+	for (size_t i = 0; r == 0 && i < a->n; i++) {
+		size_t k = of[0][i].with;
+		if (k == SIZE_MAX)
+			continue;
+		/* Functions say more, and among the calls are those by which functions were traced. */
+		if (a->v[i].calls && goes_by_others(a, of[0], i) && goes_by_others(b, of[1], k))
+			continue;
+		j->view.v[j->view.n] =
+		    (struct trace_pair){.side = {side_of(&a->v[i], &of[0][i]), side_of(&b->v[k], &of[1][k])}};
+		r = compare_pair(j, &a->v[i], &b->v[k], o, err);
+	}
+	for (int s = 0; r == 0 && s < 2; s++)
+		for (size_t i = 0; i < j->set[s].n; i++)
+			if (of[s][i].with == SIZE_MAX && !goes_by_others(&j->set[s], of[s], i)) {
+				j->view.only_side[j->view.n_only] = s;
+				j->view.only[j->view.n_only++] = side_of(&j->set[s].v[i], &of[s][i]);
+			}
+	free(of[0]);
+	free(of[1]);
+	return r;
+}
+
+/* ---- who sent what may be why ---- */
+
+/* The rank that both sides of a pair are, of so many; -1: not known, or not the same. */
+static int64_t rank_of(const struct trace_pair *p, uint32_t ranks)
+{
+	const struct trace_info *i[2] = {&p->c.thread[0].info, &p->c.thread[1].info};
+	return i[0]->ranks == ranks && i[1]->ranks == ranks && i[0]->rank == i[1]->rank ? (int64_t)i[0]->rank : -1;
+}
+
+/* Of a pair that parts, the one whose message is the first that differs, or the last that was received before; if that
+ * one parts, too, and it is certain which it is: one process alone has its rank. */
+static const struct trace_pair *sender_of(const struct trace_view *v, const struct trace_pair *p)
+{
+	const struct reported_message *t = p->c.message ? p->c.messages : &p->c.last;
+	const struct trace_message *m = &t[0].message;
+	uint32_t ranks = p->c.thread[0].info.ranks;
+	const struct trace_pair *found = NULL;
+	if (trace_is_same(p) || !t[0].there || m->kind != TRACE_MESSAGE_receive || m->peer < 0 ||
+	    m->size != (int32_t)ranks || rank_of(p, ranks) < 0)
+		return NULL;
+	if (p->c.message && (!t[1].there || t[1].message.kind != m->kind || t[1].message.peer != m->peer))
+		return NULL; /* of two senders neither need have done anything else */
+	for (size_t i = 0; i < v->n; i++) {
+		const struct trace_pair *q = &v->v[i];
+		if (q == p || rank_of(q, ranks) != m->peer || strcmp(q->side[0].exe, p->side[0].exe) != 0 ||
+		    strcmp(q->side[1].exe, p->side[1].exe) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = q;
+	}
+	return found && !trace_is_same(found) ? found : NULL;
+}
+
+/* Executions of the same role, where there are several to choose from. 0, or -errno with a sentence; ret_made: to be
+ * released. */
+static int find_matching_roles(const struct answer_source *a, const struct trace_set set[2], struct err *err,
+                               struct diff *ret, bool *ret_made)
+{
+	bool execs = set[0].exec && set[1].exec;
+	const store_id ids[2] = {execs ? set[0].exec : set[0].run, execs ? set[1].exec : set[1].run};
+	struct diff_options options = {.system_extra = a->system_extra, .skew = a->skew};
+	*ret_made = false;
+	if (!ids[0] || !ids[1] || !set[0].exec != !set[1].exec || (set[0].n < 2 && set[1].n < 2))
+		return 0;
+	int r = diff_make(a->store, execs ? DIFF_EXEC : DIFF_RUN, ids, &options, err, ret);
+	*ret_made = r == 0;
+	return r;
+}
+
+int trace_compare(const struct answer_source *a, const struct compare_options *o, struct err *err,
+                  struct trace_comparison *j)
+{
+	struct diff roles;
+	bool has_roles = false;
+	int r = find_matching_roles(a, j->set, err, &roles, &has_roles);
+	if (r == 0)
+		r = compare_thread_pairs(j, has_roles ? &roles : NULL, o, err);
+	if (has_roles)
+		diff_release(&roles);
+	for (size_t i = 0; i < j->view.n; i++)
+		j->view.v[i].sender = sender_of(&j->view, &j->view.v[i]);
+	j->view.greedy = o->greedy;
+	return r;
+}
+
+bool trace_differs(const struct trace_view *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (!trace_is_same(&v->v[i]) || v->v[i].atlas->built_otherwise)
+			return true;
+	return v->n_only != 0;
+}
+
+/* ---- the category `lines` of a diff of runs ---- */
+
+static int append_lines_item(struct diff *d, const struct trace_pair *p)
+{
+	struct buf place = {0}, a = {0}, b = {0};
+	const struct difference *first = &p->c.v[0];
+	const char *slash = strrchr(p->side[0].exe, '/');
+	struct diff_item x = {.rung = DIFF_lines, .kind = DIFF_CHANGED};
+	trace_words_at(p, first, &place);
+	trace_words_side_operands(p, first, 0, &a);
+	trace_words_side_operands(p, first, 1, &b);
+	x.subject = str_of(slash ? slash + 1 : p->side[0].exe);
+	x.part = str_of(trace_verdict_word(trace_verdict(p)));
+	x.name = buf_view(&place);
+	x.before = buf_view(&a);
+	x.after = buf_view(&b);
+	x.count = p->c.result.total < UINT32_MAX ? (uint32_t)p->c.result.total : UINT32_MAX;
+	int r = place.failed || a.failed || b.failed || !diff_add(d, &x) ? -ENOMEM : 0;
+	buf_release(&place);
+	buf_release(&a);
+	buf_release(&b);
+	return r;
+}
+
+int trace_lines(struct store *s, struct diff *d, struct err *err)
+{
+	struct trace_comparison j = {0};
+	struct compare_options options = {.max = 1};
+	struct err why = {0};
+	int r = 0;
+	if (d->side[0].what != DIFF_RUN)
+		return 0;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = trace_set_of_run(s, d->side[k].id, 0, &why, &j.set[k]);
+	if (r == 0 && j.set[0].n && j.set[1].n)
+		r = compare_thread_pairs(&j, d, &options, &why);
+	for (size_t i = 0; r == 0 && i < j.view.n; i++)
+		if (!j.view.v[i].c.equal)
+			r = append_lines_item(d, &j.view.v[i]);
+	trace_comparison_release(&j);
+	/* The rest of the answer does not depend on traces: what is wrong with them is said by diff --trace. */
+	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : 0;
+}

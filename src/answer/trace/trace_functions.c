@@ -1,0 +1,167 @@
+/* trace_functions.c - traces that hold functions only: the paths that they took are searched in the specification. */
+#include "answer/trace/trace_set.h"
+
+#include "answer/fmt.h"
+#include "spec/path/path.h"
+#include "spec/trace/entered.h"
+#include "spec/trace/provscope.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void format_searched(const struct spec *s, const struct path_found *f, struct buf *b)
+{
+	if (f->ambiguous)
+		buf_printf(b,
+		           "the traces say which functions were called, not from where: in %llu of %llu calls more than one "
+		           "path of the "
+		           "specification qualifies\n",
+		           (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
+	if (f->none)
+		buf_printf(b, "in %llu of %llu calls no path of the specification qualifies; they are compared by names\n",
+		           (unsigned long long)f->none, (unsigned long long)f->functions);
+	if (f->unrecorded)
+		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
+		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
+	if (f->too_large)
+		buf_printf(b, "%llu calls have too many paths to be searched\n", (unsigned long long)f->too_large);
+	if (f->function == SPEC_NONE)
+		return;
+	if (f->apart < f->together) {
+		buf_printf(b, "the sides part in ");
+		fmt_name(b, str_of(s->functions[f->function].name));
+		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
+		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
+	}
+	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
+		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
+		if (n->kind != SPEC_DECISION && f->n_decisions == 1)
+			return; /* the node that is named anyhow */
+		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
+		if (n->line) {
+			fmt_name(b, str_of(slash ? slash + 1 : file));
+			buf_printf(b, ":%u", n->line);
+		} else {
+			buf_printf(b, "node %u", f->decisions[i]);
+		}
+	}
+	if (f->n_decisions)
+		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+}
+
+static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
+{
+	struct entered x;
+	char magic[16] = "";
+	ssize_t n = trace_first_bytes(path, magic, sizeof(magic));
+	ret_of->info.end = TRACE_EXIT;
+	if (n < 0 || !entered_is(magic, (size_t)n))
+		return provscope_trace_load(path, err, ret);
+	int r = entered_load(path, err, &x);
+	if (r < 0)
+		return r;
+	*ret = x.events;
+	ret_of->info = x.info;
+	ret_of->gaps = x.gaps;
+	/* Both are known ends: what a signal or another program ended is whole. */
+	if (x.killed || x.replaced)
+		ret_of->info.end = TRACE_EXIT;
+	return 0;
+}
+
+static int by_word(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* What one side did not look for would be taken for not called. */
+static int same_choice(const struct call_events e[2], const char *const path[2], struct err *err)
+{
+	char **v[2] = {NULL, NULL};
+	size_t at[2] = {0, 0};
+	int r = 0;
+	for (int s = 0; s < 2; s++) {
+		v[s] = malloc(((size_t)e[s].n_names + 1) * sizeof(char *));
+		if (!v[s])
+			r = -ENOMEM;
+		else if (e[s].n_names)
+			qsort(memcpy(v[s], e[s].names, e[s].n_names * sizeof(char *)), e[s].n_names, sizeof(char *), by_word);
+	}
+	while (r == 0 && (at[0] < e[0].n_names || at[1] < e[1].n_names)) {
+		int c = at[0] == e[0].n_names ? 1 : at[1] == e[1].n_names ? -1 : strcmp(v[0][at[0]], v[1][at[1]]);
+		if (c) {
+			err_set(err, 0, "'%s' was made with the function %s chosen, and '%s' without", path[c > 0],
+			        v[c > 0][at[c > 0]], path[c < 0]);
+			r = -EINVAL;
+		}
+		for (int s = 0; r == 0 && s < 2; s++) { /* names may occur twice */
+			const char *is = v[s][at[s]];
+			while (at[s] < e[s].n_names && !strcmp(v[s][at[s]], is))
+				at[s]++;
+		}
+	}
+	free(v[0]);
+	free(v[1]);
+	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : r;
+}
+
+int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
+                            struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched)
+{
+	static const struct spec none;
+	struct call_events e[2] = {0};
+	struct symbols symbols = {0};
+	struct steps steps[2] = {0};
+	struct path_found found = {.function = SPEC_NONE};
+	struct compared c = {0};
+	struct buf b = {0};
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = events_load(path[s], err, &e[s], &c.thread[s]);
+	if (r == 0 && e[0].chosen != e[1].chosen)
+		r = (err_set(err, 0, "'%s' and '%s' are traces of different kinds", path[0], path[1]), -EINVAL);
+	if (r == 0 && m->built_otherwise)
+		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
+	if (r == 0 && e[0].chosen)
+		r = same_choice(e, path, err);
+	if (r == 0) {
+		r = path_search(m->spec[0] ? m->spec[0] : &none, e, &symbols, steps, &found);
+		if (r < 0)
+			err_set(err, -r, "cannot search the paths");
+	}
+	for (int s = 0; s < 2; s++) {
+		struct thread_steps *t = &c.thread[s];
+		t->steps = steps[s];
+		t->damaged = e[s].damaged;
+		if (t->damaged)
+			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
+	}
+	if (r == 0)
+		r = compare_steps(m, &symbols, o, err, &c);
+	if (r == 0) {
+		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
+		format_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
+		while (b.n && b.p[b.n - 1] == '\n')
+			b.n--;
+		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;
+	}
+	for (int s = 0; s < 2; s++) {
+		size_t n = c.thread[s].steps.n;
+		steps_release(&c.thread[s].steps);
+		c.thread[s].steps.n = n;
+		call_events_release(&e[s]);
+	}
+	symbols_release(&symbols);
+	buf_release(&b);
+	if (r < 0) {
+		compared_release(&c);
+		path_found_release(&found);
+		return r;
+	}
+	*ret = c;
+	*ret_found = found;
+	return 0;
+}
