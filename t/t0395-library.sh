@@ -167,6 +167,16 @@ END
 else
 	skip Python 'no libstemma'
 fi
+# Traces: of calls, which every program leaves.
+printf 'b\na\n' >words
+if cmd 0 run -q --trace-calls -- sort words && printf 'c\nb\na\n' >words && cmd 0 run -q --trace-calls -- sort words; then
+	asked 0 diff-trace @~1 @ && same diff --trace --json @~1 @ && mv "$T/asked" "$out" && json '.threads | length == 1 and .[0].verdict != "same"' &&
+		asked 0 diff-trace @~1 @ 1 && same diff --trace --all --json @~1 @ && asked 0 diff @~1 @ && same diff --json @~1 @ && mv "$T/asked" "$out" &&
+		says "$out" '"lines"' && asked 1 diff-trace /w/out0 @ && [ -s "$err" ] && asked 1 diff-trace 01AAAAAAAAAAAAAAAAAAAAAONE @ && says "$err" 'no trace'
+	check 'diff: traces, and the category lines'
+else
+	check 'runs with traces of calls'
+fi
 # Trust: what the record shows, a claim, the chain of seals.
 printf 'b\na\n' >words
 if cmd 0 run -q --digest -- sort words -o sorted; then

@@ -113,9 +113,13 @@ int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, un
 int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count, char **ret, struct stemma_error *err);
 /* The files, runs or executions that an expression describes (stemma-find(1)). -EINVAL: it is none. */
 int stemma_find(struct stemma_record *r, const char *expression, unsigned flags, char **ret, struct stemma_error *err);
-/* What differs between two runs, executions or versions (stemma-diff(1)), without the category `lines`. -EINVAL: they
- * are of different kinds. */
+/* What differs between two runs, executions or versions (stemma-diff(1)). -EINVAL: they are of different kinds. */
 int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err);
+/* At which line programs took different ways (stemma diff --trace): a and b are each a trace, a folder of traces, a run
+ * or an execution. At most 20 differences of a pair of threads, with STEMMA_ALL 10,000. Nothing is run again:
+ * STEMMA_NOTHING, a side has no trace; -EINVAL, -EBADMSG: they cannot be compared. */
+int stemma_diff_trace(struct stemma_record *r, const char *a, const char *b, unsigned flags, char **ret,
+                      struct stemma_error *err);
 /* All that is known of a run, file, execution or build (stemma-show(1)): {"format": 1, "things": [...]}. Of a program
  * or library that lies on disk and has no record of its build, the file itself and dpkg are asked. STEMMA_ALL: also
  * files of the machine and absent paths. */

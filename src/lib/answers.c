@@ -10,6 +10,7 @@
 #include "answer/stat/stat.h"
 #include "answer/stat/stat_when.h"
 #include "answer/summaries.h"
+#include "answer/trace/trace_compare.h"
 #include "answer/why.h"
 #include "query/target.h"
 
@@ -167,6 +168,8 @@ static int ask_diff(struct stemma_record *r, const struct record_question *q, st
 		return record_fail(rc, &e, "cannot compare them", err);
 	rc = diff_builds(r->source.store, &d, &e);
 	if (rc == 0)
+		rc = trace_lines(r->source.store, &d, &e);
+	if (rc == 0)
 		rc = diff_json(&r->source, &d, &o);
 	diff_release(&d);
 	return rc < 0 ? record_fail(rc, &e, "cannot compare them", err) : record_give_json(o, q->ret, err);
@@ -175,6 +178,51 @@ static int ask_diff(struct stemma_record *r, const struct record_question *q, st
 EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, char **ret, struct stemma_error *err)
 {
 	return record_ask(r, &(struct record_question){.ask = ask_diff, .a = a, .b = b, .ret = ret}, err);
+}
+
+/* The traces that a word means. */
+static int find_traces(struct stemma_record *r, const char *text, struct trace_set *ret, struct stemma_error *err)
+{
+	struct err e = {0};
+	int rc = trace_set_find_files(text, NULL, 0, &e, ret);
+	if (rc == 0) {
+		err_clear(&e);
+		rc = trace_set_find_recorded(r->source.store, text, &e, ret);
+	}
+	if (rc < 0)
+		return record_fail(rc, &e, "cannot read the traces", err);
+	if (rc == 0 || ret->n)
+		return rc ? 0 : record_fail(STEMMA_NOTHING, &e, "nothing is recorded of it", err);
+	err_set(&e, 0, "there is no trace in '%s'", text);
+	err_hint(&e, "stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	return record_fail(STEMMA_NOTHING, &e, "", err);
+}
+
+static int ask_diff_trace(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
+{
+	struct err e = {0};
+	struct trace_comparison j = {0};
+	struct compare_options options = {.max = q->flags & STEMMA_ALL ? 10000 : 20};
+	json_t *o = NULL;
+	int rc = find_traces(r, q->a, &j.set[0], err);
+	if (rc == 0)
+		rc = find_traces(r, q->b, &j.set[1], err);
+	if (rc == 0 && (rc = trace_compare(&r->source, &options, &e, &j)) < 0)
+		record_fail(rc, &e, "cannot compare the traces", err);
+	if (rc == 0) {
+		j.view.what[0] = q->a;
+		j.view.what[1] = q->b;
+		o = trace_json(&j.view);
+	}
+	trace_comparison_release(&j);
+	return rc ? rc : record_give_json(o, q->ret, err);
+}
+
+EXPORTED int stemma_diff_trace(struct stemma_record *r, const char *a, const char *b, unsigned flags, char **ret,
+                               struct stemma_error *err)
+{
+	return record_ask(r, &(struct record_question){.ask = ask_diff_trace, .a = a, .b = b, .flags = flags, .ret = ret},
+	                  err);
 }
 
 /* A run, execution or file, whatever is recorded of it. */

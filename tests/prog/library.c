@@ -34,6 +34,8 @@ static int ask(struct stemma_record *r, int argc, char **argv, char **ret, struc
 		return stemma_stat(r, a, flags, strtoull(c, NULL, 10), ret, err);
 	if (strcmp(what, "stat-at") == 0)
 		return stemma_stat_at(r, a, flags, strtoll(c, NULL, 10), ret, err);
+	if (strcmp(what, "diff-trace") == 0)
+		return stemma_diff_trace(r, a, b, (unsigned)strtoul(c, NULL, 10), ret, err);
 	if (strcmp(what, "summaries") == 0)
 		return stemma_summaries(r, argc > 3 ? a : NULL, ret, err);
 	struct stemma_target t;

@@ -68,6 +68,7 @@ def _load():
             ('runs', [record, flags, ctypes.c_uint64] + answer), ('find', [record, text, flags] + answer),
             ('trust', [record, ctypes.POINTER(text), text, text] + answer),
             ('claim', [record, ctypes.POINTER(text)] + answer), ('verify', [record, text] + answer),
+            ('diff_trace', [record, text, text, flags] + answer),
             ('show', [record, text, flags] + answer),
             ('stat', [record, text, flags, ctypes.c_uint64] + answer),
             ('stat_at', [record, text, flags, ctypes.c_int64] + answer),
@@ -168,6 +169,11 @@ class Record:
     def diff(self, a='@~1', b='@'):
         """What differs between two runs, executions or versions (stemma-diff(1))."""
         return self._ask('diff', os.fsencode(a), os.fsencode(b))
+
+    def diff_trace(self, a='@~1', b='@', all=False):  # pylint: disable=redefined-builtin
+        """At which line programs took different ways (stemma diff --trace): of traces, folders of them, runs, executions;
+        nothing is run again."""
+        return self._ask('diff_trace', os.fsencode(a), os.fsencode(b), _ALL * bool(all))
 
     def show(self, target='@', all=False, sources=False):  # pylint: disable=redefined-builtin
         """All that is known of a run, file, execution or build (stemma-show(1)): a list, for a name can lead to several
