@@ -1,4 +1,4 @@
-/* diff_build.c - the rung `build`: why two versions of a program differ, from the records of stemma cc.
+/* diff_build.c - the category `build`: why two versions of a program differ, from the records of stemma cc.
  *
  * A version's record is found by the size and time that both records have of it, so that it is found when the file is
  * long gone; and by its bytes while it is still there. */
@@ -44,8 +44,9 @@ static int append_build_item(void *arg, const char *part, const char *name, cons
 	t->n++;
 	for (size_t i = 0; i < t->d->n_items; i++) { /* many objects may be made with the same other flag */
 		struct diff_item *y = &t->d->items[i];
-		if (y->rung == DIFF_build && y->kind == x.kind && str_eq(y->subject, x.subject) && str_eq(y->part, x.part) &&
-		    str_eq(y->name, x.name) && str_eq(y->before, x.before) && str_eq(y->after, x.after)) {
+		if (y->category == DIFF_build && y->kind == x.kind && str_eq(y->subject, x.subject) &&
+		    str_eq(y->part, x.part) && str_eq(y->name, x.name) && str_eq(y->before, x.before) &&
+		    str_eq(y->after, x.after)) {
 			y->count++;
 			return 0;
 		}
@@ -211,7 +212,7 @@ static int append_program_items(struct store *s, struct diff *d, size_t at, stru
 	/* It leads where the program leads. */
 	struct telling t = {.d = d,
 	                    .err = err,
-	                    .like = {.rung = DIFF_build,
+	                    .like = {.category = DIFF_build,
 	                             .subject = program->subject,
 	                             .when = TIME_NONE,
 	                             .count = 1,
@@ -238,8 +239,8 @@ static int append_program_items(struct store *s, struct diff *d, size_t at, stru
 int diff_builds(struct store *s, struct diff *d, struct err *err)
 {
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < d->n_items && d->items[i].rung <= DIFF_programs; i++)
-		if (d->items[i].rung == DIFF_programs && d->items[i].a && d->items[i].b)
+	for (size_t i = 0; r == 0 && i < d->n_items && d->items[i].category <= DIFF_programs; i++)
+		if (d->items[i].category == DIFF_programs && d->items[i].a && d->items[i].b)
 			r = append_program_items(s, d, i, err);
 	return r < 0 ? err_set(err, -r, "cannot compare how programs were built") : 0;
 }

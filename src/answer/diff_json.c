@@ -6,7 +6,7 @@
 bool diff_matters(const struct diff *d)
 {
 	for (size_t i = 0; i < d->n_items; i++)
-		if (d->items[i].rung != DIFF_resources && d->items[i].rung != DIFF_order)
+		if (d->items[i].category != DIFF_resources && d->items[i].category != DIFF_order)
 			return true;
 	return false;
 }
@@ -54,7 +54,7 @@ static int diff_item_json(const struct answer_source *a, const struct diff_item 
 {
 	json_t *o = json_object();
 	int r = 0;
-	js_text(o, "rung", diff_rung_words[i->rung].name);
+	js_text(o, "rung", diff_category_words[i->category].name);
 	js_text(o, "kind", kind_name(i->kind));
 	js_str(o, "subject", i->subject);
 	if (i->a || i->b) {
@@ -72,12 +72,12 @@ static int diff_item_json(const struct answer_source *a, const struct diff_item 
 		js_time(o, "changed_at", i->when);
 		if (i->changes)
 			js_num(o, "versions_apart", i->changes);
-	} else if (i->rung == DIFF_build || i->rung == DIFF_lines) {
+	} else if (i->category == DIFF_build || i->category == DIFF_lines) {
 		js_str(o, "part", i->part);
 		js_str_if(o, "name", i->name);
 		js_put(o, "a", i->before.n ? js_string(i->before) : json_null());
 		js_put(o, "b", i->after.n ? js_string(i->after) : json_null());
-	} else if (i->rung != DIFF_executions && i->rung != DIFF_order) {
+	} else if (i->category != DIFF_executions && i->category != DIFF_order) {
 		if (i->kind == DIFF_ADDED)
 			js_put(o, "a", json_null());
 		else
@@ -90,7 +90,7 @@ static int diff_item_json(const struct answer_source *a, const struct diff_item 
 	js_num(o, "count", i->count);
 	r = r < 0 ? r : put_exec_pub(a, o, "execution_a", i->exec_a);
 	r = r < 0 ? r : put_exec_pub(a, o, "execution_b", i->exec_b);
-	if (diff_rung_words[i->rung].cause) {
+	if (diff_category_words[i->category].cause) {
 		js_bool(o, "rooted", i->rooted);
 		js_num(o, "reaches", i->reaches);
 		js_num(o, "reaches_differing", i->reaches_differing);
@@ -132,7 +132,7 @@ static int diff_side_json(const struct answer_source *a, const struct diff *d, i
 
 int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 {
-	json_t *o = json_object(), *rungs = json_array(), *x = NULL;
+	json_t *o = json_object(), *categories = json_array(), *x = NULL;
 	js_put(o, "format", json_integer(1));
 	int r = 0;
 	for (int side = 0; r == 0 && side < 2; side++) {
@@ -147,20 +147,20 @@ int diff_json(const struct answer_source *a, const struct diff *d, json_t **ret)
 	if (r == 0 && d->first != SIZE_MAX)
 		r = diff_item_json(a, &d->items[d->first], &x);
 	js_put(o, "first_cause", x ? x : json_null());
-	for (size_t i = 0, rung = 0; r == 0 && rung < DIFF_RUNGS; rung++) {
+	for (size_t i = 0, category = 0; r == 0 && category < DIFF_CATEGORIES; category++) {
 		json_t *one = json_object(), *list = json_array();
-		js_text(one, "name", diff_rung_words[rung].name);
-		js_text(one, "meaning", diff_rung_words[rung].meaning);
-		for (; r == 0 && i < d->n_items && d->items[i].rung == rung; i++) {
+		js_text(one, "name", diff_category_words[category].name);
+		js_text(one, "meaning", diff_category_words[category].meaning);
+		for (; r == 0 && i < d->n_items && d->items[i].category == category; i++) {
 			json_t *item = NULL;
 			r = diff_item_json(a, &d->items[i], &item);
 			js_add(list, item);
 		}
 		js_bool(one, "same", json_array_size(list) == 0);
 		js_put(one, "differences", list);
-		js_add(rungs, one);
+		js_add(categories, one);
 	}
-	js_put(o, "rungs", rungs);
+	js_put(o, "rungs", categories);
 	if (r < 0) {
 		json_decref(o);
 		return r;

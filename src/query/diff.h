@@ -2,8 +2,8 @@
  * lineages of two versions.
  *
  * Executions are paired by role (diff_pair.c), never by pid; files by name, below the side's working directory relative
- * to it, with what is random in temporary names masked. Every difference is an item of one rung; an item that can be a
- * cause says how many outputs of its side it reaches, forward along the edges, time obeyed (B9).
+ * to it, with what is random in temporary names masked. Every difference is an item of one category; an item that can
+ * be a cause says how many outputs of its side it reaches, forward along the edges, time obeyed (B9).
  *
  * Cost: one pass over the executions and accesses of both sides, sorting by hashes: O((E + A) log E). About 20 us an
  * execution; all of both sides is held in memory, some 40 bytes an access and 200 bytes an execution. */
@@ -14,16 +14,16 @@
 #include "base/err.h"
 #include "store/store.h"
 
-enum diff_rung {
-#define RUNG(name, cause, meaning) DIFF_##name,
-#include "query/diff_rungs.def"
-#undef RUNG
-	DIFF_RUNGS
+enum diff_category {
+#define CATEGORY(name, cause, meaning) DIFF_##name,
+#include "query/diff_categories.def"
+#undef CATEGORY
+	DIFF_CATEGORIES
 };
-extern const struct diff_rung_words {
+extern const struct diff_category_words {
 	const char *name, *meaning;
 	bool cause;
-} diff_rung_words[DIFF_RUNGS];
+} diff_category_words[DIFF_CATEGORIES];
 
 enum diff_kind {
 	DIFF_CHANGED,
@@ -37,7 +37,7 @@ enum diff_content { CONTENT_UNKNOWN, CONTENT_SAME, CONTENT_DIFFERS };
 
 /* One difference. Strings belong to the struct diff. */
 struct diff_item {
-	enum diff_rung rung;
+	enum diff_category category;
 	enum diff_kind kind;
 	struct str subject;         /* a path, a variable, a program, a key of the machine's description */
 	struct str part, name;      /* build: what of it (flags, source, ...) and which of them; else empty */
@@ -80,7 +80,7 @@ struct diff {
 	struct diff_side_info side[2];
 	struct diff_pair_ids *pairs; /* in the start order of side A */
 	size_t paired;
-	struct diff_item *items; /* by rung, then as they matter */
+	struct diff_item *items; /* by category, then as they matter */
 	size_t n_items;
 	size_t first; /* of items: the first cause; SIZE_MAX none */
 	size_t files_compared, same_files;
@@ -95,8 +95,8 @@ struct diff_options {
 /* Compares the two; sides are of one kind. 0; -EINVAL with a sentence; -errno. */
 int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
               struct err *err, struct diff *ret);
-/* Adds a copy of the item, strings and all, behind those of its rung: for who knows more than the store. NULL without
- * memory. What it gave before is no longer valid. */
+/* Adds a copy of the item, strings and all, behind those of its category: for who knows more than the store. NULL
+ * without memory. What it gave before is no longer valid. */
 struct diff_item *diff_add(struct diff *d, const struct diff_item *like);
 /* What the content of both versions of an item is, from digests of others; the first cause is picked anew: what is the
  * same leads nowhere. */

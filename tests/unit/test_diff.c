@@ -97,15 +97,15 @@ static void compare(const struct work *a, const struct work *b)
 		fail_msg("%s", err.text);
 }
 
-/* The items as text, a line each: rung, kind, subject, before, after. */
+/* The items as text, a line each: category, kind, subject, before, after. */
 static void items_are(const char *want)
 {
 	static const char *const kinds[] = {"changed", "rewritten", "added", "removed"};
 	struct buf b = {0};
 	for (size_t i = 0; i < D.n_items; i++) {
 		const struct diff_item *t = &D.items[i];
-		buf_printf(&b, "%s %s %.*s|%.*s|%.*s\n", diff_rung_words[t->rung].name, kinds[t->kind], (int)t->subject.n,
-		           t->subject.p, (int)t->before.n, t->before.p, (int)t->after.n, t->after.p);
+		buf_printf(&b, "%s %s %.*s|%.*s|%.*s\n", diff_category_words[t->category].name, kinds[t->kind],
+		           (int)t->subject.n, t->subject.p, (int)t->before.n, t->before.p, (int)t->after.n, t->after.p);
 	}
 	assert_string_equal(buf_cstr(&b), want);
 	buf_release(&b);
@@ -153,7 +153,7 @@ static void input_changed(void **state)
 	items_are("outputs changed /w/out.csv||\ninputs changed /w/in.csv||\n");
 	const struct diff_item *t = first_cause();
 	assert_non_null(t);
-	assert_int_equal(t->rung, DIFF_inputs);
+	assert_int_equal(t->category, DIFF_inputs);
 	assert_true(t->rooted && t->unseen);
 	assert_int_equal(t->reaches, 1);
 	assert_int_equal(t->reaches_differing, 1);
@@ -173,7 +173,7 @@ static void options_and_variables(void **state)
 	b.env = "LANG=de";
 	compare(&usual, &b);
 	items_are("outputs rewritten /w/out.csv||\noptions changed fit|-n 3|-n 4\nenvironment changed LANG|C|de\n");
-	assert_int_equal(first_cause()->rung, DIFF_options);
+	assert_int_equal(first_cause()->category, DIFF_options);
 	assert_true(D.items[1].rooted && D.items[2].rooted);
 	assert_int_equal(D.items[1].count, 1);
 }
@@ -206,7 +206,7 @@ static void settings(void **state)
 	b.ini_size = 11;
 	compare(&usual, &b);
 	items_are("outputs rewritten /w/out.csv||\nconfiguration changed /w/set.ini||\n");
-	assert_int_equal(first_cause()->rung, DIFF_configuration);
+	assert_int_equal(first_cause()->category, DIFF_configuration);
 }
 
 static void program(void **state)
@@ -240,12 +240,12 @@ static void ending_and_resources(void **state)
 	b.code = 3;
 	b.cpu = 2500000000;
 	compare(&usual, &b);
-	assert_int_equal(D.items[0].rung, DIFF_outcome);
-	assert_int_equal(D.items[D.n_items - 1].rung, DIFF_resources);
+	assert_int_equal(D.items[0].category, DIFF_outcome);
+	assert_int_equal(D.items[D.n_items - 1].category, DIFF_resources);
 	assert_int_equal(D.first, SIZE_MAX); /* neither is a cause */
 }
 
-/* The same work in two folders compares; where it was done is the machine's rung. */
+/* The same work in two folders compares; where it was done is the machine's category. */
 static void two_folders(void **state)
 {
 	(void)state;
@@ -282,7 +282,7 @@ static void named_by_an_argument(void **state)
 		compare(&usual, &b);
 		const struct diff_item *t = NULL;
 		for (size_t k = 0; k < D.n_items; k++)
-			if (D.items[k].rung == DIFF_inputs)
+			if (D.items[k].category == DIFF_inputs)
 				t = &D.items[k];
 		assert_non_null(t);
 		assert_int_equal(t->kind, DIFF_ADDED);
@@ -293,7 +293,7 @@ static void named_by_an_argument(void **state)
 	}
 }
 
-/* What others add stands behind those of its rung. */
+/* What others add stands behind those of its category. */
 static void added_by_others(void **state)
 {
 	(void)state;
@@ -302,7 +302,7 @@ static void added_by_others(void **state)
 	b.env = "LANG=de";
 	compare(&usual, &b);
 	size_t n = D.n_items;
-	struct diff_item like = {.rung = DIFF_options,
+	struct diff_item like = {.category = DIFF_options,
 	                         .kind = DIFF_ADDED,
 	                         .subject = str_of("other"),
 	                         .before = str_of("x"),
@@ -313,12 +313,12 @@ static void added_by_others(void **state)
 	assert_true(str_is(got->subject, "other") && got->subject.p != like.subject.p); /* a copy */
 	items_are("outputs rewritten /w/out.csv||\noptions changed fit|-n 3|-n 4\noptions added other|x|y\nenvironment "
 	          "changed LANG|C|de\n");
-	like.rung = DIFF_resources;
+	like.category = DIFF_resources;
 	assert_non_null(diff_add(&D, &like));
-	assert_int_equal(D.items[n + 1].rung, DIFF_resources);
-	like.rung = DIFF_outcome;
+	assert_int_equal(D.items[n + 1].category, DIFF_resources);
+	like.category = DIFF_outcome;
 	assert_non_null(diff_add(&D, &like));
-	assert_int_equal(D.items[0].rung, DIFF_outcome);
+	assert_int_equal(D.items[0].category, DIFF_outcome);
 }
 
 int main(void)

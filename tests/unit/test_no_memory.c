@@ -222,7 +222,7 @@ static int compare_runs(struct buf *answer)
 		r = store_find_run(s, "@", &runs[1]);
 	r = r > 0 ? diff_make(s, DIFF_RUN, runs, &(struct diff_options){0}, &err, &d) : r < 0 ? r : -EIO;
 	for (size_t i = 0; r == 0 && i < d.n_items; i++)
-		buf_printf(answer, "%d %d %.*s %.*s %.*s %u\n", d.items[i].rung, d.items[i].kind, (int)d.items[i].subject.n,
+		buf_printf(answer, "%d %d %.*s %.*s %.*s %u\n", d.items[i].category, d.items[i].kind, (int)d.items[i].subject.n,
 		           d.items[i].subject.p, (int)d.items[i].before.n, d.items[i].before.p, (int)d.items[i].after.n,
 		           d.items[i].after.p, d.items[i].count);
 	diff_release(&d);

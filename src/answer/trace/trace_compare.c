@@ -283,7 +283,7 @@ static int append_lines_item(struct diff *d, const struct trace_pair *p)
 	struct buf place = {0}, a = {0}, b = {0};
 	const struct difference *first = &p->c.v[0];
 	const char *slash = strrchr(p->side[0].exe, '/');
-	struct diff_item x = {.rung = DIFF_lines, .kind = DIFF_CHANGED};
+	struct diff_item x = {.category = DIFF_lines, .kind = DIFF_CHANGED};
 	trace_words_at(p, first, &place);
 	trace_words_side_operands(p, first, 0, &a);
 	trace_words_side_operands(p, first, 1, &b);

@@ -14,23 +14,23 @@ static const char head[] =
     "summary{font-weight:600;cursor:pointer;margin-top:.8rem}.n{color:#888;font-weight:400}ul{margin:.3rem 0}\n"
     "small{display:block;color:#888}\n</style></head><body>\n";
 
-static int print_html_category(const struct diff_view *v, enum diff_rung rung)
+static int print_html_category(const struct diff_view *v, enum diff_category category)
 {
 	const struct diff *d = v->d;
 	struct buf b = {0};
 	size_t n = 0;
 	int r = 0;
 	for (size_t i = 0; i < d->n_items; i++)
-		n += d->items[i].rung == rung;
+		n += d->items[i].category == category;
 	if (!n) {
-		printf("<p><b>%s</b> <span class=\"n\">same: %s</span></p>\n", diff_rung_words[rung].name,
-		       diff_rung_words[rung].meaning);
+		printf("<p><b>%s</b> <span class=\"n\">same: %s</span></p>\n", diff_category_words[category].name,
+		       diff_category_words[category].meaning);
 		return 0;
 	}
 	printf("<details%s><summary>%s <span class=\"n\">%zu: %s</span></summary><ul>\n", n <= 20 ? " open" : "",
-	       diff_rung_words[rung].name, n, diff_rung_words[rung].meaning);
+	       diff_category_words[category].name, n, diff_category_words[category].meaning);
 	for (size_t i = 0; r == 0 && i < d->n_items; i++) {
-		if (d->items[i].rung != rung)
+		if (d->items[i].category != category)
 			continue;
 		buf_reset(&b);
 		r = diff_item_text(v, &d->items[i], &b);
@@ -71,8 +71,8 @@ int diff_html(const struct diff_view *v)
 	fputs("<div class=\"cause\"><b>First cause</b>: ", stdout);
 	print_html_escaped(buf_cstr(&b));
 	puts("</div>");
-	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
-		r = print_html_category(v, (enum diff_rung)rung);
+	for (int category = 0; r == 0 && category < DIFF_CATEGORIES; category++)
+		r = print_html_category(v, (enum diff_category)category);
 	printf("<p>%zu execution%s paired, %zu only in A, %zu only in B; %zu of %zu inputs and programs the same.</p>\n",
 	       d->paired, str_plural(d->paired), d->side[0].only, d->side[1].only, d->same_files, d->files_compared);
 	puts("</body></html>");

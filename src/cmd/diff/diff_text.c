@@ -1,4 +1,4 @@
-/* diff_text.c - a diff on one screen: the first cause, then the rungs, each with its first few differences. */
+/* diff_text.c - a diff on one screen: the first cause, then the categories, each with its first few differences. */
 #include "cmd/diff/diff_view.h"
 
 /* Prints b's lines, the first behind `head`, the rest below it. */
@@ -18,23 +18,23 @@ static void put_lines(const struct diff_view *v, const char *head, struct buf *b
 	}
 }
 
-static int print_text_category(const struct diff_view *v, enum diff_rung rung)
+static int print_text_category(const struct diff_view *v, enum diff_category category)
 {
 	const struct diff *d = v->d;
 	size_t n = 0, shown = 0;
 	struct buf b = {0};
 	int r = 0;
 	for (size_t i = 0; i < d->n_items; i++)
-		n += d->items[i].rung == rung;
+		n += d->items[i].category == category;
 	for (size_t i = 0; r == 0 && i < d->n_items; i++) {
 		const struct diff_item *x = &d->items[i];
-		if (x->rung != rung)
+		if (x->category != category)
 			continue;
 		if (v->max && shown == v->max && n > v->max + 1)
 			break;
 		buf_reset(&b);
 		r = diff_item_text(v, x, &b);
-		if (r == 0 && i != d->first && rung != DIFF_outputs) {
+		if (r == 0 && i != d->first && category != DIFF_outputs) {
 			size_t at = b.n;
 			buf_str(&b, str_of("\n  "));
 			size_t start = b.n;
@@ -43,14 +43,14 @@ static int print_text_category(const struct diff_view *v, enum diff_rung rung)
 				b.n = at;
 		}
 		if (r == 0)
-			put_lines(v, shown ? "" : diff_rung_words[rung].name, &b);
+			put_lines(v, shown ? "" : diff_category_words[category].name, &b);
 		shown++;
 	}
 	if (r == 0 && shown < n)
 		printf("%-13s and %zu more (--all)\n", "", n - shown);
-	if (!n && rung != DIFF_outcome && rung != DIFF_executions && rung != DIFF_configuration && rung != DIFF_build &&
-	    rung != DIFF_lines)
-		printf("%-13s same\n", diff_rung_words[rung].name);
+	if (!n && category != DIFF_outcome && category != DIFF_executions && category != DIFF_configuration &&
+	    category != DIFF_build && category != DIFF_lines)
+		printf("%-13s same\n", diff_category_words[category].name);
 	buf_release(&b);
 	return r;
 }
@@ -75,8 +75,8 @@ int diff_text(const struct diff_view *v)
 		fputs(style_off(v->out), stdout);
 		puts("");
 	}
-	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
-		r = print_text_category(v, (enum diff_rung)rung);
+	for (int category = 0; r == 0 && category < DIFF_CATEGORIES; category++)
+		r = print_text_category(v, (enum diff_category)category);
 	buf_release(&b);
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@ struct diff_view {
 	const struct screen *out;
 	const struct diff *d;
 	const char *words[2]; /* what the sides were called on the command line */
-	size_t max;           /* lines a rung, 0 no limit */
+	size_t max;           /* lines a category, 0 no limit */
 	bool bytes;
 };
 

@@ -81,18 +81,18 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		break;
 	case DIFF_ADDED:
 		buf_printf(b,
-		           i->absent_before          ? "  only in B%s%s; A looked for it in vain"
-		           : i->possible             ? "  perhaps written by B only%s%s"
-		           : i->rung == DIFF_outputs ? "  made by B only%s%s"
-		                                     : "  only in B%s%s",
+		           i->absent_before              ? "  only in B%s%s; A looked for it in vain"
+		           : i->possible                 ? "  perhaps written by B only%s%s"
+		           : i->category == DIFF_outputs ? "  made by B only%s%s"
+		                                         : "  only in B%s%s",
 		           after.n ? ", " : "", buf_cstr(&after));
 		break;
 	case DIFF_REMOVED:
 		buf_printf(b,
-		           i->absent_before          ? "  only in A%s%s; B looked for it in vain"
-		           : i->possible             ? "  perhaps written by A only%s%s"
-		           : i->rung == DIFF_outputs ? "  made by A only%s%s"
-		                                     : "  only in A%s%s",
+		           i->absent_before              ? "  only in A%s%s; B looked for it in vain"
+		           : i->possible                 ? "  perhaps written by A only%s%s"
+		           : i->category == DIFF_outputs ? "  made by A only%s%s"
+		                                         : "  only in A%s%s",
 		           before.n ? ", " : "", buf_cstr(&before));
 		break;
 	}
@@ -132,7 +132,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 {
 	if (i->a || i->b)
 		return file_item(v, i, b);
-	switch (i->rung) {
+	switch (i->category) {
 	case DIFF_build:
 		diff_build_head(i, b);
 		return 0;
@@ -168,7 +168,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 		break;
 	}
 	fmt_name(b, i->subject);
-	buf_str(b, str_of(i->rung == DIFF_environment && i->kind != DIFF_CHANGED
+	buf_str(b, str_of(i->category == DIFF_environment && i->kind != DIFF_CHANGED
 	                      ? (i->kind == DIFF_ADDED ? "  only in B: " : "  only in A: ")
 	                      : "  "));
 	if (i->kind != DIFF_ADDED)
@@ -185,7 +185,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b)
 {
 	struct exec_info x;
-	if (i->rung == DIFF_build)
+	if (i->category == DIFF_build)
 		diff_build_values(i, b);
 	if (!i->a && !i->b)
 		return 0;
@@ -216,13 +216,13 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	return 0;
 }
 
-/* Why the program is another, where it is known; the rung has the rest. */
+/* Why the program is another, where it is known; the category has the rest. */
 static void cause_build(const struct diff *d, const struct diff_item *program, struct buf *b)
 {
 	size_t more = 0;
 	for (size_t k = 0; k < d->n_items; k++) {
 		const struct diff_item *x = &d->items[k];
-		if (x->rung != DIFF_build || !str_eq(x->subject, program->subject))
+		if (x->category != DIFF_build || !str_eq(x->subject, program->subject))
 			continue;
 		if (more++)
 			continue;
@@ -237,7 +237,7 @@ static void cause_build(const struct diff *d, const struct diff_item *program, s
 
 int diff_cause_text(const struct diff_view *v, struct buf *b)
 {
-	static const char *const what[DIFF_RUNGS] = {
+	static const char *const what[DIFF_CATEGORIES] = {
 	    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",     [DIFF_options] = "arguments",
 	    [DIFF_machine] = "the machine", [DIFF_configuration] = "settings", [DIFF_environment] = "the environment",
 	    [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
@@ -248,7 +248,7 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 		return 0;
 	}
 	const struct diff_item *i = &d->items[d->first];
-	buf_printf(b, "%s: ", what[i->rung] ? what[i->rung] : diff_rung_words[i->rung].name);
+	buf_printf(b, "%s: ", what[i->category] ? what[i->category] : diff_category_words[i->category].name);
 	int r = diff_item_text(v, i, b);
 	size_t at = b->n;
 	buf_str(b, str_of("\n"));
@@ -256,7 +256,7 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 	r = r < 0 ? r : diff_change_text(v, i, b);
 	if (b->n == start)
 		b->n = at;
-	if (i->rung == DIFF_programs)
+	if (i->category == DIFF_programs)
 		cause_build(d, i, b);
 	if (i->reaches) {
 		int side = i->kind == DIFF_REMOVED ? 0 : 1;

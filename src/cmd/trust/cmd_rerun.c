@@ -378,8 +378,8 @@ static bool same_ending(const struct again *a)
 /* That the folders are others is our doing. */
 static bool is_our_doing(const struct diff_item *x)
 {
-	return (x->rung == DIFF_machine && str_is(x->subject, "directory")) ||
-	       (x->rung == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
+	return (x->category == DIFF_machine && str_is(x->subject, "directory")) ||
+	       (x->category == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
 }
 
 static void pass_over_our_doing(struct diff *d)
@@ -387,7 +387,7 @@ static void pass_over_our_doing(struct diff *d)
 	while (d->first < d->n_items && is_our_doing(&d->items[d->first]))
 		do
 			d->first++;
-		while (d->first < d->n_items && !diff_rung_words[d->items[d->first].rung].cause);
+		while (d->first < d->n_items && !diff_category_words[d->items[d->first].category].cause);
 	if (d->first >= d->n_items)
 		d->first = SIZE_MAX;
 }

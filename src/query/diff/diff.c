@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const struct diff_rung_words diff_rung_words[DIFF_RUNGS] = {
-#define RUNG(name, cause, meaning) {#name, meaning, cause},
-#include "query/diff_rungs.def"
-#undef RUNG
+const struct diff_category_words diff_category_words[DIFF_CATEGORIES] = {
+#define CATEGORY(name, cause, meaning) {#name, meaning, cause},
+#include "query/diff_categories.def"
+#undef CATEGORY
 };
 
 static int keep_pairs(const struct side side[2], struct diff *d)
@@ -84,7 +84,7 @@ struct diff_item *diff_add(struct diff *d, const struct diff_item *like)
 	if (!v)
 		return NULL;
 	d->items = v;
-	while (at < d->n_items && v[at].rung <= like->rung)
+	while (at < d->n_items && v[at].category <= like->category)
 		at++;
 	struct diff_item x = *like;
 	struct str *const text[] = {&x.subject, &x.part, &x.name, &x.before, &x.after};

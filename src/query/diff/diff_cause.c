@@ -124,7 +124,7 @@ enum carry_pass { REACH_DATA, REACH_FORK, EXPLAIN, CARRY_PASSES };
 
 static bool is_carried(const struct diff_item *i, enum carry_pass pass, int side)
 {
-	if (!diff_rung_words[i->rung].cause || i->rung == DIFF_machine || i->rung == DIFF_order)
+	if (!diff_category_words[i->category].cause || i->category == DIFF_machine || i->category == DIFF_order)
 		return false;
 	if (pass == EXPLAIN) /* what changed can explain what is on one side only, whichever that is */
 		return may_explain(i) && (of_side(i, side) || i->kind == DIFF_CHANGED || i->kind == DIFF_REWRITTEN);
@@ -178,7 +178,7 @@ static void mark_differing_outputs(struct reach *r)
 {
 	for (size_t i = 0; i < r->it->n; i++) {
 		const struct diff_item *x = &r->it->v[i];
-		store_id id = x->rung == DIFF_outputs && x->kind != DIFF_REWRITTEN ? (r->side ? x->b : x->a) : 0;
+		store_id id = x->category == DIFF_outputs && x->kind != DIFF_REWRITTEN ? (r->side ? x->b : x->a) : 0;
 		uint32_t *at = id ? idmap_find(&r->c.s->by_version, id) : NULL;
 		if (at)
 			r->differs[*at] = true;
@@ -310,7 +310,7 @@ static bool speaks_of(struct str text, struct str other, struct str path, bool v
 static bool is_read_alone(const struct diff_item *i, int k)
 {
 	return i->kind == (k ? DIFF_ADDED : DIFF_REMOVED) && !i->absent_before &&
-	       (i->rung == DIFF_inputs || i->rung == DIFF_programs || i->rung == DIFF_configuration);
+	       (i->category == DIFF_inputs || i->category == DIFF_programs || i->category == DIFF_configuration);
 }
 
 /* A file that one side only read is no cause where what the user wrote, arguments or variables, names it there. */
@@ -319,8 +319,8 @@ static void explain_by_arguments(const struct side side[2], struct items *it)
 	for (size_t f = 0; f < it->n_concerns; f++) {
 		const struct concern *x = &it->concerns[f];
 		const struct diff_item *said = &it->v[x->item];
-		bool variable = said->rung == DIFF_environment;
-		if (!variable && said->rung != DIFF_options)
+		bool variable = said->category == DIFF_environment;
+		if (!variable && said->category != DIFF_options)
 			continue;
 		for (int k = 0; k < 2; k++) {
 			if (x->exec[k] == NONE || !is_first_program(&side[k], x->exec[k]))
@@ -336,9 +336,9 @@ static void explain_by_arguments(const struct side side[2], struct items *it)
 static int compare_diff_items(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;
-	if (a->rung != b->rung)
-		return (int)a->rung - (int)b->rung;
-	if (a->rung == DIFF_outputs && a->kind != b->kind)
+	if (a->category != b->category)
+		return (int)a->category - (int)b->category;
+	if (a->category == DIFF_outputs && a->kind != b->kind)
 		return (int)a->kind - (int)b->kind;
 	if (a->rooted != b->rooted)
 		return b->rooted - a->rooted;
@@ -362,9 +362,9 @@ static bool is_cause(const struct diff *d, const struct diff_item *x, int pass)
 {
 	bool known = may_explain(x);
 	/* How a program was built tells of the program, which is the cause. */
-	if (!diff_rung_words[x->rung].cause || !x->rooted || x->rung == DIFF_build)
+	if (!diff_category_words[x->category].cause || !x->rooted || x->category == DIFF_build)
 		return false;
-	if (x->rung == DIFF_machine || x->rung == DIFF_order || x->rung == DIFF_executions)
+	if (x->category == DIFF_machine || x->category == DIFF_order || x->category == DIFF_executions)
 		return pass == 3 && d->side[1].outputs;
 	if (pass < 2)
 		return x->reaches_differing && (known || pass == 1);
@@ -372,7 +372,7 @@ static bool is_cause(const struct diff *d, const struct diff_item *x, int pass)
 }
 
 /* What is known to differ and reaches an output that is known to differ; else what reaches any; else what was made
- * anew. Of each kind the first rung's, the farthest reaching first: they are sorted so. */
+ * anew. Of each kind the first category's, the farthest reaching first: they are sorted so. */
 size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n)
 {
 	for (int pass = 0; pass < 4; pass++)
@@ -391,7 +391,7 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 		return r;
 	explain_by_arguments(side, it);
 	for (size_t i = 0; i < it->n; i++)
-		if (it->v[i].rung == DIFF_machine)
+		if (it->v[i].category == DIFF_machine)
 			it->v[i].reaches = (uint32_t)side[1].info.outputs;
 	if (it->n)
 		qsort(it->v, it->n, sizeof(*it->v), compare_diff_items);

@@ -111,7 +111,8 @@ struct items {
 	size_t n_users, cap_users;
 	struct diff_text *text;
 };
-struct diff_item *diff_items_append(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject);
+struct diff_item *diff_items_append(struct items *it, enum diff_category category, enum diff_kind kind,
+                                    struct str subject);
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d);
 int items_sides(struct side side[2], struct items *it);
 /* diff_pair_items.c */

@@ -1,14 +1,15 @@
-/* diff_items.c - the differences between two sides whose executions are paired, rung by rung. */
+/* diff_items.c - the differences between two sides whose executions are paired, category by category. */
 #include "query/diff/diff_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct diff_item *diff_items_append(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject)
+struct diff_item *diff_items_append(struct items *it, enum diff_category category, enum diff_kind kind,
+                                    struct str subject)
 {
 	if (!diff_room(it->v, it->n, it->cap))
 		return NULL;
-	it->v[it->n] = (struct diff_item){.rung = rung,
+	it->v[it->n] = (struct diff_item){.category = category,
 	                                  .kind = kind,
 	                                  .subject = diff_keep_text(it->text, subject),
 	                                  .when = TIME_NONE,
@@ -88,10 +89,10 @@ static const struct dversion *version_of(const struct side *s, uint32_t i)
 }
 
 static struct diff_item *append_file_item(struct store *s, const struct side side[2], struct items *it,
-                                          enum diff_rung rung, enum diff_kind kind, const struct dpath *p,
+                                          enum diff_category category, enum diff_kind kind, const struct dpath *p,
                                           const struct dversion *a, const struct dversion *b, int *rc)
 {
-	struct diff_item *i = diff_items_append(it, rung, kind, p->path);
+	struct diff_item *i = diff_items_append(it, category, kind, p->path);
 	if (!i) {
 		*rc = -ENOMEM;
 		return NULL;
@@ -125,16 +126,17 @@ static bool choose_inputs(const struct side side[2], struct dpath *const p[2], c
 }
 
 /* A file that one side alone read: v of the other side is NULL. */
-static int append_lone_input(struct store *s, const struct side side[2], struct items *it, enum diff_rung rung,
+static int append_lone_input(struct store *s, const struct side side[2], struct items *it, enum diff_category category,
                              struct dpath *const p[2], const struct dversion *const v[2])
 {
 	int has = v[1] != NULL, other = !has, rc = 0;
 	const struct dpath *any = p[1] ? p[1] : p[0];
 	bool absent = p[other] && p[other]->absent != NONE;
 	/* Of the machine's files only programs, and those the other side looked for in vain, are worth a word. */
-	if (any->system && rung != DIFF_programs && !absent)
+	if (any->system && category != DIFF_programs && !absent)
 		return 0;
-	struct diff_item *i = append_file_item(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	struct diff_item *i =
+	    append_file_item(s, side, it, category, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i) {
 		i->absent_before = absent;
 		i->lonely = !absent && !v[has]->shared;
@@ -150,16 +152,16 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	int rc = 0;
 	if (!choose_inputs(side, p, v))
 		return 0;
-	enum diff_rung rung = is_program_pair(p)            ? DIFF_programs
-	                      : is_configuration(any->path) ? DIFF_configuration
-	                                                    : DIFF_inputs;
+	enum diff_category category = is_program_pair(p)            ? DIFF_programs
+	                              : is_configuration(any->path) ? DIFF_configuration
+	                                                            : DIFF_inputs;
 	d->files_compared++;
 	if (!v[0] || !v[1])
-		return append_lone_input(s, side, it, rung, p, v);
+		return append_lone_input(s, side, it, category, p, v);
 	int c = compare_versions(v[0], v[1]);
 	d->same_files += c == 0;
 	if (c)
-		append_file_item(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+		append_file_item(s, side, it, category, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
 	return rc;
 }
 

@@ -9,15 +9,15 @@
 
 struct merged {
 	struct items *it;
-	struct idmap seen; /* hash of rung, subject, before, after -> item */
+	struct idmap seen; /* hash of category, subject, before, after -> item */
 	struct buf before, after;
 };
 
 /* One item for all pairs that differ in the same way. */
-static struct diff_item *merge_pair_item(struct merged *m, enum diff_rung rung, enum diff_kind kind, struct str subject,
-                                         const struct dexec *a, const struct dexec *b)
+static struct diff_item *merge_pair_item(struct merged *m, enum diff_category category, enum diff_kind kind,
+                                         struct str subject, const struct dexec *a, const struct dexec *b)
 {
-	uint64_t h = hash_more((uint64_t)rung * 8 + (uint64_t)kind + 1, subject.p, subject.n);
+	uint64_t h = hash_more((uint64_t)category * 8 + (uint64_t)kind + 1, subject.p, subject.n);
 	bool new;
 	h = hash_more(h, m->before.p, m->before.n);
 	h = hash_more(h + 1, m->after.p, m->after.n);
@@ -30,7 +30,7 @@ static struct diff_item *merge_pair_item(struct merged *m, enum diff_rung rung, 
 		m->it->v[*slot].count++;
 		return &m->it->v[*slot];
 	}
-	struct diff_item *i = diff_items_append(m->it, rung, kind, subject);
+	struct diff_item *i = diff_items_append(m->it, category, kind, subject);
 	if (!i)
 		return NULL;
 	i->before = diff_keep_text(m->it->text, buf_view(&m->before));
