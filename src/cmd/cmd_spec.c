@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The figures, with the paper's names of those that it has. */
-static const struct figure {
+/* The statistics, with the paper's names of those that it has. */
+static const struct spec_stat {
 	const char *key, *title;
 	size_t offset, of; /* of: what it is to be set against; SIZE_MAX none */
-} figures[] = {
+} spec_stats[] = {
 #define AT(field) offsetof(struct spec_stats, field)
     {"functions", "functions", AT(functions), SIZE_MAX},
     {"functions_kept", "  that reach a system call", AT(functions_kept), AT(functions)},
@@ -39,7 +39,7 @@ static const struct figure {
     {"modules", "modules", AT(modules), SIZE_MAX},
 #undef AT
 };
-enum { N_FIGURES = sizeof(figures) / sizeof(figures[0]) };
+enum { N_SPEC_STATS = sizeof(spec_stats) / sizeof(spec_stats[0]) };
 
 static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 {
@@ -52,10 +52,10 @@ static uint64_t read_spec_stat(const struct spec_stats *s, size_t offset)
 
 static void print_stats(const struct spec *s, struct buf *b)
 {
-	for (size_t i = 0; i < N_FIGURES; i++) {
-		uint64_t v = read_spec_stat(&s->stats, figures[i].offset);
-		uint64_t of = figures[i].of == SIZE_MAX ? 0 : read_spec_stat(&s->stats, figures[i].of);
-		buf_printf(b, "%-28s %10llu", figures[i].title, (unsigned long long)v);
+	for (size_t i = 0; i < N_SPEC_STATS; i++) {
+		uint64_t v = read_spec_stat(&s->stats, spec_stats[i].offset);
+		uint64_t of = spec_stats[i].of == SIZE_MAX ? 0 : read_spec_stat(&s->stats, spec_stats[i].of);
+		buf_printf(b, "%-28s %10llu", spec_stats[i].title, (unsigned long long)v);
 		if (of)
 			buf_printf(b, "  %5.1f %%", 100.0 * (double)v / (double)of);
 		buf_char(b, '\n');
@@ -189,8 +189,8 @@ static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 	buf_printf(&id, "%016llx", (unsigned long long)s->id);
 	js_text(all, "id", buf_cstr(&id));
 	buf_release(&id);
-	for (size_t i = 0; i < N_FIGURES; i++)
-		js_num(stats, figures[i].key, read_spec_stat(&s->stats, figures[i].offset));
+	for (size_t i = 0; i < N_SPEC_STATS; i++)
+		js_num(stats, spec_stats[i].key, read_spec_stat(&s->stats, spec_stats[i].offset));
 	js_put(all, "stats", stats);
 	for (uint32_t i = 0; i < s->n_gaps; i++)
 		js_add(gaps, js_string(str_of(s->gaps[i])));

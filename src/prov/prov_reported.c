@@ -60,8 +60,8 @@ static void append_app_run(struct prov_source *p, const struct app_log_run *run,
 		if (c->version.n)
 			append_pair(&to[LOG_VERSION], &n[LOG_VERSION], c->name, c->version, true);
 	}
-	for (size_t k = 0; k < run->n_figures; k++)
-		append_last_metric(&to[LOG_METRIC], &n[LOG_METRIC], &run->figures[k]);
+	for (size_t k = 0; k < run->n_metrics; k++)
+		append_last_metric(&to[LOG_METRIC], &n[LOG_METRIC], &run->metrics[k]);
 }
 
 /* The list that a word goes to; -1 none. */

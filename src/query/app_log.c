@@ -113,7 +113,7 @@ int app_log_exec(const struct app_log *d, const struct app_log_image *by, int64_
 
 /* ---- by run ---- */
 
-/* One word or figure, to be sorted by run, name and then time. */
+/* One word or metric, to be sorted by run, name and then time. */
 struct item {
 	store_id run;
 	struct str name;
@@ -230,7 +230,7 @@ static size_t names_of_run(const struct items *l, size_t from)
 	return names;
 }
 
-static int reduce_run_items(struct runs *runs, struct items *l, bool figures)
+static int reduce_run_items(struct runs *runs, struct items *l, bool metrics)
 {
 	if (l->v.n)
 		qsort(l->v.v, l->v.n, sizeof(*l->v.v), compare_logged_items);
@@ -239,16 +239,16 @@ static int reduce_run_items(struct runs *runs, struct items *l, bool figures)
 		size_t names = names_of_run(l, i);
 		if (!r)
 			return -ENOTRECOVERABLE;
-		if (figures)
-			r->figures = calloc(names, sizeof(*r->figures));
+		if (metrics)
+			r->metrics = calloc(names, sizeof(*r->metrics));
 		else
 			r->configs = calloc(names, sizeof(*r->configs));
-		if (figures ? !r->figures : !r->configs)
+		if (metrics ? !r->metrics : !r->configs)
 			return -ENOMEM;
 		for (size_t k = 0, n; k < names; k++, i += n) {
 			n = same_name(l, i);
-			if (figures)
-				reduce_metric(&l->v.v[i], n, &r->figures[r->n_figures++]);
+			if (metrics)
+				reduce_metric(&l->v.v[i], n, &r->metrics[r->n_metrics++]);
 			else
 				settle_config(&l->v.v[i], n, &r->configs[r->n_configs++]);
 		}
@@ -259,7 +259,7 @@ static int reduce_run_items(struct runs *runs, struct items *l, bool figures)
 int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_n)
 {
 	struct runs runs = {0};
-	struct items configs = {0}, figures = {0};
+	struct items configs = {0}, metrics = {0};
 	int rc = list_runs(d, &runs);
 	for (size_t i = 0; rc == 0 && i < d->words.n; i++) {
 		const struct reported_event *t = &d->words.v[i];
@@ -275,14 +275,14 @@ int app_log_runs(const struct app_log *d, struct app_log_run **ret, size_t *ret_
 	for (size_t i = 0; rc == 0 && i < d->metrics.n; i++) {
 		const struct reported_event *t = &d->metrics.v[i];
 		if (app_log_image_of(d, t, t->ev.app_metric.app))
-			rc = append_logged_item(&figures, t, t->ev.app_metric.name);
+			rc = append_logged_item(&metrics, t, t->ev.app_metric.name);
 	}
 	if (rc == 0)
 		rc = reduce_run_items(&runs, &configs, false);
 	if (rc == 0)
-		rc = reduce_run_items(&runs, &figures, true);
+		rc = reduce_run_items(&runs, &metrics, true);
 	vec_release(&configs.v);
-	vec_release(&figures.v);
+	vec_release(&metrics.v);
 	if (rc < 0) {
 		app_log_runs_free(runs.v.v, runs.v.n);
 		return rc;
@@ -296,7 +296,7 @@ void app_log_runs_free(struct app_log_run *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(v[i].configs);
-		free(v[i].figures);
+		free(v[i].metrics);
 	}
 	free(v);
 }
@@ -311,8 +311,8 @@ const struct app_log_config *app_log_config_of(const struct app_log_run *r, stru
 
 const struct app_log_metric *app_log_metric_of(const struct app_log_run *r, struct str name)
 {
-	for (size_t i = 0; i < r->n_figures; i++)
-		if (str_eq(r->figures[i].name, name))
-			return &r->figures[i];
+	for (size_t i = 0; i < r->n_metrics; i++)
+		if (str_eq(r->metrics[i].name, name))
+			return &r->metrics[i];
 	return NULL;
 }

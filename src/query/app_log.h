@@ -1,5 +1,5 @@
 /* app_log.h - what programs told of themselves in a run, joined: who told it, what the configuration was in the end,
- * how each figure went.
+ * how each metric went.
  *
  * Memory: as reported.c's lists, some 200 bytes a word. Strings live as long as struct app_log. Time: 2 us a word. */
 #ifndef STEMMA_QUERY_APP_LOG_H
@@ -31,7 +31,7 @@ const struct app_log_image *app_log_image_of(const struct app_log *d, const stru
 int app_log_exec(const struct app_log *d, const struct app_log_image *by, int64_t time, store_id *ret);
 double app_log_number(const struct event_app_metric *m);
 
-/* ---- a run's configuration and figures, by name ---- */
+/* ---- a run's configuration and metrics, by name ---- */
 
 struct app_log_config {
 	struct str name, value, version;
@@ -50,8 +50,8 @@ struct app_log_run {
 	struct str type; /* "" none was told */
 	struct app_log_config *configs;
 	size_t n_configs;
-	struct app_log_metric *figures;
-	size_t n_figures;
+	struct app_log_metric *metrics;
+	size_t n_metrics;
 };
 /* Those of each run that said something, in order of run ids. Of what several of its processes told, what was told last
  * counts. Release with app_log_runs_free. 0 or -ENOMEM. */

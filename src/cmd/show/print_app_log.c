@@ -59,11 +59,11 @@ static void configs_text(const struct view *w, const struct app_log_run *r)
 	buf_release(&b);
 }
 
-static void figures_text(const struct view *w, const struct app_log_run *r)
+static void metrics_text(const struct view *w, const struct app_log_run *r)
 {
 	struct buf b = {0};
-	for (size_t i = 0; i < r->n_figures; i++) {
-		const struct app_log_metric *f = &r->figures[i];
+	for (size_t i = 0; i < r->n_metrics; i++) {
+		const struct app_log_metric *f = &r->metrics[i];
 		buf_reset(&b);
 		put_short(&b, f->name);
 		buf_printf(&b, " = ");
@@ -77,7 +77,7 @@ static void figures_text(const struct view *w, const struct app_log_run *r)
 			put_real(&b, f->most);
 			buf_char(&b, ')');
 		}
-		if (!print_listed_field(w, "metric", i, r->n_figures, &b))
+		if (!print_listed_field(w, "metric", i, r->n_metrics, &b))
 			break;
 	}
 	buf_release(&b);
@@ -204,7 +204,7 @@ static int print_app_log(const struct view *w)
 		}
 		words_text(w, TERM_said_tag, "tag");
 		configs_text(w, runs);
-		figures_text(w, runs);
+		metrics_text(w, runs);
 	}
 	if (rc == 0)
 		rc = activities_text(w);

@@ -6,7 +6,7 @@
 #define MS 1000000
 #define SECOND 1000000000
 
-/* A figure of 5 characters at most. */
+/* A number of 5 characters at most. */
 static void put_count(struct buf *b, uint64_t n)
 {
 	static const char units[] = "kMGTPE";

@@ -1,4 +1,4 @@
-/* stemma best: the run with the best figure: its settings, what it read and what it made. */
+/* stemma best: the run with the best metric: its settings, what it read and what it made. */
 #include "answer/items.h"
 #include "cmd/table/over_runs.h"
 #include "cmd/ui/notes_print.h"
@@ -12,7 +12,7 @@ struct best {
 	struct cmd *c;
 	const struct opts_best *o;
 	struct over_runs runs;
-	size_t at, candidates, equal; /* which; how many have the figure; how many have that very value */
+	size_t at, candidates, equal; /* which; how many have the metric; how many have that very value */
 	double value;
 	int64_t step;
 	bool stepped;
@@ -104,7 +104,7 @@ static int lineage_of(const struct best *w, store_id run, json_t *o)
 static int print_best_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
-	       *figures = json_array();
+	       *metrics = json_array();
 	js_num(all, "format", 1);
 	js_text(all, "metric", w->o->metric);
 	js_float(all, "value", w->value);
@@ -120,18 +120,18 @@ static int print_best_json(struct best *w, const struct app_log_run *run, const 
 		js_str_if(one, "version", run->configs[i].version);
 		js_add(configs, one);
 	}
-	for (size_t i = 0; i < run->n_figures; i++) {
+	for (size_t i = 0; i < run->n_metrics; i++) {
 		json_t *one = json_object();
 		int64_t step;
 		bool stepped;
-		js_str(one, "name", run->figures[i].name);
-		js_float(one, "value", over_runs_value(&w->runs, &run->figures[i], &step, &stepped));
+		js_str(one, "name", run->metrics[i].name);
+		js_float(one, "value", over_runs_value(&w->runs, &run->metrics[i], &step, &stepped));
 		if (stepped)
 			js_put(one, "step", json_integer(step));
-		js_add(figures, one);
+		js_add(metrics, one);
 	}
 	js_put(o, "configuration", configs);
-	js_put(o, "metrics", figures);
+	js_put(o, "metrics", metrics);
 	int rc = lineage_of(w, run->run, o);
 	js_put(all, "run", o);
 	if (rc < 0) {

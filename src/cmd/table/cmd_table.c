@@ -1,4 +1,4 @@
-/* stemma table: runs by settings and figures. */
+/* stemma table: runs by settings and metrics. */
 #include "base/vec.h"
 #include "cmd/table/over_runs.h"
 #include "cmd/table/table_svg.h"
@@ -12,7 +12,7 @@
 
 struct column {
 	struct str name;
-	bool figure;
+	bool metric;
 	bool same; /* a setting that all runs have, with one value */
 };
 struct table_of {
@@ -23,7 +23,7 @@ struct table_of {
 	size_t n, cap;
 };
 
-/* ---- columns: the settings, then the figures, by name ---- */
+/* ---- columns: the settings, then the metrics, by name ---- */
 
 static bool is_wanted_column(const struct table_of *w, struct str name)
 {
@@ -33,20 +33,20 @@ static bool is_wanted_column(const struct table_of *w, struct str name)
 	return !w->c->n_operands;
 }
 
-static int add_column(struct table_of *w, struct str name, bool figure)
+static int add_column(struct table_of *w, struct str name, bool metric)
 {
 	if (!is_wanted_column(w, name))
 		return 0;
 	if (!vec_has_room(w->columns, w->n, w->cap))
 		return -ENOMEM;
-	w->columns[w->n++] = (struct column){.name = name, .figure = figure};
+	w->columns[w->n++] = (struct column){.name = name, .metric = metric};
 	return 0;
 }
 
 static int column_cmp(const void *pa, const void *pb)
 {
 	const struct column *a = pa, *b = pb;
-	return a->figure != b->figure ? a->figure - b->figure : str_cmp(a->name, b->name);
+	return a->metric != b->metric ? a->metric - b->metric : str_cmp(a->name, b->name);
 }
 
 static size_t each_once(struct column *v, size_t n)
@@ -62,7 +62,7 @@ static size_t each_once(struct column *v, size_t n)
 static bool is_same_in_all_runs(const struct table_of *w, const struct column *column)
 {
 	const struct app_log_config *first = app_log_config_of(&w->runs.runs[0], column->name);
-	bool same = !column->figure && w->runs.n > 1 && first;
+	bool same = !column->metric && w->runs.n > 1 && first;
 	for (size_t i = 1; same && i < w->runs.n; i++) {
 		const struct app_log_config *x = app_log_config_of(&w->runs.runs[i], column->name);
 		same = x && str_eq(x->value, first->value);
@@ -77,8 +77,8 @@ static int find_columns(struct table_of *w)
 		for (size_t k = 0; k < r->n_configs; k++)
 			if (add_column(w, r->configs[k].name, false) < 0)
 				return -ENOMEM;
-		for (size_t k = 0; k < r->n_figures; k++)
-			if (add_column(w, r->figures[k].name, true) < 0)
+		for (size_t k = 0; k < r->n_metrics; k++)
+			if (add_column(w, r->metrics[k].name, true) < 0)
 				return -ENOMEM;
 		w->n = w->n ? each_once(w->columns, w->n) : 0; /* so that they do not gather by the thousand */
 	}
@@ -98,12 +98,12 @@ static bool is_column(const struct table_of *w, struct str name)
 static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct column *column, bool exact,
                      struct buf *b)
 {
-	const struct app_log_config *config = column->figure ? NULL : app_log_config_of(r, column->name);
-	const struct app_log_metric *figure = column->figure ? app_log_metric_of(r, column->name) : NULL;
+	const struct app_log_config *config = column->metric ? NULL : app_log_config_of(r, column->name);
+	const struct app_log_metric *metric = column->metric ? app_log_metric_of(r, column->name) : NULL;
 	int64_t step;
 	bool stepped;
-	if (figure)
-		over_runs_number(b, over_runs_value(&w->runs, figure, &step, &stepped), exact);
+	if (metric)
+		over_runs_number(b, over_runs_value(&w->runs, metric, &step, &stepped), exact);
 	else if (config && exact)
 		buf_str(b, config->value);
 	else if (config)
@@ -202,7 +202,7 @@ static int print_table_json(struct table_of *w, int *ret_status)
 	js_num(all, "format", 1);
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
 		const struct app_log_run *r = &w->runs.runs[i];
-		json_t *row = json_object(), *configs = json_object(), *figures = json_object();
+		json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
 		struct run_info info;
 		rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
 		js_str(row, "run", info.ulid);
@@ -210,9 +210,9 @@ static int print_table_json(struct table_of *w, int *ret_status)
 		js_str_if(row, "type", r->type);
 		for (size_t k = 0; k < w->n; k++) {
 			const struct app_log_config *config =
-			    w->columns[k].figure ? NULL : app_log_config_of(r, w->columns[k].name);
-			const struct app_log_metric *figure =
-			    w->columns[k].figure ? app_log_metric_of(r, w->columns[k].name) : NULL;
+			    w->columns[k].metric ? NULL : app_log_config_of(r, w->columns[k].name);
+			const struct app_log_metric *metric =
+			    w->columns[k].metric ? app_log_metric_of(r, w->columns[k].name) : NULL;
 			char *key = strndup(w->columns[k].name.p ? w->columns[k].name.p : "", w->columns[k].name.n);
 			int64_t step;
 			bool stepped;
@@ -220,15 +220,15 @@ static int print_table_json(struct table_of *w, int *ret_status)
 				rc = -ENOMEM;
 			if (key && config)
 				js_str(configs, key, config->value);
-			double v = figure ? over_runs_value(&w->runs, figure, &step, &stepped) : 0;
-			if (key && figure && isfinite(v))
-				js_put(figures, key, json_real(v));
-			else if (key && figure)
-				js_text(figures, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+			double v = metric ? over_runs_value(&w->runs, metric, &step, &stepped) : 0;
+			if (key && metric && isfinite(v))
+				js_put(metrics, key, json_real(v));
+			else if (key && metric)
+				js_text(metrics, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 			free(key);
 		}
 		js_put(row, "configuration", configs);
-		js_put(row, "metrics", figures);
+		js_put(row, "metrics", metrics);
 		js_add(rows, row);
 	}
 	js_put(all, "rows", rows);
@@ -262,7 +262,7 @@ static int series_cmp(const void *pa, const void *pb)
 	return (a->x > b->x) - (a->x < b->x);
 }
 
-/* Every value of the figure, over its steps. */
+/* Every value of the metric, over its steps. */
 static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
 {
 	int rc = 0;
@@ -301,17 +301,17 @@ static int draw_runs(struct table_of *w, struct str x, struct str y, struct draw
 	return rc;
 }
 
-/* The figure that is drawn: the first one named, else the first there is; and what it is drawn over. */
+/* The metric that is drawn: the first one named, else the first there is; and what it is drawn over. */
 static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y)
 {
 	struct str y = {0}, x = {0};
 	bool stepped = false;
 	for (int i = 0; i < w->c->n_operands && !y.n; i++)
 		for (size_t k = 0; k < w->n && !y.n; k++)
-			if (w->columns[k].figure && str_is(w->columns[k].name, w->c->operands[i]))
+			if (w->columns[k].metric && str_is(w->columns[k].name, w->c->operands[i]))
 				y = w->columns[k].name;
 	for (size_t k = 0; k < w->n && !y.n; k++)
-		if (w->columns[k].figure)
+		if (w->columns[k].metric)
 			y = w->columns[k].name;
 	for (size_t i = 0; i < w->runs.n; i++) {
 		const struct app_log_metric *f = app_log_metric_of(&w->runs.runs[i], y);

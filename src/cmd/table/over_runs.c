@@ -98,7 +98,7 @@ static bool holds_number(const struct condition *c, double v)
 static bool meets_condition(const struct over_runs *r, const struct app_log_run *run, const struct condition *c)
 {
 	const struct app_log_config *config = app_log_config_of(run, c->name);
-	const struct app_log_metric *figure = app_log_metric_of(run, c->name);
+	const struct app_log_metric *metric = app_log_metric_of(run, c->name);
 	double v;
 	int64_t step;
 	bool stepped;
@@ -106,7 +106,7 @@ static bool meets_condition(const struct over_runs *r, const struct app_log_run 
 		return holds_number(c, v);
 	if (config)
 		return c->relation <= IS_NOT && str_eq(config->value, c->value) == (c->relation == IS);
-	return figure && c->is_number && holds_number(c, over_runs_value(r, figure, &step, &stepped));
+	return metric && c->is_number && holds_number(c, over_runs_value(r, metric, &step, &stepped));
 }
 
 /* ---- which runs ---- */
@@ -187,7 +187,7 @@ static void leave_out(struct over_runs *r, const struct idset *in, const struct 
 	}
 	for (size_t i = n; i < r->n; i++) {
 		free(r->runs[i].configs);
-		free(r->runs[i].figures);
+		free(r->runs[i].metrics);
 	}
 	r->n = n;
 }

@@ -1,4 +1,4 @@
-/* over_runs.h - runs by what their programs told of themselves: which of them are asked for, and one value of a figure
+/* over_runs.h - runs by what their programs told of themselves: which of them are asked for, and one value of a metric
  * for each. For `best` and `table`. */
 #ifndef STEMMA_CMD_TABLE_OVER_RUNS_H
 #define STEMMA_CMD_TABLE_OVER_RUNS_H
@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "query/app_log.h"
 
-/* Which of the values that a run told of a figure. */
+/* Which of the values that a run told of a metric. */
 enum figure_of { OF_LAST, OF_MAX, OF_MIN, OF_MEAN };
 
 struct over_runs {
@@ -16,7 +16,7 @@ struct over_runs {
 	enum figure_of of;
 };
 
-/* where: an expression as of `find`, or NULL; with: conditions NAME=VALUE (also != < <= > >=) on settings and figures;
+/* where: an expression as of `find`, or NULL; with: conditions NAME=VALUE (also != < <= > >=) on settings and metrics;
  * of: last, max, min, mean or NULL. STATUS_OK, or what to end with (and it was said). Release it in any case. */
 int over_runs_load(struct cmd *c, const char *where, const struct texts *with, const char *of, struct over_runs *ret);
 void over_runs_release(struct over_runs *r);
