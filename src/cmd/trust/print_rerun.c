@@ -1,0 +1,237 @@
+/* print_rerun.c - what running again found. */
+#include "cmd/diff/diff_view.h"
+#include "cmd/trust/rerun_job.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool rerun_job_ended_alike(const struct rerun_job *a)
+{
+	return a->ending[0] == a->ending[1] && a->code[0] == a->code[1];
+}
+
+/* What was not as it was before the second run; else what the two records tell apart; else the machine. */
+static void cause_text(const struct rerun_job *a, struct buf *b)
+{
+	if (!a->ran || a->compared.verdict != COMPARE_DIFFERENT)
+		return;
+	for (size_t i = 0; i < a->plan.n; i++) {
+		const struct rerun_file *x = &a->plan.v[i];
+		if (x->state != RERUN_DIFFERS && x->state != RERUN_GONE)
+			continue;
+		fmt_name(b, str_of(x->name));
+		buf_str(b, str_of(x->state == RERUN_GONE ? " is not there any more" : " is not what it was"));
+		return;
+	}
+	if (a->has_diff && a->diff.first != SIZE_MAX) {
+		struct diff_view v = {
+		    .c = a->c, .s = a->c->store, .out = &a->c->out, .d = &a->diff, .words = {"the record", "the second run"}};
+		diff_cause_text(&v, b);
+	} else if (a->now.n) {
+		buf_printf(b, "%s is another one", a->now.v[0].name);
+	} else {
+		buf_str(b, str_of("none was found: it may not give the same twice"));
+	}
+}
+
+static void show_ending(const struct rerun_job *a)
+{
+	struct buf before = {0}, after = {0};
+	fmt_ending(&before, a->ending[0], a->code[0]);
+	fmt_ending(&after, a->ending[1], a->code[1]);
+	if (!rerun_job_ended_alike(a))
+		printf("the run ended with %s, and with %s now\n", buf_cstr(&before), buf_cstr(&after));
+	else if (a->status)
+		printf("the command failed as it had before (%s): what agrees is what a failure left\n", buf_cstr(&after));
+	buf_release(&before);
+	buf_release(&after);
+}
+
+/* The files that it needs, and what is otherwise than it was. */
+static void print_conditions(const struct rerun_job *a)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < a->plan.n; i++) {
+		const struct rerun_file *x = &a->plan.v[i];
+		buf_reset(&b);
+		fmt_name(&b, str_of(x->name));
+		printf("%-9s  %s: %s%s%.12s\n",
+		       x->program   ? "program"
+		       : x->library ? "library"
+		                    : "input",
+		       buf_cstr(&b), rerun_state_name(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "");
+	}
+	if (a->left_out && *a->left_out) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->left_out));
+		printf("left out   %s: such variables are never taken from a record%s\n", buf_cstr(&b),
+		       a->plan.own ? "; your own hold" : "");
+	}
+	for (size_t i = 0; i < a->now.n; i++) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->now.v[i].value[0]));
+		buf_str(&b, str_of(", now "));
+		fmt_name(&b, str_of(a->now.v[i].value[1]));
+		printf("machine    %s: %s\n", a->now.v[i].name, buf_cstr(&b));
+	}
+	buf_release(&b);
+}
+
+static void print_compared_item(const struct compare_item *x)
+{
+	struct buf b = {0};
+	fmt_name(&b, str_of(x->name));
+	if (x->handed)
+		buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
+	else
+		buf_printf(&b, ": %s", compare_verdict_name(x->verdict));
+	if (!x->file) {
+		buf_str(&b, str_of(": "));
+		fmt_name(&b, str_of(x->before ? x->before : "-"));
+		buf_str(&b, str_of(", now "));
+		fmt_name(&b, str_of(x->after ? x->after : "-"));
+	} else if (!x->handed && (!x->before || !x->after)) {
+		buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
+	}
+	printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
+	buf_release(&b);
+}
+
+static void print_rerun_verdict(const struct rerun_job *a)
+{
+	size_t compared = 0;
+	for (size_t i = 0; i < a->compared.n; i++)
+		compared += !a->compared.v[i].handed;
+	if (compared)
+		printf("%s: %zu result%s compared, in %s\n", compare_verdict_name(a->compared.verdict), compared,
+		       compared == 1 ? " or output" : "s and outputs", a->dir);
+	else if (a->compared.verdict == COMPARE_DIFFERENT)
+		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
+	else
+		printf("cannot be judged: the record has neither results nor digests of outputs; it ran in %s\n", a->dir);
+	if (!compared)
+		report_hint("stemma run --digest records digests, stemma bench run results, too: such a run can be compared");
+}
+
+void rerun_job_text(const struct rerun_job *a)
+{
+	print_conditions(a);
+	if (!a->ran) {
+		printf("%s\n", a->missing ? "it cannot be run as it was" : "it can be run as it was");
+		return;
+	}
+	for (size_t i = 0; i < a->compared.n; i++)
+		if (a->compared.v[i].verdict != COMPARE_IDENTICAL)
+			print_compared_item(&a->compared.v[i]);
+	show_ending(a);
+	print_rerun_verdict(a);
+	struct buf b = {0};
+	cause_text(a, &b);
+	if (b.n)
+		printf("first cause: %s\n", buf_cstr(&b));
+	buf_release(&b);
+}
+
+static json_t *files_json(const struct rerun *plan)
+{
+	json_t *files = json_array();
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct rerun_file *x = &plan->v[i];
+		json_t *f = json_object();
+		js_str(f, "name", str_of(x->name));
+		js_text(f, "kind", x->program ? "program" : x->library ? "library" : "input");
+		js_text(f, "state", rerun_state_name(x->state));
+		if (x->commit)
+			js_text(f, "commit", x->commit);
+		js_add(files, f);
+	}
+	return files;
+}
+
+static json_t *machine_json(const struct elements *now)
+{
+	json_t *machine = json_object();
+	for (size_t i = 0; i < now->n; i++) {
+		json_t *v = json_array();
+		js_add(v, js_string(str_of(now->v[i].value[0])));
+		js_add(v, js_string(str_of(now->v[i].value[1])));
+		js_put(machine, now->v[i].name, v);
+	}
+	return machine;
+}
+
+static json_t *compared_json(const struct compare *c)
+{
+	json_t *items = json_array();
+	for (size_t i = 0; i < c->n; i++) {
+		const struct compare_item *x = &c->v[i];
+		json_t *f = json_object();
+		js_str(f, "name", str_of(x->name));
+		js_text(f, "kind", x->file ? "output" : "result");
+		js_text(f, "verdict", compare_verdict_name(x->verdict));
+		if (x->handed)
+			js_bool(f, "handed", true);
+		js_put(f, "before", x->before ? js_string(str_of(x->before)) : json_null());
+		js_put(f, "after", x->after ? js_string(str_of(x->after)) : json_null());
+		js_add(items, f);
+	}
+	return items;
+}
+
+int rerun_job_json(const struct rerun_job *a)
+{
+	json_t *o = json_object();
+	struct buf b = {0};
+	js_num(o, "format", 1);
+	js_text(o, "run", a->plan.ulid);
+	js_put(o, "files", files_json(&a->plan));
+	js_put(o, "machine", machine_json(&a->now));
+	js_bool(o, "as_it_was", !a->missing);
+	js_bool(o, "own", a->plan.own);
+	if (a->ran) {
+		js_bool(o, "confined", a->jailed);
+		js_str(o, "left_out", str_of(a->left_out));
+	}
+	js_put(o, "directory", a->ran ? js_string(str_of(a->dir)) : json_null());
+	js_put(o, "verdict", a->ran ? json_string(compare_verdict_name(a->compared.verdict)) : json_null());
+	js_put(o, "compared", compared_json(&a->compared));
+	if (a->ran) {
+		js_ending(o, "exit_before", a->ending[0], a->code[0]);
+		js_ending(o, "exit_after", a->ending[1], a->code[1]);
+	}
+	cause_text(a, &b);
+	js_put(o, "cause", b.n ? js_string(buf_view(&b)) : json_null());
+	buf_release(&b);
+	return js_print(o, false);
+}
+
+/* What would be run, and who says so. Names and texts are shown so that they cannot steer a terminal. */
+void rerun_job_received(const struct rerun_job *a)
+{
+	struct buf b = {0};
+	buf_str(&b, str_of("this record is not your own: you did not make it on this machine; it names "));
+	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
+	buf_str(&b, str_of(" on "));
+	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));
+	report("%s", buf_cstr(&b));
+	for (size_t i = 0; a->plan.argv[i]; i++) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->plan.argv[i]));
+		fprintf(stderr, "%-12s %s\n", i ? "" : "command", buf_cstr(&b));
+	}
+	buf_reset(&b);
+	fmt_name(&b, str_of(a->plan.cwd));
+	fprintf(stderr, "%-12s %s\n", "folder", buf_cstr(&b));
+	for (size_t i = 0; a->plan.env && a->plan.env[i]; i++) {
+		char *one[] = {a->plan.env[i], NULL}, *out = NULL;
+		char **taken = rerun_environment(one, false, &out);
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->plan.env[i]));
+		fprintf(stderr, "%-12s %s%s\n", "environment", buf_cstr(&b), taken && taken[0] ? "" : "  (left out)");
+		free(taken);
+		free(out);
+	}
+	buf_release(&b);
+}
