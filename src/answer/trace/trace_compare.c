@@ -95,27 +95,16 @@ static int compare_calls_pair(struct trace_comparison *j, const struct trace_fil
 	return 0;
 }
 
-static int compare_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
-                        const struct compare_options *asked, struct err *err)
+/* Can the two be compared at all? 0, or -errno with a sentence. */
+static int check_kinds(const struct trace_file *a, const struct trace_file *b, struct err *err)
 {
-	const struct compare_options with_fates = {
-	    .greedy = asked->greedy,
-	    .max = asked->max,
-	    .ended = {a->exit_status.kind != EXIT_STATUS_UNKNOWN, b->exit_status.kind != EXIT_STATUS_UNKNOWN}};
-	const struct compare_options *o = &with_fates;
-	const char *path[2] = {a->path, b->path};
-	struct trace_pair *p = &j->view.v[j->view.n];
-	size_t atlas;
-	int r;
 	if (a->calls != b->calls) {
 		err_set(err, 0, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
 		        a->calls ? b->path : a->path);
 		err_hint(err, "run both sides with the same option, --trace or --trace-calls");
 		return -EINVAL;
 	}
-	if (a->calls)
-		return compare_calls_pair(j, a, b, o, err);
-	if (a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
+	if (!a->calls && a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
 		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is not known",
 		        a->path, b->path,
 		        a->spec   ? "the second"
@@ -124,21 +113,47 @@ static int compare_pair(struct trace_comparison *j, const struct trace_file *a, 
 		err_hint(err, "name them with --spec FILE, or the programs that have them in");
 		return -EBADMSG;
 	}
+	return 0;
+}
+
+/* Decisions, or names of functions alone. */
+static int compare_contents(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
+                            const struct compare_options *o, struct err *err)
+{
+	const char *path[2] = {a->path, b->path};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	struct path_found *found = &j->found[j->view.n];
+	if (!a->functions && !b->functions)
+		return compare_traces(p->atlas, path, o, err, &p->c);
+	if (!a->functions || !b->functions)
+		return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
+		               a->functions ? a->path : b->path);
+	int r = compare_function_traces(p->atlas, path, o, err, &p->c, found, &p->searched);
+	p->functions = true;
+	p->names = found->names;
+	p->n_names = found->n_names;
+	return r;
+}
+
+static int compare_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
+                        const struct compare_options *asked, struct err *err)
+{
+	const struct compare_options o = {
+	    .greedy = asked->greedy,
+	    .max = asked->max,
+	    .ended = {a->exit_status.kind != EXIT_STATUS_UNKNOWN, b->exit_status.kind != EXIT_STATUS_UNKNOWN}};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	size_t atlas;
+	int r = check_kinds(a, b, err);
+	if (r < 0)
+		return r;
+	if (a->calls)
+		return compare_calls_pair(j, a, b, &o, err);
 	r = make_atlas(j, a->spec, b->spec, err, &atlas);
 	if (r < 0)
 		return r;
 	p->atlas = &j->atlas[atlas];
-	if (a->functions || b->functions) {
-		if (!a->functions || !b->functions)
-			return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
-			               a->functions ? a->path : b->path);
-		r = compare_function_traces(p->atlas, path, o, err, &p->c, &j->found[j->view.n], &p->searched);
-		p->functions = true;
-		p->names = j->found[j->view.n].names;
-		p->n_names = j->found[j->view.n].n_names;
-	} else {
-		r = compare_traces(p->atlas, path, o, err, &p->c);
-	}
+	r = compare_contents(j, a, b, &o, err);
 	if (r < 0)
 		return r;
 	if (p->c.n && trace_is_silent(&p->c.v[0]))
@@ -162,20 +177,33 @@ static bool goes_by_others(const struct trace_set *s, const struct trace_partner
 	return false;
 }
 
+static int make_room(struct trace_comparison *j, size_t a, size_t b)
+{
+	j->view.v = calloc(a + 1, sizeof(*j->view.v));
+	j->view.only = calloc(a + b + 1, sizeof(*j->view.only));
+	j->view.only_side = calloc(a + b + 1, sizeof(*j->view.only_side));
+	j->atlas = calloc((a + 1) * 2, sizeof(*j->atlas));
+	j->found = calloc(a + 1, sizeof(*j->found));
+	return j->found && j->view.v && j->view.only && j->view.only_side && j->atlas ? 0 : -ENOMEM;
+}
+
+static void list_alone(struct trace_comparison *j, int side, const struct trace_partner *of)
+{
+	const struct trace_set *set = &j->set[side];
+	for (size_t i = 0; i < set->n; i++)
+		if (of[i].with == SIZE_MAX && !goes_by_others(set, of, i)) {
+			j->view.only_side[j->view.n_only] = side;
+			j->view.only[j->view.n_only++] = side_of(&set->v[i], &of[i]);
+		}
+}
+
 /* Compares what belongs together; roles: pairs of executions of the record, NULL there are none. */
 static int compare_thread_pairs(struct trace_comparison *j, const struct diff *roles, const struct compare_options *o,
                                 struct err *err)
 {
 	struct trace_set *a = &j->set[0], *b = &j->set[1];
 	struct trace_partner *of[2] = {calloc(a->n + 1, sizeof(**of)), calloc(b->n + 1, sizeof(**of))};
-	int r = of[0] && of[1] ? 0 : -ENOMEM;
-	j->view.v = calloc(a->n + 1, sizeof(*j->view.v));
-	j->view.only = calloc(a->n + b->n + 1, sizeof(*j->view.only));
-	j->view.only_side = calloc(a->n + b->n + 1, sizeof(*j->view.only_side));
-	j->atlas = calloc((a->n + 1) * 2, sizeof(*j->atlas));
-	j->found = calloc(a->n + 1, sizeof(*j->found));
-	if (!j->found || !j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
-		r = -ENOMEM;
+	int r = of[0] && of[1] ? make_room(j, a->n, b->n) : -ENOMEM;
 	if (r == 0)
 		r = trace_sets_pair(a, b, roles ? roles->pairs : NULL, roles ? roles->paired : 0, of);
 	if (r < 0)
@@ -192,11 +220,7 @@ static int compare_thread_pairs(struct trace_comparison *j, const struct diff *r
 		r = compare_pair(j, &a->v[i], &b->v[k], o, err);
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
-		for (size_t i = 0; i < j->set[s].n; i++)
-			if (of[s][i].with == SIZE_MAX && !goes_by_others(&j->set[s], of[s], i)) {
-				j->view.only_side[j->view.n_only] = s;
-				j->view.only[j->view.n_only++] = side_of(&j->set[s].v[i], &of[s][i]);
-			}
+		list_alone(j, s, of[s]);
 	free(of[0]);
 	free(of[1]);
 	return r;

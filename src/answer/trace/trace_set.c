@@ -107,51 +107,82 @@ static void choose_first(struct trace_file *f)
 		}
 }
 
+static int head_of_calls(const char *path, struct err *err, struct trace_file *f)
+{
+	struct calls c;
+	int r = calls_load(path, err, &c);
+	if (r < 0)
+		return r;
+	f->calls = true;
+	f->info = c.info;
+	f->size = c.size;
+	f->time = c.time;
+	calls_release(&c);
+	return 0;
+}
+
+static int head_of_entered(const char *path, struct err *err, struct trace_file *f)
+{
+	struct entered e;
+	int r = entered_load(path, err, &e);
+	if (r < 0)
+		return r;
+	f->functions = f->probes = true;
+	f->info = e.info;
+	f->size = e.size;
+	f->time = e.time;
+	entered_release(&e);
+	return 0;
+}
+
+static int head_of_trace(const char *path, struct err *err, struct trace_file *f)
+{
+	struct trace *t;
+	int r = trace_open(path, err, &t);
+	if (r < 0)
+		return r;
+	f->info = *trace_info(t);
+	first_functions(t, f->entered);
+	trace_close(t);
+	return 0;
+}
+
+/* What holds names is text; it says nothing of itself. */
+static int head_of_names(const char *path, const char *magic, size_t n, struct err *err, struct trace_file *f)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)magic[i] < ' ' && !strchr("\t\r\n", magic[i] ? magic[i] : ' '))
+			return err_set(err, 0, "'%s' is no trace", path), -EBADMSG;
+	f->functions = true;
+	snprintf(f->info.exe, sizeof(f->info.exe), "%s", path);
+	snprintf(f->info.thread, sizeof(f->info.thread), "0");
+	return 0;
+}
+
+/* What a trace says of itself, by its kind. */
+static int read_head(const char *path, struct err *err, struct trace_file *f)
+{
+	char magic[16] = "";
+	ssize_t n = trace_first_bytes(path, magic, sizeof(magic));
+	if (n < 0)
+		return err_set(err, (int)-n, "cannot read '%s'", path);
+	if (calls_is(magic, (size_t)n))
+		return head_of_calls(path, err, f);
+	if (entered_is(magic, (size_t)n))
+		return head_of_entered(path, err, f);
+	if (n >= 7 && !memcmp(magic, "STMTRAC", 7))
+		return head_of_trace(path, err, f);
+	return head_of_names(path, magic, (size_t)n, err, f);
+}
+
 static int add_trace_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
 	for (int i = 0; i < TRACE_FIRST; i++)
 		f.entered[i] = SPEC_NONE;
-	char magic[16] = "";
-	ssize_t n = trace_first_bytes(path, magic, sizeof(magic));
-	if (n < 0)
-		return err_set(err, (int)-n, "cannot read '%s'", path);
-	if (calls_is(magic, (size_t)n)) {
-		struct calls c;
-		int r = calls_load(path, err, &c);
-		if (r < 0)
-			return r;
-		f.calls = true;
-		f.info = c.info;
-		f.size = c.size;
-		f.time = c.time;
-		calls_release(&c);
-	} else if (entered_is(magic, (size_t)n)) {
-		struct entered e;
-		int r = entered_load(path, err, &e);
-		if (r < 0)
-			return r;
-		f.functions = f.probes = true;
-		f.info = e.info;
-		f.size = e.size;
-		f.time = e.time;
-		entered_release(&e);
-	} else if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
-		struct trace *t;
-		int r = trace_open(path, err, &t);
-		if (r < 0)
-			return r;
-		f.info = *trace_info(t);
-		first_functions(t, f.entered);
-		trace_close(t);
-	} else {
-		for (ssize_t i = 0; i < n; i++) /* what holds names is text */
-			if ((unsigned char)magic[i] < ' ' && !strchr("\t\r\n", magic[i] ? magic[i] : ' '))
-				return err_set(err, 0, "'%s' is no trace", path), -EBADMSG;
-		f.functions = true;
-		snprintf(f.info.exe, sizeof(f.info.exe), "%s", path);
-		snprintf(f.info.thread, sizeof(f.info.thread), "0");
-	}
+	int r = read_head(path, err, &f);
+	if (r < 0)
+		return r;
 	struct trace_file *v = s->n < TRACES_MAX ? realloc(s->v, (s->n + 1) * sizeof(*v)) : NULL;
 	f.path = strdup(path);
 	if (v)
@@ -169,6 +200,21 @@ static int compare_entry_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* A file of a folder: a trace, a specification, or neither. */
+static int add_entry(struct trace_set *s, const char *path, struct err *err)
+{
+	struct spec *spec;
+	char magic[16] = "";
+	if (trace_first_bytes(path, magic, sizeof(magic)) < 7)
+		return 0;
+	if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) || entered_is(magic, sizeof(magic)) ||
+	    ends_with(path, ".ftr"))
+		return add_trace_file(s, path, err);
+	if (!memcmp(magic, "STMSPEC", 7) && spec_load(path, NULL, &spec) == 0)
+		return keep_spec(s, spec);
+	return 0;
+}
+
 /* Traces and specifications of a folder and the folders in it, as deep as runs are kept. */
 static int add_trace_folder(struct trace_set *s, const char *path, int depth, struct err *err)
 {
@@ -179,20 +225,13 @@ static int add_trace_folder(struct trace_set *s, const char *path, int depth, st
 		return err_set(err, errno, "cannot read '%s'", path);
 	for (int i = 0; i < n; i++) {
 		struct stat st;
-		char magic[16] = "";
 		const char *name = names[i]->d_name;
 		if (r == 0 && *name != '.' && (size_t)snprintf(inner, sizeof(inner), "%s/%s", path, name) < sizeof(inner) &&
 		    stat(inner, &st) == 0) {
 			if (S_ISDIR(st.st_mode) && depth < 3)
 				r = add_trace_folder(s, inner, depth + 1, err);
-			else if (S_ISREG(st.st_mode) && trace_first_bytes(inner, magic, sizeof(magic)) >= 7) {
-				struct spec *spec;
-				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) ||
-				    entered_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
-					r = add_trace_file(s, inner, err);
-				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
-					r = keep_spec(s, spec);
-			}
+			else if (S_ISREG(st.st_mode))
+				r = add_entry(s, inner, err);
 		}
 		free(names[i]);
 	}
@@ -251,28 +290,44 @@ static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
 	return NULL;
 }
 
+/* Keeps what was read for a trace, unless it is there already. */
+static int use_spec(struct trace_set *s, struct trace_file *f, struct spec *spec, const char *path, struct err *err)
+{
+	uint64_t id = spec->id;
+	if (spec_with(s, id))
+		spec_free(spec);
+	else if (keep_spec(s, spec) < 0)
+		return err_set(err, ENOMEM, "cannot read '%s'", path);
+	f->spec = spec_with(s, id);
+	return 0;
+}
+
+/* Is the program's file the one that left the trace? It may be another one by now. */
+static bool is_program_unchanged(const struct trace_file *f)
+{
+	struct stat st;
+	return stat(f->info.exe, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == f->size &&
+	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time;
+}
+
+/* Of a trace of calls, or by probes, which has no id of a specification. */
+static int find_spec_of_program(struct trace_set *s, struct trace_file *f, struct err *err)
+{
+	struct spec *spec;
+	f->spec = s->n_named ? s->specs[0] : NULL;
+	if (f->spec || !is_program_unchanged(f) || spec_load(f->info.exe, NULL, &spec) < 0)
+		return 0;
+	return use_spec(s, f, spec, f->info.exe, err);
+}
+
 /* Where a trace's specification may be: what the user named, beside the traces, in the program itself. */
 static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
 	char magic[4] = "";
-	if (f->calls || f->probes) {
-		struct stat st;
-		f->spec = s->n_named ? s->specs[0] : NULL;
-		/* The program may be another one by now. */
-		if (!f->spec && stat(f->info.exe, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == f->size &&
-		    st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time &&
-		    spec_load(f->info.exe, NULL, &spec) == 0) {
-			f->spec = spec_with(s, spec->id);
-			if (f->spec)
-				spec_free(spec);
-			else if (keep_spec(s, spec) < 0)
-				return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
-			else
-				f->spec = spec;
-		}
-		return 0;
-	}
+	int r = 0;
+	if (f->calls || f->probes)
+		return find_spec_of_program(s, f, err);
 	if (f->functions) {
 		f->spec = s->n_specs ? s->specs[0] : NULL;
 		if (f->spec)
@@ -282,19 +337,14 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 		return -EINVAL;
 	}
 	f->spec = spec_with(s, f->info.spec);
-	if (!f->spec && (spec = spec_kept(s, &f->info))) {
-		if (keep_spec(s, spec) < 0)
-			return err_set(err, ENOMEM, "cannot read '%s'", f->path);
-		f->spec = spec_with(s, f->info.spec);
-	}
-	if (!f->spec && trace_first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
-	    spec_load(f->info.exe, NULL, &spec) == 0) {
-		int r = keep_spec(s, spec);
-		if (r < 0)
-			return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
-		f->spec = spec_with(s, f->info.spec);
-	}
-	return 0;
+	if (!f->spec && (spec = spec_kept(s, &f->info)))
+		r = use_spec(s, f, spec, f->path, err);
+	if (r < 0 || f->spec || trace_first_bytes(f->info.exe, magic, sizeof(magic)) != 4 ||
+	    memcmp(magic, "\177ELF", 4) != 0 || spec_load(f->info.exe, NULL, &spec) < 0)
+		return r;
+	r = use_spec(s, f, spec, f->info.exe, err);
+	f->spec = spec_with(s, f->info.spec); /* the program may have been built anew */
+	return r;
 }
 
 static int load_spec(struct trace_set *s, const char *path, struct err *err)
@@ -413,11 +463,53 @@ static void learn_successor(struct trace_file *f, store_id id, const struct exec
 		snprintf(f->exit_status.program, sizeof(f->exit_status.program), "%.*s", (int)name.n, name.p);
 }
 
+/* Which traces are of this execution, or of what it took the place of, and how they ended. */
+static void learn_execution(struct trace_set *set, store_id id, const struct exec_info *x, bool named, struct str exe)
+{
+	for (size_t k = 0; k < set->n; k++) {
+		struct trace_file *t = &set->v[k];
+		/* What becomes itself again has two traces and two executions: the trace is of the last that began before. */
+		bool later = t->exec_named && x->start > (int64_t)t->info.began;
+		if (is_trace_of_exec(t, x, exe) && (named ? !later : !t->exec)) {
+			t->exec = id;
+			t->exec_named = named;
+			learn_exit(t, x);
+		} else if (t->exec && t->exec == x->parent) {
+			learn_successor(t, id, x, exe);
+		}
+	}
+}
+
+/* Leaves the traces of the executions that are marked. */
+static void keep_traces_under(struct trace_set *set, const store_id *ids, const bool *under, size_t n)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		bool stays = false;
+		for (size_t k = 0; !stays && k < n; k++)
+			stays = under[k] && ids[k] == set->v[i].exec;
+		if (stays)
+			set->v[left++] = set->v[i];
+		else
+			free(set->v[i].path);
+	}
+	set->n = left;
+}
+
+/* Was execution i started by one that is marked? They stand in the order of their starts. */
+static bool is_under(const store_id *ids, const bool *under, size_t i, store_id parent)
+{
+	for (size_t k = i; parent && k-- > 0;)
+		if (under[k] && ids[k] == parent)
+			return true;
+	return false;
+}
+
 /* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. */
 static int set_executions(struct store *s, store_id run, store_id of, struct trace_set *set)
 {
 	store_id *ids = NULL;
-	size_t n = 0, left = 0;
+	size_t n = 0;
 	bool *under = NULL;
 	int r = store_run_execs(s, run, &ids, &n);
 	if (r == 0 && !(under = calloc(n + 1, sizeof(*under))))
@@ -430,34 +522,11 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 		r = got < 0 ? got : named < 0 ? named : 0;
 		if (got <= 0 || r < 0)
 			continue;
-		under[i] = ids[i] == of;
-		for (size_t k = i; of && x.parent && !under[i] && k-- > 0;) /* they stand in the order of their starts */
-			under[i] = under[k] && ids[k] == x.parent;
-		struct str exe = named > 0 ? f.path : str_of("");
-		for (size_t k = 0; k < set->n; k++) {
-			struct trace_file *t = &set->v[k];
-			/* What becomes itself again has two traces and two executions: the trace is of the last that began before.
-			 */
-			bool later = t->exec_named && x.start > (int64_t)t->info.began;
-			if (is_trace_of_exec(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
-				t->exec = ids[i];
-				t->exec_named = named > 0;
-				learn_exit(t, &x);
-			} else if (t->exec && t->exec == x.parent)
-				learn_successor(t, ids[i], &x, exe);
-		}
-	}
-	for (size_t i = 0; r == 0 && of && i < set->n; i++) {
-		bool stays = false;
-		for (size_t k = 0; !stays && k < n; k++)
-			stays = under[k] && ids[k] == set->v[i].exec;
-		if (stays)
-			set->v[left++] = set->v[i];
-		else
-			free(set->v[i].path);
+		under[i] = ids[i] == of || (of && is_under(ids, under, i, x.parent));
+		learn_execution(set, ids[i], &x, named > 0, named > 0 ? f.path : str_of(""));
 	}
 	if (r == 0 && of)
-		set->n = left;
+		keep_traces_under(set, ids, under, n);
 	set_exits(set);
 	free(under);
 	free(ids);
