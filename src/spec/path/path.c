@@ -1,35 +1,10 @@
-#include "spec/path/path.h"
+#include "spec/path/path_layers.h"
 
 #include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Call nodes that can come next, by node: of the entry and of call nodes. */
-struct next {
-	bool made[2];
-	uint32_t *first[2], *to[2]; /* [1]: calls that no trace shows are passed through */
-	bool *ends[2];              /* the function can end before the next call */
-	uint32_t *all;              /* call nodes, n_all of them */
-	uint32_t n_all;
-};
-struct search {
-	const struct spec *s;
-	const struct call_events *e;
-	uint32_t *name[2]; /* by side and its own number of a name: the common number */
-	uint32_t n_names;
-	uint32_t *function;  /* by common number: function, SPEC_NONE */
-	uint32_t *node_name; /* by node of all: common number, SPEC_NONE: no trace has it */
-	uint32_t *function_name;
-	bool *shown;       /* by common number: a trace has it */
-	bool *placed;      /* by common number: a node of the specification may call it */
-	bool chosen;       /* the traces know what they would have shown (call_events.chosen) */
-	struct next *next; /* by function */
-	uint32_t *node[2]; /* by event that enters: the node that called */
-	bool *done[2];     /* by event: what it called was searched */
-	struct path_found *found;
-};
 
 /* ---- names ---- */
 
@@ -49,7 +24,7 @@ static int by_text(const void *x, const void *y)
 }
 
 /* All names of functions, nodes and traces get one numbering. Sides: 0, 1 traces; 2 functions; 3 nodes. */
-static int number_names(struct search *x)
+static int number_names(struct frame_search *x)
 {
 	const struct spec *s = x->s;
 	size_t most = (size_t)x->e[0].n_names + x->e[1].n_names + s->n_functions + s->n_nodes, n = 0;
@@ -103,12 +78,12 @@ static int number_names(struct search *x)
 	return 0;
 }
 
-static bool is_call_node(const struct spec_node *n)
+bool frame_search_is_call(const struct spec_node *n)
 {
 	return n->kind == SPEC_CALL || n->kind == SPEC_SYSCALL;
 }
 
-static bool may_call(const struct search *x, uint32_t function, uint32_t node, uint32_t name)
+bool frame_search_may_call(const struct frame_search *x, uint32_t function, uint32_t node, uint32_t name)
 {
 	const struct spec_node *n = spec_node(x->s, function, node);
 	uint32_t all = x->s->functions[function].first_node + node;
@@ -121,7 +96,7 @@ static bool may_call(const struct search *x, uint32_t function, uint32_t node, u
 }
 
 /* Which names a call can have at all: what reaches no system call has no node. */
-static int find_placed(struct search *x)
+static int find_placed(struct frame_search *x)
 {
 	const struct spec *s = x->s;
 	bool any = false;
@@ -141,7 +116,7 @@ static int find_placed(struct search *x)
 }
 
 /* Of a call through a pointer: may it have been of something that would not have been shown? */
-static bool may_hide(const struct search *x, const struct spec_node *n)
+static bool may_hide(const struct frame_search *x, const struct spec_node *n)
 {
 	if (!x->chosen || !(n->flags & SPEC_INDIRECT))
 		return false;
@@ -151,8 +126,7 @@ static bool may_hide(const struct search *x, const struct spec_node *n)
 	return hides;
 }
 
-/* Can what the node calls leave a mark in these traces? */
-static bool may_leave_mark(const struct search *x, uint32_t function, uint32_t node)
+bool frame_search_may_leave_mark(const struct frame_search *x, uint32_t function, uint32_t node)
 {
 	const struct spec_node *n = spec_node(x->s, function, node);
 	if (x->node_name[x->s->functions[function].first_node + node] != SPEC_NONE || n->flags & SPEC_INDIRECT)
@@ -160,7 +134,7 @@ static bool may_leave_mark(const struct search *x, uint32_t function, uint32_t n
 	return false;
 }
 
-static int make_next(struct search *x, uint32_t function, int way)
+int frame_search_make_next(struct frame_search *x, uint32_t function, int way)
 {
 	struct next *nx = &x->next[function];
 	const struct spec_function *f = &x->s->functions[function];
@@ -173,13 +147,13 @@ static int make_next(struct search *x, uint32_t function, int way)
 	for (uint32_t i = 0; r == 0 && i < f->n_nodes; i++) {
 		uint32_t n = 0;
 		nx->first[way][i] = n_to;
-		if (i && !is_call_node(spec_node(x->s, function, i)))
+		if (i && !frame_search_is_call(spec_node(x->s, function, i)))
 			continue;
 		work[n++] = i;
 		for (bool start = true; r == 0 && n; start = false) {
 			uint32_t at = work[--n];
 			const struct spec_node *node = spec_node(x->s, function, at);
-			if (!start && is_call_node(node) && (way == 0 || may_leave_mark(x, function, at))) {
+			if (!start && frame_search_is_call(node) && (way == 0 || frame_search_may_leave_mark(x, function, at))) {
 				if (n_to == cap) {
 					cap = cap ? 2 * cap : 64;
 					uint32_t *p = realloc(to, cap * sizeof(*p));
@@ -213,268 +187,13 @@ static int make_next(struct search *x, uint32_t function, int way)
 	if (r == 0 && !nx->all) {
 		nx->all = malloc((f->n_nodes + 1) * sizeof(*nx->all));
 		for (uint32_t i = 0; nx->all && i < f->n_nodes; i++)
-			if (is_call_node(spec_node(x->s, function, i)))
+			if (frame_search_is_call(spec_node(x->s, function, i)))
 				nx->all[nx->n_all++] = i;
 		r = nx->all ? 0 : -ENOMEM;
 	}
 	free(work);
 	free(mark);
 	return r;
-}
-
-/* ---- one function's paths ---- */
-
-struct layers {
-	uint32_t n;     /* calls */
-	size_t *first;  /* of each call: its nodes are node[first[i]] .. */
-	uint32_t *node; /* that lie on a path from the entry to the end */
-	int way;
-	uint32_t function;
-	const bool *broken; /* by call: it was left by a jump, so where it went on the graph does not say */
-};
-
-static void path_layers_release(struct layers *l)
-{
-	free(l->first);
-	free(l->node);
-	*l = (struct layers){0};
-}
-
-/* Can call i be of node `to`, if the one before was of `from`? */
-static bool can_follow(const struct next *nx, const struct layers *l, uint32_t i, uint32_t from, uint32_t to)
-{
-	const int way = l->way;
-	if (i && l->broken[i - 1])
-		return true;
-	for (uint32_t q = nx->first[way][from]; q < nx->first[way][from + 1]; q++)
-		if (nx->to[way][q] == to)
-			return true;
-	return false;
-}
-
-/* 1; 0: there is no path; -E2BIG, -ENOMEM. whole: it was left, so the path has to come to an end. */
-static int find_layers(struct search *x, uint32_t function, const uint32_t *names, const bool *broken, uint32_t n,
-                       bool whole, int way, struct layers *ret)
-{
-	struct next *nx = &x->next[function];
-	uint32_t n_nodes = x->s->functions[function].n_nodes;
-	uint32_t *mark = calloc((size_t)n_nodes + 1, sizeof(*mark));
-	struct layers l = {.n = n, .way = way, .function = function, .broken = broken};
-	size_t cap = 0, used = 0;
-	int r = nx->made[way] ? 0 : make_next(x, function, way);
-	l.first = malloc(((size_t)n + 2) * sizeof(*l.first));
-	if (r == 0 && (!mark || !l.first))
-		r = -ENOMEM;
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		size_t from = i ? l.first[i - 1] : 0, to = i ? used : 1;
-		l.first[i] = used;
-		bool any = i && broken[i - 1]; /* it may go on anywhere */
-		for (size_t k = any ? to - 1 : from; r == 0 && k < to; k++) {
-			uint32_t at = i ? l.node[k] : 0;
-			const uint32_t *v = any ? nx->all : nx->to[way] + nx->first[way][at];
-			uint32_t n_v = any ? nx->n_all : nx->first[way][at + 1] - nx->first[way][at];
-			for (uint32_t q = 0; q < n_v; q++) {
-				uint32_t next = v[q];
-				if (mark[next] == i + 1 || !may_call(x, function, next, names[i]))
-					continue;
-				mark[next] = i + 1;
-				if (used == cap) {
-					cap = cap ? 2 * cap : 64;
-					uint32_t *p = cap > PATH_STATES ? NULL : realloc(l.node, cap * sizeof(*p));
-					if (!p) {
-						r = cap > PATH_STATES ? -E2BIG : -ENOMEM;
-						break;
-					}
-					l.node = p;
-				}
-				l.node[used++] = next;
-			}
-		}
-		if (r == 0 && used == l.first[i])
-			goto none;
-	}
-	if (r < 0)
-		goto failed;
-	l.first[n] = used;
-	if (whole && !n && !nx->ends[way][0])
-		goto none;
-	/* Backwards: what cannot come to the end goes. Kept nodes move down to the front of their layer. */
-	size_t end = n ? used : 0;
-	for (uint32_t i = n; i-- > 0;) {
-		size_t keep = l.first[i], stop = i + 1 < n ? l.first[i + 1] : used;
-		for (size_t k = l.first[i]; k < stop; k++) {
-			bool good = i + 1 < n ? false : !whole || broken[i] || nx->ends[way][l.node[k]];
-			for (size_t q = stop; !good && i + 1 < n && q < end; q++)
-				good = can_follow(nx, &l, i + 1, l.node[k], l.node[q]);
-			if (good)
-				l.node[keep++] = l.node[k];
-		}
-		if (keep == l.first[i])
-			goto none;
-		for (size_t k = keep; k < stop; k++)
-			l.node[k] = SPEC_NONE;
-		end = keep;
-	}
-	/* Close the holes. */
-	used = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		size_t from = l.first[i], stop = l.first[i + 1];
-		l.first[i] = used;
-		for (size_t k = from; k < stop && l.node[k] != SPEC_NONE; k++)
-			l.node[used++] = l.node[k];
-	}
-	l.first[n] = used;
-	free(mark);
-	*ret = l;
-	return 1;
-none:
-	free(mark);
-	path_layers_release(&l);
-	return 0;
-failed:
-	free(mark);
-	path_layers_release(&l);
-	return r;
-}
-
-static bool is_ambiguous(const struct layers *l)
-{
-	return l->first[l->n] > l->n;
-}
-
-static uint64_t count_paths(const struct search *x, const struct layers *l)
-{
-	const struct next *nx = &x->next[l->function];
-	uint64_t *ways = calloc(l->first[l->n] + 1, sizeof(*ways)), sum = l->n == 0;
-	for (uint32_t i = 0; ways && i < l->n; i++)
-		for (size_t k = l->first[i]; k < l->first[i + 1]; k++) {
-			if (!i)
-				ways[k] = 1;
-			for (size_t q = i ? l->first[i - 1] : 0; i && q < l->first[i]; q++)
-				if (can_follow(nx, l, i, l->node[q], l->node[k]))
-					ways[k] += ways[q];
-			if (ways[k] > PATH_WAYS)
-				ways[k] = PATH_WAYS;
-			if (i + 1 == l->n)
-				sum += ways[k];
-		}
-	free(ways);
-	return sum < PATH_WAYS ? sum : PATH_WAYS;
-}
-
-/* The smallest path, in which the first n_fixed nodes are given already. */
-static void choose_smallest_path(const struct search *x, const struct layers *l, uint32_t *path, uint32_t n_fixed)
-{
-	const struct next *nx = &x->next[l->function];
-	for (uint32_t i = n_fixed; i < l->n; i++) {
-		path[i] = SPEC_NONE;
-		for (size_t k = l->first[i]; k < l->first[i + 1]; k++)
-			if (l->node[k] < path[i] && can_follow(nx, l, i, i ? path[i - 1] : 0, l->node[k]))
-				path[i] = l->node[k];
-	}
-}
-
-/* The longest beginning, of at most `most` calls, that a path of both has; the smallest of these. Its length. */
-static uint32_t choose_common_path(const struct search *x, const struct layers l[2], uint32_t most, uint32_t *path)
-{
-	const struct next *nx = &x->next[l[0].function];
-	size_t *first = calloc((size_t)most + 1, sizeof(*first)), used = 0;
-	uint32_t *node = malloc((l[0].first[l[0].n] + 1) * sizeof(*node)), length = 0;
-	if (!first || !node)
-		most = 0;
-	for (uint32_t i = 0; i < most; i++) {
-		size_t start = used;
-		for (size_t k = l[0].first[i]; k < l[0].first[i + 1]; k++) {
-			bool both = false, led = !i && can_follow(nx, &l[0], 0, 0, l[0].node[k]);
-			for (size_t q = l[1].first[i]; !both && q < l[1].first[i + 1]; q++)
-				both = l[1].node[q] == l[0].node[k];
-			for (size_t q = i ? first[i - 1] : 0; i && !led && q < start; q++)
-				led = can_follow(nx, &l[0], i, node[q], l[0].node[k]);
-			if (both && led)
-				node[used++] = l[0].node[k];
-		}
-		if (used == start)
-			break;
-		first[i] = start;
-		length = i + 1;
-	}
-	/* From the end back: the smallest that leads on. */
-	for (uint32_t i = length; i-- > 0;) {
-		size_t stop = i + 1 < length ? first[i + 1] : used;
-		path[i] = SPEC_NONE;
-		for (size_t k = first[i]; k < stop; k++)
-			if (node[k] < path[i] && (i + 1 == length || can_follow(nx, &l[0], i + 1, node[k], path[i + 1])))
-				path[i] = node[k];
-	}
-	free(first);
-	free(node);
-	return length;
-}
-
-/* ---- decisions between two calls ---- */
-
-static void mark_reachable(const struct search *x, uint32_t function, uint32_t from, int way, bool *ret)
-{
-	const struct spec_node *n = spec_node(x->s, function, from);
-	for (uint32_t e = 0; e < n->n_edges; e++) {
-		uint32_t to = spec_edge(x->s, n, e)->to;
-		if (ret[to])
-			continue;
-		ret[to] = true;
-		if (!is_call_node(spec_node(x->s, function, to)) || (way == 1 && !may_leave_mark(x, function, to)))
-			mark_reachable(x, function, to, way, ret);
-	}
-}
-
-/* Nodes with more than one edge that lie between `from` and both ends, of which one may have gone different ways.
- * end SPEC_NONE: the function's end. */
-static int find_path_decisions(struct search *x, uint32_t function, uint32_t from, const uint32_t end[2], int way)
-{
-	uint32_t n = x->s->functions[function].n_nodes;
-	/* The walk is recursive: not for graphs in which it may go too deep. */
-	if (n > 20000)
-		return 0;
-	bool *seen = calloc((size_t)n + 1, 1), *on = calloc((size_t)n + 1, 1);
-	x->found->decisions = malloc(((size_t)n + 1) * sizeof(uint32_t));
-	if (!seen || !on || !x->found->decisions) {
-		free(seen);
-		free(on);
-		return -ENOMEM;
-	}
-	mark_reachable(x, function, from, way, on);
-	on[from] = true;
-	for (uint32_t d = 0; d < n; d++) {
-		const struct spec_node *node = spec_node(x->s, function, d);
-		bool passed = d == from || (on[d] && (!is_call_node(node) || (way == 1 && !may_leave_mark(x, function, d))));
-		bool to[2] = {false, false};
-		uint32_t ways[2] = {SPEC_NONE, SPEC_NONE};
-		if (!passed || node->n_edges < 2)
-			continue;
-		bool different = false;
-		for (uint32_t e = 0; e < node->n_edges; e++) {
-			uint32_t first = spec_edge(x->s, node, e)->to;
-			memset(seen, 0, n);
-			seen[first] = true;
-			if (!is_call_node(spec_node(x->s, function, first)) || (way == 1 && !may_leave_mark(x, function, first)))
-				mark_reachable(x, function, first, way, seen);
-			for (int s = 0; s < 2; s++) {
-				bool leads = false;
-				for (uint32_t i = 0; i < n && !leads; i++)
-					leads = seen[i] &&
-					        (end[s] == SPEC_NONE ? spec_node(x->s, function, i)->kind == SPEC_RETURN : i == end[s]);
-				if (!leads)
-					continue;
-				to[s] = true;
-				different |= ways[!s] != SPEC_NONE && ways[!s] != e;
-				ways[s] = e;
-			}
-		}
-		if (to[0] && to[1] && different)
-			x->found->decisions[x->found->n_decisions++] = d;
-	}
-	free(seen);
-	free(on);
-	return 0;
 }
 
 /* ---- whole traces ---- */
@@ -486,13 +205,13 @@ struct frame_paths {
 };
 
 /* Has the call a node in the graph of who made it? */
-static bool has_place(const struct search *x, int side, const struct call_event *v)
+static bool has_place(const struct frame_search *x, int side, const struct call_event *v)
 {
 	return !x->chosen || (!v->outside && x->placed[x->name[side][v->name]]);
 }
 
 /* Names of what the call at `event` called, and the events. ret_n; the arrays are as large as there are events. */
-static uint32_t calls_of(const struct search *x, int side, uint32_t event, struct frame_paths *p)
+static uint32_t calls_of(const struct frame_search *x, int side, uint32_t event, struct frame_paths *p)
 {
 	const struct call_events *e = &x->e[side];
 	uint32_t n = 0;
@@ -507,15 +226,15 @@ static uint32_t calls_of(const struct search *x, int side, uint32_t event, struc
 }
 
 /* 1: layers are found; 0: none; -errno. */
-static int search_frame(struct search *x, int side, uint32_t event, uint32_t function, struct frame_paths *p)
+static int search_frame(struct frame_search *x, int side, uint32_t event, uint32_t function, struct frame_paths *p)
 {
 	const struct call_event *v = &x->e[side].v[event];
 	bool whole = v->other < x->e[side].n && !x->e[side].v[v->other].jump;
 	p->n = calls_of(x, side, event, p);
 	x->done[side][event] = true;
-	int r = x->chosen ? 0 : find_layers(x, function, p->names, p->broken, p->n, whole, 0, &p->layers);
+	int r = x->chosen ? 0 : path_layers_find(x, function, p->names, p->broken, p->n, whole, 0, &p->layers);
 	if (r == 0) {
-		r = find_layers(x, function, p->names, p->broken, p->n, whole, 1, &p->layers);
+		r = path_layers_find(x, function, p->names, p->broken, p->n, whole, 1, &p->layers);
 		x->found->unrecorded += r == 1 && !x->chosen;
 		x->found->none += r == 0;
 	}
@@ -524,18 +243,18 @@ static int search_frame(struct search *x, int side, uint32_t event, uint32_t fun
 		return 0;
 	}
 	if (r == 1)
-		x->found->ambiguous += is_ambiguous(&p->layers);
+		x->found->ambiguous += path_layers_are_ambiguous(&p->layers);
 	x->found->functions++;
 	return r;
 }
 
-static uint32_t function_at(const struct search *x, int side, uint32_t event)
+static uint32_t function_at(const struct frame_search *x, int side, uint32_t event)
 {
 	return x->function[x->name[side][x->e[side].v[event].name]];
 }
 
 /* A function that was open where the traces part: one path for both as long as there is one. */
-static int search_open(struct search *x, uint32_t event, uint32_t fork, bool innermost, struct frame_paths p[2],
+static int search_open(struct frame_search *x, uint32_t event, uint32_t fork, bool innermost, struct frame_paths p[2],
                        uint32_t *path)
 {
 	uint32_t function = function_at(x, 0, event), common = 0, together = 0, apart;
@@ -548,7 +267,7 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 	if (!r[0] || !r[1] || p[0].layers.way != p[1].layers.way) {
 		for (int s = 0; s < 2; s++)
 			if (r[s]) {
-				choose_smallest_path(x, &p[s].layers, path, 0);
+				path_layers_choose_smallest(x, &p[s].layers, path, 0);
 				for (uint32_t i = 0; i < p[s].n; i++)
 					x->node[s][p[s].events[i]] = path[i];
 				path_layers_release(&p[s].layers);
@@ -561,9 +280,9 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 	/* The call at the fork itself may be of one function on both sides, if it is not the first of its kind. */
 	uint32_t most =
 	    common < p[0].n && common < p[1].n && p[0].names[common] == p[1].names[common] ? common + 1 : common;
-	together = choose_common_path(x, l, most, path);
+	together = path_layers_choose_common(x, l, most, path);
 	for (int s = 0; s < 2; s++) {
-		choose_smallest_path(x, &l[s], path, together);
+		path_layers_choose_smallest(x, &l[s], path, together);
 		for (uint32_t i = 0; i < p[s].n; i++)
 			x->node[s][p[s].events[i]] = path[i];
 	}
@@ -581,11 +300,11 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 		f->apart = apart;
 		uint32_t end[2], from = together ? x->node[0][p[0].events[together - 1]] : 0;
 		for (int s = 0; s < 2; s++) {
-			f->ways[s] = count_paths(x, &l[s]);
+			f->ways[s] = path_layers_count(x, &l[s]);
 			end[s] = together < p[s].n ? x->node[s][p[s].events[together]] : SPEC_NONE;
 		}
 		if (end[0] != end[1])
-			e = find_path_decisions(x, function, from, end, l[0].way);
+			e = path_layers_decisions(x, function, from, end, l[0].way);
 	}
 	path_layers_release(&p[0].layers);
 	path_layers_release(&p[1].layers);
@@ -593,7 +312,7 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 	return e < 0 ? e : together < common;
 }
 
-static int search_all(struct search *x)
+static int search_all(struct frame_search *x)
 {
 	const struct call_events *e = x->e;
 	uint32_t fork = 0, most = e[0].n > e[1].n ? e[0].n : e[1].n;
@@ -639,7 +358,7 @@ static int search_all(struct search *x)
 			r = search_frame(x, s, i, function, &p[s]);
 			if (r != 1)
 				continue;
-			choose_smallest_path(x, &p[s].layers, path, 0);
+			path_layers_choose_smallest(x, &p[s].layers, path, 0);
 			for (uint32_t k = 0; k < p[s].n; k++)
 				x->node[s][p[s].events[k]] = path[k];
 			path_layers_release(&p[s].layers);
@@ -660,7 +379,7 @@ static int append_path_step(struct symbols *symbols, struct steps *steps, const 
 	return r < 0 ? r : steps_add(steps, number);
 }
 
-static int put_steps(const struct search *x, int side, struct symbols *symbols, struct steps *ret)
+static int put_steps(const struct frame_search *x, int side, struct symbols *symbols, struct steps *ret)
 {
 	const struct call_events *e = &x->e[side];
 	uint32_t *open = malloc(((size_t)e->n + 1) * sizeof(*open)), depth = 0; /* functions */
@@ -698,7 +417,7 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 }
 
 /* The names that are no functions of the specification, for whoever prints them. */
-static int keep_names(const struct search *x, struct path_found *f)
+static int keep_names(const struct frame_search *x, struct path_found *f)
 {
 	f->names = calloc((size_t)x->n_names + 1, sizeof(*f->names));
 	if (!f->names)
@@ -727,7 +446,7 @@ void path_found_release(struct path_found *f)
 int path_search(const struct spec *s, const struct call_events e[2], struct symbols *symbols, struct steps ret[2],
                 struct path_found *ret_found)
 {
-	struct search x = {.s = s, .e = e, .found = ret_found, .chosen = e[0].chosen && e[1].chosen};
+	struct frame_search x = {.s = s, .e = e, .found = ret_found, .chosen = e[0].chosen && e[1].chosen};
 	*ret_found = (struct path_found){.function = SPEC_NONE};
 	x.next = calloc((size_t)s->n_functions + 1, sizeof(*x.next));
 	int r = x.next ? number_names(&x) : -ENOMEM;
