@@ -68,34 +68,46 @@ static int check_writable(const char *path, const char *given, struct err *err)
 	return rc;
 }
 
+/* Into what is no regular file: a pipe, a terminal. */
+static int write_through(const char *path, const struct buf *text, struct err *err)
+{
+	FILE *f = fopen(path, "we");
+	size_t done = f ? fwrite(text->p, 1, text->n, f) : 0;
+	int bad = !f || fclose(f) != 0 || done != text->n;
+	return bad ? err_set(err, errno, "cannot write '%s'", path) : 0;
+}
+
+/* The new file, beside the one whose place it takes. 0 or -errno. */
+static int write_and_rename(char *temporary, const char *path, mode_t mode, const struct buf *text)
+{
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int rc = io_write(fd, text->p, text->n, NULL);
+	if (rc == 0 && fchmod(fd, mode) < 0)
+		rc = -errno;
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0 && rename(temporary, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(temporary);
+	return rc;
+}
+
 /* Whole or not at all, but for what is no regular file. */
 static int replace_file(const char *path, mode_t mode, const struct buf *text, struct err *err)
 {
 	struct stat st;
 	bool there = stat(path, &st) == 0;
-	if (there && !S_ISREG(st.st_mode)) {
-		FILE *f = fopen(path, "we");
-		size_t done = f ? fwrite(text->p, 1, text->n, f) : 0;
-		int bad = !f || fclose(f) != 0 || done != text->n;
-		return bad ? err_set(err, errno, "cannot write '%s'", path) : 0;
-	}
 	char *temporary;
+	if (there && !S_ISREG(st.st_mode))
+		return write_through(path, text, err);
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
-	int fd = mkostemp(temporary, O_CLOEXEC), rc = fd < 0 ? -errno : io_write(fd, text->p, text->n, NULL);
-	if (rc == 0 && fchmod(fd, there ? st.st_mode & 07777 : mode) < 0)
-		rc = -errno;
-	if (fd >= 0 && close(fd) < 0 && rc == 0)
-		rc = -errno;
-	if (rc == 0 && rename(temporary, path) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		if (fd >= 0)
-			unlink(temporary);
-		err_set(err, -rc, "cannot write '%s'", path);
-	}
+	int rc = write_and_rename(temporary, path, there ? st.st_mode & 07777 : mode, text);
 	free(temporary);
-	return rc;
+	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
 static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)

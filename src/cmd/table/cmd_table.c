@@ -114,54 +114,77 @@ static void put_cell(const struct table_of *w, const struct app_log_run *r, cons
 
 /* ---- forms ---- */
 
-static int print_table(struct table_of *w)
+/* The columns that are shown, by number, and their names, each ended by NUL. */
+struct shown_columns {
+	size_t *which, n, same; /* same: left out, for all runs have the same */
+	struct buf names;
+	const char **heads;
+	char *align;
+};
+
+static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 {
-	struct buf names = {0}, b = {0};
-	size_t shown = 0, same = 0;
-	size_t *which = calloc(w->n + 1, sizeof(*which));
-	const char **heads = calloc(w->n + 2, sizeof(*heads));
-	char *align = calloc(w->n + 2, 1);
-	int rc = which && heads && align ? 0 : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < w->n; i++) {
+	ret->which = calloc(w->n + 1, sizeof(*ret->which));
+	ret->heads = calloc(w->n + 2, sizeof(*ret->heads));
+	ret->align = calloc(w->n + 2, 1);
+	if (!ret->which || !ret->heads || !ret->align)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n; i++) {
 		if (w->columns[i].same && !w->o->all && !w->c->n_operands) {
-			same++;
+			ret->same++;
 			continue;
 		}
-		which[shown++] = i;
-		fmt_name(&names, w->columns[i].name);
-		buf_char(&names, '\0');
+		ret->which[ret->n++] = i;
+		fmt_name(&ret->names, w->columns[i].name);
+		buf_char(&ret->names, '\0');
 	}
-	rc = rc == 0 && names.failed ? -ENOMEM : rc;
-	if (rc == 0) {
-		const char *at = names.p;
-		heads[0] = "RUN";
-		align[0] = 'l';
-		for (size_t i = 0; i < shown; i++, at += strlen(at) + 1) {
-			heads[i + 1] = at;
-			align[i + 1] = 'r';
-		}
-		struct table t = {.heads = heads, .align = align, .n_columns = shown + 1};
-		for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
-			struct run_info info;
-			rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
-			table_cell(&t, fmt_run(info.ulid));
-			for (size_t k = 0; k < shown; k++) {
-				buf_reset(&b);
-				put_cell(w, &w->runs.runs[i], &w->columns[which[k]], false, &b);
-				if (!b.n)
-					buf_char(&b, '-');
-				table_cell(&t, buf_view(&b));
-			}
-		}
-		table_print(&t, &w->c->out, w->c->out.tty ? w->c->out.width : 0);
-		if (same)
-			report("%zu setting%s the same in all of these runs (--all)", same, same == 1 ? " is" : "s are");
+	if (ret->names.failed)
+		return -ENOMEM;
+	const char *at = ret->names.p;
+	ret->heads[0] = "RUN";
+	ret->align[0] = 'l';
+	for (size_t i = 0; i < ret->n; i++, at += strlen(at) + 1) {
+		ret->heads[i + 1] = at;
+		ret->align[i + 1] = 'r';
 	}
-	free(which);
-	free(heads);
-	free(align);
-	buf_release(&names);
+	return 0;
+}
+
+static int table_row(const struct table_of *w, const struct shown_columns *shown, const struct app_log_run *r,
+                     struct table *t)
+{
+	struct run_info info;
+	struct buf b = {0};
+	int rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
+	table_cell(t, fmt_run(info.ulid));
+	for (size_t k = 0; k < shown->n; k++) {
+		buf_reset(&b);
+		put_cell(w, r, &w->columns[shown->which[k]], false, &b);
+		if (!b.n)
+			buf_char(&b, '-');
+		table_cell(t, buf_view(&b));
+	}
 	buf_release(&b);
+	return rc;
+}
+
+static int print_table(struct table_of *w)
+{
+	struct shown_columns shown = {0};
+	int rc = choose_columns(w, &shown);
+	struct table t = {.heads = shown.heads, .align = shown.align, .n_columns = shown.n + 1};
+	if (rc == 0) {
+		for (size_t i = 0; rc == 0 && i < w->runs.n; i++)
+			rc = table_row(w, &shown, &w->runs.runs[i], &t);
+		table_print(&t, &w->c->out, w->c->out.tty ? w->c->out.width : 0);
+		if (shown.same)
+			report("%zu setting%s the same in all of these runs (--all)", shown.same,
+			       shown.same == 1 ? " is" : "s are");
+	}
+	free(shown.which);
+	free(shown.heads);
+	free(shown.align);
+	buf_release(&shown.names);
 	return rc;
 }
 
@@ -195,42 +218,51 @@ static int print_csv(struct table_of *w)
 	return rc;
 }
 
+/* What a run has of a column, under its name. */
+static int cell_json(const struct table_of *w, const struct app_log_run *r, const struct column *column,
+                     json_t *configs, json_t *metrics)
+{
+	const struct app_log_config *config = column->metric ? NULL : app_log_config_of(r, column->name);
+	const struct app_log_metric *metric = column->metric ? app_log_metric_of(r, column->name) : NULL;
+	char *key = strndup(column->name.p ? column->name.p : "", column->name.n);
+	int64_t step;
+	bool stepped;
+	if (!key)
+		return -ENOMEM;
+	if (config)
+		js_str(configs, key, config->value);
+	double v = metric ? over_runs_value(&w->runs, metric, &step, &stepped) : 0;
+	if (metric && isfinite(v))
+		js_put(metrics, key, json_real(v));
+	else if (metric)
+		js_text(metrics, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+	free(key);
+	return 0;
+}
+
+static int row_json(const struct table_of *w, const struct app_log_run *r, json_t *rows)
+{
+	json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
+	struct run_info info;
+	int rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
+	js_str(row, "run", info.ulid);
+	js_time(row, "start", info.start);
+	js_str_if(row, "type", r->type);
+	for (size_t k = 0; rc == 0 && k < w->n; k++)
+		rc = cell_json(w, r, &w->columns[k], configs, metrics);
+	js_put(row, "configuration", configs);
+	js_put(row, "metrics", metrics);
+	js_add(rows, row);
+	return rc;
+}
+
 static int print_table_json(struct table_of *w, int *ret_status)
 {
 	json_t *all = json_object(), *rows = json_array();
 	int rc = 0;
 	js_num(all, "format", 1);
-	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
-		const struct app_log_run *r = &w->runs.runs[i];
-		json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
-		struct run_info info;
-		rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
-		js_str(row, "run", info.ulid);
-		js_time(row, "start", info.start);
-		js_str_if(row, "type", r->type);
-		for (size_t k = 0; k < w->n; k++) {
-			const struct app_log_config *config =
-			    w->columns[k].metric ? NULL : app_log_config_of(r, w->columns[k].name);
-			const struct app_log_metric *metric =
-			    w->columns[k].metric ? app_log_metric_of(r, w->columns[k].name) : NULL;
-			char *key = strndup(w->columns[k].name.p ? w->columns[k].name.p : "", w->columns[k].name.n);
-			int64_t step;
-			bool stepped;
-			if (!key)
-				rc = -ENOMEM;
-			if (key && config)
-				js_str(configs, key, config->value);
-			double v = metric ? over_runs_value(&w->runs, metric, &step, &stepped) : 0;
-			if (key && metric && isfinite(v))
-				js_put(metrics, key, json_real(v));
-			else if (key && metric)
-				js_text(metrics, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-			free(key);
-		}
-		js_put(row, "configuration", configs);
-		js_put(row, "metrics", metrics);
-		js_add(rows, row);
-	}
+	for (size_t i = 0; rc == 0 && i < w->runs.n; i++)
+		rc = row_json(w, &w->runs.runs[i], rows);
 	js_put(all, "rows", rows);
 	if (rc < 0)
 		json_decref(all);
@@ -302,72 +334,128 @@ static int draw_runs(struct table_of *w, struct str x, struct str y, struct draw
 }
 
 /* The metric that is drawn: the first one named, else the first there is; and what it is drawn over. */
-static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y)
+static struct str choose_metric(const struct table_of *w)
 {
-	struct str y = {0}, x = {0};
-	bool stepped = false;
-	for (int i = 0; i < w->c->n_operands && !y.n; i++)
-		for (size_t k = 0; k < w->n && !y.n; k++)
+	for (int i = 0; i < w->c->n_operands; i++)
+		for (size_t k = 0; k < w->n; k++)
 			if (w->columns[k].metric && str_is(w->columns[k].name, w->c->operands[i]))
-				y = w->columns[k].name;
-	for (size_t k = 0; k < w->n && !y.n; k++)
+				return w->columns[k].name;
+	for (size_t k = 0; k < w->n; k++)
 		if (w->columns[k].metric)
-			y = w->columns[k].name;
+			return w->columns[k].name;
+	return (struct str){0};
+}
+
+/* Does any run have it at several steps? */
+static bool has_steps(const struct table_of *w, struct str metric)
+{
+	bool stepped = false;
 	for (size_t i = 0; i < w->runs.n; i++) {
-		const struct app_log_metric *f = app_log_metric_of(&w->runs.runs[i], y);
+		const struct app_log_metric *f = app_log_metric_of(&w->runs.runs[i], metric);
 		stepped |= f && f->stepped && f->n > 1;
 	}
-	if (w->o->x)
-		x = str_of(w->o->x);
-	else if (stepped)
-		x = str_of("step");
-	for (size_t k = 0; k < w->runs.runs[0].n_configs && !x.n; k++) {
+	return stepped;
+}
+
+/* The first setting that is a number and not the same in all runs. */
+static struct str choose_setting(const struct table_of *w)
+{
+	for (size_t k = 0; k < w->runs.runs[0].n_configs; k++) {
 		const struct app_log_config *config = &w->runs.runs[0].configs[k];
 		double v;
 		if (over_runs_parse(config->value, &v) && !is_same_in_all_runs(w, &(struct column){.name = config->name}))
-			x = config->name;
+			return config->name;
 	}
-	*ret_x = x;
-	*ret_y = y;
-	return y.n != 0;
+	return (struct str){0};
+}
+
+static bool choose_axes(const struct table_of *w, struct str *ret_x, struct str *ret_y)
+{
+	*ret_y = choose_metric(w);
+	*ret_x = w->o->x ? str_of(w->o->x) : has_steps(w, *ret_y) ? str_of("step") : (struct str){0};
+	if (!ret_x->n)
+		*ret_x = choose_setting(w);
+	return ret_y->n != 0;
+}
+
+/* What the runs are called, in room. */
+static int name_runs(const struct table_of *w, struct buf *room, struct str *names)
+{
+	for (size_t i = 0; i < w->runs.n; i++) {
+		struct run_info info;
+		if (store_run(w->c->store, w->runs.runs[i].run, &info) < 0)
+			return -EIO;
+		struct str name = fmt_run(info.ulid);
+		names[i].n = name.n;
+		buf_str(room, name);
+	}
+	for (size_t i = 0, at = 0; i < w->runs.n; at += names[i++].n)
+		names[i].p = room->p ? room->p + at : "";
+	return 0;
+}
+
+static int print_plot(const struct plot *p, int *ret_status)
+{
+	struct buf out = {0};
+	int rc = 0;
+	if (!plot_svg(p, &out)) {
+		report(p->x.n ? "no run has numbers for both axes" : "there is no setting to draw the metric over (--x NAME)");
+		*ret_status = STATUS_NOTHING;
+	} else {
+		rc = out.failed ? -ENOMEM : 0;
+		fwrite(out.p, 1, out.n, stdout);
+	}
+	buf_release(&out);
+	return rc;
 }
 
 static int print_svg(struct table_of *w, int *ret_status)
 {
 	struct drawing d = {0};
-	struct str x, y, *names = calloc(w->runs.n + 1, sizeof(*names));
-	struct buf room = {0}, out = {0};
-	int rc = names ? 0 : -ENOMEM;
-	if (rc == 0 && !choose_axes(w, &x, &y)) {
+	struct str x, y;
+	struct buf room = {0};
+	if (!choose_axes(w, &x, &y)) {
 		report("there is no metric to draw");
 		*ret_status = STATUS_NOTHING;
-		goto out;
+		return 0;
 	}
-	bool steps = rc == 0 && str_is(x, "step") && !app_log_config_of(&w->runs.runs[0], x);
+	struct str *names = calloc(w->runs.n + 1, sizeof(*names));
+	bool steps = str_is(x, "step") && !app_log_config_of(&w->runs.runs[0], x);
+	int rc = !names ? -ENOMEM : steps ? draw_steps(w, y, &d) : draw_runs(w, x, y, &d);
 	if (rc == 0)
-		rc = steps ? draw_steps(w, y, &d) : draw_runs(w, x, y, &d);
-	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
-		struct run_info info;
-		rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
-		struct str name = fmt_run(info.ulid);
-		names[i].n = name.n;
-		buf_str(&room, name);
-	}
-	for (size_t i = 0, at = 0; i < w->runs.n && rc == 0; at += names[i++].n)
-		names[i].p = room.p ? room.p + at : "";
+		rc = name_runs(w, &room, names);
 	struct plot p = {y, x, y, d.points, d.n, names, w->runs.n, steps};
-	if (rc == 0 && !plot_svg(&p, &out)) {
-		report(x.n ? "no run has numbers for both axes" : "there is no setting to draw the metric over (--x NAME)");
-		*ret_status = STATUS_NOTHING;
-	} else if (rc == 0) {
-		rc = out.failed ? -ENOMEM : 0;
-		fwrite(out.p, 1, out.n, stdout);
-	}
-out:
+	if (rc == 0)
+		rc = print_plot(&p, ret_status);
 	free(d.points);
 	free(names);
 	buf_release(&room);
-	buf_release(&out);
+	return rc;
+}
+
+static int print_form(struct table_of *w, int *ret_status)
+{
+	const struct opts_table *o = w->o;
+	if (o->svg)
+		return print_svg(w, ret_status);
+	if (o->json)
+		return print_table_json(w, ret_status);
+	return o->csv ? print_csv(w) : print_table(w);
+}
+
+/* The runs are there. 0 or -errno, and the status. */
+static int print_runs(struct table_of *w, int *ret_status)
+{
+	int rc = w->runs.n ? find_columns(w) : 0;
+	for (int i = 0; rc == 0 && w->n && i < w->c->n_operands; i++)
+		if (!is_column(w, str_of(w->c->operands[i])))
+			report("no run told '%s'", w->c->operands[i]);
+	if (rc == 0 && w->n)
+		return print_form(w, ret_status);
+	if (rc == 0) {
+		report(w->runs.n ? "there are no such settings or metrics" : "no program of these runs told of itself");
+		*ret_status = STATUS_NOTHING;
+	}
 	return rc;
 }
 
@@ -381,22 +469,7 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
-	int rc = status == STATUS_OK && w.runs.n ? find_columns(&w) : 0;
-	for (int i = 0; status == STATUS_OK && rc == 0 && w.n && i < c->n_operands; i++)
-		if (!is_column(&w, str_of(c->operands[i])))
-			report("no run told '%s'", c->operands[i]);
-	if (status == STATUS_OK && !w.runs.n) {
-		report("no program of these runs told of itself");
-		status = STATUS_NOTHING;
-	} else if (status == STATUS_OK && rc == 0 && !w.n) {
-		report("there are no such settings or metrics");
-		status = STATUS_NOTHING;
-	} else if (status == STATUS_OK && rc == 0) {
-		rc = o->svg    ? print_svg(&w, &status)
-		     : o->json ? print_table_json(&w, &status)
-		     : o->csv  ? print_csv(&w)
-		               : print_table(&w);
-	}
+	int rc = status == STATUS_OK ? print_runs(&w, &status) : 0;
 	if (rc < 0) {
 		report("cannot read what programs told of themselves: %s", strerror(-rc));
 		status = STATUS_SELF;
