@@ -1,4 +1,4 @@
-/* counted_int.h - what counted.c and counted_child.c share: the state of a process that counts. */
+/* counted_int.h - what the files of the recorder's half share: the state of a process that counts. */
 #ifndef STEMMA_CAPTURE_COUNT_COUNTED_INT_H
 #define STEMMA_CAPTURE_COUNT_COUNTED_INT_H
 
@@ -99,23 +99,62 @@ static inline bool remote(pid_t pid, uint64_t at, void *p, size_t n)
 	return remote_read(pid, at, p, n) == (ssize_t)n;
 }
 
-/* Entries that were read; under the big lock. */
-extern struct counted_entry counted_entries[COUNTED_LOG];
-
-/* A live access of p to that file; NULL none. */
-struct access *counted_live(struct proc *p, uint64_t file, unsigned mode);
-/* What a descriptor is, of a process that stands still: a file's number, NOT_A_FILE, 0 it is not open. */
-uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd);
 /* The pipe that it has made, if it is one. */
 static inline struct own_pipe *own_pipe(struct counted *c, uint64_t file)
 {
 	return file >= OWN_PIPE(0) && file < OWN_PIPE(OWN_PIPES) ? &c->own[file - OWN_PIPE(0)] : NULL;
 }
 
+/* A pipe that it has made, and which one is not known. */
+static inline bool is_unknown_pipe(struct counted *c, uint64_t file)
+{
+	const struct own_pipe *own = own_pipe(c, file);
+	return file == A_PIPE || (own && !own->file);
+}
+
+/* The file's number, also of a pipe that it has made. */
+static inline uint64_t number_of_pipe_or_file(struct counted *c, uint64_t file)
+{
+	const struct own_pipe *own = own_pipe(c, file);
+	return own && own->file ? own->file : file;
+}
+
+/* ---- counted_files.c ---- */
+
+/* A live access of p to that file; NULL none. */
+struct access *counted_live(struct proc *p, uint64_t file, unsigned mode);
+/* What a descriptor is, of a process that stands still: a file's number, NOT_A_FILE, 0 it is not open. */
+uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd);
+/* The same of one that was looked at; *ret_elsewhere: it may be of a file of which there is no access. */
+uint64_t counted_what_is(struct sup *s, struct proc *p, const struct statx *st, bool *ret_elsewhere);
+/* What has been counted of a descriptor since goes to what it is. */
+void counted_attribute(struct sup *s, struct counted *c, struct proc *p, unsigned fd, const struct counted_row *now);
+/* So many calls and bytes are the file's, of that api, and the process's. */
+void counted_split(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
+                   uint64_t calls, uint64_t bytes);
+/* A pipe was made: what it is called. Of the oldest one it will not be known any more which it was. */
+uint64_t counted_next_own(struct counted *c);
+/* Directions of which bytes may be this pipe's that went through one that it has made and nobody knows. */
+unsigned counted_pipe_directions(const struct counted *c, const struct file *f);
 /* One of them is that file: what waits is its. */
 void counted_found(struct sup *s, struct proc *p, uint64_t own, uint64_t file);
+
+/* ---- counted_log.c ---- */
+
+/* Entries that were read; under the big lock. */
+extern struct counted_entry counted_entries[COUNTED_LOG];
 /* Reads the log and the rows. standing: the process is at a stop of its own. False: not now, or never (lost). */
 bool counted_drain(struct sup *s, struct proc *p, bool standing);
+/* Has a call of that thread been stopped that opens, and is not in the log? */
+bool counted_is_opening(const struct counted *c, pid_t tid);
+
+/* ---- counted_begin.c ---- */
+
+/* As struct sup and struct feature have them. */
+void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
+void counted_confine(struct sup *s, struct proc *p);
+
+/* ---- counted.c ---- */
 
 /* As struct byte_counter has it: also of pipes that the process has made. */
 unsigned counted_unsaid(const struct access *a);

@@ -1,0 +1,355 @@
+/* The log of what changed a descriptor: its entries, in their order, and the rows as they stand. */
+#include "capture/count/counted_int.h"
+
+#include <sched.h>
+#include <string.h>
+
+/* The descriptor is that file's from now on. False: it was closed by a way that was not seen, and perhaps was something
+ * else in between. */
+static bool begin_descriptor(struct counted *c, const struct counted_entry *e, uint64_t file)
+{
+	raise_high(c, e->value);
+	/* Or a call that another thread had begun before it was closed is still to be counted, for what it was then. */
+	if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)) || (c->many && c->flying[e->value]))
+		return false;
+	c->file[e->value] = file;
+	return true;
+}
+
+/* The descriptor was made by a call that opens nothing. False: as begin. */
+static bool begin_made_descriptor(struct counted *c, int64_t fd, uint64_t file)
+{
+	if (!in_range(fd))
+		return true;
+	raise_high(c, fd);
+	if (c->file[fd] || (c->many && c->flying[fd]))
+		return false;
+	c->file[fd] = file;
+	return true;
+}
+
+/* Both descriptors of an entry that has two. */
+static void descriptors_of_entry(const struct counted_entry *e, int32_t ret[2])
+{
+	memcpy(ret, &e->value, 2 * sizeof(ret[0]));
+}
+
+/* Handlers of signals may have made the two logs' entries in another order: the oldest with that descriptor. */
+static bool was_logged(struct counted *c, int64_t fd, uint64_t *ret_file)
+{
+	for (size_t i = 0; i < c->nlogged; i++)
+		if (c->logged[i].fd == fd) {
+			*ret_file = c->logged[i].file;
+			memmove(&c->logged[i], &c->logged[i + 1], (--c->nlogged - i) * sizeof(c->logged[0]));
+			return true;
+		}
+	return false;
+}
+
+static bool has_logged(const struct counted *c, int64_t fd)
+{
+	for (size_t i = 0; i < c->nlogged; i++)
+		if (c->logged[i].fd == fd)
+			return true;
+	return false;
+}
+
+/* The open that entry number pos is of: the latest that had been stopped when it was made and is not in the log yet, of
+ * that thread if there are several. A signal's handler may open between another open and its entry: it is stopped
+ * later, and its entry comes first. */
+static struct stopped *was_stopped(struct counted *c, uint32_t pos, pid_t tid)
+{
+	for (uint64_t n = c->opens; n-- > c->seen;) {
+		struct stopped *o = &c->opened[n % OPENED];
+		if (!o->seen && (int32_t)(o->pos - pos) <= 0 && (!c->many || o->tid == tid))
+			return o;
+	}
+	return NULL;
+}
+
+bool counted_is_opening(const struct counted *c, pid_t tid)
+{
+	for (uint64_t n = c->seen; n < c->opens; n++)
+		if (!c->opened[n % OPENED].seen && c->opened[n % OPENED].tid == tid)
+			return true;
+	return false;
+}
+
+/* One side of a call whose every stop was in the code, so that none is missing. */
+static bool splice_between(struct sup *s, struct counted *c, struct proc *p, int32_t fd, bool write, uint64_t bytes)
+{
+	if (!in_range(fd) || !c->file[fd] || c->many)
+		return false; /* other threads: it may have become another file while the call went on */
+	counted_split(s, c, p, c->file[fd], write, TERM_ioapi_splice, 1, bytes);
+	return !c->lost;
+}
+
+/* Entry number pos. False: the log does not fit what was seen. */
+static bool apply_counted_entry(struct sup *s, struct counted *c, struct proc *p, uint32_t pos,
+                                const struct counted_entry *e)
+{
+	struct access *a;
+	raise_high(c, e->fd);
+	switch (e->kind) {
+	case SITE_OPEN: {
+		struct stopped *o = was_stopped(c, pos, (pid_t)e->tid);
+		if (!o)
+			return false;
+		o->seen = true;
+		while (c->seen < c->opens && c->opened[c->seen % OPENED].seen)
+			c->seen++;
+		return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
+	}
+	case SITE_LOGGED: {
+		uint64_t file;
+		return in_range(e->value) && was_logged(c, e->value, &file) && begin_descriptor(c, e, file);
+	}
+	case SITE_CLOSE:
+		if (!in_range(e->fd))
+			return false;
+		counted_attribute(s, c, p, (unsigned)e->fd, &e->row);
+		c->file[e->fd] = 0;
+		c->flying[e->fd] = c->many ? e->flying : 0;
+		return true;
+	case SITE_DUP2:
+	case SITE_DUP:
+		if (!in_range(e->value))
+			return false;
+		raise_high(c, e->value);
+		if (e->fd == e->value)
+			return true;
+		/* What other threads move through the new one: before, or after? */
+		if (c->many && (c->flying[e->value] || (e->kind == SITE_DUP2 && (c->file[e->value] || e->flying))))
+			return false;
+		if (e->kind == SITE_DUP2)
+			counted_attribute(s, c, p, (unsigned)e->value, &e->row);
+		else if (c->file[e->value])
+			return false;
+		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
+		return true;
+	case SITE_SPLICE:
+		return splice_between(s, c, p, e->fd, false, (uint64_t)e->value) &&
+		       splice_between(s, c, p, e->to, true, (uint64_t)e->value);
+	case SITE_MADE:
+		return begin_made_descriptor(c, e->value, NOT_A_FILE);
+	case SITE_PIPE:
+	case SITE_PAIR: {
+		const uint64_t what = e->kind == SITE_PIPE ? counted_next_own(c) : NOT_A_FILE;
+		int32_t fd[2];
+		descriptors_of_entry(e, fd);
+		return begin_made_descriptor(c, fd[0], what) && begin_made_descriptor(c, fd[1], what);
+	}
+	case SITE_MAP:
+		if (!in_range(e->fd))
+			return true;
+		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? counted_live(p, c->file[e->fd], ACCESS_READ) : NULL;
+		if (a) {
+			a->loaded = true;
+			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
+		}
+		return true;
+	default: /* many were closed, or it is no entry */
+		return false;
+	}
+}
+
+struct counted_entry counted_entries[COUNTED_LOG]; /* under the big lock, as the rows are */
+#define entries counted_entries
+static struct counted_row rows[COUNTED_FDS + 1];
+
+/* Of a table that is shared, its own memory; else the process's. */
+static bool read_table(const struct proc *p, uint64_t offset, void *ret, size_t n)
+{
+	const struct counted *c = p->counted;
+	if (!c->shared)
+		return remote(p->pid, c->table + offset, ret, n);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	memcpy(ret, (const unsigned char *)c->shared + offset, n);
+	return true;
+}
+
+/* Up to where the entries behind that of a call that makes a process are the child's: to where the log was when it
+ * became another program or ended. False: nobody has said so yet. */
+static bool next_resume(struct counted *c, uint32_t here, uint32_t end, uint32_t *ret_pos)
+{
+	unsigned i = 0;
+	while (i < c->nresumes && (int32_t)(c->resume[i].pos - here) < 0)
+		i++; /* of those that are past no call is left in the log */
+	if (i == c->nresumes || (int32_t)(c->resume[i].pos - end) > 0)
+		return false;
+	*ret_pos = c->resume[i].pos;
+	c->nresumes -= i + 1;
+	memmove(&c->resume[0], &c->resume[i + 1], c->nresumes * sizeof(c->resume[0]));
+	return true;
+}
+
+/* Of what the log has been read. */
+static void forget_resumes(struct counted *c)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < c->nresumes; i++)
+		if ((int32_t)(c->resume[i].pos - c->read) > 0)
+			c->resume[kept++] = c->resume[i];
+	c->nresumes = kept;
+	if ((int32_t)(c->theirs - c->read) < 0)
+		c->theirs = c->read;
+}
+
+/* How many entries it had made, of a process that is over. False: there are some that stand alone. */
+static bool last_entries(const struct counted *c, uint32_t *ret_pos)
+{
+	uint32_t n = 0;
+	while (n < COUNTED_LOG && c->shared->entry[(c->read + n) % COUNTED_LOG].seq == c->read + n + 1)
+		n++;
+	for (uint32_t i = 0; i < COUNTED_LOG; i++)
+		if (c->shared->entry[i].seq && (int32_t)(c->shared->entry[i].seq - (c->read + n)) > 0)
+			return false;
+	*ret_pos = c->read + n;
+	return true;
+}
+
+/* standing: the process is at a stop of its own. False: not now, or never (lost). */
+bool counted_drain(struct sup *s, struct proc *p, bool standing)
+{
+	struct counted *c = p->counted;
+	struct head head, again;
+	if (c->lost || c->frozen)
+		return !c->lost;
+	if (c->epoch == s->epoch + 1)
+		return true;
+	bool over = c->shared && proc_over(p);
+	int64_t begun = s->narrow ? sup_now(s) : TIME_NONE;
+	if (over) {
+		head = (struct head){.owner = (uint32_t)p->pid, .threads = c->many};
+		if (!last_entries(c, &head.pos))
+			goto lost;
+		standing = true;
+	}
+	bool read = over || remote(p->pid, c->table, &head, sizeof(head));
+	if (!read && c->shared)
+		return false; /* it is about to be over */
+	/* An open whose stop was not looked at takes the place of another. */
+	if (c->passes != __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE))
+		goto lost;
+	if (p->io_unseen || !read || head.owner != (uint32_t)p->pid)
+		goto lost;
+	if (head.threads && !over && c->idle != s->epoch + 1)
+		standing = false; /* one of its threads does */
+	if ((p->threads || head.threads) && !over && (!c->sites->tid || !head.threads))
+		goto lost; /* made by a way that is not known */
+	uint32_t n = head.pos - c->read;
+	if (n > COUNTED_LOG)
+		goto lost;
+	const uint64_t log = offsetof(struct counted_table, entry);
+	for (uint32_t done = 0; done < n;) {
+		uint32_t at = (c->read + done) % COUNTED_LOG;
+		uint32_t run = COUNTED_LOG - at < n - done ? COUNTED_LOG - at : n - done;
+		if (!read_table(p, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
+			goto lost;
+		done += run;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (entries[i].seq != c->read + i + 1) {
+			if (standing)
+				goto lost;
+			return false;
+		}
+		int32_t fd[2] = {-1, -1};
+		if (entries[i].kind == SITE_PIPE || entries[i].kind == SITE_PAIR)
+			descriptors_of_entry(&entries[i], fd);
+		else if (in_range(entries[i].value) && entries[i].kind != SITE_MAP)
+			raise_high(c, entries[i].value);
+		raise_high(c, fd[0]);
+		raise_high(c, fd[1]);
+		raise_high(c, entries[i].fd);
+	}
+	const uint64_t at = offsetof(struct counted_table, row);
+	if (!read_table(p, at, rows, (c->high + 1) * sizeof(rows[0])) ||
+	    !read_table(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
+		goto lost;
+	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
+	bool stable = standing;
+	if (!standing) {
+		if (!remote(p->pid, c->table, &again, sizeof(again)) || again.pos - c->read > COUNTED_LOG)
+			goto lost; /* written over meanwhile */
+		stable = again.pos == head.pos;
+	}
+	c->now = s->narrow ? sup_now(s) : TIME_NONE;
+	for (uint32_t i = 0; i < n; i++) {
+		const bool mark = entries[i].kind == SITE_MARK, thread = mark && entries[i].value & CLONE_THREAD;
+		if ((int32_t)(c->theirs - (c->read + i)) > 0) {
+			if (mark && !thread) /* another child, or one that nobody saw end: whose they are cannot be told */
+				goto lost;
+			if (!c->many || entries[i].tid == c->theirs_tid)
+				continue;
+		}
+		if (thread) {
+			if (!c->sites->tid)
+				goto lost;
+			c->many = true;
+			c->made++;
+			continue;
+		}
+		if (mark) {
+			if (!next_resume(c, c->read + i + 1, head.pos, &c->theirs)) {
+				if (standing)
+					goto lost;
+				c->read += i;
+				return false;
+			}
+			c->theirs_tid = entries[i].tid;
+			continue;
+		}
+		/* Its other log is not read to there yet. */
+		if (entries[i].kind == SITE_LOGGED && (over || !standing) && !has_logged(c, entries[i].value)) {
+			c->read += i;
+			return false;
+		}
+		/* What it created is looked for at its next stop, or the next tick. */
+		const struct stopped *o = c->many && !standing && entries[i].kind == SITE_OPEN && in_range(entries[i].value)
+		                              ? was_stopped(c, c->read + i, (pid_t)entries[i].tid)
+		                              : NULL;
+		if (o && !o->file) {
+			c->read += i;
+			return false;
+		}
+		if (!apply_counted_entry(s, c, p, c->read + i, &entries[i]))
+			goto lost;
+	}
+	c->read = head.pos;
+	forget_resumes(c);
+	if (over && p->threads && !c->many)
+		goto lost;
+	if (!stable)
+		return false;
+	for (unsigned fd = 0; fd <= c->high; fd++) {
+		if (!memcmp(&rows[fd], &c->last[fd], sizeof(rows[fd])))
+			continue;
+		if (!c->file[fd]) {
+			if (!standing)
+				return false;
+			c->file[fd] = counted_look_up(s, p, fd);
+		} else if (is_unknown_pipe(c, c->file[fd])) {
+			if (!standing)
+				return false;
+			const bool elsewhere = c->elsewhere;
+			uint64_t file = over ? 0 : counted_look_up(s, p, fd);
+			c->elsewhere = elsewhere; /* what it counts waits */
+			counted_found(s, p, c->file[fd], file);
+			if (c->file[fd] == A_PIPE && file && file != NOT_A_FILE)
+				c->file[fd] = file;
+		} else if (standing && !over && counted_look_up(s, p, fd) != number_of_pipe_or_file(c, c->file[fd])) {
+			goto lost; /* changed by a call that the log knows nothing of */
+		}
+		counted_attribute(s, c, p, fd, &rows[fd]);
+	}
+	counted_attribute(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
+	if (c->lost)
+		return false;
+	c->epoch = s->epoch + 1;
+	c->looked = begun;
+	return true;
+lost:
+	c->lost = true;
+	return false;
+}
