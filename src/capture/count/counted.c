@@ -145,58 +145,107 @@ static bool is_splice_observed(struct sup *s, struct counted *c, struct proc *p,
 	return true;
 }
 
+static bool is_exec(const struct trap *t)
+{
+	return t->call == CALL_execve || t->call == CALL_execveat;
+}
+
+/* The next open is one of the code's: what it opens is told while it is handled, or later. */
+static void begin_open(struct proc *p, const struct trap *t)
+{
+	struct counted *c = p->counted;
+	struct head head = {0};
+	if (c->opens - c->seen == OPENED || !remote(p->pid, c->table, &head, sizeof(head))) {
+		c->lost = true;
+		return;
+	}
+	c->opening = true;
+	c->opened[c->opens++ % OPENED] = (struct stopped){.pos = head.pos, .tid = t->tid};
+}
+
+/* It is about to end or to become another program: all that it has moved is judged now. moves: its other threads do so
+ * still. */
+static void judge_leaving(struct sup *s, struct proc *p, const struct trap *t, bool moves)
+{
+	struct counted *c = p->counted;
+	if (moves) { /* what they do until they are ended is not seen */
+		c->lost |= t->call == CALL_exit;
+		c->judged = s->epoch + 1;
+		c->proved = false;
+		return;
+	}
+	if (c->nown)
+		counted_see_pipes(s, p, true);
+	counted_all(s, p);
+}
+
+/* Before an open of the code's: is the log to be read, so that there is room, and to tell which open is which? */
+static bool is_drain_due(const struct counted *c, const struct trap *t)
+{
+	return c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && counted_is_opening(c, t->tid));
+}
+
+/* A child looks for what it has of its parent at its first stop, and again when it leaves. */
+static void inherit_from_parent(struct sup *s, struct proc *p, bool leaves)
+{
+	struct proc *parent = leaves || !p->counting_tries ? proc_parent(s, p) : NULL;
+	if (!parent || p->execn)
+		return;
+	p->counting_tries = 1;
+	counted_inherit(s, p, parent, leaves);
+}
+
+/* Do other threads of it move bytes while it leaves? */
+static bool has_moving_threads(struct sup *s, const struct proc *p, const struct trap *t)
+{
+	struct counted *c = p->counted;
+	struct head head;
+	if (!remote(p->pid, c->table, &head, sizeof(head)) || !head.threads)
+		return false;
+	if (totals_stand(p->pid, t->tid))
+		c->idle = s->epoch + 1;
+	return c->idle != s->epoch + 1;
+}
+
+/* Reads the log; what was stopped must be in it, or the recorder was passed by, or a call was made twice. */
+static void drain_at_stop(struct sup *s, struct proc *p, const struct trap *t, bool leaves)
+{
+	struct counted *c = p->counted;
+	bool all = counted_drain(s, p, true);
+	if (c->many && !leaves ? all && counted_is_opening(c, t->tid) : c->opens != c->seen)
+		c->lost = true;
+}
+
+/* A stop of a process that counts. */
+static void see_stop(struct sup *s, struct proc *p, const struct trap *t, bool leaves)
+{
+	struct counted *c = p->counted;
+	if (t->call == CALL_splice && !is_splice_observed(s, c, p, t))
+		c->lost = true;
+	const bool ours = is_open(t->call) && !t->compat && is_logged_call(c, t->ip);
+	const bool moves = leaves && has_moving_threads(s, p, t);
+	if (leaves || (ours && is_drain_due(c, t)))
+		drain_at_stop(s, p, t, leaves);
+	if (leaves)
+		judge_leaving(s, p, t, moves);
+	if (ours && !c->lost)
+		begin_open(p, t);
+}
+
 static void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
-	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
+	const bool leaves = is_exec(t) || t->call == CALL_exit;
 	if (p->old_code)
 		return;
-	struct proc *parent = leaves || !p->counting_tries ? proc_parent(s, p) : NULL;
-	if (parent && !p->execn) {
-		p->counting_tries = 1;
-		counted_inherit(s, p, parent, leaves);
-	}
+	inherit_from_parent(s, p, leaves);
 	struct counted *c = p->counted;
 	if (!c)
 		return;
 	c->opening = false;
 	if (!p->exec)
 		c->frozen = false; /* the exec that was about to be has failed */
-	if (c->lost || c->frozen)
-		return;
-	if (t->call == CALL_splice && !is_splice_observed(s, c, p, t))
-		c->lost = true;
-	bool ours = is_open(t->call) && !t->compat && is_logged_call(c, t->ip);
-	struct head head = {0};
-	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && totals_stand(p->pid, t->tid))
-		c->idle = s->epoch + 1;
-	bool moves = head.threads && c->idle != s->epoch + 1;
-	if (leaves ||
-	    (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && counted_is_opening(c, t->tid))))) {
-		bool all = counted_drain(s, p, true);
-		/* The recorder was passed by, or a call was made twice. */
-		if (c->many && !leaves ? all && counted_is_opening(c, t->tid) : c->opens != c->seen)
-			c->lost = true;
-	}
-	if (leaves && !moves) {
-		if (c->nown)
-			counted_see_pipes(s, p, true);
-		counted_all(s, p);
-	} else if (leaves) { /* what they do until they are ended is not seen */
-		c->lost |= t->call == CALL_exit;
-		c->judged = s->epoch + 1;
-		c->proved = false;
-	}
-	if (ours && !c->lost) {
-		if (c->opens - c->seen == OPENED || !remote(p->pid, c->table, &head, sizeof(head))) {
-			c->lost = true;
-			return;
-		}
-		c->opening = true;
-		c->opened[c->opens % OPENED].file = c->opened[c->opens % OPENED].pending = 0;
-		c->opened[c->opens % OPENED].tid = t->tid;
-		c->opened[c->opens % OPENED].pos = head.pos;
-		c->opened[c->opens++ % OPENED].seen = false;
-	}
+	if (!c->lost && !c->frozen)
+		see_stop(s, p, t, leaves);
 }
 
 void counted_logged(struct proc *p, int fd, const struct file *f, bool sure)
@@ -255,16 +304,11 @@ static void counted_adopted(struct sup *s, struct proc *p)
 	p->old_code = true;
 }
 
-static void counted_after(struct sup *s, struct proc *p, const struct trap *t)
+/* Which pipes they are that its parent has made: what it has from there was looked at by now. */
+static void look_at_pipes(struct sup *s, struct proc *p, const struct trap *t)
 {
-	struct counted *c = p->counted;
-	if (p->old_code)
-		return;
-	const bool exec = t->call == CALL_execve || t->call == CALL_execveat, first = !p->execn && p->counting_tries == 1;
-	if (c && exec)
-		c->frozen = p->exec != NULL;
-	/* What it has from its parent was looked at by now. */
-	if (first || (exec && !p->execn) || t->call == CALL_exit) {
+	const bool first = !p->execn && p->counting_tries == 1;
+	if (first || (is_exec(t) && !p->execn) || t->call == CALL_exit) {
 		counted_pipes(s, proc_parent(s, p));
 		p->counting_tries += first;
 	} else if (p->execn == 1 && (is_start(t) || (is_open(t->call) && p->open_stops <= FIRST_OPENS))) {
@@ -273,11 +317,23 @@ static void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 		if (parent && counted_misses_pipes(parent->counted))
 			counted_see_pipes(s, parent, false);
 	}
-	if (c || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads || p->counting_tries > 1 ||
-	    s->refuse)
-		return;
+}
+
+static bool may_begin(const struct sup *s, const struct proc *p, const struct trap *t)
+{
+	return !p->counted && (is_open(t->call) || is_start(t)) && !t->compat && p->execn && !p->threads &&
+	       p->counting_tries <= 1 && !s->refuse;
+}
+
+static void counted_after(struct sup *s, struct proc *p, const struct trap *t)
+{
 	uint64_t base;
-	const struct sites *l = libraries_library_of(s, p, t->ip, &base);
+	if (p->old_code)
+		return;
+	if (p->counted && is_exec(t))
+		p->counted->frozen = p->exec != NULL;
+	look_at_pipes(s, p, t);
+	const struct sites *l = may_begin(s, p, t) ? libraries_library_of(s, p, t->ip, &base) : NULL;
 	if (!l)
 		return;
 	s->inject_pid = p->pid;

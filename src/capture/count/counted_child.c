@@ -107,27 +107,38 @@ static bool has_moved(const struct proc *p)
 	return !totals_of(p->pid, true, &r, &w) || r || w;
 }
 
-/* The pipes that p has made and that nobody has looked at: they are closed soon, and then nobody could. Where p is not
- * at a stop of its own it waits in a call that changes no descriptor: all that has changed one is in the log. */
-void counted_see_pipes(struct sup *s, struct proc *p, bool standing)
+struct own_file {
+	uint64_t own, file;
+};
+
+/* Those of its open descriptors that are pipes which it has made and nobody has looked at, and what they are. How many.
+ */
+static unsigned look_at_own_pipes(struct sup *s, struct proc *p, bool standing, struct own_file found[OWN_PIPES])
 {
 	struct counted *c = p->counted;
-	struct head head;
-	struct {
-		uint64_t own, file;
-	} found[OWN_PIPES];
 	unsigned n = 0;
-	counted_drain(s, p, standing);
-	const bool elsewhere = c->elsewhere; /* nothing is counted by what is looked at here */
-	if (c->lost || c->frozen || c->many)
-		return;
-	for (unsigned fd = 0; fd <= c->high && fd < COUNTED_FDS && n < sizeof(found) / sizeof(found[0]); fd++) {
+	for (unsigned fd = 0; fd <= c->high && fd < COUNTED_FDS && n < OWN_PIPES; fd++) {
 		const struct own_pipe *own = own_pipe(c, c->file[fd]);
 		if (!own || own->file || (!n && !standing && !totals_waits(p->pid)))
 			continue;
 		found[n].own = c->file[fd];
 		found[n++].file = counted_look_up(s, p, fd);
 	}
+	return n;
+}
+
+/* The pipes that p has made and that nobody has looked at: they are closed soon, and then nobody could. Where p is not
+ * at a stop of its own it waits in a call that changes no descriptor: all that has changed one is in the log. */
+void counted_see_pipes(struct sup *s, struct proc *p, bool standing)
+{
+	struct counted *c = p->counted;
+	struct head head;
+	struct own_file found[OWN_PIPES];
+	counted_drain(s, p, standing);
+	const bool elsewhere = c->elsewhere; /* nothing is counted by what is looked at here */
+	if (c->lost || c->frozen || c->many)
+		return;
+	const unsigned n = look_at_own_pipes(s, p, standing, found);
 	c->elsewhere = elsewhere;
 	if (!n || (!standing && !totals_waits(p->pid)) || !remote(p->pid, c->table, &head, sizeof(head)) ||
 	    head.pos != c->read)
@@ -178,37 +189,63 @@ static bool is_same_program(const struct proc *p, const struct proc *q)
 	       ino[0] == ino[1] && dev[0] == dev[1];
 }
 
+/* The nearest one above that counts, up to the last program. NULL: none. */
+static const struct proc *counting_ancestor(struct sup *s, const struct proc *parent)
+{
+	for (unsigned up = 0; up < 64 && parent && !parent->counted && !parent->execn; up++)
+		parent = proc_parent(s, parent);
+	return parent && parent->counted ? parent : NULL;
+}
+
+/* p leaves, with code of c's process and entries in its log, and nobody has looked at its parent yet. Has that the same
+ * memory? Then it stands still, until this one leaves. False: it has, and does not count. */
+static bool claim_for_parent(struct sup *s, const struct proc *p, struct proc *parent, const struct counted *c,
+                             struct head *head)
+{
+	struct head own;
+	if (!set_owner(p, c, p) || !has_code(parent, c, &own) || own.owner != (uint32_t)p->pid)
+		return true;
+	inherit_counting(s, parent, c, head->pos, true);
+	head->owner = (uint32_t)parent->pid;
+	return parent->counted;
+}
+
+/* p shares its parent's memory, and so its log. */
+static void note_sharing(struct sup *s, const struct proc *p, struct proc *parent, bool leaves, uint32_t pos)
+{
+	struct counted *c = parent->counted;
+	if (!leaves)
+		return;
+	if (!add_resume(c, p->num, pos))
+		c->lost = true;
+	/* ... before another thread's child does the same, or there are too many. */
+	if (c->many || c->nresumes > RESUMES / 2 || pos - c->read > COUNTED_LOG / 4)
+		counted_drain(s, parent, false);
+}
+
+/* Is it of use to read what p counts? Not where it leaves and has moved nothing. */
+static bool has_use_for(const struct proc *p, bool leaves)
+{
+	return !p->counted && (!leaves || has_moved(p));
+}
+
 /* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty
  * when it began. */
 void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
 {
-	struct head head, own;
-	const struct proc *from = parent;
-	for (unsigned up = 0; up < 64 && from && !from->counted && !from->execn; up++)
-		from = proc_parent(s, from);
-	struct counted *c = from ? from->counted : NULL;
+	struct head head;
+	const struct proc *from = counting_ancestor(s, parent);
+	const struct counted *c = from ? from->counted : NULL;
 	if (!c || !has_code(p, c, &head) || !is_same_program(p, from))
 		return;
-	if (!parent->counted && !head.owner && leaves && head.pos && set_owner(p, c, p)) {
-		/* Nobody has looked at its parent yet. Has it the same memory? Then it stands still, until this one leaves. */
-		bool same = has_code(parent, c, &own) && own.owner == (uint32_t)p->pid;
-		if (same) {
-			inherit_counting(s, parent, c, head.pos, true);
-			if (!parent->counted)
-				return;
-			head.owner = (uint32_t)parent->pid;
-		}
-	}
-	if (parent->counted && head.owner == (uint32_t)parent->pid) { /* it shares the memory */
-		c = parent->counted;
-		if (leaves && !add_resume(c, p->num, head.pos))
-			c->lost = true;
-		/* ... before another thread's child does the same, or there are too many. */
-		if (leaves && (c->many || c->nresumes > RESUMES / 2 || head.pos - c->read > COUNTED_LOG / 4))
-			counted_drain(s, parent, false);
+	const bool unclaimed = !parent->counted && !head.owner && head.pos;
+	if (unclaimed && leaves && !claim_for_parent(s, p, parent, c, &head))
+		return;
+	if (parent->counted && head.owner == (uint32_t)parent->pid) {
+		note_sharing(s, p, parent, leaves, head.pos);
 		return;
 	}
-	if ((head.owner && head.owner != (uint32_t)p->pid) || p->counted || (leaves && !has_moved(p)))
-		return;
-	inherit_counting(s, p, c, head.pos, false);
+	const bool anothers = head.owner && head.owner != (uint32_t)p->pid;
+	if (!anothers && has_use_for(p, leaves))
+		inherit_counting(s, p, c, head.pos, false);
 }

@@ -47,24 +47,52 @@ unsigned counted_unsaid(const struct access *a)
 	return a->proc->counted ? counted_pipe_directions(a->proc->counted, a->file) : 0;
 }
 
+static unsigned way_of(bool write)
+{
+	return write ? ACCESS_WRITE : ACCESS_READ;
+}
+
+/* Of several accesses of p to a file one gets them all. */
+static void note_beside(const struct proc *p, const struct access *a, unsigned way)
+{
+	for (struct access *b = p->live; b; b = b->proc_next)
+		if (b != a && b->file == a->file)
+			b->beside |= way;
+}
+
+/* From when on they may have been moved, of bytes that a's process has counted by now. */
+static int64_t moved_since(const struct counted *c, const struct access *a, bool write, bool late)
+{
+	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
+	 * got its turn may have read before the last look, and not counted it yet. */
+	return write || late || c->many ? a->start : c->looked;
+}
+
 /* Adds them to the file's access. late: they were moved long ago. */
 static void add_to_access(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
                           uint64_t calls, uint64_t bytes, bool late)
 {
-	struct access *a = file ? counted_live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
-	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
-	 * got its turn may have read before the last look, and not counted it yet. */
+	struct access *a = file ? counted_live(p, file, way_of(write)) : NULL;
 	if (!a && file && has_program_access(p, file)) {
 		c->elsewhere |= write;
 		return;
 	}
-	/* Of several accesses one gets them all. */
-	for (struct access *b = a ? p->live : NULL; b; b = b->proc_next)
-		if (b != a && b->file == a->file)
-			b->beside |= write ? ACCESS_WRITE : ACCESS_READ;
-	int64_t since = s->narrow && a ? (write || late || c->many ? a->start : c->looked) : TIME_NONE;
-	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
+	bool added = false;
+	if (a) {
+		note_beside(p, a, way_of(write));
+		added = io_count(s, a, api, write, calls, bytes, s->narrow ? moved_since(c, a, write, late) : TIME_NONE,
+		                 s->narrow ? c->now : TIME_NONE);
+	}
+	if (!added)
 		c->lost |= !file || bytes;
+}
+
+/* What the process has moved, as the kernel's totals have it. */
+static void add_to_sums(struct counted *c, bool write, unsigned api, uint64_t bytes)
+{
+	if (api == TERM_ioapi_splice)
+		return; /* they do not have that */
+	*(write ? &c->sum_written : &c->sum_read) += bytes;
 }
 
 void counted_split(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
@@ -72,20 +100,15 @@ void counted_split(struct sup *s, struct counted *c, struct proc *p, uint64_t fi
 {
 	if (!calls && !bytes)
 		return;
-	if (api == TERM_ioapi_splice)
-		; /* the kernel's totals do not have them */
-	else if (write)
-		c->sum_written += bytes;
-	else
-		c->sum_read += bytes;
+	add_to_sums(c, write, api, bytes);
 	if (file == NOT_A_FILE)
 		return;
 	struct own_pipe *own = own_pipe(c, file);
 	if (own && !own->file && api != TERM_ioapi_splice) {
 		own->calls[write][api == TERM_ioapi_other] += calls;
 		own->bytes[write][api == TERM_ioapi_other] += bytes;
-	} else if (file == A_PIPE || (own && !counted_live(p, own->file, write ? ACCESS_WRITE : ACCESS_READ))) {
-		c->pipes |= bytes ? (write ? ACCESS_WRITE : ACCESS_READ) : 0; /* else it was the end */
+	} else if (file == A_PIPE || (own && !counted_live(p, own->file, way_of(write)))) {
+		c->pipes |= bytes ? way_of(write) : 0; /* else it was the end */
 	} else {
 		add_to_access(s, c, p, own ? own->file : file, write, api, calls, bytes, false);
 	}

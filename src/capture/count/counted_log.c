@@ -84,69 +84,92 @@ static bool splice_between(struct sup *s, struct counted *c, struct proc *p, int
 	return !c->lost;
 }
 
+/* A call that opens has come back. */
+static bool apply_open(struct counted *c, uint32_t pos, const struct counted_entry *e)
+{
+	struct stopped *o = was_stopped(c, pos, (pid_t)e->tid);
+	if (!o)
+		return false;
+	o->seen = true;
+	while (c->seen < c->opens && c->opened[c->seen % OPENED].seen)
+		c->seen++;
+	return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
+}
+
+static bool apply_dup(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+{
+	const bool over = e->kind == SITE_DUP2; /* it closes what was there */
+	if (!in_range(e->value))
+		return false;
+	raise_high(c, e->value);
+	if (e->fd == e->value)
+		return true;
+	/* What other threads move through the new one: before, or after? */
+	if (c->many && (c->flying[e->value] || (over && (c->file[e->value] || e->flying))))
+		return false;
+	if (over)
+		counted_attribute(s, c, p, (unsigned)e->value, &e->row);
+	else if (c->file[e->value])
+		return false;
+	c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
+	return true;
+}
+
+static void apply_map(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+{
+	const uint64_t file = in_range(e->fd) ? c->file[e->fd] : 0;
+	struct access *a = file && file != NOT_A_FILE ? counted_live(p, file, ACCESS_READ) : NULL;
+	if (!a)
+		return;
+	a->loaded = true;
+	io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
+}
+
+static bool apply_close(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+{
+	if (!in_range(e->fd))
+		return false;
+	counted_attribute(s, c, p, (unsigned)e->fd, &e->row);
+	c->file[e->fd] = 0;
+	c->flying[e->fd] = c->many ? e->flying : 0;
+	return true;
+}
+
+/* Two descriptors: of a pipe, or of something that is not counted. */
+static bool apply_pair(struct counted *c, const struct counted_entry *e)
+{
+	const uint64_t what = e->kind == SITE_PIPE ? counted_next_own(c) : NOT_A_FILE;
+	int32_t fd[2];
+	descriptors_of_entry(e, fd);
+	return begin_made_descriptor(c, fd[0], what) && begin_made_descriptor(c, fd[1], what);
+}
+
 /* Entry number pos. False: the log does not fit what was seen. */
 static bool apply_counted_entry(struct sup *s, struct counted *c, struct proc *p, uint32_t pos,
                                 const struct counted_entry *e)
 {
-	struct access *a;
+	uint64_t file;
 	raise_high(c, e->fd);
 	switch (e->kind) {
-	case SITE_OPEN: {
-		struct stopped *o = was_stopped(c, pos, (pid_t)e->tid);
-		if (!o)
-			return false;
-		o->seen = true;
-		while (c->seen < c->opens && c->opened[c->seen % OPENED].seen)
-			c->seen++;
-		return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
-	}
-	case SITE_LOGGED: {
-		uint64_t file;
+	case SITE_OPEN:
+		return apply_open(c, pos, e);
+	case SITE_LOGGED:
 		return in_range(e->value) && was_logged(c, e->value, &file) && begin_descriptor(c, e, file);
-	}
 	case SITE_CLOSE:
-		if (!in_range(e->fd))
-			return false;
-		counted_attribute(s, c, p, (unsigned)e->fd, &e->row);
-		c->file[e->fd] = 0;
-		c->flying[e->fd] = c->many ? e->flying : 0;
-		return true;
+		return apply_close(s, c, p, e);
 	case SITE_DUP2:
 	case SITE_DUP:
-		if (!in_range(e->value))
-			return false;
-		raise_high(c, e->value);
-		if (e->fd == e->value)
-			return true;
-		/* What other threads move through the new one: before, or after? */
-		if (c->many && (c->flying[e->value] || (e->kind == SITE_DUP2 && (c->file[e->value] || e->flying))))
-			return false;
-		if (e->kind == SITE_DUP2)
-			counted_attribute(s, c, p, (unsigned)e->value, &e->row);
-		else if (c->file[e->value])
-			return false;
-		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
-		return true;
+		return apply_dup(s, c, p, e);
 	case SITE_SPLICE:
 		return splice_between(s, c, p, e->fd, false, (uint64_t)e->value) &&
 		       splice_between(s, c, p, e->to, true, (uint64_t)e->value);
 	case SITE_MADE:
 		return begin_made_descriptor(c, e->value, NOT_A_FILE);
 	case SITE_PIPE:
-	case SITE_PAIR: {
-		const uint64_t what = e->kind == SITE_PIPE ? counted_next_own(c) : NOT_A_FILE;
-		int32_t fd[2];
-		descriptors_of_entry(e, fd);
-		return begin_made_descriptor(c, fd[0], what) && begin_made_descriptor(c, fd[1], what);
-	}
+	case SITE_PAIR:
+		return apply_pair(c, e);
 	case SITE_MAP:
-		if (!in_range(e->fd))
-			return true;
-		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? counted_live(p, c->file[e->fd], ACCESS_READ) : NULL;
-		if (a) {
-			a->loaded = true;
-			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
-		}
+		apply_map(s, c, p, e);
 		return true;
 	default: /* many were closed, or it is no entry */
 		return false;
@@ -208,52 +231,72 @@ static bool last_entries(const struct counted *c, uint32_t *ret_pos)
 	return true;
 }
 
-/* standing: the process is at a stop of its own. False: not now, or never (lost). */
-bool counted_drain(struct sup *s, struct proc *p, bool standing)
+/* One reading of the log. */
+struct drain {
+	struct head head;
+	int64_t begun;
+	uint32_t n;    /* entries that are new */
+	bool over;     /* the process is: its table is what it left */
+	bool standing; /* it is at a stop of its own, or over */
+	bool stable;   /* the rows are those of the last entry */
+};
+
+/* What a step of it comes to: on with the next; not now; never, for what was seen does not fit. */
+enum drained { DRAIN_ON, DRAIN_LATER, DRAIN_LOST };
+
+static enum drained drain_head(struct sup *s, struct proc *p, struct drain *d)
 {
 	struct counted *c = p->counted;
-	struct head head, again;
-	if (c->lost || c->frozen)
-		return !c->lost;
-	if (c->epoch == s->epoch + 1)
-		return true;
-	bool over = c->shared && proc_over(p);
-	int64_t begun = s->narrow ? sup_now(s) : TIME_NONE;
-	if (over) {
-		head = (struct head){.owner = (uint32_t)p->pid, .threads = c->many};
-		if (!last_entries(c, &head.pos))
-			goto lost;
-		standing = true;
+	d->over = c->shared && proc_over(p);
+	d->begun = s->narrow ? sup_now(s) : TIME_NONE;
+	if (d->over) {
+		d->head = (struct head){.owner = (uint32_t)p->pid, .threads = c->many};
+		if (!last_entries(c, &d->head.pos))
+			return DRAIN_LOST;
+		d->standing = true;
 	}
-	bool read = over || remote(p->pid, c->table, &head, sizeof(head));
+	bool read = d->over || remote(p->pid, c->table, &d->head, sizeof(d->head));
 	if (!read && c->shared)
-		return false; /* it is about to be over */
+		return DRAIN_LATER; /* it is about to be over */
 	/* An open whose stop was not looked at takes the place of another. */
 	if (c->passes != __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE))
-		goto lost;
-	if (p->io_unseen || !read || head.owner != (uint32_t)p->pid)
-		goto lost;
-	if (head.threads && !over && c->idle != s->epoch + 1)
-		standing = false; /* one of its threads does */
-	if ((p->threads || head.threads) && !over && (!c->sites->tid || !head.threads))
-		goto lost; /* made by a way that is not known */
-	uint32_t n = head.pos - c->read;
-	if (n > COUNTED_LOG)
-		goto lost;
+		return DRAIN_LOST;
+	if (p->io_unseen || !read || d->head.owner != (uint32_t)p->pid)
+		return DRAIN_LOST;
+	return DRAIN_ON;
+}
+
+static enum drained drain_threads(const struct sup *s, const struct proc *p, struct drain *d)
+{
+	const struct counted *c = p->counted;
+	if (d->head.threads && !d->over && c->idle != s->epoch + 1)
+		d->standing = false; /* one of its threads does */
+	if ((p->threads || d->head.threads) && !d->over && (!c->sites->tid || !d->head.threads))
+		return DRAIN_LOST; /* made by a way that is not known */
+	d->n = d->head.pos - c->read;
+	return d->n > COUNTED_LOG ? DRAIN_LOST : DRAIN_ON;
+}
+
+static enum drained drain_copy_entries(const struct proc *p, const struct drain *d)
+{
+	const struct counted *c = p->counted;
 	const uint64_t log = offsetof(struct counted_table, entry);
-	for (uint32_t done = 0; done < n;) {
+	for (uint32_t done = 0; done < d->n;) {
 		uint32_t at = (c->read + done) % COUNTED_LOG;
-		uint32_t run = COUNTED_LOG - at < n - done ? COUNTED_LOG - at : n - done;
+		uint32_t run = COUNTED_LOG - at < d->n - done ? COUNTED_LOG - at : d->n - done;
 		if (!read_table(p, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
-			goto lost;
+			return DRAIN_LOST;
 		done += run;
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (entries[i].seq != c->read + i + 1) {
-			if (standing)
-				goto lost;
-			return false;
-		}
+	return DRAIN_ON;
+}
+
+/* Which rows are to be read is what they name. */
+static enum drained drain_name_rows(struct counted *c, const struct drain *d)
+{
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (entries[i].seq != c->read + i + 1)
+			return d->standing ? DRAIN_LOST : DRAIN_LATER;
 		int32_t fd[2] = {-1, -1};
 		if (entries[i].kind == SITE_PIPE || entries[i].kind == SITE_PAIR)
 			descriptors_of_entry(&entries[i], fd);
@@ -263,93 +306,152 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 		raise_high(c, fd[1]);
 		raise_high(c, entries[i].fd);
 	}
+	return DRAIN_ON;
+}
+
+static enum drained drain_copy_rows(struct sup *s, const struct proc *p, struct drain *d)
+{
+	struct counted *c = p->counted;
+	struct head again;
 	const uint64_t at = offsetof(struct counted_table, row);
 	if (!read_table(p, at, rows, (c->high + 1) * sizeof(rows[0])) ||
 	    !read_table(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
-		goto lost;
+		return DRAIN_LOST;
 	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
-	bool stable = standing;
-	if (!standing) {
+	d->stable = d->standing;
+	if (!d->standing) {
 		if (!remote(p->pid, c->table, &again, sizeof(again)) || again.pos - c->read > COUNTED_LOG)
-			goto lost; /* written over meanwhile */
-		stable = again.pos == head.pos;
+			return DRAIN_LOST; /* written over meanwhile */
+		d->stable = again.pos == d->head.pos;
 	}
 	c->now = s->narrow ? sup_now(s) : TIME_NONE;
-	for (uint32_t i = 0; i < n; i++) {
-		const bool mark = entries[i].kind == SITE_MARK, thread = mark && entries[i].value & CLONE_THREAD;
-		if ((int32_t)(c->theirs - (c->read + i)) > 0) {
-			if (mark && !thread) /* another child, or one that nobody saw end: whose they are cannot be told */
-				goto lost;
-			if (!c->many || entries[i].tid == c->theirs_tid)
-				continue;
-		}
-		if (thread) {
-			if (!c->sites->tid)
-				goto lost;
-			c->many = true;
-			c->made++;
-			continue;
-		}
-		if (mark) {
-			if (!next_resume(c, c->read + i + 1, head.pos, &c->theirs)) {
-				if (standing)
-					goto lost;
-				c->read += i;
-				return false;
-			}
-			c->theirs_tid = entries[i].tid;
-			continue;
-		}
-		/* Its other log is not read to there yet. */
-		if (entries[i].kind == SITE_LOGGED && (over || !standing) && !has_logged(c, entries[i].value)) {
-			c->read += i;
-			return false;
-		}
-		/* What it created is looked for at its next stop, or the next tick. */
-		const struct stopped *o = c->many && !standing && entries[i].kind == SITE_OPEN && in_range(entries[i].value)
-		                              ? was_stopped(c, c->read + i, (pid_t)entries[i].tid)
-		                              : NULL;
-		if (o && !o->file) {
-			c->read += i;
-			return false;
-		}
-		if (!apply_counted_entry(s, c, p, c->read + i, &entries[i]))
-			goto lost;
+	return DRAIN_ON;
+}
+
+/* A call that made a thread or a process, in entry number i of those that were copied. */
+static enum drained drain_mark(struct counted *c, const struct drain *d, uint32_t i)
+{
+	if (entries[i].value & CLONE_THREAD) {
+		if (!c->sites->tid)
+			return DRAIN_LOST;
+		c->many = true;
+		c->made++;
+		return DRAIN_ON;
 	}
-	c->read = head.pos;
+	if (!next_resume(c, c->read + i + 1, d->head.pos, &c->theirs))
+		return d->standing ? DRAIN_LOST : DRAIN_LATER;
+	c->theirs_tid = entries[i].tid;
+	return DRAIN_ON;
+}
+
+/* Is what the entry needs from elsewhere still to come: of its other log, or the file that its open has made? */
+static bool drain_waits(struct counted *c, const struct drain *d, uint32_t i)
+{
+	const struct counted_entry *e = &entries[i];
+	if (e->kind == SITE_LOGGED && (d->over || !d->standing) && !has_logged(c, e->value))
+		return true; /* its other log is not read to there yet */
+	/* What it created is looked for at its next stop, or the next tick. */
+	const struct stopped *o = c->many && !d->standing && e->kind == SITE_OPEN && in_range(e->value)
+	                              ? was_stopped(c, c->read + i, (pid_t)e->tid)
+	                              : NULL;
+	return o && !o->file;
+}
+
+/* Entry number i of those that were copied. Not DRAIN_ON: it is not taken, nor is what comes after it. */
+static enum drained drain_entry(struct sup *s, struct proc *p, const struct drain *d, uint32_t i)
+{
+	struct counted *c = p->counted;
+	const bool mark = entries[i].kind == SITE_MARK;
+	if ((int32_t)(c->theirs - (c->read + i)) > 0) {
+		if (mark && !(entries[i].value & CLONE_THREAD))
+			return DRAIN_LOST; /* another child, or one that nobody saw end: whose they are cannot be told */
+		if (!c->many || entries[i].tid == c->theirs_tid)
+			return DRAIN_ON;
+	}
+	if (mark)
+		return drain_mark(c, d, i);
+	if (drain_waits(c, d, i))
+		return DRAIN_LATER;
+	return apply_counted_entry(s, c, p, c->read + i, &entries[i]) ? DRAIN_ON : DRAIN_LOST;
+}
+
+static enum drained drain_entries(struct sup *s, struct proc *p, const struct drain *d)
+{
+	struct counted *c = p->counted;
+	for (uint32_t i = 0; i < d->n; i++) {
+		enum drained r = drain_entry(s, p, d, i);
+		if (r == DRAIN_LATER)
+			c->read += i;
+		if (r != DRAIN_ON)
+			return r;
+	}
+	c->read = d->head.pos;
 	forget_resumes(c);
-	if (over && p->threads && !c->many)
-		goto lost;
-	if (!stable)
-		return false;
+	return d->over && p->threads && !c->many ? DRAIN_LOST : d->stable ? DRAIN_ON : DRAIN_LATER;
+}
+
+/* What was counted of a descriptor that is open still. */
+static enum drained drain_row(struct sup *s, struct proc *p, const struct drain *d, unsigned fd)
+{
+	struct counted *c = p->counted;
+	if (!memcmp(&rows[fd], &c->last[fd], sizeof(rows[fd])))
+		return DRAIN_ON;
+	const bool unknown = is_unknown_pipe(c, c->file[fd]);
+	if ((!c->file[fd] || unknown) && !d->standing)
+		return DRAIN_LATER;
+	if (!c->file[fd]) {
+		c->file[fd] = counted_look_up(s, p, fd);
+	} else if (unknown) {
+		const bool elsewhere = c->elsewhere;
+		uint64_t file = d->over ? 0 : counted_look_up(s, p, fd);
+		c->elsewhere = elsewhere; /* what it counts waits */
+		counted_found(s, p, c->file[fd], file);
+		if (c->file[fd] == A_PIPE && file && file != NOT_A_FILE)
+			c->file[fd] = file;
+	} else if (d->standing && !d->over && counted_look_up(s, p, fd) != number_of_pipe_or_file(c, c->file[fd])) {
+		return DRAIN_LOST; /* changed by a call that the log knows nothing of */
+	}
+	counted_attribute(s, c, p, fd, &rows[fd]);
+	return DRAIN_ON;
+}
+
+static enum drained drain_rows(struct sup *s, struct proc *p, const struct drain *d)
+{
+	struct counted *c = p->counted;
 	for (unsigned fd = 0; fd <= c->high; fd++) {
-		if (!memcmp(&rows[fd], &c->last[fd], sizeof(rows[fd])))
-			continue;
-		if (!c->file[fd]) {
-			if (!standing)
-				return false;
-			c->file[fd] = counted_look_up(s, p, fd);
-		} else if (is_unknown_pipe(c, c->file[fd])) {
-			if (!standing)
-				return false;
-			const bool elsewhere = c->elsewhere;
-			uint64_t file = over ? 0 : counted_look_up(s, p, fd);
-			c->elsewhere = elsewhere; /* what it counts waits */
-			counted_found(s, p, c->file[fd], file);
-			if (c->file[fd] == A_PIPE && file && file != NOT_A_FILE)
-				c->file[fd] = file;
-		} else if (standing && !over && counted_look_up(s, p, fd) != number_of_pipe_or_file(c, c->file[fd])) {
-			goto lost; /* changed by a call that the log knows nothing of */
-		}
-		counted_attribute(s, c, p, fd, &rows[fd]);
+		enum drained r = drain_row(s, p, d, fd);
+		if (r != DRAIN_ON)
+			return r;
 	}
 	counted_attribute(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
-	if (c->lost)
+	return c->lost ? DRAIN_LOST : DRAIN_ON;
+}
+
+bool counted_drain(struct sup *s, struct proc *p, bool standing)
+{
+	struct counted *c = p->counted;
+	struct drain d = {.standing = standing};
+	if (c->lost || c->frozen)
+		return !c->lost;
+	if (c->epoch == s->epoch + 1)
+		return true;
+	enum drained r = drain_head(s, p, &d);
+	if (r == DRAIN_ON)
+		r = drain_threads(s, p, &d);
+	if (r == DRAIN_ON)
+		r = drain_copy_entries(p, &d);
+	if (r == DRAIN_ON)
+		r = drain_name_rows(c, &d);
+	if (r == DRAIN_ON)
+		r = drain_copy_rows(s, p, &d);
+	if (r == DRAIN_ON)
+		r = drain_entries(s, p, &d);
+	if (r == DRAIN_ON)
+		r = drain_rows(s, p, &d);
+	c->lost |= r == DRAIN_LOST;
+	if (r != DRAIN_ON)
 		return false;
 	c->epoch = s->epoch + 1;
-	c->looked = begun;
+	c->looked = d.begun;
 	return true;
-lost:
-	c->lost = true;
-	return false;
 }

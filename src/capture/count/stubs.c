@@ -270,137 +270,203 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 	emit_stub_jump(a, base + t->target);
 }
 
-static void emit_stub_body(struct asmb *a, const struct site *t, uint16_t *ret_after)
+/* Jumps to behind the entry, where the call makes none; 0: there is none. */
+struct skips {
+	size_t first, second;
+};
+
+static size_t skip_negative(struct asmb *a)
 {
-	size_t out = 0, out2 = 0, none;
-	if (t->kind == SITE_MOVE)
-		fly_both(a, t, true);
-	if (t->kind == SITE_CLOSE && !t->single) {
-		/* Another thread may get the number at once: its open is to come later in the log. */
-		size_t alone = unless_threads(a);
-		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		emit_stub_u32(a, COUNTED_FDS);
-		out = jump_ahead(a, 0x73); /* jae */
-		close_entry(a, false);
-		patch_stub_jump(a, out);
-		EMIT(a, 0xb8); /* mov $,%eax */
-		emit_stub_u32(a, (uint32_t)t->nr);
-		EMIT(a, 0x0f, 0x05);
-		out = jump_ahead_always(a);
-		patch_stub_jump(a, alone);
-	}
-	if (!a->made)
-		EMIT(a, 0x0f, 0x05);
+	EMIT(a, 0x48, 0x85, 0xc0);  /* test %rax,%rax */
+	return jump_ahead(a, 0x78); /* js */
+}
+
+static size_t skip_not_zero(struct asmb *a)
+{
+	EMIT(a, 0x48, 0x85, 0xc0);
+	return jump_ahead(a, 0x75); /* jne */
+}
+
+/* Where edi is no descriptor that is counted. */
+static size_t skip_high_edi(struct asmb *a)
+{
+	EMIT(a, 0x81, 0xff); /* cmp $,%edi */
+	emit_stub_u32(a, COUNTED_FDS);
+	return jump_ahead(a, 0x73); /* jae */
+}
+
+/* Another thread may get the number at once: its open is to come later in the log. So with threads the entry comes
+ * before the call. */
+static size_t emit_close_first(struct asmb *a, const struct site *t)
+{
+	size_t alone = unless_threads(a), high = skip_high_edi(a);
+	close_entry(a, false);
+	patch_stub_jump(a, high);
+	EMIT(a, 0xb8); /* mov $,%eax */
+	emit_stub_u32(a, (uint32_t)t->nr);
+	EMIT(a, 0x0f, 0x05);
+	size_t done = jump_ahead_always(a);
+	patch_stub_jump(a, alone);
+	return done;
+}
+
+static void emit_moved(struct asmb *a, const struct site *t)
+{
+	size_t failed = skip_negative(a);
+	if (t->from != SITE_NONE)
+		emit_count(a, t->from, t->positional ? 32 : 0, t->single);
+	if (t->to != SITE_NONE)
+		emit_count(a, t->to, t->positional ? 48 : 16, t->single);
+	patch_stub_jump(a, failed);
+	fly_both(a, t, false);
+}
+
+static size_t emit_closed(struct asmb *a, const struct site *t)
+{
+	size_t failed = skip_not_zero(a), high = skip_high_edi(a);
+	close_entry(a, t->single);
+	EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
+	patch_stub_jump(a, failed);
+	return high;
+}
+
+/* The entry of a call by the descriptor in edi, with its result. */
+static void result_entry(struct asmb *a, unsigned kind, bool single)
+{
+	take_entry(a, kind, single);
+	EMIT(a, 0x41, 0x89, 0x7b, 12); /* mov %edi,12(%r11) */
+	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
+	finish_entry(a);
+}
+
+static void emit_dup2(struct asmb *a, const struct site *t, struct skips *k)
+{
+	k->first = skip_negative(a);
+	EMIT(a, 0x81, 0xfe); /* cmp $,%esi */
+	emit_stub_u32(a, COUNTED_FDS);
+	k->second = jump_ahead(a, 0x73);
+	take_entry(a, t->kind, t->single);
+	EMIT(a, 0x41, 0x89, 0x7b, 12); /* the old one */
+	EMIT(a, 0x49, 0x89, 0x43, 16);
+	EMIT(a, 0x89, 0xf0); /* mov %esi,%eax */
+	copy_row(a);
+	finish_entry(a);
+	EMIT(a, 0x89, 0xf0);
+}
+
+static void emit_fcntl(struct asmb *a, const struct site *t, struct skips *k)
+{
+	EMIT(a, 0x85, 0xf6);                   /* test %esi,%esi: F_DUPFD */
+	size_t dup = jump_ahead(a, 0x74);      /* je */
+	EMIT(a, 0x81, 0xfe, 0x06, 0x04, 0, 0); /* cmp $F_DUPFD_CLOEXEC,%esi */
+	k->second = jump_ahead(a, 0x75);       /* jne */
+	patch_stub_jump(a, dup);
+	k->first = skip_negative(a);
+	result_entry(a, SITE_DUP, t->single);
+}
+
+static void emit_splice(struct asmb *a, const struct site *t, struct skips *k)
+{
+	k->first = skip_negative(a);
+	take_entry(a, t->kind, t->single);
+	EMIT(a, 0x41, 0x89, 0x7b, 12);
+	EMIT(a, 0x49, 0x89, 0x43, 16);
+	EMIT(a, 0x41, 0x89, (unsigned char)(0x43 | t->to << 3), 96); /* mov to,96(%r11) */
+	finish_entry(a);
+}
+
+/* Two descriptors, where the call has put them. */
+static void emit_pair(struct asmb *a, const struct site *t, struct skips *k)
+{
+	k->first = skip_not_zero(a);
+	take_entry(a, t->kind, t->single);
+	if (t->from >= 8)
+		EMIT(a, 0x49, 0x8b, (unsigned char)(t->from & 7)); /* mov (from),%rax */
+	else
+		EMIT(a, 0x48, 0x8b, t->from);
+	EMIT(a, 0x49, 0x89, 0x43, 16);
+	finish_entry(a);
+	EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
+}
+
+static void emit_map(struct asmb *a, const struct site *t, struct skips *k)
+{
+	EMIT(a, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff); /* cmp $-4095,%rax */
+	k->first = jump_ahead(a, 0x73);
+	EMIT(a, 0x41, 0xf7, 0xc2, 0x20, 0, 0, 0); /* test $MAP_ANONYMOUS,%r10d */
+	k->second = jump_ahead(a, 0x75);
+	take_entry(a, t->kind, t->single);
+	EMIT(a, 0x45, 0x89, 0x43, 12); /* mov %r8d,12(%r11) */
+	EMIT(a, 0x49, 0x89, 0x73, 16); /* mov %rsi,16(%r11) */
+	finish_entry(a);
+}
+
+static void emit_made(struct asmb *a, const struct site *t, struct skips *k)
+{
+	k->first = skip_negative(a);
+	take_entry(a, t->kind, t->single);
+	EMIT(a, 0x49, 0x89, 0x43, 16);
+	finish_entry(a);
+}
+
+/* What is done behind the call, with its result in rax. */
+static void emit_after_call(struct asmb *a, const struct site *t, struct skips *k)
+{
 	switch (t->kind) {
 	case SITE_MOVE:
-		EMIT(a, 0x48, 0x85, 0xc0); /* test %rax,%rax */
-		out = jump_ahead(a, 0x78); /* js */
-		if (t->from != SITE_NONE)
-			emit_count(a, t->from, t->positional ? 32 : 0, t->single);
-		if (t->to != SITE_NONE)
-			emit_count(a, t->to, t->positional ? 48 : 16, t->single);
-		patch_stub_jump(a, out);
-		out = 0;
-		fly_both(a, t, false);
+		emit_moved(a, t);
 		break;
 	case SITE_OPEN:
 		open_entry(a, t->single);
 		break;
 	case SITE_CLOSE:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		none = jump_ahead(a, 0x75); /* jne */
-		EMIT(a, 0x81, 0xff);        /* cmp $,%edi */
-		emit_stub_u32(a, COUNTED_FDS);
-		out2 = jump_ahead(a, 0x73); /* jae */
-		close_entry(a, t->single);
-		EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
-		patch_stub_jump(a, none);
+		k->second = emit_closed(a, t);
 		break;
 	case SITE_DUP2:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x78);
-		EMIT(a, 0x81, 0xfe); /* cmp $,%esi */
-		emit_stub_u32(a, COUNTED_FDS);
-		out2 = jump_ahead(a, 0x73);
-		take_entry(a, t->kind, t->single);
-		EMIT(a, 0x41, 0x89, 0x7b, 12); /* the old one */
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		EMIT(a, 0x89, 0xf0); /* mov %esi,%eax */
-		copy_row(a);
-		finish_entry(a);
-		EMIT(a, 0x89, 0xf0);
+		emit_dup2(a, t, k);
 		break;
 	case SITE_FCNTL:
-		EMIT(a, 0x85, 0xf6);                   /* test %esi,%esi: F_DUPFD */
-		none = jump_ahead(a, 0x74);            /* je */
-		EMIT(a, 0x81, 0xfe, 0x06, 0x04, 0, 0); /* cmp $F_DUPFD_CLOEXEC,%esi */
-		out2 = jump_ahead(a, 0x75);            /* jne */
-		patch_stub_jump(a, none);
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x78);
-		take_entry(a, SITE_DUP, t->single);
-		EMIT(a, 0x41, 0x89, 0x7b, 12);
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		finish_entry(a);
+		emit_fcntl(a, t, k);
 		break;
 	case SITE_SPLICE:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x78);
-		take_entry(a, t->kind, t->single);
-		EMIT(a, 0x41, 0x89, 0x7b, 12);
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		EMIT(a, 0x41, 0x89, (unsigned char)(0x43 | t->to << 3), 96); /* mov to,96(%r11) */
-		finish_entry(a);
+		emit_splice(a, t, k);
 		break;
 	case SITE_MADE:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x78);
-		take_entry(a, t->kind, t->single);
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		finish_entry(a);
+		emit_made(a, t, k);
 		break;
 	case SITE_PIPE:
 	case SITE_PAIR:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x75);
-		take_entry(a, t->kind, t->single);
-		if (t->from >= 8)
-			EMIT(a, 0x49, 0x8b, (unsigned char)(t->from & 7)); /* mov (from),%rax */
-		else
-			EMIT(a, 0x48, 0x8b, t->from);
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		finish_entry(a);
-		EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
+		emit_pair(a, t, k);
 		break;
 	case SITE_DUP:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x78);
-		take_entry(a, t->kind, t->single);
-		EMIT(a, 0x41, 0x89, 0x7b, 12);
-		EMIT(a, 0x49, 0x89, 0x43, 16);
-		finish_entry(a);
+		k->first = skip_negative(a);
+		result_entry(a, t->kind, t->single);
 		break;
 	case SITE_RANGE:
-		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x75);
+		k->first = skip_not_zero(a);
 		take_entry(a, t->kind, t->single);
 		finish_entry(a);
 		break;
 	case SITE_MAP:
-		EMIT(a, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff); /* cmp $-4095,%rax */
-		out = jump_ahead(a, 0x73);
-		EMIT(a, 0x41, 0xf7, 0xc2, 0x20, 0, 0, 0); /* test $MAP_ANONYMOUS,%r10d */
-		out2 = jump_ahead(a, 0x75);
-		take_entry(a, t->kind, t->single);
-		EMIT(a, 0x45, 0x89, 0x43, 12); /* mov %r8d,12(%r11) */
-		EMIT(a, 0x49, 0x89, 0x73, 16); /* mov %rsi,16(%r11) */
-		finish_entry(a);
+		emit_map(a, t, k);
 		break;
 	default:
 		break;
 	}
-	patch_stub_jump(a, out);
-	patch_stub_jump(a, out2);
+}
+
+static void emit_stub_body(struct asmb *a, const struct site *t, uint16_t *ret_after)
+{
+	struct skips k = {0, 0};
+	if (t->kind == SITE_MOVE)
+		fly_both(a, t, true);
+	if (t->kind == SITE_CLOSE && !t->single)
+		k.first = emit_close_first(a, t);
+	if (!a->made)
+		EMIT(a, 0x0f, 0x05);
+	emit_after_call(a, t, &k);
+	patch_stub_jump(a, k.first);
+	patch_stub_jump(a, k.second);
 	*ret_after = (uint16_t)a->s->n;
 	emit_stub_bytes(a, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
 }
@@ -583,8 +649,47 @@ static void mark_body(struct asmb *a, const struct site *t)
 	emit_stub_u32(a, (uint32_t)t->nr);
 }
 
+/* The stub of one site. */
+static void emit_stub(struct asmb *a, const struct site *t, uint64_t base, uint16_t *ret_after)
+{
+	if (t->kind == SITE_ANY || t->kind == SITE_SOME) {
+		any_body(a, t, base, t->kind == SITE_SOME ? SOME : 0);
+	} else if (t->kind == SITE_CANCEL) {
+		emit_stub_cancel_body(a, t, base);
+	} else if (t->kind > SITE_LOGGED && t->kind < SITE_MADE) {
+		thread_body(a, t, base);
+	} else {
+		if (t->kind == SITE_MARK)
+			mark_body(a, t);
+		else if (t->guessed)
+			guessed_body(a, t, base, ret_after);
+		else
+			emit_stub_body(a, t, ret_after);
+		emit_stub_jump(a, base + t->offset + t->taken);
+	}
+}
+
+/* The stub for an open there that has been made without a stop. Where it lies; 0: the site has none. */
+static uint16_t emit_logged_stub(struct asmb *a, const struct site *t, uint64_t base)
+{
+	const uint16_t at = (uint16_t)a->s->n;
+	if (t->kind == SITE_CANCEL) {
+		struct site one = *t;
+		one.taken = 2; /* nothing stood behind it */
+		logged_body(a, &one);
+		EMIT(a, 0xc3);
+		return at;
+	}
+	if (t->kind != SITE_OPEN)
+		return 0;
+	logged_body(a, t);
+	emit_stub_jump(a, base + t->offset + t->taken);
+	return at;
+}
+
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
 {
+	enum { COMPARED = 11 }; /* bytes that compare the number, where it is guessed */
 	struct asmb a = {.s = ret, .tid = s->tid, .code = code, .table = table};
 	const uint64_t constants[3] = {table + offsetof(struct counted_table, row),
 	                               table + offsetof(struct counted_table, entry),
@@ -597,36 +702,10 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 		while (ret->n % 16 && !a.far)
 			EMIT(&a, 0xcc);
 		ret->at[i] = (uint16_t)ret->n;
-		ret->after[i] = ret->logged[i] = 0;
-		if (t->kind == SITE_ANY || t->kind == SITE_SOME) {
-			any_body(&a, t, base, t->kind == SITE_SOME ? SOME : 0);
-		} else if (t->kind == SITE_CANCEL) {
-			emit_stub_cancel_body(&a, t, base);
-		} else if (t->kind > SITE_LOGGED && t->kind < SITE_MADE) {
-			thread_body(&a, t, base);
-		} else {
-			if (t->kind == SITE_MARK)
-				mark_body(&a, t);
-			else if (t->guessed)
-				guessed_body(&a, t, base, &ret->after[i]);
-			else
-				emit_stub_body(&a, t, &ret->after[i]);
-			emit_stub_jump(&a, base + t->offset + t->taken);
-		}
-		enum { COMPARED = 11 }; /* the number, where it is guessed */
+		ret->after[i] = 0;
+		emit_stub(&a, t, base, &ret->after[i]);
 		ret->call[i] = (uint16_t)(ret->at[i] + (t->guessed ? COMPARED : 0));
-		if (t->kind == SITE_CANCEL) {
-			struct site one = *t;
-			one.taken = 2; /* nothing stood behind it */
-			ret->logged[i] = (uint16_t)ret->n;
-			logged_body(&a, &one);
-			EMIT(&a, 0xc3);
-		}
-		if (t->kind == SITE_OPEN) {
-			ret->logged[i] = (uint16_t)ret->n;
-			logged_body(&a, t);
-			emit_stub_jump(&a, base + t->offset + t->taken);
-		}
+		ret->logged[i] = emit_logged_stub(&a, t, base);
 		int64_t d = (int64_t)(code + ret->at[i] - (base + t->offset + 5));
 		a.far |= d != (int32_t)d;
 	}
