@@ -408,6 +408,36 @@ static void notify_observer_lost(struct keeper *k)
 		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, keeper_clock());
 }
 
+/* No worker follows: this process answers what is stopped, until the command has ended. */
+static void keep_to_end(struct keeper *k, struct traced *traced)
+{
+	/* Orphans of the worker are ours now: the command among them. */
+	if (k->choice.backend == BACKEND_TRACE)
+		keep_tracing(k, traced);
+	if (k->listener >= 0)
+		notify_keep(k->listener, &k->control->page, keep_on, k);
+	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
+		if (keep_on(k))
+			usleep(1000);
+		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
+			break;
+	}
+	notify_observer_lost(k);
+}
+
+/* The end of a record that no worker ends. said: it has the command's end. */
+static void end_record(struct keeper *k, bool said)
+{
+	struct sup *s = k->sup;
+	if (!k->control->ended) /* nobody knows any more how it ended */
+		k->control->status = 125 << 8;
+	feature_sweep(s, true);
+	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
+		emit_session_end(s);
+	else
+		keeper_emit_end(s, k->control->status);
+}
+
 /* After the worker's death, until the command's end; or until another worker is there (worker_alive). False: there is
  * no command. */
 static bool take_over(struct keeper *k)
@@ -424,7 +454,7 @@ static bool take_over(struct keeper *k)
 	keeper_fetch_listener(k);
 	if (k->listener >= 0)
 		notify_release(k->listener, &k->control->page);
-	bool said = k->control->ended || (k->control->reaped && k->control->telling);
+	const bool said = k->control->ended || (k->control->reaped && k->control->telling);
 	k->control->ended |= k->control->reaped;
 	emit_recorder_death(k);
 	if (revive_worker(k, sup_now(s)))
@@ -433,25 +463,8 @@ static bool take_over(struct keeper *k)
 		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");
 	const int not_its[] = {k->listener, k->from_command, k->memory, k->life[0], k->life[1]};
 	pid_t server = log_server_start(s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
-	/* Orphans of the worker are ours now: the command among them. */
-	if (k->choice.backend == BACKEND_TRACE)
-		keep_tracing(k, &traced);
-	if (k->listener >= 0)
-		notify_keep(k->listener, &k->control->page, keep_on, k);
-	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
-		if (keep_on(k))
-			usleep(1000);
-		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
-			break;
-	}
-	notify_observer_lost(k);
-	if (!k->control->ended) /* nobody knows any more how it ended */
-		k->control->status = 125 << 8;
-	feature_sweep(s, true);
-	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
-		emit_session_end(s);
-	else
-		keeper_emit_end(s, k->control->status);
+	keep_to_end(k, &traced);
+	end_record(k, said);
 	k->unwritten = !log_server_await(server, s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
@@ -473,52 +486,100 @@ static bool stopped_at_start(const struct keeper *k)
 	return state && !strncmp(state, ") T", 3);
 }
 
+/* One round of waiting: what was so as it began, how long it was at most, and whether nothing happened in it. */
+struct round {
+	bool started, left, ended, quiet;
+	int timeout; /* ms */
+};
+
+/* Waits for the worker, a signal, or that some time is over. */
+static struct round await_round(struct keeper *k)
+{
+	struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = k->life[0], .events = POLLIN}};
+	char c[16];
+	struct round r = {.started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE),
+	                  .left = __atomic_load_n(&k->control->left, __ATOMIC_ACQUIRE),
+	                  .ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE)};
+	r.timeout = r.left ? 1 : r.ended || !r.started || k->from_command >= 0 ? 20 : 500;
+	r.quiet = poll(p, 2, r.timeout) == 0;
+	if (p[1].revents & POLLIN)
+		(void)!read(k->life[0], c, sizeof(c));
+	return r;
+}
+
+/* What a run that lasts is given, in a round in which nothing happened. */
+static void look_after_run(struct keeper *k, const struct round *r, struct standstill *still)
+{
+	const struct run_observer *o = k->o->observer;
+	/* The command may have stopped the worker before that had told us that it is started. */
+	if (standstill_look(still, k->control, k->worker) && k->listener >= 0)
+		standstill_serve(still, k->control, k->worker, k->listener, take_signals, k);
+	if (!r->started)
+		return;
+	/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
+	keeper_fetch_listener(k);
+	if (!r->ended)
+		start_standby(k);
+	if (o && o->waiting && !r->ended)
+		o->waiting(o->arg);
+}
+
+/* Is the worker over? *ret_done: it ended in good order, with the record closed. */
+static bool is_worker_over(struct keeper *k, bool quiet, bool *ret_done)
+{
+	int status;
+	/* Where it ended in good order, done was set before its first thread ended. */
+	const bool killed = quiet && log_server_killed(k->worker, -1);
+	*ret_done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
+	bool over = waitpid(k->worker, &status, *ret_done ? 0 : WNOHANG) == k->worker;
+	if (!over && killed && !*ret_done) {
+		standstill_await_threads(k->worker);
+		over = true;
+	}
+	if (over)
+		*ret_done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
+	return over;
+}
+
+/* How long the end of the run has been waited for, and how long of that the worker was at work; ms. */
+struct patience {
+	int waited, worked;
+};
+
+/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that has
+ * nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. One that works, or
+ * would if it got a processor, does not hang. True: that was long enough. */
+static bool has_waited_enough(const struct keeper *k, const struct round *r, struct patience *x)
+{
+	/* On a machine with hundreds of programs a processor the worker may be long at its last work. */
+	enum { WORKS_MOST_MS = 60000, LEFT_MS = 100, HANGS_MS = 2000 };
+	const bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
+	const bool closing = r->ended && !stays;
+	if (r->quiet && closing && !r->left && x->worked < WORKS_MOST_MS && standstill_works(k->worker))
+		x->worked += r->timeout;
+	else if (r->quiet && (r->left || closing))
+		x->waited += r->timeout;
+	return x->waited >= (r->left ? LEFT_MS : HANGS_MS);
+}
+
 /* Until the command has ended and its record is closed; or the command has ended, and others live on. False: the worker
  * died before there was a command. */
 bool keeper_wait(struct keeper *k)
 {
-	/* On a machine with hundreds of programs a processor the worker may be long at its last work. */
-	enum { WORKS_MOST_MS = 60000 };
 	struct standstill still = {0};
-	for (int waited = 0, worked = 0;;) {
-		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = k->life[0], .events = POLLIN}};
-		bool started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE);
-		bool left = __atomic_load_n(&k->control->left, __ATOMIC_ACQUIRE);
-		bool ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE);
-		int timeout = left ? 1 : ended || !started || k->from_command >= 0 ? 20 : 500;
-		int n = poll(p, 2, timeout);
-		if (started)
+	for (struct patience x = {0};;) {
+		struct round r = await_round(k);
+		bool done;
+		if (r.started)
 			release_output(k);
 		take_signals(k);
 		if (stopped_at_start(k))
 			keeper_stop_self(); /* as the worker has us do later */
-		/* The command may have stopped the worker before that had told us that it is started. */
-		if (n == 0 && standstill_look(&still, k->control, k->worker) && k->listener >= 0)
-			standstill_serve(&still, k->control, k->worker, k->listener, take_signals, k);
-		/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
-		if (n == 0 && started) {
-			keeper_fetch_listener(k);
-			if (!ended)
-				start_standby(k);
-			if (k->o->observer && k->o->observer->waiting && !ended)
-				k->o->observer->waiting(k->o->observer->arg);
-		}
-		char c[16];
-		if (p[1].revents & POLLIN)
-			(void)!read(k->life[0], c, sizeof(c));
+		if (r.quiet)
+			look_after_run(k, &r, &still);
 		if (k->revivals)
 			reap_adopted(k);
-		int status;
-		/* Where it ended in good order, done was set before its first thread ended. */
-		bool killed = n == 0 && log_server_killed(k->worker, -1);
-		bool done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
-		bool over = waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker;
-		if (!over && killed && !done) {
-			standstill_await_threads(k->worker);
-			over = true;
-		}
-		if (over) {
-			done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
+		if (is_worker_over(k, r.quiet, &done)) {
 			if (!done && !take_over(k))
 				return false;
 			if (!done && k->worker_alive)
@@ -527,18 +588,10 @@ bool keeper_wait(struct keeper *k)
 				notify_observer_lost(k);
 			return true;
 		}
-		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
-		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. One that
-		 * works, or would if it got a processor, does not hang. */
-		bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
-		if (n == 0 && ended && !left && !stays && worked < WORKS_MOST_MS && standstill_works(k->worker))
-			worked += timeout;
-		else if (n == 0 && (left || (ended && !stays)))
-			waited += timeout;
-		if (waited >= (left ? 100 : 2000)) {
+		if (has_waited_enough(k, &r, &x)) {
 			if (k->revivals)
 				notify_observer_lost(k);
-			k->unwritten = !left;
+			k->unwritten = !r.left;
 			keep_in_background(k);
 			return true;
 		}
