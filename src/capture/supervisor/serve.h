@@ -18,6 +18,13 @@
 void serve_watch(struct worker *w);
 /* Lets calls go on that have waited for a minute. */
 void serve_minute(struct worker *w);
+/* Monotonic. */
+int64_t serve_clock_ns(void);
+
+/* ---- where a server is held up (serve_standin.c) ---- */
+
+/* The call at a stop goes on without being looked at, and what it is about is kept. Any thread's, without the lock. */
+void serve_pass_unlooked(struct worker *w, struct notify_slot *slot, const struct trap *t);
 /* Where all threads wait for file systems, answers in their place. False: they do not. */
 bool serve_crowd(struct worker *w);
 /* A server that is held up with the lock is stood in for. */
