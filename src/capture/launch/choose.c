@@ -280,65 +280,114 @@ static const struct row *find_capture_row(struct search *s, unsigned wanted, enu
 	return NULL;
 }
 
+/* What a run lacks that is recorded in a lesser way. */
+enum { LACKS_BYTES, LACKS_OTHERS, LACKS_FILES, LACKS_ALL };
+static const char *const lacks[] = {
+    [LACKS_BYTES] = "bytes per file are not counted",
+    [LACKS_OTHERS] = "only what goes through the C library is recorded",
+    [LACKS_FILES] = "only processes are recorded",
+    [LACKS_ALL] = "only the run itself is recorded",
+};
+
+static unsigned what_is_wanted(const struct run_options *o)
+{
+	if (o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC)
+		return FOR_TREE;
+	return o->mode == CAPTURE_SAFE ? FOR_SAFE : o->exact ? FOR_EXACT : FOR_COMPLETE;
+}
+
+/* It takes nothing from anybody. */
+static bool is_meek(const struct row *row)
+{
+	return row->backend == BACKEND_PROC || row->backend == BACKEND_SAFE;
+}
+
+/* The way that was asked for, or else the best that works for that or, after it, for less; *ret_for, for what. NULL:
+ * none. */
+static const struct row *find_any_row(struct search *s, unsigned wanted, unsigned *ret_for)
+{
+	const struct run_options *o = s->o;
+	const struct row *row =
+	    o->transport != TRANSPORT_AUTO && !o->exact ? find_capture_row(s, wanted, o->transport) : NULL;
+	*ret_for = wanted;
+	for (; !row && *ret_for <= FOR_TREE; *ret_for <<= 1)
+		if ((row = find_capture_row(s, *ret_for, TRANSPORT_AUTO)))
+			break;
+	return row;
+}
+
+/* What the user should know of a way that records less than was wanted. */
+static void tell_less(struct search *s, const struct row *row, unsigned wanted, unsigned got)
+{
+	struct choice *c = s->c;
+	/* Every call by ptrace needs no filter; what it costs is for the user to say. */
+	const bool exact = is_meek(row) && wanted == FOR_COMPLETE && !c->privileged && !s->tried[0] &&
+	                   rows[0].works(&(struct reason){""}, &c->outranked) == 0;
+	const char *less = lacks[got == FOR_TREE ? LACKS_FILES : got == FOR_SAFE ? LACKS_OTHERS : LACKS_BYTES];
+	if (got > wanted)
+		snprintf(c->line, sizeof(c->line), "%s: %s%s", less, c->why,
+		         exact ? "; --exact would record files, slowly" : "");
+	else if (s->o->count && row->backend == BACKEND_TRACE)
+		snprintf(c->line, sizeof(c->line), "%s: %s", lacks[LACKS_BYTES], c->why);
+}
+
+static void take_row(struct search *s, const struct row *row, unsigned wanted, unsigned got)
+{
+	struct choice *c = s->c;
+	c->backend = row->backend;
+	c->tree_only = got == FOR_TREE;
+	c->loses = takes_privilege(row);
+	snprintf(c->mode, sizeof(c->mode), "%s/%s",
+	         c->tree_only                   ? "tree"
+	         : row->backend == BACKEND_SAFE ? "safe"
+	                                        : "complete",
+	         row->name);
+	c->privileged &= is_meek(row);
+	tell_less(s, row, wanted, got);
+}
+
+static bool has_own_proc(void)
+{
+	char self[24] = "";
+	(void)!readlink("/proc/self", self, sizeof(self) - 1);
+	return atoi(self) == getpid();
+}
+
+/* The way that is taken; NULL: none works. */
+static const struct row *search_rows(struct search *s, unsigned wanted, unsigned *ret_for)
+{
+	struct choice *c = s->c;
+	if (!has_own_proc()) {
+		add_why(s, "/proc is not there, or not that of this process");
+		return NULL;
+	}
+	c->privileged = privileged_program(s->o->argv, s->program, sizeof(s->program));
+	const struct row *row = find_any_row(s, wanted, ret_for);
+	if (row && is_meek(row) && c->privileged && s->o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
+		char text[128];
+		snprintf(text, sizeof(text), "'%s' would lose its privilege", s->program);
+		add_why(s, text);
+	}
+	return row;
+}
+
 void capture_choose(const struct run_options *o, struct choice *ret)
 {
-	static const char *const less[] = {"bytes per file are not counted",
-	                                   "only what goes through the C library is recorded",
-	                                   "only processes are recorded", "only the run itself is recorded"};
 	*ret = (struct choice){.backend = BACKEND_NONE, .mode = "off"};
 	struct search s = {.o = o, .c = ret};
-	unsigned wanted = o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC ? FOR_TREE
-	                  : o->mode == CAPTURE_SAFE                                 ? FOR_SAFE
-	                  : o->exact                                                ? FOR_EXACT
-	                                                                            : FOR_COMPLETE;
+	const unsigned wanted = what_is_wanted(o);
+	unsigned got;
 	if (o->mode == CAPTURE_OFF)
 		return;
 	if ((ret->crowded = room_is_little(ret->why, sizeof(ret->why)))) {
-		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
+		snprintf(ret->line, sizeof(ret->line), "%s: %s", lacks[LACKS_ALL], ret->why);
 		return;
 	}
-	const struct row *row = NULL;
-	char self[24] = "";
-	(void)!readlink("/proc/self", self, sizeof(self) - 1);
-	if (atoi(self) != getpid()) {
-		add_why(&s, "/proc is not there, or not that of this process");
-	} else {
-		ret->privileged = privileged_program(o->argv, s.program, sizeof(s.program));
-		if (o->transport != TRANSPORT_AUTO && !o->exact)
-			row = find_capture_row(&s, wanted, o->transport);
-		unsigned want = wanted;
-		for (; !row && want <= FOR_TREE; want <<= 1)
-			if ((row = find_capture_row(&s, want, TRANSPORT_AUTO)))
-				break;
-		bool meek =
-		    row && (row->backend == BACKEND_PROC || row->backend == BACKEND_SAFE); /* takes nothing from anybody */
-		if (meek && ret->privileged && o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
-			char text[128];
-			snprintf(text, sizeof(text), "'%s' would lose its privilege", s.program);
-			add_why(&s, text);
-		}
-		if (row) {
-			ret->backend = row->backend;
-			ret->tree_only = want == FOR_TREE;
-			ret->loses = takes_privilege(row);
-			snprintf(ret->mode, sizeof(ret->mode), "%s/%s",
-			         ret->tree_only                 ? "tree"
-			         : row->backend == BACKEND_SAFE ? "safe"
-			                                        : "complete",
-			         row->name);
-			ret->privileged &= meek;
-			/* Every call by ptrace needs no filter; what it costs is for the user to say. */
-			bool exact = meek && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
-			             rows[0].works(&(struct reason){""}, &ret->outranked) == 0;
-			if (want > wanted)
-				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE],
-				         ret->why, exact ? "; --exact would record files, slowly" : "");
-			else if (o->count && row->backend == BACKEND_TRACE)
-				snprintf(ret->line, sizeof(ret->line), "%s: %s", less[0], ret->why);
-		}
-	}
-	if (!row)
-		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
+	const struct row *row = search_rows(&s, wanted, &got);
+	if (row)
+		take_row(&s, row, wanted, got);
+	else
+		snprintf(ret->line, sizeof(ret->line), "%s: %s", lacks[LACKS_ALL], ret->why);
 	if (ret->backend != BACKEND_TRACE)
 		ret->outranked = false;
 }

@@ -52,47 +52,59 @@ static void read_handlers(struct proc *p)
 		p->catches |= (caught & 1ull << (signals[i] - 1)) != 0;
 }
 
+/* The file of one line of /proc/PID/maps, found by its address or by its name, which is cut off at its end. NULL: it
+ * cannot be found. */
+static struct file *mapped_file(struct sup *s, struct proc *p, char *line, unsigned long long from,
+                                unsigned long long to, unsigned long long ino)
+{
+	char link[96], *path = strchr(line, '/');
+	struct where w;
+	struct statx st;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", p->pid, from, to);
+	if (path)
+		path[strcspn(path, "\n")] = '\0';
+	/* The link needs a privilege; by its path it may be another file by now, which the inode tells. */
+	if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, link, true, &w) < 0)
+		return NULL;
+	bool found = where_statx(&w, true, &st) == 0;
+	if (!found && path) {
+		where_release(&w);
+		if (where_path(proc_rooted(p), p->pid, AT_FDCWD, path, true, &w) < 0)
+			return NULL;
+		found = where_statx(&w, true, &st) == 0;
+	}
+	struct file *file = found && st.stx_ino == ino ? file_get(s, &w, true, &st) : NULL;
+	where_release(&w);
+	return file;
+}
+
+/* What a line of /proc/PID/maps says of memory that others may write, too. */
+static void hold_mapping(struct sup *s, struct proc *p, char *line)
+{
+	unsigned long long from, to, ino;
+	char perms[8];
+	if (sscanf(line, "%llx-%llx %7s %*s %*s %llu", &from, &to, perms, &ino) != 4 || !ino || perms[1] != 'w' ||
+	    perms[3] != 's')
+		return;
+	if (strstr(line, "/dev/zero (deleted)")) {
+		p->anon_shm = p->shares_memory = true;
+		return;
+	}
+	struct file *file = strstr(line, "/memfd:stemma") ? NULL : mapped_file(s, p, line, from, to, ino);
+	if (file)
+		access_begin(s, p, file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, TERM_via_descriptor, false, TERM_api_mmap,
+		             sup_now(s), NULL);
+}
+
 /* Files that it has mapped to write and to share: no descriptor need be left of them. */
 static void hold_mappings(struct sup *s, struct proc *p)
 {
-	char name[48], *line = NULL, perms[8];
+	char name[48], *line = NULL;
 	size_t room = 0;
 	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
 	FILE *f = fopen(name, "re");
-	while (f && getline(&line, &room, f) > 0) {
-		unsigned long long from, to, ino;
-		char link[96];
-		struct where w;
-		struct statx st;
-		if (sscanf(line, "%llx-%llx %7s %*s %*s %llu", &from, &to, perms, &ino) != 4 || !ino || perms[1] != 'w' ||
-		    perms[3] != 's')
-			continue;
-		if (strstr(line, "/dev/zero (deleted)")) {
-			p->anon_shm = p->shares_memory = true;
-			continue;
-		}
-		if (strstr(line, "/memfd:stemma"))
-			continue;
-		snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", p->pid, from, to);
-		char *path = strchr(line, '/');
-		if (path)
-			path[strcspn(path, "\n")] = '\0';
-		/* The link needs a privilege; by its path it may be another file by now, which the inode tells. */
-		if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, link, true, &w) < 0)
-			continue;
-		bool found = where_statx(&w, true, &st) == 0;
-		if (!found && path) {
-			where_release(&w);
-			if (where_path(proc_rooted(p), p->pid, AT_FDCWD, path, true, &w) < 0)
-				continue;
-			found = where_statx(&w, true, &st) == 0;
-		}
-		struct file *file = found && st.stx_ino == ino ? file_get(s, &w, true, &st) : NULL;
-		where_release(&w);
-		if (file)
-			access_begin(s, p, file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, TERM_via_descriptor, false,
-			             TERM_api_mmap, sup_now(s), NULL);
-	}
+	while (f && getline(&line, &room, f) > 0)
+		hold_mapping(s, p, line);
 	free(line);
 	if (f)
 		fclose(f);

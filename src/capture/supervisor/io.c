@@ -114,12 +114,45 @@ static struct access *of_socket(const struct sup *s, struct proc *p, uint64_t in
 	return NULL;
 }
 
+/* The live access of p to f in that mode; NULL: none. sync: rather one that is no data. */
+static struct access *live_access(const struct proc *p, const struct file *f, unsigned mode, bool sync)
+{
+	struct access *found = NULL;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == f && (a->mode & mode) && (!found || (a->via == TERM_via_sync) == sync))
+			found = a;
+	return found;
+}
+
+/* Of a file that p has open, though nobody saw how. */
+static struct access *begin_unseen_access(struct sup *s, struct proc *p, struct file *f, unsigned mode,
+                                          const struct statx *st)
+{
+	const unsigned type = st->stx_mode & S_IFMT;
+	struct fingerprint print = fingerprint_of(st);
+	struct task *was = s->current;
+	struct access *a;
+	s->current = NULL; /* it is open already: no call is to come back first */
+	if (type == S_IFREG && st->stx_nlink == 0 && p->tmpfile && mode == ACCESS_WRITE)
+		a = access_begin(s, p, f, ACCESS_WRITE | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, p->tmpfile, NULL);
+	else
+		a = access_begin(s, p, f, mode, type == S_IFSOCK ? TERM_via_socket : TERM_via_descriptor, false,
+		                 TERM_api_inherit, sup_now(s), type == S_IFREG ? &print : NULL);
+	s->current = was;
+	return a;
+}
+
+static bool is_counted_type(const struct statx *st)
+{
+	const unsigned type = st->stx_mode & S_IFMT;
+	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || file_is_terminal(st);
+}
+
 /* The live access of p through its descriptor, begun now if it came unseen (SCM_RIGHTS, a pipe of its own). NULL: not a
  * file that is counted. */
 static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd, unsigned mode, struct statx *ret)
 {
 	struct where w;
-	struct access *found = NULL;
 	if (fd < 0)
 		return NULL;
 	where_fd(tid, fd, &w);
@@ -128,30 +161,18 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 		p->io_unseen |= rc != -ENOENT; /* else it is not open, and the call will say so */
 		return NULL;
 	}
-	unsigned type = ret->stx_mode & S_IFMT;
-	if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !file_is_terminal(ret))
+	if (!is_counted_type(ret))
 		return NULL;
-	if (type == S_IFSOCK && (found = of_socket(s, p, ret->stx_ino, mode)))
+	struct access *found = S_ISSOCK(ret->stx_mode) ? of_socket(s, p, ret->stx_ino, mode) : NULL;
+	if (found)
 		return found;
 	struct file *f = file_get(s, &w, true, ret);
 	p->io_unseen |= !f;
 	if (!f || f->kind == TERM_kind_pseudo)
 		return NULL;
-	for (struct access *a = p->live; a; a = a->proc_next)
-		if (a->file == f && (a->mode & mode) && (!found || (a->via == TERM_via_sync) == (fd == 2)))
-			found = a;
-	if (found)
-		return found;
-	struct fingerprint print = fingerprint_of(ret);
-	struct task *was = s->current;
-	s->current = NULL; /* it is open already: no call is to come back first */
-	if (type == S_IFREG && ret->stx_nlink == 0 && p->tmpfile && mode == ACCESS_WRITE)
-		found =
-		    access_begin(s, p, f, ACCESS_WRITE | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, p->tmpfile, NULL);
-	else
-		found = access_begin(s, p, f, mode, type == S_IFSOCK ? TERM_via_socket : TERM_via_descriptor, false,
-		                     TERM_api_inherit, sup_now(s), type == S_IFREG ? &print : NULL);
-	s->current = was;
+	found = live_access(p, f, mode, fd == 2);
+	if (!found)
+		found = begin_unseen_access(s, p, f, mode, ret);
 	p->io_unseen |= !found;
 	return found;
 }
@@ -200,6 +221,84 @@ static bool is_peek(const struct trap *t)
 	return flags & MSG_PEEK;
 }
 
+/* What a call moves: between which descriptors (-1: none), how many bytes if that is known before (UINT64_MAX: as many
+ * as the file has). */
+struct move {
+	int from, to;
+	uint64_t bytes;
+};
+
+/* False: it is not counted. */
+static bool enter_mmap(struct sup *s, struct proc *p, struct task *k, const struct trap *t, struct move *m)
+{
+	if (t->args[3] & MAP_ANONYMOUS)
+		return false;
+	m->bytes = t->args[1];
+	if (!(t->args[3] & MAP_SHARED))
+		m->to = -1;
+	if (m->to >= 0 && !(t->args[2] & PROT_WRITE)) { /* mprotect may make it writable */
+		if (is_writable(k->tid, m->to))
+			mark_altered(s, p, k, m->to);
+		m->to = -1;
+	}
+	return true;
+}
+
+/* By what is particular to some calls. False: this one moves nothing that is counted. */
+static bool find_move(struct sup *s, struct proc *p, struct task *k, const struct trap *t, const struct io_row *r,
+                      struct move *m)
+{
+	*m = (struct move){.from = r->from >= 0 ? (int)t->args[r->from] : -1, .to = r->to >= 0 ? (int)t->args[r->to] : -1};
+	if (r->api == TERM_ioapi_clone)
+		return (m->bytes = clone_of(k, t, &m->from)) != 0;
+	if (r->api == TERM_ioapi_mmap)
+		return enter_mmap(s, p, k, t, m);
+	if (r->api == TERM_ioapi_splice && t->nr == SYS_vmsplice) {
+		bool writes = is_writable(k->tid, m->to);
+		m->from = writes ? -1 : m->from;
+		m->to = writes ? m->to : -1;
+	}
+	return true;
+}
+
+/* One side of a move: its access, and how far the bytes go where that is a socket and somebody asks. */
+static struct access *enter_side(struct sup *s, struct proc *p, struct task *k, int fd, bool write, bool peek,
+                                 struct statx *ret)
+{
+	const bool wanted = s->observer && s->observer->moved;
+	struct access *a = fd >= 0 ? access_of(s, p, k->tid, fd, write ? ACCESS_WRITE : ACCESS_READ, ret) : NULL;
+	k->io_reach[write] =
+	    wanted && fd >= 0 && S_ISSOCK(ret->stx_mode) && !peek ? socket_reach(s, p, fd, ret->stx_ino) : REACH_NOT;
+	k->io_seq[write] = a ? a->seq : 0;
+	return a;
+}
+
+/* The call, of row r, is about to move bytes. */
+static void enter_move(struct sup *s, struct proc *p, struct task *k, const struct trap *t, const struct io_row *r)
+{
+	struct statx st = {0}, to = {0};
+	struct move m;
+	if (!find_move(s, p, k, t, r, &m))
+		return;
+	struct access *a = enter_side(s, p, k, m.from, false, is_peek(t), &st);
+	k->io_bytes = m.bytes == UINT64_MAX ? st.stx_size : m.bytes;
+	if (a && r->api == TERM_ioapi_mmap)
+		a->loaded = true; /* whether the call succeeds or not: then nothing is claimed */
+	enter_side(s, p, k, m.to, true, false, &to);
+	bool far = k->io_reach[0] != REACH_NOT || k->io_reach[1] != REACH_NOT;
+	if (!k->io_seq[0] && !k->io_seq[1] && !far && r->result != DESCRIPTOR)
+		return;
+	k->io = r;
+	k->io_start = sup_now(s);
+	memcpy(k->io_args, t->args, sizeof(k->io_args));
+}
+
+/* Bytes that it moves are in no row of the table. */
+static bool is_uncounted(const struct trap *t)
+{
+	return t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
+}
+
 void io_enter(struct sup *s, const struct trap *t)
 {
 	struct task *k = task_of(s, t->tid);
@@ -208,8 +307,7 @@ void io_enter(struct sup *s, const struct trap *t)
 	struct proc *p = k->proc;
 	k->io = NULL;
 	s->epoch++;
-	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate,
-	     uncounted = t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
+	const bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate, uncounted = is_uncounted(t);
 	const struct io_row *r = uncounted || length ? NULL : find_io_call(t->nr);
 	if (!r && !length && !uncounted)
 		return;
@@ -218,60 +316,9 @@ void io_enter(struct sup *s, const struct trap *t)
 	p->io_unseen |= uncounted;
 	if (length)
 		mark_altered(s, p, k, (int)t->args[0]);
-	if (!r)
-		return;
-	if (p->pid == s->root && !p->execn)
-		return; /* not the command yet: what this process says to the recorder */
-	int from = r->from >= 0 ? (int)t->args[r->from] : -1, to = r->to >= 0 ? (int)t->args[r->to] : -1;
-	struct statx st = {0};
-	uint64_t bytes = 0;
-	switch (r->api) {
-	case TERM_ioapi_clone:
-		if ((bytes = clone_of(k, t, &from)) == 0)
-			return;
-		break;
-	case TERM_ioapi_mmap:
-		if (t->args[3] & MAP_ANONYMOUS)
-			return;
-		bytes = t->args[1];
-		if (!(t->args[3] & MAP_SHARED))
-			to = -1;
-		if (to >= 0 && !(t->args[2] & PROT_WRITE)) { /* mprotect may make it writable */
-			if (is_writable(k->tid, to))
-				mark_altered(s, p, k, to);
-			to = -1;
-		}
-		break;
-	case TERM_ioapi_splice:
-		if (t->nr == SYS_vmsplice) {
-			bool writes = is_writable(k->tid, to);
-			from = writes ? -1 : from;
-			to = writes ? to : -1;
-		}
-		break;
-	default:
-		break;
-	}
-	bool wanted = s->observer && s->observer->moved;
-	k->io_reach[0] = k->io_reach[1] = REACH_NOT;
-	struct access *a = from >= 0 ? access_of(s, p, k->tid, from, ACCESS_READ, &st) : NULL;
-	if (wanted && from >= 0 && S_ISSOCK(st.stx_mode) && !is_peek(t))
-		k->io_reach[0] = socket_reach(s, p, from, st.stx_ino);
-	k->io_bytes = bytes == UINT64_MAX ? st.stx_size : bytes;
-	k->io_seq[0] = a ? a->seq : 0;
-	if (a && r->api == TERM_ioapi_mmap)
-		a->loaded = true; /* whether the call succeeds or not: then nothing is claimed */
-	st = (struct statx){0};
-	a = to >= 0 ? access_of(s, p, k->tid, to, ACCESS_WRITE, &st) : NULL;
-	k->io_seq[1] = a ? a->seq : 0;
-	if (wanted && to >= 0 && S_ISSOCK(st.stx_mode))
-		k->io_reach[1] = socket_reach(s, p, to, st.stx_ino);
-	bool far = k->io_reach[0] != REACH_NOT || k->io_reach[1] != REACH_NOT;
-	if (!k->io_seq[0] && !k->io_seq[1] && !far && r->result != DESCRIPTOR)
-		return;
-	k->io = r;
-	k->io_start = sup_now(s);
-	memcpy(k->io_args, t->args, sizeof(k->io_args));
+	/* Until it is the command it is not: what this process says to the recorder. */
+	if (r && (p->pid != s->root || p->execn))
+		enter_move(s, p, k, t, r);
 }
 
 /* Bytes of all messages of an array of struct mmsghdr. */
@@ -344,6 +391,16 @@ bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_
 	return true;
 }
 
+/* Bytes that a call has moved, which came back with rval. */
+static uint64_t bytes_of_result(struct task *k, const struct io_row *r, int64_t rval, bool ok)
+{
+	if (r->result == SUCCESS)
+		return k->io_bytes;
+	if (r->result == BYTES)
+		return (uint64_t)rval;
+	return ok ? sum_messages(k->proc, k->tid, k->io_args[1], (uint64_t)rval) : 0;
+}
+
 void io_leave(struct sup *s, pid_t tid, int64_t rval)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516, ERRNO_LAST = 4095 };
@@ -354,16 +411,13 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 	k->io = NULL;
 	if (rval <= -RESTART_FIRST && rval >= -RESTART_LAST)
 		return; /* a signal: it is about to be made again */
-	bool ok = rval >= 0 || rval < -ERRNO_LAST;
+	const bool ok = rval >= 0 || rval < -ERRNO_LAST;
 	if (r->result == DESCRIPTOR) {
 		if (ok)
 			emit_accepted(s, k->proc, (int)k->io_args[0], (int)rval);
 		return;
 	}
-	uint64_t bytes = r->result == SUCCESS ? k->io_bytes
-	                 : r->result == BYTES ? (uint64_t)rval
-	                 : ok                 ? sum_messages(k->proc, tid, k->io_args[1], (uint64_t)rval)
-	                                      : 0;
+	const uint64_t bytes = bytes_of_result(k, r, rval, ok);
 	for (int i = 0; i < 2; i++)
 		if (k->io_reach[i] != REACH_NOT && ok && bytes)
 			s->observer->moved(s->observer->arg, i == 1, k->io_reach[i] == REACH_OUT, bytes);
@@ -398,45 +452,61 @@ static bool is_stream_in_totals(const struct file *f)
 	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_terminal;
 }
 
-/* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. A file
- * may have been read by a mapping that nobody saw, so of those it is said of writing only. */
+/* May its file have been written by a mapping? What can be read, too, can be mapped, and made writable then: was it?
+ * Only injected code would tell. *ret_readable: it can be. */
+static bool is_file_mapped(const struct access *a, bool *ret_readable)
+{
+	bool mapped = false;
+	*ret_readable = false;
+	for (const struct access *b = a->proc->live; b; b = b->proc_next)
+		if (b->file == a->file && a->file->kind == TERM_kind_regular) {
+			*ret_readable |= (b->mode & ACCESS_READ) && !(b->mode & ACCESS_PROGRAM);
+			mapped |= b->loaded;
+		}
+	return mapped;
+}
+
+/* Would the totals show it if bytes had been moved that way? A file may have been read by a mapping that nobody saw, so
+ * of those it is said of writing only. */
+static bool shows_in_totals(const struct file *f, unsigned way)
+{
+	return f->kind == TERM_kind_regular ? way == ACCESS_WRITE && file_has_no_clones(f) : is_stream_in_totals(f);
+}
+
+/* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. */
 static bool is_shown_unmoved(struct sup *s, const struct access *a, unsigned way)
 {
 	struct proc *p = a->proc;
-	if (!(a->mode & way) || a->mapped || a->altered || p->uncounted)
-		return false;
-	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file)
-	                                       : !is_stream_in_totals(a->file))
-		return false;
-	/* What can be read, too, can be mapped, and made writable then: was it? Only the code would tell. */
 	bool readable = false, mapped = false;
-	for (const struct access *b = p->live; b && way == ACCESS_WRITE; b = b->proc_next)
-		if (b->file == a->file && a->file->kind == TERM_kind_regular) {
-			readable |= (b->mode & ACCESS_READ) && !(b->mode & ACCESS_PROGRAM);
-			mapped |= b->loaded;
-		}
+	if (!(a->mode & way) || a->mapped || a->altered || p->uncounted || !shows_in_totals(a->file, way))
+		return false;
+	if (way == ACCESS_WRITE)
+		mapped = is_file_mapped(a, &readable);
 	if (!mapped && feature_bytes_none(s, a, way))
 		return true;
 	/* Of another thread's call that goes on the totals do not tell yet. */
 	return !readable && !p->threads && proc_moved_none(s, p, way == ACCESS_WRITE);
 }
 
-static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
+/* Adds up what is kept by kind of call: bytes, and when the first and the last were moved. */
+static void add_sums(const struct access *a, struct io_known *k)
 {
-	k->read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
 	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {
 		if (sum->api == TERM_ioapi_mmap)
 			continue;
-		bool timed = sum->calls && sum->first != TIME_NONE;
+		const bool timed = sum->calls && sum->first != TIME_NONE;
 		if (timed && (k->first == TIME_NONE || sum->first < k->first))
 			k->first = sum->first;
 		if (timed && (k->last == TIME_NONE || sum->last > k->last))
 			k->last = sum->last;
-		if (sum->write)
-			k->bytes_written += sum->bytes;
-		else
-			k->bytes_read += sum->bytes;
+		*(sum->write ? &k->bytes_written : &k->bytes_read) += sum->bytes;
 	}
+}
+
+static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
+{
+	add_sums(a, k);
+	k->read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
 	/* Altered in its length (ftruncate, as sort -o and split do): no bytes are no proof then that nothing was changed.
 	 */
 	k->written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k->bytes_written);

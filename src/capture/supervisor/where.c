@@ -528,43 +528,52 @@ char *where_real(const struct where *w, bool follow)
 	return name;
 }
 
+/* Not even the directory is there: the words as given, after the directory they start from. */
+static char *name_as_given(const struct where *w)
+{
+	char start[64], top[4096], *ret = NULL;
+	const bool absolute = w->given[0] == '/';
+	if (absolute && !w->foreign)
+		return strdup(w->given);
+	read_start_directory(w, absolute, start, sizeof(start));
+	ssize_t k = readlink(start, top, sizeof(top) - 1);
+	if (k <= 0)
+		return NULL;
+	top[k] = '\0';
+	return asprintf(&ret, "%s%s%s", strcmp(top, "/") ? top : "", absolute ? "" : "/", w->given) < 0 ? NULL : ret;
+}
+
+/* The real name of the directory dir, or of the one that w holds (NULL); malloc'ed. NULL: it is not there. */
+static char *name_of_directory(const struct where *w, const char *dir)
+{
+	int fd = dir            ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
+	         : w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3)
+	                        : -1;
+	char *name = fd < 0 ? NULL : in_namespace(w, fd, links_fd_name(fd));
+	if (fd >= 0)
+		close(fd);
+	return name;
+}
+
 char *where_name(const struct where *w)
 {
-	char dir[sizeof(w->path)];
+	char dir[sizeof(w->path)], base[sizeof(w->path)];
 	size_t n = strlen(w->path);
 	memcpy(dir, w->path, n + 1);
 	while (n > 1 && dir[n - 1] == '/')
 		dir[--n] = '\0';
 	char *slash = strrchr(dir, '/');
-	const char *base = slash ? slash + 1 : dir;
-	char base_copy[sizeof(w->path)];
-	memcpy(base_copy, base, strlen(base) + 1);
-	if (!strcmp(base_copy, ".") || !strcmp(base_copy, ".."))
+	const char *last = slash ? slash + 1 : dir;
+	memcpy(base, last, strlen(last) + 1);
+	if (!strcmp(base, ".") || !strcmp(base, ".."))
 		return where_real(w, true);
 	if (slash)
 		slash[slash == dir] = '\0';
-	int fd = slash ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
-	               : (w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1);
-	char *parent = fd < 0 ? NULL : in_namespace(w, fd, links_fd_name(fd));
-	if (fd >= 0)
-		close(fd);
-	char *ret = NULL;
-	if (parent) {
-		if (asprintf(&ret, "%s/%s", strcmp(parent, "/") ? parent : "", base_copy) < 0)
-			ret = NULL;
-	} else if (w->given[0] == '/' && !w->foreign) {
-		ret = strdup(w->given);
-	} else {
-		/* Not even the directory is there: the words as given, after the directory they start from. */
-		char start[64], top[4096];
-		read_start_directory(w, w->given[0] == '/', start, sizeof(start));
-		ssize_t k = readlink(start, top, sizeof(top) - 1);
-		if (k > 0) {
-			top[k] = '\0';
-			if (asprintf(&ret, "%s%s%s", strcmp(top, "/") ? top : "", w->given[0] == '/' ? "" : "/", w->given) < 0)
-				ret = NULL;
-		}
-	}
+	char *parent = name_of_directory(w, slash ? dir : NULL), *ret = NULL;
+	if (!parent)
+		return name_as_given(w);
+	if (asprintf(&ret, "%s/%s", strcmp(parent, "/") ? parent : "", base) < 0)
+		ret = NULL;
 	free(parent);
 	return ret;
 }
