@@ -22,8 +22,10 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -717,6 +719,30 @@ static void *opens_and_ends(void *arg)
 	return NULL;
 }
 
+/* Addresses that are longer than the kernel takes, full to the last byte: by name and without a file. */
+CASE(c_long_addresses)
+{
+	union {
+		struct sockaddr sa;
+		struct sockaddr_storage room;
+		unsigned char raw[128];
+	} u;
+	long refused = 0;
+	memset(&u, 'A', sizeof(u));
+	u.sa.sa_family = AF_UNIX;
+	for (int abstract = 0; abstract < 2; abstract++) {
+		u.raw[sizeof(u.sa.sa_family)] = abstract ? '\0' : 'A';
+		for (socklen_t n = sizeof(struct sockaddr_un) - 2; n <= sizeof(u); n++) {
+			int fd = (int)must(socket(AF_UNIX, SOCK_STREAM, 0));
+			refused += connect(fd, &u.sa, n) < 0;
+			refused += n > sizeof(struct sockaddr_un) && bind(fd, &u.sa, n) < 0;
+			close(fd);
+		}
+	}
+	say("refused", refused);
+	work();
+}
+
 CASE(c_threads_come_and_go)
 {
 	for (int i = 0; i < 50; i++) {
@@ -824,6 +850,7 @@ const struct tcase cases[] = {{"descriptors-8", c_descriptors_8},
                               {"unmount", c_unmount},
                               {"deep-directory", c_deep_directory},
                               {"forks", c_forks},
+                              {"long-addresses", c_long_addresses},
                               {"threads-come-and-go", c_threads_come_and_go},
                               {"strict", c_strict},
                               {"user-dispatch", c_user_dispatch},

@@ -16,6 +16,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* The name in a Unix socket's address of `got` bytes, as far as the kernel would take it: what a program gives may be
+ * longer than any is, and need not end with a NUL. got: more than the family's. */
+static void path_of_unix(const struct sockaddr_un *un, size_t got, char ret[sizeof(un->sun_path) + 1])
+{
+	size_t n = got - offsetof(struct sockaddr_un, sun_path);
+	if (n > sizeof(un->sun_path))
+		n = sizeof(un->sun_path);
+	memcpy(ret, un->sun_path, n);
+	ret[n] = '\0';
+}
+
 /* The channel of an address, used by p from then on. */
 struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
                         unsigned api, int64_t time)
@@ -45,9 +56,7 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 			struct where w;
 			struct statx st;
 			char path[sizeof(u->un.sun_path) + 1];
-			size_t len = (size_t)got - offsetof(struct sockaddr_un, sun_path);
-			memcpy(path, u->un.sun_path, len);
-			path[len] = '\0';
+			path_of_unix(&u->un, (size_t)got, path);
 			int rc = where_path(proc_rooted(p), tid, AT_FDCWD, path, true, &w);
 			if (rc == 0 && api == TERM_api_connect) {
 				if (where_look(&w, true, &st) < 0) {
@@ -61,7 +70,8 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 			snprintf(address, sizeof(address), "unix:%.250s", name ? name : path);
 			free(name);
 		} else {
-			snprintf(address, sizeof(address), "unix:@%.*s", (int)(got - 3), u->un.sun_path + 1);
+			snprintf(address, sizeof(address), "unix:@%.*s",
+			         (int)((got < (ssize_t)sizeof(u->un) ? got : (ssize_t)sizeof(u->un)) - 3), u->un.sun_path + 1);
 		}
 		break;
 	default:
@@ -143,9 +153,7 @@ static void await_path(struct rooted r, pid_t tid, const union address *u, size_
 	struct where w;
 	struct statx st;
 	char path[sizeof(u->un.sun_path) + 1];
-	size_t n = got - offsetof(struct sockaddr_un, sun_path);
-	memcpy(path, u->un.sun_path, n);
-	path[n] = '\0';
+	path_of_unix(&u->un, got, path);
 	where_none(&w);
 	if (path[0] && where_path(r, tid, AT_FDCWD, path, true, &w) == 0)
 		where_look(&w, true, &st);
