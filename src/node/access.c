@@ -1,6 +1,7 @@
 /* Accesses, as they are kept and told: those that go on, and those that have ended and are kept for a moment (dormant),
  * since the same file is often opened again. A dormant one is let go of when anybody else may write the file, when its
  * process executes another program or ends, and after a few seconds. access_open.c says when they start and end. */
+#include "event/access_ending.h"
 #include "node/node_int.h"
 
 #include <stdlib.h>
@@ -102,23 +103,29 @@ void naccess_set_ended(struct node *n, struct naccess *a, int64_t when)
 
 /* ---- telling ---- */
 
+static bool is_naccess_alone(void *arg)
+{
+	return naccess_is_sole_writer(*(const struct naccess **)arg);
+}
+
+/* Nobody tells of the time when an inode changed, nor of writers by a descriptor that wrote nothing. */
 static unsigned rate_evidence(const struct naccess *a)
 {
-	const struct nfile *f = a->file;
-	if (a->moved[1])
-		return a->by->bytes[1] ? TERM_evidence_must : TERM_evidence_none;
-	if (a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)))
-		return TERM_evidence_must;
-	if (f->kind != TERM_kind_regular || !a->after)
-		return TERM_evidence_may;
-	if (a->empty && a->after_size == 0)
-		return TERM_evidence_none; /* it was new, and still has nothing in it */
-	if (!a->before)
-		return TERM_evidence_may;
-	if (a->size != a->after_size || a->mtime != a->after_mtime)
-		return naccess_is_sole_writer(a) ? TERM_evidence_must : TERM_evidence_may;
-	/* Unchanged is proof only if a write would have got a later time. */
-	return a->mtime + clock_step < a->lo ? TERM_evidence_none : TERM_evidence_may;
+	const bool data = a->via == TERM_via_data;
+	const struct access_ending e = {.written = !a->moved[1]      ? ACCESS_BYTES_UNKNOWN
+	                                           : a->by->bytes[1] ? ACCESS_BYTES_SOME
+	                                                             : ACCESS_BYTES_NONE,
+	                                .via = a->via,
+	                                .regular = a->file->kind == TERM_kind_regular,
+	                                .made = data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)),
+	                                .fresh = a->empty,
+	                                .before = {a->before, a->size, a->mtime, a->mtime},
+	                                .after = {a->after, a->after_size, a->after_mtime, a->after_mtime},
+	                                .stamp = a->lo,
+	                                .slack = clock_step,
+	                                .is_alone = is_naccess_alone,
+	                                .arg = &a};
+	return access_ending_evidence(&e);
 }
 
 /* Tells that it began, if it is known how and whose it is. */
@@ -172,11 +179,9 @@ static void narrow_end(struct naccess *a)
 {
 	const struct fs_domain *d = a->file->domain;
 	if (!a->after || !a->seen_mode || (a->mode & ACCESS_READ) || !(a->mode & ACCESS_WRITE) || a->after_mtime < a->lo ||
-	    !d || d->network || d->mtime_step > clock_step || !strncmp(d->type, "fuse", 4))
+	    !access_ending_has_clock(d) || d->mtime_step > clock_step)
 		return;
-	int64_t bound = a->after_mtime + d->mtime_step;
-	if (bound < a->ended)
-		a->ended = bound > a->lo ? bound : a->lo + 1;
+	a->ended = access_ending_until(a->lo, a->ended, a->after_mtime + d->mtime_step);
 }
 
 /* When its first and last byte moved, as far as they were counted; false: none did. */

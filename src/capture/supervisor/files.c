@@ -4,6 +4,7 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/super.h"
 #include "capture/witness/witness.h"
+#include "event/access_ending.h"
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -548,17 +549,11 @@ static struct fingerprint print_now(const struct sup *s, const struct file *f)
 	return fingerprint_of(&st);
 }
 
-/* File times are a server's there, whose clock may be another. */
-static bool foreign_clock(const struct file *f)
-{
-	return f->domain->network || strncmp(f->domain->type, "fuse", 4) == 0;
-}
-
 /* By how much a file time may be behind the clock that sup_stamp tells of. */
 static int64_t time_slack(const struct file *f)
 {
 	const int64_t tick = 20000000, minute = 60000000000;
-	return foreign_clock(f) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
+	return !access_ending_has_clock(f->domain) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
 }
 
 bool file_has_no_clones(const struct file *f)
@@ -573,49 +568,59 @@ bool file_has_no_clones(const struct file *f)
 bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time)
 {
 	const int64_t moment = 100000000; /* more than a tick of any kernel */
-	return f->kind == TERM_kind_regular && !f->unsteady && fp->known && !foreign_clock(f) &&
+	return f->kind == TERM_kind_regular && !f->unsteady && fp->known && access_ending_has_clock(f->domain) &&
 	       fp->ctime + time_slack(f) + moment < time && !file_is_written(f);
+}
+
+struct asked_access {
+	struct sup *s;
+	const struct access *a;
+};
+
+static bool is_access_alone(void *arg)
+{
+	const struct asked_access *q = arg;
+	return !q->a->crowded && !rivals_moved(q->s, q->a);
+}
+
+static bool is_access_silent(void *arg)
+{
+	const struct asked_access *q = arg;
+	const struct proc *p = q->a->proc;
+	uint64_t w = q->a->via == TERM_via_descriptor || q->a->timed ? proc_wchar(q->s, q->a->proc) : UINT64_MAX;
+	return w != UINT64_MAX && w == p->wchar_exec;
+}
+
+static struct access_print access_print_of(const struct fingerprint *fp)
+{
+	return (struct access_print){fp->known, fp->size, fp->mtime, fp->ctime};
 }
 
 static unsigned access_evidence(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
+	const bool regular = f->kind == TERM_kind_regular;
+	struct asked_access q = {s, a};
 	struct io_known io = io_known(s, a);
-	if (io.written && io.bytes_written)
-		return TERM_evidence_must;
-	if (f->kind != TERM_kind_regular) {
-		if (io.written)
-			return TERM_evidence_none;
-		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
-		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
-	}
-	if (a->mode & (ACCESS_CREATE | ACCESS_TRUNC))
-		return TERM_evidence_must;
-	/* What it changed may be the times alone. */
-	if (a->timed && a->before.known && after->known && a->before.size == after->size) {
-		uint64_t w = proc_wchar(s, a->proc);
-		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
-	}
-	if (a->mapped) /* whoever inherited the mapping may have stored through it, or not */
-		return a->via == TERM_via_data ? TERM_evidence_must : TERM_evidence_may;
-	if (!a->before.known || !after->known)
-		return TERM_evidence_may;
-	if (a->before.size != after->size || a->before.mtime != after->mtime)
-		return a->crowded || rivals_moved(s, a) ? TERM_evidence_may : TERM_evidence_must;
-	if (a->before.ctime != after->ctime)
-		return TERM_evidence_may; /* written, and the old time put back? */
-	if (a->mode & ACCESS_APPEND)
-		return TERM_evidence_none; /* bytes at the end would have made it longer */
-	/* Unchanged is proof only if a write would have got a later time: the clock of file times had passed the old one.
-	 */
-	if (a->before.ctime + time_slack(f) < a->stamp)
-		return TERM_evidence_none;
-	/* Empty before and after, and nobody read it in between: whatever was written there, nothing holds it. Such are the
-	 * files that a shell has just made for what a program prints. */
-	if (a->before.size == 0 && !f->read && a->via == TERM_via_descriptor)
-		return TERM_evidence_none;
-	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
-	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
+	/* That no byte was written proves nothing of a regular file, whose length it may have set. */
+	const struct access_ending e = {.written = io.written && io.bytes_written ? ACCESS_BYTES_SOME
+	                                           : io.written && !regular       ? ACCESS_BYTES_NONE
+	                                                                          : ACCESS_BYTES_UNKNOWN,
+	                                .via = a->via,
+	                                .regular = regular,
+	                                .made = regular && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)),
+	                                .timed = a->timed,
+	                                .mapped = a->mapped,
+	                                .appends = a->mode & ACCESS_APPEND,
+	                                .unread = !f->read && a->via == TERM_via_descriptor,
+	                                .before = access_print_of(&a->before),
+	                                .after = access_print_of(after),
+	                                .stamp = a->stamp,
+	                                .slack = time_slack(f),
+	                                .is_alone = is_access_alone,
+	                                .is_silent = is_access_silent,
+	                                .arg = &q};
+	return access_ending_evidence(&e);
 }
 
 /* Has it only opened the file, for others? Its process has moved nothing meanwhile. */
@@ -662,10 +667,10 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 			ev.access_end.state = 1;
 			/* The last write was over when the clock of file times passed ctime, which no program can put back. */
 			int64_t bound = sup_passed(s, after.ctime + time_slack(f));
-			if (!foreign_clock(f) && !a->mapped && bound >= a->start && bound < until)
-				ev.access_end.until = bound;
-			if (!foreign_clock(f) && changed == INT64_MAX)
-				changed = bound;
+			if (access_ending_has_clock(f->domain)) {
+				ev.access_end.until = access_ending_until(a->start, until, a->mapped ? TIME_NONE : bound);
+				changed = changed == INT64_MAX ? bound : changed;
+			}
 		}
 		rivals_resolve(s, f, a->proc);
 	}
