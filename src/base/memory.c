@@ -2,14 +2,19 @@
 
 #include <stdatomic.h>
 
-static atomic_bool lacked;
+static atomic_uint lacks;
 
 void memory_note_lack(void)
 {
-	atomic_store_explicit(&lacked, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&lacks, 1, memory_order_relaxed);
+}
+
+unsigned memory_lacks(void)
+{
+	return atomic_load_explicit(&lacks, memory_order_relaxed);
 }
 
 bool memory_lacked(void)
 {
-	return atomic_load_explicit(&lacked, memory_order_relaxed);
+	return memory_lacks() > 0;
 }

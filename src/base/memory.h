@@ -9,5 +9,7 @@
 
 void memory_note_lack(void);
 bool memory_lacked(void);
+/* How often that was noted so far: whether there was none for a piece of work. */
+unsigned memory_lacks(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* index.c - store_index: one transaction from new frames to changed rows. */
 #include "store/index/index.h"
 
+#include "base/memory.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
 
@@ -243,12 +244,16 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	               .before = before,
 	               .file_blocks.table = BLOCK_FILE,
 	               .process_blocks.table = BLOCK_PROCESS};
+	const unsigned lacks = memory_lacks();
 	int rc = transaction(s, SQL_begin, err);
 	if (rc < 0)
 		return rc;
 	if (!s->has_base && (rc = store_meta_get(s, "base", &s->base, err)) == 1)
 		s->has_base = true;
 	rc = rc < 0 ? rc : scan_and_update(&x);
+	/* What there was no memory for may be missing, wherever that was: such an index is not kept. */
+	if (rc == 0 && memory_lacks() != lacks)
+		rc = err_set(err, ENOMEM, "out of memory: the index was not changed");
 	if (rc == 0)
 		rc = transaction(s, SQL_commit, err);
 	if (rc < 0) {
