@@ -1,9 +1,9 @@
 /* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
-#include "capture/supervisor/far.h"
-#include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/paths/far.h"
+#include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/shield.h"
 
 #include <errno.h>

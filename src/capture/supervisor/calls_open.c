@@ -1,7 +1,7 @@
 /* Calls that open a file: stopped, or told of later by the program's own code. */
 #include "capture/supervisor/calls.h"
-#include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/paths/links.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include "capture/supervisor/jobserver.h"
 #include "capture/supervisor/known.h"
 #include "capture/supervisor/observer.h"
-#include "capture/supervisor/where.h"
+#include "capture/supervisor/paths/where.h"
 #include "event/event.h"
 #include "event/log_writer.h"
 

@@ -10,7 +10,7 @@
  * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
  * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
 #include "base/io.h"
-#include "capture/supervisor/far.h"
+#include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/super.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "capture/supervisor/adopt.h"
-#include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
-#include "capture/supervisor/serve.h"
+#include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/serve/serve.h"
 #include "capture/supervisor/shield.h"
 #include "capture/witness/witness.h"
 

@@ -1,8 +1,7 @@
-#include "capture/witness/witness.h"
+#include "capture/witness/witness_int.h"
 
 #include "base/io.h"
 #include "base/os/procfs.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,64 +18,10 @@
 #include <unistd.h>
 
 #define UNKNOWN UINT64_MAX
-#define SLOTS 1024       /* watches are found by their number */
 #define RUNS_SHARE 8     /* runs of a user take a quarter of its instances, two each */
 #define FEW_INSTANCES 16 /* where a user has less, nothing is taken of it */
-#define ASKED 4
 #define LISTENER_STACK 262144
 #define ROUNDS 16 /* of one pipe: each costs as much as the first */
-
-enum way { WAY_READ, WAY_WRITE };
-
-/* An access of a watched pipe, one way; it stays until the pipe is decided. */
-struct holder {
-	struct access *live; /* NULL: it has ended */
-	uint64_t seq;        /* of its access event */
-	uint64_t proc, n;    /* the execution: number of the process, number of the exec */
-	enum way way;
-	int64_t start, end;
-	uint64_t base;  /* total of its process, that way, when it began, of an early one when the watch did; UNKNOWN */
-	uint64_t mark;  /* the same when the round that goes on began */
-	bool early;     /* it held the pipe before that was watched */
-	bool untouched; /* ... and its process had moved nothing that way by then */
-	bool idle;      /* it moved nothing from base on until it ended */
-	bool uncounted; /* that totals do not have all of */
-	bool settled;   /* its bytes are known otherwise */
-	bool told;      /* as sure */
-};
-
-/* From when a watch was set until it was known that it had fired. */
-struct round {
-	enum way way;
-	int64_t began, seen; /* seen 0: it has not */
-	uint64_t still;      /* 1 << index of who had moved nothing meanwhile */
-};
-
-struct witness {
-	struct witness *next; /* made before it */
-	struct file *file;    /* NULL: that is forgotten */
-	int path;             /* a descriptor that is no end of the pipe (O_PATH) */
-	int watch[2];         /* 0: none is set */
-	int64_t armed;        /* the first watches were set by then */
-	uint64_t met;         /* number of the process that stood at its stop then */
-	bool met_moved[2];    /* it may have moved bytes before */
-	bool filled;          /* there were bytes in the pipe, or that is not known */
-	bool past;            /* somebody had held it and let go */
-	bool blind;           /* somebody may hold it that nobody knows of, or events were lost */
-	bool busy;
-	uint64_t asked[ASKED]; /* numbers of processes that were asked whether they hold it, the last ones */
-	unsigned nasked;
-	VEC(struct holder) holders;
-	VEC(struct round) rounds;
-};
-
-struct witnesses {
-	int fd[2]; /* of reads, of writes */
-	int slot;  /* one of those that the user's runs share; a socket */
-	unsigned npipes, waiting;
-	struct witness *first;
-	struct witness *of[2][SLOTS];
-};
 
 static const uint32_t masks[2] = {IN_ACCESS | IN_ONESHOT, IN_MODIFY | IN_ONESHOT};
 
@@ -143,6 +88,16 @@ static long max_instances(void)
 	return least;
 }
 
+/* As many pipes at a time that all such runs together take a quarter of the user's watches. */
+static unsigned max_pipes(void)
+{
+	char text[32];
+	const unsigned long share = 4ul * 2 * 16; /* a quarter, two a pipe, some 16 runs */
+	unsigned long most =
+	    io_text("/proc/sys/fs/inotify/max_user_watches", text, sizeof(text)) ? strtoul(text, NULL, 10) / share : 0;
+	return most < WITNESS_PIPES ? (unsigned)most : WITNESS_PIPES;
+}
+
 /* Inotify instances are few, and editors and jobs need them. So runs of one user share a number of places, each a name
  * that one socket can have. -1: none is free. */
 static int take_place(void)
@@ -163,20 +118,21 @@ static int take_place(void)
 	return -1;
 }
 
-/* A report is looked at before who waits now has moved on. It ends with the process. */
+/* A report is looked at before who waits now has moved on. It ends with the run. */
 static void *listen_at_once(void *arg)
 {
 	struct sup *s = arg;
-	struct pollfd wait[2] = {{.fd = s->witnesses->fd[0], .events = POLLIN},
-	                         {.fd = s->witnesses->fd[1], .events = POLLIN}};
+	struct pollfd wait[2];
 	for (bool on = true; on;) {
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
-			return NULL;
 		pthread_mutex_lock(&s->lock);
 		s->visits++;
 		on = s->witnesses;
+		for (int way = 0; way < 2 && on; way++)
+			wait[way] = (struct pollfd){.fd = s->witnesses->fd[way], .events = POLLIN};
 		witness_listen(s);
 		pthread_mutex_unlock(&s->lock);
+		if (on && poll(wait, 2, -1) < 0 && errno != EINTR)
+			break;
 	}
 	return NULL;
 }
@@ -196,6 +152,7 @@ static struct witnesses *begin_witnesses(struct sup *s)
 		free(all);
 		return NULL;
 	}
+	all->most = max_pipes();
 	s->witnesses = all;
 	pthread_t thread;
 	pthread_attr_t small;
@@ -294,7 +251,7 @@ static bool is_still(struct sup *s, const struct holder *h, uint64_t since)
 
 static void unwatch(struct witnesses *all, struct witness *w, enum way way)
 {
-	struct witness **slot = &all->of[way][(unsigned)w->watch[way] % SLOTS];
+	struct witness **slot = &all->of[way][(unsigned)w->watch[way] % WITNESS_SLOTS];
 	if (!w->watch[way])
 		return;
 	if (*slot == w) {
@@ -325,7 +282,7 @@ static bool begin_round(struct sup *s, struct witness *w, enum way way)
 	*r = (struct round){.way = way, .began = sup_now(s)};
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", w->path);
 	int number = inotify_add_watch(all->fd[way], path, masks[way]);
-	struct witness **slot = number < 0 ? NULL : &all->of[way][(unsigned)number % SLOTS];
+	struct witness **slot = number < 0 ? NULL : &all->of[way][(unsigned)number % WITNESS_SLOTS];
 	if (!slot || *slot) {
 		if (slot)
 			inotify_rm_watch(all->fd[way], number);
@@ -416,8 +373,6 @@ static int bytes_in_pipe(const struct proc *p, int fd)
 	return bytes;
 }
 
-static void decide(struct sup *s, struct witness *w);
-
 /* The oldest that nobody is known to hold. */
 static bool make_place(struct sup *s)
 {
@@ -427,7 +382,7 @@ static bool make_place(struct sup *s)
 			oldest = w;
 	if (!oldest)
 		return false;
-	decide(s, oldest);
+	witness_decide(s, oldest);
 	free_witness(s->witnesses, oldest);
 	return true;
 }
@@ -440,7 +395,7 @@ void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd)
 	    f->witness || f->outside || !p->parent_num || speaks_outside(s, p))
 		return;
 	struct witnesses *all = begin_witnesses(s);
-	if (!all || (all->npipes >= WITNESS_PIPES && !make_place(s)))
+	if (!all || (all->npipes >= all->most && !make_place(s)))
 		return;
 	struct witness *w = calloc(1, sizeof(*w));
 	if (!w)
@@ -504,10 +459,10 @@ bool witness_asks(struct file *f, const struct proc *q)
 	bool known = !w;
 	for (size_t i = 0; !known && i < w->holders.n; i++)
 		known = w->holders.v[i].proc == q->num;
-	for (size_t i = 0; !known && i < ASKED; i++)
+	for (size_t i = 0; !known && i < WITNESS_ASKED; i++)
 		known = w->asked[i] == q->num;
 	if (!known)
-		w->asked[w->nasked++ % ASKED] = q->num;
+		w->asked[w->nasked++ % WITNESS_ASKED] = q->num;
 	return !known;
 }
 
@@ -623,7 +578,7 @@ static void take_reports(struct sup *s, enum way way)
 			if (v->mask & IN_Q_OVERFLOW)
 				for (struct witness *w = all->first; w; w = w->next)
 					w->blind = true;
-			struct witness **slot = v->wd > 0 ? &all->of[way][(unsigned)v->wd % SLOTS] : NULL;
+			struct witness **slot = v->wd > 0 ? &all->of[way][(unsigned)v->wd % WITNESS_SLOTS] : NULL;
 			struct witness *w = slot ? *slot : NULL;
 			if (!w || w->watch[way] != v->wd)
 				continue;
@@ -645,127 +600,13 @@ void witness_listen(struct sup *s)
 	take_reports(s, WAY_WRITE);
 }
 
-/* ---- what follows ---- */
-
-/* The figures of an access that is over, again. */
-static void emit_again(struct sup *s, const struct holder *h, unsigned evidence, unsigned known)
-{
-	struct event ev = {.access_end = {.access = h->seq, .until = TIME_NONE, .evidence = evidence, .known = known}};
-	sup_event(s, EVENT_access_end, sup_now(s), NULL, &ev);
-}
-
-/* The one execution that can have ended the round; NULL: none, or several. */
-static struct holder *find_mover(const struct witness *w, const struct round *r, bool *ret_several)
-{
-	struct holder *one = NULL;
-	*ret_several = false;
-	for (size_t i = 0; i < w->holders.n; i++) {
-		struct holder *h = &w->holders.v[i];
-		bool still = h->idle || (i < 64 && (r->still >> i & 1));
-		if (h->way != r->way || still || h->start >= r->seen || h->end <= r->began)
-			continue;
-		*ret_several |= one && (one->proc != h->proc || one->n != h->n);
-		one = one ? one : h;
-	}
-	return *ret_several ? NULL : one;
-}
-
-/* May another process than h's have moved bytes that way before the pipe was watched? */
-static bool moved_before(const struct witness *w, const struct holder *of, enum way way)
-{
-	if (w->past || (w->met_moved[way] && w->met != of->proc))
-		return true;
-	for (size_t i = 0; i < w->holders.n; i++) {
-		const struct holder *h = &w->holders.v[i];
-		if (h->way == way && h->proc != of->proc && h->start < w->armed &&
-		    (h->early ? !h->untouched : h->proc != w->met && !h->idle))
-			return true;
-	}
-	return false;
-}
-
-/* Did it move nothing at all that way? Of an early holder only what it moved since then is known: but what it wrote
- * before must be in the pipe still, or somebody has read it; what it read somebody had written. */
-static bool has_no_part(const struct witness *w, const struct holder *h)
-{
-	if (!h->idle || h->settled)
-		return false;
-	if (!h->early || h->untouched)
-		return true;
-	return h->way == WAY_WRITE ? !w->filled && !moved_before(w, h, WAY_READ) : !moved_before(w, h, WAY_WRITE);
-}
-
-static void decide_way(struct sup *s, struct witness *w, enum way way)
-{
-	bool any = false, unknown = false, several;
-	for (size_t i = 0; i < w->rounds.n; i++) {
-		const struct round *r = &w->rounds.v[i];
-		if (r->way != way || !r->seen)
-			continue;
-		any = true;
-		struct holder *h = find_mover(w, r, &several);
-		unknown |= !h && !several;
-		if (h && !h->settled && !h->told)
-			emit_again(s, h, way == WAY_WRITE ? TERM_evidence_must : TERM_evidence_none, way == WAY_READ ? 4 : 0);
-		if (h)
-			h->told = true;
-	}
-	for (size_t i = 0; i < w->holders.n; i++) {
-		struct holder *h = &w->holders.v[i];
-		if (h->way != way || h->live)
-			continue;
-		/* Nobody has moved anything since it is watched: neither have those who came later, or stood still then. */
-		if (!any && w->watch[way] && !h->early && !h->uncounted &&
-		    (h->start >= w->armed || (h->proc == w->met && !w->met_moved[way])))
-			h->idle = true;
-		/* What nobody that is known can have moved was a child's that was killed before it was seen: what it was a copy
-		 * of stays possible. */
-		if (unknown && way == WAY_WRITE && h->idle && !h->settled)
-			emit_again(s, h, TERM_evidence_may, 0);
-		else if (!unknown && has_no_part(w, h))
-			emit_again(s, h, TERM_evidence_none, way == WAY_READ ? 1 : 0);
-	}
-}
-
-/* Nobody can have written anything: neither is anything read, whoever had the other end. */
-static void drop_readers(struct sup *s, struct witness *w)
-{
-	bool writers = false;
-	for (size_t i = 0; i < w->holders.n; i++) {
-		const struct holder *h = &w->holders.v[i];
-		if (h->way != WAY_WRITE)
-			continue;
-		if (!has_no_part(w, h))
-			return;
-		writers = true;
-	}
-	for (size_t i = 0; i < w->holders.n && writers; i++) {
-		const struct holder *h = &w->holders.v[i];
-		if (h->way == WAY_READ && !h->settled && !h->idle)
-			emit_again(s, h, TERM_evidence_none, 1);
-	}
-}
-
-static void decide(struct sup *s, struct witness *w)
-{
-	if (w->blind)
-		return;
-	decide_way(s, w, WAY_READ);
-	decide_way(s, w, WAY_WRITE);
-	for (size_t i = 0; i < w->rounds.n; i++)
-		if (w->rounds.v[i].seen)
-			return;
-	if (!w->filled && !w->past)
-		drop_readers(s, w);
-}
-
 void witness_finish(struct sup *s)
 {
 	if (!s->witnesses)
 		return;
 	witness_listen(s);
 	for (struct witness *w = s->witnesses->first; w; w = w->next)
-		decide(s, w);
+		witness_decide(s, w);
 	witness_free(s);
 }
 

@@ -1,4 +1,4 @@
-#include "capture/supervisor/far.h"
+#include "capture/supervisor/paths/far.h"
 #include "base/fileid.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "base/fileid.h"
-#include "capture/supervisor/links.h"
+#include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/super.h"
 
 #include <errno.h>

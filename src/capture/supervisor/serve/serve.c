@@ -1,5 +1,5 @@
 /* Who takes the stops under user notification: threads, of which one at a time receives. */
-#include "capture/supervisor/serve.h"
+#include "capture/supervisor/serve/serve.h"
 
 #include "base/io.h"
 #include "capture/supervisor/shield.h"

@@ -1,4 +1,4 @@
-#include "capture/supervisor/links.h"
+#include "capture/supervisor/paths/links.h"
 
 #include <errno.h>
 #include <fcntl.h>

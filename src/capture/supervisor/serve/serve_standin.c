@@ -1,8 +1,8 @@
 /* Where the server is held up: whether it is, who answers in its place, and what becomes of the calls that go by. */
 #include "base/io.h"
 #include "capture/supervisor/adopt.h"
-#include "capture/supervisor/links.h"
-#include "capture/supervisor/serve.h"
+#include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/serve/serve.h"
 #include "capture/supervisor/shield.h"
 
 #include <fcntl.h>

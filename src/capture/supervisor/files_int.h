@@ -1,0 +1,14 @@
+/* files_int.h - what files.c and accesses.c share. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_FILES_INT_H
+#define STEMMA_CAPTURE_SUPERVISOR_FILES_INT_H
+
+#include "capture/supervisor/super.h"
+
+/* Are both of what the record takes for one version? */
+bool fingerprint_is_state(const struct fingerprint *fp, const struct fingerprint *known);
+/* Tells who watches the run (s->observer) of a regular file. path NULL: as before; size -1: not known; mode: ACCESS_*
+ * bits that begin; handed: by inheritance. */
+void file_notify_observer(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,
+                          bool handed);
+
+#endif

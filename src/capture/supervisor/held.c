@@ -1,0 +1,319 @@
+/* What processes hold: their descriptor tables, whose accesses these are, and which of them are over. */
+#include "base/fileid.h"
+#include "base/io.h"
+#include "base/os/procfs.h"
+#include "capture/supervisor/openings.h"
+#include "capture/supervisor/procs_int.h"
+#include "capture/supervisor/shield.h"
+#include "capture/supervisor/super.h"
+#include "capture/witness/witness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is_stream_kind(const struct file *f)
+{
+	return f->kind != TERM_kind_regular && f->kind != TERM_kind_terminal;
+}
+
+/* A terminal is three descriptors to nearly every program there is: from the first it reads, to the second it writes,
+ * and what is said on the third is no data (B14). */
+static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, int64_t time)
+{
+	unsigned mode = h->fd == 0 ? h->mode & ACCESS_READ : h->fd == 1 ? h->mode & ACCESS_WRITE : h->mode;
+	unsigned via = h->fd == 2 ? TERM_via_sync : TERM_via_descriptor;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == h->file && (a->via != TERM_via_sync || h->fd == 2))
+			mode &= ~a->mode;
+	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+		if (mode & bit)
+			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, NULL);
+}
+
+static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
+{
+	/* A fork may have held it since its birth, whenever it is met: where that decides who moved bytes, it is taken to
+	 * have. */
+	if (h->file->witness && !p->execn && time > p->exec_start)
+		time = p->exec_start;
+	if (h->file->kind == TERM_kind_terminal) {
+		hold_terminal(s, p, h, time);
+		return;
+	}
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == h->file && (a->mode & h->mode) == h->mode)
+			return;
+	if (p->pid == s->root && time == p->exec_start && p->execn <= 1) {
+		h->file->outside = true;
+		p->unix_peer |= h->file->kind == TERM_kind_socket;
+	}
+	const struct jobserver *j = &p->jobserver;
+	bool sync = (h->file->kind == TERM_kind_pipe && j->pipe && h->file->ino == j->pipe) ||
+	            (j->fifo && h->file->path && !strcmp(h->file->path, j->fifo));
+	unsigned via = sync ? TERM_via_sync : h->file->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
+	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+		if (h->mode & bit)
+			access_begin(s, p, h->file, bit, via, h->given && bit == ACCESS_READ, TERM_api_inherit, time,
+			             h->print.known ? &h->print : NULL);
+}
+
+struct proc *proc_parent(struct sup *s, const struct proc *p)
+{
+	struct proc *q = p->parent_num ? proc_by_pid(s, p->ppid) : NULL;
+	return q && q->num == p->parent_num ? q : NULL;
+}
+
+/* Are there bytes in a pipe, and nobody has its writing end any more? The reader stands still meanwhile, so that one
+ * more goes unnoticed. */
+static bool is_left_full(const struct proc *p, int fd)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
+	struct pollfd pf = {.fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
+	bool full = pf.fd >= 0 && poll(&pf, 1, 0) == 1 && (pf.revents & POLLIN) && (pf.revents & POLLHUP);
+	if (pf.fd >= 0)
+		close(pf.fd);
+	return full;
+}
+
+static bool has_written(struct sup *s, struct proc *p)
+{
+	uint64_t w = proc_wchar(s, p);
+	return w == UINT64_MAX || w != p->wchar_exec;
+}
+
+/* A pipe that nobody was seen writing to, and that nobody can write to any more: a here-document. A shell writes it
+ * before it forks, or the fork does, which knows what the shell knew. */
+static bool fill_here_document(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
+{
+	struct proc *q = p;
+	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
+		q = proc_parent(s, q);
+	if (q)
+		access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, false, TERM_api_inherit,
+		             q == p ? p->exec_start : time, NULL);
+	return q;
+}
+
+void proc_nameless(struct sup *s, struct proc *p)
+{
+	struct held *held;
+	size_t n = proc_walk(s, p, false, &held);
+	for (size_t i = 0; i < n; i++) {
+		struct file *f = held[i].file;
+		if (f->kind == TERM_kind_regular && f->gone && !f->met && (held[i].mode & ACCESS_WRITE))
+			access_begin(s, p, f, held[i].mode | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, p->tmpfile, NULL);
+	}
+	held_free(held, n);
+}
+
+/* What q is found to hold, and may have held since it began. Where that decides who moved bytes, it is taken to have.
+ */
+static void hold_found(struct sup *s, struct proc *q, const struct held *h)
+{
+	bool watched = h->file->witness && witness_asks(h->file, q);
+	hold_one(s, q, h, watched ? q->exec_start : sup_now(s));
+	if (watched)
+		witness_met(s, h->file, q);
+}
+
+/* A shell's child that starts others, and has not been stopped itself, may hold the pipe that they are given. */
+static void meet_parent(struct sup *s, const struct proc *p, struct file *pipe)
+{
+	struct proc *q = proc_parent(s, p);
+	struct held *held;
+	if (!q || q->exit_seen || !witness_asks(pipe, q))
+		return;
+	size_t n = proc_walk(s, q, false, &held);
+	for (size_t i = 0; i < n; i++)
+		if (held[i].file == pipe)
+			hold_one(s, q, &held[i], q->exec_start);
+	held_free(held, n);
+	witness_met(s, pipe, q);
+}
+
+bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	bool walked = false, filled = false;
+	for (size_t i = 0; i < n; i++) {
+		struct file *f = h[i].file;
+		struct proc *maker = f->kind == TERM_kind_regular && f->gone && !f->met ? p : NULL;
+		for (unsigned up = 0; maker && (maker = proc_parent(s, maker)) && up < 64; up++)
+			if (maker->tmpfile_tid)
+				proc_nameless(s, maker);
+		if (!is_stream_kind(f) || f->live) {
+			if (f->kind == TERM_kind_pipe) {
+				witness_arm(s, p, f, h[i].fd);
+				meet_parent(s, p, f);
+			}
+			continue;
+		}
+		bool fresh = !f->met;
+		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
+		 * shell). */
+		struct proc *q = walked ? NULL : p;
+		for (unsigned up = 0; q && (q = proc_parent(s, q)) && up < 64; up++) {
+			struct held *theirs;
+			size_t m = proc_walk(s, q, false, &theirs);
+			for (size_t k = 0; k < m; k++)
+				if (is_stream_kind(theirs[k].file))
+					hold_found(s, q, &theirs[k]);
+			held_free(theirs, m);
+		}
+		walked = true;
+		witness_arm(s, p, f, h[i].fd);
+		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
+		    is_left_full(p, h[i].fd))
+			filled |= fill_here_document(s, p, f, time);
+	}
+	return filled;
+}
+
+void proc_handed(struct proc *p, const struct held *h, size_t n)
+{
+	struct jobserver *j = &p->jobserver;
+	const struct held *end[2] = {NULL, NULL};
+	for (size_t i = 0; i < n; i++)
+		for (int e = 0; e < 2; e++)
+			if (h[i].fd == j->fds[e] && h[i].file->kind == TERM_kind_pipe &&
+			    h[i].mode == (e ? ACCESS_WRITE : ACCESS_READ))
+				end[e] = &h[i];
+	j->pipe = end[0] && end[1] && end[0]->file == end[1]->file ? end[0]->file->ino : 0;
+}
+
+void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	for (size_t i = 0; i < n; i++)
+		hold_one(s, p, &h[i], time);
+}
+
+void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	proc_meet(s, p, h, n, time);
+	proc_hold_met(s, p, h, n, time);
+}
+
+static int mapped_cmp(const void *pa, const void *pb)
+{
+	const struct mapped *a = pa, *b = pb;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+/* The files behind its descriptors, in order: malloc'ed. False when that cannot be told. */
+static bool list_descriptor_files(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
+{
+	struct procfs_fds fds;
+	size_t n = 0, cap = 0;
+	struct mapped *v = NULL;
+	*ret = NULL;
+	*ret_n = 0;
+	if (procfs_fds_open(p->pid, &fds) < 0)
+		return false;
+	bool ok = true;
+	for (const char *name; ok && (name = procfs_fds_next(&fds));) {
+		struct statx st;
+		if (fileid_statx_cached(fds.dir, name, 0, STATX_INO, &st) < 0)
+			continue;
+		if (n % 64 == 0)
+			sup_goes_on(s);
+		if (n == cap) {
+			cap = cap ? 2 * cap : 32;
+			struct mapped *more = realloc(v, cap * sizeof(*v));
+			ok = more != NULL;
+			v = ok ? more : v;
+		}
+		if (ok)
+			v[n++] = (struct mapped){fileid_dev(&st), st.stx_ino};
+	}
+	procfs_fds_close(&fds);
+	if (ok && n)
+		qsort(v, n, sizeof(*v), mapped_cmp);
+	*ret = v;
+	*ret_n = n;
+	return ok;
+}
+
+static bool descriptors_have(const struct mapped *v, size_t n, const struct file *f)
+{
+	const struct mapped key = {f->dev, f->ino};
+	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
+}
+
+bool proc_writes_lately(const struct proc *p)
+{
+	enum { PASSED = 8 };
+	for (const struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
+		if (a->own_writing && (a->looks < PASSED || p->counted))
+			return true;
+	return false;
+}
+
+void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
+{
+	enum { SHARE = 32 }; /* descriptors looked at for each file opened, on average */
+	bool due = false;
+	p->opens += opens;
+	if (p->opens < p->ndescs / SHARE)
+		return;
+	for (struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
+		if (a->own_writing) {
+			unsigned before = a->looks;
+			a->looks += opens;
+			due |= (before ^ a->looks) > before; /* past a power of two */
+		}
+	if (!due)
+		return;
+	accesses_settle(s, p);
+	struct mapped *v;
+	size_t n;
+	struct access *next;
+	bool known = list_descriptor_files(s, p, &v, &n);
+	p->opens = 0;
+	p->ndescs = n;
+	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
+		next = a->proc_next;
+		if (a->own_writing && a->settled && !descriptors_have(v, n, a->file))
+			access_end(s, a, sup_now(s));
+	}
+	free(v);
+}
+
+/* Not zsh, ksh and busybox, which may map what they read. */
+bool proc_is_shell(const char *path)
+{
+	static const char *const names[] = {"sh", "bash", "dash", "ash", "mksh"};
+	const char *slash = strrchr(path, '/');
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(slash ? slash + 1 : path, names[i]))
+			return true;
+	return false;
+}
+
+void proc_end_redirected(struct sup *s, struct proc *p, int64_t until)
+{
+	struct mapped *v = NULL;
+	size_t n = 0;
+	bool any = false;
+	struct access *next;
+	for (const struct access *a = p->live; a; a = a->proc_next)
+		any |= a->redirected;
+	if (!any)
+		return;
+	accesses_settle(s, p);
+	bool known = list_descriptor_files(s, p, &v, &n);
+	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
+		next = a->proc_next;
+		if (a->redirected && a->settled && !descriptors_have(v, n, a->file))
+			access_end(s, a, until);
+	}
+	free(v);
+}
