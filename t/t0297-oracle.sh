@@ -47,7 +47,7 @@ part 2 seeds "${2:-0}" "${3:-20}"
 liar 3 missed read-write 'an answer that lacks a source' <<'END'
 [ "$1" != lineage ] || { "$stemma" "$@" | jq '.entities |= map(select(.path | test("/s[0-9]$") | not))'; exit 0; }
 END
-liar 4 sure-false pipe-unused 'what is possible, as certain' <<'END'
+liar 4 sure-false inherited-unused 'what is possible, as certain' <<'END'
 [ "$*" = "${*#lineage --json --certain}" ] || { shift 3; exec "$stemma" lineage --json "$@"; }
 END
 liar 5 why-sure-false opened-to-append-unwritten 'an input of nobody' <<'END'
