@@ -154,12 +154,14 @@ static struct witnesses *begin_witnesses(struct sup *s)
 	}
 	all->most = max_pipes();
 	s->witnesses = all;
+	if (!s->leave) /* nobody takes the lock (a tracer): what is reported waits for a stop */
+		return all;
 	pthread_t thread;
 	pthread_attr_t small;
 	pthread_attr_init(&small);
 	pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&small, LISTENER_STACK);
-	pthread_create(&thread, &small, listen_at_once, s); /* without it what is reported waits for a stop */
+	pthread_create(&thread, &small, listen_at_once, s); /* without it so it does, too */
 	pthread_attr_destroy(&small);
 	return all;
 }
