@@ -2,6 +2,7 @@
 
 #include "redact/name.h"
 #include "redact/program.h"
+#include "redact/quote.h"
 #include "redact/shape.h"
 #include "redact/token.h"
 
@@ -13,9 +14,6 @@
 
 #define DEPTH 4        /* quotes within quotes that are looked into */
 #define WORDS_AHEAD 16 /* of the command behind a pipe */
-/* What is looked for in vain is looked for so far only, else a hostile text would take time with the square of its
- * size. */
-#define AHEAD 1024
 
 static void hide_secret(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
@@ -73,24 +71,20 @@ static bool is_name(char c)
 
 static void redact_nested_text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
 
-/* The name that ends at `to`, with quotes and ["..."] around it passed by; and what stands before it. */
+/* The name that ends at `to`, with quotes and ["..."] around it passed by, those with a backslash too; and what stands
+ * before it. */
 static struct str name_before(struct str s, size_t to, size_t *ret_from)
 {
 	if (to > 1 && s.p[to - 1] == ']' && (s.p[to - 2] == '"' || s.p[to - 2] == '\''))
 		to--;
-	while (to && (s.p[to - 1] == '"' || s.p[to - 1] == '\''))
+	bool quote = to && quote_is(s.p[to - 1]);
+	while (quote && to && (quote_is(s.p[to - 1]) || s.p[to - 1] == '\\'))
 		to--;
 	size_t from = to;
 	while (from && is_name(s.p[from - 1]))
 		from--;
 	*ret_from = from;
 	return str_n(s.p + from, to - from);
-}
-
-/* s up to AHEAD characters behind `from`. */
-static struct str limit_to_ahead(struct str s, size_t from)
-{
-	return s.n - from > AHEAD ? str_n(s.p, from + AHEAD) : s;
 }
 
 /* Where a value that begins at `from` in the middle of something ends. */
@@ -124,11 +118,13 @@ struct found_value {
 	bool colon, quoted, query; /* query: it stands in an address behind ? or & */
 };
 
-/* Where the value ends, which begins at `at`. Of a path it is within one component. */
-static size_t found_value_end(const struct redact *r, struct str s, size_t at, enum name_sort sort)
+/* Where the value ends, which begins at `at`, behind an escaped quote of so many characters if that is not 0. Of a path
+ * it is within one component. */
+static size_t found_value_end(const struct redact *r, struct str s, size_t at, enum name_sort sort, size_t escaped)
 {
 	bool whole = (sort == NAME_strong || sort == NAME_some) && at < s.n && s.p[at] != '[';
-	size_t end = value_end(whole ? s : limit_to_ahead(s, at), at);
+	struct str in = whole ? s : quote_ahead(s, at);
+	size_t end = escaped ? quote_escaped_end(in, at, escaped) : value_end(in, at);
 	if (!r->path)
 		return end;
 	const char *slash = memchr(s.p + at, '/', end - at);
@@ -136,11 +132,6 @@ static size_t found_value_end(const struct redact *r, struct str s, size_t at, e
 	/* What looks random ends where the name's ending begins. */
 	const char *dot = sort == NAME_random ? memchr(s.p + at, '.', end - at) : NULL;
 	return dot ? (size_t)(dot - s.p) : end;
-}
-
-static bool is_quote(char c)
-{
-	return c == '"' || c == '\'';
 }
 
 /* What stands around the = or : at place i of s. False: nothing that could be a secret. */
@@ -153,11 +144,13 @@ static bool find_value(const struct redact *r, struct str s, size_t i, struct fo
 		return false;
 	while (v->colon && v->at < s.n && s.p[v->at] == ' ')
 		v->at++;
+	size_t escaped = quote_escaped(s, v->at);
+	v->at += escaped;
 	v->sort = name_sort(v->name);
-	v->value = str_n(s.p + v->at, found_value_end(r, s, v->at, v->sort) - v->at);
+	v->value = str_n(s.p + v->at, found_value_end(r, s, v->at, v->sort, escaped) - v->at);
 	if (!v->value.n)
 		return false;
-	v->quoted = is_quote(s.p[i - 1]) || s.p[i - 1] == ']' || is_quote(v->value.p[0]);
+	v->quoted = escaped || quote_is(s.p[i - 1]) || s.p[i - 1] == ']' || quote_is(v->value.p[0]);
 	v->query = v->name_at && (s.p[v->name_at - 1] == '?' || s.p[v->name_at - 1] == '&');
 	return true;
 }
@@ -196,7 +189,7 @@ static bool is_address(struct str s, size_t i)
 /* The password of the address whose "://" stands at place i of s. */
 static bool scan_address(struct str s, size_t i, size_t *ret_from, size_t *ret_to)
 {
-	struct str rest = limit_to_ahead(s, i + 3);
+	struct str rest = quote_ahead(s, i + 3);
 	if (!shape_address(str_n(s.p + i + 3, rest.n - i - 3), ret_from, ret_to))
 		return false;
 	*ret_from += i + 3;
@@ -316,7 +309,7 @@ static bool by_awaited_text(struct redact *r, struct str s, bool quoted, struct 
 	if (!r->awaits_text)
 		return false;
 	r->awaits_text = false;
-	const char *end = is_quote(s.p[0]) ? memchr(s.p + 1, s.p[0], s.n - 1) : NULL;
+	const char *end = quote_is(s.p[0]) ? memchr(s.p + 1, s.p[0], s.n - 1) : NULL;
 	size_t from = quoted ? 0 : 1, to = quoted ? s.n : end ? (size_t)(end - s.p) : 0;
 	if (to <= from || s.p[from] == '$')
 		return false;
@@ -328,13 +321,15 @@ static bool by_awaited_text(struct redact *r, struct str s, bool quoted, struct 
 /* "name": "value", of JSON; b is the word before. */
 static bool by_json_name(struct str b, struct str s, struct secret *ret)
 {
-	if (b.n <= 3 || b.p[b.n - 1] != ':' || b.p[b.n - 2] != '"' || s.n <= 2 || s.p[0] != '"')
+	if (b.n <= 3 || b.p[b.n - 1] != ':' || b.p[b.n - 2] != '"' || s.n <= 2)
 		return false;
-	const char *end = memchr(s.p + 1, '"', s.n - 1);
-	size_t begin, to = end ? (size_t)(end - s.p) : s.n;
-	if (!name_hides(name_before(b, b.n - 1, &begin), str_n(s.p + 1, to - 1)))
+	size_t begin, from = s.p[0] == '"' ? 1 : quote_escaped(s, 0);
+	if (!from)
 		return false;
-	ret->from = 1;
+	size_t to = quote_escaped_end(s, from, from);
+	if (!name_hides(name_before(b, b.n - 1, &begin), str_n(s.p + from, to - from)))
+		return false;
+	ret->from = from;
 	ret->to = to;
 	return true;
 }
@@ -472,7 +467,7 @@ static bool is_read(struct str s, size_t at, char *ret_after)
 {
 	struct str words[WORDS_AHEAD];
 	size_t n = 0;
-	s = limit_to_ahead(s, at);
+	s = quote_ahead(s, at);
 	while (at < s.n && s.p[at] != '|') {
 		if (strchr(";&\n", s.p[at]))
 			return false;
@@ -518,8 +513,10 @@ static size_t whole_word_end(struct str s, size_t at, bool script)
 	size_t end = find_word_end(s, at);
 	/* An address may hold what separates commands. */
 	if (memmem(s.p + at, end - at, "://", 3))
-		while (end < s.n && !is_space_class(s.p[end]) && !is_quote(s.p[end]))
+		while (end < s.n && !is_space_class(s.p[end]) && !quote_is(s.p[end]))
 			end++;
+	for (size_t from = at, more; !script && (more = quote_still_open(s, from, end)) > end; from = more)
+		end = find_word_end(s, more);
 	/* In what is no script, a bar inside of a word is one of its letters. */
 	while (!script && end + 1 < s.n && s.p[end] == '|' && !has_class(s.p[end + 1], ENDS_WORD))
 		end = find_word_end(s, end + 1);
