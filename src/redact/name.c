@@ -349,6 +349,16 @@ bool name_hides(struct str name, struct str value)
 	return false;
 }
 
+bool name_is_service_key(struct str name)
+{
+	struct name_words w;
+	split_name_words(name, &w);
+	for (size_t i = 0; i + 1 < w.n; i++)
+		if (table_has(services, N(services), w.v[i]))
+			return !strcmp(w.v[w.n - 1], "key");
+	return false;
+}
+
 size_t name_scheme(struct str word)
 {
 	for (size_t i = 0; i < N(schemes); i++)

@@ -14,6 +14,8 @@ bool name_sort_hides(enum name_sort sort, struct str value);
 bool name_hides(struct str name, struct str value);
 /* Only letters and digits (and + / = _ % -), at least so many, both of them there. */
 bool name_looks_random(struct str v, size_t least);
+/* Is it the name of a service's key: the service, and `key` as its last word? */
+bool name_is_service_key(struct str name);
 /* The least length of a secret behind this word of a header; 0: it is none. */
 size_t name_scheme(struct str word);
 

@@ -18,6 +18,7 @@ enum where {
 	WHERE_secret = 16,
 	WHERE_next_secret = WHERE_next | WHERE_secret,
 	WHERE_operand = 32,
+	WHERE_operand_secret = WHERE_operand | WHERE_secret,
 	WHERE_operand2 = 64,
 };
 

@@ -159,8 +159,9 @@ static bool find_value(const struct redact *r, struct str s, size_t i, struct fo
 static bool colon_hides(const struct found_value *v)
 {
 	return v->value.n >= 6 && !memchr(v->value.p, '/', v->value.n) && v->value.p[0] != '\\' &&
-	       (v->sort == NAME_strong || (v->sort == NAME_some && name_looks_random(v->value, 12))) &&
-	       name_sort_hides(v->sort, v->value);
+	       ((v->sort == NAME_strong && name_sort_hides(v->sort, v->value)) ||
+	        (name_looks_random(v->value, 12) &&
+	         ((v->sort == NAME_some && name_sort_hides(v->sort, v->value)) || name_is_service_key(v->name))));
 }
 
 /* The value of name= or name: at place i of s: from *ret_from to *ret_to it is a secret. */
