@@ -4,6 +4,7 @@
 #include "redact/program.h"
 #include "redact/quote.h"
 #include "redact/shape.h"
+#include "redact/statement.h"
 #include "redact/token.h"
 
 #include <ctype.h>
@@ -262,42 +263,6 @@ static bool by_scheme(const struct redact *r, struct str s)
 	return memchr(s.p, '=', s.n) || name_looks_random(s, least) || strncasecmp(r->before.p, "basic", 5) != 0;
 }
 
-enum { SAID_password = 1, SAID_identified = 2, SAID_set_password = 4, SAID_login = 8 };
-
-static bool equals_ignoring_case(struct str s, const char *word)
-{
-	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
-}
-
-/* Statements: PASSWORD 'x', IDENTIFIED BY 'x', SET PASSWORD FOR ann = 'x', and `login ann password x` of a netrc. */
-static bool by_statement(const struct redact *r, bool quoted)
-{
-	if (!r->said)
-		return false;
-	bool password = equals_ignoring_case(r->before, "password");
-	return (quoted && (password || (r->said & SAID_identified && equals_ignoring_case(r->before, "by")) ||
-	                   (r->said & SAID_set_password && str_is(r->before, "=")))) ||
-	       (password && r->said & SAID_login);
-}
-
-static void note_statement(struct redact *r, struct str s)
-{
-	if (s.n < 5 || s.n > 10)
-		return;
-	switch (s.p[0] | 0x20) {
-	case 'p':
-		if (equals_ignoring_case(s, "password"))
-			r->said |= SAID_password | (equals_ignoring_case(r->before, "set") ? SAID_set_password : 0);
-		break;
-	case 'i':
-		r->said |= equals_ignoring_case(s, "identified") ? SAID_identified : 0;
-		break;
-	case 'l':
-		r->said |= equals_ignoring_case(s, "login") && r->before.n ? SAID_login : 0;
-		break;
-	}
-}
-
 /* A part of a word that is a secret: [from, to), of that family. */
 struct secret {
 	size_t from, to;
@@ -360,8 +325,9 @@ static bool find_by_before(struct redact *r, struct str s, bool quoted, struct s
 	if (by_awaited_text(r, s, quoted, ret) || program_hides(r, s, &ret->from, &ret->to))
 		return true;
 	*ret = all;
-	if (by_statement(r, quoted))
+	if (statement_hides(r, s, quoted, &ret->from, &ret->to))
 		return true;
+	*ret = all;
 	if (str_starts(r->before, str_of("-pass")) && str_starts(s, str_of("pass:")) && s.n > 5) { /* openssl */
 		ret->from = 5;
 		return true;
@@ -439,7 +405,7 @@ static void redact_word(struct redact *r, struct buf *out, struct str w, unsigne
 		buf_char(out, q);
 	note_name_before_value(r, inner, quoted);
 	program_observe(r, inner);
-	note_statement(r, inner);
+	statement_observe(r, inner);
 	r->earlier = r->before;
 	r->before = inner;
 }
@@ -597,7 +563,7 @@ void redact_arg(struct redact *r, struct buf *out, struct str arg)
 	if (arg.n > 3 && arg.p[arg.n - 1] == ':' && name_sort(str_n(arg.p, arg.n - 1)) == NAME_strong)
 		r->pending = str_starts(arg, str_of("Auth")) || str_starts(arg, str_of("auth")) ? 2 : 1;
 	program_observe(r, arg);
-	note_statement(r, arg);
+	statement_observe(r, arg);
 	r->earlier = r->before;
 	r->before = arg;
 }
