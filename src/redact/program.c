@@ -5,7 +5,7 @@
 
 #define NAME_MOST 24 /* characters of the longest program */
 
-enum kind { KIND_option, KIND_after, KIND_letters, KIND_ends, KIND_begins, KIND_reads };
+enum kind { KIND_option, KIND_after, KIND_letters, KIND_ends, KIND_begins, KIND_reads, KIND_keeps };
 enum where {
 	WHERE_next = 1,
 	WHERE_glued = 2,
@@ -24,17 +24,19 @@ enum where {
 
 static const struct row {
 	const char *program, *word;
+	const char *begins;                       /* of KIND_keeps: the word begins so; else NULL */
 	unsigned char n, kind, where, skip, hide; /* n: characters of the program */
 	char after;
 } rows[] = {
 #define LETTER(name, c)
 #define PROGRAM(program, option, where, after)                                                                         \
-	{program, option, sizeof(program) - 1, KIND_option, WHERE_##where, 0, 0, after},
-#define AFTER(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_after, 0, skip, hide, 0},
-#define LETTERS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_letters, 0, skip, hide, 0},
-#define ENDS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_ends, 0, skip, hide, 0},
-#define BEGINS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_begins, 0, skip, hide, 0},
-#define READS(program, word, after) {program, word, sizeof(program) - 1, KIND_reads, 0, 0, 0, after},
+	{program, option, NULL, sizeof(program) - 1, KIND_option, WHERE_##where, 0, 0, after},
+#define AFTER(program, word, skip, hide) {program, word, NULL, sizeof(program) - 1, KIND_after, 0, skip, hide, 0},
+#define LETTERS(program, word, skip, hide) {program, word, NULL, sizeof(program) - 1, KIND_letters, 0, skip, hide, 0},
+#define ENDS(program, word, skip, hide) {program, word, NULL, sizeof(program) - 1, KIND_ends, 0, skip, hide, 0},
+#define BEGINS(program, word, skip, hide) {program, word, NULL, sizeof(program) - 1, KIND_begins, 0, skip, hide, 0},
+#define READS(program, word, after) {program, word, NULL, sizeof(program) - 1, KIND_reads, 0, 0, 0, after},
+#define KEEPS(program, word, begins) {program, word, begins, sizeof(program) - 1, KIND_keeps, 0, 0, 0, 0},
 #include "redact/programs.def"
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -49,6 +51,7 @@ enum {
 #define LETTERS(program, word, skip, hide) NUMBER_OF(__LINE__)
 #define ENDS(program, word, skip, hide) NUMBER_OF(__LINE__)
 #define BEGINS(program, word, skip, hide) NUMBER_OF(__LINE__)
+#define KEEPS(program, word, begins) NUMBER_OF(__LINE__)
 #define READS(program, word, after) NUMBER_OF(__LINE__)
 #include "redact/programs.def"
 };
@@ -59,6 +62,7 @@ static const unsigned short first_rows[128] = {
 #define LETTERS(program, word, skip, hide)
 #define ENDS(program, word, skip, hide)
 #define BEGINS(program, word, skip, hide)
+#define KEEPS(program, word, begins)
 #define READS(program, word, after)
 #include "redact/programs.def"
 };
@@ -244,6 +248,17 @@ bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret
 	for (size_t i = r->row; i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++)
 		if (rows[i - 1].kind == KIND_option && by_option(r, &rows[i - 1], s, ret_from, ret_to))
 			return true;
+	return false;
+}
+
+bool program_keeps(const struct redact *r, struct str s)
+{
+	for (size_t i = r->row; i && i <= ROWS && is_same_program_row(&rows[i - 1], &rows[r->row - 1]); i++) {
+		const struct row *row = &rows[i - 1];
+		if (row->kind == KIND_keeps && (!*row->word || str_is(r->before, row->word)) &&
+		    str_starts(s, str_of(row->begins)))
+			return true;
+	}
 	return false;
 }
 

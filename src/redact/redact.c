@@ -339,10 +339,16 @@ static bool find_by_before(struct redact *r, struct str s, bool quoted, struct s
 	return by_json_name(r->before, s, ret) || by_name_before(r->before, s);
 }
 
-/* Does what stands before say that s is a secret? Then it is written without that. */
+/* Does what stands before say that s is a secret? Then it is written without that. The name of something, of which it
+ * says that it is none, is written as a name. */
 static bool by_before(struct redact *r, struct buf *out, struct str s, bool quoted)
 {
 	struct secret found;
+	if (s.n && !r->pending && program_keeps(r, s)) {
+		struct redact name = {.watch = r->watch, .path = true};
+		scan_text(&name, out, s);
+		return true;
+	}
 	if (!s.n || !find_by_before(r, s, quoted, &found))
 		return false;
 	buf_add(out, s.p, found.from);
