@@ -1,4 +1,4 @@
-#include "graph/facts.h"
+#include "graph/facts_int.h"
 
 /* Executions of one process that the store's row numbers can hold; a later one is dropped and counted. */
 #define EXEC_MAX ((1u << 20) - 1)
@@ -35,7 +35,7 @@ void facts_release(struct facts *f)
 	*f = (struct facts){0};
 }
 
-static uint32_t intern_fact(struct facts *f, struct str s)
+uint32_t facts_word(struct facts *f, struct str s)
 {
 	uint32_t id = intern_add(&f->g->words, s);
 	if (id == VEC_NONE) {
@@ -46,7 +46,7 @@ static uint32_t intern_fact(struct facts *f, struct str s)
 }
 
 /* A list as a word: count and strings, as the event had them. */
-static uint32_t intern_list(struct facts *f, const struct strlist *l)
+uint32_t facts_list(struct facts *f, const struct strlist *l)
 {
 	if (!l->count)
 		return 0;
@@ -57,21 +57,21 @@ static uint32_t intern_list(struct facts *f, const struct strlist *l)
 		f->g->failed = true;
 		return 0;
 	}
-	return intern_fact(f, buf_view(&f->scratch));
+	return facts_word(f, buf_view(&f->scratch));
 }
 
-static struct gkey event_key(const struct facts *f, const struct event *ev)
+struct gkey facts_key(const struct facts *f, const struct event *ev)
 {
 	return (struct gkey){ev->time, f->g->sessions.v[f->session].number, ev->seq};
 }
 
-static void set_dense(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
+void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 {
 	if (val == VEC_NONE || !dense_set(m, key, val))
 		f->g->failed = true;
 }
 
-static uint32_t find_fact_file(struct facts *f, uint64_t number)
+uint32_t facts_file(struct facts *f, uint64_t number)
 {
 	uint32_t i = dense_get(&f->files, number);
 	if (i == VEC_NONE)
@@ -79,7 +79,7 @@ static uint32_t find_fact_file(struct facts *f, uint64_t number)
 	return i;
 }
 
-static struct facts_proc *find_fact_proc(struct facts *f, uint64_t number)
+struct facts_proc *facts_proc_numbered(struct facts *f, uint64_t number)
 {
 	uint32_t i = dense_get(&f->procs, number);
 	if (i == VEC_NONE) {
@@ -90,9 +90,9 @@ static struct facts_proc *find_fact_proc(struct facts *f, uint64_t number)
 }
 
 /* For fields where 0 is none. */
-static uint32_t file_or_none(struct facts *f, uint64_t number)
+uint32_t facts_file_or_none(struct facts *f, uint64_t number)
 {
-	return number ? find_fact_file(f, number) : VEC_NONE;
+	return number ? facts_file(f, number) : VEC_NONE;
 }
 
 static void apply_session(struct facts *f, const struct event *ev)
@@ -100,13 +100,13 @@ static void apply_session(struct facts *f, const struct event *ev)
 	struct gsession *s = &f->g->sessions.v[f->session];
 	if (s->described) /* the first one holds */
 		return;
-	uint32_t host = graph_host(f->g, intern_fact(f, ev->session.host), intern_fact(f, ev->session.boot));
+	uint32_t host = graph_host(f->g, facts_word(f, ev->session.host), facts_word(f, ev->session.boot));
 	if (host == VEC_NONE)
 		return;
 	s->host = host;
-	s->run = intern_fact(f, ev->session.run);
-	s->tool = intern_fact(f, ev->session.tool);
-	s->mode = intern_fact(f, ev->session.mode);
+	s->run = facts_word(f, ev->session.run);
+	s->tool = facts_word(f, ev->session.tool);
+	s->mode = facts_word(f, ev->session.mode);
 	s->pidns = ev->session.pidns;
 	s->described = true;
 }
@@ -119,15 +119,15 @@ static void apply_run(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun){.session = f->session,
-	                   .key = event_key(f, ev),
-	                   .id = intern_fact(f, ev->run.id),
-	                   .outer = intern_fact(f, ev->run.outer),
-	                   .argv = intern_list(f, &ev->run.argv),
-	                   .cwd = intern_fact(f, ev->run.cwd),
-	                   .user = intern_fact(f, ev->run.user),
-	                   .group = intern_fact(f, ev->run.group),
-	                   .hostinfo = intern_list(f, &ev->run.host),
-	                   .labels = intern_list(f, &ev->run.label),
+	                   .key = facts_key(f, ev),
+	                   .id = facts_word(f, ev->run.id),
+	                   .outer = facts_word(f, ev->run.outer),
+	                   .argv = facts_list(f, &ev->run.argv),
+	                   .cwd = facts_word(f, ev->run.cwd),
+	                   .user = facts_word(f, ev->run.user),
+	                   .group = facts_word(f, ev->run.group),
+	                   .hostinfo = facts_list(f, &ev->run.host),
+	                   .labels = facts_list(f, &ev->run.label),
 	                   .uid = ev->run.uid,
 	                   .gid = ev->run.gid};
 }
@@ -141,8 +141,8 @@ static void apply_run_end(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun_end){.session = f->session,
-	                       .key = event_key(f, ev),
-	                       .id = intern_fact(f, ev->run_end.id),
+	                       .key = facts_key(f, ev),
+	                       .id = facts_word(f, ev->run_end.id),
 	                       .exec = i == VEC_NONE ? VEC_NONE : f->pnums.v[i].exec,
 	                       .ending = ev->run_end.ending,
 	                       .code = ev->run_end.code,
@@ -152,13 +152,13 @@ static void apply_run_end(struct facts *f, const struct event *ev)
 
 static void apply_domain(struct facts *f, const struct event *ev)
 {
-	uint32_t d = graph_domain(f->g, intern_fact(f, ev->domain.name));
-	set_dense(f, &f->domains, ev->domain.num, d);
+	uint32_t d = graph_domain(f->g, facts_word(f, ev->domain.name));
+	facts_set(f, &f->domains, ev->domain.num, d);
 	if (d == VEC_NONE)
 		return;
 	f->g->domains.v[d].network |= ev->domain.network != 0;
 	if (!f->g->domains.v[d].type)
-		f->g->domains.v[d].type = intern_fact(f, ev->domain.type);
+		f->g->domains.v[d].type = facts_word(f, ev->domain.type);
 }
 
 static void append_name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path,
@@ -175,7 +175,7 @@ static void append_name_event(struct facts *f, const struct event *ev, unsigned 
 		return;
 	}
 	*e = (struct gname_event){
-	    .key = event_key(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
+	    .key = facts_key(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
 }
 
 static void apply_file(struct facts *f, const struct event *ev)
@@ -193,7 +193,7 @@ static void apply_file(struct facts *f, const struct event *ev)
 		}
 	}
 	if (ev->file.group)
-		group = find_fact_file(f, ev->file.group);
+		group = facts_file(f, ev->file.group);
 	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
 		g->failed = true;
 		return;
@@ -202,7 +202,7 @@ static void apply_file(struct facts *f, const struct event *ev)
 	if (id == VEC_NONE)
 		return;
 	struct gfile *file = &g->files.v[id];
-	struct gkey key = event_key(f, ev);
+	struct gkey key = facts_key(f, ev);
 	unsigned kind = ev->file.kind <= TERM_kind_xattr ? (unsigned)ev->file.kind : 0;
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
 		file->flags |= GFILE_MIXED;
@@ -216,20 +216,20 @@ static void apply_file(struct facts *f, const struct event *ev)
 	}
 	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
 	if (gkind_is_object(kind) && ev->file.within && file->within == VEC_NONE)
-		file->within = find_fact_file(f, ev->file.within);
+		file->within = facts_file(f, ev->file.within);
 	file = &g->files.v[id];
 	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
 		file->group_key = key;
 		file->group = group;
 	}
-	set_dense(f, &f->files, ev->file.num, id);
+	facts_set(f, &f->files, ev->file.num, id);
 	if (ev->file.path.n && !absent) /* whether its names count is known at the end */
 		append_name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
 }
 
 static void apply_state(struct facts *f, const struct event *ev)
 {
-	uint32_t file = find_fact_file(f, ev->state.file);
+	uint32_t file = facts_file(f, ev->state.file);
 	if (file == VEC_NONE)
 		return;
 	struct gfp *fp = vec_add(&f->g->fps);
@@ -252,7 +252,7 @@ static void apply_process(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	const struct gsession *s = &g->sessions.v[f->session];
-	const struct facts_proc *parent = ev->process.parent ? find_fact_proc(f, ev->process.parent) : NULL;
+	const struct facts_proc *parent = ev->process.parent ? facts_proc_numbered(f, ev->process.parent) : NULL;
 	uint32_t up = parent ? parent->proc : VEC_NONE, run = parent ? parent->run : s->run;
 	uint32_t id = graph_proc(g, g->hosts.v[s->host].boot, s->pidns, ev->process.pid, ev->process.started, NULL);
 	struct gpfact *p = id == VEC_NONE ? NULL : vec_add(&g->pfacts);
@@ -263,18 +263,18 @@ static void apply_process(struct facts *f, const struct event *ev)
 	}
 	*p = (struct gpfact){.proc = id,
 	                     .session = f->session,
-	                     .key = event_key(f, ev),
+	                     .key = facts_key(f, ev),
 	                     .parent = up,
 	                     .forked = ev->process.forked,
 	                     .run = run};
 	*num = (struct facts_proc){id, g->procs.v[id].first_exec, run};
-	set_dense(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
+	facts_set(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
 }
 
 static void apply_exec(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	struct facts_proc *p = find_fact_proc(f, ev->proc);
+	struct facts_proc *p = facts_proc_numbered(f, ev->proc);
 	if (!p)
 		return;
 	if (ev->exec.n == 0 || ev->exec.n > EXEC_MAX) {
@@ -290,15 +290,15 @@ static void apply_exec(struct facts *f, const struct event *ev)
 	if (!map_set(&f->execs, (uint64_t)p->proc << 20 | ev->exec.n, id))
 		g->failed = true;
 	p->exec = id;
-	p->run = ev->exec.run.n ? intern_fact(f, ev->exec.run) : g->sessions.v[f->session].run;
+	p->run = ev->exec.run.n ? facts_word(f, ev->exec.run) : g->sessions.v[f->session].run;
 	*x = (struct gxfact){.exec = id,
 	                     .session = f->session,
-	                     .key = event_key(f, ev),
-	                     .exe = file_or_none(f, ev->exec.exe),
-	                     .script = file_or_none(f, ev->exec.script),
-	                     .argv = intern_list(f, &ev->exec.argv),
-	                     .cwd = intern_fact(f, ev->exec.cwd),
-	                     .env = intern_list(f, &ev->exec.env),
+	                     .key = facts_key(f, ev),
+	                     .exe = facts_file_or_none(f, ev->exec.exe),
+	                     .script = facts_file_or_none(f, ev->exec.script),
+	                     .argv = facts_list(f, &ev->exec.argv),
+	                     .cwd = facts_word(f, ev->exec.cwd),
+	                     .env = facts_list(f, &ev->exec.env),
 	                     .run = p->run,
 	                     .uid = ev->exec.uid,
 	                     .gid = ev->exec.gid};
@@ -307,7 +307,7 @@ static void apply_exec(struct facts *f, const struct event *ev)
 /* A library's words come when its process may be over: which of its programs they are of is said. */
 static void apply_image(struct facts *f, const struct event *ev)
 {
-	struct facts_proc *p = find_fact_proc(f, ev->proc);
+	struct facts_proc *p = facts_proc_numbered(f, ev->proc);
 	if (!p)
 		return;
 	if (ev->image.n > EXEC_MAX) {
@@ -325,7 +325,7 @@ static void apply_image(struct facts *f, const struct event *ev)
 
 static void apply_exit(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = find_fact_proc(f, ev->proc);
+	const struct facts_proc *p = facts_proc_numbered(f, ev->proc);
 	if (!p)
 		return;
 	struct gexit *e = vec_add(&f->g->exits);
@@ -335,7 +335,7 @@ static void apply_exit(struct facts *f, const struct event *ev)
 	}
 	*e = (struct gexit){.proc = p->proc,
 	                    .session = f->session,
-	                    .key = event_key(f, ev),
+	                    .key = facts_key(f, ev),
 	                    .ending = ev->exit.ending,
 	                    .code = ev->exit.code,
 	                    .known = ev->exit.known,
@@ -360,8 +360,8 @@ static struct gmore *access_more(struct graph *g, struct gaccess *a)
 static void apply_access(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	uint32_t file = find_fact_file(f, ev->access.file);
-	const struct facts_proc *p = find_fact_proc(f, ev->proc);
+	uint32_t file = facts_file(f, ev->access.file);
+	const struct facts_proc *p = facts_proc_numbered(f, ev->proc);
 	if (file == VEC_NONE || !p)
 		return;
 	struct gaccess *a = vec_add(&g->accesses);
@@ -394,7 +394,7 @@ static void apply_access(struct facts *f, const struct event *ev)
 	}
 	if (a->mode & ACCESS_STATE)
 		a->fps = session_state_of(f, &g->files.v[file]);
-	set_dense(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
+	facts_set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
 }
 
 static void apply_access_end(struct facts *f, const struct event *ev)
@@ -469,7 +469,7 @@ static void apply_io(struct facts *f, const struct event *ev)
 
 static void apply_name(struct facts *f, const struct event *ev)
 {
-	uint32_t file = find_fact_file(f, ev->name.file);
+	uint32_t file = facts_file(f, ev->name.file);
 	if (file == VEC_NONE || ev->name.op < TERM_nameop_create || ev->name.op > TERM_nameop_seen)
 		return;
 	bool rename = ev->name.op == TERM_nameop_rename;
@@ -479,7 +479,7 @@ static void apply_name(struct facts *f, const struct event *ev)
 
 static void apply_link(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = find_fact_proc(f, ev->proc), *o = find_fact_proc(f, ev->link.other);
+	const struct facts_proc *p = facts_proc_numbered(f, ev->proc), *o = facts_proc_numbered(f, ev->link.other);
 	if (!p || !o || p->exec == o->exec)
 		return;
 	struct glink *l = vec_add(&f->g->links);
@@ -490,140 +490,9 @@ static void apply_link(struct facts *f, const struct event *ev)
 	*l = (struct glink){.from = p->exec,
 	                    .to = o->exec,
 	                    .session = f->session,
-	                    .key = event_key(f, ev),
+	                    .key = facts_key(f, ev),
 	                    .via = ev->link.via <= TERM_via_sync ? (uint8_t)ev->link.via : TERM_via_data,
 	                    .sure = ev->link.sure != 0};
-}
-
-static void apply_gap(struct facts *f, const struct event *ev)
-{
-	const struct facts_proc *p = ev->proc ? find_fact_proc(f, ev->proc) : NULL;
-	struct ggap *g = vec_add(&f->g->gaps);
-	if (!g) {
-		f->g->failed = true;
-		return;
-	}
-	*g = (struct ggap){.session = f->session,
-	                   .exec = p ? p->exec : VEC_NONE,
-	                   .key = event_key(f, ev),
-	                   .reason = ev->gap.reason,
-	                   .count = ev->gap.count,
-	                   .from = ev->gap.from,
-	                   .text = intern_fact(f, ev->gap.text)};
-}
-
-static void apply_note(struct facts *f, const struct event *ev)
-{
-	uint32_t file = file_or_none(f, ev->note.file);
-	struct gnote *n = vec_add(&f->g->notes);
-	if (!n) {
-		f->g->failed = true;
-		return;
-	}
-	*n = (struct gnote){.session = f->session,
-	                    .key = event_key(f, ev),
-	                    .run = intern_fact(f, ev->note.run),
-	                    .file = file,
-	                    .text = intern_fact(f, ev->note.text),
-	                    .version = intern_fact(f, ev->note.version),
-	                    .user = intern_fact(f, ev->note.user)};
-}
-
-static void apply_summary(struct facts *f, const struct event *ev)
-{
-	struct gsummary *s = vec_add(&f->g->summaries);
-	if (!s) {
-		f->g->failed = true;
-		return;
-	}
-	*s = (struct gsummary){.session = f->session,
-	                       .key = event_key(f, ev),
-	                       .run = intern_fact(f, ev->summary.run),
-	                       .text = intern_fact(f, ev->summary.text),
-	                       .source = intern_fact(f, ev->summary.source),
-	                       .set = intern_fact(f, ev->summary.set)};
-}
-
-static void apply_reported_of(struct facts *f, const struct event *ev, struct str run, uint64_t by, uint32_t file)
-{
-	struct greported *t = vec_add(&f->g->reported);
-	struct buf b = {0};
-	if (t && event_encode(&b, ev, 0) == 0)
-		*t = (struct greported){.session = f->session,
-		                        .key = event_key(f, ev),
-		                        .kind = ev->kind,
-		                        .by = by,
-		                        .file = file,
-		                        .run = intern_fact(f, run),
-		                        .bytes = intern_fact(f, buf_view(&b))};
-	else
-		f->g->failed = true;
-	buf_release(&b);
-}
-
-static void apply_reported(struct facts *f, const struct event *ev, struct str run, uint64_t by)
-{
-	apply_reported_of(f, ev, run, by, VEC_NONE);
-}
-
-/* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. It is
- * called as its file is: the name that it had when this was told, if it had one, may not be its last. */
-static void apply_h5(struct facts *f, const struct event *ev)
-{
-	struct event full = *ev;
-	bool shape = ev->kind == EVENT_h5_object;
-	struct str *run = shape ? &full.h5_object.run : &full.h5_part.run;
-	struct str *path = shape ? &full.h5_object.path : &full.h5_part.path;
-	if (!run->n)
-		*run = intern_get(&f->g->words, f->g->sessions.v[f->session].run);
-	uint64_t number = shape ? full.h5_object.file : full.h5_part.file;
-	uint32_t file = number ? dense_get(&f->files, number) : VEC_NONE;
-	if (file != VEC_NONE) {
-		*path = str_of("");
-	} else if (!path->n) {
-		f->g->unknown_refs++;
-		return;
-	}
-	apply_reported_of(f, &full, *run, 0, file);
-}
-
-static void apply_app(struct facts *f, const struct event *ev)
-{
-	set_dense(f, &f->apps, ev->seq, intern_fact(f, ev->app.run));
-	apply_reported(f, ev, ev->app.run, 0);
-}
-
-/* What a program told, of the run that its app event names. */
-static void apply_of_app(struct facts *f, const struct event *ev, uint64_t app)
-{
-	uint32_t run = dense_get(&f->apps, app);
-	if (run == VEC_NONE)
-		f->g->unknown_refs++;
-	else
-		apply_reported(f, ev, intern_get(&f->g->words, run), 0);
-}
-
-static void apply_build(struct facts *f, const struct event *ev)
-{
-	struct gbuild *b = vec_add(&f->g->builds);
-	struct buf bytes = {0};
-	if (!b || event_encode(&bytes, ev, 0) < 0 || bytes.failed)
-		f->g->failed = true;
-	else
-		*b = (struct gbuild){.session = f->session,
-		                     .key = event_key(f, ev),
-		                     .bytes = intern_fact(f, buf_view(&bytes)),
-		                     .file = ev->kind == EVENT_build_file};
-	buf_release(&bytes);
-}
-
-static void apply_tombstone(struct facts *f, const struct event *ev)
-{
-	struct gtombstone *t = vec_add(&f->g->tombs);
-	if (t)
-		*t = (struct gtombstone){f->session, ev->tombstone.dead};
-	else
-		f->g->failed = true;
 }
 
 void facts_event(struct facts *f, const struct event *ev)
@@ -687,54 +556,54 @@ void facts_event(struct facts *f, const struct event *ev)
 		apply_link(f, ev);
 		break;
 	case EVENT_gap:
-		apply_gap(f, ev);
+		facts_apply_gap(f, ev);
 		break;
 	case EVENT_note:
-		apply_note(f, ev);
+		facts_apply_note(f, ev);
 		break;
 	case EVENT_summary:
-		apply_summary(f, ev);
+		facts_apply_summary(f, ev);
 		break;
 	case EVENT_machine:
-		apply_reported(f, ev, ev->machine.run, 0);
+		facts_apply_reported(f, ev, ev->machine.run, 0);
 		break;
 	case EVENT_result:
-		apply_reported(f, ev, ev->result.run, 0);
+		facts_apply_reported(f, ev, ev->result.run, 0);
 		break;
 	case EVENT_seal:
-		apply_reported(f, ev, str_of(""), 0);
+		facts_apply_reported(f, ev, str_of(""), 0);
 		break;
 	case EVENT_digest:
-		apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
+		facts_apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
 		break;
 	case EVENT_h5_object:
 	case EVENT_h5_part:
-		apply_h5(f, ev);
+		facts_apply_h5(f, ev);
 		break;
 	case EVENT_app:
-		apply_app(f, ev);
+		facts_apply_app(f, ev);
 		break;
 	case EVENT_app_word:
-		apply_of_app(f, ev, ev->app_word.app);
+		facts_apply_of_app(f, ev, ev->app_word.app);
 		break;
 	case EVENT_app_metric:
-		apply_of_app(f, ev, ev->app_metric.app);
+		facts_apply_of_app(f, ev, ev->app_metric.app);
 		break;
 	case EVENT_app_activity:
-		apply_of_app(f, ev, ev->app_activity.app);
+		facts_apply_of_app(f, ev, ev->app_activity.app);
 		break;
 	case EVENT_mpi_rank:
-		apply_of_app(f, ev, ev->mpi_rank.app);
+		facts_apply_of_app(f, ev, ev->mpi_rank.app);
 		break;
 	case EVENT_mpi_io:
-		apply_of_app(f, ev, ev->mpi_io.app);
+		facts_apply_of_app(f, ev, ev->mpi_io.app);
 		break;
 	case EVENT_build:
 	case EVENT_build_file:
-		apply_build(f, ev);
+		facts_apply_build(f, ev);
 		break;
 	case EVENT_tombstone:
-		apply_tombstone(f, ev);
+		facts_apply_tombstone(f, ev);
 		break;
 	default: /* from a newer writer */
 		break;
