@@ -1,8 +1,7 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
-#include "capture/supervisor/super.h"
+#include "capture/supervisor/exec_int.h"
 #include "capture/witness/witness.h"
-#include "event/env.h"
 #include "redact/redact.h"
 
 #include <elf.h>
@@ -14,244 +13,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
-#define STRINGS 64            /* strings read with one call */
-#define CHUNK 256
-
-/* ---- argument vectors ---- */
-
-struct vector {
-	struct buf bytes; /* strings, each with its NUL */
-	size_t count;
-	bool cut;
-};
-
-static size_t pointer_width(bool compat)
-{
-	return compat ? 4 : 8;
-}
-
-/* Bytes of STRINGS pointers, or as many as are certain to be there if the first is. */
-static size_t pointers_room(uint64_t addr, bool compat)
-{
-	size_t width = pointer_width(compat), want = STRINGS * width, page = 4096 - (addr & 4095);
-	if (want > page)
-		want = page - page % width; /* the next page may not be there */
-	return want ? want : width;
-}
-
-static size_t pointers_of(const char *raw, size_t bytes, bool compat, uint64_t *ret)
-{
-	size_t n = bytes / pointer_width(compat);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t v32;
-		if (compat) {
-			memcpy(&v32, raw + i * 4, 4);
-			ret[i] = v32;
-		} else {
-			memcpy(&ret[i], raw + i * 8, 8);
-		}
-	}
-	return n;
-}
-
-static ssize_t read_pointers(pid_t tid, uint64_t addr, bool compat, uint64_t ret[STRINGS])
-{
-	char raw[STRINGS * 8];
-	ssize_t got = remote_read(tid, addr, raw, pointers_room(addr, compat));
-	if (got <= 0)
-		return got < 0 ? got : -EFAULT;
-	return (ssize_t)pointers_of(raw, (size_t)got, compat, ret);
-}
-
-static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
-{
-	char *tmp = malloc(max + 1);
-	if (!tmp)
-		return -ENOMEM;
-	ssize_t n = remote_string(tid, addr, tmp, max);
-	bool cut = n == -ENAMETOOLONG;
-	if (cut)
-		n = (ssize_t)max;
-	if (n >= 0) {
-		buf_add(out, tmp, (size_t)n);
-		buf_char(out, '\0');
-	}
-	free(tmp);
-	return n < 0 ? (int)n : cut;
-}
-
-/* The beginnings of strings, as far as they came with one call. */
-struct heads {
-	char bytes[2 * STRINGS * CHUNK];
-	const char *text[2 * STRINGS];
-	size_t len[2 * STRINGS];
-};
-
-/* In the order of their addresses: nearly in it they are already, so by insertion. */
-static void sort_by_place(const uint64_t *at, size_t n, unsigned char order[2 * STRINGS])
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t k = i;
-		for (; k && at[order[k - 1]] > at[i]; k--)
-			order[k] = order[k - 1];
-		order[k] = (unsigned char)i;
-	}
-}
-
-/* At least CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one behind
- * the other are read as one piece, for what costs is each piece (0.3 us): so does an environment, though a shell hands
- * it on in another order. False: not all of them came; n is 2 * STRINGS at most. */
-static bool read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *ret)
-{
-	struct iovec here[2 * STRINGS], there[2 * STRINGS];
-	unsigned char order[2 * STRINGS];
-	size_t npieces = 0, room = 0, spare = sizeof(ret->bytes) - n * CHUNK;
-	sort_by_place(at, n, order);
-	for (size_t i = 0, next; i < n; i = next) {
-		uint64_t first = at[order[i]], last = first;
-		for (next = i + 1; next < n; next++) {
-			uint64_t gap = at[order[next]] - last;
-			size_t more = gap > CHUNK ? (size_t)gap - CHUNK : 0;
-			if (gap > 4096 || more > spare) /* within it no page that no string begins in */
-				break;
-			spare -= more;
-			last = at[order[next]];
-		}
-		size_t page = 4096 - (last & 4095);
-		size_t want = last - first + (page < CHUNK ? page : CHUNK);
-		here[npieces] = (struct iovec){ret->bytes + room, want};
-		there[npieces++] = (struct iovec){(void *)(uintptr_t)first, want};
-		for (size_t k = i; k < next; k++) {
-			ret->text[order[k]] = ret->bytes + room + (at[order[k]] - first);
-			ret->len[order[k]] = want - (at[order[k]] - first);
-		}
-		room += want; /* CHUNK a string at most, and what was to spare */
-	}
-	ssize_t got = npieces ? remote_readv(tid, here, there, npieces) : 0;
-	return got >= 0 && (size_t)got == room;
-}
-
-/* Adds those of n strings that are wanted, whose heads are `first` and following. 0, -errno, or 1: that is enough. */
-static int add_strings(pid_t tid, const uint64_t *at, size_t n, const struct heads *heads, size_t first,
-                       bool (*keep)(struct str), struct vector *ret)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *text = heads->text[first + i], *end = memchr(text, '\0', heads->len[first + i]);
-		struct str head = str_n(text, end ? (size_t)(end - text) : heads->len[first + i]);
-		if (keep && !keep(head))
-			continue;
-		if (ret->bytes.n > ARGV_MAX) {
-			ret->cut = true;
-			return 1;
-		}
-		if (end) {
-			buf_add(&ret->bytes, text, head.n + 1);
-		} else {
-			int rc = one_string(tid, at[i], &ret->bytes, ARGV_MAX / 2);
-			if (rc < 0)
-				return rc;
-			ret->cut |= rc > 0;
-		}
-		ret->count++;
-	}
-	return 0;
-}
-
-static size_t until_null(const uint64_t *at, size_t n)
-{
-	size_t count = 0;
-	while (count < n && at[count])
-		count++;
-	return count;
-}
-
-/* Reads a NULL-terminated vector; keep(string) says which strings are wanted. */
-static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struct str), struct vector *ret)
-{
-	uint64_t at[STRINGS];
-	struct heads heads;
-	while (addr) {
-		ssize_t n = read_pointers(tid, addr, compat, at);
-		if (n <= 0)
-			return n < 0 ? (int)n : -EFAULT;
-		size_t count = until_null(at, (size_t)n);
-		if (!read_heads(tid, at, count, &heads))
-			return -EFAULT;
-		int rc = add_strings(tid, at, count, &heads, 0, keep, ret);
-		if (rc)
-			return rc < 0 ? rc : 0;
-		if (count < (size_t)n)
-			return 0;
-		addr += (uint64_t)n * pointer_width(compat);
-	}
-	return 0;
-}
-
-/* What an exec is given, as far as it comes with one call (each costs 4 us, most of that however little it reads): the
- * path, and the first pointers of both vectors. */
-struct ahead {
-	char path[CHUNK];
-	bool path_whole;
-	bool vectors; /* they came; of none there is nothing to come */
-	uint64_t at[2][STRINGS];
-	size_t n[2];
-};
-
-static void read_ahead(const struct trap *t, uint64_t path, const uint64_t vector[2], struct ahead *ret)
-{
-	char raw[2][STRINGS * 8];
-	size_t page = 4096 - (path & 4095);
-	struct iovec here[4] = {{ret->path, page < CHUNK ? page : CHUNK}},
-	             there[4] = {{(void *)(uintptr_t)path, here[0].iov_len}};
-	size_t pieces = 1, want = here[0].iov_len, room[2] = {0};
-	for (int i = 0; i < 2; i++) {
-		if (!vector[i])
-			continue;
-		room[i] = pointers_room(vector[i], t->compat);
-		here[pieces] = (struct iovec){raw[i], room[i]};
-		there[pieces++] = (struct iovec){(void *)(uintptr_t)vector[i], room[i]};
-		want += room[i];
-	}
-	/* An environment often goes on in the next page; where that is not there, this piece alone does not come. */
-	size_t most = STRINGS * pointer_width(t->compat);
-	if (room[1] && room[1] < most && (vector[1] + room[1]) % 4096 == 0) {
-		size_t rest = most - room[1];
-		here[pieces] = (struct iovec){raw[1] + room[1], rest};
-		there[pieces++] = (struct iovec){(void *)(uintptr_t)(vector[1] + room[1]), rest};
-	}
-	ssize_t got = remote_readv(t->tid, here, there, pieces);
-	size_t of_path = got < 0 ? 0 : (size_t)got < here[0].iov_len ? (size_t)got : here[0].iov_len;
-	ret->path_whole = memchr(ret->path, '\0', of_path);
-	ret->vectors = got >= 0 && (size_t)got >= want;
-	if (ret->vectors)
-		room[1] += (size_t)got - want;
-	for (int i = 0; i < 2; i++)
-		ret->n[i] = ret->vectors ? pointers_of(raw[i], room[i], t->compat, ret->at[i]) : 0;
-}
-
-static bool env_wanted(struct str s)
-{
-	const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
-	return eq && env_allowed(str_n(s.p, (size_t)(eq - s.p)));
-}
-
-/* Redacts a vector of NUL-terminated strings. */
-static struct buf redact_vector(const struct vector *v, bool env)
-{
-	struct buf out = {0};
-	struct redact r = {0};
-	for (size_t at = 0; at < v->bytes.n;) {
-		struct str s = str_of(v->bytes.p + at);
-		if (env)
-			redact_env(&out, s);
-		else
-			redact_arg(&r, &out, s);
-		buf_char(&out, '\0');
-		at += s.n + 1;
-	}
-	return out;
-}
 /* What an exec needs to know of a program: of its bytes, and whether it has capabilities. */
 struct header {
 	bool known, is_elf, is_elf32, has_caps;
@@ -377,128 +138,6 @@ void exec_pending_free(struct exec_pending *e)
 	free(e);
 }
 
-/* The environment that was read last, variable by variable, and what became of it. One shell starts a thousand programs
- * with the same, and to choose and redact 40 variables takes 13 us. */
-static _Thread_local struct last_env { /* words are read outside of the lock */
-	struct buf raw, said;
-	size_t n, kept; /* variables, and those that are recorded */
-	struct {
-		size_t raw, said; /* where each ends */
-	} end[STRINGS];
-} last_env;
-
-/* Of the last one's variable i the bytes, with the NUL; and as it is recorded, nothing if it is not. */
-static struct str last_raw(const struct last_env *l, size_t i)
-{
-	size_t from = i ? l->end[i - 1].raw : 0;
-	return str_n(l->raw.p + from, l->end[i].raw - from);
-}
-
-static struct str last_emitted_environment(const struct last_env *l, size_t i)
-{
-	size_t from = i ? l->end[i - 1].said : 0;
-	return str_n(l->said.p + from, l->end[i].said - from);
-}
-
-static bool is_last(const struct last_env *l, size_t i, const char *text, size_t room)
-{
-	struct str raw = i < l->n ? last_raw(l, i) : str_n(NULL, 0);
-	return raw.n && raw.n <= room && !memcmp(raw.p, text, raw.n);
-}
-
-/* Adds one to the new one, which follows the last where they are the same. */
-static void add_variable(struct last_env *now, const struct last_env *last, const char *text, size_t room)
-{
-	const char *nul = memchr(text, '\0', room);
-	struct str var = str_n(text, (size_t)(nul - text));
-	if (is_last(last, now->n, text, room)) {
-		buf_str(&now->said, last_emitted_environment(last, now->n));
-	} else if (env_wanted(var)) {
-		redact_env(&now->said, var);
-		buf_char(&now->said, '\0');
-	}
-	buf_add(&now->raw, text, var.n + 1);
-	size_t from = now->n ? now->end[now->n - 1].said : 0;
-	now->kept += now->said.n > from;
-	now->end[now->n].raw = now->raw.n;
-	now->end[now->n++].said = now->said.n;
-}
-
-/* The environment out of the heads of its n strings, from `first` on. False: one of them is longer, or no memory. */
-static bool read_env(const struct heads *heads, size_t first, size_t n, struct buf *ret, size_t *ret_count)
-{
-	struct last_env *l = &last_env;
-	bool same = n == l->n;
-	for (size_t i = 0; i < n && same; i++)
-		same = is_last(l, i, heads->text[first + i], heads->len[first + i]);
-	if (!same) {
-		struct last_env now = {.n = 0};
-		bool whole = true;
-		for (size_t i = 0; i < n && whole; i++)
-			whole = memchr(heads->text[first + i], '\0', heads->len[first + i]);
-		for (size_t i = 0; i < n && whole; i++)
-			add_variable(&now, l, heads->text[first + i], heads->len[first + i]);
-		if (!whole || now.raw.failed || now.said.failed) {
-			buf_release(&now.raw);
-			buf_release(&now.said);
-			return false;
-		}
-		buf_release(&l->raw);
-		buf_release(&l->said);
-		*l = now;
-	}
-	*ret_count = l->kept;
-	buf_str(ret, buf_view(&l->said));
-	return !ret->failed;
-}
-
-/* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
- * False: not all of these can be read so. */
-static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead,
-                              struct vector ret[2], struct exec_pending *e)
-{
-	bool (*const keep[2])(struct str) = {NULL, env_wanted};
-	uint64_t at[2 * STRINGS];
-	struct heads heads;
-	size_t count[2] = {until_null(ahead->at[0], ahead->n[0]), until_null(ahead->at[1], ahead->n[1])};
-	memcpy(at, ahead->at[0], count[0] * sizeof(*at));
-	memcpy(at + count[0], ahead->at[1], count[1] * sizeof(*at));
-	size_t all = count[0] + count[1];
-	if (!ahead->vectors || !read_heads(t->tid, at, all, &heads))
-		return false;
-	for (int i = 0; i < 2; i++) {
-		size_t first = i ? count[0] : 0;
-		if (i && vector[1] && count[1] < ahead->n[1] && read_env(&heads, first, count[1], &e->env, &e->envc))
-			return true;
-		buf_release(&e->env);
-		int rc = add_strings(t->tid, at + first, count[i], &heads, first, keep[i], &ret[i]);
-		if (rc == 0 && count[i] == ahead->n[i] && vector[i])
-			rc = read_vector(t->tid, vector[i] + ahead->n[i] * pointer_width(t->compat), t->compat, keep[i], &ret[i]);
-		e->cut |= rc < 0;
-	}
-	e->env = redact_vector(&ret[1], true);
-	e->envc = ret[1].count;
-	return true;
-}
-
-static void read_words(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead,
-                       struct exec_pending *e)
-{
-	struct vector v[2] = {{.count = 0}};
-	if (!read_exec_vectors(t, vector, ahead, v, e)) {
-		e->cut |= read_vector(t->tid, vector[0], t->compat, NULL, &v[0]) < 0;
-		e->cut |= read_vector(t->tid, vector[1], t->compat, env_wanted, &v[1]) < 0;
-		e->env = redact_vector(&v[1], true);
-		e->envc = v[1].count;
-	}
-	e->cut |= v[0].cut | v[1].cut;
-	e->argv = redact_vector(&v[0], false);
-	e->argc = v[0].count;
-	buf_release(&v[0].bytes);
-	buf_release(&v[1].bytes);
-	e->jobserver = jobserver_find(&e->env);
-}
-
 /* What the call is given: the path, what is there, and where that is something the words. Outside of the lock. 0 or
  * -errno of the path; *ret_looked of what is there. */
 static int exec_look(struct rooted r, bool far, const struct trap *t, struct where *ret, struct statx *ret_st,
@@ -507,8 +146,8 @@ static int exec_look(struct rooted r, bool far, const struct trap *t, struct whe
 	bool at = t->call == CALL_execveat;
 	const uint64_t *arg = at ? t->args + 1 : t->args;
 	int atfd = at ? (int)t->args[0] : AT_FDCWD;
-	struct ahead ahead;
-	read_ahead(t, arg[0], arg + 1, &ahead);
+	struct exec_ahead ahead;
+	exec_read_ahead(t, arg[0], arg + 1, &ahead);
 	int rc = ahead.path_whole ? where_path(r, t->tid, atfd, ahead.path, true, ret)
 	                          : where_init(r, t->tid, atfd, arg[0], true, ret);
 	if (at && rc == -ENOENT && (t->args[4] & AT_EMPTY_PATH)) {
@@ -521,7 +160,7 @@ static int exec_look(struct rooted r, bool far, const struct trap *t, struct whe
 		where_hold(ret, true, ret_st, 0);
 	if (ret->object >= 0 && S_ISREG(ret_st->stx_mode) && (ret_st->stx_mode & 0111))
 		read_header(ret_head, ret);
-	read_words(t, arg + 1, &ahead, e);
+	exec_read_words(t, arg + 1, &ahead, e);
 	return rc;
 }
 
@@ -746,18 +385,6 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	p->wchar_exec = e->wchar;
 	proc_handed(p, e->held, e->nheld);
 	proc_hold_met(s, p, e->held, e->nheld, e->time);
-}
-
-int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)
-{
-	struct vector v = {0};
-	int r = read_vector(tid, addr, false, NULL, &v);
-	if (r == 0) {
-		*ret = redact_vector(&v, false);
-		*ret_n = v.count;
-	}
-	buf_release(&v.bytes);
-	return r;
 }
 
 void exec_unstarted(struct sup *s, struct proc *p)
