@@ -163,15 +163,15 @@ static void check_standby(struct report *r)
 	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
 }
 
-/* Whether what goes through pipes is surely somebody's. */
+/* Whether the record can say for sure who reads and writes a pipe. */
 static void check_pipes(struct report *r)
 {
 	int rc = witness_probe();
 	if (rc == 0)
-		check(r, "pipes", GOOD, "reported: who writes and reads them is known (inotify)");
+		check(r, "pipes", GOOD, "inotify: reads and writes are reported; ordinary pipelines are certain");
 	else
-		check(r, "pipes", LIMITED, "who writes and reads them is only possible: %s",
-		      rc == -ENOTSUP ? "this kernel does not report it to inotify" : strerror(-rc));
+		check(r, "pipes", LIMITED, "readers and writers of a pipe are only possible: %s",
+		      rc == -ENOTSUP ? "inotify does not report pipes on this kernel" : strerror(-rc));
 }
 
 /* What is around us that takes something away. */
