@@ -1,7 +1,6 @@
 #include "capture/witness/witness_int.h"
 
 #include "base/io.h"
-#include "base/os/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -88,13 +88,17 @@ static long max_instances(void)
 	return least;
 }
 
-/* As many pipes at a time that all such runs together take a quarter of the user's watches. */
+/* How many pipes are watched at a time: all runs of a user together take a quarter of its watches, and the worker keeps
+ * most of its descriptors for processes. */
 static unsigned max_pipes(void)
 {
 	char text[32];
 	const unsigned long share = 4ul * 2 * 16; /* a quarter, two a pipe, some 16 runs */
 	unsigned long most =
 	    io_text("/proc/sys/fs/inotify/max_user_watches", text, sizeof(text)) ? strtoul(text, NULL, 10) / share : 0;
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 8 < most)
+		most = files.rlim_cur / 8;
 	return most < WITNESS_PIPES ? (unsigned)most : WITNESS_PIPES;
 }
 
@@ -118,7 +122,7 @@ static int take_place(void)
 	return -1;
 }
 
-/* A report is looked at before who waits now has moved on. It ends with the run. */
+/* A thread that takes each report at once, before the other holders go on with something else. It ends with the run. */
 static void *listen_at_once(void *arg)
 {
 	struct sup *s = arg;
@@ -496,8 +500,8 @@ void witness_forget(struct file *f)
 	f->witness = NULL;
 }
 
-/* Those of the others that have closed it long ago, and do nothing: a shell that waits for its pipeline. Its access
- * would else last as long as the shell. */
+/* Ends the accesses of holders that have closed the pipe and moved nothing, such as a shell that waits for its
+ * pipeline. They would else last as long as the shell. */
 static void release_waiting(struct sup *s, struct witness *w)
 {
 	if (w->busy)
@@ -529,7 +533,9 @@ void witness_end(struct sup *s, struct access *a, const struct event_access_end 
 		if (h->live != a)
 			continue;
 		h->end = end->until == TIME_NONE ? sup_now(s) : end->until;
-		h->uncounted = p->uncounted || p->threads;
+		/* Of a thread that is in a call still the totals do not tell yet, and one that never stopped is seen only now.
+		 */
+		h->uncounted = p->uncounted || p->threads || (p->exit_seen && p->single_stop != s->epoch + 1);
 		h->settled = end->known & (h->way == WAY_READ ? 1 : 2);
 		if (!p->exit_seen && !p->becoming) /* else what was read at its last stop is what counts */
 			p->wchar_stop = 0;

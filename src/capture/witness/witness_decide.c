@@ -1,4 +1,5 @@
-/* When a pipe is over: who surely moved bytes, and who none (doc/witness.md, the rules). */
+/* What is decided of a pipe that nobody uses any more: which executions surely moved bytes, and which none
+ * (doc/witness.md). */
 #include "capture/witness/witness_int.h"
 
 /* The figures of an access that is over, again. */
@@ -72,8 +73,8 @@ static void decide_way(struct sup *s, struct witness *w, enum way way)
 		if (!any && w->watch[way] && !h->early && !h->uncounted &&
 		    (h->start >= w->armed || (h->proc == w->met && !w->met_moved[way])))
 			h->idle = true;
-		/* What nobody that is known can have moved was a child's that was killed before it was seen: what it was a copy
-		 * of stays possible. */
+		/* Somebody wrote, and all known holders were still. The writer was a child that was killed before it was seen:
+		 * its parent stays possible. */
 		if (unknown && way == WAY_WRITE && h->idle && !h->settled)
 			emit_again(s, h, TERM_evidence_may, 0);
 		else if (!unknown && has_no_part(w, h))
