@@ -21,7 +21,8 @@
 #define RUNS_SHARE 8     /* runs of a user take a quarter of its instances, two each */
 #define FEW_INSTANCES 16 /* where a user has less, nothing is taken of it */
 #define LISTENER_STACK 262144
-#define ROUNDS 16 /* of one pipe: each costs as much as the first */
+#define HOLDERS 256 /* of one pipe: of more nothing is decided, for each begin and end goes through them */
+#define ROUNDS 16   /* of one pipe: each costs as much as the first */
 
 static const uint32_t masks[2] = {IN_ACCESS | IN_ONESHOT, IN_MODIFY | IN_ONESHOT};
 
@@ -322,7 +323,7 @@ static void free_witness(struct witnesses *all, struct witness *w)
 static void add_holder(struct sup *s, struct witness *w, struct access *a, enum way way, bool early)
 {
 	struct proc *p = a->proc;
-	struct holder *h = vec_add(&w->holders);
+	struct holder *h = w->holders.n < HOLDERS ? vec_add(&w->holders) : NULL;
 	if (!h) {
 		w->blind = true;
 		return;
@@ -462,7 +463,7 @@ static void watch_again(struct sup *s, struct witness *w, enum way way)
 bool witness_asks(struct file *f, const struct proc *q)
 {
 	struct witness *w = f->witness;
-	bool known = !w;
+	bool known = !w || w->blind;
 	for (size_t i = 0; !known && i < w->holders.n; i++)
 		known = w->holders.v[i].proc == q->num;
 	for (size_t i = 0; !known && i < WITNESS_ASKED; i++)
@@ -483,7 +484,7 @@ void witness_met(struct sup *s, struct file *f, const struct proc *q)
 void witness_begin(struct sup *s, struct access *a)
 {
 	struct witness *w = a->file->witness;
-	if (!w)
+	if (!w || w->blind)
 		return;
 	add_holders(s, w, a, false);
 	const struct holder *h = w->holders.n ? &w->holders.v[w->holders.n - 1] : NULL;
@@ -563,7 +564,7 @@ void witness_leave(struct sup *s, struct proc *p)
 
 static void end_round(struct sup *s, struct witness *w, enum way way)
 {
-	struct round *r = open_round(w, way);
+	struct round *r = w->blind ? NULL : open_round(w, way);
 	if (!r)
 		return;
 	r->seen = sup_now(s);
