@@ -58,6 +58,7 @@ static void merge(struct items *l)
 			e->bytes += f->bytes;
 			e->mode &= f->mode; /* a program to all of them */
 			e->via = f->via < e->via ? f->via : e->via;
+			e->reading = f->reading > e->reading ? f->reading : e->reading;
 		} else {
 			l->v[n++] = l->v[i];
 		}

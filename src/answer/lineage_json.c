@@ -135,6 +135,8 @@ static json_t *edge_json(const struct lineage_edge *e, const struct pubid *ids)
 	if (e->type != LINEAGE_DERIVED)
 		js_times(o, "time", e->e.lo, e->e.hi);
 	js_text(o, "certainty", e->e.sure ? "must" : "may");
+	if (e->type == LINEAGE_USED)
+		js_text(o, "evidence", term_name(SET_reading, e->e.reading));
 	js_text(o, "via", term_name(SET_via, e->e.via));
 	return o;
 }

@@ -29,6 +29,7 @@ enum term_set {
 	SET_kind,
 	SET_via,
 	SET_evidence,
+	SET_reading,
 	SET_api,
 	SET_ioapi,
 	SET_nameop,

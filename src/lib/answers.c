@@ -69,6 +69,7 @@ static int ask_lineage(struct stemma_record *r, const struct record_question *q,
 	    .all = q->flags & STEMMA_ALL,
 	    .fork = q->flags & STEMMA_FORKS,
 	    .certain = q->flags & STEMMA_CERTAIN,
+	    .read = q->flags & STEMMA_READ,
 	    .skew = r->source.skew,
 	    .system_extra = r->source.system_extra,
 	};

@@ -150,8 +150,10 @@ static bool classifies_versions(const struct lineage_walk *w)
 /* ---- the walk ---- */
 
 /* Why an edge of any type is not followed, or OMIT_COUNT. */
-static enum lineage_omit edge_omitted(const struct lineage_walk *w, const struct edge *e)
+static enum lineage_omit edge_omitted(const struct lineage_walk *w, enum lineage_edge_type type, const struct edge *e)
 {
+	if (w->o->read && type == LINEAGE_USED && e->reading < TERM_reading_read)
+		return OMIT_unread;
 	if (e->via == TERM_via_sync && !w->o->all)
 		return OMIT_sync;
 	if (!e->sure && !w->o->fork) {
@@ -283,12 +285,16 @@ static int to_version(struct lineage_walk *w, enum lineage_edge_type type, uint3
                       struct lineage_bound bound)
 {
 	uint32_t i;
-	enum lineage_omit why = edge_omitted(w, e);
-	if (why != OMIT_COUNT)
+	enum lineage_omit why = edge_omitted(w, type, e);
+	if (why != OMIT_COUNT && why != OMIT_unread)
 		return record_omission(w, node, why);
 	int r = node_of(w, e->to, false, &i);
 	if (r < 0)
 		return r;
+	if (why == OMIT_unread) { /* counted at the end, by what it is */
+		w->states[i].unread = true;
+		return lineage_classify(w, i);
+	}
 	if (classifies_versions(w) && !w->nodes[i].classified) {
 		r = append_lineage_edge(w, type, node, i, e);
 		return r < 0 ? r : arrive_untold(w, i, bound);
@@ -307,7 +313,7 @@ static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t
                    struct lineage_bound bound)
 {
 	uint32_t i;
-	enum lineage_omit why = edge_omitted(w, e);
+	enum lineage_omit why = edge_omitted(w, type, e);
 	if (why != OMIT_COUNT)
 		return record_omission(w, node, why);
 	int r = node_of(w, e->to, true, &i);

@@ -25,6 +25,7 @@ enum lineage_omit {
 	OMIT_shm,
 	OMIT_sync,
 	OMIT_uncertain,
+	OMIT_unread,
 	OMIT_unseen,
 	OMIT_object,    /* of an HDF5 file, in a walk along files */
 	OMIT_container, /* an HDF5 file, in a walk along objects */
@@ -35,12 +36,13 @@ extern const char *const lineage_omit_name[OMIT_COUNT];
 
 struct lineage_options {
 	enum lineage_direction direction;
-	unsigned depth;           /* executions away from the start, streams not counted; 0: no limit */
-	bool all;                 /* nothing folded: system files, absent paths, caches, coordination */
-	bool fork;                /* also what may be through fork, exec and shared memory */
-	bool certain;             /* only what is sure */
-	bool seen_only;           /* not on to a version that only may be derived, because nobody was seen writing it */
-	int64_t skew;             /* ns by which clocks of two hosts may differ (B4) */
+	unsigned depth; /* executions away from the start, streams not counted; 0: no limit */
+	bool all;       /* nothing folded: system files, absent paths, caches, coordination */
+	bool fork;      /* also what may be through fork, exec and shared memory */
+	bool certain;   /* only what is sure */
+	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
+	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */
+	int64_t skew;   /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */
 };
 

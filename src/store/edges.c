@@ -43,6 +43,7 @@ static void fold_edge(struct edge *to, const struct edge *from)
 	}
 	to->sure |= from->sure;
 	to->mode |= from->mode;
+	to->reading = from->reading > to->reading ? from->reading : to->reading;
 	to->lo = from->lo < to->lo ? from->lo : to->lo;
 	to->hi = from->hi > to->hi ? from->hi : to->hi;
 	to->count += from->count;
@@ -85,6 +86,20 @@ static void fold_edges_by_target(struct edges *e)
 
 /* ---- accesses ---- */
 
+/* An inherited descriptor's access is sure only where it is known that it read (doc/graph.md, "Facts"). */
+static uint8_t access_reading(const struct pacc *a)
+{
+	unsigned mode = layout_get(a->bits, LAYOUT_MODE, 8);
+	if (layout_get(a->bits, LAYOUT_READ_BYTES, 1) && a->bytes_read)
+		return TERM_reading_counted;
+	if (mode & ACCESS_PROGRAM || layout_get(a->bits, LAYOUT_API, 4) == TERM_api_hdf5)
+		return TERM_reading_read;
+	if (layout_get(a->bits, LAYOUT_VIA, 3) == TERM_via_descriptor && layout_get(a->bits, LAYOUT_SURE, 1) &&
+	    !(mode & ACCESS_WRITE))
+		return TERM_reading_read;
+	return mode & ACCESS_MAPPED ? TERM_reading_mapped : TERM_reading_opened;
+}
+
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.api = (uint8_t)layout_get(a->bits, LAYOUT_API, 4),
@@ -106,6 +121,7 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 		*p = edge;
 		return 0;
 	}
+	edge.reading = access_reading(a);
 	edge.bytes = a->bytes_read;
 	edge.has_bytes = layout_get(a->bits, LAYOUT_READ_BYTES, 1);
 	edge.via = (uint8_t)layout_get(a->bits, LAYOUT_USE_VIA, 3);

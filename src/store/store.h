@@ -229,9 +229,10 @@ void notes_release(struct notes *n);
 struct edge {
 	store_id to; /* gens, informed: execution; uses, derived: version; readers, outputs: see the call */
 	bool sure, has_bytes;
-	uint8_t via;   /* term via */
-	uint8_t api;   /* term api of the access, uses and gens only */
-	uint16_t mode; /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
+	uint8_t via;     /* term via */
+	uint8_t api;     /* term api of the access, uses and gens only */
+	uint8_t reading; /* term reading: the strongest of its accesses; uses and readers only */
+	uint16_t mode;   /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
 	int64_t lo, hi;
 	uint64_t count; /* times */
 	uint64_t bytes;

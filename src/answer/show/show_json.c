@@ -7,7 +7,7 @@
 
 /* ---- what was used and made ---- */
 
-static int item_json(struct store *s, const struct item *item, json_t *list)
+static int item_json(struct store *s, const struct item *item, bool used, json_t *list)
 {
 	const struct edge *e = &item->e;
 	struct version_info v;
@@ -23,19 +23,21 @@ static int item_json(struct store *s, const struct item *item, json_t *list)
 	if (e->count)
 		js_num(one, "count", e->count);
 	js_text(one, "certainty", e->sure ? "must" : "may");
+	if (used)
+		js_text(one, "evidence", term_name(SET_reading, e->reading));
 	js_text(one, "via", term_name(SET_via, e->via));
 	js_add(list, one);
 	return 0;
 }
 
 /* Those that are listed, under the key. */
-static int items_json(struct store *s, const struct show_items *l, json_t *o, const char *key)
+static int items_json(struct store *s, const struct show_items *l, bool used, json_t *o, const char *key)
 {
 	json_t *list = json_array();
 	int r = 0;
 	for (size_t i = 0; i < l->items.n && r >= 0; i++)
 		if (l->sorts[i] != SHOW_UNLISTED)
-			r = item_json(s, &l->items.v[i], list);
+			r = item_json(s, &l->items.v[i], used, list);
 	js_put(o, key, list);
 	return r;
 }
@@ -101,9 +103,9 @@ static int append_exec_json(const struct answer_source *a, store_id exec, bool a
 		r = submissions_json(a, exec, true, o);
 	js_text(o, "kind", "execution");
 	if (r >= 0)
-		r = items_json(a->store, &x.used, o, "used");
+		r = items_json(a->store, &x.used, true, o, "used");
 	if (r >= 0)
-		r = items_json(a->store, &x.made, o, "generated");
+		r = items_json(a->store, &x.made, false, o, "generated");
 	js_add(list, o);
 	show_exec_release(&x);
 	return r;
@@ -149,9 +151,9 @@ static int append_run_json(const struct answer_source *a, store_id id, bool all,
 	js_big(o, "recorder_cpu", run->recorder_cpu);
 	r = execs_json(a->store, &x, o);
 	if (r >= 0)
-		r = items_json(a->store, &x.used, o, "used");
+		r = items_json(a->store, &x.used, true, o, "used");
 	if (r >= 0)
-		r = items_json(a->store, &x.made, o, "generated");
+		r = items_json(a->store, &x.made, false, o, "generated");
 	if (r >= 0)
 		r = notes_json(a->store, o, NOTES_RUN, id, 0);
 	if (r >= 0)

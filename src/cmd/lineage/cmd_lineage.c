@@ -92,6 +92,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return report_usage(c, "--up or --down, not both");
 	if (c->n_operands != 1)
 		return report_usage(c, "lineage needs one file");
+	if (o->certain && *o->certain && strcmp(o->certain, "read") != 0)
+		return report_usage(c, "--certain=%.100s is not --certain or --certain=read", o->certain);
 	if (o->depth > UINT_MAX)
 		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
 	int status = cmd_store(c, o->no_index);
@@ -111,7 +113,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .depth = (unsigned)o->depth,
 	    .all = o->all,
 	    .fork = o->fork,
-	    .certain = o->certain,
+	    .certain = o->certain != NULL,
+	    .read = o->certain && *o->certain,
 	    .skew = config_duration(&c->config, CONFIG_skew),
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};

@@ -314,6 +314,15 @@ static void print_rest(const struct tree *t)
 	count_line(&b, om[OMIT_uncertain], "edge that only may be", "edges that only may be");
 	if (b.n)
 		printf("left out: %s (without --certain)\n", buf_cstr(&b));
+	buf_reset(&b);
+	if (t->v->options->direction == LINEAGE_UP)
+		count_line(&b, om[OMIT_unread], "file that was opened and may not have been read",
+		           "files that were opened and may not have been read");
+	else
+		count_line(&b, om[OMIT_unread], "program that opened a file and may not have read it",
+		           "programs that opened a file and may not have read it");
+	if (b.n)
+		printf("left out: %s (without =read)\n", buf_cstr(&b));
 	if (l->cut)
 		printf("there is more beyond depth %u\n", t->v->options->depth);
 	if (t->one_user) {

@@ -25,6 +25,8 @@ static void item_line(struct cmd *c, const struct opts_show *o, const struct edg
 		buf_printf(&b, used ? "  read " : "  wrote ");
 		fmt_size(&b, e->bytes, o->bytes);
 	}
+	if (used && (e->reading == TERM_reading_read || e->reading == TERM_reading_mapped))
+		buf_printf(&b, "  %s", term_name(SET_reading, e->reading));
 	if (e->via != TERM_via_data)
 		buf_printf(&b, "  via %s", term_name(SET_via, e->via));
 	printf("  %s\n", buf_cstr(&b));

@@ -284,6 +284,8 @@ static void append_edge_lines(struct cursor *c, uint64_t from, const char *type,
 		line_set_cstr(c, l, C_edge_via, term_name(SET_via, e->via));
 		line_set_time(l, C_edge_lo, e->lo);
 		line_set_time(l, C_edge_hi, e->hi);
+		if (strcmp(type, "used") == 0)
+			line_set_cstr(c, l, C_edge_evidence, term_name(SET_reading, e->reading));
 		if (accessed) {
 			line_set_int(l, C_edge_count, (int64_t)e->count);
 			line_set_cstr(c, l, C_edge_api, term_name(SET_api, e->api));
