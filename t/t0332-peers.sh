@@ -56,8 +56,15 @@ wait
 cmd 0 why two && says "$out" "made by python3 -I client.py $port two from client.py@{1}, socket 127.0.0.1:$port (not observed)? by" &&
 	cmd 0 why three && says "$out" "made by python3 -I client.py $port /dev/stdout | sort in sh" && says "$out" "socket 127.0.0.1:$port (not observed)?" && says_not "$out" 'two'
 check 'other clients are no makers; a pipe is passed through to the socket'
-cmd 0 lineage three && [ "$(grep -c 'was not observed' "$out")" = 1 ] && says "$out" "client.py $port two"
-check 'but the lineage has them, for the server may have passed on what they sent'
+cmd 0 lineage three && [ "$(grep -c 'was not observed' "$out")" = 1 ] && says_not "$out" "client.py $port two" one@
+check 'nor are they ancestors'
+cmd 0 lineage --through-servers three && says "$out" "client.py $port two" "client.py $port one" 'derived from socket' &&
+	cmd 0 lineage --through-servers --certain three && says_not "$out" "client.py $port two" &&
+	cmd 0 lineage --through-servers one && says_not "$out" "client.py $port two" &&
+	cmd 0 lineage --through-servers --down client.py@{1} && says "$out" three@
+check 'but with --through-servers those that came before are, for the server may have passed on what they sent'
+cmd 0 why --through-servers two && says "$out" "client.py $port one | python3 -I client.py $port two" && says_not "$out" three
+check 'and why names them'
 cmd 0 why --json two && json '[.answers[0].inputs[] | select(.kind == "socket") | .peer] == ["unobserved"]' &&
 	cmd 0 lineage --json two && json '[.entities[] | select(.kind == "socket") | .peer] == ["unobserved"]' && cmd 0 lineage --format dot two && says "$out" 'the other end was not observed'
 check 'JSON and dot'

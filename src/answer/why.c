@@ -39,13 +39,14 @@ static bool is_fork_of(const struct lineage_edge *e)
 	return e->type == LINEAGE_INFORMED && e->e.sure && e->e.via == TERM_via_fork;
 }
 
-/* Those who generated a node, without those who only opened it, which are returned apart. */
-static int add_makers(struct makers *m, struct why *n, uint32_t version, bool root)
+/* Those who generated a node, without those who only opened it, which are returned apart. clients: also who only
+ * connected to it. */
+static int add_makers(struct makers *m, struct why *n, uint32_t version, bool root, bool clients)
 {
 	const struct lineage_node *v = &n->l.nodes[version];
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
-		if (e->type != LINEAGE_GENERATED || (!root && peer_is_client(&e->e)))
+		if (e->type != LINEAGE_GENERATED || (!root && !clients && peer_is_client(&e->e)))
 			continue;
 		int role = maker_role(m, version, e);
 		if (role < 0)
@@ -64,6 +65,19 @@ static int add_makers(struct makers *m, struct why *n, uint32_t version, bool ro
 	return 0;
 }
 
+/* Who wrote to a stream; and, where that was asked for, to another connection of the same server. */
+static int add_writers(struct makers *m, struct why *n, uint32_t stream)
+{
+	const struct lineage_node *v = &n->l.nodes[stream];
+	int r = add_makers(m, n, stream, false, false);
+	for (uint32_t k = 0; k < v->n && r >= 0; k++) {
+		const struct lineage_edge *e = &n->l.edges[v->first + k];
+		if (e->type == LINEAGE_DERIVED && e->e.via == TERM_via_socket)
+			r = add_makers(m, n, e->to, false, true);
+	}
+	return r;
+}
+
 /* Upstream: who wrote to the streams that maker number i read, and what it is a fork of, for a fork knows what its
  * parent had read. */
 static int add_upstream(struct makers *m, struct why *n, size_t i)
@@ -73,7 +87,7 @@ static int add_upstream(struct makers *m, struct why *n, size_t i)
 	for (uint32_t k = 0; k < x->n && r >= 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
-			r = add_makers(m, n, e->to, false);
+			r = add_writers(m, n, e->to);
 		else if (is_fork_of(e) && !has_number(n->makers, n->n_makers, e->to))
 			n->makers[n->n_makers++] = e->to;
 	}
@@ -86,6 +100,7 @@ enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
+	store_id server; /* the address of a socket whose other end was not seen, 0 none */
 	enum entity_sort sort;
 	bool possible;
 	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
@@ -130,6 +145,15 @@ static int is_outside(const struct answer_source *a, store_id version)
 	return peer_is_unobserved(a->store, &v, &f);
 }
 
+/* Several connections to one address are one input: its place from 1, 0 none. */
+static uint32_t same_server(const struct input *in, size_t count, store_id server)
+{
+	for (size_t k = 0; server && k < count; k++)
+		if (in[k].server == server)
+			return (uint32_t)k + 1;
+	return 0;
+}
+
 static int add_inputs(const struct answer_source *a, struct makers *m, struct why *n)
 {
 	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
@@ -156,13 +180,15 @@ static int add_inputs(const struct answer_source *a, struct makers *m, struct wh
 		                : e->from == 0 ? RANK_BEFORE
 		                : doubtful     ? RANK_DOUBTFUL
 		                               : RANK_OPENER;
+		struct version_sort v = {0};
+		r = at[e->to] ? 1 : store_version_sort(a->store, to->id, &v);
+		at[e->to] = at[e->to] ? at[e->to] : same_server(in, count, to->stream ? v.file : 0);
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
-			struct version_sort v = {0};
-			r = store_version_sort(a->store, to->id, &v);
 			n->sort[e->to] = (uint8_t)entity_sort(v.kind, v.path);
 			*i = (struct input){.node = e->to,
 			                    .rank = rank,
+			                    .server = to->stream ? v.file : 0,
 			                    .sort = n->sort[e->to],
 			                    .possible = !n->certain[e->to],
 			                    .part = v.kind == TERM_kind_attribute         ? 2
@@ -280,11 +306,13 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 	return 0;
 }
 
-static int walk_near(const struct answer_source *a, store_id version, unsigned depth, bool all, struct why *ret,
+static int walk_near(const struct answer_source *a, store_id version, unsigned depth, unsigned flags, struct why *ret,
                      bool *ret_again)
 {
+	const bool all = flags & WHY_ALL;
 	struct lineage_options o = {
 	    .depth = depth,
+	    .servers = flags & WHY_SERVERS,
 	    .skew = a->skew,
 	    .system_extra = a->system_extra,
 	};
@@ -307,7 +335,7 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	        ? makers_init(&m, a->store, &n.l)
 	        : -ENOMEM;
 	if (r == 0)
-		r = add_makers(&m, &n, 0, true);
+		r = add_makers(&m, &n, 0, true, false);
 	n.n_direct = n.n_makers;
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
 		r = add_upstream(&m, &n, i);
@@ -348,15 +376,15 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	return r;
 }
 
-int why_find(const struct answer_source *a, store_id version, bool all, struct why *ret)
+int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret)
 {
 	bool again;
-	int r = walk_near(a, version, 1, all, ret, &again);
+	int r = walk_near(a, version, 1, flags, ret, &again);
 	if (r < 0 || !again)
 		return r;
 	why_release(ret);
 	*ret = (struct why){0};
-	return walk_near(a, version, HELPER_DEPTH, all, ret, &again);
+	return walk_near(a, version, HELPER_DEPTH, flags, ret, &again);
 }
 
 bool why_is_certain(const struct why *n, size_t input)

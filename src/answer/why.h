@@ -35,8 +35,12 @@ struct why {
 	uint64_t gaps;
 };
 
-/* all: nothing is folded; each program stands for itself. 0, and *ret is to be released; or -errno. */
-int why_find(const struct answer_source *a, store_id version, bool all, struct why *ret);
+enum why_flags {
+	WHY_ALL = 1,     /* nothing is folded; each program stands for itself */
+	WHY_SERVERS = 2, /* who else spoke to a server that nobody saw, before, is upstream of who heard it */
+};
+/* flags: of enum why_flags. 0, and *ret is to be released; or -errno. */
+int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret);
 void why_release(struct why *n);
 /* Is that input, by its place in inputs, sure all along the way? */
 bool why_is_certain(const struct why *n, size_t input);

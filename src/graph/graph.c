@@ -347,8 +347,9 @@ static void settle_access(const struct graph *g, struct gaccess *a)
 			}
 		}
 	}
-	if (idle || (a->via == TERM_via_data && (a->flags & GACCESS_READ_BYTES) && !a->bytes_read &&
-	             !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM)))) {
+	bool tells = a->via == TERM_via_data || a->api == TERM_api_connect; /* that nothing was read is proved */
+	if (idle ||
+	    (tells && (a->flags & GACCESS_READ_BYTES) && !a->bytes_read && !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM)))) {
 		reads = false;
 		kept = writes;
 	}

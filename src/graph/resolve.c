@@ -121,58 +121,91 @@ static int resolve_external(struct resolver *r, unsigned kind)
 	return 0;
 }
 
-/* Pipes, sockets, shared memory, FIFOs, terminals (B8). What is shown on a terminal is not what is typed there: its
- * reads do not see its writes. */
+/* Does access a count in a stream? What is shown on a terminal is not what is typed there: its reads do not see its
+ * writes. */
+static bool counts_in_stream(const struct gaccess *a, bool terminal)
+{
+	return (a->flags & GACCESS_KEPT) && (!terminal || a->flags & GACCESS_WRITES);
+}
+
+/* The end of the component that begins with the i-th access. *ret_alone: all of them only connected to a server that
+ * nobody saw, each for itself. */
+static size_t component_end(const struct resolver *r, size_t i, unsigned kind, bool *ret_alone)
+{
+	bool terminal = kind == TERM_kind_terminal, splits = kind == TERM_kind_fifo || terminal;
+	bool socket = kind == TERM_kind_socket, any = false;
+	bool served = false; /* somebody bound the address: it is not the next server's */
+	int64_t end = INT64_MIN;
+	*ret_alone = socket;
+	for (; i < r->nacc; i++) {
+		const struct gaccess *a = &r->g->accesses.v[r->acc[i]];
+		if (!counts_in_stream(a, terminal))
+			continue;
+		bool binds = socket && a->api == TERM_api_bind;
+		if (any && (splits || served || binds) && a->start >= end)
+			break;
+		any = true;
+		served |= binds;
+		*ret_alone &= a->api == TERM_api_connect;
+		end = a->end > end ? a->end : end;
+	}
+	return i;
+}
+
+/* One version of the accesses from the from-th on. */
+static int resolve_component(struct resolver *r, size_t from, size_t to, unsigned kind)
+{
+	bool terminal = kind == TERM_kind_terminal;
+	struct gversion *v = NULL;
+	for (size_t k = from; k < to; k++) {
+		struct gaccess *a = &r->g->accesses.v[r->acc[k]];
+		if (!counts_in_stream(a, terminal))
+			continue;
+		if (!v) {
+			if (!(v = resolve_version(r)))
+				return -ENOMEM;
+			v->origin = GORIGIN_EXTERNAL;
+			v->session = gaccess_session(r->g, a);
+			v->seq = gaccess_seq(r->g, a);
+			v->told = a->flags & GACCESS_TOLD;
+			v->start = a->start;
+			v->end = a->end;
+		}
+		if (a->end > v->end)
+			v->end = a->end;
+		if (a->flags & GACCESS_WRITES) {
+			v->origin = GORIGIN_OBSERVED;
+			a->gen = v->n;
+			a->gen_via = a->via;
+			if (a->sure && a->evidence == TERM_evidence_must)
+				a->flags |= GACCESS_GEN_MUST;
+		}
+		if (a->flags & GACCESS_READS && !terminal) {
+			a->nuse = 1;
+			a->use = v->n;
+			a->use_via = a->via;
+			if (a->sure)
+				a->flags |= GACCESS_USE_MUST;
+		}
+	}
+	int rc = v ? resolve_gens(r, v, r->acc + from, to - from) : 0;
+	if (v && kind == TERM_kind_socket && reads_unobserved_peer(r, from, to))
+		v->origin = GORIGIN_EXTERNAL;
+	return rc;
+}
+
+/* Pipes, sockets, shared memory, FIFOs, terminals (B8). */
 static int resolve_stream(struct resolver *r, unsigned kind)
 {
-	struct graph *g = r->g;
-	bool terminal = kind == TERM_kind_terminal, splits = kind == TERM_kind_fifo || terminal;
-	bool socket = kind == TERM_kind_socket;
-	int rc = terminal ? resolve_external(r, kind) : 0;
+	int rc = kind == TERM_kind_terminal ? resolve_external(r, kind) : 0;
 	for (size_t i = 0; i < r->nacc && rc == 0;) {
-		struct gversion *v = NULL;
-		bool served = false; /* somebody bound the address: it is not the next server's */
-		size_t k = i;
-		for (; k < r->nacc; k++) {
-			struct gaccess *a = &g->accesses.v[r->acc[k]];
-			if (!(a->flags & GACCESS_KEPT) || (terminal && !(a->flags & GACCESS_WRITES)))
-				continue;
-			bool binds = socket && a->api == TERM_api_bind;
-			if (v && (splits || served || binds) && a->start >= v->end)
-				break;
-			served |= binds;
-			if (!v) {
-				if (!(v = resolve_version(r)))
-					return -ENOMEM;
-				v->origin = GORIGIN_EXTERNAL;
-				v->session = gaccess_session(g, a);
-				v->seq = gaccess_seq(g, a);
-				v->told = a->flags & GACCESS_TOLD;
-				v->start = a->start;
-				v->end = a->end;
-			}
-			if (a->end > v->end)
-				v->end = a->end;
-			if (a->flags & GACCESS_WRITES)
-				v->origin = GORIGIN_OBSERVED;
-			if (a->flags & GACCESS_WRITES) {
-				a->gen = v->n;
-				a->gen_via = a->via;
-				if (a->sure && a->evidence == TERM_evidence_must)
-					a->flags |= GACCESS_GEN_MUST;
-			}
-			if (a->flags & GACCESS_READS && !terminal) {
-				a->nuse = 1;
-				a->use = v->n;
-				a->use_via = a->via;
-				if (a->sure)
-					a->flags |= GACCESS_USE_MUST;
-			}
-		}
-		rc = v ? resolve_gens(r, v, r->acc + i, k - i) : 0;
-		if (v && kind == TERM_kind_socket && reads_unobserved_peer(r, i, k))
-			v->origin = GORIGIN_EXTERNAL;
-		i = k;
+		bool alone;
+		size_t end = component_end(r, i, kind, &alone);
+		for (size_t k = i; alone && k < end && rc == 0; k++)
+			rc = resolve_component(r, k, k + 1, kind);
+		if (!alone)
+			rc = resolve_component(r, i, end, kind);
+		i = end;
 	}
 	return rc;
 }

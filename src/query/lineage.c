@@ -383,12 +383,64 @@ static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage
 	return r;
 }
 
+/* Where the bound is kept with which the connections of a server were followed. */
+static struct lineage_bound *served_bound(struct lineage_walk *w, store_id server)
+{
+	bool is_new;
+	uint32_t *at = idmap_add(&w->servers, server, (uint32_t)w->servers.n, &is_new);
+	if (!at)
+		return NULL;
+	uint32_t place = *at;
+	if (place >= w->cap_served) {
+		size_t cap = w->cap_served ? w->cap_served * 2 : 16;
+		struct lineage_bound *v = realloc(w->served, cap * sizeof(*v));
+		if (!v)
+			return NULL;
+		w->served = v;
+		w->cap_served = cap;
+	}
+	if (is_new)
+		w->served[place] = (struct lineage_bound){worst_time(w), 0};
+	return &w->served[place];
+}
+
+/* From connection i to the others of its server: from one of them with the best bound is enough. */
+static int follow_servers(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
+{
+	struct file_info f;
+	store_id id = w->nodes[i].id, server = 0;
+	int r = lineage_server_of(w, id, &server);
+	if (r > 0)
+		r = store_file(w->s, server, &f);
+	if (r <= 0)
+		return r;
+	struct lineage_bound *best = served_bound(w, server), then;
+	if (!best)
+		return -ENOMEM;
+	if (!improve_bound(w, best, bound))
+		return 0;
+	for (uint64_t n = 1; r >= 0 && n <= f.versions; n++) {
+		struct lineage_connection c;
+		uint32_t host;
+		r = lineage_connection_of(w, server, n, &c);
+		if (r <= 0 || c.version == id)
+			continue;
+		r = load_exec_host(w, c.exec, &host);
+		struct edge e = {.to = c.version, .via = TERM_via_socket, .lo = c.lo, .hi = c.hi};
+		if (r >= 0 && passes_bound(w, bound, host, c.lo, c.hi, &then))
+			r = to_version(w, LINEAGE_DERIVED, i, &e, bound);
+	}
+	return r < 0 ? r : 0;
+}
+
 static int expand_version(struct lineage_walk *w, uint32_t i)
 {
 	begin_expansion(w, i);
 	struct lineage_bound bound = w->states[i].pending;
 	int r = follow_execs(w, i, bound);
-	return r < 0 ? r : follow_derivations(w, i, bound);
+	if (r >= 0)
+		r = follow_derivations(w, i, bound);
+	return r >= 0 && w->o->servers ? follow_servers(w, i, bound) : r;
 }
 
 /* To what informed an execution: the submission of its job; of a submission, what the program was started with, for
@@ -592,6 +644,8 @@ static void release_walk(struct lineage_walk *w)
 	submit_edges_free(w->submits);
 	table_release(&w->seen);
 	idmap_release(&w->hosts);
+	idmap_release(&w->servers);
+	free(w->served);
 }
 
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,

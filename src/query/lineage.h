@@ -39,6 +39,7 @@ struct lineage_options {
 	unsigned depth; /* executions away from the start, streams not counted; 0: no limit */
 	bool all;       /* nothing folded: system files, absent paths, caches, coordination */
 	bool fork;      /* also what may be through fork, exec and shared memory */
+	bool servers;   /* also from one client of a server that nobody saw to what others told it */
 	bool certain;   /* only what is sure */
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */

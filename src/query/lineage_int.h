@@ -80,6 +80,9 @@ struct lineage_walk {
 	bool cut;
 	struct objects objects;
 	struct submit_edges *submits;
+	struct idmap servers;         /* file of a server's address -> place in `served` */
+	struct lineage_bound *served; /* the best bound that its connections were followed with */
+	size_t cap_served;
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
 
@@ -91,6 +94,20 @@ int lineage_classify(struct lineage_walk *w, uint32_t i);
  * derivation, a version? *ret_omit says why, or is OMIT_COUNT. 0 or -errno. */
 int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint32_t other,
                   enum lineage_omit *ret_omit);
+
+/* ---- lineage_servers.c ---- */
+
+/* A version of a socket's address where somebody only connected, to a server that nobody saw. */
+struct lineage_connection {
+	store_id version, exec; /* exec: whose it is */
+	int64_t lo, hi;
+};
+
+/* Is the version a connection, and by which address? 1, 0 or -errno. */
+int lineage_server_of(struct lineage_walk *w, store_id version, store_id *ret);
+/* The n-th version of the address (from 1; n must not be past the last). 1 it is a connection, 0 none, -errno. Both use
+ * w->got. */
+int lineage_connection_of(struct lineage_walk *w, store_id server, uint64_t n, struct lineage_connection *ret);
 
 /* ---- lineage_result.c ---- */
 

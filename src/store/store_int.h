@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 14
+#define STORE_VERSION 15
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
  * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */

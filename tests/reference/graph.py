@@ -5,7 +5,7 @@ Reads event logs in their text form (JSON lines, doc/format/event-log.md; any fi
 and prints the canonical form. Nothing here is fast: every rule looks at everything, and names its B-number.
 
     graph.py [--skew NS] [--lps] FILE...
-    graph.py lineage FILE-or-version [--skew NS] [--fork] [--shm] [--sync] [--all] FILE...
+    graph.py lineage FILE-or-version [--skew NS] [--fork] [--shm] [--sync] [--all] [--servers] FILE...
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ VERSIONED = ("regular", "xattr") + OBJECTS
 NAMED = ("regular", "directory", "symlink", "softlink", "xattr") + OBJECTS
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
-BIND = 7  # api
+CONNECT, BIND = 6, 7  # api
 IO_APIS = range(18)
 IO_FIGURES = ["calls", "failed", "bytes", "largest", "spent"] + ["size%d" % k for k in range(10)]
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
@@ -151,7 +151,7 @@ class Access:
                     self.mode &= ~READ
                 elif read or (not self.writes and any(e.get("known", 0) & 4 for e in self.ends)):
                     self.sure = True
-        if self.via == DATA and read == 0 and not self.mode & (MAPPED | PROGRAM):
+        if (self.via == DATA or self.api == CONNECT) and read == 0 and not self.mode & (MAPPED | PROGRAM):
             self.mode &= ~READ
         self.only_opened = (regular and self.via == DATA and bool(self.told_mode & (CREATE | TRUNC)) and not self.mode & MAPPED and
                             written == 0)
@@ -590,6 +590,9 @@ class Graph:
                 components[-1].append(a)
             else:
                 components.append([a])
+        if file.kind == "socket":
+            components = [part for whole in components for part in
+                          ([[a] for a in whole] if all(a.api == CONNECT for a in whole) else [whole])]
         for number, accesses in enumerate(components, before + 1):
             writers = {a.execution for a in accesses if a.writes}
             readers = {a.execution for a in accesses if a.reads}
@@ -784,7 +787,7 @@ class Graph:
         candidates = [v for v in self.versions if str(v.file) == text]
         return max(candidates, key=lambda v: v.counter, default=None)
 
-    def lineage(self, root, fork=False, shm=False, sync=False, everything=False):
+    def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""
         def asked(edge):
             if edge.via == SYNC:
@@ -806,6 +809,10 @@ class Graph:
             reached[thing].add((bound, host))
             if isinstance(thing, Version):
                 work += [(w, bound, host) for (v, w), e in self.derived.items() if v is thing and asked(e)]
+                if servers and is_connection(thing):
+                    work += [(w, bound, host) for w in self.versions
+                             if w is not thing and w.file is thing.file and is_connection(w) and
+                             w.start <= at(bound, host, w.writes[0].host)]
                 for (v, x), e in self.generated.items():
                     b = at(bound, host, x.host)
                     if v is thing and asked(e) and e.lo <= b:
@@ -820,6 +827,11 @@ class Graph:
                         work.append((y, at(min(bound, e.hi), host, y.host), y.host))
             seen |= {w[0] for w in work}
         return sorted(("V %s" if isinstance(s, Version) else "X %s") % s for s in seen)
+
+
+def is_connection(version):
+    """Did somebody only connect, to a server that nobody saw?"""
+    return version.file.kind == "socket" and all(a.api == CONNECT for a in version.writes)
 
 
 def cache_sources(file):
@@ -859,7 +871,7 @@ def main(argv):
     if asking:
         argv = argv[1:]
         parser.add_argument("what", help="a path, or a version as the canonical form writes it")
-        for name in ("--fork", "--shm", "--sync", "--all"):
+        for name in ("--fork", "--shm", "--sync", "--all", "--servers"):
             parser.add_argument(name, action="store_true")
     parser.add_argument("--skew", type=int, default=0, metavar="NS")
     parser.add_argument("--lps", action="store_true")
@@ -870,7 +882,7 @@ def main(argv):
         root = graph.find_version(options.what)
         if root is None:
             sys.exit("graph.py: nothing recorded of '%s'" % options.what)
-        lines = graph.lineage(root, options.fork, options.shm, options.sync, options.all)
+        lines = graph.lineage(root, options.fork, options.shm, options.sync, options.all, options.servers)
     else:
         lines = graph.canonical()
     sys.stdout.write("".join(line + "\n" for line in lines))

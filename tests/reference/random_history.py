@@ -233,8 +233,9 @@ class World:
             as_session = r.choice((int(other.id, 16), int(other.id, 16), 77))
             as_seq = r.choice((r.randint(1, len(other.events) + 5), r.randint(1, 6)))
         session.begun.append((t, file, process))
+        api = r.choice((0, 1, 2, 3, 4, 5, 6, 7)) if file[1] != SOCKET else r.choice((2, 6, 6, 6, 6, 6, 6, 7))
         seq = session.emit(t, "access", process, file=file[0], mode=mode, via=via,
-                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)), as_session=as_session,
+                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=api, as_session=as_session,
                            as_seq=as_seq)
         session.open.append((seq, file, mode, process, self.events_time(session, seq)))
         return None

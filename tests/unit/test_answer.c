@@ -173,7 +173,7 @@ static void who_made_it(void **state)
 	history_end(&h, sh);
 	struct answer_source a = {.store = history_store()};
 	struct why w;
-	assert_int_equal(why_find(&a, history_version_id("/w/out", 1), false, &w), 0);
+	assert_int_equal(why_find(&a, history_version_id("/w/out", 1), 0, &w), 0);
 	assert_int_equal(w.n_direct, 1);
 	assert_int_equal(w.n_makers, 1);
 	assert_int_equal(w.l.nodes[w.makers[0]].id, history_exec_id("sort"));
@@ -192,7 +192,7 @@ static void who_made_it(void **state)
 	assert_int_equal(found, 1);
 	why_release(&w);
 	/* what came from outside was made by nobody who was seen */
-	assert_int_equal(why_find(&a, history_version_id("/w/in", 1), false, &w), 0);
+	assert_int_equal(why_find(&a, history_version_id("/w/in", 1), 0, &w), 0);
 	assert_int_equal(w.n_makers, 0);
 	assert_int_equal(w.n_inputs, 0);
 	why_release(&w);

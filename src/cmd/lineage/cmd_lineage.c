@@ -113,6 +113,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .depth = (unsigned)o->depth,
 	    .all = o->all,
 	    .fork = o->fork,
+	    .servers = o->through_servers,
 	    .certain = o->certain != NULL,
 	    .read = o->certain && *o->certain,
 	    .skew = config_duration(&c->config, CONFIG_skew),

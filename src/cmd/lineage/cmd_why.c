@@ -203,7 +203,7 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 }
 
 /* One file. The status. */
-static int explain_file(struct cmd *c, const char *text, bool all, json_t *list)
+static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
 	struct err err = {0};
 	struct file_target t;
@@ -221,7 +221,7 @@ static int explain_file(struct cmd *c, const char *text, bool all, json_t *list)
 	json_t *one = NULL;
 	r = store_version(c->store, t.version, &v);
 	if (r > 0)
-		r = why_find(cmd_source(c), t.version, all || list, &n);
+		r = why_find(cmd_source(c), t.version, how, &n);
 	if (r >= 0) {
 		made = n.n_direct > 0;
 		if (list && (r = why_json(cmd_source(c), &t, &n, &one)) == 0)
@@ -245,9 +245,10 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
+	unsigned how = (o->all || o->json ? WHY_ALL : 0) | (o->through_servers ? WHY_SERVERS : 0);
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		int one = explain_file(c, c->operands[i], o->all, list);
+		int one = explain_file(c, c->operands[i], how, list);
 		status = one > status ? one : status;
 	}
 	if (o->json && status != STATUS_SELF) {
