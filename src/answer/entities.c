@@ -140,7 +140,7 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 	store_id parent_id = x->parent;
 	struct run_info run;
 	struct str path;
-	int r = x->run ? store_run(s, x->run, &run) : 0;
+	int r = x->run ? store_run_told(s, x->run, &run) : 0;
 	if (r < 0)
 		goto fail;
 	js_pub(o, "id", &x->pub);
@@ -319,7 +319,7 @@ int exec_user(struct store *s, store_id exec, struct buf *b)
 	int r = whose(s, exec, &x);
 	if (r > 0)
 		buf_str(b, x.user);
-	else if (r == 0 && (r = store_exec(s, exec, &x)) > 0 && x.run && (r = store_run(s, x.run, &run)) > 0)
+	else if (r == 0 && (r = store_exec(s, exec, &x)) > 0 && x.run && (r = store_run_told(s, x.run, &run)) > 0)
 		buf_str(b, run.user);
 	return r < 0 ? r : 0;
 }
@@ -333,7 +333,7 @@ int exec_who(struct store *s, store_id exec, struct buf *b)
 		fmt_who(b, above.user, above.host);
 	if (r == 0 && (r = store_exec(s, exec, &x)) > 0) {
 		struct str user = str_of("");
-		r = x.run ? store_run(s, x.run, &run) : 0;
+		r = x.run ? store_run_told(s, x.run, &run) : 0;
 		if (r > 0)
 			user = run.user;
 		fmt_who(b, user, x.host);
@@ -376,7 +376,7 @@ int note_add(struct store *s, json_t *list, const struct note_info *n, bool abou
 	struct run_info run;
 	struct file_info f;
 	int r = 0;
-	if (about && n->run && (r = store_run(s, n->run, &run)) > 0)
+	if (about && n->run && (r = store_run_told(s, n->run, &run)) > 0)
 		js_str(o, "run", run.ulid);
 	if (about && n->file && (r = store_file(s, n->file, &f)) > 0) {
 		js_pub(o, "file", &f.pub);

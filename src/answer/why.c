@@ -366,7 +366,7 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 			continue;
 		n.gaps |= x.gaps;
 		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
-		if (store_run(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
+		if (store_run_told(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
 			n.gaps |= 1u << TERM_gap_unended;
 	}
 	if (r < 0)

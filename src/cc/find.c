@@ -121,7 +121,7 @@ static int read_build(struct store *s, store_id id, struct build *ret)
 		return rc;
 	}
 	if (l.exec.text[0] && store_by_pubid(s, l.exec.text, &kind, &exec) == 1 && kind == 'x' &&
-	    store_exec(s, exec, &x) == 1 && x.run && store_run(s, x.run, &run) == 1 && run.ulid.n < sizeof(l.b.run)) {
+	    store_exec(s, exec, &x) == 1 && x.run && store_run_told(s, x.run, &run) == 1 && run.ulid.n < sizeof(l.b.run)) {
 		memcpy(l.b.run, run.ulid.p, run.ulid.n);
 		l.b.run[run.ulid.n] = '\0';
 	}

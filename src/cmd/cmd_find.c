@@ -41,7 +41,7 @@ static int put_file_row(const struct find *w, const struct found_row *row)
 static int put_run(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct run_info run;
-	if (store_run(w->c->store, row->id, &run) <= 0)
+	if (store_run_told(w->c->store, row->id, &run) <= 0)
 		return STATUS_SELF;
 	if (w->o->null) {
 		fwrite(run.ulid.p, 1, run.ulid.n, stdout);

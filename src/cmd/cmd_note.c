@@ -17,7 +17,7 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 	struct version_info v;
 	int r;
 	if (t->kind == TARGET_RUN) {
-		r = store_run(c->store, t->id, &run);
+		r = store_run_told(c->store, t->id, &run);
 		n.run = run.ulid;
 	} else {
 		r = t->file.n ? store_version(c->store, t->file.version, &v) : 1;

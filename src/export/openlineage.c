@@ -129,7 +129,7 @@ static struct str find_run_job_name(struct events *e, store_id id, struct str lo
 	struct str name = str_of("");
 	char ulid[32];
 	snprintf(ulid, sizeof(ulid), "%.*s", local.n ? (int)local.n - 1 : 0, local.p + 1);
-	if ((id || store_find_run(s, ulid, &id) > 0) && store_run(s, id, &run) > 0) {
+	if ((id || store_find_run(s, ulid, &id) > 0) && store_run_told(s, id, &run) > 0) {
 		struct prov_value argv = {.list = run.argv};
 		name = first_argument(&argv);
 	}

@@ -97,7 +97,7 @@ static int find_namers(struct store *s, const store_id *runs, size_t n, time_lis
 		qsort(named->v, named->n, sizeof(*named->v), compare_times);
 	for (size_t i = 0; r >= 0 && named->n && i < n; i++) {
 		struct run_info run;
-		r = store_run(s, runs[i], &run);
+		r = store_run_told(s, runs[i], &run);
 		if (r <= 0)
 			continue;
 		size_t lo = 0, hi = named->n;
@@ -304,7 +304,7 @@ static int list_runs_by_end(struct store *s, struct keep_logs *l, const store_id
 	int r = all ? measure_runs(&sizes, l, err) : -ENOMEM;
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		struct run_info run;
-		r = store_run(s, ids[i], &run);
+		r = store_run_told(s, ids[i], &run);
 		if (r > 0)
 			all[i] = (struct gc_run){ids[i], run_size(&sizes, ids[i]), run.end == TIME_NONE ? run.start : run.end};
 	}

@@ -229,7 +229,7 @@ static int describe_target(struct store *s, const struct target *t, struct stemm
 	                                                               : STEMMA_EXECUTION};
 	if (t->kind == TARGET_RUN) {
 		struct run_info run;
-		r = store_run(s, t->id, &run);
+		r = store_run_told(s, t->id, &run);
 		if (r > 0)
 			snprintf(ret->id, sizeof(ret->id), "%.*s", (int)run.ulid.n, run.ulid.p);
 	} else if (t->kind == TARGET_EXEC) {

@@ -115,7 +115,7 @@ static int load_run_name(struct prov_source *p, store_id id, struct str *ret)
 {
 	struct run_info run;
 	if (id != p->named_run) {
-		int r = id ? store_run(p->s, id, &run) : 0;
+		int r = id ? store_run_told(p->s, id, &run) : 0;
 		if (r < 0)
 			return r;
 		buf_reset(&p->run_name);

@@ -440,7 +440,7 @@ static int select_by_run(const struct select *w, const struct ask *a, struct ids
 	int r = select_all(w, EXPR_RUNS, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct run_info run;
-		r = store_run(w->s, all.v[i], &run);
+		r = store_run_told(w->s, all.v[i], &run);
 		if (r > 0 && run_is(a, &run, &tmp))
 			r = idset_add(ret, all.v[i]);
 	}
@@ -500,7 +500,7 @@ static int select_by_label(const struct select *w, const char *glob, struct idse
 	int r = select_all(w, EXPR_RUNS, &all);
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct run_info run;
-		r = store_run(w->s, all.v[i], &run);
+		r = store_run_told(w->s, all.v[i], &run);
 		if (r > 0 && has_label(glob, &run, &tmp))
 			r = w->kind == EXPR_RUNS ? idset_add(ret, all.v[i]) : add_run_execs(w, all.v[i], &execs);
 	}

@@ -320,6 +320,11 @@ int store_run(struct store *s, store_id id, struct run_info *ret)
 	return store_run_info(s, id, true, ret);
 }
 
+int store_run_told(struct store *s, store_id id, struct run_info *ret)
+{
+	return store_run_info(s, id, false, ret);
+}
+
 /* The row of a run: its id as text, appended to *ulid (may be NULL), and column info into *info. 1, 0, -errno. */
 static int read_run_row(struct store *s, store_id run, struct buf *ulid, struct buf *info)
 {

@@ -229,7 +229,7 @@ static int add_mode(struct stat_sums *w, store_id run)
 	struct run_info info;
 	if (run && run == w->run)
 		return 0;
-	int r = run ? store_run(w->source->store, run, &info) : 0;
+	int r = run ? store_run_told(w->source->store, run, &info) : 0;
 	w->inexact |= r <= 0 || !str_ends(info.mode, str_of("/exact"));
 	w->run = run;
 	return r < 0 ? r : 0;

@@ -49,7 +49,7 @@ static int print_exec_fields(struct cmd *c, const struct opts_show *o, store_id 
 	print_field_if("by", &b);
 	buf_reset(&b);
 	show_field_str("group", x.group);
-	if (x.run && store_run(s, x.run, &run) > 0)
+	if (x.run && store_run_told(s, x.run, &run) > 0)
 		show_field_str("run", run.ulid);
 	show_field_str("job", x.job);
 	show_field_str("step", x.step);

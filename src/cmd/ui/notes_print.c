@@ -8,7 +8,7 @@ static int note_about(struct store *s, const struct note_info *n, struct buf *b)
 {
 	struct run_info run;
 	struct file_info f;
-	int r = n->run ? store_run(s, n->run, &run) : store_file(s, n->file, &f);
+	int r = n->run ? store_run_told(s, n->run, &run) : store_file(s, n->file, &f);
 	if (r > 0 && n->run)
 		buf_str(b, fmt_run(run.ulid));
 	else if (r > 0 && f.path.n)

@@ -20,7 +20,7 @@ static void line_set_reporter(struct cursor *c, struct line *l, unsigned column,
 static void put_ulid(struct cursor *c, struct line *l, unsigned column, store_id run)
 {
 	struct run_info info;
-	if ((c->wanted >> column & 1) && run && store_run(c->s, run, &info) == 1)
+	if ((c->wanted >> column & 1) && run && store_run_told(c->s, run, &info) == 1)
 		line_set_text(c, l, column, info.ulid);
 }
 
