@@ -50,12 +50,9 @@ static uint64_t emit(struct growth *g, struct event ev)
 
 static uint64_t file(struct growth *g, uint64_t ino, const char *path)
 {
-	emit(g, (struct event){.kind = EVENT_file,
-	                       .file = {.num = ++g->files,
-	                                .kind = TERM_kind_regular,
-	                                .domain = 1,
-	                                .ino = ino,
-	                                .path = str_of(path)}});
+	emit(g, (struct event){
+	            .kind = EVENT_file,
+	            .file = {.num = ++g->files, .kind = TERM_kind_regular, .domain = 1, .ino = ino, .path = str_of(path)}});
 	return g->files;
 }
 
@@ -88,14 +85,11 @@ static uint64_t process(struct growth *g, uint64_t parent, const char *command, 
 	emit(g, (struct event){.kind = EVENT_process,
 	                       .proc = p,
 	                       .process = {.pid = 100 + p, .started = g->now, .parent = parent, .forked = g->now}});
-	emit(g, (struct event){.kind = EVENT_exec,
-	                       .proc = p,
-	                       .exec = {.n = 1,
-	                                .exe = g->program,
-	                                .argv = {argv, 2, {0}},
-	                                .cwd = str_of("/w"),
-	                                .uid = 1000,
-	                                .gid = 1000}});
+	emit(g, (struct event){
+	            .kind = EVENT_exec,
+	            .proc = p,
+	            .exec = {
+	                .n = 1, .exe = g->program, .argv = {argv, 2, {0}}, .cwd = str_of("/w"), .uid = 1000, .gid = 1000}});
 	use(g, p, g->program, ACCESS_READ | ACCESS_PROGRAM | ACCESS_STATE);
 	use(g, p, g->library, ACCESS_READ | ACCESS_PROGRAM | ACCESS_STATE);
 	return p;
@@ -141,9 +135,8 @@ static void begin(struct growth *g, const char *command, const char *argument)
 
 static void end(struct growth *g)
 {
-	emit(g, (struct event){.kind = EVENT_run_end,
-	                       .proc = 1,
-	                       .run_end = {.id = str_of(g->run), .ending = TERM_ending_exited}});
+	emit(g, (struct event){
+	            .kind = EVENT_run_end, .proc = 1, .run_end = {.id = str_of(g->run), .ending = TERM_ending_exited}});
 	emit(g, (struct event){.kind = EVENT_session_end});
 }
 
@@ -172,7 +165,8 @@ static void large_run(struct growth *g, uint64_t accesses, bool goes_on)
 		for (int k = 0; k < INPUTS; k++)
 			if (made[k])
 				use(g, p, made[k], ACCESS_READ | ACCESS_STATE);
-		snprintf(path, sizeof(path), "/w/%u/%llu/out%llu", g->at, (unsigned long long)(i / 1000), (unsigned long long)i);
+		snprintf(path, sizeof(path), "/w/%u/%llu/out%llu", g->at, (unsigned long long)(i / 1000),
+		         (unsigned long long)i);
 		made[i % INPUTS] = file(g, output_ino(g, i), path);
 		use(g, p, made[i % INPUTS], ACCESS_WRITE | ACCESS_CREATE);
 		ended(g, p);

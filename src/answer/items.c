@@ -1,6 +1,6 @@
 #include "answer/items.h"
 
-#include "query/system.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 
 #include "answer/makers.h"
 #include "answer/peers.h"
+#include "base/system.h"
 #include "query/fold.h"
-#include "query/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "archive/inputs.h"
 
 #include "archive/task.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "query/idmap.h"
-#include "query/system.h"
 #include "query/target.h"
 
 #include <errno.h>

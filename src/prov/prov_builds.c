@@ -8,8 +8,8 @@
  * used or written, and that made what those used: for that all builds are looked at once. */
 #include "base/digest.h"
 #include "base/hex.h"
+#include "base/system.h"
 #include "prov/prov_int.h"
-#include "query/system.h"
 
 #include <errno.h>
 #include <sqlite3.h>

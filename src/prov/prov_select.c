@@ -1,7 +1,7 @@
 /* prov_select.c - which executions, versions, files and runs are exported. */
 #include "prov/prov_int.h"
 
-#include "query/system.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <sqlite3.h>

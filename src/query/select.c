@@ -1,8 +1,8 @@
 #include "query/select.h"
 
+#include "base/system.h"
 #include "query/idset.h"
 #include "query/lineage.h"
-#include "query/system.h"
 #include "query/target.h"
 #include "query/when.h"
 

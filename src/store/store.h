@@ -150,8 +150,8 @@ struct version_info {
 
 /* 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
 int store_run(struct store *s, store_id id, struct run_info *ret);
-/* What was told of the run itself: without inputs, outputs and executions, which are 0, and with the gaps of its sessions
- * only. It costs the same whatever the run did. As store_run. */
+/* What was told of the run itself: without inputs, outputs and executions, which are 0, and with the gaps of its
+ * sessions only. It costs the same whatever the run did. As store_run. */
 int store_run_told(struct store *s, store_id id, struct run_info *ret);
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);

@@ -8,10 +8,10 @@
 #include "base/os/mark.h"
 #include "base/os/memfile.h"
 #include "base/strv.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "cc/build.h"
 #include "event/env.h"
-#include "query/system.h"
 #include "sandbox/childless.h"
 #include "trust/kept.h"
 

@@ -1,9 +1,9 @@
 #include "trust/session.h"
 
 #include "base/map.h"
+#include "base/system.h"
 #include "base/vec.h"
 #include "event/log_reader.h"
-#include "query/system.h"
 
 #include <errno.h>
 #include <stdio.h>

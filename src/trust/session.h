@@ -18,7 +18,7 @@ struct session_file {
 	bool read, made;       /* made: created, changed, or opened so that it may have been */
 	bool gone;             /* no name leads to it any more */
 	bool program, library; /* ... it was run; its name is that of a library */
-	bool system;           /* belongs to the machine, not to somebody's work (query/system.h) */
+	bool system;           /* belongs to the machine, not to somebody's work (base/system.h) */
 };
 struct session_files {
 	struct session_file *v; /* regular files that were accessed, in the order in which they were met */

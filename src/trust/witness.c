@@ -1,8 +1,8 @@
 #include "trust/witness.h"
 
 #include "base/fileid.h"
+#include "base/system.h"
 #include "base/vec.h"
-#include "query/system.h"
 #include "trust/extract.h"
 
 #include <errno.h>

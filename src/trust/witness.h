@@ -2,7 +2,7 @@
  * measured on, and the variants beside them; several runs (of several hosts, too) combined by eq. 2 and 4 of the paper.
  *
  * Inputs are the regular files that a run read and did not make, without programs, libraries and the machine's own
- * files (query/system.h); they are named relative to the run's working directory where they lie below it. Their values
+ * files (base/system.h); they are named relative to the run's working directory where they lie below it. Their values
  * are digests: those that the run recorded, else one recorded for the same fingerprint, else of the file itself where
  * it is still the version that was read.
  *

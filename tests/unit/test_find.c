@@ -1,10 +1,10 @@
 /* What people write to find things: moments, expressions, and what an expression selects from a record. */
 #include "history.h"
 
+#include "base/system.h"
 #include "query/expr.h"
 #include "query/idset.h"
 #include "query/select.h"
-#include "query/system.h"
 #include "query/when.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "answer/stat/stat_count.h"
+#include "base/system.h"
 #include "base/vec.h"
-#include "query/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

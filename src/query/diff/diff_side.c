@@ -3,8 +3,8 @@
 #include "query/diff/diff_int.h"
 
 #include "base/hash.h"
+#include "base/system.h"
 #include "query/lineage.h"
-#include "query/system.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
-#include "query/system.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* system.h - tell the machine's own files from somebody's work, by path (the table is system.def). */
-#ifndef STEMMA_QUERY_SYSTEM_H
-#define STEMMA_QUERY_SYSTEM_H
+#ifndef STEMMA_BASE_SYSTEM_H
+#define STEMMA_BASE_SYSTEM_H
 
 #include "base/str.h"
 

@@ -1,4 +1,4 @@
-#include "query/system.h"
+#include "base/system.h"
 
 enum how { HOW_keep, HOW_under, HOW_named, HOW_suffix };
 
@@ -18,7 +18,7 @@ struct rule {
 #define RULE_within(text)
 #define SYSTEM(how, text, what) RULE_##how(text)
 static const struct rule rules[] = {
-#include "query/system.def"
+#include "base/system.def"
 };
 #undef RULE_keep
 #undef RULE_under
@@ -31,7 +31,7 @@ static const struct rule rules[] = {
 #define RULE_suffix(text)
 #define RULE_within(text) RULE(HOW_under, text)
 static const struct rule within[] = {
-#include "query/system.def"
+#include "base/system.def"
 };
 #undef SYSTEM
 
