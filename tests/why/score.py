@@ -161,25 +161,21 @@ def parsed(line):
     made = re.match(r'.*?@\{\d+\}(?: \([^)]*\))?: made by (.*)$', line)
     if not made:
         return [], []
-    text = re.split(r' by \S+@\S+ \d{4}-\d\d-\d\d', made[1])[0]  # who and when, and what is said behind
+    words = WORD.findall(re.split(r' by \S+@\S+ \d{4}-\d\d-\d\d', made[1])[0])  # behind that: who and when, and what is said besides
+    begin = len(words) - words[::-1].index('from') - 1 if 'from' in words else len(words)
     sources = []
-    begin = re.search(r'^(.*?) from ((?:[^@]*@\{\d+\}|\+\d|\d+ inputs|pipe|socket|terminal|shared memory).*)$', text)
-    if begin:
-        text = begin[1]
-        for item in begin[2].split(', '):
-            if re.match(r'\+?\d+( |$)', item):  # so many more
-                break
-            sources.append(re.sub(r'@\{\d+\}.*$', '', item))
-    stages, marks = [[]], []
-    for word in WORD.findall(text):
-        if word == 'in':  # who opened it for them
+    for item in ' '.join(words[begin + 1:]).split(', '):
+        if re.match(r'\+\d|\d+ (more|others?|inputs)\b|$', item):  # so many more
             break
-        if word in ('|', 'and', 'after', '?'):
-            marks += [word] if word != '?' else []
-            stages += [[]] if word != '?' else []
-        else:
+        sources.append(re.sub(r'@\{\d+\}.*$', '', item))
+    words = words[:words.index('in')] if 'in' in words else words[:begin]  # who opened it for them
+    stages = [[]]
+    for word in words:
+        if word in ('|', 'and', 'after'):
+            stages.append([])
+        elif word != '?':
             stages[-1].append(word.strip('\'"'))
-    if 'after' in marks:  # A and B after C: C went before
+    if 'after' in words:  # A and B after C: C went before
         stages.reverse()
     return stages, sources
 
