@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "capture/call_trace/call_trace.h"
 #include "capture/ptrace/slow_fs.h"
+#include "capture/supervisor/connects.h"
 #include "capture/supervisor/paths/links.h"
 
 #include <dirent.h>
@@ -243,6 +244,7 @@ static void perform_work(struct worker *w, struct work *k)
 			io_leave(s, k->tid, k->rval);
 		if (s->called)
 			called_leave(s, k->tid, k->rval);
+		connects_back(s, k->tid);
 		if (s->pending)
 			pending_settle(s, NULL, k->tid, false);
 		break;

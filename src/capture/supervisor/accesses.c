@@ -1,5 +1,6 @@
 /* Accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
+#include "capture/supervisor/connects.h"
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
@@ -289,6 +290,10 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;
 	}
+	if (a->failed) {
+		ev.access_end.evidence = TERM_evidence_none;
+		ev.access_end.known |= 1;
+	}
 	witness_end(s, a, &ev.access_end);
 	io_emit(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
@@ -418,9 +423,12 @@ void proc_sweep(struct sup *s, struct proc *p)
 	struct mapped *maps;
 	bool sure = proc_maps(p, &maps, &nmaps), waits = feature_bytes_wait(s, p) && p->nlive < WAITING;
 	struct access *next;
+	bool sockets = false;
+	for (size_t i = 0; i < n && !sockets; i++)
+		sockets = held[i].file->kind == TERM_kind_socket;
 	for (struct access *a = waits ? NULL : p->live; a; a = next) {
 		next = a->proc_next;
-		bool open = false;
+		bool open = a->sockets && sockets; /* no descriptor tells which address it is of */
 		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent) {
 			access_free(s, a);
 			continue;
@@ -446,6 +454,7 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	openings_end(s, p);
+	connects_end(s, p);
 	feature_bytes_update(s, p);
 	xattr_end(s, p);
 	while (p->live) {

@@ -1,6 +1,7 @@
 /* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/connects.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"
@@ -322,6 +323,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 		shield_note(s->shield, p->pid, t, k->can_block, false);
 	s->current = k;
 	s->gone = false;
+	connects_back(s, t->tid);
 	if (s->pending) {
 		if (!pending_look(s, t->tid))
 			return 0;

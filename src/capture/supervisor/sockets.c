@@ -1,5 +1,5 @@
 /* Sockets: which address a process spoke to, and which two ends belong together. */
-#include "capture/supervisor/super.h"
+#include "capture/supervisor/connects.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -85,7 +85,11 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 	f = file_address(s, TERM_kind_socket, domain, address);
 	if (!f)
 		return NULL;
-	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
+	struct access *a = access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
+	if (a)
+		a->sockets++;
+	if (a && api == TERM_api_connect && p->pidfd >= 0 && !s->preloads)
+		connects_begin(s, a, tid, fd, u, got);
 	if (s->exact)
 		io_socket(s, p, fd, f);
 	return f;

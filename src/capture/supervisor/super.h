@@ -112,9 +112,9 @@ struct access {
 		struct proc *proc; /* NULL: none, or it is over and did not write */
 		uint64_t wchar;    /* when it was met */
 	} rival[RIVALS];
-	bool crowded; /* more than that, or one that wrote */
-	bool mapped, sure;
-	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
+	bool crowded;              /* more than that, or one that wrote */
+	bool mapped, sure, failed; /* failed: all its connects did, so it was none */
+	bool redirected;           /* ... and these are what its process had moved when it was begun, read and written */
 	uint64_t base[2];
 	bool timed;       /* its process has set the file's times meanwhile */
 	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
@@ -127,7 +127,8 @@ struct access {
 	unsigned looks;   /* files that were opened to be read meanwhile, as proc_end_closed was told */
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
-	bool settled; /* it had begun before the descriptors were looked at */
+	bool settled;     /* it had begun before the descriptors were looked at */
+	uint64_t sockets; /* that were given, or may have been connected to, this address (connects.h) */
 };
 
 enum pending_op {
@@ -349,9 +350,10 @@ struct sup {
 	size_t nfiles;
 	struct proc *procs[HASH_SIZE];
 	struct task *tasks[HASH_SIZE];
-	size_t nprocs; /* alive */
+	size_t nprocs;                 /* alive */
+	struct connecting *connecting; /* calls of connect that may have failed; copies: sockets that are held */
+	size_t copies, npending;
 	struct pending *pending;
-	size_t npending;
 	uint64_t pendings;   /* ever */
 	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
 	bool adopted;        /* this is not the first worker: another was killed */

@@ -2,6 +2,7 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "capture/supervisor/adopt.h"
+#include "capture/supervisor/connects.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/serve/serve.h"
@@ -606,6 +607,7 @@ void worker_main(struct worker *w)
 		links_forget();
 		const bool looks = feature_is_busy(s);
 		openings_listen(s);
+		connects_tick(s);
 		witness_listen(s);
 		feature_collect(s, true);
 		if (s->pending && looks)
