@@ -57,76 +57,116 @@ static int find_home(const char *home, struct err *err, char **ret)
 	return 0;
 }
 
-/* Can this directory, or the nearest one above it that exists, hold files that only we write? */
-static bool fit(const char *dir)
+/* Does this failure say nothing of the directory? Another index taken because of it would answer for the record as it
+ * was when that one was made. */
+static bool is_passing(int number)
+{
+	return number == EINTR || number == EIO || number == ENOMEM || number == EMFILE || number == ENFILE;
+}
+
+/* Can this directory, of a place where the index is to lie, hold files that only we write? itself: not one above it.
+ * 1, 0, or -errno: that cannot be told now. */
+static int is_fit(int fd, bool itself)
+{
+	struct stat st;
+	errno = 0;
+	bool local = io_is_local(fd);
+	if (local && (faccessat(fd, ".", W_OK, AT_EACCESS) < 0 || fstat(fd, &st) < 0))
+		local = false;
+	if (!local)
+		return is_passing(errno) ? -errno : 0;
+	return !itself || st.st_uid == geteuid();
+}
+
+/* Can this directory, or the nearest one above it that exists, hold files that only we write? 1, 0, -errno. */
+static int fit(const char *dir)
 {
 	char path[4096];
 	if (snprintf(path, sizeof(path), "%s", dir) >= (int)sizeof(path))
-		return false;
-	for (bool first = true;; first = false) {
-		int fd = open(path[0] ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return 0;
+	for (bool itself = true;; itself = false) {
+		int fd;
+		do
+			fd = open(path[0] ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		while (fd < 0 && errno == EINTR);
 		if (fd >= 0) {
-			struct stat st;
-			bool ok = io_is_local(fd) && faccessat(fd, ".", W_OK, AT_EACCESS) == 0;
-			if (first) /* the directory itself: ours */
-				ok = ok && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+			int r = is_fit(fd, itself);
 			close(fd);
-			return ok;
+			return r;
 		}
+		if (is_passing(errno))
+			return -errno;
 		char *slash = strrchr(path, '/');
 		if (errno != ENOENT || !slash)
-			return false;
+			return 0;
 		*slash = '\0';
 	}
 }
 
-/* Where the index of a record lies that is not on a fitting disk: in a cache of each home, whose name is a hash of the
- * home's path. NULL without memory or a place. */
-static char *cached_index(const char *home)
+/* A folder of our own for indexes; malloc'ed. 0 or -errno. */
+static int find_cache(char **ret)
 {
 	const char *cache = variable("XDG_CACHE_HOME"), *user = variable("HOME");
-	char *real = realpath(home, NULL), *dir = NULL, *index = NULL;
+	char own[OWN_DIR_PATH], *dir = NULL;
+	if (cache || user) {
+		dir = cache ? join_path(cache, "stemma") : join_path(user, ".cache/stemma");
+		int r = dir ? fit(dir) : -ENOMEM;
+		if (r > 0) {
+			*ret = dir;
+			return 0;
+		}
+		free(dir);
+		if (r < 0)
+			return r;
+	}
+	int fd = own_dir_in("/var/tmp", own);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return asprintf(ret, "%s/index", own) < 0 ? -ENOMEM : 0;
+}
+
+/* Where the index of a record lies that is not on a fitting disk: in a cache of each home, whose name is a hash of the
+ * home's path. 0 or -errno. */
+static int cached_index(const char *home, char **ret)
+{
+	char *real = realpath(home, NULL), *dir = NULL;
+	if (!real && is_passing(errno))
+		return -errno;
 	uint64_t h = hash_str(str_of(real ? real : home));
 	free(real);
-	if (cache)
-		dir = join_path(cache, "stemma");
-	else if (user)
-		dir = join_path(user, ".cache/stemma");
-	if (!dir || !fit(dir)) {
-		free(dir);
-		char own[OWN_DIR_PATH];
-		int fd = own_dir_in("/var/tmp", own);
-		if (fd < 0 || asprintf(&dir, "%s/index", own) < 0)
-			dir = NULL;
-		if (fd >= 0)
-			close(fd);
-	}
-	if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
-		index = NULL;
+	int r = find_cache(&dir);
+	if (r == 0 && asprintf(ret, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
+		r = -ENOMEM;
 	free(dir);
-	return index;
+	return r;
+}
+
+static int index_place(const char *home, struct err *err, char **ret)
+{
+	char *index = NULL;
+	int r = fit(home);
+	if (r > 0)
+		r = (index = join_path(home, "index.db")) ? 0 : -ENOMEM;
+	else if (r == 0)
+		r = cached_index(home, &index);
+	if (r < 0)
+		return err_set(err, -r, "cannot find the index");
+	*ret = index;
+	return 0;
 }
 
 int store_places(const char *home, struct err *err, char **ret_home, char **ret_index)
 {
 	char *place = NULL;
 	int rc = find_home(home, err, &place);
-	if (rc < 0)
-		return rc;
-	char *index = fit(place) ? join_path(place, "index.db") : cached_index(place);
-	if (!index) {
-		free(place);
-		return err_set(err, ENOMEM, "cannot find the index");
-	}
-	if (ret_index)
-		*ret_index = index;
-	else
-		free(index);
-	if (ret_home)
+	if (rc == 0 && ret_index)
+		rc = index_place(place, err, ret_index);
+	if (rc == 0 && ret_home)
 		*ret_home = place;
 	else
 		free(place);
-	return 0;
+	return rc;
 }
 
 /* The index's directory exists, is private and is ours. */

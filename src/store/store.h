@@ -35,7 +35,9 @@ enum store_flags {
 
 /* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local
  * disk, else in a cache directory on local disk. `home` NULL: $STEMMA_HOME, else $XDG_DATA_HOME/stemma, else
- * ~/.local/share/stemma. ret_home and ret_index are malloc'ed paths (either may be NULL). */
+ * ~/.local/share/stemma. ret_home and ret_index are malloc'ed paths (either may be NULL; what is not asked for is not
+ * looked for, so it does not fail either). 0 or -errno: also where it cannot be told now which of its places the index
+ * has, for another index would answer for another state of the record. */
 int store_places(const char *home, struct err *err, char **ret_home, char **ret_index);
 /* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma;
  * -ESTALE: by an older one (with STORE_WRITE it is made anew); -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE

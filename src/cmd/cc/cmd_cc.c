@@ -96,8 +96,7 @@ static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *comp
 	argv[0] = (char *)compiler;
 	memcpy(argv + 1, arguments, n * sizeof(*argv));
 	/* A record that has no place is no reason not to compile. */
-	store_places(cmd_home(c), NULL, &home, &index);
-	if (index)
+	if (store_places(cmd_home(c), NULL, &home, NULL) == 0 && store_places(cmd_home(c), NULL, NULL, &index) == 0)
 		*strrchr(index, '/') = '\0';
 	struct err no_spec = {0};
 	struct launch l = {.home = home, .cache = index, .note = o->note, .argv = argv, .spec_err = &no_spec};

@@ -160,7 +160,7 @@ static int run_with_companions(const struct opts_run *o, struct run_options *opt
 	return rc;
 }
 
-/* index: of the record in home; both NULL where it cannot be kept. */
+/* index: of the record in home, NULL where it cannot be told; both NULL where the record cannot be kept. */
 static int record_command(struct cmd *c, const struct opts_run *o, struct run_options *opts, const char *index,
                           int *ret_status)
 {
@@ -214,8 +214,10 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		return rc;
 	/* A record that cannot be kept is said, but never keeps the command from running. */
 	struct err where = {0};
-	if (store_places(cmd_home(c), &where, &home, &index) < 0)
+	if (store_places(cmd_home(c), &where, &home, NULL) < 0)
 		home = NULL;
+	else if (store_places(cmd_home(c), NULL, NULL, &index) < 0)
+		index = NULL;
 	struct run_options opts = {.argv = c->operands,
 	                           .home = home,
 	                           .no_home = where.text,
