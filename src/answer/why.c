@@ -306,6 +306,53 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 	return 0;
 }
 
+/* Kinds of gaps by which it may not be known what a file is called, or who else wrote it. */
+#define BLURRING (1u << TERM_gap_lost | 1u << TERM_gap_unreadable)
+enum { INPUTS_ASKED = 16 }; /* a line of text names fewer; so many cost 0.1 ms */
+
+/* Such gaps of those who made a file that was used; where it has no name, those of the whole run. */
+static int add_gaps_of_input(const struct answer_source *a, store_id version, store_id by, uint64_t *gaps)
+{
+	struct version_info v;
+	struct file_info f;
+	struct edges e = {0};
+	int r = store_version(a->store, version, &v);
+	if (r > 0)
+		r = store_file(a->store, v.file, &f);
+	bool nameless = r > 0 && f.kind == TERM_kind_regular && !f.path.n;
+	if (r > 0)
+		r = store_gens(a->store, version, &e);
+	struct exec_info x;
+	struct run_info run;
+	for (size_t i = 0; i < e.n && r >= 0; i++) {
+		r = store_exec(a->store, e.v[i].to, &x);
+		*gaps |= r > 0 ? x.gaps & BLURRING : 0;
+	}
+	edges_release(&e);
+	if (nameless && r >= 0 && (r = store_exec(a->store, by, &x)) > 0 && (r = store_run(a->store, x.run, &run)) > 0)
+		*gaps |= run.gaps & BLURRING;
+	return r < 0 ? r : 0;
+}
+
+/* What could not be seen of what is told: of the programs, and of the files that they used. */
+static int add_gaps(const struct answer_source *a, struct why *n)
+{
+	int r = 0;
+	for (uint32_t i = 0; i < n->l.n_nodes; i++) {
+		struct exec_info x;
+		struct run_info run;
+		if (!n->l.nodes[i].exec || store_exec(a->store, n->l.nodes[i].id, &x) <= 0)
+			continue;
+		n->gaps |= x.gaps;
+		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
+		if (store_run_told(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
+			n->gaps |= 1u << TERM_gap_unended;
+	}
+	for (size_t i = 0; i < n->n_inputs && i < INPUTS_ASKED && n->n_makers && r == 0; i++)
+		r = add_gaps_of_input(a, n->l.nodes[n->inputs[i]].id, n->l.nodes[n->makers[0]].id, &n->gaps);
+	return r;
+}
+
 static int walk_near(const struct answer_source *a, store_id version, unsigned depth, unsigned flags, struct why *ret,
                      bool *ret_again)
 {
@@ -359,16 +406,8 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	if (r == 0 && !all)
 		merge_makers(&n);
 	makers_release(&m);
-	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
-		struct exec_info x;
-		struct run_info run;
-		if (!n.l.nodes[i].exec || store_exec(a->store, n.l.nodes[i].id, &x) <= 0)
-			continue;
-		n.gaps |= x.gaps;
-		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
-		if (store_run_told(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
-			n.gaps |= 1u << TERM_gap_unended;
-	}
+	if (r == 0)
+		r = add_gaps(a, &n);
 	if (r < 0)
 		why_release(&n);
 	else

@@ -198,6 +198,56 @@ static void who_made_it(void **state)
 	why_release(&w);
 }
 
+/* Of one program of a run something was not seen, which may have been of what another one read. */
+static void unseen_beside(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned reason;
+		const char *in;
+		bool made; /* by that one */
+		bool told;
+	} rows[] = {{TERM_gap_lost, "/w/in", true, true},
+	            {TERM_gap_lost, "/w/in", false, false},
+	            {TERM_gap_lost, "", false, true},
+	            {TERM_gap_unreadable, "/w/in", true, true},
+	            {TERM_gap_unreadable, "/w/in", false, false},
+	            {TERM_gap_unreadable, "", false, true},
+	            {TERM_gap_io_uring, "/w/in", true, false},
+	            {TERM_gap_io_uring, "", false, false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct history h;
+		assert_true(i == 0 || history_teardown(state) == 0);
+		assert_true(i == 0 || history_setup(state) == 0);
+		history_begin(&h, RUN_A, "./run.sh", 0);
+		uint64_t sh = history_process(&h, 0), out = history_file(&h, TERM_kind_regular, "/w/out", 1),
+		         in = history_file(&h, TERM_kind_regular, rows[i].in, 2);
+		history_exec(&h, sh, "sh ./run.sh", 0, 0);
+		uint64_t cat = history_process(&h, sh), cp = history_process(&h, sh);
+		history_exec(&h, cat, "cat x", 0, 0);
+		if (rows[i].made)
+			history_write(&h, cat, in, 10);
+		history_event(&h, (struct event){.kind = EVENT_gap,
+		                                 .proc = cat,
+		                                 .gap = {.reason = rows[i].reason, .count = 1, .from = TIME_NONE}});
+		history_exit(&h, cat, TERM_ending_exited, 0);
+		history_exec(&h, cp, "cp in out", 0, 0);
+		history_read(&h, cp, in);
+		history_write(&h, cp, out, 10);
+		history_exit(&h, cp, TERM_ending_exited, 0);
+		history_exit(&h, sh, TERM_ending_exited, 0);
+		history_end(&h, sh);
+		struct answer_source a = {.store = history_store()};
+		struct why w;
+		assert_int_equal(why_find(&a, history_version_id("/w/out", 1), 0, &w), 0);
+		assert_int_equal(w.n_makers, 1);
+		assert_int_equal(w.l.nodes[w.makers[0]].id, history_exec_id("cp"));
+		assert_int_equal(w.n_inputs, 1);
+		assert_int_equal(w.gaps, rows[i].told ? 1u << rows[i].reason : 0);
+		why_release(&w);
+	}
+}
+
 static int teardown(void **state)
 {
 	buf_release(&B);
@@ -207,7 +257,7 @@ static int teardown(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(durations), TEST(times_and_sizes), TEST(names), TEST(commands),
-	                                   TEST(who_made_it)};
+	const struct CMUnitTest tests[] = {TEST(durations), TEST(times_and_sizes), TEST(names),
+	                                   TEST(commands),  TEST(who_made_it),     TEST(unseen_beside)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
