@@ -26,4 +26,44 @@ grep -v '^# ' "$out" >"$T/said" && cp "$T/said" "$out"
 sed 's/^/# /' "$out" | tail -n 1
 (exit $status)
 check "slice $slice of $slices of all faults"
+
+# faulty KIND N ARG...: stemma with the n-th call or allocation of that kind failing; its status.
+faulty()
+{
+	head -c 8 /dev/zero >"$T/count"
+	kind=$1 n=$2
+	shift 2
+	LD_PRELOAD=$library FAULTS_COUNT=$T/count FAULTS_KIND=$kind FAULTS_AT=$n "$STEMMA" "$@" >"$out" 2>"$err" </dev/null
+}
+
+# The first 40 are before the command begins. What is not there then is said, or was not asked for.
+"$STEMMA" run -- true >"$T/first" 2>&1
+good=true
+for n in $(seq 40); do
+	faulty enomem "$n" run -- sh -c 'exit 3'
+	got=$?
+	if ! { [ $got = 3 ] || { [ $got = 125 ] && grep -q '^stemma: .*memory' "$err"; }; }; then
+		good=false
+		echo "# allocation $n: status $got: $(cat "$err")"
+	fi
+done
+$good
+check 'run: an allocation that fails before the command begins is said'
+
+# An index beside the record that cannot be opened for a moment is not exchanged for one in the cache, which has another
+# state of the record.
+good=true
+for kind in eintr eio; do
+	for n in $(seq 12); do
+		faulty $kind "$n" note @ "$kind $n"
+		got=$?
+		if [ -e "$HOME/.cache/stemma" ] || { [ $got = 0 ] && ! "$STEMMA" note @ 2>&1 | grep -q "$kind $n\$"; }; then
+			good=false
+			echo "# $kind at $n: status $got: $(cat "$err"); in the cache: $(ls "$HOME/.cache/stemma" 2>&1)"
+			rm -rf "$HOME/.cache"
+		fi
+	done
+done
+$good
+check 'a place that cannot be opened for a moment is not left for another index'
 finish

@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+#include "base/memory.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 #include "cmd/ui/mend.h"
@@ -12,6 +13,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static bool said;
 
 /* That there is no memory must be said, too: cut, and what is not ASCII replaced. */
 static __attribute__((format(printf, 2, 0))) void talk_without_memory(const char *before, const char *fmt, va_list ap)
@@ -31,6 +34,7 @@ static __attribute__((format(printf, 2, 0))) void talk(const char *before, const
 	struct buf b = {0};
 	char *text = NULL;
 	va_list again;
+	said = true;
 	va_copy(again, ap);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
@@ -66,6 +70,13 @@ int report_err(const struct err *err, int status)
 	report("%s", err->text[0] ? err->text : "out of memory");
 	if (err->hint[0])
 		report_hint("%s", err->hint);
+	return status;
+}
+
+int report_lack(int status)
+{
+	if (status == STATUS_SELF && memory_lacked() && !said)
+		report("out of memory");
 	return status;
 }
 

@@ -56,6 +56,9 @@ void report(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void report_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The sentence and hint of err; `status` is returned. */
 int report_err(const struct err *err, int status);
+/* The status that a command ends with, returned: if it is a failure for want of memory that nobody has told, that is
+ * told. Not for the status of what the command ran. */
+int report_lack(int status);
 /* A mistake in how the command was called: the sentence, and where help is. Returns STATUS_USAGE. */
 int report_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The line as it is: what struct run_options wants. */

@@ -129,6 +129,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		report("the index could not be read: this answer may not be whole");
 		status = STATUS_SELF;
 	}
+	if (calls[command - commands] != call_run && !compiles)
+		report_lack(status);
 	if (c.indexed)
 		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);
@@ -146,8 +148,10 @@ static int compile(const char *compiler, int own, int argc, char **argv, const c
 {
 	char **v = calloc((size_t)argc + 3, sizeof(*v));
 	int n = 0;
-	if (!v)
+	if (!v) {
+		report("out of memory");
 		return STATUS_SELF;
+	}
 	for (int i = 0; i <= own; i++)
 		v[n++] = argv[i];
 	v[n++] = (char *)compiler;

@@ -70,9 +70,11 @@ static const char *log_note(const struct control *c, const char *home)
 		return NULL;
 	if (c->log.nothing)
 		snprintf(note, sizeof(note), "nothing of this run could be recorded: %s%s", strerror(c->log.error), limit);
-	else
-		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s; %llu events are missing",
-		         strerror(c->log.error), limit, (unsigned long long)c->log.lost);
+	else if (c->log.lost)
+		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s; %llu event%s missing",
+		         strerror(c->log.error), limit, (unsigned long long)c->log.lost, c->log.lost == 1 ? " is" : "s are");
+	else /* nobody counted them */
+		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s", strerror(c->log.error), limit);
 	return note;
 }
 

@@ -235,5 +235,5 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	rc = record_command(c, o, &opts, index, &ended);
 	free(index);
 	free(home);
-	return rc ? rc : cmd_end_as(ended);
+	return rc ? report_lack(rc) : cmd_end_as(ended);
 }

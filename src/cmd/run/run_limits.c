@@ -73,7 +73,7 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 		return report_usage(c, "--limit is for a command, not for --pid: what others started is not ended");
 	struct run_limits *l = calloc(1, sizeof(*l));
 	if (!l)
-		return STATUS_SELF;
+		return report_err(&err, STATUS_SELF);
 	l->o = (struct watchdog_options){.limits = limits, .grace = grace, .each_process = o->rlimit};
 	l->quiet = o->quiet;
 	l->automatic = automatic;

@@ -243,8 +243,8 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
 	struct run_monitor *r = new_run_monitor(o, k.form, limits);
-	if (!r)
-		return STATUS_SELF;
+	if (!r) /* what nobody asked for is left out */
+		return run->stay ? report_err(&err, STATUS_SELF) : STATUS_OK;
 	if (o->summary && check_writable(r->summary, o->summary, &err) < 0) {
 		run_monitor_close(r);
 		return report_err(&err, STATUS_SELF);

@@ -66,8 +66,10 @@ static int make_run_folder(struct rerun_job *a)
 			return STATUS_SELF;
 		}
 		char *real = realpath(a->dir, NULL);
-		if (!real)
+		if (!real) {
+			report("cannot find '%s': %s", a->dir, strerror(errno));
 			return STATUS_SELF;
+		}
 		free(a->dir);
 		a->dir = real;
 		return 0;
@@ -87,6 +89,8 @@ static int make_run_folder(struct rerun_job *a)
 		return STATUS_USAGE;
 	}
 	a->dir = realpath(a->o->in, NULL);
+	if (!a->dir)
+		report("cannot find '%s': %s", a->o->in, strerror(errno));
 	return a->dir ? 0 : STATUS_SELF;
 }
 

@@ -127,8 +127,10 @@ static int make_jail(struct rerun_job *a)
 	if (status)
 		return status;
 	a->env = rerun_environment(a->plan.env, a->plan.own, &a->left_out);
-	if (!a->env || !a->left_out)
+	if (!a->env || !a->left_out) {
+		report("out of memory");
 		return STATUS_SELF;
+	}
 	/* Not close-on-exec: what is so is closed in the command's process before confine_rerun() is called there. */
 	if (!a->plan.own && ((a->messages = memfile_new("stemma-messages")) < 0 || fcntl(a->messages, F_SETFD, 0) < 0)) {
 		report("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
