@@ -15,7 +15,7 @@ status=$?
 # The test is tested as well: an answer that names another program, and one that lacks a source, must be found.
 liar()
 {
-	# shellcheck disable=SC2016 # the liar'"'"'s own
+	# shellcheck disable=SC2016 # the liar's own
 	printf '#!/bin/sh\n[ "$1" != why ] || { "%s" "$@" | sed "%s"; exit 0; }\nexec "%s" "$@"\n' "$STEMMA" "$1" "$STEMMA" >"$T/liar"
 	chmod +x "$T/liar"
 	if $PYTHON -B "$here/tests/why/score.py" --stemma "$T/liar" --ratchet "$here/tests/why/equal.txt" tee-in-the-middle >"$T/said"; then
