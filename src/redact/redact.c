@@ -1,5 +1,6 @@
 #include "redact/redact.h"
 
+#include "redact/call.h"
 #include "redact/name.h"
 #include "redact/program.h"
 #include "redact/quote.h"
@@ -386,6 +387,48 @@ static void note_name_before_value(struct redact *r, struct str inner, bool quot
 	}
 }
 
+/* A string that is given to a function: from its quote at `at` on; where there is none, that is the end of the text. */
+struct given {
+	size_t at, from, to, quote;
+};
+
+/* Returns where what follows it begins; then there is none. */
+static size_t hide_given(const struct redact *r, struct buf *out, struct str s, struct given *g)
+{
+	size_t end = g->to + g->quote;
+	buf_add(out, s.p + g->at, g->quote);
+	hide_secret(r, out, "password", str_n(s.p + g->from, g->to - g->from));
+	buf_add(out, s.p + g->to, g->quote);
+	g->at = s.n;
+	return end;
+}
+
+/* A word with quotes in it that its own quotes do not end; calls are looked for, too. */
+static void scan_word(const struct redact *r, struct buf *out, struct str s)
+{
+	struct given g;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] != '(' || !call_hides(s, i, &g.from, &g.to, &g.quote))
+			continue;
+		g.at = g.from - g.quote;
+		scan_text(r, out, str_n(s.p, g.at));
+		size_t end = hide_given(r, out, s, &g);
+		s = str_n(s.p + end, s.n - end);
+		i = 0;
+	}
+	scan_text(r, out, s);
+}
+
+/* --password-command 'pass show x': what stands there is a command of its own, of which the program before says
+ * nothing.
+ */
+static unsigned short row_within(const struct redact *r)
+{
+	bool command = r->before.n && r->before.p[0] == '-' &&
+	               (str_ends(r->before, str_of("command")) || str_ends(r->before, str_of("cmd")));
+	return command ? 0 : r->row;
+}
+
 /* A word of a command line or script, perhaps with quotes in and around it. */
 static void redact_word(struct redact *r, struct buf *out, struct str w, unsigned depth)
 {
@@ -399,13 +442,13 @@ static void redact_word(struct redact *r, struct buf *out, struct str w, unsigne
 	size_t value;
 	if (by_before(r, out, inner, quoted)) {
 	} else if (quoted && depth < DEPTH) {
-		struct redact in = {.watch = r->watch, .row = r->row};
+		struct redact in = {.watch = r->watch, .row = row_within(r)};
 		redact_nested_text(&in, out, inner, false, depth + 1);
 	} else if (!quoted && find_assignment(inner, &value)) {
 		buf_add(out, inner.p, value);
 		hide_secret(r, out, "password", str_n(inner.p + value, inner.n - value));
 	} else {
-		scan_text(r, out, inner);
+		scan_word(r, out, inner);
 	}
 	if (quoted)
 		buf_char(out, q);
@@ -499,10 +542,15 @@ static size_t whole_word_end(struct str s, size_t at, bool script)
 /* Word by word: each says what the next one may be. */
 static void redact_words(const struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
-	struct redact in = {.watch = r->watch, .row = r->row};
+	struct redact in = {.watch = r->watch, .row = row_within(r)};
 	bool echo = false;
 	char after = 0;
+	struct given g = {.at = s.n};
 	for (size_t at = 0, end; at < s.n; at = end) {
+		if (at == g.at) {
+			end = hide_given(&in, out, s, &g);
+			continue;
+		}
 		if (has_class(s.p[at], ENDS_WORD)) {
 			buf_char(out, s.p[at]);
 			end = at + 1;
@@ -510,9 +558,13 @@ static void redact_words(const struct redact *r, struct buf *out, struct str s, 
 				end_command(&in, s.p[at]);
 				echo = false;
 			}
+			if (s.p[at] == '(' && g.at == s.n && call_hides(s, at, &g.from, &g.to, &g.quote))
+				g.at = g.from - g.quote;
 			continue;
 		}
 		end = whole_word_end(s, at, script);
+		if (end > g.at)
+			end = g.at;
 		struct str w = str_n(s.p + at, end - at);
 		if (echo && w.p[0] != '-') {
 			hide_read(&in, out, w, after);

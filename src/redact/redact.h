@@ -1,6 +1,7 @@
 /* redact.h - secrets do not go into the record. What looks like one is replaced by "***" before anything is written;
- * the option's or variable's name stays, so that a reader sees that there was one. What a secret is, say three tables:
- * names.def (the name of a value), tokens.def (what a token looks like), programs.def (where programs take secrets).
+ * the option's or variable's name stays, so that a reader sees that there was one. What a secret is, say four tables:
+ * names.def (the name of a value), tokens.def (what a token looks like), programs.def (where programs take secrets),
+ * call.c (where functions do).
  *
  * In the name of a file a token becomes "***-" and six digits of a hash of it, so that two names stay two names; a
  * token is too long to be found from that. A password in a name, which may be short, becomes "***" alone.
