@@ -57,6 +57,13 @@ static int from_memory(const struct options *o, char **segment, size_t n, struct
 	return rc;
 }
 
+/* Where the answers are looked at. */
+static void say_finding(void *arg, const char *line)
+{
+	(void)arg;
+	puts(line);
+}
+
 static int from_store(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
 {
 	struct store *s = NULL;
@@ -64,6 +71,8 @@ static int from_store(const struct options *o, char **segment, size_t n, struct 
 	int rc = store_open(o->store ? o->store : "/nonexistent", o->store ? STORE_WRITE : STORE_MEMORY, err, &s);
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = store_index(s, &(struct store_index_options){o->skew, o->lps, segment[i]}, err, NULL);
+	int wrong = rc == 0 ? store_check_counts(s, say_finding, NULL) : 0;
+	rc = wrong < 0 ? wrong : rc;
 	if (rc == 0)
 		rc = store_canon(s, &c);
 	if (rc == 0)

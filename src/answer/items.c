@@ -1,7 +1,5 @@
 #include "answer/items.h"
 
-#include "base/system.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,11 +27,8 @@ int items_add(const struct edges *e, struct items *l)
 bool item_is_data(const struct answer_source *a, const struct edge *e, const struct version_info *v,
                   const struct file_info *f)
 {
-	if (f->kind != TERM_kind_regular || e->via == TERM_via_sync)
-		return false;
-	if (e->mode & ACCESS_PROGRAM && v->origin != ORIGIN_OBSERVED && system_path(f->path, NULL) != SYSTEM_NO)
-		return false;
-	return system_path(f->path, a->system_extra) == SYSTEM_NO;
+	struct touched_version t = {f->kind, e->via, e->mode & ACCESS_PROGRAM, v->origin == ORIGIN_OBSERVED};
+	return store_is_data(&t, f->path, a->system_extra);
 }
 
 static int compare_items(const void *a, const void *b)
@@ -91,41 +86,7 @@ int items_of_run(struct store *s, const store_id *execs, size_t n, struct items 
 	return r;
 }
 
-/* How many are data, or -errno. */
-static int64_t count_data(const struct answer_source *a, const struct items *l)
-{
-	int64_t n = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		struct version_info v;
-		struct file_info f;
-		int r = store_version(a->store, l->v[i].version, &v);
-		if (r > 0)
-			r = store_file(a->store, v.file, &f);
-		if (r < 0)
-			return r;
-		n += r > 0 && item_is_data(a, &l->v[i].e, &v, &f);
-	}
-	return n;
-}
-
 int items_count(const struct answer_source *a, store_id run, uint64_t *ret_used, uint64_t *ret_made)
 {
-	store_id *execs = NULL;
-	size_t n = 0;
-	struct items used = {0}, made = {0};
-	bool viewing = store_view_begin(a->store, VIEW_WALK) == 0;
-	int64_t got = store_run_execs(a->store, run, &execs, &n);
-	if (got >= 0)
-		got = items_of_run(a->store, execs, n, &used, &made);
-	if (got >= 0 && (got = count_data(a, &used)) >= 0) {
-		*ret_used = (uint64_t)got;
-		got = count_data(a, &made);
-		*ret_made = got < 0 ? 0 : (uint64_t)got;
-	}
-	if (viewing)
-		store_view_end(a->store);
-	free(execs);
-	items_release(&used);
-	items_release(&made);
-	return got < 0 ? (int)got : 0;
+	return store_run_data(a->store, run, a->system_extra, ret_used, ret_made);
 }

@@ -168,7 +168,8 @@ static bool is_write_refused(int r)
 
 static int open_once(struct cmd *c, unsigned flags, struct err *err, struct store_index_stats *stats)
 {
-	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew),
+	                                .system_extra = config_get(&c->config, CONFIG_system)};
 	int r = store_open(cmd_home(c), flags, err, &c->store);
 	if (r == 0)
 		r = store_index(c->store, &o, err, stats);

@@ -27,7 +27,9 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 	unsigned flags = STORE_WRITE | (o->rebuild ? STORE_REBUILD : 0);
 	if (store_open(cmd_home(c), flags, &err, &c->store) < 0)
 		return report_err(&err, STATUS_SELF);
-	struct store_index_options options = {.skew = config_duration(&c->config, CONFIG_skew), .lps = o->lps};
+	struct store_index_options options = {.skew = config_duration(&c->config, CONFIG_skew),
+	                                      .lps = o->lps,
+	                                      .system_extra = config_get(&c->config, CONFIG_system)};
 	struct store_index_stats s = {0};
 	if (store_index(c->store, &options, &err, &s) < 0)
 		return report_err(&err, STATUS_SELF);

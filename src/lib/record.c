@@ -78,7 +78,7 @@ static int open_store(struct stemma_record *r, bool again, struct err *err)
 	               : r->flags & STEMMA_READ_ONLY ? STORE_READ
 	               : again                       ? STORE_WRITE | STORE_REBUILD
 	                                             : STORE_WRITE | STORE_MEND;
-	struct store_index_options o = {.skew = r->source.skew};
+	struct store_index_options o = {.skew = r->source.skew, .system_extra = r->source.system_extra};
 	struct store_index_stats stats;
 	int rc = store_open(r->home, how, err, &r->source.store);
 	if (rc < 0)
@@ -172,7 +172,7 @@ EXPORTED int stemma_open(const char *store, unsigned flags, struct stemma_record
 static int ask_update(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
-	struct store_index_options o = {.skew = r->source.skew};
+	struct store_index_options o = {.skew = r->source.skew, .system_extra = r->source.system_extra};
 	struct store_index_stats stats;
 	(void)q;
 	int rc = store_index(r->source.store, &o, &e, &stats);

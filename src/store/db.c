@@ -242,9 +242,8 @@ static int read_time_base(struct store *s, struct err *err)
 /* While others begin to use a new file, SQLite gives up this change at once, whatever the busy timeout is. */
 static int use_wal(struct store *s, struct err *err)
 {
-	enum { PATIENCE_MS = 60000 };
 	int code = SQLITE_BUSY;
-	for (int ms = 0; code == SQLITE_BUSY && ms < PATIENCE_MS; ms += 5) {
+	for (int ms = 0; code == SQLITE_BUSY && ms < STORE_PATIENCE_MS; ms += 5) {
 		if (ms)
 			sqlite3_sleep(5);
 		code = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL) & 0xff;
@@ -336,7 +335,7 @@ static int configure_db(struct store *s, bool write, bool fresh, struct err *err
 {
 	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */
 	sqlite3_extended_result_codes(s->db, 1);
-	sqlite3_busy_timeout(s->db, 60000);
+	sqlite3_busy_timeout(s->db, STORE_PATIENCE_MS);
 	int rc = exec_sql(
 	    s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
 	if (rc < 0)

@@ -6,6 +6,7 @@
 #include "graph/collect.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
+#include "store/counts.h"
 #include "store/dump.h"
 #include "store/store_int.h"
 
@@ -206,6 +207,33 @@ static void compare_dumps(struct fsck *f, const struct buf *logs, const struct b
 		f->say(f->arg, "stemma index --rebuild makes the index again from the logs");
 }
 
+/* What is kept of how much each run did, against its rows. */
+static int check_counts(struct fsck *f)
+{
+	store_id *runs = NULL;
+	size_t n = 0;
+	int rc = store_runs(f->s, 0, &runs, &n);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		int right = counts_check(f->s, runs[i]);
+		struct run_info info;
+		if (right == 0 && store_run_told(f->s, runs[i], &info) == 1)
+			report_finding(f, "the counts of the run %.*s are not what its rows say", (int)info.ulid.n, info.ulid.p);
+		rc = right < 0 ? right : 0;
+	}
+	free(runs);
+	return rc;
+}
+
+int store_check_counts(struct store *s, void (*say)(void *arg, const char *line), void *arg)
+{
+	struct fsck f = {.s = s, .say = say, .arg = arg};
+	bool viewing = store_view_begin(s, VIEW_PASS) == 0;
+	int rc = check_counts(&f);
+	if (viewing)
+		store_view_end(s);
+	return rc < 0 ? rc : f.findings;
+}
+
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err)
 {
 	struct fsck f = {.s = s, .err = err, .say = say, .arg = arg};
@@ -228,6 +256,8 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 				compare_dumps(&f, &logs, &index);
 		}
 	}
+	if (rc == 0)
+		rc = check_counts(&f);
 	if (rc < 0)
 		err_set(err, -rc, "cannot check the store");
 	if (viewing)

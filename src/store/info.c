@@ -1,5 +1,5 @@
 /* info.c - what there is: runs, executions, files, versions. */
-#include "store/read.h"
+#include "store/counts.h"
 
 #include "event/env.h"
 
@@ -151,9 +151,6 @@ int read_session_rest(struct store *s, uint64_t session, struct buf *info, struc
 		cur_u(&c);
 		cur_u(&c);
 	}
-	for (int list = 0; list < 2; list++) /* processes, paths */
-		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
-			cur_u(&c);
 	*ret = c;
 	return c.bad ? -ENOTRECOVERABLE : 1;
 }
@@ -221,98 +218,38 @@ static uint64_t state_bits(const struct ssession *session)
 	return session->unended ? 1u << TERM_gap_unended : 0;
 }
 
-static uint64_t session_bits(struct store *s, uint64_t row, int64_t start, int64_t end)
+uint64_t read_session_state(struct store *s, uint64_t session)
+{
+	return state_bits(store_session(s, session));
+}
+
+/* What the session lacked while an execution lived. */
+static uint64_t lack_bits(struct store *s, uint64_t row, int64_t start, int64_t end)
 {
 	const struct ssession *session = store_session(s, row);
-	struct session_lack w = {.start = start, .end = end, .bits = state_bits(session)};
+	struct session_lack w = {.start = start, .end = end};
 	if (session && session->gaps && read_session_gaps(s, row, add_lack, &w) < 0)
 		w.bits |= 1u << TERM_gap_damaged;
 	return w.bits;
 }
 
-static uint64_t gap_bits(struct store *s, const struct process_view *v, const struct view_exec *e)
+uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
 	uint64_t bits = 0;
 	for (size_t i = 0; i < v->gaps.n; i++)
 		if (v->gaps.v[i].fact.n == e->n && v->gaps.v[i].fact.reason < 64)
 			bits |= (uint64_t)1 << v->gaps.v[i].fact.reason;
 	for (size_t i = 0; i < v->sessions.n; i++)
-		bits |= session_bits(s, v->sessions.v[i], e->start, e->end);
+		bits |= lack_bits(s, v->sessions.v[i], e->start, e->end);
 	return bits;
 }
 
-/* Appends what the edges lead to. */
-static int add_targets(const struct edges *e, struct ids *out)
+static uint64_t gap_bits(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
-	for (size_t i = 0; i < e->n; i++)
-		if (ids_add(out, e->v[i].to) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-/* Counts the executions of a process that are the run's; what they used and made is appended. */
-static int count_process(struct store *s, uint64_t process, struct run_counts *n, struct ids *used, struct ids *made)
-{
-	struct reader *r = s->reader;
-	struct edges e = {0};
-	int rc = read_process(s, process, &r->a);
-	for (size_t x = 0; rc == 1 && x < r->a.execs.n; x++) {
-		if (view_run(&r->a, &r->a.execs.v[x]) != n->run)
-			continue;
-		uint64_t id = exec_id(process, r->a.execs.v[x].n);
-		n->executions++;
-		n->gaps |= gap_bits(s, &r->a, &r->a.execs.v[x]);
-		if ((store_uses(s, id, &e) == 0 && add_targets(&e, used) < 0) ||
-		    (store_outputs(s, id, &e) == 0 && add_targets(&e, made) < 0))
-			rc = -ENOMEM;
-	}
-	edges_release(&e);
-	return rc < 0 ? rc : 0;
-}
-
-/* How many of used are not in made; both sorted. */
-static uint64_t count_others(const struct ids *used, const struct ids *made)
-{
-	uint64_t n = 0;
-	for (size_t i = 0, k = 0; i < used->n; i++) {
-		while (k < made->n && made->v[k] < used->v[i])
-			k++;
-		n += k == made->n || made->v[k] != used->v[i];
-	}
-	return n;
-}
-
-/* Counting looks at every execution of the run, so it is done once per run and handle. */
-static int count_run_executions(struct store *s, store_id run, struct run_counts *ret)
-{
-	struct reader *r = store_reader(s);
-	if (!r)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->counts.n; i++)
-		if (r->counts.v[i].run == run) {
-			*ret = r->counts.v[i];
-			return 0;
-		}
-	struct ids used = {0}, made = {0}, processes = {0};
-	struct run_counts n = {.run = run};
-	int rc = lists_get(s, list_key(LIST_RUN, run), &processes);
-	ids_sort(&processes);
-	for (size_t i = 0; rc == 0 && i < processes.n; i++)
-		rc = count_process(s, processes.v[i], &n, &used, &made);
-	ids_sort(&used);
-	ids_sort(&made);
-	n.inputs = count_others(&used, &made);
-	n.outputs = made.n;
-	free(used.v);
-	free(made.v);
-	free(processes.v);
-	if (rc < 0)
-		return rc;
-	struct run_counts *slot = vec_add(&r->counts);
-	if (slot)
-		*slot = n;
-	*ret = n;
-	return 0;
+	uint64_t bits = read_lasting_gaps(s, v, e);
+	for (size_t i = 0; i < v->sessions.n; i++)
+		bits |= read_session_state(s, v->sessions.v[i]);
+	return bits;
 }
 
 int store_run(struct store *s, store_id id, struct run_info *ret)
@@ -397,7 +334,7 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	rc = append_run_lists(s, text, &v, &lists);
 	struct run_counts n = {0};
 	if (rc == 0 && counts)
-		rc = count_run_executions(s, id, &n);
+		rc = counts_of_run(s, id, false, NULL, &n);
 	if (rc == 0)
 		rc = add_session_reasons(s, &v.sessions, &n.gaps);
 	if (rc == 0 && text->failed)

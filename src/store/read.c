@@ -1,5 +1,5 @@
 /* read.c - rows of files and their versions, through what a view keeps; and public ids. */
-#include "store/read.h"
+#include "store/counts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -197,6 +197,11 @@ int store_view_begin(struct store *s, unsigned blocks)
 		return -EBUSY;
 	if (sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return -EBUSY;
+	return read_rows_begin(s, blocks);
+}
+
+int read_rows_begin(struct store *s, unsigned blocks)
+{
 	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++) {
 		forget_rows(&s->reader->rows[i]);
 		if (s->reader->rows[i].n_slots != blocks)
@@ -209,13 +214,20 @@ int store_view_begin(struct store *s, unsigned blocks)
 	return 0;
 }
 
-void store_view_end(struct store *s)
+void read_rows_end(struct store *s)
 {
 	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++)
 		forget_rows(&s->reader->rows[i]);
-	if (s->viewing)
-		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	s->viewing = false;
+}
+
+void store_view_end(struct store *s)
+{
+	bool viewing = s->viewing;
+	read_rows_end(s);
+	if (viewing)
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	counts_keep(s);
 }
 
 /* ---- files and versions ---- */

@@ -42,6 +42,8 @@ struct process_view {
 
 struct run_counts {
 	uint64_t run, inputs, outputs, executions, gaps;
+	uint64_t data_used, data_made; /* of inputs and outputs those that are data, where `extra` counts */
+	uint64_t extra;                /* hash of the user's own prefixes; 0 none */
 };
 
 /* Blocks met in a view are kept, by block modulo their number: a walk asks several things of a row, and meets its
@@ -96,6 +98,10 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* r
 /* Appends how an access of the process moved its bytes. 0 or -errno. */
 int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a,
                struct ios *ret);
+
+/* Reads within a transaction of this handle that writes no rows of files and processes any more: as in a view. */
+int read_rows_begin(struct store *s, unsigned blocks);
+void read_rows_end(struct store *s);
 
 /* Steps through the accesses of one execution, over all sections of its process's row. */
 struct access_reader {
@@ -152,6 +158,10 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 /* A session's row into info, and a place in it: its gaps, then its notes (ix_runs.c). 1 found, 0, -errno. */
 int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run);
 struct pproc_gap read_session_gap(struct store *s, struct cur *c);
+/* The gaps of an execution, but for what is to be said of the sessions that tell of it, which changes with what else
+ * the logs hold: that the other says, bits as well. */
+uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const struct view_exec *e);
+uint64_t read_session_state(struct store *s, uint64_t session);
 /* The gaps of a whole session. */
 int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
                       void *arg);

@@ -66,10 +66,14 @@ struct store_index_options {
 	int64_t skew;
 	bool lps;
 	const char *only_segment; /* NULL: all under home/logs */
+	const char *system_extra; /* for what is counted of runs (base/system.h); NULL none */
 };
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret);
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
+
+/* The part of it that holds what is counted of runs against their rows. */
+int store_check_counts(struct store *s, void (*say)(void *arg, const char *line), void *arg);
 
 /* Was a damaged page, or one that SQLite makes no sense of, met by this process? */
 bool store_met_damage(void);
@@ -105,6 +109,14 @@ struct run_info {
 	uint64_t gaps; /* bit 1<<reason (term gap) over all its executions and itself */
 	uint64_t recorder_cpu, traps;
 };
+/* A version as a run, or an execution, touched it, for store_is_data. */
+struct touched_version {
+	uint64_t kind, via; /* terms, of its file and of the edge */
+	bool program;       /* as a program, whenever it was read */
+	bool observed;      /* it was seen being written */
+};
+/* Is it data, and not the machine's own? path: of its file; extra: the user's own prefixes (base/system.h). */
+bool store_is_data(const struct touched_version *v, struct str path, const char *extra);
 struct exec_info {
 	store_id id, run, parent; /* parent: the execution it was forked or exec'ed from */
 	struct pubid pub;
@@ -155,6 +167,8 @@ int store_run(struct store *s, store_id id, struct run_info *ret);
 /* What was told of the run itself: without inputs, outputs and executions, which are 0, and with the gaps of its
  * sessions only. It costs the same whatever the run did. As store_run. */
 int store_run_told(struct store *s, store_id id, struct run_info *ret);
+/* Of its inputs and outputs those that are data. 0 or -errno. */
+int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */

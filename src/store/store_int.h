@@ -9,7 +9,8 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 15
+#define STORE_VERSION 16
+#define STORE_PATIENCE_MS 60000 /* for others who write */
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
  * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */
@@ -68,6 +69,17 @@ struct interned_slot {
 	size_t n;
 };
 
+struct ids {
+	uint64_t *v;
+	size_t n, cap;
+};
+/* What was counted in a view, to be kept when that is over (counts.c). */
+struct counts_kept {
+	struct ids runs;
+	struct buf bytes; /* of each: its length, what is kept */
+	int64_t data_version;
+};
+
 struct store {
 	char *home, *index;
 	sqlite3 *db;
@@ -92,6 +104,7 @@ struct store {
 	struct reader *reader;   /* read.h */
 	bool viewing;            /* between store_view_begin and _end: rows do not change */
 	unsigned view_blocks;    /* of each table, that the view keeps */
+	struct counts_kept counted;
 };
 void store_reader_free(struct store *s);
 
@@ -215,13 +228,20 @@ void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ---- */
 
-enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE, LIST_TOMBSTONE };
-/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL.
- * LIST_TOMBSTONE: of row 0, sessions that were forgotten (tombstones.c). */
-struct ids {
-	uint64_t *v;
-	size_t n, cap;
+enum list_kind {
+	LIST_CHILD = 1,
+	LIST_RUN,
+	LIST_DIR,
+	LIST_READER,
+	LIST_DERIVED,
+	LIST_NOTE,
+	LIST_TOMBSTONE,
+	LIST_TOLD_PROCESS,
+	LIST_TOLD_PATH
 };
+/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL.
+ * LIST_TOMBSTONE: of row 0, sessions that were forgotten (tombstones.c). LIST_TOLD_PROCESS, LIST_TOLD_PATH: rows that a
+ * session told of; not in its own row, which is read by every question. */
 static inline uint64_t list_key(enum list_kind kind, uint64_t row)
 {
 	return (uint64_t)kind << 56 | row;

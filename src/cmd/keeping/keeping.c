@@ -12,7 +12,8 @@
 int keeping_index(struct cmd *c)
 {
 	struct err err = {0};
-	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew),
+	                                .system_extra = config_get(&c->config, CONFIG_system)};
 	store_close(c->store);
 	c->store = NULL;
 	int r = store_open(cmd_home(c), STORE_WRITE | STORE_REBUILD, &err, &c->store);

@@ -57,6 +57,9 @@ static void ix_release(struct ix *x)
 	block_cursor_release(&x->file_blocks);
 	block_cursor_release(&x->process_blocks);
 	map_release(&x->run_words);
+	free(x->void_runs.v);
+	free(x->void_processes.v);
+	free(x->met_runs.v);
 	free(x->run_list.v);
 	free(x->child_list.v);
 	free(x->derived_list.v);
@@ -248,6 +251,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	int rc = transaction(s, SQL_begin, err);
 	if (rc < 0)
 		return rc;
+	s->counted.runs.n = s->counted.bytes.n = 0; /* it may not hold any more */
 	if (!s->has_base && (rc = store_meta_get(s, "base", &s->base, err)) == 1)
 		s->has_base = true;
 	rc = rc < 0 ? rc : scan_and_update(&x);

@@ -40,8 +40,9 @@ struct ix_section {
 /* A process row that was there and is loaded. */
 struct ix_loaded {
 	uint64_t id;
-	uint32_t proc;   /* in the graph */
-	struct buf info; /* in the arena */
+	uint32_t proc;           /* in the graph */
+	struct buf info;         /* in the arena */
+	struct id_hash accesses; /* of its packed accesses, as they were */
 	struct {
 		struct ix_section *v;
 		size_t n;
@@ -155,8 +156,9 @@ struct ix {
 	uint64_t next_session, next_run, next_file, next_path, next_process, next_dict, next_segment;
 	uint64_t first_new_process; /* rows from here on are new */
 	size_t new_pfacts, new_xfacts, new_exits, new_links,
-	    new_gaps;         /* the graph's facts up to here are the new sessions' */
-	struct map run_words; /* word -> run row */
+	    new_gaps;                                   /* the graph's facts up to here are the new sessions' */
+	struct map run_words;                           /* word -> run row */
+	struct ids void_runs, void_processes, met_runs; /* ix_counts.c */
 	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
 	VEC(uint32_t) element_counts;                                  /* how often a word is an element of a list */
 	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */
@@ -215,6 +217,9 @@ struct pkey ix_pkey(const struct ix *x, const struct gkey *k);
 
 /* ---- ix_load.c ---- */
 
+/* What a process's packed accesses are known by, to see whether they have changed. */
+struct id_hash ix_accesses_hash(struct str packed);
+
 /* Loads the processes that the new sessions, or the replaced ones, tell of, with the files of their accesses. */
 int ix_load_touched(struct ix *x);
 /* Brings all old accesses to slow files into the graph; what caches follow from that become slow, too. */
@@ -248,6 +253,15 @@ int ix_write(struct ix *x);
 int ix_write_runs(struct ix *x);
 /* The row of the run with that ULID, which is made where there is none; 0 for the empty word. */
 int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret);
+
+/* ---- ix_counts.c ---- */
+
+/* What is kept of how much a process's runs did holds no more; info: the part of its row. */
+int ix_void_process(struct ix *x, struct str info);
+/* The same of the runs of all that touched the file; rd: the part of its row. */
+int ix_void_readers(struct ix *x, uint64_t file, struct str rd, bool spilled, uint64_t versions);
+/* Forgets what does not hold, and counts the runs that were met now. When all rows are written. */
+int ix_count_runs(struct ix *x);
 
 /* ---- ix_write.c, ix_proc.c, ix_calls.c, ix_summaries.c, ix_reported.c, ix_builds.c ---- */
 

@@ -103,6 +103,12 @@ static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 	return rc;
 }
 
+struct id_hash ix_accesses_hash(struct str packed)
+{
+	const struct buf b = {(char *)packed.p, packed.n, packed.n, false};
+	return identity_hash(&b);
+}
+
 /* The process's row: its info into l, its packed accesses into x->b1. */
 static int load_process_row(struct ix *x, struct ix_loaded *l)
 {
@@ -115,6 +121,7 @@ static int load_process_row(struct ix *x, struct ix_loaded *l)
 		return -ENOTRECOVERABLE;
 	l->info = ix_keep(x, part[PROCESS_INFO]);
 	buf_str(&x->b1, part[PROCESS_ACC]);
+	l->accesses = ix_accesses_hash(part[PROCESS_ACC]);
 	return l->info.failed || x->b1.failed ? ix_oom(x) : 0;
 }
 

@@ -422,6 +422,13 @@ static int pack_process_info(struct proc_writer *w, uint32_t proc, const struct 
 	return rc < 0 ? rc : new_sections(w, proc);
 }
 
+/* Was it looked at again, and nothing else found? */
+static bool is_unchanged(const struct ix_loaded *l, struct str accesses)
+{
+	struct id_hash now = ix_accesses_hash(accesses);
+	return now.hi == l->accesses.hi && now.lo == l->accesses.lo;
+}
+
 static int write_process(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
@@ -446,6 +453,10 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 		x->stats.new_executions += !l;
 	}
 	if (rc < 0)
+		return rc;
+	if (l && !facts && is_unchanged(l, buf_view(&w->acc)))
+		return 0;
+	if (l && (rc = ix_void_process(x, buf_view(&l->info))) < 0)
 		return rc;
 	const struct str part[PROCESS_PARTS] = {buf_view(&w->acc), buf_view(&w->info)};
 	struct buf *out;

@@ -53,6 +53,8 @@ int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret)
 		if (rc < 0)
 			return rc;
 	}
+	if (ids_add(&x->met_runs, *ret) < 0)
+		return ix_oom(x);
 	return map_set(&x->run_words, word, (uint32_t)*ret) ? 0 : ix_oom(x);
 }
 
@@ -229,16 +231,13 @@ int ix_write_runs(struct ix *x)
 
 /* ---- sessions ---- */
 
-static int put_ids(struct buf *out, struct ids *v)
+/* The rows that the session told of, in the place of those that it told of before. */
+static int put_told_rows(struct ix *x, const struct ix_session *s, enum list_kind kind, struct ids *v)
 {
+	uint64_t key = list_key(kind, s->id);
 	ids_sort(v);
-	buf_varint(out, v->n);
-	uint64_t last = 0;
-	for (size_t i = 0; i < v->n; i++) {
-		buf_varint(out, v->v[i] - last);
-		last = v->v[i];
-	}
-	return out->failed ? -ENOMEM : 0;
+	int rc = s->reloaded ? lists_clear(x->s, key, key + 1, x->err) : 0;
+	return rc < 0 ? rc : lists_add(x->s, key, v->v, v->n, x->err);
 }
 
 /* Where the session's frames lie: one run of each segment. */
@@ -383,8 +382,6 @@ static int write_session(struct ix *x, uint32_t i)
 		buf_varint(&info, s->places.v[k].from);
 		buf_varint(&info, s->places.v[k].to - s->places.v[k].from);
 	}
-	put_ids(&info, &s->processes);
-	put_ids(&info, &s->paths);
 	if (rc == 0)
 		rc = put_session_gaps(x, i, &info);
 	if (rc == 0)
@@ -399,7 +396,9 @@ static int write_session(struct ix *x, uint32_t i)
 		rc = store_run_stmt(x->s, st, x->err);
 	}
 	buf_release(&info);
-	return rc;
+	if (rc == 0)
+		rc = put_told_rows(x, s, LIST_TOLD_PROCESS, &s->processes);
+	return rc < 0 ? rc : put_told_rows(x, s, LIST_TOLD_PATH, &s->paths);
 }
 
 /* What each session told of, so that it can be taken back when it is read again. */
@@ -494,6 +493,7 @@ int ix_write(struct ix *x)
 	    write_segments,
 	    write_row_lists,
 	    write_keys,
+	    ix_count_runs,
 	};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sizeof(step) / sizeof(*step); i++)

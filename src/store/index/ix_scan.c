@@ -138,10 +138,10 @@ static int find_session_host(struct ix *x, uint64_t host, uint64_t boot, struct 
 	return g->host == VEC_NONE ? ix_oom(x) : 0;
 }
 
-/* The places of its frames, and the rows that it told of. */
-static int read_session_lists(struct ix *x, struct cur *c, struct ix_session *ret)
+/* The places of its frames. */
+static int read_session_places(struct ix *x, struct cur *c, struct ix_session *ret)
 {
-	uint64_t n = cur_u(c), v;
+	uint64_t n = cur_u(c);
 	for (; n && !c->bad; n--) {
 		struct ix_place *p = vec_add(&ret->places);
 		if (!p)
@@ -149,13 +149,6 @@ static int read_session_lists(struct ix *x, struct cur *c, struct ix_session *re
 		p->segment = cur_u(c);
 		p->from = cur_u(c);
 		p->to = p->from + cur_u(c);
-	}
-	for (int list = 0; list < 2; list++) {
-		struct ids *ids = list ? &ret->paths : &ret->processes;
-		n = cur_u(c);
-		for (v = 0; n && !c->bad; n--)
-			if (ids_add(ids, v += cur_u(c)) < 0)
-				return ix_oom(x);
 	}
 	return 0;
 }
@@ -173,7 +166,7 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 	cur_z(&c); /* began */
 	if (ret) {
 		ret->holes = holes;
-		rc = read_session_lists(x, &c, ret);
+		rc = read_session_places(x, &c, ret);
 	}
 	return rc < 0 ? rc : c.bad ? -ENOTRECOVERABLE : 0;
 }
@@ -231,8 +224,6 @@ static int add_old_places(struct ix *x, uint64_t session, struct place_list *out
 			rc = ix_oom(x);
 	}
 	vec_release(&info.places);
-	vec_release(&info.processes);
-	vec_release(&info.paths);
 	return rc;
 }
 

@@ -64,6 +64,15 @@ int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret)
 	return rc;
 }
 
+/* The rows that the session told of, when last read. */
+static int read_told_rows(struct ix *x, uint64_t row, struct ix_session *ret)
+{
+	int rc = lists_get(x->s, list_key(LIST_TOLD_PROCESS, row), &ret->processes);
+	if (rc >= 0)
+		rc = lists_get(x->s, list_key(LIST_TOLD_PATH, row), &ret->paths);
+	return rc == -ENOMEM ? ix_oom(x) : rc;
+}
+
 int ix_find_sessions(struct ix *x)
 {
 	for (uint32_t i = 0; i < x->n_new; i++) {
@@ -83,6 +92,8 @@ int ix_find_sessions(struct ix *x)
 			}
 			sqlite3_reset(st);
 		}
+		if (rc >= 0 && row)
+			rc = read_told_rows(x, row, &x->sessions.v[i]);
 		if (rc >= 0)
 			rc = set_session_row(x, i, row ? row : x->next_session++);
 		if (rc < 0)

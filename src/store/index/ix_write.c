@@ -2,6 +2,8 @@
 #include "store/index/index.h"
 #include "store/read.h"
 
+#include "base/system.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -521,6 +523,39 @@ static int fill_gained_file(struct file_writer *w, uint32_t file, const struct i
 	return rc;
 }
 
+/* Is the file one of the machine's own by the name that it shows: by the default table, and by the user's own list,
+ * too? Directories may be new, and have no rows yet. */
+static int class_of_shown(struct ix *x, const struct pfile *f, unsigned *ret)
+{
+	struct buf path = {0};
+	uint32_t dir;
+	int rc = f->kind == TERM_kind_regular && f->shown_dir ? ix_node_of(x, f->shown_dir, &dir) : 0;
+	*ret = 0;
+	if (rc == 0 && f->kind == TERM_kind_regular && f->shown_dir) {
+		paths_get(&x->g.paths, &x->g.words, dir, &path);
+		buf_char(&path, '/');
+	}
+	buf_str(&path, buf_view(&f->shown));
+	if (rc == 0 && path.n)
+		*ret = (unsigned)(system_path(buf_view(&path), NULL) | system_path(buf_view(&path), x->o->system_extra) << 4);
+	rc = rc == 0 && path.failed ? ix_oom(x) : rc;
+	buf_release(&path);
+	return rc;
+}
+
+/* The runs that used or made the file count it, or do not, by the name that it shows. */
+static int check_shown(struct file_writer *w, uint32_t file, const struct ix_row *row)
+{
+	struct ix *x = w->x;
+	unsigned was = 0, is = 0;
+	int rc = class_of_shown(x, &row->f, &was);
+	if (rc == 0)
+		rc = class_of_shown(x, &w->f, &is);
+	if (rc < 0 || was == is)
+		return rc;
+	return ix_void_readers(x, x->files.v[file].id, buf_view(&row->rd), row->f.flags & PFILE_SPILLED, row->f.nversion);
+}
+
 static int write_file_row(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -532,6 +567,8 @@ static int write_file_row(struct file_writer *w, uint32_t file)
 		rc = find_shown(w, file);
 	else if (rc == 0)
 		keep_shown(w, row);
+	if (rc == 0 && row && (f->named || f->kind_changed))
+		rc = check_shown(w, file, row);
 	w->readers.n = 0;
 	if (rc == 0)
 		rc = whole ? fill_whole_file(w, file, row) : fill_gained_file(w, file, row);
