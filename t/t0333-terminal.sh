@@ -34,7 +34,7 @@ cmd 0 why /w/sorted && says "$out" 'from /w/in@{1} by' && cmd 0 lineage /w/sorte
 check 'a terminal that was only there is left out, and counted'
 cmd 0 lineage /w/count && says "$out" '? terminal /dev/pts/3  (typed)' && cmd 0 why /w/count && says "$out" 'made by cat | wc from terminal /dev/pts/3 (typed)? by'
 check 'behind a pipe'
-cmd 0 lineage /w/edited && says "$out" '─ terminal /dev/pts/3  (typed)' && cmd 0 why /w/edited && says "$out" 'from terminal /dev/pts/3 (typed), /w/in@{1} by'
+cmd 0 lineage /w/edited && says "$out" '─ terminal /dev/pts/3  (typed)' && cmd 0 why /w/edited && says "$out" 'from /w/in@{1}, terminal /dev/pts/3 (typed) by'
 check 'one that was read for sure is never left out'
 cmd 0 lineage --json /w/out && json '[.entities[] | select(.kind == "terminal") | .origin] == ["external"]' && json '[.edges[] | select(.type == "used" and .via == "descriptor")] | length == 1'
 check 'the JSON'

@@ -94,10 +94,10 @@ END2
 rec $PYTHON -I nameless.py && cmp -s given in0 && cmp -s taken in1 && cmd 0 lineage given && says "$out" 'in0@{1}' && says_not "$out" 'in1@' &&
 	says_not "$out" ' @{' && cmd 0 lineage taken && says "$out" 'in1@{1}'
 check 'through a temporary file that never had a name, both ways'
-rec sh -c 'mkfifo way; cat in0 >way & cat way in1 >piped; wait' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" ' fifo ' &&
-	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in1", "must"], ["in0", "may"]]' &&
+rec sh -c 'mkfifo way; cat in0 >way & cat way in1 >piped; wait' && cmd 0 why piped && says "$out" 'from in0@{1}?, in1@{1} by' && cmd 0 lineage piped && says "$out" ' fifo ' &&
+	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in0", "may"], ["in1", "must"]]' &&
 	json '[.answers[0].makers[].certainty] | index("must") != null'
-check 'what came through a pipe is as possible in why as in lineage, and stands after what is certain'
+check 'what came through a pipe is as possible in why as in lineage; both stand in the order of the arguments'
 cmd 0 lineage --certain piped && says "$out" 'in1@{1}' && says_not "$out" 'in0@{1}' && says "$out" 'left out: '
 check '--certain leaves it out, and says so'
 rec sh -c 'cat in0 >way & sort way >sorted; wait; cp in0 copied; cp in1 other' && cmd 0 find 'from in0 and path *ed' && says "$out" 'sorted@{1}?' && says "$out" 'copied@{1}' && says_not "$out" 'copied@{1}?' &&

@@ -1,8 +1,4 @@
-#include "answer/why.h"
-
-#include "answer/makers.h"
-#include "answer/peers.h"
-#include "base/system.h"
+#include "answer/why_int.h"
 #include "query/fold.h"
 
 #include <errno.h>
@@ -11,6 +7,16 @@
 #define HELPER_DEPTH 8 /* executions between a program's output and its input, all of which count to it */
 #define ABOVE 64       /* forks and execs from a shell up to what is named */
 
+const char *why_role_word(enum why_role role, bool many)
+{
+	static const char *const words[][2] = {
+#define ROLE(role, word, many) {word, many},
+#include "answer/why_roles.def"
+#undef ROLE
+	};
+	return words[role][many];
+}
+
 void why_release(struct why *n)
 {
 	lineage_release(&n->l);
@@ -18,200 +24,13 @@ void why_release(struct why *n)
 	free(n->helpers);
 	free(n->private);
 	free(n->reps);
+	free(n->times);
 	free(n->inputs);
 	free(n->opener_inputs);
 	free(n->sort);
+	free(n->role);
 	free(n->doubtful);
 	free(n->certain);
-}
-
-static bool has_number(const uint32_t *v, size_t n, uint32_t x)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i] == x)
-			return true;
-	return false;
-}
-
-/* An edge from a fork without exec to its parent? */
-static bool is_fork_of(const struct lineage_edge *e)
-{
-	return e->type == LINEAGE_INFORMED && e->e.sure && e->e.via == TERM_via_fork;
-}
-
-/* Those who generated a node, without those who only opened it, which are returned apart. clients: also who only
- * connected to it. */
-static int add_makers(struct makers *m, struct why *n, uint32_t version, bool root, bool clients)
-{
-	const struct lineage_node *v = &n->l.nodes[version];
-	for (uint32_t k = 0; k < v->n; k++) {
-		const struct lineage_edge *e = &n->l.edges[v->first + k];
-		if (e->type != LINEAGE_GENERATED || (!root && !clients && peer_is_client(&e->e)))
-			continue;
-		int role = maker_role(m, version, e);
-		if (role < 0)
-			return role;
-		if (role == MAKER_WRITER && !has_number(n->makers, n->n_makers, e->to)) {
-			n->makers[n->n_makers++] = e->to;
-			if (root)
-				n->sure &= e->e.sure;
-		} else if (role != MAKER_WRITER && root) {
-			uint32_t from = maker_forked_from(m, e->to);
-			n->opener = from != UINT32_MAX ? from : e->to;
-			if (role == MAKER_BOTH && !has_number(n->doubtful, n->n_doubtful, n->opener))
-				n->doubtful[n->n_doubtful++] = n->opener;
-		}
-	}
-	return 0;
-}
-
-/* Who wrote to a stream; and, where that was asked for, to another connection of the same server. */
-static int add_writers(struct makers *m, struct why *n, uint32_t stream)
-{
-	const struct lineage_node *v = &n->l.nodes[stream];
-	int r = add_makers(m, n, stream, false, false);
-	for (uint32_t k = 0; k < v->n && r >= 0; k++) {
-		const struct lineage_edge *e = &n->l.edges[v->first + k];
-		if (e->type == LINEAGE_DERIVED && e->e.via == TERM_via_socket)
-			r = add_makers(m, n, e->to, false, true);
-	}
-	return r;
-}
-
-/* Upstream: who wrote to the streams that maker number i read, and what it is a fork of, for a fork knows what its
- * parent had read. */
-static int add_upstream(struct makers *m, struct why *n, size_t i)
-{
-	const struct lineage_node *x = &n->l.nodes[n->makers[i]];
-	int r = 0;
-	for (uint32_t k = 0; k < x->n && r >= 0; k++) {
-		const struct lineage_edge *e = &n->l.edges[x->first + k];
-		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
-			r = add_writers(m, n, e->to);
-		else if (is_fork_of(e) && !has_number(n->makers, n->n_makers, e->to))
-			n->makers[n->n_makers++] = e->to;
-	}
-	return r < 0 ? r : 0;
-}
-
-/* Data come before sockets and shared memory; of each what is certain comes first; in that the inputs of who wrote it,
- * then those upstream. Attributes come after the data: a library reads a dozen of them for one dataset. */
-enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
-
-struct input {
-	uint32_t node, rank;
-	store_id server; /* the address of a socket whose other end was not seen, 0 none */
-	enum entity_sort sort;
-	bool possible;
-	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
-	int64_t lo;
-};
-
-static int by_rank(const void *pa, const void *pb)
-{
-	const struct input *a = pa, *b = pb;
-	bool last_a = a->rank >= RANK_DOUBTFUL, last_b = b->rank >= RANK_DOUBTFUL;
-	if (last_a != last_b)
-		return last_a - last_b;
-	if (a->sort != b->sort)
-		return a->sort < b->sort ? -1 : 1;
-	if (a->possible != b->possible)
-		return a->possible - b->possible;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	if (a->lo != b->lo)
-		return a->lo < b->lo ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
-}
-
-/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. */
-static int is_outside(const struct answer_source *a, store_id version)
-{
-	struct version_info v;
-	struct file_info f;
-	int r = store_version(a->store, version, &v);
-	if (r > 0)
-		r = store_file(a->store, v.file, &f);
-	if (r <= 0)
-		return r;
-	if (f.kind == TERM_kind_terminal)
-		return v.origin == ORIGIN_EXTERNAL;
-	struct str unix_name = str_of("unix:");
-	if (str_starts(f.path, unix_name) &&
-	    system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n), a->system_extra) == SYSTEM_YES)
-		return 0;
-	return peer_is_unobserved(a->store, &v, &f);
-}
-
-/* Several connections to one address are one input: its place from 1, 0 none. */
-static uint32_t same_server(const struct input *in, size_t count, store_id server)
-{
-	for (size_t k = 0; server && k < count; k++)
-		if (in[k].server == server)
-			return (uint32_t)k + 1;
-	return 0;
-}
-
-static int add_inputs(const struct answer_source *a, struct makers *m, struct why *n)
-{
-	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
-	uint32_t *at = calloc(n->l.n_nodes + 1, sizeof(*at)); /* place in `in`, from 1 */
-	size_t count = 0;
-	int r = in && at ? 0 : -ENOMEM;
-	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
-		const struct lineage_edge *e = &n->l.edges[k];
-		const struct lineage_node *to = &n->l.nodes[e->to];
-		bool of_maker = e->type == LINEAGE_USED &&
-		                (has_number(n->makers, n->n_makers, e->from) || has_number(n->helpers, n->n_helpers, e->from));
-		bool doubtful = has_number(n->doubtful, n->n_doubtful, e->from);
-		if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
-			continue;
-		if (has_number(n->private, n->n_private, e->to))
-			continue;
-		r = to->stream ? is_outside(a, to->id) : maker_own(m, e);
-		if (r < 0 || !r == to->stream)
-			continue;
-		r = peer_idle(a->store, &n->l, e->from, e);
-		if (r)
-			continue;
-		uint32_t rank = of_maker       ? !has_number(n->makers, n->n_direct, e->from)
-		                : e->from == 0 ? RANK_BEFORE
-		                : doubtful     ? RANK_DOUBTFUL
-		                               : RANK_OPENER;
-		struct version_sort v = {0};
-		r = at[e->to] ? 1 : store_version_sort(a->store, to->id, &v);
-		at[e->to] = at[e->to] ? at[e->to] : same_server(in, count, to->stream ? v.file : 0);
-		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
-		if (!at[e->to]) {
-			n->sort[e->to] = (uint8_t)entity_sort(v.kind, v.path);
-			*i = (struct input){.node = e->to,
-			                    .rank = rank,
-			                    .server = to->stream ? v.file : 0,
-			                    .sort = n->sort[e->to],
-			                    .possible = !n->certain[e->to],
-			                    .part = v.kind == TERM_kind_attribute         ? 2
-			                            : n->l.nodes[0].object && !to->object ? 1
-			                                                                  : 0,
-			                    .lo = e->e.lo};
-			at[e->to] = (uint32_t)++count;
-		}
-		i->rank = rank < i->rank ? rank : i->rank;
-		i->lo = e->e.lo < i->lo ? e->e.lo : i->lo;
-	}
-	if (count)
-		qsort(in, count, sizeof(*in), by_rank);
-	for (size_t i = 0; i < count; i++) {
-		if (in[i].rank == RANK_OPENER)
-			n->opener_inputs[n->n_opener_inputs++] = in[i].node;
-		else
-			n->inputs[n->n_inputs++] = in[i].node;
-		n->n_seen += in[i].rank < RANK_DOUBTFUL;
-	}
-	free(in);
-	free(at);
-	return r < 0 ? r : 0;
 }
 
 /* Goes on, from a maker or helper, through files that only those know that count to the same execution. */
@@ -222,7 +41,7 @@ static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x,
 	for (uint32_t k = 0; k < node->n && r >= 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[node->first + k];
 		const struct lineage_node *v = &n->l.nodes[e->to];
-		if (e->type != LINEAGE_USED || v->stream || !e->to || has_number(n->private, n->n_private, e->to))
+		if (e->type != LINEAGE_USED || v->stream || !e->to || why_has_node(n->private, n->n_private, e->to))
 			continue;
 		r = fold_private(a->store, v->id, rep);
 		if (r <= 0)
@@ -230,7 +49,7 @@ static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x,
 		n->private[n->n_private++] = e->to;
 		for (uint32_t j = 0; j < v->n; j++) {
 			uint32_t by = n->l.edges[v->first + j].to;
-			if (n->l.nodes[by].exec && !has_number(n->helpers, n->n_helpers, by))
+			if (n->l.nodes[by].exec && !why_has_node(n->helpers, n->n_helpers, by))
 				n->helpers[n->n_helpers++] = by;
 		}
 	}
@@ -254,7 +73,7 @@ static int find_reps(const struct answer_source *a, struct why *n, bool all, boo
 		const struct lineage_node *x = &n->l.nodes[n->makers[i]];
 		for (uint32_t k = 0; k < x->n; k++) {
 			const struct lineage_edge *e = &n->l.edges[x->first + k];
-			for (size_t p = 0; p < n->n_makers && is_fork_of(e); p++)
+			for (size_t p = 0; p < n->n_makers && why_is_fork(e); p++)
 				if (n->makers[p] == e->to)
 					n->reps[i] = n->reps[p];
 		}
@@ -262,23 +81,54 @@ static int find_reps(const struct answer_source *a, struct why *n, bool all, boo
 	return 0;
 }
 
-/* Of those that count to one execution the first one stands for all. */
-static void merge_makers(struct why *n)
+/* Is it the same command: the same program with the same arguments in the same folder? As the ranks of an MPI job are.
+ * 1, 0, -errno. */
+static int is_same_command(struct store *s, store_id one, store_id other)
+{
+	struct exec_info x;
+	struct buf argv = {0}, cwd = {0};
+	int r = store_exec(s, one, &x);
+	store_id exe = r > 0 ? x.exe : 0;
+	if (r > 0 && x.n) {
+		buf_str(&argv, x.argv.raw);
+		buf_str(&cwd, x.cwd);
+		r = argv.failed || cwd.failed ? -ENOMEM : store_exec(s, other, &x);
+	}
+	if (r > 0)
+		r = exe && x.n && x.exe == exe && str_eq(x.argv.raw, buf_view(&argv)) && str_eq(x.cwd, buf_view(&cwd));
+	buf_release(&argv);
+	buf_release(&cwd);
+	return r;
+}
+
+/* Of those that count to one execution the first one stands for all; of the direct makers that are one command, too. */
+static int merge_makers(struct store *s, struct why *n)
 {
 	size_t kept = 0, direct = n->n_direct;
+	int r = 0;
 	for (size_t i = 0; i < n->n_makers; i++) {
-		bool again = false;
-		for (size_t k = 0; k < kept && !again; k++)
+		int again = 0;
+		size_t k = 0;
+		for (; k < kept && !again; k += !again) {
 			again = n->reps[k] == n->reps[i];
+			if (!again && i < direct) {
+				again = is_same_command(s, n->reps[k], n->reps[i]);
+				n->times[k] += again > 0;
+			}
+			if (again < 0)
+				return again;
+		}
 		if (again) {
 			n->helpers[n->n_helpers++] = n->makers[i];
 			n->n_direct -= i < direct;
 			continue;
 		}
 		n->makers[kept] = n->makers[i];
+		n->times[kept] = 1;
 		n->reps[kept++] = n->reps[i];
 	}
 	n->n_makers = kept;
+	return r;
 }
 
 /* Of wrappers and of shells that were given a command, what people mean is what started them, if that is in the record.
@@ -304,6 +154,44 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 		at = parent;
 	}
 	return 0;
+}
+
+/* Room in all lists for each node; false without memory. */
+static bool alloc_lists(struct why *n)
+{
+	size_t nodes = n->l.n_nodes + 1;
+	n->makers = calloc(nodes, sizeof(*n->makers));
+	n->helpers = calloc(2 * nodes, sizeof(*n->helpers)); /* all parts, and makers for which another one stands */
+	n->private = calloc(nodes, sizeof(*n->private));
+	n->reps = calloc(nodes, sizeof(*n->reps));
+	n->times = calloc(nodes, sizeof(*n->times));
+	n->inputs = calloc(nodes, sizeof(*n->inputs));
+	n->opener_inputs = calloc(nodes, sizeof(*n->opener_inputs));
+	n->doubtful = calloc(nodes, sizeof(*n->doubtful));
+	n->certain = calloc(nodes, sizeof(*n->certain));
+	n->sort = calloc(nodes, sizeof(*n->sort));
+	n->role = calloc(nodes, sizeof(*n->role));
+	const void *lists[] = {n->makers,        n->helpers,  n->private, n->reps, n->times, n->inputs,
+	                       n->opener_inputs, n->doubtful, n->certain, n->sort, n->role};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (!lists[i])
+			return false;
+	return true;
+}
+
+/* Of each maker that counts to another execution. */
+static int add_all_helpers(const struct answer_source *a, struct why *n)
+{
+	int r = 0;
+	for (size_t i = 0; i < n->n_makers && r == 0; i++) {
+		if (n->reps[i] == n->l.nodes[n->makers[i]].id)
+			continue;
+		size_t from = n->n_helpers;
+		r = add_helpers(a, n, n->makers[i], n->reps[i]);
+		for (; from < n->n_helpers && r == 0; from++)
+			r = add_helpers(a, n, n->helpers[from], n->reps[i]);
+	}
+	return r;
 }
 
 /* Kinds of gaps by which it may not be known what a file is called, or who else wrote it. */
@@ -356,7 +244,6 @@ static int add_gaps(const struct answer_source *a, struct why *n)
 static int walk_near(const struct answer_source *a, store_id version, unsigned depth, unsigned flags, struct why *ret,
                      bool *ret_again)
 {
-	const bool all = flags & WHY_ALL;
 	struct lineage_options o = {
 	    .depth = depth,
 	    .servers = flags & WHY_SERVERS,
@@ -366,45 +253,27 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	struct err err = {0};
 	struct why n = {.sure = true, .opener = UINT32_MAX};
 	struct makers m = {0};
+	bool all = flags & (WHY_ALL | WHY_UNFOLDED);
 	int r = lineage_walk(a->store, &version, 1, &o, &err, &n.l);
 	if (r < 0)
 		return r;
-	n.makers = calloc(n.l.n_nodes + 1, sizeof(*n.makers));
-	n.helpers = calloc(2 * n.l.n_nodes + 1, sizeof(*n.helpers));
-	n.private = calloc(n.l.n_nodes + 1, sizeof(*n.private));
-	n.reps = calloc(n.l.n_nodes + 1, sizeof(*n.reps));
-	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
-	n.opener_inputs = calloc(n.l.n_nodes + 1, sizeof(*n.opener_inputs));
-	n.doubtful = calloc(n.l.n_nodes + 1, sizeof(*n.doubtful));
-	n.certain = calloc(n.l.n_nodes + 1, sizeof(*n.certain));
-	n.sort = calloc(n.l.n_nodes + 1, sizeof(*n.sort));
-	r = n.sort && n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful && n.certain
-	        ? makers_init(&m, a->store, &n.l)
-	        : -ENOMEM;
+	r = alloc_lists(&n) ? makers_init(&m, a->store, &n.l) : -ENOMEM;
 	if (r == 0)
-		r = add_makers(&m, &n, 0, true, false);
-	n.n_direct = n.n_makers;
-	for (size_t i = 0; i < n.n_makers && r == 0; i++)
-		r = add_upstream(&m, &n, i);
+		r = why_add_parts(&m, &n, flags & WHY_ALL);
 	bool any = false;
 	if (r == 0)
 		r = find_reps(a, &n, all, &any);
 	*ret_again = any && depth == 1;
-	for (size_t i = 0; i < n.n_makers && r == 0 && any; i++)
-		if (n.reps[i] != n.l.nodes[n.makers[i]].id) {
-			size_t from = n.n_helpers;
-			r = add_helpers(a, &n, n.makers[i], n.reps[i]);
-			for (; from < n.n_helpers && r == 0; from++)
-				r = add_helpers(a, &n, n.helpers[from], n.reps[i]);
-		}
+	if (r == 0 && any)
+		r = add_all_helpers(a, &n);
 	if (r == 0)
 		r = lineage_certain(a->store, &n.l, &o, &err, n.certain);
 	if (r == 0)
-		r = add_inputs(a, &m, &n);
+		r = why_add_inputs(a, &m, &n);
 	if (r == 0)
 		r = find_within(a, &n, all);
 	if (r == 0 && !all)
-		merge_makers(&n);
+		r = merge_makers(a->store, &n);
 	makers_release(&m);
 	if (r == 0)
 		r = add_gaps(a, &n);
@@ -429,86 +298,4 @@ int why_find(const struct answer_source *a, store_id version, unsigned flags, st
 bool why_is_certain(const struct why *n, size_t input)
 {
 	return input < n->n_seen && n->certain[n->inputs[input]];
-}
-
-/* Is there a sure edge to node i? */
-static bool is_sure(const struct lineage *l, uint32_t i)
-{
-	for (size_t k = 0; k < l->n_edges; k++)
-		if (l->edges[k].to == i && l->edges[k].e.sure)
-			return true;
-	return false;
-}
-
-/* n_seen: how many of them may be certain; of openers an edge says so, of the rest the whole way to them. */
-static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
-                          size_t n_seen, bool openers, json_t *list)
-{
-	for (size_t i = 0; i < count; i++) {
-		json_t *one = NULL;
-		store_id id = n->l.nodes[nodes[i]].id;
-		int r;
-		if (n->l.nodes[nodes[i]].exec) {
-			struct exec_info x;
-			r = store_exec(a->store, id, &x);
-			if (r > 0)
-				r = exec_json(a->store, &x, &one);
-			if (r >= 0 && one)
-				r = representative_json(a->store, id, one);
-		} else {
-			struct version_info v;
-			struct file_info f;
-			r = store_version(a->store, id, &v);
-			if (r > 0)
-				r = store_file(a->store, v.file, &f);
-			if (r > 0) {
-				one = entity_json(&v, &f);
-				r = peer_json(a->store, &v, &f, one);
-			}
-		}
-		if (r < 0)
-			return r;
-		bool certain = openers ? is_sure(&n->l, nodes[i]) : n->certain[nodes[i]];
-		js_text(one, "certainty", i < n_seen && certain ? "must" : "may");
-		js_add(list, one);
-	}
-	return 0;
-}
-
-int why_json(const struct answer_source *a, const struct file_target *t, const struct why *n, json_t **ret)
-{
-	static const char *const disk[] = {"same", "changed", "replaced", "gone", "file-written", "deleted"};
-	struct version_info version, *v = &version;
-	struct file_info f;
-	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
-	       *before = json_array();
-	int r = store_version(a->store, t->version, v);
-	if (r > 0)
-		r = store_file(a->store, v->file, &f);
-	if (r > 0) {
-		json_t *entity = entity_json(v, &f);
-		r = notes_json(a->store, entity, NOTES_FILE, v->file, v->n);
-		js_put(o, "entity", entity);
-		if (r >= 0)
-			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, false, makers);
-	}
-	if (r >= 0)
-		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, false, inputs);
-	if (r >= 0 && n->opener != UINT32_MAX)
-		r = node_list_json(a, n, &n->opener, 1, 1, true, openers);
-	if (r >= 0)
-		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, true, before);
-	js_num(o, "makers_direct", n->n_direct);
-	js_put(o, "makers", makers);
-	js_put(o, "inputs", inputs);
-	js_put(o, "openers", openers);
-	js_put(o, "opener_inputs", before);
-	js_text(o, "disk", disk[t->disk]);
-	if (r >= 0 && t->disk == DISK_DELETED)
-		r = deleted_json(a->store, &t->deleted, o);
-	if (r < 0)
-		json_decref(o);
-	else
-		*ret = o;
-	return r < 0 ? r : 0;
 }

@@ -10,34 +10,48 @@
 #include "query/lineage.h"
 #include "query/target.h"
 
+/* What an input is to those who made the version (doc/why.md), in the order in which they are named. */
+enum why_role {
+#define ROLE(role, word, many) WHY_ROLE_##role,
+#include "answer/why_roles.def"
+#undef ROLE
+	WHY_ROLES
+};
+/* "index", "indexes" */
+const char *why_role_word(enum why_role role, bool many);
+
 /* Who made a version, from what: its lineage of depth 1, where streams are passed through. */
 struct why {
 	struct lineage l;
 	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
 	size_t n_makers, n_direct;
-	uint32_t *helpers; /* nodes of those that count to the same execution as a maker and wrote what only they knew */
+	uint32_t *helpers; /* nodes of those that took part and are not named */
 	size_t n_helpers;
 	uint32_t *private; /* nodes of files that only they knew */
 	size_t n_private;
 	store_id *reps;     /* beside makers: to which execution each counts */
+	uint32_t *times;    /* beside makers: for how many processes of one command it stands; 0 or 1: for itself */
 	uint32_t opener;    /* node of the shell that opened it for them, UINT32_MAX none */
 	store_id within;    /* what is named as where it was done, 0 nothing */
 	uint32_t *doubtful; /* nodes of openers that may have written too */
 	size_t n_doubtful;
-	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then what it was before, then the
-	                     doubtful; each in the order of use */
+	uint32_t *inputs;        /* nodes of files, in the order of doc/why.md; then those of the doubtful */
 	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
 	size_t n_opener_inputs;
 	uint8_t *sort; /* of each node that is an input: enum entity_sort */
+	uint8_t *role; /* of each node that is an input: enum why_role */
 	bool sure;     /* that the makers made it */
 	bool *certain; /* of each node: a way to it is sure all along */
 	uint64_t gaps;
 };
 
+/* WHY_ALL: who took part is a maker, and each program stands for itself. WHY_UNFOLDED: each program stands for itself.
+ */
 enum why_flags {
-	WHY_ALL = 1,     /* nothing is folded; each program stands for itself */
-	WHY_SERVERS = 2, /* who else spoke to a server that nobody saw, before, is upstream of who heard it */
+	WHY_ALL = 1,
+	WHY_UNFOLDED = 2,
+	WHY_SERVERS = 4, /* also what other clients may have told a server that nobody saw */
 };
 /* flags: of enum why_flags. 0, and *ret is to be released; or -errno. */
 int why_find(const struct answer_source *a, store_id version, unsigned flags, struct why *ret);

@@ -38,7 +38,7 @@ static int ask_why(struct stemma_record *r, const struct record_question *q, str
 	int rc = find_version(r, q->a, &t, err);
 	if (rc)
 		return rc;
-	rc = why_find(&r->source, t.version, WHY_ALL, &w);
+	rc = why_find(&r->source, t.version, q->flags & STEMMA_ALL ? WHY_ALL : WHY_UNFOLDED, &w);
 	if (rc < 0)
 		return record_fail(rc, NULL, "cannot read the record", err);
 	rc = why_json(&r->source, &t, &w, &one);

@@ -9,6 +9,25 @@
 #define PIPELINE_MAX 6 /* commands of a pipeline that are named */
 #define SHELL_MAX 24   /* columns of the shell that opened the file */
 
+/* " [rank 1 of 4]", " [4 ranks]", " [3 processes]": of a rank of a job, and of one command that ran several times. */
+static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct buf *b)
+{
+	struct exec_info x;
+	int r = store_exec(c->store, n->l.nodes[n->makers[maker]].id, &x);
+	if (r > 0 && n->times[maker] > 1) {
+		buf_printf(b, " [%u %s]", n->times[maker], x.rank.n ? "ranks" : "processes");
+	} else if (r > 0 && x.rank.n) {
+		buf_printf(b, " [rank ");
+		fmt_name(b, x.rank);
+		if (x.ranks.n) {
+			buf_printf(b, " of ");
+			fmt_name(b, x.ranks);
+		}
+		buf_char(b, ']');
+	}
+	return r;
+}
+
 /* "sort x | uniq -c in fit.sh": each about max columns. */
 static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell, struct buf *b)
 {
@@ -19,8 +38,10 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 		if (k)
 			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
 		size_t from = b->n;
-		r = exec_name(c->store, n->reps[pipeline ? shown - 1 - k : k], true, max * 4, b);
+		size_t maker = pipeline ? shown - 1 - k : k;
+		r = exec_name(c->store, n->reps[maker], true, max * 4, b);
 		fmt_fit(b, from, max, c->out.utf8);
+		r = r < 0 ? r : fmt_times(c, n, maker, b);
 	}
 	if (n->n_makers > shown)
 		buf_printf(b, " and %zu more", n->n_makers - shown);
@@ -38,50 +59,81 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 #define FOLD 2     /* segments, or sockets, that are told as their number */
 #define FOLD_MAX 3 /* where fewer inputs are named, they count with the rest */
 
+/* ", 7 more (5 indexes, 2 scripts)": of is how many there are of each role. */
+static void fmt_more(const size_t of[WHY_ROLES], size_t shown, struct buf *b)
+{
+	size_t all = 0, parts = 0;
+	for (unsigned role = 0; role < WHY_ROLES; role++)
+		all += of[role];
+	if (!all)
+		return;
+	if (!shown) {
+		buf_printf(b, "%zu input%s", all, str_plural(all));
+		return;
+	}
+	buf_printf(b, ", %zu more", all);
+	for (unsigned role = WHY_ROLE_data + 1; role < WHY_ROLES && of[WHY_ROLE_data] < all; role++)
+		if (of[role])
+			buf_printf(b, "%s%zu %s", parts++ ? ", " : " (", of[role], why_role_word(role, of[role] != 1));
+	buf_printf(b, parts ? ")" : "");
+}
+
+/* Those that are not data are named only where no data are; scripts also behind them. */
+static bool is_named_role(const struct why *n, size_t i)
+{
+	enum why_role first = (enum why_role)n->role[n->inputs[0]], role = (enum why_role)n->role[n->inputs[i]];
+	if (role == WHY_ROLE_earlier && why_is_certain(n, i))
+		return true; /* it was appended to */
+	return n->sort[n->inputs[i]] != ENTITY_DATA || role == first || (role == WHY_ROLE_script && first == WHY_ROLE_data);
+}
+
+static int fmt_input(struct cmd *c, const struct why *n, size_t i, struct buf *b)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(c->store, n->l.nodes[n->inputs[i]].id, &v);
+	if (r > 0)
+		r = store_file(c->store, v.file, &f);
+	if (r < 0)
+		return r;
+	version_name(b, &v, &f);
+	if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
+		buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
+	if (!why_is_certain(n, i))
+		buf_char(b, '?');
+	return 0;
+}
+
 static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *b)
 {
-	size_t of[ENTITY_SORTS] = {0}, shown = 0, left = 0;
+	size_t of[ENTITY_SORTS] = {0}, shown = 0, left[WHY_ROLES] = {0}, segments = 0;
 	bool sure[ENTITY_SORTS] = {true, true, true, true};
 	for (size_t i = 0; i < n->n_inputs; i++) {
 		of[n->sort[n->inputs[i]]]++;
 		sure[n->sort[n->inputs[i]]] &= why_is_certain(n, i);
 	}
 	for (size_t i = 0; i < n->n_inputs; i++) {
-		struct version_info v;
 		unsigned sort = n->sort[n->inputs[i]];
-		if (sort >= ENTITY_SEGMENT && of[sort] >= FOLD) {
-			left += max < FOLD_MAX;
+		bool folded = sort >= ENTITY_SEGMENT && of[sort] >= FOLD;
+		if (folded && max >= FOLD_MAX)
+			continue;
+		if (folded || shown >= max || !is_named_role(n, i)) {
+			left[n->role[n->inputs[i]]]++;
 			continue;
 		}
-		if (shown >= max) {
-			left++;
-			continue;
-		}
-		struct file_info f;
-		int r = store_version(c->store, n->l.nodes[n->inputs[i]].id, &v);
-		if (r > 0)
-			r = store_file(c->store, v.file, &f);
+		buf_printf(b, shown++ ? ", " : "");
+		int r = fmt_input(c, n, i, b);
 		if (r < 0)
 			return r;
-		buf_printf(b, shown++ ? ", " : "");
-		version_name(b, &v, &f);
-		if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
-			buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
-		if (!why_is_certain(n, i))
-			buf_char(b, '?');
 	}
-	if (left && !shown)
-		buf_printf(b, "%zu input%s", left, left == 1 ? "" : "s");
-	else if (left)
-		buf_printf(b, ", +%zu", left);
 	for (unsigned sort = ENTITY_SEGMENT; max >= FOLD_MAX && sort < ENTITY_SORTS; sort++) {
 		if (of[sort] < FOLD)
 			continue;
-		buf_printf(b, shown || left ? ", " : "");
-		left++;
+		buf_printf(b, shown || segments++ ? ", " : "");
 		fmt_entity_count(b, sort, of[sort]);
 		buf_printf(b, "%s%s", sort == ENTITY_SOCKET ? " (not observed)" : "", sure[sort] ? "" : "?");
 	}
+	fmt_more(left, shown + segments, b);
 	return 0;
 }
 
@@ -245,7 +297,7 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
-	unsigned how = (o->all || o->json ? WHY_ALL : 0) | (o->through_servers ? WHY_SERVERS : 0);
+	unsigned how = (o->all ? WHY_ALL : o->json ? WHY_UNFOLDED : 0) | (o->through_servers ? WHY_SERVERS : 0);
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
 		int one = explain_file(c, c->operands[i], how, list);

@@ -1,0 +1,580 @@
+/* why_inputs.c - which inputs there are, and in which order they are named (doc/why.md). */
+#include "answer/why_int.h"
+
+#include "answer/peers.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/system.h"
+
+#include <errno.h>
+
+#define ARGUMENTS 8192 /* words of arguments that are looked at, of all who took part */
+
+/* Data come before sockets and shared memory. Then by role and place (doc/why.md); of these what is certain comes
+ * first. Attributes come after the data: a library reads a dozen of them for one dataset. */
+enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
+enum place { PLACE_ARGUMENT, PLACE_FOLDER, PLACE_BELOW, PLACE_ELSEWHERE };
+
+struct input {
+	uint32_t node, rank, by; /* by: node of the execution that used it first */
+	store_id server;         /* the address of a socket whose other end was not seen, 0 none */
+	enum entity_sort sort;
+	enum why_role role;
+	enum place place;
+	bool unlike;       /* its name, without the suffix, is another than that of the file that is explained */
+	uint32_t argument; /* its number, of place ARGUMENT and FOLDER */
+	bool possible;
+	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
+	uint64_t size;
+	int64_t lo;
+};
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct input *a = pa, *b = pb;
+	const uint64_t keys[][2] = {
+	    {a->rank >= RANK_DOUBTFUL, b->rank >= RANK_DOUBTFUL},
+	    {a->sort, b->sort},
+	    {a->role, b->role},
+	    {a->part, b->part},
+	    {a->place, b->place},
+	    {a->argument, b->argument},
+	    {a->unlike, b->unlike},
+	    {a->possible, b->possible},
+	    {a->rank, b->rank},
+	    {b->size, a->size},
+	};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		int c = cmp_u64(keys[i][0], keys[i][1]);
+		if (c)
+			return c;
+	}
+	if (a->lo != b->lo)
+		return a->lo < b->lo ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* ---- what the arguments name ---- */
+
+/* Words of arguments as absolute paths, in the order of the stages of a pipeline. */
+struct argument {
+	size_t at, n; /* in text */
+	bool option;  /* it stood behind an option, or in one */
+};
+struct arguments {
+	struct buf text;
+	VEC(struct argument) words;
+	struct table by_hash;
+	bool failed;
+};
+
+static struct str argument_path(const struct arguments *a, uint32_t i)
+{
+	return str_n(a->text.p + a->words.v[i].at, a->words.v[i].n);
+}
+
+static uint32_t find_argument(const struct arguments *a, struct str path)
+{
+	uint32_t hash = hash_fold(hash_str(path)), i;
+	for (size_t pos = TABLE_START; (i = table_next(&a->by_hash, hash, &pos)) != VEC_NONE;)
+		if (str_eq(argument_path(a, i), path))
+			return i;
+	return VEC_NONE;
+}
+
+/* Appends the parts of a path to what stands from `from` on, without `.`, `..` and double slashes; by the letter, for
+ * links of then are not known now. */
+static void append_path(struct buf *b, size_t from, struct str path)
+{
+	for (size_t i = 0; i < path.n;) {
+		size_t end = i;
+		while (end < path.n && path.p[end] != '/')
+			end++;
+		struct str part = str_n(path.p + i, end - i);
+		if (str_is(part, "..")) {
+			while (b->n > from && b->p[b->n - 1] != '/')
+				b->n--;
+			b->n -= b->n > from;
+		} else if (part.n && !str_is(part, ".")) {
+			buf_char(b, '/');
+			buf_str(b, part);
+		}
+		i = end + 1;
+	}
+}
+
+static void add_argument(struct arguments *a, struct str cwd, struct str word, bool option)
+{
+	size_t from = a->text.n;
+	if (!word.n || word.n > 4096 || a->words.n >= ARGUMENTS)
+		return;
+	if (*word.p != '/')
+		append_path(&a->text, from, cwd);
+	append_path(&a->text, from, word);
+	struct str path = str_n(a->text.p + from, a->text.n - from);
+	if (a->text.failed || !path.n || find_argument(a, path) != VEC_NONE) {
+		a->failed |= a->text.failed;
+		a->text.n = from;
+		return;
+	}
+	struct argument *one = vec_add(&a->words);
+	if (!one || !table_add(&a->by_hash, hash_fold(hash_str(path)), (uint32_t)a->words.n - 1))
+		a->failed = true;
+	else
+		*one = (struct argument){from, path.n, option};
+}
+
+/* An argument as a whole, and the words in it: --in=FILE, -o,FILE, the commands of sh -c. */
+static void add_words(struct arguments *a, struct str cwd, struct str arg, bool option)
+{
+	static const char between[] = " \t\n'\"=,:;<>|&()@";
+	add_argument(a, cwd, arg, option);
+	for (size_t i = 0, from = 0; i <= arg.n; i++) {
+		if (i < arg.n && !memchr(between, arg.p[i], sizeof(between) - 1))
+			continue;
+		if (i - from < arg.n)
+			add_argument(a, cwd, str_n(arg.p + from, i - from), option);
+		from = i + 1;
+	}
+}
+
+static bool is_option(struct str arg)
+{
+	return arg.n > 1 && *arg.p == '-';
+}
+
+static int add_arguments_of(struct store *s, store_id exec, struct arguments *a)
+{
+	struct exec_info x;
+	struct str arg, before = {0};
+	size_t pos = 0;
+	int r = store_exec(s, exec, &x);
+	for (bool first = true; r > 0 && strlist_next(&x.argv, &pos, &arg); first = false) {
+		if (!first)
+			add_words(a, x.cwd, arg, is_option(arg) || is_option(before));
+		before = arg;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int find_arguments(struct store *s, const struct why *n, struct arguments *a)
+{
+	int r = 0;
+	for (size_t i = n->n_makers; i-- > 0 && r == 0;)
+		r = add_arguments_of(s, n->l.nodes[n->makers[i]].id, a);
+	for (size_t i = 0; i < n->n_helpers && r == 0; i++)
+		r = add_arguments_of(s, n->l.nodes[n->helpers[i]].id, a);
+	return r < 0 ? r : a->failed ? -ENOMEM : 0;
+}
+
+/* ---- roles ---- */
+
+static bool has_suffix(struct str path, struct str suffix)
+{
+	return *suffix.p == '.' ? str_ends(path, suffix) : str_eq(str_base_name(path), suffix);
+}
+
+static bool is_index_name(struct str path)
+{
+	static const char *const suffixes[] = {
+#define INDEX(suffix) suffix,
+#include "answer/why_roles.def"
+#undef INDEX
+	};
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if (has_suffix(path, str_of(suffixes[i])))
+			return true;
+	return false;
+}
+
+/* Is it a script by its name, read by this program? */
+static bool is_script_name(struct str program, struct str path)
+{
+	static const struct {
+		const char *program, *suffix;
+	} table[] = {
+#define SCRIPT(program, suffix) {program, suffix},
+#include "answer/why_roles.def"
+#undef SCRIPT
+	};
+	struct str base = str_base_name(program);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (str_starts(base, str_of(table[i].program)) && has_suffix(path, str_of(table[i].suffix)))
+			return true;
+	return false;
+}
+
+/* Does a part of the path behind `above` begin with a dot? */
+static bool has_dot_part(struct str path, size_t above)
+{
+	for (size_t i = above; i + 1 < path.n; i++)
+		if (path.p[i] == '/' && path.p[i + 1] == '.')
+			return true;
+	return false;
+}
+
+/* a of /w/a.tar.gz */
+static struct str name_stem(struct str path)
+{
+	struct str base = str_base_name(path);
+	const char *dot = base.n > 1 ? memchr(base.p + 1, '.', base.n - 1) : NULL;
+	return dot ? str_n(base.p, (size_t)(dot - base.p)) : base;
+}
+
+/* Is the path below the folder? */
+static bool is_below(struct str path, struct str folder)
+{
+	return folder.n > 1 ? str_starts(path, folder) && path.n > folder.n && path.p[folder.n] == '/' : folder.n == 1;
+}
+
+/* Did only those write the version who took part, or whom a helper started? helpers: of them only the helpers. 1, 0,
+ * -errno. */
+static int is_made_by_parts(struct store *s, const struct why *n, store_id version, bool helpers)
+{
+	struct edges gens = {0};
+	int r = store_gens(s, version, &gens);
+	bool all = r == 0 && gens.n;
+	for (size_t i = 0; i < gens.n && all; i++) {
+		int part = 0;
+		for (size_t k = 0; k < n->n_makers && !part && !helpers; k++)
+			part = n->l.nodes[n->makers[k]].id == gens.v[i].to;
+		for (size_t k = 0; k < n->n_helpers && !part; k++) {
+			store_id helper = n->l.nodes[n->helpers[k]].id;
+			part = helper == gens.v[i].to ? 1 : maker_comes_from(s, gens.v[i].to, helper);
+		}
+		r = part < 0 ? part : r;
+		all = part > 0;
+	}
+	edges_release(&gens);
+	return r < 0 ? r : all;
+}
+
+/* Is it memory, a segment in a file, or a file that has no name any more, between those who took part? 1, 0, -errno. */
+static int is_between_parts(struct makers *m, const struct why *n, store_id version)
+{
+	struct version_sort v;
+	struct file_info f;
+	int r = store_version_sort(m->s, version, &v);
+	bool segment = r > 0 && entity_sort(v.kind, v.path) == ENTITY_SEGMENT;
+	r = r > 0 ? store_file(m->s, v.file, &f) : r;
+	bool nameless = r > 0 && f.kind == TERM_kind_regular && !f.named;
+	if (r <= 0 || !(segment || nameless))
+		return r < 0 ? r : 0;
+	if (segment && nameless)
+		return 1; /* an MPI library's, which removed it when its ranks had it */
+	return is_made_by_parts(m->s, n, version, false);
+}
+
+/* What is asked of who used an input. The strings are kept: the store's own do not outlive the next question. */
+struct reader {
+	uint32_t node;
+	store_id exe, script;
+	struct buf cwd, program, subject;
+};
+
+/* The first argument that is no option: the script of an interpreter, the document of a typesetter. */
+static struct str first_subject(const struct exec_info *x)
+{
+	struct str arg;
+	size_t pos = 0;
+	strlist_next(&x->argv, &pos, &arg);
+	while (strlist_next(&x->argv, &pos, &arg))
+		if (!is_option(arg))
+			return arg;
+	return str_of("");
+}
+
+/* Did an earlier execution of the same program on the same subject make the version? 1, 0, -errno. */
+static int is_own_cache(struct store *s, store_id version, const struct reader *by)
+{
+	struct edges gens = {0};
+	struct exec_info x;
+	int r = store_gens(s, version, &gens);
+	store_id maker = r == 0 && gens.n == 1 ? gens.v[0].to : 0;
+	edges_release(&gens);
+	r = maker ? store_exec(s, maker, &x) : r;
+	if (r <= 0)
+		return r;
+	return by->exe && x.exe == by->exe && x.script == by->script && str_eq(first_subject(&x), buf_view(&by->subject));
+}
+
+static int load_reader(struct store *s, const struct why *n, uint32_t node, struct reader *ret)
+{
+	struct exec_info x;
+	struct file_info f;
+	if (ret->node == node)
+		return 0;
+	int r = store_exec(s, n->l.nodes[node].id, &x);
+	if (r <= 0)
+		return r;
+	ret->node = node;
+	ret->exe = x.exe;
+	ret->script = x.script;
+	buf_reset(&ret->cwd);
+	buf_str(&ret->cwd, x.cwd);
+	buf_reset(&ret->subject);
+	buf_str(&ret->subject, first_subject(&x));
+	buf_reset(&ret->program);
+	r = x.exe ? store_file(s, x.exe, &f) : 0;
+	if (r > 0)
+		buf_str(&ret->program, f.path);
+	return r < 0 ? r : ret->cwd.failed || ret->program.failed || ret->subject.failed ? -ENOMEM : 0;
+}
+
+static void find_place(const struct arguments *a, struct str path, struct str cwd, struct input *in)
+{
+	uint32_t i = find_argument(a, path);
+	in->place = PLACE_ARGUMENT;
+	for (size_t at = path.n; i == VEC_NONE && at > 1;) {
+		while (at > 1 && path.p[at - 1] != '/')
+			at--;
+		at--;
+		struct str folder = str_n(path.p, at);
+		if (str_eq(folder, cwd))
+			break; /* `.` names nothing in particular */
+		i = find_argument(a, folder);
+		in->place = PLACE_FOLDER;
+	}
+	if (i != VEC_NONE)
+		in->argument = i + (a->words.v[i].option ? ARGUMENTS : 0);
+	else
+		in->place = is_below(path, cwd) ? PLACE_BELOW : PLACE_ELSEWHERE;
+}
+
+/* What is collected: one struct input a node. */
+struct inputs {
+	struct input *v;
+	uint32_t *at; /* of each node: its place in v, from 1 */
+	size_t n;
+	store_id asked;        /* the file whose version is explained */
+	struct buf asked_stem; /* its name without the suffix */
+	struct arguments arguments;
+	struct reader reader;
+};
+
+/* The role of a version that nothing but its making can tell from data. 1, 0 or -errno. */
+static int is_cache(struct store *s, const struct why *n, const struct version_info *v, const struct reader *by,
+                    bool named)
+{
+	if (v->origin != ORIGIN_OBSERVED)
+		return 0;
+	int r = is_made_by_parts(s, n, v->id, true);
+	return r == 0 && !named ? is_own_cache(s, v->id, by) : r;
+}
+
+static enum why_role role_by_name(const struct version_info *v, const struct file_info *f, const struct reader *by,
+                                  uint16_t mode, const char *extra, bool named)
+{
+	struct str cwd = buf_view(&by->cwd);
+	bool below = is_below(f->path, cwd);
+	if (system_path(f->path, extra) != SYSTEM_NO)
+		return WHY_ROLE_machine;
+	if (!f->named && !below)
+		return WHY_ROLE_temporary;
+	if (v->file == by->script || mode & ACCESS_PROGRAM || is_script_name(buf_view(&by->program), f->path))
+		return WHY_ROLE_script;
+	if (named)
+		return WHY_ROLE_data;
+	if (is_index_name(f->path))
+		return WHY_ROLE_index;
+	return has_dot_part(f->path, below ? cwd.n : 0) ? WHY_ROLE_settings : WHY_ROLE_data;
+}
+
+/* Finds role, place and size of a regular file. */
+static int describe_input(const struct answer_source *a, const struct why *n, struct inputs *all, uint16_t mode,
+                          struct input *in)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = load_reader(a->store, n, in->by, &all->reader);
+	if (r == 0)
+		r = store_version(a->store, n->l.nodes[in->node].id, &v);
+	if (r > 0)
+		r = store_file(a->store, v.file, &f);
+	if (r <= 0 || f.kind != TERM_kind_regular)
+		return r < 0 ? r : 0;
+	in->size = v.has_size ? v.size : 0;
+	find_place(&all->arguments, f.path, buf_view(&all->reader.cwd), in);
+	bool named = in->place == PLACE_ARGUMENT;
+	in->role = role_by_name(&v, &f, &all->reader, mode, a->system_extra, named);
+	if (in->role == WHY_ROLE_data) {
+		r = is_cache(a->store, n, &v, &all->reader, named);
+		in->role = r > 0 ? WHY_ROLE_cache : WHY_ROLE_data;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---- inputs ---- */
+
+/* Was a socket without an address held by the first process of a run? Else a program of the run made it, mostly a pair
+ * for its own threads, and nobody outside has its other end, but who was sent it. 1, 0, -errno. */
+static int came_with_run(struct store *s, store_id version)
+{
+	struct edges e = {0};
+	struct exec_info x, parent;
+	int found = 0, r = 0;
+	for (int side = 0; side < 2 && r == 0 && !found; side++) {
+		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);
+		for (size_t i = 0; i < e.n && r == 0 && !found; i++) {
+			r = store_exec(s, e.v[i].to, &x);
+			if (r > 0 && x.parent)
+				r = store_exec(s, x.parent, &parent);
+			found = r >= 0 && (!x.run || !x.parent || r == 0 || parent.run != x.run);
+			r = r < 0 ? r : 0;
+		}
+	}
+	edges_release(&e);
+	return r < 0 ? r : found;
+}
+
+/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. */
+static int is_outside(const struct answer_source *a, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(a->store, version, &v);
+	if (r > 0)
+		r = store_file(a->store, v.file, &f);
+	if (r <= 0)
+		return r;
+	if (f.kind == TERM_kind_terminal)
+		return v.origin == ORIGIN_EXTERNAL;
+	struct str unix_name = str_of("unix:");
+	if (str_starts(f.path, unix_name) &&
+	    system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n), a->system_extra) == SYSTEM_YES)
+		return 0;
+	bool addressed = str_starts(f.path, unix_name) || str_starts(f.path, str_of("inet:"));
+	r = peer_is_unobserved(a->store, &v, &f);
+	return r > 0 && f.kind == TERM_kind_socket && !addressed ? came_with_run(a->store, version) : r;
+}
+
+/* Is edge e to an input? Its rank, or -1 no, or -errno below that. */
+#define NO_INPUT (-1)
+static int input_rank(const struct answer_source *a, struct makers *m, const struct why *n,
+                      const struct lineage_edge *e)
+{
+	const struct lineage_node *to = &n->l.nodes[e->to];
+	bool of_maker = e->type == LINEAGE_USED &&
+	                (why_has_node(n->makers, n->n_makers, e->from) || why_has_node(n->helpers, n->n_helpers, e->from));
+	bool doubtful = why_has_node(n->doubtful, n->n_doubtful, e->from);
+	if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
+		return NO_INPUT;
+	if (why_has_node(n->private, n->n_private, e->to))
+		return NO_INPUT;
+	int r = to->stream ? is_outside(a, to->id) : maker_own(m, e);
+	if (r < 0 || !r == to->stream)
+		return r < 0 ? r : NO_INPUT;
+	r = peer_idle(a->store, &n->l, e->from, e);
+	if (r == 0)
+		r = is_between_parts(m, n, to->id);
+	if (r)
+		return r < 0 ? r : NO_INPUT;
+	return of_maker       ? !why_has_node(n->makers, n->n_direct, e->from)
+	       : e->from == 0 ? RANK_BEFORE
+	       : doubtful     ? RANK_DOUBTFUL
+	                      : RANK_OPENER;
+}
+
+/* Several connections to one address are one input: its place from 1, 0 none. */
+static uint32_t same_server(const struct inputs *in, store_id server)
+{
+	for (size_t k = 0; server && k < in->n; k++)
+		if (in->v[k].server == server)
+			return (uint32_t)k + 1;
+	return 0;
+}
+
+static int add_input(const struct answer_source *a, struct why *n, struct inputs *in, const struct lineage_edge *e,
+                     uint32_t rank)
+{
+	const struct lineage_node *to = &n->l.nodes[e->to];
+	struct version_sort v = {0};
+	int r = in->at[e->to] ? 1 : store_version_sort(a->store, to->id, &v);
+	if (!in->at[e->to])
+		in->at[e->to] = same_server(in, to->stream ? v.file : 0);
+	bool is_new = !in->at[e->to];
+	struct input *i = &in->v[is_new ? in->n : in->at[e->to] - 1];
+	if (is_new) {
+		n->sort[e->to] = (uint8_t)entity_sort(v.kind, v.path);
+		*i = (struct input){.node = e->to,
+		                    .rank = rank,
+		                    .by = e->from,
+		                    .server = to->stream ? v.file : 0,
+		                    .sort = n->sort[e->to],
+		                    .place = PLACE_ELSEWHERE,
+		                    .possible = !n->certain[e->to],
+		                    .part = v.kind == TERM_kind_attribute         ? 2
+		                            : n->l.nodes[0].object && !to->object ? 1
+		                                                                  : 0,
+		                    .lo = e->e.lo};
+		in->at[e->to] = (uint32_t)++in->n;
+		i->unlike = !str_eq(name_stem(v.path), buf_view(&in->asked_stem));
+		if (v.file == in->asked)
+			i->role = WHY_ROLE_earlier;
+		else if (r > 0 && e->type == LINEAGE_USED && v.kind == TERM_kind_regular)
+			r = describe_input(a, n, in, e->e.mode, i);
+	}
+	i->rank = rank < i->rank ? rank : i->rank;
+	i->lo = e->e.lo < i->lo ? e->e.lo : i->lo;
+	return r < 0 ? r : 0;
+}
+
+/* Of a folder that an argument names, and in which a file is called like the output, the others are beside it: who
+ * copies a folder reads them all. In the order of by_rank. */
+static void set_beside(struct inputs *in)
+{
+	for (size_t i = 1, like = 0; i < in->n; i++) {
+		const struct input *a = &in->v[like], *b = &in->v[i];
+		bool same = b->place == PLACE_FOLDER && a->place == PLACE_FOLDER && a->argument == b->argument &&
+		            a->role == WHY_ROLE_data && b->role == WHY_ROLE_data;
+		if (!same || !b->unlike)
+			like = i;
+		else if (!a->unlike)
+			in->v[i].role = WHY_ROLE_beside;
+	}
+}
+
+int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *n)
+{
+	struct inputs in = {.v = calloc(n->l.n_nodes + 1, sizeof(*in.v)),
+	                    .at = calloc(n->l.n_nodes + 1, sizeof(*in.at)),
+	                    .reader = {.node = UINT32_MAX}};
+	struct version_sort asked = {0};
+	int r = in.v && in.at ? store_version_sort(a->store, n->l.nodes[0].id, &asked) : -ENOMEM;
+	in.asked = asked.file;
+	buf_str(&in.asked_stem, name_stem(asked.path));
+	r = r < 0 ? r : find_arguments(a->store, n, &in.arguments);
+	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
+		int rank = input_rank(a, m, n, &n->l.edges[k]);
+		if (rank < NO_INPUT)
+			r = rank;
+		else if (rank != NO_INPUT)
+			r = add_input(a, n, &in, &n->l.edges[k], (uint32_t)rank);
+	}
+	if (in.n)
+		qsort(in.v, in.n, sizeof(*in.v), by_rank);
+	set_beside(&in);
+	for (size_t i = 0; i < in.n; i++) {
+		n->role[in.v[i].node] = (uint8_t)in.v[i].role;
+		if (in.v[i].rank == RANK_OPENER)
+			n->opener_inputs[n->n_opener_inputs++] = in.v[i].node;
+		else
+			n->inputs[n->n_inputs++] = in.v[i].node;
+		n->n_seen += in.v[i].rank < RANK_DOUBTFUL;
+	}
+	free(in.v);
+	free(in.at);
+	buf_release(&in.asked_stem);
+	buf_release(&in.arguments.text);
+	vec_release(&in.arguments.words);
+	table_release(&in.arguments.by_hash);
+	buf_release(&in.reader.cwd);
+	buf_release(&in.reader.program);
+	buf_release(&in.reader.subject);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,17 @@
+/* why_int.h - what the parts of why share: why.c finds, why_parts.c says who took part, why_inputs.c orders the inputs,
+ * why_json.c is the JSON. */
+#ifndef STEMMA_ANSWER_WHY_INT_H
+#define STEMMA_ANSWER_WHY_INT_H
+
+#include "answer/makers.h"
+#include "answer/why.h"
+
+bool why_has_node(const uint32_t *v, size_t n, uint32_t x);
+/* An edge from a fork without exec to its parent? */
+bool why_is_fork(const struct lineage_edge *e);
+/* Fills makers, n_direct, helpers, opener, doubtful and sure. all: who took part is a maker. 0 or -errno. */
+int why_add_parts(struct makers *m, struct why *n, bool all);
+/* Fills inputs, n_seen, opener_inputs, sort and role. 0 or -errno. */
+int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *n);
+
+#endif

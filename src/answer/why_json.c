@@ -1,0 +1,90 @@
+/* why_json.c - who made a version, from what, as JSON. */
+#include "answer/peers.h"
+#include "answer/why_int.h"
+
+/* Is there a sure edge to node i? */
+static bool is_sure(const struct lineage *l, uint32_t i)
+{
+	for (size_t k = 0; k < l->n_edges; k++)
+		if (l->edges[k].to == i && l->edges[k].e.sure)
+			return true;
+	return false;
+}
+
+/* n_seen: how many of them may be certain; of openers an edge says so, of the rest the whole way to them. */
+static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
+                          size_t n_seen, bool openers, json_t *list)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_t *one = NULL;
+		store_id id = n->l.nodes[nodes[i]].id;
+		int r;
+		if (n->l.nodes[nodes[i]].exec) {
+			struct exec_info x;
+			r = store_exec(a->store, id, &x);
+			if (r > 0)
+				r = exec_json(a->store, &x, &one);
+			if (r >= 0 && one)
+				r = representative_json(a->store, id, one);
+		} else {
+			struct version_info v;
+			struct file_info f;
+			r = store_version(a->store, id, &v);
+			if (r > 0)
+				r = store_file(a->store, v.file, &f);
+			if (r > 0) {
+				one = entity_json(&v, &f);
+				r = peer_json(a->store, &v, &f, one);
+			}
+		}
+		if (r < 0)
+			return r;
+		bool certain = openers ? is_sure(&n->l, nodes[i]) : n->certain[nodes[i]];
+		js_text(one, "certainty", i < n_seen && certain ? "must" : "may");
+		if (!n->l.nodes[nodes[i]].exec && n->sort[nodes[i]] == ENTITY_DATA)
+			js_text(one, "role", why_role_word((enum why_role)n->role[nodes[i]], false));
+		js_add(list, one);
+	}
+	return 0;
+}
+
+int why_json(const struct answer_source *a, const struct file_target *t, const struct why *n, json_t **ret)
+{
+	static const char *const disk[] = {"same", "changed", "replaced", "gone", "file-written", "deleted"};
+	struct version_info version, *v = &version;
+	struct file_info f;
+	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
+	       *before = json_array(), *helpers = json_array();
+	int r = store_version(a->store, t->version, v);
+	if (r > 0)
+		r = store_file(a->store, v->file, &f);
+	if (r > 0) {
+		json_t *entity = entity_json(v, &f);
+		r = notes_json(a->store, entity, NOTES_FILE, v->file, v->n);
+		js_put(o, "entity", entity);
+		if (r >= 0)
+			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, false, makers);
+	}
+	if (r >= 0)
+		r = node_list_json(a, n, n->helpers, n->n_helpers, n->n_helpers, false, helpers);
+	if (r >= 0)
+		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, false, inputs);
+	if (r >= 0 && n->opener != UINT32_MAX)
+		r = node_list_json(a, n, &n->opener, 1, 1, true, openers);
+	if (r >= 0)
+		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, true, before);
+	js_num(o, "makers_direct", n->n_direct);
+	js_put(o, "makers", makers);
+	js_put(o, "helpers", helpers);
+	js_put(o, "inputs", inputs);
+	js_put(o, "openers", openers);
+	js_put(o, "opener_inputs", before);
+	js_text(o, "disk", disk[t->disk]);
+	if (r >= 0 && t->disk == DISK_DELETED)
+		r = deleted_json(a->store, &t->deleted, o);
+	if (r < 0)
+		json_decref(o);
+	else
+		*ret = o;
+	return r < 0 ? r : 0;
+}
