@@ -173,12 +173,12 @@ def words_of(path):
         return [line.strip() for line in text if line.strip() and not line.startswith('#')]
 
 
-def arguments(what):
+def arguments(what, more=()):
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument('names', nargs='*')
     for option in ('--held', '--list', '--tap', '--json'):
         parser.add_argument(option, action='store_true')
-    for option in ('--slice', '--ratchet', '--keep'):
+    for option in ('--slice', '--ratchet', '--keep', *more):
         parser.add_argument(option)
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--stemma', default=os.environ.get('STEMMA') or os.path.join(HERE, '../../build/src/cmd/stemma'))

@@ -13,6 +13,7 @@ A table, a line for each case: right (equal) or not, how long it took, and of th
   --ratchet FILE the cases that must be equal; one that is not makes the end 1
   --tap          for the test: a line for each case; it fails where the ratchet does, or its script
   --jobs N       so many at once (2)
+  --columns N    the line as it is on a terminal of this width (without it: as it is in a file)
   --keep FOLDER  leave the folder of each case there
   --json         behind each case what --json says: makers and inputs, by name"""
 import fnmatch
@@ -27,6 +28,7 @@ sys.dont_write_bytecode = True
 
 import corpus  # noqa: E402
 
+JSON_STATES = ('sure', 'possible', 'missing')
 FIELDS = ('needs', 'output', 'program', 'sources', 'also', 'order')
 
 
@@ -74,7 +76,9 @@ def parsed(line):
 def is_program(said, truth):
     """A stage that was said is the program of the truth: the same first word, without its folder, and the others among its words in their order."""
     words = iter(said)
-    return os.path.basename(next(words, '')) == os.path.basename(truth[0]) and all(any(os.path.normpath(w) == os.path.normpath(t) for w in words) for t in truth[1:])
+    if os.path.basename(next(words, '')) != os.path.basename(truth[0]):
+        return False
+    return all(any(os.path.normpath(w) == os.path.normpath(t) for w in words) for t in truth[1:])
 
 
 def programs_equal(stages, truths):
@@ -103,11 +107,21 @@ def sources_equal(listed, sources, also, order):
     return not order or places == sorted(places)
 
 
-def from_json(text):
-    answer = json.loads(text)['answers'][0]
+def shown(answer, work):
+    """What --json says, in one line: makers, and inputs by name; `?` behind one that is not certain."""
     makers = [' '.join(m['argv'])[:60] for m in answer['makers']]
-    inputs = [os.path.basename(i.get('path') or '?') + ('?' if i.get('certainty') != 'must' else '') for i in answer['inputs']]
-    return f'makers {" / ".join(makers)}; inputs {" ".join(inputs[:12])}' + (f' +{len(inputs) - 12}' if len(inputs) > 12 else '')
+    inputs = [os.path.relpath(i.get('path') or '?', work) + ('?' if i.get('certainty') != 'must' else '') for i in answer['inputs']]
+    return f'json    makers {" / ".join(makers)}; inputs {" ".join(inputs[:12])}' + (f' +{len(inputs) - 12}' if len(inputs) > 12 else '')
+
+
+def in_json(answer, work, answers):
+    """How the sources of the case stand among the inputs of --json: sure, possible or missing; of several answers the best."""
+    inputs = {os.path.relpath(i.get('path') or '?', work): i.get('certainty') == 'must' for i in answer['inputs']}
+    states = []
+    for _, sources, _ in answers:
+        found = [[sure for name, sure in inputs.items() if matches(name, [source])] for source in sources]
+        states.append('sure' if all(any(f) for f in found) else 'possible' if all(found) else 'missing')
+    return min(states, key=JSON_STATES.index)
 
 
 def judge(case, folder, options):
@@ -116,29 +130,36 @@ def judge(case, folder, options):
     folder.script(case.run)
     if not os.path.exists(f'{folder.work}/{output}'):
         raise corpus.Void(f'there is no {output}')
+    if options.columns:
+        folder.environment['COLUMNS'] = options.columns
     said = folder.call(['stemma', 'why', output], (0, 1)).strip().replace(folder.work + '/', '')
-    more = [f'json    {from_json(folder.call(["stemma", "why", "--json", output], (0, 1)))}'] if options.json else []
+    data = json.loads(folder.call(['stemma', 'why', '--json', output], (0, 1)))['answers'][0]
+    stated = in_json(data, folder.work, answers_of(case))
+    more = [shown(data, folder.work)] if options.json else []
     stages, sources = parsed(said.split('\n')[0])
     order = case.words('order') == ['yes']
     right = [(programs_equal(stages, truth), sources_equal(sources, given, also, order)) for truth, given, also in answers_of(case)]
     best = max(right, key=lambda both: (all(both), sum(both)))
     wrong = ' and '.join(word for word, is_right in zip(('program', 'sources'), best) if not is_right)
     if wrong:
-        more = [f'wrong   {wrong}'] + more
-    return corpus.Result(case, 'not' if wrong else 'right', said, wanted(case), more, (*best, '?' in said))
+        more = [f'wrong   {wrong}' + (f'; in --json a source is {stated}' if stated != 'sure' else '')] + more
+    return corpus.Result(case, 'not' if wrong else 'right', said, wanted(case), more, (*best, '?' in said, stated))
 
 
 def wanted(case):
-    return ' or: '.join(f'{" | ".join(" ".join(stage) for stage in stages)} from {", ".join(sources) or "nothing"}' for stages, sources, _ in answers_of(case))
+    lines = [f'{" | ".join(" ".join(stage) for stage in stages)} from {", ".join(sources) or "nothing"}' for stages, sources, _ in answers_of(case)]
+    return ' or: '.join(lines)
 
 
 def total(results):
     ran = [r for r in results if r.state in ('right', 'not')]
     states = {state: sum(r.state == state for r in results) for state in ('right', 'void', 'skip')}
     return (f'{states["right"]} of {len(ran)} equal ({sum(r.state == "right" and r.data[2] for r in ran)} of them with a `?`); '
-            f'programs {sum(r.data[0] for r in ran)}, sources {sum(r.data[1] for r in ran)}; {states["void"]} void, {states["skip"]} skipped')
+            f'programs {sum(r.data[0] for r in ran)}, sources {sum(r.data[1] for r in ran)}; '
+            f'in --json all sources are sure {sum(r.data[3] == "sure" for r in ran)}, one is possible {sum(r.data[3] == "possible" for r in ran)}, '
+            f'missing {sum(r.data[3] == "missing" for r in ran)}; {states["void"]} void, {states["skip"]} skipped')
 
 
 if __name__ == '__main__':
-    OPTIONS = corpus.arguments(__doc__.partition('\n')[0])
+    OPTIONS = corpus.arguments(__doc__.partition('\n')[0], ('--columns',))
     sys.exit(corpus.main(OPTIONS, corpus.cases(f'{HERE}/cases', 'case', ('setup', 'run'), FIELDS), HERE, judge, total))
