@@ -430,6 +430,8 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 	if ((ev->access_end.known & 4) && a->via == TERM_via_descriptor &&
 	    (a->mode & (ACCESS_READ | ACCESS_WRITE)) == ACCESS_READ)
 		a->sure = 1;
+	if ((ev->access_end.known & 8) && a->via == TERM_via_data)
+		a->sure = 0; /* a name changed while it was opened */
 	a->flags &= ~(uint32_t)GACCESS_EXACT;
 	if (ev->access_end.exact && ev->access_end.until != TIME_NONE) {
 		struct gmore *m = access_more(g, a);

@@ -138,6 +138,8 @@ class Access:
         read = last_known(self.ends, 1, "bytes_read")
         written = last_known(self.ends, 2, "bytes_written")
         self.recorded_write = self.writes
+        if self.via == DATA and any(e.get("known", 0) & 8 for e in self.ends):
+            self.sure = False
         if self.via == DESCRIPTOR:
             if self.writes:
                 if written == 0 and evidence == MAY and not self.mode & MAPPED:

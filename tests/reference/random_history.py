@@ -254,7 +254,7 @@ class World:
             self.state(session, file)
         t = self.time(session)
         evidence = r.choice((0, 1, 2, 2)) if mode & WRITE else 0
-        known = r.choice((0, 0, 1, 2, 3)) & (mode & (READ | WRITE))
+        known = r.choice((0, 0, 1, 2, 3)) & (mode & (READ | WRITE)) | r.choice((0, 0, 0, 0, 0, 0, 8))
         until = None if goes_on else r.choice((t, t, t - r.randint(0, 9)))
         exact, first, last = 0, None, None
         if r.random() < self.counting:

@@ -50,8 +50,19 @@ struct opened {
 	uint32_t length;
 	struct opened_id id;
 	bool late;
-	bool ended; /* its thread did, in the middle of it */
+	bool unasked; /* its descriptor was closed before it was asked which file it had */
+	bool ended;   /* its thread did, in the middle of it */
 	uint64_t hash;
+};
+
+/* A call that changed names while an open was under way. */
+#define LATE_CHANGES 32
+struct opens_change {
+	uint64_t tsc;
+	char *name_a, *name_b;
+	bool takes;                 /* name_a is not file's any more */
+	bool leads_on;              /* a folder or link has another name */
+	struct file *file, *victim; /* pinned; NULL: none */
 };
 
 struct opens_logs {
@@ -68,6 +79,9 @@ struct opens_logs {
 	struct opened *taken;
 	size_t ntaken, room;
 	struct observed_table observed;
+	struct opens_change changes[LATE_CHANGES]; /* opens_late.h */
+	unsigned nchanges;
+	bool changes_lost; /* there were more */
 };
 
 static inline struct opens_slot *logging_slot(const struct opens_logs *l, int i)

@@ -1,5 +1,6 @@
 /* The hooks by which opens without a stop are part of a run. */
 #include "capture/inline_open/inline_open.h"
+#include "capture/inline_open/opens_late.h"
 
 static void opens_feature_bar(struct sup *s, pid_t tid)
 {
@@ -58,6 +59,7 @@ const struct feature opens_feature = {.name = "opens",
                                       .handle = opens_feature_handle,
                                       .after = opens_feature_after,
                                       .confine = opens_confine,
+                                      .changes = opens_late_changes,
                                       .over = opens_feature_over,
                                       .end = opens_free,
                                       .adopted = opens_feature_adopted,

@@ -2,6 +2,7 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/inline_open/logging.h"
+#include "capture/inline_open/opens_late.h"
 #include "capture/inline_open/thread_logs.h"
 
 #include <errno.h>
@@ -84,6 +85,7 @@ bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_ent
 		                                        .length = e->length,
 		                                        .id = how->id,
 		                                        .late = how->late,
+		                                        .unasked = how->unasked,
 		                                        .ended = how->ended,
 		                                        .hash = hash};
 	}
@@ -220,6 +222,66 @@ static bool has_moved(struct sup *s, const struct opened *e, char full[PATH_MAX]
 	return from_root(s, e->proc, path, full);
 }
 
+/* How it is recorded; late as opens_late_settle says. */
+static enum logged logged_as(const struct opened *e, enum opens_late late)
+{
+	return e->value < 0                 ? LOGGED_ABSENT
+	       : late != OPENS_LATE_NOT     ? LOGGED_LATE
+	       : e->value == OPENED_UNKNOWN ? LOGGED_STOPPED
+	                                    : LOGGED_MADE;
+}
+
+/* Was it under way while names changed, and can it have been of another file for that? That there was none is so in any
+ * case; and which it was is known where the kernel was asked. */
+static enum opens_late late_kind(struct sup *s, const struct opened *e, const char *full, int64_t time)
+{
+	if (!e->late || e->value < 0 || e->id.ino)
+		return OPENS_LATE_NOT;
+	return e->unasked || e->ended || e->value == OPENED_UNKNOWN ? OPENS_LATE_UNKNOWN
+	                                                            : opens_late_settle(s, e, full, time);
+}
+
+/* Looks at its path, and records it. 0 or -errno: it is not known what it was. */
+static int record_path(struct sup *s, const struct opened *e, int64_t time, enum opens_late *ret_late,
+                       struct logged_file *ret)
+{
+	char full[PATH_MAX];
+	int rc = -ENAMETOOLONG;
+	*ret_late = e->late && e->value >= 0 && !e->id.ino ? OPENS_LATE_UNKNOWN : OPENS_LATE_NOT;
+	if (from_root(s, e->proc, (const char *)s->opens->paths.p + e->path, full)) {
+		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
+		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
+			return 0;
+		*ret_late = late_kind(s, e, full, time);
+		const enum logged how = logged_as(e, *ret_late);
+		rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, ret);
+		if (rc < 0 && e->id.ino && has_moved(s, e, full))
+			rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, ret);
+	}
+	if (rc < 0 && e->value == OPENED_UNKNOWN && !e->ended && (rc == -ENOENT || rc == -ENOTDIR))
+		rc = calls_open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, ret);
+	if (rc < 0 && e->id.ino &&
+	    (opens_late_known(s, e, time) || calls_open_descriptor(s, e->proc, e->value, e->flags, time, &e->id) == 0)) {
+		*ret = (struct logged_file){0};
+		return 0;
+	}
+	return rc < 0 && *ret_late == OPENS_LATE_TOLD ? 0 : rc;
+}
+
+/* What is not known of it. */
+static void emit_open_gap(struct sup *s, const struct opened *e, int rc, enum opens_late late)
+{
+	if (rc == -ESTALE)
+		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
+		        "which file it opened is not known: its path leads to another one than the kernel opened");
+	else if (!e->ended && rc < 0)
+		sup_gap(s, e->proc, TERM_gap_lost, 1, "a file that it opened had gone before it was looked at");
+	else if (!e->ended && late == OPENS_LATE_UNKNOWN)
+		sup_gap(s, e->proc, TERM_gap_lost, 1,
+		        e->unasked ? "it closed a file before it was asked which it was"
+		                   : "a name changed while it opened the file");
+}
+
 /* What was opened. */
 static struct logged_file record_opened_file(struct sup *s, const struct opened *e, int64_t time)
 {
@@ -236,36 +298,14 @@ static struct logged_file record_opened_file(struct sup *s, const struct opened 
 			calls_open_again(s, e->proc, &m->what, time, 1);
 		return m->what;
 	}
-	char full[PATH_MAX];
 	struct logged_file what = {0};
-	int rc = -ENAMETOOLONG;
+	enum opens_late late;
 	const uint64_t tsc = logging_tsc_now();
 	const int64_t now = sup_now(s);
 	if (!path[0])
 		return what;
-	if (from_root(s, e->proc, path, full)) {
-		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
-		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
-			return what;
-		enum logged how = e->value < 0                 ? LOGGED_ABSENT
-		                  : e->late                    ? LOGGED_LATE
-		                  : e->value == OPENED_UNKNOWN ? LOGGED_STOPPED
-		                                               : LOGGED_MADE;
-		rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, &what);
-		if (rc < 0 && e->id.ino && has_moved(s, e, full))
-			rc = calls_open_known(s, e->proc, full, e->flags, how, time, &e->id, &what);
-	}
-	if (rc < 0 && e->value == OPENED_UNKNOWN && !e->ended && (rc == -ENOENT || rc == -ENOTDIR))
-		rc = calls_open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &what);
-	if (rc < 0 && e->id.ino && calls_open_descriptor(s, e->proc, e->value, e->flags, time, &e->id) == 0)
-		return (struct logged_file){0};
-	if (rc == -ESTALE)
-		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
-		        "which file it opened is not known: its path leads to another one than the kernel opened");
-	else if (!e->ended && (rc < 0 || e->late))
-		sup_gap(s, e->proc, TERM_gap_lost, 1,
-		        rc < 0 ? "a file that it opened had gone before it was looked at"
-		               : "a name changed while it opened the file");
+	int rc = record_path(s, e, time, &late, &what);
+	emit_open_gap(s, e, rc, late);
 	if (rc < 0 || e->late || e->value < 0 || e->value == OPENED_UNKNOWN)
 		return (struct logged_file){0};
 	/* One that is only possible says nothing of the next. */
@@ -468,6 +508,7 @@ static void read_logs(struct sup *s, bool all)
 		}
 		look_at_waiting(s, all);
 		l->ntaken = 0;
+		opens_late_forget(s);
 		l->paths.n = 0;
 		s->reading_opens = false;
 		end_closed(s);

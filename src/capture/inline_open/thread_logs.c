@@ -104,7 +104,8 @@ static void copy_thread_log(struct sup *s, struct proc *p, int i)
 		const bool unknown = cells > 0 && e.e.value >= 0 && !e.ino;
 		const bool late = unknown || (x->late && from == x->late_pos);
 		if (cells < 0 || e.e.value == OPENED_UNKNOWN ||
-		    !logging_append(s->opens, p, &e.e, path, &(struct opened){.id = id_of_entry(&e), .late = late})) {
+		    !logging_append(s->opens, p, &e.e, path,
+		                    &(struct opened){.id = id_of_entry(&e), .late = late, .unasked = unknown})) {
 			logging_give_up(s, p);
 			break;
 		}

@@ -294,6 +294,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.evidence = TERM_evidence_none;
 		ev.access_end.known |= 1;
 	}
+	ev.access_end.known |= a->doubtful ? 8 : 0;
 	witness_end(s, a, &ev.access_end);
 	io_emit(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
@@ -344,8 +345,9 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 		      (!a->before.known || fingerprint_is_state(before, &a->before))) ||
 		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
-			/* Another thread may look before it is open again. */
-			if (p->threads && via == TERM_via_data && s->current) {
+			/* Another thread may look before it is open again, or change its name. */
+			if ((p->threads || f->kind == TERM_kind_regular || f->kind == TERM_kind_absent) && via == TERM_via_data &&
+			    s->current && s->current->proc == p) {
 				a->tid = s->current->tid;
 				a->stop = s->current->stops;
 			}
@@ -448,7 +450,8 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
 	counted |= s->bytes && (a->file->kind == TERM_kind_pipe || a->file->kind == TERM_kind_fifo ||
 	                        a->file->kind == TERM_kind_terminal); /* it may have read nothing */
-	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io && !a->file->witness && !a->redirected;
+	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io && !a->file->witness && !a->redirected &&
+	       !a->doubtful;
 }
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)

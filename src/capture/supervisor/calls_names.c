@@ -1,5 +1,7 @@
 /* Calls that make, move and take away names, and that cut a file by its name. */
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/feature.h"
+#include "capture/supervisor/races.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +66,8 @@ void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, in
 				file_pin(d->victim = v);
 				d->last = victim && (vt.stx_nlink <= 1 || S_ISDIR(vt.stx_mode));
 				d->exchange = flags & RENAME_EXCHANGE;
+				races_changes(s, d);
+				feature_changes(s, d);
 			}
 		}
 	}
@@ -107,6 +111,8 @@ void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int 
 		struct pending *d = f ? pending_add(s, p, t, PENDING_LINK, &a, &b) : NULL;
 		if (d) {
 			file_pin(d->file = f);
+			races_changes(s, d);
+			feature_changes(s, d);
 		}
 	}
 	where_release(&a);
@@ -124,6 +130,8 @@ void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, in
 		if (d) {
 			file_pin(d->file = f);
 			d->last = st.stx_nlink <= 1 || S_ISDIR(st.stx_mode);
+			races_changes(s, d);
+			feature_changes(s, d);
 		}
 	}
 	where_release(&a);

@@ -2,6 +2,7 @@
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/races.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -294,6 +295,8 @@ static void open_there(struct sup *s, struct proc *p, const struct trap *t, stru
                        unsigned flags, unsigned mode)
 {
 	struct file *f = emit_opened(s, p, w, st, flags, mode, sup_now(s), NULL);
+	if (f && s->pending && s->current)
+		races_opened(s, s->current, f, w, mode);
 	bool possible = f && f->kind == TERM_kind_fifo && p->live && p->live->file == f && !p->live->sure;
 	struct pending *d = possible && waits_for_other(flags, mode) ? pending_add(s, p, t, PENDING_FIFO, w, NULL) : NULL;
 	if (d) {
@@ -371,6 +374,8 @@ void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int 
 		}
 	} else if (rc == -ENOENT || rc == -ENOTDIR) {
 		emit_absent(s, p, &w, sup_now(s));
+		if (s->pending && s->current)
+			races_opened(s, s->current, NULL, &w, mode);
 	}
 	where_release(&w);
 }

@@ -2,6 +2,7 @@
 #include "base/fileid.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/paths/far.h"
+#include "capture/supervisor/races.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,6 +208,7 @@ static void emit_created(struct sup *s, struct pending *d, const struct statx *s
 	access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
 	s->begun_with = NULL;
 	s->current = was;
+	races_made(s, d, f);
 }
 
 static void emit_moved_file(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)

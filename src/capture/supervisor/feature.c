@@ -91,6 +91,13 @@ void feature_created(struct sup *s, struct proc *p, const struct pending *d, con
 			s->features[i]->created(s, p, d, f);
 }
 
+void feature_changes(struct sup *s, const struct pending *d)
+{
+	for (unsigned i = 0; i < s->nfeatures; i++)
+		if (s->features[i]->changes)
+			s->features[i]->changes(s, d);
+}
+
 void feature_adopted(struct sup *s, struct proc *p)
 {
 	for (unsigned i = 0; i < s->nfeatures; i++)

@@ -65,6 +65,8 @@ struct feature {
 	 * and `created` tells later that it was f. */
 	void (*opens)(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 	void (*created)(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+	/* d, which changes names, is about to be let go on. */
+	void (*changes)(struct sup *s, const struct pending *d);
 	/* p has just become the program exe, as far as that is known (NULL). */
 	void (*exec)(struct sup *s, struct proc *p, const struct file *exe);
 	/* p has ended, and nothing of that is recorded yet. */
@@ -105,6 +107,7 @@ void feature_after(struct sup *s, struct proc *p, const struct trap *t);
 void feature_confine(struct sup *s, struct proc *p);
 void feature_opens(struct sup *s, struct proc *p, const struct file *f, const struct pending *d);
 void feature_created(struct sup *s, struct proc *p, const struct pending *d, const struct file *f);
+void feature_changes(struct sup *s, const struct pending *d);
 void feature_exec(struct sup *s, struct proc *p, const struct file *exe);
 void feature_over(struct sup *s, struct proc *p);
 void feature_end(struct sup *s, struct proc *p);

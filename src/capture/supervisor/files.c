@@ -361,16 +361,35 @@ uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_
 	return ev.file.num;
 }
 
-struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address)
+/* The channel or absent path of that address, if it is known. ret_ino, ret_dev: what it is looked for by. */
+static struct file *address_known(const struct sup *s, unsigned kind, const char *domain, const char *address,
+                                  uint64_t *ret_ino, uint64_t *ret_dev)
 {
 	/* A device number no kernel gives out, so that addresses and files share one table. */
 	uint64_t ino = XXH3_64bits(address, strlen(address));
 	uint64_t dev = ~XXH3_64bits_withSeed(domain, strlen(domain), kind);
-	for (struct file *f = s->files[file_hash_slot(dev, ino)]; f; f = f->next)
-		if (f->ino == ino && f->dev == dev)
-			return f;
+	struct file *f = s->files[file_hash_slot(dev, ino)];
+	while (f && (f->ino != ino || f->dev != dev))
+		f = f->next;
+	*ret_ino = ino;
+	*ret_dev = dev;
+	return f;
+}
+
+struct file *file_absent(const struct sup *s, const char *path)
+{
+	uint64_t ino, dev;
+	return address_known(s, TERM_kind_absent, "", path, &ino, &dev);
+}
+
+struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address)
+{
 	static const struct fs_domain nowhere = {.name = "", .type = ""};
-	struct file *f = calloc(1, sizeof(*f));
+	uint64_t ino, dev;
+	struct file *f = address_known(s, kind, domain, address, &ino, &dev);
+	if (f)
+		return f;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->dev = dev;

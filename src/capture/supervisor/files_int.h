@@ -11,4 +11,7 @@ bool fingerprint_is_state(const struct fingerprint *fp, const struct fingerprint
 void file_notify_observer(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,
                           bool handed);
 
+/* The path that was looked for and absent, if one was; NULL. */
+struct file *file_absent(const struct sup *s, const char *path);
+
 #endif

@@ -112,9 +112,9 @@ struct access {
 		struct proc *proc; /* NULL: none, or it is over and did not write */
 		uint64_t wchar;    /* when it was met */
 	} rival[RIVALS];
-	bool crowded;              /* more than that, or one that wrote */
-	bool mapped, sure, failed; /* failed: all its connects did, so it was none */
-	bool redirected;           /* ... and these are what its process had moved when it was begun, read and written */
+	bool crowded;                        /* more than that, or one that wrote */
+	bool mapped, sure, failed, doubtful; /* all its connects failed; it may be of another file (races.h) */
+	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
 	uint64_t base[2];
 	bool timed;       /* its process has set the file's times meanwhile */
 	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
