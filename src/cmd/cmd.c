@@ -228,9 +228,19 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 	return r == 0 ? STATUS_OK : report_err(&err, STATUS_SELF);
 }
 
+/* All that is answered is of one state of the index, whoever writes meanwhile. */
+static int begin_answer(struct cmd *c, int status)
+{
+	if (status == STATUS_OK && store_view_begin(c->store, VIEW_WALK) < 0) {
+		report("cannot read the index '%s'", store_index_path(c->store));
+		return STATUS_SELF;
+	}
+	return status;
+}
+
 int cmd_store(struct cmd *c, bool no_index)
 {
-	return c->node ? cmd_node_store(c) : open_store(c, no_index, NULL);
+	return begin_answer(c, c->node ? cmd_node_store(c) : open_store(c, no_index, NULL));
 }
 
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged)

@@ -131,7 +131,10 @@ int record_ask(struct stemma_record *r, const struct record_question *q, struct 
 		*q->ret = NULL;
 	int rc = r->source.store ? 0 : open_record(r, false, err);
 	for (int again = 0; rc == 0; again++) {
+		bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* one state of the index */
 		rc = q->ask(r, q, err);
+		if (viewing)
+			store_view_end(r->source.store);
 		if (!store_is_damaged(r->source.store))
 			return rc;
 		drop_answer(q);

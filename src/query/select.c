@@ -232,12 +232,27 @@ static const char *absolute_glob(const char *glob, struct buf *whole)
 	return buf_cstr(whole);
 }
 
+/* The files whose paths the glob can match: all, or, where it is a path, those that show it. */
+static int files_to_match(const struct select *w, const char *glob, struct idset *ret)
+{
+	store_id *files = NULL;
+	size_t n = 0;
+	if (*glob != '/' || strpbrk(glob, "*?[\\") || strstr(glob, "//"))
+		return all_ids(w, "SELECT id FROM file", ret);
+	int r = store_files_showing(w->s, str_of(glob), &files, &n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = idset_add(ret, files[i]);
+	idset_close(ret);
+	free(files);
+	return r;
+}
+
 /* Adds all versions of the files whose paths the glob matches. */
 static int add_matching_versions(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset files = {0};
 	struct buf tmp = {0};
-	int r = all_ids(w, "SELECT id FROM file", &files);
+	int r = files_to_match(w, glob, &files);
 	for (size_t i = 0; i < files.n && r == 0; i++) {
 		struct file_info f;
 		r = store_file(w->s, files.v[i], &f);

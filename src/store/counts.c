@@ -455,7 +455,7 @@ int counts_of_run(struct store *s, store_id run, bool data, const char *extra, s
 	}
 	if (rc < 0)
 		return rc;
-	bool view = !s->viewing && store_view_begin(s, VIEW_PASS) == 0;
+	bool view = store_view_begin(s, VIEW_PASS) == 0;
 	struct buf kept = {0};
 	rc = count_run(s, run, extra, &n, &kept);
 	if (rc == 0)

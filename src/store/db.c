@@ -403,6 +403,7 @@ void store_db_close(struct store *s)
 {
 	store_reader_free(s);
 	s->viewing = false;
+	s->views = 0;
 	for (size_t i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(s->stmt[i]);
 		s->stmt[i] = NULL;

@@ -115,6 +115,38 @@ int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t 
 	return rc < 0 ? rc : n;
 }
 
+int store_files_showing(struct store *s, struct str path, store_id **ret, size_t *ret_n)
+{
+	struct ids v = {0};
+	struct buf shown = {0};
+	uint64_t row;
+	store_id absent = 0;
+	size_t kept = 0;
+	int rc = store_reader(s) ? read_path_id(s, path, &row) : -ENOMEM;
+	if (rc == 1)
+		rc = read_files_told_at(s, row, &v);
+	if (rc >= 0 && (rc = absent_file(s, path, &absent)) == 1)
+		rc = ids_add(&v, absent);
+	ids_sort(&v);
+	for (size_t i = 0; rc >= 0 && i < v.n; i++) {
+		bool named;
+		buf_reset(&shown);
+		rc = read_stored_file(s, v.v[i], &s->reader->file);
+		if (rc == 1)
+			rc = read_file_path(s, &s->reader->file, &shown, &named);
+		if (rc >= 0 && str_eq(buf_view(&shown), path))
+			v.v[kept++] = v.v[i];
+	}
+	buf_release(&shown);
+	if (rc < 0) {
+		free(v.v);
+		return rc;
+	}
+	*ret = v.v;
+	*ret_n = kept;
+	return 0;
+}
+
 int store_has_objects(struct store *s)
 {
 	int64_t v = 0;

@@ -193,10 +193,20 @@ int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]
 
 int store_view_begin(struct store *s, unsigned blocks)
 {
+	if (s->views) {
+		s->views++;
+		return 0;
+	}
 	if (!sqlite3_get_autocommit(s->db))
 		return -EBUSY;
 	if (sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return -EBUSY;
+	int64_t base; /* the first that is read says which state it is */
+	if (store_meta_get(s, "base", &base, NULL) < 0) {
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+		return -EBUSY;
+	}
+	s->views = 1;
 	return read_rows_begin(s, blocks);
 }
 
@@ -223,11 +233,18 @@ void read_rows_end(struct store *s)
 
 void store_view_end(struct store *s)
 {
-	bool viewing = s->viewing;
+	if (!s->views || --s->views)
+		return;
 	read_rows_end(s);
-	if (viewing)
-		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	counts_keep(s);
+}
+
+void view_end_all(struct store *s)
+{
+	if (s->views > 1)
+		s->views = 1;
+	store_view_end(s);
 }
 
 /* ---- files and versions ---- */

@@ -168,6 +168,9 @@ int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, u
 /* Calls say for each name that the path of that row ever had. What say returned where that is not 0, 0, or -errno. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg,
                struct err *err);
+/* Appends the files that anything was told of at the path of that row, whether it names them or not; unsorted. 0 or
+ * -errno. */
+int read_files_told_at(struct store *s, uint64_t path, struct ids *out);
 /* Appends the path that a file shows: *ret_named whether it has it still. 0 or -errno. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
 /* The same from the brief form. */

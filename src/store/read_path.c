@@ -143,6 +143,59 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 	return rc;
 }
 
+static int add_named_file(void *arg, const struct pname *n)
+{
+	return ids_add(arg, n->file);
+}
+
+static int add_fact_files(struct store *s, struct str facts, struct ids *out)
+{
+	struct cur c = cur_of(facts);
+	struct pname_fact f;
+	int rc;
+	while ((rc = pname_fact_next(s, &c, &f)) == 1)
+		if (ids_add(out, f.file) < 0)
+			return -ENOMEM;
+	return rc;
+}
+
+/* The files of the facts that lie beside the path's row. */
+static int add_spilled_files(struct store *s, uint64_t path, struct ids *out)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_fact_all, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)path);
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if ((rc = add_fact_files(s, column_str(st, 1), out)) < 0)
+			break;
+	sqlite3_reset(st);
+	return rc;
+}
+
+int read_files_told_at(struct store *s, uint64_t path, struct ids *out)
+{
+	int rc = read_names(s, path, add_named_file, out, NULL);
+	sqlite3_stmt *st = rc < 0 ? NULL : store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return rc < 0 ? rc : -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)path);
+	uint64_t flags = PPATH_PLAIN;
+	rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 2));
+		flags = cur_more(&c) ? cur_u(&c) : 0;
+		/* The name of a plain path is that of all its facts. */
+		if (!(flags & PPATH_PLAIN) || flags & PPATH_MUTE)
+			rc = add_fact_files(s, str_n((const char *)c.p, (size_t)(c.end - c.p)), out);
+	}
+	sqlite3_reset(st);
+	return rc >= 0 && !(flags & PPATH_PLAIN) && flags & PPATH_SPILLED ? add_spilled_files(s, path, out)
+	       : rc < 0                                                   ? rc
+	                                                                  : 0;
+}
+
 /* An object of an HDF5 file is called by the name that the file has now, whatever it was called when the object was
  * met: what stands before the first // is the file's. */
 static int read_outer_path(struct store *s, uint64_t file, struct buf *out, size_t from)

@@ -384,7 +384,10 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	view_end_all(s);
 	store_db_close(s);
+	free(s->counted.runs.v);
+	buf_release(&s->counted.bytes);
 	if (s->handed)
 		munmap(s->handed, s->handed_size);
 	store_reader_free(s);

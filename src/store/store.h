@@ -173,11 +173,10 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
-/* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests
- * not; the end is quiet where there was no beginning. blocks: how much it remembers, in blocks of 16 files or
- * processes, about 1 KiB each; VIEW_WALK where it is asked for in any order, VIEW_PASS where nearly all come one after
- * the other.
- */
+/* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Views
+ * nest, and the outermost counts; store_index ends them all. The end is quiet where there was no beginning. 0 or
+ * -errno. blocks: how much it remembers, in blocks of 16 files or processes, about 1 KiB each; VIEW_WALK where it is
+ * asked for in any order, VIEW_PASS where nearly all come one after the other. */
 #define VIEW_WALK 8192
 #define VIEW_PASS 256
 int store_view_begin(struct store *s, unsigned blocks);
@@ -200,6 +199,8 @@ int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uin
 /* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to
  * max). */
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
+/* All files that show the path, but for objects of HDF5 files (FILE//...): in order of row, malloc'ed. 0 or -errno. */
+int store_files_showing(struct store *s, struct str path, store_id **ret, size_t *ret_n);
 /* Whether the file had the name at t. 1, 0, -errno. */
 int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
 /* When it last got the name, in place of another that the record has. 1, 0 (it never had it, or no other), -errno. */

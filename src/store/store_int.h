@@ -103,10 +103,13 @@ struct store {
 	struct damages *damages; /* damage.c; NULL: not read yet */
 	struct reader *reader;   /* read.h */
 	bool viewing;            /* between store_view_begin and _end: rows do not change */
+	unsigned views;          /* that began and have not ended, one in the other */
 	unsigned view_blocks;    /* of each table, that the view keeps */
 	struct counts_kept counted;
 };
 void store_reader_free(struct store *s);
+
+void view_end_all(struct store *s);
 
 /* ---- db.c ---- */
 

@@ -236,6 +236,15 @@ static void forget_cached_rows(struct store *s)
 		s->interned.v[i].id = 0;
 }
 
+/* What was read before may be otherwise now: a session that was read again may tell of another host. */
+static void forget_answers(struct store *s)
+{
+	s->sessions.n = 0;
+	map_clear(&s->session_map);
+	if (s->reader)
+		store_reader_free(s);
+}
+
 /* One transaction on the database that is open. */
 static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombstones,
                      const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
@@ -266,11 +275,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	} else if (ret) {
 		*ret = x.stats;
 	}
-	/* A session that was read again may tell of another host. */
-	s->sessions.n = 0;
-	map_clear(&s->session_map);
-	if (s->reader)
-		store_reader_free(s);
+	forget_answers(s);
 	ix_release(&x);
 	return rc;
 }
@@ -393,6 +398,21 @@ static int index_file(struct store *s, const struct store_index_options *o, stru
 	return rc;
 }
 
+/* Is there nothing to do, as far as the index that is open can say? Then nobody is waited for, and nothing locked. */
+static bool is_current(struct store *s, const struct store_index_options *o)
+{
+	struct err unsaid = {0};
+	struct ix x = {.s = s, .err = &unsaid, .o = o};
+	struct stat st;
+	if (s->flags & STORE_REBUILD || stat(s->index, &st) < 0 || st.st_ino != s->inode ||
+	    transaction(s, SQL_begin_read, &unsaid) < 0)
+		return false;
+	int rc = must_be_fresh(s, o, &unsaid) == 0 ? ix_is_current(&x) : 0;
+	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	ix_release(&x);
+	return rc == 1;
+}
+
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
 {
 	static const struct store_index_options none = {0};
@@ -401,11 +421,17 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	o = o ? o : &none;
 	if (ret)
 		*ret = (struct store_index_stats){0};
+	view_end_all(s);
 	if (s->memory) {
 		rc = index_memory(s, o, &tombstones, err, ret);
 	} else {
 		if (!(s->flags & STORE_WRITE))
 			return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
+		if (is_current(s, o)) {
+			forget_answers(s);
+			damage_forget(s);
+			return 0;
+		}
 		int lock = store_lock(s, err);
 		if (lock < 0)
 			return lock;

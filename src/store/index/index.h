@@ -178,6 +178,8 @@ struct ix {
 
 /* ---- ix_scan.c ---- */
 
+/* Are all segments as they were when they were read? 1, 0, -errno. */
+int ix_is_current(struct ix *x);
 /* Finds the segments and gathers the frames of all sessions that are to be read. 1: there is something new; 0: nothing;
  * IX_REPLACED. */
 int ix_scan(struct ix *x);

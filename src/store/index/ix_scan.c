@@ -423,6 +423,15 @@ static int scan_segments(struct ix *x)
 	return rc;
 }
 
+int ix_is_current(struct ix *x)
+{
+	int rc = find_segments(x);
+	for (size_t i = 0; rc == 0 && i < x->segments.n; i++)
+		if (x->segments.v[i].changed)
+			return 0;
+	return rc < 0 ? rc : 1;
+}
+
 int ix_scan(struct ix *x)
 {
 	int rc = find_segments(x);
