@@ -104,7 +104,7 @@ h.read(p, h.file('/tmp/ompi.h1.0/pid.7/contact.txt', size=9))
 h.read(p, h.file('/dev/shm/mine.dat', size=9)); h.read(p, h.file('/w/b', size=9))
 h.write(p, h.file('/w/result', size=5)); h.exit(p); h.end(); h.save(home, evtext)
 END
-cmd 0 why /w/result && says "$out" 'by rank [rank 0] from /w/b@{1}, /dev/shm/mine.dat@{1}, 5 segments of shared memory, 3 sockets (not observed)? by ann@h1'
+cmd 0 why /w/result && says "$out" 'by rank from /w/b@{1}, /dev/shm/mine.dat@{1}, 5 segments of shared memory, 3 sockets (not observed)? by ann@h1'
 check 'why: data first, then segments and sockets by their number'
 cmd 0 why --json /w/result && json '[.answers[0].inputs[].kind] == ["regular","regular","regular","regular","regular","regular","regular","socket","socket","socket"] and [.answers[0].inputs[:2][].path] == ["/w/b", "/dev/shm/mine.dat"]'
 check '... as JSON, each'

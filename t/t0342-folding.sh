@@ -65,6 +65,38 @@ check 'what a shell below a driver starts too'
 cmd 0 show @ && says "$out" 'x86_64-linux-gnu-gcc-12 -c a.c' && says "$out" 'make' && says_not "$out" 'cc1' && says_not "$out" 'sh -c' && says "$out" '+ 12 that count to others (--all)' && cmd 0 show --all @ && says "$out" 'cc1 a.c' && says "$out" 'sh -c' && says_not "$out" 'count to'
 check 'the programs of a run'
 
+# An MPI job: rank 0 reads, rank 1 writes; what is between is a pipe, and memory that they share.
+history <<'END'
+h = History('01JJJJJJJJJJJJJJJJJJJJJJJJ', argv=['mpirun', './solve', 'in.dat'], start=80000)
+top = h.process(); h.exec(top, ['mpirun', '-n', '3', './solve', 'in.dat'], exe='/usr/bin/mpirun')
+h.read(top, h.file('/w/hosts', size=5))
+ranks = []
+for i in range(3):
+    r = h.process(top); h.exec(r, ['./solve', 'in.dat'], exe='/w/solve', env=['OMPI_COMM_WORLD_RANK=%d' % i, 'OMPI_COMM_WORLD_SIZE=3'])
+    ranks.append(r)
+segment = h.file('/dev/shm/vader_segment.h1.0', size=4096)
+link = h.file('pipe:[5]', PIPE)
+h.read(ranks[0], h.file('/w/in.dat', size=8))
+h.write(ranks[0], segment, size=4096)
+h.write(ranks[0], link, mode=WRITE, via=DESCRIPTOR, sure=0, evidence=1)
+h.read(ranks[1], h.file('/dev/shm/vader_segment.h1.0')); h.read(ranks[1], link, via=DESCRIPTOR, sure=0)
+h.add('name', op=4, file=segment, path='/dev/shm/vader_segment.h1.0')
+h.write(ranks[1], h.file('/w/out.dat'), size=8)
+other = h.process(top); h.exec(other, ['./post', 'out.dat'], exe='/w/post', env=['OMPI_COMM_WORLD_RANK=0'])
+h.read(other, h.file('/w/out.dat')); h.write(other, h.file('/w/post.dat'), size=3)
+for r in ranks + [other, top]:
+    h.exit(r)
+h.end(); h.save(home, evtext)
+END
+cmd 0 lineage /w/out.dat && says "$out" 'solve in.dat  [2 ranks]' && says "$out" '/w/in.dat@{1}' && says_not "$out" vader && says_not "$out" pipe && says_not "$out" mpirun
+check 'the ranks of an MPI job are one node'
+cmd 0 lineage --all /w/out.dat && says "$out" vader && says "$out" ' pipe '
+check 'and each for itself with --all'
+cmd 0 why /w/out.dat && says "$out" 'made by solve in.dat [rank 1 of 3] from /w/in.dat@{1}' && says_not "$out" vader
+check 'why names the rank that wrote'
+cmd 0 why /w/post.dat && says "$out" 'made by post out.dat from /w/out.dat@{1} by' && says_not "$out" rank
+check 'one rank alone is a program like others'
+
 echo 1 >in
 echo 2 >other
 rec()

@@ -2,6 +2,7 @@
 #include "answer/makers.h"
 #include "answer/peers.h"
 #include "query/fold.h"
+#include "query/fold_jobs.h"
 #include "query/idmap.h"
 
 #include <errno.h>
@@ -97,21 +98,47 @@ struct folding {
 	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
 	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
 	bool *sure;       /* of each node: come to from the root by what is sure */
-	bool *certain;    /* and in time: what a fork's parent read later, is not */
+	struct fold_jobs jobs;
+	bool *certain; /* and in time: what a fork's parent read later, is not */
 };
+
+static int find_jobs(struct folding *f)
+{
+	int r = 0;
+	for (uint32_t i = 0; i < f->l->n_nodes && r == 0; i++)
+		if (f->l->nodes[i].exec && f->from->shown[i])
+			r = fold_jobs_add(&f->jobs, f->s, f->l->nodes[i].id);
+	return r;
+}
+
+/* What stands for a node: of a rank of an MPI job the first one. *ret_ranks: how many there are, 0 it is none. */
+static int representative_of(struct folding *f, store_id exec, store_id *ret, uint64_t *ret_ranks)
+{
+	const struct fold_job *job;
+	int r = fold_jobs_find(&f->jobs, f->s, exec, &job);
+	*ret_ranks = 0;
+	if (r == 0)
+		return fold_representative(f->s, exec, ret);
+	if (r > 0) {
+		*ret = job->first;
+		*ret_ranks = job->ranks;
+	}
+	return r;
+}
 
 /* The nodes of one representative get one leader. */
 static int group(struct folding *f, struct shape *to)
 {
 	struct idmap map = {0};
-	int r = 0;
+	int r = find_jobs(f);
 	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
 		store_id rep = 0;
+		uint64_t ranks;
 		bool is_new;
 		f->leader[i] = i;
 		if (!f->l->nodes[i].exec || !f->from->shown[i])
 			continue;
-		r = fold_representative(f->s, f->l->nodes[i].id, &rep);
+		r = representative_of(f, f->l->nodes[i].id, &rep, &ranks);
 		if (r <= 0)
 			continue;
 		uint32_t *at = idmap_add(&map, rep, i, &is_new);
@@ -121,6 +148,7 @@ static int group(struct folding *f, struct shape *to)
 		}
 		f->leader[i] = *at;
 		to->members[*at]++;
+		to->ranks[*at] = ranks;
 		if (rep != f->l->nodes[*at].id || rep != f->l->nodes[i].id)
 			to->rep[*at] = rep;
 		if (*at != i) {
@@ -142,7 +170,12 @@ static int hide_private(struct folding *f, const struct shape *to)
 			if (!f->l->nodes[i].exec || f->l->nodes[child].exec || f->leader[child] == UINT32_MAX || !child ||
 			    by == UINT32_MAX || !to->rep[by])
 				continue;
-			r = fold_private(f->s, f->l->nodes[child].id, to->rep[by]);
+			const struct fold_job *job;
+			r = fold_jobs_find(&f->jobs, f->s, f->l->nodes[by].id, &job);
+			if (r > 0)
+				r = fold_jobs_private(&f->jobs, f->s, f->l->nodes[child].id, job);
+			else if (r == 0)
+				r = fold_private(f->s, f->l->nodes[child].id, to->rep[by]);
 			if (r > 0)
 				f->leader[child] = UINT32_MAX;
 		}
@@ -164,13 +197,13 @@ static int is_bare_child(const struct folding *f, const struct branch *b)
 static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
 {
 	size_t n = 0, nodes = v->l->n_nodes;
-	struct folding f = {v->s,
-	                    v->l,
-	                    from,
-	                    calloc(nodes + 1, sizeof(*f.leader)),
-	                    calloc(nodes + 1, sizeof(*f.next)),
-	                    calloc(nodes + 1, sizeof(*f.sure)),
-	                    calloc(nodes + 1, sizeof(*f.certain))};
+	struct folding f = {.s = v->s,
+	                    .l = v->l,
+	                    .from = from,
+	                    .leader = calloc(nodes + 1, sizeof(*f.leader)),
+	                    .next = calloc(nodes + 1, sizeof(*f.next)),
+	                    .sure = calloc(nodes + 1, sizeof(*f.sure)),
+	                    .certain = calloc(nodes + 1, sizeof(*f.certain))};
 	struct err err = {0};
 	int r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
 	bool any_group = false;
@@ -208,6 +241,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 		to->folded += to->members[i] ? to->members[i] - 1 : 0;
 	}
 	to->first[nodes] = n;
+	fold_jobs_release(&f.jobs);
 	free(f.leader);
 	free(f.next);
 	free(f.sure);
@@ -223,8 +257,9 @@ static int shape_alloc(const struct lineage *l, struct shape *ret)
 	    .shown = calloc(l->n_nodes + 1, sizeof(*ret->shown)),
 	    .rep = calloc(l->n_nodes + 1, sizeof(*ret->rep)),
 	    .members = calloc(l->n_nodes + 1, sizeof(*ret->members)),
+	    .ranks = calloc(l->n_nodes + 1, sizeof(*ret->ranks)),
 	};
-	return ret->branches && ret->first && ret->shown && ret->rep && ret->members ? 0 : -ENOMEM;
+	return ret->branches && ret->first && ret->shown && ret->rep && ret->members && ret->ranks ? 0 : -ENOMEM;
 }
 
 /* Every edge as a branch, but for those that are no news. */
@@ -281,5 +316,6 @@ void shape_release(struct shape *s)
 	free(s->shown);
 	free(s->rep);
 	free(s->members);
+	free(s->ranks);
 	*s = (struct shape){0};
 }

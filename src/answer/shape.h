@@ -21,6 +21,7 @@ struct shape {
 	bool *shown;       /* nodes: come to from the root by branches */
 	store_id *rep;     /* of the first node of those that count to one execution: that; 0 otherwise */
 	uint32_t *members; /* how many nodes it stands for */
+	uint64_t *ranks;   /* of the first node of an MPI job: how many ranks there are; 0 otherwise */
 	uint64_t held;     /* edges left out */
 	uint64_t folded;   /* executions that are not nodes of their own */
 };

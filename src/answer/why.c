@@ -101,6 +101,34 @@ static int is_same_command(struct store *s, store_id one, store_id other)
 	return r;
 }
 
+int why_is_other_rank(struct store *s, store_id one, store_id other)
+{
+	struct exec_info x;
+	struct buf rank = {0};
+	int r = store_exec(s, one, &x);
+	if (r > 0)
+		buf_str(&rank, x.rank);
+	r = r > 0 && rank.n ? is_same_command(s, one, other) : r < 0 ? r : 0;
+	if (r > 0)
+		r = store_exec(s, other, &x);
+	if (r > 0)
+		r = x.rank.n && !str_eq(x.rank, buf_view(&rank));
+	buf_release(&rank);
+	return r;
+}
+
+/* Does another rank of the job of the first maker take part? Then its rank tells something. */
+static int find_other_ranks(struct store *s, struct why *n)
+{
+	int r = 0;
+	for (size_t i = 0; n->n_makers && i < n->n_helpers + n->n_makers && r == 0; i++) {
+		uint32_t node = i < n->n_helpers ? n->helpers[i] : n->makers[i - n->n_helpers];
+		r = why_is_other_rank(s, n->l.nodes[n->makers[0]].id, n->l.nodes[node].id);
+	}
+	n->ranked = r > 0;
+	return r < 0 ? r : 0;
+}
+
 /* Of those that count to one execution the first one stands for all; of the direct makers that are one command, too. */
 static int merge_makers(struct store *s, struct why *n)
 {
@@ -274,6 +302,8 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 		r = find_within(a, &n, all);
 	if (r == 0 && !all)
 		r = merge_makers(a->store, &n);
+	if (r == 0)
+		r = find_other_ranks(a->store, &n);
 	makers_release(&m);
 	if (r == 0)
 		r = add_gaps(a, &n);

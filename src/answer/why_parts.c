@@ -102,7 +102,11 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 		return PART_STAGE;
 	if (!pipe || to == PART_HELPER)
 		return PART_HELPER;
-	int r = class_of(p, reader, &rc);
+	int r = why_is_other_rank(p->m->s, p->n->l.nodes[reader].id, p->n->l.nodes[writer].id);
+	if (r > 0)
+		return PART_HELPER;
+	if (r == 0)
+		r = class_of(p, reader, &rc);
 	if (r == 0)
 		r = class_of(p, writer, &wc);
 	if (r < 0)

@@ -15,8 +15,8 @@ static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct bu
 	struct exec_info x;
 	int r = store_exec(c->store, n->l.nodes[n->makers[maker]].id, &x);
 	if (r > 0 && n->times[maker] > 1) {
-		buf_printf(b, " [%u %s]", n->times[maker], x.rank.n ? "ranks" : "processes");
-	} else if (r > 0 && x.rank.n) {
+		buf_printf(b, " [%u %s]", n->times[maker], n->ranked ? "ranks" : "processes");
+	} else if (r > 0 && n->ranked && x.rank.n) {
 		buf_printf(b, " [rank ");
 		fmt_name(b, x.rank);
 		if (x.ranks.n) {

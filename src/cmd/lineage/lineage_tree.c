@@ -98,6 +98,8 @@ static int describe_exec(struct tree *t, uint32_t node)
 	struct exec_info x;
 	store_id id = t->shape.rep[node] ? t->shape.rep[node] : t->v->l->nodes[node].id;
 	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
+	if (t->shape.ranks[node])
+		buf_printf(&t->names, "  [%llu ranks]", (unsigned long long)t->shape.ranks[node]);
 	if (r >= 0)
 		r = store_exec(t->v->s, id, &x);
 	if (r <= 0)
