@@ -113,7 +113,7 @@ def show(expected, got):
     return '\n'.join(['missing %s' % (k,) for k in expected - got] + ['superfluous %s' % (k,) for k in got - expected])
 
 
-OPTIONS = {'--fork': ['--fork'], '--shm': ['--fork'], '--sync': ['--all'], '--all': ['--all']}
+OPTIONS = {'--servers': ['--through-servers'], '--fork': ['--fork'], '--shm': ['--fork'], '--sync': ['--all'], '--all': ['--all']}
 
 
 def golden(name):
