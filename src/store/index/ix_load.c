@@ -306,10 +306,29 @@ static int slow_down_caches(struct ix *x, const struct ix_loaded *l, bool *ret_m
 	return 0;
 }
 
+/* Where an alias is resolved again, so is the file that its accesses count to: what was found of them is found anew. */
+static void slow_down_groups(struct ix *x, const struct ix_loaded *l, bool *ret_more)
+{
+	for (size_t k = 0; k < l->sections.n; k++) {
+		const struct ix_section *sec = &l->sections.v[k];
+		for (uint32_t a = sec->first; a < sec->first + sec->count; a++) {
+			const struct pacc *p = &x->paccs.v[a];
+			uint32_t self = p->file != p->self ? map_get(&x->file_rows, p->self) : VEC_NONE, file;
+			if (self == VEC_NONE || !x->files.v[self].slow || (file = map_get(&x->file_rows, p->file)) == VEC_NONE ||
+			    x->files.v[file].slow)
+				continue;
+			x->files.v[file].slow = *ret_more = true;
+			x->files.v[file].fast = false;
+		}
+	}
+}
+
 /* Cache files whose writers' uses may change are resolved again, too: their derivations follow from those. */
 static int cascade(struct ix *x, bool *ret_more)
 {
 	int rc = 0;
+	for (size_t i = 0; i < x->loaded.n; i++)
+		slow_down_groups(x, &x->loaded.v[i], ret_more);
 	for (size_t i = 0; rc == 0 && i < x->loaded.n; i++) {
 		const struct ix_loaded *l = &x->loaded.v[i];
 		bool changes = l->touched;
