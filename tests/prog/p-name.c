@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -323,6 +324,111 @@ CASE(c_mknod)
 	truth("create", in_dir("sym"));
 }
 
+/* ---- by the descriptor of a directory -------------------------------------------------------------------------- */
+
+static void make_at(int d, const char *name, const char *path)
+{
+	int fd = (int)must(openat(d, name, O_WRONLY | O_CREAT | O_EXCL, 0644));
+	put(fd, "by descriptor\n");
+	truth_fd("create", in_dir(path), fd);
+	truth_fd("write", in_dir(path), fd);
+	close(fd);
+}
+
+static void read_at(int d, const char *name, const char *path)
+{
+	int fd = (int)must(openat(d, name, O_RDONLY));
+	get(fd);
+	truth_fd("read", in_dir(path), fd);
+	close(fd);
+}
+
+/* The directory keeps its descriptor when it, or one above it, gets another name. */
+CASE(c_dirfd_renamed)
+{
+	must(mkdir(in_dir("sub/d"), 0755));
+	int d = (int)must(open(in_dir("sub/d"), O_RDONLY | O_DIRECTORY));
+	must(chdir(in_dir("sub/d")));
+	make_at(d, "a", "sub/d/a");
+	make_at(AT_FDCWD, "b", "sub/d/b");
+	must(rename(in_dir("sub/d"), in_dir("sub/e")));
+	make_at(d, "c", "sub/e/c");
+	make_at(AT_FDCWD, "f", "sub/e/f");
+	must(rename(in_dir("sub"), in_dir("bus")));
+	make_at(d, "g", "bus/e/g");
+	make_at(AT_FDCWD, "h", "bus/e/h");
+	read_at(d, "a", "bus/e/a");
+	read_at(AT_FDCWD, "b", "bus/e/b");
+	const char *ino = ino_at(in_dir("bus/e/a"));
+	must(unlinkat(d, "a", 0));
+	truth("unlink", in_dir("bus/e/a"), ino);
+	ino = ino_at(in_dir("bus/e/b"));
+	must(renameat(AT_FDCWD, "b", d, "i"));
+	truth("rename", in_dir("bus/e/b"), in_dir("bus/e/i"), ino);
+}
+
+/* One that is removed may leave its inode to another. */
+CASE(c_dirfd_reuse)
+{
+	for (int i = 0; i < 20; i++) {
+		char d[16] = "sub/d", f[24];
+		strcat(d, num(i));
+		strcat(strcpy(f, d), "/f");
+		must(mkdir(in_dir(d), 0755));
+		int fd = (int)must(open(in_dir(d), O_RDONLY | O_DIRECTORY));
+		make_at(fd, "f", f);
+		const char *ino = ino_at(in_dir(f));
+		must(unlinkat(fd, "f", 0));
+		truth("unlink", in_dir(f), ino);
+		close(fd);
+		must(rmdir(in_dir(d)));
+	}
+}
+
+/* What stands between the descriptor and the name: directories, links to directories, the directory above. */
+CASE(c_dirfd_below)
+{
+	must(mkdir(in_dir("sub/deep"), 0755));
+	must(symlink("deep", in_dir("sub/way")));
+	must(symlink("../in", in_dir("sub/in")));
+	must(symlink("deep/new", in_dir("sub/dangling")));
+	int d = (int)must(open(in_dir("sub"), O_PATH | O_DIRECTORY));
+	must(chdir(in_dir("sub")));
+	make_at(d, "deep/a", "sub/deep/a");
+	make_at(d, "way/b", "sub/deep/b");
+	make_at(AT_FDCWD, "way/../deep/c", "sub/deep/c");
+	make_at(AT_FDCWD, "./e", "sub/e");
+	read_at(d, "way/a", "sub/deep/a");
+	read_at(AT_FDCWD, "deep/b", "sub/deep/b");
+	read_at(d, "in", "in");
+	read_at(AT_FDCWD, "../in2", "in2");
+	int fd = (int)must(openat(d, "dangling", O_WRONLY | O_CREAT, 0644));
+	put(fd, "behind a link\n");
+	truth_fd("write", in_dir("sub/deep/new"), fd);
+	/* The link leads elsewhere from here on. */
+	must(mkdir(in_dir("sub/deep2"), 0755));
+	must(unlink(in_dir("sub/way")));
+	must(symlink("deep2", in_dir("sub/way")));
+	make_at(d, "way/a", "sub/deep2/a");
+	check(openat(d, "none/x", O_RDONLY) < 0 && errno == ENOENT);
+	truth("absent", in_dir("sub/none/x"));
+	check(openat(d, "e/x", O_RDONLY) < 0 && errno == ENOTDIR);
+}
+
+/* Nobody else has a part in a lock, not even for a moment longer. */
+CASE(c_dirfd_lock)
+{
+	int d = (int)must(open(in_dir("sub"), O_RDONLY | O_DIRECTORY));
+	make_file(in_dir("sub/a"));
+	must(flock(d, LOCK_EX));
+	must(unlinkat(d, "a", 0));
+	must(mkdirat(d, "b", 0755));
+	close(d);
+	d = (int)must(open(in_dir("sub"), O_RDONLY | O_DIRECTORY));
+	must(flock(d, LOCK_EX | LOCK_NB));
+	truth("no-name", in_dir("sub/a"));
+}
+
 /* ---- O_TMPFILE ------------------------------------------------------------------------------------------------- */
 
 static int tmpfile_in_dir(int flags)
@@ -393,6 +499,10 @@ CASE(c_ftruncate)
 
 const struct tcase cases[] = {
     {"rename", c_rename},
+    {"dirfd-renamed", c_dirfd_renamed},
+    {"dirfd-reuse", c_dirfd_reuse},
+    {"dirfd-below", c_dirfd_below},
+    {"dirfd-lock", c_dirfd_lock},
     {"rename-unknown", c_rename_unknown},
     {"renameat", c_renameat},
     {"rename-over", c_rename_over},

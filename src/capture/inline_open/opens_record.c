@@ -496,6 +496,7 @@ static void read_logs(struct sup *s, bool all)
 		if (s->pending)
 			pending_settle(s, NULL, 0, true);
 		sort_taken(l);
+		dirs_turn_begin();
 		double scale = tsc > l->tsc ? (double)(now - l->time) / (double)(tsc - l->tsc) : 0;
 		for (size_t i = 0; i < l->ntaken; i++) {
 			const struct opened *e = &l->taken[i];
@@ -506,6 +507,7 @@ static void read_logs(struct sup *s, bool all)
 			if (i % 64 == 63)
 				sup_goes_on(s);
 		}
+		dirs_turn_end();
 		look_at_waiting(s, all);
 		l->ntaken = 0;
 		opens_late_forget(s);

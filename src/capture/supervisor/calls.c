@@ -298,6 +298,18 @@ bool sup_back(struct sup *s, const struct left *l)
 	return true;
 }
 
+/* What is about to be changed, or may be changing just now, is asked for anew: of directories only by what can give one
+ * another name, for thousands of files may be taken away. */
+static void forget_names(struct sup *s, const struct trap *t)
+{
+	const bool renames = t->call >= CALL_rename && t->call <= CALL_renameat2;
+	const bool removes = t->call == CALL_rmdir || (t->call == CALL_unlinkat && (t->args[2] & AT_REMOVEDIR));
+	if (renames || removes || t->call == CALL_mount || pending_folders(s))
+		links_forget();
+	else if (is_name_call(t->call) || pending_names(s))
+		links_forget_paths();
+}
+
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
@@ -306,8 +318,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 		feature_bar(s, t->tid);
 	feature_collect(s, false);
 	s->epoch++;
-	if (is_name_call(t->call) || t->call == CALL_mount || pending_names(s))
-		links_forget();
+	forget_names(s, t);
 	struct task *k = task_of(s, t->tid);
 	if (!k) {
 		s->unlooked++;

@@ -25,7 +25,7 @@ static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *
                               bool follow, struct where *ret, struct statx *ret_st)
 {
 	struct left left;
-	struct rooted r = proc_rooted(p);
+	struct rooted r = proc_rooted_near(s, p);
 	where_none(ret);
 	sup_leave(s, &left);
 	int rc = where_init(r, t->tid, dirfd, addr, follow, ret);
@@ -43,7 +43,7 @@ void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, in
 	struct where a, b;
 	struct statx st, vt;
 	struct left left;
-	struct rooted r = proc_rooted(p);
+	struct rooted r = proc_rooted_near(s, p);
 	where_none(&a);
 	where_none(&b);
 	sup_leave(s, &left);
@@ -81,7 +81,7 @@ void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int 
 	struct where a, b;
 	struct statx st;
 	struct left left;
-	struct rooted r = proc_rooted(p);
+	struct rooted r = proc_rooted_near(s, p);
 	where_none(&a);
 	where_none(&b);
 	sup_leave(s, &left);

@@ -177,7 +177,9 @@ int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned f
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW);
 	*ret = (struct logged_file){0};
-	int rc = where_path(proc_rooted(NULL), p->pid, AT_FDCWD, path, follow, &w);
+	struct rooted r = proc_rooted(NULL);
+	r.in_turn = how != LOGGED_ABSENT && !sup_far(s);
+	int rc = where_path(r, p->pid, AT_FDCWD, path, follow, &w);
 	if (rc == 0 && how == LOGGED_ABSENT) {
 		emit_absent(s, p, &w, time);
 	} else if (rc == 0) {
@@ -316,7 +318,7 @@ void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int 
 	const unsigned mode = access_mode_of_open(flags);
 	struct statx st;
 	struct left left;
-	struct rooted r = proc_rooted(p);
+	struct rooted r = proc_rooted_near(s, p);
 	int looked = -ENOENT;
 	where_none(&w);
 	sup_leave(s, &left);

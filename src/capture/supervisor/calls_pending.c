@@ -462,6 +462,14 @@ bool pending_names(const struct sup *s)
 	return false;
 }
 
+bool pending_folders(const struct sup *s)
+{
+	for (const struct pending *d = s->pending; d; d = d->next)
+		if (d->op == PENDING_RENAME || (d->op == PENDING_UNLINK && d->file && d->file->kind == TERM_kind_directory))
+			return true;
+	return false;
+}
+
 void pending_drop(struct sup *s, struct proc *p)
 {
 	struct pending *mine = NULL, **at = &s->pending;

@@ -453,7 +453,16 @@ void sup_unread(struct sup *s, const struct proc *p, int error, const char *text
 /* As where.h has it. p NULL: as seen from here. */
 static inline struct rooted proc_rooted(const struct proc *p)
 {
-	return p ? (struct rooted){p->foreign, p->ns} : (struct rooted){false, 0};
+	return (struct rooted){.foreign = p && p->foreign, .table = -1, .ns = p ? p->ns : 0};
+}
+/* The same for a stop of p: what a relative path begins in may be held, where nobody may keep us waiting for that. */
+static inline struct rooted proc_rooted_near(const struct sup *s, const struct proc *p)
+{
+	struct rooted r = proc_rooted(p);
+	r.near = !r.foreign && !sup_far(s);
+	r.pid = p->pid;
+	r.table = r.near && !s->far ? p->pidfd : -1;
+	return r;
 }
 
 /* ---- files and accesses (files.c) ---- */
@@ -643,8 +652,9 @@ int sup_trap(struct sup *s, const struct trap *t);
  * as what its call names. False as of sup_back. */
 bool pending_look(struct sup *s, pid_t tid);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
-/* Is there one that takes a name from a file? */
+/* Is there one that takes a name from a file? One that may give a directory, and all in it, other names? */
 bool pending_names(const struct sup *s);
+bool pending_folders(const struct sup *s);
 /* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
  * more). */
 struct opened_id { /* ino 0: not known */

@@ -1,4 +1,5 @@
 #include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/paths/dirs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +33,15 @@ static unsigned turn_now(void)
 	return __atomic_load_n(&turns, __ATOMIC_ACQUIRE);
 }
 
-void links_forget(void)
+void links_forget_paths(void)
 {
 	__atomic_add_fetch(&turns, 1, __ATOMIC_ACQ_REL);
+}
+
+void links_forget(void)
+{
+	links_forget_paths();
+	dirs_forget();
 }
 
 /* NULL: it is not known. */
@@ -117,7 +124,7 @@ char *links_name(const char *path, const struct statx *st)
 	return ret;
 }
 
-static bool is_in_proc(const struct statx *st)
+bool links_is_in_proc(const struct statx *st)
 {
 	static uint64_t known;
 	uint64_t dev = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -194,7 +201,7 @@ static bool follow_links(char path[LINKS_PATH], pid_t tid, bool follow)
 		path[end] = '\0';
 		ssize_t n = readlink(path, target, sizeof(target) - 1);
 		struct statx st;
-		bool proc = n > 0 && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) == 0 && is_in_proc(&st);
+		bool proc = n > 0 && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &st) == 0 && links_is_in_proc(&st);
 		target[n > 0 ? n : 0] = '\0';
 		/* In /proc two kinds of link are words: `self` and its like, and what leads through that. All others go by what
 		 * the process has, whatever they say. */
@@ -227,7 +234,7 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 	memcpy(now, path, n + 1);
 	for (int links = 0; links < CHAIN_MAX; links++) {
 		int rc = statx(AT_FDCWD, now, AT_SYMLINK_NOFOLLOW, FILEID_STATX, ret) < 0 ? -errno : 0;
-		if (!leads_through_no_process(now, skip) || (rc == 0 && is_in_proc(ret)))
+		if (!leads_through_no_process(now, skip) || (rc == 0 && links_is_in_proc(ret)))
 			break;
 		if (rc < 0 || !S_ISLNK(ret->stx_mode) || !follow) {
 			*ret_direct = rc == 0 && !links;

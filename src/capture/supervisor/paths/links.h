@@ -29,7 +29,10 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 char *links_name(const char *path, const struct statx *st);
 /* The name behind one of the recorder's own descriptors; malloc'ed, NULL: it has none. */
 char *links_fd_name(int fd);
-/* Names may have changed. */
+/* Does what statx found lie in /proc? */
+bool links_is_in_proc(const struct statx *st);
+/* Names may have changed, of directories too (dirs.h); none of a directory. */
 void links_forget(void);
+void links_forget_paths(void);
 
 #endif

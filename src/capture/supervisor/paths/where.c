@@ -1,5 +1,6 @@
 #include "base/fileid.h"
 #include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/paths/where_int.h"
 #include "capture/supervisor/super.h"
 
 #include <errno.h>
@@ -126,22 +127,12 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 	w->dirfd = AT_FDCWD;
 	w->hold = w->object = -1;
 	w->allowed = false;
-	w->foreign = w->fleeting = w->direct = false;
+	w->foreign = w->fleeting = w->direct = w->held = w->copied = false;
+	w->in_turn = NULL;
 	w->ns = 0;
 	w->tid = tid;
 	w->atfd = atfd;
 	w->path[0] = '\0';
-}
-
-/* Where a path starts. */
-static void read_start_directory(const struct where *w, bool absolute, char *ret, size_t n)
-{
-	if (absolute)
-		snprintf(ret, n, "/proc/%d/root", w->tid);
-	else if (w->atfd == AT_FDCWD)
-		snprintf(ret, n, "/proc/%d/cwd", w->tid);
-	else
-		snprintf(ret, n, "/proc/%d/fd/%d", w->tid, w->atfd);
 }
 
 /* Finds the parent directory as a process with another root would, and holds it. jail: that root is the directory atfd.
@@ -158,7 +149,7 @@ static int where_jailed(struct where *w, bool jail, bool follow)
 		memcpy(dir + ndir, ".", 2);
 		char start[64];
 		bool rooted = jail || path[0] == '/';
-		read_start_directory(w, rooted && !jail, start, sizeof(start));
+		where_start_directory(w, rooted && !jail, start, sizeof(start));
 		int top = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (top < 0)
 			return -errno;
@@ -212,9 +203,15 @@ int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool foll
 	}
 	if (w->given[0] == '/') {
 		memcpy(w->path, w->given, n + 1);
+		if (r.in_turn)
+			where_hold_in_turn(w);
 		return 0;
 	}
-	read_start_directory(w, false, w->path, sizeof(w->path));
+	if (r.near && where_hold_start(r, w)) {
+		memcpy(w->path, w->given, n + 1);
+		return 0;
+	}
+	where_start_directory(w, false, w->path, sizeof(w->path));
 	size_t k = strlen(w->path);
 	if (k + 1 + n < 4096) {
 		w->path[k] = '/';
@@ -254,6 +251,8 @@ int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool foll
 void where_pin(struct where *w)
 {
 	char dir[sizeof(w->path)];
+	if (w->held)
+		where_pin_held(w);
 	char *slash = strrchr(w->path, '/');
 	if (w->hold >= 0 || !slash || !slash[1] || slash == w->path)
 		return;
@@ -264,6 +263,7 @@ void where_pin(struct where *w)
 	if (fd < 0)
 		return;
 	w->hold = w->dirfd = fd;
+	w->held = !w->foreign;
 	w->direct = false;
 	memmove(w->path, slash + 1, strlen(slash + 1) + 1);
 }
@@ -389,6 +389,12 @@ int where_look(struct where *w, bool follow, struct statx *st)
 		*put_off = true;
 		return -EAGAIN;
 	}
+	int rc;
+	if (w->held && where_look_held(w, follow, st, &rc))
+		return rc;
+	w->direct = false;
+	if (w->held && !where_let_go(w))
+		return where_statx(w, follow, st);
 	bool other = false;
 	size_t n = strlen(w->path);
 	if (w->foreign || w->dirfd != AT_FDCWD || w->path[0] != '/' || n >= LINKS_PATH)
@@ -397,7 +403,7 @@ int where_look(struct where *w, bool follow, struct statx *st)
 	size_t given = strlen(w->given), skip = 0;
 	if (w->given[0] != '/' && given < n && !strcmp(w->path + n - given, w->given))
 		skip = n - given - 1;
-	int rc = links_look(w->path, skip, w->tid, follow, st, &other, &w->direct);
+	rc = links_look(w->path, skip, w->tid, follow, st, &other, &w->direct);
 	w->fleeting |= other;
 	return rc;
 }
@@ -501,7 +507,11 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 char *where_real_of(const struct where *w, bool follow, const struct statx *st)
 {
 	bool direct = w->direct && !S_ISLNK(st->stx_mode) && w->object < 0;
-	char *name = direct ? links_name(w->path, st) : NULL;
+	char *name = NULL;
+	if (w->held && w->object < 0)
+		name = where_name_held(w, st);
+	else if (direct)
+		name = links_name(w->path, st);
 	if (name)
 		return name;
 	name = where_real(w, follow);
@@ -535,7 +545,7 @@ static char *name_as_given(const struct where *w)
 	const bool absolute = w->given[0] == '/';
 	if (absolute && !w->foreign)
 		return strdup(w->given);
-	read_start_directory(w, absolute, start, sizeof(start));
+	where_start_directory(w, absolute, start, sizeof(start));
 	ssize_t k = readlink(start, top, sizeof(top) - 1);
 	if (k <= 0)
 		return NULL;
@@ -546,6 +556,9 @@ static char *name_as_given(const struct where *w)
 /* The real name of the directory dir, or of the one that w holds (NULL); malloc'ed. NULL: it is not there. */
 static char *name_of_directory(const struct where *w, const char *dir)
 {
+	const char *known = dir ? NULL : where_held_dir(w);
+	if (known)
+		return strdup(known);
 	int fd = dir            ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
 	         : w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3)
 	                        : -1;

@@ -3,6 +3,8 @@
 #ifndef STEMMA_CAPTURE_SUPERVISOR_WHERE_H
 #define STEMMA_CAPTURE_SUPERVISOR_WHERE_H
 
+#include "capture/supervisor/paths/dirs.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +22,10 @@ struct where {
 	bool foreign;  /* the process has another root or mount namespace */
 	bool fleeting; /* it goes by what the process has just now: /proc/self/fd/N */
 	bool direct;   /* its last component is no link, as where_look saw */
-	uint64_t ns;   /* that mount namespace's inode if it is another, else 0 */
+	bool held;   /* hold is the directory that path begins in, or, once it was looked at, that of its last component */
+	bool copied; /* ... and shares all with the process's own descriptor: not to be kept beyond the stop */
+	struct dir_held *in_turn; /* dirfd is its, and there is no hold; NULL */
+	uint64_t ns;              /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
 	char given[4096 + 1]; /* as the program gave it */
 	pid_t tid;            /* whose cwd and root it is relative to */
@@ -32,9 +37,13 @@ ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n);
 ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n);
 /* Several pieces at once, as process_vm_readv; -errno. */
 ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n);
-/* Whether the process has another root or mount namespace, and that namespace's inode if it is another, else 0. */
+/* Whether the process has another root or mount namespace, and that namespace's inode if it is another, else 0. near:
+ * the directory that a relative path begins in may be held for the time of a stop, and its process's own descriptor be
+ * copied from the table of that pidfd (-1: it may not). in_turn: an absolute path is one of many (dirs_turn_begin). */
 struct rooted {
-	bool foreign;
+	bool foreign, near, in_turn;
+	pid_t pid;
+	int table;
 	uint64_t ns;
 };
 /* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with

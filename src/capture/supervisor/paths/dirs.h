@@ -1,0 +1,23 @@
+/* dirs.h - names of directories of which a descriptor is held. The kernel is asked for a name once, and it is kept
+ * until dirs_forget: only a rename, a mount or the end of a directory gives it another one. Internal to capture. Safe
+ * for threads; what is remembered, each remembers for itself. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_DIRS_H
+#define STEMMA_CAPTURE_SUPERVISOR_DIRS_H
+
+/* The canonical name of the directory fd, NULL if it cannot be told; valid until the thread asks again. */
+const char *dirs_name(int fd);
+/* Directories may have got other names. */
+void dirs_forget(void);
+
+/* Of absolute paths that are looked at one after the other, as a log has them, the directories are held that come again
+ * and again: a thread does so from dirs_turn_begin to dirs_turn_end, while the run changes no name. */
+void dirs_turn_begin(void);
+void dirs_turn_end(void);
+/* The directory of such a path, and its canonical name where that is wanted. The descriptor and the name are valid
+ * until the turn ends. -1: it is not held, as yet; or it leads through a process. */
+struct dir_held;
+int dirs_in_turn(const char *path, struct dir_held **ret);
+/* NULL: it cannot be told. */
+const char *dirs_held_name(struct dir_held *h);
+
+#endif
