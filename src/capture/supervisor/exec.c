@@ -189,7 +189,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	struct left left;
 	struct header head = {.known = false};
 	struct exec_pending *e = calloc(1, sizeof(*e));
-	struct rooted r = proc_rooted(p);
+	struct rooted r = proc_rooted_near(s, p);
 	where_none(&w);
 	sup_leave(s, &left);
 	int looked = -ENOENT, rc = e ? exec_look(r, sup_far(s), t, &w, &st, &looked, &head, e) : -ENOMEM;
@@ -267,7 +267,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
 		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
-		e->moved = s->bytes || witness_concerns(p) || p->redirects;
+		/* Of a shell's fork that has begun nothing, nothing ends. */
+		e->moved = s->bytes || witness_concerns(p) || (p->redirects && p->live);
 		e->moved_written = e->moved ? proc_wchar(s, p) : UINT64_MAX;
 		e->moved_read = e->moved ? p->rchar : UINT64_MAX;
 	}
