@@ -57,7 +57,8 @@ few_cases()
 		return
 	fi
 	program p-open create dirfd-moved absent
-	program p-name rename-over tmpfile-proc
+	program p-name rename-over tmpfile-proc dirfd-renamed dirfd-below
+	program p-map private mprotect
 	program p-fd exec-writes swapped swapped-shared
 	program p-spawn fork vfork posix-spawn exec-thread many orphans
 	program p-end statuses signals kill-child
@@ -92,7 +93,7 @@ full trace the_kernel_has_no_seccomp_user_notification linux-4.18
 - trace user_notification:_Operation_not_permitted seccomp=EPERM
 full notify - docker
 - notify - ptrace=EPERM process_vm_readv=ENOSYS
-full notify - pidfd_open=ENOSYS pidfd_getfd=ENOSYS openat2=ENOSYS
+full notify - pidfd_open=ENOSYS pidfd_getfd=ENOSYS openat2=ENOSYS maps-query=ENOTTY
 full notify - statx=ENOSYS close_range=ENOSYS name_to_handle_at=EPERM
 END
 OPTIONS=

@@ -58,6 +58,7 @@ static const struct call {
     {"perf_event_open", SYS_perf_event_open, -1, 0, 0},
     {"keyctl", SYS_keyctl, -1, 0, 0},
     {"userfaultfd", SYS_userfaultfd, -1, 0, 0},
+    {"maps-query", SYS_ioctl, 1, _IOWR('f', 17, char[104]), 0}, /* PROCMAP_QUERY, Linux 6.11 */
 };
 
 static const struct {
@@ -66,7 +67,7 @@ static const struct {
     /* No listener before 5.0, no pidfd_open and no PTRACE_GET_SYSCALL_INFO before 5.3, and what came later. */
     {"linux-4.18", "listener=EINVAL syscall-info=EIO pidfd_open=ENOSYS pidfd_getfd=ENOSYS pidfd_send_signal=ENOSYS "
                    "openat2=ENOSYS close_range=ENOSYS clone3=ENOSYS faccessat2=ENOSYS epoll_pwait2=ENOSYS "
-                   "io_uring_setup=ENOSYS"},
+                   "io_uring_setup=ENOSYS maps-query=ENOTTY"},
     /* What container runtimes refuse on kernels before 4.8, and still refuse to those without privilege. */
     {"docker",
      "mount=EPERM umount2=EPERM pivot_root=EPERM setns=EPERM unshare=EPERM bpf=EPERM perf_event_open=EPERM "
@@ -107,7 +108,8 @@ static int error_of(const char *name)
 	static const struct {
 		const char *name;
 		int error;
-	} errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EINVAL", EINVAL}, {"EIO", EIO}, {"EACCES", EACCES}};
+	} errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EINVAL", EINVAL},
+	              {"EIO", EIO},     {"EACCES", EACCES}, {"ENOTTY", ENOTTY}};
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		if (!strcmp(name, errors[i].name))
 			return errors[i].error;
