@@ -2,7 +2,7 @@
 """pairs.py [NAME...] - two runs with a known cause of their difference, and what `stemma diff` says first, held against it.
 
 A pair (pairs/*.txt, README.md) is files that are there, a run, what is changed, and the run again; and by hand the cause: its kind, and
-the words that the line `first cause` must have. It is asked in both orders, for the cause is the same.
+the words that the first line of `first cause` must have. It is asked in both orders, for the cause is the same.
 
 A table, a line for each pair: right or not, how long it took, and of those that are not right what is said and what is wanted. An answer
 that names no cause where there is one is *unknown*; one that names what it is and calls it something else is of another *kind*; one that
@@ -48,7 +48,8 @@ def first_cause(text, data):
 
 
 def verdict(kind, line, causes):
-    named = [k for k, words in causes if words and all(word in line for word in words)]
+    what = line.partition('\n')[0]  # behind it stands how far it reaches
+    named = [k for k, words in causes if words and all(re.search(rf'(?<![\w.]){re.escape(word)}(?!\w)', what) for word in words)]
     if kind in named or kind == 'none' and any(k == 'none' for k, _ in causes) or kind != 'none' and any(k == kind and not words for k, words in causes):
         return 'right'
     return 'unknown' if kind == 'none' else 'kind' if named else 'wrong'
