@@ -132,12 +132,16 @@ int record_ask(struct stemma_record *r, const struct record_question *q, struct 
 	int rc = r->source.store ? 0 : open_record(r, false, err);
 	for (int again = 0; rc == 0; again++) {
 		bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* one state of the index */
+		uint64_t failed = store_reads_failed_in(r->source.store);
 		rc = q->ask(r, q, err);
+		bool whole = rc < 0 || store_reads_failed_in(r->source.store) == failed;
 		if (viewing)
 			store_view_end(r->source.store);
-		if (!store_is_damaged(r->source.store))
+		if (whole && !store_is_damaged(r->source.store))
 			return rc;
 		drop_answer(q);
+		if (!store_is_damaged(r->source.store))
+			return record_fail(-EIO, NULL, "the index could not be read, so this answer may not be whole", err);
 		if (again)
 			return record_fail(-ENOTRECOVERABLE, NULL, "the index is damaged, though it was made again just now", err);
 		rc = make_again(r, err);

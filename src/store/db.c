@@ -81,6 +81,11 @@ uint64_t store_reads_failed(void)
 	return reads_failed;
 }
 
+uint64_t store_reads_failed_in(const struct store *s)
+{
+	return s->reads_failed;
+}
+
 int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
 {
 	int code = sqlite3_step(st);
@@ -89,7 +94,10 @@ int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
 	if (code == SQLITE_DONE)
 		return 0;
 	int rc = store_db_error(s, err, "cannot use the index");
-	reads_failed += !err && rc != -ENOTRECOVERABLE;
+	if (!err && rc != -ENOTRECOVERABLE) {
+		reads_failed++;
+		s->reads_failed++;
+	}
 	return rc;
 }
 

@@ -84,6 +84,8 @@ bool store_is_damaged(const struct store *s);
 /* How many rows this process could not read, for another reason than damage, where whoever asked is not told why:
  * words, names and the like are empty then. An answer behind which this has grown may not be whole. */
 uint64_t store_reads_failed(void);
+/* The same, of this store since it was opened. */
+uint64_t store_reads_failed_in(const struct store *s);
 /* Checks all pages of the index file. 0, -ENOTRECOVERABLE, -errno. */
 int store_check_pages(struct store *s, struct err *err);
 /* Removes the index of home (NULL: as store_open finds it); the next who asks makes it again. */

@@ -87,10 +87,11 @@ struct store {
 	bool memory;
 	unsigned char *handed; /* the file, where it came as a descriptor; mapped */
 	size_t handed_size;
-	bool was_older; /* see store_was_older */
-	bool damaged;   /* SQLite made no sense of a page */
-	uint64_t inode; /* of the database file */
-	int64_t base;   /* times are stored as differences to it: that of the first event ever met */
+	bool was_older;        /* see store_was_older */
+	bool damaged;          /* SQLite made no sense of a page */
+	uint64_t reads_failed; /* see store_reads_failed_in */
+	uint64_t inode;        /* of the database file */
+	int64_t base;          /* times are stored as differences to it: that of the first event ever met */
 	bool has_base;
 	sqlite3_stmt *stmt[SQL_COUNT];
 	VEC(uint64_t) layouts;
