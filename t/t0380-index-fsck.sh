@@ -53,7 +53,7 @@ check 'fsck says where'
 make_history
 printf 'STL7\040\0\0\0' >"$logs/newer.stl"; head -c 80 /dev/zero >>"$logs/newer.stl"; cat "$logs/A.stl" >>"$logs/newer.stl"
 : >"$logs/empty.stl"; echo 'no log at all, but long enough to hold a head of a block, at least so it seems' >"$logs/text.stl"; mkdir -p "$logs/folder.stl"; ln -s /nowhere "$logs/link.stl"
-cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 block of the logs from a newer stemma was passed over' && says "$err" 'hint: stemma fsck' && cmd 1 fsck && says "$out" '1 frames are of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
+cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 block of the logs from a newer stemma was passed over' && says "$err" 'hint: stemma fsck' && cmd 1 fsck && says "$out" ': 1 block is of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
 check 'newer, empty, foreign and strange files among the logs'
 rm -rf "$logs/newer.stl" "$logs/empty.stl" "$logs/text.stl" "$logs/folder.stl" "$logs/link.stl"
 rm "$logs/A.stl" && cmd 0 index --rebuild && cmd 0 lineage /w/3 && says "$out" '/w/1@{1}' && says_not "$out" '/w/0@'

@@ -48,7 +48,7 @@ check 'a host cannot name a place outside of the record'
 printf 'rubbish in front' >torn.stl
 cat anns/logs/h1/2026-01-01/0.stl >>torn.stl
 head -c 100 bobs/logs/h1/2026-01-01/0.stl >>torn.stl
-cmd 0 --store torn import torn.stl && says "$out" '1 of 1 block added' && says "$err" '16 bytes are damaged' && says "$err" '100 bytes at the end are no whole block'
+cmd 0 --store torn import torn.stl && says "$out" '1 of 1 block added' && says "$err" '16 bytes were damaged and passed over' && says "$err" 'the last 100 bytes were no whole block and passed over'
 check 'damaged and torn: said, and passed over'
 cmd 0 --store torn fsck && cmd 0 --store torn lineage /media/disk/data && says "$out" 'make-it'
 check 'what was taken in is whole'

@@ -174,7 +174,7 @@ there()
 	ask $idle 0 why /h/later && says "$out" 'made by later'
 }
 wait_for there
-ask $idle 0 sql "SELECT 'gap ' || count || ' ' || text FROM gap WHERE reason = 'lost'" && says "$out" 'events were not kept: the disk' && ! says "$out" 'gap 0 '
+ask $idle 0 sql "SELECT 'gap ' || count || ' ' || text FROM gap WHERE reason = 'lost'" && says "$out" ' not kept: the disk' && ! says "$out" 'gap 0 '
 check "... what was not kept is a gap with its number, when there is room again"
 stop TERM
 dd if=/dev/zero of="$T/small/fill" bs=1k 2>/dev/null

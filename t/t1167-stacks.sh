@@ -348,13 +348,13 @@ check "one side without stacks: the calls"
 strip part
 "$STEMMA" run -q --trace-stacks -- ./part 1 1 3 && "$STEMMA" run -q --trace-stacks -- ./part 1 3 3
 "$STEMMA" diff --trace >"$out" 2>"$err"
-[ $? = 1 ] && says "$out" "at part+0x" && says "$out" "have no line"
+[ $? = 1 ] && says "$out" "at part+0x" && says "$out" "no line for"
 check "stripped: addresses in the program, and that it says so" || cat "$out" >>"$err"
 cmd 1 diff --trace --json && jq -r '.threads[0].divergences[0].a.next.place.address' "$out" | grep -q '^part+0x[0-9a-f]*$'
 check "as JSON, too"
 rm "$STEMMA_HOME/trace/$(run_of)/names"
 "$STEMMA" diff --trace >"$out" 2>"$err"
-[ $? = 1 ] && says "$out" "have no name"
+[ $? = 1 ] && says "$out" "no name for"
 check "names that are gone"
 
 # What is asked for wrongly.

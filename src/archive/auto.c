@@ -52,7 +52,8 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	*ret_n = a.tasks;
 	if (a.tasks < ADVICE_FEW) {
 		advice_release(&a);
-		err_set(err, 0, "only %zu tasks like it are known, and limits need %d", *ret_n, ADVICE_FEW);
+		err_set(err, 0, "only %zu task%s like it %s known, and limits need %d", *ret_n, str_plural(*ret_n),
+		        *ret_n == 1 ? "is" : "are", ADVICE_FEW);
 		return 0;
 	}
 	for (int r = 0; r < ADVICE_RESOURCES; r++) {

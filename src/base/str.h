@@ -22,6 +22,20 @@ static inline const char *str_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
+/* Behind a count and its noun: the ending of the noun, and the verb. */
+static inline const char *str_are(uint64_t n)
+{
+	return n == 1 ? " is" : "s are";
+}
+static inline const char *str_were(uint64_t n)
+{
+	return n == 1 ? " was" : "s were";
+}
+static inline const char *str_have(uint64_t n)
+{
+	return n == 1 ? " has" : "s have";
+}
+
 static inline struct str str_n(const char *p, size_t n)
 {
 	return (struct str){p, n};

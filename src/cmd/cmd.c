@@ -147,8 +147,9 @@ void cmd_report_damage(const struct cmd *c, uint64_t newer_frames)
 	if (store_damage(c->store, &d) < 0)
 		return; /* the question itself will fail */
 	if (d.places)
-		report("the logs are damaged: %llu bytes in %llu place%s cannot be read; the rest is used",
-		       (unsigned long long)d.bytes, (unsigned long long)d.places, d.places == 1 ? "" : "s");
+		report("the logs are damaged: %llu byte%s in %llu place%s cannot be read; the rest is used",
+		       (unsigned long long)d.bytes, str_plural(d.bytes), (unsigned long long)d.places,
+		       d.places == 1 ? "" : "s");
 	if (d.sessions)
 		report("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
 		       (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");

@@ -40,9 +40,10 @@ static const char *s_of(uint64_t n)
 static void report_passed_over(const char *path, const struct import_logs_report *r)
 {
 	if (r->damage.skipped)
-		report("'%s': %llu bytes are damaged and were passed over", path, ull(r->damage.skipped));
+		report("'%s': %llu byte%s damaged and passed over", path, ull(r->damage.skipped), str_were(r->damage.skipped));
 	if (r->damage.torn)
-		report("'%s': %llu bytes at the end are no whole block and were passed over", path, ull(r->damage.torn));
+		report("'%s': the last %llu byte%s no whole block and passed over", path, ull(r->damage.torn),
+		       str_were(r->damage.torn));
 	if (r->damage.newer)
 		report("'%s': %llu block%s of a newer stemma passed over", path, ull(r->damage.newer),
 		       r->damage.newer == 1 ? " was" : "s were");

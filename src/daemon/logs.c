@@ -168,11 +168,11 @@ static void emit_missed_gap(struct logs *l, struct log *g)
 		return;
 	if (g->why == MISS_RATE)
 		snprintf(text, sizeof(text),
-		         "%" PRIu64 " events were not kept: this user's came faster than %" PRIu64 " KiB a second", g->missed,
-		         rate_of(l) >> 10);
+		         "%" PRIu64 " event%s not kept: this user's came faster than %" PRIu64 " KiB a second", g->missed,
+		         str_were(g->missed), rate_of(l) >> 10);
 	else if (g->why == MISS_FLOOR)
-		snprintf(text, sizeof(text), "%" PRIu64 " events were not kept: the disk of the node's record was full",
-		         g->missed);
+		snprintf(text, sizeof(text), "%" PRIu64 " event%s not kept: the disk of the node's record was full", g->missed,
+		         str_were(g->missed));
 	else
 		snprintf(text, sizeof(text), "the log could not be written");
 	struct event gap = {.kind = EVENT_gap,

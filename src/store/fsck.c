@@ -57,12 +57,12 @@ static int check_pages(struct fsck *f)
 static void report_damage(struct fsck *f, const char *path, const struct log_damage *d)
 {
 	if (d->skipped)
-		report_finding(f, "%s: %" PRIu64 " bytes are damaged", path, d->skipped);
+		report_finding(f, "%s: %" PRIu64 " byte%s damaged", path, d->skipped, str_are(d->skipped));
 	if (d->torn)
-		report_finding(f, "%s: the last %" PRIu64 " bytes are no whole frame: a writer died or is writing", path,
-		               d->torn);
+		report_finding(f, "%s: the last %" PRIu64 " byte%s no whole block: a writer died or is writing", path, d->torn,
+		               str_are(d->torn));
 	if (d->newer)
-		report_finding(f, "%s: %" PRIu64 " frames are of a newer stemma", path, d->newer);
+		report_finding(f, "%s: %" PRIu64 " block%s of a newer stemma", path, d->newer, str_are(d->newer));
 }
 
 struct segment {
@@ -146,12 +146,13 @@ static int from_logs(struct fsck *f, struct buf *out)
 	size_t dead = tombstones_filter(&tombstones, &f->w);
 	free(tombstones.v);
 	if (dead)
-		report_finding(
-		    f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out", dead);
+		report_finding(f, "%zu block%s of runs that were forgotten; to forget the runs again takes %s out", dead,
+		               str_are(dead), dead == 1 ? "it" : "them");
 	if (rc >= 0)
 		rc = collect_feed(&f->w, &g, f->err);
 	if (f->w.damage.bad_events)
-		report_finding(f, "%" PRIu64 " frames of the logs hold events that cannot be read", f->w.damage.bad_events);
+		report_finding(f, "%" PRIu64 " block%s whole and of events that cannot be read", f->w.damage.bad_events,
+		               str_are(f->w.damage.bad_events));
 	if (rc == 0)
 		rc = graph_finish(&g);
 	if (rc == 0)

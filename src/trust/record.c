@@ -261,6 +261,6 @@ int trust_record(const struct trust_record *t, struct err *err)
 	if (rc < 0)
 		return err_set(err, -rc, "cannot keep what is known of the run");
 	if (ended == 0 && w.not_kept)
-		return (err_set(err, 0, "%zu inputs could not be kept", w.not_kept), -EIO);
+		return (err_set(err, 0, "%zu input%s could not be kept", w.not_kept, str_plural(w.not_kept)), -EIO);
 	return ended;
 }

@@ -82,10 +82,10 @@ static bool format_call_stacks(const struct calls c[2], struct buf *b)
 			           c[s].n_cut, side, c[s].n);
 		if (c[s].n_unnamed)
 			buf_printf(
-			    b, "%u of %c's %u addresses have no name: the program's file is gone or another, or has no symbols\n",
+			    b, "no name for %u of %c's %u addresses: the program's file is gone or another, or has no symbols\n",
 			    c[s].n_unnamed, side, c[s].n_addresses);
 		if (c[s].n_unlined)
-			buf_printf(b, "%u of %c's %u addresses have no line: no debug information (-g)\n", c[s].n_unlined, side,
+			buf_printf(b, "no line for %u of %c's %u addresses: no debug information (-g)\n", c[s].n_unlined, side,
 			           c[s].n_addresses);
 	}
 	return partial;

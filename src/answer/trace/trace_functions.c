@@ -26,7 +26,8 @@ static void format_searched(const struct spec *s, const struct path_found *f, st
 		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
 		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
 	if (f->too_large)
-		buf_printf(b, "%llu calls have too many paths to be searched\n", (unsigned long long)f->too_large);
+		buf_printf(b, "%llu call%s too many paths to be searched\n", (unsigned long long)f->too_large,
+		           str_have(f->too_large));
 	if (f->function == SPEC_NONE)
 		return;
 	if (f->apart < f->together) {

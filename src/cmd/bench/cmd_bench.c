@@ -179,7 +179,7 @@ static void print_bench_text(const struct bench *b)
 			buf_char(&cmd, ' ');
 		fmt_arg(&cmd, str_of(b->t.argv[i]));
 	}
-	printf("bench:%s  %zu runs of %s\n", b->id + ULID_LEN - 8, b->n, buf_cstr(&cmd));
+	printf("bench:%s  %zu run%s of %s\n", b->id + ULID_LEN - 8, b->n, str_plural(b->n), buf_cstr(&cmd));
 	bench_row_head();
 	fill_time_row(b, false, &wall);
 	bench_row_print(&wall);

@@ -64,7 +64,8 @@ static void put_first(const struct trace_output *v, const struct trace_pair *p)
 	trace_words_stack(p, d, 0, &b);
 	print_headed_lines(v, "called", &b);
 	if (d->depth[0] && d->at[0].step != ALIGN_START) {
-		buf_printf(&b, "the first %zu steps are the same", d->d.at[0] + !d->d.decision);
+		size_t same = d->d.at[0] + !d->d.decision;
+		buf_printf(&b, "the first %zu step%s the same", same, str_are(same));
 		print_headed_lines(v, "before", &b);
 	}
 	trace_words_meet(p, d, &b);
@@ -165,7 +166,7 @@ int trace_text(const struct trace_output *v)
 		for (size_t i = 0; i < v->view->n; i++)
 			steps += v->view->v[i].side[s].steps;
 		fmt_path(&b, str_of(v->view->what[s]));
-		printf("%c  %s, %zu steps\n", "AB"[s], buf_cstr(&b), steps);
+		printf("%c  %s, %zu step%s\n", "AB"[s], buf_cstr(&b), steps, str_plural(steps));
 		buf_reset(&b);
 	}
 	if (v->view->again)

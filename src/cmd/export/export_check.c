@@ -26,7 +26,8 @@ static int report_check_verdict(const char *name, const struct check_report *r)
 	if (n)
 		report("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
 	else
-		report("%s%svalid, %llu statements", name, colon, (unsigned long long)r->statements);
+		report("%s%svalid, %llu statement%s", name, colon, (unsigned long long)r->statements,
+		       str_plural(r->statements));
 	return n ? STATUS_NOTHING : STATUS_OK;
 }
 
