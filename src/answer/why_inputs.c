@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/system.h"
+#include "query/scripts.h"
 
 #include <errno.h>
 
@@ -174,11 +175,6 @@ static int find_arguments(struct store *s, const struct why *n, struct arguments
 
 /* ---- roles ---- */
 
-static bool has_suffix(struct str path, struct str suffix)
-{
-	return *suffix.p == '.' ? str_ends(path, suffix) : str_eq(str_base_name(path), suffix);
-}
-
 static bool is_index_name(struct str path)
 {
 	static const char *const suffixes[] = {
@@ -187,24 +183,7 @@ static bool is_index_name(struct str path)
 #undef INDEX
 	};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (has_suffix(path, str_of(suffixes[i])))
-			return true;
-	return false;
-}
-
-/* Is it a script by its name, read by this program? */
-static bool is_script_name(struct str program, struct str path)
-{
-	static const struct {
-		const char *program, *suffix;
-	} table[] = {
-#define SCRIPT(program, suffix) {program, suffix},
-#include "answer/why_roles.def"
-#undef SCRIPT
-	};
-	struct str base = str_base_name(program);
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (str_starts(base, str_of(table[i].program)) && has_suffix(path, str_of(table[i].suffix)))
+		if (script_has_suffix(path, str_of(suffixes[i])))
 			return true;
 	return false;
 }
@@ -376,7 +355,7 @@ static enum why_role role_by_name(const struct version_info *v, const struct fil
 		return WHY_ROLE_machine;
 	if (!f->named && !below)
 		return WHY_ROLE_temporary;
-	if (v->file == by->script || mode & ACCESS_PROGRAM || is_script_name(buf_view(&by->program), f->path))
+	if (v->file == by->script || mode & ACCESS_PROGRAM || script_is(buf_view(&by->program), f->path))
 		return WHY_ROLE_script;
 	if (named)
 		return WHY_ROLE_data;

@@ -35,24 +35,32 @@ enum diff_kind {
 /* Of two versions; the store itself does not know. */
 enum diff_content { CONTENT_UNKNOWN, CONTENT_SAME, CONTENT_DIFFERS };
 
+/* Whether a difference has to do with a program that failed on one side only. */
+enum diff_failure {
+	DIFF_FAILURE_NONE,
+	DIFF_FAILURE_EXPLAINED, /* it reached the program, which may have failed for it */
+	DIFF_FAILURE_ITSELF,    /* how the program ended */
+};
+
 /* One difference. Strings belong to the struct diff. */
 struct diff_item {
 	enum diff_category category;
 	enum diff_kind kind;
-	struct str subject;         /* a path, a variable, a program, a key of the machine's description */
-	struct str part, name;      /* build: what of it (flags, source, ...) and which of them; else empty */
-	struct str before, after;   /* tokens, values; empty for files */
-	store_id a, b;              /* versions of a file; 0 none */
-	enum diff_content content;  /* of files; see diff_content_known */
-	bool absent_before;         /* ADDED: side A looked for it and it was not there; REMOVED: side B did */
-	store_id exec_a, exec_b;    /* the first executions concerned, 0 none */
-	uint32_t count;             /* how many pairs, or executions */
-	store_id changed_by;        /* execution that made the later version, 0: nobody who was seen */
-	int64_t when;               /* of that change; TIME_NONE unknown */
-	uint64_t changes;           /* versions the later one is ahead of the earlier, where they are of one file */
-	bool unseen;                /* the change was found and not seen */
-	bool possible;              /* an output that one side perhaps made: it was open for writing there */
-	bool lonely;                /* a file that only executions without a partner read */
+	struct str subject;        /* a path, a variable, a program, a key of the machine's description */
+	struct str part, name;     /* build: what of it (flags, source, ...) and which of them; else empty */
+	struct str before, after;  /* tokens, values; empty for files */
+	store_id a, b;             /* versions of a file; 0 none */
+	enum diff_content content; /* of files; see diff_content_known */
+	bool absent_before;        /* ADDED: side A looked for it and it was not there; REMOVED: side B did */
+	store_id exec_a, exec_b;   /* the first executions concerned, 0 none */
+	uint32_t count;            /* how many pairs, or executions */
+	store_id changed_by;       /* execution that made the later version, 0: nobody who was seen */
+	int64_t when;              /* of that change; TIME_NONE unknown */
+	uint64_t changes;          /* versions the later one is ahead of the earlier, where they are of one file */
+	bool unseen;               /* the change was found and not seen */
+	bool possible;             /* an output that one side perhaps made: it was open for writing there */
+	bool lonely;               /* a file that only executions without a partner read */
+	enum diff_failure failure;
 	bool rooted;                /* nothing else that differs explains it */
 	uint32_t reaches;           /* outputs of its side that it leads to */
 	uint32_t reaches_differing; /* those of them that are known to differ */

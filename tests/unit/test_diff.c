@@ -242,7 +242,46 @@ static void ending_and_resources(void **state)
 	compare(&usual, &b);
 	assert_int_equal(D.items[0].category, DIFF_outcome);
 	assert_int_equal(D.items[D.n_items - 1].category, DIFF_resources);
-	assert_int_equal(D.first, SIZE_MAX); /* neither is a cause */
+	assert_int_equal(first_cause()->category, DIFF_outcome); /* that it failed; resources are no cause */
+}
+
+static void resources_alone(void **state)
+{
+	(void)state;
+	struct work b = usual;
+	b.cpu = 2500000000;
+	compare(&usual, &b);
+	assert_int_equal(D.first, SIZE_MAX);
+}
+
+/* A program that failed is the first cause, unless what differs reached it before. */
+static void failure_explained(void **state)
+{
+	(void)state;
+	struct work b = usual;
+	b.code = 1;
+	b.ini_size = 11;
+	compare(&usual, &b);
+	assert_int_equal(first_cause()->category, DIFF_configuration);
+}
+
+static void failure_of_the_first(void **state)
+{
+	(void)state;
+	struct work a = usual;
+	a.code = 1;
+	compare(&a, &usual);
+	assert_int_equal(first_cause()->category, DIFF_outcome);
+}
+
+static void failure_of_both(void **state)
+{
+	(void)state;
+	struct work a = usual, b = usual;
+	a.code = b.code = 1;
+	b.ini_size = 11;
+	compare(&a, &b);
+	assert_int_equal(first_cause()->category, DIFF_configuration);
 }
 
 /* The same work in two folders compares; where it was done is the machine's category. */
@@ -324,9 +363,11 @@ static void added_by_others(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(nothing),       TEST(input_changed),        TEST(options_and_variables),
-	                                   TEST(job_variables), TEST(a_variable_more),      TEST(settings),
-	                                   TEST(program),       TEST(more_programs),        TEST(ending_and_resources),
-	                                   TEST(two_folders),   TEST(named_by_an_argument), TEST(added_by_others)};
+	const struct CMUnitTest tests[] = {TEST(nothing),         TEST(input_changed),     TEST(options_and_variables),
+	                                   TEST(job_variables),   TEST(a_variable_more),   TEST(settings),
+	                                   TEST(program),         TEST(more_programs),     TEST(ending_and_resources),
+	                                   TEST(resources_alone), TEST(failure_explained), TEST(failure_of_the_first),
+	                                   TEST(failure_of_both), TEST(two_folders),       TEST(named_by_an_argument),
+	                                   TEST(added_by_others)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

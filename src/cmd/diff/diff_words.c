@@ -167,7 +167,13 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 	default:
 		break;
 	}
-	fmt_name(b, i->subject);
+	if (i->category == DIFF_outcome && i->exec_b) {
+		int r = exec_name(v->s, i->exec_b, true, 60, b);
+		if (r < 0)
+			return r;
+	} else {
+		fmt_name(b, i->subject);
+	}
 	buf_str(b, str_of(i->category == DIFF_environment && i->kind != DIFF_CHANGED
 	                      ? (i->kind == DIFF_ADDED ? "  only in B: " : "  only in A: ")
 	                      : "  "));
@@ -238,9 +244,9 @@ static void cause_build(const struct diff *d, const struct diff_item *program, s
 int diff_cause_text(const struct diff_view *v, struct buf *b)
 {
 	static const char *const what[DIFF_CATEGORIES] = {
-	    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",     [DIFF_options] = "arguments",
-	    [DIFF_machine] = "the machine", [DIFF_configuration] = "settings", [DIFF_environment] = "the environment",
-	    [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
+	    [DIFF_outcome] = "a program failed",    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",
+	    [DIFF_options] = "arguments",           [DIFF_machine] = "the machine", [DIFF_configuration] = "settings",
+	    [DIFF_environment] = "the environment", [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
 	const struct diff *d = v->d;
 	if (d->first == SIZE_MAX) {
 		buf_str(b, str_of(diff_matters(d) ? "No recorded difference leads to the outputs."

@@ -7,6 +7,8 @@
  * changed driver script acts through the arguments of what it starts. */
 #include "query/diff/diff_int.h"
 
+#include "base/system.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -333,6 +335,23 @@ static void explain_by_arguments(const struct side side[2], struct items *it)
 	}
 }
 
+/* What ran on one side only is the cause, and not the machine's program file and libraries that it needed for that. */
+static void explain_by_executions(struct items *it)
+{
+	bool alone[2] = {false, false};
+	for (size_t i = 0; i < it->n; i++) {
+		const struct diff_item *x = &it->v[i];
+		if (x->category == DIFF_executions && x->rooted && x->reaches)
+			alone[x->kind == DIFF_ADDED] = true;
+	}
+	for (size_t i = 0; i < it->n; i++) {
+		struct diff_item *x = &it->v[i];
+		if (x->category == DIFF_programs && x->lonely && system_path(x->subject, NULL) != SYSTEM_NO &&
+		    alone[x->kind == DIFF_ADDED])
+			x->rooted = false;
+	}
+}
+
 static int compare_diff_items(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;
@@ -364,17 +383,27 @@ static bool is_cause(const struct diff *d, const struct diff_item *x, int pass)
 	/* How a program was built tells of the program, which is the cause. */
 	if (!diff_category_words[x->category].cause || !x->rooted || x->category == DIFF_build)
 		return false;
-	if (x->category == DIFF_machine || x->category == DIFF_order || x->category == DIFF_executions)
+	if (x->category == DIFF_machine || x->category == DIFF_order)
 		return pass == 3 && d->side[1].outputs;
 	if (pass < 2)
 		return x->reaches_differing && (known || pass == 1);
 	return x->reaches && (known || pass == 3);
 }
 
-/* What is known to differ and reaches an output that is known to differ; else what reaches any; else what was made
- * anew. Of each kind the first category's, the farthest reaching first: they are sorted so. */
+/* Where a program failed on one side only, what may have made it fail, else that it failed. Else what is known to
+ * differ and reaches an output that is known to differ; else what reaches any; else what was made anew. Of each kind
+ * the first category's, the farthest reaching first: they are sorted so. */
 size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n)
 {
+	size_t failure = SIZE_MAX, why = SIZE_MAX;
+	for (size_t i = n; i-- > 0;) {
+		if (v[i].failure == DIFF_FAILURE_ITSELF)
+			failure = i;
+		else if (v[i].failure == DIFF_FAILURE_EXPLAINED && v[i].rooted && may_explain(&v[i]))
+			why = i;
+	}
+	if (failure != SIZE_MAX)
+		return why != SIZE_MAX ? why : failure;
 	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < n; i++)
 			if (is_cause(d, &v[i], pass))
@@ -390,6 +419,10 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 	if (r < 0)
 		return r;
 	explain_by_arguments(side, it);
+	explain_by_executions(it);
+	r = diff_failures(side, it);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < it->n; i++)
 		if (it->v[i].category == DIFF_machine)
 			it->v[i].reaches = (uint32_t)side[1].info.outputs;

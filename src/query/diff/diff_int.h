@@ -119,6 +119,9 @@ int items_sides(struct side side[2], struct items *it);
 int items_pairs(struct store *s, struct side side[2], struct items *it);
 /* "signal 9", "exit 0" or the word for the ending, in place of what is in b. */
 void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code);
+/* diff_failure.c: sets `failure`, and takes `rooted` from what only failing kept from being read or run. 0 or -ENOMEM.
+ */
+int diff_failures(struct side side[2], struct items *it);
 /* diff_cause.c: how far each item reaches, their order, and which is the first. */
 int diff_causes(struct side side[2], struct items *it, struct diff *d);
 /* Of items in their order. SIZE_MAX none. */

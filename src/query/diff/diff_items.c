@@ -1,5 +1,6 @@
 /* diff_items.c - the differences between two sides whose executions are paired, category by category. */
 #include "query/diff/diff_int.h"
+#include "query/scripts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,10 +106,23 @@ static struct diff_item *append_file_item(struct store *s, const struct side sid
 	return i;
 }
 
-/* Is the file, by either side, a program's text? */
-static bool is_program_pair(struct dpath *const p[2])
+/* Did an interpreter read it as a script? 1, 0, -errno. */
+static int is_script_of(struct store *s, const struct side *side, const struct dpath *p, const struct dversion *v)
 {
-	return (p[0] && is_program_path(p[0])) || (p[1] && is_program_path(p[1]));
+	struct file_info f;
+	store_id exe = v && v->first_user != NONE && script_may_be(p->path) ? side->execs[v->first_user].exe : 0;
+	int r = exe ? store_file(s, exe, &f) : 0;
+	return r > 0 ? script_is(f.path, p->path) : r;
+}
+
+/* Is the file, by either side, a program's text? 1, 0, -errno. */
+static int is_program_pair(struct store *s, const struct side side[2], struct dpath *const p[2],
+                           const struct dversion *const v[2])
+{
+	int r = (p[0] && is_program_path(p[0])) || (p[1] && is_program_path(p[1]));
+	for (int k = 0; k < 2 && r == 0; k++)
+		r = p[k] ? is_script_of(s, &side[k], p[k], v[k]) : 0;
+	return r;
 }
 
 /* Of both sides what counts as input there; what one made for itself the other may have found there. False: of neither.
@@ -152,7 +166,10 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	int rc = 0;
 	if (!choose_inputs(side, p, v))
 		return 0;
-	enum diff_category category = is_program_pair(p)            ? DIFF_programs
+	int program = is_program_pair(s, side, p, v);
+	if (program < 0)
+		return program;
+	enum diff_category category = program                       ? DIFF_programs
 	                              : is_configuration(any->path) ? DIFF_configuration
 	                                                            : DIFF_inputs;
 	d->files_compared++;

@@ -1,0 +1,137 @@
+/* diff_failure.c - a program that failed on one side only: the first cause, unless something else that differs reached
+ * it before (doc/diff.md, "The first cause"). */
+#include "query/diff/diff_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool has_failed(const struct dexec *x)
+{
+	return x->ending == TERM_ending_signaled || (x->ending == TERM_ending_exited && x->code);
+}
+
+/* Executions of side `side` that failed while their partners did not. */
+struct failures {
+	const struct side *s, *other;
+	int side;
+	bool *failed;  /* of s's executions */
+	bool *deepest; /* and none that they started did */
+	bool *cut;     /* of the other side's: what is below the partner of one that failed, or that itself */
+	size_t n;
+};
+
+static int find_failures(struct side side[2], int k, struct failures *f)
+{
+	*f = (struct failures){.s = &side[k], .other = &side[!k], .side = k};
+	f->failed = calloc(f->s->n_execs + 1, sizeof(*f->failed));
+	f->deepest = calloc(f->s->n_execs + 1, sizeof(*f->deepest));
+	f->cut = calloc(f->other->n_execs + 1, sizeof(*f->cut));
+	if (!f->failed || !f->deepest || !f->cut)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->s->n_execs; i++) {
+		const struct dexec *x = &f->s->execs[i];
+		const struct dexec *y = x->partner != NONE ? &f->other->execs[x->partner] : NULL;
+		if (!y || !has_failed(x) || has_failed(y) || y->ending != TERM_ending_exited)
+			continue;
+		f->failed[i] = f->deepest[i] = true;
+		f->cut[x->partner] = true;
+		f->n++;
+	}
+	for (size_t i = 0; i < f->s->n_execs; i++)
+		for (uint32_t p = f->failed[i] ? f->s->execs[i].parent : NONE; p != NONE; p = f->s->execs[p].parent)
+			f->deepest[p] = false;
+	for (size_t i = 0; i < f->other->n_execs; i++) { /* parents stand before their children */
+		const struct dexec *x = &f->other->execs[i];
+		f->cut[i] |= x->parent != NONE && f->cut[x->parent] && x->partner == NONE;
+	}
+	return 0;
+}
+
+static void failures_release(struct failures *f)
+{
+	free(f->failed);
+	free(f->deepest);
+	free(f->cut);
+}
+
+/* Is an execution one that failed, or above one that did? */
+static bool is_above_failure(const struct failures *f, uint32_t exec)
+{
+	for (size_t i = 0; i < f->s->n_execs; i++)
+		for (uint32_t p = f->deepest[i] ? (uint32_t)i : NONE; p != NONE; p = f->s->execs[p].parent)
+			if (p == exec)
+				return true;
+	return false;
+}
+
+/* Did one that failed use the version? */
+static bool is_used_by_failure(const struct failures *f, store_id version)
+{
+	const uint32_t *at = version ? idmap_find(&f->s->by_version, version) : NULL;
+	for (size_t u = 0; at && u < f->s->n_uses; u++)
+		if (f->s->uses[u].version == *at && f->failed[f->s->uses[u].exec])
+			return true;
+	return false;
+}
+
+/* Was a file of the other side read only by who failed here, or by what did not come to run for that? */
+static bool is_read_beyond_failure(const struct failures *f, store_id version)
+{
+	const uint32_t *at = version ? idmap_find(&f->other->by_version, version) : NULL;
+	bool any = false;
+	for (size_t u = 0; at && u < f->other->n_uses; u++) {
+		if (f->other->uses[u].version != *at)
+			continue;
+		if (!f->cut[f->other->uses[u].exec])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool is_missing_here(const struct failures *f, const struct diff_item *i)
+{
+	return i->kind == (f->side ? DIFF_REMOVED : DIFF_ADDED);
+}
+
+/* What a file item has to do with the failures. */
+static void judge_file(const struct failures *f, struct diff_item *i)
+{
+	store_id here = f->side ? i->b : i->a, there = f->side ? i->a : i->b;
+	if (is_missing_here(f, i) && i->absent_before)
+		i->failure = DIFF_FAILURE_EXPLAINED; /* it was looked for, and was not there */
+	else if (is_missing_here(f, i) && is_read_beyond_failure(f, there))
+		i->rooted = false;
+	else if (!is_missing_here(f, i) && is_used_by_failure(f, here))
+		i->failure = DIFF_FAILURE_EXPLAINED;
+}
+
+static void judge_concern(const struct failures *f, const struct concern *x, struct diff_item *i)
+{
+	uint32_t here = x->exec[f->side], there = x->exec[!f->side];
+	if (i->category == DIFF_outcome && here != NONE && f->deepest[here])
+		i->failure = DIFF_FAILURE_ITSELF;
+	else if (i->category == DIFF_executions && here == NONE && there != NONE && f->cut[there])
+		i->rooted = false;
+	else if ((i->category == DIFF_options || i->category == DIFF_environment) && here != NONE &&
+	         is_above_failure(f, here))
+		i->failure = DIFF_FAILURE_EXPLAINED;
+}
+
+int diff_failures(struct side side[2], struct items *it)
+{
+	for (int k = 0; k < 2; k++) {
+		struct failures f;
+		int r = find_failures(side, k, &f);
+		for (size_t i = 0; r == 0 && f.n && i < it->n; i++)
+			if (it->v[i].category == DIFF_inputs || it->v[i].category == DIFF_programs ||
+			    it->v[i].category == DIFF_configuration)
+				judge_file(&f, &it->v[i]);
+		for (size_t i = 0; r == 0 && f.n && i < it->n_concerns; i++)
+			judge_concern(&f, &it->concerns[i], &it->v[it->concerns[i].item]);
+		failures_release(&f);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
