@@ -137,4 +137,25 @@ check 'which file was taken is said where an earlier one of the name has a versi
 cmd 0 find 'used /n/alone@{1}' && [ ! -s "$err" ] && cmd 0 find 'used /n/x' && [ ! -s "$err" ] && is "$out" '/n/made0@{1}
 /n/made1@{1}' && cmd 0 find --json 'used /n/alone@{1}' && json 'has("namesakes") | not'
 check 'and nothing where there is none, or all are meant'
+# The same of all that takes a version.
+for words in 'why' 'lineage' 'show' 'stat' 'export -f prov-json' 'diff /n/alone@{1}'; do
+	# shellcheck disable=SC2086 # words
+	"$STEMMA" $words '/n/x@{1}' >"$out" 2>"$err"
+	says "$err" '/n/x@{1} is a version of the file that has the name now' && says "$err" 'hint: another file had the name before' "$(printf '%.16s' "$other")" &&
+		{ [ "$words" != show ] || { cmd 0 show /n/x && ! grep 'has the name now' "$err" && cmd 0 show "$other" && ! grep 'has the name now' "$err"; }; }
+	check "$words: which file was taken"
+done
+cmd 0 note '/n/x@{1}' 'of the new one' && says "$err" 'is a version of the file that has the name now' && cmd 0 why /n/made0 && [ ! -s "$err" ]
+check 'note: which file was taken'
+# Where only the earlier file has a version of that number, it is named.
+history <<'END'
+h = History('01CCCCCCCCCCCCCCCCCCCCCCCC', argv=['w'], start=30000)
+a = h.process(); h.exec(a, ['w'], exe='/usr/bin/w')
+h.write(a, h.file('/n/y', ino=80), size=2); h.write(a, h.file('/n/y', ino=80), size=3); h.exit(a); h.end(); h.save(home, evtext)
+h = History('01CCCCCCCCCCCCCCCCCCCCCCC1', argv=['w'], start=40000)
+a = h.process(); h.exec(a, ['w'], exe='/usr/bin/w')
+h.write(a, h.file('/n/y', ino=81), size=3); h.exit(a); h.end(); h.save(home, evtext)
+END
+cmd 1 why '/n/y@{2}' && says "$err" 'hint: another file had the name before, and has a version of that number: v' && ! grep 'has the name now' "$err"
+check 'a version that only the earlier file has'
 finish

@@ -264,3 +264,42 @@ int cmd_target_status(int r)
 {
 	return r == 0 || r == -ENOENT || r == -EISDIR || r == -ENOTUNIQ ? STATUS_NOTHING : STATUS_SELF;
 }
+
+void cmd_report_namesakes(struct cmd *c, const char *text, int r)
+{
+	uint64_t n = 0;
+	store_id *others = NULL;
+	size_t count = 0;
+	struct version_info v;
+	target_split(text, &n);
+	if (!n || (r <= 0 && r != -ENOENT) || target_namesakes(c->store, text, &others, &count) < 0)
+		return;
+	if (count && r > 0)
+		report("%s is a version of the file that has the name now, or had it last", text);
+	for (size_t i = 0; i < count; i++)
+		if (store_version(c->store, others[i], &v) > 0)
+			report_hint("another file had the name before, and has a version of that number: %.16s names it",
+			            v.pub.text);
+	free(others);
+}
+
+int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *ret)
+{
+	struct err err = {0};
+	int r = target_any(c->store, text, only_file, &err, ret);
+	if (r <= 0)
+		report_err(&err, STATUS_SELF);
+	if (r <= 0 || ret->kind == TARGET_FILE)
+		cmd_report_namesakes(c, text, r);
+	return r > 0 ? STATUS_OK : cmd_target_status(r);
+}
+
+int cmd_file(struct cmd *c, const char *text, struct file_target *ret)
+{
+	struct err err = {0};
+	int r = target_file(c->store, text, &err, ret);
+	if (r <= 0)
+		report_err(&err, STATUS_SELF);
+	cmd_report_namesakes(c, text, r);
+	return r > 0 ? STATUS_OK : cmd_target_status(r);
+}

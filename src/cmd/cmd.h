@@ -11,6 +11,7 @@
 #include "base/config.h"
 #include "base/err.h"
 #include "cmd/options.h"
+#include "query/target.h"
 #include "store/store.h"
 
 enum {
@@ -90,5 +91,13 @@ bool cmd_node_fits(const struct command *command);
 const struct answer_source *cmd_source(struct cmd *c);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);
+/* What a word means, as target_any says; STATUS_OK, or the status to end with (and it was said why). Of FILE@{N} it
+ * says which file was taken, where another one had the name, too. */
+int cmd_target(struct cmd *c, const char *text, bool only_file, struct target *ret);
+/* The same for a file, as target_file says. */
+int cmd_file(struct cmd *c, const char *text, struct file_target *ret);
+/* Says of FILE@{N} which file was taken, where another one had the name, too, and has a version N. r: what the
+ * target_... functions returned. */
+void cmd_report_namesakes(struct cmd *c, const char *text, int r);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct find {
 	struct cmd *c;
@@ -123,22 +124,6 @@ static int print_found_json(const struct find *w, const struct found *f)
 	return status;
 }
 
-/* Which file was taken where several had the name. */
-static int report_namesakes(struct store *s, const struct found *f)
-{
-	int r = 0;
-	for (size_t i = 0; i < f->n_namesakes && r >= 0; i++) {
-		struct version_info v;
-		const char *text = f->namesakes[i].text;
-		r = store_version(s, f->namesakes[i].version, &v);
-		if (r <= 0)
-			continue;
-		report("%s is a version of the file that has the name now, or had it last", text);
-		report_hint("another file had the name before, and has a version of that number: %.16s names it", v.pub.text);
-	}
-	return r < 0 ? r : 0;
-}
-
 static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f)
 {
 	struct find w = {.c = c, .o = o};
@@ -148,8 +133,9 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 		store_view_end(c->store);
 	if (status == STATUS_SELF)
 		report("cannot list what was found");
-	if (report_namesakes(c->store, f) < 0)
-		status = STATUS_SELF;
+	for (size_t i = 0; i < f->n_namesakes; i++)
+		if (i == 0 || strcmp(f->namesakes[i].text, f->namesakes[i - 1].text) != 0)
+			cmd_report_namesakes(c, f->namesakes[i].text, 1);
 	if (f->unseen)
 		report("the file changed later where nobody recorded it; what came from that is not counted");
 	if (f->unended)

@@ -76,7 +76,6 @@ static int list_notes(struct cmd *c, const struct opts_note *o, const struct tar
 
 int cmd_note(struct cmd *c, const struct opts_note *o)
 {
-	struct err err = {0};
 	struct target t;
 	if (c->n_operands > 2)
 		return report_usage(c, "the note is one argument: put quotes around it");
@@ -92,9 +91,9 @@ int cmd_note(struct cmd *c, const struct opts_note *o)
 		return status;
 	if (!c->n_operands)
 		return list_notes(c, o, NULL);
-	int r = target_any(c->store, c->operands[0], c->n_after_dashes == c->n_operands, &err, &t);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+	status = cmd_target(c, c->operands[0], c->n_after_dashes == c->n_operands, &t);
+	if (status != STATUS_OK)
+		return status;
 	if (t.kind == TARGET_EXEC)
 		return report_usage(c, "a note is for a run or a file, not for an execution");
 	return text.n ? write_note(c, &t, text) : list_notes(c, o, &t);

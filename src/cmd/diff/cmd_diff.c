@@ -9,10 +9,9 @@ enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 
 static int find_compared_target(struct cmd *c, const char *text, bool only_file, struct target *ret)
 {
-	struct err err = {0};
-	int r = target_any(c->store, text, only_file, &err, ret);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+	int status = cmd_target(c, text, only_file, ret);
+	if (status != STATUS_OK)
+		return status;
 	if (ret->kind == TARGET_FILE && !ret->file.version) {
 		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;

@@ -45,11 +45,10 @@ static void selection_release(struct selection *s)
 
 static int add_target(struct cmd *c, const char *text, bool only_file, struct selection *s, bool highlight)
 {
-	struct err err = {0};
 	struct target t;
-	int r = target_any(c->store, text, only_file, &err, &t);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+	int status = cmd_target(c, text, only_file, &t);
+	if (status != STATUS_OK)
+		return status;
 	if (t.kind == TARGET_FILE && !t.file.version) {
 		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;

@@ -101,9 +101,9 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return status;
 
 	struct file_target t;
-	int r = target_file(c->store, c->operands[0], &err, &t);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+	status = cmd_file(c, c->operands[0], &t);
+	if (status != STATUS_OK)
+		return status;
 	if (!t.version) {
 		report("'%s' is known by name only; no content of it is recorded", c->operands[0]);
 		return STATUS_NOTHING;

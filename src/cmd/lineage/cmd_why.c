@@ -257,11 +257,10 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 /* One file. The status. */
 static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
-	struct err err = {0};
 	struct file_target t;
-	int r = target_file(c->store, text, &err, &t);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+	int status = cmd_file(c, text, &t);
+	if (status != STATUS_OK)
+		return status;
 	if (!t.version) {
 		report("'%s' is known by name only; no content of it is recorded", text);
 		return STATUS_NOTHING;
@@ -271,7 +270,7 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	struct buf line = {0};
 	bool made = false;
 	json_t *one = NULL;
-	r = store_version(c->store, t.version, &v);
+	int r = store_version(c->store, t.version, &v);
 	if (r > 0)
 		r = why_find(cmd_source(c), t.version, how, &n);
 	if (r >= 0) {

@@ -61,7 +61,10 @@ static int show_operand(struct cmd *c, const struct opts_show *o, int i, json_t 
 	const char *text = c->operands[i];
 	int r = show_find(cmd_source(c), text, i >= c->n_operands - c->n_after_dashes, o->sources, &err, &f);
 	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
+		report_err(&err, STATUS_SELF);
+	cmd_report_namesakes(c, text, r);
+	if (r <= 0)
+		return cmd_target_status(r);
 	err = (struct err){0};
 	r = list ? show_json(cmd_source(c), &f, text, o->all, o->sources, &err, list, ret_differs)
 	         : print_found(c, o, &f, text, i == 0, &err, ret_differs);

@@ -67,7 +67,6 @@ static int count_and_print(struct cmd *c, const struct opts_stat *o, const struc
 
 int cmd_stat(struct cmd *c, const struct opts_stat *o)
 {
-	struct err err = {0};
 	struct target t;
 	struct stat_when when;
 	int status = check_stat_options(c, o, &when);
@@ -75,10 +74,10 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 		status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
-	int r = target_any(c->store, c->operands[0], c->n_after_dashes > 0, &err, &t);
-	if (r <= 0)
-		return report_err(&err, cmd_target_status(r));
-	r = count_and_print(c, o, &t, &when);
+	status = cmd_target(c, c->operands[0], c->n_after_dashes > 0, &t);
+	if (status != STATUS_OK)
+		return status;
+	int r = count_and_print(c, o, &t, &when);
 	if (r < 0)
 		report("cannot count");
 	stat_when_release(&when);
