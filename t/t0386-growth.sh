@@ -4,12 +4,12 @@
 # Costs are counted in pages of memory that the process touched (minor faults), not in time: what reads a whole run, or all that was
 # ever said of a name, touches pages for it. Each is compared between two sizes, one eight times the other.
 set -u
-: "${STEMMA:?}" "${STEMMA_GROWTH:?}"
+: "${STEMMA:?}" "${STEMMA_GROWTH:?}" "${STEMMA_GRAPHDUMP:?}"
 dir=$(mktemp -d "${TMPDIR:-/tmp}/t0386.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 exec python3 - "$dir" <<'END'
 import os, subprocess, sys
-stemma, growth = os.environ['STEMMA'], os.environ['STEMMA_GROWTH']
+stemma, growth, graphdump = (os.environ[name] for name in ('STEMMA', 'STEMMA_GROWTH', 'STEMMA_GRAPHDUMP'))
 folder = sys.argv[1]
 environment = {'HOME': folder, 'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
 count = failed = 0
@@ -46,6 +46,39 @@ for size in (SMALL, LARGE):
 for question in (['why', '/w/0/0/out500'], ['show', '/w/0/0/out500'], ['find', 'path /w/0/0/out500'], ['log'], ['log', '--json'], ['log', '-n', '1']):
     got = [faults('%s/run%d' % (folder, size), *question) for size in (SMALL, LARGE)]
     compare(' '.join(question) + ' of a large run', got[0][0], got[1][0], good=got[0][1] == got[1][1] == 0)
+
+# One more run that puts a file in the place of one that was replaced again and again, as .git/index is.
+SMALL, LARGE = 500, 4000
+indexed, asked = [], []
+for size in (SMALL, LARGE):
+    record = '%s/renames%d' % (folder, size)
+    make(record, 'renames', size)
+    faults(record, 'index')
+    for more in range(1, 4):
+        make(record, 'one', 1, more)
+        indexed.append(faults(record, 'index'))
+    asked.append(faults(record, 'why', '/w/.git/index'))
+good = all(status == 0 for _, status in indexed + asked)
+compare('indexing a run after renames onto one name', indexed[2][0], indexed[5][0], good=good)
+compare('why of that name', asked[0][0], asked[1][0], good=good)
+
+# The same graph, whatever is indexed together with what, and in whatever order logs come.
+def dump(*arguments):
+    return subprocess.run([graphdump, *arguments], check=True, stdout=subprocess.PIPE, env=environment).stdout
+
+record = folder + '/same'
+make(record, 'renames', 120, 10)
+for at in (11, 12, 13, 5):
+    make(record, 'one', 1, at)
+make(record, 'renames', 60, 14)
+make(record, 'run', 600, 15)
+logs = ['%s/logs/h1/2026-01-01/%d.stl' % (record, at) for at in (5, 10, 11, 12, 13, 14, 15)]
+expected = dump('--memory', *logs)
+ok(len(expected) > 10000, 'a graph to compare with')
+ok(dump(*logs) == expected, 'log by log, in order')
+ok(dump(*logs[1:], logs[0]) == expected, 'one of them late')
+ok(dump(*reversed(logs)) == expected, 'the other way round')
+ok(faults(record, 'index')[1] == 0 and faults(record, 'fsck')[1] == 0, 'in one go')
 sys.stdout.write('1..%d\n' % count)
 sys.exit(failed > 0)
 END

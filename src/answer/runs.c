@@ -36,10 +36,18 @@ int run_with_notes_json(const struct answer_source *a, const struct run_info *r,
 int runs_each(const struct answer_source *a, bool all, bool counts,
               int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg)
 {
+	enum { FEW = 64 }; /* most ask for the last ones */
 	store_id *ids = NULL;
 	size_t n = 0;
-	int r = store_runs(a->store, UINT64_MAX, &ids, &n) < 0 ? -EIO : 0;
+	int r = store_runs(a->store, FEW, &ids, &n) < 0 ? -EIO : 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
+		if (i == FEW - 1) {
+			free(ids);
+			ids = NULL;
+			n = 0;
+			if (store_runs(a->store, UINT64_MAX, &ids, &n) < 0)
+				return -EIO;
+		}
 		struct run_info info;
 		uint64_t used = 0, made = 0;
 		r = store_run(a->store, ids[i], &info);

@@ -51,6 +51,7 @@ void graph_release(struct graph *g)
 	vec_release(&g->ios);
 	vec_release(&g->fps);
 	vec_release(&g->name_events);
+	vec_release(&g->open_names);
 	vec_release(&g->runs);
 	vec_release(&g->run_ends);
 	vec_release(&g->gaps);

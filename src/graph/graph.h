@@ -306,6 +306,8 @@ struct graph {
 	VEC(struct gio) ios; /* session by session, in seq order */
 	VEC(struct gfp) fps;
 	VEC(struct gname_event) name_events;
+	VEC(struct gname)
+	open_names; /* the store's: that were open before the events, at paths of which older ones are not here */
 	VEC(struct grun) runs;
 	VEC(struct grun_end) run_ends;
 	VEC(struct ggap) gaps;

@@ -263,6 +263,20 @@ out:
 	return rc;
 }
 
+/* Only what is open on the host at hand. */
+static void begin_host(struct replay *r, uint32_t host)
+{
+	const struct graph *g = r->g;
+	r->host = host;
+	for (size_t k = 0; k < r->open.n; k++)
+		r->open.v[k] = VEC_NONE;
+	for (size_t i = 0; i < g->open_names.n; i++) {
+		uint32_t *o = g->open_names.v[i].host == host ? open_at(r, g->open_names.v[i].path) : NULL;
+		if (o)
+			*o = (uint32_t)i; /* they stand at the beginning of the names */
+	}
+}
+
 int names_replay_events(struct graph *g)
 {
 	struct replay r = {.g = g, .host = VEC_NONE};
@@ -275,13 +289,16 @@ int names_replay_events(struct graph *g)
 	if (!sorted)
 		qsort(g->name_events.v, g->name_events.n, sizeof *g->name_events.v, compare_name_changes);
 	g->names.n = 0;
+	for (size_t i = 0; i < g->open_names.n; i++) {
+		struct gname *n = vec_add(&g->names);
+		if (!n)
+			return -ENOMEM;
+		*n = g->open_names.v[i];
+	}
 	for (size_t i = 0; i < g->name_events.n; i++) {
 		const struct gname_event *e = &g->name_events.v[i];
-		if (e->host != r.host) {
-			r.host = e->host;
-			for (size_t k = 0; k < r.open.n; k++)
-				r.open.v[k] = VEC_NONE;
-		}
+		if (e->host != r.host)
+			begin_host(&r, e->host);
 		if (gkind_has_names(g->files.v[e->file].kind))
 			replay_one(&r, e);
 	}

@@ -36,7 +36,18 @@ struct holder {
 struct holders {
 	struct holder *v;
 	size_t n, cap;
+	size_t max; /* so many are asked for */
 };
+
+/* Are there enough that had the name after t? Those that are read come later in no case. */
+static bool enough_holders(void *arg, int64_t t)
+{
+	const struct holders *h = arg;
+	size_t later = 0;
+	for (size_t i = 0; i < h->n; i++)
+		later += h->v[i].to > t;
+	return later >= h->max;
+}
 
 static int add_holder(void *arg, const struct pname *n)
 {
@@ -93,13 +104,14 @@ static int absent_file(struct store *s, struct str path, store_id *ret)
 
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max)
 {
-	struct holders h = {0};
+	struct holders h = {.max = max};
+	struct name_reader reader = {add_holder, enough_holders, &h};
 	uint64_t row;
 	if (!store_reader(s))
 		return -ENOMEM;
 	int rc = read_path_id(s, path, &row);
 	if (rc == 1)
-		rc = read_names(s, row, add_holder, &h, NULL);
+		rc = read_names_since(s, row, INT64_MIN, &reader, NULL);
 	if (h.n)
 		qsort(h.v, h.n, sizeof(*h.v), holder_cmp);
 	int n = 0;

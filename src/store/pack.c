@@ -478,6 +478,13 @@ void pname_put(struct store *s, struct buf *out, const struct pname *n)
 	buf_varint(out, n->to == TIME_NEVER ? 0 : (uint64_t)time_sub(n->to, n->from) + 1);
 }
 
+uint64_t path_facts_begin(struct store *s, struct cur *c, int64_t *ret_last)
+{
+	uint64_t flags = cur_more(c) ? cur_u(c) : 0;
+	*ret_last = flags & PPATH_LAST ? time_add(s->base, cur_z(c)) : TIME_NONE;
+	return flags;
+}
+
 int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n),
                void *arg)
 {
@@ -493,7 +500,8 @@ int path_names(struct store *s, struct str facts, struct str names, int (*say)(v
 		return rc;
 	/* A plain path with one fact: the name is that fact. */
 	c = cur_of(facts);
-	uint64_t flags = cur_u(&c);
+	int64_t last;
+	uint64_t flags = path_facts_begin(s, &c, &last);
 	struct pname_fact f;
 	if (c.bad || (flags & (PPATH_PLAIN | PPATH_MUTE)) != PPATH_PLAIN || (rc = pname_fact_next(s, &c, &f)) != 1)
 		return rc;

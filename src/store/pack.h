@@ -280,6 +280,8 @@ enum ppath_flags {
 	PPATH_PLAIN = 1,   /* one file, one host, and only beginnings: the name is the earliest of them */
 	PPATH_SPILLED = 2, /* facts are in path_fact, too */
 	PPATH_MUTE = 4,    /* plain, but of a file whose names do not count: no name */
+	PPATH_LAST = 8,    /* the time of its last fact follows the flags */
+	PPATH_ENDED = 16,  /* names that have ended are in path_name, too */
 };
 struct pname_fact {
 	uint64_t session, seq, op, file, other; /* other: of a rename, the path's row */
@@ -295,7 +297,9 @@ struct pname {
 };
 int pname_next(struct store *s, struct cur *c, struct pname *ret);
 void pname_put(struct store *s, struct buf *out, const struct pname *n);
-/* All names ever of a path, from its columns facts and names: calls say for each. */
+/* What stands before the facts in their column: the flags, and the time of the last of them (TIME_NONE: not told). */
+uint64_t path_facts_begin(struct store *s, struct cur *c, int64_t *ret_last);
+/* The names of a path that are in its row, from its columns facts and names: calls say for each. */
 int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n),
                void *arg);
 

@@ -165,6 +165,15 @@ uint64_t read_session_state(struct store *s, uint64_t session);
 /* The gaps of a whole session. */
 int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
                       void *arg);
+/* Who reads names: say for each; enough (may be NULL) whether those that ended at t or before can be left out. */
+struct name_reader {
+	int (*say)(void *arg, const struct pname *n);
+	bool (*enough)(void *arg, int64_t t);
+	void *arg;
+};
+/* The names of the path of that row that are in it, and then those that ended at `since` or later (and perhaps some
+ * others), the last first. As read_names. say may not ask for names. */
+int read_names_since(struct store *s, uint64_t path, int64_t since, const struct name_reader *to, struct err *err);
 /* Calls say for each name that the path of that row ever had. What say returned where that is not 0, 0, or -errno. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg,
                struct err *err);

@@ -123,12 +123,37 @@ int read_path_id(struct store *s, struct str path, uint64_t *ret)
 	return rc < 0 ? rc : *ret != 0;
 }
 
-int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg, struct err *err)
+/* The names that ended and lie beside the path's row, those that ended last first: as long as some ended at `since` or
+ * later, and enough (may be NULL) does not say that they are. */
+static int read_ended_names(struct store *s, uint64_t path, int64_t since, const struct name_reader *to,
+                            struct err *err)
+{
+	struct buf pack = {0};
+	sqlite3_stmt *st = store_stmt(s, SQL_path_name_all, err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)path);
+	int rc = 0, stop = 0;
+	while (!stop && (rc = store_step(s, st, err)) == 1) {
+		int64_t till = sqlite3_column_int64(st, 0);
+		if (till < since || (to->enough && to->enough(to->arg, till)))
+			break;
+		buf_reset(&pack); /* say may ask the store, but not for names */
+		buf_str(&pack, column_str(st, 1));
+		stop = pack.failed ? -ENOMEM : path_names(s, str_of(""), buf_view(&pack), to->say, to->arg);
+	}
+	sqlite3_reset(st);
+	buf_release(&pack);
+	return stop ? stop : rc < 0 ? rc : 0;
+}
+
+int read_names_since(struct store *s, uint64_t path, int64_t since, const struct name_reader *to, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_path_get, err);
 	if (!st)
 		return -EIO;
 	struct buf facts = {0}, names = {0};
+	int64_t last;
 	sqlite3_bind_int64(st, 1, (int64_t)path);
 	int rc = store_step(s, st, err);
 	if (rc == 1) {
@@ -136,11 +161,22 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 		buf_str(&names, column_str(st, 3));
 	}
 	sqlite3_reset(st);
+	if (rc == 1 && (facts.failed || names.failed))
+		rc = -ENOMEM;
+	struct cur c = cur_of(buf_view(&facts));
+	uint64_t flags = path_facts_begin(s, &c, &last);
 	if (rc == 1)
-		rc = path_names(s, buf_view(&facts), buf_view(&names), say, arg);
+		rc = path_names(s, buf_view(&facts), buf_view(&names), to->say, to->arg);
+	if (rc == 0 && flags & PPATH_ENDED)
+		rc = read_ended_names(s, path, since, to, err);
 	buf_release(&facts);
 	buf_release(&names);
 	return rc;
+}
+
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg, struct err *err)
+{
+	return read_names_since(s, path, INT64_MIN, &(struct name_reader){.say = say, .arg = arg}, err);
 }
 
 static int add_named_file(void *arg, const struct pname *n)
@@ -185,7 +221,8 @@ int read_files_told_at(struct store *s, uint64_t path, struct ids *out)
 	rc = store_step(s, st, NULL);
 	if (rc == 1) {
 		struct cur c = cur_of(column_str(st, 2));
-		flags = cur_more(&c) ? cur_u(&c) : 0;
+		int64_t last;
+		flags = path_facts_begin(s, &c, &last);
 		/* The name of a plain path is that of all its facts. */
 		if (!(flags & PPATH_PLAIN) || flags & PPATH_MUTE)
 			rc = add_fact_files(s, str_n((const char *)c.p, (size_t)(c.end - c.p)), out);

@@ -87,9 +87,13 @@ struct ix_path {
 };
 struct ix_loaded_path {
 	uint32_t node;
-	struct buf facts, names; /* in the arena, like new_facts */
-	uint64_t flags;          /* enum ppath_flags, as they were */
-	bool dirty, taken;       /* to be replayed; its old facts are in the graph */
+	struct buf facts, names;     /* in the arena, like new_facts */
+	uint64_t flags;              /* enum ppath_flags, as they were */
+	bool dirty, taken;           /* to be replayed; its old facts, or (appended) its open names are in the graph */
+	bool full;                   /* it is to be replayed from all its facts */
+	bool appended;               /* all new facts come after its old ones: it is replayed from its open names */
+	int64_t last;                /* time of its last fact in the store; TIME_NONE not known */
+	int64_t first_new, last_new; /* of the new facts; first_new: TIME_NEVER none */
 	bool write;
 	struct buf new_facts;
 	size_t first_name, nname; /* result, in ix.path_names */

@@ -360,7 +360,14 @@ struct lost {
 	const struct ix_loaded_path *p;
 	uint64_t file; /* row */
 	bool found;
+	struct ids kept; /* files that the path still names, some time */
 };
+
+static int compare_rows(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+	return (a > b) - (a < b);
+}
 
 static int match_lost_name(void *arg, const struct pname *n)
 {
@@ -378,7 +385,8 @@ int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret)
 	if (p && (p->dirty || p->nname)) {
 		for (size_t i = 0; i < p->nname; i++)
 			*ret |= x->path_names.v[p->first_name + i].file == file;
-		return 0;
+		if (*ret || !p->appended)
+			return 0;
 	}
 	struct lost l = {x, NULL, x->files.v[file].id, false};
 	int rc = read_names(x->s, x->nodes.v[node].id, match_lost_name, &l, x->err);
@@ -408,16 +416,28 @@ static int flags_of_names(struct ix *x, uint32_t file, unsigned *ret)
 	return 0;
 }
 
-/* A name that the store had and a late event took back. */
-static int remove_late_name(void *arg, const struct pname *n)
+struct old_names {
+	VEC(struct pname) v;
+};
+
+static int add_old_name(void *arg, const struct pname *n)
 {
-	struct lost *l = arg;
+	struct old_names *to = arg;
+	struct pname *slot = vec_add(&to->v);
+	if (!slot)
+		return -ENOMEM;
+	*slot = *n;
+	return 0;
+}
+
+/* A name that the store had and a late event took back. */
+static int remove_late_name(const struct lost *l, const struct pname *n)
+{
 	struct ix *x = l->x;
 	uint32_t file, node = l->p->node;
 	unsigned flags;
-	for (size_t i = 0; i < l->p->nname; i++)
-		if (x->files.v[x->path_names.v[l->p->first_name + i].file].id == n->file)
-			return 0;
+	if (l->kept.n && bsearch(&n->file, l->kept.v, l->kept.n, sizeof(n->file), compare_rows))
+		return 0;
 	int rc = ix_file_of(x, n->file, &file);
 	if (rc < 0)
 		return rc;
@@ -434,24 +454,34 @@ static int remove_late_name(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* The names of a path that was replayed from all its facts; names: those that the store has. */
+static int check_lost_names(struct ix *x, const struct ix_loaded_path *p, struct old_names *names)
+{
+	struct lost l = {.x = x, .p = p};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < p->nname; i++)
+		rc = ids_add(&l.kept, x->files.v[x->path_names.v[p->first_name + i].file].id);
+	ids_sort(&l.kept);
+	names->v.n = 0;
+	if (rc == 0)
+		rc = read_names(x->s, x->nodes.v[p->node].id, add_old_name, names, x->err);
+	for (size_t i = 0; rc == 0 && i < names->v.n; i++)
+		rc = remove_late_name(&l, &names->v.v[i]);
+	free(l.kept.v);
+	return rc == -ENOMEM ? ix_oom(x) : rc;
+}
+
+/* What is appended takes no name back. */
 static int check_lost(struct ix *x)
 {
+	struct old_names names = {0};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->paths.n; i++) {
-		struct ix_loaded_path *p = &x->paths.v[i];
-		if (!p->dirty || x->nodes.v[p->node].is_new)
-			continue;
-		struct buf facts = {0}, names = {0}; /* the loaded paths may move */
-		buf_varint(&facts, p->flags);
-		buf_str(&facts, buf_view(&p->facts));
-		buf_str(&names, buf_view(&p->names));
-		struct ix_loaded_path copy = *p;
-		struct lost l = {.x = x, .p = &copy};
-		rc = facts.failed || names.failed ? ix_oom(x)
-		                                  : path_names(x->s, buf_view(&facts), buf_view(&names), remove_late_name, &l);
-		buf_release(&facts);
-		buf_release(&names);
+		struct ix_loaded_path copy = x->paths.v[i]; /* the loaded paths may move */
+		if (copy.dirty && !copy.appended && !x->nodes.v[copy.node].is_new)
+			rc = check_lost_names(x, &copy, &names);
 	}
+	vec_release(&names.v);
 	return rc;
 }
 

@@ -551,7 +551,8 @@ static int add_sources(struct ix *x, uint32_t cache, uint32_t node)
 		rc = append_cache_source(&s, &n);
 	}
 	uint32_t at = x->nodes.v[source].loaded;
-	if (rc < 0 || x->nodes.v[source].is_new || (at != VEC_NONE && (x->paths.v[at].dirty || x->paths.v[at].nname)))
+	const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
+	if (rc < 0 || x->nodes.v[source].is_new || (p && (p->dirty || p->nname) && !p->appended))
 		return rc; /* what was found now is all */
 	rc = read_names(x->s, row, append_cache_source, &s, x->err);
 	return rc < 0 ? rc : 0;

@@ -3,6 +3,7 @@
 #include "store/index/ix_names.h"
 
 #include "graph/names.h"
+#include "store/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,34 +117,55 @@ static int name_found(struct ix *x, uint32_t at, const struct gname *n, bool cha
 	return rc;
 }
 
+/* The names that the store has of a path, sorted. */
 struct had {
-	struct ix *x;
-	const struct gname *n;
-	bool found;
+	VEC(struct pname) v;
 };
 
-static int match_stored_name(void *arg, const struct pname *n)
+static int compare_had(const void *pa, const void *pb)
+{
+	const struct pname *a = pa, *b = pb;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->linked - b->linked;
+}
+
+static int add_had(void *arg, const struct pname *n)
 {
 	struct had *h = arg;
-	h->found |= n->file == h->x->files.v[h->n->file].id && n->from == h->n->from && n->to == h->n->to &&
-	            n->linked == h->n->linked;
+	struct pname *slot = vec_add(&h->v);
+	if (!slot)
+		return -ENOMEM;
+	*slot = *n;
 	return 0;
 }
 
-/* Has the path's row this name already? */
-static int had_name(struct ix *x, const struct ix_loaded_path *p, const struct gname *n, bool *ret)
+/* Of an appended path those of its row: others have ended, and are not found again. */
+static int load_had(struct ix *x, const struct ix_loaded_path *p, struct had *h)
 {
-	struct had h = {x, n, false};
-	struct buf *facts = &x->b2;
+	struct buf facts = {0};
 	int rc = 0;
-	if (!x->nodes.v[p->node].is_new) {
-		buf_reset(facts);
-		buf_varint(facts, p->flags);
-		buf_str(facts, buf_view(&p->facts));
-		rc = facts->failed ? ix_oom(x) : path_names(x->s, buf_view(facts), buf_view(&p->names), match_stored_name, &h);
-	}
-	*ret = h.found;
-	return rc;
+	h->v.n = 0;
+	if (x->nodes.v[p->node].is_new)
+		return 0;
+	if (p->appended)
+		rc = path_names(x->s, buf_view(&facts), buf_view(&p->names), add_had, h);
+	else
+		rc = read_names(x->s, x->nodes.v[p->node].id, add_had, h, x->err);
+	if (h->v.n)
+		qsort(h->v.v, h->v.n, sizeof(*h->v.v), compare_had);
+	return rc == -ENOMEM ? ix_oom(x) : rc < 0 ? rc : 0;
+}
+
+/* Has the store this name already? */
+static bool is_had(const struct ix *x, const struct had *h, const struct gname *n)
+{
+	struct pname key = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
+	return h->v.n && bsearch(&key, h->v.v, h->v.n, sizeof(key), compare_had);
 }
 
 static int name_cmp(const void *pa, const void *pb)
@@ -154,17 +176,73 @@ static int name_cmp(const void *pa, const void *pb)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
-/* The old facts of dirty paths go into the graph, each path's once. */
+/* Do all new facts of the path come after those that the store has, so that its open names say enough of them? */
+static bool can_append(const struct ix *x, const struct ix_loaded_path *p)
+{
+	bool move_end = p->node < x->move_end.n && x->move_end.v[p->node];
+	return !p->full && !x->nodes.v[p->node].is_new && p->flags & PPATH_LAST && p->first_new > p->last && !move_end &&
+	       !ix_below_move(x, p->node);
+}
+
+static int restore_open_names(struct ix *x, const struct ix_loaded_path *p)
+{
+	struct cur c = cur_of(buf_view(&p->names));
+	uint32_t node = p->node;
+	struct pname n;
+	int rc;
+	while ((rc = pname_next(x->s, &c, &n)) == 1) {
+		uint32_t file, host;
+		if (n.to != TIME_NEVER)
+			continue;
+		if ((rc = ix_file_of(x, n.file, &file)) < 0)
+			return rc;
+		host = intern_add(&x->g.words, store_interned(x->s, n.host));
+		struct gname *slot = host == VEC_NONE ? NULL : vec_add(&x->g.open_names);
+		if (!slot)
+			return ix_oom(x);
+		*slot = (struct gname){host, node, file, n.from, TIME_NEVER, n.linked};
+	}
+	return rc;
+}
+
+/* It is to be replayed from all its facts after all. */
+static void take_back_open_names(struct ix *x, struct ix_loaded_path *p)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < x->g.open_names.n; i++)
+		if (x->g.open_names.v[i].path != p->node)
+			x->g.open_names.v[kept++] = x->g.open_names.v[i];
+	x->g.open_names.n = kept;
+	p->appended = p->taken = false;
+}
+
+static int restore_path(struct ix *x, size_t i)
+{
+	struct ix_loaded_path *p = &x->paths.v[i];
+	p->taken = true;
+	p->appended = can_append(x, p);
+	if (p->appended)
+		return restore_open_names(x, p);
+	p->last = TIME_NONE;
+	struct ix_loaded_path copy = *p; /* the loaded paths may move */
+	return x->nodes.v[p->node].is_new ? 0 : ix_path_old_facts(x, &copy, ix_path_restore_fact);
+}
+
+/* The old facts of dirty paths go into the graph, each path's once; or, where that is enough, their open names. */
 static int restore_dirty_facts(struct ix *x)
 {
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < x->paths.n; i++) {
-		struct ix_loaded_path *p = &x->paths.v[i];
-		if (!p->dirty || p->taken)
-			continue;
-		p->taken = true;
-		if (!x->nodes.v[p->node].is_new)
-			rc = ix_path_old_facts(x, p, ix_path_restore_fact);
+	for (bool again = true; rc == 0 && again;) {
+		again = false;
+		for (size_t i = 0; rc == 0 && i < x->paths.n; i++) {
+			struct ix_loaded_path *p = &x->paths.v[i];
+			if (p->appended && p->full)
+				take_back_open_names(x, p);
+			if (!p->dirty || p->taken)
+				continue;
+			rc = restore_path(x, i);
+			again = true;
+		}
 	}
 	return rc;
 }
@@ -189,20 +267,22 @@ static int take_replayed_names(struct ix *x)
 {
 	struct gname *v = x->g.names.v;
 	size_t n = x->g.names.n;
+	struct had had = {0};
 	int rc = 0;
 	if (n)
 		qsort(v, n, sizeof(*v), name_cmp);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		uint32_t at = x->nodes.v[v[i].path].loaded;
-		bool had;
 		if (at == VEC_NONE || !x->paths.v[at].dirty)
 			continue;
-		if (i == 0 || v[i - 1].path != v[i].path)
+		if (i == 0 || v[i - 1].path != v[i].path) {
 			x->paths.v[at].first_name = x->path_names.n;
-		rc = had_name(x, &x->paths.v[at], &v[i], &had);
+			rc = load_had(x, &x->paths.v[at], &had);
+		}
 		if (rc == 0)
-			rc = name_found(x, at, &v[i], !had);
+			rc = name_found(x, at, &v[i], !is_had(x, &had, &v[i]));
 	}
+	vec_release(&had.v);
 	return rc;
 }
 
@@ -247,7 +327,7 @@ static int dirty_reloaded(struct ix *x, struct ix_nodes *queue)
 			if (rc == 0 && (x->sessions.v[i].holes || !(x->paths.v[at].flags & PPATH_PLAIN)))
 				rc = ix_make_dirty(x, node, queue);
 			if (rc == 0)
-				x->paths.v[at].write = true;
+				x->paths.v[at].write = x->paths.v[at].full = true;
 		}
 	return rc;
 }
@@ -293,6 +373,8 @@ static int dirty_changed_kinds(struct ix *x, struct ix_nodes *queue)
 			rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.paths.v[k], &node);
 			if (rc == 0)
 				rc = ix_make_dirty(x, node, queue);
+			if (rc == 0)
+				x->paths.v[x->nodes.v[node].loaded].full = true;
 		}
 	}
 	return rc;
@@ -317,7 +399,8 @@ static int dirty_new_moves(struct ix *x, size_t n, struct ix_nodes *queue)
 static int settle_path(struct ix *x, const struct gname_event *const *v, size_t n, struct ix_nodes *queue)
 {
 	uint32_t at, path = v[0]->path;
-	bool plain = false, had;
+	bool plain = false;
+	struct had had = {0};
 	struct plain name;
 	int rc = ix_path_load(x, path, &at);
 	if (rc == 0 && !x->paths.v[at].dirty)
@@ -327,13 +410,14 @@ static int settle_path(struct ix *x, const struct gname_event *const *v, size_t 
 	if (!plain || ix_below_move(x, path)) /* there it takes part in the replay */
 		return ix_make_dirty(x, path, queue);
 	struct gname found = {name.host, path, name.file, name.from, TIME_NEVER, name.linked};
-	rc = had_name(x, &x->paths.v[at], &found, &had);
+	rc = load_had(x, &x->paths.v[at], &had);
 	x->paths.v[at].flags |= PPATH_PLAIN;
 	x->paths.v[at].first_name = x->path_names.n;
 	if (!gkind_has_names(x->g.files.v[name.file].kind))
 		x->paths.v[at].flags |= PPATH_MUTE;
 	else if (rc == 0)
-		rc = name_found(x, at, &found, !had);
+		rc = name_found(x, at, &found, !is_had(x, &had, &found));
+	vec_release(&had.v);
 	return rc;
 }
 

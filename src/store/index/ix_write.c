@@ -433,26 +433,50 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
-	if (n->file == b->file && (!b->path || shows_better(n, &b->name))) {
+	if (n->file != b->file)
+		return 0;
+	bool tie = b->path && !shows_better(n, &b->name) && !shows_better(&b->name, n);
+	if (!b->path || shows_better(n, &b->name) || (tie && b->at < b->path)) { /* in whatever order they are met */
 		b->path = b->at;
 		b->name = *n;
 	}
 	return 0;
 }
 
-/* Looks at all names of the path at row b->at: as they were found now, else as they are in the store. */
-static int look_at_path(struct ix *x, struct shown *b)
+static const struct ix_loaded_path *loaded_path(const struct ix *x, uint64_t row)
 {
-	uint32_t node = map_get(&x->node_rows, b->at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
-	const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
-	if (!p || !(p->dirty || p->nname))
-		return node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b->at, choose_shown_name, b, x->err);
-	for (size_t k = 0; k < p->nname; k++) {
+	uint32_t node = map_get(&x->node_rows, row), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
+	return at == VEC_NONE ? NULL : &x->paths.v[at];
+}
+
+/* Looks at the names of the path at row b->at that were found now. */
+static void look_at_found(struct ix *x, struct shown *b)
+{
+	const struct ix_loaded_path *p = loaded_path(x, b->at);
+	for (size_t k = 0; p && (p->dirty || p->nname) && k < p->nname; k++) {
 		const struct gname *n = &x->path_names.v[p->first_name + k];
 		choose_shown_name(
 		    b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
 	}
-	return 0;
+}
+
+static int choose_ended_name(void *arg, const struct pname *n)
+{
+	return n->to == TIME_NEVER ? 0 : choose_shown_name(arg, n); /* the open ones were found now */
+}
+
+/* And at those that are in the store and were not; of an appended path at those that ended no earlier than the best so
+ * far. */
+static int look_at_stored(struct ix *x, struct shown *b)
+{
+	uint32_t node = map_get(&x->node_rows, b->at);
+	const struct ix_loaded_path *p = loaded_path(x, b->at);
+	struct name_reader ended = {.say = choose_ended_name, .arg = b};
+	if (p && p->appended)
+		return read_names_since(x->s, b->at, b->path ? b->name.to : INT64_MIN, &ended, x->err);
+	if ((p && (p->dirty || p->nname)) || (node != VEC_NONE && x->nodes.v[node].is_new))
+		return 0;
+	return read_names(x->s, b->at, choose_shown_name, b, x->err);
 }
 
 static int find_shown(struct file_writer *w, uint32_t file)
@@ -460,9 +484,13 @@ static int find_shown(struct file_writer *w, uint32_t file)
 	struct ix *x = w->x;
 	struct shown b = {.x = x, .file = x->files.v[file].id};
 	int rc = 0;
+	for (size_t i = 0; i < w->f.paths.n; i++) {
+		b.at = w->f.paths.v[i];
+		look_at_found(x, &b);
+	}
 	for (size_t i = 0; rc == 0 && i < w->f.paths.n; i++) {
 		b.at = w->f.paths.v[i];
-		rc = look_at_path(x, &b);
+		rc = look_at_stored(x, &b);
 	}
 	w->f.shown_dir = 0;
 	w->f.named = b.path && b.name.to == TIME_NEVER;
