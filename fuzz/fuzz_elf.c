@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
 		return 0;
-	int got = build_id_of(fd, id);
+	int got = elfid_build_id(fd, id);
 	if (got > BUILD_ID_MAX)
 		abort();
 	/* dpkg is not asked for a path like this one, and libdw is another's to test. */

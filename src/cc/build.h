@@ -7,10 +7,11 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/elfid.h"
 #include "base/err.h"
 #include "store/store.h"
 
-#define BUILD_ID_MAX 64 /* bytes of an ELF build-id; sha1 has 20 */
+#define BUILD_ID_MAX ELFID_MAX
 
 enum build_origin {
 	BUILD_RECORDED, /* by stemma cc */
@@ -127,13 +128,10 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 /* What one of the gaps means, in words behind what it is of (*ret_of, "" nothing). */
 const char *build_gap_meaning(const char *gap, const char **ret_of);
 void build_format_id(const struct build_file *f, struct buf *out); /* hex */
-/* The build-id of an ELF file; bytes, 0 none, or -errno. */
-int build_id_of(int fd, unsigned char ret[BUILD_ID_MAX]);
-/* The same of the note that `stemma cc --note` puts there. */
+/* The note that `stemma cc --note` puts into what it links. */
 #define BUILD_NOTE_OWNER "stemma"
 #define BUILD_NOTE_TYPE 1
 #define BUILD_NOTE_BYTES 16
-int build_note_of(int fd, unsigned char ret[BUILD_ID_MAX]);
 /* What -D and -U name, in their order: NAME or NAME=value; *ret_undef: it was -U. *pos starts at 0. NULL: the end. */
 const char *build_define(const struct build *b, size_t *pos, bool *ret_undef);
 

@@ -329,7 +329,7 @@ int build_from_elf_alone(const char *path, struct err *err, struct build *ret)
 	read_comment(&m, &said);
 	read_producers(fd, &said);
 	rc = read_needed(&m, &b);
-	int nid = build_id_of(fd, out.id);
+	int nid = elfid_build_id(fd, out.id);
 	out.nid = nid > 0 ? (size_t)nid : 0;
 	out.digested = digest_fd(NULL, fd, &out.digest, &st) == 0;
 	out.size = (uint64_t)st.st_size;

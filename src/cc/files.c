@@ -256,7 +256,7 @@ static int append_open_file(struct collecting *g, char *path, int fd, unsigned r
 	int rc = digest_fd(g->cache, fd, &d, &now);
 	set_build_file_state(g, b, &d, rc, &now);
 	if (rc == 0 && has_id(role)) {
-		int n = build_id_of(fd, b->id);
+		int n = elfid_build_id(fd, b->id);
 		b->nid = n > 0 ? (size_t)n : 0;
 	}
 	return 0;

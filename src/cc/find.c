@@ -306,7 +306,7 @@ int build_find(struct store *s, const char *path, struct err *err, struct build_
 	struct stat st = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int rc = fd < 0 ? -errno : digest_fd(NULL, fd, &d, &st);
-	int nid = rc == 0 ? build_id_of(fd, id) : 0, nnote = rc == 0 ? build_note_of(fd, note) : 0;
+	int nid = rc == 0 ? elfid_build_id(fd, id) : 0, nnote = rc == 0 ? elfid_note(fd, BUILD_NOTE_OWNER, BUILD_NOTE_TYPE, note) : 0;
 	if (fd >= 0)
 		close(fd);
 	if (rc < 0) {

@@ -200,7 +200,7 @@ static void record_program(struct writing *w, const struct session_file *f, cons
 	if (fd < 0)
 		return;
 	bool own = exe && !strcmp(exe, f->path);
-	int n = build_id_of(fd, id);
+	int n = elfid_build_id(fd, id);
 	bool digested = (own || n <= 0) && digest_fd(w->cache, fd, &d, NULL) == 0;
 	close(fd);
 	if (digested)

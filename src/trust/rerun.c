@@ -84,7 +84,7 @@ static bool is_recorded_content(const struct witness_options *o, int fd, const c
 	unsigned char id[BUILD_ID_MAX];
 	char text[DIGEST_TEXT], hex[2 * BUILD_ID_MAX + 1] = "";
 	if (!strncmp(want, "build-id:", 9)) {
-		int n = build_id_of(fd, id);
+		int n = elfid_build_id(fd, id);
 		return n > 0 && !strcmp(hex_text(id, (size_t)n, hex), want + 9);
 	}
 	if (digest_fd(o ? o->cache : NULL, fd, &d, NULL) < 0)

@@ -1,8 +1,9 @@
-/* The build-id and our own note of an ELF file. By hand: it is asked for each library of each link, and libelf would
+/* elfid.c - notes of ELF files. By hand: it is asked for each library of each link, and libelf would
  * cost every start of the program more than reading these few bytes. Everything in the file may be a lie; what does not
  * fit is no id. */
+#include "base/elfid.h"
+
 #include "base/io.h"
-#include "cc/build.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct note {
 };
 
 /* Bytes of what the note holds, 0: it is not among these. */
-static int id_in(const char *p, size_t n, size_t align, const struct note *want, unsigned char ret[BUILD_ID_MAX])
+static int id_in(const char *p, size_t n, size_t align, const struct note *want, unsigned char ret[ELFID_MAX])
 {
 	while (n >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr h; /* that of 32 bits is the same */
@@ -36,7 +37,7 @@ static int id_in(const char *p, size_t n, size_t align, const struct note *want,
 			return 0;
 		if (h.n_type == want->type && h.n_namesz == strlen(want->owner) + 1 &&
 		    memcmp(p + sizeof(h), want->owner, h.n_namesz) == 0) {
-			if (h.n_descsz == 0 || h.n_descsz > BUILD_ID_MAX)
+			if (h.n_descsz == 0 || h.n_descsz > ELFID_MAX)
 				return 0;
 			memcpy(ret, p + sizeof(h) + name, h.n_descsz);
 			return (int)h.n_descsz;
@@ -49,7 +50,7 @@ static int id_in(const char *p, size_t n, size_t align, const struct note *want,
 	return 0;
 }
 
-static int id_of_segment(int fd, const struct segment *s, const struct note *want, unsigned char ret[BUILD_ID_MAX])
+static int id_of_segment(int fd, const struct segment *s, const struct note *want, unsigned char ret[ELFID_MAX])
 {
 	char small[1024], *room = small;
 	if (s->size > NOTES_MAX)
@@ -63,7 +64,7 @@ static int id_of_segment(int fd, const struct segment *s, const struct note *wan
 	return got;
 }
 
-static int note_of(int fd, const struct note *want, unsigned char ret[BUILD_ID_MAX])
+static int note_of(int fd, const struct note *want, unsigned char ret[ELFID_MAX])
 {
 	union {
 		Elf64_Ehdr e64;
@@ -103,12 +104,12 @@ static int note_of(int fd, const struct note *want, unsigned char ret[BUILD_ID_M
 	return 0;
 }
 
-int build_id_of(int fd, unsigned char ret[BUILD_ID_MAX])
+int elfid_build_id(int fd, unsigned char ret[ELFID_MAX])
 {
 	return note_of(fd, &(struct note){"GNU", NT_GNU_BUILD_ID}, ret);
 }
 
-int build_note_of(int fd, unsigned char ret[BUILD_ID_MAX])
+int elfid_note(int fd, const char *owner, uint32_t type, unsigned char ret[ELFID_MAX])
 {
-	return note_of(fd, &(struct note){BUILD_NOTE_OWNER, BUILD_NOTE_TYPE}, ret);
+	return note_of(fd, &(struct note){owner, type}, ret);
 }
