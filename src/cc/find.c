@@ -1,4 +1,5 @@
 /* find.c - records of builds, as struct build; and what is made of several of them. */
+#include "base/still.h"
 #include "base/vec.h"
 #include "cc/build.h"
 
@@ -306,7 +307,8 @@ int build_find(struct store *s, const char *path, struct err *err, struct build_
 	struct stat st = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int rc = fd < 0 ? -errno : digest_fd(NULL, fd, &d, &st);
-	int nid = rc == 0 ? elfid_build_id(fd, id) : 0, nnote = rc == 0 ? elfid_note(fd, BUILD_NOTE_OWNER, BUILD_NOTE_TYPE, note) : 0;
+	int nid = rc == 0 ? elfid_build_id(fd, id) : 0,
+	    nnote = rc == 0 ? elfid_note(fd, BUILD_NOTE_OWNER, BUILD_NOTE_TYPE, note) : 0;
 	if (fd >= 0)
 		close(fd);
 	if (rc < 0) {
@@ -439,15 +441,13 @@ void build_sources_release(struct build_sources *x)
 
 enum build_match build_match(struct digest_cache *c, const struct build_file *f)
 {
-	struct digest d;
-	struct stat st;
-	if (stat(f->path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? BUILD_MISSING : BUILD_UNKNOWN;
-	if (!f->digested)
-		return BUILD_UNKNOWN;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size)
-		return BUILD_CHANGED;
-	if (digest_file(c, AT_FDCWD, f->path, &d, NULL) < 0)
-		return BUILD_UNKNOWN;
-	return digest_eq(&d, &f->digest) ? BUILD_SAME : BUILD_CHANGED;
+	static const enum build_match matches[] = {[STILL_SAME] = BUILD_SAME,
+	                                           [STILL_OTHER] = BUILD_CHANGED,
+	                                           [STILL_GONE] = BUILD_MISSING,
+	                                           [STILL_UNKNOWN] = BUILD_UNKNOWN};
+	char content[DIGEST_TEXT] = "";
+	if (f->digested)
+		digest_text(&f->digest, content);
+	return matches[still_look(c, f->path, &(struct still_was){.content = content, .has_size = true, .size = f->size},
+	                          NULL)];
 }

@@ -2,15 +2,13 @@
 
 #include "base/buf.h"
 #include "base/child.h"
-#include "base/fileid.h"
-#include "base/hex.h"
 #include "base/io.h"
 #include "base/os/mark.h"
 #include "base/os/memfile.h"
+#include "base/still.h"
 #include "base/strv.h"
 #include "base/system.h"
 #include "base/vec.h"
-#include "cc/build.h"
 #include "event/env.h"
 #include "sandbox/childless.h"
 #include "trust/kept.h"
@@ -77,22 +75,6 @@ static char *recorded_content(const struct planning *p, const struct file_info *
 	return strdup("");
 }
 
-/* Is the open file what is wanted? */
-static bool is_recorded_content(const struct witness_options *o, int fd, const char *want)
-{
-	struct digest d;
-	unsigned char id[BUILD_ID_MAX];
-	char text[DIGEST_TEXT], hex[2 * BUILD_ID_MAX + 1] = "";
-	if (!strncmp(want, "build-id:", 9)) {
-		int n = elfid_build_id(fd, id);
-		return n > 0 && !strcmp(hex_text(id, (size_t)n, hex), want + 9);
-	}
-	if (digest_fd(o ? o->cache : NULL, fd, &d, NULL) < 0)
-		return false;
-	digest_text(&d, text);
-	return !strcmp(text, want);
-}
-
 bool rerun_is_path(struct str path, bool relative)
 {
 	if (!path.n || memchr(path.p, '\0', path.n) || (path.p[0] == '/') == relative)
@@ -114,26 +96,19 @@ bool rerun_is_path(struct str path, bool relative)
 void rerun_look(struct rerun_file *x, const struct witness_options *o, const struct file_info *f,
                 const struct version_info *v)
 {
-	struct fileid id;
-	struct stat st;
-	int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		x->state = errno == ENOENT ? RERUN_GONE : RERUN_UNKNOWN;
-		return;
-	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		x->state = RERUN_DIFFERS;
-		close(fd);
-		return;
-	}
-	x->mode = st.st_mode & 0777;
-	x->fingerprint_same = v->has_size && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.ino == f->ino &&
-	                      id.gen == f->gen && id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
-	if (*x->want)
-		x->state = is_recorded_content(o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
-	else
-		x->state = x->fingerprint_same ? RERUN_SAME : RERUN_UNKNOWN;
-	close(fd);
+	const struct still_print print = {
+	    .domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
+	const struct still_was was = {.content = x->want, .print = v->has_size ? &print : NULL};
+	struct still_seen seen;
+	/* What cannot be read, though it is known what it was, may be brought back. */
+	const enum rerun_state states[] = {[STILL_SAME] = RERUN_SAME,
+	                                   [STILL_OTHER] = RERUN_DIFFERS,
+	                                   [STILL_GONE] = RERUN_GONE,
+	                                   [STILL_UNKNOWN] = *x->want ? RERUN_DIFFERS : RERUN_UNKNOWN};
+	x->state = states[still_look(o ? o->cache : NULL, x->path, &was, &seen)];
+	x->fingerprint_same = seen.print_same;
+	if (seen.mode)
+		x->mode = seen.mode;
 }
 
 static int add_read(struct planning *p, struct str path)
@@ -475,7 +450,7 @@ static int from_git(struct rerun_file *x, const char *to)
 		fd = git(dir, blob);
 		if (fd < 0)
 			continue;
-		int rc = is_recorded_content(NULL, fd, x->want) ? kept_copy(fd, to, x->mode) : -ENOENT;
+		int rc = still_holds(NULL, fd, x->want) > 0 ? kept_copy(fd, to, x->mode) : -ENOENT;
 		close(fd);
 		if (rc == 0) {
 			x->commit = strdup(c);

@@ -1,6 +1,6 @@
 #include "trust/witness.h"
 
-#include "base/fileid.h"
+#include "base/still.h"
 #include "base/system.h"
 #include "base/vec.h"
 #include "trust/extract.h"
@@ -155,12 +155,11 @@ static const struct event_digest *digest_event(const struct reported_list *l, co
 static bool digest_now(const struct one *r, const struct file_info *f, const struct version_info *v,
                        char ret[DIGEST_TEXT])
 {
-	struct fileid id;
+	const struct still_print print = {
+	    .domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
 	struct digest d;
 	char *path = strndup(f->path.p, f->path.n);
-	bool same = path && v->has_size && fileid_get(AT_FDCWD, path, true, &id) == 0 && id.ino == f->ino &&
-	            id.gen == f->gen && str_is(f->domain, id.domain->name ? id.domain->name : "") &&
-	            id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
+	bool same = path && v->has_size && still_looks_so(path, &print);
 	struct stat st;
 	same = same && digest_file(r->o->cache, AT_FDCWD, path, &d, &st) == 0 && (uint64_t)st.st_size == v->size &&
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;

@@ -1,0 +1,62 @@
+#include "base/still.h"
+
+#include "base/elfid.h"
+#include "base/fileid.h"
+#include "base/hex.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int still_holds(struct digest_cache *cache, int fd, const char *content)
+{
+	static const char build_id[] = "build-id:";
+	if (!strncmp(content, build_id, sizeof(build_id) - 1)) {
+		unsigned char id[ELFID_MAX];
+		char hex[2 * ELFID_MAX + 1];
+		int n = elfid_build_id(fd, id);
+		return n < 0 ? n : n > 0 && !strcmp(hex_text(id, (size_t)n, hex), content + sizeof(build_id) - 1);
+	}
+	struct digest d;
+	char text[DIGEST_TEXT];
+	int r = digest_fd(cache, fd, &d, NULL);
+	if (r < 0)
+		return r;
+	digest_text(&d, text);
+	return !strcmp(text, content);
+}
+
+bool still_looks_so(const char *path, const struct still_print *print)
+{
+	struct fileid now;
+	return fileid_get(AT_FDCWD, path, true, &now) == 0 && now.ino == print->ino && now.gen == print->gen &&
+	       str_is(print->domain, now.domain->name ? now.domain->name : "") && now.st.stx_size == print->size &&
+	       fileid_time(&now.st.stx_mtime) == print->mtime;
+}
+
+enum still still_look(struct digest_cache *cache, const char *path, const struct still_was *was, struct still_seen *ret)
+{
+	struct still_seen seen = {0};
+	struct stat st;
+	enum still found = *was->content || was->print ? STILL_OTHER : STILL_UNKNOWN;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		found = errno == ENOENT || errno == ENOTDIR ? STILL_GONE : STILL_UNKNOWN;
+	else if (fstat(fd, &st) < 0)
+		found = STILL_UNKNOWN;
+	else if (S_ISREG(st.st_mode)) {
+		seen.mode = st.st_mode & 0777;
+		seen.print_same = was->print && still_looks_so(path, was->print);
+		if (!*was->content) {
+			found = seen.print_same ? STILL_SAME : STILL_UNKNOWN;
+		} else if (!was->has_size || was->size == (uint64_t)st.st_size) {
+			int r = still_holds(cache, fd, was->content);
+			found = r < 0 ? STILL_UNKNOWN : r ? STILL_SAME : STILL_OTHER;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	if (ret)
+		*ret = seen;
+	return found;
+}
