@@ -46,6 +46,7 @@ struct resolver {
 	VEC(uint32_t) found;          /* versions that the read at hand uses */
 	VEC(struct rspan) spans;
 	VEC(struct rspans) groups;
+	bool spans_made; /* of this file's reads */
 };
 
 static inline uint32_t access_host(const struct graph *g, const struct gaccess *a)

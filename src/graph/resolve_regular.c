@@ -82,8 +82,7 @@ static bool emptied_between(const struct resolver *r, const struct gaccess *firs
 	return false;
 }
 
-static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made,
-                         int *rc)
+static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, int *rc)
 {
 	const struct gaccess *first, *later = starts_before(r, next, w) ? w : next;
 	if ((later->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) ||
@@ -91,9 +90,9 @@ static bool same_version(struct resolver *r, const struct gaccess *w, const stru
 		return false;
 	if (emptied_between(r, w, next))
 		return false;
-	if (!*spans_made && (*rc = make_spans(r)) < 0)
+	if (!r->spans_made && (*rc = make_spans(r)) < 0)
 		return false;
-	*spans_made = true;
+	r->spans_made = true;
 	struct gspan a = span_of(r, w), b = span_of(r, next);
 	first = a.from <= b.from ? w : next;
 	return !read_overlaps(r, a.from <= b.from ? a.from : b.from, access_host(r->g, first), b.to,
@@ -104,7 +103,6 @@ static int make_versions(struct resolver *r)
 {
 	size_t u = 0;
 	int rc = 0;
-	bool spans_made = false;
 	struct rversion *v = NULL; /* the range that may go on */
 	for (size_t i = 0; i < r->writes.n || u < r->unobserved.n;) {
 		const struct gaccess *w = i < r->writes.n ? acc_of(r, r->writes.v[i]) : NULL;
@@ -117,7 +115,7 @@ static int make_versions(struct resolver *r)
 			u++;
 			continue;
 		}
-		bool goes_on = v && same_version(r, acc_of(r, r->writes.v[i - 1]), w, &spans_made, &rc);
+		bool goes_on = v && same_version(r, acc_of(r, r->writes.v[i - 1]), w, &rc);
 		if (rc < 0)
 			return rc;
 		if (!goes_on) {
@@ -200,9 +198,37 @@ static size_t versions_ended(const struct resolver *r, size_t n, int64_t t)
 	return lo;
 }
 
+/* Does a read overlap the time in which the version was written, as a whole? */
+static bool read_meanwhile(struct resolver *r, const struct rversion *v, bool *ret)
+{
+	const struct gaccess *first = acc_of(r, r->writes.v[v->first]), *last = acc_of(r, r->writes.v[v->first + v->n - 1]);
+	for (size_t k = v->first; k < v->first + v->n; k++) {
+		const struct gaccess *w = acc_of(r, r->writes.v[k]);
+		first = span_of(r, w).from < span_of(r, first).from ? w : first;
+	}
+	if (!r->spans_made && make_spans(r) < 0)
+		return false;
+	r->spans_made = true;
+	*ret = read_overlaps(r, span_of(r, first).from, access_host(r->g, first), span_of(r, last).to,
+	                     access_host(r->g, last));
+	return true;
+}
+
+/* Is it known that there is less in the version than in the n-th one before? Then something was cut off. */
+static bool is_cut(const struct resolver *r, const struct gversion *gv, size_t n)
+{
+	const struct gversion *before = &r->g->versions.v[r->g->files.v[r->file].first_version + n];
+	return gv->has_size && before->has_size && gv->size < before->size;
+}
+
 static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 {
 	const struct rversion *v = &r->versions.v[i];
+	bool read = true;
+	if (v->n && gv->has_size && !gv->size && !read_meanwhile(r, v, &read))
+		return -ENOMEM;
+	if (!read)
+		return 0; /* there is nothing in it, and was nothing that anybody got */
 	if (!v->n) {
 		if (!r->unobserved.v[v->unobserved].external && i && !der_add(r, gv, (uint32_t)i, false, TERM_via_data))
 			return -ENOMEM;
@@ -226,7 +252,7 @@ static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 		;
 	if (cur == SIZE_MAX)
 		return 0;
-	bool must = v->must && !v->makes && pred == SIZE_MAX;
+	bool must = v->must && !v->makes && pred == SIZE_MAX && !is_cut(r, gv, cur);
 	if (must && v->later < add_time_slack(v->end, r->slack))
 		for (size_t j = i + 1; must && j < r->versions.n; j++)
 			must = !versions_overlap(r, i, j);
@@ -411,6 +437,28 @@ static int emit_uses(struct resolver *r, struct gaccess *a, size_t cur)
 	return 0;
 }
 
+/* Has the execution of read a emptied the file after version v, and before it read? */
+static bool destroyed_itself(const struct resolver *r, const struct gaccess *a, const struct rversion *v)
+{
+	size_t lo = 0, hi = r->emptied.n; /* those that start before a */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (acc_of(r, r->emptied.v[mid])->start <= a->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo-- > 0) {
+		const struct gaccess *t = acc_of(r, r->emptied.v[lo]);
+		if (t->start < v->end)
+			return false;
+		if (t->exec == a->exec && t != a && starts_before(r, t, a) &&
+		    version_before(r, v, t->start, access_host(r->g, t)))
+			return true;
+	}
+	return false;
+}
+
 static int find_uses(struct resolver *r)
 {
 	size_t nv = r->versions.n, started = 0;
@@ -434,6 +482,8 @@ static int find_uses(struct resolver *r)
 			cur = versions_ended(r, nv, from);
 			while (cur-- > 0 && (cur + 1 == a->gen || !version_before(r, &r->versions.v[cur], from, host)))
 				;
+			if (cur != SIZE_MAX && destroyed_itself(r, a, &r->versions.v[cur]))
+				cur = SIZE_MAX;
 		}
 		int rc = find_overlapping(r, a, &started);
 		if (rc == 0)
@@ -447,6 +497,7 @@ static int find_uses(struct resolver *r)
 int resolve_regular(struct resolver *r)
 {
 	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = 0;
+	r->spans_made = false;
 	table_clear(&r->unobserved_table);
 	bool exact = false;
 	for (size_t k = 0; k < r->nacc; k++) {

@@ -2,6 +2,7 @@
 #include "graph/resolve_regular_int.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* The two latest ends, per host, of accesses that may be writing. */
 struct live {
@@ -46,15 +47,21 @@ static bool live_other(const struct live *v, size_t n, const struct resolver *r,
 	return false;
 }
 
+/* May it be writing? counting: does it, as far as is known? */
+static bool is_live(const struct gaccess *a, bool counting)
+{
+	return counting ? (a->flags & GACCESS_WRITES) != 0 : (a->mode & ACCESS_WRITE) != 0;
+}
+
 /* Whether an access of another host that may be writing starts within the skew after a; `from` is the first that starts
  * after it. It cannot have ended before a. */
-static bool live_soon(const struct resolver *r, size_t from, const struct gaccess *a)
+static bool live_soon(const struct resolver *r, size_t from, const struct gaccess *a, bool counting)
 {
 	for (size_t k = from; r->slack && k < r->nacc; k++) {
 		const struct gaccess *o = acc_of(r, r->acc[k]);
 		if (o->start > add_time_slack(a->start, r->slack))
 			break;
-		if ((o->mode & ACCESS_WRITE) && access_host(r->g, o) != access_host(r->g, a))
+		if (is_live(o, counting) && access_host(r->g, o) != access_host(r->g, a))
 			return true;
 	}
 	return false;
@@ -107,50 +114,84 @@ static bool step_back_write(const struct resolver *r, uint32_t i, size_t *w, siz
 	return true;
 }
 
+/* Accesses that may be writing at the moment that is looked at: all, and those whose writing counts. */
+struct living {
+	struct live few[2][4], *v[2];
+	size_t n[2], cap, opened;
+};
+
+static int living_begin(struct living *l, const struct resolver *r)
+{
+	size_t cap = r->slack && r->g->hosts.n + 1 > 4 ? r->g->hosts.n + 1 : 4;
+	*l = (struct living){.cap = cap};
+	for (int k = 0; k < 2; k++)
+		if (!(l->v[k] = cap > 4 ? malloc(cap * sizeof(*l->v[k])) : l->few[k]))
+			return -ENOMEM;
+	return 0;
+}
+
+static void living_end(struct living *l)
+{
+	for (int k = 0; k < 2; k++)
+		if (l->v[k] != l->few[k])
+			free(l->v[k]);
+}
+
+/* All that have begun by t. */
+static int living_advance(struct living *l, const struct resolver *r, int64_t t)
+{
+	for (; l->opened < r->nacc && acc_of(r, r->acc[l->opened])->start <= t; l->opened++)
+		for (int k = 0; k < 2; k++)
+			if (is_live(acc_of(r, r->acc[l->opened]), k) &&
+			    live_add(l->v[k], &l->n[k], l->cap, r, r->acc[l->opened]) < 0)
+				return -ENOMEM;
+	return 0;
+}
+
+static bool living_others(const struct living *l, const struct resolver *r, uint32_t i, bool counting)
+{
+	return live_other(l->v[counting], l->n[counting], r, i) || live_soon(r, l->opened, acc_of(r, i), counting);
+}
+
+/* What access i found, where nobody was writing: was it there before all, or is it something else than what was left
+ * there? Not the latter where somebody may have been writing (live). 0 or -ENOMEM. */
+static int look_at_opening(struct resolver *r, uint32_t i, size_t ended, bool live)
+{
+	const struct gfp *is = opening_fp(r->g, acc_of(r, i));
+	size_t w = ended, u = r->unobserved.n;
+	const struct gaccess *write = NULL;
+	const struct runobserved *last = NULL;
+	bool more = step_back_write(r, i, &w, &u, &write, &last);
+	if (!more)
+		return append_unobserved(r, i, true) ? 0 : -ENOMEM;
+	if (live || !is)
+		return 0;
+	while (more && write && (write->flags & GACCESS_ALIAS))
+		more = step_back_write(r, i, &w, &u, &write, &last);
+	const struct gfp *was = !more ? NULL : write ? closing_fp(r->g, write) : last->fp;
+	return !was || !fp_differ(was, is) || append_unobserved(r, i, false) ? 0 : -ENOMEM;
+}
+
 /* What changed unobserved. Writes must be sorted by their recorded ends. */
 int resolve_unseen(struct resolver *r)
 {
-	struct live few[4], *live = few;
-	size_t nlive = 0, cap = 4, opened = 0, ended = 0;
-	int rc = -ENOMEM;
-	if (r->slack && r->g->hosts.n + 1 > cap) {
-		cap = r->g->hosts.n + 1;
-		if (!(live = malloc(cap * sizeof *live)))
-			return -ENOMEM;
-	}
-	for (size_t k = 0; k < r->nacc; k++) {
+	struct living l;
+	size_t ended = 0;
+	int rc = living_begin(&l, r);
+	for (size_t k = 0; k < r->nacc && rc == 0; k++) {
 		uint32_t i = r->acc[k];
 		const struct gaccess *a = acc_of(r, i);
-		const struct gfp *is = opening_fp(r->g, a);
-		for (; opened < r->nacc && acc_of(r, r->acc[opened])->start <= a->start; opened++)
-			if ((acc_of(r, r->acc[opened])->mode & ACCESS_WRITE) && live_add(live, &nlive, cap, r, r->acc[opened]) < 0)
-				goto out;
-		if (!(a->flags & GACCESS_KEPT) || (a->flags & GACCESS_CREATES) || (!is && (a->flags & GACCESS_TRUNCS)))
+		rc = living_advance(&l, r, a->start);
+		if (rc < 0 || !(a->flags & GACCESS_KEPT) || (a->flags & GACCESS_CREATES) ||
+		    (!opening_fp(r->g, a) && (a->flags & GACCESS_TRUNCS)))
 			continue;
-		if (live_other(live, nlive, r, i) || live_soon(r, opened, a))
+		bool live = living_others(&l, r, i, false);
+		if (live && living_others(&l, r, i, true))
 			continue;
 		while (ended < r->writes.n && acc_of(r, r->writes.v[ended])->end <= a->start)
 			ended++;
-		size_t w = ended, u = r->unobserved.n;
-		const struct gaccess *write = NULL;
-		const struct runobserved *last = NULL;
-		if (!step_back_write(r, i, &w, &u, &write, &last)) {
-			if (!append_unobserved(r, i, true))
-				goto out;
-			continue;
-		}
-		if (!is)
-			continue;
-		bool more = true;
-		while (more && write && (write->flags & GACCESS_ALIAS))
-			more = step_back_write(r, i, &w, &u, &write, &last);
-		const struct gfp *was = !more ? NULL : write ? closing_fp(r->g, write) : last->fp;
-		if (was && fp_differ(was, is) && !append_unobserved(r, i, false))
-			goto out;
+		rc = look_at_opening(r, i, ended, live);
 	}
-	rc = 0;
-out:
-	if (live != few)
-		free(live);
+	living_end(&l);
 	return rc;
 }

@@ -325,6 +325,8 @@ static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
 	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all)
 		return record_omission(w, node, OMIT_cache);
+	if (type == LINEAGE_GENERATED && w->states[node].empty && !w->o->all)
+		return record_omission(w, node, OMIT_empty);
 	return arrive_with_bound(w, w->execs, i, bound);
 }
 

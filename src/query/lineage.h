@@ -28,6 +28,7 @@ enum lineage_omit {
 	OMIT_unread,
 	OMIT_unseen,
 	OMIT_object,    /* of an HDF5 file, in a walk along files */
+	OMIT_empty,     /* edges to what the writer of a file used, where that has nothing in it */
 	OMIT_container, /* an HDF5 file, in a walk along objects */
 	OMIT_COUNT
 };

@@ -10,6 +10,17 @@ static bool is_bytecode(struct str path)
 	return memmem(path.p, path.n, "/__pycache__/", 13) != NULL;
 }
 
+/* Was a version that has nothing in it used before it was whole? Then it may have had something. */
+static int used_before_end(struct lineage_walk *w, store_id version, int64_t end)
+{
+	struct edges e = {0};
+	int r = store_readers(w->s, version, &e);
+	for (size_t k = 0; k < e.n && r == 0; k++)
+		r = e.v[k].lo < end;
+	edges_release(&e);
+	return r;
+}
+
 int lineage_classify(struct lineage_walk *w, uint32_t i)
 {
 	if (w->nodes[i].classified)
@@ -26,6 +37,12 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 	st->observed = v.origin == ORIGIN_OBSERVED;
 	w->nodes[i].object = objects_is_object(v.kind);
 	w->nodes[i].stream = v.kind >= TERM_kind_fifo && v.kind <= TERM_kind_terminal;
+	if (v.hollow && v.kind == TERM_kind_regular) {
+		r = used_before_end(w, w->nodes[i].id, v.end);
+		if (r < 0)
+			return r;
+		st->empty = !r;
+	}
 	if (v.kind == TERM_kind_absent) {
 		st->class = CLASS_ABSENT;
 	} else if (v.kind == TERM_kind_pseudo) {
@@ -92,6 +109,10 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 	*ret_omit = OMIT_COUNT;
 	if (w->o->all || st->root)
 		return 0;
+	if (st->empty && w->o->direction == LINEAGE_DOWN && w->nodes[other].exec) {
+		*ret_omit = OMIT_empty; /* who made it has put nothing into it */
+		return 0;
+	}
 	switch ((enum lineage_class)st->class) {
 	case CLASS_ABSENT:
 		*ret_omit = OMIT_absent;

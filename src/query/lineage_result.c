@@ -7,7 +7,7 @@
 const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
     [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
-    [OMIT_unread] = "unread", [OMIT_object] = "object", [OMIT_container] = "container",
+    [OMIT_unread] = "unread", [OMIT_object] = "object", [OMIT_empty] = "empty",         [OMIT_container] = "container",
 };
 
 int lineage_compact(struct lineage_walk *w, struct lineage *ret)
@@ -21,9 +21,10 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 		const struct lineage_state *st = &w->states[i];
 		renumber[i] = (uint32_t)l.n_nodes;
 		if (!st->reached) {
-			l.omitted[st->unread && (w->o->all || st->class == CLASS_DATA) ? OMIT_unread
-			          : st->class == CLASS_ABSENT                          ? OMIT_absent
-			                                                               : OMIT_system]++;
+			l.omitted[st->empty && !w->o->all && !up                         ? OMIT_empty
+			          : st->unread && (w->o->all || st->class == CLASS_DATA) ? OMIT_unread
+			          : st->class == CLASS_ABSENT                            ? OMIT_absent
+			                                                                 : OMIT_system]++;
 			continue;
 		}
 		for (int k = 0; st->omitted && k < OMIT_COUNT; k++)

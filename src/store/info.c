@@ -609,7 +609,13 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 		rc = read_brief_path(s, &f, &r->sort_text);
 	if (rc < 0)
 		return rc;
-	*ret = (struct version_sort){version_file(id), version_origin(&r->ver), f.kind, buf_view(&r->sort_text), f.within};
+	*ret = (struct version_sort){.file = version_file(id),
+	                             .origin = version_origin(&r->ver),
+	                             .kind = f.kind,
+	                             .path = buf_view(&r->sort_text),
+	                             .within = f.within,
+	                             .hollow = r->ver.flags >> PVER_HOLLOW & 1,
+	                             .end = r->ver.end};
 	return 1;
 }
 

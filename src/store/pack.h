@@ -229,6 +229,7 @@ enum pver_flags {
 	PVER_NEVER = 5,     /* has not ended */
 	PVER_GENS = 6,      /* 2 bits: 0, 1, 2 = many */
 	PVER_DERS = 8,      /* 2 bits: 0, 1, 2 = many */
+	PVER_HOLLOW = 11,   /* somebody wrote it, and its size is 0 */
 	PVER_REPORTED = 10, /* session is a number, not a row: another log told of its write */
 };
 struct pgen {

@@ -191,6 +191,8 @@ struct version_sort {
 	uint64_t kind;   /* term kind */
 	struct str path; /* as in file_info */
 	store_id within; /* as there */
+	bool hollow;     /* somebody wrote it, and its size is known to be 0 */
+	int64_t end;     /* as in version_info */
 };
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 

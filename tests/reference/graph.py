@@ -385,9 +385,11 @@ def unseen_changes(file, clock):
     def closed_before(w, a):
         return clock.before(w.closed, w.host, a.began, a.host)
 
-    def live(a):
+    def live(a, counting):
         for w in file.accesses:
             reach = 2 * clock.skew if clock.network and w.host != a.host else 0
+            if counting and not (w.kept and w.writes):
+                continue
             if w is not a and w.recorded_write and w.began <= a.began + reach and not closed_before(w, a):
                 return True
         return False
@@ -400,9 +402,11 @@ def unseen_changes(file, clock):
 
     for a in kept:
         opening = a.fps if a.member is file else None
-        if a.mode & CREATE or (a.mode & TRUNC and opening is None) or live(a):
+        if a.mode & CREATE or (a.mode & TRUNC and opening is None):
             continue
         past = sorted((w for w in writes + found if w is not a and closed_before(w, a)), key=recorded_order)
+        if live(a, False) and (past or live(a, True)):
+            continue
         if not past:
             found.append(Unseen(a, "external", opening))
         elif opening is not None:
@@ -547,6 +551,8 @@ class Graph:
         def overlaps(v):
             return not ended(v, version) and not ended(version, v)
 
+        if version.size == 0 and not self.read_meanwhile(version, clock):
+            return
         overlapping = [v for v in earlier if overlaps(v)]
         if overlapping:
             self.derived[version, overlapping[-1]] = Edge(False, OVERLAP, 0, 0)
@@ -554,14 +560,29 @@ class Graph:
         if past and not min(version.writes, key=lambda w: w.key).destroys:
             must = (not overlapping and not any(overlaps(v) for v in later) and
                     not any(w.destroys for w in version.writes) and
+                    not (None not in (version.size, past[-1].size) and version.size < past[-1].size) and
                     any(w.evidence == MUST and w.sure for w in version.writes))
             self.derived[version, past[-1]] = Edge(must, DATA, 0, 0)
+
+    @staticmethod
+    def read_meanwhile(version, clock):
+        """Does a read overlap the time in which the version was written, as a whole?"""
+        ordered = sorted(version.writes, key=version_order)
+        first, last = min(ordered, key=lambda w: w.start), ordered[-1]
+        for r in version.file.accesses:
+            if r.kept and r.reads and not (clock.before(r.end, r.host, first.start, first.host) or
+                                           clock.before(last.end, last.host, r.start, r.host)):
+                return True
+        return False
 
     def use_regular(self, r, versions, clock):
         """B3, rule 7."""
         past = [v for v in versions if all(w is not r and clock.ended(w, r) for w in v.writes)]
         cur = past[-1] if past else None
         if r.writes and r.destroys:
+            cur = None
+        if cur and any(t.kept and t.writes and t.destroys and t.execution is r.execution and t is not r and t.key < r.key and
+                       all(clock.before(w.end, w.host, t.start, t.host) for w in cur.writes) for t in cur.file.accesses):
             cur = None
         overlapping = []
         for v in versions:
@@ -789,6 +810,11 @@ class Graph:
         candidates = [v for v in self.versions if str(v.file) == text]
         return max(candidates, key=lambda v: v.counter, default=None)
 
+    def is_empty(self, version):
+        """Is there nobody's content in it, and was none that somebody got?"""
+        return (version.file.kind in VERSIONED and version.size == 0 and
+                not any(e.lo < version.end for (_, v), e in self.used.items() if v is version))
+
     def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""
         def asked(edge):
@@ -819,7 +845,7 @@ class Graph:
                     b = at(bound, host, x.host)
                     if v is thing and asked(e) and e.lo <= b:
                         seen.add(x)
-                        if e.via != CACHE or everything:
+                        if everything or (e.via != CACHE and not self.is_empty(thing)):
                             work.append((x, min(b, e.hi), x.host))
             else:
                 work += [(v, bound, host) for (x, v), e in self.used.items()

@@ -302,6 +302,8 @@ static void print_rest(const struct tree *t)
 		printf("+ %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
 	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
+	count_line(&b, om[OMIT_empty], "edge to what the writer of an empty file used",
+	           "edges to what writers of empty files used");
 	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
 	count_line(&b, t->shape.held, "stream that was there to read, and may not have been",
 	           "streams that were there to read, and may not have been");

@@ -150,7 +150,7 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	struct pver *p = &w->v;
 	p->gens.n = p->ders.n = 0;
 	p->flags = (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unobserved << PVER_UNOBSERVED |
-	           (uint64_t)v->range << PVER_RANGE;
+	           (uint64_t)v->range << PVER_RANGE | (uint64_t)(v->has_size && !v->size && !v->unobserved) << PVER_HOLLOW;
 	p->k = v->k;
 	p->flags |= (uint64_t)v->told << PVER_REPORTED;
 	p->session = v->unobserved ? 0 : v->told ? v->session : ix_session_row(x, v->session);
