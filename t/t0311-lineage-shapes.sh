@@ -87,10 +87,10 @@ for i in range(300):
 h.write(p, h.file('/w/fan'), size=1); h.exit(p)
 h.exit(sh); h.end(); h.save(home, evtext)
 END
-cmd 0 lineage /w/c/3000 && [ "$(grep -c 'step [0-9]' "$out")" -ge 3000 ] && says "$out" '/w/c/0@{1}' && says "$out" ' below' && ! grep -q '^.\{200\}' "$out"
+cmd 0 lineage --lines 0 /w/c/3000 && [ "$(grep -c 'step [0-9]' "$out")" -ge 3000 ] && says "$out" '/w/c/0@{1}' && says "$out" ' below' && ! grep -q '^.\{200\}' "$out"
 check 'a chain of 3000'
 cmd 0 lineage --json /w/c/3000 && json '(.executions | length) == 3000 and (.entities | length) == 3001'
 check 'its JSON'
-cmd 0 lineage /w/fan && [ "$(grep -c '/w/f/' "$out")" = 300 ]
+cmd 0 lineage /w/fan && lines "$out" 9 && says "$out" "297 more like these" && cmd 0 lineage --all /w/fan && [ "$(grep -c "/w/f/" "$out")" = 300 ]
 check 'a fan of 300'
 finish

@@ -5,6 +5,8 @@
 #include "cmd/keeping/keeping.h"
 #include "cmd/ui/memory.h"
 #include "cmd/ui/mend.h"
+#include "cmd/ui/pager.h"
+#include "cmd/ui/suggest.h"
 #include "event/log_writer.h"
 
 #include <errno.h>
@@ -118,6 +120,10 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
 	mend_end();
+	size_t pending;
+	const char *held = mend_held(&pending);
+	if (pending && c.out.tty)
+		pager_flush(held, pending);
 	/* What printed the answer may have left out what there was no memory for. A run's status is its command's. */
 	if (memory_lacked() && calls[command - commands] != call_run && !compiles &&
 	    (status == STATUS_OK || status == STATUS_NOTHING)) {
@@ -163,6 +169,31 @@ static int compile(const char *compiler, int own, int argc, char **argv, const c
 	return status;
 }
 
+static void report_no_command(const char *name)
+{
+	const char *names[COMMAND_COUNT];
+	for (int k = 0; k < COMMAND_COUNT; k++)
+		names[k] = commands[k].name;
+	const char *near = suggest_word(name, names, COMMAND_COUNT);
+	report("'%.60s' is no command", name);
+	if (near)
+		report_hint("did you mean 'stemma %s'? stemma --help lists all commands", near);
+	else
+		report_hint("stemma --help lists them");
+}
+
+/* stemma help COMMAND: as stemma COMMAND --help. */
+static int print_help_of(const char *name)
+{
+	for (int k = 0; k < COMMAND_COUNT; k++)
+		if (strcmp(name, commands[k].name) == 0) {
+			char option[] = "--help", *words[] = {(char *)name, option, NULL};
+			return run_command(&commands[k], 2, words, NULL, false);
+		}
+	report_no_command(name);
+	return STATUS_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const char *store = NULL, *compiler = cc_link_name(argc ? argv[0] : "");
@@ -193,6 +224,8 @@ int main(int argc, char **argv)
 			status = STATUS_USAGE;
 		}
 	}
+	if (status < 0 && i + 1 < argc && strcmp(argv[i], "help") == 0)
+		status = print_help_of(argv[i + 1]);
 	if (status < 0 && (i == argc || strcmp(argv[i], "help") == 0)) {
 		print_usage(i == argc ? stderr : stdout);
 		status = i == argc ? STATUS_USAGE : STATUS_OK;
@@ -207,8 +240,7 @@ int main(int argc, char **argv)
 	if (status < 0 && (compiler = cc_compiler_of(argv[i])))
 		status = compile(compiler, cc_own_options(argc - i, argv + i), argc - i, argv + i, store);
 	if (status < 0) {
-		report("'%.60s' is no command", argv[i]);
-		report_hint("stemma --help lists them");
+		report_no_command(argv[i]);
 		status = STATUS_USAGE;
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -1,4 +1,5 @@
 #include "cmd/options.h"
+#include "cmd/ui/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -77,6 +78,18 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 	return -EINVAL;
 }
 
+/* The option that somebody may have meant, NULL none. */
+static const char *near_option(const struct command *c, const char *typed)
+{
+	const char *names[MAX_OPTIONS];
+	char word[64] = "";
+	size_t n = 0;
+	for (; n < c->n_options && n < MAX_OPTIONS; n++)
+		names[n] = c->options[n].name;
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(typed, "="), typed);
+	return strncmp(word, "--", 2) == 0 ? suggest_word(word + 2, names, n) : NULL;
+}
+
 /* What getopt did not like, in our words. */
 static void explain_bad_option(const struct command *c, int how, char **argv, struct err *err)
 {
@@ -88,7 +101,11 @@ static void explain_bad_option(const struct command *c, int how, char **argv, st
 		err_set(err, 0, "%.60s takes no argument", argv[optind - 1]);
 	else
 		err_set(err, 0, "'%s' has no option %.60s", c->name, argv[optind - 1]);
-	err_hint(err, "stemma %s --help lists its options", c->name);
+	const char *near = how == '?' && !optopt ? near_option(c, argv[optind - 1]) : NULL;
+	if (near)
+		err_hint(err, "did you mean --%s? stemma %s --help lists its options", near, c->name);
+	else
+		err_hint(err, "stemma %s --help lists its options", c->name);
 }
 
 enum { LONGS_MAX = MAX_OPTIONS + 3, SHORTS_MAX = 3 * MAX_OPTIONS + 8 };

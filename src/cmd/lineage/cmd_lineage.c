@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_json, FORMAT_none };
@@ -19,6 +20,17 @@ static enum format format_of(const struct opts_lineage *o)
 		if (strcmp(o->format, words[i]) == 0)
 			return (enum format)i;
 	return FORMAT_none;
+}
+
+#define LINES 500 /* more than anybody reads */
+
+static bool lines_of(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(text, &end, 10);
+	*ret = n;
+	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
 /* That the file is not as it was recorded, if so, where the operand named no version. */
@@ -96,6 +108,9 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return report_usage(c, "--certain=%.100s is not --certain or --certain=read", o->certain);
 	if (o->depth > UINT_MAX)
 		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+	uint64_t lines = LINES;
+	if (o->lines && !lines_of(o->lines, &lines))
+		return report_usage(c, "--lines %.40s is not a number", o->lines);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -123,7 +138,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
 		return report_err(&err, STATUS_SELF);
 	report_disk(c, &t);
-	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
+	struct lineage_view v = {
+	    .s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes, .lines = lines};
 	status = print_lineage(c, &v, format);
 	lineage_release(&l);
 	return status;

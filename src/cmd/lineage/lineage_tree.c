@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "answer/peers.h"
+#include "cmd/lineage/lineage_repeats.h"
 #include "cmd/lineage/lineage_view.h"
 #include "cmd/ui/notes_print.h"
 #include "query/fold.h"
@@ -17,6 +18,9 @@ struct tree {
 	struct buf names, notes; /* NUL-terminated, one per node */
 	size_t *name_at, *note_at;
 	struct shape shape;
+	struct repeats repeats;
+	uint64_t lines, max_lines; /* printed; 0: as many as there are */
+	bool cut;
 	uint32_t *mentions; /* branches that lead to the node */
 	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
 	bool *printed;
@@ -185,6 +189,19 @@ static int arrange(struct tree *t)
 	return r;
 }
 
+static int fold_repeats(struct tree *t)
+{
+	size_t n = t->v->l->n_nodes;
+	const char **names = calloc(n + 1, sizeof(*names));
+	int r = names ? 0 : -1;
+	for (size_t i = 0; i < n && r == 0; i++)
+		names[i] = t->names.p + t->name_at[i];
+	if (r == 0)
+		r = repeats_find(&t->shape, t->v->l, names, t->v->options->all, &t->repeats);
+	free(names);
+	return r;
+}
+
 /* ---- printing ---- */
 
 static void print_buf(const struct buf *b)
@@ -241,10 +258,31 @@ static bool has_more(const struct tree *t, struct frame *f)
 {
 	const struct shape *s = &t->shape;
 	bool stream = t->v->l->nodes[f->node].stream && f > t->stack;
-	while (stream && s->first[f->node] + f->next < s->first[f->node + 1] &&
-	       s->branches[s->first[f->node] + f->next].child == f[-1].node)
+	while (s->first[f->node] + f->next < s->first[f->node + 1] &&
+	       ((stream && s->branches[s->first[f->node] + f->next].child == f[-1].node) ||
+	        t->repeats.count[s->first[f->node] + f->next] == REPEATS_HIDDEN))
 		f->next++;
 	return s->first[f->node] + f->next < s->first[f->node + 1];
+}
+
+/* "… 45 more like these, to s48.bam@{1}" */
+static void print_repeats(struct tree *t, const struct buf *indent, size_t branch)
+{
+	const struct screen *out = t->v->out;
+	struct buf b = {0};
+	uint32_t last = t->shape.branches[t->repeats.last[branch]].child;
+	buf_printf(&b, "%s %u more like these, to %s", out->utf8 ? "…" : "...", t->repeats.count[branch],
+	           t->names.p + t->name_at[last]);
+	if (out->tty) {
+		size_t used = fmt_columns(buf_view(indent));
+		fmt_fit(&b, 0, (size_t)out->width > used ? (size_t)out->width - used : 1, out->utf8);
+	}
+	print_buf(indent);
+	fputs(style_on(out, STYLE_DIM), stdout);
+	print_buf(&b);
+	fputs(style_off(out), stdout);
+	putchar('\n');
+	buf_release(&b);
 }
 
 static void print_subtree(struct tree *t, uint32_t root)
@@ -255,6 +293,7 @@ static void print_subtree(struct tree *t, uint32_t root)
 	size_t depth = 1;
 
 	t->printed[root] = true;
+	t->lines++;
 	print_line(t, &indent, NULL, root, false, false);
 	t->stack[0] = (struct frame){root, 0};
 	while (depth) {
@@ -263,12 +302,22 @@ static void print_subtree(struct tree *t, uint32_t root)
 			depth--;
 			continue;
 		}
-		const struct branch *b = &t->shape.branches[t->shape.first[f->node] + f->next++];
+		size_t at = t->shape.first[f->node] + f->next++;
+		const struct branch *b = &t->shape.branches[at];
 		uint32_t child = b->child;
 		buf_reset(&indent);
 		for (size_t k = 0; k + 1 < depth; k++)
 			buf_printf(&indent, "%s", has_more(t, &t->stack[k]) ? bar : "   ");
 		buf_printf(&indent, "%s", has_more(t, f) ? tee : last);
+		if (t->max_lines && t->lines >= t->max_lines) {
+			t->cut = true;
+			break;
+		}
+		t->lines++;
+		if (t->repeats.count[at]) {
+			print_repeats(t, &indent, at);
+			continue;
+		}
 		bool again = t->printed[child], leaf = t->shape.first[child] == t->shape.first[child + 1];
 		bool postpone = !again && depth >= t->max_levels && !leaf;
 		if (!again && !t->mark[child] && (postpone || t->mentions[child] > 1))
@@ -327,6 +376,9 @@ static void print_rest(const struct tree *t)
 		           "programs that opened a file and may not have read it");
 	if (b.n)
 		printf("left out: %s (without =read)\n", buf_cstr(&b));
+	if (t->cut)
+		printf("%s more than %llu lines (--lines 0: all; --depth N: nearer ones)\n", t->v->out->utf8 ? "…" : "...",
+		       (unsigned long long)t->max_lines);
 	if (l->cut)
 		printf("there is more beyond depth %u\n", t->v->options->depth);
 	if (t->one_user) {
@@ -343,7 +395,7 @@ static void print_rest(const struct tree *t)
 int lineage_tree(const struct lineage_view *v)
 {
 	const struct lineage *l = v->l;
-	struct tree t = {.v = v};
+	struct tree t = {.v = v, .max_lines = v->lines};
 	int status = STATUS_SELF;
 	size_t n = l->n_nodes + 1;
 
@@ -357,14 +409,14 @@ int lineage_tree(const struct lineage_view *v)
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
 	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe_nodes(&t) < 0 ||
-	    arrange(&t) < 0) {
+	    arrange(&t) < 0 || fold_repeats(&t) < 0) {
 		report("cannot describe the lineage");
 		goto out;
 	}
 	if (t.mentions[0]) /* it comes again below */
 		t.mark[0] = ++t.marks;
 	print_subtree(&t, 0);
-	for (size_t k = 0; k < t.n_later; k++) {
+	for (size_t k = 0; k < t.n_later && !t.cut; k++) {
 		putchar('\n');
 		print_subtree(&t, t.later[k]);
 	}
@@ -377,6 +429,7 @@ out:
 	free(t.mark);
 	free(t.printed);
 	free(t.later);
+	repeats_release(&t.repeats);
 	shape_release(&t.shape);
 	free(t.stack);
 	free((char *)t.user.p);

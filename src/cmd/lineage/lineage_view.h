@@ -12,6 +12,7 @@ struct lineage_view {
 	const struct lineage *l;
 	const struct lineage_options *options;
 	bool bytes;
+	uint64_t lines; /* of the tree at most; 0: all */
 };
 
 int lineage_tree(const struct lineage_view *v);

@@ -65,6 +65,12 @@ int mend_watch(struct cmd *c, struct err *err)
 	return store_check_pages(c->store, err);
 }
 
+const char *mend_held(size_t *ret)
+{
+	*ret = home && !has_printed() ? __fpending(stdout) : 0;
+	return held;
+}
+
 void mend_end(void)
 {
 	store_on_damage(NULL);

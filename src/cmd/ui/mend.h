@@ -14,6 +14,8 @@
 void mend_begin(char **argv);
 /* After the store was opened and brought up to date. 0, or -ENOTRECOVERABLE where all pages were checked. */
 int mend_watch(struct cmd *c, struct err *err);
+/* What standard output holds back, and how much: nothing where some was printed already. */
+const char *mend_held(size_t *ret);
 /* No more of it: what follows is no answer (gc). */
 void mend_end(void);
 
