@@ -5,6 +5,7 @@
 #include "capture/inline_open/libraries.h"
 #include "capture/inline_open/logging.h"
 #include "capture/inline_open/thread_logs.h"
+#include "capture/supervisor/calls.h"
 #include "capture/supervisor/rights.h"
 #include "capture/supervisor/shield.h"
 

@@ -6,12 +6,31 @@
 
 #include "capture/supervisor/super.h"
 
+/* ---- paths ---- */
+
+/* As proc_rooted, for a stop of p: what a relative path begins in may be held, where nobody may keep us waiting for
+ * that. */
+static inline struct rooted proc_rooted_near(const struct sup *s, const struct proc *p)
+{
+	struct rooted r = proc_rooted(p);
+	r.near = !r.foreign && !sup_far(s);
+	r.pid = p->pid;
+	r.table = r.near && !s->far ? p->pidfd : -1;
+	return r;
+}
+
 /* ---- calls whose result is not seen yet (calls_pending.c) ---- */
 
 /* Before the call at stop t: what its paths mean is held on to, and a and b (NULL: one path) are the pending one's from
  * then on. NULL: no memory. */
 struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op, struct where *a,
                             struct where *b);
+/* Before a stop is handled, of what its thread has pending on file systems that may keep us waiting: looked at outside
+ * of the lock, as what its call names. False as of sup_back. */
+bool pending_look(struct sup *s, pid_t tid);
+/* Is there one that takes a name from a file? One that may give a directory, and so all that is in it, other names? */
+bool pending_names(const struct sup *s);
+bool pending_folders(const struct sup *s);
 /* A file (or NULL) that a pending call points to is not forgotten. */
 void file_pin(struct file *f);
 /* A FIFO is being opened: has somebody the other side? Then who waits for this one has not waited in vain either. */

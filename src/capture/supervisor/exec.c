@@ -1,5 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
+#include "capture/supervisor/calls.h"
 #include "capture/supervisor/exec_int.h"
 #include "capture/witness/witness.h"
 #include "redact/redact.h"

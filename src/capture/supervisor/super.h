@@ -455,15 +455,6 @@ static inline struct rooted proc_rooted(const struct proc *p)
 {
 	return (struct rooted){.foreign = p && p->foreign, .table = -1, .ns = p ? p->ns : 0};
 }
-/* The same for a stop of p: what a relative path begins in may be held, where nobody may keep us waiting for that. */
-static inline struct rooted proc_rooted_near(const struct sup *s, const struct proc *p)
-{
-	struct rooted r = proc_rooted(p);
-	r.near = !r.foreign && !sup_far(s);
-	r.pid = p->pid;
-	r.table = r.near && !s->far ? p->pidfd : -1;
-	return r;
-}
 
 /* ---- files and accesses (files.c) ---- */
 
@@ -648,13 +639,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w);
 bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
-/* Before that, of what this thread has pending on file systems that may keep us waiting: looked at outside of the lock,
- * as what its call names. False as of sup_back. */
-bool pending_look(struct sup *s, pid_t tid);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
-/* Is there one that takes a name from a file? One that may give a directory, and all in it, other names? */
-bool pending_names(const struct sup *s);
-bool pending_folders(const struct sup *s);
 /* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
  * more). */
 struct opened_id { /* ino 0: not known */

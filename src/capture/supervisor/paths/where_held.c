@@ -167,5 +167,11 @@ char *where_name_held(const struct where *w, const struct statx *st)
 	                   there.stx_ino != st->stx_ino || fileid_dev(&there) != fileid_dev(st)))
 		return NULL;
 	const char *dir = where_held_dir(w);
-	return dir && dir[0] == '/' && asprintf(&ret, "%s/%s", dir[1] ? dir : "", w->path) >= 0 ? ret : NULL;
+	size_t n = dir && dir[1] ? strlen(dir) : 0, k = strlen(w->path);
+	if (!dir || dir[0] != '/' || !(ret = malloc(n + k + 2)))
+		return NULL;
+	memcpy(ret, dir, n);
+	ret[n] = '/';
+	memcpy(ret + n + 1, w->path, k + 1);
+	return ret;
 }
