@@ -82,6 +82,28 @@ class Build(Work):
                 os.unlink(os.path.join(self.folder, file))
 
 
+class Removal(Work):
+    """A folder that is taken away, and is there again each time."""
+
+    def __init__(self, name, what, tree, copy, target=''):
+        super().__init__(name, what, ['rm', '-rf', copy], target)
+        self.tree = tree
+        self.copy = copy
+
+    def prepare(self):
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(self.tree, self.copy)
+
+
+def write_tree(top, count):
+    """So many small files, up to 32 in a folder, two folders deep."""
+    for n in range(count):
+        folder = os.path.join(top, f'd{n // 384}', f'e{n // 32 % 12}')
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f'f{n % 32}.txt'), 'w', encoding='ascii') as file:
+            file.write(f'file {n}\n' * (1 + n % 60))
+
+
 def write_makefile(folder, sources, flags):
     """sources: (object's name, C file) pairs."""
     with open(os.path.join(folder, 'Makefile'), 'w', encoding='utf-8') as file:
@@ -152,6 +174,8 @@ def make_works(root, build, tools, tmp, part):
     os.mkdir(os.path.join(tmp, 'different'))
     files = own_sources(root, build, os.path.join(tmp, 'own'))
     generated_sources(os.path.join(tmp, 'made'), 24)
+    tree = os.path.join(tmp, 'tree')
+    write_tree(tree, 4584)
     with open(os.path.join(tmp, 'small'), 'w', encoding='ascii') as small:
         small.write('one line\n')
     blocks, ones, opens, files_read, trues = 262144 // part, 1000000 // part, 100000 // part, 100000 // part, 1000 // part
@@ -173,6 +197,9 @@ def make_works(root, build, tools, tmp, part):
              [tools['smallfiles'], os.path.join(tmp, 'many'), str(files_read)], '≤ 1.20'),
         Work('different', f'{files_read:,} × fopen, fgets, fclose of as many small files',
              [tools['smallfiles'], os.path.join(tmp, 'different'), str(files_read), str(files_read)], '≤ 1.20'),
+        # They name one word and the descriptor of its folder, each time a stop. (grep ends with 1 where it finds nothing.)
+        Removal('remove', 'rm -rf of 4,584 small files', tree, os.path.join(tmp, 'copy'), '≤ 1.50'),
+        Work('search', 'grep -r in 4,584 small files', ['dash', '-c', f'grep -r nothing-there {tree}; true'], '≤ 1.50'),
     ]
     return works, shm, os.path.join(tmp, 'made')
 
@@ -421,7 +448,7 @@ def main():
     parser.add_argument('build')
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--work', action='append',
-                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, different, parallel, loops, memory')
+                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, different, remove, search, parallel, loops, memory')
     parser.add_argument('--peers', action='store_true', help='all peers in all rounds, and shorter works')
     options = parser.parse_args()
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
@@ -439,7 +466,7 @@ def main():
     try:
         works, shm, generated = make_works(root, build, tools, tmp, 4 if options.peers else 1)
         recorders, home = make_recorders(stemma, tools['floor'], tmp, options.peers)
-        left_out = ['build', 'pythons', 'different'] if options.peers else []  # others are like them, and shorter
+        left_out = ['build', 'pythons', 'different', 'remove', 'search'] if options.peers else []  # others are like them, and shorter
         chosen = [work for work in works if (work.name in options.work if options.work else work.name not in left_out)]
         print(machine() + '\n')
         if chosen:
