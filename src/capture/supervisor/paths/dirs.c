@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #define NAMES 64
+/* ns. Who is not of the run renames, too, and where nobody stops the ticks are rare. */
+#define NAMED_FOR 20000000
 #define HELD 16
 #define HELD_FROM 4 /* paths that it was in: to open it takes what it saves for some of them */
 
@@ -20,6 +23,7 @@ static _Thread_local struct named {
 	uint64_t dev, ino, mount;
 	int64_t born;  /* 0: its file system does not tell */
 	unsigned turn; /* it is known in; 0: it is not */
+	int64_t since;
 	char *name;
 } names[NAMES];
 static unsigned turns = 1; /* of all threads */
@@ -27,6 +31,13 @@ static unsigned turns = 1; /* of all threads */
 void dirs_forget(void)
 {
 	__atomic_add_fetch(&turns, 1, __ATOMIC_ACQ_REL);
+}
+
+static int64_t dirs_clock_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
 const char *dirs_name(int fd)
@@ -38,10 +49,12 @@ const char *dirs_name(int fd)
 		return NULL;
 	struct named is = {.dev = fileid_dev(&st),
 	                   .ino = st.stx_ino,
+	                   .since = dirs_clock_ns(),
 	                   .mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
 	                   .born = st.stx_mask & STATX_BTIME ? fileid_time(&st.stx_btime) : 0};
 	struct named *n = &names[(is.ino ^ is.mount << 3) % NAMES];
-	if (n->turn == turn && n->ino == is.ino && n->dev == is.dev && n->mount == is.mount && n->born == is.born)
+	if (n->turn == turn && is.since - n->since < NAMED_FOR && n->ino == is.ino && n->dev == is.dev &&
+	    n->mount == is.mount && n->born == is.born)
 		return n->name;
 	free(n->name);
 	*n = is;
