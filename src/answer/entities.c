@@ -3,9 +3,27 @@
 
 #include "answer/items.h"
 #include "query/fold.h"
+#include "query/scripts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+
+struct str command_kind(const char *name)
+{
+	size_t n = strcspn(name, " "), word = 0;
+	if (name[n] != ' ')
+		return str_n(name, n);
+	const char *second = name + n + 1;
+	size_t length = strcspn(second, " ");
+	if (*second != '-' && script_is(str_n(name, n), str_n(second, length)))
+		return str_n(name, n + 1 + length);
+	if (!islower((unsigned char)*second))
+		return str_n(name, n);
+	while (islower((unsigned char)second[word]) || second[word] == '_')
+		word++;
+	return str_n(name, word == length ? n + 1 + word : n);
+}
 
 bool kind_is_stream(uint64_t kind)
 {

@@ -30,6 +30,9 @@ bool version_is_current(const struct version_info *v, const struct file_info *f)
 int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b);
 /* An execution as a command line, cut to about max bytes; a fork without exec says so. 0 or -errno. */
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
+/* "samtools sort" of "samtools sort -o a.bam": the program, and its script or a word behind it that is neither an
+ * option nor a file. Within name. */
+struct str command_kind(const char *name);
 /* ann@host */
 void fmt_who(struct buf *b, struct str user, struct str host);
 /* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. exec_user: without

@@ -1,5 +1,7 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
+#include "answer/folder.h"
 #include "answer/why.h"
+#include "cmd/lineage/why_folder.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"
 
@@ -289,6 +291,22 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	return r < 0 ? STATUS_SELF : made ? STATUS_OK : STATUS_NOTHING;
 }
 
+/* Each made file of a folder, for the JSON. */
+static int explain_folder_files(struct cmd *c, const char *text, unsigned how, json_t *list)
+{
+	struct folder f;
+	int status = STATUS_NOTHING, r = folder_find(cmd_source(c), text, how, &f);
+	if (r < 0) {
+		report("cannot say why the files of '%s' are there: %s", text, strerror(-r));
+		status = STATUS_SELF;
+	}
+	for (size_t i = 0; i < f.n_groups && status != STATUS_SELF; i++)
+		for (size_t k = 0; k < f.groups[i].n_files && status != STATUS_SELF; k++)
+			status = explain_file(c, buf_cstr(&f.groups[i].files[k].path), how, list);
+	folder_release(&f);
+	return status;
+}
+
 int cmd_why(struct cmd *c, const struct opts_why *o)
 {
 	if (!c->n_operands)
@@ -299,7 +317,10 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 	unsigned how = (o->all ? WHY_ALL : o->json ? WHY_UNFOLDED : 0) | (o->through_servers ? WHY_SERVERS : 0);
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		int one = explain_file(c, c->operands[i], how, list);
+		const char *text = c->operands[i];
+		int one = !why_is_folder(text) ? explain_file(c, text, how, list)
+		          : list               ? explain_folder_files(c, text, how, list)
+		                               : why_print_folder(c, text, how);
 		status = one > status ? one : status;
 	}
 	if (o->json && status != STATUS_SELF) {

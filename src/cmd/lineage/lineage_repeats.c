@@ -1,5 +1,6 @@
 #include "cmd/lineage/lineage_repeats.h"
 
+#include "answer/entities.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -14,19 +15,6 @@ void repeats_release(struct repeats *r)
 	free(r->count);
 	free(r->last);
 	*r = (struct repeats){0};
-}
-
-/* "samtools sort" of "samtools sort -o a.bam": the program, and a word behind it that is neither an option nor a file.
- */
-static struct str command_kind(const char *name)
-{
-	size_t n = strcspn(name, " "), word = 0;
-	if (name[n] != ' ' || !islower((unsigned char)name[n + 1]))
-		return str_n(name, n);
-	while (islower((unsigned char)name[n + 1 + word]) || name[n + 1 + word] == '_')
-		word++;
-	char behind = name[n + 1 + word];
-	return str_n(name, behind == ' ' || !behind ? n + 1 + word : n);
 }
 
 /* ".h" of "src/a.h@{1}"; where it has no suffix the name without its digits. */

@@ -1,0 +1,40 @@
+/* folder.h - what made the files of a folder, as it is on disk now, and from what: files that the same programs made
+ * are one group (doc/why.md, "Folders").
+ *
+ * Cost: one question of why for each file, about 1 ms. */
+#ifndef STEMMA_ANSWER_FOLDER_H
+#define STEMMA_ANSWER_FOLDER_H
+
+#include "answer/why.h"
+
+#define FOLDER_FILES 2000 /* are looked at; more are only counted */
+
+struct folder_file {
+	struct buf path; /* as the folder was named, and what is below it */
+	store_id version;
+};
+struct folder_group {
+	struct buf programs; /* "bwa mem | samtools sort" */
+	struct folder_file *files;
+	size_t n_files, cap_files;
+	store_id *inputs; /* data, but what was made in the folder; in the order of why's line, each once */
+	bool *certain;    /* beside them */
+	size_t n_inputs, cap_inputs, cap_certain;
+	store_id maker; /* of one of the files */
+	int64_t when;   /* the last of them was written */
+	uint64_t gaps;
+	bool sure;
+};
+struct folder {
+	struct folder_group *groups; /* the one with most files first */
+	size_t n_groups, cap_groups;
+	size_t files, unmade, unknown; /* regular files below it; not made under stemma; of which nothing is recorded */
+	size_t left;                   /* not looked at */
+};
+
+/* path: of a folder on disk; symbolic links below it are not followed. 0 or -errno; ret is to be released in any case.
+ */
+int folder_find(const struct answer_source *a, const char *path, unsigned flags, struct folder *ret);
+void folder_release(struct folder *f);
+
+#endif
