@@ -37,4 +37,23 @@ rec $PYTHON -I -c '
 import os
 fd = os.open("back", os.O_RDWR); os.ftruncate(fd, 0); os.write(fd, b"x"); os.close(fd)' && cmd 0 lineage --certain back && says_not "$out" 'back@{2}' && cmd 0 lineage back && says "$out" '? derived from'
 check 'what became smaller may have been emptied'
+# What is read when a mapping is gone is no input of what was written through it.
+head -c 100 /dev/zero >map
+echo later >after
+echo first >soon
+sleep 0.05
+rec $PYTHON -I -c '
+import mmap, time
+f = open("map", "r+b"); d = open("soon", "rb").read()
+m = mmap.mmap(f.fileno(), 0); m[:len(d)] = d; m.close(); f.close()
+time.sleep(0.05)
+for i in range(4):
+    open("f1").close()
+open("after").read()' && cmd 0 lineage map && says "$out" soon@ && says_not "$out" after@
+check 'a mapped write ends when the mapping does'
+rec $PYTHON -I -c '
+import mmap
+f = open("map", "r+b"); m = mmap.mmap(f.fileno(), 0); f.close()
+d = open("after", "rb").read(); m[:len(d)] = d' && cmd 0 lineage map && says "$out" after@
+check '... and not before'
 finish

@@ -56,10 +56,11 @@ static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 			}
 }
 
-/* Written by the process itself through a descriptor: by one that it was given, others may write too. */
+/* Written by the process itself, through a descriptor or a mapping of its own: by one that it was given, others may
+ * write too. */
 static bool is_own_writing(const struct access *a)
 {
-	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
+	return (a->mode & ACCESS_WRITE) && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
 static void link_live_access(struct access *a)

@@ -252,7 +252,7 @@ bool proc_writes_lately(const struct proc *p)
 {
 	enum { PASSED = 8 };
 	for (const struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
-		if (a->own_writing && (a->looks < PASSED || p->counted))
+		if (a->own_writing && (a->looks < PASSED || (p->counted && !a->mapped)))
 			return true;
 	return false;
 }
@@ -273,18 +273,24 @@ void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 	if (!due)
 		return;
 	accesses_settle(s, p);
-	struct mapped *v;
-	size_t n;
+	struct mapped *v, *maps = NULL;
+	size_t n, nmaps = 0;
 	struct access *next;
-	bool known = list_descriptor_files(s, p, &v, &n);
+	bool known = list_descriptor_files(s, p, &v, &n), mapped = false;
 	p->opens = 0;
 	p->ndescs = n;
+	/* A child goes on with a mapping that its parent has undone. */
+	for (const struct access *a = p->forks ? NULL : p->live; a && !mapped; a = a->proc_next)
+		mapped = a->own_writing && a->mapped;
+	mapped = mapped && proc_maps(p, &maps, &nmaps);
 	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (a->own_writing && a->settled && !descriptors_have(v, n, a->file))
+		bool open = a->mapped ? !mapped || mapped_has(maps, nmaps, a->file) : descriptors_have(v, n, a->file);
+		if (a->own_writing && a->settled && !open)
 			access_end(s, a, sup_now(s));
 	}
 	free(v);
+	free(maps);
 }
 
 /* Not zsh, ksh and busybox, which may map what they read. */

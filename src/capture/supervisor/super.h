@@ -117,7 +117,7 @@ struct access {
 	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
 	uint64_t base[2];
 	bool timed;       /* its process has set the file's times meanwhile */
-	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
+	bool own_writing; /* a regular file, written by what the process has opened or mapped itself */
 	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
 	 */
 	struct io_sum *io;
