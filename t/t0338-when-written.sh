@@ -35,8 +35,20 @@ check 'what a program has emptied it does not read back'
 
 rec $PYTHON -I -c '
 import os
-fd = os.open("back", os.O_RDWR); os.ftruncate(fd, 0); os.write(fd, b"x"); os.close(fd)' && cmd 0 lineage --certain back && says_not "$out" 'back@{2}' && cmd 0 lineage back && says "$out" '? derived from'
+fd = os.open("back", os.O_RDWR); os.ftruncate(fd, 1); os.write(fd, b"x"); os.close(fd)' && cmd 0 lineage --certain back && says_not "$out" 'back@{2}' && cmd 0 lineage back && says "$out" '? derived from'
 check 'what became smaller may have been emptied'
+echo old >emptied
+sleep 0.05
+rec sh -c 'echo secret >emptied' && rec $PYTHON -I -c '
+import os
+d = open("in", "rb").read()
+fd = os.open("emptied", os.O_WRONLY); os.ftruncate(fd, 0); os.write(fd, d * 9); os.close(fd)' && cmd 0 lineage emptied && says "$out" in@ && says_not "$out" 'echo secret'
+check 'what was emptied by its descriptor has nothing of what was there'
+rec $PYTHON -I -c '
+import os
+fd = os.open("emptied", os.O_RDWR); os.ftruncate(fd, 4); os.write(fd, b"x"); os.close(fd)' && cmd 0 lineage emptied && says "$out" in@
+check '... what was cut has'
+
 # What is read when a mapping is gone is no input of what was written through it.
 head -c 100 /dev/zero >map
 echo later >after

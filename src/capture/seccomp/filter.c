@@ -89,9 +89,10 @@ enum call trap_call_native(int nr)
 
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
- * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs. OPEN:
- * but for one that the injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, ANSWERS };
+ * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs.
+ * EMPTIES: where the length is 0. OPEN: but for one that the injected code makes, or has made and marked (OPENS_MODE),
+ * and that only reads. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, EMPTIES, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -159,6 +160,8 @@ static enum answer answer_to(enum call call, bool shielded, bool injected, bool 
 		return injected ? FORBID : ALLOW;
 	case CALL_share:
 		return SHARE;
+	case CALL_ftruncate:
+		return EMPTIES;
 	default:
 		return TRAP;
 	}
@@ -229,6 +232,12 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	}
+	place[EMPTIES] = load_arg(b, 1);
+	emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+	emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 + 4);
+	emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+	emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+	emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	place[SHARE] = load_arg(b, 0);
 	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD | CLONE_VFORK, 1, 0);
 	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_VM, 1, 0);
@@ -244,9 +253,12 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 		return -E2BIG;
 	for (unsigned i = begin; i < end; i++) {
 		uint8_t *jump[] = {&b->code[i].jt, &b->code[i].jf};
-		for (int k = 0; k < 2; k++)
-			if (*jump[k] >= TO_ANSWER)
-				*jump[k] = (uint8_t)(place[*jump[k] - TO_ANSWER] - i - 1);
+		for (int k = 0; k < 2; k++) {
+			unsigned far = *jump[k] >= TO_ANSWER ? place[*jump[k] - TO_ANSWER] - i - 1 : *jump[k];
+			if (far > UINT8_MAX)
+				return -E2BIG;
+			*jump[k] = (uint8_t)far;
+		}
 	}
 	return 0;
 }

@@ -34,6 +34,7 @@ enum call {
 	CALL_mknod,
 	CALL_mknodat,
 	CALL_truncate,
+	CALL_ftruncate,
 	CALL_times,      /* directory, path or none, times, flags */
 	CALL_times_at,   /* the same without flags */
 	CALL_times_path, /* path, times */

@@ -144,6 +144,9 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 	case CALL_truncate:
 		calls_handle_truncate(s, p, t);
 		break;
+	case CALL_ftruncate:
+		calls_handle_ftruncate(s, p, t);
+		break;
 	case CALL_times:
 		calls_handle_times(s, p, t, (int)a[0], a[1], !(a[3] & AT_SYMLINK_NOFOLLOW));
 		break;

@@ -50,6 +50,7 @@ void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int 
 void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t);
+void calls_handle_ftruncate(struct sup *s, struct proc *p, const struct trap *t);
 /* addr 0: of the descriptor dirfd itself. */
 void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow);
 

@@ -190,3 +190,43 @@ void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 	}
 	where_release(&a);
 }
+
+/* What the process had open to write f ends here: what it writes from now on is another version. The bits of their
+ * modes.
+ */
+static unsigned end_own_writing(struct sup *s, struct proc *p, struct file *f)
+{
+	unsigned mode = 0;
+	struct access *next;
+	f->pins++;
+	for (struct access *a = p->live; a; a = next) {
+		next = a->proc_next;
+		if (a->file != f || !a->own_writing || a->mapped)
+			continue;
+		mode |= a->mode & (ACCESS_READ | ACCESS_WRITE | ACCESS_APPEND);
+		access_end(s, a, sup_now(s));
+	}
+	f->pins--;
+	return mode;
+}
+
+/* A descriptor's file is about to be emptied. It may not fail then: what it had would be taken for destroyed. */
+void calls_handle_ftruncate(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct where w;
+	struct statx st;
+	struct stat link;
+	where_fd(t->tid, (int)t->args[0], &w);
+	if (t->args[1] || where_statx(&w, true, &st) < 0 || !S_ISREG(st.stx_mode) || !st.stx_size ||
+	    st.stx_attributes & (STATX_ATTR_APPEND | STATX_ATTR_IMMUTABLE) ||
+	    fstatat(AT_FDCWD, w.path, &link, AT_SYMLINK_NOFOLLOW) < 0 || !(link.st_mode & 0200))
+		return;
+	struct file *f = file_get(s, &w, true, &st);
+	if (!f || f->kind != TERM_kind_regular)
+		return;
+	if (f->live)
+		access_conflicts(s, p, f, ACCESS_WRITE);
+	struct fingerprint fp = fingerprint_of(&st);
+	unsigned mode = end_own_writing(s, p, f) | ACCESS_WRITE | ACCESS_TRUNC;
+	access_begin(s, p, f, mode, TERM_via_data, true, TERM_api_truncate, sup_now(s), &fp);
+}
