@@ -58,6 +58,14 @@ static int setup(void **state)
 	return 0;
 }
 
+/* Which descriptors have a row in the table. */
+static void rows_of_the_table(void **state)
+{
+	(void)state;
+	assert_true(in_range(0) && in_range(COUNTED_FDS - 1));
+	assert_false(in_range(-1) || in_range(COUNTED_FDS) || in_range(INT64_MAX) || in_range(INT64_MIN));
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -572,6 +580,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+	    TEST(rows_of_the_table),
 	    TEST(an_open_file),
 	    TEST(positional_calls_are_apart),
 	    TEST(a_number_is_used_again),

@@ -1,6 +1,7 @@
 /* Objects of HDF5 files in walks, in names and when they are gone (doc/hdf5.md). */
 #include "history.h"
 
+#include "graph/graph.h"
 #include "query/deleted.h"
 #include "query/lineage.h"
 #include "query/objects.h"
@@ -151,6 +152,23 @@ static int teardown(void **state)
 {
 	lineage_release(&L);
 	return history_teardown(state);
+}
+
+/* ---- kinds ---- */
+
+/* What event/terms.def says of them: an object lies in an HDF5 file, or is an extended attribute. */
+static void kinds(void **state)
+{
+	(void)state;
+	static const unsigned objects[] = {TERM_kind_group,    TERM_kind_dataset,  TERM_kind_attribute,
+	                                   TERM_kind_datatype, TERM_kind_softlink, TERM_kind_xattr};
+	for (unsigned kind = 0; kind <= TERM_kind_xattr + 1; kind++) {
+		bool object = false;
+		for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++)
+			object |= objects[i] == kind;
+		assert_int_equal(gkind_is_object(kind), object);
+		assert_int_equal(gkind_has_names_below(kind), kind == TERM_kind_directory || kind == TERM_kind_group);
+	}
 }
 
 /* ---- walks ---- */
@@ -452,10 +470,18 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(each_along_its_own),     TEST(a_file_written_by_others), TEST(a_file_written_later),
-	    TEST(not_all_was_seen),       TEST(names_of_objects),         TEST(no_objects),
-	    TEST(deleted_itself),         TEST(deleted_with_its_group),   TEST(deleted_with_the_file),
-	    TEST(renamed_is_not_deleted), TEST(links_between_files),
+	    TEST(kinds),
+	    TEST(each_along_its_own),
+	    TEST(a_file_written_by_others),
+	    TEST(a_file_written_later),
+	    TEST(not_all_was_seen),
+	    TEST(names_of_objects),
+	    TEST(no_objects),
+	    TEST(deleted_itself),
+	    TEST(deleted_with_its_group),
+	    TEST(deleted_with_the_file),
+	    TEST(renamed_is_not_deleted),
+	    TEST(links_between_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
