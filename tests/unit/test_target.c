@@ -616,6 +616,71 @@ static void submissions(void **state)
 	submit_edges_free(x);
 }
 
+/* Ways to name a job in its submission: an option, or the script where none does. */
+static void names_of_jobs(void **state)
+{
+	static const struct {
+		const char *words[2];
+		bool named;
+	} rows[] = {{{"-J", "fit"}, true},
+	            {{"-Jfit", ""}, true},
+	            {{"--job-name=fit", ""}, true},
+	            {{"--job-name", "fit"}, true},
+	            {{"fit", ""}, true},
+	            {{"/w/scripts/fit", "x"}, true},
+	            {{"-J", "other"}, false},
+	            {{"-Jother", "fit"}, false},
+	            {{"--job-name=other", "fit"}, false},
+	            {{"xJother", "fit"}, true}, /* no option */
+	            {{"xJfit", ""}, false},
+	            {{"--job-name", ""}, false},
+	            {{"-J", ""}, false},
+	            {{"fitx", ""}, false},
+	            {{"", ""}, false}};
+	const struct str env[] = {str_of("SLURM_JOB_ID=77"), str_of("SLURM_SUBMIT_DIR=/w"), str_of("SLURM_SUBMIT_HOST=h1"),
+	                          str_of("SLURM_JOB_NAME=fit")};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct history h;
+		struct submissions l;
+		assert_true(i == 0 || (history_teardown(state) == 0 && history_setup(state) == 0));
+		history_begin(&h, RUN_A, "x", 0);
+		uint64_t p = history_process(&h, 0);
+		const struct str argv[] = {str_of("sbatch"), str_of(rows[i].words[0]), str_of(rows[i].words[1])};
+		size_t n = !*rows[i].words[0] ? 1 : !*rows[i].words[1] ? 2 : 3;
+		history_event(&h, (struct event){.kind = EVENT_exec,
+		                                 .proc = p,
+		                                 .exec = {.n = ++h.execs[p],
+		                                          .argv = {.items = argv, .count = n},
+		                                          .cwd = str_of("/w"),
+		                                          .uid = 1000,
+		                                          .gid = 1000}});
+		history_end(&h, 1);
+		history_begin(&h, RUN_B, "x", 1000);
+		exec_in(&h, history_process(&h, 0), "work", "", "/w", env, 4);
+		history_end(&h, 1);
+		assert_int_equal(submit_of(history_store(), history_exec_id("work"), 0, &l), 0);
+		assert_int_equal(l.n, 1);
+		if (l.v[0].named != rows[i].named)
+			fail_msg("sbatch %s %s", rows[i].words[0], rows[i].words[1]);
+		submissions_release(&l);
+	}
+}
+
+/* An index that was opened to be read is not brought up to date. */
+static void read_only(void **state)
+{
+	(void)state;
+	struct history h;
+	struct err err = {0};
+	struct store *s;
+	history_begin(&h, RUN_A, "x", 0);
+	history_end(&h, 0);
+	history_store();
+	assert_int_equal(store_open(history_home, STORE_READ, &err, &s), 0);
+	assert_int_equal(store_index(s, &(struct store_index_options){0}, &err, NULL), -EROFS);
+	store_close(s);
+}
+
 /* ---- what programs said ---- */
 
 static void told(struct history *h, uint64_t app, const char *name, double value, int64_t step)
@@ -712,6 +777,8 @@ int main(void)
 	    TEST(classes),
 	    TEST(representatives),
 	    TEST(submissions),
+	    TEST(names_of_jobs),
+	    TEST(read_only),
 	    TEST(figures_of_a_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
