@@ -118,7 +118,7 @@ cmd 0 find --runs 'label sample=B7' && lines "$out" 2 && says "$out" 'b7' && cmd
 check 'runs by a label: whole, by its key, by a pattern'
 cmd 0 find 'label sample=B8' && is "$out" 'b8@{1}' && cmd 0 find --execs 'label sample=B8 and exe sh' && lines "$out" 2 && cmd 1 find --runs 'label sample=B' && cmd 1 find --runs 'label B7' && cmd 0 find --runs 'label sample and not label sample=B7' && lines "$out" 2 && says "$out" 'b8'
 check 'files and executions of such runs'
-cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host exit since before label run path'
+cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host exit since before job label run path'
 check 'the conditions there are'
 # Of the files that had a name one is meant by its version; of another that has a version of that number it is said.
 history <<'END'
@@ -158,4 +158,17 @@ h.write(a, h.file('/n/y', ino=81), size=3); h.exit(a); h.end(); h.save(home, evt
 END
 cmd 1 why '/n/y@{2}' && says "$err" 'hint: another file had the name before, and has a version of that number: v' && ! grep 'has the name now' "$err"
 check 'a version that only the earlier file has'
+
+# A batch job, and what finds nothing among files.
+history <<'END'
+h = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['sbatched'], start=50000)
+a = h.process(); h.exec(a, ['sbatched'], exe='/usr/bin/sbatched', env=['SLURM_JOB_ID=4711'])
+h.write(a, h.file('/j/out', ino=90), size=2); h.exit(a, code=3); h.end(code=3); h.save(home, evtext)
+END
+cmd 0 find 'job 4711' && is "$out" '/j/out@{1}' && cmd 0 find --execs 'job 47*' && says "$out" sbatched && cmd 0 find 'runs job 4711' && says "$out" sbatched
+check 'the files, executions and runs of a batch job'
+cmd 1 find 'job 12' && says "$err" 'nothing found' && says "$err" 'hint: these are files; --execs looks for executions, --runs for runs'
+check 'where nothing is found it says what was looked for'
+cmd 1 find --execs 'job 12' && says_not "$err" hint
+check 'but not where that was said'
 finish

@@ -142,6 +142,8 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 		report("of %zu of these the recording has no end: it goes on still, or was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
+		if (f->kind == EXPR_FILES && !o->files)
+			report_hint("these are files; --execs looks for executions, --runs for runs");
 		status = STATUS_NOTHING;
 	}
 	return status;

@@ -402,6 +402,8 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 			if (memmem(arg.p, arg.n, a->text, strlen(a->text)))
 				return 1;
 		return 0;
+	case EXPR_job:
+		return x->job.n && glob_is(a->text, x->job, tmp);
 	case EXPR_user:
 		return str_is(x->user, a->text);
 	case EXPR_host:
@@ -575,7 +577,7 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 	bool timed = e->op == EXPR_since || e->op == EXPR_before;
 	if (w->kind == EXPR_FILES && timed)
 		return by_version_time(w, &a, ret);
-	if (w->kind == EXPR_RUNS && e->op != EXPR_exe && e->op != EXPR_arg)
+	if (w->kind == EXPR_RUNS && e->op != EXPR_exe && e->op != EXPR_arg && e->op != EXPR_job)
 		return select_by_run(w, &a, ret);
 	return by_exec(w, &a, ret);
 }
