@@ -266,6 +266,17 @@ static uint32_t find_tid(const struct image *im)
 	return v[0] == 32 && v[1] == 1 && v[2] < TCB_MAX && v[2] % 4 == 0 ? v[2] : 0;
 }
 
+/* As memmem, of bytes whose first one is rare in code: a fourth to a sixth of its time, which is 0.5 ms of a library.
+ */
+static const unsigned char *find_rare(const unsigned char *code, size_t n, const unsigned char *bytes, size_t size)
+{
+	const unsigned char *at = code;
+	for (; n >= size && (at = memchr(at, bytes[0], n - size + 1 - (size_t)(at - code))); at++)
+		if (!memcmp(at, bytes, size))
+			return at;
+	return NULL;
+}
+
 /* clone3 has no name outside the library. Exactly one place makes it, or nothing is done. */
 static bool find_clone3(const struct image *im, struct sites *s)
 {
@@ -277,7 +288,7 @@ static bool find_clone3(const struct image *im, struct sites *s)
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !is_inside_file(im, p->p_offset, p->p_filesz))
 			continue;
 		const unsigned char *code = im->p + p->p_offset, *at = code;
-		while (at && (at = memmem(at, p->p_filesz - (size_t)(at - code), pre, sizeof(pre)))) {
+		while (at && (at = find_rare(at, p->p_filesz - (size_t)(at - code), pre, sizeof(pre)))) {
 			if (found++ == 0)
 				sites_add(s, &w, p->p_vaddr + (uint64_t)(at - code), 5, at);
 			at++;
@@ -322,7 +333,7 @@ static void find_fcntl(const struct image *im, struct sites *s)
 		const unsigned char *code = im->p + p->p_offset;
 		size_t n = p->p_filesz;
 		const unsigned char *c = code;
-		for (; found < MOST && (c = memmem(c, n - (size_t)(c - code), pre, sizeof(pre))); c++) {
+		for (; found < MOST && (c = find_rare(c, n - (size_t)(c - code), pre, sizeof(pre))); c++) {
 			const size_t at = (size_t)(c - code) + LOAD_BYTES;
 			const uint64_t to = p->p_vaddr + at;
 			if (sites_is_call(code, n, at) && (to < addr || to - addr >= size) && !sites_is_entered(code, n, at)) {
