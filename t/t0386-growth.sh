@@ -8,7 +8,7 @@ set -u
 dir=$(mktemp -d "${TMPDIR:-/tmp}/t0386.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 exec python3 - "$dir" <<'END'
-import os, subprocess, sys
+import os, shutil, subprocess, sys
 stemma, growth, graphdump = (os.environ[name] for name in ('STEMMA', 'STEMMA_GROWTH', 'STEMMA_GRAPHDUMP'))
 folder = sys.argv[1]
 environment = {'HOME': folder, 'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
@@ -78,7 +78,45 @@ ok(len(expected) > 10000, 'a graph to compare with')
 ok(dump(*logs) == expected, 'log by log, in order')
 ok(dump(*logs[1:], logs[0]) == expected, 'one of them late')
 ok(dump(*reversed(logs)) == expected, 'the other way round')
+for events in (1, 40, 5000):
+    part = '%s/parts%d' % (folder, events)
+    shutil.copytree(record + '/logs', part + '/logs')
+    ok(dump('--store', part, '--events', str(events)) == expected, 'in parts of %d events' % events)
+    ok(faults(part, 'fsck')[1] == 0, 'and fsck finds nothing')
 ok(faults(record, 'index')[1] == 0 and faults(record, 'fsck')[1] == 0, 'in one go')
+
+# Killed between parts, and in them: the next goes on, and what is there in the end is the same.
+part, again, seen = folder + '/killed', 0, set()
+shutil.copytree(record + '/logs', part + '/logs')
+while again < 40:
+    child = subprocess.Popen([graphdump, '--store', part, '--events', '1'], stdout=subprocess.DEVNULL, env=environment)
+    # So much later each time as it has written more.
+    while child.poll() is None and os.path.exists(part + '/index.db') is False:
+        pass
+    try:
+        child.wait(0.01 + 0.01 * again)
+        break
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        again += 1
+print('# killed %d times' % again)
+ok(again > 0 and dump('--store', part, '--events', '1') == expected, 'killed and gone on')
+ok(faults(part, 'fsck')[1] == 0, 'and fsck finds nothing')
+
+# Many small runs: memory is that of a part.
+def resident(record, *arguments):
+    with open(os.devnull, 'w') as null:
+        child = subprocess.Popen([stemma, '--store', record, *arguments], stdout=null, stderr=null, env=environment)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss, child.returncode
+
+got = []
+for size in (20000, 60000):
+    make('%s/runs%d' % (folder, size), 'runs', size)
+    got.append(resident('%s/runs%d' % (folder, size), 'index'))
+ok(got[0][1] == got[1][1] == 0 and got[1][0] < 1.9 * got[0][0], 'indexing many runs: memory does not grow', '%d KiB, then %d of three times as many' % (got[0][0], got[1][0]))
 sys.stdout.write('1..%d\n' % count)
 sys.exit(failed > 0)
 END

@@ -1,11 +1,12 @@
 /* graphdump.c - stemma-graphdump: the graph of some segments, in the canonical form of doc/graph.md.
  *
- *   stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT...
+ *   stemma-graphdump [--skew NS] [--lps] [--memory] [--events N] [--store DIR] SEGMENT...
  *   stemma-graphdump [--skew NS] [--lps] [--memory] --batch FILE
  *
  * The segments are indexed one after the other, each in a transaction of its own, into the store at DIR, else into a
  * fresh one in memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are
- * separated by a line "--". With --memory the graph is computed in one go, without a store. */
+ * separated by a line "--". Without a segment all logs of the store at DIR are indexed, sessions with N events
+ * together. With --memory the graph is computed in one go, without a store. */
 #include "graph/canon.h"
 #include "graph/collect.h"
 #include "graph/names.h"
@@ -22,6 +23,7 @@
 struct options {
 	int64_t skew;
 	bool lps, memory;
+	uint64_t events;
 	const char *store;
 };
 
@@ -69,8 +71,12 @@ static int from_store(const struct options *o, char **segment, size_t n, struct 
 	struct store *s = NULL;
 	struct canon c = {0};
 	int rc = store_open(o->store ? o->store : "/nonexistent", o->store ? STORE_WRITE : STORE_MEMORY, err, &s);
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = store_index(s, &(struct store_index_options){o->skew, o->lps, segment[i]}, err, NULL);
+	for (size_t i = 0; rc == 0 && (i < n || !n); i++) {
+		rc =
+		    store_index(s, &(struct store_index_options){o->skew, o->lps, n ? segment[i] : NULL, o->events}, err, NULL);
+		if (!n)
+			break;
+	}
 	int wrong = rc == 0 ? store_check_counts(s, say_finding, NULL) : 0;
 	rc = wrong < 0 ? wrong : rc;
 	if (rc == 0)
@@ -139,6 +145,8 @@ int main(int argc, char **argv)
 			o.lps = true;
 		else if (!strcmp(argv[i], "--memory"))
 			o.memory = true;
+		else if (!strcmp(argv[i], "--events") && i + 1 < argc)
+			o.events = strtoull(argv[++i], NULL, 10);
 		else if (!strcmp(argv[i], "--store") && i + 1 < argc)
 			o.store = argv[++i];
 		else if (!strcmp(argv[i], "--batch") && i + 1 < argc)
@@ -147,8 +155,8 @@ int main(int argc, char **argv)
 			break;
 	}
 	if (i < argc && !strncmp(argv[i], "--", 2)) {
-		fprintf(stderr,
-		        "usage: stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT... | --batch FILE\n");
+		fprintf(stderr, "usage: stemma-graphdump [--skew NS] [--lps] [--memory] [--events N] [--store DIR] SEGMENT... "
+		                "| --batch FILE\n");
 		return 2;
 	}
 	return (batch_path ? batch(&o, batch_path) : dump(&o, argv + i, (size_t)(argc - i))) < 0;

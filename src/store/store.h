@@ -59,13 +59,16 @@ struct store_index_stats {
 	    new_versions; /* that were not there before, by what they are known by; some that were may be there no more */
 	uint64_t skipped_bytes, torn_bytes, newer_frames, bad_frames, unknown_refs; /* damage met */
 };
-/* Reads what the logs have gained since the last time (all of it after STORE_REBUILD), in one transaction; safe with
- * several processes at once (the second waits, then finds nothing to do). skew in ns (B4). lps: use LPS's overlap rule.
+/* Reads what the logs have gained since the last time (all of it after STORE_REBUILD); safe with several processes at
+ * once (the second waits, then finds nothing to do). Whole sessions together, as long as they are not too many events,
+ * and each such part in a transaction of its own: memory is that of a part, or of the largest session, and who is
+ * killed leaves an index that the next goes on with. skew in ns (B4). lps: use LPS's overlap rule.
  */
 struct store_index_options {
 	int64_t skew;
 	bool lps;
 	const char *only_segment; /* NULL: all under home/logs */
+	uint64_t events;          /* sessions with so many are indexed together, then the next; 0: INDEX_EVENTS */
 	const char *system_extra; /* for what is counted of runs (base/system.h); NULL none */
 };
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret);

@@ -107,6 +107,18 @@ static int set_base(struct ix *x)
 	return store_meta_set(x->s, "base", x->s->base, x->err);
 }
 
+static int is_indexed(struct ix *x, uint64_t session, bool *ret)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	int rc = store_step(x->s, st, x->err);
+	*ret = rc == 1;
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
 /* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. */
 static int apply_tombstones(struct ix *x)
 {
@@ -116,7 +128,13 @@ static int apply_tombstones(struct ix *x)
 		return 0;
 	for (size_t i = 0; i < g->tombs.n; i++) {
 		uint64_t dead = g->tombs.v[i].number;
-		anew |= !x->fresh || (dead && map_get(&g->session_map, dead) != VEC_NONE);
+		bool known = dead && tombstones_has(x->tombstones, dead), there = false;
+		int rc = dead && x->continues && !known ? is_indexed(x, dead, &there) : 0;
+		if (rc < 0)
+			return rc;
+		/* Where the index is still being made from these logs it cannot have more of a file than they have. */
+		anew |= !x->fresh && !known && (there || !x->continues);
+		anew |= dead && map_get(&g->session_map, dead) != VEC_NONE;
 		if (dead && tombstones_add(x->tombstones, dead) < 0)
 			return ix_oom(x);
 	}
@@ -209,12 +227,18 @@ static int set_options(struct ix *x)
 static int scan_and_update(struct ix *x)
 {
 	int rc = next_rows(x);
+	int64_t part = 0;
 	if (rc == 0 && !x->fresh)
 		rc = tombstones_get(x->s, x->tombstones);
 	if (rc == 0)
+		rc = store_meta_get(x->s, "part", &part, x->err);
+	x->continues = rc == 1 && part;
+	if (rc >= 0)
 		rc = ix_scan(x);
 	if (rc == 1) {
 		rc = update(x);
+		if (rc == 0 && x->parts->more != x->continues)
+			rc = store_meta_set(x->s, "part", x->parts->more, x->err);
 		return rc < 0 ? rc : set_options(x);
 	}
 	return rc == 0 && x->before && x->before->n ? ix_write_damage(x) : rc;
@@ -245,11 +269,27 @@ static void forget_answers(struct store *s)
 		store_reader_free(s);
 }
 
+/* Each part meets what is left of the logs, and reads some of it. */
+static void add_stats(struct store_index_stats *to, const struct store_index_stats *one)
+{
+	uint64_t *const met[] = {&to->segments, &to->frames, &to->skipped_bytes, &to->torn_bytes, &to->newer_frames};
+	const uint64_t met_now[] = {one->segments, one->frames, one->skipped_bytes, one->torn_bytes, one->newer_frames};
+	for (size_t i = 0; i < sizeof(met) / sizeof(*met); i++)
+		*met[i] = met_now[i] > *met[i] ? met_now[i] : *met[i];
+	to->events += one->events;
+	to->new_executions += one->new_executions;
+	to->new_versions += one->new_versions;
+	to->bad_frames += one->bad_frames;
+	to->unknown_refs += one->unknown_refs;
+}
+
 /* One transaction on the database that is open. */
-static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombstones,
-                     const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
+static int index_part(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                      const struct damage_rows *before, struct ix_parts *parts, struct err *err,
+                      struct store_index_stats *ret)
 {
 	struct ix x = {.s = s,
+	               .parts = parts,
 	               .err = err,
 	               .o = o,
 	               .tombstones = tombstones,
@@ -273,10 +313,22 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		forget_cached_rows(s);
 	} else if (ret) {
-		*ret = x.stats;
+		add_stats(ret, &x.stats);
 	}
 	forget_answers(s);
 	ix_release(&x);
+	return rc;
+}
+
+/* Part after part. *parts: what was indexed in this call. */
+static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                     struct ix_parts *parts, struct err *err, struct store_index_stats *ret)
+{
+	int rc;
+	do {
+		parts->more = false;
+		rc = index_part(s, o, tombstones, NULL, parts, err, ret);
+	} while (rc == 0 && parts->more);
 	return rc;
 }
 
@@ -293,16 +345,22 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 
 /* Fills a new file at path, which is open then. before: what the old index knew of the sessions. */
 static int fill_fresh(struct store *s, const char *path, const struct store_index_options *o, struct ids *tombstones,
-                      const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
+                      const struct damage_rows *before, struct ix_parts *parts, struct err *err,
+                      struct store_index_stats *ret)
 {
 	int rc = IX_ANEW;
 	/* Again where a session was met before what says that it was forgotten. */
-	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
+	for (size_t known = SIZE_MAX; rc == IX_ANEW && known != tombstones->n;) {
+		known = tombstones->n;
 		unlink(path);
 		store_db_close(s);
 		rc = store_db_open(s, path, true, true, err);
-		if (rc == 0)
-			rc = index_now(s, o, tombstones, before, err, ret);
+		parts->read.n = 0;
+		/* Where the old index knew something, it stays until the new one has all. */
+		for (bool more = true; rc == 0 && more; more = parts->more && before->n) {
+			parts->more = false;
+			rc = index_part(s, o, tombstones, before, parts, err, ret);
+		}
 	}
 	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
 		rc = store_db_error(s, err, "cannot make the index");
@@ -320,9 +378,10 @@ static int put_in_place(struct store *s, const char *path, struct err *err)
 	return rc < 0 ? rc : store_replace(s, path, err);
 }
 
-/* Makes a new file beside the index and puts it in its place. */
+/* Makes a new file beside the index and puts it in its place; where there was nothing before, as soon as it has the
+ * first part of what the logs hold. */
 static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombstones, bool forgot,
-                       struct err *err, struct store_index_stats *ret)
+                       struct ix_parts *parts, struct err *err, struct store_index_stats *ret)
 {
 	struct damage_rows before = {0};
 	struct err unread = {0};
@@ -333,7 +392,7 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 	/* What the logs have lost since, if the old index can still say so. */
 	if (ix_damage_before(s, !forgot, &before, &unread) < 0)
 		before.n = 0;
-	int rc = fill_fresh(s, path, o, tombstones, &before, err, ret);
+	int rc = fill_fresh(s, path, o, tombstones, &before, parts, err, ret);
 	vec_release(&before);
 	store_db_close(s);
 	if (rc == 0)
@@ -356,15 +415,21 @@ static int reopen_if_replaced(struct store *s, struct err *err)
 }
 
 /* Of a store in memory: where what is there does not hold any more it is made again. */
-static int index_memory(struct store *s, const struct store_index_options *o, struct ids *tombstones, struct err *err,
-                        struct store_index_stats *ret)
+static int index_memory(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                        struct ix_parts *parts, struct err *err, struct store_index_stats *ret)
 {
-	int rc = index_now(s, o, tombstones, NULL, err, ret);
-	if (rc != IX_ANEW && rc != IX_REPLACED)
-		return rc;
-	store_db_close(s);
-	rc = store_db_open(s, s->index, true, false, err);
-	return rc < 0 ? rc : index_now(s, o, tombstones, NULL, err, ret);
+	int rc = index_now(s, o, tombstones, parts, err, ret);
+	for (size_t known = SIZE_MAX; (rc == IX_ANEW && known != tombstones->n) || rc == IX_REPLACED;) {
+		known = tombstones->n;
+		store_db_close(s);
+		parts->read.n = 0;
+		if (ret)
+			*ret = (struct store_index_stats){0};
+		rc = store_db_open(s, s->index, true, false, err);
+		if (rc == 0)
+			rc = index_now(s, o, tombstones, parts, err, ret);
+	}
+	return rc;
 }
 
 /* Is the index to be made anew, before anything is looked for? 1, 0, -errno. */
@@ -379,21 +444,31 @@ static int must_be_fresh(struct store *s, const struct store_index_options *o, s
 }
 
 /* Of a store in a file, whose lock is held. */
-static int index_file(struct store *s, const struct store_index_options *o, struct ids *tombstones, struct err *err,
-                      struct store_index_stats *ret)
+static int index_file(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                      struct ix_parts *parts, struct err *err, struct store_index_stats *ret)
 {
 	bool forgot = false;
 	int rc = reopen_if_replaced(s, err);
 	if (rc == 0)
 		rc = must_be_fresh(s, o, err);
-	if (rc == 0) {
-		rc = index_now(s, o, tombstones, NULL, err, ret);
+	for (size_t known = SIZE_MAX; rc >= 0;) {
+		if (rc == 1) {
+			parts->read.n = 0;
+			parts->more = false;
+			if (ret)
+				*ret = (struct store_index_stats){0};
+			rc = index_fresh(s, o, tombstones, forgot, parts, err, ret);
+			s->flags &= ~(unsigned)STORE_REBUILD;
+			if (rc < 0 || !parts->more)
+				return rc;
+		}
+		rc = index_now(s, o, tombstones, parts, err, ret);
+		/* A part may tell that sessions of one before it were forgotten: again, without those. */
 		forgot = rc == IX_ANEW;
-		rc = forgot || rc == IX_REPLACED ? 1 : rc;
-	}
-	if (rc == 1) {
-		rc = index_fresh(s, o, tombstones, forgot, err, ret);
-		s->flags &= ~(unsigned)STORE_REBUILD;
+		if (!(forgot && known != tombstones->n) && rc != IX_REPLACED)
+			break;
+		known = tombstones->n;
+		rc = 1;
 	}
 	return rc;
 }
@@ -417,13 +492,14 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 {
 	static const struct store_index_options none = {0};
 	struct ids tombstones = {0};
+	struct ix_parts parts = {0};
 	int rc;
 	o = o ? o : &none;
 	if (ret)
 		*ret = (struct store_index_stats){0};
 	view_end_all(s);
 	if (s->memory) {
-		rc = index_memory(s, o, &tombstones, err, ret);
+		rc = index_memory(s, o, &tombstones, &parts, err, ret);
 	} else {
 		if (!(s->flags & STORE_WRITE))
 			return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
@@ -435,9 +511,10 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 		int lock = store_lock(s, err);
 		if (lock < 0)
 			return lock;
-		rc = index_file(s, o, &tombstones, err, ret);
+		rc = index_file(s, o, &tombstones, &parts, err, ret);
 		close(lock);
 	}
 	free(tombstones.v);
+	free(parts.read.v);
 	return rc;
 }

@@ -119,7 +119,18 @@ struct ix_move {
 /* The same: another file is in the place of a segment. What that told of counts as lost. */
 #define IX_REPLACED (-EREMCHG)
 
+/* Sessions with so many events are indexed together: about 70 MB. */
+#define INDEX_EVENTS 500000
+
+/* What one call of store_index has indexed, part by part. */
+struct ix_parts {
+	struct ix_pairs read; /* sessions, and the last seq that was met; sorted */
+	bool more;            /* there are frames that were left for the next part */
+};
+
 struct ix {
+	struct ix_parts *parts;
+	bool continues;   /* the index has only a part of what the logs had */
 	bool has_objects; /* that the store has objects of HDF5 files */
 	struct store *s;
 	struct err *err;

@@ -80,6 +80,30 @@ static int clear_rows(struct ix *x, enum store_sql which, uint64_t a, uint64_t b
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* Is the session known up to that seq, read now or in a part before this one? */
+static int is_known_so_far(struct ix *x, uint64_t session, uint64_t seq, bool *ret)
+{
+	uint32_t at = map_get(&x->g.session_map, session);
+	if (at != VEC_NONE && at < x->n_new) {
+		*ret = x->g.sessions.v[at].last >= seq;
+		return 0;
+	}
+	sqlite3_stmt *st = x->fresh ? NULL : store_stmt(x->s, SQL_session_by_number, x->err);
+	*ret = false;
+	if (!st)
+		return x->fresh ? 0 : -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	int rc = store_step(x->s, st, x->err);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 1));
+		for (int i = 0; i < 6; i++) /* host boot pidns run tool mode */
+			cur_u(&c);
+		*ret = cur_u(&c) >= seq && !c.bad;
+	}
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
 /* Of the sessions that were read now, and of those that the index before this one had. */
 static int write_sessions(struct ix *x)
 {
@@ -91,12 +115,15 @@ static int write_sessions(struct ix *x)
 		if (rc == 0 && g->missing)
 			rc = put_row(x, DAMAGE_SESSION, 0, 0, g->number, g->last);
 	}
-	for (size_t i = 0; rc == 0 && x->before && i < x->before->n; i++) {
+	for (size_t i = 0; rc == 0 && x->before && !x->parts->more && i < x->before->n; i++) {
 		const struct damage_row *b = &x->before->v[i];
-		uint32_t at = map_get(&x->g.session_map, b->session);
-		if (tombstones_has(x->tombstones, b->session) || (at != VEC_NONE && x->g.sessions.v[at].last >= b->stop))
-			continue;
-		rc = put_row(x, DAMAGE_SESSION, 0, 0, b->session, b->stop);
+		bool there = false;
+		if (!tombstones_has(x->tombstones, b->session))
+			rc = is_known_so_far(x, b->session, b->stop, &there);
+		else
+			there = true;
+		if (rc == 0 && !there)
+			rc = put_row(x, DAMAGE_SESSION, 0, 0, b->session, b->stop);
 	}
 	return rc;
 }

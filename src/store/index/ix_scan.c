@@ -247,34 +247,131 @@ static uint64_t last_seq_of(const struct collect_frame *v, size_t n)
 	return last;
 }
 
-/* Takes out the frames of sessions that are known already, adds the places where the others were met before. */
+/* The frames of one session among those that were met. */
+struct met_session {
+	size_t first, n;
+	uint64_t session, last_seq, events, offset;
+	uint32_t segment; /* where the first of them lies */
+	bool take;
+};
+struct met_sessions {
+	struct met_session *v;
+	size_t n, cap;
+};
+
+/* Was it read in this call, as far as it goes now? */
+static bool is_read(const struct ix *x, const struct met_session *m)
+{
+	const struct ix_pairs *read = &x->parts->read;
+	size_t i = ix_pairs_from(read->v, read->n, m->session);
+	for (; i < read->n && read->v[i].a == m->session; i++)
+		if (read->v[i].b >= m->last_seq)
+			return true;
+	return false;
+}
+
+/* The sessions of the frames, which are sorted, but for those of which nothing is new. */
+static int list_sessions(struct ix *x, struct met_sessions *out)
+{
+	const struct collect_frame *f = x->w.frames.v;
+	int rc = 0;
+	for (size_t i = 0, k; rc == 0 && i < x->w.frames.n; i = k) {
+		struct met_session m = {.first = i, .session = f[i].session, .segment = UINT32_MAX};
+		for (k = i; k < x->w.frames.n && f[k].session == f[i].session; k++) {
+			m.events += f[k].count;
+			if (f[k].segment < m.segment || (f[k].segment == m.segment && f[k].offset < m.offset)) {
+				m.segment = f[k].segment;
+				m.offset = f[k].offset;
+			}
+		}
+		m.n = k - i;
+		m.last_seq = last_seq_of(&f[i], m.n);
+		bool known = is_read(x, &m);
+		if (!known && !x->fresh)
+			rc = is_session_complete(x, m.session, m.last_seq, &known);
+		struct met_session *slot = rc < 0 || known ? NULL : vec_add(out);
+		if (slot)
+			*slot = m;
+		else if (rc == 0 && !known)
+			rc = ix_oom(x);
+	}
+	return rc;
+}
+
+static int compare_by_place(const void *pa, const void *pb)
+{
+	const struct met_session *a = pa, *b = pb;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static int compare_by_first(const void *pa, const void *pb)
+{
+	const struct met_session *a = pa, *b = pb;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/* The segment is read up to there only: what follows is left for the next part. */
+static void leave_from(struct ix_segment *s, uint64_t offset)
+{
+	if (offset < s->done)
+		s->done = offset;
+}
+
+/* Which of them this part takes: in the order in which they lie, as long as it does not become too much. */
+static int choose_part(struct ix *x, struct met_sessions *v)
+{
+	const uint64_t most = x->o->events ? x->o->events : INDEX_EVENTS;
+	uint64_t events = 0;
+	int rc = 0;
+	if (v->n)
+		qsort(v->v, v->n, sizeof(*v->v), compare_by_place);
+	for (size_t i = 0; rc == 0 && i < v->n; i++) {
+		struct met_session *m = &v->v[i];
+		m->take = i == 0 || events + m->events <= most;
+		events = m->take ? events + m->events : most; /* what follows waits, too */
+		if (m->take) {
+			rc = ix_pairs_add(x, &x->parts->read, m->session, m->last_seq);
+			continue;
+		}
+		x->parts->more = true;
+		for (size_t k = m->first; k < m->first + m->n; k++)
+			leave_from(&x->segments.v[x->w.frames.v[k].segment], x->w.frames.v[k].offset);
+	}
+	ix_pairs_sort(&x->parts->read);
+	if (v->n)
+		qsort(v->v, v->n, sizeof(*v->v), compare_by_first);
+	return rc;
+}
+
+/* Takes out the frames of sessions that are known already, and of those that are left for the next part; adds the
+ * places where the others were met before. */
 static int whole_sessions(struct ix *x)
 {
+	struct met_sessions met = {0};
+	struct place_list old = {0};
 	size_t kept = 0;
 	tombstones_filter(x->tombstones, &x->w);
 	if (x->w.frames.n)
 		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
-	size_t n = x->w.frames.n;
-	struct place_list old = {0};
-	int rc = 0;
-	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
-		uint64_t session = x->w.frames.v[i].session;
-		for (k = i; k < n && x->w.frames.v[k].session == session; k++)
-			;
-		bool known = false;
-		if (!x->fresh)
-			rc = is_session_complete(x, session, last_seq_of(&x->w.frames.v[i], k - i), &known);
-		if (rc < 0 || known)
+	int rc = list_sessions(x, &met);
+	if (rc == 0)
+		rc = choose_part(x, &met);
+	for (size_t i = 0; rc == 0 && i < met.n; i++) {
+		const struct met_session *m = &met.v[i];
+		if (!m->take)
 			continue;
-		memmove(&x->w.frames.v[kept], &x->w.frames.v[i], (k - i) * sizeof(*x->w.frames.v));
-		kept += k - i;
+		memmove(&x->w.frames.v[kept], &x->w.frames.v[m->first], m->n * sizeof(*x->w.frames.v));
+		kept += m->n;
 		if (!x->fresh)
-			rc = add_old_places(x, session, &old);
+			rc = add_old_places(x, m->session, &old);
 	}
 	x->w.frames.n = kept;
 	for (size_t p = 0; rc == 0 && p < old.n; p++)
 		rc = scan_place(x, &old.v[p]);
 	free(old.v);
+	free(met.v);
 	tombstones_filter(x->tombstones, &x->w); /* what lies between those */
 	return rc;
 }
@@ -449,5 +546,5 @@ int ix_scan(struct ix *x)
 	bool moved = false;
 	for (size_t i = 0; i < x->segments.n; i++)
 		moved |= x->segments.v[i].changed && x->segments.v[i].done != x->segments.v[i].from;
-	return x->w.frames.n || moved || ix_damage_is_new(x);
+	return x->w.frames.n || moved || x->continues || ix_damage_is_new(x);
 }
