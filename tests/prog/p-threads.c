@@ -203,7 +203,7 @@ static void release(struct guard *g)
 
 static void __attribute__((noinline)) open_until_cancelled(int from)
 {
-	__attribute__((cleanup(release))) struct guard guard = {1};
+	__attribute__((cleanup(release), unused)) struct guard guard = {1};
 	for (unsigned k = 0;; k++)
 		open_one(from + (int)(k % 20));
 }
@@ -264,7 +264,7 @@ static void cancel_storm(void *(*f)(void *), int rounds, bool counts)
 
 static void *cancelled_at_fifo(void *arg)
 {
-	__attribute__((cleanup(release))) struct guard guard = {1};
+	__attribute__((cleanup(release), unused)) struct guard guard = {1};
 	char path[4096];
 	(void)arg;
 	for (int i = 0; i < SOME; i++)

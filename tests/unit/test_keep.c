@@ -60,7 +60,7 @@ static struct keep_cut_stats cut(const struct keep_cut_options *o)
 {
 	struct keep_logs *l;
 	struct err err = {0};
-	struct keep_cut_stats stats;
+	struct keep_cut_stats stats = {0};
 	if (keep_logs_open(history_home, &err, &l) < 0 || keep_cut(l, o, &err, &stats) < 0)
 		fail_msg("%s", err.text);
 	keep_logs_close(l);
