@@ -51,7 +51,7 @@ static bool has_commands(const struct strlist *argv)
 }
 
 /* The class of the name that the program was called by: one program of many names goes by that. */
-static enum fold_class class_by_call(const struct exec_info *x, enum fold_class otherwise)
+static enum fold_class class_by_call(const struct exec_brief *x, enum fold_class otherwise)
 {
 	struct str name;
 	size_t pos = 0;
@@ -63,7 +63,7 @@ static enum fold_class class_by_call(const struct exec_info *x, enum fold_class 
 	return find_fold_class(name);
 }
 
-static int load_fold_class(struct store *s, const struct exec_info *x, enum fold_class *ret)
+static int load_fold_class(struct store *s, const struct exec_brief *x, enum fold_class *ret)
 {
 	struct str name = {0};
 	struct file_info f;
@@ -87,10 +87,10 @@ static int load_fold_class(struct store *s, const struct exec_info *x, enum fold
 
 int fold_class(struct store *s, store_id exec, enum fold_class *ret)
 {
-	struct exec_info x;
+	struct exec_brief x;
 	int r = 1;
 	for (int i = 0; i < ABOVE; i++) {
-		r = store_exec(s, exec, &x);
+		r = store_exec_brief(s, exec, &x);
 		if (r <= 0)
 			return r;
 		if (x.n || !x.parent)
@@ -105,9 +105,9 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 	store_id rep = 0, at = exec;
 	bool fork = true; /* no exec was met yet */
 	for (int i = 0; i < ABOVE && at; i++) {
-		struct exec_info x;
+		struct exec_brief x;
 		enum fold_class c = FOLD_program;
-		int r = store_exec(s, at, &x);
+		int r = store_exec_brief(s, at, &x);
 		store_id parent = r > 0 ? x.parent : 0;
 		if (r > 0 && x.n)
 			r = load_fold_class(s, &x, &c);

@@ -385,14 +385,18 @@ static struct place append_name_or_number(struct store *s, struct buf *text, uin
 static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f, struct buf *text, struct place *user,
                        struct place *group)
 {
-	struct run_view v = {0};
-	struct buf info = {0};
-	read_run_row(s, run, NULL, &info);
-	bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
-	*user = append_name_or_number(s, text, known && v.uid == f->uid ? v.user : 0, f->uid);
-	*group = append_name_or_number(s, text, known && v.gid == f->gid ? v.group : 0, f->gid);
-	free(v.sessions.v);
-	buf_release(&info);
+	struct run_user *u = &s->reader->user;
+	if (!s->viewing || u->run != run) {
+		struct run_view v = {0};
+		struct buf info = {0};
+		read_run_row(s, run, NULL, &info);
+		bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
+		*u = (struct run_user){run, known, v.uid, v.gid, v.user, v.group};
+		free(v.sessions.v);
+		buf_release(&info);
+	}
+	*user = append_name_or_number(s, text, u->known && u->uid == f->uid ? u->user : 0, f->uid);
+	*group = append_name_or_number(s, text, u->known && u->gid == f->gid ? u->group : 0, f->gid);
 }
 
 /* Job, step, rank and their number from the environment (B11). */
@@ -524,6 +528,29 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	return 1;
 }
 
+int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process(s, exec_process(id), &r->a) : -ENOMEM;
+	const struct view_exec *e = rc == 1 ? view_exec(&r->a, exec_n(id)) : NULL;
+	if (!e)
+		return rc < 0 ? rc : 0;
+	struct place argv;
+	size_t n = 0;
+	buf_reset(&r->brief_text);
+	rc = append_expanded_list(s, &r->brief_text, e->fact.argv, &argv, &n);
+	if (rc < 0 || r->brief_text.failed)
+		return rc < 0 ? rc : -ENOMEM;
+	*ret = (struct exec_brief){.run = view_run(&r->a, e),
+	                           .parent = parent_execution(s, r, e->n),
+	                           .exe = e->fact.exe,
+	                           .script = e->fact.script,
+	                           .n = e->n,
+	                           .gaps = gap_bits(s, &r->a, e),
+	                           .argv = list_at(&r->brief_text, argv, n)};
+	return 1;
+}
+
 /* ---- files and versions ---- */
 
 int store_file(struct store *s, store_id id, struct file_info *ret)
@@ -591,6 +618,15 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	}
 	identity_text('v', identity_hash(&r->identity), &ret->pub);
 	return 1;
+}
+
+int store_version_file(struct store *s, store_id id, store_id *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_version(s, id, &r->ver, NULL) : -ENOMEM;
+	if (rc == 1)
+		*ret = version_file(id);
+	return rc;
 }
 
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret)

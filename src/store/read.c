@@ -64,6 +64,7 @@ void store_reader_free(struct store *s)
 	buf_release(&r->run_text);
 	buf_release(&r->run_lists);
 	buf_release(&r->exec_text);
+	buf_release(&r->brief_text);
 	buf_release(&r->exec_lists);
 	buf_release(&r->file_text);
 	buf_release(&r->sort_text);
@@ -219,7 +220,7 @@ int read_rows_begin(struct store *s, unsigned blocks)
 	}
 	s->view_blocks = blocks;
 	if (s->reader)
-		s->reader->a.id = s->reader->b.id = s->reader->ver_id = 0;
+		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = 0;
 	s->viewing = true;
 	return 0;
 }

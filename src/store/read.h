@@ -68,6 +68,13 @@ struct dir_text {
 	uint32_t at, n; /* in reader.dirs */
 };
 
+/* Who started a run: asked of each execution of it. */
+struct run_user {
+	uint64_t run; /* 0 none */
+	bool known;
+	uint64_t uid, gid, user, group; /* user, group: dict */
+};
+
 /* What the calls keep between them. */
 struct reader {
 	struct row_reader rows[BLOCK_TABLES];
@@ -75,10 +82,11 @@ struct reader {
 	VEC(struct dir_text) dir_list;
 	struct buf dirs;
 	struct process_view a, b;
+	struct run_user user; /* in a view */
 	struct pver ver;
 	uint64_t ver_id; /* which version ver is, 0 not known */
 	struct pfile file;
-	struct buf run_text, run_lists, exec_text, exec_lists, file_text, sort_text, identity;
+	struct buf run_text, run_lists, exec_text, brief_text, exec_lists, file_text, sort_text, identity;
 	struct ids ids, uses;
 	VEC(struct run_counts) counts;
 };

@@ -176,6 +176,15 @@ int store_run_told(struct store *s, store_id id, struct run_info *ret);
 int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);
+/* What is asked of every execution of a run: a third of what store_exec costs. 1, 0, -errno. */
+struct exec_brief {
+	store_id run, parent, exe, script; /* as in exec_info, and so are these */
+	uint64_t n, gaps;
+	struct strlist argv;
+};
+int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret);
+/* The file of a version that there is. 1, 0, -errno. */
+int store_version_file(struct store *s, store_id id, store_id *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
 /* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Views

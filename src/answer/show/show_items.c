@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 /* Is it listed without --all? of_run: its pipes are its own affair. */
-static bool is_listed(const struct answer_source *a, const struct edge *e, const struct version_info *v,
-                      const struct file_info *f, bool of_run)
+static bool is_listed(const struct answer_source *a, const struct edge *e, const struct version_sort *f, bool of_run)
 {
+	struct touched_version t = {f->kind, e->via, e->mode & ACCESS_PROGRAM, f->origin == ORIGIN_OBSERVED};
 	if (f->kind == TERM_kind_regular)
-		return item_is_data(a, e, v, f);
+		return store_is_data(&t, f->path, a->system_extra);
 	return !of_run && kind_is_stream(f->kind) && e->via != TERM_via_sync;
 }
 
@@ -21,14 +21,11 @@ static int sort_items(const struct answer_source *a, bool all, bool of_run, stru
 		return -ENOMEM;
 	for (size_t i = 0; i < l->items.n; i++) {
 		const struct edge *e = &l->items.v[i].e;
-		struct version_info v;
-		struct file_info f;
-		int r = store_version(a->store, l->items.v[i].version, &v);
-		if (r > 0)
-			r = store_file(a->store, v.file, &f);
+		struct version_sort f;
+		int r = store_version_sort(a->store, l->items.v[i].version, &f);
 		if (r < 0)
 			return r;
-		bool listed = r > 0 && (all || is_listed(a, e, &v, &f, of_run));
+		bool listed = r > 0 && (all || is_listed(a, e, &f, of_run));
 		l->sorts[i] = (uint8_t)(listed ? entity_sort(f.kind, f.path) : SHOW_UNLISTED);
 		if (l->sorts[i] == ENTITY_DATA && (e->mode & ACCESS_PROGRAM || kind_is_stream(f.kind)))
 			l->sorts[i] = ENTITY_PROGRAM;

@@ -176,12 +176,12 @@ static int count_access(struct stat_sums *w, store_id exec, store_id file, const
 
 static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
 {
-	struct version_info v;
-	int r = store_version(w->source->store, e->to, &v);
+	store_id file;
+	int r = store_version_file(w->source->store, e->to, &file);
 	if (r <= 0 || (w->version && e->to != w->version))
 		return r < 0 ? r : 0;
-	r = is_wanted_file(w, v.file);
-	return r <= 0 ? r : count_access(w, exec, v.file, e, way);
+	r = is_wanted_file(w, file);
+	return r <= 0 ? r : count_access(w, exec, file, e, way);
 }
 
 /* One file, way and call of an execution. */
@@ -274,9 +274,9 @@ static int count_edges(struct stat_sums *w, store_id exec, unsigned way)
 
 int stat_count(struct stat_sums *w, store_id exec)
 {
-	struct exec_info x;
+	struct exec_brief x;
 	size_t before = w->execs.n;
-	int r = store_exec(w->source->store, exec, &x);
+	int r = store_exec_brief(w->source->store, exec, &x);
 	uint64_t unseen = r > 0 ? stat_unobserved(x.gaps) : 0;
 	if (r > 0)
 		r = add_mode(w, x.run);

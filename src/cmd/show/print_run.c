@@ -40,12 +40,17 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	buf_release(&b);
 }
 
-static int print_exec_line(struct cmd *c, store_id exec, const struct pubid *pub)
+static int print_exec_line(struct cmd *c, store_id exec)
 {
 	struct buf b = {0};
-	int r = exec_name(c->store, exec, true, 200, &b);
+	struct exec_info info;
+	int r = store_exec(c->store, exec, &info);
+	struct pubid pub = r > 0 ? info.pub : (struct pubid){""};
+	if (r <= 0)
+		return r;
+	r = exec_name(c->store, exec, true, 200, &b);
 	fmt_fit(&b, 0, c->out.tty ? (size_t)c->out.width - 14 : 200, c->out.utf8);
-	printf("  %.10s  %s\n", pub->text, buf_cstr(&b));
+	printf("  %.10s  %s\n", pub.text, buf_cstr(&b));
 	buf_release(&b);
 	return r;
 }
@@ -57,21 +62,20 @@ static int print_run_execs(struct cmd *c, const struct opts_show *o, const struc
 	int r = 0;
 	printf("%-12s %zu\n", "executions", p->n);
 	for (size_t i = 0; i < p->n && r >= 0; i++) {
-		struct exec_info info;
-		r = store_exec(c->store, p->execs[i], &info);
+		struct exec_brief brief;
+		r = store_exec_brief(c->store, p->execs[i], &brief);
 		if (r <= 0)
 			continue;
-		gaps_add(gaps, p->execs[i], info.gaps);
-		bits &= ~info.gaps;
-		struct pubid pub = info.pub;
-		if (!info.n && !o->all)
+		gaps_add(gaps, p->execs[i], brief.gaps);
+		bits &= ~brief.gaps;
+		if (!brief.n && !o->all)
 			continue;
 		r = o->all ? 1 : show_exec_is_listed(c->store, p->execs[i]);
 		counted += r == 0;
 		if (r <= 0)
 			continue;
 		if (lines++ < SHOW_LINES || o->all)
-			r = print_exec_line(c, p->execs[i], &pub);
+			r = print_exec_line(c, p->execs[i]);
 	}
 	if (lines > SHOW_LINES && !o->all)
 		printf("  and %llu more (--all)\n", (unsigned long long)(lines - SHOW_LINES));
