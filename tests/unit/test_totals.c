@@ -136,6 +136,13 @@ static bool sleeps(pid_t pid)
 	return end && end[2] == 'S';
 }
 
+/* Has it one thread? One that was waited for goes a moment later. */
+static bool is_alone(pid_t pid)
+{
+	uint64_t r, w;
+	return totals_of_threads(pid, 1, &r, &w);
+}
+
 static void what_was_moved(void **state)
 {
 	(void)state;
@@ -173,7 +180,7 @@ static void of_threads(void **state)
 	assert_false(totals_of_threads(pid, 1, &r, &w));
 	stop(pid);
 	pid = start(LEFT_THREAD);
-	assert_true(soon(sleeps, pid));
+	assert_true(soon(is_alone, pid));
 	assert_true(totals_of(pid, false, &r, &w));
 	assert_int_equal(w, 15); /* with those of the thread that has ended */
 	assert_true(totals_of_threads(pid, 1, &r, &w));
