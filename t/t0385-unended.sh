@@ -43,4 +43,18 @@ check "sql, export, log"
 cmd 0 show $c && says_not "$out" 'no end' && cmd 0 lineage /w/apart && says_not "$out" 'no end' && cmd 0 stat $c && says_not "$out" 'could be seen' && cmd 0 find made /w/apart && [ ! -s "$err" ] &&
 	cmd 1 diff $b $c && says_not "$out" 'no end' && cmd 0 why /w/apart && says_not "$out" unseen
 check "nothing is said of recordings that end"
+# A gap of a whole session is of what was made then, and not of what was made later by who lived on.
+history <<'END'
+h = History('01GGGGGGGGGGGGGGGGGGGGGGGG', argv=['./loop'], start=90000)
+p = h.process(); h.exec(p, ['./loop'], exe='/w/loop')
+h.write(p, h.file('/w/gap-before', size=5))
+began = h.now
+during = h.write(p, h.file('/w/gap-during', size=5))
+h.add('gap', reason=1, count=7, at=h.now, text='events of files: lost', **{'from': began + SECOND})
+h.now += 100 * SECOND
+h.write(p, h.file('/w/gap-after', size=5))
+h.exit(p); h.end(); h.save(home, evtext)
+END
+cmd 0 why /w/gap-during && says "$out" 'part unseen' && cmd 0 why /w/gap-after && says_not "$out" unseen && cmd 0 why /w/gap-before && says_not "$out" unseen
+check 'a gap marks what was made in it'
 finish

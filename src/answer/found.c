@@ -22,11 +22,11 @@ static int compare_found_rows(const void *pa, const void *pb)
 static int add_gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
 {
 	struct edges e = {0};
-	struct exec_info x;
 	int r = store_gens(s, version, &e);
 	for (size_t i = 0; i < e.n && r >= 0; i++) {
-		r = store_exec(s, e.v[i].to, &x);
-		*ret |= r > 0 ? x.gaps : 0;
+		uint64_t its;
+		r = store_exec_gaps(s, e.v[i].to, e.v[i].lo, e.v[i].hi, &its);
+		*ret |= r > 0 ? its : 0;
 	}
 	edges_release(&e);
 	return r < 0 ? r : 0;

@@ -241,13 +241,33 @@ static int add_gaps_of_input(const struct answer_source *a, store_id version, st
 	struct exec_info x;
 	struct run_info run;
 	for (size_t i = 0; i < e.n && r >= 0; i++) {
-		r = store_exec(a->store, e.v[i].to, &x);
-		*gaps |= r > 0 ? x.gaps & BLURRING : 0;
+		uint64_t its;
+		r = store_exec_gaps(a->store, e.v[i].to, e.v[i].lo, e.v[i].hi, &its);
+		*gaps |= r > 0 ? its & BLURRING : 0;
 	}
 	edges_release(&e);
 	if (nameless && r >= 0 && (r = store_exec(a->store, by, &x)) > 0 && (r = store_run(a->store, x.run, &run)) > 0)
 		*gaps |= run.gaps & BLURRING;
 	return r < 0 ? r : 0;
+}
+
+/* Of the gaps of execution node i those of the time when it made what the answer is about; all where it made nothing of
+ * that, or that cannot be told. */
+static uint64_t gaps_when_made(const struct answer_source *a, const struct lineage *l, uint32_t i, uint64_t all)
+{
+	bool any = false;
+	int64_t lo = TIME_NONE, until = TIME_NONE;
+	uint64_t its;
+	for (size_t k = 0; k < l->n_edges; k++) {
+		const struct lineage_edge *e = &l->edges[k];
+		int64_t hi = e->e.hi == TIME_NONE ? TIME_NEVER : e->e.hi;
+		if (e->type != LINEAGE_GENERATED || e->to != i)
+			continue;
+		lo = !any || e->e.lo < lo ? e->e.lo : lo;
+		until = !any || hi > until ? hi : until;
+		any = true;
+	}
+	return store_exec_gaps(a->store, l->nodes[i].id, lo, until, &its) > 0 ? its : all;
 }
 
 /* What could not be seen of what is told: of the programs, and of the files that they used. */
@@ -259,7 +279,7 @@ static int add_gaps(const struct answer_source *a, struct why *n)
 		struct run_info run;
 		if (!n->l.nodes[i].exec || store_exec(a->store, n->l.nodes[i].id, &x) <= 0)
 			continue;
-		n->gaps |= x.gaps;
+		n->gaps |= x.gaps ? gaps_when_made(a, &n->l, i, x.gaps) : 0;
 		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
 		if (store_run_told(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
 			n->gaps |= 1u << TERM_gap_unended;

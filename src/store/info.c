@@ -252,6 +252,21 @@ static uint64_t gap_bits(struct store *s, const struct process_view *v, const st
 	return bits;
 }
 
+int store_exec_gaps(struct store *s, store_id id, int64_t lo, int64_t hi, uint64_t *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process(s, exec_process(id), &r->a) : -ENOMEM;
+	const struct view_exec *e = rc > 0 ? view_exec(&r->a, exec_n(id)) : NULL;
+	*ret = 0;
+	if (!e)
+		return rc < 0 ? rc : 0;
+	struct view_exec part = *e;
+	part.start = lo > part.start ? lo : part.start;
+	part.end = hi != TIME_NONE && (part.end == TIME_NONE || hi < part.end) ? hi : part.end;
+	*ret = gap_bits(s, &r->a, &part);
+	return 1;
+}
+
 int store_run(struct store *s, store_id id, struct run_info *ret)
 {
 	return store_run_info(s, id, true, ret);

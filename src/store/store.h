@@ -185,6 +185,9 @@ struct exec_brief {
 int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret);
 /* The file of a version that there is. 1, 0, -errno. */
 int store_version_file(struct store *s, store_id id, store_id *ret);
+/* The gaps that are of what the execution did in [lo, hi] (TIME_NONE: no bound), as exec_info's: its own, and of those
+ * of a whole session what was then. 1, 0, -errno. */
+int store_exec_gaps(struct store *s, store_id id, int64_t lo, int64_t hi, uint64_t *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
 /* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Views
