@@ -239,14 +239,33 @@ static void who_stands(void **state)
 }
 #endif
 
+#ifdef __SANITIZE_THREAD__
+static void no_count_of_threads(void **state)
+{
+	(void)state;
+	(void)what_was_moved, (void)of_threads;
+#ifdef __x86_64__
+	(void)who_stands;
+#endif
+	print_message("# skipped: what is asked of processes with one thread, for here each has another one\n");
+	skip();
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef __SANITIZE_THREAD__ /* which has a thread of its own */
+	    cmocka_unit_test(no_count_of_threads),
+#else
 	    cmocka_unit_test(what_was_moved),
 	    cmocka_unit_test(of_threads),
 #ifdef __x86_64__
-	    cmocka_unit_test(what_it_waits_in),
 	    cmocka_unit_test(who_stands),
+#endif
+#endif
+#ifdef __x86_64__
+	    cmocka_unit_test(what_it_waits_in),
 #endif
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
