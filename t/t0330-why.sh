@@ -32,11 +32,11 @@ h.exit(sh); h.end(); h.save(home, evtext)
 END
 cmd 0 why /w/out && is "$out" '/w/out@{1}: made by sort in | uniq -c in sh ./all.sh from /w/in@{1} by ann@h1, 2026-01-01T00:00:38Z; GONE'
 check 'a pipeline, and the shell that opened the file for it'
-cmd 0 why /w/merged && lines "$out" 1 && says "$out" '/w/merged@{1}: made by merge input-number-0.dat' && says "$out" ', 37 more by' && says_not "$out" 'libm'
+cmd 0 why /w/merged && lines "$out" 1 && says "$out" '/w/merged@{1}: made by merge from /w/input-number-0.dat@{1}, /w/input-number-1.dat@{1}, ' && says "$out" ', 36 more by' && says_not "$out" 'libm'
 check 'of many inputs some, and how many more'
 for w in 40 60 80 100 120 200 400; do
-	COLUMNS=$w cmd 0 why /w/out && lines "$out" 1 && COLUMNS=$w cmd 0 why /w/merged && lines "$out" 1 && says "$out" 'by ann@h1' &&
-		{ [ $w -lt 80 ] || [ "$(wc -m <"$out")" -le $((w + 1)) ]; }
+	COLUMNS=$w cmd 0 why /w/out && lines "$out" 1 && COLUMNS=$w cmd 0 why /w/merged && lines "$out" 1 && says "$out" ' from ' &&
+		{ [ $w -lt 200 ] || says "$out" 'by ann@h1'; } && { [ $w -lt 80 ] || [ "$(wc -m <"$out")" -le $((w + 1)) ]; }
 	check "$w columns"
 done
 cmd 0 why /w/big && lines "$out" 1 && [ "$(wc -c <"$out")" -lt 2000 ] && says "$out" 'made by big xxx'

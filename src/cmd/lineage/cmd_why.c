@@ -30,7 +30,9 @@ static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct bu
 	return r;
 }
 
-/* "sort x | uniq -c in fit.sh": each about max columns. */
+#define KIND_ARGV 400 /* bytes of a command line of which the kind is looked for */
+
+/* "sort x | uniq -c in fit.sh": each about max columns; max 0: the program, and its script or subcommand. */
 static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell, struct buf *b)
 {
 	size_t shown = n->n_makers < PIPELINE_MAX ? n->n_makers : PIPELINE_MAX;
@@ -41,8 +43,11 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
 		size_t from = b->n;
 		size_t maker = pipeline ? shown - 1 - k : k;
-		r = exec_name(c->store, n->reps[maker], true, max * 4, b);
-		fmt_fit(b, from, max, c->out.utf8);
+		r = exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
+		if (max)
+			fmt_fit(b, from, max, c->out.utf8);
+		else if (r >= 0)
+			b->n = from + command_kind(buf_cstr(b) + from).n;
 		r = r < 0 ? r : fmt_times(c, n, maker, b);
 	}
 	if (n->n_makers > shown)
@@ -188,9 +193,9 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 {
 	static const struct {
 		size_t argv, inputs;
-		int brief; /* 1: without the shell and the seconds; 2: without the time of day */
-	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 3, 0}, {28, 3, 0}, {40, 2, 1},
-	             {28, 2, 1},  {20, 2, 1},  {20, 1, 1},  {12, 1, 1}, {12, 0, 1}, {12, 0, 2}};
+		int brief; /* 1: without the shell and the seconds; 2: without the time of day; 3: without who and when, too */
+	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 4, 0}, {28, 4, 0}, {28, 4, 1}, {0, 6, 1},
+	             {0, 4, 1},   {0, 4, 2},   {0, 4, 3},   {0, 3, 3},  {0, 2, 3},  {0, 1, 3},  {12, 1, 3}, {12, 0, 3}};
 	struct buf name = {0}, who = {0};
 	struct file_info f;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
@@ -211,9 +216,11 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 			else if (r >= 0)
 				r = fmt_inputs(c, n, tries[k].inputs, line);
 		}
-		buf_printf(line, " by %s%s", buf_cstr(&who), tries[k].brief ? " " : ", ");
-		fmt_time(line, when, tries[k].brief);
-		if (tries[k].brief && line->n > 3 && line->p[line->n - 3] == ':')
+		if (tries[k].brief < 3) {
+			buf_printf(line, " by %s%s", buf_cstr(&who), tries[k].brief ? " " : ", ");
+			fmt_time(line, when, tries[k].brief);
+		}
+		if (tries[k].brief && tries[k].brief < 3 && line->n > 3 && line->p[line->n - 3] == ':')
 			line->n -= tries[k].brief == 1 ? 3 : 9; /* no seconds, no time of day */
 		buf_printf(line, "%s", n->gaps ? "; part unseen" : "");
 		if (r >= 0)

@@ -352,6 +352,45 @@ static void explain_by_executions(struct items *it)
 	}
 }
 
+/* What one of the sides made anew with the same size is no cause: it may say the same again. */
+static void explain_by_sides(const struct side side[2], struct items *it)
+{
+	for (size_t i = 0; i < it->n; i++) {
+		struct diff_item *x = &it->v[i];
+		if (x->kind == DIFF_REWRITTEN && !may_explain(x) && x->changed_by &&
+		    (idmap_find(&side[0].by_exec, x->changed_by) || idmap_find(&side[1].by_exec, x->changed_by)))
+			x->rooted = false;
+	}
+}
+
+/* Does the path name what Python keeps of the source: /w/__pycache__/a.cpython-311.pyc of /w/a.py? */
+static bool is_cache_of(struct str cache, struct str source)
+{
+	static const struct str folder = {"__pycache__/", 12};
+	size_t above = source.n - str_base_name(source).n;
+	struct str stem = str_n(source.p + above, source.n - above);
+	if (!str_ends(stem, str_of(".py")) || cache.n <= above + folder.n || memcmp(cache.p, source.p, above) != 0)
+		return false;
+	stem.n -= 2; /* with the dot */
+	struct str rest = str_n(cache.p + above, cache.n - above);
+	if (!str_starts(rest, folder))
+		return false;
+	return str_starts(str_n(rest.p + folder.n, rest.n - folder.n), stem);
+}
+
+/* A module's source that one side alone read is no cause where the other read what was kept of it. */
+static void explain_by_caches(const struct side side[2], struct items *it)
+{
+	for (size_t i = 0; i < it->n; i++) {
+		struct diff_item *x = &it->v[i];
+		if ((x->kind != DIFF_ADDED && x->kind != DIFF_REMOVED) || !str_ends(x->subject, str_of(".py")))
+			continue;
+		const struct side *other = &side[x->kind == DIFF_REMOVED];
+		for (size_t p = 0; p < other->n_paths && x->rooted; p++)
+			x->rooted = other->paths[p].input == NONE || !is_cache_of(other->paths[p].path, x->subject);
+	}
+}
+
 static int compare_diff_items(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;
@@ -377,13 +416,15 @@ static int compare_diff_items(const void *pa, const void *pb)
 }
 
 /* Is it the first cause, of what is looked for in that pass? What is said of the sides as a whole comes last. */
-static bool is_cause(const struct diff *d, const struct diff_item *x, int pass)
+static bool is_cause(const struct diff *d, const struct diff_item *x, int pass, bool differing)
 {
 	bool known = may_explain(x);
 	/* How a program was built tells of the program, which is the cause. */
 	if (!diff_category_words[x->category].cause || !x->rooted || x->category == DIFF_build)
 		return false;
-	if (x->category == DIFF_machine || x->category == DIFF_order)
+	if (x->category == DIFF_order) /* programs of a pipeline start in any order */
+		return pass == 3 && differing;
+	if (x->category == DIFF_machine)
 		return pass == 3 && d->side[1].outputs;
 	if (pass < 2)
 		return x->reaches_differing && (known || pass == 1);
@@ -398,15 +439,18 @@ size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t 
 	size_t failure = SIZE_MAX, why = SIZE_MAX;
 	for (size_t i = n; i-- > 0;) {
 		if (v[i].failure == DIFF_FAILURE_ITSELF)
-			failure = i;
+			failure = failure == SIZE_MAX || v[i].when <= v[failure].when ? i : failure;
 		else if (v[i].failure == DIFF_FAILURE_EXPLAINED && v[i].rooted && may_explain(&v[i]))
 			why = i;
 	}
 	if (failure != SIZE_MAX)
 		return why != SIZE_MAX ? why : failure;
+	bool differing = false; /* is an output known to differ? */
+	for (size_t i = 0; i < n; i++)
+		differing |= v[i].category == DIFF_outputs && v[i].content != CONTENT_SAME && may_explain(&v[i]);
 	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < n; i++)
-			if (is_cause(d, &v[i], pass))
+			if (is_cause(d, &v[i], pass, differing))
 				return i;
 	return SIZE_MAX;
 }
@@ -420,6 +464,8 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 		return r;
 	explain_by_arguments(side, it);
 	explain_by_executions(it);
+	explain_by_sides(side, it);
+	explain_by_caches(side, it);
 	r = diff_failures(side, it);
 	if (r < 0)
 		return r;

@@ -3,11 +3,20 @@
 #include "query/diff/diff_int.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 static bool has_failed(const struct dexec *x)
 {
 	return x->ending == TERM_ending_signaled || (x->ending == TERM_ending_exited && x->code);
+}
+
+/* Did a program that went on tell it to end? As a pool does with its workers, and a closed pipe with who writes to it.
+ */
+static bool was_told_to_end(const struct side *s, const struct dexec *x)
+{
+	return x->ending == TERM_ending_signaled && (x->code == SIGTERM || x->code == SIGPIPE || x->code == SIGHUP) &&
+	       x->parent != NONE && !has_failed(&s->execs[x->parent]);
 }
 
 /* Executions of side `side` that failed while their partners did not. */
@@ -31,7 +40,7 @@ static int find_failures(struct side side[2], int k, struct failures *f)
 	for (size_t i = 0; i < f->s->n_execs; i++) {
 		const struct dexec *x = &f->s->execs[i];
 		const struct dexec *y = x->partner != NONE ? &f->other->execs[x->partner] : NULL;
-		if (!y || !has_failed(x) || has_failed(y) || y->ending != TERM_ending_exited)
+		if (!y || !has_failed(x) || has_failed(y) || y->ending != TERM_ending_exited || was_told_to_end(f->s, x))
 			continue;
 		f->failed[i] = f->deepest[i] = true;
 		f->cut[x->partner] = true;
@@ -109,9 +118,11 @@ static void judge_file(const struct failures *f, struct diff_item *i)
 static void judge_concern(const struct failures *f, const struct concern *x, struct diff_item *i)
 {
 	uint32_t here = x->exec[f->side], there = x->exec[!f->side];
-	if (i->category == DIFF_outcome && here != NONE && f->deepest[here])
+	if (i->category == DIFF_outcome && here != NONE && f->deepest[here]) {
+		int64_t when = f->s->execs[here].start;
+		i->when = i->failure == DIFF_FAILURE_ITSELF && i->when < when ? i->when : when;
 		i->failure = DIFF_FAILURE_ITSELF;
-	else if (i->category == DIFF_executions && here == NONE && there != NONE && f->cut[there])
+	} else if (i->category == DIFF_executions && here == NONE && there != NONE && f->cut[there])
 		i->rooted = false;
 	else if ((i->category == DIFF_options || i->category == DIFF_environment) && here != NONE &&
 	         is_above_failure(f, here))

@@ -158,6 +158,12 @@ static int append_lone_input(struct store *s, const struct side side[2], struct 
 	return rc;
 }
 
+/* Does it belong to the session of an MPI launcher, which makes such files for each run? */
+static bool is_session_file(struct str path)
+{
+	return memmem(path.p, path.n, "/pmix_dstor_", 12) || memmem(path.p, path.n, "/ompi.", 6);
+}
+
 static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
                          struct diff *d)
 {
@@ -165,6 +171,8 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	const struct dpath *any = p[1] ? p[1] : p[0];
 	int rc = 0;
 	if (!choose_inputs(side, p, v))
+		return 0;
+	if (any->system && is_session_file(any->path))
 		return 0;
 	int program = is_program_pair(s, side, p, v);
 	if (program < 0)
