@@ -118,7 +118,7 @@ cmd 0 find --runs 'label sample=B7' && lines "$out" 2 && says "$out" 'b7' && cmd
 check 'runs by a label: whole, by its key, by a pattern'
 cmd 0 find 'label sample=B8' && is "$out" 'b8@{1}' && cmd 0 find --execs 'label sample=B8 and exe sh' && lines "$out" 2 && cmd 1 find --runs 'label sample=B' && cmd 1 find --runs 'label B7' && cmd 0 find --runs 'label sample and not label sample=B7' && lines "$out" 2 && says "$out" 'b8'
 check 'files and executions of such runs'
-cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host exit since before job label run path'
+cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host in exit since before job label run path'
 check 'the conditions there are'
 # Of the files that had a name one is meant by its version; of another that has a version of that number it is said.
 history <<'END'
@@ -171,4 +171,14 @@ cmd 1 find 'job 12' && says "$err" 'nothing found' && says "$err" 'hint: these a
 check 'where nothing is found it says what was looked for'
 cmd 1 find --execs 'job 12' && says_not "$err" hint
 check 'but not where that was said'
+cmd 0 log 'job 4711' && lines "$out" 2 && says "$out" sbatched && cmd 0 log 'user ann and exit failed' && says "$out" sbatched
+check 'log of the runs that an expression describes'
+cmd 0 log --json 'job 4711' && json '(.runs | length) == 1' && cmd 0 log --jsonl -n 1 'exit ok' && lines "$out" 1
+check 'the same as JSON'
+cmd 1 log 'job 12' && says "$err" 'no such run is recorded'
+check 'where there is none'
+cmd 2 log 'files that made x' && cmd 2 log 'lable x'
+check 'an expression for something else, and one that is none'
+cmd 0 log 'in /w' && says "$out" sbatched && cmd 1 log 'in /wx' && cmd 0 find --execs 'in /w and exe sbatched' && lines "$out" 2
+check 'runs and executions in a folder'
 finish

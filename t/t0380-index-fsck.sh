@@ -10,7 +10,7 @@ for i, letter in enumerate('ABC'):
     h = History('01' + letter * 24, argv=['step', letter], start=1000 * i, host='h%d' % i)
     h.pids += 100 * i
     p = h.process(); h.exec(p, ['step', letter], exe='/opt/step')
-    h.read(p, h.file('/w/%d' % i, ino=100 + i)); h.write(p, h.file('/w/%d' % (i + 1), ino=101 + i), size=i); h.exit(p); h.end()
+    h.read(p, h.file('/w/%d' % i, ino=100 + i)); h.write(p, h.file('/w/%d' % (i + 1), ino=101 + i), size=i + 1); h.exit(p); h.end()
     h.save(home, evtext, 'late' if letter == 'B' else letter)
 END
 }

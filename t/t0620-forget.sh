@@ -15,7 +15,7 @@ for i, letter in enumerate('ABCD'):
     h.read(p, h.file('/w/secret-of-' + letter, ino=200 + i))
     h.read(p, h.file('/w/absent-of-' + letter, kind=ABSENT))
     h.read(p, h.file('/w/shared', ino=99))
-    h.write(p, h.file('/w/%d' % (i + 1), ino=101 + i), size=i)
+    h.write(p, h.file('/w/%d' % (i + 1), ino=101 + i), size=i + 1)
     h.add('gap', p=p, reason=2, text='gap-of-' + letter)
     h.exit(p); h.end()
     h.save(home, evtext, letter)

@@ -33,7 +33,7 @@ int run_with_notes_json(const struct answer_source *a, const struct run_info *r,
 	return rc;
 }
 
-int runs_each(const struct answer_source *a, bool all, bool counts,
+int runs_each(const struct answer_source *a, const struct idset *only, bool all, bool counts,
               int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg)
 {
 	enum { FEW = 64 }; /* most ask for the last ones */
@@ -50,6 +50,8 @@ int runs_each(const struct answer_source *a, bool all, bool counts,
 		}
 		struct run_info info;
 		uint64_t used = 0, made = 0;
+		if (only && !idset_has(only, ids[i]))
+			continue;
 		r = store_run(a->store, ids[i], &info);
 		if (r <= 0)
 			continue;
@@ -79,10 +81,10 @@ static int append_run(void *arg, const struct run_info *r, uint64_t used, uint64
 	return rc < 0 ? rc : l->most && json_array_size(l->list) == l->most;
 }
 
-int runs_json(const struct answer_source *a, bool all, uint64_t count, json_t **ret)
+int runs_json(const struct answer_source *a, const struct idset *only, bool all, uint64_t count, json_t **ret)
 {
 	struct runs_list l = {a, json_array(), count};
-	int r = runs_each(a, all, false, append_run, &l);
+	int r = runs_each(a, only, all, false, append_run, &l);
 	if (r < 0) {
 		json_decref(l.list);
 		return r;

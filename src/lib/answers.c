@@ -97,7 +97,7 @@ EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned 
 static int ask_runs(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	json_t *o = NULL;
-	int rc = runs_json(&r->source, q->flags & STEMMA_ALL, q->count, &o);
+	int rc = runs_json(&r->source, NULL, q->flags & STEMMA_ALL, q->count, &o);
 	return rc < 0 ? record_fail(rc, NULL, "cannot list the runs", err) : record_give_json(o, q->ret, err);
 }
 

@@ -11,6 +11,7 @@
 #include <fnmatch.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -299,6 +300,7 @@ struct ask {
 	int64_t time;    /* since, before */
 	bool failed, ok; /* exit */
 	uint64_t ending, code;
+	char folder[4096]; /* in: absolute, without a slash at its end */
 };
 
 static int signal_number(const char *name)
@@ -320,6 +322,17 @@ static int prepare_ask(const struct select *w, const struct expr *e, struct ask 
 		if (when_parse(e->value, w->o->now, &a.time) < 0) {
 			err_set(w->err, 0, "'%.100s' is no time", e->value);
 			err_hint(w->err, "times are like 2026-11-21, 2026-11-21T12:13, today, yesterday, 2h, 3d");
+			return -EINVAL;
+		}
+	} else if (e->op == EXPR_in) {
+		struct buf b = {0};
+		target_path(e->value, &b);
+		while (b.n > 1 && b.p[b.n - 1] == '/')
+			b.n--;
+		snprintf(a.folder, sizeof(a.folder), "%s", b.failed || b.n >= sizeof(a.folder) ? "" : buf_cstr(&b));
+		buf_release(&b);
+		if (!*a.folder) {
+			err_set(w->err, 0, "'%.100s' is no folder", e->value);
 			return -EINVAL;
 		}
 	} else if (e->op == EXPR_exit) {
@@ -351,6 +364,12 @@ static bool has_ended_so(const struct ask *a, uint64_t ending, uint64_t code)
 	if (a->failed)
 		return ending == TERM_ending_signaled || (ending == TERM_ending_exited && code);
 	return ending == a->ending && code == a->code;
+}
+
+static bool is_in_folder(const struct ask *a, struct str cwd)
+{
+	size_t n = strlen(a->folder);
+	return n == 1 ? cwd.n > 0 : str_starts(cwd, str_n(a->folder, n)) && (cwd.n == n || cwd.p[n] == '/');
 }
 
 static bool at_time(const struct ask *a, int64_t start, int64_t end)
@@ -402,6 +421,8 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 			if (memmem(arg.p, arg.n, a->text, strlen(a->text)))
 				return 1;
 		return 0;
+	case EXPR_in:
+		return is_in_folder(a, x->cwd);
 	case EXPR_job:
 		return x->job.n && glob_is(a->text, x->job, tmp);
 	case EXPR_user:
@@ -418,6 +439,8 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp)
 {
 	switch (a->op) {
+	case EXPR_in:
+		return is_in_folder(a, r->cwd);
 	case EXPR_user:
 		return str_is(r->user, a->text);
 	case EXPR_host:

@@ -187,6 +187,8 @@ static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool
 	return t->disk == DISK_DELETED ? fmt_deleted(c->store, &t->deleted, max, brief, c->out.utf8, b) : 0;
 }
 
+#define WIDE 150 /* columns from which on who and when are never left out */
+
 /* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. */
 static int made_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
                      const struct why *n, struct buf *line)
@@ -206,9 +208,10 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &who);
 	int64_t when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start;
 	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]) && r >= 0; k++) {
+		int brief = tries[k].brief > 2 && width >= WIDE ? 2 : tries[k].brief;
 		buf_reset(line);
 		buf_printf(line, "%s: made by ", buf_cstr(&name));
-		r = fmt_makers(c, n, tries[k].argv, !tries[k].brief, line);
+		r = fmt_makers(c, n, tries[k].argv, !brief, line);
 		if (n->n_inputs) {
 			buf_printf(line, " from ");
 			if (!tries[k].inputs)
@@ -216,15 +219,15 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 			else if (r >= 0)
 				r = fmt_inputs(c, n, tries[k].inputs, line);
 		}
-		if (tries[k].brief < 3) {
-			buf_printf(line, " by %s%s", buf_cstr(&who), tries[k].brief ? " " : ", ");
-			fmt_time(line, when, tries[k].brief);
+		if (brief < 3) {
+			buf_printf(line, " by %s%s", buf_cstr(&who), brief ? " " : ", ");
+			fmt_time(line, when, brief);
 		}
-		if (tries[k].brief && tries[k].brief < 3 && line->n > 3 && line->p[line->n - 3] == ':')
-			line->n -= tries[k].brief == 1 ? 3 : 9; /* no seconds, no time of day */
+		if (brief && brief < 3 && line->n > 3 && line->p[line->n - 3] == ':')
+			line->n -= brief == 1 ? 3 : 9; /* no seconds, no time of day */
 		buf_printf(line, "%s", n->gaps ? "; part unseen" : "");
 		if (r >= 0)
-			r = fmt_disk(c, t, tries[k].argv, tries[k].brief != 0, line);
+			r = fmt_disk(c, t, tries[k].argv, brief != 0, line);
 		if (fmt_columns(buf_view(line)) <= width)
 			break;
 	}

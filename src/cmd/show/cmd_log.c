@@ -1,4 +1,5 @@
 /* stemma log: the runs. */
+#include "answer/found.h"
 #include "answer/live.h"
 #include "answer/runs.h"
 #include "cmd/cmd.h"
@@ -67,30 +68,69 @@ static int print_log_run(void *arg, const struct run_info *r, uint64_t used, uin
 	return v->status != STATUS_OK || (v->o->count && v->shown == v->o->count);
 }
 
-static int log_json(struct cmd *c, const struct opts_log *o, uint64_t *ret_shown)
+static int log_json(struct cmd *c, const struct opts_log *o, const struct idset *only, uint64_t *ret_shown)
 {
 	json_t *all;
-	int r = runs_json(cmd_source(c), o->all, o->count, &all);
+	int r = runs_json(cmd_source(c), only, o->all, o->count, &all);
 	if (r < 0)
 		return r;
 	*ret_shown = json_array_size(json_object_get(all, "runs"));
 	return js_print(all, false);
 }
 
+/* The operands as an expression of stemma find about runs. The status. */
+static int parse_expression(struct cmd *c, struct expr **ret)
+{
+	struct err err = {0};
+	enum expr_kind said;
+	if (expr_parse(c->operands, (size_t)c->n_operands, &err, ret, &said) < 0)
+		return report_err(&err, STATUS_USAGE);
+	if (said == EXPR_ANY || said == EXPR_RUNS)
+		return STATUS_OK;
+	expr_free(*ret);
+	*ret = NULL;
+	return report_usage(c, "log looks for runs");
+}
+
+/* The runs that it describes. The status. */
+static int select_runs(struct cmd *c, const struct expr *e, struct idset *ret)
+{
+	struct err err = {0};
+	struct found f;
+	int r = found_make(cmd_source(c), e, EXPR_RUNS, false, &err, &f);
+	if (r < 0)
+		return report_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
+	for (size_t i = 0; i < f.n && r == 0; i++)
+		r = idset_add(ret, f.rows[i].id);
+	idset_close(ret);
+	found_rows_release(&f);
+	if (r < 0)
+		report("cannot list the runs");
+	return r < 0 ? STATUS_SELF : STATUS_OK;
+}
+
 int cmd_log(struct cmd *c, const struct opts_log *o)
 {
 	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};
-	if (c->n_operands)
-		return report_usage(c, "log takes no arguments");
-	int status = cmd_store(c, o->no_index);
-	if (status != STATUS_OK)
+	struct idset selected = {0}, *only = c->n_operands ? &selected : NULL;
+	struct expr *e = NULL;
+	int status = only ? parse_expression(c, &e) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK && only)
+		status = select_runs(c, e, only);
+	expr_free(e);
+	if (status != STATUS_OK) {
+		idset_release(&selected);
 		return status;
+	}
 	struct log_view v = {.c = c, .o = o, .t = {.heads = heads, .align = "llrlrrl", .n_columns = 7}};
 	int r = 0;
 	if (o->json)
-		r = v.status = log_json(c, o, &v.shown);
+		r = v.status = log_json(c, o, only, &v.shown);
 	else
-		r = runs_each(cmd_source(c), o->all, !o->jsonl, print_log_run, &v);
+		r = runs_each(cmd_source(c), only, o->all, !o->jsonl, print_log_run, &v);
+	idset_release(&selected);
 	if (r < 0) {
 		buf_release(&v.t.cells);
 		report("cannot list the runs");
@@ -99,6 +139,6 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 	if (!o->json && !o->jsonl && v.shown)
 		table_print(&v.t, &c->out, c->out.width);
 	if (!v.shown)
-		report("no run is recorded");
+		report(only ? "no such run is recorded" : "no run is recorded");
 	return v.status != STATUS_OK ? v.status : v.shown ? STATUS_OK : STATUS_NOTHING;
 }
