@@ -97,6 +97,20 @@ check 'why names the rank that wrote'
 cmd 0 why /w/post.dat && says "$out" 'made by post out.dat from /w/out.dat@{1} by' && says_not "$out" rank
 check 'one rank alone is a program like others'
 
+# In a batch job each program has a rank, and no two of them: what runs twice is no MPI job.
+history <<'END'
+h = History('01KKKKKKKKKKKKKKKKKKKKKKKK', argv=['job.sh'], start=90000)
+top = h.process(); h.exec(top, ['sh', 'job.sh'], exe='/usr/bin/dash', env=['SLURM_PROCID=0', 'SLURM_NTASKS=4'])
+for i in range(2):
+    p = h.process(top); h.exec(p, ['step', 'in'], exe='/w/step', env=['SLURM_PROCID=0', 'SLURM_NTASKS=4'])
+    if i:
+        h.read(p, h.file('/w/half'))
+    h.write(p, h.file('/w/twice' if i else '/w/half'), size=1); h.exit(p)
+h.exit(top); h.end(); h.save(home, evtext)
+END
+cmd 0 lineage /w/twice && [ "$(grep -c 'step in' "$out")" = 2 ] && says_not "$out" ranks && cmd 0 why /w/twice && says_not "$out" rank
+check 'a command that one rank runs twice is no MPI job'
+
 echo 1 >in
 echo 2 >other
 rec()

@@ -13,6 +13,8 @@
 void fold_jobs_release(struct fold_jobs *j)
 {
 	free(j->v);
+	idmap_release(&j->by_key);
+	idmap_release(&j->rank_numbers);
 	idmap_release(&j->ranks);
 	idmap_release(&j->launchers);
 	*j = (struct fold_jobs){0};
@@ -30,21 +32,22 @@ static int join_job(struct fold_jobs *j, const struct exec_info *x, uint32_t *re
 {
 	uint64_t key = hash_mix(hash_mix(x->run, hash_str(x->step)), hash_mix(x->exe, hash_str(x->argv.raw)));
 	uint64_t rank = rank_number(x->rank);
-	size_t i = 0;
-	while (i < j->n && j->v[i].key != key)
-		i++;
-	if (i == j->n) {
-		if (!vec_has_room(j->v, j->n, j->cap))
-			return -ENOMEM;
-		j->v[j->n++] = (struct fold_job){.key = key, .first = x->id, .first_rank = rank, .ranks = 1};
-	} else if (rank != j->v[i].first_rank || x->id != j->v[i].first) {
-		j->v[i].ranks++;
-		if (rank < j->v[i].first_rank) {
-			j->v[i].first = x->id;
-			j->v[i].first_rank = rank;
-		}
+	bool is_new, is_new_rank;
+	uint32_t *at = idmap_add(&j->by_key, key | 1, (uint32_t)j->n, &is_new);
+	if (!at || (is_new && !vec_has_room(j->v, j->n, j->cap)))
+		return -ENOMEM;
+	if (is_new)
+		j->v[j->n++] = (struct fold_job){.first = x->id, .first_rank = rank};
+	struct fold_job *job = &j->v[*at];
+	*ret = *at + 1;
+	/* A command that one rank ran twice is two programs, and no two ranks. */
+	if (!idmap_add(&j->rank_numbers, hash_mix(key, rank + 1) | 1, 1, &is_new_rank))
+		return -ENOMEM;
+	job->ranks += is_new_rank;
+	if (rank < job->first_rank) {
+		job->first = x->id;
+		job->first_rank = rank;
 	}
-	*ret = (uint32_t)i + 1;
 	return 0;
 }
 

@@ -8,15 +8,16 @@
 #include "store/store.h"
 
 struct fold_job {
-	uint64_t key;   /* hash of run, step, program and arguments */
 	store_id first; /* the execution with the lowest rank: it stands for all */
 	uint64_t first_rank, ranks;
 };
 struct fold_jobs {
 	struct fold_job *v;
 	size_t n, cap;
-	struct idmap ranks;     /* execution -> its job + 1 */
-	struct idmap launchers; /* the same */
+	struct idmap by_key;       /* hash of run, step, program and arguments -> its place in v */
+	struct idmap rank_numbers; /* hash of these and a rank: it was met */
+	struct idmap ranks;        /* execution -> its job + 1 */
+	struct idmap launchers;    /* the same */
 };
 
 /* Looks at one execution. Those of one lineage are all added before the first question. 0 or -errno. */
