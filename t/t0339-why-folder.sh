@@ -27,4 +27,13 @@ mkdir empty && cmd 1 why empty && says "$out" 'empty/: 0 files'
 check 'an empty one'
 cmd 1 why out data && lines "$out" 5
 check 'several'
+ln -s out link && cmd 0 why link && says "$out" 'link/: 8 files'
+check 'a folder by a symbolic link'
+if [ "$(id -u)" != 0 ]; then
+	chmod 000 out/sub && cmd 0 why out && says "$err" "1 file or folder below 'out' could not be read: what lies there is not known"
+	check 'what could not be read is said'
+	chmod 700 out/sub
+else
+	skip 'what could not be read is said' 'root reads all'
+fi
 finish

@@ -15,6 +15,7 @@ void folder_release(struct folder *f)
 			buf_release(&g->files[k].path);
 		buf_release(&g->programs);
 		free(g->files);
+		idmap_release(&g->seen);
 		free(g->inputs);
 		free(g->certain);
 	}
@@ -65,20 +66,20 @@ static int add_group_inputs(struct store *s, const struct why *n, struct str fol
 	for (size_t i = 0; i < n->n_inputs && r >= 0; i++) {
 		uint32_t node = n->inputs[i];
 		store_id id = n->l.nodes[node].id;
-		size_t k = 0;
+		bool is_new;
 		if (n->sort[node] != ENTITY_DATA || n->role[node] != WHY_ROLE_data)
 			continue;
-		while (k < g->n_inputs && g->inputs[k] != id)
-			k++;
-		if (k < g->n_inputs) {
-			g->certain[k] |= why_is_certain(n, i);
+		const uint32_t *known = idmap_find(&g->seen, id);
+		if (known) {
+			g->certain[*known] |= why_is_certain(n, i);
 			continue;
 		}
 		r = is_inside(s, id, folder);
 		if (r)
 			continue;
 		if (!vec_has_room(g->inputs, g->n_inputs, g->cap_inputs) ||
-		    !vec_has_room(g->certain, g->n_inputs, g->cap_certain))
+		    !vec_has_room(g->certain, g->n_inputs, g->cap_certain) ||
+		    !idmap_add(&g->seen, id, (uint32_t)g->n_inputs, &is_new))
 			return -ENOMEM;
 		g->inputs[g->n_inputs] = id;
 		g->certain[g->n_inputs++] = why_is_certain(n, i);
@@ -117,7 +118,7 @@ static int add_folder_file(const struct answer_source *a, const char *path, unsi
 	struct file_target t;
 	struct why n = {0};
 	int r = target_file(a->store, path, &err, &t);
-	if (r == -ENOMEM)
+	if (r == -ENOMEM || r == -EIO)
 		return r;
 	if (r <= 0 || !t.version) {
 		f->unknown++;
@@ -150,10 +151,11 @@ int folder_find(const struct answer_source *a, const char *path, unsigned flags,
 	char *paths[] = {(char *)path, NULL}, *whole = realpath(path, NULL);
 	struct buf folder = {0};
 	*ret = (struct folder){0};
-	FTS *fts = whole ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, compare_entries) : NULL;
+	FTS *fts = whole ? fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_entries) : NULL;
 	int r = fts ? 0 : -errno;
 	buf_printf(&folder, "%s/", whole ? whole : "");
 	for (FTSENT *e; r == 0 && (e = fts_read(fts));) {
+		ret->unread += e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS;
 		if (e->fts_info != FTS_F || !S_ISREG(e->fts_statp->st_mode))
 			continue;
 		if (++ret->files > FOLDER_FILES)

@@ -6,6 +6,7 @@
 #define STEMMA_ANSWER_FOLDER_H
 
 #include "answer/why.h"
+#include "query/idmap.h"
 
 #define FOLDER_FILES 2000 /* are looked at; more are only counted */
 
@@ -20,8 +21,9 @@ struct folder_group {
 	store_id *inputs; /* data, but what was made in the folder; in the order of why's line, each once */
 	bool *certain;    /* beside them */
 	size_t n_inputs, cap_inputs, cap_certain;
-	store_id maker; /* of one of the files */
-	int64_t when;   /* the last of them was written */
+	struct idmap seen; /* version -> its place in inputs */
+	store_id maker;    /* of one of the files */
+	int64_t when;      /* the last of them was written */
 	uint64_t gaps;
 	bool sure;
 };
@@ -30,6 +32,7 @@ struct folder {
 	size_t n_groups, cap_groups;
 	size_t files, unmade, unknown; /* regular files below it; not made under stemma; of which nothing is recorded */
 	size_t left;                   /* not looked at */
+	size_t unread;                 /* folders and files that could not be looked at: what lies there is not known */
 };
 
 /* path: of a folder on disk; symbolic links below it are not followed. 0 or -errno; ret is to be released in any case.

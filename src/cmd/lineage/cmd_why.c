@@ -313,6 +313,7 @@ static int explain_folder_files(struct cmd *c, const char *text, unsigned how, j
 	for (size_t i = 0; i < f.n_groups && status != STATUS_SELF; i++)
 		for (size_t k = 0; k < f.groups[i].n_files && status != STATUS_SELF; k++)
 			status = explain_file(c, buf_cstr(&f.groups[i].files[k].path), how, list);
+	why_report_folder(text, &f);
 	folder_release(&f);
 	return status;
 }

@@ -1,7 +1,5 @@
 #include "cmd/lineage/why_folder.h"
 
-#include "answer/folder.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +60,15 @@ static int print_group(struct cmd *c, const struct folder_group *g)
 	return r < 0 ? r : 0;
 }
 
+void why_report_folder(const char *text, const struct folder *f)
+{
+	if (f->left)
+		report("'%s' has more than %d files: %zu of them were not looked at", text, FOLDER_FILES, f->left);
+	if (f->unread)
+		report("%zu file%s or folder%s below '%s' could not be read: what lies there is not known", f->unread,
+		       str_plural(f->unread), str_plural(f->unread), text);
+}
+
 int why_print_folder(struct cmd *c, const char *text, unsigned flags)
 {
 	struct folder f;
@@ -77,12 +84,11 @@ int why_print_folder(struct cmd *c, const char *text, unsigned flags)
 			printf(", %zu not made under stemma or changed since", f.unmade);
 		if (f.unknown)
 			printf(", %zu of which nothing is recorded", f.unknown);
-		if (f.left)
-			printf(", %zu not looked at", f.left);
 		putchar('\n');
 	}
 	for (size_t i = 0; i < f.n_groups && r == 0; i++)
 		r = print_group(c, &f.groups[i]);
+	why_report_folder(text, &f);
 	if (r < 0)
 		report("cannot say why the files of '%s' are there: %s", text, strerror(-r));
 	int status = r < 0 ? STATUS_SELF : f.n_groups ? STATUS_OK : STATUS_NOTHING;
