@@ -271,11 +271,6 @@ int maker_own(struct makers *m, const struct lineage_edge *e)
 	return r < 0 ? r : !m->got.n;
 }
 
-int maker_comes_from(struct store *s, store_id x, store_id from)
-{
-	return descends(s, x, from, NULL);
-}
-
 int maker_descends(struct makers *m, uint32_t x, uint32_t from)
 {
 	return descends(m->s, m->l->nodes[x].id, m->l->nodes[from].id, NULL);

@@ -33,8 +33,6 @@ uint32_t maker_forked_from(struct makers *m, uint32_t exec);
 int maker_held(struct makers *m, const struct lineage_edge *e);
 /* Did execution node x come from node `from` by forks and execs? */
 int maker_descends(struct makers *m, uint32_t x, uint32_t from);
-/* The same of executions of the store. */
-int maker_comes_from(struct store *s, store_id x, store_id from);
 /* Is e an edge by which an execution used what only it itself had made, from nothing? */
 int maker_own(struct makers *m, const struct lineage_edge *e);
 

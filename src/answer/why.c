@@ -1,5 +1,8 @@
 #include "answer/why_int.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "query/fold.h"
+#include "query/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,33 +132,69 @@ static int find_other_ranks(struct store *s, struct why *n)
 	return r < 0 ? r : 0;
 }
 
-/* Of those that count to one execution the first one stands for all; of the direct makers that are one command, too. */
+/* What is the same for one command: a hash of the program, its arguments and the folder; 0 for a fork without exec. */
+static int hash_command(struct store *s, store_id exec, uint64_t *ret)
+{
+	struct exec_info x;
+	int r = store_exec(s, exec, &x);
+	*ret = r > 0 && x.exe && x.n ? hash_mix(hash_mix(x.exe, hash_str(x.argv.raw)), hash_str(x.cwd)) | 1 : 0;
+	return r < 0 ? r : 0;
+}
+
+/* Which of the makers kept so far stands for maker i, or UINT32_MAX: of those that count to one execution the first; of
+ * the direct ones that are one command, too. */
+static int find_same_maker(struct store *s, struct why *n, size_t i, struct idmap *reps, struct idmap *commands,
+                           size_t kept, uint32_t *ret)
+{
+	bool is_new;
+	uint64_t hash = 0;
+	*ret = UINT32_MAX;
+	uint32_t *at = idmap_add(reps, n->reps[i], (uint32_t)kept, &is_new);
+	if (!at)
+		return -ENOMEM;
+	if (!is_new) {
+		*ret = *at;
+		return 0;
+	}
+	int r = i < n->n_direct ? hash_command(s, n->reps[i], &hash) : 0;
+	if (r < 0 || !hash)
+		return r;
+	uint32_t *same = idmap_add(commands, hash, (uint32_t)kept, &is_new);
+	if (!same || is_new)
+		return same ? 0 : -ENOMEM;
+	r = is_same_command(s, n->reps[*same], n->reps[i]);
+	if (r > 0) {
+		n->times[*same]++;
+		*at = *same;
+		*ret = *same;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Those for whom another one stands are helpers. */
 static int merge_makers(struct store *s, struct why *n)
 {
-	size_t kept = 0, direct = n->n_direct;
+	struct idmap reps = {0}, commands = {0};
+	size_t kept = 0, direct = 0;
 	int r = 0;
-	for (size_t i = 0; i < n->n_makers; i++) {
-		int again = 0;
-		size_t k = 0;
-		for (; k < kept && !again; k += !again) {
-			again = n->reps[k] == n->reps[i];
-			if (!again && i < direct) {
-				again = is_same_command(s, n->reps[k], n->reps[i]);
-				n->times[k] += again > 0;
-			}
-			if (again < 0)
-				return again;
-		}
-		if (again) {
+	for (size_t i = 0; i < n->n_makers && r == 0; i++) {
+		uint32_t same;
+		r = find_same_maker(s, n, i, &reps, &commands, kept, &same);
+		if (r == 0 && same != UINT32_MAX) {
 			n->helpers[n->n_helpers++] = n->makers[i];
-			n->n_direct -= i < direct;
-			continue;
+		} else if (r == 0) {
+			direct += i < n->n_direct;
+			n->makers[kept] = n->makers[i];
+			n->times[kept] = 1;
+			n->reps[kept++] = n->reps[i];
 		}
-		n->makers[kept] = n->makers[i];
-		n->times[kept] = 1;
-		n->reps[kept++] = n->reps[i];
 	}
-	n->n_makers = kept;
+	if (r == 0) {
+		n->n_makers = kept;
+		n->n_direct = direct;
+	}
+	idmap_release(&reps);
+	idmap_release(&commands);
 	return r;
 }
 

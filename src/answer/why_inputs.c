@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/system.h"
+#include "query/idmap.h"
 #include "query/scripts.h"
 
 #include <errno.h>
@@ -183,7 +184,7 @@ static bool is_index_name(struct str path)
 #undef INDEX
 	};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (script_has_suffix(path, str_of(suffixes[i])))
+		if (str_ends(path, str_of(suffixes[i])))
 			return true;
 	return false;
 }
@@ -211,21 +212,49 @@ static bool is_below(struct str path, struct str folder)
 	return folder.n > 1 ? str_starts(path, folder) && path.n > folder.n && path.p[folder.n] == '/' : folder.n == 1;
 }
 
+enum { PARTS_MAKER = 1, PARTS_HELPER, PARTS_ABOVE = 64 };
+
+/* Who took part, by their ids. 0 or -ENOMEM. */
+static int map_parts(const struct why *n, struct idmap *ret)
+{
+	bool is_new;
+	for (size_t i = 0; i < n->n_makers; i++)
+		if (!idmap_add(ret, n->l.nodes[n->makers[i]].id, PARTS_MAKER, &is_new))
+			return -ENOMEM;
+	for (size_t i = 0; i < n->n_helpers; i++)
+		if (!idmap_add(ret, n->l.nodes[n->helpers[i]].id, PARTS_HELPER, &is_new))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Did the execution take part, or did a helper start it? helpers: makers do not count. 1, 0, -errno. */
+static int is_part(struct store *s, const struct idmap *parts, store_id exec, bool helpers)
+{
+	const uint32_t *part = idmap_find(parts, exec);
+	if (part && (*part == PARTS_HELPER || !helpers))
+		return 1;
+	for (int i = 0; i < PARTS_ABOVE; i++) {
+		struct exec_info x;
+		int r = store_exec(s, exec, &x);
+		if (r <= 0 || !x.parent)
+			return r < 0 ? r : 0;
+		exec = x.parent;
+		part = idmap_find(parts, exec);
+		if (part && *part == PARTS_HELPER)
+			return 1;
+	}
+	return 0;
+}
+
 /* Did only those write the version who took part, or whom a helper started? helpers: of them only the helpers. 1, 0,
  * -errno. */
-static int is_made_by_parts(struct store *s, const struct why *n, store_id version, bool helpers)
+static int is_made_by_parts(struct store *s, const struct idmap *parts, store_id version, bool helpers)
 {
 	struct edges gens = {0};
 	int r = store_gens(s, version, &gens);
 	bool all = r == 0 && gens.n;
 	for (size_t i = 0; i < gens.n && all; i++) {
-		int part = 0;
-		for (size_t k = 0; k < n->n_makers && !part && !helpers; k++)
-			part = n->l.nodes[n->makers[k]].id == gens.v[i].to;
-		for (size_t k = 0; k < n->n_helpers && !part; k++) {
-			store_id helper = n->l.nodes[n->helpers[k]].id;
-			part = helper == gens.v[i].to ? 1 : maker_comes_from(s, gens.v[i].to, helper);
-		}
+		int part = is_part(s, parts, gens.v[i].to, helpers);
 		r = part < 0 ? part : r;
 		all = part > 0;
 	}
@@ -234,7 +263,7 @@ static int is_made_by_parts(struct store *s, const struct why *n, store_id versi
 }
 
 /* Is it memory, a segment in a file, or a file that has no name any more, between those who took part? 1, 0, -errno. */
-static int is_between_parts(struct makers *m, const struct why *n, store_id version)
+static int is_between_parts(struct makers *m, const struct idmap *parts, store_id version)
 {
 	struct version_sort v;
 	struct file_info f;
@@ -246,7 +275,7 @@ static int is_between_parts(struct makers *m, const struct why *n, store_id vers
 		return r < 0 ? r : 0;
 	if (segment && nameless)
 		return 1; /* an MPI library's, which removed it when its ranks had it */
-	return is_made_by_parts(m->s, n, version, false);
+	return is_made_by_parts(m->s, parts, version, false);
 }
 
 /* What is asked of who used an input. The strings are kept: the store's own do not outlive the next question. */
@@ -332,17 +361,18 @@ struct inputs {
 	size_t n;
 	store_id asked;        /* the file whose version is explained */
 	struct buf asked_stem; /* its name without the suffix */
+	struct idmap parts;    /* who took part */
 	struct arguments arguments;
 	struct reader reader;
 };
 
 /* The role of a version that nothing but its making can tell from data. 1, 0 or -errno. */
-static int is_cache(struct store *s, const struct why *n, const struct version_info *v, const struct reader *by,
+static int is_cache(struct store *s, const struct idmap *parts, const struct version_info *v, const struct reader *by,
                     bool named)
 {
 	if (v->origin != ORIGIN_OBSERVED)
 		return 0;
-	int r = is_made_by_parts(s, n, v->id, true);
+	int r = is_made_by_parts(s, parts, v->id, true);
 	return r == 0 && !named ? is_own_cache(s, v->id, by) : r;
 }
 
@@ -382,7 +412,7 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 	bool named = in->place == PLACE_ARGUMENT;
 	in->role = role_by_name(&v, &f, &all->reader, mode, a->system_extra, named);
 	if (in->role == WHY_ROLE_data) {
-		r = is_cache(a->store, n, &v, &all->reader, named);
+		r = is_cache(a->store, &all->parts, &v, &all->reader, named);
 		in->role = r > 0 ? WHY_ROLE_cache : WHY_ROLE_data;
 	}
 	return r < 0 ? r : 0;
@@ -434,7 +464,7 @@ static int is_outside(const struct answer_source *a, store_id version)
 
 /* Is edge e to an input? Its rank, or -1 no, or -errno below that. */
 #define NO_INPUT (-1)
-static int input_rank(const struct answer_source *a, struct makers *m, const struct why *n,
+static int input_rank(const struct answer_source *a, struct makers *m, const struct why *n, const struct idmap *parts,
                       const struct lineage_edge *e)
 {
 	const struct lineage_node *to = &n->l.nodes[e->to];
@@ -450,7 +480,7 @@ static int input_rank(const struct answer_source *a, struct makers *m, const str
 		return r < 0 ? r : NO_INPUT;
 	r = peer_idle(a->store, &n->l, e->from, e);
 	if (r == 0)
-		r = is_between_parts(m, n, to->id);
+		r = is_between_parts(m, parts, to->id);
 	if (r)
 		return r < 0 ? r : NO_INPUT;
 	return of_maker       ? !why_has_node(n->makers, n->n_direct, e->from)
@@ -527,9 +557,10 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	int r = in.v && in.at ? store_version_sort(a->store, n->l.nodes[0].id, &asked) : -ENOMEM;
 	in.asked = asked.file;
 	buf_str(&in.asked_stem, name_stem(asked.path));
+	r = r < 0 ? r : map_parts(n, &in.parts);
 	r = r < 0 ? r : find_arguments(a->store, n, &in.arguments);
 	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
-		int rank = input_rank(a, m, n, &n->l.edges[k]);
+		int rank = input_rank(a, m, n, &in.parts, &n->l.edges[k]);
 		if (rank < NO_INPUT)
 			r = rank;
 		else if (rank != NO_INPUT)
@@ -548,6 +579,7 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	}
 	free(in.v);
 	free(in.at);
+	idmap_release(&in.parts);
 	buf_release(&in.asked_stem);
 	buf_release(&in.arguments.text);
 	vec_release(&in.arguments.words);

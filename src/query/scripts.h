@@ -8,6 +8,5 @@
 bool script_is(struct str program, struct str path);
 /* Could it be one of any program? Cheap. */
 bool script_may_be(struct str path);
-bool script_has_suffix(struct str path, struct str suffix);
 
 #endif

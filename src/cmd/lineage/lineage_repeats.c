@@ -48,7 +48,7 @@ static uint64_t branch_kind(const struct shape *s, const struct lineage *l, cons
 /* The branches of one node; kind is beside the branches. */
 static int fold_branches(size_t first, size_t end, const uint64_t *kind, struct repeats *ret)
 {
-	struct idmap counts = {0}, seen = {0};
+	struct idmap counts = {0}, seen = {0}, folded = {0};
 	bool is_new;
 	int r = 0;
 	for (size_t k = first; k < end && r == 0; k++) {
@@ -68,17 +68,16 @@ static int fold_branches(size_t first, size_t end, const uint64_t *kind, struct 
 		}
 		if (++*n == REPEATS_SHOWN + 1) {
 			ret->count[k] = all - REPEATS_SHOWN;
-			for (size_t j = end; j-- > k;)
-				if (kind[j] == kind[k]) {
-					ret->last[k] = j;
-					break;
-				}
+			ret->last[k] = k;
+			r = idmap_add(&folded, kind[k] | 1, (uint32_t)(k - first), &is_new) ? 0 : -ENOMEM;
 		} else if (*n > REPEATS_SHOWN) {
 			ret->count[k] = REPEATS_HIDDEN;
+			ret->last[first + *idmap_find(&folded, kind[k] | 1)] = k;
 		}
 	}
 	idmap_release(&counts);
 	idmap_release(&seen);
+	idmap_release(&folded);
 	return r;
 }
 

@@ -23,9 +23,12 @@ static bool was_told_to_end(const struct side *s, const struct dexec *x)
 struct failures {
 	const struct side *s, *other;
 	int side;
-	bool *failed;  /* of s's executions */
-	bool *deepest; /* and none that they started did */
-	bool *cut;     /* of the other side's: what is below the partner of one that failed, or that itself */
+	bool *failed;        /* of s's executions */
+	bool *deepest;       /* and none that they started did */
+	bool *above;         /* deepest, or above one that is */
+	bool *used;          /* of s's versions: one that failed used it */
+	bool *read, *beyond; /* of the other side's: it was read; and not by those alone that are cut */
+	bool *cut;           /* of the other side's: what is below the partner of one that failed, or that itself */
 	size_t n;
 };
 
@@ -35,7 +38,11 @@ static int find_failures(struct side side[2], int k, struct failures *f)
 	f->failed = calloc(f->s->n_execs + 1, sizeof(*f->failed));
 	f->deepest = calloc(f->s->n_execs + 1, sizeof(*f->deepest));
 	f->cut = calloc(f->other->n_execs + 1, sizeof(*f->cut));
-	if (!f->failed || !f->deepest || !f->cut)
+	f->above = calloc(f->s->n_execs + 1, sizeof(*f->above));
+	f->used = calloc(f->s->n_versions + 1, sizeof(*f->used));
+	f->read = calloc(f->other->n_versions + 1, sizeof(*f->read));
+	f->beyond = calloc(f->other->n_versions + 1, sizeof(*f->beyond));
+	if (!f->failed || !f->deepest || !f->cut || !f->above || !f->used || !f->read || !f->beyond)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->s->n_execs; i++) {
 		const struct dexec *x = &f->s->execs[i];
@@ -53,6 +60,15 @@ static int find_failures(struct side side[2], int k, struct failures *f)
 		const struct dexec *x = &f->other->execs[i];
 		f->cut[i] |= x->parent != NONE && f->cut[x->parent] && x->partner == NONE;
 	}
+	for (size_t i = 0; i < f->s->n_execs; i++)
+		for (uint32_t p = f->deepest[i] ? (uint32_t)i : NONE; p != NONE && !f->above[p]; p = f->s->execs[p].parent)
+			f->above[p] = true;
+	for (size_t u = 0; u < f->s->n_uses; u++)
+		f->used[f->s->uses[u].version] |= f->failed[f->s->uses[u].exec];
+	for (size_t u = 0; u < f->other->n_uses; u++) {
+		f->read[f->other->uses[u].version] = true;
+		f->beyond[f->other->uses[u].version] |= !f->cut[f->other->uses[u].exec];
+	}
 	return 0;
 }
 
@@ -61,41 +77,24 @@ static void failures_release(struct failures *f)
 	free(f->failed);
 	free(f->deepest);
 	free(f->cut);
-}
-
-/* Is an execution one that failed, or above one that did? */
-static bool is_above_failure(const struct failures *f, uint32_t exec)
-{
-	for (size_t i = 0; i < f->s->n_execs; i++)
-		for (uint32_t p = f->deepest[i] ? (uint32_t)i : NONE; p != NONE; p = f->s->execs[p].parent)
-			if (p == exec)
-				return true;
-	return false;
+	free(f->above);
+	free(f->used);
+	free(f->read);
+	free(f->beyond);
 }
 
 /* Did one that failed use the version? */
 static bool is_used_by_failure(const struct failures *f, store_id version)
 {
 	const uint32_t *at = version ? idmap_find(&f->s->by_version, version) : NULL;
-	for (size_t u = 0; at && u < f->s->n_uses; u++)
-		if (f->s->uses[u].version == *at && f->failed[f->s->uses[u].exec])
-			return true;
-	return false;
+	return at && f->used[*at];
 }
 
 /* Was a file of the other side read only by who failed here, or by what did not come to run for that? */
 static bool is_read_beyond_failure(const struct failures *f, store_id version)
 {
 	const uint32_t *at = version ? idmap_find(&f->other->by_version, version) : NULL;
-	bool any = false;
-	for (size_t u = 0; at && u < f->other->n_uses; u++) {
-		if (f->other->uses[u].version != *at)
-			continue;
-		if (!f->cut[f->other->uses[u].exec])
-			return false;
-		any = true;
-	}
-	return any;
+	return at && f->read[*at] && !f->beyond[*at];
 }
 
 static bool is_missing_here(const struct failures *f, const struct diff_item *i)
@@ -124,8 +123,7 @@ static void judge_concern(const struct failures *f, const struct concern *x, str
 		i->failure = DIFF_FAILURE_ITSELF;
 	} else if (i->category == DIFF_executions && here == NONE && there != NONE && f->cut[there])
 		i->rooted = false;
-	else if ((i->category == DIFF_options || i->category == DIFF_environment) && here != NONE &&
-	         is_above_failure(f, here))
+	else if ((i->category == DIFF_options || i->category == DIFF_environment) && here != NONE && f->above[here])
 		i->failure = DIFF_FAILURE_EXPLAINED;
 }
 
