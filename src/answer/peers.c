@@ -1,10 +1,5 @@
 #include "answer/peers.h"
 
-bool peer_is_client(const struct edge *e)
-{
-	return e->via == TERM_via_socket && e->api == TERM_api_connect;
-}
-
 int peer_is_unobserved(struct store *s, const struct version_info *v, const struct file_info *f)
 {
 	struct edges gens = {0};
@@ -16,7 +11,7 @@ int peer_is_unobserved(struct store *s, const struct version_info *v, const stru
 	bool served = false;
 	int r = store_gens(s, v->id, &gens);
 	for (size_t i = 0; i < gens.n; i++)
-		served |= !peer_is_client(&gens.v[i]);
+		served |= !edge_is_client(&gens.v[i]);
 	edges_release(&gens);
 	return r < 0 ? r : !served;
 }

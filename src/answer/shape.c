@@ -190,7 +190,7 @@ static int is_bare_child(const struct folding *f, const struct branch *b)
 	if (!*b->words || !f->l->nodes[b->child].exec || f->from->first[b->child] != f->from->first[b->child + 1])
 		return 0;
 	int r = fold_class(f->s, f->l->nodes[b->child].id, &c);
-	return r <= 0 ? r : c == FOLD_command || c == FOLD_wrapper || c == FOLD_launcher;
+	return r <= 0 ? r : fold_is_starter(c) || c == FOLD_launcher;
 }
 
 /* Puts what `from` shows, folded, into `to`, whose arrays are there. */

@@ -216,7 +216,7 @@ static int find_within(const struct answer_source *a, struct why *n, bool all)
 			return r;
 		if (!is_fork || !i)
 			n->within = at;
-		if (!is_fork && class != FOLD_command && class != FOLD_wrapper)
+		if (!is_fork && !fold_is_starter(class))
 			break;
 		at = parent;
 	}

@@ -2,7 +2,6 @@
  * (doc/why.md). */
 #include "answer/why_int.h"
 
-#include "answer/peers.h"
 #include "query/fold.h"
 
 #include <errno.h>
@@ -45,11 +44,6 @@ static int class_of(const struct parts *p, uint32_t node, enum fold_class *ret)
 	if (r == 0)
 		*ret = FOLD_program;
 	return r < 0 ? r : 0;
-}
-
-static bool is_shell(enum fold_class c)
-{
-	return c == FOLD_shell || c == FOLD_command;
 }
 
 static void add_part(struct parts *p, uint32_t node, enum part part)
@@ -111,12 +105,12 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 		r = class_of(p, writer, &wc);
 	if (r < 0)
 		return r;
-	if (!is_shell(rc) && rc != FOLD_launcher) {
+	if (!fold_is_shell(rc) && rc != FOLD_launcher) {
 		r = maker_descends(p->m, writer, reader);
 		if (r)
 			return r < 0 ? r : PART_HELPER;
 	}
-	return is_shell(wc) ? PART_SHELL : wc == FOLD_launcher ? PART_HELPER : PART_STAGE;
+	return fold_is_shell(wc) ? PART_SHELL : wc == FOLD_launcher ? PART_HELPER : PART_STAGE;
 }
 
 /* clients: also who only connected to it. */
@@ -126,7 +120,7 @@ static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream,
 	int pipe = is_pipe(p, stream);
 	for (uint32_t k = 0; k < v->n && pipe >= 0; k++) {
 		const struct lineage_edge *e = &p->n->l.edges[v->first + k];
-		if (e->type != LINEAGE_GENERATED || (!clients && peer_is_client(&e->e)))
+		if (e->type != LINEAGE_GENERATED || (!clients && edge_is_client(&e->e)))
 			continue;
 		int role = maker_role(p->m, stream, e);
 		int part = role == MAKER_WRITER ? part_of_writer(p, reader, e->to, pipe) : role;

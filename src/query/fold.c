@@ -36,6 +36,16 @@ static enum fold_class find_fold_class(struct str name)
 	return FOLD_program;
 }
 
+bool fold_is_shell(enum fold_class c)
+{
+	return c == FOLD_shell || c == FOLD_command;
+}
+
+bool fold_is_starter(enum fold_class c)
+{
+	return c == FOLD_command || c == FOLD_wrapper;
+}
+
 /* Was a shell given its commands as an argument? */
 static bool has_commands(const struct strlist *argv)
 {

@@ -120,11 +120,6 @@ static bool may_be_transport(const struct version_info *v, const struct file_inf
 	       (v->origin == ORIGIN_OBSERVED || f->kind == TERM_kind_socket);
 }
 
-static bool is_client(const struct edge *e)
-{
-	return e->via == TERM_via_socket && e->api == TERM_api_connect;
-}
-
 int fold_jobs_private(const struct fold_jobs *j, struct store *s, store_id version, const struct fold_job *job)
 {
 	struct version_info v;
@@ -145,7 +140,7 @@ int fold_jobs_private(const struct fold_jobs *j, struct store *s, store_id versi
 			const struct fold_job *of = NULL;
 			r = fold_jobs_find(j, s, e.v[i].to, &of);
 			r = r > 0 ? of == job : r;
-			served |= !is_client(&e.v[i]);
+			served |= !edge_is_client(&e.v[i]);
 		}
 	}
 	edges_release(&e);

@@ -6,6 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+bool edge_is_client(const struct edge *e)
+{
+	return e->via == TERM_via_socket && e->api == TERM_api_connect;
+}
+
 void edges_release(struct edges *e)
 {
 	free(e->v);

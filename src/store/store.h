@@ -276,6 +276,9 @@ struct edge {
 	uint64_t count; /* times */
 	uint64_t bytes;
 };
+/* Is e, by which a socket was generated or used, a client's? Then it wrote to the server, and not to other clients. */
+bool edge_is_client(const struct edge *e);
+
 struct edges {
 	struct edge *v;
 	size_t n, cap;

@@ -77,7 +77,7 @@ int show_exec_is_listed(struct store *s, store_id exec)
 		return 0;
 	if (r > 0)
 		r = fold_class(s, exec, &class);
-	return r <= 0 ? r : class != FOLD_command && class != FOLD_wrapper;
+	return r <= 0 ? r : !fold_is_starter(class);
 }
 
 /* ---- an execution ---- */
