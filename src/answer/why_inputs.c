@@ -462,31 +462,50 @@ static int is_outside(const struct answer_source *a, store_id version)
 	return r > 0 && f.kind == TERM_kind_socket && !addressed ? came_with_run(a->store, version) : r;
 }
 
-/* Is edge e to an input? Its rank, or -1 no, or -errno below that. */
 #define NO_INPUT (-1)
-static int input_rank(const struct answer_source *a, struct makers *m, const struct why *n, const struct idmap *parts,
-                      const struct lineage_edge *e)
+
+/* The rank of an input by who read it: edge e from a maker, a helper, the opener or who only may have made the version,
+ * or of the version itself, which was there before. NO_INPUT if it is from none of them. */
+static int reader_rank(const struct why *n, const struct lineage_edge *e)
+{
+	if (e->type == LINEAGE_USED) {
+		if (why_has_node(n->makers, n->n_makers, e->from))
+			return !why_has_node(n->makers, n->n_direct, e->from);
+		if (why_has_node(n->helpers, n->n_helpers, e->from))
+			return 1;
+	}
+	if (e->from == 0)
+		return RANK_BEFORE;
+	if (why_has_node(n->doubtful, n->n_doubtful, e->from))
+		return RANK_DOUBTFUL;
+	return e->from == n->opener ? RANK_OPENER : NO_INPUT;
+}
+
+/* Says edge e something of what the version was made from? Not what its reader may have had all the same: an own file
+ * of its, a stream that somebody seen wrote to, a terminal beside other inputs, what the parts gave each other. 1, 0,
+ * -errno. */
+static int tells_of_source(const struct answer_source *a, struct makers *m, const struct why *n,
+                           const struct idmap *parts, const struct lineage_edge *e)
 {
 	const struct lineage_node *to = &n->l.nodes[e->to];
-	bool of_maker = e->type == LINEAGE_USED &&
-	                (why_has_node(n->makers, n->n_makers, e->from) || why_has_node(n->helpers, n->n_helpers, e->from));
-	bool doubtful = why_has_node(n->doubtful, n->n_doubtful, e->from);
-	if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
-		return NO_INPUT;
-	if (why_has_node(n->private, n->n_private, e->to))
-		return NO_INPUT;
 	int r = to->stream ? is_outside(a, to->id) : maker_own(m, e);
 	if (r < 0 || !r == to->stream)
-		return r < 0 ? r : NO_INPUT;
+		return r < 0 ? r : 0;
 	r = peer_idle(a->store, &n->l, e->from, e);
 	if (r == 0)
 		r = is_between_parts(m, parts, to->id);
-	if (r)
-		return r < 0 ? r : NO_INPUT;
-	return of_maker       ? !why_has_node(n->makers, n->n_direct, e->from)
-	       : e->from == 0 ? RANK_BEFORE
-	       : doubtful     ? RANK_DOUBTFUL
-	                      : RANK_OPENER;
+	return r < 0 ? r : !r;
+}
+
+/* Is edge e to an input? Its rank, or NO_INPUT, or -errno below that. */
+static int input_rank(const struct answer_source *a, struct makers *m, const struct why *n, const struct idmap *parts,
+                      const struct lineage_edge *e)
+{
+	int rank = reader_rank(n, e);
+	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || why_has_node(n->private, n->n_private, e->to))
+		return NO_INPUT;
+	int r = tells_of_source(a, m, n, parts, e);
+	return r < 0 ? r : r ? rank : NO_INPUT;
 }
 
 /* Several connections to one address are one input: its place from 1, 0 none. */

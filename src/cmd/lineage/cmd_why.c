@@ -189,50 +189,79 @@ static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool
 
 #define WIDE 150 /* columns from which on who and when are never left out */
 
+/* What the line of a version that somebody was seen making says beside makers and inputs. */
+struct made {
+	const struct file_target *t;
+	const struct why *n;
+	struct buf name, who;
+	int64_t when; /* ns */
+};
+
+/* How much of it a line holds. */
+struct made_width {
+	size_t argv, inputs; /* bytes of each command; inputs by name */
+	int brief; /* 1: without the shell and the seconds; 2: without the time of day; 3: without who and when, too */
+};
+
+static int fmt_made_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *line)
+{
+	if (!n->n_inputs)
+		return 0;
+	buf_printf(line, " from ");
+	if (max)
+		return fmt_inputs(c, n, max, line);
+	buf_printf(line, "%zu input%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
+	return 0;
+}
+
+/* By whom and when; nothing where it is too long. */
+static void fmt_made_by(struct made *m, int brief, struct buf *line)
+{
+	if (brief > 2)
+		return;
+	buf_printf(line, " by %s%s", buf_cstr(&m->who), brief ? " " : ", ");
+	fmt_time(line, m->when, brief);
+	if (brief && line->n > 3 && line->p[line->n - 3] == ':')
+		line->n -= brief == 1 ? 3 : 9; /* no seconds, no time of day */
+}
+
+static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct buf *line)
+{
+	buf_reset(line);
+	buf_printf(line, "%s: made by ", buf_cstr(&m->name));
+	int r = fmt_makers(c, m->n, w.argv, !w.brief, line);
+	if (r >= 0)
+		r = fmt_made_inputs(c, m->n, w.inputs, line);
+	fmt_made_by(m, w.brief, line);
+	buf_printf(line, "%s", m->n->gaps ? "; part unseen" : "");
+	return r < 0 ? r : fmt_disk(c, m->t, w.argv, w.brief != 0, line);
+}
+
 /* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. */
 static int made_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
                      const struct why *n, struct buf *line)
 {
-	static const struct {
-		size_t argv, inputs;
-		int brief; /* 1: without the shell and the seconds; 2: without the time of day; 3: without who and when, too */
-	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 4, 0}, {28, 4, 0}, {28, 4, 1}, {0, 6, 1},
-	             {0, 4, 1},   {0, 4, 2},   {0, 4, 3},   {0, 3, 3},  {0, 2, 3},  {0, 1, 3},  {12, 1, 3}, {12, 0, 3}};
-	struct buf name = {0}, who = {0};
+	static const struct made_width widths[] = {
+	    {400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 4, 0}, {28, 4, 0}, {28, 4, 1}, {0, 6, 1},
+	    {0, 4, 1},   {0, 4, 2},   {0, 4, 3},   {0, 3, 3},  {0, 2, 3},  {0, 1, 3},  {12, 1, 3}, {12, 0, 3}};
+	struct made m = {.t = t, .n = n, .when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start};
 	struct file_info f;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0)
-		r = fmt_asked(text, t, v, &f, &name) < 0 ? -ENOMEM : r;
+		r = fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
 	if (r > 0)
-		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &who);
-	int64_t when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start;
-	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]) && r >= 0; k++) {
-		int brief = tries[k].brief > 2 && width >= WIDE ? 2 : tries[k].brief;
-		buf_reset(line);
-		buf_printf(line, "%s: made by ", buf_cstr(&name));
-		r = fmt_makers(c, n, tries[k].argv, !brief, line);
-		if (n->n_inputs) {
-			buf_printf(line, " from ");
-			if (!tries[k].inputs)
-				buf_printf(line, "%zu input%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
-			else if (r >= 0)
-				r = fmt_inputs(c, n, tries[k].inputs, line);
-		}
-		if (brief < 3) {
-			buf_printf(line, " by %s%s", buf_cstr(&who), brief ? " " : ", ");
-			fmt_time(line, when, brief);
-		}
-		if (brief && brief < 3 && line->n > 3 && line->p[line->n - 3] == ':')
-			line->n -= brief == 1 ? 3 : 9; /* no seconds, no time of day */
-		buf_printf(line, "%s", n->gaps ? "; part unseen" : "");
-		if (r >= 0)
-			r = fmt_disk(c, t, tries[k].argv, brief != 0, line);
+		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &m.who);
+	for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]) && r >= 0; k++) {
+		struct made_width w = widths[k];
+		if (w.brief > 2 && width >= WIDE)
+			w.brief = 2;
+		r = fmt_made(c, &m, w, line);
 		if (fmt_columns(buf_view(line)) <= width)
 			break;
 	}
-	buf_release(&name);
-	buf_release(&who);
+	buf_release(&m.name);
+	buf_release(&m.who);
 	return r < 0 ? r : 0;
 }
 
