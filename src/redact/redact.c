@@ -1,6 +1,7 @@
 #include "redact/redact.h"
 
 #include "redact/call.h"
+#include "redact/dialogue.h"
 #include "redact/name.h"
 #include "redact/program.h"
 #include "redact/quote.h"
@@ -326,6 +327,9 @@ static bool find_by_before(struct redact *r, struct str s, bool quoted, struct s
 	if (by_awaited_text(r, s, quoted, ret) || program_hides(r, s, &ret->from, &ret->to))
 		return true;
 	*ret = all;
+	if (dialogue_hides(r, s, quoted, &ret->from, &ret->to))
+		return true;
+	*ret = all;
 	if (statement_hides(r, s, quoted, &ret->from, &ret->to))
 		return true;
 	*ret = all;
@@ -419,14 +423,13 @@ static void scan_word(const struct redact *r, struct buf *out, struct str s)
 	scan_text(r, out, s);
 }
 
-/* --password-command 'pass show x': what stands there is a command of its own, of which the program before says
- * nothing.
- */
-static unsigned short row_within(const struct redact *r)
+/* What stays known within a text that stands in quotes. --password-command 'pass show x': what stands there is a
+ * command of its own, of which the program before says nothing. */
+static struct redact begin_within(const struct redact *r)
 {
 	bool command = r->before.n && r->before.p[0] == '-' &&
 	               (str_ends(r->before, str_of("command")) || str_ends(r->before, str_of("cmd")));
-	return command ? 0 : r->row;
+	return (struct redact){.watch = r->watch, .row = command ? 0 : r->row, .dialogue = dialogue_within(r)};
 }
 
 /* A word of a command line or script, perhaps with quotes in and around it. */
@@ -434,7 +437,7 @@ static void redact_word(struct redact *r, struct buf *out, struct str w, unsigne
 {
 	char q = w.n > 1 ? w.p[0] : 0;
 	struct str inner = w;
-	bool quoted = (q == '"' || q == '\'') && w.p[w.n - 1] == q && !memchr(w.p + 1, q, w.n - 2);
+	bool quoted = quote_is(q) && value_end(w, 0) == w.n && w.p[w.n - 1] == q;
 	if (quoted) {
 		inner = str_n(w.p + 1, w.n - 2);
 		buf_char(out, q);
@@ -442,7 +445,7 @@ static void redact_word(struct redact *r, struct buf *out, struct str w, unsigne
 	size_t value;
 	if (by_before(r, out, inner, quoted)) {
 	} else if (quoted && depth < DEPTH) {
-		struct redact in = {.watch = r->watch, .row = row_within(r)};
+		struct redact in = begin_within(r);
 		redact_nested_text(&in, out, inner, false, depth + 1);
 	} else if (!quoted && find_assignment(inner, &value)) {
 		buf_add(out, inner.p, value);
@@ -455,6 +458,7 @@ static void redact_word(struct redact *r, struct buf *out, struct str w, unsigne
 	note_name_before_value(r, inner, quoted);
 	program_observe(r, inner);
 	statement_observe(r, inner);
+	dialogue_observe(r, inner, quoted);
 	r->earlier = r->before;
 	r->before = inner;
 }
@@ -542,7 +546,7 @@ static size_t whole_word_end(struct str s, size_t at, bool script)
 /* Word by word: each says what the next one may be. */
 static void redact_words(const struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
-	struct redact in = {.watch = r->watch, .row = row_within(r)};
+	struct redact in = begin_within(r);
 	bool echo = false;
 	char after = 0;
 	struct given g = {.at = s.n};
@@ -622,6 +626,7 @@ void redact_arg(struct redact *r, struct buf *out, struct str arg)
 		r->pending = str_starts(arg, str_of("Auth")) || str_starts(arg, str_of("auth")) ? 2 : 1;
 	program_observe(r, arg);
 	statement_observe(r, arg);
+	dialogue_observe(r, arg, false);
 	r->earlier = r->before;
 	r->before = arg;
 }

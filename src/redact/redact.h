@@ -23,6 +23,7 @@ struct redact {
 	struct str before, earlier;       /* the argument before, and the one before that */
 	unsigned pending;                 /* so many of the next words are secret */
 	unsigned said;                    /* words of a statement that went by */
+	unsigned dialogue;                /* a script of expect, and where in it (dialogue.c) */
 	unsigned short row;               /* of programs.def, of the latest program that was named; 0 none */
 	unsigned short skip, operands;    /* after so many operands, so many are secret */
 	bool awaits_text;                 /* if the next word is a string, it is secret */

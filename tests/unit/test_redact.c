@@ -240,6 +240,16 @@ static const char *const plain[][ARGS] = {
     {"rclone", "--password-command", "pass rclone", "lsd", "lab:"},
     {"sh", "-c", "rclone --password-command \"pass show rclone\" sync a b"},
     {"restic", "-r", "x", "--password-command", "vault kv get -field=password secret/restic", "backup"},
+    {"expect", "-c", "spawn ssh h; expect \"$ \"; send \"ls -l\\r\"; expect eof"},
+    {"expect", "-c",
+     "spawn ssh h; expect \"yes/no\" { send \"yes\\r\" }; expect \"assword:\" { send \"$env(PW)\\r\" }; "
+     "expect \"# \" { send \"reboot\\r\" }"},
+    {"expect", "-c", "spawn ./install; expect \"path\" { send \"/opt/x86_64/y2k\\r\" }; send \"import os2\\r\""},
+    {"expect", "-c",
+     "expect login: { send \"ann\\r\" }; expect {*assword*} interact; send \"python3\\r\"; send \"base64\\r\""},
+    {"expect", "-c", "set timeout 20; set prompt \"again\"; set passes 3; send_user \"Password\"; send \"quit\\r\""},
+    {"sh", "-c", "expect login.exp; tmux send \"make\"; ssh -o x=y h"},
+    {"prog", "send", "hunter2xyz", "-m", "send \"hunter3expect\\r\""},
     {"prog", "--passes=2", "--first-pass=yes", "--bypass", "x", "--compass", "north"},
 };
 
