@@ -8,7 +8,7 @@ set -u
 dir=$(mktemp -d "${TMPDIR:-/tmp}/t0386.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 exec python3 - "$dir" <<'END'
-import os, shutil, subprocess, sys
+import json, os, resource, shutil, subprocess, sys
 stemma, growth, graphdump = (os.environ[name] for name in ('STEMMA', 'STEMMA_GROWTH', 'STEMMA_GRAPHDUMP'))
 folder = sys.argv[1]
 environment = {'HOME': folder, 'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
@@ -61,6 +61,20 @@ for size in (SMALL, LARGE):
 good = all(status == 0 for _, status in indexed + asked)
 compare('indexing a run after renames onto one name', indexed[2][0], indexed[5][0], good=good)
 compare('why of that name', asked[0][0], asked[1][0], good=good)
+
+# Many writers of one version: each costs the same. Comparing them in pairs took 22 s for 3,000, so 20 minutes for these; 60 s of
+# processor time are enough under any sanitizer.
+WRITERS = 20000
+make(folder + '/appends', 'appends', WRITERS)
+faults(folder + '/appends', 'index')
+def bounded(*question):
+    return subprocess.run([stemma, '--store', folder + '/appends', *question], stdout=subprocess.PIPE, env=environment,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)))
+got = bounded('why', '--json', '/w/appended')
+answer = json.loads(got.stdout) if got.returncode == 0 else {}
+answer = answer.get('answers', [answer])[0]
+ok(answer.get('makers_direct') == WRITERS and len(answer['openers']) == 1, 'why of a file that %d programs appended to' % WRITERS, str(got.returncode))
+ok(bounded('lineage', '/w/appended').returncode == 0, 'and its lineage')
 
 # The same graph, whatever is indexed together with what, and in whatever order logs come.
 def dump(*arguments):

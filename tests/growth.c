@@ -4,7 +4,9 @@
  *   open N     the same, which goes on still
  *   runs N     N runs of one program, which reads a library and writes one file
  *   renames N  N runs, in each of which a file is written and renamed onto one name
- *   one N      N = 0 or 1: one more run of one program, with (1) a rename onto that name
+ *   appends N  one run, in which N programs append to one file: opened by the shell's fork, by a fork that writes
+ * itself, by the program itself, in turns; one in 16 has a gap one N      N = 0 or 1: one more run of one program, with
+ * (1) a rename onto that name
  *
  * AT (0 to 999, 0 where it is not given) is when it takes place, and another for each log of a record: the log is
  * HOME/logs/h1/2026-01-01/AT.stl. The same arguments give the same bytes. */
@@ -147,6 +149,42 @@ static void closed(struct growth *g)
 	log_writer_close(g->w);
 }
 
+static void append(struct growth *g, uint64_t p, uint64_t f, unsigned via, unsigned evidence)
+{
+	struct event_access a = {
+	    .file = f, .mode = ACCESS_WRITE | ACCESS_APPEND, .via = via, .sure = 1, .api = TERM_api_open};
+	uint64_t seq = emit(g, (struct event){.kind = EVENT_access, .proc = p, .access = a});
+	struct event_access_end end = {
+	    .access = seq, .until = g->now + 1000000, .evidence = evidence, .first = TIME_NONE, .last = TIME_NONE};
+	emit(g, (struct event){.kind = EVENT_access_end, .proc = p, .access_end = end});
+}
+
+/* One of those that append 10 bytes each; `turn` is how the file was opened. */
+static void appender(struct growth *g, uint64_t driver, uint64_t f, uint64_t input, uint64_t i)
+{
+	char argument[32];
+	unsigned turn = i % 3;
+	uint64_t p = ++g->processes;
+	snprintf(argument, sizeof(argument), "part%llu", (unsigned long long)i);
+	struct str argv[] = {str_of("tool"), str_of(argument)};
+	emit(g, (struct event){.kind = EVENT_process,
+	                       .proc = p,
+	                       .process = {.pid = 100 + p, .started = g->now, .parent = driver, .forked = g->now}});
+	if (turn < 2)
+		append(g, p, f, TERM_via_data, turn ? TERM_evidence_must : TERM_evidence_may);
+	use(g, p, input, ACCESS_READ | ACCESS_STATE);
+	if (turn != 1)
+		emit(g, (struct event){.kind = EVENT_exec,
+		                       .proc = p,
+		                       .exec = {.n = 1, .exe = g->program, .argv = {argv, 2, {0}}, .cwd = str_of("/w")}});
+	if (turn != 1)
+		append(g, p, f, turn ? TERM_via_data : TERM_via_descriptor, TERM_evidence_must);
+	if (i % 16 == 0)
+		emit(g, (struct event){.kind = EVENT_gap, .proc = p, .gap = {.reason = TERM_gap_lost, .from = g->now}});
+	emit(g, (struct event){
+	            .kind = EVENT_exit, .proc = p, .exit = {.ending = TERM_ending_exited, .wchar = 10, .known = 1 << 6}});
+}
+
 static uint64_t output_ino(const struct growth *g, uint64_t i)
 {
 	return FIRST_OUTPUT + ((uint64_t)g->at << 40) + i;
@@ -199,6 +237,19 @@ static void small_run(struct growth *g, uint64_t i, bool renames)
 	closed(g);
 }
 
+static void append_run(struct growth *g, uint64_t n)
+{
+	begin(g, "sh", "many.sh");
+	uint64_t driver = process(g, 0, "sh", "many.sh");
+	uint64_t f = file(g, output_ino(g, 0), "/w/appended"), input = file(g, output_ino(g, 1), "/w/input");
+	for (uint64_t i = 0; i < n; i++)
+		appender(g, driver, f, input, i);
+	state(g, f, 10 * n, g->now);
+	ended(g, driver);
+	end(g);
+	closed(g);
+}
+
 static void make_folders(char *path)
 {
 	for (char *p = path + 1; *p; p++)
@@ -213,7 +264,7 @@ static void make_folders(char *path)
 int main(int argc, char **argv)
 {
 	if (argc < 4) {
-		fprintf(stderr, "usage: stemma-growth HOME run|open|runs|renames|one N [AT]\n");
+		fprintf(stderr, "usage: stemma-growth HOME run|open|runs|renames|appends|one N [AT]\n");
 		return 2;
 	}
 	const char *shape = argv[2];
@@ -229,6 +280,8 @@ int main(int argc, char **argv)
 	bool renames = !strcmp(shape, "renames");
 	if (!strcmp(shape, "run") || !strcmp(shape, "open"))
 		large_run(&g, n, !strcmp(shape, "open"));
+	else if (!strcmp(shape, "appends"))
+		append_run(&g, n);
 	else if (!strcmp(shape, "one"))
 		small_run(&g, 0, n);
 	else

@@ -76,17 +76,44 @@ static int mark_shape_reachable(const struct lineage *l, const struct shape *s, 
 	return 0;
 }
 
-/* Is there such a branch among the n? Of the two the sure one stays. */
-static bool merge_branch(struct branch *branches, size_t n, const struct branch *b)
+/* Finds a branch of a node again by its child: of each child the last one, of each branch the one before it. */
+struct branch_index {
+	uint32_t *owner; /* of each node: whose branch `last` is, from 1 */
+	size_t *last, *before;
+};
+
+static int branch_index_begin(const struct lineage *l, struct branch_index *ret)
 {
-	for (size_t k = 0; k < n; k++) {
-		if (branches[k].child != b->child || strcmp(branches[k].words, b->words) != 0)
+	*ret = (struct branch_index){.owner = calloc(l->n_nodes + 1, sizeof(*ret->owner)),
+	                             .last = calloc(l->n_nodes + 1, sizeof(*ret->last)),
+	                             .before = calloc(l->n_edges + 1, sizeof(*ret->before))};
+	return ret->owner && ret->last && ret->before ? 0 : -ENOMEM;
+}
+
+static void branch_index_end(struct branch_index *x)
+{
+	free(x->owner);
+	free(x->last);
+	free(x->before);
+}
+
+/* Adds a branch of `node` to the n that there are; or, where there is such a one, leaves of the two the sure one. Those
+ * of a node come one after the other. */
+static void add_branch(struct branch_index *x, struct branch *branches, size_t *n, uint32_t node,
+                       const struct branch *b)
+{
+	bool met = x->owner[b->child] == node + 1;
+	for (size_t k = met ? x->last[b->child] : SIZE_MAX; k != SIZE_MAX; k = x->before[k]) {
+		if (strcmp(branches[k].words, b->words) != 0)
 			continue;
 		if (b->sure && !branches[k].sure)
 			branches[k] = *b;
-		return true;
+		return;
 	}
-	return false;
+	x->before[*n] = met ? x->last[b->child] : SIZE_MAX;
+	x->owner[b->child] = node + 1;
+	x->last[b->child] = *n;
+	branches[(*n)++] = *b;
 }
 
 /* ---- folding ---- */
@@ -205,7 +232,10 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	                    .sure = calloc(nodes + 1, sizeof(*f.sure)),
 	                    .certain = calloc(nodes + 1, sizeof(*f.certain))};
 	struct err err = {0};
-	int r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
+	struct branch_index index;
+	int r = branch_index_begin(v->l, &index);
+	if (r == 0)
+		r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
 	bool any_group = false;
 	for (uint32_t i = 0; i < nodes && r == 0; i++)
 		any_group |= f.next[i] != 0;
@@ -232,8 +262,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 				if (r || b.child == UINT32_MAX || b.child == i)
 					continue;
 				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
-				if (!merge_branch(to->branches + to->first[i], n - to->first[i], &b))
-					to->branches[n++] = b;
+				add_branch(&index, to->branches, &n, i, &b);
 			}
 			if (!f.next[j])
 				break;
@@ -242,6 +271,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	}
 	to->first[nodes] = n;
 	fold_jobs_release(&f.jobs);
+	branch_index_end(&index);
 	free(f.leader);
 	free(f.next);
 	free(f.sure);
@@ -267,7 +297,10 @@ static int unfolded(const struct shape_of *v, struct shape *s)
 {
 	const struct lineage *l = v->l;
 	struct makers m = {0};
-	int r = makers_init(&m, v->s, l);
+	struct branch_index index;
+	int r = branch_index_begin(l, &index);
+	if (r == 0)
+		r = makers_init(&m, v->s, l);
 	size_t n = 0;
 	for (uint32_t i = 0; i < l->n_nodes && r >= 0; i++) {
 		s->first[i] = n;
@@ -277,12 +310,13 @@ static int unfolded(const struct shape_of *v, struct shape *s)
 			bool held;
 			r = branch_of(v, &m, i, e, &b, &held);
 			s->held += r == 0 && held;
-			if (r > 0 && !merge_branch(s->branches + s->first[i], n - s->first[i], &b))
-				s->branches[n++] = b;
+			if (r > 0)
+				add_branch(&index, s->branches, &n, i, &b);
 		}
 	}
 	s->first[l->n_nodes] = n;
 	makers_release(&m);
+	branch_index_end(&index);
 	return r < 0 ? r : mark_shape_reachable(l, s, false, s->shown);
 }
 

@@ -25,15 +25,14 @@ void why_release(struct why *n)
 	lineage_release(&n->l);
 	free(n->makers);
 	free(n->helpers);
-	free(n->private);
 	free(n->reps);
 	free(n->times);
 	free(n->inputs);
 	free(n->opener_inputs);
 	free(n->sort);
 	free(n->role);
-	free(n->doubtful);
 	free(n->certain);
+	free(n->is);
 }
 
 /* Goes on, from a maker or helper, through files that only those know that count to the same execution. */
@@ -44,19 +43,41 @@ static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x,
 	for (uint32_t k = 0; k < node->n && r >= 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[node->first + k];
 		const struct lineage_node *v = &n->l.nodes[e->to];
-		if (e->type != LINEAGE_USED || v->stream || !e->to || why_has_node(n->private, n->n_private, e->to))
+		if (e->type != LINEAGE_USED || v->stream || !e->to || n->is[e->to] & WHY_IS_PRIVATE)
 			continue;
 		r = fold_private(a->store, v->id, rep);
 		if (r <= 0)
 			continue;
-		n->private[n->n_private++] = e->to;
+		n->is[e->to] |= WHY_IS_PRIVATE;
 		for (uint32_t j = 0; j < v->n; j++) {
 			uint32_t by = n->l.edges[v->first + j].to;
-			if (n->l.nodes[by].exec && !why_has_node(n->helpers, n->n_helpers, by))
-				n->helpers[n->n_helpers++] = by;
+			if (!n->l.nodes[by].exec || n->is[by] & WHY_IS_HELPER)
+				continue;
+			n->is[by] |= WHY_IS_HELPER;
+			n->helpers[n->n_helpers++] = by;
 		}
 	}
 	return r < 0 ? r : 0;
+}
+
+/* A fork of a shell is shown as that, where the shell is a maker too; the last are the parents. 0 or -ENOMEM. */
+static int show_forks_as_shells(struct why *n)
+{
+	uint32_t *place = malloc((n->l.n_nodes + 1) * sizeof(*place)); /* among the makers, where it is one */
+	if (!place)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->n_makers; i++)
+		place[n->makers[i]] = (uint32_t)i;
+	for (size_t i = n->n_makers; i-- > 0;) {
+		const struct lineage_node *x = &n->l.nodes[n->makers[i]];
+		for (uint32_t k = 0; k < x->n; k++) {
+			const struct lineage_edge *e = &n->l.edges[x->first + k];
+			if (why_is_fork(e) && n->is[e->to] & WHY_IS_MAKER)
+				n->reps[i] = n->reps[place[e->to]];
+		}
+	}
+	free(place);
+	return 0;
 }
 
 /* Looks to whom the makers count. Any of them to another execution: *ret_any. */
@@ -71,17 +92,7 @@ static int find_reps(const struct answer_source *a, struct why *n, bool all, boo
 			return r;
 		*ret_any |= n->reps[i] != id;
 	}
-	/* A fork of a shell is shown as that, where the shell is a maker too; the last are the parents. */
-	for (size_t i = n->n_makers; i-- > 0 && !all;) {
-		const struct lineage_node *x = &n->l.nodes[n->makers[i]];
-		for (uint32_t k = 0; k < x->n; k++) {
-			const struct lineage_edge *e = &n->l.edges[x->first + k];
-			for (size_t p = 0; p < n->n_makers && why_is_fork(e); p++)
-				if (n->makers[p] == e->to)
-					n->reps[i] = n->reps[p];
-		}
-	}
-	return 0;
+	return all ? 0 : show_forks_as_shells(n);
 }
 
 /* Is it the same command: the same program with the same arguments in the same folder? As the ranks of an MPI job are.
@@ -229,17 +240,16 @@ static bool alloc_lists(struct why *n)
 	size_t nodes = n->l.n_nodes + 1;
 	n->makers = calloc(nodes, sizeof(*n->makers));
 	n->helpers = calloc(2 * nodes, sizeof(*n->helpers)); /* all parts, and makers for which another one stands */
-	n->private = calloc(nodes, sizeof(*n->private));
 	n->reps = calloc(nodes, sizeof(*n->reps));
 	n->times = calloc(nodes, sizeof(*n->times));
 	n->inputs = calloc(nodes, sizeof(*n->inputs));
 	n->opener_inputs = calloc(nodes, sizeof(*n->opener_inputs));
-	n->doubtful = calloc(nodes, sizeof(*n->doubtful));
 	n->certain = calloc(nodes, sizeof(*n->certain));
 	n->sort = calloc(nodes, sizeof(*n->sort));
 	n->role = calloc(nodes, sizeof(*n->role));
-	const void *lists[] = {n->makers,        n->helpers,  n->private, n->reps, n->times, n->inputs,
-	                       n->opener_inputs, n->doubtful, n->certain, n->sort, n->role};
+	n->is = calloc(nodes, sizeof(*n->is));
+	const void *lists[] = {n->makers,        n->helpers, n->reps, n->times, n->inputs,
+	                       n->opener_inputs, n->certain, n->sort, n->role,  n->is};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (!lists[i])
 			return false;
@@ -290,39 +300,54 @@ static int add_gaps_of_input(const struct answer_source *a, store_id version, st
 	return r < 0 ? r : 0;
 }
 
-/* Of the gaps of execution node i those of the time when it made what the answer is about; all where it made nothing of
- * that, or that cannot be told. */
-static uint64_t gaps_when_made(const struct answer_source *a, const struct lineage *l, uint32_t i, uint64_t all)
+/* When an execution made something of what the answer is about. */
+struct made {
+	bool any;
+	int64_t lo, until;
+};
+
+/* Of each node. NULL without memory. */
+static struct made *find_when_made(const struct lineage *l)
 {
-	bool any = false;
-	int64_t lo = TIME_NONE, until = TIME_NONE;
-	uint64_t its;
-	for (size_t k = 0; k < l->n_edges; k++) {
+	struct made *made = calloc(l->n_nodes + 1, sizeof(*made));
+	for (size_t k = 0; k < l->n_edges && made; k++) {
 		const struct lineage_edge *e = &l->edges[k];
 		int64_t hi = e->e.hi == TIME_NONE ? TIME_NEVER : e->e.hi;
-		if (e->type != LINEAGE_GENERATED || e->to != i)
+		struct made *m = &made[e->to];
+		if (e->type != LINEAGE_GENERATED)
 			continue;
-		lo = !any || e->e.lo < lo ? e->e.lo : lo;
-		until = !any || hi > until ? hi : until;
-		any = true;
+		m->lo = !m->any || e->e.lo < m->lo ? e->e.lo : m->lo;
+		m->until = !m->any || hi > m->until ? hi : m->until;
+		m->any = true;
 	}
-	return store_exec_gaps(a->store, l->nodes[i].id, lo, until, &its) > 0 ? its : all;
+	return made;
+}
+
+/* Of the gaps of an execution those of the time when it made what the answer is about; all where it made nothing of
+ * that, or that cannot be told. */
+static uint64_t gaps_when_made(const struct answer_source *a, store_id exec, const struct made *made, uint64_t all)
+{
+	uint64_t its;
+	int64_t lo = made->any ? made->lo : TIME_NONE, until = made->any ? made->until : TIME_NONE;
+	return store_exec_gaps(a->store, exec, lo, until, &its) > 0 ? its : all;
 }
 
 /* What could not be seen of what is told: of the programs, and of the files that they used. */
 static int add_gaps(const struct answer_source *a, struct why *n)
 {
-	int r = 0;
-	for (uint32_t i = 0; i < n->l.n_nodes; i++) {
+	struct made *made = find_when_made(&n->l);
+	int r = made ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < n->l.n_nodes && made; i++) {
 		struct exec_info x;
 		struct run_info run;
 		if (!n->l.nodes[i].exec || store_exec(a->store, n->l.nodes[i].id, &x) <= 0)
 			continue;
-		n->gaps |= x.gaps ? gaps_when_made(a, &n->l, i, x.gaps) : 0;
+		n->gaps |= x.gaps ? gaps_when_made(a, n->l.nodes[i].id, &made[i], x.gaps) : 0;
 		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
 		if (store_run_told(a->store, x.run, &run) > 0 && run.end == TIME_NONE)
 			n->gaps |= 1u << TERM_gap_unended;
 	}
+	free(made);
 	for (size_t i = 0; i < n->n_inputs && i < INPUTS_ASKED && n->n_makers && r == 0; i++)
 		r = add_gaps_of_input(a, n->l.nodes[n->inputs[i]].id, n->l.nodes[n->makers[0]].id, &n->gaps);
 	return r;

@@ -2,7 +2,7 @@
  *
  * Cost: a walk of depth 1 (of depth 8 where helpers stand between a program and its data), and a few questions to the
  * store for each node near the version.
- * The writers of one version are compared in pairs: 3,000 of them take 28 s. */
+ * All of it is linear in the nodes and edges met, however many wrote the version: 7 µs and 1.1 KB a writer. */
 #ifndef STEMMA_ANSWER_WHY_H
 #define STEMMA_ANSWER_WHY_H
 
@@ -21,6 +21,14 @@ enum why_role {
 /* "index", "indexes" */
 const char *why_role_word(enum why_role role, bool many);
 
+enum why_is {
+	WHY_IS_MAKER = 1,
+	WHY_IS_DIRECT = 2,
+	WHY_IS_HELPER = 4,
+	WHY_IS_PRIVATE = 8,   /* a file that only those who took part knew */
+	WHY_IS_DOUBTFUL = 16, /* an opener that may have written too */
+};
+
 /* Who made a version, from what: its lineage of depth 1, where streams are passed through. */
 struct why {
 	struct lineage l;
@@ -28,14 +36,10 @@ struct why {
 	size_t n_makers, n_direct;
 	uint32_t *helpers; /* nodes of those that took part and are not named */
 	size_t n_helpers;
-	uint32_t *private; /* nodes of files that only they knew */
-	size_t n_private;
-	store_id *reps;     /* beside makers: to which execution each counts */
-	uint32_t *times;    /* beside makers: for how many processes of one command it stands; 0 or 1: for itself */
-	uint32_t opener;    /* node of the shell that opened it for them, UINT32_MAX none */
-	store_id within;    /* what is named as where it was done, 0 nothing */
-	uint32_t *doubtful; /* nodes of openers that may have written too */
-	size_t n_doubtful;
+	store_id *reps;          /* beside makers: to which execution each counts */
+	uint32_t *times;         /* beside makers: for how many processes of one command it stands; 0 or 1: for itself */
+	uint32_t opener;         /* node of the shell that opened it for them, UINT32_MAX none */
+	store_id within;         /* what is named as where it was done, 0 nothing */
 	uint32_t *inputs;        /* nodes of files, in the order of doc/why.md; then those of the doubtful */
 	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
@@ -45,6 +49,7 @@ struct why {
 	uint8_t *role; /* of each node that is an input: enum why_role */
 	bool sure;     /* that the makers made it */
 	bool *certain; /* of each node: a way to it is sure all along */
+	uint8_t *is;   /* of each node: bits of enum why_is; who is shown as another one stays what it was */
 	uint64_t gaps;
 };
 

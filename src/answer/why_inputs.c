@@ -19,7 +19,6 @@ enum place { PLACE_ARGUMENT, PLACE_FOLDER, PLACE_BELOW, PLACE_ELSEWHERE };
 
 struct input {
 	uint32_t node, rank, by; /* by: node of the execution that used it first */
-	store_id server;         /* the address of a socket whose other end was not seen, 0 none */
 	enum entity_sort sort;
 	enum why_role role;
 	enum place place;
@@ -362,6 +361,7 @@ struct inputs {
 	store_id asked;        /* the file whose version is explained */
 	struct buf asked_stem; /* its name without the suffix */
 	struct idmap parts;    /* who took part */
+	struct idmap servers;  /* address -> place in v, from 1 */
 	struct arguments arguments;
 	struct reader reader;
 };
@@ -468,15 +468,11 @@ static int is_outside(const struct answer_source *a, store_id version)
  * or of the version itself, which was there before. NO_INPUT if it is from none of them. */
 static int reader_rank(const struct why *n, const struct lineage_edge *e)
 {
-	if (e->type == LINEAGE_USED) {
-		if (why_has_node(n->makers, n->n_makers, e->from))
-			return !why_has_node(n->makers, n->n_direct, e->from);
-		if (why_has_node(n->helpers, n->n_helpers, e->from))
-			return 1;
-	}
+	if (e->type == LINEAGE_USED && n->is[e->from] & (WHY_IS_MAKER | WHY_IS_HELPER))
+		return !(n->is[e->from] & WHY_IS_DIRECT);
 	if (e->from == 0)
 		return RANK_BEFORE;
-	if (why_has_node(n->doubtful, n->n_doubtful, e->from))
+	if (n->is[e->from] & WHY_IS_DOUBTFUL)
 		return RANK_DOUBTFUL;
 	return e->from == n->opener ? RANK_OPENER : NO_INPUT;
 }
@@ -502,54 +498,67 @@ static int input_rank(const struct answer_source *a, struct makers *m, const str
                       const struct lineage_edge *e)
 {
 	int rank = reader_rank(n, e);
-	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || why_has_node(n->private, n->n_private, e->to))
+	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || n->is[e->to] & WHY_IS_PRIVATE)
 		return NO_INPUT;
 	int r = tells_of_source(a, m, n, parts, e);
 	return r < 0 ? r : r ? rank : NO_INPUT;
 }
 
-/* Several connections to one address are one input: its place from 1, 0 none. */
-static uint32_t same_server(const struct inputs *in, store_id server)
+/* Several connections to one address are one input: its place from 1, or where the next one will stand. 0 or -ENOMEM.
+ */
+static int same_server(struct inputs *in, store_id server, uint32_t *ret)
 {
-	for (size_t k = 0; server && k < in->n; k++)
-		if (in->v[k].server == server)
-			return (uint32_t)k + 1;
+	bool is_new = true;
+	uint32_t *at = server ? idmap_add(&in->servers, server, (uint32_t)in->n + 1, &is_new) : NULL;
+	*ret = is_new ? 0 : *at;
+	return server && !at ? -ENOMEM : 0;
+}
+
+/* Fills the input that e leads to, of which nothing is known yet. v: what its version is, where `known`. 0 or -errno.
+ */
+static int fill_input(const struct answer_source *a, struct why *n, struct inputs *in, const struct lineage_edge *e,
+                      const struct version_sort *v, bool known, struct input *ret)
+{
+	const struct lineage_node *to = &n->l.nodes[e->to];
+	n->sort[e->to] = (uint8_t)entity_sort(v->kind, v->path);
+	*ret = (struct input){.node = e->to,
+	                      .rank = UINT32_MAX,
+	                      .by = e->from,
+	                      .sort = n->sort[e->to],
+	                      .place = PLACE_ELSEWHERE,
+	                      .possible = !n->certain[e->to],
+	                      .part = v->kind == TERM_kind_attribute        ? 2
+	                              : n->l.nodes[0].object && !to->object ? 1
+	                                                                    : 0,
+	                      .lo = e->e.lo};
+	ret->unlike = !str_eq(name_stem(v->path), buf_view(&in->asked_stem));
+	if (v->file == in->asked)
+		ret->role = WHY_ROLE_earlier;
+	else if (known && e->type == LINEAGE_USED && v->kind == TERM_kind_regular)
+		return describe_input(a, n, in, e->e.mode, ret);
 	return 0;
 }
 
 static int add_input(const struct answer_source *a, struct why *n, struct inputs *in, const struct lineage_edge *e,
                      uint32_t rank)
 {
-	const struct lineage_node *to = &n->l.nodes[e->to];
-	struct version_sort v = {0};
-	int r = in->at[e->to] ? 1 : store_version_sort(a->store, to->id, &v);
-	if (!in->at[e->to])
-		in->at[e->to] = same_server(in, to->stream ? v.file : 0);
-	bool is_new = !in->at[e->to];
-	struct input *i = &in->v[is_new ? in->n : in->at[e->to] - 1];
-	if (is_new) {
-		n->sort[e->to] = (uint8_t)entity_sort(v.kind, v.path);
-		*i = (struct input){.node = e->to,
-		                    .rank = rank,
-		                    .by = e->from,
-		                    .server = to->stream ? v.file : 0,
-		                    .sort = n->sort[e->to],
-		                    .place = PLACE_ELSEWHERE,
-		                    .possible = !n->certain[e->to],
-		                    .part = v.kind == TERM_kind_attribute         ? 2
-		                            : n->l.nodes[0].object && !to->object ? 1
-		                                                                  : 0,
-		                    .lo = e->e.lo};
-		in->at[e->to] = (uint32_t)++in->n;
-		i->unlike = !str_eq(name_stem(v.path), buf_view(&in->asked_stem));
-		if (v.file == in->asked)
-			i->role = WHY_ROLE_earlier;
-		else if (r > 0 && e->type == LINEAGE_USED && v.kind == TERM_kind_regular)
-			r = describe_input(a, n, in, e->e.mode, i);
+	uint32_t *at = &in->at[e->to];
+	int r = 0;
+	if (!*at) {
+		struct version_sort v = {0};
+		int known = store_version_sort(a->store, n->l.nodes[e->to].id, &v);
+		r = known < 0 ? known : same_server(in, n->l.nodes[e->to].stream ? v.file : 0, at);
+		if (r == 0 && !*at) {
+			r = fill_input(a, n, in, e, &v, known > 0, &in->v[in->n]);
+			*at = (uint32_t)++in->n;
+		}
 	}
+	if (r < 0)
+		return r;
+	struct input *i = &in->v[*at - 1];
 	i->rank = rank < i->rank ? rank : i->rank;
 	i->lo = e->e.lo < i->lo ? e->e.lo : i->lo;
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 /* Of a folder that an argument names, and in which a file is called like the output, the others are beside it: who
@@ -599,6 +608,7 @@ int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *
 	free(in.v);
 	free(in.at);
 	idmap_release(&in.parts);
+	idmap_release(&in.servers);
 	buf_release(&in.asked_stem);
 	buf_release(&in.arguments.text);
 	vec_release(&in.arguments.words);

@@ -6,12 +6,11 @@
 #include "answer/makers.h"
 #include "answer/why.h"
 
-bool why_has_node(const uint32_t *v, size_t n, uint32_t x);
 /* An edge from a fork without exec to its parent? */
 bool why_is_fork(const struct lineage_edge *e);
 /* Are they ranks of one MPI job, and not the same one? 1, 0, -errno. */
 int why_is_other_rank(struct store *s, store_id one, store_id other);
-/* Fills makers, n_direct, helpers, opener, doubtful and sure. all: who took part is a maker. 0 or -errno. */
+/* Fills makers, n_direct, helpers, opener, sure and is. all: who took part is a maker. 0 or -errno. */
 int why_add_parts(struct makers *m, struct why *n, bool all);
 /* Fills inputs, n_seen, opener_inputs, sort and role. 0 or -errno. */
 int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *n);

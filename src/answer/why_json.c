@@ -2,18 +2,21 @@
 #include "answer/peers.h"
 #include "answer/why_int.h"
 
-/* Is there a sure edge to node i? */
-static bool is_sure(const struct lineage *l, uint32_t i)
+#include <errno.h>
+#include <stdlib.h>
+
+/* Of each node: is there a sure edge to it? NULL without memory. */
+static bool *find_sure(const struct lineage *l)
 {
-	for (size_t k = 0; k < l->n_edges; k++)
-		if (l->edges[k].to == i && l->edges[k].e.sure)
-			return true;
-	return false;
+	bool *sure = calloc(l->n_nodes + 1, sizeof(*sure));
+	for (size_t k = 0; k < l->n_edges && sure; k++)
+		sure[l->edges[k].to] |= l->edges[k].e.sure;
+	return sure;
 }
 
-/* n_seen: how many of them may be certain; of openers an edge says so, of the rest the whole way to them. */
+/* n_seen: how many of them may be certain, as `certain` has it of each node. */
 static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
-                          size_t n_seen, bool openers, json_t *list)
+                          size_t n_seen, const bool *certain, json_t *list)
 {
 	for (size_t i = 0; i < count; i++) {
 		json_t *one = NULL;
@@ -39,8 +42,7 @@ static int node_list_json(const struct answer_source *a, const struct why *n, co
 		}
 		if (r < 0)
 			return r;
-		bool certain = openers ? is_sure(&n->l, nodes[i]) : n->certain[nodes[i]];
-		js_text(one, "certainty", i < n_seen && certain ? "must" : "may");
+		js_text(one, "certainty", i < n_seen && certain[nodes[i]] ? "must" : "may");
 		if (!n->l.nodes[nodes[i]].exec && n->sort[nodes[i]] == ENTITY_DATA)
 			js_text(one, "role", why_role_word((enum why_role)n->role[nodes[i]], false));
 		js_add(list, one);
@@ -55,7 +57,8 @@ int why_json(const struct answer_source *a, const struct file_target *t, const s
 	struct file_info f;
 	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
 	       *before = json_array(), *helpers = json_array();
-	int r = store_version(a->store, t->version, v);
+	bool *sure = find_sure(&n->l); /* of an opener and what it used an edge says so, of the rest the whole way */
+	int r = sure ? store_version(a->store, t->version, v) : -ENOMEM;
 	if (r > 0)
 		r = store_file(a->store, v->file, &f);
 	if (r > 0) {
@@ -63,16 +66,17 @@ int why_json(const struct answer_source *a, const struct file_target *t, const s
 		r = notes_json(a->store, entity, NOTES_FILE, v->file, v->n);
 		js_put(o, "entity", entity);
 		if (r >= 0)
-			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, false, makers);
+			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, n->certain, makers);
 	}
 	if (r >= 0)
-		r = node_list_json(a, n, n->helpers, n->n_helpers, n->n_helpers, false, helpers);
+		r = node_list_json(a, n, n->helpers, n->n_helpers, n->n_helpers, n->certain, helpers);
 	if (r >= 0)
-		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, false, inputs);
+		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, n->certain, inputs);
 	if (r >= 0 && n->opener != UINT32_MAX)
-		r = node_list_json(a, n, &n->opener, 1, 1, true, openers);
+		r = node_list_json(a, n, &n->opener, 1, 1, sure, openers);
 	if (r >= 0)
-		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, true, before);
+		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, sure, before);
+	free(sure);
 	js_num(o, "makers_direct", n->n_direct);
 	js_put(o, "makers", makers);
 	js_put(o, "helpers", helpers);

@@ -6,14 +6,6 @@
 
 #include <errno.h>
 
-bool why_has_node(const uint32_t *v, size_t n, uint32_t x)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i] == x)
-			return true;
-	return false;
-}
-
 bool why_is_fork(const struct lineage_edge *e)
 {
 	return e->type == LINEAGE_INFORMED && e->e.sure && e->e.via == TERM_via_fork;
@@ -73,8 +65,8 @@ static int add_direct(struct parts *p)
 		}
 		uint32_t from = maker_forked_from(p->m, e->to);
 		n->opener = from != UINT32_MAX ? from : e->to;
-		if (role == MAKER_BOTH && !why_has_node(n->doubtful, n->n_doubtful, n->opener))
-			n->doubtful[n->n_doubtful++] = n->opener;
+		if (role == MAKER_BOTH)
+			n->is[n->opener] |= WHY_IS_DOUBTFUL;
 	}
 	return 0;
 }
@@ -202,8 +194,10 @@ int why_add_parts(struct makers *m, struct why *n, bool all)
 		if (p.part[p.queue[i]] == PART_STAGE) {
 			n->makers[n->n_makers++] = p.queue[i];
 			n->n_direct += i < direct;
+			n->is[p.queue[i]] |= i < direct ? WHY_IS_MAKER | WHY_IS_DIRECT : WHY_IS_MAKER;
 		} else {
 			n->helpers[n->n_helpers++] = p.queue[i];
+			n->is[p.queue[i]] |= WHY_IS_HELPER;
 		}
 	}
 	free(p.queue);

@@ -179,7 +179,8 @@ static void who_made_it(void **state)
 	assert_int_equal(w.l.nodes[w.makers[0]].id, history_exec_id("sort"));
 	assert_true(w.sure);
 	assert_int_equal(w.gaps, 0);
-	assert_int_equal(w.n_doubtful, 0);
+	for (size_t k = 0; k < w.l.n_nodes; k++)
+		assert_false(w.is[k] & WHY_IS_DOUBTFUL);
 	size_t found = 0;
 	for (size_t i = 0; i < w.n_inputs; i++) {
 		store_id id = w.l.nodes[w.inputs[i]].id;
