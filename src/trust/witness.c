@@ -1,8 +1,8 @@
 #include "trust/witness.h"
 
-#include "base/still.h"
 #include "base/system.h"
 #include "base/vec.h"
+#include "trust/content.h"
 #include "trust/extract.h"
 
 #include <errno.h>
@@ -145,50 +145,17 @@ static const struct event_digest *digest_event(const struct reported_list *l, co
 	const struct event_digest *found = NULL;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct event_digest *d = &l->v[i].ev.digest;
-		if ((!usage || d->usage == usage) && d->ino == f->ino && d->gen == f->gen && str_eq(d->domain, f->domain))
+		if (d->usage == usage && d->ino == f->ino && d->gen == f->gen && str_eq(d->domain, f->domain))
 			found = d;
 	}
 	return found;
-}
-
-/* Of the file as it is on disk, where that is the version. False: it is not. */
-static bool digest_now(const struct one *r, const struct file_info *f, const struct version_info *v,
-                       char ret[DIGEST_TEXT])
-{
-	const struct still_print print = {
-	    .domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
-	struct digest d;
-	char *path = strndup(f->path.p, f->path.n);
-	bool same = path && v->has_size && still_looks_so(path, &print);
-	struct stat st;
-	same = same && digest_file(r->o->cache, AT_FDCWD, path, &d, &st) == 0 && (uint64_t)st.st_size == v->size &&
-	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
-	if (same)
-		digest_text(&d, ret);
-	free(path);
-	return same;
-}
-
-/* The digest that any run told of the version, if it is of this size and time; NULL none. It lies in *room, which the
- * caller releases. 0 or -errno. */
-static int digest_told_elsewhere(struct one *r, const struct version_info *v, const struct file_info *f,
-                                 struct reported_list *room, const struct event_digest **ret)
-{
-	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
-	int rc = store_digests(r->s, &like, room);
-	if (rc < 0)
-		return rc;
-	const struct event_digest *d = digest_event(room, f, 0);
-	*ret = d && d->digest.n && d->size == v->size && d->mtime == v->mtime ? d : NULL;
-	return 0;
 }
 
 static int append_input(struct one *r, store_id version)
 {
 	struct version_info v;
 	struct file_info f;
-	struct reported_list other = {0};
-	char now[DIGEST_TEXT];
+	char other[DIGEST_TEXT] = "";
 	int rc = store_version(r->s, version, &v);
 	if (rc == 1)
 		rc = store_file(r->s, v.file, &f);
@@ -200,8 +167,8 @@ static int append_input(struct one *r, store_id version)
 	if (!x)
 		return witness_oom(r->err);
 	const struct event_digest *d = digest_event(&r->digests, &f, TERM_usage_input);
-	if (!d && v.has_size) {
-		rc = digest_told_elsewhere(r, &v, &f, &other, &d);
+	if (!d) {
+		rc = content_told(r->s, &v, &f, other);
 		if (rc < 0)
 			return rc;
 	}
@@ -210,12 +177,11 @@ static int append_input(struct one *r, store_id version)
 		ok = element_put(x, d->digest);
 	else if (d)
 		ok = element_text(&x->unknown, d->why);
-	else if (digest_now(r, &f, &v, now))
-		ok = element_put(x, str_of(now));
+	else if (*other || content_now(r->o->cache, &v, &f, 0, other))
+		ok = element_put(x, str_of(other));
 	else
 		ok = element_text(
 		    &x->unknown, str_of("the record has no digest of it (stemma run --digest), and it is not there as it was"));
-	reported_list_release(&other);
 	return ok ? 0 : witness_oom(r->err);
 }
 
