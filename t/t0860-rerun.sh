@@ -24,7 +24,7 @@ check 'identical; what lies where the run was made is left alone'
 cmd 0 log --json && json '.runs | length == 2' && cmd 2 rerun '@~1' --in "$T/again" && says "$err" 'not an empty folder'
 check 'the second run is recorded; a folder with something in it is not taken'
 printf '9\n8\n' >data.txt && rm noise
-cmd 0 rerun '@~1' --json && json '.verdict == "identical" and ([.files[] | select(.name == "data.txt" or .name == "noise") | .state] == ["kept copy", "kept copy"])' && [ -f "$(jq -r .directory "$out")/sorted.txt" ]
+cmd 0 rerun '@~1' --keep --json && json '.verdict == "identical" and ([.files[] | select(.name == "data.txt" or .name == "noise") | .state] == ["kept copy", "kept copy"])' && [ -f "$(jq -r .directory "$out")/sorted.txt" ]
 check 'inputs that were changed or removed come from the copies'
 rm -r "$STEMMA_HOME/kept"
 before=$(find "$T" -maxdepth 1 -name 'stemma-rerun.*' | wc -l)
@@ -105,7 +105,7 @@ fi
 # ---- what cannot be ----
 cmd 0 run -- true --password hunter2 && cmd 1 rerun @ && says "$err" secret
 check 'a secret argument is not in the record'
-cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'cannot be judged' && says "$err" 'hint: stemma run --digest records digests'
+cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: it ended as before, and made no file' && says "$err" 'hint: stemma run --digest records digests'
 check 'nothing to compare'
 cmd 2 rerun && cmd 2 rerun @ @ && cmd 1 rerun @~99 && cmd 2 rerun @ --tolerance much && cmd 2 rerun @ --file nosuch.toml
 check 'wrong command lines'

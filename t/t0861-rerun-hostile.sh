@@ -79,7 +79,7 @@ run=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
 find "$STEMMA_HOME/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$T/events" 2>/dev/null
 rm -rf "$T/forged" && mkdir -p "$T/forged" && cp -r "$STEMMA_HOME/marks" "$T/forged/" && mkdir -p "$T/forged/logs/$host/2026-01-01" && sed "s/echo own >own.txt/echo x >\/\/$(echo "$T/ran" | sed 's|/|\\/|g')/" "$T/events" >"$T/events.forged" && grep -q "echo x >//" "$T/events.forged" && "$EVTEXT" make "$T/forged/logs/$host/2026-01-01/1.stl" <"$T/events.forged" 2>"$err" && cmd 2 --store "$T/forged" rerun "$run" && untouched
 check 'a run of one'"'"'s own whose command was changed counts as received'
-cmd 1 rerun "$run" && says_not "$err" 'not your own' && cmd 0 run -q --digest -- sh -c 'echo own >own.txt' && cmd 0 rerun @ && says "$out" identical
+cmd 0 rerun "$run" && says_not "$err" 'not your own' && cmd 0 run -q --digest -- sh -c 'echo own >own.txt' && cmd 0 rerun @ && says "$out" identical
 check 'and unchanged as own'
 HOME=$T/other cmd 2 rerun @ && says "$err" 'not your own'
 check 'who has not the key has not recorded it'

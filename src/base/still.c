@@ -34,6 +34,29 @@ bool still_looks_so(const char *path, const struct still_print *print)
 	       fileid_time(&now.st.stx_mtime) == print->mtime;
 }
 
+const char *still_changed_words(const struct still_seen *seen, const struct still_print *was)
+{
+	if (!seen->mode || seen->print_same)
+		return NULL;
+	return seen->size != was->size ? "its size" : seen->mtime != was->mtime ? "its time" : NULL;
+}
+
+/* Of an open regular file. */
+static enum still look_at_open(struct digest_cache *cache, int fd, const char *path, const struct stat *st,
+                               const struct still_was *was, struct still_seen *seen)
+{
+	seen->mode = st->st_mode & 0777;
+	seen->size = (uint64_t)st->st_size;
+	seen->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	seen->print_same = was->print && still_looks_so(path, was->print);
+	if (!*was->content)
+		return seen->print_same ? STILL_SAME : STILL_UNKNOWN;
+	if (was->has_size && was->size != seen->size)
+		return STILL_OTHER;
+	int r = still_holds(cache, fd, was->content);
+	return r < 0 ? STILL_UNKNOWN : r ? STILL_SAME : STILL_OTHER;
+}
+
 enum still still_look(struct digest_cache *cache, const char *path, const struct still_was *was, struct still_seen *ret)
 {
 	struct still_seen seen = {0};
@@ -44,16 +67,8 @@ enum still still_look(struct digest_cache *cache, const char *path, const struct
 		found = errno == ENOENT || errno == ENOTDIR ? STILL_GONE : STILL_UNKNOWN;
 	else if (fstat(fd, &st) < 0)
 		found = STILL_UNKNOWN;
-	else if (S_ISREG(st.st_mode)) {
-		seen.mode = st.st_mode & 0777;
-		seen.print_same = was->print && still_looks_so(path, was->print);
-		if (!*was->content) {
-			found = seen.print_same ? STILL_SAME : STILL_UNKNOWN;
-		} else if (!was->has_size || was->size == (uint64_t)st.st_size) {
-			int r = still_holds(cache, fd, was->content);
-			found = r < 0 ? STILL_UNKNOWN : r ? STILL_SAME : STILL_OTHER;
-		}
-	}
+	else if (S_ISREG(st.st_mode))
+		found = look_at_open(cache, fd, path, &st, was, &seen);
 	if (fd >= 0)
 		close(fd);
 	if (ret)

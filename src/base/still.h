@@ -32,11 +32,16 @@ enum still {
 struct still_seen {
 	bool print_same; /* it looks as it was; no proof of its bytes */
 	unsigned mode;   /* permissions; 0: there is no regular file */
+	uint64_t size;
+	int64_t mtime; /* ns; both where mode is not 0 */
 };
 
 /* cache, ret: may be NULL. */
 enum still still_look(struct digest_cache *cache, const char *path, const struct still_was *was,
                       struct still_seen *ret);
+/* By what it shows that a regular file was changed since: "its size", "its time". NULL: it looks as it was, or differs
+ * in identity only, as what was copied with its times; or there is none. */
+const char *still_changed_words(const struct still_seen *seen, const struct still_print *was);
 /* Has the open file that content, which is not ""? 1, 0, -errno: it cannot be read. */
 int still_holds(struct digest_cache *cache, int fd, const char *content);
 /* Does the file at path look so? False, too, where that cannot be found out. */

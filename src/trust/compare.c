@@ -15,110 +15,8 @@
 
 const char *compare_verdict_name(enum compare_verdict v)
 {
-	static const char *const words[] = {"identical", "within tolerance", "different", "unknown"};
+	static const char *const words[] = {"identical", "within tolerance", "alike", "unknown", "different"};
 	return words[v];
-}
-
-struct output {
-	char *name, *path, *digest; /* relative to the working directory of the run; digest "": there is none */
-	store_id file;              /* 0 not known */
-	bool written, opened;       /* an execution of the run did so; opened: by itself */
-};
-struct outputs {
-	struct output *v;
-	size_t n;
-};
-
-static void outputs_release(struct outputs *o)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		free(o->v[i].name);
-		free(o->v[i].path);
-		free(o->v[i].digest);
-	}
-	free(o->v);
-}
-
-/* The execution wrote the version: does that make one of the outputs one that was written, or opened, by the run? gens:
- * room. 0 or -errno. */
-static int mark_written(struct store *s, store_id exec, store_id version, struct outputs *o, struct edges *gens)
-{
-	struct version_sort v;
-	struct output *x = NULL;
-	int rc = store_version_sort(s, version, &v);
-	for (size_t f = 0; rc == 1 && f < o->n && !x; f++)
-		x = o->v[f].file == v.file ? &o->v[f] : NULL;
-	if (rc == 1 && x)
-		rc = store_gens(s, version, gens);
-	for (size_t g = 0; rc >= 0 && x && g < gens->n; g++)
-		if (gens->v[g].to == exec) {
-			x->written = true;
-			x->opened |= gens->v[g].api != TERM_api_inherit;
-		}
-	return rc < 0 ? rc : 0;
-}
-
-/* Which of them were only handed to the run, open, as by a shell's redirection. */
-static int mark_handed(struct store *s, store_id run, struct outputs *o)
-{
-	store_id *execs = NULL;
-	size_t n = 0;
-	struct edges out = {0}, gens = {0};
-	int rc = store_run_execs(s, run, &execs, &n);
-	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		rc = store_outputs(s, execs[i], &out);
-		for (size_t k = 0; rc >= 0 && k < out.n; k++)
-			rc = mark_written(s, execs[i], out.v[k].to, o, &gens);
-	}
-	free(execs);
-	edges_release(&out);
-	edges_release(&gens);
-	return rc < 0 ? rc : 0;
-}
-
-static bool is_handed_through(const struct output *x)
-{
-	return x && x->written && !x->opened;
-}
-
-/* The output that the digest is of. cwd: the run's. 0, -ENOMEM; what was copied of it is the caller's in any case. */
-static int read_output(struct store *s, const struct event_digest *d, const char *cwd, struct output *ret)
-{
-	size_t n = strlen(cwd);
-	bool below = d->path.n > n + 1 && !memcmp(d->path.p, cwd, n) && d->path.p[n] == '/';
-	*ret = (struct output){.name = below ? strndup(d->path.p + n + 1, d->path.n - n - 1)
-	                                     : strndup(d->path.p ? d->path.p : "", d->path.n),
-	                       .path = strndup(d->path.p ? d->path.p : "", d->path.n),
-	                       .digest = strndup(d->digest.p ? d->digest.p : "", d->digest.n)};
-	if (!ret->name || !ret->path || !ret->digest)
-		return -ENOMEM;
-	if (store_file_by_identity(s, d->domain, d->ino, d->gen, &ret->file) != 1)
-		ret->file = 0;
-	return 0;
-}
-
-/* The files that the run left, as far as it told digests of them. 0 or -errno; release ret in any case. */
-static int outputs_of(struct store *s, store_id id, struct outputs *ret)
-{
-	struct reported_list l;
-	struct run_info run;
-	int rc = store_run(s, id, &run);
-	char *cwd = rc == 1 ? strndup(run.cwd.p ? run.cwd.p : "", run.cwd.n) : NULL;
-	*ret = (struct outputs){0};
-	if (!cwd)
-		return rc < 0 ? rc : -ENOMEM;
-	rc = store_reported(s, id, EVENT_digest, &l);
-	ret->v = rc == 0 ? calloc(l.n + 1, sizeof(*ret->v)) : NULL;
-	for (size_t i = 0; ret->v && rc == 0 && i < l.n; i++)
-		if (l.v[i].ev.digest.usage == TERM_usage_output)
-			rc = read_output(s, &l.v[i].ev.digest, cwd, &ret->v[ret->n++]);
-	if (rc == 0 && ret->v)
-		rc = mark_handed(s, id, ret);
-	if (rc == 0 && !ret->v)
-		rc = -ENOMEM;
-	reported_list_release(&l);
-	free(cwd);
-	return rc;
 }
 
 /* The file, where it still has that digest; malloc'ed, with a NUL. */
@@ -208,14 +106,6 @@ static struct compare_item *append_compared(struct compare *c, const char *name,
 	return &c->v[c->n++];
 }
 
-static const struct output *find_output(const struct outputs *o, const char *name)
-{
-	for (size_t i = 0; i < o->n; i++)
-		if (!strcmp(o->v[i].name, name))
-			return &o->v[i];
-	return NULL;
-}
-
 /* Are both files there as they were, and the same but for numbers within the tolerance (may be NULL: none)? */
 static bool outputs_near(const struct output *a, const struct output *b, const char *tolerance)
 {
@@ -230,29 +120,63 @@ static bool outputs_near(const struct output *a, const struct output *b, const c
 	return near;
 }
 
-/* a, b: NULL where there is no such output on that side. */
-static enum compare_verdict compare_outputs(const struct output *a, const struct output *b, const char *tolerance)
+/* a, b: NULL where there is no such output on that side. *ret_by: by what they were compared. */
+static enum compare_verdict compare_outputs(const struct output *a, const struct output *b, const char *tolerance,
+                                            enum output_by *ret_by)
 {
-	if ((a && !*a->digest) || (b && !*b->digest))
-		return COMPARE_UNKNOWN;
+	*ret_by = OUTPUT_BY_NAME;
 	if (!a || !b)
-		return COMPARE_DIFFERENT;
-	if (!strcmp(a->digest, b->digest))
-		return COMPARE_IDENTICAL;
-	return outputs_near(a, b, tolerance) ? COMPARE_WITHIN : COMPARE_DIFFERENT;
+		return (a ? a : b)->sure ? COMPARE_DIFFERENT : COMPARE_UNKNOWN;
+	*ret_by = a->by > b->by ? a->by : b->by;
+	if (*a->digest && *b->digest) {
+		if (!strcmp(a->digest, b->digest))
+			return COMPARE_IDENTICAL;
+		return outputs_near(a, b, tolerance) ? COMPARE_WITHIN : COMPARE_DIFFERENT;
+	}
+	if (*ret_by == OUTPUT_BY_NAME)
+		return COMPARE_UNKNOWN;
+	*ret_by = OUTPUT_BY_SIZE;
+	return a->size == b->size ? COMPARE_ALIKE : COMPARE_DIFFERENT;
 }
 
-static int one_output(struct compare *c, const struct output *a, const struct output *b, const char *tolerance)
+/* What is known of an output, for people: digest, else size; malloc'ed. */
+static char *output_text(const struct output *x)
 {
-	enum compare_verdict v = compare_outputs(a, b, tolerance);
+	char *text = NULL;
+	if (*x->digest)
+		return strdup(x->digest);
+	if (x->by != OUTPUT_BY_SIZE)
+		return strdup("");
+	return asprintf(&text, "%llu B", (unsigned long long)x->size) < 0 ? NULL : text;
+}
+
+/* only: the output, where the first run alone had it. */
+static void judge_handed(struct compare_item *i, const struct output *only, const char *printed)
+{
+	i->handed = !only || !*printed || strcmp(only->digest, printed) != 0;
+	i->verdict = i->handed ? COMPARE_UNKNOWN : COMPARE_IDENTICAL;
+	if (!i->handed) {
+		i->by = OUTPUT_BY_PRINTED;
+		i->after = strdup(printed);
+	}
+}
+
+/* printed: digest of what the second run printed, "" not known. */
+static int one_output(struct compare *c, const struct output *a, const struct output *b, const char *tolerance,
+                      const char *printed)
+{
+	enum output_by by;
+	enum compare_verdict v = compare_outputs(a, b, tolerance, &by);
+	if (v == COMPARE_UNKNOWN && (!a || !b))
+		return 0; /* perhaps written by one of them, and no more than that */
 	struct compare_item *i = append_compared(c, a ? a->name : b->name, true, v);
 	if (!i)
 		return -ENOMEM;
-	i->handed = v != COMPARE_IDENTICAL && (!a || is_handed_through(a)) && (!b || is_handed_through(b));
-	if (i->handed)
-		i->verdict = COMPARE_UNKNOWN;
-	i->before = a ? strdup(a->digest) : NULL;
-	i->after = b ? strdup(b->digest) : NULL;
+	i->by = by;
+	i->before = a ? output_text(a) : NULL;
+	i->after = b ? output_text(b) : NULL;
+	if (v != COMPARE_IDENTICAL && (!a || output_is_handed(a)) && (!b || output_is_handed(b)))
+		judge_handed(i, b ? NULL : a, printed);
 	return 0;
 }
 
@@ -313,38 +237,42 @@ static int compare_results(struct compare *c, struct witness *a, struct witness 
 	return rc;
 }
 
-/* Of all that was compared: unknown if nothing was; the worst there is, but a difference is one, whatever else is not
- * known. */
+size_t compare_counted(const struct compare *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		n += !c->v[i].handed;
+	return n;
+}
+
+/* Of all that was compared: unknown if nothing was; else the worst there is. */
 static enum compare_verdict overall_verdict(const struct compare *c)
 {
-	enum compare_verdict all = COMPARE_UNKNOWN;
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->v[i].handed)
-			all = COMPARE_IDENTICAL;
+	enum compare_verdict all = COMPARE_IDENTICAL;
+	if (!compare_counted(c))
+		return c->n || !c->seen ? COMPARE_UNKNOWN : COMPARE_ALIKE;
 	for (size_t i = 0; i < c->n; i++) {
 		enum compare_verdict v = c->v[i].verdict;
-		if (c->v[i].handed)
-			continue;
-		if (v == COMPARE_DIFFERENT || (all != COMPARE_DIFFERENT && v > all))
+		if (!c->v[i].handed && v > all)
 			all = v;
 	}
 	return all;
 }
 
 static int compare_all_outputs(struct compare *c, const struct outputs *before, const struct outputs *after,
-                               const char *tolerance)
+                               const char *tolerance, const char *printed)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < before->n; i++)
-		rc = one_output(c, &before->v[i], find_output(after, before->v[i].name), tolerance);
+		rc = one_output(c, &before->v[i], outputs_find(after, before->v[i].name), tolerance, printed);
 	for (size_t i = 0; rc == 0 && i < after->n; i++)
-		if (!find_output(before, after->v[i].name) && before->n)
-			rc = one_output(c, NULL, &after->v[i], tolerance);
+		if (!outputs_find(before, after->v[i].name) && (before->n || before->seen))
+			rc = one_output(c, outputs_find_renamed(before, &after->v[i]), &after->v[i], tolerance, printed);
 	return rc;
 }
 
 int compare_runs(struct store *s, store_id before, store_id after, const struct witness_options *o,
-                 const char *tolerance, struct err *err, struct compare *ret)
+                 const char *tolerance, const char *printed, struct err *err, struct compare *ret)
 {
 	struct witness a = {0}, b = {0};
 	struct outputs x = {0}, y = {0};
@@ -353,9 +281,9 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	if (rc == 0)
 		rc = witness_runs(s, &after, 1, o, err, &b);
 	if (rc == 0)
-		rc = outputs_of(s, before, &x);
+		rc = outputs_of(s, before, o, &x);
 	if (rc == 0)
-		rc = outputs_of(s, after, &y);
+		rc = outputs_of(s, after, o, &y);
 	/* Without extractors the results are the outputs, which come below. */
 	struct reported_list told = {0};
 	if (rc == 0)
@@ -365,7 +293,8 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	if (rc == 0 && extracted)
 		rc = compare_results(ret, &a, &b, tolerance, err);
 	if (rc == 0)
-		rc = compare_all_outputs(ret, &x, &y, tolerance);
+		rc = compare_all_outputs(ret, &x, &y, tolerance, printed ? printed : "");
+	ret->seen = x.seen && y.seen;
 	ret->verdict = overall_verdict(ret);
 	outputs_release(&x);
 	outputs_release(&y);

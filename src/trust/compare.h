@@ -2,9 +2,16 @@
 #ifndef STEMMA_TRUST_COMPARE_H
 #define STEMMA_TRUST_COMPARE_H
 
-#include "trust/witness.h"
+#include "trust/outputs.h"
 
-enum compare_verdict { COMPARE_IDENTICAL, COMPARE_WITHIN, COMPARE_DIFFERENT, COMPARE_UNKNOWN };
+/* From the best to the worst. */
+enum compare_verdict {
+	COMPARE_IDENTICAL,
+	COMPARE_WITHIN,
+	COMPARE_ALIKE, /* as far as the record says: it has sizes and no bytes */
+	COMPARE_UNKNOWN,
+	COMPARE_DIFFERENT
+};
 const char *compare_verdict_name(enum compare_verdict v);
 
 struct compare_item {
@@ -14,18 +21,24 @@ struct compare_item {
 	 * unless both have it, alike. */
 	bool handed;
 	enum compare_verdict verdict;
-	char *before, *after; /* values, digests; NULL: that run has none */
+	enum output_by by;    /* of an output */
+	char *before, *after; /* values, digests, sizes ("12 B"); NULL: that run has none, "": nothing is known of it */
 };
 struct compare {
-	enum compare_verdict verdict; /* the worst; UNKNOWN where there was nothing to compare */
-	struct compare_item *v;       /* all of them, results first */
+	/* The worst. Where there was nothing to compare: ALIKE if neither run left anything, else UNKNOWN. */
+	enum compare_verdict verdict;
+	struct compare_item *v; /* all of them, results first */
 	size_t n;
+	bool seen; /* the record says which files both made */
 };
 
-/* tolerance: NULL none. Output files are compared by the digests that the runs recorded; those that differ, where both
- * are still there as they were, number by number. dir: where the second ran. 0 or -errno with a sentence. */
+/* tolerance: NULL none. Output files are compared by what is known of them (outputs.h): digests, else sizes; those
+ * whose digests differ, where both are still there as they were, number by number. printed: digest of what the second
+ * run printed, NULL not known: a file that the first was handed and that holds the same is identical. 0 or -errno. */
 int compare_runs(struct store *s, store_id before, store_id after, const struct witness_options *o,
-                 const char *tolerance, struct err *err, struct compare *ret);
+                 const char *tolerance, const char *printed, struct err *err, struct compare *ret);
+/* How many of them are in the verdict. */
+size_t compare_counted(const struct compare *c);
 void compare_release(struct compare *c);
 
 #endif

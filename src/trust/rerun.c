@@ -29,7 +29,8 @@
 
 const char *rerun_state_name(enum rerun_state s)
 {
-	static const char *const words[] = {"same", "kept copy", "from git", "built again", "differs", "gone", "unknown"};
+	static const char *const words[] = {"same",    "kept copy", "from git", "built again",
+	                                    "differs", "gone",      "changed",  "unknown"};
 	return words[s];
 }
 
@@ -107,6 +108,8 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 	                                   [STILL_UNKNOWN] = *x->want ? RERUN_DIFFERS : RERUN_UNKNOWN};
 	x->state = states[still_look(o ? o->cache : NULL, x->path, &was, &seen)];
 	x->fingerprint_same = seen.print_same;
+	if (x->state == RERUN_UNKNOWN && v->has_size && (x->how = still_changed_words(&seen, &print)))
+		x->state = RERUN_CHANGED;
 	if (seen.mode)
 		x->mode = seen.mode;
 }
@@ -206,6 +209,8 @@ static int look_beneath(struct planning *p, struct rerun_file *x, const struct f
 	x->state = RERUN_GONE;
 	if (*there)
 		rerun_look(x, p->o, f, v);
+	if (x->state == RERUN_CHANGED) /* it is another file, with times of its own */
+		x->state = RERUN_UNKNOWN;
 	return 0;
 }
 
@@ -246,6 +251,36 @@ static int compare_made_versions(const void *a, const void *b)
 {
 	store_id x = *(const store_id *)a, y = *(const store_id *)b;
 	return (x > y) - (x < y);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of what it made below its working directory, as they are called now. 0 or -errno. */
+static int collect_made_names(struct planning *p)
+{
+	struct rerun *r = p->r;
+	if (!p->made.n)
+		return 0;
+	r->made = calloc(p->made.n + 1, sizeof(*r->made));
+	if (!r->made)
+		return rerun_oom(p->err);
+	for (size_t i = 0; i < p->made.n; i++) {
+		struct version_sort v;
+		int rc = store_version_sort(p->s, p->made.v[i], &v);
+		struct str name = rc == 1 ? v.path : str_of("");
+		if (rc < 0)
+			return rc;
+		if (!name.n || !cut_working_directory(r->cwd, &name))
+			continue;
+		if (!(r->made[r->n_made] = strndup(name.p, name.n)))
+			return rerun_oom(p->err);
+		r->n_made++;
+	}
+	qsort(r->made, r->n_made, sizeof(*r->made), compare_texts);
+	return 0;
 }
 
 static int collect_files(struct planning *p, const store_id *execs, size_t n)
@@ -358,6 +393,7 @@ static int copy_command(const struct run_info *info, struct err *err, struct rer
 	ret->user = strndup(info->user.p ? info->user.p : "", info->user.n);
 	ret->host = strndup(info->host.p ? info->host.p : "", info->host.n);
 	ret->argv = strlist_copy(&info->argv);
+	ret->began = info->start;
 	ret->redacted |= rerun_has_redacted(&info->argv);
 	if (has_nul(&info->argv) || (info->cwd.n && !rerun_is_path(info->cwd, false)))
 		return err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
@@ -389,6 +425,8 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 		rc = store_reported(s, run, EVENT_digest, &p.digests);
 	if (rc >= 0)
 		rc = collect_files(&p, execs, n);
+	if (rc >= 0)
+		rc = collect_made_names(&p);
 	free(execs);
 	reported_list_release(&p.digests);
 	vec_release(&p.made);
@@ -465,7 +503,7 @@ static int from_git(struct rerun_file *x, const char *to)
 int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 {
 	struct digest d;
-	if (x->state == RERUN_SAME || x->state == RERUN_UNKNOWN) {
+	if (x->state == RERUN_SAME || x->state == RERUN_CHANGED || x->state == RERUN_UNKNOWN) {
 		int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		int rc = fd < 0 ? -errno : kept_copy(fd, to, x->mode);
 		if (fd >= 0)
@@ -561,6 +599,7 @@ void rerun_release(struct rerun *r)
 	strv_free(r->argv);
 	strv_free(r->env);
 	strv_free(r->reads);
+	strv_free(r->made);
 	free(r->cwd);
 	free(r->ulid);
 	free(r->user);

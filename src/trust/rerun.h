@@ -17,6 +17,7 @@ enum rerun_state {
 	RERUN_REBUILT, /* ... built again with the recorded command */
 	RERUN_DIFFERS, /* it is another one now, and not to be had */
 	RERUN_GONE,
+	RERUN_CHANGED, /* it does not look as it was; the record has no digest, so its bytes may be the same */
 	RERUN_UNKNOWN, /* the record does not say enough */
 };
 const char *rerun_state_name(enum rerun_state s);
@@ -29,6 +30,7 @@ struct rerun_file {
 	bool fingerprint_same; /* identity, size and time are those of the record */
 	unsigned mode;
 	enum rerun_state state;
+	const char *how; /* of RERUN_CHANGED: by what that shows, in words; NULL else */
 };
 struct rerun {
 	struct rerun_file *v;
@@ -40,6 +42,9 @@ struct rerun {
 	bool own;          /* this user recorded it, on this machine */
 	char **reads;      /* all files and folders that the run used, by path; NULL-terminated. Of an own run only */
 	size_t n_reads;
+	char **made; /* names relative to cwd of the files that the run made below it, sorted; NULL-terminated */
+	size_t n_made;
+	int64_t began; /* TIME_NONE not known */
 };
 
 /* Finds out; changes nothing. home: of the record. from: where the files below its working directory are looked for if
@@ -71,7 +76,8 @@ int rerun_bring(struct rerun_file *x, const char *home, const char *to);
 /* It is not to be had as it was. */
 static inline bool rerun_lacks(const struct rerun_file *x)
 {
-	return x->state == RERUN_DIFFERS || x->state == RERUN_GONE || x->state == RERUN_UNKNOWN;
+	return x->state == RERUN_DIFFERS || x->state == RERUN_GONE || x->state == RERUN_CHANGED ||
+	       x->state == RERUN_UNKNOWN;
 }
 /* Its strings. */
 void rerun_file_release(struct rerun_file *x);

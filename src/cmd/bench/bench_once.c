@@ -255,7 +255,8 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 		keep_recorded(t, &told, out, ret);
 	if (rc == 0 && show)
 		copy_out(out);
-	close(out);
+	ret->has_printed = true;
+	ret->printed = out;
 	run_trust_release(t);
 	return rc;
 }
@@ -268,5 +269,7 @@ void bench_once_release(struct bench_once *o)
 		free(o->results[i].source);
 	}
 	free(o->results);
+	if (o->has_printed)
+		close(o->printed);
 	*o = (struct bench_once){0};
 }

@@ -12,6 +12,8 @@ struct bench_once {
 	struct trust_results *results;
 	size_t n_results;
 	char run[27]; /* "" it was not recorded */
+	bool has_printed;
+	int printed; /* what it printed on its standard output: an open file, where has_printed */
 };
 
 /* Runs t->argv once. labels as in struct run_options. record: keep a record. show: what it prints goes to our standard

@@ -3,6 +3,7 @@
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/os/memfile.h"
+#include "base/strv.h"
 #include "cc/build.h"
 #include "cmd/trust/rerun_job.h"
 #include "cmd/ui/columns.h"
@@ -168,6 +169,9 @@ static int fill_run_folder(struct rerun_job *a)
 	}
 	for (size_t i = 0; i < a->plan.n; i++)
 		bring_file(a, &a->plan.v[i]);
+	bool runs = !a->o->check && (!a->missing || a->o->force);
+	if (runs && standins_make(&a->plan, a->plan.began, a->dir, &err, &a->standins) < 0)
+		return report_err(&err, STATUS_SELF);
 	return 0;
 }
 
@@ -193,7 +197,7 @@ static int compare_with_record(struct rerun_job *a)
 	struct err err = {0};
 	struct diff_options o = {.system_extra = a->options.system_extra,
 	                         .skew = config_duration(&a->c->config, CONFIG_skew)};
-	if (compare_runs(a->c->store, a->run, a->second, &a->options, a->o->tolerance, &err, &a->compared) < 0)
+	if (compare_runs(a->c->store, a->run, a->second, &a->options, a->o->tolerance, a->printed, &err, &a->compared) < 0)
 		return report_err(&err, STATUS_SELF);
 	const store_id ids[2] = {a->run, a->second};
 	for (int i = 0; i < 2; i++) {
@@ -204,6 +208,10 @@ static int compare_with_record(struct rerun_job *a)
 		}
 		a->ending[i] = r.ending;
 		a->code[i] = r.code;
+	}
+	if (standins_opened(a->c->store, a->second, a->dir, &a->standins, &a->opened) < 0) {
+		err_set(&err, ENOMEM, "cannot read what the second run opened");
+		return report_err(&err, STATUS_SELF);
 	}
 	/* That it ended otherwise is a difference, whatever it left. */
 	if (!rerun_job_ended_alike(a))
@@ -295,11 +303,14 @@ static int plan_and_rerun(struct rerun_job *a)
 	return status ? status : print_job(a);
 }
 
-/* A folder of our own that nobody will look into goes, too. */
+/* A folder of our own goes, unless it is to be looked into. */
 static void job_release(struct rerun_job *a)
 {
-	if (a->dir && !a->o->in && !a->ran)
-		io_remove_all(a->dir);
+	if (a->ran && chdir("/") < 0)
+		report("cannot leave '%s': %s", a->dir, strerror(errno));
+	int rc = a->dir && !a->o->in && !(a->ran && a->o->keep) ? io_remove_all(a->dir) : 0;
+	if (rc < 0)
+		report("cannot remove all of '%s': %s", a->dir, strerror(-rc));
 	if (a->tmp)
 		io_remove_all(a->tmp);
 	if (a->messages >= 0)
@@ -308,6 +319,8 @@ static void job_release(struct rerun_job *a)
 	if (a->has_diff)
 		diff_release(&a->diff);
 	compare_release(&a->compared);
+	standins_release(&a->standins);
+	strv_free(a->opened);
 	digest_cache_close(a->options.cache);
 	elements_release(&a->now);
 	rerun_release(&a->plan);

@@ -19,10 +19,12 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		return;
 	for (size_t i = 0; i < a->plan.n; i++) {
 		const struct rerun_file *x = &a->plan.v[i];
-		if (x->state != RERUN_DIFFERS && x->state != RERUN_GONE)
+		if (x->state != RERUN_DIFFERS && x->state != RERUN_GONE && x->state != RERUN_CHANGED)
 			continue;
 		fmt_name(b, str_of(x->name));
-		buf_str(b, str_of(x->state == RERUN_GONE ? " is not there any more" : " is not what it was"));
+		buf_str(b, str_of(x->state == RERUN_GONE      ? " is not there any more"
+		                  : x->state == RERUN_CHANGED ? " was changed since"
+		                                              : " is not what it was"));
 		return;
 	}
 	if (a->has_diff && a->diff.first != SIZE_MAX) {
@@ -57,11 +59,12 @@ static void print_conditions(const struct rerun_job *a)
 		const struct rerun_file *x = &a->plan.v[i];
 		buf_reset(&b);
 		fmt_name(&b, str_of(x->name));
-		printf("%-9s  %s: %s%s%.12s\n",
+		printf("%-9s  %s: %s%s%.12s%s%s\n",
 		       x->program   ? "program"
 		       : x->library ? "library"
 		                    : "input",
-		       buf_cstr(&b), rerun_state_name(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "");
+		       buf_cstr(&b), rerun_state_name(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "",
+		       x->state == RERUN_CHANGED ? ", by " : "", x->state == RERUN_CHANGED ? x->how : "");
 	}
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
@@ -79,6 +82,16 @@ static void print_conditions(const struct rerun_job *a)
 	buf_release(&b);
 }
 
+/* Of which one side at least has no digest. */
+static void print_sizes(const struct compare_item *x, struct buf *b)
+{
+	bool alike = x->verdict == COMPARE_ALIKE, before = !str_starts(str_of(x->before), str_of("sha256:"));
+	if (alike)
+		buf_printf(b, ": %s, as before; which bytes it had then is not known any more", before ? x->before : x->after);
+	else
+		buf_printf(b, ", in its size: %s", before ? x->before : x->after);
+}
+
 static void print_compared_item(const struct compare_item *x)
 {
 	struct buf b = {0};
@@ -94,25 +107,69 @@ static void print_compared_item(const struct compare_item *x)
 		fmt_name(&b, str_of(x->after ? x->after : "-"));
 	} else if (!x->handed && (!x->before || !x->after)) {
 		buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
+	} else if (!x->handed && x->by == OUTPUT_BY_SIZE) {
+		print_sizes(x, &b);
 	}
 	printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
 	buf_release(&b);
 }
 
+/* By what the outputs were compared, where that was not by recorded digests. */
+static void print_by(const struct compare *c)
+{
+	static const char *const words[] = {
+	    [OUTPUT_BY_BYTES] = "byte by byte with what lies where the run was made",
+	    [OUTPUT_BY_PRINTED] = "what it printed, with the file that it was printed to",
+	    [OUTPUT_BY_SIZE] = "by size only, since the files were changed or removed since",
+	};
+	size_t n[sizeof(words) / sizeof(*words)] = {0};
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].file && !c->v[i].handed && c->v[i].by < sizeof(words) / sizeof(*words))
+			n[c->v[i].by]++;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i] && n[i])
+			printf("compared   %s: %zu\n", words[i], n[i]);
+}
+
+static void print_standins(const struct rerun_job *a)
+{
+	struct buf b = {0};
+	for (size_t i = 0; a->opened && a->opened[i]; i++) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->opened[i]));
+		printf("stand-in   %s: was opened, as in the recorded run it was not: it had other bytes\n", buf_cstr(&b));
+	}
+	if (a->standins.more)
+		printf("stand-ins  of what was only looked at not all are there: %d at most, %d folders deep\n", STANDIN_MOST,
+		       STANDIN_DEPTH);
+	buf_release(&b);
+}
+
+static bool is_kept(const struct rerun_job *a)
+{
+	return a->o->in || a->o->keep;
+}
+
 static void print_rerun_verdict(const struct rerun_job *a)
 {
-	size_t compared = 0;
-	for (size_t i = 0; i < a->compared.n; i++)
-		compared += !a->compared.v[i].handed;
+	size_t compared = compare_counted(&a->compared);
+	const char *in = is_kept(a) ? ", in " : "", *dir = is_kept(a) ? a->dir : "";
+	print_by(&a->compared);
 	if (compared)
-		printf("%s: %zu result%s compared, in %s\n", compare_verdict_name(a->compared.verdict), compared,
-		       compared == 1 ? " or output" : "s and outputs", a->dir);
+		printf("%s: %zu result%s compared%s%s\n", compare_verdict_name(a->compared.verdict), compared,
+		       compared == 1 ? " or output" : "s and outputs", in, dir);
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
-		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
+		printf("different, in how it ended: there was nothing else to compare%s%s\n", is_kept(a) ? "; it ran in " : "",
+		       dir);
+	else if (a->compared.verdict == COMPARE_ALIKE)
+		printf("alike: it ended as before, and made no file, as before; what it printed before is not in the record\n");
 	else
-		printf("cannot be judged: the record has neither results nor digests of outputs; it ran in %s\n", a->dir);
-	if (!compared)
+		printf("cannot be judged: the record has neither results nor digests of outputs%s%s\n",
+		       is_kept(a) ? "; it ran in " : "", dir);
+	if (!compared || a->compared.verdict == COMPARE_ALIKE)
 		report_hint("stemma run --digest records digests, stemma bench run results, too: such a run can be compared");
+	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
+		report_hint("--keep leaves what it made there to be looked at");
 }
 
 void rerun_job_text(const struct rerun_job *a)
@@ -126,6 +183,7 @@ void rerun_job_text(const struct rerun_job *a)
 		if (a->compared.v[i].verdict != COMPARE_IDENTICAL)
 			print_compared_item(&a->compared.v[i]);
 	show_ending(a);
+	print_standins(a);
 	print_rerun_verdict(a);
 	struct buf b = {0};
 	cause_text(a, &b);
@@ -145,6 +203,8 @@ static json_t *files_json(const struct rerun *plan)
 		js_text(f, "state", rerun_state_name(x->state));
 		if (x->commit)
 			js_text(f, "commit", x->commit);
+		if (x->state == RERUN_CHANGED)
+			js_text(f, "by", x->how);
 		js_add(files, f);
 	}
 	return files;
@@ -171,6 +231,8 @@ static json_t *compared_json(const struct compare *c)
 		js_str(f, "name", str_of(x->name));
 		js_text(f, "kind", x->file ? "output" : "result");
 		js_text(f, "verdict", compare_verdict_name(x->verdict));
+		if (x->file)
+			js_text(f, "by", output_by_name(x->by));
 		if (x->handed)
 			js_bool(f, "handed", true);
 		js_put(f, "before", x->before ? js_string(str_of(x->before)) : json_null());
@@ -195,6 +257,15 @@ int rerun_job_json(const struct rerun_job *a)
 		js_str(o, "left_out", str_of(a->left_out));
 	}
 	js_put(o, "directory", a->ran ? js_string(str_of(a->dir)) : json_null());
+	if (a->ran) {
+		json_t *opened = json_array();
+		for (size_t i = 0; a->opened && a->opened[i]; i++)
+			js_add(opened, js_string(str_of(a->opened[i])));
+		js_bool(o, "kept", is_kept(a));
+		js_num(o, "stand_ins", a->standins.all);
+		js_bool(o, "left_behind", a->standins.more);
+		js_put(o, "opened", opened);
+	}
 	js_put(o, "verdict", a->ran ? json_string(compare_verdict_name(a->compared.verdict)) : json_null());
 	js_put(o, "compared", compared_json(&a->compared));
 	if (a->ran) {

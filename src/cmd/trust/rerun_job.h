@@ -7,6 +7,7 @@
 #include "sandbox/jail.h"
 #include "trust/compare.h"
 #include "trust/rerun.h"
+#include "trust/standin.h"
 
 struct rerun_job {
 	struct cmd *c;
@@ -22,6 +23,9 @@ struct rerun_job {
 	struct compare compared;
 	struct diff diff;
 	bool ran, has_diff;
+	char printed[DIGEST_TEXT]; /* digest of what it printed; "" not known */
+	struct standins standins;
+	char **opened; /* stand-ins that it read; NULL-terminated, NULL none */
 	/* How it is confined: */
 	struct jail jail;
 	bool jailed;

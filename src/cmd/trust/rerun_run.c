@@ -1,4 +1,5 @@
 /* rerun_run.c - a planned run, made again: confined, in a folder of its own. */
+#include "base/io.h"
 #include "base/os/memfile.h"
 #include "cmd/bench/bench_once.h"
 #include "cmd/trust/rerun_job.h"
@@ -22,14 +23,46 @@ void rerun_job_messages(int fd)
 	if (!f)
 		return;
 	rewind(f);
-	for (int n = 0; n < LINES && fgets(line, sizeof(line), f); n++) {
+	int n = 0;
+	for (; n < LINES && fgets(line, sizeof(line), f); n++) {
 		line[strcspn(line, "\n")] = '\0';
 		buf_reset(&b);
 		fmt_name(&b, str_of(line));
 		fprintf(stderr, "| %s\n", buf_cstr(&b));
 	}
+	if (n == LINES && fgetc(f) != EOF)
+		fprintf(stderr, "| ... and more\n");
 	buf_release(&b);
 	fclose(f);
+}
+
+/* Where what it prints is kept; -1 nowhere. 0 or a status. */
+static int open_output(const struct rerun_job *a, int *ret)
+{
+	*ret = -1;
+	if (!a->o->output)
+		return 0;
+	*ret = open(a->o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (*ret >= 0)
+		return 0;
+	report("cannot write '%s': %s", a->o->output, strerror(errno));
+	return STATUS_USAGE;
+}
+
+/* What it printed is shown, digested, and copied to `to`, -1 nowhere. */
+static void take_printed(struct rerun_job *a, int fd, int to)
+{
+	struct digest d;
+	char room[65536];
+	ssize_t k = 0;
+	rerun_job_messages(fd);
+	if (digest_fd(NULL, fd, &d, NULL) == 0)
+		digest_text(&d, a->printed);
+	for (uint64_t at = 0; to >= 0 && (k = io_pread(fd, room, sizeof(room), at)) > 0; at += (uint64_t)k)
+		if ((k = io_write(to, room, (size_t)k, NULL) < 0 ? -errno : k) < 0)
+			break;
+	if (k < 0)
+		report("cannot write all that it printed to '%s'", a->o->output);
 }
 
 /* In the command's process. What it may reach is decided; from here on it is so. */
@@ -159,56 +192,76 @@ static void move_words(struct rerun_job *a)
 	}
 }
 
+/* Where its results are found. 0 or -errno with a sentence. */
+static int load_extractors(const struct rerun_job *a, struct benchfile *file, struct err *err)
+{
+	int rc = a->file ? benchfile_load(a->file, err, file) : 0;
+	if (rc < 0 || file->n_results)
+		return rc;
+	file->result = calloc(1, sizeof(*file->result)); /* as stemma bench does */
+	if (file->result && (file->result->from = strdup("stdout")))
+		file->n_results = 1;
+	return 0;
+}
+
+/* Runs it once, in its folder; to: where what it prints goes, too. 0 or a status. */
+static int run_in_folder(struct rerun_job *a, struct run_trust *t, const char *label, int to, char run[27])
+{
+	struct bench_once once;
+	struct err err = {0};
+	const char *labels[] = {label, NULL};
+	if (chdir(a->dir) < 0) {
+		report("cannot go to '%s': %s", a->dir, strerror(errno));
+		return STATUS_SELF;
+	}
+	int rc = bench_once(t, a->home, a->index, NULL, labels, true, false, &err, &once);
+	rc = rc < 0 ? report_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
+	rerun_job_messages(a->messages);
+	if (rc == 0 && once.has_printed)
+		take_printed(a, once.printed, to);
+	a->status = once.status;
+	a->ran = rc == 0;
+	memcpy(run, once.run, sizeof(once.run));
+	bench_once_release(&once);
+	return rc;
+}
+
+/* The record has it now. 0 or a status. */
+static int find_second(struct rerun_job *a, const char *run)
+{
+	struct store_index_options o = {.skew = config_duration(&a->c->config, CONFIG_skew)};
+	struct err err = {0};
+	if (store_index(a->c->store, &o, &err, NULL) < 0)
+		return report_err(&err, STATUS_SELF);
+	if (*run && store_find_run(a->c->store, run, &a->second) == 1)
+		return 0;
+	report("the second run was not recorded, so nothing can be compared");
+	return STATUS_NOTHING;
+}
+
 int rerun_job_run(struct rerun_job *a)
 {
 	struct run_trust t = {.machine = true, .digest = true, .system_extra = a->options.system_extra};
-	struct bench_once once;
 	struct err err = {0};
-	char *label = NULL;
-	int rc = a->file ? benchfile_load(a->file, &err, &t.file) : 0;
-	if (rc == 0 && !t.file.n_results) { /* as stemma bench does */
-		t.file.result = calloc(1, sizeof(*t.file.result));
-		if (t.file.result && (t.file.result->from = strdup("stdout")))
-			t.file.n_results = 1;
-	}
-	if (rc < 0 || asprintf(&label, "rerun=%s", a->plan.ulid) < 0) {
-		benchfile_release(&t.file);
-		return report_err(&err, STATUS_USAGE);
-	}
-	int status = make_jail(a);
-	if (status) {
-		free(label);
-		benchfile_release(&t.file);
-		return status;
-	}
-	t.confine = confine_rerun;
-	t.confine_arg = a;
-	t.received = !a->plan.own;
-	move_words(a);
-	if (chdir(a->dir) < 0) {
-		report("cannot go to '%s': %s", a->dir, strerror(errno));
-		rc = STATUS_SELF;
-	} else {
-		const char *labels[] = {label, NULL};
+	char *label = NULL, run[27] = "";
+	int to = -1, status = 0;
+	if (load_extractors(a, &t.file, &err) < 0 || asprintf(&label, "rerun=%s", a->plan.ulid) < 0)
+		status = report_err(&err, STATUS_USAGE);
+	if (status == 0)
+		status = open_output(a, &to);
+	if (status == 0)
+		status = make_jail(a);
+	if (status == 0) {
+		move_words(a);
+		t.confine = confine_rerun;
+		t.confine_arg = a;
+		t.received = !a->plan.own;
 		t.argv = a->plan.argv;
-		rc = bench_once(&t, a->home, a->index, NULL, labels, true, false, &err, &once);
-		rc = rc < 0 ? report_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
-		rerun_job_messages(a->messages);
-		a->status = once.status;
-		a->ran = rc == 0;
+		status = run_in_folder(a, &t, label, to, run);
 	}
+	if (to >= 0)
+		close(to);
 	free(label);
 	benchfile_release(&t.file);
-	if (rc)
-		return rc;
-	/* The record has it now. */
-	struct store_index_options o = {.skew = config_duration(&a->c->config, CONFIG_skew)};
-	if (store_index(a->c->store, &o, &err, NULL) < 0)
-		rc = report_err(&err, STATUS_SELF);
-	else if (!*once.run || store_find_run(a->c->store, once.run, &a->second) != 1) {
-		report("the second run was not recorded, so nothing can be compared");
-		rc = STATUS_NOTHING;
-	}
-	bench_once_release(&once);
-	return rc;
+	return status ? status : find_second(a, run);
 }
