@@ -109,13 +109,14 @@ static bool looks_typed_secret(struct str s)
 	return within;
 }
 
-/* set password x */
-static bool by_variable(const struct redact *r, struct str s, struct str text)
+/* set password x, of which x is the text */
+static bool by_variable(const struct redact *r, struct str text)
 {
+	if (!r->before.n || !str_is(r->earlier, "set") || text.p[0] == '{')
+		return false;
 	size_t from = opening(r->before);
-	struct str name = str_n(r->before.p + from, r->before.n - from);
-	enum name_sort sort = name_sort(name);
-	return str_is(r->earlier, "set") && s.n && (sort == NAME_strong || sort == NAME_some) && text.p[0] != '{';
+	enum name_sort sort = name_sort(str_n(r->before.p + from, r->before.n - from));
+	return sort == NAME_strong || sort == NAME_some;
 }
 
 bool dialogue_hides(struct redact *r, struct str s, bool quoted, size_t *ret_from, size_t *ret_to)
@@ -136,7 +137,7 @@ bool dialogue_hides(struct redact *r, struct str s, bool quoted, size_t *ret_fro
 	*ret_to = to;
 	if (typed)
 		return asked || looks_typed_secret(text);
-	return by_variable(r, s, text);
+	return by_variable(r, text);
 }
 
 /* Is the word a prompt that asks for a secret? */
