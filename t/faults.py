@@ -1,6 +1,6 @@
 """faults.py - lets each allocation and each call of a command fail, one at a time, and looks at what is left.
 
-    faults.py STEMMA EVTEXT LIBRARY FOLDER [--of SLICES --slice I] [--operations A,B] [--kinds A,B]
+    faults.py STEMMA EVTEXT LIBRARY FOLDER [--of SLICES --slice I] [--operations A,B] [--kinds A,B] [--most CALLS]
 
 For each operation (index, ask, import, forget, gc, note, seal, run) and each kind of fault (out of memory; EIO, ENOSPC,
 EINTR, short transfers) the calls are counted, then the operation is done once for each of them, on a copy of a known
@@ -123,6 +123,8 @@ class Faults:
             self.reset(index)
             self.call(args, fault)
             total = self.counted()
+            if self.a.most and total > self.a.most:
+                continue
             for n in range(1 + (self.a.slice + hash_of(op + fault)) % self.a.of, total + 1, self.a.of):
                 self.reset(index)
                 r = self.call(args, fault, n)
@@ -237,6 +239,7 @@ def main():
     p.add_argument('--slice', type=int, default=0)
     p.add_argument('--operations', default='index,ask,import,forget,gc,note,seal,run')
     p.add_argument('--kinds', default=','.join(KINDS))
+    p.add_argument('--most', type=int, default=0, help='leave out what makes more calls than that')
     a = p.parse_args()
     for name in ('stemma', 'evtext', 'library', 'folder'):
         setattr(a, name, os.path.abspath(getattr(a, name)))

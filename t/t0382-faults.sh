@@ -18,7 +18,7 @@ if nm -D "$STEMMA" 2>/dev/null | grep -q __asan_init || nm -D "$STEMMA" 2>/dev/n
 	finish
 	exit
 fi
-mkdir "$T/faults"
+mkdir "$T/faults" "$T/asked"
 $PYTHON -B "$here/t/faults.py" "$STEMMA" "$EVTEXT" "$library" "$T/faults" --of "$slices" --slice "$slice" >"$out" 2>"$err"
 status=$?
 grep '^# ' "$out"
@@ -49,6 +49,13 @@ for n in $(seq 40); do
 done
 $good
 check 'run: an allocation that fails before the command begins is said'
+
+# A question of which no allocation is far from the next one that is tried.
+$PYTHON -B "$here/t/faults.py" "$STEMMA" "$EVTEXT" "$library" "$T/asked" --operations ask --kinds enomem --of 10 --most 4000 >"$out" 2>"$err"
+status=$?
+sed 's/^/# /' "$out" | tail -n 1
+(exit $status)
+check 'a question that lacks memory, at each tenth place'
 
 # An index beside the record that cannot be opened for a moment is not exchanged for one in the cache, which has another
 # state of the record.

@@ -12,8 +12,8 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 {
 	struct err err = {0};
 	struct keep_note n = {.text = text};
-	struct run_info run;
-	struct file_info file;
+	struct run_info run = {0};
+	struct file_info file = {0};
 	struct version_info v;
 	int r;
 	if (t->kind == TARGET_RUN) {

@@ -469,33 +469,42 @@ struct str store_interned(struct store *s, uint64_t id)
 	return w->id == id ? str_n(w->p, w->n) : none;
 }
 
-static void load_layouts(struct store *s)
+static int load_layouts(struct store *s)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_shape_all, NULL);
+	int rc;
 	if (!st)
-		return;
+		return -ENOMEM;
 	sqlite3_bind_int64(st, 1, (int64_t)s->layouts.n);
-	while (store_step(s, st, NULL) == 1) {
+	while ((rc = store_step(s, st, NULL)) == 1) {
 		uint64_t *p = vec_add(&s->layouts);
-		if (!p)
+		if (!p) {
+			rc = -ENOMEM;
 			break;
+		}
 		*p = (uint64_t)sqlite3_column_int64(st, 0);
 		map_set(&s->layout_map, *p, (uint32_t)(s->layouts.n - 1));
 	}
 	sqlite3_reset(st);
+	return rc;
 }
 
-uint64_t store_layout(struct store *s, uint64_t id)
+int store_layout(struct store *s, uint64_t id, uint64_t *ret)
 {
+	int rc = id >= s->layouts.n ? load_layouts(s) : 0; /* another process may have added some */
+	if (rc < 0)
+		return rc;
 	if (id >= s->layouts.n)
-		load_layouts(s); /* another process may have added some */
-	return id < s->layouts.n ? s->layouts.v[id] : 0;
+		return 0;
+	*ret = s->layouts.v[id];
+	return 1;
 }
 
 int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err)
 {
-	if (!s->layouts.n)
-		load_layouts(s);
+	int loaded = s->layouts.n ? 0 : load_layouts(s);
+	if (loaded < 0)
+		return loaded;
 	uint32_t id = map_get(&s->layout_map, bits);
 	if (id == VEC_NONE) {
 		uint64_t *p = vec_add(&s->layouts);

@@ -64,7 +64,10 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	struct cur *c = &r->body;
 	if (!cur_more(c))
 		return c->bad ? PACK_DAMAGED : 0;
-	uint64_t bits = store_layout(r->s, cur_u(c));
+	uint64_t bits;
+	int known = store_layout(r->s, cur_u(c), &bits);
+	if (known <= 0) /* without it nothing that follows can be read */
+		return known < 0 ? known : PACK_DAMAGED;
 	struct pacc a = {.bits = bits, .count = 1, .access = VEC_NONE};
 	a.seq = r->seq += cur_u(c);
 	a.start = r->start = time_add(r->start, cur_z(c));

@@ -156,8 +156,8 @@ int store_views(struct store *s, struct err *err);
 /* The text of a dict row, kept by the store until another word takes its place: use it at once. "" for 0 or not found.
  */
 struct str store_interned(struct store *s, uint64_t id);
-/* The bits of a layout; 0 when not known. */
-uint64_t store_layout(struct store *s, uint64_t id);
+/* The bits of a layout. 1, 0 where the index has none of that number, or -errno. */
+int store_layout(struct store *s, uint64_t id, uint64_t *ret);
 int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
 const struct sdomain *store_domain(struct store *s, uint64_t id);   /* NULL when not known */
 const struct ssession *store_session(struct store *s, uint64_t id); /* NULL when not known */

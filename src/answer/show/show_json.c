@@ -170,8 +170,8 @@ static int exec_ids_json(struct store *s, const struct edges *e, json_t *list)
 	for (size_t i = 0; i < e->n; i++) {
 		struct exec_info x;
 		int r = store_exec(s, e->v[i].to, &x);
-		if (r < 0)
-			return r;
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
 		json_t *one = json_object();
 		js_pub(one, "id", &x.pub);
 		js_text(one, "certainty", e->v[i].sure ? "must" : "may");

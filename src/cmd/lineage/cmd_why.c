@@ -101,8 +101,8 @@ static int fmt_input(struct cmd *c, const struct why *n, size_t i, struct buf *b
 	int r = store_version(c->store, n->l.nodes[n->inputs[i]].id, &v);
 	if (r > 0)
 		r = store_file(c->store, v.file, &f);
-	if (r < 0)
-		return r;
+	if (r <= 0)
+		return r < 0 ? r : -EIO; /* the edge led to it */
 	version_name(b, &v, &f);
 	if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
 		buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");

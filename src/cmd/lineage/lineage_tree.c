@@ -5,6 +5,7 @@
 #include "cmd/ui/notes_print.h"
 #include "query/fold.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define ARGV_MAX 300 /* bytes of a command line where nothing cuts it to a screen */
@@ -75,8 +76,8 @@ static int look_at_users(struct tree *t)
 		if (!l->nodes[i].exec)
 			continue;
 		int r = store_exec(t->v->s, l->nodes[i].id, &x);
-		if (r < 0)
-			return r;
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
 		gaps_add(&t->gaps, l->nodes[i].id, x.gaps);
 		if (!x.user.n) /* a fork that came to nothing else */
 			continue;
