@@ -13,6 +13,7 @@
 #include "export/crate.h"
 #include "import/doc.h"
 #include "monitor/procevents.h"
+#include "site/http.h"
 #include "spec/make.h"
 
 #include <errno.h>
@@ -369,6 +370,15 @@ static void check_languages(struct report *r)
 	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
 }
 
+/* All of it is to fit a screen: what works needs no line of its own but in the JSON. */
+static void check_http(struct report *r)
+{
+	const bool there = http_is_there();
+	if (!there || r->json)
+		check(r, "many machines", there ? GOOD : LIMITED, "ship and collect: a shared folder%s",
+		      there ? ", HTTPS" : "; no HTTPS: built without libcurl or libmicrohttpd, or one is not installed");
+}
+
 /* One line for all three: it is to fit a screen. */
 static void check_spec(struct report *r)
 {
@@ -407,6 +417,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_spec(&r);
 	check_hdf5(&r, !o->quick);
 	check_languages(&r);
+	check_http(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));

@@ -1,40 +1,13 @@
 /* stemma gc: keep the record small. */
 #include "cmd/keeping/keeping.h"
+#include "cmd/ui/amount.h"
 #include "cmd/ui/notes_print.h"
 #include "keep/gc.h"
 #include "keep/write.h"
 #include "query/when.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
-
-/* 2G, 500 MiB, 10000 */
-static int parse_size(const char *text, uint64_t *ret)
-{
-	static const char units[] = "KMGT";
-	char *end;
-	errno = 0;
-	double v = strtod(text, &end);
-	if (end == text || errno || !(v >= 0) || !isdigit((unsigned char)*text))
-		return -EINVAL;
-	while (*end == ' ')
-		end++;
-	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	if (unit) {
-		for (int i = 0; i <= unit - units; i++)
-			v *= 1024;
-		end++;
-		if (*end == 'i')
-			end++;
-	}
-	if (*end == 'B')
-		end++;
-	if (*end || v > 1e18)
-		return -EINVAL;
-	*ret = (uint64_t)v;
-	return 0;
-}
 
 int gc_budget(const char *age, const char *size, struct gc_options *ret, struct err *err)
 {
@@ -42,7 +15,7 @@ int gc_budget(const char *age, const char *size, struct gc_options *ret, struct 
 		err_set(err, 0, "gc needs to know what may go: --older-than TIME or --max-size SIZE");
 	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
 		err_set(err, 0, "'%s' is no time: 90d, 12w, 2026-01-31", age);
-	else if (*size && parse_size(size, &ret->max_bytes) < 0)
+	else if (*size && amount_parse_size(size, &ret->max_bytes) < 0)
 		err_set(err, 0, "'%s' is no size: 500M, 2G, a number of bytes", size);
 	else
 		return 0;

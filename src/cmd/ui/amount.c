@@ -2,7 +2,10 @@
 
 #include "cmd/ui/columns.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double in_unit(enum figure_name f, double v)
@@ -75,4 +78,30 @@ unsigned amount_heading(struct buf *b, enum figure_name f, size_t width)
 		p += cut + (p[cut] == '_');
 	}
 	return lines;
+}
+
+int amount_parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	errno = 0;
+	double v = strtod(text, &end);
+	if (end == text || errno || !(v >= 0) || !isdigit((unsigned char)*text))
+		return -EINVAL;
+	while (*end == ' ')
+		end++;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit) {
+		for (int i = 0; i <= unit - units; i++)
+			v *= 1024;
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || v > 1e18)
+		return -EINVAL;
+	*ret = (uint64_t)v;
+	return 0;
 }

@@ -1,0 +1,299 @@
+/* stemma collect: what other machines ship, taken into this record. */
+#include "base/io.h"
+#include "cmd/site/site_wait.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
+#include "site/drop_folder.h"
+#include "site/http.h"
+#include "site/nodes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CERTIFICATE_MAX = 1 << 20, RETRY_S = 60 };
+
+struct collecting {
+	struct cmd *c;
+	const struct opts_collect *o;
+	char *home;
+	struct collector *collector;
+	struct nodes nodes;
+	uint64_t share, floor;
+	int64_t interval;
+	pthread_mutex_t lock; /* of collector and nodes: the server answers in a thread of its own */
+	bool complained;      /* of the folder, since it last worked */
+};
+
+/* ---- senders ---- */
+
+static int add_node(struct collecting *x)
+{
+	struct err err = {0};
+	char token[NODE_TOKEN + 1];
+	struct collector_sender s = {
+	    .name = x->o->add_node, .host = x->o->host, .any_user = !x->o->user, .share = x->share};
+	if (!x->o->host && !x->o->user)
+		return report_usage(x->c, "--add-node needs --host or --user: whose records may it send?");
+	if (x->o->user) {
+		char *end;
+		const struct passwd *p = getpwnam(x->o->user);
+		s.uid = p ? p->pw_uid : strtoull(x->o->user, &end, 10);
+		if (!p && (end == x->o->user || *end)) {
+			report("there is no user '%s' here", x->o->user);
+			return STATUS_SELF;
+		}
+	}
+	int rc = nodes_add(x->home, &s, &err, token);
+	if (rc < 0)
+		return report_err(&err, rc == -EINVAL ? STATUS_USAGE : STATUS_SELF);
+	printf("%s\n", token);
+	return STATUS_OK;
+}
+
+static int remove_node(struct collecting *x)
+{
+	struct err err = {0};
+	int rc = nodes_remove(x->home, x->o->remove_node, &err);
+	if (rc < 0)
+		return report_err(&err, STATUS_SELF);
+	if (rc == 0)
+		report("there is no sender '%s'", x->o->remove_node);
+	return rc ? STATUS_OK : STATUS_NOTHING;
+}
+
+/* ---- what there is ---- */
+
+static int print_status(struct collecting *x)
+{
+	const struct collector_state *v;
+	size_t n;
+	static const char *const heads[] = {"SENDER", "HOSTS", "SESSIONS", "OPEN", "MISSING", "SIZE", "UNTIL"};
+	struct table t = {.heads = heads, .align = "lrrrrrl", .n_columns = 7};
+	if (collector_states(x->collector, &v, &n) < 0)
+		return report_lack(STATUS_SELF);
+	json_t *list = x->o->json ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct buf b = {0};
+		if (list) {
+			json_t *o = json_object();
+			js_text(o, "sender", v[i].name);
+			js_num(o, "hosts", v[i].hosts);
+			js_num(o, "sessions", v[i].sessions);
+			js_num(o, "open_sessions", v[i].open);
+			js_num(o, "missing_frames", v[i].missing);
+			js_num(o, "bytes", v[i].bytes);
+			js_time(o, "until", v[i].until);
+			js_add(list, o);
+			continue;
+		}
+		table_cellf(&t, "%s", v[i].name);
+		table_cellf(&t, "%llu", (unsigned long long)v[i].hosts);
+		table_cellf(&t, "%llu", (unsigned long long)v[i].sessions);
+		table_cellf(&t, "%llu", (unsigned long long)v[i].open);
+		table_cellf(&t, "%llu", (unsigned long long)v[i].missing);
+		fmt_size(&b, v[i].bytes, false);
+		table_cellf(&t, "%s", buf_cstr(&b));
+		buf_reset(&b);
+		fmt_time(&b, v[i].until, false);
+		table_cellf(&t, "%s", buf_cstr(&b));
+		buf_release(&b);
+	}
+	if (list) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "senders", list);
+		return js_print(all, false);
+	}
+	if (n)
+		table_print(&t, &x->c->out, 0);
+	else
+		printf("nothing was received yet\n");
+	return STATUS_OK;
+}
+
+/* ---- receiving ---- */
+
+static void tell_batch(void *arg, const char *sender, const struct collected *r)
+{
+	(void)arg;
+	if (!r->refused)
+		return;
+	struct buf why = {0};
+	fmt_name(&why, str_of(r->why));
+	report("%llu frame%s of '%s' refused: %s", (unsigned long long)r->refused, str_were(r->refused), sender,
+	       buf_cstr(&why));
+	buf_release(&why);
+}
+
+static int collect_folder(struct collecting *x)
+{
+	struct err err = {0};
+	pthread_mutex_lock(&x->lock);
+	int rc = drop_collect(x->o->from, x->collector, x->share, &err, tell_batch, x);
+	pthread_mutex_unlock(&x->lock);
+	if (rc < 0 && (!x->complained || !x->o->watch))
+		report_err(&err, STATUS_SELF);
+	x->complained = rc < 0;
+	return rc < 0 ? STATUS_SELF : STATUS_OK;
+}
+
+static bool admit(void *arg, const char *token)
+{
+	struct collecting *x = arg;
+	struct err err = {0};
+	pthread_mutex_lock(&x->lock);
+	bool known = nodes_read(&x->nodes, x->home, &err) == 0 && nodes_find(&x->nodes, str_of(token));
+	pthread_mutex_unlock(&x->lock);
+	return known;
+}
+
+static void say(struct http_reply *ret, unsigned status, const char *why)
+{
+	json_t *o = json_pack("{s:s}", "error", why);
+	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	ret->status = status;
+	snprintf(ret->text, sizeof(ret->text), "%s\n", text ? text : "{}");
+	free(text);
+	json_decref(o);
+}
+
+static void take_request(struct collecting *x, const char *token, const void *body, size_t n, struct http_reply *ret)
+{
+	struct err err = {0};
+	struct collected done;
+	const struct collector_sender *s = nodes_find(&x->nodes, str_of(token));
+	if (!s) {
+		say(ret, 401, "no valid token was sent");
+		return;
+	}
+	int rc = collector_take(x->collector, s, body, n, &err, &done);
+	if (rc == 0) {
+		tell_batch(x, s->name, &done);
+		ret->status = 200;
+		rc = collected_json(x->collector, &done, ret->text, sizeof(ret->text));
+	}
+	if (rc < 0) {
+		report("'%s': %s", s->name, err.text);
+		/* Of this machine only what the sender can do something about is said. */
+		say(ret, rc == -EDQUOT || rc == -ENOSPC ? 507 : 503,
+		    rc == -EDQUOT   ? "the sender's share is used up"
+		    : rc == -ENOSPC ? "the collector's disk is full"
+		                    : "the collector has failed");
+		ret->retry_after = RETRY_S;
+	}
+}
+
+static void answer(void *arg, const char *path, const char *token, const void *body, size_t n, struct http_reply *ret)
+{
+	struct collecting *x = arg;
+	if (strcmp(path, "/v1/frames") != 0) {
+		say(ret, 404, "only /v1/frames is here");
+		return;
+	}
+	pthread_mutex_lock(&x->lock);
+	take_request(x, token, body, n, ret);
+	pthread_mutex_unlock(&x->lock);
+}
+
+static int read_pem(const char *path, struct buf *ret)
+{
+	struct err err = {0};
+	int rc = io_read_file(path, CERTIFICATE_MAX, ret);
+	if (rc == 0 && buf_cstr(ret)[0])
+		return STATUS_OK;
+	err_set(&err, rc < 0 ? -rc : EBADMSG, "cannot read '%s'", path);
+	return report_err(&err, STATUS_SELF);
+}
+
+static int serve(struct collecting *x)
+{
+	struct buf certificate = {0}, key = {0};
+	struct http_server server = {.address = x->o->listen, .admit = admit, .answer = answer, .arg = x};
+	struct http_running *running = NULL;
+	struct err err = {0};
+	unsigned port;
+	int status = !x->o->certificate ? STATUS_OK : read_pem(x->o->certificate, &certificate);
+	status = status == STATUS_OK && x->o->key ? read_pem(x->o->key, &key) : status;
+	if (status == STATUS_OK && x->o->certificate) {
+		server.certificate = buf_cstr(&certificate);
+		server.key = buf_cstr(&key);
+	}
+	if (status == STATUS_OK && http_start(&server, &err, &running, &port) < 0)
+		status = report_err(&err, STATUS_SELF);
+	if (status == STATUS_OK) {
+		printf("listening on port %u\n", port);
+		fflush(stdout);
+		do {
+			if (x->o->from)
+				collect_folder(x);
+		} while (site_wait(x->interval));
+	}
+	http_stop(running);
+	if (key.p)
+		explicit_bzero(key.p, key.n);
+	buf_release(&certificate);
+	buf_release(&key);
+	return status;
+}
+
+static int collect(struct collecting *x)
+{
+	site_wait_begin();
+	if (x->o->listen)
+		return serve(x);
+	int status;
+	do {
+		status = collect_folder(x);
+	} while (x->o->watch && site_wait(x->interval));
+	return x->o->watch ? STATUS_OK : status;
+}
+
+static int check_options(struct collecting *x)
+{
+	const struct opts_collect *o = x->o;
+	const int what = (o->from || o->listen) + !!o->add_node + !!o->remove_node + o->status;
+	if (x->c->n_operands)
+		return report_usage(x->c, "collect takes no arguments");
+	if (what != 1)
+		return report_usage(x->c, "one of --from or --listen, --add-node, --remove-node and --status is needed");
+	if ((o->certificate || o->key) && (!o->certificate || !o->key || !o->listen))
+		return report_usage(x->c, "--certificate and --key go together, and with --listen");
+	if ((o->host || o->user) && !o->add_node)
+		return report_usage(x->c, "--host and --user go with --add-node");
+	int status = site_interval(x->c, o->interval, 1000000000, &x->interval);
+	status = status != STATUS_OK ? status : site_size(x->c, "--share", o->share, &x->share);
+	return status != STATUS_OK ? status : site_size(x->c, "--floor", o->floor, &x->floor);
+}
+
+static int open_and_collect(struct collecting *x)
+{
+	struct err err = {0};
+	int status = x->o->status ? cmd_store_exists(x->c) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
+	if (store_places(cmd_home(x->c), &err, &x->home, NULL) < 0)
+		return report_err(&err, STATUS_SELF);
+	if (x->o->add_node)
+		return add_node(x);
+	if (x->o->remove_node)
+		return remove_node(x);
+	int rc = x->o->status ? collector_look(x->home, &err, &x->collector)
+	                      : collector_open(x->home, x->floor, &err, &x->collector);
+	if (rc < 0)
+		return report_err(&err, STATUS_SELF);
+	return x->o->status ? print_status(x) : collect(x);
+}
+
+int cmd_collect(struct cmd *c, const struct opts_collect *o)
+{
+	struct collecting x = {.c = c, .o = o, .floor = 1ull << 30, .lock = PTHREAD_MUTEX_INITIALIZER};
+	int status = check_options(&x);
+	status = status == STATUS_OK ? open_and_collect(&x) : status;
+	collector_close(x.collector);
+	nodes_release(&x.nodes);
+	free(x.home);
+	return status;
+}

@@ -1,0 +1,76 @@
+/* collector_check.c - what the events of a frame say, and whether its sender may say it. */
+#include "site/collector_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A session's first event names its host. */
+static void check_session(const struct collector_sender *s, const struct event *ev, struct offered *o)
+{
+	char name[LOG_PLACE_HOST];
+	const struct str h = ev->session.host;
+	if (h.n >= sizeof(name) || (h.n && memchr(h.p, '\0', h.n))) {
+		o->bad = "its host has no possible name";
+		return;
+	}
+	if (h.n)
+		memcpy(name, h.p, h.n);
+	name[h.n] = '\0';
+	if (s->host && strcmp(s->host, name) != 0)
+		o->bad = "it is another host's";
+	log_place_host(name, o->host);
+	o->begins = true;
+}
+
+static int check_event(const struct collector *c, const struct collector_sender *s, const struct event *ev, bool first,
+                       struct offered *o)
+{
+	switch (ev->kind) {
+	case EVENT_session:
+		if (first)
+			check_session(s, ev, o);
+		else
+			o->bad = "its session begins twice";
+		return 0;
+	case EVENT_run:
+		if (!s->any_user && ev->run.uid != s->uid)
+			o->bad = "it tells of another user's run";
+		return 0;
+	case EVENT_session_end:
+		o->ends = true;
+		return 0;
+	case EVENT_tombstone:
+		if (ev->tombstone.dead) {
+			uint64_t *d = vec_add(&o->dead);
+			if (!d)
+				return -ENOMEM;
+			*d = ev->tombstone.dead;
+		}
+		return 0;
+	default:
+		(void)c;
+		return 0;
+	}
+}
+
+int offered_check(const struct collector *c, const struct collector_sender *s, struct log_reader *r, struct offered *o)
+{
+	struct event ev;
+	uint32_t n = 0;
+	int rc = 0;
+	while (rc == 0 && log_reader_event(r, &ev) == 1) {
+		rc = check_event(c, s, &ev, o->f.number == 0 && o->f.seq == 1 && n == 0, o);
+		n++;
+	}
+	if (rc == 0 && n != o->f.count)
+		o->bad = "its events cannot be read";
+	if (rc == 0 && !o->bad && o->f.number == 0 && o->f.seq == 1 && o->f.count && !o->begins)
+		o->bad = "its session has no beginning";
+	for (size_t i = 0; rc == 0 && !o->bad && i < o->dead.n; i++) {
+		const uint32_t at = map_get(&c->numbers, o->dead.v[i]);
+		if (at != VEC_NONE && strcmp(c->senders.v[c->sessions.v[at].sender].name, s->name) != 0)
+			o->bad = "it forgets what another sender recorded";
+	}
+	return rc;
+}

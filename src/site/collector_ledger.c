@@ -1,0 +1,267 @@
+/* collector_ledger.c - which frames of which sessions are here. Made from the segments; nothing else is kept. */
+#include "site/collector_int.h"
+
+#include "site/segment_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void ledger_release(struct collector *c)
+{
+	for (size_t i = 0; i < c->senders.n; i++)
+		vec_release(&c->senders.v[i].hosts);
+	vec_release(&c->senders);
+	vec_release(&c->sessions);
+	vec_release(&c->holes);
+	vec_release(&c->hosts);
+	map_release(&c->numbers);
+	forgotten_release(&c->gone);
+	c->numbers = (struct map){0};
+	c->gone = (struct forgotten){0};
+}
+
+uint32_t ledger_sender(struct collector *c, const char *name)
+{
+	for (size_t i = 0; i < c->senders.n; i++)
+		if (!strcmp(c->senders.v[i].name, name))
+			return (uint32_t)i;
+	struct ledger_sender *s = vec_add(&c->senders);
+	if (!s)
+		return VEC_NONE;
+	*s = (struct ledger_sender){.until = TIME_NONE};
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	return (uint32_t)(c->senders.n - 1);
+}
+
+uint32_t ledger_host(struct collector *c, const char *folder)
+{
+	for (size_t i = 0; i < c->hosts.n; i++)
+		if (!strcmp(c->hosts.v[i].name, folder))
+			return (uint32_t)i;
+	struct ledger_host *h = vec_add(&c->hosts);
+	if (!h)
+		return VEC_NONE;
+	snprintf(h->name, sizeof(h->name), "%s", folder);
+	return (uint32_t)(c->hosts.n - 1);
+}
+
+struct ledger_session *ledger_session(struct collector *c, uint64_t number)
+{
+	const uint32_t at = map_get(&c->numbers, number);
+	return at == VEC_NONE ? NULL : &c->sessions.v[at];
+}
+
+static struct ledger_hole *find_hole(const struct collector *c, const struct log_frame_info *f)
+{
+	for (size_t i = 0; i < c->holes.n; i++)
+		if (c->holes.v[i].session == f->session && c->holes.v[i].number == f->number)
+			return &c->holes.v[i];
+	return NULL;
+}
+
+enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const struct offered *o, const char **ret_why)
+{
+	const struct log_frame_info *f = &o->f;
+	const uint32_t at = map_get(&c->numbers, f->session);
+	if (forgotten_session(&c->gone, f->session))
+		return LEDGER_KNOWN;
+	if (at == VEC_NONE) {
+		*ret_why = "the beginning of its session is missing";
+		return o->begins ? LEDGER_TAKE : LEDGER_REFUSE;
+	}
+	const struct ledger_session *s = &c->sessions.v[at];
+	if (s->sender != sender) {
+		*ret_why = "another sender sent of its session";
+		return LEDGER_REFUSE;
+	}
+	*ret_why = "it tells otherwise what is here";
+	/* A frame that forget has cut in two has its number twice. */
+	if (f->number + 1 >= s->next && f->seq >= s->end)
+		return LEDGER_TAKE;
+	if (f->number + 1 == s->next && f->seq == s->last_seq && f->count > s->last_count)
+		return LEDGER_TAKE;
+	if (f->number + 1 >= s->next)
+		return f->seq + f->count <= s->end ? LEDGER_KNOWN : LEDGER_REFUSE;
+	const struct ledger_hole *h = s->missing ? find_hole(c, f) : NULL;
+	return !h ? LEDGER_KNOWN : f->seq >= h->from && f->seq + f->count <= h->to ? LEDGER_TAKE : LEDGER_REFUSE;
+}
+
+/* Numbers between the session's last frame and this one, which may still come. */
+static int note_holes(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
+{
+	const uint32_t n = f->number - s->next;
+	for (uint32_t i = 0; i < n && s->missing + i < LEDGER_HOLES; i++) {
+		struct ledger_hole *h = vec_add(&c->holes);
+		if (!h)
+			return -ENOMEM;
+		*h = (struct ledger_hole){f->session, s->end, f->seq, s->next + i};
+	}
+	s->missing += n;
+	return 0;
+}
+
+static void fill_hole(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
+{
+	struct ledger_hole *h = find_hole(c, f);
+	if (!h)
+		return;
+	/* What stands on both sides of it cannot overlap it any more. */
+	for (size_t i = 0; i < c->holes.n; i++) {
+		struct ledger_hole *o = &c->holes.v[i];
+		if (o->session != f->session)
+			continue;
+		if (o->number < f->number && o->to > f->seq)
+			o->to = f->seq;
+		if (o->number > f->number && o->from < f->seq + f->count)
+			o->from = f->seq + f->count;
+	}
+	*h = c->holes.v[--c->holes.n];
+	s->missing--;
+}
+
+static int note_host(struct collector *c, uint32_t sender, uint32_t host)
+{
+	struct ledger_sender *s = &c->senders.v[sender];
+	for (size_t i = 0; i < s->hosts.n; i++)
+		if (s->hosts.v[i] == host)
+			return 0;
+	uint32_t *slot = vec_add(&s->hosts);
+	if (slot)
+		*slot = host;
+	return slot ? 0 : -ENOMEM;
+}
+
+static struct ledger_session *add_session(struct collector *c, uint32_t sender, const struct offered *o)
+{
+	const uint32_t host = ledger_host(c, o->host);
+	struct ledger_session *s = host == VEC_NONE || note_host(c, sender, host) < 0 ? NULL : vec_add(&c->sessions);
+	if (!s || !map_set(&c->numbers, o->f.session, (uint32_t)(c->sessions.n - 1)))
+		return NULL;
+	*s = (struct ledger_session){.number = o->f.session, .sender = sender, .host = host, .end = 1};
+	return s;
+}
+
+int ledger_note(struct collector *c, uint32_t sender, const struct offered *o)
+{
+	const struct log_frame_info *f = &o->f;
+	struct ledger_session *s = ledger_session(c, f->session);
+	if (!s && !(s = add_session(c, sender, o)))
+		return -ENOMEM;
+	if (f->number >= s->next) {
+		if (note_holes(c, s, f) < 0)
+			return -ENOMEM;
+		s->next = f->number + 1;
+	} else if (f->number + 1 < s->next) {
+		fill_hole(c, s, f);
+	}
+	if (f->number + 1 == s->next) {
+		s->last_seq = f->seq;
+		s->last_count = f->count;
+		s->end = f->seq + f->count;
+	}
+	s->ended |= o->ends;
+	struct ledger_sender *from = &c->senders.v[sender];
+	from->bytes += f->end - f->offset;
+	if (f->time > from->until)
+		from->until = f->time;
+	return 0;
+}
+
+/* ---- what is here already ---- */
+
+struct ledger_reading {
+	struct collector *c;
+	struct err *err;
+	const char *host, *day;
+	uint32_t sender;
+};
+
+static int read_frames(struct ledger_reading *x, struct log_reader *r, uint64_t *ret_end)
+{
+	struct log_frame_info f;
+	struct event ev;
+	int rc;
+	while ((rc = log_reader_frame(r, &f)) == 1) {
+		struct offered o = {.f = f, .begins = f.number == 0 && f.seq == 1};
+		snprintf(o.host, sizeof(o.host), "%s", x->host);
+		*ret_end = f.end;
+		while (log_reader_event(r, &ev) == 1)
+			o.ends |= ev.kind == EVENT_session_end;
+		if ((rc = ledger_note(x->c, x->sender, &o)) < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int read_collected(struct ledger_reading *x, const char *path)
+{
+	struct log_reader *r;
+	uint64_t whole = 0;
+	int rc = log_reader_open(path, x->err, &r);
+	if (rc < 0)
+		return rc;
+	rc = read_frames(x, r, &whole);
+	const uint64_t torn = log_reader_damage(r)->torn;
+	log_reader_close(r);
+	if (rc < 0)
+		return err_set(x->err, -rc, "cannot read '%s'", path);
+	return torn && !x->c->looks ? collector_cut_tail(x->c, path, x->host, x->day, whole, x->err) : 0;
+}
+
+static int read_sender(struct collector *c, const char *host, const char *day, struct err *err)
+{
+	struct ledger_reading x = {c, err, host, day, ledger_sender(c, day + strlen(COLLECTED_DAY))};
+	struct segment_list list;
+	char *dir = NULL;
+	if (x.sender == VEC_NONE || asprintf(&dir, "%s/logs/%s/%s", c->home, host, day) < 0)
+		return err_set(err, ENOMEM, "cannot collect");
+	int rc = segment_list_read(dir, err, &list);
+	free(dir);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < list.paths.n; i++)
+		rc = read_collected(&x, list.paths.v[i]);
+	segment_list_release(&list);
+	return rc;
+}
+
+static int read_host(struct collector *c, const char *host, struct err *err)
+{
+	char *dir = NULL;
+	int rc = 0;
+	if (asprintf(&dir, "%s/logs/%s", c->home, host) < 0)
+		return err_set(err, ENOMEM, "cannot collect");
+	DIR *d = opendir(dir);
+	free(dir);
+	for (struct dirent *e; d && rc == 0 && (e = readdir(d));)
+		if (!strncmp(e->d_name, COLLECTED_DAY, strlen(COLLECTED_DAY)) &&
+		    strlen(e->d_name) <= strlen(COLLECTED_DAY) + COLLECTOR_NAME)
+			rc = read_sender(c, host, e->d_name, err);
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+int ledger_read(struct collector *c, struct err *err)
+{
+	char *logs = NULL;
+	int rc = forgotten_read(&c->gone, c->home, err);
+	if (rc < 0)
+		return rc;
+	if (asprintf(&logs, "%s/logs", c->home) < 0)
+		return err_set(err, ENOMEM, "cannot collect");
+	DIR *d = opendir(logs);
+	if (!d && errno != ENOENT)
+		rc = err_set(err, errno, "cannot read the folder '%s'", logs);
+	free(logs);
+	for (struct dirent *e; d && rc == 0 && (e = readdir(d));)
+		if (!log_place_hidden(e->d_name, 0))
+			rc = read_host(c, e->d_name, err);
+	if (d)
+		closedir(d);
+	return rc;
+}

@@ -1,0 +1,272 @@
+/* http_module.c - HTTP by libcurl (requests) and libmicrohttpd (server). Both check all that comes from outside; what
+ * is checked here: tokens before bodies, sizes, paths by whoever answers. */
+#include "site/http_module.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- requests ---- */
+
+struct reading {
+	struct http_reply *reply;
+	size_t n;
+};
+
+static size_t take_text(char *p, size_t size, size_t n, void *arg)
+{
+	struct reading *r = arg;
+	const size_t room = HTTP_ANSWER - r->n, k = size * n < room ? size * n : room;
+	memcpy(r->reply->text + r->n, p, k);
+	r->n += k;
+	r->reply->text[r->n] = '\0';
+	return size * n;
+}
+
+/* http:// carries the token for everybody to read: only within this machine. */
+static const char *protocols_for(const char *url)
+{
+	static const char *const here[] = {"http://127.0.0.1:", "http://localhost:", "http://[::1]:"};
+	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
+		if (!strncasecmp(url, here[i], strlen(here[i])))
+			return "http";
+	return "https";
+}
+
+static int set_options(CURL *c, const struct http_post *p, struct curl_slist *headers, struct reading *r, char *why)
+{
+	int bad = 0;
+#define SET(option, value) bad |= curl_easy_setopt(c, option, value) != CURLE_OK
+	SET(CURLOPT_URL, p->url);
+	SET(CURLOPT_PROTOCOLS_STR, protocols_for(p->url));
+	SET(CURLOPT_FOLLOWLOCATION, 0L);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_HTTPHEADER, headers);
+	SET(CURLOPT_POSTFIELDS, p->body);
+	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)p->n);
+	SET(CURLOPT_WRITEFUNCTION, take_text);
+	SET(CURLOPT_WRITEDATA, r);
+	SET(CURLOPT_ERRORBUFFER, why);
+	SET(CURLOPT_CONNECTTIMEOUT, (long)HTTP_STALL_S);
+	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+	SET(CURLOPT_LOW_SPEED_TIME, (long)HTTP_STALL_S);
+	if (p->ca)
+		SET(CURLOPT_CAINFO, p->ca);
+	if (p->rate)
+		SET(CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)p->rate);
+#undef SET
+	return bad ? -ENOSYS : 0;
+}
+
+static int module_post(const struct http_post *p, struct err *err, struct http_reply *ret)
+{
+	static CURL *c; /* kept, and with it the connection */
+	char why[CURL_ERROR_SIZE] = "", token[512];
+	struct reading r = {ret, 0};
+	struct curl_slist *headers = NULL;
+	long status = 0;
+	curl_off_t wait = 0;
+	*ret = (struct http_reply){0};
+	if (!c && (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(c = curl_easy_init())))
+		return err_set(err, ENOMEM, "cannot speak HTTP");
+	curl_easy_reset(c);
+	snprintf(token, sizeof(token), "Authorization: Bearer %s", p->token);
+	headers = curl_slist_append(NULL, token);
+	struct curl_slist *more = curl_slist_append(headers, "Content-Type: application/vnd.stemma.frames");
+	headers = more ? more : headers;
+	more = curl_slist_append(headers, "Expect:");
+	headers = more ? more : headers;
+	int rc = set_options(c, p, headers, &r, why);
+	CURLcode code = rc < 0 ? CURLE_FAILED_INIT : curl_easy_perform(c);
+	curl_slist_free_all(headers);
+	if (code != CURLE_OK) {
+		err_set(err, 0, "'%s' does not answer: %s", p->url, why[0] ? why : curl_easy_strerror(code));
+		return code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EHOSTUNREACH;
+	}
+	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(c, CURLINFO_RETRY_AFTER, &wait);
+	ret->status = (unsigned)status;
+	ret->retry_after = wait > 0 && wait < 86400 ? (unsigned)wait : 0;
+	return 0;
+}
+
+/* ---- server ---- */
+
+struct http_running {
+	const struct http_server *s;
+	struct MHD_Daemon *daemon;
+};
+struct request {
+	struct buf body;
+	char token[512];
+	bool too_large;
+};
+
+static enum MHD_Result send_reply(struct MHD_Connection *to, const struct http_reply *r)
+{
+	struct MHD_Response *m =
+	    MHD_create_response_from_buffer(strlen(r->text), (void *)(uintptr_t)r->text, MHD_RESPMEM_MUST_COPY);
+	if (!m)
+		return MHD_NO;
+	char seconds[16];
+	MHD_add_response_header(m, "Content-Type", "application/json");
+	MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
+	snprintf(seconds, sizeof(seconds), "%u", r->retry_after);
+	if (r->retry_after)
+		MHD_add_response_header(m, "Retry-After", seconds);
+	if (r->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(m, "WWW-Authenticate", "Bearer");
+	enum MHD_Result rc = MHD_queue_response(to, r->status, m);
+	MHD_destroy_response(m);
+	return rc;
+}
+
+static enum MHD_Result send_status(struct MHD_Connection *to, unsigned status, const char *why)
+{
+	struct http_reply r = {.status = status};
+	snprintf(r.text, sizeof(r.text), "{\"error\":\"%s\"}\n", why);
+	return send_reply(to, &r);
+}
+
+/* The headers are there: who sends, before anything that is sent is kept. */
+static enum MHD_Result begin_request(struct http_running *h, struct MHD_Connection *from, const char *method,
+                                     void **slot)
+{
+	const char *a = MHD_lookup_connection_value(from, MHD_HEADER_KIND, "Authorization");
+	if (strcmp(method, "POST") != 0)
+		return send_status(from, MHD_HTTP_METHOD_NOT_ALLOWED, "only POST is answered here");
+	if (!a || strncasecmp(a, "Bearer ", 7) != 0 || !h->s->admit(h->s->arg, a + 7))
+		return send_status(from, MHD_HTTP_UNAUTHORIZED, "no valid token was sent");
+	const char *length = MHD_lookup_connection_value(from, MHD_HEADER_KIND, "Content-Length");
+	if (length && strtoull(length, NULL, 10) > HTTP_BODY)
+		return send_status(from, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too large");
+	struct request *q = calloc(1, sizeof(*q));
+	if (!q)
+		return MHD_NO;
+	snprintf(q->token, sizeof(q->token), "%s", a + 7);
+	*slot = q;
+	return MHD_YES;
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *from, const char *path, const char *method,
+                              const char *version, const char *data, size_t *n, void **slot)
+{
+	struct http_running *h = arg;
+	struct request *q = *slot;
+	(void)version;
+	if (!q)
+		return begin_request(h, from, method, slot);
+	if (*n) {
+		q->too_large |= q->body.n + *n > HTTP_BODY;
+		if (!q->too_large)
+			buf_add(&q->body, data, *n);
+		*n = 0;
+		return q->body.failed ? MHD_NO : MHD_YES;
+	}
+	if (q->too_large)
+		return send_status(from, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too large");
+	struct http_reply r = {.status = MHD_HTTP_INTERNAL_SERVER_ERROR};
+	h->s->answer(h->s->arg, path, q->token, q->body.p, q->body.n, &r);
+	return send_reply(from, &r);
+}
+
+static void end_request(void *arg, struct MHD_Connection *of, void **slot, enum MHD_RequestTerminationCode how)
+{
+	struct request *q = *slot;
+	(void)arg;
+	(void)of;
+	(void)how;
+	if (q)
+		buf_release(&q->body);
+	free(q);
+	*slot = NULL;
+}
+
+/* HOST:PORT, [HOST]:PORT or :PORT. */
+static int resolve(const char *address, struct err *err, struct addrinfo **ret)
+{
+	char host[256];
+	const char *colon = strrchr(address, ':');
+	const struct addrinfo want = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+	size_t n = colon ? (size_t)(colon - address) : sizeof(host);
+	if (n >= sizeof(host))
+		return err_set(err, EINVAL, "'%s' is no address: HOST:PORT is one", address);
+	memcpy(host, address, n);
+	host[n] = '\0';
+	char *name = host;
+	if (n > 1 && host[0] == '[' && host[n - 1] == ']') {
+		host[n - 1] = '\0';
+		name++;
+	}
+	int rc = getaddrinfo(*name ? name : NULL, colon + 1, &want, ret);
+	return rc ? err_set(err, rc == EAI_SYSTEM ? errno : EADDRNOTAVAIL, "cannot listen at '%s'", address) : 0;
+}
+
+static bool is_loopback(const struct sockaddr *a)
+{
+	if (a->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == 127;
+	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
+}
+
+static void module_stop(struct http_running *h)
+{
+	MHD_stop_daemon(h->daemon);
+	free(h);
+}
+
+static int start_daemon(struct http_running *h, const struct addrinfo *at, struct err *err)
+{
+	const struct http_server *s = h->s;
+	const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)s->key},
+	                                     {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)s->certificate},
+	                                     {MHD_OPTION_END, 0, NULL}};
+	const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO;
+	if (s->certificate)
+		flags |= MHD_USE_TLS;
+	if (at->ai_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	errno = 0;
+	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, h, MHD_OPTION_SOCK_ADDR, at->ai_addr,
+	                             MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+	                             (unsigned)HTTP_IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
+	                             MHD_OPTION_ARRAY, s->certificate ? tls : none, MHD_OPTION_END);
+	return h->daemon ? 0 : err_set(err, errno ? errno : EINVAL, "cannot listen at '%s'", s->address);
+}
+
+static int module_start(const struct http_server *s, struct err *err, struct http_running **ret, unsigned *ret_port)
+{
+	struct addrinfo *at;
+	int rc = resolve(s->address, err, &at);
+	if (rc < 0)
+		return rc;
+	struct http_running *h = calloc(1, sizeof(*h));
+	if (!h)
+		rc = err_set(err, ENOMEM, "cannot listen at '%s'", s->address);
+	else if (!s->certificate && !is_loopback(at->ai_addr)) {
+		rc = err_set(err, EPERM, "without a certificate stemma listens at 127.0.0.1 and ::1 only, not at '%s'",
+		             s->address);
+		err_hint(err, "give --certificate and --key");
+	} else {
+		h->s = s;
+		rc = start_daemon(h, at, err);
+	}
+	freeaddrinfo(at);
+	if (rc < 0) {
+		free(h);
+		return rc;
+	}
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	*ret_port = info ? info->port : 0;
+	*ret = h;
+	return 0;
+}
+
+const struct http_module stemma_http_module_1 = {module_post, module_start, module_stop};
