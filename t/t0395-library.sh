@@ -47,8 +47,9 @@ END
 asked 0 why /w/out1 && same why --json /w/out1
 check 'why'
 asked 0 lineage /w/out1 && same lineage --json /w/out1 && asked 0 lineage /w/in 4 && same lineage --json --down /w/in &&
-	asked 0 lineage /w/out1 2 && same lineage --json --certain /w/out1 && asked 0 lineage /w/out1 1 && same lineage --json --all /w/out1
-check 'lineage: up, down, certain, all'
+	asked 0 lineage /w/out1 2 && same lineage --json --certain /w/out1 && asked 0 lineage /w/out1 1 && same lineage --json --all /w/out1 &&
+	asked 0 lineage /w/out1 256 && same lineage --json --stages /w/out1
+check 'lineage: up, down, certain, all, by stages'
 asked 0 runs && same log --json && asked 0 runs 1 && same log --json -n 1
 check 'runs'
 asked 0 find 'used /w/in' && same find --json 'used /w/in' && asked 0 find 'runs that used /w/in' && same find --json 'runs that used /w/in'

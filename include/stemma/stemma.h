@@ -103,6 +103,7 @@ enum stemma_answer_flags {
 	STEMMA_OBJECTS = 16, /* stat: objects of HDF5 files, and no files */
 	STEMMA_TIMES = 32,   /* stat: also how the calls lie over time */
 	STEMMA_READ = 128,   /* lineage: of what was used, only what is known to have been read; with STEMMA_CERTAIN */
+	STEMMA_STAGES = 256, /* lineage: by rules, tasks, targets, notebooks (doc/stages.md); not with STEMMA_ALL */
 	STEMMA_SOURCES = 64, /* show: of what was built, whether the sources are still what they were */
 };
 

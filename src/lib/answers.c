@@ -7,6 +7,7 @@
 #include "answer/lineage_json.h"
 #include "answer/runs.h"
 #include "answer/show/show.h"
+#include "answer/stages/stage_view.h"
 #include "answer/stat/stat.h"
 #include "answer/stat/stat_when.h"
 #include "answer/summaries.h"
@@ -57,6 +58,21 @@ EXPORTED int stemma_why(struct stemma_record *r, const char *file, unsigned flag
 	return record_ask(r, &(struct record_question){.ask = ask_why, .a = file, .flags = flags, .ret = ret}, err);
 }
 
+/* The lineage by stages. 0 or -errno. */
+static int stages_json(struct stemma_record *r, const struct lineage *l, const struct lineage_options *o, json_t **ret)
+{
+	struct stages *st;
+	struct stage_view w = {0};
+	int rc = stages_new(r->source.store, &st);
+	if (rc == 0)
+		rc = stage_view_make(&(struct shape_of){r->source.store, l, o}, st, &w);
+	if (rc == 0)
+		rc = stage_view_json(&w, o->direction == LINEAGE_UP, ret);
+	stage_view_release(&w);
+	stages_free(st);
+	return rc;
+}
+
 static int ask_lineage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -80,7 +96,7 @@ static int ask_lineage(struct stemma_record *r, const struct record_question *q,
 	if (rc < 0)
 		return record_fail(rc, &e, "cannot read the record", err);
 	bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* many small questions */
-	rc = lineage_json(r->source.store, &l, &o);
+	rc = q->flags & STEMMA_STAGES ? stages_json(r, &l, &options, &o) : lineage_json(r->source.store, &l, &o);
 	if (viewing)
 		store_view_end(r->source.store);
 	lineage_release(&l);

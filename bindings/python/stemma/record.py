@@ -20,7 +20,7 @@ __all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
 
 READ_ONLY, IN_MEMORY = 1, 2
 _NOTHING = 1
-_ALL, _CERTAIN, _DOWN, _FORKS, _OBJECTS, _TIMES, _SOURCES = 1, 2, 4, 8, 16, 32, 64
+_ALL, _CERTAIN, _DOWN, _FORKS, _OBJECTS, _TIMES, _SOURCES, _STAGES = 1, 2, 4, 8, 16, 32, 64, 256
 _KINDS = ('run', 'file', 'execution')
 _DISK = ('same', 'changed', 'replaced', 'gone', 'file-written', 'deleted')
 
@@ -152,9 +152,11 @@ class Record:
         """Who made the file, from what (stemma-why(1))."""
         return self._ask('why', os.fsencode(file), _ALL)['answers'][0]
 
-    def lineage(self, file, down=False, certain=False, all=False, forks=False, depth=0):  # pylint: disable=redefined-builtin
-        """All that the file came from, or with down what came from it (stemma-lineage(1))."""
+    def lineage(self, file, down=False, certain=False, all=False, forks=False, depth=0, stages=False):  # pylint: disable=redefined-builtin
+        """All that the file came from, or with down what came from it (stemma-lineage(1)); with stages by rules, tasks,
+        targets and notebooks."""
         flags = _DOWN * bool(down) | _CERTAIN * bool(certain) | _ALL * bool(all) | _FORKS * bool(forks)
+        flags |= _STAGES * bool(stages)
         return self._ask('lineage', os.fsencode(file), flags, depth)
 
     def runs(self, count=0, all=False):  # pylint: disable=redefined-builtin

@@ -63,7 +63,9 @@ static void report_disk(struct cmd *c, const struct file_target *t)
 static int print_lineage_json(const struct lineage_view *v)
 {
 	json_t *json = NULL;
-	if (lineage_json(v->s, v->l, &json) < 0) {
+	int r = v->stages ? stage_view_json(v->stages, v->options->direction == LINEAGE_UP, &json)
+	                  : lineage_json(v->s, v->l, &json);
+	if (r < 0) {
 		report("cannot describe the lineage");
 		return STATUS_SELF;
 	}
@@ -94,6 +96,27 @@ static int print_lineage(struct cmd *c, const struct lineage_view *v, enum forma
 	return status;
 }
 
+/* The same by stages. */
+static int print_stages(struct cmd *c, struct lineage_view *v, enum format format)
+{
+	struct stages *st = NULL;
+	struct stage_view w = {0};
+	int status = STATUS_SELF;
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0;
+	if (stages_new(c->store, &st) < 0 || stage_view_make(&(struct shape_of){v->s, v->l, v->options}, st, &w) < 0) {
+		report("cannot find the stages");
+	} else {
+		v->stages = &w;
+		v->l = &w.l;
+		status = print_lineage(c, v, format);
+	}
+	if (viewing)
+		store_view_end(c->store);
+	stage_view_release(&w);
+	stages_free(st);
+	return status;
+}
+
 int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 {
 	struct err err = {0};
@@ -106,6 +129,10 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return report_usage(c, "lineage needs one file");
 	if (o->certain && *o->certain && strcmp(o->certain, "read") != 0)
 		return report_usage(c, "--certain=%.100s is not --certain or --certain=read", o->certain);
+	if (o->stages && *o->stages && strcmp(o->stages, "programs") != 0)
+		return report_usage(c, "--stages=%.100s is not --stages or --stages=programs", o->stages);
+	if (o->stages && o->all)
+		return report_usage(c, "--stages or --all, not both");
 	if (o->depth > UINT_MAX)
 		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
 	uint64_t lines = LINES;
@@ -140,7 +167,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	report_disk(c, &t);
 	struct lineage_view v = {
 	    .s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes, .lines = lines};
-	status = print_lineage(c, &v, format);
+	v.programs = o->stages && *o->stages;
+	status = o->stages ? print_stages(c, &v, format) : print_lineage(c, &v, format);
 	lineage_release(&l);
 	return status;
 }

@@ -2,6 +2,7 @@
 #include "answer/peers.h"
 #include "base/child.h"
 #include "cmd/lineage/lineage_view.h"
+#include "cmd/lineage/stage_text.h"
 #include "cmd/ui/markup.h"
 #include "cmd/ui/notes_print.h"
 
@@ -23,7 +24,9 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 	struct buf name = {0}, note = {0}, since = {0};
 	const char *shape = "box";
 	int r;
-	if (n->exec) {
+	if (n->exec && v->stages && stage_view_group(v->stages, i)) {
+		r = stage_describe(v->stages, i, &name, &note);
+	} else if (n->exec) {
 		struct exec_info x;
 		store_id id = shape_of->rep[i] ? shape_of->rep[i] : n->id;
 		r = exec_name(v->s, id, true, 200, &name);
@@ -80,7 +83,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 {
 	const struct lineage *l = v->l;
 	struct shape shape = {0};
-	int r = shape_make(&(struct shape_of){v->s, v->l, v->options}, &shape);
+	int r = lineage_shape(v, &shape);
 	if (r == 0)
 		fputs("digraph lineage {\n"
 		      "\tgraph [rankdir=TB fontname=\"Helvetica\"]\n"
@@ -90,7 +93,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 	for (uint32_t i = 0; i < l->n_nodes && r == 0; i++)
 		r = shape.shown[i] ? put_node(v, &shape, i, to) : 0;
 	if (r < 0) {
-		shape_release(&shape);
+		lineage_shape_release(v, &shape);
 		report("cannot describe the lineage");
 		return STATUS_SELF;
 	}
@@ -98,7 +101,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 		for (size_t k = shape.first[i]; shape.shown[i] && k < shape.first[i + 1]; k++)
 			put_branch(v, i, &shape.branches[k], to);
 	fputs("}\n", to);
-	shape_release(&shape);
+	lineage_shape_release(v, &shape);
 	return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "answer/peers.h"
 #include "cmd/lineage/lineage_repeats.h"
 #include "cmd/lineage/lineage_view.h"
+#include "cmd/lineage/stage_text.h"
 #include "cmd/ui/notes_print.h"
 #include "query/fold.h"
 
@@ -21,7 +22,7 @@ struct tree {
 	struct shape shape;
 	struct repeats repeats;
 	uint64_t lines, max_lines; /* printed; 0: as many as there are */
-	bool cut;
+	bool cut, failed;
 	uint32_t *mentions; /* branches that lead to the node */
 	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
 	bool *printed;
@@ -102,7 +103,10 @@ static int describe_exec(struct tree *t, uint32_t node)
 {
 	struct exec_info x;
 	store_id id = t->shape.rep[node] ? t->shape.rep[node] : t->v->l->nodes[node].id;
-	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
+	int r = t->v->stages && t->shape.shown[node] ? stage_describe(t->v->stages, node, &t->names, &t->notes) : 0;
+	if (r != 0)
+		return r;
+	r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
 	if (t->shape.ranks[node])
 		buf_printf(&t->names, "  [%llu ranks]", (unsigned long long)t->shape.ranks[node]);
 	if (r >= 0)
@@ -286,6 +290,21 @@ static void print_repeats(struct tree *t, const struct buf *indent, size_t branc
 	buf_release(&b);
 }
 
+/* Below the line of a stage, whose frame is the last one if it has branches. */
+static void print_programs(struct tree *t, uint32_t node, size_t depth, bool branches)
+{
+	const bool utf8 = t->v->out->utf8;
+	struct buf indent = {0};
+	if (!t->v->programs || !t->v->l->nodes[node].exec)
+		return;
+	for (size_t k = 0; k < depth; k++)
+		buf_printf(&indent, "%s", has_more(t, &t->stack[k]) ? (utf8 ? "│  " : "|  ") : "   ");
+	buf_printf(&indent, branches ? "" : "   ");
+	if (stage_print_programs(t->v->stages, node, t->v->out, &indent, &t->lines) < 0)
+		t->failed = true;
+	buf_release(&indent);
+}
+
 static void print_subtree(struct tree *t, uint32_t root)
 {
 	const bool utf8 = t->v->out->utf8;
@@ -329,6 +348,8 @@ static void print_subtree(struct tree *t, uint32_t root)
 			t->later[t->n_later++] = child;
 		else if (!again && !leaf)
 			t->stack[depth++] = (struct frame){child, 0};
+		if (!again && !postpone)
+			print_programs(t, child, depth, !leaf);
 	}
 	buf_release(&indent);
 }
@@ -344,6 +365,8 @@ static void print_rest(const struct tree *t)
 	const struct lineage *l = t->v->l;
 	const uint64_t *om = l->omitted;
 	struct buf b = {0};
+	if (t->v->stages)
+		stage_print_rest(t->v->stages);
 	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
 	count_line(&b, t->shape.folded, "program or shell that counts to another program",
@@ -393,6 +416,20 @@ static void print_rest(const struct tree *t)
 	gaps_print(t->v->s, &t->gaps);
 }
 
+int lineage_shape(const struct lineage_view *v, struct shape *ret)
+{
+	if (!v->stages)
+		return shape_make(&(struct shape_of){v->s, v->l, v->options}, ret);
+	*ret = v->stages->shape;
+	return 0;
+}
+
+void lineage_shape_release(const struct lineage_view *v, struct shape *s)
+{
+	if (!v->stages)
+		shape_release(s);
+}
+
 int lineage_tree(const struct lineage_view *v)
 {
 	const struct lineage *l = v->l;
@@ -409,8 +446,7 @@ int lineage_tree(const struct lineage_view *v)
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
-	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe_nodes(&t) < 0 ||
-	    arrange(&t) < 0 || fold_repeats(&t) < 0) {
+	    lineage_shape(v, &t.shape) < 0 || describe_nodes(&t) < 0 || arrange(&t) < 0 || fold_repeats(&t) < 0) {
 		report("cannot describe the lineage");
 		goto out;
 	}
@@ -422,7 +458,7 @@ int lineage_tree(const struct lineage_view *v)
 		print_subtree(&t, t.later[k]);
 	}
 	print_rest(&t);
-	status = STATUS_OK;
+	status = t.failed ? STATUS_SELF : STATUS_OK;
 out:
 	free(t.name_at);
 	free(t.note_at);
@@ -431,7 +467,7 @@ out:
 	free(t.printed);
 	free(t.later);
 	repeats_release(&t.repeats);
-	shape_release(&t.shape);
+	lineage_shape_release(v, &t.shape);
 	free(t.stack);
 	free((char *)t.user.p);
 	free((char *)t.host.p);

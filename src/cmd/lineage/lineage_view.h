@@ -4,6 +4,7 @@
 #define STEMMA_CMD_LINEAGE_LINEAGE_VIEW_H
 
 #include "answer/shape.h"
+#include "answer/stages/stage_view.h"
 #include "cmd/cmd.h"
 
 struct lineage_view {
@@ -13,8 +14,14 @@ struct lineage_view {
 	const struct lineage_options *options;
 	bool bytes;
 	uint64_t lines; /* of the tree at most; 0: all */
+	/* NULL: by programs. Else its walk is l, and its shape is what is shown. */
+	struct stage_view *stages;
+	bool programs; /* with those of each stage */
 };
 
+/* What is shown; 0 or -errno. lineage_shape_release: what lineage_shape gave. */
+int lineage_shape(const struct lineage_view *v, struct shape *ret);
+void lineage_shape_release(const struct lineage_view *v, struct shape *s);
 int lineage_tree(const struct lineage_view *v);
 int lineage_dot(const struct lineage_view *v, FILE *to);
 /* The picture of lineage_dot drawn by Graphviz, to standard output. */

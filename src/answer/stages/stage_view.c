@@ -1,0 +1,438 @@
+#include "answer/stages/stage_view.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "query/idmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HIDDEN UINT32_MAX
+
+/* The view while it is made. */
+struct folding {
+	const struct shape_of *v;
+	struct stages *st;
+	struct stage_view *w;
+	struct shape from;  /* of programs */
+	struct idmap known; /* hash of kind and key -> group + 1 */
+	uint32_t *leader;   /* of each node what it is shown as; HIDDEN: as none */
+	uint32_t *next;     /* of each node the next one with its leader; 0: none */
+	size_t cap_nodes;
+	bool up;
+};
+
+/* ---- which nodes are one ---- */
+
+static uint32_t *group_of(struct folding *f, enum stage_group_kind kind, uint64_t key, bool *ret_new)
+{
+	uint32_t *at = idmap_add(&f->known, hash_mix(kind + 1, key) | 1, (uint32_t)f->w->n_groups + 1, ret_new);
+	if (!at || (*ret_new && !vec_has_room(f->w->groups, f->w->n_groups, f->w->cap_groups)))
+		return NULL;
+	if (*ret_new)
+		f->w->groups[f->w->n_groups++] = (struct stage_group){.kind = kind, .key = key, .node = HIDDEN};
+	return at;
+}
+
+static int join_group(struct folding *f, uint32_t node, enum stage_group_kind kind, uint64_t key)
+{
+	bool is_new;
+	uint32_t *at = group_of(f, kind, key, &is_new);
+	if (!at)
+		return -ENOMEM;
+	struct stage_group *g = &f->w->groups[*at - 1];
+	f->w->group[node] = *at;
+	if (g->node == HIDDEN)
+		g->node = node;
+	else
+		f->next[g->last] = node;
+	g->last = node;
+	f->leader[node] = g->node;
+	return 0;
+}
+
+static int find_group(struct folding *f, uint32_t node)
+{
+	store_id id = f->w->l.nodes[node].id, engine;
+	struct exec_info x;
+	uint32_t stage;
+	int r = stages_find(f->st, id, &stage);
+	if (r > 0)
+		return join_group(f, node, GROUP_STAGE, stage);
+	if (r == 0)
+		r = stages_is_engine(f->st, id, &engine);
+	if (r > 0)
+		return join_group(f, node, GROUP_ENGINE, engine);
+	if (r == 0 && !f->from.ranks[node])
+		r = store_exec(f->v->s, id, &x);
+	if (r > 0 && x.step.n)
+		return join_group(f, node, GROUP_STEP, hash_mix(hash_str(x.job), hash_str(x.step)));
+	return r < 0 ? r : 0;
+}
+
+static int find_groups(struct folding *f)
+{
+	int r = 0;
+	for (uint32_t i = 0; i < f->w->l.n_nodes && r == 0; i++) {
+		f->leader[i] = i;
+		if (f->w->l.nodes[i].exec && f->from.shown[i])
+			r = find_group(f, i);
+	}
+	return r;
+}
+
+static enum stage_group_kind kind_of(const struct folding *f, uint32_t node)
+{
+	return f->w->group[node] ? f->w->groups[f->w->group[node] - 1].kind : GROUP_STEP;
+}
+
+static bool is_engine(const struct folding *f, uint32_t node)
+{
+	return f->w->group[node] && kind_of(f, node) == GROUP_ENGINE;
+}
+
+/* The node of a stage of which no program is in the walk, behind those of the walk. */
+static int add_node(struct folding *f, uint32_t stage, store_id engine, uint32_t *ret)
+{
+	struct lineage *l = &f->w->l;
+	bool is_new;
+	uint32_t *at = group_of(f, GROUP_STAGE, stage, &is_new);
+	if (!at)
+		return -ENOMEM;
+	struct stage_group *g = &f->w->groups[*at - 1];
+	if (g->node == HIDDEN) {
+		if (l->n_nodes >= f->cap_nodes)
+			return -ENOSPC; /* there are as many as versions */
+		g->node = g->last = (uint32_t)l->n_nodes;
+		l->nodes[l->n_nodes] = (struct lineage_node){.id = engine, .exec = true};
+		f->w->group[l->n_nodes] = *at;
+		f->leader[l->n_nodes] = g->node;
+		l->n_nodes++;
+	}
+	*ret = g->node;
+	return 0;
+}
+
+/* ---- which versions are within a stage ---- */
+
+/* Who is on either side of each version: 0 nobody, HIDDEN several, else a leader + 1. */
+struct sides {
+	uint32_t *above, *below;
+};
+
+static void note_side(uint32_t *side, uint32_t leader)
+{
+	*side = *side == 0 || *side == leader + 1 ? leader + 1 : HIDDEN;
+}
+
+static int hide_versions(struct folding *f)
+{
+	size_t n = f->v->l->n_nodes;
+	struct sides s = {calloc(n + 1, sizeof(uint32_t)), calloc(n + 1, sizeof(uint32_t))};
+	int r = s.above && s.below ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1]; k++) {
+			uint32_t child = f->from.branches[k].child;
+			note_side(&s.below[i], f->leader[child]);
+			note_side(&s.above[child], f->leader[i]);
+		}
+	for (uint32_t i = 1; i < n && r >= 0; i++) {
+		struct version_sort v;
+		if (f->w->l.nodes[i].exec || !f->from.shown[i])
+			continue;
+		uint32_t by = s.above[i];
+		bool within = by && by != HIDDEN && by == s.below[i] && f->w->group[by - 1];
+		r = store_version_sort(f->v->s, f->w->l.nodes[i].id, &v);
+		bool own =
+		    (r > 0 && v.kind == TERM_kind_regular && stages_own_file(v.path)) || (within && is_engine(f, by - 1));
+		f->w->inside += within && !own;
+		f->w->own += own;
+		if (within || own)
+			f->leader[i] = HIDDEN;
+	}
+	free(s.above);
+	free(s.below);
+	return r < 0 ? r : 0;
+}
+
+/* ---- branches ---- */
+
+struct pair {
+	uint32_t node;
+	struct branch b;
+};
+struct pairs {
+	struct pair *v;
+	size_t n, cap;
+	struct idmap known;
+};
+
+static int add_pair(struct folding *f, struct pairs *p, uint32_t node, const struct branch *b)
+{
+	bool is_new;
+	const struct stage_group *g = stage_view_group(f->w, b->child);
+	uint32_t *at = idmap_add(&p->known, hash_mix(node + 1, b->child + 1) | 1, (uint32_t)p->n, &is_new);
+	if (!at || !vec_has_room(p->v, p->n, p->cap))
+		return -ENOMEM;
+	struct branch *to = &p->v[*at].b;
+	if (is_new) {
+		p->v[p->n++] = (struct pair){node, *b};
+		to = &p->v[*at].b;
+	}
+	to->sure |= b->sure;
+	if (b->sure && !to->e->e.sure)
+		to->e = b->e;
+	if (!*b->words || (g && g->kind == GROUP_STAGE))
+		to->words = "";
+	return 0;
+}
+
+/* Name of a version's file equals it? 1, 0, -errno. */
+static int is_called(const struct folding *f, uint32_t node, struct str name)
+{
+	struct version_sort v;
+	if (f->w->l.nodes[node].exec)
+		return 0;
+	int r = store_version_sort(f->v->s, f->w->l.nodes[node].id, &v);
+	return r <= 0 ? r : v.kind == TERM_kind_regular && !stages_own_file(v.path) && str_eq(str_base_name(v.path), name);
+}
+
+/* A copy of a script that the engine made, node: b is between it and the engine, and other between it and who ran it.
+ * The script itself stands in its place. */
+static int join_script(struct folding *f, struct pairs *p, const struct branch *above, uint32_t user, uint32_t copy)
+{
+	struct version_sort v;
+	char name[256];
+	int r = store_version_sort(f->v->s, f->w->l.nodes[copy].id, &v);
+	struct str script = r > 0 ? stages_copied_script(v.path) : (struct str){0};
+	if (r <= 0 || !script.n || script.n >= sizeof(name))
+		return r < 0 ? r : 0;
+	memcpy(name, script.p, script.n);
+	script = str_n(name, script.n);
+	for (size_t k = f->from.first[copy]; k < f->from.first[copy + 1] && r >= 0; k++) {
+		const struct branch *by = &f->from.branches[k];
+		for (size_t m = f->from.first[by->child]; m < f->from.first[by->child + 1] && r >= 0; m++) {
+			struct branch b = f->from.branches[m];
+			if (!is_engine(f, by->child))
+				break;
+			r = is_called(f, b.child, script);
+			b.sure = b.sure && by->sure && above->sure;
+			if (r > 0)
+				r = add_pair(f, p, user, &b);
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Downwards: from a script to who ran the copy that the engine made of it. */
+static int join_script_down(struct folding *f, struct pairs *p, const struct branch *above, uint32_t engine,
+                            uint32_t script)
+{
+	struct version_sort v;
+	int r = 0;
+	for (size_t k = f->from.first[engine]; k < f->from.first[engine + 1] && r >= 0; k++) {
+		const struct branch *copy = &f->from.branches[k];
+		r = f->w->l.nodes[copy->child].exec ? 0 : store_version_sort(f->v->s, f->w->l.nodes[copy->child].id, &v);
+		struct str name = r > 0 ? stages_copied_script(v.path) : (struct str){0};
+		char text[256];
+		if (r <= 0 || !name.n || name.n >= sizeof(text))
+			continue;
+		memcpy(text, name.p, name.n);
+		r = is_called(f, script, str_n(text, name.n));
+		for (size_t m = f->from.first[copy->child]; r > 0 && m < f->from.first[copy->child + 1]; m++) {
+			struct branch b = f->from.branches[m];
+			b.child = f->leader[b.child];
+			b.sure = b.sure && copy->sure && above->sure;
+			if (b.child != HIDDEN && add_pair(f, p, script, &b) < 0)
+				return -ENOMEM;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* What an engine made for a job by itself is the job's. *child: the engine, and then the job. */
+static int redirect_made(struct folding *f, uint32_t node, uint32_t *child)
+{
+	uint32_t exec = f->up ? *child : node, version = f->up ? node : *child, stage;
+	if (!is_engine(f, exec) || f->w->l.nodes[version].exec)
+		return 0;
+	store_id engine = f->w->groups[f->w->group[exec] - 1].key;
+	int r = stages_made_for(f->st, engine, f->w->l.nodes[version].id, &stage);
+	return r > 0 && f->up ? add_node(f, stage, engine, child) : r < 0 ? r : 0;
+}
+
+static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const struct branch *from)
+{
+	struct branch b = *from;
+	uint32_t leader = f->leader[node];
+	int r = redirect_made(f, node, &b.child);
+	if (r < 0 || leader == HIDDEN)
+		return r;
+	if (f->up && f->leader[b.child] == HIDDEN && !f->w->l.nodes[b.child].exec)
+		return join_script(f, p, from, leader, b.child);
+	if (!f->up && is_engine(f, b.child)) {
+		r = join_script_down(f, p, from, b.child, node);
+		if (r < 0)
+			return r;
+	}
+	b.child = f->leader[b.child];
+	return b.child == HIDDEN || b.child == leader ? 0 : add_pair(f, p, leader, &b);
+}
+
+static int by_node(const void *pa, const void *pb)
+{
+	const struct pair *a = pa, *b = pb;
+	return a->node != b->node ? (a->node > b->node) - (a->node < b->node)
+	                          : (a->b.child > b->b.child) - (a->b.child < b->b.child);
+}
+
+static void mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue)
+{
+	size_t n = 1;
+	queue[0] = 0;
+	s->shown[0] = l->n_nodes > 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++)
+			if (!s->shown[s->branches[k].child]) {
+				s->shown[s->branches[k].child] = true;
+				queue[n++] = s->branches[k].child;
+			}
+}
+
+/* An engine from which nothing more comes is where its own files ended; what it may have printed somewhere is nothing.
+ */
+static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint32_t node)
+{
+	size_t lo = 0, hi = p->n;
+	if (f->up || !is_engine(f, node))
+		return false;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (p->v[mid].node < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < p->n && p->v[lo].node == node; lo++)
+		if (p->v[lo].b.sure || p->v[lo].b.e->e.via != TERM_via_descriptor)
+			return false;
+	return true;
+}
+
+static int fill_shape(struct folding *f, struct pairs *p)
+{
+	size_t nodes = f->w->l.n_nodes, n = 0;
+	struct shape *s = &f->w->shape;
+	*s = (struct shape){.branches = calloc(p->n + 1, sizeof(*s->branches)),
+	                    .first = calloc(nodes + 2, sizeof(*s->first)),
+	                    .shown = calloc(nodes + 1, sizeof(*s->shown)),
+	                    .rep = calloc(nodes + 1, sizeof(*s->rep)),
+	                    .members = calloc(nodes + 1, sizeof(*s->members)),
+	                    .ranks = calloc(nodes + 1, sizeof(*s->ranks)),
+	                    .held = f->from.held,
+	                    .folded = f->from.folded};
+	uint32_t *queue = calloc(nodes + 1, sizeof(*queue));
+	bool there = s->branches && s->first && s->shown && s->rep && s->members && s->ranks && queue;
+	if (there && p->n)
+		qsort(p->v, p->n, sizeof(*p->v), by_node);
+	for (size_t i = 0, k = 0; there && i <= nodes; i++) {
+		s->first[i] = n;
+		for (; k < p->n && p->v[k].node == i; k++)
+			if (!is_bare_engine(f, p, p->v[k].b.child))
+				s->branches[n++] = p->v[k].b;
+		if (i >= f->v->l->n_nodes || f->w->group[i])
+			continue;
+		s->rep[i] = f->from.rep[i];
+		s->members[i] = f->from.members[i];
+		s->ranks[i] = f->from.ranks[i];
+	}
+	if (there)
+		mark_shown(&f->w->l, s, queue);
+	free(queue);
+	return there ? 0 : -ENOMEM;
+}
+
+static int add_branches(struct folding *f)
+{
+	struct pairs p = {0};
+	int r = 0;
+	for (uint32_t i = 0; i < f->v->l->n_nodes && r == 0; i++)
+		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1] && r == 0; k++)
+			r = add_branch(f, &p, i, &f->from.branches[k]);
+	if (r == 0)
+		r = fill_shape(f, &p);
+	free(p.v);
+	idmap_release(&p.known);
+	return r;
+}
+
+/* ---- the view ---- */
+
+int stage_view_make(const struct shape_of *v, struct stages *st, struct stage_view *ret)
+{
+	size_t n = v->l->n_nodes;
+	struct folding f = {.v = v, .st = st, .w = ret, .cap_nodes = 2 * n + 1, .up = v->options->direction == LINEAGE_UP};
+	*ret = (struct stage_view){.s = v->s, .st = st, .l = *v->l};
+	ret->l.nodes = calloc(f.cap_nodes, sizeof(*ret->l.nodes));
+	ret->group = calloc(f.cap_nodes, sizeof(*ret->group));
+	f.leader = calloc(f.cap_nodes, sizeof(*f.leader));
+	f.next = calloc(f.cap_nodes, sizeof(*f.next));
+	int r = ret->l.nodes && ret->group && f.leader && f.next ? shape_make(v, &f.from) : -ENOMEM;
+	if (r == 0) {
+		memcpy(ret->l.nodes, v->l->nodes, n * sizeof(*v->l->nodes));
+		r = find_groups(&f);
+	}
+	if (r == 0)
+		r = hide_versions(&f);
+	if (r == 0)
+		r = add_branches(&f);
+	if (f.from.first)
+		shape_release(&f.from);
+	idmap_release(&f.known);
+	free(f.leader);
+	free(f.next);
+	return r;
+}
+
+void stage_view_release(struct stage_view *w)
+{
+	free(w->l.nodes);
+	free(w->groups);
+	free(w->group);
+	if (w->shape.first)
+		shape_release(&w->shape);
+	*w = (struct stage_view){0};
+}
+
+const struct stage_group *stage_view_group(const struct stage_view *w, uint32_t node)
+{
+	return w->group[node] ? &w->groups[w->group[node] - 1] : NULL;
+}
+
+const struct stage *stage_view_stage(const struct stage_view *w, uint32_t node)
+{
+	const struct stage_group *g = stage_view_group(w, node);
+	return g && g->kind == GROUP_STAGE ? stages_get(w->st, (uint32_t)g->key) : NULL;
+}
+
+int stage_view_execs(const struct stage_view *w, uint32_t node, store_id **ret, size_t *ret_n)
+{
+	const struct stage *g = stage_view_stage(w, node);
+	size_t n = 0;
+	*ret = calloc((g ? g->n_execs : w->l.n_nodes) + 1, sizeof(**ret));
+	*ret_n = 0;
+	if (!*ret)
+		return -ENOMEM;
+	if (g) {
+		n = g->n_execs;
+		if (n)
+			memcpy(*ret, g->execs, n * sizeof(**ret));
+	} else if (!w->group[node]) {
+		(*ret)[n++] = w->shape.rep[node] ? w->shape.rep[node] : w->l.nodes[node].id;
+	}
+	for (size_t i = 0; !g && w->group[node] && i < w->l.n_nodes; i++)
+		if (w->group[i] == w->group[node])
+			(*ret)[n++] = w->l.nodes[i].id;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,463 @@
+/* stages_snakemake.c - which job of which rule: from the arguments of a job, Snakemake's log, and its metadata.
+ *
+ * The log has, for each job, a line "rule NAME:" and below it, farther in, "output: A, B", "jobid: 3", "wildcards:
+ * k=v". The text is hostile: what does not fit is passed over, and all that comes of it is a name. */
+#include "base/base64.h"
+#include "base/map.h"
+#include "query/stages/stages_int.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#define NAME_MAX_N 200 /* bytes of a rule's name */
+#define ABOVE 16       /* folders above a file that may be what the rule made */
+
+struct job {
+	struct str name, number, wildcards, made[2]; /* of the log's text; made: output, log */
+	uint32_t stage;
+};
+
+/* What the log of one Snakemake says. */
+struct planned {
+	struct buf text;
+	struct str folder; /* in which it worked */
+	struct job *jobs;
+	size_t n, cap;
+	struct idmap by_file; /* hash of a path -> job + 1 */
+};
+
+static void planned_release(struct planned *p)
+{
+	buf_release(&p->text);
+	free(p->jobs);
+	idmap_release(&p->by_file);
+}
+
+/* ---- the log ---- */
+
+static struct str next_line(struct str *rest)
+{
+	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+	struct str line = str_n(rest->p, end ? (size_t)(end - rest->p) : rest->n);
+	size_t used = line.n + (end != NULL);
+	*rest = str_n(rest->p + used, rest->n - used);
+	return line;
+}
+
+static size_t blanks_before(struct str line)
+{
+	size_t n = 0;
+	while (n < line.n && line.p[n] == ' ')
+		n++;
+	return n;
+}
+
+static bool is_rule_name(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!isalnum((unsigned char)s.p[i]) && !strchr("_-.", s.p[i]))
+			return false;
+	return s.n && s.n <= NAME_MAX_N && !memchr(s.p, '\0', s.n);
+}
+
+/* "rule sort:" */
+static bool is_job_head(struct str line, struct str *ret_name)
+{
+	static const char *const words[] = {"rule ", "localrule ", "checkpoint ", "localcheckpoint "};
+	size_t in = blanks_before(line);
+	line = str_n(line.p + in, line.n - in);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct str word = str_of(words[i]);
+		if (!str_starts(line, word) || line.p[line.n - 1] != ':')
+			continue;
+		*ret_name = str_n(line.p + word.n, line.n - word.n - 1);
+		return is_rule_name(*ret_name);
+	}
+	return false;
+}
+
+static void take_field(struct job *j, struct str line)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} fields[] = {{"output: ", offsetof(struct job, made[0])},
+	              {"log: ", offsetof(struct job, made[1])},
+	              {"jobid: ", offsetof(struct job, number)},
+	              {"wildcards: ", offsetof(struct job, wildcards)}};
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		struct str name = str_of(fields[i].name);
+		if (str_starts(line, name))
+			*(struct str *)((char *)j + fields[i].offset) = str_n(line.p + name.n, line.n - name.n);
+	}
+}
+
+static uint64_t path_hash(struct str folder, struct str path)
+{
+	uint64_t h = 1;
+	bool whole = path.n && *path.p == '/';
+	while (!whole && path.n > 2 && path.p[0] == '.' && path.p[1] == '/')
+		path = str_n(path.p + 2, path.n - 2);
+	for (int part = whole; part < 3; part++) {
+		struct str s = whole || part == 2 ? path : part ? str_of("/") : folder;
+		for (size_t i = 0; i < s.n; i++)
+			h = hash_mix(h, (unsigned char)s.p[i]);
+		if (whole)
+			break;
+	}
+	return h | 1;
+}
+
+/* Each of "A, B (pipe), C" leads to the job. */
+static int add_made(struct planned *p, struct str list, uint32_t job)
+{
+	while (list.n) {
+		const char *comma = memmem(list.p, list.n, ", ", 2);
+		struct str one = str_n(list.p, comma ? (size_t)(comma - list.p) : list.n);
+		size_t used = comma ? one.n + 2 : one.n;
+		list = str_n(list.p + used, list.n - used);
+		const char *mark = one.n && one.p[one.n - 1] == ')' ? memmem(one.p, one.n, " (", 2) : NULL;
+		if (mark)
+			one.n = (size_t)(mark - one.p);
+		bool is_new;
+		if (one.n && !idmap_add(&p->by_file, path_hash(p->folder, one), job + 1, &is_new))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int parse_log(struct planned *p)
+{
+	struct str rest = buf_view(&p->text), name;
+	struct job *at = NULL;
+	size_t in = 0;
+	while (rest.n) {
+		struct str line = next_line(&rest);
+		size_t blanks = blanks_before(line);
+		if (is_job_head(line, &name)) {
+			if (!vec_has_room(p->jobs, p->n, p->cap))
+				return -ENOMEM;
+			at = &p->jobs[p->n++];
+			*at = (struct job){.name = name, .stage = NOT_THERE};
+			in = blanks;
+		} else if (at && (blanks <= in || blanks == line.n)) {
+			at = NULL;
+		} else if (at) {
+			take_field(at, str_n(line.p + blanks, line.n - blanks));
+		}
+	}
+	for (uint32_t i = 0; i < p->n; i++)
+		for (int k = 0; k < 2; k++)
+			if (add_made(p, p->jobs[i].made[k], i) < 0)
+				return -ENOMEM;
+	return 0;
+}
+
+/* ---- names ---- */
+
+/* "sample=A, unit=1": a value may have ", " in it, but what follows then is no NAME=. */
+static int set_wildcards(struct stages *st, struct stage *g, struct str list, const char *between)
+{
+	struct buf b = {0};
+	size_t gap = strlen(between);
+	for (size_t i = 0; i < list.n; i++) {
+		size_t k = i + gap;
+		bool cut = i && k < list.n && memcmp(list.p + i, between, gap) == 0;
+		while (cut && k < list.n && (isalnum((unsigned char)list.p[k]) || list.p[k] == '_'))
+			k++;
+		cut = cut && k > i + gap && k < list.n && list.p[k] == '=';
+		if (cut)
+			i += gap - 1;
+		buf_char(&b, cut || !list.p[i] ? '\0' : list.p[i]);
+	}
+	if (b.n) {
+		buf_char(&b, '\0');
+		g->wildcards = stages_keep(st, buf_view(&b));
+		g->wildcards_n = b.n;
+	}
+	bool failed = b.failed || (list.n && !g->wildcards);
+	buf_release(&b);
+	return failed ? -ENOMEM : 0;
+}
+
+/* The stage of a job of the log. */
+static int stage_of_job(struct stage_run *r, uint32_t e, struct job *j, uint32_t *ret)
+{
+	struct stages *st = r->st;
+	if (j->stage == NOT_THERE) {
+		struct stage *g = stages_add(st, &j->stage);
+		if (!g)
+			return -ENOMEM;
+		*g = (struct stage){.kind = STAGE_RULE,
+		                    .engine = ENGINE_SNAKEMAKE,
+		                    .named = NAMED_LOG,
+		                    .name = stages_keep(st, j->name),
+		                    .job = j->number.n ? stages_keep(st, j->number) : NULL,
+		                    .workflow = r->x[e].id,
+		                    .run = r->id};
+		if (set_wildcards(st, g, j->wildcards, ", ") < 0)
+			return -ENOMEM;
+	}
+	*ret = j->stage;
+	return 0;
+}
+
+/* The job that a file, or a folder above it, was made for. */
+static struct job *job_of_path(struct planned *p, struct str path)
+{
+	for (int i = 0; i < ABOVE && path.n; i++) {
+		const uint32_t *at = idmap_find(&p->by_file, path_hash((struct str){0}, path));
+		if (at)
+			return &p->jobs[*at - 1];
+		path.n -= str_base_name(path).n;
+		while (path.n && path.p[path.n - 1] == '/')
+			path.n--;
+	}
+	return NULL;
+}
+
+struct asked {
+	struct stage_run *r;
+	struct planned *p;
+	uint32_t e;
+	struct job *ret;
+	store_id log; /* the version of the log */
+	struct buf metadata;
+};
+
+static int ask_job(void *arg, store_id exec, store_id version, struct str path)
+{
+	struct asked *a = arg;
+	(void)exec, (void)version;
+	a->ret = job_of_path(a->p, path);
+	return a->ret != NULL;
+}
+
+/* What Snakemake itself made for a job. */
+static int ask_made(void *arg, store_id exec, store_id version, struct str path)
+{
+	struct asked *a = arg;
+	struct job *j = stages_own_file(path) ? NULL : job_of_path(a->p, path);
+	uint32_t stage;
+	bool is_new;
+	if (!j)
+		return 0;
+	int r = stage_of_job(a->r, a->e, j, &stage);
+	if (r == 0 && !idmap_add(&a->r->st->made, hash_mix(exec, version) | 1, stage + 1, &is_new))
+		r = -ENOMEM;
+	return r;
+}
+
+static int ask_log(void *arg, store_id exec, store_id version, struct str path)
+{
+	static const char folder[] = "/.snakemake/log/";
+	struct asked *a = arg;
+	const char *at = memmem(path.p, path.n, folder, sizeof(folder) - 1);
+	(void)exec;
+	if (!at || !str_ends(path, str_of(".log")))
+		return 0;
+	a->log = version;
+	char *kept = stages_keep(a->r->st, str_n(path.p, (size_t)(at - path.p)));
+	a->p->folder = str_of(kept);
+	return kept ? 0 : -ENOMEM;
+}
+
+static int load_log(struct stage_run *r, uint32_t e, struct planned *p)
+{
+	struct asked a = {.r = r, .p = p, .e = e};
+	int ret = stages_outputs(r->st, r->x[e].id, ask_log, &a);
+	if (ret == 0 && a.log)
+		ret = stages_read(r->st, a.log, &p->text);
+	return ret > 0 ? parse_log(p) : ret;
+}
+
+/* ---- the metadata of an output ---- */
+
+static int is_of_run(struct stages *st, store_id version, store_id run)
+{
+	struct edges e = {0};
+	struct exec_brief x;
+	int r = store_gens(st->s, version, &e), found = 0;
+	for (size_t i = 0; i < e.n && r == 0 && !found; i++) {
+		int got = store_exec_brief(st->s, e.v[i].to, &x);
+		r = got < 0 ? got : 0;
+		found = got > 0 && x.run == run;
+	}
+	edges_release(&e);
+	return r < 0 ? r : found;
+}
+
+/* "rule": "NAME" of JSON; within a string the first quote would have a backslash before it. */
+static struct str rule_of_metadata(struct str text)
+{
+	static const char key[] = "\"rule\": \"";
+	const char *end = text.p + text.n;
+	for (const char *at = text.p; text.n && (at = memmem(at, (size_t)(end - at), key, sizeof(key) - 1)); at++) {
+		const char *name = at + sizeof(key) - 1, *quote = memchr(name, '"', (size_t)(end - name));
+		struct str one = str_n(name, quote ? (size_t)(quote - name) : 0);
+		if ((at == text.p || at[-1] != '\\') && is_rule_name(one))
+			return one;
+	}
+	return (struct str){0};
+}
+
+static int ask_metadata(void *arg, store_id exec, store_id version, struct str path)
+{
+	struct asked *a = arg;
+	struct stages *st = a->r->st;
+	struct buf at = {0};
+	store_id file, last;
+	(void)exec, (void)version;
+	if (!str_starts(path, a->p->folder) || path.n <= a->p->folder.n + 1 || path.n - a->p->folder.n > 150)
+		return 0;
+	buf_str(&at, a->p->folder);
+	buf_printf(&at, "/.snakemake/metadata/");
+	base64_append(&at, str_n(path.p + a->p->folder.n + 1, path.n - a->p->folder.n - 1));
+	int r = at.failed ? -ENOMEM : store_files_by_path(st->s, buf_view(&at), &file, 1);
+	if (r > 0)
+		r = store_version_of(st->s, file, 0, &last);
+	if (r > 0)
+		r = is_of_run(st, last, a->r->id);
+	buf_reset(&a->metadata);
+	if (r > 0)
+		r = stages_read(st, last, &a->metadata);
+	buf_release(&at);
+	return r < 0 ? r : r > 0 && rule_of_metadata(buf_view(&a->metadata)).n > 0;
+}
+
+/* ---- units ---- */
+
+/* Asks of each execution of a unit; 1 as soon as one has an answer. */
+static int ask_unit(struct stage_run *r, uint32_t u, stages_output *ask, struct asked *a)
+{
+	int ret = 0;
+	for (uint32_t i = r->head[u]; i != NOT_THERE && ret == 0; i = r->next[i])
+		ret = stages_outputs(r->st, r->x[i].id, ask, a);
+	return ret;
+}
+
+/* A shell that Snakemake starts for a job: -c and its strict mode. */
+static int is_shell_job(struct stage_run *r, uint32_t u)
+{
+	for (uint32_t i = r->head[u]; i != NOT_THERE; i = r->next[i]) {
+		struct exec_brief x;
+		struct str arg, last = {0};
+		int found = r->x[i].image ? store_exec_brief(r->st->s, r->x[i].id, &x) : 0;
+		if (found < 0)
+			return found;
+		for (size_t pos = 0; found && strlist_next(&x.argv, &pos, &arg); last = arg)
+			if (str_is(last, "-c"))
+				return str_starts(arg, str_of("set -euo pipefail; "));
+		if (found)
+			return 0;
+	}
+	return 0;
+}
+
+static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct planned *p)
+{
+	struct asked a = {.r = r, .p = p, .e = e};
+	uint32_t stage;
+	int ret = p->folder.n ? ask_unit(r, u, ask_metadata, &a) : 0;
+	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
+	if (g) {
+		struct str name = ret > 0 ? rule_of_metadata(buf_view(&a.metadata)) : (struct str){0};
+		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE, .workflow = r->x[e].id};
+		g->name = name.n ? stages_keep(r->st, name) : NULL;
+		g->named = name.n ? NAMED_METADATA : NAMED_NOT;
+		ret = stages_join(r, u, stage);
+	}
+	buf_release(&a.metadata);
+	return ret < 0 ? ret : g ? 0 : -ENOMEM;
+}
+
+static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct planned *p)
+{
+	struct asked a = {.r = r, .p = p, .e = e};
+	uint32_t stage;
+	int ret = ask_unit(r, u, ask_job, &a);
+	if (ret > 0) {
+		ret = stage_of_job(r, e, a.ret, &stage);
+		if (ret == 0 && r->x[u].itself)
+			r->st->v[stage].named = NAMED_ARGUMENTS; /* it says the same */
+		return ret < 0 ? ret : stages_join(r, u, stage);
+	}
+	if (ret < 0 || r->x[u].itself)
+		return ret; /* stages_name_job does it */
+	ret = is_shell_job(r, u);
+	return ret > 0 ? name_by_metadata(r, e, u, p) : ret;
+}
+
+int stages_name_snakemake(struct stage_run *r, uint32_t e)
+{
+	struct planned p = {0};
+	int ret = load_log(r, e, &p);
+	for (uint32_t u = 0; u < r->n && ret == 0; u++)
+		if (r->x[u].unit == u && r->x[u].under == e && r->x[u].kind == ENGINE_SNAKEMAKE)
+			ret = name_unit(r, e, u, &p);
+	struct asked a = {.r = r, .p = &p, .e = e};
+	if (ret == 0 && p.n)
+		ret = stages_outputs(r->st, r->x[e].id, ask_made, &a);
+	planned_release(&p);
+	return ret;
+}
+
+/* ---- a job that says what it is ---- */
+
+bool stages_is_job(const struct strlist *argv)
+{
+	struct str arg;
+	for (size_t pos = 0; strlist_next(argv, &pos, &arg);)
+		if (str_is(arg, "--target-jobs") || str_is(arg, "--allowed-rules"))
+			return true;
+	return false;
+}
+
+/* The words behind an option, up to the next one: "A, B", without what follows a colon. */
+static void words_behind(const struct strlist *argv, const char *option, struct buf *names, struct buf *rest)
+{
+	struct str arg;
+	bool in = false;
+	for (size_t pos = 0; strlist_next(argv, &pos, &arg);) {
+		if (arg.n > 1 && arg.p[0] == '-') {
+			in = str_is(arg, option);
+			continue;
+		}
+		if (!in)
+			continue;
+		const char *colon = arg.n ? memchr(arg.p, ':', arg.n) : NULL;
+		buf_printf(names, names->n ? ", " : "");
+		buf_str(names, str_n(arg.p, colon ? (size_t)(colon - arg.p) : arg.n));
+		if (colon && !rest->n)
+			buf_str(rest, str_n(colon + 1, arg.n - (size_t)(colon + 1 - arg.p)));
+	}
+}
+
+int stages_name_job(struct stage_run *r, uint32_t u)
+{
+	struct exec_brief x;
+	struct buf names = {0}, rest = {0}, none = {0};
+	uint32_t stage;
+	int ret = store_exec_brief(r->st->s, r->x[u].id, &x);
+	if (ret > 0) {
+		words_behind(&x.argv, "--target-jobs", &names, &rest);
+		if (!names.n)
+			words_behind(&x.argv, "--allowed-rules", &names, &none);
+	}
+	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
+	if (g) {
+		uint32_t e = r->x[u].under;
+		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE};
+		g->workflow = e == NOT_THERE ? 0 : r->x[e].id;
+		g->name = names.n ? stages_keep(r->st, buf_view(&names)) : NULL;
+		g->named = names.n ? NAMED_ARGUMENTS : NAMED_NOT;
+		ret = set_wildcards(r->st, g, buf_view(&rest), ",");
+		if (ret == 0)
+			ret = stages_join(r, u, stage);
+	}
+	bool failed = names.failed || rest.failed;
+	buf_release(&names);
+	buf_release(&rest);
+	buf_release(&none);
+	return ret < 0 ? ret : failed || !g ? -ENOMEM : 0;
+}
