@@ -4,6 +4,7 @@
 #include "capture/inject/inject.h"
 #include "capture/inline_open/libraries.h"
 #include "capture/inline_open/logging.h"
+#include "capture/inline_open/opens_folders.h"
 #include "capture/inline_open/thread_logs.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/rights.h"
@@ -223,6 +224,7 @@ static void disown_log(struct sup *s, struct proc *p)
 	if (!g || g->slot < 0)
 		return;
 	thread_logs_free(l, g);
+	opens_folders_free(g);
 	munmap(l->map[g->slot], OPENS_LOG_SIZE);
 	l->map[g->slot] = NULL;
 	l->log[g->slot] = NULL;
@@ -387,11 +389,13 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool thr
 			logging_know_cwd(s, p, g);
 		return;
 	}
-	if (own.slot == OPENS_SLOT)
-		return;
-	logging_know_cwd(s, p, g);
-	if (!write_own(p, OPENS_SLOT))
-		logging_give_up(s, p);
+	if (own.slot != OPENS_SLOT) {
+		logging_know_cwd(s, p, g);
+		if (!write_own(p, OPENS_SLOT))
+			logging_give_up(s, p);
+	}
+	if (logging_reads_below(t))
+		opens_folders_learn(s, p, (int)t->args[0]);
 }
 
 void opens_confine(struct sup *s, struct proc *p)
@@ -436,7 +440,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	if (!s->injects || s->refuse || s->inject_pid || (s->opens && s->opens->off))
 		return;
-	bool reads = logging_only_reads(t);
+	/* Walkers of trees open a folder, and then perhaps many files in it. */
+	const bool below = logging_reads_below(t), reads = below || logging_only_reads(t);
 	struct logging *g = p->logging;
 	if (g && g->slot >= 0 && !reads &&
 	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount ||
@@ -447,6 +452,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	if (!reads)
 		return;
 	if (!g && !inherit_logging(s, p, t)) {
+		if (below && (t->args[2] & O_DIRECTORY))
+			return;
 		p->open_stops++;
 		logging_learn_habit(p);
 		if (p->open_stops < s->inject_after && !(p->open_stops >= HABIT_AFTER && is_used_to(p)))
@@ -456,7 +463,7 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		if (logging_can_make(p, p->logging, t)) {
 			if (may_log(s, p, t))
 				go_log(s, p, t, false);
-			else if (may_log_threads(s, p, p->logging->sites))
+			else if (!below && may_log_threads(s, p, p->logging->sites))
 				go_log(s, p, t, true);
 		}
 		return;
@@ -471,7 +478,7 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		return; /* a child in the same memory would not be told from it */
 	if (l && may_log(s, p, t) && may_inject(s, p))
 		choose_for_injection(s, p, t, l, base, false);
-	else if (l && may_log_threads(s, p, l) && may_inject(s, p))
+	else if (l && !below && may_log_threads(s, p, l) && may_inject(s, p))
 		choose_for_injection(s, p, t, l, base, true);
 	else if (!l && !libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
 		p->inject_tries = TRIES; /* its opens are not a library's */

@@ -21,6 +21,13 @@ struct thread_log {
 	uint32_t pos;
 };
 
+/* A row of the table of folders in a log (opens_folders.h). */
+struct opens_folder {
+	struct opens_folder_row row;
+	char *path;      /* NULL: no folder */
+	uint64_t looked; /* number of the copying of logs at which it led there last */
+};
+
 /* What is known of a process that has the code. */
 struct logging {
 	uint64_t code; /* of the stubs */
@@ -34,9 +41,10 @@ struct logging {
 	ino_t cwd_ino;
 	unsigned batch; /* when that was last looked for by its name */
 	bool lost_cwd;
-	unsigned fresh, opens;      /* files that it opened by itself: taken and not yet recorded; ever */
-	int64_t crowded;            /* when its threads had all logs that it can have */
-	struct thread_log *threads; /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
+	unsigned fresh, opens;        /* files that it opened by itself: taken and not yet recorded; ever */
+	int64_t crowded;              /* when its threads had all logs that it can have */
+	struct thread_log *threads;   /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
+	struct opens_folder *folders; /* OPENS_FOLDERS, as in the table of its log; NULL: none was learned */
 };
 
 #define OPENED_UNKNOWN INT32_MAX /* value of one that was made at a stop */
@@ -70,6 +78,7 @@ struct opens_logs {
 	unsigned char *map[OPENS_SLOTS];     /* memory that they have, and nobody else */
 	struct opens_slot *log[OPENS_SLOTS]; /* ... in it their own log, behind those of their threads */
 	unsigned used, failures, batch;
+	uint64_t copies;  /* how often logs were copied */
 	unsigned threads; /* logs of threads that are somebody's */
 	int logs;         /* at a time */
 	bool off, barred;
@@ -101,6 +110,12 @@ static inline bool logging_only_reads(const struct trap *t)
 	       !(logging_path_arguments(t)[1] & OPENS_FLAGS_NOT);
 }
 
+/* The same by the descriptor of a folder. */
+static inline bool logging_reads_below(const struct trap *t)
+{
+	return !t->compat && t->call == CALL_openat && (int)t->args[0] != AT_FDCWD && !(t->args[2] & OPENS_FLAGS_NOT);
+}
+
 /* The processor's counter. */
 static inline uint64_t logging_tsc_now(void)
 {
@@ -117,9 +132,10 @@ bool logging_can_make(const struct proc *p, const struct logging *g, const struc
 void logging_learn_habit(const struct proc *p);
 /* The log of p could not be read to its end: no more of it is. */
 void logging_give_up(struct sup *s, struct proc *p);
-/* Takes an entry, whose path has e->length bytes and may change. how: id, late and ended. False: no memory. */
-bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
-                    const struct opened *how);
+/* Takes an entry, whose path has e->length bytes and may change. folder: that a relative path begins in, NULL: the
+ * working directory. how: id, late and ended. False: no memory. */
+bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const char *folder,
+                    const unsigned char *path, const struct opened *how);
 /* Its working directory, as it is now. */
 void logging_know_cwd(struct sup *s, struct proc *p, struct logging *g);
 

@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-static_assert(offsetof(struct opens_slot, cell) == 64 && OPENS_CELL == 64 && OPENS_CELLS == 2048, "as the code has it");
-static_assert(sizeof(struct opens_entry) == 24, "as the code has it");
+static_assert(offsetof(struct opens_slot, cell) == 1280 && OPENS_CELL == 64 && OPENS_CELLS == 2048,
+              "as the code has it");
+static_assert(offsetof(struct opens_slot, stat) == 64 && offsetof(struct opens_slot, folder) == 256 &&
+                  OPENS_FOLDERS == 64,
+              "as the code has it");
+static_assert(sizeof(struct opens_entry) == 24 && offsetof(struct opens_entry, folder) == 22, "as the code has it");
 static_assert(offsetof(struct opens_thread, cell) == 256 && OPENS_THREAD_CELLS == 512, "as the code has it");
 static_assert(sizeof(struct opens_thread_entry) == 40 && OPENS_THREADS == 16, "as the code has it");
 static_assert(offsetof(struct opens_thread, tid) == 24 && offsetof(struct opens_thread, frame) == 32 &&
@@ -19,7 +23,7 @@ static_assert(OPENS_ENTRY_CELLS == 65 && offsetof(struct opens_slot, most) == 20
 /* Can there be an entry of so many bytes before its path? */
 static bool is_entry(const struct opens_entry *e, size_t head, uint32_t cells, uint32_t ring)
 {
-	return cells <= ring && e->length && e->length <= OPENS_PATH && e->cells <= cells &&
+	return cells <= ring && e->length && e->length <= OPENS_PATH && e->cells <= cells && e->folder <= OPENS_FOLDERS &&
 	       e->cells == (head + e->length + OPENS_CELL - 1) / OPENS_CELL;
 }
 
@@ -53,8 +57,9 @@ static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374a50008 &&
                   offsetof(struct opens_own, missed) == offsetof(struct opens_own, pid) + 8,
               "as the code has it");
 
-/* openat(AT_FDCWD, path, flags): as at the call, with the log's address in r11. Afterwards as behind the call, and r11
- * is not 0; or r11 is 0, nothing was done, and the caller makes the call himself, where it is stopped.
+/* openat(folder, path, flags): as at the call, with the log's address in r11. Afterwards as behind the call, and r11
+ * is not 0; or r11 is 0, nothing was done, and the caller makes the call himself, where it is stopped. A folder that is
+ * not AT_FDCWD is asked what it is before the call, and has to be one that the recorder knows: r12 is its row + 1.
  *
  * An entry is written behind the end, where it does not count; then the end is moved. It needs no lock: one thread uses
  * this log, and a signal's handler that interrupts it here finds it busy and stops. */
@@ -78,7 +83,31 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "push %r8\n"
         "push %r9\n"
         "push %r10\n"
+        "push %r12\n"
         "mov %r11, %rbx\n"
+        "xor %r12d, %r12d\n"
+        "cmp $-100, %edi\n" /* AT_FDCWD */
+        "je 9f\n"
+        "mov %rsi, %r8\n"
+        "mov $5, %eax\n" /* fstat */
+        "lea 64(%rbx), %rsi\n"
+        "syscall\n"
+        "mov %r8, %rsi\n"
+        "test %eax, %eax\n"
+        "mov $257, %eax\n"
+        "jne 10f\n"
+        "mov 64(%rbx), %r8\n" /* st_dev */
+        "mov 72(%rbx), %r9\n" /* st_ino */
+        "mov %r9d, %r12d\n"
+        "and $63, %r12d\n"
+        "mov %r12d, %ecx\n"
+        "shl $4, %ecx\n"
+        "cmp %r8, 256(%rbx,%rcx)\n"
+        "jne 10f\n"
+        "cmp %r9, 264(%rbx,%rcx)\n"
+        "jne 10f\n"
+        "inc %r12d\n"
+        "9:\n"
         "mov %rax, %rcx\n"
         "mov %rdx, %rbp\n"
         "rdtsc\n"
@@ -106,7 +135,7 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "mov %r9d, %edi\n"
         "and $2047, %edi\n"
         "shl $6, %edi\n"
-        "lea 64(%rbx,%rdi), %rdi\n"
+        "lea 1280(%rbx,%rdi), %rdi\n"
         "mov %r8, (%rdi)\n"
         "mov %eax, 8(%rdi)\n"
         "mov %ebp, 12(%rdi)\n"
@@ -123,7 +152,8 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "mov %edx, 16(%rdi)\n"
         "add $87, %edx\n" /* 24 + 63 */
         "shr $6, %edx\n"
-        "mov %edx, 20(%rdi)\n"
+        "mov %dx, 20(%rdi)\n"
+        "mov %r12w, 22(%rdi)\n"
         "add %r9d, %edx\n"
         "mov %edx, (%rbx)\n"
         "jmp 5f\n"
@@ -133,10 +163,19 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "6:\n"
         "incl 8(%r10)\n"
         "jmp 8f\n"
+        "10:\n" /* not a folder that is known: nothing is done. In a child as at 6 */
+        "movabs $" OWN_PID ", %r10\n"
+        "cmpl $0, (%r10)\n"
+        "je 11f\n"
+        "decl 12(%rbx)\n"
+        "11:\n"
+        "xor %ebx, %ebx\n"
+        "jmp 8f\n"
         "5:\n"
         "decl 12(%rbx)\n"
         "8:\n"
         "mov %rbx, %r11\n"
+        "pop %r12\n"
         "pop %r10\n"
         "pop %r9\n"
         "pop %r8\n"

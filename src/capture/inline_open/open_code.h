@@ -2,7 +2,7 @@
  * (doc/opens.md). x86-64 only.
  *
  * Budget of an open: 60 ns beside the call and the filter: a locked increment, a reading of the time-stamp counter, a
- * copy of the path. No lock, no call of its own, 200 bytes of stack. */
+ * copy of the path. No lock, 200 bytes of stack. By a folder's descriptor one fstat more, 0.15 us. */
 #ifndef STEMMA_CAPTURE_INLINE_OPEN_OPEN_CODE_H
 #define STEMMA_CAPTURE_INLINE_OPEN_OPEN_CODE_H
 
@@ -25,7 +25,14 @@ struct opens_entry {
 	int32_t value; /* the descriptor, or -errno: only those after which the path has been read */
 	uint32_t flags;
 	uint32_t length; /* of the path, with its NUL */
-	uint32_t cells;
+	uint16_t cells;
+	uint16_t folder; /* 1 + the row of opens_slot.folder that a relative path begins in; 0: the working directory */
+};
+
+/* A folder that the recorder knows by its name (opens_folders.h). ino 0: none. */
+#define OPENS_FOLDERS 64
+struct opens_folder_row {
+	uint64_t dev, ino; /* st_dev and st_ino */
 };
 
 struct opens_slot {
@@ -36,6 +43,10 @@ struct opens_slot {
 	uint32_t lost;  /* the program's: entries for which there was no room */
 	uint32_t most;  /* the recorder's: with more cells than that to be read, opens stop */
 	unsigned char room[40];
+	unsigned char stat[144]; /* the program's: what fstat says of the folder that an open begins in */
+	unsigned char room2[48];
+	/* The recorder's: by the last bits of ino. An open by the descriptor of another folder stops. */
+	struct opens_folder_row folder[OPENS_FOLDERS];
 	unsigned char
 	    cell[(OPENS_CELLS + OPENS_ENTRY_CELLS) * OPENS_CELL]; /* the last entry of a round goes on behind it */
 };

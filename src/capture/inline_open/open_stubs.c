@@ -101,8 +101,6 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
 	emit_open_u32(a, OPENS_FLAGS_NOT);
 	size_t slow1 = emit_forward_jump(a, 0x75); /* jne */
-	EMIT(a, 0x83, 0xff, 0x9c);                 /* cmp $AT_FDCWD,%edi */
-	size_t slow2 = emit_forward_jump(a, 0x75);
 	size_t none = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp: what may lie below the stack stays */
 	call_code(a);
@@ -111,12 +109,14 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t made = emit_forward_jump(a, 0x75); /* jne */
 	patch_open_jump(a, slow1);
-	patch_open_jump(a, slow2);
 	if (!threads)
 		patch_open_jump(a, none);
+	const size_t slow = a->s->n;
 	emit_open_jump(a, code, call);
-	if (threads) { /* it may be one of several, with a log of its own */
+	if (threads) { /* it may be one of several, with a log of its own, in which no folders are known */
 		patch_open_jump(a, none);
+		EMIT(a, 0x83, 0xff, 0x9c); /* cmp $AT_FDCWD,%edi */
+		EMIT(a, 0x75, (unsigned char)(slow - (a->s->n + 2)));
 		EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80);
 		emit_head_call(a, HEAD_THREAD);
 		EMIT(a, 0xeb, (unsigned char)(both - (a->s->n + 2)));

@@ -1,5 +1,6 @@
 /* The hooks by which opens without a stop are part of a run. */
 #include "capture/inline_open/inline_open.h"
+#include "capture/inline_open/opens_folders.h"
 #include "capture/inline_open/opens_late.h"
 
 static void opens_feature_bar(struct sup *s, pid_t tid)
@@ -22,6 +23,20 @@ static void opens_feature_handle(struct sup *s, struct proc *p, const struct tra
 		opens_see_page(s, p);
 	else if (t->call == CALL_chdir && s->opens)
 		opens_moves(s, p);
+	else if (t->call == CALL_mount)
+		opens_folders_forget(s->opens);
+}
+
+static bool is_folder(const struct file *f)
+{
+	return f && f->kind == TERM_kind_directory;
+}
+
+static void opens_feature_changes(struct sup *s, const struct pending *d)
+{
+	if (is_folder(d->file) || is_folder(d->victim))
+		opens_folders_forget(s->opens);
+	opens_late_changes(s, d);
 }
 
 static void opens_feature_after(struct sup *s, struct proc *p, const struct trap *t)
@@ -59,7 +74,7 @@ const struct feature opens_feature = {.name = "opens",
                                       .handle = opens_feature_handle,
                                       .after = opens_feature_after,
                                       .confine = opens_confine,
-                                      .changes = opens_late_changes,
+                                      .changes = opens_feature_changes,
                                       .over = opens_feature_over,
                                       .end = opens_free,
                                       .adopted = opens_feature_adopted,

@@ -2,6 +2,7 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/inline_open/logging.h"
+#include "capture/inline_open/opens_folders.h"
 #include "capture/inline_open/opens_late.h"
 #include "capture/inline_open/thread_logs.h"
 
@@ -51,8 +52,27 @@ static bool is_its_file(const struct opened_id *id, const struct logged_file *wh
 	return !id->ino || (id->dev == what->id.dev && id->ino == what->id.ino);
 }
 
-bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path,
-                    const struct opened *how)
+/* Puts the path behind the others, as one from the root where it begins in a folder. Its bytes, with its NUL; 0: no
+ * memory. */
+static uint32_t append_path(struct opens_logs *l, const struct opens_entry *e, const char *folder,
+                            const unsigned char *path, size_t *ret_at)
+{
+	const size_t at = l->paths.n, k = folder ? strlen(folder) + 1 : 0;
+	if (k) {
+		buf_add(&l->paths, folder, k - 1);
+		buf_add(&l->paths, "/", 1);
+	}
+	buf_add(&l->paths, path, e->length);
+	if (l->paths.n != at + k + e->length)
+		return 0;
+	l->paths.p[l->paths.n - 1] = '\0';
+	const bool whole = k && (l->paths.p[at + k] == '/' || !l->paths.p[at + k]);
+	*ret_at = whole ? at + k : at;
+	return e->length + (whole ? 0 : (uint32_t)k);
+}
+
+bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const char *folder,
+                    const unsigned char *path, const struct opened *how)
 {
 	if (l->ntaken == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
@@ -62,27 +82,27 @@ bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_ent
 		l->taken = v;
 		l->room = room;
 	}
-	size_t at = l->paths.n;
+	size_t at;
 	bool nofollow = e->flags & O_NOFOLLOW;
-	buf_add(&l->paths, path, e->length);
-	if (l->paths.n != at + e->length)
+	const size_t before = l->paths.n;
+	const uint32_t length = append_path(l, e, folder, path, &at);
+	if (!length)
 		return false;
 	const char *copy = (const char *)l->paths.p + at;
-	l->paths.p[l->paths.n - 1] = '\0';
-	uint64_t hash = observed_hash(p, copy, e->length, nofollow);
+	uint64_t hash = observed_hash(p, copy, length, nofollow);
 	struct observed *m = e->value < 0 || e->value == OPENED_UNKNOWN || how->late
 	                         ? NULL
-	                         : observed_find(&l->observed, p, copy, e->length, nofollow, hash);
+	                         : observed_find(&l->observed, p, copy, length, nofollow, hash);
 	if (m && m->kept && e->tsc > m->tsc && is_its_file(&how->id, &m->what)) {
 		wait_for_look(m, e->tsc);
-		l->paths.n = at;
+		l->paths.n = before;
 	} else {
 		l->taken[l->ntaken++] = (struct opened){.proc = p,
 		                                        .tsc = e->tsc,
 		                                        .value = e->value,
 		                                        .flags = e->flags,
 		                                        .path = at,
-		                                        .length = e->length,
+		                                        .length = length,
 		                                        .id = how->id,
 		                                        .late = how->late,
 		                                        .unasked = how->unasked,
@@ -93,6 +113,17 @@ bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_ent
 	p->logging->opens++;
 	logging_learn_habit(p);
 	return true;
+}
+
+/* One entry of p's log. *ret_astray: its folder was not found. False: no memory. */
+static bool copy_entry(struct sup *s, struct proc *p, const struct opens_entry *e, const unsigned char *path,
+                       bool *ret_astray)
+{
+	struct logging *g = p->logging;
+	const char *folder = e->folder ? opens_folders_name(s->opens, g, e->folder) : NULL;
+	*ret_astray = e->folder && !folder;
+	return *ret_astray ||
+	       logging_append(s->opens, p, e, folder, path, &(struct opened){.late = g->late && e->tsc <= g->late});
 }
 
 /* Copies one log. What is there may be anything. */
@@ -109,16 +140,20 @@ static void copy_log(struct sup *s, int i)
 		if (k)
 			k->stops++; /* the call that it stopped at last has come back */
 	}
+	uint64_t unfound = 0;
 	while (pos != from && !g->never) {
 		struct opens_entry e;
 		const unsigned char *path;
-		if (opens_entry_read(log, from, pos, &e, &path) < 0 ||
-		    !logging_append(l, p, &e, path, &(struct opened){.late = g->late && e.tsc <= g->late})) {
+		bool astray = false;
+		if (opens_entry_read(log, from, pos, &e, &path) < 0 || !copy_entry(s, p, &e, path, &astray)) {
 			logging_give_up(s, p);
 			break;
 		}
+		unfound += astray;
 		from += e.cells;
 	}
+	if (unfound)
+		sup_gap(s, p, TERM_gap_lost, unfound, "opened files by the descriptor of a folder that was not found again");
 	__atomic_store_n(&log->taken, pos, __ATOMIC_RELEASE);
 	uint32_t lost = __atomic_load_n(&log->lost, __ATOMIC_RELAXED);
 	if (lost != g->lost)
@@ -422,6 +457,7 @@ static void end_closed(struct sup *s)
 static void copy_all_logs(struct sup *s)
 {
 	struct opens_logs *l = s->opens;
+	l->copies++;
 	for (int i = 0; i < OPENS_SLOTS; i++)
 		if (l->owner[i])
 			copy_log(s, i);
@@ -465,7 +501,7 @@ bool opens_full(struct sup *s, const struct trap *t)
 	                        .value = OPENED_UNKNOWN,
 	                        .flags = (uint32_t)logging_path_arguments(t)[1],
 	                        .length = (uint32_t)n + 1};
-	if (!g->never && !logging_append(l, p, &e, (unsigned char *)path, &(struct opened){0}))
+	if (!g->never && !logging_append(l, p, &e, NULL, (unsigned char *)path, &(struct opened){0}))
 		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
 	return true;
 }

@@ -73,7 +73,7 @@ static void take_unfinished(struct sup *s, struct proc *p, struct opens_thread *
 	                              .flags = log->flags & ~(uint32_t)OPENS_FLAGS_NOT,
 	                              .length = (uint32_t)n + 1};
 	if (n > 0)
-		logging_append(s->opens, p, &e, (unsigned char *)path, &(struct opened){.late = true, .ended = true});
+		logging_append(s->opens, p, &e, NULL, (unsigned char *)path, &(struct opened){.late = true, .ended = true});
 	log->frame = 0;
 	__atomic_fetch_sub(&log->busy, 1, __ATOMIC_SEQ_CST);
 }
@@ -104,7 +104,7 @@ static void copy_thread_log(struct sup *s, struct proc *p, int i)
 		const bool unknown = cells > 0 && e.e.value >= 0 && !e.ino;
 		const bool late = unknown || (x->late && from == x->late_pos);
 		if (cells < 0 || e.e.value == OPENED_UNKNOWN ||
-		    !logging_append(s->opens, p, &e.e, path,
+		    !logging_append(s->opens, p, &e.e, NULL, path,
 		                    &(struct opened){.id = id_of_entry(&e), .late = late, .unasked = unknown})) {
 			logging_give_up(s, p);
 			break;
