@@ -455,7 +455,7 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 		struct edge *e = &w->got.v[k];
 		if (e->sure || e->via != TERM_via_fork || w->o->fork)
 			continue;
-		r = submit_is(w->s, up ? id : e->to);
+		r = submit_edges_is(w->submits, up ? id : e->to);
 		if (r > 0)
 			e->via = TERM_via_submit;
 	}

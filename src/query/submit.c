@@ -63,18 +63,21 @@ static struct str env_get(const struct exec_info *x, const char *name)
 	return str_of("");
 }
 
+static bool is_submitter_name(struct str called)
+{
+	called = str_base_name(called);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (str_is(called, programs[i]))
+			return true;
+	return false;
+}
+
 /* By its name as it was called; that of the file would be a look at another table for each execution. */
 static bool is_submitter(const struct exec_info *x)
 {
 	struct str arg = {0};
 	size_t pos = 0;
-	if (!x->n || !strlist_next(&x->argv, &pos, &arg))
-		return false;
-	arg = str_base_name(arg);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (str_is(arg, programs[i]))
-			return true;
-	return false;
+	return x->n && strlist_next(&x->argv, &pos, &arg) && is_submitter_name(arg);
 }
 
 /* Which batch system's job it is of; NULL none. */
@@ -249,13 +252,6 @@ static int each_exec(struct store *s, int (*each)(void *arg, const struct exec_i
 		store_view_end(s);
 	free(ids);
 	return r < 0 ? r : 0;
-}
-
-int submit_is(struct store *s, store_id exec)
-{
-	struct exec_info x;
-	int r = store_exec(s, exec, &x);
-	return r > 0 ? is_submitter(&x) : r;
 }
 
 /* Was the job's first program started by who submitted it? That one has not the job's identity. */
@@ -452,6 +448,8 @@ struct known_job {
 	bool compared;     /* ... once they were looked for */
 };
 
+enum { NO, YES };
+
 struct submit_edges {
 	struct store *s;
 	int64_t skew;
@@ -461,6 +459,8 @@ struct submit_edges {
 	struct known_job *jobs;
 	size_t n_jobs, cap_jobs;
 	struct idmap by_origin; /* hash of what is compared of it -> place in jobs */
+	/* What was found of an environment, and of a name that programs were called by: YES or NO. */
+	struct idmap of_job, submits;
 };
 
 int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret)
@@ -487,6 +487,8 @@ void submit_edges_free(struct submit_edges *x)
 	free(x->subs);
 	free(x->jobs);
 	idmap_release(&x->by_origin);
+	idmap_release(&x->of_job);
+	idmap_release(&x->submits);
 	free(x);
 }
 
@@ -599,12 +601,57 @@ static int add_possible_submissions(struct submit_edges *x, struct origin_of *o,
 	return r;
 }
 
+int submit_edges_is(struct submit_edges *x, store_id exec)
+{
+	struct exec_sort i;
+	struct str called;
+	bool is_new = true;
+	int r = store_exec_sort(x->s, exec, &i);
+	if (r <= 0 || !i.n)
+		return r < 0 ? r : 0;
+	uint32_t *known = i.command ? idmap_add(&x->submits, i.command, NO, &is_new) : NULL;
+	if (!is_new)
+		return *known == YES;
+	if (i.command && !known)
+		return -ENOMEM;
+	r = store_command(x->s, &i, &called);
+	if (r == 0 && is_submitter_name(called))
+		r = 1;
+	if (known && r > 0)
+		*known = YES;
+	return r;
+}
+
+/* May the execution, by its environment, be of a job? Of the first of many with that environment all is read. 1, 0 or
+ * -errno. */
+static int may_be_of_job(struct submit_edges *x, store_id exec)
+{
+	struct exec_sort sort;
+	struct exec_info i;
+	struct str job;
+	bool is_new;
+	int r = store_exec_sort(x->s, exec, &sort);
+	if (r <= 0 || !sort.env)
+		return r < 0 ? r : 0;
+	uint32_t *known = idmap_add(&x->of_job, sort.env, NO, &is_new);
+	if (!known)
+		return -ENOMEM;
+	if (!is_new)
+		return *known == YES;
+	r = store_exec(x->s, exec, &i);
+	if (r > 0 && system_of(&i, &job))
+		*known = YES;
+	return r < 0 ? r : *known == YES;
+}
+
 static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 {
 	struct exec_info i;
 	struct origin_of o = {0};
 	struct submissions by_descent = {0};
-	int r = store_exec(x->s, exec, &i);
+	int r = may_be_of_job(x, exec);
+	if (r > 0)
+		r = store_exec(x->s, exec, &i);
 	if (r > 0)
 		r = load_origin(&i, &o);
 	if (r <= 0)
@@ -625,7 +672,7 @@ static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 static int edges_down(struct submit_edges *x, store_id exec, struct edges *e)
 {
 	const struct known_submission *sub = NULL;
-	int r = submit_is(x->s, exec);
+	int r = submit_edges_is(x, exec);
 	if (r > 0)
 		r = collect_submissions(x);
 	else

@@ -24,8 +24,6 @@ struct submissions {
 };
 void submissions_release(struct submissions *l);
 
-/* Is it a program that submits jobs? 1, 0, -errno. */
-int submit_is(struct store *s, store_id exec);
 /* Who may have submitted the job of this execution; none if it is of none. skew: ns that hosts' clocks may differ. 0 or
  * -errno; release ret in any case. */
 int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
@@ -38,6 +36,8 @@ int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions
 struct submit_edges;
 int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret);
 void submit_edges_free(struct submit_edges *x);
+/* Is the execution a batch system's submission? Asked of many, a program's name is read once. 1, 0 or -errno. */
+int submit_edges_is(struct submit_edges *x, store_id exec);
 /* Adds to e the submissions that the job of this execution may have come of, [lo, hi] when they were there; or (down)
  * the executions of the jobs that may have come of this submission. 0 or -errno. */
 int submit_edges_add(struct submit_edges *x, store_id exec, bool down, struct edges *e);

@@ -669,13 +669,3 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 	                             .end = r->ver.end};
 	return 1;
 }
-
-int store_exec_script(struct store *s, store_id id, store_id *ret)
-{
-	struct reader *r = store_reader(s);
-	int rc = r ? read_process(s, exec_process(id), &r->a) : -ENOMEM;
-	const struct view_exec *e = rc > 0 ? view_exec(&r->a, exec_n(id)) : NULL;
-	if (e)
-		*ret = e->fact.script;
-	return rc < 0 ? rc : e != NULL;
-}

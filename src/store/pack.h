@@ -356,6 +356,9 @@ struct pproc_fact {
 int pproc_fact_next(struct cur *c, int64_t *t, struct pproc_fact *ret);
 void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f);
 
+/* The first string of such a list: its number, where it is one of the store's words or paths (the low bits say which),
+ * else 0 and the text itself, in `packed`; empty where there is none. 0 or -ENOTRECOVERABLE. */
+int plist_first(struct str packed, uint64_t *ret_number, struct str *ret_text);
 /* A packed list of strings, to encoded strings (as the events have them): appended to out. */
 int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count);
 

@@ -159,6 +159,18 @@ void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f)
 	}
 }
 
+int plist_first(struct str packed, uint64_t *ret_number, struct str *ret_text)
+{
+	struct cur c = cur_of(packed);
+	uint64_t n = packed.n ? cur_u(&c) : 0, d = n ? cur_u(&c) : 0;
+	bool itself = (d & 3) == 0;
+	if (c.bad || (itself && d >> 2 > (uint64_t)(c.end - c.p)))
+		return PACK_DAMAGED;
+	*ret_number = itself ? 0 : d;
+	*ret_text = itself ? str_n((const char *)c.p, (size_t)(d >> 2)) : str_of("");
+	return 0;
+}
+
 int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count)
 {
 	struct cur c = cur_of(packed);

@@ -190,6 +190,17 @@ int store_version_file(struct store *s, store_id id, store_id *ret);
 int store_exec_gaps(struct store *s, store_id id, int64_t lo, int64_t hi, uint64_t *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
+/* What a walk asks of each execution: numbers in the place of texts, so that what is told of one of them holds for all
+ * that have it. `text` is valid until the next call. 1, 0, -errno. */
+struct exec_sort {
+	unsigned n;       /* of its process; 0: no program was executed */
+	uint64_t env;     /* its environment; 0: none is recorded */
+	uint64_t command; /* the name that it was called by; 0: it has no number, and `text` is it */
+	struct str text;
+};
+int store_exec_sort(struct store *s, store_id id, struct exec_sort *ret);
+/* The name that x was called by; valid until the next call. 0 or -errno. */
+int store_command(struct store *s, const struct exec_sort *x, struct str *ret);
 /* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Views
  * nest, and the outermost counts; store_index ends them all. The end is quiet where there was no beginning. 0 or
  * -errno. blocks: how much it remembers, in blocks of 16 files or processes, about 1 KiB each; VIEW_WALK where it is
