@@ -13,6 +13,7 @@
 
 char history_home[] = "/tmp/stemma-test-history.XXXXXX";
 static struct store *opened;
+bool history_stepwise;
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -45,6 +46,7 @@ int history_teardown(void **state)
 	(void)state;
 	store_close(opened);
 	opened = NULL;
+	history_stepwise = false;
 	return nftw(history_home, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -68,6 +70,10 @@ uint64_t history_event(struct history *h, struct event ev)
 	ev.time = h->now;
 	uint64_t seq = log_writer_add(h->w, &ev);
 	assert_true(seq > 0);
+	if (history_stepwise) {
+		assert_int_equal(log_writer_flush(h->w), 0);
+		history_store();
+	}
 	return seq;
 }
 

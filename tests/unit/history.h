@@ -32,6 +32,8 @@ struct history {
 extern char history_home[];
 int history_setup(void **state);    /* for cmocka */
 int history_teardown(void **state); /* for cmocka: removes the folder, closes the store */
+/* Each event is written and indexed before the next one; false again after each test. */
+extern bool history_stepwise;
 
 /* Begins a session of host h1, and in it (run not "") a run of the command, which is split at blanks, by ann. at:
  * seconds since HISTORY_BEGIN, another for each; the session's number is 0xabc0 + at, whatever came before. */
