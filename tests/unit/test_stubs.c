@@ -102,10 +102,11 @@ static long call_at(const void *f, long nr, long a, long b, long c, long d, long
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = 0;
 	long rax = nr;
-	__asm__ volatile("call *%[f]"
-	                 : "+a"(rax), "+D"(a), "+S"(b), "+d"(c), "+r"(r10), "+r"(r8), "+r"(r9)
-	                 : [f] "b"(f)
-	                 : "rcx", "r11", "memory", "cc");
+	__asm__ volatile(
+	    "lea -128(%%rsp),%%rsp\n\tcall *%[f]\n\tlea 128(%%rsp),%%rsp" /* what may lie below the stack stays */
+	    : "+a"(rax), "+D"(a), "+S"(b), "+d"(c), "+r"(r10), "+r"(r8), "+r"(r9)
+	    : [f] "b"(f)
+	    : "rcx", "r11", "memory", "cc");
 	return rax;
 }
 

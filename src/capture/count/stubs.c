@@ -1,4 +1,4 @@
-#include "capture/inject/sites.h"
+#include "capture/inject/asmb.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,118 +23,87 @@ static_assert(offsetof(struct counted_table, row) == 64, "behind one cache line"
 #define CLONE_THREADS 0x10000 /* CLONE_THREAD */
 #define LOCK 0xf0
 
-struct asmb {
-	struct stubs *s;
+struct counting {
+	struct asmb to;
 	uint32_t tid; /* where the thread pointer has the thread's number */
-	uint64_t code, table;
-	bool far;
+	uint64_t table;
 	bool made; /* the call has been made: what it gave is in rax */
 };
 
-static void emit_stub_bytes(struct asmb *a, const void *p, size_t n)
-{
-	if (a->s->n + n > STUBS_SIZE) {
-		a->far = true;
-		return;
-	}
-	memcpy(a->s->code + a->s->n, p, n);
-	a->s->n += n;
-}
-
-#define EMIT(a, ...)                                                                                                   \
-	emit_stub_bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
-
-static void emit_stub_u32(struct asmb *a, uint32_t v)
-{
-	emit_stub_bytes(a, &v, sizeof(v));
-}
-
-/* The displacement of an operand that ends the instruction here. */
-static void emit_displacement(struct asmb *a, uint64_t target)
-{
-	int64_t d = (int64_t)(target - (a->code + a->s->n + 4));
-	a->far |= d != (int32_t)d;
-	emit_stub_u32(a, (uint32_t)d);
-}
-
-static void emit_stub_jump(struct asmb *a, uint64_t target)
-{
-	EMIT(a, 0xe9);
-	emit_displacement(a, target);
-}
+#define EMIT(a, ...) ASMB(&(a)->to, __VA_ARGS__)
 
 /* A conditional jump, by its short form's opcode, whose target comes later. */
-static size_t jump_ahead(struct asmb *a, unsigned char opcode)
+static size_t jump_ahead(struct counting *a, unsigned char opcode)
 {
 	EMIT(a, 0x0f, (unsigned char)(opcode + 0x10), 0, 0, 0, 0);
-	return a->s->n;
+	return a->to.s->n;
 }
 
-static size_t jump_ahead_always(struct asmb *a)
+static size_t jump_ahead_always(struct counting *a)
 {
 	EMIT(a, 0xe9, 0, 0, 0, 0);
-	return a->s->n;
+	return a->to.s->n;
 }
 
-static void patch_stub_jump(struct asmb *a, size_t from) /* 0: there is none */
+static void patch_stub_jump(struct counting *a, size_t from) /* 0: there is none */
 {
-	uint32_t d = (uint32_t)(a->s->n - from);
+	uint32_t d = (uint32_t)(a->to.s->n - from);
 	if (from)
-		memcpy(a->s->code + from - 4, &d, sizeof(d));
+		memcpy(a->to.s->code + from - 4, &d, sizeof(d));
 }
 
 /* Adds where the rows or the entries are to r11, or to rax. */
-static void add_place(struct asmb *a, bool r11, unsigned at)
+static void add_place(struct counting *a, bool r11, unsigned at)
 {
-	const uint64_t from[2] = {a->code + at, DELTA(a)};
+	const uint64_t from[2] = {a->to.code + at, DELTA(a)};
 	for (int i = 0; i < 2; i++) {
 		if (r11)
 			EMIT(a, 0x4c, 0x03, 0x1d); /* add from(%rip),%r11 */
 		else
 			EMIT(a, 0x48, 0x03, 0x05);
-		emit_displacement(a, from[i]);
+		asmb_displacement(&a->to, from[i]);
 	}
 }
 
 /* Has a thread been made? Jumps ahead if not. */
-static size_t unless_threads(struct asmb *a)
+static size_t unless_threads(struct counting *a)
 {
 	EMIT(a, 0x80, 0x3d); /* cmpb $0,threads(%rip), whose lowest byte that is not 0 is the third: CLONE_THREAD */
-	int64_t d = (int64_t)(a->table + offsetof(struct counted_table, threads) + 2 - (a->code + a->s->n + 5));
-	a->far |= d != (int32_t)d;
-	emit_stub_u32(a, (uint32_t)d);
+	int64_t d = (int64_t)(a->table + offsetof(struct counted_table, threads) + 2 - (a->to.code + a->to.s->n + 5));
+	a->to.far |= d != (int32_t)d;
+	asmb_u32(&a->to, (uint32_t)d);
 	EMIT(a, 0);
 	return jump_ahead(a, 0x74); /* je */
 }
 
 /* Takes the next entry: its address in r11, its number in ecx. Taken by one instruction, so that a signal's handler
  * that comes between takes another; locked where another thread may. */
-static void take_entry(struct asmb *a, unsigned kind, bool single)
+static void take_entry(struct counting *a, unsigned kind, bool single)
 {
 	EMIT(a, 0x41, 0xbb, 1, 0, 0, 0); /* mov $1,%r11d */
 	if (!single)
 		EMIT(a, LOCK);
 	EMIT(a, 0x44, 0x0f, 0xc1, 0x1d); /* xadd %r11d,pos(%rip) */
-	emit_displacement(a, a->table + offsetof(struct counted_table, pos));
+	asmb_displacement(&a->to, a->table + offsetof(struct counted_table, pos));
 	EMIT(a, 0x44, 0x89, 0xd9); /* mov %r11d,%ecx */
 	EMIT(a, 0x41, 0x81, 0xe3); /* and $,%r11d */
-	emit_stub_u32(a, COUNTED_LOG - 1);
+	asmb_u32(&a->to, COUNTED_LOG - 1);
 	EMIT(a, 0x41, 0xc1, 0xe3, 7); /* shl $7,%r11d */
 	add_place(a, true, AT_LOG);
 	EMIT(a, 0x41, 0xc7, 0x43, 8); /* movl $kind,8(%r11) */
-	emit_stub_u32(a, kind);
+	asmb_u32(&a->to, kind);
 	if (!a->tid || single)
 		return;
 	size_t none = unless_threads(a);
 	EMIT(a, 0x41, 0x89, 0x4b, 4);    /* mov %ecx,4(%r11) */
 	EMIT(a, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:tid,%ecx */
-	emit_stub_u32(a, a->tid);
+	asmb_u32(&a->to, a->tid);
 	EMIT(a, 0x41, 0x89, 0x4b, 88); /* mov %ecx,88(%r11) */
 	EMIT(a, 0x41, 0x8b, 0x4b, 4);  /* mov 4(%r11),%ecx */
 	patch_stub_jump(a, none);
 }
 
-static void finish_entry(struct asmb *a)
+static void finish_entry(struct counting *a)
 {
 	EMIT(a, 0xff, 0xc1);       /* inc %ecx */
 	EMIT(a, 0x41, 0x89, 0x0b); /* mov %ecx,(%r11) */
@@ -142,7 +111,7 @@ static void finish_entry(struct asmb *a)
 
 /* Copies the row of the descriptor in eax into the entry, and before it how many calls are under way there; eax, ecx
  * are lost, the number is kept in the entry. */
-static void copy_row(struct asmb *a)
+static void copy_row(struct counting *a)
 {
 	EMIT(a, 0x41, 0x89, 0x4b, 4); /* mov %ecx,4(%r11) */
 	EMIT(a, 0x89, 0xc1);          /* mov %eax,%ecx */
@@ -161,23 +130,23 @@ static void copy_row(struct asmb *a)
 }
 
 /* The place of a descriptor's row, or of its calls under way, in r11, which has its number. */
-static void emit_row_address(struct asmb *a, unsigned at)
+static void emit_row_address(struct counting *a, unsigned at)
 {
 	EMIT(a, 0x41, 0x81, 0xfb); /* cmp $,%r11d */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	EMIT(a, 0x72, 6, 0x41, 0xbb); /* jb over: mov $,%r11d */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	EMIT(a, 0x41, 0xc1, 0xe3, at == AT_ROWS ? 6 : 2); /* shl $,%r11d */
 	add_place(a, true, at);
 }
 
-static void emit_register_load(struct asmb *a, unsigned reg) /* mov reg,%r11d */
+static void emit_register_load(struct counting *a, unsigned reg) /* mov reg,%r11d */
 {
 	EMIT(a, (unsigned char)(reg >= 8 ? 0x45 : 0x41), 0x89, (unsigned char)(0xc3 | (reg & 7) << 3));
 }
 
 /* Of the row in r11. */
-static void add_to_row(struct asmb *a, unsigned char off, bool single)
+static void add_to_row(struct counting *a, unsigned char off, bool single)
 {
 	if (!single)
 		EMIT(a, LOCK);
@@ -187,7 +156,7 @@ static void add_to_row(struct asmb *a, unsigned char off, bool single)
 	EMIT(a, 0x49, 0x01, 0x43, (unsigned char)(off + 8)); /* add %rax,off+8(%r11) */
 }
 
-static void emit_count(struct asmb *a, unsigned reg, unsigned char off, bool single)
+static void emit_count(struct counting *a, unsigned reg, unsigned char off, bool single)
 {
 	emit_register_load(a, reg);
 	emit_row_address(a, AT_ROWS);
@@ -195,13 +164,13 @@ static void emit_count(struct asmb *a, unsigned reg, unsigned char off, bool sin
 }
 
 /* One more call of the descriptor in r11d under way, or one less. */
-static void emit_flying(struct asmb *a, bool begins)
+static void emit_flying(struct counting *a, bool begins)
 {
 	emit_row_address(a, AT_FLYING);
 	EMIT(a, LOCK, 0x41, 0xff, begins ? 0x03 : 0x0b); /* incl, decl (%r11) */
 }
 
-static void fly_both(struct asmb *a, const struct site *t, bool begins)
+static void fly_both(struct counting *a, const struct site *t, bool begins)
 {
 	const uint8_t reg[2] = {t->from, t->to};
 	for (int i = 0; i < 2 && !t->single; i++)
@@ -212,7 +181,7 @@ static void fly_both(struct asmb *a, const struct site *t, bool begins)
 }
 
 /* The entry of a close of edi, which loses eax and ecx. */
-static void close_entry(struct asmb *a, bool single)
+static void close_entry(struct counting *a, bool single)
 {
 	take_entry(a, SITE_CLOSE, single);
 	EMIT(a, 0x41, 0x89, 0x7b, 12); /* mov %edi,12(%r11) */
@@ -222,12 +191,12 @@ static void close_entry(struct asmb *a, bool single)
 }
 
 /* The entry of an open with its result in rax, which stays. */
-static void open_entry(struct asmb *a, bool single)
+static void open_entry(struct counting *a, bool single)
 {
 	take_entry(a, SITE_OPEN, single);
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	EMIT(a, 0x48, 0x3d);           /* cmp $,%rax: a failure is no descriptor either */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	size_t none = jump_ahead(a, 0x73);
 	copy_row(a);
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
@@ -236,7 +205,7 @@ static void open_entry(struct asmb *a, bool single)
 }
 
 /* On the way of threads; where it goes on from there. */
-static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
+static void thread_body(struct counting *a, const struct site *t, uint64_t base)
 {
 	size_t out;
 	switch (t->kind) {
@@ -257,7 +226,7 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 		return;
 	case SITE_SHUT:
 		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		emit_stub_u32(a, COUNTED_FDS);
+		asmb_u32(&a->to, COUNTED_FDS);
 		out = jump_ahead(a, 0x73); /* jae */
 		close_entry(a, false);
 		patch_stub_jump(a, out);
@@ -267,7 +236,7 @@ static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
 		open_entry(a, false);
 		break;
 	}
-	emit_stub_jump(a, base + t->target);
+	asmb_jump(&a->to, base + t->target);
 }
 
 /* Jumps to behind the entry, where the call makes none; 0: there is none. */
@@ -275,42 +244,42 @@ struct skips {
 	size_t first, second;
 };
 
-static size_t skip_negative(struct asmb *a)
+static size_t skip_negative(struct counting *a)
 {
 	EMIT(a, 0x48, 0x85, 0xc0);  /* test %rax,%rax */
 	return jump_ahead(a, 0x78); /* js */
 }
 
-static size_t skip_not_zero(struct asmb *a)
+static size_t skip_not_zero(struct counting *a)
 {
 	EMIT(a, 0x48, 0x85, 0xc0);
 	return jump_ahead(a, 0x75); /* jne */
 }
 
 /* Where edi is no descriptor that is counted. */
-static size_t skip_high_edi(struct asmb *a)
+static size_t skip_high_edi(struct counting *a)
 {
 	EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	return jump_ahead(a, 0x73); /* jae */
 }
 
 /* Another thread may get the number at once: its open is to come later in the log. So with threads the entry comes
  * before the call. */
-static size_t emit_close_first(struct asmb *a, const struct site *t)
+static size_t emit_close_first(struct counting *a, const struct site *t)
 {
 	size_t alone = unless_threads(a), high = skip_high_edi(a);
 	close_entry(a, false);
 	patch_stub_jump(a, high);
 	EMIT(a, 0xb8); /* mov $,%eax */
-	emit_stub_u32(a, (uint32_t)t->nr);
+	asmb_u32(&a->to, (uint32_t)t->nr);
 	EMIT(a, 0x0f, 0x05);
 	size_t done = jump_ahead_always(a);
 	patch_stub_jump(a, alone);
 	return done;
 }
 
-static void emit_moved(struct asmb *a, const struct site *t)
+static void emit_moved(struct counting *a, const struct site *t)
 {
 	size_t failed = skip_negative(a);
 	if (t->from != SITE_NONE)
@@ -321,7 +290,7 @@ static void emit_moved(struct asmb *a, const struct site *t)
 	fly_both(a, t, false);
 }
 
-static size_t emit_closed(struct asmb *a, const struct site *t)
+static size_t emit_closed(struct counting *a, const struct site *t)
 {
 	size_t failed = skip_not_zero(a), high = skip_high_edi(a);
 	close_entry(a, t->single);
@@ -331,7 +300,7 @@ static size_t emit_closed(struct asmb *a, const struct site *t)
 }
 
 /* The entry of a call by the descriptor in edi, with its result. */
-static void result_entry(struct asmb *a, unsigned kind, bool single)
+static void result_entry(struct counting *a, unsigned kind, bool single)
 {
 	take_entry(a, kind, single);
 	EMIT(a, 0x41, 0x89, 0x7b, 12); /* mov %edi,12(%r11) */
@@ -339,11 +308,11 @@ static void result_entry(struct asmb *a, unsigned kind, bool single)
 	finish_entry(a);
 }
 
-static void emit_dup2(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_dup2(struct counting *a, const struct site *t, struct skips *k)
 {
 	k->first = skip_negative(a);
 	EMIT(a, 0x81, 0xfe); /* cmp $,%esi */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	k->second = jump_ahead(a, 0x73);
 	take_entry(a, t->kind, t->single);
 	EMIT(a, 0x41, 0x89, 0x7b, 12); /* the old one */
@@ -354,7 +323,7 @@ static void emit_dup2(struct asmb *a, const struct site *t, struct skips *k)
 	EMIT(a, 0x89, 0xf0);
 }
 
-static void emit_fcntl(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_fcntl(struct counting *a, const struct site *t, struct skips *k)
 {
 	EMIT(a, 0x85, 0xf6);                   /* test %esi,%esi: F_DUPFD */
 	size_t dup = jump_ahead(a, 0x74);      /* je */
@@ -365,7 +334,7 @@ static void emit_fcntl(struct asmb *a, const struct site *t, struct skips *k)
 	result_entry(a, SITE_DUP, t->single);
 }
 
-static void emit_splice(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_splice(struct counting *a, const struct site *t, struct skips *k)
 {
 	k->first = skip_negative(a);
 	take_entry(a, t->kind, t->single);
@@ -376,7 +345,7 @@ static void emit_splice(struct asmb *a, const struct site *t, struct skips *k)
 }
 
 /* Two descriptors, where the call has put them. */
-static void emit_pair(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_pair(struct counting *a, const struct site *t, struct skips *k)
 {
 	k->first = skip_not_zero(a);
 	take_entry(a, t->kind, t->single);
@@ -389,7 +358,7 @@ static void emit_pair(struct asmb *a, const struct site *t, struct skips *k)
 	EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
 }
 
-static void emit_map(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_map(struct counting *a, const struct site *t, struct skips *k)
 {
 	EMIT(a, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff); /* cmp $-4095,%rax */
 	k->first = jump_ahead(a, 0x73);
@@ -401,7 +370,7 @@ static void emit_map(struct asmb *a, const struct site *t, struct skips *k)
 	finish_entry(a);
 }
 
-static void emit_made(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_made(struct counting *a, const struct site *t, struct skips *k)
 {
 	k->first = skip_negative(a);
 	take_entry(a, t->kind, t->single);
@@ -410,7 +379,7 @@ static void emit_made(struct asmb *a, const struct site *t, struct skips *k)
 }
 
 /* What is done behind the call, with its result in rax. */
-static void emit_after_call(struct asmb *a, const struct site *t, struct skips *k)
+static void emit_after_call(struct counting *a, const struct site *t, struct skips *k)
 {
 	switch (t->kind) {
 	case SITE_MOVE:
@@ -455,7 +424,7 @@ static void emit_after_call(struct asmb *a, const struct site *t, struct skips *
 	}
 }
 
-static void emit_stub_body(struct asmb *a, const struct site *t, uint16_t *ret_after)
+static void emit_stub_body(struct counting *a, const struct site *t, uint16_t *ret_after)
 {
 	struct skips k = {0, 0};
 	if (t->kind == SITE_MOVE)
@@ -467,8 +436,8 @@ static void emit_stub_body(struct asmb *a, const struct site *t, uint16_t *ret_a
 	emit_after_call(a, t, &k);
 	patch_stub_jump(a, k.first);
 	patch_stub_jump(a, k.second);
-	*ret_after = (uint16_t)a->s->n;
-	emit_stub_bytes(a, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
+	*ret_after = (uint16_t)a->to.s->n;
+	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
 }
 
 /* One that makes any call: each that the others know is counted as there. */
@@ -528,19 +497,19 @@ static struct site any_site(const struct site *t, const struct any *call)
 }
 
 /* The number is in eax. of: which calls; 0: all. Others are made as they were. */
-static void any_body(struct asmb *a, const struct site *t, uint64_t base, unsigned of)
+static void any_body(struct counting *a, const struct site *t, uint64_t base, unsigned of)
 {
 	size_t to[ANY_CALLS] = {0};
 	for (size_t i = 0; i < ANY_CALLS; i++) {
 		if (of && !(any_calls[i].of & of))
 			continue;
 		EMIT(a, 0x3d); /* cmp $,%eax */
-		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
+		asmb_u32(&a->to, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74); /* je */
 	}
 	EMIT(a, 0x0f, 0x05);
-	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
-	emit_stub_jump(a, base + t->offset + t->taken);
+	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
+	asmb_jump(&a->to, base + t->offset + t->taken);
 	for (size_t i = 0; i < ANY_CALLS; i++) {
 		uint16_t after;
 		if (!to[i])
@@ -548,30 +517,30 @@ static void any_body(struct asmb *a, const struct site *t, uint64_t base, unsign
 		const struct site one = any_site(t, &any_calls[i]);
 		patch_stub_jump(a, to[i]);
 		emit_stub_body(a, &one, &after);
-		emit_stub_jump(a, base + t->offset + t->taken);
+		asmb_jump(&a->to, base + t->offset + t->taken);
 	}
 }
 
 /* The function that makes every call in which a thread can be cancelled: number and arguments as a function has them,
  * the last one on the stack. It is called from here, and what it did is counted when it comes back. */
-static void emit_stub_cancel_body(struct asmb *a, const struct site *t, uint64_t base)
+static void emit_stub_cancel_body(struct counting *a, const struct site *t, uint64_t base)
 {
 	size_t to[ANY_CALLS] = {0};
 	for (size_t i = 0; i < ANY_CALLS; i++) {
 		if (!(any_calls[i].of & CANCEL))
 			continue;
 		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
-		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
+		asmb_u32(&a->to, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74); /* je */
 	}
-	emit_stub_jump(a, base + t->target);
+	asmb_jump(&a->to, base + t->target);
 	for (size_t i = 0; i < ANY_CALLS; i++)
 		patch_stub_jump(a, to[i]);
 	EMIT(a, 0x57, 0x56, 0x52, 0x51);      /* push %rdi, %rsi, %rdx, %rcx */
 	EMIT(a, 0x41, 0x50, 0x41, 0x51);      /* push %r8, %r9 */
 	EMIT(a, 0xff, 0x74, 0x24, 6 * 8 + 8); /* push: the last argument; the stack is aligned again */
 	EMIT(a, 0xe8);                        /* call */
-	emit_displacement(a, base + t->target);
+	asmb_displacement(&a->to, base + t->target);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 8); /* lea 8(%rsp),%rsp */
 	EMIT(a, 0x41, 0x58, 0x41, 0x5a);    /* pop %r8, %r10: from here on as at a call */
 	EMIT(a, 0x5a, 0x5e, 0x5f, 0x59);    /* pop %rdx, %rsi, %rdi, %rcx */
@@ -579,7 +548,7 @@ static void emit_stub_cancel_body(struct asmb *a, const struct site *t, uint64_t
 		if (!(any_calls[i].of & CANCEL))
 			continue;
 		EMIT(a, 0x81, 0xf9); /* cmp $,%ecx */
-		emit_stub_u32(a, (uint32_t)any_calls[i].nr);
+		asmb_u32(&a->to, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74);
 	}
 	EMIT(a, 0xc3);
@@ -598,23 +567,23 @@ static void emit_stub_cancel_body(struct asmb *a, const struct site *t, uint64_t
 }
 
 /* Where the number has been guessed: another call is made as it was. */
-static void guessed_body(struct asmb *a, const struct site *t, uint64_t base, uint16_t *ret_after)
+static void guessed_body(struct counting *a, const struct site *t, uint64_t base, uint16_t *ret_after)
 {
 	EMIT(a, 0x3d); /* cmp $,%eax */
-	emit_stub_u32(a, (uint32_t)t->nr);
+	asmb_u32(&a->to, (uint32_t)t->nr);
 	size_t other = jump_ahead(a, 0x75); /* jne */
 	emit_stub_body(a, t, ret_after);
-	emit_stub_jump(a, base + t->offset + t->taken);
+	asmb_jump(&a->to, base + t->offset + t->taken);
 	patch_stub_jump(a, other);
 	EMIT(a, 0x0f, 0x05);
-	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
+	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
 }
 
 /* A failure is no entry: the other log has not all of them. */
-static void logged_body(struct asmb *a, const struct site *t)
+static void logged_body(struct counting *a, const struct site *t)
 {
 	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */
-	emit_stub_u32(a, COUNTED_FDS);
+	asmb_u32(&a->to, COUNTED_FDS);
 	size_t out = jump_ahead(a, 0x73); /* jae */
 	take_entry(a, SITE_LOGGED, t->single);
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
@@ -622,14 +591,14 @@ static void logged_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
 	finish_entry(a);
 	patch_stub_jump(a, out);
-	emit_stub_bytes(a, t->bytes + 2, t->taken - 2);
+	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
 }
 
 /* Before a call that makes a process or a thread, whose flags are at hand. */
-static void mark_body(struct asmb *a, const struct site *t)
+static void mark_body(struct counting *a, const struct site *t)
 {
 	if (t->before)
-		emit_stub_bytes(a, t->bytes, t->taken);
+		asmb_bytes(&a->to, t->bytes, t->taken);
 	take_entry(a, SITE_MARK, false);
 	if (t->nr == 435)
 		EMIT(a, 0x48, 0x8b, 0x07); /* mov (%rdi),%rax: struct clone_args */
@@ -640,17 +609,17 @@ static void mark_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	finish_entry(a);
 	EMIT(a, 0x25); /* and $,%eax */
-	emit_stub_u32(a, CLONE_THREADS);
+	asmb_u32(&a->to, CLONE_THREADS);
 	size_t none = jump_ahead(a, 0x74); /* je */
 	EMIT(a, 0x89, 0x05);               /* mov %eax,threads(%rip) */
-	emit_displacement(a, a->table + offsetof(struct counted_table, threads));
+	asmb_displacement(&a->to, a->table + offsetof(struct counted_table, threads));
 	patch_stub_jump(a, none);
 	EMIT(a, 0xb8); /* mov $,%eax */
-	emit_stub_u32(a, (uint32_t)t->nr);
+	asmb_u32(&a->to, (uint32_t)t->nr);
 }
 
 /* The stub of one site. */
-static void emit_stub(struct asmb *a, const struct site *t, uint64_t base, uint16_t *ret_after)
+static void emit_stub(struct counting *a, const struct site *t, uint64_t base, uint16_t *ret_after)
 {
 	if (t->kind == SITE_ANY || t->kind == SITE_SOME) {
 		any_body(a, t, base, t->kind == SITE_SOME ? SOME : 0);
@@ -665,14 +634,14 @@ static void emit_stub(struct asmb *a, const struct site *t, uint64_t base, uint1
 			guessed_body(a, t, base, ret_after);
 		else
 			emit_stub_body(a, t, ret_after);
-		emit_stub_jump(a, base + t->offset + t->taken);
+		asmb_jump(&a->to, base + t->offset + t->taken);
 	}
 }
 
 /* The stub for an open there that has been made without a stop. Where it lies; 0: the site has none. */
-static uint16_t emit_logged_stub(struct asmb *a, const struct site *t, uint64_t base)
+static uint16_t emit_logged_stub(struct counting *a, const struct site *t, uint64_t base)
 {
-	const uint16_t at = (uint16_t)a->s->n;
+	const uint16_t at = (uint16_t)a->to.s->n;
 	if (t->kind == SITE_CANCEL) {
 		struct site one = *t;
 		one.taken = 2; /* nothing stood behind it */
@@ -683,23 +652,23 @@ static uint16_t emit_logged_stub(struct asmb *a, const struct site *t, uint64_t 
 	if (t->kind != SITE_OPEN)
 		return 0;
 	logged_body(a, t);
-	emit_stub_jump(a, base + t->offset + t->taken);
+	asmb_jump(&a->to, base + t->offset + t->taken);
 	return at;
 }
 
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
 {
 	enum { COMPARED = 11 }; /* bytes that compare the number, where it is guessed */
-	struct asmb a = {.s = ret, .tid = s->tid, .code = code, .table = table};
+	struct counting a = {.to = {.s = ret, .code = code}, .tid = s->tid, .table = table};
 	const uint64_t constants[3] = {table + offsetof(struct counted_table, row),
 	                               table + offsetof(struct counted_table, entry),
 	                               table + offsetof(struct counted_table, flying)};
 	ret->n = 0;
-	emit_stub_bytes(&a, constants, sizeof(constants));
+	asmb_bytes(&a.to, constants, sizeof(constants));
 	static_assert(AT_ROWS == 0 && AT_LOG == 8 && AT_FLYING == 16 && CONSTANTS == 24, "as written here");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
-		while (ret->n % 16 && !a.far)
+		while (ret->n % 16 && !a.to.far)
 			EMIT(&a, 0xcc);
 		ret->at[i] = (uint16_t)ret->n;
 		ret->after[i] = 0;
@@ -707,9 +676,9 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 		ret->call[i] = (uint16_t)(ret->at[i] + (t->guessed ? COMPARED : 0));
 		ret->logged[i] = emit_logged_stub(&a, t, base);
 		int64_t d = (int64_t)(code + ret->at[i] - (base + t->offset + 5));
-		a.far |= d != (int32_t)d;
+		a.to.far |= d != (int32_t)d;
 	}
-	return a.far ? -ERANGE : 0;
+	return a.to.far ? -ERANGE : 0;
 }
 
 void stubs_jump(const struct site *site, uint64_t base, uint64_t code, uint16_t at, unsigned char ret[SITE_BYTES])
