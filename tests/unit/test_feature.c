@@ -21,6 +21,7 @@ static void begin(const struct feature *const *v, size_t n)
 {
 	s.nfeatures = 0;
 	s.bytes = NULL;
+	s.pipes = NULL;
 	for (size_t i = 0; i < n; i++)
 		feature_add(&s, v[i]);
 	called[0] = '\0';
@@ -180,6 +181,50 @@ static void without_a_byte_counter_nothing_is_known(void **state)
 	assert_true(feature_bytes_all(&s, NULL));
 }
 
+static void note_pipe(struct sup *x, struct proc *p, struct file *f, int fd)
+{
+	(void)x, (void)p, (void)f;
+	note(fd == 3 ? "+" : "?");
+}
+
+static void note_file(struct file *f)
+{
+	(void)f;
+	note("-");
+}
+
+static bool asks(struct file *f, const struct proc *q)
+{
+	(void)f, (void)q;
+	return true;
+}
+
+static void the_pipe_watcher_is_told(void **state)
+{
+	(void)state;
+	static const struct pipe_watcher watcher = {.arm = note_pipe, .asks = asks, .forget = note_file, .listen = sup_c};
+	static const struct feature pipes = {.name = "pipes", .pipes = &watcher};
+	const struct feature *const with[] = {&first, &pipes};
+	begin(all, 3);
+	feature_pipe_arm(&s, NULL, NULL, 3);
+	feature_pipe_met(&s, NULL, NULL);
+	feature_pipe_begun(&s, NULL);
+	feature_pipe_ends(&s, NULL, NULL);
+	feature_pipe_leaves(&s, NULL);
+	feature_pipe_listen(&s);
+	feature_pipe_finish(&s);
+	feature_pipe_forget(&s, NULL);
+	assert_false(feature_pipe_asks(&s, NULL, NULL));
+	assert_false(feature_pipe_concerns(&s, NULL));
+	assert_string_equal(called, "");
+	begin(with, 2);
+	feature_pipe_arm(&s, NULL, NULL, 3);
+	feature_pipe_listen(&s);
+	feature_pipe_forget(&s, NULL);
+	assert_true(feature_pipe_asks(&s, NULL, NULL));
+	assert_string_equal(called, "+c-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +234,7 @@ int main(void)
 	    cmocka_unit_test(ticks_come_to_who_is_busy),
 	    cmocka_unit_test(a_path_is_owned_by_any),
 	    cmocka_unit_test(without_a_byte_counter_nothing_is_known),
+	    cmocka_unit_test(the_pipe_watcher_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "capture/hdf5/h5_static.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/launch/choose.h"
+#include "capture/witness/witness.h"
 
 void features_add(struct sup *s, const struct run_options *o, const struct choice *c)
 {
@@ -15,6 +16,7 @@ void features_add(struct sup *s, const struct run_options *o, const struct choic
 	} list[] = {
 	    {&opens_feature, o->inject && notified},
 	    {&counted_feature, o->count && notified},
+	    {&witness_feature, true},
 	    {&app_feature, true},
 	    {&hdf5_feature, o->hdf5},
 	};

@@ -5,7 +5,6 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/super.h"
-#include "capture/witness/witness.h"
 #include "event/access_ending.h"
 
 #include <errno.h>
@@ -296,7 +295,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.known |= 1;
 	}
 	ev.access_end.known |= a->doubtful ? 8 : 0;
-	witness_end(s, a, &ev.access_end);
+	feature_pipe_ends(s, a, &ev.access_end);
 	io_emit(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
 	access_free(s, a);
@@ -406,7 +405,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 				rival_add(s, b, p);
 			}
 	link_live_access(a);
-	witness_begin(s, a);
+	feature_pipe_begun(s, a);
 	return a;
 }
 

@@ -2,7 +2,6 @@
 #include "base/fileid.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/exec_int.h"
-#include "capture/witness/witness.h"
 #include "redact/redact.h"
 
 #include <elf.h>
@@ -257,8 +256,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		proc_random(p->pid, e->old_random);
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
-		witness_listen(s);
-		witness_leave(s, p);
+		feature_pipe_listen(s);
+		feature_pipe_leaves(s, p);
 		p->handed_error = 0;
 		e->nheld = proc_walk(s, p, true, &e->held);
 		for (size_t i = 0; i < e->nheld && p->redirects; i++)
@@ -269,7 +268,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
 		/* Of a shell's fork that has begun nothing, nothing ends. */
-		e->moved = s->bytes || witness_concerns(p) || (p->redirects && p->live);
+		e->moved = s->bytes || feature_pipe_concerns(s, p) || (p->redirects && p->live);
 		e->moved_written = e->moved ? proc_wchar(s, p) : UINT64_MAX;
 		e->moved_read = e->moved ? p->rchar : UINT64_MAX;
 	}
@@ -318,7 +317,7 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 		p->rchar = e->moved_read;
 		p->wchar_stop = s->epoch + 1;
 	}
-	witness_listen(s);
+	feature_pipe_listen(s);
 	p->becoming = true;
 	proc_end_accesses(s, p, e->time);
 	p->becoming = false;

@@ -5,10 +5,12 @@
 
 void feature_add(struct sup *s, const struct feature *f)
 {
-	assert(s->nfeatures < FEATURES_MAX && !(s->bytes && f->bytes));
+	assert(s->nfeatures < FEATURES_MAX && !(s->bytes && f->bytes) && !(s->pipes && f->pipes));
 	s->features[s->nfeatures++] = f;
 	if (f->bytes)
 		s->bytes = f->bytes;
+	if (f->pipes)
+		s->pipes = f->pipes;
 }
 
 /* ---- in the order of the list ---- */
@@ -203,4 +205,64 @@ unsigned feature_bytes_unsaid(const struct sup *s, const struct access *a)
 bool feature_bytes_wait(struct sup *s, struct proc *p)
 {
 	return s->bytes && s->bytes->waits(s, p);
+}
+
+/* ---- the pipe watcher ---- */
+
+void feature_pipe_arm(struct sup *s, struct proc *p, struct file *f, int fd)
+{
+	if (s->pipes)
+		s->pipes->arm(s, p, f, fd);
+}
+
+bool feature_pipe_asks(const struct sup *s, struct file *f, const struct proc *q)
+{
+	return s->pipes && s->pipes->asks(f, q);
+}
+
+void feature_pipe_met(struct sup *s, struct file *f, const struct proc *q)
+{
+	if (s->pipes)
+		s->pipes->met(s, f, q);
+}
+
+void feature_pipe_begun(struct sup *s, struct access *a)
+{
+	if (s->pipes)
+		s->pipes->begun(s, a);
+}
+
+void feature_pipe_ends(struct sup *s, struct access *a, const struct event_access_end *end)
+{
+	if (s->pipes)
+		s->pipes->ends(s, a, end);
+}
+
+bool feature_pipe_concerns(const struct sup *s, const struct proc *p)
+{
+	return s->pipes && s->pipes->concerns(p);
+}
+
+void feature_pipe_leaves(struct sup *s, struct proc *p)
+{
+	if (s->pipes)
+		s->pipes->leaves(s, p);
+}
+
+void feature_pipe_listen(struct sup *s)
+{
+	if (s->pipes)
+		s->pipes->listen(s);
+}
+
+void feature_pipe_finish(struct sup *s)
+{
+	if (s->pipes)
+		s->pipes->finish(s);
+}
+
+void feature_pipe_forget(const struct sup *s, struct file *f)
+{
+	if (s->pipes)
+		s->pipes->forget(f);
 }

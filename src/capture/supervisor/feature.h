@@ -17,6 +17,7 @@
 
 struct access;
 struct event;
+struct event_access_end;
 struct file;
 struct pending;
 struct proc;
@@ -38,6 +39,31 @@ struct byte_counter {
 	/* p's threads move bytes just now: what they have counted can be proved a little later. To be asked after its
 	 * descriptors were looked at: all that went through those that were closed by then is known if this is false. */
 	bool (*waits)(struct sup *s, struct proc *p);
+};
+
+/* Who finds out which of those that hold an end of a pipe have moved its bytes (witness/). There is at most one in a
+ * run. All but `asks` and `concerns` may tell of what is decided by then. */
+struct pipe_watcher {
+	/* p, at a stop of its own, has the pipe f as its descriptor fd; nobody of the run was known to hold it before, but
+	 * who has an access already. */
+	void (*arm)(struct sup *s, struct proc *p, struct file *f, int fd);
+	/* Is it to be found out whether q holds f? Once: `met` says that it has been, and that what q moved before is left
+	 * out. */
+	bool (*asks)(struct file *f, const struct proc *q);
+	void (*met)(struct sup *s, struct file *f, const struct proc *q);
+	/* An access began; it is about to end, as *end says. Of any file. */
+	void (*begun)(struct sup *s, struct access *a);
+	void (*ends)(struct sup *s, struct access *a, const struct event_access_end *end);
+	/* Is it of use to know what p has moved? */
+	bool (*concerns)(const struct proc *p);
+	/* p is about to end or to become another program. May end accesses of others. */
+	void (*leaves)(struct sup *s, struct proc *p);
+	/* What the kernel has reported is to be taken; each 20 ms, and before an execution ends. */
+	void (*listen)(struct sup *s);
+	/* Nobody holds any pipe any more. */
+	void (*finish)(struct sup *s);
+	/* The struct file is about to be freed. */
+	void (*forget)(struct file *f);
 };
 
 struct feature {
@@ -89,6 +115,7 @@ struct feature {
 	/* A run inside this one has begun, of that id. */
 	void (*nested)(struct sup *s, const char *run);
 	const struct byte_counter *bytes; /* NULL: it counts none */
+	const struct pipe_watcher *pipes; /* NULL: it watches none */
 };
 
 /* f, which lasts as long as s, is in this run. At its start, before anything has stopped, in the order of the list. */
@@ -124,5 +151,16 @@ bool feature_bytes_all(struct sup *s, struct proc *p);
 bool feature_bytes_none(struct sup *s, const struct access *a, unsigned way);
 unsigned feature_bytes_unsaid(const struct sup *s, const struct access *a);
 bool feature_bytes_wait(struct sup *s, struct proc *p);
+/* Of the pipe watcher; where there is none: nothing, false. */
+void feature_pipe_arm(struct sup *s, struct proc *p, struct file *f, int fd);
+bool feature_pipe_asks(const struct sup *s, struct file *f, const struct proc *q);
+void feature_pipe_met(struct sup *s, struct file *f, const struct proc *q);
+void feature_pipe_begun(struct sup *s, struct access *a);
+void feature_pipe_ends(struct sup *s, struct access *a, const struct event_access_end *end);
+bool feature_pipe_concerns(const struct sup *s, const struct proc *p);
+void feature_pipe_leaves(struct sup *s, struct proc *p);
+void feature_pipe_listen(struct sup *s);
+void feature_pipe_finish(struct sup *s);
+void feature_pipe_forget(const struct sup *s, struct file *f);
 
 #endif

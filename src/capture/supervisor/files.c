@@ -4,7 +4,6 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/super.h"
-#include "capture/witness/witness.h"
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -43,7 +42,7 @@ struct file *file_known(struct sup *s, const struct statx *st)
 static void file_free(struct sup *s, struct file *f)
 {
 	openings_forget(s, f);
-	witness_forget(f);
+	feature_pipe_forget(s, f);
 	free(f->path);
 	free(f->alias);
 	free(f->interpreter);

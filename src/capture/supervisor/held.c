@@ -6,7 +6,6 @@
 #include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/shield.h"
 #include "capture/supervisor/super.h"
-#include "capture/witness/witness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -118,10 +117,10 @@ void proc_nameless(struct sup *s, struct proc *p)
  */
 static void hold_found(struct sup *s, struct proc *q, const struct held *h)
 {
-	bool watched = h->file->witness && witness_asks(h->file, q);
+	bool watched = h->file->witness && feature_pipe_asks(s, h->file, q);
 	hold_one(s, q, h, watched ? q->exec_start : sup_now(s));
 	if (watched)
-		witness_met(s, h->file, q);
+		feature_pipe_met(s, h->file, q);
 }
 
 /* A shell's child that starts others, and has not been stopped itself, may hold the pipe that they are given. */
@@ -129,14 +128,14 @@ static void meet_parent(struct sup *s, const struct proc *p, struct file *pipe)
 {
 	struct proc *q = proc_parent(s, p);
 	struct held *held;
-	if (!q || q->exit_seen || !witness_asks(pipe, q))
+	if (!q || q->exit_seen || !feature_pipe_asks(s, pipe, q))
 		return;
 	size_t n = proc_walk(s, q, false, &held);
 	for (size_t i = 0; i < n; i++)
 		if (held[i].file == pipe)
 			hold_one(s, q, &held[i], q->exec_start);
 	held_free(held, n);
-	witness_met(s, pipe, q);
+	feature_pipe_met(s, pipe, q);
 }
 
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
@@ -150,7 +149,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 				proc_nameless(s, maker);
 		if (!is_stream_kind(f) || f->live) {
 			if (f->kind == TERM_kind_pipe) {
-				witness_arm(s, p, f, h[i].fd);
+				feature_pipe_arm(s, p, f, h[i].fd);
 				meet_parent(s, p, f);
 			}
 			continue;
@@ -168,7 +167,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			held_free(theirs, m);
 		}
 		walked = true;
-		witness_arm(s, p, f, h[i].fd);
+		feature_pipe_arm(s, p, f, h[i].fd);
 		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
 		    is_left_full(p, h[i].fd))
 			filled |= fill_here_document(s, p, f, time);

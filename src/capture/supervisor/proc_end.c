@@ -6,7 +6,6 @@
 #include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/shield.h"
 #include "capture/supervisor/super.h"
-#include "capture/witness/witness.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,8 +105,8 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	int64_t now = sup_now(s);
 	openings_end(s, p);
 	exec_settle(s, p, 0);
-	witness_listen(s);
-	witness_leave(s, p);
+	feature_pipe_listen(s);
+	feature_pipe_leaves(s, p);
 	if (p->pid == s->root && !p->execn && (s->scans || (ending == TERM_ending_exited && (code == 126 || code == 127))))
 		exec_unstarted(s, p);
 	struct event ev = {.exit = {.ending = ending, .code = code}};

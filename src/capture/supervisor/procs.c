@@ -7,7 +7,6 @@
 #include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/shield.h"
 #include "capture/supervisor/super.h"
-#include "capture/witness/witness.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -375,6 +375,7 @@ struct sup {
 	const struct feature *features[FEATURES_MAX]; /* in the order of their list (feature.h) */
 	unsigned nfeatures;
 	const struct byte_counter *bytes; /* of one of them; NULL: no bytes are counted but what is seen under --exact */
+	const struct pipe_watcher *pipes; /* of one of them; NULL: who has moved a pipe's bytes is not found out */
 	pid_t inject_pid, inject_tid;     /* one that is to begin when it goes on; 0 none */
 	uint64_t inject_base;
 	const struct sites *inject_sites;

@@ -7,7 +7,6 @@
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/serve/serve.h"
 #include "capture/supervisor/shield.h"
-#include "capture/witness/witness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -500,7 +499,7 @@ void worker_finish(struct worker *w)
 	for (unsigned i = 0; s->nprocs && i < HASH_SIZE; i++)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
-	witness_finish(s);
+	feature_pipe_finish(s);
 	raw_resolve(w);
 	emit_passed_gap(w);
 	feature_sweep(s, true);
@@ -608,7 +607,7 @@ void worker_main(struct worker *w)
 		const bool looks = feature_is_busy(s);
 		openings_listen(s);
 		connects_tick(s);
-		witness_listen(s);
+		feature_pipe_listen(s);
 		feature_collect(s, true);
 		if (s->pending && looks)
 			pending_settle(s, NULL, 0, true);

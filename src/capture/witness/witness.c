@@ -123,6 +123,8 @@ static int take_place(void)
 	return -1;
 }
 
+static void witness_listen(struct sup *s);
+
 /* A thread that takes each report at once, before the other holders go on with something else. It ends with the run. */
 static void *listen_at_once(void *arg)
 {
@@ -180,7 +182,7 @@ static uint64_t total_of(struct sup *s, struct proc *p, enum way way)
 	return way == WAY_WRITE || written == UNKNOWN ? written : p->rchar;
 }
 
-bool witness_concerns(const struct proc *p)
+static bool witness_concerns(const struct proc *p)
 {
 	for (const struct access *a = p->live; a; a = a->proc_next)
 		if (a->file->witness)
@@ -394,7 +396,7 @@ static bool make_place(struct sup *s)
 	return true;
 }
 
-void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd)
+static void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd)
 {
 	char path[48];
 	struct stat st;
@@ -460,7 +462,7 @@ static void watch_again(struct sup *s, struct witness *w, enum way way)
 	begin_round(s, w, way);
 }
 
-bool witness_asks(struct file *f, const struct proc *q)
+static bool witness_asks(struct file *f, const struct proc *q)
 {
 	struct witness *w = f->witness;
 	bool known = !w || w->blind;
@@ -473,7 +475,7 @@ bool witness_asks(struct file *f, const struct proc *q)
 	return !known;
 }
 
-void witness_met(struct sup *s, struct file *f, const struct proc *q)
+static void witness_met(struct sup *s, struct file *f, const struct proc *q)
 {
 	struct witness *w = f->witness;
 	for (size_t i = 0; w && i < w->holders.n; i++)
@@ -481,7 +483,7 @@ void witness_met(struct sup *s, struct file *f, const struct proc *q)
 			mark_again(s, w, i);
 }
 
-void witness_begin(struct sup *s, struct access *a)
+static void witness_begin(struct sup *s, struct access *a)
 {
 	struct witness *w = a->file->witness;
 	if (!w || w->blind)
@@ -492,7 +494,7 @@ void witness_begin(struct sup *s, struct access *a)
 		watch_again(s, w, h->way);
 }
 
-void witness_forget(struct file *f)
+static void witness_forget(struct file *f)
 {
 	if (!f->witness)
 		return;
@@ -523,7 +525,7 @@ static void release_waiting(struct sup *s, struct witness *w)
 	w->busy = false;
 }
 
-void witness_end(struct sup *s, struct access *a, const struct event_access_end *end)
+static void witness_end(struct sup *s, struct access *a, const struct event_access_end *end)
 {
 	struct witness *w = a->file->witness;
 	struct proc *p = a->proc;
@@ -549,7 +551,7 @@ void witness_end(struct sup *s, struct access *a, const struct event_access_end 
 	}
 }
 
-void witness_leave(struct sup *s, struct proc *p)
+static void witness_leave(struct sup *s, struct proc *p)
 {
 	struct witness *of[16];
 	size_t n = 0;
@@ -601,7 +603,7 @@ static void take_reports(struct sup *s, enum way way)
 		}
 }
 
-void witness_listen(struct sup *s)
+static void witness_listen(struct sup *s)
 {
 	if (!s->witnesses || !s->witnesses->waiting)
 		return;
@@ -609,7 +611,19 @@ void witness_listen(struct sup *s)
 	take_reports(s, WAY_WRITE);
 }
 
-void witness_finish(struct sup *s)
+static void witness_free(struct sup *s)
+{
+	struct witnesses *all = s->witnesses;
+	while (all->first)
+		free_witness(all, all->first);
+	close(all->fd[0]);
+	close(all->fd[1]);
+	close(all->slot);
+	free(all);
+	s->witnesses = NULL;
+}
+
+static void witness_finish(struct sup *s)
 {
 	if (!s->witnesses)
 		return;
@@ -619,16 +633,16 @@ void witness_finish(struct sup *s)
 	witness_free(s);
 }
 
-void witness_free(struct sup *s)
-{
-	struct witnesses *all = s->witnesses;
-	if (!all)
-		return;
-	while (all->first)
-		free_witness(all, all->first);
-	close(all->fd[0]);
-	close(all->fd[1]);
-	close(all->slot);
-	free(all);
-	s->witnesses = NULL;
-}
+const struct feature witness_feature = {
+    .name = "pipes",
+    .pipes = &(const struct pipe_watcher){.arm = witness_arm,
+                                          .asks = witness_asks,
+                                          .met = witness_met,
+                                          .begun = witness_begin,
+                                          .ends = witness_end,
+                                          .concerns = witness_concerns,
+                                          .leaves = witness_leave,
+                                          .listen = witness_listen,
+                                          .finish = witness_finish,
+                                          .forget = witness_forget},
+};

@@ -15,31 +15,8 @@
 
 #define WITNESS_PIPES 256
 
-/* Begins to watch the pipe f, which p, at a stop of its own, has as its descriptor fd, and which nobody of the run was
- * known to hold before; who else holds it has an access already. Does nothing where that cannot be had. */
-void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd);
-/* Is it to be found out whether q holds the watched pipe f? Once. */
-bool witness_asks(struct file *f, const struct proc *q);
-/* What q holds of the watched pipe f has just been found out: what it moved before the round that goes on is left out.
- */
-void witness_met(struct sup *s, struct file *f, const struct proc *q);
-/* An access of a watched pipe began. */
-void witness_begin(struct sup *s, struct access *a);
-/* It is about to end, as *end says. */
-void witness_end(struct sup *s, struct access *a, const struct event_access_end *end);
-/* Has p an access of a watched pipe? */
-bool witness_concerns(const struct proc *p);
-/* p is about to end or to become another program: ends the accesses of those who wait for it and hold its pipes no
- * more. */
-void witness_leave(struct sup *s, struct proc *p);
-/* Takes what the kernel has reported. */
-void witness_listen(struct sup *s);
-/* Nobody can hold any pipe any more: tells of those that are decided. */
-void witness_finish(struct sup *s);
-/* The struct file is about to be freed. */
-void witness_forget(struct file *f);
-/* Frees all. Nothing is told. */
-void witness_free(struct sup *s);
+/* It registers as the run's pipe watcher. */
+extern const struct feature witness_feature;
 
 /* Whether this kernel reports reads and writes of pipes: 0, or -errno (ENOTSUP: it does not). */
 int witness_probe(void);
