@@ -4,7 +4,7 @@
 #include "capture/inject/inject.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/inline_open/libraries.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <fcntl.h>
 #include <string.h>

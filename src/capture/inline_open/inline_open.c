@@ -8,7 +8,7 @@
 #include "capture/inline_open/thread_logs.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/rights.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* How the worker begins: it starts the command and serves its stops, by whichever way was chosen. */
 #include "capture/launch/launch_int.h"
 #include "capture/preload/safe.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>

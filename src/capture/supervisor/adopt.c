@@ -1,7 +1,7 @@
 #include "capture/supervisor/adopt.h"
 #include "base/fileid.h"
 
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <fcntl.h>
 #include <malloc.h>

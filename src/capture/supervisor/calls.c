@@ -5,7 +5,7 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "base/os/procfs.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/procs_int.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 #include "capture/supervisor/super.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #include "capture/supervisor/serve/serve.h"
 
 #include "base/io.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <errno.h>
 #include <poll.h>

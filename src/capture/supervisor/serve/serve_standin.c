@@ -3,7 +3,7 @@
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/serve/serve.h"
-#include "capture/supervisor/shield.h"
+#include "capture/supervisor/shield/shield.h"
 
 #include <fcntl.h>
 #include <poll.h>
