@@ -14,53 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION_ROOM 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of both */
-#define MPICH_COMM_WORLD 0x44000000
 #define STATUS_MOST 24
 #define REQUESTS 4096 /* receives that are outstanding at once; of more a gap tells */
 #define ON_STACK 64   /* requests of one call without malloc */
 
 extern int PMPI_Comm_rank(handle, int *), PMPI_Comm_size(handle, int *), PMPI_Type_size(handle, int *);
-extern int PMPI_Get_library_version(char *, int *) __attribute__((weak));
-extern handle PMPI_Comm_f2c(int) __attribute__((weak));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- which library ---- */
-
-enum { NOT_YET, OPEN_MPI, MPICH, OTHER };
-static int library;
-static int rank, ranks;
-
-static void detect_library(void)
-{
-	static char version[VERSION_ROOM];
-	int n = 0, is = OTHER, me = -1, all = 0;
-	handle world = 0;
-	pthread_mutex_lock(&lock);
-	if (library == NOT_YET) {
-		if (!PMPI_Get_library_version || PMPI_Get_library_version(version, &n) != 0)
-			version[0] = '\0';
-		version[sizeof(version) - 1] = '\0';
-		if (strncmp(version, "Open MPI", 8) == 0 && PMPI_Comm_f2c) {
-			is = OPEN_MPI;
-			world = PMPI_Comm_f2c(0); /* the address of the object that the library goes by */
-		} else if (strncmp(version, "MPICH", 5) == 0 || strncmp(version, "MVAPICH", 7) == 0 ||
-		           strncmp(version, "Intel(R) MPI", 12) == 0 || strstr(version, "CRAY MPICH")) {
-			is = MPICH;
-			world = MPICH_COMM_WORLD;
-		}
-		if (is != OTHER && PMPI_Comm_rank(world, &me) == 0 && PMPI_Comm_size(world, &all) == 0 && me >= 0 && me < all) {
-			rank = me;
-			ranks = all;
-		}
-		__atomic_store_n(&library, is, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&lock);
-}
-
 static void to_header(struct state *s)
 {
+	int rank, ranks = __stemma_mpi_ranks(&rank);
 	if (ranks && !s->header.ranks) {
 		s->header.rank = (uint32_t)rank;
 		s->header.ranks = (uint32_t)ranks;
@@ -131,65 +95,13 @@ static int is_library_known(void)
 {
 	if (!is_thread_traced())
 		return 0;
-	int e = errno, is = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
-	if (is == NOT_YET) {
-		detect_library();
-		is = library;
-		errno = e;
-	}
-	if (is == OTHER)
+	bool known = __stemma_mpi_library() != OTHER;
+	if (!known)
 		record_message_gap();
-	return is != OTHER;
-}
-
-/* ---- what the libraries differ in ---- */
-
-static handle load_request(const void *requests, size_t i)
-{
-	return library == OPEN_MPI ? ((const handle *)requests)[i] : ((const uint32_t *)requests)[i];
-}
-
-static const int *status_at(const void *statuses, size_t i)
-{
-	return (const int *)((const char *)statuses + i * (library == OPEN_MPI ? 24 : 20));
-}
-
-/* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE */
-static int is_ignored(const void *status)
-{
-	return status == (library == OPEN_MPI ? NULL : (void *)1);
-}
-
-static int any_source(void)
-{
-	return library == OPEN_MPI ? -1 : -2;
+	return known;
 }
 
 #define ANY_TAG (-1)
-
-/* Open MPI: source, tag, error, cancelled, bytes (8). MPICH: bytes' lower half, their upper half and cancelled, source,
- * tag, error. */
-static void read_status(const void *statuses, size_t i, struct message *m)
-{
-	const int *s = status_at(statuses, i);
-	bool cancelled;
-	if (library == OPEN_MPI) {
-		m->peer = s[0];
-		m->tag = s[1];
-		cancelled = s[3] != 0;
-		m->bytes = (uint32_t)s[4] | (uint64_t)(uint32_t)s[5] << 32;
-	} else {
-		m->peer = s[2];
-		m->tag = s[3];
-		cancelled = s[1] & 1;
-		m->bytes = (uint32_t)s[0] | (uint64_t)((uint32_t)s[1] >> 1) << 32;
-	}
-	m->flags |= cancelled ? TRACE_MESSAGE_CANCELLED : TRACE_MESSAGE_BYTES;
-	if (cancelled || m->peer < 0) { /* of nobody: what else is in the status says nothing */
-		m->peer = m->tag = -1;
-		m->bytes = 0;
-	}
-}
 
 /* ---- what is written down ---- */
 
@@ -222,7 +134,7 @@ static struct message make_receive_message(int from, int tag, handle comm)
 {
 	int e = errno;
 	struct message m = {.kind = TRACE_MESSAGE_receive,
-	                    .flags = (from == any_source() ? TRACE_MESSAGE_ANY_SOURCE : 0u) |
+	                    .flags = (from == __stemma_mpi_any_source() ? TRACE_MESSAGE_ANY_SOURCE : 0u) |
 	                             (tag == ANY_TAG ? TRACE_MESSAGE_ANY_TAG : 0u)};
 	set_rank_and_size(comm, &m);
 	errno = e;
@@ -299,7 +211,7 @@ static void drop_stale(handle h)
 
 static void keep_request(const void *request, const struct message *m, bool persistent)
 {
-	handle h = load_request(request, 0);
+	handle h = __stemma_mpi_load_request(request, 0);
 	uint16_t i = 0;
 	pthread_mutex_lock(&lock);
 	drop_stale(h);
@@ -330,7 +242,7 @@ void __stemma_mpi_forget(const void *request)
 	if (!request || !__atomic_load_n(&n_requests, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
-	drop_stale(load_request(request, 0));
+	drop_stale(__stemma_mpi_load_request(request, 0));
 	pthread_mutex_unlock(&lock);
 }
 
@@ -342,7 +254,7 @@ static bool are_kept(const void *of, int n)
 		return false;
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < n && !found; i++)
-		found = find_request(load_request(of, (size_t)i)) != NULL;
+		found = find_request(__stemma_mpi_load_request(of, (size_t)i)) != NULL;
 	pthread_mutex_unlock(&lock);
 	return found;
 }
@@ -352,7 +264,7 @@ static void hold_requests(const void *of, size_t n, struct held *ret)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < n; i++) {
-		handle h = load_request(of, i);
+		handle h = __stemma_mpi_load_request(of, i);
 		uint16_t *at = find_request(h);
 		ret[i] = (struct held){.h = h};
 		if (at && requests[*at - 1].busy < UINT16_MAX) {
@@ -408,7 +320,7 @@ static void record_completion(struct held *x, int rc, const void *statuses, size
 	x->i = 0;
 	pthread_mutex_unlock(&lock);
 	if (tell && rc == 0) {
-		read_status(statuses, i, &m);
+		__stemma_mpi_read_status(statuses, i, &m);
 		record_message(&m);
 	}
 }
@@ -417,7 +329,7 @@ static void record_start(const void *request, size_t i)
 {
 	struct message m = {0};
 	pthread_mutex_lock(&lock);
-	uint16_t *at = find_request(load_request(request, i));
+	uint16_t *at = find_request(__stemma_mpi_load_request(request, i));
 	if (at) {
 		requests[*at - 1].active = true;
 		m = requests[*at - 1].m;
@@ -443,7 +355,7 @@ static bool several_begin(struct several *v, const void *of, int n, void *status
 	v->n = (size_t)n;
 	v->made = NULL;
 	v->held = v->here;
-	v->status = is_ignored(statuses) ? v->status_here : statuses;
+	v->status = __stemma_mpi_is_ignored(statuses) ? v->status_here : statuses;
 	if (v->n > ON_STACK) {
 		v->made = calloc(v->n, sizeof(struct held) + STATUS_MOST);
 		if (!v->made) {
@@ -451,7 +363,7 @@ static bool several_begin(struct several *v, const void *of, int n, void *status
 			return false;
 		}
 		v->held = v->made;
-		if (is_ignored(statuses) && !one)
+		if (__stemma_mpi_is_ignored(statuses) && !one)
 			v->status = v->held + v->n;
 	}
 	hold_requests(of, v->n, v->held);
@@ -547,11 +459,11 @@ STAND_BEFORE(Recv, (void *buf, int count, handle type, int from, int tag, handle
 	_Alignas(16) char own[STATUS_MOST];
 	if (!is_library_known())
 		return __real_MPI_Recv(buf, count, type, from, tag, comm, status);
-	void *st = is_ignored(status) ? own : status;
+	void *st = __stemma_mpi_is_ignored(status) ? own : status;
 	int rc = __real_MPI_Recv(buf, count, type, from, tag, comm, st);
 	if (rc == 0) {
 		struct message m = make_receive_message(from, tag, comm);
-		read_status(st, 0, &m);
+		__stemma_mpi_read_status(st, 0, &m);
 		record_message(&m);
 	}
 	return rc;
@@ -562,13 +474,13 @@ STAND_BEFORE(Sendrecv, (const void *out, int n_out, handle type_out, int to, int
 {
 	_Alignas(16) char own[STATUS_MOST];
 	bool known = is_library_known();
-	void *st = known && is_ignored(status) ? own : status;
+	void *st = known && __stemma_mpi_is_ignored(status) ? own : status;
 	int rc = __real_MPI_Sendrecv(out, n_out, type_out, to, tag_out, in, n_in, type_in, from, tag_in, comm, st);
 	if (rc == 0 && known) {
 		struct message m = make_send_message(n_out, type_out, to, tag_out, comm);
 		record_message(&m);
 		m = make_receive_message(from, tag_in, comm);
-		read_status(st, 0, &m);
+		__stemma_mpi_read_status(st, 0, &m);
 		record_message(&m);
 	}
 	return rc;
@@ -579,13 +491,13 @@ STAND_BEFORE(Sendrecv_replace,
 {
 	_Alignas(16) char own[STATUS_MOST];
 	bool known = is_library_known();
-	void *st = known && is_ignored(status) ? own : status;
+	void *st = known && __stemma_mpi_is_ignored(status) ? own : status;
 	int rc = __real_MPI_Sendrecv_replace(buf, count, type, to, tag_out, from, tag_in, comm, st);
 	if (rc == 0 && known) {
 		struct message m = make_send_message(count, type, to, tag_out, comm);
 		record_message(&m);
 		m = make_receive_message(from, tag_in, comm);
-		read_status(st, 0, &m);
+		__stemma_mpi_read_status(st, 0, &m);
 		record_message(&m);
 	}
 	return rc;
@@ -598,7 +510,7 @@ STAND_BEFORE(Sendrecv_replace,
 		if (rc == 0 && is_library_known()) {                                                                           \
 			struct message m = make_receive_message(from, tag, comm);                                                  \
 			/* Of nobody: such requests may all have one number. */                                                    \
-			if (from >= 0 || from == any_source())                                                                     \
+			if (from >= 0 || from == __stemma_mpi_any_source())                                                        \
 				keep_request(request, &m, persistent);                                                                 \
 			else                                                                                                       \
 				__stemma_mpi_forget(request);                                                                          \
@@ -636,7 +548,7 @@ STAND_BEFORE(Wait, (void *request, void *status))
 	_Alignas(16) char own[STATUS_MOST];
 	if (!are_kept(request, 1))
 		return __real_MPI_Wait(request, status);
-	void *st = is_ignored(status) ? own : status;
+	void *st = __stemma_mpi_is_ignored(status) ? own : status;
 	struct held held;
 	hold_requests(request, 1, &held);
 	int rc = __real_MPI_Wait(request, st);
@@ -649,7 +561,7 @@ STAND_BEFORE(Test, (void *request, int *flag, void *status))
 	_Alignas(16) char own[STATUS_MOST];
 	if (!are_kept(request, 1))
 		return __real_MPI_Test(request, flag, status);
-	void *st = is_ignored(status) ? own : status;
+	void *st = __stemma_mpi_is_ignored(status) ? own : status;
 	struct held held;
 	hold_requests(request, 1, &held);
 	int rc = __real_MPI_Test(request, flag, st);
@@ -723,48 +635,3 @@ STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 	}
 SOME(Waitsome)
 SOME(Testsome)
-
-/* ---- all together ---- */
-
-TOGETHER(Barrier, (handle comm), (comm), NO_ROOT, -1, 0, NULL)
-TOGETHER(Bcast, (void *buf, int count, handle type, int root, handle comm), (buf, count, type, root, comm), root, count,
-         type, NULL)
-TOGETHER(Reduce, (const void *out, void *in, int count, handle type, handle op, int root, handle comm),
-         (out, in, count, type, op, root, comm), root, count, type, NULL)
-#define REDUCE(name)                                                                                                   \
-	TOGETHER(name, (const void *out, void *in, int count, handle type, handle op, handle comm),                        \
-	         (out, in, count, type, op, comm), NO_ROOT, count, type, NULL)
-REDUCE(Allreduce)
-REDUCE(Scan)
-REDUCE(Exscan)
-REDUCE(Reduce_scatter_block)
-TOGETHER(Reduce_scatter, (const void *out, void *in, const int *counts, handle type, handle op, handle comm),
-         (out, in, counts, type, op, comm), NO_ROOT, -1, 0, NULL)
-/* Of the rest it depends on the place which counts and types are looked at: how much is not said. */
-#define SHARED(name)                                                                                                   \
-	TOGETHER(name,                                                                                                     \
-	         (const void *out, int n_out, handle type_out, void *in, int n_in, handle type_in, int root, handle comm), \
-	         (out, n_out, type_out, in, n_in, type_in, root, comm), root, -1, 0, NULL)
-SHARED(Gather)
-SHARED(Scatter)
-TOGETHER(Gatherv,
-         (const void *out, int n_out, handle type_out, void *in, const int *counts, const int *at, handle type_in,
-          int root, handle comm),
-         (out, n_out, type_out, in, counts, at, type_in, root, comm), root, -1, 0, NULL)
-TOGETHER(Scatterv,
-         (const void *out, const int *counts, const int *at, handle type_out, void *in, int n_in, handle type_in,
-          int root, handle comm),
-         (out, counts, at, type_out, in, n_in, type_in, root, comm), root, -1, 0, NULL)
-#define EACH(name)                                                                                                     \
-	TOGETHER(name, (const void *out, int n_out, handle type_out, void *in, int n_in, handle type_in, handle comm),     \
-	         (out, n_out, type_out, in, n_in, type_in, comm), NO_ROOT, -1, 0, NULL)
-EACH(Allgather)
-EACH(Alltoall)
-TOGETHER(Allgatherv,
-         (const void *out, int n_out, handle type_out, void *in, const int *counts, const int *at, handle type_in,
-          handle comm),
-         (out, n_out, type_out, in, counts, at, type_in, comm), NO_ROOT, -1, 0, NULL)
-TOGETHER(Alltoallv,
-         (const void *out, const int *counts_out, const int *at_out, handle type_out, void *in, const int *counts_in,
-          const int *at_in, handle type_in, handle comm),
-         (out, counts_out, at_out, type_out, in, counts_in, at_in, type_in, comm), NO_ROOT, -1, 0, NULL)

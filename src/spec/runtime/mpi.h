@@ -1,4 +1,4 @@
-/* mpi.h - what the wrappers of MPI's functions share (mpi.c, mpi_later.c). */
+/* mpi.h - what the wrappers of MPI's functions share. */
 #ifndef STEMMA_SPEC_RUNTIME_MPI_H
 #define STEMMA_SPEC_RUNTIME_MPI_H
 
@@ -23,6 +23,24 @@ static inline int is_thread_traced(void)
 	const struct state *s = __stemma_trace;
 	return s->ready && !s->sink;
 }
+
+/* ---- mpi_library.c ---- */
+
+enum mpi_library { NOT_YET, OPEN_MPI, MPICH, OTHER };
+/* Which one the program has; asked of it once. errno is kept. */
+HIDDEN enum mpi_library __stemma_mpi_library(void);
+/* How many ranks the job has, and which this one is; 0: that is not known. Once the library is. */
+HIDDEN int __stemma_mpi_ranks(int *ret_rank);
+/* The i-th of an array of requests, whose width differs. */
+HIDDEN handle __stemma_mpi_load_request(const void *requests, size_t i);
+/* Is it MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE? */
+HIDDEN int __stemma_mpi_is_ignored(const void *status);
+/* MPI_ANY_SOURCE */
+HIDDEN int __stemma_mpi_any_source(void);
+/* The i-th of an array of statuses into a message: from whom, with which tag, how much, or that it was cancelled. */
+HIDDEN void __stemma_mpi_read_status(const void *statuses, size_t i, struct message *m);
+
+/* ---- mpi.c ---- */
 
 /* In place of a root: the call has none. */
 #define NO_ROOT (-0x40000000)
