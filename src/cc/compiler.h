@@ -6,8 +6,9 @@
 
 #define COMPILER_LINE 256
 
-/* The first line that a program prints on standard output; n bytes, "" none: it could not be run, failed, or took
- * longer than COMPILER_WAIT_MS. argv[0] is looked for in PATH. It has no standard input, and no language. */
+/* The first line that a program prints on standard output, as much of it as there is room for with a NUL; "" none: it
+ * could not be run, failed, or took longer than COMPILER_WAIT_MS. argv[0] is looked for in PATH. It has no standard
+ * input, and no language. */
 void compiler_ask(char *const *argv, char *ret, size_t n);
 
 struct compiler {

@@ -433,7 +433,8 @@ static int take_input(struct collecting *g, const struct observed_file *x)
 	return rc;
 }
 
-static bool makes_programs(int fd)
+/* Are a file's bytes those of a program or shared library, as linking makes them? */
+static bool is_linked_file(int fd)
 {
 	return role_by_bytes(fd, TERM_role_other) == TERM_role_library;
 }
@@ -449,7 +450,7 @@ static int take_output(struct collecting *g, const struct observed_file *x, bool
 	if (rc != 1) /* what is not there any more was a step on the way */
 		return rc == -EACCES ? append_unread(g, x->path, TERM_role_output, strerror(EACCES)) : 0;
 	*ret_cached |= cache_is(program);
-	g->f->linked |= makes_programs(fd);
+	g->f->linked |= is_linked_file(fd);
 	rc = append_open_file(g, clean_path(x->path, fd), fd, TERM_role_output, &st);
 	close(fd);
 	return rc;
@@ -477,7 +478,7 @@ static int take_named(struct collecting *g, const char *name, bool output)
 		/* What was there before, it did not make. */
 		int64_t mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 		bool old = output && mtime < g->r->began - 2000000000;
-		g->f->linked |= output && makes_programs(fd);
+		g->f->linked |= output && is_linked_file(fd);
 		rc = old ? 0 : append_open_file(g, clean_path(path, fd), fd, role, &st);
 		close(fd);
 	}

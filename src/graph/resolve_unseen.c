@@ -137,7 +137,7 @@ static void living_end(struct living *l)
 			free(l->v[k]);
 }
 
-/* All that have begun by t. */
+/* Goes on to the moment t: the accesses that have begun by then are among those that may be writing. 0 or -ENOMEM. */
 static int living_advance(struct living *l, const struct resolver *r, int64_t t)
 {
 	for (; l->opened < r->nacc && acc_of(r, r->acc[l->opened])->start <= t; l->opened++)

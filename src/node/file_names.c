@@ -38,6 +38,7 @@ static bool take_new_name(struct node *n, const struct nproc *p, const struct tr
 	return was;
 }
 
+/* The file of the event got or lost the name that the event has: tells it, and keeps the names known. */
 static void handle_names(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	struct nproc *by = before_user(p, ev) ? NULL : p; /* the name alone is told to those who know the file */

@@ -50,7 +50,7 @@ static bool found_has(const struct found *f, store_id id)
 }
 
 static int find_named_files(struct store *s, const char *name, struct found *ret);
-static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret);
+static int look_up_name(struct store *s, const char *name, unsigned *left, struct found *ret);
 
 #define LINKS_MAX 32 /* followed in all, whatever circle they make */
 
@@ -70,7 +70,7 @@ static int follow_link(struct store *s, struct buf *to, const char *head, struct
 		if (beside)
 			buf_add(&name, head, slash ? (size_t)(slash - head) + 1 : 0);
 		buf_printf(&name, "%s%.*s", beside ? base : to->p, (int)rest.n, rest.p);
-		r = name.failed ? -ENOMEM : look_up_deep(s, buf_cstr(&name), left, ret);
+		r = name.failed ? -ENOMEM : look_up_name(s, buf_cstr(&name), left, ret);
 		if (r > 0)
 			break;
 	}
@@ -170,7 +170,7 @@ static int look_up_object(struct store *s, const char *name, size_t file, unsign
 static int find_named_files(struct store *s, const char *name, struct found *ret)
 {
 	unsigned left = LINKS_MAX;
-	return look_up_deep(s, name, &left, ret);
+	return look_up_name(s, name, &left, ret);
 }
 
 /* Adds the files that had the name's path, by the record, behind those found: with versions first. 0 or -errno. */
@@ -193,7 +193,9 @@ static int add_files_by_path(struct store *s, const char *name, struct found *re
 	return 0;
 }
 
-static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret)
+/* All that a name leads to, as find_named_files. A name of an object in a file (FILE//PLACE) may be one of links to
+ * other files, each of which is looked up the same way: *left is how many may still be followed. */
+static int look_up_name(struct store *s, const char *name, unsigned *left, struct found *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!*name)

@@ -629,7 +629,7 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
 
 /* A macro that is a statement, or the head of one: what is compared in it has its place, and so has the branch, which a
  * call's cannot be. Without brackets it must be known to be one. */
-static bool of_macro(struct reading *r, const struct condition *c, size_t t, struct span *ret)
+static bool is_macro_statement(struct reading *r, const struct condition *c, size_t t, struct span *ret)
 {
 	size_t close = token_is(r, t + 1, "(") ? find_bracket(r, t + 1, 1) : t;
 	if (r->s->v[t].kind != WORD || is_lead(r, t) || close == NONE || c->line != c->branch_line ||
@@ -661,7 +661,7 @@ int condition_text(const struct condition_source *s, const struct condition *c, 
 		t++;
 	if (is_statement(&r, t))
 		return of_statement(&r, t, &span) && append_condition(&r, span, false, b);
-	if (of_macro(&r, c, t, &span)) {
+	if (is_macro_statement(&r, c, t, &span)) {
 		size_t start = b->n;
 		buf_str(b, str_of("in "));
 		if (append_condition(&r, span, false, b))

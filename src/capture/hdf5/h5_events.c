@@ -63,6 +63,8 @@ static bool grow_table(void *pv, size_t n, size_t *cap, size_t size, size_t most
 
 /* ---- first: what there is ---- */
 
+/* A file that the program had open through HDF5, by its number there: checked, and kept for the objects that are said
+ * to be in it. */
 static void keep_file_entry(struct teller *t, const struct app_said *said)
 {
 	struct h5_file f;

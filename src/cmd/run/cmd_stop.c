@@ -31,6 +31,8 @@ static bool is_wanted_run(const struct stop *s, const char *run)
 	return n >= RUN_SHORTEST && n <= all && !strcasecmp(run + all - n, s->wanted);
 }
 
+/* One standby: printed, where no run was asked for; else kept if it is that of the run, the latest one where @ was
+ * asked for. */
 static void visit_standby(void *arg, pid_t pid, const char *run, bool own)
 {
 	struct stop *s = arg;

@@ -170,7 +170,8 @@ static void ranks_text(const struct view *w)
 	buf_release(&b);
 }
 
-static void ios_text(const struct view *w)
+/* What was read and written by MPI-IO, a line for each file and operation. */
+static void print_mpi_ios(const struct view *w)
 {
 	struct buf b = {0};
 	for (size_t i = 0; i < w->d.ios.n; i++) {
@@ -211,7 +212,7 @@ static int print_app_log(const struct view *w)
 	words_text(w, TERM_said_used, "said used");
 	words_text(w, TERM_said_generated, "said made");
 	ranks_text(w);
-	ios_text(w);
+	print_mpi_ios(w);
 	uint64_t dropped = app_log_dropped(&w->d);
 	if (dropped) {
 		buf_reset(&b);

@@ -425,7 +425,11 @@ static int prepare_call_search(struct search *x, bool loose)
 	return 0;
 }
 
-static int choose_both(struct search *x, struct layer *const l[2], struct called_steps *ret, struct call_path_found *f)
+/* Both sides have at least one path through their layers: chooses one for each, which go together as far as they can,
+ * and puts their steps into ret and what is known of the place where they part into f. 0, -ENOMEM, or -E2BIG and
+ * -EBADMSG where a path would be only half of one. */
+static int choose_both_paths(struct search *x, struct layer *const l[2], struct called_steps *ret,
+                             struct call_path_found *f)
 {
 	const struct events *e = x->ev;
 	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n;
@@ -525,7 +529,7 @@ static int search_by(struct search *x, bool loose, bool merged, struct called_st
 		f->too_large |= is[k] == -E2BIG;
 	}
 	if (r == 0 && is[0] == 1 && is[1] == 1) {
-		r = choose_both(x, l, ret, f);
+		r = choose_both_paths(x, l, ret, f);
 		f->found = r == 0;
 		f->loose = loose;
 		f->too_large = r == -E2BIG;

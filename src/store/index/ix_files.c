@@ -100,7 +100,8 @@ static void versions_release(struct versions *v)
 	vec_release(&v->v);
 }
 
-static int versions_get(struct ix *x, const struct ix_row *row, uint64_t id, struct versions *ret)
+/* Unpacks the versions that stand in the row of the file id. 0 or -errno. */
+static int unpack_versions(struct ix *x, const struct ix_row *row, uint64_t id, struct versions *ret)
 {
 	struct cur c = cur_of(buf_view(&row->ver));
 	int64_t t = x->s->base;
@@ -301,7 +302,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	if (!may_be_fast(x, file, outside))
 		return 0;
 	bool changed = false;
-	int rc = versions_get(x, row, f->id, v);
+	int rc = unpack_versions(x, row, f->id, v);
 	size_t had_uses = x->g.uses.n;
 	rc = rc < 0 ? rc : 1;
 	for (uint32_t k = 0; rc == 1 && k < g->naccess; k++) {

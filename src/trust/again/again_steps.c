@@ -322,8 +322,9 @@ static bool step_made(const struct again_step *t, const char *path)
 	return false;
 }
 
-/* A version that step i read: will it find it if the steps are run one after the other? */
-static int look_order_of(struct again_planning *p, struct again_loaded *s, store_id version, size_t i)
+/* A version that step i read: will it find it if the steps are run one after the other? If not, that is the plan's
+ * reason to run all of it as a whole. 0 or -errno. */
+static int check_read_order(struct again_planning *p, struct again_loaded *s, store_id version, size_t i)
 {
 	struct again_side *o = s->out;
 	const struct again_maker *m = again_maker_of(s, version);
@@ -342,8 +343,9 @@ static int look_order_of(struct again_planning *p, struct again_loaded *s, store
 	return r;
 }
 
-/* Would a step find what a later one left, or the other way round? Then the order of single programs is not enough. */
-static int look_order(struct again_planning *p, struct again_loaded *s)
+/* The same of all that the steps read: would one find what a later one left, or the other way round? Then the order of
+ * single programs is not enough. */
+static int check_all_read_orders(struct again_planning *p, struct again_loaded *s)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < s->out->n; i++)
@@ -352,7 +354,7 @@ static int look_order(struct again_planning *p, struct again_loaded *s)
 			if (!again_has_ancestor(s, k, step_top(s, i)))
 				continue;
 			for (size_t j = 0; r == 0 && j < x->uses.n; j++)
-				r = look_order_of(p, s, x->uses.v[j].to, i);
+				r = check_read_order(p, s, x->uses.v[j].to, i);
 		}
 	return r;
 }
@@ -394,7 +396,7 @@ int again_plan_alone(struct again_planning *p, struct again_loaded *s)
 		r = look_step(p, s, i);
 	if (r == 0 && s->out->n)
 		qsort(s->out->v, s->out->n, sizeof(*s->out->v), by_start);
-	return r == 0 && !s->out->whole ? look_order(p, s) : r;
+	return r == 0 && !s->out->whole ? check_all_read_orders(p, s) : r;
 }
 
 /* The execution that began first with a program; s->n: there is none. */

@@ -383,7 +383,9 @@ static void read_first_counters(void)
 		s->base[0] += (uint64_t)n;
 }
 
-static bool stdio_clean(void)
+/* Has the C library's stdio nothing left to write: stdout was never buffered, stderr holds no bytes? False, too, where
+ * the library cannot be asked. */
+static bool is_stdio_empty(void)
 {
 	return &__fbufsize && __fbufsize(stdout) == 0 && &__fpending && __fpending(stderr) == 0;
 }
@@ -427,7 +429,8 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 	*ret_proved = 0;
 	if (s->base[0] != UINT64_MAX && ret->rchar != UINT64_MAX && !s->uncounted) {
 		*ret_proved |= ret->rchar - s->base[0] == s->moved[0] ? SAFE_PROVED_READ : 0;
-		*ret_proved |= ret->wchar - s->base[1] == s->moved[1] && !s->streams && stdio_clean() ? SAFE_PROVED_WRITE : 0;
+		*ret_proved |=
+		    ret->wchar - s->base[1] == s->moved[1] && !s->streams && is_stdio_empty() ? SAFE_PROVED_WRITE : 0;
 		if (!s->opening || (s->opened[0] != UINT64_MAX && ret->rchar - s->opened[0] == s->moved[0] - s->opened[1]))
 			*ret_proved |= SAFE_PROVED_OPENED;
 	}
