@@ -217,6 +217,8 @@ int read_reported_by_seq(struct store *s, uint64_t session, uint64_t seq, struct
 
 /* Under which what a build made is filed: 'd' digest, 'i' build-id, 'n' note. */
 uint64_t build_key(char kind, struct str s);
+/* What the content_key of a digest event is, by its digest. */
+uint64_t content_key(struct str digest);
 /* What a build_key of kind m is of. */
 struct str build_stamp(uint64_t room[2], uint64_t size, int64_t mtime);
 

@@ -1,4 +1,5 @@
 /* reported.c - what was told of runs: the rows that ix_reported.c writes. */
+#include "base/hash.h"
 #include "graph/graph.h"
 #include "store/read.h"
 
@@ -100,6 +101,28 @@ int store_digests(struct store *s, const struct event_digest *like, struct repor
 	sqlite3_bind_int64(st, 1, (int64_t)graph_digest_key(like));
 	sqlite3_bind_int64(st, 2, EVENT_digest);
 	return collect_events(s, st, ret);
+}
+
+uint64_t content_key(struct str digest)
+{
+	return hash_bytes(digest.p, digest.n);
+}
+
+int store_digests_of(struct store *s, struct str digest, struct reported_list *ret)
+{
+	*ret = (struct reported_list){0};
+	sqlite3_stmt *st = store_stmt(s, SQL_told_of_content, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)content_key(digest));
+	sqlite3_bind_int64(st, 2, EVENT_digest);
+	int rc = collect_events(s, st, ret);
+	size_t kept = 0;
+	for (size_t i = 0; i < ret->n; i++)
+		if (str_eq(ret->v[i].ev.digest.digest, digest))
+			ret->v[kept++] = ret->v[i];
+	ret->n = kept;
+	return rc;
 }
 
 int read_reported(struct store *s, uint64_t id, struct reported_list *ret)

@@ -42,6 +42,8 @@ static const char store_schema[] =
     "CREATE INDEX told_session ON told(session, seq);"
     "CREATE INDEX told_run ON told(run, kind) WHERE run;"
     "CREATE INDEX told_by ON told(found_by) WHERE found_by;"
+    "CREATE TABLE content_key(k INTEGER NOT NULL, told INTEGER NOT NULL, PRIMARY KEY(k, told)) WITHOUT ROWID;"
+    "CREATE INDEX content_key_told ON content_key(told);"
     "CREATE TABLE builds(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, pub INTEGER NOT NULL, pack BLOB NOT NULL);"
     "CREATE INDEX build_session ON builds(session);"
     "CREATE INDEX build_pub ON builds(pub);"

@@ -380,6 +380,8 @@ struct reported_list {
 int store_reported(struct store *s, store_id run, uint64_t kind, struct reported_list *ret);
 /* Digest events with that identity and fingerprint. */
 int store_digests(struct store *s, const struct event_digest *like, struct reported_list *ret);
+/* Digest events with that digest, "sha256:...". */
+int store_digests_of(struct store *s, struct str digest, struct reported_list *ret);
 void reported_list_release(struct reported_list *l);
 /* What the object of an h5_object or h5_part event is called now; empty: nothing. Valid until the next call. 0, -errno.
  */

@@ -1,11 +1,13 @@
 #include "trust/record.h"
 
 #include "base/fileid.h"
+#include "base/io.h"
 #include "base/vec.h"
 #include "cc/build.h"
 #include "keep/write.h"
 #include "redact/redact.h"
 #include "trust/kept.h"
+#include "trust/lazy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,6 +228,21 @@ static bool is_named_by_command(const struct session_files *s, const struct sess
 	return false;
 }
 
+/* What is left of a file that could not be digested is said by nothing: nobody asked for it. */
+static void record_lazily(struct writing *w, const struct session_files *s)
+{
+	struct lazy_sum sum = {0};
+	for (size_t i = 0; i < s->n; i++) {
+		const char *why;
+		int fd = lazy_takes(&s->v[i], &sum) ? open_same(&s->v[i], &why) : -ENOENT;
+		bool local = fd >= 0 && io_is_local(fd);
+		if (fd >= 0)
+			close(fd);
+		if (local)
+			record_digest(w, &s->v[i], TERM_usage_output);
+	}
+}
+
 static void record_files(struct writing *w, const struct session_files *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -250,8 +267,11 @@ int trust_record(const struct trust_record *t, struct err *err)
 		rc = put_machine(&w, TERM_moment_before, &t->before->invariant, &t->before->variant, NULL);
 	if (rc == 0 && t->before && t->after)
 		rc = put_after(&w);
-	record_files(&w, t->files);
-	if (rc == 0)
+	if (t->lazy)
+		record_lazily(&w, t->files);
+	else
+		record_files(&w, t->files);
+	if (rc == 0 && !t->lazy)
 		rc = put_machine(&w, TERM_moment_whole, &w.whole, NULL, t->parameters);
 	for (size_t i = 0; i < t->n_results; i++)
 		put_results(&w, &t->results[i]);

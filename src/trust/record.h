@@ -23,6 +23,7 @@ struct trust_record {
 	const struct elements *parameters;    /* NULL: none were named */
 	bool keep;                            /* copies of the inputs (kept.h); needs digest */
 	bool digest;                          /* of inputs and outputs, not only of programs */
+	bool lazy;                            /* digests of outputs, within the bounds of lazy.h, and nothing else */
 	const char *cache;                    /* folder of the digests that are kept; NULL none */
 	struct trust_results *results;
 	size_t n_results;

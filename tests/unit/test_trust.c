@@ -1,14 +1,23 @@
 /* The trust of a claim: eq. 8 of the paper, what it says of the paper's own cases and of those where its letter fails,
- * and claims as people write them. */
+ * and claims as people write them. And what digests that are
+ * made afterwards may take and cost. */
 #include "trust/claim.h"
+#include "trust/lazy.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -319,12 +328,97 @@ static void written(void **state)
 	claim_release(&b);
 }
 
+/* Which files are digested lazily: what is small, was made, is there, and is of no other host. */
+static void lazy_files(void **state)
+{
+	(void)state;
+	static const struct session_file good = {
+	    .path = (char *)"/w/a", .domain = (char *)"uuid:1", .has_state = true, .size = LAZY_FILE, .made = true};
+	struct lazy_sum sum = {0};
+	assert_true(lazy_takes(&good, &sum));
+	assert_int_equal(sum.files, 1);
+	assert_int_equal(sum.bytes, LAZY_FILE);
+	struct session_file bad[7];
+	for (size_t i = 0; i < 7; i++)
+		bad[i] = good;
+	bad[0].size = LAZY_FILE + 1;
+	bad[1].made = false;
+	bad[2].gone = true;
+	bad[3].system = true;
+	bad[4].has_state = false;
+	bad[5].domain = (char *)"net:server:/export#1";
+	bad[6].path = (char *)"";
+	for (size_t i = 0; i < 7; i++)
+		assert_false(lazy_takes(&bad[i], &sum));
+	assert_int_equal(sum.files, 1);
+	while (lazy_takes(&good, &sum))
+		;
+	assert_int_equal(sum.bytes, LAZY_ALL);
+	struct session_file small = good;
+	small.size = 1;
+	sum = (struct lazy_sum){0};
+	while (lazy_takes(&small, &sum))
+		;
+	assert_int_equal(sum.files, LAZY_FILES);
+}
+
+/* In a child: exit status 0 if the process is what lazy_withdraw promises. */
+static int withdrawn(void)
+{
+	char link[64] = "";
+	if (lazy_withdraw() < 0)
+		return 1;
+	if (syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) >> IOPRIO_CLASS_SHIFT != IOPRIO_CLASS_IDLE)
+		return 2;
+	if (sched_getscheduler(0) != SCHED_IDLE)
+		return 3;
+	if (getsid(0) != getpid())
+		return 4;
+	if (readlink("/proc/self/fd/1", link, sizeof(link) - 1) < 0 || strcmp(link, "/dev/null") != 0)
+		return 5;
+	if (fcntl(3, F_GETFD) >= 0)
+		return 6;
+	return alarm(0) == 0 ? 7 : 0;
+}
+
+static void lazy_process(void **state)
+{
+	(void)state;
+	int status, fd = dup(0);
+	assert_true(fd >= 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(withdrawn());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(fd);
+}
+
+static void lazy_job(void **state)
+{
+	(void)state;
+	static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "SGE_TASK_ID"};
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		char *was = getenv(variables[i]);
+		was = was ? strdup(was) : NULL;
+		setenv(variables[i], "1", 1);
+		assert_true(lazy_in_batch_job());
+		if (was)
+			setenv(variables[i], was, 1);
+		else
+			unsetenv(variables[i]);
+		free(was);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(paper),      cmocka_unit_test(letter),  cmocka_unit_test(tolerance),
-	    cmocka_unit_test(numbers),    cmocka_unit_test(unknown), cmocka_unit_test(several_runs),
-	    cmocka_unit_test(invariants), cmocka_unit_test(refused), cmocka_unit_test(written),
+	    cmocka_unit_test(paper),      cmocka_unit_test(letter),       cmocka_unit_test(tolerance),
+	    cmocka_unit_test(numbers),    cmocka_unit_test(unknown),      cmocka_unit_test(several_runs),
+	    cmocka_unit_test(invariants), cmocka_unit_test(refused),      cmocka_unit_test(written),
+	    cmocka_unit_test(lazy_files), cmocka_unit_test(lazy_process), cmocka_unit_test(lazy_job),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
+#include "answer/copies.h"
 #include "answer/folder.h"
 #include "answer/why.h"
 #include "cmd/lineage/why_folder.h"
@@ -237,9 +238,10 @@ static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct b
 	return r < 0 ? r : fmt_disk(c, m->t, w.argv, w.brief != 0, line);
 }
 
-/* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. */
-static int made_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
-                     const struct why *n, struct buf *line)
+/* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. named:
+ * what it is called, NULL: as was asked. */
+static int made_line(struct cmd *c, const char *text, const char *named, const struct file_target *t,
+                     const struct version_info *v, const struct why *n, struct buf *line)
 {
 	static const struct made_width widths[] = {
 	    {400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 4, 0}, {28, 4, 0}, {28, 4, 1}, {0, 6, 1},
@@ -248,7 +250,9 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 	struct file_info f;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
 	int r = store_file(c->store, v->file, &f);
-	if (r > 0)
+	if (named)
+		buf_printf(&m.name, "%s", named);
+	else if (r > 0)
 		r = fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
 	if (r > 0)
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &m.who);
@@ -295,11 +299,109 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 	return r < 0 ? r : 0;
 }
 
+/* What made the version that has the same bytes, called `named` and then by its own name; or as JSON in *ret_json. 1;
+ * 0: what made it is not known any more; -errno. */
+static int explain_equal(struct cmd *c, const struct copies *same, struct buf *named, unsigned how, struct buf *line,
+                         json_t **ret_json)
+{
+	struct version_info v;
+	struct why n = {0};
+	int r = store_version(c->store, same->version, &v);
+	struct file_target t = {.file = v.file, .version = same->version, .n = v.n};
+	if (r > 0)
+		r = why_find(cmd_source(c), t.version, how, &n) < 0 ? -EIO : 1;
+	bool made = r > 0 && n.n_direct > 0;
+	if (made && ret_json)
+		r = why_json(cmd_source(c), &t, &n, ret_json);
+	else if (made && (r = copies_format(cmd_source(c), same, named)) >= 0)
+		r = made_line(c, "", buf_cstr(named), &t, &v, &n, line);
+	why_release(&n);
+	return r < 0 ? r : made;
+}
+
+/* A file that the record does not know, but perhaps its bytes. The status; -1: there is no answer. */
+static int explain_copy(struct cmd *c, const char *text, unsigned how, json_t *list)
+{
+	struct copies same;
+	struct buf path = {0}, named = {0}, line = {0};
+	json_t *made = NULL;
+	target_path(text, &path);
+	int r = path.failed ? -ENOMEM : copies_of_file(cmd_source(c), buf_cstr(&path), &same);
+	if (r == 0 && same.version) {
+		fmt_path(&named, buf_view(&path));
+		r = explain_equal(c, &same, &named, how, &line, list ? &made : NULL);
+	}
+	if (r > 0 && list) {
+		json_t *one = json_object();
+		js_str(one, "path", buf_view(&path));
+		js_text(one, "digest", same.digest);
+		js_put(one, "same_bytes", made);
+		js_add(list, one);
+	} else if (r > 0) {
+		puts(buf_cstr(&line));
+	}
+	buf_release(&path);
+	buf_release(&named);
+	buf_release(&line);
+	return r > 0 ? STATUS_OK : -1;
+}
+
+/* Of a version that nobody was seen making: is there one with its bytes that somebody made? As explain_equal. */
+static int explain_by_content(struct cmd *c, const char *text, const struct file_target *t,
+                              const struct version_info *v, unsigned how, struct buf *line, json_t **ret_json)
+{
+	struct copies same;
+	struct file_info f;
+	struct buf named = {0};
+	if (v->origin == ORIGIN_OBSERVED)
+		return 0;
+	int r = copies_of_version(cmd_source(c), t->version, &same);
+	if (r < 0 || !same.version)
+		return r;
+	r = store_file(c->store, v->file, &f);
+	if (r > 0)
+		r = fmt_asked(text, t, v, &f, &named);
+	if (r >= 0)
+		r = explain_equal(c, &same, &named, how, line, ret_json);
+	buf_release(&named);
+	return r;
+}
+
+/* The text or JSON of a version whose makers were looked for. *ret_made: somebody made it, or one with its bytes. 0 or
+ * -errno. */
+static int answer_version(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
+                          const struct why *n, unsigned how, json_t *list, struct buf *line, bool *ret_made)
+{
+	json_t *one = NULL, *same = NULL;
+	bool made = n->n_direct > 0;
+	int r = made ? 0 : explain_by_content(c, text, t, v, how, line, list ? &same : NULL);
+	*ret_made = made || r > 0;
+	if (r < 0)
+		return r;
+	if (list && (r = why_json(cmd_source(c), t, n, &one)) == 0) {
+		if (same)
+			js_put(one, "same_bytes", same);
+		js_add(list, one);
+	} else if (list) {
+		json_decref(same);
+	} else if (made) {
+		r = made_line(c, text, NULL, t, v, n, line);
+	} else if (!*ret_made) {
+		r = found_line(c, text, t, v, line);
+	}
+	return r < 0 ? r : 0;
+}
+
 /* One file. The status. */
 static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
 	struct file_target t;
-	int status = cmd_file(c, text, &t);
+	struct err unknown = {0};
+	int status = target_file(c->store, text, &unknown, &t) == 0 ? explain_copy(c, text, how, list) : -1;
+	if (status < 0)
+		status = cmd_file(c, text, &t);
+	else
+		return status;
 	if (status != STATUS_OK)
 		return status;
 	if (!t.version) {
@@ -310,17 +412,11 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	struct why n = {0};
 	struct buf line = {0};
 	bool made = false;
-	json_t *one = NULL;
 	int r = store_version(c->store, t.version, &v);
 	if (r > 0)
 		r = why_find(cmd_source(c), t.version, how, &n);
-	if (r >= 0) {
-		made = n.n_direct > 0;
-		if (list && (r = why_json(cmd_source(c), &t, &n, &one)) == 0)
-			js_add(list, one);
-		else if (!list)
-			r = made ? made_line(c, text, &t, &v, &n, &line) : found_line(c, text, &t, &v, &line);
-	}
+	if (r >= 0)
+		r = answer_version(c, text, &t, &v, &n, how, list, &line, &made);
 	if (r < 0)
 		report("cannot say why '%s' is there", text);
 	else if (!list)

@@ -47,9 +47,11 @@ static bool take_stacks(struct opts_run *o)
 	return true;
 }
 
+enum digest_choice { DIGEST_OFF, DIGEST_LAZY, DIGEST_ON };
+
 /* What the options, checked, say of how to record. */
 struct run_choice {
-	int mode, transport, granularity, level;
+	int mode, transport, granularity, level, digest; /* digest: enum digest_choice */
 	bool exact;
 	const char *hdf5;
 };
@@ -100,6 +102,15 @@ static int check_choice(struct cmd *c, const struct opts_run *o, const struct ru
 	return STATUS_OK;
 }
 
+static int choose_digest(struct cmd *c, const struct opts_run *o, struct run_choice *k)
+{
+	static const char *const words[] = {"off", "lazy", "on", NULL};
+	const char *word = !o->digest ? config_get(&c->config, CONFIG_digest) : *o->digest ? o->digest : "on";
+	if (parse_choice(word, words, &k->digest) < 0)
+		return report_usage(c, "--digest=%.100s is not one of off, lazy, on", word);
+	return STATUS_OK;
+}
+
 static int check_labels_and_hdf5(struct cmd *c, const struct opts_run *o, struct run_choice *k)
 {
 	for (size_t i = 0; i < o->label.n; i++)
@@ -118,6 +129,7 @@ struct companions {
 	struct run_functions functions;
 	struct run_monitor *monitor;
 	bool trusting, tracing;
+	bool later; /* digests, when all is over */
 };
 
 /* All that must be there before the command begins. */
@@ -157,28 +169,31 @@ static int run_with_companions(const struct opts_run *o, struct run_options *opt
 	*ret_status = run_monitor_finish(w->monitor, *ret_status);
 	if (w->trusting)
 		run_trust_finish(&w->trust, NULL, 0);
+	if (w->later)
+		run_trust_later(&w->trust);
 	return rc;
 }
 
 /* index: of the record in home, NULL where it cannot be told; both NULL where the record cannot be kept. */
-static int record_command(struct cmd *c, const struct opts_run *o, struct run_options *opts, const char *index,
-                          int *ret_status)
+static int record_command(struct cmd *c, const struct opts_run *o, enum digest_choice digest, struct run_options *opts,
+                          const char *index, int *ret_status)
 {
 	struct err err = {0};
 	struct companions w = {.trust = {.machine = o->machine,
-	                                 .digest = o->digest,
+	                                 .digest = digest == DIGEST_ON,
 	                                 .keep = o->keep_inputs,
 	                                 .quiet = o->quiet,
 	                                 .system_extra = config_get(&c->config, CONFIG_system),
 	                                 .argv = c->operands},
-	                       .trusting = o->machine || o->digest || o->keep_inputs || o->results,
+	                       .trusting = o->machine || digest == DIGEST_ON || o->keep_inputs || o->results,
+	                       .later = digest == DIGEST_LAZY && !o->keep_inputs,
 	                       .tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls ||
 	                                  o->trace_functions.n};
 	if (o->results && benchfile_load(o->results, &err, &w.trust.file) < 0) {
 		benchfile_release(&w.trust.file);
 		return report_err(&err, STATUS_USAGE);
 	}
-	if (w.trusting) {
+	if (w.trusting || w.later) {
 		opts->place = &w.trust.place;
 		run_trust_begin(&w.trust, opts->home, index);
 	}
@@ -210,6 +225,8 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		rc = check_choice(c, o, &k);
 	if (rc == STATUS_OK)
 		rc = check_labels_and_hdf5(c, o, &k);
+	if (rc == STATUS_OK)
+		rc = choose_digest(c, o, &k);
 	if (rc != STATUS_OK)
 		return rc;
 	/* A record that cannot be kept is said, but never keeps the command from running. */
@@ -232,7 +249,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	                           .mpi = o->mpi,
 	                           .narrow = k.granularity == 1,
 	                           .say = o->quiet ? NULL : report_line};
-	rc = record_command(c, o, &opts, index, &ended);
+	rc = record_command(c, o, (enum digest_choice)k.digest, &opts, index, &ended);
 	free(index);
 	free(home);
 	return rc ? report_lack(rc) : cmd_end_as(ended);

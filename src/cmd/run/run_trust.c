@@ -1,9 +1,14 @@
 #include "cmd/run/run_trust.h"
 
 #include "trust/extract.h"
+#include "trust/lazy.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void run_trust_begin(struct run_trust *t, const char *home, const char *index)
 {
@@ -88,6 +93,37 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 	err = (struct err){0};
 	if (t->home && trust_record(&record, &err) < 0 && !t->quiet)
 		report("%s", err.text);
+}
+
+/* In a process of its own. */
+static void digest_outputs(struct run_trust *t)
+{
+	struct err err = {0};
+	struct trust_record record = {
+	    .home = t->home, .place = &t->place, .files = &t->files, .lazy = true, .digest = true, .cache = t->cache};
+	struct lazy_sum sum = {0};
+	if (session_files(&t->place, t->system_extra, &err, &t->files) < 0)
+		return;
+	for (size_t i = 0; i < t->files.n && !sum.files; i++)
+		lazy_takes(&t->files.v[i], &sum);
+	if (sum.files)
+		trust_record(&record, &err);
+}
+
+void run_trust_later(struct run_trust *t)
+{
+	if (!t->home || !*t->place.run || lazy_in_batch_job())
+		return;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		/* A child of nobody who waits: of a shell that waits for all of its own, too. */
+		if (fork() == 0 && lazy_withdraw() == 0)
+			digest_outputs(t);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 void run_trust_release(struct run_trust *t)

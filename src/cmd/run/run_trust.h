@@ -29,6 +29,8 @@ struct run_trust {
 void run_trust_begin(struct run_trust *t, const char *home, const char *index);
 /* After it: reads, extracts, records. out: what the command printed, and how much; NULL where it was not kept. */
 void run_trust_finish(struct run_trust *t, const char *out, size_t n_out);
+/* Instead of it: digests of what it made, by a process that goes on when this returns; where lazy.h allows any. */
+void run_trust_later(struct run_trust *t);
 /* All but the benchmark file. */
 void run_trust_release(struct run_trust *t);
 

@@ -1,15 +1,36 @@
 /* ix_reported.c - the rows of what was told of runs: events kept as they are. They belong to a session, and go when it
  * is read again. */
 #include "store/index/index.h"
+#include "store/read.h"
 
 #include <errno.h>
 
 static int clear_session_reported(struct ix *x, uint64_t session)
 {
-	sqlite3_stmt *st = store_stmt(x->s, SQL_told_clear, x->err);
+	static const int clearing[] = {SQL_content_key_clear, SQL_told_clear};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sizeof(clearing) / sizeof(*clearing); i++) {
+		sqlite3_stmt *st = store_stmt(x->s, clearing[i], x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)session);
+		rc = store_run_stmt(x->s, st, x->err);
+	}
+	return rc;
+}
+
+/* A digest is looked for by the bytes it is of, too. row: of the event. */
+static int put_content_key(struct ix *x, struct str bytes, uint64_t row)
+{
+	struct event ev;
+	const unsigned char *p = (const unsigned char *)bytes.p;
+	if (event_decode(&p, p + bytes.n, 0, &ev) < 0 || !ev.digest.digest.n)
+		return 0;
+	sqlite3_stmt *st = store_stmt(x->s, SQL_content_key_put, x->err);
 	if (!st)
 		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)session);
+	sqlite3_bind_int64(st, 1, (int64_t)content_key(ev.digest.digest));
+	sqlite3_bind_int64(st, 2, (int64_t)row);
 	return store_run_stmt(x->s, st, x->err);
 }
 
@@ -26,7 +47,10 @@ static int write_reported_row(struct ix *x, const struct greported *t)
 	sqlite3_bind_int64(st, 4, (int64_t)run);
 	sqlite3_bind_int64(st, 5, (int64_t)(t->file == VEC_NONE ? t->by : x->files.v[t->file].id));
 	bind_str(st, 6, intern_get(&x->g.words, t->bytes));
-	return store_run_stmt(x->s, st, x->err);
+	rc = store_run_stmt(x->s, st, x->err);
+	if (rc == 0 && t->kind == EVENT_digest)
+		rc = put_content_key(x, intern_get(&x->g.words, t->bytes), (uint64_t)sqlite3_last_insert_rowid(x->s->db));
+	return rc;
 }
 
 int ix_write_reported(struct ix *x)
