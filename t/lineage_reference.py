@@ -113,7 +113,7 @@ def show(expected, got):
     return '\n'.join(['missing %s' % (k,) for k in expected - got] + ['superfluous %s' % (k,) for k in got - expected])
 
 
-OPTIONS = {'--servers': ['--through-servers'], '--fork': ['--fork'], '--shm': ['--fork'], '--sync': ['--all'], '--all': ['--all']}
+OPTIONS = {'--certain': ['--certain'], '--servers': ['--through-servers'], '--fork': ['--fork'], '--shm': ['--fork'], '--sync': ['--all'], '--all': ['--all']}
 
 
 def golden(name):
@@ -168,6 +168,11 @@ def random_round(seed):
                 up[keys['V %s' % v], fork] = got
         if skew:
             return ''
+        for v in versions:
+            expected = collections.Counter(keys[t] for t in g.lineage(v, sync=True, everything=True, certain=True))
+            got = answer(home, ids[keys['V %s' % v]], '--all', '--certain')
+            if got != expected:
+                return 'of %s with --certain\n%s' % (v, show(expected, got))
         for v in versions[:12]:
             me = keys['V %s' % v]
             expected = {k for (k, fork), all_of in up.items() if not fork and me in all_of}

@@ -84,6 +84,58 @@ check "what a script's programs did counts to the script"
 script | sim --keep=all && as 1000 && cmd 0 lineage /h/b && says_not "$out" '/h/a@{1}' && cmd 0 sql "SELECT argv FROM execution WHERE argv = 'cat a'" &&
 	says "$out" 'cat a' && dump 1000 && events '"k":"run"' 1
 check "--keep=all: each for itself, in one run"
+
+# ---- what was told of one interval ----
+
+loop()
+{ # i0, n0, i1, n1 in one interval; n2 is open while i3 is read in the next one, and closed there before i4
+	cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/usr/bin/python3 ino=4 argv=python3,loop.py cwd=/h nexec=1
+settle t=15
+file lo=15 hi=25 pid=200 uid=1000 ops=open,closer path=/h/i0 ino=20 size=9 mtime=-5000 nexec=1
+file lo=15 hi=25 pid=200 uid=1000 ops=create,open,closew path=/h/n0 ino=21 size=9 mtime=18 nexec=1
+file lo=15 hi=25 pid=200 uid=1000 ops=open,closer path=/h/i1 ino=22 size=9 mtime=-5000 nexec=1
+file lo=15 hi=25 pid=200 uid=1000 ops=create,open,closew path=/h/n1 ino=23 size=9 mtime=20 nexec=1
+settle t=25
+file lo=25 hi=35 pid=200 uid=1000 ops=open,closer path=/h/i2 ino=24 size=9 mtime=-5000 nexec=1
+file lo=25 hi=35 pid=200 uid=1000 ops=create,open path=/h/n2 ino=25 size=0 mtime=28 nexec=1
+settle t=35
+file lo=35 hi=45 pid=200 uid=1000 ops=open,closer path=/h/i3 ino=26 size=9 mtime=-5000 nexec=1
+file lo=35 hi=45 pid=200 uid=1000 ops=closew path=/h/n2 ino=25 size=9 mtime=38 nexec=1
+file lo=35 hi=45 pid=200 uid=1000 ops=open,closer path=/h/i4 ino=27 size=9 mtime=-5000 nexec=1
+file lo=35 hi=45 pid=200 uid=1000 ops=create,open path=/h/n3 ino=28 size=0 mtime=38 nexec=1
+file lo=35 hi=45 pid=200 uid=1000 ops=open,closer path=/h/i5 ino=29 size=9 mtime=-5000 nexec=1
+settle t=45
+fds t=50 pid=200 exit=1 uid=1000 fds=3:w:28:f nexec=1
+exit t=50 pid=200 uid=1000 status=0
+END
+	ends 55
+}
+inputs()
+{ # FILE WORDS [OPTION]: the answer has exactly these inputs, those that may be with ?
+	f=$1 w=$2
+	shift 2
+	cmd 0 lineage "$@" "/h/$f" && sed -n 's,^ *[├└]─ \(? \)\{0\,1\}/h/\(i[0-9]\)@.*,\1\2,p' "$out" | tr -d ' ' | paste -s -d ' ' >"$T/n" && is "$T/n" "$w"
+}
+loop | sim && as 1000 && inputs n0 'i0 ?i1' && inputs n0 'i0' --certain && inputs n1 'i0 i1' && inputs n1 'i0 i1' --certain
+check "reads i0, writes n0, reads i1, writes n1 within one interval: n0 is surely of i0 alone"
+inputs n2 'i0 i1 i2 i3 ?i4 ?i5' && inputs n2 'i0 i1 i2 i3' --certain
+check "what was closed in a later interval has surely what was opened before that line"
+inputs n3 'i0 i1 i2 i3 i4 i5' --certain
+check "what was open at the end has surely all"
+cmd 0 lineage --down --certain /h/i1 && says "$out" /h/n1 && says_not "$out" /h/n0 && cmd 0 lineage --down /h/i1 && says "$out" '? /h/n0' && says_not "$out" '? /h/n1'
+check "... and down the same"
+cmd 0 lineage --json /h/n0 && "$PYTHON" - "$out" <<'END'
+import json, sys
+got = json.load(open(sys.argv[1]))
+paths = {e["id"]: e.get("path", "") for e in got["entities"]}
+used = {paths[e["to"]]: e["certainty"] for e in got["edges"] if e["type"] == "used" and paths[e["to"]].startswith("/h/i")}
+sys.exit(used != {"/h/i0": "must", "/h/i1": "may"})
+END
+check "... and as JSON"
+
 { cat <<END
 $login
 fork t=10 pid=200 ppid=100 uid=1000

@@ -118,6 +118,33 @@ check "redirections, a rename, a pipe into a variable"
 COLUMNS=9999 user "$STEMMA" --node log --all >"$out" 2>"$err" && says "$out" "sh $T/nobody/job.sh" && ! grep -q 'setpriv' "$out"
 check "log: a job that setpriv began is called by what setpriv became"
 
+cat >"$T/nobody/loop.py" <<'END'
+for k in range(12):
+    with open("i%d" % k) as f:
+        x = f.read()
+    with open("n%d" % k, "w") as f:
+        f.write(x)
+END
+for k in 0 1 2 3 4 5 6 7 8 9 10 11; do
+	echo $k >"$T/nobody/i$k"
+done
+(cd "$T/nobody" && user "$PYTHON" loop.py) && for k in 0 3 6 9 11; do
+	user "$STEMMA" --node lineage --certain --json "$T/nobody/n$k" && echo
+done >"$out" 2>"$err" && "$PYTHON" - "$out" <<'END' >>"$err"
+import json, os, sys
+decoder, text, wrong = json.JSONDecoder(), open(sys.argv[1]).read().strip(), []
+for k in (0, 3, 6, 9, 11):
+    got, end = decoder.raw_decode(text)
+    text = text[end:].strip()
+    names = {os.path.basename(e.get("path") or "") for e in got["entities"]}
+    sure = {int(n[1:]) for n in names if n[:1] == "i" and n[1:].isdigit()}
+    if sure != set(range(k + 1)):
+        wrong.append("n%d is surely of %s" % (k, sorted(sure)))
+print("\n".join(wrong))
+sys.exit(bool(wrong))
+END
+check "a loop within a few ms: each output is surely of what was read before it, and of nothing later"
+
 # ---- killed under load, started again ----
 
 load()

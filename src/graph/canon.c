@@ -176,12 +176,15 @@ static void append_canon_exec(struct canon *c, const struct graph *g, uint32_t e
 	canon_exec(c, intern_get(&g->words, p->boot), p->pidns, p->pid, p->started, g->execs.v[exec].n);
 }
 
-static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi)
+/* over: as in struct ggen, else hi. */
+static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi, int64_t over)
 {
 	canon_token(c, must ? "must" : "may");
 	canon_token(c, term_name(SET_via, via));
 	canon_time(c, lo);
 	canon_time(c, hi);
+	if (over != hi)
+		canon_time(c, over);
 	canon_end(c);
 }
 
@@ -241,7 +244,7 @@ static void append_canon_versions(struct canon *c, const struct graph *g)
 			canon_token(c, "G");
 			append_canon_version(c, g, v->file, v->n);
 			append_canon_exec(c, g, e->exec);
-			append_canon_edge(c, e->must, e->via, e->lo, e->hi);
+			append_canon_edge(c, e->must, e->via, e->lo, e->hi, e->over);
 		}
 		for (uint32_t k = 0; k < v->nder; k++) {
 			const struct gder *d = &g->ders.v[v->first_der + k];
@@ -308,7 +311,7 @@ static void put_uses(struct canon *c, const struct graph *g)
 			canon_token(c, "U");
 			append_canon_exec(c, g, (uint32_t)x);
 			append_canon_version(c, g, e.file, e.n);
-			append_canon_edge(c, e.must, e.via, e.lo, e.hi);
+			append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi);
 		}
 	}
 out:
@@ -378,7 +381,7 @@ static void put_informed(struct canon *c, const struct graph *g)
 		canon_token(c, "I");
 		append_canon_exec(c, g, e.to);
 		append_canon_exec(c, g, e.from);
-		append_canon_edge(c, e.must, e.via, e.lo, e.hi);
+		append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi);
 	}
 	vec_release(&v);
 }

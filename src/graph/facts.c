@@ -432,14 +432,15 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 		a->sure = 1;
 	if ((ev->access_end.known & 8) && a->via == TERM_via_data)
 		a->sure = 0; /* a name changed while it was opened */
-	a->flags &= ~(uint32_t)GACCESS_EXACT;
+	a->flags &= ~(uint32_t)(GACCESS_EXACT | GACCESS_EARLY);
 	if (ev->access_end.exact && ev->access_end.until != TIME_NONE) {
+		bool early = ev->access_end.exact == 2;
 		struct gmore *m = access_more(g, a);
 		if (!m)
 			return;
-		m->first = ev->access_end.first;
+		m->first = early ? TIME_NONE : ev->access_end.first;
 		m->last = ev->access_end.last;
-		a->flags |= GACCESS_EXACT;
+		a->flags |= early ? GACCESS_EARLY : GACCESS_EXACT;
 	}
 }
 

@@ -319,6 +319,14 @@ struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a)
 	return s;
 }
 
+int64_t gaccess_over(const struct graph *g, const struct gaccess *a)
+{
+	int64_t end = gaccess_span(g, a).to, last = a->flags & GACCESS_EARLY ? g->more.v[a->more].last : TIME_NONE;
+	if (last == TIME_NONE || last >= end)
+		return end;
+	return last > a->start ? last : a->start;
+}
+
 /* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
 static void settle_access(const struct graph *g, struct gaccess *a)
 {

@@ -141,10 +141,11 @@ enum gaccess_flags {
 	GACCESS_EXACT = 32768,   /* it is known when its bytes moved, in graph.more */
 	GACCESS_IO = 65536,      /* io events tell of its calls */
 	GACCESS_OPENED = 131072, /* it created or emptied the file, and is known to have written nothing */
+	GACCESS_EARLY = 262144,  /* it may have ended before its end: how early, `last` in graph.more says */
 };
 #define TOLD_WITHOUT_KEY UINT64_MAX /* as session: which event it is was not told; seq is a hash of what it is */
 /* What few accesses have: whose event it is, where another log told of it; when the first of its bytes moved and the
- * last (TIME_NONE: none did). */
+ * last (TIME_NONE: none did); with GACCESS_EARLY the earliest end as `last`. */
 struct gmore {
 	uint64_t session, seq; /* session: its number */
 	int64_t first, last;
@@ -203,6 +204,7 @@ struct ggen {
 	bool must, has_bytes;
 	uint16_t mode;
 	int64_t lo, hi;
+	int64_t over; /* the earliest moment at which all of it may have ended; hi where that is known */
 	uint64_t count, bytes;
 };
 struct gder {
@@ -386,6 +388,10 @@ static inline struct gspan gaccess_span(const struct graph *g, const struct gacc
 {
 	return a->flags & GACCESS_EXACT ? gaccess_span_exact(g, a) : (struct gspan){a->start, a->end};
 }
+
+/* The earliest moment at which it may have ended (doc/graph.md, "How early it may have ended"). Only after
+ * graph_finish. */
+int64_t gaccess_over(const struct graph *g, const struct gaccess *a);
 
 /* ---- settling ---- */
 

@@ -45,6 +45,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		                         .mode = a->mode,
 		                         .lo = span.from,
 		                         .hi = span.to,
+		                         .over = gaccess_over(g, a),
 		                         .count = a->count,
 		                         .bytes = a->bytes_written};
 	}
@@ -65,6 +66,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		to->mode |= out[i].mode;
 		to->lo = out[i].lo < to->lo ? out[i].lo : to->lo;
 		to->hi = out[i].hi > to->hi ? out[i].hi : to->hi;
+		to->over = out[i].over > to->over ? out[i].over : to->over;
 		to->count += out[i].count;
 		to->bytes += out[i].bytes;
 		to->has_bytes &= out[i].has_bytes; /* what is known of a part is not known of the whole */

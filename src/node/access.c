@@ -128,6 +128,13 @@ static unsigned rate_evidence(const struct naccess *a)
 	return access_ending_evidence(&e);
 }
 
+/* When it began at the earliest, and after what its process began before. */
+static int64_t ordered_start(const struct naccess *a)
+{
+	int64_t start = a->lo + a->place;
+	return start < a->ended || a->ended <= a->lo ? start : a->ended - 1;
+}
+
 /* Tells that it began, if it is known how and whose it is. */
 static void emit_access_start(struct node *n, struct naccess *a)
 {
@@ -152,7 +159,7 @@ static void emit_access_start(struct node *n, struct naccess *a)
 	a->owner = owner;
 	a->book = b;
 	a->session = b->session;
-	a->seq = node_emit(n, b, num, EVENT_access, a->lo, &ev);
+	a->seq = node_emit(n, b, num, EVENT_access, ordered_start(a), &ev);
 	a->num = num;
 	n->stats.accesses_told++; /* what the log could not keep it counts itself */
 }
@@ -231,6 +238,18 @@ static void add_times(const struct naccess *a, struct event_access_end *end)
 	}
 }
 
+/* Of a write: what its process began to read after this may have come in, or may not. */
+static void add_earliest(const struct naccess *a, struct event_access_end *end)
+{
+	int64_t start = ordered_start(a), over = a->over > start ? a->over : start;
+	if (!a->over || end->exact || end->until == TIME_NONE || over >= end->until || !(a->mode & ACCESS_WRITE) ||
+	    nfile_is_stream(a->file))
+		return;
+	end->exact = 2;
+	end->first = TIME_NONE;
+	end->last = over;
+}
+
 static void emit_access_end(struct node *n, struct naccess *a)
 {
 	struct event ev = {.access_end = {.access = a->seq,
@@ -246,6 +265,7 @@ static void emit_access_end(struct node *n, struct naccess *a)
 	emit_access_totals(n, a);
 	add_bytes(a, &ev.access_end);
 	add_times(a, &ev.access_end);
+	add_earliest(a, &ev.access_end);
 	node_emit(n, a->book, a->num, EVENT_access_end, n->now, &ev);
 }
 
@@ -278,6 +298,8 @@ void naccess_end_all(struct node *n, struct nproc *p, int64_t until, bool exec)
 	struct naccess *next;
 	for (struct naccess *a = p->accesses; a; a = next) {
 		next = a->proc_next;
+		if (naccess_is_live(a))
+			a->over = 0;
 		if (naccess_is_live(a) || a->ended > until) /* nothing outlives its process, whenever it was heard of */
 			naccess_set_ended(n, a, until > a->lo ? until : a->lo + 1);
 		if (exec && a->mode == 0)
@@ -316,6 +338,7 @@ void naccess_begin_session(struct node *n, struct book *b)
 					continue;
 				a->seq = 0;
 				a->lo = n->now;
+				a->place = 0;
 				a->mode &= ~(unsigned)(ACCESS_CREATE | ACCESS_TRUNC);
 				if (a->mode)
 					emit_access_start(n, a);

@@ -59,6 +59,7 @@ struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, 
 	a->api = api;
 	a->sure = sure;
 	a->lo = lo;
+	a->place = lo == n->taken.lo ? n->taken.at - lo : 0;
 	a->hi = hi;
 	a->ended = TIME_NEVER;
 	a->count = 1;
@@ -222,6 +223,7 @@ static void note_close(struct node *n, struct nproc *p, const struct tracer_even
 	if (!a)
 		return;
 	a->hi = ev->hi;
+	a->over = n->taken.at;
 	note_file_state(a, ev);
 	/* Opened and closed between two drains, and live before: which of them is still open cannot be told. */
 	if (!opened || !lived || !naccess_is_live(a))
@@ -319,7 +321,7 @@ static void note_open(struct node *n, struct nproc *p, const struct tracer_event
 		a->shrunk = true;
 }
 
-void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+static void take_access(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	uint32_t ops = ev->file.ops;
 	bool opened = ops & TRACER_OPENED;
@@ -341,4 +343,15 @@ void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev
 		note_open(n, p, ev, f);
 	if ((ev->flags & TRACER_AGAIN) && (ops & TRACER_OPENED) && p->execn && ev->until > ev->hi)
 		naccess_start(n, p, f, ACCESS_READ, TERM_via_data, TERM_api_open, false, ev->hi, ev->until);
+}
+
+void naccess_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	/* A nanosecond after what came before: nothing takes less, so it was not earlier. */
+	int64_t before = ev->lo < p->ordered ? p->ordered : ev->lo, at = before < ev->hi ? before + 1 : ev->lo;
+	n->taken.lo = ev->lo;
+	n->taken.at = at;
+	p->ordered = at;
+	take_access(n, p, ev, f);
+	n->taken.lo = n->taken.at = 0;
 }

@@ -105,9 +105,10 @@ struct nproc {
 	} alias; /* the last that was given out */
 	char run[27];
 	bool run_root;
-	bool became;   /* its run began when it became another user's, and it has executed nothing since */
-	bool ran;      /* it has executed something */
-	bool counting; /* granularity `access` is on for it */
+	bool became;     /* its run began when it became another user's, and it has executed nothing since */
+	bool ran;        /* it has executed something */
+	bool counting;   /* granularity `access` is on for it */
+	int64_t ordered; /* where its latest event of a file stands, see struct node */
 	struct nproc *maker_of_channels; /* who forked it; held while both live */
 	char *job;                       /* NULL: none */
 	struct naccess *accesses;
@@ -137,7 +138,9 @@ struct naccess {
 	struct book *book; /* that it was told in, as number num */
 	uint64_t session, seq, num;
 	int64_t lo, hi; /* it started at lo or later, and was last heard of at hi */
+	int64_t place;  /* where among its process's accesses that started at lo: ns, to be added to that */
 	int64_t ended;  /* latest moment of its end; TIME_NEVER: it goes on */
+	int64_t over;   /* its earliest, where events of files told of it; 0: it is the latest */
 	unsigned mode;  /* 0: not known yet */
 	uint32_t uid;   /* who did it: an execution before may have been another user's */
 	unsigned via, api;
@@ -177,6 +180,13 @@ struct node {
 	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
 	int64_t now, named; /* named: when the latest name changed */
 	uint64_t turns;     /* counts what begins and ends */
+	/* Of the event of a file that is being taken: the earliest moment that is told of it, and one that keeps the order
+	 * of its process's events. All between two drains have the same two times, and come in the order in which each was
+	 * first there: what a process does to a file later the kernel puts to what waits there of the two. So the starts of
+	 * accesses are known in order, and the ends are not. */
+	struct {
+		int64_t lo, at;
+	} taken;
 	int64_t short_since;
 	struct node_stats stats;
 	struct buf room;

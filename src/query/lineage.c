@@ -134,7 +134,7 @@ static int node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret
 		w->cap_nodes = cap;
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
-	w->states[w->n_nodes] = (struct lineage_state){.pending = {worst_time(w), 0}};
+	w->states[w->n_nodes] = (struct lineage_state){.pending = {worst_time(w), 0}, .settled = {worst_time(w), 0}};
 	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
 		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
@@ -309,8 +309,9 @@ static int to_version(struct lineage_walk *w, enum lineage_edge_type type, uint3
 	return arrive_with_bound(w, w->versions, i, bound);
 }
 
+/* settled: as bound, of what surely comes in time (doc/graph.md, "What is sure in time"). */
 static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
-                   struct lineage_bound bound)
+                   struct lineage_bound bound, struct lineage_bound settled)
 {
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, type, e);
@@ -327,6 +328,8 @@ static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t
 		return record_omission(w, node, OMIT_cache);
 	if (type == LINEAGE_GENERATED && w->states[node].empty && !w->o->all)
 		return record_omission(w, node, OMIT_empty);
+	if (improve_bound(w, &w->states[i].settled, settled) && (r = enqueue_once(w, w->execs, i)) < 0)
+		return r;
 	return arrive_with_bound(w, w->execs, i, bound);
 }
 
@@ -349,7 +352,7 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	struct lineage_bound then = bound;
+	struct lineage_bound then = bound, settled;
 	uint64_t hidden = 0;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
@@ -358,8 +361,12 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 		const struct edge *e = &w->got.v[k];
 		uint32_t host;
 		r = load_exec_host(w, e->to, &host);
-		if (r == 0 && passes_bound(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
-			r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, then);
+		if (r < 0 || !passes_bound(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
+			continue;
+		settled = then;
+		if (up)
+			passes_bound(w, bound, host, e->lo, e->over, &settled);
+		r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, w->o->certain ? settled : then, settled);
 	}
 	return r;
 }
@@ -462,6 +469,14 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
 }
 
+/* Does what e says surely come in time for the edges by which execution i was reached? What may have come too late, or
+ * too early, is possible. */
+static bool is_settled(const struct lineage_walk *w, uint32_t i, uint32_t host, const struct edge *e)
+{
+	int64_t t = at_host(w, w->states[i].settled, host);
+	return w->o->direction == LINEAGE_UP ? e->lo <= t : e->over >= t;
+}
+
 /* From execution i, on `host`, to the versions that it used, or (down) that it made. */
 static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
 {
@@ -476,9 +491,10 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 		r = record_omission(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
 	prefetch_targets(w, &w->got, false);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
-		const struct edge *e = &w->got.v[k];
+		struct edge *e = &w->got.v[k];
 		if (!passes_bound(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
+		e->sure = e->sure && is_settled(w, i, host, e);
 		if (!up && e->via == TERM_via_cache && !w->o->all) {
 			r = record_omission(w, i, OMIT_cache);
 			continue;
@@ -506,7 +522,7 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		if (submits)
 			r = load_exec_host(w, e->to, &its);
 		if (r == 0 && passes_bound(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
-			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
+			r = to_exec(w, LINEAGE_INFORMED, i, e, then, then);
 	}
 	return r;
 }

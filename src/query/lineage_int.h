@@ -20,8 +20,10 @@ struct lineage_bound {
 /* What the walk knows of a node besides the result. */
 struct lineage_state {
 	struct lineage_bound pending; /* best it was reached with; what it was expanded with, once it was */
-	uint8_t queued;               /* in which queues, enum lineage_place */
-	bool reached;                 /* false: only folded, so not in the result */
+	/* Of an execution: what of it is sure to come before (down: after) the edges by which it was reached. */
+	struct lineage_bound settled;
+	uint8_t queued; /* in which queues, enum lineage_place */
+	bool reached;   /* false: only folded, so not in the result */
 	bool expanded;
 	bool root;
 	uint8_t class; /* enum lineage_class, of versions, once classified */

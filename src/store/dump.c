@@ -82,7 +82,7 @@ static void dump_number(struct dump *d, uint64_t n)
 	canon_token(d->c, text);
 }
 
-static void dump_edge_attributes(struct dump *d, const struct edge *e, bool times)
+static void dump_edge_attributes(struct dump *d, const struct edge *e, bool times, bool generation)
 {
 	canon_token(d->c, e->sure ? "must" : "may");
 	canon_token(d->c, term_name(SET_via, e->via));
@@ -90,6 +90,8 @@ static void dump_edge_attributes(struct dump *d, const struct edge *e, bool time
 		canon_time(d->c, e->lo);
 		canon_time(d->c, e->hi);
 	}
+	if (generation && e->over != e->hi)
+		canon_time(d->c, e->over);
 	canon_end(d->c);
 }
 
@@ -119,7 +121,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 		canon_token(d->c, "G");
 		dump_version_identity(d, &d->f, v);
 		rc = dump_execution_id(d, d->e.v[i].to);
-		dump_edge_attributes(d, &d->e.v[i], true);
+		dump_edge_attributes(d, &d->e.v[i], true, true);
 	}
 	if (rc == 0)
 		rc = store_derived(d->s, id, &d->e);
@@ -128,7 +130,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 		canon_token(d->c, "D");
 		dump_version_identity(d, &d->f, v);
 		rc = put_version_id(d, d->e.v[i].to);
-		dump_edge_attributes(d, &d->e.v[i], false);
+		dump_edge_attributes(d, &d->e.v[i], false, false);
 	}
 	return rc;
 }
@@ -219,7 +221,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		canon_token(d->c, "U");
 		put_view(d, &d->p, n);
 		rc = put_version_id(d, d->e.v[i].to);
-		dump_edge_attributes(d, &d->e.v[i], true);
+		dump_edge_attributes(d, &d->e.v[i], true, false);
 	}
 	if (rc == 0)
 		rc = store_io(d->s, id, &d->ios);
@@ -236,7 +238,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		canon_token(d->c, "I");
 		put_view(d, &d->p, n);
 		rc = dump_execution_id(d, d->e.v[i].to);
-		dump_edge_attributes(d, &d->e.v[i], true);
+		dump_edge_attributes(d, &d->e.v[i], true, false);
 	}
 	return rc;
 }

@@ -51,6 +51,7 @@ static void fold_edge(struct edge *to, const struct edge *from)
 	to->reading = from->reading > to->reading ? from->reading : to->reading;
 	to->lo = from->lo < to->lo ? from->lo : to->lo;
 	to->hi = from->hi > to->hi ? from->hi : to->hi;
+	to->over = from->over > to->over ? from->over : to->over;
 	to->count += from->count;
 	to->bytes += from->bytes;
 	to->has_bytes &= from->has_bytes; /* what is known of a part is not known of the whole */
@@ -105,6 +106,14 @@ static uint8_t access_reading(const struct pacc *a)
 	return mode & ACCESS_MAPPED ? TERM_reading_mapped : TERM_reading_opened;
 }
 
+/* As gaccess_over. */
+static int64_t access_over(const struct pacc *a)
+{
+	if (!layout_get(a->bits, LAYOUT_EARLY, 1) || a->last == TIME_NONE || a->last >= a->to)
+		return a->to;
+	return a->last > a->start ? a->last : a->start;
+}
+
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.api = (uint8_t)layout_get(a->bits, LAYOUT_API, 4),
@@ -116,6 +125,7 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 		if (!a->gen)
 			return 0;
 		edge.to = version_id(a->file, a->gen);
+		edge.over = access_over(a);
 		edge.via = (uint8_t)layout_get(a->bits, LAYOUT_GEN_VIA, 3);
 		edge.sure = layout_get(a->bits, LAYOUT_FLAGS, 12) & GACCESS_GEN_MUST;
 		edge.bytes = a->bytes_written;
@@ -186,6 +196,7 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 		                   .mode = g->mode,
 		                   .lo = g->lo,
 		                   .hi = g->hi,
+		                   .over = g->over,
 		                   .count = g->count,
 		                   .bytes = g->bytes};
 	}

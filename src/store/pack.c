@@ -68,7 +68,7 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	int known = store_layout(r->s, cur_u(c), &bits);
 	if (known <= 0) /* without it nothing that follows can be read */
 		return known < 0 ? known : PACK_DAMAGED;
-	struct pacc a = {.bits = bits, .count = 1, .access = VEC_NONE};
+	struct pacc a = {.bits = bits, .count = 1, .first = TIME_NONE, .last = TIME_NONE, .access = VEC_NONE};
 	a.seq = r->seq += cur_u(c);
 	a.start = r->start = time_add(r->start, cur_z(c));
 	a.end = layout_get(bits, LAYOUT_END, 2) == END_NEVER ? TIME_NEVER : time_add(a.start, (int64_t)cur_u(c));
@@ -85,6 +85,8 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 		a.first = near_get(c, a.start);
 		a.last = near_get(c, a.start);
 	}
+	if (layout_get(bits, LAYOUT_EARLY, 1))
+		a.last = near_get(c, a.start);
 	if (layout_get(bits, LAYOUT_SPAN, 1)) {
 		a.from = time_add(a.start, (int64_t)cur_u(c));
 		a.to = time_add(a.from, (int64_t)cur_u(c));
@@ -143,6 +145,8 @@ static int put_access(struct buf *b, const struct pacc *a, uint64_t shape, const
 		p = near_put(p, a->first, a->start);
 		p = near_put(p, a->last, a->start);
 	}
+	if (layout_get(a->bits, LAYOUT_EARLY, 1))
+		p = near_put(p, a->last, a->start);
 	if (layout_get(a->bits, LAYOUT_SPAN, 1)) {
 		p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
 		p += varint_put(p, (uint64_t)time_sub(a->to, a->from));

@@ -119,6 +119,7 @@ enum layout_bits {
 	LAYOUT_EXACT = 49,     /* when its bytes moved follows: first and last, 0 for none, else 1 + zigzag to its start */
 	LAYOUT_SPAN = 50,      /* it took place from then to then: offsets follow */
 	LAYOUT_IO = 51,        /* its calls are in the table io */
+	LAYOUT_EARLY = 52,     /* it may have ended before its end: the earliest moment follows, as with LAYOUT_EXACT */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
 static inline unsigned layout_get(uint64_t bits, unsigned at, unsigned n)
@@ -134,7 +135,7 @@ struct pacc {
 	uint64_t seq, bits, self, file;
 	int64_t start, end;  /* as recorded */
 	int64_t from, to;    /* when it took place, gaccess_span */
-	int64_t first, last; /* with LAYOUT_EXACT */
+	int64_t first, last; /* with LAYOUT_EXACT; with LAYOUT_EARLY last alone, its earliest end */
 	uint32_t fps, fpe;   /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
 	uint64_t as_session, as_seq; /* as_session: its number */
@@ -237,7 +238,7 @@ struct pgen {
 	bool must, has_bytes;
 	uint8_t via, api;
 	uint16_t mode;
-	int64_t lo, hi;
+	int64_t lo, hi, over; /* over: as in struct ggen */
 	uint64_t count, bytes;
 };
 struct pder {

@@ -7,7 +7,16 @@ void pver_release(struct pver *v)
 	vec_release(&v->ders);
 }
 
-enum { GEN_MUST = 0, GEN_VIA = 1, GEN_API = 4, GEN_MODE = 8, GEN_COUNT = 16, GEN_BYTES = 17, GEN_SPAN = 18 };
+enum {
+	GEN_MUST = 0,
+	GEN_VIA = 1,
+	GEN_API = 4,
+	GEN_MODE = 8,
+	GEN_COUNT = 16,
+	GEN_BYTES = 17,
+	GEN_SPAN = 18,
+	GEN_OVER = 19
+};
 
 /* n executions that made v, whose span is known. */
 static int next_gens(struct cur *c, uint64_t n, struct pver *v)
@@ -37,6 +46,7 @@ static int next_gens(struct cur *c, uint64_t n, struct pver *v)
 			uint64_t d = cur_u(c);
 			g->hi = d ? time_add(g->lo, (int64_t)(d - 1)) : TIME_NEVER;
 		}
+		g->over = b >> GEN_OVER & 1 ? time_add(g->lo, cur_z(c)) : g->hi;
 	}
 	return 0;
 }
@@ -89,7 +99,7 @@ static void put_gens(struct buf *out, const struct pver *v)
 		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
 		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
 		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
-		                    (uint64_t)span << GEN_SPAN);
+		                    (uint64_t)span << GEN_SPAN | (uint64_t)(g->over != g->hi) << GEN_OVER);
 		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
 		process = exec_process(g->exec);
 		buf_varint(out, exec_n(g->exec));
@@ -101,6 +111,8 @@ static void put_gens(struct buf *out, const struct pver *v)
 			buf_zigzag(out, time_sub(g->lo, v->start));
 			buf_varint(out, g->hi == TIME_NEVER ? 0 : (uint64_t)time_sub(g->hi, g->lo) + 1);
 		}
+		if (g->over != g->hi)
+			buf_zigzag(out, time_sub(g->over, g->lo));
 	}
 }
 

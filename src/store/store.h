@@ -284,6 +284,7 @@ struct edge {
 	uint8_t reading; /* term reading: the strongest of its accesses; uses and readers only */
 	uint16_t mode;   /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
 	int64_t lo, hi;
+	int64_t over;   /* gens and outputs only: the earliest moment at which it may have ended; hi where that is known */
 	uint64_t count; /* times */
 	uint64_t bytes;
 };

@@ -295,7 +295,7 @@ def golden_lineage(tap, name, folder, files, skew):
             root = built.find_version(what)
             got.append(line)
             if root:
-                got += built.lineage(root, *("--" + o in asked for o in ("fork", "shm", "sync", "all", "servers")))
+                got += built.lineage(root, *("--" + o in asked for o in ("fork", "shm", "sync", "all", "servers", "certain")))
     tap.ok(expected == got, name + ": lineage of the reference", difference(expected, got))
 
 

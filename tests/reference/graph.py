@@ -171,10 +171,14 @@ class Access:
                 self.start = max(self.began, min(first, self.closed - 1))
             if last is not None:
                 self.end = min(self.closed, max(last, self.start + 1))
+        self.earliest_end = self.end
+        final = self.ends[-1] if self.ends else {}
+        if final.get("exact", 0) == 2 and None not in (final.get("until"), final.get("last")):
+            self.earliest_end = min(self.end, max(final["last"], self.start))
 
     def is_exact(self):
         """Do its bytes say when it took place?"""
-        said = bool(self.ends) and self.ends[-1].get("exact", 0) != 0 and self.ends[-1].get("until") is not None
+        said = bool(self.ends) and self.ends[-1].get("exact", 0) not in (0, 2) and self.ends[-1].get("until") is not None
         return said and not self.mode & (MAPPED | PROGRAM)
 
 
@@ -479,13 +483,15 @@ def event_ident(accesses):
 # ---- the graph -----------------------------------------------------------------------------------------------------
 
 class Edge:
-    def __init__(self, must, via, lo, hi):
+    def __init__(self, must, via, lo, hi, earliest_end=None):
         self.must, self.via, self.lo, self.hi = must, via, lo, hi
+        self.earliest_end = hi if earliest_end is None else earliest_end
 
     def join(self, other):
         self.must |= other.must
         self.via = min(self.via, other.via)
         self.lo, self.hi = min(self.lo, other.lo), max(self.hi, other.hi)
+        self.earliest_end = max(self.earliest_end, other.earliest_end)
 
 
 def add(edges, key, edge):
@@ -536,7 +542,8 @@ class Graph:
         """B1, rule 5."""
         for w in writes:
             for_others = w.only_opened and any(o.execution is not w.execution and not o.only_opened for o in writes)
-            add(self.generated, (version, w.execution), Edge(w.evidence == MUST and w.sure and not for_others, w.via, w.start, w.end))
+            sure = w.evidence == MUST and w.sure and not for_others
+            add(self.generated, (version, w.execution), Edge(sure, w.via, w.start, w.end, w.earliest_end))
 
     def derive(self, version, earlier, later, clock):
         """B1 and B3, rule 6."""
@@ -786,7 +793,8 @@ class Graph:
             lines.add("V %s %s %s %s %s %s %d" % (v, v.origin, size, moment(v.mtime), moment(v.start), moment(v.end),
                                                   v.counter))
         for (v, x), e in self.generated.items():
-            lines.add("G %s %s %s %s" % (v, x, words(e), span(e)))
+            early = "" if e.earliest_end == e.hi else " " + moment(e.earliest_end)
+            lines.add("G %s %s %s %s%s" % (v, x, words(e), span(e), early))
         for (x, v), e in self.used.items():
             lines.add("U %s %s %s %s" % (x, v, words(e), span(e)))
         for (v, w), e in self.derived.items():
@@ -815,9 +823,11 @@ class Graph:
         return (version.file.kind in VERSIONED and version.size == 0 and
                 not any(e.lo < version.end for (_, v), e in self.used.items() if v is version))
 
-    def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False):
+    def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False, certain=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""
         def asked(edge):
+            if certain and not edge.must:
+                return False
             if edge.via == SYNC:
                 return sync
             if edge.via in (FORK, SHM) and not edge.must:
@@ -846,7 +856,7 @@ class Graph:
                     if v is thing and asked(e) and e.lo <= b:
                         seen.add(x)
                         if everything or (e.via != CACHE and not self.is_empty(thing)):
-                            work.append((x, min(b, e.hi), x.host))
+                            work.append((x, min(b, e.earliest_end if certain else e.hi), x.host))
             else:
                 work += [(v, bound, host) for (x, v), e in self.used.items()
                          if x is thing and asked(e) and e.lo <= bound]
@@ -899,7 +909,7 @@ def main(argv):
     if asking:
         argv = argv[1:]
         parser.add_argument("what", help="a path, or a version as the canonical form writes it")
-        for name in ("--fork", "--shm", "--sync", "--all", "--servers"):
+        for name in ("--fork", "--shm", "--sync", "--all", "--servers", "--certain"):
             parser.add_argument(name, action="store_true")
     parser.add_argument("--skew", type=int, default=0, metavar="NS")
     parser.add_argument("--lps", action="store_true")
@@ -910,7 +920,7 @@ def main(argv):
         root = graph.find_version(options.what)
         if root is None:
             sys.exit("graph.py: nothing recorded of '%s'" % options.what)
-        lines = graph.lineage(root, options.fork, options.shm, options.sync, options.all, options.servers)
+        lines = graph.lineage(root, options.fork, options.shm, options.sync, options.all, options.servers, options.certain)
     else:
         lines = graph.canonical()
     sys.stdout.write("".join(line + "\n" for line in lines))

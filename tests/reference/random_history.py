@@ -262,6 +262,8 @@ class World:
             if r.random() < 0.8:  # seldom outside of the access
                 first, last = sorted(r.choice((r.randint(began, max(t, began)), began - 2, t + 2)) for _ in range(2))
                 last = last if r.random() < 0.95 else None
+            if r.random() < 0.3:
+                exact, first = 2, None
         session.emit(t, "access_end", process, access=seq, until=until, evidence=evidence,
                      state=int(state), count=r.choice((0, 2)), known=known,
                      bytes_read=r.choice((0, 7)) if known & 1 else 0,

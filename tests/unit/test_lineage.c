@@ -196,7 +196,7 @@ static struct store *S;
 static struct link *join(struct link *l, size_t *n, store_id from, store_id to, int64_t lo, int64_t hi)
 {
 	assert_true(*n < 1024);
-	l[*n] = (struct link){from, to, {.sure = true, .lo = lo, .hi = hi}};
+	l[*n] = (struct link){from, to, {.sure = true, .lo = lo, .hi = hi, .over = hi}};
 	return &l[(*n)++];
 }
 static struct link *gen(store_id v, store_id x, int64_t lo, int64_t hi)

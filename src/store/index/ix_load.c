@@ -367,14 +367,15 @@ static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 static int restore_more(struct ix *x, struct gaccess *a, const struct pacc *p, bool resolved)
 {
 	bool told = layout_get(p->bits, LAYOUT_REPORTED, 1), exact = layout_get(p->bits, LAYOUT_EXACT, 1);
-	if (!told && !exact)
+	bool early = layout_get(p->bits, LAYOUT_EARLY, 1);
+	if (!told && !exact && !early)
 		return 0;
 	struct gmore *m = vec_add(&x->g.more);
 	if (!m)
 		return ix_oom(x);
 	*m = (struct gmore){p->as_session, p->as_seq, p->first, p->last};
 	a->more = (uint32_t)(x->g.more.n - 1);
-	a->flags |= (told ? GACCESS_TOLD : 0) | (exact ? GACCESS_EXACT : 0);
+	a->flags |= (told ? GACCESS_TOLD : 0) | (exact ? GACCESS_EXACT : 0) | (early ? GACCESS_EARLY : 0);
 	if (told && !resolved) /* else what is known of its key stands: not all with that key are here */
 		x->g.files.v[a->self].flags |= GFILE_TOLD;
 	return 0;

@@ -249,6 +249,7 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	bits |= (uint64_t)((v->flags & GACCESS_EXACT) != 0) << LAYOUT_EXACT;
 	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << LAYOUT_SPAN;
 	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << LAYOUT_IO;
+	bits |= (uint64_t)((v->flags & GACCESS_EARLY) != 0) << LAYOUT_EARLY;
 	*p = (struct pacc){.seq = v->seq,
 	                   .bits = bits,
 	                   .self = x->files.v[v->self].id,
@@ -270,7 +271,7 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 		p->as_session = x->g.more.v[v->more].session;
 		p->as_seq = x->g.more.v[v->more].seq;
 	}
-	if (v->flags & GACCESS_EXACT) {
+	if (v->flags & (GACCESS_EXACT | GACCESS_EARLY)) {
 		p->first = x->g.more.v[v->more].first;
 		p->last = x->g.more.v[v->more].last;
 	}

@@ -175,6 +175,7 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 		                                       .mode = g->mode,
 		                                       .lo = g->lo,
 		                                       .hi = g->hi,
+		                                       .over = g->over,
 		                                       .count = g->count,
 		                                       .bytes = g->bytes};
 	}
