@@ -125,34 +125,44 @@ static void note_side(uint32_t *side, uint32_t leader)
 	*side = *side == 0 || *side == leader + 1 ? leader + 1 : HIDDEN;
 }
 
+static void note_sides(struct folding *f, struct sides *s)
+{
+	for (uint32_t i = 0; i < f->v->l->n_nodes; i++)
+		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1]; k++) {
+			uint32_t child = f->from.branches[k].child;
+			note_side(&s->below[i], f->leader[child]);
+			note_side(&s->above[child], f->leader[i]);
+		}
+}
+
+/* by, below: who is on either side. 0 or -errno. */
+static int hide_version(struct folding *f, uint32_t node, uint32_t by, uint32_t below)
+{
+	struct version_sort v;
+	bool within = by && by != HIDDEN && by == below && f->w->group[by - 1];
+	int r = store_version_sort(f->v->s, f->w->l.nodes[node].id, &v);
+	bool own = r > 0 && v.kind == TERM_kind_regular && stages_own_file(v.path);
+	own |= within && is_engine(f, by - 1);
+	f->w->inside += within && !own;
+	f->w->own += own;
+	if (within || own)
+		f->leader[node] = HIDDEN;
+	return r < 0 ? r : 0;
+}
+
 static int hide_versions(struct folding *f)
 {
 	size_t n = f->v->l->n_nodes;
 	struct sides s = {calloc(n + 1, sizeof(uint32_t)), calloc(n + 1, sizeof(uint32_t))};
 	int r = s.above && s.below ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < n && r == 0; i++)
-		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1]; k++) {
-			uint32_t child = f->from.branches[k].child;
-			note_side(&s.below[i], f->leader[child]);
-			note_side(&s.above[child], f->leader[i]);
-		}
-	for (uint32_t i = 1; i < n && r >= 0; i++) {
-		struct version_sort v;
-		if (f->w->l.nodes[i].exec || !f->from.shown[i])
-			continue;
-		uint32_t by = s.above[i];
-		bool within = by && by != HIDDEN && by == s.below[i] && f->w->group[by - 1];
-		r = store_version_sort(f->v->s, f->w->l.nodes[i].id, &v);
-		bool own =
-		    (r > 0 && v.kind == TERM_kind_regular && stages_own_file(v.path)) || (within && is_engine(f, by - 1));
-		f->w->inside += within && !own;
-		f->w->own += own;
-		if (within || own)
-			f->leader[i] = HIDDEN;
-	}
+	if (r == 0)
+		note_sides(f, &s);
+	for (uint32_t i = 1; i < n && r == 0; i++)
+		if (!f->w->l.nodes[i].exec && f->from.shown[i])
+			r = hide_version(f, i, s.above[i], s.below[i]);
 	free(s.above);
 	free(s.below);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* ---- branches ---- */
@@ -319,23 +329,32 @@ static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint3
 	return true;
 }
 
+static bool alloc_shape(const struct folding *f, size_t branches, struct shape *ret)
+{
+	size_t n = f->w->l.n_nodes + 2;
+	*ret = (struct shape){.branches = calloc(branches + 1, sizeof(*ret->branches)),
+	                      .first = calloc(n, sizeof(*ret->first)),
+	                      .shown = calloc(n, sizeof(*ret->shown)),
+	                      .rep = calloc(n, sizeof(*ret->rep)),
+	                      .members = calloc(n, sizeof(*ret->members)),
+	                      .ranks = calloc(n, sizeof(*ret->ranks)),
+	                      .held = f->from.held,
+	                      .folded = f->from.folded};
+	return ret->branches && ret->first && ret->shown && ret->rep && ret->members && ret->ranks;
+}
+
 static int fill_shape(struct folding *f, struct pairs *p)
 {
 	size_t nodes = f->w->l.n_nodes, n = 0;
 	struct shape *s = &f->w->shape;
-	*s = (struct shape){.branches = calloc(p->n + 1, sizeof(*s->branches)),
-	                    .first = calloc(nodes + 2, sizeof(*s->first)),
-	                    .shown = calloc(nodes + 1, sizeof(*s->shown)),
-	                    .rep = calloc(nodes + 1, sizeof(*s->rep)),
-	                    .members = calloc(nodes + 1, sizeof(*s->members)),
-	                    .ranks = calloc(nodes + 1, sizeof(*s->ranks)),
-	                    .held = f->from.held,
-	                    .folded = f->from.folded};
 	uint32_t *queue = calloc(nodes + 1, sizeof(*queue));
-	bool there = s->branches && s->first && s->shown && s->rep && s->members && s->ranks && queue;
-	if (there && p->n)
+	if (!alloc_shape(f, p->n, s) || !queue) {
+		free(queue);
+		return -ENOMEM;
+	}
+	if (p->n)
 		qsort(p->v, p->n, sizeof(*p->v), by_node);
-	for (size_t i = 0, k = 0; there && i <= nodes; i++) {
+	for (size_t i = 0, k = 0; i <= nodes; i++) {
 		s->first[i] = n;
 		for (; k < p->n && p->v[k].node == i; k++)
 			if (!is_bare_engine(f, p, p->v[k].b.child))
@@ -346,10 +365,9 @@ static int fill_shape(struct folding *f, struct pairs *p)
 		s->members[i] = f->from.members[i];
 		s->ranks[i] = f->from.ranks[i];
 	}
-	if (there)
-		mark_shown(&f->w->l, s, queue);
+	mark_shown(&f->w->l, s, queue);
 	free(queue);
-	return there ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int add_branches(struct folding *f)

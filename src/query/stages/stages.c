@@ -142,28 +142,37 @@ static void settle_free(struct stage_exec *x, uint32_t i)
 	x->under = x->engine && !x->itself ? i : NOT_THERE;
 }
 
+/* Is execution i, whose parent is p, below no engine, or is it what an engine became? */
+static bool is_free(const struct stage_exec *x, const struct stage_exec *p)
+{
+	if (!p || p->state != 2)
+		return true;
+	if (p->unit != NOT_THERE)
+		return false;
+	return p->under == NOT_THERE || (p->under == x->parent && x->image);
+}
+
 /* What execution i is below, where its parent is settled. */
 static void settle_exec(struct stage_run *r, uint32_t i)
 {
 	struct stage_exec *x = &r->x[i];
 	const struct stage_exec *p = x->parent == NOT_THERE ? NULL : &r->x[x->parent];
-	bool same = p && x->engine && family_of(x->engine) == family_of(p->kind);
-	bool again = p && p->under == x->parent && x->image; /* the engine became another program */
 	x->state = 2;
-	if (!p || p->state != 2 || (p->under == NOT_THERE && p->unit == NOT_THERE) || (again && p->unit == NOT_THERE)) {
+	if (is_free(x, p)) {
 		settle_free(x, i);
 		return;
 	}
 	x->kind = p->kind;
 	x->under = p->under;
 	x->unit = p->unit == NOT_THERE ? i : p->unit;
-	if (same && x->itself) {
-		bool within = p->unit != NOT_THERE && r->x[p->unit].itself && x->engine == ENGINE_NEXTFLOW;
-		x->unit = within ? p->unit : i; /* .command.run starts .command.sh */
-	} else if (same) {
+	if (!x->engine || family_of(x->engine) != family_of(p->kind))
+		return;
+	if (!x->itself) {
 		x->kind = x->engine;
 		x->under = i;
 		x->unit = NOT_THERE;
+	} else if (x->engine != ENGINE_NEXTFLOW || !r->x[x->unit].itself) {
+		x->unit = i; /* .command.sh, though, is of the .command.run that started it */
 	}
 }
 

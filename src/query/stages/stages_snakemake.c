@@ -155,20 +155,25 @@ static int parse_log(struct planned *p)
 
 /* ---- names ---- */
 
+/* Does another NAME= begin there? */
+static bool begins_wildcard(struct str s)
+{
+	size_t k = 0;
+	while (k < s.n && (isalnum((unsigned char)s.p[k]) || s.p[k] == '_'))
+		k++;
+	return k && k < s.n && s.p[k] == '=';
+}
+
 /* "sample=A, unit=1": a value may have ", " in it, but what follows then is no NAME=. */
 static int set_wildcards(struct stages *st, struct stage *g, struct str list, const char *between)
 {
 	struct buf b = {0};
-	size_t gap = strlen(between);
+	struct str gap = str_of(between);
 	for (size_t i = 0; i < list.n; i++) {
-		size_t k = i + gap;
-		bool cut = i && k < list.n && memcmp(list.p + i, between, gap) == 0;
-		while (cut && k < list.n && (isalnum((unsigned char)list.p[k]) || list.p[k] == '_'))
-			k++;
-		cut = cut && k > i + gap && k < list.n && list.p[k] == '=';
-		if (cut)
-			i += gap - 1;
+		struct str rest = str_n(list.p + i, list.n - i);
+		bool cut = i && str_starts(rest, gap) && begins_wildcard(str_n(rest.p + gap.n, rest.n - gap.n));
 		buf_char(&b, cut || !list.p[i] ? '\0' : list.p[i]);
+		i += cut ? gap.n - 1 : 0;
 	}
 	if (b.n) {
 		buf_char(&b, '\0');
