@@ -118,7 +118,7 @@ cmd 0 find --runs 'label sample=B7' && lines "$out" 2 && says "$out" 'b7' && cmd
 check 'runs by a label: whole, by its key, by a pattern'
 cmd 0 find 'label sample=B8' && is "$out" 'b8@{1}' && cmd 0 find --execs 'label sample=B8 and exe sh' && lines "$out" 2 && cmd 1 find --runs 'label sample=B' && cmd 1 find --runs 'label B7' && cmd 0 find --runs 'label sample and not label sample=B7' && lines "$out" 2 && says "$out" 'b8'
 check 'files and executions of such runs'
-cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host in exit since before job label run path'
+cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host in exit since before job label stage run path'
 check 'the conditions there are'
 # Of the files that had a name one is meant by its version; of another that has a version of that number it is said.
 history <<'END'

@@ -78,6 +78,12 @@ check 'the picture'
 cmd 0 lineage out/all && says "$out" '.snakemake/scripts' && cmd 2 lineage --stages=x out/all && cmd 2 lineage --stages --all out/all
 check 'without --stages as ever; what cannot be meant'
 
+# ---- by name ----
+cmd 0 find --files 'stage sort' && lines "$out" 2 && says "$out" 'work/A.sorted@{1}' 'work/B.sorted@{1}' && cmd 0 find 'stage "count:sample=A"' && lines "$out" 1 && says "$out" 'work/A@{1}' && cmd 0 find --execs 'stage mer* and exe sh' && lines "$out" 2
+check 'find by stage'
+cmd 1 find 'stage evil' && cmd 0 log 'stage merge' && says "$out" 'snakemake -j2' && cmd 1 log 'stage nosuch'
+check 'log by stage; what there is not'
+
 # ---- a log that is not as recorded is not believed; nor what is in one ----
 log=$(echo .snakemake/log/*.log)
 cp -p "$log" log.was
@@ -142,7 +148,29 @@ if command -v make >/dev/null; then
 		json '[.workflows[].argv | join(" ")] | length == 2' && json '.stages[] | select(.name == "out/c.txt") | .executions | length > 3'
 	check 'lines of one recipe are one target'
 else
-	echo "ok $((count += 1)) # SKIP no make"
+	count=$((count + 1))
+	echo "ok $count # SKIP no make"
+fi
+cd ..
+
+# ---- workflows that share data: over runs, and of one run ----
+mkdir wf && cd wf || exit 1
+printf 'report: ../out/all\n\tsort ../out/all >report\n' >Makefile
+printf 'x: report\n\tcp report x\n' >other.mk
+printf 'touch scratch; make -s; make -s -f other.mk; cat x ../out/parts/a/1 >y; cat y scratch >z\n' >both.sh
+if command -v make >/dev/null; then
+	cmd 0 run -- sh both.sh && cmd 0 run -- cat z ../data/A.txt && cmd 0 lineage --workflows && says "$out" 'snakemake -j2  (7 stages)' 'made /' '/out/all@{1}: used by' '/out/parts/a/1@{1}: used by' 'sh both.sh' '  made z@{1}: used by' 'make -s  (1 stage)' '  made report@{1}: used by' 'make -s -f other.mk  (1 stage)' '  made x@{1}: used by' &&
+		says "$out" '/out/all@{1}: used by' '  make -s' && says "$out" 'made x@{1}: used by' 'sh both.sh' && says "$out" 'made z@{1}: used by' 'cat z' && says_not "$out" '.snakemake' && says_not "$out" 'made y@' && says_not "$out" sorted
+	check 'workflows that used what another one made'
+	cmd 0 lineage --workflows --json && json '[.workflows[].engine] | sort == [null,null,"make","make","snakemake"]' && json '.shared | length == 5' && json '(.workflows | map({key: .id, value: .argv[0:2]}) | from_entries) as $w | (.entities | map({key: .id, value: .path}) | from_entries) as $e | [.shared[] | [($e[.entity] | split("/") | last), ($w[.made_by[0].workflow] | join(" ")), ([.used_by[] | $w[.workflow][0]] | join(" "))]] | sort | map(.[0]) == ["1","all","report","x","z"]'
+	check 'as JSON'
+	cmd 0 lineage --workflows ../data/A.txt && says "$out" '/data/A.txt@{1} from outside: used by' 'snakemake -j2' 'cat z' && cmd 0 lineage --workflows y && says "$out" 'sh both.sh' 'made y@{1}'
+	check 'of one file: all that have to do with it'
+	cmd 2 lineage --workflows a b && cmd 2 lineage --workflows --stages y && cmd 2 lineage -w -f dot
+	check 'what cannot be meant'
+else
+	count=$((count + 1))
+	echo "ok $count # SKIP no make"
 fi
 cd ..
 

@@ -36,7 +36,7 @@ fi
 cmd 0 config --json && says "$man/stemma-config.1" $(jq -r '.settings[] | .key, .environment' "$out")
 check 'stemma-config.1 has every setting'
 missing=
-for w in used made from into exe arg user host exit since before run path; do says "$man/stemma-find.1" ".It Cm $w" || missing="$missing $w"; done
+for w in used made from into exe arg user host exit since before stage run path; do says "$man/stemma-find.1" ".It Cm $w" || missing="$missing $w"; done
 [ -z "$missing" ]
 check 'stemma-find.1 has every condition'
 

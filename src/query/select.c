@@ -3,6 +3,7 @@
 #include "base/system.h"
 #include "query/idset.h"
 #include "query/lineage.h"
+#include "query/stages/stages_called.h"
 #include "query/target.h"
 #include "query/when.h"
 
@@ -552,6 +553,20 @@ static int select_by_label(const struct select *w, const char *glob, struct idse
 	return r < 0 ? r : 0;
 }
 
+static int select_by_stage(const struct select *w, const char *glob, struct idset *ret)
+{
+	struct idset execs = {0};
+	struct stages *st;
+	int r = stages_new(w->s, &st);
+	if (r == 0)
+		r = stages_called(st, glob, &execs);
+	if (r == 0)
+		r = lift_execs(w, &execs, ret);
+	stages_free(st);
+	idset_release(&execs);
+	return r;
+}
+
 static int of_run(const struct select *w, const char *text, struct idset *ret)
 {
 	store_id run;
@@ -587,6 +602,8 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 		return select_reachable(w, e->value, LINEAGE_UP, ret);
 	case EXPR_path:
 		return select_by_path(w, e->value, ret);
+	case EXPR_stage:
+		return select_by_stage(w, e->value, ret);
 	case EXPR_label:
 		return select_by_label(w, e->value, ret);
 	case EXPR_run:

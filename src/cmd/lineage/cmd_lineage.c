@@ -1,6 +1,7 @@
 /* stemma lineage: what a file came from, or what came from it. */
 #include "answer/lineage_json.h"
 #include "cmd/lineage/lineage_view.h"
+#include "cmd/lineage/workflows_print.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"
 
@@ -117,10 +118,25 @@ static int print_stages(struct cmd *c, struct lineage_view *v, enum format forma
 	return status;
 }
 
-int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
+/* Of one file, or of all. */
+static int lineage_workflows(struct cmd *c, const struct opts_lineage *o, enum format format)
 {
-	struct err err = {0};
-	enum format format = format_of(o);
+	struct file_target t = {0};
+	if (c->n_operands > 1)
+		return report_usage(c, "lineage --workflows takes one file at most");
+	if (format != FORMAT_tree && format != FORMAT_json)
+		return report_usage(c, "--workflows is text or --json");
+	if (o->stages || o->down || o->up || o->all)
+		return report_usage(c, "--workflows goes with --json and --no-index only");
+	int status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK && c->n_operands)
+		status = cmd_file(c, c->operands[0], &t);
+	return status == STATUS_OK ? workflows_print(c, t.file, format == FORMAT_json) : status;
+}
+
+/* What cannot be meant. The status. */
+static int check_options(const struct cmd *c, const struct opts_lineage *o, enum format format)
+{
 	if (format == FORMAT_none)
 		return report_usage(c, "format '%s' is not one of tree, dot, svg, json", o->format);
 	if (o->up && o->down)
@@ -135,10 +151,22 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		return report_usage(c, "--stages or --all, not both");
 	if (o->depth > UINT_MAX)
 		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+	return STATUS_OK;
+}
+
+int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
+{
+	struct err err = {0};
+	enum format format = format_of(o);
+	if (o->workflows)
+		return lineage_workflows(c, o, format);
+	int status = check_options(c, o, format);
+	if (status != STATUS_OK)
+		return status;
 	uint64_t lines = LINES;
 	if (o->lines && !lines_of(o->lines, &lines))
 		return report_usage(c, "--lines %.40s is not a number", o->lines);
-	int status = cmd_store(c, o->no_index);
+	status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
 

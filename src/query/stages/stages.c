@@ -158,6 +158,7 @@ static void settle_exec(struct stage_run *r, uint32_t i)
 	struct stage_exec *x = &r->x[i];
 	const struct stage_exec *p = x->parent == NOT_THERE ? NULL : &r->x[x->parent];
 	x->state = 2;
+	x->top = p && p->state == 2 && p->top != NOT_THERE ? p->top : x->engine && !x->itself ? i : NOT_THERE;
 	if (is_free(x, p)) {
 		settle_free(x, i);
 		return;
@@ -201,7 +202,7 @@ static int load_exec(struct stage_run *r, const store_id *ids, size_t i, const s
 	x->parent = parent ? *parent : NOT_THERE;
 	x->engine = (uint8_t)e;
 	x->image = found && b.n;
-	x->under = x->unit = NOT_THERE;
+	x->under = x->unit = x->top = NOT_THERE;
 	r->next[i] = r->head[i] = r->stage[i] = NOT_THERE;
 	return 0;
 }
@@ -252,6 +253,18 @@ static int name_below(struct stage_run *r, uint32_t e)
 	return engine && r->x[e].engine == ENGINE_SNAKEMAKE ? stages_name_snakemake(r, e) : 0;
 }
 
+static int keep_owner(struct stage_run *r, uint32_t i)
+{
+	struct stages *st = r->st;
+	bool is_new;
+	if (!st->owners || r->x[i].top == NOT_THERE)
+		return 0;
+	if (!vec_has_room(st->engine_ids, st->n_engines, st->cap_engines))
+		return -ENOMEM;
+	st->engine_ids[st->n_engines++] = r->x[r->x[i].top].id;
+	return idmap_add(&st->owner, r->x[i].id, (uint32_t)st->n_engines, &is_new) ? 0 : -ENOMEM;
+}
+
 /* Executions that are an engine, a fork of one that became nothing else, or what Snakemake starts for no job. */
 static int keep_engine(struct stage_run *r, uint32_t i)
 {
@@ -282,6 +295,8 @@ static int name_units(struct stage_run *r)
 		ret = name_itself(r, i);
 	for (uint32_t i = 0; i < r->n && ret == 0; i++)
 		ret = keep_engine(r, i);
+	for (uint32_t i = 0; i < r->n && ret == 0; i++)
+		ret = keep_owner(r, i);
 	return ret;
 }
 
@@ -336,6 +351,7 @@ void stages_free(struct stages *st)
 	idmap_release(&st->of);
 	idmap_release(&st->engines);
 	idmap_release(&st->made);
+	idmap_release(&st->owner);
 	arena_release(&st->text);
 	free(st);
 }
@@ -401,6 +417,20 @@ int stages_is_engine(struct stages *st, store_id exec, store_id *ret)
 	if (at)
 		*ret = st->engine_ids[*at - 1];
 	return r < 0 ? r : at != NULL;
+}
+
+int stages_owner(struct stages *st, store_id exec, store_id *ret)
+{
+	int r = look_at_run_of(st, exec);
+	const uint32_t *at = r == 0 ? idmap_find(&st->owner, exec) : NULL;
+	if (at)
+		*ret = st->engine_ids[*at - 1];
+	return r < 0 ? r : at != NULL;
+}
+
+void stages_want_owners(struct stages *st)
+{
+	st->owners = true;
 }
 
 int stages_made_for(struct stages *st, store_id engine, store_id version, uint32_t *ret)

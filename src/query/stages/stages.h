@@ -50,6 +50,10 @@ const struct stage *stages_get(const struct stages *st, uint32_t i);
 /* Looks at all executions of a run, so that stages_count has its stages. 0 or -errno. */
 int stages_look(struct stages *st, store_id run);
 size_t stages_count(const struct stages *st);
+/* The workflow of an execution: the engine above it that no other engine is above. 1; 0 there is none, -errno. Only
+ * with stages_want_owners before the first question. */
+int stages_owner(struct stages *st, store_id exec, store_id *ret);
+void stages_want_owners(struct stages *st);
 /* The engine that an execution is, from what it was started with: ENGINE_NONE where it is none. 1, -errno. */
 int stages_engine(struct store *s, store_id exec, enum stage_engine *ret);
 

@@ -22,6 +22,7 @@ struct stage_exec {
 	uint8_t state;   /* of the search: 0 not looked at, 1 is being looked at, 2 done */
 	uint8_t kind;    /* enum stage_engine below which it is */
 	uint32_t under;  /* the engine that it is, or is below; NOT_THERE */
+	uint32_t top;    /* the engine above it that no other engine is above; NOT_THERE */
 	uint32_t unit;   /* the first execution of its unit; NOT_THERE: it is in none */
 };
 
@@ -49,6 +50,8 @@ struct stages {
 	struct idmap made; /* hash of an engine and a version that it made for a stage -> stage + 1 */
 	const char **missed;
 	size_t n_missed, cap_missed;
+	bool owners;        /* they are wanted */
+	struct idmap owner; /* execution -> place in engine_ids + 1, of its workflow */
 	bool no_memory;
 };
 
