@@ -40,8 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(log.cell + at, data, size < sizeof(log.cell) - at ? size : sizeof(log.cell) - at);
 	for (unsigned n = 0; pos != from && n <= OPENS_CELLS; n++) {
 		struct opens_entry e;
+		struct opens_folder_row made;
 		const unsigned char *path;
-		int cells = opens_entry_read(&log, from, pos, &e, &path);
+		int cells = opens_entry_read(&log, from, pos, &e, &made, &path);
 		if (cells < 0)
 			break;
 		if (cells == 0 || path < log.cell || path + e.length > log.cell + sizeof(log.cell) || n == OPENS_CELLS)

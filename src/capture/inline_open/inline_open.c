@@ -205,6 +205,7 @@ static int own_log(struct sup *s, struct proc *p, int i)
 	l->map[i] = map;
 	struct opens_slot *log = l->log[i] = (struct opens_slot *)(l->map[i] + OPENS_SLOT_AT);
 	log->gate = l->barred;
+	log->notes = opens_folders_noted(s, p->logging);
 	log->most = p->counted ? OPENS_MOST_COUNTED : OPENS_MOST;
 	if (!l->used++) {
 		l->tsc = logging_tsc_now();

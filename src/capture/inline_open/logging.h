@@ -40,11 +40,12 @@ struct logging {
 	dev_t cwd_dev; /* its working directory */
 	ino_t cwd_ino;
 	unsigned batch; /* when that was last looked for by its name */
-	bool lost_cwd;
+	bool lost_cwd, cwd_in_proc;
 	unsigned fresh, opens;        /* files that it opened by itself: taken and not yet recorded; ever */
 	int64_t crowded;              /* when its threads had all logs that it can have */
 	struct thread_log *threads;   /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
-	struct opens_folder *folders; /* OPENS_FOLDERS, as in the table of its log; NULL: none was learned */
+	struct opens_folder *folders; /* OPENS_FOLDERS, as in the table of its log; NULL: none is known */
+	bool astray;                  /* one of them was not found again */
 };
 
 #define OPENED_UNKNOWN INT32_MAX /* value of one that was made at a stop */

@@ -7,7 +7,7 @@
 static_assert(offsetof(struct opens_slot, cell) == 1280 && OPENS_CELL == 64 && OPENS_CELLS == 2048,
               "as the code has it");
 static_assert(offsetof(struct opens_slot, stat) == 64 && offsetof(struct opens_slot, folder) == 256 &&
-                  OPENS_FOLDERS == 64,
+                  offsetof(struct opens_slot, notes) == 24 && OPENS_FOLDERS == 64 && OPENS_MADE == 0x8000,
               "as the code has it");
 static_assert(sizeof(struct opens_entry) == 24 && offsetof(struct opens_entry, folder) == 22, "as the code has it");
 static_assert(offsetof(struct opens_thread, cell) == 256 && OPENS_THREAD_CELLS == 512, "as the code has it");
@@ -28,13 +28,19 @@ static bool is_entry(const struct opens_entry *e, size_t head, uint32_t cells, u
 }
 
 int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
-                     const unsigned char **ret_path)
+                     struct opens_folder_row *ret_made, const unsigned char **ret_path)
 {
 	const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
 	memcpy(ret, at, sizeof(*ret));
-	if (!is_entry(ret, sizeof(*ret), pos - from, OPENS_CELLS))
+	const bool made = ret->folder & OPENS_MADE;
+	const size_t head = sizeof(*ret) + (made ? sizeof(*ret_made) : 0);
+	*ret_made = (struct opens_folder_row){0};
+	ret->folder &= (uint16_t)~OPENS_MADE;
+	if (!is_entry(ret, head, pos - from, OPENS_CELLS))
 		return -EBADMSG;
-	*ret_path = at + sizeof(*ret);
+	if (made)
+		memcpy(ret_made, at + sizeof(*ret), sizeof(*ret_made));
+	*ret_path = at + head;
 	return (int)ret->cells;
 }
 
@@ -59,7 +65,8 @@ static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374a50008 &&
 
 /* openat(folder, path, flags): as at the call, with the log's address in r11. Afterwards as behind the call, and r11
  * is not 0; or r11 is 0, nothing was done, and the caller makes the call himself, where it is stopped. A folder that is
- * not AT_FDCWD is asked what it is before the call, and has to be one that the recorder knows: r12 is its row + 1.
+ * not AT_FDCWD is asked what it is before the call, and has to be one that is in the table: r12 is its row + 1. What is
+ * opened as a folder is asked, too, and comes into the table (not what may lie in /proc or /dev).
  *
  * An entry is written behind the end, where it does not count; then the end is moved. It needs no lock: one thread uses
  * this log, and a signal's handler that interrupts it here finds it busy and stops. */
@@ -139,10 +146,50 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "mov %r8, (%rdi)\n"
         "mov %eax, 8(%rdi)\n"
         "mov %ebp, 12(%rdi)\n"
+        "lea 24(%rdi), %r10\n" /* the path's place */
+        "test %rax, %rax\n"
+        "js 12f\n"
+        "test $0x10000, %ebp\n" /* O_DIRECTORY */
+        "je 12f\n"
+        "cmpl $0, 24(%rbx)\n" /* notes */
+        "je 12f\n"
+        "cmpb $'/', (%rsi)\n"
+        "jne 13f\n"
+        "cmpb $'p', 1(%rsi)\n"
+        "je 12f\n"
+        "cmpb $'d', 1(%rsi)\n"
+        "je 12f\n"
+        "13:\n"
+        "mov %eax, %r8d\n"
+        "mov %rsi, %r10\n"
+        "push %rdi\n"
+        "mov %eax, %edi\n"
+        "lea 64(%rbx), %rsi\n"
+        "mov $5, %eax\n" /* fstat */
+        "syscall\n"
+        "pop %rdi\n"
+        "mov %r10, %rsi\n"
+        "lea 24(%rdi), %r10\n"
+        "mov %eax, %ecx\n"
+        "mov %r8d, %eax\n"
+        "test %ecx, %ecx\n"
+        "jne 12f\n"
+        "mov 64(%rbx), %rcx\n" /* st_dev */
+        "mov 72(%rbx), %rdx\n" /* st_ino */
+        "mov %rcx, 24(%rdi)\n"
+        "mov %rdx, 32(%rdi)\n"
+        "lea 40(%rdi), %r10\n"
+        "or $0x8000, %r12d\n"
+        "mov %edx, %r8d\n"
+        "and $63, %r8d\n"
+        "shl $4, %r8d\n"
+        "mov %rcx, 256(%rbx,%r8)\n"
+        "mov %rdx, 264(%rbx,%r8)\n"
+        "12:\n"
         "xor %edx, %edx\n"
         "2:\n"
         "mov (%rsi,%rdx), %cl\n"
-        "mov %cl, 24(%rdi,%rdx)\n"
+        "mov %cl, (%r10,%rdx)\n"
         "inc %edx\n"
         "test %cl, %cl\n"
         "je 3f\n"
@@ -150,7 +197,8 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "jb 2b\n"
         "3:\n"
         "mov %edx, 16(%rdi)\n"
-        "add $87, %edx\n" /* 24 + 63 */
+        "sub %edi, %r10d\n"
+        "lea 63(%rdx,%r10), %edx\n"
         "shr $6, %edx\n"
         "mov %dx, 20(%rdi)\n"
         "mov %r12w, 22(%rdi)\n"

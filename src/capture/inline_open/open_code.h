@@ -2,7 +2,7 @@
  * (doc/opens.md). x86-64 only.
  *
  * Budget of an open: 60 ns beside the call and the filter: a locked increment, a reading of the time-stamp counter, a
- * copy of the path. No lock, 200 bytes of stack. By a folder's descriptor one fstat more, 0.15 us. */
+ * copy of the path. No lock, 200 bytes of stack. By a folder's descriptor, and of a folder, one fstat more, 0.15 us. */
 #ifndef STEMMA_CAPTURE_INLINE_OPEN_OPEN_CODE_H
 #define STEMMA_CAPTURE_INLINE_OPEN_OPEN_CODE_H
 
@@ -28,8 +28,11 @@ struct opens_entry {
 	uint16_t cells;
 	uint16_t folder; /* 1 + the row of opens_slot.folder that a relative path begins in; 0: the working directory */
 };
+#define OPENS_MADE                                                                                                     \
+	0x8000u /* with folder: it is one itself, and has what it is (struct opens_folder_row) before its path */
 
-/* A folder that the recorder knows by its name (opens_folders.h). ino 0: none. */
+/* A folder that the recorder knows by its name, or will know when it has read the log (opens_folders.h). ino 0: none.
+ */
 #define OPENS_FOLDERS 64
 struct opens_folder_row {
 	uint64_t dev, ino; /* st_dev and st_ino */
@@ -42,10 +45,11 @@ struct opens_slot {
 	int32_t busy;   /* the program's: an open is under way */
 	uint32_t lost;  /* the program's: entries for which there was no room */
 	uint32_t most;  /* the recorder's: with more cells than that to be read, opens stop */
-	unsigned char room[40];
-	unsigned char stat[144]; /* the program's: what fstat says of the folder that an open begins in */
+	uint32_t notes; /* the recorder's: folders that are opened are to be put into the table */
+	unsigned char room[36];
+	unsigned char stat[144]; /* the program's: what fstat says of a folder */
 	unsigned char room2[48];
-	/* The recorder's: by the last bits of ino. An open by the descriptor of another folder stops. */
+	/* Of both: by the last bits of ino. An open by the descriptor of another folder stops. */
 	struct opens_folder_row folder[OPENS_FOLDERS];
 	unsigned char
 	    cell[(OPENS_CELLS + OPENS_ENTRY_CELLS) * OPENS_CELL]; /* the last entry of a round goes on behind it */
@@ -56,10 +60,11 @@ struct opens_slot {
 #define OPENS_MOST (OPENS_CELLS - 4 * OPENS_ENTRY_CELLS)
 #define OPENS_MOST_COUNTED (COUNTED_LOG / 8)
 
-/* The entry at cell number from, of those up to pos, copied; its path lies behind it in the log (*ret_path), and may
- * change at any time, as all of the log may. Its cells; -EBADMSG: it is none. */
+/* The entry at cell number from, of those up to pos, copied, and which folder it is (ino 0: none; ret->folder is
+ * without OPENS_MADE); its path lies behind it in the log (*ret_path), and may change at any time, as all of the log
+ * may. Its cells; -EBADMSG: it is none. */
 int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
-                     const unsigned char **ret_path);
+                     struct opens_folder_row *ret_made, const unsigned char **ret_path);
 
 /* The log of one thread of a program with several. Its entries have what fstat says of the descriptor, for others could
  * change the path while the kernel read it. An entry may be begun and never counted: the thread was cancelled. */

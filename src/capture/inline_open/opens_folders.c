@@ -3,6 +3,7 @@
 #include "capture/supervisor/paths/links.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +26,18 @@ static bool is_row(const struct opens_folder_row *a, const struct opens_folder_r
 static bool leads_to(const char *path, const struct opens_folder_row *row)
 {
 	struct statx st;
-	if (fileid_statx_cached(AT_FDCWD, path[0] ? path : "/", AT_SYMLINK_NOFOLLOW, STATX_INO, &st) < 0)
+	if (fileid_statx_cached(AT_FDCWD, path[0] ? path : "/", 0, STATX_INO, &st) < 0)
 		return false;
 	const struct opens_folder_row is = row_of(&st);
 	return is_row(&is, row);
 }
 
-/* The name of the folder that is p's descriptor fd; NULL: it has none by which it can be looked up later. */
-static const char *name_of(const struct proc *p, int fd, struct opens_folder_row *ret)
+/* The real name of a folder, by a path of ours; NULL: it has none by which it can be looked up later. */
+static const char *real_name(const char *path, struct opens_folder_row *ret)
 {
-	char link[64];
 	struct statx st;
 	const char *name = NULL;
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, fd);
-	int dir = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return NULL;
 	if (fileid_statx_cached(dir, "", AT_EMPTY_PATH, STATX_INO, &st) == 0 && !links_is_in_proc(&st))
@@ -47,23 +46,47 @@ static const char *name_of(const struct proc *p, int fd, struct opens_folder_row
 	if (!name || name[0] != '/' || strlen(name) > FOLDER_PATH)
 		return NULL;
 	*ret = row_of(&st);
-	return ret->ino && leads_to(name, ret) ? name : NULL;
+	return ret->ino ? name : NULL;
+}
+
+/* The row is that folder's, whose name is not known if NULL. False: no memory. */
+static bool know(struct logging *g, const struct opens_folder_row *row, const char *name)
+{
+	if (!g->folders && !(g->folders = calloc(OPENS_FOLDERS, sizeof(*g->folders))))
+		return false;
+	struct opens_folder *f = &g->folders[row->ino % OPENS_FOLDERS];
+	free(f->path);
+	*f = (struct opens_folder){.row = *row, .path = name ? strdup(name[1] ? name : "") : NULL};
+	return f->path;
 }
 
 void opens_folders_learn(struct sup *s, struct proc *p, int fd)
 {
-	struct logging *g = p->logging;
 	struct opens_folder_row row;
-	const char *name = sup_far(s) ? NULL : name_of(p, fd, &row);
-	if (!name || (!g->folders && !(g->folders = calloc(OPENS_FOLDERS, sizeof(*g->folders)))))
-		return;
-	const unsigned at = row.ino % OPENS_FOLDERS;
-	char *copy = strdup(name[1] ? name : "");
-	if (!copy)
-		return;
-	free(g->folders[at].path);
-	g->folders[at] = (struct opens_folder){.row = row, .path = copy};
-	logging_slot(s->opens, g->slot)->folder[at] = row;
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, fd);
+	const char *name = sup_far(s) ? NULL : real_name(link, &row);
+	if (name && leads_to(name, &row) && know(p->logging, &row, name))
+		logging_slot(s->opens, p->logging->slot)->folder[row.ino % OPENS_FOLDERS] = row;
+}
+
+void opens_folders_made(struct sup *s, struct proc *p, const struct opens_folder_row *row, const char *folder,
+                        const char *path, unsigned flags)
+{
+	char full[PATH_MAX];
+	const char *above = path[0] == '/' ? "" : folder ? folder : proc_cwd(s, p, p->pid);
+	const bool fits =
+	    snprintf(full, sizeof(full), "%s%s%s", above, path[0] == '/' ? "" : "/", path) < (int)sizeof(full);
+	/* One word in a folder whose name is known, and no link. */
+	const bool plain = folder && (flags & O_NOFOLLOW) && !strchr(path, '/') && path[0] != '.';
+	struct opens_folder_row is = *row;
+	const char *name = !fits ? NULL : plain ? full : real_name(full, &is);
+	know(p->logging, row, name && strlen(name) <= FOLDER_PATH && is_row(&is, row) ? name : NULL);
+}
+
+bool opens_folders_noted(const struct sup *s, const struct logging *g)
+{
+	return !sup_far(s) && !g->astray && !g->cwd_in_proc;
 }
 
 const char *opens_folders_name(struct opens_logs *l, struct logging *g, unsigned row)

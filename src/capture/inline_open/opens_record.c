@@ -115,15 +115,24 @@ bool logging_append(struct opens_logs *l, struct proc *p, const struct opens_ent
 	return true;
 }
 
-/* One entry of p's log. *ret_astray: its folder was not found. False: no memory. */
-static bool copy_entry(struct sup *s, struct proc *p, const struct opens_entry *e, const unsigned char *path,
-                       bool *ret_astray)
+/* One entry of p's log. made: the folder that it is, ino 0: none. *ret_astray: the one it begins in was not found.
+ * False: no memory. */
+static bool copy_entry(struct sup *s, struct proc *p, const struct opens_entry *e, const struct opens_folder_row *made,
+                       const unsigned char *path, bool *ret_astray)
 {
 	struct logging *g = p->logging;
+	char copy[OPENS_PATH + 1];
 	const char *folder = e->folder ? opens_folders_name(s->opens, g, e->folder) : NULL;
 	*ret_astray = e->folder && !folder;
-	return *ret_astray ||
-	       logging_append(s->opens, p, e, folder, path, &(struct opened){.late = g->late && e->tsc <= g->late});
+	if (!*ret_astray &&
+	    !logging_append(s->opens, p, e, folder, path, &(struct opened){.late = g->late && e->tsc <= g->late}))
+		return false;
+	if (made->ino && e->value >= 0) { /* it may take the row of the one it begins in */
+		memcpy(copy, path, e->length);
+		copy[e->length] = '\0';
+		opens_folders_made(s, p, made, folder, *ret_astray ? "" : copy, e->flags);
+	}
+	return true;
 }
 
 /* Copies one log. What is there may be anything. */
@@ -143,15 +152,18 @@ static void copy_log(struct sup *s, int i)
 	uint64_t unfound = 0;
 	while (pos != from && !g->never) {
 		struct opens_entry e;
+		struct opens_folder_row made;
 		const unsigned char *path;
 		bool astray = false;
-		if (opens_entry_read(log, from, pos, &e, &path) < 0 || !copy_entry(s, p, &e, path, &astray)) {
+		if (opens_entry_read(log, from, pos, &e, &made, &path) < 0 || !copy_entry(s, p, &e, &made, path, &astray)) {
 			logging_give_up(s, p);
 			break;
 		}
 		unfound += astray;
 		from += e.cells;
 	}
+	g->astray |= unfound != 0;
+	__atomic_store_n(&log->notes, opens_folders_noted(s, g), __ATOMIC_RELAXED);
 	if (unfound)
 		sup_gap(s, p, TERM_gap_lost, unfound, "opened files by the descriptor of a folder that was not found again");
 	__atomic_store_n(&log->taken, pos, __ATOMIC_RELEASE);
@@ -204,6 +216,7 @@ void logging_know_cwd(struct sup *s, struct proc *p, struct logging *g)
 	proc_cwd(s, p, tid ? tid : p->pid);
 	g->cwd_dev = st.st_dev;
 	g->cwd_ino = st.st_ino;
+	g->cwd_in_proc = p->cwd && !strncmp(p->cwd, "/proc", 5);
 }
 
 static bool cwd_is(const struct proc *p, dev_t dev, ino_t ino)
