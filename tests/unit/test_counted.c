@@ -400,6 +400,23 @@ static void threads_of_a_library_without_them(void **state)
 	lost();
 }
 
+/* Threads of which the code knows nothing: the table says that there are some, and where their numbers stand is not
+ * known; or /proc says so, and no call that makes one was seen. */
+static void threads_made_elsewhere(void **state)
+{
+	(void)state;
+	table.threads = 1;
+	lost();
+}
+
+static void threads_that_no_call_made(void **state)
+{
+	(void)state;
+	sites.tid = 16;
+	p.threads = true;
+	lost();
+}
+
 /* A call of another thread was under way when the descriptor was closed: what it moves is yet to be counted. */
 static void closed_in_the_midst_of_a_call(void **state)
 {
@@ -597,6 +614,8 @@ int main(void)
 	    TEST(an_open_within_another),
 	    TEST(threads),
 	    TEST(threads_of_a_library_without_them),
+	    TEST(threads_made_elsewhere),
+	    TEST(threads_that_no_call_made),
 	    TEST(closed_in_the_midst_of_a_call),
 	    TEST(a_child_of_vfork),
 	    TEST(own_pipes),

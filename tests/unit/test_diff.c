@@ -274,6 +274,21 @@ static void failure_of_the_first(void **state)
 	assert_int_equal(first_cause()->category, DIFF_outcome);
 }
 
+/* What the other side alone read, since it did not fail, is no cause of the failure. */
+static void failure_kept_it_from_reading(void **state)
+{
+	(void)state;
+	struct work a = usual, b = usual;
+	a.also = "/w/later.csv";
+	b.code = 1;
+	compare(&a, &b);
+	assert_int_equal(first_cause()->category, DIFF_outcome);
+	teardown(state);
+	history_setup(state);
+	compare(&b, &a);
+	assert_int_equal(first_cause()->category, DIFF_outcome);
+}
+
 static void failure_of_both(void **state)
 {
 	(void)state;
@@ -363,11 +378,22 @@ static void added_by_others(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(nothing),         TEST(input_changed),     TEST(options_and_variables),
-	                                   TEST(job_variables),   TEST(a_variable_more),   TEST(settings),
-	                                   TEST(program),         TEST(more_programs),     TEST(ending_and_resources),
-	                                   TEST(resources_alone), TEST(failure_explained), TEST(failure_of_the_first),
-	                                   TEST(failure_of_both), TEST(two_folders),       TEST(named_by_an_argument),
+	const struct CMUnitTest tests[] = {TEST(nothing),
+	                                   TEST(input_changed),
+	                                   TEST(options_and_variables),
+	                                   TEST(job_variables),
+	                                   TEST(a_variable_more),
+	                                   TEST(settings),
+	                                   TEST(program),
+	                                   TEST(more_programs),
+	                                   TEST(ending_and_resources),
+	                                   TEST(resources_alone),
+	                                   TEST(failure_explained),
+	                                   TEST(failure_of_the_first),
+	                                   TEST(failure_of_both),
+	                                   TEST(failure_kept_it_from_reading),
+	                                   TEST(two_folders),
+	                                   TEST(named_by_an_argument),
 	                                   TEST(added_by_others)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

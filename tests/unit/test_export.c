@@ -162,12 +162,106 @@ static void one_run(void **state)
 		is_golden(formats[i], formats[i], &one);
 }
 
+/* One execution that made every kind of call on every kind of object of an HDF5 file: how PROV-IO calls them. */
+static void calls_of_objects(void **state)
+{
+	(void)state;
+	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_group, TERM_kind_dataset, TERM_kind_attribute,
+	                                 TERM_kind_datatype};
+	static const char *const paths[] = {"/w/a.h5//", "/w/a.h5//g", "/w/a.h5//g/d", "/w/a.h5//g/d@a", "/w/a.h5//t"};
+	static const unsigned apis[] = {TERM_ioapi_data,   TERM_ioapi_attr,   TERM_ioapi_create,
+	                                TERM_ioapi_h5open, TERM_ioapi_flush,  TERM_ioapi_rename,
+	                                TERM_ioapi_extent, TERM_ioapi_delete, TERM_ioapi_read};
+	struct prov_select all = {.lineage = {.all = true, .fork = true}, .since = TIME_NONE, .until = TIME_NONE};
+	struct history h;
+	history_begin(&h, HISTORY_RUN_A, "make", 0);
+	uint64_t p = history_process(&h, 0), file = 0;
+	history_exec(&h, p, "make", 0, 0);
+	file = history_file(&h, TERM_kind_regular, "/w/a.h5", 1);
+	history_write(&h, p, file, 1000);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		history_event(
+		    &h,
+		    (struct event){
+		        .kind = EVENT_file,
+		        .file = {.num = ++h.files, .kind = kinds[i], .domain = 1, .ino = 1, .gen = 70 + i, .within = file}});
+		uint64_t num = h.files;
+		history_name(&h, TERM_nameop_create, num, paths[i], "");
+		uint64_t seq = history_event(
+		    &h, (struct event){
+		            .kind = EVENT_access,
+		            .proc = p,
+		            .access = {.file = num, .mode = ACCESS_READ | ACCESS_WRITE, .sure = 1, .api = TERM_api_hdf5}});
+		history_event(&h, (struct event){.kind = EVENT_access_end,
+		                                 .proc = p,
+		                                 .access_end = {.access = seq,
+		                                                .until = h.now,
+		                                                .evidence = TERM_evidence_must,
+		                                                .first = TIME_NONE,
+		                                                .last = TIME_NONE}});
+		/* Of the times of some nothing is known. */
+		for (size_t k = 0; k < sizeof(apis) / sizeof(*apis); k++)
+			for (unsigned write = 0; write < 2; write++)
+				history_event(&h, (struct event){.kind = EVENT_io,
+				                                 .proc = p,
+				                                 .io = {.access = seq,
+				                                        .api = apis[k],
+				                                        .write = write,
+				                                        .calls = 1 + k,
+				                                        .failed = write,
+				                                        .bytes = 10 * k,
+				                                        .first = k % 2 ? h.now : TIME_NONE,
+				                                        .last = k % 2 ? h.now : TIME_NONE}});
+	}
+	history_exit(&h, p, TERM_ending_exited, 0);
+	history_end(&h, p);
+	is_golden("provio", "provio-calls", &all);
+}
+
+/* Characters that YAML, or DVC, would take for something else. */
+static void yaml_characters(void **state)
+{
+	(void)state;
+	struct history h;
+	struct buf b = {0};
+	struct prov_select all = {.lineage = {.all = true, .fork = true}, .since = TIME_NONE, .until = TIME_NONE};
+	history_begin(&h, HISTORY_RUN_A, "make", 0);
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "make", 0, 0);
+	history_read(&h, p,
+	             history_file(&h, TERM_kind_regular,
+	                          "/w/a\xc2\x85"
+	                          "b",
+	                          1)); /* the end of a line, of YAML 1.1 */
+	history_read(&h, p,
+	             history_file(&h, TERM_kind_regular,
+	                          "/w/c\xc2\xa0"
+	                          "d",
+	                          2));
+	history_read(&h, p, history_file(&h, TERM_kind_regular, "/w/e${x}", 3));
+	history_read(&h, p, history_file(&h, TERM_kind_regular, "/w/f\xe2\x80\xa8\xef\xbb\xbfg$", 4));
+	history_write(&h, p, history_file(&h, TERM_kind_regular, "/w/\xc2\x9f", 5), 1);
+	history_exit(&h, p, TERM_ending_exited, 0);
+	history_end(&h, p);
+	document("dvc-stage", &all, &b);
+	static const char *const lines[] = {"- \"a\\u0085b\"\n",
+	                                    "- \"c\xc2\xa0"
+	                                    "d\"\n",
+	                                    "- \"e\\\\${x}\"\n", "- \"f\\u2028\\ufeffg$\"\n", "- \"\\u009f\"\n"};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (!strstr(buf_cstr(&b), lines[i]))
+			fail_msg("no line %s in\n%s", lines[i], buf_cstr(&b));
+	buf_release(&b);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(whole_record, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(folders, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(one_run, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(calls_of_objects, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(yaml_characters, history_setup, history_teardown),
 	};
 	if (argc < 2)
 		return 2;

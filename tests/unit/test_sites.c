@@ -180,12 +180,80 @@ static void lengths(void **state)
 	assert_true(seen > 10000);
 }
 
+/* What compilers seldom make, by the manual of the processor: prefixes that make an operand shorter or longer,
+ * addresses of each kind. */
+static void rare_lengths(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what;
+		unsigned char n, bytes[12];
+	} rows[] = {
+	    {"mov $,%ax", 4, {0x66, 0xb8, 1, 2}},
+	    {"mov $,%eax", 5, {0xb8, 1, 2, 3, 4}},
+	    {"movabs $,%rax", 10, {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}},
+	    {"mov $,%r9w", 5, {0x66, 0x41, 0xb9, 1, 2}},
+	    {"add $,%ax", 4, {0x66, 0x05, 1, 2}},
+	    {"add $,%rax", 6, {0x48, 0x05, 1, 2, 3, 4}},
+	    {"push $ (8)", 2, {0x6a, 1}},
+	    {"push $ (32)", 5, {0x68, 1, 2, 3, 4}},
+	    {"test $,%al", 3, {0xf6, 0xc0, 1}},
+	    {"test $,%eax", 6, {0xf7, 0xc0, 1, 2, 3, 4}},
+	    {"test $,%ax", 5, {0x66, 0xf7, 0xc0, 1, 2}},
+	    {"not %eax", 2, {0xf7, 0xd0}},
+	    {"movl $,8(%rsp)", 8, {0xc7, 0x44, 0x24, 8, 1, 2, 3, 4}},
+	    {"movw $,(%rax)", 5, {0x66, 0xc7, 0x00, 1, 2}},
+	    {"mov 0(,%rax,8),%rax", 8, {0x48, 0x8b, 0x04, 0xc5, 1, 2, 3, 4}},
+	    {"mov x(%rip),%rax", 7, {0x48, 0x8b, 0x05, 1, 2, 3, 4}},
+	    {"mov (%rax),%ecx", 2, {0x8b, 0x08}},
+	    {"mov 1(%rax),%ecx", 3, {0x8b, 0x48, 1}},
+	    {"mov x(%rax),%ecx", 6, {0x8b, 0x88, 1, 2, 3, 4}},
+	    {"mov %fs:x,%rax", 9, {0x64, 0x48, 0x8b, 0x04, 0x25, 1, 2, 3, 4}},
+	    {"je (8)", 2, {0x74, 1}},
+	    {"je (32)", 6, {0x0f, 0x84, 1, 2, 3, 4}},
+	    {"call", 5, {0xe8, 1, 2, 3, 4}},
+	    {"ret $", 3, {0xc2, 1, 2}},
+	    {"shl $,%eax", 3, {0xc1, 0xe0, 1}},
+	    {"bt $,%eax", 4, {0x0f, 0xba, 0xe0, 1}},
+	    {"pshufd $", 5, {0x66, 0x0f, 0x70, 0xc0, 1}},
+	    {"palignr $", 6, {0x66, 0x0f, 0x3a, 0x0f, 0xc0, 1}},
+	    {"pshufb", 5, {0x66, 0x0f, 0x38, 0x00, 0xc0}},
+	    {"vzeroupper", 3, {0xc5, 0xf8, 0x77}},
+	    {"vmovdqu (%rsi),%ymm0", 4, {0xc5, 0xfe, 0x6f, 0x06}},
+	    {"vpbroadcastb", 5, {0xc4, 0xe2, 0x7d, 0x78, 0xc0}},
+	    {"vpalignr $", 6, {0xc4, 0xe3, 0x75, 0x0f, 0xc0, 1}},
+	    {"vmovdqu64 (%rsi),%zmm16", 6, {0x62, 0xe1, 0xfe, 0x48, 0x6f, 0x06}},
+	    {"lock cmpxchg", 4, {0xf0, 0x0f, 0xb1, 0x0f}},
+	    {"rep movsb", 2, {0xf3, 0xa4}},
+	    {"endbr64", 4, {0xf3, 0x0f, 0x1e, 0xfa}},
+	    {"syscall", 2, {0x0f, 0x05}},
+	    /* None of 64-bit code. */
+	    {"push %es", 0, {0x06}},
+	    {"aaa", 0, {0x37}},
+	    {"pusha", 0, {0x60}},
+	    {"far call", 0, {0x9a, 1, 2, 3, 4, 5, 6}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		unsigned char b[32];
+		memset(b, 0x90, sizeof(b));
+		memcpy(b, rows[i].bytes, sizeof(rows[i].bytes));
+		if (rows[i].n)
+			memset(b + rows[i].n, 0x90, sizeof(b) - rows[i].n);
+		if (sites_length(b, sizeof(b)) != rows[i].n)
+			fail_msg("%s: %zu bytes, not %d", rows[i].what, sites_length(b, sizeof(b)), rows[i].n);
+		if (rows[i].n)
+			assert_int_equal(sites_length(b, rows[i].n), rows[i].n);
+		for (size_t less = 0; less < rows[i].n; less++) /* cut off, it is none, or an earlier one */
+			assert_true(sites_length(b, less) <= less);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	programs = argv + 1;
 	nprograms = argc - 1;
 	const struct CMUnitTest tests[] = {cmocka_unit_test(without_names), cmocka_unit_test(entered),
-	                                   cmocka_unit_test(cut_off), cmocka_unit_test(added_once),
-	                                   cmocka_unit_test(lengths)};
+	                                   cmocka_unit_test(cut_off),       cmocka_unit_test(added_once),
+	                                   cmocka_unit_test(lengths),       cmocka_unit_test(rare_lengths)};
 	return nprograms ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }

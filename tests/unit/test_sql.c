@@ -8,6 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Lists of constant words. */
+#define LIST(...)                                                                                                      \
+	(struct strlist)                                                                                                   \
+	{                                                                                                                  \
+		.items = (const struct str[]){__VA_ARGS__},                                                                    \
+		.count = sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)                                        \
+	}
+#define S(text)                                                                                                        \
+	{                                                                                                                  \
+		text, sizeof(text) - 1                                                                                         \
+	}
+
 /* ---- asking ---- */
 
 /* All rows, a line each, with | between the columns; NULL is -. */
@@ -366,6 +378,91 @@ static void builds_are_found(void **state)
 	free(v);
 }
 
+/* Two that begin at one moment come in the order of their sessions' numbers, not of their events'. */
+static void at_one_moment(void **state)
+{
+	(void)state;
+	static const char *const runs[] = {HISTORY_RUN_A, HISTORY_RUN_B};
+	for (int later = 0; later < 2; later++) { /* whichever log is found first */
+		for (int i = 0; i < 2; i++) {
+			struct history h;
+			int which = i ^ later;
+			history_begin(&h, runs[which], runs[which], which);
+			uint64_t p = history_process(&h, 0);
+			history_exec(&h, p, runs[which], 0, 0);
+			uint64_t file = 0;
+			for (int k = 0; k < (which ? 1 : 5); k++) /* the first session's number is higher */
+				file = history_file(&h, TERM_kind_regular, k ? "/w/out" : "/w/other", k ? 7 : 8);
+			file = history_file(&h, TERM_kind_regular, "/w/out", 7);
+			h.now = HISTORY_BEGIN + 100 * (int64_t)HISTORY_SECOND;
+			history_access(&h, p,
+			               (struct event_access){
+			                   .file = file, .mode = ACCESS_WRITE | ACCESS_TRUNC, .sure = 1, .api = TERM_api_open},
+			               h.now + 1);
+			history_end(&h, p);
+			history_store();
+		}
+		says("SELECT v.n, a.session FROM version v JOIN file f ON f.id = v.file JOIN access a ON a.generated = v.id "
+		     "WHERE f.path = '/w/out' ORDER BY v.n",
+		     "1|000000000000abc0\n2|000000000000abc1\n");
+		history_teardown(state);
+		history_setup(state);
+	}
+}
+
+static void tell_object(unsigned times)
+{
+	struct history h;
+	history_begin(&h, HISTORY_RUN_A, "a", 0);
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "a", 0, 0);
+	uint64_t file = history_file(&h, TERM_kind_regular, "/w/a.h5", 1);
+	history_write(&h, p, file, 9);
+	history_event(
+	    &h,
+	    (struct event){
+	        .kind = EVENT_file,
+	        .file = {.num = ++h.files, .kind = TERM_kind_dataset, .domain = 1, .ino = 1, .gen = 5, .within = file}});
+	uint64_t object = h.files;
+	history_name(&h, TERM_nameop_create, object, "/w/a.h5//d", "");
+	for (unsigned i = 0; i < times; i++) {
+		history_event(&h, (struct event){.kind = EVENT_h5_object,
+		                                 .h5_object = {.kind = TERM_kind_dataset,
+		                                               .path = str_of("/w/old//d"), /* it is called as its file is */
+		                                               .type = str_of("float:8"),
+		                                               .shape = LIST(S("4")),
+		                                               .file = object}});
+		history_event(&h, (struct event){.kind = EVENT_h5_part,
+		                                 .h5_part = {.path = str_of("/w/old//d"),
+		                                             .pid = 101,
+		                                             .n = 1,
+		                                             .from = LIST(S("0")),
+		                                             .to = LIST(S("3")),
+		                                             .calls = 1,
+		                                             .elements = 4,
+		                                             .file = object}});
+	}
+	history_name(&h, TERM_nameop_rename, file, "/w/b.h5", "/w/a.h5");
+	/* What refers to nothing, and has no path, is told of nothing. */
+	history_event(&h, (struct event){.kind = EVENT_h5_object, .h5_object = {.kind = TERM_kind_dataset, .file = 77}});
+	history_event(&h, (struct event){.kind = EVENT_h5_part, .h5_part = {.pid = 101, .n = 1, .file = 77}});
+	history_end(&h, p);
+}
+
+/* What was told of an object by its number belongs to the run of its session, and is called as its file is now. */
+static void objects_by_number(void **state)
+{
+	(void)state;
+	tell_object(1);
+	for (int anew = 0; anew < 2; anew++) {
+		says("SELECT " RUN_OF("run") ", path, kind, type, shape FROM hdf5_object",
+		     HISTORY_RUN_A "|/w/b.h5//d|dataset|float:8|4\n");
+		says("SELECT " RUN_OF("run") ", path, direction, first, last, elements FROM hdf5_part",
+		     HISTORY_RUN_A "|/w/b.h5//d|read|0|3|4\n");
+		history_rebuild();
+	}
+}
+
 static void print_finding(void *arg, const char *line)
 {
 	++*(int *)arg;
@@ -507,6 +604,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(builds_are_found, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(order_and_rebuild_change_nothing, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(asked_at_each_event, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(at_one_moment, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(objects_by_number, history_setup, history_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
