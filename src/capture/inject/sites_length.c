@@ -94,10 +94,13 @@ static unsigned two_bytes(unsigned op)
 	switch (op) {
 	case 0x05:
 	case 0x0b:
+	case 0x0e:
 	case 0x31:
 	case 0x77:
 	case 0xa2:
+	case 0xaa:
 		return 0;
+	case 0x0f:
 	case 0x70:
 	case 0x71:
 	case 0x72:
@@ -115,7 +118,7 @@ static unsigned two_bytes(unsigned op)
 			return Z;
 		if ((op & 0xf8) == 0xc8)
 			return 0;
-		if ((op >= 0x04 && op < 0x0d) || (op & 0xf8) == 0x30 || (op >= 0x24 && op < 0x28) || (op & 0xf6) == 0xa0)
+		if ((op >= 0x04 && op < 0x0d) || (op & 0xf8) == 0x30 || (op & 0xf8) == 0x20 || (op & 0xf6) == 0xa0)
 			return BAD;
 		return M;
 	}
@@ -148,6 +151,7 @@ size_t sites_length(const unsigned char *c, size_t n)
 		half |= c[at++] == 0x66;
 	if (at < n && (c[at] & 0xf0) == 0x40)
 		wide = c[at++] & 8;
+	half &= !wide;
 	if (at + 1 >= n)
 		return at < n && one_byte(c[at]) == 0 ? at + 1 : 0;
 	unsigned op = c[at++], map = 0;
@@ -177,7 +181,7 @@ size_t sites_length(const unsigned char *c, size_t n)
 		at += wide ? 8 : half ? 2 : 4;
 		return at <= n ? at : 0;
 	}
-	if (follows & BAD)
+	if (follows & BAD || (map == 0 && op == 0x8f && at < n && c[at] & 0x38)) /* XOP */
 		return 0;
 	if (map == 0 && (op & 0xfe) == 0xf6 && at < n && !(c[at] & 0x30)) /* test */
 		follows |= op & 1 ? Z : B;
