@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define NS 1000000000ll
 
-/* Appends s as UTF-8; false if something had to be replaced. */
-static bool to_utf8(struct buf *b, struct str s)
+/* Appends s as UTF-8. */
+static void to_utf8(struct buf *b, struct str s)
 {
-	bool whole = true;
 	uint32_t c;
 	for (size_t i = 0, n; i < s.n; i += n) {
 		n = utf8_char(s.p + i, s.n - i, &c);
@@ -22,11 +22,9 @@ static bool to_utf8(struct buf *b, struct str s)
 			buf_add(b, s.p + i, n);
 		} else {
 			buf_printf(b, "\xef\xbf\xbd");
-			whole = false;
 			n = 1;
 		}
 	}
-	return whole;
 }
 
 void js_put(json_t *o, const char *key, json_t *value)
@@ -42,7 +40,10 @@ void js_add(json_t *array, json_t *value)
 static json_t *string_of(struct str s, bool *ret_whole)
 {
 	struct buf b = {0};
-	*ret_whole = to_utf8(&b, s);
+	*ret_whole = utf8_is_valid(s);
+	if (*ret_whole) /* nearly all */
+		return json_stringn(s.n ? s.p : "", s.n);
+	to_utf8(&b, s);
 	json_t *v = b.failed ? NULL : json_stringn(b.p ? b.p : "", b.n);
 	buf_release(&b);
 	return v;
@@ -82,19 +83,17 @@ void js_str_if(json_t *o, const char *key, struct str s)
 
 void js_list(json_t *o, const char *key, const struct strlist *l)
 {
-	json_t *list = json_array(), *exact = json_array();
+	json_t *list = json_array();
 	struct str s;
 	bool all = true, whole;
-	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+	for (size_t pos = 0; strlist_next(l, &pos, &s); all &= whole)
 		js_add(list, string_of(s, &whole));
-		js_add(exact, base64_of(s));
-		all &= whole;
-	}
 	js_put(o, key, list);
-	if (all) {
-		json_decref(exact);
+	if (all)
 		return;
-	}
+	json_t *exact = json_array();
+	for (size_t pos = 0; strlist_next(l, &pos, &s);)
+		js_add(exact, base64_of(s));
 	char twin[80];
 	snprintf(twin, sizeof(twin), "%s_base64", key);
 	js_put(o, twin, exact);
@@ -142,18 +141,58 @@ void js_bool(json_t *o, const char *key, bool yes)
 	js_put(o, key, json_boolean(yes));
 }
 
-static json_t *time_of(int64_t ns)
+/* "2026-01-31T23:59:59", by the Gregorian calendar for years of four digits; others by the C library. 0: it cannot. */
+static size_t second_text(int64_t s, char text[JS_TIME_MAX])
+{
+	const int64_t first = -30610224000, last = 253402300799; /* 1000-01-01, 9999-12-31T23:59:59 */
+	if (s < first || s > last) {
+		time_t t = (time_t)s;
+		struct tm tm;
+		return gmtime_r(&t, &tm) ? strftime(text, JS_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm) : 0;
+	}
+	/* Days since 1 March of the year 0: the leap day is the last of a year. */
+	int64_t day = s / 86400 - (s % 86400 < 0), of_day = s - day * 86400;
+	day += 719468;
+	int64_t era = day / 146097, of_era = day % 146097;
+	int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int64_t of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
+	const int64_t parts[] = {year + era * 400 + (month >= 10),
+	                         month + (month < 10 ? 3 : -9),
+	                         of_year - (153 * month + 2) / 5 + 1,
+	                         of_day / 3600,
+	                         of_day / 60 % 60,
+	                         of_day % 60};
+	memcpy(text, "0000-00-00T00:00:00", 19);
+	for (int64_t i = 3, v = parts[0]; i >= 0; i--, v /= 10)
+		text[i] = (char)('0' + v % 10);
+	for (size_t i = 1; i < 6; i++) {
+		text[3 * i + 2] = (char)('0' + parts[i] / 10);
+		text[3 * i + 3] = (char)('0' + parts[i] % 10);
+	}
+	return 19;
+}
+
+size_t js_time_text(int64_t ns, char ret[JS_TIME_MAX])
 {
 	if (ns == TIME_NONE || ns == TIME_NEVER)
-		return json_null();
-	int64_t s = ns / NS - (ns % NS < 0);
-	time_t t = (time_t)s;
-	struct tm tm;
-	char text[64], whole[96];
-	if (!gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		return json_null();
-	snprintf(whole, sizeof(whole), "%s.%09lldZ", text, (long long)(ns - s * NS));
-	return json_string(whole);
+		return 0;
+	int64_t s = ns / NS - (ns % NS < 0), rest = ns - s * NS;
+	size_t n = second_text(s, ret);
+	if (!n || n + 12 > JS_TIME_MAX)
+		return 0;
+	ret[n] = '.';
+	for (size_t i = 9; i; i--, rest /= 10)
+		ret[n + i] = (char)('0' + rest % 10);
+	ret[n + 10] = 'Z';
+	ret[n + 11] = '\0';
+	return n + 11;
+}
+
+static json_t *time_of(int64_t ns)
+{
+	char text[JS_TIME_MAX];
+	size_t n = js_time_text(ns, text);
+	return n ? json_stringn(text, n) : json_null();
 }
 
 void js_time(json_t *o, const char *key, int64_t ns)

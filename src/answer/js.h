@@ -24,6 +24,9 @@ void js_num(json_t *o, const char *key, uint64_t n);
 void js_big(json_t *o, const char *key, uint64_t n); /* a string of digits */
 void js_bool(json_t *o, const char *key, bool yes);
 void js_time(json_t *o, const char *key, int64_t ns);
+/* The text of a time, as in all JSON, NUL-terminated; its length, 0 where it is null. About 20 ns. */
+#define JS_TIME_MAX 96
+size_t js_time_text(int64_t ns, char ret[JS_TIME_MAX]);
 /* [lo, hi] */
 void js_times(json_t *o, const char *key, int64_t lo, int64_t hi);
 /* {"status":n}, {"signal":n} or null */

@@ -2,9 +2,12 @@
 #include "history.h"
 
 #include "answer/fmt.h"
+#include "answer/js.h"
 #include "answer/why.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define RUN_A "01AAAAAAAAAAAAAAAAAAAAAAAA"
 #define MS 1000000ull
@@ -255,10 +258,38 @@ static int teardown(void **state)
 	return history_teardown(state);
 }
 
+/* Against the C library, around each change of month of years that are leap years and are none. */
+static void times_as_the_calendar_has_them(void **state)
+{
+	static const int64_t around[] = {-1, 0, 86399, 86400};
+	(void)state;
+	char text[JS_TIME_MAX], expected[JS_TIME_MAX];
+	for (int64_t day = -106000; day < 106000; day += 7) /* 1679 to 2260: what nanoseconds in 64 bits hold */
+		for (size_t k = 0; k < sizeof(around) / sizeof(around[0]); k++) {
+			int64_t s = day * 86400 + around[k], ns = s * 1000000000 + (day & 1 ? 123456789 : 0);
+			time_t t = (time_t)s;
+			struct tm tm;
+			assert_non_null(gmtime_r(&t, &tm));
+			size_t n = strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S", &tm);
+			n += (size_t)snprintf(expected + n, sizeof(expected) - n, ".%09dZ", day & 1 ? 123456789 : 0);
+			assert_int_equal(js_time_text(ns, text), n);
+			assert_string_equal(text, expected);
+		}
+	assert_int_equal(js_time_text(-1, text), 30);
+	assert_string_equal(text, "1969-12-31T23:59:59.999999999Z");
+	assert_int_equal(js_time_text(TIME_NONE, text), 0);
+	assert_int_equal(js_time_text(TIME_NEVER, text), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, history_setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(durations), TEST(times_and_sizes), TEST(names),
-	                                   TEST(commands),  TEST(who_made_it),     TEST(unseen_beside)};
+	const struct CMUnitTest tests[] = {TEST(durations),
+	                                   TEST(times_and_sizes),
+	                                   TEST(names),
+	                                   TEST(commands),
+	                                   TEST(who_made_it),
+	                                   TEST(unseen_beside),
+	                                   cmocka_unit_test(times_as_the_calendar_has_them)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
