@@ -34,6 +34,13 @@ def faults(record, *arguments):
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_minflt, child.returncode
 
+def resident(record, *arguments):
+    with open(os.devnull, 'w') as null:
+        child = subprocess.Popen([stemma, '--store', record, *arguments], stdout=null, stderr=null, env=environment)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss, child.returncode
+
 def compare(what, few, many, most=1.2, good=True):
     ok(good and many <= most * few + 32, '%s: pages touched do not grow' % what, '%d, then %d of eight times as much' % (few, many))
 
@@ -46,6 +53,17 @@ for size in (SMALL, LARGE):
 for question in (['why', '/w/0/0/out500'], ['show', '/w/0/0/out500'], ['find', 'path /w/0/0/out500'], ['log'], ['log', '--json'], ['log', '-n', '1']):
     got = [faults('%s/run%d' % (folder, size), *question) for size in (SMALL, LARGE)]
     compare(' '.join(question) + ' of a large run', got[0][0], got[1][0], good=got[0][1] == got[1][1] == 0)
+
+# The JSON of a long lineage is written piece by piece, in the layout in which it always was; it takes no more memory than the tree.
+got = subprocess.run([stemma, '--store', '%s/run%d' % (folder, SMALL), 'lineage', '--json', '--all', '/w/0/1/out1998'], stdout=subprocess.PIPE, env=environment)
+text = got.stdout.decode()
+answer = json.loads(text) if got.returncode == 0 else {}
+ok(text == json.dumps(answer, indent=1, ensure_ascii=False) + '\n', 'JSON of a lineage: one layout')
+nodes = {node['id'] for part in ('entities', 'executions', 'agents', 'activities') for node in answer[part]}
+ok(len(answer['entities']) > 1900 and len(answer['executions']) > 1900 and all(e['from'] in nodes and e['to'] in nodes for e in answer['edges']) and
+   answer['root'] == answer['entities'][0]['id'], 'each edge leads from node to node')
+got = [resident('%s/run%d' % (folder, LARGE), 'lineage', *options, '/w/0/15/out15998') for options in ([], ['--json'])]
+ok(got[0][1] == got[1][1] == 0 and got[1][0] < 1.5 * got[0][0], 'its memory is that of the tree', '%d KiB, then %d' % (got[0][0], got[1][0]))
 
 # One more run that puts a file in the place of one that was replaced again and again, as .git/index is.
 SMALL, LARGE = 500, 4000
@@ -119,13 +137,6 @@ ok(again > 0 and dump('--store', part, '--events', '1') == expected, 'killed and
 ok(faults(part, 'fsck')[1] == 0, 'and fsck finds nothing')
 
 # Many small runs: memory is that of a part.
-def resident(record, *arguments):
-    with open(os.devnull, 'w') as null:
-        child = subprocess.Popen([stemma, '--store', record, *arguments], stdout=null, stderr=null, env=environment)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss, child.returncode
-
 got = []
 for size in (20000, 60000):
     make('%s/runs%d' % (folder, size), 'runs', size)

@@ -204,12 +204,12 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 		js_str(o, "group", r > 0 ? above.group : str_of(""));
 	}
 	if (parent_id) {
-		struct exec_info parent;
-		r = store_exec(s, parent_id, &parent);
+		struct pubid parent;
+		r = store_exec_pub(s, parent_id, &parent);
 		if (r < 0)
 			goto fail;
 		if (r > 0)
-			js_pub(o, "parent", &parent.pub);
+			js_pub(o, "parent", &parent);
 	}
 	*ret = o;
 	return 0;
@@ -221,12 +221,12 @@ fail:
 int representative_json(struct store *s, store_id exec, json_t *one)
 {
 	store_id rep;
-	struct exec_info x;
+	struct pubid pub;
 	int r = fold_representative(s, exec, &rep);
 	if (r > 0 && rep != exec) {
-		r = store_exec(s, rep, &x);
+		r = store_exec_pub(s, rep, &pub);
 		if (r > 0)
-			js_pub(one, "representative", &x.pub);
+			js_pub(one, "representative", &pub);
 	}
 	return r < 0 ? r : 0;
 }

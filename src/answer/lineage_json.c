@@ -1,24 +1,114 @@
-/* lineage_json.c - the public JSON of a lineage: entities, executions, agents, activities and the edges between them.
- */
+/* lineage_json.c - the public JSON of a lineage: entities, executions, agents, activities and the edges between them,
+ * piece by piece.
+ *
+ * The text is the one that json_dumps with JSON_INDENT(1) makes of the whole: nodes and agents are made by jansson one
+ * by one, edges, of which there are most, are written directly. What is kept of a node is its public id, and of an
+ * execution the numbers of its agents. */
 #include "answer/lineage_json.h"
 #include "answer/entities.h"
 #include "answer/peers.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "query/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Agents and jobs are few; each is written once, found again by its id. */
-struct once {
-	json_t *list; /* what was written */
-	json_t *seen; /* set of ids and of edges */
+#define PIECE 65536 /* bytes that are given away at once: more would not be cheaper, and fit no cache */
+#define NONE UINT32_MAX
+
+/* The id of an agent or activity as JSON: `"from": "user:ann"`, without what stands before the colon. */
+struct agent {
+	char *text, *exact; /* exact: in base64, where it is no UTF-8; else NULL */
+	struct buf id;      /* as it is */
+};
+
+/* The agents and activities of an execution: places in out.agents, or NONE. */
+struct agents_of {
+	uint32_t user, group, program, rank, job, step;
 };
 
 struct out {
 	struct store *s;
-	json_t *edges;
-	struct once agents, activities;
-	json_t *told; /* edges among agents and activities */
+	const struct lineage *l;
+	lineage_json_sink *sink;
+	void *arg;
+	struct buf b;
+	bool failed; /* jansson had no memory */
+	int r;       /* of the sink */
+	bool any;    /* something stands in the list */
+	struct pubid *ids;
+	struct agents_of *of; /* beside nodes */
+	VEC(struct agent) agents;
+	struct idmap agent_at; /* hash of the id -> place */
+	json_t *agent_list, *activity_list;
+	json_t *written; /* set of ids and of edges among agents: of texts, for of two that are no UTF-8 one is enough */
 };
+
+/* ---- pieces ---- */
+
+static void give_piece(struct out *o, size_t least)
+{
+	if (o->b.n < least || o->b.failed || o->r < 0)
+		return;
+	o->r = o->sink(o->arg, buf_view(&o->b));
+	buf_reset(&o->b);
+}
+
+/* What jansson makes of a value, within so many levels: it makes the ends of lines only where it lays out. */
+struct within {
+	struct buf *b;
+	unsigned depth;
+};
+
+static int add_within(const char *p, size_t n, void *arg)
+{
+	const struct within *w = arg;
+	for (size_t i = 0; i < n;) {
+		const char *end = memchr(p + i, '\n', n - i);
+		size_t part = end ? (size_t)(end - p) + 1 - i : n - i;
+		buf_add(w->b, p + i, part);
+		for (unsigned k = 0; end && k < w->depth; k++)
+			buf_char(w->b, ' ');
+		i += part;
+	}
+	return w->b->failed ? -1 : 0;
+}
+
+static void write_value(struct out *o, const json_t *v, unsigned depth)
+{
+	struct within w = {&o->b, depth};
+	if (!v || json_dump_callback(v, add_within, &w, JSON_INDENT(1) | JSON_ENCODE_ANY) < 0)
+		o->failed = true;
+}
+
+static void begin_list(struct out *o, const char *key)
+{
+	buf_printf(&o->b, ",\n \"%s\": [", key);
+	o->any = false;
+}
+
+static void next_of_list(struct out *o)
+{
+	buf_str(&o->b, str_of(o->any ? ",\n  " : "\n  "));
+	o->any = true;
+	give_piece(o, PIECE);
+}
+
+static void end_list(struct out *o)
+{
+	buf_printf(&o->b, o->any ? "\n ]" : "]");
+}
+
+/* Releases the value. */
+static void write_of_list(struct out *o, json_t *v)
+{
+	next_of_list(o);
+	write_value(o, v, 2);
+	json_decref(v);
+}
+
+/* ---- agents ---- */
 
 /* "user:ann", without what is empty. False if all is empty. */
 static bool id_of(struct buf *b, const char *kind, const struct str *parts, size_t n)
@@ -34,183 +124,356 @@ static bool id_of(struct buf *b, const char *kind, const struct str *parts, size
 	return any && parts[n - 1].n;
 }
 
-static bool add_once(struct once *o, const char *id, const char *kind, struct str name, struct str host)
+/* Is the key new in the set? */
+static bool write_once(struct out *o, struct str key)
 {
-	json_t *key = js_string(str_of(id)); /* a name may be no UTF-8 */
-	bool is_new = key && !json_object_get(o->seen, json_string_value(key));
-	if (is_new) {
-		json_t *one = json_object();
-		js_text(one, "id", id);
-		js_text(one, "kind", kind);
-		js_str(one, "name", name);
-		js_str_if(one, "host", host);
-		js_add(o->list, one);
-		js_put(o->seen, json_string_value(key), json_true());
-	}
-	json_decref(key);
+	json_t *k = js_string(key); /* a name may be no UTF-8 */
+	bool is_new = k && !json_object_get(o->written, json_string_value(k));
+	if (is_new)
+		js_put(o->written, json_string_value(k), json_true());
+	o->failed |= !k;
+	json_decref(k);
 	return is_new;
 }
 
-/* An edge that is no dependency, once. */
-static void append_edge_once(struct out *o, const char *type, struct str from, struct str to)
+/* Appends agent `id` to the texts that edges are written of. */
+static bool new_agent(struct out *o, struct str id)
+{
+	json_t *one = json_object();
+	struct agent *a = vec_add(&o->agents);
+	if (a) {
+		js_str(one, "id", id);
+		const json_t *text = json_object_get(one, "id"), *exact = json_object_get(one, "id_base64");
+		*a = (struct agent){.text = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL,
+		                    .exact = exact ? json_dumps(exact, JSON_ENCODE_ANY) : NULL};
+		buf_str(&a->id, id);
+		if (!a->text || (exact && !a->exact) || a->id.failed)
+			o->failed = true;
+	}
+	json_decref(one);
+	return a && !o->failed;
+}
+
+/* The place of the agent or activity with that id, which is listed when it is first met. host: shown of those that have
+ * one. NONE without memory. */
+static uint32_t agent_of(struct out *o, json_t *list, struct str id, const char *kind, struct str name, struct str host)
+{
+	bool is_new = false;
+	uint64_t hash = hash_str(id) | 1;
+	uint32_t *at = idmap_add(&o->agent_at, hash, (uint32_t)o->agents.n, &is_new);
+	while (at && !is_new && !str_eq(buf_view(&o->agents.v[*at].id), id)) { /* another one of the same hash */
+		hash = hash_mix(hash, 1) | 1;
+		at = idmap_add(&o->agent_at, hash, (uint32_t)o->agents.n, &is_new);
+	}
+	if (!at || (is_new && !new_agent(o, id))) {
+		o->failed = true;
+		return NONE;
+	}
+	uint32_t place = *at;
+	if (is_new && write_once(o, id)) {
+		json_t *one = json_object();
+		js_str(one, "id", id);
+		js_text(one, "kind", kind);
+		js_str(one, "name", name);
+		js_str_if(one, "host", host);
+		js_add(list, one);
+	}
+	return place;
+}
+
+/* Who ran it, with what program, for which job. 0 or -errno. */
+static int find_agents(struct out *o, const struct exec_info *x, struct agents_of *ret)
+{
+	struct str none = str_of("");
+	struct buf id = {0};
+	struct file_info exe;
+	json_t *agents = o->agent_list, *activities = o->activity_list;
+	int r = x->exe ? store_file(o->s, x->exe, &exe) : 0;
+	*ret = (struct agents_of){NONE, NONE, NONE, NONE, NONE, NONE};
+	if (id_of(&id, "user", &x->user, 1)) {
+		ret->user = agent_of(o, agents, buf_view(&id), "user", x->user, none);
+		if (id_of(&id, "group", &x->group, 1))
+			ret->group = agent_of(o, agents, buf_view(&id), "group", x->group, none);
+	}
+	if (r > 0 && id_of(&id, "program", &exe.path, 1))
+		ret->program = agent_of(o, agents, buf_view(&id), "program", exe.path, none);
+	if (id_of(&id, "rank", (struct str[]){x->job, x->step, x->rank}, 3))
+		ret->rank = agent_of(o, agents, buf_view(&id), "rank", x->rank, none);
+	if (id_of(&id, "job", &x->job, 1))
+		ret->job = agent_of(o, activities, buf_view(&id), "job", x->job, x->host);
+	if (id_of(&id, "step", (struct str[]){x->job, x->step}, 2))
+		ret->step = agent_of(o, activities, buf_view(&id), "step", x->step, x->host);
+	bool failed = id.failed || o->failed;
+	buf_release(&id);
+	return r < 0 ? r : failed ? -ENOMEM : 0;
+}
+
+/* ---- edges ---- */
+
+static void write_text(struct out *o, const char *key, const char *text)
+{
+	struct buf *b = &o->b;
+	buf_add(b, ",\n   \"", 6);
+	buf_str(b, str_of(key));
+	buf_add(b, "\": \"", 4);
+	buf_str(b, str_of(text));
+	buf_char(b, '"');
+}
+
+static void begin_edge(struct out *o, const char *type)
+{
+	next_of_list(o);
+	buf_str(&o->b, str_of("{\n   \"type\": \""));
+	buf_str(&o->b, str_of(type));
+	buf_char(&o->b, '"');
+}
+
+static void end_edge(struct out *o)
+{
+	buf_str(&o->b, str_of("\n  }"));
+}
+
+/* The end of an edge: an execution, or an agent where that is not NONE. */
+struct end_of_edge {
+	uint32_t agent, node;
+};
+
+static void write_end(struct out *o, const char *key, struct end_of_edge end)
+{
+	if (end.agent == NONE) {
+		write_text(o, key, o->ids[end.node].text);
+		return;
+	}
+	const struct agent *a = &o->agents.v[end.agent];
+	buf_printf(&o->b, ",\n   \"%s\": ", key);
+	buf_str(&o->b, str_of(a->text));
+	if (a->exact) {
+		buf_printf(&o->b, ",\n   \"%s_base64\": ", key);
+		buf_str(&o->b, str_of(a->exact));
+	}
+}
+
+/* An edge that is no dependency. */
+static void write_agent_edge(struct out *o, const char *type, struct end_of_edge from, struct end_of_edge to)
+{
+	begin_edge(o, type);
+	write_end(o, "from", from);
+	write_end(o, "to", to);
+	write_text(o, "certainty", "must");
+	end_edge(o);
+}
+
+/* The same between two agents, where it was not written yet. */
+static void write_agent_edge_once(struct out *o, const char *type, uint32_t from, uint32_t to)
 {
 	struct buf key = {0};
-	buf_printf(&key, "%s ", type);
-	buf_str(&key, from);
-	buf_char(&key, ' ');
-	buf_str(&key, to);
-	json_t *k = js_string(buf_view(&key));
-	if (k && !json_object_get(o->told, json_string_value(k))) {
-		json_t *e = json_object();
-		js_text(e, "type", type);
-		js_str(e, "from", from);
-		js_str(e, "to", to);
-		js_text(e, "certainty", "must");
-		js_add(o->edges, e);
-		js_put(o->told, json_string_value(k), json_true());
-	}
-	json_decref(k);
+	buf_printf(&key, "%s %s %s", type, o->agents.v[from].text, o->agents.v[to].text);
+	if (write_once(o, buf_view(&key)))
+		write_agent_edge(o, type, (struct end_of_edge){from, 0}, (struct end_of_edge){to, 0});
+	o->failed |= key.failed;
 	buf_release(&key);
 }
 
-/* Who ran it, with what program, for which job. */
-static int add_agents(struct out *o, const struct exec_info *x)
+static void write_agent_edges(struct out *o, uint32_t node)
 {
-	struct str none = str_of(""), me = str_n(x->pub.text, strnlen(x->pub.text, sizeof(x->pub.text)));
-	struct buf user = {0}, group = {0}, program = {0}, rank = {0}, job = {0}, step = {0};
-	struct file_info exe;
-	int r = x->exe ? store_file(o->s, x->exe, &exe) : 0;
+	static const char of[] = "wasAssociatedWith", part[] = "hadMember";
+	const struct agents_of *a = &o->of[node];
+	struct end_of_edge me = {NONE, node};
+	if (a->user != NONE) {
+		write_agent_edge(o, of, me, (struct end_of_edge){a->user, 0});
+		if (a->group != NONE)
+			write_agent_edge_once(o, part, a->group, a->user);
+	}
+	if (a->program != NONE) {
+		write_agent_edge(o, of, me, (struct end_of_edge){a->program, 0});
+		if (a->user != NONE)
+			write_agent_edge_once(o, "actedOnBehalfOf", a->program, a->user);
+	}
+	if (a->rank != NONE)
+		write_agent_edge(o, of, me, (struct end_of_edge){a->rank, 0});
+	if (a->step != NONE && a->job != NONE)
+		write_agent_edge_once(o, part, a->job, a->step);
+	if (a->step != NONE || a->job != NONE)
+		write_agent_edge(o, part, (struct end_of_edge){a->step != NONE ? a->step : a->job, 0}, me);
+}
 
-	bool has_user = id_of(&user, "user", &x->user, 1);
-	if (has_user) {
-		add_once(&o->agents, buf_cstr(&user), "user", x->user, none);
-		append_edge_once(o, "wasAssociatedWith", me, buf_view(&user));
-		if (id_of(&group, "group", &x->group, 1)) {
-			add_once(&o->agents, buf_cstr(&group), "group", x->group, none);
-			append_edge_once(o, "hadMember", buf_view(&group), buf_view(&user));
-		}
+static void write_number(struct out *o, const char *key, uint64_t n)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	n = n > INT64_MAX ? INT64_MAX : n;
+	do
+		digits[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	buf_add(&o->b, ",\n   \"", 6);
+	buf_str(&o->b, str_of(key));
+	buf_add(&o->b, "\": ", 3);
+	buf_add(&o->b, digits + at, sizeof(digits) - at);
+}
+
+static void write_time(struct out *o, int64_t ns)
+{
+	char text[JS_TIME_MAX];
+	size_t n = js_time_text(ns, text);
+	if (!n) {
+		buf_add(&o->b, "    null", 8);
+		return;
 	}
-	if (r > 0 && id_of(&program, "program", &exe.path, 1)) {
-		add_once(&o->agents, buf_cstr(&program), "program", exe.path, none);
-		append_edge_once(o, "wasAssociatedWith", me, buf_view(&program));
-		if (has_user)
-			append_edge_once(o, "actedOnBehalfOf", buf_view(&program), buf_view(&user));
+	buf_add(&o->b, "    \"", 5);
+	buf_add(&o->b, text, n);
+	buf_char(&o->b, '"');
+}
+
+static void write_edge(struct out *o, const struct lineage_edge *e)
+{
+	static const char *const types[] = {"used", "wasGeneratedBy", "wasDerivedFrom", "wasInformedBy"};
+	begin_edge(o, types[e->type]);
+	write_text(o, "from", o->ids[e->from].text);
+	write_text(o, "to", o->ids[e->to].text);
+	if (e->e.has_bytes)
+		write_number(o, "bytes", e->e.bytes);
+	if (e->e.count)
+		write_number(o, "count", e->e.count);
+	if (e->type != LINEAGE_DERIVED) {
+		buf_str(&o->b, str_of(",\n   \"time\": [\n"));
+		write_time(o, e->e.lo);
+		buf_add(&o->b, ",\n", 2);
+		write_time(o, e->e.hi);
+		buf_str(&o->b, str_of("\n   ]"));
 	}
-	if (id_of(&rank, "rank", (struct str[]){x->job, x->step, x->rank}, 3)) {
-		add_once(&o->agents, buf_cstr(&rank), "rank", x->rank, none);
-		append_edge_once(o, "wasAssociatedWith", me, buf_view(&rank));
-	}
-	bool has_job = id_of(&job, "job", &x->job, 1);
-	bool has_step = id_of(&step, "step", (struct str[]){x->job, x->step}, 2);
-	if (has_job)
-		add_once(&o->activities, buf_cstr(&job), "job", x->job, x->host);
-	if (has_step) {
-		add_once(&o->activities, buf_cstr(&step), "step", x->step, x->host);
-		if (has_job)
-			append_edge_once(o, "hadMember", buf_view(&job), buf_view(&step));
-		append_edge_once(o, "hadMember", buf_view(&step), me);
-	} else if (has_job) {
-		append_edge_once(o, "hadMember", buf_view(&job), me);
-	}
-	buf_release(&user);
-	buf_release(&group);
-	buf_release(&program);
-	buf_release(&rank);
-	buf_release(&job);
-	buf_release(&step);
+	write_text(o, "certainty", e->e.sure ? "must" : "may");
+	if (e->type == LINEAGE_USED)
+		write_text(o, "evidence", term_name(SET_reading, e->e.reading));
+	write_text(o, "via", term_name(SET_via, e->e.via));
+	end_edge(o);
+}
+
+/* ---- nodes ---- */
+
+static int write_entity(struct out *o, uint32_t node)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(o->s, o->l->nodes[node].id, &v);
+	if (r > 0)
+		r = store_file(o->s, v.file, &f);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	o->ids[node] = v.pub;
+	json_t *one = entity_json(&v, &f);
+	r = peer_json(o->s, &v, &f, one);
+	if (r >= 0)
+		r = notes_json(o->s, one, NOTES_FILE, v.file, v.n);
+	write_of_list(o, one);
 	return r < 0 ? r : 0;
 }
 
-static json_t *edge_json(const struct lineage_edge *e, const struct pubid *ids)
+static int write_execution(struct out *o, uint32_t node)
 {
-	static const char *const types[] = {"used", "wasGeneratedBy", "wasDerivedFrom", "wasInformedBy"};
-	json_t *o = json_object();
-	js_text(o, "type", types[e->type]);
-	js_pub(o, "from", &ids[e->from]);
-	js_pub(o, "to", &ids[e->to]);
-	if (e->e.has_bytes)
-		js_num(o, "bytes", e->e.bytes);
-	if (e->e.count)
-		js_num(o, "count", e->e.count);
-	if (e->type != LINEAGE_DERIVED)
-		js_times(o, "time", e->e.lo, e->e.hi);
-	js_text(o, "certainty", e->e.sure ? "must" : "may");
-	if (e->type == LINEAGE_USED)
-		js_text(o, "evidence", term_name(SET_reading, e->e.reading));
-	js_text(o, "via", term_name(SET_via, e->e.via));
-	return o;
+	struct exec_info x;
+	store_id id = o->l->nodes[node].id;
+	json_t *one = NULL;
+	int r = store_exec(o->s, id, &x);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	o->ids[node] = x.pub;
+	r = find_agents(o, &x, &o->of[node]);
+	if (r == 0)
+		r = exec_json(o->s, &x, &one);
+	if (r == 0)
+		r = representative_json(o->s, id, one);
+	if (one)
+		write_of_list(o, one);
+	return r < 0 ? r : 0;
 }
 
-int lineage_json(struct store *s, const struct lineage *l, json_t **ret)
+static int write_nodes(struct out *o, bool execs)
 {
-	struct out o = {.s = s, .edges = json_array(), .told = json_object()};
-	o.agents = (struct once){json_array(), json_object()};
-	o.activities = (struct once){json_array(), json_object()};
-	json_t *entities = json_array(), *executions = json_array(), *omitted = json_object();
-	struct pubid *ids = calloc(l->n_nodes + 1, sizeof(*ids));
-	int r = ids ? 1 : -ENOMEM;
+	int r = 0;
+	begin_list(o, execs ? "executions" : "entities");
+	for (size_t i = 0; i < o->l->n_nodes && r == 0 && o->r == 0; i++)
+		if (o->l->nodes[i].exec == execs)
+			r = execs ? write_execution(o, (uint32_t)i) : write_entity(o, (uint32_t)i);
+	end_list(o);
+	return r;
+}
 
-	for (size_t i = 0; i < l->n_nodes && r > 0; i++) {
-		if (l->nodes[i].exec) {
-			struct exec_info x;
-			json_t *one = NULL;
-			r = store_exec(s, l->nodes[i].id, &x);
-			if (r > 0) {
-				ids[i] = x.pub;
-				r = add_agents(&o, &x);
-				if (r == 0)
-					r = exec_json(s, &x, &one);
-				if (r == 0)
-					r = representative_json(s, l->nodes[i].id, one);
-				r = r < 0 ? r : 1;
-				js_add(executions, one);
-			}
-		} else {
-			struct version_info ver;
-			struct file_info f;
-			r = store_version(s, l->nodes[i].id, &ver);
-			if (r > 0)
-				r = store_file(s, ver.file, &f);
-			if (r > 0) {
-				ids[i] = ver.pub;
-				json_t *one = entity_json(&ver, &f);
-				r = peer_json(s, &ver, &f, one);
-				if (r >= 0)
-					r = notes_json(s, one, NOTES_FILE, ver.file, ver.n);
-				r = r < 0 ? r : 1;
-				js_add(entities, one);
-			}
-		}
-	}
-	if (r <= 0) {
-		json_decref(entities);
-		json_decref(executions);
-		json_decref(omitted);
-		json_decref(o.agents.list);
-		json_decref(o.activities.list);
-		json_decref(o.edges);
-		goto out;
-	}
-	for (size_t k = 0; k < l->n_edges; k++)
-		js_add(o.edges, edge_json(&l->edges[k], ids));
+static void write_list(struct out *o, const char *key, const json_t *list)
+{
+	buf_printf(&o->b, ",\n \"%s\": ", key);
+	write_value(o, list, 1);
+}
+
+static void write_edges(struct out *o)
+{
+	begin_list(o, "edges");
+	for (size_t i = 0; i < o->l->n_nodes; i++)
+		if (o->l->nodes[i].exec)
+			write_agent_edges(o, (uint32_t)i);
+	for (size_t k = 0; k < o->l->n_edges; k++)
+		write_edge(o, &o->l->edges[k]);
+	end_list(o);
+}
+
+static void write_rest(struct out *o, uint64_t record)
+{
+	json_t *omitted = json_object(), *list = json_object();
 	for (int k = 0; k < OMIT_COUNT; k++)
-		js_num(omitted, lineage_omit_name[k], l->omitted[k]);
+		js_num(omitted, lineage_omit_name[k], o->l->omitted[k]);
+	write_list(o, "omitted", omitted);
+	buf_printf(&o->b, ",\n \"cut\": %s", o->l->cut ? "true" : "false");
+	js_gaps(list, "record", record);
+	if (record)
+		write_list(o, "record", json_object_get(list, "record"));
+	buf_str(&o->b, str_of("\n}"));
+	json_decref(omitted);
+	json_decref(list);
+}
 
-	json_t *all = json_object();
-	js_num(all, "format", 1);
-	js_pub(all, "root", &ids[0]);
-	js_put(all, "entities", entities);
-	js_put(all, "executions", executions);
-	js_put(all, "agents", o.agents.list);
-	js_put(all, "activities", o.activities.list);
-	js_put(all, "edges", o.edges);
-	js_put(all, "omitted", omitted);
-	js_bool(all, "cut", l->cut);
-	*ret = all;
-out:
-	free(ids);
-	json_decref(o.agents.seen);
-	json_decref(o.activities.seen);
-	json_decref(o.told);
-	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
+static int write_all(struct out *o, uint64_t record)
+{
+	struct version_info root;
+	int r = store_version(o->s, o->l->nodes[0].id, &root);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	buf_printf(&o->b, "{\n \"format\": 1,\n \"root\": \"%s\"", root.pub.text);
+	r = write_nodes(o, false);
+	if (r == 0)
+		r = write_nodes(o, true);
+	if (r < 0 || o->r < 0)
+		return r;
+	write_list(o, "agents", o->agent_list);
+	write_list(o, "activities", o->activity_list);
+	write_edges(o);
+	write_rest(o, record);
+	give_piece(o, 1);
+	return o->failed || o->b.failed ? -ENOMEM : 0;
+}
+
+int lineage_json(struct store *s, const struct lineage *l, uint64_t record, lineage_json_sink *sink, void *arg)
+{
+	struct out o = {.s = s,
+	                .l = l,
+	                .sink = sink,
+	                .arg = arg,
+	                .ids = calloc(l->n_nodes + 1, sizeof(*o.ids)),
+	                .of = calloc(l->n_nodes + 1, sizeof(*o.of)),
+	                .agent_list = json_array(),
+	                .activity_list = json_array(),
+	                .written = json_object()};
+	int r = o.ids && o.of && o.agent_list && o.activity_list && o.written ? write_all(&o, record) : -ENOMEM;
+	for (size_t i = 0; i < o.agents.n; i++) {
+		free(o.agents.v[i].text);
+		free(o.agents.v[i].exact);
+		buf_release(&o.agents.v[i].id);
+	}
+	vec_release(&o.agents);
+	idmap_release(&o.agent_at);
+	json_decref(o.agent_list);
+	json_decref(o.activity_list);
+	json_decref(o.written);
+	free(o.ids);
+	free(o.of);
+	buf_release(&o.b);
+	return r < 0 ? r : o.r;
 }

@@ -73,6 +73,13 @@ static int stages_json(struct stemma_record *r, const struct lineage *l, const s
 	return rc;
 }
 
+static int keep_piece(void *arg, struct str piece)
+{
+	struct buf *b = arg;
+	buf_str(b, piece);
+	return b->failed ? -ENOMEM : 0;
+}
+
 static int ask_lineage(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -96,11 +103,17 @@ static int ask_lineage(struct stemma_record *r, const struct record_question *q,
 	if (rc < 0)
 		return record_fail(rc, &e, "cannot read the record", err);
 	bool viewing = store_view_begin(r->source.store, VIEW_WALK) == 0; /* many small questions */
-	rc = q->flags & STEMMA_STAGES ? stages_json(r, &l, &options, &o) : lineage_json(r->source.store, &l, &o);
+	struct buf text = {0};
+	rc = q->flags & STEMMA_STAGES ? stages_json(r, &l, &options, &o)
+	                              : lineage_json(r->source.store, &l, 0, keep_piece, &text);
 	if (viewing)
 		store_view_end(r->source.store);
 	lineage_release(&l);
-	return rc < 0 ? record_fail(rc, NULL, "cannot read the record", err) : record_give_json(o, q->ret, err);
+	if (rc < 0) {
+		buf_release(&text);
+		return record_fail(rc, NULL, "cannot read the record", err);
+	}
+	return o ? record_give_json(o, q->ret, err) : record_give_text(&text, q->ret, err);
 }
 
 EXPORTED int stemma_lineage(struct stemma_record *r, const char *file, unsigned flags, unsigned depth, char **ret,

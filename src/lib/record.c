@@ -42,6 +42,15 @@ int record_give_json(json_t *o, char **ret, struct stemma_error *err)
 	return *ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
 }
 
+int record_give_text(struct buf *b, char **ret, struct stemma_error *err)
+{
+	buf_char(b, '\0');
+	*ret = b->failed ? NULL : b->p;
+	if (!*ret)
+		buf_release(b);
+	return *ret ? 0 : record_fail(-ENOMEM, NULL, "cannot write the answer", err);
+}
+
 /* ---- the record ---- */
 
 static void ignore_warning(void *arg, const char *line)

@@ -21,6 +21,21 @@ int store_exec_script(struct store *s, store_id id, store_id *ret)
 	return rc;
 }
 
+int store_exec_pub(struct store *s, store_id id, struct pubid *ret)
+{
+	const struct view_exec *e;
+	struct id_hash h;
+	int rc = find_exec(s, id, &e);
+	if (rc <= 0)
+		return rc;
+	rc = hash_of_exec(s, id, &h);
+	if (rc == 0)
+		return PACK_DAMAGED;
+	if (rc > 0)
+		identity_text('x', h, ret);
+	return rc;
+}
+
 int store_exec_sort(struct store *s, store_id id, struct exec_sort *ret)
 {
 	const struct view_exec *e;

@@ -190,6 +190,8 @@ int store_version_file(struct store *s, store_id id, store_id *ret);
 int store_exec_gaps(struct store *s, store_id id, int64_t lo, int64_t hi, uint64_t *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
+/* An execution's public id alone. 1, 0, -errno. */
+int store_exec_pub(struct store *s, store_id id, struct pubid *ret);
 /* What a walk asks of each execution: numbers in the place of texts, so that what is told of one of them holds for all
  * that have it. `text` is valid until the next call. 1, 0, -errno. */
 struct exec_sort {

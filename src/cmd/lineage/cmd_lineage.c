@@ -65,12 +65,15 @@ static int print_lineage_json(const struct lineage_view *v)
 {
 	json_t *json = NULL;
 	int r = v->stages ? stage_view_json(v->stages, v->options->direction == LINEAGE_UP, &json)
-	                  : lineage_json(v->s, v->l, &json);
+	                  : lineage_json(v->s, v->l, js_record_gaps(), js_print_piece, NULL);
 	if (r < 0) {
 		report("cannot describe the lineage");
 		return STATUS_SELF;
 	}
-	return js_print(json, false);
+	if (v->stages)
+		return js_print(json, false);
+	putchar('\n');
+	return STATUS_OK;
 }
 
 static int print_lineage(struct cmd *c, const struct lineage_view *v, enum format format)

@@ -14,15 +14,25 @@ void js_damaged(bool is)
 	damaged = is;
 }
 
+uint64_t js_record_gaps(void)
+{
+	return damaged ? 1u << TERM_gap_damaged : 0;
+}
+
 /* JSON may hold any character as it is. What a terminal acts on is escaped all the same; it stands in strings only, but
  * for the ends of lines that are layout. */
-static void print_shown(const char *text)
+int js_print_piece(void *arg, struct str piece)
 {
-	const char *p = text, *run = text, *end = text + strlen(text);
+	const char *p = piece.p, *run = piece.p, *end = piece.p + piece.n;
+	(void)arg;
 	while (p < end) {
 		uint32_t c;
+		if ((*p >= ' ' && *p < 0x7f) || *p == '\n') { /* nearly all */
+			p++;
+			continue;
+		}
 		size_t n = utf8_char(p, (size_t)(end - p), &c);
-		if (n && c != '\n' && unsafe_char(c)) {
+		if (n && unsafe_char(c)) {
 			fwrite(run, 1, (size_t)(p - run), stdout);
 			printf("\\u%04x", (unsigned)c);
 			run = p + n;
@@ -30,6 +40,7 @@ static void print_shown(const char *text)
 		p += n ? n : 1;
 	}
 	fwrite(run, 1, (size_t)(end - run), stdout);
+	return 0;
 }
 
 int js_print(json_t *o, bool line)
@@ -43,7 +54,7 @@ int js_print(json_t *o, bool line)
 	if (f && fclose(f) != 0)
 		r = -1;
 	if (r == 0)
-		print_shown(text);
+		js_print_piece(NULL, str_n(text, length));
 	free(text);
 	json_decref(o);
 	putchar('\n');
