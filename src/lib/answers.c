@@ -2,6 +2,7 @@
 #include "lib/record.h"
 
 #include "answer/diff_build.h"
+#include "answer/diff_content.h"
 #include "answer/diff_json.h"
 #include "answer/found.h"
 #include "answer/lineage_json.h"
@@ -185,7 +186,11 @@ static int ask_diff(struct stemma_record *r, const struct record_question *q, st
 	store_id ids[2];
 	struct diff d;
 	json_t *o = NULL;
-	struct diff_options options = {.system_extra = r->source.system_extra, .skew = r->source.skew};
+	struct diff_content_source content = {.s = r->source.store};
+	struct diff_options options = {.system_extra = r->source.system_extra,
+	                               .skew = r->source.skew,
+	                               .content = diff_content_of,
+	                               .content_arg = &content};
 	int rc = find_side(r, q->a, &what[0], &ids[0], err);
 	if (rc == 0)
 		rc = find_side(r, q->b, &what[1], &ids[1], err);

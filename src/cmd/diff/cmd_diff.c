@@ -1,4 +1,5 @@
 /* stemma diff: what differs between two runs, executions or versions of a file. */
+#include "answer/diff_content.h"
 #include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_trace.h"
 #include "cmd/diff/diff_view.h"
@@ -51,8 +52,11 @@ static int compare_targets(struct cmd *c, const struct opts_diff *o, const struc
 	store_id ids[2];
 	for (int i = 0; i < 2; i++)
 		ids[i] = what == DIFF_VERSION ? t[i].file.version : t[i].id;
+	struct diff_content_source content = {.s = c->store};
 	struct diff_options options = {.system_extra = config_get(&c->config, CONFIG_system),
-	                               .skew = config_duration(&c->config, CONFIG_skew)};
+	                               .skew = config_duration(&c->config, CONFIG_skew),
+	                               .content = diff_content_of,
+	                               .content_arg = &content};
 	struct diff d;
 	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
 		return report_err(&err, STATUS_SELF);

@@ -222,6 +222,17 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	return 0;
 }
 
+/* Is an output known to differ? */
+static bool outputs_differ(const struct diff *d)
+{
+	for (size_t i = 0; i < d->n_items; i++) {
+		const struct diff_item *x = &d->items[i];
+		if (x->category == DIFF_outputs && (x->kind != DIFF_REWRITTEN || x->content == CONTENT_DIFFERS))
+			return true;
+	}
+	return false;
+}
+
 /* Why the program is another, where it is known; the category has the rest. */
 static void cause_build(const struct diff *d, const struct diff_item *program, struct buf *b)
 {
@@ -251,6 +262,9 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 	if (d->first == SIZE_MAX) {
 		buf_str(b, str_of(diff_matters(d) ? "No recorded difference leads to the outputs."
 		                                  : "Nothing that was recorded differs."));
+		if (outputs_differ(d))
+			buf_str(b, str_of(" Not recorded: variables that are not on the list of stemma-run(1), the time of day, "
+			                  "chance, the network."));
 		return 0;
 	}
 	const struct diff_item *i = &d->items[d->first];

@@ -1,5 +1,6 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
+#include "answer/diff_content.h"
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/os/memfile.h"
@@ -195,8 +196,11 @@ static void pass_over_our_doing(struct diff *d)
 static int compare_with_record(struct rerun_job *a)
 {
 	struct err err = {0};
+	struct diff_content_source content = {.s = a->c->store, .cache = a->options.cache};
 	struct diff_options o = {.system_extra = a->options.system_extra,
-	                         .skew = config_duration(&a->c->config, CONFIG_skew)};
+	                         .skew = config_duration(&a->c->config, CONFIG_skew),
+	                         .content = diff_content_of,
+	                         .content_arg = &content};
 	if (compare_runs(a->c->store, a->run, a->second, &a->options, a->o->tolerance, a->printed, &err, &a->compared) < 0)
 		return report_err(&err, STATUS_SELF);
 	const store_id ids[2] = {a->run, a->second};

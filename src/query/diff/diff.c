@@ -51,7 +51,7 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 {
 	struct side side[2];
 	struct diff_text *text = calloc(1, sizeof(*text));
-	struct items it = {.text = text};
+	struct items it = {.text = text, .o = o};
 	memset(side, 0, sizeof(side));
 	*ret = (struct diff){.text = text, .first = SIZE_MAX};
 	if (!text)

@@ -105,11 +105,17 @@ static void count_outputs(struct side *s, struct items *it, const uint32_t *whic
 	}
 }
 
+/* Is it known that something differs? */
+static bool is_certain(const struct diff_item *i)
+{
+	return i->kind != DIFF_REWRITTEN || i->content == CONTENT_DIFFERS;
+}
+
 /* May it explain others, and be the cause? Who changes a file by hand changes what it says; a program that makes it
  * anew may say the same again. */
 static bool may_explain(const struct diff_item *i)
 {
-	return i->kind != DIFF_REWRITTEN || i->unseen || i->content == CONTENT_DIFFERS;
+	return is_certain(i) || (i->unseen && i->content == CONTENT_UNKNOWN);
 }
 
 enum { CARRIED_MAX = 512 }; /* items; more differences than that are no longer causes but another program */
@@ -180,7 +186,7 @@ static void mark_differing_outputs(struct reach *r)
 {
 	for (size_t i = 0; i < r->it->n; i++) {
 		const struct diff_item *x = &r->it->v[i];
-		store_id id = x->category == DIFF_outputs && x->kind != DIFF_REWRITTEN ? (r->side ? x->b : x->a) : 0;
+		store_id id = x->category == DIFF_outputs && is_certain(x) ? (r->side ? x->b : x->a) : 0;
 		uint32_t *at = id ? idmap_find(&r->c.s->by_version, id) : NULL;
 		if (at)
 			r->differs[*at] = true;
@@ -402,7 +408,7 @@ static int compare_diff_items(const void *pa, const void *pb)
 		return b->rooted - a->rooted;
 	if (a->reaches_differing != b->reaches_differing)
 		return a->reaches_differing < b->reaches_differing ? 1 : -1;
-	bool ra = a->kind == DIFF_REWRITTEN, rb = b->kind == DIFF_REWRITTEN;
+	bool ra = !is_certain(a), rb = !is_certain(b);
 	if (ra != rb)
 		return ra - rb;
 	if (a->reaches != b->reaches)
@@ -415,20 +421,33 @@ static int compare_diff_items(const void *pa, const void *pb)
 	return c ? c : str_cmp(a->after, b->after);
 }
 
+/* What is looked for, in turn: what is known to differ, what somebody changed by hand without changing its size, the
+ * rest; first of what reaches an output that is known to differ. */
+enum cause_pass {
+	CAUSE_CERTAIN,
+	CAUSE_BY_HAND,
+	CAUSE_ANY,
+	CAUSE_CERTAIN_ELSE,
+	CAUSE_BY_HAND_ELSE,
+	CAUSE_ANY_ELSE,
+	CAUSE_PASSES
+};
+
 /* Is it the first cause, of what is looked for in that pass? What is said of the sides as a whole comes last. */
-static bool is_cause(const struct diff *d, const struct diff_item *x, int pass, bool differing)
+static bool is_cause(const struct diff *d, const struct diff_item *x, enum cause_pass pass, bool differing)
 {
-	bool known = may_explain(x);
 	/* How a program was built tells of the program, which is the cause. */
 	if (!diff_category_words[x->category].cause || !x->rooted || x->category == DIFF_build)
 		return false;
 	if (x->category == DIFF_order) /* programs of a pipeline start in any order */
-		return pass == 3 && differing;
+		return pass == CAUSE_ANY_ELSE && differing;
 	if (x->category == DIFF_machine)
-		return pass == 3 && d->side[1].outputs;
-	if (pass < 2)
-		return x->reaches_differing && (known || pass == 1);
-	return x->reaches && (known || pass == 3);
+		return pass == CAUSE_ANY_ELSE && d->side[1].outputs;
+	if (pass % CAUSE_CERTAIN_ELSE == CAUSE_CERTAIN && !is_certain(x))
+		return false;
+	if (pass % CAUSE_CERTAIN_ELSE == CAUSE_BY_HAND && !may_explain(x))
+		return false;
+	return pass < CAUSE_CERTAIN_ELSE ? x->reaches_differing : x->reaches;
 }
 
 /* Where a program failed on one side only, what may have made it fail, else that it failed. Else what is known to
@@ -448,9 +467,9 @@ size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t 
 	bool differing = false; /* is an output known to differ? */
 	for (size_t i = 0; i < n; i++)
 		differing |= v[i].category == DIFF_outputs && v[i].content != CONTENT_SAME && may_explain(&v[i]);
-	for (int pass = 0; pass < 4; pass++)
+	for (int pass = 0; pass < CAUSE_PASSES; pass++)
 		for (size_t i = 0; i < n; i++)
-			if (is_cause(d, &v[i], pass, differing))
+			if (is_cause(d, &v[i], (enum cause_pass)pass, differing))
 				return i;
 	return SIZE_MAX;
 }

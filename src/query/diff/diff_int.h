@@ -110,6 +110,7 @@ struct items {
 	struct concern *users; /* of files that only unpaired executions read */
 	size_t n_users, cap_users;
 	struct diff_text *text;
+	const struct diff_options *o;
 };
 struct diff_item *diff_items_append(struct items *it, enum diff_category category, enum diff_kind kind,
                                     struct str subject);

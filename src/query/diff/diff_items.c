@@ -106,6 +106,26 @@ static struct diff_item *append_file_item(struct store *s, const struct side sid
 	return i;
 }
 
+/* A file that both have, as compare_versions found them. Not the same for sure: an item, but where the bytes are known
+ * to be the same only of a program, of which its build may tell something. *ret_same: no difference. */
+static int append_pair(struct store *s, const struct side side[2], struct items *it, enum diff_category category,
+                       const struct dpath *any, const struct dversion *const v[2], bool *ret_same)
+{
+	int rc = 0, c = compare_versions(v[0], v[1]);
+	bool asked = c == 2 && it->o->content && v[0]->has_size && v[1]->has_size;
+	enum diff_content content = asked ? it->o->content(it->o->content_arg, v[0]->id, v[1]->id) : CONTENT_UNKNOWN;
+	*ret_same = !c || content == CONTENT_SAME;
+	if (!c || (content == CONTENT_SAME && category != DIFF_programs))
+		return 0;
+	struct diff_item *i =
+	    append_file_item(s, side, it, category, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+	if (i) {
+		i->content = content;
+		i->rooted &= content != CONTENT_SAME;
+	}
+	return rc;
+}
+
 /* Did an interpreter read it as a script? 1, 0, -errno. */
 static int is_script_of(struct store *s, const struct side *side, const struct dpath *p, const struct dversion *v)
 {
@@ -169,7 +189,7 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 {
 	const struct dversion *v[2];
 	const struct dpath *any = p[1] ? p[1] : p[0];
-	int rc = 0;
+	bool same;
 	if (!choose_inputs(side, p, v))
 		return 0;
 	if (any->system && is_session_file(any->path))
@@ -183,28 +203,23 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	d->files_compared++;
 	if (!v[0] || !v[1])
 		return append_lone_input(s, side, it, category, p, v);
-	int c = compare_versions(v[0], v[1]);
-	d->same_files += c == 0;
-	if (c)
-		append_file_item(s, side, it, category, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+	int rc = append_pair(s, side, it, category, any, v, &same);
+	d->same_files += rc == 0 && same;
 	return rc;
 }
 
 static int compare_output(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2])
 {
 	const struct dversion *v[2];
+	bool same;
 	int rc = 0;
 	for (int k = 0; k < 2; k++)
 		v[k] = p[k] && !p[k]->system ? version_of(&side[k], p[k]->output) : NULL;
 	const struct dpath *any = p[1] ? p[1] : p[0];
 	if (!v[0] && !v[1])
 		return 0;
-	if (v[0] && v[1]) {
-		int c = compare_versions(v[0], v[1]);
-		if (c)
-			append_file_item(s, side, it, DIFF_outputs, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
-		return rc;
-	}
+	if (v[0] && v[1])
+		return append_pair(s, side, it, DIFF_outputs, any, v, &same);
 	struct diff_item *i =
 	    append_file_item(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i)

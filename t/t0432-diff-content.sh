@@ -1,0 +1,49 @@
+#!/bin/sh
+# diff by content: files of one size and different times, where the record has digests or the files still are as recorded.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+export TMPDIR=$T
+
+cat >work.sh <<'END'
+#!/bin/sh
+sort -n numbers.txt >sorted.txt
+END
+chmod +x work.sh
+# beside FOLDER TEXT: a run of it in a folder of its own
+beside()
+{
+	mkdir "$1" && printf '%s' "$2" >"$1/numbers.txt" && (cd "$1" && cmd 0 run -q -- ../work.sh)
+}
+beside one '3
+1
+2
+' && beside two '3
+1
+2
+' && cmd 1 diff --json && json '.first_cause == null or .first_cause.rung == "machine"' && json '([.rungs[] | select(.name == "inputs" or .name == "outputs") | .items[]?] | length) == 0'
+check 'equal bytes in two folders are the same, as input and as output'
+beside three '3
+1
+4
+' && cmd 1 diff --json && json '.first_cause.rung == "inputs" and .first_cause.content == "differs"' && cmd 1 diff && says "$out" 'the same size, other bytes'
+check 'other bytes of the same size are the cause'
+
+cmd 0 run -q --digest -- ./work.sh 2>/dev/null
+printf '2\n1\n' >numbers.txt
+cmd 0 run -q --digest -- ./work.sh && cmd 0 run -q --digest -- ./work.sh && cmd 0 diff && says "$out" 'Nothing that was recorded differs'
+check 'identical runs with digests are the same, though one wrote over the other'
+touch numbers.txt && cmd 0 run -q --digest -- ./work.sh && cmd 0 diff && says "$out" 'Nothing that was recorded differs'
+check 'so are those with a file that was only touched in between'
+
+seq 40 >values
+cmd 0 run -q -- sh -c 'sort -n values | head -n 3 >top' && touch values && cmd 0 run -q -- sh -c 'sort -n values | head -n 7 >top' && cmd 1 diff --json && json '.first_cause.rung == "options"'
+check 'a file that was touched does not win over an option'
+touch values && cmd 0 run -q -- sh -c 'sort -n values | head -n 7 >top' && cmd 1 diff --json && json '.first_cause.rung == "inputs"'
+check 'but is the cause where nothing else is'
+cat >own.py <<'END'
+import os
+open("top", "w").writelines(list(open("values"))[:int(os.environ.get("TOP", "3"))])
+END
+cmd 0 run -q -- "$PYTHON" own.py && TOP=15 cmd 0 run -q -- "$PYTHON" own.py && cmd 1 diff && says "$out" 'No recorded difference leads to the outputs.' && says "$out" 'Not recorded: variables that are not on the list'
+check 'an unrecorded variable is said to be not recorded'
+finish
