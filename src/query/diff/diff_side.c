@@ -46,6 +46,12 @@ static bool random_part(const char *p, size_t n)
 	return n >= 6 && (digit + upper + lower > 1 || (digit && n >= 4));
 }
 
+/* A name that gcc (cc and six characters) or Python (tmp and eight) draws, where chance gave it small letters only. */
+static bool is_drawn_name(const char *p, size_t n)
+{
+	return (n == 8 && !memcmp(p, "cc", 2)) || (n == 11 && !memcmp(p, "tmp", 3));
+}
+
 /* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `out.vcf.tmp.1234`? */
 static bool is_temporary_name(const char *p, size_t n)
 {
@@ -64,7 +70,8 @@ static void mask_component(const char *p, size_t n, struct buf *out)
 		bool number = k > i;
 		for (size_t j = i; j < k; j++)
 			number &= isdigit((unsigned char)p[j]) != 0;
-		if (k > i && (random_part(p + i, k - i) || (number && k - i >= 2)))
+		bool drawn = random_part(p + i, k - i) || (!i && is_drawn_name(p, k));
+		if (k > i && (drawn || (number && k - i >= 2)))
 			buf_char(out, '*');
 		else
 			buf_add(out, p + i, k - i);
