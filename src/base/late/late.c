@@ -13,12 +13,14 @@
 #define SQLITE "libsqlite3.so.0"
 #define JANSSON "libjansson.so.4"
 #define SERD "libserd-0.so.0"
+#define PCRE2 "libpcre2-8.so.0"
 
 /* What a packager's tools read to know what the program loads by itself (UAPI group: ELF dlopen metadata). */
 #define NOTE(feature, priority, soname)                                                                                \
 	"{\"feature\":\"" feature "\",\"priority\":\"" priority "\",\"soname\":[\"" soname "\"]}"
 #define NOTES                                                                                                          \
-	"[" NOTE("index", "required", SQLITE) "," NOTE("json", "required", JANSSON) "," NOTE("rdf", "recommended", SERD) "]"
+	"[" NOTE("index", "required", SQLITE) "," NOTE("json", "required", JANSSON) "," NOTE(                              \
+	    "rdf", "recommended", SERD) "," NOTE("sparql", "suggested", PCRE2) "]"
 
 #ifdef STEMMA_LATE
 __attribute__((used, section(".note.dlopen"), aligned(4))) static const struct {
@@ -29,7 +31,7 @@ __attribute__((used, section(".note.dlopen"), aligned(4))) static const struct {
 #endif
 
 struct late late_sqlite = {.soname = SQLITE}, late_jansson = {.soname = JANSSON}, late_serd = {.soname = SERD},
-            late_math = {.soname = LIBM_SO};
+            late_pcre2 = {.soname = PCRE2}, late_math = {.soname = LIBM_SO};
 
 int late_load(struct late *l, struct err *err)
 {

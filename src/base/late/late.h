@@ -20,7 +20,7 @@ struct late {
 	void *handle; /* NULL: not loaded */
 	void (*ready)(void);
 };
-extern struct late late_sqlite, late_jansson, late_serd, late_math;
+extern struct late late_sqlite, late_jansson, late_serd, late_pcre2, late_math;
 
 /* 0, or -ENOENT with the loader's sentence. What is linked is there. */
 int late_load(struct late *l, struct err *err);

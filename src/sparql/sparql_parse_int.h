@@ -1,0 +1,76 @@
+/* sparql_parse_int.h - what the parts of the parser share: its state, words, terms and paths (sparql_parse.c),
+ * expressions (sparql_parse_expr.c), patterns (sparql_parse_pattern.c).
+ *
+ * After an error the text has ended: every function goes on without harm, and the first sentence stays. */
+#ifndef STEMMA_SPARQL_SPARQL_PARSE_INT_H
+#define STEMMA_SPARQL_SPARQL_PARSE_INT_H
+
+#include "sparql/sparql_ast.h"
+#include "sparql/sparql_lex.h"
+
+enum { PARSE_NODES = 8000 }; /* patterns, operators and paths of a query: they may hang on one another like a chain */
+enum { PARSE_DEPTH = 200 };  /* groups, expressions and paths inside each other */
+
+struct parse_label {
+	struct str name;
+	uint32_t var;
+	uint64_t scope;
+};
+struct parser {
+	struct sparql_lexer lexer;
+	struct sparql_token t, after; /* the word at hand, and the next */
+	struct rdf *r;
+	struct sparql *out;
+	struct err *err;
+	int rc;
+	struct str base;
+	unsigned depth, nodes;
+	uint64_t scope;   /* of blank nodes' labels: the basic graph pattern at hand */
+	bool in_template; /* blank nodes are made anew, and there are no paths */
+	VEC(struct parse_label) labels;
+	struct sparql_query *query; /* the one at hand: its aggregates */
+	bool aggregates_allowed, in_aggregate;
+};
+
+void parse_fail(struct parser *p, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void *parse_room(struct parser *p, size_t n); /* cleared; where there is no memory, room that is of no use */
+void parse_next(struct parser *p);
+bool parse_is_sign(const struct parser *p, const char *sign);
+bool parse_is_word(const struct parser *p, const char *word);
+bool parse_take_sign(struct parser *p, const char *sign); /* takes it if it is there */
+bool parse_take_word(struct parser *p, const char *word);
+void parse_want_sign(struct parser *p, const char *sign);
+void parse_want_word(struct parser *p, const char *word);
+/* False, with an error, where things are too deep inside each other; else parse_leave follows. */
+bool parse_enter(struct parser *p);
+void parse_leave(struct parser *p);
+void parse_count_node(struct parser *p); /* fails where a query has too many */
+
+uint32_t parse_var(struct parser *p, struct str name);
+uint32_t parse_hidden(struct parser *p);
+bool parse_is_iri(const struct parser *p);
+rdf_id parse_iri(struct parser *p);
+bool parse_is_literal(const struct parser *p);
+rdf_id parse_literal(struct parser *p); /* with a sign before a number */
+/* A variable or an IRI. */
+struct sparql_slot parse_var_or_iri(struct parser *p);
+/* TriplesBlock or ConstructTriples: appends to v until there are no more. */
+struct triple_list {
+	VEC(struct sparql_triple) v;
+};
+void parse_triples(struct parser *p, struct triple_list *v);
+struct sparql_triple *parse_keep_triples(struct parser *p, struct triple_list *v, size_t *ret_n); /* in the arena */
+
+struct sparql_expr *parse_expression(struct parser *p);
+struct sparql_expr *parse_constraint(struct parser *p); /* ( expr ), a call, or EXISTS */
+bool parse_is_constraint(const struct parser *p);
+
+struct sparql_pattern *parse_group(struct parser *p);
+struct sparql_values *parse_values(struct parser *p); /* behind VALUES */
+struct sparql_query *parse_select(struct parser *p, bool inside);
+struct sparql_query *parse_form(struct parser *p); /* a whole query, behind the prologue */
+
+#define PARSE_KEEP(p, vec, ret_n) parse_keep(p, (vec)->v, (vec)->n * sizeof(*(vec)->v), (vec)->n, ret_n)
+void *parse_keep(struct parser *p, void *v, size_t bytes, size_t n, size_t *ret_n);
+
+#endif
