@@ -12,7 +12,7 @@ bad=61001 good=61002 service=61003
 export STEMMA_NODE_SOCKET="$T/run/socket"
 daemon=
 attackers=
-trap '[ -n "$attackers" ] && kill -9 $attackers 2>/dev/null; [ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; umount "$T/disk" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $attackers $daemon; pkill -9 -u $bad,$good; umount "$T/disk" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 nothing()
 {
@@ -43,15 +43,19 @@ answers()
 {
 	"$DAEMON" --stats
 }
-# What others do on this machine is no part of it, and the limits of the whole node are not what is tried here.
-"$DAEMON" -o "base=$T/base" -o "run=$T/run" -o "mount=$T/disk" -o max_events=10000000 -o max_cpu=1000 -o max_memory=1G -o user_rate=64K --keep=all 2>"$T/daemon" &
-daemon=$!
-i=0
-until answers >/dev/null 2>&1; do
-	i=$((i + 1))
-	[ $i -gt 600 ] || ! kill -0 "$daemon" 2>/dev/null && nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
-	sleep 0.1
-done
+start()
+{ # RATE
+	# What others do on this machine is no part of it, and the limits of the whole node are not what is tried here.
+	"$DAEMON" -o "base=$T/base" -o "run=$T/run" -o "mount=$T/disk" -o max_events=10000000 -o max_cpu=1000 -o max_memory=1G -o "user_rate=$1" --keep=all 2>>"$T/daemon" &
+	daemon=$!
+	i=0
+	until answers >/dev/null 2>&1; do
+		i=$((i + 1))
+		[ $i -gt 600 ] || ! kill -0 "$daemon" 2>/dev/null && nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
+		sleep 0.1
+	done
+}
+start 64K
 grep -q 'files:' "$T/daemon" && nothing "no files are seen here: $(grep 'files:' "$T/daemon")"
 
 # ---- attacks of all kinds, while another works ----
@@ -118,6 +122,13 @@ def procs(i):
     os.waitpid(pid, 0)
 forever(globals()[kind])
 END
+# A process of the other user that makes a file now and then.
+as $good sh -c 'cd "$1"; i=0; while sleep 0.3; do i=$((i + 1)); : >settled$i; echo $i >count.new; mv count.new count; done' - "$T/disk/$good" >/dev/null 2>&1 &
+clock=$!
+attackers=$clock
+until [ -e "$T/disk/$good/count" ]; do
+	sleep 0.1
+done
 for kind in ask sock touch names files procs; do
 	as $bad $PYTHON "$T/attack.py" $kind "$T/run" "$STEMMA" "$T/disk/$bad" >/dev/null 2>&1 &
 	attackers="$attackers $!"
@@ -133,11 +144,22 @@ done
 wait $work
 [ $? = 0 ] && [ "$asked" -gt 0 ] && [ $asked = $told ]
 check "one user attacks, another works: every question of the other is answered ($told of $asked)"
-# shellcheck disable=SC2086
-kill -9 $attackers 2>/dev/null
-pkill -9 -u $bad 2>/dev/null # nobody else has that number
-attackers=
-sleep 1
+pkill -9 -u $bad # nobody else has these numbers
+attackers=$clock
+# What the attack has left in the kernel's rings comes first, and on a busy machine the daemon is long at that. It has come to the end
+# when a file that was made after the attack is in the record.
+newest=$(cat "$T/disk/$good/count")
+is_settled()
+{
+	as $good "$STEMMA" --node sql "SELECT path FROM file WHERE path LIKE '%/settled%'" 2>>"$err" | sed 's/.*settled//' |
+		awk -v after=$((newest + 1)) '$1 > after { found = 1 } END { exit !found }'
+}
+i=0
+until is_settled || [ $i -ge 120 ]; do
+	i=$((i + 1))
+	sleep 0.5
+done
+pkill -9 -u $good
 as $good "$STEMMA" --node sql --json "SELECT path FROM file WHERE path LIKE '%/mark%'" >"$T/seen" 2>"$err"
 as $good "$STEMMA" --node sql --json "SELECT began, ended FROM gap WHERE reason = 'lost'" >"$T/gaps" 2>>"$err"
 # On a machine that gives the daemon no processor for long the kernel's rings run over: that is everybody's gap.
@@ -168,31 +190,65 @@ check "... what the attacker's own record lacks is said there, and in the journa
 
 # ---- who sees what of a process that changes its user ----
 
+# Another daemon: what root does on the rest of this machine is root's, too, and may be more than such a rate.
+kill -TERM "$daemon" && wait "$daemon"
+rm -rf "$T/base"
+start 100M
+# The kernel does not tell when a file was made, only the daemon knows that it was between two of its looks, which may be far apart on a
+# busy machine: so each step waits until the daemon has seen the one before. What may have been before a change of user counts so.
 cat >"$T/service.py" <<'END'
-import os, sys, time
+import os, sys
 good, folder = int(sys.argv[1]), sys.argv[2]
 def make(name):
     with open(f'{folder}/{name}', 'w') as f:
         f.write(name)
+def step():
+    os.write(1, b'x')
+    os.read(0, 1)
 make('before-as-root')
 kept = open(f'{folder}/kept-open', 'w')
+go, end = os.pipe()
 if os.fork() == 0:  # a helper that stays root
-    time.sleep(0.5)
+    os.close(end)
+    os.read(go, 1)
     make('helper-as-root')
     os._exit(0)
-time.sleep(0.3)
+step()
 os.setresgid(good, good, good)
 os.setresuid(good, good, good)
-time.sleep(0.3)
+step()
 make(f'{good}/after-as-user')
 if os.fork() == 0:
     make(f'{good}/child-as-user')
     os._exit(0)
 os.wait()
 kept.write('x')
+os.close(end)
+os.close(go)
 os.wait()
 END
-$PYTHON "$T/service.py" $service "$T/disk" --secret-of-root >"$out" 2>"$err"
+looked()
+{ # the daemon has seen what was there when this was called
+	seen=$((${seen:-0} + 1))
+	: >"$T/disk/looked$seen"
+	i=0
+	until "$STEMMA" --node sql "SELECT path FROM file WHERE path LIKE '%/looked$seen'" 2>>"$err" | grep -q looked || [ $i -ge 240 ]; do
+		i=$((i + 1))
+		sleep 0.25
+	done
+}
+mkfifo "$T/go" "$T/steps"
+$PYTHON "$T/service.py" $service "$T/disk" --secret-of-root <"$T/go" >"$T/steps" 2>"$err" &
+work=$!
+exec 7>"$T/go" 8<"$T/steps"
+for _ in 1 2; do
+	dd bs=1 count=1 <&8 >/dev/null 2>&1
+	looked
+	echo >&7
+done
+wait $work
+exec 7>&- 8<&-
+looked
 seen()
 { # UID: what of it is in that user's record
 	as "$1" "$STEMMA" --node sql "SELECT path FROM file" 2>>"$err" | grep -o '[a-z]*-as-[a-z]*' | sort -u | tr '\n' ' '
