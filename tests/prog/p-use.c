@@ -296,6 +296,27 @@ static void io(const char *file, size_t mb, size_t buffer)
 	_exit(0);
 }
 
+/* All pages of mapped files that may be read are there. Else the kernel adds them later, with those around them that
+ * happen to be free at that moment: on a busy machine it passes by pages that another processor is just mapping, and
+ * they are added when the program ends, after its truth was told. */
+static void fill_files(void)
+{
+	enum { MOST = 256, POPULATE_READ = 22 /* MADV_POPULATE_READ, Linux 5.14 */ };
+	static struct {
+		unsigned long from, to;
+	} v[MOST];
+	char line[4400], modes[8];
+	size_t n = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+	while (f && n < MOST && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %7s", &v[n].from, &v[n].to, modes) == 3 && modes[0] == 'r' && strchr(line, '/'))
+			n++;
+	if (f)
+		fclose(f);
+	while (n--)
+		madvise((void *)v[n].from, v[n].to - v[n].from, POPULATE_READ); /* without it the truth is as it was */
+}
+
 static void map(const char *file)
 {
 	struct stat st;
@@ -306,6 +327,7 @@ static void map(const char *file)
 	if (p == MAP_FAILED)
 		die("mmap");
 	work_touch(p, (size_t)st.st_size);
+	fill_files();
 	say("memory", rollup(getpid(), "Rss:"));
 	say("mapped", (uint64_t)st.st_size);
 }
