@@ -541,6 +541,22 @@ check "more open files than there is room for: a gap that counts them, and no mo
 	echo "exit t=140 pid=201 uid=1001 status=0"
 	ends 200; } | sim --accesses=100 --files=2000 && dump 1000 && events '"k":"gap","reason":16' 1 && dump 1001 && events '"k":"gap"' 0 && says "$T/log" /h/theirs
 check "... another user's files have room, and no gap"
+# 100 files that are open pin their places; there is room for 40, and for as many again while places are looked for.
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	echo "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1"
+	echo "alive t=0 pid=101 ppid=50 exe=/bin/bash argv=-bash uid=1001 ino=3 cwd=/h"
+	echo "fork t=10 pid=201 ppid=101 uid=1001"
+	echo "exec t=12 pid=201 uid=1001 exe=/h/other ino=5 argv=other cwd=/h nexec=1"
+	i=1000
+	while [ $i -lt 1100 ]; do
+		echo "file lo=100 hi=110 pid=200 uid=1000 ops=open path=/h/f$i ino=$i size=9 mtime=-5000 nexec=1"
+		i=$((i + 1))
+	done
+	echo "file lo=120 hi=130 pid=201 uid=1001 ops=create,open,closew path=/h/theirs ino=7000 size=9 mtime=125 nexec=1"
+	echo "settle t=150"
+	ends 200; } | sim --accesses=1000 --files=40 && dump 1001 && says_not "$T/log" /h/theirs && events '"k":"gap","reason":1,.*more files were in use at once' 1
+check "the table of files is full of open ones: what another user's file is missing for is told"
 { echo "$login"
 	i=1000
 	while [ $i -lt 3000 ]; do

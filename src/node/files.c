@@ -207,6 +207,7 @@ struct nfile *nfile_met(struct node *n, const struct tracer_fileid *id, const st
 		evict_unpinned(n);
 	if (n->n_files >= 2 * n->o.max_files || !(f = calloc(1, sizeof(*f)))) {
 		n->stats.lost++;
+		n->files_short++;
 		return NULL;
 	}
 	unhash_superseded(n, id);

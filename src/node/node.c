@@ -326,6 +326,10 @@ void node_settle(struct node *n, int64_t now)
 		node_emit(n, b, 0, EVENT_gap, now, &ev);
 		b->short_of_room = 0;
 	}
+	if (n->files_short) /* whose they were is not known of all of them */
+		node_gap(n, TERM_gap_lost, n->files_short, n->short_since ? n->short_since : now, now,
+		         "events of files: more files were in use at once than there is room for");
+	n->files_short = 0;
 	n->short_since = now;
 }
 

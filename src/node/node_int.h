@@ -188,6 +188,7 @@ struct node {
 		int64_t lo, at;
 	} taken;
 	int64_t short_since;
+	uint64_t files_short; /* files that found no room since then */
 	struct node_stats stats;
 	struct buf room;
 };
