@@ -21,7 +21,7 @@ mkfifo "$T/fifo"
 export STEMMA_FAKE_TRACER="$T/fifo" STEMMA_NODE_SOCKET="$T/run/socket"
 export XDG_RUNTIME_DIR="$T/xdg" && mkdir -m 700 "$T/xdg"
 daemon=
-trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null && wait "$daemon" 2>/dev/null; umount "$T/small" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $daemon; [ -z "$daemon" ] || wait "$daemon" 2>/dev/null; umount "$T/small" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 me=$(id -u)
 
 wait_for()

@@ -16,6 +16,8 @@
 
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd -P)
+# shellcheck source=t/kill.sh
+. "$here/t/kill.sh"
 BUILD=${BUILD:-$here/build}
 STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
 EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}

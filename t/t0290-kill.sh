@@ -22,18 +22,6 @@ fresh "$D"
 (cd "$D" && exec sh "$T/work.sh") >"$T/expected" 2>&1
 echo "status $?" >>"$T/expected"
 
-# The processes below $1 that are workers. What is below a worker has its name, too, until it has become the command.
-workers()
-{
-	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		if [ "$(cat "/proc/$p/comm" 2>/dev/null)" = stemma-worker ]; then
-			echo "$p"
-		else
-			workers "$p"
-		fi
-	done
-}
-
 # How long a recorded run takes here, in ms: the moments are spread over it.
 fresh "$D"
 begin=$(date +%s%N)
@@ -104,10 +92,8 @@ rounds()
 		# From before the command starts to about its end.
 		moment=$((round * 7919 % length))
 		sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
-		w=$(workers $p)
-		if [ -n "$w" ]; then
-			# shellcheck disable=SC2086 # one or more numbers
-			kill -9 $w && killed=$((killed + 1))
+		if [ -n "$("$PROGS/kill-below" stemma-worker $p)" ]; then
+			killed=$((killed + 1))
 			hit=1
 		else
 			hit=0

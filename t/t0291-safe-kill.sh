@@ -24,12 +24,10 @@ fresh "$D"
 (cd "$D" && exec sh "$T/work.sh") >"$T/expected" 2>&1
 echo "status $?" >>"$T/expected"
 
-# The worker below $1: it has that name, and is no command yet.
+# The worker below $1.
 worker()
 {
-	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		[ "$(cat "/proc/$p/comm" 2>/dev/null)" = stemma-worker ] && echo "$p"
-	done
+	"$PROGS/kill-below" -n stemma-worker "$1"
 }
 
 # Waits until the command has written its last file, and the log of a keeper that was killed has ended.
@@ -63,14 +61,14 @@ while [ $round -lt $times ]; do
 	sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
 	# One round in three the process that the user started, else the other one.
 	victim=
-	if [ $((round % 3)) = 0 ]; then
-		[ -z "$(worker $p)" ] || victim=$p
-	else
-		victim=$(worker $p)
-	fi
 	hit=0
-	# shellcheck disable=SC2086 # a number, or none
-	[ -z "$victim" ] || { kill -9 $victim 2>/dev/null && hit=1; }
+	if [ $((round % 3)) != 0 ]; then
+		victim=$("$PROGS/kill-below" stemma-worker $p)
+		[ -z "$victim" ] || hit=1
+	elif [ -n "$(worker $p)" ]; then
+		victim=$p
+		kill_child 9 $p && hit=1
+	fi
 	killed=$((killed + hit))
 	wait $p 2>/dev/null
 	status=$?

@@ -25,9 +25,7 @@ cp "$D/sum" "$T/sum"
 # The worker below $1.
 worker()
 {
-	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		[ "$(cat "/proc/$p/comm" 2>/dev/null)" = stemma-worker ] && echo "$p"
-	done
+	"$PROGS/kill-below" -n stemma-worker "$1"
 }
 
 # The standby below $1, once it is there; waits for it.

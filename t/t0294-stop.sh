@@ -122,7 +122,8 @@ if [ "$(id -u)" = 0 ] && gcc -o "$T/syscall-standby" "$T/fake.c" 2>"$T/err"; the
 	wait $p
 	[ $status = 0 ] && ended
 	result $? "and does not keep the run from being stopped" "$T/list"
-	kill $same $steers $latest 2>/dev/null
+	# shellcheck disable=SC2086 # numbers
+	kill_child TERM $same $steers $latest
 else
 	skip_ "what another user names like one" "only root sees processes of others, and a compiler is needed"
 fi

@@ -174,7 +174,7 @@ if "$STEMMA" run -- true 2>"$err" && [ "$(find "$STEMMA_HOME" -name '*.stl' | wc
 		"$STEMMA" forget "$id" >/dev/null 2>&1 &
 		pid=$!
 		sleep "0.0$((k * 7919 % 5))$((k * 104729 % 10))"
-		kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+		kill_child 9 $pid && killed=$((killed + 1))
 		wait $pid 2>/dev/null
 		for f in $(cd "$T/old" && find . -name '*.stl'); do
 			cmp -s "$T/old/$f" "$STEMMA_HOME/logs/$f" && continue

@@ -245,7 +245,7 @@ left=$?
 fresh && mkfifo r.fifo && { echo '-DX=1' >r.fifo & } && direct=$! && sleep 0.2 && gcc @r.fifo -c main.c >"$out" 2>"$err"; kill -0 $direct 2>/dev/null
 [ $left = $? ]
 check 'a FIFO as a response file: its writer is as it is with the compiler alone'
-kill $writer $direct 2>/dev/null
+kill_child TERM $writer $direct
 
 gcc -shared -fPIC -o "$T/bin/other.so" -xc - <<'END'
 int other;

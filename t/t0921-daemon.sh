@@ -95,7 +95,7 @@ chmod 755 "$T/launch"
 mkfifo "$T/fifo2"
 STEMMA_FAKE_TRACER="$T/fifo2" STEMMA_NODE_SOCKET="$T/run3/socket" "$DAEMON" -o "base=$T/base3" -o "run=$T/run3" -o "launcher=$T/launch --job %j" 2>>"$T/daemon" &
 second=$!
-trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; kill -9 "$second" 2>/dev/null; umount "$T/small" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $daemon $second; umount "$T/small" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 start -o "launcher=$T/launch --job %j"
 echo "$T/run3/socket" >"$T/launch.other"
 other_answers()

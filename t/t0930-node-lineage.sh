@@ -7,7 +7,7 @@ DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
 export STEMMA_NODE_SOCKET="$T/run/socket"
 daemon=
 hidden= # a script that hides processes from the program that is its arguments
-trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $daemon; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 nothing()
 {

@@ -7,7 +7,7 @@
 DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
 daemons=
 # shellcheck disable=SC2154 # assigned where it is used
-trap 'for p in $daemons; do kill -9 "$p" 2>/dev/null; done; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $daemons; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 nothing()
 {

@@ -11,7 +11,7 @@ KILLS=${NODE_KILLS:-20}
 export STEMMA_NODE_SOCKET="$T/run/socket"
 daemon=
 load=
-trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; [ -n "$load" ] && kill -9 "$load" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $daemon $load; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 nothing()
 {

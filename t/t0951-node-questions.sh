@@ -259,7 +259,7 @@ if is_root; then
 	[ $told = 20 ] && [ "$(answering | wc -l)" -le 2 ]
 	check "one user's questions wait: another's twenty are answered"
 	# shellcheck disable=SC2086
-	kill -9 $askers 2>/dev/null
+	kill_child 9 $askers
 	wait_for none_answers
 	let_go
 else

@@ -7,7 +7,7 @@ DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
 UNIT=$here/packaging/systemd/stemmad.service
 export STEMMA_NODE_SOCKET="$T/run/socket" PATH="$PATH:/usr/sbin:/sbin"
 tracer=
-trap '[ -n "$tracer" ] && kill -9 $tracer 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child 9 $tracer; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 if ! command -v systemd-analyze >/dev/null || ! systemd-analyze syscall-filter @system-service >"$T/probe" 2>&1 || ! [ -s "$T/probe" ]; then
 	echo "1..0 # SKIP systemd-analyze is not installed, or does not work here"

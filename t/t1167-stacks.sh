@@ -279,7 +279,10 @@ while os.path.exists('go'):
     for p in os.listdir('/proc'):
         try:
             if p.isdigit() and b'--serve' in open('/proc/%s/cmdline' % p, 'rb').read() and mine in open('/proc/%s/environ' % p, 'rb').read():
-                os.kill(int(p), signal.SIGKILL)
+                held = os.pidfd_open(int(p))  # before it is looked at again: from here on it is the same one
+                if mine in open('/proc/%s/environ' % p, 'rb').read():
+                    signal.pidfd_send_signal(held, signal.SIGKILL)
+                os.close(held)
         except OSError:
             pass
     time.sleep(0.02)

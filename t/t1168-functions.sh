@@ -196,7 +196,7 @@ fi
 
 # The reader by itself, which watches what its parent starts: here the shell. What it cannot keep is counted and said.
 holder=
-trap '[ -z "$holder" ] || kill "$holder" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'kill_child TERM $holder; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 by_itself()
 {
 	mkdir -p traces

@@ -7,6 +7,8 @@
 
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd -P)
+# shellcheck source=t/kill.sh
+. "$here/t/kill.sh"
 script=$here/t/$(basename "$0")
 BUILD=${BUILD:-$here/build}
 STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
