@@ -94,6 +94,12 @@ answer = answer.get('answers', [answer])[0]
 ok(answer.get('makers_direct') == WRITERS and len(answer['openers']) == 1, 'why of a file that %d programs appended to' % WRITERS, str(got.returncode))
 ok(bounded('lineage', '/w/appended').returncode == 0, 'and its lineage')
 
+# What one program started is found whole, where it is much: a shell and its 300 forks, two in three of which became a program.
+for at in (1, 2):
+    make(folder + '/pair', 'appends', 300, at)
+got = subprocess.run([stemma, '--store', folder + '/pair', 'diff', '@~1', '@'], stdout=subprocess.PIPE, env=environment)
+ok(b'\n502 executions paired' in got.stdout, 'diff pairs all that a shell started', got.stdout.decode()[-200:])
+
 # The same graph, whatever is indexed together with what, and in whatever order logs come.
 def dump(*arguments):
     return subprocess.run([graphdump, *arguments], check=True, stdout=subprocess.PIPE, env=environment).stdout

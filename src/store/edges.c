@@ -293,22 +293,45 @@ int store_readers(struct store *s, store_id version, struct edges *e)
 
 /* ---- executions ---- */
 
-static int add_informed(struct edges *e, uint64_t to, bool sure, unsigned via, int64_t lo, int64_t hi)
+#define INFORMED_MANY 24 /* from so many on they are looked up: a look-up costs as much as looking at so many */
+
+/* Those that are added to e, which is empty at first. */
+struct informed {
+	struct edges *e;
+	struct map at; /* target and via -> place, of all of them where they are many */
+};
+
+static uint64_t informed_key(uint64_t to, unsigned via)
 {
-	for (size_t i = 0; i < e->n; i++) /* several of one pair and via are one */
-		if (e->v[i].to == to && e->v[i].via == via) {
-			struct edge more = {.sure = sure, .via = (uint8_t)via, .lo = lo, .hi = hi};
-			fold_edge(&e->v[i], &more);
-			return 0;
-		}
-	struct edge *p = edges_append_empty(e);
-	if (!p)
+	return to << 3 | via;
+}
+
+/* The place of the edge to that target by that via, VEC_NONE: there is none. */
+static uint32_t find_informed(const struct informed *x, uint64_t to, unsigned via)
+{
+	if (x->e->n >= INFORMED_MANY)
+		return map_get(&x->at, informed_key(to, via));
+	for (size_t i = 0; i < x->e->n; i++)
+		if (x->e->v[i].to == to && x->e->v[i].via == via)
+			return (uint32_t)i;
+	return VEC_NONE;
+}
+
+static int add_informed(struct informed *x, uint64_t to, bool sure, unsigned via, int64_t lo, int64_t hi)
+{
+	struct edges *e = x->e;
+	struct edge one = {.to = to, .sure = sure, .via = (uint8_t)via, .lo = lo, .hi = hi, .count = 1};
+	uint32_t at = find_informed(x, to, via);
+	if (at != VEC_NONE) { /* several of one pair and via are one */
+		one.count = 0;
+		fold_edge(&e->v[at], &one);
+		return 0;
+	}
+	if (edges_add(e, &one) < 0)
 		return -ENOMEM;
-	p->to = to;
-	p->sure = sure;
-	p->via = (uint8_t)via;
-	p->lo = lo;
-	p->hi = hi;
+	for (size_t i = e->n == INFORMED_MANY ? 0 : e->n - 1; e->n >= INFORMED_MANY && i < e->n; i++)
+		if (!map_set(&x->at, informed_key(e->v[i].to, e->v[i].via), (uint32_t)i))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -319,7 +342,7 @@ static int64_t forked_at(const struct pproc_fork *f)
 
 /* Links go both ways. */
 static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other,
-                     struct edges *e)
+                     struct informed *e)
 {
 	const struct view_exec *own = view_exec(v, n);
 	for (size_t i = 0; own && i < v->links.n; i++) {
@@ -341,7 +364,7 @@ static int add_links(struct store *s, const struct process_view *v, uint32_t n, 
 }
 
 /* The image of the same process that was exchanged for execution n by an exec, or (later) that took its place. */
-static int add_next_image(const struct process_view *v, uint32_t n, bool later, struct edges *e)
+static int add_next_image(const struct process_view *v, uint32_t n, bool later, struct informed *e)
 {
 	for (size_t i = 1; i < v->execs.n; i++) {
 		const struct view_exec *before = &v->execs.v[i - 1], *after = &v->execs.v[i];
@@ -353,7 +376,7 @@ static int add_next_image(const struct process_view *v, uint32_t n, bool later, 
 }
 
 /* The executions that forked the process r->a. */
-static int add_parents(struct store *s, struct reader *r, struct edges *e)
+static int add_parents(struct store *s, struct reader *r, struct informed *e)
 {
 	for (size_t i = 0; i < r->a.forks.n; i++) {
 		const struct pproc_fork *f = &r->a.forks.v[i].fact;
@@ -371,7 +394,7 @@ static int add_parents(struct store *s, struct reader *r, struct edges *e)
 }
 
 /* What execution n of r->a forked. */
-static int add_children(struct store *s, struct reader *r, uint32_t n, struct edges *e)
+static int add_children(struct store *s, struct reader *r, uint32_t n, struct informed *e)
 {
 	r->ids.n = 0;
 	int rc = lists_get(s, list_key(LIST_CHILD, r->a.id), &r->ids);
@@ -394,25 +417,33 @@ static int add_children(struct store *s, struct reader *r, uint32_t n, struct ed
 int store_informed(struct store *s, store_id exec, struct edges *e)
 {
 	struct reader *r = store_reader(s);
+	struct informed x = {.e = e};
 	e->n = 0;
 	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
-	rc = exec_n(exec) == 0 ? add_parents(s, r, e) : 0;
+	rc = exec_n(exec) == 0 ? add_parents(s, r, &x) : 0;
 	if (rc == 0)
-		rc = add_next_image(&r->a, exec_n(exec), false, e);
-	return rc < 0 ? rc : add_links(s, &r->a, exec_n(exec), &r->b, e);
+		rc = add_next_image(&r->a, exec_n(exec), false, &x);
+	if (rc == 0)
+		rc = add_links(s, &r->a, exec_n(exec), &r->b, &x);
+	map_release(&x.at);
+	return rc;
 }
 
 int store_informs(struct store *s, store_id exec, struct edges *e)
 {
 	struct reader *r = store_reader(s);
+	struct informed x = {.e = e};
 	e->n = 0;
 	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
-	rc = add_next_image(&r->a, exec_n(exec), true, e);
+	rc = add_next_image(&r->a, exec_n(exec), true, &x);
 	if (rc == 0)
-		rc = add_links(s, &r->a, exec_n(exec), &r->b, e);
-	return rc < 0 ? rc : add_children(s, r, exec_n(exec), e);
+		rc = add_links(s, &r->a, exec_n(exec), &r->b, &x);
+	if (rc == 0)
+		rc = add_children(s, r, exec_n(exec), &x);
+	map_release(&x.at);
+	return rc;
 }
