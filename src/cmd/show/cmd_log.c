@@ -3,6 +3,7 @@
 #include "answer/live.h"
 #include "answer/runs.h"
 #include "cmd/cmd.h"
+#include "cmd/show/log_by_inputs.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/notes_print.h"
 
@@ -120,7 +121,10 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 	if (status == STATUS_OK && only)
 		status = select_runs(c, e, only);
 	expr_free(e);
-	if (status != STATUS_OK) {
+	if (status == STATUS_OK && o->by_inputs && o->jsonl)
+		status = report_usage(c, "--by-inputs goes with --json, not with --jsonl");
+	if (status != STATUS_OK || o->by_inputs) {
+		status = status != STATUS_OK ? status : log_by_inputs(c, o, only);
 		idset_release(&selected);
 		return status;
 	}
