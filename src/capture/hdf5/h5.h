@@ -58,7 +58,9 @@ struct h5_open {
 	uint64_t num;
 	unsigned ids; /* file identifiers that lead to it */
 	struct safe_stat st;
-	bool unknown; /* it is no file that could be told of */
+	bool unknown;           /* it is no file that could be told of */
+	struct h5_names *names; /* of all its objects, once they were asked for */
+	unsigned asked;         /* names of objects that were opened by a reference */
 	uint32_t npath;
 	char path[];
 };
@@ -124,6 +126,13 @@ int64_t h5_now(void);
 struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind);
 /* The same of one that was just made, and may be at the address of one that was deleted. */
 struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind);
+/* The same of one that was made without a name, which HDF5 is not asked for. */
+struct h5_obj *h5_nameless_of(struct h5_lib *l, hid_t id, unsigned kind);
+/* The same of one that was opened by a reference or an address. */
+struct h5_obj *h5_referenced_of(struct h5_lib *l, hid_t id, unsigned kind);
+/* The path of the object at an address of the file that id lies in: from a walk through all of it, the first time.
+ * NULL: it has none, or HDF5 is too old for that. Not for objects that are younger than the walk. */
+const char *h5_visited_name(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr);
 /* The same where it is known already. */
 struct h5_obj *h5_known(hid_t id);
 /* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */

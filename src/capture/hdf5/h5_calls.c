@@ -119,6 +119,20 @@ static void note_opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_o
 	h5_did(o, op, true, t, end);
 }
 
+/* ... was made without a name: a link gives it one. */
+static void note_nameless(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
+{
+	const int64_t end = h5_now();
+	h5_did(h5_nameless_of(l, id, kind), op, true, t, end);
+}
+
+/* ... was opened by a reference or an address. */
+static void note_referenced(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
+{
+	const int64_t end = h5_now();
+	h5_did(h5_referenced_of(l, id, kind), op, true, t, end);
+}
+
 static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_t loc, const char *path)
 {
 	note_opened(l, id, kind, H5_OPEN, t);
@@ -126,7 +140,8 @@ static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_
 		h5_followed(h5_known(id), h5_loc_of(l, loc), path);
 }
 
-#define OPENS(name, kind, notes, op, args, call)                                                                       \
+#define OPENS(name, kind, notes, op, args, call) OPENS_AS(note_opened, name, kind, notes, op, args, call)
+#define OPENS_AS(note, name, kind, notes, op, args, call)                                                              \
 	EXPORT hid_t name args;                                                                                            \
 	EXPORT hid_t name args                                                                                             \
 	{                                                                                                                  \
@@ -137,7 +152,7 @@ static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_
 		int64_t t = notes ? h5_now() : 0;                                                                              \
 		hid_t id = real call;                                                                                          \
 		if (t && id >= 0)                                                                                              \
-			note_opened(l, id, kind, op, t);                                                                           \
+			note(l, id, kind, op, t);                                                                                  \
 		return id;                                                                                                     \
 	}
 
@@ -161,7 +176,8 @@ OPENS(H5Gcreate1, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc,
       (loc, path, hint))
 OPENS(H5Gcreate2, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE,
       (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c), (loc, path, a, b, c))
-OPENS(H5Gcreate_anon, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
+OPENS_AS(note_nameless, H5Gcreate_anon, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE,
+         (hid_t loc, hid_t a, hid_t b), (loc, a, b))
 OPENS_AT(H5Gopen1, TERM_kind_group, h5_wants(l, H5_GROUP), (hid_t loc, const char *path), (loc, path))
 OPENS_AT(H5Gopen2, TERM_kind_group, h5_wants(l, H5_GROUP), (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Dcreate1, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
@@ -169,26 +185,28 @@ OPENS(H5Dcreate1, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
 OPENS(H5Dcreate2, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
       (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
       (loc, path, type, space, a, b, c))
-OPENS(H5Dcreate_anon, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
-      (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b), (loc, type, space, a, b))
+OPENS_AS(note_nameless, H5Dcreate_anon, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
+         (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b), (loc, type, space, a, b))
 OPENS_AT(H5Dopen1, TERM_kind_dataset, h5_wants(l, H5_DATASET), (hid_t loc, const char *path), (loc, path))
 OPENS_AT(H5Dopen2, TERM_kind_dataset, h5_wants(l, H5_DATASET), (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS_AT(H5Topen1, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), (hid_t loc, const char *path), (loc, path))
 OPENS_AT(H5Topen2, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS_AT(H5Oopen, TERM_kind_group, h5_wants(l, H5_OBJECTS), (hid_t loc, const char *path, hid_t a), (loc, path, a))
-OPENS(H5Oopen_by_addr, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
+OPENS_AS(note_referenced, H5Oopen_by_addr, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, haddr_t addr),
+         (loc, addr))
 OPENS(H5Oopen_by_idx, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a), (loc, path, index, order, n, a))
 struct h5_token {
 	unsigned char byte[16];
 };
-OPENS(H5Oopen_by_token, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, struct h5_token token),
-      (loc, token))
-OPENS(H5Rdereference1, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t obj, int type, const void *ref),
-      (obj, type, ref))
-OPENS(H5Rdereference2, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
-      (hid_t obj, hid_t a, int type, const void *ref), (obj, a, type, ref))
-OPENS(H5Ropen_object, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (void *ref, hid_t a, hid_t b), (ref, a, b))
+OPENS_AS(note_referenced, H5Oopen_by_token, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+         (hid_t loc, struct h5_token token), (loc, token))
+OPENS_AS(note_referenced, H5Rdereference1, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+         (hid_t obj, int type, const void *ref), (obj, type, ref))
+OPENS_AS(note_referenced, H5Rdereference2, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+         (hid_t obj, hid_t a, int type, const void *ref), (obj, a, type, ref))
+OPENS_AS(note_referenced, H5Ropen_object, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+         (void *ref, hid_t a, hid_t b), (ref, a, b))
 OPENS(H5Aopen_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN, (hid_t loc, unsigned n), (loc, n))
 OPENS(H5Aopen_by_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b),
@@ -210,8 +228,8 @@ OPENS_AT(H5Oopen_async, TERM_kind_group, h5_wants(l, H5_OBJECTS),
 OPENS(H5Oopen_by_idx_async, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
       (H5_APP, hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t es),
       (H5_AP, loc, path, index, order, n, a, es))
-OPENS(H5Ropen_object_async, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
-      (H5_APP, void *ref, hid_t a, hid_t b, hid_t es), (H5_AP, ref, a, b, es))
+OPENS_AS(note_referenced, H5Ropen_object_async, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+         (H5_APP, void *ref, hid_t a, hid_t b, hid_t es), (H5_AP, ref, a, b, es))
 OPENS(H5Aopen_by_idx_async, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
       (H5_APP, hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b, hid_t es),
       (H5_AP, loc, path, index, order, n, a, b, es))
@@ -250,7 +268,7 @@ ATTRIBUTES(H5Aopen, h5_wants, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (
 ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
 
 /* A datatype becomes an object of a file. */
-#define COMMITS(name, args, call)                                                                                      \
+#define COMMITS(name, note, args, call)                                                                                \
 	EXPORT herr_t name args;                                                                                           \
 	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
@@ -261,16 +279,18 @@ ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc,
 		int64_t t = h5_wants(l, H5_DATATYPE) ? h5_now() : 0;                                                           \
 		herr_t r = real call;                                                                                          \
 		if (t && r >= 0) {                                                                                             \
-			note_opened(l, type, TERM_kind_datatype, H5_CREATE, t);                                                    \
+			note(l, type, TERM_kind_datatype, H5_CREATE, t);                                                           \
 			h5_id_gone(l, type); /* its end is not seen */                                                             \
 		}                                                                                                              \
 		return r;                                                                                                      \
 	}
-COMMITS(H5Tcommit1, (hid_t loc, const char *path, hid_t type), (loc, path, type))
-COMMITS(H5Tcommit2, (hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c), (loc, path, type, a, b, c))
-COMMITS(H5Tcommit_async, (H5_APP, hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c, hid_t es),
+COMMITS(H5Tcommit1, note_opened, (hid_t loc, const char *path, hid_t type), (loc, path, type))
+COMMITS(H5Tcommit2, note_opened, (hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c),
+        (loc, path, type, a, b, c))
+COMMITS(H5Tcommit_async, note_opened,
+        (H5_APP, hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c, hid_t es),
         (H5_AP, loc, path, type, a, b, c, es))
-COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a, b))
+COMMITS(H5Tcommit_anon, note_nameless, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a, b))
 
 #define FLUSHES(name, notes, args, call)                                                                               \
 	EXPORT herr_t name args;                                                                                           \

@@ -565,10 +565,72 @@ void h5_object_made(struct h5_obj *o, const char *path, size_t n)
 	}
 }
 
-static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned kind, bool made)
+/* The object at an address, if it is known by a name. */
+static struct h5_obj *named_object_at(struct h5_open *f, uint64_t addr, unsigned kind)
+{
+	struct h5_state *s = h5_state_lock();
+	struct h5_obj *o = NULL;
+	if (!s)
+		return NULL;
+	if (s->objects)
+		o = s->objects[(size_t)XXH3_64bits_withSeed(NULL, 0, addr ^ f->num << 48 ^ kind) & (s->nchains - 1)];
+	while (o && !is_same_object(o, f, addr, kind, NULL, 0))
+		o = o->next;
+	h5_state_unlock(s);
+	return o && *o->name ? o : NULL;
+}
+
+/* FOUND: it may be known. MADE: it was made just now, at a name. NAMELESS: it was made just now and has no name. Of
+ * what has none, and of what was opened by its address or a reference, HDF5 would look for a name in the whole file. */
+enum resolve { RESOLVE_FOUND, RESOLVE_MADE, RESOLVE_NAMELESS, RESOLVE_REFERENCED };
+enum { ASKS = 8 }; /* so many names HDF5 is asked for in a file before the whole file is gone through */
+
+/* The object's path; "" has a length of 0. */
+static size_t path_of(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr, enum resolve how, char *room,
+                      size_t n)
+{
+	room[0] = '\0';
+	if (how == RESOLVE_NAMELESS)
+		return 0;
+	const bool visits =
+	    how == RESOLVE_REFERENCED && f->asked++ >= ASKS && (l->fn[H5FN_H5Ovisit3] || l->fn[H5FN_H5Ovisit2]);
+	const char *name = visits ? h5_visited_name(l, id, f, addr) : NULL;
+	const size_t len = name ? strlen(name) : 0;
+	if (!name || len >= n)
+		return h5_ask_name(l, id, room, n);
+	memcpy(room, name, len + 1);
+	return len;
+}
+
+/* An object that is no attribute. */
+static struct h5_obj *resolve_object(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr, unsigned kind,
+                                     enum resolve how)
+{
+	char path[H5_NAME_MAX + 1];
+	const bool found = how == RESOLVE_FOUND || how == RESOLVE_REFERENCED;
+	struct h5_obj *o = found ? named_object_at(f, addr, kind) : NULL;
+	if (o)
+		return o;
+	const size_t n = path_of(l, id, f, addr, how, path, sizeof(path));
+	o = h5_object_add(f, addr, kind, path, n, NULL, 0);
+	if (!found)
+		h5_object_made(o, path, n);
+	return o;
+}
+
+static struct h5_obj *resolve_attribute(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr)
+{
+	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
+	ssize_t (*name)(hid_t, size_t, char *) = H5CALL(l, H5Aget_name, ssize_t(*)(hid_t, size_t, char *));
+	const ssize_t got = name ? name(id, sizeof(attr), attr) : -1;
+	if (got <= 0 || (size_t)got >= sizeof(attr))
+		return NULL;
+	return h5_object_add(f, addr, TERM_kind_attribute, path, h5_ask_name(l, id, path, sizeof(path)), attr, (size_t)got);
+}
+
+static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned kind, enum resolve how)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
-	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
 	unsigned long fileno;
 	uint64_t addr;
 	int type;
@@ -577,18 +639,9 @@ static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned ki
 	h5_hush(l, &q);
 	if (h5_ask_object(l, id, &fileno, &addr, &type) && type >= 0 && type < 3) {
 		struct h5_open *f = find_or_add_file(l, id, fileno);
-		size_t n = f ? h5_ask_name(l, id, path, sizeof(path)) : 0, nattr = 0;
-		ssize_t (*name)(hid_t, size_t, char *) = H5CALL(l, H5Aget_name, ssize_t(*)(hid_t, size_t, char *));
-		if (kind == TERM_kind_attribute) {
-			ssize_t got = name ? name(id, sizeof(attr), attr) : -1;
-			nattr = got > 0 && (size_t)got < sizeof(attr) ? (size_t)got : 0;
-			if (f && nattr)
-				o = h5_object_add(f, addr, kind, path, n, attr, nattr);
-		} else if (f) {
-			o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
-			if (made)
-				h5_object_made(o, path, n);
-		}
+		if (f)
+			o = kind == TERM_kind_attribute ? resolve_attribute(l, id, f, addr)
+			                                : resolve_object(l, id, f, addr, kinds[type], how);
 	}
 	h5_unhush(l, &q);
 	if (o)
@@ -612,12 +665,23 @@ struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind)
 		return NULL;
 	struct h5_obj *o = id_find(s, id);
 	h5_state_unlock(s);
-	return o ? o : resolve_identifier(l, id, kind, false);
+	return o ? o : resolve_identifier(l, id, kind, RESOLVE_FOUND);
 }
 
 struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind)
 {
-	return id > 0 ? resolve_identifier(l, id, kind, true) : NULL;
+	return id > 0 ? resolve_identifier(l, id, kind, RESOLVE_MADE) : NULL;
+}
+
+struct h5_obj *h5_referenced_of(struct h5_lib *l, hid_t id, unsigned kind)
+{
+	struct h5_obj *o = h5_known(id);
+	return o || id <= 0 ? o : resolve_identifier(l, id, kind, RESOLVE_REFERENCED);
+}
+
+struct h5_obj *h5_nameless_of(struct h5_lib *l, hid_t id, unsigned kind)
+{
+	return id > 0 ? resolve_identifier(l, id, kind, RESOLVE_NAMELESS) : NULL;
 }
 
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id)
