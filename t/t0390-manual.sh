@@ -95,6 +95,7 @@ END
 		while IFS= read -r line; do
 			case $line in
 			'stemma table'*) ;; # draws by itself
+			'stemma watch'*) line="timeout --preserve-status -s INT 2 $line" ;; # goes on until it is ended
 			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
 			*--spec* | 'stemma spec'*) "$STEMMA" doctor --quick | grep -q '^specifications *ok' || { skip "example: $line" 'built without LLVM'; continue; } ;;
 			esac
