@@ -57,6 +57,25 @@ sed 's/^/# /' "$out" | tail -n 1
 (exit $status)
 check 'a question that lacks memory, at each tenth place'
 
+# Memory lacks from one of the last places on, where the answer is made into text.
+good=true
+for q in 'log --json' 'show --json @' 'stat --json @' 'lineage --json made'; do
+	# shellcheck disable=SC2086 # words
+	cmd 0 run -- sh -c 'cat /dev/null >made; : >>made' && "$STEMMA" $q >"$T/right" 2>"$err" && faulty enomem 0 $q
+	last=$(od -An -tu8 "$T/count" | tr -d " ")
+	for n in $(seq $((last - 30)) $last); do
+		# shellcheck disable=SC2086
+		FAULTS_LASTS=1 faulty enomem "$n" $q
+		got=$?
+		if ! { [ $got = 0 ] && cmp -s "$out" "$T/right"; } && ! { [ $got = 125 ] && [ -s "$err" ]; }; then
+			good=false
+			echo "# $q, from allocation $n of $last on: status $got: $(head -c 200 "$err")"
+		fi
+	done
+done
+$good
+check 'the text of an answer for which memory lacks'
+
 # An index beside the record that cannot be opened for a moment is not exchanged for one in the cache, which has another
 # state of the record.
 good=true

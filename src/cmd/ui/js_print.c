@@ -48,10 +48,11 @@ int js_print(json_t *o, bool line)
 	if (damaged && o && json_is_object(o))
 		js_gaps(o, "record", 1u << TERM_gap_damaged);
 	char *text = NULL;
-	size_t length;
+	size_t length = 0;
 	FILE *f = o ? open_memstream(&text, &length) : NULL;
 	int r = f ? json_dumpf(o, f, line ? JSON_COMPACT : JSON_INDENT(1)) : -1;
-	if (f && fclose(f) != 0)
+	/* Where memory lacks at its end it closes well, and gives no text. */
+	if (f && (fclose(f) != 0 || !text))
 		r = -1;
 	if (r == 0)
 		js_print_piece(NULL, str_n(text, length));
