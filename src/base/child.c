@@ -108,6 +108,14 @@ int child_wait(pid_t pid)
 	return status;
 }
 
+int child_signal(pid_t pid, int sig)
+{
+	siginfo_t si = {0};
+	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid)
+		return -ESRCH;
+	return kill(pid, sig) < 0 ? -errno : 0;
+}
+
 int child_run(const struct child *c)
 {
 	pid_t pid;

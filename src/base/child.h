@@ -37,6 +37,9 @@ struct child {
 int child_start(const struct child *c, pid_t *ret_pid);
 /* Waits for its end; the wait status, or -errno. */
 int child_wait(pid_t pid);
+/* A signal to a child that was not waited for; none to another process that has its number by now. For a signal
+ * handler, too, of the thread that waits. 0, or -errno: -ESRCH where it has ended. */
+int child_signal(pid_t pid, int sig);
 /* child_start and child_wait in one. */
 int child_run(const struct child *c);
 /* Runs it with a pipe as its standard output and appends what it prints to ret. The wait status (0 also of what was cut

@@ -1,5 +1,6 @@
 #include "cc/launch.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/os/memfile.h"
@@ -257,13 +258,11 @@ static struct group_ear ear;
 
 static void pass_on(int sig, siginfo_t *si, void *context)
 {
-	siginfo_t over = {0};
 	int e = errno;
 	(void)context;
 	/* What a terminal sends it has got already; and so it has what somebody sent to the whole group. */
-	if (child > 0 && si->si_code == SI_USER && !group_received(&ear, sig) &&
-	    waitid(P_PID, (id_t)child, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && !over.si_pid)
-		kill(child, sig);
+	if (child > 0 && si->si_code == SI_USER && !group_received(&ear, sig))
+		child_signal(child, sig);
 	errno = e;
 }
 

@@ -96,6 +96,12 @@ static void whole_group(const struct relation *r, pid_t top, int fd, pid_t *last
 		*last = group;
 }
 
+/* By its pidfd; where there is none only the number is left. */
+static int send_signal(int fd, pid_t pid, int sig)
+{
+	return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(pid, sig);
+}
+
 static bool signal_process(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
 {
 	struct procfs p;
@@ -114,14 +120,12 @@ static bool signal_process(const struct relation *r, pid_t top, int sig, struct 
 		count->alive += alive;
 		if (alive && (sig == SIGKILL || sig == SIGSTOP))
 			whole_group(r, top, fd, group);
-		int rc = !alive || !sig || (sig == SIGSTOP && p.state == 'T') ? 0
-		         : fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)
-		                   : kill(r->pid, sig);
+		int rc = !alive || !sig || (sig == SIGSTOP && p.state == 'T') ? 0 : send_signal(fd, r->pid, sig);
 		if (rc < 0 && errno == EPERM) {
 			count->refused++;
 			count->one_refused = r->pid;
 		} else if (rc == 0 && alive && sig == SIGTERM && p.state == 'T') {
-			kill(r->pid, SIGCONT);
+			send_signal(fd, r->pid, SIGCONT);
 		}
 	}
 	if (fd >= 0)

@@ -27,6 +27,24 @@ static void prints(const char *script, size_t most, bool cut, int status, const 
 	buf_release(&b);
 }
 
+/* Who has ended gets no signal, whether it was waited for or not. */
+static void signals(void **state)
+{
+	struct child c = {.argv = SHELL("exec sleep 100")};
+	siginfo_t si;
+	pid_t pid;
+	(void)state;
+	assert_int_equal(child_start(&c, &pid), 0);
+	assert_int_equal(child_signal(pid, 0), 0);
+	assert_int_equal(child_signal(pid, SIGTERM), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	assert_int_equal(child_signal(pid, 0), -ESRCH);
+	assert_true(WIFSIGNALED(child_wait(pid)));
+	assert_int_equal(child_signal(pid, 0), -ESRCH);
+	/* Another one's child: not ours to signal. */
+	assert_int_equal(child_signal(getppid(), 0), -ESRCH);
+}
+
 static void what_it_prints(void **state)
 {
 	(void)state;
@@ -166,8 +184,9 @@ static void closed_streams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_it_prints), cmocka_unit_test(bounds),           cmocka_unit_test(what_is_not_there),
-	    cmocka_unit_test(what_it_gets),   cmocka_unit_test(before_it_starts), cmocka_unit_test(closed_streams),
+	    cmocka_unit_test(signals),           cmocka_unit_test(what_it_prints), cmocka_unit_test(bounds),
+	    cmocka_unit_test(what_is_not_there), cmocka_unit_test(what_it_gets),   cmocka_unit_test(before_it_starts),
+	    cmocka_unit_test(closed_streams),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

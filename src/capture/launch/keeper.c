@@ -68,6 +68,24 @@ void keeper_emit_end(struct sup *s, int status)
 
 /* ---- signals ---- */
 
+/* A signal to the command, which another process waits for: that says so before it does, and once it was waited for its
+ * number may be another process's. So the command is held first, and then it is asked whether it was the command. */
+static void signal_root(const struct keeper *k, int sig)
+{
+	pid_t root = k->control->root;
+	int fd = (int)syscall(SYS_pidfd_open, root, 0);
+	bool number_only = fd < 0 && errno != ESRCH && errno != EINVAL;
+	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&k->control->seen, __ATOMIC_ACQUIRE)) {
+		if (fd >= 0)
+			syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+		else if (number_only)
+			kill(root, sig);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 /* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
 static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 {
@@ -88,9 +106,7 @@ static void forward_signal(struct keeper *k, const struct signalfd_siginfo *si)
 		usleep(1000);
 	}
 	k->mine[sig] = k->control->got[sig];
-	/* Once its end was seen it may have been waited for, and its number be another process's. */
-	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) && !__atomic_load_n(&k->control->seen, __ATOMIC_ACQUIRE))
-		kill(root, (int)sig);
+	signal_root(k, (int)sig);
 }
 
 static void take_signals(void *arg)

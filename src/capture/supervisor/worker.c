@@ -335,8 +335,13 @@ void worker_emit_ended(struct worker *w, int status)
 /* A keeper that was killed is no parent any more, and its number may be another process's. */
 void worker_signal_keeper(pid_t keeper, int sig)
 {
-	if (getppid() == keeper)
+	int fd = (int)syscall(SYS_pidfd_open, keeper, 0);
+	if (getppid() == keeper && fd >= 0)
+		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+	else if (getppid() == keeper)
 		kill(keeper, sig);
+	if (fd >= 0)
+		close(fd);
 }
 
 void worker_stop(struct control *c, pid_t keeper)

@@ -1,5 +1,6 @@
 #include "cmd/bench/bench_once.h"
 
+#include "base/child.h"
 #include "base/io.h"
 #include "base/os/memfile.h"
 #include "cc/group.h"
@@ -44,7 +45,7 @@ static void pass_signal_to_recorder(int sig, siginfo_t *si, void *context)
 	bool all = si->si_code != SI_USER || group_received(&ear, sig);
 	stopped = sig;
 	if (!all && recorder > 0)
-		kill(recorder, sig);
+		child_signal(recorder, sig);
 	errno = e;
 }
 

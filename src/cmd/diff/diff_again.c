@@ -1,5 +1,6 @@
 #include "cmd/diff/diff_again.h"
 
+#include "base/child.h"
 #include "base/io.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
@@ -45,7 +46,7 @@ static void pass_signal_to_step(int sig)
 	int e = errno;
 	stopped = sig;
 	if (running > 0 && sig != SIGINT) /* that one goes to all of the terminal's */
-		kill(running, sig);
+		child_signal(running, sig);
 	errno = e;
 }
 
