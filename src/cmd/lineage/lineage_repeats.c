@@ -32,16 +32,16 @@ static uint64_t file_kind(const char *name)
 }
 
 /* What a branch is one of: an execution by its program, a file by its suffix and by what made it. */
-static uint64_t branch_kind(const struct shape *s, const struct lineage *l, const char *const *names,
+static uint64_t branch_kind(const struct shape *s, const struct lineage *l, repeats_name *name, void *arg,
                             const struct branch *b)
 {
 	uint64_t h = hash_mix(hash_str(str_of(b->words)), (uint64_t)b->sure << 1 | l->nodes[b->child].exec);
 	if (l->nodes[b->child].exec)
-		return hash_mix(h, hash_str(command_kind(names[b->child])));
-	h = hash_mix(h, file_kind(names[b->child]));
+		return hash_mix(h, hash_str(command_kind(name(arg, b->child))));
+	h = hash_mix(h, file_kind(name(arg, b->child)));
 	for (size_t k = s->first[b->child]; k < s->first[b->child + 1]; k++)
 		if (l->nodes[s->branches[k].child].exec)
-			return hash_mix(h, hash_str(command_kind(names[s->branches[k].child])));
+			return hash_mix(h, hash_str(command_kind(name(arg, s->branches[k].child))));
 	return h;
 }
 
@@ -81,7 +81,7 @@ static int fold_branches(size_t first, size_t end, const uint64_t *kind, struct 
 	return r;
 }
 
-int repeats_find(const struct shape *s, const struct lineage *l, const char *const *names, bool all,
+int repeats_find(const struct shape *s, const struct lineage *l, repeats_name *name, void *arg, bool all,
                  struct repeats *ret)
 {
 	size_t n = s->first[l->n_nodes];
@@ -92,7 +92,7 @@ int repeats_find(const struct shape *s, const struct lineage *l, const char *con
 		if (s->first[i + 1] - s->first[i] < REPEATS_SHOWN + REPEATS_FOLDED || !s->shown[i])
 			continue;
 		for (size_t k = s->first[i]; k < s->first[i + 1]; k++)
-			kind[k] = branch_kind(s, l, names, &s->branches[k]);
+			kind[k] = branch_kind(s, l, name, arg, &s->branches[k]);
 		r = fold_branches(s->first[i], s->first[i + 1], kind, ret);
 	}
 	free(kind);

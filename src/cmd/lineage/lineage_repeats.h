@@ -14,9 +14,10 @@ struct repeats {
 	uint32_t *count;
 	size_t *last;
 };
-/* names: of each node. all: nothing is folded. The branches stand in the order in which they are shown. 0 or -ENOMEM.
- */
-int repeats_find(const struct shape *s, const struct lineage *l, const char *const *names, bool all,
+/* What a node is called; valid until the next node's is asked for. */
+typedef const char *repeats_name(void *arg, uint32_t node);
+/* all: nothing is folded. The branches stand in the order in which they are shown. 0 or -ENOMEM. */
+int repeats_find(const struct shape *s, const struct lineage *l, repeats_name *name, void *arg, bool all,
                  struct repeats *ret);
 void repeats_release(struct repeats *r);
 

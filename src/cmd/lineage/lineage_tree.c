@@ -17,8 +17,9 @@ struct frame {
 
 struct tree {
 	const struct lineage_view *v;
-	struct buf names, notes; /* NUL-terminated, one per node */
+	struct buf names, notes; /* NUL-terminated, one per node that was described */
 	size_t *name_at, *note_at;
+	bool *described;
 	struct shape shape;
 	struct repeats repeats;
 	uint64_t lines, max_lines; /* printed; 0: as many as there are */
@@ -139,25 +140,45 @@ static int describe_exec(struct tree *t, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+static int describe_node(struct tree *t, uint32_t i)
+{
+	t->described[i] = true;
+	t->name_at[i] = t->names.n;
+	t->note_at[i] = t->notes.n;
+	int r = t->v->l->nodes[i].exec ? describe_exec(t, i) : describe_version(t, t->v->l->nodes[i].id);
+	buf_char(&t->names, '\0');
+	buf_char(&t->notes, '\0');
+	return t->names.failed || t->notes.failed ? -1 : r;
+}
+
+/* A node's name, described when it is first asked for: of a long lineage few are shown. Valid until the next node's. */
+static const char *node_name(struct tree *t, uint32_t node)
+{
+	if (!t->described[node] && describe_node(t, node) < 0)
+		t->failed = true;
+	return t->failed ? "" : t->names.p + t->name_at[node];
+}
+
+static const char *node_note(struct tree *t, uint32_t node)
+{
+	node_name(t, node);
+	return t->failed ? "" : t->notes.p + t->note_at[node];
+}
+
+/* Who is behind all; and of stages, which are few, what each is. */
 static int describe_nodes(struct tree *t)
 {
-	const struct lineage *l = t->v->l;
 	int r = look_at_users(t);
-	for (size_t i = 0; i < l->n_nodes && r >= 0; i++) {
-		t->name_at[i] = t->names.n;
-		t->note_at[i] = t->notes.n;
-		r = l->nodes[i].exec ? describe_exec(t, (uint32_t)i) : describe_version(t, l->nodes[i].id);
-		buf_char(&t->names, '\0');
-		buf_char(&t->notes, '\0');
-	}
-	return t->names.failed || t->notes.failed ? -1 : r;
+	for (size_t i = 0; i < t->v->l->n_nodes && t->v->stages && r >= 0; i++)
+		r = describe_node(t, (uint32_t)i);
+	return r;
 }
 
 /* ---- order ---- */
 
 static int by_time(const void *pa, const void *pb, void *arg)
 {
-	const struct tree *t = arg;
+	struct tree *t = arg;
 	const struct branch *a = pa, *b = pb;
 	if (a->e->type != b->e->type)
 		return a->e->type < b->e->type ? -1 : 1;
@@ -169,7 +190,9 @@ static int by_time(const void *pa, const void *pb, void *arg)
 		return nodes[b->child].object - nodes[a->child].object;
 	if (a->e->e.lo != b->e->e.lo)
 		return a->e->e.lo < b->e->e.lo ? -1 : 1;
-	int c = strcmp(t->names.p + t->name_at[a->child], t->names.p + t->name_at[b->child]);
+	node_name(t, b->child); /* both are described before one is looked at */
+	const char *name = node_name(t, a->child);
+	int c = strcmp(name, node_name(t, b->child));
 	return c ? c : (a->child > b->child) - (a->child < b->child);
 }
 
@@ -194,17 +217,14 @@ static int arrange(struct tree *t)
 	return r;
 }
 
+static const char *name_for_repeats(void *arg, uint32_t node)
+{
+	return node_name(arg, node);
+}
+
 static int fold_repeats(struct tree *t)
 {
-	size_t n = t->v->l->n_nodes;
-	const char **names = calloc(n + 1, sizeof(*names));
-	int r = names ? 0 : -1;
-	for (size_t i = 0; i < n && r == 0; i++)
-		names[i] = t->names.p + t->name_at[i];
-	if (r == 0)
-		r = repeats_find(&t->shape, t->v->l, names, t->v->options->all, &t->repeats);
-	free(names);
-	return r;
+	return repeats_find(&t->shape, t->v->l, name_for_repeats, t, t->v->options->all, &t->repeats);
 }
 
 /* ---- printing ---- */
@@ -223,9 +243,9 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 	const struct screen *out = t->v->out;
 	const struct lineage *l = t->v->l;
 	struct buf name = {0}, note = {0};
-	const char *text = t->notes.p + t->note_at[node];
+	const char *text = node_note(t, node);
 
-	buf_printf(&name, "%s%s%s", br && !br->sure ? "? " : "", br ? br->words : "", t->names.p + t->name_at[node]);
+	buf_printf(&name, "%s%s%s", br && !br->sure ? "? " : "", br ? br->words : "", node_name(t, node));
 	if (again)
 		buf_printf(&note, "  [%u] above", t->mark[node]);
 	else if (postponed)
@@ -277,7 +297,7 @@ static void print_repeats(struct tree *t, const struct buf *indent, size_t branc
 	struct buf b = {0};
 	uint32_t last = t->shape.branches[t->repeats.last[branch]].child;
 	buf_printf(&b, "%s %u more like these, to %s", out->utf8 ? "…" : "...", t->repeats.count[branch],
-	           t->names.p + t->name_at[last]);
+	           node_name(t, last));
 	if (out->tty) {
 		size_t used = fmt_columns(buf_view(indent));
 		fmt_fit(&b, 0, (size_t)out->width > used ? (size_t)out->width - used : 1, out->utf8);
@@ -440,12 +460,13 @@ int lineage_tree(const struct lineage_view *v)
 	t.max_levels = !v->out->tty ? 30 : v->out->width > 80 ? (size_t)(v->out->width - 44) / 3 : 12;
 	t.name_at = calloc(n, sizeof(*t.name_at));
 	t.note_at = calloc(n, sizeof(*t.note_at));
+	t.described = calloc(n, sizeof(*t.described));
 	t.mentions = calloc(n, sizeof(*t.mentions));
 	t.mark = calloc(n, sizeof(*t.mark));
 	t.printed = calloc(n, sizeof(*t.printed));
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
-	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
+	if (!t.name_at || !t.note_at || !t.described || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
 	    lineage_shape(v, &t.shape) < 0 || describe_nodes(&t) < 0 || arrange(&t) < 0 || fold_repeats(&t) < 0) {
 		report("cannot describe the lineage");
 		goto out;
@@ -458,10 +479,13 @@ int lineage_tree(const struct lineage_view *v)
 		print_subtree(&t, t.later[k]);
 	}
 	print_rest(&t);
+	if (t.failed)
+		report("cannot describe the lineage");
 	status = t.failed ? STATUS_SELF : STATUS_OK;
 out:
 	free(t.name_at);
 	free(t.note_at);
+	free(t.described);
 	free(t.mentions);
 	free(t.mark);
 	free(t.printed);
