@@ -71,4 +71,41 @@ while [ $i -lt 300 ]; do
 done >>cycle.ttl
 cmd 0 sparql -d cycle.ttl --format csv 'PREFIX : <http://e/> SELECT (COUNT(*) AS ?n) { :n0 (:a|:b|(:a/:b*))* ?x }' && says "$out" 300
 check 'closures of closures over cycles end'
+# Documents made to hurt.
+{
+	printf '@prefix : <http://e/> . :a :b '
+	yes '[ :b ' | head -n 200000 | tr -d '\n'
+	printf ':c'
+	yes ' ]' | head -n 200000 | tr -d '\n'
+	printf ' .'
+} >brackets.ttl
+cmd 125 sparql -d brackets.ttl 'ASK {}' && says "$err" 'nested too deep'
+check 'brackets inside each other end'
+{
+	printf '@prefix : <http://e/> . :a :b '
+	yes '(' | head -n 100000 | tr -d '\n'
+	yes ')' | head -n 100000 | tr -d '\n'
+	printf ' .'
+} >lists.ttl
+cmd 125 sparql -d lists.ttl 'ASK {}' && says "$err" 'nested too deep'
+check 'lists inside each other end'
+{
+	printf '@prefix : <http://e/> . :a :b '
+	yes '[ :b ' | head -n 100 | tr -d '\n'
+	printf ':c'
+	yes ' ]' | head -n 100 | tr -d '\n'
+	printf ' .'
+} >few.ttl
+cmd 0 sparql -d few.ttl --format csv 'SELECT (COUNT(*) AS ?n) { ?s ?p ?o }' && says "$out" 101
+check '... a hundred are read'
+echo '@prefix : <http://e/> . :a :b "\u001b]0;owned\u0007 \u202e \u009b x", "=1+cmd|x" .' >steers.ttl
+good=true
+for f in table json xml csv tsv; do
+	cmd 0 sparql -d steers.ttl --format $f 'SELECT ?o { ?s ?p ?o }' && ! LC_ALL=C grep -q "$(printf '\033\|\007\|\342\200\256\|\302\233')" "$out" && grep -q 'owned' "$out" || good=false
+done
+cmd 0 sparql -d steers.ttl --format turtle 'CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }' && ! LC_ALL=C grep -q "$(printf '\033\|\007\|\342\200\256\|\302\233')" "$out" || good=false
+$good
+check 'a literal steers no terminal, in any format'
+cmd 0 sparql -d steers.ttl --format csv 'SELECT ?o { ?s ?p ?o }' && says "$out" "'=1+cmd"
+check '... and is no formula'
 finish

@@ -1,8 +1,13 @@
 /* sparql_write.c - results: SPARQL 1.1 Query Results JSON, XML, CSV and TSV; triples as N-Triples. */
 #include "sparql/sparql.h"
 
+#include "base/unsafe_char.h"
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 struct writing {
 	const struct rdf *r;
@@ -16,17 +21,28 @@ static void put(struct buf *b, const char *s)
 	buf_str(b, str_of(s));
 }
 
+/* Literals are as hostile as their document: what a terminal acts on is not written as it is. The bytes of the
+ * character at place i that is so, and which it is; 0: it may be written. Ends of lines and tabs may. */
+static size_t unsafe_at(struct str s, size_t i, uint32_t *ret)
+{
+	const size_t n = utf8_char(s.p + i, s.n - i, ret);
+	return n && unsafe_char(*ret) && *ret != '\n' && *ret != '\r' && *ret != '\t' ? n : 0;
+}
+
 static void put_json(struct buf *b, struct str s)
 {
+	uint32_t u;
+	size_t n;
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
 	buf_char(b, '"');
 	for (size_t i = 0; i < s.n; i++) {
 		const char c = s.p[i], *at = c ? strchr(from, c) : NULL;
 		if (at)
 			buf_printf(b, "\\%c", to[at - from]);
-		else if ((unsigned char)c < 0x20 || c == 0x7f)
-			buf_printf(b, "\\u%04x", (unsigned)c);
-		else
+		else if ((n = unsafe_at(s, i, &u))) {
+			buf_printf(b, "\\u%04x", (unsigned)u); /* all of these have four digits */
+			i += n - 1;
+		} else
 			buf_char(b, c);
 	}
 	buf_char(b, '"');
@@ -34,6 +50,8 @@ static void put_json(struct buf *b, struct str s)
 
 static void put_xml(struct buf *b, struct str s)
 {
+	uint32_t u;
+	size_t n;
 	for (size_t i = 0; i < s.n; i++) {
 		const char c = s.p[i];
 		if (c == '<')
@@ -46,9 +64,10 @@ static void put_xml(struct buf *b, struct str s)
 			put(b, "&quot;");
 		else if (c == '\r')
 			put(b, "&#13;");
-		else if ((unsigned char)c < 0x20 && c != '\n' && c != '\t')
-			put(b, "\xef\xbf\xbd");
-		else
+		else if ((n = unsafe_at(s, i, &u))) {
+			put(b, REPLACEMENT);
+			i += n - 1;
+		} else
 			buf_char(b, c);
 	}
 }
@@ -197,19 +216,25 @@ static void write_xml(const struct writing *w)
 static void csv_field(struct buf *b, struct str s)
 {
 	bool quote = false;
+	uint32_t u;
 	for (size_t i = 0; i < s.n; i++)
 		quote |= s.p[i] == '"' || s.p[i] == ',' || s.p[i] == '\n' || s.p[i] == '\r';
-	if (!quote) {
-		buf_str(b, s);
-		return;
-	}
-	buf_char(b, '"');
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '"')
+	if (quote)
+		buf_char(b, '"');
+	if (unsafe_formula(s))
+		buf_char(b, '\'');
+	for (size_t i = 0, n; i < s.n; i++) {
+		if ((n = unsafe_at(s, i, &u))) {
+			put(b, REPLACEMENT);
+			i += n - 1;
+			continue;
+		}
+		if (quote && s.p[i] == '"')
 			buf_char(b, '"');
 		buf_char(b, s.p[i]);
 	}
-	buf_char(b, '"');
+	if (quote)
+		buf_char(b, '"');
 }
 
 static void csv_term(const struct writing *w, rdf_id id)
