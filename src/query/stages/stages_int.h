@@ -9,8 +9,7 @@
 #include "base/vec.h"
 #include "query/idmap.h"
 #include "query/stages/stages.h"
-
-#define NOT_THERE UINT32_MAX
+#include "query/stages/stages_texts.h"
 
 /* An execution of a run, as stages.c looks at it. */
 struct stage_exec {

@@ -13,18 +13,10 @@ struct target {
 	enum fit fit;
 	store_id exec;
 	struct buf args; /* of the execution: as absolute paths, with NUL behind each; a byte before each: its fit */
-	struct buf log;  /* of ninja: path, NUL, first output, NUL */
-	struct idmap logged;
+	struct stages_ninja log;
 	uint32_t log_of;     /* the engine whose log that is */
 	struct idmap stages; /* hash of engine and target -> stage + 1 */
 };
-
-static uint64_t hash_path(uint64_t h, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		h = hash_mix(h, (unsigned char)s.p[i]);
-	return h | 1;
-}
 
 /* ---- words of arguments ---- */
 
@@ -163,48 +155,6 @@ static int ask_ninja_log(void *arg, store_id exec, store_id version, struct str 
 	return 0;
 }
 
-static void put_whole(struct buf *b, const struct buf *folder, struct str path)
-{
-	if (path.n && *path.p != '/')
-		buf_str(b, buf_view(folder));
-	buf_str(b, path);
-	buf_char(b, '\0');
-}
-
-/* Outputs of one command follow each other and have its hash; the first one names it. */
-static int parse_ninja_log(struct target *t, struct log_at *a, struct str text)
-{
-	struct str first = {0}, hash = {0}, times = {0};
-	while (text.n) {
-		const char *end = memchr(text.p, '\n', text.n);
-		struct str line = str_n(text.p, end ? (size_t)(end - text.p) : text.n), field[5];
-		size_t n = 0, used = line.n + (end != NULL);
-		text = str_n(text.p + used, text.n - used);
-		for (struct str rest = line; n < 5 && rest.n; n++) {
-			const char *tab = memchr(rest.p, '\t', rest.n);
-			field[n] = str_n(rest.p, tab ? (size_t)(tab - rest.p) : rest.n);
-			rest = tab ? str_n(tab + 1, rest.n - field[n].n - 1) : (struct str){0};
-		}
-		if (n < 5 || !field[3].n || memchr(field[3].p, '\0', field[3].n))
-			continue;
-		struct str span = str_n(field[0].p, field[0].n + 1 + field[1].n);
-		if (!str_eq(hash, field[4]) || !str_eq(times, span))
-			first = field[3];
-		hash = field[4];
-		times = span;
-		size_t at = t->log.n;
-		put_whole(&t->log, &a->folder, field[3]);
-		put_whole(&t->log, &a->folder, first);
-		bool is_new;
-		uint32_t *to =
-		    t->log.failed ? NULL : idmap_add(&t->logged, hash_path(1, str_of(t->log.p + at)), (uint32_t)at, &is_new);
-		if (!to)
-			return -ENOMEM;
-		*to = (uint32_t)at; /* what was said last */
-	}
-	return 0;
-}
-
 static int load_ninja_log(struct target *t, uint32_t e)
 {
 	struct log_at a = {.t = t};
@@ -212,14 +162,12 @@ static int load_ninja_log(struct target *t, uint32_t e)
 	if (t->log_of == e || t->r->x[e].engine != ENGINE_NINJA)
 		return 0;
 	t->log_of = e;
-	buf_reset(&t->log);
-	idmap_release(&t->logged);
-	t->logged = (struct idmap){0};
+	stages_ninja_release(&t->log);
 	int r = stages_outputs(t->r->st, t->r->x[e].id, ask_ninja_log, &a);
 	if (r == 0 && a.version)
 		r = stages_read(t->r->st, a.version, &text);
 	if (r > 0)
-		r = parse_ninja_log(t, &a, buf_view(&text));
+		r = stages_ninja_parse(&t->log, buf_view(&a.folder), buf_view(&text));
 	buf_release(&text);
 	buf_release(&a.folder);
 	return r;
@@ -228,15 +176,11 @@ static int load_ninja_log(struct target *t, uint32_t e)
 /* The target of ninja's log instead of the output that was found; 1 it is there, 0 not. */
 static int take_logged(struct target *t, uint32_t e)
 {
-	const uint32_t *at = t->log_of == e ? idmap_find(&t->logged, hash_path(1, buf_view(&t->path))) : NULL;
-	if (!at)
+	const char *first = t->log_of == e ? stages_ninja_first(&t->log, buf_view(&t->path)) : NULL;
+	if (!first)
 		return 0;
-	const char *path = t->log.p + *at;
-	if (!str_eq(str_of(path), buf_view(&t->path)))
-		return 0;
-	struct str first = str_of(path + strlen(path) + 1);
 	buf_reset(&t->path);
-	buf_str(&t->path, first);
+	buf_str(&t->path, str_of(first));
 	return 1;
 }
 
@@ -262,7 +206,7 @@ static int name_target(struct target *t, uint32_t u)
 		return ret;
 	bool logged = take_logged(t, e);
 	uint32_t stage;
-	uint32_t *at = idmap_add(&t->stages, hash_path(hash_mix(1, r->x[e].id), buf_view(&t->path)), 0, &is_new);
+	uint32_t *at = idmap_add(&t->stages, stages_path_hash(hash_mix(1, r->x[e].id), buf_view(&t->path)), 0, &is_new);
 	if (!at || t->path.failed)
 		return -ENOMEM;
 	if (is_new) {
@@ -292,8 +236,7 @@ int stages_name_targets(struct stage_run *r)
 	buf_release(&t.path);
 	buf_release(&t.cwd);
 	buf_release(&t.args);
-	buf_release(&t.log);
-	idmap_release(&t.logged);
+	stages_ninja_release(&t.log);
 	idmap_release(&t.stages);
 	return ret;
 }

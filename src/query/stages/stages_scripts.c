@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#define HEAD 4096 /* bytes of .command.run in which the name stands */
-
 /* ---- Nextflow ---- */
 
 struct script_at {
@@ -29,26 +27,6 @@ static int find_script(struct stage_run *r, uint32_t u, struct script_at *ret)
 	}
 	edges_release(&e);
 	return got;
-}
-
-/* "# NEXTFLOW TASK: ALIGN (s1)", or in a newer one "### name: 'ALIGN (s1)'". */
-static struct str task_name(struct str text)
-{
-	static const char *const words[] = {"\n# NEXTFLOW TASK: ", "\n### name: "};
-	text.n = text.n > HEAD ? HEAD : text.n;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *at = memmem(text.p, text.n, words[i], strlen(words[i]));
-		if (!at)
-			continue;
-		at += strlen(words[i]);
-		const char *end = memchr(at, '\n', (size_t)(text.p + text.n - at));
-		struct str name = str_n(at, end ? (size_t)(end - at) : 0);
-		if (name.n > 1 && *name.p == '\'' && name.p[name.n - 1] == '\'')
-			name = str_n(name.p + 1, name.n - 2);
-		if (name.n && !memchr(name.p, '\0', name.n))
-			return name;
-	}
-	return (struct str){0};
 }
 
 /* The last two parts of the folder, as Nextflow names a task: ab/cdef01, of cdef01... six digits. */
@@ -91,7 +69,7 @@ int stages_name_task(struct stage_run *r, uint32_t u)
 	uint32_t stage;
 	int ret = find_script(r, u, &script);
 	int read = ret == 0 && script.version ? stages_read(r->st, script.version, &text) : 0;
-	struct str name = read > 0 ? task_name(buf_view(&text)) : (struct str){0};
+	struct str name = read > 0 ? stages_task_name(buf_view(&text)) : (struct str){0};
 	struct stage *g = ret == 0 && read >= 0 ? stages_add(r->st, &stage) : NULL;
 	if (g) {
 		uint32_t e = r->x[u].under;

@@ -9,150 +9,6 @@
 #include <ctype.h>
 #include <errno.h>
 
-#define NAME_MAX_N 200 /* bytes of a rule's name */
-#define ABOVE 16       /* folders above a file that may be what the rule made */
-
-struct job {
-	struct str name, number, wildcards, made[2]; /* of the log's text; made: output, log */
-	uint32_t stage;
-};
-
-/* What the log of one Snakemake says. */
-struct planned {
-	struct buf text;
-	struct str folder; /* in which it worked */
-	struct job *jobs;
-	size_t n, cap;
-	struct idmap by_file; /* hash of a path -> job + 1 */
-};
-
-static void planned_release(struct planned *p)
-{
-	buf_release(&p->text);
-	free(p->jobs);
-	idmap_release(&p->by_file);
-}
-
-/* ---- the log ---- */
-
-static struct str next_line(struct str *rest)
-{
-	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
-	struct str line = str_n(rest->p, end ? (size_t)(end - rest->p) : rest->n);
-	size_t used = line.n + (end != NULL);
-	*rest = str_n(rest->p + used, rest->n - used);
-	return line;
-}
-
-static size_t blanks_before(struct str line)
-{
-	size_t n = 0;
-	while (n < line.n && line.p[n] == ' ')
-		n++;
-	return n;
-}
-
-static bool is_rule_name(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!isalnum((unsigned char)s.p[i]) && !strchr("_-.", s.p[i]))
-			return false;
-	return s.n && s.n <= NAME_MAX_N && !memchr(s.p, '\0', s.n);
-}
-
-/* "rule sort:" */
-static bool is_job_head(struct str line, struct str *ret_name)
-{
-	static const char *const words[] = {"rule ", "localrule ", "checkpoint ", "localcheckpoint "};
-	size_t in = blanks_before(line);
-	line = str_n(line.p + in, line.n - in);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct str word = str_of(words[i]);
-		if (!str_starts(line, word) || line.p[line.n - 1] != ':')
-			continue;
-		*ret_name = str_n(line.p + word.n, line.n - word.n - 1);
-		return is_rule_name(*ret_name);
-	}
-	return false;
-}
-
-static void take_field(struct job *j, struct str line)
-{
-	static const struct {
-		const char *name;
-		size_t offset;
-	} fields[] = {{"output: ", offsetof(struct job, made[0])},
-	              {"log: ", offsetof(struct job, made[1])},
-	              {"jobid: ", offsetof(struct job, number)},
-	              {"wildcards: ", offsetof(struct job, wildcards)}};
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		struct str name = str_of(fields[i].name);
-		if (str_starts(line, name))
-			*(struct str *)((char *)j + fields[i].offset) = str_n(line.p + name.n, line.n - name.n);
-	}
-}
-
-static uint64_t path_hash(struct str folder, struct str path)
-{
-	uint64_t h = 1;
-	bool whole = path.n && *path.p == '/';
-	while (!whole && path.n > 2 && path.p[0] == '.' && path.p[1] == '/')
-		path = str_n(path.p + 2, path.n - 2);
-	for (int part = whole; part < 3; part++) {
-		struct str s = whole || part == 2 ? path : part ? str_of("/") : folder;
-		for (size_t i = 0; i < s.n; i++)
-			h = hash_mix(h, (unsigned char)s.p[i]);
-		if (whole)
-			break;
-	}
-	return h | 1;
-}
-
-/* Each of "A, B (pipe), C" leads to the job. */
-static int add_made(struct planned *p, struct str list, uint32_t job)
-{
-	while (list.n) {
-		const char *comma = memmem(list.p, list.n, ", ", 2);
-		struct str one = str_n(list.p, comma ? (size_t)(comma - list.p) : list.n);
-		size_t used = comma ? one.n + 2 : one.n;
-		list = str_n(list.p + used, list.n - used);
-		const char *mark = one.n && one.p[one.n - 1] == ')' ? memmem(one.p, one.n, " (", 2) : NULL;
-		if (mark)
-			one.n = (size_t)(mark - one.p);
-		bool is_new;
-		if (one.n && !idmap_add(&p->by_file, path_hash(p->folder, one), job + 1, &is_new))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int parse_log(struct planned *p)
-{
-	struct str rest = buf_view(&p->text), name;
-	struct job *at = NULL;
-	size_t in = 0;
-	while (rest.n) {
-		struct str line = next_line(&rest);
-		size_t blanks = blanks_before(line);
-		if (is_job_head(line, &name)) {
-			if (!vec_has_room(p->jobs, p->n, p->cap))
-				return -ENOMEM;
-			at = &p->jobs[p->n++];
-			*at = (struct job){.name = name, .stage = NOT_THERE};
-			in = blanks;
-		} else if (at && (blanks <= in || blanks == line.n)) {
-			at = NULL;
-		} else if (at) {
-			take_field(at, str_n(line.p + blanks, line.n - blanks));
-		}
-	}
-	for (uint32_t i = 0; i < p->n; i++)
-		for (int k = 0; k < 2; k++)
-			if (add_made(p, p->jobs[i].made[k], i) < 0)
-				return -ENOMEM;
-	return 0;
-}
-
 /* ---- names ---- */
 
 /* Does another NAME= begin there? */
@@ -186,7 +42,7 @@ static int set_wildcards(struct stages *st, struct stage *g, struct str list, co
 }
 
 /* The stage of a job of the log. */
-static int stage_of_job(struct stage_run *r, uint32_t e, struct job *j, uint32_t *ret)
+static int stage_of_job(struct stage_run *r, uint32_t e, struct stages_job *j, uint32_t *ret)
 {
 	struct stages *st = r->st;
 	if (j->stage == NOT_THERE) {
@@ -207,25 +63,11 @@ static int stage_of_job(struct stage_run *r, uint32_t e, struct job *j, uint32_t
 	return 0;
 }
 
-/* The job that a file, or a folder above it, was made for. */
-static struct job *job_of_path(struct planned *p, struct str path)
-{
-	for (int i = 0; i < ABOVE && path.n; i++) {
-		const uint32_t *at = idmap_find(&p->by_file, path_hash((struct str){0}, path));
-		if (at)
-			return &p->jobs[*at - 1];
-		path.n -= str_base_name(path).n;
-		while (path.n && path.p[path.n - 1] == '/')
-			path.n--;
-	}
-	return NULL;
-}
-
 struct asked {
 	struct stage_run *r;
-	struct planned *p;
+	struct stages_plan *p;
 	uint32_t e;
-	struct job *ret;
+	struct stages_job *ret;
 	store_id log; /* the version of the log */
 	struct buf metadata;
 };
@@ -234,7 +76,7 @@ static int ask_job(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
 	(void)exec, (void)version;
-	a->ret = job_of_path(a->p, path);
+	a->ret = stages_plan_job(a->p, path);
 	return a->ret != NULL;
 }
 
@@ -242,7 +84,7 @@ static int ask_job(void *arg, store_id exec, store_id version, struct str path)
 static int ask_made(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
-	struct job *j = stages_own_file(path) ? NULL : job_of_path(a->p, path);
+	struct stages_job *j = stages_own_file(path) ? NULL : stages_plan_job(a->p, path);
 	uint32_t stage;
 	bool is_new;
 	if (!j)
@@ -267,13 +109,13 @@ static int ask_log(void *arg, store_id exec, store_id version, struct str path)
 	return kept ? 0 : -ENOMEM;
 }
 
-static int load_log(struct stage_run *r, uint32_t e, struct planned *p)
+static int load_log(struct stage_run *r, uint32_t e, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
 	int ret = stages_outputs(r->st, r->x[e].id, ask_log, &a);
 	if (ret == 0 && a.log)
 		ret = stages_read(r->st, a.log, &p->text);
-	return ret > 0 ? parse_log(p) : ret;
+	return ret > 0 ? stages_plan_parse(p) : ret;
 }
 
 /* ---- the metadata of an output ---- */
@@ -290,20 +132,6 @@ static int is_of_run(struct stages *st, store_id version, store_id run)
 	}
 	edges_release(&e);
 	return r < 0 ? r : found;
-}
-
-/* "rule": "NAME" of JSON; within a string the first quote would have a backslash before it. */
-static struct str rule_of_metadata(struct str text)
-{
-	static const char key[] = "\"rule\": \"";
-	const char *end = text.p + text.n;
-	for (const char *at = text.p; text.n && (at = memmem(at, (size_t)(end - at), key, sizeof(key) - 1)); at++) {
-		const char *name = at + sizeof(key) - 1, *quote = memchr(name, '"', (size_t)(end - name));
-		struct str one = str_n(name, quote ? (size_t)(quote - name) : 0);
-		if ((at == text.p || at[-1] != '\\') && is_rule_name(one))
-			return one;
-	}
-	return (struct str){0};
 }
 
 static int ask_metadata(void *arg, store_id exec, store_id version, struct str path)
@@ -327,7 +155,7 @@ static int ask_metadata(void *arg, store_id exec, store_id version, struct str p
 	if (r > 0)
 		r = stages_read(st, last, &a->metadata);
 	buf_release(&at);
-	return r < 0 ? r : r > 0 && rule_of_metadata(buf_view(&a->metadata)).n > 0;
+	return r < 0 ? r : r > 0 && stages_metadata_rule(buf_view(&a->metadata)).n > 0;
 }
 
 /* ---- units ---- */
@@ -359,14 +187,14 @@ static int is_shell_job(struct stage_run *r, uint32_t u)
 	return 0;
 }
 
-static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct planned *p)
+static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
 	uint32_t stage;
 	int ret = p->folder.n ? ask_unit(r, u, ask_metadata, &a) : 0;
 	struct stage *g = ret >= 0 ? stages_add(r->st, &stage) : NULL;
 	if (g) {
-		struct str name = ret > 0 ? rule_of_metadata(buf_view(&a.metadata)) : (struct str){0};
+		struct str name = ret > 0 ? stages_metadata_rule(buf_view(&a.metadata)) : (struct str){0};
 		*g = (struct stage){.kind = STAGE_RULE, .engine = ENGINE_SNAKEMAKE, .workflow = r->x[e].id};
 		g->name = name.n ? stages_keep(r->st, name) : NULL;
 		g->named = name.n ? NAMED_METADATA : NAMED_NOT;
@@ -376,7 +204,7 @@ static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct 
 	return ret < 0 ? ret : g ? 0 : -ENOMEM;
 }
 
-static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct planned *p)
+static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
 	uint32_t stage;
@@ -395,7 +223,7 @@ static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct planned
 
 int stages_name_snakemake(struct stage_run *r, uint32_t e)
 {
-	struct planned p = {0};
+	struct stages_plan p = {0};
 	int ret = load_log(r, e, &p);
 	for (uint32_t u = 0; u < r->n && ret == 0; u++)
 		if (r->x[u].unit == u && r->x[u].under == e && r->x[u].kind == ENGINE_SNAKEMAKE)
@@ -403,7 +231,7 @@ int stages_name_snakemake(struct stage_run *r, uint32_t e)
 	struct asked a = {.r = r, .p = &p, .e = e};
 	if (ret == 0 && p.n)
 		ret = stages_outputs(r->st, r->x[e].id, ask_made, &a);
-	planned_release(&p);
+	stages_plan_release(&p);
 	return ret;
 }
 
