@@ -192,4 +192,26 @@ h.exit(top); h.end(); h.save(home, evtext)
 END
 cmd 0 lineage --stages /w/final && says "$out" 'step 77.1' '/w/mid@{1}' 'step 77.0' '/w/raw@{1}' && says_not "$out" '/w/tmp1' && cmd 0 lineage --stages --json /w/final && json '[.stages[] | [.kind, .name]] | sort == [["step","77.0"],["step","77.1"]]'
 check 'steps of Slurm'
+history <<'END'
+h = History('01MMMMMMMMMMMMMMMMMMMMMMMM', argv=['make'], start=50000)
+def job(parent, target, link):
+    top = h.process(parent); h.exec(top, ['mpirun', '-n', '3', './solve', target], exe='/usr/bin/mpirun')
+    ranks = []
+    for i in range(3):
+        r = h.process(top); h.exec(r, ['./solve', target], exe='/w/solve', env=['OMPI_COMM_WORLD_RANK=%d' % i, 'OMPI_COMM_WORLD_SIZE=3', 'SLURM_JOB_ID=8', 'SLURM_STEP_ID=2'])
+        ranks.append(r)
+    l = h.file(link, PIPE)
+    h.read(ranks[0], h.file('/w/in.dat', size=8)); h.write(ranks[0], l)
+    h.read(ranks[1], l); h.write(ranks[1], h.file('/w/' + target), size=9)
+    for r in ranks: h.exit(r)
+    h.exit(top)
+job(0, 'alone.dat', 'pipe:[51]')
+make = h.process(0); h.exec(make, ['make'], exe='/usr/bin/make')
+job(make, 'made.dat', 'pipe:[52]')
+h.exit(make); h.end(); h.save(home, evtext)
+END
+cmd 0 lineage --stages /w/alone.dat && says "$out" 'solve alone.dat  [2 ranks]' '/w/in.dat@{1}' && says_not "$out" 'step 8.2' && cmd 0 lineage --stages --json /w/alone.dat && json '.stages | length == 1 and .[0].kind == "mpi" and .[0].ranks == 2'
+check 'an MPI job is before a step'
+cmd 0 lineage --stages /w/made.dat && says "$out" 'target made.dat' '/w/in.dat@{1}' && says_not "$out" ranks && cmd 0 lineage --stages --json /w/made.dat && json '.stages | length == 1 and .[0].kind == "target" and (.[0].executions | length) >= 4'
+check 'and a target before both'
 finish
