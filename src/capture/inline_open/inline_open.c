@@ -366,6 +366,21 @@ static void choose_for_injection(struct sup *s, const struct proc *p, const stru
 	s->inject_threads = threads;
 }
 
+static void note_given(struct logging *g)
+{
+	g->given = true;
+	g->opens_given = g->opens;
+}
+
+/* Its log is shut: has it opened anything since it was given it? */
+static void note_shut(struct logging *g)
+{
+	enum { IDLE_MOST = 6 };
+	g->given = false;
+	g->idle = g->opens != g->opens_given ? 0 : g->idle < IDLE_MOST ? g->idle + 1 : IDLE_MOST;
+	g->skip = g->idle > 1 ? 1u << g->idle : 0;
+}
+
 /* p has the code, and is at a stop to open a file to read. */
 static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool threads)
 {
@@ -394,6 +409,7 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool thr
 		logging_know_cwd(s, p, g);
 		if (!write_own(p, OPENS_SLOT))
 			logging_give_up(s, p);
+		note_given(g);
 	}
 	if (logging_reads_below(t))
 		opens_folders_learn(s, p, (int)t->args[0]);
@@ -430,11 +446,15 @@ void opens_confine(struct sup *s, struct proc *p)
 /* Until it stops to open a file to read, p logs no more. */
 static void close_logs(struct sup *s, struct proc *p)
 {
-	if (!p->logging || p->logging->slot < 0)
+	struct logging *g = p->logging;
+	if (!g || g->slot < 0)
 		return;
-	if (!write_own(p, 0))
-		logging_give_up(s, p);
-	thread_logs_close(s->opens, p->logging);
+	if (g->given) {
+		if (!write_own(p, 0))
+			logging_give_up(s, p);
+		note_shut(g);
+	}
+	thread_logs_close(s->opens, g);
 }
 
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
@@ -461,7 +481,9 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 			return;
 	}
 	if (p->logging) {
-		if (logging_can_make(p, p->logging, t)) {
+		if (p->logging->skip && !p->logging->threads) {
+			p->logging->skip--;
+		} else if (logging_can_make(p, p->logging, t)) {
 			if (may_log(s, p, t))
 				go_log(s, p, t, false);
 			else if (!below && may_log_threads(s, p, p->logging->sites))
@@ -581,5 +603,7 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 	}
 	if (!child)
 		p->logging->code = injection.code;
+	if (!s->inject_threads)
+		note_given(p->logging);
 	l->failures = 0;
 }

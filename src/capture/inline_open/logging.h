@@ -41,7 +41,11 @@ struct logging {
 	ino_t cwd_ino;
 	unsigned batch; /* when that was last looked for by its name */
 	bool lost_cwd, cwd_in_proc;
-	unsigned fresh, opens;        /* files that it opened by itself: taken and not yet recorded; ever */
+	unsigned fresh, opens; /* files that it opened by itself: taken and not yet recorded; ever */
+	/* It has its own log, and how many it had opened when that was given to it. Who opens nothing before it is shut
+	 * again, as a program that copies files, in so many turns now, is given it that many stops later. */
+	bool given;
+	unsigned opens_given, idle, skip;
 	int64_t crowded;              /* when its threads had all logs that it can have */
 	struct thread_log *threads;   /* OPENS_THREADS, as in its table; NULL: none of its threads had one */
 	struct opens_folder *folders; /* OPENS_FOLDERS, as in the table of its log; NULL: none is known */
