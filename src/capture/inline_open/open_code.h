@@ -131,9 +131,6 @@ struct opens_own {
 /* The same for the table of a program that counts its bytes, where it is shared (sites.h): the page above it. */
 #define OPENS_ABOVE_TABLE (OPENS_PAGE + 0x800000ull)
 
-/* By this mode, with O_PATH and no path, the code asks for a full log to be read; the call fails. */
-#define OPENS_DRAIN 0x73746d62u
-
 /* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
 size_t opens_code(const void **ret);
 /* Where its parts lie, in a program (open_code.c says what each is for). */

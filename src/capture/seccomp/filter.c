@@ -90,8 +90,8 @@ enum call trap_call_native(int nr)
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
  * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs.
- * EMPTIES: where the length is 0. OPEN: but for one that the injected code makes, or has made and marked (OPENS_MODE),
- * and that only reads. */
+ * EMPTIES: where the length is 0. OPEN: but for one that gives nothing to read or write (O_PATH), and one that the
+ * injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
 enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, EMPTIES, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
@@ -151,7 +151,7 @@ static enum answer answer_to(enum call call, bool shielded, bool injected, bool 
 	case CALL_mmap:
 		return MMAP;
 	case CALL_openat:
-		return injected && native ? OPEN : TRAP;
+		return native ? OPEN : TRAP;
 	case CALL_sigaction:
 		return shielded ? ACTION : ALLOW;
 	case CALL_ptrace:
@@ -212,9 +212,19 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	}
+	if (native) {
+		place[OPEN] = load_arg(b, 2);
+		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 4);
+		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT & ~O_PATH, 3, 0);
+		load_arg(b, 3);
+		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, OPENS_DRAIN, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	}
+	if (native && !injected)
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	if (injected && native) {
 		const uint64_t page = OPENS_PAGE;
-		place[OPEN] = load_arg(b, 3);
+		load_arg(b, 3);
 		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, OPENS_MODE, 5, 0);
 		emit_filter_load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
 		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);

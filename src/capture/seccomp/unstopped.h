@@ -14,5 +14,8 @@
 /* In a program with threads the call stays where the C library makes it, so that a thread that is cancelled in it is
  * unwound. There an open that only reads is let pass if it has this as its mode, which the kernel does not look at. */
 #define OPENS_MODE 0x73746d61u
+/* By this mode, with O_PATH and no path, that code asks for a full log to be read; the call fails. No other open with
+ * O_PATH is stopped. */
+#define OPENS_DRAIN 0x73746d62u
 
 #endif
