@@ -301,6 +301,15 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	access_free(s, a);
 }
 
+/* May its process still have what a is of, by a descriptor or a mapping, where p opens the file with `mode`? What could
+ * not be read could not be mapped either; and where p opens it to read, its own reading from now on is of the access
+ * that begins now: whether it writes by a mapping is known from a->mapped. */
+static bool may_hold(struct sup *s, const struct access *a, const struct proc *p, unsigned mode)
+{
+	const bool mapped = (a->mode & ACCESS_READ) && !(a->proc == p && (mode & ACCESS_READ));
+	return a->mapped || mapped ? proc_holds(a->proc, a->file) : proc_has_open(s, a->proc, a->file);
+}
+
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode)
 {
 	struct access *next;
@@ -309,7 +318,7 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 		if (!((a->mode | mode) & ACCESS_WRITE))
 			continue;
 		/* A writer that is read by itself, or a reader that writes: the same question. */
-		if (!access_begun(s, a) || proc_holds(a->proc, f))
+		if (!access_begun(s, a) || may_hold(s, a, p, mode))
 			continue;
 		if (a->redirected && a->proc == p) /* it ends when the next one begins (access_begin) */
 			continue;

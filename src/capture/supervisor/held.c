@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -208,20 +209,34 @@ static int mapped_cmp(const void *pa, const void *pb)
 }
 
 /* The files behind its descriptors, in order: malloc'ed. False when that cannot be told. */
-static bool list_descriptor_files(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
+static bool list_descriptor_files(struct sup *s, struct proc *p, struct mapped **ret, size_t *ret_n)
 {
 	struct procfs_fds fds;
+	struct mapped few[NUMBERS_MAX];
 	size_t n = 0, cap = 0;
 	struct mapped *v = NULL;
 	*ret = NULL;
 	*ret_n = 0;
+	if (proc_known_files(s, p, few, &n) && (v = malloc(sizeof(few)))) {
+		memcpy(v, few, n * sizeof(*v));
+		qsort(v, n, sizeof(*v), mapped_cmp);
+		*ret = v;
+		*ret_n = n;
+		return true;
+	}
+	n = 0;
 	if (procfs_fds_open(p->pid, &fds) < 0)
 		return false;
-	bool ok = true;
+	bool ok = true, near = !s->far;
+	struct numbers now = {0};
 	for (const char *name; ok && (name = procfs_fds_next(&fds));) {
 		struct statx st;
-		if (fileid_statx_cached(fds.dir, name, 0, STATX_INO, &st) < 0)
+		if (fileid_statx_cached(fds.dir, name, 0, STATX_INO | STATX_TYPE, &st) < 0)
 			continue;
+		const int fd = atoi(name);
+		near = near && now.n < NUMBERS_MAX && fd <= UINT16_MAX && descriptor_is_known_near(&st);
+		if (near)
+			now.fd[now.n++] = (uint16_t)fd;
 		if (n % 64 == 0)
 			sup_goes_on(s);
 		if (n == cap) {
@@ -234,6 +249,8 @@ static bool list_descriptor_files(struct sup *s, const struct proc *p, struct ma
 			v[n++] = (struct mapped){fileid_dev(&st), st.stx_ino};
 	}
 	procfs_fds_close(&fds);
+	if (ok && near)
+		p->numbers = now;
 	if (ok && n)
 		qsort(v, n, sizeof(*v), mapped_cmp);
 	*ret = v;
@@ -245,6 +262,15 @@ static bool descriptors_have(const struct mapped *v, size_t n, const struct file
 {
 	const struct mapped key = {f->dev, f->ino};
 	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
+}
+
+bool proc_has_open(struct sup *s, struct proc *p, const struct file *f)
+{
+	struct mapped *v;
+	size_t n;
+	bool has = !list_descriptor_files(s, p, &v, &n) || descriptors_have(v, n, f);
+	free(v);
+	return has;
 }
 
 bool proc_writes_lately(const struct proc *p)

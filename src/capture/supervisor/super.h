@@ -504,6 +504,8 @@ bool file_is_master(const struct statx *st);
 bool file_is_fuse(const struct statx *st);
 /* Does nobody notice where a copy of a descriptor of it is closed? type: of its file system. */
 bool descriptor_is_near(const struct statx *st, const char *type);
+/* The same where the type is known from other files of that file system. */
+bool descriptor_is_known_near(const struct statx *st);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
@@ -594,6 +596,11 @@ struct mapped {
 };
 bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
 bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
+/* Does it have the file by a descriptor? True when that cannot be told. */
+bool proc_has_open(struct sup *s, struct proc *p, const struct file *f);
+/* The files behind the descriptors of p, if it stands still and they have the numbers that they had when they were
+ * listed last (table.c). False: they are to be listed. */
+bool proc_known_files(struct sup *s, struct proc *p, struct mapped ret[NUMBERS_MAX], size_t *ret_n);
 /* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
 uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* Does the kernel say that it has moved no byte that way: written since its execution began, or read since it was

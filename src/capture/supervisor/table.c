@@ -44,8 +44,7 @@ bool descriptor_is_near(const struct statx *st, const char *type)
 	}
 }
 
-/* Of one that was looked at, whatever it is. */
-static bool is_near(const struct statx *st)
+bool descriptor_is_known_near(const struct statx *st)
 {
 	unsigned type = st->stx_mode & S_IFMT;
 	const struct fs_domain *d = type == S_IFREG || type == S_IFDIR ? fileid_domain_known(fileid_dev(st)) : NULL;
@@ -181,6 +180,22 @@ static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct 
 	return false;
 }
 
+bool proc_known_files(struct sup *s, struct proc *p, struct mapped ret[NUMBERS_MAX], size_t *ret_n)
+{
+	const struct numbers *k = &p->numbers;
+	if (!k->n || s->far || p->pidfd < 0 || may_change(s, p, proc_parent(s, p)) || count_of(p->pid) != k->n)
+		return false;
+	for (unsigned i = 0; i < k->n; i++) {
+		struct statx st;
+		unsigned mode;
+		if (!read_descriptor(p, k->fd[i], &st, &mode))
+			return false;
+		ret[i] = (struct mapped){fileid_dev(&st), st.stx_ino};
+	}
+	*ret_n = k->n;
+	return true;
+}
+
 /* ---- by the list ---- */
 
 /* Remembered for the next that may have these: of a child that is about to exec, and of one that ends. */
@@ -222,7 +237,7 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 			if (mode && !gather_descriptor(s, p, fd, mode, &st, g))
 				break;
 		}
-		near = near && is_near(&st); /* its file system is known by now */
+		near = near && descriptor_is_known_near(&st); /* its file system is known by now */
 	}
 	procfs_fds_close(&fds);
 	if (looked != ret->n || !near)
