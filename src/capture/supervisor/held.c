@@ -273,45 +273,73 @@ bool proc_has_open(struct sup *s, struct proc *p, const struct file *f)
 	return has;
 }
 
+/* The first of a and of what follows it that its process writes itself; *left: how many there are of these, of which
+ * none is looked for when all were found. They are at the beginning, for the newest come first. */
+static struct access *next_writing(struct access *a, unsigned *left)
+{
+	while (a && *left && !a->own_writing)
+		a = a->proc_next;
+	if (!a || !*left)
+		return NULL;
+	--*left;
+	return a;
+}
+
 bool proc_writes_lately(const struct proc *p)
 {
 	enum { PASSED = 8 };
-	for (const struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
-		if (a->own_writing && (a->looks < PASSED || (p->counted && !a->mapped)))
+	unsigned left = p->nwriting;
+	for (struct access *a = p->live; (a = next_writing(a, &left)); a = a->proc_next)
+		if (a->looks < PASSED || (p->counted && !a->mapped))
 			return true;
 	return false;
+}
+
+/* So many files more were opened to be read: is any file that it writes to be looked at for that? */
+static bool count_passed(struct proc *p, unsigned opens)
+{
+	unsigned left = p->nwriting;
+	bool due = false;
+	for (struct access *a = p->live; (a = next_writing(a, &left)); a = a->proc_next) {
+		unsigned before = a->looks;
+		a->looks += opens;
+		due |= (before ^ a->looks) > before; /* past a power of two */
+	}
+	return due;
+}
+
+/* Which of them had begun by now; is any of them mapped? */
+static bool settle_writing(struct sup *s, struct proc *p)
+{
+	unsigned left = p->nwriting;
+	bool mapped = false;
+	for (struct access *a = p->live; (a = next_writing(a, &left)); a = a->proc_next) {
+		a->settled = access_begun(s, a);
+		mapped |= a->mapped;
+	}
+	return mapped;
 }
 
 void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 {
 	enum { SHARE = 32 }; /* descriptors looked at for each file opened, on average */
-	bool due = false;
 	p->opens += opens;
-	if (p->opens < p->ndescs / SHARE)
+	if (p->opens < p->ndescs / SHARE || !count_passed(p, opens))
 		return;
-	for (struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
-		if (a->own_writing) {
-			unsigned before = a->looks;
-			a->looks += opens;
-			due |= (before ^ a->looks) > before; /* past a power of two */
-		}
-	if (!due)
-		return;
-	accesses_settle(s, p);
+	bool mapped = settle_writing(s, p);
 	struct mapped *v, *maps = NULL;
 	size_t n, nmaps = 0;
 	struct access *next;
-	bool known = list_descriptor_files(s, p, &v, &n), mapped = false;
+	const bool known = list_descriptor_files(s, p, &v, &n);
 	p->opens = 0;
 	p->ndescs = n;
 	/* A child goes on with a mapping that its parent has undone. */
-	for (const struct access *a = p->forks ? NULL : p->live; a && !mapped; a = a->proc_next)
-		mapped = a->own_writing && a->mapped;
-	mapped = mapped && proc_maps(p, &maps, &nmaps);
-	for (struct access *a = known && !feature_bytes_wait(s, p) ? p->live : NULL; a; a = next) {
+	mapped = mapped && !p->forks && proc_maps(p, &maps, &nmaps);
+	unsigned left = known && !feature_bytes_wait(s, p) ? p->nwriting : 0;
+	for (struct access *a = p->live; (a = next_writing(a, &left)); a = next) {
 		next = a->proc_next;
 		bool open = a->mapped ? !mapped || mapped_has(maps, nmaps, a->file) : descriptors_have(v, n, a->file);
-		if (a->own_writing && a->settled && !open)
+		if (a->settled && !open)
 			access_end(s, a, sup_now(s));
 	}
 	free(v);
