@@ -302,12 +302,11 @@ bool sup_back(struct sup *s, const struct left *l)
 }
 
 /* What is about to be changed, or may be changing just now, is asked for anew: of directories only by what can give one
- * another name, for thousands of files may be taken away. */
+ * another name, for thousands of files may be taken away or renamed. Whether a rename does, its handler sees. */
 static void forget_names(struct sup *s, const struct trap *t)
 {
-	const bool renames = t->call >= CALL_rename && t->call <= CALL_renameat2;
 	const bool removes = t->call == CALL_rmdir || (t->call == CALL_unlinkat && (t->args[2] & AT_REMOVEDIR));
-	if (renames || removes || t->call == CALL_mount || pending_folders(s))
+	if (removes || t->call == CALL_mount || pending_folders(s))
 		links_forget();
 	else if (is_name_call(t->call) || pending_names(s))
 		links_forget_paths();

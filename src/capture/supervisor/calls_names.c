@@ -1,6 +1,7 @@
 /* Calls that make, move and take away names, and that cut a file by its name. */
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/feature.h"
+#include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/races.h"
 
 #include <errno.h>
@@ -54,7 +55,11 @@ void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, in
 		look_far(s, &a, false, 0, &st);
 		look_far(s, &b, false, victim ? 0 : -ENOENT, &vt);
 	}
-	if (sup_back(s, &left) && there) {
+	const bool back = sup_back(s, &left);
+	/* Nothing of a directory's name that was known holds from now on; else names of directories stay. */
+	if (!there || S_ISDIR(st.stx_mode) || (victim && S_ISDIR(vt.stx_mode)))
+		links_forget();
+	if (back && there) {
 		struct file *f = file_get(s, &a, false, &st);
 		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
 			f->pins++;

@@ -462,10 +462,16 @@ bool pending_names(const struct sup *s)
 	return false;
 }
 
+static bool is_pending_folder(const struct file *f)
+{
+	return f && f->kind == TERM_kind_directory;
+}
+
 bool pending_folders(const struct sup *s)
 {
 	for (const struct pending *d = s->pending; d; d = d->next)
-		if (d->op == PENDING_RENAME || (d->op == PENDING_UNLINK && d->file && d->file->kind == TERM_kind_directory))
+		if ((d->op == PENDING_RENAME || d->op == PENDING_UNLINK) &&
+		    (is_pending_folder(d->file) || is_pending_folder(d->victim)))
 			return true;
 	return false;
 }
