@@ -1,5 +1,8 @@
 #include "answer/items.h"
 
+#include "base/vec.h"
+#include "query/idmap.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,52 +40,69 @@ static int compare_items(const void *a, const void *b)
 	return (x->version > y->version) - (x->version < y->version);
 }
 
-/* Each version once, with the strongest of its edges. */
-static void merge(struct items *l)
+/* Versions of a run while they are gathered: each once, with the strongest of its edges. */
+struct gathered {
+	struct items *l;
+	struct idmap at; /* version -> place */
+};
+
+static void merge_item(struct edge *e, const struct edge *f)
 {
-	size_t n = 0;
+	e->sure |= f->sure;
+	e->count += f->count;
+	e->has_bytes &= f->has_bytes;
+	e->bytes += f->bytes;
+	e->mode &= f->mode; /* a program to all of them */
+	e->via = f->via < e->via ? f->via : e->via;
+	e->reading = f->reading > e->reading ? f->reading : e->reading;
+}
+
+static int gather(struct gathered *g, const struct edges *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		bool is_new;
+		uint32_t *at = idmap_add(&g->at, e->v[i].to, (uint32_t)g->l->n, &is_new);
+		if (!at || (is_new && !vec_has_room(g->l->v, g->l->n, g->l->cap)))
+			return -ENOMEM;
+		if (is_new)
+			g->l->v[g->l->n++] = (struct item){e->v[i].to, e->v[i]};
+		else
+			merge_item(&g->l->v[*at].e, &e->v[i]);
+	}
+	return 0;
+}
+
+static void sort_gathered(struct items *l)
+{
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), compare_items);
-	for (size_t i = 0; i < l->n; i++) {
-		if (n && l->v[n - 1].version == l->v[i].version) {
-			struct edge *e = &l->v[n - 1].e;
-			const struct edge *f = &l->v[i].e;
-			e->sure |= f->sure;
-			e->count += f->count;
-			e->has_bytes &= f->has_bytes;
-			e->bytes += f->bytes;
-			e->mode &= f->mode; /* a program to all of them */
-			e->via = f->via < e->via ? f->via : e->via;
-			e->reading = f->reading > e->reading ? f->reading : e->reading;
-		} else {
-			l->v[n++] = l->v[i];
-		}
-	}
-	l->n = n;
 }
 
 /* What the run used and did not make, and what it made. */
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
 {
 	struct edges e = {0};
+	struct gathered of_use = {.l = used}, of_making = {.l = made};
 	int r = 0;
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		r = store_outputs(s, execs[i], &e);
 		if (r >= 0)
-			r = items_add(&e, made);
+			r = gather(&of_making, &e);
 		if (r >= 0)
 			r = store_uses(s, execs[i], &e);
 		if (r >= 0)
-			r = items_add(&e, used);
+			r = gather(&of_use, &e);
 	}
 	edges_release(&e);
-	merge(made);
-	merge(used);
 	size_t kept = 0;
 	for (size_t i = 0; i < used->n; i++)
-		if (!made->n || !bsearch(&used->v[i], made->v, made->n, sizeof(*made->v), compare_items))
+		if (!idmap_find(&of_making.at, used->v[i].version))
 			used->v[kept++] = used->v[i];
 	used->n = kept;
+	idmap_release(&of_use.at);
+	idmap_release(&of_making.at);
+	sort_gathered(made);
+	sort_gathered(used);
 	return r;
 }
 
