@@ -136,6 +136,55 @@ sys.exit(used != {"/h/i0": "must", "/h/i1": "may"})
 END
 check "... and as JSON"
 
+# ---- what counts to one execution ----
+
+turns()
+{ # a script that reads a list, copies i0 to n0 and i1 to n1, each with a program of its own
+	cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/bin/sh ino=4 argv=sh,loop.sh cwd=/h nexec=1
+settle t=15
+file lo=15 hi=25 pid=200 uid=1000 ops=open,closer path=/h/list ino=19 size=9 mtime=-5000 nexec=1
+settle t=25
+fork t=30 pid=201 ppid=200 uid=1000
+exec t=32 pid=201 uid=1000 exe=/bin/cp ino=5 argv=cp,i0,n0 cwd=/h nexec=1
+settle t=35
+file lo=35 hi=45 pid=201 uid=1000 ops=open,closer path=/h/i0 ino=20 size=9 mtime=-5000 nexec=1
+file lo=35 hi=45 pid=201 uid=1000 ops=create,open,closew path=/h/n0 ino=21 size=9 mtime=38 nexec=1
+settle t=45
+exit t=46 pid=201 uid=1000 status=0
+fork t=50 pid=202 ppid=200 uid=1000
+exec t=52 pid=202 uid=1000 exe=/bin/cp ino=5 argv=cp,i1,n1 cwd=/h nexec=1
+settle t=55
+file lo=55 hi=65 pid=202 uid=1000 ops=open,closer path=/h/i1 ino=22 size=9 mtime=-5000 nexec=1
+file lo=55 hi=65 pid=202 uid=1000 ops=create,open,closew path=/h/n1 ino=23 size=9 mtime=58 nexec=1
+settle t=65
+exit t=66 pid=202 uid=1000 status=0
+settle t=75
+exit t=80 pid=200 uid=1000 status=0
+END
+	ends 85
+}
+turns | sim && as 1000 && inputs n1 '?i0 i1' && says "$out" '/h/i0@{1}  (9 B, 2025-12-31T23:59:55, from outside)  folded' && says "$out" '? /h/list@' &&
+	inputs n1 i1 --certain && inputs n0 i0 && cmd 0 lineage --down /h/i0 && says "$out" '? /h/n1' && says_not "$out" '? /h/n0' &&
+	cmd 0 lineage --down --certain /h/i0 && says "$out" /h/n0 && says_not "$out" /h/n1
+check "a script's loop: an output is surely of what its own turn read; what another turn or the shell read is folded"
+cmd 0 lineage --json /h/n1 && "$PYTHON" - "$out" <<'END'
+import json, sys
+got = json.load(open(sys.argv[1]))
+paths = {e["id"]: e.get("path", "") for e in got["entities"]}
+used = {paths[e["to"]]: (e["certainty"], e.get("folded")) for e in got["edges"] if e["type"] == "used" and paths[e["to"]].startswith("/h/")}
+sys.exit(used != {"/h/i1": ("must", None), "/h/i0": ("may", True), "/h/list": ("may", True)})
+END
+check "... as JSON"
+cmd 0 sql "SELECT f.path FROM edge g JOIN edge u ON u.from_id = g.to_id AND u.type = 'used' AND u.lo <= g.hi JOIN version v ON v.id = u.to_id JOIN file f ON f.id = v.file WHERE g.from_id = (SELECT v.id FROM version v JOIN file f ON f.id = v.file WHERE f.path = '/h/n1') AND g.type = 'wasGeneratedBy' AND f.path LIKE '/h/%' GROUP BY u.to_id HAVING sum(u.part = g.part) = 0 ORDER BY f.path" &&
+	sed 1d "$out" >"$T/n" && is "$T/n" "/h/i0
+/h/list"
+check "... and in SQL"
+turns | sim --keep=all && as 1000 && inputs n1 i1 && inputs n0 i0
+check "--keep=all folds nothing"
+
 { cat <<END
 $login
 fork t=10 pid=200 ppid=100 uid=1000

@@ -342,6 +342,8 @@ static void write_edge(struct out *o, const struct lineage_edge *e)
 		buf_str(&o->b, str_of("\n   ]"));
 	}
 	write_text(o, "certainty", e->e.sure ? "must" : "may");
+	if (e->e.folded)
+		buf_str(&o->b, str_of(",\n   \"folded\": true"));
 	if (e->type == LINEAGE_USED)
 		write_text(o, "evidence", term_name(SET_reading, e->e.reading));
 	write_text(o, "via", term_name(SET_via, e->e.via));

@@ -26,7 +26,7 @@ static const char *const packing[KINDS] = {
     [EVENT_domain] = "nssn",        [EVENT_file] = "fnnnnnsn",
     [EVENT_state] = "fnt",          [EVENT_process] = "ntnt",
     [EVENT_exec] = "nnnlslnns",     [EVENT_exit] = "nnnnnnnnnnn",
-    [EVENT_access] = "fnnnnnn",     [EVENT_access_end] = "rtnnnnnnntt",
+    [EVENT_access] = "fnnnnnnn",    [EVENT_access_end] = "rtnnnnnnntt",
     [EVENT_name] = "nfss",          [EVENT_link] = "nnn",
     [EVENT_gap] = "nnts",           [EVENT_io] = "rnnnnnnnttnnnnnnnnnn",
     [EVENT_note] = "snsss",         [EVENT_tombstone] = "nsnnnns",

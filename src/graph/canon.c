@@ -176,8 +176,15 @@ static void append_canon_exec(struct canon *c, const struct graph *g, uint32_t e
 	canon_exec(c, intern_get(&g->words, p->boot), p->pidns, p->pid, p->started, g->execs.v[exec].n);
 }
 
+void canon_part(struct canon *c, uint64_t part)
+{
+	if (part)
+		buf_printf(&c->bytes, " part:%" PRIu64, part);
+}
+
 /* over: as in struct ggen, else hi. */
-static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi, int64_t over)
+static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t lo, int64_t hi, int64_t over,
+                              uint32_t part)
 {
 	canon_token(c, must ? "must" : "may");
 	canon_token(c, term_name(SET_via, via));
@@ -185,6 +192,7 @@ static void append_canon_edge(struct canon *c, bool must, unsigned via, int64_t 
 	canon_time(c, hi);
 	if (over != hi)
 		canon_time(c, over);
+	canon_part(c, part);
 	canon_end(c);
 }
 
@@ -244,7 +252,7 @@ static void append_canon_versions(struct canon *c, const struct graph *g)
 			canon_token(c, "G");
 			append_canon_version(c, g, v->file, v->n);
 			append_canon_exec(c, g, e->exec);
-			append_canon_edge(c, e->must, e->via, e->lo, e->hi, e->over);
+			append_canon_edge(c, e->must, e->via, e->lo, e->hi, e->over, e->part);
 		}
 		for (uint32_t k = 0; k < v->nder; k++) {
 			const struct gder *d = &g->ders.v[v->first_der + k];
@@ -260,7 +268,7 @@ static void append_canon_versions(struct canon *c, const struct graph *g)
 }
 
 struct used {
-	uint32_t file, n;
+	uint32_t file, n, part;
 	bool must;
 	uint8_t via;
 	int64_t lo, hi;
@@ -271,7 +279,9 @@ static int used_cmp(const void *pa, const void *pb)
 	const struct used *a = pa, *b = pb;
 	if (a->file != b->file)
 		return a->file < b->file ? -1 : 1;
-	return (a->n > b->n) - (a->n < b->n);
+	if (a->n != b->n)
+		return a->n < b->n ? -1 : 1;
+	return (a->part > b->part) - (a->part < b->part);
 }
 
 static void put_uses(struct canon *c, const struct graph *g)
@@ -291,6 +301,7 @@ static void put_uses(struct canon *c, const struct graph *g)
 				}
 				*slot = (struct used){a->file,
 				                      many ? many->version : a->use,
+				                      a->part,
 				                      a->nuse == 1 && (a->flags & GACCESS_USE_MUST),
 				                      many ? many->via : a->use_via,
 				                      span.from,
@@ -311,7 +322,7 @@ static void put_uses(struct canon *c, const struct graph *g)
 			canon_token(c, "U");
 			append_canon_exec(c, g, (uint32_t)x);
 			append_canon_version(c, g, e.file, e.n);
-			append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi);
+			append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi, e.part);
 		}
 	}
 out:
@@ -381,7 +392,7 @@ static void put_informed(struct canon *c, const struct graph *g)
 		canon_token(c, "I");
 		append_canon_exec(c, g, e.to);
 		append_canon_exec(c, g, e.from);
-		append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi);
+		append_canon_edge(c, e.must, e.via, e.lo, e.hi, e.hi, 0);
 	}
 	vec_release(&v);
 }

@@ -25,6 +25,8 @@ void canon_version(struct canon *c, uint64_t session, uint64_t seq);
 void canon_unobserved(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k);
 void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
 /* A whole line: how an access moved bytes. figures: as in struct gio. */
+/* Of an edge: which part of the execution it is of, where it is not the execution's own. */
+void canon_part(struct canon *c, uint64_t part);
 void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, bool write, int64_t first, int64_t last,
               const uint64_t *figures);
 

@@ -158,6 +158,7 @@ struct gaccess {
 	uint32_t fps, fpe;   /* in graph.fps, VEC_NONE none */
 	uint32_t count;
 	uint32_t more; /* in graph.more, VEC_NONE none */
+	uint32_t part; /* of its execution: which of the processes that count to it, 0 its own */
 	uint64_t bytes_read, bytes_written;
 	uint32_t flags;
 	uint16_t mode;
@@ -199,7 +200,7 @@ struct gversion {
 	uint32_t first_der, nder; /* in graph.ders */
 };
 struct ggen {
-	uint32_t exec;
+	uint32_t exec, part;
 	uint8_t via, api;
 	bool must, has_bytes;
 	uint16_t mode;

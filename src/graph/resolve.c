@@ -21,7 +21,9 @@ struct gversion *resolve_version(struct resolver *r)
 static int compare_gens_by_exec(const void *pa, const void *pb)
 {
 	const struct ggen *a = pa, *b = pb;
-	return (a->exec > b->exec) - (a->exec < b->exec);
+	if (a->exec != b->exec)
+		return a->exec < b->exec ? -1 : 1;
+	return (a->part > b->part) - (a->part < b->part);
 }
 
 int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, size_t n)
@@ -38,6 +40,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 			continue;
 		struct gspan span = gaccess_span(g, a);
 		out[m++] = (struct ggen){.exec = a->exec,
+		                         .part = a->part,
 		                         .via = a->gen_via,
 		                         .api = a->api,
 		                         .must = a->flags & GACCESS_GEN_MUST,
@@ -54,7 +57,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		qsort(out, m, sizeof *out, compare_gens_by_exec);
 	for (size_t i = 0; i < m; i++) {
 		struct ggen *to = &out[kept - (kept > 0)];
-		if (!kept || to->exec != out[i].exec) {
+		if (!kept || to->exec != out[i].exec || to->part != out[i].part) {
 			out[kept++] = out[i];
 			continue;
 		}

@@ -135,6 +135,16 @@ static int64_t ordered_start(const struct naccess *a)
 	return start < a->ended || a->ended <= a->lo ? start : a->ended - 1;
 }
 
+/* Which of those that count to the owner p is: what one of them read is not surely in what another one wrote. */
+static uint32_t part_of(struct nproc *p, struct nproc *owner)
+{
+	if (p == owner)
+		return 0;
+	if (!p->part)
+		p->part = ++owner->parts;
+	return p->part;
+}
+
 /* Tells that it began, if it is known how and whose it is. */
 static void emit_access_start(struct node *n, struct naccess *a)
 {
@@ -155,7 +165,12 @@ static void emit_access_start(struct node *n, struct naccess *a)
 		node_emit_state(n, b, a->file, a->size, a->mtime);
 		mode |= ACCESS_STATE;
 	}
-	struct event ev = {.access = {.file = file, .mode = mode, .via = a->via, .sure = a->sure, .api = a->api}};
+	struct event ev = {.access = {.file = file,
+	                              .mode = mode,
+	                              .via = a->via,
+	                              .sure = a->sure,
+	                              .api = a->api,
+	                              .part = part_of(a->proc, owner)}};
 	a->owner = owner;
 	a->book = b;
 	a->session = b->session;

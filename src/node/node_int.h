@@ -86,10 +86,12 @@ struct nproc {
 	unsigned refs;      /* who points here, and 1 while it is in the table */
 	bool alive, gone;   /* gone: out of the table; who was forked by it still points here */
 	enum nstate state;
-	enum rule_class class;   /* of the program that it is, or is a fork of */
-	enum rule_class under;   /* of what it was forked from */
-	struct nproc *above;     /* who it would count to, until it was told; held */
-	struct nproc *rep;       /* whom it counts to: itself if it is OWN; NULL while undecided; held if another */
+	enum rule_class class; /* of the program that it is, or is a fork of */
+	enum rule_class under; /* of what it was forked from */
+	struct nproc *above;   /* who it would count to, until it was told; held */
+	struct nproc *rep;     /* whom it counts to: itself if it is OWN; NULL while undecided; held if another */
+	uint32_t part,
+	    parts; /* its number among those that count to rep, 0 not given yet; how many were given to its own */
 	struct nproc *dead_next; /* it is over, and its last closes may still come */
 	unsigned drains;         /* since then */
 	int64_t exit_time;

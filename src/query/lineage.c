@@ -134,7 +134,8 @@ static int node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret
 		w->cap_nodes = cap;
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
-	w->states[w->n_nodes] = (struct lineage_state){.pending = {worst_time(w), 0}, .settled = {worst_time(w), 0}};
+	w->states[w->n_nodes] = (struct lineage_state){
+	    .pending = {worst_time(w), 0}, .settled = {worst_time(w), 0}, .informed = {worst_time(w), 0}};
 	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
 		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
@@ -309,12 +310,13 @@ static int to_version(struct lineage_walk *w, enum lineage_edge_type type, uint3
 	return arrive_with_bound(w, w->versions, i, bound);
 }
 
-/* settled: as bound, of what surely comes in time (doc/graph.md, "What is sure in time"). */
+/* *ret: the node of the execution, VEC_NONE where it is not followed. */
 static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
-                   struct lineage_bound bound, struct lineage_bound settled)
+                   struct lineage_bound bound, uint32_t *ret)
 {
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, type, e);
+	*ret = VEC_NONE;
 	if (why != OMIT_COUNT)
 		return record_omission(w, node, why);
 	int r = node_of(w, e->to, true, &i);
@@ -328,9 +330,40 @@ static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t
 		return record_omission(w, node, OMIT_cache);
 	if (type == LINEAGE_GENERATED && w->states[node].empty && !w->o->all)
 		return record_omission(w, node, OMIT_empty);
-	if (improve_bound(w, &w->states[i].settled, settled) && (r = enqueue_once(w, w->execs, i)) < 0)
-		return r;
+	*ret = i;
 	return arrive_with_bound(w, w->execs, i, bound);
+}
+
+/* Where the bound of a part of execution i is kept; NULL without memory, or, where none is made, if there is none. */
+static struct lineage_bound *part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool make)
+{
+	if (!part)
+		return &w->states[i].settled;
+	for (uint32_t k = w->states[i].ways; k; k = w->ways[k].next)
+		if (w->ways[k].part == part)
+			return &w->ways[k].bound;
+	if (!make)
+		return NULL;
+	if (w->n_ways + 1 >= w->cap_ways) {
+		size_t cap = w->cap_ways ? w->cap_ways * 2 : 64;
+		struct lineage_way *v = realloc(w->ways, cap * sizeof(*v));
+		if (!v)
+			return NULL;
+		w->ways = v;
+		w->cap_ways = cap;
+	}
+	w->ways[++w->n_ways] = (struct lineage_way){part, w->states[i].ways, {worst_time(w), 0}};
+	w->states[i].ways = (uint32_t)w->n_ways;
+	return &w->ways[w->n_ways].bound;
+}
+
+/* Execution i was reached by way of a part of it, with what surely comes in time for that. */
+static int settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound)
+{
+	struct lineage_bound *at = part_bound(w, i, part, true);
+	if (!at)
+		return -ENOMEM;
+	return improve_bound(w, at, bound) ? enqueue_once(w, w->execs, i) : 0;
 }
 
 static void begin_expansion(struct lineage_walk *w, uint32_t i)
@@ -347,27 +380,89 @@ static void begin_expansion(struct lineage_walk *w, uint32_t i)
 	n->n = 0;
 }
 
+/* What the walk makes of edges from one thing to several parts of one execution, which are one edge of it. */
+struct lineage_run {
+	struct edge e;
+	struct lineage_bound bound;
+	size_t n; /* of those that it may follow */
+};
+
+static void add_to_run(const struct lineage_walk *w, struct lineage_run *run, const struct edge *e,
+                       struct lineage_bound bound)
+{
+	if (!run->n++) {
+		*run = (struct lineage_run){*e, bound, 1};
+		return;
+	}
+	edge_fold(&run->e, e);
+	improve_bound(w, &run->bound, bound);
+}
+
+/* Of the edges got[k..end) to parts of one execution, on `host`, those that the walk may follow; where only what is
+ * sure is followed, and one of them is, those that are. */
+static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint32_t host, size_t k, size_t end,
+                        struct lineage_run *ret)
+{
+	bool up = w->o->direction == LINEAGE_UP, sure = false;
+	struct lineage_bound then = bound;
+	*ret = (struct lineage_run){.n = 0};
+	for (size_t m = k; w->o->certain && m < end; m++)
+		sure |= w->got.v[m].sure;
+	for (size_t m = k; m < end; m++) {
+		const struct edge *e = &w->got.v[m];
+		int64_t hi = !up ? INT64_MAX : w->o->certain ? e->over : e->hi;
+		if ((e->sure || !sure) && passes_bound(w, bound, host, e->lo, hi, &then))
+			add_to_run(w, ret, e, then);
+	}
+}
+
+/* From version i to an execution, by the edges got[k..end), one for each part of it. */
+static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, size_t k, size_t end)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	struct lineage_run run;
+	struct lineage_bound settled;
+	uint32_t host, exec;
+	int r = load_exec_host(w, w->got.v[k].to, &host);
+	if (r < 0)
+		return r;
+	collect_run(w, bound, host, k, end, &run);
+	if (!run.n)
+		return 0;
+	r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, &run.e, run.bound, &exec);
+	for (size_t m = k; r == 0 && exec != VEC_NONE && m < end; m++) {
+		const struct edge *e = &w->got.v[m];
+		if ((e->sure || !run.e.sure || !w->o->certain) &&
+		    passes_bound(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
+			r = settle_part(w, exec, e->part, settled);
+	}
+	return r;
+}
+
+/* The end of the edges from the k-th on that lead to one thing. */
+static size_t run_end(const struct edges *e, size_t k)
+{
+	size_t end = k + 1;
+	while (end < e->n && e->v[end].to == e->v[k].to)
+		end++;
+	return end;
+}
+
 /* From version i to the executions that made it, or (down) that used it. */
 static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	struct lineage_bound then = bound, settled;
 	uint64_t hidden = 0;
+	w->got.parts = true;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
 		r = objects_readers(&w->objects, id, &w->got, &hidden);
-	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
-		const struct edge *e = &w->got.v[k];
-		uint32_t host;
-		r = load_exec_host(w, e->to, &host);
-		if (r < 0 || !passes_bound(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
-			continue;
-		settled = then;
-		if (up)
-			passes_bound(w, bound, host, e->lo, e->over, &settled);
-		r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, w->o->certain ? settled : then, settled);
+	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
+		end = run_end(&w->got, k);
+		r = follow_one_exec(w, i, bound, k, end);
 	}
+	w->got.parts = false;
 	return r;
 }
 
@@ -469,12 +564,50 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
 }
 
-/* Does what e says surely come in time for the edges by which execution i was reached? What may have come too late, or
- * too early, is possible. */
-static bool is_settled(const struct lineage_walk *w, uint32_t i, uint32_t host, const struct edge *e)
+/* Does what e says surely come in time for the edges by which execution i was reached, and was it the same part of it
+ * that did both? What may have come too late, or too early, is possible; so is what another part did. *ret: where it is
+ * sure, the bound with which it goes on. */
+static void settle_edge(struct lineage_walk *w, uint32_t i, uint32_t host, struct edge *e, struct lineage_bound *ret)
 {
-	int64_t t = at_host(w, w->states[i].settled, host);
-	return w->o->direction == LINEAGE_UP ? e->lo <= t : e->over >= t;
+	bool up = w->o->direction == LINEAGE_UP, in_time = false;
+	const struct lineage_bound *way = part_bound(w, i, e->part, false);
+	const struct lineage_bound *from[] = {&w->states[i].informed, way};
+	struct lineage_bound best = {worst_time(w), 0}, then;
+	for (size_t k = 0; k < 2; k++)
+		if (from[k] && passes_bound(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then)) {
+			improve_bound(w, &best, then);
+			in_time = true;
+		}
+	e->sure &= in_time;
+	e->folded = !in_time && (!way || way->t == worst_time(w));
+	if (w->o->certain && in_time)
+		*ret = best;
+}
+
+/* From execution i, on `host`, to the version to which the edges got[k..end) lead, one for each part. */
+static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host, size_t k,
+                           size_t end)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	struct lineage_run run = {.n = 0};
+	struct lineage_bound then = bound;
+	for (; k < end; k++) {
+		struct edge *e = &w->got.v[k];
+		if (!passes_bound(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
+			continue;
+		settle_edge(w, i, host, e, &then);
+		if (w->o->certain && run.n && e->sure != run.e.sure) {
+			run.n = e->sure ? 0 : run.n; /* what is not sure does not count beside what is */
+			if (!e->sure)
+				continue;
+		}
+		add_to_run(w, &run, e, then);
+	}
+	if (!run.n)
+		return 0;
+	if (!up && run.e.via == TERM_via_cache && !w->o->all)
+		return record_omission(w, i, OMIT_cache);
+	return to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, &run.e, run.bound);
 }
 
 /* From execution i, on `host`, to the versions that it used, or (down) that it made. */
@@ -482,25 +615,19 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	struct lineage_bound then = bound;
 	uint64_t hidden = 0;
+	w->got.parts = true;
 	int r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
 	if (r == 0 && !w->o->all)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
 	for (; r == 0 && hidden; hidden--)
 		r = record_omission(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
 	prefetch_targets(w, &w->got, false);
-	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
-		struct edge *e = &w->got.v[k];
-		if (!passes_bound(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
-			continue;
-		e->sure = e->sure && is_settled(w, i, host, e);
-		if (!up && e->via == TERM_via_cache && !w->o->all) {
-			r = record_omission(w, i, OMIT_cache);
-			continue;
-		}
-		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, then);
+	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
+		end = run_end(&w->got, k);
+		r = follow_one_file(w, i, bound, host, k, end);
 	}
+	w->got.parts = false;
 	return r;
 }
 
@@ -510,6 +637,7 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
 	struct lineage_bound then = bound;
+	uint32_t exec = VEC_NONE;
 	int r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
 	if (r == 0)
 		r = follow_submission(w, id);
@@ -517,12 +645,15 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		const struct edge *e = &w->got.v[k];
 		bool submits = e->via == TERM_via_submit && e->to != id;
 		uint32_t its = host;
+		exec = VEC_NONE;
 		/* What they share may have been there before it was seen: only its end bounds. A submission's time is its own.
 		 */
 		if (submits)
 			r = load_exec_host(w, e->to, &its);
 		if (r == 0 && passes_bound(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
-			r = to_exec(w, LINEAGE_INFORMED, i, e, then, then);
+			r = to_exec(w, LINEAGE_INFORMED, i, e, then, &exec);
+		if (r == 0 && exec != VEC_NONE && improve_bound(w, &w->states[exec].informed, then))
+			r = enqueue_once(w, w->execs, exec);
 	}
 	return r;
 }
@@ -652,6 +783,7 @@ static void release_walk(struct lineage_walk *w)
 	free(w->states);
 	free(w->edges);
 	free(w->arrivals);
+	free(w->ways);
 	free(w->omitted);
 	free(w->now.v);
 	free(w->next.v);

@@ -22,6 +22,8 @@ struct lineage_state {
 	struct lineage_bound pending; /* best it was reached with; what it was expanded with, once it was */
 	/* Of an execution: what of it is sure to come before (down: after) the edges by which it was reached. */
 	struct lineage_bound settled;
+	struct lineage_bound informed; /* ... by which it was reached along wasInformedBy, whatever part of it that was */
+	uint32_t ways;  /* list in walk.ways of the parts of it by which it was reached; `settled` is its own, part 0 */
 	uint8_t queued; /* in which queues, enum lineage_place */
 	bool reached;   /* false: only folded, so not in the result */
 	bool expanded;
@@ -33,6 +35,12 @@ struct lineage_state {
 	bool no_script;    /* an execution, known to have run none */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
 	uint32_t omitted;  /* place in walk.omitted, 0 none */
+};
+
+/* An execution that others count to is reached by way of some of these: what another one did is only possible. */
+struct lineage_way {
+	uint32_t part, next; /* next: 0 at the end */
+	struct lineage_bound bound;
 };
 
 /* Edges that a node left out at its last expansion. Few nodes do. */
@@ -71,6 +79,8 @@ struct lineage_walk {
 	size_t n_edges, cap_edges;
 	struct lineage_arrival *arrivals; /* from 1 on */
 	size_t n_arrivals, cap_arrivals;
+	struct lineage_way *ways; /* from 1 on */
+	size_t n_ways, cap_ways;
 	uint32_t free_arrivals;          /* list of those that are done with */
 	struct lineage_omitted *omitted; /* from 1 on */
 	size_t n_omitted, cap_omitted;

@@ -92,6 +92,7 @@ static void dump_edge_attributes(struct dump *d, const struct edge *e, bool time
 	}
 	if (generation && e->over != e->hi)
 		canon_time(d->c, e->over);
+	canon_part(d->c, e->part);
 	canon_end(d->c);
 }
 
@@ -259,7 +260,7 @@ static int put_processes(struct dump *d)
 
 int store_canon(struct store *s, struct canon *c)
 {
-	struct dump d = {.s = s, .c = c};
+	struct dump d = {.s = s, .c = c, .e = {.parts = true}};
 	int rc = put_names(&d);
 	if (rc == 0)
 		rc = dump_all_files(&d);

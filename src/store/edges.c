@@ -40,13 +40,15 @@ static int edge_cmp(const void *pa, const void *pb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-static void fold_edge(struct edge *to, const struct edge *from)
+void edge_fold(struct edge *to, const struct edge *from)
 {
 	if (from->via < to->via) {
 		to->via = from->via;
 		to->api = from->api;
 	}
 	to->sure |= from->sure;
+	to->folded &= from->folded;
+	to->part = to->part == from->part ? to->part : 0;
 	to->mode |= from->mode;
 	to->reading = from->reading > to->reading ? from->reading : to->reading;
 	to->lo = from->lo < to->lo ? from->lo : to->lo;
@@ -57,9 +59,42 @@ static void fold_edge(struct edge *to, const struct edge *from)
 	to->has_bytes &= from->has_bytes; /* what is known of a part is not known of the whole */
 }
 
+static int compare_edges_by_part(const void *pa, const void *pb)
+{
+	const struct edge *a = pa, *b = pb;
+	return a->to != b->to ? edge_cmp(a, b) : (a->part > b->part) - (a->part < b->part);
+}
+
+static bool have_parts(const struct edges *e)
+{
+	size_t i = 0;
+	while (i < e->n && !e->v[i].part)
+		i++;
+	return i < e->n;
+}
+
+/* Where there are parts, and they are asked for, each has an edge of its own. False: there are none. */
+static bool fold_edges_by_part(struct edges *e)
+{
+	size_t kept = 1;
+	if (!e->parts || !have_parts(e))
+		return false;
+	qsort(e->v, e->n, sizeof(*e->v), compare_edges_by_part);
+	for (size_t i = 1; i < e->n; i++) {
+		if (!compare_edges_by_part(&e->v[i], &e->v[kept - 1]))
+			edge_fold(&e->v[kept - 1], &e->v[i]);
+		else
+			e->v[kept++] = e->v[i];
+	}
+	e->n = kept;
+	return true;
+}
+
 /* Several edges to one thing are one (doc/graph.md, rules 5 and 7). */
 static void fold_edges_by_target(struct edges *e)
 {
+	if (fold_edges_by_part(e))
+		return;
 	bool sorted = true;
 	for (size_t i = 1; i < e->n; i++)
 		sorted = sorted && e->v[i - 1].to < e->v[i].to;
@@ -72,7 +107,7 @@ static void fold_edges_by_target(struct edges *e)
 			while (k < kept && e->v[k].to != e->v[i].to)
 				k++;
 			if (k < kept)
-				fold_edge(&e->v[k], &e->v[i]);
+				edge_fold(&e->v[k], &e->v[i]);
 			else if (kept++ != i)
 				e->v[k] = e->v[i];
 		}
@@ -83,7 +118,7 @@ static void fold_edges_by_target(struct edges *e)
 	size_t kept = 1;
 	for (size_t i = 1; i < e->n; i++) {
 		if (e->v[i].to == e->v[kept - 1].to)
-			fold_edge(&e->v[kept - 1], &e->v[i]);
+			edge_fold(&e->v[kept - 1], &e->v[i]);
 		else
 			e->v[kept++] = e->v[i];
 	}
@@ -116,7 +151,8 @@ static int64_t access_over(const struct pacc *a)
 
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
-	struct edge edge = {.api = (uint8_t)layout_get(a->bits, LAYOUT_API, 4),
+	struct edge edge = {.part = a->part,
+	                    .api = (uint8_t)layout_get(a->bits, LAYOUT_API, 4),
 	                    .mode = (uint16_t)layout_get(a->bits, LAYOUT_MODE, 8),
 	                    .lo = a->from,
 	                    .hi = a->to,
@@ -189,6 +225,7 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 		if (!p)
 			return -ENOMEM;
 		*p = (struct edge){.to = g->exec,
+		                   .part = g->part,
 		                   .sure = g->must,
 		                   .has_bytes = g->has_bytes,
 		                   .via = g->via,
@@ -200,6 +237,8 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 		                   .count = g->count,
 		                   .bytes = g->bytes};
 	}
+	if (have_parts(e))
+		fold_edges_by_target(e);
 	return rc < 0 ? rc : 0;
 }
 
@@ -267,7 +306,7 @@ int store_derivatives(struct store *s, store_id version, struct edges *e)
 int store_readers(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
-	struct edges one = {0};
+	struct edges one = {.parts = e->parts};
 	e->n = 0;
 	if (!r)
 		return -ENOMEM;
@@ -324,7 +363,7 @@ static int add_informed(struct informed *x, uint64_t to, bool sure, unsigned via
 	uint32_t at = find_informed(x, to, via);
 	if (at != VEC_NONE) { /* several of one pair and via are one */
 		one.count = 0;
-		fold_edge(&e->v[at], &one);
+		edge_fold(&e->v[at], &one);
 		return 0;
 	}
 	if (edges_add(e, &one) < 0)

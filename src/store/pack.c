@@ -87,6 +87,8 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	}
 	if (layout_get(bits, LAYOUT_EARLY, 1))
 		a.last = near_get(c, a.start);
+	if (layout_get(bits, LAYOUT_PART, 1))
+		a.part = (uint32_t)cur_u(c);
 	if (layout_get(bits, LAYOUT_SPAN, 1)) {
 		a.from = time_add(a.start, (int64_t)cur_u(c));
 		a.to = time_add(a.from, (int64_t)cur_u(c));
@@ -147,6 +149,8 @@ static int put_access(struct buf *b, const struct pacc *a, uint64_t shape, const
 	}
 	if (layout_get(a->bits, LAYOUT_EARLY, 1))
 		p = near_put(p, a->last, a->start);
+	if (layout_get(a->bits, LAYOUT_PART, 1))
+		p += varint_put(p, a->part);
 	if (layout_get(a->bits, LAYOUT_SPAN, 1)) {
 		p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
 		p += varint_put(p, (uint64_t)time_sub(a->to, a->from));

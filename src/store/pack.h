@@ -120,6 +120,7 @@ enum layout_bits {
 	LAYOUT_SPAN = 50,      /* it took place from then to then: offsets follow */
 	LAYOUT_IO = 51,        /* its calls are in the table io */
 	LAYOUT_EARLY = 52,     /* it may have ended before its end: the earliest moment follows, as with LAYOUT_EXACT */
+	LAYOUT_PART = 53,      /* which of the processes of its execution did it follows */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
 static inline unsigned layout_get(uint64_t bits, unsigned at, unsigned n)
@@ -140,6 +141,7 @@ struct pacc {
 	uint64_t count, bytes_read, bytes_written;
 	uint64_t as_session, as_seq; /* as_session: its number */
 	uint32_t gen, nuse, use;     /* use: the version's number, or where in the uses */
+	uint32_t part;               /* with LAYOUT_PART */
 	uint32_t access;             /* index in the graph while it is there, else VEC_NONE */
 };
 /* The accesses of one execution that one session told of. */
@@ -235,6 +237,7 @@ enum pver_flags {
 };
 struct pgen {
 	uint64_t exec;
+	uint32_t part; /* of the execution, 0 its own */
 	bool must, has_bytes;
 	uint8_t via, api;
 	uint16_t mode;

@@ -15,7 +15,8 @@ enum {
 	GEN_COUNT = 16,
 	GEN_BYTES = 17,
 	GEN_SPAN = 18,
-	GEN_OVER = 19
+	GEN_OVER = 19,
+	GEN_PART = 20
 };
 
 /* n executions that made v, whose span is known. */
@@ -35,6 +36,8 @@ static int next_gens(struct cur *c, uint64_t n, struct pver *v)
 		                   .lo = v->start,
 		                   .hi = v->end,
 		                   .count = 1};
+		if (b >> GEN_PART & 1)
+			g->part = (uint32_t)cur_u(c);
 		if (b >> GEN_COUNT & 1)
 			g->count = cur_u(c);
 		if (b >> GEN_BYTES & 1) {
@@ -99,10 +102,13 @@ static void put_gens(struct buf *out, const struct pver *v)
 		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
 		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
 		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
-		                    (uint64_t)span << GEN_SPAN | (uint64_t)(g->over != g->hi) << GEN_OVER);
+		                    (uint64_t)span << GEN_SPAN | (uint64_t)(g->over != g->hi) << GEN_OVER |
+		                    (uint64_t)(g->part != 0) << GEN_PART);
 		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
 		process = exec_process(g->exec);
 		buf_varint(out, exec_n(g->exec));
+		if (g->part)
+			buf_varint(out, g->part);
 		if (g->count != 1)
 			buf_varint(out, g->count);
 		if (g->has_bytes)

@@ -286,6 +286,9 @@ struct edge {
 	uint8_t reading; /* term reading: the strongest of its accesses; uses and readers only */
 	uint16_t mode;   /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
 	int64_t lo, hi;
+	/* Which of the processes that count to the execution did it, 0 its own; only where edges.parts asks for it. */
+	uint32_t part;
+	bool folded;    /* a walk's: it leads on only by way of another part of the execution */
 	int64_t over;   /* gens and outputs only: the earliest moment at which it may have ended; hi where that is known */
 	uint64_t count; /* times */
 	uint64_t bytes;
@@ -296,9 +299,13 @@ bool edge_is_client(const struct edge *e);
 struct edges {
 	struct edge *v;
 	size_t n, cap;
+	bool parts; /* asked for: uses, outputs, gens and readers of several parts of one execution stand one behind the
+	               other */
 };
 void edges_release(struct edges *e);
 int edges_add(struct edges *e, const struct edge *one); /* 0 or -ENOMEM */
+/* Makes one edge of two between the same things (doc/graph.md, rules 5 and 7). */
+void edge_fold(struct edge *to, const struct edge *from);
 
 /* Each fills e anew (e->n = 0 first) and returns 0 or -errno. */
 int store_gens(struct store *s, store_id version, struct edges *e);        /* executions that generated it */

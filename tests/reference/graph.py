@@ -110,6 +110,7 @@ class Access:
         self.does = WRITE if self.mode & WRITE else self.mode & READ
         self.sure = bool(event.get("sure", 0))
         self.api = event.get("api", 0)
+        self.part = min(event.get("part", 0), 2**32 - 1)
         self.began, self.until = event["t"], None
         self.ends = []  # access_end events in seq order
         self.moved = {}  # (api, writes) -> the last io event
@@ -505,7 +506,7 @@ class Graph:
     def __init__(self, facts, skew=0, lps=False):
         self.facts, self.skew, self.lps = facts, skew, lps
         self.versions = []
-        self.generated, self.used = {}, {}  # (version, execution), (execution, version)
+        self.generated, self.used = {}, {}  # (version, execution, part), (execution, version, part)
         self.derived = {}  # (version, version)
         self.informed = {}  # (execution, execution, via)
         self.names = self.build_names()
@@ -543,7 +544,7 @@ class Graph:
         for w in writes:
             for_others = w.only_opened and any(o.execution is not w.execution and not o.only_opened for o in writes)
             sure = w.evidence == MUST and w.sure and not for_others
-            add(self.generated, (version, w.execution), Edge(sure, w.via, w.start, w.end, w.earliest_end))
+            add(self.generated, (version, w.execution, w.part), Edge(sure, w.via, w.start, w.end, w.earliest_end))
 
     def derive(self, version, earlier, later, clock):
         """B1 and B3, rule 6."""
@@ -601,7 +602,7 @@ class Graph:
         uses = ([(cur, r.via)] if cur else []) + [(v, OVERLAP) for v in overlapping]
         for v, via in uses:
             must = r.sure and len(uses) == 1 and not r.writes
-            add(self.used, (r.execution, v), Edge(must, via, r.start, r.end))
+            add(self.used, (r.execution, v, r.part), Edge(must, via, r.start, r.end))
 
     # -- channels
 
@@ -634,7 +635,7 @@ class Graph:
             self.generate(version, [a for a in accesses if a.writes])
             for a in accesses:
                 if a.reads and file.kind != "terminal":
-                    add(self.used, (a.execution, version), Edge(a.sure, a.via, a.start, a.end))
+                    add(self.used, (a.execution, version, a.part), Edge(a.sure, a.via, a.start, a.end))
 
     def build_typed(self, file, reads):
         """B8: what was read from a terminal was typed, by somebody outside. How many versions that makes."""
@@ -644,7 +645,7 @@ class Graph:
         version.counter, version.end = 1, version.start
         self.versions.append(version)
         for a in reads:
-            add(self.used, (a.execution, version), Edge(a.sure, a.via, a.start, a.end))
+            add(self.used, (a.execution, version, a.part), Edge(a.sure, a.via, a.start, a.end))
         return 1
 
     # -- what has no versions
@@ -660,19 +661,19 @@ class Graph:
         absent = file.kind == "absent"
         for a in accesses:
             if absent or a.reads:
-                add(self.used, (a.execution, version), Edge(absent or a.sure, a.via, a.start, a.end))
+                add(self.used, (a.execution, version, a.part), Edge(absent or a.sure, a.via, a.start, a.end))
 
     # -- caches and locks
 
     def apply_caches(self):
         """B14: a cache entry is derived from its source only."""
         replaced = defaultdict(set)
-        for (version, execution), edge in self.generated.items():
+        for (version, execution, _), edge in self.generated.items():
             sources = cache_sources(version.file) if version.file.kind == "regular" else None
             if sources is None:
                 continue
             edge.via = CACHE
-            for (user, used), use in self.used.items():
+            for (user, used, _), use in self.used.items():
                 source = used.file is not version.file and used.file.paths & sources
                 if user is execution and source and use.lo <= edge.hi:
                     replaced[version].add(used)
@@ -692,10 +693,10 @@ class Graph:
                 return True
             return version.size == 0 and any(p.endswith(names) for p in version.file.paths)
 
-        for (version, _), edge in self.generated.items():
+        for (version, _, _), edge in self.generated.items():
             if is_lock(version):
                 edge.via = SYNC
-        for (_, version), edge in self.used.items():
+        for (_, version, _), edge in self.used.items():
             if is_lock(version):
                 edge.via = SYNC
 
@@ -792,11 +793,11 @@ class Graph:
             size = "-" if v.size is None else "%d" % v.size
             lines.add("V %s %s %s %s %s %s %d" % (v, v.origin, size, moment(v.mtime), moment(v.start), moment(v.end),
                                                   v.counter))
-        for (v, x), e in self.generated.items():
+        for (v, x, part), e in self.generated.items():
             early = "" if e.earliest_end == e.hi else " " + moment(e.earliest_end)
-            lines.add("G %s %s %s %s%s" % (v, x, words(e), span(e), early))
-        for (x, v), e in self.used.items():
-            lines.add("U %s %s %s %s" % (x, v, words(e), span(e)))
+            lines.add("G %s %s %s %s%s%s" % (v, x, words(e), span(e), early, of_part(part)))
+        for (x, v, part), e in self.used.items():
+            lines.add("U %s %s %s %s%s" % (x, v, words(e), span(e), of_part(part)))
         for (v, w), e in self.derived.items():
             lines.add("D %s %s %s" % (v, w, words(e)))
         for (x, y, _), e in self.informed.items():
@@ -821,7 +822,7 @@ class Graph:
     def is_empty(self, version):
         """Is there nobody's content in it, and was none that somebody got?"""
         return (version.file.kind in VERSIONED and version.size == 0 and
-                not any(e.lo < version.end for (_, v), e in self.used.items() if v is version))
+                not any(e.lo < version.end for (_, v, _), e in self.used.items() if v is version))
 
     def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False, certain=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""
@@ -838,31 +839,33 @@ class Graph:
             apart = host is not None and host != there and bound != NEVER
             return bound + 2 * self.skew if apart else bound
 
-        reached, work = defaultdict(set), [(root, NEVER, None)]
+        # The part is None for a version, and for an execution that the walk came to along wasInformedBy.
+        reached, work = defaultdict(set), [(root, NEVER, None, None)]
         seen = {root}
         while work:
-            thing, bound, host = work.pop()
-            if any(bound <= b if h == host else bound + 2 * self.skew <= b for b, h in reached[thing]):
+            thing, bound, host, part = work.pop()
+            if any(bound <= b if h == host else bound + 2 * self.skew <= b for b, h in reached[thing, part]):
                 continue
-            reached[thing].add((bound, host))
+            reached[thing, part].add((bound, host))
             if isinstance(thing, Version):
-                work += [(w, bound, host) for (v, w), e in self.derived.items() if v is thing and asked(e)]
+                work += [(w, bound, host, None) for (v, w), e in self.derived.items() if v is thing and asked(e)]
                 if servers and is_connection(thing):
-                    work += [(w, bound, host) for w in self.versions
+                    work += [(w, bound, host, None) for w in self.versions
                              if w is not thing and w.file is thing.file and is_connection(w) and
                              w.start <= at(bound, host, w.writes[0].host)]
-                for (v, x), e in self.generated.items():
+                for (v, x, by), e in self.generated.items():
                     b = at(bound, host, x.host)
                     if v is thing and asked(e) and e.lo <= b:
                         seen.add(x)
                         if everything or (e.via != CACHE and not self.is_empty(thing)):
-                            work.append((x, min(b, e.earliest_end if certain else e.hi), x.host))
+                            limit = e.earliest_end if certain else e.hi
+                            work.append((x, min(b, limit), x.host, by if certain else None))
             else:
-                work += [(v, bound, host) for (x, v), e in self.used.items()
-                         if x is thing and asked(e) and e.lo <= bound]
+                work += [(v, bound, host, None) for (x, v, by), e in self.used.items()
+                         if x is thing and asked(e) and e.lo <= bound and part in (None, by)]
                 for (x, y, _), e in self.informed.items():
                     if x is thing and asked(e):
-                        work.append((y, at(min(bound, e.hi), host, y.host), y.host))
+                        work.append((y, at(min(bound, e.hi), host, y.host), y.host, None))
             seen |= {w[0] for w in work}
         return sorted(("V %s" if isinstance(s, Version) else "X %s") % s for s in seen)
 
@@ -881,6 +884,10 @@ def cache_sources(file):
             place = len(parts) - 1 - parts[::-1].index("__pycache__")
             sources = (sources or set()) | {"/".join(parts[:place] + [parts[-1].split(".")[0] + ".py"])}
     return sources
+
+
+def of_part(part):
+    return " part:%d" % part if part else ""
 
 
 def moment(t):

@@ -236,7 +236,7 @@ class World:
         api = r.choice((0, 1, 2, 3, 4, 5, 6, 7)) if file[1] != SOCKET else r.choice((2, 6, 6, 6, 6, 6, 6, 7))
         seq = session.emit(t, "access", process, file=file[0], mode=mode, via=via,
                            sure=1 if via == 0 and r.random() < 0.9 else 0, api=api, as_session=as_session,
-                           as_seq=as_seq)
+                           as_seq=as_seq, part=r.choice((1, 2, 2**32)) if r.random() < 0.1 else 0)
         session.open.append((seq, file, mode, process, self.events_time(session, seq)))
         return None
 

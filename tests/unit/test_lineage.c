@@ -112,6 +112,15 @@ int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 	return 0;
 }
 
+void edge_fold(struct edge *to, const struct edge *from)
+{
+	to->sure |= from->sure;
+	to->folded &= from->folded;
+	to->lo = from->lo < to->lo ? from->lo : to->lo;
+	to->hi = from->hi > to->hi ? from->hi : to->hi;
+	to->over = from->over > to->over ? from->over : to->over;
+}
+
 int edges_add(struct edges *e, const struct edge *one)
 {
 	(void)e, (void)one;

@@ -431,6 +431,7 @@ static int restore_access(struct ix *x, const struct ix_loaded *l, const struct 
 	                      .fps = fps,
 	                      .fpe = fpe,
 	                      .more = VEC_NONE,
+	                      .part = p->part,
 	                      .count = p->count < UINT32_MAX ? (uint32_t)p->count : UINT32_MAX,
 	                      .bytes_read = p->bytes_read,
 	                      .bytes_written = p->bytes_written,

@@ -250,6 +250,7 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << LAYOUT_SPAN;
 	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << LAYOUT_IO;
 	bits |= (uint64_t)((v->flags & GACCESS_EARLY) != 0) << LAYOUT_EARLY;
+	bits |= (uint64_t)(v->part != 0) << LAYOUT_PART;
 	*p = (struct pacc){.seq = v->seq,
 	                   .bits = bits,
 	                   .self = x->files.v[v->self].id,
@@ -264,6 +265,7 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	                   .bytes_read = v->bytes_read,
 	                   .bytes_written = v->bytes_written,
 	                   .gen = v->gen,
+	                   .part = v->part,
 	                   .nuse = v->nuse,
 	                   .use = v->use,
 	                   .access = VEC_NONE};

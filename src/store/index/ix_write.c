@@ -176,6 +176,7 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 		                                       .lo = g->lo,
 		                                       .hi = g->hi,
 		                                       .over = g->over,
+		                                       .part = g->part,
 		                                       .count = g->count,
 		                                       .bytes = g->bytes};
 	}

@@ -203,6 +203,7 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 	if (a->gen)
 		line_set_id(l, C_access_generated, version_id(a->file, a->gen));
 	line_set_int(l, C_access_uses, a->nuse);
+	line_set_int(l, C_access_part, a->part);
 	if (a->nuse == 1)
 		line_set_id(l, C_access_used, version_id(a->file, a->use));
 }
@@ -289,6 +290,7 @@ static void append_edge_lines(struct cursor *c, uint64_t from, const char *type,
 		if (accessed) {
 			line_set_int(l, C_edge_count, (int64_t)e->count);
 			line_set_cstr(c, l, C_edge_api, term_name(SET_api, e->api));
+			line_set_int(l, C_edge_part, e->part);
 		}
 		if (e->has_bytes)
 			line_set_int(l, C_edge_bytes, (int64_t)e->bytes);
@@ -322,6 +324,7 @@ static void edges_to(struct cursor *c)
 /* First those of executions, by process, then those of versions, by file. */
 void views_edges(struct cursor *c)
 {
+	c->edges.parts = true;
 	if (c->to) {
 		edges_to(c);
 		return;
