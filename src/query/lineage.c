@@ -1,4 +1,4 @@
-/* lineage.c - the walk: nodes by levels, edges under the rule of time. */
+/* lineage.c - the walk: nodes by levels, edges under the rule of time (lineage_time.c). */
 #include "query/lineage_int.h"
 
 #include "base/hash.h"
@@ -12,88 +12,6 @@ static int queue_push(struct lineage_queue *q, uint32_t i)
 	if (!vec_has_room(q->v, q->n, q->cap))
 		return -ENOMEM;
 	q->v[q->n++] = i;
-	return 0;
-}
-
-/* ---- time ---- */
-
-static int64_t offset_time(int64_t t, int64_t by)
-{
-	int64_t sum;
-	return __builtin_add_overflow(t, by, &sum) ? (by < 0 ? INT64_MIN : INT64_MAX) : sum;
-}
-
-/* By how much a bound moves, towards allowing more, at a host with another clock. */
-static int64_t skew_widening(const struct lineage_walk *w)
-{
-	int64_t twice = w->o->skew > INT64_MAX / 2 ? INT64_MAX : 2 * w->o->skew;
-	return w->o->direction == LINEAGE_UP ? twice : -twice;
-}
-
-/* Of two times, does the first allow more? */
-static bool is_better_time(const struct lineage_walk *w, int64_t a, int64_t b)
-{
-	return w->o->direction == LINEAGE_UP ? a > b : a < b;
-}
-
-/* The time that allows least: nothing is worse. */
-static int64_t worst_time(const struct lineage_walk *w)
-{
-	return w->o->direction == LINEAGE_UP ? INT64_MIN : INT64_MAX;
-}
-
-/* The bound as the clock of a host shows it. */
-static int64_t at_host(const struct lineage_walk *w, struct lineage_bound b, uint32_t host)
-{
-	return !b.host || b.host == host ? b.t : offset_time(b.t, skew_widening(w));
-}
-
-/* Betters *b by `by`; false if that already allows as much. Moments of two clocks within the skew cannot be ordered:
- * then both give way to one that allows what either does, so that nothing true is missed. */
-static bool improve_bound(const struct lineage_walk *w, struct lineage_bound *b, struct lineage_bound by)
-{
-	if (!w->o->skew || b->host == by.host) {
-		if (!is_better_time(w, by.t, b->t))
-			return false;
-		*b = by;
-		return true;
-	}
-	int64_t mine = b->host ? offset_time(b->t, skew_widening(w)) : b->t;
-	int64_t its = by.host ? offset_time(by.t, skew_widening(w)) : by.t;
-	if (!is_better_time(w, its, b->t))
-		return false;
-	*b = !is_better_time(w, mine, by.t) ? by : (struct lineage_bound){is_better_time(w, its, mine) ? its : mine, 0};
-	return true;
-}
-
-/* May the walk follow an edge that holds over [lo, hi] at an execution of `host`, and with which bound does it go on?
- * Up: the later thing's end bounds what it can have taken in. Down is the same relation reversed: what began bounds
- * where it can have ended up. */
-static bool passes_bound(const struct lineage_walk *w, struct lineage_bound b, uint32_t host, int64_t lo, int64_t hi,
-                         struct lineage_bound *ret)
-{
-	if (hi == TIME_NONE)
-		hi = TIME_NEVER;
-	int64_t t = at_host(w, b, host), limit = w->o->direction == LINEAGE_UP ? hi : lo;
-	if (w->o->direction == LINEAGE_UP ? lo > t : hi < t)
-		return false;
-	*ret = is_better_time(w, t, limit) ? (struct lineage_bound){limit, host} : b;
-	return true;
-}
-
-/* The number of an execution's host; 0 where clocks are taken as one. */
-static int load_exec_host(struct lineage_walk *w, store_id exec, uint32_t *ret)
-{
-	struct exec_info x;
-	*ret = 0;
-	int r = w->o->skew ? store_exec(w->s, exec, &x) : 0;
-	if (r <= 0)
-		return r;
-	bool is_new;
-	uint32_t *at = idmap_add(&w->hosts, hash_str(x.host) | 1, (uint32_t)w->hosts.n + 1, &is_new);
-	if (!at)
-		return -ENOMEM;
-	*ret = *at;
 	return 0;
 }
 
@@ -134,8 +52,9 @@ static int node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret
 		w->cap_nodes = cap;
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
-	w->states[w->n_nodes] = (struct lineage_state){
-	    .pending = {worst_time(w), 0}, .settled = {worst_time(w), 0}, .informed = {worst_time(w), 0}};
+	w->states[w->n_nodes] = (struct lineage_state){.pending = {lineage_worst_time(w), 0},
+	                                               .settled = {lineage_worst_time(w), 0},
+	                                               .informed = {lineage_worst_time(w), 0}};
 	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
 		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
@@ -232,7 +151,7 @@ static int enqueue_once(struct lineage_walk *w, struct lineage_queue *q, uint32_
 static int arrive_with_bound(struct lineage_walk *w, struct lineage_queue *q, uint32_t i, struct lineage_bound bound)
 {
 	struct lineage_state *st = &w->states[i];
-	return improve_bound(w, &st->pending, bound) || !st->expanded ? enqueue_once(w, q, i) : 0;
+	return lineage_improve(w, &st->pending, bound) || !st->expanded ? enqueue_once(w, q, i) : 0;
 }
 
 /* Comes to a version of which it is not known yet whether it counts. */
@@ -269,7 +188,7 @@ static int classify_expanded(struct lineage_walk *w, uint32_t i)
 		next = a->next;
 		r = lineage_judge(w, i, &e->e, lineage_other(e, i), &why);
 		if (r == 0 && why == OMIT_COUNT) {
-			improve_bound(w, &w->states[i].pending, a->bound);
+			lineage_improve(w, &w->states[i].pending, a->bound);
 			mark_node_reached(w, i, node_depth_at(w, i, w->depth));
 		} else if (r == 0) {
 			e->type = LINEAGE_GONE;
@@ -334,36 +253,13 @@ static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t
 	return arrive_with_bound(w, w->execs, i, bound);
 }
 
-/* Where the bound of a part of execution i is kept; NULL without memory, or, where none is made, if there is none. */
-static struct lineage_bound *part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool make)
-{
-	if (!part)
-		return &w->states[i].settled;
-	for (uint32_t k = w->states[i].ways; k; k = w->ways[k].next)
-		if (w->ways[k].part == part)
-			return &w->ways[k].bound;
-	if (!make)
-		return NULL;
-	if (w->n_ways + 1 >= w->cap_ways) {
-		size_t cap = w->cap_ways ? w->cap_ways * 2 : 64;
-		struct lineage_way *v = realloc(w->ways, cap * sizeof(*v));
-		if (!v)
-			return NULL;
-		w->ways = v;
-		w->cap_ways = cap;
-	}
-	w->ways[++w->n_ways] = (struct lineage_way){part, w->states[i].ways, {worst_time(w), 0}};
-	w->states[i].ways = (uint32_t)w->n_ways;
-	return &w->ways[w->n_ways].bound;
-}
-
 /* Execution i was reached by way of a part of it, with what surely comes in time for that. */
 static int settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound)
 {
-	struct lineage_bound *at = part_bound(w, i, part, true);
+	struct lineage_bound *at = lineage_part_bound(w, i, part, true);
 	if (!at)
 		return -ENOMEM;
-	return improve_bound(w, at, bound) ? enqueue_once(w, w->execs, i) : 0;
+	return lineage_improve(w, at, bound) ? enqueue_once(w, w->execs, i) : 0;
 }
 
 static void begin_expansion(struct lineage_walk *w, uint32_t i)
@@ -380,24 +276,6 @@ static void begin_expansion(struct lineage_walk *w, uint32_t i)
 	n->n = 0;
 }
 
-/* What the walk makes of edges from one thing to several parts of one execution, which are one edge of it. */
-struct lineage_run {
-	struct edge e;
-	struct lineage_bound bound;
-	size_t n; /* of those that it may follow */
-};
-
-static void add_to_run(const struct lineage_walk *w, struct lineage_run *run, const struct edge *e,
-                       struct lineage_bound bound)
-{
-	if (!run->n++) {
-		*run = (struct lineage_run){*e, bound, 1};
-		return;
-	}
-	edge_fold(&run->e, e);
-	improve_bound(w, &run->bound, bound);
-}
-
 /* Of the edges got[k..end) to parts of one execution, on `host`, those that the walk may follow; where only what is
  * sure is followed, and one of them is, those that are. */
 static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint32_t host, size_t k, size_t end,
@@ -411,8 +289,8 @@ static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint
 	for (size_t m = k; m < end; m++) {
 		const struct edge *e = &w->got.v[m];
 		int64_t hi = !up ? INT64_MAX : w->o->certain ? e->over : e->hi;
-		if ((e->sure || !sure) && passes_bound(w, bound, host, e->lo, hi, &then))
-			add_to_run(w, ret, e, then);
+		if ((e->sure || !sure) && lineage_passes(w, bound, host, e->lo, hi, &then))
+			lineage_run_add(w, ret, e, then);
 	}
 }
 
@@ -423,7 +301,7 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	struct lineage_run run;
 	struct lineage_bound settled;
 	uint32_t host, exec;
-	int r = load_exec_host(w, w->got.v[k].to, &host);
+	int r = lineage_exec_host(w, w->got.v[k].to, &host);
 	if (r < 0)
 		return r;
 	collect_run(w, bound, host, k, end, &run);
@@ -433,7 +311,7 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	for (size_t m = k; r == 0 && exec != VEC_NONE && m < end; m++) {
 		const struct edge *e = &w->got.v[m];
 		if ((e->sure || !run.e.sure || !w->o->certain) &&
-		    passes_bound(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
+		    lineage_passes(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
 			r = settle_part(w, exec, e->part, settled);
 	}
 	return r;
@@ -504,7 +382,7 @@ static struct lineage_bound *served_bound(struct lineage_walk *w, store_id serve
 		w->cap_served = cap;
 	}
 	if (is_new)
-		w->served[place] = (struct lineage_bound){worst_time(w), 0};
+		w->served[place] = (struct lineage_bound){lineage_worst_time(w), 0};
 	return &w->served[place];
 }
 
@@ -521,7 +399,7 @@ static int follow_servers(struct lineage_walk *w, uint32_t i, struct lineage_bou
 	struct lineage_bound *best = served_bound(w, server), then;
 	if (!best)
 		return -ENOMEM;
-	if (!improve_bound(w, best, bound))
+	if (!lineage_improve(w, best, bound))
 		return 0;
 	for (uint64_t n = 1; r >= 0 && n <= f.versions; n++) {
 		struct lineage_connection c;
@@ -529,9 +407,9 @@ static int follow_servers(struct lineage_walk *w, uint32_t i, struct lineage_bou
 		r = lineage_connection_of(w, server, n, &c);
 		if (r <= 0 || c.version == id)
 			continue;
-		r = load_exec_host(w, c.exec, &host);
+		r = lineage_exec_host(w, c.exec, &host);
 		struct edge e = {.to = c.version, .via = TERM_via_socket, .lo = c.lo, .hi = c.hi};
-		if (r >= 0 && passes_bound(w, bound, host, c.lo, c.hi, &then))
+		if (r >= 0 && lineage_passes(w, bound, host, c.lo, c.hi, &then))
 			r = to_version(w, LINEAGE_DERIVED, i, &e, bound);
 	}
 	return r < 0 ? r : 0;
@@ -564,26 +442,6 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
 }
 
-/* Does what e says surely come in time for the edges by which execution i was reached, and was it the same part of it
- * that did both? What may have come too late, or too early, is possible; so is what another part did. *ret: where it is
- * sure, the bound with which it goes on. */
-static void settle_edge(struct lineage_walk *w, uint32_t i, uint32_t host, struct edge *e, struct lineage_bound *ret)
-{
-	bool up = w->o->direction == LINEAGE_UP, in_time = false;
-	const struct lineage_bound *way = part_bound(w, i, e->part, false);
-	const struct lineage_bound *from[] = {&w->states[i].informed, way};
-	struct lineage_bound best = {worst_time(w), 0}, then;
-	for (size_t k = 0; k < 2; k++)
-		if (from[k] && passes_bound(w, *from[k], host, e->lo, up ? INT64_MAX : e->over, &then)) {
-			improve_bound(w, &best, then);
-			in_time = true;
-		}
-	e->sure &= in_time;
-	e->folded = !in_time && (!way || way->t == worst_time(w));
-	if (w->o->certain && in_time)
-		*ret = best;
-}
-
 /* From execution i, on `host`, to the version to which the edges got[k..end) lead, one for each part. */
 static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host, size_t k,
                            size_t end)
@@ -593,15 +451,15 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	struct lineage_bound then = bound;
 	for (; k < end; k++) {
 		struct edge *e = &w->got.v[k];
-		if (!passes_bound(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
+		if (!lineage_passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
-		settle_edge(w, i, host, e, &then);
+		lineage_settle(w, i, host, e, &then);
 		if (w->o->certain && run.n && e->sure != run.e.sure) {
 			run.n = e->sure ? 0 : run.n; /* what is not sure does not count beside what is */
 			if (!e->sure)
 				continue;
 		}
-		add_to_run(w, &run, e, then);
+		lineage_run_add(w, &run, e, then);
 	}
 	if (!run.n)
 		return 0;
@@ -649,10 +507,10 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		/* What they share may have been there before it was seen: only its end bounds. A submission's time is its own.
 		 */
 		if (submits)
-			r = load_exec_host(w, e->to, &its);
-		if (r == 0 && passes_bound(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
+			r = lineage_exec_host(w, e->to, &its);
+		if (r == 0 && lineage_passes(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then, &exec);
-		if (r == 0 && exec != VEC_NONE && improve_bound(w, &w->states[exec].informed, then))
+		if (r == 0 && exec != VEC_NONE && lineage_improve(w, &w->states[exec].informed, then))
 			r = enqueue_once(w, w->execs, exec);
 	}
 	return r;
@@ -664,7 +522,7 @@ static int expand_exec(struct lineage_walk *w, uint32_t i)
 	begin_expansion(w, i);
 	struct lineage_bound bound = w->states[i].pending;
 	uint32_t host;
-	int r = load_exec_host(w, id, &host);
+	int r = lineage_exec_host(w, id, &host);
 	if (r == 0)
 		r = follow_files(w, i, bound, host);
 	if (r == 0)

@@ -99,6 +99,35 @@ struct lineage_walk {
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
 
+/* ---- lineage_time.c ---- */
+
+/* The time that allows least: nothing is worse. */
+int64_t lineage_worst_time(const struct lineage_walk *w);
+/* Betters *b by `by`; false if that already allows as much. */
+bool lineage_improve(const struct lineage_walk *w, struct lineage_bound *b, struct lineage_bound by);
+/* May the walk follow an edge that holds over [lo, hi] at an execution of `host`, and with which bound does it go on?
+ */
+bool lineage_passes(const struct lineage_walk *w, struct lineage_bound b, uint32_t host, int64_t lo, int64_t hi,
+                    struct lineage_bound *ret);
+/* The number of an execution's host; 0 where clocks are taken as one. 0 or -errno. */
+int lineage_exec_host(struct lineage_walk *w, store_id exec, uint32_t *ret);
+
+/* What the walk makes of edges from one thing to several parts of one execution, which are one edge of it. */
+struct lineage_run {
+	struct edge e;
+	struct lineage_bound bound;
+	size_t n; /* of those that it may follow */
+};
+
+void lineage_run_add(const struct lineage_walk *w, struct lineage_run *run, const struct edge *e,
+                     struct lineage_bound bound);
+/* Where the bound of a part of execution i is kept; NULL without memory, or, where none is made, if there is none. It
+ * moves when another one is made. */
+struct lineage_bound *lineage_part_bound(struct lineage_walk *w, uint32_t i, uint32_t part, bool make);
+/* Is e, of execution i, sure and of a part by which i was reached? Else it is made possible, or folded, too. *ret:
+ * where it is sure and only that is followed, the bound with which it goes on. */
+void lineage_settle(struct lineage_walk *w, uint32_t i, uint32_t host, struct edge *e, struct lineage_bound *ret);
+
 /* ---- lineage_class.c ---- */
 
 /* Finds out what version node i is, once. 0 or -errno. */
