@@ -6,7 +6,8 @@
  * The segments are indexed one after the other, each in a transaction of its own, into the store at DIR, else into a
  * fresh one in memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are
  * separated by a line "--". Without a segment all logs of the store at DIR are indexed, sessions with N events
- * together. With --memory the graph is computed in one go, without a store. */
+ * together. With --memory the graph is computed in one go, without a store; a read that counts and has no version
+ * behind it is an error then. */
 #include "graph/canon.h"
 #include "graph/collect.h"
 #include "graph/names.h"
@@ -26,6 +27,17 @@ struct options {
 	uint64_t events;
 	const char *store;
 };
+
+/* Each read that counts is of something. */
+static int check_reads(const struct graph *g, struct err *err)
+{
+	uint32_t first;
+	size_t n = graph_count_unbacked(g, &first);
+	if (!n)
+		return 0;
+	return err_set(err, EPROTO, "%zu reads have no version behind them; the first is access %016" PRIx64 ".%" PRIu64, n,
+	               gaccess_session(g, &g->accesses.v[first]), gaccess_seq(g, &g->accesses.v[first]));
+}
 
 static int from_memory(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
 {
@@ -49,6 +61,8 @@ static int from_memory(const struct options *o, char **segment, size_t n, struct
 		g.files.v[i].flags |= GFILE_DIRTY;
 	if (rc == 0)
 		rc = graph_resolve(&g);
+	if (rc == 0)
+		rc = check_reads(&g, err);
 	if (rc == 0) {
 		canon_graph(&c, &g);
 		rc = canon_finish(&c, out);

@@ -353,3 +353,34 @@ int graph_resolve(struct graph *g)
 	vec_release(&r.groups);
 	return rc;
 }
+
+/* Is there a version behind the read: one that it uses, or one that its own execution was writing meanwhile? */
+static bool is_backed(const struct graph *g, const struct gfile *f, const struct gaccess *a)
+{
+	struct gspan at = gaccess_span(g, a);
+	if (a->nuse)
+		return true;
+	for (uint32_t k = 0; k < f->naccess; k++) {
+		const struct gaccess *w = &g->accesses.v[g->by_file[f->first_access + k]];
+		struct gspan wt = gaccess_span(g, w);
+		if (w->exec == a->exec && w->gen && wt.from < at.to && at.from < wt.to)
+			return true;
+	}
+	return false;
+}
+
+size_t graph_count_unbacked(const struct graph *g, uint32_t *ret_first)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < g->files.n; i++) {
+		const struct gfile *f = &g->files.v[i];
+		for (uint32_t k = 0; gkind_has_versions(f->kind) && f->flags & GFILE_DIRTY && k < f->naccess; k++) {
+			uint32_t at = g->by_file[f->first_access + k];
+			const struct gaccess *a = &g->accesses.v[at];
+			if (!(a->flags & GACCESS_READS) || is_backed(g, f, a))
+				continue;
+			*ret_first = n++ ? *ret_first : at;
+		}
+	}
+	return n;
+}

@@ -86,7 +86,17 @@ class Workflow:
             for command in (c for s in run for c in s.outside):
                 time.sleep(0.03)
                 subprocess.run(['dash', '-c', command], cwd=self.work, env=self.environment, check=True)
+        self.look_at_reads()
         self.learn()
+
+    def look_at_reads(self):
+        """Each read that counts is of a version: what the graph is made of is held against that, by a tool that is given."""
+        tool = os.environ.get('ORACLE_GRAPHDUMP')
+        logs = [os.path.join(folder, name) for folder, _, names in os.walk(f'{self.top}/record') for name in names if name.endswith('.stl')]
+        if tool:
+            done = subprocess.run([tool, '--memory', *logs], capture_output=True)
+            if done.returncode:
+                raise Void(f'stemma-graphdump: {done.stderr.decode(errors="replace")[:400]}')
 
     def learn(self):
         said = collections.defaultdict(list)
