@@ -26,10 +26,11 @@ void oom_begin(struct oom *o)
 {
 	struct cgroup_where where[CGROUP_PLACES];
 	char file[4200];
-	*o = (struct oom){-1, read_counter("/proc/vmstat", "oom_kill")};
+	*o = (struct oom){-1, read_counter("/proc/vmstat", "oom_kill"), false};
 	if (cgroup_where(where) < 0)
 		return;
 	if (where[PLACE_MEMORY].dir) {
+		o->local = true;
 		snprintf(file, sizeof(file), "%s/memory.oom_control", where[PLACE_MEMORY].dir);
 		o->group = read_counter(file, "oom_kill");
 	} else if (where[PLACE_UNIFIED].dir) {
@@ -43,7 +44,9 @@ bool oom_rose(const struct oom *o)
 {
 	struct oom now;
 	oom_begin(&now);
-	if (o->group >= 0 && now.group >= 0)
-		return now.group > o->group;
+	if (o->group >= 0 && now.group > o->group)
+		return true;
+	if (o->group >= 0 && now.group >= 0 && !now.local)
+		return false;
 	return o->machine >= 0 && now.machine > o->machine;
 }

@@ -467,7 +467,7 @@ void watchdog_over(void *arg, int status, bool last)
 	/* A shell says of its last command what it died of. */
 	bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	              (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
-	if (killed && w->state == WATCHING && !w->oom_reported && !w->o.cgroup && oom_rose(&w->oom)) {
+	if (killed && w->state == WATCHING && !w->oom_reported && (!w->o.cgroup || w->oom.local) && oom_rose(&w->oom)) {
 		w->oom_reported = true;
 		monitor_oom(w->monitor);
 	}
