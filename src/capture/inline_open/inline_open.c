@@ -457,6 +457,22 @@ static void close_logs(struct sup *s, struct proc *p)
 	thread_logs_close(s->opens, g);
 }
 
+/* p, which has the code, has stopped to open a file to read all the same. below: by a folder's descriptor. */
+static void log_again(struct sup *s, struct proc *p, const struct trap *t, bool below)
+{
+	struct logging *g = p->logging;
+	if (g->skip && !g->threads) {
+		g->skip--;
+		return;
+	}
+	if (!logging_can_make(p, g, t))
+		return;
+	if (may_log(s, p, t))
+		go_log(s, p, t, false);
+	else if (!below && may_log_threads(s, p, g->sites))
+		go_log(s, p, t, true);
+}
+
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	if (!s->injects || s->refuse || s->inject_pid || (s->opens && s->opens->off))
@@ -481,14 +497,7 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 			return;
 	}
 	if (p->logging) {
-		if (p->logging->skip && !p->logging->threads) {
-			p->logging->skip--;
-		} else if (logging_can_make(p, p->logging, t)) {
-			if (may_log(s, p, t))
-				go_log(s, p, t, false);
-			else if (!below && may_log_threads(s, p, p->logging->sites))
-				go_log(s, p, t, true);
-		}
+		log_again(s, p, t, below);
 		return;
 	}
 	if (p->inject_tries >= TRIES || !p->execn)

@@ -6,7 +6,13 @@
  * read before any stop is looked at, so that everything logged is older than what that call does.
  *
  * Cost: 0.3 to 0.5 ms once a program that has stopped often, or a forked child of it that has; then about 1 µs of the
- * recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings. */
+ * recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings.
+ *
+ * Budget of an open and close of a file that is opened once (100,000 small files, samples of a busy machine), µs of CPU
+ * time: in the program 0.1 the code and 0.25 the filter at four calls (by a folder's descriptor 0.15 more, an fstat).
+ * In the recorder 6.0: 1.6 statx of the name, where half is what the other processor has in its cache, 1.0 the handle,
+ * 0.8 three events encoded, 0.9 the entry in the table of files and what is forgotten of it, 0.5 its part in a sweep,
+ * 0.5 reading the log, 0.5 what the open means, 0.2 the access. The thread that writes the log 0.1 to 0.2. */
 #ifndef STEMMA_CAPTURE_INLINE_OPEN_INLINE_OPEN_H
 #define STEMMA_CAPTURE_INLINE_OPEN_INLINE_OPEN_H
 
