@@ -140,7 +140,7 @@ int main(void)
 	puts("' ;;");
 	printf("\t\tfind) words='files runs execs that and or not ");
 #define CONDITION(name, argument, meaning) printf("%s ", #name);
-#include "query/expr.def"
+#include "query/find/expr.def"
 #undef CONDITION
 	puts("' ;;");
 	puts("\t\tesac");

@@ -1,7 +1,7 @@
 /* Chains of seals in logs of any events (fuzz_frames.h), with anybody's seals and tombstones among them: they are
  * verified without harm, what is over is sealed, and what was just sealed matches and is not sealed again. */
 #include "fuzz_home.h"
-#include "trust/chain.h"
+#include "trust/chain/chain.h"
 
 static void say(void *arg, const char *line)
 {

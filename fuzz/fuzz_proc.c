@@ -1,7 +1,7 @@
 /* What /proc tells of processes, which can choose their names and command lines: the texts of stat, status and io, and
  * an environment as make's children have it. The first byte says which. */
 #include "base/os/procfs.h"
-#include "capture/supervisor/jobserver.h"
+#include "capture/supervisor/channels/jobserver.h"
 #include "fuzz_file.h"
 
 #include <string.h>

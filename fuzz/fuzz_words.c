@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/config.h"
 #include "fuzz_file.h"
-#include "query/expr.h"
-#include "query/when.h"
+#include "query/find/expr.h"
+#include "query/find/when.h"
 
 #include <stdlib.h>
 #include <string.h>

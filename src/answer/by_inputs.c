@@ -2,7 +2,7 @@
 
 #include "answer/entities.h"
 #include "base/hash.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "event/env.h"
 #include "query/idmap.h"
 #include "trust/content.h"

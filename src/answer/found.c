@@ -1,7 +1,7 @@
 #include "answer/found.h"
 
+#include "query/find/select.h"
 #include "query/idset.h"
-#include "query/select.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "answer/entities.h"
 #include "answer/source.h"
 #include "base/err.h"
-#include "query/expr.h"
+#include "query/find/expr.h"
 
 struct found_row {
 	store_id id; /* of a version, run or execution */

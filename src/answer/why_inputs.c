@@ -4,7 +4,7 @@
 #include "answer/peers.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "query/idmap.h"
 #include "query/scripts.h"
 

@@ -1,7 +1,7 @@
 #include "archive/inputs.h"
 
 #include "archive/task.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "query/idmap.h"
 #include "query/target.h"

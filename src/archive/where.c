@@ -1,6 +1,6 @@
 #include "archive/where.h"
 
-#include "query/when.h"
+#include "query/find/when.h"
 #include "summary/summary.h"
 
 #include <ctype.h>

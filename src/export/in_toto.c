@@ -9,7 +9,7 @@
  * Memory: 80 bytes and the path for each file of the run. Cost: reading the files whose digests are not recorded. */
 #include "base/digest.h"
 #include "base/fileid.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "export/export.h"
 #include "export/jsonw.h"

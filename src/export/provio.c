@@ -10,7 +10,7 @@
  * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
  * about 2 us a relation. */
 #include "base/hash.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "export/export.h"
 #include "export/provio_call.h"

@@ -7,7 +7,7 @@
 #define STEMMA_KEEP_BUILDS_H
 
 #include "base/err.h"
-#include "query/select.h"
+#include "query/find/select.h"
 #include "store/store.h"
 
 struct keep_build {

@@ -1,9 +1,9 @@
 /* answers.c - the answers, as JSON texts. */
 #include "lib/record.h"
 
-#include "answer/diff_build.h"
-#include "answer/diff_content.h"
-#include "answer/diff_json.h"
+#include "answer/diff/diff_build.h"
+#include "answer/diff/diff_content.h"
+#include "answer/diff/diff_json.h"
 #include "answer/found.h"
 #include "answer/lineage_json.h"
 #include "answer/runs.h"

@@ -8,7 +8,7 @@
  * used or written, and that made what those used: for that all builds are looked at once. */
 #include "base/digest.h"
 #include "base/hex.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "prov/prov_int.h"
 
 #include <errno.h>

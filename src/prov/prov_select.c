@@ -1,7 +1,7 @@
 /* prov_select.c - which executions, versions, files and runs are exported. */
 #include "prov/prov_int.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "query/fold.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef STEMMA_QUERY_IDSET_H
 #define STEMMA_QUERY_IDSET_H
 
-#include "query/select.h"
+#include "query/find/select.h"
 
 /* Appends; the set is one again after idset_close. */
 int idset_add(struct idset *s, store_id id);

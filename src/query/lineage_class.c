@@ -1,7 +1,7 @@
 /* lineage_class.c - what a version is to a walk: data, of the machine, or absent; and whether it is folded. */
 #include "query/lineage_int.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 
 /* A cache of Python's is passed through to the source it was made from (B14), so it is not folded where it stands among
  * somebody's own files. */

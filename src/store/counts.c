@@ -6,7 +6,7 @@
 #include "store/counts.h"
 
 #include "base/hash.h"
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

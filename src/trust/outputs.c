@@ -1,6 +1,6 @@
 #include "trust/outputs.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "query/idmap.h"
 #include "trust/content.h"

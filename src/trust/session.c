@@ -1,7 +1,7 @@
 #include "trust/session.h"
 
 #include "base/map.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "event/log_reader.h"
 

@@ -1,6 +1,6 @@
 #include "trust/witness.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 #include "trust/content.h"
 #include "trust/extract.h"

@@ -1,11 +1,11 @@
 /* What people write to find things: moments, expressions, and what an expression selects from a record. */
 #include "history.h"
 
-#include "base/system.h"
-#include "query/expr.h"
+#include "base/os/system.h"
+#include "query/find/expr.h"
+#include "query/find/select.h"
+#include "query/find/when.h"
 #include "query/idset.h"
-#include "query/select.h"
-#include "query/when.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The walk over a graph that is made here: this file is the store. */
-#include "base/system.h"
+#include "base/os/system.h"
 #include "query/lineage.h"
 
 #include <errno.h>

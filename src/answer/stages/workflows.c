@@ -2,7 +2,7 @@
 
 #include "answer/entities.h"
 #include "base/map.h"
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

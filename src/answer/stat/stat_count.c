@@ -1,5 +1,5 @@
 #include "answer/stat/stat_count.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "base/vec.h"
 
 #include <errno.h>

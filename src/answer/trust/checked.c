@@ -2,7 +2,7 @@
 
 #include "base/digest.h"
 #include "base/hex.h"
-#include "trust/sign.h"
+#include "trust/chain/sign.h"
 
 #include <errno.h>
 #include <stdio.h>

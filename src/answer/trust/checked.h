@@ -4,7 +4,7 @@
 
 #include "answer/js.h"
 #include "base/err.h"
-#include "trust/chain.h"
+#include "trust/chain/chain.h"
 
 struct checked {
 	struct chain_report report;

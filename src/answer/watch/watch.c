@@ -3,11 +3,11 @@
 #include "answer/entities.h"
 #include "answer/live.h"
 #include "base/hash.h"
-#include "base/system.h"
+#include "base/os/system.h"
+#include "query/find/select.h"
 #include "query/idmap.h"
 #include "query/idset.h"
 #include "query/lineage.h"
-#include "query/select.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "answer/js.h"
 #include "answer/source.h"
 #include "base/err.h"
-#include "query/expr.h"
+#include "query/find/expr.h"
 
 struct watch;
 

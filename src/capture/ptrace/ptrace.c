@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "capture/call_trace/call_trace.h"
 #include "capture/ptrace/slow_fs.h"
-#include "capture/supervisor/connects.h"
+#include "capture/supervisor/channels/connects.h"
 #include "capture/supervisor/paths/links.h"
 
 #include <dirent.h>

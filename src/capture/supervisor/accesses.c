@@ -1,6 +1,6 @@
 /* Accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
-#include "capture/supervisor/connects.h"
+#include "capture/supervisor/channels/connects.h"
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"

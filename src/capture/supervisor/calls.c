@@ -1,7 +1,7 @@
 /* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
  * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
 #include "capture/supervisor/calls.h"
-#include "capture/supervisor/connects.h"
+#include "capture/supervisor/channels/connects.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"

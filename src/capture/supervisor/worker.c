@@ -2,7 +2,7 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "capture/supervisor/adopt.h"
-#include "capture/supervisor/connects.h"
+#include "capture/supervisor/channels/connects.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/serve/serve.h"

@@ -1,5 +1,5 @@
 /* stemma diff: what differs between two runs, executions or versions of a file. */
-#include "answer/diff_content.h"
+#include "answer/diff/diff_content.h"
 #include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_trace.h"
 #include "cmd/diff/diff_view.h"

@@ -3,8 +3,8 @@
 #ifndef STEMMA_CMD_DIFF_DIFF_VIEW_H
 #define STEMMA_CMD_DIFF_DIFF_VIEW_H
 
-#include "answer/diff_build.h"
-#include "answer/diff_json.h"
+#include "answer/diff/diff_build.h"
+#include "answer/diff/diff_json.h"
 #include "cmd/ui/notes_print.h"
 #include "query/diff.h"
 

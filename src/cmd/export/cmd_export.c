@@ -2,8 +2,8 @@
 #include "cmd/cmd.h"
 #include "cmd/export/export_check.h"
 #include "export/export.h"
+#include "query/find/when.h"
 #include "query/target.h"
-#include "query/when.h"
 #include "trust/rerun.h"
 
 #include <errno.h>

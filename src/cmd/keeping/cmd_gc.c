@@ -4,7 +4,7 @@
 #include "cmd/ui/notes_print.h"
 #include "keep/gc.h"
 #include "keep/write.h"
-#include "query/when.h"
+#include "query/find/when.h"
 
 #include <errno.h>
 #include <stdlib.h>

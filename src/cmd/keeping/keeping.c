@@ -2,7 +2,7 @@
 #include "base/memory.h"
 
 #include "cmd/ui/columns.h"
-#include "trust/chain.h"
+#include "trust/chain/chain.h"
 #include "trust/kept.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "cmd/stat/stat_view.h"
 #include "cmd/ui/js_print.h"
 #include "keep/write.h"
-#include "query/when.h"
+#include "query/find/when.h"
 
 static int check_stat_options(struct cmd *c, const struct opts_stat *o, struct stat_when *when)
 {

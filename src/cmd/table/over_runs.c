@@ -1,8 +1,8 @@
 #include "cmd/table/over_runs.h"
 
 #include "cmd/ui/columns.h"
+#include "query/find/select.h"
 #include "query/idset.h"
-#include "query/select.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
-#include "answer/diff_content.h"
+#include "answer/diff/diff_content.h"
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/os/memfile.h"

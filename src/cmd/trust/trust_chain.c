@@ -5,8 +5,8 @@
 #include "cmd/trust/trust_view.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
-#include "trust/chain.h"
-#include "trust/sign.h"
+#include "trust/chain/chain.h"
+#include "trust/chain/sign.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * changed driver script acts through the arguments of what it starts. */
 #include "query/diff/diff_int.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

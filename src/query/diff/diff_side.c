@@ -3,7 +3,7 @@
 #include "query/diff/diff_int.h"
 
 #include "base/hash.h"
-#include "base/system.h"
+#include "base/os/system.h"
 #include "query/lineage.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 #include "store/index/index.h"
 #include "store/read.h"
 
-#include "base/system.h"
+#include "base/os/system.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "trust/again/again_parts.h"
 
 #include "base/buf.h"
+#include "base/os/system.h"
 #include "base/strv.h"
-#include "base/system.h"
 
 #include <errno.h>
 #include <stdio.h>

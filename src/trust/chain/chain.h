@@ -1,0 +1,65 @@
+/* chain.h - evidence of tampering: a chain of hashes over the record (doc/trust.md).
+ *
+ * A seal is an event in a session of its own. It lists sessions of the log, each with how many bytes of its frames are
+ * sealed and their SHA-256, and holds the hash of the seal before it. So whoever changes, removes or swaps something
+ * that is sealed must make every later seal anew, and then the last hash is another: who has that (a paper, a
+ * signature, another machine) sees it. A chain is a host's: each host seals its own logs, and no host waits for
+ * another.
+ *
+ * What `forget` and `gc` took out whole is told by tombstones; what they took out of a session that stays is sealed
+ * again (why = 1), provided that it had matched before. Both are counted.
+ *
+ * Not seen: the removal of the newest seals together with all they cover, unless somebody has a later hash (`expect`);
+ * the order in which frames of different sessions lie in a file, which means nothing.
+ *
+ * Cost: all logs are read once; the reading of checksums, then SHA-256. 60 bytes of memory a frame. No printing. */
+#ifndef STEMMA_TRUST_CHAIN_CHAIN_H
+#define STEMMA_TRUST_CHAIN_CHAIN_H
+
+#include "base/digest.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+#define CHAIN_SESSION 48 /* bytes of an entry of a seal: number, bytes sealed (both little-endian), SHA-256 */
+
+struct chain;
+/* Reads the logs of home through, and their seals. locked: the caller holds the keepers' lock. 0 or -errno: -ENOENT
+ * there are no logs. */
+int chain_open(const char *home, bool locked, struct err *err, struct chain **ret);
+void chain_close(struct chain *c); /* NULL is fine */
+
+struct chain_report {
+	uint64_t seals, hosts;         /* links; chains */
+	uint64_t sessions, bytes;      /* sealed, and as they were */
+	uint64_t forgotten, rewritten; /* explained by tombstones; sealed again after something was taken out */
+	uint64_t unsealed;             /* sessions, or later parts of some, that are not sealed (yet) */
+	uint64_t with_signature;       /* seals */
+	uint64_t problems;
+	bool expected; /* the hash that was asked for is one of the chain's */
+};
+/* Checks everything. Each problem is said in a sentence. expect: 64 hex digits, NULL none. 0 or -errno. */
+int chain_verify(struct chain *c, const char *expect, void (*say)(void *arg, const char *line), void *arg,
+                 struct err *err, struct chain_report *ret);
+
+struct chain_seal_result {
+	uint64_t seals, sessions, bytes; /* made now */
+	uint64_t waiting;                /* sessions that still go on */
+	char head[65];                   /* hash of the last link, "" none */
+};
+/* Seals what is not sealed of the sessions that are over: on a file system that others write, too, of this host's only.
+ * sign (may be NULL) signs a hash: its result, malloc'ed, and who (malloc'ed). 0 or -errno. */
+int chain_seal(struct chain *c,
+               int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err),
+               void *arg, struct err *err, struct chain_seal_result *ret);
+
+/* For those who take something out of the logs: before it, which sealed sessions match; after it, in a chain opened
+ * anew, those of them that do not any more and are still there are sealed again. */
+int chain_matching(struct chain *c, struct err *err, uint64_t **ret, size_t *ret_n);
+int chain_cut(struct chain *c, const uint64_t *matched, size_t n, struct err *err);
+
+/* Each seal with its signature, by chain and number: stops where each does not return 0, and returns that. */
+int chain_each(struct chain *c, int (*each)(void *arg, const char *name, const char *hash, const char *signature),
+               void *arg);
+
+#endif

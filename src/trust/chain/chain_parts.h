@@ -1,0 +1,96 @@
+/* chain_parts.h - a chain as its files share it: chain.c reads the logs and their seals, chain_verify.c holds the one
+ * against the other, chain_seal.c makes new seals. Not for others: they include chain.h. */
+#ifndef STEMMA_TRUST_CHAIN_CHAIN_PARTS_H
+#define STEMMA_TRUST_CHAIN_CHAIN_PARTS_H
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "graph/collect.h"
+#include "trust/chain/chain.h"
+
+/* A session of the log. */
+struct chain_part {
+	uint64_t number; /* session */
+	size_t first, n; /* frames */
+	uint32_t segment;
+	uint64_t offset;
+	bool keeping, seals; /* written by a keeper; holds seals */
+};
+/* What a seal says of a session. */
+struct chain_entry {
+	uint64_t session, bytes;
+	struct digest digest;
+	size_t seal; /* index, in the order of chains */
+};
+/* A seal as its event has it; owns its texts. */
+struct chain_link {
+	char *chain, *key, *signature;
+	uint64_t number, why;
+	int64_t time;
+	unsigned char before[DIGEST_BYTES];
+	bool first; /* it has no hash before it */
+	struct digest hash;
+	bool sound;     /* the hash is that of what it says */
+	size_t from, n; /* entries */
+};
+
+struct chain {
+	char *home;
+	int lock;
+	bool shared;
+	struct collect w;
+	VEC(struct chain_part) parts; /* as they lie in the segments */
+	struct map by_number;         /* session -> index in parts */
+	VEC(struct chain_link) seals; /* by chain and number */
+	VEC(struct chain_entry) entries;
+	struct map dead; /* session that a tombstone tells of -> 1 */
+	/* the window */
+	int fd;
+	uint32_t segment;
+	char *room;
+	uint64_t base;
+	size_t have;
+};
+
+/* Frames of a session that count, one after the other. Begin with {.p = PART}. */
+struct chain_frames {
+	const struct chain_part *p;
+	size_t i;
+	uint64_t seq;
+};
+/* The next one, of the chain: what is met again is passed over. NULL at the end. */
+const struct collect_frame *chain_next_frame(struct chain *c, struct chain_frames *f);
+/* Calls say for each event of the frame, until it does not return 0; returns that. What a damaged frame says is not
+ * known and passed over. -EIO: it cannot be read. */
+int chain_each_event(struct chain *c, const struct collect_frame *f, int (*say)(void *arg, const struct event *ev),
+                     void *arg);
+
+/* SHA-256 of what the seal says, as its event has it but for the hash, the key and the signature. time: the event's. */
+void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *ret);
+
+/* Hashes a session's frames; the digest of its first `bytes` where a frame ends there. */
+struct chain_hashing {
+	struct digest_sum sum;
+	struct chain_frames f;
+	uint64_t bytes;
+};
+
+/* Hashes on, until at least so many bytes of the session are hashed or it ends. 0, -EIO. */
+int chain_hash_to(struct chain *c, struct chain_hashing *h, uint64_t bytes);
+/* How many bytes of a session a seal that is made now would cover. */
+uint64_t chain_length_of(struct chain *c, const struct chain_part *p);
+
+/* What a session is like, beside its seals: as it was, with other bytes, or with fewer. */
+enum chain_match { CHAIN_MATCHES, CHAIN_CHANGED, CHAIN_SHORTER };
+/* Calls say for each sealed session, in the order in which they lie in the logs: so each segment is read once. p: NULL
+ * if it is not there any more; cut: something was taken out of it by forget or gc, and it was sealed again; sealed:
+ * bytes. 0 or the first result of say that is not 0, or -errno with a sentence. */
+int chain_each_session(struct chain *c,
+                       int (*say)(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
+                                  uint64_t sealed),
+                       void *arg, struct err *err);
+
+int chain_oom(struct err *err); /* -ENOMEM, with a sentence */
+
+#endif
