@@ -2,7 +2,7 @@
 #include "capture/count/counted_int.h"
 #include "capture/count/totals.h"
 #include "capture/inject/inject.h"
-#include "capture/inline_open/libraries.h"
+#include "capture/supervisor/libraries.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -2,8 +2,7 @@
 #include "base/os/memfile.h"
 #include "capture/count/counted_int.h"
 #include "capture/inject/inject.h"
-#include "capture/inline_open/inline_open.h"
-#include "capture/inline_open/libraries.h"
+#include "capture/supervisor/libraries.h"
 #include "capture/supervisor/shield/shield.h"
 
 #include <fcntl.h>
@@ -31,7 +30,9 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
  * none. */
 static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
 {
-	int fd = p->pid == s->root && !p->confined && inject_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
+	int fd = p->pid == s->root && !p->confined && inject_is_plain(p->pid, begins)
+	             ? inject_free_number(p->pid, p->inject_tries)
+	             : -1;
 	int memfd = fd < 0 ? -1 : memfile_sealed("stemma", TABLE_SIZE);
 	if (memfd < 0)
 		return -1;

@@ -2,11 +2,12 @@
 #include "base/os/memfile.h"
 #include "capture/count/counted.h"
 #include "capture/inject/inject.h"
-#include "capture/inline_open/libraries.h"
 #include "capture/inline_open/logging.h"
 #include "capture/inline_open/opens_folders.h"
+#include "capture/inline_open/opens_put.h"
 #include "capture/inline_open/thread_logs.h"
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/libraries.h"
 #include "capture/supervisor/rights.h"
 #include "capture/supervisor/shield/shield.h"
 
@@ -26,7 +27,6 @@
 
 #define TRIES 3
 #define FAILURES 8 /* in a row: it does not work here */
-#define HIGH_FD 1023
 #define HABITS 64
 #define HABIT_OPENS 150 /* of a process; the code is paid for by 30 to 50 stops */
 #define HABIT_AFTER 12  /* a program's loader opens some, at other places */
@@ -516,18 +516,6 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		p->inject_tries = TRIES; /* its opens are not a library's */
 }
 
-int opens_free_number(const struct proc *p)
-{
-	struct rlimit rl;
-	char name[64];
-	if (prlimit(p->pid, RLIMIT_NOFILE, NULL, &rl) < 0 || rl.rlim_cur < 64)
-		return -1;
-	int fd = (rl.rlim_cur > HIGH_FD ? HIGH_FD : (int)rl.rlim_cur - 1) - (int)p->inject_tries;
-	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
-	struct stat st;
-	return lstat(name, &st) < 0 && errno == ENOENT ? fd : -1;
-}
-
 /* The process goes on without. */
 static void injection_failed(struct sup *s, struct proc *p, bool child, bool again)
 {
@@ -574,7 +562,9 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 	s->inject_pid = 0;
 	s->inject_opens = false;
 	const bool child = p && p->logging;
-	const int i = free_log(l), number = p && i >= 0 && (!child || p->logging->slot < 0) ? opens_free_number(p) : -1;
+	const int i = free_log(l), number = p && i >= 0 && (!child || p->logging->slot < 0)
+	                                        ? inject_free_number(p->pid, p->inject_tries)
+	                                        : -1;
 	if (number < 0 || (!child && !begin_logging(s, p))) {
 		if (p)
 			p->inject_tries++;
@@ -585,7 +575,7 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 	static struct injection injection; /* large, and one at a time */
 	injection = (struct injection){.sites = s->inject_sites,
 	                               .base = s->inject_base,
-	                               .opens = true,
+	                               .put = opens_put,
 	                               .log_only = child,
 	                               .pid = p->pid,
 	                               .threads = s->inject_threads,

@@ -44,8 +44,6 @@ void opens_moves(struct sup *s, struct proc *p);
 void opens_unbar(struct sup *s);
 /* Gives the code to the process that opens_after chose; else as counted_inject. slot: its stop. */
 void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
-/* A descriptor's number that p does not use, high up; -1: none is known. */
-int opens_free_number(const struct proc *p);
 /* p is about to end or to become another program: has it code of its own where the filter lets opens pass? What it
  * opened from there was not seen, and the record says so. 1 us where nothing is there. */
 void opens_see_page(struct sup *s, const struct proc *p);

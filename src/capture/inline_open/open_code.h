@@ -128,8 +128,6 @@ struct opens_own {
 #define OPENS_OWN (OPENS_PAGE + 0x400000ull)
 #define OPENS_LOG (OPENS_OWN - OPENS_LOG_SIZE)
 #define OPENS_SLOT (OPENS_LOG + OPENS_SLOT_AT)
-/* The same for the table of a program that counts its bytes, where it is shared (sites.h): the page above it. */
-#define OPENS_ABOVE_TABLE (OPENS_PAGE + 0x800000ull)
 
 /* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
 size_t opens_code(const void **ret);

@@ -18,4 +18,8 @@
  * O_PATH is stopped. */
 #define OPENS_DRAIN 0x73746d62u
 
+/* The page above the table of a program that counts its bytes, where that is shared (inject/sites.h); one that grows
+ * downwards, as the one above a log of opens (inline_open/open_code.h says why). */
+#define TABLE_ABOVE (OPENS_PAGE + 0x800000ull)
+
 #endif

@@ -1,6 +1,6 @@
 /* libraries.h - the C libraries of the run's programs, by the places of their open calls. Internal to capture. */
-#ifndef STEMMA_CAPTURE_INLINE_OPEN_LIBRARIES_H
-#define STEMMA_CAPTURE_INLINE_OPEN_LIBRARIES_H
+#ifndef STEMMA_CAPTURE_SUPERVISOR_LIBRARIES_H
+#define STEMMA_CAPTURE_SUPERVISOR_LIBRARIES_H
 
 #include "capture/inject/sites.h"
 #include "capture/supervisor/super.h"

@@ -1,4 +1,4 @@
-#include "capture/inline_open/libraries.h"
+#include "capture/supervisor/libraries.h"
 #include "capture/inject/inject.h"
 
 #include <elf.h>
