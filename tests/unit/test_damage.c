@@ -1,6 +1,8 @@
 /* A log that is damaged, cut or incomplete: what the store says of it (doc/format/store.md, "Damaged logs"). */
 #include "history.h"
 
+#include "event/log_frame.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -164,6 +166,72 @@ static void cut_within_a_frame(void **state)
 	assert_int_equal(run.end, TIME_NONE);
 }
 
+/* A frame that is whole, and whose events are nonsense: its recording lacks a part. */
+static void whole_and_unreadable(void **state)
+{
+	(void)state;
+	static const unsigned char nonsense[] = {9, 14, 0, 0, 1}; /* an event that goes on behind the frame */
+	static char bytes[1 << 16], made[sizeof(struct log_frame) + sizeof(nonsense)];
+	struct log_frame was;
+	four_frames();
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	size_t n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	memcpy(&was, bytes + ends[0], sizeof(was));
+	was.size = sizeof(nonsense);
+	was.plain = 0;
+	memcpy(made + sizeof(was), nonsense, sizeof(nonsense));
+	size_t length = log_frame_build(made, &was);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fwrite(bytes, 1, (size_t)ends[0], f);
+	fwrite(made, 1, length, f);
+	fwrite(bytes + ends[1], 1, n - (size_t)ends[1], f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(knows("/w/in"), 0);
+	assert_int_equal(knows("/w/out"), 1);
+	struct run_info run;
+	store_id id;
+	struct err err = {0};
+	int lines = 0;
+	assert_int_equal(store_find_run(history_store(), RUN_A, &id), 1);
+	assert_int_equal(store_run(history_store(), id, &run), 1);
+	assert_true(run.gaps & DAMAGED);
+	assert_int_equal(store_fsck(history_store(), count_line, &lines, &err), 1);
+}
+
+/* A copy of the log that is damaged costs nothing: all of its session is there. */
+static void a_damaged_copy(void **state)
+{
+	(void)state;
+	char copy[PATH_MAX];
+	static char bytes[1 << 16];
+	four_frames();
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	size_t n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	memset(bytes + ends[1] - 5, 0xa5, 5);
+	snprintf(copy, sizeof(copy), "%s/logs/h1/2026-01-01/1.stl", history_home);
+	f = fopen(copy, "we");
+	assert_non_null(f);
+	fwrite(bytes, 1, n, f);
+	assert_int_equal(fclose(f), 0);
+	for (int anew = 0; anew < 2; anew++) {
+		struct store_damage d;
+		struct run_info run;
+		store_id id;
+		assert_int_equal(store_damage(history_store(), &d), 0);
+		assert_int_equal(d.places + d.sessions + d.bytes, 0);
+		assert_int_equal(store_find_run(history_store(), RUN_A, &id), 1);
+		assert_int_equal(store_run(history_store(), id, &run), 1);
+		assert_int_equal(run.gaps & (DAMAGED | UNENDED), 0);
+		assert_int_equal(knows("/w/in") + knows("/w/out"), 2);
+		history_rebuild();
+	}
+}
+
 /* What was indexed and is gone from the logs is told, also by an index that is made anew. */
 static void shorter_than_it_was(void **state)
 {
@@ -250,6 +318,8 @@ int main(void)
 	                                   TEST(cut_at_the_end),
 	                                   TEST(cut_within_a_frame),
 	                                   TEST(shorter_than_it_was),
+	                                   TEST(whole_and_unreadable),
+	                                   TEST(a_damaged_copy),
 	                                   TEST(what_refers_to_nothing),
 	                                   TEST(lost_events)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,12 +255,174 @@ static void rare_lengths(void **state)
 	}
 }
 
+/* The path of the C library that this program has. */
+static bool find_library(char *ret, size_t size)
+{
+	char line[4400];
+	bool found = false;
+	FILE *f = fopen("/proc/self/maps", "re");
+	assert_non_null(f);
+	while (!found && fgets(line, sizeof(line), f)) {
+		char *path = strchr(line, '/');
+		if (!path)
+			continue;
+		path[strcspn(path, "\n")] = '\0';
+		found = strstr(path, "/libc.so.6") || strstr(path, "/libc-2.");
+		if (found)
+			snprintf(ret, size, "%s", path);
+	}
+	fclose(f);
+	return found;
+}
+
+/* What lies at an address of the library; the caller knows that it is code or data of its file. */
+static const unsigned char *at_address(const unsigned char *p, uint64_t addr)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)p;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(p + h->e_phoff);
+	for (size_t i = 0; i < h->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && addr >= ph[i].p_vaddr && addr - ph[i].p_vaddr < ph[i].p_filesz)
+			return p + ph[i].p_offset + (addr - ph[i].p_vaddr);
+	fail_msg("nothing is at %llx", (unsigned long long)addr);
+	return NULL;
+}
+
+/* Where a jump or call of five bytes goes. */
+static uint64_t goes_to(const unsigned char *at, uint64_t addr)
+{
+	int32_t d;
+	memcpy(&d, at + 1, sizeof(d));
+	return addr + 5 + (uint64_t)(int64_t)d;
+}
+
+static void is_framed_open(const unsigned char *p, const struct framed_open *f)
+{
+	const unsigned char *begin = at_address(p, f->begin), *end = at_address(p, f->end), *call = at_address(p, f->call);
+	assert_memory_equal(f->was[0], begin, 5);
+	assert_memory_equal(f->was[1], end, 5);
+	assert_int_equal(begin[0], 0xe8);
+	assert_int_equal(goes_to(begin, f->begin), f->begins);
+	assert_int_equal(end[0], 0xe9);
+	assert_int_equal(goes_to(end, f->end), f->back);
+	assert_memory_equal(call, ((const unsigned char[]){0x0f, 0x05, 0x48, 0x3d, 0, 0xf0, 0xff, 0xff}), 8);
+	assert_true(f->begin < f->call && f->call < f->end && f->end - f->begin < 1024);
+	assert_true(f->here || f->folder.reg != f->path.reg || f->folder.at != f->path.at);
+	at_address(p, f->back);
+}
+
+/* All that is said of the C library lies in its file as it is said (inject/sites.h). */
+static void a_library(void **state)
+{
+	(void)state;
+	static struct sites s;
+	static const unsigned char gadget[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
+	char path[4096];
+	size_t n, of[SITE_CANCEL + 1] = {0};
+	if (!find_library(path, sizeof(path))) {
+		print_message("# skipped: a_library: no glibc is loaded\n");
+		skip();
+	}
+	unsigned char *p = whole(path, &n);
+	if (read_bytes(p, n, &s) < 0) {
+		free(p);
+		print_message("# skipped: a_library: calls of %s are not found\n", path);
+		skip();
+	}
+	assert_false(s.alone || s.moves || s.musl);
+	assert_memory_equal(at_address(p, s.gadget), gadget, sizeof(gadget));
+	assert_memory_equal(at_address(p, s.sigreturn), ((const unsigned char[]){0x48, 0xc7, 0xc0, 0x0f}), 4);
+	assert_memory_equal(at_address(p, s.start), ((const unsigned char[]){0x0f, 0x05}), 2);
+	assert_int_equal(s.pop, 0);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct site *t = &s.site[i];
+		const unsigned char *at = at_address(p, t->offset);
+		uint32_t nr;
+		of[t->kind]++;
+		assert_memory_equal(t->bytes, at, t->taken);
+		assert_true(t->taken >= 5 && t->taken <= SITE_BYTES);
+		for (size_t k = 0; k < i; k++) /* apart from all others */
+			assert_true(t->offset >= s.site[k].offset + s.site[k].taken || s.site[k].offset >= t->offset + t->taken);
+		if (t->kind == SITE_BEGIN || t->kind == SITE_SHUT) {
+			assert_int_equal(at[0], 0xe8);
+			assert_int_equal(goes_to(at, t->offset), t->target);
+		} else if (t->kind == SITE_OPENED) {
+			assert_int_equal(at[0], 0xe9);
+			assert_int_equal(goes_to(at, t->offset), t->target);
+		} else if (t->kind == SITE_DONE) {
+			assert_memory_equal(at, ((const unsigned char[]){0x48, 0x83, 0xc4, t->frame, 0xc3}), 5);
+		} else if (t->kind == SITE_MARK) {
+			memcpy(&nr, at + 1, sizeof(nr));
+			assert_true(t->before || (at[0] == 0xb8 && nr == (uint32_t)t->nr));
+		} else {
+			assert_memory_equal(at, ((const unsigned char[]){0x0f, 0x05, 0x48, 0x3d}), 4); /* and -4096 or -4095 */
+			assert_memory_equal(at + 5, ((const unsigned char[]){0xf0, 0xff, 0xff}), 3);
+		}
+		if (t->loaded && t->kind == SITE_OPEN) {
+			memcpy(&nr, at - 4, sizeof(nr));
+			assert_true(at[-5] == 0xb8 && nr == (uint32_t)t->nr);
+		}
+		/* The descriptor is kept in the frame, where that is. */
+		if (t->kind == SITE_BEGIN || t->kind == SITE_DONE)
+			assert_true(t->slot + 4 <= t->frame || !t->frame);
+		if (t->call)
+			assert_memory_equal(at_address(p, t->call), ((const unsigned char[]){0x0f, 0x05}), 2);
+	}
+	assert_true(of[SITE_MOVE] >= 8 && of[SITE_OPEN] >= 2 && of[SITE_CLOSE] >= 1 && of[SITE_DUP2] >= 1 &&
+	            of[SITE_MARK] >= 1);
+	assert_int_equal(of[SITE_BEGIN], of[SITE_DONE]);
+	if (s.tid) { /* the ways of threads: a call that moves, one that opens, one that closes */
+		assert_true(of[SITE_BEGIN] > 0 && of[SITE_OPENED] > 0 && of[SITE_SHUT] > 0);
+		assert_true(s.tid < 4096);
+	}
+	for (size_t i = 0; i < s.nframed; i++) {
+		is_framed_open(p, &s.framed[i]);
+		assert_true(sites_is_framed(&s, s.framed[i].call + 2));
+		assert_false(sites_is_framed(&s, s.framed[i].call));
+	}
+	assert_true(!s.nframed || (s.cancel > 0 && s.cancel < 4096));
+	free(p);
+}
+
+/* A program is its own library; it may lie anywhere only if its file says so. */
+static void programs_alone(void **state)
+{
+	(void)state;
+	static struct sites s;
+	for (int i = 0; i < nprograms; i++) {
+		size_t n;
+		unsigned char *p = whole(programs[i], &n);
+		Elf64_Ehdr *h = (Elf64_Ehdr *)p;
+		assert_int_equal(h->e_type, ET_EXEC);
+		assert_int_equal(read_bytes(p, n, &s), 0);
+		assert_true(s.alone && !s.moves);
+		h->e_type = ET_DYN; /* and nothing says that it is no library */
+		assert_true(read_bytes(p, n, &s) < 0 || !s.alone);
+		h->e_type = ET_REL;
+		assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+		h->e_type = ET_EXEC;
+		h->e_machine = EM_AARCH64;
+		assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+		h->e_machine = EM_X86_64;
+		h->e_ident[EI_CLASS] = ELFCLASS32;
+		assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+		h->e_ident[EI_CLASS] = ELFCLASS64;
+		/* One that has libraries. */
+		Elf64_Phdr *ph = (Elf64_Phdr *)(p + h->e_phoff);
+		for (size_t k = 0; k < h->e_phnum; k++)
+			if (ph[k].p_type == PT_NOTE || ph[k].p_type == PT_GNU_STACK)
+				ph[k].p_type = PT_INTERP;
+		assert_int_equal(read_bytes(p, n, &s), -ENOEXEC);
+		free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	programs = argv + 1;
 	nprograms = argc - 1;
 	const struct CMUnitTest tests[] = {cmocka_unit_test(without_names), cmocka_unit_test(entered),
 	                                   cmocka_unit_test(cut_off),       cmocka_unit_test(added_once),
-	                                   cmocka_unit_test(lengths),       cmocka_unit_test(rare_lengths)};
+	                                   cmocka_unit_test(lengths),       cmocka_unit_test(rare_lengths),
+	                                   cmocka_unit_test(a_library),     cmocka_unit_test(programs_alone)};
 	return nprograms ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }
