@@ -218,6 +218,99 @@ static void calls_of_objects(void **state)
 	is_golden("provio", "provio-calls", &all);
 }
 
+static void tell_digest(struct history *h, const char *run, uint64_t ino, uint64_t size, int64_t mtime, unsigned usage,
+                        const char *path, char first)
+{
+	char text[7 + 64 + 1];
+	snprintf(text, sizeof(text), "sha256:%c%063d", first, 0);
+	history_event(h, (struct event){.kind = EVENT_digest,
+	                                .digest = {.run = str_of(run),
+	                                           .domain = str_of("uuid:test"),
+	                                           .ino = ino,
+	                                           .size = size,
+	                                           .mtime = mtime,
+	                                           .usage = usage,
+	                                           .path = str_of(path),
+	                                           .digest = str_of(text)}});
+}
+
+static void tell_other_digest(const char *run, int64_t begin, char first)
+{
+	struct history h;
+	history_begin(&h, run, "other", begin);
+	uint64_t p = history_process(&h, 0);
+	tell_digest(&h, run, 11, 100, HISTORY_BEGIN - 5ll * HISTORY_SECOND, TERM_usage_input, "/w/in", first);
+	history_end(&h, p);
+}
+
+/* A run that knows the digest of its output /w/y, and not of its input /w/x. */
+static void tell_own_output(void)
+{
+	struct history h;
+	history_begin(&h, HISTORY_RUN_B, "b", 1000);
+	uint64_t p = history_process(&h, 0), x = history_file(&h, TERM_kind_regular, "/w/x", 41);
+	history_exec(&h, p, "b", 0, 0);
+	history_event(&h, (struct event){.kind = EVENT_state, .state = {.file = x, .size = 5, .mtime = HISTORY_BEGIN}});
+	history_access(
+	    &h, p, (struct event_access){.file = x, .mode = ACCESS_READ | ACCESS_STATE, .sure = 1, .api = TERM_api_open},
+	    h.now + 2ll * HISTORY_SECOND);
+	uint64_t y = history_file(&h, TERM_kind_regular, "/w/y", 42);
+	int64_t mtime = h.now + HISTORY_SECOND; /* as history_write has it */
+	history_write(&h, p, y, 9);
+	tell_digest(&h, HISTORY_RUN_B, 42, 9, mtime, TERM_usage_output, "/w/y", '2');
+	history_exit(&h, p, TERM_ending_exited, 0);
+	history_end(&h, p);
+}
+
+/* What the run itself found in its input is said, whatever others found there, before it or after it. */
+static void own_digest(void **state)
+{
+	(void)state;
+	struct buf b = {0};
+	store_id run;
+	tell_other_digest("01CCCCCCCCCCCCCCCCCCCCCCCC", 3000, '8');
+	history_all_a();
+	tell_other_digest("01DDDDDDDDDDDDDDDDDDDDDDDD", 4000, '9');
+	assert_int_equal(store_find_run(history_store(), HISTORY_RUN_A, &run), 1);
+	struct prov_select one = {.runs = &run, .n_runs = 1, .since = TIME_NONE, .until = TIME_NONE};
+	document("in-toto", &one, &b);
+	assert_non_null(strstr(buf_cstr(&b), "\"111100000"));
+	assert_null(strstr(buf_cstr(&b), "\"800000000"));
+	assert_null(strstr(buf_cstr(&b), "\"900000000"));
+	buf_release(&b);
+}
+
+/* Where only others looked, and found different bytes within one tick of the clock, nobody knows which they were. */
+static void others_digests(void **state)
+{
+	(void)state;
+	static const struct {
+		char first[2];
+		bool known;
+	} rows[] = {{{'8', '8'}, true}, {{'8', '9'}, false}};
+	for (size_t i = 0; i < 2; i++) {
+		struct buf b = {0};
+		store_id run;
+		tell_own_output();
+		for (int k = 0; k < 2; k++) {
+			struct history h;
+			const char *id = k ? "01CCCCCCCCCCCCCCCCCCCCCCCC" : "01DDDDDDDDDDDDDDDDDDDDDDDD";
+			history_begin(&h, id, "other", 3000 + 1000 * k);
+			uint64_t p = history_process(&h, 0);
+			tell_digest(&h, id, 41, 5, HISTORY_BEGIN, TERM_usage_input, "/w/x", rows[i].first[k]);
+			history_end(&h, p);
+		}
+		assert_int_equal(store_find_run(history_store(), HISTORY_RUN_B, &run), 1);
+		struct prov_select one = {.runs = &run, .n_runs = 1, .since = TIME_NONE, .until = TIME_NONE};
+		document("in-toto", &one, &b);
+		assert_int_equal(strstr(buf_cstr(&b), "\"800000000") != NULL, rows[i].known);
+		assert_null(strstr(buf_cstr(&b), "\"900000000"));
+		buf_release(&b);
+		history_teardown(state);
+		history_setup(state);
+	}
+}
+
 /* Characters that YAML, or DVC, would take for something else. */
 static void yaml_characters(void **state)
 {
@@ -262,6 +355,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(one_run, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(calls_of_objects, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(yaml_characters, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(own_digest, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(others_digests, history_setup, history_teardown),
 	};
 	if (argc < 2)
 		return 2;

@@ -392,9 +392,14 @@ static void programs_alone(void **state)
 		size_t n;
 		unsigned char *p = whole(programs[i], &n);
 		Elf64_Ehdr *h = (Elf64_Ehdr *)p;
-		assert_int_equal(h->e_type, ET_EXEC);
+		const bool moves = h->e_type == ET_DYN;
 		assert_int_equal(read_bytes(p, n, &s), 0);
-		assert_true(s.alone && !s.moves);
+		assert_true(s.alone && s.moves == moves);
+		if (moves) {
+			free(p);
+			continue;
+		}
+		assert_int_equal(h->e_type, ET_EXEC);
 		h->e_type = ET_DYN; /* and nothing says that it is no library */
 		assert_true(read_bytes(p, n, &s) < 0 || !s.alone);
 		h->e_type = ET_REL;

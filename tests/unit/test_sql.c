@@ -410,6 +410,59 @@ static void at_one_moment(void **state)
 	}
 }
 
+/* A file of so many versions that its row does not hold them. */
+static void many_versions(void **state)
+{
+	(void)state;
+	enum { MANY = 150 };
+	for (int parts = 1; parts < 4; parts += 2) { /* all at once, and the file grows between */
+		for (int part = 0; part < parts; part++) {
+			struct history h;
+			history_begin(&h, part ? part > 1 ? "01CCCCCCCCCCCCCCCCCCCCCCCC" : HISTORY_RUN_B : HISTORY_RUN_A, "a",
+			              10000 * part);
+			uint64_t p = history_process(&h, 0);
+			history_exec(&h, p, "a", 0, 0);
+			uint64_t file = history_file(&h, TERM_kind_regular, "/w/out", 7);
+			for (int i = 0; i < MANY / parts; i++) {
+				history_read(&h, p, file); /* or they would be one */
+				h.now += 5 * (int64_t)HISTORY_SECOND;
+				history_write(&h, p, file, (uint64_t)i + 1);
+				h.now += 5 * (int64_t)HISTORY_SECOND;
+			}
+			history_end(&h, p);
+			history_store();
+		}
+		for (int anew = 0; anew < 2; anew++) {
+			struct buf b = {0};
+			ask("SELECT count(*), min(n), max(n), count(DISTINCT n), count(DISTINCT began) FROM version", &b);
+			struct version_info v;
+			store_id id;
+			assert_int_equal(store_version_of(history_store(), history_file_id("/w/out"), 0, &id), 1);
+			assert_int_equal(store_version(history_store(), id, &v), 1);
+			assert_true(v.n >= MANY / parts * parts);
+			struct buf want = {0};
+			buf_printf(&want, "%llu|1|%llu|%llu|%llu\n", (unsigned long long)v.n, (unsigned long long)v.n,
+			           (unsigned long long)v.n, (unsigned long long)v.n);
+			assert_string_equal(buf_cstr(&b), buf_cstr(&want));
+			assert_int_equal(v.size, MANY / parts);
+			/* Each of them, in the order of time. */
+			int64_t last = INT64_MIN;
+			for (uint64_t n = 1; n <= v.n; n++) {
+				struct version_info one;
+				assert_int_equal(store_version_of(history_store(), v.file, n, &id), 1);
+				assert_int_equal(store_version(history_store(), id, &one), 1);
+				assert_true(one.n == n && one.start >= last);
+				last = one.start;
+			}
+			buf_release(&b);
+			buf_release(&want);
+			history_rebuild();
+		}
+		history_teardown(state);
+		history_setup(state);
+	}
+}
+
 static void tell_object(unsigned times)
 {
 	struct history h;
@@ -606,6 +659,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(asked_at_each_event, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(at_one_moment, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(objects_by_number, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(many_versions, history_setup, history_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
