@@ -1,5 +1,5 @@
 /* trace_ends.c - how two threads that are compared ended, and whether it is certain that they belong together. */
-#include "answer/demangle.h"
+#include "answer/trace/demangle.h"
 #include "answer/trace/trace_answer.h"
 #include "answer/trace/trace_set.h"
 

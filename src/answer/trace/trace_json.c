@@ -1,7 +1,7 @@
 /* trace_json.c - where two traces part, as JSON. */
 #include "answer/trace/trace_calls_words.h"
 
-#include "answer/demangle.h"
+#include "answer/trace/demangle.h"
 #include "answer/trace/trace_set.h"
 #include "spec/trace/trace_format.h"
 

@@ -1,4 +1,4 @@
-#include "answer/demangle.h"
+#include "answer/trace/demangle.h"
 
 #include "answer/fmt.h"
 
