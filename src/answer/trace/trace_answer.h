@@ -110,8 +110,8 @@ bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b
 void trace_words_ends(const struct trace_pair *p, struct buf *b);
 /* Where others of its kind could have been the partner as well: that, and how it was chosen. */
 void trace_words_uncertain(const struct trace_side *s, struct buf *b);
-/* "a::f(int)" of what C++ calls _ZN1a1fEi (answer/trace/demangle.h); what has its arguments in the name is a call as it is;
- * else "()" follows. */
+/* "a::f(int)" of what C++ calls _ZN1a1fEi (answer/trace/demangle.h); what has its arguments in the name is a call as it
+ * is; else "()" follows. */
 void trace_words_function(const char *name, struct buf *b);
 /* Each reason why the answer is partial, or the programs are not the same: a line each. */
 void trace_words_notes(const struct trace_pair *p, struct buf *b);
