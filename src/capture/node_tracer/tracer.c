@@ -311,13 +311,18 @@ static void give_back(struct tracer *t)
 
 static void emit_lost_records(struct tracer *t)
 {
-	uint64_t lost = t->control->lost;
+	uint64_t lost = __atomic_load_n(&t->control->lost, __ATOMIC_ACQUIRE);
 	if (lost != t->lost_seen) {
-		tracer_emit_lost(t, TRACER_LOST_PROCESS, lost - t->lost_seen, tracer_time(t, t->control->lost_first),
-		                 tracer_time(t, t->control->lost_last), "the ring buffer was full");
+		/* The beginning is taken before the count is read again: what is lost meanwhile may be in two gaps, and is
+		 * never in none. The kernel counts first, and writes the beginning last. */
+		uint64_t first = __atomic_exchange_n(&t->control->lost_first, 0, __ATOMIC_ACQ_REL);
+		lost = __atomic_load_n(&t->control->lost, __ATOMIC_ACQUIRE);
+		uint64_t last = __atomic_load_n(&t->control->lost_last, __ATOMIC_ACQUIRE);
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, lost - t->lost_seen,
+		                 tracer_time(t, first && first < last ? first : last), tracer_time(t, last),
+		                 "the ring buffer was full");
 		t->stats.lost_process += lost - t->lost_seen;
 		t->lost_seen = lost;
-		t->control->lost_first = 0;
 	}
 	if ((t->broken || t->stats.lost_process) && !t->look_at)
 		t->look_at = read_clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
