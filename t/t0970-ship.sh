@@ -62,12 +62,15 @@ check 'the collector tells of its senders'
 
 # ---- what cannot be taken ----
 
-printf 'no frames' >"$spool/1.0000000000000000.frames"
-ln -s /etc/passwd "$spool/1.0000000000000001.frames"
-mkfifo "$spool/1.0000000000000002.frames"
+printf 'no frames' >"$spool/$(id -u).0000000000000000.frames"
+ln -s /etc/passwd "$spool/$(id -u).0000000000000001.frames"
+mkfifo "$spool/$(id -u).0000000000000002.frames"
 collect 0 --from "$spool" && says "$err" 'refused' && same_events "$STEMMA_HOME"
 check 'folder: what is no batch is refused, links and pipes are not opened'
-rm -f "$spool"/1.*
+printf 'no frames' >"$spool/1.0000000000000009.frames"
+collect 0 --from "$spool" && [ -f "$spool/1.0000000000000009.frames" ] && [ ! -f "$spool/answers/1.0000000000000009.answer" ]
+check 'folder: nobody has an answer under the number of another user'
+rm -f "$spool"/*.frames
 if [ "$(id -u)" = 0 ]; then
 	seg=$(find "$STEMMA_HOME/logs" -name 0.stl | head -n 1)
 	cp "$seg" "$spool/65534.0000000000000003.frames" && chown 65534 "$spool"/65534.*

@@ -152,7 +152,11 @@ static int take_batch(struct dropping *d, const char *name)
 		           ? 0
 		           : err_set(d->err, errno, "cannot read '%s/%s'", d->folder, name);
 	int rc = fstat(fd, &st) < 0 ? -errno : 0;
-	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1 || (uint64_t)st.st_size > COLLECTOR_BATCH)) {
+	/* The name is its answer's, too: a sender has only names with its own number. */
+	char *dot;
+	const unsigned long named = strtoul(name, &dot, 10);
+	if (rc == 0 && (*dot != '.' || named != st.st_uid || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	                (uint64_t)st.st_size > COLLECTOR_BATCH)) {
 		close(fd);
 		return 0;
 	}

@@ -1,6 +1,8 @@
 /* rdf_read.c - Turtle, N-Triples and TriG by serd, into a dataset. */
 #include "sparql/rdf.h"
 
+#include "base/buf.h"
+
 #include <errno.h>
 #include <serd/serd.h>
 #include <stdio.h>
@@ -24,9 +26,12 @@ struct reading {
 
 static rdf_id take_blank(struct reading *x, const SerdNode *node)
 {
-	char label[256];
-	int n = snprintf(label, sizeof(label), "d%llu%s", (unsigned long long)x->document, (const char *)node->buf);
-	return rdf_blank(x->r, str_n(label, (size_t)(n < (int)sizeof(label) ? n : (int)sizeof(label) - 1)));
+	struct buf label = {0};
+	buf_printf(&label, "d%llu", (unsigned long long)x->document);
+	buf_add(&label, node->buf, node->n_bytes);
+	const rdf_id id = label.failed ? 0 : rdf_blank(x->r, buf_view(&label));
+	buf_release(&label);
+	return id;
 }
 
 /* A node that is no literal; 0 where it cannot be made out. */
