@@ -27,7 +27,8 @@ struct sizing {
 	double answer[METHODS];
 	bool open; /* P has a rest, and the quantile lies in it */
 	bool line;
-	double offset, slope, r2, margin;
+	double offset, slope, r2;
+	double margin[METHODS]; /* of the methods that go by the line */
 };
 
 static const char *const names[METHODS] = {
@@ -46,6 +47,12 @@ int method_by_name(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return i;
 	return -1;
+}
+
+/* The share of tasks that is to lie below the method's line and margin; 0: it goes by no line. */
+static double share_below(const struct sizing *s, enum method m)
+{
+	return m == METHOD_regression ? s->quantile : m == METHOD_regression97 ? 0.97 : m == METHOD_regression95 ? 0.95 : 0;
 }
 
 struct sizing *sizing_new(double quantile)
@@ -191,20 +198,28 @@ static size_t least_share(double q, size_t n)
 }
 
 /* So much above the line that the share q lies below; where a censored one hides that, the most there is. */
-static double residual_quantile(struct sizing *s, bool censored)
+static double residual_quantile(struct sizing *s, double share, bool censored)
 {
 	struct residual *v = s->residuals.v;
 	size_t n = s->residuals.n;
 	if (!censored)
-		return select_kth(v, n, least_share(s->quantile, n) - 1);
+		return select_kth(v, n, least_share(share, n) - 1);
 	qsort(v, n, sizeof(*v), residual_cmp);
 	double left = 1;
 	for (size_t i = 0; i < n; i++) {
 		step_survival(&left, n - i, v[i].censored);
-		if (1 - left >= s->quantile - 1e-9)
+		if (1 - left >= share - 1e-9)
 			return v[i].value;
 	}
 	return v[n - 1].value;
+}
+
+/* Of each method that goes by the line, from its residuals. */
+static void fit_margins(struct sizing *s, bool censored)
+{
+	for (int m = 0; m < METHODS; m++)
+		if (share_below(s, (enum method)m) > 0)
+			s->margin[m] = residual_quantile(s, share_below(s, (enum method)m), censored);
 }
 
 static int fit_line(struct sizing *s)
@@ -244,7 +259,7 @@ static int fit_line(struct sizing *s)
 		censored |= t->censored;
 		s->residuals.v[s->residuals.n++] = (struct residual){t->need - s->offset - s->slope * t->input, t->censored};
 	}
-	s->margin = residual_quantile(s, censored);
+	fit_margins(s, censored);
 	s->line = true;
 	return 0;
 }
@@ -299,9 +314,10 @@ bool sizing_ask(const struct sizing *s, enum method m, double input, double *ret
 {
 	if (ret_open)
 		*ret_open = m == METHOD_quantile && s->open;
-	if (!s->fitted || (m == METHOD_regression && (!s->line || input < 0)))
+	bool line = share_below(s, m) > 0;
+	if (!s->fitted || (line && (!s->line || input < 0)))
 		return false;
-	*ret = m == METHOD_regression ? s->offset + s->slope * input + s->margin : s->answer[m];
+	*ret = line ? s->offset + s->slope * input + s->margin[m] : s->answer[m];
 	return *ret > 0;
 }
 

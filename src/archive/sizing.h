@@ -13,6 +13,9 @@
  * attempt regression  c + b input + e: least squares of r on the bytes of input, and e such that the share q of the
  * tasks lies below; where b is not above 0 or inputs do not differ it gives no answer
  *
+ *   regression97, regression95  the same line, and e such that 0.97 or 0.95 of the tasks lie below: where few tasks
+ * need much more than the line says, failing first costs less than asking all for as much. A back-test tells
+ *
  * P is 1/n for each task where all of them ended by themselves. Of a task that was killed it is only known that r is at
  * least what it had: it is censored, and P is the estimate of Kaplan and Meier ("Nonparametric estimation from
  * incomplete observations", JASA 53, 1958). What P then leaves beyond the last of the others stands at twice the

@@ -118,7 +118,7 @@ def line(tasks, q):
     return offset, slope, max(t.need for t in rest)
 
 
-METHODS = ('maximum', 'quantile', 'waste', 'throughput', 'regression')
+METHODS = ('maximum', 'quantile', 'waste', 'throughput', 'regression', 'regression97', 'regression95')
 
 
 class Advice:
@@ -132,14 +132,16 @@ class Advice:
         self.fixed = {'maximum': by_maximum(tasks), 'quantile': by_quantile(tasks, q),
                       'waste': min(candidates, key=lambda a: wasted(points, top, a)),
                       'throughput': max(candidates, key=lambda a: rate(points, top, a))}
-        self.line = line(tasks, q)
+        # by a line: the share of the tasks that is to lie below it and its margin
+        self.lines = {'regression': line(tasks, q), 'regression97': line(tasks, .97), 'regression95': line(tasks, .95)}
+        self.line = self.lines['regression']
 
     def ask(self, method, given):
-        if method != 'regression':
+        if method not in self.lines:
             return self.fixed[method]
-        if self.line is None or given is None:
+        if self.lines[method] is None or given is None:
             return None
-        offset, slope, margin = self.line
+        offset, slope, margin = self.lines[method]
         answer = offset + slope * given + margin
         return answer if answer > 0 else None
 

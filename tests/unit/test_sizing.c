@@ -140,7 +140,8 @@ static void test_all_killed(void **state)
 		assert_true(fabs(a - (m == METHOD_maximum ? 10.8 : 18)) < 1e-9);
 		assert_true(open == (m == METHOD_quantile));
 	}
-	assert_false(sizing_ask(s, METHOD_regression, 2, &a, NULL));
+	for (int m = METHOD_regression; m < METHODS; m++)
+		assert_false(sizing_ask(s, (enum method)m, 2, &a, NULL));
 	sizing_free(s);
 }
 
@@ -341,6 +342,40 @@ static int remove_home(void **state)
 	return system(command);
 }
 
+/* Two of a hundred tasks need five times as much as the line says: who asks for them, too, asks all for it. */
+static void test_shares_of_line(void **state)
+{
+	(void)state;
+	enum { N = 400 };
+	struct sizing_task v[N];
+	struct backtest b[METHODS];
+	for (int i = 0; i < N; i++) {
+		double x = 1e6 * (1 + (i * 17) % 50), need = 1e6 + 3 * x + 1000 * ((i * 37) % 100);
+		bool much = i % 50 == 7;
+		v[i] = (struct sizing_task){much ? 5 * need : need, 10, x, false};
+	}
+	struct sizing *s = made_of(v, N, 0.99);
+	const enum method lines[] = {METHOD_regression95, METHOD_regression97, METHOD_regression};
+	double before = 0;
+	for (size_t k = 0; k < LENGTH(lines); k++) {
+		double a;
+		size_t below = 0;
+		assert_true(sizing_ask(s, lines[k], 2e7, &a, NULL));
+		assert_true(a >= before);
+		before = a;
+		for (int i = 0; i < N; i++)
+			below += sizing_ask(s, lines[k], v[i].input, &a, NULL) && v[i].need <= a + 1;
+		assert_in_range(below, (size_t)(N * (k == 0 ? 0.95 : k == 1 ? 0.97 : 0.99)), N);
+	}
+	sizing_free(s);
+	assert_int_equal(backtest_run(v, N, 20, 0.99, b), 0);
+	double wasted = 1 - b[METHOD_regression].used / b[METHOD_regression].allocated;
+	double less = 1 - b[METHOD_regression97].used / b[METHOD_regression97].allocated;
+	assert_true(less < wasted - 0.05);
+	assert_true(b[METHOD_regression97].failed <= b[METHOD_regression97].tasks / 20);
+	assert_true(b[METHOD_regression95].failed >= b[METHOD_regression97].failed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +383,7 @@ int main(void)
 	    cmocka_unit_test(test_kaplan_meier),
 	    cmocka_unit_test(test_all_killed),
 	    cmocka_unit_test(test_line),
+	    cmocka_unit_test(test_shares_of_line),
 	    cmocka_unit_test(test_pieces),
 	    cmocka_unit_test(test_nothing),
 	    cmocka_unit_test(test_times_since_1970),
