@@ -150,29 +150,54 @@ static void calls(struct cmd *c, const struct stat_sums *w, const struct opts_st
 	table_print(&t, &c->out, c->out.width);
 }
 
-static void access_cells(struct table *t, const struct opts_stat *o, const struct stat_sum *s)
+static bool sum_has_bytes(const struct stat_sum *s)
+{
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		struct stat_bytes n = stat_bytes(&s->way[k]);
+		if (n.any && n.known && (n.whole || n.n))
+			return true;
+	}
+	return false;
+}
+
+/* Are the bytes of anything known? Else there is no column of them, and one line that says so. */
+static bool has_bytes(const struct stat_sums *w)
+{
+	bool any = sum_has_bytes(&w->total);
+	for (size_t i = 0; i < w->execs.n && !any; i++)
+		any = sum_has_bytes(&w->execs.v[i]);
+	for (size_t i = 0; i < w->files.n && !any; i++)
+		any = sum_has_bytes(&w->files.v[i]);
+	return any;
+}
+
+static void access_cells(struct table *t, const struct opts_stat *o, const struct stat_sum *s, bool sizes)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
 		table_cellf(t, "%llu", (unsigned long long)s->way[k].accesses);
-		size_cell(t, &s->way[k], o->bytes);
+		if (sizes)
+			size_cell(t, &s->way[k], o->bytes);
 	}
 }
 
-static void access_row(struct table *t, const struct opts_stat *o, const struct stat_sum *s, const char *name)
+static void access_row(struct table *t, const struct opts_stat *o, const struct stat_sum *s, bool sizes,
+                       const char *name)
 {
-	access_cells(t, o, s);
+	access_cells(t, o, s, sizes);
 	table_cell(t, str_of(name));
 }
 
 /* Where no calls were counted: the accesses, by the call they began with. */
 static void accesses(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
 {
-	static const char *const heads[] = {"READS", "BYTES", "WRITES", "BYTES", "CALL"};
-	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
+	static const char *const heads[] = {"READS", "BYTES", "WRITES", "BYTES", "CALL"}, *const few[] = {"READS", "WRITES",
+	                                                                                                  "CALL"};
+	bool sizes = has_bytes(w);
+	struct table t = {.heads = sizes ? heads : few, .align = sizes ? "rrrrl" : "rrl", .n_columns = sizes ? 5 : 3};
 	for (unsigned k = 0; k < STAT_ACCESS_APIS; k++)
 		if (stat_has_accesses(&w->api[k]))
-			access_row(&t, o, &w->api[k], term_name(SET_api, k));
-	access_row(&t, o, &w->total, "all");
+			access_row(&t, o, &w->api[k], sizes, term_name(SET_api, k));
+	access_row(&t, o, &w->total, sizes, "all");
 	table_print(&t, &c->out, c->out.width);
 }
 
@@ -235,12 +260,13 @@ static void add_column(struct section_heads *h, const char *head, char align)
 	h->align[h->n++] = align;
 }
 
-static void choose_columns(struct section_heads *h, bool exec, bool counted, bool ranks, bool users)
+static void choose_columns(struct section_heads *h, bool exec, bool counted, bool sizes, bool ranks, bool users)
 {
 	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
 	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
 	for (size_t i = 0; i < (counted || exec ? 6 : 4); i++)
-		add_column(h, counted ? many[i] : few[i], 'r');
+		if (counted || sizes || i > 3 || i % 2 == 0)
+			add_column(h, counted ? many[i] : few[i], 'r');
 	if (ranks)
 		add_column(h, "RANK", 'r');
 	if (users)
@@ -250,10 +276,10 @@ static void choose_columns(struct section_heads *h, bool exec, bool counted, boo
 
 /* What one of them read and wrote: calls and their times, or accesses. */
 static int used_cells(struct table *t, struct store *s, const struct stat_sum *sum, const struct opts_stat *o,
-                      bool exec, bool counted)
+                      bool exec, bool counted, bool sizes)
 {
 	if (!counted) {
-		access_cells(t, o, sum);
+		access_cells(t, o, sum, sizes);
 		return exec ? process_cells(t, s, sum->id, o->bytes) : 0;
 	}
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
@@ -270,13 +296,13 @@ static int section(struct cmd *c, const struct stat_sums *w, const struct opts_s
 	struct section_heads h = {0};
 	struct buf b = {0};
 	int r = exec ? any_rank(c->store, l) : 0;
-	bool ranks = r > 0, users = exec && w->objects;
-	choose_columns(&h, exec, counted, ranks, users);
+	bool ranks = r > 0, users = exec && w->objects, sizes = has_bytes(w);
+	choose_columns(&h, exec, counted, sizes, ranks, users);
 	struct table t = {.heads = h.heads, .align = h.align, .n_columns = h.n};
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
 		r = stat_name(c->store, l->v[i].id, exec, &b);
 		if (r >= 0)
-			r = used_cells(&t, c->store, &l->v[i], o, exec, counted);
+			r = used_cells(&t, c->store, &l->v[i], o, exec, counted, sizes);
 		if (r >= 0)
 			r = who_cells(&t, c->store, l->v[i].id, ranks, users);
 		table_cell(&t, buf_view(&b));
