@@ -1,5 +1,6 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
 #include "answer/copies.h"
+#include "answer/elsewhere.h"
 #include "answer/folder.h"
 #include "answer/why.h"
 #include "cmd/lineage/why_folder.h"
@@ -367,6 +368,23 @@ static int explain_by_content(struct cmd *c, const char *text, const struct file
 	return r;
 }
 
+/* Of a maker that had others do the work: what to write so that they are recorded. */
+static int hint_elsewhere(struct cmd *c, const struct why *n)
+{
+	struct buf line = {0};
+	int r = 0;
+	for (size_t i = 0; i < n->n_makers && r == 0; i++) {
+		struct exec_info x;
+		const char *name = "";
+		r = store_exec(c->store, n->reps[i], &x);
+		r = r > 0 ? elsewhere_line(&x.argv, &name, &line) : r;
+		if (r > 0)
+			report_hint("what %s had done there is not recorded; to record it: %s", name, buf_cstr(&line));
+	}
+	buf_release(&line);
+	return r < 0 ? r : 0;
+}
+
 /* The text or JSON of a version whose makers were looked for. *ret_made: somebody made it, or one with its bytes. 0 or
  * -errno. */
 static int answer_version(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
@@ -386,6 +404,7 @@ static int answer_version(struct cmd *c, const char *text, const struct file_tar
 		json_decref(same);
 	} else if (made) {
 		r = made_line(c, text, NULL, t, v, n, line);
+		r = r < 0 ? r : hint_elsewhere(c, n);
 	} else if (!*ret_made) {
 		r = found_line(c, text, t, v, line);
 	}

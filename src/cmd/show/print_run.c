@@ -1,7 +1,9 @@
 /* print_run.c - a run. */
+#include "answer/elsewhere.h"
 #include "cmd/show/show_view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_run_fields(struct cmd *c, const struct run_info *run)
 {
@@ -85,6 +87,39 @@ static int print_run_execs(struct cmd *c, const struct opts_show *o, const struc
 	return r;
 }
 
+#define ELSEWHERE_LINES 5
+
+/* What left the run: a line for each command of another host, a batch system, a container. */
+static int print_elsewhere(struct cmd *c, const struct show_run *p)
+{
+	struct buf all = {0}, line = {0};
+	size_t lines = 0;
+	int r = 0;
+	for (size_t i = 0; i < p->n && r >= 0; i++) {
+		struct exec_brief brief;
+		const char *name = "";
+		r = store_exec_brief(c->store, p->execs[i], &brief);
+		if (r <= 0 || !brief.n)
+			continue;
+		buf_reset(&line);
+		r = elsewhere_line(&brief.argv, &name, &line);
+		if (r <= 0)
+			continue;
+		buf_char(&line, '\n');
+		if (all.n && memmem(all.p, all.n, line.p, line.n))
+			continue;
+		buf_str(&all, buf_view(&line));
+		if (lines++ < ELSEWHERE_LINES)
+			printf("%-12s what %s had done there is not recorded; to record it: %s", lines == 1 ? "elsewhere" : "",
+			       name, buf_cstr(&line));
+	}
+	if (lines > ELSEWHERE_LINES)
+		printf("%-12s and %zu more\n", "", lines - ELSEWHERE_LINES);
+	buf_release(&all);
+	buf_release(&line);
+	return r < 0 ? r : 0;
+}
+
 int show_print_run(struct cmd *c, const struct opts_show *o, store_id run)
 {
 	struct gaps gaps = {0};
@@ -98,6 +133,8 @@ int show_print_run(struct cmd *c, const struct opts_show *o, store_id run)
 		r = show_print_app_log(c, run, o->all);
 	if (r >= 0)
 		r = print_run_execs(c, o, &x, &gaps);
+	if (r >= 0)
+		r = print_elsewhere(c, &x);
 	if (r >= 0)
 		r = show_print_items(c, o, "used", &x.used, true, true);
 	if (r >= 0)
