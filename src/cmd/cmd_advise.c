@@ -266,7 +266,8 @@ static int take_options(struct cmd *c, const struct opts_advise *o, struct advic
 		status = take_percent(c, "failures", o->failures, &ret->retries);
 	if (status == STATUS_OK && o->method && strcmp(o->method, "auto") != 0 &&
 	    (ret->method = method_by_name(o->method)) < 0)
-		status = report_usage(c, "--method is auto, maximum, quantile, waste, throughput, regression, regression97 or regression95");
+		status = report_usage(
+		    c, "--method is auto, maximum, quantile, waste, throughput, regression, regression97 or regression95");
 	if (status == STATUS_OK && o->input && (where_value(str_of(o->input), "B", 0, &input) < 0 || input < 0))
 		status = report_usage(c, "--input takes a size, such as 500M or 2G");
 	ret->input = (double)input;
