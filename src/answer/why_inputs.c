@@ -544,13 +544,19 @@ static int add_input(const struct answer_source *a, struct why *n, struct inputs
 {
 	uint32_t *at = &in->at[e->to];
 	int r = 0;
-	if (!*at) {
+	/* What it is for, the one says who is nearest to what was made: a helper may have had it as its standard input. */
+	if (!*at || rank < in->v[*at - 1].rank) {
 		struct version_sort v = {0};
+		const bool again = *at != 0;
 		int known = store_version_sort(a->store, n->l.nodes[e->to].id, &v);
-		r = known < 0 ? known : same_server(in, n->l.nodes[e->to].stream ? v.file : 0, at);
+		r = known < 0 ? known : again ? 0 : same_server(in, n->l.nodes[e->to].stream ? v.file : 0, at);
 		if (r == 0 && !*at) {
 			r = fill_input(a, n, in, e, &v, known > 0, &in->v[in->n]);
 			*at = (uint32_t)++in->n;
+		} else if (r == 0 && again && in->v[*at - 1].node == e->to) {
+			const int64_t lo = in->v[*at - 1].lo;
+			r = fill_input(a, n, in, e, &v, known > 0, &in->v[*at - 1]);
+			in->v[*at - 1].lo = lo;
 		}
 	}
 	if (r < 0)

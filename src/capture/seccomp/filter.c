@@ -145,13 +145,13 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-static enum answer answer_to(enum call call, bool shielded, bool injected, bool native)
+static enum answer answer_to(enum call call, bool shielded, bool injected, bool counts, bool native)
 {
 	switch (call) {
 	case CALL_mmap:
 		return MMAP;
 	case CALL_openat:
-		return native ? OPEN : TRAP;
+		return native && (injected || !counts) ? OPEN : TRAP;
 	case CALL_sigaction:
 		return shielded ? ACTION : ALLOW;
 	case CALL_ptrace:
@@ -171,10 +171,11 @@ static enum answer answer_to(enum call call, bool shielded, bool injected, bool 
 static int build_filter_part(struct build *b, unsigned sets, int a, bool shielded, uint32_t action)
 {
 	bool injected = (sets & TRAP_INJECT) != 0, native = a == 0;
+	bool counts = (sets & TRAP_COUNT) != 0; /* every open is one of the count's log then, and is stopped */
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
 		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = answer_to(rows[i].call, shielded, injected, native);
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, shielded, injected, counts, native);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -214,7 +215,7 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	}
 	if (native) {
 		place[OPEN] = load_arg(b, 2);
-		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 4);
+		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, counts ? 0 : O_PATH, 0, 4);
 		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT & ~O_PATH, 3, 0);
 		load_arg(b, 3);
 		emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, OPENS_DRAIN, 1, 0);
