@@ -63,4 +63,18 @@ rm -rf "$STEMMA_HOME"
 cmd 0 run --hdf5 -- $PYTHON follow.py && find "$STEMMA_HOME/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$out" &&
 	[ "$(grep -o 'refs.h5//in/g[0-9]*' "$out" | sort -u | wc -l)" = 40 ]
 check 'each object that was opened by reference has its name'
+cat >moved.py <<'END'
+import h5py
+with h5py.File('refs.h5', 'r+') as f:
+    refs = f['refs'][:]
+    for r in refs[:20]:
+        f[r].attrs.keys()
+    f.move('in', 'out')
+    for r in refs[20:]:
+        f[r].attrs.keys()
+END
+rm -rf "$STEMMA_HOME"
+cmd 0 run --hdf5 -- $PYTHON moved.py && find "$STEMMA_HOME/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$out" &&
+	[ "$(grep -o 'refs.h5//out/g[23][0-9]' "$out" | sort -u | wc -l)" = 20 ] && ! grep -q 'refs.h5//in/g[23][0-9]' "$out"
+check 'a name that was learnt does not outlive a move'
 finish

@@ -61,6 +61,7 @@ struct h5_open {
 	bool unknown;           /* it is no file that could be told of */
 	struct h5_names *names; /* of all its objects, once they were asked for */
 	unsigned asked;         /* names of objects that were opened by a reference */
+	unsigned visits;        /* walks through all of it */
 	uint32_t npath;
 	char path[];
 };
@@ -133,6 +134,8 @@ struct h5_obj *h5_referenced_of(struct h5_lib *l, hid_t id, unsigned kind);
 /* The path of the object at an address of the file that id lies in: from a walk through all of it, the first time.
  * NULL: it has none, or HDF5 is too old for that. Not for objects that are younger than the walk. */
 const char *h5_visited_name(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr);
+/* A name of the file went, or became another: a walk before does not hold any more. */
+void h5_forget_visit(struct h5_open *f);
 /* The same where it is known already. */
 struct h5_obj *h5_known(hid_t id);
 /* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */

@@ -83,7 +83,10 @@ ATTRIBUTES_BY_NAME(H5Acreate_by_name_async, h5_sees, H5_CREATE,
 static void note_renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
                          const char *old)
 {
-	h5_renamed(o, op, h5_loc_of(l, loc), name, old ? h5_loc_of(l, old_loc) : NULL, old);
+	struct h5_obj *at = h5_loc_of(l, loc);
+	if (op != TERM_nameop_link && at)
+		h5_forget_visit(at->file);
+	h5_renamed(o, op, at, name, old ? h5_loc_of(l, old_loc) : NULL, old);
 }
 
 /* H5L_SAME_LOC. */

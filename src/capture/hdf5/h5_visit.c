@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 enum { NAMES_FIRST = 4096, NAMES_MAX = 200000 };
+enum { VISITS = 4 }; /* of one file: what they learnt is never given back */
 #define H5O_INFO_BASIC 1u
 
 struct h5_named {
@@ -109,11 +110,18 @@ static struct h5_names *visit(struct h5_lib *l, hid_t id)
 	return t;
 }
 
+void h5_forget_visit(struct h5_open *f)
+{
+	__atomic_store_n(&f->names, NULL, __ATOMIC_RELEASE); /* others may read it: it stays where it is */
+}
+
 const char *h5_visited_name(struct h5_lib *l, hid_t id, struct h5_open *f, uint64_t addr)
 {
 	struct h5_names *t = __atomic_load_n(&f->names, __ATOMIC_ACQUIRE);
-	if (!t && (t = visit(l, id)))
+	if (!t && f->visits < VISITS && (t = visit(l, id))) {
+		f->visits++;
 		__atomic_store_n(&f->names, t, __ATOMIC_RELEASE);
+	}
 	const char *name = t ? find_slot(t, addr)->name : NULL;
 	return name;
 }
