@@ -99,6 +99,14 @@ cmd 0 --store "$col" log --json && [ "$(jq --arg r "$run" '[.runs[] | select(.id
 	! find "$col/logs" -name '*.stl' -exec "$EVTEXT" dump {} + | grep '"k":"run"' | grep -q "$run"
 check 'what a node forgets goes at the collector, too'
 
+# ---- a record whose own path has the words by which what others recorded is known ----
+
+home=$STEMMA_HOME
+STEMMA_HOME=$T/import/collected-x/record
+cmd 0 run -- cp in in5 && cmd 0 ship --status --to "$spool" && says "$out" 'to be sent' && says_not "$out" 'nothing'
+check 'where the record lies does not matter'
+STEMMA_HOME=$home
+
 # ---- killed again and again ----
 
 $PYTHON -B "$here/t/ship_kills.py" "$STEMMA" "$T/kills" 25 >"$out" 2>"$err" && same=$(tail -n 1 "$out") && [ "$same" ]

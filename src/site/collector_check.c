@@ -63,6 +63,8 @@ int offered_check(const struct collector *c, const struct collector_sender *s, s
 		rc = check_event(c, s, &ev, o->f.number == 0 && o->f.seq == 1 && n == 0, o);
 		n++;
 	}
+	if (o->f.number == UINT32_MAX || o->f.seq + o->f.count < o->f.seq)
+		o->bad = "its numbers are impossible";
 	if (rc == 0 && n != o->f.count)
 		o->bad = "its events cannot be read";
 	if (rc == 0 && !o->bad && o->f.number == 0 && o->f.seq == 1 && o->f.count && !o->begins)

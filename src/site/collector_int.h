@@ -10,9 +10,8 @@
 #include "import/forgotten.h"
 #include "site/collector.h"
 
-enum {
-	LEDGER_HOLES = 1024
-}; /* numbers of one session that may still come; what is missing beyond is not taken later */
+/* Numbers that may still come, of one session and of all: what is missing beyond is not taken later. */
+enum { LEDGER_HOLES = 1024, LEDGER_HOLES_ALL = 65536 };
 
 struct ledger_sender {
 	char name[COLLECTOR_NAME + 1];

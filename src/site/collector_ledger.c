@@ -94,7 +94,7 @@ enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const 
 static int note_holes(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
 {
 	const uint32_t n = f->number - s->next;
-	for (uint32_t i = 0; i < n && s->missing + i < LEDGER_HOLES; i++) {
+	for (uint32_t i = 0; i < n && s->missing + i < LEDGER_HOLES && c->holes.n < LEDGER_HOLES_ALL; i++) {
 		struct ledger_hole *h = vec_add(&c->holes);
 		if (!h)
 			return -ENOMEM;

@@ -177,9 +177,10 @@ int shipper_open(const char *home, const char *destination, struct err *err, str
 
 /* ---- frames ---- */
 
-/* What others recorded is theirs to send. */
-static bool is_own(const char *path)
+/* What others recorded is theirs to send. Only names below the record's folder count. */
+static bool is_own(const struct shipper *s, const char *path)
 {
+	path += strlen(s->home);
 	return !strstr(path, "/import/") && !strstr(path, "/collected-");
 }
 
@@ -256,7 +257,7 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 		s->marks.v[i].batch = s->marks.v[i].sent;
 	for (size_t i = 0; rc == 0 && !full && i < list.paths.n; i++) {
 		const char *path = list.paths.v[i];
-		if (!is_own(path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (!is_own(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		struct mark *m = mark_of(s, path, &st);
 		if (!m)
@@ -312,7 +313,7 @@ int shipper_waiting(struct shipper *s, struct err *err, uint64_t *ret)
 		return rc;
 	for (size_t i = 0; i < list.paths.n; i++) {
 		const char *path = list.paths.v[i];
-		if (!is_own(path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (!is_own(s, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		const struct mark *m = find_mark(s, path);
 		const bool same = m && m->dev == st.st_dev && m->ino == st.st_ino && m->sent <= (uint64_t)st.st_size;
