@@ -132,16 +132,6 @@ void rdf_add(struct rdf *r, struct rdf_quad q)
 		return;
 	}
 	*slot = q;
-	if (!q.g)
-		return;
-	for (size_t i = r->graphs.n; i-- > 0;)
-		if (r->graphs.v[i] == q.g)
-			return;
-	rdf_id *g = vec_add(&r->graphs);
-	if (g)
-		*g = q.g;
-	else
-		r->failed = true;
 }
 
 /* ---- orders ---- */
@@ -185,6 +175,22 @@ static int compare_quads(const void *pa, const void *pb)
 	return compare_keys(a, b, 4);
 }
 
+/* The named graphs, whose quads stand together by now. */
+static int list_graphs(struct rdf *r)
+{
+	r->graphs.n = 0;
+	for (size_t i = 0; i < r->quads.n; i++) {
+		const rdf_id g = r->quads.v[i].g;
+		if (!g || (r->graphs.n && r->graphs.v[r->graphs.n - 1] == g))
+			continue;
+		rdf_id *slot = vec_add(&r->graphs);
+		if (!slot)
+			return -ENOMEM;
+		*slot = g;
+	}
+	return 0;
+}
+
 int rdf_ready(struct rdf *r)
 {
 	size_t n = 0;
@@ -196,6 +202,8 @@ int rdf_ready(struct rdf *r)
 		if (!n || compare_quads(&r->quads.v[n - 1], &r->quads.v[i]) != 0)
 			r->quads.v[n++] = r->quads.v[i];
 	r->quads.n = n;
+	if (list_graphs(r) < 0)
+		return -ENOMEM;
 	for (unsigned k = 0; k < 3; k++) {
 		struct sorting s = {r, k};
 		free(r->order[k]);

@@ -37,7 +37,7 @@ struct rdf {
 	struct arena arena;
 	VEC(struct rdf_quad) quads;
 	uint32_t *order[3]; /* places of quads by g,s,p,o; g,p,o,s; g,o,s,p */
-	VEC(rdf_id) graphs; /* the named ones, in the order in which they came */
+	VEC(rdf_id) graphs; /* the named ones; rdf_ready lists them */
 	uint64_t blanks;    /* labels that were made */
 	uint64_t bytes;     /* of terms' texts */
 	bool failed;

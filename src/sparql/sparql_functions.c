@@ -9,6 +9,7 @@
 #include "sparql/sparql_regex.h"
 #include "sparql/sparql_value.h"
 
+#include <locale.h>
 #include <openssl/md5.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
@@ -240,12 +241,19 @@ static rdf_id call_case(const struct call *c, bool upper)
 {
 	if (!is_string(c, c->a))
 		return 0;
+	/* Whatever the user's locale is; where there is no other, of ASCII's letters alone. */
+	const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	const locale_t usual = unicode ? uselocale(unicode) : (locale_t)0;
 	const struct str s = term_of(c, c->a)->text;
 	struct buf b = {0};
 	char utf8[4];
 	for (size_t at = 0; at < s.n;) {
 		const uint32_t ch = take_character(s, &at);
 		buf_add(&b, utf8, sparql_utf8_put(utf8, (uint32_t)(upper ? towupper((wint_t)ch) : towlower((wint_t)ch))));
+	}
+	if (unicode) {
+		uselocale(usual);
+		freelocale(unicode);
 	}
 	return make_buf(c, &b, c->a);
 }

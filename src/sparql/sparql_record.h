@@ -5,7 +5,7 @@
 #include "sparql/rdf.h"
 #include "store/store.h"
 
-/* Adds all of the record to r's default graph. Cost and memory grow with the record: about 2 us and 60 bytes a triple.
+/* Adds all of the record to r's default graph. Cost and memory grow with the record: about 150 bytes a triple.
  * 0, or -errno with a sentence. */
 int sparql_record(struct rdf *r, struct store *s, struct err *err);
 /* The prefixes of the record's vocabulary, for sparql_parse. */
