@@ -49,4 +49,21 @@ check 'an unrecorded variable is said to be not recorded'
 
 cmd 0 run -q --digest -- sh -c 'sort -n numbers.txt -o /tmp/ccmmqeuv.$$; cp /tmp/ccmmqeuv.$$ sorted.txt; rm /tmp/ccmmqeuv.$$' && cmd 0 run -q --digest -- sh -c 'sort -n numbers.txt -o /tmp/ccmWLay5.$$; cp /tmp/ccmWLay5.$$ sorted.txt; rm /tmp/ccmWLay5.$$' && "$STEMMA" diff --json >"$out" 2>"$err"; json '[.rungs[] | select(.name == "options") | .differences[] | select(.subject | IN("sh", "dash", "bash") | not)] | length == 0'
 check 'a temporary name of small letters only is one, too'
+
+# As the demo has it: an input is edited without changing its size, and a part of the work is done again.
+cat >parts.sh <<'END'
+#!/bin/sh
+for name; do
+	part=$(mktemp part.XXXXXX)
+	sort values >"$part"
+	mv "$part" "$name.part"
+done
+cat ./*.part >parts
+END
+chmod +x parts.sh
+seq 40 >values
+cmd 0 run -q -- ./parts.sh a b c
+sed -i 's/^17$/71/' values
+cmd 0 run -q -- ./parts.sh b && cmd 1 diff parts --json && json '.first_cause.rung == "inputs"' && json '.first_cause.subject | endswith("values")'
+check 'an edited file goes before a program that only one side ran'
 finish

@@ -90,7 +90,8 @@ fi
 
 # ---- forgetting ----
 
-cmd 0 log --json && run=$(jq -r '.runs[0].id' "$out") && cmd 0 forget "$run" || cmd 0 forget --help
+cmd 0 log --json && run=$(jq -r '.runs[0].id' "$out") && cmd 0 forget "$run"
+check 'a node forgets a run'
 "$STEMMA" ship --to "$spool" >"$T/ship" 2>&1 </dev/null &
 sleep 0.3
 for _ in 1 2 3; do collect 0 --from "$spool"; sleep 0.3; done

@@ -443,7 +443,8 @@ static bool is_cause(const struct diff *d, const struct diff_item *x, enum cause
 		return pass == CAUSE_ANY_ELSE && differing;
 	if (x->category == DIFF_machine)
 		return pass == CAUSE_ANY_ELSE && d->side[1].outputs;
-	if (pass % CAUSE_CERTAIN_ELSE == CAUSE_CERTAIN && !is_certain(x))
+	/* That another program ran is mostly what came of the cause: a file that somebody edited goes before. */
+	if (pass % CAUSE_CERTAIN_ELSE == CAUSE_CERTAIN && (!is_certain(x) || x->category == DIFF_executions))
 		return false;
 	if (pass % CAUSE_CERTAIN_ELSE == CAUSE_BY_HAND && !may_explain(x))
 		return false;
