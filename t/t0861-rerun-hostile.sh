@@ -251,6 +251,45 @@ if [ "$(id -u)" = 0 ] && setpriv --inh-caps=+sys_admin true 2>/dev/null; then
 	attack 'capabilities that are inherited' "$capabilities"
 	STEMMA=$real
 fi
+# A program with its owner's rights, in a folder that it opens to everybody, would be run as this user by whoever likes to.
+cat >"$T/in/setid.py" <<'EOF'
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+os.umask(0)
+os.chmod('.', 0o777)
+def new(name):
+    open(name, 'w').close()
+    return os.open(name, os.O_RDWR)
+def direct(number, *args):
+    if os.uname().machine == 'x86_64' and libc.syscall(number, *args) < 0:
+        raise OSError(ctypes.get_errno(), '')
+def tmpfile():
+    fd = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755)
+    os.link('/proc/self/fd/%d' % fd, 's-tmpfile', src_dir_fd=os.open('.', os.O_RDONLY), follow_symlinks=True)
+how = ctypes.create_string_buffer(struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o4755, 0))
+for act in (lambda: (new('s-chmod'), os.chmod('s-chmod', 0o4755)), lambda: (new('s-group'), os.chmod('s-group', 0o2755)),
+            lambda: os.fchmod(new('s-fchmod'), 0o6755), lambda: (new('s-at'), os.chmod('s-at', 0o4755, dir_fd=os.open('.', os.O_RDONLY))),
+            lambda: (new('s-at2'), direct(452, -100, b's-at2', 0o4755, 0)), lambda: os.open('s-open', os.O_CREAT | os.O_WRONLY, 0o4755),
+            lambda: direct(2, b's-old', os.O_CREAT | os.O_WRONLY, 0o4755), lambda: direct(85, b's-creat', 0o4755),
+            lambda: os.mknod('s-mknod', 0o104755), lambda: direct(133, b's-node', 0o104755, 0),
+            lambda: direct(437, -100, b's-openat2', how, 24), tmpfile):
+    try:
+        act()
+    except OSError:
+        pass
+new('plain')
+os.chmod('plain', 0o755)
+os.close(os.open('made', os.O_CREAT | os.O_WRONLY, 0o755))
+got = [f for f in os.listdir('.') if os.lstat(f).st_mode & 0o6000]
+if got or os.stat('plain').st_mode & 0o777 != 0o755 or os.stat('made').st_mode & 0o777 != 0o755:
+    open('got.txt', 'w').write('\n'.join(got) + '\n')
+EOF
+attack 'programs that others can run as this user' "$PYTHON -B setid.py" "reads = [cwd + '/setid.py']"
+[ -e "$T/again/made" ]
+check 'where it can make other programs'
+"$STEMMA" rerun "$(ulid $n)" --trust --unconfined --force --from "$T/in" --in "$T/free" >"$out" 2>"$err" </dev/null
+for f in s-chmod s-group s-fchmod s-open s-mknod; do says "$T/free/got.txt" $f || break; done
+check 'which the same command makes where nothing confines it'
 attack 'names with newlines, and a pipe in the place of an input' "echo x >out.txt" "reads = [cwd + '/a\\nb', cwd + '/fifo']; os.path.exists('$T/in/fifo') or os.mkfifo('$T/in/fifo')"
 attack 'output that it leaves as a link' "rm -f out.txt; ln -s $key out.txt; mkfifo p; exit 0"
 

@@ -371,6 +371,31 @@ static const struct sock_filter calls_of_strict[] = {
     ALLOW,
     ALLOW,
 };
+/* Programs that run with their owner's rights: whoever else reaches the folder would start one as this user, outside of
+ * the jail. */
+#define SETID ((uint32_t)(S_ISUID | S_ISGID))
+#define NO_SETID(call, mode) JUMP(JEQ, (call), 0, 4), LOAD(args[mode]), JUMP(JSET, SETID, 0, 1), REFUSE(EPERM), ALLOW
+/* The mode counts where a file is made. */
+#define MAKES_FILE ((uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
+#define NO_SETID_OPEN(call, flags, mode)                                                                               \
+	JUMP(JEQ, (call), 0, 6), LOAD(args[flags]), JUMP(JSET, MAKES_FILE, 0, 3), LOAD(args[mode]),                        \
+	    JUMP(JSET, SETID, 0, 1), REFUSE(EPERM), ALLOW
+static const struct sock_filter calls_of_setid[] = {
+    LOAD(nr),
+#ifdef SYS_chmod
+    NO_SETID(SYS_chmod, 1),
+    NO_SETID(SYS_creat, 1),
+    NO_SETID(SYS_mknod, 1),
+    NO_SETID_OPEN(SYS_open, 1, 2),
+#endif
+    NO_SETID(SYS_fchmod, 1),
+    NO_SETID(SYS_fchmodat, 2),
+    NO_SETID(452 /* fchmodat2 */, 2),
+    NO_SETID(SYS_mknodat, 2),
+    NO_SETID_OPEN(SYS_openat, 2, 3),
+    NEVER(SYS_openat2, ENOSYS), /* its mode lies in memory; C libraries use openat */
+    ALLOW,
+};
 /* Where no namespace keeps the network away: sockets of this machine's own processes only. */
 static const struct sock_filter calls_of_no_network[] = {
     LOAD(nr), JUMP(JEQ, SYS_socket, 0, 4), LOAD(args[0]), JUMP(JEQ, AF_UNIX, 1, 0), REFUSE(EACCES), ALLOW, ALLOW,
@@ -428,6 +453,8 @@ static int filter_calls(const struct jail *j, bool apart)
 	int rc = ADD_FILTER(calls_of_all);
 	if (rc == 0 && j->strict)
 		rc = ADD_FILTER(calls_of_strict);
+	if (rc == 0 && j->strict)
+		rc = ADD_FILTER(calls_of_setid);
 	if (rc == 0 && !apart)
 		rc = ADD_FILTER(calls_of_no_network);
 	if (rc == 0 && !apart && j->abi < 3)

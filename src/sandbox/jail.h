@@ -7,7 +7,8 @@
  *   Landlock       files that are opened, made, removed or executed, by any name; signals and sockets of others
  *   namespaces     all mounts read-only but the own folders (so also modes, owners and times); no network but an own
  *                  loopback; an own and empty /dev/shm; System V memory
- *   call filter    sockets, other processes, mounts, keyrings, io_uring, the terminal's input
+ *   call filter    sockets, other processes, mounts, keyrings, io_uring, the terminal's input; in a strict jail
+ *                  programs that whoever starts them runs as this user (set-user-ID)
  *   capabilities   root keeps those that concern its own files, in a strict jail none
  *
  * jail_make prepares all that names files, outside; jail_enter is called in the process that will exec, and only that
