@@ -170,6 +170,8 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 	                      (char *)"-Wno-error=incompatible-pointer-types", (char *)"-Qunused-arguments",
 	                      (char *)"-gdwarf-4", (char *)"-O1", (char *)"-Xclang", (char *)"-disable-llvm-passes",
 	                      (char *)"-fno-discard-value-names", /* of blocks: spec/llvm/truth.c */
+	                      /* Their ends are clean-ups: ways would join there, and part again by a choice of clang's. */
+	                      (char *)"-Xclang", (char *)"-disable-lifetime-markers",
 	                      /* Else what would crash by NULL is taken for never done, and the traced program goes on. */
 	                      (char *)"-fno-delete-null-pointer-checks", (char *)"-c", (char *)"-emit-llvm", (char *)source,
 	                      (char *)"-o", (char *)out, NULL};

@@ -366,6 +366,61 @@ static void insert_loops(struct insert *x)
 	free(in);
 }
 
+/* ---- what the source says of memory ---- */
+
+/* Attributes that are not so any more where a function writes a trace: calls of it would be left out, joined or moved.
+ */
+static const char *const memory_attributes[] = {
+    "readnone",     "readonly", "writeonly", "argmemonly", "inaccessiblememonly", "inaccessiblemem_or_argmemonly",
+    "memory", /* all of these, since LLVM 16 */
+    "speculatable", "nosync"};
+enum { N_MEMORY_ATTRIBUTES = sizeof(memory_attributes) / sizeof(memory_attributes[0]) };
+
+static void drop_memory_attributes(LLVMValueRef function, LLVMValueRef call)
+{
+	const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+	for (size_t i = 0; i < N_MEMORY_ATTRIBUTES; i++) {
+		unsigned kind = LLVMGetEnumAttributeKindForName(memory_attributes[i], strlen(memory_attributes[i]));
+		if (kind && function)
+			LLVMRemoveEnumAttributeAtIndex(function, index, kind);
+		if (kind && call)
+			LLVMRemoveCallSiteEnumAttribute(call, index, kind);
+	}
+}
+
+/* May the call end in a function that writes a trace, of this program or of a library that is traced? */
+static bool may_trace(struct insert *x, LLVMValueRef call)
+{
+	LLVMValueRef callee = LLVMGetCalledValue(call);
+	struct function *f = LLVMIsAFunction(callee) ? program_function(x->p, callee) : NULL;
+	bool calls;
+	if (LLVMIsAInlineAsm(callee))
+		return false;
+	if (!f)
+		return true;
+	return f->defined ? f->reaches
+	                  : strncmp(f->name, "llvm.", 5) != 0 &&
+	                        (program_library_class(f->name, &calls) != LIBRARY_HARMLESS || calls);
+}
+
+static void correct_attributes(struct insert *x)
+{
+	struct program *p = x->p;
+	bool calls;
+	for (size_t k = 0; k < p->functions.n; k++) {
+		struct function *f = &p->functions.v[k];
+		if (f->defined
+		        ? f->reaches
+		        : strncmp(f->name, "llvm.", 5) != 0 && program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
+			drop_memory_attributes(f->value, NULL);
+		for (uint32_t b = 0; b < f->n_blocks; b++)
+			for (LLVMValueRef i = LLVMGetFirstInstruction(p->blocks.v[f->first_block + b].bb); i;
+			     i = LLVMGetNextInstruction(i))
+				if ((LLVMIsACallInst(i) || LLVMIsAInvokeInst(i)) && may_trace(x, i))
+					drop_memory_attributes(NULL, i);
+	}
+}
+
 /* ---- all of it ---- */
 
 static void insert_function(struct insert *x, struct function *f)
@@ -426,6 +481,7 @@ void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
 		LLVMSetLinkage(x.inlined[i], LLVMInternalLinkage);
 		buf_release(&name);
 	}
+	correct_attributes(&x);
 	for (size_t i = 0; i < p->functions.n; i++)
 		if (p->functions.v[i].reaches && !p->functions.v[i].untraceable)
 			insert_function(&x, &p->functions.v[i]);

@@ -313,11 +313,11 @@ static void find_callbacks(struct program *p, struct point *x)
 #else
 		/* Types no longer tell that it is a function: all that could be. */
 		bool calls;
-		library_of(x->name, &calls);
+		program_library_class(x->name, &calls);
 		if (calls)
 			for (uint32_t k = 0; k < p->functions.n; k++)
 				if (p->functions.v[k].taken && p->functions.v[k].defined)
-					add_target(p, x, k);
+					append_call_target(p, x, k);
 #endif
 	}
 	if (x->n_targets)
@@ -457,6 +457,13 @@ static bool must_tail(LLVMValueRef call)
 	return ret;
 }
 
+/* Where ways join to clean up, clang stores where each goes on, and chooses by that behind the clean-up. */
+static bool stores_destination(LLVMValueRef inst)
+{
+	LLVMValueRef to = LLVMIsAStoreInst(inst) ? LLVMGetOperand(inst, 1) : NULL;
+	return to && LLVMIsAAllocaInst(to) && strncmp(llvm_value_name(to), "cleanup.dest", 12) == 0;
+}
+
 static void read_block(struct program *p, struct function *f, uint32_t b)
 {
 	struct block *block = &p->blocks.v[b];
@@ -469,6 +476,10 @@ static void read_block(struct program *p, struct function *f, uint32_t b)
 			continue;
 		count++;
 		bool term = LLVMIsATerminatorInst(i) != NULL;
+		if (stores_destination(i))
+			append_point(
+			    p, &(struct point){
+			           .inst = i, .name = "", .node = SPEC_NONE, .block = b, .kind = SPEC_EPSILON, .leads = true});
 		if (is_call_inst(i) && classify_call(p, i, &x)) {
 			x.block = b;
 			append_point(p, &x);

@@ -20,6 +20,7 @@ struct point {
 	bool kept;         /* it is a node */
 	bool soft;         /* a call that is a node only where its function has others */
 	bool turned;       /* a branch whose outcome 0, true, is its second way */
+	bool leads;        /* stores where a clean-up goes on: what leads here decides, and not the choice behind it */
 	uint16_t flags;    /* SPEC_* */
 	LLVMValueRef inst; /* NULL: the begin of a block */
 	uint32_t block;

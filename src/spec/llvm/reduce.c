@@ -3,7 +3,10 @@
  * Recorded are entry, returns, calls and system calls. A branch is recorded, too, where it can decide which recorded
  * thing happens next; as recorded branches are themselves things that happen, until nothing is added: the least set
  * that is closed under weak control dependence (Danicic et al., "A unifying theory of control dependence", 2011). Every
- * other point is then followed by one node, always the same, or by none: what is taken out leaves no choice behind. */
+ * other point is then followed by one node, always the same, or by none: what is taken out leaves no choice behind.
+ *
+ * A choice that clang invented, behind a clean-up, by the place that it stored before: the branch that led to the store
+ * is recorded as well, and as it comes first, it is what is told. */
 #include "spec/llvm/program.h"
 
 #include <stdlib.h>
@@ -65,16 +68,11 @@ static void keep_calls(struct program *p, struct point *x)
 		x->kind = SPEC_EPSILON;
 }
 
-static void reduce_function(struct program *p, struct function *f)
+/* Adds decisions until nothing is added. */
+static void keep_decisions(struct program *p, struct function *f)
 {
 	struct point *v = p->points.v + f->first_point;
-	bool changed = true;
-	/* The begin of the first block is the entry. */
-	v[0].kind = SPEC_ENTRY;
-	v[0].kept = true;
-	for (uint32_t i = 1; i < f->n_points; i++)
-		keep_calls(p, &v[i]);
-	while (changed) {
+	for (bool changed = true; changed;) {
 		changed = false;
 		find_next(p, f);
 		for (uint32_t i = 0; i < f->n_points; i++)
@@ -84,6 +82,30 @@ static void reduce_function(struct program *p, struct function *f)
 			}
 		for (uint32_t i = 0; i < f->n_points; i++)
 			v[i].kept |= v[i].kind == SPEC_DECISION;
+	}
+}
+
+static void reduce_function(struct program *p, struct function *f)
+{
+	struct point *v = p->points.v + f->first_point;
+	bool leads = false;
+	/* The begin of the first block is the entry. */
+	v[0].kind = SPEC_ENTRY;
+	v[0].kept = true;
+	for (uint32_t i = 1; i < f->n_points; i++)
+		keep_calls(p, &v[i]);
+	for (uint32_t i = 1; i < f->n_points; i++)
+		leads |= v[i].leads;
+	keep_decisions(p, f);
+	/* Of the choice behind a clean-up it is the branch that stored the value which decided: it is kept, too, as if the
+	 * store were a node. Without the stores the set is still closed: each has one node behind it. */
+	if (leads) {
+		for (uint32_t i = 1; i < f->n_points; i++)
+			v[i].kept |= v[i].leads;
+		keep_decisions(p, f);
+		for (uint32_t i = 1; i < f->n_points; i++)
+			v[i].kept &= !v[i].leads;
+		keep_decisions(p, f);
 	}
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < f->n_points; i++)
