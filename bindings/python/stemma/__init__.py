@@ -10,8 +10,9 @@
     stemma.generated("model.npz")
 
 Outside of `stemma run` each call returns at once; nothing is ever raised for want of a recorder. Needs no package but
-Python 3.7, and the library libstemma-app (STEMMA_APP_LIBRARY names another one). Any thread may call; an activity is the
-thread's own. What a child of os.fork says is the child's.
+Python 3.7, and the library libstemma-app, of which `stemma run` says in STEMMA_APP_LIBRARY where it is. Where it is not
+found, `stemma run` says so once. Any thread may call; an activity is the thread's own. What a child of os.fork says is the
+child's.
 
 The readers, runs(), metrics(), configuration() and table(), ask the `stemma` command (STEMMA_COMMAND names another one)
 and give a pandas.DataFrame where pandas is installed, else a list of dicts.
@@ -24,6 +25,8 @@ import os
 import platform
 import subprocess
 
+from ._found import candidates
+
 __all__ = ['present', 'run', 'type', 'config', 'configs', 'metric', 'activity', 'used', 'generated', 'tag', 'runs',
            'metrics', 'configuration', 'table']
 
@@ -33,13 +36,10 @@ _MOST = 2**63 - 1
 
 
 def _load():
-    """The function of the library that says things, or None."""
+    """The library that says things, or None; and whether it is missing, and nobody was told so yet."""
     if 'STEMMA_APP' not in os.environ:
-        return None
-    here = os.path.dirname(os.path.abspath(__file__))
-    for name in (os.environ.get('STEMMA_APP_LIBRARY'), os.path.join(here, 'libstemma-app.so.1'), 'libstemma-app.so.1'):
-        if not name:
-            continue
+        return None, False
+    for name in candidates('STEMMA_APP_LIBRARY', 'libstemma-app.so.1'):
         try:
             library = ctypes.CDLL(name)
             library.stemma_app_present.restype = ctypes.c_int
@@ -52,13 +52,28 @@ def _load():
         except (OSError, AttributeError):
             continue
         if not library.stemma_app_present():
-            return None
+            return None, False
         library.stemma_app_tool(('python ' + platform.python_version()).encode())
-        return library
-    return None
+        return library, False
+    return None, True
 
 
-_library = _load()
+_library, _unfound = _load()
+
+
+def _on():
+    """Is it to be said? The first word that cannot be leaves a mark, of which `stemma run` tells the user."""
+    global _unfound  # pylint: disable=global-statement
+    if _unfound:
+        _unfound = False
+        try:
+            folder = os.environ['STEMMA_APP'].rpartition(':')[0]
+            if not folder.startswith('/'):
+                return False
+            os.close(os.open(os.path.join(folder, 'no-library-python'), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400))
+        except (OSError, KeyError, ValueError):
+            pass  # another program's is there, or nobody is recording any more
+    return _library is not None
 
 
 def _bytes(value):
@@ -92,19 +107,19 @@ def run():
 
 def type(name):  # pylint: disable=redefined-builtin
     """What kind of run this is."""
-    if _library:
+    if _on():
         _say(_TYPE, name)
 
 
 def config(name, value, version=''):
     """A setting that the run depends on; the value is written as str() has it."""
-    if _library:
+    if _on():
         _say(_CONFIG, name, value, version)
 
 
 def configs(settings, version='', prefix=''):
     """All settings of a mapping, or of a configparser.ConfigParser as SECTION.NAME; mappings in it as NAME.NAME."""
-    if not _library:
+    if not _on():
         return
     for name, value in settings.items():
         if hasattr(value, 'items'):
@@ -115,7 +130,7 @@ def configs(settings, version='', prefix=''):
 
 def metric(name, value, step=None):
     """A figure that came out, at a step or (None) of the run as a whole."""
-    if _library:
+    if _on():
         step = _NO_STEP if step is None else max(_NO_STEP + 1, min(_MOST, int(step)))
         _say(_METRIC, name, number=float(value), step=step)
 
@@ -131,7 +146,7 @@ class activity(contextlib.ContextDecorator):
         return activity(self.name)
 
     def __enter__(self):
-        self.ids.append(_say(_BEGIN, self.name) if _library else 0)
+        self.ids.append(_say(_BEGIN, self.name) if _on() else 0)
         return self
 
     def __exit__(self, *exc):
@@ -143,19 +158,19 @@ class activity(contextlib.ContextDecorator):
 
 def used(name):
     """The program read what has this name."""
-    if _library:
+    if _on():
         _say(_USED, name)
 
 
 def generated(name):
     """The program made what has this name."""
-    if _library:
+    if _on():
         _say(_GENERATED, name)
 
 
 def tag(name, value=''):
     """A word for whoever looks for the run later."""
-    if _library:
+    if _on():
         _say(_TAG, name, value)
 
 

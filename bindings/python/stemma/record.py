@@ -16,6 +16,8 @@ import ctypes
 import json
 import os
 
+from ._found import candidates
+
 __all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
 
 READ_ONLY, IN_MEMORY = 1, 2
@@ -47,11 +49,8 @@ class _Target(ctypes.Structure):
 
 
 def _load():
-    here = os.path.dirname(os.path.abspath(__file__))
     last = None
-    for name in (os.environ.get('STEMMA_LIBRARY'), os.path.join(here, 'libstemma.so.0'), 'libstemma.so.0'):
-        if not name:
-            continue
+    for name in candidates('STEMMA_LIBRARY', 'libstemma.so.0'):
         try:
             library = ctypes.CDLL(name)
             break

@@ -14,7 +14,13 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define APP_ENV "STEMMA_APP"          /* FOLDER:ULID of the run */
+#define APP_ENV "STEMMA_APP" /* FOLDER:ULID of the run */
+/* Where the libraries are by which Python and Java write here: set for the run, unless the user has set them. */
+#define APP_LIBRARY_ENV "STEMMA_APP_LIBRARY"
+#define APP_JAVA_LIBRARY_ENV "STEMMA_APP_JAVA_LIBRARY"
+/* An empty file FOLDER/no-library-LANGUAGE: a program had something to say, and no library to say it by. */
+#define APP_UNFOUND_PYTHON "no-library-python"
+#define APP_UNFOUND_JAVA "no-library-java"
 #define APP_MAGIC 0x3170706161746553u /* of this layout */
 #define APP_CHUNK_MAGIC 0x6b6e6863u
 #define APP_HEAD 4096

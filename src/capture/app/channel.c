@@ -1,6 +1,7 @@
 #include "capture/app/channel.h"
 
 #include "base/io.h"
+#include "capture/preload/preload_library.h"
 #include "capture/supervisor/super.h"
 
 #include <dirent.h>
@@ -76,6 +77,14 @@ static void close_channel(struct channel *c)
 	c->lock = c->dir = -1;
 }
 
+/* What is not found is said only if a program wants it (emit_unfound). */
+static void enter_library(const char *variable, const char *built, const char *name)
+{
+	char path[4096];
+	if (preload_library_find(built, name, path, sizeof(path)))
+		setenv(variable, path, 0);
+}
+
 void channel_enter(const struct channel *c, const char *run)
 {
 	char value[PRIVATE_PATH + 32];
@@ -85,6 +94,8 @@ void channel_enter(const struct channel *c, const char *run)
 	}
 	snprintf(value, sizeof(value), "%s:%s", c->path, run);
 	setenv(APP_ENV, value, 1);
+	enter_library(APP_LIBRARY_ENV, "../capture/app", "libstemma-app.so.1");
+	enter_library(APP_JAVA_LIBRARY_ENV, "../../bindings", "libstemma-app-jni.so");
 }
 
 void channel_enter_nested(const char *run)
@@ -346,6 +357,25 @@ static const struct taker *find_taker(char prefix)
 	return NULL;
 }
 
+/* Programs that had something to say and no library for it have left a mark. Anybody of the run can make one: it is a
+ * sentence more, no less. */
+static void emit_unfound(struct sup *s)
+{
+	static const struct {
+		const char *mark, *text;
+		unsigned bit;
+	} kinds[] = {
+	    {APP_UNFOUND_PYTHON, "Python: libstemma-app was not found", CHANNEL_UNTOLD_PYTHON},
+	    {APP_UNFOUND_JAVA, "Java: libstemma-app-jni was not found", CHANNEL_UNTOLD_JAVA},
+	};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (unlinkat(s->channel->dir, kinds[i].mark, 0) < 0)
+			continue;
+		s->untold |= kinds[i].bit;
+		sup_gap(s, NULL, TERM_gap_untold, 0, kinds[i].text);
+	}
+}
+
 /* Takes what processes said that are over. all: everybody's, and the folder goes. */
 static void channel_sweep(struct sup *s, bool all)
 {
@@ -374,8 +404,10 @@ static void channel_sweep(struct sup *s, bool all)
 	if (!whole && all && l.n)
 		sup_gap(s, NULL, TERM_gap_limit, 0, "more processes told what they do than could be taken in");
 	c->waiting |= !whole;
-	if (all)
-		channel_remove(c);
+	if (!all)
+		return;
+	emit_unfound(s);
+	channel_remove(c);
 }
 
 const struct feature app_feature = {

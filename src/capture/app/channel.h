@@ -19,6 +19,10 @@ struct sup;
 /* The functions below as hooks. Wanted in every run; sup.channel is what channel_make has made. */
 extern const struct feature app_feature;
 
+/* Languages in which programs had something to say, and did not find the library for it: bits of sup.untold. */
+#define CHANNEL_UNTOLD_PYTHON 1u
+#define CHANNEL_UNTOLD_JAVA 2u
+
 struct channel {
 	char path[PRIVATE_PATH]; /* what programs are told; empty: there is none */
 	char top[PRIVATE_PATH];  /* the same, or the folder around it */
@@ -32,7 +36,8 @@ struct channel {
 
 /* Before the worker is forked. 0 or -errno. */
 int channel_make(struct channel *c);
-/* Puts it into this process's environment, which is about to become the command's: of the run with that id. */
+/* Puts it into this process's environment, which is about to become the command's: of the run with that id; and where
+ * the libraries are that write to it. */
 void channel_enter(const struct channel *c, const char *run);
 /* The same for a run inside a run, which has the outer one's folder. */
 void channel_enter_nested(const char *run);

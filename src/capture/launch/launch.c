@@ -357,6 +357,13 @@ static const char *note_of_record(const struct keeper *k)
 		       "system answers again";
 	if (k->control->few)
 		return "some of this run could not be recorded: too few file descriptors (ulimit -n)";
+	const unsigned untold = k->control->untold | k->sup->untold;
+	if (untold & CHANNEL_UNTOLD_PYTHON)
+		return "what a program in Python told of itself is not recorded: libstemma-app was not found "
+		       "(STEMMA_APP_LIBRARY may name its file)";
+	if (untold & CHANNEL_UNTOLD_JAVA)
+		return "what a program in Java told of itself is not recorded: libstemma-app-jni was not found "
+		       "(STEMMA_APP_JAVA_LIBRARY may name its file)";
 	if (c->loses && (k->control->gaps & 1u << TERM_gap_privilege_lost))
 		return "a set-id program ran without its privilege; with --transport=proc it has it, and only processes are "
 		       "recorded";

@@ -7,12 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_preloadable(const char *path)
+static bool is_readable(const char *path)
 {
-	return !path[strcspn(path, ": ")] && access(path, R_OK) == 0;
+	return access(path, R_OK) == 0;
 }
 
-bool preload_library_path(const char *built, const char *name, char *ret, size_t n)
+static bool is_preloadable(const char *path)
+{
+	return !path[strcspn(path, ": ")] && is_readable(path);
+}
+
+/* installed: the folder in the prefix. fits: of the file's whole path. */
+static bool find_library(const char *built, const char *installed, const char *name, bool (*fits)(const char *path),
+                         char *ret, size_t n)
 {
 	char exe[4096], path[4096 + 128];
 	ssize_t k = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -21,18 +28,27 @@ bool preload_library_path(const char *built, const char *name, char *ret, size_t
 	if (slash)
 		*slash = '\0';
 	/* Of the tree that this program was built in or installed to, before that which the build was meant for. */
-	const char *const tails[] = {built, "../" STEMMA_LIBDIR "/stemma"};
-	for (size_t i = 0; slash && i < sizeof(tails) / sizeof(tails[0]); i++) {
+	for (int i = 0; slash && i < 2; i++) {
 		char *real;
-		snprintf(path, sizeof(path), "%s/%s/%s", exe, tails[i], name);
+		snprintf(path, sizeof(path), "%s/%s%s/%s", exe, i ? "../" : "", i ? installed : built, name);
 		real = realpath(path, NULL);
-		bool found = real && is_preloadable(real) && snprintf(ret, n, "%s", real) < (int)n;
+		bool found = real && fits(real) && snprintf(ret, n, "%s", real) < (int)n;
 		free(real);
 		if (found)
 			return true;
 	}
-	snprintf(path, sizeof(path), "%s/%s", STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma", name);
-	return is_preloadable(path) && snprintf(ret, n, "%s", path) < (int)n;
+	snprintf(path, sizeof(path), "%s/%s/%s", STEMMA_PREFIX, installed, name);
+	return fits(path) && snprintf(ret, n, "%s", path) < (int)n;
+}
+
+bool preload_library_find(const char *built, const char *name, char *ret, size_t n)
+{
+	return find_library(built, STEMMA_LIBDIR, name, is_readable, ret, n);
+}
+
+bool preload_library_path(const char *built, const char *name, char *ret, size_t n)
+{
+	return find_library(built, STEMMA_LIBDIR "/stemma", name, is_preloadable, ret, n);
 }
 
 /* What the dynamic linker will do with the library, as the beginning of the command's file tells; later programs are

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where a library of ours is that programs open by its path: beside this program in the tree that it was built in
+ * (`built`, a folder relative to its own), else where libraries are installed. False: not there. */
+bool preload_library_find(const char *built, const char *name, char *ret, size_t n);
 /* Where a library of ours for other programs is: beside this program in the tree that it was built in (`built`, a
  * folder relative to its own), else where it is installed. False: not there, or at a path that LD_PRELOAD cannot hold.
  */

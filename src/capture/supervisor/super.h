@@ -335,6 +335,7 @@ struct sup {
 	char *user, *group; /* the names of who started it */
 	uint64_t unlooked;  /* stops of processes that could not be looked at, not yet told of */
 	bool few;           /* descriptors had run out */
+	unsigned untold;    /* CHANNEL_UNTOLD_* (capture/app/channel.h): programs had no library to tell of themselves by */
 	bool no_pidfd;      /* there are none here: the dead are looked for */
 	unsigned gaps;      /* 1 << reason of those that were said */
 	int log_error;      /* errno of the last write that failed */

@@ -514,6 +514,7 @@ void worker_finish(struct worker *w)
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 	w->control->few = s->few;
+	w->control->untold = s->untold;
 	w->control->gaps = s->gaps;
 	/* It is not closed: the server's thread may be in it, on its way back from the last frame, or about to look whether
 	 * there is one; where a stopped process was killed nobody waits for that. This process is over in a moment. */

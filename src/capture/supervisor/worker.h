@@ -43,6 +43,7 @@ struct control {
 	} log;
 	unsigned closing; /* the keeper, in the worker's place, has said all (log_server.h) */
 	unsigned few;     /* descriptors had run out */
+	unsigned untold;  /* CHANNEL_UNTOLD_* */
 	unsigned gaps;    /* 1 << reason of what was not seen, up to the command's end */
 };
 

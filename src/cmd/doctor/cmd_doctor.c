@@ -346,13 +346,15 @@ static void check_languages(struct report *r)
 {
 	static const struct {
 		const char *name, *built, *installed;
+		const char *library_built, *library; /* that is loaded when the program runs; NULL: none */
 	} what[] = {
-	    {"C++", "", "../include/stemma/app.hpp"},
-	    {"Fortran", "", "../include/stemma/stemma_app.f90"},
-	    {"Python", "", "../share/stemma/python/stemma"},
-	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar"},
+	    {"C++", "", "../include/stemma/app.hpp", NULL, NULL},
+	    {"Fortran", "", "../include/stemma/stemma_app.f90", NULL, NULL},
+	    {"Python", "", "../share/stemma/python/stemma", "../capture/app", "libstemma-app.so.1"},
+	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar", "../../bindings",
+	     "libstemma-app-jni.so"},
 	};
-	char exe[4096], path[4200], has[64] = "C", lacks[64] = "";
+	char exe[4096], path[4200], library[4200], has[64] = "C", lacks[64] = "";
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n < 0 ? 0 : n] = '\0';
 	char *slash = strrchr(exe, '/');
@@ -362,7 +364,9 @@ static void check_languages(struct report *r)
 	bool in_tree = access(path, F_OK) == 0; /* where all that is source is there */
 	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", exe, in_tree ? what[i].built : what[i].installed);
-		char *to = access(path, R_OK) == 0 ? has : lacks;
+		bool loads =
+		    !what[i].library || preload_library_find(what[i].library_built, what[i].library, library, sizeof(library));
+		char *to = loads && access(path, R_OK) == 0 ? has : lacks;
 		size_t used = strlen(to);
 		snprintf(to + used, sizeof(has) - used, "%s%s", used ? ", " : "", what[i].name);
 	}

@@ -1,6 +1,10 @@
 package org.stemma;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Paths;
 
 /**
  * Says what only the program knows, for the record of the run (include/stemma/app.h).
@@ -12,9 +16,10 @@ import java.nio.charset.StandardCharsets;
  * }
  * </pre>
  *
- * Outside of {@code stemma run}, and where the library libstemma-app-jni is not found (java.library.path, or the property
- * {@code stemma.library} with its whole path), each call returns at once. Nothing is thrown. Any thread may call; an activity is
- * the thread's own.
+ * Outside of {@code stemma run} each call returns at once. The library libstemma-app-jni is looked for at the path in the property
+ * {@code stemma.library}, else at that in the variable STEMMA_APP_JAVA_LIBRARY, which {@code stemma run} sets, else in
+ * java.library.path. Where it is not found, {@code stemma run} says so once. Nothing is thrown. Any thread may call; an activity
+ * is the thread's own.
  */
 public final class App {
     private static final int TYPE = 1, CONFIG = 2, METRIC = 3, BEGIN = 4, END = 5, USED = 6, GENERATED = 7, TAG = 8;
@@ -22,6 +27,8 @@ public final class App {
     public static final long NO_STEP = Long.MIN_VALUE;
 
     private static final byte[] NONE = new byte[0];
+    /** There is something to say it to, and no library to say it by; nobody was told yet. */
+    private static volatile boolean unfound;
     private static final boolean ON = load();
 
     private App() {
@@ -31,14 +38,33 @@ public final class App {
         if (System.getenv("STEMMA_APP") == null)
             return false;
         try {
-            String path = System.getProperty("stemma.library");
+            String path = System.getProperty("stemma.library", System.getenv("STEMMA_APP_JAVA_LIBRARY"));
             if (path != null)
                 System.load(path);
             else
                 System.loadLibrary("stemma-app-jni");
             return present0(bytes("java " + System.getProperty("java.version", "")));
         } catch (LinkageError | SecurityException e) {
+            unfound = true;
             return false;
+        }
+    }
+
+    /** Is it to be said? The first word that cannot be leaves a mark, of which {@code stemma run} tells the user. */
+    private static boolean on() {
+        if (unfound)
+            mark();
+        return ON;
+    }
+
+    private static void mark() {
+        unfound = false;
+        try {
+            String channel = System.getenv("STEMMA_APP");
+            if (channel.startsWith("/") && channel.lastIndexOf(':') > 0)
+                Files.createFile(Paths.get(channel.substring(0, channel.lastIndexOf(':')), "no-library-java"));
+        } catch (IOException | InvalidPathException | SecurityException e) {
+            return; // another program's is there, or nobody is recording any more
         }
     }
 
@@ -69,7 +95,7 @@ public final class App {
 
     /** What kind of run this is. */
     public static void type(String name) {
-        if (ON)
+        if (on())
             say(TYPE, name, null, null);
     }
 
@@ -79,7 +105,7 @@ public final class App {
     }
 
     public static void config(String name, Object value, String version) {
-        if (ON)
+        if (on())
             say(CONFIG, name, String.valueOf(value), version);
     }
 
@@ -90,31 +116,31 @@ public final class App {
 
     /** A figure that came out at a step. */
     public static void metric(String name, double value, long step) {
-        if (ON)
+        if (on())
             say0(METRIC, bytes(name), NONE, NONE, value, step, 0);
     }
 
     /** The program read what has this name. */
     public static void used(String name) {
-        if (ON)
+        if (on())
             say(USED, name, null, null);
     }
 
     /** The program made what has this name. */
     public static void generated(String name) {
-        if (ON)
+        if (on())
             say(GENERATED, name, null, null);
     }
 
     /** A word for whoever looks for the run later. */
     public static void tag(String name, String value) {
-        if (ON)
+        if (on())
             say(TAG, name, value, null);
     }
 
     /** Begins a part of the program's work. */
     public static Activity activity(String name) {
-        return new Activity(ON ? say(BEGIN, name, null, null) : 0);
+        return new Activity(on() ? say(BEGIN, name, null, null) : 0);
     }
 
     /** A part of the program's work, to its close. */
