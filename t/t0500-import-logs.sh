@@ -85,6 +85,31 @@ check 'a log that has grown'
 cmd 0 --store g import lie && says "$err" '1 block tells otherwise' && says "$out" 'nothing new' && cmd 0 --store g import lie2 && says "$err" '1 block tells otherwise' &&
 	cmd 1 --store g show /w/forged && cmd 0 --store g fsck
 check 'a log that says otherwise is not believed'
+# Nor one that forgets what others recorded. What it may forget is of its own host.
+history <<'END'
+own = History('01HHHHHHHHHHHHHHHHHHHHHHHH', argv=['recorded-here'], host='here')
+p = own.process(); own.exec(p, ['recorded-here'], exe='/usr/bin/x'); own.exit(p); own.end()
+own.save(work + '/h', evtext)
+sessions = [own.session]
+for host in ('third', 'fourth'):
+    h = History('01JJJJJJJJJJJJJJJJJJJJJJ%02d' % len(host), argv=['of-' + host], host=host)
+    p = h.process(); h.exec(p, ['of-' + host], exe='/usr/bin/x'); h.exit(p); h.end()
+    h.save(work + '/of-' + host, evtext)
+    sessions.append(h.session)
+for name, host, dead in (('lie3', 'third', sessions[:1]), ('lie4', 'third', sessions[2:]), ('lie5', 'third', sessions[1:]), ('right', 'third', sessions[1:2])):
+    k = History(host=host, session=hash_of(name))
+    k.lines[0]['mode'] = 'keeping'
+    for d in dead:
+        k.add('tombstone', what=1, dead=d)
+    k.end()
+    k.save(work + '/' + name, evtext)
+END
+cmd 0 --store h log && cmd 0 --store h import of-third && cmd 0 --store h import of-fourth
+for lie in lie3 lie4 lie5; do cmd 0 --store h import $lie && says "$err" '1 block would forget what is not of its host' 'hint: ' && says "$out" 'nothing new' || break; done
+cmd 0 --store h log && says "$out" recorded-here && says "$out" of-third && says "$out" of-fourth && cmd 0 --store h import --json lie3 && json '.imports[0] | .forgetting_blocks == 1 and .new_blocks == 0'
+check 'a log forgets nothing that another host, or this record, has recorded'
+cmd 0 --store h import right && says "$out" '1 of 1 block added' && cmd 0 --store h log && says "$out" recorded-here && says_not "$out" of-third && says "$out" of-fourth
+check 'what it forgets of its own host goes'
 # What was forgotten here does not come back.
 cp -r "$STEMMA_HOME" kept && cmd 0 --store kept forget 01AAAAAAAAAAAAAAAAAAAAAAAA && cmd 0 --store kept import anns && says "$err" 'of what was forgotten here' &&
 	! holds make-it kept/logs && cmd 0 --store kept log && says_not "$out" AAAAAAAA

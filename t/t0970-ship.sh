@@ -88,6 +88,31 @@ else
 	skip "folder: a user cannot send what root ran" 'only root can make files of another user'
 fi
 
+# What was recorded at the collector, or imported there, is not for senders to forget, nor to go on with. Numbers
+# of sessions stand in exports.
+cp -r "$col" "$T/mixed" && cmd 0 --store "$T/mixed" run -q -- cp in recorded-there
+history <<'EOF'
+h = History('01BBBBBBBBBBBBBBBBBBBBBBBB', argv=['imported-there'], host='third')
+p = h.process(); h.exec(p, ['imported-there'], exe='/usr/bin/cp'); h.exit(p); h.end()
+h.save(work + '/third', evtext)
+EOF
+cmd 0 --store "$T/mixed" import third && sessions=$(find "$T/mixed/logs" -name '*.stl' -exec "$EVTEXT" dump {} + | grep -E 'recorded-there|imported-there' | sed -n 's/.*"session":"\([0-9a-f]*\)".*/\1/p' | sort -u)
+for s in $sessions; do
+	history <<EOF
+for i, (run, dead, session) in enumerate((('01CCCCCCCCCCCCCCCCCCCCCCCC', 0x$s, None), ('01DDDDDDDDDDDDDDDDDDDDDDDD', 0, 0x$s))):
+    h = History(run, argv=['forged'], host='evil', session=session)
+    h.lines[-1].update({'uid': $(id -u), 'gid': $(id -g)})
+    if dead:
+        h.add('tombstone', what=1, dead=dead)
+    h.end()
+    h.save(work + '/forged$s.%d' % i, evtext)
+EOF
+	for i in 0 1; do cp "$(find forged"$s.$i" -name '*.stl')" "$spool/$(id -u).$s$i.frames"; done
+done
+find "$T/mixed/logs" -name '*.stl' ! -path '*/collected-*' -exec cksum {} + | sort >sums
+cmd 0 --store "$T/mixed" collect --from "$spool" && [ "$(grep -c refused "$err")" = "$(echo "$sessions" | wc -w | awk '{ print 2 * $1 }')" ] && says "$err" 'it forgets what was recorded or imported here' 'its session was recorded or imported here' && find "$T/mixed/logs" -name '*.stl' ! -path '*/collected-*' -exec cksum {} + | sort | cmp - sums && cmd 0 --store "$T/mixed" log && says "$out" recorded-there && says "$out" imported-there && says_not "$out" forged
+check 'folder: what was recorded or imported at the collector is not for a sender to forget'
+
 # ---- forgetting ----
 
 cmd 0 log --json && run=$(jq -r '.runs[0].id' "$out") && cmd 0 forget "$run"

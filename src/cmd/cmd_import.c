@@ -24,6 +24,7 @@
 	X(newer_blocks, r->damage.newer)                                                                                   \
 	X(forgotten_blocks, r->forgotten)                                                                                  \
 	X(contradicting_blocks, r->clashing)                                                                               \
+	X(forgetting_blocks, r->forgetting)                                                                                \
 	X(passed_over, r->passed)
 
 static unsigned long long ull(uint64_t n)
@@ -53,6 +54,11 @@ static void report_passed_over(const char *path, const struct import_logs_report
 	if (r->forgotten)
 		report("'%s': %llu block%s of what was forgotten here and passed over", path, ull(r->forgotten),
 		       r->forgotten == 1 ? " is" : "s are");
+	if (r->forgetting) {
+		report("'%s': %llu block%s what is not of its host and passed over", path, ull(r->forgetting),
+		       r->forgetting == 1 ? " would forget" : "s would forget");
+		report_hint("stemma forget takes out of this record what is to go here, too");
+	}
 	if (r->passed)
 		report("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed),
 		       s_of(r->passed));

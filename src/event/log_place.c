@@ -37,3 +37,18 @@ bool log_place_hidden(const char *name, unsigned depth)
 			return true;
 	return depth > 1;
 }
+
+const char *log_place_day(const char *path)
+{
+	const char *at = strrchr(path, '/');
+	while (at && at > path && at[-1] != '/')
+		at--;
+	return at && *at != '/' ? at : "";
+}
+
+bool log_place_received(const char *path)
+{
+	static const char import[] = LOG_PLACE_IMPORT "/", collected[] = LOG_PLACE_COLLECTED;
+	const char *day = log_place_day(path);
+	return !strncmp(day, collected, sizeof(collected) - 1) || !strncmp(day, import, sizeof(import) - 1);
+}

@@ -17,5 +17,12 @@ void log_place_own_host(char ret[LOG_PLACE_HOST]);
  * had a dot at the beginning before this was written so. A host is one level down where a daemon keeps the logs of all
  * users. */
 bool log_place_hidden(const char *name, unsigned depth);
+/* Where others' frames lie: logs/<host>/import/ and logs/<host>/collected-<sender>/. */
+#define LOG_PLACE_IMPORT "import"
+#define LOG_PLACE_COLLECTED "collected-"
+/* Of a segment's path: the folder that it lies in, and what follows; "" where the path has none. */
+const char *log_place_day(const char *path);
+/* Does it lie there, and not where this record's own runs are written? */
+bool log_place_received(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 #include "import/forgotten.h"
 #include "import/place.h"
 #include "import/segments.h"
+#include "import/tombs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,8 @@ struct segment {
 struct frame {
 	uint64_t session, seq, offset, end, sum;
 	uint32_t count, segment;
-	bool own; /* of the record */
+	uint32_t tomb; /* its first tombstone; VEC_NONE: it has none, or is of the record */
+	bool own;      /* of the record */
 	bool keep;
 };
 
@@ -46,6 +48,7 @@ struct import {
 	VEC(struct session) sessions;
 	struct map numbers; /* session -> index in sessions */
 	struct forgotten gone;
+	struct tombs tombs;
 	struct arena words;
 	struct {
 		char *p; /* room for a frame */
@@ -85,19 +88,32 @@ static struct session *find_or_add_session(struct import *x, uint64_t number)
 }
 
 /* A session begins with the event that names its host. */
-static int take_host(struct import *x, struct session *s, struct log_reader *r)
+static int take_host(struct import *x, struct session *s, const struct event *ev)
 {
-	struct event ev;
-	if (s->known || log_reader_event(r, &ev) != 1 || ev.kind != EVENT_session)
+	if (s->known || ev->kind != EVENT_session)
 		return 0;
 	s->known = true;
-	char *p = arena_take(&x->words, ev.session.host.n + 1);
+	char *p = arena_take(&x->words, ev->session.host.n + 1);
 	if (!p)
 		return import_oom(x);
-	if (ev.session.host.n)
-		memcpy(p, ev.session.host.p, ev.session.host.n);
-	s->host = str_n(p, ev.session.host.n);
+	if (ev->session.host.n)
+		memcpy(p, ev->session.host.p, ev->session.host.n);
+	s->host = str_n(p, ev->session.host.n);
 	return 0;
+}
+
+/* What a frame of a source says of its session and of what was forgotten. */
+static int take_frame_events(struct import *x, uint64_t session, struct log_reader *r, struct frame *slot)
+{
+	struct event ev;
+	int rc = 0;
+	for (bool first = slot->seq == 1; rc == 0 && log_reader_event(r, &ev) == 1; first = false) {
+		struct session *of = first ? find_or_add_session(x, session) : NULL;
+		rc = first ? !of ? import_oom(x) : take_host(x, of, &ev) : 0;
+		if (rc == 0 && tombs_take(&x->tombs, &ev, &slot->tomb) < 0)
+			rc = import_oom(x);
+	}
+	return rc;
 }
 
 /* A segment of the sources that was read, and how many frames it had. */
@@ -120,7 +136,8 @@ static int scan_frames(struct import *x, uint32_t at, bool own)
 		return rc;
 	size_t before = x->frames.n;
 	while (rc == 0 && (rc = log_reader_frame(r, &f)) == 1) {
-		rc = own ? forgotten_take(&x->gone, r, &f) : 0;
+		rc = own ? tombs_meet(&x->tombs, s->path, r, &f) : 0;
+		rc = rc == 0 && own ? forgotten_take(&x->gone, r, &f) : rc;
 		if (rc < 0 || (own && map_get(&x->numbers, f.session) == VEC_NONE))
 			continue;
 		struct session *of = own ? NULL : find_or_add_session(x, f.session);
@@ -136,9 +153,10 @@ static int scan_frames(struct import *x, uint32_t at, bool own)
 		                       .sum = f.sum,
 		                       .count = f.count,
 		                       .segment = at,
+		                       .tomb = VEC_NONE,
 		                       .own = own};
-		if (!own && f.seq == 1)
-			rc = take_host(x, of, r);
+		if (!own)
+			rc = take_frame_events(x, f.session, r, slot);
 	}
 	if (rc < 0)
 		err_set(x->err, -rc, "cannot read '%s'", s->path);
@@ -254,6 +272,11 @@ static int choose_frame(struct import *x, struct frame *f, struct seen *s, uint6
 	int rc = 0;
 	if (forgotten_session(&x->gone, f->session)) {
 		x->report.forgotten++;
+		return 0;
+	}
+	const struct session *of = f->tomb == VEC_NONE ? NULL : find_or_add_session(x, f->session);
+	if (of && !tombs_may(&x->tombs, f->tomb, of->host)) {
+		x->report.forgetting++;
 		return 0;
 	}
 	bool clash = f->count && (f->seq <= s->reach || frame_last_seq(f) >= after);
@@ -374,6 +397,7 @@ static void import_release(struct import *x)
 	vec_release(&x->sessions);
 	map_release(&x->numbers);
 	forgotten_release(&x->gone);
+	tombs_release(&x->tombs);
 	arena_release(&x->words);
 }
 

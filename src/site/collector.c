@@ -101,6 +101,7 @@ void collector_close(struct collector *c)
 	if (!c)
 		return;
 	ledger_release(c);
+	elsewhere_release(&c->elsewhere);
 	for (size_t i = 0; i < c->out.n; i++)
 		buf_release(&c->out.v[i].bytes);
 	vec_release(&c->out);
@@ -253,6 +254,7 @@ int collector_take(struct collector *c, const struct collector_sender *s, const 
 	for (size_t i = 0; i < c->out.n; i++)
 		buf_release(&c->out.v[i].bytes);
 	c->out.n = 0;
+	c->elsewhere.looked = false;
 	struct taking t = {c, s, sender, frames, n, ret};
 	c->stale = true;
 	rc = take_frames(&t);

@@ -54,7 +54,25 @@ static int check_event(const struct collector *c, const struct collector_sender 
 	}
 }
 
-int offered_check(const struct collector *c, const struct collector_sender *s, struct log_reader *r, struct offered *o)
+/* Whose sessions it begins or forgets. 0, -errno. */
+static int check_owner(struct collector *c, const struct collector_sender *s, struct offered *o)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < o->dead.n; i++) {
+		const uint32_t at = map_get(&c->numbers, o->dead.v[i]);
+		if (at != VEC_NONE && strcmp(c->senders.v[c->sessions.v[at].sender].name, s->name) != 0)
+			o->bad = "it forgets what another sender recorded";
+		else if (at == VEC_NONE && (rc = collector_elsewhere(c, o->dead.v[i])) > 0)
+			o->bad = "it forgets what was recorded or imported here";
+		rc = rc < 0 ? rc : 0;
+	}
+	if (rc == 0 && o->begins && map_get(&c->numbers, o->f.session) == VEC_NONE &&
+	    (rc = collector_elsewhere(c, o->f.session)) > 0)
+		o->bad = "its session was recorded or imported here";
+	return rc < 0 ? rc : 0;
+}
+
+int offered_check(struct collector *c, const struct collector_sender *s, struct log_reader *r, struct offered *o)
 {
 	struct event ev;
 	uint32_t n = 0;
@@ -69,10 +87,5 @@ int offered_check(const struct collector *c, const struct collector_sender *s, s
 		o->bad = "its events cannot be read";
 	if (rc == 0 && !o->bad && o->f.number == 0 && o->f.seq == 1 && o->f.count && !o->begins)
 		o->bad = "its session has no beginning";
-	for (size_t i = 0; rc == 0 && !o->bad && i < o->dead.n; i++) {
-		const uint32_t at = map_get(&c->numbers, o->dead.v[i]);
-		if (at != VEC_NONE && strcmp(c->senders.v[c->sessions.v[at].sender].name, s->name) != 0)
-			o->bad = "it forgets what another sender recorded";
-	}
-	return rc;
+	return rc == 0 && !o->bad ? check_owner(c, s, o) : rc;
 }

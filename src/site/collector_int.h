@@ -38,6 +38,16 @@ struct ledger_host {
 	char name[LOG_PLACE_HOST]; /* its folder's */
 };
 
+/* A segment that no sender wrote, and how far it was looked through. */
+struct elsewhere_segment {
+	uint64_t inode, read;
+};
+struct elsewhere {
+	VEC(struct elsewhere_segment) segments;
+	struct map by_name;  /* hash of a path -> its place; a clash costs only that a segment is read again */
+	struct map sessions; /* that they have */
+	bool looked;         /* for the batch at hand */
+};
 /* What is to be appended for one host. */
 struct collector_out {
 	uint32_t host;
@@ -57,6 +67,7 @@ struct collector {
 	VEC(struct ledger_host) hosts;
 	struct map numbers; /* session -> its place */
 	struct forgotten gone;
+	struct elsewhere elsewhere;
 	/* of the batch at hand */
 	VEC(struct collector_out) out;
 	VEC(uint64_t) dead; /* sessions that a tombstone of the batch tells of */
@@ -92,8 +103,8 @@ int ledger_note(struct collector *c, uint32_t sender, const struct offered *o);
 
 /* ---- collector_check.c ---- */
 
-/* Decodes the frame's events, and says in o->bad what of them this sender may not tell. 0, -ENOMEM. */
-int offered_check(const struct collector *c, const struct collector_sender *s, struct log_reader *r, struct offered *o);
+/* Decodes the frame's events, and says in o->bad what of them this sender may not tell. 0, -errno. */
+int offered_check(struct collector *c, const struct collector_sender *s, struct log_reader *r, struct offered *o);
 
 /* ---- collector_write.c ---- */
 
@@ -102,6 +113,12 @@ int collector_append(struct collector *c, const char *sender, struct err *err);
 /* Cuts what is no whole frame off the end of a segment of this host's collector. */
 int collector_cut_tail(const struct collector *c, const char *path, const char *host, const char *day, uint64_t whole,
                        struct err *err);
-#define COLLECTED_DAY "collected-"
+#define COLLECTED_DAY LOG_PLACE_COLLECTED
+
+/* ---- collector_elsewhere.c ---- */
+
+/* Has the record frames of that session which no sender sent? 1, 0, -errno. */
+int collector_elsewhere(struct collector *c, uint64_t session);
+void elsewhere_release(struct elsewhere *e);
 
 #endif
