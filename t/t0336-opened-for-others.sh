@@ -65,6 +65,21 @@ END_PY
 	rm -f o1 o2
 	cmd 0 run -- sh -c 'cp -p s1 o1; chmod 600 o1; ln o1 o3; mv o1 o2; sort o2 >o' && [ "$(sources o)" = s1 ] && cmd 0 why o2 && says "$out" 'made by cp -p s1 o1'
 	check 'cp -p, chmod, ln, mv'
+	rm -f o o1 o2
+	cmd 0 run -- sh -c 'sort s1 >o; cat o >o1; touch o; cat o >o2; true' && cmd 0 why o && says "$out" 'o@{1}: made by sort s1' && [ "$(sources o2)" = s1 ]
+	check 'a file that was read before its times were set'
+	printf 'x\n' >outside
+	cmd 0 run -- sh -c 'cat outside >o; touch outside; cat outside >o1; true' && cmd 0 lineage o1 && says "$out" 'outside@{1}' && says_not "$out" 'outside@{2}'
+	check 'a file from outside, whose times are set between two reads'
+	rm -f o1 o2
+	cmd 0 run -- sh -c 'sort s1 >o1; cat o1 >o2' && cmd 0 run -- touch -d 2001-02-03 o1 outside && cmd 0 run -- sh -c 'cat o1 outside >o2' &&
+		cmd 0 why o1 o2 && says "$out" 'o1@{1}: made by sort s1' && says "$out" 'o1@{1}' && says "$out" 'outside@{1}' && [ "$(sources o2)" = s1 ]
+	check 'times set in another run'
+	rm -f o1
+	cmd 0 run -- sh -c 'sort s1 >o1; cat o1 >/dev/null; touch o1' && printf more >>o1 && cmd 0 run -- touch o1 && cmd 0 run -- sh -c 'cat o1 >o2' && [ "$(sources o2)" = '' ]
+	check 'times set after a change that nobody saw do not hide it'
+	rm -f o2
+	cmd 0 run -- sh -c 'sort s1 >o2; sort o2 >o'
 	printf more >>o2 && cmd 0 run -- sh -c 'touch o2; sort o2 >o' && [ "$(sources o)" = '' ]
 	check 'a change that nobody saw is still one'
 else

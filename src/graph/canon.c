@@ -165,7 +165,7 @@ static void append_canon_version(struct canon *c, const struct graph *g, uint32_
 	const struct gversion *v = &g->versions.v[g->files.v[file].first_version + n - 1];
 	append_canon_file(c, g, file);
 	if (v->unobserved)
-		canon_unobserved(c, v->has_size, v->size, v->mtime, v->k);
+		canon_unobserved(c, v->has_size, v->size, v->found, v->k);
 	else
 		canon_version(c, v->session, v->seq);
 }

@@ -327,11 +327,20 @@ int64_t gaccess_over(const struct graph *g, const struct gaccess *a)
 	return last > a->start ? last : a->start;
 }
 
+/* Did it only set the file's times? */
+static bool sets_times(const struct graph *g, const struct gaccess *a)
+{
+	const unsigned other = ACCESS_READ | ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM;
+	return a->via == TERM_via_data && (a->mode & ACCESS_STATE) && !(a->mode & other) && a->fps != VEC_NONE &&
+	       a->fpe != VEC_NONE && g->fps.v[a->fps].size == g->fps.v[a->fpe].size && !(a->flags & GACCESS_ALIAS);
+}
+
 /* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
 static void settle_access(const struct graph *g, struct gaccess *a)
 {
 	const unsigned makes = ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED;
-	bool reads = a->mode & ACCESS_READ, writes = a->mode & ACCESS_WRITE, seen = false, kept = true;
+	bool reads = a->mode & ACCESS_READ, writes = a->mode & ACCESS_WRITE, seen = false;
+	bool kept = reads || writes;
 	bool idle = is_exact(g, a) && g->more.v[a->more].first == TIME_NONE; /* it moved nothing */
 	if (!(a->flags & GACCESS_ENDED) || a->evidence > TERM_evidence_must)
 		a->evidence = TERM_evidence_may;
@@ -369,11 +378,12 @@ static void settle_access(const struct graph *g, struct gaccess *a)
 		else
 			kept = false;
 	}
-	a->flags &=
-	    ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS | GACCESS_OPENED);
+	a->flags &= ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS |
+	                        GACCESS_OPENED | GACCESS_TIMES);
 	if (a->flags & GACCESS_TWIN)
 		return;
-	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
+	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0) |
+	            (sets_times(g, a) ? GACCESS_TIMES : 0);
 	if (writes && a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) && !(a->mode & ACCESS_MAPPED) &&
 	    (a->flags & GACCESS_WRITTEN_BYTES) && !a->bytes_written)
 		a->flags |= GACCESS_OPENED;

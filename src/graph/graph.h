@@ -141,6 +141,7 @@ enum gaccess_flags {
 	GACCESS_EXACT = 32768,   /* it is known when its bytes moved, in graph.more */
 	GACCESS_IO = 65536,      /* io events tell of its calls */
 	GACCESS_OPENED = 131072, /* it created or emptied the file, and is known to have written nothing */
+	GACCESS_TIMES = 524288,  /* it set the file's times: what it had before is fps, what after fpe */
 	GACCESS_EARLY = 262144,  /* it may have ended before its end: how early, `last` in graph.more says */
 };
 #define TOLD_WITHOUT_KEY UINT64_MAX /* as session: which event it is was not told; seq is a hash of what it is */
@@ -195,9 +196,10 @@ struct gversion {
 	uint32_t k;
 	uint64_t session, seq; /* id, when not unobserved; session: its number */
 	uint64_t size;
-	int64_t mtime, start, end;
-	uint32_t first_gen, ngen; /* in graph.gens */
-	uint32_t first_der, nder; /* in graph.ders */
+	int64_t mtime, start, end; /* mtime: as it was set last */
+	int64_t found;             /* of a U: the mtime that it was found with, which is in its id */
+	uint32_t first_gen, ngen;  /* in graph.gens */
+	uint32_t first_der, nder;  /* in graph.ders */
 };
 struct ggen {
 	uint32_t exec, part;

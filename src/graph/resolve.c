@@ -345,6 +345,9 @@ int graph_resolve(struct graph *g)
 	vec_release(&r.unobserved);
 	table_release(&r.unobserved_table);
 	vec_release(&r.versions);
+	vec_release(&r.times);
+	vec_release(&r.chain.found);
+	table_release(&r.chain.table);
 	vec_release(&r.starts);
 	vec_release(&r.active);
 	vec_release(&r.found);

@@ -30,6 +30,16 @@ struct rspans {
 	uint32_t host, first, n;
 };
 
+/* The fingerprints that one which a write or a change left went on to, by accesses that set times (doc/graph.md, Times
+ * set). */
+#define CHAIN_CHANGE ((uint64_t)1 << 32)
+struct times_chain {
+	uint64_t base;                 /* access, or CHAIN_CHANGE and the number of a change; UINT64_MAX none */
+	size_t next;                   /* in resolver.times: not looked at */
+	VEC(const struct gfp *) found; /* the last of them is what it has now */
+	struct table table;            /* of them, by fingerprint */
+};
+
 struct resolver {
 	struct graph *g;
 	uint32_t file;
@@ -41,6 +51,8 @@ struct resolver {
 	VEC(uint32_t) emptied; /* those of the writes that create or truncate, by start */
 	VEC(struct runobserved) unobserved;
 	struct table unobserved_table; /* by fingerprint: the first with it */
+	VEC(uint32_t) times;           /* accesses that set the file's times, by start */
+	struct times_chain chain;      /* of rule 1 */
 	VEC(struct rversion) versions;
 	VEC(uint32_t) starts, active; /* versions by start; those open at the sweep */
 	VEC(uint32_t) found;          /* versions that the read at hand uses */

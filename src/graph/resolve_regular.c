@@ -270,6 +270,28 @@ static bool opened_for_others(const struct resolver *r, const struct rversion *v
 	return false;
 }
 
+/* What fp, left at m, went on to before a later version began. */
+static const struct gfp *times_set_last(const struct resolver *r, const struct gfp *fp, int64_t m, uint32_t host,
+                                        int64_t later)
+{
+	size_t lo = 0, hi = r->times.n; /* those that start before m */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (acc_of(r, r->times.v[mid])->start < m)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < r->times.n; lo++) {
+		const struct gaccess *t = acc_of(r, r->times.v[lo]);
+		if (t->start >= later)
+			break;
+		if (sets_later(r, t, m, host) && fp_same(&r->g->fps.v[t->fps], fp))
+			fp = &r->g->fps.v[t->fpe];
+	}
+	return fp;
+}
+
 static int emit_versions(struct resolver *r)
 {
 	for (size_t i = 0; i < r->versions.n; i++) {
@@ -281,6 +303,7 @@ static int emit_versions(struct resolver *r)
 		gv->end = v->end;
 		gv->range = v->n > 1;
 		const struct gfp *fp = NULL;
+		const struct gaccess *left = NULL; /* that left it */
 		if (!v->n) {
 			const struct runobserved *u = &r->unobserved.v[v->unobserved];
 			fp = u->fp;
@@ -297,7 +320,7 @@ static int emit_versions(struct resolver *r)
 					a->flags |= GACCESS_GEN_MUST;
 				/* Taken at the end as it was recorded: later versions may be in it. */
 				if (closing_fp(r->g, a) && (v->later >= a->end || span_of(r, a).to == a->end))
-					fp = closing_fp(r->g, a);
+					fp = closing_fp(r->g, left = a);
 				if (!first || starts_before(r, a, first))
 					first = a;
 			}
@@ -309,6 +332,9 @@ static int emit_versions(struct resolver *r)
 				return rc;
 		}
 		if (fp) {
+			gv->found = fp->mtime;
+			fp =
+			    times_set_last(r, fp, left ? left->end : v->start, left ? access_host(r->g, left) : HOST_ANY, v->later);
 			gv->has_size = true;
 			gv->size = fp->size;
 			gv->mtime = fp->mtime;
@@ -496,7 +522,7 @@ static int find_uses(struct resolver *r)
 
 int resolve_regular(struct resolver *r)
 {
-	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = 0;
+	r->writes.n = r->reads.n = r->emptied.n = r->unobserved.n = r->versions.n = r->times.n = 0;
 	r->spans_made = false;
 	table_clear(&r->unobserved_table);
 	bool exact = false;
@@ -504,6 +530,11 @@ int resolve_regular(struct resolver *r)
 		const struct gaccess *a = acc_of(r, r->acc[k]);
 		exact |= (a->flags & GACCESS_EXACT) != 0;
 		uint32_t *w = NULL;
+		if (a->flags & GACCESS_TIMES) {
+			if (!(w = vec_add(&r->times)))
+				return -ENOMEM;
+			*w = r->acc[k];
+		}
 		if (a->flags & GACCESS_READS) {
 			if (!(w = vec_add(&r->reads)))
 				return -ENOMEM;

@@ -112,6 +112,12 @@ static inline bool fp_differ(const struct gfp *a, const struct gfp *b)
 	return a->size != b->size || (a->mtime != b->mtime && a->mtime != TIME_NONE && b->mtime != TIME_NONE);
 }
 
+/* Can access t, which sets times, go on from what was left at the moment m of a host? */
+static inline bool sets_later(const struct resolver *r, const struct gaccess *t, int64_t m, uint32_t host)
+{
+	return resolved_before(r, m, host, t->start, access_host(r->g, t));
+}
+
 /* Rule 1: the changes that nobody was seen to make, into r->unobserved. 0 or -errno. */
 int resolve_unseen(struct resolver *r);
 

@@ -153,6 +153,52 @@ static bool living_others(const struct living *l, const struct resolver *r, uint
 	return live_other(l->v[counting], l->n[counting], r, i) || live_soon(r, l->opened, acc_of(r, i), counting);
 }
 
+static uint32_t fp_hash(const struct gfp *fp)
+{
+	return hash_fold(hash_mix(fp->size, (uint64_t)fp->mtime));
+}
+
+static int chain_add(struct times_chain *c, const struct gfp *fp)
+{
+	const struct gfp **slot = vec_add(&c->found);
+	if (!slot)
+		return -ENOMEM;
+	*slot = fp;
+	return table_add(&c->table, fp_hash(fp), (uint32_t)(c->found.n - 1)) ? 0 : -ENOMEM;
+}
+
+/* Is `is` what base left as `was` at m, or what it went on to until then? 1, 0, -ENOMEM. Bases come in version order,
+ * and moments ascend, but between hosts: then it begins anew. */
+static int went_on_to(struct resolver *r, uint64_t base, const struct gfp *was, int64_t m, uint32_t host,
+                      const struct gfp *is, int64_t until)
+{
+	struct times_chain *c = &r->chain;
+	if (!fp_differ(was, is))
+		return 1;
+	if (!r->times.n)
+		return 0;
+	if (c->base != base) {
+		c->base = base;
+		c->next = c->found.n = 0;
+		table_clear(&c->table);
+		if (chain_add(c, was) < 0)
+			return -ENOMEM;
+	}
+	for (; c->next < r->times.n; c->next++) {
+		const struct gaccess *t = acc_of(r, r->times.v[c->next]);
+		if (t->start > until)
+			break;
+		if (sets_later(r, t, m, host) && fp_same(&r->g->fps.v[t->fps], c->found.v[c->found.n - 1]) &&
+		    chain_add(c, &r->g->fps.v[t->fpe]) < 0)
+			return -ENOMEM;
+	}
+	uint32_t k;
+	for (size_t pos = TABLE_START; (k = table_next(&c->table, fp_hash(is), &pos)) != VEC_NONE;)
+		if (fp_same(c->found.v[k], is))
+			return 1;
+	return 0;
+}
+
 /* What access i found, where nobody was writing: was it there before all, or is it something else than what was left
  * there? Not the latter where somebody may have been writing (live). 0 or -ENOMEM. */
 static int look_at_opening(struct resolver *r, uint32_t i, size_t ended, bool live)
@@ -169,7 +215,12 @@ static int look_at_opening(struct resolver *r, uint32_t i, size_t ended, bool li
 	while (more && write && (write->flags & GACCESS_ALIAS))
 		more = step_back_write(r, i, &w, &u, &write, &last);
 	const struct gfp *was = !more ? NULL : write ? closing_fp(r->g, write) : last->fp;
-	return !was || !fp_differ(was, is) || append_unobserved(r, i, false) ? 0 : -ENOMEM;
+	if (!was)
+		return 0;
+	uint64_t base = write ? (uint64_t)(write - r->g->accesses.v) : CHAIN_CHANGE | (uint64_t)(last - r->unobserved.v);
+	int64_t m = write ? write->end : last->t;
+	int rc = went_on_to(r, base, was, m, write ? access_host(r->g, write) : HOST_ANY, is, acc_of(r, i)->start);
+	return rc < 0 || (!rc && !append_unobserved(r, i, false)) ? -ENOMEM : 0;
 }
 
 /* What changed unobserved. Writes must be sorted by their recorded ends. */
@@ -177,6 +228,7 @@ int resolve_unseen(struct resolver *r)
 {
 	struct living l;
 	size_t ended = 0;
+	r->chain.base = UINT64_MAX;
 	int rc = living_begin(&l, r);
 	for (size_t k = 0; k < r->nacc && rc == 0; k++) {
 		uint32_t i = r->acc[k];

@@ -100,7 +100,8 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 {
 	static const char *const origins[] = {"observed", "unobserved", "external", "?"};
 	struct dump *d = arg;
-	const struct pfp *fp = v->fp && v->fp <= d->f.fps.n ? &d->f.fps.v[v->fp - 1] : NULL;
+	const uint32_t print = pver_print(v);
+	const struct pfp *fp = print && print <= d->f.fps.n ? &d->f.fps.v[print - 1] : NULL;
 	int rc = 0;
 	canon_begin(d->c);
 	canon_token(d->c, "V");

@@ -613,7 +613,8 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	if (rc <= 0)
 		return rc;
 	const struct pver *v = &r->ver;
-	const struct pfp *fp = v->fp && v->fp <= r->file.fps.n ? &r->file.fps.v[v->fp - 1] : NULL;
+	const uint32_t print = pver_print(v);
+	const struct pfp *fp = print && print <= r->file.fps.n ? &r->file.fps.v[print - 1] : NULL;
 	buf_reset(&r->identity);
 	identity_of_version(s, &r->file, v, &r->identity);
 	*ret = (struct version_info){.id = id,

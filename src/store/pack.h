@@ -233,6 +233,7 @@ enum pver_flags {
 	PVER_GENS = 6,      /* 2 bits: 0, 1, 2 = many */
 	PVER_DERS = 8,      /* 2 bits: 0, 1, 2 = many */
 	PVER_HOLLOW = 11,   /* somebody wrote it, and its size is 0 */
+	PVER_NOW = 12,      /* of an unobserved one: its times were set since it was found */
 	PVER_REPORTED = 10, /* session is a number, not a row: another log told of its write */
 };
 struct pgen {
@@ -251,7 +252,8 @@ struct pder {
 };
 struct pver {
 	uint64_t flags, k, session, seq; /* session: row; with PVER_REPORTED its number */
-	uint32_t fp;                     /* index + 1, 0 none */
+	uint32_t fp;                     /* index + 1, 0 none; of an unobserved one that which it was found with */
+	uint32_t now;                    /* of an unobserved one whose times were set since: the fingerprint it has now */
 	int64_t start, end;
 	VEC(struct pgen) gens;
 	VEC(struct pder) ders;
@@ -260,6 +262,11 @@ void pver_release(struct pver *v);
 static inline unsigned pver_origin(const struct pver *v)
 {
 	return v->flags & 3;
+}
+/* Its fingerprint, index + 1, 0 none: as its times were set last. */
+static inline uint32_t pver_print(const struct pver *v)
+{
+	return v->now ? v->now : v->fp;
 }
 /* The number of the session whose event began its first write. */
 static inline uint64_t pver_session(struct store *s, const struct pver *v)

@@ -81,6 +81,7 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 		v->seq = cur_u(c);
 	}
 	v->fp = v->flags >> PVER_FP & 1 ? (uint32_t)cur_u(c) : 0;
+	v->now = v->flags >> PVER_NOW & 1 ? (uint32_t)cur_u(c) : 0;
 	v->start = *t = time_add(*t, cur_z(c));
 	v->end = v->flags >> PVER_NEVER & 1 ? TIME_NEVER : time_add(v->start, (int64_t)cur_u(c));
 	v->gens.n = v->ders.n = 0;
@@ -124,12 +125,12 @@ static void put_gens(struct buf *out, const struct pver *v)
 
 void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 {
-	const uint64_t derived =
-	    ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NEVER | (uint64_t)3 << PVER_GENS | (uint64_t)3 << PVER_DERS);
+	const uint64_t derived = ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NOW | (uint64_t)1 << PVER_NEVER |
+	                           (uint64_t)3 << PVER_GENS | (uint64_t)3 << PVER_DERS);
 	uint64_t gens = v->gens.n > 1 ? 2 : v->gens.n, ders = v->ders.n > 1 ? 2 : v->ders.n;
 	bool never = v->end == TIME_NEVER;
-	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER |
-	                    gens << PVER_GENS | ders << PVER_DERS);
+	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)(v->now != 0) << PVER_NOW |
+	                    (uint64_t)never << PVER_NEVER | gens << PVER_GENS | ders << PVER_DERS);
 	if (v->flags >> PVER_UNOBSERVED & 1) {
 		buf_varint(out, v->k);
 	} else {
@@ -138,6 +139,8 @@ void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 	}
 	if (v->fp)
 		buf_varint(out, v->fp);
+	if (v->now)
+		buf_varint(out, v->now);
 	buf_zigzag(out, time_sub(v->start, *t));
 	*t = v->start;
 	if (!never)

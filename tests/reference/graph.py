@@ -166,6 +166,8 @@ class Access:
             self.sure = self.via == DESCRIPTOR and bool(read)
         self.evidence = evidence
         self.kept = self.reads or self.writes
+        self.sets_times = (self.via == DATA and not through_alias and bool(self.told_mode & STATE) and None not in (self.fps, self.fpe) and self.fps[0] == self.fpe[0] and
+                           not self.told_mode & (READ | WRITE | CREATE | TRUNC | MAPPED | PROGRAM))
         self.start, self.end = self.began, self.closed
         if first is not None:
             if not (self.writes and self.mode & (CREATE | TRUNC | APPEND)):
@@ -381,6 +383,15 @@ def differ(a, b):
     return a[0] != b[0] or (a[1] is not None and b[1] is not None and a[1] != b[1])
 
 
+def goes_on(fingerprint, file, since, host, clock, until):
+    """All fingerprints that this one becomes by accesses that set times, of those that `until` allows."""
+    found = [fingerprint]
+    for t in file.accesses:
+        if t.sets_times and clock.before(since, host, t.began, t.host) and until(t) and t.fps == found[-1]:
+            found.append(t.fpe)
+    return found
+
+
 def unseen_changes(file, clock):
     """B5, rule 1."""
     kept = [a for a in file.accesses if a.kept]
@@ -417,7 +428,9 @@ def unseen_changes(file, clock):
         elif opening is not None:
             own = [w for w in past if not through_alias(w)]
             last = fingerprint(own[-1]) if own else None
-            if last is not None and differ(last, opening):
+            since = own[-1] if own else None
+            if last is not None and all(differ(p, opening) for p in goes_on(last, file, since.closed, since.host, clock,
+                                                                            lambda t, a=a: t.began <= a.began)):
                 found.append(Unseen(a, "unobserved", opening))
     return found
 
@@ -464,12 +477,18 @@ def regular_versions(file, clock):
             seen[u.fingerprint] += 1
             size, mtime = u.fingerprint or (None, None)
             version = Version(file, writes, ident, u.origin, size, mtime)
+            last = u
         else:
             behind = ranges[place + 1:]
-            ends = [w.fpe for w in writes if w.fpe is not None and w.member is file and
+            ends = [w for w in writes if w.fpe is not None and w.member is file and
                     (w.end == w.closed or all(o.start >= w.closed for later in behind for o in later))]
-            size, mtime = ends[-1] if ends else (None, None)
+            last = ends[-1] if ends else None
+            size, mtime = last.fpe if last else (None, None)
             version = Version(file, writes, event_ident(writes), "observed", size, mtime)
+        if last and size is not None:
+            starts = [o.start for later in ranges[place + 1:] for o in later]
+            version.size, version.mtime = goes_on((size, mtime), file, last.closed, last.host, clock,
+                                                  lambda t: all(t.began < s for s in starts))[-1]
         versions.append(version)
         version.counter = len(versions)
     return versions

@@ -219,7 +219,10 @@ class World:
                     mode |= bit
         elif r.random() < 0.1:
             mode |= PROGRAM
-        if r.random() < 0.5:
+        if r.random() < 0.12:
+            mode = STATE  # it set times, if both fingerprints get known
+            self.state(session, file)
+        elif r.random() < 0.5:
             mode |= STATE
             if r.random() < 0.8:
                 self.state(session, file)
@@ -249,7 +252,7 @@ class World:
         goes_on = r.random() < 0.15
         if not goes_on and r.random() < 0.95:
             del session.open[i]
-        state = r.random() < 0.5
+        state = r.random() < (0.5 if mode != STATE else 0.9)
         if state and r.random() < 0.8:
             self.state(session, file)
         t = self.time(session)

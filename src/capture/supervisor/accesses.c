@@ -231,10 +231,29 @@ static bool has_redirected(struct sup *s, const struct access *a)
 	return written == a->base[1] && p->rchar == a->base[0];
 }
 
-void file_times_set(struct sup *s, struct file *f, const struct fingerprint *now)
+/* As an access: who set them, and both fingerprints. */
+static void emit_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start,
+                           const struct fingerprint *before, const struct fingerprint *now)
 {
-	if (!f->last_write || f->seen_since || f->kind != TERM_kind_regular || now->size != f->stated.size)
+	if (!before->known || before->size != now->size || before->mtime == now->mtime)
 		return;
+	file_state(s, f, before);
+	struct event ev = {.access = {.file = f->num, .mode = ACCESS_STATE, .via = TERM_via_data, .sure = 1}};
+	uint64_t seq = sup_event(s, EVENT_access, start, p, &ev);
+	file_state(s, f, now);
+	struct event end = {.access_end = {.access = seq, .until = sup_now(s), .evidence = TERM_evidence_none, .state = 1}};
+	sup_event(s, EVENT_access_end, sup_now(s), p, &end);
+}
+
+void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start, const struct fingerprint *before,
+                    const struct fingerprint *now)
+{
+	if (f->kind != TERM_kind_regular || !now->known)
+		return;
+	if (!f->last_write || f->seen_since || now->size != f->stated.size) {
+		emit_times_set(s, f, p, start, before, now);
+		return;
+	}
 	file_state(s, f, now);
 	struct event ev = {
 	    .access_end = {.access = f->last_write, .until = TIME_NONE, .evidence = f->last_evidence, .state = 1}};
@@ -256,7 +275,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 			f->seen_since = false;
 			f->last_evidence = (unsigned)ev.access_end.evidence;
 		} else if (a->timed && after.known) {
-			file_times_set(s, f, &after);
+			file_times_set(s, f, a->proc, a->start, &a->before, &after);
 		}
 		if (after.known) {
 			file_state(s, f, &after);

@@ -274,7 +274,7 @@ static bool emit_times(struct sup *s, struct pending *d)
 	if (now.size != d->before.size || now.mtime == d->before.mtime)
 		return false;
 	if (!file_is_written(d->file))
-		file_times_set(s, d->file, &now);
+		file_times_set(s, d->file, d->proc, d->time, &d->before, &now);
 	return true;
 }
 

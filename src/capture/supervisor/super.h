@@ -512,9 +512,10 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before);
-/* f, which nobody writes, has other times than its last write left: the same content. Told as that write's, unless
- * somebody has found the times that it had before: then the change of times is taken for one that was not seen. */
-void file_times_set(struct sup *s, struct file *f, const struct fingerprint *now);
+/* p set the times of f, which nobody writes, since `start`: the content is what it was `before`. Told as the last
+ * write's own, where nobody has looked at the file since; else by an access that neither reads nor writes. */
+void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start, const struct fingerprint *before,
+                    const struct fingerprint *now);
 /* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
 /* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. */
 void accesses_settle(struct sup *s, struct proc *p);

@@ -207,7 +207,7 @@ static bool sees_first_version(const struct ix_row *row, struct versions *v, int
 /* Does a read that found `is` find version v as it was left? A time that is not known does not speak against it. */
 static bool finds_as_left(const struct ix_row *row, const struct pver *v, const struct gfp *is)
 {
-	const struct pfp *was = fp_of(row, v->fp);
+	const struct pfp *was = fp_of(row, pver_print(v));
 	if (v->flags >> PVER_RANGE & 1)
 		return false; /* the last write's own fingerprint is not in its row */
 	return !was ||
@@ -224,6 +224,8 @@ static bool disputes_change(const struct ix_row *row, const struct pver *last, i
 static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v, struct gaccess *a, bool *changed)
 {
 	if ((a->mode & ACCESS_WRITE) || (a->flags & (GACCESS_ALIAS | GACCESS_CREATES | GACCESS_TRUNCS | GACCESS_EXACT)))
+		return 0;
+	if (a->flags & GACCESS_TIMES)
 		return 0;
 	if (!(a->flags & GACCESS_KEPT))
 		return 1;

@@ -157,9 +157,12 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	p->seq = v->seq;
 	p->start = v->start;
 	p->end = v->end;
-	p->fp = 0;
+	p->fp = p->now = 0;
 	if (v->has_size) {
-		int rc = ix_fp_index(x, file, &(struct gfp){v->size, v->mtime}, &p->fp);
+		const int64_t mtime = v->unobserved ? v->found : v->mtime;
+		int rc = ix_fp_index(x, file, &(struct gfp){v->size, mtime}, &p->fp);
+		if (rc == 0 && mtime != v->mtime)
+			rc = ix_fp_index(x, file, &(struct gfp){v->size, v->mtime}, &p->now);
 		if (rc < 0)
 			return rc;
 	}
@@ -196,7 +199,7 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	buf_reset(&w->one);
 	ix_file_hash(x, file, &w->one);
 	if (v->unobserved)
-		identity_unobserved(&w->one, v->has_size, v->size, v->mtime, v->k);
+		identity_unobserved(&w->one, v->has_size, v->size, v->found, v->k);
 	else
 		identity_version(&w->one, v->session, v->seq);
 	if (w->one.failed)
@@ -273,7 +276,8 @@ static int known_versions(struct file_writer *w, const struct ix_row *row, uint6
 /* Is the version that stands in w->v, of v, none that the file had? */
 static bool is_new_version(const struct file_writer *w, const struct gversion *v)
 {
-	struct known k = known_version_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
+	struct known k =
+	    known_version_of(&w->v, v->has_size ? &(struct pfp){v->size, v->unobserved ? v->found : v->mtime} : NULL);
 	return !w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp);
 }
 
