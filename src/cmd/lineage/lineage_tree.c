@@ -5,6 +5,7 @@
 #include "cmd/lineage/stage_text.h"
 #include "cmd/ui/notes_print.h"
 #include "query/fold.h"
+#include "query/stages/stages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -382,6 +383,35 @@ static void count_line(struct buf *b, uint64_t n, const char *one, const char *m
 		buf_printf(b, "%s%llu %s", b->n ? ", " : "", (unsigned long long)n, n == 1 ? one : many);
 }
 
+/* A tree of programs is more than most people ask where a workflow ran them: says how to see its parts. */
+static void hint_at_stages(const struct tree *t)
+{
+	static const struct {
+		enum stage_engine engine;
+		const char *parts;
+	} known[] = {{ENGINE_SNAKEMAKE, "its rules and jobs"},
+	             {ENGINE_NEXTFLOW, "its processes and tasks"},
+	             {ENGINE_MAKE, "its targets"},
+	             {ENGINE_NINJA, "its targets"},
+	             {ENGINE_JUPYTER, "the notebooks"}};
+	const size_t most = 1000; /* programs are looked at: the nearest ones */
+	size_t looked = 0;
+	for (size_t i = 0; i < t->v->l->n_nodes && looked < most && !t->v->stages; i++) {
+		const struct lineage_node *n = &t->v->l->nodes[i];
+		enum stage_engine e = ENGINE_NONE;
+		if (!n->exec)
+			continue;
+		looked++;
+		if (stages_engine(t->v->s, n->id, &e) < 0)
+			return;
+		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+			if (known[k].engine == e) {
+				printf("%s ran these programs: --stages shows %s\n", stage_engine_name(e), known[k].parts);
+				return;
+			}
+	}
+}
+
 static void print_rest(const struct tree *t)
 {
 	const struct lineage *l = t->v->l;
@@ -435,6 +465,7 @@ static void print_rest(const struct tree *t)
 		printf("all by %s\n", buf_cstr(&b));
 	}
 	buf_release(&b);
+	hint_at_stages(t);
 	gaps_print(t->v->s, &t->gaps);
 }
 
