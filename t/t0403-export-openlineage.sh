@@ -24,6 +24,6 @@ for o in '' '--all' '--certain' '/w/top.csv'; do
 		check "events${o:+ of $o} are valid and complete"
 	fi
 done
-cmd 0 export -f openlineage 01DDDD && jq -es '.[0].run.facets.parent.job.name == "./fit.sh" and (map(.eventType) == ["START", "COMPLETE", "START", "COMPLETE"])' "$out" >"$T/jq" 2>>"$err"
+cmd 0 export -f openlineage 01DDDD && jq -es --arg job "/w/fit.sh 'two words' '--sep=	'" '.[0].run.facets.parent.job.name == $job and (map(.eventType) == ["START", "COMPLETE", "START", "COMPLETE"])' "$out" >"$T/jq" 2>>"$err"
 check 'a run within a run has it as its parent'
 finish

@@ -2,9 +2,9 @@
  *
  * A stage is a command that can be run again by itself. An execution that was given its files open, or had one end of a
  * pipe, cannot; what it did is its parent's, as in `sh -c 'sort a | uniq >b'`, where the stage is the sh. What such a
- * stage starts is part of it. An output is the last version of a file that still has its name; DVC knows a path once,
- * so a file that was written again by a later run is that run's. What was changed in place is an output that DVC keeps
- * (persist).
+ * stage starts is part of it. A command that failed is no stage, and is said in a comment. An output is the last
+ * version of a file that still has its name; DVC knows a path once, so a file that was written again by a later run is
+ * that run's. What was changed in place is an output that DVC keeps (persist).
  *
  * Paths are relative to the run's directory where they are below it; dvc.yaml belongs into that of the first run, other
  * runs have wdir. Memory grows with the selection (work.h); DVC itself holds the file whole. */
@@ -25,7 +25,8 @@ struct stages {
 	struct member {
 		size_t stage, exec; /* the stage is an execution, WORK_NONE none */
 	} * members;            /* of each execution, then sorted by stage */
-	size_t *top;            /* the same by execution */
+	size_t *top;            /* the same by execution; NULL: not known yet */
+	bool *failed;           /* of each execution: it would be a stage, had it not failed */
 	struct edges gens;
 	struct buf base, cwd, text;
 };
@@ -101,8 +102,9 @@ static int load_version_file(struct stages *t, store_id version, struct version_
 	return r > 0 ? store_file(t->s, v->file, f) : r;
 }
 
-/* Whose output a path is: the writer that ended last. */
-static int collect_output_owners(struct stages *t)
+/* Marks who wrote something that still has its name; where stages are known, whose output a path is: of those that
+ * belong to one the writer that ended last. */
+static int collect_outputs(struct stages *t)
 {
 	struct version_info v;
 	struct file_info f;
@@ -110,13 +112,14 @@ static int collect_output_owners(struct stages *t)
 	for (size_t i = 0; r >= 0 && i < t->w.n_execs; i++)
 		for (size_t k = 0; r >= 0 && k < t->w.execs[i].n; k++) {
 			const struct work_file *w = &t->w.files[t->w.execs[i].first + k];
-			if (!w->output || w->of_channel)
+			if (!w->output || w->of_channel || (t->top && t->top[i] == WORK_NONE))
 				continue;
 			r = load_version_file(t, w->version, &v, &f);
-			if (r > 0 && f.named && f.path.n) {
-				t->w.execs[i].mark = true;
+			if (r <= 0 || !f.named || !f.path.n)
+				continue;
+			t->w.execs[i].mark = true;
+			if (t->top)
 				r = texts_set_add(&t->outputs, f.path, w->until == TIME_NONE ? INT64_MAX : w->until, i);
-			}
 		}
 	texts_set_close(&t->outputs);
 	return r < 0 ? r : 0;
@@ -139,8 +142,9 @@ static int find_stages(struct stages *t)
 {
 	struct work *w = &t->w;
 	bool *stage = calloc(w->n_execs + 1, sizeof(*stage));
+	t->failed = calloc(w->n_execs + 1, sizeof(*t->failed));
 	t->top = malloc((w->n_execs + 1) * sizeof(*t->top));
-	if (!stage || !t->top) {
+	if (!stage || !t->failed || !t->top) {
 		free(stage);
 		return -ENOMEM;
 	}
@@ -154,7 +158,9 @@ static int find_stages(struct stages *t)
 			if (stands_alone(w, &w->execs[at]))
 				break;
 		}
-		if (best != WORK_NONE)
+		if (best != WORK_NONE && w->execs[best].failed)
+			t->failed[best] = true;
+		else if (best != WORK_NONE)
 			stage[best] = true;
 	}
 	for (size_t i = 0; i < w->n_execs; i++) {
@@ -351,24 +357,50 @@ static int put_stages(struct stages *t)
 	return r;
 }
 
+/* What is no stage because it failed. */
+static int put_failed(struct stages *t)
+{
+	struct exec_info x;
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < t->w.n_execs; i++) {
+		if (!t->failed[i] || (r = store_exec(t->s, t->w.execs[i].id, &x)) <= 0)
+			continue;
+		buf_reset(&t->text);
+		shell_quote_arguments(&t->text, &x.argv);
+		char words[64];
+		snprintf(words, sizeof(words),
+		         "# left out, it ended %s %llu: ", x.ending == TERM_ending_signaled ? "by signal" : "with status",
+		         (unsigned long long)x.code);
+		out_text(t->out, words);
+		write_yaml_scalar(t->out, buf_view(&t->text));
+		out_char(t->out, '\n');
+	}
+	return r < 0 ? r : t->text.failed ? -ENOMEM : 0;
+}
+
 int export_dvc_stage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct stages t = {.out = out, .s = prov_store(p)};
 	(void)o;
 	int r = work_collect(p, err, &t.w);
 	if (r == 0)
-		r = collect_output_owners(&t);
+		r = collect_outputs(&t);
 	if (r == 0)
 		r = find_stages(&t);
+	if (r == 0)
+		r = collect_outputs(&t);
 	if (r == 0)
 		r = put_stages(&t);
 	if (r == 0 && !t.base.n)
 		out_text(out, "stages: {}\n");
+	if (r == 0)
+		r = put_failed(&t);
 	work_release(&t.w);
 	texts_set_release(&t.outputs);
 	edges_release(&t.gens);
 	free(t.members);
 	free(t.top);
+	free(t.failed);
 	buf_release(&t.base);
 	buf_release(&t.cwd);
 	buf_release(&t.text);

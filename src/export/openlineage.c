@@ -4,10 +4,12 @@
  *
  * A run id is a UUID of the public id: of an execution version 8 (RFC 9562) with its 96 bits, of a run version 7 with
  * the ULID's time and 74 of its 80 random bits. A dataset is file://HOST and the path; a stream has no path and is
- * named by its kind and id. One walk; of an execution, its datasets are kept until all are known. */
+ * named by its kind and id. A job is a command: its script, or program, and arguments (script.h). One walk; of an
+ * execution, its datasets are kept until all are known. */
 #include "base/hex.h"
 #include "export/export.h"
 #include "export/jsonw.h"
+#include "export/script.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 struct events {
 	struct out *out;
 	struct prov_source *p;
-	struct buf run, host; /* run: {"run": ..., "job": ...} without its brackets */
+	struct buf run, host, job; /* run: {"run": ..., "job": ...} without its brackets */
 	struct jsonw inputs, outputs;
 	struct out of_inputs, of_outputs;
 	struct buf input, output;
@@ -112,28 +114,24 @@ static void open_job_object(struct jsonw *j, struct str host, struct str name)
 	jsonw_pair(j, "name", "", name);
 }
 
-static struct str first_argument(const struct prov_value *argv)
+/* The name of a command's job, in e->job. argv NULL: there is no command. */
+static struct str make_job_name(struct events *e, const struct strlist *argv, struct str cwd)
 {
-	struct str s = str_of("");
-	size_t i = 0, at = 0;
+	buf_reset(&e->job);
 	if (argv)
-		out_list_next(&argv->list, &i, &at, &s);
-	return s;
+		script_job_name(argv, cwd, &e->job);
+	return e->job.n ? buf_view(&e->job) : str_of("(no program)");
 }
 
-/* A run is known to jobs by its program, as its executions are. */
+/* A run is known to jobs by its command, as its executions are. */
 static struct str find_run_job_name(struct events *e, store_id id, struct str local)
 {
 	struct run_info run;
 	struct store *s = prov_store(e->p);
-	struct str name = str_of("");
 	char ulid[32];
 	snprintf(ulid, sizeof(ulid), "%.*s", local.n ? (int)local.n - 1 : 0, local.p + 1);
-	if ((id || store_find_run(s, ulid, &id) > 0) && store_run_told(s, id, &run) > 0) {
-		struct prov_value argv = {.list = run.argv};
-		name = first_argument(&argv);
-	}
-	return name.n ? name : str_of("(no program)");
+	bool found = (id || store_find_run(s, ulid, &id) > 0) && store_run_told(s, id, &run) > 0;
+	return make_job_name(e, found ? &run.argv : NULL, found ? run.cwd : str_of(""));
 }
 
 static void set_buf(struct buf *b, struct str s)
@@ -184,10 +182,11 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	e->inputs.comma = e->outputs.comma = false;
 	struct out o = out_into(&e->run);
 	struct jsonw j = {.out = &o};
-	struct str host = of[ATTR_host] ? of[ATTR_host]->text : str_of("unknown"), argv0 = first_argument(of[ATTR_argv]);
+	struct str host = of[ATTR_host] ? of[ATTR_host]->text : str_of("unknown");
+	const struct strlist *argv = of[ATTR_argv] && of[ATTR_argv]->list.count ? &of[ATTR_argv]->list : NULL;
 	bool is_run = strcmp(st->type, "Run") == 0;
 	set_buf(&e->host, host);
-	open_job_object(&j, host, argv0.n ? argv0 : str_of("(no program)"));
+	open_job_object(&j, host, make_job_name(e, argv, of[ATTR_cwd] ? of[ATTR_cwd]->text : str_of("")));
 	jsonw_key(&j, "", "facets");
 	jsonw_open(&j, '{');
 	facet_open(&j, "jobType", "2-0-3/JobTypeJobFacet.json#/$defs/JobTypeJobFacet");
@@ -215,7 +214,7 @@ static void begin_run_events(struct events *e, const struct prov_statement *st)
 	}
 	jsonw_close(&j, '}');
 	e->open = true;
-	e->any = is_run || argv0.n;
+	e->any = is_run || argv;
 	e->start = st->start;
 	e->end = st->end;
 	e->failed = of[ATTR_exitSignal] || (of[ATTR_exitStatus] && of[ATTR_exitStatus]->count);
@@ -311,7 +310,7 @@ static int write_openlineage_statement(void *arg, const struct prov_statement *s
 		r = write_dataset(e, &e->inputs, st->other, false);
 	else
 		r = write_dataset(e, &e->outputs, st->what, true);
-	if (e->run.failed || e->host.failed || e->input.failed || e->output.failed)
+	if (e->run.failed || e->host.failed || e->job.failed || e->input.failed || e->output.failed)
 		r = -ENOMEM;
 	return r < 0 ? r : -e->out->error;
 }
@@ -331,6 +330,7 @@ int export_openlineage(struct prov_source *p, struct out *out, const struct expo
 	jsonw_release(&e.outputs);
 	buf_release(&e.run);
 	buf_release(&e.host);
+	buf_release(&e.job);
 	buf_release(&e.input);
 	buf_release(&e.output);
 	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;

@@ -76,7 +76,10 @@ int work_collect(struct prov_source *p, struct err *err, struct work *ret)
 	for (size_t i = 0; r >= 0 && i < w.n_execs; i++) {
 		struct exec_info x;
 		r = store_exec(prov_store(p), w.execs[i].id, &x);
-		if (r > 0 && x.parent)
+		if (r <= 0)
+			continue;
+		w.execs[i].failed = x.ending == TERM_ending_signaled || (x.ending == TERM_ending_exited && x.code);
+		if (x.parent)
 			w.execs[i].parent = work_find(&w, x.parent);
 	}
 	if (r < 0) {

@@ -14,6 +14,7 @@ struct work_exec {
 	size_t parent;   /* in the array, WORK_NONE */
 	size_t first, n; /* its files: uses, then writes */
 	bool program;    /* it is more than an image before any exec */
+	bool failed;     /* it ended by a signal or with another status than 0 */
 	bool mark;       /* the caller's */
 };
 struct work_file {
