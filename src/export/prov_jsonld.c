@@ -2,25 +2,30 @@
  * of it. The context stands in the document, reduced to the kinds of statement that occur, so that it is read without a
  * network.
  *
- * A relation is PROV-O's qualified one; its direct triple follows from it by PROV-O's own rule and is not said again.
- * One pass; nothing is kept between statements. */
+ * A relation is PROV-O's qualified one. Its direct triple stands on its subject, in an object of its own, so that who
+ * asks for prov:used finds it without PROV-O's rules. One pass; between statements the objects of one subject's
+ * relations of one kind are kept, some 40 bytes each. */
 #include "export/export.h"
 #include "export/jsonw.h"
+
+#include <errno.h>
 
 static const struct {
 	const char *class;
 	const char *subject, *object, *third; /* properties; of the subject the one that leads to the relation */
+	enum prov_kind of;                    /* of a relation: what its subject is */
 } mapping[PROV_KINDS] = {
     [PROV_agent] = {"Agent", NULL, NULL, NULL},
     [PROV_entity] = {"Entity", NULL, NULL, NULL},
     [PROV_activity] = {"Activity", NULL, NULL, NULL},
-    [PROV_wasGeneratedBy] = {"Generation", "prov:qualifiedGeneration", "prov:activity", NULL},
-    [PROV_used] = {"Usage", "prov:qualifiedUsage", "prov:entity", NULL},
-    [PROV_wasDerivedFrom] = {"Derivation", "prov:qualifiedDerivation", "prov:entity", NULL},
-    [PROV_wasInformedBy] = {"Communication", "prov:qualifiedCommunication", "prov:activity", NULL},
-    [PROV_wasAssociatedWith] = {"Association", "prov:qualifiedAssociation", "prov:agent", NULL},
-    [PROV_actedOnBehalfOf] = {"Delegation", "prov:qualifiedDelegation", "prov:agent", "prov:hadActivity"},
-    [PROV_specializationOf] = {"Specialization", "provext:qualifiedSpecialization", "provext:generalEntity", NULL},
+    [PROV_wasGeneratedBy] = {"Generation", "prov:qualifiedGeneration", "prov:activity", NULL, PROV_entity},
+    [PROV_used] = {"Usage", "prov:qualifiedUsage", "prov:entity", NULL, PROV_activity},
+    [PROV_wasDerivedFrom] = {"Derivation", "prov:qualifiedDerivation", "prov:entity", NULL, PROV_entity},
+    [PROV_wasInformedBy] = {"Communication", "prov:qualifiedCommunication", "prov:activity", NULL, PROV_activity},
+    [PROV_wasAssociatedWith] = {"Association", "prov:qualifiedAssociation", "prov:agent", NULL, PROV_activity},
+    [PROV_actedOnBehalfOf] = {"Delegation", "prov:qualifiedDelegation", "prov:agent", "prov:hadActivity", PROV_agent},
+    [PROV_specializationOf] = {"Specialization", "provext:qualifiedSpecialization", "provext:generalEntity", NULL,
+                               PROV_entity},
 };
 
 static void write_context_term(struct jsonw *j, const char *name, const char *key, const char *property,
@@ -173,10 +178,58 @@ static void write_jsonld_element(struct jsonw *j, const struct prov_statement *s
 	}
 }
 
+struct jsonld {
+	struct jsonw j;
+	enum prov_kind kind; /* of the relations whose objects are kept */
+	struct buf subject;  /* theirs; empty: there are none */
+	struct buf objects;  /* each with a NUL behind it */
+};
+
+/* What was kept: {"@type": "Activity", "@id": subject, "prov:used": [{"@id": ...}, ...]} */
+static void write_direct_relations(struct jsonld *d)
+{
+	struct jsonw *j = &d->j;
+	if (!d->subject.n)
+		return;
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	jsonw_pair_cstr(j, "@type", mapping[mapping[d->kind].of].class);
+	jsonw_pair(j, "@id", "id:", buf_view(&d->subject));
+	jsonw_key(j, "prov:", prov_kind_name[d->kind]);
+	jsonw_open(j, '[');
+	for (size_t at = 0; at < d->objects.n;) {
+		struct str one = str_of(d->objects.p + at);
+		jsonw_open(j, '{');
+		jsonw_pair(j, "@id", "id:", one);
+		jsonw_close(j, '}');
+		at += one.n + 1;
+	}
+	jsonw_close(j, ']');
+	jsonw_close(j, '}');
+	buf_reset(&d->subject);
+	buf_reset(&d->objects);
+}
+
+static void keep_direct_relation(struct jsonld *d, const struct prov_statement *st)
+{
+	const size_t n = st->object.n + 1;
+	if (d->subject.n && d->objects.n >= n && memcmp(d->objects.p + d->objects.n - n, st->object.p, n - 1) == 0 &&
+	    (d->objects.n == n || !d->objects.p[d->objects.n - n - 1]))
+		return; /* the same in two ways */
+	d->kind = st->kind;
+	buf_reset(&d->subject);
+	buf_str(&d->subject, st->subject);
+	buf_str(&d->objects, st->object);
+	buf_char(&d->objects, '\0');
+}
+
 static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 {
-	struct jsonw *j = arg;
+	struct jsonld *d = arg;
+	struct jsonw *j = &d->j;
 	const struct prov_roles *role = &prov_roles[st->kind];
+	if (st->kind != d->kind || !str_eq(st->subject, buf_view(&d->subject)))
+		write_direct_relations(d);
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
 	jsonw_pair_cstr(j, "@type", mapping[st->kind].class);
@@ -188,26 +241,30 @@ static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 		if (st->third.n)
 			jsonw_pair(j, role->third, "id:", st->third);
 		write_jsonld_time(j, "time", st->start);
+		keep_direct_relation(d, st);
 	}
 	for (size_t i = 0; i < st->n; i++)
 		write_jsonld_attribute(j, &st->v[i]);
 	jsonw_close(j, '}');
-	return jsonw_error(j);
+	return d->subject.failed || d->objects.failed ? -ENOMEM : jsonw_error(j);
 }
 
 int export_prov_jsonld(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
-	struct jsonw j = {.out = out};
+	struct jsonld d = {.j = {.out = out}};
 	(void)o;
-	jsonw_open(&j, '{');
-	write_context(&j);
-	jsonw_line(&j, 1);
-	jsonw_key(&j, "", "@graph");
-	jsonw_open(&j, '[');
-	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, write_jsonld_statement, &j);
-	jsonw_close(&j, ']');
-	jsonw_close(&j, '}');
+	jsonw_open(&d.j, '{');
+	write_context(&d.j);
+	jsonw_line(&d.j, 1);
+	jsonw_key(&d.j, "", "@graph");
+	jsonw_open(&d.j, '[');
+	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, write_jsonld_statement, &d);
+	write_direct_relations(&d);
+	jsonw_close(&d.j, ']');
+	jsonw_close(&d.j, '}');
 	out_char(out, '\n');
-	jsonw_release(&j);
+	jsonw_release(&d.j);
+	buf_release(&d.subject);
+	buf_release(&d.objects);
 	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;
 }
