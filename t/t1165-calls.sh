@@ -76,8 +76,8 @@ gcc killed.c -o killed
 [ $? = 137 ] && [ "$(tail -1 "$STEMMA_HOME/trace/$(run_of)"/*.calls)" = "e killed 9" ]
 check "up to a signal"
 
-# Where two part.
-TRUTH=truth
+# Where two part. What they write differs with the numbers of processes, so it goes nowhere.
+TRUTH=/dev/null
 export TRUTH
 rec()
 {
@@ -111,7 +111,7 @@ rec open in read 4 99
 check "no difference"
 mkdir elsewhere
 cp in elsewhere
-(cd elsewhere && TRUTH=truth "$STEMMA" run --quiet --trace-calls -- ../calls open in read 4 99)
+(cd elsewhere && "$STEMMA" run --quiet --trace-calls -- ../calls open in read 4 99)
 "$STEMMA" diff --trace >"$out" 2>"$err"
 [ $? = 0 ] && says "$out" "no difference in 5 calls"
 check "in another folder: none either"

@@ -91,6 +91,18 @@ static void print_node(const struct spec *s, uint32_t f, uint32_t k, struct buf 
 	buf_release(&what);
 }
 
+/* What no trace of the program will tell. */
+static void print_unexamined(const struct spec *s, struct buf *b)
+{
+	buf_printf(b, "functions that reach no system call, of which there is no trace:%s\n",
+	           s->n_unexamined ? "" : " none");
+	for (uint32_t i = 0; i < s->n_unexamined; i++) {
+		buf_str(b, str_of("  "));
+		fmt_name(b, str_of(s->unexamined[i]));
+		buf_char(b, '\n');
+	}
+}
+
 static bool is_asked_function(const struct opts_spec *o, const char *name)
 {
 	for (size_t i = 0; i < o->function.n; i++)
@@ -105,6 +117,8 @@ static int print_spec_text(const struct spec *s, const struct opts_spec *o)
 	bool any = false;
 	if (o->stats)
 		print_stats(s, &b);
+	if (o->stats)
+		print_unexamined(s, &b);
 	for (uint32_t f = 0; f < s->n_functions && !o->stats; f++) {
 		const struct spec_function *fn = &s->functions[f];
 		if (!is_asked_function(o, fn->name))
@@ -180,6 +194,7 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 {
 	json_t *all = json_object(), *stats = json_object(), *functions = json_array(), *gaps = json_array();
+	json_t *unexamined = json_array();
 	struct buf id = {0};
 	buf_hex(&id, s->build_id, s->n_build_id);
 	js_num(all, "format", 1);
@@ -195,6 +210,9 @@ static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 	for (uint32_t i = 0; i < s->n_gaps; i++)
 		js_add(gaps, js_string(str_of(s->gaps[i])));
 	js_put(all, "gaps", gaps);
+	for (uint32_t i = 0; i < s->n_unexamined; i++)
+		js_add(unexamined, js_string(str_of(s->unexamined[i])));
+	js_put(all, "unexamined", unexamined);
 	for (uint32_t f = 0; f < s->n_functions && !o->stats; f++) {
 		const struct spec_function *fn = &s->functions[f];
 		json_t *one, *nodes;

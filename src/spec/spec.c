@@ -35,6 +35,7 @@ void spec_free(struct spec *s)
 	free(s->edges);
 	free(s->targets);
 	free(s->gaps);
+	free(s->unexamined);
 	free(s->strings);
 	free(s);
 }
@@ -174,6 +175,9 @@ int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id)
 	buf_varint(&rest, sizeof(figures) / sizeof(figures[0]));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		buf_varint(&rest, figures[i]);
+	buf_varint(&rest, s->n_unexamined);
+	for (uint32_t i = 0; i < s->n_unexamined; i++)
+		encode_string(&t, &rest, s->unexamined[i]);
 	buf_varint(&body, t.bytes.n);
 	buf_str(&body, buf_view(&t.bytes));
 	buf_str(&body, buf_view(&rest));
@@ -368,6 +372,10 @@ static void read_body(struct reader *r, struct spec *s)
 			figures[i] = v;
 	}
 	memcpy(&s->stats, figures, sizeof(figures));
+	if (!r->bad && r->p != r->end) /* those from before this was written end here */
+		s->unexamined = decode_array(r, sizeof(*s->unexamined), &s->n_unexamined);
+	for (uint32_t i = 0; i < s->n_unexamined && !r->bad; i++)
+		s->unexamined[i] = decode_string(r);
 	if (r->p != r->end)
 		r->bad = true;
 }

@@ -105,6 +105,10 @@ struct spec {
 	uint32_t n_targets;
 	const char **gaps; /* what could not be told, in words; n_gaps 0: all was */
 	uint32_t n_gaps;
+	/* Functions of the program that are in no graph, as they reach no system call: what they decide is in no trace. Of
+	 * specifications from before they were listed there are none, though stats counts some. */
+	const char **unexamined;
+	uint32_t n_unexamined;
 	struct spec_stats stats;
 	char *strings; /* that the names are in */
 };

@@ -5,9 +5,22 @@
 #include "answer/fmt.h"
 #include "answer/js.h"
 #include "spec/align/align_traces.h"
+#include "store/store.h"
 
 struct pair_calls;
 struct trace_exit_status;
+
+/* What the record knows of what both wrote (trace_outputs.h). */
+struct trace_outputs {
+	bool known;       /* the record was asked */
+	bool differ;      /* ... and knows of something that is not the same; `words` says what, a line each */
+	bool bytes_known; /* how many bytes both wrote in all; `bytes`, of A */
+	uint64_t bytes;
+	size_t n_open;    /* files that were made anew with the same size; whether they are the same is not known */
+	char *words;      /* owned; NULL */
+	char **libraries; /* owned: names of those that A's program used, ascending */
+	size_t n_libraries;
+};
 
 /* One trace, or what stands for it, on one side. */
 struct trace_side {
@@ -15,6 +28,8 @@ struct trace_side {
 	const char *exe, *thread;
 	const char *first; /* function that the thread enters first, NULL not known */
 	const struct trace_exit_status *exit_status;
+	store_id exec;    /* of the record, 0 not known */
+	size_t n_threads; /* of its process, that have traces */
 	/* Others could have been its partner as well, of so many on either side. */
 	bool uncertain;
 	size_t alike[2];
@@ -34,6 +49,7 @@ struct trace_pair {
 	char **names; /* of functions that are not in the specification, by their numbers behind its own; some NULL */
 	uint32_t n_names;
 	struct pair_calls *calls; /* they are traces of calls (trace_calls_words.h); NULL */
+	struct trace_outputs outputs;
 };
 struct trace_view {
 	const char *what[2]; /* what the sides are called on the command line */
@@ -47,13 +63,16 @@ struct trace_view {
 	bool again;
 	char *const *ran, *const *note;
 	size_t n_ran, n_notes;
+	struct trace_outputs outputs; /* what differs, and no program of a pair is known to have made */
 };
 
 enum trace_verdict {
-	TRACE_SAME,       /* no control difference, and none in data, or data was not recorded */
+	TRACE_SAME,       /* no control difference, and none in data, or data was not recorded; nor in what they wrote */
 	TRACE_DATA,       /* no control difference, data or a message differs */
 	TRACE_CONTROL,    /* it took another way */
 	TRACE_ITERATIONS, /* a loop made another number of turns, and that is all */
+	TRACE_OUTPUT,     /* no control difference, but they wrote something else */
+	TRACE_UNKNOWN,    /* no control difference as far as both traces go, and that is not to the end */
 };
 enum trace_verdict trace_verdict(const struct trace_pair *p);
 const char *trace_verdict_word(enum trace_verdict v);
@@ -93,8 +112,22 @@ void trace_words_rank(const struct trace_pair *p, struct buf *b);
 void trace_words_sender(const struct trace_pair *p, struct buf *b);
 /* "receive", "Bcast" */
 const char *trace_message_name(unsigned kind);
-/* No difference at all, as far as was recorded. */
+/* No difference at all, as far as was recorded, and all of both traces is there. */
 bool trace_is_same(const struct trace_pair *p);
+/* They took another way, or came upon other data or messages. */
+bool trace_parts(const struct trace_pair *p);
+/* Is something of a side's trace missing: its end, or what a gap or damage stands for? */
+bool trace_is_incomplete(const struct trace_pair *p, int side);
+/* What no trace tells, where both are the same: functions and branches of the program, libraries. */
+void trace_words_unexamined(const struct trace_pair *p, struct buf *b);
+uint64_t trace_unexamined_functions(const struct spec *s);
+uint64_t trace_unexamined_branches(const struct spec *s);
+/* What the record knows of what both wrote. */
+void trace_words_outputs(const struct trace_pair *p, struct buf *b);
+/* Are they of two builds whose graphs are alike? */
+bool trace_built_anew(const struct trace_pair *p);
+/* Where threads took part, so that what differs may be their order. */
+void trace_words_threads(const struct trace_pair *p, struct buf *b);
 /* "main() main.c:40 > run() run.c:12", the callers, outermost first. */
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */

@@ -1,6 +1,8 @@
 #include "answer/trace/trace_compare.h"
 
+#include "answer/diff/diff_content.h"
 #include "answer/trace/trace_calls_words.h"
+#include "answer/trace/trace_outputs.h"
 #include "answer/trace/trace_pairing.h"
 #include "spec/trace/trace_format.h"
 
@@ -13,6 +15,7 @@ void trace_comparison_release(struct trace_comparison *j)
 	for (size_t i = 0; i < j->view.n; i++) {
 		compared_release(&j->view.v[i].c);
 		free(j->view.v[i].searched);
+		trace_outputs_release(&j->view.v[i].outputs);
 		path_found_release(&j->found[i]);
 		if (j->view.v[i].calls)
 			pair_calls_release(j->view.v[i].calls);
@@ -26,18 +29,31 @@ void trace_comparison_release(struct trace_comparison *j)
 	free(j->view.v);
 	free(j->view.only);
 	free(j->view.only_side);
+	trace_outputs_release(&j->view.outputs);
 	for (int s = 0; s < 2; s++)
 		trace_set_release(&j->set[s]);
 	*j = (struct trace_comparison){0};
 }
 
-static struct trace_side side_of(const struct trace_file *f, const struct trace_partner *partner)
+/* Traces of threads of that process. */
+static size_t count_threads(const struct trace_set *s, const struct trace_file *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += s->v[i].process == f->process && s->v[i].calls == f->calls;
+	return n;
+}
+
+static struct trace_side side_of(const struct trace_set *s, const struct trace_file *f,
+                                 const struct trace_partner *partner)
 {
 	return (struct trace_side){.name = f->path,
 	                           .exe = f->info.exe,
 	                           .thread = f->info.thread,
 	                           .first = trace_first_name(f),
 	                           .exit_status = &f->exit_status,
+	                           .exec = f->exec,
+	                           .n_threads = count_threads(s, f),
 	                           .uncertain = partner->uncertain,
 	                           .alike = {partner->alike[0], partner->alike[1]}};
 }
@@ -193,7 +209,7 @@ static void list_alone(struct trace_comparison *j, int side, const struct trace_
 	for (size_t i = 0; i < set->n; i++)
 		if (of[i].with == SIZE_MAX && !goes_by_others(set, of, i)) {
 			j->view.only_side[j->view.n_only] = side;
-			j->view.only[j->view.n_only++] = side_of(&set->v[i], &of[i]);
+			j->view.only[j->view.n_only++] = side_of(set, &set->v[i], &of[i]);
 		}
 }
 
@@ -216,7 +232,7 @@ static int compare_thread_pairs(struct trace_comparison *j, const struct diff *r
 		if (a->v[i].calls && goes_by_others(a, of[0], i) && goes_by_others(b, of[1], k))
 			continue;
 		j->view.v[j->view.n] =
-		    (struct trace_pair){.side = {side_of(&a->v[i], &of[0][i]), side_of(&b->v[k], &of[1][k])}};
+		    (struct trace_pair){.side = {side_of(a, &a->v[i], &of[0][i]), side_of(b, &b->v[k], &of[1][k])}};
 		r = compare_pair(j, &a->v[i], &b->v[k], o, err);
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
@@ -243,7 +259,7 @@ static const struct trace_pair *sender_of(const struct trace_view *v, const stru
 	const struct trace_message *m = &t[0].message;
 	uint32_t ranks = p->c.thread[0].info.ranks;
 	const struct trace_pair *found = NULL;
-	if (trace_is_same(p) || !t[0].there || m->kind != TRACE_MESSAGE_receive || m->peer < 0 ||
+	if (!trace_parts(p) || !t[0].there || m->kind != TRACE_MESSAGE_receive || m->peer < 0 ||
 	    m->size != (int32_t)ranks || rank_of(p, ranks) < 0)
 		return NULL;
 	if (p->c.message && (!t[1].there || t[1].message.kind != m->kind || t[1].message.peer != m->peer))
@@ -257,19 +273,21 @@ static const struct trace_pair *sender_of(const struct trace_view *v, const stru
 			return NULL;
 		found = q;
 	}
-	return found && !trace_is_same(found) ? found : NULL;
+	return found && trace_parts(found) ? found : NULL;
 }
 
-/* Executions of the same role, where there are several to choose from. 0, or -errno with a sentence; ret_made: to be
- * released. */
+/* Executions of the same role, and what else differs between the sides, where both are of the record. 0, or -errno with
+ * a sentence; ret_made: to be released. */
 static int find_matching_roles(const struct answer_source *a, const struct trace_set set[2], struct err *err,
                                struct diff *ret, bool *ret_made)
 {
 	bool execs = set[0].exec && set[1].exec;
 	const store_id ids[2] = {execs ? set[0].exec : set[0].run, execs ? set[1].exec : set[1].run};
-	struct diff_options options = {.system_extra = a->system_extra, .skew = a->skew};
+	struct diff_content_source content = {.s = a->store};
+	struct diff_options options = {
+	    .system_extra = a->system_extra, .skew = a->skew, .content = diff_content_of, .content_arg = &content};
 	*ret_made = false;
-	if (!ids[0] || !ids[1] || !set[0].exec != !set[1].exec || (set[0].n < 2 && set[1].n < 2))
+	if (!ids[0] || !ids[1] || !set[0].exec != !set[1].exec)
 		return 0;
 	int r = diff_make(a->store, execs ? DIFF_EXEC : DIFF_RUN, ids, &options, err, ret);
 	*ret_made = r == 0;
@@ -284,6 +302,8 @@ int trace_compare(const struct answer_source *a, const struct compare_options *o
 	int r = find_matching_roles(a, j->set, err, &roles, &has_roles);
 	if (r == 0)
 		r = compare_thread_pairs(j, has_roles ? &roles : NULL, o, err);
+	if (r == 0 && has_roles)
+		r = trace_outputs_read(a->store, &roles, j, err);
 	if (has_roles)
 		diff_release(&roles);
 	for (size_t i = 0; i < j->view.n; i++)
@@ -295,9 +315,9 @@ int trace_compare(const struct answer_source *a, const struct compare_options *o
 bool trace_differs(const struct trace_view *v)
 {
 	for (size_t i = 0; i < v->n; i++)
-		if (!trace_is_same(&v->v[i]) || v->v[i].atlas->built_otherwise)
+		if (!trace_is_same(&v->v[i]) || v->v[i].atlas->built_otherwise || trace_built_anew(&v->v[i]))
 			return true;
-	return v->n_only != 0;
+	return v->n_only != 0 || v->outputs.differ;
 }
 
 /* ---- the category `lines` of a diff of runs ---- */
@@ -309,6 +329,8 @@ static int append_lines_item(struct diff *d, const struct trace_pair *p)
 	const char *slash = strrchr(p->side[0].exe, '/');
 	struct diff_item x = {.category = DIFF_lines, .kind = DIFF_CHANGED};
 	trace_words_at(p, first, &place);
+	if (p->side[0].n_threads > 1 || p->side[1].n_threads > 1)
+		buf_printf(&place, ", where threads took part, whose order may differ");
 	trace_words_side_operands(p, first, 0, &a);
 	trace_words_side_operands(p, first, 1, &b);
 	x.subject = str_of(slash ? slash + 1 : p->side[0].exe);

@@ -235,19 +235,55 @@ static json_t *sender_json(const struct trace_pair *p)
 	return from;
 }
 
-/* A string for each line of them. */
+/* A string for each line of the text, which may be NULL. */
+static json_t *lines_json(const char *text)
+{
+	json_t *list = json_array();
+	for (const char *q = text ? text : ""; *q;) {
+		size_t n = strcspn(q, "\n");
+		js_add(list, js_string(str_n(q, n)));
+		q += n + (q[n] == '\n');
+	}
+	return list;
+}
+
 static json_t *notes_of_pair_json(const struct trace_pair *p)
 {
 	struct buf b = {0};
-	json_t *notes = json_array();
 	trace_words_notes(p, &b);
-	for (const char *q = buf_cstr(&b); *q;) {
-		size_t n = strcspn(q, "\n");
-		js_add(notes, js_string(str_n(q, n)));
-		q += n + (q[n] == '\n');
-	}
+	json_t *notes = lines_json(buf_cstr(&b));
 	buf_release(&b);
 	return notes;
+}
+
+/* What no trace of the program tells. */
+static json_t *unexamined_json(const struct trace_pair *p)
+{
+	const struct spec *s = p->calls ? NULL : trace_pair_spec(p, 0);
+	json_t *o = json_object(), *names = json_array(), *libraries = json_array();
+	for (uint32_t i = 0; s && i < s->n_unexamined; i++)
+		js_add(names, js_string(str_of(s->unexamined[i])));
+	for (size_t i = 0; i < p->outputs.n_libraries; i++)
+		js_add(libraries, js_string(str_of(p->outputs.libraries[i])));
+	if (s) {
+		js_num(o, "functions", trace_unexamined_functions(s));
+		js_num(o, "of_functions", trace_unexamined_functions(s) + s->stats.functions_kept);
+		js_num(o, "branches", trace_unexamined_branches(s));
+	}
+	js_put(o, "names", names);
+	js_put(o, "libraries", libraries);
+	return o;
+}
+
+static json_t *outputs_json(const struct trace_outputs *x)
+{
+	json_t *o = json_object();
+	js_bool(o, "known", x->known);
+	js_bool(o, "differ", x->differ);
+	js_put(o, "bytes", x->bytes_known ? json_integer((json_int_t)x->bytes) : json_null());
+	js_num(o, "files_open", x->n_open);
+	js_put(o, "differences", lines_json(x->words));
+	return o;
 }
 
 static json_t *pair_json(const struct trace_pair *p)
@@ -288,6 +324,12 @@ static json_t *pair_json(const struct trace_pair *p)
 	if (p->sender)
 		js_put(o, "sender", sender_json(p));
 	js_put(o, "notes", notes_of_pair_json(p));
+	if (trace_built_anew(p))
+		js_bool(o, "build_ids_differ", true);
+	js_put(o, "unexamined", unexamined_json(p));
+	js_put(o, "outputs", outputs_json(&p->outputs));
+	js_put(o, "process_threads",
+	       json_pack("[I,I]", (json_int_t)p->side[0].n_threads, (json_int_t)p->side[1].n_threads));
 	buf_release(&b);
 	return o;
 }
@@ -309,6 +351,7 @@ json_t *trace_json(const struct trace_view *v)
 		js_add(only, one);
 	}
 	js_put(o, "only", only);
+	js_put(o, "outputs", outputs_json(&v->outputs));
 	if (v->again) {
 		json_t *again = json_object(), *ran = json_array(), *notes = json_array();
 		for (size_t i = 0; i < v->n_ran; i++)

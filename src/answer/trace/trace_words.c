@@ -16,7 +16,10 @@
 enum trace_verdict trace_verdict(const struct trace_pair *p)
 {
 	if (p->c.equal)
-		return trace_is_same(p) ? TRACE_SAME : TRACE_DATA;
+		return trace_is_same(p)    ? TRACE_SAME
+		       : trace_parts(p)    ? TRACE_DATA
+		       : p->outputs.differ ? TRACE_OUTPUT
+		                           : TRACE_UNKNOWN;
 	bool turns = p->c.n == p->c.result.total;
 	for (size_t i = 0; turns && i < p->c.n; i++)
 		turns = p->c.v[i].d.loop_function != LAYOUT_NONE;
@@ -25,12 +28,26 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 
 bool trace_is_same(const struct trace_pair *p)
 {
-	return p->c.equal && !p->c.data && !p->c.message;
+	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1);
+}
+
+bool trace_parts(const struct trace_pair *p)
+{
+	return !p->c.equal || p->c.data || p->c.message;
+}
+
+bool trace_is_incomplete(const struct trace_pair *p, int side)
+{
+	const struct thread_steps *t = &p->c.thread[side];
+	const struct trace_exit_status *f = p->side[side].exit_status;
+	bool ended =
+	    (f && f->kind != EXIT_STATUS_UNKNOWN) || (p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed));
+	return t->damaged || t->gaps || t->info.end == TRACE_STOPPED || (t->info.end == TRACE_CUT && !ended);
 }
 
 const char *trace_verdict_word(enum trace_verdict v)
 {
-	static const char *const words[] = {"same", "data", "control", "turns"};
+	static const char *const words[] = {"same", "data", "control", "turns", "output", "unknown"};
 	return words[v];
 }
 

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static bool is_exit_known(const struct trace_exit_status *f)
-{
-	return f && f->kind != EXIT_STATUS_UNKNOWN;
-}
-
 static void note_side(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct thread_steps *t = &p->c.thread[side];
@@ -19,8 +14,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
 		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
-	else if (t->info.end == TRACE_CUT && !is_exit_known(p->side[side].exit_status) &&
-	         !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
+	else if (t->info.end == TRACE_CUT && trace_is_incomplete(p, side))
 		buf_printf(
 		    b,
 		    "%c's trace does not say how the program ended, nor does a record: it was killed, or is still going on, "
@@ -53,6 +47,96 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	}
 }
 
+bool trace_built_anew(const struct trace_pair *p)
+{
+	const struct trace_info *a = &p->c.thread[0].info, *b = &p->c.thread[1].info;
+	return !p->atlas->built_otherwise && a->n_build_id && a->n_build_id == b->n_build_id &&
+	       memcmp(a->build_id, b->build_id, a->n_build_id) != 0;
+}
+
+/* ---- what is not in a trace ---- */
+
+uint64_t trace_unexamined_branches(const struct spec *s)
+{
+	return s->stats.branches > s->stats.decisions ? s->stats.branches - s->stats.decisions : 0;
+}
+
+uint64_t trace_unexamined_functions(const struct spec *s)
+{
+	if (s->n_unexamined)
+		return s->n_unexamined;
+	/* Of those that were not listed: some may be a library's that its headers define. */
+	return s->stats.functions > s->stats.functions_kept ? s->stats.functions - s->stats.functions_kept : 0;
+}
+
+static void put_unexamined_functions(const struct spec *s, struct buf *b)
+{
+	uint64_t n = trace_unexamined_functions(s), all = n + s->stats.functions_kept;
+	uint32_t named = s->n_unexamined < 5 ? s->n_unexamined : 5;
+	if (!n)
+		return;
+	for (uint32_t i = 0; i < named; i++) {
+		if (i)
+			buf_printf(b, ", ");
+		trace_words_function(s->unexamined[i], b);
+	}
+	if (named && n > named)
+		buf_printf(b, " and %llu more", (unsigned long long)(n - named));
+	buf_printf(b, named ? " (" : "functions: ");
+	buf_printf(b, "%llu of %llu function%s, %s no system call", (unsigned long long)n, (unsigned long long)all,
+	           str_plural(all), n == 1 ? "which reaches" : "which reach");
+	buf_printf(b, named && n > named ? "; stemma spec --stats names all)\n" : named ? ")\n" : "\n");
+}
+
+void trace_words_unexamined(const struct trace_pair *p, struct buf *b)
+{
+	const struct spec *s = trace_pair_spec(p, 0);
+	size_t named = p->outputs.n_libraries < 6 ? p->outputs.n_libraries : 6;
+	if (p->calls || !s)
+		return;
+	put_unexamined_functions(s, b);
+	uint64_t branches = trace_unexamined_branches(s);
+	if (branches)
+		buf_printf(b, "%llu branch%s, which %s no call\n", (unsigned long long)branches, branches == 1 ? "" : "es",
+		           branches == 1 ? "decides" : "decide");
+	for (size_t i = 0; i < named; i++) {
+		buf_printf(b, i ? ", " : "within ");
+		fmt_name(b, str_of(p->outputs.libraries[i]));
+	}
+	if (p->outputs.n_libraries > named)
+		buf_printf(b, " and %zu more", p->outputs.n_libraries - named);
+	if (named)
+		buf_char(b, '\n');
+}
+
+void trace_words_outputs(const struct trace_pair *p, struct buf *b)
+{
+	const struct trace_outputs *o = &p->outputs;
+	if (o->words) {
+		buf_printf(b, "%s\n", o->words);
+	} else if (!o->known) {
+		buf_printf(b, "not compared: they are of no runs whose record says what was written\n");
+		return;
+	} else if (o->bytes_known) {
+		buf_printf(b, "%llu byte%s on both sides, and no file that is known to differ\n", (unsigned long long)o->bytes,
+		           str_plural(o->bytes));
+	}
+	if (o->n_open)
+		buf_printf(b, "%zu file%s of the same size, whose bytes are not known (stemma run --digest)\n", o->n_open,
+		           str_plural(o->n_open));
+}
+
+void trace_words_threads(const struct trace_pair *p, struct buf *b)
+{
+	size_t n[2] = {p->side[0].n_threads, p->side[1].n_threads};
+	if (p->c.equal || (n[0] < 2 && n[1] < 2))
+		return;
+	buf_printf(b,
+	           "%zu | %zu threads took part: in which order they came is the machine's timing and no difference of the "
+	           "program, and may be all that differs here",
+	           n[0], n[1]);
+}
+
 void trace_words_notes(const struct trace_pair *p, struct buf *b)
 {
 	const struct atlas *m = p->atlas;
@@ -67,6 +151,8 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 			buf_printf(b, " and %u more functions", m->n_changed - 5);
 		buf_printf(b, m->n_changed ? "\n" : "no function's decisions or calls, only lines or what lies between them\n");
 	}
+	if (trace_built_anew(p))
+		buf_printf(b, "the programs are of different builds, which differ only in what is not traced\n");
 	note_side(p, 0, b);
 	note_side(p, 1, b);
 	if (p->searched)
@@ -95,6 +181,10 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 		trace_words_operands(p, p->c.datum, b);
 		return;
 	}
+	if (trace_verdict(p) == TRACE_OUTPUT)
+		buf_printf(b, "they wrote something else, and ");
+	if (trace_verdict(p) == TRACE_UNKNOWN)
+		buf_printf(b, "whether they are the same, as not all was traced (below): ");
 	if (p->calls) {
 		buf_printf(b, "no difference in %u call%s, nor in what they were about", p->calls->c[0].n,
 		           str_plural(p->calls->c[0].n));

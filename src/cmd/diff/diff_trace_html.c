@@ -116,6 +116,14 @@ static void print_html_pair(const struct trace_output *v, const struct trace_pai
 	puts("<dl>");
 	trace_words_ends(p, &b);
 	print_definition("they ended", &b);
+	trace_words_threads(p, &b);
+	print_definition("threads", &b);
+	if (p->c.equal)
+		trace_words_unexamined(p, &b);
+	print_definition("not examined", &b);
+	if (p->c.equal || p->outputs.differ)
+		trace_words_outputs(p, &b);
+	print_definition("what they wrote, A | B", &b);
 	trace_words_uncertain(p->side, &b);
 	print_definition("not certain", &b);
 	puts("</dl>");

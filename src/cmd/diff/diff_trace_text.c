@@ -137,8 +137,14 @@ static void print_text_pair(const struct trace_output *v, const struct trace_pai
 		buf_reset(&b);
 	}
 	if (p->c.equal) {
+		static const char *const heads[] = {[TRACE_SAME] = "same",
+		                                    [TRACE_DATA] = "data differs",
+		                                    [TRACE_OUTPUT] = "differs",
+		                                    [TRACE_UNKNOWN] = "not known"};
 		trace_words_same(p, &b);
-		print_headed_lines(v, "same", &b);
+		print_headed_lines(v, heads[trace_verdict(p)], &b);
+		trace_words_unexamined(p, &b);
+		print_headed_lines(v, "not examined", &b);
 		if (p->c.message && p->c.data) {
 			trace_words_message(p, &b);
 			print_headed_lines(v, "message", &b);
@@ -148,8 +154,14 @@ static void print_text_pair(const struct trace_output *v, const struct trace_pai
 		put_first(v, p);
 		put_later(v, p);
 	}
+	if (p->c.equal || p->outputs.differ) {
+		trace_words_outputs(p, &b);
+		print_headed_lines(v, "outputs", &b);
+	}
 	trace_words_ends(p, &b);
 	print_headed_lines(v, "ended", &b);
+	trace_words_threads(p, &b);
+	print_headed_lines(v, "threads", &b);
 	trace_words_uncertain(p->side, &b);
 	print_headed_lines(v, "not certain", &b);
 	trace_words_notes(p, &b);
@@ -195,6 +207,8 @@ int trace_text(const struct trace_output *v)
 		trace_words_uncertain(&v->view->only[i], &b);
 		print_headed_lines(v, "not certain", &b);
 	}
+	buf_printf(&b, "%s", v->view->outputs.words ? v->view->outputs.words : "");
+	print_headed_lines(v, "outputs", &b);
 	for (size_t i = 0; i < v->view->n_notes; i++) {
 		buf_printf(&b, "%s", v->view->note[i]);
 		print_headed_lines(v, "partial", &b);

@@ -16,6 +16,7 @@ struct emit {
 	VEC(struct spec_node) nodes;
 	VEC(struct spec_edge) edges;
 	VEC(uint32_t) targets;
+	VEC(const char *) unexamined;
 	struct function *f;
 	struct condition_texts *words;
 	uint32_t file, line, column; /* of the last point that had a line */
@@ -451,7 +452,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 	s->stats.modules = modules;
 	for (size_t i = 0; i < p->functions.n; i++) {
 		const struct function *f = &p->functions.v[i];
-		if (!f->defined)
+		/* What a library's header defines, too, is the library's. */
+		if (!f->defined || (!f->reaches && LLVMGetLinkage(f->value) == LLVMAvailableExternallyLinkage))
 			continue;
 		s->stats.functions++;
 		s->stats.functions_kept += f->reaches;
@@ -459,6 +461,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 		s->stats.edges += f->edges;
 		s->stats.back_edges += f->back_edges;
 		s->n_functions += f->reaches;
+		if (!f->reaches)
+			*(const char **)llvm_need(vec_add(&e.unexamined)) = f->name;
 	}
 	s->stats.recursive = find_recursive_functions(p);
 	s->functions = llvm_need(calloc(s->n_functions + 1, sizeof(*s->functions)));
@@ -505,6 +509,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 	s->n_targets = (uint32_t)e.targets.n;
 	s->gaps = p->gaps.v;
 	s->n_gaps = (uint32_t)p->gaps.n;
+	s->unexamined = e.unexamined.v;
+	s->n_unexamined = (uint32_t)e.unexamined.n;
 	s->stats.nodes = s->n_nodes;
 	s->stats.edges_kept = s->n_edges;
 	s->stats.indirect = p->indirect;

@@ -1,0 +1,211 @@
+#include "answer/trace/trace_outputs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WRITTEN_KNOWN = 1 << 6 }; /* of exec_info.known */
+
+void trace_outputs_release(struct trace_outputs *o)
+{
+	for (size_t i = 0; i < o->n_libraries; i++)
+		free(o->libraries[i]);
+	free(o->libraries);
+	free(o->words);
+	*o = (struct trace_outputs){0};
+}
+
+/* ---- files ---- */
+
+/* The pair whose program is known to have made it; with one pair it is that one's, whoever it was. NULL: none. */
+static struct trace_outputs *outputs_of_maker(struct trace_comparison *j, const struct diff_item *i)
+{
+	for (size_t k = 0; k < j->view.n; k++) {
+		const struct trace_pair *p = &j->view.v[k];
+		if ((i->exec_a && i->exec_a == p->side[0].exec) || (i->exec_b && i->exec_b == p->side[1].exec))
+			return &j->view.v[k].outputs;
+	}
+	return j->view.n == 1 ? &j->view.v[0].outputs : NULL;
+}
+
+static int append_size(struct store *s, store_id version, struct buf *b)
+{
+	struct version_info v;
+	int r = version ? store_version(s, version, &v) : 0;
+	if (r < 0)
+		return r;
+	if (r == 0)
+		buf_printf(b, "not made");
+	else if (v.has_size)
+		buf_printf(b, "%llu byte%s", (unsigned long long)v.size, str_plural(v.size));
+	else
+		buf_printf(b, "of unknown size");
+	return 0;
+}
+
+static int append_words(struct trace_outputs *o, struct buf *line)
+{
+	struct buf all = {0};
+	if (o->words)
+		buf_printf(&all, "%s\n", o->words);
+	buf_str(&all, buf_view(line));
+	if (all.failed || line->failed)
+		return -ENOMEM;
+	buf_cstr(&all);
+	free(o->words);
+	o->words = all.p;
+	return 0;
+}
+
+static int read_output_item(struct store *s, const struct diff_item *i, struct trace_outputs *o)
+{
+	struct buf b = {0};
+	bool open = i->kind == DIFF_REWRITTEN && i->content == CONTENT_UNKNOWN;
+	if (i->content == CONTENT_SAME || i->possible)
+		return 0;
+	if (open) {
+		o->n_open++;
+		return 0;
+	}
+	fmt_path(&b, i->subject);
+	buf_printf(&b, ": ");
+	int r = append_size(s, i->a, &b);
+	buf_printf(&b, " | ");
+	r = r < 0 ? r : append_size(s, i->b, &b);
+	if (i->kind == DIFF_REWRITTEN)
+		buf_printf(&b, ", other bytes");
+	o->differ = true;
+	r = r < 0 ? r : append_words(o, &b);
+	buf_release(&b);
+	return r;
+}
+
+/* ---- bytes ---- */
+
+/* Did it write to sockets or share memory? How many bytes that takes is a matter of timing. Pipes and files are not. */
+static int is_talking(struct store *s, store_id exec, bool *ret)
+{
+	struct edges e = {0};
+	struct version_info v;
+	struct file_info f;
+	int r = store_outputs(s, exec, &e);
+	for (size_t i = 0; r >= 0 && i < e.n && !*ret; i++) {
+		r = store_version(s, e.v[i].to, &v);
+		if (r > 0)
+			r = store_file(s, v.file, &f);
+		*ret |= r > 0 && (f.kind == TERM_kind_socket || f.kind == TERM_kind_shm);
+	}
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+/* What both executions wrote in all, wherever to: of those with one thread, which talk to nobody. */
+static int compare_written(struct store *s, const struct trace_pair *p, struct trace_outputs *o)
+{
+	struct exec_info x[2];
+	uint64_t bytes[2];
+	bool talks = p->side[0].n_threads > 1 || p->side[1].n_threads > 1;
+	for (int k = 0; k < 2; k++) {
+		int r = is_talking(s, p->side[k].exec, &talks);
+		r = r < 0 ? r : store_exec(s, p->side[k].exec, &x[k]);
+		if (r < 0)
+			return r;
+		o->bytes_known = r > 0 && x[k].known & WRITTEN_KNOWN && (!k || o->bytes_known);
+		bytes[k] = r > 0 ? x[k].wchar_ : 0;
+	}
+	o->bytes_known &= !talks;
+	if (!o->bytes_known)
+		return 0;
+	o->bytes = bytes[0];
+	if (bytes[0] == bytes[1])
+		return 0;
+	struct buf b = {0};
+	o->differ = true;
+	buf_printf(&b, "%llu | %llu bytes written in all", (unsigned long long)bytes[0], (unsigned long long)bytes[1]);
+	int r = append_words(o, &b);
+	buf_release(&b);
+	return r;
+}
+
+/* ---- libraries ---- */
+
+static int compare_library_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int append_library(struct trace_outputs *o, struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	struct str name = slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
+	const char *so = name.n ? memmem(name.p, name.n, ".so", 3) : NULL;
+	bool last = so && so + 3 == name.p + name.n;
+	bool numbered = so && !last && so[3] == '.' && so + 4 < name.p + name.n && so[4] >= '0' && so[4] <= '9';
+	if ((!last && !numbered) || str_starts(name, str_of("ld-linux")))
+		return 0;
+	char **v = realloc(o->libraries, (o->n_libraries + 1) * sizeof(*v));
+	if (v)
+		o->libraries = v;
+	if (!v || !(v[o->n_libraries] = strndup(name.p, name.n)))
+		return -ENOMEM;
+	o->n_libraries++;
+	return 0;
+}
+
+/* Libraries that the execution opened, by name, each once. */
+static int list_libraries(struct store *s, store_id exec, struct trace_outputs *o)
+{
+	struct edges e = {0};
+	struct version_info v;
+	struct file_info f;
+	size_t n = 0;
+	int r = store_uses(s, exec, &e);
+	for (size_t i = 0; r >= 0 && i < e.n; i++) {
+		r = store_version(s, e.v[i].to, &v);
+		if (r > 0)
+			r = store_file(s, v.file, &f);
+		if (r > 0)
+			r = append_library(o, f.path);
+	}
+	edges_release(&e);
+	if (o->n_libraries)
+		qsort(o->libraries, o->n_libraries, sizeof(*o->libraries), compare_library_names);
+	for (size_t i = 0; i < o->n_libraries; i++)
+		if (n && strcmp(o->libraries[n - 1], o->libraries[i]) == 0)
+			free(o->libraries[i]);
+		else
+			o->libraries[n++] = o->libraries[i];
+	o->n_libraries = n;
+	return r < 0 ? r : 0;
+}
+
+/* ---- all of it ---- */
+
+/* Of the threads of a process the first tells. */
+static bool is_first_of_process(const struct trace_view *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (v->v[k].side[0].exec == v->v[i].side[0].exec && v->v[k].side[1].exec == v->v[i].side[1].exec)
+			return false;
+	return true;
+}
+
+int trace_outputs_read(struct store *s, const struct diff *d, struct trace_comparison *j, struct err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < j->view.n; i++) {
+		struct trace_pair *p = &j->view.v[i];
+		p->outputs.known = p->side[0].exec && p->side[1].exec;
+		if (!p->outputs.known)
+			continue;
+		r = list_libraries(s, p->side[0].exec, &p->outputs);
+		if (r >= 0 && is_first_of_process(&j->view, i))
+			r = compare_written(s, p, &p->outputs);
+	}
+	for (size_t i = 0; r >= 0 && i < d->n_items; i++) {
+		struct trace_outputs *o = d->items[i].category == DIFF_outputs ? outputs_of_maker(j, &d->items[i]) : NULL;
+		if (d->items[i].category == DIFF_outputs)
+			r = read_output_item(s, &d->items[i], o ? o : &j->view.outputs);
+	}
+	return r < 0 ? err_set(err, -r, "cannot read what the programs wrote") : 0;
+}
