@@ -174,6 +174,15 @@ def tag(name, value=''):
         _say(_TAG, name, value)
 
 
+# ---- in notebooks
+
+
+def load_ipython_extension(shell):
+    """%load_ext stemma: the magics %stemma and %%stemma (stemma.notebook)."""
+    from . import notebook  # pylint: disable=import-outside-toplevel
+    notebook.load(shell)
+
+
 # ---- reading the record
 
 

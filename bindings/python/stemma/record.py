@@ -7,16 +7,19 @@
         for maker in answer['makers']:
             print(maker['argv'])
 
-Answers are those of the commands' --json, as dicts; the manual pages name the fields. Needs no package but Python 3.7, and
-the library libstemma (STEMMA_LIBRARY names its file where the dynamic linker does not find it). A Record is used by one
+Answers are those of the commands' --json, as dicts and lists; the manual pages name the fields, and stemma.answers says how
+they become data frames and graphs. Needs no package but Python 3.7, and the library libstemma (STEMMA_LIBRARY names its file where the dynamic linker does not find it). A Record is used by one
 thread at a time, and only in the process that opened it.
 """
 
 import ctypes
 import json
 import os
+import subprocess
+import tempfile
 
 from ._found import candidates
+from .answers import Lineage, Rows, Why
 
 __all__ = ['Record', 'RecordError', 'NotRecorded', 'READ_ONLY', 'IN_MEMORY']
 
@@ -90,12 +93,31 @@ def _words(words):
     return (ctypes.c_char_p * (len(words) + 1))(*(os.fsencode(word) for word in words), None) if words else None
 
 
+_XSD = 'http://www.w3.org/2001/XMLSchema#'
+
+
+def _term(term):
+    """A term of a SPARQL result as a value of Python's; what is no number or truth value stays text."""
+    kind, text = term.get('datatype', ''), term['value']
+    try:
+        if kind in (_XSD + 'integer', _XSD + 'long', _XSD + 'int', _XSD + 'nonNegativeInteger'):
+            return int(text)
+        if kind in (_XSD + 'decimal', _XSD + 'double', _XSD + 'float'):
+            return float(text)
+        if kind == _XSD + 'boolean':
+            return {'true': True, '1': True, 'false': False, '0': False}[text]
+    except (ValueError, KeyError):
+        pass
+    return text
+
+
 class Record:
     """An open record: that of `store` (a folder), or where the user's settings say. Indexes what is new unless
     READ_ONLY."""
 
     def __init__(self, store=None, flags=0):
         self._library = _load()
+        self._store, self._flags = store, flags
         self._record = ctypes.c_void_p()
         error = _Error()
         _check(self._library.stemma_open(None if store is None else os.fsencode(store), flags,
@@ -149,23 +171,23 @@ class Record:
 
     def why(self, file):
         """Who made the file, from what (stemma-why(1))."""
-        return self._ask('why', os.fsencode(file), _ALL)['answers'][0]
+        return Why(self._ask('why', os.fsencode(file), _ALL)['answers'][0])
 
     def lineage(self, file, down=False, certain=False, all=False, forks=False, depth=0, stages=False):  # pylint: disable=redefined-builtin
         """All that the file came from, or with down what came from it (stemma-lineage(1)); with stages by rules, tasks,
         targets and notebooks."""
         flags = _DOWN * bool(down) | _CERTAIN * bool(certain) | _ALL * bool(all) | _FORKS * bool(forks)
         flags |= _STAGES * bool(stages)
-        return self._ask('lineage', os.fsencode(file), flags, depth)
+        return Lineage(self._ask('lineage', os.fsencode(file), flags, depth))
 
     def runs(self, count=0, all=False):  # pylint: disable=redefined-builtin
         """The runs, newest first, at most count of them (0: all) (stemma-log(1))."""
-        return self._ask('runs', _ALL * bool(all), count)['runs']
+        return Rows(self._ask('runs', _ALL * bool(all), count)['runs'])
 
     def find(self, expression, all=False):  # pylint: disable=redefined-builtin
         """The files, runs or executions that an expression describes (stemma-find(1))."""
         answer = self._ask('find', os.fsencode(expression), _ALL * bool(all))
-        return answer.get('entities') or answer.get('runs') or answer.get('executions') or []
+        return Rows(answer.get('entities') or answer.get('runs') or answer.get('executions') or [])
 
     def diff(self, a='@~1', b='@'):
         """What differs between two runs, executions or versions (stemma-diff(1))."""
@@ -208,3 +230,46 @@ class Record:
     def summaries(self, run=None):
         """What the tasks of a run used, or (None) all summaries of the record."""
         return self._ask('summaries', None if run is None else os.fsencode(run))['summaries']
+
+    def _command(self, name, *words, output=None):
+        """Starts the stemma command (STEMMA_COMMAND names another one) on this record."""
+        place = [] if self._store is None else ['--store', os.fspath(self._store)]
+        return subprocess.run([os.environ.get('STEMMA_COMMAND', 'stemma'), name, *place, *words], stdout=output,
+                              stderr=output, check=False)
+
+    def run(self, command, options=()):
+        """Runs a command and records it (stemma-run(1)); options are those of stemma run, as '--count'. What the command prints
+        goes where this process prints. The run, as runs() has it, with what it used as `summary`; raises RecordError where
+        stemma could not start it or record it. How the command ended is in the run's `exit`."""
+        if isinstance(command, (str, bytes)):
+            raise TypeError('a list of words is needed: a shell would be ["sh", "-c", ...]')
+        with tempfile.TemporaryDirectory() as folder:
+            summary = os.path.join(folder, 'summary.json')
+            done = self._command('run', '--summary', summary, *options, '--', *command)
+            try:
+                with open(summary, encoding='utf-8') as text:
+                    told = json.load(text)
+            except (OSError, ValueError):
+                raise RecordError(f'stemma run ended with {done.returncode}, and told nothing of the run') from None
+        self.update()
+        for run in self.runs(all=True):
+            if run['id'] == told.get('run'):
+                return {**run, 'summary': told}
+        raise RecordError('the run is not in this record', 'is another folder set in $STEMMA_HOME?')
+
+    def sparql(self, query):
+        """Asks in SPARQL 1.1 (stemma-sparql(1)). Of SELECT the rows, each a dict without what is not bound, numbers and truth
+        values as Python's; of ASK True or False; of CONSTRUCT and DESCRIBE Turtle, as text."""
+        index = ['--no-index'] if self._flags & READ_ONLY else []
+        done = self._command('sparql', *index, '--format', 'json', '--', query, output=subprocess.PIPE)
+        if done.returncode and b'cannot be written as json' in done.stderr:
+            done = self._command('sparql', *index, '--format', 'turtle', '--', query, output=subprocess.PIPE)
+            if not done.returncode:
+                return done.stdout.decode()
+        if done.returncode:
+            text = done.stderr.decode(errors='replace').strip()
+            raise RecordError(text or f'stemma sparql ended with {done.returncode}', code=done.returncode)
+        answer = json.loads(done.stdout)
+        if 'boolean' in answer:
+            return answer['boolean']
+        return Rows({name: _term(term) for name, term in row.items()} for row in answer['results']['bindings'])
