@@ -17,7 +17,7 @@ stemma, work = sys.argv[1:]
 every = bytes(c for c in range(1, 256) if c != 47)
 marks = ''.join(map(chr, [0x61c, 0x200e, 0x200f, *range(0x2028, 0x202f), *range(0x2066, 0x206a), 0x85, 0x9b, 0xfeff])).encode()
 names = [every[i:i + 60] for i in range(0, len(every), 60)]
-names += [marks, b'\x1b]0;title\x07', b"=cmd|' /C calc'!A0", b'+1+1', b'-2+3', b'@SUM(A1)', b'\t=1', b'\r=1', b'a\nb\n', b'"quoted"', b"it's", b'<i>&amp;</i>',
+names += [marks, '\u202e'.encode(), b'\x1b]0;title\x07', b"=cmd|' /C calc'!A0", b'+1+1', b'-2+3', b'@SUM(A1)', b'\t=1', b'\r=1', b'a\nb\n', b'"quoted"', b"it's", b'<i>&amp;</i>',
           b'$(id)`id`', b'\\x1b', b'}{][', b'%s%n', b'*?', b'a' * 255, b'\xed\xa0\x80', b'\xf4\x90\x80\x80', b'\xc0\xaf']
 os.chdir(work)
 for i, name in enumerate(names):

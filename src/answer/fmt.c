@@ -102,6 +102,12 @@ void fmt_version(struct buf *b, struct str path, uint64_t n)
 	buf_printf(b, "@{%llu}", (unsigned long long)n);
 }
 
+/* Does a shell leave the character alone? Not {a,b} and ^, which some expand; {} alone is no list. */
+static bool is_plain_in_shell(uint32_t c)
+{
+	return c >= 0x80 ? !unsafe_char(c) : c && (isalnum((int)c) || strchr("%+,-./:=@_", (int)c));
+}
+
 void fmt_arg(struct buf *b, struct str arg)
 {
 	bool plain = arg.n > 0, odd = false;
@@ -109,10 +115,10 @@ void fmt_arg(struct buf *b, struct str arg)
 		uint32_t c;
 		size_t n = utf8_char(arg.p + i, arg.n - i, &c);
 		odd |= !n || unsafe_char(c);
-		plain &= n && ((c >= 0x80 && !unsafe_char(c)) || isalnum((int)c) || strchr("%+,-./:=@_^{}", (int)c));
+		plain &= n && is_plain_in_shell(c);
 		i += n ? n : 1;
 	}
-	if (plain) {
+	if (plain || str_is(arg, "{}")) {
 		buf_str(b, arg);
 		return;
 	}

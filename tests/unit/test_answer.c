@@ -4,6 +4,7 @@
 #include "answer/fmt.h"
 #include "answer/js.h"
 #include "answer/why.h"
+#include "base/unsafe_char.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,31 @@ static void commands(void **state)
 	said("?");
 }
 
+/* No character that a terminal acts on is printed as it is, alone or beside others, and none stands bare that a shell
+ * expands. */
+static void commands_of_odd_characters(void **state)
+{
+	(void)state;
+	for (uint32_t c = 1; c < 0x10000; c++) {
+		char raw[8], word[16];
+		const int n = c < 0x80    ? snprintf(raw, sizeof(raw), "%c", (int)c)
+		              : c < 0x800 ? snprintf(raw, sizeof(raw), "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 0x3f)))
+		                          : snprintf(raw, sizeof(raw), "%c%c%c", (int)(0xe0 | c >> 12),
+		                                     (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
+		if (c >= 0xd800 && c < 0xe000)
+			continue; /* no characters */
+		snprintf(word, sizeof(word), "a%sb", raw);
+		fmt_arg(&B, str_of(word));
+		if (unsafe_char(c))
+			assert_null(memmem(B.p, B.n, raw, (size_t)n));
+		else if (c < 0x80 && strchr("{}^ ~$`\"\\'*?[]()<>|&;!#", (int)c))
+			assert_true(B.p[0] == '\'');
+		buf_reset(&B);
+	}
+	fmt_arg(&B, str_of("{}"));
+	said("{}");
+}
+
 /* ---- why.h ---- */
 
 /* `sort in > out` in a shell that opens out, and a later program that reads in after it wrote. */
@@ -290,6 +316,7 @@ int main(void)
 	                                   TEST(commands),
 	                                   TEST(who_made_it),
 	                                   TEST(unseen_beside),
-	                                   cmocka_unit_test(times_as_the_calendar_has_them)};
+	                                   cmocka_unit_test(times_as_the_calendar_has_them),
+	                                   cmocka_unit_test(commands_of_odd_characters)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
