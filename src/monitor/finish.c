@@ -1,6 +1,6 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
 #include "base/os/host.h"
-#include "monitor/monitor_int.h"
+#include "monitor/finish_int.h"
 #include "redact/redact.h"
 #include "summary/limit.h"
 #include "summary/summary_redact.h"
@@ -18,17 +18,8 @@
 #define TAIL_NS_PER_BYTE 0.5
 #define TICK_NS 10000000
 
-struct ends {
-	struct monitor *m;
-	struct summary *s;
-	struct waited w;
-	struct living l;
-	bool each; /* process has told its bytes */
-	int rc;
-};
-
 /* Did nobody tell of each process? */
-static bool is_blind(const struct monitor *m)
+bool finish_is_blind(const struct monitor *m)
 {
 	return m->blind && !monitor_hears(m);
 }
@@ -41,19 +32,19 @@ static bool is_dim(const struct monitor *m)
 }
 
 /* A process that was there before: what it and its descendants have used is known from the kernel's events? */
-static bool is_heard(const struct monitor *m)
+bool finish_is_heard(const struct monitor *m)
 {
 	return m->attached && m->past.known && !is_dim(m);
 }
 
-static void set_figure(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
+void finish_figure(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
 {
 	if (e->rc == 0)
 		e->rc = summary_set(e->s, f, value, method, complete);
 }
 
-static void set_bounds(struct ends *e, enum figure_name f, int64_t value, int64_t low, int64_t high, const char *method,
-                       bool complete)
+void finish_bounds(struct ends *e, enum figure_name f, int64_t value, int64_t low, int64_t high, const char *method,
+                   bool complete)
 {
 	if (value < low)
 		value = low;
@@ -62,12 +53,12 @@ static void set_bounds(struct ends *e, enum figure_name f, int64_t value, int64_
 	if (e->rc != 0)
 		return;
 	if (low == high)
-		set_figure(e, f, value, method, complete);
+		finish_figure(e, f, value, method, complete);
 	else
 		e->rc = summary_set_bounds(e->s, f, value, low, high, method, complete);
 }
 
-static void set_absent_figure(struct ends *e, enum figure_name f, const char *why)
+void finish_absent(struct ends *e, enum figure_name f, const char *why)
 {
 	if (e->rc == 0)
 		e->rc = summary_absent(e->s, f, why);
@@ -88,7 +79,7 @@ static int64_t most_unseen(const struct ends *e)
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
 	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
-	if (is_heard(m))
+	if (finish_is_heard(m))
 		more = (int64_t)t->ended * TAIL_NS + (int64_t)((double)t->largest * TAIL_NS_PER_BYTE);
 	else if (m->attached) /* as much as all processors can do since the last look */
 		more = (m->end - m->seen_alive) * host_processors();
@@ -126,11 +117,11 @@ static void set_time_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
-	set_figure(e, FIGURE_start, m->start, "clock", true);
-	set_figure(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
-	set_figure(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
+	finish_figure(e, FIGURE_start, m->start, "clock", true);
+	finish_figure(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
+	finish_figure(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
 
-	bool heard = is_heard(m), complete = e->l.unread == 0 && !(t->lost && is_dim(m)) && !t->failed;
+	bool heard = finish_is_heard(m), complete = e->l.unread == 0 && !(t->lost && is_dim(m)) && !t->failed;
 	complete &= !m->attached || heard;
 	int64_t value = e->w.user + e->w.system + (int64_t)(t->lost_cpu + e->l.cpu);
 	int64_t seen = (int64_t)(t->ended_cpu + e->l.cpu - e->l.waited);
@@ -149,129 +140,20 @@ static void set_time_figures(struct ends *e)
 	                     : m->attached
 	                         ? "samples"
 	                         : method_of(e, "wait4", "wait4, last look", "wait4, living", "wait4, last look, living");
-	set_bounds(e, FIGURE_cpu_time, value, value - less, value + more, method, complete);
+	finish_bounds(e, FIGURE_cpu_time, value, value - less, value + more, method, complete);
 	int64_t user, system;
 	split_time(e, value, &user, &system);
-	set_figure(e, FIGURE_user_time, user, method, complete);
-	set_figure(e, FIGURE_system_time, system, method, complete);
+	finish_figure(e, FIGURE_user_time, user, method, complete);
+	finish_figure(e, FIGURE_system_time, system, method, complete);
 	int64_t over = m->over > m->end ? m->over : m->end; /* the CPU time is of those too that outlived the command */
 	if (over > m->start)
-		set_figure(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method,
-		           complete);
+		finish_figure(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method,
+		              complete);
 	int64_t cores = m->now.peak[FIGURE_cores_peak];
 	if (cores >= 0)
-		set_figure(e, FIGURE_cores_peak, cores, "samples", false);
+		finish_figure(e, FIGURE_cores_peak, cores, "samples", false);
 	else
-		set_absent_figure(e, FIGURE_cores_peak, "the command was too short for two samples");
-}
-
-/* ---- memory ---- */
-
-static int64_t i64(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
-static const char too_short[] = "the command was too short for a sample";
-
-/* The high-water mark of the largest process, B; 0: nobody saw any. */
-static uint64_t largest_process(const struct ends *e)
-{
-	uint64_t largest = e->m->tree.largest;
-	struct rusage own;
-	/* What began with this process's memory tells only by what is clearly more (as in tree.c). */
-	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1152 + (1 << 20) &&
-	    e->w.resident_peak > largest)
-		largest = e->w.resident_peak;
-	return largest;
-}
-
-/* No process was seen to have memory: it had ended before anybody looked. */
-static void set_memory_unseen(struct ends *e, bool complete)
-{
-	static const char why[] = "the command had ended before anybody could look";
-	const struct tree *t = &e->m->tree;
-	if (t->at_most) /* it began with the recorder's memory */
-		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
-		           "wait4", complete);
-	else
-		set_absent_figure(e, FIGURE_memory_resident_peak, why);
-	set_absent_figure(e, FIGURE_memory_virtual_peak, why);
-}
-
-/* peak: of the sets of processes that were alive together. */
-static void set_resident_peak(struct ends *e, uint64_t peak, uint64_t largest, bool complete)
-{
-	const struct monitor *m = e->m;
-	const struct tree *t = &m->tree;
-	uint64_t high = (peak > largest ? peak : largest) + t->unseen;
-	uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
-	/* The group counts each page once, but to the batches of each processor. */
-	uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
-	bool by_group = grouped > batches && grouped - batches > low;
-	if (by_group)
-		low = grouped - batches < high ? grouped - batches : high;
-	value -= t->doubtful < value ? t->doubtful : value;
-	if (m->shares.resident)
-		value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
-	value = value < low ? low : value > high ? high : value;
-	bool one = high == largest + t->unseen;
-	set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
-	           one && t->unseen     ? "high-water mark, wait4"
-	           : one                ? "high-water mark"
-	           : by_group           ? "high-water marks of processes alive together, control group"
-	           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
-	                                : "high-water marks of processes alive together",
-	           complete);
-}
-
-/* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
-static void set_memory_parts(struct ends *e)
-{
-	const struct monitor *m = e->m;
-	const struct {
-		enum figure_name figure;
-		uint64_t alone;
-	} parts[] = {{FIGURE_memory_anonymous_peak, m->alone.anonymous},
-	             {FIGURE_memory_file_peak, m->alone.file},
-	             {FIGURE_memory_shared_peak, m->alone.shared}};
-	double once = m->shares.resident ? (double)m->shares.pss / (double)m->shares.resident : 1;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int64_t sum = m->now.peak[parts[i].figure];
-		int64_t group = parts[i].figure == FIGURE_memory_anonymous_peak ? m->group.anonymous : 0;
-		if (group > 0) /* each page once; no more than is charged altogether */
-			set_bounds(e, parts[i].figure, group, i64(parts[i].alone) < group ? i64(parts[i].alone) : group,
-			           m->group.charged > group ? m->group.charged : group, "control group when looked at", false);
-		else if (sum >= 0)
-			set_bounds(e, parts[i].figure, (int64_t)((double)sum * once), i64(parts[i].alone), sum, "samples", false);
-		else
-			set_absent_figure(e, parts[i].figure, too_short);
-	}
-}
-
-static void set_memory_figures(struct ends *e)
-{
-	const struct monitor *m = e->m;
-	const struct tree *t = &m->tree;
-	uint64_t peak[SET_HEIGHTS], largest = largest_process(e);
-	sets_peak(&t->sets, peak);
-	bool complete = !t->failed && t->unmeasured == 0 && (!is_blind(m) || t->total == 1);
-	complete &= !m->attached || (is_heard(m) && !m->past.children);
-	if (largest == 0 && peak[SET_RESIDENT] == 0) {
-		set_memory_unseen(e, complete);
-	} else {
-		set_resident_peak(e, peak[SET_RESIDENT], largest, complete);
-		if (peak[SET_VIRTUAL])
-			set_figure(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together",
-			           complete);
-		else
-			set_absent_figure(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
-	}
-	set_memory_parts(e);
-	if (m->now.peak[FIGURE_swap_peak] >= 0)
-		set_figure(e, FIGURE_swap_peak, m->now.peak[FIGURE_swap_peak], "samples", false);
-	else
-		set_absent_figure(e, FIGURE_swap_peak, too_short);
+		finish_absent(e, FIGURE_cores_peak, "the command was too short for two samples");
 }
 
 /* ---- counts ---- */
@@ -281,24 +163,24 @@ static void set_process_figures(struct ends *e)
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
 	uint64_t peak[SET_HEIGHTS];
-	const char *method = is_blind(m) ? "samples" : "process events";
-	bool complete = !is_blind(m) && !t->failed && !(m->attached && (m->past.children || !m->past.known));
+	const char *method = finish_is_blind(m) ? "samples" : "process events";
+	bool complete = !finish_is_blind(m) && !t->failed && !(m->attached && (m->past.children || !m->past.known));
 	sets_peak(&t->sets, peak);
-	set_figure(e, FIGURE_processes_total, i64(t->total), method, complete);
-	set_figure(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, complete);
+	finish_figure(e, FIGURE_processes_total, finish_int(t->total), method, complete);
+	finish_figure(e, FIGURE_processes_concurrent_peak, finish_int(peak[SET_COUNT]), method, complete);
 	int64_t threads = m->now.peak[FIGURE_threads_peak];
-	if (threads < i64(t->threads_peak))
-		threads = i64(t->threads_peak);
+	if (threads < finish_int(t->threads_peak))
+		threads = finish_int(t->threads_peak);
 	if (m->group.tasks >= 1)
-		set_figure(e, FIGURE_threads_peak, m->group.tasks, "control group", true);
+		finish_figure(e, FIGURE_threads_peak, m->group.tasks, "control group", true);
 	else if (threads >= 1)
-		set_figure(e, FIGURE_threads_peak, threads, "samples", false);
+		finish_figure(e, FIGURE_threads_peak, threads, "samples", false);
 	else
-		set_absent_figure(e, FIGURE_threads_peak, "the command was too short for a sample");
+		finish_absent(e, FIGURE_threads_peak, "the command was too short for a sample");
 	if (m->now.peak[FIGURE_open_files_peak] >= 0)
-		set_figure(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
+		finish_figure(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
 	else
-		set_absent_figure(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
+		finish_absent(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
 }
 
 static void set_io_figures(struct ends *e)
@@ -324,17 +206,17 @@ static void set_io_figures(struct ends *e)
 	const uint64_t sums[] = {s->rchar + b->rchar, s->wchar + b->wchar,           s->syscr + b->syscr,
 	                         s->syscw + b->syscw, s->read_bytes + b->read_bytes, s->write_bytes + b->write_bytes};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int64_t v = i64(e->each ? sums[i] : values[i]);
+		int64_t v = finish_int(e->each ? sums[i] : values[i]);
 		if (e->each) {
-			set_bounds(e, names[i], v, v, v + cut, m->blind ? "process events" : "last looks", true);
+			finish_bounds(e, names[i], v, v, v + cut, m->blind ? "process events" : "last looks", true);
 			continue;
 		}
 		if (m->attached)
 			v = m->now.peak[names[i]];
 		if (m->attached ? v >= 0 : e->w.io_known)
-			set_bounds(e, names[i], v, v, v + (t->lost ? cut : 0), m->attached ? "samples" : method, complete);
+			finish_bounds(e, names[i], v, v, v + (t->lost ? cut : 0), m->attached ? "samples" : method, complete);
 		else
-			set_absent_figure(e, names[i], why);
+			finish_absent(e, names[i], why);
 	}
 }
 
@@ -350,9 +232,9 @@ static void set_event_figures(struct ends *e)
 	                           e->w.voluntary + e->l.voluntary, e->w.involuntary + e->l.involuntary};
 	for (size_t i = 0; i < 4; i++)
 		if (m->attached)
-			set_absent_figure(e, names[i], "nobody here waits for the process");
+			finish_absent(e, names[i], "nobody here waits for the process");
 		else
-			set_figure(e, names[i], i64(values[i]), method, complete);
+			finish_figure(e, names[i], finish_int(values[i]), method, complete);
 }
 
 static void set_footprint_figures(struct ends *e)
@@ -364,9 +246,13 @@ static void set_footprint_figures(struct ends *e)
 	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
 	for (size_t i = 0; i < 3; i++)
 		if (known)
-			set_figure(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
+			finish_figure(e, names[i],
+			              finish_int(i == 0   ? peak.bytes
+			                         : i == 1 ? peak.files
+			                                  : peak.directories),
+			              "walks", false);
 		else
-			set_absent_figure(e, names[i], why ? why : "the command was too short for a walk");
+			finish_absent(e, names[i], why ? why : "the command was too short for a walk");
 }
 
 static void set_counter_figures(struct ends *e)
@@ -375,12 +261,12 @@ static void set_counter_figures(struct ends *e)
 	uint64_t cycles, instructions;
 	if (counters_read(c, &cycles, &instructions)) {
 		const char *method = c->user_only ? "perf_event, user mode" : "perf_event";
-		set_figure(e, FIGURE_cycles, i64(cycles), method, true);
-		set_figure(e, FIGURE_instructions, i64(instructions), method, true);
+		finish_figure(e, FIGURE_cycles, finish_int(cycles), method, true);
+		finish_figure(e, FIGURE_instructions, finish_int(instructions), method, true);
 		return;
 	}
-	set_absent_figure(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
-	set_absent_figure(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+	finish_absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
+	finish_absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
 }
 
 static void set_gpu_figures(struct ends *e)
@@ -388,18 +274,18 @@ static void set_gpu_figures(struct ends *e)
 	const struct gpu_figures *g = &e->m->gpu_figures;
 	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
 	if (why) {
-		set_absent_figure(e, FIGURE_gpus, why);
-		set_absent_figure(e, FIGURE_gpu_time, why);
-		set_absent_figure(e, FIGURE_gpu_memory_peak, why);
+		finish_absent(e, FIGURE_gpus, why);
+		finish_absent(e, FIGURE_gpu_time, why);
+		finish_absent(e, FIGURE_gpu_memory_peak, why);
 		return;
 	}
 	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
-	set_figure(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
-	set_figure(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
+	finish_figure(e, FIGURE_gpus, finish_int(g->devices), method, g->accounts);
+	finish_figure(e, FIGURE_gpu_memory_peak, finish_int(g->memory_peak), method, g->accounts);
 	if (g->busy_known || g->devices == 0)
-		set_figure(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
+		finish_figure(e, FIGURE_gpu_time, finish_int(g->busy), method, g->accounts);
 	else
-		set_absent_figure(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
+		finish_absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
 }
 
 static void add_sentence(struct ends *e, const char *text)
@@ -418,16 +304,16 @@ static void set_net_figures(struct ends *e)
 	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
 	struct net_figure f[2];
 	if (e->m->net)
-		net_figures(e->m->net, is_blind(e->m), &f[0], &f[1]);
+		net_figures(e->m->net, finish_is_blind(e->m), &f[0], &f[1]);
 	for (size_t i = 0; i < 2; i++) {
 		if (!e->m->net)
-			set_absent_figure(e, names[i], "only --summary, --report and limits ask for it");
+			finish_absent(e, names[i], "only --summary, --report and limits ask for it");
 		else if (f[i].absent)
-			set_absent_figure(e, names[i], f[i].absent);
+			finish_absent(e, names[i], f[i].absent);
 		else if (f[i].bounded)
-			set_bounds(e, names[i], f[i].value, f[i].low, f[i].high, f[i].method, f[i].complete);
+			finish_bounds(e, names[i], f[i].value, f[i].low, f[i].high, f[i].method, f[i].complete);
 		else
-			set_figure(e, names[i], f[i].value, f[i].method, f[i].complete);
+			finish_figure(e, names[i], f[i].value, f[i].method, f[i].complete);
 		for (size_t l = 0; e->m->net && f[i].lower && l < e->m->nlimit; l++)
 			if (!strcmp(e->m->limit[l].name, i ? "sent" : "received"))
 				add_sentence(e, i ? "the limit 'sent' was held for TCP connections that were seen, and no others"
@@ -476,11 +362,11 @@ static void fill_process_row(const struct tree_record *r, struct summary_process
 	    .end = r->end,
 	    .user_time = user,
 	    .system_time = system,
-	    .resident_peak = r->resident_peak ? i64(r->resident_peak) : -1,
-	    .virtual_peak = r->virtual_peak ? i64(r->virtual_peak) : -1,
-	    .bytes_read = l->rchar == PROCFS_UNKNOWN ? -1 : i64(l->rchar),
-	    .bytes_written = l->wchar == PROCFS_UNKNOWN ? -1 : i64(l->wchar),
-	    .threads_peak = r->threads_peak ? i64(r->threads_peak) : -1,
+	    .resident_peak = r->resident_peak ? finish_int(r->resident_peak) : -1,
+	    .virtual_peak = r->virtual_peak ? finish_int(r->virtual_peak) : -1,
+	    .bytes_read = l->rchar == PROCFS_UNKNOWN ? -1 : finish_int(l->rchar),
+	    .bytes_written = l->wchar == PROCFS_UNKNOWN ? -1 : finish_int(l->wchar),
+	    .threads_peak = r->threads_peak ? finish_int(r->threads_peak) : -1,
 	    .status = r->status,
 	};
 }
@@ -607,10 +493,10 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	summary_init(ret);
 	living_now(m, &e.l);
 	/* Under our eyes each process's bytes are exact; the kernel's events have whole KiB. */
-	e.each = (m->attached ? is_heard(m) : !m->blind) && m->tree.io_unknown == 0 && e.l.n == 0;
+	e.each = (m->attached ? finish_is_heard(m) : !m->blind) && m->tree.io_unknown == 0 && e.l.n == 0;
 	waited_now(&e.w, !e.each);
 	set_time_figures(&e);
-	set_memory_figures(&e);
+	finish_memory(&e);
 	set_process_figures(&e);
 	set_io_figures(&e);
 	set_event_figures(&e);
@@ -621,7 +507,7 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	fill_process_rows(&e);
 	pthread_mutex_lock(&m->files_lock);
 	if (m->opened && e.rc == 0)
-		e.rc = opened_summarize(m->opened, !is_blind(m), ret);
+		e.rc = opened_summarize(m->opened, !finish_is_blind(m), ret);
 	pthread_mutex_unlock(&m->files_lock);
 	fill_escaped(&e);
 	fill_task(&e);
@@ -643,22 +529,22 @@ static void set_waited_figures(struct ends *e, bool looked)
 	        system = u->ru_stime.tv_sec * SECOND + u->ru_stime.tv_usec * 1000LL;
 	/* Those that became orphans are not among what the command has waited for. */
 	if (!(looked && h->most[FIGURE_cpu_time] > user + system)) {
-		set_figure(e, FIGURE_cpu_time, user + system, own, false);
-		set_figure(e, FIGURE_user_time, user, own, false);
-		set_figure(e, FIGURE_system_time, system, own, false);
+		finish_figure(e, FIGURE_cpu_time, user + system, own, false);
+		finish_figure(e, FIGURE_user_time, user, own, false);
+		finish_figure(e, FIGURE_system_time, system, own, false);
 		if (m->end > m->start)
-			set_figure(e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
+			finish_figure(e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
 	}
-	set_figure(e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
-	set_figure(e, FIGURE_page_faults_major, u->ru_majflt, own, false);
-	set_figure(e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
-	set_figure(e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
+	finish_figure(e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
+	finish_figure(e, FIGURE_page_faults_major, u->ru_majflt, own, false);
+	finish_figure(e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
+	finish_figure(e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
 	/* The largest process; one that began with the recorder's memory tells nothing by less. */
 	struct rusage mine;
 	int64_t resident = (int64_t)u->ru_maxrss * 1024;
 	if (getrusage(RUSAGE_SELF, &mine) == 0 && u->ru_maxrss > mine.ru_maxrss * 9 / 8 + 1024 &&
 	    !(looked && h->most[FIGURE_memory_resident_peak] > resident))
-		set_figure(e, FIGURE_memory_resident_peak, resident, own, false);
+		finish_figure(e, FIGURE_memory_resident_peak, resident, own, false);
 }
 
 /* What the process that started stemma has seen itself: the command's end. For all else what the last look showed,
@@ -672,12 +558,12 @@ int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 	bool looked = __atomic_load_n(&h->sampled, __ATOMIC_ACQUIRE);
 	for (int f = 0; f < FIGURES; f++)
 		if (looked && h->most[f] >= 0)
-			set_figure(&e, (enum figure_name)f, h->most[f], look, false);
+			finish_figure(&e, (enum figure_name)f, h->most[f], look, false);
 		else
-			set_absent_figure(&e, (enum figure_name)f, why);
-	set_figure(&e, FIGURE_start, m->start, "clock", true);
-	set_figure(&e, FIGURE_end, m->end, "clock", m->status >= 0);
-	set_figure(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
+			finish_absent(&e, (enum figure_name)f, why);
+	finish_figure(&e, FIGURE_start, m->start, "clock", true);
+	finish_figure(&e, FIGURE_end, m->end, "clock", m->status >= 0);
+	finish_figure(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
 	if (m->lost_known)
 		set_waited_figures(&e, looked);
 	fill_task(&e);
