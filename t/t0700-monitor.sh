@@ -141,6 +141,15 @@ done
 OPTIONS=
 mode=notify
 
+# ---- what is not known is not nothing
+if [ -e /dev/nvidiactl ] || [ -e /proc/driver/nvidia/version ]; then
+	skip_ "GPU figures where there is no GPU" "there is an NVIDIA driver"
+else
+	used "nothing on a GPU" true
+	printf 'none 0\n' >truth
+	claims "all('value' not in D[f] and D[f]['complete'] is False and 'NVIDIA' in D[f]['absent'] for f in ('gpus', 'gpu_time', 'gpu_memory_peak'))"
+fi
+
 # ---- who outlives the command
 used "a daemon, as it is when the command ends" env P_USE_TRUTH="$T/daemon" "$USE" daemon 200 50
 claims "len(D['escaped']) == 1 and 'p-use' in D['escaped'][0]" "v('cpu_time') >= s('cpu')"

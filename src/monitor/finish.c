@@ -272,7 +272,7 @@ static void set_counter_figures(struct ends *e)
 static void set_gpu_figures(struct ends *e)
 {
 	const struct gpu_figures *g = &e->m->gpu_figures;
-	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
+	const char *why = !e->m->gpu ? e->m->gpu_absent : g->absent;
 	if (why) {
 		finish_absent(e, FIGURE_gpus, why);
 		finish_absent(e, FIGURE_gpu_time, why);
@@ -281,7 +281,10 @@ static void set_gpu_figures(struct ends *e)
 	}
 	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
 	finish_figure(e, FIGURE_gpus, finish_int(g->devices), method, g->accounts);
-	finish_figure(e, FIGURE_gpu_memory_peak, finish_int(g->memory_peak), method, g->accounts);
+	if (g->untold && g->memory_peak == 0)
+		finish_absent(e, FIGURE_gpu_memory_peak, "the driver does not tell the memory of processes");
+	else
+		finish_figure(e, FIGURE_gpu_memory_peak, finish_int(g->memory_peak), method, g->accounts && !g->untold);
 	if (g->busy_known || g->devices == 0)
 		finish_figure(e, FIGURE_gpu_time, finish_int(g->busy), method, g->accounts);
 	else
@@ -496,9 +499,9 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	e.each = (m->attached ? finish_is_heard(m) : !m->blind) && m->tree.io_unknown == 0 && e.l.n == 0;
 	waited_now(&e.w, !e.each);
 	set_time_figures(&e);
-	finish_memory(&e);
 	set_process_figures(&e);
 	set_io_figures(&e);
+	finish_memory(&e); /* goes by the bytes */
 	set_event_figures(&e);
 	set_footprint_figures(&e);
 	set_counter_figures(&e);

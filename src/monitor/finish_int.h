@@ -30,7 +30,7 @@ static inline int64_t finish_int(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-/* Memory and its parts (finish_memory.c). */
+/* Memory and its parts (finish_memory.c). The bytes that were written are known then. */
 void finish_memory(struct ends *e);
 
 #endif

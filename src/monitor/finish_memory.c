@@ -2,6 +2,7 @@
 #include "base/os/host.h"
 #include "monitor/finish_int.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 
 static const char too_short[] = "the command was too short for a sample";
@@ -31,31 +32,65 @@ static void set_memory_unseen(struct ends *e, bool complete)
 	finish_absent(e, FIGURE_memory_virtual_peak, why);
 }
 
+/* What is in no process (apart.h), at most. *ret_open: it was seen by looks, which may have missed the most; then it is
+ * in what was charged to the control group, where there is one. */
+static uint64_t most_apart(const struct ends *e, bool *ret_open)
+{
+	const struct monitor *m = e->m;
+	const struct figure *written = &e->s->figure[FIGURE_bytes_written];
+	uint64_t bytes = !written->known ? UINT64_MAX : written->high > 0 ? (uint64_t)written->high : 0;
+	uint64_t most = apart_bound(&m->apart, bytes, m->alone.shared), charged = (uint64_t)m->group.charged;
+	*ret_open = most >= APART_MUCH;
+	return *ret_open && charged > most ? charged : most;
+}
+
+/* The most that was seen of it, or is likely. most: what is in no process, at most. */
+static uint64_t probable_peak(const struct monitor *m, uint64_t most)
+{
+	uint64_t value = tree_together(&m->tree);
+	value -= m->tree.doubtful < value ? m->tree.doubtful : value;
+	if (m->shares.resident)
+		value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
+	/* What had been mapped and lies in a file now is in the marks as well. */
+	uint64_t apart = m->apart.told ? most : m->apart.held, both = m->alone.shared;
+	both = both < apart ? both : apart;
+	return value + apart - (both < value ? both : value);
+}
+
+/* No more than that is known to have been there at one moment. */
+static uint64_t least_peak(const struct monitor *m, uint64_t largest, bool *ret_by_group)
+{
+	uint64_t low = m->pss_peak > largest ? m->pss_peak : largest;
+	if (m->apart_low > low)
+		low = m->apart_low;
+	/* The group counts each page once, but to the batches of each processor. */
+	uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.kept;
+	*ret_by_group = grouped > batches && grouped - batches > low;
+	return *ret_by_group ? grouped - batches : low;
+}
+
 /* peak: of the sets of processes that were alive together. */
 static void set_resident_peak(struct ends *e, uint64_t peak, uint64_t largest, bool complete)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
-	uint64_t high = (peak > largest ? peak : largest) + t->unseen;
-	uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
-	/* The group counts each page once, but to the batches of each processor. */
-	uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
-	bool by_group = grouped > batches && grouped - batches > low;
-	if (by_group)
-		low = grouped - batches < high ? grouped - batches : high;
-	value -= t->doubtful < value ? t->doubtful : value;
-	if (m->shares.resident)
-		value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
+	char method[200];
+	bool by_group, open, one = peak <= largest;
+	uint64_t apart = most_apart(e, &open), low = least_peak(m, largest, &by_group), slack = procfs_resident_slack();
+	uint64_t high = (one ? largest : peak) + t->unseen + apart, value = probable_peak(m, apart);
+	low = low < high ? low : high;
 	value = value < low ? low : value > high ? high : value;
-	bool one = high == largest + t->unseen;
+	const char *marks = one && t->unseen     ? "high-water mark, wait4"
+	                    : one                ? "high-water mark"
+	                    : by_group           ? "high-water marks of processes alive together, control group"
+	                    : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
+	                                         : "high-water marks of processes alive together";
+	snprintf(method, sizeof(method), "%s%s%s", marks, t->huge ? ", huge pages when looked at" : "",
+	         !open              ? ""
+	         : m->group.charged ? ", files in memory by the control group"
+	                            : ", files in memory only when looked at");
 	finish_bounds(e, FIGURE_memory_resident_peak, finish_int(value), finish_int(low > slack ? low - slack : 0),
-	              finish_int(high + slack),
-	              one && t->unseen     ? "high-water mark, wait4"
-	              : one                ? "high-water mark"
-	              : by_group           ? "high-water marks of processes alive together, control group"
-	              : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
-	                                   : "high-water marks of processes alive together",
-	              complete);
+	              finish_int(high + slack), method, complete && !t->huge && (!open || m->group.charged));
 }
 
 /* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
@@ -68,17 +103,22 @@ static void set_memory_parts(struct ends *e)
 	} parts[] = {{FIGURE_memory_anonymous_peak, m->alone.anonymous},
 	             {FIGURE_memory_file_peak, m->alone.file},
 	             {FIGURE_memory_shared_peak, m->alone.shared}};
+	bool open;
 	double once = m->shares.resident ? (double)m->shares.pss / (double)m->shares.resident : 1;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		int64_t sum = m->now.peak[parts[i].figure];
-		int64_t group = parts[i].figure == FIGURE_memory_anonymous_peak ? m->group.anonymous : 0;
+		bool files = parts[i].figure == FIGURE_memory_shared_peak;
+		int64_t group = parts[i].figure == FIGURE_memory_anonymous_peak ? m->group.anonymous
+		                : files                                         ? m->group.shared
+		                                                                : 0;
+		int64_t apart = files ? finish_int(most_apart(e, &open)) : 0;
 		if (group > 0) /* each page once; no more than is charged altogether */
 			finish_bounds(e, parts[i].figure, group,
 			              finish_int(parts[i].alone) < group ? finish_int(parts[i].alone) : group,
 			              m->group.charged > group ? m->group.charged : group, "control group when looked at", false);
 		else if (sum >= 0)
-			finish_bounds(e, parts[i].figure, (int64_t)((double)sum * once), finish_int(parts[i].alone), sum, "samples",
-			              false);
+			finish_bounds(e, parts[i].figure, (int64_t)((double)sum * once) + finish_int(files ? m->apart.held : 0),
+			              finish_int(parts[i].alone), sum + apart, "samples", false);
 		else
 			finish_absent(e, parts[i].figure, too_short);
 	}

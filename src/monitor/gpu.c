@@ -73,13 +73,21 @@ struct gpu {
 	struct nvml nvml;
 	struct device *device;
 	unsigned n;
-	bool busy_known;
-	uint64_t now, peak;
+	bool busy_known, untold;
+	int64_t now; /* -1: nobody has looked */
+	uint64_t peak;
 };
 
-bool gpu_here(void)
+bool gpu_here(const char **ret_why)
 {
-	return access("/dev/nvidiactl", F_OK) == 0 || access("/proc/driver/nvidia/version", F_OK) == 0;
+	static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO: the machine's own numbers */
+	char space[64] = "";
+	ssize_t n = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
+	*ret_why = "there is no NVIDIA driver";
+	if (access("/dev/nvidiactl", F_OK) < 0 && access("/proc/driver/nvidia/version", F_OK) < 0)
+		return false;
+	*ret_why = "the driver has other numbers for the processes of this container";
+	return n < 0 || strcmp(space, first) == 0;
 }
 
 /* ---- one look; the caller holds the lock ---- */
@@ -109,6 +117,7 @@ static void sample_device_processes(struct gpu *g, struct device *d,
 		d->used = true;
 		if (!t)
 			continue;
+		g->untold |= p[i].memory == UINT64_MAX;
 		uint64_t memory = p[i].memory == UINT64_MAX ? 0 : p[i].memory;
 		if (!t->here || memory > t->memory)
 			t->memory = memory; /* of several contexts the driver tells one sum */
@@ -180,7 +189,7 @@ static void sample_devices(struct gpu *g, bool last)
 			ended = d->tenant[k].peak > ended ? d->tenant[k].peak : ended;
 		}
 	}
-	__atomic_store_n(&g->now, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->now, (int64_t)now, __ATOMIC_RELAXED);
 	if (now > g->peak)
 		g->peak = now;
 	if (ended > g->peak) /* one process alone had as much */
@@ -266,6 +275,7 @@ struct gpu *gpu_new(const char *library, bool (*ours)(void *arg, pid_t pid), voi
 		return NULL;
 	g->ours = ours;
 	g->arg = arg;
+	g->now = -1;
 	g->absent = "the command was too short for NVIDIA's library to come up";
 	g->library = strdup(library);
 	pthread_mutex_init(&g->lock, NULL);
@@ -278,7 +288,7 @@ struct gpu *gpu_new(const char *library, bool (*ours)(void *arg, pid_t pid), voi
 	return g;
 }
 
-uint64_t gpu_memory(struct gpu *g)
+int64_t gpu_memory(struct gpu *g)
 {
 	return __atomic_load_n(&g->now, __ATOMIC_RELAXED); /* the caller may hold what `ours` takes */
 }
@@ -292,6 +302,7 @@ void gpu_last(struct gpu *g, struct gpu_figures *ret)
 	ret->absent = g->up ? NULL : g->absent;
 	ret->memory_peak = g->peak;
 	ret->busy_known = g->busy_known;
+	ret->untold = g->untold;
 	for (unsigned i = 0; i < g->n; i++) {
 		const struct device *d = &g->device[i];
 		ret->devices += d->used;

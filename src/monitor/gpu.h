@@ -24,17 +24,19 @@ struct gpu_figures {
 	uint64_t memory_peak; /* bytes, of all devices together */
 	bool accounts;        /* every device keeps accounts */
 	bool busy_known;
+	bool untold;        /* of some process the driver did not tell the memory: its peak may be more */
 	const char *absent; /* why nothing is known; NULL: it is */
 };
 
-/* Is there an NVIDIA driver at all? Two file names are looked at. */
-bool gpu_here(void);
+/* Is there an NVIDIA driver at all, that knows this process by the number that it has here? Three file names are looked
+ * at. False: *ret_why says why nothing can be known. */
+bool gpu_here(const char **ret_why);
 /* Looks with that library, until gpu_free. ours, called by the thread and by
  * gpu_last: does that process belong to the task, or did it? NULL: no memory, no
  * thread. */
 struct gpu *gpu_new(const char *library, bool (*ours)(void *arg, pid_t pid), void *arg);
-/* The memory that was held at the last look. Never waits. */
-uint64_t gpu_memory(struct gpu *g);
+/* The memory that was held at the last look, in bytes; -1: there was none. Never waits. */
+int64_t gpu_memory(struct gpu *g);
 /* Looks once more, if the library is up, and tells. Waits for a look that is under way, at most. */
 void gpu_last(struct gpu *g, struct gpu_figures *ret);
 /* A library that does not come up is left to its thread: the process is about to end anyway. */

@@ -152,6 +152,7 @@ void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start)
 	m->root = root;
 	m->start = start;
 	m->wall_before = monitor_clock(m);
+	apart_begin(&m->apart);
 	if (m->blind)
 		tree_born(&m->tree, root, 0, start, start, m->attached);
 	if (m->o.thorough)
@@ -160,7 +161,7 @@ void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start)
 		footprint_start(m->footprint, living, m);
 	if (m->o.thorough)
 		m->net = net_new(is_alive, m);
-	if (gpu_here())
+	if (gpu_here(&m->gpu_absent))
 		m->gpu = gpu_new(GPU_LIBRARY, is_process_of_task, m);
 	monitor_listen_on(m);
 	m->next = clock_now_ns(CLOCK_MONOTONIC) + monitor_pause(m, 0);
@@ -260,6 +261,7 @@ void monitor_ended(struct monitor *m, pid_t pid, const struct procfs *last, int 
 		net_last(m->net, pid, last != NULL);
 	if (m->net && status >= 0 && WIFSIGNALED(status))
 		net_set_incomplete(m->net); /* the call that it was in does not tell what it has moved */
+	apart_look(&m->apart, last ? last->shared : 0);
 	tree_exiting(&m->tree, pid, last, status, now);
 }
 
@@ -269,6 +271,16 @@ static void on_exiting(void *arg, pid_t pid, const struct procfs *last, int stat
 	pthread_mutex_lock(&m->lock);
 	monitor_hear(m); /* if the kernel tells, it told more */
 	monitor_ended(m, pid, last, status, now);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_in_memory(void *arg, bool is)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	m->apart.told |= !is;
+	m->apart.used |= is;
+	apart_look(&m->apart, 0);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -489,6 +501,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .exiting = on_exiting,
 	                                    .moved = on_moved,
 	                                    .file = o->processes ? on_file : NULL,
+	                                    .in_memory = on_in_memory,
 	                                    .over = on_over,
 	                                    .lost = on_lost,
 	                                    .ended = on_ended,
@@ -586,21 +599,6 @@ int monitor_exceeded(struct monitor *m, const char *name, int64_t peak, int64_t 
 {
 	hand_limit(m->handover, name, peak, limit);
 	return note_limit(m, &m->exceeded, &m->nexceeded, name, peak, limit);
-}
-
-static void raise_known(int64_t *to, int64_t v)
-{
-	if (v > *to)
-		*to = v;
-}
-
-void monitor_group(struct monitor *m, int64_t anonymous, int64_t charged_peak, int64_t tasks_peak)
-{
-	pthread_mutex_lock(&m->lock);
-	raise_known(&m->group.anonymous, anonymous);
-	raise_known(&m->group.charged, charged_peak);
-	raise_known(&m->group.tasks, tasks_peak);
-	pthread_mutex_unlock(&m->lock);
 }
 
 void monitor_oom(struct monitor *m)

@@ -74,9 +74,9 @@ const struct run_observer *monitor_observer(struct monitor *m);
 /* Resident memory of all living processes, shared pages once, at this moment; never more than the truth. Takes 14 ms a
  * GB: for who is about to act on a sum in which they may count several times. -1: not known. */
 int64_t monitor_memory(struct monitor *m);
-/* What a control group of the task's own tells: anonymous memory now, all that is charged to it at most, threads at
- * most; -1 not known. */
-void monitor_group(struct monitor *m, int64_t anonymous, int64_t charged_peak, int64_t tasks_peak);
+/* What a control group of the task's own tells: anonymous memory and files in memory now, all that is charged to it at
+ * most, threads at most; -1 not known. */
+void monitor_group(struct monitor *m, int64_t anonymous, int64_t shared, int64_t charged_peak, int64_t tasks_peak);
 /* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),
  * that the kernel killed it for want of memory, a sentence on what escaped. Strings are copied. 0 or -ENOMEM. */
 int monitor_limit(struct monitor *m, const char *name, int64_t limit);

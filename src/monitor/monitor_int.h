@@ -3,6 +3,7 @@
 #define STEMMA_MONITOR_MONITOR_INT_H
 
 #include "base/buf.h"
+#include "monitor/apart.h"
 #include "monitor/counters.h"
 #include "monitor/footprint.h"
 #include "monitor/gpu.h"
@@ -74,6 +75,8 @@ struct monitor {
 	struct {
 		uint64_t anonymous, file, shared;
 	} alone; /* the most that was seen of one process */
+	struct apart apart;
+	uint64_t apart_low; /* the most of one process and of files in memory that were open, together at one look */
 	bool root_over, all_over;
 	int64_t over;       /* when the last one had ended, if that was after the command */
 	bool blind;         /* nobody tells of processes: the sampler has to find them */
@@ -82,6 +85,7 @@ struct monitor {
 
 	/* The sampler's. */
 	uint64_t samples;
+	unsigned calm;         /* looks since one of several processes came to a new mark */
 	int64_t sampled, next; /* when; when again */
 	int64_t shares_cost;   /* CPU time that shares took at the last look */
 	int64_t spent;         /* its own CPU time */
@@ -96,11 +100,13 @@ struct monitor {
 	struct series *series;                           /* NULL none */
 	struct footprint *footprint;                     /* NULL none */
 	struct counters counters;
-	struct gpu *gpu; /* NULL none */
+	struct gpu *gpu;        /* NULL none, and: */
+	const char *gpu_absent; /* why */
 	struct gpu_figures gpu_figures;
 	struct net *net; /* NULL none */
 	struct {
-		int64_t anonymous, charged, tasks; /* the most of each; 0 not known */
+		int64_t anonymous, shared, charged, tasks; /* the most of each; 0 not known */
+		int64_t kept;                              /* ... of the first two together */
 	} group;
 	pthread_mutex_t files_lock; /* over opened; taken after lock */
 	struct opened *opened;      /* NULL none */

@@ -24,6 +24,26 @@ int64_t monitor_clock(const struct monitor *m)
 	return clock_now_ns(CLOCK_BOOTTIME) + m->offset;
 }
 
+/* ---- a control group's figures ---- */
+
+static void raise_known(int64_t *to, int64_t v)
+{
+	if (v > *to)
+		*to = v;
+}
+
+void monitor_group(struct monitor *m, int64_t anonymous, int64_t shared, int64_t charged_peak, int64_t tasks_peak)
+{
+	pthread_mutex_lock(&m->lock);
+	raise_known(&m->group.anonymous, anonymous);
+	raise_known(&m->group.shared, shared);
+	if (anonymous >= 0 && shared >= 0)
+		raise_known(&m->group.kept, anonymous + shared);
+	raise_known(&m->group.charged, charged_peak);
+	raise_known(&m->group.tasks, tasks_peak);
+	pthread_mutex_unlock(&m->lock);
+}
+
 /* ---- sums of the kernel ---- */
 
 static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)
@@ -281,7 +301,9 @@ static void set_current_figure(struct monitor_now *w, enum figure_name f, uint64
 }
 
 struct sums {
-	uint64_t resident, largest, virtual, swap, threads, descriptors, anonymous, file, shared, cpu;
+	uint64_t resident, largest, virtual, swap, threads, descriptors, anonymous, file, shared, cpu, huge;
+	uint64_t one_shared, one_private; /* the most shared memory of one process; of anything else */
+	bool grown;                       /* somebody has come to a new mark */
 	struct tree_io io;
 	bool descriptors_known;
 };
@@ -340,6 +362,10 @@ static void add_member(struct monitor *m, const struct procfs *l, struct sums *s
 	add_if_known(&s->anonymous, l->anonymous);
 	add_if_known(&s->file, l->file);
 	add_if_known(&s->shared, l->shared);
+	add_if_known(&s->huge, l->huge);
+	see_most(&s->one_shared, l->shared);
+	if (l->resident != PROCFS_UNKNOWN && l->shared != PROCFS_UNKNOWN && l->resident > l->shared)
+		see_most(&s->one_private, l->resident - l->shared);
 	see_most(&m->alone.anonymous, l->anonymous);
 	see_most(&m->alone.file, l->file);
 	see_most(&m->alone.shared, l->shared);
@@ -387,7 +413,9 @@ static bool sample_member(struct monitor *m, struct member *p, bool deep, struct
 		procfs_io(p->pid, false, &f);
 	if (deep && (m->blind || p->found))
 		look_at_program(p);
+	uint64_t mark = p->mark;
 	tree_looked(&m->tree, p, &f);
+	s->grown |= p->mark > mark + mark / 16;
 	add_member(m, &p->last, s);
 	if (deep)
 		count_descriptors(p->pid, s);
@@ -434,14 +462,31 @@ static void look_at_net(struct monitor *m)
 	free(pids);
 }
 
+/* Files in memory that the run's processes hold, as far as it can have made them; 0 where that is not much. */
+static uint64_t look_apart(struct monitor *m, const struct sums *s)
+{
+	struct apart_held h = {0};
+	apart_look(&m->apart, s->one_shared);
+	if (!apart_asks(&m->apart))
+		return 0;
+	for (size_t i = 0; i < m->tree.nalive; i++)
+		apart_held_add(&h, m->tree.alive[i]->pid);
+	uint64_t held = apart_held_take(&m->apart, &h, s->shared);
+	see_most(&m->apart_low, s->one_private + held);
+	return held;
+}
+
 /* What all have in memory together: pages that several share once, as far as the shares are known. */
-static void show_memory(struct monitor *m, const struct sums *s)
+static void show_memory(struct monitor *m, const struct sums *s, uint64_t apart)
 {
 	struct monitor_now *w = &m->now;
 	uint64_t resident = s->resident;
 	if (m->tree.nalive > 1 && m->shares_now.resident)
 		resident = (uint64_t)((double)resident * ((double)m->shares_now.pss / (double)m->shares_now.resident));
-	set_current_figure(w, FIGURE_memory_resident_peak, resident > s->largest ? resident : s->largest);
+	resident = (resident > s->largest ? resident : s->largest) + s->huge;
+	if (apart > s->shared)
+		resident += apart - s->shared;
+	set_current_figure(w, FIGURE_memory_resident_peak, resident);
 	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
 		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
 	set_current_figure(w, FIGURE_memory_virtual_peak, s->virtual);
@@ -505,7 +550,7 @@ void monitor_sample(struct monitor *m)
 	struct waited waited;
 	waited_now(&waited, deep && with_io);
 	w->living = m->tree.nalive;
-	show_memory(m, &s);
+	show_memory(m, &s, look_apart(m, &s));
 	set_current_figure(w, FIGURE_threads_peak, s.threads);
 	set_current_figure(w, FIGURE_processes_concurrent_peak, m->tree.nalive);
 	set_current_figure(w, FIGURE_processes_total, m->tree.total);
@@ -522,9 +567,12 @@ void monitor_sample(struct monitor *m)
 	for (size_t i = 0; m->opened && m->o.files && i < m->tree.nalive; i++)
 		opened_look(m->opened, m->tree.alive[i]->pid);
 	pthread_mutex_unlock(&m->files_lock);
-	if (m->gpu)
-		set_current_figure(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
+	int64_t on_gpus = m->gpu ? gpu_memory(m->gpu) : -1;
+	if (on_gpus >= 0)
+		set_current_figure(w, FIGURE_gpu_memory_peak, (uint64_t)on_gpus);
 	m->samples++;
+	m->calm = s.grown && m->o.thorough && m->tree.nalive > 1 ? 0 : m->calm + 1;
+	tree_looked_at_all(&m->tree, w->time);
 	m->sampled = w->time;
 }
 
@@ -533,6 +581,6 @@ int64_t monitor_pause(const struct monitor *m, int64_t cost)
 	enum { FIRST_NS = 10000000, SHARE = 100 };
 	if (m->o.interval)
 		return m->o.interval;
-	int64_t pause = m->samples < 7 ? (int64_t)FIRST_NS << m->samples : SECOND;
+	int64_t pause = m->calm < 7 ? (int64_t)FIRST_NS << m->calm : SECOND;
 	return pause > SHARE * cost ? pause : SHARE * cost;
 }

@@ -24,6 +24,7 @@ void tree_release(struct tree *t)
 		free(t->record[i].exe);
 	free(t->record);
 	sets_release(&t->sets);
+	sets_release(&t->recent);
 	/* The table of one that never had a member is not touched: four pages at the end of each run. */
 	if (t->cap)
 		memset(t->hash, 0, sizeof(t->hash));
@@ -41,6 +42,20 @@ struct member *tree_by_pid(const struct tree *t, pid_t pid)
 		if (m->pid == pid)
 			return m;
 	return NULL;
+}
+
+/* In the sets of all the time, and of that since the last look at everybody. */
+static void begin_sets(struct tree *t, const struct member *m, int64_t start)
+{
+	t->failed |= sets_begin(&t->sets, m->id, start) < 0;
+	t->failed |= sets_begin(&t->recent, m->id, start) < 0;
+	sets_raise(&t->sets, m->id, m->height);
+}
+
+static void end_sets(struct tree *t, const struct member *m, int64_t end)
+{
+	sets_end(&t->sets, m->id, end);
+	sets_end(&t->recent, m->id, end);
 }
 
 struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, int64_t until, bool found)
@@ -77,8 +92,7 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 	*hash_slot(t, pid) = m;
 	t->alive[t->nalive++] = m;
 	t->total++;
-	t->failed |= sets_begin(&t->sets, m->id, m->start) < 0;
-	sets_raise(&t->sets, m->id, m->height);
+	begin_sets(t, m, m->start);
 	return m;
 }
 
@@ -94,6 +108,43 @@ static void tree_set_known(uint64_t *to, uint64_t v)
 		*to = v;
 }
 
+/* Its high-water mark leaves out pages of the pool, of which only those that it has now are told: together it had no
+ * more than the most of both, and no less than what it has of both now. */
+static void raise_resident(struct tree *t, struct member *m, const struct procfs *f)
+{
+	uint64_t now = f->resident == PROCFS_UNKNOWN ? 0 : f->resident;
+	raise_to(&m->mark, f->resident);
+	raise_to(&m->mark, f->resident_peak);
+	raise_to(&m->huge_peak, f->huge);
+	raise_to(&m->height[SET_RESIDENT], m->mark + m->huge_peak);
+	raise_to(&t->huge, m->huge_peak);
+	raise_to(&t->largest, m->mark);
+	if (f->huge != PROCFS_UNKNOWN)
+		raise_to(&t->largest, f->huge + now);
+	/* A mark that is where it was says nothing of the time since the last look. */
+	uint64_t recent[SET_HEIGHTS] = {0}, have = m->last.resident == PROCFS_UNKNOWN ? 0 : m->last.resident;
+	recent[SET_RESIDENT] = (m->mark > m->mark_before ? m->mark : have) + m->huge_peak;
+	sets_raise(&t->recent, m->id, recent);
+}
+
+uint64_t tree_together(const struct tree *t)
+{
+	uint64_t recent[SET_HEIGHTS];
+	sets_peak(&t->recent, recent);
+	return recent[SET_RESIDENT] > t->together ? recent[SET_RESIDENT] : t->together;
+}
+
+void tree_looked_at_all(struct tree *t, int64_t now)
+{
+	t->together = tree_together(t);
+	sets_release(&t->recent);
+	for (size_t i = 0; i < t->nalive; i++) {
+		struct member *m = t->alive[i];
+		m->mark_before = m->mark;
+		t->failed |= sets_begin(&t->recent, m->id, now) < 0;
+	}
+}
+
 void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
 {
 	struct procfs *l = &m->last;
@@ -102,17 +153,16 @@ void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
 	if (f->ppid)
 		l->ppid = f->ppid;
 	const uint64_t *from = &f->user;
-	static_assert(offsetof(struct procfs, user) < offsetof(struct procfs, swap), "figures lie together");
+	static_assert(offsetof(struct procfs, user) < offsetof(struct procfs, huge), "figures lie together");
 	uint64_t *to = &l->user;
-	for (size_t i = 0; i <= (offsetof(struct procfs, swap) - offsetof(struct procfs, user)) / sizeof(uint64_t); i++)
+	for (size_t i = 0; i <= (offsetof(struct procfs, huge) - offsetof(struct procfs, user)) / sizeof(uint64_t); i++)
 		tree_set_known(&to[i], from[i]);
 	if (f->rchar != PROCFS_UNKNOWN) {
 		l->io_whole = f->io_whole;
 		memcpy(&l->rchar, &f->rchar, 6 * sizeof(uint64_t));
 	}
 	m->ignores_children |= f->ignores_children;
-	raise_to(&m->height[SET_RESIDENT], f->resident);
-	raise_to(&m->height[SET_RESIDENT], f->resident_peak);
+	raise_resident(t, m, f);
 	raise_to(&m->height[SET_VIRTUAL], f->virtual);
 	raise_to(&m->height[SET_VIRTUAL], f->virtual_peak);
 	raise_to(&m->height[SET_SWAP], f->swap);
@@ -121,7 +171,6 @@ void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
 	raise_to(&m->virtual_peak, m->height[SET_VIRTUAL]);
 	raise_to(&m->threads_peak, m->height[SET_THREADS]);
 	raise_to(&t->threads_peak, m->threads_peak);
-	raise_to(&t->largest, m->resident_peak);
 	t->largest_known |= m->resident_peak > 0;
 	sets_raise(&t->sets, m->id, m->height);
 }
@@ -135,7 +184,7 @@ bool tree_is_guest(const struct tree *t, const struct member *m)
 
 void tree_without_memory(struct procfs *f)
 {
-	f->resident = f->resident_peak = f->anonymous = f->file = f->shared = f->swap = 0;
+	f->resident = f->resident_peak = f->anonymous = f->file = f->shared = f->swap = f->huge = 0;
 	f->virtual = f->virtual_peak = 0;
 }
 
@@ -155,12 +204,13 @@ void tree_leaving(struct tree *t, pid_t pid, int64_t now)
 		return; /* nobody looked at it: it begins when it becomes its program */
 	}
 	/* The exec may yet fail; then it is counted from here on as if it had begun anew, which is not too much. */
-	sets_end(&t->sets, m->id, now);
+	end_sets(t, m, now);
 	memset(m->height, 0, sizeof(m->height));
+	m->mark = m->mark_before = m->huge_peak = 0;
+	m->last.resident = PROCFS_UNKNOWN;
 	m->height[SET_COUNT] = m->height[SET_THREADS] = 1;
 	m->born = now;
-	t->failed |= sets_begin(&t->sets, m->id, now) < 0;
-	sets_raise(&t->sets, m->id, m->height);
+	begin_sets(t, m, now);
 }
 
 void tree_exec(struct tree *t, pid_t pid, const char *exe)
@@ -352,7 +402,7 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 	tree_add_known(&t->ended_user, m->last.user);
 	tree_add_known(&t->ended_system, m->last.system);
 	t->ended++;
-	sets_end(&t->sets, m->id, now);
+	end_sets(t, m, now);
 	append_record(t, m, status, now);
 	remove_member(t, m);
 }
@@ -380,7 +430,7 @@ void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used,
 			t->doubtful = peak - m->resident_peak;
 		tree_looked(t, m, &f);
 		if (m->resident_peak)
-			f.resident_peak = m->resident_peak;
+			f.resident_peak = m->mark;
 		else if (t->at_most)
 			f.resident_peak = 0; /* it is told as that */
 		tree_exiting(t, pid, &f, status, now);

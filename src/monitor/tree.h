@@ -29,10 +29,12 @@ struct member {
 	struct procfs last;           /* the last look at it; peaks never go down, but for those of another program */
 	uint64_t height[SET_HEIGHTS]; /* of its present program */
 	uint64_t resident_peak, virtual_peak, threads_peak; /* of all its programs */
-	bool execed;                                        /* it has become a program since its birth */
-	bool orphan;                                        /* alive when the command ended */
-	bool found;                                         /* by the sampler, not told by the recorder */
-	bool looked;                                        /* its end was told; it is not alive any more */
+	uint64_t mark, mark_before; /* of its present program, without huge pages; ... when all were looked at last */
+	uint64_t huge_peak;         /* of its present program, when looked at */
+	bool execed;                /* it has become a program since its birth */
+	bool orphan;                /* alive when the command ended */
+	bool found;                 /* by the sampler, not told by the recorder */
+	bool looked;                /* its end was told; it is not alive any more */
 	unsigned children_ended;
 	bool ignores_children; /* it was seen to */
 	int64_t born;
@@ -47,8 +49,12 @@ struct tree {
 	size_t nalive, cap;
 	uint64_t next_id, total, ended;
 	struct sets sets;
-	uint64_t largest; /* resident peak of one process */
+	/* Since everybody was looked at last: of whom a new mark was seen that, of others what they have now. */
+	struct sets recent;
+	uint64_t together; /* the most of that */
+	uint64_t largest;  /* resident peak of one process */
 	bool largest_known;
+	uint64_t huge; /* the most huge pages that one process had when it was looked at */
 	/* Of processes that nobody waits for: they are missing in what the kernel adds up. */
 	uint64_t lost, lost_cpu, lost_user, lost_system, lost_minor, lost_major;
 	struct tree_io lost_io;
@@ -100,6 +106,11 @@ void tree_add_io(struct tree_io *to, const struct procfs *f);
 bool tree_is_ending(const struct tree *t, pid_t pid, int64_t start);
 /* A look at it: what is known of f is taken over. */
 void tree_looked(struct tree *t, struct member *m, const struct procfs *f);
+/* Everybody has been looked at. */
+void tree_looked_at_all(struct tree *t, int64_t now);
+/* What they seem to have had together at most: never less than at a look. It leaves out who came to his mark a second
+ * time between two looks. */
+uint64_t tree_together(const struct tree *t);
 /* Its end. last NULL: it was gone; status -1: not known. */
 void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int status, int64_t now);
 /* It was waited for. */

@@ -360,7 +360,7 @@ static void report_group_usage(struct watchdog *w, bool last)
 		return;
 	w->charged = charged;
 	cgroup_read(w->o.cgroup, CGROUP_MEMORY | CGROUP_TASKS, &u);
-	monitor_group(w->monitor, u.anonymous, u.charged_peak, u.tasks_peak);
+	monitor_group(w->monitor, u.anonymous, u.shared, u.charged_peak, u.tasks_peak);
 }
 
 /* Reports the limit if v is above it. Is it so much more that there is no time for a grace? */

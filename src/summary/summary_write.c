@@ -13,6 +13,7 @@ static void write_figure(struct jout *j, enum figure_name f, const struct figure
 	jout_open(j, '{');
 	if (!v->known) {
 		jout_string_pair(j, "absent", v->absent ? v->absent : "not measured");
+		jout_bool(j, "complete", false); /* nobody is to take it for nothing */
 	} else {
 		jout_number(j, "value", v->value, decimals);
 		jout_string_pair(j, "unit", figure_unit(f));

@@ -95,10 +95,12 @@ static void memory_and_time(void **state)
 	assert_int_equal(gpu_memory(g), 10);
 	assert_int_equal(f.memory_peak, 350);
 	assert_int_equal(f.busy, 200000000);
-	/* Memory that the driver does not tell is none. */
+	assert_false(f.untold);
+	/* Memory that the driver does not tell adds nothing, and that is said. */
 	p[0][0].memory = UINT64_MAX;
 	gpu_last(g, &f);
 	assert_int_equal(f.memory_peak, 350);
+	assert_true(f.untold);
 	gpu_free(g);
 }
 

@@ -205,8 +205,8 @@ static void test_written(void **state)
 	    "\"memory_resident_peak\":{\"value\":200,\"unit\":\"B\",\"method\":\"exit stop\",\"low\":150,\"high\":1000,"
 	    "\"complete\":false},",
 	    "\"cores\":{\"value\":1.25,\"unit\":\"cores\",\"complete\":false},",
-	    "\"gpus\":{\"absent\":\"this machine has none\"},",
-	    "\"cycles\":{\"absent\":\"not measured\"},",
+	    "\"gpus\":{\"absent\":\"this machine has none\",\"complete\":false},",
+	    "\"cycles\":{\"absent\":\"not measured\",\"complete\":false},",
 	    "\"limits\":{\"wall\":{\"limit\":60,\"peak\":1.5,\"unit\":\"s\"},"
 	    "\"processes\":{\"limit\":40,\"peak\":null,\"unit\":\"\"}},",
 	    "\"limits_exceeded\":[{\"name\":\"memory\",\"limit\":200,\"peak\":210,\"unit\":\"B\"}],",

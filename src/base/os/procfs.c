@@ -116,6 +116,7 @@ void procfs_parse_status(const char *text, struct procfs *p)
 	parse_named_value(text, "\nRssFile:", 1024, &p->file);
 	parse_named_value(text, "\nRssShmem:", 1024, &p->shared);
 	parse_named_value(text, "\nVmSwap:", 1024, &p->swap);
+	parse_named_value(text, "\nHugetlbPages:", 1024, &p->huge);
 	const char *at = strstr(text, "\nSigIgn:");
 	if (at)
 		p->ignores_children = strtoull(at + 8, NULL, 16) >> CHILD_BIT & 1;

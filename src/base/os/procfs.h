@@ -31,6 +31,7 @@ struct procfs {
 	/* status */
 	uint64_t resident_peak, virtual_peak;   /* since its last exec */
 	uint64_t anonymous, file, shared, swap; /* now */
+	uint64_t huge;                          /* pages of the machine's pool (MAP_HUGETLB), now; in no other figure */
 	bool ignores_children;                  /* SIGCHLD is ignored: its children are waited for by nobody */
 	/* io: with children that it waited for, and theirs, where io_whole; else of its first thread alone */
 	bool io_whole;

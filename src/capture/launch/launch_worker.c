@@ -22,6 +22,8 @@ static void observe_start(struct sup *s, bool told, bool later)
 		o->started(o->arg, s->root, told, s->run, s->user, sup_now(s));
 	if (o && o->file && (told || s->preloads) && !s->tree_only)
 		o->file(o->arg, 0, NULL, -1, 0, s->preloads);
+	if (o && o->in_memory && told && !s->tree_only)
+		o->in_memory(o->arg, false);
 	if (o && o->moved && told && s->exact)
 		o->moved(o->arg, false, true, 0);
 	if (o && o->lasts && !later)

@@ -46,6 +46,7 @@ enum call {
 	CALL_connect,
 	CALL_bind,
 	CALL_shmat,
+	CALL_memory, /* a file in memory is made */
 	CALL_process_vm,
 	CALL_io_uring,
 	CALL_aio,

@@ -200,6 +200,9 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 				d->fd = (int)a[0];
 		}
 		break;
+	case CALL_memory:
+		calls_note_memory(s);
+		break;
 	case CALL_shmat:
 		calls_handle_shmat(s, p, t);
 		break;
@@ -310,6 +313,9 @@ static void forget_names(struct sup *s, const struct trap *t)
 		links_forget();
 	else if (is_name_call(t->call) || pending_names(s))
 		links_forget_paths();
+	/* What a file in memory holds goes with its name, and is looked at before. */
+	if (s->in_memory && is_name_call(t->call))
+		calls_note_memory(s);
 }
 
 int sup_trap(struct sup *s, const struct trap *t)

@@ -56,6 +56,9 @@ void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int
 
 /* ---- memory (calls_channels.c) ---- */
 
+/* A file in memory is about to be made or written, or a name taken from it: who watches the run is told. */
+void calls_note_memory(struct sup *s);
+
 void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t);
 void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t);
 void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t);

@@ -7,6 +7,13 @@
 #include <sys/shm.h>
 #include <sys/stat.h>
 
+void calls_note_memory(struct sup *s)
+{
+	s->in_memory = true;
+	if (s->observer && s->observer->in_memory)
+		s->observer->in_memory(s->observer->arg, true);
+}
+
 void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	int fd = (int)t->args[4];
@@ -14,6 +21,7 @@ void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	struct stat link;
 	if ((t->args[3] & MAP_ANONYMOUS) || fd < 0) {
 		p->anon_shm = true;
+		calls_note_memory(s);
 		return;
 	}
 	struct where w;
@@ -39,6 +47,7 @@ void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t)
 {
 	char address[64], domain[100];
 	p->shares_memory = true;
+	calls_note_memory(s);
 	snprintf(address, sizeof(address), "sysv:%d", (int)t->args[0]);
 	snprintf(domain, sizeof(domain), "boot:%s:ipc", host_boot_id());
 	struct file *f = file_address(s, TERM_kind_shm, domain, address);

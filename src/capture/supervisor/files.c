@@ -1,5 +1,6 @@
 /* Files: those that were met, by inode or address, and what is told of each. */
 #include "base/io.h"
+#include "capture/supervisor/calls.h"
 #include "capture/supervisor/files_int.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
@@ -101,11 +102,22 @@ void file_drop(struct sup *s, struct file *f)
 	file_free(s, f);
 }
 
+static bool lies_in_memory(const struct file *f)
+{
+	static const char *const types[] = {"tmpfs", "ramfs", "hugetlbfs"};
+	for (size_t i = 0; f->domain && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(f->domain->type, types[i]))
+			return true;
+	return false;
+}
+
 void file_notify_observer(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode,
                           bool handed)
 {
 	if (s->observer && s->observer->file && f->kind == TERM_kind_regular)
 		s->observer->file(s->observer->arg, f->num, path, size, mode & (ACCESS_READ | ACCESS_WRITE), handed);
+	if ((mode & ACCESS_WRITE) && s->observer && f->kind == TERM_kind_regular && lies_in_memory(f))
+		calls_note_memory(s);
 }
 
 void file_rename(struct sup *s, struct file *f, const char *path)

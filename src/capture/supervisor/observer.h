@@ -40,6 +40,10 @@ struct run_observer {
 	 * another name (NULL: as before), or has this size (-1: as before). number: of the file; 0: from now on each is
 	 * told (handed then: but for what a library in the programs does not see). */
 	void (*file)(void *arg, uint64_t number, const char *path, int64_t size, unsigned mode, bool handed);
+	/* A file that lies in memory (tmpfs, memfd, a segment, anonymous memory that is shared) is about to be made or
+	 * written: what it holds need not be in any process. From then on also before names are taken away. Not `is`:
+	 * from now on each is told. */
+	void (*in_memory)(void *arg, bool is);
 	/* Only where every call is seen (--exact): bytes went over an internet socket; sure: to or from another address
 	 * than this machine's own, else that cannot be told. bytes 0: all that do will be told from here on. UINT64_MAX:
 	 * some were not seen. */

@@ -329,6 +329,7 @@ struct sup {
 	struct shield *shield; /* NULL: none */
 	const struct run_observer *observer; /* NULL: none */
 	enum run_orphans orphans;
+	bool in_memory;     /* a file in memory was made or written */
 	bool shielding;     /* processes are, or were, shielded */
 	bool plain;         /* the open being handled is one that never waits long */
 	char *const *argv;  /* the command's */
