@@ -22,6 +22,7 @@ static struct chain_report verify(struct chain *c, const char *expect)
 	struct err err = {0};
 	uint64_t said = 0, seals = 0;
 	must(chain_verify(c, expect, say, &said, &err, &r) == 0);
+	chain_report_release(&r);
 	must(said == r.problems && chain_each(c, each, &seals) == 0 && seals == r.seals);
 	return r;
 }
@@ -43,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n = 0;
 	frames_cut(data, size, in);
 	fuzz_home_logs(in);
+	fuzz_home_folder("seals");
 	struct chain *c = opened();
 	struct chain_report before = verify(c, "00");
 	must(!before.expected && chain_matching(c, &err, &matched, &n) == 0 && n <= before.sessions);

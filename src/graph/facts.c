@@ -574,6 +574,7 @@ void facts_event(struct facts *f, const struct event *ev)
 	case EVENT_result:
 		facts_apply_reported(f, ev, ev->result.run, 0);
 		break;
+	case EVENT_plan:
 	case EVENT_seal:
 		facts_apply_reported(f, ev, str_of(""), 0);
 		break;

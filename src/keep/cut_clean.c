@@ -202,6 +202,14 @@ static int clean_build(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+static int clean_plan(struct cut *c, struct cleaning *k)
+{
+	(void)c;
+	k->lists[0] = &k->e.plan.argv;
+	k->lists[1] = &k->e.plan.file;
+	return 0;
+}
+
 static int clean_app_word(struct cut *c, struct cleaning *k)
 {
 	hide_text(c, k, &k->e.app_word.name);
@@ -253,7 +261,7 @@ int cut_clean_event(struct cut *c, const struct event *ev)
 	    [EVENT_session] = clean_session,   [EVENT_run] = clean_run,       [EVENT_process] = clean_process,
 	    [EVENT_file] = clean_file,         [EVENT_exec] = clean_exec,     [EVENT_build] = clean_build,
 	    [EVENT_app_word] = clean_app_word, [EVENT_mpi_io] = clean_mpi_io, [EVENT_build_file] = clean_build_file,
-	    [EVENT_summary] = clean_summary,
+	    [EVENT_summary] = clean_summary,   [EVENT_plan] = clean_plan,
 	};
 	if (ev->kind >= sizeof(cleaner) / sizeof(*cleaner) || !cleaner[ev->kind])
 		return 0;

@@ -71,6 +71,8 @@ void trust_release(struct trust *t);
 
 /* "5%" of the greater of two numbers, or "0.01" absolute. False: it is neither, or negative. */
 bool tolerance_read(const char *text, double *ret_relative, double *ret_absolute);
+/* The median of the values. False: not all are numbers, or there are none. */
+bool trust_median(const struct element *x, double *ret);
 const char *trust_part_name(enum trust_part p); /* "input", "parameter", "result", "invariant" */
 const char *trust_kind_name(enum trust_kind k);
 

@@ -23,8 +23,7 @@ struct writing {
 	struct elements whole; /* invariants of the run as a whole */
 };
 
-/* name=value for each value, as a list of an event. Release the two with free and buf_release. */
-static bool as_list(const struct elements *e, bool redacted, struct buf *text, struct str **ret, size_t *ret_n)
+bool trust_record_pairs(const struct elements *e, bool redacted, struct buf *text, struct str **ret, size_t *ret_n)
 {
 	size_t n = 0, at = 0;
 	for (size_t i = 0; i < e->n; i++)
@@ -62,7 +61,7 @@ static int put_machine(struct writing *w, unsigned moment, const struct elements
 	size_t n[3] = {0};
 	bool ok = true;
 	for (int i = 0; i < 3; i++)
-		ok &= as_list(set[i], i == 2, &text[i], &items[i], &n[i]);
+		ok &= trust_record_pairs(set[i], i == 2, &text[i], &items[i], &n[i]);
 	if (ok) {
 		struct event ev = {.kind = EVENT_machine,
 		                   .time = keep_now(),
@@ -96,13 +95,21 @@ static int put_after(struct writing *w)
 	return rc;
 }
 
+/* Of both readings, where there are any. */
+static int put_machines(struct writing *w)
+{
+	const struct machine *before = w->t->before;
+	int rc = before ? put_machine(w, TERM_moment_before, &before->invariant, &before->variant, NULL) : 0;
+	return rc == 0 && before && w->t->after ? put_after(w) : rc;
+}
+
 static void put_results(struct writing *w, const struct trust_results *r)
 {
 	struct buf text[2] = {{0}, {0}};
 	struct str *items[2] = {NULL, NULL};
 	size_t n[2] = {0};
-	if (as_list(&r->values, false, &text[0], &items[0], &n[0]) &&
-	    as_list(&r->missing, false, &text[1], &items[1], &n[1])) {
+	if (trust_record_pairs(&r->values, false, &text[0], &items[0], &n[0]) &&
+	    trust_record_pairs(&r->missing, false, &text[1], &items[1], &n[1])) {
 		struct event ev = {.kind = EVENT_result,
 		                   .time = keep_now(),
 		                   .result = {.run = str_of(w->t->place->run),
@@ -254,6 +261,13 @@ static void record_files(struct writing *w, const struct session_files *s)
 	}
 }
 
+bool trust_record_place(const struct log_writer *log, struct run_place *ret)
+{
+	*ret = (struct run_place){
+	    .session = log_writer_session(log), .segment = strdup(log_writer_path(log)), .from = log_writer_size(log)};
+	return ret->segment != NULL;
+}
+
 int trust_record(const struct trust_record *t, struct err *err)
 {
 	struct writing w = {.t = t};
@@ -263,10 +277,7 @@ int trust_record(const struct trust_record *t, struct err *err)
 	if (rc < 0)
 		return rc;
 	w.cache = t->cache ? digest_cache_open(t->cache) : NULL;
-	if (t->before)
-		rc = put_machine(&w, TERM_moment_before, &t->before->invariant, &t->before->variant, NULL);
-	if (rc == 0 && t->before && t->after)
-		rc = put_after(&w);
+	rc = !t->kept || trust_record_place(w.log, t->kept) ? put_machines(&w) : -ENOMEM;
 	if (t->lazy)
 		record_lazily(&w, t->files);
 	else

@@ -7,6 +7,7 @@
 #define STEMMA_TRUST_RECORD_H
 
 #include "base/digest.h"
+#include "event/log_writer.h"
 #include "trust/machine.h"
 #include "trust/session.h"
 
@@ -27,9 +28,15 @@ struct trust_record {
 	const char *cache;                    /* folder of the digests that are kept; NULL none */
 	struct trust_results *results;
 	size_t n_results;
+	struct run_place *kept; /* filled in: where this was written; its segment is malloc'ed. NULL: not asked for */
 };
 
 /* 0 or -errno with a sentence. */
 int trust_record(const struct trust_record *t, struct err *err);
+
+/* name=value for each value, as a list of an event. Release the two with free and buf_release. False: no memory. */
+bool trust_record_pairs(const struct elements *e, bool redacted, struct buf *text, struct str **ret, size_t *ret_n);
+/* Where a session lies that was just begun. False: no memory. */
+bool trust_record_place(const struct log_writer *log, struct run_place *ret);
 
 #endif

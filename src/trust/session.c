@@ -210,8 +210,8 @@ static int read_segment(struct reading *r, const char *path, uint64_t from, uint
 	return rc < 0 ? err_set(err, -rc, "cannot read the log %s", path) : r->rc;
 }
 
-/* SLOT.stl -> SLOT.1.stl -> SLOT.2.stl; malloc'ed, NULL: there is none. */
-static char *next_roll(const char *path)
+/* SLOT.stl -> SLOT.1.stl -> SLOT.2.stl. */
+char *session_next_roll(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	unsigned slot, roll = 0;
@@ -233,7 +233,7 @@ int session_files(const struct run_place *p, const char *system_extra, struct er
 	char *path = p->segment ? strdup(p->segment) : NULL;
 	int rc = path ? read_segment(&r, path, p->from, p->session, err) : -ENOENT;
 	while (rc == 0 && path) {
-		char *next = next_roll(path);
+		char *next = session_next_roll(path);
 		free(path);
 		path = next;
 		if (path)

@@ -34,4 +34,7 @@ struct session_files {
 int session_files(const struct run_place *p, const char *system_extra, struct err *err, struct session_files *ret);
 void session_files_release(struct session_files *f);
 
+/* The segment that a slot's writer goes on in when this one is full; malloc'ed. NULL: there is none (yet). */
+char *session_next_roll(const char *path);
+
 #endif

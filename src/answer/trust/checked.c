@@ -65,8 +65,11 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 		checked_release(ret);
 		return r;
 	}
-	if (o->expect && !ret->report.expected)
-		append_problem(&x, "the hash that is expected is none of the chain's");
+	if (o->expect && !ret->report.expected) {
+		ret->report.cut |= !ret->report.seals;
+		append_problem(&x, ret->report.seals ? "the hash that is expected is none of the chain's"
+		                                     : "the record is cut: a seal is expected, and there is none");
+	}
 	ret->open += x.behind;
 	if (o->signers && ret->open)
 		append_problem(&x, "the latest seals are not signed");
@@ -77,7 +80,25 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 void checked_release(struct checked *k)
 {
 	json_decref(k->problems);
+	chain_report_release(&k->report);
 	*k = (struct checked){0};
+}
+
+static json_t *plans_json(const struct chain_report *r)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < r->n_plans; i++) {
+		const struct chain_plan *p = &r->plans[i];
+		json_t *o = json_object();
+		js_text(o, "bench", p->id);
+		js_put(o, "planned", p->known ? json_integer((json_int_t)p->planned) : json_null());
+		js_num(o, "made", p->made);
+		js_num(o, "there", p->there);
+		js_num(o, "forgotten", p->forgotten);
+		js_bool(o, "over", p->over);
+		js_add(a, o);
+	}
+	return a;
 }
 
 json_t *checked_json(const struct checked *k)
@@ -85,6 +106,7 @@ json_t *checked_json(const struct checked *k)
 	json_t *j = json_object();
 	js_num(j, "format", 1);
 	js_bool(j, "sound", k->sound);
+	js_bool(j, "cut", k->report.cut);
 	js_num(j, "seals", k->report.seals);
 	js_num(j, "chains", k->report.hosts);
 	js_num(j, "sessions", k->report.sessions);
@@ -96,6 +118,7 @@ json_t *checked_json(const struct checked *k)
 		js_num(j, "signatures_good", k->good);
 	if (k->expects)
 		js_bool(j, "expected", k->report.expected);
+	js_put(j, "plans", plans_json(&k->report));
 	js_put(j, "problems", json_incref(k->problems));
 	return j;
 }

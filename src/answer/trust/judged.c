@@ -34,6 +34,28 @@ static void drop_repeated(store_id *ids, size_t *n)
 				k++;
 }
 
+/* The runs beside the claimed ones, and all together. */
+static int judge_plan(struct store *s, const store_id *ids, size_t n, struct claim *claim, const char *tolerance,
+                      const struct witness_options *o, struct err *err, struct judged *ret)
+{
+	const struct plans *p = &ret->plans;
+	int r = plans_of_runs(s, ids, n, err, &ret->plans);
+	if (r < 0 || !p->n_others)
+		return r;
+	store_id *all = calloc(n + p->n_others, sizeof(*all));
+	if (!all)
+		return err_set(err, ENOMEM, "cannot read the other runs of the plan");
+	memcpy(all, ids, n * sizeof(*all));
+	memcpy(all + n, p->others, p->n_others * sizeof(*all));
+	r = witness_runs(s, p->others, p->n_others, o, err, &ret->others);
+	if (r == 0)
+		r = witness_runs(s, all, n + p->n_others, o, err, &ret->all);
+	if (r == 0 && claim)
+		r = trust_measure(&ret->all.side, &claim->side, tolerance, err, &ret->trust_all);
+	free(all);
+	return r;
+}
+
 int judged_make(const struct answer_source *a, char *const *words, size_t n, struct claim *claim, const char *tolerance,
                 struct digest_cache *cache, struct err *err, struct judged *ret)
 {
@@ -47,6 +69,8 @@ int judged_make(const struct answer_source *a, char *const *words, size_t n, str
 		r = witness_runs(a->store, ids, n_ids, &o, err, &ret->seen);
 		if (r == 0 && claim)
 			r = trust_measure(&ret->seen.side, &claim->side, tolerance, err, &ret->trust);
+		if (r == 0)
+			r = judge_plan(a->store, ids, n_ids, claim, tolerance, &o, err, ret);
 		r = r < 0 ? r : 1;
 	}
 	free(ids);
@@ -58,13 +82,31 @@ int judged_make(const struct answer_source *a, char *const *words, size_t n, str
 void judged_release(struct judged *j)
 {
 	trust_release(&j->trust);
+	trust_release(&j->trust_all);
 	witness_release(&j->seen);
+	witness_release(&j->others);
+	witness_release(&j->all);
+	plans_release(&j->plans);
 	*j = (struct judged){0};
 }
 
 bool judged_agrees(const struct judged *j)
 {
-	return j->trust.judged && j->trust.t >= 1 && j->trust.reproducible && !j->seen.failed;
+	return j->trust.judged && j->trust.t >= 1 && j->trust.reproducible && !j->seen.failed &&
+	       judged_by_plan(j) == JUDGED_PLAN_FITS;
+}
+
+enum judged_plan judged_by_plan(const struct judged *j)
+{
+	const struct plans *p = &j->plans;
+	if (p->n_others && j->claimed && j->trust_all.judged && j->trust_all.t_eps < 1)
+		return JUDGED_PLAN_PICKED;
+	if (p->n_others && j->all.failed > j->seen.failed)
+		return JUDGED_PLAN_PICKED;
+	if (p->unsealed || p->outside)
+		return JUDGED_PLAN_UNSEALED;
+	bool known = !p->gone && !p->lost && (!p->n_others || !j->claimed || j->trust_all.judged);
+	return known ? JUDGED_PLAN_FITS : JUDGED_PLAN_UNKNOWN;
 }
 
 /* ---- the claim that would agree ---- */

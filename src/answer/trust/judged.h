@@ -7,6 +7,7 @@
 #include "answer/js.h"
 #include "answer/source.h"
 #include "trust/claim.h"
+#include "trust/plans.h"
 #include "trust/witness.h"
 
 /* The list of inputs is as complete as the programs of a run are honest: each answer assumes so (judged_json.c). */
@@ -14,6 +15,11 @@ struct judged {
 	struct witness seen;
 	bool claimed; /* there is a claim, and `trust` says how far it agrees */
 	struct trust trust;
+	/* The plan that the runs were made by. Where it has others: what those give, and how far the claim agrees with all.
+	 */
+	struct plans plans;
+	struct witness others, all;
+	struct trust trust_all;
 };
 
 /* The runs are those of the n words (witness_find), else those that the claim names, else the last one. claim: NULL
@@ -23,8 +29,16 @@ int judged_make(const struct answer_source *a, char *const *words, size_t n, str
                 struct digest_cache *cache, struct err *err, struct judged *ret);
 void judged_release(struct judged *j);
 /* Is the claim reproducible by this record? What failed in the same way again is the same again, and nobody's result.
- */
+ * Where the runs were made by a plan, by all runs of that plan, those that nobody claims too. */
 bool judged_agrees(const struct judged *j);
+/* What the plan of the runs says against the claim. */
+enum judged_plan {
+	JUDGED_PLAN_FITS,     /* nothing, or there is no plan */
+	JUDGED_PLAN_UNKNOWN,  /* what some runs of it gave is not known any more */
+	JUDGED_PLAN_UNSEALED, /* a claimed run is not of it, though it says so */
+	JUDGED_PLAN_PICKED,   /* other runs of it do not give what is claimed, or failed */
+};
+enum judged_plan judged_by_plan(const struct judged *j);
 /* A new reference. */
 json_t *judged_json(const struct judged *j);
 /* Appends the claim that the record would agree with, as JSON (doc/format/claim.md): what varied among the results is

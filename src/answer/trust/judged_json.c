@@ -74,6 +74,35 @@ static json_t *texts_json(char *const *v)
 	return a;
 }
 
+/* The plan that the runs were made by; null: none was sealed before them. */
+static json_t *plan_json(const struct judged *j)
+{
+	static const char *const verdicts[] = {"fits", "unknown", "unsealed", "picked"};
+	const struct plans *p = &j->plans;
+	if (!p->n)
+		return json_null();
+	json_t *o = json_object();
+	js_put(o, "benches", texts_json(p->ids));
+	js_num(o, "planned", p->planned);
+	js_num(o, "made", p->made);
+	js_num(o, "claimed", p->claimed);
+	js_num(o, "others", p->n_others);
+	js_num(o, "gone", p->gone);
+	js_num(o, "unsealed", p->unsealed);
+	js_num(o, "outside", p->outside);
+	js_bool(o, "lost", p->lost);
+	js_text(o, "verdict", verdicts[judged_by_plan(j)]);
+	if (p->n_others) {
+		js_num(o, "failed", j->all.failed);
+		js_put(o, "other_results", set_json(&j->others.side.part[TRUST_RESULTS]));
+	}
+	if (p->n_others && j->claimed) {
+		js_put(o, "trust", p->gone ? json_null() : js_real(j->trust_all.t));
+		js_put(o, "trust_eps", p->gone ? json_null() : js_real(j->trust_all.t_eps));
+	}
+	return o;
+}
+
 json_t *judged_json(const struct judged *j)
 {
 	const struct witness *x = &j->seen;
@@ -86,8 +115,13 @@ json_t *judged_json(const struct judged *j)
 	js_gaps(o, "completeness", x->gaps);
 	js_add(assumes, js_string(str_of(ASSUMES_HONEST_READS)));
 	js_put(o, "assumes", assumes);
-	if (j->claimed)
+	js_put(o, "plan", plan_json(j));
+	if (j->claimed) {
 		trust_json(o, &j->trust);
+		enum judged_plan by = judged_by_plan(j);
+		if (by != JUDGED_PLAN_FITS && j->trust.judged && j->trust.reproducible)
+			js_put(o, "reproducible", by == JUDGED_PLAN_UNKNOWN ? json_null() : json_false());
+	}
 	js_put(o, "inputs", set_json(&x->side.part[TRUST_INPUTS]));
 	js_put(o, "parameters", set_json(&x->side.part[TRUST_PARAMETERS]));
 	js_put(o, "results", set_json(&x->side.part[TRUST_RESULTS]));

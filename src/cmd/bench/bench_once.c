@@ -203,6 +203,9 @@ static void keep_recorded(struct run_trust *t, const struct told *told, int out,
 		ret->cpu = (double)t->files.cpu / 1e9;
 	if (t->machine)
 		machine_noise(&t->before, &t->after, own, &ret->others, &ret->stolen);
+	ret->places[ret->n_places++] = t->place;
+	ret->places[ret->n_places++] = t->kept;
+	t->place.segment = t->kept.segment = NULL;
 	ret->results = t->results;
 	ret->n_results = t->n_results;
 	t->results = NULL;
@@ -270,6 +273,8 @@ void bench_once_release(struct bench_once *o)
 		free(o->results[i].source);
 	}
 	free(o->results);
+	for (size_t i = 0; i < o->n_places; i++)
+		free(o->places[i].segment);
 	if (o->has_printed)
 		close(o->printed);
 	*o = (struct bench_once){0};

@@ -12,6 +12,9 @@ struct bench_once {
 	struct trust_results *results;
 	size_t n_results;
 	char run[27]; /* "" it was not recorded */
+	/* Where its record lies, and what was kept beside it. */
+	struct run_place places[2];
+	size_t n_places;
 	bool has_printed;
 	int printed; /* what it printed on its standard output: an open file, where has_printed */
 };

@@ -1,6 +1,7 @@
 /* stemma bench: repeat a benchmark, keep its results, and say how sure they are. */
 #include "base/ulid.h"
 #include "cmd/bench/bench_once.h"
+#include "cmd/bench/bench_plan.h"
 #include "cmd/bench/bench_row.h"
 #include "cmd/bench/bench_show.h"
 #include "cmd/options.h"
@@ -25,6 +26,8 @@ struct bench {
 	char *home, *index;
 	char *no_home;
 	const char **labels;
+	const char *file; /* the benchmark file; NULL none */
+	struct bench_plan plan;
 	uint64_t runs, warmup;
 	struct bench_once *once;
 	size_t n;
@@ -66,6 +69,7 @@ static int repeat(struct bench *b)
 {
 	struct err err = {0};
 	int rc = 0;
+	bench_plan_begin(&b->plan, &b->t, b->runs, b->warmup, b->file, b->index);
 	bench_stop_begin();
 	for (uint64_t i = 0; rc == 0 && i < b->warmup && !bench_stopped() && !b->hopeless; i++) {
 		struct bench_once o;
@@ -78,6 +82,7 @@ static int repeat(struct bench *b)
 		struct bench_once *o = &b->once[b->n];
 		draw_progress_bar(b, i, "running");
 		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, &err, o);
+		bench_plan_repetition(&b->plan, o);
 		if (rc < 0 || bench_stopped()) {
 			bench_once_release(o); /* what was cut off is no run of the benchmark */
 			break;
@@ -85,6 +90,7 @@ static int repeat(struct bench *b)
 		b->n++;
 		b->hopeless = cannot_run(o->status) ? WEXITSTATUS(o->status) : 0;
 	}
+	bench_plan_end(&b->plan);
 	b->stopped = bench_stop_end();
 	end_progress(b);
 	if (b->stopped)
@@ -244,6 +250,7 @@ static int load_file(struct bench *b)
 	int rc = path ? benchfile_load(path, &err, &b->t.file) : 0;
 	if (rc < 0)
 		return report_err(&err, STATUS_USAGE);
+	b->file = path;
 	if (b->t.file.n_results)
 		return 0;
 	/* Nothing is declared: what it prints is guessed at. */
@@ -282,6 +289,7 @@ static int prepare_bench(struct bench *b, char **label)
 		b->labels[n++] = o->label.v[i];
 	if (store_places(cmd_home(b->c), &err, &b->home, &b->index) < 0)
 		b->no_home = strdup(err.text);
+	b->plan = (struct bench_plan){.home = b->home, .id = b->id};
 	return 0;
 }
 

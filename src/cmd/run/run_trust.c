@@ -89,7 +89,8 @@ void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
 	                              .keep = t->keep,
 	                              .cache = t->cache,
 	                              .results = t->results,
-	                              .n_results = t->n_results};
+	                              .n_results = t->n_results,
+	                              .kept = &t->kept};
 	err = (struct err){0};
 	if (t->home && trust_record(&record, &err) < 0 && !t->quiet)
 		report("%s", err.text);
@@ -139,10 +140,11 @@ void run_trust_release(struct run_trust *t)
 	machine_release(&t->before);
 	machine_release(&t->after);
 	free(t->place.segment);
+	free(t->kept.segment);
 	free(t->home);
 	free(t->cache);
 	t->results = NULL;
 	t->n_results = 0;
 	t->home = t->cache = NULL;
-	t->place = (struct run_place){0};
+	t->place = t->kept = (struct run_place){0};
 }

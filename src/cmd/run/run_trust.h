@@ -15,6 +15,7 @@ struct run_trust {
 	char *home, *cache;
 	const char *system_extra;
 	struct run_place place;
+	struct run_place kept; /* what was kept of it beside its record */
 	struct machine before, after;
 	struct benchfile file; /* its results and parameters; n_results 0: none are looked for */
 	char *const *argv;

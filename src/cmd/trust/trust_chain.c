@@ -69,6 +69,21 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 	return STATUS_OK;
 }
 
+/* Of each plan how many repetitions there are: what was forgotten leaves its number. */
+static void print_plans(const struct chain_report *r)
+{
+	for (size_t i = 0; i < r->n_plans; i++) {
+		const struct chain_plan *p = &r->plans[i];
+		size_t n = strlen(p->id);
+		printf("bench:%s: ", n > 8 ? p->id + n - 8 : p->id);
+		if (p->known)
+			printf("%llu runs planned, ", (unsigned long long)p->planned);
+		printf("%llu made, %llu there, %llu forgotten%s\n", (unsigned long long)p->made, (unsigned long long)p->there,
+		       (unsigned long long)p->forgotten,
+		       p->over ? "" : "; it has no end: it goes on, was killed, or the record was cut");
+	}
+}
+
 static void print_checked(const struct checked *k)
 {
 	const struct chain_report *r = &k->report;
@@ -82,14 +97,20 @@ static void print_checked(const struct checked *k)
 		printf("%s\n", buf_cstr(&b));
 	}
 	buf_release(&b);
-	if (!r->seals)
+	print_plans(r);
+	if (!r->seals && r->cut)
+		printf("CUT: nothing that was sealed is there\n");
+	else if (!r->seals)
 		printf("nothing is sealed (stemma trust --seal)\n");
 	else
 		printf("%s: %llu seal%s of %llu session%s, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed "
 		       "yet\n",
-		       k->sound ? "sound" : "NOT SOUND", (unsigned long long)r->seals, str_plural(r->seals),
-		       (unsigned long long)r->sessions, str_plural(r->sessions), (unsigned long long)r->forgotten,
-		       (unsigned long long)r->rewritten, (unsigned long long)r->unsealed);
+		       k->sound ? "sound"
+		       : r->cut ? "CUT"
+		                : "NOT SOUND",
+		       (unsigned long long)r->seals, str_plural(r->seals), (unsigned long long)r->sessions,
+		       str_plural(r->sessions), (unsigned long long)r->forgotten, (unsigned long long)r->rewritten,
+		       (unsigned long long)r->unsealed);
 	if (k->checks)
 		printf("%llu signature%s right, %llu wrong; %llu seal%s behind the last right one\n",
 		       (unsigned long long)k->good, k->good == 1 ? " is" : "s are", (unsigned long long)k->bad,

@@ -115,8 +115,110 @@ static void fed_line(const struct witness *x)
 		    x->fed, str_plural(x->fed));
 }
 
-static void print_trust_verdict(const struct trust *t, const struct witness *x)
+/* What the other runs of the plan gave of what is claimed; without a claim, all that they gave. */
+static void print_others(const struct judged *j)
 {
+	const struct elements *given = &j->others.side.part[TRUST_RESULTS];
+	struct buf b = {0};
+	for (size_t i = 0; i < given->n; i++) {
+		double median;
+		buf_reset(&b);
+		fmt_name(&b, str_of(given->v[i].name));
+		buf_str(&b, str_of(": "));
+		put_values(&b, &given->v[i]);
+		if (given->v[i].varied && trust_median(&given->v[i], &median))
+			buf_printf(&b, "; median %.6g", median);
+		printf("  %s\n", buf_cstr(&b));
+	}
+	if (!given->n)
+		printf("  no results: %s\n",
+		       j->others.side.absent[TRUST_RESULTS] ? j->others.side.absent[TRUST_RESULTS] : "none was found");
+	buf_release(&b);
+}
+
+/* What the record lacks of the plan, and what it has that is none of it. */
+static void print_plan_lacks(const struct plans *p)
+{
+	if (p->gone)
+		printf("%llu run%s of the plan %s not in the record any more: what %s gave is not known\n",
+		       (unsigned long long)p->gone, str_plural(p->gone), p->gone == 1 ? "is" : "are",
+		       p->gone == 1 ? "it" : "they");
+	if (p->unsealed)
+		printf("%llu of the runs say%s that %s of the plan, and no repetition of it was sealed for %s\n",
+		       (unsigned long long)p->unsealed, p->unsealed == 1 ? "s" : "", p->unsealed == 1 ? "it is" : "they are",
+		       p->unsealed == 1 ? "it" : "them");
+	if (p->outside)
+		printf("%llu of the runs %s of no plan\n", (unsigned long long)p->outside, p->outside == 1 ? "is" : "are");
+	if (p->lost)
+		printf("that the plan was sealed before its first run is not in the record\n");
+}
+
+static void print_plan(const struct judged *j)
+{
+	const struct plans *p = &j->plans;
+	if (!p->n) {
+		printf("no plan was sealed before %s: whether there were others is not known\n",
+		       j->seen.n_runs == 1 ? "this run" : "these runs");
+		return;
+	}
+	printf("%llu of %llu run%s of the same plan", (unsigned long long)p->claimed, (unsigned long long)p->made,
+	       str_plural(p->made));
+	if (p->n > 1)
+		printf(", in %zu benchmarks", p->n);
+	if (p->planned != p->made)
+		printf(" (%llu planned)", (unsigned long long)p->planned);
+	if (p->n_others)
+		printf("; the other %zu give%s:", p->n_others, p->n_others == 1 ? "s" : "");
+	printf("\n");
+	if (p->n_others)
+		print_others(j);
+	if (j->others.failed)
+		printf("%zu of these %zu did not end well\n", j->others.failed, p->n_others);
+	print_plan_lacks(p);
+}
+
+/* T of all runs of the plan. */
+static void print_trust_of_all(const struct judged *j)
+{
+	struct buf b = {0};
+	const struct trust *t = &j->trust_all;
+	if (!j->plans.n_others && !j->plans.gone)
+		return;
+	uint64_t all = j->plans.made + j->plans.outside;
+	buf_printf(&b, "T of all %llu ", (unsigned long long)all);
+	if (j->plans.gone) {
+		buf_str(&b, str_of("cannot be judged"));
+	} else if (t->judged) {
+		buf_str(&b, str_of("= "));
+		format_trust_number(&b, t->t);
+		if (t->t_eps != t->t) {
+			buf_str(&b, str_of("; T_eps = "));
+			format_trust_number(&b, t->t_eps);
+		}
+	} else {
+		buf_str(&b, str_of("cannot be judged; it lies between "));
+		format_trust_number(&b, t->low);
+		buf_str(&b, str_of(" and "));
+		format_trust_number(&b, t->high);
+	}
+	printf("%s\n", buf_cstr(&b));
+	buf_release(&b);
+}
+
+/* The last word on a claim that its own runs agree with. */
+static const char *verdict_by_plan(enum judged_plan by)
+{
+	static const char *const words[] = {"reproducible",
+	                                    "whether it is reproducible is not known: not all runs of the plan are",
+	                                    "not reproducible: runs are claimed that the plan does not have",
+	                                    "not reproducible: all runs of the plan together do not give what is claimed"};
+	return words[by];
+}
+
+static void print_trust_verdict(const struct judged *j)
+{
+	const struct trust *t = &j->trust;
+	const struct witness *x = &j->seen;
 	struct buf b = {0};
 	if (t->judged) {
 		buf_str(&b, str_of("T = "));
@@ -139,6 +241,7 @@ static void print_trust_verdict(const struct trust *t, const struct witness *x)
 	buf_str(&b, str_of("; by the letter of the formula "));
 	format_trust_number(&b, t->literal);
 	printf("%s\n", buf_cstr(&b));
+	print_trust_of_all(j);
 	printf("results: %zu claimed, %zu seen, %zu differ; inputs and parameters: %zu claimed, %zu seen, %zu differ\n",
 	       t->results.claimed, t->results.seen, t->results.differ, t->inputs.claimed, t->inputs.seen, t->inputs.differ);
 	if (t->reproducible && x->failed) {
@@ -150,7 +253,7 @@ static void print_trust_verdict(const struct trust *t, const struct witness *x)
 		buf_release(&b);
 		return;
 	}
-	printf("%s\n", t->reproducible                                      ? "reproducible"
+	printf("%s\n", t->reproducible                                      ? verdict_by_plan(judged_by_plan(j))
 	               : !t->judged || (t->t >= 1 && !t->invariants_differ) ? "whether it is reproducible is not known"
 	               : t->invariants_differ && t->t >= 1 ? "not reproducible: what it was made with differs"
 	                                                   : "not reproducible");
@@ -220,6 +323,7 @@ void trust_view_text(const struct judged *j)
 	runs_line(x);
 	assumed_line();
 	fed_line(x);
+	print_plan(j);
 	if (!t) {
 		print_elements("input", &x->side.part[TRUST_INPUTS]);
 		print_elements("parameter", &x->side.part[TRUST_PARAMETERS]);
@@ -230,7 +334,7 @@ void trust_view_text(const struct judged *j)
 		varied(x);
 		return;
 	}
-	print_trust_verdict(t, x);
+	print_trust_verdict(j);
 	disagree(&x->side.part[TRUST_RESULTS]);
 	size_t unknown = 0;
 	for (size_t i = 0; i < t->n; i++) {

@@ -2,9 +2,11 @@
 
 #include "base/hex.h"
 #include "base/io.h"
+#include "capture/launch/run.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
 #include "event/log_place.h"
+#include "trust/session.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -96,16 +98,23 @@ void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *re
 	struct digest_sum sum;
 	unsigned char number[8];
 	struct str item;
-	const uint64_t words[] = {s->chain.n, s->number, s->before.n, (uint64_t)time, s->why, s->sessions.count};
+	const uint64_t words[] = {s->chain.n, s->number, s->before.n,   (uint64_t)time, s->why,    s->sessions.count,
+	                          s->plan.n,  s->step,   s->repetition, s->run.n,       s->start.n};
+	/* One that is no step and has no key says what seals said before there were any. */
+	bool more = s->plan.n || s->step || s->repetition || s->run.n || s->start.n;
+	size_t n_words = sizeof(words) / sizeof(*words) - (more ? 0 : 5);
 	digest_begin(&sum);
-	digest_add(&sum, "stemma seal 1\n", 14);
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	digest_add(&sum, more ? "stemma seal 2\n" : "stemma seal 1\n", 14);
+	for (size_t i = 0; i < n_words; i++) {
 		for (int k = 0; k < 8; k++)
 			number[k] = (unsigned char)(words[i] >> 8 * k);
 		digest_add(&sum, number, 8);
 	}
 	digest_add(&sum, s->chain.p, s->chain.n);
 	digest_add(&sum, s->before.p, s->before.n);
+	digest_add(&sum, s->plan.p, s->plan.n);
+	digest_add(&sum, s->run.p, s->run.n);
+	digest_add(&sum, s->start.p, s->start.n);
 	for (size_t pos = 0; strlist_next(&s->sessions, &pos, &item);)
 		digest_add(&sum, item.p, item.n);
 	digest_end(&sum, ret);
@@ -119,31 +128,10 @@ static uint64_t little(const char *p)
 	return v;
 }
 
-static int take_seal(struct chain *c, const struct event *ev)
+/* The sessions that a seal lists; one that is none makes it unsound. */
+static int take_entries(struct chain *c, const struct event_seal *e, struct chain_link *s)
 {
-	const struct event_seal *e = &ev->seal;
-	struct chain_link *s = vec_add(&c->seals);
-	struct digest hash;
 	struct str item;
-	if (!s)
-		return -ENOMEM;
-	*s = (struct chain_link){.chain = copy_event_text(e->chain),
-	                         .key = copy_event_text(e->key),
-	                         .signature = copy_event_text(e->signature),
-	                         .number = e->number,
-	                         .why = e->why,
-	                         .time = ev->time,
-	                         .first = e->before.n == 0,
-	                         .from = c->entries.n};
-	if (!s->chain || !s->key || !s->signature)
-		return -ENOMEM;
-	chain_hash_seal(e, ev->time, &hash);
-	s->sound = e->hash.n == DIGEST_BYTES && !memcmp(e->hash.p, hash.b, DIGEST_BYTES) &&
-	           (e->before.n == DIGEST_BYTES || !e->before.n);
-	if (e->hash.n == DIGEST_BYTES)
-		memcpy(s->hash.b, e->hash.p, DIGEST_BYTES);
-	if (e->before.n == DIGEST_BYTES)
-		memcpy(s->before, e->before.p, DIGEST_BYTES);
 	for (size_t pos = 0; strlist_next(&e->sessions, &pos, &item);) {
 		struct chain_entry *x = item.n == CHAIN_SESSION ? vec_add(&c->entries) : NULL;
 		if (item.n != CHAIN_SESSION) {
@@ -160,16 +148,81 @@ static int take_seal(struct chain *c, const struct event *ev)
 	return 0;
 }
 
+static int take_seal(struct chain *c, const struct event *ev)
+{
+	const struct event_seal *e = &ev->seal;
+	struct chain_link *s = vec_add(&c->seals);
+	struct digest hash;
+	if (!s)
+		return -ENOMEM;
+	*s = (struct chain_link){.chain = copy_event_text(e->chain),
+	                         .key = copy_event_text(e->key),
+	                         .signature = copy_event_text(e->signature),
+	                         .number = e->number,
+	                         .why = e->why,
+	                         .time = ev->time,
+	                         .first = e->before.n == 0,
+	                         .from = c->entries.n,
+	                         .step = e->step <= CHAIN_STEP_END ? (enum chain_step_kind)e->step : CHAIN_STEP_NONE,
+	                         .repetition = e->repetition};
+	snprintf(s->plan, sizeof(s->plan), "%.*s", (int)e->plan.n, e->plan.p ? e->plan.p : "");
+	snprintf(s->run, sizeof(s->run), "%.*s", (int)e->run.n, e->run.p ? e->run.p : "");
+	if (!s->chain || !s->key || !s->signature)
+		return -ENOMEM;
+	chain_hash_seal(e, ev->time, &hash);
+	s->sound = e->hash.n == DIGEST_BYTES && !memcmp(e->hash.p, hash.b, DIGEST_BYTES) &&
+	           (e->before.n == DIGEST_BYTES || !e->before.n);
+	if (e->hash.n == DIGEST_BYTES)
+		memcpy(s->hash.b, e->hash.p, DIGEST_BYTES);
+	if (e->before.n == DIGEST_BYTES)
+		memcpy(s->before, e->before.p, DIGEST_BYTES);
+	return take_entries(c, e, s);
+}
+
 struct look {
 	struct chain *c;
 	struct chain_part *p;
+	unsigned seen; /* events */
 };
 
-static int first_event(void *arg, const struct event *ev)
+/* The id of the benchmark that made the run, by its label. */
+static int take_label(struct look *l, const struct event *ev)
+{
+	struct str label;
+	for (size_t pos = 0; strlist_next(&ev->run.label, &pos, &label);) {
+		if (!str_starts(label, str_of("bench=")) || label.n != 6 + 26)
+			continue;
+		struct chain_labelled *x = vec_add(&l->c->labelled);
+		if (!x)
+			return -ENOMEM;
+		snprintf(x->bench, sizeof(x->bench), "%.*s", 26, label.p + 6);
+		x->part = (size_t)(l->p - l->c->parts.v);
+		break;
+	}
+	return 1;
+}
+
+/* The session's own event, and the one behind it, which tells of its run if it has one. */
+static int first_events(void *arg, const struct event *ev)
 {
 	struct look *l = arg;
+	if (ev->kind == EVENT_run)
+		return take_label(l, ev);
+	if (l->seen++)
+		return 1;
+	l->p->began = ev->time;
 	l->p->keeping = ev->kind == EVENT_session && str_is(ev->session.mode, "keeping");
-	return 1;
+	return l->p->keeping;
+}
+
+static int take_plan(struct chain *c, const struct event *ev)
+{
+	struct chain_planned *x = vec_add(&c->planned);
+	if (!x)
+		return -ENOMEM;
+	*x = (struct chain_planned){.runs = ev->plan.runs};
+	snprintf(x->id, sizeof(x->id), "%.*s", (int)ev->plan.id.n, ev->plan.id.p ? ev->plan.id.p : "");
+	return 0;
 }
 
 static int keeping_event(void *arg, const struct event *ev)
@@ -179,6 +232,8 @@ static int keeping_event(void *arg, const struct event *ev)
 		l->p->seals = true;
 		return take_seal(l->c, ev);
 	}
+	if (ev->kind == EVENT_plan)
+		return take_plan(l->c, ev);
 	if (ev->kind == EVENT_tombstone && ev->tombstone.dead)
 		return map_set(&l->c->dead, ev->tombstone.dead, 1) ? 0 : -ENOMEM;
 	return 0;
@@ -215,8 +270,12 @@ static int list_sessions(struct chain *c, struct err *err)
 			return chain_oom(err);
 		for (k = i; k < c->w.frames.n && v[k].session == v[i].session; k++)
 			;
-		*p = (struct chain_part){
-		    .number = v[i].session, .first = i, .n = k - i, .segment = v[i].segment, .offset = v[i].offset};
+		*p = (struct chain_part){.number = v[i].session,
+		                         .first = i,
+		                         .n = k - i,
+		                         .segment = v[i].segment,
+		                         .offset = v[i].offset,
+		                         .began = TIME_NONE};
 	}
 	if (c->parts.n)
 		qsort(c->parts.v, c->parts.n, sizeof(*c->parts.v), part_cmp);
@@ -226,10 +285,10 @@ static int list_sessions(struct chain *c, struct err *err)
 /* What a keeper's session says: seals and tombstones. -ENOMEM; what cannot be read is met again by those who check. */
 static int read_session(struct chain *c, struct chain_part *p)
 {
-	struct look l = {c, p};
+	struct look l = {.c = c, .p = p};
 	struct chain_frames f = {.p = p};
 	const struct collect_frame *g = chain_next_frame(c, &f);
-	int rc = g ? chain_each_event(c, g, first_event, &l) : 0;
+	int rc = g ? chain_each_event(c, g, first_events, &l) : 0;
 	for (f = (struct chain_frames){.p = p}; rc >= 0 && p->keeping && (g = chain_next_frame(c, &f));)
 		rc = chain_each_event(c, g, keeping_event, &l);
 	return rc;
@@ -281,19 +340,81 @@ static int gather_logs(struct chain *c, const char *dir, unsigned depth, struct 
 	return rc;
 }
 
-int chain_open(const char *home, bool locked, struct err *err, struct chain **ret)
+/* A chain that has read nothing yet. NULL: no memory, or no such folder; with a sentence. */
+static struct chain *chain_new(const char *home, struct err *err)
 {
 	struct chain *c = calloc(1, sizeof(*c));
-	char *logs = NULL;
-	int rc = 0;
-	if (!c)
-		return chain_oom(err);
+	if (!c) {
+		chain_oom(err);
+		return NULL;
+	}
 	c->fd = c->lock = -1;
 	c->room = malloc(WINDOW);
 	c->home = realpath(home, NULL);
-	if (!c->room || !c->home || asprintf(&logs, "%s/logs", c->home) < 0) {
+	if (c->room && c->home)
+		return c;
+	if (c->room)
+		err_set(err, errno, "cannot open the record '%s'", home);
+	else
+		chain_oom(err);
+	chain_close(c);
+	return NULL;
+}
+
+int chain_lock(const char *home, struct err *err, int *ret)
+{
+	int rc = log_lease_slot(home, "", "keeping", 0, WAIT_MS, ret);
+	if (rc < 0)
+		err_set(err, rc == -EWOULDBLOCK ? 0 : -rc, "another stemma forget, gc or trust is at work on '%s'", home);
+	return rc;
+}
+
+/* The session's frames: in the segment that it began in, and in those that followed it. */
+static int scan_place(struct chain *c, const struct run_place *p, struct err *err)
+{
+	char *path = p->segment ? strdup(p->segment) : NULL;
+	uint64_t from = p->from;
+	int rc = path || !p->segment ? 0 : chain_oom(err);
+	while (rc == 0 && path) {
+		uint32_t at;
+		rc = collect_path(&c->w, path, &at) < 0 ? chain_oom(err) : collect_scan(&c->w, at, from, UINT64_MAX, err, NULL);
+		char *next = rc == 0 ? session_next_roll(path) : NULL;
+		free(path);
+		path = next;
+		from = 0;
+	}
+	free(path);
+	return rc;
+}
+
+int chain_open_places(const char *home, const struct run_place *places, size_t n, struct err *err, struct chain **ret)
+{
+	struct chain *c = chain_new(home, err);
+	int rc = c ? 0 : -EIO;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = scan_place(c, &places[i], err);
+	if (rc == 0)
+		rc = list_sessions(c, err);
+	for (size_t i = 0; rc == 0 && i < c->parts.n; i++)
+		if (!map_set(&c->by_number, c->parts.v[i].number, (uint32_t)i))
+			rc = chain_oom(err);
+	if (rc < 0)
+		chain_close(c);
+	else
+		*ret = c;
+	return rc;
+}
+
+int chain_open(const char *home, bool locked, struct err *err, struct chain **ret)
+{
+	struct chain *c = chain_new(home, err);
+	char *logs = NULL;
+	int rc = 0;
+	if (!c)
+		return -EIO;
+	if (asprintf(&logs, "%s/logs", c->home) < 0) {
 		logs = NULL;
-		rc = c->room && !c->home ? err_set(err, errno, "cannot open the record '%s'", home) : chain_oom(err);
+		rc = chain_oom(err);
 		goto out;
 	}
 	int dir = open(logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -303,15 +424,10 @@ int chain_open(const char *home, bool locked, struct err *err, struct chain **re
 	}
 	c->shared = !io_is_local(dir);
 	close(dir);
-	if (!locked) {
-		rc = log_lease_slot(c->home, "", "keeping", 0, WAIT_MS, &c->lock);
-		if (rc < 0) {
-			err_set(err, rc == -EWOULDBLOCK ? 0 : -rc, "another stemma forget, gc or trust is at work on '%s'",
-			        c->home);
-			goto out;
-		}
-	}
-	rc = gather_logs(c, logs, 0, err);
+	if (!locked)
+		rc = chain_lock(c->home, err, &c->lock);
+	if (rc == 0)
+		rc = gather_logs(c, logs, 0, err);
 	if (rc == 0)
 		rc = read_sessions(c, err);
 out:
@@ -339,6 +455,8 @@ void chain_close(struct chain *c)
 	vec_release(&c->parts);
 	vec_release(&c->seals);
 	vec_release(&c->entries);
+	vec_release(&c->labelled);
+	vec_release(&c->planned);
 	map_release(&c->by_number);
 	map_release(&c->dead);
 	collect_release(&c->w);

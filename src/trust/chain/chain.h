@@ -9,8 +9,11 @@
  * What `forget` and `gc` took out whole is told by tombstones; what they took out of a session that stays is sealed
  * again (why = 1), provided that it had matched before. Both are counted.
  *
- * Not seen: the removal of the newest seals together with all they cover, unless somebody has a later hash (`expect`);
- * the order in which frames of different sessions lie in a file, which means nothing.
+ * A seal may be a step of a benchmark's plan (chain_step): the plan before its first run, each repetition when it is
+ * over, and the end. So how many repetitions there were stays in the chain, whatever is taken out of the record.
+ *
+ * Not seen: the removal of the newest seals together with all they cover, unless this host (chain_head.h) or somebody
+ * (`expect`) knows a later hash; the order in which frames of different sessions lie in a file, which means nothing.
  *
  * Cost: all logs are read once; the reading of checksums, then SHA-256. 60 bytes of memory a frame. No printing. */
 #ifndef STEMMA_TRUST_CHAIN_CHAIN_H
@@ -20,6 +23,8 @@
 #include "base/err.h"
 
 #include <stdint.h>
+
+struct run_place;
 
 #define CHAIN_SESSION 48 /* bytes of an entry of a seal: number, bytes sealed (both little-endian), SHA-256 */
 
@@ -37,7 +42,20 @@ struct chain_report {
 	uint64_t with_signature;       /* seals */
 	uint64_t problems;
 	bool expected; /* the hash that was asked for is one of the chain's */
+	bool cut;      /* a seal that is known to have been made is not there, nor any after it */
+	struct chain_plan *plans;
+	size_t n_plans;
 };
+/* What became of a benchmark's plan. */
+struct chain_plan {
+	char id[27];
+	bool known;             /* the plan itself is there, and so is `planned` */
+	bool began, over;       /* sealed before its first run; sealed that no more would be made */
+	uint64_t planned, made; /* repetitions */
+	uint64_t there;         /* of those that were made: whose runs are in the record */
+	uint64_t forgotten;     /* ... are told of by tombstones */
+};
+void chain_report_release(struct chain_report *r);
 /* Checks everything. Each problem is said in a sentence. expect: 64 hex digits, NULL none. 0 or -errno. */
 int chain_verify(struct chain *c, const char *expect, void (*say)(void *arg, const char *line), void *arg,
                  struct err *err, struct chain_report *ret);
@@ -52,6 +70,21 @@ struct chain_seal_result {
 int chain_seal(struct chain *c,
                int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err),
                void *arg, struct err *err, struct chain_seal_result *ret);
+
+/* A step of a plan: 1: before its first run, 2: a repetition, 3: no more are made. */
+enum chain_step_kind { CHAIN_STEP_NONE, CHAIN_STEP_BEGIN, CHAIN_STEP_REPETITION, CHAIN_STEP_END };
+struct chain_step {
+	enum chain_step_kind kind;
+	const char *plan;               /* ULID */
+	uint64_t repetition;            /* of a repetition which, from 1; of the end how many were made */
+	const char *run;                /* ULID of the repetition's run; "" it left no record */
+	const struct run_place *places; /* of the sessions that are sealed with it; a run's own is the first */
+	size_t n_places;
+};
+/* Seals a step with what its sessions hold, in some milliseconds: of the record it reads those sessions only, if this
+ * host knows the head of its chain. A session that still goes on is left to chain_seal. 0, or -errno with a sentence.
+ */
+int chain_step(const char *home, const struct chain_step *step, struct err *err, struct chain_seal_result *ret);
 
 /* For those who take something out of the logs: before it, which sealed sessions match; after it, in a chain opened
  * anew, those of them that do not any more and are still there are sealed again. */

@@ -16,6 +16,17 @@ struct chain_part {
 	uint32_t segment;
 	uint64_t offset;
 	bool keeping, seals; /* written by a keeper; holds seals */
+	int64_t began;       /* time of its first event; TIME_NONE: not known */
+};
+/* A run that says that a benchmark made it. */
+struct chain_labelled {
+	char bench[27];
+	size_t part;
+};
+/* A plan as its event has it. */
+struct chain_planned {
+	char id[27];
+	uint64_t runs;
 };
 /* What a seal says of a session. */
 struct chain_entry {
@@ -33,6 +44,9 @@ struct chain_link {
 	struct digest hash;
 	bool sound;     /* the hash is that of what it says */
 	size_t from, n; /* entries */
+	enum chain_step_kind step;
+	char plan[27], run[27]; /* of a step; run: of a repetition */
+	uint64_t repetition;
 };
 
 struct chain {
@@ -45,6 +59,8 @@ struct chain {
 	VEC(struct chain_link) seals; /* by chain and number */
 	VEC(struct chain_entry) entries;
 	struct map dead; /* session that a tombstone tells of -> 1 */
+	VEC(struct chain_labelled) labelled;
+	VEC(struct chain_planned) planned;
 	/* the window */
 	int fd;
 	uint32_t segment;
@@ -65,6 +81,10 @@ const struct collect_frame *chain_next_frame(struct chain *c, struct chain_frame
  * known and passed over. -EIO: it cannot be read. */
 int chain_each_event(struct chain *c, const struct collect_frame *f, int (*say)(void *arg, const struct event *ev),
                      void *arg);
+
+/* A chain of the sessions at these places only, and without its seals. The caller holds the keepers' lock. 0 or -errno
+ * with a sentence. */
+int chain_open_places(const char *home, const struct run_place *places, size_t n, struct err *err, struct chain **ret);
 
 /* SHA-256 of what the seal says, as its event has it but for the hash, the key and the signature. time: the event's. */
 void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *ret);
@@ -90,6 +110,12 @@ int chain_each_session(struct chain *c,
                        int (*say)(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                                   uint64_t sealed),
                        void *arg, struct err *err);
+
+/* What became of the plans of benchmarks, into r; what is wrong with them is said. 0 or -ENOMEM. */
+int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line), void *arg, struct chain_report *r);
+
+/* The keepers' lock of the record; closing *ret gives it back. 0 or -errno with a sentence. */
+int chain_lock(const char *home, struct err *err, int *ret);
 
 int chain_oom(struct err *err); /* -ENOMEM, with a sentence */
 

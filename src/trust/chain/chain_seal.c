@@ -2,10 +2,13 @@
 #include "trust/chain/chain_parts.h"
 
 #include "base/hex.h"
+#include "capture/launch/run.h"
 #include "keep/write.h"
+#include "trust/chain/chain_head.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SESSIONS_MAX 10000 /* entries of one seal: half a megabyte */
 
@@ -33,12 +36,15 @@ static void put_little(char *p, uint64_t v)
 }
 
 struct sealing {
-	struct chain *c;
+	struct chain *c; /* that what is sealed is read from */
 	struct log_writer *log;
+	const char *home;
 	const char *name;
 	uint64_t number;
 	struct digest before;
 	bool first;
+	int64_t time;                  /* of the seal before; TIME_NONE: it is not known */
+	const struct chain_step *step; /* NULL: it is none of a plan's */
 	struct buf bytes;
 	size_t n;
 	int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err);
@@ -48,9 +54,9 @@ struct sealing {
 
 static int put_seal(struct sealing *s, uint64_t why)
 {
-	if (!s->n)
+	if (!s->n && !s->step)
 		return 0;
-	struct str *items = calloc(s->n, sizeof(*items));
+	struct str *items = calloc(s->n + 1, sizeof(*items));
 	char hex[65], *signature = NULL, *key = NULL;
 	struct digest hash;
 	if (!items || s->bytes.failed) {
@@ -59,13 +65,22 @@ static int put_seal(struct sealing *s, uint64_t why)
 	}
 	for (size_t i = 0; i < s->n; i++)
 		items[i] = str_n(s->bytes.p + i * CHAIN_SESSION, CHAIN_SESSION);
+	/* No seal is older than the one before it, though the clock was set back. */
+	int64_t now = keep_now();
+	s->time = s->time != TIME_NONE && s->time > now ? s->time : now;
 	struct event ev = {.kind = EVENT_seal,
-	                   .time = keep_now(),
+	                   .time = s->time,
 	                   .seal = {.chain = str_of(s->name),
 	                            .number = ++s->number,
 	                            .before = str_n((const char *)s->before.b, s->first ? 0 : DIGEST_BYTES),
 	                            .why = why,
 	                            .sessions = {.items = items, .count = s->n}}};
+	if (s->step) {
+		ev.seal.plan = str_of(s->step->plan);
+		ev.seal.step = s->step->kind;
+		ev.seal.repetition = s->step->repetition;
+		ev.seal.run = str_of(s->step->run);
+	}
 	chain_hash_seal(&ev.seal, ev.time, &hash);
 	hex_text(hash.b, DIGEST_BYTES, hex);
 	int rc = s->sign ? s->sign(s->arg, hex, &signature, &key, s->err) : 0;
@@ -103,12 +118,33 @@ static int add_entry(struct sealing *s, const struct chain_part *p, uint64_t len
 	return ++s->n == SESSIONS_MAX ? put_seal(s, why) : 0;
 }
 
-/* Where the chain of this host ends. */
-static int find_chain_end(struct sealing *s, char name[256])
+/* Where the chain of this host ends, by what the host knows. 1; 0: it knows of none; or -errno. */
+static int find_known_end(struct sealing *s)
+{
+	struct chain_head h;
+	int rc = chain_head_read(s->home, s->name, &h);
+	if (rc == 1 && (s->first || h.number >= s->number)) {
+		s->number = h.number;
+		s->before = h.hash;
+		s->first = false;
+	}
+	return rc;
+}
+
+static void begin_sealing(struct sealing *s, const char *home, char name[256])
 {
 	keep_host(name, 256);
+	s->home = home;
 	s->name = name;
 	s->first = true;
+	s->time = TIME_NONE;
+}
+
+/* Where the chain of this host ends, by the log. Where that has lost its end it goes on behind what was there, so that
+ * what is missing stays missing. */
+static void find_chain_end(struct sealing *s, char name[256])
+{
+	begin_sealing(s, s->c->home, name);
 	for (size_t i = 0; i < s->c->seals.n; i++) {
 		const struct chain_link *x = &s->c->seals.v[i];
 		if (strcmp(x->chain, name) != 0)
@@ -116,8 +152,21 @@ static int find_chain_end(struct sealing *s, char name[256])
 		s->number = x->number;
 		s->before = x->hash;
 		s->first = false;
+		s->time = x->time;
 	}
-	return 0;
+	find_known_end(s); /* a damaged one is made anew */
+}
+
+/* The seals are on the disk, and then the host knows of them. 0 or -errno with a sentence. */
+static int end_sealing(struct sealing *s, int rc)
+{
+	if (!s->log)
+		return rc;
+	int ended = keep_end_durable(s->log, s->err);
+	rc = rc < 0 ? rc : ended;
+	if (rc == 0 && !s->first)
+		rc = chain_head_write(s->home, s->name, &(struct chain_head){.number = s->number, .hash = s->before}, s->err);
+	return rc;
 }
 
 struct known {
@@ -208,16 +257,85 @@ int chain_seal(struct chain *c,
 	}
 	if (rc == 0)
 		rc = put_seal(&s, 0);
-	if (s.log) {
-		int ended = keep_end_durable(s.log, err);
-		rc = rc < 0 ? rc : ended;
-	}
+	rc = end_sealing(&s, rc);
 	ret->seals = s.number - from;
 	if (!s.first)
 		hex_text(s.before.b, DIGEST_BYTES, ret->head);
 	vec_release(&known.lengths);
 	map_release(&known.bytes);
 	buf_release(&s.bytes);
+	return rc;
+}
+
+/* ---- a step of a plan ---- */
+
+/* What of the places is over, and as a whole. */
+static int add_places(struct sealing *s, const struct chain_step *step, struct chain_seal_result *ret)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < step->n_places; i++) {
+		uint32_t at = map_get(&s->c->by_number, step->places[i].session);
+		bool over = false;
+		if (at == VEC_NONE)
+			continue;
+		const struct chain_part *p = &s->c->parts.v[at];
+		rc = is_session_over(s->c, p, &over);
+		uint64_t length = chain_length_of(s->c, p);
+		if (rc < 0)
+			err_set(s->err, -rc, "cannot read the logs");
+		else if (over)
+			rc = add_entry(s, p, length, 2);
+		ret->sessions += over;
+		ret->waiting += !over;
+		ret->bytes += over ? length : 0;
+	}
+	return rc;
+}
+
+/* Where the chain ends: what the host knows, or else what the whole record says. */
+static int find_end_quickly(struct sealing *s, const char *home, char name[256])
+{
+	begin_sealing(s, home, name);
+	if (find_known_end(s) == 1)
+		return 0;
+	struct chain *all;
+	int rc = chain_open(home, true, s->err, &all);
+	if (rc < 0)
+		return rc;
+	s->c = all;
+	find_chain_end(s, name);
+	s->home = home;
+	s->c = NULL;
+	chain_close(all);
+	return 0;
+}
+
+int chain_step(const char *home, const struct chain_step *step, struct err *err, struct chain_seal_result *ret)
+{
+	struct sealing s = {.step = step, .err = err};
+	char name[256];
+	int lock = -1;
+	*ret = (struct chain_seal_result){0};
+	int rc = chain_lock(home, err, &lock);
+	if (rc == 0)
+		rc = find_end_quickly(&s, home, name);
+	if (rc == 0)
+		rc = chain_open_places(home, step->places, step->n_places, err, &s.c);
+	if (rc == 0)
+		rc = keep_begin(home, err, &s.log);
+	if (rc == 0)
+		rc = add_places(&s, step, ret);
+	if (rc == 0)
+		rc = put_seal(&s, 2);
+	rc = end_sealing(&s, rc);
+	if (rc == 0) {
+		ret->seals = 1;
+		hex_text(s.before.b, DIGEST_BYTES, ret->head);
+	}
+	chain_close(s.c);
+	buf_release(&s.bytes);
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }
 
@@ -292,10 +410,7 @@ int chain_cut(struct chain *c, const uint64_t *matched, size_t n, struct err *er
 	}
 	if (rc == 0)
 		rc = put_seal(&s, 1);
-	if (s.log) {
-		int ended = keep_end_durable(s.log, err);
-		rc = rc < 0 ? rc : ended;
-	}
+	rc = end_sealing(&s, rc);
 	vec_release(&x.again);
 	map_release(&x.matched);
 	buf_release(&s.bytes);

@@ -2,6 +2,8 @@
 #include "trust/chain/chain_parts.h"
 
 #include "base/hex.h"
+#include "keep/write.h"
+#include "trust/chain/chain_head.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -194,6 +196,37 @@ static void check_next_link(struct verifying *v, const struct chain_link *s, con
 	else if (s->first || memcmp(s->before, before->hash.b, DIGEST_BYTES) != 0)
 		problem(v, "seal %llu of %s does not follow seal %llu", (unsigned long long)s->number, s->chain,
 		        (unsigned long long)before->number);
+	else if (s->time < before->time)
+		problem(v, "seal %llu of %s says that it is older than seal %llu", (unsigned long long)s->number, s->chain,
+		        (unsigned long long)before->number);
+}
+
+/* Is the newest seal that this host knows of there? */
+static void check_head(struct verifying *v)
+{
+	char host[256], hex[65];
+	struct chain_head h;
+	uint64_t last = 0;
+	keep_host(host, sizeof(host));
+	int rc = chain_head_read(v->c->home, host, &h);
+	if (rc < 0)
+		problem(v, "what this host knows of its last seal cannot be read, or was changed");
+	if (rc != 1)
+		return;
+	for (size_t i = 0; i < v->c->seals.n; i++) {
+		const struct chain_link *s = &v->c->seals.v[i];
+		if (strcmp(s->chain, host) != 0)
+			continue;
+		last = s->number;
+		if (s->number == h.number && !digest_eq(&s->hash, &h.hash))
+			problem(v, "seal %llu of %s is not the one that was made here", (unsigned long long)s->number, host);
+	}
+	if (last >= h.number)
+		return;
+	v->r->cut = true;
+	hex_text(h.hash.b, DIGEST_BYTES, hex);
+	problem(v, "the record is cut: seal %llu of %s (%s) was made here, and the last one that is there is %llu",
+	        (unsigned long long)h.number, host, hex, (unsigned long long)last);
 }
 
 static void check_links(struct verifying *v, const char *expect)
@@ -223,7 +256,10 @@ int chain_verify(struct chain *c, const char *expect, void (*say)(void *arg, con
 	*ret = (struct chain_report){0};
 	struct verifying v = {.c = c, .r = ret, .say = say, .arg = arg};
 	check_links(&v, expect);
-	int rc = chain_each_session(c, check_session, &v, err);
+	check_head(&v);
+	int rc = chain_check_plans(c, say, arg, ret) < 0 ? chain_oom(err) : 0;
+	if (rc == 0)
+		rc = chain_each_session(c, check_session, &v, err);
 	for (size_t i = 0; rc == 0 && i < c->parts.n; i++)
 		ret->unsealed += !c->parts.v[i].seals && map_get(&v.sealed, i) == VEC_NONE;
 	if (c->w.damage.skipped)

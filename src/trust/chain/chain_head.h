@@ -1,0 +1,25 @@
+/* chain_head.h - what this host knows of its own chain beside the log: the number and hash of its last seal, in
+ * <home>/seals/<host>. So a log that lost its newest seals is known to be cut, and a seal can be added without reading
+ * the whole record.
+ *
+ * Whoever may write the record may write this file, too: it shows accidents and those who do not know of it. The head
+ * that somebody else has shows the others. */
+#ifndef STEMMA_TRUST_CHAIN_CHAIN_HEAD_H
+#define STEMMA_TRUST_CHAIN_CHAIN_HEAD_H
+
+#include "base/digest.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct chain_head {
+	uint64_t number; /* of the last seal */
+	struct digest hash;
+};
+
+/* 1; 0: there is none; -EBADMSG: it is damaged; -errno. host: as keep_host has it. */
+int chain_head_read(const char *home, const char *host, struct chain_head *ret);
+/* Makes it the host's head, and waits for the disk. 0, or -errno with a sentence. */
+int chain_head_write(const char *home, const char *host, const struct chain_head *h, struct err *err);
+
+#endif

@@ -1,0 +1,207 @@
+/* chain_plans.c - what became of the plans of benchmarks: by the steps that the chain has of them, and by what else the
+ * record says of their runs. */
+#include "base/hash.h"
+#include "trust/chain/chain_parts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plan_state {
+	struct chain_plan p;
+	int64_t sealed; /* when; TIME_NONE: it was not, as far as can be seen */
+	size_t others;  /* runs that call themselves its own and are in no step of it */
+	uint64_t other; /* session of the last of them */
+};
+
+struct checking_plans {
+	struct chain *c;
+	void (*say)(void *arg, const char *line);
+	void *arg;
+	struct chain_report *r;
+	struct map named; /* index of a part that is the run of a step -> 1 */
+	struct map by_id; /* hash of an id -> index in plans */
+	VEC(struct plan_state) plans;
+};
+
+static __attribute__((format(printf, 2, 3))) void plan_problem(struct checking_plans *x, const char *fmt, ...)
+{
+	char line[400];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	x->r->problems++;
+	x->say(x->arg, line);
+}
+
+/* bench:XXXXXXXX, as people type it. */
+static const char *plan_name(const char *id)
+{
+	static char text[40];
+	size_t n = strlen(id);
+	snprintf(text, sizeof(text), "bench:%s", n > 8 ? id + n - 8 : id);
+	return text;
+}
+
+/* NULL: there is none. */
+static struct plan_state *find_plan(struct checking_plans *x, const char *id)
+{
+	uint32_t at = map_get(&x->by_id, hash_bytes(id, strlen(id)));
+	return at != VEC_NONE && !strcmp(x->plans.v[at].p.id, id) ? &x->plans.v[at] : NULL;
+}
+
+static struct plan_state *plan_at(struct checking_plans *x, const char *id)
+{
+	struct plan_state *p = find_plan(x, id);
+	if (p)
+		return p;
+	p = vec_add(&x->plans);
+	if (!p || !map_set(&x->by_id, hash_bytes(id, strlen(id)), (uint32_t)(x->plans.n - 1)))
+		return NULL;
+	*p = (struct plan_state){.sealed = TIME_NONE};
+	snprintf(p->p.id, sizeof(p->p.id), "%s", id);
+	return p;
+}
+
+/* The run's own session is the first that the seal names, where it has left a record. */
+static int take_repetition(struct checking_plans *x, struct plan_state *state, const struct chain_link *s)
+{
+	struct chain_plan *p = &state->p;
+	if (s->repetition != ++p->made) {
+		plan_problem(x, "the repetition behind %llu of %s is called %llu", (unsigned long long)p->made - 1,
+		             plan_name(p->id), (unsigned long long)s->repetition);
+		p->made = s->repetition;
+	}
+	if (!*s->run || !s->n)
+		return 0;
+	uint64_t session = x->c->entries.v[s->from].session;
+	uint32_t at = map_get(&x->c->by_number, session);
+	if (at == VEC_NONE) {
+		p->forgotten += map_get(&x->c->dead, session) != VEC_NONE;
+		return 0;
+	}
+	p->there++;
+	int64_t began = x->c->parts.v[at].began, sealed = state->sealed;
+	if (began != TIME_NONE && sealed != TIME_NONE && began < sealed)
+		plan_problem(x, "repetition %llu of %s says that it began before its plan was sealed",
+		             (unsigned long long)s->repetition, plan_name(p->id));
+	else if (began != TIME_NONE && began > s->time)
+		plan_problem(x, "repetition %llu of %s says that it began after it was sealed",
+		             (unsigned long long)s->repetition, plan_name(p->id));
+	return map_set(&x->named, at, 1) ? 0 : -ENOMEM;
+}
+
+static int take_step(struct checking_plans *x, const struct chain_link *s)
+{
+	struct plan_state *state = s->step != CHAIN_STEP_NONE ? plan_at(x, s->plan) : NULL;
+	if (!state)
+		return s->step == CHAIN_STEP_NONE ? 0 : -ENOMEM;
+	struct chain_plan *p = &state->p;
+	switch (s->step) {
+	case CHAIN_STEP_BEGIN:
+		if (p->began || p->made)
+			plan_problem(x, "%s was sealed twice, or after its first run", plan_name(p->id));
+		p->began = true;
+		state->sealed = s->time;
+		return 0;
+	case CHAIN_STEP_REPETITION:
+		if (p->over)
+			plan_problem(x, "%s has a repetition behind its end", plan_name(p->id));
+		return take_repetition(x, state, s);
+	case CHAIN_STEP_END:
+		p->over = true;
+		if (s->repetition != p->made)
+			plan_problem(x, "%s ended with %llu repetitions, and there are %llu", plan_name(p->id),
+			             (unsigned long long)s->repetition, (unsigned long long)p->made);
+		return 0;
+	case CHAIN_STEP_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* Runs that say that a benchmark made them, and are in no step of its plan. One such run is what was cut off when the
+ * benchmark was killed; there cannot be two. */
+static void check_labelled(struct checking_plans *x)
+{
+	for (size_t k = 0; k < x->c->labelled.n; k++) {
+		const struct chain_labelled *l = &x->c->labelled.v[k];
+		struct plan_state *p = find_plan(x, l->bench);
+		if (!p || map_get(&x->named, l->part) != VEC_NONE)
+			continue;
+		p->others++;
+		p->other = x->c->parts.v[l->part].number;
+	}
+	for (size_t i = 0; i < x->plans.n; i++) {
+		const struct plan_state *p = &x->plans.v[i];
+		if (p->others > (p->p.over ? 0 : 1))
+			plan_problem(x, "of %s there %s %zu run%s that no repetition of it names (session %016llx)",
+			             plan_name(p->p.id), p->others == 1 ? "is" : "are", p->others, str_plural(p->others),
+			             (unsigned long long)p->other);
+	}
+}
+
+/* The plans as their events have them. */
+static int take_planned(struct checking_plans *x)
+{
+	for (size_t i = 0; i < x->c->planned.n; i++) {
+		struct plan_state *p = plan_at(x, x->c->planned.v[i].id);
+		if (!p)
+			return -ENOMEM;
+		if (p->p.known)
+			plan_problem(x, "there are two plans called %s", plan_name(p->p.id));
+		p->p.known = true;
+		p->p.planned = x->c->planned.v[i].runs;
+	}
+	return 0;
+}
+
+static void check_beginnings(struct checking_plans *x)
+{
+	for (size_t i = 0; i < x->plans.n; i++) {
+		const struct chain_plan *p = &x->plans.v[i].p;
+		if (!p->began)
+			plan_problem(x, "that the plan of %s was sealed before its runs is not there: it was sealed later, or cut",
+			             plan_name(p->id));
+		if (!p->known)
+			plan_problem(x, "the plan of %s is not there", plan_name(p->id));
+	}
+}
+
+/* Hands the plans over. */
+static int report_plans(const struct checking_plans *x)
+{
+	x->r->plans = calloc(x->plans.n + 1, sizeof(*x->r->plans));
+	if (!x->r->plans)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->plans.n; i++)
+		x->r->plans[i] = x->plans.v[i].p;
+	x->r->n_plans = x->plans.n;
+	return 0;
+}
+
+int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line), void *arg, struct chain_report *r)
+{
+	struct checking_plans x = {.c = c, .say = say, .arg = arg, .r = r};
+	int rc = take_planned(&x);
+	for (size_t i = 0; rc == 0 && i < c->seals.n; i++)
+		rc = take_step(&x, &c->seals.v[i]);
+	check_beginnings(&x);
+	check_labelled(&x);
+	if (rc == 0)
+		rc = report_plans(&x);
+	map_release(&x.named);
+	map_release(&x.by_id);
+	vec_release(&x.plans);
+	return rc;
+}
+
+void chain_report_release(struct chain_report *r)
+{
+	free(r->plans);
+	r->plans = NULL;
+	r->n_plans = 0;
+}
