@@ -124,6 +124,8 @@ void trace_words_datum(const struct trace_pair *p, struct buf *b)
 	if (!p->calls || call_has_functions(p)) {
 		if (p->calls)
 			buf_printf(b, " in ");
+		if (s->kind == STEP_SILENT)
+			buf_printf(b, "what was computed without a system call in ");
 		trace_words_place(p, 0, s->function, s->node, b);
 	}
 }
@@ -408,6 +410,10 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 {
 	if (p->calls && at == p->c.datum) {
 		call_words_data(p, at, b);
+		return;
+	}
+	if (at == p->c.datum && at[0].kind == STEP_SILENT) {
+		buf_printf(b, "the values were not kept (stemma run --trace-full)");
 		return;
 	}
 	struct buf source[2] = {0};

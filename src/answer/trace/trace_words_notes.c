@@ -173,10 +173,7 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 	}
 	if (p->c.data) {
 		buf_printf(b, "no control difference, data differs: first in ");
-		if (p->calls)
-			trace_words_datum(p, b);
-		else
-			trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, b);
+		trace_words_datum(p, b);
 		buf_printf(b, ": ");
 		trace_words_operands(p, p->c.datum, b);
 		return;

@@ -156,7 +156,8 @@ int thread_steps_read(const char *path, const struct atlas *m, int side, struct 
 		return r;
 	t.info = *trace_info(w.t);
 	while ((r = walker_next(&w, &why, &s)) > 0) {
-		t.operands |= w.e.kind == TRACE_DECIDE && w.e.type != TRACE_NO_OPERANDS;
+		t.operands |=
+		    (w.e.kind == TRACE_DECIDE && w.e.type != TRACE_NO_OPERANDS) || (w.e.kind == TRACE_SILENT && w.e.has_data);
 		r = symbols_number(symbols, &s, &number);
 		if (r == 0)
 			r = steps_add(&t.steps, number);
@@ -304,12 +305,22 @@ static int read_operands(const struct atlas *m, const char *path, int side, stru
 	return r == -ENOMEM ? r : 0;
 }
 
-static bool same_operands(const struct trace_event *a, const struct trace_event *b)
+/* What may be an address is another number in each run, and no data. */
+static bool same_operand(enum trace_type type, uint64_t a, uint64_t b)
 {
-	return a->kind != TRACE_DECIDE || a->type != b->type || !a->type || (a->a.u == b->a.u && a->b.u == b->b.u);
+	return a == b || (type != TRACE_REAL && trace_is_address(a) && trace_is_address(b));
 }
 
-/* The first decision of the common prefix that was taken alike on other data. */
+static bool same_operands(const struct trace_event *a, const struct trace_event *b)
+{
+	if (a->kind == TRACE_SILENT)
+		return a->has_data != b->has_data || a->data == b->data;
+	return a->kind != TRACE_DECIDE || a->type != b->type || !a->type ||
+	       (same_operand(a->type, a->a.u, b->a.u) && same_operand(a->type, a->b.u, b->b.u));
+}
+
+/* The first decision of the common prefix that was taken alike on other data, or what was computed on other data
+ * without a system call. */
 static int compare_decision_data(const struct atlas *m, const char *const path[2], struct compared *c, size_t prefix,
                                  struct err *err)
 {
@@ -321,19 +332,19 @@ static int compare_decision_data(const struct atlas *m, const char *const path[2
 	for (size_t i = 0; r == 0 && i < prefix && !c->data; i++) {
 		if (walker_next(&w[0], NULL, &s[0]) <= 0 || walker_next(&w[1], NULL, &s[1]) <= 0)
 			break;
-		if (s[0].kind != STEP_AT || !s[0].chooses)
+		if (s[0].kind != STEP_SILENT && (s[0].kind != STEP_AT || !s[0].chooses))
 			continue;
-		c->data_steps += w[0].e.type != TRACE_NO_OPERANDS;
+		c->data_steps += s[0].kind == STEP_AT && w[0].e.type != TRACE_NO_OPERANDS;
 		if (same_operands(&w[0].e, &w[1].e))
 			continue;
 		c->data = true;
 		for (int k = 0; k < 2; k++) {
 			c->datum[k] = (struct spot){.step = i,
-			                            .kind = STEP_AT,
-			                            .chooses = true,
+			                            .kind = s[k].kind,
+			                            .chooses = s[k].chooses,
 			                            .function = s[k].of,
-			                            .node = s[k].node,
-			                            .outcome = (uint32_t)s[k].value};
+			                            .node = s[k].kind == STEP_AT ? s[k].node : SPEC_NONE,
+			                            .outcome = s[k].kind == STEP_AT ? (uint32_t)s[k].value : 0};
 			take_operands(&w[k].e, &c->datum[k]);
 		}
 	}

@@ -103,6 +103,11 @@ static LLVMBasicBlockRef split_edge(struct insert *x, LLVMValueRef term, LLVMBas
 
 /* ---- decisions ---- */
 
+static LLVMValueRef not_null(struct insert *x, LLVMValueRef v)
+{
+	return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
+}
+
 static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 {
 	LLVMTypeRef t = LLVMTypeOf(v);
@@ -114,7 +119,7 @@ static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 			return v;
 		return sign ? LLVMBuildSExt(x->b, v, x->i64, "") : LLVMBuildZExt(x->b, v, x->i64, "");
 	case LLVMPointerTypeKind:
-		return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
+		return not_null(x, v);
 	case LLVMHalfTypeKind:
 	case LLVMFloatTypeKind:
 		v = LLVMBuildFPExt(x->b, v, LLVMDoubleTypeInContext(x->context), "");
@@ -130,17 +135,61 @@ static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 	}
 }
 
+/* Is v a number that was made of an address? One that is the difference of two is not. What is asked is seen within the
+ * function: conversions, arithmetic, local variables. */
+static bool is_made_of_address(LLVMValueRef v, int depth)
+{
+	if (depth > 8)
+		return false;
+	if (LLVMIsAConstantExpr(v))
+		return LLVMGetConstOpcode(v) == LLVMPtrToInt;
+	if (LLVMIsAPtrToIntInst(v))
+		return true;
+	if (LLVMIsATruncInst(v) || LLVMIsAZExtInst(v) || LLVMIsASExtInst(v))
+		return is_made_of_address(LLVMGetOperand(v, 0), depth + 1);
+	if (LLVMIsABinaryOperator(v)) {
+		bool a = is_made_of_address(LLVMGetOperand(v, 0), depth + 1),
+		     b = is_made_of_address(LLVMGetOperand(v, 1), depth + 1);
+		return (a || b) && !(a && b && LLVMGetInstructionOpcode(v) == LLVMSub);
+	}
+	if (LLVMIsASelectInst(v))
+		return is_made_of_address(LLVMGetOperand(v, 1), depth + 1) ||
+		       is_made_of_address(LLVMGetOperand(v, 2), depth + 1);
+	if (!LLVMIsALoadInst(v) || !LLVMIsAAllocaInst(LLVMGetOperand(v, 0)))
+		return false;
+	LLVMValueRef variable = LLVMGetOperand(v, 0);
+	for (LLVMUseRef u = LLVMGetFirstUse(variable); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef by = LLVMGetUser(u);
+		if (LLVMIsAStoreInst(by) && LLVMGetOperand(by, 1) == variable &&
+		    is_made_of_address(LLVMGetOperand(by, 0), depth + 2))
+			return true;
+	}
+	return false;
+}
+
 static void emit_operands(struct insert *x, LLVMValueRef term)
 {
 	LLVMValueRef args[3] = {0}, c = NULL;
 	uint32_t type = TRACE_SIGNED;
 	bool negated;
 	if (LLVMIsASwitchInst(term)) {
-		args[1] = widen_to_i64(x, LLVMGetOperand(term, 0), true);
+		LLVMValueRef v = LLVMGetOperand(term, 0);
+		bool address = is_made_of_address(v, 0);
+		type = address ? TRACE_POINTER : type;
+		args[1] = address ? not_null(x, v) : widen_to_i64(x, v, true);
 		args[2] = LLVMConstInt(x->i64, 0, false);
 	} else if (LLVMIsABranchInst(term) && (c = program_compared(term, &negated)) &&
 	           (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
 		LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(c, 0)));
+		bool address = kind == LLVMIntegerTypeKind &&
+		               (is_made_of_address(LLVMGetOperand(c, 0), 0) || is_made_of_address(LLVMGetOperand(c, 1), 0));
+		if (address) {
+			args[0] = LLVMConstInt(x->i32, TRACE_POINTER, false);
+			args[1] = not_null(x, LLVMGetOperand(c, 0));
+			args[2] = not_null(x, LLVMGetOperand(c, 1));
+			build_inlined_call(x, OPERANDS, args, 3);
+			return;
+		}
 		if (kind == LLVMPointerTypeKind)
 			type = TRACE_POINTER;
 		else if (LLVMIsAFCmpInst(c))

@@ -11,11 +11,11 @@ struct local {
 	struct state *s;
 	uint32_t *p, *began; /* began: of the frame, with the call that it answers */
 	uint32_t depth;
-	uint32_t joins; /* a silent record ends where the frame begins */
+	uint32_t joins; /* words of the silent record that ends where the frame begins, 0 none */
 };
 
-/* Of a loop: where its silent turns began, and whether a silent record ends there. What stands before a place is not
- * touched while the place is of use, so that is asked once. */
+/* Of a loop: where its silent turns began, and how long the silent record is that ends there. What stands before a
+ * place is not touched while the place is of use, so that is asked once. */
 struct iterations {
 	uint32_t *began;
 	uint64_t joins;
@@ -40,6 +40,11 @@ static inline __attribute__((always_inline)) void inline_check_space(struct loca
 	}
 }
 
+static inline __attribute__((always_inline)) uint32_t inline_joins(const struct state *s, const uint32_t *at)
+{
+	return s->silent_end == at ? s->silent_words : 0;
+}
+
 INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 {
 	l->s = __stemma_trace;
@@ -49,7 +54,7 @@ INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 	/* There is always a word before: the header's room, at the least. */
 	if (l->p[-1] >> TRACE_SHIFT == TRACE_W_CALL && l->s->silent_end != l->p)
 		l->began--;
-	l->joins = l->s->silent_end == l->began;
+	l->joins = inline_joins(l->s, l->began);
 	l->depth = ++l->s->depth;
 	if (l->depth <= STATE_STACK)
 		l->s->stack[l->depth - 1] = function;
@@ -127,7 +132,7 @@ INLINE void __stemma_in_thrown(struct local *l, uint32_t word)
 INLINE void __stemma_in_loop_begin(struct local *l, struct iterations *t)
 {
 	t->began = l->p;
-	t->joins = l->s->silent_end == l->p;
+	t->joins = inline_joins(l->s, l->p);
 }
 
 /* At the head of a loop. */
@@ -136,9 +141,9 @@ INLINE void __stemma_in_loop(struct local *l, struct iterations *t)
 	inline_check_space(l);
 	if (l->s->mark > t->began) {
 		t->began = l->p;
-		t->joins = l->s->silent_end == l->p;
+		t->joins = inline_joins(l->s, l->p);
 	} else if (l->p - t->began >= STATE_BATCH_WORDS) {
 		t->began = l->p = __stemma_trace_silent(l->s, t->began, l->p, t->joins);
-		t->joins = 1;
+		t->joins = inline_joins(l->s, l->p);
 	}
 }

@@ -26,11 +26,11 @@ struct state {
 	uintptr_t keep;       /* all ones: nothing is taken back */
 	uint32_t *silent_end; /* behind the silent record that was made last, NULL none */
 	uint32_t depth;
-	uint32_t sink;      /* nothing is traced: words go round in a piece of memory */
-	uint32_t *end;      /* of the address space */
-	struct state *next; /* in the list of all, or of those that are free */
-	uint64_t chunk;     /* bytes that are taken next */
-	uint32_t in_use, children, operands;
+	uint32_t sink;                           /* nothing is traced: words go round in a piece of memory */
+	uint32_t *end;                           /* of the address space */
+	struct state *next;                      /* in the list of all, or of those that are free */
+	uint64_t chunk;                          /* bytes that are taken next */
+	uint32_t in_use, children, silent_words; /* silent_words: of the silent record that was made last */
 	uint32_t stack[STATE_STACK];
 	char room1[2 * STATE_PAGE - 64 - 4 * STATE_STACK - 4];
 	struct trace_header header;
@@ -43,8 +43,8 @@ extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-e
 
 /* Makes room: of a thread that has none yet, a child of fork, or where the limit is reached. Returns the thread's. */
 struct state *__stemma_trace_more(struct state *s);
-/* Takes the words from `from` to `to` back, and leaves their hash; joins: a silent record ends at from, and is made
- * longer. Returns what is behind it. */
+/* Takes the words from `from` to `to` back, and leaves their hashes; joins: a silent record of so many words ends at
+ * from, and is made longer. Returns what is behind it. */
 uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins);
 
 #endif

@@ -179,7 +179,11 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 				return report_damaged(t, err);
 			e->hash = load_pair(w + 1);
 			e->words = load_pair(w + 3);
-			t->at += TRACE_SILENT_WORDS - 1;
+			e->has_data = value == TRACE_SILENT_DATA;
+			if (value > TRACE_SILENT_DATA || (e->has_data && left < TRACE_SILENT_DATA_WORDS))
+				return report_damaged(t, err);
+			e->data = e->has_data ? load_pair(w + TRACE_SILENT_WORDS) : 0;
+			t->at += e->has_data ? TRACE_SILENT_DATA_WORDS - 1 : TRACE_SILENT_WORDS - 1;
 			break;
 		case TRACE_W_BACK:
 			e->depth = value;
@@ -394,9 +398,11 @@ void trace_put(struct buf *out, const struct trace_event *e)
 		append_trace_word(out, TRACE_WORD(TRACE_W_DECIDE, e->node << TRACE_OUTCOME_BITS | e->outcome));
 		break;
 	case TRACE_SILENT:
-		append_trace_word(out, TRACE_WORD(TRACE_W_SILENT, 0));
+		append_trace_word(out, TRACE_WORD(TRACE_W_SILENT, e->has_data ? TRACE_SILENT_DATA : 0));
 		append_trace_pair(out, e->hash);
 		append_trace_pair(out, e->words);
+		if (e->has_data)
+			append_trace_pair(out, e->data);
 		break;
 	case TRACE_BACK:
 		append_trace_word(out, TRACE_WORD(TRACE_W_BACK, e->depth));

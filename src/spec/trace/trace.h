@@ -61,8 +61,10 @@ struct trace_event {
 	uint32_t node;     /* of CALL, DECIDE */
 	uint32_t outcome;  /* of DECIDE */
 	uint32_t depth;    /* of BACK: so many frames are left, the first frame is 1 */
-	uint64_t hash;     /* of SILENT: of the events, one after the other; does not depend on how they were gathered */
+	uint64_t hash;     /* of SILENT: of the events without operands, one after the other, however they were gathered */
 	uint64_t words;    /* of SILENT: how many */
+	bool has_data;     /* of SILENT: decisions with operands were among them, and `data` is the hash of these */
+	uint64_t data;
 	enum trace_why why;
 	enum trace_type type; /* of DECIDE */
 	union {

@@ -4,6 +4,7 @@
 #define STEMMA_SPEC_TRACE_TRACE_FORMAT_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,12 @@ enum {
 #define TRACE_OUTCOME_BITS 12
 #define TRACE_WORD(kind, value) ((uint32_t)(kind) << TRACE_SHIFT | (uint32_t)(value))
 #define TRACE_SILENT_WORDS 5
+#define TRACE_SILENT_DATA 1 /* value of a silent record that has a hash of operands as well */
+#define TRACE_SILENT_DATA_WORDS 7
+/* Of this size and more a number may be an address, which is another one in each run and no data: a program's own (of
+ * one that is loaded anywhere), its heap's, libraries', a stack's. */
+#define TRACE_ADDRESSES 0x550000000000u
+#define TRACE_ADDRESSES_END 0x1000000000000u
 #define TRACE_MORE_GAP 16
 #define TRACE_MORE_MESSAGE 17
 #define TRACE_MESSAGE_WORDS 7
@@ -37,6 +44,11 @@ enum {
 #undef COLLECTIVE
 #undef CALL
 };
+static inline bool trace_is_address(uint64_t v)
+{
+	return v - TRACE_ADDRESSES < TRACE_ADDRESSES_END - TRACE_ADDRESSES;
+}
+
 enum { TRACE_MESSAGE_ANY_SOURCE = 1, TRACE_MESSAGE_ANY_TAG = 2, TRACE_MESSAGE_CANCELLED = 4, TRACE_MESSAGE_BYTES = 8 };
 
 struct trace_header {
