@@ -55,15 +55,17 @@ static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, 
 	return 1;
 }
 
-/* Follows the branches, or those that are sure, from the root. */
+/* Follows the branches, or those that are sure, from the roots. */
 static int mark_shape_reachable(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
 {
 	uint32_t *queue = malloc((l->n_nodes + 1) * sizeof(*queue));
 	size_t n = 0;
 	if (!queue)
 		return -ENOMEM;
-	queue[n++] = 0;
-	ret[0] = true;
+	for (size_t i = 0; i < l->n_roots; i++) {
+		queue[n++] = (uint32_t)i;
+		ret[i] = true;
+	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++) {
 			uint32_t child = s->branches[k].child;
@@ -124,7 +126,7 @@ struct folding {
 	const struct shape *from;
 	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
 	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
-	bool *sure;       /* of each node: come to from the root by what is sure */
+	bool *sure;       /* of each node: come to from a root by what is sure */
 	struct fold_jobs jobs;
 	bool *certain; /* and in time: what a fork's parent read later, is not */
 };
@@ -194,8 +196,8 @@ static int hide_private(struct folding *f, const struct shape *to)
 	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
 		for (size_t k = f->from->first[i]; k < f->from->first[i + 1] && r >= 0; k++) {
 			uint32_t child = f->from->branches[k].child, by = f->leader[i];
-			if (!f->l->nodes[i].exec || f->l->nodes[child].exec || f->leader[child] == UINT32_MAX || !child ||
-			    by == UINT32_MAX || !to->rep[by])
+			if (!f->l->nodes[i].exec || f->l->nodes[child].exec || f->leader[child] == UINT32_MAX ||
+			    child < f->l->n_roots || by == UINT32_MAX || !to->rep[by])
 				continue;
 			const struct fold_job *job;
 			r = fold_jobs_find(&f->jobs, f->s, f->l->nodes[by].id, &job);

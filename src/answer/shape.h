@@ -18,7 +18,7 @@ struct branch {
 struct shape {
 	struct branch *branches; /* of node i: [first[i], first[i + 1]) */
 	size_t *first;
-	bool *shown;       /* nodes: come to from the root by branches */
+	bool *shown;       /* nodes: come to from a root by branches */
 	store_id *rep;     /* of the first node of those that count to one execution: that; 0 otherwise */
 	uint32_t *members; /* how many nodes it stands for */
 	uint64_t *ranks;   /* of the first node of an MPI job: how many ranks there are; 0 otherwise */

@@ -68,7 +68,7 @@ struct lineage_node {
 
 struct lineage {
 	struct lineage_node *nodes; /* in the order they were reached; the roots come first */
-	size_t n_nodes;
+	size_t n_nodes, n_roots;
 	struct lineage_edge *edges;
 	size_t n_edges;
 	uint64_t omitted[OMIT_COUNT];
@@ -78,8 +78,8 @@ struct lineage {
 /* Walks from the versions roots[0..n). 0, or -errno of the store or -ENOMEM. */
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
                  struct lineage *ret);
-/* Of each node of l, the walk from nodes[0] with o: is there a way to it that is sure all along, under the rule of time
- * too? ret has room for l->n_nodes. */
+/* Of each node of l, the walk from its roots with o: is there a way to it that is sure all along, under the rule of
+ * time too? ret has room for l->n_nodes. */
 int lineage_certain(struct store *s, const struct lineage *l, const struct lineage_options *o, struct err *err,
                     bool *ret);
 void lineage_release(struct lineage *l);

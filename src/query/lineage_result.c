@@ -27,6 +27,7 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 			                                                                 : OMIT_system]++;
 			continue;
 		}
+		l.n_roots += st->root;
 		for (int k = 0; st->omitted && k < OMIT_COUNT; k++)
 			l.omitted[k] += w->omitted[st->omitted].count[k];
 		l.nodes[l.n_nodes] = w->nodes[i];
@@ -65,7 +66,11 @@ int lineage_certain(struct store *s, const struct lineage *l, const struct linea
 	struct idmap map = {0};
 	bool is_new;
 	only.certain = true;
-	int r = lineage_walk(s, &l->nodes[0].id, 1, &only, err, &sure);
+	store_id *roots = malloc((l->n_roots + 1) * sizeof(*roots));
+	for (size_t i = 0; i < l->n_roots && roots; i++)
+		roots[i] = l->nodes[i].id;
+	int r = roots ? lineage_walk(s, roots, l->n_roots, &only, err, &sure) : -ENOMEM;
+	free(roots);
 	for (size_t i = 0; i < sure.n_nodes && r == 0; i++)
 		if (!idmap_add(&map, node_key(&sure.nodes[i]), 1, &is_new))
 			r = -ENOMEM;

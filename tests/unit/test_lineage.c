@@ -286,6 +286,26 @@ static void chain(void **state)
 	assert_int_equal(L.edges[L.nodes[0].first].to, 0);
 }
 
+/* What is sure from one of the roots is sure, whichever it is. */
+static void many_roots(void **state)
+{
+	struct lineage_options o = {0};
+	struct err err = {0};
+	const store_id roots[] = {1, 2, 1};
+	bool sure[MAX];
+	(void)state;
+	gen(1, 1, 10, 20);
+	use(1, 3, 5)->e.sure = false;
+	gen(2, 2, 10, 20);
+	use(2, 4, 5);
+	assert_int_equal(lineage_walk(S, roots, 3, &o, &err, &L), 0);
+	assert_int_equal(L.n_roots, 2);
+	assert_int_equal(L.n_nodes, 6);
+	assert_int_equal(lineage_certain(S, &L, &o, &err, sure), 0);
+	for (size_t i = 0; i < L.n_nodes; i++)
+		assert_int_equal(sure[i], L.nodes[i].exec || L.nodes[i].id != 3);
+}
+
 static void input_read_after_the_last_write_is_no_input(void **state)
 {
 	(void)state;
@@ -579,6 +599,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	    T(chain),
+	    T(many_roots),
 	    T(input_read_after_the_last_write_is_no_input),
 	    T(bound_goes_back_through_a_log_file),
 	    T(later_arrival_looks_again),
