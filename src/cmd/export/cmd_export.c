@@ -1,20 +1,18 @@
 /* stemma export: the record, or a part of it, in another system's format. */
 #include "cmd/cmd.h"
 #include "cmd/export/export_check.h"
+#include "cmd/ui/destination.h"
 #include "export/export.h"
 #include "query/find/when.h"
 #include "query/target.h"
 #include "trust/rerun.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 struct ids {
 	store_id *v;
@@ -82,61 +80,6 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	if (!text || when_parse(text, now, ret) == 0)
 		return STATUS_OK;
 	return report_usage(c, "'%s' is no time", text);
-}
-
-/* A document on its way to a file: written beside it and renamed at the end, so that nobody finds half of one. */
-struct destination {
-	int fd;
-	char *temporary;
-};
-
-static int destination_open(const char *path, struct destination *d)
-{
-	struct stat st;
-	d->temporary = NULL;
-	d->fd = STDOUT_FILENO;
-	if (!path || strcmp(path, "-") == 0)
-		return STATUS_OK;
-	bool there = stat(path, &st) == 0;
-	if (there && !S_ISREG(st.st_mode)) {
-		d->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	} else {
-		if (asprintf(&d->temporary, "%s.XXXXXX", path) < 0) {
-			d->temporary = NULL;
-			report("out of memory");
-			return STATUS_SELF;
-		}
-		d->fd = mkostemp(d->temporary, O_CLOEXEC);
-		mode_t mask = umask(0);
-		umask(mask);
-		if (d->fd >= 0) /* as if it had been opened by its name */
-			fchmod(d->fd, there ? st.st_mode & 0777 : 0666 & ~mask);
-	}
-	if (d->fd >= 0)
-		return STATUS_OK;
-	report("cannot create '%s': %s", path, strerror(errno));
-	free(d->temporary);
-	d->temporary = NULL;
-	return STATUS_SELF;
-}
-
-static int destination_close(const char *path, struct destination *d, int status)
-{
-	if (d->fd == STDOUT_FILENO)
-		return status;
-	if (close(d->fd) < 0 && status == STATUS_OK) {
-		report("cannot write '%s': %s", path, strerror(errno));
-		status = STATUS_SELF;
-	}
-	if (d->temporary && status != STATUS_OK)
-		unlink(d->temporary);
-	else if (d->temporary && rename(d->temporary, path) < 0) {
-		report("cannot create '%s': %s", path, strerror(errno));
-		unlink(d->temporary);
-		status = STATUS_SELF;
-	}
-	free(d->temporary);
-	return status;
 }
 
 static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,
