@@ -6,8 +6,8 @@
 
 bool cmd_node_fits(const struct command *command)
 {
-	static const enum command_number fit[] = {COMMAND_log,  COMMAND_show, COMMAND_lineage, COMMAND_why, COMMAND_find,
-	                                          COMMAND_stat, COMMAND_diff, COMMAND_export,  COMMAND_sql};
+	static const enum command_number fit[] = {COMMAND_log,  COMMAND_show, COMMAND_lineage, COMMAND_why,    COMMAND_find,
+	                                          COMMAND_stat, COMMAND_diff, COMMAND_report,  COMMAND_export, COMMAND_sql};
 	for (size_t i = 0; i < sizeof(fit) / sizeof(fit[0]); i++)
 		if (command == &commands[fit[i]])
 			return true;

@@ -7,6 +7,7 @@
 
 LATE(late_jansson, json_t *, json_array, (void), ())
 LATE(late_jansson, int, json_array_append_new, (json_t * a, json_t *b), (a, b))
+LATE(late_jansson, int, json_array_remove, (json_t * a, size_t b), (a, b))
 LATE(late_jansson, json_t *, json_array_get, (const json_t *a, size_t b), (a, b))
 LATE(late_jansson, size_t, json_array_size, (const json_t *a), (a))
 LATE(late_jansson, void, json_delete, (json_t * a), (a))

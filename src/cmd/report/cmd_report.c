@@ -1,0 +1,74 @@
+/* stemma report: a run or a file as one page for a browser. */
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/ui/destination.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NODES 50000 /* of a page of about 10 MB, which a browser still opens within seconds */
+
+static bool read_nodes(const char *text, uint64_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(text, &end, 10);
+	*ret = n;
+	return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+/* What a page can be of. The status. */
+static int find_subject(struct cmd *c, struct target *ret)
+{
+	const char *name = c->operands[0];
+	int status = cmd_target(c, name, c->n_after_dashes > 0, ret);
+	if (status != STATUS_OK)
+		return status;
+	if (ret->kind == TARGET_EXEC)
+		return report_usage(c, "'%s' is an execution; report takes a run or a file", name);
+	if (ret->kind == TARGET_FILE && !ret->file.version) {
+		report("'%s' is known by name only; no content of it is recorded", name);
+		return STATUS_NOTHING;
+	}
+	return STATUS_OK;
+}
+
+static int write_page(const struct buf *page, const char *path)
+{
+	struct destination d;
+	int status = destination_open(path, &d);
+	if (status != STATUS_OK)
+		return status;
+	int r = io_write(d.fd, page->p, page->n, NULL);
+	if (r < 0) {
+		report("cannot write '%s': %s", path ? path : "standard output", strerror(-r));
+		status = STATUS_SELF;
+	}
+	return destination_close(path, &d, status);
+}
+
+int cmd_report(struct cmd *c, const struct opts_report *o)
+{
+	struct err err = {0};
+	struct buf page = {0};
+	struct report_request q = {.most = NODES};
+	if (c->n_operands != 1)
+		return report_usage(c, "report needs one run or file");
+	if (o->nodes && !read_nodes(o->nodes, &q.most))
+		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
+	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)
+		return report_usage(c, "a page is not for a terminal: give it a file with --output");
+	int status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK)
+		status = find_subject(c, &q.target);
+	if (status != STATUS_OK)
+		return status;
+	q.name = c->operands[0];
+	int r = report_make(cmd_source(c), &q, &err, &page);
+	status = r < 0 ? report_err(&err, STATUS_SELF) : write_page(&page, o->output);
+	buf_release(&page);
+	return status;
+}

@@ -1,0 +1,24 @@
+/* report.h - a run, or a version of a file, as one HTML page that needs nothing else: what `stemma report` writes
+ * (doc/report.md).
+ *
+ * The page is page/ (HTML, CSS, JavaScript), with the answer as JSON in the middle. All that comes from a record is in
+ * that JSON and nowhere else: names are hostile. One thread; the whole page is made in memory. Cost: the walk, twice,
+ * and about 20 us and 200 bytes of page for each node of it. */
+#ifndef STEMMA_REPORT_REPORT_H
+#define STEMMA_REPORT_REPORT_H
+
+#include "answer/source.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "query/target.h"
+
+struct report_request {
+	const char *name;     /* the word that was asked for */
+	struct target target; /* a run, or a file that has a version */
+	uint64_t most;        /* nodes, the nearest first; 0: as many as there are */
+};
+
+/* Appends the page to ret. 0, or -errno with a sentence. */
+int report_make(const struct answer_source *a, const struct report_request *q, struct err *err, struct buf *ret);
+
+#endif
