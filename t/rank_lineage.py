@@ -2,8 +2,8 @@
 `read OBJECT` and `write OBJECT`, in that order; see examples/dassa/das.h), one object a line. No record is asked.
 
 WAY is `until`: an output came from what its process had read before it wrote that output last; or `program`: from all that its
-process read (PROV-IO's queries, by the program). Objects and files are two kinds of thing: a product that is an object came from objects,
-and from those files that are no HDF5 files; one that is a file from files.
+process read (PROV-IO's queries, by the program). Until: whatever is asked for came from objects, and from those files that are no HDF5
+files. By the program objects and files are two kinds of thing: a product that is an object came from these, one that is a file from files.
 """
 import glob
 import sys
@@ -18,7 +18,8 @@ def main():
 
     def came_from(product):
         def counts(name):
-            return ('//' in name) == ('//' in product) or ('//' not in name and not name.endswith('.h5'))
+            objects = '//' in product or way == 'until'
+            return ('//' in name) == objects or ('//' not in name and not name.endswith('.h5'))
         found, todo = set(), [product]
         while todo:
             thing = todo.pop()

@@ -44,7 +44,7 @@ came() # WHAT PRODUCT LEAST
 	cmd 0 lineage --json "$2" && seen && [ -z "$(comm -23 "$T/truth" "$T/seen")" ]
 	check '... is among what it may have come from'
 }
-came 'a file' products/stack-0.h5 13
+came 'a file' products/stack-0.h5 80
 came 'a dataset' products/stack-0.h5//stack/xcorr 80
 came 'an attribute' products/stack-1.h5//stack/xcorr@rate 80
 came 'a dataset that was made in the middle' decimated/005.h5//decimated/data 18

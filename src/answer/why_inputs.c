@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/os/system.h"
 #include "query/idmap.h"
+#include "query/objects.h"
 #include "query/scripts.h"
 
 #include <errno.h>
@@ -394,7 +395,7 @@ static enum why_role role_by_name(const struct version_info *v, const struct fil
 	return has_dot_part(f->path, below ? cwd.n : 0) ? WHY_ROLE_settings : WHY_ROLE_data;
 }
 
-/* Finds role, place and size of a regular file. */
+/* Finds role, place and size of a regular file; of an object of an HDF5 file those of the file. */
 static int describe_input(const struct answer_source *a, const struct why *n, struct inputs *all, uint16_t mode,
                           struct input *in)
 {
@@ -405,6 +406,8 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 		r = store_version(a->store, n->l.nodes[in->node].id, &v);
 	if (r > 0)
 		r = store_file(a->store, v.file, &f);
+	if (r > 0 && objects_is_object(f.kind))
+		r = store_file(a->store, f.within, &f);
 	if (r <= 0 || f.kind != TERM_kind_regular)
 		return r < 0 ? r : 0;
 	in->size = v.has_size ? v.size : 0;
@@ -498,7 +501,8 @@ static int input_rank(const struct answer_source *a, struct makers *m, const str
                       const struct lineage_edge *e)
 {
 	int rank = reader_rank(n, e);
-	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || n->is[e->to] & WHY_IS_PRIVATE)
+	bool beside = e->e.bears && !n->l.nodes[0].object; /* what was used of it are its objects */
+	if (rank == NO_INPUT || n->l.nodes[e->to].exec || !e->to || n->is[e->to] & WHY_IS_PRIVATE || beside)
 		return NO_INPUT;
 	int r = tells_of_source(a, m, n, parts, e);
 	return r < 0 ? r : r ? rank : NO_INPUT;
@@ -532,9 +536,9 @@ static int fill_input(const struct answer_source *a, struct why *n, struct input
 	                                                                    : 0,
 	                      .lo = e->e.lo};
 	ret->unlike = !str_eq(name_stem(v->path), buf_view(&in->asked_stem));
-	if (v->file == in->asked)
+	if (v->file == in->asked || (objects_is_object(v->kind) && v->within == in->asked))
 		ret->role = WHY_ROLE_earlier;
-	else if (known && e->type == LINEAGE_USED && v->kind == TERM_kind_regular)
+	else if (known && e->type == LINEAGE_USED && (v->kind == TERM_kind_regular || objects_is_object(v->kind)))
 		return describe_input(a, n, in, e->e.mode, ret);
 	return 0;
 }

@@ -119,7 +119,8 @@ static int find_needed_runs(struct store *s, const struct idset *roots, int64_t 
                             struct idset *needed)
 {
 	struct lineage l;
-	struct lineage_options o = {.direction = LINEAGE_UP, .skew = skew};
+	/* What one object of a file came from may have made the file what it is, in which others lie. */
+	struct lineage_options o = {.direction = LINEAGE_UP, .wholes = true, .skew = skew};
 	int r = roots->n ? lineage_walk(s, roots->v, roots->n, &o, err, &l) : 0;
 	if (!roots->n || r < 0)
 		return r;

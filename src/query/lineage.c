@@ -331,11 +331,10 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	uint64_t hidden = 0;
 	w->got.parts = true;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
-		r = objects_readers(&w->objects, id, &w->got, &hidden);
+		r = objects_readers(&w->objects, id, &w->got);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
 		end = run_end(&w->got, k);
 		r = follow_one_exec(w, i, bound, k, end);
@@ -473,13 +472,15 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 {
 	bool up = w->o->direction == LINEAGE_UP;
 	store_id id = w->nodes[i].id;
-	uint64_t hidden = 0;
+	struct objects_hidden hidden = {0};
 	w->got.parts = true;
 	int r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
-	if (r == 0 && !w->o->all)
+	if (r == 0 && !w->o->all && !w->o->wholes)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
-	for (; r == 0 && hidden; hidden--)
-		r = record_omission(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
+	for (; r == 0 && hidden.objects; hidden.objects--)
+		r = record_omission(w, i, OMIT_object);
+	for (; r == 0 && hidden.files; hidden.files--)
+		r = record_omission(w, i, OMIT_container);
 	prefetch_targets(w, &w->got, false);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
 		end = run_end(&w->got, k);
@@ -603,7 +604,7 @@ static int run_levels(struct lineage_walk *w)
 	return r;
 }
 
-/* A walk from an object goes along objects, any other along files. */
+/* What the walk begins at decides which of a file and its objects stand for what was made (query/objects.h). */
 static int choose_objects_view(struct store *s, const store_id *roots, size_t n, enum objects_view *ret)
 {
 	*ret = OBJECTS_FILES;
@@ -624,7 +625,12 @@ static int add_roots(struct lineage_walk *w, const store_id *roots, size_t n)
 	int r = 0;
 	for (size_t k = 0; r == 0 && k < n; k++) {
 		uint32_t i;
-		r = node_of(w, roots[k], false, &i);
+		struct version_sort v;
+		r = store_version_sort(w->s, roots[k], &v);
+		if (r > 0)
+			r = objects_ask_whole(&w->objects, v.file);
+		if (r == 0)
+			r = node_of(w, roots[k], false, &i);
 		if (r == 0 && !w->states[i].reached) {
 			mark_node_reached(w, i, 0);
 			w->states[i].pending.t = w->o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;

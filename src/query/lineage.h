@@ -27,9 +27,9 @@ enum lineage_omit {
 	OMIT_uncertain,
 	OMIT_unread,
 	OMIT_unseen,
-	OMIT_object,    /* of an HDF5 file, in a walk along files */
+	OMIT_object,    /* of an HDF5 file, beside the file: nothing came of it */
 	OMIT_empty,     /* edges to what the writer of a file used, where that has nothing in it */
-	OMIT_container, /* an HDF5 file, in a walk along objects */
+	OMIT_container, /* an HDF5 file, beside its objects: they tell all of it that counts */
 	OMIT_COUNT
 };
 /* The names of the above, as in the JSON. */
@@ -43,6 +43,7 @@ struct lineage_options {
 	bool servers;   /* also from one client of a server that nobody saw to what others told it */
 	bool certain;   /* only what is sure */
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
+	bool wholes;    /* HDF5 files beside their objects, whatever these tell */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */
 	int64_t skew;   /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */

@@ -47,7 +47,7 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 		st->class = CLASS_ABSENT;
 	} else if (v.kind == TERM_kind_pseudo) {
 		st->class = CLASS_SYSTEM;
-	} else if (v.kind == TERM_kind_regular) {
+	} else if (v.kind == TERM_kind_regular || w->nodes[i].object) { /* an object's path begins with its file's */
 		enum system_class c = system_path(v.path, w->o->system_extra);
 		if (c == SYSTEM_YES)
 			st->class = CLASS_SYSTEM;

@@ -19,9 +19,17 @@ int objects_begin(struct objects *o, struct store *s, enum objects_view view)
 	return r < 0 ? r : 0;
 }
 
+int objects_ask_whole(struct objects *o, store_id file)
+{
+	bool is_new;
+	return !o->any || idmap_add(&o->whole, file, 1, &is_new) ? 0 : -ENOMEM;
+}
+
 void objects_end(struct objects *o)
 {
-	idmap_release(&o->covers);
+	idmap_release(&o->tells);
+	idmap_release(&o->whole);
+	idmap_release(&o->containers);
 	edges_release(&o->edges);
 	edges_release(&o->more);
 	*o = (struct objects){0};
@@ -61,35 +69,147 @@ static int has_hdf5_gap(struct store *s, store_id exec, bool *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Did it only delete objects of the file, or give them other names? */
-static int only_renames_objects(struct store *s, store_id exec, store_id file, bool *ret)
+/* What an execution's calls of HDF5 say of a file, whatever they moved. */
+struct calls {
+	bool any;          /* it did something with an object of the file */
+	bool renames;      /* deleted one, or gave it another name */
+	bool root;         /* its root group is among them: the file was opened by its name */
+	uint64_t most;     /* so many opens of the file these calls account for, at most: by its name */
+	uint64_t followed; /* ... and where its name was not asked for, by links to it */
+};
+
+static void add_call(const struct io_info *io, bool root, struct calls *c)
+{
+	c->any = true;
+	c->renames |= io->api == TERM_ioapi_delete || io->api == TERM_ioapi_rename;
+	c->root |= root;
+	if (io->api == TERM_ioapi_h5open)
+		*(root ? &c->most : &c->followed) += io->calls + io->failed;
+	if (root && io->api == TERM_ioapi_create) /* H5Fcreate looks first whether the file is there */
+		c->most += 2 * (io->calls + io->failed);
+}
+
+static int find_calls(struct store *s, store_id exec, store_id file, struct calls *ret)
 {
 	struct ios ios = {0};
 	struct file_info f;
+	*ret = (struct calls){0};
 	int r = store_io(s, exec, &ios);
-	for (size_t i = 0; r >= 0 && !*ret && i < ios.n; i++)
-		if (ios.v[i].api == TERM_ioapi_delete || ios.v[i].api == TERM_ioapi_rename) {
-			r = store_file(s, ios.v[i].target, &f);
-			*ret = r > 0 && f.within == file;
-		}
+	for (size_t i = 0; r >= 0 && i < ios.n; i++) {
+		if (ios.v[i].api < TERM_ioapi_data)
+			continue;
+		r = store_file(s, ios.v[i].target, &f);
+		if (r > 0 && f.within == file)
+			add_call(&ios.v[i], str_ends(f.path, str_of("//")), ret);
+	}
 	ios_release(&ios);
 	return r < 0 ? r : 0;
 }
 
-/* Did the execution write objects of the file, and say all of it? */
-static int writes_objects(struct objects *o, store_id exec, store_id file, bool *ret)
+/* Did the execution open the file in another way than by HDF5 as well? n: so often it was seen being opened. What HDF5
+ * opened to follow a link it was asked for by no name: at most with each open of an object; and what was open before a
+ * fork is open once. Before a netCDF file is opened by HDF5 the library looks at its first bytes; it also opens the
+ * root group, which counts here, so that both are even. */
+static bool opened_otherwise(const struct calls *c, uint64_t n)
 {
-	bool gap, found = false;
-	int r = has_hdf5_gap(o->s, exec, &gap);
-	if (r == 0 && !gap)
-		r = store_outputs(o->s, exec, &o->more);
-	for (size_t i = 0; r == 0 && !gap && !found && i < o->more.n; i++) {
+	return n > (c->root ? c->most : c->followed > 1 ? c->followed : 1);
+}
+
+/* Do its libraries open a file once more, without reading it, each time? uses: all that the execution used. */
+static int only_looks(struct objects *o, const struct edges *uses, bool *ret)
+{
+	static const char *const looking[] = {
+#define LOOKS(library) library,
+#include "query/objects.def"
+#undef LOOKS
+	};
+	int r = 0;
+	*ret = false;
+	for (size_t i = 0; r >= 0 && !*ret && i < uses->n; i++) {
+		struct version_sort v;
+		r = store_version_sort(o->s, uses->v[i].to, &v);
+		for (size_t k = 0; r > 0 && k < sizeof(looking) / sizeof(looking[0]); k++)
+			*ret |= str_starts(str_base_name(v.path), str_of(looking[k]));
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Did the execution make objects of the file, delete them or give them other names? */
+static int wrote_objects(struct objects *o, store_id exec, store_id file, const struct calls *c, bool *ret)
+{
+	bool found = c->renames;
+	int r = found ? 0 : store_outputs(o->s, exec, &o->more);
+	for (size_t i = 0; r == 0 && !found && i < o->more.n; i++) {
 		struct look l;
 		r = load_look(o->s, o->more.v[i].to, &l);
 		found = r == 0 && l.within == file;
 	}
 	*ret = found;
-	return r < 0 || gap || found ? r : only_renames_objects(o->s, exec, file, ret);
+	return r;
+}
+
+/* What of a file is among an execution's uses. */
+struct used {
+	bool some;      /* objects of it */
+	int64_t oldest; /* when the oldest of them was made; INT64_MIN: nobody was seen making it */
+	uint64_t opens; /* so often the file itself was opened to be read */
+};
+
+static int find_used(struct objects *o, store_id file, const struct edges *uses, struct used *ret)
+{
+	int r = 0;
+	*ret = (struct used){.oldest = INT64_MAX};
+	for (size_t i = 0; r == 0 && i < uses->n; i++) {
+		struct look l;
+		r = load_look(o->s, uses->v[i].to, &l);
+		if (r == 0 && l.file == file)
+			ret->opens += uses->v[i].count;
+		if (r < 0 || l.within != file)
+			continue;
+		ret->some = true;
+		if (l.origin != ORIGIN_OBSERVED)
+			l.start = INT64_MIN;
+		ret->oldest = l.start < ret->oldest ? l.start : ret->oldest;
+	}
+	return r;
+}
+
+/* How often the execution was seen opening the file, which it wrote by gen. */
+static int count_opens(struct objects *o, store_id file, const struct edge *gen, uint64_t *ret)
+{
+	struct edges uses = {0};
+	struct used used = {0};
+	int r = store_uses(o->s, gen->to, &uses);
+	if (r == 0)
+		r = find_used(o, file, &uses, &used);
+	edges_release(&uses);
+	if (!(gen->mode & ACCESS_READ))
+		*ret = used.opens + gen->count;
+	else /* who reads and writes is among both */
+		*ret = used.opens > gen->count ? used.opens : gen->count;
+	return r;
+}
+
+/* Is it known what the execution did to each object of the file: which it wrote, or that it wrote none? gen: its edge
+ * to the version of the file that it wrote. */
+static int tells_of_writes(struct objects *o, const struct edge *gen, store_id file, bool *ret)
+{
+	bool gap;
+	struct calls c;
+	uint64_t opens = 0;
+	*ret = false;
+	int r = has_hdf5_gap(o->s, gen->to, &gap);
+	if (r < 0 || gap)
+		return r;
+	r = find_calls(o->s, gen->to, file, &c);
+	if (r == 0)
+		r = wrote_objects(o, gen->to, file, &c, ret);
+	if (r < 0 || *ret || !c.any)
+		return r;
+	/* HDF5 writes to a file that is open for writing, whatever the program does with it. */
+	r = count_opens(o, file, gen, &opens);
+	*ret = r == 0 && !opened_otherwise(&c, opens);
+	return r;
 }
 
 static bool is_among(const struct edges *e, store_id to)
@@ -108,12 +228,12 @@ static int made_by_objects(struct objects *o, store_id version, store_id file, c
 	*ret = r == 0 && gens.n > 0;
 	for (size_t i = 0; r == 0 && *ret && i < gens.n; i++)
 		if (!is_among(own, gens.v[i].to))
-			r = writes_objects(o, gens.v[i].to, file, ret);
+			r = tells_of_writes(o, &gens.v[i], file, ret);
 	edges_release(&gens);
 	return r;
 }
 
-/* Since t, was every version up to `version` made so? */
+/* Since t, was every version up to `version` made so? t = INT64_MIN: since it came from outside. */
 static int was_made_so_since(struct objects *o, store_id version, store_id file, int64_t t, const struct edges *own,
                              bool *ret)
 {
@@ -127,8 +247,8 @@ static int was_made_so_since(struct objects *o, store_id version, store_id file,
 			r = store_version(o->s, id, &v);
 		if (r <= 0 || v.end <= t)
 			break;
-		*ret = v.origin == ORIGIN_OBSERVED;
-		if (*ret)
+		*ret = v.origin == ORIGIN_OBSERVED || (v.origin == ORIGIN_EXTERNAL && t == INT64_MIN);
+		if (*ret && v.origin == ORIGIN_OBSERVED)
 			r = made_by_objects(o, id, file, own, ret);
 	}
 	return r < 0 ? r : 0;
@@ -173,62 +293,57 @@ int objects_unobserved_by(struct store *s, store_id file, store_id *ret_exec)
 	return r < 0 ? r : 0;
 }
 
-/* Were the objects of the file that are among the uses all seen being made? *ret_some: there are some; *ret_oldest:
- * when the oldest was. */
-static int objects_all_observed(struct objects *o, store_id file, const struct edges *uses, bool *ret, bool *ret_some,
-                                int64_t *ret_oldest)
-{
-	int r = 0;
-	*ret = true;
-	*ret_some = false;
-	*ret_oldest = INT64_MAX;
-	for (size_t i = 0; r == 0 && *ret && i < uses->n; i++) {
-		struct look l;
-		r = load_look(o->s, uses->v[i].to, &l);
-		if (r == 0 && l.within == file) {
-			*ret_some = true;
-			*ret = l.origin == ORIGIN_OBSERVED;
-			*ret_oldest = l.start < *ret_oldest ? l.start : *ret_oldest;
-		}
-	}
-	return r;
-}
+/* What the objects of a file that an execution used tell of its use of the file. */
+enum telling {
+	TELLS_ALL = 1, /* what it used, and where that came from */
+	TELLS_NOT = 2, /* it may have used more */
+	TELLS_USE = 3, /* what it used; who else wrote to the file is not known object by object */
+};
 
-/* As is_use_covered, which remembers it. */
-static int find_use_covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
-                            bool *ret)
+/* As use_telling, which remembers it. */
+static int find_use_telling(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
+                            enum telling *ret)
 {
-	bool gap, all, some;
-	int64_t oldest;
-	*ret = false;
+	bool gap, looks, all = false;
+	struct used used;
+	struct calls c;
+	*ret = TELLS_NOT;
 	int r = has_hdf5_gap(o->s, exec, &gap);
 	if (r < 0 || gap)
 		return r;
-	r = objects_all_observed(o, file, uses, &all, &some, &oldest);
-	if (r < 0)
+	r = find_used(o, file, uses, &used);
+	if (r == 0)
+		r = find_calls(o->s, exec, file, &c);
+	if (r == 0 && opened_otherwise(&c, used.opens)) {
+		r = only_looks(o, uses, &looks);
+		c.most += looks ? c.most / 2 : 0;
+	}
+	if (r < 0 || opened_otherwise(&c, used.opens))
 		return r;
-	if (!some) /* one that only wrote objects of the file used nothing of it */
-		return writes_objects(o, exec, file, ret);
-	*ret = all;
-	return all ? was_made_so_since(o, version, file, oldest, NULL, ret) : 0;
+	/* One that only wrote objects of the file, or named them, used nothing of it. */
+	r = used.some ? was_made_so_since(o, version, file, used.oldest, NULL, &all)
+	              : wrote_objects(o, exec, file, &c, &all);
+	*ret = all ? TELLS_ALL : used.some ? TELLS_USE : TELLS_NOT;
+	return r;
 }
 
-/* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
-static int is_use_covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
-                          bool *ret)
+/* uses: all that the execution used, the version of the file among them. */
+static int use_telling(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
+                       enum telling *ret)
 {
 	bool is_new;
 	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;
-	uint32_t *known = idmap_add(&o->covers, key, 0, &is_new);
+	uint32_t *known = idmap_add(&o->tells, key, 0, &is_new);
+	*ret = TELLS_NOT;
 	if (!known)
 		return -ENOMEM;
 	if (!is_new && *known) {
-		*ret = *known == 1;
+		*ret = (enum telling) * known;
 		return 0;
 	}
-	int r = find_use_covered(o, exec, version, file, uses, ret);
-	if (r == 0 && (known = idmap_find(&o->covers, key)))
-		*known = *ret ? 1 : 2;
+	int r = find_use_telling(o, exec, version, file, uses, ret);
+	if (r == 0 && (known = idmap_find(&o->tells, key)))
+		*known = (uint32_t)*ret;
 	return r;
 }
 
@@ -244,8 +359,8 @@ static int find_containers(struct objects *o, store_id exec, const struct edges 
 		if (looks[i].within && !idmap_add(ret, looks[i].within, 1, &is_new))
 			return -ENOMEM;
 	}
-	int r = o->view == OBJECTS_OBJECTS ? store_outputs(o->s, exec, &o->more) : 0;
-	for (size_t i = 0; o->view == OBJECTS_OBJECTS && r == 0 && i < o->more.n; i++) {
+	int r = store_outputs(o->s, exec, &o->more);
+	for (size_t i = 0; r == 0 && i < o->more.n; i++) {
 		struct look l;
 		r = load_look(o->s, o->more.v[i].to, &l);
 		if (r == 0 && l.within && !idmap_add(ret, l.within, 1, &is_new))
@@ -291,23 +406,53 @@ static void choice_end(struct choice *c)
 	free(c->looks);
 }
 
-/* Is edge i to be taken out: an object beside its file in a view of files, a file beside its objects in one of objects?
- */
+/* Did nothing come of a version, as far as is known? */
+static int is_unused(struct objects *o, store_id version, bool *ret)
+{
+	int r = store_readers(o->s, version, &o->edges);
+	*ret = r == 0 && !o->edges.n;
+	if (*ret)
+		r = store_derivatives(o->s, version, &o->edges);
+	*ret &= r == 0 && !o->edges.n;
+	return r;
+}
+
+/* Did only the execution itself make the version, from nothing? */
+static int is_own(struct objects *o, store_id exec, store_id version, bool *ret)
+{
+	int r = store_gens(o->s, version, &o->edges);
+	*ret = r == 0 && o->edges.n == 1 && o->edges.v[0].to == exec;
+	if (*ret)
+		r = store_derived(o->s, version, &o->edges);
+	*ret &= r == 0 && !o->edges.n;
+	return r;
+}
+
+/* Is edge i to be taken out? Of what was used, the file beside its objects, where they tell all. Of what was made, the
+ * file beside its objects in a walk from an object; in any other an object beside its file of which nothing came, or
+ * which its maker read back. */
 static int is_left_out(struct objects *o, struct choice *c, size_t i, bool *ret)
 {
 	const struct look *l = &c->looks[i];
 	*ret = false;
-	if (o->view == OBJECTS_FILES) {
-		*ret = l->within && idmap_find(&c->files, l->within);
-		return 0;
-	}
+	if (c->outputs && o->view == OBJECTS_FILES && l->within && idmap_find(&c->files, l->within))
+		return is_unused(o, c->all.v[i].to, ret);
+	if (!c->outputs && o->view == OBJECTS_FILES && l->within)
+		return is_own(o, c->exec, c->all.v[i].to, ret);
 	if (!l->regular || !idmap_find(&c->with, l->file))
 		return 0;
-	*ret = c->outputs && !c->gap;
-	return c->outputs ? 0 : is_use_covered(o, c->exec, c->all.v[i].to, l->file, &c->all, ret);
+	if (!c->outputs) {
+		enum telling tells;
+		int r = use_telling(o, c->exec, c->all.v[i].to, l->file, &c->all, &tells);
+		*ret = r == 0 && tells == TELLS_ALL;
+		c->all.v[i].bears = r == 0 && tells == TELLS_USE;
+		return r;
+	}
+	*ret = o->view == OBJECTS_OBJECTS && !c->gap;
+	return 0;
 }
 
-int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, uint64_t *hidden)
+int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, struct objects_hidden *hidden)
 {
 	struct choice c = {.exec = exec, .outputs = outputs};
 	size_t n = 0;
@@ -319,8 +464,10 @@ int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges 
 		r = is_left_out(o, &c, i, &out);
 		if (!out)
 			e->v[n++] = c.all.v[i];
+		else if (c.looks[i].within)
+			hidden->objects++;
 		else
-			++*hidden;
+			hidden->files++;
 	}
 	if (r == 0 && c.with.n)
 		e->n = n;
@@ -328,22 +475,40 @@ int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges 
 	return r;
 }
 
-int objects_readers(struct objects *o, store_id version, struct edges *e, uint64_t *hidden)
+/* May there be objects of the file? A file that was opened by its name has its root group in the record. */
+static int is_container(struct objects *o, store_id file, bool *ret)
+{
+	bool is_new;
+	uint32_t *known = idmap_add(&o->containers, file, 0, &is_new);
+	store_id root;
+	int r = !known ? -ENOMEM : is_new ? store_objects_by_name(o->s, file, str_of("//"), &root, 1) : 0;
+	if (known && is_new && r > 0)
+		*known = 1;
+	*ret = known && *known;
+	return r < 0 ? r : 0;
+}
+
+int objects_readers(struct objects *o, store_id version, struct edges *e)
 {
 	struct look l;
-	if (!o->any || o->view == OBJECTS_FILES || !e->n)
+	if (!o->any || !e->n)
 		return 0;
 	int r = load_look(o->s, version, &l);
+	bool may = o->view == OBJECTS_OBJECTS;
+	if (r == 0 && idmap_find(&o->whole, l.file))
+		return 0;
+	if (r == 0 && l.regular && !may)
+		r = is_container(o, l.file, &may);
+	if (r < 0 || !may)
+		return r;
 	size_t n = 0;
 	for (size_t i = 0; r == 0 && l.regular && i < e->n; i++) {
-		bool out = false;
+		enum telling tells = TELLS_NOT;
 		r = store_uses(o->s, e->v[i].to, &o->edges);
 		if (r == 0)
-			r = is_use_covered(o, e->v[i].to, version, l.file, &o->edges, &out);
-		if (!out)
+			r = use_telling(o, e->v[i].to, version, l.file, &o->edges, &tells);
+		if (tells != TELLS_ALL)
 			e->v[n++] = e->v[i];
-		else
-			++*hidden;
 	}
 	if (r == 0 && l.regular)
 		e->n = n;
@@ -355,8 +520,7 @@ int objects_carriers(struct objects *o, store_id version, struct edges *e)
 	struct look l;
 	struct version_info v;
 	struct edges readers = {0};
-	uint64_t hidden = 0;
-	if (!o->any || o->view == OBJECTS_FILES)
+	if (!o->any)
 		return 0;
 	int r = load_look(o->s, version, &l);
 	if (r < 0 || !l.within)
@@ -370,7 +534,7 @@ int objects_carriers(struct objects *o, store_id version, struct edges *e)
 			continue;
 		r = store_readers(o->s, id, &readers);
 		if (r == 0)
-			r = objects_readers(o, id, &readers, &hidden);
+			r = objects_readers(o, id, &readers);
 		if (r == 0 && readers.n)
 			r = edges_add(e, &(struct edge){.to = id, .sure = true, .via = TERM_via_data, .lo = v.start, .hi = v.end});
 	}

@@ -1,33 +1,43 @@
 /* objects.h - files and the objects in them, in walks over the graph (doc/hdf5.md, "Files and objects together").
  *
- * An HDF5 file and the objects in it are written and read together. A walk along files leaves out the objects of a file
- * that an execution used or made; a walk along objects leaves out the file, where the objects are known to tell all of
- * what was used of it. Nothing else is left out, and how many were is told. Without objects in the store each call
- * costs one comparison. */
+ * An HDF5 file and the objects in it are written and read together. Of what an execution used, the objects stand for
+ * the file, where they are known to tell all that it used of it. Of what it made, a walk from an object leaves out the
+ * file, and any other leaves out the objects of which nothing came: the file stands for them. Nothing else is left out,
+ * and how many were is told. Without objects in the store each call costs one comparison. */
 #ifndef STEMMA_QUERY_OBJECTS_H
 #define STEMMA_QUERY_OBJECTS_H
 
 #include "query/idmap.h"
 #include "store/store.h"
 
-enum objects_view { OBJECTS_FILES, OBJECTS_OBJECTS };
+enum objects_view { OBJECTS_FILES, OBJECTS_OBJECTS }; /* of what a walk began at */
 
 struct objects {
 	struct store *s;
 	enum objects_view view;
-	bool any;            /* the store has objects */
-	struct idmap covers; /* hash of execution, version of a file -> 1 covered, 2 not */
+	bool any;                /* the store has objects */
+	struct idmap tells;      /* hash of execution, version of a file -> what the objects tell of it */
+	struct idmap whole;      /* files that were asked for as they are: whoever used something of them is of interest */
+	struct idmap containers; /* file -> 1 it has objects, 0 none are known */
 	struct edges edges, more;
 };
 
 int objects_begin(struct objects *o, struct store *s, enum objects_view view);
 void objects_end(struct objects *o);
+/* The walk begins at this file. 0 or -ENOMEM. */
+int objects_ask_whole(struct objects *o, store_id file);
 
-/* Takes those out of e, what an execution used or (outputs) made, that the others stand for; adds to *hidden. 0 or
+/* How many were left out. */
+struct objects_hidden {
+	uint64_t objects, files;
+};
+/* Takes those out of e, what an execution used or (outputs) made, that the others stand for; adds to *hidden. A file
+ * whose objects tell what was used of it, and not all that these came from, stays, and its edge bears them. 0 or
  * -errno. */
-int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, uint64_t *hidden);
-/* Of e, the readers of a version: takes those out that are known to have used objects of it, and nothing else. */
-int objects_readers(struct objects *o, store_id version, struct edges *e, uint64_t *hidden);
+int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, struct objects_hidden *hidden);
+/* Of e, the readers of a version: takes those out that are known to have used objects of it, and nothing else. Not of a
+ * file that was asked for. */
+int objects_readers(struct objects *o, store_id version, struct edges *e);
 /* The versions of the file that an object lies in which have carried this version of it: in place of e, as versions
  * derived from it. Only where somebody read them who did not tell which objects. */
 int objects_carriers(struct objects *o, store_id version, struct edges *e);

@@ -48,6 +48,7 @@ void edge_fold(struct edge *to, const struct edge *from)
 	}
 	to->sure |= from->sure;
 	to->folded &= from->folded;
+	to->bears &= from->bears;
 	to->part = to->part == from->part ? to->part : 0;
 	to->mode |= from->mode;
 	to->reading = from->reading > to->reading ? from->reading : to->reading;

@@ -21,7 +21,8 @@ struct select {
 	const struct select_options *o;
 	struct err *err;
 	enum expr_kind kind;
-	bool sure; /* follow sure edges only */
+	bool sure;             /* follow sure edges only */
+	struct idset *objects; /* objects of HDF5 files that something came from, or went into: all that are shown */
 };
 
 /* ---- everything there is ---- */
@@ -196,6 +197,8 @@ static int select_reachable(const struct select *w, const char *text, enum linea
 			r = idset_add(&execs, n->id);
 		else if (w->kind == EXPR_FILES && !idset_has(&roots, n->id))
 			r = idset_add(ret, n->id);
+		if (r == 0 && !n->exec && n->object && w->kind == EXPR_FILES)
+			r = idset_add(w->objects, n->id);
 	}
 	if (r == 0 && w->kind != EXPR_FILES)
 		r = lift_execs(w, &execs, ret);
@@ -655,7 +658,7 @@ static int eval_expr(const struct select *w, const struct expr *e, struct idset 
 	return r;
 }
 
-/* Leaves the versions of regular files that are somebody's work. */
+/* Leaves the versions of regular files that are somebody's work, and objects that were met on the way. */
 static int only_work(const struct select *w, struct idset *v)
 {
 	size_t n = 0;
@@ -667,7 +670,8 @@ static int only_work(const struct select *w, struct idset *v)
 			r = store_file(w->s, ver.file, &f);
 		if (r < 0)
 			return r;
-		if (r > 0 && f.kind == TERM_kind_regular && system_path(f.path, w->o->system_extra) == SYSTEM_NO)
+		bool shown = r > 0 && (f.kind == TERM_kind_regular || idset_has(w->objects, v->v[i]));
+		if (shown && system_path(f.path, w->o->system_extra) == SYSTEM_NO)
 			v->v[n++] = v->v[i];
 	}
 	v->n = n;
@@ -677,11 +681,13 @@ static int only_work(const struct select *w, struct idset *v)
 int select_eval(struct store *s, const struct expr *e, enum expr_kind kind, const struct select_options *o,
                 struct err *err, struct idset *ret)
 {
-	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind, o->sure};
-	struct idset set = {0};
+	struct idset set = {0}, objects = {0};
+	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind, o->sure, &objects};
 	int r = eval_expr(&w, e, &set);
+	idset_close(&objects);
 	if (r == 0 && w.kind == EXPR_FILES && !o->all)
 		r = only_work(&w, &set);
+	idset_release(&objects);
 	if (r < 0) {
 		err_set(err, -r, "cannot evaluate the expression");
 		idset_release(&set);
