@@ -433,9 +433,9 @@ static void find_environment_roles(const struct strlist *env, struct str ret[ENV
 
 static store_id parent_execution(struct store *s, struct reader *r, uint32_t n)
 {
-	for (size_t i = 1; i < r->a.execs.n; i++)
-		if (r->a.execs.v[i].n == n)
-			return exec_id(r->a.id, r->a.execs.v[i - 1].n);
+	const struct view_exec *self_now = view_exec(&r->a, n);
+	if (self_now && self_now > r->a.execs.v)
+		return exec_id(r->a.id, self_now[-1].n);
 	const struct view_fork *first = NULL;
 	for (size_t i = 0; i < r->a.forks.n; i++)
 		if (r->a.forks.v[i].fact.parent && (!first || is_earlier_key(&r->a.forks.v[i].key, &first->key)))

@@ -143,10 +143,15 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 
 const struct view_exec *view_exec(const struct process_view *v, uint32_t n)
 {
-	for (size_t i = v->execs.n; i-- > 0;)
-		if (v->execs.v[i].n == n)
-			return &v->execs.v[i];
-	return NULL;
+	size_t lo = 0, hi = v->execs.n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (v->execs.v[mid].n < n)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < v->execs.n && v->execs.v[lo].n == n ? &v->execs.v[lo] : NULL;
 }
 
 const struct view_exec *view_exec_at(const struct process_view *v, int64_t t)
