@@ -147,6 +147,8 @@ static void mark_type(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 {
 	if (!word)
 		return;
+	if (!c->is[word])
+		c->marked[c->n_marked++] = word;
 	if (!(c->is[word] & bit) && bit <= IS_ACTIVITY)
 		c->why[bit - 1][word] = at;
 	c->is[word] |= bit;
@@ -227,12 +229,22 @@ static void check_overlap(struct check *c)
 	map_release(&of);
 }
 
+static int compare_words(const void *pa, const void *pb)
+{
+	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	return (a > b) - (a < b);
+}
+
 void check_types(struct check *c)
 {
 	type_names(c);
-	for (uint32_t w = 1; w < c->d->words.list.n; w++)
+	if (c->n_marked)
+		qsort(c->marked, c->n_marked, sizeof(*c->marked), compare_words);
+	for (size_t i = 0; i < c->n_marked; i++) {
+		const uint32_t w = c->marked[i];
 		if ((c->is[w] & (IS_ENTITY | IS_ACTIVITY)) == (IS_ENTITY | IS_ACTIVITY))
 			report_pair(c, 55, c->why[0][w], c->why[1][w], w);
+	}
 	for (size_t k = 0; k < c->n; k++) {
 		const struct doc_statement *st = &c->d->st.v[c->st[k]];
 		if (st->kind == DOC_wasDerivedFrom && !st->arg[2] && (st->arg[3] || st->arg[4]))
@@ -258,10 +270,11 @@ long doc_check(const struct doc *d, void (*say)(void *arg, const struct violatio
 {
 	size_t n = d->st.n, words = d->words.list.n;
 	uint32_t *st = malloc((n + 1) * sizeof(*st));
-	struct check c = {.d = d, .say = say, .arg = arg, .is = malloc(words)};
+	struct check c = {
+	    .d = d, .say = say, .arg = arg, .is = calloc(words, 1), .marked = malloc(words * sizeof(*c.marked))};
 	c.why[0] = malloc(words * sizeof(**c.why));
 	c.why[1] = malloc(words * sizeof(**c.why));
-	c.failed = !st || !c.is || !c.why[0] || !c.why[1];
+	c.failed = !st || !c.is || !c.marked || !c.why[0] || !c.why[1];
 	for (size_t i = 0; i < n && !c.failed; i++)
 		st[i] = (uint32_t)i;
 	if (!c.failed)
@@ -271,13 +284,16 @@ long doc_check(const struct doc *d, void (*say)(void *arg, const struct violatio
 			k++;
 		c.st = st + i;
 		c.n = k - i;
-		memset(c.is, 0, words);
 		check_types(&c);
 		check_unique(&c);
 		check_order(&c);
+		/* A document may have as many bundles as words: each goes through its own. */
+		while (c.n_marked)
+			c.is[c.marked[--c.n_marked]] = 0;
 	}
 	free(st);
 	free(c.is);
+	free(c.marked);
 	free(c.why[0]);
 	free(c.why[1]);
 	return c.failed ? -ENOMEM : c.violations;

@@ -12,6 +12,8 @@ struct check {
 	const uint32_t *st; /* its statements, by place in the document */
 	size_t n;
 	uint8_t *is;      /* by word: what it is, of this instance */
+	uint32_t *marked; /* words of which that is not 0 */
+	size_t n_marked;
 	uint32_t *why[2]; /* by word: the statement that makes it an entity, an activity */
 	long violations;
 	void (*say)(void *arg, const struct violation *v);

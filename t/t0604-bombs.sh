@@ -1,0 +1,88 @@
+#!/bin/sh
+# Documents, records and batches that somebody made to cost more than their size explains: what takes four times as much input
+# takes about four times the processor time, not sixteen times.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cat >"$T/bombs.py" <<'END'
+import json, os, resource, shutil, subprocess, sys
+here, stemma, evtext, folder = sys.argv[1:]
+sys.path.insert(0, here + '/t')
+from history import *
+environment = {'HOME': folder, 'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
+for name in ('LD_LIBRARY_PATH', 'TMPDIR'):
+    if name in os.environ:
+        environment[name] = os.environ[name]
+count = failed = 0
+
+
+def seconds(*arguments):
+    """Of the processor, in the program itself."""
+    with open(os.devnull, 'w') as null:
+        child = subprocess.Popen([stemma, *arguments], stdin=subprocess.DEVNULL, stdout=null, stderr=null, env=environment)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime, child.returncode
+
+
+def bomb(what, n, prepare, command, good=(0,)):
+    """prepare(folder, n) makes the input, of which command(folder) makes the arguments. The least of three counts."""
+    global count, failed
+    took, statuses = [], set()
+    for size in (n, 4 * n):
+        best = None
+        for turn in range(3):
+            place = '%s/%s' % (folder, what.split(':')[0].replace(' ', '-'))
+            shutil.rmtree(place, ignore_errors=True)
+            os.makedirs(place)
+            prepare(place, size)
+            used, status = seconds(*command(place))
+            statuses.add(status)
+            best = used if best is None else min(best, used)
+            shutil.rmtree(place)
+        took.append(best)
+    count += 1
+    well = statuses <= set(good) and took[1] < 8 * took[0] + 0.1
+    failed += not well
+    print('%sok %d - %s' % ('' if well else 'not ', count, what))
+    print('# %.2f s, then %.2f s of four times as much; status %s' % (*took, sorted(statuses)))
+    sys.stdout.flush()
+
+
+def document(**parts):
+    def prepare(place, n):
+        made = {name: part(n) for name, part in parts.items()}
+        json.dump({'prefix': {'ex': 'http://e/'}, **made}, open(place + '/doc.json', 'w'))
+    return prepare
+
+
+def imported(place):
+    return '--store', place + '/record', 'import', place + '/doc.json'
+
+
+bomb('import: a document of many bundles', 20000, document(bundle=lambda n: {'ex:b%d' % i: {'entity': {'ex:e%d' % i: {}}} for i in range(n)}), imported)
+bomb('import: a chain of versions', 10000, document(entity=lambda n: {'ex:e%d' % i: {} for i in range(n)}, wasDerivedFrom=lambda n: {
+    '_:d%d' % i: {'prov:generatedEntity': 'ex:e%d' % (i + 1), 'prov:usedEntity': 'ex:e%d' % i} for i in range(n - 1)}), imported)
+
+
+def record(make):
+    def prepare(place, n):
+        h = History('01HZZZZZZZZZZZZZZZZZZZAA00', argv=['x'])
+        make(h, n)
+        h.end()
+        h.save(place, evtext)
+        seconds('--store', place, 'index')
+    return prepare
+
+
+def many_execs(h, n):
+    p = h.process()
+    for i in range(n):
+        h.exec(p, ['p%d' % i])
+
+
+bomb('show: a process that became another program again and again', 6000, record(many_execs), lambda place: ('--store', place, 'show', '@'))
+sys.stdout.write('1..%d\n' % count)
+sys.exit(failed > 0)
+END
+exec "$PYTHON" -B "$T/bombs.py" "$here" "$STEMMA" "$EVTEXT" "$T"
