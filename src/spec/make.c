@@ -39,7 +39,8 @@ bool make_works(const char **ret_what)
 	struct buf said = {0};
 	*ret_what = what;
 	if (!*SPEC_CLANG || !make_program("stemma-spec-llvm", path, sizeof(path))) {
-		snprintf(what, sizeof(what), "built without it: LLVM or the clang of its version was missing");
+		snprintf(what, sizeof(what),
+		         "built without LLVM and the clang of its version, or not installed (Debian: stemma-spec)");
 		return false;
 	}
 	char *argv[] = {path, (char *)"--version", NULL};

@@ -101,7 +101,7 @@ static void check_node(struct report *r, bool measure)
 	char path[4200];
 	if (!io_own("../capture/node_tracer/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
 	            sizeof(path))) {
-		check(r, "node processes", MISSING, "built without it: clang and libbpf were missing");
+		check(r, "node processes", MISSING, "built without it (clang, libbpf), or not installed (Debian: stemmad)");
 		return;
 	}
 	char *argv[] = {path, measure ? (char *)"--measure" : NULL, NULL}, *save = NULL;
@@ -341,20 +341,22 @@ static void check_hdf5(struct report *r, bool python)
 }
 
 /* What programs in other languages tell of themselves by: beside the program, where it was built or where it is
- * installed. */
+ * installed; `elsewhere` is where Debian has it, and `package` in what. */
 static void check_languages(struct report *r)
 {
 	static const struct {
-		const char *name, *built, *installed;
-		const char *library_built, *library; /* that is loaded when the program runs; NULL: none */
+		const char *name, *built, *installed, *elsewhere; /* where it is, in Debian's Python, too; NULL: nowhere else */
+		const char *library_built, *library;              /* that is loaded when the program runs; NULL: none */
+		const char *package;                              /* Debian's */
 	} what[] = {
-	    {"C++", "", "../include/stemma/app.hpp", NULL, NULL},
-	    {"Fortran", "", "../include/stemma/stemma_app.f90", NULL, NULL},
-	    {"Python", "", "../share/stemma/python/stemma", "../capture/app", "libstemma-app.so.1"},
-	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar", "../../bindings",
-	     "libstemma-app-jni.so"},
+	    {"C++", "", "../include/stemma/app.hpp", NULL, NULL, NULL, "libstemma-dev"},
+	    {"Fortran", "", "../include/stemma/stemma_app.f90", NULL, NULL, NULL, "libstemma-dev"},
+	    {"Python", "", "../share/stemma/python/stemma", "../lib/python3/dist-packages/stemma", "../capture/app",
+	     "libstemma-app.so.1", "python3-stemma"},
+	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar", NULL, "../../bindings",
+	     "libstemma-app-jni.so", "libstemma-java"},
 	};
-	char exe[4096], path[4200], library[4200], has[64] = "C", lacks[64] = "";
+	char exe[4096], path[4200], library[4200], has[64] = "C", lacks[256] = "";
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n < 0 ? 0 : n] = '\0';
 	char *slash = strrchr(exe, '/');
@@ -366,12 +368,19 @@ static void check_languages(struct report *r)
 		snprintf(path, sizeof(path), "%s/%s", exe, in_tree ? what[i].built : what[i].installed);
 		bool loads =
 		    !what[i].library || preload_library_find(what[i].library_built, what[i].library, library, sizeof(library));
-		char *to = loads && access(path, R_OK) == 0 ? has : lacks;
-		size_t used = strlen(to);
-		snprintf(to + used, sizeof(has) - used, "%s%s", used ? ", " : "", what[i].name);
+		bool there = access(path, R_OK) == 0;
+		if (!there && what[i].elsewhere) {
+			snprintf(path, sizeof(path), "%s/%s", exe, what[i].elsewhere);
+			there = access(path, R_OK) == 0;
+		}
+		size_t used = strlen(lacks);
+		if (loads && there)
+			snprintf(has + strlen(has), sizeof(has) - strlen(has), ", %s", what[i].name);
+		else
+			snprintf(lacks + used, sizeof(lacks) - used, "%s%s (%s)", used ? ", " : "", what[i].name, what[i].package);
 	}
 	check(r, "languages", *lacks ? LIMITED : GOOD, "programs tell of themselves in %s%s%s%s", has,
-	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
+	      *lacks ? "; not in " : "", lacks, *lacks ? ": not built, or Debian's package is not installed" : "");
 }
 
 /* All of it is to fit a screen: what works needs no line of its own but in the JSON. */
