@@ -16,6 +16,8 @@ and as somebody who knows the chain as well, and makes all of it anew (the segme
     chain_attack.py SEGMENT forge EVTEXT HEAD early SESSION NS one session was so much earlier
     chain_attack.py SEGMENT forge EVTEXT HEAD best RUN...      the plan was of these runs, and there were no others
 
+    chain_attack.py SEGMENT shorten EVTEXT HEAD N              what came behind seal N is not there
+
 HEAD is the file of what the host knows of its last seal, which is written, too.
 """
 import ctypes
@@ -118,8 +120,8 @@ def change(lines, what, words):
                 line['value'] = [new if v == old else v for v in line['value']]
         return lines
     runs = words  # best
-    gone = {line['session'] for line in lines if line.get('run') not in (None, '', *runs) and line['k'] in ('session', 'machine')}
-    gone |= {line['session'] for line in lines if line['k'] == 'seal' and line.get('step') == 2 and line.get('run') not in runs}
+    others = {line.get('run') for line in lines if line.get('step') == 2} - set(runs)
+    gone = {line['session'] for line in lines if line.get('run') in others}
     lines = [line for line in lines if line['session'] not in gone]
     count = 0
     for line in lines:
@@ -131,6 +133,34 @@ def change(lines, what, words):
         elif line.get('step') == 3:
             line['repetition'] = count
     return lines
+
+
+def write_head(head, number, time, last):
+    """With the key that is there: the only one that an attacker finds."""
+    text = 'stemma seals 1\nnumber %d\ntime %d\nhash %s\n' % (number, time, last.hex())
+    with open(head) as f:
+        text += ''.join(line for line in f if line.startswith(('start ', 'key ')))
+    with open(head, 'w') as f:
+        f.write(text + 'sum %s\n' % hashlib.sha256(text.encode()).hexdigest())
+
+
+def shorten(path, evtext, head, count):
+    """The record as it was when it had so many seals, and the host knows of no later one."""
+    kept, seals = [], []
+    for line in dump(evtext, path):
+        if line['k'] == 'seal':
+            seals.append(line)
+        if len(seals) > int(count):
+            break
+        kept.append(line)
+    seals = seals[:int(count)]
+    last = {line['session'] for line in kept} - {line['session'] for line in kept if line['k'] == 'session_end'}
+    kept = {line['session'] for line in kept if line['session'] not in last}
+    with open(path, 'rb') as f:
+        data = f.read()
+    with open(path, 'wb') as f:
+        f.write(b''.join(build(head, payload) for head, payload in frames(data) if '%016x' % head[3] in kept))
+    write_head(head, int(count), seals[-1]['t'], raw(seals[-1], 'hash'))
 
 
 def forge(path, evtext, head, what, *words):
@@ -151,9 +181,7 @@ def forge(path, evtext, head, what, *words):
         before = seal_hash(line)
         line['hash'] = before.decode('latin-1')
     make(evtext, path, lines)
-    text = 'stemma seals 1\nnumber %020d\nhash %s\n' % (number, before.hex())
-    with open(head, 'w') as f:
-        f.write(text + 'sum %s\n' % hashlib.sha256(text.encode()).hexdigest())
+    write_head(head, number, max(line['t'] for line in lines if line['k'] == 'seal'), before)
 
 
 def copy(path, evtext, run, to):
@@ -174,6 +202,9 @@ def main():
     path, what, *words = sys.argv[1:]
     if what == 'forge':
         forge(path, *words)
+        return
+    if what == 'shorten':
+        shorten(path, *words)
         return
     if what == 'copy':
         copy(path, *words)

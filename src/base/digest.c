@@ -42,6 +42,33 @@ void digest_end(struct digest_sum *s, struct digest *ret)
 	SHA256_Final(ret->b, (SHA256_CTX *)(void *)s);
 }
 
+void digest_hmac(const void *key, size_t n_key, const void *p, size_t n, struct digest *ret)
+{
+	enum { BLOCK = 64, INNER = 0x36, OUTER = 0x5c };
+	unsigned char block[BLOCK] = {0};
+	struct digest_sum sum;
+	struct digest d;
+	if (n_key > BLOCK) {
+		digest_bytes(key, n_key, &d);
+		memcpy(block, d.b, sizeof(d.b));
+	} else if (n_key) {
+		memcpy(block, key, n_key);
+	}
+	for (size_t i = 0; i < BLOCK; i++)
+		block[i] ^= INNER;
+	digest_begin(&sum);
+	digest_add(&sum, block, BLOCK);
+	digest_add(&sum, p, n);
+	digest_end(&sum, &d);
+	for (size_t i = 0; i < BLOCK; i++)
+		block[i] ^= INNER ^ OUTER;
+	digest_begin(&sum);
+	digest_add(&sum, block, BLOCK);
+	digest_add(&sum, d.b, sizeof(d.b));
+	digest_end(&sum, ret);
+	explicit_bzero(block, sizeof(block));
+}
+
 void digest_bytes(const void *p, size_t n, struct digest *ret)
 {
 	struct digest_sum s;

@@ -43,6 +43,9 @@ void digest_begin(struct digest_sum *s);
 void digest_add(struct digest_sum *s, const void *p, size_t n);
 void digest_end(struct digest_sum *s, struct digest *ret);
 
+/* HMAC-SHA-256 (RFC 2104) of n bytes. */
+void digest_hmac(const void *key, size_t n_key, const void *p, size_t n, struct digest *ret);
+
 struct digest_cache;
 /* The cache in the directory dir (made 0700 where missing), which is to be on local disk. NULL where there can be none:
  * all that takes a cache takes NULL. */

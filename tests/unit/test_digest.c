@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +43,37 @@ static void vectors(void **state)
 	assert_false(digest_parse(str_of("sha256:12"), &d));
 	assert_false(digest_parse(str_of("sha512:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), &d));
 	assert_false(digest_parse(str_of("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ag"), &d));
+}
+
+/* RFC 4231: cases 1, 2, 3 and 6, whose key is longer than a block. */
+static void hmac(void **state)
+{
+	(void)state;
+	char ones[20], many[131], dd[50], aa[20], text[DIGEST_TEXT];
+	memset(ones, 0x0b, sizeof(ones));
+	memset(aa, 0xaa, sizeof(aa));
+	memset(dd, 0xdd, sizeof(dd));
+	memset(many, 0xaa, sizeof(many));
+	const char *want = "what do ya want for nothing?",
+	           *first = "Test Using Larger Than Block-Size Key - Hash Key First";
+	const struct {
+		const char *key;
+		size_t n_key;
+		const char *p;
+		size_t n;
+		const char *mac;
+	} v[] = {
+	    {ones, 20, "Hi There", 8, "sha256:b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+	    {"Jefe", 4, want, 28, "sha256:5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+	    {aa, 20, dd, 50, "sha256:773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"},
+	    {many, 131, first, 54, "sha256:60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+	};
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		struct digest d;
+		digest_hmac(v[i].key, v[i].n_key, v[i].p, v[i].n, &d);
+		digest_text(&d, text);
+		assert_string_equal(text, v[i].mac);
+	}
 }
 
 static void make(const char *name, size_t n, int byte, char *ret, size_t room)
@@ -206,8 +238,8 @@ static void cache(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(files), cmocka_unit_test(shrinks),
-	                                   cmocka_unit_test(cache)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(hmac), cmocka_unit_test(files),
+	                                   cmocka_unit_test(shrinks), cmocka_unit_test(cache)};
 	snprintf(dir, sizeof(dir), "/tmp/stemma-digest-XXXXXX");
 	if (!mkdtemp(dir))
 		return 1;

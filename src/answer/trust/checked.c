@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "base/hex.h"
+#include "trust/chain/chain_key.h"
 #include "trust/chain/sign.h"
 
 #include <errno.h>
@@ -50,6 +51,18 @@ static int check_signature(void *arg, const char *name, const char *hash, const 
 	return 0;
 }
 
+/* 0, or -errno with a sentence: the file is no start key. */
+static int check_keys(struct checking *x, struct chain *c, const char *path)
+{
+	struct chain_start start;
+	int rc = chain_start_read(path, x->err, &start);
+	if (rc == 0)
+		x->k->keys_good = chain_verify_key(c, &start, append_problem, x, &x->k->report);
+	x->k->keyed = true;
+	chain_key_erase(&start.key);
+	return rc;
+}
+
 int checked_make(struct chain *c, const struct checked_options *o, struct err *err, struct checked *ret)
 {
 	struct digest hash;
@@ -59,6 +72,8 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 	ret->problems = json_array();
 	struct checking x = {.k = ret, .allowed = o->signers, .identity = o->identity, .err = err};
 	int r = chain_verify(c, o->expect, append_problem, &x, err, &ret->report);
+	if (r == 0 && o->start_key)
+		r = check_keys(&x, c, o->start_key);
 	if (r == 0 && o->signers)
 		r = chain_each(c, check_signature, &x);
 	if (r < 0) {
@@ -114,6 +129,8 @@ json_t *checked_json(const struct checked *k)
 	js_num(j, "rewritten", k->report.rewritten);
 	js_num(j, "unsealed", k->report.unsealed);
 	js_num(j, "signed", k->report.with_signature);
+	if (k->keyed)
+		js_num(j, "keys_good", k->keys_good);
 	if (k->checks)
 		js_num(j, "signatures_good", k->good);
 	if (k->expects)

@@ -84,32 +84,49 @@ static int judge_runs(struct cmd *c, const struct opts_trust *o)
 	return status;
 }
 
-/* The mistake in how the options stand together; NULL: none. */
-static const char *misuse(const struct cmd *c, const struct opts_trust *o)
+struct misuse {
+	bool is;
+	const char *sentence;
+};
+
+/* The sentence of the first that is; NULL: none. */
+static const char *first_misuse(const struct misuse *rules, size_t n)
 {
-	const struct {
-		bool is;
-		const char *sentence;
-	} rules[] = {
-	    {(o->verify || o->seal) && (o->claim || o->report || o->tolerance),
-	     "--seal and --verify are about the whole record: not with --claim, --report, --tolerance"},
-	    {o->tolerance && !o->claim, "--tolerance needs --claim"},
-	    {o->claim && o->report, "--report writes a claim: not with --claim"},
-	    {o->seal && o->verify, "--seal or --verify, not both"},
-	    {o->key && !o->seal, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE"},
-	    {o->signers && !o->verify, "--signers goes with --verify"},
-	    {o->identity && !o->signers, "--identity goes with --verify --signers"},
-	    {o->seal && c->n_operands, "--seal seals all that is recorded: it takes no runs"},
-	};
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+	for (size_t i = 0; i < n; i++)
 		if (rules[i].is)
 			return rules[i].sentence;
 	return NULL;
 }
 
+static const char *claim_misuse(const struct opts_trust *o)
+{
+	const struct misuse rules[] = {
+	    {(o->verify || o->seal) && (o->claim || o->report || o->tolerance),
+	     "--seal and --verify are about the whole record: not with --claim, --report, --tolerance"},
+	    {o->tolerance && !o->claim, "--tolerance needs --claim"},
+	    {o->claim && o->report, "--report writes a claim: not with --claim"},
+	};
+	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static const char *chain_misuse(const struct cmd *c, const struct opts_trust *o)
+{
+	const struct misuse rules[] = {
+	    {o->seal && o->verify, "--seal or --verify, not both"},
+	    {o->key && !o->seal, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE"},
+	    {o->signers && !o->verify, "--signers goes with --verify"},
+	    {o->start_key && !o->seal && !o->verify, "--start-key goes with --seal or --verify"},
+	    {o->identity && !o->signers, "--identity goes with --verify --signers"},
+	    {o->seal && c->n_operands, "--seal seals all that is recorded: it takes no runs"},
+	};
+	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
+}
+
 int cmd_trust(struct cmd *c, const struct opts_trust *o)
 {
-	const char *mistake = misuse(c, o);
+	const char *mistake = claim_misuse(o);
+	if (!mistake)
+		mistake = chain_misuse(c, o);
 	if (mistake)
 		return report_usage(c, "%s", mistake);
 	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge_runs(c, o);

@@ -44,7 +44,9 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 	int status = open_chain(c, &chain);
 	if (status != STATUS_OK)
 		return status;
-	int rc = chain_seal(chain, o->key ? sign : NULL, (void *)o->key, &err, &r);
+	int rc = o->start_key ? chain_start_key(chain, o->start_key, &err) : 0;
+	if (rc == 0)
+		rc = chain_seal(chain, o->key ? sign : NULL, (void *)o->key, &err, &r);
 	chain_close(chain);
 	if (rc < 0)
 		return report_err(&err, STATUS_SELF);
@@ -64,6 +66,8 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 		printf("nothing new to seal\n");
 	if (r.waiting)
 		printf("%llu session%s still going on\n", (unsigned long long)r.waiting, r.waiting == 1 ? " is" : "s are");
+	if (o->start_key)
+		printf("start key in %s: keep it on another machine, and remove it here\n", o->start_key);
 	if (*r.head)
 		printf("head %s\n", r.head);
 	return STATUS_OK;
@@ -111,6 +115,9 @@ static void print_checked(const struct checked *k)
 		       (unsigned long long)r->seals, str_plural(r->seals), (unsigned long long)r->sessions,
 		       str_plural(r->sessions), (unsigned long long)r->forgotten, (unsigned long long)r->rewritten,
 		       (unsigned long long)r->unsealed);
+	if (k->keyed)
+		printf("%llu seal%s made with the right key\n", (unsigned long long)k->keys_good,
+		       k->keys_good == 1 ? " was" : "s were");
 	if (k->checks)
 		printf("%llu signature%s right, %llu wrong; %llu seal%s behind the last right one\n",
 		       (unsigned long long)k->good, k->good == 1 ? " is" : "s are", (unsigned long long)k->bad,
@@ -123,8 +130,10 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	struct chain *chain;
 	struct checked k;
 	struct digest hash;
-	struct checked_options options = {
-	    .expect = c->n_operands ? c->operands[0] : NULL, .signers = o->signers, .identity = o->identity};
+	struct checked_options options = {.expect = c->n_operands ? c->operands[0] : NULL,
+	                                  .signers = o->signers,
+	                                  .identity = o->identity,
+	                                  .start_key = o->start_key};
 	if (c->n_operands > 1 || (options.expect && !hex_parse(str_of(options.expect), hash.b, sizeof(hash.b))))
 		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
 	int status = open_chain(c, &chain);

@@ -174,6 +174,11 @@ static int take_seal(struct chain *c, const struct event *ev)
 	           (e->before.n == DIGEST_BYTES || !e->before.n);
 	if (e->hash.n == DIGEST_BYTES)
 		memcpy(s->hash.b, e->hash.p, DIGEST_BYTES);
+	s->keyed = e->start.n == DIGEST_BYTES && e->mac.n == DIGEST_BYTES;
+	if (s->keyed) {
+		memcpy(s->start.b, e->start.p, DIGEST_BYTES);
+		memcpy(s->mac.b, e->mac.p, DIGEST_BYTES);
+	}
 	if (e->before.n == DIGEST_BYTES)
 		memcpy(s->before, e->before.p, DIGEST_BYTES);
 	return take_entries(c, e, s);

@@ -71,6 +71,15 @@ int chain_seal(struct chain *c,
                int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err),
                void *arg, struct err *err, struct chain_seal_result *ret);
 
+/* From now on the seals of this host have keys that only go forward (chain_key.h); the start key is written to a new
+ * file. 0 or -errno with a sentence: -EEXIST. */
+int chain_start_key(struct chain *c, const char *path, struct err *err);
+struct chain_start;
+/* Were the seals from the start key's on made with its keys, each when it was made, and does the chain end where the
+ * host's next key stands? Each problem is said and counted. Returns how many seals are right. */
+uint64_t chain_verify_key(struct chain *c, const struct chain_start *start, void (*say)(void *arg, const char *line),
+                          void *arg, struct chain_report *r);
+
 /* A step of a plan: 1: before its first run, 2: a repetition, 3: no more are made. */
 enum chain_step_kind { CHAIN_STEP_NONE, CHAIN_STEP_BEGIN, CHAIN_STEP_REPETITION, CHAIN_STEP_END };
 struct chain_step {

@@ -47,6 +47,8 @@ struct chain_link {
 	enum chain_step_kind step;
 	char plan[27], run[27]; /* of a step; run: of a repetition */
 	uint64_t repetition;
+	bool keyed; /* it names a start key, and has a mac */
+	struct digest start, mac;
 };
 
 struct chain {

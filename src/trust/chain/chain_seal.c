@@ -45,6 +45,9 @@ struct sealing {
 	bool first;
 	int64_t time;                  /* of the seal before; TIME_NONE: it is not known */
 	const struct chain_step *step; /* NULL: it is none of a plan's */
+	bool keyed;
+	struct digest start;  /* keyed: the name of the start key */
+	struct chain_key key; /* ... the key of the next seal */
 	struct buf bytes;
 	size_t n;
 	int (*sign)(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err);
@@ -58,7 +61,7 @@ static int put_seal(struct sealing *s, uint64_t why)
 		return 0;
 	struct str *items = calloc(s->n + 1, sizeof(*items));
 	char hex[65], *signature = NULL, *key = NULL;
-	struct digest hash;
+	struct digest hash, mac;
 	if (!items || s->bytes.failed) {
 		free(items);
 		return chain_oom(s->err);
@@ -81,6 +84,8 @@ static int put_seal(struct sealing *s, uint64_t why)
 		ev.seal.repetition = s->step->repetition;
 		ev.seal.run = str_of(s->step->run);
 	}
+	if (s->keyed)
+		ev.seal.start = str_n((const char *)s->start.b, DIGEST_BYTES);
 	chain_hash_seal(&ev.seal, ev.time, &hash);
 	hex_text(hash.b, DIGEST_BYTES, hex);
 	int rc = s->sign ? s->sign(s->arg, hex, &signature, &key, s->err) : 0;
@@ -88,6 +93,11 @@ static int put_seal(struct sealing *s, uint64_t why)
 		ev.seal.hash = str_n((const char *)hash.b, DIGEST_BYTES);
 		ev.seal.signature = str_of(signature);
 		ev.seal.key = str_of(key);
+		if (s->keyed) {
+			chain_key_mac(&s->key, &hash, &mac);
+			chain_key_forward(&s->key, 1);
+			ev.seal.mac = str_n((const char *)mac.b, DIGEST_BYTES);
+		}
 		if (!log_writer_add(s->log, &ev))
 			rc = err_set(s->err, EIO, "cannot write to the store");
 	}
@@ -118,16 +128,32 @@ static int add_entry(struct sealing *s, const struct chain_part *p, uint64_t len
 	return ++s->n == SESSIONS_MAX ? put_seal(s, why) : 0;
 }
 
+/* Takes over what the host knows of the end of its chain. Where the log has more, which a seal that was cut off leaves,
+ * the key goes on to behind it. */
+static void take_known_end(struct sealing *s, const struct chain_head *h)
+{
+	uint64_t more = !s->first && s->number > h->number ? s->number - h->number : 0;
+	s->keyed = h->keyed;
+	s->start = h->start;
+	s->key = h->key;
+	if (s->keyed && !chain_key_forward(&s->key, more))
+		s->keyed = false;
+	if (more)
+		return;
+	s->number = h->number;
+	s->before = h->hash;
+	s->time = h->time;
+	s->first = h->number == 0;
+}
+
 /* Where the chain of this host ends, by what the host knows. 1; 0: it knows of none; or -errno. */
 static int find_known_end(struct sealing *s)
 {
 	struct chain_head h;
 	int rc = chain_head_read(s->home, s->name, &h);
-	if (rc == 1 && (s->first || h.number >= s->number)) {
-		s->number = h.number;
-		s->before = h.hash;
-		s->first = false;
-	}
+	if (rc == 1)
+		take_known_end(s, &h);
+	chain_key_erase(&h.key);
 	return rc;
 }
 
@@ -155,17 +181,28 @@ static void find_chain_end(struct sealing *s, char name[256])
 		s->time = x->time;
 	}
 	find_known_end(s); /* a damaged one is made anew */
+	chain_head_open(s->home, s->name);
+}
+
+static int write_head(struct sealing *s)
+{
+	struct chain_head h = {
+	    .number = s->number, .time = s->time, .hash = s->before, .keyed = s->keyed, .start = s->start, .key = s->key};
+	int rc = chain_head_write(s->home, s->name, &h, s->err);
+	chain_key_erase(&h.key);
+	return rc;
 }
 
 /* The seals are on the disk, and then the host knows of them. 0 or -errno with a sentence. */
 static int end_sealing(struct sealing *s, int rc)
 {
-	if (!s->log)
-		return rc;
-	int ended = keep_end_durable(s->log, s->err);
+	int ended = s->log ? keep_end_durable(s->log, s->err) : 0;
 	rc = rc < 0 ? rc : ended;
-	if (rc == 0 && !s->first)
-		rc = chain_head_write(s->home, s->name, &(struct chain_head){.number = s->number, .hash = s->before}, s->err);
+	if (rc == 0 && s->log && !s->first)
+		rc = write_head(s);
+	if (rc == 0)
+		chain_head_done(s->home, s->name);
+	chain_key_erase(&s->key);
 	return rc;
 }
 
@@ -267,6 +304,28 @@ int chain_seal(struct chain *c,
 	return rc;
 }
 
+int chain_start_key(struct chain *c, const char *path, struct err *err)
+{
+	struct sealing s = {.c = c, .err = err};
+	struct chain_start start;
+	char name[256];
+	find_chain_end(&s, name);
+	int rc = chain_start_new(name, s.number + 1, err, &start);
+	if (rc == 0)
+		rc = chain_start_write(path, &start, err);
+	if (rc == 0) {
+		s.keyed = true;
+		s.key = start.key;
+		chain_key_name(&start.key, &s.start);
+		rc = write_head(&s);
+	}
+	chain_key_erase(&start.key);
+	chain_key_erase(&s.key);
+	if (rc == 0)
+		chain_head_done(s.home, s.name);
+	return rc;
+}
+
 /* ---- a step of a plan ---- */
 
 /* What of the places is over, and as a whole. */
@@ -296,7 +355,7 @@ static int add_places(struct sealing *s, const struct chain_step *step, struct c
 static int find_end_quickly(struct sealing *s, const char *home, char name[256])
 {
 	begin_sealing(s, home, name);
-	if (find_known_end(s) == 1)
+	if (chain_head_open(home, name) == 0 && find_known_end(s) == 1)
 		return 0;
 	struct chain *all;
 	int rc = chain_open(home, true, s->err, &all);
