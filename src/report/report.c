@@ -105,9 +105,12 @@ static int write_rest(struct report *r, struct buf *b)
 	return rc;
 }
 
-static int write_all(struct report *r, struct buf *data)
+static int write_all(struct report *r, struct err *err, struct buf *data)
 {
 	int rc = write_rest(r, data);
+	buf_str(data, str_of(",\n"));
+	if (rc == 0)
+		rc = report_resources(r, err, data);
 	buf_str(data, str_of(",\n"));
 	if (rc == 0)
 		rc = write_ids(r, data);
@@ -165,7 +168,7 @@ int report_make(const struct answer_source *a, const struct report_request *q, s
 	if (rc == 0)
 		rc = report_fill_edges(&r);
 	if (rc == 0)
-		rc = write_all(&r, &data);
+		rc = write_all(&r, err, &data);
 	if (viewing)
 		store_view_end(a->store);
 	if (rc == 0)
@@ -174,5 +177,7 @@ int report_make(const struct answer_source *a, const struct report_request *q, s
 		rc = -ENOMEM;
 	buf_release(&data);
 	report_release(&r);
-	return rc < 0 ? err_set(err, -rc, "cannot make the report") : 0;
+	if (rc < 0 && !err->text[0])
+		err_set(err, -rc, "cannot make the report");
+	return rc < 0 ? rc : 0;
 }

@@ -16,9 +16,10 @@ struct report_request {
 	const char *name;     /* the word that was asked for */
 	struct target target; /* a run, or a file that has a version */
 	uint64_t most;        /* nodes, the nearest first; 0: as many as there are */
+	const char *series;   /* what `stemma run --series` wrote of the run; NULL: none */
 };
 
-/* Appends the page to ret. 0, or -errno with a sentence. */
+/* Appends the page to ret. 0; -EINVAL, -EBADMSG: the series is none, or of another run; or -errno, with a sentence. */
 int report_make(const struct answer_source *a, const struct report_request *q, struct err *err, struct buf *ret);
 
 #endif

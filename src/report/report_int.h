@@ -96,6 +96,17 @@ void report_write_hows(const struct report *r, struct buf *b);
  */
 int report_about(struct report *r, json_t *o);
 
+/* ---- report_resources.c ---- */
+
+/* What the run used: appends "resources": ..., "limits": ..., "series": .... 0, or -errno with a sentence. */
+int report_resources(const struct report *r, struct err *err, struct buf *b);
+
+/* ---- report_series.c ---- */
+
+/* Appends the samples of a file that `stemma run --series` wrote, as an object of columns. of: the start of the run;
+ * what began more than a minute before or after it is of another one, -EINVAL. 0, or -errno with a sentence. */
+int report_series(const char *path, int64_t of, struct err *err, struct buf *b);
+
 /* ---- report_page.c ---- */
 
 /* The page around data, a JSON text. Appends. */

@@ -54,7 +54,7 @@ int cmd_report(struct cmd *c, const struct opts_report *o)
 {
 	struct err err = {0};
 	struct buf page = {0};
-	struct report_request q = {.most = NODES};
+	struct report_request q = {.most = NODES, .series = o->series};
 	if (c->n_operands != 1)
 		return report_usage(c, "report needs one run or file");
 	if (o->nodes && !read_nodes(o->nodes, &q.most))
@@ -68,7 +68,8 @@ int cmd_report(struct cmd *c, const struct opts_report *o)
 		return status;
 	q.name = c->operands[0];
 	int r = report_make(cmd_source(c), &q, &err, &page);
-	status = r < 0 ? report_err(&err, STATUS_SELF) : write_page(&page, o->output);
+	bool mistaken = r == -EINVAL || r == -EBADMSG; /* in what was given to it */
+	status = r < 0 ? report_err(&err, mistaken ? STATUS_USAGE : STATUS_SELF) : write_page(&page, o->output);
 	buf_release(&page);
 	return status;
 }

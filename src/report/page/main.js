@@ -1,5 +1,5 @@
 // main.js - puts it together.
-const sections = [['overview', 'Overview'], ['lineage', 'Lineage'], ['files', 'Files'], ['programs', 'Programs'], ['settings', 'Settings']];
+const sections = [['overview', 'Overview'], ['lineage', 'Lineage'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
 
 let waiting = 0; // a timer, while what was typed is not the state yet
 function writeFilter() {
@@ -88,6 +88,7 @@ fillFilter();
 renderHead();
 renderComplete();
 renderOverview();
+renderResources();
 renderSettings();
 renderLineageNotes();
 render(null);
