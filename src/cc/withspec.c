@@ -338,6 +338,14 @@ static bool calls_mpi(const char *path)
 	return found;
 }
 
+static bool makes_library(const struct args *a)
+{
+	for (size_t i = a->compiler + 1; i < a->n; i++)
+		if (strcmp(a->v[i], "-shared") == 0)
+			return true;
+	return false;
+}
+
 /* The link's own arguments; with a trace, what was made of bitcode in the place of the first of its files. */
 static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files,
                      const char *traced, const char *source, struct err *err)
@@ -370,6 +378,8 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 		w->wraps = calls_mpi(w->spec) ? &w->argv[n] : NULL;
 		w->argv[n++] = (char *)(w->wraps ? wrap_all : wrap_threads);
 		w->argv[n++] = (char *)"-pthread";
+		if (makes_library(a)) /* threads hold on to it */
+			w->argv[n++] = (char *)"-Wl,-z,nodelete";
 	}
 	w->argv[n++] = (char *)"-Wl,--build-id";
 	w->argv[n++] = (char *)"-x";
@@ -460,8 +470,11 @@ static int prepare_link(struct withspec *w, struct err *err)
 	snprintf(traced_bc, sizeof(traced_bc), "%s/traced.bc", w->dir);
 	snprintf(traced, sizeof(traced), "%s/traced.o", w->dir);
 	snprintf(path, sizeof(path), "%s/spec.s", w->dir);
-	struct make m = {
-	    .files = files, .spec = w->spec, .traced = trace ? traced_bc : NULL, .operands = w->mode == WITHSPEC_OPERANDS};
+	struct make m = {.files = files,
+	                 .spec = w->spec,
+	                 .traced = trace ? traced_bc : NULL,
+	                 .operands = w->mode == WITHSPEC_OPERANDS,
+	                 .library = makes_library(a)};
 	rc = make_spec(&m, err, &used);
 	if (rc == 0 && trace)
 		rc = compile_traced(w, traced_bc, traced, err);

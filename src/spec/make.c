@@ -162,7 +162,7 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 	int found = find_parts(m, program, code, err);
 	if (found < 0)
 		return found;
-	char **argv = calloc(n + 10, sizeof(*argv));
+	char **argv = calloc(n + 12, sizeof(*argv));
 	enum make_use *used = calloc(n + 1, sizeof(*used));
 	int rc = -ENOMEM;
 	if (!argv || !used) {
@@ -179,6 +179,8 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 	}
 	if (m->operands)
 		argv[k++] = (char *)"--operands";
+	if (m->library)
+		argv[k++] = (char *)"--library";
 	memcpy(argv + k, m->files, n * sizeof(*argv));
 	int status = make_run(argv, true, &said);
 	if (status < 0) {

@@ -22,6 +22,7 @@ struct make {
 	const char *spec;   /* where the specification goes to */
 	const char *traced; /* where bitcode that traces goes to; NULL: that is not wanted */
 	bool operands;      /* of decisions, too */
+	bool library;       /* what traces is to be a shared library */
 };
 
 /* What became of a file. */

@@ -9,6 +9,7 @@
 
 struct pair_calls;
 struct trace_exit_status;
+struct trace_set_library;
 
 /* What the record knows of what both wrote (trace_outputs.h). */
 struct trace_outputs {
@@ -28,8 +29,10 @@ struct trace_side {
 	const char *exe, *thread;
 	const char *first; /* function that the thread enters first, NULL not known */
 	const struct trace_exit_status *exit_status;
-	store_id exec;    /* of the record, 0 not known */
-	size_t n_threads; /* of its process, that have traces */
+	store_id exec;                             /* of the record, 0 not known */
+	size_t n_threads;                          /* of its process, that have traces */
+	const struct trace_set_library *libraries; /* that are traced with it */
+	uint32_t n_libraries;
 	/* Others could have been its partner as well, of so many on either side. */
 	bool uncertain;
 	size_t alike[2];

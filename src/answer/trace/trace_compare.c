@@ -30,6 +30,7 @@ void trace_comparison_release(struct trace_comparison *j)
 	free(j->view.only);
 	free(j->view.only_side);
 	trace_outputs_release(&j->view.outputs);
+	trace_joins_release(&j->joins);
 	for (int s = 0; s < 2; s++)
 		trace_set_release(&j->set[s]);
 	*j = (struct trace_comparison){0};
@@ -53,6 +54,8 @@ static struct trace_side side_of(const struct trace_set *s, const struct trace_f
 	                           .first = trace_first_name(f),
 	                           .exit_status = &f->exit_status,
 	                           .exec = f->exec,
+	                           .libraries = f->libraries,
+	                           .n_libraries = f->n_libraries,
 	                           .n_threads = count_threads(s, f),
 	                           .uncertain = partner->uncertain,
 	                           .alike = {partner->alike[0], partner->alike[1]}};
@@ -65,7 +68,17 @@ static int make_atlas(struct trace_comparison *j, const struct spec *a, const st
 	for (*ret = 0; *ret < j->n_atlas; ++*ret)
 		if (j->atlas[*ret].spec[0] == a && j->atlas[*ret].spec[1] == b)
 			return 0;
-	int r = atlas_make(a, b, &j->atlas[j->n_atlas]);
+	const struct spec *of[2] = {a, b}, *const * parts;
+	struct atlas *m = &j->atlas[j->n_atlas];
+	int r = atlas_make(a, b, m);
+	for (int s = 0; r == 0 && s < 2; s++) {
+		size_t n = of[s] ? trace_joins_parts(&j->joins, of[s], &parts) : 0;
+		if (of[s] && !n) {
+			parts = &of[s];
+			n = 1;
+		}
+		r = n ? atlas_set_parts(m, s, parts, n) : 0;
+	}
 	if (r < 0)
 		return err_set(err, -r, "cannot compare the specifications");
 	j->n_atlas++;
@@ -165,7 +178,10 @@ static int compare_pair(struct trace_comparison *j, const struct trace_file *a, 
 		return r;
 	if (a->calls)
 		return compare_calls_pair(j, a, b, &o, err);
-	r = make_atlas(j, a->spec, b->spec, err, &atlas);
+	const struct trace_file *const both[2] = {a, b};
+	const struct spec *specs[2];
+	r = trace_joins_find(&j->joins, both, specs);
+	r = r < 0 ? err_set(err, -r, "cannot compare the specifications") : make_atlas(j, specs[0], specs[1], err, &atlas);
 	if (r < 0)
 		return r;
 	p->atlas = &j->atlas[atlas];

@@ -12,6 +12,7 @@
 
 #include "answer/source.h"
 #include "answer/trace/trace_answer.h"
+#include "answer/trace/trace_joins.h"
 #include "answer/trace/trace_set.h"
 #include "query/diff.h"
 
@@ -20,6 +21,7 @@ struct trace_comparison {
 	struct trace_view view; /* refers to the rest */
 	struct atlas *atlas;    /* one for each two specifications that meet */
 	size_t n_atlas;
+	struct trace_joins joins;
 	struct path_found *found; /* by pair, of traces of functions */
 };
 /* Pairs the traces of j->set and compares them. a->store is asked for executions of the same role where both sets are

@@ -1,6 +1,9 @@
 #include "answer/trace/trace_outputs.h"
 
+#include "answer/trace/trace_set.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,14 +137,29 @@ static int compare_library_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int append_library(struct trace_outputs *o, struct str path)
+/* Is the library in the trace? By the name of its file, which links may lead to. */
+static bool is_traced_library(const struct trace_side *side, struct str name)
+{
+	char real[PATH_MAX];
+	for (uint32_t i = 0; i < side->n_libraries; i++) {
+		const char *path = side->libraries[i].told.path, *ways[2] = {path, realpath(path, real)};
+		for (int k = 0; k < 2; k++) {
+			const char *slash = ways[k] ? strrchr(ways[k], '/') : NULL;
+			if (slash && str_is(name, slash + 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int append_library(struct trace_outputs *o, const struct trace_side *side, struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 	struct str name = slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 	const char *so = name.n ? memmem(name.p, name.n, ".so", 3) : NULL;
 	bool last = so && so + 3 == name.p + name.n;
 	bool numbered = so && !last && so[3] == '.' && so + 4 < name.p + name.n && so[4] >= '0' && so[4] <= '9';
-	if ((!last && !numbered) || str_starts(name, str_of("ld-linux")))
+	if ((!last && !numbered) || str_starts(name, str_of("ld-linux")) || is_traced_library(side, name))
 		return 0;
 	char **v = realloc(o->libraries, (o->n_libraries + 1) * sizeof(*v));
 	if (v)
@@ -153,19 +171,19 @@ static int append_library(struct trace_outputs *o, struct str path)
 }
 
 /* Libraries that the execution opened, by name, each once. */
-static int list_libraries(struct store *s, store_id exec, struct trace_outputs *o)
+static int list_libraries(struct store *s, const struct trace_side *side, struct trace_outputs *o)
 {
 	struct edges e = {0};
 	struct version_info v;
 	struct file_info f;
 	size_t n = 0;
-	int r = store_uses(s, exec, &e);
+	int r = store_uses(s, side->exec, &e);
 	for (size_t i = 0; r >= 0 && i < e.n; i++) {
 		r = store_version(s, e.v[i].to, &v);
 		if (r > 0)
 			r = store_file(s, v.file, &f);
 		if (r > 0)
-			r = append_library(o, f.path);
+			r = append_library(o, side, f.path);
 	}
 	edges_release(&e);
 	if (o->n_libraries)
@@ -198,7 +216,7 @@ int trace_outputs_read(struct store *s, const struct diff *d, struct trace_compa
 		p->outputs.known = p->side[0].exec && p->side[1].exec;
 		if (!p->outputs.known)
 			continue;
-		r = list_libraries(s, p->side[0].exec, &p->outputs);
+		r = list_libraries(s, &p->side[0], &p->outputs);
 		if (r >= 0 && is_first_of_process(&j->view, i))
 			r = compare_written(s, p, &p->outputs);
 	}

@@ -17,10 +17,16 @@
 
 #define TRACES_MAX 10000 /* of a folder; they are paired in the square of that */
 
+static void trace_file_release(struct trace_file *f)
+{
+	free(f->path);
+	free(f->libraries);
+}
+
 void trace_set_release(struct trace_set *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		free(s->v[i].path);
+		trace_file_release(&s->v[i]);
 	for (size_t i = 0; i < s->n_specs; i++)
 		spec_free(s->specs[i]);
 	free(s->v);
@@ -56,17 +62,17 @@ static bool ends_with(const char *path, const char *end)
 	return str_ends(str_of(path), str_of(end));
 }
 
-/* A specification in the record, by the build-id of the trace's program. */
-static struct spec *spec_kept(const struct trace_set *s, const struct trace_info *i)
+/* A specification in the record, by the build-id of a program or library. */
+static struct spec *spec_kept(const struct trace_set *s, const unsigned char *build_id, size_t n, uint64_t id)
 {
 	struct buf path = {0};
 	struct spec *spec = NULL;
-	if (!s->home || !i->n_build_id)
+	if (!s->home || !n)
 		return NULL;
 	buf_printf(&path, "%s/spec/", s->home);
-	buf_hex(&path, i->build_id, i->n_build_id);
+	buf_hex(&path, build_id, n);
 	buf_printf(&path, ".spec");
-	if (spec_load(buf_cstr(&path), NULL, &spec) < 0 || spec->id != i->spec) {
+	if (spec_load(buf_cstr(&path), NULL, &spec) < 0 || spec->id != id) {
 		spec_free(spec);
 		spec = NULL;
 	}
@@ -135,6 +141,18 @@ static int head_of_entered(const char *path, struct err *err, struct trace_file 
 	return 0;
 }
 
+static int take_libraries(const struct trace *t, struct trace_file *f)
+{
+	const struct trace_library *told;
+	uint32_t n = trace_libraries(t, &told);
+	if (n && !(f->libraries = calloc(n, sizeof(*f->libraries))))
+		return -ENOMEM;
+	f->n_libraries = n;
+	for (uint32_t i = 0; i < n; i++)
+		f->libraries[i].told = told[i];
+	return 0;
+}
+
 static int head_of_trace(const char *path, struct err *err, struct trace_file *f)
 {
 	struct trace *t;
@@ -143,8 +161,9 @@ static int head_of_trace(const char *path, struct err *err, struct trace_file *f
 		return r;
 	f->info = *trace_info(t);
 	first_functions(t, f->entered);
+	r = take_libraries(t, f);
 	trace_close(t);
-	return 0;
+	return r < 0 ? err_set(err, ENOMEM, "cannot read '%s'", path) : 0;
 }
 
 /* What holds names is text; it says nothing of itself. */
@@ -188,7 +207,7 @@ static int add_trace_file(struct trace_set *s, const char *path, struct err *err
 	if (v)
 		s->v = v;
 	if (!v || !f.path) {
-		free(f.path);
+		trace_file_release(&f);
 		return err_set(err, s->n < TRACES_MAX ? ENOMEM : E2BIG, "cannot take '%s' in", path);
 	}
 	v[s->n++] = f;
@@ -320,6 +339,26 @@ static int find_spec_of_program(struct trace_set *s, struct trace_file *f, struc
 	return use_spec(s, f, spec, f->info.exe, err);
 }
 
+/* The specifications of libraries: named, beside the traces, in the record, or in the library, if it is still the same.
+ */
+static int find_library_specs(struct trace_set *s, struct trace_file *f, struct err *err)
+{
+	for (uint32_t i = 0; i < f->n_libraries; i++) {
+		const struct trace_library *l = &f->libraries[i].told;
+		char magic[4] = "";
+		struct spec *spec = spec_with(s, l->spec) ? NULL : spec_kept(s, l->build_id, l->build_id_bytes, l->spec);
+		bool look = !spec && !spec_with(s, l->spec) && trace_first_bytes(l->path, magic, sizeof(magic)) == 4 &&
+		            memcmp(magic, "\177ELF", 4) == 0;
+		if (look && (spec_load(l->path, NULL, &spec) < 0 || spec->id != l->spec)) {
+			spec_free(spec);
+			spec = NULL;
+		}
+		if (spec && keep_spec(s, spec) < 0)
+			return err_set(err, ENOMEM, "cannot read the specification of '%s'", l->path);
+	}
+	return 0;
+}
+
 /* Where a trace's specification may be: what the user named, beside the traces, in the program itself. */
 static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
@@ -336,8 +375,11 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 		err_hint(err, "name it with --spec FILE");
 		return -EINVAL;
 	}
+	r = find_library_specs(s, f, err);
+	if (r < 0 || !f->info.spec)
+		return r;
 	f->spec = spec_with(s, f->info.spec);
-	if (!f->spec && (spec = spec_kept(s, &f->info)))
+	if (!f->spec && (spec = spec_kept(s, f->info.build_id, f->info.n_build_id, f->info.spec)))
 		r = use_spec(s, f, spec, f->path, err);
 	if (r < 0 || f->spec || trace_first_bytes(f->info.exe, magic, sizeof(magic)) != 4 ||
 	    memcmp(magic, "\177ELF", 4) != 0 || spec_load(f->info.exe, NULL, &spec) < 0)
@@ -420,6 +462,8 @@ int trace_set_settle(struct trace_set *s, struct err *err)
 	}
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
 		r = find_spec(s, &s->v[i], err);
+		for (uint32_t k = 0; k < s->v[i].n_libraries; k++)
+			s->v[i].libraries[k].spec = spec_with(s, s->v[i].libraries[k].told.spec);
 		choose_first(&s->v[i]);
 	}
 	return r;
@@ -491,7 +535,7 @@ static void keep_traces_under(struct trace_set *set, const store_id *ids, const 
 		if (stays)
 			set->v[left++] = set->v[i];
 		else
-			free(set->v[i].path);
+			trace_file_release(&set->v[i]);
 	}
 	set->n = left;
 }
@@ -544,7 +588,7 @@ void trace_set_of_rank(struct trace_set *s, uint32_t rank)
 	}
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].exec == SIZE_MAX)
-			free(s->v[i].path);
+			trace_file_release(&s->v[i]);
 		else
 			s->v[left++] = s->v[i];
 	s->n = left;

@@ -23,10 +23,16 @@ struct trace_file {
 	bool calls;              /* of calls (spec/trace/calls.h): their functions, if any, are their own */
 	bool functions;          /* names of functions only: ProvScope's .ftr, or by probes (spec/trace/entered.h) */
 	bool probes;             /* the latter: it says of itself what it is of */
-	const struct spec *spec; /* NULL: not known */
-	size_t process;          /* its number in the set, in the order of beginnings */
-	size_t place;            /* of its process among those of the same program in the group */
-	size_t group;            /* only traces of one group are compared */
+	const struct spec *spec; /* of the program; NULL: not known */
+	/* Libraries that are in the trace, and their specifications, NULL not known; owned. */
+	struct trace_set_library {
+		struct trace_library told;
+		const struct spec *spec;
+	} * libraries;
+	uint32_t n_libraries;
+	size_t process; /* its number in the set, in the order of beginnings */
+	size_t place;   /* of its process among those of the same program in the group */
+	size_t group;   /* only traces of one group are compared */
 	uint64_t process_began;
 	/* Functions that are entered first, each in the one before; then which of them the thread is for: the first that is
 	 * no library's. SPEC_NONE: none, not known. */

@@ -94,6 +94,10 @@ void trace_words_unexamined(const struct trace_pair *p, struct buf *b)
 	size_t named = p->outputs.n_libraries < 6 ? p->outputs.n_libraries : 6;
 	if (p->calls || !s)
 		return;
+	if (!p->functions && !p->c.thread[0].info.spec) {
+		fmt_path(b, str_of(p->side[0].exe));
+		buf_printf(b, ", which is not built to be traced; only libraries are\n");
+	}
 	put_unexamined_functions(s, b);
 	uint64_t branches = trace_unexamined_branches(s);
 	if (branches)

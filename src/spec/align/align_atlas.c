@@ -10,6 +10,8 @@
 
 void atlas_release(struct atlas *m)
 {
+	free(m->parts[0]);
+	free(m->parts[1]);
 	for (uint32_t i = 0; m->node && m->spec[1] && i < m->spec[1]->n_functions; i++)
 		free(m->node[i]);
 	for (uint32_t i = 0; m->layout && i < m->n; i++)
@@ -163,6 +165,19 @@ static int bring_together(struct atlas *m)
 	free(va);
 	free(vb);
 	return r;
+}
+
+int atlas_set_parts(struct atlas *m, int side, const struct spec *const *parts, size_t n)
+{
+	uint32_t first = 0;
+	if (!(m->parts[side] = calloc(n + 1, sizeof(*m->parts[side]))))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		m->parts[side][i] = (struct atlas_part){parts[i]->id, first, parts[i]->n_functions};
+		first += parts[i]->n_functions;
+	}
+	m->n_parts[side] = n;
+	return 0;
 }
 
 int atlas_make(const struct spec *a, const struct spec *b, struct atlas *ret)

@@ -43,9 +43,28 @@ static const struct spec *walker_spec(const struct walker *w)
 	return m->built_otherwise ? m->spec[w->side] : m->spec[0] ? m->spec[0] : m->spec[1];
 }
 
+/* A library's own number of a function, as the specifications of both sides count. SPEC_NONE: it is of none that is
+ * known. */
+static uint32_t number_of_library(const struct walker *w, uint32_t function)
+{
+	const struct trace_library *libraries;
+	uint32_t n = trace_libraries(w->t, &libraries);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = function - libraries[i].base;
+		if (libraries[i].base < TRACE_LIBRARY_FIRST || k >= TRACE_LIBRARY_FUNCTIONS)
+			continue;
+		for (size_t p = 0; p < w->m->n_parts[w->side]; p++)
+			if (w->m->parts[w->side][p].spec == libraries[i].spec && k < w->m->parts[w->side][p].n)
+				return w->m->parts[w->side][p].first + k;
+	}
+	return SPEC_NONE;
+}
+
 static int walker_enter(struct walker *w, uint32_t function, struct err *err, struct symbol *ret)
 {
 	const struct spec *s = walker_spec(w);
+	if (s && function >= TRACE_LIBRARY_FIRST && (function = number_of_library(w, function)) == SPEC_NONE)
+		return report_misfit(err, "it enters a library whose specification is not known");
 	if (s && function >= s->n_functions)
 		return report_misfit(err, "it names a function that its specification has not");
 	if (w->side == 1 && w->m->function)

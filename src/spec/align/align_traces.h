@@ -16,6 +16,12 @@
 
 /* ---- one numbering for both ---- */
 
+/* Of a specification that was joined (spec_join.h): where the functions of a part begin. */
+struct atlas_part {
+	uint64_t spec;
+	uint32_t first, n;
+};
+
 struct atlas {
 	const struct spec *spec[2]; /* NULL: none; the same for both sides where they are of one build */
 	uint32_t n;                 /* functions of both */
@@ -26,10 +32,14 @@ struct atlas {
 	bool built_otherwise; /* the specifications differ */
 	uint32_t *changed;    /* functions, by A's number, whose graphs differ; or that one side has not */
 	uint32_t n_changed;
+	struct atlas_part *parts[2]; /* n_parts of each side; 0: numbers are those of one program */
+	size_t n_parts[2];
 };
 /* Either may be NULL, both too. 0 or -ENOMEM. */
 int atlas_make(const struct spec *a, const struct spec *b, struct atlas *ret);
 void atlas_release(struct atlas *m);
+/* The parts that the side's specification was joined of. 0 or -ENOMEM. */
+int atlas_set_parts(struct atlas *m, int side, const struct spec *const *parts, size_t n);
 /* The function or node as that side's specification has it; NULL: it has not. */
 const struct spec_function *atlas_function(const struct atlas *m, int side, uint32_t function);
 const struct spec_node *atlas_node(const struct atlas *m, int side, uint32_t function, uint32_t node);

@@ -22,6 +22,7 @@ struct insert {
 	LLVMValueRef inlined[N_INLINED];
 	LLVMTypeRef types[N_INLINED];
 	bool operands;
+	LLVMValueRef base; /* of a library: the variable with the number of its first function; NULL */
 	/* of the function that is at hand */
 	struct function *f;
 	LLVMValueRef local;
@@ -489,6 +490,8 @@ static void insert_function(struct insert *x, struct function *f)
 	LLVMGetParamTypes(type, params);
 	x->local = LLVMBuildBitCast(x->b, local, params[0], "");
 	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false);
+	if (x->base)
+		index = LLVMBuildAdd(x->b, LLVMBuildLoad2(x->b, x->i32, x->base, ""), index, "");
 	build_inlined_call(x, ENTER, &index, 1);
 	/* Calls and landing pads first: what stands in loops' heads must come before them. */
 	insert_landing_pads(x);
@@ -507,7 +510,7 @@ static void insert_function(struct insert *x, struct function *f)
 	}
 }
 
-void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
+void program_insert(struct program *p, LLVMModuleRef inlined, bool operands, bool library)
 {
 	struct insert x = {.p = p, .context = LLVMGetModuleContext(p->module), .operands = operands};
 	LLVMValueRef used = LLVMGetNamedGlobal(inlined, "llvm.compiler.used");
@@ -531,6 +534,10 @@ void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
 		buf_release(&name);
 	}
 	correct_attributes(&x);
+	if (library) {
+		x.base = LLVMAddGlobal(p->module, x.i32, "__stemma_trace_base");
+		LLVMSetVisibility(x.base, LLVMHiddenVisibility);
+	}
 	for (size_t i = 0; i < p->functions.n; i++)
 		if (p->functions.v[i].reaches && !p->functions.v[i].untraceable)
 			insert_function(&x, &p->functions.v[i]);

@@ -2,7 +2,7 @@
  * of a second slower, and its reader of bitcode ends of what is damaged.
  *
  *   stemma-spec-llvm --version
- *   stemma-spec-llvm --spec OUT [--insert OUT.bc INLINE.bc [--operands]] FILE...
+ *   stemma-spec-llvm --spec OUT [--insert OUT.bc INLINE.bc [--operands] [--library]] FILE...
  *
  * FILEs in the order of the link: bitcode; objects that have it in a section; archives, of which those members are
  * taken that define what is missing before them. What has no bitcode is passed over. For each FILE that was used a line
@@ -247,19 +247,26 @@ static void write_output_file(const char *path, const void *p, size_t n)
 }
 
 /* What traces say which specification they go by. */
-static void set_spec_id(LLVMModuleRef m, uint64_t id)
+static void set_constant(LLVMModuleRef m, const char *name, LLVMTypeRef type, uint64_t n)
 {
-	LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
-	LLVMValueRef v = LLVMAddGlobal(m, i64, "__stemma_trace_spec");
-	LLVMSetInitializer(v, LLVMConstInt(i64, id, false));
+	LLVMValueRef v = LLVMAddGlobal(m, type, name);
+	LLVMSetInitializer(v, LLVMConstInt(type, n, false));
 	LLVMSetGlobalConstant(v, true);
 	LLVMSetLinkage(v, LLVMExternalLinkage);
+	LLVMSetVisibility(v, LLVMHiddenVisibility);
+}
+
+static void set_spec_id(LLVMModuleRef m, uint64_t id, bool library)
+{
+	LLVMContextRef context = LLVMGetModuleContext(m);
+	set_constant(m, "__stemma_trace_spec", LLVMInt64TypeInContext(context), id);
+	set_constant(m, "__stemma_trace_library", LLVMInt32TypeInContext(context), library);
 }
 
 int main(int argc, char **argv)
 {
 	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;
-	bool operands = false;
+	bool operands = false, library = false;
 	struct loader l = {.context = LLVMContextCreate(), .words = condition_texts_new()};
 	struct program p = {0};
 	struct spec s;
@@ -280,6 +287,8 @@ int main(int argc, char **argv)
 			inline_bc = argv[++i];
 		} else if (strcmp(argv[i], "--operands") == 0)
 			operands = true;
+		else if (strcmp(argv[i], "--library") == 0)
+			library = true;
 		else
 			llvm_die("unknown option '%s'", argv[i]);
 	if (!out)
@@ -308,8 +317,8 @@ int main(int argc, char **argv)
 		struct objects_bytes file;
 		if (objects_map(inline_bc, &err, &file) < 0)
 			llvm_die("%s", err.text);
-		program_insert(&p, parse_bitcode(&l, str_n(file.p, file.n), inline_bc), operands);
-		set_spec_id(l.all, id);
+		program_insert(&p, parse_bitcode(&l, str_n(file.p, file.n), inline_bc), operands, library);
+		set_spec_id(l.all, id, library);
 		if (LLVMWriteBitcodeToFile(l.all, out_bc))
 			llvm_die("cannot write '%s'", out_bc);
 	}

@@ -85,8 +85,8 @@ struct condition_texts;
 void program_spec(struct program *p, const char *producer, uint64_t modules, struct condition_texts *words,
                   struct spec *ret);
 /* Puts calls of the functions of inlined (src/spec/runtime/inline.c), which it takes, into all functions that reach.
- * operands: of decisions, too. */
-void program_insert(struct program *p, LLVMModuleRef inlined, bool operands);
+ * operands: of decisions, too. library: the numbers of functions begin where the process says. */
+void program_insert(struct program *p, LLVMModuleRef inlined, bool operands, bool library);
 
 struct function *program_function(struct program *p, LLVMValueRef v); /* NULL */
 /* The distinct successors of a terminator, in the order of outcomes; ret has room for all. Returns how many. */

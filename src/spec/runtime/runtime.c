@@ -1,5 +1,8 @@
 /* runtime.c - the library in a program that is traced: libstemma-trace.a.
  *
+ * A program and the libraries that it loads may each have a copy. Nothing of it is seen from outside; the copies find
+ * each other by a note, and the first one's, which owns, writes what all of them do: one trace a thread.
+ *
  * Code inside user programs: no malloc, stdio or locale; no descriptor is kept; errno is kept; what fails ends the
  * trace and never the program. Where nothing is asked for (no STEMMA_TRACE), the words go round in a piece of memory.
  *
@@ -37,7 +40,11 @@
 #define SIZE_OF_STATE offsetof(struct state, header)
 #define HEAD offsetof(struct state, words)
 
-extern const uint64_t __stemma_trace_spec;
+HIDDEN extern const uint64_t __stemma_trace_spec;
+HIDDEN extern const uint32_t __stemma_trace_library; /* this is a library */
+/* Of a library, what its functions' numbers begin with. */
+HIDDEN extern uint32_t __stemma_trace_base;
+uint32_t __stemma_trace_base = TRACE_LIBRARY_FIRST + TRACE_LIBRARIES * TRACE_LIBRARY_FUNCTIONS;
 
 /* Where a thread begins that has no state: the first look at its limit gives it one. */
 static struct {
@@ -55,7 +62,8 @@ static pthread_key_t key;
 static int have_key, asked, lazy = 1, unnamed;
 static uint64_t most = BYTES_DEFAULT;
 static char folder[PATH_MAX];
-static pid_t owner; /* whose lists these are */
+static pid_t lists_owner; /* whose lists these are */
+static uint32_t numbered; /* libraries */
 
 /* Held for some instructions, with signals blocked or by a thread that ends. In a child of fork the holder may be a
  * thread that is not there: then it is the parent's, and is taken. */
@@ -122,6 +130,24 @@ static void read_trace_settings(void)
 
 /* ---- what a header says ---- */
 
+/* The build-id that a piece of notes has, of at most n bytes; how long it is, 0 none. */
+static uint32_t find_build_id_note(const char *p, const char *end, unsigned char *ret, uint32_t n)
+{
+	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
+		const char *name = p + sizeof(*note), *desc = name + ((note->n_namesz + 3) & ~3u);
+		p = desc + ((note->n_descsz + 3) & ~3u);
+		if (p > end)
+			break;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= n &&
+		    memcmp(name, "GNU", 4) == 0) {
+			memcpy(ret, desc, note->n_descsz);
+			return note->n_descsz;
+		}
+	}
+	return 0;
+}
+
 /* The program's own headers, as the kernel tells of them: no lock of the dynamic linker's is needed. */
 static void find_build_id(struct trace_header *h)
 {
@@ -133,21 +159,10 @@ static void find_build_id(struct trace_header *h)
 			base = (uintptr_t)ph - ph[i].p_vaddr;
 		else if (ph[i].p_type == PT_LOAD && !ph[i].p_offset && !base) /* static programs say no more */
 			base = file - ph[i].p_vaddr;
-	for (unsigned long i = 0; i < n; i++) {
-		if (ph[i].p_type != PT_NOTE)
-			continue;
-		const char *p = (const char *)(base + ph[i].p_vaddr), *end = p + ph[i].p_memsz;
-		while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
-			const char *name = p + sizeof(*note), *desc = name + ((note->n_namesz + 3) & ~3u);
-			p = desc + ((note->n_descsz + 3) & ~3u);
-			if (p > end)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= sizeof(h->build_id)) {
-				h->build_id_bytes = note->n_descsz;
-				memcpy(h->build_id, desc, note->n_descsz);
-			}
-		}
+	for (unsigned long i = 0; i < n && !h->build_id_bytes; i++) {
+		const char *p = (const char *)(base + ph[i].p_vaddr);
+		if (ph[i].p_type == PT_NOTE)
+			h->build_id_bytes = find_build_id_note(p, p + ph[i].p_memsz, h->build_id, sizeof(h->build_id));
 	}
 }
 
@@ -183,7 +198,7 @@ static void fill_trace_header(struct trace_header *h)
 {
 	struct timespec t;
 	memcpy(h->magic, TRACE_MAGIC, sizeof(h->magic));
-	h->spec = __stemma_trace_spec;
+	h->spec = __stemma_trace_library ? 0 : __stemma_trace_spec;
 	h->pid = (uint32_t)getpid();
 	h->tid = (uint32_t)syscall(SYS_gettid);
 	h->started = start_of_process();
@@ -201,6 +216,103 @@ static void fill_trace_header(struct trace_header *h)
 		append_decimal(h->thread + 1, (uint64_t)__atomic_fetch_add(&unnamed, 1, __ATOMIC_RELAXED));
 	}
 	memcpy(thread_name, h->thread, sizeof(thread_name));
+}
+
+/* ---- the program and its libraries ---- */
+
+HIDDEN struct state **__stemma_trace_slot(void);
+struct state **__stemma_trace_slot(void)
+{
+	return &__stemma_trace;
+}
+
+static char *own_thread_name(void)
+{
+	return thread_name;
+}
+
+static uint32_t number_library(void)
+{
+	uint32_t i = __atomic_fetch_add(&numbered, 1, __ATOMIC_RELAXED);
+	return TRACE_LIBRARY_FIRST + (i < TRACE_LIBRARIES ? i : TRACE_LIBRARIES) * TRACE_LIBRARY_FUNCTIONS;
+}
+
+static struct state *make_more(struct state *s, struct module *m);
+HIDDEN extern struct module __stemma_trace_module;
+struct module __stemma_trace_module = {.abi = STATE_ABI,
+                                       .none = &none.s,
+                                       .slot = __stemma_trace_slot,
+                                       .more = make_more,
+                                       .thread_name = own_thread_name,
+                                       .number = number_library};
+static struct module *owner; /* whose runtime writes */
+
+/* By this note the copies find each other, whatever their symbols are: what it holds is how far away the module is. */
+__asm__(".pushsection .note.stemma.trace,\"a\",@note\n"
+        "	.balign 4\n"
+        "	.long 7, 4, 1\n"
+        "	.asciz \"stemma\"\n"
+        "	.balign 4\n"
+        "	.long __stemma_trace_module - .\n"
+        "	.popsection\n");
+
+/* The module of a loaded file; NULL: it has none. */
+static struct module *module_of_notes(const char *p, const char *end)
+{
+	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
+		const char *name = p + sizeof(*note), *desc = name + ((note->n_namesz + 3) & ~3u);
+		p = desc + ((note->n_descsz + 3) & ~3u);
+		if (p > end)
+			break;
+		if (note->n_type == 1 && note->n_namesz == 7 && note->n_descsz == 4 && memcmp(name, "stemma", 7) == 0) {
+			int32_t away;
+			memcpy(&away, desc, sizeof(away));
+			return (struct module *)((uintptr_t)desc + (uintptr_t)(intptr_t)away);
+		}
+	}
+	return NULL;
+}
+
+/* Files come in the order in which they were loaded, the program first. */
+static int look_at_file(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct module *m = NULL, **first = arg;
+	struct trace_library *mine = &__stemma_trace_module.told;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum && !m; i++) {
+		const char *p = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			m = module_of_notes(p, p + info->dlpi_phdr[i].p_memsz);
+	}
+	if (m && !*first && m->abi == STATE_ABI)
+		*first = m;
+	if (m != &__stemma_trace_module)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum && !mine->build_id_bytes; i++) {
+		const char *p = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			mine->build_id_bytes =
+			    find_build_id_note(p, p + info->dlpi_phdr[i].p_memsz, mine->build_id, sizeof(mine->build_id));
+	}
+	size_t n = info->dlpi_name ? strlen(info->dlpi_name) : 0;
+	if (n < sizeof(mine->path))
+		memcpy(mine->path, info->dlpi_name, n);
+	return 1; /* what comes later does not own */
+}
+
+/* Before all that the program or library does, but for what is loaded before it. */
+__attribute__((constructor(101))) static void find_owner(void)
+{
+	struct module *m = &__stemma_trace_module, *first = NULL;
+	if (owner)
+		return;
+	m->library = __stemma_trace_library;
+	m->told.spec = __stemma_trace_spec;
+	dl_iterate_phdr(look_at_file, &first);
+	owner = first ? first : m;
+	if (m->library)
+		m->told.base = __stemma_trace_base = owner->number();
 }
 
 /* ---- room ---- */
@@ -312,6 +424,10 @@ static int to_file(struct state *s)
 	s->silent_end = NULL;
 	s->header.next = s->header.first = (uint64_t)(uintptr_t)s->words;
 	fill_trace_header(&s->header);
+	for (uint32_t i = 0; i < s->n_modules; i++)
+		s->header.libraries[s->header.n_libraries++] = s->modules[i]->told;
+	if (__stemma_trace_library && s->header.n_libraries < TRACE_LIBRARIES_TOLD)
+		s->header.libraries[s->header.n_libraries++] = __stemma_trace_module.told;
 	s->keep = lazy ? 0 : UINTPTR_MAX;
 	s->mark = lazy ? NULL : (uint32_t *)UINTPTR_MAX;
 	s->limit = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
@@ -351,6 +467,9 @@ static void on_thread_end(void *p)
 	sigfillset(&mask);
 	pthread_sigmask(SIG_SETMASK, &mask, &before);
 	__stemma_trace = &none.s;
+	for (uint32_t i = 0; i < s->n_modules; i++)
+		*s->modules[i]->slot() = s->modules[i]->none;
+	s->n_modules = 0;
 	lists_hold();
 	s->in_use = 0;
 	s->next = spare;
@@ -384,9 +503,9 @@ static struct state *make_first_state(void)
 	/* A handler that comes in between would find half of it. */
 	pthread_sigmask(SIG_SETMASK, &mask, &before);
 	lists_hold();
-	if (owner != getpid()) {
+	if (lists_owner != getpid()) {
 		all = spare = NULL; /* in a child of fork the other threads are gone; their memory is not worth the risk */
-		owner = getpid();
+		lists_owner = getpid();
 	}
 	if (!asked)
 		read_trace_settings();
@@ -409,43 +528,84 @@ static struct state *make_first_state(void)
 	return s;
 }
 
-struct state *__stemma_trace_more(struct state *s)
+/* Behind the words there is room for more: of one that is a child of fork, goes round, or has come to its limit. */
+static void grow_state(struct state *s)
 {
-	int e = errno;
-	if (s == &none.s) {
-		s = make_first_state();
-		if (!s) {
-			/* No memory for it: all such threads write over each other, in a piece of memory that nobody reads. */
-			s = &none.s;
-			s->header.next = (uint64_t)(uintptr_t)s->words;
-			s->mark = (uint32_t *)UINTPTR_MAX;
-			s->keep = UINTPTR_MAX;
-		}
-	} else if (!s->ready) {
+	if (!s->ready) {
 		uint32_t depth = s->depth;
 		begin_thread_trace(s);
 		s->depth = depth;
 		if (!s->sink)
 			write_open_frames(s, depth);
-	} else if (s->sink)
+		return;
+	}
+	if (s->sink) {
 		s->header.next = (uint64_t)(uintptr_t)s->words;
-	else {
-		char *at = (char *)s->limit + SLACK;
-		uint64_t chunk = s->chunk < CHUNK_MOST ? s->chunk * 2 : s->chunk;
-		uint64_t left = (uint64_t)((char *)s->end - at);
-		if (chunk > left)
-			chunk = left & ~(uint64_t)(STATE_PAGE - 1);
-		int rc = chunk ? commit_pages(at, chunk) : -EFBIG;
-		if (rc < 0) {
-			write_stop_gap(s, rc == -EFBIG ? TRACE_WHY_FULL : TRACE_WHY_SPACE);
-			to_sink(s);
-		} else {
-			s->chunk = chunk;
-			s->limit = (uint32_t *)(at + chunk - SLACK);
-		}
+		return;
+	}
+	char *at = (char *)s->limit + SLACK;
+	uint64_t chunk = s->chunk < CHUNK_MOST ? s->chunk * 2 : s->chunk;
+	uint64_t left = (uint64_t)((char *)s->end - at);
+	if (chunk > left)
+		chunk = left & ~(uint64_t)(STATE_PAGE - 1);
+	int rc = chunk ? commit_pages(at, chunk) : -EFBIG;
+	if (rc < 0) {
+		write_stop_gap(s, rc == -EFBIG ? TRACE_WHY_FULL : TRACE_WHY_SPACE);
+		to_sink(s);
+	} else {
+		s->chunk = chunk;
+		s->limit = (uint32_t *)(at + chunk - SLACK);
+	}
+}
+
+/* A library comes to a thread: from now on it goes by the thread's state, and the trace tells which one it is. */
+static void join_module(struct state *s, struct module *m)
+{
+	bool told = s->n_modules + (__stemma_trace_library ? 1 : 0) < TRACE_LIBRARIES_TOLD;
+	if (!told) { /* its numbers will not be known */
+		uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
+		p[1] = TRACE_WHY_OTHER;
+		p[0] = TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1);
+		s->header.next = (uint64_t)(uintptr_t)(p + 2);
+		s->mark = (uint32_t *)((uintptr_t)(p + 2) | s->keep);
+		return;
+	}
+	s->modules[s->n_modules++] = m;
+	*m->slot() = s;
+	if (!s->sink && s->header.n_libraries < TRACE_LIBRARIES_TOLD)
+		s->header.libraries[s->header.n_libraries++] = m->told;
+}
+
+static struct state *make_more(struct state *s, struct module *m)
+{
+	int e = errno;
+	if (s->end) {
+		grow_state(s);
+		errno = e;
+		return s;
+	}
+	s = __stemma_trace != &none.s ? __stemma_trace : make_first_state();
+	if (!s) {
+		/* No memory for it: all such threads write over each other, in a piece of memory that nobody reads. */
+		s = &none.s;
+		s->header.next = (uint64_t)(uintptr_t)s->words;
+		s->mark = (uint32_t *)UINTPTR_MAX;
+		s->keep = UINTPTR_MAX;
+	} else {
+		if ((uint32_t *)(uintptr_t)s->header.next >= s->limit)
+			grow_state(s);
+		if (m != &__stemma_trace_module)
+			join_module(s, m);
 	}
 	errno = e;
 	return s;
+}
+
+HIDDEN struct state *__stemma_trace_more(struct state *s)
+{
+	if (!owner)
+		find_owner();
+	return owner->more(s, &__stemma_trace_module);
 }
 
 /* ---- taking back ---- */
@@ -525,7 +685,7 @@ static void store_pair(uint32_t *p, uint64_t v)
 	p[1] = (uint32_t)(v >> 32);
 }
 
-uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins)
+HIDDEN uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins)
 {
 	struct taken t = {0};
 	const uint32_t *p = from;
@@ -556,14 +716,14 @@ uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, u
 __attribute__((destructor)) static void mark_exit(void)
 {
 	struct state *s = __stemma_trace;
-	if (s != &none.s && s->ready && !s->sink)
+	if (owner == &__stemma_trace_module && s != &none.s && s->ready && !s->sink)
 		s->header.end = TRACE_EXIT;
 }
 
 /* The name of a thread is that of its creator and which of its threads it is. The program is linked with
  * --wrap=pthread_create. */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+HIDDEN int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 struct start {
 	void *(*function)(void *);
@@ -575,14 +735,14 @@ static void *run_traced_thread(void *p)
 {
 	struct start s = *(struct start *)p;
 	free(p);
-	memcpy(thread_name, s.name, sizeof(thread_name));
+	memcpy(owner->thread_name(), s.name, sizeof(thread_name));
 	return s.function(s.argument);
 }
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument)
 {
 	struct state *mine = __stemma_trace;
-	struct start *s = mine != &none.s && mine->ready && !mine->sink ? malloc(sizeof(*s)) : NULL;
+	struct start *s = mine->end && mine->ready && !mine->sink ? malloc(sizeof(*s)) : NULL;
 	if (!s)
 		return __real_pthread_create(thread, attr, function, argument);
 	s->function = function;

@@ -16,6 +16,10 @@
 /* Silent words of a loop that are left as they are: what led to the next thing that happens. */
 #define STATE_BATCH_WORDS 256
 
+/* This file's structs and what is done with them; programs and libraries of one number share their threads' states. */
+#define STATE_ABI 1
+struct module;
+
 struct state {
 	/* first page: wiped in a child */
 	uint32_t *limit; /* no word at or behind it without a look */
@@ -31,13 +35,27 @@ struct state {
 	struct state *next;                      /* in the list of all, or of those that are free */
 	uint64_t chunk;                          /* bytes that are taken next */
 	uint32_t in_use, children, silent_words; /* silent_words: of the silent record that was made last */
+	uint32_t n_modules; /* that came to the thread, libraries but for the one that owns the runtime */
+	struct module *modules[TRACE_LIBRARIES_TOLD];
 	uint32_t stack[STATE_STACK];
-	char room1[2 * STATE_PAGE - 64 - 4 * STATE_STACK - 4];
+	char room1[2 * STATE_PAGE - 72 - 8 * TRACE_LIBRARIES_TOLD - 4 * STATE_STACK];
 	struct trace_header header;
 	uint32_t words[];
 };
 static_assert(offsetof(struct state, mark) == STATE_PAGE, "wiped alone");
 static_assert(offsetof(struct state, header) == 3 * STATE_PAGE, "mapped from its file");
+
+/* What a program or a library says of itself, to the one whose runtime writes the traces of the process. */
+struct module {
+	uint32_t abi, library; /* library: it is one */
+	struct trace_library told;
+	struct state *none;
+	struct state **(*slot)(void); /* its pointer to the calling thread's state */
+	/* Of the one that owns: */
+	struct state *(*more)(struct state *s, struct module *m);
+	char *(*thread_name)(void);
+	uint32_t (*number)(void); /* a library's first function */
+};
 
 extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-exec")));
 

@@ -18,6 +18,8 @@ struct trace {
 	const uint32_t *words;
 	uint64_t n, at;
 	struct trace_info info;
+	struct trace_library libraries[TRACE_LIBRARIES_TOLD];
+	uint32_t n_libraries;
 };
 
 static int read_info(const struct trace_header *h, struct trace_info *i)
@@ -68,6 +70,14 @@ int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **re
 		free(t);
 		err_set(err, 0, "the trace is damaged");
 		return -EBADMSG;
+	}
+	t->n_libraries = h.n_libraries < TRACE_LIBRARIES_TOLD ? h.n_libraries : TRACE_LIBRARIES_TOLD;
+	memcpy(t->libraries, h.libraries, sizeof(t->libraries));
+	for (uint32_t i = 0; i < t->n_libraries; i++) {
+		struct trace_library *l = &t->libraries[i];
+		l->path[sizeof(l->path) - 1] = '\0';
+		if (l->build_id_bytes > sizeof(l->build_id))
+			l->build_id_bytes = 0;
 	}
 	if (words > t->n)
 		t->info.end = TRACE_CUT; /* how it ended is not in it */
@@ -123,6 +133,12 @@ void trace_close(struct trace *t)
 const struct trace_info *trace_info(const struct trace *t)
 {
 	return &t->info;
+}
+
+uint32_t trace_libraries(const struct trace *t, const struct trace_library **ret)
+{
+	*ret = t->libraries;
+	return t->n_libraries;
 }
 
 uint64_t trace_position(const struct trace *t)

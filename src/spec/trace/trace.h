@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "spec/spec.h"
+#include "spec/trace/trace_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,7 +84,7 @@ enum trace_end {
 };
 
 struct trace_info {
-	uint64_t spec; /* id of the specification */
+	uint64_t spec; /* id of the program's specification; 0: only libraries are traced */
 	unsigned char build_id[SPEC_BUILD_ID_MAX];
 	uint32_t n_build_id;
 	uint32_t pid, tid;
@@ -105,6 +106,9 @@ int trace_open(const char *path, struct err *err, struct trace **ret);
 /* The same of bytes, which must outlive it. */
 int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **ret);
 const struct trace_info *trace_info(const struct trace *t);
+/* Libraries whose functions are in it, of which the numbers begin at TRACE_LIBRARY_FIRST; at most TRACE_LIBRARIES_TOLD.
+ * Paths end with a NUL byte. They belong to t. */
+uint32_t trace_libraries(const struct trace *t, const struct trace_library **ret);
 /* 1, 0: no more (trace_info says how it ended), -EBADMSG: damaged here (with a sentence). */
 int trace_next(struct trace *t, struct err *err, struct trace_event *ret);
 /* Where the next event begins, in words from the first. */

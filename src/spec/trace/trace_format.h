@@ -51,10 +51,25 @@ static inline bool trace_is_address(uint64_t v)
 
 enum { TRACE_MESSAGE_ANY_SOURCE = 1, TRACE_MESSAGE_ANY_TAG = 2, TRACE_MESSAGE_CANCELLED = 4, TRACE_MESSAGE_BYTES = 8 };
 
+/* Functions of libraries that are traced are numbered from here on, so many for each; those of the program below. */
+#define TRACE_LIBRARY_FIRST (1u << 28)
+#define TRACE_LIBRARY_FUNCTIONS (1u << 20)
+#define TRACE_LIBRARIES 255 /* of a process; the last place is that of those that could not be numbered */
+#define TRACE_LIBRARIES_TOLD 16
+
+/* A library of which the thread came upon a function. */
+struct trace_library {
+	uint64_t spec;
+	uint32_t base; /* the number of its first function */
+	uint32_t build_id_bytes;
+	unsigned char build_id[32];
+	char path[176];
+};
+
 struct trace_header {
 	char magic[8];
 	uint64_t next, first;
-	uint64_t spec;
+	uint64_t spec; /* of the program; 0: it is not traced, libraries are */
 	uint32_t pid, tid;
 	uint64_t started, began;
 	uint32_t flags, end;
@@ -63,12 +78,15 @@ struct trace_header {
 	char thread[64];
 	char exe[256];
 	uint32_t rank, ranks; /* of MPI; ranks 0: not known */
-	char room[TRACE_HEADER_BYTES - 460];
+	uint32_t n_libraries;
+	struct trace_library libraries[TRACE_LIBRARIES_TOLD];
+	char room[TRACE_HEADER_BYTES - 464 - TRACE_LIBRARIES_TOLD * sizeof(struct trace_library)];
 };
 static_assert(sizeof(struct trace_header) == TRACE_HEADER_BYTES, "a page");
 static_assert(offsetof(struct trace_header, spec) == 24 && offsetof(struct trace_header, flags) == 56 &&
                   offsetof(struct trace_header, build_id) == 68 && offsetof(struct trace_header, thread) == 132 &&
-                  offsetof(struct trace_header, exe) == 196 && offsetof(struct trace_header, rank) == 452,
+                  offsetof(struct trace_header, exe) == 196 && offsetof(struct trace_header, rank) == 452 &&
+                  sizeof(struct trace_library) == 224 && offsetof(struct trace_header, n_libraries) == 460,
               "as documented");
 
 #endif
