@@ -2,7 +2,9 @@
 
 #include "base/digest.h"
 #include "base/hex.h"
+#include "base/io.h"
 #include "trust/chain/chain_key.h"
+#include "trust/chain/chain_witness.h"
 #include "trust/chain/sign.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@ static int check_signature(void *arg, const char *name, const char *hash, const 
 		x->behind++;
 		return 0;
 	}
-	int rc = sign_check(x->allowed, x->identity, hash, signature, &why);
+	int rc = sign_check(SIGN_SEAL, x->allowed, x->identity, hash, signature, &why);
 	if (rc < 0)
 		return err_set(x->err, 0, "%s", why.text), rc;
 	x->behind = rc == 1 ? 0 : x->behind + 1;
@@ -63,19 +65,119 @@ static int check_keys(struct checking *x, struct chain *c, const char *path)
 	return rc;
 }
 
+/* Is the statement signed by a witness, and what it saw there? *ret: so. 0 or -errno. */
+static int check_statement(struct checking *x, struct chain *c, const struct witnessed *w, bool *ret)
+{
+	struct err why = {0};
+	struct buf text = {0}, signature = {0};
+	char line[900];
+	buf_str(&text, w->text);
+	buf_str(&signature, w->signature);
+	int rc = text.failed || signature.failed ? err_set(x->err, ENOMEM, "cannot check a statement") : 0;
+	if (rc == 0)
+		rc = sign_check(WITNESS_SPACE, x->allowed, x->identity, buf_cstr(&text), buf_cstr(&signature), &why);
+	buf_release(&text);
+	buf_release(&signature);
+	*ret = false;
+	if (rc < 0)
+		return err_set(x->err, 0, "%s", why.text), rc;
+	if (rc == 0) {
+		snprintf(line, sizeof(line), "the statement on seal %llu of %s: %s", (unsigned long long)w->number, w->chain,
+		         why.text);
+		append_problem(x, line);
+		return 0;
+	}
+	int there = witness_compare(c, w, append_problem, x, &x->k->report);
+	if (there < 0)
+		append_problem(x, "a statement is of another chain than this record has");
+	*ret = there == 1;
+	return 0;
+}
+
+static void append_statement(struct checking *x, const struct witnessed *w, bool right)
+{
+	json_t *o = json_object();
+	js_text(o, "chain", w->chain);
+	js_num(o, "number", w->number);
+	js_put(o, "time", json_integer((json_int_t)w->time));
+	js_bool(o, "right", right);
+	js_add(x->k->witnessed, o);
+	x->k->seen_good += right;
+	x->k->seen_bad += !right;
+}
+
+/* Is there a right statement on a later seal of the chain of statement `one`? */
+static bool is_superseded(json_t *all, json_t *one)
+{
+	size_t i;
+	json_t *other;
+	json_array_foreach(all, i, other)
+	{
+		bool same = !strcmp(json_string_value(json_object_get(other, "chain")),
+		                    json_string_value(json_object_get(one, "chain")));
+		if (same && json_is_true(json_object_get(other, "right")) &&
+		    json_integer_value(json_object_get(other, "number")) > json_integer_value(json_object_get(one, "number")))
+			return true;
+	}
+	return false;
+}
+
+/* Seals behind the last right statement of each chain. */
+static void count_unwitnessed(struct checking *x, struct chain *c)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(x->k->witnessed, i, one)
+	{
+		if (!json_is_true(json_object_get(one, "right")) || is_superseded(x->k->witnessed, one))
+			continue;
+		x->k->seen_behind += witness_behind(c, json_string_value(json_object_get(one, "chain")),
+		                                    (uint64_t)json_integer_value(json_object_get(one, "number")));
+	}
+}
+
+/* 0, -EBADMSG: there is something else in the file; or -errno, with a sentence. */
+static int check_statements(struct checking *x, struct chain *c, const char *path)
+{
+	struct buf text = {0};
+	struct witnessed w;
+	int rc = io_read_file(path, WITNESS_BYTES, &text);
+	x->k->witnessed = json_array();
+	if (rc < 0)
+		rc = err_set(x->err, -rc, "cannot read '%s'", path);
+	for (size_t at = 0; rc == 0 && (rc = witness_next(buf_view(&text), &at, x->err, &w)) == 1;) {
+		bool right;
+		rc = check_statement(x, c, &w, &right);
+		if (rc == 0)
+			append_statement(x, &w, right);
+	}
+	count_unwitnessed(x, c);
+	if (rc == 0 && !json_array_size(x->k->witnessed))
+		append_problem(x, "there is no statement of a witness");
+	buf_release(&text);
+	return rc;
+}
+
+/* By what somebody else has: the start key, statements of witnesses, or the keys of those who sign. 0 or -errno. */
+static int check_by_others(struct checking *x, struct chain *c, const struct checked_options *o)
+{
+	int r = o->start_key ? check_keys(x, c, o->start_key) : 0;
+	if (r == 0 && o->witnessed)
+		return check_statements(x, c, o->witnessed);
+	return r == 0 && o->signers ? chain_each(c, check_signature, x) : r;
+}
+
 int checked_make(struct chain *c, const struct checked_options *o, struct err *err, struct checked *ret)
 {
 	struct digest hash;
-	*ret = (struct checked){.expects = o->expect, .checks = o->signers};
+	*ret = (struct checked){.expects = o->expect, .checks = o->signers && !o->witnessed};
 	if (o->expect && !hex_parse(str_of(o->expect), hash.b, sizeof(hash.b)))
 		return (err_set(err, 0, "what is expected is no hash of 64 hexadecimal digits"), -EINVAL);
 	ret->problems = json_array();
 	struct checking x = {.k = ret, .allowed = o->signers, .identity = o->identity, .err = err};
 	int r = chain_verify(c, o->expect, append_problem, &x, err, &ret->report);
-	if (r == 0 && o->start_key)
-		r = check_keys(&x, c, o->start_key);
-	if (r == 0 && o->signers)
-		r = chain_each(c, check_signature, &x);
+	if (r == 0)
+		r = check_by_others(&x, c, o);
 	if (r < 0) {
 		checked_release(ret);
 		return r;
@@ -86,7 +188,7 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 		                                     : "the record is cut: a seal is expected, and there is none");
 	}
 	ret->open += x.behind;
-	if (o->signers && ret->open)
+	if (o->signers && !o->witnessed && ret->open)
 		append_problem(&x, "the latest seals are not signed");
 	ret->sound = !json_array_size(ret->problems) && ret->report.seals;
 	return 0;
@@ -95,6 +197,7 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 void checked_release(struct checked *k)
 {
 	json_decref(k->problems);
+	json_decref(k->witnessed);
 	chain_report_release(&k->report);
 	*k = (struct checked){0};
 }
@@ -131,6 +234,10 @@ json_t *checked_json(const struct checked *k)
 	js_num(j, "signed", k->report.with_signature);
 	if (k->keyed)
 		js_num(j, "keys_good", k->keys_good);
+	if (k->witnessed) {
+		js_put(j, "witnessed", json_incref(k->witnessed));
+		js_num(j, "witnessed_behind", k->seen_behind);
+	}
 	if (k->checks)
 		js_num(j, "signatures_good", k->good);
 	if (k->expects)

@@ -13,12 +13,15 @@ struct checked {
 	bool expects, checks; /* a hash was expected; signatures were checked */
 	bool keyed;           /* keys were checked, and so many seals are right: */
 	uint64_t keys_good;
+	json_t *witnessed;                         /* statements of witnesses were checked: an array of them; else NULL */
+	uint64_t seen_good, seen_bad, seen_behind; /* ... right, and not; seals behind the last right one of its chain */
 	uint64_t good, bad, open; /* signatures that are right, and wrong; seals behind the last right one of their chain */
 };
 struct checked_options {
 	const char *expect;    /* a hash of 64 hexadecimal digits that must be one of the chain's; NULL none */
 	const char *signers;   /* OpenSSH's file of allowed signers; NULL: signatures are not checked */
 	const char *start_key; /* the file of a start key (trust/chain/chain_key.h); NULL: keys are not checked */
+	const char *witnessed; /* a file of statements of witnesses, who must be among the signers; NULL: none is checked */
 	const char *identity;  /* whose signature it is to be; NULL: any of them */
 };
 /* 0, -EINVAL: what is expected is no hash; or -errno, with a sentence. */

@@ -113,11 +113,25 @@ static const char *chain_misuse(const struct cmd *c, const struct opts_trust *o)
 {
 	const struct misuse rules[] = {
 	    {o->seal && o->verify, "--seal or --verify, not both"},
-	    {o->key && !o->seal, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE"},
+	    {o->key && !o->seal && !o->witness,
+	     "--key signs, and goes with --seal or --witness; signatures are checked by --verify --signers FILE"},
 	    {o->signers && !o->verify, "--signers goes with --verify"},
 	    {o->start_key && !o->seal && !o->verify, "--start-key goes with --seal or --verify"},
 	    {o->identity && !o->signers, "--identity goes with --verify --signers"},
 	    {o->seal && c->n_operands, "--seal seals all that is recorded: it takes no runs"},
+	};
+	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static const char *witness_misuse(const struct cmd *c, const struct opts_trust *o)
+{
+	const bool others = o->seal || o->verify || o->claim || o->report;
+	const struct misuse rules[] = {
+	    {o->witness && !o->key, "--witness signs, and needs --key"},
+	    {o->witness && (o->head || others || c->n_operands),
+	     "--witness signs the head on standard input, and nothing else"},
+	    {o->head && (others || c->n_operands), "--head prints the head, and nothing else"},
+	    {o->witnessed && !o->signers, "--witnessed goes with --verify --signers: whose statements they are to be"},
 	};
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
@@ -127,7 +141,13 @@ int cmd_trust(struct cmd *c, const struct opts_trust *o)
 	const char *mistake = claim_misuse(o);
 	if (!mistake)
 		mistake = chain_misuse(c, o);
+	if (!mistake)
+		mistake = witness_misuse(c, o);
 	if (mistake)
 		return report_usage(c, "%s", mistake);
+	if (o->witness)
+		return trust_be_witness(o);
+	if (o->head)
+		return trust_head(c);
 	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge_runs(c, o);
 }

@@ -2,21 +2,24 @@
 #include "answer/trust/checked.h"
 #include "base/digest.h"
 #include "base/hex.h"
+#include "base/io.h"
 #include "cmd/trust/trust_view.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 #include "trust/chain/chain.h"
+#include "trust/chain/chain_witness.h"
 #include "trust/chain/sign.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int sign(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err)
 {
 	const char *key = arg;
 	const char *base = strrchr(key, '/');
-	int rc = sign_text(key, hash, err, ret_signature);
+	int rc = sign_text(SIGN_SEAL, key, hash, err, ret_signature);
 	if (rc == 0 && !(*ret_key = strdup(base ? base + 1 : key)))
 		rc = -ENOMEM;
 	return rc;
@@ -34,6 +37,40 @@ static int open_chain(struct cmd *c, struct chain **ret)
 		rc = chain_open(home, false, &err, ret);
 	free(home);
 	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
+}
+
+int trust_head(struct cmd *c)
+{
+	struct chain *chain;
+	struct buf text = {0};
+	int status = open_chain(c, &chain);
+	if (status != STATUS_OK)
+		return status;
+	int rc = witness_head(chain, &text);
+	chain_close(chain);
+	if (rc == 1)
+		fwrite(text.p, 1, text.n, stdout);
+	else if (rc == 0)
+		report("nothing is sealed (stemma trust --seal)");
+	buf_release(&text);
+	return rc < 0 ? STATUS_SELF : rc == 1 ? STATUS_OK : STATUS_NOTHING;
+}
+
+/* Needs no record: the witness may be another machine. */
+int trust_be_witness(const struct opts_trust *o)
+{
+	struct err err = {0};
+	struct buf head = {0}, statement = {0};
+	int rc = io_read_rest(STDIN_FILENO, WITNESS_BYTES, &head);
+	if (rc < 0)
+		rc = err_set(&err, -rc, "cannot read the head");
+	else
+		rc = witness_sign(buf_view(&head), o->witness, o->key, &err, &statement);
+	if (rc == 1)
+		fwrite(statement.p, 1, statement.n, stdout);
+	buf_release(&head);
+	buf_release(&statement);
+	return rc == 1 ? STATUS_OK : report_err(&err, rc == 0 ? STATUS_NOTHING : STATUS_SELF);
 }
 
 int trust_seal(struct cmd *c, const struct opts_trust *o)
@@ -118,6 +155,11 @@ static void print_checked(const struct checked *k)
 	if (k->keyed)
 		printf("%llu seal%s made with the right key\n", (unsigned long long)k->keys_good,
 		       k->keys_good == 1 ? " was" : "s were");
+	if (k->witnessed)
+		printf("%llu statement%s of a witness %s right, %llu %s not; %llu seal%s behind the last one\n",
+		       (unsigned long long)k->seen_good, str_plural(k->seen_good), k->seen_good == 1 ? "is" : "are",
+		       (unsigned long long)k->seen_bad, k->seen_bad == 1 ? "is" : "are", (unsigned long long)k->seen_behind,
+		       k->seen_behind == 1 ? " stands" : "s stand");
 	if (k->checks)
 		printf("%llu signature%s right, %llu wrong; %llu seal%s behind the last right one\n",
 		       (unsigned long long)k->good, k->good == 1 ? " is" : "s are", (unsigned long long)k->bad,
@@ -133,7 +175,8 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	struct checked_options options = {.expect = c->n_operands ? c->operands[0] : NULL,
 	                                  .signers = o->signers,
 	                                  .identity = o->identity,
-	                                  .start_key = o->start_key};
+	                                  .start_key = o->start_key,
+	                                  .witnessed = o->witnessed};
 	if (c->n_operands > 1 || (options.expect && !hex_parse(str_of(options.expect), hash.b, sizeof(hash.b))))
 		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
 	int status = open_chain(c, &chain);

@@ -6,7 +6,9 @@
 #include "cmd/cmd.h"
 
 void trust_view_text(const struct judged *j);
-/* --seal and --verify (trust_chain.c): the exit status. */
+/* --head, --witness, --seal and --verify (trust_chain.c): the exit status. */
+int trust_head(struct cmd *c);
+int trust_be_witness(const struct opts_trust *o);
 int trust_seal(struct cmd *c, const struct opts_trust *o);
 int trust_verify(struct cmd *c, const struct opts_trust *o);
 

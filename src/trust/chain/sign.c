@@ -42,12 +42,11 @@ static const char *first_line(struct buf *b)
 	return p;
 }
 
-int sign_text(const char *key, const char *text, struct err *err, char **ret)
+int sign_text(const char *space, const char *key, const char *text, struct err *err, char **ret)
 {
 	struct buf out = {0};
-	char *const argv[] = {(char *)"ssh-keygen", (char *)"-q",     (char *)"-Y",
-	                      (char *)"sign",       (char *)"-f",     (char *)key,
-	                      (char *)"-n",         (char *)"stemma", NULL};
+	char *const argv[] = {(char *)"ssh-keygen", (char *)"-q",  (char *)"-Y", (char *)"sign", (char *)"-f", (char *)key,
+	                      (char *)"-n",         (char *)space, NULL};
 	int rc = run_signer(argv, text, &out, err);
 	const char *from = rc == 0 ? strstr(buf_cstr(&out), "-----BEGIN SSH SIGNATURE-----") : NULL;
 	if (rc >= 0 && !from) {
@@ -60,7 +59,8 @@ int sign_text(const char *key, const char *text, struct err *err, char **ret)
 	return rc;
 }
 
-int sign_check(const char *allowed, const char *identity, const char *text, const char *signature, struct err *err)
+int sign_check(const char *space, const char *allowed, const char *identity, const char *text, const char *signature,
+               struct err *err)
 {
 	struct buf out = {0};
 	char path[40], *who = NULL;
@@ -91,7 +91,7 @@ int sign_check(const char *allowed, const char *identity, const char *text, cons
 		                      (char *)"-Y",
 		                      (char *)"verify",
 		                      (char *)"-n",
-		                      (char *)"stemma",
+		                      (char *)space,
 		                      (char *)"-f",
 		                      (char *)allowed,
 		                      (char *)"-I",
