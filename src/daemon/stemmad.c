@@ -380,8 +380,10 @@ static int open_tracer(struct stemmad *d, struct err *err)
 
 static int make_node(struct stemmad *d)
 {
-	struct node_options o = {
-	    .keep_all = !strcmp(settings_text(&d->settings, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
+	struct node_options o = {.keep_all = !strcmp(settings_text(&d->settings, SETTING_keep), "all"),
+	                         .rules = d->rules,
+	                         .boot = world_boot(),
+	                         .answers = getpid()};
 	struct node_world w = {.arg = d, .add = add_to_log};
 	world_init(&w, d->helper);
 	d->node = node_new(&o, &w);

@@ -36,6 +36,7 @@ static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 	p->forked = ev->lo;
 	p->forked_hi = ev->hi;
 	nproc_inherit(n, p, parent);
+	p->answers = n->o.answers && ev->ppid == n->o.answers;
 	p->nexec = ev->nexec;
 	nproc_set_ids(p, ev);
 	if (p->state == FOLDED && p->rep && p->rep->uid != p->uid)
@@ -64,12 +65,13 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 	p->exec_time = p->forked;
 	/* It was there before this daemon: which execution it is in is known if the one before has said so. */
 	p->execn = 1000;
+	enum rule_class class = nproc_class(n, p, ev);
 	for (size_t i = 0; i < n->n_saved; i++)
 		if (n->saved[i].pid == p->pid && n->saved[i].start == p->start) {
 			p->execn = n->saved[i].execn;
 			memcpy(p->run, n->saved[i].run, sizeof(p->run));
+			p->run_root = n->saved[i].root && is_passing_class(class);
 		}
-	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
 	if (p->state == UNDECIDED || (p->state == FOLDED && (is_passing_class(class) || (above && above->uid != p->uid))))
 		nproc_set_own(n, p);
 	node_take_program(n, p, ev);
@@ -381,8 +383,8 @@ void node_save(const struct node *n, struct buf *out)
 	for (unsigned i = 0; i < HASH; i++)
 		for (const struct nproc *p = n->procs[i]; p; p = p->next)
 			if (p->alive)
-				buf_printf(out, "%d %llu %llu %s\n", p->pid, (unsigned long long)p->start, (unsigned long long)p->execn,
-				           p->run[0] ? p->run : "-");
+				buf_printf(out, "%d %llu %llu %s%s\n", p->pid, (unsigned long long)p->start,
+				           (unsigned long long)p->execn, p->run[0] ? p->run : "-", p->run_root ? " root" : "");
 }
 
 void node_load(struct node *n, struct str text)
@@ -396,12 +398,14 @@ void node_load(struct node *n, struct str text)
 		if (length < sizeof(line)) {
 			memcpy(line, text.p, length);
 			line[length] = '\0';
-			if (sscanf(line, "%d %llu %llu %26s", &s.pid, &start, &execn, s.run) == 4) {
+			char root[8] = "";
+			if (sscanf(line, "%d %llu %llu %26s %7s", &s.pid, &start, &execn, s.run, root) >= 4) {
 				struct saved *v = realloc(n->saved, (n->n_saved + 1) * sizeof(*v));
 				if (!v)
 					return;
 				s.start = start;
 				s.execn = execn;
+				s.root = !strcmp(root, "root");
 				if (s.run[0] == '-')
 					s.run[0] = '\0';
 				n->saved = v;

@@ -53,7 +53,8 @@ struct node_options {
 	const struct rules *rules; /* not owned; NULL: the built-in ones */
 	/* 0: 16384, 6144, 16384 */
 	unsigned max_processes, max_files, max_accesses;
-	int64_t boot; /* ns since 1970 of the machine's start, to tell when a process was forked */
+	pid_t answers; /* whose children answer questions about the node, which are no runs; 0: nobody's */
+	int64_t boot;  /* ns since 1970 of the machine's start, to tell when a process was forked */
 };
 
 /* NULL: no memory. The world is copied. */

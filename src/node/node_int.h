@@ -108,6 +108,7 @@ struct nproc {
 	char run[27];
 	bool run_root;
 	bool became;     /* its run began when it became another user's, and it has executed nothing since */
+	bool answers;    /* it answers a question about the node */
 	bool ran;        /* it has executed something */
 	bool counting;   /* granularity `access` is on for it */
 	int64_t ordered; /* where its latest event of a file stands, see struct node */
@@ -177,6 +178,7 @@ struct node {
 		pid_t pid;
 		uint64_t start, execn;
 		char run[27];
+		bool root;
 	} * saved;
 	size_t n_saved;
 	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
@@ -304,8 +306,10 @@ void naccess_free(struct node *n, struct naccess *a);
 /* Does what is started from a program of this class count to none? */
 static inline bool is_passing_class(enum rule_class class)
 {
-	return class == RULE_pass || class == RULE_job;
+	return class == RULE_pass || class == RULE_told || class == RULE_job;
 }
+/* What p is, or is about to be, by its program. */
+enum rule_class nproc_class(const struct node *n, const struct nproc *p, const struct tracer_event *ev);
 /* start 0: whichever lives with that number. NULL: none. */
 struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start);
 /* A new one in the table; NULL without memory, or where its user has no share left. */

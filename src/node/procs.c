@@ -9,6 +9,13 @@ static unsigned hash_pid(pid_t pid)
 	return (unsigned)pid & (HASH - 1);
 }
 
+enum rule_class nproc_class(const struct node *n, const struct nproc *p, const struct tracer_event *ev)
+{
+	if (p->answers)
+		return RULE_pass;
+	return rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+}
+
 struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start)
 {
 	for (struct nproc *p = n->procs[hash_pid(pid)]; p; p = p->next)
@@ -109,7 +116,9 @@ void nproc_inherit(struct node *n, struct nproc *p, struct nproc *above)
 		p->uid = above->uid;
 		p->gid = above->gid;
 		p->counting = above->counting;
-		memcpy(p->run, above->run, sizeof(p->run));
+		/* What is started from a login shell, or from what starts ranks, is a run of its own, as that is. */
+		if (!above->run_root || !is_passing_class(above->class))
+			memcpy(p->run, above->run, sizeof(p->run));
 		p->job = above->job ? strdup(above->job) : NULL;
 	}
 	struct nproc *kept = !above ? NULL : above->state == UNDECIDED ? above->above : above->rep;

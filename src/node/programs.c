@@ -92,7 +92,7 @@ static struct nfile *resolve_program(struct node *n, const struct tracer_fileid 
 
 void node_take_program(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
-	p->class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+	p->class = nproc_class(n, p, ev);
 	struct nprogram *now = calloc(1, sizeof(*now));
 	if (!now) { /* what ran before is not said to run now */
 		book_short(n, p->uid);
@@ -213,7 +213,7 @@ static void tell_exec(struct node *n, struct nproc *p, const struct tracer_event
 	 * gives the run the name of what it executes next. */
 	bool moved = p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid));
 	p->became = false;
-	if ((moved || !p->run[0]) && !passing) {
+	if ((moved || !p->run[0]) && (!passing || p->class == RULE_told)) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its exec is told with the run that it begins */
 		begin_run(n, p, ev->lo);
@@ -230,7 +230,7 @@ void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *
 {
 	bool changed = ev->uid != p->uid;
 	naccess_channels(n, p);
-	enum rule_class class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+	enum rule_class class = nproc_class(n, p, ev);
 	decide_at_exec(n, p, class, changed);
 	naccess_end_all(n, p, ev->lo, true);
 	if (changed)
@@ -247,7 +247,9 @@ void node_take_exec(struct node *n, struct nproc *p, const struct tracer_event *
 		read_program(n, p, ev);
 		return;
 	}
-	if (p->became && is_passing_class(class)) /* a session: what is started from it are runs of their own */
+	/* What it becomes is told by itself, or what is started from it. */
+	bool passed = p->run_root && is_passing_class(p->class);
+	if ((p->became && is_passing_class(class)) || (passed && !is_passing_class(class)))
 		leave_run(n, p, ev->lo);
 	node_take_program(n, p, ev);
 	tell_exec(n, p, ev, changed);

@@ -39,8 +39,8 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 	static const struct {
 		const char *word;
 		enum rule_class class;
-	} words[] = {
-	    {"pass ", RULE_pass}, {"job ", RULE_job}, {"own ", RULE_own}, {"shell ", RULE_shell}, {"keep ", RULE_none}};
+	} words[] = {{"pass ", RULE_pass}, {"told ", RULE_told},   {"job ", RULE_job},
+	             {"own ", RULE_own},   {"shell ", RULE_shell}, {"keep ", RULE_none}};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i].word);
 		if (strncmp(row, words[i].word, n))
@@ -61,7 +61,7 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 		return 0;
 	}
 	err_set(err, 0, "'%.60s' is no rule", row);
-	err_hint(err, "pass NAME, job NAME, own NAME, shell NAME or keep NAME");
+	err_hint(err, "pass NAME, told NAME, job NAME, own NAME, shell NAME or keep NAME");
 	return -EINVAL;
 }
 
@@ -110,6 +110,20 @@ static bool takes_word(struct str option)
 	return false;
 }
 
+static bool is_login(struct str argv)
+{
+	struct str arg;
+	bool login = next_name(&argv, &arg) && arg.n && arg.p[0] == '-';
+	/* Options only: what stands behind the first other word is a script's. */
+	while (!login && next_name(&argv, &arg) && arg.n > 1 && arg.p[0] == '-' && !str_is(arg, "--")) {
+		if (takes_word(arg))
+			next_name(&argv, &arg);
+		else
+			login = str_is(arg, "--login") || (arg.p[1] != '-' && memchr(arg.p, 'l', arg.n));
+	}
+	return login;
+}
+
 /* A login shell, or one without a script and without commands. `-` and `-s` read standard input, which may be a
  * script's text: as a login over a batch system does, so that passes, too. */
 static bool is_interactive(struct str argv)
@@ -149,5 +163,7 @@ enum rule_class rules_class(const struct rules *r, struct str path, struct str a
 		return RULE_none;
 	if (row->class != RULE_shell)
 		return row->class;
-	return under_job || is_interactive(argv) ? RULE_pass : RULE_none;
+	if (under_job)
+		return RULE_told;
+	return !is_interactive(argv) ? RULE_none : is_login(argv) ? RULE_told : RULE_pass;
 }

@@ -9,9 +9,10 @@
 enum rule_class {
 	RULE_none,  /* what a user means by a command */
 	RULE_pass,  /* its children are representative */
-	RULE_job,   /* ... and a shell's script that it starts passes, too */
+	RULE_told,  /* ... and it is itself what a user started: a login shell, the script of a job, what starts ranks */
+	RULE_job,   /* as RULE_pass, and a shell's script that it starts is told */
 	RULE_own,   /* representative whoever starts it: what joins one place of work with another */
-	RULE_shell, /* in rows only: RULE_pass where it is interactive */
+	RULE_shell, /* in rows only: RULE_pass where it is interactive, RULE_told where it is a login shell */
 };
 
 struct rules;
@@ -19,8 +20,8 @@ struct rules;
 /* Out of memory: NULL. rules_free(NULL) is fine. */
 struct rules *rules_new(void);
 void rules_free(struct rules *r);
-/* A row before all others: "pass NAME", "job NAME", "own NAME", "shell NAME" or "keep NAME" (not passed). 0, -EINVAL
- * with a sentence, -ENOMEM. */
+/* A row before all others: "pass NAME", "told NAME", "job NAME", "own NAME", "shell NAME" or "keep NAME" (not passed).
+ * 0, -EINVAL with a sentence, -ENOMEM. */
 int rules_add(struct rules *r, const char *row, struct err *err);
 /* The class of a program. path: its file (a script's interpreter); argv: NUL-terminated strings, one behind the other;
  * under_job: what started it is of class job. r may be NULL. */

@@ -16,7 +16,11 @@ static enum rule_class class(const char *path, struct str argv) { return rules_c
 static void shells(void **state)
 {
 	(void)state;
-	assert_int_equal(class("/bin/bash", ARGV("-bash\0")), RULE_pass);
+	assert_int_equal(class("/bin/bash", ARGV("-bash\0")), RULE_told);
+	assert_int_equal(class("/bin/bash", ARGV("bash\0-il\0")), RULE_told);
+	assert_int_equal(class("/bin/bash", ARGV("bash\0--norc\0--login\0")), RULE_told);
+	assert_int_equal(class("/bin/bash", ARGV("bash\0--rcfile\0-l\0")), RULE_pass);
+	assert_int_equal(class("/bin/bash", ARGV("bash\0-l\0job.sh\0")), RULE_none);
 	assert_int_equal(class("/bin/bash", ARGV("bash\0")), RULE_pass);
 	assert_int_equal(class("/bin/bash", ARGV("bash\0--norc\0-i\0")), RULE_pass);
 	assert_int_equal(class("/bin/bash", ARGV("bash\0-o\0pipefail\0")), RULE_pass);
@@ -25,7 +29,7 @@ static void shells(void **state)
 	assert_int_equal(class("/bin/bash", ARGV("bash\0job.sh\0")), RULE_none);
 	assert_int_equal(class("/bin/bash", ARGV("bash\0-e\0job.sh\0")), RULE_none);
 	assert_int_equal(class("/usr/bin/dash", ARGV("/bin/sh\0./run\0")), RULE_none);
-	assert_int_equal(class("/usr/bin/busybox", ARGV("-sh\0")), RULE_pass);
+	assert_int_equal(class("/usr/bin/busybox", ARGV("-sh\0")), RULE_told);
 }
 
 static void launchers(void **state)
@@ -38,8 +42,9 @@ static void launchers(void **state)
 	assert_int_equal(class("/usr/sbin/slurmstepd", ARGV("slurmstepd: [77.batch]\0")), RULE_job);
 	assert_int_equal(class("/usr/bin/sort", ARGV("sort\0")), RULE_none);
 	assert_int_equal(class("/usr/bin/initdb", ARGV("initdb\0")), RULE_none);
+	assert_int_equal(class("/usr/bin/srun", ARGV("srun\0./fit\0")), RULE_told);
 	/* A job's script passes, an ordinary one does not; the program that a job starts is what is meant. */
-	assert_int_equal(rules_class(NULL, str_of("/bin/bash"), ARGV("bash\0slurm_script\0"), true), RULE_pass);
+	assert_int_equal(rules_class(NULL, str_of("/bin/bash"), ARGV("bash\0slurm_script\0"), true), RULE_told);
 	assert_int_equal(rules_class(NULL, str_of("/home/me/a.out"), ARGV("a.out\0"), true), RULE_none);
 	assert_int_equal(class("", ARGV("")), RULE_none);
 }
@@ -52,6 +57,8 @@ static void rows(void **state)
 	assert_non_null(r);
 	assert_int_equal(rules_add(r, "pass mylauncher*", &err), 0);
 	assert_int_equal(rules_add(r, "keep sudo", &err), 0);
+	assert_int_equal(rules_add(r, "told farm", &err), 0);
+	assert_int_equal(rules_class(r, str_of("/x/farm"), ARGV("a\0"), false), RULE_told);
 	assert_true(rules_add(r, "past x", &err) < 0);
 	assert_true(rules_add(r, "pass ", &err) < 0);
 	assert_true(rules_add(r, "pass *", &err) < 0);
