@@ -113,6 +113,26 @@ find "$T/mixed/logs" -name '*.stl' ! -path '*/collected-*' -exec cksum {} + | so
 cmd 0 --store "$T/mixed" collect --from "$spool" && [ "$(grep -c refused "$err")" = "$(echo "$sessions" | wc -w | awk '{ print 2 * $1 }')" ] && says "$err" 'it forgets what was recorded or imported here' 'its session was recorded or imported here' && find "$T/mixed/logs" -name '*.stl' ! -path '*/collected-*' -exec cksum {} + | sort | cmp - sums && cmd 0 --store "$T/mixed" log && says "$out" recorded-there && says "$out" imported-there && says_not "$out" forged
 check 'folder: what was recorded or imported at the collector is not for a sender to forget'
 
+# A batch of 70 bytes for each of 100,000 hosts would keep the collector busy for an hour, and cost it a hundred times its share.
+$PYTHON -B - >"$T/hosts.text" <<'EOF'
+for i in range(40):
+    print('{"session":"%016x","seq":1,"t":1767225600000000000,"k":"session","host":"h%d","boot":"b","pidns":1,"tool":"x","mode":"m"}' % (0x7000000 + i, i))
+EOF
+"$EVTEXT" make "$spool/$(id -u).00000000000000aa.frames" <"$T/hosts.text" && cmd 0 --store "$T/many" collect --from "$spool" && says "$err" '24 frames were of' 'its batch tells of too many hosts' && [ "$(find "$T/many/logs" -mindepth 1 -maxdepth 1 -type d | wc -l)" = 16 ]
+check 'folder: a batch tells of a few hosts only'
+for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	mkdir -p "$T/shared/logs/h$i/2026-01-01" && sed -n "$((i + 1))p" "$T/hosts.text" | "$EVTEXT" make "$T/shared/logs/h$i/2026-01-01/0.stl"
+done
+"$STEMMA" --store "$T/shared" ship --to "$spool" >"$T/ship" 2>&1 </dev/null &
+shipper=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	cmd 0 --store "$T/all" collect --from "$spool"
+	kill -0 $shipper 2>/dev/null || break
+	sleep 0.3
+done
+wait $shipper && says "$T/ship" '21 frames sent' && events "$T/shared/logs" >"$T/a" && events "$T/all/logs" | cmp - "$T/a" && [ "$(wc -l <"$T/a")" = 21 ]
+check 'folder: a record of many hosts is sent in several batches'
+
 # ---- forgetting ----
 
 cmd 0 log --json && run=$(jq -r '.runs[0].id' "$out") && cmd 0 forget "$run"

@@ -177,6 +177,8 @@ static int take_frame(struct taking *t, struct log_reader *r, const struct log_f
 	enum ledger_step step = LEDGER_REFUSE;
 	if (rc == 0 && !o.bad)
 		step = ledger_place(t->c, t->sender, &o, &why);
+	if (step == LEDGER_TAKE && (why = ledger_refuses_host(t->c, t->s, t->sender, &o)))
+		step = LEDGER_REFUSE;
 	if (rc == 0 && step == LEDGER_TAKE)
 		rc = keep_frame(t, &o);
 	else if (rc == 0 && step == LEDGER_KNOWN)

@@ -7,7 +7,7 @@
  * One collector a record (a lock in collect/lock). Not safe for threads.
  *
  * Cost: opening reads what was collected once. Taking decodes each event (about 0.2 us), one write and one fsync for
- * each host in a batch. Memory: 48 bytes a session. */
+ * each host in a batch. Memory: 80 bytes a session. */
 #ifndef STEMMA_SITE_COLLECTOR_H
 #define STEMMA_SITE_COLLECTOR_H
 
@@ -19,6 +19,8 @@
 
 #define COLLECTOR_ID 26            /* characters of a collector's identity, a ULID */
 #define COLLECTOR_BATCH (8u << 20) /* bytes that are taken at once */
+#define COLLECTOR_BATCH_HOSTS 16   /* hosts of a batch: each costs folders, a lock and a sync */
+#define COLLECTOR_HOSTS 4096       /* of a sender that may tell of one user only, in all */
 #define COLLECTOR_NAME 48          /* a sender's name: letters, digits, '-', '_' and '.' */
 
 /* Who sends, as the carrier has made sure. */

@@ -13,6 +13,12 @@
 /* Numbers that may still come, of one session and of all: what is missing beyond is not taken later. */
 enum { LEDGER_HOLES = 1024, LEDGER_HOLES_ALL = 65536 };
 
+/* A number of a session that did not come in its turn, and between which events it belongs. */
+struct ledger_hole {
+	uint64_t from, to;
+	uint32_t number;
+};
+
 struct ledger_sender {
 	char name[COLLECTOR_NAME + 1];
 	uint64_t bytes; /* that it has here */
@@ -28,11 +34,7 @@ struct ledger_session {
 	uint32_t sender, host;
 	uint32_t missing; /* frames that never came */
 	bool ended;
-};
-/* A number of a session that did not come in its turn, and between which events it belongs. */
-struct ledger_hole {
-	uint64_t session, from, to;
-	uint32_t number;
+	VEC(struct ledger_hole) holes;
 };
 struct ledger_host {
 	char name[LOG_PLACE_HOST]; /* its folder's */
@@ -63,9 +65,10 @@ struct collector {
 	bool stale; /* something failed: what is here is read again before more is taken */
 	VEC(struct ledger_sender) senders;
 	VEC(struct ledger_session) sessions;
-	VEC(struct ledger_hole) holes;
 	VEC(struct ledger_host) hosts;
-	struct map numbers; /* session -> its place */
+	struct table host_names; /* -> their places */
+	uint32_t n_holes;        /* of all sessions */
+	struct map numbers;      /* session -> its place */
 	struct forgotten gone;
 	struct elsewhere elsewhere;
 	/* of the batch at hand */
@@ -98,6 +101,9 @@ enum ledger_step { LEDGER_TAKE, LEDGER_KNOWN, LEDGER_REFUSE };
 /* Where the frame stands among those of its session that are here. *ret_why of one that is refused. */
 enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const struct offered *o,
                               const char **ret_why);
+/* Of a frame that is to be taken: why its host may not be written to, or NULL. */
+const char *ledger_refuses_host(const struct collector *c, const struct collector_sender *s, uint32_t sender,
+                                const struct offered *o);
 /* It was taken. 0, -ENOMEM. */
 int ledger_note(struct collector *c, uint32_t sender, const struct offered *o);
 

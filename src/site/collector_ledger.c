@@ -1,6 +1,7 @@
 /* collector_ledger.c - which frames of which sessions are here. Made from the segments; nothing else is kept. */
 #include "site/collector_int.h"
 
+#include "base/hash.h"
 #include "site/segment_list.h"
 
 #include <dirent.h>
@@ -14,10 +15,13 @@ void ledger_release(struct collector *c)
 {
 	for (size_t i = 0; i < c->senders.n; i++)
 		vec_release(&c->senders.v[i].hosts);
+	for (size_t i = 0; i < c->sessions.n; i++)
+		vec_release(&c->sessions.v[i].holes);
 	vec_release(&c->senders);
 	vec_release(&c->sessions);
-	vec_release(&c->holes);
 	vec_release(&c->hosts);
+	table_release(&c->host_names);
+	c->n_holes = 0;
 	map_release(&c->numbers);
 	forgotten_release(&c->gone);
 	c->numbers = (struct map){0};
@@ -37,16 +41,46 @@ uint32_t ledger_sender(struct collector *c, const char *name)
 	return (uint32_t)(c->senders.n - 1);
 }
 
+static uint32_t find_host(const struct collector *c, const char *folder)
+{
+	size_t pos = TABLE_START;
+	uint32_t at;
+	do
+		at = table_next(&c->host_names, hash_fold(hash_str(str_of(folder))), &pos);
+	while (at != VEC_NONE && strcmp(c->hosts.v[at].name, folder) != 0);
+	return at;
+}
+
 uint32_t ledger_host(struct collector *c, const char *folder)
 {
-	for (size_t i = 0; i < c->hosts.n; i++)
-		if (!strcmp(c->hosts.v[i].name, folder))
-			return (uint32_t)i;
-	struct ledger_host *h = vec_add(&c->hosts);
-	if (!h)
-		return VEC_NONE;
+	const uint32_t known = find_host(c, folder);
+	struct ledger_host *h = known == VEC_NONE ? vec_add(&c->hosts) : NULL;
+	if (!h || !table_add(&c->host_names, hash_fold(hash_str(str_of(folder))), (uint32_t)(c->hosts.n - 1)))
+		return known;
 	snprintf(h->name, sizeof(h->name), "%s", folder);
 	return (uint32_t)(c->hosts.n - 1);
+}
+
+static bool has_host(const struct ledger_sender *s, uint32_t host)
+{
+	for (size_t i = 0; i < s->hosts.n; i++)
+		if (s->hosts.v[i] == host)
+			return true;
+	return false;
+}
+
+const char *ledger_refuses_host(const struct collector *c, const struct collector_sender *s, uint32_t sender,
+                                const struct offered *o)
+{
+	const uint32_t at = map_get(&c->numbers, o->f.session);
+	const uint32_t host = at != VEC_NONE ? c->sessions.v[at].host : find_host(c, o->host);
+	const struct ledger_sender *from = &c->senders.v[sender];
+	if (!s->any_user && from->hosts.n >= COLLECTOR_HOSTS && !has_host(from, host))
+		return "its sender tells of too many hosts";
+	for (size_t i = 0; i < c->out.n; i++)
+		if (c->out.v[i].host == host)
+			return NULL;
+	return c->out.n < COLLECTOR_BATCH_HOSTS ? NULL : "its batch tells of too many hosts";
 }
 
 struct ledger_session *ledger_session(struct collector *c, uint64_t number)
@@ -55,11 +89,11 @@ struct ledger_session *ledger_session(struct collector *c, uint64_t number)
 	return at == VEC_NONE ? NULL : &c->sessions.v[at];
 }
 
-static struct ledger_hole *find_hole(const struct collector *c, const struct log_frame_info *f)
+static struct ledger_hole *find_hole(const struct ledger_session *s, const struct log_frame_info *f)
 {
-	for (size_t i = 0; i < c->holes.n; i++)
-		if (c->holes.v[i].session == f->session && c->holes.v[i].number == f->number)
-			return &c->holes.v[i];
+	for (size_t i = 0; i < s->holes.n; i++)
+		if (s->holes.v[i].number == f->number)
+			return &s->holes.v[i];
 	return NULL;
 }
 
@@ -86,7 +120,7 @@ enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const 
 		return LEDGER_TAKE;
 	if (f->number + 1 >= s->next)
 		return f->seq + f->count <= s->end ? LEDGER_KNOWN : LEDGER_REFUSE;
-	const struct ledger_hole *h = s->missing ? find_hole(c, f) : NULL;
+	const struct ledger_hole *h = find_hole(s, f);
 	return !h ? LEDGER_KNOWN : f->seq >= h->from && f->seq + f->count <= h->to ? LEDGER_TAKE : LEDGER_REFUSE;
 }
 
@@ -94,11 +128,12 @@ enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const 
 static int note_holes(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
 {
 	const uint32_t n = f->number - s->next;
-	for (uint32_t i = 0; i < n && s->missing + i < LEDGER_HOLES && c->holes.n < LEDGER_HOLES_ALL; i++) {
-		struct ledger_hole *h = vec_add(&c->holes);
+	for (uint32_t i = 0; i < n && s->holes.n < LEDGER_HOLES && c->n_holes < LEDGER_HOLES_ALL; i++) {
+		struct ledger_hole *h = vec_add(&s->holes);
 		if (!h)
 			return -ENOMEM;
-		*h = (struct ledger_hole){f->session, s->end, f->seq, s->next + i};
+		*h = (struct ledger_hole){s->end, f->seq, s->next + i};
+		c->n_holes++;
 	}
 	s->missing += n;
 	return 0;
@@ -106,29 +141,27 @@ static int note_holes(struct collector *c, struct ledger_session *s, const struc
 
 static void fill_hole(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
 {
-	struct ledger_hole *h = find_hole(c, f);
+	struct ledger_hole *h = find_hole(s, f);
 	if (!h)
 		return;
 	/* What stands on both sides of it cannot overlap it any more. */
-	for (size_t i = 0; i < c->holes.n; i++) {
-		struct ledger_hole *o = &c->holes.v[i];
-		if (o->session != f->session)
-			continue;
+	for (size_t i = 0; i < s->holes.n; i++) {
+		struct ledger_hole *o = &s->holes.v[i];
 		if (o->number < f->number && o->to > f->seq)
 			o->to = f->seq;
 		if (o->number > f->number && o->from < f->seq + f->count)
 			o->from = f->seq + f->count;
 	}
-	*h = c->holes.v[--c->holes.n];
+	*h = s->holes.v[--s->holes.n];
+	c->n_holes--;
 	s->missing--;
 }
 
 static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 {
 	struct ledger_sender *s = &c->senders.v[sender];
-	for (size_t i = 0; i < s->hosts.n; i++)
-		if (s->hosts.v[i] == host)
-			return 0;
+	if (has_host(s, host))
+		return 0;
 	uint32_t *slot = vec_add(&s->hosts);
 	if (slot)
 		*slot = host;

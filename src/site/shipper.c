@@ -184,6 +184,15 @@ static bool is_own(const struct shipper *s, const char *path)
 	return !strstr(path, "/import/") && !strstr(path, "/collected-");
 }
 
+/* Does the path lie below another host's folder than `of`, the one before (NULL: none)? */
+static bool is_next_host(const struct shipper *s, const char *path, const char *of)
+{
+	const char *host = path + strlen(s->home), *slash = NULL;
+	for (unsigned i = 0; i < 3 && (slash = strchr(slash ? slash + 1 : host, '/')); i++)
+		;
+	return !of || !slash || strncmp(path, of, (size_t)(slash + 1 - path)) != 0;
+}
+
 /* Frames of one segment behind its mark, until the batch is full. *ret_full: it is. */
 static int gather_segment(struct shipper *s, struct mark *m, struct err *err, uint64_t *frames, bool *ret_full)
 {
@@ -248,6 +257,8 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 	struct segment_list list;
 	struct stat st;
 	bool full = false;
+	const char *last = NULL;
+	unsigned hosts = 0;
 	buf_reset(&s->batch);
 	*ret_frames = 0;
 	int rc = list_segments(s, err, &list);
@@ -262,8 +273,13 @@ int shipper_batch(struct shipper *s, struct err *err, struct str *ret, uint64_t 
 		struct mark *m = mark_of(s, path, &st);
 		if (!m)
 			rc = err_set(err, ENOMEM, "cannot ship");
-		else if (m->sent < (uint64_t)st.st_size)
+		else if (m->sent >= (uint64_t)st.st_size)
+			continue;
+		else if (is_next_host(s, path, last) && ++hosts > COLLECTOR_BATCH_HOSTS)
+			break;
+		else
 			rc = gather_segment(s, m, err, ret_frames, &full);
+		last = path;
 	}
 	segment_list_release(&list);
 	*ret = buf_view(&s->batch);
