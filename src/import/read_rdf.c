@@ -2,8 +2,7 @@
  *
  * A relation is a direct triple (a prov:used e), a qualified node, or both of the same things: then it is the one that
  * tells more. All triples are held, 24 bytes each and the words, for a node may be described before or after it is
- * used. */
-#include "base/hash.h"
+ * used. read_rdf_triples.c reads them. */
 #include "base/late/late.h"
 #include "import/doc.h"
 
@@ -13,22 +12,12 @@
 
 #ifdef HAVE_SERD
 
-#include <serd/serd.h>
+#include "import/read_rdf.h"
+
 #include <stdlib.h>
 
 #define RDF_NS "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 #define RDFS_NS "http://www.w3.org/2000/01/rdf-schema#"
-
-/* serd follows nested brackets by calling itself, as deep as the document says. Its C stack is measured where it asks
- * for the next byte: 128 KiB are some hundred levels, more than any document that somebody means. */
-#define STACK_MAX (128 * 1024)
-
-struct triple {
-	uint32_t s, p, o, type;
-	uint32_t line;
-	uint32_t next; /* of the same subject */
-	bool literal;
-};
 
 /* What a property of PROV-O is. */
 enum meaning { NOTHING, DIRECT, QUALIFIED, INVERSE, CLASS, TIME };
@@ -38,217 +27,6 @@ struct property {
 	const char *type; /* of a subproperty: the prov:type it adds */
 	int which;        /* TIME: 0 start, 1 end, 2 generation, 3 invalidation */
 };
-
-/* Words; iri VEC_NONE: serd knows it. */
-struct prefix {
-	uint32_t name, iri;
-};
-
-struct reader {
-	struct doc *d;
-	const char *name;
-	struct err *err;
-	/* reading */
-	const char *p, *end;
-	const char *bottom; /* of the stack */
-	bool deep, failed;
-	uint32_t line;
-	SerdEnv *env;
-	/* serd looks through all prefixes for each name, so those of whole names are kept here: words, by the prefix's
-	 * hash. */
-	struct map prefix;
-	VEC(struct prefix) prefixes;
-	char *why; /* serd's message */
-	unsigned why_line, why_column;
-	VEC(struct triple) t;
-	/* by word */
-	uint32_t *first, *last;
-	struct table qualified; /* qualified relations, by kind and ends */
-	uint8_t *qualifier;     /* it is the object of a prov:qualified...: no thing of its own */
-	uint32_t w_type, w_label, w_prov_type, w_prov_label, w_qualified, w_location, w_prov_location;
-};
-
-/* ---- reading triples ---- */
-
-static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
-{
-	struct reader *r = arg;
-	const char *here = __builtin_frame_address(0);
-	(void)size;
-	if (here < r->bottom ? r->bottom - here > STACK_MAX : here - r->bottom > STACK_MAX)
-		r->deep = true;
-	if (r->p == r->end || r->deep || r->failed || !n)
-		return 0;
-	r->line += *r->p == '\n';
-	*(char *)buf = *r->p++;
-	return 1;
-}
-
-static int stream_error(void *arg)
-{
-	const struct reader *r = arg;
-	return r->deep || r->failed;
-}
-
-/* serd gives its message as a format and what goes into it. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static SerdStatus keep_first_syntax_error(void *arg, const SerdError *e)
-{
-	struct reader *r = arg;
-	if (r->why) /* the first one counts */
-		return SERD_SUCCESS;
-	if (vasprintf(&r->why, e->fmt, *e->args) < 0)
-		r->why = NULL;
-	else
-		r->why[strcspn(r->why, "\n")] = '\0';
-	r->why_line = e->line;
-	r->why_column = e->col;
-	return SERD_SUCCESS;
-}
-#pragma GCC diagnostic pop
-
-static SerdStatus set_rdf_base(void *arg, const SerdNode *uri)
-{
-	return serd_env_set_base_uri(((struct reader *)arg)->env, uri);
-}
-
-static struct prefix *find_prefix(struct reader *r, struct str name)
-{
-	uint32_t i = map_get(&r->prefix, hash_str(name));
-	struct prefix *p = i == VEC_NONE ? NULL : &r->prefixes.v[i];
-	return p && p->iri != VEC_NONE && str_eq(doc_str(r->d, p->name), name) ? p : NULL;
-}
-
-static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *uri)
-{
-	struct reader *r = arg;
-	struct str s = str_n((const char *)name->buf, name->n_bytes);
-	uint64_t h = hash_str(s);
-	uint32_t at = map_get(&r->prefix, h);
-	struct prefix *p = at == VEC_NONE ? NULL : &r->prefixes.v[at];
-	bool whole = uri->type == SERD_URI && serd_uri_string_has_scheme(uri->buf);
-	if (!whole || (p && !str_eq(doc_str(r->d, p->name), s))) {
-		if (p && str_eq(doc_str(r->d, p->name), s))
-			p->iri = VEC_NONE;
-		return serd_env_set_prefix(r->env, name, uri);
-	}
-	if (!p && !((p = vec_add(&r->prefixes)) && map_set(&r->prefix, h, (uint32_t)(r->prefixes.n - 1))))
-		goto failed;
-	p->name = doc_intern(r->d, s);
-	p->iri = doc_intern(r->d, str_n((const char *)uri->buf, uri->n_bytes));
-	if (p->name != VEC_NONE && p->iri != VEC_NONE)
-		return SERD_SUCCESS;
-failed:
-	r->failed = true;
-	return SERD_ERR_INTERNAL;
-}
-
-/* The word of a whole name, PROV-IO's ones in their one form. */
-static uint32_t intern_name(struct reader *r, struct str s)
-{
-	struct buf b = {0};
-	bool other = provio_name(s, &b);
-	uint32_t w = b.failed ? VEC_NONE : doc_intern(r->d, other ? buf_view(&b) : s);
-	buf_release(&b);
-	return w;
-}
-
-static uint32_t intern_node(struct reader *r, const SerdNode *n)
-{
-	struct buf b = {0};
-	uint32_t w;
-	if (n->type == SERD_BLANK) {
-		buf_printf(&b, "_:%s", (const char *)n->buf);
-		w = b.failed ? VEC_NONE : doc_intern(r->d, buf_view(&b));
-	} else if (n->type == SERD_CURIE) {
-		SerdChunk prefix, rest;
-		const char *colon = memchr(n->buf, ':', n->n_bytes);
-		struct prefix *known =
-		    colon ? find_prefix(r, str_n((const char *)n->buf, (size_t)(colon - (const char *)n->buf))) : NULL;
-		if (known) {
-			struct str iri = doc_str(r->d, known->iri);
-			prefix = (SerdChunk){(const uint8_t *)iri.p, iri.n};
-			rest = (SerdChunk){(const uint8_t *)colon + 1, n->n_bytes - (size_t)(colon + 1 - (const char *)n->buf)};
-		} else if (serd_env_expand(r->env, n, &prefix, &rest) != SERD_SUCCESS) {
-			buf_release(&b);
-			if (!r->why && asprintf(&r->why, "the prefix of '%.100s' is not declared", (const char *)n->buf) < 0)
-				r->why = NULL;
-			r->why_line = r->line;
-			r->failed = true;
-			return 0;
-		}
-		buf_add(&b, prefix.buf, prefix.len);
-		buf_add(&b, rest.buf, rest.len);
-		w = b.failed ? VEC_NONE : intern_name(r, buf_view(&b));
-	} else if (n->type == SERD_URI && !serd_uri_string_has_scheme(n->buf)) {
-		SerdNode whole = serd_env_expand_node(r->env, n);
-		w = doc_intern(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
-		                               : str_n((const char *)n->buf, n->n_bytes));
-		serd_node_free(&whole);
-	} else if (n->type == SERD_URI)
-		w = intern_name(r, str_n((const char *)n->buf, n->n_bytes));
-	else
-		w = doc_intern(r->d, str_n((const char *)n->buf, n->n_bytes));
-	buf_release(&b);
-	if (w == VEC_NONE)
-		r->failed = true;
-	return w;
-}
-
-static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s,
-                                const SerdNode *p, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
-{
-	struct reader *r = arg;
-	(void)flags;
-	(void)graph;
-	(void)lang;
-	struct triple *t = r->failed || r->t.n >= r->d->limits.statements ? NULL : vec_add(&r->t);
-	if (!t) {
-		r->failed = true;
-		return SERD_ERR_INTERNAL;
-	}
-	*t = (struct triple){.line = r->line, .next = VEC_NONE, .literal = o->type == SERD_LITERAL};
-	uint32_t sw = intern_node(r, s), pw = intern_node(r, p), ow = intern_node(r, o);
-	t->s = sw;
-	t->p = pw;
-	t->o = ow;
-	t->type = type && type->buf ? intern_node(r, type) : 0;
-	if (t->type && str_is(doc_str(r->d, t->type), XSD_NS "string"))
-		t->type = 0;
-	if (!r->failed && !t->literal && provio_names_class(doc_str(r->d, pw), doc_str(r->d, ow)))
-		t->p = r->w_type;
-	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
-}
-
-static int read_triples(struct reader *r, bool nt)
-{
-	SerdReader *reader =
-	    serd_reader_new(nt ? SERD_NTRIPLES : SERD_TURTLE, r, NULL, set_rdf_base, set_prefix, append_triple, NULL);
-	r->env = serd_env_new(NULL);
-	if (!reader || !r->env) {
-		serd_reader_free(reader);
-		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
-	}
-	serd_reader_set_strict(reader, true);
-	serd_reader_set_error_sink(reader, keep_first_syntax_error, r);
-	r->line = 1;
-	r->bottom = __builtin_frame_address(0);
-	SerdStatus st = serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
-	while (st == SERD_SUCCESS && !r->failed && !r->deep && !r->why)
-		st = serd_reader_read_chunk(reader);
-	serd_reader_end_stream(reader);
-	serd_reader_free(reader);
-	if (r->deep)
-		return err_set(r->err, 0, "%s:%u: brackets are nested too deep", r->name, r->line), -EBADMSG;
-	if (r->why)
-		return err_set(r->err, 0, "%s:%u:%u: %s", r->name, r->why_line, r->why_column, r->why), -EBADMSG;
-	if (r->failed && r->t.n >= r->d->limits.statements)
-		return err_set(r->err, 0, "%s:%u: the document is larger than any that is taken", r->name, r->line), -EFBIG;
-	if (r->failed)
-		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
-	return r->p == r->end ? 0 : (err_set(r->err, 0, "%s:%u: cannot be read", r->name, r->line), -EBADMSG);
-}
 
 /* ---- what properties mean ---- */
 
@@ -315,7 +93,7 @@ static enum doc_kind find_prov_class_kind(struct str iri, bool *ret_base)
 
 /* ---- statements ---- */
 
-static int report_bad_triple(struct reader *r, const struct triple *t, const char *what)
+static int report_bad_triple(struct rdf_reader *r, const struct triple *t, const char *what)
 {
 	struct str p = doc_str(r->d, t->p), o = doc_str(r->d, t->o);
 	return err_set(r->err, 0, "%s:%u: <%.*s> '%.*s': %s", r->name, t->line, (int)(p.n < 100 ? p.n : 100), p.p,
@@ -323,7 +101,7 @@ static int report_bad_triple(struct reader *r, const struct triple *t, const cha
 	       -EBADMSG;
 }
 
-static int report_rdf_full(struct reader *r, uint32_t line)
+static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 {
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
@@ -332,14 +110,14 @@ static int report_rdf_full(struct reader *r, uint32_t line)
 	       limit ? -EFBIG : -ENOMEM;
 }
 
-static int take_time(struct reader *r, const struct triple *t, int64_t *ret)
+static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 {
 	if (!t->literal || !doc_time(doc_str(r->d, t->o), ret))
 		return report_bad_triple(r, t, "is no time");
 	return 0;
 }
 
-static int add_attr(struct reader *r, const struct triple *t)
+static int add_attr(struct rdf_reader *r, const struct triple *t)
 {
 	uint32_t name = t->p == r->w_type       ? r->w_prov_type
 	                : t->p == r->w_label    ? r->w_prov_label
@@ -348,7 +126,7 @@ static int add_attr(struct reader *r, const struct triple *t)
 	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : report_rdf_full(r, t->line);
 }
 
-static int add_type(struct reader *r, const char *type, uint32_t line)
+static int add_type(struct rdf_reader *r, const char *type, uint32_t line)
 {
 	struct buf b = {0};
 	buf_printf(&b, PROV_NS "%s", type);
@@ -358,7 +136,7 @@ static int add_type(struct reader *r, const char *type, uint32_t line)
 }
 
 /* A property of a qualified node: an argument, its time, or an attribute. */
-static int qualified_property(struct reader *r, size_t st, const struct triple *t, bool *ret_attr)
+static int qualified_property(struct rdf_reader *r, size_t st, const struct triple *t, bool *ret_attr)
 {
 	const struct doc_kind_words *k = &doc_kinds[r->d->st.v[st].kind];
 	struct str p = doc_str(r->d, t->p);
@@ -390,7 +168,7 @@ static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 	return doc_hash(a, b, kind);
 }
 
-static int add_qualified(struct reader *r, const struct triple *t, const struct property *is)
+static int add_qualified(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
 		return report_bad_triple(r, t, "is a literal where a thing is wanted");
@@ -416,7 +194,7 @@ static int add_qualified(struct reader *r, const struct triple *t, const struct 
 }
 
 /* Does a qualified node of the subject tell of this direct triple? */
-static bool is_qualified(struct reader *r, const struct triple *t, const struct property *is)
+static bool is_qualified(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	const struct doc_statement *v = r->d->st.v;
 	uint32_t i, hash = ends_hash(is->kind, t->s, t->o);
@@ -426,7 +204,7 @@ static bool is_qualified(struct reader *r, const struct triple *t, const struct 
 	return false;
 }
 
-static int add_direct(struct reader *r, const struct triple *t, const struct property *is)
+static int add_direct(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
 		return report_bad_triple(r, t, "is a literal where a thing is wanted");
@@ -438,7 +216,7 @@ static int add_direct(struct reader *r, const struct triple *t, const struct pro
 	return is->type ? add_type(r, is->type, t->line) : 0;
 }
 
-static int add_instant(struct reader *r, const struct triple *t, const struct property *is)
+static int add_instant(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	int64_t at;
 	int rc = take_time(r, t, &at);
@@ -451,7 +229,7 @@ static int add_instant(struct reader *r, const struct triple *t, const struct pr
 }
 
 /* Is it what a program did with one kind of call? */
-static bool is_call_activity(const struct reader *r, uint32_t subject)
+static bool is_call_activity(const struct rdf_reader *r, uint32_t subject)
 {
 	for (uint32_t i = r->first[subject]; i != VEC_NONE; i = r->t.v[i].next)
 		if (r->t.v[i].p == r->w_type && provio_is_call(provio_class(doc_str(r->d, r->t.v[i].o))))
@@ -460,7 +238,7 @@ static bool is_call_activity(const struct reader *r, uint32_t subject)
 }
 
 /* call: of PROV-IO, whose tool writes times as it likes. */
-static int take_activity_time(struct reader *r, const struct triple *t, bool call, int64_t *to)
+static int take_activity_time(struct rdf_reader *r, const struct triple *t, bool call, int64_t *to)
 {
 	int64_t at;
 	if (!call)
@@ -471,7 +249,7 @@ static int take_activity_time(struct reader *r, const struct triple *t, bool cal
 }
 
 /* The statement that something is an entity, an activity or an agent, with all that is said of it. */
-static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
+static int add_element(struct rdf_reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
 {
 	if (!doc_add(r->d, kind, line))
 		return report_rdf_full(r, line);
@@ -495,7 +273,7 @@ static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, u
 }
 
 /* What a subject is, as bits of enum doc_kind: by its types, and by having an activity's times. */
-static unsigned kinds_of_subject(const struct reader *r, uint32_t s)
+static unsigned kinds_of_subject(const struct rdf_reader *r, uint32_t s)
 {
 	unsigned kinds = 0;
 	for (uint32_t i = r->first[s]; i != VEC_NONE; i = r->t.v[i].next) {
@@ -509,7 +287,7 @@ static unsigned kinds_of_subject(const struct reader *r, uint32_t s)
 	return kinds;
 }
 
-static int add_subject(struct reader *r, uint32_t s)
+static int add_subject(struct rdf_reader *r, uint32_t s)
 {
 	unsigned kinds = kinds_of_subject(r, s);
 	uint32_t line = r->t.v[r->first[s]].line;
@@ -534,7 +312,7 @@ static int add_subject(struct reader *r, uint32_t s)
 	return rc;
 }
 
-static int link_triples(struct reader *r)
+static int link_triples(struct rdf_reader *r)
 {
 	size_t words = r->d->words.list.n;
 	r->first = malloc(words * sizeof(*r->first));
@@ -561,7 +339,7 @@ static int link_triples(struct reader *r)
  * prefixes. */
 int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
 {
-	struct reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};
+	struct rdf_reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};
 	if (n > d->limits.bytes)
 		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
 	int rc = late_load(&late_serd, err);
@@ -574,7 +352,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	r.w_location = doc_intern(d, str_of(PROV_NS "atLocation"));
 	r.w_prov_location = doc_intern(d, str_of(PROV_NS "location"));
 	r.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
-	rc = read_triples(&r, false);
+	rc = rdf_read_triples(&r);
 	if (rc == 0)
 		rc = link_triples(&r);
 	size_t words = d->words.list.n; /* statements add words; subjects are below */
