@@ -113,8 +113,15 @@ static int import_prov(const char *home, const char *path, json_t *list)
 	if (r.forgotten)
 		report("'%s': %llu statement%s of what was forgotten here and passed over", path, ull(r.forgotten),
 		       r.forgotten == 1 ? " is" : "s are");
+	if (r.skipped)
+		report("'%s' is not whole: %llu part%s, the first at line %u, could not be read and %s left out", path,
+		       ull(r.skipped), s_of(r.skipped), r.skipped_line, r.skipped == 1 ? "was" : "were");
+	if (r.unread_times)
+		report("'%s': %llu time%s could not be read: when that was is not known", path, ull(r.unread_times),
+		       s_of(r.unread_times));
 	if (r.future)
 		report("'%s' tells of times that are yet to come", path);
+	const int whole = r.skipped ? STATUS_NOTHING : STATUS_OK;
 	if (list) {
 		json_t *one = json_object();
 		js_text(one, "source", path);
@@ -123,21 +130,24 @@ static int import_prov(const char *home, const char *path, json_t *list)
 		js_num(one, "statements", r.statements);
 		js_num(one, "passed_over", r.passed);
 		js_num(one, "forgotten", r.forgotten);
+		js_num(one, "parts_left_out", r.skipped);
+		js_num(one, "times_not_read", r.unread_times);
 		js_num(one, "executions", r.executions);
 		js_num(one, "versions", r.versions);
 		js_num(one, "accesses", r.accesses);
 		js_add(list, one);
-		return STATUS_OK;
+		return whole;
 	}
 	struct buf name = {0};
+	const char *part = r.skipped ? " of a part of it" : "";
 	fmt_name(&name, str_of(path));
 	if (r.added)
-		printf("%s: %llu statement%s added (%llu execution%s, %llu version%s)\n", buf_cstr(&name), ull(r.statements),
-		       s_of(r.statements), ull(r.executions), s_of(r.executions), ull(r.versions), s_of(r.versions));
+		printf("%s: %llu statement%s%s added (%llu execution%s, %llu version%s)\n", buf_cstr(&name), ull(r.statements),
+		       s_of(r.statements), part, ull(r.executions), s_of(r.executions), ull(r.versions), s_of(r.versions));
 	else
 		printf("%s: nothing new%s\n", buf_cstr(&name), r.forgotten ? "" : ", it was imported before");
 	buf_release(&name);
-	return STATUS_OK;
+	return whole;
 }
 
 /* Folders and what begins as a block does, or is called like a segment, are logs; everything else is a document. */

@@ -50,6 +50,8 @@ static int check_whole_document(const struct doc *d, check_line *say, void *arg,
 	if (n < 0)
 		return err_set(err, ENOMEM, "cannot check the document");
 	c.report.violations = (uint64_t)n;
+	c.report.skipped = d->skipped + d->unread_times;
+	c.report.skipped_line = d->skipped_line;
 	*ret = c.report;
 	return 0;
 }

@@ -10,6 +10,8 @@
 
 struct check_report {
 	uint64_t statements, violations, remarks;
+	uint64_t skipped; /* parts of the document that could not be read (doc.h), and the line of the first */
+	uint32_t skipped_line;
 };
 typedef void check_line(void *arg, struct str line);
 

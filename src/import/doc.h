@@ -2,7 +2,9 @@
  *
  * Every string is a word of the document, once; 0 is none. Names are whole IRIs, blank ones "_:" and a label. Memory:
  * about 70 bytes a statement and 16 an attribute besides the words. Limits (struct doc_limits) hold for hostile
- * documents; a reader that meets one, or anything it cannot make sense of, says where and gives no document. */
+ * documents; a reader that meets one, or anything it cannot make sense of, says where and gives no document. Only of
+ * documents that PROV-IO's tools wrote, which are often torn, it gives what it could read, and says how much it could
+ * not. */
 #ifndef STEMMA_IMPORT_DOC_H
 #define STEMMA_IMPORT_DOC_H
 
@@ -58,7 +60,11 @@ struct doc {
 	struct interner words;
 	VEC(struct doc_statement) st;
 	VEC(struct doc_attr) attrs;
-	bool pointers; /* places are JSON pointers */
+	bool pointers;         /* places are JSON pointers */
+	bool provio;           /* written by PROV-IO's tools: what cannot be read of it is passed over and counted */
+	uint64_t skipped;      /* parts, of a statement at least, that could not be read */
+	uint64_t unread_times; /* times that are none */
+	uint32_t skipped_line; /* the line of the first part */
 	struct doc_limits limits;
 };
 

@@ -73,6 +73,9 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 		                                       .versions = t.versions.n,
 		                                       .accesses = t.accesses.n,
 		                                       .forgotten = t.left_out,
+		                                       .skipped = d.skipped,
+		                                       .skipped_line = d.skipped_line,
+		                                       .unread_times = d.unread_times,
 		                                       .added = rc == 1,
 		                                       .future = in_future(&t, now)};
 		rc = 0;

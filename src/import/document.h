@@ -16,9 +16,12 @@
 struct import_document_report {
 	uint64_t statements, passed; /* passed: the record has no place for them */
 	uint64_t executions, versions, accesses;
-	uint64_t forgotten; /* statements about what was forgotten here: they are passed over */
-	bool added;         /* false: it is there already */
-	bool future;        /* it tells of times that are yet to come */
+	uint64_t forgotten;    /* statements about what was forgotten here: they are passed over */
+	uint64_t skipped;      /* parts of the document that could not be read; only of PROV-IO's tools */
+	uint32_t skipped_line; /* the first of them */
+	uint64_t unread_times; /* times that are none */
+	bool added;            /* false: it is there already */
+	bool future;           /* it tells of times that are yet to come */
 };
 
 /* path: a file, or "-". 0, or -errno with a sentence that names the place, and then nothing was added. */

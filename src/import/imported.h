@@ -93,6 +93,7 @@ struct imported_call {                /* ... on one object, as figures */
 struct imported_app_event { /* what a run's programs said, or of what lies in an HDF5 file */
 	uint32_t st;
 	enum provio_class class; /* Type or one of those behind it */
+	uint32_t nth;            /* of several values of a setting, from 0 */
 	uint32_t activity;       /* who, VEC_NONE */
 	struct str ulid;         /* of the run; "": another program's, of the document */
 	int64_t at;
@@ -106,6 +107,7 @@ struct imported_provio {
 	struct map class;   /* word of an object or program -> enum provio_class */
 	struct map label;   /* ... -> word of what it is called */
 	struct map file;    /* word of an object -> its file */
+	struct map related; /* words that relations are about, of a document of its tools */
 	struct table pairs; /* accesses that were made for calls */
 	VEC(struct imported_io) ios;
 	VEC(struct imported_call) calls;
@@ -206,6 +208,9 @@ int imported_provio(struct imported *t);
 void imported_provio_release(struct imported *t);
 enum provio_class imported_class(const struct imported *t, const struct doc_statement *st);
 /* The call that a name stands for, NULL none. */
+/* Is it an activity of PROV-IO's tools that nobody did with anything? Each is a call there; without a program and an
+ * object the record has no place for it. */
+bool imported_is_stray_call(const struct imported *t, const struct doc_statement *st);
 struct imported_io *imported_io(struct imported *t, uint32_t word);
 /* The entity `word` is the object `of`, or a version of it. */
 int imported_take_object(struct imported *t, uint32_t word, uint32_t of);

@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#define VALUES_MAX 1024 /* of one setting: each is looked for among all that is said of it */
+
 static uint32_t find_iri(const struct imported *t, const char *iri)
 {
 	return intern_find(&t->d->words, str_of(iri));
@@ -22,6 +24,18 @@ static struct str find_iri_text(const struct imported *t, const struct doc_state
 	return doc_str(t->d, find_iri_value(t, st, iri));
 }
 
+/* The nth value of a property, from 0; "" where there are fewer. */
+static struct str find_nth_text(const struct imported *t, const struct doc_statement *st, const char *iri, uint32_t nth)
+{
+	uint32_t name = find_iri(t, iri);
+	for (uint32_t i = 0; i < st->n_attr; i++) {
+		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
+		if (a->name == name && nth-- == 0)
+			return doc_str(t->d, a->value);
+	}
+	return str_of("");
+}
+
 /* The first of two properties that says something. */
 static struct str find_first_text(const struct imported *t, const struct doc_statement *st, const char *a,
                                   const char *b)
@@ -30,7 +44,8 @@ static struct str find_first_text(const struct imported *t, const struct doc_sta
 	return s.n ? s : find_iri_text(t, st, b);
 }
 
-static int append_app_event(struct imported *t, uint32_t at, enum provio_class class)
+/* nth: of PROV-IO's values of one setting. */
+static int append_app_event(struct imported *t, uint32_t at, enum provio_class class, uint32_t nth)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	uint32_t by = find_iri_value(t, st, PROVIO_NS "by"), of = find_iri_value(t, st, PROVIO_NS "ofRun");
@@ -43,10 +58,38 @@ static int append_app_event(struct imported *t, uint32_t at, enum provio_class c
 	struct imported_app_event *s = vec_add(&t->app_events);
 	if (!s)
 		return imported_oom(t);
-	*s = (struct imported_app_event){
-	    .st = at, .class = class, .ulid = ulid, .at = TIME_NONE, .activity = by ? map_get(&t->activity, by) : VEC_NONE};
+	*s = (struct imported_app_event){.st = at,
+	                                 .class = class,
+	                                 .nth = nth,
+	                                 .ulid = ulid,
+	                                 .at = TIME_NONE,
+	                                 .activity = by ? map_get(&t->activity, by) : VEC_NONE};
 	doc_time(find_iri_text(t, st, PROVIO_NS "at"), &s->at);
 	return 0;
+}
+
+/* A setting, once for each value that PROV-IO's tool gave it, and what came of it, which that tool says with it.
+ * stemma's own says the same in PROV-IO's words beside its own. */
+static int append_setting_events(struct imported *t, uint32_t at)
+{
+	const struct doc_statement *st = &t->d->st.v[at];
+	bool own = find_iri_value(t, st, PROVIO_NS "ofRun") != 0;
+	int rc = append_app_event(t, at, PROVIO_Configuration, 0);
+	if (own || rc < 0)
+		return rc;
+	const uint32_t values = find_iri_value(t, st, PROV_NS "value") ? VEC_NONE : find_iri(t, PROVIO_NS "Value");
+	uint32_t nth = 0;
+	for (uint32_t i = 0; rc == 0 && values != VEC_NONE && i < st->n_attr; i++) {
+		if (t->d->attrs.v[st->first_attr + i].name != values || !nth++)
+			continue;
+		if (nth > VALUES_MAX)
+			t->passed++;
+		else
+			rc = append_app_event(t, at, PROVIO_Configuration, nth - 1);
+	}
+	if (rc == 0 && find_first_text(t, st, PROVIO_NS "hasAccuracy", PROVIO_NS "Quality").n)
+		rc = append_app_event(t, at, PROVIO_Metrics, 0);
+	return rc;
 }
 
 int imported_take_app_events(struct imported *t)
@@ -55,12 +98,10 @@ int imported_take_app_events(struct imported *t)
 	for (uint32_t i = 0; t->provio && rc == 0 && i < t->d->st.n; i++) {
 		const struct doc_statement *st = &t->d->st.v[i];
 		enum provio_class class = st->kind == DOC_entity ? imported_class(t, st) : PROVIO_none;
-		if (class >= PROVIO_Type)
-			rc = append_app_event(t, i, class);
-		/* PROV-IO's tool says what came of a configuration with it. */
-		if (rc == 0 && class == PROVIO_Configuration &&
-		    find_first_text(t, st, PROVIO_NS "hasAccuracy", PROVIO_NS "Quality").n)
-			rc = append_app_event(t, i, PROVIO_Metrics);
+		if (class == PROVIO_Configuration)
+			rc = append_setting_events(t, i);
+		else if (class >= PROVIO_Type)
+			rc = append_app_event(t, i, class, 0);
 	}
 	return rc;
 }
@@ -136,6 +177,16 @@ static void fill_metric_event(const struct imported *t, const struct doc_stateme
 	}
 }
 
+static void fill_setting(const struct imported *t, const struct imported_app_event *s, const struct doc_statement *st,
+                         struct event_app_word *ret)
+{
+	bool own = find_iri_value(t, st, PROVIO_NS "ofRun") != 0; /* its Version may be the run */
+	ret->value = find_iri_text(t, st, PROV_NS "value");
+	ret->value = ret->value.n || own ? ret->value : find_nth_text(t, st, PROVIO_NS "Value", s->nth);
+	ret->version = find_iri_text(t, st, PROVIO_NS "version");
+	ret->version = ret->version.n || own ? ret->version : find_iri_text(t, st, PROVIO_NS "Version");
+}
+
 bool imported_fill_app_event(struct imported *t, const struct imported_app_event *s, struct buf lists[3],
                              struct event *ev)
 {
@@ -147,10 +198,8 @@ bool imported_fill_app_event(struct imported *t, const struct imported_app_event
 		ev->kind = EVENT_app_word;
 		ev->app_word.said = s->class == PROVIO_Type ? TERM_said_type : TERM_said_config;
 		ev->app_word.name = find_first_text(t, st, PROV_NS "label", PROVIO_NS "Name");
-		if (s->class == PROVIO_Configuration) {
-			ev->app_word.value = find_first_text(t, st, PROV_NS "value", PROVIO_NS "Value");
-			ev->app_word.version = find_first_text(t, st, PROVIO_NS "version", PROVIO_NS "Version");
-		}
+		if (s->class == PROVIO_Configuration)
+			fill_setting(t, s, st, &ev->app_word);
 		return ev->app_word.name.n != 0;
 	case PROVIO_Metrics:
 		fill_metric_event(t, st, imported_class(t, st), ev);

@@ -333,6 +333,8 @@ int imported_take_activity(struct imported *t, uint32_t at)
 		return imported_wrong(t, st, "an activity with the name of an entity");
 	if (map_get(&t->run, st->id) != VEC_NONE || imported_io(t, st->id))
 		return 0;
+	if (imported_is_stray_call(t, st))
+		return t->passed++, 0;
 	bool run = imported_is(t, st, STEMMA_NS "Run"), execution = !run && imported_is(t, st, STEMMA_NS "Execution");
 	struct str ulid = imported_ulid(run ? doc_str(t->d, st->id) : imported_text(t, st, ATTR_run));
 	if (forgotten_run(t->gone, ulid) && (run || execution)) {

@@ -272,10 +272,19 @@ static void document_id(uint64_t hash, int64_t began, char ret[27])
 	ret[26] = '\0';
 }
 
+/* Does the document tell settings or figures of no run that it names? They are of its own run then. */
+static bool has_own_words(const struct imported *t)
+{
+	for (size_t i = 0; i < t->app_events.n; i++)
+		if (!t->app_events.v[i].ulid.n && t->app_events.v[i].activity == VEC_NONE)
+			return true;
+	return false;
+}
+
 /* When what no run of stemma's made began; TIME_NEVER: that is not told. */
 static int64_t foreign_begin(const struct imported *t)
 {
-	int64_t began = TIME_NEVER;
+	int64_t began = t->activities.n || !has_own_words(t) ? TIME_NEVER : t->now;
 	for (size_t i = 0; i < t->activities.n; i++)
 		if (!t->activities.v[i].own && t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < began)
 			began = t->activities.v[i].start;
@@ -317,6 +326,18 @@ static int place_runs(struct imported_writer *w)
 				w->sessions.v[k].mode = imported_text(t, st, ATTR_mode);
 				imported_session_begins(&w->sessions.v[k], st->start);
 			}
+	return 0;
+}
+
+/* Words of the document's own run need a session of it where nothing ran. */
+static int place_words(struct imported_writer *w, struct str document)
+{
+	if (!has_own_words(w->t) || first_session_of_run(w, document))
+		return 0;
+	struct imported_session *s = imported_session_of(w, str_of("unknown"), str_of(""), 0, document);
+	if (!s)
+		return imported_oom(w->t);
+	imported_session_begins(s, w->t->now);
 	return 0;
 }
 
@@ -412,6 +433,8 @@ int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct s
 		rc = imported_place_processes(&w, document);
 	if (rc == 0)
 		rc = place_runs(&w);
+	if (rc == 0)
+		rc = place_words(&w, document);
 	if (rc == 0)
 		rc = place_notes(&w);
 	if (rc == 0)

@@ -125,11 +125,28 @@ static bool take_provio_relation(struct imported *t, const struct doc_statement 
 	return true;
 }
 
+/* What relations are about. */
+static bool take_related_words(struct imported *t)
+{
+	bool ok = true;
+	for (uint32_t i = 0; t->d->provio && ok && i < t->d->st.n; i++) {
+		const struct doc_statement *st = &t->d->st.v[i];
+		for (unsigned k = 0; st->kind > DOC_agent && ok && k < DOC_ARGS; k++)
+			ok = !st->arg[k] || map_set(&t->io.related, st->arg[k], 1);
+	}
+	return ok;
+}
+
+bool imported_is_stray_call(const struct imported *t, const struct doc_statement *st)
+{
+	return t->d->provio && imported_class(t, st) == PROVIO_none && map_get(&t->io.related, st->id) == VEC_NONE;
+}
+
 /* What is what, before anything is made of it. */
 int imported_provio(struct imported *t)
 {
 	uint32_t same = intern_find(&t->d->words, str_of(PROVIO_NS "execution"));
-	bool ok = true;
+	bool ok = take_related_words(t);
 	t->provio = has_provio_words(t);
 	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++)
 		ok = take_provio_element(t, i, same);
@@ -148,6 +165,7 @@ void imported_provio_release(struct imported *t)
 	map_release(&t->io.class);
 	map_release(&t->io.label);
 	map_release(&t->io.file);
+	map_release(&t->io.related);
 	table_release(&t->io.pairs);
 	vec_release(&t->io.ios);
 	vec_release(&t->io.calls);

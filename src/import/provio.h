@@ -9,6 +9,9 @@
 #include "import/doc.h"
 
 #define PROVIO_NS "urn:stemma:provio#"
+/* PROV-IO's own namespace, and that of the settings that it tells: mls:Name, Value, Version, Type, Quality. */
+#define PROVIO_TOOL_NS "http://www.w3.org/ns/provio#"
+#define PROVIO_SETTING_NS "https://www.w3.org/ns/mls#"
 
 enum provio_class {
 	PROVIO_none,
@@ -49,6 +52,12 @@ static inline bool provio_is_call(enum provio_class c)
 	return c >= PROVIO_Create && c <= PROVIO_Rename;
 }
 
+/* Did one of PROV-IO's tools write the document? Not stemma, whose own are whole or none: by the words that are in it.
+ */
+bool provio_wrote(const char *p, size_t n);
+/* A time as those tools write it, month/day/year hour:minute:second, in ns since 1970. They tell no zone: it counts as
+ * UTC. False: it is none. */
+bool provio_time(struct str s, int64_t *ret);
 /* Appends the name in the form of doc/provio.ttl; false, and nothing appended, where it is that already or is none. */
 bool provio_name(struct str iri, struct buf *ret);
 enum provio_class provio_class(struct str iri);

@@ -110,10 +110,27 @@ static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 	       limit ? -EFBIG : -ENOMEM;
 }
 
+/* PROV-IO's tools write times as they like: one that is none is not known, and counted. */
 static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 {
-	if (!t->literal || !doc_time(doc_str(r->d, t->o), ret))
+	if (t->literal && doc_time(doc_str(r->d, t->o), ret))
+		return 0;
+	if (!r->d->provio)
 		return report_bad_triple(r, t, "is no time");
+	if (!t->literal || !provio_time(doc_str(r->d, t->o), ret)) {
+		*ret = TIME_NONE;
+		r->d->unread_times++;
+	}
+	return 0;
+}
+
+/* What stands in the place of a thing and is none. */
+static int pass_literal(struct rdf_reader *r, const struct triple *t)
+{
+	if (!r->d->provio)
+		return report_bad_triple(r, t, "is a literal where a thing is wanted");
+	if (!r->d->skipped++)
+		r->d->skipped_line = t->line;
 	return 0;
 }
 
@@ -126,10 +143,11 @@ static int add_attr(struct rdf_reader *r, const struct triple *t)
 	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : report_rdf_full(r, t->line);
 }
 
+/* type: a name of PROV's, or a whole one. */
 static int add_type(struct rdf_reader *r, const char *type, uint32_t line)
 {
 	struct buf b = {0};
-	buf_printf(&b, PROV_NS "%s", type);
+	buf_printf(&b, "%s%s", strchr(type, ':') ? "" : PROV_NS, type);
 	uint32_t w = b.failed ? VEC_NONE : doc_intern(r->d, buf_view(&b));
 	buf_release(&b);
 	return doc_attr(r->d, r->w_prov_type, w, r->w_qualified) ? 0 : report_rdf_full(r, line);
@@ -171,7 +189,7 @@ static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 static int add_qualified(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return report_bad_triple(r, t, "is a literal where a thing is wanted");
+		return pass_literal(r, t);
 	if (!doc_add(r->d, is->kind, t->line))
 		return report_rdf_full(r, t->line);
 	size_t st = r->d->st.n - 1;
@@ -207,7 +225,7 @@ static bool is_qualified(struct rdf_reader *r, const struct triple *t, const str
 static int add_direct(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return report_bad_triple(r, t, "is a literal where a thing is wanted");
+		return pass_literal(r, t);
 	struct doc_statement *st = doc_add(r->d, is->kind, t->line);
 	if (!st)
 		return report_rdf_full(r, t->line);
@@ -241,11 +259,25 @@ static bool is_call_activity(const struct rdf_reader *r, uint32_t subject)
 static int take_activity_time(struct rdf_reader *r, const struct triple *t, bool call, int64_t *to)
 {
 	int64_t at;
-	if (!call)
+	if (!call || r->d->provio)
 		return take_time(r, t, to);
 	if (t->literal && doc_time(doc_str(r->d, t->o), &at))
 		*to = at;
 	return 0;
+}
+
+/* Is it a setting as PROV-IO tells it, which is of no class: a name with a value? */
+static bool is_bare_setting(const struct rdf_reader *r, uint32_t subject)
+{
+	bool name = false, value = false;
+	for (uint32_t i = r->first[subject]; i != VEC_NONE; i = r->t.v[i].next) {
+		struct str p = doc_str(r->d, r->t.v[i].p);
+		if (r->t.v[i].p == r->w_type)
+			return false;
+		name |= r->t.v[i].literal && str_is(p, PROVIO_NS "Name");
+		value |= r->t.v[i].literal && str_is(p, PROVIO_NS "Value");
+	}
+	return name && value;
 }
 
 /* The statement that something is an entity, an activity or an agent, with all that is said of it. */
@@ -269,6 +301,8 @@ static int add_element(struct rdf_reader *r, uint32_t subject, enum doc_kind kin
 		} else if (is.meaning == NOTHING && !base)
 			rc = add_attr(r, t);
 	}
+	if (rc == 0 && kind == DOC_entity && is_bare_setting(r, subject))
+		rc = add_type(r, PROVIO_NS "Configuration", line);
 	return rc;
 }
 
@@ -284,7 +318,7 @@ static unsigned kinds_of_subject(const struct rdf_reader *r, uint32_t s)
 		kinds |= k != DOC_KINDS ? 1u << k : 0;
 		kinds |= is.meaning == TIME && is.kind == DOC_activity ? 1u << DOC_activity : 0;
 	}
-	return kinds;
+	return kinds ? kinds : is_bare_setting(r, s) ? 1u << DOC_entity : 0;
 }
 
 static int add_subject(struct rdf_reader *r, uint32_t s)
@@ -345,6 +379,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	int rc = late_load(&late_serd, err);
 	if (rc < 0)
 		return rc;
+	d->provio = provio_wrote(p, n);
 	r.w_type = doc_intern(d, str_of(RDF_NS "type"));
 	r.w_label = doc_intern(d, str_of(RDFS_NS "label"));
 	r.w_prov_type = doc_intern(d, str_of(PROV_NS "type"));
@@ -366,6 +401,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	vec_release(&r.prefixes);
 	free(r.why);
 	vec_release(&r.t);
+	table_release(&r.said);
 	table_release(&r.qualified);
 	free(r.first);
 	free(r.last);

@@ -26,7 +26,8 @@ struct rdf_reader {
 	struct err *err;
 	/* reading */
 	const char *p, *end;
-	const char *bottom; /* of the stack */
+	const char *then, *then_end; /* what is read when p has come to its end; NULL: nothing */
+	const char *bottom;          /* of the stack */
 	bool deep, failed;
 	uint32_t line;
 	SerdEnv *env;
@@ -37,6 +38,7 @@ struct rdf_reader {
 	char *why; /* serd's message */
 	unsigned why_line, why_column;
 	VEC(struct triple) t;
+	struct table said; /* triples in PROV-IO's words, which two namespaces may say twice */
 	/* by word */
 	uint32_t *first, *last;
 	struct table qualified; /* qualified relations, by kind and ends */
@@ -44,7 +46,7 @@ struct rdf_reader {
 	uint32_t w_type, w_label, w_prov_type, w_prov_label, w_qualified, w_location, w_prov_location;
 };
 
-/* Reads all triples. 0, or -errno with a sentence. */
+/* Reads all triples, in a document of PROV-IO's tools those that can be read. 0, or -errno with a sentence. */
 int rdf_read_triples(struct rdf_reader *r);
 
 #endif

@@ -7,7 +7,9 @@
 #ifdef HAVE_SERD
 
 #include "import/read_rdf.h"
+#include "import/turtle_blocks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* serd follows nested brackets by calling itself, as deep as the document says. Its C stack is measured where it asks
@@ -21,6 +23,11 @@ static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
 	(void)size;
 	if (here < r->bottom ? r->bottom - here > STACK_MAX : here - r->bottom > STACK_MAX)
 		r->deep = true;
+	if (r->p == r->end && r->then) {
+		r->p = r->then;
+		r->end = r->then_end;
+		r->then = NULL;
+	}
 	if (r->p == r->end || r->deep || r->failed || !n)
 		return 0;
 	r->line += *r->p == '\n';
@@ -140,6 +147,25 @@ static uint32_t intern_node(struct rdf_reader *r, const SerdNode *n)
 	return w;
 }
 
+/* Was the last triple said before? What PROV-IO's namespace and stemma's both say is one. */
+static bool is_said(struct rdf_reader *r)
+{
+	const uint32_t last = (uint32_t)(r->t.n - 1);
+	const struct triple *t = &r->t.v[last];
+	struct str p = doc_str(r->d, t->p), o = doc_str(r->d, t->o);
+	if (!str_starts(p, str_of(PROVIO_NS)) && (t->literal || !str_starts(o, str_of(PROVIO_NS))))
+		return false;
+	uint32_t i, hash = doc_hash(hash_mix(t->s, t->p), t->o, t->type);
+	for (size_t pos = TABLE_START; (i = table_next(&r->said, hash, &pos)) != VEC_NONE;) {
+		const struct triple *other = &r->t.v[i];
+		if (i < last && other->s == t->s && other->p == t->p && other->o == t->o && other->type == t->type &&
+		    other->literal == t->literal)
+			return true;
+	}
+	r->failed |= !table_add(&r->said, hash, last);
+	return false;
+}
+
 static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s,
                                 const SerdNode *p, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {
@@ -162,35 +188,162 @@ static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdN
 		t->type = 0;
 	if (!r->failed && !t->literal && provio_names_class(doc_str(r->d, pw), doc_str(r->d, ow)))
 		t->p = r->w_type;
+	if (!r->failed && is_said(r))
+		r->t.n--;
 	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
 }
 
-int rdf_read_triples(struct rdf_reader *r)
+static SerdReader *reader_new(struct rdf_reader *r)
 {
 	SerdReader *reader = serd_reader_new(SERD_TURTLE, r, NULL, set_rdf_base, set_prefix, append_triple, NULL);
-	r->env = serd_env_new(NULL);
+	if (reader) {
+		serd_reader_set_strict(reader, true);
+		serd_reader_set_error_sink(reader, keep_first_syntax_error, r);
+	}
+	return reader;
+}
+
+static SerdStatus start_reading(struct rdf_reader *r, SerdReader *reader)
+{
+	return serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
+}
+
+/* What no reading on helps against: too deep, too large, no memory. 0: nothing of that. */
+static int report_hopeless(struct rdf_reader *r)
+{
+	if (r->deep)
+		return err_set(r->err, 0, "%s:%u: brackets are nested too deep", r->name, r->line), -EBADMSG;
+	if (r->failed && r->t.n >= r->d->limits.statements)
+		return err_set(r->err, 0, "%s:%u: the document is larger than any that is taken", r->name, r->line), -EFBIG;
+	if (r->failed && !r->why)
+		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+	return 0;
+}
+
+static int read_whole(struct rdf_reader *r)
+{
+	SerdReader *reader = reader_new(r);
 	if (!reader || !r->env) {
 		serd_reader_free(reader);
 		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
 	}
-	serd_reader_set_strict(reader, true);
-	serd_reader_set_error_sink(reader, keep_first_syntax_error, r);
-	r->line = 1;
-	r->bottom = __builtin_frame_address(0);
-	SerdStatus st = serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
+	SerdStatus st = start_reading(r, reader);
 	while (st == SERD_SUCCESS && !r->failed && !r->deep && !r->why)
 		st = serd_reader_read_chunk(reader);
 	serd_reader_end_stream(reader);
 	serd_reader_free(reader);
-	if (r->deep)
-		return err_set(r->err, 0, "%s:%u: brackets are nested too deep", r->name, r->line), -EBADMSG;
+	int rc = report_hopeless(r);
+	if (rc < 0)
+		return rc;
 	if (r->why)
 		return err_set(r->err, 0, "%s:%u:%u: %s", r->name, r->why_line, r->why_column, r->why), -EBADMSG;
-	if (r->failed && r->t.n >= r->d->limits.statements)
-		return err_set(r->err, 0, "%s:%u: the document is larger than any that is taken", r->name, r->line), -EFBIG;
-	if (r->failed)
-		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
 	return r->p == r->end ? 0 : (err_set(r->err, 0, "%s:%u: cannot be read", r->name, r->line), -EBADMSG);
+}
+
+/* ---- documents that are torn ---- */
+
+/* Begins anew, with nothing that the whole document gave. */
+static bool forget_triples(struct rdf_reader *r)
+{
+	r->t.n = 0;
+	table_release(&r->said);
+	map_release(&r->prefix);
+	r->prefixes.n = 0;
+	serd_env_free(r->env);
+	r->env = serd_env_new(NULL);
+	r->failed = false;
+	free(r->why);
+	r->why = NULL;
+	return r->env != NULL;
+}
+
+/* The statements of a block up to the first that cannot be read, which leaves nothing. False: there is such a one. */
+static bool read_block(struct rdf_reader *r, SerdReader *reader)
+{
+	SerdStatus st = start_reading(r, reader);
+	size_t whole = r->t.n;
+	while (st == SERD_SUCCESS) {
+		whole = r->t.n;
+		st = serd_reader_read_chunk(reader);
+		if (r->failed || r->deep || r->why)
+			break;
+	}
+	serd_reader_end_stream(reader);
+	bool read = !r->failed && !r->deep && !r->why && st <= SERD_FAILURE && r->p == r->end && !r->then;
+	if (!read)
+		r->t.n = whole;
+	return read;
+}
+
+/* block: that could not be read to its end. */
+static void count_skipped(struct rdf_reader *r, const struct turtle_block *block)
+{
+	const bool behind = r->p > block->p && r->p <= block->end && r->p[-1] == '\n';
+	if (!r->d->skipped++)
+		r->d->skipped_line = r->line - behind;
+	r->failed = false;
+	free(r->why);
+	r->why = NULL;
+}
+
+/* Block by block. A reader that met an error is not used again; blank nodes of the next one are others. */
+static int read_blocks(struct rdf_reader *r, const char *p, const char *end)
+{
+	struct turtle_blocks blocks = {p, end, 1};
+	struct turtle_block block;
+	struct buf subject = {0};
+	SerdReader *reader = NULL;
+	char prefix[24];
+	int rc = forget_triples(r) ? 0 : err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+	while (rc == 0 && turtle_blocks_next(&blocks, &block)) {
+		if (!reader && !(reader = reader_new(r))) {
+			rc = err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+			break;
+		}
+		buf_reset(&subject);
+		turtle_block_literal_subject(&block, &subject);
+		r->p = subject.n ? subject.p : block.p;
+		r->end = subject.n ? subject.p + subject.n : block.end;
+		r->then = subject.n ? block.p : NULL;
+		r->then_end = block.end;
+		r->line = block.line;
+		if (!subject.failed && read_block(r, reader))
+			continue;
+		rc = subject.failed ? err_set(r->err, ENOMEM, "%s: cannot read the document", r->name) : report_hopeless(r);
+		count_skipped(r, &block);
+		serd_reader_free(reader);
+		reader = reader_new(r);
+		snprintf(prefix, sizeof(prefix), "after%llu.", (unsigned long long)r->d->skipped);
+		if (reader)
+			serd_reader_add_blank_prefix(reader, (const uint8_t *)prefix);
+	}
+	serd_reader_free(reader);
+	buf_release(&subject);
+	return rc;
+}
+
+int rdf_read_triples(struct rdf_reader *r)
+{
+	const char *p = r->p, *end = r->end;
+	struct err whole = {0}, *err = r->err;
+	r->env = serd_env_new(NULL);
+	r->line = 1;
+	r->bottom = __builtin_frame_address(0);
+	r->err = &whole;
+	int rc = read_whole(r);
+	r->err = err;
+	if (rc == 0)
+		return 0;
+	if (rc == -EBADMSG && !r->deep && r->d->provio) {
+		int again = read_blocks(r, p, end);
+		if (again < 0)
+			return again;
+		if (r->t.n) /* else what was wrong with the whole document says more */
+			return 0;
+	}
+	if (err)
+		*err = whole;
+	return rc;
 }
 
 #endif

@@ -11,6 +11,7 @@ LATE(late_serd, SerdEnv *, serd_env_new, (const SerdNode *a), (a))
 LATE(late_serd, SerdStatus, serd_env_set_base_uri, (SerdEnv * a, const SerdNode *b), (a, b))
 LATE(late_serd, SerdStatus, serd_env_set_prefix, (SerdEnv * a, const SerdNode *b, const SerdNode *c), (a, b, c))
 LATE(late_serd, void, serd_node_free, (SerdNode * a), (a))
+LATE(late_serd, void, serd_reader_add_blank_prefix, (SerdReader * a, const uint8_t *b), (a, b))
 LATE(late_serd, SerdStatus, serd_reader_end_stream, (SerdReader * a), (a))
 LATE(late_serd, void, serd_reader_free, (SerdReader * a), (a))
 LATE(late_serd, SerdReader *, serd_reader_new,

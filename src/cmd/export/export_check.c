@@ -26,9 +26,13 @@ static int report_check_verdict(const char *name, const struct check_report *r)
 	if (n)
 		report("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
 	else
-		report("%s%svalid, %llu statement%s", name, colon, (unsigned long long)r->statements,
-		       str_plural(r->statements));
-	return n ? STATUS_NOTHING : STATUS_OK;
+		report(r->skipped ? "%s%snot whole: what could be read is valid, %llu statement%s"
+		                  : "%s%svalid, %llu statement%s",
+		       name, colon, (unsigned long long)r->statements, str_plural(r->statements));
+	if (r->skipped)
+		report("%s%s%llu part%s could not be read, the first at line %u", name, colon, (unsigned long long)r->skipped,
+		       str_plural(r->skipped), r->skipped_line);
+	return n || r->skipped ? STATUS_NOTHING : STATUS_OK;
 }
 
 int export_check_documents(const struct cmd *c)
