@@ -14,15 +14,18 @@
 #include "base/vec.h"
 #include "export/export.h"
 #include "export/provio_call.h"
+#include "export/provio_setting.h"
 #include "graph/graph.h"
-#include "query/app_log.h"
 #include "query/idmap.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROVIO "urn:stemma:provio#"
+/* PROV-IO's namespace, and stemma's for the same words and for those that PROV-IO does not have. */
+#define PROVIO "http://www.w3.org/ns/provio#"
+#define STEMMA_IO "urn:stemma:provio#"
 
 static const char *const classes[] = {
     [TERM_kind_regular] = "File",      [TERM_kind_directory] = "Directory", [TERM_kind_symlink] = "Link",
@@ -38,17 +41,25 @@ struct writer {
 	struct idmap files;    /* that were told */
 	struct idmap known;    /* that have versions in the document */
 	struct idmap versions; /* that were told */
+	struct idmap folders;  /* hashes of the paths of those that files which were told lie in */
 	struct ios ios;
 	struct edges edges;
 };
 
 /* ---- triples ---- */
 
-static void begin_subject(struct writer *w, const char *id, const char *class)
+/* class: a word of PROV-IO's, which is said in its namespace and in stemma's; own: one of stemma's alone. */
+static void begin_subject(struct writer *w, const char *id, const char *class, bool own)
 {
 	out_text(w->out, "\n:");
 	out_text(w->out, id);
 	out_text(w->out, " a ");
+	if (!own) {
+		out_text(w->out, "provio:");
+		out_text(w->out, class);
+		out_text(w->out, " , ");
+	}
+	out_text(w->out, "stemmaio:");
 	out_text(w->out, class);
 }
 
@@ -139,7 +150,9 @@ static const char *class_of_file(const struct writer *w, const struct file_info 
 	const struct lineage_options *o = &prov_selection(w->p)->lineage;
 	if (f->kind >= sizeof(classes) / sizeof(classes[0]))
 		return NULL;
-	if (!o->all && f->kind == TERM_kind_regular && system_path(f->path, o->system_extra) != SYSTEM_NO)
+	const bool in_folder =
+	    f->kind == TERM_kind_regular || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink;
+	if (!o->all && in_folder && system_path(f->path, o->system_extra) != SYSTEM_NO)
 		return NULL;
 	return classes[f->kind];
 }
@@ -158,12 +171,17 @@ static int load_outer_generation(struct writer *w, struct file_info *f, uint64_t
 	return store_file(w->s, f->id, f);
 }
 
+static struct str path_folder(struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	return str_n(path.p, slash ? (size_t)(slash - path.p) : 0);
+}
+
 /* 1: it is exported, and has been told; 0: not. */
 static int write_provio_object(struct writer *w, store_id file, struct pubid *ret)
 {
 	struct file_info f;
 	uint64_t outer;
-	char with[32];
 	bool is_new;
 	int r = store_file(w->s, file, &f);
 	if (r <= 0)
@@ -176,11 +194,12 @@ static int write_provio_object(struct writer *w, store_id file, struct pubid *re
 		return -ENOMEM;
 	if (!is_new)
 		return 1;
+	if (f.kind == TERM_kind_regular && !idmap_add(&w->folders, hash_str(path_folder(f.path)) | 1, 1, &is_new))
+		return -ENOMEM;
 	r = load_outer_generation(w, &f, &outer);
 	if (r <= 0)
 		return r;
-	snprintf(with, sizeof(with), "provio:%s", class);
-	begin_subject(w, f.pub.text, with);
+	begin_subject(w, f.pub.text, class, false);
 	if (!idmap_find(&w->known, file)) {
 		write_name_property(w, "a", "", "prov:Entity");
 		write_text_property(w, "rdfs:label", f.path);
@@ -211,7 +230,7 @@ static int write_provio_version(struct writer *w, store_id id, struct pubid *ret
 	if (is_new) {
 		out_text(w->out, ":");
 		out_text(w->out, v.pub.text);
-		out_text(w->out, " provio:version ");
+		out_text(w->out, " stemmaio:version ");
 		out_count(w->out, v.n);
 		end_subject(w);
 	}
@@ -223,10 +242,9 @@ static int write_provio_version(struct writer *w, store_id id, struct pubid *ret
 static void write_call_activity(struct writer *w, const char *id, enum provio_act act, const char *label,
                                 const char *exec, const char *its)
 {
-	char class[32], program[32];
-	snprintf(class, sizeof(class), "provio:%s", provio_acts[act].class);
+	char program[32];
 	snprintf(program, sizeof(program), ":g%s", exec);
-	begin_subject(w, id, class);
+	begin_subject(w, id, provio_acts[act].class, false);
 	write_name_property(w, "a", "", "prov:Activity");
 	write_name_property(w, "prov:wasMemberOf", "", "prov:Activity");
 	write_text_property(w, "rdfs:label", str_of(label));
@@ -234,15 +252,17 @@ static void write_call_activity(struct writer *w, const char *id, enum provio_ac
 	if (*its && act == PROVIO_READ)
 		write_name_property(w, "prov:used", ":", its);
 	else if (*its)
-		write_name_property(w, "provio:made", ":", its);
+		write_name_property(w, "stemmaio:made", ":", its);
 }
 
 static void write_call_relation(struct writer *w, const char *id, enum provio_act act, const char *exec, const char *of)
 {
 	char relation[40], program[32];
-	snprintf(relation, sizeof(relation), "provio:%s", provio_acts[act].relation);
 	snprintf(program, sizeof(program), "g%s", exec);
-	write_provio_triple(w, of, relation, id);
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(relation, sizeof(relation), "%s:%s", i ? "stemmaio" : "provio", provio_acts[act].relation);
+		write_provio_triple(w, of, relation, id);
+	}
 	write_provio_triple(w, of, "prov:wasAttributedTo", program);
 }
 
@@ -258,9 +278,9 @@ static void write_size_histogram(struct writer *w, const struct io_info *io)
 	for (unsigned i = 0; i < n; i++)
 		buf_printf(&b, "%s%llu", i ? " " : "", (unsigned long long)io->size[i]);
 	if (n)
-		write_text_property(w, "provio:sizes", buf_view(&b));
+		write_text_property(w, "stemmaio:sizes", buf_view(&b));
 	if (io->largest)
-		write_count_property(w, "provio:largest", io->largest);
+		write_count_property(w, "stemmaio:largest", io->largest);
 	buf_release(&b);
 }
 
@@ -268,18 +288,18 @@ static void write_size_histogram(struct writer *w, const struct io_info *io)
 static void write_call_figures(struct writer *w, const struct io_info *io, enum provio_act act)
 {
 	bool writes = act == PROVIO_WRITE || act == PROVIO_CREATE || act == PROVIO_RENAME;
-	write_name_property(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
+	write_name_property(w, "stemmaio:api", "\"", term_name(SET_ioapi, io->api));
 	out_char(w->out, '"');
 	if (io->write != writes)
-		write_text_property(w, "provio:direction", str_of(io->write ? "write" : "read"));
-	write_count_property(w, "provio:count", io->calls);
+		write_text_property(w, "stemmaio:direction", str_of(io->write ? "write" : "read"));
+	write_count_property(w, "stemmaio:count", io->calls);
 	if (io->failed)
-		write_count_property(w, "provio:failed", io->failed);
+		write_count_property(w, "stemmaio:failed", io->failed);
 	if (io->bytes)
-		write_count_property(w, "provio:bytes", io->bytes);
+		write_count_property(w, "stemmaio:bytes", io->bytes);
 	write_size_histogram(w, io);
 	if (io->first != TIME_NONE || io->spent)
-		write_seconds_property(w, "provio:elapsed", io->spent);
+		write_seconds_property(w, "stemmaio:elapsed", io->spent);
 	write_time_property(w, "prov:startedAtTime", io->first);
 	write_time_property(w, "prov:endedAtTime", io->last);
 }
@@ -351,9 +371,9 @@ static int write_uncounted_access(struct writer *w, const struct edge *e, const 
 		return r;
 	snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", pub, its.text);
 	write_call_activity(w, id, act, made ? "write" : "read", pub, its.text);
-	write_count_property(w, "provio:count", e->count ? e->count : 1);
+	write_count_property(w, "stemmaio:count", e->count ? e->count : 1);
 	if (e->has_bytes)
-		write_count_property(w, "provio:bytes", e->bytes);
+		write_count_property(w, "stemmaio:bytes", e->bytes);
 	end_subject(w);
 	write_call_relation(w, id, act, pub, of.text);
 	return 0;
@@ -380,22 +400,22 @@ static void write_exec_agents(struct writer *w, const struct exec_info *x, const
 	snprintf(program, sizeof(program), "g%s", exec);
 	snprintf(thread, sizeof(thread), "t%s", exec);
 	snprintf(user, sizeof(user), "u%llu", (unsigned long long)x->uid);
-	begin_subject(w, program, "provio:Program");
+	begin_subject(w, program, "Program", false);
 	write_name_property(w, "a", "", "prov:SoftwareAgent");
 	write_text_property(w, "rdfs:label", arg);
-	write_name_property(w, "provio:execution", ":", exec);
+	write_name_property(w, "stemmaio:execution", ":", exec);
 	write_name_property(w, "prov:actedOnBehalfOf", ":", thread);
 	end_subject(w);
 	if (x->rank.n)
 		buf_printf(&label, "MPI_rank_%.*s", (int)x->rank.n, x->rank.p);
 	else
 		buf_printf(&label, "process %llu", (unsigned long long)x->pid);
-	begin_subject(w, thread, "provio:Thread");
+	begin_subject(w, thread, "Thread", false);
 	write_name_property(w, "a", "", "prov:Agent");
 	write_text_property(w, "rdfs:label", buf_view(&label));
 	write_name_property(w, "prov:actedOnBehalfOf", ":", user);
 	end_subject(w);
-	begin_subject(w, user, "provio:User");
+	begin_subject(w, user, "User", false);
 	write_name_property(w, "a", "", "prov:Person");
 	if (x->user.n)
 		write_text_property(w, "rdfs:label", x->user);
@@ -426,22 +446,23 @@ static int write_provio_execution(struct writer *w, store_id exec)
 /* ---- what was told of a run: by its programs, and of the shape of datasets and the parts that were moved ---- */
 
 /* Each is named by the event that it is. */
-static void write_reported_event(struct writer *w, const char *class, const struct reported_event *t, const char *ulid)
+static void write_reported_event(struct writer *w, const char *class, const struct reported_event *t, const char *ulid,
+                                 bool own)
 {
 	char id[64], run[40];
 	snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)t->session, (unsigned long long)t->ev.seq);
 	snprintf(run, sizeof(run), "r%s", ulid);
-	begin_subject(w, id, class);
+	begin_subject(w, id, class, own);
 	write_name_property(w, "a", "", "prov:Entity");
-	write_name_property(w, "provio:ofRun", ":", run);
-	write_time_property(w, "provio:at", t->ev.time);
+	write_name_property(w, "stemmaio:ofRun", ":", run);
+	write_time_property(w, "stemmaio:at", t->ev.time);
 }
 
 static void write_by_property(struct writer *w, store_id exec)
 {
 	struct exec_info x;
 	if (exec && store_exec(w->s, exec, &x) > 0)
-		write_name_property(w, "provio:by", ":", x.pub.text);
+		write_name_property(w, "stemmaio:by", ":", x.pub.text);
 }
 
 static void write_list_property(struct writer *w, const char *predicate, const struct strlist *l)
@@ -461,7 +482,7 @@ static int write_path_property(struct writer *w, const struct reported_event *t)
 	struct str path;
 	int r = store_reported_path(w->s, t, &path);
 	if (r == 0 && path.n)
-		write_text_property(w, "provio:path", path);
+		write_text_property(w, "stemmaio:path", path);
 	return r;
 }
 
@@ -473,12 +494,12 @@ static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 		r = store_reported(w->s, run, EVENT_h5_part, &moved);
 	for (size_t i = 0; r == 0 && i < shapes.n; i++) {
 		const struct event_h5_object *o = &shapes.v[i].ev.h5_object;
-		write_reported_event(w, "provio:Shape", &shapes.v[i], ulid);
+		write_reported_event(w, "Shape", &shapes.v[i], ulid, true);
 		r = write_path_property(w, &shapes.v[i]);
 		write_text_property(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)o->kind)));
-		write_text_property(w, "provio:elementType", o->type);
-		write_list_property(w, "provio:shape", &o->shape);
-		write_list_property(w, "provio:most", &o->most);
+		write_text_property(w, "stemmaio:elementType", o->type);
+		write_list_property(w, "stemmaio:shape", &o->shape);
+		write_list_property(w, "stemmaio:most", &o->most);
 		end_subject(w);
 	}
 	for (size_t i = 0; r == 0 && i < moved.n; i++) {
@@ -487,16 +508,16 @@ static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 		store_id exec = 0;
 		if (store_exec_at(w->s, t->session, o->pid, (int64_t)o->started, t->ev.time, &exec) < 0)
 			r = -EIO;
-		write_reported_event(w, "provio:Part", t, ulid);
+		write_reported_event(w, "Part", t, ulid, true);
 		write_by_property(w, exec);
 		if (r == 0)
 			r = write_path_property(w, t);
-		write_text_property(w, "provio:direction", str_of(o->write ? "write" : "read"));
-		write_list_property(w, "provio:from", &o->from);
-		write_list_property(w, "provio:to", &o->to);
-		write_list_property(w, "provio:fields", &o->field);
-		write_count_property(w, "provio:count", o->calls);
-		write_count_property(w, "provio:elements", o->elements);
+		write_text_property(w, "stemmaio:direction", str_of(o->write ? "write" : "read"));
+		write_list_property(w, "stemmaio:from", &o->from);
+		write_list_property(w, "stemmaio:to", &o->to);
+		write_list_property(w, "stemmaio:fields", &o->field);
+		write_count_property(w, "stemmaio:count", o->calls);
+		write_count_property(w, "stemmaio:elements", o->elements);
 		end_subject(w);
 	}
 	reported_list_release(&shapes);
@@ -516,30 +537,11 @@ static void write_double_value(struct writer *w, double v)
 	out_text(w->out, "^^xsd:double");
 }
 
-/* Which metrics are the last of their names; NULL without memory. */
-static bool *find_last_metrics(const struct app_log *d)
-{
-	struct idmap names = {0};
-	bool is_new, *last = calloc(d->metrics.n + 1, sizeof(*last));
-	for (size_t i = d->metrics.n; last && i-- > 0;) {
-		const struct event_app_metric *m = &d->metrics.v[i].ev.app_metric;
-		if (!app_log_image_of(d, &d->metrics.v[i], m->app))
-			continue;
-		if (!idmap_add(&names, hash_str(m->name) | 1, 1, &is_new)) {
-			free(last);
-			last = NULL;
-			break;
-		}
-		last[i] = is_new;
-	}
-	idmap_release(&names);
-	return last;
-}
-
-/* A setting or type that a program told, with the figures that its run came to; last: which metrics those are. */
-static int write_configuration(struct writer *w, struct app_log *d, const struct reported_event *t, const bool *last,
+/* A setting or type that a program told, with the figures that its run came to. */
+static int write_configuration(struct writer *w, struct app_log *d, const struct provio_settings *settings, size_t word,
                                const char *ulid)
 {
+	const struct reported_event *t = &d->words.v[word];
 	const struct event_app_word *o = &t->ev.app_word;
 	const struct app_log_image *who = app_log_image_of(d, t, o->app);
 	bool config = o->said == TERM_said_config;
@@ -547,20 +549,22 @@ static int write_configuration(struct writer *w, struct app_log *d, const struct
 	if (!who || (!config && o->said != TERM_said_type))
 		return 0;
 	int r = app_log_exec(d, who, t->ev.time, &exec) < 0 ? -EIO : 0;
-	write_reported_event(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
+	write_reported_event(w, config ? "Configuration" : "Type", t, ulid, false);
 	write_by_property(w, exec);
 	write_text_property(w, "rdfs:label", o->name);
 	if (config)
 		write_text_property(w, "prov:value", o->value);
 	if (o->version.n)
-		write_text_property(w, "provio:version", o->version);
+		write_text_property(w, "stemmaio:version", o->version);
+	if (config)
+		provio_settings_write(settings, w->out, word, ulid);
 	for (size_t k = 0; config && k < d->metrics.n; k++) {
 		const struct reported_event *m = &d->metrics.v[k];
 		char id[64];
-		if (!last[k])
+		if (!settings->last_metric[k])
 			continue;
 		snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
-		write_name_property(w, "provio:hasMetrics", ":", id);
+		write_name_property(w, "stemmaio:hasMetrics", ":", id);
 	}
 	end_subject(w);
 	return r;
@@ -575,13 +579,13 @@ static int write_metric(struct writer *w, struct app_log *d, const struct report
 	if (!who)
 		return 0;
 	int r = app_log_exec(d, who, t->ev.time, &exec) < 0 ? -EIO : 0;
-	write_reported_event(w, "provio:Metrics", t, ulid);
+	write_reported_event(w, "Metrics", t, ulid, false);
 	write_by_property(w, exec);
 	write_text_property(w, "rdfs:label", o->name);
 	write_double_value(w, app_log_number(o));
 	snprintf(step, sizeof(step), "%lld", (long long)o->step);
 	if (o->stepped)
-		write_name_property(w, "provio:step", "", step);
+		write_name_property(w, "stemmaio:step", "", step);
 	end_subject(w);
 	return r;
 }
@@ -590,15 +594,15 @@ static int write_metric(struct writer *w, struct app_log *d, const struct report
 static int write_configurations(struct writer *w, store_id run, const char *ulid)
 {
 	struct app_log d;
+	struct provio_settings settings = {.last = NULL};
 	int r = app_log_load(w->s, run, &d);
-	bool *last = r == 0 ? find_last_metrics(&d) : NULL;
-	if (r == 0 && !last)
-		r = -ENOMEM;
+	if (r == 0)
+		r = provio_settings_find(&d, &settings);
 	for (size_t i = 0; r == 0 && i < d.words.n; i++)
-		r = write_configuration(w, &d, &d.words.v[i], last, ulid);
+		r = write_configuration(w, &d, &settings, i, ulid);
 	for (size_t i = 0; r == 0 && i < d.metrics.n; i++)
 		r = write_metric(w, &d, &d.metrics.v[i], ulid);
-	free(last);
+	provio_settings_release(&settings);
 	app_log_release(&d);
 	return r;
 }
@@ -613,6 +617,38 @@ static int write_provio_run(struct writer *w, store_id run)
 	snprintf(ulid, sizeof(ulid), "%.*s", (int)x.ulid.n, x.ulid.p);
 	r = write_object_parts(w, run, ulid);
 	return r == 0 ? write_configurations(w, run, ulid) : r;
+}
+
+/* ---- what has a name and was not used: links, directories, objects that nobody opened ---- */
+
+/* Does it belong into a document of a part of the record? What lies in a file that was told, and its folder, do. */
+static bool belongs_to_told(const struct writer *w, const struct file_info *f)
+{
+	if (f->within)
+		return idmap_find(&w->files, f->within) != NULL;
+	return f->kind == TERM_kind_directory && idmap_find(&w->folders, hash_str(f->path) | 1);
+}
+
+/* About 1 us for each file of the record, also where only a part of it is exported. */
+static int write_named_things(struct writer *w)
+{
+	const struct prov_select *o = prov_selection(w->p);
+	const bool all = !o->n_versions && !o->n_runs && !o->n_execs;
+	sqlite3_stmt *st = NULL;
+	int r = 0, step = SQLITE_DONE;
+	if (sqlite3_prepare_v2(store_sqlite(w->s), "SELECT id FROM file", -1, &st, NULL) != SQLITE_OK)
+		return -EIO;
+	while (r >= 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		struct file_info f;
+		struct pubid pub;
+		const store_id id = (store_id)sqlite3_column_int64(st, 0);
+		r = store_file(w->s, id, &f);
+		if (r > 0 && f.kind != TERM_kind_regular && f.kind != TERM_kind_xattr && f.path.n &&
+		    (all || belongs_to_told(w, &f)))
+			r = write_provio_object(w, id, &pub);
+	}
+	sqlite3_finalize(st);
+	return r < 0 ? r : step == SQLITE_DONE ? 0 : -EIO;
 }
 
 /* ---- all of it ---- */
@@ -639,11 +675,14 @@ int export_provio(struct prov_source *p, struct out *out, const struct export_op
 	if (r < 0)
 		return r;
 	r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_entity), note_provio_statement, &w);
-	out_text(out, "@prefix : <" STEMMA_ID "> .\n@prefix provio: <" PROVIO "> .\n");
+	out_text(out, "@prefix : <" STEMMA_ID "> .\n@prefix provio: <" PROVIO "> .\n@prefix stemmaio: <" STEMMA_IO
+	              "> .\n" PROVIO_SETTING_PREFIX);
 	for (size_t i = 0; r == 0 && i < w.execs.n; i++)
 		r = write_provio_execution(&w, w.execs.v[i]);
 	for (size_t i = 0; r == 0 && i < w.runs.n; i++)
 		r = write_provio_run(&w, w.runs.v[i]);
+	if (r == 0)
+		r = write_named_things(&w);
 	if (r < 0)
 		err_set(err, -r, "cannot export");
 	vec_release(&w.execs);
@@ -651,6 +690,7 @@ int export_provio(struct prov_source *p, struct out *out, const struct export_op
 	idmap_release(&w.files);
 	idmap_release(&w.known);
 	idmap_release(&w.versions);
+	idmap_release(&w.folders);
 	ios_release(&w.ios);
 	edges_release(&w.edges);
 	return r;
