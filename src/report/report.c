@@ -69,7 +69,7 @@ static json_t *terms_json(enum term_set set, uint64_t first, uint64_t last, bool
 }
 
 /* What is no table. */
-static int make_rest(struct report *r, json_t *o)
+static int make_rest(struct report *r, struct err *err, json_t *o)
 {
 	char base[24];
 	js_num(o, "format", 1);
@@ -87,14 +87,15 @@ static int make_rest(struct report *r, json_t *o)
 			js_num(omitted, lineage_omit_name[k], r->l.omitted[k]);
 	js_put(o, "omitted", omitted);
 	js_num(o, "shape_folded", r->shape.folded);
-	return report_about(r, o);
+	int rc = report_about(r, o);
+	return rc < 0 ? rc : report_against(r, err, o);
 }
 
 /* The object without its last brace, so that more can follow. */
-static int write_rest(struct report *r, struct buf *b)
+static int write_rest(struct report *r, struct err *err, struct buf *b)
 {
 	json_t *o = json_object();
-	int rc = make_rest(r, o);
+	int rc = make_rest(r, err, o);
 	char *text = rc == 0 ? json_dumps(o, JSON_COMPACT) : NULL;
 	json_decref(o);
 	if (rc == 0 && !text)
@@ -107,7 +108,7 @@ static int write_rest(struct report *r, struct buf *b)
 
 static int write_all(struct report *r, struct err *err, struct buf *data)
 {
-	int rc = write_rest(r, data);
+	int rc = write_rest(r, err, data);
 	buf_str(data, str_of(",\n"));
 	if (rc == 0)
 		rc = report_resources(r, err, data);

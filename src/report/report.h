@@ -16,6 +16,8 @@ struct report_request {
 	const char *name;     /* the word that was asked for */
 	struct target target; /* a run, or a file that has a version */
 	uint64_t most;        /* nodes, the nearest first; 0: as many as there are */
+	const char *against;  /* the word for what it is compared with, NULL: with nothing */
+	struct target other;  /* that, of the kind of target */
 	const char *series;   /* what `stemma run --series` wrote of the run; NULL: none */
 };
 

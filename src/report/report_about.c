@@ -8,8 +8,7 @@
 
 #define MOST_TOLD 500 /* annotations of a kind; of more it is said how many there are */
 
-/* Of lists that are longer than a page wants, the first; "left_out" says of how many. */
-static void shorten_lists(json_t *o)
+void report_shorten(json_t *o, size_t most)
 {
 	const char *key;
 	json_t *value, *left = NULL;
@@ -17,12 +16,12 @@ static void shorten_lists(json_t *o)
 	{
 		size_t n = json_array_size(value);
 		if (json_is_object(value))
-			shorten_lists(value);
-		if (n <= MOST_TOLD)
+			report_shorten(value, most);
+		if (n <= most)
 			continue;
 		left = left ? left : json_object();
-		js_num(left, key, n - MOST_TOLD);
-		for (size_t i = n; i > MOST_TOLD; i--)
+		js_num(left, key, n - most);
+		for (size_t i = n; i > most; i--)
 			json_array_remove(value, i - 1);
 	}
 	if (left)
@@ -51,7 +50,7 @@ static int run_about(struct report *r, json_t *o)
 	}
 	if (rc == 0)
 		rc = app_log_json(r->a->store, r->run, one);
-	shorten_lists(one);
+	report_shorten(one, MOST_TOLD);
 	js_put(o, "run", one);
 	return rc;
 }

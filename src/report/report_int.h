@@ -92,9 +92,17 @@ void report_write_hows(const struct report *r, struct buf *b);
 
 /* ---- report_about.c ---- */
 
+/* Leaves the first `most` of each list in o and in the objects in it; "left_out" says of how many it left any. */
+void report_shorten(json_t *o, size_t most);
 /* What was asked for, and what is not known of it: "subject", "why", "complete", "gaps", "record" into o. 0 or -errno.
  */
 int report_about(struct report *r, json_t *o);
+
+/* ---- report_against.c ---- */
+
+/* What differs from what it is compared with: "against" into o, null where that is nothing. 0, or -errno with a
+ * sentence. */
+int report_against(const struct report *r, struct err *err, json_t *o);
 
 /* ---- report_resources.c ---- */
 

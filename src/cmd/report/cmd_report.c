@@ -20,11 +20,10 @@ static bool read_nodes(const char *text, uint64_t *ret)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/* What a page can be of. The status. */
-static int find_subject(struct cmd *c, struct target *ret)
+/* What a page can be of, or compared with. The status. */
+static int find_subject(struct cmd *c, const char *name, bool only_file, struct target *ret)
 {
-	const char *name = c->operands[0];
-	int status = cmd_target(c, name, c->n_after_dashes > 0, ret);
+	int status = cmd_target(c, name, only_file, ret);
 	if (status != STATUS_OK)
 		return status;
 	if (ret->kind == TARGET_EXEC)
@@ -50,23 +49,42 @@ static int write_page(const struct buf *page, const char *path)
 	return destination_close(path, &d, status);
 }
 
+/* What cannot be meant. The status; *ret is what the options say. */
+static int read_options(const struct cmd *c, const struct opts_report *o, struct report_request *ret)
+{
+	*ret = (struct report_request){.most = NODES, .series = o->series, .against = o->against};
+	if (c->n_operands != 1)
+		return report_usage(c, "report needs one run or file");
+	if (o->nodes && !read_nodes(o->nodes, &ret->most))
+		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
+	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)
+		return report_usage(c, "a page is not for a terminal: give it a file with --output");
+	ret->name = c->operands[0];
+	return STATUS_OK;
+}
+
+static int find_subjects(struct cmd *c, struct report_request *q)
+{
+	int status = find_subject(c, q->name, c->n_after_dashes > 0, &q->target);
+	if (status == STATUS_OK && q->against)
+		status = find_subject(c, q->against, false, &q->other);
+	if (status == STATUS_OK && q->against && q->other.kind != q->target.kind)
+		return report_usage(c, "'%s' and '%s' are of different kinds", q->name, q->against);
+	return status;
+}
+
 int cmd_report(struct cmd *c, const struct opts_report *o)
 {
 	struct err err = {0};
 	struct buf page = {0};
-	struct report_request q = {.most = NODES, .series = o->series};
-	if (c->n_operands != 1)
-		return report_usage(c, "report needs one run or file");
-	if (o->nodes && !read_nodes(o->nodes, &q.most))
-		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
-	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)
-		return report_usage(c, "a page is not for a terminal: give it a file with --output");
-	int status = cmd_store(c, o->no_index);
+	struct report_request q;
+	int status = read_options(c, o, &q);
 	if (status == STATUS_OK)
-		status = find_subject(c, &q.target);
+		status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK)
+		status = find_subjects(c, &q);
 	if (status != STATUS_OK)
 		return status;
-	q.name = c->operands[0];
 	int r = report_make(cmd_source(c), &q, &err, &page);
 	bool mistaken = r == -EINVAL || r == -EBADMSG; /* in what was given to it */
 	status = r < 0 ? report_err(&err, mistaken ? STATUS_USAGE : STATUS_SELF) : write_page(&page, o->output);

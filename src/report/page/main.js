@@ -1,5 +1,5 @@
 // main.js - puts it together.
-const sections = [['overview', 'Overview'], ['lineage', 'Lineage'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
+const sections = [['overview', 'Overview'], ['differences', 'Differences'], ['lineage', 'Lineage'], ['files', 'Files'], ['programs', 'Programs'], ['resources', 'Resources'], ['settings', 'Settings']];
 
 let waiting = 0; // a timer, while what was typed is not the state yet
 function writeFilter() {
@@ -10,7 +10,7 @@ function writeFilter() {
 			byId(name).value = state[name];
 }
 function renderNav() {
-	fill('sections', ...sections.map(([id, label]) => h('li', {}, h('a', {href: hrefOf({at: id}), 'aria-current': state.at === id ? 'true' : null}, label))));
+	fill('sections', ...sections.filter(([id]) => !byId(id).hidden).map(([id, label]) => h('li', {}, h('a', {href: hrefOf({at: id}), 'aria-current': state.at === id ? 'true' : null}, label))));
 }
 function fillFilter() {
 	const kinds = new Set();
@@ -88,6 +88,7 @@ fillFilter();
 renderHead();
 renderComplete();
 renderOverview();
+renderDifferences();
 renderResources();
 renderSettings();
 renderLineageNotes();

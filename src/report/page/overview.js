@@ -25,7 +25,7 @@ function renderHead() {
 	fill('title', named(title));
 	document.title = title + ' - stemma report';
 	if (about)
-		fill('byline', named(escapeText(about.user) + '@' + escapeText(about.host)), ', ' + when(parsed(about.start)) + ', took ' + spanOf(about) + ', ', resultOf(about.exit));
+		fill('byline', named(textOf(about, 'user') + '@' + textOf(about, 'host')), ', ' + when(parsed(about.start)) + ', took ' + spanOf(about) + ', ', resultOf(about.exit));
 	fill('made', 'Made by stemma ' + raw.stemma + '. Times are those of this reader\u2019s zone. Names are written as the commands write them: what could not be seen or could mislead stands as \\n, \\x1b and the like.');
 }
 function renderComplete() {
@@ -67,9 +67,9 @@ function renderOverview() {
 	const linkOf = (m) => h('div', {}, possible(m.sure), ' ', nodeLink(m.node), m.role && m.role !== 'input' ? h('span', {class: 'dim'}, ' ' + m.role) : null);
 	const top = isRun ? [] : [['File', named(pathOf(roots[0], true))], ['Version', file.n(roots[0]) + (file.current(roots[0]) ? ', the last one recorded' : ', replaced or removed since')], ['Size', size(file.size(roots[0]))], ['Written', when(timeOf(roots[0]))],
 		['Made by', why && why.makers.length ? why.makers.slice(0, 20).map(linkOf) : 'nobody who was recorded'], ['From', why ? why.inputs.slice(0, 20).map(linkOf) : '']];
-	const rest = about ? [['Command', row === null ? '' : named(commandLine(run.argv(row), false))], ['Result', resultOf(about.exit)], ['Who', named(escapeText(about.user) + (about.group ? ' (' + escapeText(about.group) + ')' : ''))],
-		['Where', named(escapeText(about.host) + ':' + escapeText(about.cwd))], ['When', when(parsed(about.start)) + ' to ' + when(parsed(about.end)) + ' (' + spanOf(about) + ')'], ['Run', h('code', {}, escapeText(about.id))],
-		['Recorded', escapeText(about.mode || '')], ['Within', about.outer ? h('code', {}, escapeText(about.outer)) : ''], ['Labels', texts(about.labels).map(([k, v]) => h('div', {}, named(escapeText(k) + '=' + escapeText(v))))], ['Notes', notesOf(about.notes)]] : [];
+	const rest = about ? [['Command', row === null ? '' : named(commandLine(run.argv(row), false))], ['Result', resultOf(about.exit)], ['Who', named(textOf(about, 'user') + (about.group ? ' (' + textOf(about, 'group') + ')' : ''))],
+		['Where', named(textOf(about, 'host') + ':' + textOf(about, 'cwd'))], ['When', when(parsed(about.start)) + ' to ' + when(parsed(about.end)) + ' (' + spanOf(about) + ')'], ['Run', h('code', {}, escapeText(about.id))],
+		['Recorded', escapeText(about.mode || '')], ['Within', about.outer ? h('code', {}, escapeText(about.outer)) : ''], ['Labels', texts(about.labels).map(([k]) => h('div', {}, named(escapeText(k) + '=' + textOf(about.labels, k))))], ['Notes', notesOf(about.notes)]] : [];
 	const results = resultNodes.map((node) => ({node, sure: true}));
 	const inputs = nodesWhere(isSource).filter((n) => !rootSet.has(n)).map((node) => ({node, sure: isSure(node)}));
 	fill('overview-body', facts(...top, ...rest), h('div', {class: 'pair'}, isRun ? someNodes('Results', results, {at: 'files', files: 'role-down'}, fileNote) : null, someNodes('Inputs', inputs, {at: 'lineage', of: 'source'}, fileNote), programsUsed()));
@@ -96,7 +96,7 @@ function renderSettings() {
 	if (told.left_out)
 		out.push(h('p', {class: 'note'}, 'Only the first of them are shown.'));
 	if (about && texts(about.machine).length)
-		out.push(h('h3', {}, 'Machine'), pairTable('Machine', ['What', 'Value'], texts(about.machine).map(([k, v]) => [escapeText(k), escapeText(v)])));
+		out.push(h('h3', {}, 'Machine'), pairTable('Machine', ['What', 'Value'], texts(about.machine).map(([k]) => [escapeText(k), textOf(about.machine, k)])));
 	if (first !== null)
 		out.push(h('h3', {}, 'Environment of ', nodeLink(first)), pairTable('Environment', ['Variable', 'Value'], raw.lists[x('env', first)].map((s) => {
 			const text = shown(s), eq = text.indexOf('=');

@@ -34,19 +34,25 @@ function shown(i) {
 	if (shownStrings[i] === undefined) {
 		const exact = raw.exact[i];
 		shownStrings[i] = exact === undefined ? escapeText(raw.strings[i]) :
-			escapeBytes(Uint8Array.from(atob(exact), (c) => c.charCodeAt(0)));
+			escapeBytes(bytesOf64(exact));
 	}
 	return shownStrings[i];
 }
 
-// An argument as a shell would take it again.
-function shellWord(i) {
-	const text = shown(i), odd = raw.exact[i] !== undefined || unsafe.test(raw.strings[i]);
-	if (odd)
-		return "$'" + text.replace(/'/g, "\\'") + "'";
-	return raw.strings[i] !== '' && /^[\p{L}\p{N}%+,\-./:=@_^{}]+$/u.test(raw.strings[i]) ? raw.strings[i] :
-		"'" + raw.strings[i].replace(/'/g, "'\\''") + "'";
+const bytesOf64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+// A text of the commands' JSON, which has what is no UTF-8 exactly in a twin.
+function textOf(o, key) {
+	return typeof o[key + '_base64'] === 'string' ? escapeBytes(bytesOf64(o[key + '_base64'])) : escapeText(String(o[key]));
 }
+
+// An argument as a shell would take it again. exact: its bytes, where it is no UTF-8.
+function quoteWord(text, exact) {
+	if (exact !== undefined || unsafe.test(text))
+		return "$'" + (exact === undefined ? escapeText(text) : escapeBytes(bytesOf64(exact))).replace(/'/g, "\\'") + "'";
+	return text !== '' && /^[\p{L}\p{N}%+,\-./:=@_^{}]+$/u.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
+}
+const shellWord = (i) => quoteWord(raw.strings[i], raw.exact[i]);
+const wordsOf = (argv, exact) => argv.map((w, k) => quoteWord(w, exact ? exact[k] : undefined)).join(' ');
 function commandLine(list, brief) {
 	return raw.lists[list].map((s, k) => {
 		const word = shellWord(s);
@@ -54,7 +60,7 @@ function commandLine(list, brief) {
 	}).join(' ');
 }
 
-const cwd = raw.subject.run ? escapeText(raw.subject.run.cwd) : '';
+const cwd = raw.subject.run ? textOf(raw.subject.run, 'cwd') : '';
 function pathOf(node, full) {
 	const dir = file.dir(node), name = shown(file.base(node));
 	if (dir === null)
