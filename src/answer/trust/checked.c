@@ -99,7 +99,7 @@ static void append_statement(struct checking *x, const struct witnessed *w, bool
 	json_t *o = json_object();
 	js_text(o, "chain", w->chain);
 	js_num(o, "number", w->number);
-	js_put(o, "time", json_integer((json_int_t)w->time));
+	js_time(o, "time", w->time);
 	js_bool(o, "right", right);
 	js_add(x->k->witnessed, o);
 	x->k->seen_good += right;

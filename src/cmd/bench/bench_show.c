@@ -113,8 +113,7 @@ static int find_operand_runs(struct cmd *c, struct bench_shown *x, struct ids *r
 
 /* ---- one run ---- */
 
-/* When the command's own program began (what starting it took is not its), and the CPU time of all. */
-static double read_run_cpu(struct store *s, store_id run, int64_t *ret_began)
+double bench_show_cpu(struct store *s, store_id run, int64_t *ret_began)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -157,7 +156,7 @@ static int load_shown_run(struct store *s, store_id id, const struct witness_opt
 	r->ending = info.ending;
 	r->code = info.code;
 	int64_t began, end = info.end;
-	r->cpu = read_run_cpu(s, id, &began);
+	r->cpu = bench_show_cpu(s, id, &began);
 	began = began == TIME_NONE ? r->start : began;
 	r->wall = end != TIME_NONE && began != TIME_NONE ? (double)(end - began) / 1e9 : NAN;
 	return witness_runs(s, &id, 1, o, err, &r->w);

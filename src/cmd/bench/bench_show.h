@@ -36,6 +36,11 @@ void bench_show_value(const struct element *e, struct buf *out);
 /* "10 runs of ./fit -k 4" */
 void bench_show_title(const struct bench_shown *x, struct buf *out);
 
+/* When the command's own program began (what starting it took is not its), and the CPU time of all in s; NAN: not
+ * known.
+ */
+double bench_show_cpu(struct store *s, store_id run, int64_t *ret_began);
+
 int bench_show(struct cmd *c, const struct opts_bench *o);
 /* bench_dot.c */
 void bench_dot(const struct bench_shown *x, bool by_run);

@@ -1,5 +1,6 @@
 /* stemma bench: repeat a benchmark, keep its results, and say how sure they are. */
 #include "base/ulid.h"
+#include "cmd/bench/bench_history.h"
 #include "cmd/bench/bench_once.h"
 #include "cmd/bench/bench_plan.h"
 #include "cmd/bench/bench_row.h"
@@ -327,10 +328,12 @@ int cmd_bench(struct cmd *c, const struct opts_bench *o)
 	const char *what = c->n_operands ? c->operands[0] : "";
 	if (!strcmp(what, "show"))
 		return bench_show(c, o);
+	if (!strcmp(what, "history"))
+		return bench_history(c, o);
 	if (strcmp(what, "run") != 0)
-		return report_usage(c, "what is to be done: run or show");
+		return report_usage(c, "what is to be done: run, show or history");
 	if (o->by_run || o->dot || o->no_index)
-		return report_usage(c, "--by-run, --dot and --no-index go with show");
+		return report_usage(c, "--by-run, --dot and --no-index go with show and history");
 	int rc = load_file(&b);
 	if (rc == 0)
 		rc = prepare_bench(&b, label);
