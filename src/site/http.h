@@ -11,11 +11,13 @@
 #include <stdint.h>
 
 enum {
-	HTTP_ANSWER = 4096,    /* bytes of an answer that are read */
-	HTTP_CONNECTIONS = 64, /* at once */
-	HTTP_IDLE_S = 30,      /* a connection on which so long nothing comes is closed */
-	HTTP_STALL_S = 60,     /* a request that does not get on for so long has failed */
-	HTTP_BODY = 8 << 20    /* bytes of a request */
+	HTTP_ANSWER = 4096,     /* bytes of an answer that are read */
+	HTTP_CONNECTIONS = 256, /* at once */
+	HTTP_ADDRESS = 64,      /* ... from one address */
+	HTTP_SENDER = 4,        /* ... with one token, while a body comes */
+	HTTP_IDLE_S = 30,       /* a connection on which so long nothing comes is closed, and one without a valid token */
+	HTTP_STALL_S = 60,      /* a request that does not get on for so long has failed */
+	HTTP_BODY = 8 << 20     /* bytes of a request */
 };
 
 struct http_post {

@@ -5,12 +5,19 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- requests ---- */
 
@@ -98,9 +105,20 @@ static int module_post(const struct http_post *p, struct err *err, struct http_r
 
 /* ---- server ---- */
 
+/* A connection, from its beginning to its end. */
+struct connection {
+	int fd;         /* -1: none */
+	time_t began;   /* or the last request on it ended */
+	char token[80]; /* of the request at hand, whose token is valid; "": none */
+};
 struct http_running {
 	const struct http_server *s;
 	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock; /* of connections */
+	struct connection connections[HTTP_CONNECTIONS + 8];
+	pthread_t watch;
+	bool watches;
+	int stop[2]; /* a pipe: the watch ends when it is closed */
 };
 struct request {
 	struct buf body;
@@ -134,6 +152,71 @@ static enum MHD_Result send_status(struct MHD_Connection *to, unsigned status, c
 	return send_reply(to, &r);
 }
 
+static time_t now_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return i ? i->socket_context : NULL;
+}
+
+/* Called before the socket is made known to requests, and before it is closed. */
+static void note_connection(void *arg, struct MHD_Connection *c, void **slot, enum MHD_ConnectionNotificationCode how)
+{
+	struct http_running *h = arg;
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	pthread_mutex_lock(&h->lock);
+	if (how == MHD_CONNECTION_NOTIFY_STARTED) {
+		*slot = NULL;
+		for (size_t k = 0; i && !*slot && k < sizeof(h->connections) / sizeof(h->connections[0]); k++)
+			if (h->connections[k].fd < 0)
+				*slot = &h->connections[k];
+		if (*slot)
+			*(struct connection *)*slot = (struct connection){.fd = i->connect_fd, .began = now_s()};
+	} else if (*slot) {
+		((struct connection *)*slot)->fd = -1;
+		*slot = NULL;
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Whoever sends a byte now and then is not idle: without a valid token a connection ends all the same. */
+static void *watch_connections(void *arg)
+{
+	struct http_running *h = arg;
+	struct pollfd p = {.fd = h->stop[0], .events = POLLIN};
+	while (poll(&p, 1, 1000) == 0) {
+		const time_t old = now_s() - HTTP_IDLE_S;
+		pthread_mutex_lock(&h->lock);
+		for (size_t k = 0; k < sizeof(h->connections) / sizeof(h->connections[0]); k++) {
+			const struct connection *c = &h->connections[k];
+			if (c->fd >= 0 && !c->token[0] && c->began < old)
+				shutdown(c->fd, SHUT_RDWR);
+		}
+		pthread_mutex_unlock(&h->lock);
+	}
+	return NULL;
+}
+
+/* Notes that the request on the connection has that token. False: there are as many with it as may be. */
+static bool note_token(struct http_running *h, struct MHD_Connection *of, const char *token)
+{
+	struct connection *own = connection_of(of);
+	unsigned n = 0;
+	pthread_mutex_lock(&h->lock);
+	for (size_t k = 0; k < sizeof(h->connections) / sizeof(h->connections[0]); k++)
+		n += h->connections[k].fd >= 0 && !strcmp(h->connections[k].token, token);
+	if (own && n < HTTP_SENDER)
+		snprintf(own->token, sizeof(own->token), "%s", token);
+	pthread_mutex_unlock(&h->lock);
+	return own && n < HTTP_SENDER;
+}
+
 /* The headers are there: who sends, before anything that is sent is kept. */
 static enum MHD_Result begin_request(struct http_running *h, struct MHD_Connection *from, const char *method,
                                      void **slot)
@@ -146,6 +229,8 @@ static enum MHD_Result begin_request(struct http_running *h, struct MHD_Connecti
 	const char *length = MHD_lookup_connection_value(from, MHD_HEADER_KIND, "Content-Length");
 	if (length && strtoull(length, NULL, 10) > HTTP_BODY)
 		return send_status(from, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too large");
+	if (!note_token(h, from, a + 7))
+		return send_status(from, MHD_HTTP_TOO_MANY_REQUESTS, "the sender has too many connections");
 	struct request *q = calloc(1, sizeof(*q));
 	if (!q)
 		return MHD_NO;
@@ -178,10 +263,16 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *from, const char
 
 static void end_request(void *arg, struct MHD_Connection *of, void **slot, enum MHD_RequestTerminationCode how)
 {
+	struct http_running *h = arg;
 	struct request *q = *slot;
-	(void)arg;
-	(void)of;
+	struct connection *own = connection_of(of);
 	(void)how;
+	pthread_mutex_lock(&h->lock);
+	if (own) {
+		own->token[0] = '\0';
+		own->began = now_s();
+	}
+	pthread_mutex_unlock(&h->lock);
 	if (q)
 		buf_release(&q->body);
 	free(q);
@@ -217,8 +308,27 @@ static bool is_loopback(const struct sockaddr *a)
 
 static void module_stop(struct http_running *h)
 {
-	MHD_stop_daemon(h->daemon);
+	if (h->daemon)
+		MHD_stop_daemon(h->daemon);
+	if (h->stop[1] >= 0)
+		close(h->stop[1]);
+	if (h->watches)
+		pthread_join(h->watch, NULL);
+	if (h->stop[0] >= 0)
+		close(h->stop[0]);
 	free(h);
+}
+
+static int start_watch(struct http_running *h, struct err *err)
+{
+	int rc = pipe2(h->stop, O_CLOEXEC) < 0 ? errno : 0;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = rc ? rc : pthread_create(&h->watch, NULL, watch_connections, h);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	h->watches = rc == 0;
+	return rc ? err_set(err, rc, "cannot listen at '%s'", h->s->address) : 0;
 }
 
 static int start_daemon(struct http_running *h, const struct addrinfo *at, struct err *err)
@@ -236,8 +346,9 @@ static int start_daemon(struct http_running *h, const struct addrinfo *at, struc
 	errno = 0;
 	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, h, MHD_OPTION_SOCK_ADDR, at->ai_addr,
 	                             MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-	                             (unsigned)HTTP_IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL,
-	                             MHD_OPTION_ARRAY, s->certificate ? tls : none, MHD_OPTION_END);
+	                             (unsigned)HTTP_IDLE_S, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)HTTP_ADDRESS,
+	                             MHD_OPTION_NOTIFY_CONNECTION, note_connection, h, MHD_OPTION_NOTIFY_COMPLETED,
+	                             end_request, h, MHD_OPTION_ARRAY, s->certificate ? tls : none, MHD_OPTION_END);
 	return h->daemon ? 0 : err_set(err, errno ? errno : EINVAL, "cannot listen at '%s'", s->address);
 }
 
@@ -248,6 +359,13 @@ static int module_start(const struct http_server *s, struct err *err, struct htt
 	if (rc < 0)
 		return rc;
 	struct http_running *h = calloc(1, sizeof(*h));
+	if (h) {
+		h->s = s;
+		h->stop[0] = h->stop[1] = -1;
+		pthread_mutex_init(&h->lock, NULL);
+		for (size_t k = 0; k < sizeof(h->connections) / sizeof(h->connections[0]); k++)
+			h->connections[k].fd = -1;
+	}
 	if (!h)
 		rc = err_set(err, ENOMEM, "cannot listen at '%s'", s->address);
 	else if (!s->certificate && !is_loopback(at->ai_addr)) {
@@ -255,12 +373,13 @@ static int module_start(const struct http_server *s, struct err *err, struct htt
 		             s->address);
 		err_hint(err, "give --certificate and --key");
 	} else {
-		h->s = s;
-		rc = start_daemon(h, at, err);
+		rc = start_watch(h, err);
+		rc = rc < 0 ? rc : start_daemon(h, at, err);
 	}
 	freeaddrinfo(at);
 	if (rc < 0) {
-		free(h);
+		if (h)
+			module_stop(h);
 		return rc;
 	}
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
