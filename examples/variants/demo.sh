@@ -88,12 +88,18 @@ say "EAS1.vcf there is the first day's, since replaced. B7.vcf and EAS5.vcf are 
 printf '$ %s\n' "stemma lineage --format svg results/summary.tsv > lineage.svg"
 stemma lineage --format svg results/summary.tsv >lineage.svg
 
+say "And all of it as one page, for those who have no stemma:"
+show stemma report -o report.html --against 'results/summary.tsv@{1}' results/summary.tsv
+
 say "Left in $out:"
 cat <<END
     results/summary.tsv   the table, results/*.vcf the variants
     lineage.svg           what the table came from, as a graph
+    report.html           all of it as one page, with what differs from the first day
     record/               what stemma wrote down
 Ask more of it:
     PATH=$build/src/cmd:\$PATH; export STEMMA_HOME=$STEMMA_HOME
     cd $out && stemma show results/summary.tsv
+Open in a browser, which needs nothing else:
+    $out/report.html
 END
