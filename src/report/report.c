@@ -1,6 +1,7 @@
 /* report.c - makes the data of a page, and the page. */
 #include "base/base64.h"
 #include "report/report_int.h"
+#include "report/report_page.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +87,6 @@ static int make_rest(struct report *r, struct err *err, json_t *o)
 		if (r->l.omitted[k])
 			js_num(omitted, lineage_omit_name[k], r->l.omitted[k]);
 	js_put(o, "omitted", omitted);
-	js_num(o, "shape_folded", r->shape.folded);
 	int rc = report_about(r, o);
 	return rc < 0 ? rc : report_against(r, err, o);
 }

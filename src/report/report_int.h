@@ -1,5 +1,5 @@
 /* report_int.h - what the parts of a report share: report_gather.c (which nodes and edges), report_nodes.c and
- * report_edges.c (their tables), report_about.c (what is said of the whole), report_page.c (the page around it). */
+ * report_edges.c (their tables), report_about.c (what is said of the whole). */
 #ifndef STEMMA_REPORT_REPORT_INT_H
 #define STEMMA_REPORT_REPORT_INT_H
 
@@ -108,16 +108,5 @@ int report_against(const struct report *r, struct err *err, json_t *o);
 
 /* What the run used: appends "resources": ..., "limits": ..., "series": .... 0, or -errno with a sentence. */
 int report_resources(const struct report *r, struct err *err, struct buf *b);
-
-/* ---- report_series.c ---- */
-
-/* Appends the samples of a file that `stemma run --series` wrote, as an object of columns. of: the start of the run;
- * what began more than a minute before or after it is of another one, -EINVAL. 0, or -errno with a sentence. */
-int report_series(const char *path, int64_t of, struct err *err, struct buf *b);
-
-/* ---- report_page.c ---- */
-
-/* The page around data, a JSON text. Appends. */
-void report_page(struct str data, struct buf *ret);
 
 #endif

@@ -1,7 +1,7 @@
-/* report_page.c - the page around the data, and the one encoder through which all data goes. */
+#include "report/report_page.h"
+
 #include "base/unsafe_char.h"
 #include "base/utf8.h"
-#include "report/report_int.h"
 
 static const char page_head[] = {
 #include "report_head.inc"
@@ -10,29 +10,26 @@ static const char page_tail[] = {
 #include "report_tail.inc"
 };
 
-/* JSON as it may stand in a script element of HTML: outside of texts it has none of these characters, and in texts an
- * escape stands for the same. So no tag, no end of the element and no character that changes how a page is read can be
- * in it, whatever the data is. */
-static void write_data(struct str s, struct buf *ret)
+void report_page_data(struct str data, struct buf *ret)
 {
-	size_t from = 0, n;
+	size_t from = 0, n; /* what stands in [from, i) goes as it is */
 	uint32_t c;
-	for (size_t i = 0; i < s.n; i += n) {
-		n = utf8_char(s.p + i, s.n - i, &c);
+	for (size_t i = 0; i < data.n; i += n) {
+		n = utf8_char(data.p + i, data.n - i, &c);
 		bool text = n > 0, plain = text && c != '<' && c != '>' && c != '&' && (c == '\n' || !unsafe_char(c));
 		n = text ? n : 1;
 		if (plain)
 			continue;
-		buf_add(ret, s.p + from, i - from);
+		buf_add(ret, data.p + from, i - from);
 		buf_printf(ret, "\\u%04x", text ? (unsigned)c : 0xfffdu);
 		from = i + n;
 	}
-	buf_add(ret, s.p + from, s.n - from);
+	buf_add(ret, data.p + from, data.n - from);
 }
 
 void report_page(struct str data, struct buf *ret)
 {
 	buf_add(ret, page_head, sizeof(page_head));
-	write_data(data, ret);
+	report_page_data(data, ret);
 	buf_add(ret, page_tail, sizeof(page_tail));
 }

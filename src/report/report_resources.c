@@ -1,6 +1,7 @@
 /* report_resources.c - what a run used, and what it was held to. */
 #include "answer/summaries.h"
 #include "report/report_int.h"
+#include "report/report_series.h"
 #include "summary/summary.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
-/* report_series.c - reads what `stemma run --series` wrote: lines of numbers with a head of names, or lines of JSON. Of
- * many lines the page gets at most POINTS: of each stretch the greatest value of each column, so that no peak is lost.
- *
- * Names are of small letters and _, values numbers; all else is refused, for a file can hold anything. */
+#include "report/report_series.h"
+
+#include "answer/js.h"
 #include "base/io.h"
-#include "report/report_int.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +11,6 @@
 
 #define MOST_BYTES (64u << 20)
 #define MOST_COLUMNS 40
-#define POINTS 1000
 #define NAME 32
 #define MINUTE 60.0
 
@@ -135,7 +133,7 @@ static double greatest(const struct samples *s, size_t column, size_t from, size
 
 static void write_samples(const struct samples *s, struct buf *b)
 {
-	size_t points = s->rows < POINTS ? s->rows : POINTS;
+	size_t points = s->rows < REPORT_POINTS ? s->rows : REPORT_POINTS;
 	buf_printf(b, "{\"samples\":%zu,\"columns\":{", s->rows);
 	for (size_t c = 0; c < s->columns; c++) {
 		buf_printf(b, "%s\"%s\":[", c ? ",\n" : "", s->name[c]);
@@ -161,23 +159,29 @@ static int check_samples(const struct samples *s, int64_t of, struct err *err)
 	return 0;
 }
 
-int report_series(const char *path, int64_t of, struct err *err, struct buf *b)
+int report_series_text(const char *path, char *text, int64_t of, struct err *err, struct buf *b)
 {
 	struct samples s = {.path = path};
-	struct buf text = {0};
-	int rc = io_read_file(path, MOST_BYTES, &text);
-	if (rc < 0)
-		err_set(err, -rc, "cannot read '%s'", path);
-	buf_char(&text, '\0');
-	if (rc == 0)
-		rc = text.failed ? -ENOMEM : read_lines(&s, text.p);
+	int rc = read_lines(&s, text);
 	if (rc == -EBADMSG)
 		err_set(err, 0, "'%s' is not what stemma run --series writes", path);
 	if (rc == 0)
 		rc = check_samples(&s, of, err);
 	if (rc == 0)
 		write_samples(&s, b);
-	buf_release(&text);
 	vec_release(&s.v);
+	return rc;
+}
+
+int report_series(const char *path, int64_t of, struct err *err, struct buf *b)
+{
+	struct buf text = {0};
+	int rc = io_read_file(path, MOST_BYTES, &text);
+	if (rc < 0)
+		err_set(err, -rc, "cannot read '%s'", path);
+	buf_char(&text, '\0');
+	if (rc == 0)
+		rc = text.failed ? -ENOMEM : report_series_text(path, text.p, of, err, b);
+	buf_release(&text);
 	return rc;
 }
