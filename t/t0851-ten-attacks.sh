@@ -142,6 +142,19 @@ wait $killed 2>/dev/null
 : >go
 cmd 0 trust --verify && says "$out" '5 runs planned, 0 made, 0 there, 0 forgotten; it has no end: it goes on, was killed, or the record was cut' 'sound: '
 check 'a benchmark that was killed: its plan has no end, and what is sealed is sound'
+cat >behind.sh <<'END'
+#!/bin/sh
+while [ ! -e over ]; do sleep 0.02; done </dev/null >/dev/null 2>&1 &
+echo "time: 1"
+END
+chmod +x behind.sh
+cmd 0 bench run -n 2 -- ./behind.sh && cmd 0 trust --verify && says "$out" '2 runs planned, 2 made, 2 there, 0 forgotten' ' not sealed yet' 'sound: ' && says_not "$out" ' 0 not sealed yet'
+check 'what a command leaves running is sealed when it is over, and is no attack'
+: >over
+n=0
+until [ $n = 500 ] || { "$STEMMA" trust --seal >"$out" 2>"$err" && says_not "$out" 'still going on'; }; do sleep 0.02 && n=$((n + 1)); done
+cmd 0 trust --verify && says "$out" ' 0 not sealed yet' 'sound: '
+check 'and then it is sealed'
 "$STEMMA" run -l bench=mine -- true
 cmd 0 trust @ && says "$out" 'no plan was sealed before this run: whether there were others is not known' && cmd 0 trust @ --json && json '.plan == null'
 check 'a run without a plan'

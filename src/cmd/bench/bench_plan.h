@@ -10,6 +10,9 @@ struct bench_plan {
 	const char *id;   /* ULID */
 	bool on;          /* the plan is sealed, and so is what follows */
 	uint64_t made;    /* repetitions */
+	/* Of earlier repetitions, where something that the command started goes on: sealed with a later step. */
+	struct run_place *waiting;
+	size_t n_waiting;
 };
 
 /* Before the first run, warm-ups too. benchfile: its path; NULL none. index: where the digests of files are kept. */

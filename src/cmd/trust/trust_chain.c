@@ -118,7 +118,7 @@ static void print_plans(const struct chain_report *r)
 		size_t n = strlen(p->id);
 		printf("bench:%s: ", n > 8 ? p->id + n - 8 : p->id);
 		if (p->known)
-			printf("%llu runs planned, ", (unsigned long long)p->planned);
+			printf("%llu run%s planned, ", (unsigned long long)p->planned, str_plural(p->planned));
 		printf("%llu made, %llu there, %llu forgotten%s\n", (unsigned long long)p->made, (unsigned long long)p->there,
 		       (unsigned long long)p->forgotten,
 		       p->over ? "" : "; it has no end: it goes on, was killed, or the record was cut");

@@ -1,5 +1,6 @@
 #include "trust/chain/chain_parts.h"
 
+#include "base/hash.h"
 #include "base/hex.h"
 #include "base/io.h"
 #include "capture/launch/run.h"
@@ -201,6 +202,7 @@ static int take_label(struct look *l, const struct event *ev)
 		if (!x)
 			return -ENOMEM;
 		snprintf(x->bench, sizeof(x->bench), "%.*s", 26, label.p + 6);
+		snprintf(x->run, sizeof(x->run), "%.*s", (int)ev->run.id.n, ev->run.id.p ? ev->run.id.p : "");
 		x->part = (size_t)(l->p - l->c->parts.v);
 		break;
 	}
@@ -225,9 +227,16 @@ static int take_plan(struct chain *c, const struct event *ev)
 	struct chain_planned *x = vec_add(&c->planned);
 	if (!x)
 		return -ENOMEM;
-	*x = (struct chain_planned){.runs = ev->plan.runs};
+	*x = (struct chain_planned){.runs = ev->plan.runs, .time = ev->time};
 	snprintf(x->id, sizeof(x->id), "%.*s", (int)ev->plan.id.n, ev->plan.id.p ? ev->plan.id.p : "");
 	return 0;
+}
+
+static int take_tombstone(struct chain *c, const struct event_tombstone *t)
+{
+	bool ok = !t->dead || map_set(&c->dead, t->dead, 1);
+	ok &= !t->run.n || map_set(&c->dead_runs, hash_bytes(t->run.p, t->run.n), 1);
+	return ok ? 0 : -ENOMEM;
 }
 
 static int keeping_event(void *arg, const struct event *ev)
@@ -239,9 +248,7 @@ static int keeping_event(void *arg, const struct event *ev)
 	}
 	if (ev->kind == EVENT_plan)
 		return take_plan(l->c, ev);
-	if (ev->kind == EVENT_tombstone && ev->tombstone.dead)
-		return map_set(&l->c->dead, ev->tombstone.dead, 1) ? 0 : -ENOMEM;
-	return 0;
+	return ev->kind == EVENT_tombstone ? take_tombstone(l->c, &ev->tombstone) : 0;
 }
 
 static int part_cmp(const void *pa, const void *pb)
@@ -464,6 +471,7 @@ void chain_close(struct chain *c)
 	vec_release(&c->planned);
 	map_release(&c->by_number);
 	map_release(&c->dead);
+	map_release(&c->dead_runs);
 	collect_release(&c->w);
 	free(c->room);
 	free(c->home);

@@ -87,11 +87,13 @@ struct chain_step {
 	const char *plan;               /* ULID */
 	uint64_t repetition;            /* of a repetition which, from 1; of the end how many were made */
 	const char *run;                /* ULID of the repetition's run; "" it left no record */
-	const struct run_place *places; /* of the sessions that are sealed with it; a run's own is the first */
+	const struct run_place *places; /* of the sessions that are sealed with it */
 	size_t n_places;
+	bool *sealed; /* of each place: it was sealed, or is not there; false: it goes on. NULL: not asked for */
 };
 /* Seals a step with what its sessions hold, in some milliseconds: of the record it reads those sessions only, if this
- * host knows the head of its chain. A session that still goes on is left to chain_seal. 0, or -errno with a sentence.
+ * host knows the head of its chain. A session that still goes on is left to the next step, or to chain_seal. 0, or
+ * -errno with a sentence.
  */
 int chain_step(const char *home, const struct chain_step *step, struct err *err, struct chain_seal_result *ret);
 

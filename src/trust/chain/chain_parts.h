@@ -20,13 +20,14 @@ struct chain_part {
 };
 /* A run that says that a benchmark made it. */
 struct chain_labelled {
-	char bench[27];
+	char bench[27], run[27];
 	size_t part;
 };
 /* A plan as its event has it. */
 struct chain_planned {
 	char id[27];
 	uint64_t runs;
+	int64_t time;
 };
 /* What a seal says of a session. */
 struct chain_entry {
@@ -60,7 +61,8 @@ struct chain {
 	struct map by_number;         /* session -> index in parts */
 	VEC(struct chain_link) seals; /* by chain and number */
 	VEC(struct chain_entry) entries;
-	struct map dead; /* session that a tombstone tells of -> 1 */
+	struct map dead;      /* session that a tombstone tells of -> 1 */
+	struct map dead_runs; /* hash of the id of a run that one tells of -> 1 */
 	VEC(struct chain_labelled) labelled;
 	VEC(struct chain_planned) planned;
 	/* the window */

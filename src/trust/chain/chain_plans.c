@@ -11,9 +11,9 @@
 
 struct plan_state {
 	struct chain_plan p;
-	int64_t sealed; /* when; TIME_NONE: it was not, as far as can be seen */
-	size_t others;  /* runs that call themselves its own and are in no step of it */
-	uint64_t other; /* session of the last of them */
+	int64_t written; /* when, just before it was sealed; TIME_NONE: not known */
+	size_t others;   /* runs that call themselves its own and are in no step of it */
+	uint64_t other;  /* session of the last of them */
 };
 
 struct checking_plans {
@@ -23,6 +23,7 @@ struct checking_plans {
 	struct chain_report *r;
 	struct map named; /* index of a part that is the run of a step -> 1 */
 	struct map by_id; /* hash of an id -> index in plans */
+	struct map runs;  /* hash of a run's id -> index in c->labelled */
 	VEC(struct plan_state) plans;
 };
 
@@ -61,12 +62,18 @@ static struct plan_state *plan_at(struct checking_plans *x, const char *id)
 	p = vec_add(&x->plans);
 	if (!p || !map_set(&x->by_id, hash_bytes(id, strlen(id)), (uint32_t)(x->plans.n - 1)))
 		return NULL;
-	*p = (struct plan_state){.sealed = TIME_NONE};
+	*p = (struct plan_state){.written = TIME_NONE};
 	snprintf(p->p.id, sizeof(p->p.id), "%s", id);
 	return p;
 }
 
-/* The run's own session is the first that the seal names, where it has left a record. */
+/* VEC_NONE: the record has no such run that says that a benchmark made it. */
+static uint32_t part_of_run(const struct checking_plans *x, const char *run)
+{
+	uint32_t at = map_get(&x->runs, hash_bytes(run, strlen(run)));
+	return at != VEC_NONE && !strcmp(x->c->labelled.v[at].run, run) ? (uint32_t)x->c->labelled.v[at].part : VEC_NONE;
+}
+
 static int take_repetition(struct checking_plans *x, struct plan_state *state, const struct chain_link *s)
 {
 	struct chain_plan *p = &state->p;
@@ -75,17 +82,16 @@ static int take_repetition(struct checking_plans *x, struct plan_state *state, c
 		             plan_name(p->id), (unsigned long long)s->repetition);
 		p->made = s->repetition;
 	}
-	if (!*s->run || !s->n)
+	if (!*s->run)
 		return 0;
-	uint64_t session = x->c->entries.v[s->from].session;
-	uint32_t at = map_get(&x->c->by_number, session);
+	uint32_t at = part_of_run(x, s->run);
 	if (at == VEC_NONE) {
-		p->forgotten += map_get(&x->c->dead, session) != VEC_NONE;
+		p->forgotten += map_get(&x->c->dead_runs, hash_bytes(s->run, strlen(s->run))) != VEC_NONE;
 		return 0;
 	}
 	p->there++;
-	int64_t began = x->c->parts.v[at].began, sealed = state->sealed;
-	if (began != TIME_NONE && sealed != TIME_NONE && began < sealed)
+	int64_t began = x->c->parts.v[at].began, written = state->written;
+	if (began != TIME_NONE && written != TIME_NONE && began < written)
 		plan_problem(x, "repetition %llu of %s says that it began before its plan was sealed",
 		             (unsigned long long)s->repetition, plan_name(p->id));
 	else if (began != TIME_NONE && began > s->time)
@@ -105,7 +111,8 @@ static int take_step(struct checking_plans *x, const struct chain_link *s)
 		if (p->began || p->made)
 			plan_problem(x, "%s was sealed twice, or after its first run", plan_name(p->id));
 		p->began = true;
-		state->sealed = s->time;
+		if (state->written == TIME_NONE)
+			state->written = s->time;
 		return 0;
 	case CHAIN_STEP_REPETITION:
 		if (p->over)
@@ -155,6 +162,7 @@ static int take_planned(struct checking_plans *x)
 			plan_problem(x, "there are two plans called %s", plan_name(p->p.id));
 		p->p.known = true;
 		p->p.planned = x->c->planned.v[i].runs;
+		p->written = x->c->planned.v[i].time;
 	}
 	return 0;
 }
@@ -187,6 +195,9 @@ int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line),
 {
 	struct checking_plans x = {.c = c, .say = say, .arg = arg, .r = r};
 	int rc = take_planned(&x);
+	for (size_t i = 0; rc == 0 && i < c->labelled.n; i++)
+		rc =
+		    map_set(&x.runs, hash_bytes(c->labelled.v[i].run, strlen(c->labelled.v[i].run)), (uint32_t)i) ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < c->seals.n; i++)
 		rc = take_step(&x, &c->seals.v[i]);
 	check_beginnings(&x);
@@ -195,6 +206,7 @@ int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line),
 		rc = report_plans(&x);
 	map_release(&x.named);
 	map_release(&x.by_id);
+	map_release(&x.runs);
 	vec_release(&x.plans);
 	return rc;
 }

@@ -335,6 +335,8 @@ static int add_places(struct sealing *s, const struct chain_step *step, struct c
 	for (size_t i = 0; rc == 0 && i < step->n_places; i++) {
 		uint32_t at = map_get(&s->c->by_number, step->places[i].session);
 		bool over = false;
+		if (step->sealed)
+			step->sealed[i] = at == VEC_NONE;
 		if (at == VEC_NONE)
 			continue;
 		const struct chain_part *p = &s->c->parts.v[at];
@@ -344,6 +346,8 @@ static int add_places(struct sealing *s, const struct chain_step *step, struct c
 			err_set(s->err, -rc, "cannot read the logs");
 		else if (over)
 			rc = add_entry(s, p, length, 2);
+		if (step->sealed)
+			step->sealed[i] = over;
 		ret->sessions += over;
 		ret->waiting += !over;
 		ret->bytes += over ? length : 0;
