@@ -43,7 +43,9 @@ static bool find_library(const char *built, const char *installed, const char *n
 
 bool preload_library_find(const char *built, const char *name, char *ret, size_t n)
 {
-	return find_library(built, STEMMA_LIBDIR, name, is_readable, ret, n);
+	/* Debian's Java looks for its libraries in a folder of their own. */
+	return find_library(built, STEMMA_LIBDIR, name, is_readable, ret, n) ||
+	       find_library(built, STEMMA_LIBDIR "/jni", name, is_readable, ret, n);
 }
 
 bool preload_library_path(const char *built, const char *name, char *ret, size_t n)

@@ -2,6 +2,7 @@
 
 #include "base/child.h"
 #include "base/io.h"
+#include "cmd/run/stacks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,13 +138,11 @@ bool run_functions_works(const char **ret_what)
 	}
 	char *argv[] = {path, (char *)"--works", NULL};
 	struct buf printed = {0};
-	int status = child_read(
-	    &(struct child){.argv = argv, .path = path, .in = CHILD_SAME, .err = CHILD_SAME, .most = sizeof(what) - 1},
-	    &printed);
+	int status = child_read(&(struct child){.argv = argv, .path = path, .most = sizeof(what) - 1}, &printed);
 	const char *text = buf_cstr(&printed);
 	size_t n = strcspn(text, "\n");
 	bool said = text[n] == '\n';
-	snprintf(what, sizeof(what), "%.*s", said ? (int)n : 100, said ? text : "its program does not start");
+	snprintf(what, sizeof(what), "%.*s", said ? (int)n : 100, said ? text : stacks_unstarted(status));
 	buf_release(&printed);
 	return said && status == 0;
 }

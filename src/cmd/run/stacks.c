@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool find_stacks_program(char *ret, size_t size)
@@ -63,6 +64,14 @@ void stacks_name(const char *folder)
 	buf_release(&to);
 }
 
+const char *stacks_unstarted(int status)
+{
+	enum { UNLOADED = 127 }; /* of the dynamic linker */
+	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == UNLOADED
+	           ? "a library that its program wants is not installed"
+	           : "its program does not start";
+}
+
 bool stacks_works(const char **ret_what)
 {
 	static char what[256];
@@ -74,8 +83,9 @@ bool stacks_works(const char **ret_what)
 	}
 	char *argv[] = {path, (char *)"--works", NULL};
 	struct buf printed = {0};
-	bool works = child_read(&(struct child){.argv = argv, .path = path, .most = sizeof(what) - 1}, &printed) == 0;
-	const char *text = works ? buf_cstr(&printed) : "its program does not start";
+	int status = child_read(&(struct child){.argv = argv, .path = path, .most = sizeof(what) - 1}, &printed);
+	bool works = status == 0;
+	const char *text = works ? buf_cstr(&printed) : stacks_unstarted(status);
 	snprintf(what, sizeof(what), "%.*s", (int)strcspn(text, "\n"), text);
 	buf_release(&printed);
 	return works;

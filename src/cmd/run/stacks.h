@@ -13,5 +13,7 @@ int stacks_begin(bool quiet);
 void stacks_name(const char *folder);
 /* Does it work here? ret_what: the version of its library, or why not; static. */
 bool stacks_works(const char **ret_what);
+/* Why a program of ours did not say whether it works, from its wait status, or -errno. */
+const char *stacks_unstarted(int status);
 
 #endif
