@@ -1,10 +1,11 @@
 # bash completion for stemma
 
-# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that.
+# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that. The program is that
+# of PATH: one that was only named on the line is not started before the line is.
 _stemma_ask()
 {
 	local line
-	"${COMP_WORDS[0]/#\~/$HOME}" "${store[@]}" sql --no-index --csv "$1" 2>/dev/null | while IFS= read -r line; do
+	command stemma "${store[@]}" sql --no-index --csv "$1" 2>/dev/null | while IFS= read -r line; do
 		line=${line%$'\r'}
 		if [[ $line == \"*\" ]]; then
 			line=${line:1:-1}

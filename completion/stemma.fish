@@ -1,12 +1,13 @@
 # fish completion for stemma
 
-# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that.
+# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that. The program is that
+# of PATH: one that was only named on the line is not started before the line is.
 function __stemma_ask
     set -l words (commandline -opc)
     set -l store
     set -l at (contains -i -- --store $words)
     and set store --store $words[(math $at + 1)]
-    $words[1] $store sql --no-index --csv $argv[1] 2>/dev/null | tail -n +2 | string trim -r -c \r | string replace -r '^"(.*)"$' '$1' | string replace -a '""' '"'
+    command stemma $store sql --no-index --csv $argv[1] 2>/dev/null | tail -n +2 | string trim -r -c \r | string replace -r '^"(.*)"$' '$1' | string replace -a '""' '"'
 end
 
 function __stemma_runs

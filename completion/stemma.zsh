@@ -1,11 +1,12 @@
 #compdef stemma
 # zsh completion for stemma
 
-# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that.
+# The first column of what the record answers to a query in SQL, a line each. The record is not brought up to date for that. The program is that
+# of PATH: one that was only named on the line is not started before the line is.
 _stemma_ask()
 {
 	local line
-	$program $store sql --no-index --csv "$1" 2>/dev/null | while IFS= read -r line; do
+	command stemma $store sql --no-index --csv "$1" 2>/dev/null | while IFS= read -r line; do
 		line=${line%$'\r'}
 		if [[ $line == \"*\" ]]; then
 			line=${line[2,-2]}
@@ -74,7 +75,7 @@ _stemma_offer()
 
 _stemma()
 {
-	local cur=$words[CURRENT] prev=$words[CURRENT-1] program=${words[1]/#\~/$HOME} command='' i k
+	local cur=$words[CURRENT] prev=$words[CURRENT-1] command='' i k
 	local -a store=() options=() commands=()
 	for ((i = 2; i < CURRENT; i++)); do
 		case $words[i] in

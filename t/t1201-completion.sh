@@ -81,6 +81,9 @@ for shell in bash zsh fish; do
 	check "$shell: a whole path"
 	STEMMA_HOME=$T/none offers "why !$id" stemma '' && STEMMA_HOME=$T/none "words_$shell" stemma show '' && [ ! -s "$err" ] && [ ! -e "$T/none" ]
 	check "$shell: where there is no record, nothing is said and nothing made"
+	printf '#!/bin/sh\n: >"%s"\n' "$T/started" >other && chmod +x other && "words_$shell" ./other show '' && [ ! -e "$T/started" ]
+	check "$shell: a program that is only named is not started"
+	rm other
 	STEMMA_HOME=$T/none offers "$id" stemma show --store "$T/record" ''
 	check "$shell: the record that the line names"
 done
