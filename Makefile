@@ -22,6 +22,7 @@ help:
 	@echo 'make test       the tests'
 	@echo 'make test-slow  the tests that take minutes'
 	@echo 'make bench      what recording costs, and what asking costs'
+	@echo 'make packages   packages for Debian and others, tested in clean root folders, into build-packages/ (root; doc/packages.md)'
 	@echo 'make install    under PREFIX ($(PREFIX)); DESTDIR is obeyed'
 	@echo 'make sanitize   the tests under address and undefined-behaviour sanitizers'
 	@echo 'make tsan       the tests under the thread sanitizer'
@@ -63,6 +64,9 @@ install:
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false -- -Dprefix=$(PREFIX)
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
+packages:
+	@$(CLEAN_ENV) tools/package all
+
 sanitize:
 	@tools/setup build test
 	@$(CLEAN_ENV) tools/sanitize address $(TESTS)
@@ -82,6 +86,6 @@ lint:
 	@tools/lint $(BUILD)
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz build-matrix demo-out
+	rm -rf build build-asan build-tsan build-fuzz build-matrix build-packages demo-out
 
-.PHONY: all help build demo check test test-slow bench install sanitize tsan fuzz lint clean
+.PHONY: all help build demo check test test-slow bench install packages sanitize tsan fuzz lint clean
