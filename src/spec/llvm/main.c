@@ -10,6 +10,7 @@
  * and status 1. */
 #include "base/io.h"
 #include "spec/llvm/program.h"
+#include "spec/llvm/versions.h"
 #include "spec/objects.h"
 
 #include <llvm-c/BitReader.h>
@@ -317,7 +318,9 @@ int main(int argc, char **argv)
 		struct objects_bytes file;
 		if (objects_map(inline_bc, &err, &file) < 0)
 			llvm_die("%s", err.text);
+		struct versions *plain = versions_keep(&p);
 		program_insert(&p, parse_bitcode(&l, str_n(file.p, file.n), inline_bc), operands, library);
+		versions_add(&p, plain);
 		set_spec_id(l.all, id, library);
 		if (LLVMWriteBitcodeToFile(l.all, out_bc))
 			llvm_die("cannot write '%s'", out_bc);

@@ -42,6 +42,9 @@
 
 HIDDEN extern const uint64_t __stemma_trace_spec;
 HIDDEN extern const uint32_t __stemma_trace_library; /* this is a library */
+/* Which versions of functions run: those that trace (versions.c). Decided at the start, and the same from then on. */
+HIDDEN extern uint32_t __stemma_trace_on;
+uint32_t __stemma_trace_on;
 /* Of a library, what its functions' numbers begin with. */
 HIDDEN extern uint32_t __stemma_trace_base;
 uint32_t __stemma_trace_base = TRACE_LIBRARY_FIRST + TRACE_LIBRARIES * TRACE_LIBRARY_FUNCTIONS;
@@ -237,6 +240,14 @@ static uint32_t number_library(void)
 	return TRACE_LIBRARY_FIRST + (i < TRACE_LIBRARIES ? i : TRACE_LIBRARIES) * TRACE_LIBRARY_FUNCTIONS;
 }
 
+/* Libraries ask before the program's own beginning. */
+static uint32_t is_anything_traced(void)
+{
+	if (!asked && secure_getenv("STEMMA_TRACE"))
+		read_trace_settings();
+	return *folder != 0;
+}
+
 static struct state *make_more(struct state *s, struct module *m);
 HIDDEN extern struct module __stemma_trace_module;
 struct module __stemma_trace_module = {.abi = STATE_ABI,
@@ -244,13 +255,14 @@ struct module __stemma_trace_module = {.abi = STATE_ABI,
                                        .slot = __stemma_trace_slot,
                                        .more = make_more,
                                        .thread_name = own_thread_name,
-                                       .number = number_library};
+                                       .number = number_library,
+                                       .is_on = is_anything_traced};
 static struct module *owner; /* whose runtime writes */
 
 /* By this note the copies find each other, whatever their symbols are: what it holds is how far away the module is. */
 __asm__(".pushsection .note.stemma.trace,\"a\",@note\n"
         "	.balign 4\n"
-        "	.long 7, 4, 1\n"
+        "	.long 7, 4, 2\n"
         "	.asciz \"stemma\"\n"
         "	.balign 4\n"
         "	.long __stemma_trace_module - .\n"
@@ -265,7 +277,7 @@ static struct module *module_of_notes(const char *p, const char *end)
 		p = desc + ((note->n_descsz + 3) & ~3u);
 		if (p > end)
 			break;
-		if (note->n_type == 1 && note->n_namesz == 7 && note->n_descsz == 4 && memcmp(name, "stemma", 7) == 0) {
+		if (note->n_type == 2 && note->n_namesz == 7 && note->n_descsz == 4 && memcmp(name, "stemma", 7) == 0) {
 			int32_t away;
 			memcpy(&away, desc, sizeof(away));
 			return (struct module *)((uintptr_t)desc + (uintptr_t)(intptr_t)away);
@@ -311,6 +323,7 @@ __attribute__((constructor(101))) static void find_owner(void)
 	m->told.spec = __stemma_trace_spec;
 	dl_iterate_phdr(look_at_file, &first);
 	owner = first ? first : m;
+	__stemma_trace_on = owner->is_on();
 	if (m->library)
 		m->told.base = __stemma_trace_base = owner->number();
 }

@@ -55,6 +55,7 @@ struct module {
 	struct state *(*more)(struct state *s, struct module *m);
 	char *(*thread_name)(void);
 	uint32_t (*number)(void); /* a library's first function */
+	uint32_t (*is_on)(void);  /* something is traced; the same whenever it is asked */
 };
 
 extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-exec")));
