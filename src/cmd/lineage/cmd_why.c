@@ -32,7 +32,8 @@ static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct bu
 	return r;
 }
 
-#define KIND_ARGV 400 /* bytes of a command line of which the kind is looked for */
+#define SHELL_COMMAND 40 /* columns of a shell with its commands, where others are one word */
+#define KIND_ARGV 400    /* bytes of a command line of which the kind is looked for */
 
 /* "sort x | uniq -c in fit.sh": each about max columns; max 0: the program, and its script or subcommand. */
 static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell, struct buf *b)
@@ -46,8 +47,9 @@ static int fmt_makers(struct cmd *c, const struct why *n, size_t max, bool shell
 		size_t from = b->n;
 		size_t maker = pipeline ? shown - 1 - k : k;
 		r = exec_name(c->store, n->reps[maker], true, max ? max * 4 : KIND_ARGV, b);
-		if (max)
-			fmt_fit(b, from, max, c->out.utf8);
+		const char *rest = r < 0 || max ? "" : buf_cstr(b) + from + command_kind(buf_cstr(b) + from).n;
+		if (max || str_starts(str_of(rest), str_of(" -c "))) /* of sh -c, what it runs says more */
+			fmt_fit(b, from, max ? max : SHELL_COMMAND, c->out.utf8);
 		else if (r >= 0)
 			b->n = from + command_kind(buf_cstr(b) + from).n;
 		r = r < 0 ? r : fmt_times(c, n, maker, b);

@@ -1,0 +1,105 @@
+/* find.c - the folder's tree, and in it what the readers know. */
+#include "adopt/readers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MOST 16
+#define ENTRIES_MOST 20000000
+
+struct search {
+	struct adopt_jobs *l;
+	struct buf path;
+	uint64_t entries;
+};
+
+static bool ends(const char *name, const char *end)
+{
+	return str_ends(str_of(name), str_of(end));
+}
+
+/* What lies in a folder by this name, if a reader knows it. */
+static int look_at_file(struct search *s, int folder, const char *name)
+{
+	const char *path = buf_cstr(&s->path);
+	if (!strcmp(name, ".command.run"))
+		return adopt_read_nextflow(s->l, folder, path);
+	if (!strcmp(name, "ro-crate-metadata.json"))
+		return adopt_read_ro_crate(s->l, folder, path);
+	if (ends(name, ".json") || ends(name, ".jsonl") || ends(name, ".ndjson"))
+		return adopt_read_openlineage(s->l, folder, path, name);
+	return 0;
+}
+
+static int search_folder(struct search *s, int fd, unsigned depth)
+{
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -ENOMEM;
+	}
+	const size_t path = s->path.n;
+	int rc = 0;
+	for (struct dirent *e; rc == 0 && (e = readdir(d)) && s->entries++ < ENTRIES_MOST;) {
+		struct stat st;
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, ".git"))
+			continue;
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode)) {
+			rc = look_at_file(s, dirfd(d), e->d_name);
+			continue;
+		}
+		if (S_ISLNK(st.st_mode) || (S_ISDIR(st.st_mode) && depth >= DEPTH_MOST)) {
+			s->l->links++;
+			continue;
+		}
+		if (!S_ISDIR(st.st_mode))
+			continue;
+		if (!strcmp(e->d_name, ".snakemake")) {
+			rc = adopt_read_snakemake(s->l, dirfd(d), buf_cstr(&s->path));
+			continue;
+		}
+		int below = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			continue;
+		buf_printf(&s->path, "/%s", e->d_name);
+		rc = s->path.failed ? -ENOMEM : 0;
+		if (rc == 0)
+			rc = search_folder(s, below, depth + 1);
+		else
+			close(below);
+		s->path.n = path;
+	}
+	closedir(d);
+	if (rc == 0 && s->entries >= ENTRIES_MOST)
+		rc = adopt_pass(s->l, buf_cstr(&s->path), "there are too many files");
+	return rc;
+}
+
+int adopt_find(const char *folder, struct adopt_jobs *ret, struct err *err)
+{
+	*ret = (struct adopt_jobs){.links = 0};
+	char *path = realpath(folder, NULL);
+	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(path);
+		return err_set(err, errno, "cannot look into '%s'", folder);
+	}
+	struct stat st;
+	ret->folder = adopt_text(ret, str_of(path));
+	ret->owner = fstat(fd, &st) == 0 ? st.st_uid : geteuid();
+	struct search s = {.l = ret};
+	if (strcmp(path, "/") != 0)
+		buf_str(&s.path, str_of(path));
+	free(path);
+	int rc = ret->folder ? search_folder(&s, fd, 0) : (close(fd), -ENOMEM);
+	buf_release(&s.path);
+	if (ret->full)
+		return err_set(err, E2BIG, "there are more than %d jobs in '%s'", ADOPT_JOBS_MOST, folder);
+	return rc < 0 ? err_set(err, -rc, "cannot read what is in '%s'", folder) : 0;
+}
