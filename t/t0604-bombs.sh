@@ -82,6 +82,15 @@ def many_execs(h, n):
 
 
 bomb('show: a process that became another program again and again', 6000, record(many_execs), lambda place: ('--store', place, 'show', '@'))
+
+
+def triples(place, n):
+    open(place + '/data.nt', 'w').write(''.join('<http://e/s%d> <http://e/p> <http://e/o%d> .\n' % (i, i) for i in range(n)))
+    # What has no variable in common takes nothing away, and all its rows are alike for that.
+    open(place + '/minus.rq', 'w').write('SELECT (COUNT(*) AS ?n) { ?a ?b <http://e/o1> MINUS { ?s ?p ?o FILTER(?s != ?o) } }')
+
+
+bomb('sparql: a MINUS of much that has nothing in common', 30000, triples, lambda place: ('sparql', '--data', place + '/data.nt', '--file', place + '/minus.rq'))
 sys.stdout.write('1..%d\n' % count)
 sys.exit(failed > 0)
 END

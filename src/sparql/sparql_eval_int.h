@@ -40,6 +40,8 @@ rdf_id *rows_add(struct evaluation *e, struct rows *r, const rdf_id *like);
 void rows_release(struct evaluation *e, struct rows *r);
 /* Counts work; false when it is time to end. */
 bool evaluation_goes_on(struct evaluation *e);
+/* The same, and the clock is looked at: before what may take a millisecond itself. */
+bool evaluation_has_time(struct evaluation *e);
 void evaluation_fail(struct evaluation *e, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Both rows in one; false: they contradict each other. to may be either. */
 bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to);

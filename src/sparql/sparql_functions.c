@@ -298,6 +298,8 @@ static rdf_id call_regex(const struct call *c)
 	const struct str flags = c->x->n == 3 ? term_of(c, c->c)->text : str_n("", 0);
 	if (!is_string(c, c->a) || !is_simple(c, c->b) || (c->x->n == 3 && !is_simple(c, c->c)))
 		return 0;
+	if (!evaluation_has_time(c->e))
+		return 0;
 	return eval_bool(c->e, sparql_regex_matches(term_of(c, c->a)->text, term_of(c, c->b)->text, flags));
 }
 
@@ -308,6 +310,8 @@ static rdf_id call_replace(const struct call *c)
 	if (!is_string(c, c->a) || !is_simple(c, c->b) || !is_simple(c, c->c) || (c->x->n == 4 && (!f || !is_simple(c, f))))
 		return 0;
 	const struct str flags = f ? term_of(c, f)->text : str_n("", 0);
+	if (!evaluation_has_time(c->e))
+		return 0;
 	if (sparql_regex_replace(term_of(c, c->a)->text, term_of(c, c->b)->text, term_of(c, c->c)->text, flags, &b) < 0) {
 		buf_release(&b);
 		return 0;

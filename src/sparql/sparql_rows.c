@@ -27,11 +27,14 @@ void evaluation_fail(struct evaluation *e, int rc, const char *fmt, ...)
 
 bool evaluation_goes_on(struct evaluation *e)
 {
-	struct timespec t;
 	if (e->rc)
 		return false;
-	if (++e->ticks % TICKS)
-		return true;
+	return ++e->ticks % TICKS ? true : evaluation_has_time(e);
+}
+
+bool evaluation_has_time(struct evaluation *e)
+{
+	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	if ((int64_t)t.tv_sec * 1000000000 + t.tv_nsec > e->deadline)
 		evaluation_fail(e, -ETIME, "the query takes too long");
@@ -133,10 +136,12 @@ static uint32_t hash_row(const rdf_id *row, const uint32_t *columns, size_t n)
 	return hash_fold(h);
 }
 
+/* Rows by the hash of what they share: chains, since all rows may share the same, or nothing. */
 struct index {
 	uint32_t *columns;
 	size_t n;
-	struct table table;
+	uint32_t *head, *next; /* rows; VEC_NONE: the chain ends */
+	size_t mask;
 };
 
 static void index_make(struct evaluation *e, struct index *x, const struct rows *a, const struct rows *b)
@@ -147,24 +152,36 @@ static void index_make(struct evaluation *e, struct index *x, const struct rows 
 		return;
 	}
 	x->n = key_of_join(e, a, b, x->columns);
+	while (x->mask + 1 < b->n)
+		x->mask = x->mask * 2 + 1;
+	x->head = malloc((x->mask + 1) * sizeof(*x->head));
+	x->next = malloc((b->n + 1) * sizeof(*x->next));
+	if (!x->head || !x->next) {
+		evaluation_fail(e, -ENOMEM, "out of memory");
+		return;
+	}
+	memset(x->head, 0xff, (x->mask + 1) * sizeof(*x->head));
 	/* In the opposite order, so that rows of one key are met in their own. */
-	for (size_t i = b->n; i-- > 0 && !e->rc;)
-		if (!table_add(&x->table, hash_row(rows_at(e, b, i), x->columns, x->n), (uint32_t)i))
-			evaluation_fail(e, -ENOMEM, "out of memory");
+	for (size_t i = b->n; i-- > 0 && evaluation_goes_on(e);) {
+		uint32_t *head = &x->head[hash_row(rows_at(e, b, i), x->columns, x->n) & x->mask];
+		x->next[i] = *head;
+		*head = (uint32_t)i;
+	}
 }
 
 static void index_release(struct index *x)
 {
 	free(x->columns);
-	table_release(&x->table);
+	free(x->head);
+	free(x->next);
 }
 
 static void join_row(struct evaluation *e, const struct index *x, const rdf_id *row, const struct rows *b, bool left,
                      const struct sparql_expr *expr, rdf_id g, struct rows *out)
 {
-	size_t pos = TABLE_START, before = out->n;
-	const uint32_t h = hash_row(row, x->columns, x->n);
-	for (uint32_t i; (i = table_next(&x->table, h, &pos)) != VEC_NONE && evaluation_goes_on(e);) {
+	const size_t before = out->n;
+	uint32_t i = x->head[hash_row(row, x->columns, x->n) & x->mask];
+	for (; i != VEC_NONE && evaluation_goes_on(e); i = x->next[i]) {
 		const rdf_id *other = rows_at(e, b, i);
 		if (!fits(e, row, other))
 			continue;
@@ -191,9 +208,8 @@ void rows_join(struct evaluation *e, const struct rows *a, const struct rows *b,
 
 static bool is_taken_away(struct evaluation *e, const struct index *x, const rdf_id *row, const struct rows *b)
 {
-	size_t pos = TABLE_START;
-	const uint32_t h = hash_row(row, x->columns, x->n);
-	for (uint32_t i; (i = table_next(&x->table, h, &pos)) != VEC_NONE && evaluation_goes_on(e);) {
+	uint32_t i = x->head[hash_row(row, x->columns, x->n) & x->mask];
+	for (; i != VEC_NONE && evaluation_goes_on(e); i = x->next[i]) {
 		const rdf_id *other = rows_at(e, b, i);
 		bool shared = false;
 		for (size_t k = 0; k < e->n_vars; k++)
