@@ -1,5 +1,6 @@
 #!/bin/sh
 # stemma collect: whoever has no token holds no connection for long, however slowly it sends, and nobody holds all of them.
+# stemma ship: a token goes over no network without TLS.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -79,5 +80,13 @@ cmd 0 run -q -- true && cmd 0 ship --to "$url" --token token && says "$out" sent
 check 'while somebody sends a byte a second, others are heard'
 wait $drip && says drip 'left 0 after 20 turns'
 check 'without a token a connection ends, whatever comes'
+# A token without TLS stays within this machine: no proxy gets it, and a URL that only begins with this machine's name does not.
+cmd 0 run -q -- true && http_proxy=http://127.0.0.1:9 ALL_PROXY=http://127.0.0.1:9 cmd 0 ship --to "$url" --token token && says "$out" sent
+check 'no proxy of the environment is asked'
+cmd 0 run -q -- true
+for there in "http://127.0.0.1:1@127.0.0.2:${url##*:}" "http://localhost:1@127.0.0.2:${url##*:}" "http://127.0.0.1:1\\@127.0.0.2:${url##*:}"; do
+	cmd 1 ship --to "$there" --token token && says_not "$err" 'connect' || break
+done
+check 'a URL that begins with 127.0.0.1 and leads elsewhere gets no token'
 kill $server
 finish

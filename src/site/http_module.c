@@ -36,14 +36,23 @@ static size_t take_text(char *p, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
-/* http:// carries the token for everybody to read: only within this machine. */
-static const char *protocols_for(const char *url)
+/* http:// carries the token for everybody to read: only within this machine. Whom the URL names is asked of libcurl,
+ * which will go there: http://127.0.0.1:1@HOST leads to HOST. */
+static bool leads_here(const char *url)
 {
-	static const char *const here[] = {"http://127.0.0.1:", "http://localhost:", "http://[::1]:"};
-	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
-		if (!strncasecmp(url, here[i], strlen(here[i])))
-			return "http";
-	return "https";
+	static const char *const here[] = {"127.0.0.1", "localhost", "[::1]"};
+	CURLU *u = curl_url();
+	char *scheme = NULL, *host = NULL;
+	bool is = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+	          curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+	          curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK && !strcasecmp(scheme, "http");
+	bool known = false;
+	for (size_t i = 0; is && i < sizeof(here) / sizeof(here[0]); i++)
+		known |= !strcasecmp(host, here[i]);
+	curl_free(scheme);
+	curl_free(host);
+	curl_url_cleanup(u);
+	return known;
 }
 
 static int set_options(CURL *c, const struct http_post *p, struct curl_slist *headers, struct reading *r, char *why)
@@ -51,7 +60,10 @@ static int set_options(CURL *c, const struct http_post *p, struct curl_slist *he
 	int bad = 0;
 #define SET(option, value) bad |= curl_easy_setopt(c, option, value) != CURLE_OK
 	SET(CURLOPT_URL, p->url);
-	SET(CURLOPT_PROTOCOLS_STR, protocols_for(p->url));
+	const bool here = leads_here(p->url);
+	SET(CURLOPT_PROTOCOLS_STR, here ? "http" : "https");
+	if (here)
+		SET(CURLOPT_PROXY, ""); /* the environment's would get the token over the network */
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_HTTPHEADER, headers);
