@@ -43,6 +43,8 @@ best="$(run 10) $(run 11) $(run 12)"
 # shellcheck disable=SC2086 # three ids
 cmd 0 trust $best --report && cp "$out" best.json && cmd 0 trust "$name" --report && cp "$out" all.json && cmd 0 trust --claim all.json && says "$out" '12 of 12 runs of the same plan' && says_not "$out" 'other'
 check 'the claim of all twelve is right'
+jq -e --arg id "$id" '.plans == [{"bench": $id, "seal": .plans[0].seal}] and (.plans[0].seal | length) == 64' all.json >"$out" 2>"$err"
+check 'the claim names the seal of its plan'
 cp -a "$STEMMA_HOME" "$T/kept"
 back()
 {
@@ -112,6 +114,13 @@ forged result 'time=1.21' 'time=1.01'
 check '1 edit, and all seals anew: only the published head shows it'
 forged back 604800000000000
 check '5 backdate by a week, and all seals anew: only the published head shows it'
+$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" '1 plan that the claim names is not sealed here as it says' 'not reproducible: the claim was made of another record than this one, or of one that was made anew' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
+check '5 backdate, and all seals anew: a claim that was published shows it, too'
+back
+for plans in '1' '[1]' '[{"bench": "x"}]' '[{"bench": "x", "seal": "12"}]' '[{"bench": 1, "seal": 2}]'; do
+	jq ".plans = $plans" all.json >bad.json && cmd 2 trust --claim bad.json || break
+done
+check 'what are no plans of a claim'
 # shellcheck disable=SC2086
 forged best $best
 check '2, 8 a plan of three, and all seals anew: only the published head shows it'

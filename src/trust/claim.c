@@ -1,5 +1,6 @@
 #include "trust/claim.h"
 
+#include "base/hex.h"
 #include "summary/decimal.h"
 #include "summary/jin.h"
 #include "summary/jout.h"
@@ -168,11 +169,39 @@ static int read_runs(struct reader *r, const json_t *root, struct claim *c)
 	return 0;
 }
 
+/* [{"bench": ULID, "seal": 64 digits}, ...] */
+static int read_plans(struct reader *r, const json_t *root, struct claim *c)
+{
+	json_t *j = json_object_get(root, "plans"), *item;
+	unsigned char hash[32];
+	size_t i, n = json_array_size(j);
+	if (!j || json_is_null(j))
+		return 0;
+	if (!json_is_array(j) || n > r->left)
+		return refuse_claim(r, "\"plans\" is a list of objects");
+	c->plans = calloc(n + 1, sizeof(*c->plans));
+	c->seals = calloc(n + 1, sizeof(*c->seals));
+	if (!c->plans || !c->seals)
+		return claim_oom(r);
+	json_array_foreach(j, i, item)
+	{
+		const char *bench = json_string_value(json_object_get(item, "bench"));
+		const char *seal = json_string_value(json_object_get(item, "seal"));
+		if (!bench || !seal || json_object_size(item) != 2 || !hex_parse(str_of(seal), hash, sizeof(hash)))
+			return refuse_claim(r, "a plan has a \"bench\", and a \"seal\" of 64 hexadecimal digits");
+		c->plans[i] = strdup(bench);
+		c->seals[i] = strdup(seal);
+		if (!c->plans[i] || !c->seals[i])
+			return claim_oom(r);
+	}
+	return 0;
+}
+
 /* Is every member known, and does it claim anything? */
 static int check_members(struct reader *r, const json_t *root)
 {
-	static const char *const known[] = {"format",     "benchmark", "runs",       "inputs",
-	                                    "parameters", "results",   "invariants", NULL};
+	static const char *const known[] = {"format",  "benchmark",  "runs",  "inputs", "parameters",
+	                                    "results", "invariants", "plans", NULL};
 	static const char *const claims[] = {"inputs", "parameters", "results", NULL};
 	const char *key;
 	json_t *item;
@@ -183,7 +212,7 @@ static int check_members(struct reader *r, const json_t *root)
 		if (!is_one_of(key, known) && strncmp(key, "x-", 2) != 0)
 			return (err_set(r->err, 0,
 			                "the claim is not in the right form: '%.60s' is none of format, benchmark, runs, inputs, "
-			                "parameters, results, invariants, x-...",
+			                "parameters, results, invariants, plans, x-...",
 			                key),
 			        -EBADMSG);
 		any |= is_one_of(key, claims);
@@ -212,6 +241,8 @@ static int document(struct reader *r, const json_t *root, struct claim *c)
 		rc = read_part(r, root, "invariants", TRUST_INVARIANTS, c);
 	if (rc == 0)
 		rc = read_runs(r, root, c);
+	if (rc == 0)
+		rc = read_plans(r, root, c);
 	const json_t *b = json_object_get(root, "benchmark");
 	if (rc == 0 && json_is_string(b) && !(c->benchmark = strdup(json_string_value(b))))
 		rc = claim_oom(r);
@@ -252,6 +283,12 @@ void claim_release(struct claim *c)
 	trust_side_release(&c->side);
 	for (size_t i = 0; c->runs && c->runs[i]; i++)
 		free(c->runs[i]);
+	for (size_t i = 0; c->plans && c->seals && (c->plans[i] || c->seals[i]); i++) {
+		free(c->plans[i]);
+		free(c->seals[i]);
+	}
+	free(c->plans);
+	free(c->seals);
 	free(c->runs);
 	free(c->benchmark);
 	*c = (struct claim){0};
@@ -299,6 +336,25 @@ static void put_part(struct jout *j, const char *key, const struct elements *e)
 	jout_close(j, '}');
 }
 
+/* Of those plans that were sealed before their first run. */
+static void put_plans(struct jout *j, const struct claim *c)
+{
+	jout_line(j, 1);
+	jout_key(j, "plans");
+	jout_open(j, '[');
+	for (size_t i = 0; c->plans[i]; i++) {
+		if (!*c->seals[i])
+			continue;
+		jout_open(j, '{');
+		jout_key(j, "bench");
+		jout_text(j, str_of(c->plans[i]));
+		jout_key(j, "seal");
+		jout_text(j, str_of(c->seals[i]));
+		jout_close(j, '}');
+	}
+	jout_close(j, ']');
+}
+
 int claim_write(const struct claim *c, struct buf *ret)
 {
 	static const char *const parts[] = {"inputs", "parameters", "results", "invariants"};
@@ -319,6 +375,8 @@ int claim_write(const struct claim *c, struct buf *ret)
 			jout_text(&j, str_of(c->runs[i]));
 		jout_close(&j, ']');
 	}
+	if (c->plans && c->plans[0])
+		put_plans(&j, c);
 	for (int i = 0; i < TRUST_PARTS; i++)
 		put_part(&j, parts[i], &c->side.part[i]);
 	j.comma = false;

@@ -16,6 +16,9 @@ struct claim {
 	struct trust_side side;
 	char **runs; /* ids of the runs it is of, as they stand there; NULL-terminated, NULL none */
 	char *benchmark;
+	/* The plans that the runs were made by: id, and the hash of the seal before the first run as 64 digits; of both as
+	 * many. NULL-terminated, NULL none. */
+	char **plans, **seals;
 };
 
 /* 0; -EBADMSG with a sentence that says where; -ENOMEM. *ret is to be released on success only. */

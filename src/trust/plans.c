@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -21,7 +22,7 @@ struct known_plan {
 	bool own;    /* a given run is of it */
 	bool chosen; /* it is one of those, or like one */
 	uint64_t runs;
-	struct digest like;
+	struct digest like, seal; /* seal: where it is sealed, the hash of that */
 };
 /* A run that is of a plan: by a step that was sealed, or only by its label. */
 struct planned_run {
@@ -152,8 +153,10 @@ static int take_step(struct gathering *g, const struct event_seal *e)
 			return -ENOMEM;
 		plan = g->plans.n - 1;
 	}
-	if (e->step == STEP_BEGIN)
+	if (e->step == STEP_BEGIN && e->hash.n == DIGEST_BYTES) {
 		g->plans.v[plan].sealed = true;
+		memcpy(g->plans.v[plan].seal.b, e->hash.p, DIGEST_BYTES);
+	}
 	if (e->step != STEP_REPETITION)
 		return 0;
 	copy_id(ulid, e->run);
@@ -210,18 +213,23 @@ static void choose(struct gathering *g)
 
 static int report_ids(const struct gathering *g, struct plans *ret)
 {
+	char hex[2 * DIGEST_BYTES + 1];
 	ret->ids = calloc(g->plans.n + 1, sizeof(*ret->ids));
-	for (size_t i = 0; ret->ids && i < g->plans.n; i++) {
+	ret->seals = calloc(g->plans.n + 1, sizeof(*ret->seals));
+	for (size_t i = 0; ret->ids && ret->seals && i < g->plans.n; i++) {
 		const struct known_plan *p = &g->plans.v[i];
 		if (!p->chosen)
 			continue;
-		if (!(ret->ids[ret->n] = strdup(p->id)))
+		hex_text(p->seal.b, DIGEST_BYTES, hex);
+		ret->ids[ret->n] = strdup(p->id);
+		ret->seals[ret->n] = strdup(p->sealed ? hex : "");
+		if (!ret->ids[ret->n] || !ret->seals[ret->n])
 			return -ENOMEM;
 		ret->n++;
 		ret->planned += p->runs;
 		ret->lost |= !p->there || !p->sealed;
 	}
-	return ret->ids ? 0 : -ENOMEM;
+	return ret->ids && ret->seals ? 0 : -ENOMEM;
 }
 
 static int report_runs(const struct gathering *g, size_t n_given, struct plans *ret)
@@ -272,11 +280,31 @@ int plans_of_runs(struct store *s, const store_id *runs, size_t n, struct err *e
 	return rc < 0 ? err_set(err, -rc, "cannot read the plans") : 0;
 }
 
+int plans_sealed_so(struct store *s, const char *plan, const char *hash, struct err *err)
+{
+	struct digest want;
+	struct reported_list l;
+	bool found = false;
+	if (!hex_parse(str_of(hash), want.b, DIGEST_BYTES))
+		return 0;
+	int rc = store_reported(s, 0, EVENT_seal, &l);
+	for (size_t i = 0; rc == 0 && i < l.n && !found; i++) {
+		const struct event_seal *e = &l.v[i].ev.seal;
+		found = e->step == STEP_BEGIN && str_is(e->plan, plan) && e->hash.n == DIGEST_BYTES &&
+		        !memcmp(e->hash.p, want.b, DIGEST_BYTES);
+	}
+	reported_list_release(&l);
+	return rc < 0 ? err_set(err, -rc, "cannot read the plans") : found;
+}
+
 void plans_release(struct plans *p)
 {
 	for (size_t i = 0; p->ids && p->ids[i]; i++)
 		free(p->ids[i]);
+	for (size_t i = 0; p->seals && p->seals[i]; i++)
+		free(p->seals[i]);
 	free(p->ids);
+	free(p->seals);
 	free(p->others);
 	*p = (struct plans){0};
 }

@@ -14,6 +14,7 @@
 
 struct plans {
 	char **ids;        /* ULIDs of the plans; NULL-terminated */
+	char **seals;      /* of each the hash of the seal before its first run, as 64 digits; "" it is not there */
 	size_t n;          /* how many they are; 0: no plan was sealed before the runs */
 	uint64_t planned;  /* repetitions, of those plans that are there */
 	uint64_t made;     /* repetitions that are sealed, and runs that only say that they are some */
@@ -29,5 +30,9 @@ struct plans {
 /* 0 or -errno with a sentence. Release ret in any case. */
 int plans_of_runs(struct store *s, const store_id *runs, size_t n, struct err *err, struct plans *ret);
 void plans_release(struct plans *p);
+
+/* Does a seal with this hash (64 digits) say that it was made before the first run of the plan? 1, 0, or -errno with a
+ * sentence. Whether the hash is right is another question (trust/chain/chain.h). */
+int plans_sealed_so(struct store *s, const char *plan, const char *hash, struct err *err);
 
 #endif

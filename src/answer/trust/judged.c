@@ -40,6 +40,11 @@ static int judge_plan(struct store *s, const store_id *ids, size_t n, struct cla
 {
 	const struct plans *p = &ret->plans;
 	int r = plans_of_runs(s, ids, n, err, &ret->plans);
+	for (size_t i = 0; r == 0 && claim && claim->plans && claim->plans[i]; i++) {
+		r = plans_sealed_so(s, claim->plans[i], claim->seals[i], err);
+		ret->others_plans += r == 0;
+		r = r < 0 ? r : 0;
+	}
 	if (r < 0 || !p->n_others)
 		return r;
 	store_id *all = calloc(n + p->n_others, sizeof(*all));
@@ -99,6 +104,8 @@ bool judged_agrees(const struct judged *j)
 enum judged_plan judged_by_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;
+	if (j->others_plans)
+		return JUDGED_PLAN_OTHER;
 	if (p->n_others && j->claimed && j->trust_all.judged && j->trust_all.t_eps < 1)
 		return JUDGED_PLAN_PICKED;
 	if (p->n_others && j->all.failed > j->seen.failed)
@@ -177,7 +184,7 @@ static size_t keep_published(struct elements *v)
 
 int judged_claim(struct judged *j, struct buf *ret)
 {
-	struct claim c = {.side = j->seen.side, .runs = j->seen.ulids};
+	struct claim c = {.side = j->seen.side, .runs = j->seen.ulids, .plans = j->plans.ids, .seals = j->plans.seals};
 	struct elements *v = &c.side.part[TRUST_INVARIANTS];
 	size_t all = v->n;
 	put_medians(&c.side.part[TRUST_RESULTS]);

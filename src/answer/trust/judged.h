@@ -18,6 +18,7 @@ struct judged {
 	/* The plan that the runs were made by. Where it has others: what those give, and how far the claim agrees with all.
 	 */
 	struct plans plans;
+	size_t others_plans; /* plans that the claim names, with seals that the record does not have */
 	struct witness others, all;
 	struct trust trust_all;
 };
@@ -37,6 +38,7 @@ enum judged_plan {
 	JUDGED_PLAN_UNKNOWN,  /* what some runs of it gave is not known any more */
 	JUDGED_PLAN_UNSEALED, /* a claimed run is not of it, though it says so */
 	JUDGED_PLAN_PICKED,   /* other runs of it do not give what is claimed, or failed */
+	JUDGED_PLAN_OTHER,    /* the claim was made of a plan that was sealed otherwise, or is not there */
 };
 enum judged_plan judged_by_plan(const struct judged *j);
 /* A new reference. */

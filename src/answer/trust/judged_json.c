@@ -77,9 +77,9 @@ static json_t *texts_json(char *const *v)
 /* The plan that the runs were made by; null: none was sealed before them. */
 static json_t *plan_json(const struct judged *j)
 {
-	static const char *const verdicts[] = {"fits", "unknown", "unsealed", "picked"};
+	static const char *const verdicts[] = {"fits", "unknown", "unsealed", "picked", "other"};
 	const struct plans *p = &j->plans;
-	if (!p->n)
+	if (!p->n && !j->others_plans)
 		return json_null();
 	json_t *o = json_object();
 	js_put(o, "benches", texts_json(p->ids));
@@ -91,6 +91,7 @@ static json_t *plan_json(const struct judged *j)
 	js_num(o, "unsealed", p->unsealed);
 	js_num(o, "outside", p->outside);
 	js_bool(o, "lost", p->lost);
+	js_num(o, "not_sealed_so", j->others_plans);
 	js_text(o, "verdict", verdicts[judged_by_plan(j)]);
 	if (p->n_others) {
 		js_num(o, "failed", j->all.failed);

@@ -156,6 +156,9 @@ static void print_plan_lacks(const struct plans *p)
 static void print_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;
+	if (j->others_plans)
+		printf("%zu plan%s that the claim names %s not sealed here as it says\n", j->others_plans,
+		       str_plural(j->others_plans), j->others_plans == 1 ? "is" : "are");
 	if (!p->n) {
 		printf("no plan was sealed before %s: whether there were others is not known\n",
 		       j->seen.n_runs == 1 ? "this run" : "these runs");
@@ -208,10 +211,11 @@ static void print_trust_of_all(const struct judged *j)
 /* The last word on a claim that its own runs agree with. */
 static const char *verdict_by_plan(enum judged_plan by)
 {
-	static const char *const words[] = {"reproducible",
-	                                    "whether it is reproducible is not known: not all runs of the plan are",
-	                                    "not reproducible: runs are claimed that the plan does not have",
-	                                    "not reproducible: all runs of the plan together do not give what is claimed"};
+	static const char *const words[] = {
+	    "reproducible", "whether it is reproducible is not known: not all runs of the plan are",
+	    "not reproducible: runs are claimed that the plan does not have",
+	    "not reproducible: all runs of the plan together do not give what is claimed",
+	    "not reproducible: the claim was made of another record than this one, or of one that was made anew"};
 	return words[by];
 }
 

@@ -110,12 +110,12 @@ static void overwrite_old(int fd)
 }
 
 /* Beside it first, and then in its place: it is there whole, as it was or as it is now. */
-static int replace_file(const char *path, const struct buf *text)
+static int replace_file(const char *path, const struct buf *text, bool keyed)
 {
 	char *beside;
 	if (asprintf(&beside, "%s.new", path) < 0)
 		return -ENOMEM;
-	int old = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	int old = !keyed ? -1 : open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
 	int rc = fd < 0 ? -errno : io_write(fd, text->p, text->n, NULL);
 	if (rc == 0 && fdatasync(fd) < 0)
@@ -165,7 +165,7 @@ int chain_head_write(const char *home, const char *host, const struct chain_head
 	append_sum(&text);
 	int rc = text.failed ? -ENOMEM : io_mkdirs(dir, 0700);
 	if (rc == 0)
-		rc = replace_file(path, &text);
+		rc = replace_file(path, &text, h->keyed);
 	if (rc < 0)
 		err_set(err, -rc, "cannot keep the head of the seals in '%s'", path);
 	erase_text(&text);
