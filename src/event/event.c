@@ -328,6 +328,7 @@ void event_plain_ids(struct event *ev)
 		OF_RUN(digest)
 		OF_RUN(h5_object)
 		OF_RUN(h5_part)
+		OF_RUN(h5_copy)
 		OF_RUN(app)
 #undef OF_RUN
 	default:

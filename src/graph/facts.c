@@ -585,6 +585,9 @@ void facts_event(struct facts *f, const struct event *ev)
 	case EVENT_h5_part:
 		facts_apply_h5(f, ev);
 		break;
+	case EVENT_h5_copy:
+		facts_apply_h5_copy(f, ev);
+		break;
 	case EVENT_app:
 		facts_apply_app(f, ev);
 		break;

@@ -25,6 +25,7 @@ void facts_apply_note(struct facts *f, const struct event *ev);
 void facts_apply_summary(struct facts *f, const struct event *ev);
 void facts_apply_reported(struct facts *f, const struct event *ev, struct str run, uint64_t by);
 void facts_apply_h5(struct facts *f, const struct event *ev);
+void facts_apply_h5_copy(struct facts *f, const struct event *ev);
 void facts_apply_app(struct facts *f, const struct event *ev);
 void facts_apply_of_app(struct facts *f, const struct event *ev, uint64_t app);
 void facts_apply_build(struct facts *f, const struct event *ev);

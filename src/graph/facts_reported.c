@@ -94,6 +94,25 @@ void facts_apply_h5(struct facts *f, const struct event *ev)
 	apply_reported_of(f, &full, *run, 0, file);
 }
 
+/* The copy is known by its file, the original by its identity: a number means nothing outside of the session. */
+void facts_apply_h5_copy(struct facts *f, const struct event *ev)
+{
+	struct event full = *ev;
+	struct graph *g = f->g;
+	uint32_t file = dense_get(&f->files, ev->h5_copy.file), original = dense_get(&f->files, ev->h5_copy.original);
+	if (file == VEC_NONE || original == VEC_NONE || g->files.v[original].domain == VEC_NONE) {
+		g->unknown_refs++;
+		return;
+	}
+	const struct gfile *from = &g->files.v[original];
+	if (!full.h5_copy.run.n)
+		full.h5_copy.run = intern_get(&g->words, g->sessions.v[f->session].run);
+	full.h5_copy.domain = intern_get(&g->words, g->domains.v[from->domain].name);
+	full.h5_copy.ino = from->ino;
+	full.h5_copy.gen = from->gen;
+	apply_reported_of(f, &full, full.h5_copy.run, 0, file);
+}
+
 void facts_apply_app(struct facts *f, const struct event *ev)
 {
 	facts_set(f, &f->apps, ev->seq, facts_word(f, ev->app.run));

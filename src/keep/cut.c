@@ -30,6 +30,9 @@ static int note_uses(struct cut *c, const struct event *ev)
 		return note_file_used(c, ev->h5_object.file);
 	case EVENT_h5_part:
 		return note_file_used(c, ev->h5_part.file);
+	case EVENT_h5_copy:
+		rc = note_file_used(c, ev->h5_copy.original);
+		return rc < 0 ? rc : note_file_used(c, ev->h5_copy.file);
 	case EVENT_exec:
 		rc = note_file_used(c, ev->exec.exe);
 		return rc == 0 ? note_file_used(c, ev->exec.script) : rc;

@@ -211,6 +211,13 @@ static struct place find_for_object(struct cut *c, const struct event *ev)
 	return (struct place){.tombstone = tombstone_of_reported(c, part ? ev->h5_part.run : ev->h5_object.run)};
 }
 
+static struct place find_for_copy(struct cut *c, const struct event *ev)
+{
+	if (cut_map_has(&c->files, ev->h5_copy.file) || cut_map_has(&c->files, ev->h5_copy.original))
+		return (struct place){.tombstone = tombstone_of_files(c)};
+	return (struct place){.tombstone = tombstone_of_reported(c, ev->h5_copy.run)};
+}
+
 static struct place find_for_build(struct cut *c, const struct event *ev)
 {
 	(void)ev;
@@ -265,6 +272,7 @@ int cut_event_tombstone(struct cut *c, const struct event *ev, uint32_t *ret, bo
 	    [EVENT_mpi_io] = find_for_app_part,
 	    [EVENT_h5_object] = find_for_object,
 	    [EVENT_h5_part] = find_for_object,
+	    [EVENT_h5_copy] = find_for_copy,
 	    [EVENT_build] = find_for_build,
 	    [EVENT_build_file] = find_for_build,
 	    [EVENT_digest] = find_for_digest,

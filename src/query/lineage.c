@@ -294,6 +294,36 @@ static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint
 	}
 }
 
+/* Execution i is come to by more than what it copied: all of it counts. 0 or -ENOMEM. */
+static int reach_whole(struct lineage_walk *w, uint32_t i)
+{
+	if (w->states[i].whole)
+		return 0;
+	w->states[i].whole = true;
+	return enqueue_once(w, w->execs, i);
+}
+
+/* Version i was made by the execution as a copy: it came from the original, *ret, and from nothing else of what the
+ * execution used but its program. Or was the execution come to by (down) its program, or by more than objects? */
+static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, const struct edge *e,
+                       uint32_t exec)
+{
+	struct edges *from;
+	store_id version = w->nodes[i].id;
+	if (!w->objects.any || w->o->all)
+		return reach_whole(w, exec);
+	if (w->o->direction == LINEAGE_DOWN) {
+		int r = lineage_is_program(w, e->to, version, e->mode);
+		return r > 0 ? reach_whole(w, exec) : r;
+	}
+	int r = lineage_copy_of(w, version, e->to, &from);
+	if (r == 0 && !from->n)
+		return reach_whole(w, exec);
+	for (size_t k = 0; r == 0 && k < from->n; k++)
+		r = to_version(w, LINEAGE_DERIVED, i, &from->v[k], bound);
+	return r;
+}
+
 /* From version i to an execution, by the edges got[k..end), one for each part of it. */
 static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, size_t k, size_t end)
 {
@@ -308,6 +338,8 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	if (!run.n)
 		return 0;
 	r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, &run.e, run.bound, &exec);
+	if (r == 0 && exec != VEC_NONE)
+		r = follow_copy(w, i, bound, &run.e, exec);
 	for (size_t m = k; r == 0 && exec != VEC_NONE && m < end; m++) {
 		const struct edge *e = &w->got.v[m];
 		if ((e->sure || !run.e.sure || !w->o->certain) &&
@@ -351,6 +383,10 @@ static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage
 	int r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
 	if (r == 0 && !up)
 		r = objects_carriers(&w->objects, id, &w->got);
+	if (r == 0 && !up)
+		r = lineage_copies_from(w, id, &w->copies.made);
+	for (size_t k = 0; r == 0 && !up && k < w->copies.made.n; k++)
+		r = edges_add(&w->got, &w->copies.made.v[k]);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		struct version_info v;
@@ -467,6 +503,19 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	return to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, &run.e, run.bound);
 }
 
+/* Does the walk go on from execution i by that edge, where it is not come to as a whole: up to its program only, down
+ * to all but what it copied? 1, 0, -errno. */
+static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edge *e)
+{
+	struct edges *from;
+	if (w->states[i].whole)
+		return 1;
+	if (w->o->direction == LINEAGE_UP)
+		return lineage_is_program(w, w->nodes[i].id, e->to, e->mode);
+	int r = lineage_copy_of(w, e->to, w->nodes[i].id, &from);
+	return r < 0 ? r : !from->n;
+}
+
 /* From execution i, on `host`, to the versions that it used, or (down) that it made. */
 static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
 {
@@ -484,7 +533,8 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	prefetch_targets(w, &w->got, false);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
 		end = run_end(&w->got, k);
-		r = follow_one_file(w, i, bound, host, k, end);
+		int part = is_part_followed(w, i, &w->got.v[k]);
+		r = part > 0 ? follow_one_file(w, i, bound, host, k, end) : part;
 	}
 	w->got.parts = false;
 	return r;
@@ -497,6 +547,8 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	store_id id = w->nodes[i].id;
 	struct lineage_bound then = bound;
 	uint32_t exec = VEC_NONE;
+	if (up && !w->states[i].whole) /* bytes that it only copied are no news of what informed it */
+		return 0;
 	int r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
 	if (r == 0)
 		r = follow_submission(w, id);
@@ -511,6 +563,8 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 			r = lineage_exec_host(w, e->to, &its);
 		if (r == 0 && lineage_passes(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then, &exec);
+		if (r == 0 && exec != VEC_NONE)
+			r = reach_whole(w, exec);
 		if (r == 0 && exec != VEC_NONE && lineage_improve(w, &w->states[exec].informed, then))
 			r = enqueue_once(w, w->execs, exec);
 	}
@@ -655,6 +709,7 @@ static void release_walk(struct lineage_walk *w)
 	free(w->far.v);
 	edges_release(&w->got);
 	objects_end(&w->objects);
+	lineage_copies_release(&w->copies);
 	submit_edges_free(w->submits);
 	table_release(&w->seen);
 	idmap_release(&w->hosts);

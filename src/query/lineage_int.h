@@ -4,6 +4,7 @@
 #define STEMMA_QUERY_LINEAGE_INT_H
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "query/idmap.h"
 #include "query/lineage.h"
 #include "query/objects.h"
@@ -33,8 +34,21 @@ struct lineage_state {
 	bool empty;        /* nobody's content is in it, and was none that somebody got (doc/graph.md, "Lineage") */
 	bool unread;       /* left out, unless it is reached otherwise: who opened it may not have read it */
 	bool no_script;    /* an execution, known to have run none */
+	bool whole;        /* an execution, reached by more than what it copied (down: by more than what may be copied) */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
 	uint32_t omitted;  /* place in walk.omitted, 0 none */
+};
+
+/* An object that an execution made as a copy of another. */
+struct lineage_copy {
+	store_id copy, original; /* files; original 0: it was told twice, and is not known */
+	uint32_t next;           /* the next one of the same execution and original, from 1; 0 the last */
+};
+struct lineage_copies {
+	struct idmap runs; /* those that were asked for */
+	struct idmap by;   /* hash of execution and copy, or original -> place in pairs, from 1 */
+	VEC(struct lineage_copy) pairs;
+	struct edges got, readers, made;
 };
 
 /* An execution that others count to is reached by way of some of these: what another one did is only possible. */
@@ -92,6 +106,7 @@ struct lineage_walk {
 	uint32_t depth;
 	bool cut;
 	struct objects objects;
+	struct lineage_copies copies;
 	struct submit_edges *submits;
 	struct idmap servers;         /* file of a server's address -> place in `served` */
 	struct lineage_bound *served; /* the best bound that its connections were followed with */
@@ -150,6 +165,18 @@ int lineage_server_of(struct lineage_walk *w, store_id version, store_id *ret);
 /* The n-th version of the address (from 1; n must not be past the last). 1 it is a connection, 0 none, -errno. Both use
  * w->got. */
 int lineage_connection_of(struct lineage_walk *w, store_id server, uint64_t n, struct lineage_connection *ret);
+
+/* ---- lineage_copies.c ---- */
+
+/* The edges by which the execution used what it made the version from, as a copy; none: it is no copy, or that is not
+ * known. 0 or -errno; *ret is good until the next of these calls. */
+int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret);
+/* The versions that executions made from this one, as copies: edges to them, in ret. 0 or -errno. */
+int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *ret);
+/* Is the version, which the execution used with that mode, its program or script, that says what is copied? 1, 0,
+ * -errno. */
+int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode);
+void lineage_copies_release(struct lineage_copies *c);
 
 /* ---- lineage_result.c ---- */
 

@@ -57,7 +57,8 @@ static int decode_event_rows(struct rows *rows, struct reported_list *ret)
 		t->session = t->ev.writer = r->session;
 		t->ev.seq = r->seq;
 		t->run = r->run;
-		t->file = t->ev.kind == EVENT_h5_object || t->ev.kind == EVENT_h5_part ? r->by : 0;
+		bool of_file = t->ev.kind == EVENT_h5_object || t->ev.kind == EVENT_h5_part || t->ev.kind == EVENT_h5_copy;
+		t->file = of_file ? r->by : 0;
 		ret->n++;
 	}
 	if (ret->n)

@@ -379,8 +379,8 @@ struct str store_summary_note(struct store *s, uint64_t note);
 struct reported_event {
 	uint64_t session; /* its number: with the event's seq its identity */
 	store_id run;     /* 0: of no run of this record */
-	store_id file;    /* the object that an h5_object or h5_part event is of; 0: it has only the event's path */
-	struct event ev;  /* its strings are reported_list's */
+	store_id file;   /* the object that an h5_object, h5_part or h5_copy event is of; 0: it has only the event's path */
+	struct event ev; /* its strings are reported_list's */
 };
 struct reported_list {
 	struct reported_event *v; /* in order of time, then of session and seq: whatever log came first */

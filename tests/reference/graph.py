@@ -212,6 +212,7 @@ class Facts:
     def __init__(self, sessions):
         self.files, self.processes = {}, {}
         self.accesses, self.links, self.name_events = [], [], []
+        self.copies = defaultdict(set)  # (process identity, n, identity of the copy) -> identities of originals
         self.networks = set()
         for session in sorted(sessions):
             self.read_session(sessions[session])
@@ -276,6 +277,9 @@ class Facts:
             elif kind == "name" and e.get("file") in files:
                 self.name_events.append((order(e), name, e["op"], files[e["file"]], e.get("path", ""),
                                          e.get("old", "")))
+            elif kind == "h5_copy" and e.get("file") in files and e.get("original") in files:
+                process = (boot, pidns, e.get("pid", 0), e.get("started", 0))
+                self.copies[process, e.get("n", 0), files[e["file"]].identity].add(files[e["original"]].identity)
             elif kind == "link" and proc and e.get("other") in processes:
                 other = processes[e["other"]]
                 self.links.append((e, (proc, current[e["p"]]), (other, current[e["other"]])))
@@ -843,6 +847,11 @@ class Graph:
         return (version.file.kind in VERSIONED and version.size == 0 and
                 not any(e.lo < version.end for (_, v, _), e in self.used.items() if v is version))
 
+    def originals(self, version, x):
+        """What x used of the one object that it made the version from, as a copy; nothing where it is no copy."""
+        told = self.facts.copies.get((x.process.identity, x.n, version.file.identity), ())
+        return [v for (user, v, _) in self.used if user is x and len(told) == 1 and v.file.identity in told]
+
     def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False, certain=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""
         def asked(edge):
@@ -876,6 +885,11 @@ class Graph:
                     b = at(bound, host, x.host)
                     if v is thing and asked(e) and e.lo <= b:
                         seen.add(x)
+                        originals = [] if everything else self.originals(thing, x)
+                        work += [(w, bound, host, None) for w in originals
+                                 if any(asked(u) for (y, v, _), u in self.used.items() if y is x and v is w)]
+                        if originals:
+                            continue  # of the rest it is the program that counts, and that is the machine's
                         if everything or (e.via != CACHE and not self.is_empty(thing)):
                             limit = e.earliest_end if certain else e.hi
                             work.append((x, min(b, limit), x.host, by if certain else None))

@@ -561,6 +561,32 @@ static void emit_h5_link(struct teller *t, const struct app_said *said)
 	buf_release(&old);
 }
 
+/* Was the object made by one copy, and by nothing else? */
+static bool is_only_copied(const struct image_object *o)
+{
+	const struct h5_row *write = &o->o.row[1];
+	return row_is(write) && write->begun == 1 && write->calls == 1 && o->o.few[H5_CREATE].calls == 1 &&
+	       !o->o.few[H5_EXTENT].first;
+}
+
+static void emit_h5_copy(struct teller *t, const struct app_said *said)
+{
+	struct h5_copy h;
+	if (said->value.n != sizeof(h))
+		return;
+	memcpy(&h, said->value.p, sizeof(h));
+	const struct image_object *to = find_image_object(t, h.to), *from = find_image_object(t, h.from);
+	if (!to || !from || to == from || !to->number || !from->number || !is_only_copied(to))
+		return;
+	struct event ev = {.h5_copy = {.run = shown_run(t),
+	                               .pid = t->image->head.pid,
+	                               .started = (uint64_t)t->image->head.started,
+	                               .n = t->n,
+	                               .file = to->number,
+	                               .original = from->number}};
+	sup_event(t->s, EVENT_h5_copy, h5_time_within(t, said->time), NULL, &ev);
+}
+
 static void emit_h5_gap(struct teller *t, struct str text)
 {
 	char line[256];
@@ -584,6 +610,8 @@ static int emit_h5_entry(void *arg, const struct app_said *said)
 		emit_h5_link(t, said);
 	else if (said->kind == H5_GAP)
 		emit_h5_gap(t, said->value);
+	else if (said->kind == H5_COPY)
+		emit_h5_copy(t, said);
 	return 0;
 }
 

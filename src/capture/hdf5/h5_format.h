@@ -26,6 +26,7 @@ enum h5_kind {
 	H5_PART,      /* struct h5_part and, of a compound type, its members, NUL-separated */
 	H5_NAME,      /* a link was moved, made or deleted: struct h5_name, the new path, NUL, the old one */
 	H5_GAP,       /* value: what was not seen */
+	H5_COPY,      /* an object, or an attribute, was made as a copy of another: struct h5_copy */
 	H5_KINDS
 };
 
@@ -81,6 +82,10 @@ struct h5_part {
 	/* then rank pairs: least and greatest index; then the members */
 };
 static_assert(sizeof(struct h5_part) == 40, "layout");
+
+struct h5_copy {
+	uint64_t to, from; /* objects' num */
+};
 
 /* Of kind softlink it is a link to another file: addr is the num of that, then the old path is the object's in it; or
  * 0, then that is what the link says: file, //, path. */

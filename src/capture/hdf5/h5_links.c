@@ -1,5 +1,5 @@
 /* The functions that change names, and those that copy objects. */
-#include "capture/hdf5/h5.h"
+#include "capture/hdf5/h5_copy.h"
 
 #include "event/event.h"
 
@@ -20,7 +20,7 @@ static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
 }
 
 /* The object at a name, opened for as long as it takes to ask. */
-enum look { LOOK, LOOK_MOVES, LOOK_MADE };
+enum look { LOOK, LOOK_MOVES };
 static struct h5_obj *open_and_note(struct h5_lib *l, hid_t loc, const char *name, enum look what)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));
@@ -31,7 +31,7 @@ static struct h5_obj *open_and_note(struct h5_lib *l, hid_t loc, const char *nam
 	h5_unhush(l, &q);
 	if (id < 0)
 		return NULL;
-	struct h5_obj *o = what == LOOK_MADE ? h5_made_of(l, id, TERM_kind_group) : h5_loc_of(l, id);
+	struct h5_obj *o = h5_loc_of(l, id);
 	if (what == LOOK_MOVES && o && h5_classes & H5_ATTRIBUTE)
 		attributes_of(l, id, o);
 	h5_id_gone(l, id);
@@ -222,14 +222,8 @@ CALLS(H5Arename_by_name, h5_sees(l, H5_ATTRIBUTE),
       (hid_t loc, const char *path, const char *from, const char *to, hid_t a), (loc, path, from, to, a),
       o = h5_attribute_of(at_name(l, loc, path), from), attribute_renamed(o, at_name(l, loc, path), to, t))
 
-static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
-{
-	int64_t end = h5_now();
-	h5_object_copied(from, open_and_note(l, to_loc, name, LOOK_MADE), t, end);
-}
-
 CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = at_name(l, a, from), object_copied(l, o, b, to, t))
+      (a, from, b, to, c, d), (void)0, h5_note_copy(l, &(struct h5_copied_call){a, from, b, to, c, t}))
 
 CALLS(H5Lcreate_hard_async, h5_sees(l, H5_LINK),
       (H5_APP, hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d, hid_t es),
@@ -250,4 +244,4 @@ CALLS(H5Arename_by_name_async, h5_sees(l, H5_ATTRIBUTE),
       attribute_renamed(o, at_name(l, loc, path), to, t))
 CALLS(H5Ocopy_async, h5_copies(l),
       (H5_APP, hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d, hid_t es),
-      (H5_AP, a, from, b, to, c, d, es), o = at_name(l, a, from), object_copied(l, o, b, to, t))
+      (H5_AP, a, from, b, to, c, d, es), (void)0, h5_note_copy(l, &(struct h5_copied_call){a, from, b, to, c, t}))

@@ -168,14 +168,24 @@ void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
 	h5_did(to, H5_CREATE, true, t, end);
 	h5_begin(to, true, t);
 	h5_end(to, true, true, H5_BYTES_UNKNOWN, t, end);
+	if (from && from->told && to && to->told) {
+		const struct h5_copy pair = {.to = to->num, .from = from->num};
+		app_tape_put(&(struct app_entry){.kind = H5_COPY},
+		             &(struct app_words){.value = (const char *)&pair, .nvalue = sizeof(pair)});
+	}
 }
 
-void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
+#define H5O_COPY_EXPAND_REFERENCE_FLAG 0x8u
+
+bool h5_copies_more(struct h5_lib *l, hid_t list)
 {
-	if (!from || !to || from->kind == TERM_kind_group)
-		h5_gap("a group was copied with what lies in it");
-	if (from && to)
-		h5_copied(from, to, t, end);
-	if (from && to && from->kind == TERM_kind_dataset)
-		h5_gap("a dataset was copied with its attributes");
+	herr_t (*get)(hid_t, unsigned *) = H5CALL(l, H5Pget_copy_object, herr_t(*)(hid_t, unsigned *));
+	struct h5_quiet q;
+	unsigned flags = 0;
+	if (list == 0) /* H5P_DEFAULT */
+		return false;
+	h5_hush(l, &q);
+	const bool known = get && get(list, &flags) >= 0;
+	h5_unhush(l, &q);
+	return !known || flags & H5O_COPY_EXPAND_REFERENCE_FLAG;
 }

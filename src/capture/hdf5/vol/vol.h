@@ -101,8 +101,10 @@ void vol_unhush(const struct vol_hush *q, bool failed);
 struct h5_obj *vol_obj(struct vol *v, hid_t dxpl);
 /* The object at a place, opened for as long as it takes to ask where the place is a name. */
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
-/* The same of one that was just made there. */
-struct h5_obj *vol_made_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
+/* The object at the second place was made from t on as a copy of that at the first, and its attributes. false: more was
+ * copied than that, or what they are could not be asked. */
+bool vol_copied(struct vol *from_at, const H5VL_loc_params_t *from_where, struct vol *to_at,
+                const H5VL_loc_params_t *to_where, int64_t t, hid_t dxpl);
 /* The name that a place given by a number has: path of the group, '/' and name. 0: none, or too long. */
 size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n);
 /* An object that is moved takes the names of its attributes along: they are known from then on. */

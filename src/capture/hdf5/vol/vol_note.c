@@ -148,7 +148,9 @@ static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t 
 	return out;
 }
 
-static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *where, bool made, hid_t dxpl)
+/* How an object is looked at: it may be known; it was made just now; what a dataset is like is asked, too. */
+enum { LOOK = 0, LOOK_MADE = 1, LOOK_SHAPE = 2 };
+static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *where, unsigned look, hid_t dxpl)
 {
 	H5I_type_t type = H5I_BADID;
 	struct h5_obj *o = NULL;
@@ -161,7 +163,9 @@ static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *whe
 	struct vol at = {
 	    .under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
 	if (at.under) {
-		o = resolve_vol_object(&at, made, dxpl);
+		o = resolve_vol_object(&at, look & LOOK_MADE, dxpl);
+		if (look & LOOK_SHAPE && type == H5I_DATASET)
+			vol_shape(&at, o, dxpl);
 		if (type == H5I_GROUP)
 			H5(H5VLgroup_close)(at.under, at.id, dxpl, NULL);
 		else if (type == H5I_DATASET)
@@ -175,12 +179,7 @@ static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *whe
 
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
-	return find_object_at(v, where, false, dxpl);
-}
-
-struct h5_obj *vol_made_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
-{
-	return find_object_at(v, where, true, dxpl);
+	return find_object_at(v, where, LOOK, dxpl);
 }
 
 size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n)
@@ -200,6 +199,53 @@ size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, ch
 	return ok && len && len < n - at ? at + len : 0;
 }
 
+/* The name of the n-th attribute of the object at a name; false: there is none. */
+static bool attribute_at(struct vol *v, const H5VL_loc_params_t *where, hsize_t n, hid_t dxpl, char *room, size_t size)
+{
+	size_t len = 0;
+	H5VL_attr_get_args_t args = {
+	    .op_type = H5VL_ATTR_GET_NAME,
+	    .args.get_name = {.loc_params = {.obj_type = v->type,
+	                                     .type = H5VL_OBJECT_BY_IDX,
+	                                     .loc_data.loc_by_idx = {.name = where->loc_data.loc_by_name.name,
+	                                                             .idx_type = H5_INDEX_NAME,
+	                                                             .order = H5_ITER_INC,
+	                                                             .n = n,
+	                                                             .lapl_id = where->loc_data.loc_by_name.lapl_id}},
+	                      .buf_size = size,
+	                      .buf = room,
+	                      .attr_name_len = &len}};
+	return H5(H5VLattr_get)(v->under, v->id, &args, dxpl, NULL) >= 0 && len && len < size;
+}
+
+bool vol_copied(struct vol *from_at, const H5VL_loc_params_t *from_where, struct vol *to_at,
+                const H5VL_loc_params_t *to_where, int64_t t, hid_t dxpl)
+{
+	char name[H5_NAME_MAX];
+	struct h5_quiet q;
+	hsize_t n = 0;
+	const int64_t end = h5_now();
+	struct h5_obj *from = find_object_at(from_at, from_where, LOOK_SHAPE, dxpl),
+	              *to = find_object_at(to_at, to_where, LOOK_MADE | LOOK_SHAPE, dxpl);
+	if (!from || !to || from->kind != to->kind)
+		return false;
+	h5_copied(from, to, t, end);
+	if (!(h5_classes & H5_ATTRIBUTE))
+		return to->kind != TERM_kind_group;
+	h5_hush(vol_lib, &q);
+	for (; n < H5_ATTRIBUTES_MAX && attribute_at(to_at, to_where, n, dxpl, name, sizeof(name)); n++) {
+		struct h5_obj *a = h5_attribute_of(from, name), *b = h5_attribute_of(to, name);
+		if (!a || !b)
+			break;
+		h5_attribute_made(b);
+		h5_copied(a, b, t, end);
+	}
+	h5_unhush(vol_lib, &q);
+	if (n == H5_ATTRIBUTES_MAX)
+		h5_gap("an object was copied with many attributes: not all of them are known");
+	return to->kind != TERM_kind_group; /* what lies in it is not gone through */
+}
+
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl)
 {
 	char name[H5_NAME_MAX];
@@ -208,24 +254,8 @@ void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj
 	if (!v || !o || where->type != H5VL_OBJECT_BY_NAME || !(h5_classes & H5_ATTRIBUTE))
 		return;
 	h5_hush(vol_lib, &q);
-	for (; n < H5_ATTRIBUTES_MAX; n++) {
-		size_t len = 0;
-		H5VL_attr_get_args_t args = {
-		    .op_type = H5VL_ATTR_GET_NAME,
-		    .args.get_name = {.loc_params = {.obj_type = v->type,
-		                                     .type = H5VL_OBJECT_BY_IDX,
-		                                     .loc_data.loc_by_idx = {.name = where->loc_data.loc_by_name.name,
-		                                                             .idx_type = H5_INDEX_NAME,
-		                                                             .order = H5_ITER_INC,
-		                                                             .n = n,
-		                                                             .lapl_id = where->loc_data.loc_by_name.lapl_id}},
-		                      .buf_size = sizeof(name),
-		                      .buf = name,
-		                      .attr_name_len = &len}};
-		if (H5(H5VLattr_get)(v->under, v->id, &args, dxpl, NULL) < 0 || !len || len >= sizeof(name) ||
-		    !h5_attribute_of(o, name))
-			break;
-	}
+	while (n < H5_ATTRIBUTES_MAX && attribute_at(v, where, n, dxpl, name, sizeof(name)) && h5_attribute_of(o, name))
+		n++;
 	h5_unhush(vol_lib, &q);
 	if (n == H5_ATTRIBUTES_MAX)
 		h5_gap("an object with many attributes was moved: not all of them have its new name");

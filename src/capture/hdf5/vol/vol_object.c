@@ -273,17 +273,18 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	H5VL_loc_params_t at = {.obj_type = where_a->obj_type,
 	                        .type = H5VL_OBJECT_BY_NAME,
 	                        .loc_data.loc_by_name = {.name = from, .lapl_id = H5P_DEFAULT}};
+	H5VL_loc_params_t to_at = at;
 	bool on = vol_on() && h5_copies(vol_lib);
-	struct h5_obj *o = on && where_a->type == H5VL_OBJECT_BY_SELF ? vol_at(va, &at, dxpl) : NULL;
 	int64_t t = begin_object_call(on);
 	herr_t r =
 	    PASS(H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req));
 	vol_asked(req, va->id);
 	if (on && r >= 0) {
-		int64_t end = h5_now();
-		at.obj_type = where_b->obj_type;
-		at.loc_data.loc_by_name.name = to;
-		h5_object_copied(o, where_b->type == H5VL_OBJECT_BY_SELF ? vol_made_at(vb, &at, dxpl) : NULL, t, end);
+		to_at.obj_type = where_b->obj_type;
+		to_at.loc_data.loc_by_name.name = to;
+		const bool known = where_a->type == H5VL_OBJECT_BY_SELF && where_b->type == H5VL_OBJECT_BY_SELF;
+		if (!known || !vol_copied(va, &at, vb, &to_at, t, dxpl) || h5_copies_more(vol_lib, copy))
+			h5_gap(H5_COPIED_MORE);
 	}
 	return r;
 }

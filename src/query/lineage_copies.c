@@ -1,0 +1,173 @@
+/* lineage_copies.c - what was copied as a whole came from its original alone, whatever else its maker used: pairs that
+ * the library in a program told of (event h5_copy), run by run (doc/graph.md, "Lineage"). */
+#include "query/lineage_int.h"
+
+#include "base/hash.h"
+#include "query/scripts.h"
+
+#include <errno.h>
+
+static uint64_t pair_key(store_id exec, store_id object, unsigned what)
+{
+	return hash_mix(hash_mix(exec, object), what) | 1;
+}
+
+enum { BY_COPY = 1, BY_ORIGINAL = 2 };
+
+static int add_copy(struct lineage_copies *c, store_id exec, store_id copy, store_id original)
+{
+	bool is_new;
+	struct lineage_copy *one = vec_add(&c->pairs);
+	uint32_t at = (uint32_t)c->pairs.n; /* from 1 */
+	uint32_t *first = one ? idmap_add(&c->by, pair_key(exec, copy, BY_COPY), at, &is_new) : NULL;
+	if (!first)
+		return -ENOMEM;
+	*one = (struct lineage_copy){.copy = copy, .original = original};
+	if (!is_new && c->pairs.v[*first - 1].original != original) /* of two originals: not paired */
+		c->pairs.v[*first - 1].original = one->original = 0;
+	if (!one->original)
+		return 0;
+	uint32_t *chain = idmap_add(&c->by, pair_key(exec, original, BY_ORIGINAL), at, &is_new);
+	if (!chain)
+		return -ENOMEM;
+	if (!is_new) {
+		one->next = *chain;
+		*chain = at;
+	}
+	return 0;
+}
+
+/* Reads the pairs of the execution's run, once. 0 or -errno. */
+static int load_copies(struct lineage_walk *w, store_id exec)
+{
+	struct lineage_copies *c = &w->copies;
+	struct exec_brief x;
+	struct reported_list told = {0};
+	bool is_new = false;
+	int r = store_exec_brief(w->s, exec, &x);
+	if (r <= 0)
+		return r;
+	if (!idmap_add(&c->runs, x.run ? x.run : UINT64_MAX, 1, &is_new))
+		return -ENOMEM;
+	r = is_new ? store_reported(w->s, x.run, EVENT_h5_copy, &told) : 0;
+	for (size_t i = 0; r >= 0 && i < told.n; i++) {
+		const struct reported_event *t = &told.v[i];
+		const struct event_h5_copy *e = &t->ev.h5_copy;
+		store_id by = 0, original = 0;
+		r = t->file && t->run == x.run ? store_exec_at(w->s, t->session, e->pid, (int64_t)e->started, t->ev.time, &by)
+		                               : 0;
+		if (r > 0)
+			r = store_file_by_identity(w->s, e->domain, e->ino, e->gen, &original);
+		if (r > 0)
+			r = add_copy(c, by, t->file, original);
+	}
+	reported_list_release(&told);
+	return r < 0 ? r : 0;
+}
+
+/* The pair at place `at`, from 1; NULL at 0. */
+static const struct lineage_copy *copy_at(const struct lineage_copies *c, uint32_t at)
+{
+	return at ? &c->pairs.v[at - 1] : NULL;
+}
+
+static uint32_t find_copy(const struct lineage_copies *c, store_id exec, store_id object, unsigned what)
+{
+	const uint32_t *at = idmap_find(&c->by, pair_key(exec, object, what));
+	return at ? *at : 0;
+}
+
+/* Of what the execution used, or (outputs) made, the edges to versions of the file, in c->got. */
+static int edges_to_file(struct lineage_walk *w, store_id exec, bool outputs, store_id file)
+{
+	struct edges *e = &w->copies.got;
+	size_t n = 0;
+	int r = outputs ? store_outputs(w->s, exec, e) : store_uses(w->s, exec, e);
+	for (size_t k = 0; r >= 0 && k < e->n; k++) {
+		store_id its;
+		r = store_version_file(w->s, e->v[k].to, &its);
+		if (r > 0 && its == file)
+			e->v[n++] = e->v[k];
+	}
+	e->n = n;
+	return r < 0 ? r : 0;
+}
+
+int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret)
+{
+	struct lineage_copies *c = &w->copies;
+	store_id file;
+	c->got.n = 0;
+	*ret = &c->got;
+	if (!w->objects.any || w->o->all)
+		return 0;
+	int r = store_version_file(w->s, version, &file);
+	if (r > 0)
+		r = load_copies(w, exec);
+	const struct lineage_copy *pair = r >= 0 ? copy_at(c, find_copy(c, exec, file, BY_COPY)) : NULL;
+	return pair && pair->original ? edges_to_file(w, exec, false, pair->original) : r < 0 ? r : 0;
+}
+
+/* Adds to ret, as derived, what the execution copied of a file. */
+static int add_copies_by(struct lineage_walk *w, store_id exec, store_id original, struct edges *ret)
+{
+	struct lineage_copies *c = &w->copies;
+	int r = load_copies(w, exec);
+	uint32_t at = r == 0 ? find_copy(c, exec, original, BY_ORIGINAL) : 0;
+	for (const struct lineage_copy *p = copy_at(c, at); r == 0 && p; p = copy_at(c, at)) {
+		at = p->next;
+		if (p->original != original)
+			continue;
+		r = edges_to_file(w, exec, true, p->copy);
+		for (size_t k = 0; r == 0 && k < c->got.n; k++)
+			r = edges_add(ret, &c->got.v[k]);
+	}
+	return r;
+}
+
+int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *ret)
+{
+	struct version_sort v;
+	ret->n = 0;
+	if (!w->objects.any || w->o->all)
+		return 0;
+	int r = store_version_sort(w->s, version, &v);
+	if (r <= 0 || !objects_is_object(v.kind))
+		return r < 0 ? r : 0;
+	store_id file = v.file;
+	r = store_readers(w->s, version, &w->copies.readers);
+	for (size_t k = 0; r == 0 && k < w->copies.readers.n; k++)
+		r = add_copies_by(w, w->copies.readers.v[k].to, file, ret);
+	return r;
+}
+
+int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode)
+{
+	struct exec_brief x;
+	struct version_sort v;
+	struct file_info f;
+	if (mode & ACCESS_PROGRAM)
+		return 1;
+	int r = store_exec_brief(w->s, exec, &x);
+	store_id exe = r > 0 ? x.exe : 0, script = r > 0 ? x.script : 0;
+	r = r > 0 ? store_version_sort(w->s, version, &v) : r;
+	if (r <= 0 || v.file == script || !script_may_be(v.path))
+		return r < 0 ? r : r > 0 && v.file == script;
+	struct buf path = {0};
+	buf_str(&path, v.path);
+	r = path.failed ? -ENOMEM : exe ? store_file(w->s, exe, &f) : 0;
+	if (r > 0)
+		r = script_is(f.path, buf_view(&path));
+	buf_release(&path);
+	return r;
+}
+
+void lineage_copies_release(struct lineage_copies *c)
+{
+	idmap_release(&c->runs);
+	idmap_release(&c->by);
+	vec_release(&c->pairs);
+	edges_release(&c->got);
+	edges_release(&c->readers);
+	edges_release(&c->made);
+}
