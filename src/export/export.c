@@ -15,3 +15,8 @@ const struct export_format *export_format(const char *name)
 			return &export_formats[i];
 	return NULL;
 }
+
+bool export_is_of_files(const struct export_format *f)
+{
+	return f->write == export_dvc_stage || f->write == export_datalad_run || f->write == export_ro_crate;
+}

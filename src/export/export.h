@@ -30,6 +30,10 @@ extern const struct export_format export_formats[];
 extern const size_t export_n_formats;
 const struct export_format *export_format(const char *name); /* NULL: there is none of the name */
 
+/* Is the format about files that somebody takes along or makes again? HDF5 files are wholes there, whatever is known of
+ * the objects in them. */
+bool export_is_of_files(const struct export_format *f);
+
 /* Namespaces of the documents. */
 #define STEMMA_NS "urn:stemma:ns#" /* classes and attributes */
 #define STEMMA_ID "urn:stemma:id:" /* things */

@@ -171,6 +171,7 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
+	sel.lineage.wholes = f && export_is_of_files(f);
 	sel.lineage.skew = config_duration(&c->config, CONFIG_skew);
 	sel.lineage.system_extra = config_get(&c->config, CONFIG_system);
 

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/os/system.h"
 #include "query/lineage.h"
+#include "query/objects.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -144,6 +145,7 @@ struct loader {
 	struct side *side;
 	struct buf scratch;
 	struct edges edges;
+	struct objects objects; /* of HDF5 files: they stand for these among what was used */
 };
 
 static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
@@ -181,7 +183,8 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 	}
 }
 
-static int number_side_version(struct loader *l, store_id id, uint32_t *ret)
+/* used: by an execution of the side. Of what it only made the file stands for the objects in it. */
+static int number_side_version(struct loader *l, store_id id, bool used, uint32_t *ret)
 {
 	struct side *sd = l->side;
 	bool new;
@@ -199,6 +202,7 @@ static int number_side_version(struct loader *l, store_id id, uint32_t *ret)
 		return r < 0 ? r : -ENOENT;
 	if (!diff_room(sd->versions, sd->n_versions, sd->cap_versions))
 		return -ENOMEM;
+	bool object = used && objects_is_object(f.kind);
 	struct dversion d = {.id = id,
 	                     .file = v.file,
 	                     .n = v.n,
@@ -210,7 +214,7 @@ static int number_side_version(struct loader *l, store_id id, uint32_t *ret)
 	                     .end = v.end,
 	                     .named = f.named,
 	                     .absent = f.kind == TERM_kind_absent,
-	                     .stream = f.kind != TERM_kind_regular && f.kind != TERM_kind_absent,
+	                     .stream = f.kind != TERM_kind_regular && f.kind != TERM_kind_absent && !object,
 	                     .path = NONE,
 	                     .first_user = NONE};
 	if (!d.stream && f.path.n) {
@@ -229,14 +233,17 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 	struct dexec *x = &sd->execs[exec];
 	struct duse **v = gens ? &sd->gens : &sd->uses;
 	size_t *n = gens ? &sd->n_gens : &sd->n_uses, *cap = gens ? &sd->cap_gens : &sd->cap_uses;
+	struct objects_hidden hidden = {0};
 	int r = gens ? store_outputs(l->s, x->id, &l->edges) : store_uses(l->s, x->id, &l->edges);
+	if (r == 0 && !gens)
+		r = objects_choose(&l->objects, x->id, false, &l->edges, &hidden);
 	*(gens ? &x->first_gen : &x->first_use) = (uint32_t)*n;
 	for (size_t i = 0; r == 0 && i < l->edges.n; i++) {
 		const struct edge *e = &l->edges.v[i];
 		uint32_t version;
 		if (e->via == TERM_via_sync)
 			continue;
-		r = number_side_version(l, e->to, &version);
+		r = number_side_version(l, e->to, !gens, &version);
 		if (r < 0)
 			break;
 		if (!diff_room(*v, *n, *cap))
@@ -589,7 +596,9 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 {
 	struct loader l = {.s = s, .o = o, .text = text, .side = ret};
 	*ret = (struct side){.info = {.what = what, .id = id, .start = TIME_NEVER, .end = TIME_NONE}};
-	int r = find_execs(&l, what, id, err);
+	int r = objects_begin(&l.objects, s, OBJECTS_FILES);
+	if (r == 0)
+		r = find_execs(&l, what, id, err);
 	if (r == 0 && what == DIFF_RUN)
 		r = load_run(&l, id);
 	else if (r == 0 && ret->n_execs)
@@ -610,6 +619,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 		err_set(err, -r, "cannot read one side of the comparison");
 	buf_release(&l.scratch);
 	edges_release(&l.edges);
+	objects_end(&l.objects);
 	return r;
 }
 
