@@ -59,7 +59,7 @@ check 'a question that lacks memory, at each tenth place'
 
 # Memory lacks from one of the last places on, where the answer is made into text.
 good=true
-for q in 'log --json' 'show --json @' 'stat --json @' 'lineage --json made'; do
+for q in 'log --json' 'show --json @' 'stat --json @' 'lineage --json made' 'report made' 'report @'; do
 	# shellcheck disable=SC2086 # words
 	cmd 0 run -- sh -c 'cat /dev/null >made; : >>made' && "$STEMMA" $q >"$T/right" 2>"$err" && faulty enomem 0 $q
 	last=$(od -An -tu8 "$T/count" | tr -d " ")

@@ -210,7 +210,7 @@ h = History('01HZZZZZZZZZZZZZZZZZZZFFFF', argv=['make'])
 top = h.process(); h.exec(top, ['make'], exe='/usr/bin/make')
 for i in range(700):
     p = h.process(top); h.exec(p, ['step', str(i)], exe='/usr/bin/step')
-    h.read(p, h.file('/w/f%d' % i, size=1)); h.write(p, h.file('/w/f%d' % (i + 1)), size=2); h.exit(p)
+    h.read(p, h.file('/w/f%d' % i, size=None if i else 1)); h.write(p, h.file('/w/f%d' % (i + 1)), size=2); h.exit(p)
 h.exit(top); h.end(); h.save(home, evtext)
 END
 cmd 0 report -o "$T/large.html" /w/f700 && browse "$T/large.html" <<'END'
@@ -222,4 +222,20 @@ cmd = "Array.from(document.querySelectorAll('#programs tbody tr')).length"
 assert b.eval(cmd) <= 100
 END
 check 'a large lineage starts folded, and rows come by the hundred'
+browse "$T/large.html" <<'END'
+options = texts('#stage option')
+assert len(options) == 701 and options[0] == 'all' and options[1].startswith('target '), options[:3]
+b.open(url + '#stage=5')
+hits = texts('.hits bdi')
+assert len(hits) == 2 and hits[0].startswith('f') and hits[1].startswith('step '), hits
+END
+check 'stages of a workflow can be chosen'
+cmd 0 report --nodes 9 -o "$T/cut.html" /w/f700 && browse "$T/cut.html" <<'END'
+assert 'left out of this page' in b.eval("document.getElementById('complete').textContent")
+b.open(url + '#of=source')
+assert texts('.hits bdi') == [], 'a file whose maker is left out is no input'
+b.open(url + '#open=all')
+assert 'who made it is left out' in texts('[role=treeitem]')[-1], texts('[role=treeitem]')
+END
+check 'what is left out is said where it is missing'
 finish

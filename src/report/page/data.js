@@ -94,7 +94,9 @@ function kindOf(node) {
 }
 const isData = (node) => !isProgram(node) && kindOf(node) === 'regular';
 // A file that nobody was seen making, or that was changed unseen: what a lineage ends at.
-const isSource = (node) => isData(node) && !makersOf(node).length;
+const isSource = (node) => isData(node) && file.origin(node) !== 0 && !makersOf(node).length;
+// Somebody was seen making it, who has no place in the page.
+const isCut = (node) => isData(node) && file.origin(node) === 0 && !makersOf(node).length;
 const isMinor = (node) => isProgram(node) && x('minor', node) === 1;
 
 // Moments are milliseconds since 1970, and what is smaller than that is in the number's fraction.

@@ -41,7 +41,7 @@ function fileDetails(node) {
 			['Way to it', outside.has(node) ? 'not in the lineage' : isSure(node) ? 'sure' : 'only possible'],
 			['Id', h('code', {}, idOf(node))], ['Inode', file.ino(node) === null ? '' : file.ino(node) + (file.gen(node) ? ', generation ' + file.gen(node) : '')],
 			['File system', named(shown(file.domain(node)))], ['Notes', notesOf(raw.notes[node])]),
-		linkList('Made by', makersOf(node)), linkList('Derived from', linked(node, 'wasDerivedFrom', true)), linkList('Used by', readersOf(node)),
+		linkList('Made by', makersOf(node)), isCut(node) ? h('p', {class: 'note'}, 'Who made it is left out of this page.') : null, linkList('Derived from', linked(node, 'wasDerivedFrom', true)), linkList('Used by', readersOf(node)),
 		linkList('What is derived from it', linked(node, 'wasDerivedFrom', false)),
 	];
 }

@@ -86,6 +86,8 @@ function noteOf(node) {
 		parts.push(size(file.size(node)), when(timeOf(node)));
 		if (file.origin(node))
 			parts.push(file.origin(node) === 2 ? 'from outside' : 'changed unseen');
+		if (isCut(node))
+			parts.push('who made it is left out');
 	} else if (file.peer(node) === 1) {
 		parts.push('the other end was not seen');
 	}

@@ -51,7 +51,7 @@ const resultNodes = (() => {
 	return Array.from(last.values()).filter((n) => !readersOf(n).length);
 })();
 const resultSet = new Set(resultNodes), rootSet = new Set(roots);
-const roleOf = (node) => (resultSet.has(node) ? 'result' : isSource(node) ? 'input' : 'between');
+const roleOf = (node) => (resultSet.has(node) ? 'result' : isSource(node) ? 'input' : isCut(node) ? 'cut off' : 'between');
 const fileColumns = [
 	{name: 'path', label: 'File', value: nameOf, cell: (n) => nodeLink(n)},
 	{name: 'role', label: 'Role', value: roleOf, cell: roleOf},
@@ -85,7 +85,7 @@ function renderTables() {
 	const passes = filtered() ? filterOf(state) : () => true, note = filtered() ? ' that pass the filter' : '';
 	const files = nodesWhere((n) => isData(n) && passes(n));
 	const counted = EDGES > 0 && nodesWhere(isData).some((n) => bytesOf(makersOf(n)).n !== null || bytesOf(readersOf(n)).n !== null);
-	fill('files-body', h('p', {class: 'note'}, count(files.length, 'version of a file', 'versions of files') + note + '.' + (counted ? '' : ' Bytes by file are known where a run was recorded with --count or --exact.')),
+	fill('files-body', h('p', {class: 'note'}, count(files.length, 'version of a file', 'versions of files') + note + '. Made by and used by count the programs of this page.' + (counted ? '' : ' Bytes by file are known where a run was recorded with --count or --exact.')),
 		...sortTable('files', 'Files', counted ? fileColumns : fileColumns.filter((c) => c.name !== 'in' && c.name !== 'out'), files, 'role-down'));
 	const all = nodesWhere((n) => isProgram(n) && passes(n)), listed = state.minor ? all : all.filter((n) => !isMinor(n));
 	fill('programs-body', h('p', {class: 'note'}, count(listed.length, 'program') + note + '. ', all.length > listed.length || state.minor ?
