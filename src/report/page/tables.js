@@ -48,7 +48,9 @@ const resultNodes = (() => {
 		if (isData(n) && (other === undefined || file.n(n) > file.n(other)))
 			last.set(name, n);
 	}
-	return Array.from(last.values()).filter((n) => !readersOf(n).length);
+	// First what is there still, and last what lies in hidden folders: the state of tools, not what people asked for.
+	const rank = (n) => (/\/\.[^/]/.test(pathOf(n, true)) ? 2 : 0) + (file.current(n) ? 0 : 1);
+	return Array.from(last.values()).filter((n) => !readersOf(n).length).sort((a, b) => rank(a) - rank(b));
 })();
 const resultSet = new Set(resultNodes), rootSet = new Set(roots);
 const roleOf = (node) => (resultSet.has(node) ? 'result' : isSource(node) ? 'input' : isCut(node) ? 'cut off' : 'between');
