@@ -73,6 +73,18 @@ cp -a "$STEMMA_HOME" "$T/fork" && cmd 0 run -- true && cmd 0 trust --seal && cmd
 check 'a fork: the witness signs one of the two'
 back
 
+# ---- asked by the benchmark itself ----
+cmd 0 bench run -n 2 --witness "STEMMA_HOME=$T/nothing $STEMMA trust --witness own --key witness" -- ./bench.sh && [ "$(grep -c '^stemma witness 1$' own)" = 2 ] && cmp own "$known.statements" && cmd 0 trust --verify --witnessed "$known.statements" --signers allowed && says "$out" '2 statements of a witness are right, 0 are not; 0 seals stand behind the last one'
+check 'a benchmark asks by itself, twice'
+"$EVTEXT" dump "$seg" | jq -s '[.[] | select(.k == "seal") | [.number, .step]] | .[-4:]' >"$T/steps" && n=$(jq '.[0][0]' "$T/steps") && jq -e '[.[][1]] == [1, 2, 2, 3]' "$T/steps" >"$out" && [ "$(sed -n 's/^number //p' own | tr '\n' ' ')" = "$n $((n + 3)) " ]
+check 'when the plan is sealed, before the first run; and at the end'
+for command in false true 'echo nonsense' nosuch "cat seen"; do
+	cmd 0 bench run -n 1 --witness "$command" -- ./bench.sh && says "$err" 'no witness has seen seal ' && cmp -s own "$known.statements" || break
+done
+cmd 2 bench show --witness true && cmd 2 bench history --witness true
+check 'a witness that fails, or says something else, is told of; the benchmark goes on'
+back
+
 # ---- the statement ----
 sed 's/^time 1/time 2/' seen >late && cmd 1 trust --verify --witnessed late --signers allowed && says "$out" 'its signature is not right' '0 statements of a witness are right, 2 are not'
 check 'a changed statement'

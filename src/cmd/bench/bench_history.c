@@ -333,7 +333,8 @@ static int tell_past(struct cmd *c, const struct past *p, bool json)
 
 static bool has_others_options(const struct opts_bench *o)
 {
-	bool run = o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output;
+	bool run =
+	    o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output || o->witness;
 	return run || o->by_run || o->dot;
 }
 

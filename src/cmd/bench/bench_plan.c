@@ -1,12 +1,21 @@
 #include "cmd/bench/bench_plan.h"
 
+#include "base/child.h"
+#include "base/io.h"
+#include "base/os/memfile.h"
+#include "keep/write.h"
 #include "trust/chain/chain.h"
+#include "trust/chain/chain_head.h"
+#include "trust/chain/chain_witness.h"
 #include "trust/extract.h"
 #include "trust/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAITING_MAX 256 /* sessions; more are left to stemma trust --seal */
 
@@ -64,6 +73,74 @@ static void seal_step(struct bench_plan *p, struct chain_step step)
 	free(step.sealed);
 }
 
+/* ---- the witness ---- */
+
+/* Runs the command with the head as its standard input. 0, or -errno with a sentence. */
+static int run_witness(const char *command, const struct buf *head, struct buf *said, struct err *err)
+{
+	char *const argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)command, NULL};
+	int in = memfile_new("head");
+	int rc = in < 0 ? in : io_write(in, head->p, head->n, NULL);
+	if (rc == 0 && lseek(in, 0, SEEK_SET) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = child_read(&(struct child){.argv = argv, .in = in, .err = CHILD_SAME, .most = WITNESS_BYTES}, said);
+	if (in >= 0)
+		close(in);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot start it");
+	return rc == 0 ? 0 : (err_set(err, 0, "it failed"), -EIO);
+}
+
+/* Is what was said one statement on this head? */
+static bool is_statement_on(const struct buf *said, const struct chain_head *h, struct err *err)
+{
+	struct witnessed w;
+	size_t at = 0;
+	if (witness_next(buf_view(said), &at, err, &w) != 1)
+		return err_set(err, 0, "it printed no statement"), false;
+	if (w.number == h->number && digest_eq(&w.hash, &h->hash))
+		return true;
+	err_set(err, 0, "its statement is of another head");
+	return false;
+}
+
+static int keep_statement(const struct bench_plan *p, const char *host, const struct buf *said, struct err *err)
+{
+	char *path;
+	if (asprintf(&path, "%s/seals/%s.statements", p->home, host) < 0)
+		return err_set(err, ENOMEM, "cannot keep its statement");
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
+	int rc = fd < 0 ? -errno : io_write(fd, said->p, said->n, NULL);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return rc < 0 ? err_set(err, -rc, "cannot keep its statement") : 0;
+}
+
+static void ask_witness(const struct bench_plan *p)
+{
+	struct err err = {0};
+	struct buf head = {0}, said = {0};
+	struct chain_head h;
+	char host[256];
+	if (!p->on || !p->witness)
+		return;
+	keep_host(host, sizeof(host));
+	int rc = chain_head_read(p->home, host, &h) == 1 ? 0 : err_set(&err, EIO, "what was sealed cannot be read");
+	if (rc == 0) {
+		witness_put_head(host, h.number, &h.hash, &head);
+		rc = run_witness(p->witness, &head, &said, &err);
+	}
+	if (rc == 0 && is_statement_on(&said, &h, &err))
+		rc = keep_statement(p, host, &said, &err);
+	if (err.text[0])
+		report("no witness has seen seal %llu: %s", (unsigned long long)h.number, err.text);
+	chain_key_erase(&h.key);
+	buf_release(&head);
+	buf_release(&said);
+}
+
 void bench_plan_begin(struct bench_plan *p, const struct run_trust *t, uint64_t runs, uint64_t warmup,
                       const char *benchfile, const char *index)
 {
@@ -94,6 +171,7 @@ void bench_plan_begin(struct bench_plan *p, const struct run_trust *t, uint64_t 
 		                 .kind = CHAIN_STEP_BEGIN, .plan = p->id, .run = "", .places = &place, .n_places = 1});
 	else
 		report("the plan of this benchmark is not sealed: %s", err.text);
+	ask_witness(p);
 	digest_cache_close(plan.cache);
 	elements_release(&parameters);
 	machine_release(&machine);
@@ -117,5 +195,6 @@ void bench_plan_end(struct bench_plan *p)
 {
 	if (p->on)
 		seal_step(p, (struct chain_step){.kind = CHAIN_STEP_END, .plan = p->id, .run = "", .repetition = p->made});
+	ask_witness(p);
 	forget_waiting(p);
 }

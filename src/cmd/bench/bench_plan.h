@@ -10,6 +10,9 @@ struct bench_plan {
 	const char *id;   /* ULID */
 	bool on;          /* the plan is sealed, and so is what follows */
 	uint64_t made;    /* repetitions */
+	/* A shell's command that signs a head (stemma trust --witness); asked before the first run, and at the end. What it
+	 * prints is kept in seals/HOST.statements of the record. NULL: nobody is asked. */
+	const char *witness;
 	/* Of earlier repetitions, where something that the command started goes on: sealed with a later step. */
 	struct run_place *waiting;
 	size_t n_waiting;

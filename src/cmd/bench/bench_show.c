@@ -559,7 +559,7 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	struct bench_shown x = {0};
 	struct ids runs = {0};
 	char *index = NULL;
-	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output)
+	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output || o->witness)
 		return report_usage(c, "show takes --by-run, --dot, --json and --no-index only");
 	if (o->json && o->dot)
 		return report_usage(c, "--json or --dot, not both");

@@ -290,7 +290,7 @@ static int prepare_bench(struct bench *b, char **label)
 		b->labels[n++] = o->label.v[i];
 	if (store_places(cmd_home(b->c), &err, &b->home, &b->index) < 0)
 		b->no_home = strdup(err.text);
-	b->plan = (struct bench_plan){.home = b->home, .id = b->id};
+	b->plan = (struct bench_plan){.home = b->home, .id = b->id, .witness = o->witness};
 	return 0;
 }
 

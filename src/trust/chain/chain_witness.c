@@ -28,6 +28,13 @@ static void put_seen(struct buf *b, const char *begin, const struct witnessed *w
 	buf_char(b, '\n');
 }
 
+void witness_put_head(const char *chain, uint64_t number, const struct digest *hash, struct buf *ret)
+{
+	struct witnessed w = {.number = number, .hash = *hash};
+	snprintf(w.chain, sizeof(w.chain), "%s", chain);
+	put_seen(ret, HEAD_BEGIN, &w);
+}
+
 int witness_head(const struct chain *c, struct buf *ret)
 {
 	struct witnessed w = {.number = 0};
@@ -42,8 +49,7 @@ int witness_head(const struct chain *c, struct buf *ret)
 	}
 	if (!w.number)
 		return 0;
-	snprintf(w.chain, sizeof(w.chain), "%s", host);
-	put_seen(ret, HEAD_BEGIN, &w);
+	witness_put_head(host, w.number, &w.hash, ret);
 	return ret->failed ? -ENOMEM : 1;
 }
 

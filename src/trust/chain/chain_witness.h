@@ -33,6 +33,8 @@ struct witnessed {
 
 /* Appends the head of this host's chain, as the log has it. 1; 0: nothing is sealed; -ENOMEM. */
 int witness_head(const struct chain *c, struct buf *ret);
+/* Appends that seal `number` of a chain is `hash`, as a head. */
+void witness_put_head(const char *chain, uint64_t number, const struct digest *hash, struct buf *ret);
 /* The next statement of a text, from *at on. 1; 0: there is none behind; -EBADMSG, with a sentence: what stands there
  * is none. */
 int witness_next(struct str text, size_t *at, struct err *err, struct witnessed *ret);
