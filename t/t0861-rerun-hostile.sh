@@ -251,6 +251,24 @@ if [ "$(id -u)" = 0 ] && setpriv --inh-caps=+sys_admin true 2>/dev/null; then
 	attack 'capabilities that are inherited' "$capabilities"
 	STEMMA=$real
 fi
+# What the caller has open: no layer sees whom a descriptor belongs to. The script is bash's, whose redirections are closed
+# for it where they are not there.
+received $((n + 1)) "echo >ran.txt; { echo x >&7 && echo written >>got.txt; read -r line <&8 && echo read >>got.txt; cat /dev/fd/8 && echo read >>got.txt; } 2>/dev/null; true"
+n=$((n + 1))
+cmd 0 import "$T/theirs"
+for how in '' --unconfined; do
+	rm -rf "$T/again"
+	# shellcheck disable=SC2086 # none or one word
+	(exec 7>>"$T/handed" 8<"$key" && exec timeout 60 "$STEMMA" rerun "$(ulid $n)" --trust --force $how --from "$T/in" --in "$T/again") >"$out" 2>"$err" </dev/null
+	[ -e "$T/again/ran.txt" ] && untouched || break
+	if [ "$how" ]; then
+		says "$T/again/got.txt" written && [ -s "$T/handed" ]
+		check 'which the same command has where nothing confines it'
+	else
+		! [ -e "$T/again/got.txt" ] && ! [ -s "$T/handed" ] && ! grep -rq SECRET-KEY "$T/again" "$out" "$err"
+		check 'files that the caller has open'
+	fi
+done
 # A program with its owner's rights, in a folder that it opens to everybody, would be run as this user by whoever likes to.
 cat >"$T/in/setid.py" <<'EOF'
 import ctypes, os, struct

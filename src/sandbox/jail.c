@@ -32,6 +32,7 @@
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#define CALL_close_range 436
 #define CALL_mount_setattr 442
 #define CALL_landlock_create_ruleset 444
 #define CALL_landlock_add_rule 445
@@ -497,6 +498,20 @@ static int drop_capabilities(bool strict)
 	return syscall(SYS_capset, &h, has) < 0 ? -errno : 0;
 }
 
+/* ---- descriptors ---- */
+
+/* What the caller has open (a terminal's other end, a log, a lock) was not given to the command, and no layer sees what
+ * is open already. The exec closes it: whoever launches the command may need its own until then. */
+static void leave_descriptors(void)
+{
+	enum { CLOEXEC = 4, MANY = 65536 };
+	if (syscall(CALL_close_range, 3u, ~0u, CLOEXEC) == 0)
+		return;
+	const long most = sysconf(_SC_OPEN_MAX); /* before Linux 5.11 */
+	for (int fd = 3; fd < (most > 0 && most < MANY ? most : MANY); fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 /* ---- the whole ---- */
 
 unsigned jail_layers(int *ret_abi)
@@ -575,6 +590,8 @@ int jail_enter(struct jail *j, struct err *err)
 		close(j->ruleset);
 		j->ruleset = -1;
 	}
+	if (j->strict)
+		leave_descriptors();
 	if (rc == 0 && j->layers & JAIL_CALLS)
 		rc = filter_calls(j, apart);
 	return rc < 0 ? err_set(err, -rc, "cannot confine the command") : 0;

@@ -9,6 +9,7 @@
  *                  loopback; an own and empty /dev/shm; System V memory
  *   call filter    sockets, other processes, mounts, keyrings, io_uring, the terminal's input; in a strict jail
  *                  programs that whoever starts them runs as this user (set-user-ID)
+ *   descriptors    in a strict jail the first three alone
  *   capabilities   root keeps those that concern its own files, in a strict jail none
  *
  * jail_make prepares all that names files, outside; jail_enter is called in the process that will exec, and only that
