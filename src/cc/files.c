@@ -405,6 +405,8 @@ static int take_input(struct collecting *g, const struct observed_file *x)
 	int fd, rc;
 	if ((g->r->note_path && strcmp(x->path, g->r->note_path) == 0) || is_jobserver(x->path))
 		return 0;
+	if (g->r->brought && begins(x->path, g->r->brought))
+		return 0;
 	if (is_of_kernel(x->path))
 		return take_by_link(g, x);
 	if (x->path[0] != '/') {
@@ -507,6 +509,25 @@ static int collect_named(struct collecting *g)
 	return rc == 0 ? take_arguments(g, true) : rc;
 }
 
+/* What the other compiler read in place of the one that was asked for. */
+static int take_beside(struct collecting *g)
+{
+	struct stat st;
+	int fd, rc = g->r->beside ? take_tool(g, g->r->beside) : 0;
+	for (char *const *p = g->r->beside ? g->r->beside_read : NULL; rc == 0 && p && *p; p++) {
+		rc = open_regular(*p, &fd, &st);
+		if (rc != 1) {
+			files_gap(g->f, "unread", *p);
+			rc = 0;
+			continue;
+		}
+		char *path = clean_path(*p, fd);
+		rc = append_open_file(g, path, fd, role_of_input(g->r, *p, path ? path : *p, g->cwd, fd, "clang"), &st);
+		close(fd);
+	}
+	return rc;
+}
+
 /* ---- all of it ---- */
 
 /* What a program read from standard input: a file can be told, what came through a pipe cannot. */
@@ -572,6 +593,8 @@ static int collect_observed(struct collecting *g)
 	for (size_t i = 0; rc == 0 && i < s->execs.n; i++)
 		if (s->execs.v[i].alone)
 			rc = take_tool(g, s->execs.v[i].path);
+	if (rc == 0)
+		rc = take_beside(g);
 	for (size_t i = 0; rc == 0 && i < s->files.n; i++)
 		if (s->files.v[i].read && !s->files.v[i].written)
 			rc = take_input(g, &s->files.v[i]);

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/map.h"
 
+#include "spec/objects.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -385,6 +387,48 @@ static bool is_record_traced(const struct tracing *t, const char *pub)
 	return false;
 }
 
+static int trace_sources(struct tracing *t, const struct build *b, unsigned depth);
+
+/* A member of an archive: its record, if there is one. 1 it was traced, 0, -errno. */
+static int trace_member(struct tracing *t, struct str data, unsigned depth)
+{
+	struct build_list l = {0};
+	struct digest_sum sum;
+	struct digest d;
+	digest_begin(&sum);
+	digest_add(&sum, data.p, data.n);
+	digest_end(&sum, &d);
+	int rc = build_find_by(t->s, NULL, 0, &d, t->err, &l);
+	bool known = rc == 0 && l.n;
+	if (known && !is_record_traced(t, l.v[0].pub))
+		rc = trace_sources(t, &l.v[0], depth + 1);
+	build_list_release(&l);
+	return rc < 0 ? rc : known;
+}
+
+/* Of an archive that nobody recorded, and that is still what was linked, the members tell by their bytes. 1: all of
+ * them are known; 0; -errno. */
+static int trace_archive(struct tracing *t, const struct build_file *f, unsigned depth)
+{
+	struct objects_bytes file;
+	struct str name, data;
+	size_t pos = 0, n = 0;
+	int rc, all = 1;
+	if (f->role != TERM_role_archive || build_match(NULL, f) != BUILD_SAME || objects_map(f->path, NULL, &file) < 0)
+		return 0;
+	while ((rc = objects_member(str_n(file.p, file.n), &pos, &name, &data)) == 1) {
+		int known = data.p ? trace_member(t, data, depth) : 0;
+		if (known < 0) {
+			rc = known;
+			break;
+		}
+		all &= known;
+		n++;
+	}
+	objects_unmap(&file);
+	return rc == -EBADMSG ? 0 : rc < 0 ? rc : all && n;
+}
+
 #define DEPTH_MAX 16 /* records of records: generators that were built by generators */
 
 static int trace_sources(struct tracing *t, const struct build *b, unsigned depth)
@@ -404,7 +448,11 @@ static int trace_sources(struct tracing *t, const struct build *b, unsigned dept
 		own_first(&l, f->path, NULL);
 		/* What it was made from is in place of it. */
 		bool own = l.n && strcmp(l.v[0].pub, b->pub) == 0;
-		if (rc == 0 && (!l.n || own)) {
+		int members = rc == 0 && !l.n && f->digested && depth < DEPTH_MAX ? trace_archive(t, f, depth) : 0;
+		rc = members < 0 ? members : rc;
+		if (rc == 0 && members) {
+			/* they are in its place */
+		} else if (rc == 0 && (!l.n || own)) {
 			r->unknown += f->role == TERM_role_object || f->role == TERM_role_archive;
 			rc = append_source(t, b, f);
 		} else if (rc == 0 && !is_record_traced(t, l.v[0].pub)) {

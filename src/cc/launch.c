@@ -317,8 +317,8 @@ static int report_cannot_run(struct err *err, const char *name, int why)
 	return err_set(err, why, "cannot run '%s'", name);
 }
 
-static void record_it(const struct launch *l, const struct args *a, const struct note *note, const char *path,
-                      const struct reel *reel, int64_t began, int status)
+static void record_it(const struct launch *l, const struct args *a, const struct note *note,
+                      const struct withspec *with, const char *path, const struct reel *reel, int64_t began, int status)
 {
 	char compiler[PATH_MAX];
 	struct record r = {.home = l->home,
@@ -331,6 +331,11 @@ static void record_it(const struct launch *l, const struct args *a, const struct
 	                   .status = status,
 	                   .note = note->path[0] ? note->id : NULL,
 	                   .note_path = note->path[0] ? note->path : NULL};
+	if (with) {
+		r.brought = withspec_folder(with);
+		r.beside_read = withspec_read(with);
+		r.beside = r.beside_read ? withspec_compiler() : NULL;
+	}
 	if (a->compiler == 0)
 		r.compiler = path;
 	else if (launch_find(a->v[a->compiler], compiler, sizeof(compiler)) < 0)
@@ -421,7 +426,7 @@ static int watch_compiler(const struct launch *l, const struct args *a, struct w
 	if (rc == 0 && with)
 		withspec_end(with, *ret_status, l->home, l->spec_err);
 	if (rc >= 0 && l->home)
-		record_it(l, a, &note, path, &reel, began, *ret_status);
+		record_it(l, a, &note, with, path, &reel, began, *ret_status);
 	note_remove(&note);
 	reel_release(&reel);
 	free(env);

@@ -21,6 +21,10 @@ struct record {
 	int status;                /* of wait */
 	const unsigned char *note; /* BUILD_NOTE_BYTES, NULL none */
 	const char *note_path;     /* the file that brought it, which is no input */
+	const char *brought;       /* folder of what else was brought along, which is no input either; NULL none */
+	/* What another compiler read, whose objects took the place of sources: its path, and the files; NULL none. */
+	const char *beside;
+	char *const *beside_read; /* absolute, NULL-terminated */
 };
 
 /* 0 or -errno, with a sentence that nobody needs to hear. */

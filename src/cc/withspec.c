@@ -24,6 +24,8 @@ struct withspec {
 	char **wraps;   /* of argv: the option with MPI's functions, NULL none */
 	bool has_spec;
 	char spec[96];
+	char **read; /* by clang, for the link: owned, NULL-terminated; NULL none */
+	size_t n_read;
 };
 
 /* ---- a second pass, by clang ---- */
@@ -139,10 +141,10 @@ static size_t wrapper_arguments(const struct args *a, char room[WRAPPER_LINE], c
 	return n;
 }
 
-/* 0, or -errno with a sentence. */
-static int to_bitcode(const struct args *a, const char *source, const char *out, struct err *err)
+/* deps: where clang is to list what it read, as make would have it; NULL nowhere. 0, or -errno with a sentence. */
+static int to_bitcode(const struct args *a, const char *source, const char *out, const char *deps, struct err *err)
 {
-	char **argv = calloc(a->n + 32 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
+	char **argv = calloc(a->n + 36 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
 	char *words[WRAPPER_WORDS];
 	struct buf said = {0};
 	size_t n = 0;
@@ -162,6 +164,11 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 	size_t n_words = wrapper_arguments(a, room, words);
 	for (size_t i = 0; i < n_words; i++)
 		argv[n++] = words[i];
+	if (deps) {
+		argv[n++] = (char *)"-MD";
+		argv[n++] = (char *)"-MF";
+		argv[n++] = (char *)deps;
+	}
 	/* DWARF 4: valgrind 3.19, Debian 12's, ends at clang's fifth, and a traced program is to run under it. */
 	char *const ours[] = {(char *)"-w",
 	                      /* Errors of clang since 16, warnings of gcc before 14. */
@@ -234,7 +241,7 @@ static int embed(struct withspec *w, const char *source, struct err *err)
 	snprintf(piece, sizeof(piece), "%s/x.piece", w->dir);
 	snprintf(add, sizeof(add), SPEC_BITCODE "=%s", piece);
 	default_object(w->a, source, object, sizeof(object));
-	int rc = to_bitcode(w->a, source, bc, err);
+	int rc = to_bitcode(w->a, source, bc, NULL, err);
 	if (rc == 0)
 		rc = wrap(bc, piece, err);
 	if (rc < 0)
@@ -419,12 +426,59 @@ static char *library_of_option(const struct args *a, const char *name)
 	return NULL;
 }
 
+/* A file that clang read, absolute. */
+static int append_read(struct withspec *w, const char *name)
+{
+	char cwd[PATH_MAX], **v = realloc(w->read, (w->n_read + 2) * sizeof(*v));
+	struct buf b = {0};
+	if (!v)
+		return -ENOMEM;
+	w->read = v;
+	v[w->n_read] = NULL;
+	if (*name != '/' && getcwd(cwd, sizeof(cwd)))
+		buf_printf(&b, "%s/", cwd);
+	buf_str(&b, str_of(name));
+	buf_cstr(&b);
+	if (b.failed)
+		return -ENOMEM;
+	v[w->n_read++] = b.p;
+	v[w->n_read] = NULL;
+	return 0;
+}
+
+/* The names behind the colon of a rule of make's; what is missing is missing in the record only. */
+static int take_dependencies(struct withspec *w, const char *path)
+{
+	struct objects_bytes file;
+	struct buf name = {0};
+	int rc = 0;
+	if (objects_map(path, NULL, &file) < 0)
+		return 0;
+	const char *end = file.p + file.n, *p = file.n ? memmem(file.p, file.n, ": ", 2) : NULL;
+	for (p = p ? p + 1 : end; rc == 0 && p <= end; p++) {
+		bool escaped = p + 1 < end && *p == '\\' && strchr(" #\\", p[1]);
+		bool dollar = p + 1 < end && *p == '$' && p[1] == '$';
+		bool between = p == end || (!escaped && (*p == ' ' || *p == '\n' || *p == '\\'));
+		if (escaped || dollar)
+			p++;
+		if (!between)
+			buf_char(&name, *p);
+		else if (name.n)
+			rc = name.failed ? -ENOMEM : append_read(w, buf_cstr(&name));
+		if (between)
+			buf_reset(&name);
+	}
+	buf_release(&name);
+	objects_unmap(&file);
+	return rc;
+}
+
 /* The file that word i of the arguments adds to the program: an object, a library, the bitcode of a C source;
  * malloc'ed. 1 there is one, 0, or -errno with a sentence. */
-static int file_to_link(const struct withspec *w, size_t i, char **ret, struct err *err)
+static int file_to_link(struct withspec *w, size_t i, char **ret, struct err *err)
 {
 	const struct args *a = w->a;
-	char path[96];
+	char path[96], deps[96];
 	if (strncmp(a->v[i], "-l", 2) == 0) {
 		const char *name = a->v[i][2] ? a->v[i] + 2 : i + 1 < a->n ? a->v[i + 1] : "";
 		*ret = library_of_option(a, name);
@@ -441,7 +495,10 @@ static int file_to_link(const struct withspec *w, size_t i, char **ret, struct e
 	if (!is_c_source(a->v[i]))
 		return 0;
 	snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
-	int rc = to_bitcode(a, a->v[i], path, err);
+	snprintf(deps, sizeof(deps), "%s/%zu.d", w->dir, i);
+	int rc = to_bitcode(a, a->v[i], path, deps, err);
+	if (rc == 0)
+		rc = take_dependencies(w, deps);
 	if (rc < 0)
 		return rc;
 	*ret = strdup(path);
@@ -476,6 +533,10 @@ static int prepare_link(struct withspec *w, struct err *err)
 	                 .operands = w->mode == WITHSPEC_OPERANDS,
 	                 .library = makes_library(a)};
 	rc = make_spec(&m, err, &used);
+	/* Objects whose place is taken are not opened by the linker. */
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (used[i] == MAKE_USED && strncmp(files[i], w->dir, strlen(w->dir)) != 0)
+			rc = append_read(w, files[i]);
 	if (rc == 0 && trace)
 		rc = compile_traced(w, traced_bc, traced, err);
 	if (rc == 0)
@@ -576,6 +637,21 @@ char *const *withspec_argv(const struct withspec *w)
 	return w->argv;
 }
 
+const char *withspec_folder(const struct withspec *w)
+{
+	return *w->dir ? w->dir : NULL;
+}
+
+char *const *withspec_read(const struct withspec *w)
+{
+	return w->has_spec && w->mode >= WITHSPEC_TRACE ? w->read : NULL;
+}
+
+const char *withspec_compiler(void)
+{
+	return make_clang();
+}
+
 bool withspec_less(struct withspec *w)
 {
 	if (!w->wraps)
@@ -616,6 +692,9 @@ void withspec_free(struct withspec *w)
 		rmdir(w->dir);
 	for (size_t i = 0; i < sizeof(w->owned) / sizeof(w->owned[0]); i++)
 		free(w->owned[i]);
+	for (size_t i = 0; i < w->n_read; i++)
+		free(w->read[i]);
+	free(w->read);
 	free(w->argv);
 	free(w);
 }

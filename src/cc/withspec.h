@@ -24,6 +24,11 @@ char *const *withspec_argv(const struct withspec *w);
  * functions: stubs). False: there is nothing. */
 bool withspec_less(struct withspec *w);
 /* After it: status of wait. home: where the record is, NULL none. */
+/* For the record: the folder of what is brought along, and what clang read whose object took the place of sources,
+ * absolute and NULL-terminated; NULL nothing. They live as long as w. */
+const char *withspec_folder(const struct withspec *w);
+const char *withspec_compiler(void);
+char *const *withspec_read(const struct withspec *w);
 int withspec_end(struct withspec *w, int status, const char *home, struct err *err);
 void withspec_free(struct withspec *w);
 
