@@ -166,6 +166,9 @@ static void set_process_figures(struct ends *e)
 	const char *method = finish_is_blind(m) ? "samples" : "process events";
 	bool complete = !finish_is_blind(m) && !t->failed && !(m->attached && (m->past.children || !m->past.known));
 	sets_peak(&t->sets, peak);
+	/* When each was born is told to the tick; that there never were more is known. */
+	if (m->admit && admit_most(m->admit) && peak[SET_COUNT] > admit_most(m->admit))
+		peak[SET_COUNT] = admit_most(m->admit);
 	finish_figure(e, FIGURE_processes_total, finish_int(t->total), method, complete);
 	finish_figure(e, FIGURE_processes_concurrent_peak, finish_int(peak[SET_COUNT]), method, complete);
 	int64_t threads = m->now.peak[FIGURE_threads_peak];

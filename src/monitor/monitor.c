@@ -181,6 +181,19 @@ static void on_lasts(void *arg)
 	monitor_lasts(arg);
 }
 
+static int on_fork(void *arg, pid_t tid, unsigned tries)
+{
+	struct monitor *m = arg;
+	int rc = admit_fork(m->admit, tid, tries);
+	if (rc <= 0)
+		return rc;
+	pthread_mutex_lock(&m->lock);
+	m->next = clock_now_ns(CLOCK_MONOTONIC); /* who watches is to hear of it */
+	pthread_cond_signal(&m->wake);
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
 static void on_born(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until)
 {
 	struct monitor *m = arg;
@@ -479,6 +492,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	m->status = -1;
 	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
 	m->tree.keep_records = o->processes;
+	m->admit = o->hold_processes > 0 ? admit_new(o->hold_processes) : NULL;
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_mutex_init(&m->files_lock, NULL);
 	pthread_condattr_init(&ca);
@@ -495,6 +509,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .prepare = on_prepare,
 	                                    .started = on_started,
 	                                    .lasts = on_lasts,
+	                                    .forks = m->admit ? on_fork : NULL,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
 	                                    .exec = on_group_exec,
@@ -542,6 +557,7 @@ void monitor_free(struct monitor *m)
 	if (!m)
 		return;
 	tree_release(&m->tree);
+	admit_free(m->admit);
 	series_close(m->series);
 	footprint_free(m->footprint);
 	gpu_free(m->gpu);

@@ -33,12 +33,13 @@ struct monitor_now {
 typedef int64_t monitor_watch(void *arg, const struct monitor_now *now);
 
 struct monitor_options {
-	bool processes;           /* keep the record of each process for the summary */
-	bool files;               /* ... and that of the files, by looking at descriptors where nobody tells of opens */
-	bool thorough;            /* the figures are wanted now, not only for the archive: look at more, and oftener */
-	int64_t interval;         /* ns between samples, fixed; 0: as the budget allows */
-	const char *series;       /* file for a line per sample; NULL none */
-	bool footprint;           /* measure the folder it is started in, where that is cheap, or rather: */
+	bool processes;         /* keep the record of each process for the summary */
+	bool files;             /* ... and that of the files, by looking at descriptors where nobody tells of opens */
+	bool thorough;          /* the figures are wanted now, not only for the archive: look at more, and oftener */
+	int64_t interval;       /* ns between samples, fixed; 0: as the budget allows */
+	const char *series;     /* file for a line per sample; NULL none */
+	int64_t hold_processes; /* no more processes than these together, where their calls can be stopped; 0: any number */
+	bool footprint;         /* measure the folder it is started in, where that is cheap, or rather: */
 	const char *const *watch; /* folders and files; NULL-terminated; may be NULL */
 	enum run_orphans orphans;
 	/* Called in the command's process before its program; see run_observer.enter. May be NULL. */
@@ -77,6 +78,8 @@ int64_t monitor_memory(struct monitor *m);
 /* What a control group of the task's own tells: anonymous memory and files in memory now, all that is charged to it at
  * most, threads at most; -1 not known. */
 void monitor_group(struct monitor *m, int64_t anonymous, int64_t shared, int64_t charged_peak, int64_t tasks_peak);
+/* How many forks were refused, because there were hold_processes. */
+uint64_t monitor_refused(const struct monitor *m);
 /* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),
  * that the kernel killed it for want of memory, a sentence on what escaped. Strings are copied. 0 or -ENOMEM. */
 int monitor_limit(struct monitor *m, const char *name, int64_t limit);

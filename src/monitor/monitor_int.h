@@ -3,6 +3,7 @@
 #define STEMMA_MONITOR_MONITOR_INT_H
 
 #include "base/buf.h"
+#include "monitor/admit.h"
 #include "monitor/apart.h"
 #include "monitor/counters.h"
 #include "monitor/footprint.h"
@@ -97,6 +98,7 @@ struct monitor {
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
 	bool children_unknown;                           /* the kernel does not tell children */
+	struct admit *admit;                             /* NULL: processes are held to no number */
 	struct series *series;                           /* NULL none */
 	struct footprint *footprint;                     /* NULL none */
 	struct counters counters;

@@ -44,6 +44,11 @@ void monitor_group(struct monitor *m, int64_t anonymous, int64_t shared, int64_t
 	pthread_mutex_unlock(&m->lock);
 }
 
+uint64_t monitor_refused(const struct monitor *m)
+{
+	return m->admit ? admit_refused(m->admit) : 0;
+}
+
 /* ---- sums of the kernel ---- */
 
 static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)

@@ -367,6 +367,9 @@ static void report_group_usage(struct watchdog *w, bool last)
 static bool check_limit(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v)
 {
 	int64_t limit = w->o.limits.value[l];
+	/* One more was asked for. */
+	if (l == LIMIT_processes && monitor_refused(w->monitor))
+		report_exceeded(w, l, limit);
 	if (!exceeds_limit(l, v, limit))
 		return false;
 	int64_t peak = l == LIMIT_memory ? v : now->peak[limit_figure(l)];
@@ -478,6 +481,11 @@ void watchdog_over(void *arg, int status, bool last)
 			         limit_key((enum limit_name)i));
 			monitor_escaped(w->monitor, text);
 		}
+	if (last && !w->exceeded[LIMIT_processes] && w->monitor && monitor_refused(w->monitor)) {
+		snprintf(text, sizeof(text), "the limit 'processes' was reached: %llu forks were refused",
+		         (unsigned long long)monitor_refused(w->monitor));
+		monitor_escaped(w->monitor, text);
+	}
 	if (last) {
 		enter_state(w, OVER);
 		if (w->o.cgroup)

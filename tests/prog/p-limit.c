@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +34,13 @@
 
 /* What the file holds. */
 static struct truth {
-	uint64_t filled; /* bytes of memory that were touched */
-	uint64_t born;   /* processes and threads that were made */
-	uint64_t termed; /* SIGTERMs that were seen */
-	uint64_t done;   /* bytes written or read; files, descriptors made */
-	uint64_t late;   /* reached after the grace that was wanted */
-	uint64_t root;   /* pid of main */
+	uint64_t filled;      /* bytes of memory that were touched */
+	uint64_t born;        /* processes and threads that were made */
+	uint64_t termed;      /* SIGTERMs that were seen */
+	uint64_t done;        /* bytes written or read; files, descriptors made */
+	uint64_t late;        /* reached after the grace that was wanted */
+	uint64_t root;        /* pid of main */
+	uint64_t alive, most; /* of bomb: those that live now, and the most; main is not among them */
 } * truth;
 
 static uint64_t now_ms(void)
@@ -129,11 +131,28 @@ static void forks(unsigned n)
 	linger();
 }
 
+static void count_alive(void)
+{
+	uint64_t now = __atomic_add_fetch(&truth->alive, 1, __ATOMIC_RELAXED), most = truth->most;
+	while (now > most &&
+	       !__atomic_compare_exchange_n(&truth->most, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void on_bomb_term(int sig)
+{
+	(void)sig;
+	add(&truth->alive, UINT64_MAX);
+	_exit(0);
+}
+
 static void bomb(unsigned n)
 {
 	uint64_t end = now_ms() + 20000;
 	setsid();
 	truth->done = 1; /* alive together */
+	count_alive();
+	signal(SIGTERM, on_bomb_term);
 	for (unsigned seed = (unsigned)getpid(); now_ms() < end; nap(3)) {
 		if (__atomic_load_n(&truth->born, __ATOMIC_RELAXED) < 20000 &&
 		    __atomic_load_n(&truth->done, __ATOMIC_RELAXED) < n) {
@@ -141,6 +160,7 @@ static void bomb(unsigned n)
 			pid_t pid = fork();
 			if (pid == 0) {
 				add(&truth->born, 1);
+				count_alive();
 				seed = (unsigned)getpid();
 				continue;
 			}
@@ -149,6 +169,7 @@ static void bomb(unsigned n)
 		}
 		if (__atomic_load_n(&truth->done, __ATOMIC_RELAXED) > n / 2 && rand_r(&seed) % 4 == 0) {
 			add(&truth->done, UINT64_MAX);
+			add(&truth->alive, UINT64_MAX);
 			_exit(0);
 		}
 		while (waitpid(-1, NULL, WNOHANG) > 0)

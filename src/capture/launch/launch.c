@@ -280,7 +280,8 @@ static bool make_filter(struct keeper *k, struct sock_fprog *ret)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
 	const unsigned more =
 	    TRAP_FILE | (s->bytes ? TRAP_COUNT : 0u) | (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u);
-	return filters && trap_filter(TRAP_TREE | (s->tree_only ? 0u : more), !k->trace, &why, ret) == 0;
+	const unsigned forks = s->observer && s->observer->forks ? TRAP_FORKS : 0u;
+	return filters && trap_filter(TRAP_TREE | forks | (s->tree_only ? 0u : more), !k->trace, &why, ret) == 0;
 }
 
 /* Signals are blocked from then on, and orphans come here. */

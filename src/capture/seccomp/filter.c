@@ -22,6 +22,7 @@ static const struct row {
 #define file TRAP_FILE
 #define count TRAP_COUNT
 #define xattr TRAP_XATTR
+#define forks TRAP_FORKS
 #define CALL(name, word, set) {CALL_##word, set},
 #include "capture/seccomp/calls.def"
 #undef CALL
@@ -29,6 +30,7 @@ static const struct row {
 #undef file
 #undef count
 #undef xattr
+#undef forks
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -90,9 +92,9 @@ enum call trap_call_native(int nr)
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
  * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs.
- * EMPTIES: where the length is 0. OPEN: but for one that gives nothing to read or write (O_PATH), and one that the
- * injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, EMPTIES, ANSWERS };
+ * FORK: where another process comes to be. EMPTIES: where the length is 0. OPEN: but for one that gives nothing to read
+ * or write (O_PATH), and one that the injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, FORK, EMPTIES, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -145,8 +147,9 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-static enum answer answer_to(enum call call, bool shielded, bool injected, bool counts, bool native)
+static enum answer answer_to(enum call call, unsigned sets, bool shielded, bool native)
 {
+	const bool injected = (sets & TRAP_INJECT) != 0, counts = (sets & TRAP_COUNT) != 0;
 	switch (call) {
 	case CALL_mmap:
 		return MMAP;
@@ -159,7 +162,7 @@ static enum answer answer_to(enum call call, bool shielded, bool injected, bool 
 	case CALL_forbid:
 		return injected ? FORBID : ALLOW;
 	case CALL_share:
-		return SHARE;
+		return sets & TRAP_FORKS ? FORK : SHARE;
 	case CALL_ftruncate:
 		return EMPTIES;
 	default:
@@ -174,8 +177,9 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	bool counts = (sets & TRAP_COUNT) != 0; /* every open is one of the count's log then, and is stopped */
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
-		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = answer_to(rows[i].call, shielded, injected, counts, native);
+		if (((rows[i].set | (rows[i].call == CALL_share ? TRAP_FORKS : 0u)) & sets) && numbers[i][a] >= 0 &&
+		    numbers[i][a] < NR_MAX)
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, sets, shielded, native);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -254,6 +258,12 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_VM, 1, 0);
 	emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+	if (sets & TRAP_FORKS) {
+		place[FORK] = load_arg(b, 0);
+		emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+		emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+		emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	}
 	place[MMAP] = load_arg(b, 2);
 	emit_filter(b, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 3);
 	load_arg(b, 3);

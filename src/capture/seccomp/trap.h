@@ -57,7 +57,9 @@ enum call {
 	CALL_splice,
 	CALL_sigaction,
 	CALL_ptrace,
-	CALL_share, /* another process in its memory */
+	CALL_share,  /* another process in its memory; under TRAP_FORKS any process, by clone */
+	CALL_fork,   /* another process */
+	CALL_clone3, /* ... or a thread */
 	CALL_start,
 	CALL_setxattr,
 	CALL_lsetxattr,
@@ -81,7 +83,7 @@ struct trap {
 };
 
 /* TRAP_INJECT: opens from the injected code's page go on (unstopped.h). */
-enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, TRAP_XATTR = 16 };
+enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, TRAP_XATTR = 16, TRAP_FORKS = 32 };
 
 /* ---- the filter (filter.c) ---- */
 

@@ -230,8 +230,14 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 	case CALL_sigaction:
 		handle_sigaction_call(s, p, t);
 		break;
+	case CALL_fork:
+	case CALL_clone3:
+		calls_handle_fork(s, p, t);
+		break;
 	case CALL_share:
-		p->crowded = p->shares_memory = p->has_guest = true;
+		calls_handle_fork(s, p, t);
+		if ((a[0] & (CLONE_VM | CLONE_VFORK)) == CLONE_VM && !s->gone)
+			p->crowded = p->shares_memory = p->has_guest = true;
 		break;
 	case CALL_ptrace:
 		handle_ptrace_call(s, t);

@@ -54,6 +54,11 @@ void calls_handle_ftruncate(struct sup *s, struct proc *p, const struct trap *t)
 /* addr 0: of the descriptor dirfd itself. */
 void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow);
 
+/* ---- processes (calls_channels.c) ---- */
+
+/* Another one, where their number is held to a limit: may be refused. */
+void calls_handle_fork(struct sup *s, struct proc *p, const struct trap *t);
+
 /* ---- memory (calls_channels.c) ---- */
 
 /* A file in memory is about to be made or written, or a name taken from it: who watches the run is told. */

@@ -1,11 +1,13 @@
-/* Calls by which processes share memory, or reach into each other's. */
+/* Calls by which processes come to be, share memory, or reach into each other's. */
 #include "capture/supervisor/calls.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void calls_note_memory(struct sup *s)
 {
@@ -64,4 +66,40 @@ void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t
 	other->shares_memory = true;
 	struct event ev = {.link = {.other = other->num, .via = TERM_via_shm}};
 	sup_event(s, EVENT_link, sup_now(s), p, &ev);
+}
+
+/* Does it make a process, and no thread? Of clone3 that is read from its memory, which another thread of a hostile
+ * program may change until the call is made: such a process is met when it is counted the next time. */
+static bool makes_process(struct sup *s, const struct trap *t)
+{
+	uint64_t flags = t->call == CALL_share ? t->args[0] : 0;
+	struct left left;
+	bool read = true;
+	if (t->call == CALL_clone3) {
+		sup_leave(s, &left);
+		read = remote_read(t->tid, t->args[0], &flags, sizeof(flags)) == sizeof(flags);
+		if (!sup_back(s, &left))
+			return false;
+	}
+	return read && !(flags & CLONE_THREAD);
+}
+
+void calls_handle_fork(struct sup *s, struct proc *p, const struct trap *t)
+{
+	const struct run_observer *o = s->observer;
+	struct left left;
+	int rc = -1;
+	(void)p;
+	if (!o || !o->forks || !makes_process(s, t))
+		return;
+	for (unsigned tries = 0; rc < 0; tries++) {
+		rc = o->forks(o->arg, t->tid, tries);
+		if (rc >= 0)
+			break;
+		sup_leave(s, &left);
+		usleep(1000);
+		if (!sup_back(s, &left))
+			return;
+	}
+	s->refuse = rc;
 }

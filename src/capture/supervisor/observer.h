@@ -28,6 +28,9 @@ struct run_observer {
 	void (*lasts)(void *arg);
 	/* In the process that started stemma, about twice a second while the command runs. */
 	void (*waiting)(void *arg);
+	/* The thread tid is about to make a process. 0: it may; an errno: its call fails with that; -1: to be asked again
+	 * in a millisecond, with one try more. Where this is given each such call stops. */
+	int (*forks)(void *arg, pid_t tid, unsigned tries);
 	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
 	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
 	/* It is about to become another program; it has become `exe` (NULL: not known). */

@@ -94,6 +94,15 @@ static void check_ways(struct report *r, bool measure)
 	r->bad |= strcmp(mode, "off") == 0;
 }
 
+/* What of --limit can be held, beside by looking often. */
+static const char *process_limit(void)
+{
+	char mode[32], why[256];
+	capture_would(mode, why);
+	return strstr(mode, "/notify") || strstr(mode, "/trace") ? "--limit processes is never exceeded"
+	                                                         : "--limit processes is held by looking alone";
+}
+
 /* What stemmad could see of the whole node, which a program of its own finds out: libbpf would make every other start
  * of stemma a quarter slower. Of what a user may not do, nothing is missing for `run`. */
 static void check_node(struct report *r, bool measure)
@@ -220,7 +229,8 @@ static void check_groups(struct report *r)
 	char path[4096], procs[4200], controllers[128];
 	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) < 0) {
 		bool first = access("/sys/fs/cgroup", F_OK) == 0;
-		check(r, "control groups", LIMITED, first ? "version 1, or none mounted" : "none mounted");
+		check(r, "control groups", LIMITED, "%s; %s", first ? "version 1, or none mounted" : "none mounted",
+		      process_limit());
 		return;
 	}
 	own_group(path, sizeof(path));
@@ -228,8 +238,8 @@ static void check_groups(struct report *r)
 	bool ours = *path && access(path, W_OK) == 0 && access(procs, W_OK) == 0;
 	snprintf(procs, sizeof(procs), "%s/cgroup.controllers", path);
 	line_in(procs, controllers, sizeof(controllers));
-	check(r, "control groups", ours ? GOOD : LIMITED, "version 2, %s%s%s",
-	      ours ? "may be made here" : "none may be made here", *controllers ? ": " : "", controllers);
+	check(r, "control groups", ours ? GOOD : LIMITED, "version 2, %s%s%s; %s",
+	      ours ? "may be made here" : "none may be made here", *controllers ? ": " : "", controllers, process_limit());
 }
 
 static void check_events(struct report *r)

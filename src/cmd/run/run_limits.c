@@ -104,6 +104,7 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
 	static const char *const here[] = {".", NULL};
 	if (!m->watch && (l->o.limits.given[LIMIT_footprint] || l->o.limits.given[LIMIT_files]))
 		m->watch = here;
+	m->hold_processes = l->o.limits.given[LIMIT_processes] ? l->o.limits.value[LIMIT_processes] : 0;
 	m->watcher = watchdog_watch;
 	m->over = watchdog_over;
 	m->stay = watchdog_stay;
@@ -126,7 +127,8 @@ static void report_exceeded(const char *what, const struct summary_limit *l)
 		return;
 	limit_show(&peak, (enum limit_name)name, l->peak);
 	limit_show(&limit, (enum limit_name)name, l->limit);
-	report("%s: %s came to %s, its limit is %s", what, l->name, buf_cstr(&peak), buf_cstr(&limit));
+	report("%s: %s came to %s, its limit is %s%s", what, l->name, buf_cstr(&peak), buf_cstr(&limit),
+	       l->peak <= l->limit ? ", and more were asked for" : "");
 	buf_release(&peak);
 	buf_release(&limit);
 }
