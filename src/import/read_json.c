@@ -3,31 +3,15 @@
  * The JSON is held by jansson, which bounds its depth; names are made whole IRIs by the document's prefixes. Everything
  * that is not as the submission has it is an error at its place: a name's JSON pointer, or line and column where it is
  * no JSON. */
-#include "import/doc.h"
+#include "import/read_json.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct scope {
-	struct scope *outer; /* of a bundle: the document's */
-	json_t *prefixes;    /* NULL none */
-	uint32_t bundle;
-};
-
-struct reader {
-	struct doc *d;
-	const char *name;
-	struct err *err;
-	struct buf path, iri;
-	uint32_t w_qualified;
-};
-
 /* ---- errors, with the place ---- */
 
-/* Goes one step down: what JSON pointers have between slashes. Returns where to go back to. */
-static size_t descend_key(struct reader *r, const char *key)
+size_t json_descend_key(struct json_reader *r, const char *key)
 {
 	size_t at = r->path.n;
 	buf_char(&r->path, '/');
@@ -39,21 +23,21 @@ static size_t descend_key(struct reader *r, const char *key)
 	return at;
 }
 
-static size_t descend_index(struct reader *r, size_t i)
+size_t json_descend_index(struct json_reader *r, size_t i)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%zu", i);
-	return descend_key(r, text);
+	return json_descend_key(r, text);
 }
 
-static int report_bad_json(struct reader *r, const char *what, const char *word)
+int json_report_bad(struct json_reader *r, const char *what, const char *word)
 {
 	return err_set(r->err, 0, "%s: %.200s: %s%s%.100s%s", r->name, r->path.n ? buf_cstr(&r->path) : "/", what,
 	               word ? " '" : "", word ? word : "", word ? "'" : ""),
 	       -EBADMSG;
 }
 
-static int report_json_full(struct reader *r)
+int json_report_full(struct json_reader *r)
 {
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
@@ -64,7 +48,7 @@ static int report_json_full(struct reader *r)
 
 /* ---- names ---- */
 
-static const char *find_json_namespace(const struct scope *s, const char *prefix, size_t n)
+static const char *find_json_namespace(const struct json_scope *s, const char *prefix, size_t n)
 {
 	for (; s; s = s->outer) {
 		json_t *ns = s->prefixes ? json_object_getn(s->prefixes, prefix, n) : NULL;
@@ -74,55 +58,53 @@ static const char *find_json_namespace(const struct scope *s, const char *prefix
 	return n == 4 && memcmp(prefix, "prov", 4) == 0 ? PROV_NS : n == 3 && memcmp(prefix, "xsd", 3) == 0 ? XSD_NS : NULL;
 }
 
-/* A qualified name as a whole IRI. */
-static int expand_qualified_name(struct reader *r, const struct scope *s, const char *name, uint32_t *ret)
+int json_expand_name(struct json_reader *r, const struct json_scope *s, const char *name, uint32_t *ret)
 {
 	const char *colon = strchr(name, ':');
 	const char *ns = NULL, *local = name;
 	if (!*name)
-		return report_bad_json(r, "an empty name", NULL);
+		return json_report_bad(r, "an empty name", NULL);
 	if (colon && colon == name + 1 && *name == '_') {
 		if (!colon[1])
-			return report_bad_json(r, "a blank name without a label", NULL);
+			return json_report_bad(r, "a blank name without a label", NULL);
 	} else if (colon) {
 		ns = find_json_namespace(s, name, (size_t)(colon - name));
 		local = colon + 1;
 		if (!ns && strncmp(local, "//", 2) != 0 && strncmp(name, "urn:", 4) != 0)
-			return report_bad_json(r, "the prefix is not declared:", name);
+			return json_report_bad(r, "the prefix is not declared:", name);
 		if (!ns)
 			local = name; /* an IRI as it is */
 	} else if (!(ns = find_json_namespace(s, "default", 7)))
-		return report_bad_json(r, "a name without a prefix, and no default namespace:", name);
+		return json_report_bad(r, "a name without a prefix, and no default namespace:", name);
 	buf_reset(&r->iri);
 	buf_str(&r->iri, str_of(ns ? ns : ""));
 	buf_str(&r->iri, str_of(local));
 	*ret = r->iri.failed ? VEC_NONE : doc_intern(r->d, buf_view(&r->iri));
-	return *ret == VEC_NONE ? report_json_full(r) : 0;
+	return *ret == VEC_NONE ? json_report_full(r) : 0;
 }
 
-static int check_prefixes(struct reader *r, json_t *prefixes)
+static int check_prefixes(struct json_reader *r, json_t *prefixes)
 {
 	const char *key;
 	json_t *value;
 	if (!json_is_object(prefixes))
-		return report_bad_json(r, "is no object", NULL);
+		return json_report_bad(r, "is no object", NULL);
 	json_object_foreach(prefixes, key, value) if (!json_is_string(value))
 	{
-		descend_key(r, key);
-		return report_bad_json(r, "is no namespace", NULL);
+		json_descend_key(r, key);
+		return json_report_bad(r, "is no namespace", NULL);
 	}
 	return 0;
 }
 
 /* ---- attributes ---- */
 
-static int add_json_attribute(struct reader *r, uint32_t name, struct str text, uint32_t type)
+int json_add_attribute(struct json_reader *r, uint32_t name, struct str text, uint32_t type)
 {
-	return doc_attr(r->d, name, doc_intern(r->d, text), type) ? 0 : report_json_full(r);
+	return doc_attr(r->d, name, doc_intern(r->d, text), type) ? 0 : json_report_full(r);
 }
 
-/* A number, true or false as text; false: it is none of these. */
-static bool print_scalar(const json_t *j, char *ret, size_t n)
+bool json_print_scalar(const json_t *j, char *ret, size_t n)
 {
 	if (json_is_integer(j))
 		snprintf(ret, n, "%lld", (long long)json_integer_value(j));
@@ -134,40 +116,40 @@ static bool print_scalar(const json_t *j, char *ret, size_t n)
 }
 
 /* {"$": value, "type": name} or {"$": value, "lang": tag} */
-static int read_typed_value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+static int read_typed_value(struct json_reader *r, const struct json_scope *s, uint32_t name, json_t *v)
 {
 	json_t *text = json_object_get(v, "$"), *type = json_object_get(v, "type"), *lang = json_object_get(v, "lang");
 	uint32_t t = 0, value;
 	char number[40];
 	if (json_object_size(v) > 1 + (size_t)(type != NULL) + (size_t)(lang != NULL) || (type && !json_is_string(type)))
-		return report_bad_json(r, "is no value of PROV-JSON", NULL);
-	if (!json_is_string(text) && !print_scalar(text, number, sizeof(number)))
-		return report_bad_json(r, "has no value '$'", NULL);
+		return json_report_bad(r, "is no value of PROV-JSON", NULL);
+	if (!json_is_string(text) && !json_print_scalar(text, number, sizeof(number)))
+		return json_report_bad(r, "has no value '$'", NULL);
 	if (type) {
-		int rc = expand_qualified_name(r, s, json_string_value(type), &t);
+		int rc = json_expand_name(r, s, json_string_value(type), &t);
 		if (rc < 0)
 			return rc;
 		/* Both names are about: the submission's, and that of XML Schema. */
 		struct str iri = doc_str(r->d, t);
 		if (json_is_string(text) && (str_is(iri, PROV_NS "QUALIFIED_NAME") || str_is(iri, XSD_NS "QName"))) {
-			rc = expand_qualified_name(r, s, json_string_value(text), &value);
-			return rc < 0 ? rc : doc_attr(r->d, name, value, r->w_qualified) ? 0 : report_json_full(r);
+			rc = json_expand_name(r, s, json_string_value(text), &value);
+			return rc < 0 ? rc : doc_attr(r->d, name, value, r->w_qualified) ? 0 : json_report_full(r);
 		}
 		if (str_is(iri, XSD_NS "string"))
 			t = 0;
 	}
 	if (json_is_string(text))
-		return add_json_attribute(r, name, str_n(json_string_value(text), json_string_length(text)), t);
-	return add_json_attribute(r, name, str_of(number), t);
+		return json_add_attribute(r, name, str_n(json_string_value(text), json_string_length(text)), t);
+	return json_add_attribute(r, name, str_of(number), t);
 }
 
-static int read_attribute_value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+static int read_attribute_value(struct json_reader *r, const struct json_scope *s, uint32_t name, json_t *v)
 {
 	char number[40];
 	const char *type = NULL;
 	switch (json_typeof(v)) {
 	case JSON_STRING:
-		return add_json_attribute(r, name, str_n(json_string_value(v), json_string_length(v)), 0);
+		return json_add_attribute(r, name, str_n(json_string_value(v), json_string_length(v)), 0);
 	case JSON_OBJECT:
 		return read_typed_value(r, s, name, v);
 	case JSON_INTEGER:
@@ -184,19 +166,19 @@ static int read_attribute_value(struct reader *r, const struct scope *s, uint32_
 		type = XSD_NS "boolean";
 		break;
 	default:
-		return report_bad_json(r, "is no value of PROV-JSON", NULL);
+		return json_report_bad(r, "is no value of PROV-JSON", NULL);
 	}
-	return add_json_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
+	return json_add_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
 
-static int read_json_attribute(struct reader *r, const struct scope *s, const char *key, json_t *v)
+static int read_json_attribute(struct json_reader *r, const struct json_scope *s, const char *key, json_t *v)
 {
 	uint32_t name;
-	int rc = expand_qualified_name(r, s, key, &name);
+	int rc = json_expand_name(r, s, key, &name);
 	if (rc < 0 || !json_is_array(v))
 		return rc < 0 ? rc : read_attribute_value(r, s, name, v);
 	for (size_t i = 0; rc == 0 && i < json_array_size(v); i++) {
-		size_t at = descend_index(r, i);
+		size_t at = json_descend_index(r, i);
 		rc = read_attribute_value(r, s, name, json_array_get(v, i));
 		if (rc == 0)
 			r->path.n = at;
@@ -206,10 +188,10 @@ static int read_json_attribute(struct reader *r, const struct scope *s, const ch
 
 /* ---- statements ---- */
 
-static int read_time_string(struct reader *r, json_t *v, int64_t *ret)
+int json_read_time(struct json_reader *r, json_t *v, int64_t *ret)
 {
 	if (!json_is_string(v) || !doc_time(str_n(json_string_value(v), json_string_length(v)), ret))
-		return report_bad_json(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
+		return json_report_bad(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
 	return 0;
 }
 
@@ -224,42 +206,43 @@ static unsigned find_role(enum doc_kind kind, const char *key)
 	return i;
 }
 
-static int read_argument(struct reader *r, const struct scope *s, size_t st, unsigned role, json_t *v)
+static int read_argument(struct json_reader *r, const struct json_scope *s, size_t st, unsigned role, json_t *v)
 {
 	uint32_t word;
 	if (!json_is_string(v))
-		return report_bad_json(r, "is no name", NULL);
-	int rc = expand_qualified_name(r, s, json_string_value(v), &word);
+		return json_report_bad(r, "is no name", NULL);
+	int rc = json_expand_name(r, s, json_string_value(v), &word);
 	if (rc == 0)
 		r->d->st.v[st].arg[role] = word;
 	return rc;
 }
 
-static int read_json_statement(struct reader *r, const struct scope *s, enum doc_kind kind, uint32_t id, json_t *body)
+static int read_json_statement(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, uint32_t id,
+                               json_t *body)
 {
 	const struct doc_kind_words *k = &doc_kinds[kind];
 	const char *key;
 	json_t *v;
 	if (!json_is_object(body))
-		return report_bad_json(r, "is no object", NULL);
+		return json_report_bad(r, "is no object", NULL);
 	uint32_t place = doc_intern(r->d, buf_view(&r->path));
 	if (place == VEC_NONE || !doc_add(r->d, kind, place))
-		return report_json_full(r);
+		return json_report_full(r);
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = id;
 	r->d->st.v[st].bundle = s->bundle;
 	json_object_foreach(body, key, v)
 	{
-		size_t at = descend_key(r, key);
+		size_t at = json_descend_key(r, key);
 		unsigned role = find_role(kind, key);
 		int rc;
 		if (role < DOC_ARGS)
 			rc = read_argument(r, s, st, role, v);
 		else if ((k->times == 1 && strcmp(key, "prov:time") == 0) ||
 		         (k->times == 2 && strcmp(key, "prov:startTime") == 0))
-			rc = read_time_string(r, v, &r->d->st.v[st].start);
+			rc = json_read_time(r, v, &r->d->st.v[st].start);
 		else if (k->times == 2 && strcmp(key, "prov:endTime") == 0)
-			rc = read_time_string(r, v, &r->d->st.v[st].end);
+			rc = json_read_time(r, v, &r->d->st.v[st].end);
 		else
 			rc = read_json_attribute(r, s, key, v);
 		if (rc < 0)
@@ -268,25 +251,25 @@ static int read_json_statement(struct reader *r, const struct scope *s, enum doc
 	}
 	for (unsigned i = 0; i < k->need; i++)
 		if (!r->d->st.v[st].arg[i])
-			return report_bad_json(r, "lacks prov:", k->arg[i].role);
+			return json_report_bad(r, "lacks prov:", k->arg[i].role);
 	return 0;
 }
 
-static int read_statement_section(struct reader *r, const struct scope *s, enum doc_kind kind, json_t *all)
+static int read_statement_section(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, json_t *all)
 {
 	const char *key;
 	json_t *body;
 	if (!json_is_object(all))
-		return report_bad_json(r, "is no object", NULL);
+		return json_report_bad(r, "is no object", NULL);
 	json_object_foreach(all, key, body)
 	{
 		uint32_t id;
-		size_t at = descend_key(r, key);
-		int rc = expand_qualified_name(r, s, key, &id);
+		size_t at = json_descend_key(r, key);
+		int rc = json_expand_name(r, s, key, &id);
 		if (rc == 0 && !json_is_array(body))
 			rc = read_json_statement(r, s, kind, id, body);
 		for (size_t i = 0; rc == 0 && json_is_array(body) && i < json_array_size(body); i++) {
-			size_t here = descend_index(r, i);
+			size_t here = json_descend_index(r, i);
 			rc = read_json_statement(r, s, kind, id, json_array_get(body, i));
 			if (rc == 0)
 				r->path.n = here;
@@ -298,21 +281,21 @@ static int read_statement_section(struct reader *r, const struct scope *s, enum 
 	return 0;
 }
 
-static int read_json_document(struct reader *r, struct scope *s, json_t *all);
+static int read_json_document(struct json_reader *r, struct json_scope *s, json_t *all);
 
-static int read_bundles(struct reader *r, struct scope *s, json_t *all)
+static int read_bundles(struct json_reader *r, struct json_scope *s, json_t *all)
 {
 	const char *key;
 	json_t *body;
 	if (s->outer)
-		return report_bad_json(r, "a bundle holds no bundles", NULL);
+		return json_report_bad(r, "a bundle holds no bundles", NULL);
 	if (!json_is_object(all))
-		return report_bad_json(r, "is no object", NULL);
+		return json_report_bad(r, "is no object", NULL);
 	json_object_foreach(all, key, body)
 	{
-		struct scope inner = {.outer = s};
-		size_t at = descend_key(r, key);
-		int rc = expand_qualified_name(r, s, key, &inner.bundle);
+		struct json_scope inner = {.outer = s};
+		size_t at = json_descend_key(r, key);
+		int rc = json_expand_name(r, s, key, &inner.bundle);
 		if (rc == 0)
 			rc = read_json_document(r, &inner, body);
 		if (rc < 0)
@@ -322,15 +305,15 @@ static int read_bundles(struct reader *r, struct scope *s, json_t *all)
 	return 0;
 }
 
-static int read_json_document(struct reader *r, struct scope *s, json_t *all)
+static int read_json_document(struct json_reader *r, struct json_scope *s, json_t *all)
 {
 	const char *key;
 	json_t *v;
 	int rc = 0;
 	if (!json_is_object(all))
-		return report_bad_json(r, "is no object", NULL);
+		return json_report_bad(r, "is no object", NULL);
 	if ((v = json_object_get(all, "prefix"))) {
-		size_t at = descend_key(r, "prefix");
+		size_t at = json_descend_key(r, "prefix");
 		if ((rc = check_prefixes(r, v)) < 0)
 			return rc;
 		r->path.n = at;
@@ -341,14 +324,14 @@ static int read_json_document(struct reader *r, struct scope *s, json_t *all)
 		unsigned kind = 0;
 		if (strcmp(key, "prefix") == 0)
 			continue;
-		size_t at = descend_key(r, key);
+		size_t at = json_descend_key(r, key);
 		while (kind < DOC_KINDS && strcmp(doc_kinds[kind].name, key) != 0)
 			kind++;
 		if (kind < DOC_KINDS)
 			rc = read_statement_section(r, s, kind, v);
 		else
 			rc = strcmp(key, "bundle") == 0 ? read_bundles(r, s, v)
-			                                : report_bad_json(r, "is no section of PROV-JSON", NULL);
+			                                : json_report_bad(r, "is no section of PROV-JSON", NULL);
 		if (rc < 0)
 			return rc;
 		r->path.n = at;
@@ -358,7 +341,7 @@ static int read_json_document(struct reader *r, struct scope *s, json_t *all)
 
 int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
 {
-	struct reader r = {.d = d, .name = name, .err = err};
+	struct json_reader r = {.d = d, .name = name, .err = err};
 	json_error_t why;
 	if (n > d->limits.bytes)
 		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
@@ -368,7 +351,7 @@ int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, stru
 			return err_set(err, ENOMEM, "%s: cannot read the document", name);
 		return err_set(err, 0, "%s:%d:%d: %s", name, why.line, why.column, why.text), -EBADMSG;
 	}
-	struct scope s = {.outer = NULL};
+	struct json_scope s = {.outer = NULL};
 	d->pointers = true;
 	r.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
 	int rc = read_json_document(&r, &s, all);
