@@ -15,7 +15,7 @@ struct check_report {
 };
 typedef void check_line(void *arg, struct str line);
 
-/* The document in a file ("-": standard input), PROV-JSON or PROV-O. 0, or -errno with a sentence where it is no
+/* The document in a file ("-": standard input), in a notation of doc.h. 0, or -errno with a sentence where it is no
  * document. */
 int check_document(const char *path, check_line *say, void *arg, struct err *err, struct check_report *ret);
 int check_source(struct prov_source *p, check_line *say, void *arg, struct err *err, struct check_report *ret);

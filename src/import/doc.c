@@ -235,11 +235,14 @@ int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct er
 		first += 3;
 	const char *c = first, *odd = describe_unreadable(first, end);
 	if (odd) {
-		err_set(err, 0, "%s %s: neither an event log nor PROV-JSON, Turtle or N-Triples", name, odd);
+		err_set(err, 0, "%s %s: neither an event log nor PROV-N, PROV-JSON, PROV-JSONLD, Turtle or N-Triples", name,
+		        odd);
 		return -EINVAL;
 	}
 	while (c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n'))
 		c++;
 	size_t rest = (size_t)(end - first);
+	if (doc_is_provn(first, rest))
+		return doc_read_provn(d, name, first, rest, err);
 	return c < end && *c == '{' ? doc_read_json(d, name, first, rest, err) : doc_read_rdf(d, name, first, rest, err);
 }

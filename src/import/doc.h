@@ -94,7 +94,11 @@ void doc_print(const struct doc *d, const struct doc_statement *st, struct buf *
 /* xsd:dateTime to ns since 1970; without a zone it is UTC. False: it is none, or outside of what 64 bits of ns hold. */
 bool doc_time(struct str s, int64_t *ret);
 
-/* Reads PROV-JSON; name is for messages. 0 or -errno. */
+/* Reads PROV-N; name is for messages. 0 or -errno. */
+int doc_read_provn(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
+/* Does it begin as PROV-N does? */
+bool doc_is_provn(const void *p, size_t n);
+/* Reads PROV-JSON and PROV-JSONLD. */
 int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 /* Reads PROV-O in Turtle or N-Triples. -ENOSYS where this was left out when stemma was built. */
 int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err);

@@ -1,4 +1,4 @@
-/* read_json.c - PROV-JSON (W3C member submission, 2013) to a document.
+/* read_json.c - PROV-JSON (W3C member submission, 2013) to a document; PROV-JSONLD, which is JSON, too, is handed on.
  *
  * The JSON is held by jansson, which bounds its depth; names are made whole IRIs by the document's prefixes. Everything
  * that is not as the submission has it is an error at its place: a name's JSON pointer, or line and column where it is
@@ -354,7 +354,8 @@ int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, stru
 	struct json_scope s = {.outer = NULL};
 	d->pointers = true;
 	r.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
-	int rc = read_json_document(&r, &s, all);
+	bool linked = json_object_get(all, "@context") || json_object_get(all, "@graph");
+	int rc = linked ? jsonld_read(&r, all) : read_json_document(&r, &s, all);
 	json_decref(all);
 	buf_release(&r.path);
 	buf_release(&r.iri);

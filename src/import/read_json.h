@@ -1,4 +1,4 @@
-/* read_json.h - what reading JSON needs for PROV: names, values, errors with their place. Private to the import. */
+/* read_json.h - what the readers of PROV-JSON and PROV-JSONLD share. Private to the import. */
 #ifndef STEMMA_IMPORT_READ_JSON_H
 #define STEMMA_IMPORT_READ_JSON_H
 
@@ -33,5 +33,10 @@ int json_add_attribute(struct json_reader *r, uint32_t name, struct str text, ui
 int json_read_time(struct json_reader *r, json_t *v, int64_t *ret);
 /* A number, true or false as text; false: it is none of these. */
 bool json_print_scalar(const json_t *j, char *ret, size_t n);
+
+/* PROV-JSONLD (W3C member submission, 2024), as stemma writes it and others do: a context, and objects with the names
+ * of PROV's relations. The names of the context are taken for what the submission makes of them; a context's prefixes
+ * are read, one behind an address is not fetched. 0 or -errno with a sentence. */
+int jsonld_read(struct json_reader *r, json_t *all);
 
 #endif
