@@ -44,8 +44,11 @@ struct asked {
 };
 struct asked users SEC(".maps"), groups SEC(".maps"), trees SEC(".maps");
 
-/* Linux 6.2: pointers that may be followed without a call for each. */
+/* Linux 6.2: pointers that may be followed without a call for each. From 1.4 on libbpf declares it, and this beside it.
+ */
+#ifndef bpf_core_cast
 extern void *bpf_rdonly_cast(void *obj, __u32 btf_id) __ksym __weak;
+#endif
 
 enum { READS = 1, WRITES = 2, COPIES_0_2 = 4, COPIES_1_0 = 8, MESSAGES = 16 };
 
