@@ -56,7 +56,7 @@ printf "b\na\n" >in
 "$1/bin/stemma" doctor --quick >doctor || [ $? = 1 ]
 grep -q "^standby  *ok" doctor
 ln -s "$1/bin/stemma" link
-./link why --json out | grep -q "\"path\":\"$2/in"
+./link why --json out | grep -q "\"path\": *\"$2/in\""
 '
 
 bundle_holds()
