@@ -326,23 +326,27 @@ static rdf_id call_digest(const struct call *c, unsigned f)
 	if (!is_simple(c, c->a))
 		return 0;
 	const struct str s = term_of(c, c->a)->text;
-	const unsigned char *p = (const unsigned char *)s.p;
 	size_t n = 64;
-	if (f == FUNCTION_sha1) {
-		SHA1(p, s.n, sum);
-		n = 20;
-	} else if (f == FUNCTION_sha256) {
-		SHA256(p, s.n, sum);
-		n = 32;
-	} else if (f == FUNCTION_sha384) {
-		SHA384(p, s.n, sum);
-		n = 48;
-	} else if (f == FUNCTION_sha512) {
-		SHA512(p, s.n, sum);
-	} else {
-		MD5(p, s.n, sum);
-		n = 16;
-	}
+	/* Step by step: the functions that do it at once take all of libcrypto along, and what it compresses by. */
+#define DIGEST(name, of, bytes)                                                                                        \
+	do {                                                                                                               \
+		of##_CTX state;                                                                                                \
+		name##_Init(&state);                                                                                           \
+		name##_Update(&state, s.p, s.n);                                                                               \
+		name##_Final(sum, &state);                                                                                     \
+		n = (bytes);                                                                                                   \
+	} while (0)
+	if (f == FUNCTION_sha1)
+		DIGEST(SHA1, SHA, 20);
+	else if (f == FUNCTION_sha256)
+		DIGEST(SHA256, SHA256, 32);
+	else if (f == FUNCTION_sha384)
+		DIGEST(SHA384, SHA512, 48);
+	else if (f == FUNCTION_sha512)
+		DIGEST(SHA512, SHA512, 64);
+	else
+		DIGEST(MD5, MD5, 16);
+#undef DIGEST
 	return make_text(c, str_of(hex_text(sum, n, text)));
 }
 
