@@ -167,6 +167,24 @@ assert paper > 10000 and b.eval("document.querySelectorAll('[role=treeitem]').le
 END
 check 'light and dark, 360 and 1440 pixels, contrast, labels, landmarks; it can be printed'
 
+# ---- of two runs ----
+
+rm -rf "$STEMMA_HOME"
+cmd 0 run -q -- sh -c 'echo b >a.txt; echo a >>a.txt' && cmd 0 run -q -- sh -c 'sort a.txt >b.txt; cat b.txt /etc/hostname >c.txt' && cmd 0 show --json @ && [ "$(jq '.things[0].used | length' "$out")" -gt 0 ]
+if [ $? != 0 ]; then
+	skip 'inputs of a run' 'nothing can be recorded here'
+else
+	jq -r '.things[0].used[] | .path' "$out" | sort >"$T/used" && cmd 0 report -o "$T/two.html" @ && browse "$T/two.html" <<'END'
+rows = b.eval("Array.from(document.querySelectorAll('#files tbody tr'), (r) => [r.querySelector('a').textContent, r.children[1].textContent])")
+roles = {name.split('@')[0].split('/')[-1]: role for name, role in rows}
+assert roles['a.txt'] == 'input' and roles['c.txt'] == 'result' and roles['b.txt'] == 'between', roles
+used = {l.strip().split('/')[-1] for l in open(T + '/used')}
+assert {n for n, r in roles.items() if r == 'input'} == used, (roles, used)
+assert any(t.startswith('a.txt@') for t in texts('#overview .pair li bdi'))
+END
+	check 'inputs of a run are those of show, whoever made them'
+fi
+
 # ---- names are hostile ----
 
 rm -rf "$STEMMA_HOME"

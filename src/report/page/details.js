@@ -37,7 +37,7 @@ function fileDetails(node) {
 			['Written until', file.origin(node) ? '' : file.end(node) === -1 ? 'it is still written' : when(moment(file.end(node)), true)],
 			['Modified', file.mtime(node) === null ? '' : when(moment(file.mtime(node)), true)], ['Origin', origins[file.origin(node)]],
 			['Other end', file.peer(node) === 1 ? 'was not seen' : ''],
-			['Now', isData(node) ? (file.current(node) ? 'the last version recorded' : 'replaced or removed since') : ''],
+			['Now', kindOf(node) === 'regular' ? (file.current(node) ? 'the last version recorded' : 'replaced or removed since') : ''],
 			['Way to it', outside.has(node) ? 'not in the lineage' : isSure(node) ? 'sure' : 'only possible'],
 			['Id', h('code', {}, idOf(node))], ['Inode', file.ino(node) === null ? '' : file.ino(node) + (file.gen(node) ? ', generation ' + file.gen(node) : '')],
 			['File system', named(shown(file.domain(node)))], ['Notes', notesOf(raw.notes[node])]),
@@ -87,7 +87,7 @@ function renderDetails() {
 		return;
 	}
 	detailsOf = node;
-	fill('details-head', isProgram(node) ? 'Program' : kindOf(node) === 'regular' ? 'File' : 'Stream');
+	fill('details-head', isProgram(node) ? 'Program' : kindOf(node) === 'regular' ? 'File' : isData(node) ? 'Object' : 'Stream');
 	fill('details-body', h('p', {}, named(nameOf(node))), ...(isProgram(node) ? programDetails(node) : fileDetails(node)).flat(),
 		h('p', {}, firstWay(node).length ? h('button', {type: 'button', on: {click: () => reveal(node)}}, 'Show in the lineage') : null));
 	byId('details').scrollTop = 0;

@@ -45,7 +45,7 @@ function someNodes(head, list, where, note) {
 	return h('div', {}, h('h3', {}, head + ' (' + list.length.toLocaleString('en') + ')'), list.length ? h('ul', {class: 'list'}, ...list.slice(0, most).map((l) => h('li', {}, possible(l.sure), ' ', nodeLink(l.node), ' ', h('span', {class: 'dim'}, note(l))))) : h('p', {class: 'note'}, 'none'),
 		list.length > most ? h('p', {class: 'note'}, h('a', {href: hrefOf(where)}, 'all ' + list.length)) : null);
 }
-const fileNote = (l) => [l.role && l.role !== 'input' ? l.role : '', file.size(l.node) === null ? '' : size(file.size(l.node))].filter(Boolean).join(', ');
+const fileNote = (l) => [ file.size(l.node) === null ? '' : size(file.size(l.node))].filter(Boolean).join(', ');
 function programsUsed() {
 	const by = new Map();
 	for (let n = FILES; n < NODES; n++) {
@@ -71,8 +71,8 @@ function renderOverview() {
 		['Where', named(textOf(about, 'host') + ':' + textOf(about, 'cwd'))], ['When', when(parsed(about.start)) + ' to ' + when(parsed(about.end)) + ' (' + spanOf(about) + ')'], ['Run', h('code', {}, escapeText(about.id))],
 		['Recorded', escapeText(about.mode || '')], ['Within', about.outer ? h('code', {}, escapeText(about.outer)) : ''], ['Labels', texts(about.labels).map(([k]) => h('div', {}, named(escapeText(k) + '=' + textOf(about.labels, k))))], ['Notes', notesOf(about.notes)]] : [];
 	const results = resultNodes.map((node) => ({node, sure: true}));
-	const inputs = nodesWhere(isSource).filter((n) => !rootSet.has(n)).map((node) => ({node, sure: isSure(node)}));
-	fill('overview-body', facts(...top, ...rest), h('div', {class: 'pair'}, isRun ? someNodes('Results', results, {at: 'files', files: 'role-down'}, fileNote) : null, someNodes('Inputs', inputs, {at: 'lineage', of: 'source'}, fileNote), programsUsed()));
+	const from = Array.from(inputNodes()).map((node) => ({node, sure: isSure(node)}));
+	fill('overview-body', facts(...top, ...rest), h('div', {class: 'pair'}, isRun ? someNodes('Results', results, {at: 'files', files: 'role-down'}, fileNote) : null, someNodes('Inputs', from, isRun ? {at: 'files', files: 'role-down'} : {at: 'lineage', of: 'source'}, fileNote), programsUsed()));
 }
 function pairTable(label, heads, pairs) {
 	return h('div', {class: 'scroll', role: 'region', 'aria-label': 'Table of ' + label.toLowerCase(), tabindex: '0'}, h('table', {}, h('caption', {}, label), h('thead', {}, h('tr', {}, ...heads.map((t) => h('th', {scope: 'col'}, t)))),

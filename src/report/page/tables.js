@@ -38,7 +38,7 @@ function bytesOf(links) {
 }
 function bytesCell(links) {
 	const b = bytesOf(links);
-	return b.n === null ? '' : (b.whole ? '' : '\u2265 ') + size(b.n);
+	return b.n === null || (b.n === 0 && !b.whole) ? '' : (b.whole ? '' : '\u2265 ') + size(b.n);
 }
 // What a run left behind: of each name the last version, if nothing read it.
 const resultNodes = (() => {
@@ -53,7 +53,20 @@ const resultNodes = (() => {
 	return Array.from(last.values()).filter((n) => !readersOf(n).length).sort((a, b) => rank(a) - rank(b));
 })();
 const resultSet = new Set(resultNodes), rootSet = new Set(roots);
-const roleOf = (node) => (resultSet.has(node) ? 'result' : isSource(node) ? 'input' : isCut(node) ? 'cut off' : 'between');
+// What it came from: of a run what it used and did not make, of a file where its lineage ends.
+let inputs = null;
+function inputNodes() {
+	if (inputs)
+		return inputs;
+	const row = runRow(), here = (links) => links.some((l) => x('run', l.node) === row);
+	inputs = new Set(nodesWhere((n) => (isRun ? isData(n) && here(readersOf(n)) && !here(makersOf(n)) : isSource(n) && !rootSet.has(n))));
+	return inputs;
+}
+function roleOf(node) {
+	if (resultSet.has(node))
+		return 'result';
+	return inputNodes().has(node) ? 'input' : isSource(node) ? 'source' : isCut(node) ? 'cut off' : 'between';
+}
 const fileColumns = [
 	{name: 'path', label: 'File', value: nameOf, cell: (n) => nodeLink(n)},
 	{name: 'role', label: 'Role', value: roleOf, cell: roleOf},
@@ -86,7 +99,7 @@ function nodesWhere(test) {
 function renderTables() {
 	const passes = filtered() ? filterOf(state) : () => true, note = filtered() ? ' that pass the filter' : '';
 	const files = nodesWhere((n) => isData(n) && passes(n));
-	const counted = EDGES > 0 && nodesWhere(isData).some((n) => bytesOf(makersOf(n)).n !== null || bytesOf(readersOf(n)).n !== null);
+	const counted = EDGES > 0 && nodesWhere(isData).some((n) => bytesOf(makersOf(n)).n > 0 || bytesOf(readersOf(n)).n > 0);
 	fill('files-body', h('p', {class: 'note'}, count(files.length, 'version of a file', 'versions of files') + note + '. Made by and used by count the programs of this page.' + (counted ? '' : ' Bytes by file are known where a run was recorded with --count or --exact.')),
 		...sortTable('files', 'Files', counted ? fileColumns : fileColumns.filter((c) => c.name !== 'in' && c.name !== 'out'), files, 'role-down'));
 	const all = nodesWhere((n) => isProgram(n) && passes(n)), listed = state.minor ? all : all.filter((n) => !isMinor(n));
