@@ -122,8 +122,10 @@ void trace_words_outputs(const struct trace_pair *p, struct buf *b)
 		buf_printf(b, "not compared: they are of no runs whose record says what was written\n");
 		return;
 	} else if (o->bytes_known) {
-		buf_printf(b, "%llu byte%s on both sides, and no file that is known to differ\n", (unsigned long long)o->bytes,
-		           str_plural(o->bytes));
+		buf_printf(b,
+		           "%llu byte%s on both sides, and no file that is known to differ; what went to a terminal or a pipe "
+		           "was not kept\n",
+		           (unsigned long long)o->bytes, str_plural(o->bytes));
 	}
 	if (o->n_open)
 		buf_printf(b, "%zu file%s of the same size, whose bytes are not known (stemma run --digest)\n", o->n_open,
