@@ -1,6 +1,7 @@
 #include "query/objects.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -25,8 +26,14 @@ int objects_ask_whole(struct objects *o, store_id file)
 	return !o->any || idmap_add(&o->whole, file, 1, &is_new) ? 0 : -ENOMEM;
 }
 
+static void objects_calls_free(struct objects_calls *c);
+
 void objects_end(struct objects *o)
 {
+	objects_calls_free(o->calls);
+	idmap_release(&o->written);
+	edges_release(&o->uses);
+	free(o->looks);
 	idmap_release(&o->tells);
 	idmap_release(&o->whole);
 	idmap_release(&o->containers);
@@ -78,6 +85,14 @@ struct calls {
 	uint64_t followed; /* ... and where its name was not asked for, by links to it */
 };
 
+/* Of one execution, the one that was asked for last, by file: its calls are gone through once, however many files it
+ * used. */
+struct objects_calls {
+	store_id exec;       /* 0: none */
+	struct idmap places; /* file -> place in v */
+	VEC(struct calls) v;
+};
+
 static void add_call(const struct io_info *io, bool root, struct calls *c)
 {
 	c->any = true;
@@ -89,21 +104,71 @@ static void add_call(const struct io_info *io, bool root, struct calls *c)
 		c->most += 2 * (io->calls + io->failed);
 }
 
-static int find_calls(struct store *s, store_id exec, store_id file, struct calls *ret)
+/* What the calls say of a file; NULL without memory. */
+static struct calls *calls_of_file(struct objects_calls *c, store_id file)
+{
+	bool is_new;
+	uint32_t *at = idmap_add(&c->places, file, (uint32_t)c->v.n, &is_new);
+	if (!at)
+		return NULL;
+	if (!is_new)
+		return &c->v.v[*at];
+	struct calls *one = vec_add(&c->v);
+	if (one)
+		*one = (struct calls){0};
+	return one;
+}
+
+static void forget_calls(struct objects_calls *c)
+{
+	c->exec = 0;
+	idmap_release(&c->places);
+	c->places = (struct idmap){0};
+	c->v.n = 0;
+}
+
+static void objects_calls_free(struct objects_calls *c)
+{
+	if (!c)
+		return;
+	forget_calls(c);
+	vec_release(&c->v);
+	free(c);
+}
+
+/* Goes through all calls of HDF5 by the execution. */
+static int load_calls(struct store *s, store_id exec, struct objects_calls *c)
 {
 	struct ios ios = {0};
 	struct file_info f;
-	*ret = (struct calls){0};
+	forget_calls(c);
 	int r = store_io(s, exec, &ios);
 	for (size_t i = 0; r >= 0 && i < ios.n; i++) {
 		if (ios.v[i].api < TERM_ioapi_data)
 			continue;
 		r = store_file(s, ios.v[i].target, &f);
-		if (r > 0 && f.within == file)
-			add_call(&ios.v[i], str_ends(f.path, str_of("//")), ret);
+		struct calls *one = r > 0 && f.within ? calls_of_file(c, f.within) : NULL;
+		if (one)
+			add_call(&ios.v[i], str_ends(f.path, str_of("//")), one);
+		else if (r > 0 && f.within)
+			r = -ENOMEM;
 	}
 	ios_release(&ios);
+	if (r >= 0)
+		c->exec = exec;
 	return r < 0 ? r : 0;
+}
+
+static int find_calls(struct objects *o, store_id exec, store_id file, struct calls *ret)
+{
+	*ret = (struct calls){0};
+	if (!o->calls && !(o->calls = calloc(1, sizeof(*o->calls))))
+		return -ENOMEM;
+	int r = o->calls->exec == exec ? 0 : load_calls(o->s, exec, o->calls);
+	const uint32_t *at = r == 0 ? idmap_find(&o->calls->places, file) : NULL;
+	if (at)
+		*ret = o->calls->v.v[*at];
+	return r;
 }
 
 /* Did the execution open the file in another way than by HDF5 as well? n: so often it was seen being opened. What HDF5
@@ -134,17 +199,30 @@ static int only_looks(struct objects *o, const struct edges *uses, bool *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Did the execution make objects of the file, delete them or give them other names? */
-static int wrote_objects(struct objects *o, store_id exec, store_id file, const struct calls *c, bool *ret)
+/* Notes of which files the execution made objects, once, where it is not the one that was asked for before. */
+static int load_written(struct objects *o, store_id exec)
 {
-	bool found = c->renames;
-	int r = found ? 0 : store_outputs(o->s, exec, &o->more);
-	for (size_t i = 0; r == 0 && !found && i < o->more.n; i++) {
+	bool is_new;
+	idmap_release(&o->written);
+	o->written = (struct idmap){0};
+	o->writer = 0;
+	int r = store_outputs(o->s, exec, &o->more);
+	for (size_t i = 0; r == 0 && i < o->more.n; i++) {
 		struct look l;
 		r = load_look(o->s, o->more.v[i].to, &l);
-		found = r == 0 && l.within == file;
+		if (r == 0 && l.within && !idmap_add(&o->written, l.within, 1, &is_new))
+			r = -ENOMEM;
 	}
-	*ret = found;
+	if (r == 0)
+		o->writer = exec;
+	return r;
+}
+
+/* Did the execution make objects of the file? */
+static int wrote_objects(struct objects *o, store_id exec, store_id file, bool *ret)
+{
+	int r = o->writer == exec ? 0 : load_written(o, exec);
+	*ret = r == 0 && idmap_find(&o->written, file);
 	return r;
 }
 
@@ -155,13 +233,18 @@ struct used {
 	uint64_t opens; /* so often the file itself was opened to be read */
 };
 
-static int find_used(struct objects *o, store_id file, const struct edges *uses, struct used *ret)
+/* looks: beside the uses, NULL: they are not known. */
+static int find_used(struct objects *o, store_id file, const struct edges *uses, const struct look *looks,
+                     struct used *ret)
 {
 	int r = 0;
 	*ret = (struct used){.oldest = INT64_MAX};
 	for (size_t i = 0; r == 0 && i < uses->n; i++) {
 		struct look l;
-		r = load_look(o->s, uses->v[i].to, &l);
+		if (looks)
+			l = looks[i];
+		else
+			r = load_look(o->s, uses->v[i].to, &l);
 		if (r == 0 && l.file == file)
 			ret->opens += uses->v[i].count;
 		if (r < 0 || l.within != file)
@@ -181,7 +264,7 @@ static int count_opens(struct objects *o, store_id file, const struct edge *gen,
 	struct used used = {0};
 	int r = store_uses(o->s, gen->to, &uses);
 	if (r == 0)
-		r = find_used(o, file, &uses, &used);
+		r = find_used(o, file, &uses, NULL, &used);
 	edges_release(&uses);
 	if (!(gen->mode & ACCESS_READ))
 		*ret = used.opens + gen->count;
@@ -201,9 +284,11 @@ static int tells_of_writes(struct objects *o, const struct edge *gen, store_id f
 	int r = has_hdf5_gap(o->s, gen->to, &gap);
 	if (r < 0 || gap)
 		return r;
-	r = find_calls(o->s, gen->to, file, &c);
-	if (r == 0)
-		r = wrote_objects(o, gen->to, file, &c, ret);
+	r = wrote_objects(o, gen->to, file, ret);
+	if (r < 0 || *ret)
+		return r;
+	r = find_calls(o, gen->to, file, &c);
+	*ret = c.renames;
 	if (r < 0 || *ret || !c.any)
 		return r;
 	/* HDF5 writes to a file that is open for writing, whatever the program does with it. */
@@ -273,7 +358,7 @@ int objects_are_reported(struct store *s, store_id version, bool *ret)
 		r = was_made_so_since(&o, latest, f.within, v.end != TIME_NEVER && v.end != TIME_NONE ? v.end : v.start, &own,
 		                      ret);
 	edges_release(&own);
-	edges_release(&o.more);
+	objects_end(&o);
 	return r < 0 ? r : 0;
 }
 
@@ -302,34 +387,37 @@ enum telling {
 
 /* As use_telling, which remembers it. */
 static int find_use_telling(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
-                            enum telling *ret)
+                            const struct look *looks, enum telling *ret)
 {
-	bool gap, looks, all = false;
+	bool gap, only, all = false;
 	struct used used;
 	struct calls c;
 	*ret = TELLS_NOT;
 	int r = has_hdf5_gap(o->s, exec, &gap);
 	if (r < 0 || gap)
 		return r;
-	r = find_used(o, file, uses, &used);
+	r = find_used(o, file, uses, looks, &used);
 	if (r == 0)
-		r = find_calls(o->s, exec, file, &c);
+		r = find_calls(o, exec, file, &c);
 	if (r == 0 && opened_otherwise(&c, used.opens)) {
-		r = only_looks(o, uses, &looks);
-		c.most += looks ? c.most / 2 : 0;
+		r = only_looks(o, uses, &only);
+		c.most += only ? c.most / 2 : 0;
 	}
 	if (r < 0 || opened_otherwise(&c, used.opens))
 		return r;
 	/* One that only wrote objects of the file, or named them, used nothing of it. */
-	r = used.some ? was_made_so_since(o, version, file, used.oldest, NULL, &all)
-	              : wrote_objects(o, exec, file, &c, &all);
+	all = !used.some && c.renames;
+	if (used.some)
+		r = was_made_so_since(o, version, file, used.oldest, NULL, &all);
+	else if (!all)
+		r = wrote_objects(o, exec, file, &all);
 	*ret = all ? TELLS_ALL : used.some ? TELLS_USE : TELLS_NOT;
 	return r;
 }
 
-/* uses: all that the execution used, the version of the file among them. */
+/* uses: all that the execution used, the version of the file among them; looks: beside them, NULL where not known. */
 static int use_telling(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
-                       enum telling *ret)
+                       const struct look *looks, enum telling *ret)
 {
 	bool is_new;
 	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;
@@ -341,7 +429,7 @@ static int use_telling(struct objects *o, store_id exec, store_id version, store
 		*ret = (enum telling) * known;
 		return 0;
 	}
-	int r = find_use_telling(o, exec, version, file, uses, ret);
+	int r = find_use_telling(o, exec, version, file, uses, looks, ret);
 	if (r == 0 && (known = idmap_find(&o->tells, key)))
 		*known = (uint32_t)*ret;
 	return r;
@@ -443,7 +531,7 @@ static int is_left_out(struct objects *o, struct choice *c, size_t i, bool *ret)
 		return 0;
 	if (!c->outputs) {
 		enum telling tells;
-		int r = use_telling(o, c->exec, c->all.v[i].to, l->file, &c->all, &tells);
+		int r = use_telling(o, c->exec, c->all.v[i].to, l->file, &c->all, c->looks, &tells);
 		*ret = r == 0 && tells == TELLS_ALL;
 		c->all.v[i].bears = r == 0 && tells == TELLS_USE;
 		return r;
@@ -488,6 +576,25 @@ static int is_container(struct objects *o, store_id file, bool *ret)
 	return r < 0 ? r : 0;
 }
 
+/* What the execution used, in o->uses, with the looks beside them, where it is not the one that was asked for before.
+ */
+static int load_reader(struct objects *o, store_id exec)
+{
+	if (o->reader == exec)
+		return 0;
+	o->reader = 0;
+	int r = store_uses(o->s, exec, &o->uses);
+	struct look *looks = r == 0 ? realloc(o->looks, (o->uses.n + 1) * sizeof(*looks)) : NULL;
+	if (!looks)
+		return r < 0 ? r : -ENOMEM;
+	o->looks = looks;
+	for (size_t i = 0; r == 0 && i < o->uses.n; i++)
+		r = load_look(o->s, o->uses.v[i].to, &looks[i]);
+	if (r == 0)
+		o->reader = exec;
+	return r;
+}
+
 int objects_readers(struct objects *o, store_id version, struct edges *e)
 {
 	struct look l;
@@ -504,9 +611,9 @@ int objects_readers(struct objects *o, store_id version, struct edges *e)
 	size_t n = 0;
 	for (size_t i = 0; r == 0 && l.regular && i < e->n; i++) {
 		enum telling tells = TELLS_NOT;
-		r = store_uses(o->s, e->v[i].to, &o->edges);
+		r = load_reader(o, e->v[i].to);
 		if (r == 0)
-			r = use_telling(o, e->v[i].to, version, l.file, &o->edges, &tells);
+			r = use_telling(o, e->v[i].to, version, l.file, &o->uses, o->looks, &tells);
 		if (tells != TELLS_ALL)
 			e->v[n++] = e->v[i];
 	}

@@ -19,6 +19,12 @@ struct objects {
 	struct idmap tells;      /* hash of execution, version of a file -> what the objects tell of it */
 	struct idmap whole;      /* files that were asked for as they are: whoever used something of them is of interest */
 	struct idmap containers; /* file -> 1 it has objects, 0 none are known */
+	struct objects_calls *calls; /* of the execution that was asked for last, NULL none */
+	store_id writer;             /* the execution of which it was asked last what it made, 0 none */
+	struct idmap written;        /* files of which it made objects */
+	store_id reader;             /* the execution of which it was asked last what it used, 0 none */
+	struct edges uses;           /* that */
+	struct look *looks;          /* beside them */
 	struct edges edges, more;
 };
 
