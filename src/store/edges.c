@@ -304,30 +304,61 @@ int store_derivatives(struct store *s, store_id version, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
+/* What the execution used, in the reader. */
+static int load_used(struct store *s, struct reader *r, store_id exec, bool parts)
+{
+	struct edges *e = &r->used.edges;
+	if (s->viewing && r->used.exec == exec && e->parts == parts)
+		return 0;
+	r->used.exec = 0;
+	e->parts = parts;
+	int rc = store_uses(s, exec, e);
+	if (rc < 0)
+		return rc;
+	r->used.exec = exec;
+	r->used.sorted = true;
+	for (size_t i = 1; i < e->n && r->used.sorted; i++)
+		r->used.sorted = e->v[i - 1].to <= e->v[i].to;
+	return 0;
+}
+
+/* Where those of the version may begin. */
+static size_t first_used(const struct reader *r, store_id version)
+{
+	size_t lo = 0, hi = r->used.sorted ? r->used.edges.n : 0;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (r->used.edges.v[mid].to < version)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 int store_readers(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
-	struct edges one = {.parts = e->parts};
 	e->n = 0;
 	if (!r)
 		return -ENOMEM;
 	r->ids.n = 0;
 	int rc = read_attached(s, version_file(version), version_n(version), &r->ids);
 	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
-		rc = store_uses(s, r->ids.v[i], &one);
-		for (size_t k = 0; rc == 0 && k < one.n; k++) {
-			if (one.v[k].to != version)
+		rc = load_used(s, r, r->ids.v[i], e->parts);
+		for (size_t k = rc < 0 ? r->used.edges.n : first_used(r, version); k < r->used.edges.n; k++) {
+			const struct edge *from = &r->used.edges.v[k];
+			if (from->to != version && r->used.sorted)
+				break;
+			if (from->to != version)
 				continue;
 			struct edge *p = edges_append_empty(e);
-			if (!p) {
-				rc = -ENOMEM;
-				break;
-			}
-			*p = one.v[k];
+			if (!p)
+				return -ENOMEM;
+			*p = *from;
 			p->to = r->ids.v[i];
 		}
 	}
-	edges_release(&one);
 	return rc < 0 ? rc : 0;
 }
 

@@ -72,6 +72,7 @@ void store_reader_free(struct store *s)
 	free(r->ids.v);
 	free(r->uses.v);
 	vec_release(&r->counts);
+	edges_release(&r->used.edges);
 	free(r);
 	s->reader = NULL;
 }
@@ -220,7 +221,7 @@ int read_rows_begin(struct store *s, unsigned blocks)
 	}
 	s->view_blocks = blocks;
 	if (s->reader)
-		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = 0;
+		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = s->reader->used.exec = 0;
 	s->viewing = true;
 	return 0;
 }

@@ -89,6 +89,13 @@ struct reader {
 	struct buf run_text, run_lists, exec_text, brief_text, exec_lists, file_text, sort_text, identity;
 	struct ids ids, uses;
 	VEC(struct run_counts) counts;
+	/* In a view, what an execution used: who goes through the files of one that read many asks for it again and again.
+	 */
+	struct {
+		store_id exec; /* 0: none */
+		bool sorted;   /* edges, by what they lead to */
+		struct edges edges;
+	} used;
 };
 struct reader *store_reader(struct store *s); /* NULL without memory */
 
