@@ -84,6 +84,37 @@ def many_execs(h, n):
 bomb('show: a process that became another program again and again', 6000, record(many_execs), lambda place: ('--store', place, 'show', '@'))
 
 
+def one_reads_many(h, n):
+    p = h.process()
+    h.exec(p, ['p'])
+    for i in range(n):
+        h.read(p, h.file('/w/i%d' % i, size=1))
+
+
+bomb('export: a program that read many files', 5000, record(one_reads_many), lambda place: ('--store', place, 'export', '--format', 'prov-n', '@'))
+
+
+def unindexed(make):
+    def prepare(place, n):
+        h = History('01HZZZZZZZZZZZZZZZZZZZAA00', argv=['x'])
+        make(h, n)
+        h.end()
+        h.save(place, evtext)
+    return prepare
+
+
+def one_folder_renamed(h, n):
+    p = h.process()
+    h.exec(p, ['p'])
+    d, f = h.file('/w/d0', kind=DIRECTORY), h.file('/w/d0/f', size=1)
+    h.write(p, f)
+    for i in range(n):
+        h.add('name', p=p, op=3, file=d, path='/w/d%d' % (i + 1), old='/w/d%d' % i)
+
+
+bomb('index: a folder that got name after name', 4000, unindexed(one_folder_renamed), lambda place: ('--store', place, 'index'))
+
+
 def triples(place, n):
     open(place + '/data.nt', 'w').write(''.join('<http://e/s%d> <http://e/p> <http://e/o%d> .\n' % (i, i) for i in range(n)))
     # What has no variable in common takes nothing away, and all its rows are alike for that.

@@ -48,6 +48,7 @@ static void ix_release(struct ix *x)
 	vec_release(&x->paths);
 	vec_release(&x->moves);
 	vec_release(&x->move_end);
+	map_release(&x->move_pairs);
 	free(x->named.v);
 	free(x->named_paths.v);
 	free(x->reported_paths.v);

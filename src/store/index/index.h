@@ -110,8 +110,11 @@ struct ix_nodes {
 	size_t n, cap;
 };
 /* A directory was renamed, some time: nodes. */
+/* Its ends are in the lists of their nodes: end 2 * place is old, end 2 * place + 1 is to; kept as one more, 0: none.
+ */
 struct ix_move {
 	uint32_t old, to;
+	uint32_t next[2]; /* the next end at the same node */
 };
 
 /* What is there must be made anew: something was forgotten. */
@@ -162,7 +165,8 @@ struct ix {
 	struct map node_rows;      /* path row -> node */
 	VEC(struct ix_loaded_path) paths;
 	VEC(struct ix_move) moves;
-	VEC(bool) move_end;                 /* by node: some move ends here */
+	VEC(uint32_t) move_end;             /* by node: the first end of a move there */
+	struct map move_pairs;              /* old and to -> its place */
 	struct ix_pairs named, named_paths; /* (g file, path row) of names found now; the other way round; both sorted */
 	VEC(struct gname) path_names;
 	VEC(struct key_entry) new_keys[KEY_VERSION + 1];

@@ -5,13 +5,21 @@
 
 static int add_move(struct ix *x, uint32_t old, uint32_t to)
 {
+	const uint64_t pair = (uint64_t)old << 32 | to;
+	if (map_get(&x->move_pairs, pair) != VEC_NONE)
+		return 0;
 	struct ix_move *m = vec_add(&x->moves);
-	if (!m || !vec_room(&x->move_end, x->nodes.n - (x->move_end.n < x->nodes.n ? x->move_end.n : x->nodes.n)))
+	if (!m || !vec_room(&x->move_end, x->nodes.n - (x->move_end.n < x->nodes.n ? x->move_end.n : x->nodes.n)) ||
+	    !map_set(&x->move_pairs, pair, (uint32_t)(x->moves.n - 1)))
 		return ix_oom(x);
-	*m = (struct ix_move){old, to};
 	while (x->move_end.n < x->nodes.n)
-		x->move_end.v[x->move_end.n++] = false;
-	x->move_end.v[old] = x->move_end.v[to] = true;
+		x->move_end.v[x->move_end.n++] = 0;
+	*m = (struct ix_move){.old = old, .to = to};
+	for (uint32_t side = 0; side < 2; side++) {
+		uint32_t *first = &x->move_end.v[side ? to : old];
+		m->next[side] = *first;
+		*first = (uint32_t)(2 * (x->moves.n - 1)) + side + 1;
+	}
 	return 0;
 }
 
@@ -141,19 +149,43 @@ static int find_moved_node(struct ix *x, uint32_t node, uint32_t from, uint32_t 
 	return rc;
 }
 
+static int compare_ends(const void *pa, const void *pb)
+{
+	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	return (a > b) - (a < b);
+}
+
+/* The ends of moves that the node lies below, in the order of the moves. */
+static int ends_above(const struct ix *x, uint32_t node, struct ix_nodes *ret)
+{
+	ret->n = 0;
+	for (uint32_t p = x->g.paths.list.v[node].parent; p != VEC_NONE; p = x->g.paths.list.v[p].parent)
+		for (uint32_t end = p < x->move_end.n ? x->move_end.v[p] : 0; end;
+		     end = x->moves.v[(end - 1) / 2].next[(end - 1) & 1]) {
+			uint32_t *slot = vec_add(ret);
+			if (!slot)
+				return ix_oom((struct ix *)(uintptr_t)x);
+			*slot = end - 1;
+		}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_ends);
+	return 0;
+}
+
 /* Directory renames join the paths below their two ends: what a dirty path can have come from or gone to is dirty. */
 int ix_close_over_moves(struct ix *x, struct ix_nodes *queue)
 {
+	struct ix_nodes ends = {0};
 	int rc = 0;
 	while (rc == 0 && queue->n) {
 		uint32_t node = queue->v[--queue->n];
-		if (!ix_below_move(x, node))
-			continue;
-		for (size_t m = 0; rc == 0 && m < 2 * x->moves.n; m++) {
-			struct ix_move v = x->moves.v[m / 2];
+		rc = ends_above(x, node, &ends);
+		for (size_t i = 0; rc == 0 && i < ends.n; i++) {
+			const uint32_t side = ends.v[i] & 1;
+			const struct ix_move v = x->moves.v[ends.v[i] / 2];
 			uint32_t other;
 			bool below;
-			rc = find_moved_node(x, node, m & 1 ? v.to : v.old, m & 1 ? v.old : v.to, &below, &other);
+			rc = find_moved_node(x, node, side ? v.to : v.old, side ? v.old : v.to, &below, &other);
 			if (rc == 0 && below) /* the rename itself is a fact of its two paths */
 				rc = ix_make_dirty(x, v.old, queue);
 			if (rc == 0 && below)
@@ -162,5 +194,6 @@ int ix_close_over_moves(struct ix *x, struct ix_nodes *queue)
 				rc = ix_make_dirty(x, other, queue);
 		}
 	}
+	free(ends.v);
 	return rc;
 }
