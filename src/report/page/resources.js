@@ -140,7 +140,7 @@ function gantt(all, end) {
 		return h('svg:g', {class: 'bar' + (failed(x('ending', n), x('code', n)) ? ' failed' : ''), on: {click: () => go({node: idOf(n)})}}, h('svg:title', {}, name + ', ' + duration(x('span', n))),
 			h('svg:rect', {x: at, y: y + 2, width: wide, height: line - 5, rx: 2}), h('svg:text', {class: inside ? 'inside' : null, x: inside ? at + 5 : right ? at + wide + 4 : at - 4, y: y + line - 5, 'text-anchor': inside || right ? 'start' : 'end', direction: 'ltr'}, name.length > 60 ? name.slice(0, 59) + '\u2026' : name));
 	});
-	return [h('h3', {}, 'Programs over time'), total > most ? h('p', {class: 'note'}, 'The ' + most + ' that took longest, of ' + total.toLocaleString('en') + '.') : null, h('figure', {class: 'gantt'}, h('svg:svg', {viewBox: '0 0 ' + WIDE + ' ' + high, role: 'img', 'aria-label': 'Programs over time; the table of programs has the same'}, ...timeAxis(end, high), ...bars))];
+	return [h('h3', {}, 'Programs over time'), total > most ? h('p', {class: 'note'}, 'The ' + most + ' that took longest, of ' + total.toLocaleString('en') + '.') : null, h('figure', {class: 'gantt', tabindex: '0', role: 'group', 'aria-label': 'Programs over time'}, h('svg:svg', {viewBox: '0 0 ' + WIDE + ' ' + high, role: 'img', 'aria-label': 'Programs over time; the table of programs has the same'}, ...timeAxis(end, high), ...bars))];
 }
 function renderResources() {
 	const summary = raw.resources && raw.resources.summaries.length ? raw.resources.summaries[0] : null, out = [];
