@@ -134,8 +134,10 @@ static uint32_t intern_node(struct rdf_reader *r, const SerdNode *n)
 		w = b.failed ? VEC_NONE : intern_name(r, buf_view(&b));
 	} else if (n->type == SERD_URI && !serd_uri_string_has_scheme(n->buf)) {
 		SerdNode whole = serd_env_expand_node(r->env, n);
-		w = doc_intern(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
-		                               : str_n((const char *)n->buf, n->n_bytes));
+		struct str name =
+		    whole.buf ? str_n((const char *)whole.buf, whole.n_bytes) : str_n((const char *)n->buf, n->n_bytes);
+		/* The document itself, which has no name here. */
+		w = doc_intern(r->d, name.n ? name : str_of("_:document"));
 		serd_node_free(&whole);
 	} else if (n->type == SERD_URI)
 		w = intern_name(r, str_n((const char *)n->buf, n->n_bytes));
