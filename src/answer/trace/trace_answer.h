@@ -17,9 +17,11 @@ struct trace_outputs {
 	bool differ;      /* ... and knows of something that is not the same; `words` says what, a line each */
 	bool bytes_known; /* how many bytes both wrote in all; `bytes`, of A */
 	uint64_t bytes;
-	size_t n_open;    /* files that were made anew with the same size; whether they are the same is not known */
-	char *words;      /* owned; NULL */
-	char **libraries; /* owned: names of those that A's program used, ascending */
+	bool given_differ; /* they read something else, or had other arguments or variables */
+	uint64_t in_files; /* bytes of the files that A made, which are compared */
+	size_t n_open;     /* files that were made anew with the same size; whether they are the same is not known */
+	char *words;       /* owned; NULL */
+	char **libraries;  /* owned: names of those that A's program used, ascending */
 	size_t n_libraries;
 };
 
@@ -125,6 +127,9 @@ bool trace_is_incomplete(const struct trace_pair *p, int side);
 void trace_words_unexamined(const struct trace_pair *p, struct buf *b);
 uint64_t trace_unexamined_functions(const struct spec *s);
 uint64_t trace_unexamined_branches(const struct spec *s);
+/* Both were given something else, and it is not known whether they wrote the same: then that they went the same way is
+ * not to be taken for more than that. */
+bool trace_outputs_are_open(const struct trace_pair *p);
 /* What the record knows of what both wrote. */
 void trace_words_outputs(const struct trace_pair *p, struct buf *b);
 /* Are they of two builds whose graphs are alike? */

@@ -85,6 +85,24 @@ static int read_output_item(struct store *s, const struct diff_item *i, struct t
 
 /* ---- bytes ---- */
 
+/* Bytes of the files that it made, without its traces. */
+static int sum_files(struct store *s, store_id exec, uint64_t *ret)
+{
+	struct edges e = {0};
+	struct version_info v;
+	struct file_info f;
+	int r = store_outputs(s, exec, &e);
+	for (size_t i = 0; r >= 0 && i < e.n; i++) {
+		r = store_version(s, e.v[i].to, &v);
+		if (r > 0)
+			r = store_file(s, v.file, &f);
+		bool counts = r > 0 && f.kind == TERM_kind_regular && v.has_size && !str_ends(f.path, str_of(".trace"));
+		*ret += counts ? v.size : 0;
+	}
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
 /* Did it write to sockets or share memory? How many bytes that takes is a matter of timing. Pipes and files are not. */
 static int is_talking(struct store *s, store_id exec, bool *ret)
 {
@@ -197,6 +215,21 @@ static int list_libraries(struct store *s, const struct trace_side *side, struct
 	return r < 0 ? r : 0;
 }
 
+/* ---- what they were given ---- */
+
+static bool is_given(enum diff_category c)
+{
+	return c == DIFF_inputs || c == DIFF_programs || c == DIFF_options || c == DIFF_configuration ||
+	       c == DIFF_environment;
+}
+
+static void note_given(struct trace_comparison *j, const struct diff_item *i)
+{
+	struct trace_outputs *o = outputs_of_maker(j, i);
+	if (o && i->content != CONTENT_SAME)
+		o->given_differ = true;
+}
+
 /* ---- all of it ---- */
 
 /* Of the threads of a process the first tells. */
@@ -219,9 +252,13 @@ int trace_outputs_read(struct store *s, const struct diff *d, struct trace_compa
 		r = list_libraries(s, &p->side[0], &p->outputs);
 		if (r >= 0 && is_first_of_process(&j->view, i))
 			r = compare_written(s, p, &p->outputs);
+		if (r >= 0)
+			r = sum_files(s, p->side[0].exec, &p->outputs.in_files);
 	}
 	for (size_t i = 0; r >= 0 && i < d->n_items; i++) {
 		struct trace_outputs *o = d->items[i].category == DIFF_outputs ? outputs_of_maker(j, &d->items[i]) : NULL;
+		if (is_given(d->items[i].category))
+			note_given(j, &d->items[i]);
 		if (d->items[i].category == DIFF_outputs)
 			r = read_output_item(s, &d->items[i], o ? o : &j->view.outputs);
 	}

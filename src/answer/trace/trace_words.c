@@ -28,7 +28,14 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 
 bool trace_is_same(const struct trace_pair *p)
 {
-	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1);
+	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1) &&
+	       !trace_outputs_are_open(p);
+}
+
+bool trace_outputs_are_open(const struct trace_pair *p)
+{
+	const struct trace_outputs *o = &p->outputs;
+	return o->known && o->given_differ && !p->calls && (o->n_open || !o->bytes_known || o->bytes > o->in_files);
 }
 
 bool trace_parts(const struct trace_pair *p)

@@ -186,7 +186,11 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 	}
 	if (trace_verdict(p) == TRACE_OUTPUT)
 		buf_printf(b, "they wrote something else, and ");
-	if (trace_verdict(p) == TRACE_UNKNOWN)
+	bool whole = !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1);
+	if (trace_verdict(p) == TRACE_UNKNOWN && whole)
+		buf_printf(
+		    b, "whether they are the same, as they were given something else, and not all that they wrote is known: ");
+	else if (trace_verdict(p) == TRACE_UNKNOWN)
 		buf_printf(b, "whether they are the same, as not all was traced (below): ");
 	if (p->calls) {
 		buf_printf(b, "no difference in %u call%s, nor in what they were about", p->calls->c[0].n,
