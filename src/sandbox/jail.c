@@ -364,6 +364,12 @@ static const struct sock_filter calls_of_strict[] = {
     OF_ITSELF(SYS_sched_setattr),
     OF_ITSELF_KIND(SYS_setpriority, PRIO_PROCESS),
     OF_ITSELF_KIND(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */),
+    /* Root's lease on a file of the system makes whoever opens that for writing wait, 45 s each time. */
+    JUMP(JEQ, SYS_fcntl, 0, 4),
+    LOAD(args[1]),
+    JUMP(JEQ, 1024 /* F_SETLEASE */, 0, 1),
+    REFUSE(EPERM),
+    ALLOW,
     JUMP(JEQ, SYS_socketpair, 0, 5),
     LOAD(args[1]),
     BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf),
