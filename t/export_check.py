@@ -457,7 +457,7 @@ def crate(path, document):
             if r not in graph and not r.startswith('http://schema.org/') and r != 'https://w3id.org/ro/crate/1.1':
                 fail('%s refers to %s, which is not there' % (e['@id'], r))
     ids = lambda name: [r['@id'] for r in root[name]]
-    of_type = lambda t: {i for i, e in graph.items() if e['@type'] == t}
+    of_type = lambda t: {i for i, e in graph.items() if e['@type'] == t or e['@type'] == [t, 'SoftwareSourceCode']}
     if sorted(ids('hasPart')) != sorted(of_type('File')) or sorted(ids('mentions')) != sorted(of_type('CreateAction')):
         fail('hasPart or mentions')
     for i in of_type('File'):
@@ -469,7 +469,7 @@ def crate(path, document):
         fail('in the crate but not told: %s' % list(inside)[:3])
     # The same as PROV-JSON.
     d = load(document)
-    version = lambda i: graph[i]['identifier'].split(':')[-1] if graph[i]['@type'] == 'File' else i[1:]
+    version = lambda i: graph[i]['identifier'].split(':')[-1] if i in of_type('File') else i[1:]
     uses, makes, by = {}, {}, {}
     for r in d['used'].values():
         uses.setdefault(local(r['prov:activity']), set()).add(local(r['prov:entity']))
@@ -487,7 +487,12 @@ def crate(path, document):
         if {version(r['@id']) for r in a.get('object', ())} != uses.get(x, set()) or {version(r['@id']) for r in a.get('result', ())} != makes.get(x, set()):
             fail('object or result of %s' % i)
         who = {a[n]['@id'] for n in ('agent', 'instrument') if n in a}
-        if 'instrument' not in a or graph[a['instrument']['@id']]['@type'] != 'SoftwareApplication' or who - {'#no-program'} - by.get(x, set()):
+        tool = a.get('instrument', {'@id': './'})['@id']
+        if graph[tool]['@type'] == ['File', 'SoftwareSourceCode']:  # the script, which it used
+            who.discard(tool if {'@id': tool} in a['object'] else '')
+        elif graph[tool]['@type'] != 'SoftwareApplication':
+            fail('the instrument of %s' % i)
+        if who - {'#no-program'} - by.get(x, set()):
             fail('agent or instrument of %s' % i)
         failed = 'stemma:exitSignal' in thing or int(plain(thing.get('stemma:exitStatus', '0'))) != 0
         if 'prov:endTime' in thing and (a['actionStatus']['@id'].endswith('FailedActionStatus') != failed or ('error' in a) != failed):

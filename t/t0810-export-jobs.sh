@@ -61,6 +61,18 @@ W/two.py a ['W/a']
 sort a -o a.sorted ['W/a.sorted']"
 check 'and so the executions: two scripts of one interpreter are two jobs'
 
+# ---- RO-Crate
+cmd 0 export -f ro-crate -o crate && $PYTHON - crate/ro-crate-metadata.json "$T/work" >"$T/tools" 2>>"$err" <<'END'
+import json, sys
+graph = {e['@id']: e for e in json.load(open(sys.argv[1], encoding='utf-8'))['@graph']}
+for a in graph.values():
+    if a['@type'] == 'CreateAction' and a['name'] != '' and not a['name'].startswith('a process'):
+        tool = graph[a['instrument']['@id']]
+        print(tool['@type'], tool['name'].replace(sys.argv[2], 'W').split('@')[0].split('/')[-1])
+END
+sort "$T/tools" | uniq -c | sed 's/^ *//' >"$out" && says "$out" "4 ['File', 'SoftwareSourceCode'] one.py" "1 ['File', 'SoftwareSourceCode'] two.py" "2 ['File', 'SoftwareSourceCode'] three.py" "1 ['File', 'SoftwareSourceCode'] fails.sh" "2 SoftwareApplication sort"
+check 'RO-Crate: the script is the instrument, else the program'
+
 # ---- DVC
 rm -rf "$STEMMA_HOME"
 history <<'END'

@@ -1,15 +1,17 @@
 /* ro_crate.c - Process Run Crate 0.5 on RO-Crate 1.1: a directory, or a zip archive, with ro-crate-metadata.json and,
  * where asked, copies of the files that are still as recorded.
  *
- * An execution is a CreateAction: instrument the program, agent the user, object what it used, result what it wrote. A
- * version of a file is a data entity: a path within the crate where it was copied, else urn:stemma:id:v...; pipes and
- * the like are contextual entities. Images before any exec that neither used nor wrote anything are left out.
+ * An execution is a CreateAction: instrument its script, where it used one, else the program, agent the user, object
+ * what it used, result what it wrote. A version of a file is a data entity: a path within the crate where it was
+ * copied, else urn:stemma:id:v...; pipes and the like are contextual entities. Images before any exec that neither used
+ * nor wrote anything are left out.
  *
- * Six walks; nothing is kept but, with copies, 8 bytes for each. */
+ * Seven walks; nothing is kept but 8 bytes for each script, and each copy. */
 #include "base/utf8.h"
 #include "export/crate.h"
 #include "export/export.h"
 #include "export/jsonw.h"
+#include "export/script.h"
 #include "query/idset.h"
 
 #include <errno.h>
@@ -28,7 +30,8 @@ struct maker {
 	struct jsonw j;
 	struct prov_source *p;
 	struct crate *crate;
-	struct idset copied; /* versions */
+	struct idset copied;  /* versions */
+	struct idset scripts; /* versions that an execution ran as its script */
 	bool with_files, zip;
 	const struct export_options *o;
 	store_id own;  /* the run that was found to be the user's own last */
@@ -38,6 +41,9 @@ struct maker {
 	/* the execution that is being told */
 	struct buf head; /* what comes before its first use, until it is known to be told */
 	struct buf description;
+	struct buf script;     /* the path of its script, or the id of that file; empty: it has none */
+	struct buf instrument; /* its program, until it is known whether a script was it */
+	store_id ran;          /* the version of the script that it used; 0 none */
 	bool waiting, open, program;
 	enum { NOTHING, OBJECTS, RESULTS } list;
 };
@@ -275,7 +281,14 @@ static int write_crate_data(void *arg, const struct prov_statement *st)
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
 	write_version_id(m, &v, &f);
-	jsonw_pair_cstr(j, "@type", is_data(&f) ? "File" : "Thing");
+	if (idset_has(&m->scripts, v.id)) {
+		jsonw_key(j, "", "@type");
+		jsonw_open(j, '[');
+		jsonw_cstr(j, "File");
+		jsonw_cstr(j, "SoftwareSourceCode");
+		jsonw_close(j, ']');
+	} else
+		jsonw_pair_cstr(j, "@type", is_data(&f) ? "File" : "Thing");
 	jsonw_pair(j, "name", "", st->label);
 	if (is_data(&f)) {
 		jsonw_pair(j, "identifier", STEMMA_ID, str_of(v.pub.text));
@@ -301,6 +314,47 @@ static int write_crate_data(void *arg, const struct prov_statement *st)
 		jsonw_pair(j, "description", "", buf_view(&m->description));
 	jsonw_close(j, '}');
 	return m->description.failed ? -ENOMEM : jsonw_error(j);
+}
+
+/* ---- scripts ---- */
+
+/* Which file the execution ran as its script: as the record says it, else by its arguments. */
+static void note_script(struct maker *m, const struct prov_statement *st)
+{
+	const struct prov_value *known = prov_find(st, ATTR_script), *argv = prov_find(st, ATTR_argv),
+	                        *cwd = prov_find(st, ATTR_cwd);
+	buf_reset(&m->script);
+	m->ran = 0;
+	if (strcmp(st->type, "Execution") != 0)
+		return;
+	if (known && known->text.n) {
+		buf_str(&m->script, known->text);
+		return;
+	}
+	struct script s = {.kind = SCRIPT_NONE};
+	if (argv)
+		s = script_of(&argv->list);
+	if (s.kind == SCRIPT_FILE && (cwd || s.name.p[0] == '/'))
+		script_path(cwd ? cwd->text : str_of(""), s.name, &m->script);
+}
+
+static bool is_script(const struct maker *m, const struct file_info *f)
+{
+	struct str script = buf_view(&m->script);
+	return script.n && is_data(f) && (str_eq(script, f->path) || str_is(script, f->pub.text));
+}
+
+static int collect_script(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	struct version_info v;
+	struct file_info f;
+	if (st->kind == PROV_activity) {
+		note_script(m, st);
+		return m->script.failed ? -ENOMEM : 0;
+	}
+	int r = m->script.n ? load_crate_version(m, st->other, &v, &f) : 0;
+	return r > 0 && is_script(m, &f) ? idset_add(&m->scripts, v.id) : r < 0 ? r : 0;
 }
 
 /* ---- actions ---- */
@@ -362,42 +416,60 @@ static void action_begin(struct maker *m)
 	j->comma = true;
 }
 
-static void action_end(struct maker *m)
+/* The script that it ran, else its program. */
+static int write_instrument(struct maker *m)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = m->ran ? load_crate_version(m, m->ran, &v, &f) : 0;
+	jsonw_key(&m->j, "", "instrument");
+	if (r > 0) {
+		jsonw_open(&m->j, '{');
+		write_version_id(m, &v, &f);
+		jsonw_close(&m->j, '}');
+	} else
+		reference_to(&m->j, m->program ? "#" : NO_PROGRAM, m->program ? buf_view(&m->instrument) : str_of(""));
+	return r < 0 ? r : 0;
+}
+
+static int action_end(struct maker *m)
 {
 	if (!m->open)
-		return;
+		return 0;
 	close_action_list(m);
-	if (!m->program) {
-		jsonw_key(&m->j, "", "instrument");
-		reference_to(&m->j, NO_PROGRAM, str_of(""));
-	}
+	int r = write_instrument(m);
 	jsonw_close(&m->j, '}');
 	m->open = false;
+	return r;
 }
 
 /* The action of an execution begins; that of a process without a program when it is known that it has files. */
 static int begin_action(struct maker *m, const struct prov_statement *st)
 {
-	action_end(m);
+	int r = action_end(m);
+	note_script(m, st);
 	m->program = false;
 	m->waiting = strcmp(st->type, "Execution") == 0;
 	if (m->waiting)
 		action_head(m, st);
 	if (m->waiting && st->label.n)
 		action_begin(m);
-	return m->head.failed ? -ENOMEM : jsonw_error(&m->j);
+	return r < 0 ? r : m->head.failed || m->script.failed ? -ENOMEM : jsonw_error(&m->j);
 }
 
 /* Of a process without a program it comes before it is known whether it is told; its user is the parent's. */
 static int write_action_agent(struct maker *m, const struct prov_statement *st)
 {
 	bool program = st->object.n && st->object.p[0] == 'p';
-	if (m->open) {
-		jsonw_key(&m->j, "", program ? "instrument" : "agent");
+	if (m->open && program) {
+		buf_reset(&m->instrument);
+		buf_str(&m->instrument, st->object);
+		m->program = true;
+	} else if (m->open) {
+		jsonw_key(&m->j, "", "agent");
 		reference_to(&m->j, "#", st->object);
-		m->program |= program;
 	}
-	return jsonw_error(&m->j);
+	return m->instrument.failed ? -ENOMEM : jsonw_error(&m->j);
 }
 
 static int write_crate_action(void *arg, const struct prov_statement *st)
@@ -418,6 +490,8 @@ static int write_crate_action(void *arg, const struct prov_statement *st)
 	int r = load_crate_version(m, result ? st->what : st->other, &v, &f);
 	if (r <= 0)
 		return r;
+	if (!result && is_script(m, &f))
+		m->ran = v.id;
 	if (m->list != (result ? RESULTS : OBJECTS)) {
 		close_action_list(m);
 		jsonw_key(j, "", result ? "result" : "object");
@@ -506,6 +580,9 @@ static int write_crate_metadata(struct maker *m, int64_t now)
 	int r = write_root_dataset(m, now);
 	m->waiting = false;
 	if (r == 0)
+		r = prov_walk(m->p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used), collect_script, m);
+	idset_close(&m->scripts);
+	if (r == 0)
 		r = prov_walk(m->p, PROV_BIT(PROV_agent), write_crate_agent, m);
 	if (r == 0)
 		r = prov_walk(m->p, PROV_BIT(PROV_entity), write_crate_data, m);
@@ -513,11 +590,11 @@ static int write_crate_metadata(struct maker *m, int64_t now)
 		r = prov_walk(m->p,
 		              PROV_BIT(PROV_activity) | PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_used) | PROV_OUTPUTS,
 		              write_crate_action, m);
-	action_end(m);
+	int ended = action_end(m);
 	jsonw_close(j, ']');
 	jsonw_close(j, '}');
 	out_char(j->out, '\n');
-	return r;
+	return r ? r : ended;
 }
 
 /* A file without a name, near where the crate will be: it may be large. */
@@ -574,6 +651,9 @@ int export_ro_crate(struct prov_source *p, struct out *unused, const struct expo
 	jsonw_release(&m.j);
 	buf_release(&m.head);
 	buf_release(&m.description);
+	buf_release(&m.script);
+	buf_release(&m.instrument);
+	idset_release(&m.scripts);
 	idset_release(&m.copied);
 	if (r == 0 && o->left_out)
 		*o->left_out = m.left_out;
