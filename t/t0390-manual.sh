@@ -5,7 +5,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
+for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -48,12 +48,12 @@ words()
 if command -v bash >/dev/null && [ -f "$complete" ]; then
 	missing=
 	words stemma ''
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do grep -qx $c "$out" || missing="$missing $c"; done
+	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do grep -qx $c "$out" || missing="$missing $c"; done
 	echo "missing:$missing" >>"$err"
 	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
+	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
@@ -71,6 +71,9 @@ fi
 printf '3,c\n1,a\n2,b\n' >measure.csv
 printf 'order=-n\n' >run.ini
 echo 'int main(void) { return 0; }' >kmeans.c
+mkdir given && echo 1 >given/out && cat >given/ro-crate-metadata.json <<'END'
+{"@graph": [{"@id": "out", "@type": "File"}, {"@id": "#1", "@type": "CreateAction", "instrument": {"@id": "#fit"}, "result": {"@id": "out"}}]}
+END
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n. ./run.ini\nsort $order measure.csv >sorted.csv\ntail -n 2 sorted.csv >result.tmp\nmv result.tmp result.txt\n' >fit.sh
 chmod +x fit.sh
