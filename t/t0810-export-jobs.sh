@@ -73,6 +73,20 @@ END
 sort "$T/tools" | uniq -c | sed 's/^ *//' >"$out" && says "$out" "4 ['File', 'SoftwareSourceCode'] one.py" "1 ['File', 'SoftwareSourceCode'] two.py" "2 ['File', 'SoftwareSourceCode'] three.py" "1 ['File', 'SoftwareSourceCode'] fails.sh" "2 SoftwareApplication sort"
 check 'RO-Crate: the script is the instrument, else the program'
 
+# The version of its package, where the machine has dpkg and the program is still as it was.
+sort=$(readlink -f "$(command -v sort)")
+package=$(dpkg-query -S "${sort#/usr}" 2>/dev/null || dpkg-query -S "$sort" 2>/dev/null)
+if [ -n "$package" ]; then
+	version=$(dpkg-query -W -f='${Version}' "${package%%:*}")
+	jq -r --arg path "$sort" '."@graph"[] | select(."@type" == "SoftwareApplication" and .description == $path) | .softwareVersion' crate/ro-crate-metadata.json >"$out" 2>"$err" && is "$out" "$version"
+	check 'RO-Crate: the version of a program is that of its package'
+	cp "$sort" own-sort && cmd 0 run -q -- ./own-sort a && cmd 0 export -f ro-crate -o crate2 @ && ! grep '/own-sort"' crate2/ro-crate-metadata.json | grep -q softwareVersion
+	check '... and of one that is of no package is not told'
+else
+	skip 'RO-Crate: the version of a program is that of its package' 'no dpkg, or sort is of no package'
+	skip '... and of one that is of no package is not told' 'no dpkg, or sort is of no package'
+fi
+
 # ---- DVC
 rm -rf "$STEMMA_HOME"
 history <<'END'

@@ -11,6 +11,7 @@
 #include "export/crate.h"
 #include "export/export.h"
 #include "export/jsonw.h"
+#include "export/package.h"
 #include "export/script.h"
 #include "query/idset.h"
 
@@ -252,9 +253,30 @@ static void entity_open(struct jsonw *j, const char *prefix, struct str id, cons
 	jsonw_pair_cstr(j, "@type", type);
 }
 
+/* Of a program that still is as recorded the version of its package: then that was it when it ran, too. */
+static void write_software_version(struct maker *m, store_id file, struct str path)
+{
+	struct version_info v;
+	struct stat st;
+	store_id latest = 0;
+	char name[PATH_ROOM], version[128];
+	if (!file || !path.n || path.n >= sizeof(name) || store_version_of(prov_store(m->p), file, 0, &latest) <= 0 ||
+	    store_version(prov_store(m->p), latest, &v) <= 0 || !v.has_size)
+		return;
+	memcpy(name, path.p, path.n);
+	name[path.n] = '\0';
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	bool same = fd >= 0 && is_as_recorded(fd, &v, &st);
+	if (fd >= 0)
+		close(fd);
+	if (same && package_version(path, version, sizeof(version)))
+		jsonw_pair_cstr(&m->j, "softwareVersion", version);
+}
+
 static int write_crate_agent(void *arg, const struct prov_statement *st)
 {
-	struct jsonw *j = &((struct maker *)arg)->j;
+	struct maker *m = arg;
+	struct jsonw *j = &m->j;
 	bool user = strcmp(st->type, "User") == 0;
 	entity_open(j, "#", st->id, user ? "Person" : "SoftwareApplication");
 	struct str name = st->label;
@@ -262,8 +284,10 @@ static int write_crate_agent(void *arg, const struct prov_statement *st)
 		if (st->label.p[i] == '/' && i + 1 < st->label.n)
 			name = str_n(st->label.p + i + 1, st->label.n - i - 1);
 	jsonw_pair(j, "name", "", name);
-	if (!user)
+	if (!user) {
 		jsonw_pair(j, "description", "", st->label);
+		write_software_version(m, st->what, st->label);
+	}
 	jsonw_close(j, '}');
 	return jsonw_error(j);
 }

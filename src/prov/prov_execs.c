@@ -338,6 +338,7 @@ static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 		buf_printf(&p->subject, "p%s", f.pub.text + 1);
 		p->st.id = str_n(buf_cstr(&p->subject), p->subject.n);
 		p->st.type = "Program";
+		p->st.what = files[i];
 		p->st.label = f.path;
 		prov_put_file(p, &f);
 		r = prov_emit(p);
