@@ -36,6 +36,11 @@ elif step == 'changed':  # what was copied is written to afterwards
     with h5py.File('raw.h5') as f, h5py.File('changed.h5', 'w') as t:
         f.copy('g', t, 'all')
         t['all/dark'][0] = more[0]
+elif step == 'rewritten':  # the original is read, written and then copied
+    more = numpy.loadtxt('more.csv')
+    with h5py.File('work.h5', 'r+') as f, h5py.File('rewritten.h5', 'w') as t:
+        f['x'][...] = f['x'][...] + more
+        f.copy('x', t, 'y')
 elif step == 'dataset':
     with h5py.File('raw.h5') as f, h5py.File('one.h5', 'w') as t:
         f.copy('g/dark', t, 'd')
@@ -97,6 +102,8 @@ cmd 0 lineage --down --json more.csv && json '[.entities[].path | sub(".*/work/"
 check '... and not from what else was read, but from the script'
 step changed && no_gap && cmd 0 lineage --json changed.h5//all/dark && json '[.entities[].path | sub(".*/work/"; "")] | (index("more.csv") != null) and (index("raw.h5//g/dark") != null)' && comes_from changed.h5//all/sub/flat raw.h5//g/sub/flat step.py put.py flat.csv
 check 'a copy that is written to afterwards came from more'
+run $PYTHON -B put.py work.h5 x dark.csv && step rewritten && cmd 0 lineage --json rewritten.h5//y && json '[.entities[].path | sub(".*/work/"; "")] | (index("more.csv") != null) and (index("dark.csv") != null)'
+check 'a copy of what the program had written itself'
 step dataset && no_gap && comes_from one.h5//d raw.h5//g/dark step.py put.py dark.csv && comes_from one.h5//d@u raw.h5//g/dark@u step.py put.py dark.csv && comes_from one.h5//bare raw.h5//g/sub/flat step.py put.py flat.csv && cmd 1 why one.h5//bare@u
 check 'a dataset with its attributes, and without'
 step within && no_gap && comes_from raw.h5//again/sub/flat raw.h5//g/sub/flat step.py put.py flat.csv && comes_from raw.h5//again/dark raw.h5//g/dark step.py put.py dark.csv

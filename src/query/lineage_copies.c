@@ -6,6 +6,7 @@
 #include "query/scripts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static uint64_t pair_key(store_id exec, store_id object, unsigned what)
 {
@@ -77,20 +78,68 @@ static uint32_t find_copy(const struct lineage_copies *c, store_id exec, store_i
 	return at ? *at : 0;
 }
 
+static int compare_touched(const void *pa, const void *pb)
+{
+	const struct lineage_touched *a = pa, *b = pb;
+	return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->e.to > b->e.to) - (a->e.to < b->e.to);
+}
+
+/* What the execution used, and what it made, by file, where it is not the one that was asked for before. */
+static int load_touched(struct lineage_walk *w, store_id exec)
+{
+	struct lineage_copies *c = &w->copies;
+	if (c->exec == exec)
+		return 0;
+	c->exec = 0;
+	int r = 0;
+	for (int outputs = 0; r == 0 && outputs < 2; outputs++) {
+		c->touched[outputs].n = 0;
+		r = outputs ? store_outputs(w->s, exec, &c->got) : store_uses(w->s, exec, &c->got);
+		for (size_t k = 0; r == 0 && k < c->got.n; k++) {
+			struct lineage_touched *one = vec_add(&c->touched[outputs]);
+			r = one ? store_version_file(w->s, c->got.v[k].to, &one->file) : -ENOMEM;
+			if (one)
+				one->e = c->got.v[k];
+			if (r == 0 && one)
+				one->file = 0;
+			r = r < 0 ? r : 0;
+		}
+		if (c->touched[outputs].n)
+			qsort(c->touched[outputs].v, c->touched[outputs].n, sizeof(*c->touched[outputs].v), compare_touched);
+	}
+	if (r == 0)
+		c->exec = exec;
+	return r;
+}
+
 /* Of what the execution used, or (outputs) made, the edges to versions of the file, in c->got. */
 static int edges_to_file(struct lineage_walk *w, store_id exec, bool outputs, store_id file)
 {
-	struct edges *e = &w->copies.got;
-	size_t n = 0;
-	int r = outputs ? store_outputs(w->s, exec, e) : store_uses(w->s, exec, e);
-	for (size_t k = 0; r >= 0 && k < e->n; k++) {
-		store_id its;
-		r = store_version_file(w->s, e->v[k].to, &its);
-		if (r > 0 && its == file)
-			e->v[n++] = e->v[k];
+	struct lineage_copies *c = &w->copies;
+	int r = load_touched(w, exec);
+	size_t lo = 0, hi = c->touched[outputs].n;
+	c->got.n = 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->touched[outputs].v[mid].file < file)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	e->n = n;
-	return r < 0 ? r : 0;
+	for (; r == 0 && lo < c->touched[outputs].n && c->touched[outputs].v[lo].file == file; lo++)
+		r = edges_add(&c->got, &c->touched[outputs].v[lo].e);
+	return r;
+}
+
+/* The edges by which the execution used the original, in c->got; none where it wrote that itself: then the copy may be
+ * of what it wrote. */
+static int uses_of_original(struct lineage_walk *w, store_id exec, store_id original)
+{
+	int r = edges_to_file(w, exec, true, original);
+	if (r == 0 && !w->copies.got.n)
+		return edges_to_file(w, exec, false, original);
+	w->copies.got.n = 0;
+	return r;
 }
 
 int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret)
@@ -105,7 +154,7 @@ int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, str
 	if (r > 0)
 		r = load_copies(w, exec);
 	const struct lineage_copy *pair = r >= 0 ? copy_at(c, find_copy(c, exec, file, BY_COPY)) : NULL;
-	return pair && pair->original ? edges_to_file(w, exec, false, pair->original) : r < 0 ? r : 0;
+	return pair && pair->original ? uses_of_original(w, exec, pair->original) : r < 0 ? r : 0;
 }
 
 /* Adds to ret, as derived, what the execution copied of a file. */
@@ -114,6 +163,8 @@ static int add_copies_by(struct lineage_walk *w, store_id exec, store_id origina
 	struct lineage_copies *c = &w->copies;
 	int r = load_copies(w, exec);
 	uint32_t at = r == 0 ? find_copy(c, exec, original, BY_ORIGINAL) : 0;
+	if (at && (r = uses_of_original(w, exec, original)) == 0 && !c->got.n)
+		return 0;
 	for (const struct lineage_copy *p = copy_at(c, at); r == 0 && p; p = copy_at(c, at)) {
 		at = p->next;
 		if (p->original != original)
@@ -167,6 +218,8 @@ void lineage_copies_release(struct lineage_copies *c)
 	idmap_release(&c->runs);
 	idmap_release(&c->by);
 	vec_release(&c->pairs);
+	vec_release(&c->touched[0]);
+	vec_release(&c->touched[1]);
 	edges_release(&c->got);
 	edges_release(&c->readers);
 	edges_release(&c->made);

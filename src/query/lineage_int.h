@@ -44,7 +44,14 @@ struct lineage_copy {
 	store_id copy, original; /* files; original 0: it was told twice, and is not known */
 	uint32_t next;           /* the next one of the same execution and original, from 1; 0 the last */
 };
+/* A version that an execution used or made. */
+struct lineage_touched {
+	store_id file;
+	struct edge e;
+};
 struct lineage_copies {
+	store_id exec; /* whose `touched` is: what it used, what it made, each by file; 0 none */
+	VEC(struct lineage_touched) touched[2];
 	struct idmap runs; /* those that were asked for */
 	struct idmap by;   /* hash of execution and copy, or original -> place in pairs, from 1 */
 	VEC(struct lineage_copy) pairs;

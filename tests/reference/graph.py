@@ -850,6 +850,8 @@ class Graph:
     def originals(self, version, x):
         """What x used of the one object that it made the version from, as a copy; nothing where it is no copy."""
         told = self.facts.copies.get((x.process.identity, x.n, version.file.identity), ())
+        if any(maker is x and v.file.identity in told for v, maker, _ in self.generated):
+            return []  # what was copied may be what it wrote itself
         return [v for (user, v, _) in self.used if user is x and len(told) == 1 and v.file.identity in told]
 
     def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False, certain=False):
