@@ -43,8 +43,7 @@ cmd 2 sparql --format csv 'ASK {}' && cmd 2 sparql --format turtle 'SELECT * {}'
 check 'a form that does not fit'
 
 # Queries made to hurt.
-cmd 125 sparql --timeout 300ms 'SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }' && says "$err" 'takes too long\|too many\|too much'
-[ -s "$err" ]
+cmd 125 sparql --timeout 300ms 'SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }' && grep -qE 'takes too long|too many|too much' "$err"
 check 'a product of everything ends'
 {
 	printf 'ASK { '
