@@ -8,6 +8,11 @@ command -v meson >/dev/null || {
 	echo "1..0 # SKIP no meson to install by"
 	exit
 }
+# meson writes down there what it installed, wherever to.
+[ -w "$BUILD/meson-logs" ] || {
+	echo "1..0 # SKIP the build folder is another user's, and meson install writes to it"
+	exit
+}
 unset PYTHONPATH LD_LIBRARY_PATH PKG_CONFIG_PATH
 export PYTHONDONTWRITEBYTECODE=1
 meson install -C "$BUILD" --no-rebuild --quiet --destdir "$T/dest" >"$out" 2>"$err" &&
