@@ -17,7 +17,7 @@ rpm_make()
 	}
 	rm -rf "$OUT/rpm" && mkdir -p "$OUT/rpm" && find "$root/rpm/RPMS" "$root/rpm/SRPMS" -name '*.rpm' -exec cp {} "$OUT/rpm" \; || return 1
 	say 'rpmlint'
-	root_user "$root" sh -c 'rpmlint /rpm/stemma.spec' >"$SCRATCH/lint" 2>&1
+	cp "$SOURCE/packaging/rpm/rpmlint.toml" "$root/rpm" && root_user "$root" rpmlint -c /rpm/rpmlint.toml /rpm/stemma.spec >"$SCRATCH/lint" 2>&1
 	tail -n 3 "$SCRATCH/lint"
 	grep -q ' 0 errors' "$SCRATCH/lint" || { cat "$SCRATCH/lint" >&2; return 1; }
 	say 'the first answer of the package for rpm'
