@@ -503,15 +503,39 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	return to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, &run.e, run.bound);
 }
 
-/* Does the walk go on from execution i by that edge, where it is not come to as a whole: up to its program only, down
- * to all but what it copied? 1, 0, -errno. */
-static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edge *e)
+/* The files that objects lie in which w->got leads to. 0 or -errno. */
+static int find_holders(struct lineage_walk *w, struct idmap *ret)
+{
+	bool is_new;
+	int r = 0;
+	for (size_t k = 0; r >= 0 && k < w->got.n; k++) {
+		struct version_sort v;
+		r = store_version_sort(w->s, w->got.v[k].to, &v);
+		if (r > 0 && objects_is_object(v.kind) && !idmap_add(ret, v.within, 1, &is_new))
+			r = -ENOMEM;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Is the version one of a file that stands beside its objects, for these do not tell all? 1, 0, -errno. */
+static int is_holder(struct lineage_walk *w, store_id version, const struct idmap *holders)
+{
+	struct version_sort v;
+	int r = holders->n ? store_version_sort(w->s, version, &v) : 0;
+	return r > 0 ? v.kind == TERM_kind_regular && idmap_find(holders, v.file) : r;
+}
+
+/* Does the walk go on from execution i by that edge, where it is not come to as a whole: up to its program, and to
+ * files whose objects do not tell all, down to all but what it copied? 1, 0, -errno. */
+static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edge *e, const struct idmap *holders)
 {
 	struct edges *from;
 	if (w->states[i].whole)
 		return 1;
-	if (w->o->direction == LINEAGE_UP)
-		return lineage_is_program(w, w->nodes[i].id, e->to, e->mode);
+	if (w->o->direction == LINEAGE_UP) {
+		int holds = is_holder(w, e->to, holders);
+		return holds ? holds : lineage_is_program(w, w->nodes[i].id, e->to, e->mode);
+	}
 	int r = lineage_copy_of(w, e->to, w->nodes[i].id, &from);
 	return r < 0 ? r : !from->n;
 }
@@ -530,12 +554,16 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 		r = record_omission(w, i, OMIT_object);
 	for (; r == 0 && hidden.files; hidden.files--)
 		r = record_omission(w, i, OMIT_container);
+	struct idmap holders = {0};
+	if (r == 0 && up && !w->states[i].whole)
+		r = find_holders(w, &holders);
 	prefetch_targets(w, &w->got, false);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
 		end = run_end(&w->got, k);
-		int part = is_part_followed(w, i, &w->got.v[k]);
+		int part = is_part_followed(w, i, &w->got.v[k], &holders);
 		r = part > 0 ? follow_one_file(w, i, bound, host, k, end) : part;
 	}
+	idmap_release(&holders);
 	w->got.parts = false;
 	return r;
 }
