@@ -108,7 +108,7 @@ cmd 0 stat --hdf5 --tsv @ && awk -F '\t' 'NR > 1 && ($8 != "0" || $11 != "?" || 
 check 'stat --tsv: failed calls are known, times are not'
 sql "SELECT count(*), count(i.spent), count(i.first), count(i.last), sum(i.calls) > 9 FROM io i JOIN execution x ON x.id = i.execution WHERE x.$latest" >"$out" && grep -qE '^[1-9][0-9]*,0,0,0,1$' "$out"
 check 'sql: NULL'
-cmd 0 export --format provio out.h5//scaled/trace && says "$out" 'provio:count' 'a provio:Read' && says_not "$out" 'provio:elapsed'
+cmd 0 export --format provio out.h5//scaled/trace && says "$out" 'stemmaio:count' 'a provio:Read' && says_not "$out" ':elapsed'
 check 'PROV-IO: no elapsed time'
 cmd 137 run "--hdf5=${VOL}untimed" -- ./h5steps killed k.h5 && sql "SELECT count(*) FROM edge e JOIN version v ON v.id = e.from_id JOIN file f ON f.id = v.file WHERE type = 'wasGeneratedBy' AND f.path LIKE '%/k.h5//a'" >"$out" && is "$out" 1
 check 'what a killed program wrote is in the record'

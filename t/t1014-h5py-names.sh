@@ -52,7 +52,7 @@ for form in '' --json; do
 	cmd 0 stat --hdf5 $form -n 50 @ && says "$out" names.h5//z/c names.h5//made names.h5//z/b/laté names.h5//grp/deep && says_not "$out" //a/ && says_not "$out" /first
 	check "stat --hdf5 $form"
 done
-cmd 0 export --format provio @ && sed -n 's|^ *provio:path "[^"]*/names.h5//\([^"]*\)".*|\1|p' "$out" | sort -u >"$T/named" &&
+cmd 0 export --format provio @ && sed -n 's|^ *stemmaio:path "[^"]*/names.h5//\([^"]*\)".*|\1|p' "$out" | sort -u >"$T/named" &&
 	sed 's/ [0-9,]*$//' "$T/truth" | sort | diff - "$T/named" >>"$err"
 check "the export in PROV-IO's vocabulary"
 

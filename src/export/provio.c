@@ -298,8 +298,10 @@ static void write_call_figures(struct writer *w, const struct io_info *io, enum 
 	if (io->bytes)
 		write_count_property(w, "stemmaio:bytes", io->bytes);
 	write_size_histogram(w, io);
-	if (io->first != TIME_NONE || io->spent)
+	if (io->first != TIME_NONE || io->spent) {
+		write_seconds_property(w, "provio:elapsed", io->spent); /* by which PROV-IO's queries ask */
 		write_seconds_property(w, "stemmaio:elapsed", io->spent);
+	}
 	write_time_property(w, "prov:startedAtTime", io->first);
 	write_time_property(w, "prov:endedAtTime", io->last);
 }
