@@ -114,6 +114,7 @@ for i in 7 8 9 10 11 12; do
 	grep -q "r$i.txt@" "$T/many" || missing="$missing $i"
 done
 cat "$T/many" >"$out"
+cat "$T/many.err" >"$err"
 [ -z "$missing" ] && [ "$(sort -k4 "$out" | awk '{ print $3 }' | sort | uniq -d | wc -l)" = 0 ]
 check 'each of many at once, and once'
 watch_end many 0
