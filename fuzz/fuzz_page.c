@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(c != '<' && c != '>' && c != '&' && (c == '\n' || !unsafe_char(c)));
 	}
 	json_t *one = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &e), *two;
-	if (one && !memchr(data, '\t', size) && !memchr(data, '\r', size)) { /* which JSON may have between its words */
+	if (one && !memchr(data, '\t', size) && !memchr(data, '\r', size) &&
+	    !memchr(data, '\0', size)) { /* which JSON may have between its words */
 		must((two = json_loadb(b.p, b.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &e)) != NULL);
 		char *mine = json_dumps(two, JSON_ENCODE_ANY | JSON_SORT_KEYS);
 		char *theirs = json_dumps(one, JSON_ENCODE_ANY | JSON_SORT_KEYS);

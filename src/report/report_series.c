@@ -81,6 +81,8 @@ static int read_json_line(struct samples *s, const char *line)
 	int rc = json_is_object(o) ? 0 : -EBADMSG;
 	if (rc == 0 && !s->columns)
 		json_object_foreach(o, key, value) if (!add_column(s, key, strlen(key))) rc = -EBADMSG;
+	if (rc == 0 && !s->columns) /* else later lines would have more columns than rows have room for */
+		rc = -EBADMSG;
 	if (rc == 0 && !add_row(s))
 		rc = -ENOMEM;
 	for (size_t i = 0; i < s->columns && rc == 0; i++) {
