@@ -27,12 +27,12 @@ static int64_t time_grain(int64_t t)
 }
 
 /* What a path stands for, at the moment of a job. */
-struct told_file {
+struct adopted_file {
 	struct fileid id;
 	bool same; /* it is there, and is what the job left or read */
 };
 
-struct told_writer {
+struct adopt_writer {
 	const struct adopt_jobs *jobs;
 	struct adopt_report *report;
 	struct buf out, events;
@@ -47,7 +47,7 @@ struct told_writer {
 
 /* ---- frames ---- */
 
-static void flush_frame(struct told_writer *w)
+static void flush_frame(struct adopt_writer *w)
 {
 	if (!w->events.n)
 		return;
@@ -59,7 +59,7 @@ static void flush_frame(struct told_writer *w)
 	buf_reset(&w->events);
 }
 
-static uint64_t emit_cleaned(struct told_writer *w, const struct event *ev)
+static uint64_t emit_cleaned(struct adopt_writer *w, const struct event *ev)
 {
 	const size_t had = w->events.n;
 	if (!had) {
@@ -86,7 +86,7 @@ static uint64_t emit_cleaned(struct told_writer *w, const struct event *ev)
 }
 
 /* Without the secrets that others may have left in. */
-static uint64_t emit(struct told_writer *w, const struct event *ev)
+static uint64_t emit(struct adopt_writer *w, const struct event *ev)
 {
 	struct event cleaned;
 	int rc = w->error ? w->error : event_clean(ev, true, NULL, &w->clean, &cleaned);
@@ -100,9 +100,9 @@ static uint64_t emit(struct told_writer *w, const struct event *ev)
 /* ---- files ---- */
 
 /* Is the file at path what the job left, or found? from, to: between which it was modified then. */
-static struct told_file look_at(const char *path, int64_t from, int64_t to, struct adopt_report *r)
+static struct adopted_file look_at(const char *path, int64_t from, int64_t to, struct adopt_report *r)
 {
-	struct told_file f = {.same = false};
+	struct adopted_file f = {.same = false};
 	if (fileid_get(AT_FDCWD, path, false, &f.id) < 0) {
 		r->gone++;
 		return f;
@@ -113,7 +113,7 @@ static struct told_file look_at(const char *path, int64_t from, int64_t to, stru
 	return f;
 }
 
-static uint64_t domain_number(struct told_writer *w, struct str name, struct str type, bool network)
+static uint64_t domain_number(struct adopt_writer *w, struct str name, struct str type, bool network)
 {
 	uint32_t n = map_get(&w->domain_number, hash_str(name));
 	if (n != VEC_NONE)
@@ -128,7 +128,7 @@ static uint64_t domain_number(struct told_writer *w, struct str name, struct str
 }
 
 /* The number of the file; one that is not known for what it was is known by its path. */
-static uint64_t file_number(struct told_writer *w, const struct told_file *f, const char *path, int64_t time)
+static uint64_t file_number(struct adopt_writer *w, const struct adopted_file *f, const char *path, int64_t time)
 {
 	struct event_file ev = {.kind = TERM_kind_regular, .path = str_of(path)};
 	struct str domain = str_of("adopted"), type = str_of("");
@@ -153,7 +153,7 @@ static uint64_t file_number(struct told_writer *w, const struct told_file *f, co
 	return n;
 }
 
-static void emit_state(struct told_writer *w, const struct told_file *f, uint64_t num, int64_t time)
+static void emit_state(struct adopt_writer *w, const struct adopted_file *f, uint64_t num, int64_t time)
 {
 	emit(w,
 	     &(struct event){.kind = EVENT_state,
@@ -201,7 +201,7 @@ static uint64_t identity_of_job(const struct adopt_job *j, int64_t start)
 	return h;
 }
 
-static void emit_exec(struct told_writer *w, const struct adopt_job *j, uint64_t proc, int64_t start)
+static void emit_exec(struct adopt_writer *w, const struct adopt_job *j, uint64_t proc, int64_t start)
 {
 	const uint64_t uid = w->jobs->owner;
 	struct str one[2] = {str_of(adopt_tool_name(j->tool)), str_of(j->name)}, *words = NULL;
@@ -221,8 +221,8 @@ static void emit_exec(struct told_writer *w, const struct adopt_job *j, uint64_t
 }
 
 /* An access that the job is told to have made: possible, and counted once however often it is told. */
-static void emit_access(struct told_writer *w, const struct told_file *f, const char *path, uint64_t proc, uint64_t job,
-                        unsigned mode, int64_t start, int64_t end)
+static void emit_access(struct adopt_writer *w, const struct adopted_file *f, const char *path, uint64_t proc,
+                        uint64_t job, unsigned mode, int64_t start, int64_t end)
 {
 	const bool writes = mode & ACCESS_WRITE;
 	uint64_t num = file_number(w, f, path, start);
@@ -250,7 +250,7 @@ static void emit_access(struct told_writer *w, const struct told_file *f, const 
 	                                       .state = f->same && writes}});
 }
 
-static void emit_job(struct told_writer *w, const struct adopt_job *j)
+static void emit_job(struct adopt_writer *w, const struct adopt_job *j)
 {
 	int64_t start, end;
 	times_of(j, &start, &end);
@@ -261,11 +261,11 @@ static void emit_job(struct told_writer *w, const struct adopt_job *j)
 	                        .process = {.pid = job & 0x7fffffff, .started = (int64_t)(job >> 1), .forked = TIME_NONE}});
 	emit_exec(w, j, proc, start);
 	for (size_t i = 0; i < j->in.n; i++) {
-		struct told_file f = look_at(j->in.v[i], INT64_MIN, start, w->report);
+		struct adopted_file f = look_at(j->in.v[i], INT64_MIN, start, w->report);
 		emit_access(w, &f, j->in.v[i], proc, job, ACCESS_READ, start, end);
 	}
 	for (size_t i = 0; i < j->out.n; i++) {
-		struct told_file f = look_at(j->out.v[i], start - time_grain(start), end + time_grain(end), w->report);
+		struct adopted_file f = look_at(j->out.v[i], start - time_grain(start), end + time_grain(end), w->report);
 		emit_access(w, &f, j->out.v[i], proc, job, ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC, start, end);
 	}
 	emit(w, &(struct event){.kind = EVENT_gap,
@@ -307,7 +307,7 @@ static int is_known_better(struct store *s, const struct adopt_job *j)
 	return r;
 }
 
-static void session_name(const struct adopt_jobs *jobs, struct told_writer *w, const bool *taken)
+static void session_name(const struct adopt_jobs *jobs, struct adopt_writer *w, const bool *taken)
 {
 	uint64_t h = hash_str(str_of("stemma adopt"));
 	w->began = TIME_NEVER;
@@ -325,27 +325,13 @@ static void session_name(const struct adopt_jobs *jobs, struct told_writer *w, c
 	w->number = h | 0xffff000000000000;
 }
 
-/* A ULID of the jobs' own: their time, and what they are. */
-static void run_id(const struct told_writer *w, char ret[ULID_LEN + 1])
-{
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-	uint64_t ms = w->began > 0 ? (uint64_t)w->began / 1000000 : 0, low = w->number, high = hash_more(low, "run", 3);
-	for (int i = 9; i >= 0; i--, ms >>= 5)
-		ret[i] = digits[ms & 31];
-	for (int i = ULID_LEN - 1; i > 17; i--, low >>= 5)
-		ret[i] = digits[low & 31];
-	for (int i = 17; i > 9; i--, high >>= 5)
-		ret[i] = digits[high & 31];
-	ret[ULID_LEN] = '\0';
-}
-
-static void emit_session(struct told_writer *w, const bool *taken, char host[256])
+static void emit_session(struct adopt_writer *w, const bool *taken, char host[256])
 {
 	char run[ULID_LEN + 1], user[64] = "";
 	const struct str argv[] = {str_of("stemma"), str_of("adopt"), str_of(w->jobs->folder)};
 	gethostname(host, 255);
 	host[255] = '\0';
-	run_id(w, run);
+	ulid_of_hash(w->began, w->number, run);
 	owner_name(w->jobs->owner, user);
 	emit(w, &(struct event){.kind = EVENT_session,
 	                        .time = w->began,
@@ -389,7 +375,7 @@ int adopt_write(const struct adopt_jobs *jobs, struct store *s, const char *home
                 struct adopt_report *ret)
 {
 	char host[256];
-	struct told_writer w = {.jobs = jobs, .report = ret};
+	struct adopt_writer w = {.jobs = jobs, .report = ret};
 	*ret = (struct adopt_report){.added = false};
 	bool *taken = calloc(jobs->v.n + 1, sizeof(*taken));
 	long n = taken ? choose_jobs(jobs, s, ret, taken) : -ENOMEM;

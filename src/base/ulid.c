@@ -1,5 +1,7 @@
 #include "base/ulid.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,4 +39,15 @@ int ulid_new(char ret[ULID_LEN + 1])
 	}
 	ret[ULID_LEN] = '\0';
 	return 0;
+}
+
+void ulid_of_hash(int64_t time, uint64_t hash, char ret[ULID_LEN + 1])
+{
+	uint64_t ms = time > 0 && time != INT64_MAX ? (uint64_t)time / 1000000 : 0,
+	         rest[2] = {hash, hash_more(1, &hash, sizeof(hash))};
+	for (unsigned i = 10; i-- > 0; ms >>= 5)
+		ret[i] = digits[ms & 31];
+	for (unsigned i = 0; i < 16; i++)
+		ret[10 + i] = digits[rest[i / 8] >> (5 * (i % 8)) & 31];
+	ret[ULID_LEN] = '\0';
 }

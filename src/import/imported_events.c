@@ -6,6 +6,7 @@
 #include "import/imported_sessions.h"
 
 #include "base/hash.h"
+#include "base/ulid.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -259,19 +260,6 @@ static void emit_imported_notes(struct imported_writer *w)
 	}
 }
 
-/* A ULID of the document's own: its time, and what it holds. */
-static void document_id(uint64_t hash, int64_t began, char ret[27])
-{
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-	uint64_t ms = began > 0 && began != TIME_NEVER ? (uint64_t)began / 1000000 : 0,
-	         rest[2] = {hash, hash_more(1, &hash, sizeof(hash))};
-	for (unsigned i = 10; i-- > 0; ms >>= 5)
-		ret[i] = digits[ms & 31];
-	for (unsigned i = 0; i < 16; i++)
-		ret[10 + i] = digits[rest[i / 8] >> (5 * (i % 8)) & 31];
-	ret[26] = '\0';
-}
-
 /* Does the document tell settings or figures of no run that it names? They are of its own run then. */
 static bool has_own_words(const struct imported *t)
 {
@@ -425,7 +413,7 @@ int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct s
 	}
 	memset(w.named, 0xff, (t->files.n + 1) * sizeof(uint32_t));
 	w.end = foreign_end(t);
-	document_id(hash, foreign_begin(t), id);
+	ulid_of_hash(foreign_begin(t), hash, id); /* its time, and what it holds */
 	struct str document = str_of(id);
 	imported_files_observed(t);
 	int rc = index_runs(&w);
