@@ -19,14 +19,14 @@
 
 #include <sys/types.h>
 
-/* name, what people call it, what a reader finds it by */
+/* name, what people call it */
 #define ADOPT_TOOLS(X)                                                                                                 \
-	X(snakemake, "Snakemake", ".snakemake/metadata")                                                                   \
-	X(nextflow, "Nextflow", "work/XX/*/.command.run")                                                                  \
-	X(ro_crate, "RO-Crate", "ro-crate-metadata.json")                                                                  \
-	X(openlineage, "OpenLineage", "*.json, *.jsonl, *.ndjson that hold its events")
+	X(snakemake, "Snakemake")                                                                                          \
+	X(nextflow, "Nextflow")                                                                                            \
+	X(ro_crate, "RO-Crate")                                                                                            \
+	X(openlineage, "OpenLineage")
 enum adopt_tool {
-#define X(name, title, found) ADOPT_##name,
+#define X(name, title) ADOPT_##name,
 	ADOPT_TOOLS(X)
 #undef X
 	    ADOPT_TOOL_COUNT
@@ -39,7 +39,7 @@ struct adopt_job {
 	enum adopt_tool tool;
 	const char *source;        /* file that tells of it */
 	const char *name;          /* rule, process, stage; "" none */
-	const char *cwd, *user;    /* "" not told */
+	const char *cwd;           /* "" not told */
 	int64_t start, end;        /* ns since 1970; TIME_NONE not told */
 	bool ended;                /* code is known */
 	int code;                  /* exit status */
@@ -54,7 +54,6 @@ struct adopt_jobs {
 	bool full;          /* there are more jobs than are taken */
 	const char *folder; /* that was looked through, absolute */
 	uid_t owner;        /* of that folder: whose work it is taken for */
-	uint64_t links;     /* links and folders too deep, not looked into */
 };
 
 /* Reads what lies in the folder. 0; -ENOMEM, or -errno of the folder with a sentence. */

@@ -54,11 +54,7 @@ static int search_folder(struct search *s, int fd, unsigned depth)
 			rc = look_at_file(s, dirfd(d), e->d_name);
 			continue;
 		}
-		if (S_ISLNK(st.st_mode) || (S_ISDIR(st.st_mode) && depth >= DEPTH_MOST)) {
-			s->l->links++;
-			continue;
-		}
-		if (!S_ISDIR(st.st_mode))
+		if (!S_ISDIR(st.st_mode) || depth >= DEPTH_MOST)
 			continue;
 		if (!strcmp(e->d_name, ".snakemake")) {
 			rc = adopt_read_snakemake(s->l, dirfd(d), buf_cstr(&s->path));
@@ -83,7 +79,7 @@ static int search_folder(struct search *s, int fd, unsigned depth)
 
 int adopt_find(const char *folder, struct adopt_jobs *ret, struct err *err)
 {
-	*ret = (struct adopt_jobs){.links = 0};
+	*ret = (struct adopt_jobs){.full = false};
 	char *path = realpath(folder, NULL);
 	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (fd < 0) {

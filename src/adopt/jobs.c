@@ -13,7 +13,7 @@
 static const struct {
 	const char *name, *title;
 } tools[] = {
-#define X(name, title, found) {#name, title},
+#define X(name, title) {#name, title},
     ADOPT_TOOLS(X)
 #undef X
 };
@@ -73,7 +73,7 @@ struct adopt_job *adopt_job_new(struct adopt_jobs *l, enum adopt_tool tool, cons
 	struct adopt_job *j = text ? vec_add(&l->v) : NULL;
 	if (j)
 		*j = (struct adopt_job){
-		    .tool = tool, .source = text, .name = "", .cwd = "", .user = "", .start = TIME_NONE, .end = TIME_NONE};
+		    .tool = tool, .source = text, .name = "", .cwd = "", .start = TIME_NONE, .end = TIME_NONE};
 	return j;
 }
 

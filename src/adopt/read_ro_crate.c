@@ -89,12 +89,10 @@ static int take_action(const struct crate *c, const json_t *action, const char *
 	struct adopt_job *j = adopt_job_new(c->l, ADOPT_ro_crate, source);
 	if (!j)
 		return -ENOMEM;
-	struct str by = reference(action, "instrument", 0), agent = reference(action, "agent", 0);
-	const json_t *instrument = thing(c, by), *person = thing(c, agent);
+	struct str by = reference(action, "instrument", 0);
+	const json_t *instrument = thing(c, by);
 	struct str name = instrument ? adopt_member(instrument, "name") : by;
-	struct str user = person ? adopt_member(person, "name") : str_of("");
 	j->name = adopt_text(c->l, name.n ? name : by.n ? by : adopt_member(action, "name"));
-	j->user = adopt_text(c->l, user);
 	j->start = adopt_date(adopt_member(action, "startTime"));
 	j->end = adopt_date(adopt_member(action, "endTime"));
 	struct str status = reference(action, "actionStatus", 0);
@@ -102,7 +100,7 @@ static int take_action(const struct crate *c, const json_t *action, const char *
 		status = adopt_member(action, "actionStatus");
 	j->ended = str_ends(status, str_of("CompletedActionStatus")) || str_ends(status, str_of("FailedActionStatus"));
 	j->code = str_ends(status, str_of("FailedActionStatus"));
-	int rc = j->name && j->user ? 0 : -ENOMEM;
+	int rc = j->name ? 0 : -ENOMEM;
 	if (rc == 0 && instrument && is_of_type(instrument, "File"))
 		rc = add_file(c, j, by, false); /* a script in the crate */
 	if (rc == 0)

@@ -83,7 +83,7 @@ static bool has_logs(const char *home)
 int cmd_adopt(struct cmd *c, const struct opts_adopt *o)
 {
 	struct err err = {0};
-	struct adopt_jobs jobs = {.links = 0};
+	struct adopt_jobs jobs = {.full = false};
 	struct adopt_report r = {.added = false};
 	char *home = NULL;
 	if (c->n_operands > 1)

@@ -12,6 +12,7 @@
 Activities are recorded if the notebook runs under stemma run (`stemma run -- jupyter ...`); else they cost nothing.
 """
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ from . import activity, present
 from .record import Record, RecordError
 
 _cells = []  # activity of the cell that runs
+_numbers = itertools.count(1)
 
 
 def _lineage(record, words):
@@ -46,8 +48,7 @@ def _answer(command, words):
 
 
 def _begin_cell(*_):
-    begun = activity(f'cell {len(_cells_seen) + 1}')
-    _cells_seen.append(None)
+    begun = activity(f'cell {next(_numbers)}')
     begun.__enter__()
     _cells.append(begun)
 
@@ -55,9 +56,6 @@ def _begin_cell(*_):
 def _end_cell(*_):
     if _cells:
         _cells.pop().__exit__(None, None, None)
-
-
-_cells_seen = []
 
 
 def _follow_cells(shell, on):
