@@ -9,6 +9,8 @@
 #include "graph/collect.h"
 #include "trust/chain/chain.h"
 
+#include <stdarg.h>
+
 /* A session of the log. */
 struct chain_part {
 	uint64_t number; /* session */
@@ -114,6 +116,10 @@ int chain_each_session(struct chain *c,
                        int (*say)(void *arg, const struct chain_part *p, uint64_t session, enum chain_match m, bool cut,
                                   uint64_t sealed),
                        void *arg, struct err *err);
+
+/* Something is wrong with the chain: counts it in r and says it, in 399 bytes at most. */
+void chain_problem(struct chain_report *r, void (*say)(void *arg, const char *line), void *arg, const char *fmt,
+                   va_list ap) __attribute__((format(printf, 4, 0)));
 
 /* What became of the plans of benchmarks, into r; what is wrong with them is said. 0 or -ENOMEM. */
 int chain_check_plans(struct chain *c, void (*say)(void *arg, const char *line), void *arg, struct chain_report *r);

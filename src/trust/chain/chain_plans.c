@@ -29,13 +29,10 @@ struct checking_plans {
 
 static __attribute__((format(printf, 2, 3))) void plan_problem(struct checking_plans *x, const char *fmt, ...)
 {
-	char line[400];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	chain_problem(x->r, x->say, x->arg, fmt, ap);
 	va_end(ap);
-	x->r->problems++;
-	x->say(x->arg, line);
 }
 
 /* bench:XXXXXXXX, as people type it. */

@@ -136,15 +136,21 @@ struct verifying {
 	struct map sealed; /* index of a part -> 1 */
 };
 
-static __attribute__((format(printf, 2, 3))) void problem(struct verifying *v, const char *fmt, ...)
+void chain_problem(struct chain_report *r, void (*say)(void *arg, const char *line), void *arg, const char *fmt,
+                   va_list ap)
 {
 	char line[400];
+	vsnprintf(line, sizeof(line), fmt, ap);
+	r->problems++;
+	say(arg, line);
+}
+
+static __attribute__((format(printf, 2, 3))) void problem(struct verifying *v, const char *fmt, ...)
+{
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	chain_problem(v->r, v->say, v->arg, fmt, ap);
 	va_end(ap);
-	v->r->problems++;
-	v->say(v->arg, line);
 }
 
 static const char *path_below_logs(const struct verifying *v, const struct chain_part *p)

@@ -21,13 +21,10 @@ struct checking_keys {
 
 static __attribute__((format(printf, 2, 3))) void key_problem(struct checking_keys *x, const char *fmt, ...)
 {
-	char line[400];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	chain_problem(x->r, x->say, x->arg, fmt, ap);
 	va_end(ap);
-	x->r->problems++;
-	x->say(x->arg, line);
 }
 
 /* Checks one seal of the chain, from the start key's on. False: nothing behind it can be checked. */
