@@ -23,13 +23,13 @@ static uint32_t lineage_node_hash(store_id id, bool exec)
 }
 
 /* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
-static void prefetch_targets(const struct lineage_walk *w, const struct edges *e, bool exec)
+static void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *e, bool exec)
 {
 	for (size_t k = 0; w->seen.slot && k < e->n; k++)
 		__builtin_prefetch(&w->seen.slot[lineage_node_hash(e->v[k].to, exec) & w->seen.mask]);
 }
 
-static int node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
+static int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
 {
 	uint32_t hash = lineage_node_hash(id, exec), at;
 	for (size_t pos = TABLE_START; (at = table_next(&w->seen, hash, &pos)) != VEC_NONE;)
@@ -87,7 +87,7 @@ static enum lineage_omit edge_omitted(const struct lineage_walk *w, enum lineage
 	return OMIT_COUNT;
 }
 
-static int record_omission(struct lineage_walk *w, uint32_t node, enum lineage_omit why)
+static int lineage_record_omission(struct lineage_walk *w, uint32_t node, enum lineage_omit why)
 {
 	struct lineage_state *st = &w->states[node];
 	if (!st->omitted) {
@@ -126,7 +126,7 @@ static int append_lineage_edge(struct lineage_walk *w, enum lineage_edge_type ty
 	return 0;
 }
 
-static void mark_node_reached(struct lineage_walk *w, uint32_t i, uint32_t depth)
+static void lineage_mark_reached(struct lineage_walk *w, uint32_t i, uint32_t depth)
 {
 	if (!w->states[i].reached) {
 		w->states[i].reached = true;
@@ -140,7 +140,7 @@ static uint32_t node_depth_at(const struct lineage_walk *w, uint32_t i, uint32_t
 	return level - (w->o->depth && w->nodes[i].stream && level);
 }
 
-static int enqueue_once(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
+static int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i)
 {
 	if (w->states[i].queued & q->place)
 		return 0;
@@ -151,7 +151,7 @@ static int enqueue_once(struct lineage_walk *w, struct lineage_queue *q, uint32_
 static int arrive_with_bound(struct lineage_walk *w, struct lineage_queue *q, uint32_t i, struct lineage_bound bound)
 {
 	struct lineage_state *st = &w->states[i];
-	return lineage_improve(w, &st->pending, bound) || !st->expanded ? enqueue_once(w, q, i) : 0;
+	return lineage_improve(w, &st->pending, bound) || !st->expanded ? lineage_enqueue(w, q, i) : 0;
 }
 
 /* Comes to a version of which it is not known yet whether it counts. */
@@ -172,11 +172,11 @@ static int arrive_untold(struct lineage_walk *w, uint32_t i, struct lineage_boun
 		at = (uint32_t)++w->n_arrivals;
 	w->arrivals[at] = (struct lineage_arrival){(uint32_t)w->n_edges - 1, w->states[i].arrivals, bound};
 	w->states[i].arrivals = at;
-	return enqueue_once(w, w->versions, i);
+	return lineage_enqueue(w, w->versions, i);
 }
 
 /* Classifies a version that is about to be expanded, and takes back the edges to it that do not count. */
-static int classify_expanded(struct lineage_walk *w, uint32_t i)
+static int lineage_classify_expanded(struct lineage_walk *w, uint32_t i)
 {
 	if (!classifies_versions(w) || w->nodes[i].classified)
 		return 0;
@@ -189,7 +189,7 @@ static int classify_expanded(struct lineage_walk *w, uint32_t i)
 		r = lineage_judge(w, i, &e->e, lineage_other(e, i), &why);
 		if (r == 0 && why == OMIT_COUNT) {
 			lineage_improve(w, &w->states[i].pending, a->bound);
-			mark_node_reached(w, i, node_depth_at(w, i, w->depth));
+			lineage_mark_reached(w, i, node_depth_at(w, i, w->depth));
 		} else if (r == 0) {
 			e->type = LINEAGE_GONE;
 		}
@@ -201,14 +201,14 @@ static int classify_expanded(struct lineage_walk *w, uint32_t i)
 }
 
 /* Goes along one edge from `node` to the version `to`. */
-static int to_version(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
-                      struct lineage_bound bound)
+static int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
+                              struct lineage_bound bound)
 {
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, type, e);
 	if (why != OMIT_COUNT && why != OMIT_unread)
-		return record_omission(w, node, why);
-	int r = node_of(w, e->to, false, &i);
+		return lineage_record_omission(w, node, why);
+	int r = lineage_node_of(w, e->to, false, &i);
 	if (r < 0)
 		return r;
 	if (why == OMIT_unread) { /* counted at the end, by what it is */
@@ -225,44 +225,44 @@ static int to_version(struct lineage_walk *w, enum lineage_edge_type type, uint3
 	r = append_lineage_edge(w, type, node, i, e);
 	if (r < 0)
 		return r;
-	mark_node_reached(w, i, node_depth_at(w, i, w->depth + (w->versions == &w->next)));
+	lineage_mark_reached(w, i, node_depth_at(w, i, w->depth + (w->versions == &w->next)));
 	return arrive_with_bound(w, w->versions, i, bound);
 }
 
 /* *ret: the node of the execution, VEC_NONE where it is not followed. */
-static int to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
-                   struct lineage_bound bound, uint32_t *ret)
+static int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
+                           struct lineage_bound bound, uint32_t *ret)
 {
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, type, e);
 	*ret = VEC_NONE;
 	if (why != OMIT_COUNT)
-		return record_omission(w, node, why);
-	int r = node_of(w, e->to, true, &i);
+		return lineage_record_omission(w, node, why);
+	int r = lineage_node_of(w, e->to, true, &i);
 	if (r == 0)
 		r = append_lineage_edge(w, type, node, i, e);
 	if (r < 0)
 		return r;
-	mark_node_reached(w, i, w->depth - (w->versions == &w->now && w->depth));
+	lineage_mark_reached(w, i, w->depth - (w->versions == &w->now && w->depth));
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
 	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all)
-		return record_omission(w, node, OMIT_cache);
+		return lineage_record_omission(w, node, OMIT_cache);
 	if (type == LINEAGE_GENERATED && w->states[node].empty && !w->o->all)
-		return record_omission(w, node, OMIT_empty);
+		return lineage_record_omission(w, node, OMIT_empty);
 	*ret = i;
 	return arrive_with_bound(w, w->execs, i, bound);
 }
 
 /* Execution i was reached by way of a part of it, with what surely comes in time for that. */
-static int settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound)
+static int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound)
 {
 	struct lineage_bound *at = lineage_part_bound(w, i, part, true);
 	if (!at)
 		return -ENOMEM;
-	return lineage_improve(w, at, bound) ? enqueue_once(w, w->execs, i) : 0;
+	return lineage_improve(w, at, bound) ? lineage_enqueue(w, w->execs, i) : 0;
 }
 
-static void begin_expansion(struct lineage_walk *w, uint32_t i)
+static void lineage_begin_expansion(struct lineage_walk *w, uint32_t i)
 {
 	struct lineage_state *st = &w->states[i];
 	struct lineage_node *n = &w->nodes[i];
@@ -295,12 +295,12 @@ static void collect_run(struct lineage_walk *w, struct lineage_bound bound, uint
 }
 
 /* Execution i is come to by more than what it copied: all of it counts. 0 or -ENOMEM. */
-static int reach_whole(struct lineage_walk *w, uint32_t i)
+static int lineage_reach_whole(struct lineage_walk *w, uint32_t i)
 {
 	if (w->states[i].whole)
 		return 0;
 	w->states[i].whole = true;
-	return enqueue_once(w, w->execs, i);
+	return lineage_enqueue(w, w->execs, i);
 }
 
 /* Version i was made by the execution as a copy: it came from the original, *ret, and from nothing else of what the
@@ -311,16 +311,16 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 	struct edges *from;
 	store_id version = w->nodes[i].id;
 	if (!w->objects.any || w->o->all)
-		return reach_whole(w, exec);
+		return lineage_reach_whole(w, exec);
 	if (w->o->direction == LINEAGE_DOWN) {
 		int r = lineage_is_program(w, e->to, version, e->mode);
-		return r > 0 ? reach_whole(w, exec) : r;
+		return r > 0 ? lineage_reach_whole(w, exec) : r;
 	}
 	int r = lineage_copy_of(w, version, e->to, &from);
 	if (r == 0 && !from->n)
-		return reach_whole(w, exec);
+		return lineage_reach_whole(w, exec);
 	for (size_t k = 0; r == 0 && k < from->n; k++)
-		r = to_version(w, LINEAGE_DERIVED, i, &from->v[k], bound);
+		r = lineage_to_version(w, LINEAGE_DERIVED, i, &from->v[k], bound);
 	return r;
 }
 
@@ -337,20 +337,20 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	collect_run(w, bound, host, k, end, &run);
 	if (!run.n)
 		return 0;
-	r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, &run.e, run.bound, &exec);
+	r = lineage_to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, &run.e, run.bound, &exec);
 	if (r == 0 && exec != VEC_NONE)
 		r = follow_copy(w, i, bound, &run.e, exec);
 	for (size_t m = k; r == 0 && exec != VEC_NONE && m < end; m++) {
 		const struct edge *e = &w->got.v[m];
 		if ((e->sure || !run.e.sure || !w->o->certain) &&
 		    lineage_passes(w, bound, host, e->lo, up ? e->over : INT64_MAX, &settled))
-			r = settle_part(w, exec, e->part, settled);
+			r = lineage_settle_part(w, exec, e->part, settled);
 	}
 	return r;
 }
 
 /* The end of the edges from the k-th on that lead to one thing. */
-static size_t run_end(const struct edges *e, size_t k)
+static size_t lineage_run_end(const struct edges *e, size_t k)
 {
 	size_t end = k + 1;
 	while (end < e->n && e->v[end].to == e->v[k].to)
@@ -368,7 +368,7 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	if (r == 0 && !up && !w->o->all && !w->states[i].root)
 		r = objects_readers(&w->objects, id, &w->got);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
-		end = run_end(&w->got, k);
+		end = lineage_run_end(&w->got, k);
 		r = follow_one_exec(w, i, bound, k, end);
 	}
 	w->got.parts = false;
@@ -392,10 +392,10 @@ static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage
 		struct version_info v;
 		r = w->o->seen_only ? store_version(w->s, up ? id : e->to, &v) : 0;
 		if (r > 0 && v.origin == ORIGIN_UNOBSERVED) {
-			r = record_omission(w, i, OMIT_unseen);
+			r = lineage_record_omission(w, i, OMIT_unseen);
 			continue;
 		}
-		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, bound);
+		r = r < 0 ? r : lineage_to_version(w, LINEAGE_DERIVED, i, e, bound);
 	}
 	return r;
 }
@@ -445,14 +445,14 @@ static int follow_servers(struct lineage_walk *w, uint32_t i, struct lineage_bou
 		r = lineage_exec_host(w, c.exec, &host);
 		struct edge e = {.to = c.version, .via = TERM_via_socket, .lo = c.lo, .hi = c.hi};
 		if (r >= 0 && lineage_passes(w, bound, host, c.lo, c.hi, &then))
-			r = to_version(w, LINEAGE_DERIVED, i, &e, bound);
+			r = lineage_to_version(w, LINEAGE_DERIVED, i, &e, bound);
 	}
 	return r < 0 ? r : 0;
 }
 
-static int expand_version(struct lineage_walk *w, uint32_t i)
+static int lineage_expand_version(struct lineage_walk *w, uint32_t i)
 {
-	begin_expansion(w, i);
+	lineage_begin_expansion(w, i);
 	struct lineage_bound bound = w->states[i].pending;
 	int r = follow_execs(w, i, bound);
 	if (r >= 0)
@@ -499,8 +499,8 @@ static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	if (!run.n)
 		return 0;
 	if (!up && run.e.via == TERM_via_cache && !w->o->all)
-		return record_omission(w, i, OMIT_cache);
-	return to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, &run.e, run.bound);
+		return lineage_record_omission(w, i, OMIT_cache);
+	return lineage_to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, &run.e, run.bound);
 }
 
 /* The files that objects lie in which w->got leads to. 0 or -errno. */
@@ -551,15 +551,15 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	if (r == 0 && !w->o->all && !w->o->wholes)
 		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
 	for (; r == 0 && hidden.objects; hidden.objects--)
-		r = record_omission(w, i, OMIT_object);
+		r = lineage_record_omission(w, i, OMIT_object);
 	for (; r == 0 && hidden.files; hidden.files--)
-		r = record_omission(w, i, OMIT_container);
+		r = lineage_record_omission(w, i, OMIT_container);
 	struct idmap holders = {0};
 	if (r == 0 && up && !w->states[i].whole)
 		r = find_holders(w, &holders);
-	prefetch_targets(w, &w->got, false);
+	lineage_prefetch_targets(w, &w->got, false);
 	for (size_t k = 0, end; r == 0 && k < w->got.n; k = end) {
-		end = run_end(&w->got, k);
+		end = lineage_run_end(&w->got, k);
 		int part = is_part_followed(w, i, &w->got.v[k], &holders);
 		r = part > 0 ? follow_one_file(w, i, bound, host, k, end) : part;
 	}
@@ -590,19 +590,19 @@ static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bo
 		if (submits)
 			r = lineage_exec_host(w, e->to, &its);
 		if (r == 0 && lineage_passes(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
-			r = to_exec(w, LINEAGE_INFORMED, i, e, then, &exec);
+			r = lineage_to_exec(w, LINEAGE_INFORMED, i, e, then, &exec);
 		if (r == 0 && exec != VEC_NONE)
-			r = reach_whole(w, exec);
+			r = lineage_reach_whole(w, exec);
 		if (r == 0 && exec != VEC_NONE && lineage_improve(w, &w->states[exec].informed, then))
-			r = enqueue_once(w, w->execs, exec);
+			r = lineage_enqueue(w, w->execs, exec);
 	}
 	return r;
 }
 
-static int expand_exec(struct lineage_walk *w, uint32_t i)
+static int lineage_expand_exec(struct lineage_walk *w, uint32_t i)
 {
 	store_id id = w->nodes[i].id, script = 0;
-	begin_expansion(w, i);
+	lineage_begin_expansion(w, i);
 	struct lineage_bound bound = w->states[i].pending;
 	uint32_t host;
 	int r = lineage_exec_host(w, id, &host);
@@ -633,19 +633,19 @@ static int look_beyond(struct lineage_walk *w, uint32_t i)
 static int visit_version(struct lineage_walk *w, uint32_t i)
 {
 	w->states[i].queued = 0;
-	int r = classify_expanded(w, i);
+	int r = lineage_classify_expanded(w, i);
 	if (r < 0 || !w->states[i].reached)
 		return r;
 	bool through = w->o->depth && w->nodes[i].stream && w->depth;
 	if (through) {
 		w->versions = &w->now;
 		w->execs = &w->near;
-		return expand_version(w, i);
+		return lineage_expand_version(w, i);
 	}
 	w->versions = &w->next;
 	w->execs = &w->far;
 	if (!w->o->depth || w->depth < w->o->depth)
-		return expand_version(w, i);
+		return lineage_expand_version(w, i);
 	return w->cut ? 0 : look_beyond(w, i);
 }
 
@@ -654,7 +654,7 @@ static int visit_exec(struct lineage_walk *w, uint32_t i, struct lineage_queue *
 	w->states[i].queued &= (uint8_t)~execs->place;
 	w->execs = execs;
 	w->versions = versions;
-	return expand_exec(w, i);
+	return lineage_expand_exec(w, i);
 }
 
 /* What is known of a node that comes after place `at` is on its way meanwhile. */
@@ -712,12 +712,12 @@ static int add_roots(struct lineage_walk *w, const store_id *roots, size_t n)
 		if (r > 0)
 			r = objects_ask_whole(&w->objects, v.file);
 		if (r == 0)
-			r = node_of(w, roots[k], false, &i);
+			r = lineage_node_of(w, roots[k], false, &i);
 		if (r == 0 && !w->states[i].reached) {
-			mark_node_reached(w, i, 0);
+			lineage_mark_reached(w, i, 0);
 			w->states[i].pending.t = w->o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
 			w->states[i].root = true;
-			r = enqueue_once(w, &w->next, i);
+			r = lineage_enqueue(w, &w->next, i);
 		}
 	}
 	return r;
