@@ -1,5 +1,6 @@
 /* lineage_int.h - what the parts of a walk share: what it knows of its nodes and edges, and the calls between lineage.c
- * (the walk), lineage_class.c (what is folded) and lineage_result.c (what it gives). */
+ * (its levels), lineage_versions.c and lineage_execs.c (from a node on), lineage_reach.c (what it has come to),
+ * lineage_class.c (what is folded) and lineage_result.c (what it gives). */
 #ifndef STEMMA_QUERY_LINEAGE_INT_H
 #define STEMMA_QUERY_LINEAGE_INT_H
 
@@ -120,6 +121,43 @@ struct lineage_walk {
 	size_t cap_served;
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
+
+/* ---- lineage_reach.c ---- */
+
+/* The node of a version, or of an execution, made if there is none. 0, -E2BIG or -ENOMEM. It may move all nodes and
+ * states. */
+int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret);
+/* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
+void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *e, bool exec);
+/* Node i is in the result, at that depth, if it was not yet. */
+void lineage_mark_reached(struct lineage_walk *w, uint32_t i, uint32_t depth);
+/* Puts node i into the queue q unless it is there. 0 or -ENOMEM. */
+int lineage_enqueue(struct lineage_walk *w, struct lineage_queue *q, uint32_t i);
+/* Execution i is come to by more than what it copied: all of it counts. 0 or -ENOMEM. */
+int lineage_reach_whole(struct lineage_walk *w, uint32_t i);
+/* Execution i was reached by way of a part of it, with what surely comes in time for that. 0 or -ENOMEM. */
+int lineage_settle_part(struct lineage_walk *w, uint32_t i, uint32_t part, struct lineage_bound bound);
+/* The end of the edges from the k-th on that lead to one thing. */
+size_t lineage_run_end(const struct edges *e, size_t k);
+/* Counts an edge, or what it leads to, that the node left out. 0 or -ENOMEM. */
+int lineage_record_omission(struct lineage_walk *w, uint32_t node, enum lineage_omit why);
+/* Node i is about to be followed on; what an earlier time of that found does not count any more. */
+void lineage_begin_expansion(struct lineage_walk *w, uint32_t i);
+/* Classifies a version that is about to be expanded, and takes back the edges to it that do not count. 0 or -errno. */
+int lineage_classify_expanded(struct lineage_walk *w, uint32_t i);
+/* Goes along the edge e from `node` to a version. 0 or -errno. */
+int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
+                       struct lineage_bound bound);
+/* Goes along the edge e from `node` to an execution. *ret: its node, VEC_NONE where it is not followed. 0 or -errno. */
+int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
+                    struct lineage_bound bound, uint32_t *ret);
+
+/* ---- lineage_versions.c, lineage_execs.c ---- */
+
+/* Goes along all edges of version, or execution, i that the walk follows, with the best bound it was reached with. 0 or
+ * -errno. */
+int lineage_expand_version(struct lineage_walk *w, uint32_t i);
+int lineage_expand_exec(struct lineage_walk *w, uint32_t i);
 
 /* ---- lineage_time.c ---- */
 
