@@ -65,17 +65,17 @@ int64_t h5_now(void)
 	return h5_untimed ? H5_SOME_TIME : app_tape_now();
 }
 
-static void *map_anonymous(size_t n)
+static void *h5_state_map(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static struct h5_state *get_state(void)
+static struct h5_state *h5_state_get(void)
 {
 	struct h5_state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
 	if (!s) {
-		if (!(s = map_anonymous(4096)))
+		if (!(s = h5_state_map(4096)))
 			return NULL;
 		no_wipe = madvise(s, 4096, MADV_WIPEONFORK) < 0;
 		if (!__atomic_compare_exchange_n(&state, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -92,7 +92,7 @@ static struct h5_state *get_state(void)
 
 struct h5_state *h5_state_lock(void)
 {
-	struct h5_state *s = get_state();
+	struct h5_state *s = h5_state_get();
 	while (s && __atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
 		PAUSE;
 	return s;
@@ -109,7 +109,7 @@ void *h5_state_room(struct h5_state *s, size_t n)
 	if (n > ARENA)
 		return NULL;
 	if (n > s->left) {
-		if (!(s->arena = map_anonymous(ARENA))) {
+		if (!(s->arena = h5_state_map(ARENA))) {
 			s->left = 0;
 			return NULL;
 		}
@@ -138,7 +138,7 @@ bool h5_left_out(uint32_t classes)
 	    "committed datatypes were used, which are not recorded, as asked for",
 	    "links were made, moved or deleted, which are not recorded, as asked for",
 	};
-	struct h5_state *s = get_state();
+	struct h5_state *s = h5_state_get();
 	if (!s || (__atomic_load_n(&s->left_out, __ATOMIC_RELAXED) & classes) == classes)
 		return false;
 	uint32_t is_new = classes & ~__atomic_fetch_or(&s->left_out, classes, __ATOMIC_RELAXED);
@@ -297,7 +297,7 @@ uint64_t h5_epoch(void)
 	return epoch;
 }
 
-static struct h5_open *find_or_add_file(struct h5_lib *l, hid_t id, unsigned long fileno)
+static struct h5_open *h5_file_find_or_add(struct h5_lib *l, hid_t id, unsigned long fileno)
 {
 	char name[H5_NAME_MAX];
 	struct h5_open *f = h5_file_find(l, fileno);
@@ -335,7 +335,7 @@ static void id_put(struct h5_state *s, hid_t id, struct h5_obj *o)
 static bool ids_grow(struct h5_state *s)
 {
 	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
-	struct id_slot *old = s->ids, *v = map_anonymous(n * sizeof(*v));
+	struct id_slot *old = s->ids, *v = h5_state_map(n * sizeof(*v));
 	if (!v)
 		return false;
 	s->ids = v;
@@ -396,7 +396,7 @@ static bool objects_grow(struct h5_state *s)
 	size_t n = s->objects ? OBJECTS_MORE : OBJECTS;
 	if (s->nchains == n)
 		return true;
-	struct h5_obj **v = map_anonymous(n * sizeof(*v));
+	struct h5_obj **v = h5_state_map(n * sizeof(*v));
 	if (!v)
 		return s->objects != NULL;
 	for (size_t i = 0; i < s->nchains; i++)
@@ -566,7 +566,7 @@ void h5_object_made(struct h5_obj *o, const char *path, size_t n)
 }
 
 /* The object at an address, if it is known by a name. */
-static struct h5_obj *named_object_at(struct h5_open *f, uint64_t addr, unsigned kind)
+static struct h5_obj *h5_object_named_at(struct h5_open *f, uint64_t addr, unsigned kind)
 {
 	struct h5_state *s = h5_state_lock();
 	struct h5_obj *o = NULL;
@@ -608,7 +608,7 @@ static struct h5_obj *resolve_object(struct h5_lib *l, hid_t id, struct h5_open 
 {
 	char path[H5_NAME_MAX + 1];
 	const bool found = how == RESOLVE_FOUND || how == RESOLVE_REFERENCED;
-	struct h5_obj *o = found ? named_object_at(f, addr, kind) : NULL;
+	struct h5_obj *o = found ? h5_object_named_at(f, addr, kind) : NULL;
 	if (o)
 		return o;
 	const size_t n = path_of(l, id, f, addr, how, path, sizeof(path));
@@ -638,7 +638,7 @@ static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned ki
 	struct h5_obj *o = NULL;
 	h5_hush(l, &q);
 	if (h5_ask_object(l, id, &fileno, &addr, &type) && type >= 0 && type < 3) {
-		struct h5_open *f = find_or_add_file(l, id, fileno);
+		struct h5_open *f = h5_file_find_or_add(l, id, fileno);
 		if (f)
 			o = kind == TERM_kind_attribute ? resolve_attribute(l, id, f, addr)
 			                                : resolve_object(l, id, f, addr, kinds[type], how);
