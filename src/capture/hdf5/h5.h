@@ -6,9 +6,10 @@
  * program's: what we ask HDF5 ourselves is asked before the call, which empties the stack as it begins, or after one
  * that succeeded, with printing off and the stack emptied again.
  *
- * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps files and objects,
- * h5_parts.c their counters; h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the
- * functions. Nothing here trusts an identifier that a program gives. */
+ * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_files.c, h5_note.c and
+ * h5_ids.c keep files, objects and identifiers, h5_memory.c has the memory for them, h5_parts.c their counters;
+ * h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here
+ * trusts an identifier that a program gives. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_H
 #define STEMMA_CAPTURE_HDF5_H5_H
 
@@ -48,7 +49,7 @@ void h5_lib_pin(void);
 void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3]);
 void h5_lib_write_version(const struct h5_lib *l, const unsigned version[3]);
 
-/* ---- what is kept (h5_note.c, h5_parts.c) ---- */
+/* ---- what is kept (h5_memory.c, h5_files.c, h5_note.c, h5_ids.c, h5_parts.c) ---- */
 
 /* A file that is open, or was. */
 struct h5_open {
