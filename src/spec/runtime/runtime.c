@@ -103,7 +103,7 @@ static int is_program_listed(const char *exe, const char *list)
 	return 0;
 }
 
-static void exe_path(char *ret, size_t n)
+static void __stemma_trace_exe_path(char *ret, size_t n)
 {
 	ssize_t k = readlink("/proc/self/exe", ret, n - 1);
 	ret[k > 0 ? k : 0] = '\0';
@@ -117,7 +117,7 @@ static void read_trace_settings(void)
 	const char *dir = secure_getenv("STEMMA_TRACE"), *mode = secure_getenv("STEMMA_TRACE_MODE"),
 	           *bytes = secure_getenv("STEMMA_TRACE_BYTES");
 	asked = 1;
-	exe_path(exe, sizeof(exe));
+	__stemma_trace_exe_path(exe, sizeof(exe));
 	if (dir && strlen(dir) < sizeof(folder) - 64 && is_program_listed(exe, secure_getenv("STEMMA_TRACE_PROGRAMS")))
 		memcpy(folder, dir, strlen(dir) + 1);
 	lazy = !mode || strcmp(mode, "full") != 0;
@@ -134,7 +134,7 @@ static void read_trace_settings(void)
 /* ---- what a header says ---- */
 
 /* The build-id that a piece of notes has, of at most n bytes; how long it is, 0 none. */
-static uint32_t find_build_id_note(const char *p, const char *end, unsigned char *ret, uint32_t n)
+static uint32_t __stemma_trace_build_id_note(const char *p, const char *end, unsigned char *ret, uint32_t n)
 {
 	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
@@ -152,7 +152,7 @@ static uint32_t find_build_id_note(const char *p, const char *end, unsigned char
 }
 
 /* The program's own headers, as the kernel tells of them: no lock of the dynamic linker's is needed. */
-static void find_build_id(struct trace_header *h)
+static void __stemma_trace_build_id(struct trace_header *h)
 {
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	unsigned long n = ph ? getauxval(AT_PHNUM) : 0;
@@ -165,12 +165,12 @@ static void find_build_id(struct trace_header *h)
 	for (unsigned long i = 0; i < n && !h->build_id_bytes; i++) {
 		const char *p = (const char *)(base + ph[i].p_vaddr);
 		if (ph[i].p_type == PT_NOTE)
-			h->build_id_bytes = find_build_id_note(p, p + ph[i].p_memsz, h->build_id, sizeof(h->build_id));
+			h->build_id_bytes = __stemma_trace_build_id_note(p, p + ph[i].p_memsz, h->build_id, sizeof(h->build_id));
 	}
 }
 
 /* The 22nd field of /proc/self/stat. */
-static uint64_t start_of_process(void)
+static uint64_t __stemma_trace_process_start(void)
 {
 	char text[1024];
 	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -204,12 +204,12 @@ static void fill_trace_header(struct trace_header *h)
 	h->spec = __stemma_trace_library ? 0 : __stemma_trace_spec;
 	h->pid = (uint32_t)getpid();
 	h->tid = (uint32_t)syscall(SYS_gettid);
-	h->started = start_of_process();
+	h->started = __stemma_trace_process_start();
 	clock_gettime(CLOCK_REALTIME, &t);
 	h->began = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	h->flags = lazy ? TRACE_LAZY : 0;
-	find_build_id(h);
-	exe_path(h->exe, sizeof(h->exe));
+	__stemma_trace_build_id(h);
+	__stemma_trace_exe_path(h->exe, sizeof(h->exe));
 	if (h->pid == h->tid)
 		memcpy(h->thread, "0", 2);
 	else if (thread_name[0])
@@ -305,7 +305,7 @@ static int look_at_file(struct dl_phdr_info *info, size_t size, void *arg)
 		const char *p = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 		if (info->dlpi_phdr[i].p_type == PT_NOTE)
 			mine->build_id_bytes =
-			    find_build_id_note(p, p + info->dlpi_phdr[i].p_memsz, mine->build_id, sizeof(mine->build_id));
+			    __stemma_trace_build_id_note(p, p + info->dlpi_phdr[i].p_memsz, mine->build_id, sizeof(mine->build_id));
 	}
 	size_t n = info->dlpi_name ? strlen(info->dlpi_name) : 0;
 	if (n < sizeof(mine->path))
