@@ -10,10 +10,10 @@
  * STEMMA_TRACE_MODE     lazy (default), or full: nothing is taken back
  * STEMMA_TRACE_PROGRAMS last parts of the paths of the programs that are traced, with colons between; all
  * STEMMA_TRACE_BYTES    the most of one thread (1 GiB) */
+#include "spec/runtime/process.h"
 #include "spec/runtime/state.h"
 #include "spec/trace/trace.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -30,7 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HIDDEN __attribute__((visibility("hidden")))
 #define BYTES_DEFAULT (1ull << 30)
 #define BYTES_LEAST (1ull << 20)
 #define CHUNK_FIRST (256u << 10)
@@ -103,12 +101,6 @@ static int is_program_listed(const char *exe, const char *list)
 	return 0;
 }
 
-static void __stemma_trace_exe_path(char *ret, size_t n)
-{
-	ssize_t k = readlink("/proc/self/exe", ret, n - 1);
-	ret[k > 0 ? k : 0] = '\0';
-}
-
 static void on_thread_end(void *p);
 
 static void read_trace_settings(void)
@@ -132,57 +124,6 @@ static void read_trace_settings(void)
 }
 
 /* ---- what a header says ---- */
-
-/* The build-id that a piece of notes has, of at most n bytes; how long it is, 0 none. */
-static uint32_t __stemma_trace_build_id_note(const char *p, const char *end, unsigned char *ret, uint32_t n)
-{
-	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
-		const char *name = p + sizeof(*note), *desc = name + ((note->n_namesz + 3) & ~3u);
-		p = desc + ((note->n_descsz + 3) & ~3u);
-		if (p > end)
-			break;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= n &&
-		    memcmp(name, "GNU", 4) == 0) {
-			memcpy(ret, desc, note->n_descsz);
-			return note->n_descsz;
-		}
-	}
-	return 0;
-}
-
-/* The program's own headers, as the kernel tells of them: no lock of the dynamic linker's is needed. */
-static void __stemma_trace_build_id(struct trace_header *h)
-{
-	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-	unsigned long n = ph ? getauxval(AT_PHNUM) : 0;
-	uintptr_t base = 0, file = (uintptr_t)ph - sizeof(ElfW(Ehdr));
-	for (unsigned long i = 0; i < n; i++)
-		if (ph[i].p_type == PT_PHDR)
-			base = (uintptr_t)ph - ph[i].p_vaddr;
-		else if (ph[i].p_type == PT_LOAD && !ph[i].p_offset && !base) /* static programs say no more */
-			base = file - ph[i].p_vaddr;
-	for (unsigned long i = 0; i < n && !h->build_id_bytes; i++) {
-		const char *p = (const char *)(base + ph[i].p_vaddr);
-		if (ph[i].p_type == PT_NOTE)
-			h->build_id_bytes = __stemma_trace_build_id_note(p, p + ph[i].p_memsz, h->build_id, sizeof(h->build_id));
-	}
-}
-
-/* The 22nd field of /proc/self/stat. */
-static uint64_t __stemma_trace_process_start(void)
-{
-	char text[1024];
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	char *p = strrchr(text, ')');
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p ? strtoull(p, NULL, 10) : 0;
-}
 
 static char *append_decimal(char *p, uint64_t v)
 {
@@ -619,109 +560,6 @@ HIDDEN struct state *__stemma_trace_more(struct state *s)
 	if (!owner)
 		find_owner();
 	return owner->more(s, &__stemma_trace_module);
-}
-
-/* ---- taking back ---- */
-
-/* What was taken back: its control, in the words of the trace but for operands, and its data, the operands. */
-struct taken {
-	uint64_t control, data, words;
-	bool has_data;
-};
-
-/* Words that have others behind them are the greatest. */
-#define FIRST_LONG TRACE_WORD(TRACE_W_SILENT, 0)
-
-/* trace_hash of each, four at a time: one multiplication waits for another only once for four words. Up to the first
- * that has others behind it; returns that. */
-static const uint32_t *hash_short_words(uint64_t *hash, const uint32_t *p, const uint32_t *to)
-{
-	const uint64_t k = 0x9e3779b97f4a7c15u, k2 = k * k, k3 = k2 * k, k4 = k2 * k2;
-	uint64_t h = *hash;
-	for (; to - p >= 4; p += 4) {
-		if ((p[0] >= FIRST_LONG) | (p[1] >= FIRST_LONG) | (p[2] >= FIRST_LONG) | (p[3] >= FIRST_LONG))
-			break;
-		h = h * k4 + (p[0] + 1ull) * k4 + (p[1] + 1ull) * k3 + (p[2] + 1ull) * k2 + (p[3] + 1ull) * k;
-	}
-	for (; p < to && *p < FIRST_LONG; p++)
-		h = trace_hash(h, *p);
-	*hash = h;
-	return p;
-}
-
-/* An operand; what may be an address is no data. */
-static void hash_operand(struct taken *t, uint32_t type, uint32_t low, uint32_t high)
-{
-	uint64_t v = low | (uint64_t)high << 32;
-	if (type != TRACE_REAL && trace_is_address(v))
-		v = 1;
-	t->data = trace_hash(trace_hash(t->data, (uint32_t)v), (uint32_t)(v >> 32));
-	t->has_data = true;
-}
-
-/* A silent record, as it is without data. */
-static const uint32_t *hash_silent_record(struct taken *t, const uint32_t *p)
-{
-	t->control = trace_hash(t->control, TRACE_WORD(TRACE_W_SILENT, 0));
-	for (int i = 1; i < TRACE_SILENT_WORDS; i++)
-		t->control = trace_hash(t->control, p[i]);
-	if (!(*p & TRACE_VALUE))
-		return p + TRACE_SILENT_WORDS;
-	hash_operand(t, TRACE_REAL, p[TRACE_SILENT_WORDS], p[TRACE_SILENT_WORDS + 1]);
-	return p + TRACE_SILENT_DATA_WORDS;
-}
-
-static void hash_taken(struct taken *t, const uint32_t *p, const uint32_t *to)
-{
-	while ((p = hash_short_words(&t->control, p, to)) < to) {
-		uint32_t kind = *p >> TRACE_SHIFT, what = (*p & TRACE_VALUE) >> 16, n = *p & 0xffff;
-		if (kind == TRACE_W_SILENT && to - p >= TRACE_SILENT_WORDS) {
-			p = hash_silent_record(t, p);
-			continue;
-		}
-		t->control = trace_hash(t->control, *p++);
-		if (kind != TRACE_W_MORE)
-			continue;
-		for (; n >= 2 && to - p >= 2 && what >= TRACE_SIGNED && what <= TRACE_POINTER; n -= 2, p += 2)
-			hash_operand(t, what, p[0], p[1]);
-	}
-}
-
-static uint64_t load_pair(const uint32_t *p)
-{
-	return p[0] | (uint64_t)p[1] << 32;
-}
-
-static void store_pair(uint32_t *p, uint64_t v)
-{
-	p[0] = (uint32_t)v;
-	p[1] = (uint32_t)(v >> 32);
-}
-
-HIDDEN uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins)
-{
-	struct taken t = {0};
-	const uint32_t *p = from;
-	if (s->keep || from < s->words || to < from)
-		return to;
-	if (joins && from - s->words >= (ptrdiff_t)joins) {
-		from -= joins;
-		t = (struct taken){.control = load_pair(from + 1), .words = load_pair(from + 3)};
-		t.has_data = *from & TRACE_VALUE;
-		t.data = t.has_data ? load_pair(from + TRACE_SILENT_WORDS) : 0;
-	} else if (to - from < TRACE_SILENT_DATA_WORDS)
-		return to; /* it may not be shorter */
-	t.words += (uint64_t)(to - p);
-	hash_taken(&t, p, to);
-	from[0] = TRACE_WORD(TRACE_W_SILENT, t.has_data ? TRACE_SILENT_DATA : 0);
-	store_pair(from + 1, t.control);
-	store_pair(from + 3, t.words);
-	if (t.has_data)
-		store_pair(from + TRACE_SILENT_WORDS, t.data);
-	s->silent_words = t.has_data ? TRACE_SILENT_DATA_WORDS : TRACE_SILENT_WORDS;
-	s->silent_end = from + s->silent_words;
-	s->header.next = (uint64_t)(uintptr_t)s->silent_end;
-	return s->silent_end;
 }
 
 /* ---- ends and beginnings ---- */
