@@ -5,7 +5,7 @@
 
 #include "capture/inline_open/observed_paths.h"
 #include "capture/inline_open/open_code.h"
-#include "capture/supervisor/super.h"
+#include "capture/supervisor/calls_logged.h"
 
 #include <fcntl.h>
 

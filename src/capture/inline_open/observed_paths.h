@@ -8,7 +8,7 @@
 #define STEMMA_CAPTURE_INLINE_OPEN_OBSERVED_PATHS_H
 
 #include "base/buf.h"
-#include "capture/supervisor/super.h"
+#include "capture/supervisor/calls_logged.h"
 
 #define OBSERVED_MAX 4096 /* more than the entries of one log */
 #define OBSERVED_PROBES 8 /* places of the table that a path may be in */

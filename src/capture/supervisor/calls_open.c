@@ -1,5 +1,6 @@
 /* Calls that open a file: stopped, or told of later by the program's own code. */
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/calls_logged.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/races.h"

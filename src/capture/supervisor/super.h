@@ -651,45 +651,6 @@ bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
-/* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
- * more). */
-struct opened_id { /* ino 0: not known */
-	uint64_t dev, ino;
-};
-struct logged_file {
-	struct file *file;        /* NULL: not one that is recorded */
-	struct opened_id id;      /* of what the path led to */
-	struct fingerprint print; /* now */
-	bool sure;                /* it was that one */
-};
-enum logged {
-	LOGGED_ABSENT,  /* there was none */
-	LOGGED_LATE,    /* names changed meanwhile */
-	LOGGED_STOPPED, /* it did stop, and was let go on unseen */
-	LOGGED_MADE
-};
-int calls_open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                      struct logged_file *ret);
-/* The same where it is known which file the kernel has opened (how LOGGED_MADE or LOGGED_LATE): -ESTALE if the path
- * does not lead to that one. */
-int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                     const struct opened_id *id, struct logged_file *ret);
-/* The same by the descriptor that it was given, if that still has that file. -ESTALE if not. */
-int calls_open_descriptor(struct sup *s, struct proc *p, int fd, unsigned flags, int64_t time,
-                          const struct opened_id *id);
-/* p may have opened that, as its own path says, at that time. 0 or -errno. */
-int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
-/* The same file again, n times from then on, as it was when it was looked at. */
-void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
-/* Does the path still lead there, and is that as it was? */
-bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
-/* If not: opened since it was looked at. 0 or -errno as open_logged. */
-struct opened_since {
-	int64_t looked, first, last; /* times */
-	unsigned n;
-};
-int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
-                       const struct opened_since *o);
 void pending_drop(struct sup *s, struct proc *p);
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */

@@ -1,6 +1,7 @@
 /* Where the server is held up: whether it is, who answers in its place, and what becomes of the calls that go by. */
 #include "base/io.h"
 #include "capture/supervisor/adopt.h"
+#include "capture/supervisor/calls_logged.h"
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/serve/serve.h"
 #include "capture/supervisor/shield/shield.h"
