@@ -274,7 +274,7 @@ static void put_options(void)
 {
 	for (size_t c = 0; c < COMMANDS; c++) {
 		if (shell == BASH)
-			printf("\t\t\t%s) words='--store --help -h", commands[c].name);
+			printf("\t\t\t%s) words='--store --help --help-all -h", commands[c].name);
 		else if (shell == ZSH)
 			printf("\t\t\t%s) options+=(", commands[c].name);
 		for (size_t i = 0; i < ROWS; i++)

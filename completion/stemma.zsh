@@ -100,7 +100,7 @@ _stemma()
 		return
 	fi
 	if [[ -z $command ]]; then
-		options=('--store:the record to use' '--node:ask what stemmad recorded' '--version:say which stemma this is' '--help:list the commands')
+		options=('--store:record directory' '--node:query the record made by stemmad' '--version:print the version' '--help:list the commands')
 		commands=(
 @commands@
 		)
@@ -132,7 +132,7 @@ _stemma()
 @arguments@
 	*)
 		if [[ $cur == -* ]]; then
-			options=('--store:the record to use' '--help:list the options' '-h:list the options')
+			options=('--store:record directory' '--help:print help' '--help-all:print all options' '-h:print help')
 			case $command in
 @options@
 			esac

@@ -7,7 +7,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 man=$here/man
 for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
 	page=$man/stemma-$c.1
-	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
+	"$STEMMA" $c --help-all >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
 	check "stemma-$c.1 has its sections"
 	missing=
@@ -55,7 +55,7 @@ if command -v bash >/dev/null && [ -f "$complete" ]; then
 	bad=
 	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
 		words stemma $c --
-		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
+		for o in $("$STEMMA" $c --help-all | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
 	echo "missing:$bad" >"$out"
 	[ -z "$bad" ]

@@ -9,6 +9,7 @@
 #include "cmd/ui/suggest.h"
 #include "event/log_writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -17,17 +18,44 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* The lines of `stemma --help`: a heading, or a command. */
+static const struct {
+	const char *heading;
+	enum command_number command;
+} usage_lines[] = {
+#define COMMAND_GROUP(title) {title, 0},
+#define COMMAND_IN(name) {NULL, COMMAND_##name},
+#include "cmd/help_groups.def"
+#undef COMMAND_GROUP
+#undef COMMAND_IN
+};
+
+enum {
+	N_COMMANDS_IN_GROUPS = 0
+#define COMMAND_GROUP(title)
+#define COMMAND_IN(name) +1
+#include "cmd/help_groups.def"
+#undef COMMAND_GROUP
+#undef COMMAND_IN
+};
+static_assert((int)N_COMMANDS_IN_GROUPS == (int)COMMAND_COUNT, "each command is in one group of help_groups.def");
+
 static void print_usage(FILE *out)
 {
 	fputs("usage: stemma COMMAND [OPTION...] [ARGUMENT...]\n"
-	      "Records what commands do to files, and says where any file came from.\n\n",
+	      "Records what commands do to files and reports where any file came from.\n",
 	      out);
-	for (int i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n  --store DIR      the record to use, instead of $STEMMA_HOME\n"
-	      "  --node           ask the daemon of this node, which records without `stemma run`\n"
-	      "  --version        say which version this is\n"
-	      "  --help           this text; stemma COMMAND --help for one command\n",
+	for (size_t i = 0; i < sizeof(usage_lines) / sizeof(usage_lines[0]); i++) {
+		const struct command *c = &commands[usage_lines[i].command];
+		if (usage_lines[i].heading)
+			fprintf(out, "\n%s:\n", usage_lines[i].heading);
+		else
+			fprintf(out, "  %-11s %s\n", c->name, c->summary);
+	}
+	fputs("\n  --store DIR      record directory (default: $STEMMA_HOME)\n"
+	      "  --node           query the record of this node, made by stemmad\n"
+	      "  --version        print the version\n"
+	      "  --help           print this help; stemma COMMAND --help: the options of a command\n",
 	      out);
 }
 
@@ -94,7 +122,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		goto out;
 	}
 	if (p.help) {
-		options_usage(command, stdout);
+		options_usage(command, stdout, p.help_all);
 		status = STATUS_OK;
 		goto out;
 	}

@@ -31,7 +31,7 @@ const struct command commands[COMMAND_COUNT] = {
 
 #define MAX_OPTIONS 48
 #define BASE 1000 /* getopt's value for row i is BASE + i */
-enum { OPT_STORE = 1, OPT_HELP };
+enum { OPT_STORE = 1, OPT_HELP, OPT_HELP_ALL };
 
 static int append_option_value(struct texts *t, const char *value)
 {
@@ -95,7 +95,7 @@ static void explain_bad_option(const struct command *c, int how, char **argv, st
 {
 	if (how == ':')
 		err_set(err, 0, "%.60s: an argument is missing", argv[optind - 1]);
-	else if (optopt > 0 && optopt < BASE && optopt != OPT_STORE && optopt != OPT_HELP)
+	else if (optopt > 0 && optopt < BASE && optopt != OPT_STORE && optopt != OPT_HELP && optopt != OPT_HELP_ALL)
 		err_set(err, 0, "'%s' has no option -%c", c->name, isprint(optopt) ? optopt : '?');
 	else if (optopt)
 		err_set(err, 0, "%.60s takes no argument", argv[optind - 1]);
@@ -108,7 +108,7 @@ static void explain_bad_option(const struct command *c, int how, char **argv, st
 		err_hint(err, "stemma %s --help lists its options", c->name);
 }
 
-enum { LONGS_MAX = MAX_OPTIONS + 3, SHORTS_MAX = 3 * MAX_OPTIONS + 8 };
+enum { LONGS_MAX = MAX_OPTIONS + 4, SHORTS_MAX = 3 * MAX_OPTIONS + 8 };
 
 /* The options of the command, and those of all commands, as getopt_long wants them. */
 static void describe_options(const struct command *c, char shorts[SHORTS_MAX], struct option longs[LONGS_MAX])
@@ -134,6 +134,7 @@ static void describe_options(const struct command *c, char shorts[SHORTS_MAX], s
 	shorts[s] = '\0';
 	longs[n++] = (struct option){"store", required_argument, NULL, OPT_STORE};
 	longs[n++] = (struct option){"help", no_argument, NULL, OPT_HELP};
+	longs[n++] = (struct option){"help-all", no_argument, NULL, OPT_HELP_ALL};
 	longs[n] = (struct option){0};
 }
 
@@ -170,6 +171,10 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 		}
 		if (o == OPT_HELP || o == 'h') {
 			p.help = true;
+			continue;
+		}
+		if (o == OPT_HELP_ALL) {
+			p.help = p.help_all = true;
 			continue;
 		}
 		const struct option_row *row = find_option(c, o);
@@ -217,13 +222,64 @@ static void usage_row(FILE *out, int letter, const char *name, const char *betwe
 	fprintf(out, "%s\n", help);
 }
 
-void options_usage(const struct command *c, FILE *out)
+/* A heading of the help: before which option of which command it stands. */
+struct help_group {
+	const struct option_row *rows;
+	size_t offset;
+	const char *title;
+};
+
+static const struct help_group help_groups[] = {
+#define GROUP(command, field, title) {rows_##command, offsetof(struct opts_##command, field), title},
+#include "cmd/help_groups.def"
+#undef GROUP
+};
+#define N_HELP_GROUPS (sizeof(help_groups) / sizeof(help_groups[0]))
+
+/* The heading before this option, NULL none. */
+static const char *help_group_before(const struct command *c, const struct option_row *row)
+{
+	for (size_t i = 0; i < N_HELP_GROUPS; i++)
+		if (help_groups[i].rows == c->options && help_groups[i].offset == row->offset)
+			return help_groups[i].title;
+	return NULL;
+}
+
+/* Names the groups after the first, which --help does not print. */
+static void usage_other_groups(const struct command *c, FILE *out)
+{
+	const char *between = "\nMore options: ";
+	size_t nth = 0;
+	for (size_t i = 0; i < N_HELP_GROUPS; i++) {
+		if (help_groups[i].rows != c->options || !nth++)
+			continue;
+		fprintf(out, "%s%s", between, help_groups[i].title);
+		between = ", ";
+	}
+	fprintf(out, ".\nstemma %s --help-all lists all options.\n", c->name);
+}
+
+void options_usage(const struct command *c, FILE *out, bool all)
 {
 	fprintf(out, "usage: stemma %s [OPTION...]%s%s\n%s\n\n", c->name, *c->operands ? " " : "", c->operands, c->summary);
-	for (size_t i = 0; i < c->n_options; i++)
+	size_t groups = 0;
+	for (size_t i = 0; i < c->n_options; i++) {
+		const char *title = help_group_before(c, &c->options[i]);
+		groups += title != NULL;
+		if (groups > 1 && !all)
+			break;
+		if (title)
+			fprintf(out, "%s%s:\n", groups > 1 ? "\n" : "", title);
 		usage_row(out, c->options[i].letter, c->options[i].name, c->options[i].type == OPTION_maybe ? "" : " ",
 		          c->options[i].arg, c->options[i].help);
-	usage_row(out, 0, "store", " ", "DIR", "the record to use, instead of $STEMMA_HOME");
-	usage_row(out, 'h', "help", "", "", "this text");
-	fprintf(out, "\nThe manual: man stemma-%s\n", c->name);
+	}
+	if (groups && all)
+		fprintf(out, "\nOther:\n");
+	usage_row(out, 0, "store", " ", "DIR", "record directory (default: $STEMMA_HOME)");
+	usage_row(out, 'h', "help", "", "", "print this help");
+	if (groups)
+		usage_row(out, 0, "help-all", "", "", "print all options");
+	if (groups && !all)
+		usage_other_groups(c, out);
+	fprintf(out, "\nManual: man stemma-%s\n", c->name);
 }

@@ -59,7 +59,7 @@ extern const struct command commands[COMMAND_COUNT];
 
 struct parsed {
 	const char *store; /* --store, or NULL */
-	bool help;
+	bool help, help_all;
 	char **operands; /* NULL-terminated, within argv */
 	int n_operands;
 	int n_after_dashes; /* so many of them, the last ones, stood behind `--` */
@@ -71,6 +71,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 /* Gives options that were not given, and are called like a setting, the setting's value. */
 void options_defaults(const struct command *c, const struct config *config, void *opts);
 void options_release(const struct command *c, void *opts);
-void options_usage(const struct command *c, FILE *out);
+/* The help of a command: all options, or those of its first group (help_groups.def) and the names of the others. */
+void options_usage(const struct command *c, FILE *out, bool all);
 
 #endif

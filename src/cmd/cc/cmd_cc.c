@@ -54,7 +54,7 @@ const char *cc_link_name(const char *program)
 
 static bool is_flag(const char *s)
 {
-	static const char *const flags[] = {"--help", "--note", "--spec", "--trace", "--operands"};
+	static const char *const flags[] = {"--help", "--help-all", "--note", "--spec", "--trace", "--operands"};
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (strcmp(s, flags[i]) == 0)
 			return true;
