@@ -142,10 +142,14 @@ def main():
         if kind == 'gone':
             os.unlink(path)
         else:
+            bad = damage(rng, kind, data)
             with open(path, 'wb') as f:
-                f.write(damage(rng, kind, data))
-        if not indexed and kind in ('gone', 'end'):
-            continue  # that is a record of fewer runs, or of some that did not end
+                f.write(bad)
+            long_ago = os.stat(path).st_mtime - 3600  # what nobody has gone on with is not being written
+            os.utime(path, (long_ago, long_ago))
+            cut = len(bad) in [0] + [y for _, y in frames(data)] and data.startswith(bad)
+        if not indexed and (kind == 'gone' or cut):
+            continue  # that is a record of fewer runs, or of some that did not end (t0385, t0387)
         again = rng.randrange(2)
         if indexed and again:
             ask(['index', '--rebuild'])

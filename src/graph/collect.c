@@ -68,21 +68,20 @@ static int add_holes(struct collect *w, uint32_t segment, uint64_t from, uint64_
 	return 0;
 }
 
-/* What is no whole frame at the end may still be written: then its header is whole and bytes are missing behind it.
- * Else it is damaged. */
+/* What is no whole frame at the end may still be written: then it is the beginning of a header, or bytes are missing
+ * behind one. Else it is damaged. */
 static int add_tail(struct collect *w, uint32_t segment, uint64_t from, uint64_t n)
 {
 	struct log_frame h;
-	if (n < sizeof(h))
-		return 0;
-	int rc = log_reader_header(w->reader, from, &h);
-	if (rc < 0 || (rc == 1 && n < sizeof(h) + h.size))
+	int rc = n < sizeof(h) ? 0 : log_reader_header(w->reader, from, &h);
+	if (rc < 0)
 		return rc;
 	struct collect_hole *slot = vec_add(&w->holes);
 	if (!slot)
 		return -ENOMEM;
 	*slot = (struct collect_hole){.from = from, .to = from + n, .segment = segment, .tail = true};
-	if (rc == 1) {
+	slot->begun = n < sizeof(h) || (rc == 1 && n < sizeof(h) + h.size);
+	if (rc == 1 && !slot->begun) {
 		slot->session = h.session;
 		slot->number = h.number;
 	}

@@ -16,12 +16,13 @@ struct collect_frame {
 };
 /* For qsort: by session, in it by seq; the longer of two that begin alike first. */
 int collect_compare_frames(const void *a, const void *b);
-/* Bytes that are no whole frame of a version that is known, before some later one or (tail) at the end. */
+/* Bytes that are no whole frame of a version that is known, before some later one or (tail) at the end. A tail that is
+ * the beginning of a frame (begun) may still be written; which sessions had bytes behind it is not known. */
 struct collect_hole {
 	uint64_t from, to;
 	uint64_t session; /* that the damaged frame's header names, 0: the header is damaged, too */
 	uint32_t number, segment;
-	bool tail;
+	bool tail, begun;
 };
 struct collect_segment {
 	char *path; /* NULL: memory */

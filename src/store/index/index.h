@@ -64,6 +64,7 @@ struct ix_segment {
 	char *path;
 	uint64_t done, from; /* indexed up to; before this time */
 	uint64_t size;
+	int64_t written; /* mtime, ns */
 	struct ix_mark mark;
 	bool changed, is_new;
 	bool touched; /* it is not as it was when it was read, or is read for the first time */
@@ -297,7 +298,7 @@ int ix_write_builds(struct ix *x);
 
 /* Remembers what the index that is there knows of each session; all: not only what is missing. */
 int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err);
-bool ix_damage_is_new(struct ix *x); /* do the segments have damage that the index does not know? */
+bool ix_damage_is_new(struct ix *x); /* do the segments have other damage than the index knows? */
 int ix_write_damage(struct ix *x);
 
 /* ---- ix_lists.c ---- */

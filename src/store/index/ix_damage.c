@@ -36,22 +36,41 @@ static enum damage_kind damage_kind_of_hole(const struct collect_hole *h)
 	return h->tail ? DAMAGE_TAIL : DAMAGE_HOLE;
 }
 
+static bool is_row_of_hole(const struct ix *x, const struct damage_row *d, const struct collect_hole *h)
+{
+	return d->kind == damage_kind_of_hole(h) && d->segment == x->segments.v[h->segment].id && d->start == h->from &&
+	       d->session == h->session && d->stop == h->to;
+}
+
+static bool is_hole_known(const struct ix *x, const struct damage_rows *known, const struct collect_hole *h)
+{
+	for (size_t k = 0; k < known->n; k++)
+		if (is_row_of_hole(x, &known->v[k], h))
+			return true;
+	return false;
+}
+
+/* Was the row's place looked at now, and is nothing damaged there any more? The end of a segment was taken back. */
+static bool is_row_over(const struct ix *x, const struct damage_row *d)
+{
+	for (size_t i = 0; i < x->w.holes.n; i++)
+		if (is_row_of_hole(x, d, &x->w.holes.v[i]))
+			return false;
+	for (size_t i = 0; i < x->segments.n && d->kind != DAMAGE_SESSION; i++)
+		if (x->segments.v[i].id == d->segment)
+			return x->segments.v[i].changed && d->start >= x->segments.v[i].from;
+	return false;
+}
+
 bool ix_damage_is_new(struct ix *x)
 {
 	struct damage_rows known = {0};
 	struct err err = {0};
-	bool is_new = false;
-	if (!x->w.holes.n)
-		return false;
-	if (damage_rows(x->s, &known, &err) < 0)
-		is_new = true;
-	for (size_t i = 0; i < x->w.holes.n && !is_new; i++) {
-		const struct collect_hole *h = &x->w.holes.v[i];
-		is_new = true;
-		for (size_t k = 0; k < known.n && is_new; k++)
-			is_new = known.v[k].kind != damage_kind_of_hole(h) || known.v[k].segment != x->segments.v[h->segment].id ||
-			         known.v[k].start != h->from || known.v[k].session != h->session || known.v[k].stop != h->to;
-	}
+	bool is_new = damage_rows(x->s, &known, &err) < 0;
+	for (size_t i = 0; i < x->w.holes.n && !is_new; i++)
+		is_new = !is_hole_known(x, &known, &x->w.holes.v[i]);
+	for (size_t k = 0; k < known.n && !is_new; k++)
+		is_new = is_row_over(x, &known.v[k]);
 	vec_release(&known);
 	return is_new;
 }

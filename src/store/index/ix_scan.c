@@ -1,4 +1,5 @@
 /* ix_scan.c - what is new in the logs: segments that have grown, and all frames of the sessions that they tell of. */
+#include "base/clock.h"
 #include "base/io.h"
 #include "event/log_frame.h"
 #include "event/log_place.h"
@@ -68,6 +69,7 @@ static void set_file(struct ix_segment *s, const struct stat *st)
 	s->changed = s->touched || s->size != s->done;
 	s->mark.ino = ino;
 	s->mark.changed = changed;
+	s->written = (int64_t)st->st_mtim.tv_sec * second + st->st_mtim.tv_nsec;
 }
 
 static int register_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
@@ -345,6 +347,30 @@ static int choose_part(struct ix *x, struct met_sessions *v)
 	return rc;
 }
 
+static bool is_taken(const struct met_sessions *v, uint64_t session)
+{
+	size_t lo = 0, hi = v->n; /* they are in the order of their frames, by session */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v->v[mid].session < session)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < v->n && v->v[lo].session == session && v->v[lo].take;
+}
+
+/* A place goes from a session's first frame in a segment to its last. Of what others wrote between, that is only a
+ * part: they would count as sessions that lack the rest. */
+static void leave_others(struct ix *x, const struct met_sessions *v)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < x->w.frames.n; i++)
+		if (is_taken(v, x->w.frames.v[i].session))
+			x->w.frames.v[kept++] = x->w.frames.v[i];
+	x->w.frames.n = kept;
+}
+
 /* Takes out the frames of sessions that are known already, and of those that are left for the next part; adds the
  * places where the others were met before. */
 static int whole_sessions(struct ix *x)
@@ -370,6 +396,7 @@ static int whole_sessions(struct ix *x)
 	x->w.frames.n = kept;
 	for (size_t p = 0; rc == 0 && p < old.n; p++)
 		rc = scan_place(x, &old.v[p]);
+	leave_others(x, &met);
 	free(old.v);
 	free(met.v);
 	tombstones_filter(x->tombstones, &x->w); /* what lies between those */
@@ -444,17 +471,30 @@ int ix_put_segment(struct ix *x, const struct ix_segment *s)
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* A frame is one write. Who has not gone on with it for so long was killed in the middle, or bytes were cut off behind.
+ */
+#define WRITE_NS (60 * (int64_t)1000000000)
+
+/* Leaves out, of the places without a whole frame that were found last, that which somebody may just be writing. */
+static void leave_begun(struct ix *x, const struct ix_segment *s, size_t first_hole)
+{
+	int64_t now = clock_now_ns(CLOCK_REALTIME);
+	if (x->w.holes.n > first_hole && x->w.holes.v[x->w.holes.n - 1].begun && now - s->written < WRITE_NS)
+		x->w.holes.n--;
+}
+
 /* at: the segment in the gather. Taken away meanwhile, or another user's: it counts as not changed. */
 static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const char *full)
 {
 	struct err unread = {0};
 	struct ix_mark was = s->mark;
-	size_t first = x->w.frames.n;
+	size_t first = x->w.frames.n, first_hole = x->w.holes.n;
 	int rc = look_at_short(s, full);
 	if (s->mark.sum != was.sum) /* from its beginning */
 		was.sum = 0;
 	if (rc == 0 && s->size != s->done)
 		rc = collect_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
+	leave_begun(x, s, first_hole);
 	if (rc == 0)
 		rc = look_at_end(s, full, &was);
 	if (rc == -ENOENT || rc == -EACCES) {
