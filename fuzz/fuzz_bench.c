@@ -1,6 +1,6 @@
 /* Benchmark files, and extractors over texts: the first line of the input is which, the rest the text. */
 #include "fuzz_file.h"
-#include "trust/benchfile.h"
+#include "trust/bench/benchfile.h"
 #include "trust/extract.h"
 
 #include <stdlib.h>

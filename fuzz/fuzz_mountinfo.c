@@ -2,7 +2,7 @@
  * its first NUL, then what /proc/self/cgroup says. A folder that is found lies at a mount point that the list has. */
 #include "base/fileid.h"
 #include "fuzz_file.h"
-#include "monitor/cgroup_where.h"
+#include "monitor/cgroup/cgroup_where.h"
 
 #include <string.h>
 

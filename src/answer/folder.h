@@ -5,7 +5,7 @@
 #ifndef STEMMA_ANSWER_FOLDER_H
 #define STEMMA_ANSWER_FOLDER_H
 
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "query/idmap.h"
 
 #define FOLDER_FILES 2000 /* are looked at; more are only counted */

@@ -13,7 +13,7 @@
 #include "answer/stat/stat_when.h"
 #include "answer/summaries.h"
 #include "answer/trace/trace_compare.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "query/target.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "monitor/oom.h"
-#include "monitor/cgroup_where.h"
+#include "monitor/cgroup/cgroup_where.h"
 
 #include <stdio.h>
 #include <string.h>

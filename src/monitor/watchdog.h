@@ -11,7 +11,7 @@
 #ifndef STEMMA_MONITOR_WATCHDOG_H
 #define STEMMA_MONITOR_WATCHDOG_H
 
-#include "monitor/cgroup.h"
+#include "monitor/cgroup/cgroup.h"
 #include "monitor/monitor.h"
 #include "summary/limit.h"
 

@@ -9,7 +9,7 @@
 #include "query/idmap.h"
 #include "query/lineage.h"
 #include "query/objects.h"
-#include "query/submit.h"
+#include "query/submit/submit.h"
 
 enum lineage_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT }; /* in 8 bits */
 

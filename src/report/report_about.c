@@ -1,6 +1,6 @@
 /* report_about.c - what a page says of the whole: what was asked for, and what is missing. */
 #include "answer/show/show.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "report/report_int.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* report_gather.c - which files and executions a page has, and the edges between them. */
 #include "answer/show/show.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "base/map.h"
 #include "report/report_int.h"
 

@@ -6,7 +6,7 @@
 #ifndef STEMMA_TRUST_EXTRACT_H
 #define STEMMA_TRUST_EXTRACT_H
 
-#include "trust/benchfile.h"
+#include "trust/bench/benchfile.h"
 #include "trust/elements.h"
 
 #define EXTRACT_BYTES (64u << 20)

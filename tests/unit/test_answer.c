@@ -1,9 +1,9 @@
-/* Values as people read them (answer/fmt.h), and who made a file, from what (answer/why.h). */
+/* Values as people read them (answer/fmt.h), and who made a file, from what (answer/why/why.h). */
 #include "history.h"
 
 #include "answer/fmt.h"
 #include "answer/js.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "base/unsafe_char.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A control group of one's own: what is in it is counted, limited and killed, and what is left of one is taken away.
  * Where none can be made, that is the reason printed. */
-#include "monitor/cgroup.h"
-#include "monitor/cgroup_where.h"
+#include "monitor/cgroup/cgroup.h"
+#include "monitor/cgroup/cgroup_where.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 #include "query/find/expr.h"
 #include "query/find/select.h"
 #include "query/idset.h"
-#include "query/submit.h"
+#include "query/submit/submit.h"
 #include "query/target.h"
 #include "store/dump.h"
 

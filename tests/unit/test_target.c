@@ -5,7 +5,7 @@
 #include "base/fileid.h"
 #include "query/app_log.h"
 #include "query/fold.h"
-#include "query/submit.h"
+#include "query/submit/submit.h"
 #include "query/target.h"
 
 #include <errno.h>

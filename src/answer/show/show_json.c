@@ -1,6 +1,6 @@
 #include "answer/show/show.h"
 
-#include "query/submit.h"
+#include "query/submit/submit.h"
 
 #include <errno.h>
 #include <stdlib.h>

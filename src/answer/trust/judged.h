@@ -6,8 +6,8 @@
 
 #include "answer/js.h"
 #include "answer/source.h"
+#include "trust/bench/plans.h"
 #include "trust/claim.h"
-#include "trust/plans.h"
 #include "trust/witness.h"
 
 /* The list of inputs is as complete as the programs of a run are honest: each answer assumes so (judged_json.c). */

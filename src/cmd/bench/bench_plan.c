@@ -4,11 +4,11 @@
 #include "base/io.h"
 #include "base/os/memfile.h"
 #include "keep/write.h"
+#include "trust/bench/plan.h"
 #include "trust/chain/chain.h"
 #include "trust/chain/chain_head.h"
 #include "trust/chain/chain_witness.h"
 #include "trust/extract.h"
-#include "trust/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

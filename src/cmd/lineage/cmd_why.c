@@ -2,7 +2,7 @@
 #include "answer/copies.h"
 #include "answer/elsewhere.h"
 #include "answer/folder.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "cmd/lineage/why_folder.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"

@@ -4,7 +4,7 @@
 #define STEMMA_CMD_RUN_RUN_TRUST_H
 
 #include "cmd/cmd.h"
-#include "trust/benchfile.h"
+#include "trust/bench/benchfile.h"
 #include "trust/record.h"
 
 struct run_trust {

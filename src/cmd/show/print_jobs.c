@@ -1,6 +1,6 @@
 /* print_jobs.c - jobs and submissions of an execution. */
 #include "cmd/show/show_view.h"
-#include "query/submit.h"
+#include "query/submit/submit.h"
 
 #define LINES_MAX 20 /* without --all */
 

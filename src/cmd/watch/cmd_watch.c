@@ -1,7 +1,7 @@
 /* stemma watch: a line for each thing that an expression describes, as the record gains it. */
 #include "answer/entities.h"
 #include "answer/watch/watch.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
 #include "cmd/watch/watch_logs.h"

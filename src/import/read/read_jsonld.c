@@ -4,7 +4,7 @@
  * direct relation, prov:used on an activity, is a statement where no object says the same with more. Objects that say
  * nothing but such relations make no second statement of their subject. */
 #include "base/hash.h"
-#include "import/read_json.h"
+#include "import/read/read_json.h"
 
 #include <errno.h>
 #include <stdio.h>

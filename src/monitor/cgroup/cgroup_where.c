@@ -1,6 +1,6 @@
 /* Whose group are we in, and is it ours to divide? systemd and the batch systems count on being the only ones who make
  * groups where they did not hand one over: a process in a group that they do not know may escape their kill. */
-#include "monitor/cgroup_where.h"
+#include "monitor/cgroup/cgroup_where.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "answer/why_int.h"
+#include "answer/why/why_int.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "query/fold.h"
@@ -14,7 +14,7 @@ const char *why_role_word(enum why_role role, bool many)
 {
 	static const char *const words[][2] = {
 #define ROLE(role, word, many) {word, many},
-#include "answer/why_roles.def"
+#include "answer/why/why_roles.def"
 #undef ROLE
 	};
 	return words[role][many];

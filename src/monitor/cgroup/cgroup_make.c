@@ -1,5 +1,5 @@
 /* cgroup_make.c - makes the control groups of a run, and takes away those that killed runs have left. */
-#include "monitor/cgroup_int.h"
+#include "monitor/cgroup/cgroup_int.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "monitor/cgroup_int.h"
+#include "monitor/cgroup/cgroup_int.h"
 
 #include "base/clock.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "base/fileid.h"
 #include "capture/supervisor/calls.h"
-#include "capture/supervisor/exec_int.h"
+#include "capture/supervisor/exec/exec_int.h"
 #include "redact/redact.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* why_inputs.c - which inputs there are, and in which order they are named (doc/why.md). */
-#include "answer/why_int.h"
+#include "answer/why/why_int.h"
 
 #include "answer/peers.h"
 #include "base/hash.h"
@@ -180,7 +180,7 @@ static bool is_index_name(struct str path)
 {
 	static const char *const suffixes[] = {
 #define INDEX(suffix) suffix,
-#include "answer/why_roles.def"
+#include "answer/why/why_roles.def"
 #undef INDEX
 	};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)

@@ -1,6 +1,6 @@
 /* why_json.c - who made a version, from what, as JSON. */
 #include "answer/peers.h"
-#include "answer/why_int.h"
+#include "answer/why/why_int.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "query/submit_int.h"
+#include "query/submit/submit_int.h"
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -18,12 +18,12 @@ static const struct system {
 	const char *option_long;
 } systems[] = {
 #define SUBMIT(job, dir, host, name, option, long) {#job, #dir, #host, #name, option, long},
-#include "query/submit.def"
+#include "query/submit/submit.def"
 };
 
 static const char *const programs[] = {
 #define SUBMITTER(name) name,
-#include "query/submit.def"
+#include "query/submit/submit.def"
 };
 
 void submissions_release(struct submissions *l)

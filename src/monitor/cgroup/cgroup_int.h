@@ -3,8 +3,8 @@
 #ifndef STEMMA_MONITOR_CGROUP_INT_H
 #define STEMMA_MONITOR_CGROUP_INT_H
 
-#include "monitor/cgroup.h"
-#include "monitor/cgroup_where.h"
+#include "monitor/cgroup/cgroup.h"
+#include "monitor/cgroup/cgroup_where.h"
 
 #define CGROUP_DEPTH 8 /* of groups below groups that are looked into */
 #define CGROUP_PARTS 4

@@ -1,5 +1,5 @@
 /* exec_words.c - the arguments and the environment of an exec, read from the process that makes it, and redacted. */
-#include "capture/supervisor/exec_int.h"
+#include "capture/supervisor/exec/exec_int.h"
 #include "event/env.h"
 #include "redact/redact.h"
 

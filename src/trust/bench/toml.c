@@ -1,4 +1,4 @@
-#include "trust/toml.h"
+#include "trust/bench/toml.h"
 
 #include "base/buf.h"
 #include "base/hex.h"

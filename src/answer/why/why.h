@@ -14,7 +14,7 @@
 /* What an input is to those who made the version (doc/why.md), in the order in which they are named. */
 enum why_role {
 #define ROLE(role, word, many) WHY_ROLE_##role,
-#include "answer/why_roles.def"
+#include "answer/why/why_roles.def"
 #undef ROLE
 	WHY_ROLES
 };

@@ -1,4 +1,4 @@
-#include "import/turtle_blocks.h"
+#include "import/read/turtle_blocks.h"
 
 #include "prov/out.h"
 

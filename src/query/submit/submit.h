@@ -1,9 +1,9 @@
 /* submit.h - from a job to the command that submitted it, and back (B11).
  *
  * No record holds the number that sbatch or qsub printed, so it is not known which submission a job came of. What the
- * batch system tells the job of its origin (directory, host, name: src/query/submit.def) is compared with what was
- * recorded of the submissions by the same user before it: what agrees may be it. A job whose first program was started
- * by the submitting program itself (salloc) has it for certain.
+ * batch system tells the job of its origin (directory, host, name: src/query/submit/submit.def) is compared with what
+ * was recorded of the submissions by the same user before it: what agrees may be it. A job whose first program was
+ * started by the submitting program itself (salloc) has it for certain.
  *
  * Cost: a look at every execution of the store, about 2 us each. */
 #ifndef STEMMA_QUERY_SUBMIT_H

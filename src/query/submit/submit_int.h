@@ -2,7 +2,7 @@
 #ifndef STEMMA_QUERY_SUBMIT_INT_H
 #define STEMMA_QUERY_SUBMIT_INT_H
 
-#include "query/submit.h"
+#include "query/submit/submit.h"
 
 struct system; /* a batch system: a row of submit.def */
 

@@ -1,5 +1,5 @@
 /* submit_edges.c - submissions as edges of a walk. */
-#include "query/submit_int.h"
+#include "query/submit/submit_int.h"
 
 #include "base/hash.h"
 #include "base/vec.h"

@@ -12,7 +12,7 @@
 
 #ifdef HAVE_SERD
 
-#include "import/read_rdf.h"
+#include "import/read/read_rdf.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #define STEMMA_ANSWER_WHY_INT_H
 
 #include "answer/makers.h"
-#include "answer/why.h"
+#include "answer/why/why.h"
 
 /* An edge from a fork without exec to its parent? */
 bool why_is_fork(const struct lineage_edge *e);

@@ -6,8 +6,8 @@
 
 #ifdef HAVE_SERD
 
-#include "import/read_rdf.h"
-#include "import/turtle_blocks.h"
+#include "import/read/read_rdf.h"
+#include "import/read/turtle_blocks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

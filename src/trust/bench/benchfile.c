@@ -1,8 +1,8 @@
-#include "trust/benchfile.h"
+#include "trust/bench/benchfile.h"
 
 #include "base/io.h"
+#include "trust/bench/toml.h"
 #include "trust/measure.h"
-#include "trust/toml.h"
 
 #include <errno.h>
 #include <fcntl.h>

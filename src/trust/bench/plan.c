@@ -1,4 +1,4 @@
-#include "trust/plan.h"
+#include "trust/bench/plan.h"
 
 #include "base/strv.h"
 #include "event/event.h"

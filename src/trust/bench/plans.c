@@ -1,4 +1,4 @@
-#include "trust/plans.h"
+#include "trust/bench/plans.h"
 
 #include "base/digest.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* why_parts.c - who took part in making a version: the stages, which are named, and the helpers, which are not
  * (doc/why.md). */
-#include "answer/why_int.h"
+#include "answer/why/why_int.h"
 
 #include "query/fold.h"
 

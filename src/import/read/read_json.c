@@ -3,7 +3,7 @@
  * The JSON is held by jansson, which bounds its depth; names are made whole IRIs by the document's prefixes. Everything
  * that is not as the submission has it is an error at its place: a name's JSON pointer, or line and column where it is
  * no JSON. */
-#include "import/read_json.h"
+#include "import/read/read_json.h"
 
 #include <errno.h>
 #include <stdio.h>
