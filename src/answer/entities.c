@@ -92,6 +92,7 @@ json_t *run_json(const struct answer_source *a, const struct run_info *r)
 	js_put(o, "inputs", used || complete ? json_integer((json_int_t)used) : json_null());
 	js_put(o, "outputs", made || complete ? json_integer((json_int_t)made) : json_null());
 	js_bool(o, "counts_complete", complete);
+	js_text(o, "recording", live_word(live_recording(a->store, a->live, r)));
 	if (r->ending == TERM_ending_unknown && live_standby(a->live, r->ulid))
 		js_num(o, "standby", (uint64_t)live_standby(a->live, r->ulid));
 	js_pairs(o, "labels", &r->labels);

@@ -211,19 +211,48 @@ static void close_repeated_folders(int dirs[LOG_LEASE_PLACES])
 	}
 }
 
-int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
-                   int ret_fd[LOG_LEASE_PLACES])
+/* Where a writer would go now, and where one may have gone while something else was in its way. Each is open, or
+ * -errno. */
+static void open_places(int dirs[LOG_LEASE_PLACES])
 {
 	char run_user[64], path[OWN_DIR_PATH];
 	struct err err = {0};
 	snprintf(run_user, sizeof(run_user), "/run/user/%lu", (unsigned long)geteuid());
-	/* Where a writer would go now, and where one may have gone while something else was in its way. */
-	int dirs[LOG_LEASE_PLACES] = {dir_in_runtime(), dir_below(run_user), dir_in_shared(&err)};
+	dirs[0] = dir_in_runtime();
+	dirs[1] = dir_below(run_user);
+	dirs[2] = dir_in_shared(&err);
 	for (int i = 0; i < SHARED_TOPS; i++) {
 		dirs[3 + 2 * i] = locks_in(own_dir_existing(shared_tops[i], path));
 		dirs[4 + 2 * i] = locks_in(own_dir_second(shared_tops[i], path));
 	}
 	close_repeated_folders(dirs);
+}
+
+int log_lease_is_held(const char *home, const char *host, const char *day, unsigned slot)
+{
+	char name[64];
+	int dirs[LOG_LEASE_PLACES], r = 0;
+	snprintf(name, sizeof(name), "%016llx.%u", (unsigned long long)slot_hash(home, host, day), slot);
+	open_places(dirs);
+	if (dirs[0] < 0 && dirs[2] < 0)
+		r = dirs[2];
+	for (int i = 0; i < LOG_LEASE_PLACES; i++) {
+		int fd = dirs[i] >= 0 && r == 0 ? openat(dirs[i], name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0)
+			r = errno == EWOULDBLOCK ? 1 : -errno;
+		if (fd >= 0)
+			close(fd);
+		if (dirs[i] >= 0)
+			close(dirs[i]);
+	}
+	return r;
+}
+
+int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
+                   int ret_fd[LOG_LEASE_PLACES])
+{
+	int dirs[LOG_LEASE_PLACES];
+	open_places(dirs);
 	int r = dirs[2] < 0 && dirs[0] < 0 ? dirs[2] : 0, n = 0;
 	for (int i = 0; i < LOG_LEASE_PLACES; i++)
 		ret_fd[i] = -1;

@@ -25,5 +25,8 @@ int log_lease_slot(const char *home, const char *host, const char *day, unsigned
  * put another file in a segment's place. ret_fd[0] and those that are not -1 end it. */
 int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
                    int ret_fd[LOG_LEASE_PLACES]);
+/* Does somebody hold the slot now? Looks where log_lease_hold does, makes no file, and disturbs nobody but one who
+ * takes a lease in this moment: that one gets the next slot. 1, 0, -errno: that cannot be told. */
+int log_lease_is_held(const char *home, const char *host, const char *day, unsigned slot);
 
 #endif

@@ -294,6 +294,21 @@ static int read_run_row(struct store *s, store_id run, struct buf *ulid, struct 
 	return rc;
 }
 
+int read_run_sessions(struct store *s, store_id run, struct ids *ret)
+{
+	struct run_view v = {0};
+	struct buf info = {0};
+	int rc = read_run_row(s, run, NULL, &info);
+	if (rc == 1)
+		rc = view_of_run(s, buf_view(&info), &v) < 0 ? -ENOTRECOVERABLE : 1;
+	if (rc == 1)
+		*ret = v.sessions;
+	else
+		free(v.sessions.v);
+	buf_release(&info);
+	return rc;
+}
+
 /* The gaps of all sessions that tell of the run, and what is to be said of what rests on them. */
 static int add_session_reasons(struct store *s, const struct ids *sessions, uint64_t *gaps)
 {

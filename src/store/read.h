@@ -172,6 +172,8 @@ int read_path_id(struct store *s, struct str path, uint64_t *ret);
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
 /* A session's row into info, and a place in it: its gaps, then its notes (ix_runs.c). 1 found, 0, -errno. */
 int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run);
+/* The rows of the sessions that tell of a run; free ret->v. 1, 0, -errno. */
+int read_run_sessions(struct store *s, store_id run, struct ids *ret);
 struct pproc_gap read_session_gap(struct store *s, struct cur *c);
 /* The gaps of an execution, but for what is to be said of the sessions that tell of it, which changes with what else
  * the logs hold: that the other says, bits as well. */

@@ -172,6 +172,17 @@ int store_run(struct store *s, store_id id, struct run_info *ret);
 /* What was told of the run itself: without inputs, outputs and executions, which are 0, and with the gaps of its
  * sessions only. It costs the same whatever the run did. As store_run. */
 int store_run_told(struct store *s, store_id id, struct run_info *ret);
+/* Where a recording that has no end was written. segment: of the last session of the run that has none, its path below
+ * logs/; pidns, boot: of that session. last: nobody has written to the segment after it. */
+struct run_recording {
+	char *segment; /* free it */
+	struct str boot;
+	uint64_t pidns;
+	bool last;
+};
+/* 1; 0: each session of the run has its end, or there is no such run; -errno. What *ret points to but for the segment
+ * is valid until the index is brought up to date. */
+int store_run_recording(struct store *s, store_id run, struct run_recording *ret);
 /* Of its inputs and outputs those that are data. 0 or -errno. */
 int store_run_data(struct store *s, store_id run, const char *extra, uint64_t *ret_used, uint64_t *ret_made);
 int store_exec(struct store *s, store_id id, struct exec_info *ret);

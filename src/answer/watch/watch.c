@@ -11,8 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Ids of rows are not kept: who makes the index anew changes them. What was met is known by public ids. */
 struct watch {
@@ -24,7 +22,6 @@ struct watch {
 	struct idmap over;  /* runs of which nothing more can come */
 	struct idmap fresh; /* runs that came, or went on, after the first look */
 	struct live_runs live;
-	char host[256];
 	struct idmap met;    /* versions, runs and executions that were told, or were there */
 	struct idmap staled; /* versions that were told to be stale */
 	struct idset news;   /* of this look: what may be told of, of the kind that is looked for */
@@ -123,18 +120,12 @@ static bool has_ended(const struct run_info *run)
 	return run->ending != TERM_ending_unknown || (run->end != TIME_NONE && run->end != TIME_NEVER);
 }
 
-#define YOUNG (60 * 1000000000LL) /* ns: a run that began so short ago may not have its standby yet */
-
-/* Can nothing more come of a run? At the first look what has neither end nor standby was cut off, if it is of this
- * host. */
+/* Can nothing more come of a run? What was cut off is asked for at the first look only: later it was being written. */
 static bool is_over(struct watch *w, const struct run_info *run)
 {
 	if (live_standby(&w->live, run->ulid))
 		return false; /* also after the command's end, while processes that outlive it are recorded */
-	if (has_ended(run))
-		return true;
-	int64_t now = (int64_t)time(NULL) * 1000000000;
-	return w->first && str_is(run->host, w->host) && run->start != TIME_NONE && run->start < now - YOUNG;
+	return has_ended(run) || (w->first && live_recording(w->a->store, &w->live, run) == RECORDING_CUT_OFF);
 }
 
 static int note_execs(struct watch *w, store_id run)
@@ -389,8 +380,6 @@ int watch_new(const struct answer_source *a, const struct expr *e, enum expr_kin
 	if (!w)
 		return -ENOMEM;
 	*w = (struct watch){.a = a, .e = e, .kind = kind, .err = err, .first = true};
-	if (gethostname(w->host, sizeof(w->host) - 1) < 0)
-		w->host[0] = '\0';
 	int r = evaluate(w, false, &all); /* is it one at all, and of what there is? */
 	idset_release(&all);
 	return r < 0 ? r : watch_look(w, err, NULL, NULL);

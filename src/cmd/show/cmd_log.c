@@ -31,8 +31,9 @@ static void add_row(struct cmd *c, struct table *t, const struct run_info *r, ui
 	fmt_span(&b, r->start, r->end);
 	table_cell(t, buf_view(&b));
 	buf_reset(&b);
-	if (r->ending == TERM_ending_unknown && live_standby(&c->live, r->ulid))
-		buf_printf(&b, "runs");
+	enum recording state = live_recording(c->store, &c->live, r);
+	if (state == RECORDING_RUNNING || state == RECORDING_CUT_OFF)
+		buf_printf(&b, state == RECORDING_RUNNING ? "runs" : "cut off");
 	else
 		fmt_ending(&b, r->ending, r->code);
 	table_cell(t, buf_view(&b));

@@ -5,6 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+static void fmt_run_ending(struct cmd *c, const struct run_info *run, struct buf *b)
+{
+	enum recording state = live_recording(c->store, &c->live, run);
+	pid_t standby = state == RECORDING_RUNNING ? live_standby(&c->live, run->ulid) : 0;
+	if (standby)
+		buf_printf(b, "it runs (its standby is process %d)", standby);
+	else if (state == RECORDING_RUNNING)
+		buf_printf(b, "it runs");
+	else
+		fmt_ending(b, run->ending, run->code);
+	if (state == RECORDING_CUT_OFF)
+		buf_printf(b, " (the recording was cut off: its recorder died)");
+	else if (state == RECORDING_UNKNOWN && run->end == TIME_NONE)
+		buf_printf(b, " (it runs still, or its record was cut off)");
+}
+
 static void print_run_fields(struct cmd *c, const struct run_info *run)
 {
 	struct buf b = {0};
@@ -20,13 +36,7 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	fmt_span(&b, run->start, run->end);
 	print_field_if("time", &b);
 	buf_reset(&b);
-	pid_t standby = run->ending == TERM_ending_unknown ? live_standby(&c->live, run->ulid) : 0;
-	if (standby)
-		buf_printf(&b, "it runs (its standby is process %d)", standby);
-	else
-		fmt_ending(&b, run->ending, run->code);
-	if (run->end == TIME_NONE && !standby)
-		buf_printf(&b, " (it runs still, or its record was cut off)");
+	fmt_run_ending(c, run, &b);
 	print_field_if("exit", &b);
 	show_field_str("within", run->outer);
 	show_field_list("label", &run->labels);
