@@ -473,47 +473,71 @@ static void log_again(struct sup *s, struct proc *p, const struct trap *t, bool 
 		go_log(s, p, t, true);
 }
 
+/* Does the call open otherwise than to read, or change what paths mean? Then what the log has is read before it. */
+static bool ends_log(const struct trap *t)
+{
+	return (t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount ||
+	       t->call == CALL_share;
+}
+
+/* p, without the code, has stopped to open a file to read. Has it done so often enough for the code to be worth it? */
+static bool has_opened_enough(const struct sup *s, struct proc *p)
+{
+	p->open_stops++;
+	logging_learn_habit(p);
+	return p->open_stops >= s->inject_after || (p->open_stops >= HABIT_AFTER && is_used_to(p));
+}
+
+/* The library that made the call at stop t, with where it lies; NULL: none that is known. */
+static const struct sites *find_calling_library(struct sup *s, struct proc *p, const struct trap *t, uint64_t *ret_base)
+{
+	uint64_t code, table;
+	const struct sites *l = counted_library(p, t->ip, ret_base, &code, &table);
+	return l ? l : libraries_library_of(s, p, t->ip, ret_base);
+}
+
+/* p, which opens many files and has no code, is given it at stop t if the call is made by a library that it can be put
+ * into. below: by a folder's descriptor. */
+static void choose_code(struct sup *s, struct proc *p, const struct trap *t, bool below)
+{
+	uint64_t base;
+	if (p->inject_tries >= TRIES || !p->execn)
+		return;
+	const struct sites *l = find_calling_library(s, p, t, &base);
+	if (!l) {
+		if (!libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
+			p->inject_tries = TRIES; /* its opens are not a library's */
+		return;
+	}
+	if (l->unmarked)
+		return; /* a child in the same memory would not be told from it */
+	if (may_log(s, p, t) && may_inject(s, p))
+		choose_for_injection(s, p, t, l, base, false);
+	else if (!below && may_log_threads(s, p, l) && may_inject(s, p))
+		choose_for_injection(s, p, t, l, base, true);
+}
+
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	if (!s->injects || s->refuse || s->inject_pid || (s->opens && s->opens->off))
 		return;
 	/* Walkers of trees open a folder, and then perhaps many files in it. */
-	const bool below = logging_reads_below(t), reads = below || logging_only_reads(t);
-	struct logging *g = p->logging;
-	if (g && g->slot >= 0 && !reads &&
-	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount ||
-	     t->call == CALL_share)) {
-		close_logs(s, p);
+	const bool below = logging_reads_below(t);
+	if (!below && !logging_only_reads(t)) {
+		if (ends_log(t))
+			close_logs(s, p);
 		return;
 	}
-	if (!reads)
-		return;
-	if (!g && !inherit_logging(s, p, t)) {
+	if (!p->logging && !inherit_logging(s, p, t)) {
 		if (below && (t->args[2] & O_DIRECTORY))
 			return;
-		p->open_stops++;
-		logging_learn_habit(p);
-		if (p->open_stops < s->inject_after && !(p->open_stops >= HABIT_AFTER && is_used_to(p)))
+		if (!has_opened_enough(s, p))
 			return;
 	}
-	if (p->logging) {
+	if (p->logging)
 		log_again(s, p, t, below);
-		return;
-	}
-	if (p->inject_tries >= TRIES || !p->execn)
-		return;
-	uint64_t base, code, table;
-	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
-	if (!l)
-		l = libraries_library_of(s, p, t->ip, &base);
-	if (l && l->unmarked)
-		return; /* a child in the same memory would not be told from it */
-	if (l && may_log(s, p, t) && may_inject(s, p))
-		choose_for_injection(s, p, t, l, base, false);
-	else if (l && !below && may_log_threads(s, p, l) && may_inject(s, p))
-		choose_for_injection(s, p, t, l, base, true);
-	else if (!l && !libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
-		p->inject_tries = TRIES; /* its opens are not a library's */
+	else
+		choose_code(s, p, t, below);
 }
 
 /* The process goes on without. */

@@ -213,15 +213,50 @@ static void keep_recorded(struct run_trust *t, const struct told *told, int out,
 	free(text);
 }
 
+/* The command's child while it runs, and what it took. */
+struct attempt {
+	int tube[2]; /* by which the child tells, if it records */
+	pid_t pid;
+	int status;  /* of the child */
+	size_t told; /* bytes that it told */
+	double wall, cpu;
+};
+
+/* Waits for the child, and takes its time: from the moment `from`, and what its kind had used `before`. */
+static void await_child(struct attempt *x, struct told *told, const struct timespec *from, const struct rusage *before)
+{
+	struct rusage after;
+	struct timespec to;
+	close(x->tube[1]);
+	x->told = x->pid > 0 ? read_recorder_report(x->tube[0], told) : 0;
+	close(x->tube[0]);
+	recorder = 0;
+	while (x->pid > 0 && waitpid(x->pid, &x->status, 0) < 0 && errno == EINTR)
+		;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	getrusage(RUSAGE_CHILDREN, &after);
+	x->wall = (double)(to.tv_sec - from->tv_sec) + (double)(to.tv_nsec - from->tv_nsec) / 1e9;
+	x->cpu = seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before->ru_utime) - seconds(before->ru_stime);
+}
+
+/* Was all told that a child tells which records, and did that go well? 0 or -errno. */
+static int check_told(const struct attempt *x, const struct told *told, struct err *err)
+{
+	if (x->told < sizeof(*told))
+		return err_set(err, WIFSIGNALED(x->status) ? EINTR : EIO, "the recorder of the command ended before it");
+	return told->rc < 0 ? (err_set(err, 0, "%s", told->text), -EIO) : 0;
+}
+
 int bench_once(struct run_trust *t, const char *home, const char *index, const char *no_home, const char *const *labels,
                bool record, bool show, struct err *err, struct bench_once *ret)
 {
 	struct told told = {0};
-	struct rusage before, after;
-	struct timespec from, to;
-	int tube[2], status = 0, out = open_out();
+	struct attempt x = {.pid = -1};
+	struct rusage before;
+	struct timespec from;
+	int out = open_out();
 	*ret = (struct bench_once){.others = -1, .stolen = -1};
-	if (out < 0 || pipe2(tube, O_CLOEXEC) < 0) {
+	if (out < 0 || pipe2(x.tube, O_CLOEXEC) < 0) {
 		if (out >= 0)
 			close(out);
 		return err_set(err, errno, "cannot keep what the command prints");
@@ -234,27 +269,18 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	sigset_t all, mask;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
-	pid_t pid = fork();
-	if (pid == 0)
-		exec_bench_command(t, home, no_home, labels, record, out, tube[1], &mask);
-	recorder = pid;
+	x.pid = fork();
+	if (x.pid == 0)
+		exec_bench_command(t, home, no_home, labels, record, out, x.tube[1], &mask);
+	int rc = x.pid < 0 ? err_set(err, errno, "cannot start the command") : 0;
+	recorder = x.pid;
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	close(tube[1]);
-	int rc = pid < 0 ? err_set(err, errno, "cannot start the command") : 0;
-	size_t got = rc == 0 ? read_recorder_report(tube[0], &told) : 0;
-	close(tube[0]);
-	recorder = 0;
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	getrusage(RUSAGE_CHILDREN, &after);
-	ret->wall = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-	ret->cpu = seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
-	if (rc == 0 && record && got < sizeof(told))
-		rc = err_set(err, WIFSIGNALED(status) ? EINTR : EIO, "the recorder of the command ended before it");
-	else if (rc == 0 && record && told.rc < 0)
-		rc = (err_set(err, 0, "%s", told.text), -EIO);
-	ret->status = record ? told.status : status;
+	await_child(&x, &told, &from, &before);
+	ret->wall = x.wall;
+	ret->cpu = x.cpu;
+	if (rc == 0 && record)
+		rc = check_told(&x, &told, err);
+	ret->status = record ? told.status : x.status;
 	if (rc == 0 && record)
 		keep_recorded(t, &told, out, ret);
 	if (rc == 0 && show)

@@ -417,64 +417,84 @@ static int together(const struct bench_shown *x)
 	return STATUS_OK;
 }
 
-/* What is the same in all is said once; what varies has a column. */
-static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
-{
-	const char *heads[5 + COLUMNS_MAX] = {"RUN", "START", "WALL", "CPU", "EXIT"};
-	char align[6 + COLUMNS_MAX] = "llrrl";
+/* What varies from run to run and has a column of its own, behind those that all tables have. */
+#define COLUMNS_OWN 5
+struct varied {
+	const char *heads[COLUMNS_OWN + COLUMNS_MAX];
+	char align[COLUMNS_OWN + 1 + COLUMNS_MAX];
 	enum bench_show_part part[COLUMNS_MAX];
-	size_t columns = 0, more = 0;
+	size_t columns, more; /* more: for which there is no room */
 	const char **names[SHOW_PARTS];
-	struct buf b = {0};
-	print_show_title(x);
+};
+
+/* What is the same in all is said once; what varies has a column. */
+static void sort_elements(const struct bench_shown *x, struct varied *v)
+{
 	static const enum bench_show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
 	for (size_t k = 0; k < SHOW_PARTS; k++) {
 		size_t n;
 		enum bench_show_part p = order[k];
-		names[p] = bench_show_names(x, p, &n);
-		for (size_t i = 0; names[p] && i < n; i++) {
-			if (bench_show_same(x, p, names[p][i])) {
-				print_common_element(x, p, names[p][i]);
-			} else if (columns < COLUMNS_MAX) {
-				part[columns] = p;
-				align[5 + columns] = p == SHOW_PARAMETERS || p == SHOW_RESULTS ? 'r' : 'l';
-				heads[5 + columns++] = names[p][i];
+		v->names[p] = bench_show_names(x, p, &n);
+		for (size_t i = 0; v->names[p] && i < n; i++) {
+			if (bench_show_same(x, p, v->names[p][i])) {
+				print_common_element(x, p, v->names[p][i]);
+			} else if (v->columns < COLUMNS_MAX) {
+				v->part[v->columns] = p;
+				v->align[COLUMNS_OWN + v->columns] = p == SHOW_PARAMETERS || p == SHOW_RESULTS ? 'r' : 'l';
+				v->heads[COLUMNS_OWN + v->columns++] = v->names[p][i];
 			} else {
-				more++;
+				v->more++;
 			}
 		}
 	}
-	struct table t = {.heads = heads, .align = align, .n_columns = 5 + columns};
-	for (size_t i = 0; i < x->n; i++) {
-		const struct bench_show_run *r = &x->v[i];
-		table_cell(&t, fmt_run(str_of(r->ulid)));
-		buf_reset(&b);
-		fmt_time(&b, r->start, true);
-		table_cell(&t, buf_view(&b));
-		for (int cpu = 0; cpu < 2; cpu++) {
-			double v = cpu ? r->cpu : r->wall;
-			buf_reset(&b);
-			if (isnan(v))
-				buf_char(&b, '?');
-			else
-				fmt_duration(&b, (uint64_t)(v * 1e9));
-			table_cell(&t, buf_view(&b));
-		}
-		buf_reset(&b);
-		fmt_ending(&b, r->ending, r->code);
-		table_cell(&t, buf_view(&b));
-		for (size_t k = 0; k < columns; k++) {
-			buf_reset(&b);
-			bench_show_value(bench_show_find(x, i, part[k], heads[5 + k]), &b);
-			table_cell(&t, buf_view(&b));
-		}
+}
+
+/* seconds: NAN where it is not known. */
+static void add_time_cell(struct table *t, double seconds, struct buf *b)
+{
+	buf_reset(b);
+	if (isnan(seconds))
+		buf_char(b, '?');
+	else
+		fmt_duration(b, (uint64_t)(seconds * 1e9));
+	table_cell(t, buf_view(b));
+}
+
+/* The row of run i. b: room. */
+static void add_run_row(struct table *t, const struct bench_shown *x, size_t i, const struct varied *v, struct buf *b)
+{
+	const struct bench_show_run *r = &x->v[i];
+	table_cell(t, fmt_run(str_of(r->ulid)));
+	buf_reset(b);
+	fmt_time(b, r->start, true);
+	table_cell(t, buf_view(b));
+	add_time_cell(t, r->wall, b);
+	add_time_cell(t, r->cpu, b);
+	buf_reset(b);
+	fmt_ending(b, r->ending, r->code);
+	table_cell(t, buf_view(b));
+	for (size_t k = 0; k < v->columns; k++) {
+		buf_reset(b);
+		bench_show_value(bench_show_find(x, i, v->part[k], v->heads[COLUMNS_OWN + k]), b);
+		table_cell(t, buf_view(b));
 	}
+}
+
+static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
+{
+	struct varied v = {.heads = {"RUN", "START", "WALL", "CPU", "EXIT"}, .align = "llrrl"};
+	struct buf b = {0};
+	print_show_title(x);
+	sort_elements(x, &v);
+	struct table t = {.heads = v.heads, .align = v.align, .n_columns = COLUMNS_OWN + v.columns};
+	for (size_t i = 0; i < x->n; i++)
+		add_run_row(&t, x, i, &v, &b);
 	table_print(&t, &c->out, 0);
 	fflush(stdout);
-	if (more)
-		report("%zu more things vary from run to run: --json has them", more);
+	if (v.more)
+		report("%zu more things vary from run to run: --json has them", v.more);
 	for (int p = 0; p < SHOW_PARTS; p++)
-		free(names[p]);
+		free(v.names[p]);
 	buf_release(&b);
 	return STATUS_OK;
 }
@@ -492,74 +512,134 @@ static json_t *element_json(const struct element *e)
 	return json_null();
 }
 
-static int as_json(const struct bench_shown *x)
+static json_t *shown_run_json(const struct bench_shown *x, size_t i)
 {
 	static const char *const keys[] = {"inputs", "programs", "parameters", "results"};
-	json_t *o = json_object(), *runs = json_array(), *rows = json_object();
-	struct bench_row r;
-	js_num(o, "format", 1);
-	for (size_t i = 0; i < x->n; i++) {
-		const struct bench_show_run *run = &x->v[i];
-		json_t *one = json_object();
-		js_text(one, "id", run->ulid);
-		js_text(one, "command", run->command);
-		js_text(one, "host", run->host);
-		js_time(one, "start", run->start);
-		js_put(one, "wall_time", js_real(run->wall));
-		js_put(one, "cpu_time", js_real(run->cpu));
-		js_ending(one, "exit", run->ending, run->code);
-		for (int p = 0; p < SHOW_PARTS; p++) {
-			const struct elements *set = elements_of_part(x, i, (enum bench_show_part)p);
-			json_t *part = json_object();
-			for (size_t k = 0; k < set->n; k++)
-				if (is_element_of_part((enum bench_show_part)p, set->v[k].name))
-					js_put(part, set->v[k].name, element_json(&set->v[k]));
-			js_put(one, keys[p], part);
-		}
-		js_add(runs, one);
+	const struct bench_show_run *run = &x->v[i];
+	json_t *o = json_object();
+	js_text(o, "id", run->ulid);
+	js_text(o, "command", run->command);
+	js_text(o, "host", run->host);
+	js_time(o, "start", run->start);
+	js_put(o, "wall_time", js_real(run->wall));
+	js_put(o, "cpu_time", js_real(run->cpu));
+	js_ending(o, "exit", run->ending, run->code);
+	for (int p = 0; p < SHOW_PARTS; p++) {
+		const struct elements *set = elements_of_part(x, i, (enum bench_show_part)p);
+		json_t *part = json_object();
+		for (size_t k = 0; k < set->n; k++)
+			if (is_element_of_part((enum bench_show_part)p, set->v[k].name))
+				js_put(part, set->v[k].name, element_json(&set->v[k]));
+		js_put(o, keys[p], part);
 	}
-	js_put(o, "runs", runs);
-	fill_shown_time_row(x, false, &r);
-	js_put(o, "wall_time", bench_row_json(&r));
-	fill_shown_time_row(x, true, &r);
-	js_put(o, "cpu_time", bench_row_json(&r));
+	return o;
+}
+
+/* The figures of each result, by name. */
+static json_t *result_rows_json(const struct bench_shown *x)
+{
+	json_t *o = json_object();
 	size_t n;
 	const char **names = bench_show_names(x, SHOW_RESULTS, &n);
 	for (size_t i = 0; names && i < n; i++) {
 		struct elements values = {0};
+		struct bench_row r;
 		result_row(x, names[i], &values, &r);
-		js_put(rows, names[i], bench_row_json(&r));
+		js_put(o, names[i], bench_row_json(&r));
 		elements_release(&values);
 	}
 	free(names);
-	js_put(o, "results", rows);
-	json_t *varied = json_array();
+	return o;
+}
+
+/* What is not the same in all runs. */
+static json_t *varied_json(const struct bench_shown *x)
+{
+	json_t *a = json_array();
 	for (int p = 0; p < SHOW_PARTS; p++) {
-		names = bench_show_names(x, (enum bench_show_part)p, &n);
+		size_t n;
+		const char **names = bench_show_names(x, (enum bench_show_part)p, &n);
 		for (size_t i = 0; names && i < n; i++) {
 			if (bench_show_same(x, (enum bench_show_part)p, names[i]))
 				continue;
 			json_t *one = json_object();
 			js_text(one, "of", bench_show_part_word((enum bench_show_part)p));
 			js_text(one, "name", names[i]);
-			js_add(varied, one);
+			js_add(a, one);
 		}
 		free(names);
 	}
-	js_put(o, "varied", varied);
+	return a;
+}
+
+static int as_json(const struct bench_shown *x)
+{
+	json_t *o = json_object(), *runs = json_array();
+	struct bench_row r;
+	js_num(o, "format", 1);
+	for (size_t i = 0; i < x->n; i++)
+		js_add(runs, shown_run_json(x, i));
+	js_put(o, "runs", runs);
+	fill_shown_time_row(x, false, &r);
+	js_put(o, "wall_time", bench_row_json(&r));
+	fill_shown_time_row(x, true, &r);
+	js_put(o, "cpu_time", bench_row_json(&r));
+	js_put(o, "results", result_rows_json(x));
+	js_put(o, "varied", varied_json(x));
 	js_num(o, "failed", failed(x));
 	return js_print(o, false);
 }
 
 /* ---- all ---- */
 
+/* Reads the runs, in the order of their starts where they were found by a file, and counts those that ended well. 0 or
+ * -errno. */
+static int load_shown_runs(struct cmd *c, const struct ids *runs, struct bench_shown *x, struct err *err)
+{
+	char *index = NULL;
+	if (store_places(cmd_home(c), err, NULL, &index) == 0 && strrchr(index, '/'))
+		*strrchr(index, '/') = '\0';
+	struct witness_options so = {.system_extra = config_get(&c->config, CONFIG_system),
+	                             .cache = index ? digest_cache_open(index) : NULL};
+	*err = (struct err){0};
+	x->v = calloc(runs->n + 1, sizeof(*x->v));
+	int r = x->v ? 0 : err_set(err, ENOMEM, "cannot read the runs");
+	for (size_t i = 0; r == 0 && i < runs->n; i++)
+		r = load_shown_run(c->store, runs->v[i], &so, x, err);
+	digest_cache_close(so.cache);
+	free(index);
+	if (x->files && r == 0) /* versions of a file that grew are in no order of their writers */
+		qsort(x->v, x->n, sizeof(*x->v), compare_by_start_and_ulid);
+	for (size_t i = 0; i < x->n; i++)
+		x->counted += ended_well(&x->v[i]);
+	x->all = !x->counted;
+	x->counted = x->all ? x->n : x->counted;
+	return r;
+}
+
+/* As the options ask for it. The exit status. */
+static int print_shown(struct cmd *c, const struct opts_bench *o, const struct bench_shown *x)
+{
+	if (o->json)
+		return as_json(x);
+	if (!o->dot)
+		return o->by_run ? print_run_rows(c, x) : together(x);
+	bench_dot(x, o->by_run);
+	return STATUS_OK;
+}
+
+/* Was an option given that is of making runs, and not of showing them? */
+static bool has_run_options(const struct opts_bench *o)
+{
+	return o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output || o->witness;
+}
+
 int bench_show(struct cmd *c, const struct opts_bench *o)
 {
 	struct err err = {0};
 	struct bench_shown x = {0};
 	struct ids runs = {0};
-	char *index = NULL;
-	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output || o->witness)
+	if (has_run_options(o))
 		return report_usage(c, "show takes --by-run, --dot, --json and --no-index only");
 	if (o->json && o->dot)
 		return report_usage(c, "--json or --dot, not both");
@@ -567,35 +647,13 @@ int bench_show(struct cmd *c, const struct opts_bench *o)
 	if (status != STATUS_OK)
 		return status;
 	int r = find_operand_runs(c, &x, &runs, &err);
-	if (r <= 0) {
-		status = r == -EINVAL ? report_err(&err, STATUS_USAGE) : report_err(&err, cmd_target_status(r));
-		goto out;
-	}
-	if (store_places(cmd_home(c), &err, NULL, &index) == 0 && strrchr(index, '/'))
-		*strrchr(index, '/') = '\0';
-	struct witness_options so = {.system_extra = config_get(&c->config, CONFIG_system),
-	                             .cache = index ? digest_cache_open(index) : NULL};
-	err = (struct err){0};
-	x.v = calloc(runs.n + 1, sizeof(*x.v));
-	r = x.v ? 0 : err_set(&err, ENOMEM, "cannot read the runs");
-	for (size_t i = 0; r == 0 && i < runs.n; i++)
-		r = load_shown_run(c->store, runs.v[i], &so, &x, &err);
-	digest_cache_close(so.cache);
-	if (x.files && r == 0) /* versions of a file that grew are in no order of their writers */
-		qsort(x.v, x.n, sizeof(*x.v), compare_by_start_and_ulid);
-	for (size_t i = 0; i < x.n; i++)
-		x.counted += ended_well(&x.v[i]);
-	x.all = !x.counted;
-	x.counted = x.all ? x.n : x.counted;
-	if (r < 0 || !x.n)
+	if (r <= 0)
+		status = report_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
+	else if (load_shown_runs(c, &runs, &x, &err) < 0 || !x.n)
 		status = report_err(&err, STATUS_SELF);
-	else if (o->dot)
-		bench_dot(&x, o->by_run);
 	else
-		status = o->json ? as_json(&x) : o->by_run ? print_run_rows(c, &x) : together(&x);
-out:
+		status = print_shown(c, o, &x);
 	bench_show_release(&x);
 	free(runs.v);
-	free(index);
 	return status;
 }

@@ -66,37 +66,56 @@ static bool cannot_run(int status)
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126);
 }
 
-static int repeat(struct bench *b)
+/* Is there to be another one, after `done` of `all`? */
+static bool goes_on(const struct bench *b, uint64_t done, uint64_t all)
 {
-	struct err err = {0};
+	return done < all && !bench_stopped() && !b->hopeless;
+}
+
+/* Runs that are not recorded. 0 or -errno. */
+static int warm_up(struct bench *b, struct err *err)
+{
 	int rc = 0;
-	bench_plan_begin(&b->plan, &b->t, b->runs, b->warmup, b->file, b->index);
-	bench_stop_begin();
-	for (uint64_t i = 0; rc == 0 && i < b->warmup && !bench_stopped() && !b->hopeless; i++) {
+	for (uint64_t i = 0; rc == 0 && goes_on(b, i, b->warmup); i++) {
 		struct bench_once o;
 		draw_progress_bar(b, 0, "warm-up");
-		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, false, false, &err, &o);
+		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, false, false, err, &o);
 		b->hopeless = rc == 0 && cannot_run(o.status) ? WEXITSTATUS(o.status) : 0;
 		bench_once_release(&o);
 	}
-	for (uint64_t i = 0; rc == 0 && i < b->runs && !bench_stopped() && !b->hopeless; i++) {
+	return rc;
+}
+
+/* The runs that count. 0 or -errno. */
+static int run_repetitions(struct bench *b, struct err *err)
+{
+	for (uint64_t i = 0; goes_on(b, i, b->runs); i++) {
 		struct bench_once *o = &b->once[b->n];
 		draw_progress_bar(b, i, "running");
-		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, &err, o);
+		int rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, err, o);
 		bench_plan_repetition(&b->plan, o);
 		if (rc < 0 || bench_stopped()) {
 			bench_once_release(o); /* what was cut off is no run of the benchmark */
-			break;
+			return rc;
 		}
 		b->n++;
 		b->hopeless = cannot_run(o->status) ? WEXITSTATUS(o->status) : 0;
 	}
+	return 0;
+}
+
+static int repeat(struct bench *b)
+{
+	struct err err = {0};
+	bench_plan_begin(&b->plan, &b->t, b->runs, b->warmup, b->file, b->index);
+	bench_stop_begin();
+	int rc = warm_up(b, &err);
+	if (rc == 0)
+		rc = run_repetitions(b, &err);
 	bench_plan_end(&b->plan);
 	b->stopped = bench_stop_end();
 	end_progress(b);
-	if (b->stopped)
-		rc = 0;
-	return rc < 0 ? report_err(&err, STATUS_SELF) : 0;
+	return rc < 0 && !b->stopped ? report_err(&err, STATUS_SELF) : 0;
 }
 
 /* The table is of the runs that ended well; where none did, of all. */
@@ -261,14 +280,12 @@ static int load_file(struct bench *b)
 	return 0;
 }
 
-static int prepare_bench(struct bench *b, char **label)
+/* What is run, with which labels and how often, as the options and the file say. 0 or an exit status, which was said.
+ */
+static int choose_command(struct bench *b)
 {
 	const struct opts_bench *o = b->o;
-	struct err err = {0};
-	if (b->c->n_operands > 1)
-		b->t.argv = b->c->operands + 1;
-	else
-		b->t.argv = b->t.file.command;
+	b->t.argv = b->c->n_operands > 1 ? b->c->operands + 1 : b->t.file.command;
 	if (!b->t.argv || !*b->t.argv)
 		return report_usage(b->c, "no command to run");
 	for (size_t i = 0; i < o->label.n; i++)
@@ -276,21 +293,38 @@ static int prepare_bench(struct bench *b, char **label)
 			return report_usage(b->c, "label '%s' is not KEY=VALUE", o->label.v[i]);
 	b->runs = o->runs ? o->runs : b->t.file.runs ? b->t.file.runs : 10;
 	b->warmup = o->warmup ? o->warmup : b->t.file.warmup;
-	if (b->runs > 100000)
-		return report_usage(b->c, "more than 100000 runs");
-	b->once = calloc(b->runs, sizeof(*b->once));
+	return b->runs > 100000 ? report_usage(b->c, "more than 100000 runs") : 0;
+}
+
+/* The labels of all its runs: the two that it makes itself, which are kept in label, and those that were given. False:
+ * no memory, or no random bytes for the id. */
+static bool make_labels(struct bench *b, char **label)
+{
+	const struct opts_bench *o = b->o;
 	b->labels = calloc(o->label.n + 3, sizeof(*b->labels));
-	if (!b->once || !b->labels || ulid_new(b->id) < 0 || asprintf(&label[0], "bench=%s", b->id) < 0)
-		return report_err(&err, STATUS_SELF);
+	if (!b->labels || ulid_new(b->id) < 0 || asprintf(&label[0], "bench=%s", b->id) < 0)
+		return false;
 	size_t n = 0;
 	b->labels[n++] = label[0];
 	if (b->t.file.name && asprintf(&label[1], "benchmark=%s", b->t.file.name) > 0)
 		b->labels[n++] = label[1];
 	for (size_t i = 0; i < o->label.n; i++)
 		b->labels[n++] = o->label.v[i];
+	return true;
+}
+
+static int prepare_bench(struct bench *b, char **label)
+{
+	struct err err = {0};
+	int rc = choose_command(b);
+	if (rc != 0)
+		return rc;
+	b->once = calloc(b->runs, sizeof(*b->once));
+	if (!b->once || !make_labels(b, label))
+		return report_err(&err, STATUS_SELF);
 	if (store_places(cmd_home(b->c), &err, &b->home, &b->index) < 0)
 		b->no_home = strdup(err.text);
-	b->plan = (struct bench_plan){.home = b->home, .id = b->id, .witness = o->witness};
+	b->plan = (struct bench_plan){.home = b->home, .id = b->id, .witness = b->o->witness};
 	return 0;
 }
 
