@@ -174,4 +174,29 @@ for words in log 'log --json' 'show @' 'stat' 'diff @ @~1' trust 'forget -n @' '
 done
 [ -z "$raw" ]
 check "ids of runs that are none are not printed${raw:+: not so$raw}"
+# Ids of plans: in a plan, in the seals of its steps, and in a run's label. --verify says "NOT SOUND", for nothing here has a right hash.
+rm -rf "$STEMMA_HOME"
+history <<'END'
+names = ['A' * 20 + '\x1b[2JZ', 'A' * 22 + '\xe2\x80\xae', 'A' * 18 + '\x1b]0;x\x07Z', '../' * 8 + '..']
+for i, name in enumerate(names):
+    h = History('01JD8W3B6ZQ4N7T5V2X9Y0M1K%d' % i, argv=['made'], start=i, labels=['bench=' + name])
+    p = h.process(pid=400 + i); h.exec(p, ['made'], exe='/usr/bin/made'); h.exit(p); h.end(); h.save(home, evtext)
+    k = History(host='evil\x1b[2J', session=77 + i, start=i)
+    k.lines[0]['mode'] = 'keeping'
+    k.add('plan', id=name, runs=3, warmup=1, argv=['made'], cwd='/w')
+    for number, step in enumerate((1, 2, 3)):
+        k.add('seal', chain='evil\x1b[2J', number=number + 1, hash='0' * 32, why=2, plan=name, step=step, repetition=int(step == 2), run=name if step == 2 else '',
+              key='\x1b[2J', signature='\x1b[2J')
+    k.add('session_end'); k.save(home, evtext)
+END
+raw=
+for words in 'trust --verify' 'trust --verify --json' 'trust --head' trust 'trust --json' 'bench --list' log 'show --json @' 'info --json'; do
+	# shellcheck disable=SC2086 # words
+	"$STEMMA" $words >"$T/said" 2>&1
+	clean text "$T/said" || raw="$raw, $words"
+	grep -q '\.\./\.\.' "$T/said" && [ "$words" != 'show --json @' ] && raw="$raw, $words"
+	[ "$words" != 'trust --verify' ] || grep -q '^bench:00000000: ' "$T/said" || raw="$raw, no plan is named"
+done
+[ -z "$raw" ]
+check "ids of plans that are none are not printed${raw:+: not so$raw}"
 finish

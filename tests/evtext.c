@@ -60,6 +60,11 @@ static void print_str(const char *name, struct str s)
 	}
 }
 
+static void print_id(const char *name, struct str s)
+{
+	print_str(name, s);
+}
+
 static void print_list(const char *name, struct strlist l)
 {
 	struct str s;
@@ -236,6 +241,11 @@ static struct str field_str(json_t *line, const char *name)
 {
 	json_t *j = json_object_get(line, name);
 	return j ? get_bytes(j, name) : (struct str){0};
+}
+
+static struct str field_id(json_t *line, const char *name)
+{
+	return field_str(line, name);
 }
 
 static struct strlist field_list(json_t *line, const char *name)

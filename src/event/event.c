@@ -87,6 +87,11 @@ static void put_str(struct buf *out, struct str s, int64_t now)
 	buf_str(out, s);
 }
 
+static void put_id(struct buf *out, struct str s, int64_t now)
+{
+	put_str(out, s, now);
+}
+
 static void put_list(struct buf *out, struct strlist l, int64_t now)
 {
 	put_u64(out, l.count, now);
@@ -135,6 +140,24 @@ static bool get_str(const unsigned char **p, const unsigned char *end, int64_t n
 		return false;
 	*ret = str_n((const char *)*p, n);
 	*p += n;
+	return true;
+}
+
+struct str event_plain_id(struct str id)
+{
+	bool plain = id.n < sizeof(EVENT_NO_RUN);
+	for (size_t i = 0; plain && i < id.n; i++) {
+		const char c = id.p[i];
+		plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+	}
+	return plain ? id : str_of(EVENT_NO_RUN);
+}
+
+static bool get_id(const unsigned char **p, const unsigned char *end, int64_t now, struct str *ret)
+{
+	if (!get_str(p, end, now, ret))
+		return false;
+	*ret = event_plain_id(*ret);
 	return true;
 }
 
@@ -202,6 +225,11 @@ static inline bool lacks_time(int64_t v)
 }
 
 static inline bool lacks_str(struct str v)
+{
+	return v.n == 0;
+}
+
+static inline bool lacks_id(struct str v)
 {
 	return v.n == 0;
 }
@@ -292,50 +320,6 @@ static bool get_fields(const unsigned char *p, const unsigned char *end, struct 
 	}
 }
 
-static void plain_id(struct str *id)
-{
-	for (size_t i = 0; i < id->n; i++) {
-		const char c = id->p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_') ||
-		    id->n >= sizeof(EVENT_NO_RUN)) {
-			*id = str_of(EVENT_NO_RUN);
-			return;
-		}
-	}
-}
-
-void event_plain_ids(struct event *ev)
-{
-	switch (ev->kind) {
-	case EVENT_run:
-		plain_id(&ev->run.id);
-		plain_id(&ev->run.outer);
-		break;
-	case EVENT_run_end:
-		plain_id(&ev->run_end.id);
-		break;
-#define OF_RUN(kind)                                                                                                   \
-	case EVENT_##kind:                                                                                                 \
-		plain_id(&ev->kind.run);                                                                                       \
-		break;
-		OF_RUN(session)
-		OF_RUN(exec)
-		OF_RUN(note)
-		OF_RUN(tombstone)
-		OF_RUN(summary)
-		OF_RUN(machine)
-		OF_RUN(result)
-		OF_RUN(digest)
-		OF_RUN(h5_object)
-		OF_RUN(h5_part)
-		OF_RUN(h5_copy)
-		OF_RUN(app)
-#undef OF_RUN
-	default:
-		break;
-	}
-}
-
 int event_decode(const unsigned char **p, const unsigned char *end, int64_t before, struct event *ret)
 {
 	const unsigned char *q = *p;
@@ -348,7 +332,6 @@ int event_decode(const unsigned char **p, const unsigned char *end, int64_t befo
 	ret->time = add_times_wrapping(before, unzigzag(delta));
 	if (!get_fields(q, end, ret))
 		return -EBADMSG;
-	event_plain_ids(ret);
 	*p = end;
 	return 0;
 }

@@ -77,6 +77,7 @@ enum event_kind {
 #define EVENT_T_i64 int64_t
 #define EVENT_T_time int64_t
 #define EVENT_T_str struct str
+#define EVENT_T_id struct str
 #define EVENT_T_list struct strlist
 #define EVENT(number, name, meaning) struct event_##name {
 #define FIELD(event, type, name, meaning) EVENT_T_##type name;
@@ -112,10 +113,10 @@ int event_encode(struct buf *out, const struct event *ev, int64_t before);
 /* Decodes one event at *p (< end), its time relative to `before`; *p moves past it. writer and seq are the caller's to
  * fill. Returns 0, or -EBADMSG when the bytes do not hold an event. */
 int event_decode(const unsigned char **p, const unsigned char *end, int64_t before, struct event *ret);
-/* Ids of runs stand as they are on terminals, in documents and in paths, and who wrote the log may be anybody. So of
- * those that are no word of at most 26 letters, digits, - and _ every one becomes EVENT_NO_RUN. event_decode does it.
- */
-void event_plain_ids(struct event *ev);
+/* Ids of runs and plans stand as they are on terminals, in documents and in paths, and who wrote the log may be
+ * anybody. So one that is no word of at most 26 letters, digits, - and _ becomes EVENT_NO_RUN. event_decode does it
+ * with each field of the type `id`; labels that name a plan are the business of who reads them. */
+struct str event_plain_id(struct str id);
 #define EVENT_NO_RUN "00000000000000000000000000"
 
 #endif

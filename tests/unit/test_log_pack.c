@@ -51,6 +51,11 @@ static struct str fill_str(void)
 	return str_n(text + from, random_u64() % 4 ? (n < 35 ? n : 35) : random_u64() % (n + 1));
 }
 
+static struct str fill_id(void)
+{
+	return fill_str();
+}
+
 static struct strlist fill_list(void)
 {
 	static struct str items[4][8];

@@ -201,7 +201,8 @@ static int take_label(struct look *l, const struct event *ev)
 		struct chain_labelled *x = vec_add(&l->c->labelled);
 		if (!x)
 			return -ENOMEM;
-		snprintf(x->bench, sizeof(x->bench), "%.*s", 26, label.p + 6);
+		struct str bench = event_plain_id(str_n(label.p + 6, 26));
+		snprintf(x->bench, sizeof(x->bench), "%.*s", (int)bench.n, bench.p);
 		snprintf(x->run, sizeof(x->run), "%.*s", (int)ev->run.id.n, ev->run.id.p ? ev->run.id.p : "");
 		x->part = (size_t)(l->p - l->c->parts.v);
 		break;
