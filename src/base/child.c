@@ -116,18 +116,40 @@ int child_signal(pid_t pid, int sig)
 	return kill(pid, sig) < 0 ? -errno : 0;
 }
 
-int child_run(const struct child *c)
-{
-	pid_t pid;
-	int rc = child_start(c, &pid);
-	return rc < 0 ? rc : child_wait(pid);
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Is it over before the time is? It is still to be waited for. */
+static bool is_over_in_time(pid_t pid, int limit_ms)
+{
+	const int64_t until = now_ms() + limit_ms;
+	struct timespec pause = {.tv_nsec = 200000}; /* of what is quick, as of git, nearly nothing is slept away */
+	for (;;) {
+		siginfo_t si = {0};
+		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : si.si_pid != 0)
+			return true;
+		if (now_ms() >= until)
+			return false;
+		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec < 10000000 ? 2 * pause.tv_nsec : pause.tv_nsec;
+	}
+}
+
+int child_run(const struct child *c)
+{
+	pid_t pid;
+	int rc = child_start(c, &pid);
+	if (rc < 0)
+		return rc;
+	bool late = c->limit_ms && !is_over_in_time(pid, c->limit_ms);
+	if (late)
+		kill(pid, SIGKILL); /* it was not waited for: the number is its own */
+	rc = child_wait(pid);
+	return late ? -ETIMEDOUT : rc;
 }
 
 /* 1: there is something to read, or the end of it; 0: it is late. */

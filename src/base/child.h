@@ -26,10 +26,10 @@ struct child {
 	 * -errno is then child_start's result, too. Without a program it is what the child ends with. */
 	int (*before)(void *arg);
 	void *arg;
+	int limit_ms; /* of child_run and child_read: what takes longer is killed: -ETIMEDOUT. 0: it may take for ever */
 	/* Of child_read alone. */
-	size_t most;  /* bytes of what it prints that are kept; the others are read and dropped, so that it may end */
-	bool cut;     /* what prints more is killed instead, and that is no error */
-	int limit_ms; /* what takes longer is killed: -ETIMEDOUT. 0: it may take for ever */
+	size_t most; /* bytes of what it prints that are kept; the others are read and dropped, so that it may end */
+	bool cut;    /* what prints more is killed instead, and that is no error */
 };
 
 /* Starts it. The caller waits for *ret_pid. Where the program cannot be started, the result says why, and there is no

@@ -49,6 +49,7 @@ static char **env_for_git(void)
 static int start_no_other(void *arg)
 {
 	(void)arg;
+	childless_bound(0);
 	return childless_enter();
 }
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -24,6 +25,25 @@
 #define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
 /* Refuses the call number that is loaded if it is this one. */
 #define NEVER(call, error) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), REFUSE(error)
+
+static void lower_limit(int which, rlim_t most)
+{
+	struct rlimit now;
+	if (getrlimit(which, &now) < 0)
+		return;
+	now.rlim_cur = now.rlim_cur > most ? most : now.rlim_cur;
+	now.rlim_max = now.rlim_max > most ? most : now.rlim_max;
+	setrlimit(which, &now);
+}
+
+void childless_bound(uint64_t file)
+{
+	const rlim_t memory = (rlim_t)4 << 30; /* what it maps of packs does not count */
+	lower_limit(RLIMIT_DATA, memory);
+	lower_limit(RLIMIT_CORE, 0);
+	if (file)
+		lower_limit(RLIMIT_FSIZE, file);
+}
 
 int childless_enter(void)
 {

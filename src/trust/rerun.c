@@ -101,6 +101,7 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 	    .domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
 	const struct still_was was = {.content = x->want, .print = v->has_size ? &print : NULL};
 	struct still_seen seen;
+	x->size = v->has_size ? v->size : 0;
 	/* What cannot be read, though it is known what it was, may be brought back. */
 	const enum rerun_state states[] = {[STILL_SAME] = RERUN_SAME,
 	                                   [STILL_OTHER] = RERUN_DIFFERS,
@@ -436,30 +437,46 @@ int rerun_plan(struct store *s, store_id run, const char *home, const char *from
 
 /* ---- bringing files back ---- */
 
+/* git in the repository that a file lies in. Whoever made that may let git wait for ever (its configuration or HEAD is
+ * a FIFO), or unpack without end. */
+struct repository {
+	const char *dir;
+	uint64_t most; /* bytes that it may print, 0 any number */
+};
+enum { GIT_MS = 10000 };
+static bool git_was_late; /* then it is not asked again in this process, for other files either */
+
 /* Variables could lead git to another repository or program, which the repository's configuration can name, too. */
 static int enter_repository(void *arg)
 {
 	extern char **environ;
+	const struct repository *repository = arg;
 	size_t k = 0;
-	if (chdir(arg) < 0)
+	if (chdir(repository->dir) < 0)
 		return -errno;
 	for (size_t i = 0; environ[i]; i++)
 		if (strncmp(environ[i], "GIT_", 4) != 0)
 			environ[k++] = environ[i];
 	environ[k] = NULL;
+	childless_bound(repository->most);
 	return childless_enter();
 }
 
 /* Runs git in the file's folder; its output in a file without a name. The descriptor, or -errno. */
-static int git(char *dir, char *const argv[])
+static int git(struct repository *repository, char *const argv[])
 {
 	const char *tmp = getenv("TMPDIR");
+	if (git_was_late)
+		return -ENOENT;
 	int out = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (out < 0) /* not every file system has such files */
 		out = memfile_new("stemma-git");
 	if (out < 0)
 		return -errno;
-	if (child_run(&(struct child){.argv = argv, .out = out, .before = enter_repository, .arg = dir}) != 0) {
+	int rc = child_run(
+	    &(struct child){.argv = argv, .out = out, .before = enter_repository, .arg = repository, .limit_ms = GIT_MS});
+	git_was_late = rc == -ETIMEDOUT;
+	if (rc != 0) {
 		close(out);
 		return -ENOENT;
 	}
@@ -476,16 +493,18 @@ static int from_git(struct rerun_file *x, const char *to)
 	snprintf(limit, sizeof(limit), "-%d", COMMITS_MAX);
 	char *const log[] = {(char *)"git", (char *)"rev-list", (char *)"--all", limit, (char *)"--", (char *)(slash + 1),
 	                     NULL};
-	int fd = git(dir, log);
+	struct repository repository = {.dir = dir, .most = sizeof(commits)};
+	int fd = git(&repository, log);
 	if (fd < 0)
 		return fd;
 	ssize_t k = io_pread(fd, commits, sizeof(commits) - 1, 0);
 	close(fd);
 	commits[k > 0 ? k : 0] = '\0';
+	repository.most = x->size;
 	for (char *save = NULL, *c = strtok_r(commits, "\n", &save); c; c = strtok_r(NULL, "\n", &save)) {
 		snprintf(spec, sizeof(spec), "%s:./%s", c, slash + 1);
 		char *const blob[] = {(char *)"git", (char *)"cat-file", (char *)"blob", spec, NULL};
-		fd = git(dir, blob);
+		fd = git(&repository, blob);
 		if (fd < 0)
 			continue;
 		int rc = still_holds(NULL, fd, x->want) > 0 ? kept_copy(fd, to, x->mode) : -ENOENT;

@@ -29,6 +29,7 @@ struct rerun_file {
 	bool below, program, library;
 	bool fingerprint_same; /* identity, size and time are those of the record */
 	unsigned mode;
+	uint64_t size; /* 0 also: not known */
 	enum rerun_state state;
 	const char *how; /* of RERUN_CHANGED: by what that shows, in words; NULL else */
 };

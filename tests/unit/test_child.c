@@ -68,6 +68,9 @@ static void bounds(void **state)
 	prints("printf 123", 3, true, 0, "123");
 	struct buf b = {0};
 	struct child c = {.argv = SHELL("echo first; sleep 1000"), .most = 100, .limit_ms = 300};
+	assert_int_equal(child_run(&c), -ETIMEDOUT);
+	struct child quick = {.argv = SHELL("exit 3"), .limit_ms = 100000};
+	assert_int_equal(child_run(&quick), 3 << 8);
 	assert_int_equal(child_read(&c, &b), -ETIMEDOUT);
 	buf_release(&b);
 }
