@@ -1,6 +1,6 @@
 /* The code that counts (inject/sites.h), run: each function here is a call wrapper whose site jumps to its stub, and
  * what the stub has written into the table is what the call has done. x86-64 only. */
-#include "capture/inject/sites.h"
+#include "capture/inject/site_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -701,6 +701,88 @@ static void too_far_or_too_much(void **state)
 	assert_true(stubs.n <= STUBS_SIZE);
 }
 
+/* ---- once for all processes ---- */
+
+/* Stubs that were made for one place are those of another, where all lies as far apart. */
+static void stubs_are_made_once(void **state)
+{
+	(void)state;
+	const uint64_t base = address(region), code = base + PAGE, elsewhere = 0x123456000;
+	wrapper(SYS_read, SITE_MOVE, RDI, SITE_NONE);
+	wrapper(SYS_openat, SITE_OPEN, SITE_NONE, SITE_NONE);
+	wrapper(SYS_close, SITE_CLOSE, SITE_NONE, SITE_NONE);
+	const struct stubs *first = site_stubs(&sites, base, code, address(table));
+	assert_non_null(first);
+	const struct stubs *moved = site_stubs(&sites, base + elsewhere, code + elsewhere, address(table) + elsewhere);
+	assert_ptr_equal(moved, first);
+	assert_int_equal(stubs_make(&sites, base + elsewhere, code + elsewhere, address(table) + elsewhere, &stubs), 0);
+	assert_int_equal(moved->n, stubs.n);
+	assert_memory_equal(moved->code, stubs.code, stubs.n);
+	assert_memory_equal(moved->at, stubs.at, sites.n * sizeof(stubs.at[0]));
+	/* Other distances, other sites: others. */
+	const struct stubs *farther = site_stubs(&sites, base, code + 16, address(table));
+	assert_ptr_not_equal(farther, first);
+	assert_int_equal(stubs_make(&sites, base, code + 16, address(table), &stubs), 0);
+	assert_memory_equal(farther->code, stubs.code, stubs.n);
+	sites.tid = 0x2d0;
+	const struct stubs *threads = site_stubs(&sites, base, code, address(table));
+	assert_int_equal(stubs_make(&sites, base, code, address(table), &stubs), 0);
+	assert_int_equal(threads->n, stubs.n);
+	assert_memory_equal(threads->code, stubs.code, stubs.n);
+	assert_null(site_stubs(&sites, base, base + ((uint64_t)1 << 31) + PAGE, address(table)));
+	/* More than are kept: the oldest is made anew, and is right. */
+	for (unsigned i = 0; i < 16; i++)
+		assert_non_null(site_stubs(&sites, base, code + 32 * (i + 1), address(table)));
+	assert_memory_equal(site_stubs(&sites, base, code, address(table))->code, stubs.code, stubs.n);
+}
+
+/* The jumps of all sites, a page at a time, in the order in which they lie or in another. */
+static void jumps_are_written_by_pages(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		wrapper(SYS_read, SITE_MOVE, RDI, SITE_NONE);
+	for (int i = 0; i < 4; i++) {
+		struct site t = sites.site[i];
+		sites.site[i] = sites.site[7 - i];
+		sites.site[7 - i] = t;
+	}
+	sites.site[8] = sites.site[0]; /* one that goes over the page's end */
+	sites.site[8].offset = PAGE - 3;
+	sites.n = 9;
+	memcpy(region + PAGE - 3, sites.site[8].bytes, SITE_BYTES);
+	const uint64_t base = address(region), code = base + 2 * PAGE;
+	unsigned char was[2 * PAGE], is[2 * PAGE];
+	bool changed;
+	memcpy(was, region, sizeof(was));
+	struct site_text *text = site_text_read(getpid(), &sites, base);
+	assert_non_null(text);
+	assert_true(site_text_is(text, NULL, 0));
+	assert_int_equal(stubs_make(&sites, base, code, address(table), &stubs), 0);
+	assert_false(site_text_is(text, &stubs, code));
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	assert_int_equal(site_text_jump(text, mem, &stubs, code, &changed), 0);
+	assert_true(changed);
+	memcpy(is, region, sizeof(is));
+	for (size_t i = 0; i < sites.n; i++) {
+		unsigned char jump[SITE_BYTES];
+		stubs_jump(&sites.site[i], base, code, stubs.at[i], jump);
+		memcpy(was + sites.site[i].offset, jump, sites.site[i].taken);
+	}
+	assert_memory_equal(is, was, sizeof(was)); /* those bytes and no others */
+	site_text_free(text);
+	text = site_text_read(getpid(), &sites, base);
+	assert_true(site_text_is(text, &stubs, code));
+	region[sites.site[3].offset + 1]++;
+	site_text_free(text);
+	text = site_text_read(getpid(), &sites, base);
+	assert_false(site_text_is(text, &stubs, code));
+	site_text_free(text);
+	/* Nothing is there. */
+	assert_null(site_text_read(getpid(), &sites, 0));
+	close(mem);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -719,7 +801,9 @@ int main(void)
 	                                   TEST(logged_opens),
 	                                   TEST(moved_by_threads),
 	                                   TEST(closed_and_opened_by_threads),
-	                                   TEST(too_far_or_too_much)};
+	                                   TEST(too_far_or_too_much),
+	                                   TEST(stubs_are_made_once),
+	                                   TEST(jumps_are_written_by_pages)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -7,7 +7,7 @@
  * around the code (threads, raw system calls, a second C library) cost knowledge, never truth. Never is it claimed that
  * a file was opened and no byte of it read: a mapping may have served. That nothing was written, or read of a pipe, is.
  *
- * Cost: 0.3 to 0.5 ms once a process that opens files; then three process_vm_readv every 24 opens, and a read of
+ * Cost: 0.4 ms once a process that opens files; then three process_vm_readv every 24 opens, and a read of
  * /proc/.../io where an access with bytes ends. Memory: 72 bytes a descriptor. */
 #ifndef STEMMA_CAPTURE_COUNT_COUNTED_H
 #define STEMMA_CAPTURE_COUNT_COUNTED_H

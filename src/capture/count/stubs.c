@@ -656,16 +656,21 @@ static uint16_t emit_logged_stub(struct counting *a, const struct site *t, uint6
 	return at;
 }
 
+void stubs_move(struct stubs *stubs, uint64_t table)
+{
+	const uint64_t constants[3] = {table + offsetof(struct counted_table, row),
+	                               table + offsetof(struct counted_table, entry),
+	                               table + offsetof(struct counted_table, flying)};
+	static_assert(AT_ROWS == 0 && AT_LOG == 8 && AT_FLYING == 16 && CONSTANTS == sizeof(constants), "as written here");
+	memcpy(stubs->code, constants, sizeof(constants));
+}
+
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
 {
 	enum { COMPARED = 11 }; /* bytes that compare the number, where it is guessed */
 	struct counting a = {.to = {.s = ret, .code = code}, .tid = s->tid, .table = table};
-	const uint64_t constants[3] = {table + offsetof(struct counted_table, row),
-	                               table + offsetof(struct counted_table, entry),
-	                               table + offsetof(struct counted_table, flying)};
-	ret->n = 0;
-	asmb_bytes(&a.to, constants, sizeof(constants));
-	static_assert(AT_ROWS == 0 && AT_LOG == 8 && AT_FLYING == 16 && CONSTANTS == 24, "as written here");
+	stubs_move(ret, table);
+	ret->n = CONSTANTS;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
 		while (ret->n % 16 && !a.to.far)

@@ -1,4 +1,5 @@
 #include "capture/inject/inject_int.h"
+#include "capture/inject/site_text.h"
 
 #include "base/fileid.h"
 #include "base/io.h"
@@ -87,33 +88,12 @@ void inject_site_bytes(const struct sites *s, uint64_t base, const struct stubs 
 		memcpy(ret, t->bytes, t->taken);
 }
 
-/* The sites as they are supposed to be, read at once. */
-static bool has_expected_sites(pid_t pid, const struct sites *s, uint64_t base, const struct stubs *counted,
-                               uint64_t code)
-{
-	struct iovec here[SITES_MAX], there[SITES_MAX];
-	unsigned char got[SITES_MAX][SITE_BYTES];
-	size_t want = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		const struct site *t = &s->site[i];
-		here[i] = (struct iovec){got[i], t->taken};
-		there[i] = (struct iovec){(void *)(uintptr_t)(base + t->offset), t->taken};
-		want += t->taken;
-	}
-	if (process_vm_readv(pid, here, s->n, there, s->n, 0) != (ssize_t)want)
-		return false;
-	for (size_t i = 0; i < s->n; i++) {
-		unsigned char as[SITE_BYTES] = {0};
-		inject_site_bytes(s, base, counted, code, i, as);
-		if (memcmp(got[i], as, s->site[i].taken))
-			return false;
-	}
-	return true;
-}
-
 bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
 {
-	return has_expected_sites(pid, sites, base, NULL, 0);
+	struct site_text *text = site_text_read(pid, sites, base);
+	bool has = text && site_text_is(text, NULL, 0);
+	site_text_free(text);
+	return has;
 }
 
 /* What the kernel leaves on the stack for a signal's handler to return by. */
@@ -297,31 +277,19 @@ static int put_table(pid_t pid, struct injection *g, const struct regs *was, uin
 	return shut_rc == -ESRCH || rc == -ESRCH ? -ESRCH : 0;
 }
 
-static int put_jumps(int mem, const struct sites *s, uint64_t base, uint64_t code, const struct stubs *stubs,
-                     size_t *ret_done)
-{
-	for (*ret_done = 0; *ret_done < s->n; ++*ret_done) {
-		const struct site *t = &s->site[*ret_done];
-		unsigned char jump[SITE_BYTES];
-		stubs_jump(t, base, code, stubs->at[*ret_done], jump);
-		if (!inject_write(mem, base + t->offset, jump, t->taken))
-			return -EIO;
-	}
-	return 0;
-}
-
 /* The loader's stubs, behind the library's, and the jumps to them. The process is in the library, not in the loader's
  * calls, or about to come back to none of them. */
-static void put_loader(pid_t pid, const struct injection *g, int mem, uint64_t code, struct stubs *stubs)
+static void put_loader(pid_t pid, const struct injection *g, int mem, uint64_t code)
 {
 	struct sites s = *g->loader;
 	const uint64_t at = code + STUBS_SIZE;
-	size_t done;
+	bool changed;
 	s.tid = g->sites->tid; /* where the C library keeps it */
-	if (stubs_make(&s, g->loader_base, at, code + CODE_SIZE, stubs) < 0 || stubs->n > LOADER_SIZE ||
-	    !has_expected_sites(pid, g->loader, g->loader_base, NULL, 0) || !inject_write(mem, at, stubs->code, stubs->n))
-		return;
-	put_jumps(mem, g->loader, g->loader_base, at, stubs, &done);
+	const struct stubs *stubs = site_stubs(&s, g->loader_base, at, code + CODE_SIZE);
+	struct site_text *text = stubs && stubs->n <= LOADER_SIZE ? site_text_read(pid, g->loader, g->loader_base) : NULL;
+	if (text && site_text_is(text, NULL, 0) && inject_write(mem, at, stubs->code, stubs->n))
+		site_text_jump(text, mem, stubs, at, &changed);
+	site_text_free(text);
 }
 
 /* The lowest address that anything of it has; 0 not known. */
@@ -340,10 +308,10 @@ unsigned long inject_near(pid_t pid, const struct injection *g, uint64_t size)
 	return low > size + 2 * APART ? (low - (size + APART)) & ~4095ul : 0;
 }
 
-/* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
- * goes on. */
+/* Everything but the last registers. in: the open that the process has just come back from, if any; text: what it has
+ * at the sites; ret_on: where it goes on. */
 static int write_code(pid_t pid, struct injection *g, const struct regs *was, size_t in, int *signal,
-                      struct stubs *stubs, struct regs *ret_on)
+                      struct site_text *text, struct regs *ret_on)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
@@ -371,7 +339,8 @@ static int write_code(pid_t pid, struct injection *g, const struct regs *was, si
 	const unsigned long protect[7] = {SYS_mprotect, at, CODE_SIZE, PROT_READ | PROT_EXEC};
 	const unsigned long wipe[7] = {SYS_madvise, at + CODE_SIZE, TABLE_SIZE, MADV_WIPEONFORK};
 	uint32_t owner = (uint32_t)pid;
-	rc = stubs_make(g->sites, g->base, at, at + CODE_SIZE, stubs);
+	const struct stubs *stubs = site_stubs(g->sites, g->base, at, at + CODE_SIZE);
+	rc = stubs ? 0 : -ERANGE;
 	if (rc == 0 && (!inject_write(mem, at, stubs->code, stubs->n) ||
 	                !inject_write(mem, at + CODE_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
 		rc = -EIO;
@@ -382,22 +351,22 @@ static int write_code(pid_t pid, struct injection *g, const struct regs *was, si
 	/* Behind an open the process stands among the bytes that are about to change: from here on it goes on in its stub.
 	 * That call is not counted: its descriptor is in the list. */
 	struct regs on = *was;
-	if (in < g->sites->n)
+	if (rc == 0 && in < g->sites->n)
 		on.ip = at + stubs->after[in];
 	if (rc == 0 && inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0)
 		rc = -ESRCH;
-	size_t done = 0;
+	bool changed = false;
 	if (rc == 0)
-		rc = put_jumps(mem, g->sites, g->base, at, stubs, &done);
+		rc = site_text_jump(text, mem, stubs, at, &changed);
 	/* Without the loader's what it reads later is not counted, and nothing is claimed then. */
 	if (rc == 0 && g->loader)
-		put_loader(pid, g, mem, at, stubs);
+		put_loader(pid, g, mem, at);
 	if (rc == 0) {
 		*ret_on = on;
 	} else if (rc != -ESRCH) {
 		/* What has been changed stays, with its stubs: that does no harm, and nobody is sure to be elsewhere. */
-		*ret_on = done ? on : *was;
-		if (!done)
+		*ret_on = changed ? on : *was;
+		if (!changed)
 			inject_remote_call(pid, g, was, frame, unmap, &none, signal);
 	}
 	close(mem);
@@ -431,64 +400,84 @@ static int list_descriptors(pid_t pid, struct injection *g)
 	return rc;
 }
 
-int inject_code(pid_t pid, struct injection *g, int *ret_signal)
+/* Where the process is: the open that it has just come back from, sites->n if it is none of the sites; and whether it
+ * is right behind that, or the call that begins it all, and the kernel is not about to make it again. */
+static bool is_behind_call(const struct injection *g, const struct stubs *counted, const struct regs *was,
+                           size_t *ret_in, bool *ret_begins)
 {
-	struct regs was;
-	char text[512];
-	struct stubs *stubs = malloc(sizeof(*stubs));
-	*ret_signal = 0;
-	if (!stubs)
-		return -ENOMEM;
-	if (inject_ptrace(PTRACE_GETREGS, pid, 0, &was) < 0) {
-		free(stubs);
-		return -ESRCH;
-	}
-	/* It may have the stubs that count: they are what they were made to be then. */
-	struct stubs *counted = g->counted_code ? malloc(sizeof(*counted)) : NULL;
-	int rc = 0;
-	if (g->counted_code)
-		rc = counted ? stubs_make(g->sites, g->base, g->counted_code, g->counted_table, counted) : -ENOMEM;
+	const struct sites *s = g->sites;
 	size_t in = 0;
-	for (; rc == 0 && in < g->sites->n; in++)
-		if (g->sites->site[in].kind == SITE_OPEN &&
-		    was.ip == 2 + (counted ? g->counted_code + counted->call[in] : g->base + g->sites->site[in].offset))
+	for (; in < s->n; in++)
+		if (s->site[in].kind == SITE_OPEN &&
+		    was->ip == 2 + (counted ? g->counted_code + counted->call[in] : g->base + s->site[in].offset))
 			break;
-	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
-	bool stays = sites_stay(g->sites, was.ip - g->base) || sites_is_framed(g->sites, was.ip - g->base);
-	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
-	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !is_plain(pid, begins || (g->put && !g->sites->musl), g->threads) ||
-	                (!g->log_only && !has_expected_sites(pid, g->sites, g->base, counted, g->counted_code))))
-		rc = -ENOTSUP;
+	*ret_in = in;
+	*ret_begins = s->start && was->ip == g->base + s->start + 2;
+	bool stays = sites_stay(s, was->ip - g->base) || sites_is_framed(s, was->ip - g->base);
+	return (in < s->n || *ret_begins || stays) && ((long)was->ax >= 0 || (long)was->ax > -RESTARTS) &&
+	       was->cs == CODE_64;
+}
+
+/* What it has moved by now, of its first thread and all of it. */
+static void read_totals(pid_t pid, struct injection *g)
+{
+	char text[512], what[48];
+	snprintf(what, sizeof(what), "task/%d/io", pid);
+	bool own = procfs_read(pid, what, text, sizeof(text)) > 0;
+	g->rchar = own ? (uint64_t)parse_status_field(text, "rchar:") : UINT64_MAX;
+	g->wchar = own ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
+	bool all = procfs_read(pid, "io", text, sizeof(text)) > 0;
+	g->rchar_all = all ? (uint64_t)parse_status_field(text, "rchar:") : UINT64_MAX;
+	g->wchar_all = all ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
+}
+
+/* Puts it in, where all that must hold has been looked at but the library's bytes. */
+static int put_code(pid_t pid, struct injection *g, const struct stubs *counted, const struct regs *was, size_t in,
+                    int *signal)
+{
+	struct regs on = *was;
 	uint64_t mask;
+	struct site_text *text = g->log_only ? NULL : site_text_read(pid, g->sites, g->base);
+	if (!g->log_only && !(text && site_text_is(text, counted, g->counted_code))) {
+		site_text_free(text);
+		return -ENOTSUP;
+	}
+	struct stubs *stubs = g->put ? malloc(sizeof(*stubs)) : NULL;
+	int rc = g->put && !stubs ? -ENOMEM : 0;
 	if (rc == 0 && inject_ptrace(PTRACE_GET_MASK, pid, sizeof(mask), &mask) < 0)
 		rc = -ESRCH;
 	if (rc == 0) {
-		struct regs on = was;
-		rc = g->put ? g->put(pid, g, counted, &was, ret_signal, stubs)
-		            : write_code(pid, g, &was, in, ret_signal, stubs, &on);
+		rc = g->put ? g->put(pid, g, counted, was, signal, stubs) : write_code(pid, g, was, in, signal, text, &on);
 		on.orig_ax = (unsigned long)-1;
 		if (rc != -ESRCH && (inject_ptrace(PTRACE_SET_MASK, pid, sizeof(mask), &mask) < 0 ||
 		                     inject_ptrace(PTRACE_SETREGS, pid, 0, &on) < 0))
 			rc = -ESRCH;
 	}
-	if (rc == 0 && !g->put) {
-		char what[48];
-		snprintf(what, sizeof(what), "task/%d/io", pid);
-		rc = list_descriptors(pid, g);
-		long r = -1, w = -1;
-		if (procfs_read(pid, what, text, sizeof(text)) > 0) {
-			r = parse_status_field(text, "rchar:");
-			w = parse_status_field(text, "wchar:");
-		}
-		g->rchar = (uint64_t)r;
-		g->wchar = (uint64_t)w;
-		bool all = procfs_read(pid, "io", text, sizeof(text)) > 0;
-		g->rchar_all = all ? (uint64_t)parse_status_field(text, "rchar:") : UINT64_MAX;
-		g->wchar_all = all ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
-	}
-	free(counted);
 	free(stubs);
+	site_text_free(text);
+	return rc;
+}
+
+int inject_code(pid_t pid, struct injection *g, int *ret_signal)
+{
+	struct regs was;
+	size_t in;
+	bool begins;
+	*ret_signal = 0;
+	if (inject_ptrace(PTRACE_GETREGS, pid, 0, &was) < 0)
+		return -ESRCH;
+	/* It may have the stubs that count: they are what they were made to be then. */
+	const struct stubs *counted = NULL;
+	if (g->counted_code && !(counted = site_stubs(g->sites, g->base, g->counted_code, g->counted_table)))
+		return -ENOMEM;
+	if (!is_behind_call(g, counted, &was, &in, &begins) ||
+	    !is_plain(pid, begins || (g->put && !g->sites->musl), g->threads))
+		return -ENOTSUP;
+	int rc = put_code(pid, g, counted, &was, in, ret_signal);
+	if (rc == 0 && !g->put) {
+		rc = list_descriptors(pid, g);
+		read_totals(pid, g);
+	}
 	return rc;
 }
 

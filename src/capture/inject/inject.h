@@ -56,8 +56,8 @@ bool inject_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
 /* Of the process of thread tid. 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call
  * made in its name might kill it), another library, no room. Signals that came meanwhile are in *ret_signal, one at
  * most, to be delivered by the caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made
- * in its name (mmap, mprotect, madvise), eight for the code that opens, four of them with log_only; measured 0.3 to 0.5
- * ms. */
+ * in its name (mmap, mprotect, madvise), eight for the code that opens, four of them with log_only; measured 0.4 ms.
+ */
 int inject_code(pid_t tid, struct injection *g, int *ret_signal);
 
 #endif

@@ -207,6 +207,8 @@ struct stubs {
 
 /* Makes the code for a library loaded at base, to lie at code with its table at table. 0, or -ERANGE: too far apart. */
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret);
+/* Stubs that were made for another place, all distances being the same: they are those of a table that lies there. */
+void stubs_move(struct stubs *stubs, uint64_t table);
 /* The bytes that replace the site's. */
 void stubs_jump(const struct site *site, uint64_t base, uint64_t code, uint16_t at, unsigned char ret[SITE_BYTES]);
 
