@@ -178,30 +178,23 @@ static void append_name_event(struct facts *f, const struct event *ev, unsigned 
 	    .key = facts_key(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
 }
 
-static void apply_file(struct facts *f, const struct event *ev)
+/* The domain of a file event's file; an event without one is of the domain 0. VEC_NONE: it refers to nothing, or there
+ * is no memory. */
+static uint32_t domain_of_file(struct facts *f, const struct event *ev)
 {
-	struct graph *g = f->g;
-	uint32_t domain = VEC_NONE, path = VEC_NONE, group = VEC_NONE;
-	bool absent = ev->file.kind == TERM_kind_absent;
-	if (!absent) {
-		domain = dense_get(&f->domains, ev->file.domain);
-		if (domain == VEC_NONE && ev->file.domain == 0)
-			domain = graph_domain(g, 0);
-		if (domain == VEC_NONE) {
-			g->unknown_refs++;
-			return;
-		}
-	}
-	if (ev->file.group)
-		group = facts_file(f, ev->file.group);
-	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
-		g->failed = true;
-		return;
-	}
-	uint32_t id = graph_file(g, domain, ev->file.ino, ev->file.gen, absent ? path : VEC_NONE, NULL);
-	if (id == VEC_NONE)
-		return;
-	struct gfile *file = &g->files.v[id];
+	uint32_t domain = dense_get(&f->domains, ev->file.domain);
+	if (domain == VEC_NONE && ev->file.domain == 0)
+		domain = graph_domain(f->g, 0);
+	if (domain == VEC_NONE)
+		f->g->unknown_refs++;
+	return domain;
+}
+
+/* What an event tells of a file beside which one it is: of several events the one with the least key holds for its kind
+ * and its group, the last one for its path. path, group: VEC_NONE where the event has none. */
+static void tell_file(struct facts *f, const struct event *ev, uint32_t id, uint32_t path, uint32_t group)
+{
+	struct gfile *file = &f->g->files.v[id];
 	struct gkey key = facts_key(f, ev);
 	unsigned kind = ev->file.kind <= TERM_kind_xattr ? (unsigned)ev->file.kind : 0;
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
@@ -210,18 +203,35 @@ static void apply_file(struct facts *f, const struct event *ev)
 		file->kind_key = key;
 		file->kind = (uint8_t)kind;
 	}
-	if (!absent && path != VEC_NONE && gkey_cmp(&key, &file->path_key) >= 0) {
+	if (ev->file.kind != TERM_kind_absent && path != VEC_NONE && gkey_cmp(&key, &file->path_key) >= 0) {
 		file->path_key = key;
 		file->path = path;
 	}
 	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
 	if (gkind_is_object(kind) && ev->file.within && file->within == VEC_NONE)
 		file->within = facts_file(f, ev->file.within);
-	file = &g->files.v[id];
 	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
 		file->group_key = key;
 		file->group = group;
 	}
+}
+
+static void apply_file(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	uint32_t domain = VEC_NONE, path = VEC_NONE;
+	bool absent = ev->file.kind == TERM_kind_absent;
+	if (!absent && (domain = domain_of_file(f, ev)) == VEC_NONE)
+		return;
+	uint32_t group = facts_file_or_none(f, ev->file.group);
+	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
+		g->failed = true;
+		return;
+	}
+	uint32_t id = graph_file(g, domain, ev->file.ino, ev->file.gen, absent ? path : VEC_NONE, NULL);
+	if (id == VEC_NONE)
+		return;
+	tell_file(f, ev, id, path, group);
 	facts_set(f, &f->files, ev->file.num, id);
 	if (ev->file.path.n && !absent) /* whether its names count is known at the end */
 		append_name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
@@ -499,6 +509,99 @@ static void apply_link(struct facts *f, const struct event *ev)
 	                    .sure = ev->link.sure != 0};
 }
 
+static void apply_session_end(struct facts *f, const struct event *ev)
+{
+	(void)ev;
+	f->g->sessions.v[f->session].ended = true;
+}
+
+static void apply_machine(struct facts *f, const struct event *ev)
+{
+	facts_apply_reported(f, ev, ev->machine.run, 0);
+}
+
+static void apply_result(struct facts *f, const struct event *ev)
+{
+	facts_apply_reported(f, ev, ev->result.run, 0);
+}
+
+/* A plan or a seal: of no run. */
+static void apply_plan(struct facts *f, const struct event *ev)
+{
+	facts_apply_reported(f, ev, str_of(""), 0);
+}
+
+static void apply_digest(struct facts *f, const struct event *ev)
+{
+	facts_apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
+}
+
+static void apply_app_word(struct facts *f, const struct event *ev)
+{
+	facts_apply_of_app(f, ev, ev->app_word.app);
+}
+
+static void apply_app_metric(struct facts *f, const struct event *ev)
+{
+	facts_apply_of_app(f, ev, ev->app_metric.app);
+}
+
+static void apply_app_activity(struct facts *f, const struct event *ev)
+{
+	facts_apply_of_app(f, ev, ev->app_activity.app);
+}
+
+static void apply_mpi_rank(struct facts *f, const struct event *ev)
+{
+	facts_apply_of_app(f, ev, ev->mpi_rank.app);
+}
+
+static void apply_mpi_io(struct facts *f, const struct event *ev)
+{
+	facts_apply_of_app(f, ev, ev->mpi_io.app);
+}
+
+/* What each kind of event adds; NULL: nothing. */
+typedef void event_apply(struct facts *f, const struct event *ev);
+static event_apply *const apply_kind[] = {
+    [EVENT_session] = apply_session,
+    [EVENT_run] = apply_run,
+    [EVENT_run_end] = apply_run_end,
+    [EVENT_session_end] = apply_session_end,
+    [EVENT_domain] = apply_domain,
+    [EVENT_file] = apply_file,
+    [EVENT_state] = apply_state,
+    [EVENT_process] = apply_process,
+    [EVENT_exec] = apply_exec,
+    [EVENT_image] = apply_image,
+    [EVENT_exit] = apply_exit,
+    [EVENT_access] = apply_access,
+    [EVENT_access_end] = apply_access_end,
+    [EVENT_io] = apply_io,
+    [EVENT_name] = apply_name,
+    [EVENT_link] = apply_link,
+    [EVENT_gap] = facts_apply_gap,
+    [EVENT_note] = facts_apply_note,
+    [EVENT_summary] = facts_apply_summary,
+    [EVENT_machine] = apply_machine,
+    [EVENT_result] = apply_result,
+    [EVENT_plan] = apply_plan,
+    [EVENT_seal] = apply_plan,
+    [EVENT_digest] = apply_digest,
+    [EVENT_h5_object] = facts_apply_h5,
+    [EVENT_h5_part] = facts_apply_h5,
+    [EVENT_h5_copy] = facts_apply_h5_copy,
+    [EVENT_app] = facts_apply_app,
+    [EVENT_app_word] = apply_app_word,
+    [EVENT_app_metric] = apply_app_metric,
+    [EVENT_app_activity] = apply_app_activity,
+    [EVENT_mpi_rank] = apply_mpi_rank,
+    [EVENT_mpi_io] = apply_mpi_io,
+    [EVENT_build] = facts_apply_build,
+    [EVENT_build_file] = facts_apply_build,
+    [EVENT_tombstone] = facts_apply_tombstone,
+};
+
 void facts_event(struct facts *f, const struct event *ev)
 {
 	if (f->session == VEC_NONE || f->g->failed || ev->seq <= f->seq)
@@ -510,110 +613,7 @@ void facts_event(struct facts *f, const struct event *ev)
 		s->began = ev->time;
 	s->last = f->seq = ev->seq;
 	f->g->events++;
-	switch (ev->kind) {
-	case EVENT_session:
-		apply_session(f, ev);
-		break;
-	case EVENT_run:
-		apply_run(f, ev);
-		break;
-	case EVENT_run_end:
-		apply_run_end(f, ev);
-		break;
-	case EVENT_session_end:
-		s->ended = true;
-		break;
-	case EVENT_domain:
-		apply_domain(f, ev);
-		break;
-	case EVENT_file:
-		apply_file(f, ev);
-		break;
-	case EVENT_state:
-		apply_state(f, ev);
-		break;
-	case EVENT_process:
-		apply_process(f, ev);
-		break;
-	case EVENT_exec:
-		apply_exec(f, ev);
-		break;
-	case EVENT_image:
-		apply_image(f, ev);
-		break;
-	case EVENT_exit:
-		apply_exit(f, ev);
-		break;
-	case EVENT_access:
-		apply_access(f, ev);
-		break;
-	case EVENT_access_end:
-		apply_access_end(f, ev);
-		break;
-	case EVENT_io:
-		apply_io(f, ev);
-		break;
-	case EVENT_name:
-		apply_name(f, ev);
-		break;
-	case EVENT_link:
-		apply_link(f, ev);
-		break;
-	case EVENT_gap:
-		facts_apply_gap(f, ev);
-		break;
-	case EVENT_note:
-		facts_apply_note(f, ev);
-		break;
-	case EVENT_summary:
-		facts_apply_summary(f, ev);
-		break;
-	case EVENT_machine:
-		facts_apply_reported(f, ev, ev->machine.run, 0);
-		break;
-	case EVENT_result:
-		facts_apply_reported(f, ev, ev->result.run, 0);
-		break;
-	case EVENT_plan:
-	case EVENT_seal:
-		facts_apply_reported(f, ev, str_of(""), 0);
-		break;
-	case EVENT_digest:
-		facts_apply_reported(f, ev, ev->digest.run, graph_digest_key(&ev->digest));
-		break;
-	case EVENT_h5_object:
-	case EVENT_h5_part:
-		facts_apply_h5(f, ev);
-		break;
-	case EVENT_h5_copy:
-		facts_apply_h5_copy(f, ev);
-		break;
-	case EVENT_app:
-		facts_apply_app(f, ev);
-		break;
-	case EVENT_app_word:
-		facts_apply_of_app(f, ev, ev->app_word.app);
-		break;
-	case EVENT_app_metric:
-		facts_apply_of_app(f, ev, ev->app_metric.app);
-		break;
-	case EVENT_app_activity:
-		facts_apply_of_app(f, ev, ev->app_activity.app);
-		break;
-	case EVENT_mpi_rank:
-		facts_apply_of_app(f, ev, ev->mpi_rank.app);
-		break;
-	case EVENT_mpi_io:
-		facts_apply_of_app(f, ev, ev->mpi_io.app);
-		break;
-	case EVENT_build:
-	case EVENT_build_file:
-		facts_apply_build(f, ev);
-		break;
-	case EVENT_tombstone:
-		facts_apply_tombstone(f, ev);
-		break;
-	default: /* from a newer writer */
-		break;
-	}
+	const size_t kinds = sizeof(apply_kind) / sizeof(apply_kind[0]);
+	if (ev->kind < kinds && apply_kind[ev->kind]) /* else it is from a newer writer */
+		apply_kind[ev->kind](f, ev);
 }

@@ -335,60 +335,94 @@ static bool sets_times(const struct graph *g, const struct gaccess *a)
 	       a->fpe != VEC_NONE && g->fps.v[a->fps].size == g->fps.v[a->fpe].size && !(a->flags & GACCESS_ALIAS);
 }
 
-/* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
-static void settle_access(const struct graph *g, struct gaccess *a)
+/* What of an access counts: as it was asked for at first, and less as more is known of it. */
+struct settled {
+	bool reads, writes;
+	bool kept; /* it counts at all */
+	bool seen; /* that it read was seen */
+};
+
+/* Nothing was read; where nothing was written, nothing of the access is left. */
+static void drop_reading(struct settled *s)
+{
+	s->reads = false;
+	s->kept = s->writes;
+}
+
+/* What shows that it wrote, where it was not seen by its bytes: its end, or its beginning if that makes a file. */
+static void settle_evidence(struct gaccess *a)
 {
 	const unsigned makes = ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED;
-	bool reads = a->mode & ACCESS_READ, writes = a->mode & ACCESS_WRITE, seen = false;
-	bool kept = reads || writes;
-	bool idle = is_exact(g, a) && g->more.v[a->more].first == TIME_NONE; /* it moved nothing */
 	if (!(a->flags & GACCESS_ENDED) || a->evidence > TERM_evidence_must)
 		a->evidence = TERM_evidence_may;
 	if ((a->mode & makes) && a->via == TERM_via_data)
 		a->evidence = TERM_evidence_must;
-	if (a->via == TERM_via_descriptor) {
-		if (a->flags & GACCESS_WRITTEN_BYTES) {
-			if (a->bytes_written)
-				a->evidence = TERM_evidence_must;
-			else if (!(a->mode & ACCESS_MAPPED) && a->evidence == TERM_evidence_may)
-				a->evidence = TERM_evidence_none;
-		}
-		if (a->evidence == TERM_evidence_must)
-			a->sure = 1;
-		if (a->flags & GACCESS_READ_BYTES) {
-			seen = a->bytes_read;
-			if (seen)
-				a->sure = 1;
-			else if (reads && !(a->mode & ACCESS_MAPPED)) {
-				reads = false;
-				kept = writes;
-			}
-		}
-	}
-	bool tells = a->via == TERM_via_data || a->api == TERM_api_connect; /* that nothing was read is proved */
-	if (idle ||
-	    (tells && (a->flags & GACCESS_READ_BYTES) && !a->bytes_read && !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM)))) {
-		reads = false;
-		kept = writes;
-	}
-	if (writes && (a->evidence == TERM_evidence_none || (idle && a->evidence == TERM_evidence_may))) {
-		writes = false;
-		if (reads)
-			a->sure = seen;
+}
+
+/* Of a descriptor that was handed on: the bytes that were moved say whether it was used. */
+static void settle_descriptor(struct gaccess *a, struct settled *s)
+{
+	const bool mapped = a->mode & ACCESS_MAPPED;
+	if ((a->flags & GACCESS_WRITTEN_BYTES) && a->bytes_written)
+		a->evidence = TERM_evidence_must;
+	else if ((a->flags & GACCESS_WRITTEN_BYTES) && !mapped && a->evidence == TERM_evidence_may)
+		a->evidence = TERM_evidence_none;
+	if (a->evidence == TERM_evidence_must)
+		a->sure = 1;
+	if (!(a->flags & GACCESS_READ_BYTES))
+		return;
+	s->seen = a->bytes_read;
+	if (s->seen)
+		a->sure = 1;
+	else if (s->reads && !mapped)
+		drop_reading(s);
+}
+
+/* Is it proved that nothing was read by what the access opened itself? */
+static bool read_nothing(const struct gaccess *a)
+{
+	const bool tells = a->via == TERM_via_data || a->api == TERM_api_connect;
+	return tells && (a->flags & GACCESS_READ_BYTES) && !a->bytes_read && !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
+}
+
+/* Did it make or empty the file and write no byte of it? */
+static bool only_opened(const struct gaccess *a, const struct settled *s)
+{
+	return s->writes && a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) &&
+	       !(a->mode & ACCESS_MAPPED) && (a->flags & GACCESS_WRITTEN_BYTES) && !a->bytes_written;
+}
+
+static uint32_t settled_flags(const struct graph *g, const struct gaccess *a, const struct settled *s)
+{
+	uint32_t flags = (s->reads ? GACCESS_READS : 0) | (s->writes ? GACCESS_WRITES : 0) | (s->kept ? GACCESS_KEPT : 0) |
+	                 (sets_times(g, a) ? GACCESS_TIMES : 0) | (only_opened(a, s) ? GACCESS_OPENED : 0);
+	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
+		flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);
+	return flags;
+}
+
+/* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
+static void settle_access(const struct graph *g, struct gaccess *a)
+{
+	struct settled s = {.reads = a->mode & ACCESS_READ, .writes = a->mode & ACCESS_WRITE};
+	const bool idle = is_exact(g, a) && g->more.v[a->more].first == TIME_NONE; /* it moved nothing */
+	s.kept = s.reads || s.writes;
+	settle_evidence(a);
+	if (a->via == TERM_via_descriptor)
+		settle_descriptor(a, &s);
+	if (idle || read_nothing(a))
+		drop_reading(&s);
+	if (s.writes && (a->evidence == TERM_evidence_none || (idle && a->evidence == TERM_evidence_may))) {
+		s.writes = false;
+		if (s.reads)
+			a->sure = s.seen;
 		else
-			kept = false;
+			s.kept = false;
 	}
 	a->flags &= ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS |
 	                        GACCESS_OPENED | GACCESS_TIMES);
-	if (a->flags & GACCESS_TWIN)
-		return;
-	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0) |
-	            (sets_times(g, a) ? GACCESS_TIMES : 0);
-	if (writes && a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) && !(a->mode & ACCESS_MAPPED) &&
-	    (a->flags & GACCESS_WRITTEN_BYTES) && !a->bytes_written)
-		a->flags |= GACCESS_OPENED;
-	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
-		a->flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);
+	if (!(a->flags & GACCESS_TWIN))
+		a->flags |= settled_flags(g, a, &s);
 }
 
 struct order {

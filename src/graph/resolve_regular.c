@@ -221,42 +221,78 @@ static bool is_cut(const struct resolver *r, const struct gversion *gv, size_t n
 	return gv->has_size && before->has_size && gv->size < before->size;
 }
 
-static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
+/* The last version before the i-th that was written at the same time as it; SIZE_MAX none. Only those that end within
+ * the slack of its start, or later, can overlap. */
+static size_t overlapped_version(const struct resolver *r, size_t i)
 {
-	const struct rversion *v = &r->versions.v[i];
-	bool read = true;
-	if (v->n && gv->has_size && !gv->size && !read_meanwhile(r, v, &read))
-		return -ENOMEM;
-	if (!read)
-		return 0; /* there is nothing in it, and was nothing that anybody got */
-	if (!v->n) {
-		if (!r->unobserved.v[v->unobserved].external && i && !der_add(r, gv, (uint32_t)i, false, TERM_via_data))
-			return -ENOMEM;
-		return 0;
-	}
-	size_t pred = SIZE_MAX; /* only those that end within the slack of the start, or later, can overlap */
-	for (size_t j = i; pred == SIZE_MAX && j-- > 0 && add_time_slack(r->versions.v[j].end, r->slack) > v->start;)
+	const int64_t start = r->versions.v[i].start;
+	for (size_t j = i; j-- > 0 && add_time_slack(r->versions.v[j].end, r->slack) > start;)
 		if (versions_overlap(r, j, i))
-			pred = j;
-	if (pred != SIZE_MAX && !der_add(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
-		return -ENOMEM;
+			return j;
+	return SIZE_MAX;
+}
+
+/* The access that began the version. */
+static const struct gaccess *first_write_of(const struct resolver *r, const struct rversion *v)
+{
 	const struct gaccess *first = acc_of(r, r->writes.v[v->first]);
 	for (size_t k = v->first + 1; k < v->first + v->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
 		first = starts_before(r, w, first) ? w : first;
 	}
-	if (first->flags & (GACCESS_CREATES | GACCESS_TRUNCS))
-		return 0;
+	return first;
+}
+
+/* The version that was there when the i-th one was begun; SIZE_MAX none. */
+static size_t version_there(struct resolver *r, size_t i)
+{
+	const struct rversion *v = &r->versions.v[i];
 	size_t cur = versions_ended(r, i, v->start);
 	while (cur-- > 0 && !versions_apart(r, &r->versions.v[cur], v))
 		;
+	return cur;
+}
+
+/* Is no later version written at the same time as the i-th one? */
+static bool overlaps_no_later(const struct resolver *r, size_t i)
+{
+	const struct rversion *v = &r->versions.v[i];
+	if (v->later >= add_time_slack(v->end, r->slack))
+		return true;
+	for (size_t j = i + 1; j < r->versions.n; j++)
+		if (versions_overlap(r, i, j))
+			return false;
+	return true;
+}
+
+/* What a version that somebody was seen writing, the i-th one, came from. 0 or -ENOMEM. */
+static int derive_written(struct resolver *r, struct gversion *gv, size_t i)
+{
+	const struct rversion *v = &r->versions.v[i];
+	size_t pred = overlapped_version(r, i);
+	if (pred != SIZE_MAX && !der_add(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
+		return -ENOMEM;
+	if (first_write_of(r, v)->flags & (GACCESS_CREATES | GACCESS_TRUNCS))
+		return 0;
+	size_t cur = version_there(r, i);
 	if (cur == SIZE_MAX)
 		return 0;
-	bool must = v->must && !v->makes && pred == SIZE_MAX && !is_cut(r, gv, cur);
-	if (must && v->later < add_time_slack(v->end, r->slack))
-		for (size_t j = i + 1; must && j < r->versions.n; j++)
-			must = !versions_overlap(r, i, j);
+	bool must = v->must && !v->makes && pred == SIZE_MAX && !is_cut(r, gv, cur) && overlaps_no_later(r, i);
 	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
+}
+
+static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
+{
+	const struct rversion *v = &r->versions.v[i];
+	bool read = true;
+	if (!v->n) {
+		bool derived = !r->unobserved.v[v->unobserved].external && i;
+		return derived && !der_add(r, gv, (uint32_t)i, false, TERM_via_data) ? -ENOMEM : 0;
+	}
+	if (gv->has_size && !gv->size && !read_meanwhile(r, v, &read))
+		return -ENOMEM;
+	/* Else there is nothing in it, and was nothing that anybody got. */
+	return read ? derive_written(r, gv, i) : 0;
 }
 
 /* Did a only open the file for those of other executions that wrote the version? As a shell does. */
