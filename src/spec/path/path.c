@@ -134,65 +134,100 @@ bool frame_search_may_leave_mark(const struct frame_search *x, uint32_t function
 	return false;
 }
 
+/* A walk from one node of a function to the calls that may be the next one. */
+struct next_walk {
+	uint32_t *work, *mark; /* nodes that are to be looked at; by node: 1 + the one it was reached from last */
+	uint32_t *to, n_to, cap;
+};
+
+static int append_next(struct next_walk *w, uint32_t node)
+{
+	if (w->n_to == w->cap) {
+		uint32_t cap = w->cap ? 2 * w->cap : 64;
+		uint32_t *p = realloc(w->to, cap * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		w->to = p;
+		w->cap = cap;
+	}
+	w->to[w->n_to++] = node;
+	return 0;
+}
+
+/* Puts the nodes that follow into w->work, each once for the beginning i. */
+static uint32_t push_followers(const struct frame_search *x, const struct spec_node *node, uint32_t i,
+                               struct next_walk *w, uint32_t n)
+{
+	for (uint32_t e = 0; e < node->n_edges; e++) {
+		uint32_t q = spec_edge(x->s, node, e)->to;
+		if (w->mark[q] != i + 1) {
+			w->mark[q] = i + 1;
+			w->work[n++] = q;
+		}
+	}
+	return n;
+}
+
+/* Appends the calls that may be the next one behind node i to w->to. *ret_ends: the function may end before. 0 or
+ * -ENOMEM. */
+static int find_next_calls(const struct frame_search *x, uint32_t function, int way, uint32_t i, struct next_walk *w,
+                           bool *ret_ends)
+{
+	uint32_t n = 0;
+	w->work[n++] = i;
+	for (bool start = true; n; start = false) {
+		uint32_t at = w->work[--n];
+		const struct spec_node *node = spec_node(x->s, function, at);
+		if (!start && frame_search_is_call(node) && (way == 0 || frame_search_may_leave_mark(x, function, at))) {
+			if (append_next(w, at) < 0)
+				return -ENOMEM;
+			if (way == 0 || !may_hide(x, node))
+				continue;
+		}
+		/* A function ends at a return, or where nothing follows: what it called did not come back. */
+		*ret_ends |= node->kind == SPEC_RETURN || !node->n_edges;
+		n = push_followers(x, node, i, w, n);
+	}
+	return 0;
+}
+
+/* All calls of the function, once. 0 or -ENOMEM. */
+static int list_calls(const struct frame_search *x, uint32_t function, struct next *nx)
+{
+	const struct spec_function *f = &x->s->functions[function];
+	if (nx->all)
+		return 0;
+	nx->all = malloc((f->n_nodes + 1) * sizeof(*nx->all));
+	for (uint32_t i = 0; nx->all && i < f->n_nodes; i++)
+		if (frame_search_is_call(spec_node(x->s, function, i)))
+			nx->all[nx->n_all++] = i;
+	return nx->all ? 0 : -ENOMEM;
+}
+
 int frame_search_make_next(struct frame_search *x, uint32_t function, int way)
 {
 	struct next *nx = &x->next[function];
 	const struct spec_function *f = &x->s->functions[function];
-	uint32_t *work = malloc((f->n_nodes + 1) * sizeof(*work)), *mark = calloc(f->n_nodes + 1, sizeof(*mark)),
-	         *to = NULL;
-	uint32_t n_to = 0, cap = 0;
+	struct next_walk w = {.work = malloc((f->n_nodes + 1) * sizeof(*w.work)),
+	                      .mark = calloc(f->n_nodes + 1, sizeof(*w.mark))};
 	nx->first[way] = calloc((size_t)f->n_nodes + 1, sizeof(uint32_t));
 	nx->ends[way] = calloc((size_t)f->n_nodes + 1, 1);
-	int r = work && mark && nx->first[way] && nx->ends[way] ? 0 : -ENOMEM;
+	int r = w.work && w.mark && nx->first[way] && nx->ends[way] ? 0 : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < f->n_nodes; i++) {
-		uint32_t n = 0;
-		nx->first[way][i] = n_to;
-		if (i && !frame_search_is_call(spec_node(x->s, function, i)))
-			continue;
-		work[n++] = i;
-		for (bool start = true; r == 0 && n; start = false) {
-			uint32_t at = work[--n];
-			const struct spec_node *node = spec_node(x->s, function, at);
-			if (!start && frame_search_is_call(node) && (way == 0 || frame_search_may_leave_mark(x, function, at))) {
-				if (n_to == cap) {
-					cap = cap ? 2 * cap : 64;
-					uint32_t *p = realloc(to, cap * sizeof(*p));
-					if (!p) {
-						r = -ENOMEM;
-						break;
-					}
-					to = p;
-				}
-				to[n_to++] = at;
-				if (way == 0 || !may_hide(x, node))
-					continue;
-			}
-			/* A function ends at a return, or where nothing follows: what it called did not come back. */
-			nx->ends[way][i] |= node->kind == SPEC_RETURN || !node->n_edges;
-			for (uint32_t e = 0; e < node->n_edges; e++) {
-				uint32_t q = spec_edge(x->s, node, e)->to;
-				if (mark[q] != i + 1) {
-					mark[q] = i + 1;
-					work[n++] = q;
-				}
-			}
-		}
+		nx->first[way][i] = w.n_to;
+		if (!i || frame_search_is_call(spec_node(x->s, function, i)))
+			r = find_next_calls(x, function, way, i, &w, &nx->ends[way][i]);
 	}
 	if (r == 0)
-		nx->first[way][f->n_nodes] = n_to;
-	if (r == 0 && !to)
-		r = (to = malloc(sizeof(*to))) ? 0 : -ENOMEM; /* no call follows any: an empty list is a list */
-	nx->to[way] = to;
+		nx->first[way][f->n_nodes] = w.n_to;
+	if (r == 0 && !w.to)
+		r = (w.to = malloc(sizeof(*w.to))) ? 0 : -ENOMEM; /* no call follows any: an empty list is a list */
+	nx->to[way] = w.to;
 	nx->made[way] = r == 0;
-	if (r == 0 && !nx->all) {
-		nx->all = malloc((f->n_nodes + 1) * sizeof(*nx->all));
-		for (uint32_t i = 0; nx->all && i < f->n_nodes; i++)
-			if (frame_search_is_call(spec_node(x->s, function, i)))
-				nx->all[nx->n_all++] = i;
-		r = nx->all ? 0 : -ENOMEM;
-	}
-	free(work);
-	free(mark);
+	if (r == 0)
+		r = list_calls(x, function, nx);
+	free(w.work);
+	free(w.mark);
 	return r;
 }
 
@@ -253,11 +288,62 @@ static uint32_t function_at(const struct frame_search *x, int side, uint32_t eve
 	return x->function[x->name[side][x->e[side].v[event].name]];
 }
 
-/* A function that was open where the traces part: one path for both as long as there is one. */
+/* The calls of p were made at these nodes. */
+static void take_nodes(struct frame_search *x, int side, const struct frame_paths *p, const uint32_t *path)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		x->node[side][p->events[i]] = path[i];
+}
+
+/* Each side by itself, if it has a path at all. */
+static void search_apart(struct frame_search *x, struct frame_paths p[2], const int found[2], uint32_t *path)
+{
+	for (int s = 0; s < 2; s++) {
+		if (!found[s])
+			continue;
+		path_layers_choose_smallest(x, &p[s].layers, path, 0);
+		take_nodes(x, s, &p[s], path);
+		path_layers_release(&p[s].layers);
+	}
+}
+
+/* How many calls of both are before the fork. */
+static uint32_t calls_before(const struct frame_paths p[2], uint32_t fork)
+{
+	uint32_t n = 0;
+	while (n < p[0].n && n < p[1].n && p[0].events[n] < fork && p[1].events[n] < fork)
+		n++;
+	return n;
+}
+
+/* The function is where the ways part, as far as is known by now: after `together` common calls. 0 or -errno. */
+static int note_parting(struct frame_search *x, uint32_t function, const struct frame_paths p[2],
+                        const struct layers l[2], uint32_t together)
+{
+	struct path_found *f = x->found;
+	uint32_t end[2], from = together ? x->node[0][p[0].events[together - 1]] : 0, apart = 0;
+	free(f->decisions);
+	f->decisions = NULL;
+	f->n_decisions = 0;
+	f->function = function;
+	f->together = together;
+	while (apart < together && l[0].first[apart + 1] - l[0].first[apart] == 1 &&
+	       l[1].first[apart + 1] - l[1].first[apart] == 1)
+		apart++;
+	f->apart = apart;
+	for (int s = 0; s < 2; s++) {
+		f->ways[s] = path_layers_count(x, &l[s]);
+		end[s] = together < p[s].n ? x->node[s][p[s].events[together]] : SPEC_NONE;
+	}
+	return end[0] != end[1] ? path_layers_decisions(x, function, from, end, l[0].way) : 0;
+}
+
+/* A function that was open where the traces part: one path for both as long as there is one. 1: the ways part in it, 0,
+ * -errno. */
 static int search_open(struct frame_search *x, uint32_t event, uint32_t fork, bool innermost, struct frame_paths p[2],
                        uint32_t *path)
 {
-	uint32_t function = function_at(x, 0, event), common = 0, together = 0, apart;
+	const uint32_t function = function_at(x, 0, event);
 	int r[2];
 	for (int s = 0; s < 2; s++) {
 		r[s] = search_frame(x, s, event, function, &p[s]);
@@ -265,111 +351,125 @@ static int search_open(struct frame_search *x, uint32_t event, uint32_t fork, bo
 			return r[s];
 	}
 	if (!r[0] || !r[1] || p[0].layers.way != p[1].layers.way) {
-		for (int s = 0; s < 2; s++)
-			if (r[s]) {
-				path_layers_choose_smallest(x, &p[s].layers, path, 0);
-				for (uint32_t i = 0; i < p[s].n; i++)
-					x->node[s][p[s].events[i]] = path[i];
-				path_layers_release(&p[s].layers);
-			}
+		search_apart(x, p, r, path);
 		return 0;
 	}
-	while (common < p[0].n && common < p[1].n && p[0].events[common] < fork && p[1].events[common] < fork)
-		common++;
+	const uint32_t common = calls_before(p, fork);
 	struct layers l[2] = {p[0].layers, p[1].layers};
 	/* The call at the fork itself may be of one function on both sides, if it is not the first of its kind. */
-	uint32_t most =
-	    common < p[0].n && common < p[1].n && p[0].names[common] == p[1].names[common] ? common + 1 : common;
-	together = path_layers_choose_common(x, l, most, path);
+	bool same = common < p[0].n && common < p[1].n && p[0].names[common] == p[1].names[common];
+	const uint32_t together = path_layers_choose_common(x, l, same ? common + 1 : common, path);
 	for (int s = 0; s < 2; s++) {
 		path_layers_choose_smallest(x, &l[s], path, together);
-		for (uint32_t i = 0; i < p[s].n; i++)
-			x->node[s][p[s].events[i]] = path[i];
+		take_nodes(x, s, &p[s], path);
 	}
-	int e = 0;
-	if (innermost || together < common) {
-		struct path_found *f = x->found;
-		free(f->decisions);
-		f->decisions = NULL;
-		f->n_decisions = 0;
-		f->function = function;
-		f->together = together;
-		for (apart = 0; apart < together && l[0].first[apart + 1] - l[0].first[apart] == 1 &&
-		                l[1].first[apart + 1] - l[1].first[apart] == 1;)
-			apart++;
-		f->apart = apart;
-		uint32_t end[2], from = together ? x->node[0][p[0].events[together - 1]] : 0;
-		for (int s = 0; s < 2; s++) {
-			f->ways[s] = path_layers_count(x, &l[s]);
-			end[s] = together < p[s].n ? x->node[s][p[s].events[together]] : SPEC_NONE;
-		}
-		if (end[0] != end[1])
-			e = path_layers_decisions(x, function, from, end, l[0].way);
-	}
+	int e = innermost || together < common ? note_parting(x, function, p, l, together) : 0;
 	path_layers_release(&p[0].layers);
 	path_layers_release(&p[1].layers);
 	/* Where they parted in this one already, what was called from there on is not the same. */
 	return e < 0 ? e : together < common;
 }
 
-static int search_all(struct frame_search *x)
+/* Room for what is found in both traces of at most `most` events. 0 or -ENOMEM. */
+static int make_search_room(struct frame_search *x, struct frame_paths p[2], uint32_t most)
 {
-	const struct call_events *e = x->e;
-	uint32_t fork = 0, most = e[0].n > e[1].n ? e[0].n : e[1].n;
-	struct frame_paths p[2] = {0};
-	uint32_t *path = malloc(((size_t)most + 1) * sizeof(*path));
-	bool parted = false;
-	int r = path ? 0 : -ENOMEM;
 	for (int s = 0; s < 2; s++) {
+		const size_t n = (size_t)x->e[s].n + 1;
 		p[s].names = malloc(((size_t)most + 1) * sizeof(uint32_t));
 		p[s].events = malloc(((size_t)most + 1) * sizeof(uint32_t));
 		p[s].broken = malloc((size_t)most + 1);
-		x->done[s] = calloc((size_t)e[s].n + 1, 1);
-		x->node[s] = malloc(((size_t)e[s].n + 1) * sizeof(uint32_t));
+		x->done[s] = calloc(n, 1);
+		x->node[s] = malloc(n * sizeof(uint32_t));
 		if (!p[s].names || !p[s].events || !p[s].broken || !x->done[s] || !x->node[s])
-			r = -ENOMEM;
-		else
-			memset(x->node[s], 0xff, ((size_t)e[s].n + 1) * sizeof(uint32_t));
+			return -ENOMEM;
+		memset(x->node[s], 0xff, n * sizeof(uint32_t));
 	}
-	while (r == 0 && fork < e[0].n && fork < e[1].n && e[0].v[fork].leave == e[1].v[fork].leave &&
-	       e[0].v[fork].jump == e[1].v[fork].jump && x->name[0][e[0].v[fork].name] == x->name[1][e[1].v[fork].name])
-		fork++;
-	bool equal = fork == e[0].n && fork == e[1].n;
-	/* Functions open at the fork, outermost first. */
-	for (uint32_t i = 0; r == 0 && !equal && !parted && i < fork; i++) {
-		if (e[0].v[i].leave || e[0].v[i].other < fork || function_at(x, 0, i) == SPEC_NONE ||
-		    x->s->functions[function_at(x, 0, i)].n_nodes < 2 || e[0].v[i].begun)
+	return 0;
+}
+
+/* How many events the traces have in common from their beginnings on. */
+static uint32_t common_events(const struct frame_search *x)
+{
+	const struct call_event *a = x->e[0].v, *b = x->e[1].v;
+	uint32_t n = 0;
+	while (n < x->e[0].n && n < x->e[1].n && a[n].leave == b[n].leave && a[n].jump == b[n].jump &&
+	       x->name[0][a[n].name] == x->name[1][b[n].name])
+		n++;
+	return n;
+}
+
+/* Has the function a graph with a way to be chosen in it? */
+static bool has_ways(const struct frame_search *x, uint32_t function)
+{
+	return function != SPEC_NONE && x->s->functions[function].n_nodes >= 2;
+}
+
+/* Does the call at event i, before the fork, come back at it or later, while no call in it does? */
+static bool is_innermost(const struct call_events *e, uint32_t i, uint32_t fork)
+{
+	for (uint32_t k = i + 1; k < fork; k = e->v[k].other + 1)
+		if (e->v[k].other >= fork)
+			return false;
+	return true;
+}
+
+/* The functions that are open where the traces part, outermost first, until the ways have parted in one. 0 or -errno.
+ */
+static int search_fork(struct frame_search *x, uint32_t fork, struct frame_paths p[2], uint32_t *path)
+{
+	const struct call_events *e = x->e;
+	if (fork == e[0].n && fork == e[1].n)
+		return 0;
+	for (uint32_t i = 0; i < fork; i++) {
+		const struct call_event *v = &e[0].v[i];
+		if (v->leave || v->other < fork || !has_ways(x, function_at(x, 0, i)) || v->begun)
 			continue;
-		bool innermost = true;
-		for (uint32_t k = i + 1; innermost && k < fork; k = e[0].v[k].other < fork ? e[0].v[k].other + 1 : fork)
-			innermost = e[0].v[k].other < fork;
-		r = search_open(x, i, fork, innermost, p, path);
-		parted = r > 0;
-		r = r > 0 ? 0 : r;
+		int r = search_open(x, i, fork, is_innermost(&e[0], i, fork), p, path);
+		if (r)
+			return r < 0 ? r : 0;
 	}
-	for (int s = 0; s < 2; s++)
-		for (uint32_t i = 0; r >= 0 && i < e[s].n; i++) {
-			uint32_t function;
-			if (e[s].v[i].leave || e[s].v[i].begun || x->done[s][i])
-				continue;
-			function = function_at(x, s, i);
-			if (function == SPEC_NONE || x->s->functions[function].n_nodes < 2)
-				continue;
-			r = search_frame(x, s, i, function, &p[s]);
-			if (r != 1)
-				continue;
-			path_layers_choose_smallest(x, &p[s].layers, path, 0);
-			for (uint32_t k = 0; k < p[s].n; k++)
-				x->node[s][p[s].events[k]] = path[k];
-			path_layers_release(&p[s].layers);
-		}
+	return 0;
+}
+
+/* All other calls of a trace, each by itself. 0 or -errno. */
+static int search_rest(struct frame_search *x, int side, struct frame_paths *p, uint32_t *path)
+{
+	const struct call_events *e = &x->e[side];
+	for (uint32_t i = 0; i < e->n; i++) {
+		if (e->v[i].leave || e->v[i].begun || x->done[side][i])
+			continue;
+		uint32_t function = function_at(x, side, i);
+		if (!has_ways(x, function))
+			continue;
+		int r = search_frame(x, side, i, function, p);
+		if (r < 0)
+			return r;
+		if (r != 1)
+			continue;
+		path_layers_choose_smallest(x, &p->layers, path, 0);
+		take_nodes(x, side, p, path);
+		path_layers_release(&p->layers);
+	}
+	return 0;
+}
+
+static int search_all(struct frame_search *x)
+{
+	const uint32_t most = x->e[0].n > x->e[1].n ? x->e[0].n : x->e[1].n;
+	struct frame_paths p[2] = {0};
+	uint32_t *path = malloc(((size_t)most + 1) * sizeof(*path));
+	int r = path ? make_search_room(x, p, most) : -ENOMEM;
+	if (r == 0)
+		r = search_fork(x, common_events(x), p, path);
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = search_rest(x, s, &p[s], path);
 	for (int s = 0; s < 2; s++) {
 		free(p[s].names);
 		free(p[s].events);
 		free(p[s].broken);
 	}
 	free(path);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static int append_path_step(struct symbols *symbols, struct steps *steps, const struct symbol *s)
