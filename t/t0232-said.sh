@@ -72,7 +72,7 @@ else
 	else
 		[ "$(cat "$T/got")" = 7 ] && said "$T/err" 'some of this run could not be recorded: No space left on device' "$T/err-q"
 		result $? "a full disk" "$T/err"
-		grep -q 'part unseen' "$T/first"
+		grep -q 'record incomplete' "$T/first"
 		result $? "why says that part of a record without an end was not seen" "$T/first"
 	fi
 fi

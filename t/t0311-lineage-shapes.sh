@@ -19,10 +19,10 @@ cmd 0 lineage /w/out && is "$out" '/w/out@{1}  (7 B, 2026-01-01T00:00:49)
 └─ join mid in.csv  (2026-01-01T00:00:38, 13.0 s, exit 3)
    ├─ ? /w/mid@{1}  (5 B, 2026-01-01T00:00:34)  via descriptor
    │  └─ sort -n in.csv  (2026-01-01T00:00:14, 21.0 s)
-   │     └─ /w/in.csv@{1}  [1]  (2.0 KiB, 2025-12-31T23:59:59, from outside)
+   │     └─ /w/in.csv@{1}  [1]  (2.0 KiB, 2025-12-31T23:59:59, external)
    └─ /w/in.csv@{1}  [1] above
-+ 4 files of the machine, 1 absent path (--all)
-left out: 2 edges that may be through fork or exec (--fork)
++ 4 system files, 1 absent path (--all)
+left out: 2 possible edges through fork or exec (--fork)
 all by ann on h1
 what could not be seen:
   io_uring was set up; its accesses are not seen (join mid in.csv)'
@@ -31,7 +31,7 @@ cmd 0 lineage --bytes --depth 1 /w/out && says "$out" '2048 bytes' && says_not "
 check '--bytes and --depth'
 cmd 0 lineage --all /w/out && says "$out" '/etc/passwd@{1}' && says "$out" 'absent /w/none' && says "$out" '/usr/bin/join@{1}' && says_not "$out" '(--all)'
 check '--all'
-cmd 0 lineage --certain /w/out && says_not "$out" '/w/mid' && says "$out" 'left out: 1 edge that only may be (without --certain)'
+cmd 0 lineage --certain /w/out && says_not "$out" '/w/mid' && says "$out" 'left out: 1 possible edge (without --certain)'
 check '--certain'
 cmd 0 lineage --fork /w/out && says "$out" 'informed by' && says "$out" '/w/all.sh@{1}' && says_not "$out" '(--fork)'
 check '--fork leads to the script'

@@ -41,7 +41,7 @@ for w in 40 60 80 100 120 200 400; do
 done
 cmd 0 why /w/big && lines "$out" 1 && [ "$(wc -c <"$out")" -lt 2000 ] && says "$out" 'made by big xxx'
 check 'an argument list of a megabyte'
-cmd 0 why /w/maybe && says "$out" 'made by right ? ' && says "$out" 'part unseen'
+cmd 0 why /w/maybe && says "$out" 'made by right ? ' && says "$out" 'record incomplete'
 check 'what only may be is marked, and a gap said'
 cmd 0 why /w/both && says "$out" 'made by left and right ?' && says "$out" '/w/in@{1}?'
 check 'two makers, and an input that only may be'

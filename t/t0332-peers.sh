@@ -49,7 +49,7 @@ port=$(cat port)
 rec $PYTHON -I client.py "$port" one
 cmd 0 why one && says "$out" "from client.py@{1}, socket 127.0.0.1:$port (not observed)? by" && says_not "$out" 'data@'
 check 'a server that was not recorded is an input by its address'
-cmd 0 lineage one && says "$out" "? socket 127.0.0.1:$port  (from outside: the other end was not observed)  via socket" && lines "$out" 7 && says_not "$out" '[1]'
+cmd 0 lineage one && says "$out" "? socket 127.0.0.1:$port  (external: the other end was not observed)  via socket" && lines "$out" 7 && says_not "$out" '[1]'
 check 'and the tree says so, once'
 rec sh -c "$PYTHON -I client.py $port two && $PYTHON -I client.py $port /dev/stdout | sort >three"
 wait
@@ -68,7 +68,7 @@ check 'and to why they are helpers'
 cmd 0 why --json two && json '[.answers[0].inputs[] | select(.kind == "socket") | .peer] == ["unobserved"]' &&
 	cmd 0 lineage --json two && json '[.entities[] | select(.kind == "socket") | .peer] == ["unobserved"]' && cmd 0 lineage --format dot two && says "$out" 'the other end was not observed'
 check 'JSON and dot'
-cmd 0 lineage --down --all client.py && says_not "$out" 'from outside: the other'
+cmd 0 lineage --down --all client.py && says_not "$out" 'external: the other'
 check 'descendants do not come from there'
 
 cat >both.sh <<'END'

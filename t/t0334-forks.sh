@@ -39,7 +39,7 @@ if $PYTHON -c 'import multiprocessing; multiprocessing.Lock()' 2>/dev/null; then
 	cmd 0 why out0 && says_not "$out" 'in1@{1},' && says_not "$out" 'in1@{1} '
 	check "what another process of the pool read is possible at most"
 	cmd 0 lineage out0 && says_not "$out" '/dev/shm' && says_not "$out" 'pipe' && says_not "$out" 'fork of' && says "$out" "└─ python3 -I pool.py" &&
-		says "$out" '─ in0@{1}' && says_not "$out" '─ in1@{1}' && says "$out" 'edges of coordination' && says "$out" ' processes)' && [ "$(wc -l <"$out")" -lt 12 ]
+		says "$out" '─ in0@{1}' && says_not "$out" '─ in1@{1}' && says "$out" 'coordination edges' && says "$out" ' processes)' && [ "$(wc -l <"$out")" -lt 12 ]
 	check "its lineage can be read"
 	cmd 0 lineage --json out0 && json '[.entities[].path | select(contains("sem."))] | length == 0' && json '.omitted.sync > 0' &&
 		json '[.executions[].user] | unique == ["'"$me"'"]' && cmd 0 lineage --all out0 && says "$out" 'fork of'

@@ -74,7 +74,7 @@ found '/w/res ult 0@{1}
 /w/res ult 2@{1}' 'path "res*"' && found '/w/run.ini@{1}' 'path *.ini' && found '/w/run.ini@{1}' 'path /w/r*.ini' && runs 012 'path *.csv'
 check 'path'
 found '' 'path libc*' && found '/usr/lib/libc.so.6@{1}' --all 'path libc*'
-check 'files of the machine only with --all'
+check 'system files only with --all'
 runs 12 'since 2026-01-01T02:00Z' && runs 0 'before 2026-01-01T02:00' && runs 1 'since 2026-01-01T02:00 before 2026-01-01T05:00+00:00' && runs '' 'since 2027-01-01' && runs 012 'since 2025-12-31 before now' && runs '' 'since 1h'
 check 'times'
 found '/w/data.csv@{1}  (replaced since)' 'path data.csv before 2026-01-01' && found '/w/res ult 2@{1}' 'path "res*" since 2026-01-01T05:00'

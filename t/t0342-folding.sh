@@ -45,7 +45,7 @@ cmd 0 why /w/a.o /w/b.o && says "$out" '/w/a.o@{1}: made by x86_64-linux-gnu-gcc
 check "a compiler's driver stands for what it starts; also where it is a script"
 cmd 0 why --all /w/a.o && says "$out" 'made by as /tmp/cca.s from /tmp/cca.s@{1} by'
 check 'with --all each by itself'
-cmd 0 lineage /w/a.o && says "$out" '└─ x86_64-linux-gnu-gcc-12 -c a.c' && says "$out" ', 2 programs)' && says_not "$out" '/tmp/' && says_not "$out" 'cc1' && says "$out" '/w/all.h@{1}' && says "$out" '1 program or shell that counts to another program'
+cmd 0 lineage /w/a.o && says "$out" '└─ x86_64-linux-gnu-gcc-12 -c a.c' && says "$out" ', 2 programs)' && says_not "$out" '/tmp/' && says_not "$out" 'cc1' && says "$out" '/w/all.h@{1}' && says "$out" '1 folded program or shell'
 check 'one node in the tree'
 cmd 0 lineage --all /w/a.o && says "$out" 'cc1 a.c' && says "$out" 'as /tmp/cca.s' && says "$out" '/tmp/cca.s@{1}' && says_not "$out" 'counts to'
 check 'all of them with --all'

@@ -164,7 +164,7 @@ if command -v make >/dev/null; then
 	check 'workflows that used what another one made'
 	cmd 0 lineage --workflows --json && json '[.workflows[].engine] | sort == [null,null,"make","make","snakemake"]' && json '.shared | length == 5' && json '(.workflows | map({key: .id, value: .argv[0:2]}) | from_entries) as $w | (.entities | map({key: .id, value: .path}) | from_entries) as $e | [.shared[] | [($e[.entity] | split("/") | last), ($w[.made_by[0].workflow] | join(" ")), ([.used_by[] | $w[.workflow][0]] | join(" "))]] | sort | map(.[0]) == ["1","all","report","x","z"]'
 	check 'as JSON'
-	cmd 0 lineage --workflows ../data/A.txt && says "$out" '/data/A.txt@{1} from outside: used by' 'snakemake -j2' 'cat z' && cmd 0 lineage --workflows y && says "$out" 'sh both.sh' 'made y@{1}'
+	cmd 0 lineage --workflows ../data/A.txt && says "$out" '/data/A.txt@{1} external: used by' 'snakemake -j2' 'cat z' && cmd 0 lineage --workflows y && says "$out" 'sh both.sh' 'made y@{1}'
 	check 'of one file: all that have to do with it'
 	cmd 2 lineage --workflows a b && cmd 2 lineage --workflows --stages y && cmd 2 lineage -w -f dot
 	check 'what cannot be meant'

@@ -32,7 +32,7 @@ cmd 0 log --json && json '.format == 1 and (.runs | length) == 3 and ([.runs[] |
 check 'log --json'
 cmd 0 log --json && json '.runs[2] | .inputs == 2 and .outputs == 2 and .labels == {"sample":"B7","odd":""}' && json '.runs[0].labels == {}' && cmd 0 log && grep -q '^AAAAAAAA .* ok *2 *2  first.sh ' "$out" &&
 	cmd 0 show --json @~2 && json '.things[0] | .inputs == ([.used[] | select(.kind == "regular")] | length) and .outputs == (.generated | length) and .labels.sample == "B7"'
-check 'log counts data, as show lists it: no absent path, no file of the machine'
+check 'log counts data, as show lists it: no absent path, no system file'
 cmd 0 log --jsonl -n 2 && lines "$out" 2 && jq -es 'all(.format == 1)' "$out" >/dev/null
 check 'log --jsonl'
 

@@ -290,7 +290,7 @@ cmd 0 stat 01EEEEEEEEEEEEEEEEEEEEEEEE && [ "$(cat "$out")" = '01EEEEEEEEEEEEEEEE
 	cmd 0 stat --json 01EEEEEEEEEEEEEEEEEEEEEEEE && jq -e '.unseen == ["tree_only"] and .files == [] and .total.bytes_read == null and (.total.calls_complete | not)' "$out" >"$err"
 check 'where only processes were recorded one line says so'
 cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHHHHHHHHHH: no files but those of the machine: --all counts them' ] && cmd 0 stat --all 01GGGGGGGGGGGGGGGGGGGGGGGG && row 'libc.so.6$'
-check 'where only files of the machine were used one line says so'
+check 'where only system files were used one line says so'
 cmd 0 stat /w/machine && [ "$(tail -n 1 "$out")" = 'run, or loaded with a program: there is no call whose bytes could be counted' ]
 check 'a file that was only run'
 exactly='every call was counted: what is not known (?) may have gone by mapped memory'

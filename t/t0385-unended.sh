@@ -24,7 +24,7 @@ END
 a=01AAAAAAAAAAAAAAAAAAAAAAAA b=01BBBBBBBBBBBBBBBBBBBBBBBB c=01CCCCCCCCCCCCCCCCCCCCCCCC
 sentence='the recording has no end: it goes on still, or was cut off'
 
-cmd 0 why /w/cut && says "$out" 'part unseen' && cmd 0 why --json /w/cut && json '.answers[0].makers[0].completeness == ["unended"]'
+cmd 0 why /w/cut && says "$out" 'record incomplete' && cmd 0 why --json /w/cut && json '.answers[0].makers[0].completeness == ["unended"]'
 check "why"
 cmd 0 show $a && says "$out" "$sentence" && cmd 0 show --json $a && json '.things[0].completeness == ["unended"]'
 check "show"
@@ -41,7 +41,7 @@ check "diff"
 cmd 0 sql "SELECT reason FROM gap" && sed 1d "$out" >"$T/n" && is "$T/n" unended && cmd 0 export -f prov-json /w/cut && says "$out" unended && cmd 0 log && says "$out" '?'
 check "sql, export, log"
 cmd 0 show $c && says_not "$out" 'no end' && cmd 0 lineage /w/apart && says_not "$out" 'no end' && cmd 0 stat $c && says_not "$out" 'could be seen' && cmd 0 find made /w/apart && [ ! -s "$err" ] &&
-	cmd 1 diff $b $c && says_not "$out" 'no end' && cmd 0 why /w/apart && says_not "$out" unseen
+	cmd 1 diff $b $c && says_not "$out" 'no end' && cmd 0 why /w/apart && says_not "$out" incomplete
 check "nothing is said of recordings that end"
 # A gap of a whole session is of what was made then, and not of what was made later by who lived on.
 history <<'END'
@@ -55,6 +55,6 @@ h.now += 100 * SECOND
 h.write(p, h.file('/w/gap-after', size=5))
 h.exit(p); h.end(); h.save(home, evtext)
 END
-cmd 0 why /w/gap-during && says "$out" 'part unseen' && cmd 0 why /w/gap-after && says_not "$out" unseen && cmd 0 why /w/gap-before && says_not "$out" unseen
+cmd 0 why /w/gap-during && says "$out" 'record incomplete' && cmd 0 why /w/gap-after && says_not "$out" incomplete && cmd 0 why /w/gap-before && says_not "$out" incomplete
 check 'a gap marks what was made in it'
 finish

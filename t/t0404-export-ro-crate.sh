@@ -21,7 +21,7 @@ END
 crate "$T/all"
 check 'everything'
 crate "$T/everything" --all --fork
-check 'everything, with the files of the machine'
+check 'everything, with the system files'
 crate "$T/part" --certain '/w/top.csv@{1}' && is "$out" '2 actions, 2 files'
 check 'a lineage'
 rm -rf "$STEMMA_HOME"

@@ -41,7 +41,7 @@ again
 cmd 1 diff --json && json '.first_cause | .rung == "inputs" and (.subject | endswith("/a.txt")) and .kind == "changed" and (.change_seen | not) and .a.version == 1 and .b.version == 2' &&
 	json '.first_cause.reaches == 3' && json '[.rungs[] | select(.name == "inputs").differences[].subject] | length == 1'
 check 'an input edited by hand is the first cause, and reaches what is made of it'
-cmd 1 diff && says "$out" 'first cause   an input: a.txt  51 B -> 66 B (@{1} -> @{2})' && says "$out" 'changed outside the recorded runs' && says "$out" 'reaches 3 of 4 outputs of B'
+cmd 1 diff && says "$out" 'first cause   an input: a.txt  51 B -> 66 B (@{1} -> @{2})' && says "$out" 'modified outside the recorded runs' && says "$out" 'reaches 3 of 4 outputs of B'
 check 'the same in words'
 
 run sh -c 'seq 30 >a.txt'
@@ -77,7 +77,7 @@ check 'a variable that changed'
 
 run sort a.txt -o s2
 run sort b.txt -o s2
-cmd 1 diff --json && json '.first_cause | .rung == "options" and .a == "a.txt" and .b == "b.txt"' && cmd 1 diff && says "$out" 'a.txt  only in A' && says "$out" 'from outside the recorded runs'
+cmd 1 diff --json && json '.first_cause | .rung == "options" and .a == "a.txt" and .b == "b.txt"' && cmd 1 diff && says "$out" 'a.txt  only in A' && says "$out" 'external to the recorded runs'
 check 'an argument that names another file, not the file, is the cause'
 mkdir old new && cp a.txt old/part && cp b.txt new/part
 LD_LIBRARY_PATH=old "$STEMMA" run -q -- sh -c 'cat "$LD_LIBRARY_PATH/part" >s3'

@@ -137,7 +137,7 @@ cmd 0 trust bench: --report && cp "$out" "$T/report" && cmd 0 index --rebuild &&
 check 'a rebuilt index says the same'
 
 # What comes through a pipe from outside is no file: it is said that it is not judged.
-mkdir "$T/fed" && cd "$T/fed" && seq 9 >points && seq 9 | "$STEMMA" run -q --digest -- sh -c 'cat >out' 2>"$err" && cmd 0 trust @ --report && cp "$out" claim.json && cmd 0 trust @ --claim claim.json && says "$out" 'a pipe or socket from outside could be read' && cmd 0 trust @ --claim claim.json --json && json '.fed == 1'
+mkdir "$T/fed" && cd "$T/fed" && seq 9 >points && seq 9 | "$STEMMA" run -q --digest -- sh -c 'cat >out' 2>"$err" && cmd 0 trust @ --report && cp "$out" claim.json && cmd 0 trust @ --claim claim.json && says "$out" 'an external pipe or socket could be read' && cmd 0 trust @ --claim claim.json --json && json '.fed == 1'
 check 'a pipe from outside'
 "$STEMMA" run -q --digest -- sh -c 'cat points | sort >out' </dev/null 2>"$err" && cmd 0 trust @ && says_not "$out" 'a pipe or socket' && says "$out" 'points: sha256'
 check 'a pipe of its own'

@@ -166,7 +166,7 @@ exit t=80 pid=200 uid=1000 status=0
 END
 	ends 85
 }
-turns | sim && as 1000 && inputs n1 '?i0 i1' && says "$out" '/h/i0@{1}  (9 B, 2025-12-31T23:59:55, from outside)  folded' && says "$out" '? /h/list@' &&
+turns | sim && as 1000 && inputs n1 '?i0 i1' && says "$out" '/h/i0@{1}  (9 B, 2025-12-31T23:59:55, external)  folded' && says "$out" '? /h/list@' &&
 	inputs n1 i1 --certain && inputs n0 i0 && cmd 0 lineage --down /h/i0 && says "$out" '? /h/n1' && says_not "$out" '? /h/n0' &&
 	cmd 0 lineage --down --certain /h/i0 && says "$out" /h/n0 && says_not "$out" /h/n1
 check "a script's loop: an output is surely of what its own turn read; what another turn or the shell read is folded"

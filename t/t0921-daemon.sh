@@ -25,7 +25,7 @@ exit t=26 pid=302 uid=1001 status=0
 END
 	ask 1000 0 log && says "$out" one && says_not "$out" two && says_not "$out" reader && ask 1000 1 why /h/two && says "$err" 'not there, and nothing'
 	check "a user is told of the own executions, and of no others"
-	ask 1001 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '/h/one@{1}  (from outside)' && says_not "$out" 'one  ('
+	ask 1001 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '/h/one@{1}  (external)' && says_not "$out" 'one  ('
 	check "what another user made came from outside"
 	ask 0 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '─ one  ('
 	check "root is told of all, from user to user"

@@ -63,7 +63,7 @@ cmd 1 why complete.h5//raw/trace && says "$err" "complete.h5//raw/trace" 'only a
 check 'why, of a dataset that it made'
 cmd 1 lineage complete.h5//raw/trace && says "$err" './steps' && cmd 1 show complete.h5//raw/trace && says "$err" './steps'
 check 'lineage, show'
-cmd 0 why complete.h5 && says "$out" 'made by steps' 'part unseen'
+cmd 0 why complete.h5 && says "$out" 'made by steps' 'record incomplete'
 check 'why, of its file'
 [ -x "${STEMMA_H5STEPS:=$BUILD/tests/h5steps}" ] || {
 	skip 'beside programs that are seen' 'HDF5 was not there when the tests were built'

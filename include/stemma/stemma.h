@@ -125,10 +125,10 @@ int stemma_diff_trace(struct stemma_record *r, const char *a, const char *b, uns
                       struct stemma_error *err);
 /* All that is known of a run, file, execution or build (stemma-show(1)): {"format": 1, "things": [...]}. Of a program
  * or library that lies on disk and has no record of its build, the file itself and dpkg are asked. STEMMA_ALL: also
- * files of the machine and absent paths. */
+ * system files and absent paths. */
 int stemma_show(struct stemma_record *r, const char *target, unsigned flags, char **ret, struct stemma_error *err);
 /* What was read and written in a run, by an execution or of a file (stemma-stat(1)): counts, bytes, and times in ns. At
- * most `count` executions and as many files, the most used first (0: all). STEMMA_ALL: also files of the machine and
+ * most `count` executions and as many files, the most used first (0: all). STEMMA_ALL: also system files and
  * absent paths. */
 int stemma_stat(struct stemma_record *r, const char *target, unsigned flags, uint64_t count, char **ret,
                 struct stemma_error *err);

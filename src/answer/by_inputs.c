@@ -525,7 +525,7 @@ int by_inputs_change(const struct answer_source *a, const struct by_value *usual
 		buf_printf(out, ": changed by ");
 		rc = exec_name(a->store, gens.v[0].to, true, 100, out);
 	} else if (rc == 0) {
-		buf_printf(out, ": changed outside the recorded runs");
+		buf_printf(out, ": modified outside the recorded runs");
 	}
 	if (rc == 0) {
 		buf_printf(out, gens.n ? ", " : ", before ");

@@ -267,7 +267,7 @@ void version_note(struct buf *b, const struct version_info *v, const struct file
 	}
 	if (v->origin != ORIGIN_OBSERVED)
 		buf_printf(b, "%s%s", b->n > from ? ", " : "",
-		           v->origin == ORIGIN_EXTERNAL ? "from outside" : "changed unseen");
+		           v->origin == ORIGIN_EXTERNAL ? "external" : "modified outside stemma");
 }
 
 bool version_is_current(const struct version_info *v, const struct file_info *f)

@@ -21,7 +21,7 @@ int representative_json(struct store *s, store_id exec, json_t *one);
 
 /* One version as people name it: path@{n}, or what kind of stream it is. */
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
-/* "12 KiB, 2026-...", "from outside"; what is worth saying beside the name, without brackets; may be nothing. */
+/* "12 KiB, 2026-...", "external"; what is worth saying beside the name, without brackets; may be nothing. */
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes);
 /* Is it the last version of the file that its name names now, as far as the record goes? For regular files. */
 bool version_is_current(const struct version_info *v, const struct file_info *f);

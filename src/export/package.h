@@ -1,4 +1,4 @@
-/* package.h - which package a file of the machine belongs to. */
+/* package.h - which package a system file belongs to. */
 #ifndef STEMMA_EXPORT_PACKAGE_H
 #define STEMMA_EXPORT_PACKAGE_H
 

@@ -6,7 +6,7 @@
  * looked at again only when it is reached with a better time. Every node and edge is in the result once. Budget: about
  * 1 µs a node beside the store's own calls; with `all` and no depth limit no call but those for edges is made.
  *
- * Which edges are left out, unless asked for, and counted: files of the machine (system.h) and program text that nobody
+ * Which edges are left out, unless asked for, and counted: system files (system.h) and program text that nobody
  * was seen making; paths that were looked for and absent; what a cache's writer read besides the source; edges that may
  * only be, through fork or shared memory; coordination. */
 #ifndef STEMMA_QUERY_LINEAGE_H

@@ -205,7 +205,7 @@ class Record:
 
     def stat(self, target='@', count=0, all=False, objects=False, times=False):  # pylint: disable=redefined-builtin
         """What was read and written in a run, by an execution or of a file: counts, bytes, ns (stemma-stat(1)). At most
-        count executions and files (0: all); all: also files of the machine; objects: of HDF5 files; times: over time."""
+        count executions and files (0: all); all: also system files; objects: of HDF5 files; times: over time."""
         flags = _ALL * bool(all) | _OBJECTS * bool(objects) | _TIMES * bool(times)
         return self._ask('stat', os.fsencode(target), flags, count)
 

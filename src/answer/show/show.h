@@ -34,7 +34,7 @@ struct show_items {
 	uint8_t *sorts; /* of each: enum entity_sort, or SHOW_UNLISTED */
 	size_t of[ENTITY_SORTS + 1];
 };
-#define SHOW_UNLISTED ENTITY_SORTS /* a file of the machine, an absent one, of a run a pipe: not without --all */
+#define SHOW_UNLISTED ENTITY_SORTS /* a system file, an absent one, of a run a pipe: not without --all */
 
 struct show_run {
 	store_id id;

@@ -59,7 +59,7 @@ struct stat_row {
 
 struct stat_sums {
 	const struct answer_source *source;
-	bool all;                                          /* files of the machine, too */
+	bool all;                                          /* system files, too */
 	bool objects;                                      /* objects of HDF5 files, and no files */
 	store_id file, version;                            /* only this file; only this version of it; 0: any */
 	int (*say)(void *arg, const struct stat_row *row); /* may be NULL; for each row, execution by execution */

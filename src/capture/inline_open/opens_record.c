@@ -400,10 +400,9 @@ static void stat_observed_again(struct sup *s, struct observed *m)
 		if (rc < 0)
 			sup_gap(s, m->proc, TERM_gap_lost, m->opens, "a file that it opened had gone before it was looked at");
 		else if (m->wait > WAIT_FIRST)
-			sup_gap(
-			    s, m->proc, TERM_gap_lost, m->opens,
-			    "a file that it opened again and again was changed from outside: it may have read what was there in "
-			    "between");
+			sup_gap(s, m->proc, TERM_gap_lost, m->opens,
+			        "a file that it opened repeatedly was modified by another process: it may have read an earlier "
+			        "version");
 		m->kept = false;
 	}
 	m->opens = 0;

@@ -212,7 +212,7 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 		if (r < 0)
 			return r;
 	} else if (i->unseen)
-		buf_str(b, str_of(one ? "from outside the recorded runs" : "changed outside the recorded runs"));
+		buf_str(b, str_of(one ? "external to the recorded runs" : "modified outside the recorded runs"));
 	else
 		return 0;
 	if (i->when != TIME_NONE && i->when != TIME_NEVER) {

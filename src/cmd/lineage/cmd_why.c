@@ -183,7 +183,7 @@ static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool
 	                                    [DISK_CHANGED] = "; CHANGED on disk since",
 	                                    [DISK_REPLACED] = "; ANOTHER file has the name now",
 	                                    [DISK_GONE] = "; GONE",
-	                                    [DISK_AROUND] = "; its FILE was written since, unseen what of it",
+	                                    [DISK_AROUND] = "; its FILE was written later, by a program whose objects were not recorded",
 	                                    [DISK_DELETED] = "; DELETED"};
 	if (t->n)
 		return 0;
@@ -237,7 +237,7 @@ static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct b
 	if (r >= 0)
 		r = fmt_made_inputs(c, m->n, w.inputs, line);
 	fmt_made_by(m, w.brief, line);
-	buf_printf(line, "%s", m->n->gaps ? "; part unseen" : "");
+	buf_printf(line, "%s", m->n->gaps ? "; record incomplete" : "");
 	return r < 0 ? r : fmt_disk(c, m->t, w.argv, w.brief != 0, line);
 }
 

@@ -55,7 +55,7 @@ static int describe_version(struct tree *t, store_id id)
 	r = peer_is_unobserved(t->v->s, &v, &f);
 	if (r > 0)
 		buf_printf(&t->notes, "%sthe other end was not observed",
-		           t->v->options->direction == LINEAGE_UP ? "from outside: " : "");
+		           t->v->options->direction == LINEAGE_UP ? "external: " : "");
 	if (r < 0)
 		return r;
 	if (t->v->options->direction != LINEAGE_DOWN)
@@ -419,28 +419,25 @@ static void print_rest(const struct tree *t)
 	struct buf b = {0};
 	if (t->v->stages)
 		stage_print_rest(t->v->stages);
-	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
+	count_line(&b, om[OMIT_system], "system file", "system files");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
-	count_line(&b, t->shape.folded, "program or shell that counts to another program",
-	           "programs and shells that count to others");
+	count_line(&b, t->shape.folded, "folded program or shell", "folded programs and shells");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
-	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
-	count_line(&b, om[OMIT_empty], "edge to what the writer of an empty file used",
-	           "edges to what writers of empty files used");
-	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
-	count_line(&b, t->shape.held, "stream that was there to read, and may not have been",
-	           "streams that were there to read, and may not have been");
+	count_line(&b, om[OMIT_cache], "input of a writer of a cache", "inputs of writers of caches");
+	count_line(&b, om[OMIT_empty], "input of a writer of an empty file", "inputs of writers of empty files");
+	count_line(&b, om[OMIT_sync], "coordination edge", "coordination edges");
+	count_line(&b, t->shape.held, "stream that may not have been read", "streams that may not have been read");
 	if (b.n)
 		printf("left out: %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
-	count_line(&b, om[OMIT_fork], "edge that may be through fork or exec", "edges that may be through fork or exec");
-	count_line(&b, om[OMIT_shm], "that may be through shared memory", "that may be through shared memory");
+	count_line(&b, om[OMIT_fork], "possible edge through fork or exec", "possible edges through fork or exec");
+	count_line(&b, om[OMIT_shm], "possible edge through shared memory", "possible edges through shared memory");
 	if (b.n)
 		printf("left out: %s (--fork)\n", buf_cstr(&b));
 	buf_reset(&b);
-	count_line(&b, om[OMIT_uncertain], "edge that only may be", "edges that only may be");
+	count_line(&b, om[OMIT_uncertain], "possible edge", "possible edges");
 	if (b.n)
 		printf("left out: %s (without --certain)\n", buf_cstr(&b));
 	buf_reset(&b);

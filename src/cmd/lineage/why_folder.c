@@ -53,7 +53,7 @@ static int print_group(struct cmd *c, const struct folder_group *g)
 		r = exec_who(c->store, g->maker, &b);
 	buf_printf(&b, ", ");
 	fmt_time(&b, g->when, false);
-	buf_printf(&b, "%s", g->gaps ? "; part unseen" : "");
+	buf_printf(&b, "%s", g->gaps ? "; record incomplete" : "");
 	if (r >= 0)
 		puts(buf_cstr(&b));
 	buf_release(&b);

@@ -135,7 +135,7 @@ static int print_outside(const struct workflows *w, const struct screen *out)
 			continue;
 		buf_reset(&b);
 		r = put_version(w, w->shared[k].version, &b);
-		buf_printf(&b, " from outside");
+		buf_printf(&b, " external");
 		r = r < 0 ? r : put_users(w, &w->shared[k], UINT32_MAX, &b);
 		print_line(out, &b, STYLE_FILE);
 	}

@@ -108,10 +108,10 @@ static void assumed_line(void)
 static void fed_line(const struct witness *x)
 {
 	if (x->fed && x->n_runs == 1)
-		printf("a pipe or socket from outside could be read: what came through it is not among the inputs\n");
+		printf("an external pipe or socket could be read; its data are not among the inputs\n");
 	else if (x->fed)
 		printf(
-		    "in %zu run%s a pipe or socket from outside could be read: what came through it is not among the inputs\n",
+		    "in %zu run%s an external pipe or socket could be read; its data are not among the inputs\n",
 		    x->fed, str_plural(x->fed));
 }
 

@@ -95,7 +95,7 @@ function kindOf(node) {
 // Files, and objects of HDF5 files; no streams.
 const dataKinds = new Set(['regular', 'group', 'dataset', 'attribute', 'datatype', 'softlink', 'xattr']);
 const isData = (node) => !isProgram(node) && dataKinds.has(kindOf(node));
-// A file that nobody was seen making, or that was changed unseen: what a lineage ends at.
+// A file that nobody was seen making, or that was modified outside stemma: what a lineage ends at.
 const isSource = (node) => isData(node) && file.origin(node) !== 0 && !makersOf(node).length;
 // Somebody was seen making it, who has no place in the page.
 const isCut = (node) => isData(node) && file.origin(node) === 0 && !makersOf(node).length;

@@ -29,7 +29,7 @@ function linkList(head, links) {
 function notesOf(list) {
 	return (list || []).map((n) => h('div', {}, named(escapeText(n.text)), h('span', {class: 'dim'}, ' ' + escapeText(n.user) + ', ' + when(parsed(n.time)))));
 }
-const origins = ['', 'changed where nobody saw it', 'came from outside'];
+const origins = ['', 'modified outside stemma', 'external'];
 
 function fileDetails(node) {
 	return [

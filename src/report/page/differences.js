@@ -13,7 +13,7 @@ function changeText(i) {
 		const by = i.changed_by;
 		parts.push((i.kind === 'added' || i.kind === 'removed' ? 'made by ' : 'changed by '), named(by.argv && by.argv.length ? wordsOf(by.argv, by.argv_base64) : textOf(by, 'exe')));
 	} else if (i.change_seen === false) {
-		parts.push(i.kind === 'added' || i.kind === 'removed' ? 'from outside the recorded runs' : 'changed outside the recorded runs');
+		parts.push(i.kind === 'added' || i.kind === 'removed' ? 'external to the recorded runs' : 'modified outside the recorded runs');
 	}
 	if (parts.length && i.changed_at)
 		parts.push(', ' + when(parsed(i.changed_at)));

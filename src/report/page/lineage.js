@@ -85,7 +85,7 @@ function noteOf(node) {
 	} else if (isData(node)) {
 		parts.push(size(file.size(node)), when(timeOf(node)));
 		if (file.origin(node))
-			parts.push(file.origin(node) === 2 ? 'from outside' : 'changed unseen');
+			parts.push(file.origin(node) === 2 ? 'external' : 'modified outside stemma');
 		if (isCut(node))
 			parts.push('who made it is left out');
 	} else if (file.peer(node) === 1) {

@@ -105,7 +105,7 @@ function renderSettings() {
 	fill('settings-body', out.length ? out : h('p', {class: 'note'}, 'None are recorded.'));
 }
 function renderLineageNotes() {
-	const words = {system: 'files of the machine', absent: 'paths that were absent', cache: 'links of caches', fork: 'links by fork', shm: 'links by shared memory', sync: 'links of coordination', uncertain: 'uncertain links', unread: 'files not read', unseen: 'links unseen', object: 'objects of HDF5 files', empty: 'links to what is empty', container: 'HDF5 files'};
+	const words = {system: 'system files', absent: 'paths that were absent', cache: 'links of caches', fork: 'links by fork', shm: 'links by shared memory', sync: 'links of coordination', uncertain: 'uncertain links', unread: 'files not read', unseen: 'links unseen', object: 'objects of HDF5 files', empty: 'links to what is empty', container: 'HDF5 files'};
 	const parts = Object.entries(raw.omitted).map(([k, n]) => n.toLocaleString('en') + ' ' + (words[k] || k));
 	const minor = nodesWhere((n) => isProgram(n) && !outside.has(n)).length - nodesWhere((n) => isProgram(n) && arrivedBy.has(n)).length;
 	fill('lineage-notes', parts.length ? 'Left out, as stemma lineage does: ' + parts.join(', ') + '. ' : '', minor > 0 ? count(minor, 'program') + ' count to another one and stand in the table of programs.' : '');
