@@ -118,7 +118,7 @@ rec()
 	"$STEMMA" run -q -- "$@" >/dev/null 2>"$err" </dev/null
 }
 rec sh -c 'nice env X=1 timeout 60 sort in > w1'
-cmd 0 lineage w1 && says "$out" '└─ sort in' && says "$out" 'in@{1}' && says_not "$out" 'opened by' && says "$out" '1 program or shell that counts' && cmd 0 lineage --all w1 && says "$out" "nice env X=1" &&
+cmd 0 lineage w1 && says "$out" '└─ sort in' && says "$out" 'in@{1}' && says_not "$out" 'opened by' && says "$out" '1 folded program or shell' && cmd 0 lineage --all w1 && says "$out" "nice env X=1" &&
 	cmd 0 why w1 && says "$out" "made by sort in in sh -c 'nice env X=1" && says "$out" 'from in@{1} by'
 check 'nice, env, timeout'
 printf '#!/bin/sh\nread x <other\nnice sh -c "sort in > w2"\n' >s.sh
