@@ -179,12 +179,13 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 
 static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool brief, struct buf *b)
 {
-	static const char *const words[] = {[DISK_SAME] = "",
-	                                    [DISK_CHANGED] = "; CHANGED on disk since",
-	                                    [DISK_REPLACED] = "; ANOTHER file has the name now",
-	                                    [DISK_GONE] = "; GONE",
-	                                    [DISK_AROUND] = "; its FILE was written later, by a program whose objects were not recorded",
-	                                    [DISK_DELETED] = "; DELETED"};
+	static const char *const words[] = {
+	    [DISK_SAME] = "",
+	    [DISK_CHANGED] = "; CHANGED on disk since",
+	    [DISK_REPLACED] = "; ANOTHER file has the name now",
+	    [DISK_GONE] = "; GONE",
+	    [DISK_AROUND] = "; its FILE was written later, by a program whose objects were not recorded",
+	    [DISK_DELETED] = "; DELETED"};
 	if (t->n)
 		return 0;
 	buf_printf(b, "%s", words[t->disk]);

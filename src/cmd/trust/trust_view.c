@@ -110,9 +110,8 @@ static void fed_line(const struct witness *x)
 	if (x->fed && x->n_runs == 1)
 		printf("an external pipe or socket could be read; its data are not among the inputs\n");
 	else if (x->fed)
-		printf(
-		    "in %zu run%s an external pipe or socket could be read; its data are not among the inputs\n",
-		    x->fed, str_plural(x->fed));
+		printf("in %zu run%s an external pipe or socket could be read; its data are not among the inputs\n", x->fed,
+		       str_plural(x->fed));
 }
 
 /* What the other runs of the plan gave of what is claimed; without a claim, all that they gave. */
