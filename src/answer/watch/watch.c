@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Ids of rows are not kept: who makes the index anew changes them. What was met is known by public ids. */
 struct watch {
