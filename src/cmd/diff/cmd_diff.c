@@ -5,6 +5,9 @@
 #include "cmd/diff/diff_view.h"
 #include "query/target.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 /* The status of diff(1). */
 enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 
@@ -20,16 +23,50 @@ static int find_compared_target(struct cmd *c, const char *text, bool only_file,
 	return STATUS_OK;
 }
 
-/* The version before the one that was named. */
+/* Of a file that had the name before: its last version that began before the one that is compared, if it is later than
+ * *best. 0 or -errno. */
+static int take_earlier(struct store *s, store_id file, const struct version_info *than, struct version_info *best)
+{
+	struct file_info f;
+	struct version_info v;
+	store_id id;
+	int r = store_file(s, file, &f);
+	for (uint64_t n = r > 0 ? f.versions : 0; r > 0 && n > 0; n--) {
+		r = store_version_of(s, file, n, &id);
+		if (r > 0)
+			r = store_version(s, id, &v);
+		if (r <= 0 || v.start >= than->start)
+			continue;
+		if (!best->id || v.end > best->end)
+			*best = v;
+		break;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The version before the one that was named: of that file, or of one that had the name before it. Programs that write a
+ * result anew often remove the file first, or put another in its place. */
 static int find_earlier_version(struct cmd *c, const char *text, const struct target *t, struct target *ret)
 {
-	struct version_info v;
+	struct err err = {0};
+	struct version_info v, best = {0};
+	store_id *files = NULL;
+	uint64_t ignored;
+	size_t n = 0;
 	*ret = *t;
 	int r = store_version(c->store, t->file.version, &v);
-	if (r > 0 && v.n > 1)
-		r = store_version_of(c->store, t->file.file, v.n - 1, &ret->file.version);
-	else if (r > 0)
+	if (r > 0 && (r = take_earlier(c->store, t->file.file, &v, &best)) == 0)
+		r = target_files(c->store, text, &err, &files, &n, &ignored);
+	if (r == -ENOENT || r == -EISDIR) /* it was found already: only the namesakes are asked for */
 		r = 0;
+	for (size_t i = 0; i < n && r >= 0; i++)
+		if (files[i] != t->file.file)
+			r = take_earlier(c->store, files[i], &v, &best);
+	free(files);
+	if (r >= 0) {
+		r = best.id != 0;
+		ret->file.version = best.id;
+	}
 	if (r == 0)
 		report("'%s' has no earlier version in the record", text);
 	if (r < 0)
