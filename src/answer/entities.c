@@ -4,6 +4,7 @@
 #include "answer/items.h"
 #include "query/fold.h"
 #include "query/scripts.h"
+#include "query/stages/stages.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -56,13 +57,18 @@ enum entity_sort entity_sort(uint64_t kind, struct str path)
 	for (size_t i = 0; base.n && i < sizeof(segments) / sizeof(segments[0]); i++)
 		if (str_starts(base, str_of(segments[i])))
 			return ENTITY_SEGMENT;
-	return base.n && in_session(path) ? ENTITY_SEGMENT : ENTITY_DATA;
+	if (base.n && in_session(path))
+		return ENTITY_SEGMENT;
+	return base.n && stages_own_file(path) ? ENTITY_OWN : ENTITY_DATA;
 }
 
 void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n)
 {
-	buf_printf(b, sort == ENTITY_SOCKET ? "%llu socket%s" : "%llu segment%s of shared memory", (unsigned long long)n,
-	           n == 1 ? "" : "s");
+	buf_printf(b,
+	           sort == ENTITY_SOCKET ? "%llu socket%s"
+	           : sort == ENTITY_OWN  ? "%llu file%s of the workflow system"
+	                                 : "%llu segment%s of shared memory",
+	           (unsigned long long)n, n == 1 ? "" : "s");
 }
 
 bool run_counts_complete(const struct run_info *r)

@@ -32,10 +32,13 @@ static int add_gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Sets what the row is sorted by: files by path and version, runs and executions by start. 1, 0 gone, -errno. */
-static int describe_found_row(struct store *s, enum expr_kind kind, struct found_row *row)
+/* Sets what the row is sorted by: files by path and version, runs and executions by start; and what a file is, without
+ * `all`. 1, 0 gone, -errno. */
+static int describe_found_row(struct store *s, enum expr_kind kind, bool all, struct found_row *row,
+                              enum entity_sort *ret_sort)
 {
 	int r;
+	*ret_sort = ENTITY_DATA;
 	if (kind == EXPR_RUNS) {
 		struct run_info run;
 		r = store_run(s, row->id, &run);
@@ -53,6 +56,8 @@ static int describe_found_row(struct store *s, enum expr_kind kind, struct found
 		r = store_version(s, row->id, &v);
 		if (r > 0)
 			r = store_file(s, v.file, &f);
+		if (r > 0 && !all)
+			*ret_sort = entity_sort(f.kind, f.path);
 		if (r > 0) {
 			row->key = strndup(f.path.n ? f.path.p : "", f.path.n);
 			row->n = v.n;
@@ -64,7 +69,8 @@ static int describe_found_row(struct store *s, enum expr_kind kind, struct found
 }
 
 /* Rows for what is in `all`, sure where it is in `sure` too. */
-static int make_found_rows(struct store *s, const struct idset *all, const struct idset *sure, struct found *f)
+static int make_found_rows(struct store *s, const struct idset *all, const struct idset *sure, bool every,
+                           struct found *f)
 {
 	int r = 0;
 	f->rows = calloc(all->n + 1, sizeof(*f->rows));
@@ -73,8 +79,11 @@ static int make_found_rows(struct store *s, const struct idset *all, const struc
 	for (size_t i = 0; i < all->n && r >= 0; i++) {
 		struct found_row *row = &f->rows[f->n];
 		*row = (struct found_row){.id = all->v[i], .sure = idset_has(sure, all->v[i])};
-		r = describe_found_row(s, f->kind, row);
-		if (r > 0) {
+		enum entity_sort sort;
+		r = describe_found_row(s, f->kind, every, row, &sort);
+		bool left_out = sort == ENTITY_SEGMENT || sort == ENTITY_OWN;
+		f->left_out[sort] += r > 0 && left_out;
+		if (r > 0 && !left_out) {
 			f->unended += row->gaps >> TERM_gap_unended & 1;
 			f->n++;
 		} else {
@@ -125,7 +134,7 @@ int found_make(const struct answer_source *a, const struct expr *e, enum expr_ki
 		r = select_eval(a->store, e, kind, &o, err, &sure);
 	bool viewing = r == 0 && store_view_begin(a->store, VIEW_WALK) == 0; /* many small questions */
 	if (r == 0)
-		r = make_found_rows(a->store, &found, &sure, &f);
+		r = make_found_rows(a->store, &found, &sure, all, &f);
 	if (viewing)
 		store_view_end(a->store);
 	idset_release(&found);
@@ -212,6 +221,8 @@ int found_json(const struct answer_source *a, const struct found *f, json_t **re
 	json_t *all = json_object();
 	js_num(all, "format", 1);
 	js_put(all, f->kind == EXPR_RUNS ? "runs" : f->kind == EXPR_EXECS ? "executions" : "entities", list);
+	if (f->kind == EXPR_FILES)
+		js_num(all, "left_out", f->left_out[ENTITY_SEGMENT] + f->left_out[ENTITY_OWN]);
 	r = f->n_namesakes ? namesakes_json(a->store, f, all) : 0;
 	if (r < 0)
 		json_decref(all);

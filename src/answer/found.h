@@ -32,7 +32,8 @@ struct found {
 	uint64_t unseen; /* times that a file changed later where nobody recorded it: what came from that is not counted */
 	struct found_namesake *namesakes;
 	size_t n_namesakes;
-	size_t unended; /* rows whose recording has no end: it goes on still, or was cut off */
+	uint64_t left_out[ENTITY_SORTS]; /* without `all`: versions of segments and of a workflow system's own files */
+	size_t unended;                  /* rows whose recording has no end: it goes on still, or was cut off */
 };
 
 /* kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. all: also streams, absent and system files. 0, and *ret is to be released;

@@ -136,6 +136,14 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	for (size_t i = 0; i < f->n_namesakes; i++)
 		if (i == 0 || strcmp(f->namesakes[i].text, f->namesakes[i - 1].text) != 0)
 			cmd_report_namesakes(c, f->namesakes[i].text, 1);
+	for (unsigned sort = 0; sort < ENTITY_SORTS; sort++) {
+		struct buf b = {0};
+		if (!f->left_out[sort])
+			continue;
+		fmt_entity_count(&b, (enum entity_sort)sort, f->left_out[sort]);
+		report("%s left out (--all)", buf_cstr(&b));
+		buf_release(&b);
+	}
 	if (f->unseen)
 		report("the file changed later where nobody recorded it; what came from that is not counted");
 	if (f->unended)

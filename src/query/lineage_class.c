@@ -2,6 +2,7 @@
 #include "query/lineage_int.h"
 
 #include "base/os/system.h"
+#include "query/stages/stages.h"
 
 /* A cache of Python's is passed through to the source it was made from (B14), so it is not folded where it stands among
  * somebody's own files. */
@@ -53,6 +54,8 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 			st->class = CLASS_SYSTEM;
 		else if (c == SYSTEM_UNLESS_NAMED)
 			st->class = is_bytecode(v.path) ? CLASS_SYSTEM : CLASS_NAMED;
+		else if (stages_bookkeeping(v.path))
+			st->class = CLASS_ENGINE;
 	}
 	return 0;
 }
@@ -116,6 +119,9 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 	switch ((enum lineage_class)st->class) {
 	case CLASS_ABSENT:
 		*ret_omit = OMIT_absent;
+		return 0;
+	case CLASS_ENGINE:
+		*ret_omit = OMIT_engine;
 		return 0;
 	case CLASS_SYSTEM:
 		*ret_omit = OMIT_system;

@@ -11,7 +11,7 @@
 #include "query/objects.h"
 #include "query/submit/submit.h"
 
-enum lineage_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT }; /* in 8 bits */
+enum lineage_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT, CLASS_ENGINE }; /* in 8 bits */
 
 /* A moment that bounds what is followed, by the clock of a host; host 0: by any clock, skew already allowed for. */
 struct lineage_bound {

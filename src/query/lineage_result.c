@@ -8,6 +8,7 @@ const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
     [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
     [OMIT_unread] = "unread", [OMIT_object] = "object", [OMIT_empty] = "empty",         [OMIT_container] = "container",
+    [OMIT_engine] = "engine",
 };
 
 int lineage_compact(struct lineage_walk *w, struct lineage *ret)
@@ -24,6 +25,7 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 			l.omitted[st->empty && !w->o->all && !up                         ? OMIT_empty
 			          : st->unread && (w->o->all || st->class == CLASS_DATA) ? OMIT_unread
 			          : st->class == CLASS_ABSENT                            ? OMIT_absent
+			          : st->class == CLASS_ENGINE                            ? OMIT_engine
 			                                                                 : OMIT_system]++;
 			continue;
 		}

@@ -118,7 +118,7 @@ static int fmt_input(struct cmd *c, const struct why *n, size_t i, struct buf *b
 static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *b)
 {
 	size_t of[ENTITY_SORTS] = {0}, shown = 0, left[WHY_ROLES] = {0}, segments = 0;
-	bool sure[ENTITY_SORTS] = {true, true, true, true};
+	bool sure[ENTITY_SORTS] = {true, true, true, true, true};
 	for (size_t i = 0; i < n->n_inputs; i++) {
 		of[n->sort[n->inputs[i]]]++;
 		sure[n->sort[n->inputs[i]]] &= why_is_certain(n, i);

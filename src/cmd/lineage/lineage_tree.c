@@ -421,6 +421,7 @@ static void print_rest(const struct tree *t)
 		stage_print_rest(t->v->stages);
 	count_line(&b, om[OMIT_system], "system file", "system files");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
+	count_line(&b, om[OMIT_engine], "file of the workflow system", "files of the workflow system");
 	count_line(&b, t->shape.folded, "folded program or shell", "folded programs and shells");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));

@@ -35,14 +35,19 @@ static void item_line(struct cmd *c, const struct opts_show *o, const struct edg
 	buf_release(&since);
 }
 
-/* The line of one version; 0: it is gone, 1 or -errno. */
-static int print_item(struct cmd *c, const struct opts_show *o, const struct item *item, bool used)
+/* Which lines a turn prints: what has a name still stands before what was removed since. */
+enum turn { TURN_ALL, TURN_NAMED, TURN_GONE };
+
+/* The line of one version, if it is of this turn: 1; 0: it is not, or is gone; -errno. */
+static int print_item(struct cmd *c, const struct opts_show *o, const struct item *item, enum turn turn, bool used)
 {
 	struct version_info v;
 	struct file_info f;
 	int r = store_version(c->store, item->version, &v);
 	if (r > 0)
 		r = store_file(c->store, v.file, &f);
+	if (r > 0 && turn != TURN_ALL && f.named != (turn == TURN_NAMED))
+		return 0;
 	if (r > 0)
 		item_line(c, o, &item->e, &v, &f, used);
 	return r;
@@ -53,17 +58,25 @@ struct listing {
 	uint64_t lines, more;
 };
 
+static int print_turn(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
+                      enum turn turn, bool used, uint64_t *lines)
+{
+	int r = 0;
+	for (size_t i = 0; i < l->items.n && r >= 0 && (*lines < SHOW_LINES || o->all); i++) {
+		r = l->sorts[i] == sort ? print_item(c, o, &l->items.v[i], turn, used) : 0;
+		*lines += r > 0;
+	}
+	return r < 0 ? r : 0;
+}
+
 static int print_sort(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
                       bool used, struct listing *at)
 {
-	int r = 0;
-	for (size_t i = 0; i < l->items.n && r >= 0; i++) {
-		if (l->sorts[i] != sort)
-			continue;
-		r = at->lines < SHOW_LINES || o->all ? print_item(c, o, &l->items.v[i], used) : 0;
-		at->more += r == 0;
-		at->lines++;
-	}
+	uint64_t before = at->lines;
+	int r = print_turn(c, o, l, sort, used || o->all ? TURN_ALL : TURN_NAMED, used, &at->lines);
+	if (r == 0 && !used && !o->all)
+		r = print_turn(c, o, l, sort, TURN_GONE, used, &at->lines);
+	at->more += l->of[sort] - (at->lines - before);
 	return r;
 }
 

@@ -9,27 +9,6 @@
 
 #define MOST (64u << 20) /* bytes of a log; one of 100,000 jobs has 30 MB */
 
-static const char own_folder[] = "/.snakemake/";
-
-bool stages_own_file(struct str path)
-{
-	struct str base = str_base_name(path);
-	return memmem(path.p, path.n, own_folder, sizeof(own_folder) - 1) || str_is(base, ".ninja_log") ||
-	       str_is(base, ".ninja_deps");
-}
-
-struct str stages_copied_script(struct str path)
-{
-	static const char scripts[] = "/.snakemake/scripts/tmp";
-	const char *at = path.n ? memmem(path.p, path.n, scripts, sizeof(scripts) - 1) : NULL;
-	struct str rest =
-	    at ? str_n(at + sizeof(scripts) - 1, path.n - (size_t)(at + sizeof(scripts) - 1 - path.p)) : (struct str){0};
-	const char *dot = rest.n ? memchr(rest.p, '.', rest.n) : NULL;
-	if (!dot || memchr(rest.p, '/', rest.n))
-		return (struct str){0};
-	return str_n(dot + 1, rest.n - (size_t)(dot + 1 - rest.p));
-}
-
 /* Is the file what the record has? one: of the version; while that is being written its size says nothing. */
 static bool is_as_recorded(const struct fileid *now, const struct version_info *v, const struct file_info *f)
 {
