@@ -25,11 +25,22 @@ for segment in *.stl; do
 		future | kinds) continue ;;            # fields have come since, which are written
 		corners | keeping | told) continue ;; # what is empty at an event's end is not written any more
 		esac
-		[ "$name" = packed ] && how=pack || how=make
+		case $name in
+		*packed) how=pack ;;
+		*) how=make ;;
+		esac
 		"$evtext" $how "$tmp/made" <"$name.jsonl" && cmp "$segment" "$tmp/made" >&2
 		check "$name is made" $?
 	fi
 done
+# Whoever adds a kind or a field adds it here, too: a later reader must go on reading it.
+sed -n 's/^EVENT([0-9]*, \([a-z0-9_]*\), .*/\1/p; s/^\(FIELD\|TAIL\)(\([a-z0-9_]*\), [a-z0-9]*, \([a-z0-9_]*\), .*/\2 \3/p' \
+	../../../src/event/events.def | while read -r kind field; do
+	grep -q "\"k\":\"$kind\"[,}]${field:+.*\"$field\":}" ./*.jsonl || echo "no segment has $kind${field:+ with $field}"
+done >"$tmp/lack"
+cat "$tmp/lack" >&2
+[ ! -s "$tmp/lack" ]
+check 'every kind is there, and every field with a value' $?
 bad() { # what, line
 	echo "$2" | "$evtext" make "$tmp/bad" 2>"$tmp/err"
 	[ $? -eq 1 ] && grep -q '^stemma-evtext: line 1: ' "$tmp/err"
