@@ -73,11 +73,7 @@ void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n)
 
 bool run_counts_complete(const struct run_info *r)
 {
-	const uint64_t missing = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
-	                         1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
-	                         1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library |
-	                         1ULL << TERM_gap_damaged | 1ULL << TERM_gap_unended;
-	return !(r->gaps & missing);
+	return !gaps_that_lack(r->gaps, GAP_ACCESSES);
 }
 
 json_t *run_json(const struct answer_source *a, const struct run_info *r)

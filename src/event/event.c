@@ -33,6 +33,17 @@ const char *term_meaning(enum term_set set, uint64_t number)
 	return "";
 }
 
+uint64_t gaps_that_lack(uint64_t gaps, enum gap_lack lack)
+{
+	uint64_t those = 0;
+#define GAP(number, name, lacks, meaning)                                                                              \
+	_Static_assert((number) < 32, "sets of gaps are bits of 32");                                                      \
+	those |= ((unsigned)(lacks)&lack) == lack ? (uint64_t)1 << (number) : 0;
+#include "event/gaps.def"
+#undef GAP
+	return gaps & those;
+}
+
 const char *event_kind_name(uint64_t kind)
 {
 	switch (kind) {

@@ -51,6 +51,11 @@ enum term {
 const char *term_name(enum term_set set, uint64_t number);
 const char *term_meaning(enum term_set set, uint64_t number);
 
+/* What a gap makes uncertain; which does what stands in gaps.def. */
+enum gap_lack { GAP_NOTHING = 0, GAP_ACCESSES = 1, GAP_MEANWHILE = 2, GAP_WRITERS = 4 };
+/* Of a set of gaps, bits 1 << TERM_gap_*, those that lack all of this. A gap that is not known here lacks nothing. */
+uint64_t gaps_that_lack(uint64_t gaps, enum gap_lack lack);
+
 /* A list of strings: given as an array to the encoder, as encoded bytes by the decoder (iterate with strlist_next). */
 struct strlist {
 	const struct str *items; /* encoder */

@@ -201,12 +201,11 @@ struct session_lack {
 static int add_lack(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	struct session_lack *w = arg;
-	const uint64_t kinds = 1u << TERM_gap_lost | 1u << TERM_gap_recorder_died;
 	bool before = g->time != TIME_NONE && w->start != TIME_NONE && g->time < w->start;
 	bool after = g->from != TIME_NONE && w->end != TIME_NONE && g->from > w->end;
 	(void)run;
-	if (g->reason < 64 && kinds >> g->reason & 1 && !before && !after)
-		w->bits |= (uint64_t)1 << g->reason;
+	if (g->reason < 64 && !before && !after)
+		w->bits |= gaps_that_lack((uint64_t)1 << g->reason, GAP_MEANWHILE);
 	return 0;
 }
 

@@ -207,15 +207,6 @@ static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct 
 	return w->say(w->arg, &row);
 }
 
-uint64_t stat_unobserved(uint64_t gaps)
-{
-	const uint64_t those = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
-	                       1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
-	                       1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library |
-	                       1ULL << TERM_gap_damaged | 1ULL << TERM_gap_unended;
-	return gaps & those;
-}
-
 /* What was seen is not all: the sums are lower bounds. */
 static void not_all(struct stat_sum *s)
 {
@@ -277,7 +268,7 @@ int stat_count(struct stat_sums *w, store_id exec)
 	struct exec_brief x;
 	size_t before = w->execs.n;
 	int r = store_exec_brief(w->source->store, exec, &x);
-	uint64_t unseen = r > 0 ? stat_unobserved(x.gaps) : 0;
+	uint64_t unseen = r > 0 ? gaps_that_lack(x.gaps, GAP_ACCESSES) : 0;
 	if (r > 0)
 		r = add_mode(w, x.run);
 	if (r < 0)

@@ -17,7 +17,7 @@ static int add_unobserved(struct stat_sums *w, store_id exec, struct idmap *runs
 		return -ENOMEM;
 	r = is_new ? store_run(w->source->store, x.run, &info) : 0;
 	if (r > 0)
-		w->unseen |= stat_unobserved(info.gaps);
+		w->unseen |= gaps_that_lack(info.gaps, GAP_ACCESSES);
 	return r;
 }
 
@@ -69,7 +69,7 @@ static int count_run(struct stat_sums *w, store_id run)
 	size_t n = 0;
 	struct run_info info;
 	int r = store_run(w->source->store, run, &info);
-	w->unseen = r > 0 ? stat_unobserved(info.gaps) : 0;
+	w->unseen = r > 0 ? gaps_that_lack(info.gaps, GAP_ACCESSES) : 0;
 	if (r >= 0)
 		r = store_run_execs(w->source->store, run, &execs, &n);
 	for (size_t i = 0; i < n && r >= 0; i++)

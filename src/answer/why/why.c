@@ -271,8 +271,6 @@ static int add_all_helpers(const struct answer_source *a, struct why *n)
 	return r;
 }
 
-/* Kinds of gaps by which it may not be known what a file is called, or who else wrote it. */
-#define BLURRING (1u << TERM_gap_lost | 1u << TERM_gap_unreadable)
 enum { INPUTS_ASKED = 16 }; /* a line of text names fewer; so many cost 0.1 ms */
 
 /* Such gaps of those who made a file that was used; where it has no name, those of the whole run. */
@@ -292,11 +290,11 @@ static int add_gaps_of_input(const struct answer_source *a, store_id version, st
 	for (size_t i = 0; i < e.n && r >= 0; i++) {
 		uint64_t its;
 		r = store_exec_gaps(a->store, e.v[i].to, e.v[i].lo, e.v[i].hi, &its);
-		*gaps |= r > 0 ? its & BLURRING : 0;
+		*gaps |= r > 0 ? gaps_that_lack(its, GAP_WRITERS) : 0;
 	}
 	edges_release(&e);
 	if (nameless && r >= 0 && (r = store_exec(a->store, by, &x)) > 0 && (r = store_run(a->store, x.run, &run)) > 0)
-		*gaps |= run.gaps & BLURRING;
+		*gaps |= gaps_that_lack(run.gaps, GAP_WRITERS);
 	return r < 0 ? r : 0;
 }
 

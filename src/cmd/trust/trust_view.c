@@ -93,9 +93,7 @@ static void runs_line(const struct witness *x)
 	buf_release(&b);
 	if (x->failed)
 		printf("%zu of them did not end well\n", x->failed);
-	if (x->gaps &
-	    (1u << TERM_gap_lost | 1u << TERM_gap_io_uring | 1u << TERM_gap_recorder_died | 1u << TERM_gap_tree_only |
-	     1u << TERM_gap_unreadable | 1u << TERM_gap_limit | 1u << TERM_gap_damaged | 1u << TERM_gap_unended))
+	if (gaps_that_lack(x->gaps, GAP_ACCESSES))
 		printf("part of the record is missing (stemma show says what): inputs may be, too\n");
 }
 
