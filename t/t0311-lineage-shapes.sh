@@ -25,7 +25,7 @@ cmd 0 lineage /w/out && is "$out" '/w/out@{1}  (7 B, 2026-01-01T00:00:49)
 left out: 2 possible edges through fork or exec (--fork)
 all by ann on h1
 what could not be seen:
-  io_uring was set up; its accesses are not seen (join mid in.csv)'
+  it used io_uring in a way that is not seen, or not all of it (join mid in.csv)'
 check 'the tree'
 cmd 0 lineage --bytes --depth 1 /w/out && says "$out" '2048 bytes' && says_not "$out" 'sort' && says "$out" 'there is more beyond depth 1'
 check '--bytes and --depth'

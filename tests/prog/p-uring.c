@@ -1,4 +1,4 @@
-/* p-uring.c - opens and writes through io_uring, which no filter sees: the record must say so. */
+/* p-uring.c - opens and writes through io_uring, whose queues are read from outside. */
 #include "truth.h"
 
 #include <errno.h>
@@ -59,15 +59,13 @@ static int submit(uint8_t op, int fd, const void *addr, unsigned len, unsigned f
 CASE(c_open_write)
 {
 	setup();
-	truth("need-gap", "io_uring");
-	/* Any write may yet be found, by looking at the descriptors at the end. */
 	int fd = submit(IORING_OP_OPENAT, AT_FDCWD, in_dir("out"), 0644, O_WRONLY | O_CREAT);
 	check(fd >= 0);
-	truth_fd("maybe-write", in_dir("out"), fd);
+	truth_fd("write", in_dir("out"), fd);
 	check(submit(IORING_OP_WRITE, fd, "hello\n", 6, 0) == 6);
 	fd = submit(IORING_OP_OPENAT, AT_FDCWD, in_dir("in"), 0, O_RDONLY);
 	check(fd >= 0);
-	truth_fd("maybe-read", in_dir("in"), fd);
+	truth_fd("read", in_dir("in"), fd);
 	make_file(in_dir("plain"));
 }
 

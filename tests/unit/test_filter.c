@@ -106,7 +106,7 @@ static int expected(uint32_t scmp, int nr, unsigned sets)
 		if ((rows[i].set & sets) && !strcmp(rows[i].name, name))
 			ret = !strncmp(name, "mmap", 4) ? 2
 			      : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") || !strcmp(name, "prctl") ||
-			              !strcmp(name, "clone")
+			              !strcmp(name, "clone") || !strcmp(name, "io_uring_enter")
 			          ? 3
 			          : 1;
 	free(name);
@@ -194,6 +194,20 @@ static void stops_who_shares_its_memory(void **state)
 		}
 		free(p.filter);
 	}
+}
+
+/* Who only waits for what a ring has been given is let go. */
+static void stops_who_submits(void **state)
+{
+	(void)state;
+	struct err err = {0};
+	struct sock_fprog p;
+	assert_int_equal(trap_filter(TRAP_TREE | TRAP_FILE, true, &err, &p), 0);
+	for (uint64_t calls = 0; calls < 3; calls++) {
+		uint32_t got = run_with(&p, NATIVE, SYS_io_uring_enter, (uint64_t[4]){3, calls, 1, 1});
+		assert_int_equal(got & SECCOMP_RET_ACTION_FULL, calls ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+	}
+	free(p.filter);
 }
 
 static void stops_what_serves_the_guard(void **state)
@@ -331,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_what_the_table_names),
 		cmocka_unit_test(stops_what_serves_the_guard),
+		cmocka_unit_test(stops_who_submits),
 		cmocka_unit_test(stops_who_shares_its_memory),
 #if defined(__x86_64__)
 		cmocka_unit_test(lets_the_injected_code_open),

@@ -474,8 +474,8 @@ static void handle_spawn_event(struct safe *f, struct sproc *parent, const struc
 
 static void handle_note_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
-	if (x->e.a == SAFE_NOTE_URING && !p->p->uring_said) {
-		p->p->uring_said = true;
+	if (x->e.a == SAFE_NOTE_URING && !p->p->uring) {
+		p->p->uring = true;
 		sup_gap(f->s, p->p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
 	} else if (x->e.a == SAFE_NOTE_ROOT) {
 		char *root = NULL;

@@ -92,9 +92,10 @@ enum call trap_call_native(int nr)
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
  * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs.
- * FORK: where another process comes to be. EMPTIES: where the length is 0. OPEN: but for one that gives nothing to read
+ * FORK: where another process comes to be. EMPTIES: where the length is 0. SUBMITS: where
+ * it is not. OPEN: but for one that gives nothing to read
  * or write (O_PATH), and one that the injected code makes, or has made and marked (OPENS_MODE), and that only reads. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, FORK, EMPTIES, ANSWERS };
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, FORK, EMPTIES, SUBMITS, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -147,6 +148,12 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
+/* Of the calls of which every one may be stopped, whatever else is asked for. */
+static enum answer answer_by_length(enum call call)
+{
+	return call == CALL_ftruncate ? EMPTIES : call == CALL_ring_enter ? SUBMITS : TRAP;
+}
+
 static enum answer answer_to(enum call call, unsigned sets, bool shielded, bool native)
 {
 	const bool injected = (sets & TRAP_INJECT) != 0, counts = (sets & TRAP_COUNT) != 0;
@@ -163,10 +170,8 @@ static enum answer answer_to(enum call call, unsigned sets, bool shielded, bool 
 		return injected ? FORBID : ALLOW;
 	case CALL_share:
 		return sets & TRAP_FORKS ? FORK : SHARE;
-	case CALL_ftruncate:
-		return EMPTIES;
 	default:
-		return TRAP;
+		return answer_by_length(call);
 	}
 }
 
@@ -251,6 +256,10 @@ static int build_filter_part(struct build *b, unsigned sets, int a, bool shielde
 	emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
 	emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 + 4);
 	emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+	emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
+	emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	place[SUBMITS] = load_arg(b, 1);
+	emit_filter(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
 	emit_filter(b, BPF_RET | BPF_K, action, 0, 0);
 	emit_filter(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	place[SHARE] = load_arg(b, 0);

@@ -49,6 +49,8 @@ enum call {
 	CALL_memory, /* a file in memory is made */
 	CALL_process_vm,
 	CALL_io_uring,
+	CALL_ring_enter, /* ring, how many, how many to wait for, flags */
+	CALL_ring_register,
 	CALL_aio,
 	CALL_mmap,
 	CALL_seccomp,

@@ -114,6 +114,8 @@ int task_call(pid_t tid, enum call *ret)
 /* The call that begins the access was let go on; has it come back? While that cannot be told, the access is live. */
 bool access_begun(struct sup *s, const struct access *a)
 {
+	if (a->proc->ring_files) /* a ring may have it, which nothing tells */
+		return false;
 	if (!a->tid)
 		return true;
 	struct task *t = task_known(s, a->tid);

@@ -5,6 +5,7 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/paths/links.h"
+#include "capture/supervisor/ring/rings.h"
 #include "capture/supervisor/shield/shield.h"
 
 #include <errno.h>
@@ -209,12 +210,6 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 	case CALL_process_vm:
 		calls_handle_process_vm(s, p, t);
 		break;
-	case CALL_io_uring:
-		if (!p->uring_said)
-			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
-		p->uring_said = true;
-		p->uncounted = p->io_unseen = true;
-		break;
 	case CALL_aio:
 		p->uncounted = p->io_unseen = true;
 		break;
@@ -243,10 +238,13 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 		handle_ptrace_call(s, t);
 		break;
 	case CALL_mmap:
-		calls_handle_mmap(s, p, t);
+		if (p->uring)
+			rings_mapped(s, p, t);
+		if (!s->gone)
+			calls_handle_mmap(s, p, t);
 		break;
 	default:
-		break;
+		rings_trap(s, p, t);
 	}
 }
 
@@ -270,7 +268,8 @@ static bool changes_meanings(enum call c)
 /* Calls that wait for others, and that a signal is meant to end. */
 static bool can_block(enum call c)
 {
-	return (c >= CALL_open && c <= CALL_open_handle) || c == CALL_connect || c == CALL_settle || c == CALL_splice;
+	return (c >= CALL_open && c <= CALL_open_handle) || c == CALL_connect || c == CALL_settle || c == CALL_splice ||
+	       c == CALL_ring_enter;
 }
 
 /* ---- the lock, while arguments are looked at ---- */
@@ -281,8 +280,10 @@ void sup_leave(struct sup *s, struct left *ret)
 	ret->task = s->leave ? k : NULL;
 	if (!ret->task)
 		return;
-	*ret = (struct left){k, k->proc, k->tid, k->proc->pid, k->proc->num, s->visits, k->last.call};
+	*ret = (struct left){k,         k->proc,      k->tid,         k->proc->pid, k->proc->num,
+	                     s->visits, s->ring_call, s->ring_direct, k->last.call};
 	s->current = NULL;
+	s->ring_call = 0;
 	s->leave(s);
 }
 
@@ -291,6 +292,8 @@ bool sup_back(struct sup *s, const struct left *l)
 	if (!l->task)
 		return true;
 	bool waits = s->back(s);
+	s->ring_call = l->ring_call;
+	s->ring_direct = l->ring_direct;
 	if (waits && s->visits == l->visits) {
 		s->current = l->task;
 		return true;
@@ -350,6 +353,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 	s->gone = false;
 	connects_back(s, t->tid);
 	if (s->pending) {
+		if (s->ring_waits)
+			rings_back(s);
 		if (!pending_look(s, t->tid))
 			return 0;
 		pending_settle(s, p, t->tid, settles_all(t->call));

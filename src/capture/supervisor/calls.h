@@ -40,6 +40,8 @@ bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time
 
 void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
                        uint64_t resolve);
+/* The result of one that went through a ring is known, or will not be: recorded as it tells. */
+void calls_open_returned(struct sup *s, struct pending *d);
 
 /* ---- names (calls_names.c) ---- */
 

@@ -308,6 +308,82 @@ static void open_there(struct sup *s, struct proc *p, const struct trap *t, stru
 	}
 }
 
+/* Through a ring: whether it was opened its result tells. */
+static void open_later(struct sup *s, struct proc *p, const struct trap *t, struct where *w, int looked,
+                       const struct statx *st, unsigned flags)
+{
+	struct file *f = NULL;
+	if (looked == 0 && (S_ISDIR(st->stx_mode) || !(f = file_get(s, w, !(flags & O_NOFOLLOW), st))))
+		return;
+	struct pending *d = pending_add(s, p, t, PENDING_OPEN, w, NULL);
+	if (!d)
+		return;
+	file_pin(d->file = f);
+	d->mode = access_mode_of_open(flags);
+	d->flags = flags;
+	d->told[0].known = true;
+	d->told[0].rc = looked;
+	if (looked == 0)
+		d->told[0].st = *st;
+}
+
+void calls_open_returned(struct sup *s, struct pending *d)
+{
+	struct task *was = s->current;
+	struct where w;
+	struct statx st, *seen = &d->told[0].st;
+	const bool done = d->outcome == RING_DONE;
+	const bool there = d->told[0].rc == 0 || (done && where_statx(d->a, !(d->flags & O_NOFOLLOW), seen) == 0);
+	enum allowed ok = done && d->told[0].rc == 0 ? ALLOWED_YES : ALLOWED_MAYBE;
+	s->current = NULL;
+	if (d->outcome == RING_FAILED) {
+		if (d->fd == -ENOENT)
+			emit_absent(s, d->proc, d->a, d->time);
+	} else if (there) {
+		/* The name may have been another's when the kernel came to it: the descriptor says so, if it still has it. */
+		where_fd(d->proc->pid, d->fd, &w);
+		if (done && d->fd >= 0 && where_statx(&w, true, &st) == 0 && S_ISREG(st.stx_mode) &&
+		    (st.stx_ino != seen->stx_ino || fileid_dev(&st) != fileid_dev(seen))) {
+			ok = ALLOWED_MAYBE;
+			emit_opened(s, d->proc, &w, &st, d->flags & ~(unsigned)O_NOFOLLOW, d->mode, d->time, &ok);
+		}
+		where_release(&w);
+		emit_opened(s, d->proc, d->a, seen, d->flags, d->mode, d->time, &ok);
+	}
+	s->current = was;
+}
+
+/* What was looked up (0 or -errno), at the stop. */
+static void open_looked(struct sup *s, struct proc *p, const struct trap *t, struct where *w, int looked,
+                        const struct statx *st, unsigned flags)
+{
+	const unsigned mode = access_mode_of_open(flags);
+	s->plain = looked == -ENOENT || (looked == 0 && (S_ISREG(st->stx_mode) || S_ISDIR(st->stx_mode)));
+	if (looked == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
+		if (!S_ISDIR(st->stx_mode) && !(flags & O_DIRECTORY))
+			open_there(s, p, t, w, st, flags, mode);
+		else
+			feature_opens(s, p, NULL, NULL);
+		if (S_ISDIR(st->stx_mode) && !(flags & O_DIRECTORY) && is_checked_afterwards(s, p))
+			check_directory(s, p, w, st, !(flags & O_NOFOLLOW));
+	} else if (looked == -ENOENT && (flags & O_CREAT)) {
+		struct pending *d = pending_add(s, p, t, PENDING_CREATE, w, NULL);
+		if (d) {
+			d->mode = mode & ~ACCESS_TRUNC;
+			if (!d->call)
+				feature_opens(s, p, NULL, d);
+			d->excl = flags & O_EXCL;
+			for (struct pending *o = d->next; o; o = o->next)
+				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))
+					o->contested = d->contested = true;
+		}
+	} else if (looked == -ENOENT || looked == -ENOTDIR) {
+		emit_absent(s, p, w, sup_now(s));
+		if (s->pending && s->current)
+			races_opened(s, s->current, NULL, w, mode);
+	}
+}
+
 void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
                        uint64_t resolve)
 {
@@ -356,29 +432,9 @@ void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int 
 		where_release(&w);
 		return;
 	}
-	rc = looked;
-	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
-	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
-		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
-			open_there(s, p, t, &w, &st, flags, mode);
-		else
-			feature_opens(s, p, NULL, NULL);
-		if (S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY) && is_checked_afterwards(s, p))
-			check_directory(s, p, &w, &st, follow);
-	} else if (rc == -ENOENT && (flags & O_CREAT)) {
-		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
-		if (d) {
-			d->mode = mode & ~ACCESS_TRUNC;
-			feature_opens(s, p, NULL, d);
-			d->excl = flags & O_EXCL;
-			for (struct pending *o = d->next; o; o = o->next)
-				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))
-					o->contested = d->contested = true;
-		}
-	} else if (rc == -ENOENT || rc == -ENOTDIR) {
-		emit_absent(s, p, &w, sup_now(s));
-		if (s->pending && s->current)
-			races_opened(s, s->current, NULL, &w, mode);
-	}
+	if (s->ring_call && !(looked == -ENOENT && (flags & O_CREAT)))
+		open_later(s, p, t, &w, looked, &st, flags);
+	else
+		open_looked(s, p, t, &w, looked, &st, flags);
 	where_release(&w);
 }

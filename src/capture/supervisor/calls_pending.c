@@ -47,6 +47,7 @@ static void pending_free(struct sup *s, struct pending *d)
 	free(d->b);
 	free(d->name_a);
 	free(d->name_b);
+	s->ring_waits -= d->call && d->outcome == RING_WAITS;
 	free(d);
 	s->npending--;
 }
@@ -71,6 +72,10 @@ struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t,
 	*d = (struct pending){.id = ++s->pendings, .op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
 	d->base[1] = op == PENDING_CREATE && p->redirects ? proc_wchar(s, p) : UINT64_MAX;
 	d->base[0] = d->base[1] == UINT64_MAX ? UINT64_MAX : p->rchar;
+	if ((d->call = s->ring_call)) {
+		d->direct = s->ring_direct;
+		s->ring_waits++;
+	}
 	/* Before the call changes what the path means. */
 	where_pin(a);
 	if (b)
@@ -339,6 +344,8 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 	struct statx st;
 	bool silent = false;
 	int rc;
+	if (d->call && d->outcome == RING_FAILED && d->op != PENDING_OPEN)
+		return 0;
 	switch (d->op) {
 	case PENDING_CREATE:
 		rc = stat_pending_path(d, d->a, true, &st);
@@ -416,6 +423,11 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		if (back)
 			fifo_back(s, d);
 		break;
+	case PENDING_OPEN:
+		rc = back ? 0 : -1;
+		if (back)
+			calls_open_returned(s, d);
+		break;
 	default:
 		rc = 0;
 	}
@@ -436,9 +448,9 @@ void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
 	while (list) {
 		struct pending *d = list;
 		list = d->next;
-		bool back = d->tid == tid;
+		bool back = d->call ? d->outcome != RING_WAITS : d->tid == tid;
 		/* One that never shows (it failed, and its thread sleeps) is looked at only now and then. */
-		bool look = back || all || d->proc == p || ++d->tries < 8 || d->tries % 64 == 0;
+		bool look = back || (!d->call && (all || d->proc == p || ++d->tries < 8 || d->tries % 64 == 0));
 		if (look && settle_pending(s, d, back) >= 0) {
 			d->next = done;
 			done = d;

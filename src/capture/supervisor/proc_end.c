@@ -4,6 +4,7 @@
 #include "base/os/procfs.h"
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/procs_int.h"
+#include "capture/supervisor/ring/rings.h"
 #include "capture/supervisor/shield/shield.h"
 #include "capture/supervisor/super.h"
 
@@ -34,8 +35,10 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	                         f->rchar, f->wchar, f->read_bytes, f->write_bytes};
 	uint64_t *const to[] = {&ret->cpu,   &ret->user,  &ret->system,     &ret->rss,
 	                        &ret->rchar, &ret->wchar, &ret->read_bytes, &ret->write_bytes};
+	/* What goes through a ring is in no total. */
+	const unsigned first = 4, last = 5;
 	for (unsigned i = 0; i < sizeof(to) / sizeof(to[0]); i++)
-		if (from[i] != PROCFS_UNKNOWN) {
+		if (!(p->uring && i >= first && i <= last) && from[i] != PROCFS_UNKNOWN) {
 			*to[i] = from[i];
 			ret->known |= 2u << i;
 		}
@@ -196,6 +199,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	exec_pending_free(p->exec);
+	rings_end(s, p);
 	feature_end(s, p);
 	openings_gone(s, p);
 	free(p->cwd);

@@ -445,8 +445,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		memcpy(p->run, parent->run, sizeof(p->run));
 		p->catches = parent->catches;
 		p->catches_child = parent->catches_child;
-		p->wchar_exec = 0;                  /* a new process begins at 0 */
-		p->uncounted |= parent->uring_said; /* a ring is the child's, too */
+		p->wchar_exec = 0;             /* a new process begins at 0 */
+		p->uncounted |= parent->uring; /* a ring is the child's, too */
 		p->old_code = parent->old_code;
 		p->jobserver = jobserver_copy(&parent->jobserver);
 	}

@@ -140,8 +140,13 @@ enum pending_op {
 	PENDING_TRUNCATE,
 	PENDING_TIMES,
 	PENDING_BIND,
-	PENDING_FIFO
+	PENDING_FIFO,
+	PENDING_OPEN /* of what is there, through an io_uring */
 };
+
+/* What became of a call that was submitted to an io_uring: no result yet; it succeeded; it failed; that cannot be told.
+ */
+enum ring_outcome { RING_WAITS, RING_DONE, RING_FAILED, RING_UNKNOWN };
 
 /* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or
  * when another process comes near. */
@@ -165,9 +170,13 @@ struct pending {
 	struct file *file;   /* rename, link, unlink, truncate: what the old path named */
 	struct file *victim; /* rename: what the new path named; exchange: the other */
 	struct fingerprint before;
-	bool last;             /* unlink: it was the last name */
-	bool excl, contested;  /* create: with O_EXCL; another has the same path pending */
-	int fd;                /* bind: the socket */
+	bool last;            /* unlink: it was the last name */
+	bool excl, contested; /* create: with O_EXCL; another has the same path pending */
+	int fd;               /* bind: the socket; of a ring: the result */
+	uint64_t call;        /* through a ring: which one's result tells (rings.h); 0: its thread's next stop does */
+	enum ring_outcome outcome;
+	bool direct;           /* ... its result is no descriptor */
+	unsigned flags;        /* open: the call's */
 	struct where *a, *b;   /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
 };
@@ -230,7 +239,9 @@ struct proc {
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool io_unseen; /* under --exact: bytes were moved by calls that are not counted */
-	bool uring_said, unreadable_said, foreign_said, x32_said;
+	bool uring, ring_files,
+	    ring_said; /* it has used an io_uring; files by numbers of the ring's own; the gap was said */
+	bool unreadable_said, foreign_said, x32_said;
 	bool catches_child,
 	    catches; /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
 	bool shielded, unshielded; /* see shield.h; unshielded: it was tried, or was let go */
@@ -357,6 +368,10 @@ struct sup {
 	size_t copies, npending;
 	struct pending *pending;
 	uint64_t pendings;   /* ever */
+	struct rings *rings; /* NULL: nobody has made one (rings.h) */
+	uint64_t ring_call;  /* the call of a ring that is being handled; 0 none */
+	bool ring_direct;    /* ... which opens into the ring's own table */
+	size_t ring_waits;   /* pending ones that wait for a result */
 	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
 	bool adopted;        /* this is not the first worker: another was killed */
 	uint64_t traps;
@@ -424,7 +439,8 @@ struct left {
 	struct task *task;
 	struct proc *proc;
 	pid_t tid, pid;
-	uint64_t num, visits;
+	uint64_t num, visits, ring_call;
+	bool ring_direct;
 	enum call call;
 };
 void sup_leave(struct sup *s, struct left *ret);

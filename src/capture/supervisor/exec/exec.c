@@ -354,6 +354,7 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	sup_unread(s, p, p->handed_error, "which descriptors it was given could not be read");
 	p->handed_error = 0;
 	p->old_code = p->crowded = p->shares_memory = p->has_guest = false;
+	p->ring_said = p->ring_files = false; /* no ring outlives an exec, as long as its program leaves it at that */
 	known_note(s->known, p);
 	if (s->observer && s->observer->exec)
 		s->observer->exec(s->observer->arg, p->pid, exe ? exe->path : NULL);
