@@ -5,7 +5,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
+for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help-all >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -48,12 +48,12 @@ words()
 if command -v bash >/dev/null && [ -f "$complete" ]; then
 	missing=
 	words stemma ''
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do grep -qx $c "$out" || missing="$missing $c"; done
+	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do grep -qx $c "$out" || missing="$missing $c"; done
 	echo "missing:$missing" >>"$err"
 	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report; do
+	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help-all | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
@@ -98,7 +98,7 @@ END
 		while IFS= read -r line; do
 			case $line in
 			'stemma table'*) ;; # draws by itself
-			'stemma watch'*) line="timeout --preserve-status -s INT 2 $line" ;; # goes on until it is ended
+			'stemma watch'* | 'stemma serve'*) line="timeout --preserve-status -s INT 2 $line" ;; # goes on until it is ended
 			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
 			*--spec* | 'stemma spec'*) "$STEMMA" doctor --quick | grep -q '^specifications *ok' || { skip "example: $line" 'built without LLVM'; continue; } ;;
 			esac

@@ -25,9 +25,10 @@ struct collecting {
 	VEC(uint32_t) aspect_of;
 };
 
+/* Of a command that is given with its folder only the name counts: the same may be called in another way. */
 static bool is_base(struct str path, const char *name)
 {
-	return str_is(str_base_name(path), name);
+	return str_eq(str_base_name(path), str_base_name(str_of(name)));
 }
 
 /* Do the arguments behind the place `at` begin with the rest of the words? */

@@ -205,11 +205,12 @@ static int namesakes_json(struct store *s, const struct found *f, json_t *o)
 	return r < 0 ? r : 0;
 }
 
-int found_json(const struct answer_source *a, const struct found *f, json_t **ret)
+/* Rows from first up to last, which is not among them. */
+static int rows_json(const struct answer_source *a, const struct found *f, size_t first, size_t last, json_t **ret)
 {
 	json_t *list = json_array(), *one;
 	int r = 0;
-	for (size_t i = 0; i < f->n && r == 0; i++) {
+	for (size_t i = first; i < last && r == 0; i++) {
 		r = found_row_json(a, f, i, &one);
 		if (r == 0)
 			js_add(list, one);
@@ -220,6 +221,8 @@ int found_json(const struct answer_source *a, const struct found *f, json_t **re
 	}
 	json_t *all = json_object();
 	js_num(all, "format", 1);
+	if (last > first && last < f->n)
+		js_text(all, "next", json_string_value(json_object_get(json_array_get(list, last - first - 1), "id")));
 	js_put(all, f->kind == EXPR_RUNS ? "runs" : f->kind == EXPR_EXECS ? "executions" : "entities", list);
 	if (f->kind == EXPR_FILES)
 		js_num(all, "left_out", f->left_out[ENTITY_SEGMENT] + f->left_out[ENTITY_OWN]);
@@ -229,4 +232,28 @@ int found_json(const struct answer_source *a, const struct found *f, json_t **re
 	else
 		*ret = all;
 	return r;
+}
+
+int found_json(const struct answer_source *a, const struct found *f, json_t **ret)
+{
+	return rows_json(a, f, 0, f->n, ret);
+}
+
+int found_page_json(const struct answer_source *a, const struct found *f, const char *after, uint64_t count,
+                    json_t **ret)
+{
+	store_id id = 0;
+	char kind = 0;
+	size_t first = 0;
+	int r = !after                 ? 0
+	        : f->kind == EXPR_RUNS ? store_find_run(a->store, after, &id)
+	                               : store_by_pubid(a->store, after, &kind, &id);
+	if (r < 0 && r != -ENOTUNIQ)
+		return r;
+	const bool fits = f->kind == EXPR_RUNS || kind == (f->kind == EXPR_EXECS ? 'x' : 'v');
+	for (size_t i = 0; r > 0 && fits && i < f->n && !first; i++)
+		first = f->rows[i].id == id ? i + 1 : 0;
+	if (after && !first)
+		return -ESTALE;
+	return rows_json(a, f, first, f->n - first < count ? f->n : first + (size_t)count, ret);
 }

@@ -45,5 +45,10 @@ void found_rows_release(struct found *f);
 int found_row_json(const struct answer_source *a, const struct found *f, size_t i, json_t **ret);
 /* The answer of `stemma find --json`; a new reference. 0 or -errno. */
 int found_json(const struct answer_source *a, const struct found *f, json_t **ret);
+/* A page of it: the count rows (1 or more) that come after the one with the id `after`, as the answer has it (NULL:
+ * from the first on). "next" is the id to go on after, and is there only if there are more. -ESTALE: `after` is in no
+ * row. */
+int found_page_json(const struct answer_source *a, const struct found *f, const char *after, uint64_t count,
+                    json_t **ret);
 
 #endif

@@ -33,6 +33,20 @@ int run_with_notes_json(const struct answer_source *a, const struct run_info *r,
 	return rc;
 }
 
+/* One of runs_each, which the parameters are those of: rc of each, 0 or -errno. */
+static int each_one(const struct answer_source *a, store_id id, bool all, bool counts,
+                    int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg)
+{
+	struct run_info info;
+	uint64_t used = 0, made = 0;
+	int r = store_run(a->store, id, &info);
+	if (r <= 0)
+		return r;
+	bool question = !all && run_is_question(&info);
+	r = question || counts ? items_count(a, id, &used, &made) : 0;
+	return r == 0 && !(question && !made) ? each(arg, &info, used, made) : r;
+}
+
 int runs_each(const struct answer_source *a, const struct idset *only, bool all, bool counts,
               int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg)
 {
@@ -48,17 +62,8 @@ int runs_each(const struct answer_source *a, const struct idset *only, bool all,
 			if (store_runs(a->store, UINT64_MAX, &ids, &n) < 0)
 				return -EIO;
 		}
-		struct run_info info;
-		uint64_t used = 0, made = 0;
-		if (only && !idset_has(only, ids[i]))
-			continue;
-		r = store_run(a->store, ids[i], &info);
-		if (r <= 0)
-			continue;
-		bool question = !all && run_is_question(&info);
-		r = question || counts ? items_count(a, ids[i], &used, &made) : 0;
-		if (r == 0 && !(question && !made))
-			r = each(arg, &info, used, made);
+		if (!only || idset_has(only, ids[i]))
+			r = each_one(a, ids[i], all, counts, each, arg);
 	}
 	free(ids);
 	return r;
@@ -68,6 +73,7 @@ struct runs_list {
 	const struct answer_source *a;
 	json_t *list;
 	uint64_t most;
+	bool more; /* of a page: there are more than that */
 };
 
 static int append_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
@@ -83,7 +89,7 @@ static int append_run(void *arg, const struct run_info *r, uint64_t used, uint64
 
 int runs_json(const struct answer_source *a, const struct idset *only, bool all, uint64_t count, json_t **ret)
 {
-	struct runs_list l = {a, json_array(), count};
+	struct runs_list l = {.a = a, .list = json_array(), .most = count};
 	int r = runs_each(a, only, all, false, append_run, &l);
 	if (r < 0) {
 		json_decref(l.list);
@@ -91,6 +97,50 @@ int runs_json(const struct answer_source *a, const struct idset *only, bool all,
 	}
 	*ret = json_object();
 	js_num(*ret, "format", 1);
+	js_put(*ret, "runs", l.list);
+	return 0;
+}
+
+static int append_to_page(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
+{
+	struct runs_list *l = arg;
+	l->more = json_array_size(l->list) == l->most;
+	if (l->more)
+		return 1;
+	int rc = append_run(arg, r, used, made);
+	return rc < 0 ? rc : 0;
+}
+
+/* Where in ids the page begins. 0, -ESTALE or -errno. */
+static int find_page(struct store *s, const store_id *ids, size_t n, const char *after, size_t *ret)
+{
+	store_id id = 0;
+	int r = after ? store_find_run(s, after, &id) : 0;
+	*ret = 0;
+	for (size_t i = 0; r > 0 && i < n && !*ret; i++)
+		*ret = ids[i] == id ? i + 1 : 0;
+	return r < 0 && r != -ENOTUNIQ ? r : after && !*ret ? -ESTALE : 0;
+}
+
+int runs_page_json(const struct answer_source *a, bool all, const char *after, uint64_t count, json_t **ret)
+{
+	struct runs_list l = {.a = a, .list = json_array(), .most = count};
+	store_id *ids = NULL;
+	size_t n = 0, first = 0;
+	int r = store_runs(a->store, UINT64_MAX, &ids, &n) < 0 ? -EIO : find_page(a->store, ids, n, after, &first);
+	for (size_t i = first; i < n && r == 0; i++)
+		r = each_one(a, ids[i], all, false, append_to_page, &l);
+	free(ids);
+	if (r < 0) {
+		json_decref(l.list);
+		return r;
+	}
+	*ret = json_object();
+	js_num(*ret, "format", 1);
+	if (l.more) {
+		const json_t *last = json_array_get(l.list, json_array_size(l.list) - 1);
+		js_text(*ret, "next", json_string_value(json_object_get(last, "id")));
+	}
 	js_put(*ret, "runs", l.list);
 	return 0;
 }

@@ -18,5 +18,8 @@ int runs_each(const struct answer_source *a, const struct idset *only, bool all,
               int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg);
 /* The answer of `stemma log --json`, of at most count runs (0: all); a new reference. 0 or -errno. */
 int runs_json(const struct answer_source *a, const struct idset *only, bool all, uint64_t count, json_t **ret);
+/* A page of it: the count runs (1 or more) that come after the run with the ULID `after` (NULL: from the newest on).
+ * "next" is the ULID to go on after, and is there only if there are more. -ESTALE: the record has no run `after`. */
+int runs_page_json(const struct answer_source *a, bool all, const char *after, uint64_t count, json_t **ret);
 
 #endif

@@ -105,6 +105,62 @@ static int (*const calls[COMMAND_COUNT])(struct cmd *, const void *) = {
 #undef END
 };
 
+/* Does the command only start another one? Then it writes nothing itself, is not to wait for a locale's files, and its
+ * status is that one's. */
+static bool starts_another(const struct command *command)
+{
+	return command == &commands[COMMAND_run] || command == &commands[COMMAND_cc];
+}
+
+/* The configuration, where the option of the store comes first. 0 or -errno. */
+static int load_settings(struct cmd *c, const char *store, struct err *err)
+{
+	int r = config_load(&c->config, report_config_line, NULL);
+	if (r == 0 && store)
+		r = config_set(&c->config, CONFIG_store, store, "option", err);
+	const char *sync = r == 0 ? config_get(&c->config, CONFIG_sync) : "";
+	log_writer_sync_when = !strcmp(sync, "frame") ? LOG_SYNC_FRAME
+	                       : !strcmp(sync, "end") ? LOG_SYNC_END
+	                                              : LOG_SYNC_NEVER;
+	return r;
+}
+
+/* An answer that may not be whole is none: says so, and returns the status then. */
+static int check_answer(int status)
+{
+	const bool answers = status == STATUS_OK || status == STATUS_NOTHING;
+	if (answers && memory_lacked())
+		report("out of memory: this answer may not be whole");
+	else if (answers && store_reads_failed())
+		report("the index could not be read: this answer may not be whole");
+	else
+		return status;
+	return STATUS_SELF;
+}
+
+/* Calls the command, whose operands and settings are known. Its exit status. */
+static int call_command(struct cmd *c, const void *opts)
+{
+	const struct command *command = c->command;
+	const bool answers = !starts_another(command);
+	if (answers)
+		look_at_output(c);
+	int status = calls[command - commands](c, opts);
+	mend_end();
+	size_t pending;
+	const char *held = mend_held(&pending);
+	if (pending && c->out.tty)
+		pager_flush(held, pending);
+	if (answers) {
+		status = check_answer(status);
+		report_lack(status);
+	}
+	if (c->indexed)
+		gc_auto(c); /* the answer comes first */
+	store_close(c->store);
+	return status;
+}
+
 static int run_command(const struct command *command, int argc, char **argv, const char *store, bool node)
 {
 	struct cmd c = {.command = command, .node = node};
@@ -129,45 +185,12 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	c.operands = compiles ? argv + own : p.operands;
 	c.n_operands = compiles ? argc - own : p.n_operands;
 	c.n_after_dashes = p.n_after_dashes;
-	r = config_load(&c.config, report_config_line, NULL);
-	if (p.store)
-		store = p.store;
-	if (r == 0 && store)
-		r = config_set(&c.config, CONFIG_store, store, "option", &err);
-	if (r < 0) {
+	if (load_settings(&c, p.store ? p.store : store, &err) < 0) {
 		status = report_err(&err, STATUS_SELF);
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);
-	const char *sync = config_get(&c.config, CONFIG_sync);
-	log_writer_sync_when = !strcmp(sync, "frame") ? LOG_SYNC_FRAME
-	                       : !strcmp(sync, "end") ? LOG_SYNC_END
-	                                              : LOG_SYNC_NEVER;
-	if (calls[command - commands] != call_run &&
-	    !compiles) /* which write nothing there, and is not to wait for a locale's files */
-		look_at_output(&c);
-	status = calls[command - commands](&c, opts);
-	mend_end();
-	size_t pending;
-	const char *held = mend_held(&pending);
-	if (pending && c.out.tty)
-		pager_flush(held, pending);
-	/* What printed the answer may have left out what there was no memory for. A run's status is its command's. */
-	if (memory_lacked() && calls[command - commands] != call_run && !compiles &&
-	    (status == STATUS_OK || status == STATUS_NOTHING)) {
-		report("out of memory: this answer may not be whole");
-		status = STATUS_SELF;
-	}
-	if (store_reads_failed() && calls[command - commands] != call_run && !compiles &&
-	    (status == STATUS_OK || status == STATUS_NOTHING)) {
-		report("the index could not be read: this answer may not be whole");
-		status = STATUS_SELF;
-	}
-	if (calls[command - commands] != call_run && !compiles)
-		report_lack(status);
-	if (c.indexed)
-		gc_auto(&c); /* the answer comes first */
-	store_close(c.store);
+	status = call_command(&c, opts);
 out:
 	live_release(&c.live);
 	config_release(&c.config);
@@ -222,55 +245,81 @@ static int print_help_of(const char *name)
 	return STATUS_USAGE;
 }
 
+/* What stands before the command. */
+struct before {
+	const char *store; /* NULL: not given */
+	bool node;
+};
+
+/* Reads the options before the command, from argv[*i] on. -1, or the status that the program ends with. */
+static int read_options_before(int argc, char **argv, int *i, struct before *ret)
+{
+	for (; *i < argc && argv[*i][0] == '-'; ++*i) {
+		const char *option = argv[*i];
+		if (strcmp(option, "--store") == 0 && *i + 1 < argc) {
+			ret->store = argv[++*i];
+		} else if (strncmp(option, "--store=", 8) == 0) {
+			ret->store = option + 8;
+		} else if (strcmp(option, "--node") == 0) {
+			ret->node = true;
+		} else if (strcmp(option, "--version") == 0) {
+			puts("stemma " STEMMA_VERSION);
+			return STATUS_OK;
+		} else if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
+			print_usage(stdout);
+			return STATUS_OK;
+		} else {
+			report("no option %.60s before the command", option);
+			report_hint("stemma --help");
+			return STATUS_USAGE;
+		}
+	}
+	return -1;
+}
+
+/* stemma help, stemma help COMMAND, or nothing at all; argv from there on. */
+static int print_asked_help(int argc, char **argv)
+{
+	if (argc > 1)
+		return print_help_of(argv[1]);
+	print_usage(argc ? stdout : stderr);
+	return argc ? STATUS_OK : STATUS_USAGE;
+}
+
+/* The command argv[0], or a compiler of that name. Its exit status. */
+static int run_named(int argc, char **argv, const struct before *before)
+{
+	for (int k = 0; k < COMMAND_COUNT; k++) {
+		if (strcmp(argv[0], commands[k].name) != 0)
+			continue;
+		if (!before->node || cmd_node_fits(&commands[k]))
+			return run_command(&commands[k], argc, argv, before->store, before->node);
+		report("'%s' cannot be asked of the daemon of this node", argv[0]);
+		return STATUS_USAGE;
+	}
+	const char *compiler = cc_compiler_of(argv[0]);
+	if (compiler)
+		return compile(compiler, cc_own_options(argc, argv), argc, argv, before->store);
+	report_no_command(argv[0]);
+	return STATUS_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-	const char *store = NULL, *compiler = cc_link_name(argc ? argv[0] : "");
-	bool node = false;
-	int i = 1, status = -1;
+	const char *compiler = cc_link_name(argc ? argv[0] : "");
+	struct before before = {0};
+	int i = 1;
 	mend_begin(argv);
 	memory_watch();
 	if (compiler && strcmp(compiler, "cc") == 0) /* stemma-cc: one word for `stemma cc`, where there may be only one */
 		return run_command(&commands[COMMAND_cc], argc, argv, NULL, false);
 	if (compiler)
 		return compile(compiler, 0, argc, argv, NULL);
-	for (; i < argc && argv[i][0] == '-' && status < 0; i++) {
-		if (strcmp(argv[i], "--store") == 0 && i + 1 < argc) {
-			store = argv[++i];
-		} else if (strncmp(argv[i], "--store=", 8) == 0) {
-			store = argv[i] + 8;
-		} else if (strcmp(argv[i], "--node") == 0) {
-			node = true;
-		} else if (strcmp(argv[i], "--version") == 0) {
-			puts("stemma " STEMMA_VERSION);
-			status = STATUS_OK;
-		} else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			print_usage(stdout);
-			status = STATUS_OK;
-		} else {
-			report("no option %.60s before the command", argv[i]);
-			report_hint("stemma --help");
-			status = STATUS_USAGE;
-		}
-	}
-	if (status < 0 && i + 1 < argc && strcmp(argv[i], "help") == 0)
-		status = print_help_of(argv[i + 1]);
-	if (status < 0 && (i == argc || strcmp(argv[i], "help") == 0)) {
-		print_usage(i == argc ? stderr : stdout);
-		status = i == argc ? STATUS_USAGE : STATUS_OK;
-	}
-	for (int k = 0; k < COMMAND_COUNT && status < 0; k++)
-		if (strcmp(argv[i], commands[k].name) == 0 && node && !cmd_node_fits(&commands[k])) {
-			report("'%s' cannot be asked of the daemon of this node", argv[i]);
-			status = STATUS_USAGE;
-		} else if (strcmp(argv[i], commands[k].name) == 0) {
-			status = run_command(&commands[k], argc - i, argv + i, store, node);
-		}
-	if (status < 0 && (compiler = cc_compiler_of(argv[i])))
-		status = compile(compiler, cc_own_options(argc - i, argv + i), argc - i, argv + i, store);
-	if (status < 0) {
-		report_no_command(argv[i]);
-		status = STATUS_USAGE;
-	}
+	int status = read_options_before(argc, argv, &i, &before);
+	if (status < 0 && (i >= argc || strcmp(argv[i], "help") == 0))
+		status = print_asked_help(argc > i ? argc - i : 0, argv + i);
+	else if (status < 0)
+		status = run_named(argc - i, argv + i, &before);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		report("cannot write the output: %s", strerror(errno));
 		/* An answer of 1 (they differ, there is none) is none when it could not be given. */

@@ -59,6 +59,7 @@ struct diff_item {
 	uint64_t changes;          /* versions the later one is ahead of the earlier, where they are of one file */
 	bool unseen;               /* the change was found and not seen */
 	bool possible;             /* an output that one side perhaps made: it was open for writing there */
+	bool reused;               /* ADDED, REMOVED: the other side used what was made with it, and so has it, too */
 	bool lonely;               /* a file that only executions without a partner read */
 	enum diff_failure failure;
 	bool rooted;                /* nothing else that differs explains it */

@@ -75,8 +75,12 @@ static int set_options(CURL *c, const struct http_post *p, struct curl_slist *he
 	SET(CURLOPT_CONNECTTIMEOUT, (long)HTTP_STALL_S);
 	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
 	SET(CURLOPT_LOW_SPEED_TIME, (long)HTTP_STALL_S);
-	if (p->ca)
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or newer */
+	SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);      /* the token is not for a proxy */
+	if (p->ca) {
 		SET(CURLOPT_CAINFO, p->ca);
+		SET(CURLOPT_CAPATH, NULL); /* else whom the system trusts is trusted, too */
+	}
 	if (p->rate)
 		SET(CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)p->rate);
 #undef SET
@@ -346,7 +350,9 @@ static int start_watch(struct http_running *h, struct err *err)
 static int start_daemon(struct http_running *h, const struct addrinfo *at, struct err *err)
 {
 	const struct http_server *s = h->s;
-	const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)s->key},
+	static char versions[] = "NORMAL:-VERS-TLS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"; /* GnuTLS has 1.0 and 1.1 in NORMAL */
+	const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, versions},
+	                                     {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)s->key},
 	                                     {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)s->certificate},
 	                                     {MHD_OPTION_END, 0, NULL}};
 	const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};

@@ -1,25 +1,8 @@
-#include "spec/condition.h"
-
-#include "base/vec.h"
+/* condition.c - which tokens are the condition that a branch asks. */
+#include "spec/condition_int.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum kind { WORD, NUMBER, TEXT, SIGN };
-
-struct token {
-	uint32_t at, n, line, column;
-	uint8_t kind;
-	bool cut; /* a line of the preprocessor stands before it */
-};
-
-struct condition_source {
-	const char *text;
-	struct token *v;
-	size_t n, cap;
-	struct str macro[1024]; /* that the source itself defines, the first of them */
-	size_t n_macros;
-};
 
 #define NONE SIZE_MAX
 /* Steps over tokens that one question may take: many times what a condition that anybody can read needs. */
@@ -30,233 +13,12 @@ struct reading {
 	unsigned steps;
 };
 
-/* ---- tokens ---- */
-
-struct lexer {
-	const char *p, *end, *line_start;
-	uint32_t line;
-	uint32_t joined_line, joined_column; /* of the first \ of those that stand directly before p; line 0: none does */
-};
-
-static bool is_identifier_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-	       (unsigned char)c >= 0x80;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static void next_char(struct lexer *l)
-{
-	if (*l->p++ == '\n') {
-		l->line++;
-		l->line_start = l->p;
-	}
-}
-
-static char peek_char(const struct lexer *l, size_t k)
-{
-	return (size_t)(l->end - l->p) > k ? l->p[k] : '\0';
-}
-
-/* Past a quoted text, to the end of the line if it does not end before. */
-static void skip_quoted(struct lexer *l, char quote)
-{
-	next_char(l);
-	while (l->p < l->end && *l->p != quote && *l->p != '\n') {
-		if (*l->p == '\\' && l->p + 1 < l->end)
-			next_char(l);
-		next_char(l);
-	}
-	if (l->p < l->end && *l->p == quote)
-		next_char(l);
-}
-
-/* R"mark( ... )mark", from the quote on. */
-static void skip_raw_string(struct lexer *l)
-{
-	const char *mark = l->p + 1;
-	size_t n = 0;
-	while (n < 17 && mark + n < l->end && mark[n] != '(')
-		n++;
-	next_char(l);
-	if (mark + n >= l->end || mark[n] != '(')
-		return;
-	for (; l->p < l->end; next_char(l))
-		if (*l->p == ')' && (size_t)(l->end - l->p) > n + 1 && memcmp(l->p + 1, mark, n) == 0 && l->p[n + 1] == '"') {
-			for (size_t i = 0; i < n + 2; i++)
-				next_char(l);
-			return;
-		}
-}
-
-/* The name that a line of the preprocessor, from # on, defines. */
-static void note_macro(const struct lexer *l, struct condition_source *s)
-{
-	const char *p = l->p + 1, *define = "define";
-	while (p < l->end && (*p == ' ' || *p == '\t'))
-		p++;
-	for (; *define && p < l->end && *p == *define; define++)
-		p++;
-	if (*define || p == l->end || (*p != ' ' && *p != '\t'))
-		return;
-	while (p < l->end && (*p == ' ' || *p == '\t'))
-		p++;
-	const char *name = p;
-	while (p < l->end && is_identifier_char(*p))
-		p++;
-	if (p > name && s->n_macros < sizeof(s->macro) / sizeof(s->macro[0]))
-		s->macro[s->n_macros++] = str_n(name, (size_t)(p - name));
-}
-
-/* Past space and comments; *ret_directive: and lines of the preprocessor. */
-static void skip_space_and_comments(struct lexer *l, struct condition_source *s, bool *ret_directive)
-{
-	bool first = true; /* of its line */
-	for (const char *q = l->p; first && q > l->line_start; q--)
-		first = strchr(" \t\r\f\v", q[-1]) && q[-1];
-	l->joined_line = 0;
-	while (l->p < l->end) {
-		char c = *l->p;
-		if (c == '\n')
-			first = true;
-		if (c == '\\' && (peek_char(l, 1) == '\n' || (peek_char(l, 1) == '\r' && peek_char(l, 2) == '\n'))) {
-			if (!l->joined_line) {
-				l->joined_line = l->line;
-				l->joined_column = (uint32_t)(l->p - l->line_start) + 1;
-			}
-			while (*l->p != '\n')
-				next_char(l);
-			next_char(l);
-			continue;
-		}
-		if (c == ' ' || (c >= '\t' && c <= '\r') || c == '\0') {
-			next_char(l);
-			l->joined_line = 0;
-			continue;
-		}
-		if (c == '/' && peek_char(l, 1) == '*') {
-			next_char(l);
-			next_char(l);
-			while (l->p < l->end && !(*l->p == '*' && peek_char(l, 1) == '/'))
-				next_char(l);
-			if (l->p < l->end) {
-				next_char(l);
-				next_char(l);
-			}
-		} else if ((c == '/' && peek_char(l, 1) == '/') || (c == '#' && first)) {
-			*ret_directive |= c == '#';
-			if (c == '#')
-				note_macro(l, s);
-			while (l->p < l->end && *l->p != '\n') {
-				if (*l->p == '\\' && (peek_char(l, 1) == '\n' || (peek_char(l, 1) == '\r' && peek_char(l, 2) == '\n')))
-					next_char(l);
-				next_char(l);
-			}
-		} else
-			return;
-		l->joined_line = 0;
-	}
-}
-
-static size_t sign_length(const struct lexer *l)
-{
-	static const char *const signs[] = {
-	    "<<=", ">>=", "...", "<=>", "->*", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>",
-	    "->",  "++",  "--",  "::",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##"};
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		size_t n = strlen(signs[i]);
-		if ((size_t)(l->end - l->p) >= n && memcmp(l->p, signs[i], n) == 0)
-			return n;
-	}
-	return 1;
-}
-
-static void read_token(struct lexer *l, struct token *t)
-{
-	char c = *l->p;
-	if (is_digit(c) || (c == '.' && is_digit(peek_char(l, 1)))) {
-		t->kind = NUMBER;
-		for (char before = 0; l->p < l->end; before = *l->p, next_char(l)) {
-			bool exponent = before && strchr("eEpP", before);
-			if (!is_identifier_char(*l->p) && *l->p != '.' && !((*l->p == '+' || *l->p == '-') && exponent) &&
-			    !(*l->p == '\'' && is_identifier_char(peek_char(l, 1))))
-				break;
-		}
-		return;
-	}
-	if (is_identifier_char(c)) {
-		const char *start = l->p;
-		t->kind = WORD;
-		while (l->p < l->end && is_identifier_char(*l->p))
-			next_char(l);
-		size_t n = (size_t)(l->p - start);
-		bool prefix = n <= 3;
-		for (size_t i = 0; i < n && prefix; i++)
-			prefix = strchr("LuU8R", start[i]) != NULL;
-		if (prefix && peek_char(l, 0) == '"' && start[n - 1] == 'R')
-			skip_raw_string(l);
-		else if (prefix && (peek_char(l, 0) == '"' || peek_char(l, 0) == '\''))
-			skip_quoted(l, *l->p);
-		else
-			return;
-		t->kind = TEXT;
-		return;
-	}
-	if (c == '"' || c == '\'') {
-		t->kind = TEXT;
-		skip_quoted(l, c);
-		return;
-	}
-	t->kind = SIGN;
-	for (size_t n = sign_length(l); n; n--)
-		next_char(l);
-}
-
-struct condition_source *condition_source(struct str text)
-{
-	if (text.n > CONDITION_SOURCE_MAX)
-		return NULL;
-	struct condition_source *s = calloc(1, sizeof(*s));
-	struct lexer l = {.p = text.p, .end = text.p + text.n, .line_start = text.p, .line = 1};
-	if (!s)
-		return NULL;
-	s->text = text.p;
-	for (bool cut = false;; cut = false) {
-		skip_space_and_comments(&l, s, &cut);
-		if (l.p >= l.end)
-			return s;
-		if (!vec_has_room(s->v, s->n, s->cap)) {
-			condition_source_free(s);
-			return NULL;
-		}
-		struct token *t = &s->v[s->n++];
-		*t = (struct token){.at = (uint32_t)(l.p - text.p),
-		                    /* Compilers take a line that is continued for a part of the token behind it. */
-		                    .line = l.joined_line ? l.joined_line : l.line,
-		                    .column = l.joined_line ? l.joined_column : (uint32_t)(l.p - l.line_start) + 1,
-		                    .cut = cut};
-		read_token(&l, t);
-		t->n = (uint32_t)(l.p - text.p) - t->at;
-	}
-}
-
-void condition_source_free(struct condition_source *s)
-{
-	if (s)
-		free(s->v);
-	free(s);
-}
-
 /* ---- what tokens are ---- */
 
 static bool token_is(const struct reading *r, size_t i, const char *what)
 {
 	const struct token *t = i < r->s->n ? &r->s->v[i] : NULL;
-	return t && t->kind != TEXT && t->n == strlen(what) && memcmp(r->s->text + t->at, what, t->n) == 0;
+	return t && t->kind != TOKEN_TEXT && t->n == strlen(what) && memcmp(r->s->text + t->at, what, t->n) == 0;
 }
 
 static bool token_is_one_of(const struct reading *r, size_t i, const char *const *words, size_t n)
@@ -341,7 +103,7 @@ static bool is_group(const struct reading *r, size_t i)
 		return false;
 	if (i == 0 || is_not(r, i - 1) || is_and_or(r, i - 1) || ONE_OF(r, i - 1, "return", "case", "else", "do"))
 		return true;
-	return r->s->v[i - 1].kind == SIGN && !ONE_OF(r, i - 1, ")", "]");
+	return r->s->v[i - 1].kind == TOKEN_SIGN && !ONE_OF(r, i - 1, ")", "]");
 }
 
 /* ---- what belongs to an operand ---- */
@@ -395,7 +157,7 @@ static bool is_joined(struct reading *r, struct span s)
 		    ONE_OF(r, i, "==", "!=", "<", ">", "<=", ">=", "<=>", "/", "%", "|", "^", "<<", ">>", "?", ":", "not_eq",
 		           "bitand", "bitor", "xor"))
 			return true;
-		bool behind = i > s.lo && (r->s->v[i - 1].kind != SIGN || ONE_OF(r, i - 1, ")", "]", "++", "--"));
+		bool behind = i > s.lo && (r->s->v[i - 1].kind != TOKEN_SIGN || ONE_OF(r, i - 1, ")", "]", "++", "--"));
 		if (behind && !is_not(r, i - 1) && ONE_OF(r, i, "+", "-", "*", "&"))
 			return true;
 	}
@@ -594,7 +356,7 @@ static bool append_condition(struct reading *r, struct span s, bool opposite, st
  * it is that of something else. */
 static bool is_its_place(struct reading *r, size_t t, struct span s)
 {
-	return t < s.lo || r->s->v[t].kind == SIGN || !is_joined(r, s);
+	return t < s.lo || r->s->v[t].kind == TOKEN_SIGN || !is_joined(r, s);
 }
 
 /* Is what stands behind the operand what the branch is for? */
@@ -620,7 +382,7 @@ static bool is_macro_name(const struct reading *r, size_t t)
 
 static bool is_macro(struct reading *r, size_t t, struct span s)
 {
-	if (t != s.lo || r->s->v[t].kind != WORD)
+	if (t != s.lo || r->s->v[t].kind != TOKEN_WORD)
 		return false;
 	if (s.hi != t + 1 && (!token_is(r, t + 1, "(") || find_bracket(r, t + 1, 1) != s.hi - 1))
 		return false;
@@ -632,7 +394,7 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
 static bool is_macro_statement(struct reading *r, const struct condition *c, size_t t, struct span *ret)
 {
 	size_t close = token_is(r, t + 1, "(") ? find_bracket(r, t + 1, 1) : t;
-	if (r->s->v[t].kind != WORD || is_lead(r, t) || close == NONE || c->line != c->branch_line ||
+	if (r->s->v[t].kind != TOKEN_WORD || is_lead(r, t) || close == NONE || c->line != c->branch_line ||
 	    c->column != c->branch_column)
 		return false;
 	bool value;
@@ -642,11 +404,57 @@ static bool is_macro_statement(struct reading *r, const struct condition *c, siz
 	}
 	if (token_is(r, find_open_bracket(r, t, &value), "(")) /* what a loop tests */
 		return false;
-	bool headed = close + 1 < r->s->n && r->s->v[close + 1].kind == WORD && !is_and_or(r, close + 1);
+	bool headed = close + 1 < r->s->n && r->s->v[close + 1].kind == TOKEN_WORD && !is_and_or(r, close + 1);
 	if (!ONE_OF(r, close + 1, ";", "{", "}") && !headed)
 		return false;
 	*ret = (struct span){t, close + 1};
 	return is_macro_name(r, t) || (close > t && !headed);
+}
+
+/* The text of a statement at token t, of a macro that is one. 1: it was appended; 0: nothing can be said; -1: it is no
+ * statement. */
+static int statement_text(struct reading *r, const struct condition *c, size_t t, struct buf *b)
+{
+	struct span span;
+	if (is_statement(r, t))
+		return of_statement(r, t, &span) && append_condition(r, span, false, b);
+	if (!is_macro_statement(r, c, t, &span))
+		return -1;
+	size_t start = b->n;
+	buf_str(b, str_of("in "));
+	if (append_condition(r, span, false, b))
+		return 1;
+	b->n = start;
+	return 0;
+}
+
+/* The text of the operand `span` that token t is in. As condition_text. */
+static int operand_text(struct reading *r, const struct condition *c, size_t t, struct span span, struct buf *b)
+{
+	struct span all = span;
+	bool turned;
+	unsigned nots = strip_negations(r, &span);
+	nots += nots_around(r, &all);
+	nots += nots_beyond(r, all, &turned);
+	bool macro = is_macro(r, t, span), own = c->line == c->branch_line && c->column == c->branch_column;
+	if (!is_its_place(r, t, span) || (!(macro && own) && !is_its_branch(r, c, all)) || r->steps > STEPS_MAX)
+		return 0;
+	if (macro ? turned : (nots & 1) != c->opposite)
+		return macro ? 0 : -1;
+	return append_condition(r, span, nots & 1, b);
+}
+
+/* From an && or || at *t to what stands on its left. False: there is nothing. */
+static bool step_left(struct reading *r, size_t *t)
+{
+	if (!is_and_or(r, *t))
+		return true;
+	if (*t == 0)
+		return false;
+	--*t;
+	if (token_is(r, *t, ")") || token_is(r, *t, "]"))
+		*t = find_bracket(r, *t, -1);
+	return *t != NONE;
 }
 
 int condition_text(const struct condition_source *s, const struct condition *c, struct buf *b)
@@ -659,23 +467,11 @@ int condition_text(const struct condition_source *s, const struct condition *c, 
 		return 0;
 	if (token_is(&r, t, "}") && token_is(&r, t + 1, "while")) /* the end of what a `do` does */
 		t++;
-	if (is_statement(&r, t))
-		return of_statement(&r, t, &span) && append_condition(&r, span, false, b);
-	if (is_macro_statement(&r, c, t, &span)) {
-		size_t start = b->n;
-		buf_str(b, str_of("in "));
-		if (append_condition(&r, span, false, b))
-			return 1;
-		b->n = start;
+	int statement = statement_text(&r, c, t, b);
+	if (statement >= 0)
+		return statement;
+	if (!step_left(&r, &t))
 		return 0;
-	}
-	if (is_and_or(&r, t)) { /* what stands on its left */
-		if (t == 0)
-			return 0;
-		t--;
-		if ((token_is(&r, t, ")") || token_is(&r, t, "]")) && (t = find_bracket(&r, t, -1)) == NONE)
-			return 0;
-	}
 	if (is_closing_bracket(&r, t) || (ends_left(&r, t) && !is_opening_bracket(&r, t) && !is_assignment(&r, t)))
 		return 0;
 	if (!find_operand_span(&r, t, &span) || may_be_template(&r, span))
@@ -684,15 +480,5 @@ int condition_text(const struct condition_source *s, const struct condition *c, 
 	    !token_is(&r, find_open_bracket(&r, span.lo, &value), "(")) /* the end of a statement: of what a `do` does */
 		return token_is(&r, span.hi + 1, "while") && of_statement(&r, span.hi + 1, &span) &&
 		       append_condition(&r, span, false, b);
-	struct span all = span;
-	bool turned;
-	unsigned nots = strip_negations(&r, &span);
-	nots += nots_around(&r, &all);
-	nots += nots_beyond(&r, all, &turned);
-	bool macro = is_macro(&r, t, span), own = c->line == c->branch_line && c->column == c->branch_column;
-	if (!is_its_place(&r, t, span) || (!(macro && own) && !is_its_branch(&r, c, all)) || r.steps > STEPS_MAX)
-		return 0;
-	if (macro ? turned : (nots & 1) != c->opposite)
-		return macro ? 0 : -1;
-	return append_condition(&r, span, nots & 1, b);
+	return operand_text(&r, c, t, span, b);
 }

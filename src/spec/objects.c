@@ -88,48 +88,72 @@ static uint64_t take_varying(struct bits *b, unsigned n)
 	return v;
 }
 
-bool objects_bitcode_producer(struct str f, char *ret, size_t size)
+/* What the parts of this reader know of the bitstream: the ids of what it is made of, and the kinds of operands. */
+enum { BITS_END, BITS_ENTER, BITS_DEFINE, BITS_PLAIN, BITS_FIRST_OWN };
+enum { BITS_LITERAL, BITS_FIXED, BITS_VARYING, BITS_ARRAY, BITS_CHAR6 };
+#define BITS_IDENTIFICATION 13 /* the block that names who wrote it */
+
+/* The bitcode itself, where a wrapper is around it. False: that one says that it begins beyond the end. */
+static bool unwrap_bitcode(struct str *f)
 {
-	enum { END, ENTER, DEFINE, PLAIN, FIRST_OWN };
-	enum { LITERAL, FIXED, VARYING, ARRAY, CHAR6 };
-	static const char char6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+	if (f->n < 16 || memcmp(f->p, "\xde\xc0\x17\x0b", 4) != 0)
+		return true;
+	struct bits head = {*f, 64};
+	uint64_t offset = read_bits(&head, 32);
+	if (offset > f->n)
+		return false;
+	*f = str_n(f->p + offset, f->n - offset);
+	return true;
+}
+
+/* Goes into the first block, which is that of who wrote it. The width of ids there, 0: it is no such bitcode. */
+static unsigned enter_identification(struct bits *b)
+{
+	if (b->s.n < 16 || memcmp(b->s.p, "BC\xc0\xde", 4) != 0 || read_bits(b, 2) != BITS_ENTER ||
+	    take_varying(b, 8) != BITS_IDENTIFICATION)
+		return 0;
+	unsigned width = (unsigned)take_varying(b, 4);
+	b->at = (b->at + 31) / 32 * 32 + 32;
+	return width < 2 || width > 32 ? 0 : width;
+}
+
+/* Reads how the record is written: a literal 1, then an array of characters. *ret_bits: of one, 0: 6, of an alphabet of
+ * 64. False: it is written in another way. */
+static bool read_text_layout(struct bits *b, unsigned width, unsigned *ret_bits)
+{
 	struct {
 		unsigned kind, value;
-	} op[4] = {0};
-	unsigned n_ops = 0;
-	if (f.n >= 16 && memcmp(f.p, "\xde\xc0\x17\x0b", 4) == 0) { /* a wrapper says where it begins */
-		struct bits head = {f, 64};
-		uint64_t offset = read_bits(&head, 32);
-		if (offset > f.n)
-			return false;
-		f = str_n(f.p + offset, f.n - offset);
+	} op[3] = {0};
+	if (read_bits(b, width) != BITS_DEFINE || take_varying(b, 5) != 3)
+		return false;
+	for (unsigned i = 0; i < 3; i++) {
+		bool literal = read_bits(b, 1);
+		op[i].kind = literal ? BITS_LITERAL : (unsigned)read_bits(b, 3);
+		if (literal || op[i].kind == BITS_FIXED || op[i].kind == BITS_VARYING)
+			op[i].value = (unsigned)take_varying(b, literal ? 8 : 5);
 	}
+	*ret_bits = op[2].kind == BITS_CHAR6 ? 0 : op[2].value;
+	bool chars = op[2].kind == BITS_CHAR6 || (op[2].kind == BITS_FIXED && op[2].value && op[2].value <= 8);
+	return op[0].kind == BITS_LITERAL && op[0].value == 1 && op[1].kind == BITS_ARRAY && chars;
+}
+
+bool objects_bitcode_producer(struct str f, char *ret, size_t size)
+{
+	static const char char6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+	unsigned bits;
+	if (!unwrap_bitcode(&f))
+		return false;
 	struct bits b = {f, 32};
-	if (f.n < 16 || memcmp(f.p, "BC\xc0\xde", 4) != 0 || read_bits(&b, 2) != ENTER || take_varying(&b, 8) != 13)
-		return false;
-	unsigned width = (unsigned)take_varying(&b, 4);
-	b.at = (b.at + 31) / 32 * 32 + 32;
-	if (width < 2 || width > 32)
-		return false;
-	/* The text is the first record: a literal 1, then an array of characters. */
-	uint64_t id = read_bits(&b, width);
-	if (id != DEFINE || (n_ops = (unsigned)take_varying(&b, 5)) != 3)
-		return false;
-	for (unsigned i = 0; i < n_ops; i++) {
-		bool literal = read_bits(&b, 1);
-		op[i].kind = literal ? LITERAL : (unsigned)read_bits(&b, 3);
-		if (literal || op[i].kind == FIXED || op[i].kind == VARYING)
-			op[i].value = (unsigned)take_varying(&b, literal ? 8 : 5);
-	}
-	bool chars = op[2].kind == CHAR6 || (op[2].kind == FIXED && op[2].value <= 8);
-	if (op[0].kind != LITERAL || op[0].value != 1 || op[1].kind != ARRAY || !chars || read_bits(&b, width) != FIRST_OWN)
+	unsigned width = enter_identification(&b);
+	/* The text is the first record. */
+	if (!width || !read_text_layout(&b, width, &bits) || read_bits(&b, width) != BITS_FIRST_OWN)
 		return false;
 	uint64_t n = take_varying(&b, 6);
 	if (n == 0 || n >= size)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
-		unsigned v = (unsigned)read_bits(&b, op[2].kind == CHAR6 ? 6 : op[2].value);
-		ret[i] = op[2].kind == CHAR6 ? char6[v] : (char)v;
+		unsigned v = (unsigned)read_bits(&b, bits ? bits : 6);
+		ret[i] = bits ? (char)v : char6[v];
 		if (ret[i] < ' ' || ret[i] > '~')
 			return false;
 	}

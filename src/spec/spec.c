@@ -301,9 +301,9 @@ static void read_lists(struct reader *r, struct spec *s, struct spec_node *n, ui
 	n->n_edges = s->n_edges - n->first_edge;
 }
 
-static void read_body(struct reader *r, struct spec *s)
+/* The text that all strings lie in: it begins and ends with a NUL. */
+static void read_strings(struct reader *r, struct spec *s)
 {
-	size_t targets_cap = 0, edges_cap = 0;
 	uint64_t n = decode_number(r);
 	if (r->bad || n == 0 || n > (uint64_t)(r->end - r->p) || r->p[0] || r->p[n - 1]) {
 		r->bad = true;
@@ -317,14 +317,19 @@ static void read_body(struct reader *r, struct spec *s)
 	r->p += n;
 	r->strings = s->strings;
 	r->n_strings = n;
-	s->producer = strdup(decode_string(r));
-	uint64_t main_function = decode_number(r);
-	s->files = decode_array(r, sizeof(*s->files), &s->n_files);
-	for (uint32_t i = 0; i < s->n_files && !r->bad; i++)
-		s->files[i] = decode_string(r);
-	s->gaps = r->bad ? NULL : decode_array(r, sizeof(*s->gaps), &s->n_gaps);
-	for (uint32_t i = 0; i < s->n_gaps && !r->bad; i++)
-		s->gaps[i] = decode_string(r);
+}
+
+/* A list of strings; NULL where reading has failed. */
+static const char **decode_strings(struct reader *r, uint32_t *ret_n)
+{
+	const char **v = r->bad ? NULL : decode_array(r, sizeof(*v), ret_n);
+	for (uint32_t i = 0; v && i < *ret_n && !r->bad; i++)
+		v[i] = decode_string(r);
+	return v;
+}
+
+static void read_functions(struct reader *r, struct spec *s)
+{
 	s->functions = r->bad ? NULL : decode_array(r, sizeof(*s->functions), &s->n_functions);
 	for (uint32_t i = 0; i < s->n_functions && !r->bad; i++) {
 		struct spec_function *f = &s->functions[i];
@@ -339,6 +344,58 @@ static void read_body(struct reader *r, struct spec *s)
 		else
 			s->n_nodes += f->n_nodes;
 	}
+}
+
+/* The k-th node of a function; the first one, and no other, is where it is entered. */
+static void read_node(struct reader *r, struct spec *s, struct spec_node *node, uint32_t k)
+{
+	node->kind = (uint8_t)decode_number_below(r, SPEC_KINDS);
+	node->flags = (uint16_t)decode_number_below(r, 1 << 16);
+	node->file = decode_file(r, s);
+	node->line = decode_number_below(r, UINT32_MAX);
+	node->column = decode_number_below(r, UINT32_MAX);
+	node->name = node->words = "";
+	*(node->kind == SPEC_DECISION ? &node->words : &node->name) = decode_string(r);
+	node->condition = decode_string(r);
+	if ((node->kind == SPEC_ENTRY) != (k == 0))
+		r->bad = true;
+}
+
+static void read_nodes(struct reader *r, struct spec *s)
+{
+	size_t targets_cap = 0, edges_cap = 0;
+	for (uint32_t i = 0; i < s->n_functions; i++)
+		for (uint32_t k = 0; k < s->functions[i].n_nodes && !r->bad; k++) {
+			struct spec_node *node = &s->nodes[s->functions[i].first_node + k];
+			read_node(r, s, node, k);
+			if (!r->bad)
+				read_lists(r, s, node, s->functions[i].n_nodes, &targets_cap, &edges_cap);
+		}
+}
+
+/* Figures of later versions are passed over, and those that an earlier one did not have are 0. */
+static void read_figures(struct reader *r, struct spec *s)
+{
+	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)] = {0};
+	uint64_t n = decode_number(r);
+	for (uint64_t i = 0; i < n && !r->bad; i++) {
+		uint64_t v = decode_number(r);
+		if (i < sizeof(figures) / sizeof(figures[0]))
+			figures[i] = v;
+	}
+	memcpy(&s->stats, figures, sizeof(figures));
+}
+
+static void read_body(struct reader *r, struct spec *s)
+{
+	read_strings(r, s);
+	if (r->bad)
+		return;
+	s->producer = strdup(decode_string(r));
+	uint64_t main_function = decode_number(r);
+	s->files = decode_strings(r, &s->n_files);
+	s->gaps = decode_strings(r, &s->n_gaps);
+	read_functions(r, s);
 	if (main_function > s->n_functions || s->n_nodes > (uint64_t)(r->end - r->p))
 		r->bad = true;
 	s->main = main_function ? (uint32_t)main_function - 1 : SPEC_NONE;
@@ -348,34 +405,10 @@ static void read_body(struct reader *r, struct spec *s)
 		r->bad = r->no_memory = true;
 		return;
 	}
-	for (uint32_t i = 0; i < s->n_functions; i++)
-		for (uint32_t k = 0; k < s->functions[i].n_nodes && !r->bad; k++) {
-			struct spec_node *node = &s->nodes[s->functions[i].first_node + k];
-			node->kind = (uint8_t)decode_number_below(r, SPEC_KINDS);
-			node->flags = (uint16_t)decode_number_below(r, 1 << 16);
-			node->file = decode_file(r, s);
-			node->line = decode_number_below(r, UINT32_MAX);
-			node->column = decode_number_below(r, UINT32_MAX);
-			node->name = node->words = "";
-			*(node->kind == SPEC_DECISION ? &node->words : &node->name) = decode_string(r);
-			node->condition = decode_string(r);
-			if ((node->kind == SPEC_ENTRY) != (k == 0))
-				r->bad = true;
-			if (!r->bad)
-				read_lists(r, s, node, s->functions[i].n_nodes, &targets_cap, &edges_cap);
-		}
-	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)] = {0};
-	n = decode_number(r);
-	for (uint64_t i = 0; i < n && !r->bad; i++) {
-		uint64_t v = decode_number(r);
-		if (i < sizeof(figures) / sizeof(figures[0]))
-			figures[i] = v;
-	}
-	memcpy(&s->stats, figures, sizeof(figures));
+	read_nodes(r, s);
+	read_figures(r, s);
 	if (!r->bad && r->p != r->end) /* those from before this was written end here */
-		s->unexamined = decode_array(r, sizeof(*s->unexamined), &s->n_unexamined);
-	for (uint32_t i = 0; i < s->n_unexamined && !r->bad; i++)
-		s->unexamined[i] = decode_string(r);
+		s->unexamined = decode_strings(r, &s->n_unexamined);
 	if (r->p != r->end)
 		r->bad = true;
 }

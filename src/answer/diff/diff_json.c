@@ -92,6 +92,8 @@ static int diff_item_json(const struct answer_source *a, const struct diff_item 
 	r = r < 0 ? r : put_exec_pub(a, o, "execution_b", i->exec_b);
 	if (diff_category_words[i->category].cause) {
 		js_bool(o, "rooted", i->rooted);
+		if (i->reused)
+			js_bool(o, "reused", true);
 		js_num(o, "reaches", i->reaches);
 		js_num(o, "reaches_differing", i->reaches_differing);
 	}

@@ -7,122 +7,56 @@
 
 /* Bits of what follows an opcode. */
 enum {
-	M = 1,
-	B = 2,
-	W = 4,
-	Z = 8,
-	BAD = 16
-}; /* ModRM, one byte, two, four (two with 0x66); no instruction, or a prefix */
+	M = 1,      /* ModRM, and what that says */
+	B = 2,      /* one byte */
+	W = 4,      /* two */
+	Z = 8,      /* four; two with 0x66 */
+	X = 16,     /* it is no instruction, or a prefix */
+	MB = M | B, /* both */
+	MZ = M | Z
+};
 
-static unsigned one_byte(unsigned op)
-{
-	if (op < 0x40) {
-		static const uint8_t arithmetic[8] = {M, M, M, M, B, Z, BAD, BAD};
-		return arithmetic[op & 7];
-	}
-	if ((op >= 0x50 && op < 0x60) || (op >= 0x6c && op < 0x70) || (op >= 0x90 && op < 0xa0 && op != 0x9a))
-		return 0;
-	if ((op & 0xf0) == 0x70 || (op & 0xf8) == 0xb0)
-		return B;
-	if (op >= 0x84 && op < 0x90)
-		return M;
-	switch (op) {
-	case 0x63:
-	case 0xd0:
-	case 0xd1:
-	case 0xd2:
-	case 0xd3:
-	case 0xf6:
-	case 0xf7:
-	case 0xfe:
-	case 0xff:
-		return M;
-	case 0x68:
-	case 0xa9:
-	case 0xe8:
-	case 0xe9:
-		return Z;
-	case 0x69:
-	case 0x81:
-	case 0xc7:
-		return M | Z;
-	case 0x6b:
-	case 0x80:
-	case 0x83:
-	case 0xc0:
-	case 0xc1:
-	case 0xc6:
-		return M | B;
-	case 0x6a:
-	case 0xa8:
-	case 0xcd:
-	case 0xeb:
-	case 0xe0:
-	case 0xe1:
-	case 0xe2:
-	case 0xe3:
-		return B;
-	case 0xc2:
-		return W;
-	case 0xa4:
-	case 0xa5:
-	case 0xa6:
-	case 0xa7:
-	case 0xaa:
-	case 0xab:
-	case 0xac:
-	case 0xad:
-	case 0xae:
-	case 0xaf:
-	case 0xc3:
-	case 0xc9:
-	case 0xcc:
-	case 0xf4:
-	case 0xf5:
-	case 0xf8:
-	case 0xf9:
-	case 0xfc:
-	case 0xfd:
-		return 0;
-	default:
-		return op >= 0xd8 && op < 0xe0 ? M : BAD;
-	}
-}
+/* By opcode, 16 in a row. b8 to bf, which have an operand of the size of a register, are not read from here. */
+/* clang-format off */
+static const uint8_t one_byte[256] = {
+    /* 00 */ M, M, M, M, B, Z, X, X, M, M, M, M, B, Z, X, X,
+    /* 10 */ M, M, M, M, B, Z, X, X, M, M, M, M, B, Z, X, X,
+    /* 20 */ M, M, M, M, B, Z, X, X, M, M, M, M, B, Z, X, X,
+    /* 30 */ M, M, M, M, B, Z, X, X, M, M, M, M, B, Z, X, X,
+    /* 40 */ X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X,
+    /* 50 */ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    /* 60 */ X, X, X, M, X, X, X, X, Z, MZ, B, MB, 0, 0, 0, 0,
+    /* 70 */ B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B,
+    /* 80 */ MB, MZ, X, MB, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* 90 */ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, X, 0, 0, 0, 0, 0,
+    /* a0 */ X, X, X, X, 0, 0, 0, 0, B, Z, 0, 0, 0, 0, 0, 0,
+    /* b0 */ B, B, B, B, B, B, B, B, X, X, X, X, X, X, X, X,
+    /* c0 */ MB, MB, W, 0, X, X, MB, MZ, X, 0, X, X, 0, B, X, X,
+    /* d0 */ M, M, M, M, X, X, X, X, M, M, M, M, M, M, M, M,
+    /* e0 */ B, B, B, B, X, X, X, X, Z, Z, X, B, X, X, X, X,
+    /* f0 */ X, X, X, X, 0, 0, M, M, 0, 0, X, X, 0, 0, M, M,
+};
 
-static unsigned two_bytes(unsigned op)
-{
-	switch (op) {
-	case 0x05:
-	case 0x0b:
-	case 0x0e:
-	case 0x31:
-	case 0x77:
-	case 0xa2:
-	case 0xaa:
-		return 0;
-	case 0x0f:
-	case 0x70:
-	case 0x71:
-	case 0x72:
-	case 0x73:
-	case 0xa4:
-	case 0xac:
-	case 0xba:
-	case 0xc2:
-	case 0xc4:
-	case 0xc5:
-	case 0xc6:
-		return M | B;
-	default:
-		if ((op & 0xf0) == 0x80)
-			return Z;
-		if ((op & 0xf8) == 0xc8)
-			return 0;
-		if ((op >= 0x04 && op < 0x0d) || (op & 0xf8) == 0x30 || (op & 0xf8) == 0x20 || (op & 0xf6) == 0xa0)
-			return BAD;
-		return M;
-	}
-}
+/* By what comes behind 0f. */
+static const uint8_t two_bytes[256] = {
+    /* 00 */ M, M, M, M, X, 0, X, X, X, X, X, 0, X, M, 0, MB,
+    /* 10 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* 20 */ X, X, X, X, X, X, X, X, M, M, M, M, M, M, M, M,
+    /* 30 */ X, 0, X, X, X, X, X, X, M, M, M, M, M, M, M, M,
+    /* 40 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* 50 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* 60 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* 70 */ MB, MB, MB, MB, M, M, M, 0, M, M, M, M, M, M, M, M,
+    /* 80 */ Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z,
+    /* 90 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* a0 */ X, X, 0, M, MB, M, M, M, X, X, 0, M, MB, M, M, M,
+    /* b0 */ M, M, M, M, M, M, M, M, M, M, MB, M, M, M, M, M,
+    /* c0 */ M, M, MB, M, MB, MB, MB, M, 0, 0, 0, 0, 0, 0, 0, 0,
+    /* d0 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* e0 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+    /* f0 */ M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M,
+};
+/* clang-format on */
 
 /* ModRM, and what it says that follows. 0: it does not fit. */
 static size_t operand_length(const unsigned char *c, size_t n)
@@ -140,58 +74,98 @@ static size_t operand_length(const unsigned char *c, size_t n)
 	return length <= n ? length : 0;
 }
 
+/* An instruction, as far as it has been read. */
+struct decoded {
+	size_t at;        /* bytes */
+	unsigned map, op; /* map: 0 one byte, 1 behind 0f, 2 behind 0f38, 3 behind 0f3a */
+	bool half, wide;  /* 0x66; REX.W */
+};
+
+/* 0x66 does not count beside REX.W. */
+static void read_prefixes(const unsigned char *c, size_t n, struct decoded *d)
+{
+	while (d->at < n && memchr("\x66\x67\xf0\xf2\xf3\x2e\x36\x3e\x26\x64\x65", c[d->at], 11))
+		d->half |= c[d->at++] == 0x66;
+	if (d->at < n && (c[d->at] & 0xf0) == 0x40)
+		d->wide = c[d->at++] & 8;
+	d->half &= !d->wide;
+}
+
+/* The opcode, of which two bytes are there, with what says its map: 0f, or VEX or EVEX, c5, c4 and 62. False: there is
+ * no such map, or it is longer than n. */
+static bool read_opcode(const unsigned char *c, size_t n, struct decoded *d)
+{
+	d->op = c[d->at++];
+	if (d->op == 0x0f) {
+		d->map = 1;
+		d->op = c[d->at++];
+		if (d->op == 0x38 || d->op == 0x3a) {
+			d->map = d->op == 0x38 ? 2 : 3;
+			d->at++;
+		}
+	} else if (d->op == 0xc5) {
+		d->map = 1;
+		d->op = d->at + 1 < n ? c[d->at + 1] : 0;
+		d->at += 2;
+	} else if (d->op == 0xc4 || d->op == 0x62) {
+		const size_t head = d->op == 0xc4 ? 2 : 3;
+		d->map = c[d->at] & (d->op == 0xc4 ? 31 : 7);
+		d->op = d->at + head < n ? c[d->at + head] : 0;
+		d->at += head + 1;
+		if (!d->map || d->map > 3)
+			return false;
+	}
+	return d->at <= n;
+}
+
+/* The bits of what follows the opcode of map 0; modrm: the byte behind it, 0 if there is none. */
+static unsigned follows_one_byte(unsigned op, unsigned char modrm)
+{
+	if (op == 0x8f && modrm & 0x38) /* XOP */
+		return X;
+	if ((op & 0xfe) == 0xf6 && !(modrm & 0x30)) /* test */
+		return one_byte[op] | (op & 1 ? Z : B);
+	return one_byte[op];
+}
+
+/* How many bytes an operand has that is in the instruction. */
+static size_t immediate_length(const struct decoded *d, unsigned follows)
+{
+	const bool jump = (d->map == 0 && (d->op & 0xfe) == 0xe8) || (d->map == 1 && (d->op & 0xf0) == 0x80);
+	if (follows & B)
+		return 1;
+	if (follows & W)
+		return 2;
+	return follows & Z ? (d->half && !jump ? 2 : 4) : 0;
+}
+
 size_t sites_length(const unsigned char *c, size_t n)
 {
 	enum { LONGEST = 15 };
-	size_t at = 0;
-	bool half = false, wide = false;
+	struct decoded d = {0};
 	unsigned follows;
 	n = n > LONGEST ? LONGEST : n;
-	while (at < n && memchr("\x66\x67\xf0\xf2\xf3\x2e\x36\x3e\x26\x64\x65", c[at], 11))
-		half |= c[at++] == 0x66;
-	if (at < n && (c[at] & 0xf0) == 0x40)
-		wide = c[at++] & 8;
-	half &= !wide;
-	if (at + 1 >= n)
-		return at < n && one_byte(c[at]) == 0 ? at + 1 : 0;
-	unsigned op = c[at++], map = 0;
-	if (op == 0x0f) {
-		map = 1;
-		op = c[at++];
-		if (op == 0x38 || op == 0x3a) {
-			map = op == 0x38 ? 2 : 3;
-			at++;
-		}
-	} else if (op == 0xc5) {
-		map = 1;
-		op = at + 1 < n ? c[at + 1] : 0;
-		at += 2;
-	} else if (op == 0xc4 || op == 0x62) {
-		const size_t head = op == 0xc4 ? 2 : 3;
-		map = c[at] & (op == 0xc4 ? 31 : 7);
-		op = at + head < n ? c[at + head] : 0;
-		at += head + 1;
-		if (!map || map > 3)
-			return 0;
-	}
-	if (at > n)
+	read_prefixes(c, n, &d);
+	if (d.at + 1 >= n)
+		return d.at < n && one_byte[c[d.at]] == 0 ? d.at + 1 : 0;
+	if (!read_opcode(c, n, &d))
 		return 0;
-	follows = map == 0 ? one_byte(op) : map == 1 ? two_bytes(op) : map == 2 ? M : M | B;
-	if (map == 0 && (op & 0xf8) == 0xb8) {
-		at += wide ? 8 : half ? 2 : 4;
-		return at <= n ? at : 0;
+	if (d.map == 0 && (d.op & 0xf8) == 0xb8) {
+		d.at += d.wide ? 8 : d.half ? 2 : 4;
+		return d.at <= n ? d.at : 0;
 	}
-	if (follows & BAD || (map == 0 && op == 0x8f && at < n && c[at] & 0x38)) /* XOP */
+	if (d.map == 0)
+		follows = follows_one_byte(d.op, d.at < n ? c[d.at] : 0);
+	else
+		follows = d.map == 1 ? two_bytes[d.op] : d.map == 2 ? M : MB;
+	if (follows & X)
 		return 0;
-	if (map == 0 && (op & 0xfe) == 0xf6 && at < n && !(c[at] & 0x30)) /* test */
-		follows |= op & 1 ? Z : B;
 	if (follows & M) {
-		const size_t length = operand_length(c + at, n - at);
+		const size_t length = operand_length(c + d.at, n - d.at);
 		if (!length)
 			return 0;
-		at += length;
+		d.at += length;
 	}
-	const bool jump = (map == 0 && (op & 0xfe) == 0xe8) || (map == 1 && (op & 0xf0) == 0x80);
-	at += follows & B ? 1 : follows & W ? 2 : follows & Z ? half && !jump ? 2 : 4 : 0;
-	return at <= n ? at : 0;
+	d.at += immediate_length(&d, follows);
+	return d.at <= n ? d.at : 0;
 }

@@ -96,6 +96,9 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		           before.n ? ", " : "", buf_cstr(&before));
 		break;
 	}
+	if (i->reused)
+		buf_printf(b, "; %s used what %s made with it", i->kind == DIFF_ADDED ? "A" : "B",
+		           i->kind == DIFF_ADDED ? "B" : "A");
 	if (same_file)
 		buf_printf(b, " (@{%llu} -> @{%llu})", (unsigned long long)na, (unsigned long long)nb);
 	else if (i->a && i->b)
@@ -152,6 +155,9 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 		buf_printf(b, "  only in %s", i->kind == DIFF_ADDED ? "B" : "A");
 		if (i->count > 1)
 			buf_printf(b, ", %u of them", i->count);
+		if (i->reused)
+			buf_printf(b, "; %s used what %s made", i->kind == DIFF_ADDED ? "A" : "B",
+			           i->kind == DIFF_ADDED ? "B" : "A");
 		return 0;
 	case DIFF_order:
 		buf_printf(b, "%u of the pairs started in another order, first ", i->count);

@@ -487,6 +487,8 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 	explain_by_sides(side, it);
 	explain_by_caches(side, it);
 	r = diff_failures(side, it);
+	if (r == 0)
+		r = diff_reuse(side, it);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < it->n; i++)

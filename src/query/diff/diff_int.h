@@ -123,6 +123,10 @@ void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code);
 /* diff_failure.c: sets `failure`, and takes `rooted` from what only failing kept from being read or run. 0 or -ENOMEM.
  */
 int diff_failures(struct side side[2], struct items *it);
+/* diff_reuse.c: sets `reused`, and takes `rooted` from it: what one side used or ran to make what the other side took
+ * over. 0 or -ENOMEM.
+ */
+int diff_reuse(struct side side[2], struct items *it);
 /* diff_cause.c: how far each item reaches, their order, and which is the first. */
 int diff_causes(struct side side[2], struct items *it, struct diff *d);
 /* Of items in their order. SIZE_MAX none. */

@@ -1,6 +1,7 @@
 /* diff_items.c - the differences between two sides whose executions are paired, category by category. */
 #include "query/diff/diff_int.h"
 #include "query/scripts.h"
+#include "query/stages/stages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -178,10 +179,12 @@ static int append_lone_input(struct store *s, const struct side side[2], struct 
 	return rc;
 }
 
-/* Does it belong to the session of an MPI launcher, which makes such files for each run? */
+/* Does it belong to the session of an MPI launcher, which makes such files for each run, or to what a workflow system
+ * keeps of its runs? */
 static bool is_session_file(struct str path)
 {
-	return memmem(path.p, path.n, "/pmix_dstor_", 12) || memmem(path.p, path.n, "/ompi.", 6);
+	return memmem(path.p, path.n, "/pmix_dstor_", 12) || memmem(path.p, path.n, "/ompi.", 6) ||
+	       stages_bookkeeping(path);
 }
 
 static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],

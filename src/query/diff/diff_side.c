@@ -6,6 +6,7 @@
 #include "base/os/system.h"
 #include "query/lineage.h"
 #include "query/objects.h"
+#include "query/stages/stages.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -170,14 +171,15 @@ static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 		}
 		if (!diff_room(sd->paths, sd->n_paths, sd->cap_paths))
 			return -ENOMEM;
-		sd->paths[sd->n_paths] = (struct dpath){.key = diff_keep_text(l->text, key),
-		                                        .path = diff_keep_text(l->text, path),
-		                                        .hash = hash,
-		                                        .input = NONE,
-		                                        .output = NONE,
-		                                        .absent = NONE,
-		                                        .made = NONE,
-		                                        .system = system_path(path, l->o->system_extra) == SYSTEM_YES};
+		sd->paths[sd->n_paths] =
+		    (struct dpath){.key = diff_keep_text(l->text, key),
+		                   .path = diff_keep_text(l->text, path),
+		                   .hash = hash,
+		                   .input = NONE,
+		                   .output = NONE,
+		                   .absent = NONE,
+		                   .made = NONE,
+		                   .system = system_path(path, l->o->system_extra) == SYSTEM_YES || stages_bookkeeping(path)};
 		*ret = (uint32_t)sd->n_paths++;
 		return 0;
 	}
@@ -493,15 +495,40 @@ static int choose_named_versions(struct store *s, struct side *sd)
 	return 0;
 }
 
-static void find_parents(struct side *sd)
+enum { ANCESTORS_MAX = 64 }; /* between two executions of a lineage: forks and shells that it does not go through */
+
+/* The nearest ancestor that is of the side: a lineage has the program that started another one, and not the forks and
+ * shells between. 1 and *ret; 0 none; -errno. */
+static int find_ancestor(struct store *s, const struct side *sd, store_id id, uint32_t *ret)
+{
+	for (int up = 0; id && up < ANCESTORS_MAX; up++) {
+		const uint32_t *at = idmap_find(&sd->by_exec, id);
+		struct exec_brief x;
+		if (at) {
+			*ret = *at;
+			return 1;
+		}
+		int r = sd->info.what == DIFF_VERSION ? store_exec_brief(s, id, &x) : 0;
+		if (r <= 0)
+			return r;
+		id = x.parent;
+	}
+	return 0;
+}
+
+static int find_parents(struct store *s, struct side *sd)
 {
 	for (uint32_t i = 0; i < sd->n_execs; i++) {
 		struct dexec *x = &sd->execs[i];
-		uint32_t *p = x->parent_id ? idmap_find(&sd->by_exec, x->parent_id) : NULL;
+		uint32_t p = NONE;
+		int r = find_ancestor(s, sd, x->parent_id, &p);
+		if (r < 0)
+			return r;
 		x->at = i;
-		x->parent = p && *p != i ? *p : NONE;
+		x->parent = p != i ? p : NONE;
 		x->begun = x->number ? x->start : x->start + 10000000;
 	}
+	return 0;
 }
 
 /* A fork had begun when it became a program. */
@@ -607,8 +634,9 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 		r = load_execs(&l, what);
 	if (r == 0)
 		r = load_all_edges(&l);
+	if (r == 0)
+		r = find_parents(s, ret);
 	if (r == 0) {
-		find_parents(ret);
 		bound_forks(ret);
 		r = choose_named_versions(s, ret);
 		ret->info.executions = ret->n_execs;

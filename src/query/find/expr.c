@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TEXT_MAX (64 * 1024)
 #define DEPTH_MAX 64
@@ -157,12 +158,26 @@ static bool is_expr_token(const struct parser *p, const char *word)
 	return p->at < p->n && !p->tokens[p->at].quoted && strcmp(p->tokens[p->at].text, word) == 0;
 }
 
+/* A file alone is no condition; which one was meant nobody can tell. */
+static bool hint_at_file(const struct parser *p)
+{
+	const char *text = p->at < p->n ? p->tokens[p->at].text : "";
+	struct stat st;
+	if (strpbrk(text, " \t'\"") || !(strchr(text, '/') || strchr(text, '.') || stat(text, &st) == 0))
+		return false;
+	err_hint(p->err, "for a file: 'made %.100s' (what made it), 'used %.100s', 'from %.100s' (all that came from it)",
+	         text, text, text);
+	return true;
+}
+
 static int report_unexpected(const struct parser *p, const char *what)
 {
 	if (p->at < p->n)
 		err_set(p->err, 0, "%s expected at '%.100s'", what, p->tokens[p->at].text);
 	else
 		err_set(p->err, 0, "%s expected at the end of the expression", what);
+	if (hint_at_file(p))
+		return -EINVAL;
 	struct buf all = {0};
 	for (int op = EXPR_NOT + 1; op < EXPR_OPS; op++)
 		buf_printf(&all, " %s", names[op]);

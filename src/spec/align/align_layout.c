@@ -306,14 +306,16 @@ static int join_endless(const struct flow_layout *s, struct edges *e, uint32_t e
 	return r;
 }
 
-int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct layout_edge *edges, size_t n_edges,
-                     struct flow_layout *ret)
+/* What making a layout works with. */
+struct layout_work {
+	struct graph all, thin, back; /* as given; of what was observed, with the exit; that, backwards */
+	struct edges e;               /* of `thin` */
+	uint32_t *order, *place, *idom;
+};
+
+/* Are all sizes and numbers within their bounds? 0 or -errno. */
+static int check_flow(uint32_t n, uint32_t entry, const struct layout_edge *edges, size_t n_edges)
 {
-	struct flow_layout s = {.n = n};
-	struct graph g = {0}, thin = {0}, back = {0};
-	struct edges e = {0};
-	uint32_t *order = NULL, *place = NULL, *idom = NULL, reached = 0;
-	int r = 0;
 	if (n > LAYOUT_NODES || n_edges > LAYOUT_EDGES)
 		return -E2BIG;
 	if (entry >= n)
@@ -321,57 +323,86 @@ int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct 
 	for (size_t i = 0; i < n_edges; i++)
 		if (edges[i].from >= n || edges[i].to >= n)
 			return -EINVAL;
-	s.join = malloc((size_t)n * sizeof(*s.join));
-	s.loop = malloc(((size_t)n + 1) * sizeof(*s.loop)); /* one more for the exit */
-	order = malloc(((size_t)n + 2) * sizeof(*order));
-	place = malloc(((size_t)n + 2) * sizeof(*place));
-	idom = malloc(((size_t)n + 2) * sizeof(*idom));
-	if (!s.join || !s.loop || !order || !place || !idom)
-		r = -ENOMEM;
-	if (r == 0) {
-		memset(s.join, 0xff, (size_t)n * sizeof(*s.join));
-		memset(s.loop, 0xff, ((size_t)n + 1) * sizeof(*s.loop));
-		r = graph_make(n, edges, n_edges, false, &g);
-	}
-	if (r == 0)
-		r = contract_unobserved(&g, seen, entry, n, &e);
-	if (r == 0)
-		r = graph_make(n + 1, e.v, e.n, false, &thin);
-	if (r == 0)
-		r = post_order(&thin, entry, order, place, &reached);
-	if (r == 0)
-		r = find_loop_nest(&s, &thin, place);
-	if (r == 0)
-		r = join_endless(&s, &e, n, place);
-	flow_graph_release(&thin);
-	thin = (struct graph){0};
-	if (r == 0)
-		r = graph_make(n + 1, e.v, e.n, false, &thin);
-	if (r == 0)
-		r = graph_make(n + 1, e.v, e.n, true, &back);
-	if (r == 0)
-		r = find_dominators(&back, &thin, n, idom);
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		uint32_t join = idom[i];
-		bool chooses = thin.first[i + 1] - thin.first[i] > 1;
-		if (chooses && seen[i] && join < n && seen[join] &&
-		    (s.loop[i] == LAYOUT_NONE || layout_in_loop(&s, join, s.loop[i])) &&
-		    (s.loop[i] == LAYOUT_NONE || s.loops[s.loop[i]].head != join))
-			s.join[i] = join;
-	}
-	flow_graph_release(&g);
-	flow_graph_release(&thin);
-	flow_graph_release(&back);
-	free(e.v);
-	free(order);
-	free(place);
-	free(idom);
-	if (r < 0) {
-		flow_layout_release(&s);
-		return r;
-	}
-	*ret = s;
 	return 0;
+}
+
+/* Room for a flow of n nodes. 0 or -ENOMEM. */
+static int make_layout_room(struct flow_layout *s, struct layout_work *w, uint32_t n)
+{
+	s->join = malloc((size_t)n * sizeof(*s->join));
+	s->loop = malloc(((size_t)n + 1) * sizeof(*s->loop)); /* one more for the exit */
+	w->order = malloc(((size_t)n + 2) * sizeof(*w->order));
+	w->place = malloc(((size_t)n + 2) * sizeof(*w->place));
+	w->idom = malloc(((size_t)n + 2) * sizeof(*w->idom));
+	if (!s->join || !s->loop || !w->order || !w->place || !w->idom)
+		return -ENOMEM;
+	memset(s->join, 0xff, (size_t)n * sizeof(*s->join));
+	memset(s->loop, 0xff, ((size_t)n + 1) * sizeof(*s->loop));
+	return 0;
+}
+
+/* Finds the loops, and gives those that never end an edge to the exit. 0 or -errno. */
+static int find_loops(struct flow_layout *s, struct layout_work *w, const bool *seen, uint32_t entry)
+{
+	uint32_t reached = 0;
+	int r = contract_unobserved(&w->all, seen, entry, s->n, &w->e);
+	if (r == 0)
+		r = graph_make(s->n + 1, w->e.v, w->e.n, false, &w->thin);
+	if (r == 0)
+		r = post_order(&w->thin, entry, w->order, w->place, &reached);
+	if (r == 0)
+		r = find_loop_nest(s, &w->thin, w->place);
+	return r == 0 ? join_endless(s, &w->e, s->n, w->place) : r;
+}
+
+/* Where the ways from each node that chooses come together again: in the loop that it is in, and not at its head. 0 or
+ * -errno. */
+static int find_joins(struct flow_layout *s, struct layout_work *w, const bool *seen)
+{
+	flow_graph_release(&w->thin);
+	w->thin = (struct graph){0};
+	int r = graph_make(s->n + 1, w->e.v, w->e.n, false, &w->thin);
+	if (r == 0)
+		r = graph_make(s->n + 1, w->e.v, w->e.n, true, &w->back);
+	if (r == 0)
+		r = find_dominators(&w->back, &w->thin, s->n, w->idom);
+	for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+		const uint32_t join = w->idom[i], loop = s->loop[i];
+		bool chooses = w->thin.first[i + 1] - w->thin.first[i] > 1;
+		if (chooses && seen[i] && join < s->n && seen[join] &&
+		    (loop == LAYOUT_NONE || (layout_in_loop(s, join, loop) && s->loops[loop].head != join)))
+			s->join[i] = join;
+	}
+	return r;
+}
+
+int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct layout_edge *edges, size_t n_edges,
+                     struct flow_layout *ret)
+{
+	struct flow_layout s = {.n = n};
+	struct layout_work w = {0};
+	int r = check_flow(n, entry, edges, n_edges);
+	if (r < 0)
+		return r;
+	r = make_layout_room(&s, &w, n);
+	if (r == 0)
+		r = graph_make(n, edges, n_edges, false, &w.all);
+	if (r == 0)
+		r = find_loops(&s, &w, seen, entry);
+	if (r == 0)
+		r = find_joins(&s, &w, seen);
+	flow_graph_release(&w.all);
+	flow_graph_release(&w.thin);
+	flow_graph_release(&w.back);
+	free(w.e.v);
+	free(w.order);
+	free(w.place);
+	free(w.idom);
+	if (r < 0)
+		flow_layout_release(&s);
+	else
+		*ret = s;
+	return r < 0 ? r : 0;
 }
 
 void flow_layout_release(struct flow_layout *s)

@@ -187,17 +187,75 @@ static void append_call_target(struct program *p, struct point *x, uint32_t func
 	x->n_targets++;
 }
 
-/* Functions that v, a pointer, may be, where that is in sight: 1; else 0. Library functions are seen by *reaches. */
+/* One more function that may be called. */
+static void add_function_target(struct program *p, struct point *x, const struct function *f, bool *reaches)
+{
+	bool calls;
+	if (f->defined)
+		append_call_target(p, x, (uint32_t)(f - p->functions.v));
+	else if (program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
+		*reaches = true;
+}
+
+/* Is the user a call of a function of LLVM's own of which the name begins so? */
+static bool calls_intrinsic(LLVMValueRef user, const char *name)
+{
+	LLVMValueRef callee = is_call_inst(user) ? LLVMGetCalledValue(user) : NULL;
+	return callee && LLVMIsAFunction(callee) && strncmp(llvm_value_name(callee), name, strlen(name)) == 0;
+}
+
+/* Does the user only mark where a variable's life begins and ends, or tell debuggers of it? */
+static bool only_marks(LLVMValueRef user)
+{
+	if (is_call_inst(user))
+		return calls_intrinsic(user, "llvm.");
+	LLVMUseRef w = LLVMIsABitCastInst(user) ? LLVMGetFirstUse(user) : NULL;
+	if (!w)
+		return false;
+	for (; w; w = LLVMGetNextUse(w))
+		if (!calls_intrinsic(LLVMGetUser(w), "llvm.lifetime"))
+			return false;
+	return true;
+}
+
+static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth);
+
+/* The same of all that is stored in a variable, if its address goes nowhere. */
+static bool stored_in_sight(struct program *p, struct point *x, LLVMValueRef var, bool *reaches, int depth)
+{
+	bool global = LLVMIsAGlobalVariable(var) && LLVMGetLinkage(var) == LLVMInternalLinkage && LLVMGetInitializer(var);
+	if (!global && !LLVMIsAAllocaInst(var))
+		return false;
+	if (global && !in_sight(p, x, LLVMGetInitializer(var), reaches, depth + 1))
+		return false;
+	for (LLVMUseRef u = LLVMGetFirstUse(var); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef user = LLVMGetUser(u);
+		bool stores = LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == var;
+		if (stores && !in_sight(p, x, LLVMGetOperand(user, 0), reaches, depth + 1))
+			return false;
+		if (!stores && !LLVMIsALoadInst(user) && !only_marks(user))
+			return false;
+	}
+	return true;
+}
+
+/* The same of the values that a phi node is one of. */
+static bool incoming_in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth)
+{
+	for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
+		if (!in_sight(p, x, LLVMGetIncomingValue(v, i), reaches, depth + 1))
+			return false;
+	return true;
+}
+
+/* Are the functions that v, a pointer, may be all in sight? Those with bodies are targets of x; library functions are
+ * seen by *reaches. */
 static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth)
 {
 	v = strip_casts(v);
 	struct function *f = LLVMIsAFunction(v) ? program_function(p, v) : NULL;
-	bool calls;
 	if (f) {
-		if (f->defined)
-			append_call_target(p, x, (uint32_t)(f - p->functions.v));
-		else if (program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
-			*reaches = true;
+		add_function_target(p, x, f, reaches);
 		return true;
 	}
 	if (depth > 4)
@@ -207,60 +265,18 @@ static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *r
 	if (LLVMIsASelectInst(v))
 		return in_sight(p, x, LLVMGetOperand(v, 1), reaches, depth + 1) &&
 		       in_sight(p, x, LLVMGetOperand(v, 2), reaches, depth + 1);
-	if (LLVMIsAPHINode(v)) {
-		for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
-			if (!in_sight(p, x, LLVMGetIncomingValue(v, i), reaches, depth + 1))
-				return false;
-		return true;
-	}
-	if (!LLVMIsALoadInst(v))
-		return false;
-	/* A variable whose address goes nowhere: all that is stored in it. */
-	LLVMValueRef var = LLVMGetOperand(v, 0);
-	bool global = LLVMIsAGlobalVariable(var) && LLVMGetLinkage(var) == LLVMInternalLinkage && LLVMGetInitializer(var);
-	if (!global && !LLVMIsAAllocaInst(var))
-		return false;
-	if (global && !in_sight(p, x, LLVMGetInitializer(var), reaches, depth + 1))
-		return false;
-	for (LLVMUseRef u = LLVMGetFirstUse(var); u; u = LLVMGetNextUse(u)) {
-		LLVMValueRef user = LLVMGetUser(u);
-		if (LLVMIsALoadInst(user))
-			continue;
-		if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == var) {
-			if (!in_sight(p, x, LLVMGetOperand(user, 0), reaches, depth + 1))
-				return false;
-			continue;
-		}
-		if (LLVMIsABitCastInst(user) || is_call_inst(user)) {
-			/* The begin and end of its life, what debuggers are told. */
-			LLVMValueRef callee = is_call_inst(user) ? LLVMGetCalledValue(user) : NULL;
-			bool life = callee && LLVMIsAFunction(callee) && strncmp(llvm_value_name(callee), "llvm.", 5) == 0;
-			for (LLVMUseRef w = callee ? NULL : LLVMGetFirstUse(user); w; w = LLVMGetNextUse(w)) {
-				LLVMValueRef by = LLVMGetUser(w), g = is_call_inst(by) ? LLVMGetCalledValue(by) : NULL;
-				life = g && LLVMIsAFunction(g) && strncmp(llvm_value_name(g), "llvm.lifetime", 13) == 0;
-				if (!life)
-					break;
-			}
-			if (life)
-				continue;
-		}
-		return false;
-	}
-	return true;
+	if (LLVMIsAPHINode(v))
+		return incoming_in_sight(p, x, v, reaches, depth);
+	return LLVMIsALoadInst(v) && stored_in_sight(p, x, LLVMGetOperand(v, 0), reaches, depth);
 }
 
 /* Every function of that signature whose address is taken. */
 static void by_signature(struct program *p, struct point *x, uint32_t wanted, bool *reaches)
 {
-	bool calls;
 	for (uint32_t i = 0; i < p->functions.n; i++) {
-		struct function *f = &p->functions.v[i];
-		if (!f->taken || f->signature != wanted)
-			continue;
-		if (f->defined)
-			append_call_target(p, x, i);
-		else if (program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
-			*reaches = true;
+		const struct function *f = &p->functions.v[i];
+		if (f->taken && f->signature == wanted)
+			add_function_target(p, x, f, reaches);
 	}
 }
 

@@ -171,59 +171,74 @@ static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t
 	return l->n_links && bsearch(&want, l->link, l->n_links, sizeof(want), by_link);
 }
 
+/* Which links of A's i-th layer both have, where a common way leads to them: ok[i] is made, by A's links; ok[i - 1] is
+ * that of the layer before. 1 there are such, 0 none, -ENOMEM. */
+static int find_common_links(struct layer *const l[2], uint32_t i, unsigned char **ok)
+{
+	const struct layer *a = &l[0][i], *b = &l[1][i];
+	const struct layer *before = i ? &l[0][i - 1] : NULL;
+	unsigned char *led = before ? calloc((size_t)before->n + 1, 1) : NULL;
+	int any = 0;
+	ok[i] = calloc((size_t)a->n_links + 1, 1);
+	if (!ok[i] || (before && !led)) {
+		free(led);
+		return -ENOMEM;
+	}
+	for (uint32_t k = 0; before && k < before->n_links; k++)
+		led[before->link[k].to] |= ok[i - 1][k];
+	for (uint32_t k = 0; k < a->n_links; k++) {
+		const struct link *q = &a->link[k];
+		if (!a->alive[q->to] || (before && !led[q->from]))
+			continue;
+		uint32_t to = find_in_layer(b, a->state[q->to]);
+		uint32_t from = before ? find_in_layer(&l[1][i - 1], before->state[q->from]) : 0;
+		if (to < b->n && b->alive[to] && has_link(b, from, to, q->low))
+			any = ok[i][k] = 1;
+	}
+	free(led);
+	return any;
+}
+
+/* The smallest of the links of A's i-th layer that are ok and lead to `next` of the layer behind; SPEC_NONE: to any. */
+static uint32_t find_smallest_common(const struct search *x, const struct layer *l, uint32_t i, const unsigned char *ok,
+                                     uint32_t next)
+{
+	const struct layer *a = &l[i];
+	uint32_t best = SPEC_NONE;
+	for (uint32_t k = 0; k < a->n_links; k++) {
+		if (!ok[k] || (next != SPEC_NONE && a->link[k].to != next))
+			continue;
+		int c = best == SPEC_NONE ? -1 : compare_states(x, a->state[a->link[k].to], a->state[a->link[best].to]);
+		if (c == 0 && i)
+			c = compare_states(x, l[i - 1].state[a->link[k].from], l[i - 1].state[a->link[best].from]);
+		if (c < 0 || (c == 0 && a->link[k].low > a->link[best].low))
+			best = k;
+	}
+	return best;
+}
+
 /* The longest beginning that a path of both has, of at most `most` calls. path: of both. Its length, or -ENOMEM. */
 static int64_t choose_common_call_path(const struct search *x, struct layer *const l[2], uint32_t most,
                                        struct chosen *path)
 {
 	unsigned char **ok = calloc((size_t)most + 1, sizeof(*ok));
 	uint32_t length = 0;
-	int64_t r = ok ? 0 : -ENOMEM;
-	for (uint32_t i = 0; r == 0 && i < most; i++) {
-		const struct layer *a = &l[0][i], *b = &l[1][i];
-		bool any = false;
-		ok[i] = calloc((size_t)a->n_links + 1, 1); /* by A's links: both have it, and a common way leads to it */
-		unsigned char *led = i ? calloc((size_t)l[0][i - 1].n + 1, 1) : NULL;
-		if (!ok[i] || (i && !led)) {
-			r = -ENOMEM;
-			free(led);
-			break;
-		}
-		for (uint32_t k = 0; i && k < l[0][i - 1].n_links; k++)
-			led[l[0][i - 1].link[k].to] |= ok[i - 1][k];
-		for (uint32_t k = 0; k < a->n_links; k++) {
-			const struct link *q = &a->link[k];
-			if (!a->alive[q->to] || (i && !led[q->from]))
-				continue;
-			uint32_t to = find_in_layer(b, a->state[q->to]);
-			uint32_t from = i ? find_in_layer(&l[1][i - 1], l[0][i - 1].state[q->from]) : 0;
-			if (to < b->n && b->alive[to] && has_link(b, from, to, q->low))
-				ok[i][k] = any = true;
-		}
-		free(led);
-		if (!any)
-			break;
-		length = i + 1;
+	int any = ok ? 1 : -ENOMEM;
+	while (any > 0 && length < most) {
+		any = find_common_links(l, length, ok);
+		length += any > 0;
 	}
 	/* From its end back: the smallest that leads on. */
-	for (uint32_t i = length, next = SPEC_NONE; r == 0 && i-- > 0;) {
+	for (uint32_t i = length, next = SPEC_NONE; any >= 0 && i-- > 0;) {
 		const struct layer *a = &l[0][i];
-		uint32_t best = SPEC_NONE;
-		for (uint32_t k = 0; k < a->n_links; k++) {
-			if (!ok[i][k] || (next != SPEC_NONE && a->link[k].to != next))
-				continue;
-			int c = best == SPEC_NONE ? -1 : compare_states(x, a->state[a->link[k].to], a->state[a->link[best].to]);
-			if (c == 0 && i)
-				c = compare_states(x, l[0][i - 1].state[a->link[k].from], l[0][i - 1].state[a->link[best].from]);
-			if (c < 0 || (c == 0 && a->link[k].low > a->link[best].low))
-				best = k;
-		}
+		const uint32_t best = find_smallest_common(x, l[0], i, ok[i], next);
 		path[i] = (struct chosen){a->state[a->link[best].to], a->link[best].low};
 		next = a->link[best].from;
 	}
 	for (uint32_t i = 0; ok && i < most; i++)
 		free(ok[i]);
 	free(ok);
-	return r < 0 ? r : length;
+	return any < 0 ? any : length;
 }
 
 static void choose_rest(const struct search *x, const struct layer *l, uint32_t n, uint32_t from, struct chosen *path)
@@ -425,74 +440,113 @@ static int prepare_call_search(struct search *x, bool loose)
 	return 0;
 }
 
+/* Was nothing left to choose, on either side? */
+static bool are_single_paths(struct search *x, struct layer *const l[2])
+{
+	for (int s = 0; s < 2; s++)
+		for (uint32_t i = 0; i < x->ev[s].n; i++)
+			if (!is_single_path(x, &l[s][i]))
+				return false;
+	return true;
+}
+
+/* Chooses one path for each side, which go together as far as they can: so many calls. Or -ENOMEM. */
+static int64_t choose_paths(struct search *x, struct layer *const l[2], struct chosen *const path[2],
+                            struct call_path_found *f)
+{
+	const struct events *e = x->ev;
+	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n, apart = 0;
+	while (most < shorter && e[0].bit[most] == e[1].bit[most])
+		most++;
+	const int64_t r = choose_common_call_path(x, l, most, path[0]);
+	if (r < 0)
+		return r;
+	const uint32_t together = (uint32_t)r;
+	memcpy(path[1], path[0], together * sizeof(*path[0]));
+	while (apart < together && is_single_path(x, &l[0][apart]) && is_single_path(x, &l[1][apart]))
+		apart++;
+	for (int s = 0; s < 2; s++)
+		choose_rest(x, l[s], e[s].n, together, path[s]);
+	f->parts = together < e[0].n || together < e[1].n;
+	f->together = together ? e[0].call[together - 1] + 1 : 0;
+	f->apart = apart ? e[0].call[apart - 1] + 1 : 0;
+	return r;
+}
+
+/* Of merged states: which one of those that were merged each call was made in. *together: how far the paths go together
+ * then. 0 or -errno. */
+static int choose_merged(struct search *x, struct chosen *const path[2], uint32_t *together)
+{
+	const uint32_t up_to = *together;
+	x->done = 0;
+	x->most = 10 * CALL_PATH_WORK; /* the same steps again for each call, which the layers did once */
+	for (int s = 0; s < 2; s++) {
+		int r = merged_choose(x, x->ev[s].bit, path[s], x->ev[s].n);
+		if (r < 0)
+			return r;
+	}
+	uint32_t i = 0;
+	while (i < up_to && path[0][i].state == path[1][i].state && path[0][i].low == path[1][i].low)
+		i++;
+	*together = i;
+	return 0;
+}
+
+/* The steps of both paths. 0 or -errno. */
+static int append_steps(struct search *x, struct chosen *const path[2], struct called_steps *ret)
+{
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++) {
+		const struct events *e = &x->ev[s];
+		struct stepper p = {.x = x, .out = ret, .side = s};
+		for (uint32_t i = 0; r == 0 && i < e->n; i++)
+			r = append_state_steps(&p, e->call[i], path[s][i], e->bit[i]);
+		free(p.stack);
+	}
+	return r;
+}
+
+/* What decided which way each side went behind the `together` calls that they have in common; none where that is too
+ * much to find out. 0 or -errno. */
+static int find_parting(struct search *x, struct chosen *const path[2], uint32_t together, struct call_path_found *f)
+{
+	struct chosen next[2] = {{SPEC_NONE, 0}, {SPEC_NONE, 0}};
+	uint32_t bit[2] = {0, 0};
+	for (int s = 0; s < 2; s++)
+		if (together < x->ev[s].n) {
+			next[s] = path[s][together];
+			bit[s] = x->ev[s].bit[together];
+		}
+	x->done = 0;
+	int r = find_call_decisions(x, path[0][together - 1].state, next, bit, f);
+	if (r != -E2BIG)
+		return r;
+	f->n_decisions = 0;
+	return 0;
+}
+
 /* Both sides have at least one path through their layers: chooses one for each, which go together as far as they can,
  * and puts their steps into ret and what is known of the place where they part into f. 0, -ENOMEM, or -E2BIG and
  * -EBADMSG where a path would be only half of one. */
 static int choose_both_paths(struct search *x, struct layer *const l[2], struct called_steps *ret,
                              struct call_path_found *f)
 {
-	const struct events *e = x->ev;
-	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n;
-	struct chosen *path[2], next[2] = {{SPEC_NONE, 0}, {SPEC_NONE, 0}};
-	while (most < shorter && e[0].bit[most] == e[1].bit[most])
-		most++;
+	struct chosen *path[2];
 	for (int s = 0; s < 2; s++)
-		path[s] = malloc(((size_t)e[s].n + 1) * sizeof(*path[s]));
-	int64_t r = path[0] && path[1] ? choose_common_call_path(x, l, most, path[0]) : -ENOMEM;
-	uint32_t together = r < 0 ? 0 : (uint32_t)r;
-	if (r >= 0) {
-		memcpy(path[1], path[0], together * sizeof(*path[0]));
-		uint32_t apart = 0;
-		while (apart < together && is_single_path(x, &l[0][apart]) && is_single_path(x, &l[1][apart]))
-			apart++;
-		for (int s = 0; s < 2; s++)
-			choose_rest(x, l[s], e[s].n, together, path[s]);
-		f->parts = together < e[0].n || together < e[1].n;
-		f->together = together ? e[0].call[together - 1] + 1 : 0;
-		f->apart = apart ? e[0].call[apart - 1] + 1 : 0;
-		r = 0;
-	}
-	f->merged = x->merging;
-	for (int s = 0, certain = 0; r == 0 && f->merged && s < 2; s++) {
-		uint32_t i = 0;
-		while (i < e[s].n && is_single_path(x, &l[s][i]))
-			i++;
-		certain += i == e[s].n;
-		f->merged = certain < 2; /* nothing was left to choose */
-	}
-	if (r == 0 && x->merging) {
-		uint32_t up_to = together;
-		x->done = 0;
-		x->most = 10 * CALL_PATH_WORK; /* the same steps again for each call, which the layers did once */
-		for (int s = 0; r == 0 && s < 2; s++)
-			r = merged_choose(x, e[s].bit, path[s], e[s].n);
-		for (together = 0; r == 0 && together < up_to; together++)
-			if (path[0][together].state != path[1][together].state || path[0][together].low != path[1][together].low)
-				break;
-	}
-	for (int s = 0; r == 0 && s < 2; s++) {
-		struct stepper p = {.x = x, .out = ret, .side = s};
-		for (uint32_t i = 0; r == 0 && i < e[s].n; i++)
-			r = append_state_steps(&p, e[s].call[i], path[s][i], e[s].bit[i]);
-		free(p.stack);
-	}
-	if (r == 0 && f->parts && together && path[0][together - 1].state >= FIRST_STATE) {
-		uint32_t bit[2] = {0, 0};
-		for (int s = 0; s < 2; s++)
-			if (together < e[s].n) {
-				next[s] = path[s][together];
-				bit[s] = e[s].bit[together];
-			}
-		x->done = 0;
-		r = find_call_decisions(x, path[0][together - 1].state, next, bit, f);
-		if (r == -E2BIG) {
-			f->n_decisions = 0;
-			r = 0;
-		}
-	}
+		path[s] = malloc(((size_t)x->ev[s].n + 1) * sizeof(*path[s]));
+	int64_t chosen = path[0] && path[1] ? choose_paths(x, l, path, f) : -ENOMEM;
+	uint32_t together = chosen < 0 ? 0 : (uint32_t)chosen;
+	int r = chosen < 0 ? (int)chosen : 0;
+	f->merged = r == 0 && x->merging && !are_single_paths(x, l);
+	if (r == 0 && x->merging)
+		r = choose_merged(x, path, &together);
+	if (r == 0)
+		r = append_steps(x, path, ret);
+	if (r == 0 && f->parts && together && path[0][together - 1].state >= FIRST_STATE)
+		r = find_parting(x, path, together, f);
 	free(path[0]);
 	free(path[1]);
-	return (int)r;
+	return r;
 }
 
 /* Which side is searched first: that does not depend on the order in which they are given. */

@@ -1,0 +1,38 @@
+/* serve_answer.h - answers a request from the record: the same code as the commands' JSON (src/answer, src/lib). It is
+ * called in a worker, which may be ended at any time, and whose memory is bounded.
+ *
+ * The record is only read. An index that was made anew meanwhile is opened again. */
+#ifndef STEMMA_SERVE_SERVE_ANSWER_H
+#define STEMMA_SERVE_SERVE_ANSWER_H
+
+#include "answer/live.h"
+#include "serve/serve_request.h"
+#include "stemma/stemma.h"
+
+#include <sys/types.h>
+
+enum { SERVE_ROWS = 100 }; /* of a page, where no limit is asked for */
+
+struct serve_answerer {
+	const char *home; /* as for stemma_open */
+	struct stemma_record *record;
+	dev_t dev; /* of the index that is open */
+	ino_t ino;
+	struct live_runs live;
+	int64_t looked; /* ns: when runs that go on, and damage, were looked for */
+	bool damaged;   /* a part of the logs cannot be read */
+};
+struct serve_answered {
+	unsigned status;
+	unsigned retry_after; /* seconds; 0: nothing is said */
+	bool damaged;         /* the answer may be incomplete: the logs are damaged */
+	const char *type;
+	struct buf body;
+};
+
+/* Fills ret, which is to be released; what is wrong is an answer, too. */
+void serve_answer(struct serve_answerer *a, const struct serve_request *q, struct serve_answered *ret);
+void serve_answered_release(struct serve_answered *r);
+void serve_answerer_release(struct serve_answerer *a);
+
+#endif

@@ -1,0 +1,375 @@
+/* serve_http_module.c - HTTP by libmicrohttpd, driven from outside: no thread of its own. */
+#include "serve/serve_http_module.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum phase { PHASE_READ, PHASE_ANSWER, PHASE_SEND };
+
+struct connection {
+	struct connection *next, **at; /* where the list points to it */
+	struct serve_http *of;
+	int fd;
+	int64_t uid, since; /* ms: since when it is in this phase */
+	enum phase phase;
+};
+struct serve_http {
+	const struct serve_http_events *e;
+	struct MHD_Daemon *daemon;
+	struct connection *connections;
+	int64_t swept; /* ms: when connections were last looked through */
+	size_t pending;
+	bool stopping, resumed; /* resumed: a connection is to go on, which wakes nobody */
+};
+struct serve_exchange {
+	struct serve_http *of;
+	struct MHD_Connection *connection;
+	struct MHD_Response *response; /* NULL: not replied to yet */
+	unsigned status;
+	size_t n;
+	char *target;
+	struct buf body;
+	bool begun, waits, done, too_large;
+};
+
+/* What every answer says to browsers: nothing comes from elsewhere, nothing goes elsewhere, nobody frames it. */
+static const char *const fixed_headers[][2] = {
+    {"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                                "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cache-Control", "private, no-cache"},
+};
+
+/* ---- connections ---- */
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return i ? i->socket_context : NULL;
+}
+
+static void enter_phase(struct MHD_Connection *c, enum phase phase)
+{
+	struct connection *own = connection_of(c);
+	if (own) {
+		own->phase = phase;
+		own->since = clock_now_ms(CLOCK_MONOTONIC);
+	}
+}
+
+static int64_t peer_uid(int fd)
+{
+	struct ucred u;
+	socklen_t n = sizeof(u);
+	struct sockaddr_storage own = {0};
+	socklen_t k = sizeof(own);
+	if (getsockname(fd, (struct sockaddr *)&own, &k) < 0 || own.ss_family != AF_UNIX ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) < 0)
+		return -1;
+	return (int64_t)u.uid;
+}
+
+static void note_connection(void *arg, struct MHD_Connection *c, void **slot, enum MHD_ConnectionNotificationCode how)
+{
+	struct serve_http *h = arg;
+	struct connection *own = *slot;
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (how == MHD_CONNECTION_NOTIFY_STARTED) {
+		*slot = own = i ? calloc(1, sizeof(*own)) : NULL;
+		if (!own)
+			return; /* such a one is answered by nobody: begin_request */
+		*own = (struct connection){.next = h->connections,
+		                           .at = &h->connections,
+		                           .of = h,
+		                           .fd = i->connect_fd,
+		                           .uid = peer_uid(i->connect_fd),
+		                           .since = clock_now_ms(CLOCK_MONOTONIC)};
+		if (own->next)
+			own->next->at = &own->next;
+		h->connections = own;
+	} else if (own) {
+		*own->at = own->next;
+		if (own->next)
+			own->next->at = own->at;
+		free(own);
+		*slot = NULL;
+	}
+}
+
+/* Whoever sends or takes a byte now and then is not idle: it ends all the same. */
+static void sweep_connections(struct serve_http *h)
+{
+	const int64_t now = clock_now_ms(CLOCK_MONOTONIC);
+	if (now - h->swept < 1000)
+		return;
+	h->swept = now;
+	for (struct connection *c = h->connections; c; c = c->next)
+		if ((c->phase == PHASE_READ && now - c->since > SERVE_READ_S * 1000) ||
+		    (c->phase == PHASE_SEND && now - c->since > SERVE_SEND_S * 1000))
+			shutdown(c->fd, SHUT_RDWR);
+}
+
+/* ---- requests ---- */
+
+/* The first thing that is known of a request: its target, as it was sent. */
+static void *begin_exchange(void *arg, const char *target, struct MHD_Connection *c)
+{
+	struct serve_exchange *x = calloc(1, sizeof(*x));
+	if (x) {
+		*x = (struct serve_exchange){.of = arg, .connection = c, .target = strdup(target)};
+		if (!x->target) {
+			free(x);
+			x = NULL;
+		}
+	}
+	return x;
+}
+
+static void read_incoming(const struct serve_exchange *x, const char *method, struct serve_incoming *ret)
+{
+	struct MHD_Connection *c = x->connection;
+	const struct connection *own = connection_of(c);
+	*ret = (struct serve_incoming){
+	    .method = method,
+	    .host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
+	    .origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+	    .authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
+	    .if_none_match = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
+	    .accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"),
+	    .content_type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type"),
+	    .target = str_of(x->target),
+	    .body = buf_view(&x->body),
+	    .uid = own ? own->uid : -1,
+	};
+}
+
+static enum MHD_Result queue_reply(struct serve_exchange *x)
+{
+	struct MHD_Response *r = x->response;
+	enter_phase(x->connection, PHASE_SEND);
+	x->done = true;
+	return MHD_queue_response(x->connection, x->status, r);
+}
+
+static enum MHD_Result begin_request(struct serve_exchange *x, const char *method)
+{
+	struct serve_http *h = x->of;
+	struct serve_incoming in;
+	x->begun = true;
+	if (!connection_of(x->connection) || h->stopping)
+		return MHD_NO;
+	read_incoming(x, method, &in);
+	if (!h->e->begin(h->e->arg, x, &in))
+		return x->response ? queue_reply(x) : MHD_NO;
+	return MHD_YES;
+}
+
+static enum MHD_Result end_body(struct serve_exchange *x, const char *method)
+{
+	struct serve_http *h = x->of;
+	struct serve_incoming in;
+	read_incoming(x, method, &in);
+	enter_phase(x->connection, PHASE_ANSWER);
+	h->e->request(h->e->arg, x, &in);
+	if (x->response)
+		return queue_reply(x);
+	x->waits = true;
+	MHD_suspend_connection(x->connection);
+	return MHD_YES;
+}
+
+static void reply_too_large(struct serve_exchange *x)
+{
+	static const char text[] =
+	    "{\"status\":413,\"title\":\"Content Too Large\",\"detail\":\"the request is too large\"}\n";
+	const struct serve_outgoing out = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
+	                                   .type = "application/problem+json",
+	                                   .body = strdup(text),
+	                                   .n = sizeof(text) - 1};
+	stemma_serve_http_1.reply(x, &out);
+}
+
+static enum MHD_Result handle_request(void *arg, struct MHD_Connection *c, const char *path, const char *method,
+                                      const char *version, const char *data, size_t *n, void **slot)
+{
+	struct serve_exchange *x = *slot;
+	(void)arg, (void)path, (void)version, (void)c;
+	if (!x)
+		return MHD_NO; /* no memory */
+	if (x->done)
+		return MHD_YES;
+	if (!x->begun)
+		return begin_request(x, method);
+	if (x->response)
+		return queue_reply(x); /* it was resumed */
+	if (*n) {
+		x->too_large |= x->body.n + *n > SERVE_BODY;
+		if (!x->too_large)
+			buf_add(&x->body, data, *n);
+		*n = 0;
+		return x->body.failed ? MHD_NO : MHD_YES;
+	}
+	if (x->too_large) {
+		reply_too_large(x);
+		return x->response ? queue_reply(x) : MHD_NO;
+	}
+	return end_body(x, method);
+}
+
+static void end_exchange(void *arg, struct MHD_Connection *c, void **slot, enum MHD_RequestTerminationCode how)
+{
+	struct serve_exchange *x = *slot;
+	struct serve_http *h = arg;
+	(void)how;
+	*slot = NULL;
+	if (!x)
+		return;
+	if (x->waits && !x->response)
+		h->e->gone(h->e->arg, x);
+	if (x->response) {
+		h->pending -= x->n;
+		MHD_destroy_response(x->response);
+	}
+	enter_phase(c, PHASE_READ);
+	buf_release(&x->body);
+	free(x->target);
+	free(x);
+}
+
+/* ---- answers ---- */
+
+static void add_headers(struct MHD_Response *r, const struct serve_outgoing *out)
+{
+	char seconds[16];
+	for (size_t i = 0; i < sizeof(fixed_headers) / sizeof(fixed_headers[0]); i++)
+		MHD_add_response_header(r, fixed_headers[i][0], fixed_headers[i][1]);
+	if (out->type)
+		MHD_add_response_header(r, "Content-Type", out->type);
+	if (out->etag)
+		MHD_add_response_header(r, "ETag", out->etag);
+	if (out->allow)
+		MHD_add_response_header(r, "Allow", out->allow);
+	if (out->location)
+		MHD_add_response_header(r, "Location", out->location);
+	snprintf(seconds, sizeof(seconds), "%u", out->retry_after);
+	if (out->retry_after)
+		MHD_add_response_header(r, "Retry-After", seconds);
+	if (out->damaged)
+		MHD_add_response_header(r, "Stemma-Record", "damaged");
+	if (out->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+}
+
+static void module_reply(struct serve_exchange *x, const struct serve_outgoing *out)
+{
+	const size_t n = out->body ? out->n : 0;
+	char nothing[] = "";
+	if (x->response) {
+		free(out->body);
+		return;
+	}
+	x->response = MHD_create_response_from_buffer(n, out->body ? out->body : nothing,
+	                                              out->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
+	if (!x->response) {
+		free(out->body);
+		struct connection *own = connection_of(x->connection);
+		if (own)
+			shutdown(own->fd, SHUT_RDWR);
+	} else {
+		x->status = out->status;
+		x->n = n;
+		x->of->pending += n;
+		add_headers(x->response, out);
+	}
+	if (x->waits) {
+		x->waits = false;
+		x->of->resumed = true;
+		MHD_resume_connection(x->connection);
+	}
+}
+
+static bool module_left(struct serve_exchange *x)
+{
+	const struct connection *own = connection_of(x->connection);
+	char c;
+	return own && recv(own->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static size_t module_pending(const struct serve_http *h)
+{
+	return h->pending;
+}
+
+/* ---- the server ---- */
+
+static int module_start(int fd, const struct serve_http_events *e, struct err *err, struct serve_http **ret)
+{
+	struct serve_http *h = calloc(1, sizeof(*h));
+	if (!h) {
+		close(fd);
+		return err_set(err, ENOMEM, "cannot serve HTTP");
+	}
+	h->e = e;
+	errno = 0;
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, handle_request,
+	                             h, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+	                             (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_READ_S,
+	                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVE_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
+	                             note_connection, h, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, h,
+	                             MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, h, MHD_OPTION_END);
+	if (!h->daemon) {
+		int rc = err_set(err, errno ? errno : EINVAL, "cannot serve HTTP");
+		close(fd);
+		free(h);
+		return rc;
+	}
+	*ret = h;
+	return 0;
+}
+
+static int module_fd(const struct serve_http *h)
+{
+	const union MHD_DaemonInfo *i = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	return i ? i->epoll_fd : -1;
+}
+
+static int module_timeout(struct serve_http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+	if (h->resumed)
+		return 0;
+	if (!h->connections)
+		return MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms == 0 ? 0 : -1;
+	if (MHD_get_timeout(h->daemon, &ms) != MHD_YES || ms > 1000)
+		return 1000; /* then connections are looked through */
+	return (int)ms;
+}
+
+static void module_run(struct serve_http *h)
+{
+	sweep_connections(h);
+	h->resumed = false;
+	MHD_run(h->daemon);
+}
+
+static void module_stop(struct serve_http *h)
+{
+	h->stopping = true;
+	MHD_stop_daemon(h->daemon);
+	free(h);
+}
+
+const struct serve_http_module stemma_serve_http_1 = {module_start, module_fd,   module_timeout, module_run,
+                                                      module_reply, module_left, module_pending, module_stop};

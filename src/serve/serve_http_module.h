@@ -1,0 +1,21 @@
+/* serve_http_module.h - what the module exports: one table. Private to serve. */
+#ifndef STEMMA_SERVE_SERVE_HTTP_MODULE_H
+#define STEMMA_SERVE_SERVE_HTTP_MODULE_H
+
+#include "serve/serve_http.h"
+
+#define SERVE_HTTP_SYMBOL "stemma_serve_http_1"
+
+struct serve_http_module {
+	int (*start)(int fd, const struct serve_http_events *e, struct err *err, struct serve_http **ret);
+	int (*fd)(const struct serve_http *h);
+	int (*timeout)(struct serve_http *h);
+	void (*run)(struct serve_http *h);
+	void (*reply)(struct serve_exchange *x, const struct serve_outgoing *out);
+	bool (*left)(struct serve_exchange *x);
+	size_t (*pending)(const struct serve_http *h);
+	void (*stop)(struct serve_http *h);
+};
+extern const struct serve_http_module stemma_serve_http_1 __attribute__((visibility("default")));
+
+#endif

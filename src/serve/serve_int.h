@@ -1,0 +1,60 @@
+/* serve_int.h - the process that holds the connections: what waits, who works. Private to serve. */
+#ifndef STEMMA_SERVE_SERVE_INT_H
+#define STEMMA_SERVE_SERVE_INT_H
+
+#include "serve/serve.h"
+#include "serve/serve_access.h"
+#include "serve/serve_http.h"
+#include "serve/serve_request.h"
+#include "serve/serve_worker.h"
+
+/* A request that waits, or is being answered. */
+struct serve_job {
+	struct serve_job *next;
+	struct serve_exchange *x; /* NULL: nobody waits for it any more */
+	char *target;
+	char *if_none_match; /* NULL: none */
+	int64_t since;       /* ms: it waits since then, or is worked at */
+};
+struct serve_desk {
+	struct serve_worker worker;
+	struct serve_job *job; /* NULL: it is idle */
+	int64_t idle;          /* ms: since when */
+};
+struct serve {
+	const struct serve_options *o;
+	struct serve_access access;
+	struct serve_http *http;
+	struct serve_queue {
+		struct serve_job *first, **last;
+	} queues[SERVE_document]; /* those that wait, in order, by kind */
+	struct serve_desk desks[SERVE_WORKERS];
+	unsigned most; /* desks that are used, 2 or more; one of them is not for long questions */
+	struct {
+		int fd; /* of the process that makes it; -1: there is none */
+		pid_t pid;
+		int64_t asked; /* ms: when the last one was started; 0: never */
+		int64_t hold;  /* ms: until then, at most, requests wait for it */
+	} index;
+};
+
+/* ---- serve_jobs.c ---- */
+
+void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint);
+/* What serve_http_events are. */
+bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
+void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
+void serve_gone(void *arg, struct serve_exchange *x);
+void serve_job_free(struct serve_job *j);
+/* Gives what waits to who is idle; ends what takes too long. */
+void serve_dispatch(struct serve *s, int64_t now);
+/* The worker has said something, or can be told more. */
+void serve_listen_to(struct serve *s, struct serve_desk *d, int64_t now);
+/* Milliseconds until serve_dispatch has something to do; -1: only if something comes. */
+int serve_dispatch_in(const struct serve *s, int64_t now);
+/* The process that makes the index has ended. */
+void serve_index_ended(struct serve *s);
+/* Nothing that waits is answered any more. */
+void serve_jobs_end(struct serve *s);
+
+#endif

@@ -1,0 +1,343 @@
+/* serve_jobs.c - requests from their arrival to their answer. */
+#include "serve/serve_int.h"
+
+#include "base/clock.h"
+#include "serve/serve_openapi.h"
+#include "serve/serve_problem.h"
+#include "serve/serve_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FRESH_MS = 1000, /* the index is brought up to date so often, and so long a request waits for that */
+	IDLE_MS = 10000  /* a worker that has nothing to do for so long ends, but for the first */
+};
+
+/* ---- answers ---- */
+
+static void reply_buf(struct serve_exchange *x, struct serve_outgoing *out, struct buf *body)
+{
+	if (body->failed) {
+		buf_release(body);
+		*out = (struct serve_outgoing){.status = 503, .retry_after = 1};
+	}
+	out->body = body->p;
+	out->n = body->n;
+	serve_http_reply(x, out);
+}
+
+static void reply_status(struct serve_exchange *x, struct serve_outgoing *out, const char *detail, const char *hint)
+{
+	struct buf b = {0};
+	serve_problem(out->status, detail, hint, &b);
+	out->type = SERVE_PROBLEM_TYPE;
+	reply_buf(x, out, &b);
+}
+
+void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint)
+{
+	struct serve_outgoing out = {.status = status, .retry_after = status == 503};
+	reply_status(x, &out, detail, hint);
+}
+
+static void reply_openapi(struct serve_exchange *x)
+{
+	struct serve_outgoing out = {.status = 200, .type = "application/json"};
+	struct buf b = {0};
+	serve_openapi(&b);
+	reply_buf(x, &out, &b);
+}
+
+/* Strong tags only, each in quotes: one is within the other only if it is in the list. */
+static bool is_known(const char *if_none_match, const char *etag)
+{
+	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag));
+}
+
+static void reply_answer(struct serve_job *j, struct serve_worker *w)
+{
+	const struct serve_reply *r = &w->reply;
+	struct serve_outgoing out = {.status = r->status,
+	                             .type = r->type,
+	                             .retry_after = r->retry_after,
+	                             .damaged = r->damaged,
+	                             .etag = r->status == 200 ? r->etag : NULL};
+	if (r->status == 200 && is_known(j->if_none_match, r->etag)) {
+		out.status = 304;
+		out.type = NULL;
+		serve_http_reply(j->x, &out);
+		return;
+	}
+	reply_buf(j->x, &out, &w->in);
+	w->in = (struct buf){0};
+}
+
+/* ---- arrival ---- */
+
+void serve_job_free(struct serve_job *j)
+{
+	if (!j)
+		return;
+	free(j->target);
+	free(j->if_none_match);
+	free(j);
+}
+
+bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incoming *in)
+{
+	struct serve *s = arg;
+	struct err err = {0};
+	struct str target;
+	const unsigned status = serve_access_check(&s->access, in, &err, &target);
+	if (status) {
+		serve_reply_problem(x, status, err.text, "");
+		return false;
+	}
+	if (strcmp(in->method, "GET") != 0 && strcmp(in->method, "HEAD") != 0) {
+		struct serve_outgoing out = {.status = 405, .allow = "GET, HEAD"};
+		reply_status(x, &out, "the record can only be read", "");
+		return false;
+	}
+	return true;
+}
+
+static void ask_for_index(struct serve *s, int64_t now)
+{
+	struct err err = {0};
+	if (s->index.fd >= 0 || (s->index.asked && now - s->index.asked < FRESH_MS))
+		return;
+	s->index.asked = now;
+	s->index.fd = serve_index_start(s->o->home, &s->index.pid, &err);
+	s->index.hold = s->index.fd >= 0 ? now + FRESH_MS : 0;
+}
+
+void serve_index_ended(struct serve *s)
+{
+	struct err err = {0};
+	/* Where it failed, questions are answered from what there is, and say what is wrong with that. */
+	serve_index_end(s->index.fd, s->index.pid, &err);
+	s->index.fd = -1;
+	s->index.hold = 0;
+}
+
+/* The job waits from now on. */
+static bool add_job(struct serve *s, struct serve_queue *q, struct serve_exchange *x, struct str target,
+                    const char *if_none_match)
+{
+	struct serve_job *j = calloc(1, sizeof(*j));
+	if (!j)
+		return false;
+	j->x = x;
+	j->since = clock_now_ms(CLOCK_MONOTONIC);
+	j->target = strndup(target.p, target.n);
+	j->if_none_match = if_none_match ? strdup(if_none_match) : NULL;
+	if (!j->target || (if_none_match && !j->if_none_match)) {
+		serve_job_free(j);
+		return false;
+	}
+	*q->last = j;
+	q->last = &j->next;
+	ask_for_index(s, j->since);
+	return true;
+}
+
+void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in)
+{
+	struct serve *s = arg;
+	struct err err = {0};
+	struct str target;
+	struct serve_request q;
+	const unsigned status = serve_access_check(&s->access, in, &err, &target);
+	const int rc = status ? 0 : serve_request_read(target, &err, &q);
+	if (status || rc < 0) {
+		serve_reply_problem(x,
+		                    status          ? status
+		                    : rc == -ENOENT ? 404
+		                    : rc == -E2BIG  ? 414
+		                    : rc == -EINVAL ? 400
+		                                    : 503,
+		                    err.text, rc == -ENOENT ? "api/v1/openapi.json says what there is" : "");
+		return;
+	}
+	const enum serve_kind kind = serve_routes[q.route].kind;
+	if (kind == SERVE_document)
+		reply_openapi(x);
+	else if (serve_http_pending(s->http) > SERVE_PENDING || !add_job(s, &s->queues[kind], x, target, in->if_none_match))
+		serve_reply_problem(x, 503, "the server has too much to do", "");
+	serve_request_release(&q);
+}
+
+static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
+{
+	for (struct serve_job **at = &q->first; *at;) {
+		struct serve_job *j = *at;
+		if (j->x != x) {
+			at = &j->next;
+			continue;
+		}
+		*at = j->next;
+		if (q->last == &j->next)
+			q->last = at;
+		serve_job_free(j);
+	}
+}
+
+void serve_gone(void *arg, struct serve_exchange *x)
+{
+	struct serve *s = arg;
+	for (unsigned i = 0; i < s->most; i++)
+		if (s->desks[i].job && s->desks[i].job->x == x)
+			s->desks[i].job->x = NULL;
+	for (int k = 0; k < SERVE_document; k++)
+		leave_queue(&s->queues[k], x);
+}
+
+/* ---- work ---- */
+
+static void end_job(struct serve_desk *d, int64_t now)
+{
+	serve_job_free(d->job);
+	d->job = NULL;
+	d->idle = now;
+}
+
+/* Its worker is of no use any more. */
+static void fail_job(struct serve_desk *d, unsigned status, const char *detail, const char *hint, int64_t now)
+{
+	if (d->job && d->job->x)
+		serve_reply_problem(d->job->x, status, detail, hint);
+	serve_worker_stop(&d->worker);
+	end_job(d, now);
+}
+
+void serve_listen_to(struct serve *s, struct serve_desk *d, int64_t now)
+{
+	(void)s;
+	const int rc = d->job ? serve_worker_go_on(&d->worker) : -EPIPE;
+	if (rc == 0)
+		return;
+	if (rc < 0) {
+		fail_job(d, rc == -ENOMEM ? 503 : 500, "the question could not be answered", "", now);
+		return;
+	}
+	if (d->job->x)
+		reply_answer(d->job, &d->worker);
+	if (d->worker.reply.last)
+		serve_worker_stop(&d->worker);
+	buf_release(&d->worker.in);
+	end_job(d, now);
+}
+
+/* The first of a queue that somebody still waits for, taken out of it; NULL: none. */
+static struct serve_job *take_first(struct serve_queue *q)
+{
+	struct serve_job *j;
+	while ((j = q->first)) {
+		q->first = j->next;
+		q->last = q->first ? q->last : &q->first;
+		j->next = NULL;
+		if (!serve_http_left(j->x))
+			break;
+		serve_reply_problem(j->x, 503, "nobody waits for it", "");
+		serve_job_free(j);
+	}
+	return j;
+}
+
+/* For a question of that kind: long ones leave the first desk alone. */
+static struct serve_desk *find_desk(struct serve *s, enum serve_kind kind)
+{
+	struct serve_desk *without = NULL;
+	const struct serve_worker_options o = {.home = s->o->home, .memory = s->o->memory};
+	struct err err = {0};
+	for (unsigned i = kind == SERVE_long; i < s->most; i++) {
+		if (s->desks[i].worker.pid && !s->desks[i].job)
+			return &s->desks[i];
+		if (!s->desks[i].worker.pid && !without)
+			without = &s->desks[i];
+	}
+	return without && serve_worker_start(&without->worker, &o, &err) == 0 ? without : NULL;
+}
+
+static void refuse_job(struct serve_job *j)
+{
+	if (j)
+		serve_reply_problem(j->x, 503, "the server has too much to do", "");
+	serve_job_free(j);
+}
+
+static void end_what_takes_too_long(struct serve *s, int64_t now)
+{
+	const int64_t most = s->o->ns / 1000000;
+	for (unsigned i = 0; i < s->most; i++) {
+		struct serve_desk *d = &s->desks[i];
+		if (d->job && now - d->job->since >= most)
+			fail_job(d, 504, "the answer takes too long", "ask for less, or start the server with a longer --timeout",
+			         now);
+		else if (i && !d->job && d->worker.pid && now - d->idle >= IDLE_MS)
+			serve_worker_stop(&d->worker);
+	}
+	for (int k = 0; k < SERVE_document; k++)
+		while (s->queues[k].first && now - s->queues[k].first->since >= most)
+			refuse_job(take_first(&s->queues[k]));
+}
+
+static bool is_held(const struct serve *s, int64_t now)
+{
+	return s->index.fd >= 0 && now < s->index.hold;
+}
+
+static void dispatch_kind(struct serve *s, enum serve_kind kind, int64_t now)
+{
+	while (s->queues[kind].first) {
+		struct serve_desk *d = find_desk(s, kind);
+		struct serve_job *j = d ? take_first(&s->queues[kind]) : NULL;
+		if (!j)
+			return;
+		j->since = now;
+		d->job = j;
+		if (serve_worker_ask(&d->worker, str_of(j->target)) < 0)
+			fail_job(d, 503, "the server has too much to do", "", now);
+		else
+			serve_listen_to(s, d, now);
+	}
+}
+
+void serve_dispatch(struct serve *s, int64_t now)
+{
+	end_what_takes_too_long(s, now);
+	for (int k = 0; k < SERVE_document && !is_held(s, now); k++)
+		dispatch_kind(s, (enum serve_kind)k, now);
+}
+
+int serve_dispatch_in(const struct serve *s, int64_t now)
+{
+	const int64_t most = s->o->ns / 1000000;
+	int64_t least = INT64_MAX;
+#define NOT_AFTER(t) least = (t) < least ? (t) : least
+	for (unsigned i = 0; i < s->most; i++)
+		if (s->desks[i].job)
+			NOT_AFTER(s->desks[i].job->since + most);
+		else if (i && s->desks[i].worker.pid)
+			NOT_AFTER(s->desks[i].idle + IDLE_MS);
+	for (int k = 0; k < SERVE_document; k++)
+		if (s->queues[k].first) {
+			NOT_AFTER(s->queues[k].first->since + most);
+			if (is_held(s, now))
+				NOT_AFTER(s->index.hold);
+		}
+#undef NOT_AFTER
+	return least == INT64_MAX ? -1 : least <= now ? 0 : least - now > 60000 ? 60000 : (int)(least - now);
+}
+
+void serve_jobs_end(struct serve *s)
+{
+	const int64_t now = clock_now_ms(CLOCK_MONOTONIC);
+	for (int k = 0; k < SERVE_document; k++)
+		while (s->queues[k].first)
+			refuse_job(take_first(&s->queues[k]));
+	for (unsigned i = 0; i < s->most; i++)
+		fail_job(&s->desks[i], 503, "the server is ending", "", now);
+}

@@ -1,0 +1,238 @@
+#include "serve/serve_worker.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/memory.h"
+#include "serve/serve_answer.h"
+#include "serve/serve_problem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LARGE = 4 << 20 }; /* behind a larger answer the memory is given back */
+
+/* ---- in the worker ---- */
+
+/* Descriptors, signals and the parent's death, of a process that was just forked. */
+static void become_own(int keep, pid_t parent)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	if (keep > 3)
+		close_range(3, (unsigned)keep - 1, 0);
+	close_range((unsigned)keep + 1, ~0u, 0);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);  /* it died before */
+	setpgid(0, 0); /* so that what it starts ends with it, and a terminal's ^C is the server's */
+}
+
+static void set_problem(struct serve_answered *r, unsigned status, const char *detail, const char *hint)
+{
+	serve_answered_release(r);
+	r->status = status;
+	r->type = SERVE_PROBLEM_TYPE;
+	serve_problem(status, detail, hint, &r->body);
+}
+
+static void answer_target(struct serve_answerer *a, struct str target, struct serve_answered *ret)
+{
+	struct serve_request q;
+	struct err err = {0};
+	int rc = serve_request_read(target, &err, &q);
+	if (rc < 0) {
+		set_problem(ret, rc == -ENOMEM ? 507 : 400, err.text, "");
+		return;
+	}
+	serve_answer(a, &q, ret);
+	serve_request_release(&q);
+	if (ret->body.failed)
+		set_problem(ret, 507, "a request may not have so much memory", "");
+	else if (ret->body.n > SERVE_ANSWER)
+		set_problem(ret, 507, "the answer is larger than 64 MiB", "ask for less: with limit, depth, or without all");
+}
+
+static int send_answer(int fd, const struct serve_answered *r, bool last)
+{
+	struct serve_reply head = {
+	    .status = r->status, .retry_after = r->retry_after, .damaged = r->damaged, .last = last, .n = r->body.n};
+	snprintf(head.type, sizeof(head.type), "%s", r->type);
+	const uint64_t h = hash_more(1, r->body.p, r->body.n);
+	snprintf(head.etag, sizeof(head.etag), "\"%016llx%016llx\"", (unsigned long long)hash_bytes(r->body.p, r->body.n),
+	         (unsigned long long)h);
+	int rc = io_write(fd, &head, sizeof(head), NULL);
+	return rc < 0 ? rc : io_write(fd, r->body.p, r->body.n, NULL);
+}
+
+static __attribute__((noreturn)) void work(int fd, const struct serve_worker_options *o)
+{
+	struct serve_answerer a = {.home = o->home};
+	const struct rlimit most = {o->memory, o->memory}, none = {0, 0};
+	char *target = malloc(SERVE_TARGET);
+	uint32_t n;
+	bool last = false;
+	setrlimit(RLIMIT_DATA, &most);
+	setrlimit(RLIMIT_CORE, &none);
+	while (target && !last && io_read(fd, &n, sizeof(n)) == sizeof(n) && n <= SERVE_TARGET &&
+	       io_read(fd, target, n) == (ssize_t)n) {
+		struct serve_answered r = {0};
+		answer_target(&a, str_n(target, n), &r);
+		last = memory_lacked();
+		if (send_answer(fd, &r, last) < 0)
+			break;
+		const bool large = r.body.n > LARGE;
+		serve_answered_release(&r);
+		if (large)
+			malloc_trim(0);
+	}
+	_exit(0);
+}
+
+/* ---- beside it ---- */
+
+int serve_worker_start(struct serve_worker *w, const struct serve_worker_options *o, struct err *err)
+{
+	int pair[2];
+	const pid_t own = getpid();
+	*w = (struct serve_worker){.fd = -1};
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, errno, "cannot start a worker");
+	const pid_t pid = fork();
+	if (pid == 0) {
+		become_own(pair[1], own);
+		work(pair[1], o);
+	}
+	const int rc = pid < 0 ? errno : fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? errno : 0;
+	close(pair[1]);
+	w->fd = pair[0];
+	w->pid = pid > 0 ? pid : 0;
+	if (!rc)
+		return 0;
+	serve_worker_stop(w);
+	return err_set(err, rc, "cannot start a worker");
+}
+
+void serve_worker_stop(struct serve_worker *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->pid) {
+		kill(-w->pid, SIGKILL);
+		kill(w->pid, SIGKILL); /* it may not have its own group yet */
+		while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	buf_release(&w->out);
+	buf_release(&w->in);
+	*w = (struct serve_worker){.fd = -1};
+}
+
+int serve_worker_ask(struct serve_worker *w, struct str target)
+{
+	const uint32_t n = (uint32_t)target.n;
+	buf_reset(&w->out);
+	buf_release(&w->in);
+	w->sent = 0;
+	w->reply = (struct serve_reply){0};
+	buf_add(&w->out, &n, sizeof(n));
+	buf_str(&w->out, target);
+	return w->out.failed ? -ENOMEM : 0;
+}
+
+/* 1: so many bytes are in w->in. */
+static int receive(struct serve_worker *w, size_t want)
+{
+	while (w->in.n < want) {
+		if (!buf_room(&w->in, want - w->in.n))
+			return -ENOMEM;
+		ssize_t k = recv(w->fd, w->in.p + w->in.n, want - w->in.n, 0);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k == 0 ? -EPIPE : errno == EAGAIN ? 0 : -errno;
+		w->in.n += (size_t)k;
+	}
+	return 1;
+}
+
+int serve_worker_go_on(struct serve_worker *w)
+{
+	while (w->sent < w->out.n) {
+		ssize_t k = send(w->fd, w->out.p + w->sent, w->out.n - w->sent, MSG_NOSIGNAL);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		w->sent += (size_t)k;
+	}
+	if (!w->reply.status) {
+		int rc = receive(w, sizeof(w->reply));
+		if (rc <= 0)
+			return rc;
+		memcpy(&w->reply, w->in.p, sizeof(w->reply));
+		w->reply.type[sizeof(w->reply.type) - 1] = w->reply.etag[sizeof(w->reply.etag) - 1] = '\0';
+		if (!w->reply.status || w->reply.n > SERVE_ANSWER)
+			return -EBADMSG;
+		buf_reset(&w->in);
+	}
+	return receive(w, w->reply.n);
+}
+
+/* ---- the index ---- */
+
+struct index_end {
+	int rc;
+	char text[512];
+};
+
+int serve_index_start(const char *home, pid_t *ret, struct err *err)
+{
+	int ends[2];
+	const pid_t own = getpid();
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, errno, "cannot bring the index up to date");
+	*ret = fork();
+	if (*ret == 0) {
+		struct stemma_record *r;
+		struct stemma_error e = {0};
+		struct index_end end = {0};
+		become_own(ends[1], own);
+		end.rc = stemma_open(home, 0, &r, &e);
+		snprintf(end.text, sizeof(end.text), "%s", e.text);
+		io_write(ends[1], &end, sizeof(end), NULL);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (*ret > 0)
+		return ends[0];
+	const int why = errno;
+	close(ends[0]);
+	return err_set(err, why, "cannot bring the index up to date");
+}
+
+int serve_index_end(int fd, pid_t pid, struct err *err)
+{
+	struct index_end end = {0};
+	const bool said = io_read(fd, &end, sizeof(end)) == sizeof(end);
+	close(fd);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (!said)
+		return err_set(err, 0, "the index could not be brought up to date"), -EIO;
+	end.text[sizeof(end.text) - 1] = '\0';
+	if (end.rc)
+		err_set(err, 0, "%s", end.text);
+	return end.rc;
+}
