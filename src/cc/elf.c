@@ -2,9 +2,11 @@
  * the libraries it needs, and the package that it is of.
  *
  * Section headers are read by hand, each bounded; DWARF is libdw's, which is loaded when it is needed and there. */
+#include "base/child.h"
 #include "base/io.h"
 #include "cc/build.h"
 #include "cc/compiler.h"
+#include "sandbox/reader.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,6 +22,7 @@
 #define STRINGS_MAX (16u << 20)
 #define UNITS_MAX 4096 /* compilation units that are asked */
 #define PRODUCERS_MAX 16
+#define PRODUCERS_MS 10000 /* a file that takes longer tells nothing */
 
 struct image {
 	int fd;
@@ -181,27 +184,50 @@ static bool load_libdw(struct libdw *ret)
 	return true;
 }
 
-static void read_producers(int fd, struct lines *l)
-{
+struct producers {
 	struct libdw w;
-	if (!load_libdw(&w))
-		return;
-	Dwarf *d = w.begin(fd, READ);
+	int fd;
+};
+
+/* In a process of its own: prints them, each with its NUL. */
+static int print_producers(void *arg)
+{
+	struct producers *p = arg;
+	struct libdw *w = &p->w;
+	struct lines l = {0};
+	if (reader_enter() < 0)
+		return 1;
+	Dwarf *d = w->begin(p->fd, READ);
 	Dwarf_Off at = 0, next;
 	size_t header;
-	for (unsigned i = 0; d && i < UNITS_MAX && w.nextcu(d, at, &next, &header, NULL, NULL, NULL) == 0; i++) {
+	for (unsigned i = 0; d && i < UNITS_MAX && w->nextcu(d, at, &next, &header, NULL, NULL, NULL) == 0; i++) {
 		Dwarf_Die die;
 		Dwarf_Attribute a;
-		const char *text = w.offdie(d, at + header, &die) && w.attr(&die, AT_PRODUCER, &a) ? w.formstring(&a) : NULL;
+		const char *text = w->offdie(d, at + header, &die) && w->attr(&die, AT_PRODUCER, &a) ? w->formstring(&a) : NULL;
 		if (text)
-			append_new_line(l, text);
+			append_new_line(&l, text);
 		if (next <= at)
 			break;
 		at = next;
 	}
-	if (d)
-		w.end(d);
-	dlclose(w.library);
+	for (size_t i = 0; i < l.n; i++)
+		io_write(STDOUT_FILENO, l.v[i], strlen(l.v[i]) + 1, NULL);
+	return 0;
+}
+
+static void read_producers(int fd, struct lines *l)
+{
+	struct producers p = {.fd = fd};
+	struct buf text = {0};
+	if (!load_libdw(&p.w))
+		return;
+	struct child c = {.before = print_producers, .arg = &p, .most = TEXT_MAX, .cut = true, .limit_ms = PRODUCERS_MS};
+	child_read(&c, &text);
+	buf_char(&text, '\0');
+	for (size_t at = 0; !text.failed && at < text.n; at += strlen(text.p + at) + 1)
+		append_new_line(l, text.p + at);
+	buf_release(&text);
+	dlclose(p.w.library);
 }
 
 /* ---- needed libraries ---- */

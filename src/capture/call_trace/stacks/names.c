@@ -8,14 +8,20 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { INLINED = 64, NAME = 4096, MODULES = 65536, DECLARED = 8, RANGES = 1 << 24 };
+/* A module that takes longer has no names; after so many of these no more are looked at. */
+enum { SECONDS = 20, LATE_MOST = 3 };
+#define MEMORY_MOST ((rlim_t)4 << 30)
 
 struct place {
 	uint64_t offset;
@@ -435,6 +441,34 @@ static void print_module_names(struct module *m, FILE *to)
 		close(fd);
 }
 
+/* In a process of its own, which may die or wait: libdw opens what the file names, which may be a FIFO that nobody
+ * writes to. What it found is printed as a whole or not at all. -ETIMEDOUT, or 0. */
+static int print_names_apart(struct module *m, FILE *to)
+{
+	const struct rlimit memory = {MEMORY_MOST, MEMORY_MOST}, none = {0, 0};
+	int status = 0;
+	fflush(to);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char *text = NULL;
+		size_t n = 0;
+		FILE *f = open_memstream(&text, &n);
+		signal(SIGALRM, SIG_DFL);
+		setrlimit(RLIMIT_DATA, &memory);
+		setrlimit(RLIMIT_CORE, &none);
+		alarm(SECONDS);
+		if (f)
+			print_module_names(m, f);
+		alarm(0);
+		if (f && fclose(f) == 0)
+			fwrite(text, 1, n, to);
+		_exit(fflush(to) != 0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? -ETIMEDOUT : 0;
+}
+
 /* A trace, or those in a folder. */
 static int read_traces(struct modules *m, const char *path)
 {
@@ -458,8 +492,8 @@ int names_print(char *const *traces, size_t n, FILE *to)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = read_traces(&m, traces[i]);
 	fprintf(to, "stemma-names 1\n");
-	for (size_t i = 0; r == 0 && i < m.n; i++)
-		print_module_names(&m.v[i], to);
+	for (size_t i = 0, late = 0; r == 0 && i < m.n && late < LATE_MOST; i++)
+		late += print_names_apart(&m.v[i], to) < 0;
 	for (size_t i = 0; i < m.n; i++) {
 		free(m.v[i].key);
 		free(m.v[i].v);
