@@ -410,5 +410,15 @@ sed -i 6d "$tmp/record"
 says 0 '10 passed, 0 failed, 0 skipped' run_tests && [ "$(grep -c '^flaky: odd' "$tmp/out")" = 5 ]
 check 'five have one'
 
+# ---- what is run at all
+
+cd "$tools/.." || exit 1
+for f in t/t[0-9]*.sh tests/unit/test_*.c; do
+	name=$(basename "${f%.*}")
+	grep -qE "\\b$name\\b|'${name#test_}'" tests/meson.build tests/*/meson.build || echo "$f is in no meson.build below tests"
+done >"$tmp/out"
+[ ! -s "$tmp/out" ]
+check 'every script and unit test is run'
+
 echo "1..$count"
 exit $bad

@@ -5,7 +5,11 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run spec log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do
+commands=$(sed -n 's/^COMMAND(\([a-z0-9_]*\), .*/\1/p' "$here/src/cmd/commands.def")
+for c in $commands; do says "$man/meson.build" "'-$c'" || missing="${missing:-} $c"; done
+[ "$(echo "$commands" | wc -l)" -ge 30 ] && [ -z "${missing:-}" ]
+check "man/meson.build installs a page for each command${missing:+; not for$missing}"
+for c in $commands; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help-all >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -48,12 +52,12 @@ words()
 if command -v bash >/dev/null && [ -f "$complete" ]; then
 	missing=
 	words stemma ''
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do grep -qx $c "$out" || missing="$missing $c"; done
+	for c in $commands; do grep -qx $c "$out" || missing="$missing $c"; done
 	echo "missing:$missing" >>"$err"
 	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find watch diff stat archive advise sql note forget secrets gc import adopt index fsck config doctor export cc bench trust rerun granularity best table stop ship collect sparql report serve; do
+	for c in $commands; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help-all | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done

@@ -124,18 +124,17 @@ static void is_golden(const char *format, const char *name, const struct prov_se
 	buf_release(&b);
 }
 
+/* All that are one stream. svg is drawn by another program, from dot; two others are of one run (below). */
 static void whole_record(void **state)
 {
 	(void)state;
-	static const char *const formats[] = {"turtle",    "ntriples",         "prov-json", "prov-jsonld",
-	                                      "prov-n",    "provio",           "dot",       "openlineage",
-	                                      "dvc-stage", "resource-monitor", "kickstart"};
 	struct prov_select all = {.lineage = {.all = true, .fork = true}, .since = TIME_NONE, .until = TIME_NONE};
 	history_all_a();
 	history_all_b();
 	history_all_build();
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		is_golden(formats[i], formats[i], &all);
+	for (size_t i = 0; i < export_n_formats; i++)
+		if (export_formats[i].target == TARGET_STREAM && !strstr(" svg datalad-run in-toto ", export_formats[i].name))
+			is_golden(export_formats[i].name, export_formats[i].name, &all);
 }
 
 static void folders(void **state)

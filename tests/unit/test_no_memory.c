@@ -287,16 +287,15 @@ static int three_sessions(void **state)
 	return r;
 }
 
-static const char *const formats[] = {"turtle", "ntriples",    "prov-json", "prov-jsonld",      "prov-n",   "provio",
-                                      "dot",    "openlineage", "dvc-stage", "resource-monitor", "kickstart"};
-
 static void everything(void)
 {
 	memset(&M, 0, offsetof(__typeof__(M), held));
 	refuse_everywhere("index", index_anew);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		format = export_format(formats[i]);
-		refuse_everywhere(formats[i], write_format);
+	for (size_t i = 0; i < export_n_formats; i++) {
+		format = &export_formats[i];
+		/* svg is drawn by another program, from dot; two are of one run */
+		if (format->target == TARGET_STREAM && !strstr(" svg datalad-run in-toto ", format->name))
+			refuse_everywhere(format->name, write_format);
 	}
 	refuse_everywhere("diff", compare_runs);
 	refuse_everywhere("find", find_things);
