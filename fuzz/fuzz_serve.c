@@ -1,6 +1,7 @@
-/* Requests to `stemma serve`: the target, and who may ask. What is taken has only what its address takes, and is taken
- * again; without the token nothing is. The first byte says what is tried. */
+/* Requests to `stemma serve`: the target, who may ask, what is accepted. What is taken has only what its address takes,
+ * and is taken again; without the token nothing is. The first byte says what is tried. */
 #include "fuzz_file.h"
+#include "serve/serve_accept.h"
 #include "serve/serve_access.h"
 #include "serve/serve_problem.h"
 #include "serve/serve_request.h"
@@ -71,6 +72,35 @@ static void try_access(const char *text)
 	free(copy);
 }
 
+static void try_accept(const char *text)
+{
+	static const char *const types[] = {"text/csv", "text/turtle", "application/json"};
+	const size_t k = serve_accept(text, types, 3);
+	must(k <= 3 && serve_accept(text, types, 3) == k);
+	must(k == 3 || !*text || strchr(text, '/'));
+	must(serve_accept(text, types, 0) == 0);
+}
+
+/* A body as a parameter is what it was. */
+static void try_body(struct str body)
+{
+	struct buf b = {0};
+	struct serve_request q;
+	struct err err = {0};
+	serve_request_with_body(str_of("/sparql"), "query", body, &b);
+	const int rc = b.failed ? -ENOMEM : serve_request_read(buf_view(&b), &err, &q);
+	must(rc == 0 || rc == -ENOMEM || memchr(body.p, 0, body.n));
+	if (rc == 0) {
+		must(str_eq(str_of(q.text[SERVE_P_query]), body));
+		serve_request_release(&q);
+	}
+	buf_reset(&b);
+	serve_request_with_body(str_of("/sparql?query=x"), NULL, body, &b);
+	if (!b.failed)
+		try_target(buf_view(&b));
+	buf_release(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
@@ -80,10 +110,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	if (data[0] & 1)
-		try_target(str_n(text, size - 1));
-	else
+	switch (data[0] & 3) {
+	case 0:
 		try_access(text);
+		break;
+	case 1:
+		try_target(str_n(text, size - 1));
+		break;
+	case 2:
+		try_accept(text);
+		break;
+	default:
+		try_body(str_n(text, size - 1));
+	}
 	free(text);
 	return 0;
 }

@@ -30,7 +30,7 @@ static void serve_once(struct serve *s, struct pollfd *p, int64_t now)
 {
 	if (p[POLL_INDEX].revents)
 		serve_index_ended(s);
-	for (unsigned i = 0; i < s->most; i++)
+	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		if (p[POLL_DESKS + i].revents && s->desks[i].worker.pid)
 			serve_listen_to(s, &s->desks[i], now);
 	serve_http_run(s->http);
@@ -39,7 +39,7 @@ static void serve_once(struct serve *s, struct pollfd *p, int64_t now)
 /* Until a signal comes. */
 static int serve_loop(struct serve *s, int signals, struct err *err)
 {
-	struct pollfd p[POLL_DESKS + SERVE_WORKERS];
+	struct pollfd p[POLL_DESKS + SERVE_DESKS];
 	for (;;) {
 		int64_t now = clock_now_ms(CLOCK_MONOTONIC);
 		serve_dispatch(s, now);
@@ -47,13 +47,13 @@ static int serve_loop(struct serve *s, int signals, struct err *err)
 		p[POLL_SIGNALS] = (struct pollfd){.fd = signals, .events = POLLIN};
 		p[POLL_HTTP] = (struct pollfd){.fd = serve_http_fd(s->http), .events = POLLIN};
 		p[POLL_INDEX] = (struct pollfd){.fd = s->index.fd, .events = POLLIN};
-		for (unsigned i = 0; i < s->most; i++) {
+		for (unsigned i = 0; i < SERVE_DESKS; i++) {
 			const struct serve_desk *d = &s->desks[i];
 			const bool sends = d->job && d->worker.sent < d->worker.out.n;
 			p[POLL_DESKS + i] = (struct pollfd){.fd = d->worker.pid ? d->worker.fd : -1,
 			                                    .events = (short)(POLLIN | (sends ? POLLOUT : 0))};
 		}
-		const int n = poll(p, POLL_DESKS + s->most, a < 0 ? b : b < 0 ? a : a < b ? a : b);
+		const int n = poll(p, POLL_DESKS + SERVE_DESKS, a < 0 ? b : b < 0 ? a : a < b ? a : b);
 		if (n < 0 && errno != EINTR)
 			return err_set(err, errno, "cannot wait for requests");
 		if (n > 0 && p[POLL_SIGNALS].revents)
@@ -106,7 +106,7 @@ static void set_up(struct serve *s)
 		s->queues[k].last = &s->queues[k].first;
 	s->index.fd = -1;
 	s->most = cores < 2 ? 2 : cores > SERVE_WORKERS ? SERVE_WORKERS : (unsigned)cores;
-	for (unsigned i = 0; i < SERVE_WORKERS; i++)
+	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		s->desks[i].worker.fd = -1;
 	s->access.owner = geteuid();
 	s->access.tcp = !s->o->socket;

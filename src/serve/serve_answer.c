@@ -35,7 +35,7 @@ static bool is_still_there(const struct serve_answerer *a)
 	       st.st_ino == a->ino;
 }
 
-static int open_record(struct serve_answerer *a, struct stemma_error *err)
+int serve_answerer_open(struct serve_answerer *a, struct stemma_error *err)
 {
 	struct stat st = {0};
 	int rc = 0;
@@ -151,6 +151,7 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 	case SERVE_R_diff:
 		return stemma_diff(r, q->text[SERVE_P_a], q->text[SERVE_P_b], ret, err);
 	case SERVE_R_openapi:
+	case SERVE_R_sparql:
 	case SERVE_ROUTES:
 		break;
 	}
@@ -189,7 +190,7 @@ void serve_answer(struct serve_answerer *a, const struct serve_request *q, struc
 	char *text = NULL;
 	const unsigned lacks = memory_lacks();
 	*ret = (struct serve_answered){.type = "application/json"};
-	int rc = open_record(a, &err);
+	int rc = serve_answerer_open(a, &err);
 	const bool opened = rc == 0;
 	if (opened)
 		rc = ask_record(a->record, q, &text, &err);
@@ -207,8 +208,15 @@ void serve_answer(struct serve_answerer *a, const struct serve_request *q, struc
 	if (ret->status == 503 || ret->status == 500)
 		close_record(a);
 	ret->retry_after = ret->status == 503;
+	serve_answer_problem(ret, ret->status, err.text, err.hint);
+}
+
+void serve_answer_problem(struct serve_answered *ret, unsigned status, const char *detail, const char *hint)
+{
+	buf_release(&ret->body);
+	ret->status = status;
 	ret->type = SERVE_PROBLEM_TYPE;
-	serve_problem(ret->status, err.text, err.hint, &ret->body);
+	serve_problem(status, detail, hint, &ret->body);
 }
 
 void serve_answered_release(struct serve_answered *r)

@@ -30,8 +30,12 @@ struct serve_answered {
 	struct buf body;
 };
 
+/* The record as it lies there now: a->record. 0, or what stemma_open returns. */
+int serve_answerer_open(struct serve_answerer *a, struct stemma_error *err);
 /* Fills ret, which is to be released; what is wrong is an answer, too. */
 void serve_answer(struct serve_answerer *a, const struct serve_request *q, struct serve_answered *ret);
+/* In the place of what ret has. */
+void serve_answer_problem(struct serve_answered *ret, unsigned status, const char *detail, const char *hint);
 void serve_answered_release(struct serve_answered *r);
 void serve_answerer_release(struct serve_answerer *a);
 

@@ -12,24 +12,25 @@
 struct serve_job {
 	struct serve_job *next;
 	struct serve_exchange *x; /* NULL: nobody waits for it any more */
-	char *target;
-	char *if_none_match; /* NULL: none */
-	int64_t since;       /* ms: it waits since then, or is worked at */
+	char *target, *accept;    /* accept: NULL: nothing was said */
+	char *if_none_match;      /* NULL: none */
+	int64_t since;            /* ms: it waits since then, or is worked at */
 };
 struct serve_desk {
 	struct serve_worker worker;
 	struct serve_job *job; /* NULL: it is idle */
 	int64_t idle;          /* ms: since when */
 };
+enum { SERVE_SPARQL_DESK = SERVE_WORKERS, SERVE_DESKS };
 struct serve {
 	const struct serve_options *o;
 	struct serve_access access;
 	struct serve_http *http;
 	struct serve_queue {
 		struct serve_job *first, **last;
-	} queues[SERVE_document]; /* those that wait, in order, by kind */
-	struct serve_desk desks[SERVE_WORKERS];
-	unsigned most; /* desks that are used, 2 or more; one of them is not for long questions */
+	} queues[SERVE_document];             /* those that wait, in order, by kind */
+	struct serve_desk desks[SERVE_DESKS]; /* the last one is for SPARQL, and for nothing else */
+	unsigned most;                        /* others that are used, 2 or more; the first is not for long questions */
 	struct {
 		int fd; /* of the process that makes it; -1: there is none */
 		pid_t pid;

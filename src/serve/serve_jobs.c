@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
-	FRESH_MS = 1000, /* the index is brought up to date so often, and so long a request waits for that */
-	IDLE_MS = 10000  /* a worker that has nothing to do for so long ends, but for the first */
+	FRESH_MS = 1000,        /* the index is brought up to date so often, and so long a request waits for that */
+	IDLE_MS = 10000,        /* a worker that has nothing to do for so long ends, but for the first */
+	IDLE_SPARQL_MS = 60000, /* the one with the dataset */
+	SERVE_LOAD_MS = 300000  /* for loading that, beside the time of the query, which it bounds itself */
 };
 
 /* ---- answers ---- */
@@ -81,6 +84,7 @@ void serve_job_free(struct serve_job *j)
 	if (!j)
 		return;
 	free(j->target);
+	free(j->accept);
 	free(j->if_none_match);
 	free(j);
 }
@@ -95,8 +99,11 @@ bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incomin
 		serve_reply_problem(x, status, err.text, "");
 		return false;
 	}
-	if (strcmp(in->method, "GET") != 0 && strcmp(in->method, "HEAD") != 0) {
-		struct serve_outgoing out = {.status = 405, .allow = "GET, HEAD"};
+	const enum serve_route route = serve_request_route(target);
+	const bool posts = route < SERVE_ROUTES && serve_routes[route].kind == SERVE_dataset;
+	if (strcmp(in->method, "GET") != 0 && strcmp(in->method, "HEAD") != 0 &&
+	    !(posts && strcmp(in->method, "POST") == 0)) {
+		struct serve_outgoing out = {.status = 405, .allow = posts ? "GET, HEAD, POST" : "GET, HEAD"};
 		reply_status(x, &out, "the record can only be read", "");
 		return false;
 	}
@@ -124,7 +131,7 @@ void serve_index_ended(struct serve *s)
 
 /* The job waits from now on. */
 static bool add_job(struct serve *s, struct serve_queue *q, struct serve_exchange *x, struct str target,
-                    const char *if_none_match)
+                    const struct serve_incoming *in)
 {
 	struct serve_job *j = calloc(1, sizeof(*j));
 	if (!j)
@@ -132,8 +139,9 @@ static bool add_job(struct serve *s, struct serve_queue *q, struct serve_exchang
 	j->x = x;
 	j->since = clock_now_ms(CLOCK_MONOTONIC);
 	j->target = strndup(target.p, target.n);
-	j->if_none_match = if_none_match ? strdup(if_none_match) : NULL;
-	if (!j->target || (if_none_match && !j->if_none_match)) {
+	j->if_none_match = in->if_none_match ? strdup(in->if_none_match) : NULL;
+	j->accept = in->accept ? strdup(in->accept) : NULL;
+	if (!j->target || (in->if_none_match && !j->if_none_match) || (in->accept && !j->accept)) {
 		serve_job_free(j);
 		return false;
 	}
@@ -143,18 +151,15 @@ static bool add_job(struct serve *s, struct serve_queue *q, struct serve_exchang
 	return true;
 }
 
-void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in)
+/* Of a request that is let in and can be read. */
+static void take_question(struct serve *s, struct serve_exchange *x, struct str target, const struct serve_incoming *in)
 {
-	struct serve *s = arg;
 	struct err err = {0};
-	struct str target;
 	struct serve_request q;
-	const unsigned status = serve_access_check(&s->access, in, &err, &target);
-	const int rc = status ? 0 : serve_request_read(target, &err, &q);
-	if (status || rc < 0) {
+	const int rc = serve_request_read(target, &err, &q);
+	if (rc < 0) {
 		serve_reply_problem(x,
-		                    status          ? status
-		                    : rc == -ENOENT ? 404
+		                    rc == -ENOENT   ? 404
 		                    : rc == -E2BIG  ? 414
 		                    : rc == -EINVAL ? 400
 		                                    : 503,
@@ -164,9 +169,48 @@ void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming
 	const enum serve_kind kind = serve_routes[q.route].kind;
 	if (kind == SERVE_document)
 		reply_openapi(x);
-	else if (serve_http_pending(s->http) > SERVE_PENDING || !add_job(s, &s->queues[kind], x, target, in->if_none_match))
+	else if (serve_http_pending(s->http) > SERVE_PENDING || !add_job(s, &s->queues[kind], x, target, in))
 		serve_reply_problem(x, 503, "the server has too much to do", "");
 	serve_request_release(&q);
+}
+
+static bool is_type(const char *said, const char *type)
+{
+	const size_t n = strlen(type);
+	return said && !strncasecmp(said, type, n) && (!said[n] || said[n] == ';' || said[n] == ' ');
+}
+
+/* SPARQL's two ways to post a query. */
+static void take_post(struct serve *s, struct serve_exchange *x, struct str target, const struct serve_incoming *in)
+{
+	struct buf b = {0};
+	const bool form = is_type(in->content_type, "application/x-www-form-urlencoded");
+	if (!form && !is_type(in->content_type, "application/sparql-query")) {
+		serve_reply_problem(x, 415, "a query is posted as application/sparql-query or as a form", "");
+		return;
+	}
+	serve_request_with_body(target, form ? NULL : serve_parameters[SERVE_P_query].name, in->body, &b);
+	if (b.failed)
+		serve_reply_problem(x, 503, "the server has too much to do", "");
+	else
+		take_question(s, x, buf_view(&b), in);
+	buf_release(&b);
+}
+
+void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in)
+{
+	struct serve *s = arg;
+	struct err err = {0};
+	struct str target;
+	const unsigned status = serve_access_check(&s->access, in, &err, &target);
+	if (status)
+		serve_reply_problem(x, status, err.text, "");
+	else if (target.n > SERVE_TARGET)
+		serve_reply_problem(x, 414, "the address is too long", "");
+	else if (strcmp(in->method, "POST") == 0)
+		take_post(s, x, target, in);
+	else
+		take_question(s, x, target, in);
 }
 
 static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
@@ -187,7 +231,7 @@ static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
 void serve_gone(void *arg, struct serve_exchange *x)
 {
 	struct serve *s = arg;
-	for (unsigned i = 0; i < s->most; i++)
+	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		if (s->desks[i].job && s->desks[i].job->x == x)
 			s->desks[i].job->x = NULL;
 	for (int k = 0; k < SERVE_document; k++)
@@ -249,16 +293,31 @@ static struct serve_job *take_first(struct serve_queue *q)
 /* For a question of that kind: long ones leave the first desk alone. */
 static struct serve_desk *find_desk(struct serve *s, enum serve_kind kind)
 {
+	const unsigned first = kind == SERVE_dataset ? SERVE_SPARQL_DESK : kind == SERVE_long;
+	const unsigned last = kind == SERVE_dataset ? SERVE_DESKS : s->most;
+	const struct serve_worker_options o = {
+	    .home = s->o->home, .memory = s->o->memory, .ns = s->o->ns, .dataset = kind == SERVE_dataset};
 	struct serve_desk *without = NULL;
-	const struct serve_worker_options o = {.home = s->o->home, .memory = s->o->memory};
 	struct err err = {0};
-	for (unsigned i = kind == SERVE_long; i < s->most; i++) {
+	for (unsigned i = first; i < last; i++) {
 		if (s->desks[i].worker.pid && !s->desks[i].job)
 			return &s->desks[i];
 		if (!s->desks[i].worker.pid && !without)
 			without = &s->desks[i];
 	}
 	return without && serve_worker_start(&without->worker, &o, &err) == 0 ? without : NULL;
+}
+
+/* How long the desk may work at one question; milliseconds. */
+static int64_t work_limit(const struct serve *s, unsigned desk)
+{
+	return s->o->ns / 1000000 + (desk == SERVE_SPARQL_DESK ? SERVE_LOAD_MS : 0);
+}
+
+/* When it may rest: the first one stays. */
+static int64_t idle_limit(unsigned desk)
+{
+	return desk == 0 ? INT64_MAX / 2 : desk == SERVE_SPARQL_DESK ? IDLE_SPARQL_MS : IDLE_MS;
 }
 
 static void refuse_job(struct serve_job *j)
@@ -271,12 +330,12 @@ static void refuse_job(struct serve_job *j)
 static void end_what_takes_too_long(struct serve *s, int64_t now)
 {
 	const int64_t most = s->o->ns / 1000000;
-	for (unsigned i = 0; i < s->most; i++) {
+	for (unsigned i = 0; i < SERVE_DESKS; i++) {
 		struct serve_desk *d = &s->desks[i];
-		if (d->job && now - d->job->since >= most)
+		if (d->job && now - d->job->since >= work_limit(s, i))
 			fail_job(d, 504, "the answer takes too long", "ask for less, or start the server with a longer --timeout",
 			         now);
-		else if (i && !d->job && d->worker.pid && now - d->idle >= IDLE_MS)
+		else if (!d->job && d->worker.pid && now - d->idle >= idle_limit(i))
 			serve_worker_stop(&d->worker);
 	}
 	for (int k = 0; k < SERVE_document; k++)
@@ -298,7 +357,7 @@ static void dispatch_kind(struct serve *s, enum serve_kind kind, int64_t now)
 			return;
 		j->since = now;
 		d->job = j;
-		if (serve_worker_ask(&d->worker, str_of(j->target)) < 0)
+		if (serve_worker_ask(&d->worker, str_of(j->target), j->accept) < 0)
 			fail_job(d, 503, "the server has too much to do", "", now);
 		else
 			serve_listen_to(s, d, now);
@@ -317,11 +376,11 @@ int serve_dispatch_in(const struct serve *s, int64_t now)
 	const int64_t most = s->o->ns / 1000000;
 	int64_t least = INT64_MAX;
 #define NOT_AFTER(t) least = (t) < least ? (t) : least
-	for (unsigned i = 0; i < s->most; i++)
+	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		if (s->desks[i].job)
-			NOT_AFTER(s->desks[i].job->since + most);
+			NOT_AFTER(s->desks[i].job->since + work_limit(s, i));
 		else if (i && s->desks[i].worker.pid)
-			NOT_AFTER(s->desks[i].idle + IDLE_MS);
+			NOT_AFTER(s->desks[i].idle + idle_limit(i));
 	for (int k = 0; k < SERVE_document; k++)
 		if (s->queues[k].first) {
 			NOT_AFTER(s->queues[k].first->since + most);
@@ -338,6 +397,6 @@ void serve_jobs_end(struct serve *s)
 	for (int k = 0; k < SERVE_document; k++)
 		while (s->queues[k].first)
 			refuse_job(take_first(&s->queues[k]));
-	for (unsigned i = 0; i < s->most; i++)
+	for (unsigned i = 0; i < SERVE_DESKS; i++)
 		fail_job(&s->desks[i], 503, "the server is ending", "", now);
 }

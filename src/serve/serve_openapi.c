@@ -62,9 +62,14 @@ static void put_responses(struct buf *b, const struct serve_route_row *r)
 	    {"504", "The answer took too long.", true},
 	    {"507", "The answer needs more memory than a request may have.", true},
 	};
-	buf_printf(b, "\"responses\":{\"200\":{\"description\":\"The answer.\",\"headers\":{\"ETag\":{\"schema\":{\"type\":"
-	              "\"string\"}}},\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\"}}}},\n"
-	              "\"304\":{\"description\":\"The answer is still that of If-None-Match.\"}");
+	buf_printf(b,
+	           "\"responses\":{\"200\":{\"description\":\"The answer.\",\"headers\":{\"ETag\":{\"schema\":{\"type\":"
+	           "\"string\"}}},\"content\":{%s}},\n"
+	           "\"304\":{\"description\":\"The answer is still that of If-None-Match.\"}",
+	           r->kind == SERVE_dataset
+	               ? "\"application/sparql-results+json\":{},\"application/sparql-results+xml\":{},\"text/csv\":{},"
+	                 "\"text/tab-separated-values\":{},\"text/turtle\":{},\"application/n-triples\":{}"
+	               : "\"application/json\":{\"schema\":{\"type\":\"object\"}}");
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		if (!errors[i].answers || r->kind != SERVE_document)
 			buf_printf(
@@ -72,6 +77,25 @@ static void put_responses(struct buf *b, const struct serve_route_row *r)
 			    ",\n\"%s\":{\"description\":\"%s\",\"content\":{\"application/problem+json\":{\"schema\":{\"$ref\":"
 			    "\"#/components/schemas/problem\"}}}}",
 			    errors[i].status, errors[i].what);
+	buf_char(b, '}');
+}
+
+static void put_operation(struct buf *b, enum serve_route route, bool post)
+{
+	const struct serve_route_row *r = &serve_routes[route];
+	buf_printf(b, "\"%s\":{\"operationId\":\"%s%s\",\"summary\":", post ? "post" : "get", r->symbol,
+	           post ? "_post" : "");
+	put_text(b, r->summary);
+	buf_str(b, str_of(",\n"));
+	if (post)
+		buf_str(b,
+		        str_of("\"requestBody\":{\"required\":true,\"content\":{\"application/sparql-query\":{\"schema\":{"
+		               "\"type\":\"string\"}},\"application/x-www-form-urlencoded\":{\"schema\":{\"type\":\"object\","
+		               "\"properties\":{\"query\":{\"type\":\"string\"}}}}}}"));
+	else
+		put_parameters(b, route);
+	buf_str(b, str_of(",\n"));
+	put_responses(b, r);
 	buf_char(b, '}');
 }
 
@@ -85,14 +109,13 @@ void serve_openapi(struct buf *ret)
 	for (size_t k = 0; k < SERVE_ROUTES; k++) {
 		const struct serve_route_row *r = &serve_routes[k];
 		const size_t n = strlen(r->path);
-		buf_printf(ret, "%s\n\"%s%s\":{\"get\":{\"operationId\":\"%s\",\"summary\":", k ? "," : "", r->path,
-		           r->path[n - 1] == '/' ? "{id}" : "", r->symbol);
-		put_text(ret, r->summary);
-		buf_str(ret, str_of(",\n"));
-		put_parameters(ret, (enum serve_route)k);
-		buf_str(ret, str_of(",\n"));
-		put_responses(ret, r);
-		buf_str(ret, str_of("}}"));
+		buf_printf(ret, "%s\n\"%s%s\":{", k ? "," : "", r->path, r->path[n - 1] == '/' ? "{id}" : "");
+		put_operation(ret, (enum serve_route)k, false);
+		if (r->kind == SERVE_dataset) {
+			buf_str(ret, str_of(",\n"));
+			put_operation(ret, (enum serve_route)k, true);
+		}
+		buf_char(ret, '}');
 	}
 	buf_str(ret,
 	        str_of("},\n\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}},\n"

@@ -20,6 +20,7 @@ static const char *status_title(unsigned status)
 	    {414, "URI Too Long"},
 	    {415, "Unsupported Media Type"},
 	    {500, "Internal Server Error"},
+	    {501, "Not Implemented"},
 	    {503, "Service Unavailable"},
 	    {504, "Gateway Timeout"},
 	    {507, "Insufficient Storage"},

@@ -169,27 +169,56 @@ static int check_required(const struct serve_request *r, struct err *err)
 	return 0;
 }
 
-int serve_request_read(struct str target, struct err *err, struct serve_request *ret)
+static struct str path_of(struct str target)
 {
 	const char *question = target.n ? memchr(target.p, '?', target.n) : NULL;
-	const struct str path = str_n(target.p, question ? (size_t)(question - target.p) : target.n);
-	struct str word = {0};
+	return str_n(target.p, question ? (size_t)(question - target.p) : target.n);
+}
+
+static enum serve_route find_route(struct str path, struct str *ret_word)
+{
 	size_t k = 0;
-	*ret = (struct serve_request){0};
-	if (target.n > SERVE_TARGET)
-		return err_set(err, 0, "the address is too long"), -E2BIG;
-	while (k < SERVE_ROUTES && !route_fits(&serve_routes[k], path, &word))
+	while (k < SERVE_ROUTES && !route_fits(&serve_routes[k], path, ret_word))
 		k++;
-	if (k == SERVE_ROUTES)
+	return (enum serve_route)k;
+}
+
+enum serve_route serve_request_route(struct str target)
+{
+	struct str word;
+	return find_route(path_of(target), &word);
+}
+
+void serve_request_with_body(struct str target, const char *name, struct str body, struct buf *ret)
+{
+	buf_str(ret, target);
+	buf_char(ret, path_of(target).n < target.n ? '&' : '?');
+	if (!name) {
+		buf_str(ret, body);
+		return;
+	}
+	buf_printf(ret, "%s=", name);
+	for (size_t i = 0; i < body.n; i++)
+		buf_printf(ret, "%%%02x", (unsigned)(unsigned char)body.p[i]);
+}
+
+int serve_request_read(struct str target, struct err *err, struct serve_request *ret)
+{
+	const struct str path = path_of(target);
+	struct str word = {0};
+	*ret = (struct serve_request){0};
+	if (target.n > SERVE_QUESTION)
+		return err_set(err, 0, "the address is too long"), -E2BIG;
+	ret->route = find_route(path, &word);
+	if (ret->route == SERVE_ROUTES)
 		return err_set(err, 0, "there is no such address"), -ENOENT;
-	ret->route = (enum serve_route)k;
 	/* What is decoded is never longer than what stands there, but for a NUL behind each name and value: room for all is
 	 * made first, so that the texts stay where they are. */
 	int rc = buf_room(&ret->texts, 3 * target.n + 8) ? 0 : (err_set(err, 0, "out of memory"), -ENOMEM);
 	if (rc == 0)
 		rc = read_word(word, err, ret);
-	if (rc == 0 && question)
-		rc = read_query(str_n(question + 1, target.n - path.n - 1), err, ret);
+	if (rc == 0 && path.n < target.n)
+		rc = read_query(str_n(target.p + path.n + 1, target.n - path.n - 1), err, ret);
 	if (rc == 0)
 		rc = check_required(ret, err);
 	if (rc < 0)

@@ -12,7 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SERVE_TARGET = 16 << 10 }; /* bytes of a target: a path of 4,096, each byte as %XX, and more */
+enum {
+	SERVE_TARGET = 16 << 10, /* bytes of a target as it comes: a path of 4,096, each byte as %XX, and more */
+	SERVE_QUESTION = 4 << 20 /* ... with a body of 1 MiB in it, each byte as %XX, and more */
+};
 
 enum serve_parameter {
 #define PARAMETER(symbol, name, type, most, description) SERVE_P_##symbol,
@@ -35,7 +38,7 @@ enum serve_route {
 	SERVE_ROUTES
 };
 enum serve_type { SERVE_text, SERVE_flag, SERVE_number, SERVE_word };
-enum serve_kind { SERVE_quick, SERVE_long, SERVE_document };
+enum serve_kind { SERVE_quick, SERVE_long, SERVE_dataset, SERVE_document };
 
 struct serve_parameter_row {
 	const char *name;
@@ -66,6 +69,10 @@ struct serve_request {
 	struct buf texts;                   /* what holds them */
 };
 
+/* What the path of a target leads to; SERVE_ROUTES: nothing. */
+enum serve_route serve_request_route(struct str target);
+/* Appends `target` with a body as more parameters: a form as it is, else as the parameter `name`. */
+void serve_request_with_body(struct str target, const char *name, struct str body, struct buf *ret);
 /* Reads a target: /PATH?NAME=VALUE&..., as it stands in the request line. 0, and *ret is to be released; or with a
  * sentence -ENOENT: there is no such address; -EINVAL: the parameters are wrong; -E2BIG: it is too long; -ENOMEM. */
 int serve_request_read(struct str target, struct err *err, struct serve_request *ret);

@@ -4,7 +4,8 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "serve/serve_answer.h"
-#include "serve/serve_problem.h"
+#include "serve/serve_dataset.h"
+#include "serve/serve_http.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,29 +40,33 @@ static void become_own(int keep, pid_t parent)
 	setpgid(0, 0); /* so that what it starts ends with it, and a terminal's ^C is the server's */
 }
 
-static void set_problem(struct serve_answered *r, unsigned status, const char *detail, const char *hint)
-{
-	serve_answered_release(r);
-	r->status = status;
-	r->type = SERVE_PROBLEM_TYPE;
-	serve_problem(status, detail, hint, &r->body);
-}
+/* What it keeps from one request to the next. */
+struct work {
+	const struct serve_worker_options *o;
+	struct serve_answerer a;
+	struct serve_dataset d;
+	struct buf text; /* of the request: the target, and behind a NUL what is accepted */
+};
 
-static void answer_target(struct serve_answerer *a, struct str target, struct serve_answered *ret)
+static void answer_question(struct work *w, struct str target, const char *accept, struct serve_answered *ret)
 {
 	struct serve_request q;
 	struct err err = {0};
 	int rc = serve_request_read(target, &err, &q);
 	if (rc < 0) {
-		set_problem(ret, rc == -ENOMEM ? 507 : 400, err.text, "");
+		serve_answer_problem(ret, rc == -ENOMEM ? 507 : 400, err.text, "");
 		return;
 	}
-	serve_answer(a, &q, ret);
+	if (w->o->dataset)
+		serve_dataset_answer(&w->a, &w->d, &q, accept, w->o->ns, w->o->memory, ret);
+	else
+		serve_answer(&w->a, &q, ret);
 	serve_request_release(&q);
 	if (ret->body.failed)
-		set_problem(ret, 507, "a request may not have so much memory", "");
+		serve_answer_problem(ret, 507, "a request may not have so much memory", "");
 	else if (ret->body.n > SERVE_ANSWER)
-		set_problem(ret, 507, "the answer is larger than 64 MiB", "ask for less: with limit, depth, or without all");
+		serve_answer_problem(ret, 507, "the answer is larger than 64 MiB",
+		                     "ask for less: with limit, depth, or without all");
 }
 
 static int send_answer(int fd, const struct serve_answered *r, bool last)
@@ -76,19 +81,36 @@ static int send_answer(int fd, const struct serve_answered *r, bool last)
 	return rc < 0 ? rc : io_write(fd, r->body.p, r->body.n, NULL);
 }
 
+/* The lengths of a request's texts, then these. */
+struct question {
+	uint32_t target, accept;
+};
+
+static bool read_question(int fd, struct buf *text, struct question *ret)
+{
+	buf_reset(text);
+	if (io_read(fd, ret, sizeof(*ret)) != sizeof(*ret) || ret->target > SERVE_QUESTION || ret->accept > SERVE_MEMORY)
+		return false;
+	const size_t n = (size_t)ret->target + ret->accept + 1;
+	if (!buf_room(text, n + 1) || io_read(fd, text->p, n) != (ssize_t)n)
+		return false;
+	text->p[n] = '\0';
+	return true;
+}
+
 static __attribute__((noreturn)) void work(int fd, const struct serve_worker_options *o)
 {
-	struct serve_answerer a = {.home = o->home};
-	const struct rlimit most = {o->memory, o->memory}, none = {0, 0};
-	char *target = malloc(SERVE_TARGET);
-	uint32_t n;
+	struct work w = {.o = o, .a = {.home = o->home}};
+	const uint64_t bytes = o->dataset ? 3 * o->memory : o->memory;
+	const struct rlimit most = {bytes, bytes}, none = {0, 0};
+	struct question q;
 	bool last = false;
 	setrlimit(RLIMIT_DATA, &most);
 	setrlimit(RLIMIT_CORE, &none);
-	while (target && !last && io_read(fd, &n, sizeof(n)) == sizeof(n) && n <= SERVE_TARGET &&
-	       io_read(fd, target, n) == (ssize_t)n) {
+	while (!last && read_question(fd, &w.text, &q)) {
 		struct serve_answered r = {0};
-		answer_target(&a, str_n(target, n), &r);
+		const char *accept = q.accept ? w.text.p + q.target + 1 : NULL;
+		answer_question(&w, str_n(w.text.p, q.target), accept, &r);
 		last = memory_lacked();
 		if (send_answer(fd, &r, last) < 0)
 			break;
@@ -139,15 +161,18 @@ void serve_worker_stop(struct serve_worker *w)
 	*w = (struct serve_worker){.fd = -1};
 }
 
-int serve_worker_ask(struct serve_worker *w, struct str target)
+int serve_worker_ask(struct serve_worker *w, struct str target, const char *accept)
 {
-	const uint32_t n = (uint32_t)target.n;
+	const struct str said = str_of(accept);
+	const struct question q = {(uint32_t)target.n, (uint32_t)said.n};
 	buf_reset(&w->out);
 	buf_release(&w->in);
 	w->sent = 0;
 	w->reply = (struct serve_reply){0};
-	buf_add(&w->out, &n, sizeof(n));
+	buf_add(&w->out, &q, sizeof(q));
 	buf_str(&w->out, target);
+	buf_char(&w->out, '\0');
+	buf_str(&w->out, said);
 	return w->out.failed ? -ENOMEM : 0;
 }
 

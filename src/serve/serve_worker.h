@@ -33,15 +33,18 @@ struct serve_worker {
 
 struct serve_worker_options {
 	const char *home; /* of the record, as for stemma_open */
-	uint64_t memory;  /* bytes of a worker's data */
+	uint64_t memory;  /* bytes for one answer */
+	int64_t ns;       /* of a query of SPARQL, which it bounds itself */
+	bool dataset;     /* it answers SPARQL: its data may have three times as many bytes, and is kept */
 };
 
 /* 0 or -errno. */
 int serve_worker_start(struct serve_worker *w, const struct serve_worker_options *o, struct err *err);
 /* Ends it at once. */
 void serve_worker_stop(struct serve_worker *w);
-/* Hands the target over. Only to one that has no request. 0 or -ENOMEM. */
-int serve_worker_ask(struct serve_worker *w, struct str target);
+/* Hands the target over, and what the client accepts (NULL: nothing was said). Only to one that has no request. 0 or
+ * -ENOMEM. */
+int serve_worker_ask(struct serve_worker *w, struct str target, const char *accept);
 /* Sends and receives what can be without waiting. 1: the answer is there: w->reply, and its body in w->in; 0: not yet;
  * -errno: the worker has failed. */
 int serve_worker_go_on(struct serve_worker *w);
