@@ -206,7 +206,8 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 	} else if (r != SQLITE_OK) {
 		report("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
 		report_hint(
-		    "the tables: run, execution, file, version, access, io, edge, attribute, name, gap, property, result, "
+		    "the tables: run, execution, file, version, access, io, edge, input, attribute, name, gap, property, "
+		    "result, "
 		    "annotation, mpi_rank, mpi_io, hdf5_object, hdf5_part, summary, figure, build, build_input, build_output; "
 		    "'PRAGMA table_info(run)' lists the columns of one");
 		status = STATUS_USAGE;

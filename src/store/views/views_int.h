@@ -55,7 +55,8 @@ struct cursor {
 	bool failed;
 };
 
-/* ---- views_rows.c: the lines of the unit at hand, appended; c->failed where that went wrong ---- */
+/* ---- views_rows.c and the other files of the folder: the lines of the unit at hand, appended; c->failed where that
+ * went wrong ---- */
 
 void views_runs(struct cursor *c);
 void views_executions(struct cursor *c);
@@ -63,6 +64,7 @@ void views_files(struct cursor *c);
 void views_versions(struct cursor *c);
 void views_accesses(struct cursor *c);
 void views_edges(struct cursor *c);
+void views_inputs(struct cursor *c);
 void views_attributes(struct cursor *c);
 void views_names(struct cursor *c);
 void views_gaps(struct cursor *c);
