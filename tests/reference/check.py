@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the reference against the golden histories, and the builder against both. Prints TAP.
 
-    check.py [--evtext TOOL --graphdump TOOL] [--goldens] [-n COUNT] [--seed FIRST] [--keep DIR] [--one SEED]
+    check.py [--evtext TOOL --graphdump TOOL] [--goldens | --random] [-n COUNT] [--seed FIRST] [--keep DIR] [--one SEED]
 
 Without tools only the reference is tested. A random history is built several ways, which must all give the
 reference's graph (B12): its logs in order, in reverse, as one log shuffled and with repeats, and one after the other
@@ -342,6 +342,7 @@ def main():
     parser.add_argument("--evtext", metavar="TOOL")
     parser.add_argument("--graphdump", metavar="TOOL")
     parser.add_argument("--goldens", action="store_true", help="only the golden histories")
+    parser.add_argument("--random", action="store_true", help="only random histories")
     parser.add_argument("-n", type=int, default=500, metavar="COUNT", help="random histories (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, metavar="FIRST", help="first seed (default %(default)d)")
     parser.add_argument("--late-every", type=int, default=5, metavar="K",
@@ -356,7 +357,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="stemma-graph-") as folder:
         builder = Builder(arguments.evtext, arguments.graphdump, folder) if arguments.evtext else None
-        if arguments.one is None:
+        if arguments.one is None and not arguments.random:
             for name in sorted(os.listdir(GOLDEN)):
                 golden(tap, builder, name, 1)
         seeds, late_every = list(range(arguments.seed, arguments.seed + arguments.n)), arguments.late_every

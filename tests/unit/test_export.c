@@ -311,6 +311,44 @@ static void others_digests(void **state)
 }
 
 /* Characters that YAML, or DVC, would take for something else. */
+/* A file of a file system that several hosts write says so, as each format writes a boolean. */
+static void network_file_system(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *format, *want;
+	} rows[] = {
+	    {"turtle", "stemma:network true"},
+	    {"ntriples", "network> \"true\"^^<http://www.w3.org/2001/XMLSchema#boolean> ."},
+	    {"prov-json", "\"stemma:network\": true"},
+	    {"prov-n", "stemma:network=\"true\" %% xsd:boolean"},
+	};
+	struct history h;
+	history_begin(&h, HISTORY_RUN_A, "tool", 0);
+	history_event(
+	    &h, (struct event){.kind = EVENT_domain,
+	                       .domain = {.num = 2, .name = str_of("nfs:test"), .type = str_of("nfs"), .network = 1}});
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "tool", 0, 0);
+	history_event(&h, (struct event){.kind = EVENT_file,
+	                                 .file = {.num = ++h.files,
+	                                          .kind = TERM_kind_regular,
+	                                          .domain = 2,
+	                                          .ino = 11,
+	                                          .gen = 1,
+	                                          .path = str_of("/net/in")}});
+	history_read(&h, p, h.files);
+	history_exit(&h, p, TERM_ending_exited, 0);
+	history_end(&h, p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct buf b = {0};
+		document(rows[i].format, &(struct prov_select){.since = TIME_NONE, .until = TIME_NONE}, &b);
+		if (!strstr(buf_cstr(&b), rows[i].want))
+			fail_msg("%s: no %s in\n%.4000s", rows[i].format, rows[i].want, buf_cstr(&b));
+		buf_release(&b);
+	}
+}
+
 static void yaml_characters(void **state)
 {
 	(void)state;
@@ -355,6 +393,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(calls_of_objects, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(yaml_characters, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(own_digest, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(network_file_system, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(others_digests, history_setup, history_teardown),
 	};
 	if (argc < 2)
