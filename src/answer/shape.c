@@ -23,6 +23,15 @@ static const char *edge_words(bool up, enum lineage_edge_type type)
 	return "";
 }
 
+/* Of what a program wrote and read again: is it a file that it left there? Then it is a result as well, and stands in
+ * the lineage of what was made from it. */
+static bool is_kept(struct store *s, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	return store_version(s, version, &v) > 0 && store_file(s, v.file, &f) > 0 && f.kind == TERM_kind_regular && f.named;
+}
+
 /* 1 the edge is shown, 0 not, -errno. *ret_held: where not, it is because it was only held. */
 static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, const struct lineage_edge *e,
                      struct branch *ret, bool *ret_held)
@@ -37,6 +46,8 @@ static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, 
 		return e->e.sure || !l->nodes[ret->child].stream || l->nodes[ret->child].n;
 	if (e->type == LINEAGE_USED) {
 		int r = maker_own(m, e);
+		if (r > 0)
+			r = !is_kept(v->s, l->nodes[ret->child].id);
 		*ret_held = r == 0;
 		if (r == 0)
 			r = maker_held(m, e);

@@ -22,6 +22,7 @@ from .record import Record, RecordError
 
 _cells = []  # activity of the cell that runs
 _numbers = itertools.count(1)
+_shells = []  # the shell whose cells are followed
 
 
 def _lineage(record, words):
@@ -47,8 +48,15 @@ def _answer(command, words):
     return None
 
 
-def _begin_cell(*_):
-    begun = activity(f'cell {next(_numbers)}')
+def _cell_number(info):
+    """As the notebook shows it, [3]; cells that leave no history have a count of their own."""
+    if _shells and getattr(info, 'store_history', False):
+        return _shells[-1].execution_count
+    return next(_numbers)
+
+
+def _begin_cell(info=None, *_):
+    begun = activity(f'cell {_cell_number(info)}')
     begun.__enter__()
     _cells.append(begun)
 
@@ -59,6 +67,7 @@ def _end_cell(*_):
 
 
 def _follow_cells(shell, on):
+    _shells[:] = [shell] if on else []
     for name, function in (('pre_run_cell', _begin_cell), ('post_run_cell', _end_cell)):
         try:
             shell.events.unregister(name, function)

@@ -2,6 +2,7 @@
 #include "answer/entities.h"
 #include "answer/peers.h"
 #include "answer/stages/stage_view.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,11 +101,21 @@ static int put_name(struct out *o, uint32_t node, json_t *one)
 	const struct stage *g = stage_view_stage(o->w, node);
 	const struct stage_group *group = stage_view_group(o->w, node);
 	struct exec_info x;
-	store_id id = o->w->shape.rep[node] ? o->w->shape.rep[node] : o->w->l.nodes[node].id;
+	const struct stage_cell *cell = stage_view_cell(o->w, node);
+	store_id id = cell ? cell->exec : o->w->shape.rep[node] ? o->w->shape.rep[node] : o->w->l.nodes[node].id;
 	int r = store_exec(o->w->s, id, &x);
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	struct buf name = {0};
+	if (cell) {
+		js_text(one, "kind", stage_view_notebook(o->w, cell) ? "cell" : "activity");
+		put_text(one, "name", cell->between ? NULL : cell->name);
+		if (cell->between)
+			js_str(one, "behind", str_of(cell->name));
+		js_text(one, "named_by", "program");
+		js_pub(one, "of", &x.pub);
+		return 0;
+	}
 	if (g) {
 		js_text(one, "kind", stage_kind_name(g->kind));
 		js_text(one, "engine", stage_engine_name(g->engine));
@@ -130,7 +141,18 @@ static int put_name(struct out *o, uint32_t node, json_t *one)
 	return r < 0 ? r : 0;
 }
 
-/* s and the digits of its first execution. */
+/* s and the digits of its first execution; of a part of one, of that and its number. */
+static void set_stage_id(struct out *o, uint32_t node, const struct pubid *first)
+{
+	const struct stage_cell *cell = stage_view_cell(o->w, node);
+	uint64_t number = cell ? cell->n * 2 + cell->between : 0;
+	o->ids[node] = *first;
+	if (cell)
+		snprintf(o->ids[node].text, sizeof(o->ids[node].text), "s%016llx",
+		         (unsigned long long)hash_more(hash_bytes(first->text, sizeof(first->text)), &number, sizeof(number)));
+	o->ids[node].text[0] = 's';
+}
+
 static int put_executions(struct out *o, uint32_t node, json_t *one)
 {
 	store_id *execs;
@@ -144,8 +166,7 @@ static int put_executions(struct out *o, uint32_t node, json_t *one)
 		if (r > 0)
 			js_add(list, js_string(str_n(x.pub.text, strnlen(x.pub.text, sizeof(x.pub.text)))));
 		if (r > 0 && i == 0) {
-			o->ids[node] = x.pub;
-			o->ids[node].text[0] = 's';
+			set_stage_id(o, node, &x.pub);
 		}
 	}
 	if (r >= 0 && n == 0) { /* an engine did it by itself: no program is of it */
@@ -154,7 +175,7 @@ static int put_executions(struct out *o, uint32_t node, json_t *one)
 		         g ? (unsigned long long)(g - stages_get(o->w->st, 0)) : 0);
 	}
 	if (r >= 0)
-		r = stage_cost(o->w->s, execs, n, &cost);
+		r = stage_view_cost(o->w, node, execs, n, &cost);
 	js_put(one, "executions", list);
 	if (r >= 0) {
 		js_time(one, "start", cost.start);
@@ -254,7 +275,7 @@ int stage_view_json(const struct stage_view *w, bool up, json_t **ret)
 	for (int k = 0; k < OMIT_COUNT; k++)
 		js_num(omitted, lineage_omit_name[k], w->l.omitted[k]);
 	js_num(omitted, "within", w->inside);
-	js_num(omitted, "engine", w->own);
+	js_num(omitted, "engine", w->own); /* with what the walk left out of them */
 	for (size_t i = 0; i < stages_missed(w->st); i++)
 		js_add(missed, js_string(str_of(stages_missed_path(w->st, i))));
 	js_put(all, "stages", o.stages);

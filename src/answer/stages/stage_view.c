@@ -9,6 +9,12 @@
 
 #define HIDDEN UINT32_MAX
 
+/* A version that was open for writing from part `first` to part `last` of a program, by the branch. */
+struct late_writer {
+	const struct branch *from;
+	uint32_t version, first, last;
+};
+
 /* The view while it is made. */
 struct folding {
 	const struct shape_of *v;
@@ -19,6 +25,7 @@ struct folding {
 	uint32_t *leader;   /* of each node what it is shown as; HIDDEN: as none */
 	uint32_t *next;     /* of each node the next one with its leader; 0: none */
 	size_t cap_nodes;
+	VEC(struct late_writer) late;
 	bool up;
 };
 
@@ -51,12 +58,36 @@ static int join_group(struct folding *f, uint32_t node, enum stage_group_kind ki
 	return 0;
 }
 
+enum { DEEP = 64 }; /* programs above one another, from what a cell started up to its kernel */
+
+/* The part of the notebook's kernel in which it started the execution, itself or by others. 1, 0, -errno. */
+static int find_cell_above(struct folding *f, store_id id, uint32_t *ret)
+{
+	struct exec_info x;
+	int r = f->w->cells.v.n ? store_exec(f->v->s, id, &x) : 0;
+	int64_t start = r > 0 ? x.start : 0;
+	for (int up = 0; r > 0 && up < DEEP; up++) {
+		struct exec_brief b;
+		if (stage_cells_has(&f->w->cells, id)) {
+			*ret = up ? stage_cells_at(&f->w->cells, id, start) : STAGE_NO_CELL;
+			return *ret != STAGE_NO_CELL && !f->w->cells.v.v[*ret].between;
+		}
+		r = store_exec_brief(f->v->s, id, &b);
+		id = r > 0 ? b.parent : 0;
+		r = id ? r : r < 0 ? r : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
 static int find_group(struct folding *f, uint32_t node)
 {
 	store_id id = f->w->l.nodes[node].id, engine;
 	struct exec_info x;
-	uint32_t stage;
+	uint32_t stage, cell;
 	int r = stages_find(f->st, id, &stage);
+	int in_cell = r > 0 && stages_get(f->st, stage)->kind == STAGE_NOTEBOOK ? find_cell_above(f, id, &cell) : 0;
+	if (in_cell != 0)
+		return in_cell < 0 ? in_cell : join_group(f, node, GROUP_CELL, cell);
 	if (r > 0)
 		return join_group(f, node, GROUP_STAGE, stage);
 	if (r == 0)
@@ -91,26 +122,40 @@ static bool is_engine(const struct folding *f, uint32_t node)
 	return f->w->group[node] && kind_of(f, node) == GROUP_ENGINE;
 }
 
-/* The node of a stage of which no program is in the walk, behind those of the walk. */
-static int add_node(struct folding *f, uint32_t stage, store_id engine, uint32_t *ret)
+/* The node of a stage, or part, of which no program is in the walk, behind those of the walk. */
+static int add_node(struct folding *f, enum stage_group_kind kind, uint32_t key, store_id exec, uint32_t *ret)
 {
 	struct lineage *l = &f->w->l;
 	bool is_new;
-	uint32_t *at = group_of(f, GROUP_STAGE, stage, &is_new);
+	uint32_t *at = group_of(f, kind, key, &is_new);
 	if (!at)
 		return -ENOMEM;
 	struct stage_group *g = &f->w->groups[*at - 1];
 	if (g->node == HIDDEN) {
 		if (l->n_nodes >= f->cap_nodes)
-			return -ENOSPC; /* there are as many as versions */
+			return -ENOSPC; /* there are as many as versions, and parts */
 		g->node = g->last = (uint32_t)l->n_nodes;
-		l->nodes[l->n_nodes] = (struct lineage_node){.id = engine, .exec = true};
+		l->nodes[l->n_nodes] = (struct lineage_node){.id = exec, .exec = true};
 		f->w->group[l->n_nodes] = *at;
 		f->leader[l->n_nodes] = g->node;
 		l->n_nodes++;
 	}
 	*ret = g->node;
 	return 0;
+}
+
+/* ---- parts of a program ---- */
+
+/* What a node is shown as at one end of an edge: of a program that told of its parts the one in which the edge began.
+ */
+static int shown_as(struct folding *f, uint32_t node, const struct lineage_edge *e, uint32_t *ret)
+{
+	const struct lineage_node *n = &f->w->l.nodes[node];
+	*ret = f->leader[node];
+	if (!n->exec || node >= f->v->l->n_nodes || !stage_cells_has(&f->w->cells, n->id))
+		return 0;
+	uint32_t cell = stage_cells_at(&f->w->cells, n->id, e->e.lo);
+	return cell == STAGE_NO_CELL ? 0 : add_node(f, GROUP_CELL, cell, n->id, ret);
 }
 
 /* ---- which versions are within a stage ---- */
@@ -125,14 +170,21 @@ static void note_side(uint32_t *side, uint32_t leader)
 	*side = *side == 0 || *side == leader + 1 ? leader + 1 : HIDDEN;
 }
 
-static void note_sides(struct folding *f, struct sides *s)
+static int note_sides(struct folding *f, struct sides *s)
 {
-	for (uint32_t i = 0; i < f->v->l->n_nodes; i++)
-		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1]; k++) {
-			uint32_t child = f->from.branches[k].child;
-			note_side(&s->below[i], f->leader[child]);
-			note_side(&s->above[child], f->leader[i]);
+	int r = 0;
+	for (uint32_t i = 0; i < f->v->l->n_nodes && r == 0; i++)
+		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1] && r == 0; k++) {
+			const struct branch *b = &f->from.branches[k];
+			uint32_t below, above;
+			r = shown_as(f, b->child, b->e, &below);
+			r = r < 0 ? r : shown_as(f, i, b->e, &above);
+			if (r < 0)
+				break;
+			note_side(&s->below[i], below);
+			note_side(&s->above[b->child], above);
 		}
+	return r;
 }
 
 /* by, below: who is on either side. 0 or -errno. */
@@ -154,9 +206,7 @@ static int hide_versions(struct folding *f)
 {
 	size_t n = f->v->l->n_nodes;
 	struct sides s = {calloc(n + 1, sizeof(uint32_t)), calloc(n + 1, sizeof(uint32_t))};
-	int r = s.above && s.below ? 0 : -ENOMEM;
-	if (r == 0)
-		note_sides(f, &s);
+	int r = s.above && s.below ? note_sides(f, &s) : -ENOMEM;
 	for (uint32_t i = 1; i < n && r == 0; i++)
 		if (!f->w->l.nodes[i].exec && f->from.shown[i])
 			r = hide_version(f, i, s.above[i], s.below[i]);
@@ -268,16 +318,75 @@ static int redirect_made(struct folding *f, uint32_t node, uint32_t *child)
 		return 0;
 	store_id engine = f->w->groups[f->w->group[exec] - 1].key;
 	int r = stages_made_for(f->st, engine, f->w->l.nodes[version].id, &stage);
-	return r > 0 && f->up ? add_node(f, stage, engine, child) : r < 0 ? r : 0;
+	return r > 0 && f->up ? add_node(f, GROUP_STAGE, stage, engine, child) : r < 0 ? r : 0;
+}
+
+#define FILE_TIME_GRAIN 10000000 /* ns: of a kernel with 100 ticks a second */
+
+/* Where a part opened the file and a later one closed it, that may have written, too: noted. A close is seen late; who
+ * writes later than the time of modification changes that, and its clock has a grain. 0 or -errno. */
+static int note_late_writer(struct folding *f, uint32_t node, const struct branch *from)
+{
+	const struct stage_cells *c = &f->w->cells;
+	uint32_t exec = f->up ? from->child : node, version = f->up ? node : from->child;
+	store_id id = f->w->l.nodes[exec].id;
+	struct version_info v;
+	if (from->e->type != LINEAGE_GENERATED || !stage_cells_has(c, id))
+		return 0;
+	int r = store_version(f->v->s, f->w->l.nodes[version].id, &v);
+	int64_t until = from->e->e.hi;
+	if (r > 0 && v.mtime != TIME_NONE && v.mtime + FILE_TIME_GRAIN < until)
+		until = v.mtime + FILE_TIME_GRAIN;
+	struct late_writer *one = r < 0 ? NULL : vec_add(&f->late);
+	if (!one)
+		return r < 0 ? r : -ENOMEM;
+	*one = (struct late_writer){.from = from,
+	                            .version = version,
+	                            .first = stage_cells_at(c, id, from->e->e.lo),
+	                            .last = stage_cells_at(c, id, until)};
+	return 0;
+}
+
+/* The node of a part, if it has edges of its own. */
+static const uint32_t *cell_group(const struct folding *f, size_t cell)
+{
+	return idmap_find(&f->known, hash_mix(GROUP_CELL + 1, cell) | 1);
+}
+
+/* The last part with an edge, of those in which the file was open, may have written it; parts before that are linked to
+ * it. */
+static int add_late_writers(struct folding *f, struct pairs *p)
+{
+	int r = 0;
+	for (size_t i = 0; i < f->late.n && r == 0; i++) {
+		const struct late_writer *w = &f->late.v[i];
+		uint32_t at = w->last;
+		while (at != STAGE_NO_CELL && at != w->first && !cell_group(f, at))
+			at = at && f->w->cells.v.v[at - 1].exec == f->w->cells.v.v[at].exec ? at - 1 : STAGE_NO_CELL;
+		if (at == STAGE_NO_CELL || at == w->first || f->leader[w->version] == HIDDEN)
+			continue;
+		struct branch b = *w->from;
+		uint32_t part = f->w->groups[*cell_group(f, at) - 1].node;
+		b.sure = false;
+		b.child = f->up ? part : f->leader[w->version];
+		r = add_pair(f, p, f->up ? f->leader[w->version] : part, &b);
+	}
+	return r;
 }
 
 static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const struct branch *from)
 {
 	struct branch b = *from;
-	uint32_t leader = f->leader[node];
+	uint32_t leader;
 	int r = redirect_made(f, node, &b.child);
+	r = r < 0 ? r : shown_as(f, node, from->e, &leader);
+	r = r < 0 ? r : note_late_writer(f, node, from);
 	if (r < 0 || leader == HIDDEN)
 		return r;
+	uint32_t exec = f->up ? b.child : node;
+	if (from->e->type == LINEAGE_GENERATED && f->leader[f->up ? node : b.child] != HIDDEN && f->w->group[exec] &&
+	    !stage_cells_has(&f->w->cells, f->w->l.nodes[exec].id))
+		f->w->groups[f->w->group[exec] - 1].makes = true;
 	if (f->up && f->leader[b.child] == HIDDEN && !f->w->l.nodes[b.child].exec)
 		return join_script(f, p, from, leader, b.child);
 	if (!f->up && is_engine(f, b.child)) {
@@ -285,8 +394,61 @@ static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const s
 		if (r < 0)
 			return r;
 	}
-	b.child = f->leader[b.child];
-	return b.child == HIDDEN || b.child == leader ? 0 : add_pair(f, p, leader, &b);
+	r = shown_as(f, b.child, from->e, &b.child);
+	return r < 0 || b.child == HIDDEN || b.child == leader ? r : add_pair(f, p, leader, &b);
+}
+
+/* From one node to another that is before it in the same program: what the earlier one had, the later one may have.
+ * cell: that one of the two. */
+static int add_link(struct folding *f, struct pairs *p, uint32_t later, uint32_t earlier, const struct stage_cell *cell,
+                    const char *words, struct lineage_edge *link)
+{
+	*link = (struct lineage_edge){.type = LINEAGE_INFORMED,
+	                              .e = {.via = TERM_via_data, .lo = cell->start, .hi = cell->end}};
+	struct branch b = {.child = f->up ? earlier : later, .words = f->up ? words : "then ", .e = link};
+	return add_pair(f, p, f->up ? later : earlier, &b);
+}
+
+/* The parts of program node i that have edges, one after the other; the first comes from the program itself. What other
+ * programs of its stage made, as nbconvert the notebook that was run, may have something of all parts. */
+static int link_cells(struct folding *f, struct pairs *p, uint32_t i)
+{
+	const struct stage_cells *c = &f->w->cells;
+	uint32_t self = f->leader[i], before = self;
+	const struct stage_cell *last = NULL;
+	size_t k = *idmap_find(&c->first, f->w->l.nodes[i].id) - 1;
+	int r = 0;
+	for (; k < c->v.n && c->v.v[k].exec == f->w->l.nodes[i].id && r == 0; k++) {
+		const uint32_t *group = cell_group(f, k);
+		if (!group)
+			continue;
+		uint32_t node = f->w->groups[*group - 1].node;
+		last = &c->v.v[k];
+		if (before != HIDDEN && before != node)
+			r = add_link(f, p, node, before, last, before == self ? "in " : "after ", &f->w->links[k]);
+		before = node;
+	}
+	if (r == 0 && last && f->w->group[self] && f->w->groups[f->w->group[self] - 1].makes)
+		r = add_link(f, p, self, before, last, "after ", &f->w->links[c->v.n + (size_t)(last - c->v.v)]);
+	return r;
+}
+
+static int add_links(struct folding *f, struct pairs *p)
+{
+	struct idmap done = {0};
+	bool is_new = false;
+	int r = 0;
+	for (uint32_t i = 0; i < f->v->l->n_nodes && r == 0 && !f->v->options->certain; i++) {
+		const struct lineage_node *n = &f->w->l.nodes[i];
+		if (!n->exec || !stage_cells_has(&f->w->cells, n->id))
+			continue;
+		if (!idmap_add(&done, n->id, 1, &is_new))
+			r = -ENOMEM;
+		else if (is_new)
+			r = link_cells(f, p, i);
+	}
+	idmap_release(&done);
+	return r;
 }
 
 static int by_node(const void *pa, const void *pb)
@@ -378,6 +540,10 @@ static int add_branches(struct folding *f)
 		for (size_t k = f->from.first[i]; f->from.shown[i] && k < f->from.first[i + 1] && r == 0; k++)
 			r = add_branch(f, &p, i, &f->from.branches[k]);
 	if (r == 0)
+		r = add_late_writers(f, &p);
+	if (r == 0)
+		r = add_links(f, &p);
+	if (r == 0)
 		r = fill_shape(f, &p);
 	free(p.v);
 	idmap_release(&p.known);
@@ -389,13 +555,19 @@ static int add_branches(struct folding *f)
 int stage_view_make(const struct shape_of *v, struct stages *st, struct stage_view *ret)
 {
 	size_t n = v->l->n_nodes;
-	struct folding f = {.v = v, .st = st, .w = ret, .cap_nodes = 2 * n + 1, .up = v->options->direction == LINEAGE_UP};
-	*ret = (struct stage_view){.s = v->s, .st = st, .l = *v->l};
+	struct folding f = {.v = v, .st = st, .w = ret, .up = v->options->direction == LINEAGE_UP};
+	*ret = (struct stage_view){.s = v->s, .st = st, .l = *v->l, .own = v->l->omitted[OMIT_engine]};
+	ret->l.nodes = NULL;
+	int r = stage_cells_load(v->s, v->l, &ret->cells);
+	if (r < 0)
+		return r;
+	f.cap_nodes = 2 * n + 1 + ret->cells.v.n;
+	ret->links = calloc(2 * ret->cells.v.n + 1, sizeof(*ret->links));
 	ret->l.nodes = calloc(f.cap_nodes, sizeof(*ret->l.nodes));
 	ret->group = calloc(f.cap_nodes, sizeof(*ret->group));
 	f.leader = calloc(f.cap_nodes, sizeof(*f.leader));
 	f.next = calloc(f.cap_nodes, sizeof(*f.next));
-	int r = ret->l.nodes && ret->group && f.leader && f.next ? shape_make(v, &f.from) : -ENOMEM;
+	r = ret->links && ret->l.nodes && ret->group && f.leader && f.next ? shape_make(v, &f.from) : -ENOMEM;
 	if (r == 0) {
 		memcpy(ret->l.nodes, v->l->nodes, n * sizeof(*v->l->nodes));
 		r = find_groups(&f);
@@ -407,6 +579,7 @@ int stage_view_make(const struct shape_of *v, struct stages *st, struct stage_vi
 	if (f.from.first)
 		shape_release(&f.from);
 	idmap_release(&f.known);
+	vec_release(&f.late);
 	free(f.leader);
 	free(f.next);
 	return r;
@@ -414,6 +587,8 @@ int stage_view_make(const struct shape_of *v, struct stages *st, struct stage_vi
 
 void stage_view_release(struct stage_view *w)
 {
+	stage_cells_release(&w->cells);
+	free(w->links);
 	free(w->l.nodes);
 	free(w->groups);
 	free(w->group);
@@ -433,11 +608,39 @@ const struct stage *stage_view_stage(const struct stage_view *w, uint32_t node)
 	return g && g->kind == GROUP_STAGE ? stages_get(w->st, (uint32_t)g->key) : NULL;
 }
 
+const struct stage_cell *stage_view_cell(const struct stage_view *w, uint32_t node)
+{
+	const struct stage_group *g = stage_view_group(w, node);
+	return g && g->kind == GROUP_CELL ? &w->cells.v.v[g->key] : NULL;
+}
+
+const struct stage *stage_view_notebook(const struct stage_view *w, const struct stage_cell *cell)
+{
+	uint32_t stage;
+	const struct stage *g = stages_find(w->st, cell->exec, &stage) > 0 ? stages_get(w->st, stage) : NULL;
+	return g && g->kind == STAGE_NOTEBOOK ? g : NULL;
+}
+
+int stage_view_cost(const struct stage_view *w, uint32_t node, const store_id *execs, size_t n, struct stage_cost *ret)
+{
+	const struct stage_cell *c = stage_view_cell(w, node);
+	int r = stage_cost(w->s, execs, n, ret);
+	if (r < 0 || !c)
+		return r;
+	const struct stage_figure unknown = {.known = false, .whole = false};
+	ret->start = c->start;
+	if (c->end != TIME_NEVER) /* else it ends with the program */
+		ret->end = c->end;
+	ret->cpu = ret->rss = ret->read_bytes = ret->write_bytes = unknown; /* the kernel counts for processes */
+	return 0;
+}
+
 int stage_view_execs(const struct stage_view *w, uint32_t node, store_id **ret, size_t *ret_n)
 {
 	const struct stage *g = stage_view_stage(w, node);
+	const struct stage_cell *cell = stage_view_cell(w, node);
 	size_t n = 0;
-	*ret = calloc((g ? g->n_execs : w->l.n_nodes) + 1, sizeof(**ret));
+	*ret = calloc((g ? g->n_execs : w->l.n_nodes) + 2, sizeof(**ret));
 	*ret_n = 0;
 	if (!*ret)
 		return -ENOMEM;
@@ -448,8 +651,10 @@ int stage_view_execs(const struct stage_view *w, uint32_t node, store_id **ret, 
 	} else if (!w->group[node]) {
 		(*ret)[n++] = w->shape.rep[node] ? w->shape.rep[node] : w->l.nodes[node].id;
 	}
+	if (cell)
+		(*ret)[n++] = cell->exec;
 	for (size_t i = 0; !g && w->group[node] && i < w->l.n_nodes; i++)
-		if (w->group[i] == w->group[node])
+		if (w->group[i] == w->group[node] && !(cell && w->l.nodes[i].id == cell->exec))
 			(*ret)[n++] = w->l.nodes[i].id;
 	*ret_n = n;
 	return 0;

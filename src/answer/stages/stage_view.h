@@ -5,22 +5,27 @@
 
 #include "answer/js.h"
 #include "answer/shape.h"
+#include "answer/stages/stage_cells.h"
 #include "query/stages/stages.h"
 
-enum stage_group_kind { GROUP_STAGE, GROUP_STEP, GROUP_ENGINE };
+enum stage_group_kind { GROUP_STAGE, GROUP_STEP, GROUP_ENGINE, GROUP_CELL };
 /* Nodes that are one. */
 struct stage_group {
 	enum stage_group_kind kind;
-	uint64_t key;  /* of a stage its number, of an engine its execution, of a step a hash */
+	uint64_t
+	    key; /* of a stage its number, of an engine its execution, of a step a hash, of a part its place in cells */
 	uint32_t node; /* the node that stands for all: branches are those of it */
 	uint32_t last; /* the last of its nodes */
+	bool makes;    /* a program of it that tells of no parts made a version that is shown */
 };
 struct stage_view {
 	struct store *s;
 	struct stages *st; /* not owned */
-	/* The walk's nodes, and behind them one for each stage of which no program is in the walk; the edges are the
-	 * walk's. */
+	/* The walk's nodes, and behind them one for each stage of which no program is in the walk, and for each part of a
+	 * program that has an edge; the edges are the walk's. */
 	struct lineage l;
+	struct stage_cells cells;
+	struct lineage_edge *links; /* from one part of a program to the next: of branches that are no edge of the walk */
 	struct shape shape;
 	struct stage_group *groups;
 	size_t n_groups, cap_groups;
@@ -35,8 +40,12 @@ void stage_view_release(struct stage_view *w);
 const struct stage_group *stage_view_group(const struct stage_view *w, uint32_t node);
 /* The stage that a node stands for; NULL: it is none of a workflow. */
 const struct stage *stage_view_stage(const struct stage_view *w, uint32_t node);
-/* The executions that a shown execution node stands for: all of the stage, or those of the walk; malloc'ed. 0 or
- * -errno. */
+/* The part of a program that a node stands for; NULL: it is none. */
+const struct stage_cell *stage_view_cell(const struct stage_view *w, uint32_t node);
+/* Is it a cell of a notebook, and what is the stage? NULL: of a script. */
+const struct stage *stage_view_notebook(const struct stage_view *w, const struct stage_cell *cell);
+/* The executions that a shown execution node stands for: all of the stage, or those of the walk; of a part of a program
+ * that first, and what it started; malloc'ed. 0 or -errno. */
 int stage_view_execs(const struct stage_view *w, uint32_t node, store_id **ret, size_t *ret_n);
 
 /* A figure of several executions; whole: it is known of all. */
@@ -52,6 +61,9 @@ struct stage_cost {
 	uint64_t gaps;                                         /* bits as in exec_info */
 	struct stage_figure cpu, rss, read_bytes, write_bytes; /* ns; bytes, the most of one; bytes of storage */
 };
+/* Of a shown execution node: of the programs that it stands for; of a part of a program only the time, and what it
+ * started. 0 or -errno. */
+int stage_view_cost(const struct stage_view *w, uint32_t node, const store_id *execs, size_t n, struct stage_cost *ret);
 /* 0 or -errno. */
 int stage_cost(struct store *s, const store_id *execs, size_t n, struct stage_cost *ret);
 

@@ -212,7 +212,7 @@ static int arrange(struct tree *t)
 	}
 	/* What has_more passes over is no mention. */
 	for (size_t i = 0; r == 0 && i < n; i++)
-		for (size_t k = sh->first[i]; t->v->l->nodes[i].stream && t->mentions[i] == 1 && k < sh->first[i + 1]; k++)
+		for (size_t k = sh->first[i]; !t->v->l->nodes[i].exec && t->mentions[i] == 1 && k < sh->first[i + 1]; k++)
 			t->mentions[parent[i]] -= sh->branches[k].child == parent[i];
 	free(parent);
 	return r;
@@ -285,9 +285,10 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 static bool has_more(const struct tree *t, struct frame *f)
 {
 	const struct shape *s = &t->shape;
-	bool stream = t->v->l->nodes[f->node].stream && f > t->stack;
+	/* Of a stream, and of a file that the program above made for itself, that program is no news. */
+	bool between = !t->v->l->nodes[f->node].exec && f > t->stack;
 	while (s->first[f->node] + f->next < s->first[f->node + 1] &&
-	       ((stream && s->branches[s->first[f->node] + f->next].child == f[-1].node) ||
+	       ((between && s->branches[s->first[f->node] + f->next].child == f[-1].node) ||
 	        t->repeats.count[s->first[f->node] + f->next] == REPEATS_HIDDEN))
 		f->next++;
 	return s->first[f->node] + f->next < s->first[f->node + 1];
@@ -421,7 +422,7 @@ static void print_rest(const struct tree *t)
 		stage_print_rest(t->v->stages);
 	count_line(&b, om[OMIT_system], "system file", "system files");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
-	count_line(&b, om[OMIT_engine], "file of the workflow system", "files of the workflow system");
+	count_line(&b, t->v->stages ? 0 : om[OMIT_engine], "file of the workflow system", "files of the workflow system");
 	count_line(&b, t->shape.folded, "folded program or shell", "folded programs and shells");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));

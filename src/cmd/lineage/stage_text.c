@@ -23,6 +23,25 @@ static void put_stage(const struct stage *g, struct buf *b)
 	put_wildcards(g, b);
 }
 
+/* "cell 3 of notebook fit.ipynb", "train of python3 train.py"; between two parts "python3 train.py behind train" */
+static int put_cell(const struct stage_view *w, const struct stage_cell *c, struct buf *b)
+{
+	const struct stage *notebook = stage_view_notebook(w, c);
+	int r = 1;
+	if (!c->between)
+		fmt_name(b, str_of(c->name));
+	buf_printf(b, c->between ? "" : " of ");
+	if (notebook)
+		put_stage(notebook, b);
+	else
+		r = exec_name(w->s, c->exec, true, ARGV_MAX, b);
+	if (c->between) {
+		buf_printf(b, " behind ");
+		fmt_name(b, str_of(c->name));
+	}
+	return r < 0 ? r : 1;
+}
+
 static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 {
 	const struct stage *g = stage_view_stage(w, node);
@@ -32,6 +51,8 @@ static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 		put_stage(g, b);
 		return 1;
 	}
+	if (group->kind == GROUP_CELL)
+		return put_cell(w, stage_view_cell(w, node), b);
 	store_id id = group->kind == GROUP_ENGINE ? group->key : w->l.nodes[node].id;
 	int r = store_exec(w->s, id, &x);
 	if (r > 0 && group->kind == GROUP_STEP) {
@@ -79,7 +100,7 @@ int stage_describe(const struct stage_view *w, uint32_t node, struct buf *name, 
 	if (r > 0)
 		r = stage_view_execs(w, node, &execs, &n);
 	if (r == 0)
-		r = stage_cost(w->s, execs, n, &c);
+		r = stage_view_cost(w, node, execs, n, &c);
 	if (r == 0)
 		put_note(stage_view_stage(w, node), &c, note);
 	free(execs);
