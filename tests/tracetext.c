@@ -104,6 +104,7 @@ static void on_event(void *arg, const struct tracer_event *ev)
 		printf(" status=%d threads=%u cpu=%llu rss=%llu rchar=%llu wchar=%llu", ev->exit.status, ev->exit.threads,
 		       (unsigned long long)ev->exit.usage.cpu, (unsigned long long)ev->exit.usage.rss,
 		       (unsigned long long)ev->exit.usage.rchar, (unsigned long long)ev->exit.usage.wchar);
+		printf(" whole=%d", ev->exit.usage.whole);
 		break;
 	case TRACER_FDS:
 		printf(" at=%s", ev->fds.at_exit ? "exit" : "exec");

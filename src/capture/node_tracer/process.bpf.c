@@ -404,17 +404,24 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	bool last = BPF_CORE_READ(signal, live.counter) == 0;
 	struct dead none = {}, *d = bpf_map_lookup_elem(&deads, &pid);
 	if (!d) {
-		if (task_start_time(leader) < control.opened) {
+		__u64 start = task_start_time(leader);
+		if (start < control.opened) {
 			count_before(&none, signal);
 			none.part = !last;
 		}
+		/* Threads of its own may be among those that had no room. */
+		if (start <= control.uncounted)
+			none.part = 1;
 		if (last)
 			d = &none;
 		else {
 			bpf_map_update_elem(&deads, &pid, &none, BPF_NOEXIST);
 			d = bpf_map_lookup_elem(&deads, &pid);
-			if (!d)
-				return 0; /* 4,096 processes are losing threads at once: their sums lack these */
+			if (!d) { /* 4,096 processes are losing threads at once: the sums of others lack theirs */
+				if (start > control.uncounted)
+					control.uncounted = start;
+				return 0;
+			}
 		}
 	}
 	if (!last) {

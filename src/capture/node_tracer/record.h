@@ -116,6 +116,8 @@ struct rec_control {
 	rec64 forks, execs, exits, urings;
 	rec64 lost, lost_first, lost_last; /* records; between when */
 	rec64 no_strings;
+	rec64
+	    uncounted; /* when the youngest process began whose threads ended and had no room in the map, CLOCK_BOOTTIME */
 };
 
 /* Granularity access: of each pid, whether its calls are counted. */

@@ -83,7 +83,7 @@ struct tracer_usage {
 	uint64_t read_bytes, write_bytes; /* storage */
 	uint64_t minor, major;            /* page faults */
 	bool io_known;                    /* the kernel counts bytes; only threads since the tracer's start, see `whole` */
-	bool whole;                       /* false: it began before the tracer, figures of dead threads may lack */
+	bool whole;                       /* false: figures of threads that ended before it may lack */
 };
 
 /* A file as base/fileid.h names it. */
