@@ -1,5 +1,7 @@
 #include "answer/entities.h"
+
 #include "answer/live.h"
+#include "base/os/engine_paths.h"
 
 #include "answer/items.h"
 #include "query/fold.h"
@@ -59,7 +61,7 @@ enum entity_sort entity_sort(uint64_t kind, struct str path)
 			return ENTITY_SEGMENT;
 	if (base.n && in_session(path))
 		return ENTITY_SEGMENT;
-	return base.n && stages_own_file(path) ? ENTITY_OWN : ENTITY_DATA;
+	return base.n && engine_own_file(path) ? ENTITY_OWN : ENTITY_DATA;
 }
 
 void fmt_entity_count(struct buf *b, enum entity_sort sort, uint64_t n)

@@ -53,7 +53,7 @@ int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64
 bool kind_is_stream(uint64_t kind);
 /* What somebody wants to read of first: data; then programs and pipes (entity_sort knows none); then memory that
  * processes share (of the segments that MPI libraries put into files, too); then sockets; then what a workflow system
- * keeps for itself (stages_own_file). */
+ * keeps for itself (engine_own_file). */
 enum entity_sort { ENTITY_DATA, ENTITY_PROGRAM, ENTITY_SEGMENT, ENTITY_SOCKET, ENTITY_OWN, ENTITY_SORTS };
 enum entity_sort entity_sort(uint64_t kind, struct str path);
 /* "3 segments of shared memory", "1 socket", "2 files of the workflow system" */

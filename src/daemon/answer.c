@@ -122,6 +122,8 @@ static int make_home(const char *user, const char *home, struct err *err)
 		snprintf(name, sizeof(name), "%s/%s", user, old[i]);
 		unlink(name);
 	}
+	snprintf(name, sizeof(name), "%s/index.db.edges", user);
+	io_remove_all(name);
 	int r = io_mkdirs(home, 0700);
 	snprintf(name, sizeof(name), "%s/logs", home);
 	if (r == 0 && symlink("../logs", name) < 0 && errno != EEXIST)

@@ -1,5 +1,6 @@
 #include "daemon/shares.h"
 
+#include "base/io.h"
 #include "base/vec.h"
 #include "daemon/accounts.h"
 
@@ -127,7 +128,21 @@ static void folders_release(struct folders *all)
 	free(all->v);
 }
 
-/* The files of one index; its size. */
+/* What the files of a folder have. */
+static uint64_t folder_bytes(const char *path)
+{
+	uint64_t sum = 0;
+	struct stat st;
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+/* The files of one index, and of the edges beside it; its size. */
 static uint64_t index_files(const char *home, bool remove)
 {
 	static const char *const tails[] = {"index.db", "index.db-wal", "index.db-shm"};
@@ -142,6 +157,11 @@ static uint64_t index_files(const char *home, bool remove)
 		if (remove)
 			unlink(name);
 	}
+	char edges[4096 + 128];
+	snprintf(edges, sizeof(edges), "%s/index.db.edges", home);
+	sum += folder_bytes(edges);
+	if (remove)
+		io_remove_all(edges);
 	return sum;
 }
 

@@ -29,7 +29,7 @@ enum lineage_omit {
 	OMIT_unseen,
 	OMIT_object,    /* of an HDF5 file, beside the file: nothing came of it */
 	OMIT_empty,     /* edges to what the writer of a file used, where that has nothing in it */
-	OMIT_engine,    /* versions: what Snakemake or ninja keep of what they did (stages_bookkeeping) */
+	OMIT_engine,    /* versions: what Snakemake or ninja keep of what they did (engine_bookkeeping) */
 	OMIT_container, /* an HDF5 file, beside its objects: they tell all of it that counts */
 	OMIT_COUNT
 };

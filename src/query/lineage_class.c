@@ -1,16 +1,6 @@
 /* lineage_class.c - what a version is to a walk: data, of the machine, or absent; and whether it is folded. */
 #include "query/lineage_int.h"
 
-#include "base/os/system.h"
-#include "query/stages/stages.h"
-
-/* A cache of Python's is passed through to the source it was made from (B14), so it is not folded where it stands among
- * somebody's own files. */
-static bool is_bytecode(struct str path)
-{
-	return memmem(path.p, path.n, "/__pycache__/", 13) != NULL;
-}
-
 /* Was a version that has nothing in it used before it was whole? Then it may have had something. */
 static int used_before_end(struct lineage_walk *w, store_id version, int64_t end)
 {
@@ -26,13 +16,13 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 {
 	if (w->nodes[i].classified)
 		return 0;
-	struct version_sort v;
-	int r = store_version_sort(w->s, w->nodes[i].id, &v);
+	struct version_judged v;
+	int r = store_version_judged(w->s, w->nodes[i].id, w->o->system_extra, &v);
 	if (r < 0)
 		return r;
 	struct lineage_state *st = &w->states[i];
 	w->nodes[i].classified = true;
-	st->class = CLASS_DATA;
+	st->class = VERSION_DATA;
 	if (r == 0)
 		return 0;
 	st->observed = v.origin == ORIGIN_OBSERVED;
@@ -44,19 +34,7 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 			return r;
 		st->empty = !r;
 	}
-	if (v.kind == TERM_kind_absent) {
-		st->class = CLASS_ABSENT;
-	} else if (v.kind == TERM_kind_pseudo) {
-		st->class = CLASS_SYSTEM;
-	} else if (v.kind == TERM_kind_regular || w->nodes[i].object) { /* an object's path begins with its file's */
-		enum system_class c = system_path(v.path, w->o->system_extra);
-		if (c == SYSTEM_YES)
-			st->class = CLASS_SYSTEM;
-		else if (c == SYSTEM_UNLESS_NAMED)
-			st->class = is_bytecode(v.path) ? CLASS_SYSTEM : CLASS_NAMED;
-		else if (stages_bookkeeping(v.path))
-			st->class = CLASS_ENGINE;
-	}
+	st->class = (uint8_t)v.class;
 	return 0;
 }
 
@@ -116,22 +94,22 @@ int lineage_judge(struct lineage_walk *w, uint32_t i, const struct edge *e, uint
 		*ret_omit = OMIT_empty; /* who made it has put nothing into it */
 		return 0;
 	}
-	switch ((enum lineage_class)st->class) {
-	case CLASS_ABSENT:
+	switch ((enum version_class)st->class) {
+	case VERSION_ABSENT:
 		*ret_omit = OMIT_absent;
 		return 0;
-	case CLASS_ENGINE:
+	case VERSION_ENGINE:
 		*ret_omit = OMIT_engine;
 		return 0;
-	case CLASS_SYSTEM:
+	case VERSION_SYSTEM:
 		*ret_omit = OMIT_system;
 		return 0;
-	case CLASS_NAMED:
+	case VERSION_NAMED:
 		r = w->nodes[other].exec ? named_in_argv(w, w->nodes[other].id, w->nodes[i].id, &named) : 0;
 		if (!named)
 			*ret_omit = OMIT_system;
 		return r;
-	case CLASS_DATA:
+	case VERSION_DATA:
 		break;
 	}
 	r = is_interpreter(w, i, e, other, &interpreter);

@@ -11,8 +11,6 @@
 #include "query/objects.h"
 #include "query/submit/submit.h"
 
-enum lineage_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT, CLASS_ENGINE }; /* in 8 bits */
-
 /* A moment that bounds what is followed, by the clock of a host; host 0: by any clock, skew already allowed for. */
 struct lineage_bound {
 	int64_t t;
@@ -30,7 +28,7 @@ struct lineage_state {
 	bool reached;   /* false: only folded, so not in the result */
 	bool expanded;
 	bool root;
-	uint8_t class; /* enum lineage_class, of versions, once classified */
+	uint8_t class; /* enum version_class, of versions, once classified */
 	bool observed;
 	bool empty;        /* nobody's content is in it, and was none that somebody got (doc/graph.md, "Lineage") */
 	bool unread;       /* left out, unless it is reached otherwise: who opened it may not have read it */

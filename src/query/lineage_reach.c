@@ -3,6 +3,7 @@
 #include "query/lineage_int.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -33,11 +34,11 @@ int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *re
 		return -E2BIG;
 	if (w->n_nodes == w->cap_nodes) {
 		size_t cap = w->cap_nodes ? w->cap_nodes * 2 : 256;
-		struct lineage_node *nodes = realloc(w->nodes, cap * sizeof(*nodes));
+		struct lineage_node *nodes = memory_regrow(w->nodes, cap * sizeof(*nodes));
 		if (!nodes)
 			return -ENOMEM;
 		w->nodes = nodes;
-		struct lineage_state *states = realloc(w->states, cap * sizeof(*states));
+		struct lineage_state *states = memory_regrow(w->states, cap * sizeof(*states));
 		if (!states)
 			return -ENOMEM;
 		w->states = states;
@@ -155,7 +156,7 @@ static int append_lineage_edge(struct lineage_walk *w, enum lineage_edge_type ty
 		if (w->n_edges >= UINT32_MAX / 2)
 			return -E2BIG;
 		size_t cap = w->cap_edges ? w->cap_edges * 2 : 1024;
-		struct lineage_edge *v = realloc(w->edges, cap * sizeof(*v));
+		struct lineage_edge *v = memory_regrow(w->edges, cap * sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		w->edges = v;
@@ -204,7 +205,7 @@ static int arrive_untold(struct lineage_walk *w, uint32_t i, struct lineage_boun
 		w->free_arrivals = w->arrivals[at].next;
 	if (!at && w->n_arrivals + 1 >= w->cap_arrivals) {
 		size_t cap = w->cap_arrivals ? w->cap_arrivals * 2 : 1024;
-		struct lineage_arrival *v = realloc(w->arrivals, cap * sizeof(*v));
+		struct lineage_arrival *v = memory_regrow(w->arrivals, cap * sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		w->arrivals = v;

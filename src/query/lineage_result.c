@@ -22,11 +22,11 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 		const struct lineage_state *st = &w->states[i];
 		renumber[i] = (uint32_t)l.n_nodes;
 		if (!st->reached) {
-			l.omitted[st->empty && !w->o->all && !up                         ? OMIT_empty
-			          : st->unread && (w->o->all || st->class == CLASS_DATA) ? OMIT_unread
-			          : st->class == CLASS_ABSENT                            ? OMIT_absent
-			          : st->class == CLASS_ENGINE                            ? OMIT_engine
-			                                                                 : OMIT_system]++;
+			l.omitted[st->empty && !w->o->all && !up                           ? OMIT_empty
+			          : st->unread && (w->o->all || st->class == VERSION_DATA) ? OMIT_unread
+			          : st->class == VERSION_ABSENT                            ? OMIT_absent
+			          : st->class == VERSION_ENGINE                            ? OMIT_engine
+			                                                                   : OMIT_system]++;
 			continue;
 		}
 		l.n_roots += st->root;

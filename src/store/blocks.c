@@ -2,7 +2,7 @@
  *
  * A row of the database costs a search of the B-tree to find, about 0.5 us, and 9 bytes to keep; both are paid once for
  * a block. A block is the number of its rows, the length of each (0: not there), and the rows. */
-#include "store/pack.h"
+#include "store/adjacency/adjacency.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -128,7 +128,8 @@ int block_flush(struct block_writer *w, struct err *err)
 		return -ENOMEM;
 	sqlite3_bind_int64(st, 1, (int64_t)w->block);
 	bind_str(st, 2, buf_view(&w->out));
-	return store_run_stmt(w->s, st, err);
+	int rc = store_run_stmt(w->s, st, err);
+	return rc < 0 ? rc : adj_note_written(w->s, w->table, w->block);
 }
 
 int block_put(struct block_writer *w, uint64_t id, struct err *err, struct buf **ret)

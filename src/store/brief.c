@@ -1,5 +1,5 @@
 /* brief.c - a little of a row, for walks that come to each execution. */
-#include "store/read.h"
+#include "store/adjacency/adjacency.h"
 
 #include <errno.h>
 
@@ -12,10 +12,19 @@ static int find_exec(struct store *s, store_id id, const struct view_exec **ret)
 	return rc < 0 ? rc : *ret != NULL;
 }
 
+/* The same for who asks for what is told with the edges: the exe, the arguments and the rest may be missing. */
+static int find_exec_edges(struct store *s, store_id id, const struct view_exec **ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process_edges(s, exec_process(id), &r->told_a) : -ENOMEM;
+	*ret = rc > 0 ? view_exec(&r->told_a, exec_n(id)) : NULL;
+	return rc < 0 ? rc : *ret != NULL;
+}
+
 int store_exec_script(struct store *s, store_id id, store_id *ret)
 {
 	const struct view_exec *e;
-	int rc = find_exec(s, id, &e);
+	int rc = find_exec_edges(s, id, &e);
 	if (rc > 0)
 		*ret = e->fact.script;
 	return rc;
@@ -39,7 +48,14 @@ int store_exec_pub(struct store *s, store_id id, struct pubid *ret)
 int store_exec_sort(struct store *s, store_id id, struct exec_sort *ret)
 {
 	const struct view_exec *e;
-	int rc = find_exec(s, id, &e);
+	int rc = find_exec_edges(s, id, &e);
+	if (rc > 0 && s->reader->told_a.told) {
+		*ret = (struct exec_sort){.n = e->n, .env = e->fact.env, .command = e->command, .text = str_of("")};
+		if (e->command)
+			return 1;
+	}
+	if (rc > 0)
+		rc = find_exec(s, id, &e);
 	if (rc <= 0)
 		return rc;
 	*ret = (struct exec_sort){.n = e->n, .env = e->fact.env};
@@ -62,4 +78,17 @@ int store_command(struct store *s, const struct exec_sort *x, struct str *ret)
 		store_path(s, x->command >> 2, text);
 	*ret = buf_view(text);
 	return text->failed ? -ENOMEM : 0;
+}
+
+int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret)
+{
+	struct version_sort v;
+	int rc = extra && *extra ? 0 : adj_version_judged(s, id, ret);
+	if (rc != 0)
+		return rc;
+	rc = store_version_sort(s, id, &v);
+	if (rc == 1)
+		*ret = (struct version_judged){v.file,   v.origin, v.kind, store_version_class(v.kind, v.path, extra),
+		                               v.hollow, v.end};
+	return rc;
 }

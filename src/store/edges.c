@@ -1,5 +1,5 @@
 /* edges.c - what an execution used and made, what a version came from, and the reverse. */
-#include "store/read.h"
+#include "store/adjacency/adjacency.h"
 
 #include "graph/graph.h"
 
@@ -205,38 +205,52 @@ static int read_accesses(struct store *s, store_id exec, struct edges *e, bool u
 
 int store_uses(struct store *s, store_id exec, struct edges *e)
 {
+	int rc = store_reader(s) ? adj_exec_edges(s, exec, ADJ_USES, e) : -ENOMEM;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	return read_accesses(s, exec, e, true);
 }
 
 int store_outputs(struct store *s, store_id exec, struct edges *e)
 {
+	int rc = store_reader(s) ? adj_exec_edges(s, exec, ADJ_OUTPUTS, e) : -ENOMEM;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	return read_accesses(s, exec, e, false);
 }
 
 /* ---- versions ---- */
 
+struct edge edge_of_gen(const struct pgen *g)
+{
+	return (struct edge){.to = g->exec,
+	                     .part = g->part,
+	                     .sure = g->must,
+	                     .has_bytes = g->has_bytes,
+	                     .via = g->via,
+	                     .api = g->api,
+	                     .mode = g->mode,
+	                     .lo = g->lo,
+	                     .hi = g->hi,
+	                     .over = g->over,
+	                     .count = g->count,
+	                     .bytes = g->bytes};
+}
+
 int store_gens(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
 	e->n = 0;
-	int rc = r ? read_version(s, version, &r->ver, NULL) : -ENOMEM;
+	int rc = r ? adj_version_gens(s, version, e) : -ENOMEM;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = read_version(s, version, &r->ver, NULL);
 	for (size_t i = 0; rc == 1 && i < r->ver.gens.n; i++) {
 		const struct pgen *g = &r->ver.gens.v[i];
 		struct edge *p = edges_append_empty(e);
 		if (!p)
 			return -ENOMEM;
-		*p = (struct edge){.to = g->exec,
-		                   .part = g->part,
-		                   .sure = g->must,
-		                   .has_bytes = g->has_bytes,
-		                   .via = g->via,
-		                   .api = g->api,
-		                   .mode = g->mode,
-		                   .lo = g->lo,
-		                   .hi = g->hi,
-		                   .over = g->over,
-		                   .count = g->count,
-		                   .bytes = g->bytes};
+		*p = edge_of_gen(g);
 	}
 	if (have_parts(e))
 		fold_edges_by_target(e);
@@ -261,7 +275,10 @@ int store_derived(struct store *s, store_id version, struct edges *e)
 {
 	struct reader *r = store_reader(s);
 	e->n = 0;
-	int rc = r ? read_version(s, version, &r->ver, NULL) : -ENOMEM;
+	int rc = r ? adj_version_derived(s, version, e) : -ENOMEM;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = read_version(s, version, &r->ver, NULL);
 	for (size_t i = 0; rc == 1 && i < r->ver.ders.n; i++)
 		if (add_derived(e, r->ver.ders.v[i].version, &r->ver.ders.v[i], &r->ver) < 0)
 			return -ENOMEM;
@@ -342,8 +359,9 @@ int store_readers(struct store *s, store_id version, struct edges *e)
 	e->n = 0;
 	if (!r)
 		return -ENOMEM;
-	r->ids.n = 0;
-	int rc = read_attached(s, version_file(version), version_n(version), &r->ids);
+	int rc = adj_version_readers(s, version, &r->ids);
+	if (rc == 0)
+		rc = read_attached(s, version_file(version), version_n(version), &r->ids);
 	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
 		rc = load_used(s, r, r->ids.v[i], e->parts);
 		for (size_t k = rc < 0 ? r->used.edges.n : first_used(r, version); k < r->used.edges.n; k++) {
@@ -421,7 +439,7 @@ static int add_links(struct store *s, const struct process_view *v, uint32_t n, 
 		if (l->n != n)
 			continue;
 		int64_t hi = own->end;
-		int rc = exec_process(l->other) == v->id ? 1 : read_process(s, exec_process(l->other), other);
+		int rc = exec_process(l->other) == v->id ? 1 : read_process_edges(s, exec_process(l->other), other);
 		const struct view_exec *x =
 		    rc == 1 ? view_exec(exec_process(l->other) == v->id ? v : other, exec_n(l->other)) : NULL;
 		if (x && x->end < hi)
@@ -446,17 +464,17 @@ static int add_next_image(const struct process_view *v, uint32_t n, bool later, 
 	return 0;
 }
 
-/* The executions that forked the process r->a. */
+/* The executions that forked the process r->told_a. */
 static int add_parents(struct store *s, struct reader *r, struct informed *e)
 {
-	for (size_t i = 0; i < r->a.forks.n; i++) {
-		const struct pproc_fork *f = &r->a.forks.v[i].fact;
+	for (size_t i = 0; i < r->told_a.forks.n; i++) {
+		const struct pproc_fork *f = &r->told_a.forks.v[i].fact;
 		if (!f->parent)
 			continue;
-		bool self = f->parent == r->a.id;
-		int rc = self ? 1 : read_process(s, f->parent, &r->b);
-		uint64_t from = rc == 1 ? exec_id(f->parent, view_exec_at(self ? &r->a : &r->b, f->time)->n) : 0;
-		if (from && from != exec_id(r->a.id, 0))
+		bool self = f->parent == r->told_a.id;
+		int rc = self ? 1 : read_process_edges(s, f->parent, &r->told_b);
+		uint64_t from = rc == 1 ? exec_id(f->parent, view_exec_at(self ? &r->told_a : &r->told_b, f->time)->n) : 0;
+		if (from && from != exec_id(r->told_a.id, 0))
 			rc = add_informed(e, from, true, TERM_via_fork, forked_at(f), f->time);
 		if (rc < 0)
 			return rc;
@@ -468,15 +486,15 @@ static int add_parents(struct store *s, struct reader *r, struct informed *e)
 static int add_children(struct store *s, struct reader *r, uint32_t n, struct informed *e)
 {
 	r->ids.n = 0;
-	int rc = lists_get(s, list_key(LIST_CHILD, r->a.id), &r->ids);
+	int rc = lists_get(s, list_key(LIST_CHILD, r->told_a.id), &r->ids);
 	ids_sort(&r->ids);
 	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
-		bool self = r->ids.v[i] == r->a.id;
-		rc = self ? 1 : read_process(s, r->ids.v[i], &r->b);
-		const struct process_view *child = self ? &r->a : &r->b;
+		bool self = r->ids.v[i] == r->told_a.id;
+		rc = self ? 1 : read_process_edges(s, r->ids.v[i], &r->told_b);
+		const struct process_view *child = self ? &r->told_a : &r->told_b;
 		for (size_t k = 0; rc == 1 && k < child->forks.n; k++) {
 			const struct pproc_fork *f = &child->forks.v[k].fact;
-			if (f->parent != r->a.id || view_exec_at(&r->a, f->time)->n != n || (self && n == 0))
+			if (f->parent != r->told_a.id || view_exec_at(&r->told_a, f->time)->n != n || (self && n == 0))
 				continue;
 			if (add_informed(e, exec_id(child->id, 0), true, TERM_via_fork, forked_at(f), f->time) < 0)
 				rc = -ENOMEM;
@@ -490,14 +508,14 @@ int store_informed(struct store *s, store_id exec, struct edges *e)
 	struct reader *r = store_reader(s);
 	struct informed x = {.e = e};
 	e->n = 0;
-	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
+	int rc = r ? read_process_edges(s, exec_process(exec), &r->told_a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
 	rc = exec_n(exec) == 0 ? add_parents(s, r, &x) : 0;
 	if (rc == 0)
-		rc = add_next_image(&r->a, exec_n(exec), false, &x);
+		rc = add_next_image(&r->told_a, exec_n(exec), false, &x);
 	if (rc == 0)
-		rc = add_links(s, &r->a, exec_n(exec), &r->b, &x);
+		rc = add_links(s, &r->told_a, exec_n(exec), &r->told_b, &x);
 	map_release(&x.at);
 	return rc;
 }
@@ -507,12 +525,12 @@ int store_informs(struct store *s, store_id exec, struct edges *e)
 	struct reader *r = store_reader(s);
 	struct informed x = {.e = e};
 	e->n = 0;
-	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
+	int rc = r ? read_process_edges(s, exec_process(exec), &r->told_a) : -ENOMEM;
 	if (rc <= 0)
 		return rc;
-	rc = add_next_image(&r->a, exec_n(exec), true, &x);
+	rc = add_next_image(&r->told_a, exec_n(exec), true, &x);
 	if (rc == 0)
-		rc = add_links(s, &r->a, exec_n(exec), &r->b, &x);
+		rc = add_links(s, &r->told_a, exec_n(exec), &r->told_b, &x);
 	if (rc == 0)
 		rc = add_children(s, r, exec_n(exec), &x);
 	map_release(&x.at);

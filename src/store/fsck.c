@@ -6,6 +6,7 @@
 #include "graph/collect.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
+#include "store/adjacency/adjacency.h"
 #include "store/counts.h"
 #include "store/dump.h"
 #include "store/store_int.h"
@@ -225,6 +226,13 @@ static int check_counts(struct fsck *f)
 	return rc;
 }
 
+static int report_adjacency(void *arg, enum block_table table, uint64_t id)
+{
+	report_finding(arg, "the edges of %s %" PRIu64 " that lie beside the index are not what its rows say",
+	               table == BLOCK_FILE ? "file" : "process", id);
+	return 0;
+}
+
 int store_check_counts(struct store *s, void (*say)(void *arg, const char *line), void *arg)
 {
 	struct fsck f = {.s = s, .say = say, .arg = arg};
@@ -259,6 +267,8 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 	}
 	if (rc == 0)
 		rc = check_counts(&f);
+	if (rc == 0)
+		rc = adj_check(s, report_adjacency, &f);
 	if (rc < 0)
 		err_set(err, -rc, "cannot check the store");
 	if (viewing)

@@ -615,11 +615,6 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	return 1;
 }
 
-static enum origin version_origin(const struct pver *v)
-{
-	return pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL;
-}
-
 int store_version(struct store *s, store_id id, struct version_info *ret)
 {
 	struct reader *r = store_reader(s);
@@ -634,7 +629,7 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	*ret = (struct version_info){.id = id,
 	                             .file = version_file(id),
 	                             .n = version_n(id),
-	                             .origin = version_origin(v),
+	                             .origin = pver_known_origin(v),
 	                             .has_size = fp != NULL,
 	                             .size = fp ? fp->size : 0,
 	                             .mtime = fp ? fp->mtime : TIME_NONE,
@@ -676,7 +671,7 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 	if (rc < 0)
 		return rc;
 	*ret = (struct version_sort){.file = version_file(id),
-	                             .origin = version_origin(&r->ver),
+	                             .origin = pver_known_origin(&r->ver),
 	                             .kind = f.kind,
 	                             .path = buf_view(&r->sort_text),
 	                             .within = f.within,

@@ -7,7 +7,9 @@
 
 #include "store/store_int.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <string.h>
 
 #define PACK_DAMAGED (-ENOTRECOVERABLE) /* of a column that does not hold what it should */
 
@@ -19,31 +21,32 @@ static inline struct cur cur_of(struct str s)
 {
 	return (struct cur){(const unsigned char *)s.p, (const unsigned char *)s.p + s.n, false};
 }
-static inline uint64_t cur_u(struct cur *c)
+/* Eight bytes at once: the groups of seven bits up to the first byte that ends a number are pushed together. */
+static inline __attribute__((always_inline)) uint64_t cur_u_here(struct cur *c)
 {
-	const unsigned char *p = c->p;
-	uint64_t v = 0;
-	if (c->end - p >= 4) { /* nearly all are of 1 to 4 bytes: no loop, no test of the end */
-		if (p[0] < 0x80) {
-			c->p = p + 1;
-			return p[0];
+	uint64_t v = 0, ends;
+	if (c->end - c->p >= 8) {
+		if (*c->p < 0x80)
+			return *c->p++;
+		memcpy(&v, c->p, sizeof(v));
+		v = le64toh(v);
+		ends = ~v & 0x8080808080808080u;
+		if (ends) {
+			c->p += (unsigned)__builtin_ctzll(ends) / 8 + 1;
+			v &= ends ^ (ends - 1);
+			v = (v & 0x007f007f007f007fu) | (v & 0x7f007f007f007f00u) >> 1;
+			v = (v & 0x00003fff00003fffu) | (v & 0x3fff00003fff0000u) >> 2;
+			return (v & 0x0fffffffu) | (v & 0x0fffffff00000000u) >> 4;
 		}
-		if (p[1] < 0x80) {
-			c->p = p + 2;
-			return (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
-		}
-		if (p[2] < 0x80) {
-			c->p = p + 3;
-			return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (uint64_t)p[2] << 14;
-		}
-		if (p[3] < 0x80) {
-			c->p = p + 4;
-			return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (p[2] & 0x7fu) << 14 | (uint64_t)p[3] << 21;
-		}
+		v = 0;
 	}
 	if (!c->bad && !varint_get(&c->p, c->end, &v))
 		c->bad = true;
 	return v;
+}
+static inline uint64_t cur_u(struct cur *c)
+{
+	return cur_u_here(c);
 }
 static inline int64_t cur_z(struct cur *c)
 {
@@ -262,6 +265,10 @@ void pver_release(struct pver *v);
 static inline unsigned pver_origin(const struct pver *v)
 {
 	return v->flags & 3;
+}
+static inline enum origin pver_known_origin(const struct pver *v)
+{
+	return pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL;
 }
 /* Its fingerprint, index + 1, 0 none: as its times were set last. */
 static inline uint32_t pver_print(const struct pver *v)

@@ -1,4 +1,5 @@
 /* read.c - rows of files and their versions, through what a view keeps; and public ids. */
+#include "store/adjacency/adjacency.h"
 #include "store/counts.h"
 
 #include <errno.h>
@@ -59,6 +60,8 @@ void store_reader_free(struct store *s)
 	buf_release(&r->dirs);
 	process_view_release(&r->a);
 	process_view_release(&r->b);
+	process_view_release(&r->told_a);
+	process_view_release(&r->told_b);
 	pver_release(&r->ver);
 	pfile_release(&r->file);
 	buf_release(&r->run_text);
@@ -220,8 +223,11 @@ int read_rows_begin(struct store *s, unsigned blocks)
 			release_slots(&s->reader->rows[i]);
 	}
 	s->view_blocks = blocks;
-	if (s->reader)
+	if (s->reader) {
 		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = s->reader->used.exec = 0;
+		s->reader->told_a.id = s->reader->told_b.id = 0;
+	}
+	adj_view_begin(s);
 	s->viewing = true;
 	return 0;
 }

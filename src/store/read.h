@@ -15,6 +15,10 @@ struct view_exec {
 	uint64_t session; /* row of the fact that holds */
 	int64_t start, end;
 	struct pproc_exec fact;
+	/* Of a view that is told, in the place of the rest: the number of the name that it was called by (0: it has none,
+	 * or the text itself), and the edges of what it used, and behind them of what it made. */
+	uint64_t command, uses_n, outputs_n;
+	const char *touched;
 };
 struct view_fork {
 	struct gkey_row key;
@@ -28,6 +32,7 @@ struct view_gap {
 /* A process row, decoded and settled as doc/graph.md says. */
 struct process_view {
 	uint64_t id; /* 0: none is loaded */
+	bool told;   /* by a segment (adjacency/adjacency.h): what store_informed goes by is there, and no more */
 	struct buf info;
 	struct pproc p;
 	VEC(struct view_exec) execs; /* by n; 0 is always there */
@@ -82,7 +87,8 @@ struct reader {
 	VEC(struct dir_text) dir_list;
 	struct buf dirs;
 	struct process_view a, b;
-	struct run_user user; /* in a view */
+	struct process_view told_a, told_b; /* as a and b, for who asks for edges alone */
+	struct run_user user;               /* in a view */
 	struct pver ver;
 	uint64_t ver_id; /* which version ver is, 0 not known */
 	struct pfile file;
@@ -105,6 +111,8 @@ int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS]);
 int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]);
 /* 1 found, 0 not, -errno. The view may hold that process already. */
 int read_process(struct store *s, uint64_t id, struct process_view *v);
+/* The same for who asks for edges alone: v may be told. */
+int read_process_edges(struct store *s, uint64_t id, struct process_view *v);
 void process_view_release(struct process_view *v);
 const struct view_exec *view_exec(const struct process_view *v, uint32_t n); /* NULL not known */
 /* The execution that was current at t. */
@@ -210,6 +218,11 @@ uint64_t read_pidns(struct store *s, const struct pproc *p);
 /* Appends a file's identity for a hash. */
 void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out);
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);
+
+/* ---- edges.c ---- */
+
+/* One of the executions that made a version, as an edge. */
+struct edge edge_of_gen(const struct pgen *g);
 
 /* ---- summaries.c ---- */
 

@@ -1,5 +1,5 @@
 /* read_process.c - a process's row, decoded and settled into its executions. */
-#include "store/read.h"
+#include "store/adjacency/adjacency.h"
 
 #include <errno.h>
 
@@ -120,7 +120,7 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 		return 1; /* it is there already */
 	buf_reset(&v->info);
 	v->execs.n = v->forks.n = v->links.n = v->gaps.n = v->sessions.n = 0;
-	v->exited = false;
+	v->exited = v->told = false;
 	v->id = 0;
 	int rc = read_process_row(s, id, row);
 	if (rc <= 0)
@@ -139,6 +139,12 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 	v->id = v->forks.n || v->execs.n > 1 || v->exited ? id : 0;
 	/* A process that no session tells of any more (its frames came whole, and told of another) is not there. */
 	return v->id != 0;
+}
+
+int read_process_edges(struct store *s, uint64_t id, struct process_view *v)
+{
+	int rc = adj_process(s, id, v);
+	return rc ? rc : read_process(s, id, v);
 }
 
 const struct view_exec *view_exec(const struct process_view *v, uint32_t n)

@@ -29,6 +29,8 @@ static const char store_schema[] =
     " PRIMARY KEY(path, n)) WITHOUT ROWID;"
     "CREATE TABLE move(old INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY(old, new)) WITHOUT ROWID;"
     "CREATE TABLE process(id INTEGER PRIMARY KEY, pack BLOB NOT NULL);"
+    "CREATE TABLE adjacency(place INTEGER PRIMARY KEY, generation INTEGER NOT NULL, mark INTEGER NOT NULL,"
+    " rows INTEGER NOT NULL, changed BLOB NOT NULL);"
     "CREATE TABLE calls(session INTEGER NOT NULL, access INTEGER NOT NULL, kind INTEGER NOT NULL, first INTEGER,"
     " last INTEGER, calls INTEGER, failed INTEGER, bytes INTEGER, largest INTEGER, spent INTEGER, size0 INTEGER,"
     " size1 INTEGER, size2 INTEGER, size3 INTEGER, size4 INTEGER, size5 INTEGER, size6 INTEGER, size7 INTEGER,"

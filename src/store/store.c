@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/os/own_dir.h"
+#include "store/adjacency/adjacency.h"
 #include "store/pages.h"
 #include "store/store_int.h"
 
@@ -259,6 +260,7 @@ int store_replace(struct store *s, const char *by, struct err *err)
 		rc = err_set(err, errno, "cannot remove '%s'", s->index);
 	else
 		sync_dir_of(s->index);
+	adj_purge(s);
 	if (turn >= 0)
 		close(turn);
 	return rc;
@@ -391,6 +393,7 @@ void store_close(struct store *s)
 	if (s->handed)
 		munmap(s->handed, s->handed_size);
 	store_reader_free(s);
+	adj_release(s);
 	buf_release(&s->scratch);
 	buf_release(&s->scratch2);
 	free(s->home);

@@ -235,6 +235,28 @@ struct version_sort {
 };
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 
+/* What a version is to a walk. */
+enum version_class {
+	VERSION_DATA,
+	VERSION_SYSTEM, /* of the machine (base/os/system.h) */
+	VERSION_NAMED,  /* data for an execution that was given it by name */
+	VERSION_ABSENT,
+	VERSION_ENGINE /* what a workflow system keeps of what it did (base/os/engine_paths.h) */
+};
+/* By the kind and path of the file; extra: the user's own prefixes (base/os/system.h), NULL none. */
+enum version_class store_version_class(uint64_t kind, struct str path, const char *extra);
+/* The same as store_version_sort tells, with the path judged in the place of told: a tenth of the cost where the edges
+ * lie apart. 1, 0, -errno. */
+struct version_judged {
+	store_id file;
+	enum origin origin;
+	uint64_t kind; /* term kind */
+	enum version_class class;
+	bool hollow;
+	int64_t end; /* where hollow */
+};
+int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret);
+
 /* ---- finding a place to start ---- */
 
 /* A file by identity. */

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 20
+#define STORE_VERSION 21
 #define STORE_PATIENCE_MS 60000 /* for others who write */
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
@@ -103,6 +103,7 @@ struct store {
 	struct buf scratch, scratch2;
 	struct damages *damages; /* damage.c; NULL: not read yet */
 	struct reader *reader;   /* read.h */
+	struct adj *adj;         /* adjacency/adjacency.h */
 	bool viewing;            /* between store_view_begin and _end: rows do not change */
 	unsigned views;          /* that began and have not ended, one in the other */
 	unsigned view_blocks;    /* of each table, that the view keeps */

@@ -177,6 +177,15 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 	return 1;
 }
 
+int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret)
+{
+	struct version_sort v;
+	store_version_sort(s, id, &v);
+	*ret = (struct version_judged){
+	    .file = v.file, .origin = v.origin, .kind = v.kind, .class = store_version_class(v.kind, v.path, extra)};
+	return 1;
+}
+
 int store_exec_script(struct store *s, store_id id, store_id *ret)
 {
 	struct exec_info x;

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/os/engine_paths.h"
 #include "query/idmap.h"
 
 #include <errno.h>
@@ -193,7 +194,7 @@ static int hide_version(struct folding *f, uint32_t node, uint32_t by, uint32_t 
 	struct version_sort v;
 	bool within = by && by != HIDDEN && by == below && f->w->group[by - 1];
 	int r = store_version_sort(f->v->s, f->w->l.nodes[node].id, &v);
-	bool own = r > 0 && v.kind == TERM_kind_regular && stages_own_file(v.path);
+	bool own = r > 0 && v.kind == TERM_kind_regular && engine_own_file(v.path);
 	own |= within && is_engine(f, by - 1);
 	f->w->inside += within && !own;
 	f->w->own += own;
@@ -254,7 +255,7 @@ static int is_called(const struct folding *f, uint32_t node, struct str name)
 	if (f->w->l.nodes[node].exec)
 		return 0;
 	int r = store_version_sort(f->v->s, f->w->l.nodes[node].id, &v);
-	return r <= 0 ? r : v.kind == TERM_kind_regular && !stages_own_file(v.path) && str_eq(str_base_name(v.path), name);
+	return r <= 0 ? r : v.kind == TERM_kind_regular && !engine_own_file(v.path) && str_eq(str_base_name(v.path), name);
 }
 
 /* A copy of a script that the engine made, node: b is between it and the engine, and other between it and who ran it.

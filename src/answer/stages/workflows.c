@@ -2,6 +2,7 @@
 
 #include "answer/entities.h"
 #include "base/map.h"
+#include "base/os/engine_paths.h"
 #include "base/os/system.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static int is_data(const struct workflows *w, store_id version)
 	struct version_sort v;
 	int r = store_version_sort(w->s, version, &v);
 	return r <= 0 ? r
-	              : v.kind == TERM_kind_regular && !v.within && !stages_own_file(v.path) &&
+	              : v.kind == TERM_kind_regular && !v.within && !engine_own_file(v.path) &&
 	                    system_path(v.path, w->system_extra) != SYSTEM_YES;
 }
 

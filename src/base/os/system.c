@@ -1,5 +1,7 @@
 #include "base/os/system.h"
 
+#include "base/hash.h"
+
 enum how { HOW_keep, HOW_under, HOW_named, HOW_suffix };
 
 struct rule {
@@ -97,4 +99,22 @@ enum system_class system_path(struct str path, const char *extra)
 			return SYSTEM_YES;
 	}
 	return SYSTEM_NO;
+}
+
+static uint64_t hash_rules(uint64_t h, const struct rule *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char how = (unsigned char)r[i].how;
+		h = hash_more(h, &how, 1);
+		h = hash_more(h, r[i].text, r[i].n + 1);
+	}
+	return h;
+}
+
+uint64_t system_rules(void)
+{
+	static _Atomic uint64_t known;
+	if (!known)
+		known = hash_rules(hash_rules(1, rules, COUNT(rules)), within, COUNT(within)) | 1;
+	return known;
 }

@@ -13,5 +13,7 @@ enum system_class {
 /* extra: the user's own prefixes separated by spaces, commas or colons, "!" before one that is never folded; may be
  * NULL. */
 enum system_class system_path(struct str path, const char *extra);
+/* A number that changes when the table does: for whoever keeps what system_path said. */
+uint64_t system_rules(void);
 
 #endif

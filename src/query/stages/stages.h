@@ -10,6 +10,7 @@
 #ifndef STEMMA_QUERY_STAGES_STAGES_H
 #define STEMMA_QUERY_STAGES_STAGES_H
 
+#include "base/os/engine_paths.h"
 #include "store/store.h"
 
 enum stage_kind { STAGE_RULE, STAGE_TASK, STAGE_TARGET, STAGE_NOTEBOOK };
@@ -42,11 +43,10 @@ int stages_find(struct stages *st, store_id exec, uint32_t *ret);
 int stages_is_engine(struct stages *st, store_id exec, store_id *ret);
 /* The stage for which an engine made a version by itself, as a job that only touches its output: 1; 0 none, -errno. */
 int stages_made_for(struct stages *st, store_id engine, store_id version, uint32_t *ret);
-/* Is a file an engine's own, of which no stage is made: below .snakemake, .ninja_log and the like? */
-bool stages_own_file(struct str path);
-/* Of these, does an engine only keep there what it did and what is out of date? Such a file says whether a job runs,
- * and nothing of it is in what the job makes. (Scripts and environments below .snakemake are content.) */
-bool stages_bookkeeping(struct str path);
+static inline bool stages_bookkeeping(struct str path)
+{
+	return engine_bookkeeping(path);
+}
 /* A script that Snakemake copied before it ran it, .snakemake/scripts/tmpXXXX.NAME: NAME. Else nothing. */
 struct str stages_copied_script(struct str path);
 const struct stage *stages_get(const struct stages *st, uint32_t i);

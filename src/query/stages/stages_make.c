@@ -1,5 +1,6 @@
 /* stages_make.c - targets of make and ninja: what one recipe made, of which an argument says which file was meant. */
 #include "base/map.h"
+#include "base/os/engine_paths.h"
 #include "query/stages/stages_int.h"
 
 #include <errno.h>
@@ -101,7 +102,7 @@ static int take_output(void *arg, store_id exec, store_id version, struct str pa
 	if (r > 0)
 		r = store_file(t->r->st->s, v.file, &f);
 	(void)path; /* gone with the next question */
-	if (r <= 0 || !f.named || stages_own_file(f.path))
+	if (r <= 0 || !f.named || engine_own_file(f.path))
 		return r < 0 ? r : 0;
 	if (t->exec != exec) {
 		t->exec = exec;

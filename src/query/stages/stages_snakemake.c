@@ -4,6 +4,7 @@
  * k=v". The text is hostile: what does not fit is passed over, and all that comes of it is a name. */
 #include "base/base64.h"
 #include "base/map.h"
+#include "base/os/engine_paths.h"
 #include "query/stages/stages_int.h"
 
 #include <ctype.h>
@@ -84,7 +85,7 @@ static int ask_job(void *arg, store_id exec, store_id version, struct str path)
 static int ask_made(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
-	struct stages_job *j = stages_own_file(path) ? NULL : stages_plan_job(a->p, path);
+	struct stages_job *j = engine_own_file(path) ? NULL : stages_plan_job(a->p, path);
 	uint32_t stage;
 	bool is_new;
 	if (!j)

@@ -1,6 +1,8 @@
 /* index.c - store_index: one transaction from new frames to changed rows. */
 #include "store/index/index.h"
 
+#include "store/adjacency/adjacency.h"
+
 #include "base/memory.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
@@ -309,6 +311,8 @@ static int index_part(struct store *s, const struct store_index_options *o, stru
 	if (rc == 0 && memory_lacks() != lacks)
 		rc = err_set(err, ENOMEM, "out of memory: the index was not changed");
 	if (rc == 0)
+		rc = adj_keep_written(s, err);
+	if (rc == 0)
 		rc = transaction(s, SQL_commit, err);
 	if (rc < 0) {
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -513,6 +517,8 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 		if (lock < 0)
 			return lock;
 		rc = index_file(s, o, &tombstones, &parts, err, ret);
+		if (rc == 0)
+			adj_bring(s);
 		close(lock);
 	}
 	free(tombstones.v);
