@@ -67,7 +67,7 @@ static void write_first(struct log_writer *w, struct log_state *s, uint32_t n)
 }
 
 /* Gathers the ends that are not in the log. */
-static void gather_ends(struct log_writer *w, struct log_state *s, uint64_t kept)
+static void append_ends_after(struct log_writer *w, struct log_state *s, uint64_t kept)
 {
 	for (unsigned i = 0; i < w->n_ends; i++) {
 		const unsigned char *p = (const unsigned char *)w->ends.p + w->end[i].at;
@@ -98,7 +98,7 @@ static void write_what_fits(struct log_writer *w)
 	for (unsigned i = 0; i < w->n_ends; i++)
 		s.unsaid -= s.unsaid > 0 && w->end[i].seq > kept;
 	if (!s.unsaid || log_writer_say_lost(w, &s))
-		gather_ends(w, &s, kept);
+		append_ends_after(w, &s, kept);
 	if (s.len && log_writer_frame(w, &s) < 0) {
 		/* Not even that: then the gap alone. */
 		s.len = s.count = 0;

@@ -226,7 +226,7 @@ static int reduce_items(struct statement *t, int64_t end)
 	return r < 0 ? r : 0;
 }
 
-static int find_digests(struct statement *t)
+static int find_or_compute_digests(struct statement *t)
 {
 	int r = 0;
 	for (size_t i = 0; r >= 0 && i < t->items.n; i++) {
@@ -388,7 +388,7 @@ static int collect_run_items(struct statement *t, struct err *err)
 	int64_t end = r > 0 ? run.end : TIME_NONE;
 	r = r < 0 ? r : append_run_items(t);
 	r = r < 0 ? r : reduce_items(t, end);
-	r = r < 0 ? r : find_digests(t);
+	r = r < 0 ? r : find_or_compute_digests(t);
 	if (r < 0)
 		return err_set(err, -r, "cannot read the record");
 	size_t made = 0;

@@ -93,7 +93,7 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	free(m->cwd);
 	m->cwd = NULL; /* that was ours */
 	look_who(m, pid);
-	int64_t now = monitor_clock(m), start = (int64_t)f.started + m->offset;
+	int64_t now = monitor_now_ns(m), start = (int64_t)f.started + m->offset;
 	monitor_listen(m);
 	monitor_begin(m, pid, false, start < now ? start : now);
 	monitor_lasts(m);
@@ -119,7 +119,7 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	if (p[0].revents) {
 		struct member *r = tree_by_pid(&m->tree, pid);
 		if (r)
-			tree_exiting(&m->tree, pid, NULL, -1, monitor_clock(m));
+			tree_exiting(&m->tree, pid, NULL, -1, monitor_now_ns(m));
 		procfs_clear(&f);
 		if (procfs_stat(pid, &f) == 0 && f.state == 'Z')
 			status = f.exit_code;
@@ -128,7 +128,7 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	}
 	m->root_over = p[0].revents != 0;
 	m->status = status;
-	m->end = monitor_clock(m);
+	m->end = monitor_now_ns(m);
 	pthread_mutex_unlock(&m->lock);
 	size_t n;
 	m->observer.ended(m, status, true, m->end, &n);

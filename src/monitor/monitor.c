@@ -151,7 +151,7 @@ void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start)
 	m->blind = !reported;
 	m->root = root;
 	m->start = start;
-	m->wall_before = monitor_clock(m);
+	m->wall_before = monitor_now_ns(m);
 	apart_begin(&m->apart);
 	if (m->blind)
 		tree_born(&m->tree, root, 0, start, start, m->attached);
@@ -213,7 +213,7 @@ static void on_leaving(void *arg, pid_t pid)
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
-	tree_leaving(&m->tree, pid, monitor_clock(m));
+	tree_leaving(&m->tree, pid, monitor_now_ns(m));
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -264,7 +264,7 @@ static void report_orphan(struct monitor *m, const struct member *p, int status,
 
 void monitor_orphan_ended(struct monitor *m, const struct member *p, int status)
 {
-	report_orphan(m, p, status, monitor_clock(m));
+	report_orphan(m, p, status, monitor_now_ns(m));
 }
 
 void monitor_ended(struct monitor *m, pid_t pid, const struct procfs *last, int status, int64_t now)
@@ -401,7 +401,7 @@ static void hand_over_summary(struct monitor *m, const struct buf *text, bool la
 }
 
 /* The first one has been taken: the user's file is written by us, when whoever took it is through with it. */
-static void publish_late(struct monitor *m, const struct summary *s)
+static void wait_and_publish(struct monitor *m, const struct summary *s)
 {
 	enum { PATIENCE_MS = 5000 };
 	struct handover *h = m->handover;
@@ -450,7 +450,7 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	if (last)
 		stop_sampler(m);
 	if (rc == 0 && last)
-		publish_late(m, &s);
+		wait_and_publish(m, &s);
 	summary_release(&s);
 	buf_release(&whole);
 	*ret_n = m->text.n;

@@ -135,7 +135,7 @@ struct monitor {
 void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start);
 /* Begins to look every now and then; once, however often it is called. */
 void monitor_lasts(struct monitor *m);
-int64_t monitor_clock(const struct monitor *m);
+int64_t monitor_now_ns(const struct monitor *m);
 /* One look at everybody alive. */
 void monitor_sample(struct monitor *m);
 /* Looks for processes that were not told. */

@@ -19,7 +19,7 @@
 #define SHARES_FROM (8 << 20) /* bytes that must be in question */
 #define CREDIT_NS 30000000    /* CPU time for shares: a twentieth of the first 600 ms, then 1 % */
 
-int64_t monitor_clock(const struct monitor *m)
+int64_t monitor_now_ns(const struct monitor *m)
 {
 	return clock_now_ns(CLOCK_BOOTTIME) + m->offset;
 }
@@ -193,7 +193,7 @@ static void discovered(void *arg, pid_t pid)
 		procfs_clear(&f);
 		if (procfs_stat(pid, &f) < 0 || f.state == 'Z' || f.state == 'X')
 			return;
-		int64_t now = monitor_clock(m), from = (int64_t)f.started + m->offset;
+		int64_t now = monitor_now_ns(m), from = (int64_t)f.started + m->offset;
 		if (tree_is_ending(&m->tree, pid, from))
 			return;
 		struct member *p = tree_born(&m->tree, pid, d->parent, from < now ? from : now, now, true);
@@ -286,7 +286,7 @@ static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t la
 	bool again = m->shares_due || seen > m->shares.pss + m->shares.pss / 10;
 	if (again ? resident < seen - seen / 50 : resident < seen + seen / 50)
 		return false;
-	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE), passed = monitor_clock(m) - m->start;
+	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE), passed = monitor_now_ns(m) - m->start;
 	int64_t credit = !m->o.thorough ? 0 : passed / 20 < CREDIT_NS ? passed / 20 : CREDIT_NS;
 	return m->spent + cost < credit + passed / 100;
 }
@@ -352,7 +352,7 @@ static void end_member(struct monitor *m, struct member *p, struct procfs *last,
 			tree_add_io(&s->io, last);
 	}
 	monitor_orphan_ended(m, p, status);
-	tree_exiting(&m->tree, p->pid, last, status, monitor_clock(m));
+	tree_exiting(&m->tree, p->pid, last, status, monitor_now_ns(m));
 }
 
 /* What one process has now, to that of all. */
@@ -536,7 +536,7 @@ void monitor_sample(struct monitor *m)
 	monitor_hear(m);
 	if ((m->blind && !monitor_hears(m)) || deep)
 		monitor_discover(m);
-	w->time = monitor_clock(m);
+	w->time = monitor_now_ns(m);
 	w->since = w->time - m->start;
 	w->root = m->root_over ? 0 : m->root;
 	w->ended = m->root_over;

@@ -56,7 +56,7 @@ static int add_edge(struct report *r, const struct report_edge *e)
 	return 0;
 }
 
-static int add_lineage(struct report *r)
+static int add_first_nodes_of_lineage(struct report *r)
 {
 	size_t n = r->q->most && r->q->most < r->l.n_nodes ? r->q->most : r->l.n_nodes;
 	int rc = 0;
@@ -84,7 +84,7 @@ static int walk_from(struct report *r, const store_id *roots, size_t n, struct e
 	if (rc == 0)
 		rc = shape_make(&(struct shape_of){r->a->store, &r->l, &r->options}, &r->shape);
 	if (rc == 0)
-		rc = add_lineage(r);
+		rc = add_first_nodes_of_lineage(r);
 	for (size_t i = 0; i < r->lineage_nodes && rc == 0; i++)
 		r->nodes[i].sure = certain[i];
 	free(certain);

@@ -341,7 +341,7 @@ static int name_sum(struct store *s, bool exec, struct named *n)
 	return r < 0 ? r : n->name ? 0 : -ENOMEM;
 }
 
-static int sort_sums(struct store *s, bool exec, struct stat_list *l)
+static int sort_sums_by_use(struct store *s, bool exec, struct stat_list *l)
 {
 	struct named *v = calloc(l->n + 1, sizeof(*v));
 	int r = v ? 0 : -ENOMEM;
@@ -369,8 +369,8 @@ int stat_finish(struct stat_sums *w)
 		for (size_t i = 0; i < w->files.n; i++)
 			not_all(&w->files.v[i]);
 	}
-	int r = sort_sums(w->source->store, true, &w->execs);
-	return r < 0 ? r : sort_sums(w->source->store, false, &w->files);
+	int r = sort_sums_by_use(w->source->store, true, &w->execs);
+	return r < 0 ? r : sort_sums_by_use(w->source->store, false, &w->files);
 }
 
 void stat_release(struct stat_sums *w)

@@ -154,7 +154,7 @@ static int64_t time_slack(const struct file *f)
 	return !access_ending_has_clock(f->domain) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
 }
 
-bool file_has_no_clones(const struct file *f)
+bool file_cannot_be_cloned(const struct file *f)
 {
 	static const char *const types[] = {"ext2", "ext3", "ext4", "tmpfs", "ramfs"};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -306,7 +306,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	}
 	/* All that it did was counted, so it lasted no longer than that. */
 	if (s->narrow && !a->altered && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE) &&
-	    changed != INT64_MAX && (s->exact || file_has_no_clones(f)) && !io.idle) {
+	    changed != INT64_MAX && (s->exact || file_cannot_be_cloned(f)) && !io.idle) {
 		ev.access_end.exact = 1;
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;

@@ -470,7 +470,7 @@ static bool is_file_mapped(const struct access *a, bool *ret_readable)
  * of those it is said of writing only. */
 static bool shows_in_totals(const struct file *f, unsigned way)
 {
-	return f->kind == TERM_kind_regular ? way == ACCESS_WRITE && file_has_no_clones(f) : is_stream_in_totals(f);
+	return f->kind == TERM_kind_regular ? way == ACCESS_WRITE && file_cannot_be_cloned(f) : is_stream_in_totals(f);
 }
 
 /* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. */

@@ -483,7 +483,7 @@ struct fingerprint fingerprint_of(const struct statx *st);
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
 /* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
-bool file_has_no_clones(const struct file *f);
+bool file_cannot_be_cloned(const struct file *f);
 /* fp was its fingerprint at that time: would any later change show in a later one, and does nobody of the run write it?
  */
 bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time);

@@ -92,7 +92,7 @@ void watch_logs_close(struct watch_logs *w)
 	buf_release(&w->root);
 }
 
-static int take_event(struct watch_logs *w, const struct inotify_event *e)
+static int watch_new_folder(struct watch_logs *w, const struct inotify_event *e)
 {
 	struct buf b = {0};
 	if (e->mask & IN_Q_OVERFLOW) /* folders may have been made that nobody told of */
@@ -114,7 +114,7 @@ static int drain(struct watch_logs *w)
 	while (r == 0 && (n = read(w->fd, text, sizeof(text))) > 0)
 		for (const char *p = text; r == 0 && p < text + n;) {
 			const struct inotify_event *e = (const struct inotify_event *)(const void *)p;
-			r = take_event(w, e);
+			r = watch_new_folder(w, e);
 			p += sizeof(*e) + e->len;
 		}
 	return r;

@@ -125,7 +125,7 @@ static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 }
 
 /* What stands in the place of a thing and is none. */
-static int pass_literal(struct rdf_reader *r, const struct triple *t)
+static int pass_or_refuse_literal(struct rdf_reader *r, const struct triple *t)
 {
 	if (!r->d->provio)
 		return report_bad_triple(r, t, "is a literal where a thing is wanted");
@@ -189,7 +189,7 @@ static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 static int add_qualified(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return pass_literal(r, t);
+		return pass_or_refuse_literal(r, t);
 	if (!doc_add(r->d, is->kind, t->line))
 		return report_rdf_full(r, t->line);
 	size_t st = r->d->st.n - 1;
@@ -225,7 +225,7 @@ static bool is_qualified(struct rdf_reader *r, const struct triple *t, const str
 static int add_direct(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return pass_literal(r, t);
+		return pass_or_refuse_literal(r, t);
 	struct doc_statement *st = doc_add(r->d, is->kind, t->line);
 	if (!st)
 		return report_rdf_full(r, t->line);

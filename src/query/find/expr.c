@@ -225,7 +225,7 @@ static int parse_expr_condition(struct parser *p, struct expr **ret)
 	return report_unexpected(p, "a condition");
 }
 
-static int parse_expr_not(struct parser *p, struct expr **ret)
+static int parse_expr_operand(struct parser *p, struct expr **ret)
 {
 	if (p->depth >= DEPTH_MAX) {
 		err_set(p->err, 0, "the expression is nested more than %d deep", DEPTH_MAX);
@@ -236,7 +236,7 @@ static int parse_expr_not(struct parser *p, struct expr **ret)
 	if (is_expr_token(p, "not") || is_expr_token(p, "!")) {
 		struct expr *a = NULL;
 		p->at++;
-		r = parse_expr_not(p, &a);
+		r = parse_expr_operand(p, &a);
 		if (r == 0)
 			r = new_expr(EXPR_NOT, a, NULL, ret);
 	} else if (is_expr_token(p, "(")) {
@@ -257,12 +257,12 @@ static int parse_expr_not(struct parser *p, struct expr **ret)
 static int parse_expr_and(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;
-	int r = parse_expr_not(p, &a);
+	int r = parse_expr_operand(p, &a);
 	while (r == 0 && p->at < p->n && !is_expr_token(p, "or") && !is_expr_token(p, ")")) {
 		struct expr *b = NULL;
 		if (is_expr_token(p, "and"))
 			p->at++;
-		r = parse_expr_not(p, &b);
+		r = parse_expr_operand(p, &b);
 		if (r < 0)
 			expr_free(a);
 		else

@@ -32,7 +32,7 @@ static uint64_t execution_row_of(const struct ix *x, uint32_t exec)
 
 /* ---- facts ---- */
 
-static uint32_t owner(const struct ix *x, unsigned kind, uint32_t i)
+static uint32_t process_of_fact(const struct ix *x, unsigned kind, uint32_t i)
 {
 	switch (kind) {
 	case 0:
@@ -62,7 +62,7 @@ static int chain_facts(struct proc_writer *w)
 		for (size_t i = 0; i < x->g.procs.n; i++)
 			w->head[k][i] = VEC_NONE;
 		for (size_t i = count[k]; i-- > 0;) {
-			uint32_t p = owner(x, k, (uint32_t)i);
+			uint32_t p = process_of_fact(x, k, (uint32_t)i);
 			if (p == VEC_NONE)
 				continue;
 			w->next[k][i] = w->head[k][p];

@@ -156,7 +156,7 @@ static int check_ledger(struct str ledger, const struct witnessed *head, struct 
 	return rc < 0 ? rc : 1;
 }
 
-static int sign_head(const struct witnessed *head, const char *key, struct err *err, struct buf *ret)
+static int append_signed_statement(const struct witnessed *head, const char *key, struct err *err, struct buf *ret)
 {
 	char *signature = NULL;
 	size_t from = ret->n;
@@ -206,7 +206,7 @@ int witness_sign(struct str head, const char *ledger, const char *key, struct er
 		return (err_set(err, 0, "it is no head of a chain (stemma trust --head)"), -EBADMSG);
 	int fd = open_ledger(ledger, err, &had);
 	int allowed = fd < 0 ? fd : check_ledger(buf_view(&had), &w, err);
-	int rc = allowed == 1 ? sign_head(&w, key, err, &statement) : allowed;
+	int rc = allowed == 1 ? append_signed_statement(&w, key, err, &statement) : allowed;
 	if (rc == 0 && allowed == 1)
 		rc = append_to_ledger(fd, ledger, &statement, err);
 	if (rc == 0)

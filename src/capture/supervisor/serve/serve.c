@@ -148,7 +148,7 @@ static bool is_thread_asleep(const struct serving *s)
 }
 
 /* All threads wait for file systems: nobody receives until one of them is back. */
-static void mark_crowded(struct worker *w)
+static void hand_to_spare_or_mark_crowded(struct worker *w)
 {
 	pthread_mutex_lock(&w->pool);
 	struct serving *s = w->spare; /* it came back just now */
@@ -189,7 +189,7 @@ void serve_watch(struct worker *w)
 	if (s)
 		let_receive(w, s);
 	else
-		mark_crowded(w);
+		hand_to_spare_or_mark_crowded(w);
 }
 
 /* A process that waits for a file system waits as it would without us, but no call of ours is worth more than a minute.
