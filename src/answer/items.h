@@ -23,7 +23,8 @@ int items_of_run(struct store *s, const store_id *execs, size_t n, struct items 
  * for each of their edges. */
 int items_count(const struct answer_source *a, store_id run, uint64_t *ret_used, uint64_t *ret_made);
 
-/* A version of a regular file, that is none of the machine's, and more than coordination. */
+/* Is the version, as it was used over e, data of somebody's: of a regular file (a script is data), none of the
+ * machine's files, and more than coordination? */
 bool item_is_data(const struct answer_source *a, const struct edge *e, const struct version_info *v,
                   const struct file_info *f);
 

@@ -153,6 +153,7 @@ static void first_allocations(struct sizing *s, double rest)
 	}
 }
 
+/* Ascending; of equal ones those that were cut off come last, as the estimate of Kaplan and Meier has it. */
 static int residual_cmp(const void *pa, const void *pb)
 {
 	const struct residual *a = pa, *b = pb;

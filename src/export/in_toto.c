@@ -226,6 +226,8 @@ static int reduce_items(struct statement *t, int64_t end)
 	return r < 0 ? r : 0;
 }
 
+/* Gives each item its recorded digest, else that of a file that is still as recorded, which reads the file. t->left_out
+ * counts what was made and has none. 0 or -errno. */
 static int find_or_compute_digests(struct statement *t)
 {
 	int r = 0;

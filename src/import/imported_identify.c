@@ -63,7 +63,8 @@ static uint32_t file_time_hash(uint32_t file, int64_t at)
 	return doc_hash(file, (uint64_t)at, 0);
 }
 
-/* Does any of the accesses that began when the version did see it? *ret_write: one of them that wrote. */
+/* Does any of the accesses that began when the version did see it? *ret_write, only where none did: one of them that
+ * wrote; where none wrote it stays as it is. */
 static bool was_found_by_use(const struct imported *t, const struct table *found, uint32_t version, uint32_t *ret_write)
 {
 	const struct imported_version *v = &t->versions.v[version];

@@ -260,7 +260,8 @@ static bool order_room(struct order *o)
 	return ok;
 }
 
-/* The edges by the node that they begin at. False: no memory. */
+/* The edges by the node that they begin at. Afterwards those of node i are to[i ? first[i - 1] : 0] up to, not with,
+ * to[first[i]]. False: no memory. */
 static bool order_edges(struct order *o)
 {
 	for_each_edge(o, count_edge);

@@ -10,6 +10,7 @@
 
 /* ---- all of them ---- */
 
+/* arg: a struct keep_build, which gets the build's id, session and end. */
 static int copy_build_end(void *arg, const struct store_build *b)
 {
 	struct keep_build *k = arg;
@@ -17,6 +18,7 @@ static int copy_build_end(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* arg: a struct pubid, which gets the build's execution. */
 static int copy_build_exec(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->exec;

@@ -400,7 +400,8 @@ static void hand_over_summary(struct monitor *m, const struct buf *text, bool la
 		       !__atomic_compare_exchange_n(&h->state, &state, HANDED_LAST, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
-/* The first one has been taken: the user's file is written by us, when whoever took it is through with it. */
+/* The first summary has been taken: waits, 5 s at most, until whoever took it is through with the user's file, and then
+ * writes it anew in any case. Nothing if nobody took it. */
 static void wait_and_publish(struct monitor *m, const struct summary *s)
 {
 	enum { PATIENCE_MS = 5000 };

@@ -135,6 +135,7 @@ struct monitor {
 void monitor_begin(struct monitor *m, pid_t root, bool reported, int64_t start);
 /* Begins to look every now and then; once, however often it is called. */
 void monitor_lasts(struct monitor *m);
+/* Now, in ns by the clock of the record (CLOCK_BOOTTIME and an offset): it never steps back. */
 int64_t monitor_now_ns(const struct monitor *m);
 /* One look at everybody alive. */
 void monitor_sample(struct monitor *m);

@@ -56,6 +56,8 @@ static int add_edge(struct report *r, const struct report_edge *e)
 	return 0;
 }
 
+/* The first q->most nodes of the lineage (0: all) and the edges among them; the number of the rest goes into left_out.
+ * 0, -ENOMEM. */
 static int add_first_nodes_of_lineage(struct report *r)
 {
 	size_t n = r->q->most && r->q->most < r->l.n_nodes ? r->q->most : r->l.n_nodes;

@@ -110,7 +110,8 @@ void summary_release(struct summary *s)
 	summary_init(s);
 }
 
-/* Takes the place of what is there, with a copy of the word; without memory nothing changes. */
+/* Stores `value` in the place of what is there. word: how it was found, or, of a figure that is not known, why not;
+ * copied. The two texts of `value` are not looked at. 0; -ENOMEM: nothing changed. */
 static int replace_figure(struct figure *at, struct figure value, const char *word)
 {
 	char *copy = word ? strdup(word) : NULL;

@@ -341,6 +341,8 @@ static int name_sum(struct store *s, bool exec, struct named *n)
 	return r < 0 ? r : n->name ? 0 : -ENOMEM;
 }
 
+/* Most used first, of equal ones by name: of executions (exec) by the program's, of files by the path. Reads the store
+ * for each. 0 or -errno; the order is as before then. */
 static int sort_sums_by_use(struct store *s, bool exec, struct stat_list *l)
 {
 	struct named *v = calloc(l->n + 1, sizeof(*v));

@@ -323,6 +323,7 @@ static void emit_dup2(struct counting *a, const struct site *t, struct skips *k)
 	EMIT(a, 0x89, 0xf0);
 }
 
+/* Counts F_DUPFD and F_DUPFD_CLOEXEC as a dup; of all other commands it goes past, by a jump that is added to k. */
 static void emit_fcntl(struct counting *a, const struct site *t, struct skips *k)
 {
 	EMIT(a, 0x85, 0xf6);                   /* test %esi,%esi: F_DUPFD */

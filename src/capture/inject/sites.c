@@ -277,7 +277,8 @@ static const unsigned char *find_rare(const unsigned char *code, size_t n, const
 	return NULL;
 }
 
-/* clone3 has no name outside the library. Exactly one place makes it, or nothing is done. */
+/* clone3 has no name outside the library, so its place is found by the bytes before it, and added to s. True: one place
+ * makes it, or none (older libraries). False: several do, s holds the first, and the image is not to be used. */
 static bool find_clone3(const struct image *im, struct sites *s)
 {
 	static const struct wanted w = {"", 435, SITE_MARK, SITE_NONE, SITE_NONE, 0};

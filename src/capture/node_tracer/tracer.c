@@ -61,7 +61,7 @@ static void set_timer(struct tracer *t, long ns)
 }
 
 /* Busy: read by time, so that no event wakes anybody. Quiet: by time, so that the next event's interval is not too
- * long, and when it comes. */
+ * long, and when it comes. pace: PACE_BUSY or PACE_QUIET. */
 static void set_pace(struct tracer *t, int pace)
 {
 	if (pace == (int)t->pace)

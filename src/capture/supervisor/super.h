@@ -482,7 +482,8 @@ struct fingerprint fingerprint_of(const struct statx *st);
  */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
-/* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
+/* ioctl(FICLONE), which moves bytes, is not seen where a program is not stopped for it. Does the file's kind, or the
+ * type of its file system, exclude it? False: it may be possible. */
 bool file_cannot_be_cloned(const struct file *f);
 /* fp was its fingerprint at that time: would any later change show in a later one, and does nobody of the run write it?
  */

@@ -92,6 +92,8 @@ void watch_logs_close(struct watch_logs *w)
 	buf_release(&w->root);
 }
 
+/* Of an event of inotify: a folder that was made is watched from now on, and after an overflow all are looked for anew.
+ * That logs grew is nothing to it. 0 or -errno. */
 static int watch_new_folder(struct watch_logs *w, const struct inotify_event *e)
 {
 	struct buf b = {0};

@@ -124,7 +124,8 @@ static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 	return 0;
 }
 
-/* What stands in the place of a thing and is none. */
+/* A literal in the place of a thing: an error of the document (-errno, with its line); in one of PROV-IO's it is
+ * counted and passed over (0). */
 static int pass_or_refuse_literal(struct rdf_reader *r, const struct triple *t)
 {
 	if (!r->d->provio)

@@ -201,6 +201,7 @@ static int new_expr(enum expr_op op, struct expr *a, struct expr *b, struct expr
 
 static int parse_expr_or(struct parser *p, struct expr **ret);
 
+/* A word of a condition and its value. *ret is the caller's. 0, -ENOMEM, or -EINVAL with a sentence. */
 static int parse_expr_condition(struct parser *p, struct expr **ret)
 {
 	for (int op = EXPR_NOT + 1; op < EXPR_OPS; op++) {
@@ -225,6 +226,8 @@ static int parse_expr_condition(struct parser *p, struct expr **ret)
 	return report_unexpected(p, "a condition");
 }
 
+/* `not` X, `(` X `)` or one condition, at the cursor, at most DEPTH_MAX deep. *ret is the caller's. 0, -ENOMEM, or
+ * -EINVAL with a sentence. */
 static int parse_expr_operand(struct parser *p, struct expr **ret)
 {
 	if (p->depth >= DEPTH_MAX) {

@@ -158,6 +158,8 @@ static bool address_taken(LLVMValueRef v, int depth)
 	return false;
 }
 
+/* LLVM's own text, valid as long as the value; "" for none. A leading \1, which tells the linker to take the name as it
+ * is, is not part of it. */
 static const char *llvm_value_name(LLVMValueRef v)
 {
 	size_t n;

@@ -32,6 +32,8 @@ static uint64_t execution_row_of(const struct ix *x, uint32_t exec)
 
 /* ---- facts ---- */
 
+/* The process that the i-th new fact of a kind is told of: 0 process facts, 1 execution facts, 2 exits, 3 links (who
+ * began), 4 gaps, 5 links (the other side). VEC_NONE: a gap of the whole session. */
 static uint32_t process_of_fact(const struct ix *x, unsigned kind, uint32_t i)
 {
 	switch (kind) {
@@ -50,6 +52,7 @@ static uint32_t process_of_fact(const struct ix *x, unsigned kind, uint32_t i)
 	}
 }
 
+/* Makes head and next: the facts of each kind as a chain for each process, in their order. 0 or -errno. */
 static int chain_facts(struct proc_writer *w)
 {
 	struct ix *x = w->x;

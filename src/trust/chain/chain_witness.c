@@ -156,6 +156,8 @@ static int check_ledger(struct str ledger, const struct witnessed *head, struct 
 	return rc < 0 ? rc : 1;
 }
 
+/* Appends the statement on this head, with the time now, and its signature with `key` (a file). 0, or -errno with a
+ * sentence. */
 static int append_signed_statement(const struct witnessed *head, const char *key, struct err *err, struct buf *ret)
 {
 	char *signature = NULL;

@@ -147,7 +147,8 @@ static bool is_thread_asleep(const struct serving *s)
 	return !state || !strncmp(state, ") S", 3) || !strncmp(state, ") D", 3);
 }
 
-/* All threads wait for file systems: nobody receives until one of them is back. */
+/* The thread that receives waits for a file system: lets one receive that came back just now. There is none: all wait
+ * so, and the worker is marked crowded until one of them is back. */
 static void hand_to_spare_or_mark_crowded(struct worker *w)
 {
 	pthread_mutex_lock(&w->pool);

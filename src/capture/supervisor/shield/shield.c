@@ -117,6 +117,7 @@ void shield_forget(struct shield *g, pid_t pid)
 static sigjmp_buf give_up;
 static volatile int64_t seizing; /* since when; 0: not */
 
+/* ptrace's result, -1 and errno. EBUSY: given up, by the signal of whoever asked, who waits (see give_up). */
 static long try_to_seize(pid_t tid)
 {
 	if (sigsetjmp(give_up, 1)) {
@@ -440,7 +441,9 @@ struct shield *shield_new(struct control *control, pid_t keeper)
 	return g;
 }
 
-/* Asks the thread. It may be about to wait just when it is woken: woken again then. */
+/* Has the thread do it, for pid. True: it answered, and g->done_well says how it went. False: it did not take it up
+ * within PATIENCE_MS (of an injection INJECT_PATIENCE_MS), and the request is taken back. Once taken up it is waited
+ * for, however long. The thread may be about to wait just when it is woken: so it is woken each millisecond. */
 static bool ask_shield_thread(struct shield *g, enum request request, pid_t pid, sem_t *answer)
 {
 	g->pid = pid;
