@@ -366,8 +366,16 @@ static void lock_dirs(void)
 	snprintf(path, sizeof(path), "%s/locks/0123456789abcdef.0", own);
 	spill(path, "", 0);
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	/* ... once a day, for that is to look at all of them */
+	char swept[PATH_MAX];
+	snprintf(swept, sizeof(swept), "%s/locks/swept", own);
+	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks-1", &err, &w), 0);
+	assert_int_equal(log_writer_close(w), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(utimensat(AT_FDCWD, swept, old, 0), 0);
 	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks-2", &err, &w), 0);
 	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(access(swept, F_OK), 0);
 	assert_int_equal(log_writer_close(w), 0);
 	/* taken by somebody else: a second place, always the same, with the same exclusion */
 	assert_int_equal(rename(own, "/var/tmp/aside"), 0);
