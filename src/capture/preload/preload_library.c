@@ -31,7 +31,7 @@ static bool find_library(const char *built, const char *installed, const char *n
 	for (int i = 0; slash && i < 2; i++) {
 		char *real;
 		snprintf(path, sizeof(path), "%s/%s%s/%s", exe, i ? "../" : "", i ? installed : built, name);
-		real = realpath(path, NULL);
+		real = access(path, F_OK) == 0 ? realpath(path, NULL) : NULL; /* which asks for each folder on the way */
 		bool found = real && fits(real) && snprintf(ret, n, "%s", real) < (int)n;
 		free(real);
 		if (found)
