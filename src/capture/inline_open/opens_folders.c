@@ -37,11 +37,12 @@ static const char *real_name(const char *path, struct opens_folder_row *ret)
 {
 	struct statx st;
 	const char *name = NULL;
+	struct dir_id id = {0};
 	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return NULL;
 	if (fileid_statx_cached(dir, "", AT_EMPTY_PATH, STATX_INO, &st) == 0 && !links_is_in_proc(&st))
-		name = dirs_name(dir);
+		name = dirs_name(dir, &id);
 	close(dir);
 	if (!name || name[0] != '/' || strlen(name) > FOLDER_PATH)
 		return NULL;

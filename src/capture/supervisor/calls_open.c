@@ -36,7 +36,7 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-static void emit_absent(struct sup *s, struct proc *p, const struct where *w, int64_t time)
+static void emit_absent(struct sup *s, struct proc *p, struct where *w, int64_t time)
 {
 	char name[8300];
 	bool plain = !w->foreign && !strstr(w->given, "..");
@@ -286,7 +286,7 @@ int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned
 }
 
 /* Nothing is told of a directory, but it may be a file when the kernel looks. */
-static void check_directory(struct sup *s, struct proc *p, const struct where *w, const struct statx *st, bool follow)
+static void check_directory(struct sup *s, struct proc *p, struct where *w, const struct statx *st, bool follow)
 {
 	struct fingerprint none = {0};
 	struct file *f = file_get(s, w, follow, st);

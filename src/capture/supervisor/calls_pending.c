@@ -114,6 +114,16 @@ static int stat_pending_path(const struct pending *d, const struct where *w, boo
 	              : where_statx(w, follow, st);
 }
 
+/* The same of what a call has made, which is no link: what else there is, is followed. It is told by one look. */
+static int stat_created(const struct pending *d, struct statx *st)
+{
+	if (d->far || d->told[0].known || !d->a->held)
+		return stat_pending_path(d, d->a, true, st);
+	int rc = where_statx(d->a, false, st);
+	d->a->direct = rc == 0 && !S_ISLNK(st->stx_mode);
+	return rc == 0 && !d->a->direct ? where_statx(d->a, true, st) : rc;
+}
+
 static bool follows_links(enum pending_op op)
 {
 	return op == PENDING_CREATE || op == PENDING_TRUNCATE;
@@ -348,7 +358,7 @@ static int settle_pending(struct sup *s, struct pending *d, bool back)
 		return 0;
 	switch (d->op) {
 	case PENDING_CREATE:
-		rc = stat_pending_path(d, d->a, true, &st);
+		rc = stat_created(d, &st);
 		silent = rc == -EAGAIN;
 		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
 			rc = -1;

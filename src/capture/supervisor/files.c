@@ -237,7 +237,7 @@ static bool may_notice(const struct statx *st, const struct fs_domain *d)
 	return (S_ISREG(st->stx_mode) || S_ISCHR(st->stx_mode)) && !descriptor_is_near(st, d->type);
 }
 
-struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st)
+struct file *file_get(struct sup *s, struct where *w, bool follow, const struct statx *st)
 {
 	struct file *f = file_known(s, st);
 	if (f) {

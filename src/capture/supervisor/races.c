@@ -43,7 +43,7 @@ static struct access *opened_by(const struct task *k, const struct file *f)
 	return NULL;
 }
 
-void races_opened(struct sup *s, const struct task *k, struct file *f, const struct where *w, unsigned mode)
+void races_opened(struct sup *s, const struct task *k, struct file *f, struct where *w, unsigned mode)
 {
 	char *name = NULL;
 	for (const struct pending *d = s->pending; d; d = d->next) {

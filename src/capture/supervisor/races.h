@@ -10,7 +10,7 @@
 #include "capture/supervisor/super.h"
 
 /* Thread k is stopped to open w in that mode, and f is there (NULL: nothing is). What is recorded of that was begun. */
-void races_opened(struct sup *s, const struct task *k, struct file *f, const struct where *w, unsigned mode);
+void races_opened(struct sup *s, const struct task *k, struct file *f, struct where *w, unsigned mode);
 /* d, which changes names, is about to be let go on: has somebody who opens one of them not come back yet? */
 void races_changes(struct sup *s, const struct pending *d);
 /* d has made f: so has who opens it and found nothing there. */

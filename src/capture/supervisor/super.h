@@ -480,7 +480,7 @@ static inline struct rooted proc_rooted(const struct proc *p)
 struct fingerprint fingerprint_of(const struct statx *st);
 /* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory.
  */
-struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
+struct file *file_get(struct sup *s, struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
 /* ioctl(FICLONE), which moves bytes, is not seen where a program is not stopped for it. Does the file's kind, or the
  * type of its file system, exclude it? False: it may be possible. */

@@ -85,7 +85,7 @@ static void use_header(struct file *f, struct header *h)
 }
 
 /* The file at w as a program; NULL if it cannot be one. h: its header, if that was read; taken over. */
-static struct file *program_at(struct sup *s, const struct where *w, const struct statx *st, struct header *h)
+static struct file *program_at(struct sup *s, struct where *w, const struct statx *st, struct header *h)
 {
 	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
 		return NULL;
@@ -106,14 +106,14 @@ static struct file *program_at(struct sup *s, const struct where *w, const struc
 	return f;
 }
 
-static struct file *program_at_path(struct sup *s, const struct where *w)
+static struct file *program_at_path(struct sup *s, struct where *w)
 {
 	struct statx st;
 	struct header h = {.known = false};
 	return where_statx(w, true, &st) < 0 ? NULL : program_at(s, w, &st, &h);
 }
 
-static void emit_absent_program(struct sup *s, struct proc *p, const struct where *w)
+static void emit_absent_program(struct sup *s, struct proc *p, struct where *w)
 {
 	char *name = w->given[0] == '/' && !w->foreign ? strdup(w->given) : where_name(w);
 	struct file *f = name ? file_address(s, TERM_kind_absent, "", name) : NULL;

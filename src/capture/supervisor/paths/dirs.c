@@ -18,10 +18,8 @@
 #define HELD 16
 #define HELD_FROM 4 /* paths that it was in: to open it takes what it saves for some of them */
 
-/* Which directory, and by which mount it was reached: by another mount the same directory has another name. */
 static _Thread_local struct named {
-	uint64_t dev, ino, mount;
-	int64_t born;  /* 0: its file system does not tell */
+	struct dir_id id;
 	unsigned turn; /* it is known in; 0: it is not */
 	int64_t since;
 	char *name;
@@ -40,27 +38,34 @@ static int64_t dirs_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-const char *dirs_name(int fd)
+bool dirs_ask(int fd, struct dir_id *ret)
+{
+	struct statx st;
+	if (fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME | STATX_MNT_ID, &st) < 0)
+		return false;
+	*ret = (struct dir_id){.ino = st.stx_ino,
+	                       .dev = fileid_dev(&st),
+	                       .mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
+	                       .born = st.stx_mask & STATX_BTIME ? fileid_time(&st.stx_btime) : 0,
+	                       .in_proc = links_is_in_proc(&st)};
+	return true;
+}
+
+const char *dirs_name(int fd, struct dir_id *id)
 {
 	/* Before the kernel is asked: what changes from here on is forgotten again. */
 	unsigned turn = __atomic_load_n(&turns, __ATOMIC_ACQUIRE);
-	struct statx st;
-	if (fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME | STATX_MNT_ID, &st) < 0)
+	if (!id->ino && !dirs_ask(fd, id))
 		return NULL;
-	struct named is = {.dev = fileid_dev(&st),
-	                   .ino = st.stx_ino,
-	                   .since = dirs_clock_ns(),
-	                   .mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
-	                   .born = st.stx_mask & STATX_BTIME ? fileid_time(&st.stx_btime) : 0};
-	struct named *n = &names[(is.ino ^ is.mount << 3) % NAMES];
-	if (n->turn == turn && is.since - n->since < NAMED_FOR && n->ino == is.ino && n->dev == is.dev &&
-	    n->mount == is.mount && n->born == is.born)
+	const int64_t now = dirs_clock_ns();
+	struct named *n = &names[(id->ino ^ id->mount << 3) % NAMES];
+	if (n->turn == turn && now - n->since < NAMED_FOR && n->id.ino == id->ino && n->id.dev == id->dev &&
+	    n->id.mount == id->mount && n->id.born == id->born)
 		return n->name;
 	free(n->name);
-	*n = is;
-	n->name = links_fd_name(fd);
+	*n = (struct named){.id = *id, .since = now, .name = links_fd_name(fd)};
 	/* Where the kernel does not tell the mount (before Linux 5.8), and in /proc, nothing is remembered. */
-	n->turn = n->name && is.mount && !links_is_in_proc(&st) ? turn : 0;
+	n->turn = n->name && id->mount && !id->in_proc ? turn : 0;
 	return n->name;
 }
 

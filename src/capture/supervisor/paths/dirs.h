@@ -4,8 +4,22 @@
 #ifndef STEMMA_CAPTURE_SUPERVISOR_DIRS_H
 #define STEMMA_CAPTURE_SUPERVISOR_DIRS_H
 
-/* The canonical name of the directory fd, NULL if it cannot be told; valid until the thread asks again. */
-const char *dirs_name(int fd);
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which directory a descriptor is of, and by which mount it was reached: by another mount the same directory has
+ * another name. That stays as long as the descriptor does. */
+struct dir_id {
+	uint64_t ino; /* 0: not asked for */
+	uint64_t dev, mount;
+	int64_t born; /* 0: its file system does not tell */
+	bool in_proc;
+};
+/* False: that cannot be told. */
+bool dirs_ask(int fd, struct dir_id *ret);
+/* The canonical name of the directory fd, NULL if it cannot be told; valid until the thread asks again. *id is asked
+ * for where it is not known. */
+const char *dirs_name(int fd, struct dir_id *id);
 /* Directories may have got other names. */
 void dirs_forget(void);
 

@@ -129,6 +129,7 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 	w->allowed = false;
 	w->foreign = w->fleeting = w->direct = w->held = w->copied = false;
 	w->in_turn = NULL;
+	w->dir.ino = 0;
 	w->ns = 0;
 	w->tid = tid;
 	w->atfd = atfd;
@@ -263,6 +264,7 @@ void where_pin(struct where *w)
 	if (fd < 0)
 		return;
 	w->hold = w->dirfd = fd;
+	w->dir.ino = 0;
 	w->held = !w->foreign;
 	w->direct = false;
 	memmove(w->path, slash + 1, strlen(slash + 1) + 1);
@@ -504,7 +506,7 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 	return ret;
 }
 
-char *where_real_of(const struct where *w, bool follow, const struct statx *st)
+char *where_real_of(struct where *w, bool follow, const struct statx *st)
 {
 	bool direct = w->direct && !S_ISLNK(st->stx_mode) && w->object < 0;
 	char *name = NULL;
@@ -554,7 +556,7 @@ static char *name_as_given(const struct where *w)
 }
 
 /* The real name of the directory dir, or of the one that w holds (NULL); malloc'ed. NULL: it is not there. */
-static char *name_of_directory(const struct where *w, const char *dir)
+static char *name_of_directory(struct where *w, const char *dir)
 {
 	const char *known = dir ? NULL : where_held_dir(w);
 	if (known)
@@ -568,7 +570,7 @@ static char *name_of_directory(const struct where *w, const char *dir)
 	return name;
 }
 
-char *where_name(const struct where *w)
+char *where_name(struct where *w)
 {
 	char dir[sizeof(w->path)], base[sizeof(w->path)];
 	size_t n = strlen(w->path);

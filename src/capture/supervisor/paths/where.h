@@ -24,6 +24,7 @@ struct where {
 	bool direct;   /* its last component is no link, as where_look saw */
 	bool held;   /* hold is the directory that path begins in, or, once it was looked at, that of its last component */
 	bool copied; /* ... and shares all with the process's own descriptor: not to be kept beyond the stop */
+	struct dir_id dir;        /* of hold, where that is a directory; once it was asked for */
 	struct dir_held *in_turn; /* dirfd is its, and there is no hold; NULL */
 	uint64_t ns;              /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
@@ -84,8 +85,8 @@ int where_look(struct where *w, bool follow, struct statx *st);
 /* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
 char *where_real(const struct where *w, bool follow);
 /* The same where st is what where_look has just seen there. */
-char *where_real_of(const struct where *w, bool follow, const struct statx *st);
+char *where_real_of(struct where *w, bool follow, const struct statx *st);
 /* An absolute name for an object that need not exist: real directory and last component. */
-char *where_name(const struct where *w);
+char *where_name(struct where *w);
 
 #endif

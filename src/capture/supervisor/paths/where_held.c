@@ -36,6 +36,7 @@ bool where_hold_start(struct rooted r, struct where *w)
 	}
 	w->held = fd >= 0;
 	w->hold = fd;
+	w->dir.ino = 0;
 	w->dirfd = fd >= 0 ? fd : AT_FDCWD;
 	return fd >= 0;
 }
@@ -57,6 +58,7 @@ bool where_let_go(struct where *w)
 	if (w->hold >= 0)
 		close(w->hold);
 	w->hold = -1;
+	w->dir.ino = 0;
 	w->dirfd = AT_FDCWD;
 	if (!absolute) {
 		memcpy(w->path, start, k);
@@ -85,6 +87,7 @@ static void hold_instead(struct where *w, int fd)
 	if (w->hold >= 0)
 		close(w->hold);
 	w->hold = w->dirfd = fd;
+	w->dir.ino = 0;
 	w->copied = false;
 	w->in_turn = NULL;
 }
@@ -101,7 +104,9 @@ void where_pin_held(struct where *w)
 	dir[n ? n : 1] = '\0';
 	int fd = slash && !slash[1] ? -1 : openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
+		const struct dir_id same = w->in_turn || slash ? (struct dir_id){0} : w->dir;
 		hold_instead(w, fd);
+		w->dir = same;
 		if (slash)
 			memmove(w->path, slash + 1, strlen(slash + 1) + 1);
 	} else if (w->copied || w->in_turn) {
@@ -123,16 +128,17 @@ static bool descend(struct where *w, int *ret_rc)
 	dir[n] = '\0';
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
 	int fd = (int)syscall(SYS_openat2, w->hold, dir, &how, sizeof(how));
-	struct statx st;
+	struct dir_id id;
 	if (fd < 0) {
 		*ret_rc = -errno;
 		return errno == ENOENT || errno == ENOTDIR;
 	}
-	if (fileid_statx_cached(fd, "", AT_EMPTY_PATH, STATX_INO, &st) < 0 || links_is_in_proc(&st)) {
+	if (!dirs_ask(fd, &id) || id.in_proc) {
 		close(fd);
 		return false;
 	}
 	hold_instead(w, fd);
+	w->dir = id;
 	memmove(w->path, slash + 1, strlen(slash + 1) + 1);
 	return true;
 }
@@ -150,13 +156,13 @@ bool where_look_held(struct where *w, bool follow, struct statx *st, int *ret_rc
 	return !there || !((follow && S_ISLNK(st->stx_mode)) || links_is_in_proc(st));
 }
 
-const char *where_held_dir(const struct where *w)
+const char *where_held_dir(struct where *w)
 {
-	return !w->held ? NULL : w->in_turn ? dirs_held_name(w->in_turn) : dirs_name(w->dirfd);
+	return !w->held ? NULL : w->in_turn ? dirs_held_name(w->in_turn) : dirs_name(w->dirfd, &w->dir);
 }
 
 /* Of what lies in the directory that is held, and is no link that was followed; NULL: it is to be asked for. */
-char *where_name_held(const struct where *w, const struct statx *st)
+char *where_name_held(struct where *w, const struct statx *st)
 {
 	struct statx there;
 	char *ret;

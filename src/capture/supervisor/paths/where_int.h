@@ -19,8 +19,8 @@ void where_pin_held(struct where *w);
 /* As where_look. False: it is to be looked at by its words. */
 bool where_look_held(struct where *w, bool follow, struct statx *st, int *ret_rc);
 /* The canonical name of what was found; malloc'ed, NULL: it is to be asked for. */
-char *where_name_held(const struct where *w, const struct statx *st);
+char *where_name_held(struct where *w, const struct statx *st);
 /* That of the directory that is held; NULL: none is, or it cannot be told. Valid until the thread asks again. */
-const char *where_held_dir(const struct where *w);
+const char *where_held_dir(struct where *w);
 
 #endif
