@@ -16,6 +16,8 @@
 
 #define OPENINGS_WATCHES 1024
 
+/* Has p, which stands at a stop of its own, one thread? Asked once a stop. */
+bool openings_has_one_thread(struct sup *s, struct proc *p);
 /* Can others write p's memory while it stands at a stop? */
 bool openings_concern(struct sup *s, struct proc *p);
 

@@ -10,6 +10,7 @@
  * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
  * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
 #include "base/io.h"
+#include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/super.h"
 
@@ -152,15 +153,15 @@ static bool read_known_descriptors(struct sup *s, struct proc *p, const struct n
  * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list
  * does not miss that. It may where the process is not the one that is stopped, and has more threads than the one that
  * is; who shares a table and is no thread is known when it, or its child, is looked at itself (2 us). An exec gives it
- * a table of its own, so that with a parent it shares none from then on. How many threads it has was often read at this
- * very stop with other figures. */
-static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
+ * a table of its own, so that with a parent it shares none from then on. How many threads it has was often asked at
+ * this very stop. */
+static bool may_change(struct sup *s, struct proc *p, struct proc *parent)
 {
 	if (!s->current || s->current->proc != p)
 		return true;
 	if (parent && !p->execn && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
 		p->shares_table = parent->shares_table = true;
-	return p->shares_table || !(p->single_stop == s->epoch + 1 || proc_has_one_thread(p));
+	return p->shares_table || !openings_has_one_thread(s, p);
 }
 
 /* The child that ended or began last in its place had the same, nearly always. */
