@@ -76,31 +76,36 @@ static bool slot_of(char *path, char **ret_host, char **ret_day, unsigned *ret)
 	return true;
 }
 
+/* Where a segment of this machine and this user lies, whose lease can be asked for. home has PATH_MAX bytes; host, day:
+ * as slot_of. False: it is another's. */
+static bool is_ours(struct store *s, char *segment, char *home, char **ret_host, char **ret_day, unsigned *ret_slot)
+{
+	char own[LOG_PLACE_HOST], file[PATH_MAX + 512];
+	struct stat st;
+	if (log_place_received(segment) || !realpath(store_home(s), home))
+		return false;
+	/* Whose segment it is, they look for the lease among their own lock files. */
+	if (snprintf(file, sizeof(file), "%s/logs/%s", home, segment) >= (int)sizeof(file) || stat(file, &st) < 0 ||
+	    st.st_uid != geteuid())
+		return false;
+	log_place_own_host(own);
+	return slot_of(segment, ret_host, ret_day, ret_slot) && strcmp(*ret_host, own) == 0;
+}
+
 /* What the lease says of a recording on this machine. */
 static enum recording by_lease(struct store *s, store_id run, const struct run_recording *at)
 {
-	char own[LOG_PLACE_HOST], home[PATH_MAX], file[PATH_MAX + 512], *host, *day;
+	char home[PATH_MAX], *host, *day;
+	const char *boot = host_boot_id();
 	unsigned slot;
 	struct stat st;
-	if (log_place_received(at->segment) || !realpath(store_home(s), home))
-		return RECORDING_UNKNOWN;
-	/* Whose segment it is, they look for the lease among their own lock files. */
-	if (snprintf(file, sizeof(file), "%s/logs/%s", home, at->segment) >= (int)sizeof(file) || stat(file, &st) < 0 ||
-	    st.st_uid != geteuid())
-		return RECORDING_UNKNOWN;
-	log_place_own_host(own);
-	if (!slot_of(at->segment, &host, &day, &slot) || strcmp(host, own) != 0)
-		return RECORDING_UNKNOWN;
-	const char *boot = host_boot_id();
-	if (!*boot)
+	if (!is_ours(s, at->segment, home, &host, &day, &slot) || !*boot)
 		return RECORDING_UNKNOWN;
 	if (!str_is(at->boot, boot))
 		return RECORDING_CUT_OFF;
 	int held = log_lease_is_held(home, host, day, slot);
-	if (held < 0)
-		return RECORDING_UNKNOWN;
 	if (held)
-		return at->last ? RECORDING_RUNNING : RECORDING_CUT_OFF;
+		return held < 0 ? RECORDING_UNKNOWN : at->last ? RECORDING_RUNNING : RECORDING_CUT_OFF;
 	/* A recorder elsewhere has its lock files where we do not see them. */
 	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino != at->pidns || command_lives(s, run))
 		return RECORDING_UNKNOWN;

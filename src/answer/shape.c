@@ -23,13 +23,16 @@ static const char *edge_words(bool up, enum lineage_edge_type type)
 	return "";
 }
 
-/* Of what a program wrote and read again: is it a file that it left there? Then it is a result as well, and stands in
- * the lineage of what was made from it. */
-static bool is_kept(struct store *s, store_id version)
+/* Did the program only read what it wrote itself? Not where it left a file there: that is a result as well, and stands
+ * in the lineage of what was made from it. 1, 0, -errno. */
+static int is_own(struct store *s, struct makers *m, const struct lineage_edge *e, store_id version)
 {
 	struct version_info v;
 	struct file_info f;
-	return store_version(s, version, &v) > 0 && store_file(s, v.file, &f) > 0 && f.kind == TERM_kind_regular && f.named;
+	int r = maker_own(m, e);
+	if (r <= 0 || store_version(s, version, &v) <= 0 || store_file(s, v.file, &f) <= 0)
+		return r;
+	return f.kind != TERM_kind_regular || !f.named;
 }
 
 /* 1 the edge is shown, 0 not, -errno. *ret_held: where not, it is because it was only held. */
@@ -45,9 +48,7 @@ static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, 
 	if (!up) /* a stream that may have been written to, and that nobody read, is somebody's terminal or log */
 		return e->e.sure || !l->nodes[ret->child].stream || l->nodes[ret->child].n;
 	if (e->type == LINEAGE_USED) {
-		int r = maker_own(m, e);
-		if (r > 0)
-			r = !is_kept(v->s, l->nodes[ret->child].id);
+		int r = is_own(v->s, m, e, l->nodes[ret->child].id);
 		*ret_held = r == 0;
 		if (r == 0)
 			r = maker_held(m, e);

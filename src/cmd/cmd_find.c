@@ -124,6 +124,18 @@ static int print_found_json(const struct find *w, const struct found *f)
 	return status;
 }
 
+static void report_left_out(const struct found *f)
+{
+	for (unsigned sort = 0; sort < ENTITY_SORTS; sort++) {
+		struct buf b = {0};
+		if (!f->left_out[sort])
+			continue;
+		fmt_entity_count(&b, (enum entity_sort)sort, f->left_out[sort]);
+		report("%s left out (--all)", buf_cstr(&b));
+		buf_release(&b);
+	}
+}
+
 static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f)
 {
 	struct find w = {.c = c, .o = o};
@@ -136,14 +148,7 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	for (size_t i = 0; i < f->n_namesakes; i++)
 		if (i == 0 || strcmp(f->namesakes[i].text, f->namesakes[i - 1].text) != 0)
 			cmd_report_namesakes(c, f->namesakes[i].text, 1);
-	for (unsigned sort = 0; sort < ENTITY_SORTS; sort++) {
-		struct buf b = {0};
-		if (!f->left_out[sort])
-			continue;
-		fmt_entity_count(&b, (enum entity_sort)sort, f->left_out[sort]);
-		report("%s left out (--all)", buf_cstr(&b));
-		buf_release(&b);
-	}
+	report_left_out(f);
 	if (f->unseen)
 		report("the file changed later where nobody recorded it; what came from that is not counted");
 	if (f->unended)

@@ -95,6 +95,18 @@ static void put_text(json_t *o, const char *key, const char *text)
 		js_put(o, key, json_null());
 }
 
+/* A part of the execution `of`. */
+static int put_cell(struct out *o, const struct stage_cell *cell, const struct pubid *of, json_t *one)
+{
+	js_text(one, "kind", stage_view_notebook(o->w, cell) ? "cell" : "activity");
+	put_text(one, "name", cell->between ? NULL : cell->name);
+	if (cell->between)
+		js_str(one, "behind", str_of(cell->name));
+	js_text(one, "named_by", "program");
+	js_pub(one, "of", of);
+	return 0;
+}
+
 /* What kind of node it is, and its name. */
 static int put_name(struct out *o, uint32_t node, json_t *one)
 {
@@ -107,15 +119,8 @@ static int put_name(struct out *o, uint32_t node, json_t *one)
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	struct buf name = {0};
-	if (cell) {
-		js_text(one, "kind", stage_view_notebook(o->w, cell) ? "cell" : "activity");
-		put_text(one, "name", cell->between ? NULL : cell->name);
-		if (cell->between)
-			js_str(one, "behind", str_of(cell->name));
-		js_text(one, "named_by", "program");
-		js_pub(one, "of", &x.pub);
-		return 0;
-	}
+	if (cell)
+		return put_cell(o, cell, &x.pub, one);
 	if (g) {
 		js_text(one, "kind", stage_kind_name(g->kind));
 		js_text(one, "engine", stage_engine_name(g->engine));

@@ -375,6 +375,14 @@ static int add_late_writers(struct folding *f, struct pairs *p)
 	return r;
 }
 
+/* A program that tells of no parts made a version that is shown: its stage makes something itself. */
+static void note_maker(struct folding *f, uint32_t exec, uint32_t version, const struct branch *b)
+{
+	if (b->e->type == LINEAGE_GENERATED && f->leader[version] != HIDDEN && f->w->group[exec] &&
+	    !stage_cells_has(&f->w->cells, f->w->l.nodes[exec].id))
+		f->w->groups[f->w->group[exec] - 1].makes = true;
+}
+
 static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const struct branch *from)
 {
 	struct branch b = *from;
@@ -384,10 +392,7 @@ static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const s
 	r = r < 0 ? r : note_late_writer(f, node, from);
 	if (r < 0 || leader == HIDDEN)
 		return r;
-	uint32_t exec = f->up ? b.child : node;
-	if (from->e->type == LINEAGE_GENERATED && f->leader[f->up ? node : b.child] != HIDDEN && f->w->group[exec] &&
-	    !stage_cells_has(&f->w->cells, f->w->l.nodes[exec].id))
-		f->w->groups[f->w->group[exec] - 1].makes = true;
+	note_maker(f, f->up ? b.child : node, f->up ? node : b.child, from);
 	if (f->up && f->leader[b.child] == HIDDEN && !f->w->l.nodes[b.child].exec)
 		return join_script(f, p, from, leader, b.child);
 	if (!f->up && is_engine(f, b.child)) {

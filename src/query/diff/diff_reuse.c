@@ -55,26 +55,30 @@ static void carry_up(struct reuse *r)
 			r->exec[r->s->execs[i].parent] = true;
 }
 
+/* Of the executions of one program one that was for something else is news. */
+static void mark_executions(const struct reuse *r, int side, enum diff_kind alone, struct items *it)
+{
+	for (size_t i = 0; i < it->n; i++)
+		it->v[i].reused |= it->v[i].category == DIFF_executions && it->v[i].kind == alone;
+	for (size_t i = 0; i < it->n_concerns; i++) {
+		const struct concern *c = &it->concerns[i];
+		struct diff_item *x = &it->v[c->item];
+		if (x->category == DIFF_executions && x->kind == alone && c->exec[side] != NONE && !r->exec[c->exec[side]])
+			x->reused = false;
+	}
+}
+
 static void mark_items(const struct reuse *r, int side, struct items *it)
 {
 	enum diff_kind alone = side ? DIFF_ADDED : DIFF_REMOVED;
 	for (size_t i = 0; i < it->n; i++) {
 		struct diff_item *x = &it->v[i];
 		const uint32_t *at = x->kind == alone ? idmap_find(&r->s->by_version, side ? x->b : x->a) : NULL;
-		if (at && r->version[*at] && x->category != DIFF_outputs && !x->absent_before)
-			x->reused = true;
-		if (x->category == DIFF_executions && x->kind == alone)
-			x->reused = true;
+		x->reused |= at && r->version[*at] && x->category != DIFF_outputs && !x->absent_before;
 	}
-	for (size_t i = 0; i < it->n_concerns; i++) { /* of those of one program one that was for something else is news */
-		const struct concern *c = &it->concerns[i];
-		struct diff_item *x = &it->v[c->item];
-		if (x->category == DIFF_executions && x->kind == alone && c->exec[side] != NONE && !r->exec[c->exec[side]])
-			x->reused = false;
-	}
+	mark_executions(r, side, alone, it);
 	for (size_t i = 0; i < it->n; i++)
-		if (it->v[i].reused)
-			it->v[i].rooted = false;
+		it->v[i].rooted &= !it->v[i].reused;
 }
 
 int diff_reuse(struct side side[2], struct items *it)
