@@ -162,7 +162,7 @@ static void emit_access_start(struct node *n, struct naccess *a)
 	/* The look at a file that was only read is the file at its start if nobody wrote it since. */
 	if (!(mode & ACCESS_WRITE) && a->before && a->file->kind == TERM_kind_regular && !being_written(a->file) &&
 	    a->file->written < a->lo && a->mtime + clock_step < a->lo) {
-		node_emit_state(n, b, a->file, a->size, a->mtime);
+		node_emit_found(n, b, a->file, num, ordered_start(a), a->size, a->mtime);
 		mode |= ACCESS_STATE;
 	}
 	struct event ev = {.access = {.file = file,

@@ -1,5 +1,6 @@
 /* Telling: each user's log has numbers of its own for files, processes and domains. */
 #include "base/hash.h"
+#include "event/access_ending.h"
 #include "node/node_int.h"
 
 #include <stdlib.h>
@@ -126,8 +127,34 @@ void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t s
 	t->stated = true;
 	t->size = size;
 	t->mtime = mtime;
+	t->written = f->written;
 	struct event ev = {.state = {.file = num, .size = size, .mtime = mtime}};
 	node_emit(n, b, 0, EVENT_state, n->now, &ev);
+}
+
+/* Everybody who had the file open since it was made was seen, nobody has written it since that or does so now (as the
+ * caller knows), and its length is the same: of its content nothing has changed. */
+static bool is_set_only(const struct node *n, const struct nfile *f, const struct emitted *t, uint64_t size,
+                        int64_t mtime)
+{
+	return t->stated && t->size == size && t->mtime != mtime && f->kind == TERM_kind_regular &&
+	       f->born == 1 + n->losses && f->written == t->written && access_ending_has_clock(f->domain);
+}
+
+void node_emit_found(struct node *n, struct book *b, struct nfile *f, uint64_t num, int64_t time, uint64_t size,
+                     int64_t mtime)
+{
+	const struct emitted *t = find_emitted(f, b);
+	if (!t || t->session != b->session || !is_set_only(n, f, t, size, mtime)) {
+		node_emit_state(n, b, f, size, mtime);
+		return;
+	}
+	/* An access that neither reads nor writes; whose it was is not known. */
+	struct event ev = {.access = {.file = t->num, .mode = ACCESS_STATE, .via = TERM_via_data}};
+	uint64_t seq = node_emit(n, b, num, EVENT_access, time, &ev);
+	node_emit_state(n, b, f, size, mtime);
+	struct event end = {.access_end = {.access = seq, .until = time, .evidence = TERM_evidence_none, .state = 1}};
+	node_emit(n, b, num, EVENT_access_end, n->now, &end);
 }
 
 static int64_t started_as_proc(uint64_t start)

@@ -33,6 +33,7 @@ static bool take_new_name(struct node *n, const struct nproc *p, const struct tr
 		f->maker = p->pid;
 		f->maker_start = p->start;
 		f->made = ev->lo;
+		f->born = 1 + n->losses;
 	}
 	nfile_named(n, f, ev->file.path);
 	return was;

@@ -152,6 +152,7 @@ static void handle_lost(struct node *n, const struct tracer_event *ev)
 	snprintf(line, sizeof(line), "events %s: %s",
 	         ev->lost.what <= TRACER_LOST_ACCESS && text[ev->lost.what] ? text[ev->lost.what] : "",
 	         ev->lost.text ? ev->lost.text : "lost");
+	n->losses++;
 	node_gap(n, TERM_gap_lost, ev->lost.count, ev->lo, ev->hi, line);
 }
 

@@ -39,6 +39,7 @@ struct emitted {
 	bool stated;
 	uint64_t size;
 	int64_t mtime;
+	int64_t written; /* the file's, when that was stated */
 };
 
 struct nfile {
@@ -67,6 +68,7 @@ struct nfile {
 	pid_t maker;                   /* who made the name, and when that one began; 0: it is known who opened it then */
 	uint64_t maker_start;
 	int64_t made;
+	uint64_t born;   /* 1 + the losses by when its making was seen; 0: it was not */
 	bool gone, used; /* used: since room was made */
 	/* Of a channel: who reads and writes was seen. */
 	bool has_reader, has_writer;
@@ -184,6 +186,7 @@ struct node {
 	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
 	int64_t now, named; /* named: when the latest name changed */
 	uint64_t turns;     /* counts what begins and ends */
+	uint64_t losses;    /* how often some of what happened was lost */
 	/* Of the event of a file that is being taken: the earliest moment that is told of it, and one that keeps the order
 	 * of its process's events. All between two drains have the same two times, and come in the order in which each was
 	 * first there: what a process does to a file later the kernel puts to what waits there of the two. So the starts of
@@ -217,6 +220,10 @@ uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind,
 /* The number of a file in a book; told if it was not. 0: no memory. */
 uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f);
 void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
+/* The same of a file as process num found it at that time, or later; where only its times can have been set since it
+ * was stated last, that is told, too: the version stays (doc/node.md, "Times that are set"). */
+void node_emit_found(struct node *n, struct book *b, struct nfile *f, uint64_t num, int64_t time, uint64_t size,
+                     int64_t mtime);
 /* The number of an OWN process in its book. */
 uint64_t node_emit_proc(struct node *n, struct nproc *p);
 /* A gap of an OWN process in its book: reason is of term gap, count how many, 0 not known; times in ns. */
