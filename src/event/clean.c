@@ -96,6 +96,7 @@ static void *field_address(struct event *ev, const struct row *row)
 	return (char *)ev + row->offset;
 }
 
+/* Is the field a list, and not one string? */
 static bool is_list(const struct row *row)
 {
 	return row->how == HOW_texts || row->how == HOW_vars || row->how == HOW_args;

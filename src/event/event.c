@@ -172,6 +172,7 @@ static bool get_id(const unsigned char **p, const unsigned char *end, int64_t no
 	return true;
 }
 
+/* The strings stay where they are, encoded; strlist_next reads them. */
 static bool get_list(const unsigned char **p, const unsigned char *end, int64_t now, struct strlist *ret)
 {
 	uint64_t count;
@@ -309,6 +310,7 @@ int event_encode(struct buf *out, const struct event *ev, int64_t before)
 	return r < 0 ? r : -ENOMEM;
 }
 
+/* False: the bytes end within a field. Fields that are not there are 0, empty or TIME_NONE. */
 static bool get_fields(const unsigned char *p, const unsigned char *end, struct event *ev)
 {
 	switch (ev->kind) {

@@ -24,6 +24,8 @@
 static const char *const shared_tops[] = {"/var/tmp", "/tmp"};
 enum { SHARED_TOPS = 2 };
 
+/* The folder `stemma` in `runtime`, made if need be: a descriptor. -errno: it is not ours alone, not local (-EREMOTE),
+ * or cannot be made. */
 static int dir_below(const char *runtime)
 {
 	if (!runtime || runtime[0] != '/')
@@ -59,6 +61,8 @@ static int locks_in(int own)
 	return fd;
 }
 
+/* The folder for lock files in /var/tmp or /tmp, a descriptor; the error is that of the first. -errno with a sentence.
+ */
 static int dir_in_shared(struct err *err)
 {
 	char path[OWN_DIR_PATH];
@@ -129,6 +133,7 @@ static void remove_stale_locks(int dir)
 	closedir(d);
 }
 
+/* Names the slots of a record, host and day. */
 static uint64_t slot_hash(const char *home, const char *host, const char *day)
 {
 	uint64_t which = hash_bytes(home, strlen(home) + 1);

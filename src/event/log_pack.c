@@ -76,6 +76,7 @@ struct parts {
 	struct field f[FIELDS];
 };
 
+/* What packing and unpacking remember within a frame. NULL without memory; for free(). */
 static struct context *context_new(uint64_t seq, int64_t time)
 {
 	/* 29 KiB, of which a small frame needs two: clearing them all is 8 pages that a short run would not have touched.
@@ -90,6 +91,7 @@ static struct context *context_new(uint64_t seq, int64_t time)
 	return c;
 }
 
+/* The event of this kind before, all 0 for the first. */
 static struct last *last_of(struct context *c, uint64_t kind)
 {
 	struct last *l = &c->last[kind];
@@ -100,6 +102,7 @@ static struct last *last_of(struct context *c, uint64_t kind)
 	return l;
 }
 
+/* Strings behind it may begin as s does; s is not copied. Short ones are not worth it. */
 static void append_reference(struct context *c, struct str s)
 {
 	if (s.n >= REF_MIN)
@@ -119,6 +122,7 @@ static void update_context(struct context *c, const struct parts *e, uint32_t ma
 	}
 }
 
+/* Bytes that v takes as LEB128. */
 static size_t varint_size(uint64_t v)
 {
 	size_t n = 1;
@@ -217,6 +221,7 @@ static int split_event(const struct context *c, const unsigned char **p, const u
 
 /* ---- packing ---- */
 
+/* How many bytes both begin with. */
 static size_t common_prefix(struct str a, struct str b)
 {
 	size_t n = a.n < b.n ? a.n : b.n, i = 0;
@@ -253,6 +258,7 @@ static void pack_string(const struct context *c, struct buf *out, struct str s)
 	buf_add(out, s.p + best, s.n - best);
 }
 
+/* Which parts differ from the event of the kind before: 1 time, 2 process, 4 << i field i. */
 static uint32_t mask_of(struct context *c, const struct parts *e)
 {
 	const struct last *l = last_of(c, e->kind);
@@ -263,6 +269,7 @@ static uint32_t mask_of(struct context *c, const struct parts *e)
 	return mask;
 }
 
+/* Writes which parts follow; a shape that was not met before is defined at once and has the next number. */
 static void put_shape(struct context *c, struct buf *out, const struct parts *e, uint32_t mask)
 {
 	struct last *l = last_of(c, e->kind);
@@ -279,6 +286,7 @@ static void put_shape(struct context *c, struct buf *out, const struct parts *e,
 	buf_varint(out, mask);
 }
 
+/* Writes the event as its difference to the one of its kind before it. */
 static void put_parts(struct context *c, struct buf *out, const struct parts *e)
 {
 	const struct last *l = last_of(c, e->kind);
@@ -349,6 +357,7 @@ int log_pack(const void *plain, size_t n, uint32_t count, uint64_t seq, int64_t 
 
 /* ---- unpacking ---- */
 
+/* Appends the string, as it is in an event, to body. False: the bytes are wrong. */
 static bool unpack_str(const struct context *c, const unsigned char **p, const unsigned char *end, struct buf *body)
 {
 	uint64_t ref;
@@ -370,6 +379,7 @@ static bool unpack_str(const struct context *c, const unsigned char **p, const u
 	return true;
 }
 
+/* Appends the list as it stands. False: the bytes are wrong. */
 static bool unpack_list(const unsigned char **p, const unsigned char *end, struct buf *body)
 {
 	const unsigned char *from = *p;
@@ -473,6 +483,7 @@ static int unpack_parts(struct context *c, const struct shape *s, const unsigned
 	return 0;
 }
 
+/* An event that was not packed. plain: bytes that all events have together. 0, -EBADMSG. */
 static int unpack_plain(struct context *c, const unsigned char **p, const unsigned char *end, size_t plain,
                         struct buf *out)
 {
@@ -486,6 +497,7 @@ static int unpack_plain(struct context *c, const unsigned char **p, const unsign
 	return 0;
 }
 
+/* Takes a new shape; all of it is checked. 0, -EBADMSG. */
 static int unpack_shape(struct context *c, const unsigned char **p, const unsigned char *end)
 {
 	uint64_t kind, n, mask;

@@ -131,6 +131,7 @@ static int have(struct log_reader *r, uint64_t offset, size_t n)
 	return r->n >= n;
 }
 
+/* The bytes at this offset of the file; the caller has made sure that they are in the window. */
 static const char *at_hand(const struct log_reader *r, uint64_t offset)
 {
 	return r->data + (offset - r->base);

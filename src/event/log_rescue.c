@@ -26,6 +26,7 @@ static int reading(int fd)
 	return r < 0 ? -errno : r;
 }
 
+/* All of it from `at` to the end. 0 or -errno. */
 static int copy_from_offset(int to, int from, uint64_t at)
 {
 	char part[16384];
@@ -38,6 +39,7 @@ static int copy_from_offset(int to, int from, uint64_t at)
 	}
 }
 
+/* Is the folder that home lies in a folder still? */
 static bool has_parent(const char *home)
 {
 	struct stat st;
@@ -71,6 +73,8 @@ static int recreate_segment(const char *home, const char *folder, const char *na
 	return fd < 0 ? -errno : fd;
 }
 
+/* A new file of the session in the user's folder below `top`: a descriptor, and its path, the caller's. -errno;
+ * *ret_path may be set then, too. */
 static int open_elsewhere(const char *top, uint64_t session, char **ret_path)
 {
 	char own[OWN_DIR_PATH], name[32];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+/* Blocks beyond the end of the file, whose size stays. 0 or -errno. */
 static int allocate(int fd, uint64_t from, uint64_t n)
 {
 	int r;

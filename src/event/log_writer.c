@@ -11,6 +11,7 @@
 #define KEEP (64 * 1024) /* bytes of memory kept after a larger event */
 #define WAKE (64 * 1024) /* bytes that wait after which log_writer_add wakes the writing thread; 20 ms hold less */
 
+/* Is it time to try the disk again? */
 static bool retry_due(const struct log_writer *w)
 {
 	return clock_now_ns(CLOCK_MONOTONIC_COARSE) >= w->retry_at;
@@ -106,6 +107,8 @@ bool log_writer_say_lost(struct log_writer *w, struct log_state *s)
 	return true;
 }
 
+/* The event is not in the log, for `why` (an errno): it counts as one of those that are to be said lost. Gives 0, as
+ * the seq of none. */
 static uint64_t count_lost_event(struct log_writer *w, struct log_state *s, int64_t time, int why)
 {
 	if (s->unsaid == 0)
@@ -135,6 +138,7 @@ static void note_end(struct log_writer *w, const struct event *ev, uint64_t seq)
 	w->end[w->n_ends++].time = ev->time;
 }
 
+/* The event's seq; 0: it is lost. A loss before it is told first. */
 static uint64_t append_event(struct log_writer *w, const struct event *ev)
 {
 	struct log_state s = *log_writer_current(w);

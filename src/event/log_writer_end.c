@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* What was gathered for the next frame, and cannot be written, counts as lost; its seqs are given anew. */
 static void lose_gathered(struct log_writer *w, struct log_state *s)
 {
 	if (s->unsaid == 0) {

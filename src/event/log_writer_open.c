@@ -20,6 +20,7 @@
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
 
+/* A random number for a session, never 0. */
 static uint64_t draw_session(void)
 {
 	struct {
@@ -35,6 +36,7 @@ static uint64_t draw_session(void)
 	return seed.number ? seed.number : 1;
 }
 
+/* session 0: one is drawn. What is to outlive the writer's process is in shared memory. 0, -ENOMEM. */
 static int writer_new(uint64_t session, struct log_writer **ret)
 {
 	struct log_writer *w = calloc(1, sizeof(*w));
@@ -138,6 +140,7 @@ int log_writer_segment(struct log_writer *w, uint32_t roll, size_t need, char **
 	return 0;
 }
 
+/* Gives -errnum, with a sentence and what to do about it. */
 static int report_unwritable(struct err *err, int errnum, const char *path)
 {
 	int r = err_set(err, errnum, "cannot write to the store: %s", path);
@@ -163,11 +166,13 @@ static int real_home(const char *home, struct err *err, char **ret)
 	return 0;
 }
 
+/* Can it be the name of a folder in a path? */
 static bool is_component(const char *s)
 {
 	return *s && !strchr(s, '/') && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
+/* Opens the log's folder of the day, and makes it if need be. 0, or -errno with a sentence. */
 static int open_dir(struct log_writer *w, struct err *err)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;

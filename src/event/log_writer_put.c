@@ -99,6 +99,8 @@ static int write_queue(struct log_writer *w)
 	return r;
 }
 
+/* The thread that writes the queue until w->stop, woken for each frame; what failed is tried again after LOG_RETRY_NS.
+ */
 static void *write_behind(void *arg)
 {
 	struct log_writer *w = arg;

@@ -22,6 +22,7 @@ void canon_end(struct canon *c)
 	buf_char(&c->bytes, '\0');
 }
 
+/* Between two words of a line; nothing at its beginning. */
 static void append_blank(struct canon *c)
 {
 	if (c->bytes.n && c->bytes.p[c->bytes.n - 1] != '\0')
@@ -111,6 +112,7 @@ void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, boo
 	canon_end(c);
 }
 
+/* The lines' bytes, ascending; a and b are where they begin in arg. */
 static int compare_canon_lines(const void *pa, const void *pb, void *arg)
 {
 	const char *p = arg;
@@ -142,6 +144,7 @@ void canon_release(struct canon *c)
 
 /* ---- the graph in memory ---- */
 
+/* The path's text, in scratch: valid until that is written again. */
 static struct str load_graph_path(const struct graph *g, uint32_t path, struct buf *scratch)
 {
 	buf_reset(scratch);
@@ -149,6 +152,7 @@ static struct str load_graph_path(const struct graph *g, uint32_t path, struct b
 	return buf_view(scratch);
 }
 
+/* A file by what is the same in all indexes: domain, inode and generation; an absent one by its path. */
 static void append_canon_file(struct canon *c, const struct graph *g, uint32_t file)
 {
 	const struct gfile *f = &g->files.v[file];
@@ -160,6 +164,7 @@ static void append_canon_file(struct canon *c, const struct graph *g, uint32_t f
 	buf_release(&path);
 }
 
+/* n: from 1. One that was observed by the session and seq of its first write, another by its fingerprint. */
 static void append_canon_version(struct canon *c, const struct graph *g, uint32_t file, uint32_t n)
 {
 	const struct gversion *v = &g->versions.v[g->files.v[file].first_version + n - 1];
@@ -170,6 +175,7 @@ static void append_canon_version(struct canon *c, const struct graph *g, uint32_
 		canon_version(c, v->session, v->seq);
 }
 
+/* An execution by its process (boot, pid namespace, pid, start) and its number in it. */
 static void append_canon_exec(struct canon *c, const struct graph *g, uint32_t exec)
 {
 	const struct gproc *p = &g->procs.v[g->execs.v[exec].proc];
@@ -203,6 +209,7 @@ static void append_canon_number(struct canon *c, uint64_t n)
 	canon_token(c, s);
 }
 
+/* A line for each execution. Without memory c->failed, as in all the rest of this file. */
 static void put_execs(struct canon *c, const struct graph *g)
 {
 	for (size_t i = 0; i < g->execs.n; i++) {
@@ -229,6 +236,7 @@ static void put_execs(struct canon *c, const struct graph *g)
 
 static const char *const origins[] = {"observed", "unobserved", "external"};
 
+/* A line for each version, and one for each of its writers and of the versions it comes from. */
 static void append_canon_versions(struct canon *c, const struct graph *g)
 {
 	for (size_t i = 0; i < g->versions.n; i++) {
@@ -274,6 +282,7 @@ struct used {
 	int64_t lo, hi;
 };
 
+/* By file, version, and which process of the execution it was. */
 static int used_cmp(const void *pa, const void *pb)
 {
 	const struct used *a = pa, *b = pb;
@@ -284,6 +293,7 @@ static int used_cmp(const void *pa, const void *pb)
 	return (a->part > b->part) - (a->part < b->part);
 }
 
+/* A line for each version that an execution used, however many of its accesses did. */
 static void put_uses(struct canon *c, const struct graph *g)
 {
 	VEC(struct used) u = {0};
@@ -336,6 +346,7 @@ struct informed {
 	int64_t lo, hi;
 };
 
+/* By the informed execution, the informing one, and by what. */
 static int informed_cmp(const void *pa, const void *pb)
 {
 	const struct informed *a = pa, *b = pb;
@@ -346,6 +357,7 @@ static int informed_cmp(const void *pa, const void *pb)
 	return (a->via > b->via) - (a->via < b->via);
 }
 
+/* A line for each pair of executions of which one informed the other by fork, memory or a link. */
 static void put_informed(struct canon *c, const struct graph *g)
 {
 	VEC(struct informed) v = {0};
@@ -397,6 +409,7 @@ static void put_informed(struct canon *c, const struct graph *g)
 	vec_release(&v);
 }
 
+/* By access, kind of call and direction; equal ones as they came, so that the last can be taken. */
 static int compare_io_by_access(const void *pa, const void *pb)
 {
 	const struct gio *a = *(const struct gio *const *)pa, *b = *(const struct gio *const *)pb;
@@ -409,6 +422,7 @@ static int compare_io_by_access(const void *pa, const void *pb)
 	return (a > b) - (a < b); /* as they came */
 }
 
+/* The last io event of each access, kind of call and direction; twins of an access are left out. */
 static void put_ios(struct canon *c, const struct graph *g)
 {
 	VEC(const struct gio *) v = {0};

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+/* Takes over s.path, without memory, too. 0, -ENOMEM. */
 static int append_segment_slot(struct collect *w, struct collect_segment s, uint32_t *ret)
 {
 	struct collect_segment *slot = vec_add(&w->segments);
@@ -28,6 +29,7 @@ int collect_memory(struct collect *w, const void *p, size_t n, uint32_t *ret)
 	return append_segment_slot(w, (struct collect_segment){.p = p, .n = n}, ret);
 }
 
+/* The reader that is open, if one is; its damage is added up first. */
 static void close_segment(struct collect *w)
 {
 	if (w->reader) /* events are decoded only once, by feed */
@@ -36,6 +38,7 @@ static void close_segment(struct collect *w)
 	w->reader = NULL;
 }
 
+/* The reader stands at this segment afterwards; the one before is closed. 0, or -errno with a sentence. */
 static int open_segment(struct collect *w, uint32_t segment, struct err *err)
 {
 	if (w->reader && w->at == segment)
@@ -146,6 +149,8 @@ static int compare_groups_by_place(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+/* All events of a session into f, frame by frame in their order; frames and events that were met before are left out.
+ * 0, or -errno with a sentence. */
 static int feed_session(struct collect *w, struct facts *f, const struct group *s, struct err *err)
 {
 	bool missing = false;

@@ -3,6 +3,7 @@
 /* Executions of one process that the store's row numbers can hold; a later one is dropped and counted. */
 #define EXEC_MAX ((1u << 20) - 1)
 
+/* What numbers of the log mean is forgotten: they are the session's own. */
 void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 {
 	f->g = g;
@@ -95,6 +96,7 @@ uint32_t facts_file_or_none(struct facts *f, uint64_t number)
 	return number ? facts_file(f, number) : VEC_NONE;
 }
 
+/* The first one of a session holds. */
 static void apply_session(struct facts *f, const struct event *ev)
 {
 	struct gsession *s = &f->g->sessions.v[f->session];
@@ -150,6 +152,7 @@ static void apply_run_end(struct facts *f, const struct event *ev)
 	                       .traps = ev->run_end.traps};
 }
 
+/* A domain is on a network if any session says so; the first type that is told holds. */
 static void apply_domain(struct facts *f, const struct event *ev)
 {
 	uint32_t d = graph_domain(f->g, facts_word(f, ev->domain.name));
@@ -161,6 +164,7 @@ static void apply_domain(struct facts *f, const struct event *ev)
 		f->g->domains.v[d].type = facts_word(f, ev->domain.type);
 }
 
+/* A change of a name, for names.c to replay. Without memory g->failed. */
 static void append_name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path,
                               struct str old)
 {
@@ -216,6 +220,7 @@ static void tell_file(struct facts *f, const struct event *ev, uint32_t id, uint
 	}
 }
 
+/* The file of that identity, made if need be, has this number from here on. */
 static void apply_file(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -237,6 +242,7 @@ static void apply_file(struct facts *f, const struct event *ev)
 		append_name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
 }
 
+/* The file's fingerprint, until this session gives it another. */
 static void apply_state(struct facts *f, const struct event *ev)
 {
 	uint32_t file = facts_file(f, ev->state.file);
@@ -258,6 +264,7 @@ static uint32_t session_state_of(const struct facts *f, const struct gfile *file
 	return file->state_session == f->session ? file->state_fp : VEC_NONE;
 }
 
+/* The process has this number from here on, and is of its parent's run unless an exec tells another. */
 static void apply_process(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -281,6 +288,7 @@ static void apply_process(struct facts *f, const struct event *ev)
 	facts_set(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
 }
 
+/* An execution number past EXEC_MAX is no reference to anything. */
 static void apply_exec(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -353,6 +361,7 @@ static void apply_exit(struct facts *f, const struct event *ev)
 	                               ev->exit.wchar, ev->exit.read_bytes, ev->exit.write_bytes}};
 }
 
+/* What few accesses have, made at its first use. NULL: no memory, and g->failed. */
 static struct gmore *access_more(struct graph *g, struct gaccess *a)
 {
 	if (a->more == VEC_NONE) {
@@ -367,6 +376,7 @@ static struct gmore *access_more(struct graph *g, struct gaccess *a)
 	return &g->more.v[a->more];
 }
 
+/* The access, which accesses that end and io events refer to by its seq. */
 static void apply_access(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -408,6 +418,7 @@ static void apply_access(struct facts *f, const struct event *ev)
 	facts_set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
 }
 
+/* What the event says holds instead of what was said before; an evidence that is not known is `may`. */
 static void apply_access_end(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -491,6 +502,7 @@ static void apply_name(struct facts *f, const struct event *ev)
 		append_name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
 }
 
+/* A process that shares something with itself is nothing. */
 static void apply_link(struct facts *f, const struct event *ev)
 {
 	const struct facts_proc *p = facts_proc_numbered(f, ev->proc), *o = facts_proc_numbered(f, ev->link.other);

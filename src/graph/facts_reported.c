@@ -51,6 +51,8 @@ void facts_apply_summary(struct facts *f, const struct event *ev)
 	                       .set = facts_word(f, ev->summary.set)};
 }
 
+/* Keeps the event as its bytes, for the store: of this run (empty: the session's), found again by `by` and by the file.
+ */
 static void apply_reported_of(struct facts *f, const struct event *ev, struct str run, uint64_t by, uint32_t file)
 {
 	struct greported *t = vec_add(&f->g->reported);

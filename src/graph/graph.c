@@ -93,6 +93,7 @@ void graph_expect(struct graph *g, uint64_t events)
 	(table_add(&(g)->tab, hash, (uint32_t)((g)->vec.n - 1)) ? (uint32_t)((g)->vec.n - 1)                               \
 	                                                        : ((g)->vec.n--, (g)->failed = true, VEC_NONE))
 
+/* The number of the host, made if need be. VEC_NONE: no memory, and g->failed; so in the four below, too. */
 uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot)
 {
 	uint32_t id, hash = hash_fold(hash_mix(name, boot));
@@ -108,6 +109,7 @@ uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot)
 	return FILED(g, hosts, host_table, hash);
 }
 
+/* Made with a host without a name, until its session event comes. */
 uint32_t graph_session(struct graph *g, uint64_t number)
 {
 	uint32_t id = map_get(&g->session_map, number);
@@ -126,6 +128,7 @@ uint32_t graph_session(struct graph *g, uint64_t number)
 	return (uint32_t)(g->sessions.n - 1);
 }
 
+/* The name is an interned string. */
 uint32_t graph_domain(struct graph *g, uint32_t name)
 {
 	uint32_t id, hash = hash_fold(hash_mix(name, 1));
@@ -256,6 +259,7 @@ uint32_t graph_exec_at(const struct graph *g, uint32_t proc, int64_t t)
 	return best;
 }
 
+/* Of what was told of a process or execution several times the earliest holds (gkey_cmp), whatever log came first. */
 static void settle_processes(struct graph *g)
 {
 	for (size_t i = 0; i < g->pfacts.n; i++) {
@@ -303,6 +307,8 @@ static bool is_exact(const struct graph *g, const struct gaccess *a)
 	       !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
 }
 
+/* From the first to the last of the calls that moved bytes, where both are known, else from begin to end; one that
+ * appends, creates or truncates begins at its open. */
 struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a)
 {
 	struct gspan s = {a->start, a->end};
@@ -392,6 +398,7 @@ static bool only_opened(const struct gaccess *a, const struct settled *s)
 	       !(a->mode & ACCESS_MAPPED) && (a->flags & GACCESS_WRITTEN_BYTES) && !a->bytes_written;
 }
 
+/* The GACCESS_* bits that follow from all that was told of the access. */
 static uint32_t settled_flags(const struct graph *g, const struct gaccess *a, const struct settled *s)
 {
 	uint32_t flags = (s->reads ? GACCESS_READS : 0) | (s->writes ? GACCESS_WRITES : 0) | (s->kept ? GACCESS_KEPT : 0) |
@@ -431,6 +438,7 @@ struct order {
 	uint32_t access;
 };
 
+/* By start, then by session and seq, so that it is the same in all indexes. */
 static int compare_start_order(const void *pa, const void *pb)
 {
 	const struct order *a = pa, *b = pb;
@@ -479,6 +487,7 @@ struct duplicate {
 	uint32_t access;
 };
 
+/* What is the same access, next to each other, the original before those that told of it. */
 static int compare_duplicates(const void *pa, const void *pb)
 {
 	const struct duplicate *a = pa, *b = pb;

@@ -4,6 +4,7 @@
 
 #define CHUNK 65536
 
+/* n bytes that live as long as w; not aligned. NULL without memory. */
 static char *intern_carve(struct interner *w, size_t n)
 {
 	if (n > w->left) {
@@ -27,6 +28,7 @@ static char *intern_carve(struct interner *w, size_t n)
 	return p;
 }
 
+/* h: the folded hash of s. VEC_NONE: it is not there. */
 static uint32_t intern_lookup(const struct interner *w, struct str s, uint32_t h)
 {
 	size_t pos = TABLE_START;
@@ -42,6 +44,7 @@ uint32_t intern_find(const struct interner *w, struct str s)
 	return intern_lookup(w, s, hash_fold(hash_str(s)));
 }
 
+/* Copies s. VEC_NONE: no memory, and nothing has changed. */
 static uint32_t intern_insert(struct interner *w, struct str s, uint32_t h)
 {
 	char *p = intern_carve(w, s.n ? s.n : 1);
@@ -80,6 +83,7 @@ void intern_release(struct interner *w)
 	*w = (struct interner){0};
 }
 
+/* Of a path: its folder's number and its last component's. */
 static uint32_t node_hash(uint32_t parent, uint32_t base)
 {
 	return hash_fold(hash_mix(parent, base));

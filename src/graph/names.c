@@ -17,6 +17,7 @@ struct replay {
 	VEC(struct moved) moved;
 };
 
+/* Where the name that is in force at this path is kept, VEC_NONE for none; NULL without memory. */
 static uint32_t *open_at(struct replay *r, uint32_t path)
 {
 	while (r->open.n <= path) {
@@ -30,6 +31,8 @@ static uint32_t *open_at(struct replay *r, uint32_t path)
 	return &r->open.v[path];
 }
 
+/* From t on the path names the file, and what it named before ends then. Where it names that file already nothing
+ * changes. linked: it is another name of a file that has one. */
 static void begin_name(struct replay *r, uint32_t path, uint32_t file, int64_t t, bool linked)
 {
 	struct graph *g = r->g;
@@ -117,6 +120,7 @@ static void move_below(struct replay *r, uint32_t from, uint32_t to, int64_t t)
 	}
 }
 
+/* One change of a name, the changes before it having been replayed; that of a folder moves all below it. */
 static void replay_one(struct replay *r, const struct gname_event *e)
 {
 	int64_t t = e->key.time;
@@ -144,6 +148,7 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 	}
 }
 
+/* By host, then by time, session and seq. */
 static int compare_name_changes(const void *pa, const void *pb)
 {
 	const struct gname_event *a = pa, *b = pb;

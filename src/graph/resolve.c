@@ -18,6 +18,7 @@ struct gversion *resolve_version(struct resolver *r)
 	return v;
 }
 
+/* By execution, and by which of its processes. */
 static int compare_gens_by_exec(const void *pa, const void *pb)
 {
 	const struct ggen *a = pa, *b = pb;
@@ -217,6 +218,7 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 
 /* ---- after all files ---- */
 
+/* By file and version. */
 static int der_cmp(const void *pa, const void *pb)
 {
 	const struct gder *a = pa, *b = pb;
@@ -241,6 +243,8 @@ static int cache_sources(struct graph *g, uint32_t x, uint32_t source, int64_t u
 	return 0;
 }
 
+/* A file that is made on the way (.pyc): its versions come from the source alone, and its accesses are via `cache`. 0,
+ * -ENOMEM. */
 static int resolve_cache(struct graph *g, uint32_t file)
 {
 	const struct gfile *f = &g->files.v[file];
@@ -279,12 +283,14 @@ static int resolve_cache(struct graph *g, uint32_t file)
 	return 0;
 }
 
+/* Does version n (from 1) only coordinate: has it no bytes, or is the file a semaphore? */
 static bool is_sync(const struct graph *g, const struct gfile *f, uint32_t n)
 {
 	const struct gversion *v = &g->versions.v[f->first_version + n - 1];
 	return f->flags & GFILE_SEMAPHORE || (v->has_size && v->size == 0);
 }
 
+/* Edges of versions of a lock file that have no bytes are via `sync`. */
 static void resolve_lock(struct graph *g, uint32_t file)
 {
 	const struct gfile *f = &g->files.v[file];

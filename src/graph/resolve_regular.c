@@ -82,6 +82,8 @@ static bool emptied_between(const struct resolver *r, const struct gaccess *firs
 	return false;
 }
 
+/* Does the write `next` go on with w's version (rule B1: nobody read between, nothing was truncated, one executes both
+ * or appends)? *rc: -ENOMEM. */
 static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, int *rc)
 {
 	const struct gaccess *first, *later = starts_before(r, next, w) ? w : next;
@@ -99,6 +101,7 @@ static bool same_version(struct resolver *r, const struct gaccess *w, const stru
 	                      access_host(r->g, next));
 }
 
+/* r->versions from r->writes and what was found changed, both in the order of time. 0, -ENOMEM. */
 static int make_versions(struct resolver *r)
 {
 	size_t u = 0;
@@ -142,6 +145,7 @@ static int make_versions(struct resolver *r)
 
 /* ---- rules 4 to 6 ---- */
 
+/* The version that is being made comes from n (from 1) of the same file. False: no memory. */
 static bool der_add(struct resolver *r, struct gversion *v, uint32_t n, bool must, unsigned via)
 {
 	struct gder *d = vec_add(&r->g->ders);
@@ -178,6 +182,7 @@ static bool versions_apart(const struct resolver *r, const struct rversion *a, c
 	return true;
 }
 
+/* Can either have been first? */
 static bool versions_overlap(const struct resolver *r, size_t i, size_t j)
 {
 	const struct rversion *a = &r->versions.v[i], *b = &r->versions.v[j];
@@ -281,6 +286,7 @@ static int derive_written(struct resolver *r, struct gversion *gv, size_t i)
 	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
 }
 
+/* From which versions before it the i-th comes. 0, -ENOMEM. */
 static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 {
 	const struct rversion *v = &r->versions.v[i];
@@ -328,6 +334,7 @@ static const struct gfp *times_set_last(const struct resolver *r, const struct g
 	return fp;
 }
 
+/* Writes r->versions into the graph, with their fingerprints, origins, writers and what they come from. 0, -ENOMEM. */
 static int emit_versions(struct resolver *r)
 {
 	for (size_t i = 0; i < r->versions.n; i++) {
@@ -521,6 +528,7 @@ static bool destroyed_itself(const struct resolver *r, const struct gaccess *a, 
 	return false;
 }
 
+/* Which versions each read may have seen (rules B2, B3), in g->uses where there are several. 0, -ENOMEM. */
 static int find_uses(struct resolver *r)
 {
 	size_t nv = r->versions.n, started = 0;

@@ -11,6 +11,7 @@ struct live {
 	uint32_t access[2];
 };
 
+/* Of the accesses that are open keeps, for each host, the two that end last. -1: there is room for no other host; 0. */
 static int live_add(struct live *v, size_t *n, size_t cap, const struct resolver *r, uint32_t i)
 {
 	const struct gaccess *a = acc_of(r, i);
@@ -35,6 +36,7 @@ static int live_add(struct live *v, size_t *n, size_t cap, const struct resolver
 	return 0;
 }
 
+/* Was another access than i still open, as far as clocks of two hosts can tell, when i began? */
 static bool live_other(const struct live *v, size_t n, const struct resolver *r, uint32_t i)
 {
 	const struct gaccess *a = acc_of(r, i);
@@ -67,6 +69,8 @@ static bool live_soon(const struct resolver *r, size_t from, const struct gacces
 	return false;
 }
 
+/* A version that nobody was seen to write, found by access i. external: it was there before all that is recorded.
+ * False: no memory. */
 static bool append_unobserved(struct resolver *r, uint32_t i, bool external)
 {
 	const struct gfp *fp = opening_fp(r->g, acc_of(r, i));
@@ -120,6 +124,7 @@ struct living {
 	size_t n[2], cap, opened;
 };
 
+/* 0, -ENOMEM; living_end frees in both cases. */
 static int living_begin(struct living *l, const struct resolver *r)
 {
 	size_t cap = r->slack && r->g->hosts.n + 1 > 4 ? r->g->hosts.n + 1 : 4;
@@ -148,6 +153,7 @@ static int living_advance(struct living *l, const struct resolver *r, int64_t t)
 	return 0;
 }
 
+/* Could anybody but access i have been writing when it began? counting: was somebody, as far as is known? */
 static bool living_others(const struct living *l, const struct resolver *r, uint32_t i, bool counting)
 {
 	return live_other(l->v[counting], l->n[counting], r, i) || live_soon(r, l->opened, acc_of(r, i), counting);
@@ -158,6 +164,7 @@ static uint32_t fp_hash(const struct gfp *fp)
 	return hash_fold(hash_mix(fp->size, (uint64_t)fp->mtime));
 }
 
+/* One more fingerprint that was found, in their order. 0, -ENOMEM. */
 static int chain_add(struct times_chain *c, const struct gfp *fp)
 {
 	const struct gfp **slot = vec_add(&c->found);

@@ -42,11 +42,13 @@ static struct habit {
 	unsigned in_turn; /* processes of which that was so */
 } habits[HABITS];
 
+/* The program's place among those whose opens were counted; another program may have it. */
 static struct habit *habit_of(const struct proc *p)
 {
 	return &habits[(p->exe_dev ^ p->exe_ino) % HABITS];
 }
 
+/* Did the last two processes of this program open enough files to be given code? */
 static bool is_used_to(const struct proc *p)
 {
 	const struct habit *h = habit_of(p);
@@ -96,6 +98,7 @@ bool logging_can_make(const struct proc *p, const struct logging *g, const struc
 
 #define PATIENCE_NS 50000
 
+/* Has the patience for one injection passed since `begin`? */
 static bool is_over(const struct timespec *begin)
 {
 	struct timespec now;
@@ -168,6 +171,7 @@ static int logs_at_a_time(void)
 	return n * PER_CORE < OPENS_SLOTS ? n * PER_CORE : OPENS_SLOTS;
 }
 
+/* At the first use. False: opens are not to be had here. */
 static bool make_logs(struct sup *s)
 {
 	if (s->opens)
@@ -181,6 +185,7 @@ static bool make_logs(struct sup *s)
 	return !l->off;
 }
 
+/* A slot that no process has; -1: all are taken. */
 static int free_log(struct opens_logs *l)
 {
 	int i = 0;
@@ -234,6 +239,7 @@ static void disown_log(struct sup *s, struct proc *p)
 	g->slot = -1;
 }
 
+/* The process's log is anybody's again, and it is as one that was never given code. */
 static void release_logging(struct sup *s, struct proc *p)
 {
 	disown_log(s, p);
@@ -252,6 +258,7 @@ void opens_free(struct sup *s, struct proc *p)
 	release_logging(s, p);
 }
 
+/* Writes the first n bytes of what the process's own page begins with. False: it cannot be written. */
 static bool write_own_bytes(const struct proc *p, const struct opens_own *own, size_t n)
 {
 	struct iovec here = {(void *)(uintptr_t)own, n}, there = {(void *)(uintptr_t)OPENS_OWN, n};
@@ -366,6 +373,7 @@ static void choose_for_injection(struct sup *s, const struct proc *p, const stru
 	s->inject_threads = threads;
 }
 
+/* It has code; opens that are logged from now on say whether it is of use. */
 static void note_given(struct logging *g)
 {
 	g->given = true;
@@ -570,6 +578,8 @@ struct giving {
 	void *arg;
 };
 
+/* Gives the descriptor into the stopped process, at once after which it goes on; x->result is -errno or its number
+ * there. */
 static void give_and_go(void *arg)
 {
 	struct giving *x = arg;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* Of a path as this process names it; never 0. */
 uint64_t observed_hash(const struct proc *p, const char *path, uint32_t length, bool nofollow)
 {
 	uint64_t hash = XXH3_64bits_withSeed(path, length, (uint64_t)p->pid << 1 | nofollow);

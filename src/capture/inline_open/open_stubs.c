@@ -8,6 +8,7 @@
 
 #if defined(__x86_64__)
 
+/* The process's own page into %r11. */
 static void own_address(struct asmb *a) /* movabs $,%r11 */
 {
 	uint64_t own = OPENS_OWN;
@@ -22,6 +23,7 @@ static size_t emit_forward_jump(struct asmb *a, unsigned char opcode)
 	return a->s->n;
 }
 
+/* A jump of one byte ahead, which ends at `from`, leads here. Too far for it: a->far. */
 static void patch_open_jump(struct asmb *a, size_t from)
 {
 	size_t d = a->s->n - from;
@@ -46,6 +48,7 @@ static const enum opens_routine routine_of[HEADS] = {[HEAD_CODE] = OPENS_CODE,
                                                      [HEAD_SHUT] = OPENS_SHUT,
                                                      [HEAD_THREAD] = OPENS_THREAD};
 
+/* Calls one of the addresses at the head of the stub. */
 static void emit_head_call(struct asmb *a, enum head which)
 {
 	ASMB(a, 0xff, 0x15); /* call *(%rip) */

@@ -23,6 +23,7 @@ static bool is_row(const struct opens_folder_row *a, const struct opens_folder_r
 	return a->ino == b->ino && a->dev == b->dev;
 }
 
+/* Is the path (empty: /) that folder now? */
 static bool leads_to(const char *path, const struct opens_folder_row *row)
 {
 	struct statx st;

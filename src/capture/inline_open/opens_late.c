@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is there a log that some events were too late for? */
 static bool is_any_late(const struct opens_logs *l)
 {
 	for (int i = 0; i < OPENS_SLOTS; i++) {
@@ -16,6 +17,7 @@ static bool is_any_late(const struct opens_logs *l)
 	return false;
 }
 
+/* Takes back one pin; the file, or NULL, may be freed by that. */
 static void unpin(struct sup *s, struct file *f)
 {
 	if (f) {
@@ -40,6 +42,7 @@ void opens_late_forget(struct sup *s)
 	l->changes_lost = false;
 }
 
+/* Can a path lead through it? */
 static bool leads_on(const struct file *f)
 {
 	return f && (f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink);
@@ -75,12 +78,15 @@ struct way {
 	char *name, *real;
 };
 
+/* Is the name one that the path has, as it was given, without links, or as the kernel calls what it leads to? */
 static bool is_on_way(const struct way *w, const char *name)
 {
 	return name &&
 	       (!strcmp(w->full, name) || (w->name && !strcmp(w->name, name)) || (w->real && !strcmp(w->real, name)));
 }
 
+/* What the path leads to now. False: nowhere, or it cannot be told. name and real of ret are the caller's in both
+ * cases. */
 static bool way_find(const struct opened *e, const char *full, struct way *ret)
 {
 	const bool follow = !(e->flags & O_NOFOLLOW);
@@ -98,6 +104,7 @@ static bool way_find(const struct opened *e, const char *full, struct way *ret)
 	return ret->name && ret->real;
 }
 
+/* Records that the process may have opened the file for reading. */
 static void may_have_had(struct sup *s, const struct opened *e, struct file *f, int64_t time)
 {
 	if (f && f->kind == TERM_kind_regular)

@@ -178,6 +178,7 @@ static void copy_log(struct sup *s, int i)
 
 /* ---- recording ---- */
 
+/* By the processor's clock, then as they lie in the log. */
 static int by_tsc(const void *a, const void *b)
 {
 	const struct opened *x = a, *y = b;
@@ -219,6 +220,7 @@ void logging_know_cwd(struct sup *s, struct proc *p, struct logging *g)
 	g->cwd_in_proc = p->cwd && !strncmp(p->cwd, "/proc", 5);
 }
 
+/* Is that the process's working directory, by what is known of it? */
 static bool cwd_is(const struct proc *p, dev_t dev, ino_t ino)
 {
 	struct stat st;
@@ -466,6 +468,7 @@ static void end_closed(struct sup *s)
 	}
 }
 
+/* Copies what all processes have logged since, so that it can be told apart by time. */
 static void copy_all_logs(struct sup *s)
 {
 	struct opens_logs *l = s->opens;

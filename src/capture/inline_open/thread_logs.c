@@ -15,6 +15,7 @@ static struct opens_thread *log_of_thread(const struct opens_logs *l, const stru
 	return (struct opens_thread *)(l->map[g->slot] + (size_t)i * OPENS_THREAD_SIZE);
 }
 
+/* Does /proc still have the thread? */
 static bool thread_is_there(const struct proc *p, pid_t tid)
 {
 	char name[64];
@@ -22,6 +23,7 @@ static bool thread_is_there(const struct proc *p, pid_t tid)
 	return access(name, F_OK) == 0;
 }
 
+/* Is the thread within the code, so that its last entry may not be whole? */
 static bool is_busy(const struct opens_thread *log)
 {
 	return __atomic_load_n(&log->busy, __ATOMIC_SEQ_CST) != 0;
@@ -29,6 +31,7 @@ static bool is_busy(const struct opens_thread *log)
 
 /* ---- who may write ---- */
 
+/* Opens or shuts the log for the thread: shut, its opens stop as they did without code. */
 static void set_gate(const struct opens_logs *l, const struct logging *g, int i)
 {
 	const bool shut = l->barred || g->never || g->threads[i].closed;
@@ -83,6 +86,8 @@ static struct opened_id id_of_entry(const struct opens_thread_entry *e)
 	return (struct opened_id){.dev = (uint64_t)major(e->dev) << 32 | minor(e->dev), .ino = e->ino};
 }
 
+/* Takes over the entries that have come since. What cannot be read makes the whole log worthless (logging_give_up); an
+ * entry that a thread was at when it ended is taken as far as it got. */
 static void copy_thread_log(struct sup *s, struct proc *p, int i)
 {
 	struct logging *g = p->logging;
@@ -154,6 +159,7 @@ void thread_logs_late(struct sup *s, struct proc *p)
 
 /* ---- whose they are ---- */
 
+/* Writes n bytes at this offset of the process's own page. False: it cannot be written. */
 static bool write_page(const struct proc *p, size_t at, const void *v, size_t n)
 {
 	struct iovec here = {(void *)(uintptr_t)v, n}, there = {(void *)(uintptr_t)(OPENS_OWN + at), n};
@@ -238,6 +244,8 @@ static bool open_thread_log(struct sup *s, struct proc *p, int i)
 	return true;
 }
 
+/* Gives the thread a log of its own, told by its thread pointer. False: there is none left, or the page cannot be
+ * written. */
 static bool give_new(struct sup *s, struct proc *p, pid_t tid, uint64_t pointer)
 {
 	const uint32_t yes = 1;

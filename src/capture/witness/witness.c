@@ -28,6 +28,7 @@ static const uint32_t masks[2] = {IN_ACCESS | IN_ONESHOT, IN_MODIFY | IN_ONESHOT
 
 /* ---- what there is of it ---- */
 
+/* Takes what is to be read, and says whether the first of it is this event. */
 static bool has_reported(int fd, uint32_t mask)
 {
 	_Alignas(struct inotify_event) char buffer[512];
@@ -52,6 +53,7 @@ static bool try_pipe(const int fd[2])
 	return good;
 }
 
+/* Two instances of inotify, for reading and writing, that were tried on a pipe. 0; -errno, and nothing is open. */
 static int open_instances(int ret[2])
 {
 	int rc = 0;
@@ -75,6 +77,7 @@ int witness_probe(void)
 	return rc;
 }
 
+/* How many instances of inotify a user may have here; 0 if that cannot be read. */
 static long max_instances(void)
 {
 	/* Of the first user namespace, and of this one. */
@@ -144,6 +147,8 @@ static void *listen_at_once(void *arg)
 	return NULL;
 }
 
+/* At the first pipe, tried once; where somebody can take the lock it starts the thread that waits for reports. NULL:
+ * pipes are not watched. */
 static struct witnesses *begin_witnesses(struct sup *s)
 {
 	if (s->witnesses || s->unwitnessed)
@@ -182,6 +187,7 @@ static uint64_t total_of(struct sup *s, struct proc *p, enum way way)
 	return way == WAY_WRITE || written == UNKNOWN ? written : p->rchar;
 }
 
+/* Has the process a pipe open that is watched? */
 static bool witness_concerns(const struct proc *p)
 {
 	for (const struct access *a = p->live; a; a = a->proc_next)
@@ -194,6 +200,7 @@ static bool witness_concerns(const struct proc *p)
  * write by its first argument, a descriptor; move bytes by another one, or later. */
 enum effect { EFFECT_NONE, EFFECT_READS, EFFECT_WRITES, EFFECT_OTHER };
 
+/* What the call may have done to a pipe: read it, written it, either, or nothing. */
 static enum effect call_effect(long nr)
 {
 	static const short reads[] = {SYS_read,    SYS_pread64, SYS_readv,    SYS_preadv,
@@ -258,6 +265,7 @@ static bool is_still(struct sup *s, const struct holder *h, uint64_t since)
 
 /* ---- pipes ---- */
 
+/* The pipe is not watched that way any longer. Its mark may belong to another pipe by now, and stays then. */
 static void unwatch(struct witnesses *all, struct witness *w, enum way way)
 {
 	struct witness **slot = &all->of[way][(unsigned)w->watch[way] % WITNESS_SLOTS];
@@ -304,6 +312,7 @@ static bool begin_round(struct sup *s, struct witness *w, enum way way)
 	return true;
 }
 
+/* The pipe is watched no longer, and what was found of its holders is gone. */
 static void free_witness(struct witnesses *all, struct witness *w)
 {
 	for (int way = 0; way < 2; way++)
@@ -322,6 +331,8 @@ static void free_witness(struct witnesses *all, struct witness *w)
 	free(w);
 }
 
+/* Takes an access into those that may have moved bytes that way; past HOLDERS the pipe is blind: no holder is told
+ * apart. early: it began before the pipe was watched. */
 static void add_holder(struct sup *s, struct witness *w, struct access *a, enum way way, bool early)
 {
 	struct proc *p = a->proc;
@@ -351,6 +362,7 @@ static void add_holder(struct sup *s, struct witness *w, struct access *a, enum 
 	h->mark = h->base;
 }
 
+/* One holder for each way that the access may move bytes. */
 static void add_holders(struct sup *s, struct witness *w, struct access *a, bool early)
 {
 	if (a->via == TERM_via_sync)
@@ -396,6 +408,8 @@ static bool make_place(struct sup *s)
 	return true;
 }
 
+/* A pipe that was met: begins to watch it, if pipes are watched in this run and there is room, and takes in those who
+ * have it open. */
 static void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd)
 {
 	char path[48];
@@ -462,6 +476,7 @@ static void watch_again(struct sup *s, struct witness *w, enum way way)
 	begin_round(s, w, way);
 }
 
+/* Is this process one whose descriptors have not been looked at for this pipe? It counts as asked from then on. */
 static bool witness_asks(struct file *f, const struct proc *q)
 {
 	struct witness *w = f->witness;
@@ -475,6 +490,7 @@ static bool witness_asks(struct file *f, const struct proc *q)
 	return !known;
 }
 
+/* The process was met at the pipe: what its totals are is read anew for the round that is open. */
 static void witness_met(struct sup *s, struct file *f, const struct proc *q)
 {
 	struct witness *w = f->witness;
@@ -483,6 +499,7 @@ static void witness_met(struct sup *s, struct file *f, const struct proc *q)
 			mark_again(s, w, i);
 }
 
+/* An access of a watched pipe began; its process is a holder from now on. */
 static void witness_begin(struct sup *s, struct access *a)
 {
 	struct witness *w = a->file->witness;
@@ -494,6 +511,7 @@ static void witness_begin(struct sup *s, struct access *a)
 		watch_again(s, w, h->way);
 }
 
+/* The file goes, what was found of its holders stays until the end, and is not trusted. */
 static void witness_forget(struct file *f)
 {
 	if (!f->witness)
@@ -525,6 +543,7 @@ static void release_waiting(struct sup *s, struct witness *w)
 	w->busy = false;
 }
 
+/* An access ended: when, and whether its bytes are known by other means. */
 static void witness_end(struct sup *s, struct access *a, const struct event_access_end *end)
 {
 	struct witness *w = a->file->witness;
@@ -551,6 +570,8 @@ static void witness_end(struct sup *s, struct access *a, const struct event_acce
 	}
 }
 
+/* The process is about to end. Accesses of its pipes whose processes have moved nothing and hold the pipe no more end
+ * now. */
 static void witness_leave(struct sup *s, struct proc *p)
 {
 	struct witness *of[16];
@@ -564,6 +585,8 @@ static void witness_leave(struct sup *s, struct proc *p)
 		release_waiting(s, of[i]);
 }
 
+/* Somebody has moved bytes since the round began, and the round ends. Who stood still meanwhile, by its totals, cannot
+ * have been it. */
 static void end_round(struct sup *s, struct witness *w, enum way way)
 {
 	struct round *r = w->blind ? NULL : open_round(w, way);
@@ -578,6 +601,7 @@ static void end_round(struct sup *s, struct witness *w, enum way way)
 	release_waiting(s, w);
 }
 
+/* Reads all that inotify has to tell of this way; where some got lost all pipes are blind. */
 static void take_reports(struct sup *s, enum way way)
 {
 	_Alignas(struct inotify_event) char buffer[4096];
@@ -603,6 +627,7 @@ static void take_reports(struct sup *s, enum way way)
 		}
 }
 
+/* Reads reports, where pipes wait for any. */
 static void witness_listen(struct sup *s)
 {
 	if (!s->witnesses || !s->witnesses->waiting)
@@ -611,6 +636,7 @@ static void witness_listen(struct sup *s)
 	take_reports(s, WAY_WRITE);
 }
 
+/* All of it; nothing is decided. */
 static void witness_free(struct sup *s)
 {
 	struct witnesses *all = s->witnesses;
@@ -623,6 +649,7 @@ static void witness_free(struct sup *s)
 	s->witnesses = NULL;
 }
 
+/* At the end of the run: decides who moved the bytes of each pipe, and frees. */
 static void witness_finish(struct sup *s)
 {
 	if (!s->witnesses)

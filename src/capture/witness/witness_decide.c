@@ -50,6 +50,8 @@ static bool has_no_part(const struct witness *w, const struct holder *h)
 	return h->way == WAY_WRITE ? !w->filled && !moved_before(w, h, WAY_READ) : !moved_before(w, h, WAY_WRITE);
 }
 
+/* At the end. Of each round that only one holder can have made it is emitted that it moved bytes; of who had no part in
+ * any, that it moved none; where none can have, a writer is possible again. */
 static void decide_way(struct sup *s, struct witness *w, enum way way)
 {
 	bool any = false, unknown = false, several;
