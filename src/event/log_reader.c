@@ -132,7 +132,7 @@ static int have(struct log_reader *r, uint64_t offset, size_t n)
 }
 
 /* The bytes at this offset of the file; the caller has made sure that they are in the window. */
-static const char *at_hand(const struct log_reader *r, uint64_t offset)
+static const char *bytes_in_window(const struct log_reader *r, uint64_t offset)
 {
 	return r->data + (offset - r->base);
 }
@@ -145,7 +145,7 @@ static int find_magic(struct log_reader *r, uint64_t offset, uint64_t *ret)
 		if (k <= 0)
 			return k;
 		size_t n = r->n - (size_t)(offset - r->base);
-		const char *from = at_hand(r, offset), *hit = memmem(from, n, "STL", MAGIC_LEN);
+		const char *from = bytes_in_window(r, offset), *hit = memmem(from, n, "STL", MAGIC_LEN);
 		if (hit) {
 			*ret = offset + (uint64_t)(hit - from);
 			return 1;
@@ -179,7 +179,7 @@ static int read_frame_header(struct log_reader *r, uint64_t offset, struct log_f
 	int k = have(r, offset, sizeof(*ret));
 	if (k <= 0)
 		return k;
-	*ret = log_frame_header(at_hand(r, offset));
+	*ret = log_frame_header(bytes_in_window(r, offset));
 	uint32_t digit = ret->magic >> 24;
 	if (digit > LOG_MAGIC_PACKED >> 24 && digit <= '9') {
 		/* Nothing but its size is known of it, and a damaged digit looks the same: what it leads to must fit. */
@@ -189,7 +189,7 @@ static int read_frame_header(struct log_reader *r, uint64_t offset, struct log_f
 	if (!log_frame_plausible(ret))
 		return 0;
 	k = have(r, offset, sizeof(*ret) + ret->size);
-	return k > 0 ? log_frame_intact(at_hand(r, offset), ret) : k;
+	return k > 0 ? log_frame_intact(bytes_in_window(r, offset), ret) : k;
 }
 
 int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
@@ -227,7 +227,7 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 		return 0;
 	}
 	struct str events;
-	k = log_frame_events(at_hand(r, at), &h, &r->unpacked, &events);
+	k = log_frame_events(bytes_in_window(r, at), &h, &r->unpacked, &events);
 	if (k == -ENOMEM)
 		return k;
 	r->damage.bad_events += k < 0;
@@ -257,7 +257,7 @@ int log_reader_header(struct log_reader *r, uint64_t offset, struct log_frame *r
 	r->left = 0;
 	if (k <= 0)
 		return k;
-	*ret = log_frame_header(at_hand(r, offset));
+	*ret = log_frame_header(bytes_in_window(r, offset));
 	return log_frame_plausible(ret);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What was gathered for the next frame, and cannot be written, counts as lost; its seqs are given anew. */
-static void lose_gathered(struct log_writer *w, struct log_state *s)
+static void count_gathered_as_lost(struct log_writer *w, struct log_state *s)
 {
 	if (s->unsaid == 0) {
 		s->unsaid_from = s->first;
@@ -92,7 +92,7 @@ static void write_what_fits(struct log_writer *w)
 	for (uint32_t n = s.count / 2; n > 0; n /= 2)
 		write_first(w, &s, n);
 	if (s.len && log_writer_frame(w, &s) < 0)
-		lose_gathered(w, &s);
+		count_gathered_as_lost(w, &s);
 	w->sparing = false;
 	w->last = true;
 	uint64_t kept = s.seq - 1;

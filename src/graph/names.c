@@ -18,7 +18,7 @@ struct replay {
 };
 
 /* Where the name that is in force at this path is kept, VEC_NONE for none; NULL without memory. */
-static uint32_t *open_at(struct replay *r, uint32_t path)
+static uint32_t *name_in_force_at(struct replay *r, uint32_t path)
 {
 	while (r->open.n <= path) {
 		uint32_t *p = vec_add(&r->open);
@@ -38,7 +38,7 @@ static void begin_name(struct replay *r, uint32_t path, uint32_t file, int64_t t
 	struct graph *g = r->g;
 	if (path == VEC_NONE || g->paths.list.v[path].length == 0 || g->paths.list.v[path].length > NAME_LENGTH_MAX)
 		return;
-	uint32_t *o = open_at(r, path);
+	uint32_t *o = name_in_force_at(r, path);
 	if (!o)
 		return;
 	if (*o != VEC_NONE) {
@@ -60,7 +60,7 @@ static void begin_name(struct replay *r, uint32_t path, uint32_t file, int64_t t
 /* Was the name that ends one that a link made? */
 static bool end_name(struct replay *r, uint32_t path, uint32_t file, int64_t t)
 {
-	uint32_t *o = path == VEC_NONE ? NULL : open_at(r, path);
+	uint32_t *o = path == VEC_NONE ? NULL : name_in_force_at(r, path);
 	if (o && *o != VEC_NONE && r->g->names.v[*o].file == file) {
 		struct gname *n = &r->g->names.v[*o];
 		n->to = t;
@@ -276,7 +276,7 @@ static void begin_host(struct replay *r, uint32_t host)
 	for (size_t k = 0; k < r->open.n; k++)
 		r->open.v[k] = VEC_NONE;
 	for (size_t i = 0; i < g->open_names.n; i++) {
-		uint32_t *o = g->open_names.v[i].host == host ? open_at(r, g->open_names.v[i].path) : NULL;
+		uint32_t *o = g->open_names.v[i].host == host ? name_in_force_at(r, g->open_names.v[i].path) : NULL;
 		if (o)
 			*o = (uint32_t)i; /* they stand at the beginning of the names */
 	}

@@ -146,7 +146,7 @@ static int make_versions(struct resolver *r)
 /* ---- rules 4 to 6 ---- */
 
 /* The version that is being made comes from n (from 1) of the same file. False: no memory. */
-static bool der_add(struct resolver *r, struct gversion *v, uint32_t n, bool must, unsigned via)
+static bool add_derivation(struct resolver *r, struct gversion *v, uint32_t n, bool must, unsigned via)
 {
 	struct gder *d = vec_add(&r->g->ders);
 	if (!d)
@@ -275,7 +275,7 @@ static int derive_written(struct resolver *r, struct gversion *gv, size_t i)
 {
 	const struct rversion *v = &r->versions.v[i];
 	size_t pred = overlapped_version(r, i);
-	if (pred != SIZE_MAX && !der_add(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
+	if (pred != SIZE_MAX && !add_derivation(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
 		return -ENOMEM;
 	if (first_write_of(r, v)->flags & (GACCESS_CREATES | GACCESS_TRUNCS))
 		return 0;
@@ -283,7 +283,7 @@ static int derive_written(struct resolver *r, struct gversion *gv, size_t i)
 	if (cur == SIZE_MAX)
 		return 0;
 	bool must = v->must && !v->makes && pred == SIZE_MAX && !is_cut(r, gv, cur) && overlaps_no_later(r, i);
-	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
+	return add_derivation(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
 }
 
 /* From which versions before it the i-th comes. 0, -ENOMEM. */
@@ -293,7 +293,7 @@ static int derive_version(struct resolver *r, struct gversion *gv, size_t i)
 	bool read = true;
 	if (!v->n) {
 		bool derived = !r->unobserved.v[v->unobserved].external && i;
-		return derived && !der_add(r, gv, (uint32_t)i, false, TERM_via_data) ? -ENOMEM : 0;
+		return derived && !add_derivation(r, gv, (uint32_t)i, false, TERM_via_data) ? -ENOMEM : 0;
 	}
 	if (gv->has_size && !gv->size && !read_meanwhile(r, v, &read))
 		return -ENOMEM;

@@ -99,7 +99,7 @@ bool logging_can_make(const struct proc *p, const struct logging *g, const struc
 #define PATIENCE_NS 50000
 
 /* Has the patience for one injection passed since `begin`? */
-static bool is_over(const struct timespec *begin)
+static bool is_patience_over(const struct timespec *begin)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -126,11 +126,11 @@ void opens_bar(struct sup *s, pid_t tid)
 		if (!l->owner[i])
 			continue;
 		while (l->owner[i]->pid != tid && (busy = __atomic_load_n(&logging_slot(l, i)->busy, __ATOMIC_SEQ_CST) != 0) &&
-		       !is_over(&begin))
+		       !is_patience_over(&begin))
 			;
 		if (busy)
 			l->owner[i]->logging->late = logging_tsc_now();
-		while (l->threads && thread_logs_busy(s, l->owner[i]) && !is_over(&begin))
+		while (l->threads && thread_logs_busy(s, l->owner[i]) && !is_patience_over(&begin))
 			;
 		if (l->threads)
 			thread_logs_late(s, l->owner[i]);
@@ -374,7 +374,7 @@ static void choose_for_injection(struct sup *s, const struct proc *p, const stru
 }
 
 /* It has code; opens that are logged from now on say whether it is of use. */
-static void note_given(struct logging *g)
+static void count_opens_anew(struct logging *g)
 {
 	g->given = true;
 	g->opens_given = g->opens;
@@ -417,7 +417,7 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool thr
 		logging_know_cwd(s, p, g);
 		if (!write_own(p, OPENS_SLOT))
 			logging_give_up(s, p);
-		note_given(g);
+		count_opens_anew(g);
 	}
 	if (logging_reads_below(t))
 		opens_folders_learn(s, p, (int)t->args[0]);
@@ -436,7 +436,7 @@ void opens_confine(struct sup *s, struct proc *p)
 		g->never = true;
 		thread_logs_gate(s->opens, g);
 		clock_gettime(CLOCK_MONOTONIC, &begin);
-		while ((busy = thread_logs_busy(s, p)) && !is_over(&begin))
+		while ((busy = thread_logs_busy(s, p)) && !is_patience_over(&begin))
 			;
 		if (g->threads) {
 			g->never = false; /* what has come to its end meanwhile */
@@ -637,6 +637,6 @@ void opens_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void
 	if (!child)
 		p->logging->code = injection.code;
 	if (!s->inject_threads)
-		note_given(p->logging);
+		count_opens_anew(p->logging);
 	l->failures = 0;
 }

@@ -105,7 +105,7 @@ static bool way_find(const struct opened *e, const char *full, struct way *ret)
 }
 
 /* Records that the process may have opened the file for reading. */
-static void may_have_had(struct sup *s, const struct opened *e, struct file *f, int64_t time)
+static void emit_possible_read(struct sup *s, const struct opened *e, struct file *f, int64_t time)
 {
 	if (f && f->kind == TERM_kind_regular)
 		access_begin(s, e->proc, f, ACCESS_READ, TERM_via_data, false, TERM_api_open, time, NULL);
@@ -124,9 +124,9 @@ enum opens_late opens_late_settle(struct sup *s, const struct opened *e, const c
 		/* Which way a path took through a folder or link that changed is not known any more. */
 		unknown |= c->leads_on;
 		if (a && c->takes)
-			may_have_had(s, e, c->file, time);
+			emit_possible_read(s, e, c->file, time);
 		if (b)
-			may_have_had(s, e, c->victim, time);
+			emit_possible_read(s, e, c->victim, time);
 		told |= a || b;
 	}
 	free(w.name);

@@ -246,7 +246,7 @@ static bool open_thread_log(struct sup *s, struct proc *p, int i)
 
 /* Gives the thread a log of its own, told by its thread pointer. False: there is none left, or the page cannot be
  * written. */
-static bool give_new(struct sup *s, struct proc *p, pid_t tid, uint64_t pointer)
+static bool give_new_thread_a_log(struct sup *s, struct proc *p, pid_t tid, uint64_t pointer)
 {
 	const uint32_t yes = 1;
 	const int i = free_thread_log(s, p);
@@ -279,7 +279,7 @@ bool thread_logs_give(struct sup *s, struct proc *p, pid_t tid, const struct ope
 		return false;
 	const int i = log_of_pointer(g, pointer);
 	if (i < 0)
-		return give_new(s, p, tid, pointer);
+		return give_new_thread_a_log(s, p, tid, pointer);
 	/* Of a thread that ended: the new one has its pointer, and with that its log. */
 	g->threads[i].tid = tid;
 	return open_thread_log(s, p, i);

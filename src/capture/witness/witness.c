@@ -587,7 +587,7 @@ static void witness_leave(struct sup *s, struct proc *p)
 
 /* Somebody has moved bytes since the round began, and the round ends. Who stood still meanwhile, by its totals, cannot
  * have been it. */
-static void end_round(struct sup *s, struct witness *w, enum way way)
+static void mark_idle_and_end_round(struct sup *s, struct witness *w, enum way way)
 {
 	struct round *r = w->blind ? NULL : open_round(w, way);
 	if (!r)
@@ -622,7 +622,7 @@ static void take_reports(struct sup *s, enum way way)
 				w->watch[way] = 0;
 				all->waiting--;
 			} else if (v->mask & (IN_ACCESS | IN_MODIFY)) {
-				end_round(s, w, way);
+				mark_idle_and_end_round(s, w, way);
 			}
 		}
 }

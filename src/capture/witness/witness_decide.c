@@ -52,7 +52,7 @@ static bool has_no_part(const struct witness *w, const struct holder *h)
 
 /* At the end. Of each round that only one holder can have made it is emitted that it moved bytes; of who had no part in
  * any, that it moved none; where none can have, a writer is possible again. */
-static void decide_way(struct sup *s, struct witness *w, enum way way)
+static void emit_movers_of_way(struct sup *s, struct witness *w, enum way way)
 {
 	bool any = false, unknown = false, several;
 	for (size_t i = 0; i < w->rounds.n; i++) {
@@ -107,8 +107,8 @@ void witness_decide(struct sup *s, struct witness *w)
 {
 	if (w->blind)
 		return;
-	decide_way(s, w, WAY_READ);
-	decide_way(s, w, WAY_WRITE);
+	emit_movers_of_way(s, w, WAY_READ);
+	emit_movers_of_way(s, w, WAY_WRITE);
 	for (size_t i = 0; i < w->rounds.n; i++)
 		if (w->rounds.v[i].seen)
 			return;
