@@ -27,18 +27,6 @@ function escapeBytes(bytes) {
 	}
 	return out;
 }
-const shownStrings = [];
-function shown(i) {
-	if (i === null)
-		return '';
-	if (shownStrings[i] === undefined) {
-		const exact = raw.exact[i];
-		shownStrings[i] = exact === undefined ? escapeText(raw.strings[i]) :
-			escapeBytes(bytesOf64(exact));
-	}
-	return shownStrings[i];
-}
-
 const bytesOf64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 // A text of the commands' JSON, which has what is no UTF-8 exactly in a twin.
 function textOf(o, key) {
@@ -51,40 +39,7 @@ function quoteWord(text, exact) {
 		return "$'" + (exact === undefined ? escapeText(text) : escapeBytes(bytesOf64(exact))).replace(/'/g, "\\'") + "'";
 	return text !== '' && /^[\p{L}\p{N}%+,\-./:=@_^{}]+$/u.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
 }
-const shellWord = (i) => quoteWord(raw.strings[i], raw.exact[i]);
 const wordsOf = (argv, exact) => argv.map((w, k) => quoteWord(w, exact ? exact[k] : undefined)).join(' ');
-function commandLine(list, brief) {
-	return raw.lists[list].map((s, k) => {
-		const word = shellWord(s);
-		return brief && k === 0 ? word.replace(/^.*\/(?=.)/, '') : word;
-	}).join(' ');
-}
-
-const cwd = raw.subject.run ? textOf(raw.subject.run, 'cwd') : '';
-function pathOf(node, full) {
-	const dir = file.dir(node), name = shown(file.base(node));
-	if (dir === null)
-		return name;
-	const whole = shown(dir) + '/' + name;
-	return !full && cwd && whole.startsWith(cwd + '/') ? whole.slice(cwd.length + 1) : whole;
-}
-const names = [];
-function nameOf(node) {
-	if (names[node] === undefined)
-		names[node] = isProgram(node) ? programName(node) : fileName(node);
-	return names[node];
-}
-function programName(node) {
-	const argv = x('argv', node);
-	return argv !== null && raw.lists[argv].length ? commandLine(argv, true) : shown(x('name', node)) || 'process ' + x('pid', node);
-}
-function fileName(node) {
-	const path = pathOf(node), kind = kindOf(node);
-	if (kind === 'regular')
-		return path ? path + '@{' + file.n(node) + '}' : 'nameless file';
-	return kind === 'pipe' || !path ? kind : kind + ' ' + path.replace(/^inet:/, '');
-}
-
 function size(n) {
 	if (n === null || n === undefined)
 		return '?';
@@ -125,11 +80,6 @@ function when(ms, fine) {
 }
 // The JSON of the commands has times as texts.
 const parsed = (text) => (text ? Date.parse(text.replace(/(\.\d{3})\d*Z$/, '$1Z')) : null);
-function ending(kind, code) {
-	const word = raw.endings[kind];
-	return word === 'exited' ? (code === 0 ? 'ok' : 'exit ' + code) : word === 'signaled' ? 'signal ' + code : '?';
-}
-const failed = (kind, code) => raw.endings[kind] === 'signaled' || (raw.endings[kind] === 'exited' && code !== 0);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many || one + 's');
 
 // An element. Attributes: `on` has handlers, what is false or null is left out. Children: elements and texts.
@@ -152,7 +102,6 @@ function fill(id, ...children) {
 }
 // A text of the record: its direction is its own affair.
 const named = (text) => h('bdi', {dir: 'auto'}, text);
-const nodeLink = (node, text) => h('a', {href: hrefOf({node: idOf(node)})}, named(text || nameOf(node)));
 const possible = (sure) => (sure ? null : h('span', {class: 'maybe', title: 'only possible'}, h('span', {'aria-hidden': 'true'}, '?'),
 	h('span', {class: 'said'}, 'possible')));
 function facts(...pairs) {
