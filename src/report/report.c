@@ -173,7 +173,7 @@ int report_make(const struct answer_source *a, const struct report_request *q, s
 	if (viewing)
 		store_view_end(a->store);
 	if (rc == 0)
-		report_page(buf_view(&data), ret);
+		report_page(buf_view(&data), q->served, ret);
 	if (rc == 0 && ret->failed)
 		rc = -ENOMEM;
 	buf_release(&data);

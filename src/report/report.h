@@ -18,6 +18,7 @@ struct report_request {
 	uint64_t most;        /* nodes, the nearest first; 0: as many as there are */
 	const char *against;  /* the word for what it is compared with, NULL: with nothing */
 	struct target other;  /* that, of the kind of target */
+	bool served;          /* the page is one of `stemma serve` (report_page.h) */
 	const char *series;   /* what `stemma run --series` wrote of the run; NULL: none */
 };
 

@@ -9,6 +9,18 @@ static const char page_head[] = {
 static const char page_tail[] = {
 #include "report_tail.inc"
 };
+static const char served_head[] = {
+#include "report_served_head.inc"
+};
+static const char served_tail[] = {
+#include "report_served_tail.inc"
+};
+static const char page_script[] = {
+#include "report_script.inc"
+};
+static const char page_style[] = {
+#include "report_style.inc"
+};
 
 void report_page_data(struct str data, struct buf *ret)
 {
@@ -27,9 +39,19 @@ void report_page_data(struct str data, struct buf *ret)
 	buf_add(ret, data.p + from, data.n - from);
 }
 
-void report_page(struct str data, struct buf *ret)
+void report_page(struct str data, bool served, struct buf *ret)
 {
-	buf_add(ret, page_head, sizeof(page_head));
+	buf_str(ret, served ? str_n(served_head, sizeof(served_head)) : str_n(page_head, sizeof(page_head)));
 	report_page_data(data, ret);
-	buf_add(ret, page_tail, sizeof(page_tail));
+	buf_str(ret, served ? str_n(served_tail, sizeof(served_tail)) : str_n(page_tail, sizeof(page_tail)));
+}
+
+struct str report_page_script(void)
+{
+	return str_n(page_script, sizeof(page_script));
+}
+
+struct str report_page_style(void)
+{
+	return str_n(page_style, sizeof(page_style));
 }

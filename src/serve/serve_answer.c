@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "lib/record.h"
+#include "serve/serve_pages.h"
 #include "serve/serve_problem.h"
 
 #include <errno.h>
@@ -150,9 +151,11 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 		return stemma_lineage(r, q->text[SERVE_P_file], lineage_flags(q), (unsigned)q->number[SERVE_P_depth], ret, err);
 	case SERVE_R_diff:
 		return stemma_diff(r, q->text[SERVE_P_a], q->text[SERVE_P_b], ret, err);
-	case SERVE_R_openapi:
-	case SERVE_R_sparql:
-	case SERVE_ROUTES:
+	case SERVE_R_page_run:
+	case SERVE_R_page_file:
+	case SERVE_R_page_compare:
+		return serve_page(r, q, ret, err);
+	default:
 		break;
 	}
 	return record_fail(-EINVAL, NULL, "it is no question to the record", err);
@@ -189,7 +192,8 @@ void serve_answer(struct serve_answerer *a, const struct serve_request *q, struc
 	struct stemma_error err = {0};
 	char *text = NULL;
 	const unsigned lacks = memory_lacks();
-	*ret = (struct serve_answered){.type = "application/json"};
+	const bool page = serve_routes[q->route].kind == SERVE_page;
+	*ret = (struct serve_answered){.type = page ? SERVE_HTML : "application/json"};
 	int rc = serve_answerer_open(a, &err);
 	const bool opened = rc == 0;
 	if (opened)
@@ -208,7 +212,10 @@ void serve_answer(struct serve_answerer *a, const struct serve_request *q, struc
 	if (ret->status == 503 || ret->status == 500)
 		close_record(a);
 	ret->retry_after = ret->status == 503;
-	serve_answer_problem(ret, ret->status, err.text, err.hint);
+	if (page)
+		serve_page_problem(err.text, err.hint, &ret->body);
+	else
+		serve_answer_problem(ret, ret->status, err.text, err.hint);
 }
 
 void serve_answer_problem(struct serve_answered *ret, unsigned status, const char *detail, const char *hint)

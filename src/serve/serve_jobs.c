@@ -2,11 +2,14 @@
 #include "serve/serve_int.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "serve/serve_openapi.h"
+#include "serve/serve_pages.h"
 #include "serve/serve_problem.h"
 #include "serve/serve_request.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -45,18 +48,35 @@ void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *
 	reply_status(x, &out, detail, hint);
 }
 
+/* Strong tags only, each in quotes: one is within the other only if it is in the list. */
+static bool is_known(const char *if_none_match, const char *etag)
+{
+	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag));
+}
+
+static void reply_shell(struct serve_exchange *x, enum serve_route route, const char *if_none_match)
+{
+	struct serve_outgoing out = {.status = 200};
+	const struct str file = serve_shell(route, &out.type);
+	struct buf b = {0};
+	char etag[20];
+	snprintf(etag, sizeof(etag), "\"%016llx\"", (unsigned long long)hash_str(file));
+	out.etag = etag;
+	if (is_known(if_none_match, etag)) {
+		out.status = 304;
+		serve_http_reply(x, &out);
+		return;
+	}
+	buf_str(&b, file);
+	reply_buf(x, &out, &b);
+}
+
 static void reply_openapi(struct serve_exchange *x)
 {
 	struct serve_outgoing out = {.status = 200, .type = "application/json"};
 	struct buf b = {0};
 	serve_openapi(&b);
 	reply_buf(x, &out, &b);
-}
-
-/* Strong tags only, each in quotes: one is within the other only if it is in the list. */
-static bool is_known(const char *if_none_match, const char *etag)
-{
-	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag));
 }
 
 static void reply_answer(struct serve_job *j, struct serve_worker *w)
@@ -169,7 +189,10 @@ static void take_question(struct serve *s, struct serve_exchange *x, struct str 
 	const enum serve_kind kind = serve_routes[q.route].kind;
 	if (kind == SERVE_document)
 		reply_openapi(x);
-	else if (serve_http_pending(s->http) > SERVE_PENDING || !add_job(s, &s->queues[kind], x, target, in))
+	else if (kind == SERVE_shell)
+		reply_shell(x, q.route, in->if_none_match);
+	else if (serve_http_pending(s->http) > SERVE_PENDING ||
+	         !add_job(s, &s->queues[kind == SERVE_page ? SERVE_long : kind], x, target, in))
 		serve_reply_problem(x, 503, "the server has too much to do", "");
 	serve_request_release(&q);
 }

@@ -109,6 +109,8 @@ void serve_openapi(struct buf *ret)
 	for (size_t k = 0; k < SERVE_ROUTES; k++) {
 		const struct serve_route_row *r = &serve_routes[k];
 		const size_t n = strlen(r->path);
+		if (r->kind == SERVE_page || r->kind == SERVE_shell)
+			continue; /* for people */
 		buf_printf(ret, "%s\n\"%s%s\":{", k ? "," : "", r->path, r->path[n - 1] == '/' ? "{id}" : "");
 		put_operation(ret, (enum serve_route)k, false);
 		if (r->kind == SERVE_dataset) {

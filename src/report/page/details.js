@@ -29,6 +29,9 @@ function linkList(head, links) {
 function notesOf(list) {
 	return (list || []).map((n) => h('div', {}, named(escapeText(n.text)), h('span', {class: 'dim'}, ' ' + escapeText(n.user) + ', ' + when(parsed(n.time)))));
 }
+// A page of its own, where pages are served.
+const served = document.documentElement.dataset.served !== undefined;
+const pageOf = (kind, id, text) => (served ? h('a', {href: kind + '?' + (kind === 'run' ? 'id' : 'file') + '=' + encodeURIComponent(id)}, text) : null);
 const origins = ['', 'modified outside stemma', 'external'];
 
 function fileDetails(node) {
@@ -39,7 +42,7 @@ function fileDetails(node) {
 			['Other end', file.peer(node) === 1 ? 'was not seen' : ''],
 			['Now', kindOf(node) === 'regular' ? (file.current(node) ? 'the last version recorded' : 'replaced or removed since') : ''],
 			['Way to it', outside.has(node) ? 'not in the lineage' : isSure(node) ? 'sure' : 'only possible'],
-			['Id', h('code', {}, idOf(node))], ['Inode', file.ino(node) === null ? '' : file.ino(node) + (file.gen(node) ? ', generation ' + file.gen(node) : '')],
+			['Id', h('code', {}, idOf(node))], ['Page', pageOf('file', idOf(node), 'Page of this version')], ['Inode', file.ino(node) === null ? '' : file.ino(node) + (file.gen(node) ? ', generation ' + file.gen(node) : '')],
 			['File system', named(shown(file.domain(node)))], ['Notes', notesOf(raw.notes[node])]),
 		linkList('Made by', makersOf(node)), isCut(node) ? h('p', {class: 'note'}, 'Who made it is left out of this page.') : null, linkList('Derived from', linked(node, 'wasDerivedFrom', true)), linkList('Used by', readersOf(node)),
 		linkList('What is derived from it', linked(node, 'wasDerivedFrom', false)),
@@ -65,7 +68,7 @@ function programDetails(node) {
 			['Started by', parent === null ? '' : nodeLink(parent)], ['Counts to', as === null ? '' : nodeLink(as)],
 			['Stage', x('stage', node) === null ? '' : named(stageName(x('stage', node)))], ['Job', text('job') && named(text('job'))], ['Step', text('step') && named(text('step'))],
 			['Rank', text('rank') && named(text('rank') + (text('ranks') ? ' of ' + text('ranks') : ''))],
-			['Run', r === null ? '' : named(shown(run.id(r)))],
+			['Run', r === null ? '' : pageOf('run', raw.strings[run.id(r)], shown(run.id(r))) || named(shown(run.id(r)))],
 			['Way to it', outside.has(node) ? 'not in the lineage' : isSure(node) ? 'sure' : 'only possible'],
 			['Not seen', gaps === null ? '' : h('ul', {class: 'list'}, ...raw.gap_sets[gaps].map((g) => h('li', {}, gapMeaning(g))))],
 			['Id', h('code', {}, idOf(node))]),
