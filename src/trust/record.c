@@ -166,7 +166,10 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	int fd = f->gone ? -ENOENT : open_same(f, &why);
 	if (fd >= 0) {
 		why = "it could not be read to its end, or was changed meanwhile";
-		if (digest_fd(w->cache, fd, &d, &st) == 0) {
+		int rc = digest_fd(w->cache, fd, &d, &st);
+		if (rc == -EFBIG)
+			why = "its holes are too large to be read";
+		if (rc == 0) {
 			digest_text(&d, text);
 			why = "";
 			if (w->t->keep && usage == TERM_usage_input && kept_put(w->t->home, fd, &d) < 0)

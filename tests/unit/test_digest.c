@@ -236,10 +236,40 @@ static void cache(void **state)
 	digest_cache_close(NULL);
 }
 
+/* Small holes are read like zeros; who has more of them than anybody would wait for has no digest, wherever data lies
+ * between. */
+static void holes(void **state)
+{
+	(void)state;
+	static char zeros[1 << 20];
+	char path[128];
+	struct digest d, want;
+	snprintf(path, sizeof(path), "%s/holes", dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, sizeof(zeros)), 0);
+	digest_bytes(zeros, sizeof(zeros), &want);
+	assert_int_equal(digest_fd(NULL, fd, &d, NULL), 0);
+	assert_true(digest_eq(&d, &want));
+	const off_t large = (off_t)(DIGEST_HOLES + DIGEST_HOLES / 2);
+	if (ftruncate(fd, large) == 0 && lseek(fd, 0, SEEK_HOLE) == 0) {
+		assert_int_equal(pwrite(fd, "middle", 6, large / 2), 6);
+		assert_int_equal(pwrite(fd, "end", 3, large - 3), 3);
+		assert_int_equal(lseek(fd, 7, SEEK_SET), 7);
+		assert_int_equal(digest_fd(NULL, fd, &d, NULL), -EFBIG);
+		assert_int_equal(lseek(fd, 0, SEEK_CUR), 7);
+		assert_int_equal(digest_file(NULL, AT_FDCWD, path, &d, NULL), -EFBIG);
+	} else {
+		print_message("the file system has no such files, or tells of no holes\n");
+	}
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(hmac), cmocka_unit_test(files),
-	                                   cmocka_unit_test(shrinks), cmocka_unit_test(cache)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(hmac),    cmocka_unit_test(files),
+	                                   cmocka_unit_test(holes),   cmocka_unit_test(shrinks), cmocka_unit_test(cache)};
 	snprintf(dir, sizeof(dir), "/tmp/stemma-digest-XXXXXX");
 	if (!mkdtemp(dir))
 		return 1;
