@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/ulid.h"
 #include "event/clean.h"
-#include "event/log_frame.h"
+#include "event/log_frames.h"
 #include "import/logs.h"
 #include "query/target.h"
 
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FRAME_BYTES (64 * 1024)
 #define SECOND 1000000000LL
 /* By how much the times of a file and those that a tool tells may differ, ns: the grain of the clock of file times, or
  * of a time that is told in whole seconds. */
@@ -35,55 +34,16 @@ struct adopted_file {
 struct adopt_writer {
 	const struct adopt_jobs *jobs;
 	struct adopt_report *report;
-	struct buf out, events;
-	struct log_frame head;
-	uint64_t number, seq;
-	int64_t before, began, ended;
-	uint32_t frames, files, procs, domains;
+	struct buf out;
+	struct log_frames frames; /* in out */
+	int64_t began, ended;
+	uint32_t files, procs, domains;
 	struct map file_number, domain_number;
 	struct event_clean clean;
 	int error;
 };
 
-/* ---- frames ---- */
-
-static void flush_frame(struct adopt_writer *w)
-{
-	if (!w->events.n)
-		return;
-	w->head.size = (uint32_t)w->events.n;
-	w->head.session = w->number;
-	w->head.number = w->frames++;
-	if (w->events.failed || log_frame_add(&w->out, &w->head, w->events.p) < 0)
-		w->error = -ENOMEM;
-	buf_reset(&w->events);
-}
-
-static uint64_t emit_cleaned(struct adopt_writer *w, const struct event *ev)
-{
-	const size_t had = w->events.n;
-	if (!had) {
-		w->head = (struct log_frame){.seq = w->seq + 1, .time = ev->time};
-		w->before = ev->time;
-	}
-	int rc = event_encode(&w->events, ev, w->before);
-	if (rc == 0 && w->events.n > LOG_PAYLOAD_MAX && had) {
-		w->events.n = had; /* into a frame of its own */
-		flush_frame(w);
-		return emit_cleaned(w, ev);
-	}
-	if (rc < 0 || w->events.n > LOG_PAYLOAD_MAX) {
-		w->events.n = had;
-		w->error = rc < 0 ? rc : -E2BIG;
-		return 0;
-	}
-	w->before = ev->time;
-	w->head.count++;
-	w->seq++;
-	if (w->events.n >= FRAME_BYTES)
-		flush_frame(w);
-	return w->seq;
-}
+/* ---- events ---- */
 
 /* Without the secrets that others may have left in. */
 static uint64_t emit(struct adopt_writer *w, const struct event *ev)
@@ -94,7 +54,9 @@ static uint64_t emit(struct adopt_writer *w, const struct event *ev)
 		w->error = rc;
 		return 0;
 	}
-	return emit_cleaned(w, rc > 0 ? &cleaned : ev);
+	uint64_t seq = log_frames_add(&w->frames, rc > 0 ? &cleaned : ev);
+	w->error = w->frames.error;
+	return seq;
 }
 
 /* ---- files ---- */
@@ -322,7 +284,7 @@ static void session_name(const struct adopt_jobs *jobs, struct adopt_writer *w, 
 		w->began = start < w->began ? start : w->began;
 		w->ended = end > w->ended ? end : w->ended;
 	}
-	w->number = h | 0xffff000000000000;
+	w->frames.session = h | 0xffff000000000000;
 }
 
 static void emit_session(struct adopt_writer *w, const bool *taken, char host[256])
@@ -331,7 +293,7 @@ static void emit_session(struct adopt_writer *w, const bool *taken, char host[25
 	const struct str argv[] = {str_of("stemma"), str_of("adopt"), str_of(w->jobs->folder)};
 	gethostname(host, 255);
 	host[255] = '\0';
-	ulid_of_hash(w->began, w->number, run);
+	ulid_of_hash(w->began, w->frames.session, run);
 	owner_name(w->jobs->owner, user);
 	emit(w, &(struct event){.kind = EVENT_session,
 	                        .time = w->began,
@@ -351,8 +313,9 @@ static void emit_session(struct adopt_writer *w, const bool *taken, char host[25
 		if (taken[i])
 			emit_job(w, &w->jobs->v.v[i]);
 	emit(w, &(struct event){.kind = EVENT_run_end, .time = w->ended, .run_end = {.id = str_of(run)}});
-	emit(w, &(struct event){.kind = EVENT_session_end, .time = w->before});
-	flush_frame(w);
+	emit(w, &(struct event){.kind = EVENT_session_end, .time = w->frames.before});
+	log_frames_flush(&w->frames);
+	w->error = w->error ? w->error : w->frames.error;
 }
 
 /* Which of the jobs are to be written. Their number, or -errno. */
@@ -376,6 +339,7 @@ int adopt_write(const struct adopt_jobs *jobs, struct store *s, const char *home
 {
 	char host[256];
 	struct adopt_writer w = {.jobs = jobs, .report = ret};
+	w.frames.out = &w.out;
 	*ret = (struct adopt_report){.added = false};
 	bool *taken = calloc(jobs->v.n + 1, sizeof(*taken));
 	long n = taken ? choose_jobs(jobs, s, ret, taken) : -ENOMEM;
@@ -388,11 +352,11 @@ int adopt_write(const struct adopt_jobs *jobs, struct store *s, const char *home
 	if (rc < 0)
 		err_set(err, -rc, "cannot put the jobs into the record");
 	else if (n > 0 && !dry)
-		rc = import_segment(home, str_of(host), w.number, w.out.p, w.out.n, err);
+		rc = import_segment(home, str_of(host), w.frames.session, w.out.p, w.out.n, err);
 	ret->added = rc > 0;
 	free(taken);
 	buf_release(&w.out);
-	buf_release(&w.events);
+	log_frames_release(&w.frames);
 	map_release(&w.file_number);
 	map_release(&w.domain_number);
 	event_clean_release(&w.clean);

@@ -347,7 +347,7 @@ static int begin_sessions(struct imported_writer *w, uint64_t hash, struct str d
 	for (size_t i = 0; rc == 0 && i < w->sessions.n; i++) {
 		struct imported_session *s = &w->sessions.v[i];
 		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
-		s->number = IMPORT_SESSION | (hash_bytes(key, sizeof(key)) >> 16);
+		s->frames.session = IMPORT_SESSION | (hash_bytes(key, sizeof(key)) >> 16);
 		s->began = s->began == TIME_NEVER ? 0 : s->began;
 		imported_emit(w, s,
 		              &(struct event){.kind = EVENT_session,
@@ -369,8 +369,9 @@ static void end_sessions(struct imported_writer *w)
 {
 	for (size_t i = 0; i < w->sessions.n; i++) {
 		struct imported_session *s = &w->sessions.v[i];
-		imported_emit(w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
-		imported_flush_frame(w, s);
+		imported_emit(w, s, &(struct event){.kind = EVENT_session_end, .time = s->frames.before});
+		log_frames_flush(&s->frames);
+		w->error = s->frames.error ? s->frames.error : w->error;
 	}
 }
 
@@ -385,7 +386,7 @@ static void writer_release(struct imported_writer *w)
 {
 	for (size_t i = 0; i < w->sessions.n; i++) {
 		struct imported_session *s = &w->sessions.v[i];
-		buf_release(&s->events);
+		log_frames_release(&s->frames);
 		map_release(&s->file_number);
 		map_release(&s->domain_number);
 		map_release(&s->shadows);

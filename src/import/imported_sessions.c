@@ -4,49 +4,7 @@
 
 #include <errno.h>
 
-#define FRAME_BYTES (64 * 1024)
-
-/* ---- frames ---- */
-
-void imported_flush_frame(struct imported_writer *w, struct imported_session *s)
-{
-	if (!s->events.n)
-		return;
-	s->head.size = (uint32_t)s->events.n;
-	s->head.session = s->number;
-	s->head.number = s->frames++;
-	if (s->events.failed || log_frame_add(w->out, &s->head, s->events.p) < 0) {
-		w->error = -ENOMEM;
-		return;
-	}
-	buf_reset(&s->events);
-}
-
-static uint64_t emit_cleaned(struct imported_writer *w, struct imported_session *s, const struct event *ev)
-{
-	size_t had = s->events.n;
-	if (!had) {
-		s->head = (struct log_frame){.seq = s->seq + 1, .time = ev->time};
-		s->before = ev->time;
-	}
-	int rc = event_encode(&s->events, ev, s->before);
-	if (rc == 0 && s->events.n > LOG_PAYLOAD_MAX && had) {
-		s->events.n = had; /* into a frame of its own */
-		imported_flush_frame(w, s);
-		return emit_cleaned(w, s, ev);
-	}
-	if (rc < 0 || s->events.n > LOG_PAYLOAD_MAX) {
-		s->events.n = had;
-		w->error = rc < 0 ? rc : -E2BIG;
-		return 0;
-	}
-	s->before = ev->time;
-	s->head.count++;
-	s->seq++;
-	if (s->events.n >= FRAME_BYTES)
-		imported_flush_frame(w, s);
-	return s->seq;
-}
+/* ---- events ---- */
 
 uint64_t imported_emit(struct imported_writer *w, struct imported_session *s, const struct event *ev)
 {
@@ -56,7 +14,9 @@ uint64_t imported_emit(struct imported_writer *w, struct imported_session *s, co
 		w->error = rc;
 		return 0;
 	}
-	return emit_cleaned(w, s, rc > 0 ? &cleaned : ev);
+	uint64_t seq = log_frames_add(&s->frames, rc > 0 ? &cleaned : ev);
+	w->error = s->frames.error ? s->frames.error : w->error;
+	return seq;
 }
 
 /* ---- sessions ---- */
@@ -80,6 +40,7 @@ struct imported_session *imported_session_of(struct imported_writer *w, struct s
 	                               .run = run,
 	                               .pidns = pidns,
 	                               .began = TIME_NEVER,
+	                               .frames = {.out = w->out},
 	                               .next_key = latest,
 	                               .next_run = VEC_NONE};
 	const uint32_t at = (uint32_t)(w->sessions.n - 1), before = map_get(&w->by_run_last, of_run);

@@ -7,18 +7,14 @@
 #define STEMMA_IMPORT_IMPORTED_SESSIONS_H
 
 #include "event/clean.h"
-#include "event/log_frame.h"
+#include "event/log_frames.h"
 #include "import/imported.h"
 
 struct imported_session {
 	struct str host, boot, run, mode;
 	uint64_t pidns;
-	uint64_t number, seq;
-	uint32_t frames;
 	int64_t began;
-	struct buf events; /* of the frame at hand */
-	struct log_frame head;
-	int64_t before;
+	struct log_frames frames;
 	uint32_t procs, files, domains;
 	struct map file_number;   /* file -> number */
 	struct map domain_number; /* word hash -> number */
@@ -44,8 +40,6 @@ struct imported_writer {
 
 /* Appends an event to the session; its seq, 0 where it is too large for any log. Errors are kept in w->error. */
 uint64_t imported_emit(struct imported_writer *w, struct imported_session *s, const struct event *ev);
-/* Writes the frame at hand. */
-void imported_flush_frame(struct imported_writer *w, struct imported_session *s);
 
 /* The session of that host, boot, pid namespace and run, made if there is none. NULL: no memory. */
 struct imported_session *imported_session_of(struct imported_writer *w, struct str host, struct str boot,

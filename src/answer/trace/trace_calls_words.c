@@ -15,21 +15,22 @@ int pair_calls_load(const char *const path[2], struct err *err, struct pair_call
 	return r;
 }
 
-static void format_decisions(const struct spec *s, const struct call_path_found *f, struct buf *b)
+void trace_decisions_words(const struct spec *s, uint32_t function, const uint32_t *decisions, uint32_t n_decisions,
+                           struct buf *b)
 {
-	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
-		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
+	for (uint32_t i = 0; i < n_decisions && i < 8; i++) {
+		const struct spec_node *n = spec_node(s, function, decisions[i]);
 		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
-		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		buf_printf(b, "%s", i ? ", " : n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
 		if (n->line) {
 			fmt_name(b, str_of(slash ? slash + 1 : file));
 			buf_printf(b, ":%u", n->line);
 		} else {
-			buf_printf(b, "node %u", f->decisions[i]);
+			buf_printf(b, "node %u", decisions[i]);
 		}
 	}
-	if (f->n_decisions)
-		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+	if (n_decisions)
+		buf_printf(b, "%s\n", n_decisions > 8 ? ", and more" : "");
 }
 
 static void format_call_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
@@ -61,7 +62,7 @@ static void format_call_path(const struct spec *s, const struct call_path_found 
 		buf_printf(b, "the sides part after call %u at the latest, after call %u at the earliest\n", f->together,
 		           f->apart);
 	if (f->parts)
-		format_decisions(s, f, b);
+		trace_decisions_words(s, f->function, f->decisions, f->n_decisions, b);
 }
 
 /* What is not known of the stacks. True: where the sides part may be elsewhere because of it. */

@@ -29,4 +29,9 @@ size_t call_number(const struct trace_pair *p, int side, size_t step);
 /* Are there functions? */
 bool call_has_functions(const struct trace_pair *p);
 
+/* "it was chosen at integ.c:88", "one of these chose: ...", a line: the nodes of the function of which one went
+ * different ways, eight of them at most; nothing where there is none. */
+void trace_decisions_words(const struct spec *s, uint32_t function, const uint32_t *decisions, uint32_t n_decisions,
+                           struct buf *b);
+
 #endif

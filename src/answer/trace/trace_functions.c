@@ -2,6 +2,7 @@
 #include "answer/trace/trace_set.h"
 
 #include "answer/fmt.h"
+#include "answer/trace/trace_calls_words.h"
 #include "spec/path/path.h"
 #include "spec/trace/entered.h"
 #include "spec/trace/provscope.h"
@@ -36,21 +37,9 @@ static void format_searched(const struct spec *s, const struct path_found *f, st
 		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
 		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
 	}
-	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
-		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
-		if (n->kind != SPEC_DECISION && f->n_decisions == 1)
-			return; /* the node that is named anyhow */
-		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
-		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
-		if (n->line) {
-			fmt_name(b, str_of(slash ? slash + 1 : file));
-			buf_printf(b, ":%u", n->line);
-		} else {
-			buf_printf(b, "node %u", f->decisions[i]);
-		}
-	}
-	if (f->n_decisions)
-		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+	if (f->n_decisions == 1 && spec_node(s, f->function, f->decisions[0])->kind != SPEC_DECISION)
+		return; /* the node that is named anyhow */
+	trace_decisions_words(s, f->function, f->decisions, f->n_decisions, b);
 }
 
 static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
