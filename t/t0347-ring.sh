@@ -124,6 +124,9 @@ copy='in in read out made write close'
 	options=
 	unseen "a thread of the kernel takes the calls" flags 2 $copy
 	unseen "what the kernel has said of the ring was changed" lie $copy
+	STEMMA_IO_URING=off && export STEMMA_IO_URING
+	unseen "it is not wanted: io_uring=off" $copy
+	unset STEMMA_IO_URING
 }
 
 rm -rf "$STEMMA_HOME"

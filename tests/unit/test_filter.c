@@ -37,6 +37,7 @@ static const struct {
 #define file TRAP_FILE
 #define count TRAP_COUNT
 #define xattr TRAP_XATTR
+#define rings TRAP_RINGS
 #define forks TRAP_FORKS
 #define CALL(name, word, set) {#name, set},
 #include "capture/seccomp/calls.def"
@@ -45,6 +46,7 @@ static const struct {
 #undef file
 #undef count
 #undef xattr
+#undef rings
 #undef forks
 };
 
@@ -158,6 +160,7 @@ static void stops_what_the_table_names(void **state)
 	check(TRAP_TREE | TRAP_FILE, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_COUNT, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_XATTR, true);
+	check(TRAP_TREE | TRAP_FILE | TRAP_RINGS, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_INJECT, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_FORKS, true);
 	check(TRAP_TREE | TRAP_FORKS, true);
@@ -202,7 +205,7 @@ static void stops_who_submits(void **state)
 	(void)state;
 	struct err err = {0};
 	struct sock_fprog p;
-	assert_int_equal(trap_filter(TRAP_TREE | TRAP_FILE, true, &err, &p), 0);
+	assert_int_equal(trap_filter(TRAP_TREE | TRAP_FILE | TRAP_RINGS, true, &err, &p), 0);
 	for (uint64_t calls = 0; calls < 3; calls++) {
 		uint32_t got = run_with(&p, NATIVE, SYS_io_uring_enter, (uint64_t[4]){3, calls, 1, 1});
 		assert_int_equal(got & SECCOMP_RET_ACTION_FULL, calls ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);

@@ -278,8 +278,9 @@ static bool make_filter(struct keeper *k, struct sock_fprog *ret)
 	struct err why = {0};
 	if (k->o->xattr && (!(filters || b == BACKEND_EXACT) || s->tree_only || xattr_start(s) < 0))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
-	const unsigned more =
-	    TRAP_FILE | (s->bytes ? TRAP_COUNT : 0u) | (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u);
+	s->unread_rings = k->o->unread_rings;
+	const unsigned more = TRAP_FILE | (s->unread_rings ? 0u : TRAP_RINGS) | (s->bytes ? TRAP_COUNT : 0u) |
+	                      (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u);
 	const unsigned forks = s->observer && s->observer->forks ? TRAP_FORKS : 0u;
 	return filters && trap_filter(TRAP_TREE | forks | (s->tree_only ? 0u : more), !k->trace, &why, ret) == 0;
 }

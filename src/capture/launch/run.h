@@ -37,6 +37,7 @@ struct run_options {
 	const char *hdf5;  /* record what programs do with objects of HDF5 files (doc/hdf5.md): the setting; NULL: not */
 	bool narrow;       /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	bool xattr;        /* record extended attributes of files (doc/xattr.md) */
+	bool unread_rings; /* what goes through an io_uring is not looked at, and costs nothing */
 	const char *calls; /* with exact: the folder for traces of calls (doc/traces.md), NULL: none */
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
 	int stacks;           /* with calls: the socket to the unwinder of stacks, closed by whoever made it; 0: none */

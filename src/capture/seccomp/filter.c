@@ -22,6 +22,7 @@ static const struct row {
 #define file TRAP_FILE
 #define count TRAP_COUNT
 #define xattr TRAP_XATTR
+#define rings TRAP_RINGS
 #define forks TRAP_FORKS
 #define CALL(name, word, set) {CALL_##word, set},
 #include "capture/seccomp/calls.def"
@@ -30,6 +31,7 @@ static const struct row {
 #undef file
 #undef count
 #undef xattr
+#undef rings
 #undef forks
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))

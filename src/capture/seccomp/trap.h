@@ -85,7 +85,15 @@ struct trap {
 };
 
 /* TRAP_INJECT: opens from the injected code's page go on (unstopped.h). */
-enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, TRAP_XATTR = 16, TRAP_FORKS = 32 };
+enum trap_set {
+	TRAP_TREE = 1,
+	TRAP_FILE = 2,
+	TRAP_COUNT = 4,
+	TRAP_INJECT = 8,
+	TRAP_XATTR = 16,
+	TRAP_FORKS = 32,
+	TRAP_RINGS = 64
+};
 
 /* ---- the filter (filter.c) ---- */
 

@@ -368,6 +368,7 @@ struct sup {
 	size_t copies, npending;
 	struct pending *pending;
 	uint64_t pendings;   /* ever */
+	bool unread_rings;   /* they are not asked for */
 	struct rings *rings; /* NULL: nobody has made one (rings.h) */
 	uint64_t ring_call;  /* the call of a ring that is being handled; 0 none */
 	bool ring_direct;    /* ... which opens into the ring's own table */

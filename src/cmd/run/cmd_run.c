@@ -246,6 +246,7 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	                           .exact = k.exact,
 	                           .hdf5 = strcmp(k.hdf5, "off") != 0 ? k.hdf5 : NULL,
 	                           .xattr = o->xattr || !strcmp(config_get(&c->config, CONFIG_xattr), "on"),
+	                           .unread_rings = !strcmp(config_get(&c->config, CONFIG_io_uring), "off"),
 	                           .mpi = o->mpi,
 	                           .narrow = k.granularity == 1,
 	                           .say = o->quiet ? NULL : report_line};

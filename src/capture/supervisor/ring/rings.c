@@ -443,7 +443,11 @@ static void enter(struct sup *s, struct proc *p, const struct trap *t)
 
 void rings_trap(struct sup *s, struct proc *p, const struct trap *t)
 {
-	if (t->call == CALL_io_uring)
+	if (s->unread_rings) {
+		p->uring |= t->call == CALL_io_uring;
+		if (t->call == CALL_io_uring)
+			rings_gap(s, p, "it set up an io_uring, and what goes through those is not read: io_uring=off");
+	} else if (t->call == CALL_io_uring)
 		set_up(s, p, t);
 	else if (t->call == CALL_ring_enter)
 		enter(s, p, t);
