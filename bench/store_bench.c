@@ -160,6 +160,8 @@ static void ask(const char *home, const struct facts *f)
 	store_id deep = latest(s, f->deep);
 	ask_lineage(s, "all ancestors of the deepest file", deep, &(struct lineage_options){.direction = LINEAGE_UP},
 	            "≤ 60 ms");
+	ask_lineage(s, "the same, versions and executions alone, as `find` asks", deep,
+	            &(struct lineage_options){.direction = LINEAGE_UP, .nodes = true}, "≤ 20 ms");
 	ask_lineage(s, "its ancestors to depth 100", deep, &(struct lineage_options){.direction = LINEAGE_UP, .depth = 100},
 	            "≤ 40 ms");
 	ask_lineage(s, "its ancestors to depth 10", deep, &(struct lineage_options){.direction = LINEAGE_UP, .depth = 10},

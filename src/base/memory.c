@@ -1,9 +1,6 @@
 #include "base/memory.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 
 static atomic_uint lacks;
 
@@ -20,16 +17,4 @@ unsigned memory_lacks(void)
 bool memory_lacked(void)
 {
 	return memory_lacks() > 0;
-}
-
-#define MEMORY_LARGE ((size_t)2 << 20) /* a large page, on the machines that stemma runs on */
-
-void *memory_regrow(void *p, size_t n)
-{
-	char *v = realloc(p, n);
-	if (v && n >= 2 * MEMORY_LARGE) {
-		const size_t skip = -(uintptr_t)v % MEMORY_LARGE;
-		madvise(v + skip, (n - skip) & ~(MEMORY_LARGE - 1), MADV_HUGEPAGE);
-	}
-	return v;
 }

@@ -6,13 +6,10 @@
 #define STEMMA_BASE_MEMORY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 void memory_note_lack(void);
 bool memory_lacked(void);
 /* How often that was noted so far: whether there was none for a piece of work. */
 unsigned memory_lacks(void);
-/* As realloc. A large array is asked for in large pages: it costs a tenth to touch. */
-void *memory_regrow(void *p, size_t n);
 
 #endif

@@ -120,7 +120,7 @@ static int find_needed_runs(struct store *s, const struct idset *roots, int64_t 
 {
 	struct lineage l;
 	/* What one object of a file came from may have made the file what it is, in which others lie. */
-	struct lineage_options o = {.direction = LINEAGE_UP, .wholes = true, .skew = skew};
+	struct lineage_options o = {.direction = LINEAGE_UP, .wholes = true, .nodes = true, .skew = skew};
 	int r = roots->n ? lineage_walk(s, roots->v, roots->n, &o, err, &l) : 0;
 	if (!roots->n || r < 0)
 		return r;

@@ -48,10 +48,14 @@ static int visit_exec(struct lineage_walk *w, uint32_t i, struct lineage_queue *
 /* What is known of a node that comes after place `at` is on its way meanwhile. */
 static void prefetch_next(const struct lineage_walk *w, const struct lineage_queue *q, size_t at)
 {
-	if (at + 2 >= q->n)
-		return;
-	__builtin_prefetch(&w->nodes[q->v[at + 2]]);
-	__builtin_prefetch(&w->states[q->v[at + 2]]);
+	if (at + 12 < q->n) {
+		__builtin_prefetch(&w->nodes[q->v[at + 12]]);
+		__builtin_prefetch(&w->states[q->v[at + 12]]);
+	}
+	if (at + 8 < q->n)
+		store_expect(w->s, w->nodes[q->v[at + 8]].id, w->nodes[q->v[at + 8]].exec, false);
+	if (at + 4 < q->n)
+		store_expect(w->s, w->nodes[q->v[at + 4]].id, w->nodes[q->v[at + 4]].exec, true);
 }
 
 static int run_levels(struct lineage_walk *w)

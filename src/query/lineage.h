@@ -46,6 +46,7 @@ struct lineage_options {
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
 	bool wholes;    /* HDF5 files beside their objects, whatever these tell */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */
+	bool nodes;     /* only nodes are asked for: the result has no edges, and no node has any */
 	int64_t skew;   /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */
 };

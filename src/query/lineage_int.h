@@ -97,6 +97,7 @@ struct lineage_walk {
 	size_t n_nodes, cap_nodes;
 	struct lineage_edge *edges; /* of type LINEAGE_GONE: it does not count */
 	size_t n_edges, cap_edges;
+	uint32_t free_edges; /* where only nodes are asked for: those that are done with, by `from`; place + 1, 0 none */
 	struct lineage_arrival *arrivals; /* from 1 on */
 	size_t n_arrivals, cap_arrivals;
 	struct lineage_way *ways; /* from 1 on */

@@ -3,7 +3,6 @@
 #include "query/lineage_int.h"
 
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -20,6 +19,14 @@ void lineage_prefetch_targets(const struct lineage_walk *w, const struct edges *
 {
 	for (size_t k = 0; w->seen.slot && k < e->n; k++)
 		__builtin_prefetch(&w->seen.slot[lineage_node_hash(e->v[k].to, exec) & w->seen.mask]);
+	for (size_t k = 0; w->seen.slot && k < e->n;
+	     k++) { /* and the nodes that are there already, mostly in their own slot */
+		const uint32_t hash = lineage_node_hash(e->v[k].to, exec), at = w->seen.slot[hash & w->seen.mask].val;
+		if (at == VEC_NONE || w->seen.slot[hash & w->seen.mask].hash != hash)
+			continue;
+		__builtin_prefetch(&w->nodes[at]);
+		__builtin_prefetch(&w->states[at]);
+	}
 }
 
 int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *ret)
@@ -34,11 +41,11 @@ int lineage_node_of(struct lineage_walk *w, store_id id, bool exec, uint32_t *re
 		return -E2BIG;
 	if (w->n_nodes == w->cap_nodes) {
 		size_t cap = w->cap_nodes ? w->cap_nodes * 2 : 256;
-		struct lineage_node *nodes = memory_regrow(w->nodes, cap * sizeof(*nodes));
+		struct lineage_node *nodes = realloc(w->nodes, cap * sizeof(*nodes));
 		if (!nodes)
 			return -ENOMEM;
 		w->nodes = nodes;
-		struct lineage_state *states = memory_regrow(w->states, cap * sizeof(*states));
+		struct lineage_state *states = realloc(w->states, cap * sizeof(*states));
 		if (!states)
 			return -ENOMEM;
 		w->states = states;
@@ -149,23 +156,47 @@ int lineage_record_omission(struct lineage_walk *w, uint32_t node, enum lineage_
 	return 0;
 }
 
-static int append_lineage_edge(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other,
-                               const struct edge *e)
+/* A place in w->edges: one that is done with, where only nodes are asked for, else a new one. 0, -E2BIG, -ENOMEM. */
+static int take_edge(struct lineage_walk *w, uint32_t *ret)
 {
+	if (w->free_edges) {
+		*ret = w->free_edges - 1;
+		w->free_edges = w->edges[*ret].from;
+		return 0;
+	}
 	if (w->n_edges == w->cap_edges) {
 		if (w->n_edges >= UINT32_MAX / 2)
 			return -E2BIG;
 		size_t cap = w->cap_edges ? w->cap_edges * 2 : 1024;
-		struct lineage_edge *v = memory_regrow(w->edges, cap * sizeof(*v));
+		struct lineage_edge *v = realloc(w->edges, cap * sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		w->edges = v;
 		w->cap_edges = cap;
 	}
+	*ret = (uint32_t)w->n_edges++;
+	return 0;
+}
+
+static void give_edge_back(struct lineage_walk *w, uint32_t at)
+{
+	w->edges[at].from = w->free_edges;
+	w->free_edges = at + 1;
+}
+
+/* untold: it is not known yet whether it counts, so it is kept in any case. */
+static int append_lineage_edge(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other,
+                               const struct edge *e, bool untold, uint32_t *ret)
+{
+	*ret = VEC_NONE;
+	if (w->o->nodes && !untold)
+		return 0;
+	int r = take_edge(w, ret);
+	if (r < 0)
+		return r;
 	bool up = w->o->direction == LINEAGE_UP;
-	w->edges[w->n_edges++] =
-	    (struct lineage_edge){.from = up ? node : other, .to = up ? other : node, .type = type, .e = *e};
-	w->nodes[node].n++;
+	w->edges[*ret] = (struct lineage_edge){.from = up ? node : other, .to = up ? other : node, .type = type, .e = *e};
+	w->nodes[node].n += !w->o->nodes;
 	return 0;
 }
 
@@ -198,14 +229,14 @@ static int arrive_with_bound(struct lineage_walk *w, struct lineage_queue *q, ui
 }
 
 /* Comes to a version of which it is not known yet whether it counts. */
-static int arrive_untold(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
+static int arrive_untold(struct lineage_walk *w, uint32_t i, uint32_t edge, struct lineage_bound bound)
 {
 	uint32_t at = w->free_arrivals;
 	if (at)
 		w->free_arrivals = w->arrivals[at].next;
 	if (!at && w->n_arrivals + 1 >= w->cap_arrivals) {
 		size_t cap = w->cap_arrivals ? w->cap_arrivals * 2 : 1024;
-		struct lineage_arrival *v = memory_regrow(w->arrivals, cap * sizeof(*v));
+		struct lineage_arrival *v = realloc(w->arrivals, cap * sizeof(*v));
 		if (!v)
 			return -ENOMEM;
 		w->arrivals = v;
@@ -213,7 +244,7 @@ static int arrive_untold(struct lineage_walk *w, uint32_t i, struct lineage_boun
 	}
 	if (!at)
 		at = (uint32_t)++w->n_arrivals;
-	w->arrivals[at] = (struct lineage_arrival){(uint32_t)w->n_edges - 1, w->states[i].arrivals, bound};
+	w->arrivals[at] = (struct lineage_arrival){edge, w->states[i].arrivals, bound};
 	w->states[i].arrivals = at;
 	return lineage_enqueue(w, w->versions, i);
 }
@@ -235,6 +266,8 @@ int lineage_classify_expanded(struct lineage_walk *w, uint32_t i)
 		} else if (r == 0) {
 			e->type = LINEAGE_GONE;
 		}
+		if (w->o->nodes)
+			give_edge_back(w, a->edge);
 		a->next = w->free_arrivals;
 		w->free_arrivals = k;
 	}
@@ -245,7 +278,7 @@ int lineage_classify_expanded(struct lineage_walk *w, uint32_t i)
 int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
                        struct lineage_bound bound)
 {
-	uint32_t i;
+	uint32_t i, edge;
 	enum lineage_omit why = edge_omitted(w, type, e);
 	if (why != OMIT_COUNT && why != OMIT_unread)
 		return lineage_record_omission(w, node, why);
@@ -257,13 +290,13 @@ int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint
 		return lineage_classify(w, i);
 	}
 	if (classifies_versions(w) && !w->nodes[i].classified) {
-		r = append_lineage_edge(w, type, node, i, e);
-		return r < 0 ? r : arrive_untold(w, i, bound);
+		r = append_lineage_edge(w, type, node, i, e, true, &edge);
+		return r < 0 ? r : arrive_untold(w, i, edge, bound);
 	}
 	r = lineage_judge(w, i, e, node, &why);
 	if (r < 0 || why != OMIT_COUNT)
 		return r; /* folded versions are counted once, at the end */
-	r = append_lineage_edge(w, type, node, i, e);
+	r = append_lineage_edge(w, type, node, i, e, false, &edge);
 	if (r < 0)
 		return r;
 	lineage_mark_reached(w, i, node_depth_at(w, i, w->depth + (w->versions == &w->next)));
@@ -273,14 +306,14 @@ int lineage_to_version(struct lineage_walk *w, enum lineage_edge_type type, uint
 int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
                     struct lineage_bound bound, uint32_t *ret)
 {
-	uint32_t i;
+	uint32_t i, edge;
 	enum lineage_omit why = edge_omitted(w, type, e);
 	*ret = VEC_NONE;
 	if (why != OMIT_COUNT)
 		return lineage_record_omission(w, node, why);
 	int r = lineage_node_of(w, e->to, true, &i);
 	if (r == 0)
-		r = append_lineage_edge(w, type, node, i, e);
+		r = append_lineage_edge(w, type, node, i, e, false, &edge);
 	if (r < 0)
 		return r;
 	lineage_mark_reached(w, i, w->depth - (w->versions == &w->now && w->depth));

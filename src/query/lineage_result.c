@@ -36,6 +36,8 @@ int lineage_compact(struct lineage_walk *w, struct lineage *ret)
 		l.nodes[l.n_nodes].first = l.nodes[l.n_nodes].n = 0;
 		l.n_nodes++;
 	}
+	if (w->o->nodes)
+		w->n_edges = 0;
 	/* The edges of a node stand side by side: each expansion added its own in one go. */
 	for (size_t k = 0; k < w->n_edges; k++) {
 		struct lineage_edge e = w->edges[k];
@@ -67,7 +69,7 @@ int lineage_certain(struct store *s, const struct lineage *l, const struct linea
 	struct lineage sure = {0};
 	struct idmap map = {0};
 	bool is_new;
-	only.certain = true;
+	only.certain = only.nodes = true;
 	store_id *roots = malloc((l->n_roots + 1) * sizeof(*roots));
 	for (size_t i = 0; i < l->n_roots && roots; i++)
 		roots[i] = l->nodes[i].id;

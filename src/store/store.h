@@ -351,6 +351,10 @@ int store_readers(struct store *s, store_id version, struct edges *e);     /* ex
 int store_derivatives(struct store *s, store_id version, struct edges *e); /* versions derived from it */
 int store_informs(struct store *s, store_id exec, struct edges *e);        /* executions it informed */
 
+/* A version, or an execution, is asked for soon: what is looked at for it is on its way into the processor meanwhile.
+ * Said twice, first and then (next) when it is a few calls away. */
+void store_expect(struct store *s, store_id id, bool exec, bool next);
+
 /* ---- bytes, calls and times
  * ---------------------------------------------------------------------------------------------- */
 

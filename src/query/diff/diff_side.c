@@ -323,7 +323,8 @@ static int find_execs(struct loader *l, enum diff_what what, store_id id, struct
 	int r = 0;
 	if (what == DIFF_VERSION) {
 		struct lineage walked;
-		struct lineage_options o = {.direction = LINEAGE_UP, .skew = l->o->skew, .system_extra = l->o->system_extra};
+		struct lineage_options o = {
+		    .direction = LINEAGE_UP, .nodes = true, .skew = l->o->skew, .system_extra = l->o->system_extra};
 		r = lineage_walk(l->s, &id, 1, &o, err, &walked);
 		if (r < 0)
 			return r;

@@ -184,7 +184,8 @@ static int select_reachable(const struct select *w, const char *text, enum linea
 	                            .skew = w->o->skew,
 	                            .system_extra = w->o->system_extra,
 	                            .all = w->o->all,
-	                            .certain = w->sure};
+	                            .certain = w->sure,
+	                            .nodes = true};
 	bool one = false;
 	int r = versions_of(w, text, &roots, &one);
 	/* Who names a version means it, and not what somebody made of it in an editor. */

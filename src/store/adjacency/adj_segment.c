@@ -286,6 +286,26 @@ int adj_row(struct store *s, enum block_table table, uint64_t id, struct str *re
 	return 1;
 }
 
+void store_expect(struct store *s, store_id id, bool exec, bool next)
+{
+	const struct adj *a = s->adj;
+	const enum block_table table = exec ? BLOCK_PROCESS : BLOCK_FILE;
+	const uint64_t row = exec ? exec_process(id) : version_file(id), range = row >> ADJ_RANGE_BITS;
+	const uint32_t k = (uint32_t)(row & (ADJ_ROWS - 1));
+	const struct adj_segment *g = a && range < a->ranges[table].n ? a->ranges[table].v[range] : NULL;
+	if (!g || !g->usable || g->epoch != a->epoch || k >= g->name.rows)
+		return;
+	const uint32_t *ends = (const uint32_t *)(const void *)(g->map + sizeof(struct adj_header));
+	if (!next) {
+		__builtin_prefetch(&ends[k]);
+		return;
+	}
+	const unsigned char *at = g->data + (k ? ends[k - 1] : 0);
+	__builtin_prefetch(at);
+	__builtin_prefetch(at + 64);
+	__builtin_prefetch(at + 128);
+}
+
 int adj_drop(struct store *s, enum block_table table, uint64_t id)
 {
 	struct adj_segment *g = adj_segment_of(s, table, id);
