@@ -14,6 +14,7 @@ double app_log_number(const struct event_app_metric *m)
 
 /* ---- who ---- */
 
+/* By session and seq. */
 static int image_cmp(const void *pa, const void *pb)
 {
 	const struct app_log_image *a = pa, *b = pb;
@@ -42,6 +43,7 @@ static bool is_same_image(const struct app_log_image *a, const struct app_log_im
 	return a->app->session == b->app->session && x->image == y->image && x->pid == y->pid;
 }
 
+/* d->images: each image once, the later telling of one that was told twice. 0, -ENOMEM. */
 static int index_images(struct app_log *d)
 {
 	size_t n = 0;
@@ -124,6 +126,7 @@ struct items {
 	VEC(struct item) v;
 };
 
+/* By run and name, then as they were logged. */
 static int compare_logged_items(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
@@ -133,6 +136,7 @@ static int compare_logged_items(const void *pa, const void *pb)
 	return c ? c : (a->at > b->at) - (a->at < b->at);
 }
 
+/* One that is of no run is left out. 0, -ENOMEM. */
 static int append_logged_item(struct items *l, const struct reported_event *t, struct str name)
 {
 	struct item *i = t->run ? vec_add(&l->v) : NULL;
@@ -152,6 +156,7 @@ static int run_cmp(const void *pa, const void *pb)
 	return (a->run > b->run) - (a->run < b->run);
 }
 
+/* Each run that logged anything once, by id. 0, -ENOMEM. */
 static int list_runs(const struct app_log *d, struct runs *l)
 {
 	for (size_t i = 0; i < d->apps.n; i++) {
@@ -171,6 +176,7 @@ static int list_runs(const struct app_log *d, struct runs *l)
 	return 0;
 }
 
+/* NULL: it is not in the list. */
 static struct app_log_run *run_of(struct runs *l, store_id run)
 {
 	const struct app_log_run key = {.run = run};
@@ -186,6 +192,7 @@ static void settle_config(const struct item *v, size_t n, struct app_log_config 
 		ret->values += !str_eq(v[i].t->ev.app_word.value, v[i - 1].t->ev.app_word.value);
 }
 
+/* v: the n values of one metric in one run, as they were logged. Least, greatest and last of those that are numbers. */
 static void reduce_metric(const struct item *v, size_t n, struct app_log_metric *ret)
 {
 	*ret = (struct app_log_metric){.name = v->name, .n = n, .first = app_log_number(&v->t->ev.app_metric)};
@@ -213,6 +220,7 @@ static void reduce_metric(const struct item *v, size_t n, struct app_log_metric 
 		ret->least = ret->most = ret->last;
 }
 
+/* How many items from `from` on are of the same run and name; at least 1. */
 static size_t same_name(const struct items *l, size_t from)
 {
 	size_t n = 1;
@@ -222,6 +230,7 @@ static size_t same_name(const struct items *l, size_t from)
 	return n;
 }
 
+/* How many different names the run of item `from` has. */
 static size_t names_of_run(const struct items *l, size_t from)
 {
 	size_t names = 0;
@@ -230,6 +239,7 @@ static size_t names_of_run(const struct items *l, size_t from)
 	return names;
 }
 
+/* Sorts the items and gives each run its metrics, or its other words. 0, -ENOMEM, -ENOTRECOVERABLE. */
 static int reduce_run_items(struct runs *runs, struct items *l, bool metrics)
 {
 	if (l->v.n)

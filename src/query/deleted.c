@@ -4,6 +4,7 @@
 
 #define NAMESAKES 16 /* objects that had one name, one after the other */
 
+/* In ns; INT64_MAX where a is not known. */
 static int64_t time_distance(int64_t a, int64_t b)
 {
 	return a == TIME_NONE ? INT64_MAX : a > b ? a - b : b - a;

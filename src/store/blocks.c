@@ -93,6 +93,7 @@ int block_last(struct store *s, enum block_table table, uint64_t *ret, struct er
 
 /* ---- writing ---- */
 
+/* The row that is being written is whole; nothing where none is. */
 static void end_row(struct block_writer *w)
 {
 	if (w->row == BLOCK_ROWS)

@@ -45,6 +45,8 @@ int store_exec_pub(struct store *s, store_id id, struct pubid *ret)
 	return rc;
 }
 
+/* What orders and folds executions; texts point into the store's memory until the next call. 1, 0: there is none,
+ * -errno. */
 int store_exec_sort(struct store *s, store_id id, struct exec_sort *ret)
 {
 	const struct view_exec *e;
@@ -80,6 +82,7 @@ int store_command(struct store *s, const struct exec_sort *x, struct str *ret)
 	return text->failed ? -ENOMEM : 0;
 }
 
+/* 1, 0: there is none, -errno. extra: prefixes of system files beside ours (config's `system`), or NULL. */
 int store_version_judged(struct store *s, store_id id, const char *extra, struct version_judged *ret)
 {
 	struct version_sort v;

@@ -18,6 +18,7 @@ struct str build_stamp(uint64_t room[2], uint64_t size, int64_t mtime)
 	return str_n((const char *)room, 2 * sizeof(*room));
 }
 
+/* Points into the row. */
 static struct strlist read_build_list(struct cur *c)
 {
 	struct strlist l = {.count = cur_u(c)};
@@ -31,6 +32,7 @@ struct text_copies {
 	struct buf bytes;
 };
 
+/* Copies the interned text; *ret holds an offset in w until resolve_text. */
 static void intern_text_append(struct store *s, struct text_copies *w, uint64_t id, struct str *ret)
 {
 	struct str text = id ? store_interned(s, id) : str_n("", 0);
@@ -38,6 +40,7 @@ static void intern_text_append(struct store *s, struct text_copies *w, uint64_t 
 	buf_str(&w->bytes, text);
 }
 
+/* The offset becomes a pointer, when no more text is appended. */
 static void resolve_text(const struct text_copies *w, struct str *s)
 {
 	s->p = s->n ? w->bytes.p + (size_t)s->p : "";
@@ -111,6 +114,7 @@ static void set_build_ids(struct store *s, const struct ssession *session, struc
 	buf_release(&id);
 }
 
+/* ret points into g, which given_release frees. 0 or -errno. */
 static int decode_build_row(struct store *s, sqlite3_stmt *st, struct given *g, struct store_build *ret)
 {
 	buf_reset(&g->pack);
@@ -195,6 +199,7 @@ int store_builds(struct store *s, store_id **ret, size_t *ret_n)
 	return 0;
 }
 
+/* Adds the ids of rows whose key has this hash: some may be of another text. 0 or -errno. */
 static int find_by_key(struct store *s, char kind, struct str what, struct ids *out)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_build_by_key, NULL);
@@ -238,6 +243,7 @@ int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id
 	return 0;
 }
 
+/* arg: a struct pubid, which gets the build's. */
 static int take_pub(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->pub;

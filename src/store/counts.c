@@ -52,6 +52,7 @@ static unsigned join_way(unsigned a, unsigned b, bool one_execution)
 	return least(a & VIA, b & VIA) | program | THERE;
 }
 
+/* Joins how two touched a version, the use and the making apart. one_execution: both are of the same one. */
 static uint32_t join_bits(uint32_t a, uint32_t b, bool one_execution)
 {
 	const uint32_t way = (1u << MADE_SHIFT) - 1;
@@ -108,6 +109,7 @@ static int add_process_versions(struct tally *t)
 	return 0;
 }
 
+/* One version that was used or made by the execution, and by what. 0, -ENOMEM. */
 static int add_touched(struct tally *t, uint32_t exec, uint64_t version, unsigned via, bool program, bool made)
 {
 	struct touched *p = vec_add(&t->one);
@@ -118,6 +120,7 @@ static int add_touched(struct tally *t, uint32_t exec, uint64_t version, unsigne
 	return 0;
 }
 
+/* All versions that the access used or made. 0, -ENOMEM. */
 static int add_access(struct tally *t, uint32_t exec, const struct pacc *a, const struct ids *many)
 {
 	bool program = layout_get(a->bits, LAYOUT_MODE, 8) & ACCESS_PROGRAM;
@@ -156,6 +159,7 @@ static int add_accesses(struct store *s, const struct process_view *v, struct st
 	return rc < 0 ? rc : add_process_versions(t);
 }
 
+/* Counts the executions of the process that are of t's run, and what they touched. 0 or -errno. */
 static int add_process(struct store *s, uint64_t process, struct tally *t)
 {
 	struct process_view *v = &s->reader->a;
@@ -188,6 +192,7 @@ struct looked_at {
 	struct buf path;
 };
 
+/* Reads what the counting asks of a file, unless f holds that file. 1, 0: it is not in the index, -errno. */
 static int look_at_file(struct store *s, uint64_t file, struct looked_at *f)
 {
 	struct str row[FILE_PARTS];
@@ -219,6 +224,7 @@ static int is_data(struct store *s, const struct looked_at *f, uint64_t version,
 	return store_is_data(&i, buf_view(&f->path), extra);
 }
 
+/* Inputs and outputs, each version once, and those of them that are data. 0 or -errno. */
 static int count_versions(struct store *s, struct tally *t, const char *extra)
 {
 	struct looked_at f = {0};
@@ -243,11 +249,13 @@ static int count_versions(struct store *s, struct tally *t, const char *extra)
 
 /* ---- what is kept ---- */
 
+/* 0: there are no prefixes beside ours. */
 static uint64_t hash_of_extra(const char *extra)
 {
 	return extra && *extra ? hash_str(str_of(extra)) : 0;
 }
 
+/* Appends the counts as they are kept, with the sessions that they rest on. */
 static void put_counts(struct buf *out, const struct run_counts *n, const struct ids *sessions)
 {
 	const uint64_t v[] = {n->extra, n->executions, n->inputs,    n->outputs,
@@ -317,6 +325,7 @@ static int count_run(struct store *s, store_id run, const char *extra, struct ru
 	return rc < 0 ? rc : kept->failed ? -ENOMEM : 0;
 }
 
+/* Writes them into the index. 0, or -errno with a sentence. */
 static int put_kept(struct store *s, store_id run, struct str kept, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_run_count_put, err);
@@ -370,6 +379,7 @@ int counts_check(struct store *s, store_id run)
 	return rc;
 }
 
+/* Changes with each write to the index by another process. 0 or -errno. */
 static int data_version(struct store *s, int64_t *ret)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_data_version, NULL);
@@ -387,6 +397,7 @@ static bool can_keep(const struct store *s)
 	return s->flags & STORE_WRITE && !s->handed && s->viewing;
 }
 
+/* Keeps them in memory, for stores that cannot be written; all is forgotten when somebody writes the index. */
 static void remember(struct store *s, store_id run, struct str kept)
 {
 	struct counts_kept *k = &s->counted;

@@ -14,6 +14,7 @@ struct damages {
 	struct store_damage counts;
 };
 
+/* The session's row, 0 for none, or -errno. *ret_ended: its end was read. */
 static int find_session_row(struct store *s, uint64_t number, bool *ret_ended)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_by_number, NULL);
@@ -31,6 +32,7 @@ static int find_session_row(struct store *s, uint64_t number, bool *ret_ended)
 	return rc;
 }
 
+/* All rows, into ret, which is the caller's. 0, or -errno with a sentence. */
 int damage_rows(struct store *s, struct damage_rows *ret, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_damage_all, err);
@@ -53,6 +55,7 @@ int damage_rows(struct store *s, struct damage_rows *ret, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* Does a row say so of the session? */
 static bool lacks_frames(const struct damage_rows *v, uint64_t session)
 {
 	for (size_t i = 0; i < v->n; i++)
@@ -81,6 +84,7 @@ static int weigh(struct store *s, struct damage_rows *v)
 	return 0;
 }
 
+/* Read once, and kept with the store. NULL: they cannot be read. */
 static struct damages *damages_of(struct store *s)
 {
 	if (s->damages)
@@ -109,6 +113,7 @@ void damage_forget(struct store *s)
 	s->damages = NULL;
 }
 
+/* info: the session's row. True, too, where that cannot be read. */
 static bool lies_in(struct str info, uint64_t segment)
 {
 	struct cur c = cur_of(info);
@@ -136,6 +141,7 @@ bool damage_concerns(struct store *s, uint64_t number, bool ended, struct str in
 	return false;
 }
 
+/* 0; -ENOTRECOVERABLE: it cannot be told. */
 int store_damage(struct store *s, struct store_damage *ret)
 {
 	struct damages *d = damages_of(s);

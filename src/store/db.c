@@ -22,6 +22,7 @@ static const char *const sql_text[] = {
 #include "store/views/sql.def"
 };
 
+/* code: SQLite's. */
 static int errno_of(int code)
 {
 	switch (code & 0xff) {
@@ -159,6 +160,7 @@ int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *
 
 /* ---- opening ---- */
 
+/* 0, or -errno with a sentence. */
 static int exec_sql(struct store *s, const char *sql, struct err *err)
 {
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
@@ -166,6 +168,7 @@ static int exec_sql(struct store *s, const char *sql, struct err *err)
 	return 0;
 }
 
+/* *ret is left as it is where there is no answer. 0, or -errno with a sentence. */
 static int pragma_int(struct store *s, const char *sql, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *st;
@@ -240,6 +243,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 	return check_format(s, application, version, err);
 }
 
+/* The moment that times in the index are told from, if there is one yet. 0 or -errno. */
 static int read_time_base(struct store *s, struct err *err)
 {
 	int rc = store_meta_get(s, "base", &s->base, err);
@@ -311,6 +315,7 @@ static int check_immutable(const char *path, bool *ret, struct err *err)
 	return 0;
 }
 
+/* immutable: nobody writes it, and nothing is locked. */
 static void format_uri(const char *path, bool immutable, char *ret, size_t size)
 {
 	size_t n = (size_t)snprintf(ret, size, "file:");
@@ -371,6 +376,8 @@ static int prepare_file(const char *path, bool write, bool fresh, char *real, bo
 	return rc;
 }
 
+/* fresh: an index that is there is emptied. 0, or -errno with a sentence; s->damaged says whether making it anew would
+ * help. */
 static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char real[PATH_MAX];
@@ -469,6 +476,7 @@ struct str store_interned(struct store *s, uint64_t id)
 	return w->id == id ? str_n(w->p, w->n) : none;
 }
 
+/* The layouts that have come into the index since, behind those in memory. 0 or -errno. */
 static int load_layouts(struct store *s)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_shape_all, NULL);
@@ -525,6 +533,7 @@ int store_layout_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *e
 	return 0;
 }
 
+/* For free(); a NUL within stays. NULL without memory. */
 static char *dup_str(struct str t)
 {
 	char *p = malloc(t.n + 1);

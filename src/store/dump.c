@@ -34,6 +34,7 @@ static void dump_file_identity(struct dump *d, const struct pfile *f)
 	}
 }
 
+/* As canon.c writes it: by the write that made it, or by its fingerprint. */
 static void dump_version_identity(struct dump *d, const struct pfile *f, const struct pver *v)
 {
 	dump_file_identity(d, f);
@@ -45,6 +46,7 @@ static void dump_version_identity(struct dump *d, const struct pfile *f, const s
 	}
 }
 
+/* One that is missing stands as a word of its own: it must not be passed over. 0 or -errno. */
 static int put_version_id(struct dump *d, uint64_t id)
 {
 	struct pfile f = {0};
@@ -65,6 +67,7 @@ static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 	canon_exec(d->c, store_interned(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
+/* As put_version_id. */
 static int dump_execution_id(struct dump *d, uint64_t id)
 {
 	int rc = d->q.id == exec_process(id) ? 1 : read_process(d->s, exec_process(id), &d->q);
@@ -82,6 +85,7 @@ static void dump_number(struct dump *d, uint64_t n)
 	canon_token(d->c, text);
 }
 
+/* Ends the line. times: of the edge; generation: until when it was written, too, where that differs. */
 static void dump_edge_attributes(struct dump *d, const struct edge *e, bool times, bool generation)
 {
 	canon_token(d->c, e->sure ? "must" : "may");
@@ -137,6 +141,7 @@ static int put_one_version(void *arg, uint32_t n, const struct pver *v)
 	return rc;
 }
 
+/* arg: the dump; a name that the path had. Files that are named so are collected, for put_names. */
 static int dump_name(void *arg, const struct pname *n)
 {
 	struct dump *d = arg;
@@ -163,6 +168,7 @@ static int dump_name(void *arg, const struct pname *n)
 	return rc;
 }
 
+/* A line for each name; afterwards d->named has the files that have one. 0 or -errno. */
 static int put_names(struct dump *d)
 {
 	uint64_t last = 0;
@@ -173,6 +179,7 @@ static int put_names(struct dump *d)
 	return rc < 0 ? rc : 0;
 }
 
+/* Files that have a version, an edge or a name. Asks for put_names before. 0 or -errno. */
 static int dump_all_files(struct dump *d)
 {
 	uint64_t last = 0;
@@ -197,6 +204,7 @@ static int dump_all_files(struct dump *d)
 	return rc < 0 ? rc : 0;
 }
 
+/* last: the exit of the process is its own. */
 static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 {
 	uint64_t id = exec_id(d->p.id, e->n);

@@ -26,6 +26,7 @@ int edges_add(struct edges *e, const struct edge *one)
 	return 0;
 }
 
+/* NULL without memory; valid until the next is appended. */
 static struct edge *edges_append_empty(struct edges *e)
 {
 	struct edge *p = vec_add(e);
@@ -34,6 +35,7 @@ static struct edge *edges_append_empty(struct edges *e)
 	return p;
 }
 
+/* By what it leads to. */
 static int edge_cmp(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -60,12 +62,14 @@ void edge_fold(struct edge *to, const struct edge *from)
 	to->has_bytes &= from->has_bytes; /* what is known of a part is not known of the whole */
 }
 
+/* By what it leads to, and by which process of the execution. */
 static int compare_edges_by_part(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
 	return a->to != b->to ? edge_cmp(a, b) : (a->part > b->part) - (a->part < b->part);
 }
 
+/* Does any of them tell which process of an execution it was? */
 static bool have_parts(const struct edges *e)
 {
 	size_t i = 0;
@@ -150,6 +154,7 @@ static int64_t access_over(const struct pacc *a)
 	return a->last > a->start ? a->last : a->start;
 }
 
+/* uses: an edge for each version that it may have read, else the one that it made. 0, -ENOMEM. */
 static int append_access_edges(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.part = a->part,
@@ -190,6 +195,7 @@ static int append_access_edges(struct edges *e, const struct pacc *a, bool uses,
 	return 0;
 }
 
+/* All edges of an execution, one for each version, into e, from its beginning. 0 or -errno. */
 static int read_accesses(struct store *s, store_id exec, struct edges *e, bool uses)
 {
 	struct access_reader r;
@@ -290,6 +296,7 @@ struct from {
 	struct edges *e;
 };
 
+/* arg: a struct from; edges to versions that were derived from f->of. */
 static int add_if_from(void *arg, uint32_t n, const struct pver *v)
 {
 	struct from *f = arg;
@@ -390,6 +397,7 @@ struct informed {
 	struct map at; /* target and via -> place, of all of them where they are many */
 };
 
+/* Pair and via as one number of a map. */
 static uint64_t informed_key(uint64_t to, unsigned via)
 {
 	return to << 3 | via;
@@ -406,6 +414,7 @@ static uint32_t find_informed(const struct informed *x, uint64_t to, unsigned vi
 	return VEC_NONE;
 }
 
+/* One edge for each pair and via, however often it is told. 0, -ENOMEM. */
 static int add_informed(struct informed *x, uint64_t to, bool sure, unsigned via, int64_t lo, int64_t hi)
 {
 	struct edges *e = x->e;
@@ -424,6 +433,7 @@ static int add_informed(struct informed *x, uint64_t to, bool sure, unsigned via
 	return 0;
 }
 
+/* The earliest moment of the fork, where it is known. */
 static int64_t forked_at(const struct pproc_fork *f)
 {
 	return f->forked != TIME_NONE ? f->forked : f->time;

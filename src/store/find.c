@@ -49,6 +49,7 @@ static bool enough_holders(void *arg, int64_t t)
 	return later >= h->max;
 }
 
+/* arg: struct holders; of each file that had the path when it had it last. */
 static int add_holder(void *arg, const struct pname *n)
 {
 	struct holders *h = arg;
@@ -67,6 +68,7 @@ static int add_holder(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* Who had the name last comes first. */
 static int holder_cmp(const void *pa, const void *pb)
 {
 	const struct holder *a = pa, *b = pb;
@@ -223,6 +225,7 @@ struct spans {
 	VEC(struct span) list;
 };
 
+/* arg: struct spans; when its file had that name. */
 static int add_span(void *arg, const struct pname *n)
 {
 	struct spans *l = arg;
@@ -441,6 +444,7 @@ int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t start
 
 /* ---- runs ---- */
 
+/* back: 0 the latest, 1 the one before. 1, 0: there is none, -errno. */
 static int run_at(struct store *s, int64_t back, store_id *ret)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_run_latest, NULL);
@@ -534,6 +538,7 @@ struct started {
 	store_id id;
 };
 
+/* By start, then by id. */
 static int started_cmp(const void *pa, const void *pb)
 {
 	const struct started *a = pa, *b = pb;
@@ -582,6 +587,7 @@ struct named_at {
 	int64_t t;
 };
 
+/* Had the file the name at a->t? */
 static int named_then(void *arg, const struct pname *n)
 {
 	const struct named_at *a = arg;
@@ -596,6 +602,7 @@ int store_named_at(struct store *s, store_id file, struct str path, int64_t t)
 	return r > 0 ? read_names(s, id, named_then, &a, NULL) : r;
 }
 
+/* a->t becomes the last moment at which it got the name. */
 static int named_since(void *arg, const struct pname *n)
 {
 	struct named_at *a = arg;
@@ -604,6 +611,7 @@ static int named_since(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* Had it got the name before a->t? */
 static int named_before(void *arg, const struct pname *n)
 {
 	const struct named_at *a = arg;

@@ -29,6 +29,7 @@ struct fsck {
 };
 
 static void report_finding(struct fsck *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says it, in 8 KB at most, and counts it. */
 static void report_finding(struct fsck *f, const char *fmt, ...)
 {
 	char line[8192];
@@ -40,6 +41,7 @@ static void report_finding(struct fsck *f, const char *fmt, ...)
 	f->findings++;
 }
 
+/* SQLite's own check: says up to 20 faults. 0, or -errno with a sentence. */
 static int check_pages(struct fsck *f)
 {
 	sqlite3_stmt *st;
@@ -132,6 +134,7 @@ static int check_logs(struct fsck *f)
 	return rc;
 }
 
+/* The graph of the logs as it must be, as text. 0, or -errno with a sentence. */
 static int from_logs(struct fsck *f, struct buf *out)
 {
 	struct graph g = {0};
@@ -171,6 +174,7 @@ static int from_logs(struct fsck *f, struct buf *out)
 	return rc;
 }
 
+/* Without its line feed; *at moves past it. The caller sees to the end. */
 static struct str next_dump_line(const struct buf *b, size_t *at)
 {
 	struct str rest = {b->p + *at, b->n - *at};
@@ -200,6 +204,7 @@ static uint64_t report_differences(struct fsck *f, const struct buf *logs, const
 	return wrong;
 }
 
+/* Says what differs, TELL_MAX lines of it, and what helps. */
 static void compare_dumps(struct fsck *f, const struct buf *logs, const struct buf *index)
 {
 	uint64_t wrong = report_differences(f, logs, index);

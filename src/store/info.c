@@ -12,16 +12,19 @@
 struct place {
 	size_t at, n;
 };
+/* Its place in b, which stays where b moves; str_at reads it. */
 static struct place append_placed_string(struct buf *b, struct str s)
 {
 	struct place p = {b->n, s.n};
 	buf_str(b, s);
 	return p;
 }
+/* Empty where there is none, or memory ran out. */
 static struct str str_at(const struct buf *b, struct place p)
 {
 	return b->failed || !p.n ? str_of("") : str_n(b->p + p.at, p.n);
 }
+/* Writes the packed list out; its place and count. 0 or -errno. */
 static int append_expanded_list(struct store *s, struct buf *b, struct str packed, struct place *ret, size_t *ret_count)
 {
 	size_t at = b->n;
@@ -48,6 +51,7 @@ struct run_view {
 	struct ids sessions;
 };
 
+/* In the order in which what is told several times is judged. */
 static bool is_earlier_key(const struct gkey_row *a, const struct gkey_row *b)
 {
 	if (a->time != b->time)
@@ -79,6 +83,7 @@ static void take_beginning(struct run_view *v, struct cur *b, struct gkey_row ke
 		*v = n;
 }
 
+/* The earliest one that is told holds. */
 static void take_end(struct run_view *v, struct cur *b, struct gkey_row key)
 {
 	struct run_view n = *v;
@@ -93,6 +98,7 @@ static void take_end(struct run_view *v, struct cur *b, struct gkey_row key)
 		*v = n;
 }
 
+/* All that sessions told of the run, into v, whose lists are the caller's. 0 or -errno. */
 static int view_of_run(struct store *s, struct str info, struct run_view *v)
 {
 	struct cur c = cur_of(info);
@@ -185,6 +191,7 @@ int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, u
 	return rc;
 }
 
+/* arg: uint64_t, bits of gaps. */
 static int add_reason(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	(void)run;
@@ -198,6 +205,7 @@ struct session_lack {
 	uint64_t bits;
 };
 
+/* arg: struct session_lack; only gaps of a time in which the execution lived. */
 static int add_lack(void *arg, uint64_t run, const struct pproc_gap *g)
 {
 	struct session_lack *w = arg;
@@ -243,6 +251,7 @@ uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const 
 	return bits;
 }
 
+/* All gaps that concern the execution: its own, its sessions', and their state. */
 static uint64_t gap_bits(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
 	uint64_t bits = read_lasting_gaps(s, v, e);
@@ -445,6 +454,7 @@ static void find_environment_roles(const struct strlist *env, struct str ret[ENV
 	}
 }
 
+/* The execution of the process before this one, else who forked it; 0: none is known. */
 static store_id parent_execution(struct store *s, struct reader *r, uint32_t n)
 {
 	const struct view_exec *self_now = view_exec(&r->a, n);
@@ -557,6 +567,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	return 1;
 }
 
+/* Texts of ret are valid until the next call. 1, 0: there is none, -errno. */
 int store_exec_brief(struct store *s, store_id id, struct exec_brief *ret)
 {
 	struct reader *r = store_reader(s);
@@ -654,6 +665,7 @@ int store_version_file(struct store *s, store_id id, store_id *ret)
 	return rc;
 }
 
+/* Texts of ret are valid until the next call. 1, 0: there is none, -errno. */
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 {
 	struct reader *r = store_reader(s);

@@ -10,6 +10,7 @@
 
 #define CHUNK_MAX 800 /* entries; a chunk of more is split in two */
 
+/* Key of the row that begins with this hash. */
 static int64_t chunk_key(enum key_kind kind, uint32_t hash)
 {
 	return (int64_t)kind << 32 | hash;
@@ -29,6 +30,7 @@ void key_cursor_release(struct key_cursor *c)
 	*c = (struct key_cursor){0};
 }
 
+/* Into c->v, from its beginning. 0, -ENOMEM, -ENOTRECOVERABLE. */
 static int decode_key_chunk(struct key_cursor *c, int64_t key, struct str pack)
 {
 	const unsigned char *p = (const unsigned char *)pack.p, *end = p + pack.n;
@@ -88,6 +90,7 @@ static int load_key_chunk(struct store *s, struct key_cursor *c, enum key_kind k
 	return next_chunk(s, kind, c->from + 1, err, &c->to);
 }
 
+/* Index of the first entry that is not below. */
 static size_t lower_bound_by_hash(const struct key_cursor *c, uint32_t hash)
 {
 	size_t lo = 0, hi = c->v.n;
@@ -168,6 +171,7 @@ static int put_chunk(struct store *s, enum key_kind kind, const struct key_entry
 	return store_run_stmt(s, st, err);
 }
 
+/* 0, or -errno with a sentence. */
 static int drop_chunk(struct store *s, int64_t key, struct err *err)
 {
 	sqlite3_stmt *st;

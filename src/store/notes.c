@@ -15,6 +15,7 @@ struct note_list {
 	struct buf text;
 };
 
+/* Its offset in l->text, which moves. */
 static size_t copy_note_text(struct note_list *l, struct str s, size_t *ret_n)
 {
 	size_t at = l->text.n;
@@ -58,6 +59,7 @@ struct packed_note {
 	uint64_t text, version, user;
 };
 
+/* Damage stays in c->bad; text, version and user are numbers of interned texts. */
 static struct packed_note unpack_note(struct store *s, struct cur *c)
 {
 	struct packed_note n = {0};
@@ -96,6 +98,7 @@ static bool is_note_on(const struct note_info *n, enum notes_of of, store_id id)
 	return of == NOTES_RUN ? n->run == id : of == NOTES_FILE ? n->file == id : true;
 }
 
+/* Adds the session's notes on that run or file (NOTES_ALL: all). 0 or -errno. */
 static int read_notes(struct store *s, uint64_t session, enum notes_of of, store_id id, struct note_list *l)
 {
 	struct buf info = {0};
@@ -121,6 +124,7 @@ static int read_notes(struct store *s, uint64_t session, enum notes_of of, store
 	return rc < 0 ? rc : 0;
 }
 
+/* By time, then by session and seq. */
 static int row_cmp(const void *pa, const void *pb)
 {
 	const struct note_row *a = pa, *b = pb;
@@ -142,6 +146,7 @@ static bool is_same_note(const struct note_list *l, const struct note_row *a, co
 	       str_eq(str_n(p + a->host, a->nhost), str_n(p + b->host, b->nhost));
 }
 
+/* What several logs have of one note is there once; they are sorted. */
 static void drop_repeated_notes(struct note_list *l)
 {
 	size_t n = 0;

@@ -1,6 +1,7 @@
 /* pack.c - accesses, files and names of paths, packed and unpacked. */
 #include "store/pack.h"
 
+/* The lengths of all parts but the last, then their bytes; pack_split reads it. */
 void pack_join(struct buf *out, const struct str *part, unsigned parts)
 {
 	for (unsigned i = 0; i + 1 < parts; i++)
@@ -22,6 +23,7 @@ int pacc_section_next(struct cur *c, struct pacc_section *ret)
 	return c->bad ? PACK_DAMAGED : 1;
 }
 
+/* sec and uses must outlive the reading. */
 void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses)
 {
 	*r = (struct pacc_reader){.s = s, .body = sec->body, .start = s->base, .uses = uses};
@@ -34,6 +36,7 @@ static int64_t near_get(struct cur *c, int64_t start)
 	return v ? time_add(start, unzigzag(v - 1)) : TIME_NONE;
 }
 
+/* One more than the difference to start, 0 for TIME_NONE. Gives the end. */
 static unsigned char *near_put(unsigned char *p, int64_t t, int64_t start)
 {
 	uint64_t d = zigzag(time_sub(t, start));
@@ -269,6 +272,7 @@ int pfile_identity(struct str info, struct pfile *ret)
 	return c.bad ? PACK_DAMAGED : 0;
 }
 
+/* Texts of ret point into info. 0, -ENOTRECOVERABLE. */
 int pfile_brief(struct str info, struct pfile_brief *ret)
 {
 	struct cur c = cur_of(info);

@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* By the process's total of written bytes; true where that cannot be read. */
 static bool has_written_since(struct sup *s, struct proc *p, uint64_t before)
 {
 	uint64_t now = proc_wchar(s, p);
 	return now == UINT64_MAX || now != before;
 }
 
+/* Has any of those who have the file open for writing, too, written anything since? */
 static bool rivals_moved(struct sup *s, const struct access *a)
 {
 	for (int i = 0; i < RIVALS; i++)
@@ -27,6 +29,7 @@ static bool rivals_moved(struct sup *s, const struct access *a)
 	return false;
 }
 
+/* Once for each process; more than RIVALS, and the access is crowded: no silence of others proves anything. */
 static void rival_add(struct sup *s, struct access *a, struct proc *other)
 {
 	int free = -1;
@@ -62,6 +65,7 @@ static bool is_own_writing(const struct access *a)
 	return (a->mode & ACCESS_WRITE) && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
+/* Into the lists of its file and its process. */
 static void link_live_access(struct access *a)
 {
 	a->file->met = true;
@@ -175,12 +179,14 @@ struct asked_access {
 	const struct access *a;
 };
 
+/* arg: struct asked_access. Was nobody else there who could have written it? */
 static bool is_access_alone(void *arg)
 {
 	const struct asked_access *q = arg;
 	return !q->a->crowded && !rivals_moved(q->s, q->a);
 }
 
+/* arg: struct asked_access. Has the process written no byte at all since its exec? */
 static bool is_access_silent(void *arg)
 {
 	const struct asked_access *q = arg;
@@ -194,6 +200,7 @@ static struct access_print access_print_of(const struct fingerprint *fp)
 	return (struct access_print){fp->known, fp->size, fp->mtime, fp->ctime};
 }
 
+/* A TERM_evidence_*: what shows that the access wrote. after: the file's fingerprint now. */
 static unsigned access_evidence(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;

@@ -19,6 +19,7 @@ struct pids {
 	size_t n, cap;
 };
 
+/* Without memory it is left out, and met later. */
 static void add_pid(void *arg, pid_t pid)
 {
 	struct pids *l = arg;
@@ -121,6 +122,8 @@ bool adopt_is_other(const struct proc *p)
 	       (st.stx_ino != p->exe_ino || fileid_dev(&st) != p->exe_dev);
 }
 
+/* A process of the run whose recorder was killed: from now on it is ours, with what it has open. One that has ended, or
+ * is known, is left. */
 static void adopt_one(struct sup *s, pid_t pid)
 {
 	struct procfs st;
@@ -199,6 +202,7 @@ static void adopt_all(struct worker *w)
 	reap_known(s);
 }
 
+/* A thread, which never returns: the process must not end with it. */
 static void *serve_as_adopter(void *arg)
 {
 	worker_serve(arg);

@@ -73,6 +73,7 @@ static void stop_sharing_memory(struct sup *s, struct proc *p)
 	feature_confine(s, p);
 }
 
+/* first_stop: the process was not known before this stop. */
 static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
@@ -274,6 +275,8 @@ static bool can_block(enum call c)
 
 /* ---- the lock, while arguments are looked at ---- */
 
+/* Gives the lock away; super.h says what that means. ret->task NULL: there is no lock here, or no stop, and nothing
+ * changes. */
 void sup_leave(struct sup *s, struct left *ret)
 {
 	struct task *k = s->current;
@@ -287,6 +290,8 @@ void sup_leave(struct sup *s, struct left *ret)
 	s->leave(s);
 }
 
+/* Takes the lock again. False: the stop's process or thread has ended, and the handler returns at once. True: others
+ * may have been served meanwhile. */
 bool sup_back(struct sup *s, const struct left *l)
 {
 	if (!l->task)

@@ -16,6 +16,8 @@ void calls_note_memory(struct sup *s)
 		s->observer->in_memory(s->observer->arg, true);
 }
 
+/* Memory that processes share, and files that are mapped for writing. calls_handle_shmat and _process_vm: the same by
+ * other ways. */
 void calls_handle_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	int fd = (int)t->args[4];
@@ -58,6 +60,7 @@ void calls_handle_shmat(struct sup *s, struct proc *p, const struct trap *t)
 		access_begin(s, p, f, mode, TERM_via_shm, true, TERM_api_shm, sup_now(s), NULL);
 }
 
+/* Who reads another's memory, or writes it, is linked to it. */
 void calls_handle_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *other = proc_by_pid(s, (pid_t)t->args[0]);

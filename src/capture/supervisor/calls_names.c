@@ -38,6 +38,8 @@ static int stat_path_argument(struct sup *s, struct proc *p, const struct trap *
 	return sup_back(s, &left) ? rc : -ESRCH;
 }
 
+/* d1, a1: the old path, d2, a2: the new one. What becomes of it is looked at when the call has returned
+ * (calls_pending.c); so in all of these. */
 void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                          unsigned flags)
 {
@@ -142,6 +144,7 @@ void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, in
 	where_release(&a);
 }
 
+/* Only of paths where nothing is yet. */
 void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
 {
 	struct where a;
@@ -177,6 +180,7 @@ void calls_handle_times(struct sup *s, struct proc *p, const struct trap *t, int
 	where_release(&a);
 }
 
+/* Ends other accesses of the file in the way of a new writer. */
 void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where a;

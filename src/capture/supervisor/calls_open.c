@@ -16,6 +16,8 @@
 
 enum allowed { ALLOWED_NO, ALLOWED_MAYBE, ALLOWED_YES };
 
+/* Will the kernel allow it? By mode and owner; strict: where those allow it the kernel is asked, too. Maybe: by a right
+ * that is not known of the process. */
 static enum allowed may_open(struct sup *s, struct proc *p, const struct where *w, const struct statx *st,
                              unsigned mode, bool strict)
 {
@@ -36,6 +38,7 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
+/* An access of a path at which there is nothing, by its name as it was given. */
 static void emit_absent(struct sup *s, struct proc *p, struct where *w, int64_t time)
 {
 	char name[8300];
@@ -56,6 +59,7 @@ static void emit_absent(struct sup *s, struct proc *p, struct where *w, int64_t 
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
 }
 
+/* ACCESS_* bits, without ACCESS_CREATE. */
 static unsigned access_mode_of_open(unsigned flags)
 {
 	unsigned acc = flags & O_ACCMODE;
@@ -230,6 +234,7 @@ int calls_open_possible(struct sup *s, struct proc *p, const char *path, unsigne
 	return rc;
 }
 
+/* n opens of one file for reading, as one access. */
 static void add_opens(struct sup *s, struct proc *p, const struct logged_file *what, bool sure, int64_t time,
                       unsigned n)
 {
@@ -245,6 +250,7 @@ void calls_open_again(struct sup *s, struct proc *p, const struct logged_file *w
 		add_opens(s, p, what, true, time, n);
 }
 
+/* False, too, where either is not known. */
 static bool prints_equal(const struct fingerprint *a, const struct fingerprint *b)
 {
 	return a->known && b->known && a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
@@ -263,6 +269,7 @@ bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigne
 	return same;
 }
 
+/* The file at the path is not what it was when opens of it were logged: each of them may be of the one or the other. */
 int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
                        const struct opened_since *o)
 {
@@ -294,6 +301,7 @@ static void check_directory(struct sup *s, struct proc *p, struct where *w, cons
 		openings_begin(s, p, f, w, 0, false, sup_now(s), &none);
 }
 
+/* Something is at the path. */
 static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,
                        unsigned flags, unsigned mode)
 {
@@ -384,6 +392,7 @@ static void open_looked(struct sup *s, struct proc *p, const struct trap *t, str
 	}
 }
 
+/* Records the open, which has not been made yet, or what is to be looked at when it has. */
 void calls_handle_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
                        uint64_t resolve)
 {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* op: TERM_nameop_*. Nothing without a path. */
 static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path,
                             const char *old, int64_t time)
 {
@@ -21,6 +22,7 @@ static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct f
 	sup_event(s, EVENT_name, time, p, &ev);
 }
 
+/* Moves w, whose descriptors are the copy's; NULL without memory. */
 static struct where *where_keep(struct where *w)
 {
 	struct where *copy = malloc(sizeof(*copy));
@@ -31,6 +33,7 @@ static struct where *where_keep(struct where *w)
 	return copy;
 }
 
+/* Takes back the pins of its files, which may be freed by that. */
 static void pending_free(struct sup *s, struct pending *d)
 {
 	struct file *files[] = {d->file, d->victim};
@@ -124,6 +127,7 @@ static int stat_created(const struct pending *d, struct statx *st)
 	return rc == 0 && !d->a->direct ? where_statx(d->a, true, st) : rc;
 }
 
+/* Is the last component of its path followed? */
 static bool follows_links(enum pending_op op)
 {
 	return op == PENDING_CREATE || op == PENDING_TRUNCATE;
@@ -137,6 +141,8 @@ struct again {
 	struct statx st;
 };
 
+/* Which paths of the thread's pending calls are to be looked up again, `most` at most, now that they may lead
+ * elsewhere. */
 static size_t again_all(struct sup *s, pid_t tid, struct again *ret, size_t most)
 {
 	size_t n = 0;
@@ -208,6 +214,7 @@ static void rename_known_below(struct sup *s, const char *old, const char *new)
 	}
 }
 
+/* The call has made the file. back: it has returned; sure: it is certain that this call made it. */
 static void emit_created(struct sup *s, struct pending *d, const struct statx *st, bool back, bool sure)
 {
 	struct file *f = file_get(s, d->a, true, st);
@@ -226,6 +233,7 @@ static void emit_created(struct sup *s, struct pending *d, const struct statx *s
 	races_made(s, d, f);
 }
 
+/* Also renames all that lies below a folder. */
 static void emit_moved_file(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
 {
 	emit_name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
@@ -234,6 +242,7 @@ static void emit_moved_file(struct sup *s, struct pending *d, struct file *f, co
 		rename_known_below(s, old, new);
 }
 
+/* An exchange is three renames. */
 static void emit_renamed(struct sup *s, struct pending *d)
 {
 	if (d->victim && d->exchange) {
@@ -265,6 +274,7 @@ static void emit_outlived_name(struct sup *s, struct pending *d)
 		emit_name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
 }
 
+/* Nothing where the file's fingerprint is what it was. */
 static void emit_truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;
@@ -312,6 +322,7 @@ static void fifo_opened(struct sup *s, struct pending *d, int64_t time, bool bac
 	d->mode = 0;
 }
 
+/* The open of a FIFO that may wait has returned: whoever has it open now has opened it. */
 static void fifo_back(struct sup *s, struct pending *d)
 {
 	struct held *held;

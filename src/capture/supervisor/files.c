@@ -25,6 +25,7 @@ struct fingerprint fingerprint_of(const struct statx *st)
 	return (struct fingerprint){true, st->stx_size, fileid_time(&st->stx_mtime), fileid_time(&st->stx_ctime)};
 }
 
+/* In ns; 0: the file system does not tell. */
 static int64_t birth_of(const struct statx *st)
 {
 	return st->stx_mask & STATX_BTIME ? fileid_time(&st->stx_btime) : 0;
@@ -40,6 +41,7 @@ struct file *file_known(struct sup *s, const struct statx *st)
 	return NULL;
 }
 
+/* Only for files that nothing refers to. */
 static void file_free(struct sup *s, struct file *f)
 {
 	openings_forget(s, f);
@@ -50,6 +52,7 @@ static void file_free(struct sup *s, struct file *f)
 	free(f);
 }
 
+/* It is not found any longer by its identity. */
 static void file_unhash(struct sup *s, struct file *f)
 {
 	struct file **at = &s->files[file_hash_slot(f->dev, f->ino)];
@@ -102,6 +105,7 @@ void file_drop(struct sup *s, struct file *f)
 	file_free(s, f);
 }
 
+/* Has the file system no disk? */
 static bool lies_in_memory(const struct file *f)
 {
 	static const char *const types[] = {"tmpfs", "ramfs", "hugetlbfs"};
@@ -130,6 +134,7 @@ void file_rename(struct sup *s, struct file *f, const char *path)
 	}
 }
 
+/* Takes over f. May free files that nothing refers to. */
 static struct file *file_add(struct sup *s, struct file *f)
 {
 	if (s->nfiles >= FILES_MAX)
@@ -143,6 +148,7 @@ static struct file *file_add(struct sup *s, struct file *f)
 	return f;
 }
 
+/* The session's number of the domain, told to the log at its first use. */
 static uint64_t emit_domain(struct sup *s, const struct fs_domain *d)
 {
 	unsigned num = d->index ? d->index : 4096;
@@ -173,6 +179,7 @@ bool file_is_fuse(const struct statx *st)
 	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 10 && st->stx_rdev_minor == 229;
 }
 
+/* A TERM_kind_*. */
 static unsigned file_kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {

@@ -36,6 +36,7 @@ static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, i
 			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, NULL);
 }
 
+/* An access of a descriptor that the process was found to have, from `time` on. */
 static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
 {
 	/* A fork may have held it since its birth, whenever it is met: where that decides who moved bytes, it is taken to
@@ -83,6 +84,7 @@ static bool is_left_full(const struct proc *p, int fd)
 	return full;
 }
 
+/* Since its exec; true where that cannot be told. */
 static bool has_written(struct sup *s, struct proc *p)
 {
 	uint64_t w = proc_wchar(s, p);

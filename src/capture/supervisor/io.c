@@ -64,6 +64,7 @@ static const struct io_row rows[] = {
     {SYS_accept4, TERM_ioapi_other, -1, -1, DESCRIPTOR},
 };
 
+/* NULL: it moves no bytes. */
 static const struct io_row *find_io_call(int nr)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -104,6 +105,7 @@ static void emit_accepted(struct sup *s, struct proc *p, int listening, int fd)
 				}
 }
 
+/* The process's access of that socket, NULL. */
 static struct access *of_socket(const struct sup *s, struct proc *p, uint64_t ino, unsigned mode)
 {
 	for (unsigned i = 0; i < SOCKETS; i++)
@@ -142,6 +144,7 @@ static struct access *begin_unseen_access(struct sup *s, struct proc *p, struct 
 	return a;
 }
 
+/* Are bytes of such a file counted? */
 static bool is_counted_type(const struct statx *st)
 {
 	const unsigned type = st->stx_mode & S_IFMT;
@@ -204,6 +207,7 @@ static uint64_t clone_of(struct task *k, const struct trap *t, int *ret_from)
 	return range.length ? range.length : UINT64_MAX;
 }
 
+/* A call changed the file that moves no bytes by itself (fallocate, ftruncate). */
 static void mark_altered(struct sup *s, struct proc *p, struct task *k, int fd)
 {
 	struct statx st;

@@ -10,6 +10,7 @@ const struct diff_category_words diff_category_words[DIFF_CATEGORIES] = {
 #undef CATEGORY
 };
 
+/* d->pairs: the executions that were paired, for the caller. 0, -ENOMEM. */
 static int keep_pairs(const struct side side[2], struct diff *d)
 {
 	size_t n = 0;

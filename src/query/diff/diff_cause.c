@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Is the item there on that side? Changed ones are on side 1. */
 static bool of_side(const struct diff_item *i, int side)
 {
 	return side == (i->kind == DIFF_REMOVED ? 0 : 1);
@@ -25,6 +26,7 @@ struct carry {
 	bool fork;
 };
 
+/* Adds to what reaches an execution what reaches its parent (c->fork) and the versions it used. Did anything change? */
 static bool carry_exec(struct carry *c, uint32_t at)
 {
 	struct dexec *x = &c->s->execs[at];
@@ -91,6 +93,7 @@ static void carry_items(struct carry *c, struct items *it, const uint32_t *which
 	}
 }
 
+/* Gives each item the number of final outputs that it reaches, and of those that differ. differs: by version. */
 static void count_outputs(struct side *s, struct items *it, const uint32_t *which, size_t n, const bool *differs)
 {
 	for (size_t p = 0; p < s->n_paths; p++) {
@@ -120,6 +123,7 @@ static bool may_explain(const struct diff_item *i)
 
 enum { CARRIED_MAX = 512 }; /* items; more differences than that are no longer causes but another program */
 
+/* explained[i]: something else reaches the execution that concern i is of. */
 static void mark_explained(const struct concern *v, size_t n, const struct carry *c, int side, bool *explained)
 {
 	for (size_t i = 0; i < n; i++)
@@ -130,6 +134,7 @@ static void mark_explained(const struct concern *v, size_t n, const struct carry
 /* What a turn of carrying is for. */
 enum carry_pass { REACH_DATA, REACH_FORK, EXPLAIN, CARRY_PASSES };
 
+/* Does the item go along with data in this pass? */
 static bool is_carried(const struct diff_item *i, enum carry_pass pass, int side)
 {
 	if (!diff_category_words[i->category].cause || i->category == DIFF_machine || i->category == DIFF_order)
@@ -139,6 +144,7 @@ static bool is_carried(const struct diff_item *i, enum carry_pass pass, int side
 	return of_side(i, side) && !i->reaches;
 }
 
+/* An item is no root if all its concerns on this side are explained; one that is not makes it one again. */
 static void all_explained(struct items *it, const struct concern *v, size_t n, int side, const bool *explained)
 {
 	for (size_t i = 0; i < n; i++)
@@ -158,6 +164,7 @@ struct reach {
 	bool *by_concern, *by_user; /* of concerns and users: something explains what is on one side only */
 };
 
+/* 0, -ENOMEM; reach_end frees in both cases. */
 static int reach_begin(struct reach *r, struct side *s, struct items *it, int side)
 {
 	*r = (struct reach){.c = {.s = s,
@@ -182,6 +189,7 @@ static void reach_end(struct reach *r)
 	free(r->by_user);
 }
 
+/* Of final outputs those that certainly differ. */
 static void mark_differing_outputs(struct reach *r)
 {
 	for (size_t i = 0; i < r->it->n; i++) {
@@ -228,6 +236,7 @@ static void reach_pass(struct reach *r, enum carry_pass pass)
 		reach_items(r, pass, list, n);
 }
 
+/* What each item of side `which` reaches, and which items are roots. 0, -ENOMEM. */
 static int mark_reached_items(struct side side[2], struct items *it, int which)
 {
 	struct reach r;
@@ -252,6 +261,7 @@ static bool is_first_program(const struct side *s, uint32_t exec)
 	return true;
 }
 
+/* Can the character be part of a name? */
 static bool is_part(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
@@ -397,6 +407,7 @@ static void explain_by_caches(const struct side side[2], struct items *it)
 	}
 }
 
+/* By category, roots before what they explain, then as people look for them. */
 static int compare_diff_items(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* By a signal, or with a status that is not 0; what was not seen has not failed. */
 static bool has_failed(const struct dexec *x)
 {
 	return x->ending == TERM_ending_signaled || (x->ending == TERM_ending_exited && x->code);
@@ -32,6 +33,8 @@ struct failures {
 	size_t n;
 };
 
+/* Side k's executions that failed, the deepest of them, and what was cut off by it on the other side. 0, -ENOMEM;
+ * failures_release frees in both cases. */
 static int find_failures(struct side side[2], int k, struct failures *f)
 {
 	*f = (struct failures){.s = &side[k], .other = &side[!k], .side = k};
@@ -97,6 +100,7 @@ static bool is_read_beyond_failure(const struct failures *f, store_id version)
 	return at && f->read[*at] && !f->beyond[*at];
 }
 
+/* Has the other side this item, and the one that failed not? */
 static bool is_missing_here(const struct failures *f, const struct diff_item *i)
 {
 	return i->kind == (f->side ? DIFF_REMOVED : DIFF_ADDED);
@@ -114,6 +118,7 @@ static void judge_file(const struct failures *f, struct diff_item *i)
 		i->failure = DIFF_FAILURE_EXPLAINED;
 }
 
+/* Sets the item's failure, and since when, by one execution that it concerns. */
 static void judge_concern(const struct failures *f, const struct concern *x, struct diff_item *i)
 {
 	uint32_t here = x->exec[f->side], there = x->exec[!f->side];

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* NULL without memory. Valid until the next is appended. */
 struct diff_item *diff_items_append(struct items *it, enum diff_category category, enum diff_kind kind,
                                     struct str subject)
 {
@@ -22,6 +23,7 @@ struct diff_item *diff_items_append(struct items *it, enum diff_category categor
 
 /* ---- files ---- */
 
+/* v ends with NULL. */
 static bool has_suffix(struct str path, const char *const *v)
 {
 	for (; *v; v++)
@@ -39,6 +41,7 @@ static bool is_configuration(struct str path)
 	       memmem(path.p, path.n, "/.config/", 9);
 }
 
+/* A program, script or shared library. */
 static bool is_program_path(const struct dpath *p)
 {
 	const char *so = memmem(p->path.p, p->path.n, ".so", 3);
@@ -80,6 +83,7 @@ static int find_change(struct store *s, const struct dversion *a, const struct d
 	return i->unseen ? 0 : find_maker(s, later->id, &i->changed_by);
 }
 
+/* 0: nobody used it. */
 static store_id find_first_user(const struct side *s, const struct dversion *v)
 {
 	return v && v->first_user != NONE ? s->execs[v->first_user].id : 0;
@@ -90,6 +94,7 @@ static const struct dversion *version_of(const struct side *s, uint32_t i)
 	return i == NONE ? NULL : &s->versions[i];
 }
 
+/* a, b: the versions, NULL where the side has none. NULL: *rc is -errno. */
 static struct diff_item *append_file_item(struct store *s, const struct side side[2], struct items *it,
                                           enum diff_category category, enum diff_kind kind, const struct dpath *p,
                                           const struct dversion *a, const struct dversion *b, int *rc)
@@ -187,6 +192,7 @@ static bool is_session_file(struct str path)
 	       stages_bookkeeping(path);
 }
 
+/* An item if the two inputs differ, or one has none. Counts in d what it could not compare. 0 or -errno. */
 static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
                          struct diff *d)
 {
@@ -211,6 +217,7 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	return rc;
 }
 
+/* An item if the two final versions differ, or one has none. 0 or -errno. */
 static int compare_output(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2])
 {
 	const struct dversion *v[2];
@@ -260,6 +267,7 @@ static int path_cmp(const void *a, const void *b)
 	return str_cmp(((const struct dpath *)a)->key, ((const struct dpath *)b)->key);
 }
 
+/* By path; path_cmp goes by the path with what differs from run to run masked. */
 static int place_cmp(const void *a, const void *b)
 {
 	return str_cmp((*(struct dpath *const *)a)->path, (*(struct dpath *const *)b)->path);
@@ -327,6 +335,7 @@ static int join_places(struct side side[2])
 	return rc;
 }
 
+/* Items on files: inputs and outputs, path by path. 0 or -errno. */
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d)
 {
 	for (int k = 0; k < 2; k++)
@@ -374,6 +383,7 @@ bool diff_find_variable(const struct strlist *l, struct str name, struct str *re
 
 /* ---- the sides as a whole ---- */
 
+/* An item on the machine if the two differ. 0, -ENOMEM. */
 static int one_fact(struct items *it, const char *name, struct str a, struct str b)
 {
 	if (str_eq(a, b))
@@ -386,6 +396,7 @@ static int one_fact(struct items *it, const char *name, struct str a, struct str
 	return 0;
 }
 
+/* Items on what is told of the two machines. 0, -ENOMEM. */
 static int host_facts(const struct side side[2], struct items *it)
 {
 	for (int k = 0; k < 2; k++) {
@@ -451,6 +462,7 @@ static int append_order_item(const struct side side[2], struct items *it)
 	return 0;
 }
 
+/* Items on the two runs as wholes: how they ended, machine, user, folder. 0, -ENOMEM. */
 int items_sides(struct side side[2], struct items *it)
 {
 	int r = 0;

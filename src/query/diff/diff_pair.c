@@ -63,6 +63,7 @@ static uint64_t make_exec_key(const struct dexec *x, enum key key)
 	return hash_bytes(v, sizeof(v));
 }
 
+/* A key of an execution below that parent; never 0. */
 static uint64_t with_parent(uint64_t key, uint32_t parent)
 {
 	uint64_t v[2] = {key, parent};

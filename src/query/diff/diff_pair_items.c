@@ -53,6 +53,7 @@ struct tokens {
 	size_t n;
 };
 
+/* The list's words, and what they are compared by. 0, -ENOMEM; diff_tokens_release frees in both cases. */
 static int tokens_of(const struct side *s, const struct strlist *l, struct buf *scratch, struct tokens *ret)
 {
 	size_t pos = 0;
@@ -148,6 +149,7 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 	return 0;
 }
 
+/* Items of m on options in which the two command lines differ. 0, -ENOMEM. */
 static int pair_options(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
 {
 	struct buf scratch = {0};
@@ -189,6 +191,7 @@ static bool same_masked(const struct side side[2], int k, struct str value, stru
 	return same;
 }
 
+/* there: the other side's value, or NULL. 0, -ENOMEM. */
 static int append_variable(struct merged *m, int k, struct str name, struct str value, const struct str *there,
                            const struct dexec *a, const struct dexec *b)
 {
@@ -238,6 +241,7 @@ void diff_format_ending(struct buf *b, uint64_t ending, uint64_t code)
 		buf_str(b, str_of(term_name(SET_ending, ending)));
 }
 
+/* Nothing where either end was not seen. 0, -ENOMEM. */
 static int pair_outcome(const struct dexec *a, const struct dexec *b, struct merged *m)
 {
 	if ((a->ending == b->ending && a->code == b->code) || a->ending == TERM_ending_unknown ||

@@ -68,6 +68,8 @@ static void mark_executions(const struct reuse *r, int side, enum diff_kind alon
 	}
 }
 
+/* Marks items on what an execution made that was not run again on the other side, and on such executions; they are no
+ * roots. */
 static void mark_items(const struct reuse *r, int side, struct items *it)
 {
 	enum diff_kind alone = side ? DIFF_ADDED : DIFF_REMOVED;

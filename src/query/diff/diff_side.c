@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* A copy that lives as long as t; empty, and t->failed, without memory. */
 struct str diff_keep_text(struct diff_text *t, struct str s)
 {
 	char *p = s.n ? arena_take(&t->bytes, s.n) : NULL;
@@ -25,6 +26,7 @@ struct str diff_keep_text(struct diff_text *t, struct str s)
 
 /* ---- names ---- */
 
+/* *ret: how many bytes of the path are the folder and its slash. False: it is not below `dir`. */
 static bool starts_in(struct str path, const char *dir, size_t *ret)
 {
 	struct str d = str_of(dir);
@@ -149,6 +151,7 @@ struct loader {
 	struct objects objects; /* of HDF5 files: they stand for these among what was used */
 };
 
+/* The side's number for the path, with what differs from run to run masked; made if need be. 0, -ENOMEM. */
 static int number_side_path(struct loader *l, struct str path, uint32_t *ret)
 {
 	struct side *sd = l->side;
@@ -229,6 +232,7 @@ static int number_side_version(struct loader *l, store_id id, bool used, uint32_
 	return 0;
 }
 
+/* gens: what the execution made, else what it used. 0 or -errno. */
 static int load_edges(struct loader *l, uint32_t exec, bool gens)
 {
 	struct side *sd = l->side;
@@ -291,6 +295,7 @@ static int load_derived(struct loader *l, uint32_t exec)
 
 /* ---- executions ---- */
 
+/* One that is there already stays. 0, -ENOMEM. */
 static int append_side_exec(struct side *sd, store_id id)
 {
 	bool new;
@@ -317,6 +322,7 @@ static int add_descendants(struct loader *l)
 	return r;
 }
 
+/* The executions of the run, of the version's lineage, or the one that is asked for. 0, or -errno with a sentence. */
 static int find_execs(struct loader *l, enum diff_what what, store_id id, struct err *err)
 {
 	struct side *sd = l->side;
@@ -360,6 +366,7 @@ static struct strlist keep_list(struct diff_text *t, const struct strlist *l)
 	return (struct strlist){.count = l->count, .raw = diff_keep_text(t, l->raw)};
 }
 
+/* All that is compared of it, copied. 0 or -errno; -ENOENT: it is gone. */
 static int load_exec(struct loader *l, struct dexec *x)
 {
 	struct exec_info info;
@@ -467,6 +474,7 @@ static bool may_count(const struct side *sd, const struct dversion *v)
 	return v->first_user != NONE;
 }
 
+/* Did a get its last byte after b? */
 static bool is_later(const struct dversion *a, const struct dversion *b)
 {
 	return a->end != b->end ? a->end > b->end : a->n > b->n;
@@ -517,6 +525,7 @@ static int find_ancestor(struct store *s, const struct side *sd, store_id id, ui
 	return 0;
 }
 
+/* x->parent: the nearest ancestor on this side; and numbers the executions. 0 or -errno. */
 static int find_parents(struct store *s, struct side *sd)
 {
 	for (uint32_t i = 0; i < sd->n_execs; i++) {
@@ -542,6 +551,7 @@ static void bound_forks(struct side *sd)
 	}
 }
 
+/* 0 or -errno; -ENOENT: it is gone. */
 static int load_run(struct loader *l, store_id id)
 {
 	struct run_info run;
@@ -580,6 +590,7 @@ static int load_run_around(struct loader *l)
 	return r;
 }
 
+/* All executions with their edges; adds up CPU time and gaps. 0 or -errno. */
 static int load_execs(struct loader *l, enum diff_what what)
 {
 	struct side *sd = l->side;

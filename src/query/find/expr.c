@@ -41,6 +41,7 @@ struct parser {
 
 /* ---- words ---- */
 
+/* Takes b's text, which is empty afterwards. 0, -ENOMEM. */
 static int append_expr_token(struct parser *p, struct buf *b, bool quoted)
 {
 	if (!vec_has_room(p->tokens, p->n, p->cap))
@@ -153,6 +154,7 @@ static int split_all(struct parser *p, char *const *words, size_t n)
 
 /* ---- grammar ---- */
 
+/* Is the next token this word, not quoted? False at the end. */
 static bool is_expr_token(const struct parser *p, const char *word)
 {
 	return p->at < p->n && !p->tokens[p->at].quoted && strcmp(p->tokens[p->at].text, word) == 0;
@@ -170,6 +172,7 @@ static bool hint_at_file(const struct parser *p)
 	return true;
 }
 
+/* -EINVAL, with what was expected, where, and what may stand there. */
 static int report_unexpected(const struct parser *p, const char *what)
 {
 	if (p->at < p->n)
@@ -186,6 +189,7 @@ static int report_unexpected(const struct parser *p, const char *what)
 	return -EINVAL;
 }
 
+/* Takes over a and b, which are freed without memory. *ret is the caller's. 0, -ENOMEM. */
 static int new_expr(enum expr_op op, struct expr *a, struct expr *b, struct expr **ret)
 {
 	struct expr *e = calloc(1, sizeof(*e));
@@ -257,6 +261,7 @@ static int parse_expr_operand(struct parser *p, struct expr **ret)
 	return r;
 }
 
+/* Conditions one after the other, with `and` between them or without. As parse_expr_operand; so the next. */
 static int parse_expr_and(struct parser *p, struct expr **ret)
 {
 	struct expr *a = NULL;

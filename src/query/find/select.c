@@ -27,6 +27,7 @@ struct select {
 
 /* ---- everything there is ---- */
 
+/* Adds the first column of all rows. 0 or -errno. */
 static int all_ids(const struct select *w, const char *sql, struct idset *ret)
 {
 	sqlite3_stmt *st = NULL;
@@ -42,6 +43,7 @@ static int all_ids(const struct select *w, const char *sql, struct idset *ret)
 	return r;
 }
 
+/* All of this kind. 0 or -errno. */
 static int select_all(const struct select *w, enum expr_kind kind, struct idset *ret)
 {
 	return all_ids(w,
@@ -53,6 +55,7 @@ static int select_all(const struct select *w, enum expr_kind kind, struct idset 
 
 /* ---- from executions to what is looked for ---- */
 
+/* Only certain ones where the question says so (w->sure). 0, -ENOMEM. */
 static int add_edge_targets(const struct select *w, struct idset *to, const struct edges *e)
 {
 	int r = 0;
@@ -162,6 +165,8 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 	return r < 0 ? r : 0;
 }
 
+/* call: which edges of a version are followed. What is found is lifted to what is asked for: executions, runs or
+ * versions. 0, or -errno with a sentence. */
 static int select_touching(const struct select *w, const char *text, edge_call *call, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
@@ -175,6 +180,7 @@ static int select_touching(const struct select *w, const char *text, edge_call *
 	return r;
 }
 
+/* What lies on the lineage of the file that `text` names. 0, or -errno with a sentence. */
 static int select_reachable(const struct select *w, const char *text, enum lineage_direction direction,
                             struct idset *ret)
 {
@@ -276,6 +282,7 @@ static int add_matching_versions(const struct select *w, const char *glob, struc
 	return r;
 }
 
+/* Files whose name the glob fits, or who used or made them. 0 or -errno. */
 static int select_by_path(const struct select *w, const char *glob, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
@@ -308,6 +315,7 @@ struct ask {
 	char folder[4096]; /* in: absolute, without a slash at its end */
 };
 
+/* "SIGTERM" or "TERM"; 0: no signal is called so. */
 static int signal_number(const char *name)
 {
 	if (strncmp(name, "SIG", 3) == 0)
@@ -320,6 +328,7 @@ static int signal_number(const char *name)
 	return 0;
 }
 
+/* Reads the value of a condition once. 0, or -EINVAL with a sentence. */
 static int prepare_ask(const struct select *w, const struct expr *e, struct ask *ret)
 {
 	struct ask a = {.op = e->op, .text = e->value};
@@ -364,6 +373,7 @@ static int prepare_ask(const struct select *w, const struct expr *e, struct ask 
 	return 0;
 }
 
+/* One that was not seen to end has not. */
 static bool has_ended_so(const struct ask *a, uint64_t ending, uint64_t code)
 {
 	if (a->failed)
@@ -371,12 +381,14 @@ static bool has_ended_so(const struct ask *a, uint64_t ending, uint64_t code)
 	return ending == a->ending && code == a->code;
 }
 
+/* The folder itself counts. */
 static bool is_in_folder(const struct ask *a, struct str cwd)
 {
 	size_t n = strlen(a->folder);
 	return n == 1 ? cwd.n > 0 : str_starts(cwd, str_n(a->folder, n)) && (cwd.n == n || cwd.p[n] == '/');
 }
 
+/* Before it, or at it and later; what goes on still is later. */
 static bool at_time(const struct ask *a, int64_t start, int64_t end)
 {
 	if (a->op == EXPR_before)
@@ -400,6 +412,7 @@ static bool path_has_name(const char *name, struct str path, struct buf *tmp)
 	return path_matches(name, path, tmp);
 }
 
+/* By its file, its script or its first argument. 1, 0, -errno. */
 static int is_program_named(const struct select *w, const char *name, const struct exec_info *x, struct buf *tmp)
 {
 	struct file_info f;
@@ -441,6 +454,7 @@ static int exec_is(const struct select *w, const struct ask *a, const struct exe
 	}
 }
 
+/* Conditions that are of runs as a whole; all others are false. */
 static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp)
 {
 	switch (a->op) {
@@ -457,6 +471,7 @@ static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp
 	}
 }
 
+/* Executions that the condition is true of, lifted to what is asked for. 0 or -errno. */
 static int by_exec(const struct select *w, const struct ask *a, struct idset *ret)
 {
 	struct idset all = {0}, execs = {0};
@@ -478,6 +493,7 @@ static int by_exec(const struct select *w, const struct ask *a, struct idset *re
 	return r;
 }
 
+/* Runs that the condition is true of, lifted. 0 or -errno. */
 static int select_by_run(const struct select *w, const struct ask *a, struct idset *ret)
 {
 	struct idset all = {0};
@@ -495,6 +511,7 @@ static int select_by_run(const struct select *w, const struct ask *a, struct ids
 	return r < 0 ? r : 0;
 }
 
+/* Versions that were written then. 0 or -errno. */
 static int by_version_time(const struct select *w, const struct ask *a, struct idset *ret)
 {
 	struct idset all = {0};
@@ -571,6 +588,7 @@ static int select_by_stage(const struct select *w, const char *glob, struct idse
 	return r;
 }
 
+/* The one run, or what is in it. 0, or -errno with a sentence: none, or several, are meant. */
 static int of_run(const struct select *w, const char *text, struct idset *ret)
 {
 	store_id run;
@@ -592,6 +610,7 @@ static int of_run(const struct select *w, const char *text, struct idset *ret)
 
 /* ---- the tree ---- */
 
+/* One condition that is not `and`, `or`, `not`. 0, or -errno with a sentence. */
 static int eval_condition(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct ask a;

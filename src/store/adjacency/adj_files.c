@@ -49,6 +49,7 @@ static void adj_put_readers(struct adj_file_put *p, uint32_t n)
 		}
 }
 
+/* Has version n a reader, among those of p? */
 static bool adj_is_read(const struct adj_file_put *p, uint32_t n)
 {
 	for (size_t i = 0; p->readers && i < p->readers->n; i += 2)
@@ -74,6 +75,7 @@ static int adj_put_gens(struct adj_file_put *p, const struct pver *v)
 	return 0;
 }
 
+/* Called for each version: appends what walks ask of it to p. 0 or -errno. */
 static int adj_put_version(void *arg, uint32_t n, const struct pver *v)
 {
 	struct adj_file_put *p = arg;
@@ -186,6 +188,7 @@ struct adj_version {
 	struct str gens, derived, readers; /* empty: none */
 };
 
+/* 1; 0: the file's edges do not lie beside the index, ask the rows; -errno. ret points into the mapped file. */
 static int adj_version(struct store *s, store_id id, struct adj_version *ret)
 {
 	struct str row, one = {0};

@@ -13,6 +13,7 @@
 
 /* ---- what was written ---- */
 
+/* What is to be written for this place, made if need be. NULL without memory. */
 static struct adj_written *adj_written_of(struct adj *a, uint64_t place)
 {
 	if (a->last < a->written.n && a->written.v[a->last].place == place)
@@ -45,6 +46,7 @@ int adj_note_written(struct store *s, enum block_table table, uint64_t block)
 	return 0;
 }
 
+/* A place is a table and a range of its rows in one number. */
 static enum block_table adj_table_at(uint64_t place)
 {
 	return (enum block_table)(place >> 32);
@@ -80,6 +82,7 @@ int adj_keep_written(struct store *s, struct err *err)
 
 /* ---- making ---- */
 
+/* Appends the row's edges to out. 0 or -errno. */
 static int adj_put_row(struct store *s, enum block_table table, uint64_t id, struct buf *out)
 {
 	return table == BLOCK_FILE ? adj_put_file(s, id, out) : adj_put_process(s, id, out);
@@ -141,6 +144,7 @@ static uint32_t adj_behind(uint32_t rows, bool named, const struct adj_name *n, 
 	return blocks * BLOCK_ROWS + (rows > n->rows ? rows - n->rows : 0);
 }
 
+/* The file is removed; that it is not there is no error. */
 static void adj_unlink(const struct store *s, const struct adj_name *n)
 {
 	char folder[4096], path[4200], name[96];

@@ -30,11 +30,13 @@ struct adj_header {
 	uint64_t sum;        /* of all before it */
 };
 
+/* A number that changes with the rules that the edges were judged by: edges of other rules are not used. */
 static uint64_t adj_rules(void)
 {
 	return system_rules() ^ engine_path_rules();
 }
 
+/* How many checksums stand for so many bytes. */
 static size_t adj_pieces(uint32_t data_n)
 {
 	return ((size_t)data_n + ADJ_PIECE - 1) >> ADJ_PIECE_BITS;
@@ -183,6 +185,8 @@ static bool adj_is_whole(const struct adj_segment *g)
 	return true;
 }
 
+/* Maps the file and checks its head; the rest is checked piece by piece when it is used. False: it cannot be used, and
+ * the rows are asked. */
 static bool adj_map(const struct store *s, struct adj_segment *g)
 {
 	struct stat st;

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* All that an update holds in memory; the store stays. */
 static void ix_release(struct ix *x)
 {
 	graph_release(&x->g);
@@ -80,6 +81,7 @@ static void ix_release(struct ix *x)
 	buf_release(&x->b3);
 }
 
+/* From which numbers new rows go on. 0, or -errno with a sentence. */
 static int next_rows(struct ix *x)
 {
 	static const enum store_sql which[] = {SQL_max_session,  SQL_max_run,  SQL_file_last,  SQL_max_path,
@@ -110,6 +112,7 @@ static int set_base(struct ix *x)
 	return store_meta_set(x->s, "base", x->s->base, x->err);
 }
 
+/* Has the index a row of the session? 0, or -errno with a sentence. */
 static int is_indexed(struct ix *x, uint64_t session, bool *ret)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
@@ -190,6 +193,7 @@ static int load_slow_files(struct ix *x)
 	return rc == 0 && x->g.accesses.n != had ? graph_finish(&x->g) : rc;
 }
 
+/* Only files that are new, or whose versions have to be found anew, are looked at. 0 or -errno. */
 static int resolve_dirty_files(struct ix *x)
 {
 	for (size_t i = 0; i < x->files.n; i++)
@@ -198,6 +202,7 @@ static int resolve_dirty_files(struct ix *x)
 	return graph_resolve(&x->g);
 }
 
+/* One part: read, join with what is there, resolve, write. 0, or -errno with a sentence. */
 static int update(struct ix *x)
 {
 	int rc = feed_graph(x);
@@ -214,6 +219,7 @@ static int update(struct ix *x)
 	return rc;
 }
 
+/* Begins, ends or takes back one, as `which` says. 0, or -errno with a sentence. */
 static int transaction(struct store *s, enum store_sql which, struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, which, err);

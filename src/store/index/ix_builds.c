@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+/* Deletes the session's rows, before it is written anew. 0, or -errno with a sentence. */
 static int clear_session_rows(struct ix *x, enum store_sql what, uint64_t session)
 {
 	sqlite3_stmt *st = store_stmt(x->s, what, x->err);
@@ -38,6 +39,7 @@ static void append_build_list(struct buf *out, const struct strlist *l)
 	append_build_string(out, l->raw);
 }
 
+/* False: the bytes are no event. ret points into the words of the graph. */
 static bool decode_build_event(struct ix *x, const struct gbuild *g, struct event *ret)
 {
 	struct str bytes = intern_get(&x->g.words, g->bytes);
@@ -165,6 +167,8 @@ static int write_build(struct ix *x, size_t *i)
 	return rc;
 }
 
+/* 0, or -errno with a sentence. Sessions that are read anew lose their rows first; so in calls, reported and summaries.
+ */
 int ix_write_builds(struct ix *x)
 {
 	int rc = 0;

@@ -9,6 +9,7 @@
 /* A run that goes on is counted by who asks, if it has more processes: it would be counted again with each question. */
 #define OPEN_RUN_MAX 256
 
+/* The run's counts do not hold any more. 0, -ENOMEM. */
 static int void_run(struct ix *x, uint64_t run)
 {
 	return run && ids_add(&x->void_runs, run) < 0 ? ix_oom(x) : 0;
@@ -78,6 +79,8 @@ static int is_worth_counting(struct ix *x, uint64_t run, bool *ret)
 	return rc < 0 ? rc : 0;
 }
 
+/* Counts runs that have ended or are small now; the counts of others do not hold, and who asks counts. 0, or -errno
+ * with a sentence. */
 static int count_new_runs(struct ix *x)
 {
 	int rc = 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The file's group is what the earliest event says, whether that is in the index or came now. 0 or -errno. */
 static int merge_group(struct ix *x, uint32_t i)
 {
 	const struct pfile *p = &x->rows.v[x->files.v[i].row].f;
@@ -131,6 +132,7 @@ static int versions_put(struct ix *x, struct ix_row *row, uint64_t id, const str
 	return x->b2.failed || row->ver.failed ? ix_oom(x) : 0;
 }
 
+/* index: from 1. NULL: it has none. */
 static const struct pfp *fp_of(const struct ix_row *row, uint32_t index)
 {
 	return index && index <= row->f.fps.n ? &row->f.fps.v[index - 1] : NULL;
@@ -268,6 +270,7 @@ static int fast_outside(struct versions *v, struct gaccess *a, bool absent, bool
 	return 1;
 }
 
+/* What the file's accesses are thought to have used is forgotten, before it is resolved anew. */
 static void undo(struct ix *x, uint32_t file)
 {
 	const struct gfile *g = &x->g.files.v[file];
@@ -322,6 +325,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	return rc;
 }
 
+/* By its number in the log. NULL: it is not among the accesses in memory. */
 static const struct gaccess *find_access(const struct ix *x, uint32_t session, uint64_t seq)
 {
 	size_t lo = 0, hi = x->g.accesses.n; /* read session by session, each by seq */
@@ -372,6 +376,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
+/* arg: struct lost; is the path still a name of that file? */
 static int match_lost_name(void *arg, const struct pname *n)
 {
 	struct lost *l = arg;

@@ -62,6 +62,7 @@ static int find_word(struct ix *x, struct str text, uint32_t hash, uint64_t *ret
 	return rc;
 }
 
+/* Gives the text the next number, *ret, and a key. 0, or -errno with a sentence. */
 static int add_word(struct ix *x, struct str text, uint32_t hash, uint64_t *ret)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_dict_add, x->err);
@@ -107,6 +108,7 @@ static int write_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 	return store_run_stmt(x->s, st, x->err);
 }
 
+/* Numbers of the index for the graph's domains from `from` on; new ones are written. 0 or -errno. */
 static int find_domains(struct ix *x, size_t from)
 {
 	for (size_t i = from; i < x->g.domains.n; i++) {
@@ -166,6 +168,7 @@ static int match_path(struct ix *x, const struct key_cursor *c, size_t at, size_
 	return 0;
 }
 
+/* The path has that row. 0, -ENOMEM. */
 static int set_node(struct ix *x, uint32_t node, uint64_t id, bool is_new)
 {
 	x->nodes.v[node].id = id;
@@ -182,6 +185,7 @@ static int new_node(struct ix *x, uint32_t node, uint64_t dir)
 	              : ix_add_key(x, KEY_PATH, path_hash(dir, intern_get(&x->g.words, x->g.paths.list.v[node].base)), id);
 }
 
+/* Row of the path's folder, 0 for none. */
 static uint64_t dir_row(const struct ix *x, uint32_t node)
 {
 	uint32_t up = x->g.paths.list.v[node].parent;
@@ -332,6 +336,7 @@ struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b)
 	return identity_hash(b);
 }
 
+/* Reads the file's row into x->rows. 0, or -errno with a sentence. */
 static int load_row(struct ix *x, uint32_t file, uint64_t id)
 {
 	struct ix_row *r = vec_add(&x->rows);
@@ -362,6 +367,7 @@ static int load_row(struct ix *x, uint32_t file, uint64_t id)
 	return rc;
 }
 
+/* Is that row the file's? A hash alone may be another one's. 0 or -errno. */
 static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
 {
 	const struct gfile *f = &x->g.files.v[file];
@@ -417,6 +423,7 @@ static int give_file_rows(struct ix *x, const uint32_t *hash)
 	return rc;
 }
 
+/* Finds the rows of all files of the graph, those asked by hash in one go; new files get rows. 0 or -errno. */
 static int find_files(struct ix *x)
 {
 	VEC(struct asked) ask = {0};
@@ -523,6 +530,7 @@ struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
 	return identity_hash(b);
 }
 
+/* Is that row the process's? 0 or -errno. */
 static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 {
 	const struct gproc *p = &x->g.procs.v[proc];
@@ -582,6 +590,7 @@ static int find_known_processes(struct ix *x)
 	return rc;
 }
 
+/* Those that are not in the index get new rows, from x->first_new_process on. 0 or -errno. */
 static int find_processes(struct ix *x)
 {
 	int rc = x->fresh ? 0 : find_known_processes(x);

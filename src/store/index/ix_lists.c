@@ -12,12 +12,14 @@ struct list_cursor {
 	struct cur c;
 	uint64_t left;
 };
+/* word: a list as facts_list interned it. */
 static struct list_cursor list_cursor_of(const struct ix *x, uint32_t word)
 {
 	struct list_cursor l = {.c = cur_of(intern_get(&x->g.words, word))};
 	l.left = l.c.p < l.c.end ? cur_u(&l.c) : 0;
 	return l;
 }
+/* False at the end, and where the bytes are damaged. */
 static bool list_next(struct list_cursor *l, struct str *ret)
 {
 	if (!l->left || l->c.p >= l->c.end)
@@ -27,6 +29,7 @@ static bool list_next(struct list_cursor *l, struct str *ret)
 	return !l->c.bad;
 }
 
+/* How often each element stands in lists: those that do so often are interned. 0, -ENOMEM. */
 static int count_list(struct ix *x, uint32_t word)
 {
 	struct list_cursor l = list_cursor_of(x, word);
@@ -143,6 +146,7 @@ static int old_fps(struct ix *x, uint32_t file)
 	return rc;
 }
 
+/* The same fingerprint of the same file, VEC_NONE for none. */
 static uint32_t find_fp(const struct ix *x, uint32_t file, const struct gfp *fp)
 {
 	uint32_t i;
@@ -154,6 +158,8 @@ static uint32_t find_fp(const struct ix *x, uint32_t file, const struct gfp *fp)
 	return VEC_NONE;
 }
 
+/* The fingerprint gets its number in the file's row, the old one where it is there already. i VEC_NONE: nothing. 0 or
+ * -errno. */
 static int give_index(struct ix *x, uint32_t file, uint32_t i)
 {
 	if (i == VEC_NONE || x->fp_index.v[i])

@@ -60,6 +60,7 @@ static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur 
 	return rc;
 }
 
+/* Adds what the row has of each session, to be written again unless the session is read anew. 0 or -errno. */
 static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 {
 	struct cur c = cur_of(acc);
@@ -139,6 +140,7 @@ static int restore_process(struct ix *x, const struct pproc *p, uint32_t at)
 	return 0;
 }
 
+/* Reads the process's row, once. touched: its facts change, and not only its accesses. 0 or -errno. */
 static int load_process(struct ix *x, uint64_t id, bool touched)
 {
 	if (map_get(&x->loaded_rows, id) != VEC_NONE)
@@ -199,6 +201,7 @@ int ix_load_touched(struct ix *x)
 
 /* ---- slow files ---- */
 
+/* Loads the processes of all executions that read the file, once. 0 or -errno. */
 static int gather_file(struct ix *x, uint32_t file)
 {
 	struct ix_row *row = &x->rows.v[x->files.v[file].row];
@@ -225,6 +228,7 @@ static int gather_file(struct ix *x, uint32_t file)
 	return rc;
 }
 
+/* By the name of the path's last component. */
 static bool ends_py(const struct ix *x, uint32_t node)
 {
 	return str_ends(intern_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py"));
@@ -342,6 +346,8 @@ static int cascade(struct ix *x, bool *ret_more)
 	return rc;
 }
 
+/* The graph's number of the row's fingerprint, from 1; all of the row are loaded at the first. *ret VEC_NONE: it has
+ * none. */
 static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 {
 	*ret = VEC_NONE;
@@ -454,6 +460,7 @@ static int restore_access(struct ix *x, const struct ix_loaded *l, const struct 
 	return rc;
 }
 
+/* Puts the loaded accesses of files that are resolved anew, and of sources of caches, into the graph. 0 or -errno. */
 static int link_all(struct ix *x)
 {
 	for (size_t i = 0; i < x->loaded.n; i++)
@@ -500,6 +507,7 @@ struct sources {
 	uint32_t cache;
 };
 
+/* arg: struct sources; a file that had the source's name may be what the cache was made from. 0 or -errno. */
 static int append_cache_source(void *arg, const struct pname *n)
 {
 	struct sources *s = arg;

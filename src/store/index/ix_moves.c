@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* A folder was renamed: noted once for each pair of paths. 0, -ENOMEM. */
 static int add_move(struct ix *x, uint32_t old, uint32_t to)
 {
 	const uint64_t pair = (uint64_t)old << 32 | to;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Rename is none of them: it ends a name, too. */
 static bool op_begins_name(unsigned op)
 {
 	return op == TERM_nameop_create || op == TERM_nameop_link || op == TERM_nameop_seen;
@@ -184,6 +185,7 @@ static bool can_append(const struct ix *x, const struct ix_loaded_path *p)
 	       !ix_below_move(x, p->node);
 }
 
+/* Names that are in force still go into the graph, so that the replay goes on from them. 0 or -errno. */
 static int restore_open_names(struct ix *x, const struct ix_loaded_path *p)
 {
 	struct cur c = cur_of(buf_view(&p->names));
@@ -216,6 +218,8 @@ static void take_back_open_names(struct ix *x, struct ix_loaded_path *p)
 	p->appended = p->taken = false;
 }
 
+/* Where all that is new lies behind what is there the path's facts are not replayed again. i: index in x->paths, which
+ * may move. 0 or -errno. */
 static int restore_path(struct ix *x, size_t i)
 {
 	struct ix_loaded_path *p = &x->paths.v[i];
@@ -337,6 +341,7 @@ static bool renames_path(const struct gname_event *e)
 	return e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path;
 }
 
+/* Does it move the names of all that lies below? */
 static bool renames_directory(const struct ix *x, const struct gname_event *e)
 {
 	return renames_path(e) && gkind_has_names_below(x->g.files.v[e->file].kind);
@@ -443,6 +448,7 @@ static int settle_paths(struct ix *x, size_t n, struct ix_nodes *queue)
 	return rc;
 }
 
+/* VEC_NONE is none. Has the path to be replayed anew? */
 static bool is_dirty_path(const struct ix *x, uint32_t node)
 {
 	uint32_t at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;

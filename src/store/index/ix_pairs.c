@@ -26,6 +26,7 @@ void ix_pairs_sort(struct ix_pairs *v)
 	v->n = kept;
 }
 
+/* 0, -ENOMEM with a sentence. */
 int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b)
 {
 	struct ix_pair *p = vec_add(v);

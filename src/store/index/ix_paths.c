@@ -140,6 +140,7 @@ static int kept_facts(struct ix *x, const struct buf *facts, struct buf *out)
 	return rc;
 }
 
+/* Facts of a path that are many go into rows of their own, one a session. 0, or -errno with a sentence. */
 static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 {
 	struct cur c = cur_of(buf_view(facts));
@@ -248,6 +249,7 @@ static int add_row_names(struct ix *x, const struct ix_loaded_path *p, struct na
 	return rc;
 }
 
+/* Names that were found by the replay just now, with numbers of the index. 0 or -errno. */
 static int add_found_names(struct ix *x, const struct ix_loaded_path *p, struct names *to)
 {
 	int rc = 0;
@@ -261,6 +263,7 @@ static int add_found_names(struct ix *x, const struct ix_loaded_path *p, struct 
 	return rc;
 }
 
+/* By when they ended, then by when they began. */
 static int compare_by_end(const void *pa, const void *pb)
 {
 	const struct pname *a = pa, *b = pb;
@@ -269,6 +272,7 @@ static int compare_by_end(const void *pa, const void *pb)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
+/* Names that have ended, n-th piece, till when the last of them held. 0, or -errno with a sentence. */
 static int put_ended_row(struct ix *x, uint64_t path, uint64_t n, int64_t till, const struct buf *pack)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_path_name_put, x->err);
@@ -399,6 +403,7 @@ static int pack_path_facts(struct ix *x, const struct ix_loaded_path *p, struct 
 	return rc;
 }
 
+/* The path's row, and its ended names where they changed. 0, or -errno with a sentence. */
 static int write_path(struct ix *x, struct ix_loaded_path *p)
 {
 	struct buf facts = x->b1, names = x->b2, old = x->b3; /* their memory, used again */

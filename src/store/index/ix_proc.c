@@ -85,6 +85,7 @@ static int compare_session_facts(const void *pa, const void *pb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
+/* Where in the logs the i-th new fact of a kind (see process_of_fact) stands. */
 static const struct gkey *fact_key(const struct ix *x, unsigned k, uint32_t i, uint32_t *ret_session)
 {
 	switch (k) {
@@ -148,6 +149,7 @@ static int fill_fork(struct ix *x, const struct gpfact *f, struct pproc_fork *re
 	return rc;
 }
 
+/* The fact as it is stored, with numbers of the index. 0 or -errno. */
 static int fill_fact(struct proc_writer *w, const struct session_fact *t, struct pproc_fact *ret)
 {
 	struct ix *x = w->x;
@@ -291,6 +293,7 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	return 0;
 }
 
+/* How the access's end is stored: told, never, or with its execution. */
 static unsigned end_kind(const struct gaccess *a)
 {
 	return a->flags & GACCESS_UNTIL ? END_GIVEN : a->end == TIME_NEVER ? END_NEVER : END_EXEC;
@@ -384,6 +387,7 @@ static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 
 /* ---- rows ---- */
 
+/* What the row begins with: boot, namespace, pid, start. 0 or -errno. */
 static int pack_process_header(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
@@ -401,6 +405,7 @@ static int pack_process_header(struct proc_writer *w, uint32_t proc)
 	return rc;
 }
 
+/* Copies what the row has of sessions that are not read anew. 0 or -errno. */
 static int old_sections(struct proc_writer *w, const struct ix_loaded *l)
 {
 	struct ix *x = w->x;
@@ -435,6 +440,7 @@ static bool is_unchanged(const struct ix_loaded *l, struct str accesses)
 	return now.hi == l->accesses.hi && now.lo == l->accesses.lo;
 }
 
+/* The process's row: facts only where they changed. 0, or -errno with a sentence. */
 static int write_process(struct proc_writer *w, uint32_t proc)
 {
 	struct ix *x = w->x;
@@ -474,6 +480,7 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 	return rc;
 }
 
+/* In the order of rows. 0, or -errno with a sentence. */
 int ix_write_processes(struct ix *x)
 {
 	struct proc_writer w = {.x = x, .rows = {.s = x->s, .table = BLOCK_PROCESS, .fresh = x->fresh}};

@@ -77,6 +77,7 @@ static int fact_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+/* Numbers of the index for words of the graph. 0 or -errno. */
 static int append_interned_ids(struct ix *x, struct buf *out, const uint32_t *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -89,6 +90,7 @@ static int append_interned_ids(struct ix *x, struct buf *out, const uint32_t *wo
 	return 0;
 }
 
+/* word 0: an empty list. Uses x->b2. 0 or -errno. */
 static int append_interned_list(struct ix *x, struct buf *out, uint32_t word)
 {
 	buf_reset(&x->b2);
@@ -98,6 +100,7 @@ static int append_interned_list(struct ix *x, struct buf *out, uint32_t word)
 	return rc;
 }
 
+/* What a session told of a run. 0 or -errno. */
 static int put_fact(struct ix *x, struct buf *out, const struct run_fact *f)
 {
 	const struct gsession *s = &x->g.sessions.v[f->session];
@@ -168,6 +171,7 @@ static int64_t fact_time(const struct ix *x, const struct run_fact *f)
 	return f->kind == RUN_BEGAN ? x->g.runs.v[f->index].key.time : x->g.run_ends.v[f->index].key.time;
 }
 
+/* v: all facts of one run, by session; sections of other sessions stay. 0, or -errno with a sentence. */
 static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 {
 	struct buf info = {0}, body = {0};
@@ -278,6 +282,7 @@ static size_t first_gap(const struct ix *x, uint32_t session)
 	return lo;
 }
 
+/* Index of the session's first note, or where it would stand. */
 static size_t first_note(const struct ix *x, uint32_t session)
 {
 	size_t lo = 0, hi = x->g.notes.n;
@@ -349,6 +354,7 @@ static int put_session_notes(struct ix *x, uint32_t session, struct buf *out)
 	return rc;
 }
 
+/* Are there gaps of the session as a whole? */
 static bool has_gaps(const struct ix *x, uint32_t session)
 {
 	for (size_t i = first_gap(x, session); i < x->new_gaps && x->g.gaps.v[i].session == session; i++)
@@ -420,6 +426,7 @@ static int write_sessions(struct ix *x)
 	return rc;
 }
 
+/* Only those that changed. 0, or -errno with a sentence. */
 static int write_segments(struct ix *x)
 {
 	int rc = 0;

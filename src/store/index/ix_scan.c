@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What the index knows of segments, by path. 0, or -errno with a sentence. */
 static int load_segments(struct ix *x)
 {
 	sqlite3_stmt *st = store_stmt(x->s, SQL_segment_all, x->err);
@@ -72,6 +73,8 @@ static void set_file(struct ix_segment *s, const struct stat *st)
 	s->written = (int64_t)st->st_mtim.tv_sec * second + st->st_mtim.tv_nsec;
 }
 
+/* known: how many were in the index, which are sorted. What of the file is new is seen by its size and marks. 0 or
+ * -errno. */
 static int register_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
 {
 	size_t lo = 0, hi = known; /* those that were known are sorted */
@@ -130,6 +133,7 @@ static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size
 	return rc;
 }
 
+/* host, boot: numbers of the index. 0, -ENOMEM. */
 static int find_session_host(struct ix *x, uint64_t host, uint64_t boot, struct gsession *g)
 {
 	uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
@@ -240,6 +244,7 @@ static int scan_place(struct ix *x, const struct ix_place *p)
 	return rc == -ENOMEM ? rc : rc < 0 ? 0 : rc;
 }
 
+/* 0: none of the frames has an event. */
 static uint64_t last_seq_of(const struct collect_frame *v, size_t n)
 {
 	uint64_t last = 0;
@@ -300,6 +305,7 @@ static int list_sessions(struct ix *x, struct met_sessions *out)
 	return rc;
 }
 
+/* By where their first frame lies. */
 static int compare_by_place(const void *pa, const void *pb)
 {
 	const struct met_session *a = pa, *b = pb;
@@ -347,6 +353,7 @@ static int choose_part(struct ix *x, struct met_sessions *v)
 	return rc;
 }
 
+/* Is the session one of this part? */
 static bool is_taken(const struct met_sessions *v, uint64_t session)
 {
 	size_t lo = 0, hi = v->n; /* they are in the order of their frames, by session */
@@ -444,6 +451,7 @@ static int look_at_end(const struct ix_segment *s, const char *full, const struc
 	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
 }
 
+/* What the segment began and ended with when it was read: by that it is known again. */
 static void set_ends(struct ix *x, struct ix_segment *s, size_t first_frame)
 {
 	if (first_frame == x->w.frames.n)

@@ -43,6 +43,7 @@ static void list_add(struct ix *x, const char *text)
 {
 	append_summary_string(&x->b2, str_of(text));
 }
+/* n: elements since list_begin. Both use x->b2. */
 static void list_end(struct ix *x, struct buf *out, size_t n)
 {
 	buf_varint(out, n);
@@ -83,6 +84,7 @@ static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n,
 	return found;
 }
 
+/* As name=limit, or name=peak/limit. */
 static void put_limits(struct ix *x, struct buf *out, const struct summary_limit *v, size_t n, bool peak)
 {
 	list_begin(x);
@@ -98,6 +100,7 @@ static void put_limits(struct ix *x, struct buf *out, const struct summary_limit
 	list_end(x, out, n);
 }
 
+/* Those that are known, and those of which it is told why not. */
 static void put_figures(struct ix *x, struct buf *out, const struct summary *m)
 {
 	unsigned n = 0;
@@ -120,6 +123,7 @@ static void put_figures(struct ix *x, struct buf *out, const struct summary *m)
 	}
 }
 
+/* One that cannot be read is counted, and passed over. 0, or -errno with a sentence. */
 static int write_summary_row(struct ix *x, const struct gsummary *g)
 {
 	struct str text = intern_get(&x->g.words, g->text);

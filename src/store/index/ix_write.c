@@ -28,6 +28,7 @@ struct file_writer {
 	struct block_writer rows;
 };
 
+/* By execution, then by version. */
 static int prd_cmp(const void *pa, const void *pb)
 {
 	const struct prd *a = pa, *b = pb;
@@ -129,6 +130,7 @@ static int spill_readers(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
+/* Into w->rd; too many for the row go into rows of their own, and w->rd is empty. 0, or -errno. */
 static int put_readers(struct file_writer *w, uint32_t file)
 {
 	struct prd last = {0};
@@ -144,6 +146,7 @@ static int put_readers(struct file_writer *w, uint32_t file)
 
 /* ---- versions ---- */
 
+/* Into w->v, without its writers. 0 or -errno. */
 static int fill_version(struct file_writer *w, uint32_t file, const struct gversion *v)
 {
 	struct ix *x = w->x;
@@ -193,6 +196,7 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	return 0;
 }
 
+/* Public id to version. 0, -ENOMEM. */
 static int version_key(struct file_writer *w, uint32_t file, const struct gversion *v)
 {
 	struct ix *x = w->x;
@@ -208,6 +212,7 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	                  version_id(x->files.v[file].id, v->n));
 }
 
+/* By what a version is known again when the file is resolved anew. */
 static struct known known_version_of(const struct pver *v, const struct pfp *fp)
 {
 	struct known k = {.unobserved = v->flags >> PVER_UNOBSERVED & 1};
@@ -237,6 +242,7 @@ static int known_cmp(const void *pa, const void *pb)
 	return (a->mtime > b->mtime) - (a->mtime < b->mtime);
 }
 
+/* What the row had, into w->known. 0 or -errno. */
 static int add_known_versions(struct file_writer *w, const struct ix_row *row, uint64_t id, struct str pack)
 {
 	struct cur c = cur_of(pack);
@@ -328,6 +334,7 @@ static int pack_file_versions(struct file_writer *w, uint32_t file)
 
 /* ---- the row ---- */
 
+/* What did not fit into the row. 0, or -errno with a sentence. */
 static int clear_rest(struct ix *x, uint64_t id, uint64_t flags)
 {
 	int rc = 0;
@@ -345,6 +352,7 @@ static int clear_rest(struct ix *x, uint64_t id, uint64_t flags)
 	return rc;
 }
 
+/* PFILE_* bits that the file has because of the access. */
 static uint64_t access_flags(const struct gaccess *a)
 {
 	uint64_t flags = a->mode & ACCESS_WRITE ? PFILE_WRITTEN : 0;
@@ -389,6 +397,7 @@ static int note_objects(struct ix *x, unsigned kind)
 	return rc < 0 ? rc : 0;
 }
 
+/* Into w->f. row: what it was, or NULL; whole: its versions are all found anew. 0 or -errno. */
 static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *row, bool whole)
 {
 	struct ix *x = w->x;
@@ -427,6 +436,7 @@ struct shown {
 	struct pname name;
 };
 
+/* Is a the name that people should see: one that holds, else the last; first names before links? */
 static bool shows_better(const struct pname *a, const struct pname *b)
 {
 	if (a->to != b->to)
@@ -436,6 +446,7 @@ static bool shows_better(const struct pname *a, const struct pname *b)
 	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
 }
 
+/* arg: struct shown; the better of two, in whatever order they are met. */
 static int choose_shown_name(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
@@ -449,6 +460,7 @@ static int choose_shown_name(void *arg, const struct pname *n)
 	return 0;
 }
 
+/* NULL: it was not loaded. */
 static const struct ix_loaded_path *loaded_path(const struct ix *x, uint64_t row)
 {
 	uint32_t node = map_get(&x->node_rows, row), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
@@ -485,6 +497,7 @@ static int look_at_stored(struct ix *x, struct shown *b)
 	return read_names(x->s, b->at, choose_shown_name, b, x->err);
 }
 
+/* Into w->f: the name that is shown, and where. 0 or -errno. */
 static int find_shown(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -590,6 +603,7 @@ static int check_shown(struct file_writer *w, uint32_t file, const struct ix_row
 	return ix_void_readers(x, x->files.v[file].id, buf_view(&row->rd), row->f.flags & PFILE_SPILLED, row->f.nversion);
 }
 
+/* 0, or -errno with a sentence. */
 static int write_file_row(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;

@@ -161,6 +161,7 @@ static bool nobody_listens(const union address *u, size_t got)
 
 /* ---- what became of it ---- */
 
+/* A descriptor of the process's socket, the caller's; -1: it is none, or cannot be had. */
 static int socket_copy(const struct proc *p, int fd, uint64_t *ret_ino)
 {
 	struct stat st;
@@ -174,6 +175,7 @@ static int socket_copy(const struct proc *p, int fd, uint64_t *ret_ino)
 	return copy;
 }
 
+/* Of SOL_SOCKET; -1: it cannot be told. */
 static int socket_option(int fd, int option)
 {
 	int v = -1;
@@ -250,6 +252,7 @@ static void take_back(struct sup *s, const struct connecting *c)
 	access_end(s, a, sup_now(s));
 }
 
+/* Closes the copy of the socket, of which there may only be so many. */
 static void let_go(struct sup *s, struct connecting *c)
 {
 	if (c->copy >= 0) {

@@ -73,6 +73,7 @@ static void read_header(struct header *f, const struct where *w)
 	close(fd);
 }
 
+/* Takes over h's interpreter. */
 static void use_header(struct file *f, struct header *h)
 {
 	f->header_known = true;
@@ -106,6 +107,7 @@ static struct file *program_at(struct sup *s, struct where *w, const struct stat
 	return f;
 }
 
+/* NULL: there is nothing, or no memory. */
 static struct file *program_at_path(struct sup *s, struct where *w)
 {
 	struct statx st;
@@ -303,6 +305,7 @@ struct str *exec_split(const struct buf *b, size_t count)
 	return v;
 }
 
+/* Nothing in runs of which only processes are recorded. */
 static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int64_t time)
 {
 	if (f && f->kind == TERM_kind_regular && !s->tree_only)
@@ -310,6 +313,8 @@ static void begin_exec_access(struct sup *s, struct proc *p, struct file *f, int
 		             f->stated.known ? &f->stated : NULL);
 }
 
+/* The exec has succeeded: ends the accesses that it closes, and begins the new execution. sure: it is certain which
+ * program it is. */
 static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
 	if (e->moved && !p->threads) { /* the new one has moved bytes since */

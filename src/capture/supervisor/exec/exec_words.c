@@ -44,6 +44,7 @@ static size_t pointers_of(const char *raw, size_t bytes, bool compat, uint64_t *
 	return n;
 }
 
+/* How many could be read, -errno. compat: they are of 32 bits. */
 static ssize_t read_pointers(pid_t tid, uint64_t addr, bool compat, uint64_t ret[EXEC_STRINGS])
 {
 	char raw[EXEC_STRINGS * 8];
@@ -53,6 +54,7 @@ static ssize_t read_pointers(pid_t tid, uint64_t addr, bool compat, uint64_t ret
 	return (ssize_t)pointers_of(raw, (size_t)got, compat, ret);
 }
 
+/* Appends it with its NUL, cut at `max` bytes. 1: it was cut, 0, -errno. */
 static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
 {
 	char *tmp = malloc(max + 1);
@@ -147,6 +149,7 @@ static int add_strings(pid_t tid, const uint64_t *at, size_t n, const struct hea
 	return 0;
 }
 
+/* How many pointers stand before the first that is 0. */
 static size_t until_null(const uint64_t *at, size_t n)
 {
 	size_t count = 0;
@@ -177,6 +180,7 @@ static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struc
 	return 0;
 }
 
+/* Reads path, arguments and environment in one call, as far as one page each; what is missing is read later. */
 void exec_read_ahead(const struct trap *t, uint64_t path, const uint64_t vector[2], struct exec_ahead *ret)
 {
 	char raw[2][EXEC_STRINGS * 8];
@@ -209,6 +213,7 @@ void exec_read_ahead(const struct trap *t, uint64_t path, const uint64_t vector[
 		ret->n[i] = ret->vectors ? pointers_of(raw[i], room[i], t->compat, ret->at[i]) : 0;
 }
 
+/* Is it a variable that may be recorded? */
 static bool env_wanted(struct str s)
 {
 	const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
@@ -254,6 +259,7 @@ static struct str last_emitted_environment(const struct last_env *l, size_t i)
 	return str_n(l->said.p + from, l->end[i].said - from);
 }
 
+/* Is it the i-th variable that was recorded last, byte for byte? */
 static bool is_last(const struct last_env *l, size_t i, const char *text, size_t room)
 {
 	struct str raw = i < l->n ? last_raw(l, i) : str_n(NULL, 0);
