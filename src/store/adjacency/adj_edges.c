@@ -61,9 +61,11 @@ int adj_put_edges(struct buf *out, enum adj_edges kind, int64_t base, const stru
 int adj_get_edges(struct str packed, enum adj_edges kind, int64_t base, struct edges *ret)
 {
 	const unsigned bits = adj_edge_bits(kind);
-	struct cur c = cur_of(packed);
-	uint64_t n = packed.n ? cur_u_here(&c) : 0, row = 0;
 	ret->n = 0;
+	if (!packed.n)
+		return 1;
+	struct cur c = cur_of(packed);
+	uint64_t n = cur_u_here(&c), row = 0;
 	if (c.bad || n > packed.n / EDGE_LEAST)
 		return 0;
 	if (!vec_room(ret, n))
