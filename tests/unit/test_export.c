@@ -349,6 +349,37 @@ static void network_file_system(void **state)
 	}
 }
 
+/* The exit status of a task is its own, in the summaries of other systems, too: 0 is not taken for any. */
+static void status_of_a_task(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *format, *want;
+	} rows[] = {
+	    {"resource-monitor", "\"exit_status\": 3"},
+	    {"kickstart", "exitcode: 3"},
+	};
+	struct history h;
+	history_begin(&h, HISTORY_RUN_A, "tool", 0);
+	uint64_t p = history_process(&h, 0);
+	history_exec(&h, p, "tool", 0, 0);
+	history_event(&h,
+	              (struct event){.kind = EVENT_summary,
+	                             .summary = {.run = str_of(HISTORY_RUN_A),
+	                                         .text = str_of("{\"format\": 1, \"run\": \"" HISTORY_RUN_A
+	                                                        "\", \"command\": [\"tool\"], \"exit_type\": \"normal\", "
+	                                                        "\"exit_status\": 3, \"signal\": null}")}});
+	history_exit(&h, p, TERM_ending_exited, 3);
+	history_end(&h, p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct buf b = {0};
+		document(rows[i].format, &(struct prov_select){.since = TIME_NONE, .until = TIME_NONE}, &b);
+		if (!strstr(buf_cstr(&b), rows[i].want))
+			fail_msg("%s: no %s in\n%.4000s", rows[i].format, rows[i].want, buf_cstr(&b));
+		buf_release(&b);
+	}
+}
+
 static void yaml_characters(void **state)
 {
 	(void)state;
@@ -393,6 +424,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test_setup_teardown(calls_of_objects, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(yaml_characters, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(own_digest, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(status_of_a_task, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(network_file_system, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(others_digests, history_setup, history_teardown),
 	};

@@ -627,6 +627,39 @@ static void order_and_rebuild_change_nothing(void **state)
 	buf_release(&b);
 }
 
+/* A session that tells of process 500 and of its execution, which had `argv`. */
+static void tell_same_execution(int64_t at, const char *argv)
+{
+	struct history h;
+	struct str word = str_of(argv);
+	history_begin(&h, "", "", at);
+	h.now = HISTORY_BEGIN + (2000 - at) * HISTORY_SECOND; /* in the opposite order */
+	history_event(&h, (struct event){.kind = EVENT_process,
+	                                 .proc = 1,
+	                                 .process = {.pid = 500, .started = 77, .forked = HISTORY_BEGIN}});
+	history_event(&h, (struct event){.kind = EVENT_exec,
+	                                 .proc = 1,
+	                                 .exec = {.n = 1, .argv = {.items = &word, .count = 1}, .cwd = str_of("/w")}});
+	history_end(&h, 0);
+}
+
+/* Two logs tell of one execution: what the earlier event says holds, whichever log is read first. */
+static void told_by_two_logs(void **state)
+{
+	static const int64_t orders[][2] = {{900, 1000}, {1000, 900}};
+	for (size_t i = 0; i < 2; i++)
+		for (int together = 0; together < 2; together++) {
+			for (int k = 0; k < 2; k++) {
+				tell_same_execution(orders[i][k], orders[i][k] == 1000 ? "earlier" : "later");
+				if (!together)
+					history_store();
+			}
+			says("SELECT argv, n FROM execution WHERE pid = 500 AND n = 1", "earlier|1\n");
+			assert_int_equal(history_teardown(state), 0);
+			assert_int_equal(history_setup(state), 0);
+		}
+}
+
 /* A recording that is asked again and again while it is made: in the end it is as if nobody had asked. */
 static void asked_at_each_event(void **state)
 {
@@ -656,6 +689,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(names_of_two_logs, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(builds_are_found, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(order_and_rebuild_change_nothing, history_setup, history_teardown),
+	    cmocka_unit_test_setup_teardown(told_by_two_logs, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(asked_at_each_event, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(at_one_moment, history_setup, history_teardown),
 	    cmocka_unit_test_setup_teardown(objects_by_number, history_setup, history_teardown),
