@@ -72,6 +72,7 @@ out:
 
 /* ---- limits ---- */
 
+/* Lowers a limit of this process; one that is lower stays. */
 static void set_limit(int what, uint64_t value)
 {
 	struct rlimit r;
@@ -131,6 +132,8 @@ static int make_home(const char *user, const char *home, struct err *err)
 	return r < 0 ? err_set(err, -r, "cannot make the index") : 0;
 }
 
+/* From here on the process reads `logs`, writes `home`, and makes few calls; where the kernel cannot confine, the modes
+ * of files alone hold. 0, or -errno with a sentence. */
 static int confine_answer(const char *logs, const char *home, struct err *err)
 {
 	int r = late_load(&late_sqlite, err);
@@ -150,6 +153,8 @@ static int confine_answer(const char *logs, const char *home, struct err *err)
 
 /* ---- the answer ---- */
 
+/* Brings the index up to date and copies it into a file without a name: a descriptor. floor: bytes that the disk must
+ * keep free. -errno with a sentence. */
 static int answer_fd(const char *home, uint64_t floor, struct err *err)
 {
 	struct store *s = NULL;

@@ -39,6 +39,7 @@ static int chown_below(int fd, uid_t uid, gid_t gid, int depth)
 	return r;
 }
 
+/* Of a folder all below it, `depth` deep; links are not followed. 0 or -errno. */
 static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth)
 {
 	struct stat st;

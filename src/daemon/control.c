@@ -132,6 +132,7 @@ void control_close(struct control *c)
 	free(c);
 }
 
+/* Counts it. The one who asked tries again. */
 static void refuse_busy(struct control *c, int sock)
 {
 	c->stats.busy++;
@@ -178,6 +179,7 @@ static void accept_one(struct control *c)
 	watch_connection(c, sock, EPOLLIN, FIRST_CONNECTION + free);
 }
 
+/* Has the account asked more often than it may since the last tick? It counts as one more. */
 static bool too_often(struct control *c, uint32_t account)
 {
 	unsigned i = 0;
@@ -229,6 +231,7 @@ static int spawn_answer(struct control *c, int sock, const char *who, pid_t *ret
 	return -r;
 }
 
+/* Answers in a process of its own, of the user's rights; at most so many at a time. */
 static void start_answer(struct control *c, struct connection *k, bool all)
 {
 	size_t free = answer_place(c, k->account);

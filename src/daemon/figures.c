@@ -24,6 +24,7 @@ void figures_add(struct figures *f, const struct figures_now *now)
 	f->v[f->n++ % FIGURES_SAMPLES] = *now;
 }
 
+/* The sample so many before the last, or the oldest; NULL: there is none. */
 static const struct figures_now *find_sample_before(const struct figures *f, uint64_t by)
 {
 	uint64_t most = f->n < FIGURES_SAMPLES ? f->n : FIGURES_SAMPLES;
@@ -37,6 +38,7 @@ static uint64_t add_fired(const struct figures_now *s)
 	return s->tracer.forks + s->tracer.execs + s->tracer.exits + s->tracer.files;
 }
 
+/* Per second; all 0 where no time has passed. */
 static void rates_between(const struct figures_now *a, const struct figures_now *b, struct load_rates *ret)
 {
 	double s = (double)(b->time - a->time) / 1e9;

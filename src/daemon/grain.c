@@ -171,6 +171,7 @@ static bool is_same_request(const struct request *a, const struct request *b)
 	                             : true);
 }
 
+/* Adds a request, or takes it back. One that cannot be fulfilled is not added. 0, or -errno with a sentence. */
 static int change_request(struct grain *g, const struct request *r, bool on, struct err *err)
 {
 	unsigned i = 0, own = 0;

@@ -141,6 +141,7 @@ static void report_trouble(const struct logs *l, struct log *g, const char *text
 	g->told = true;
 }
 
+/* An event that was not written is to be told of by a gap. */
 static void count_missed(struct logs *l, struct log *g, int64_t time, enum miss why)
 {
 	if (!g->missed++) {
@@ -152,6 +153,7 @@ static void count_missed(struct logs *l, struct log *g, int64_t time, enum miss 
 	l->lost++;
 }
 
+/* Bytes a second that one account may write. */
 static uint64_t rate_of(const struct logs *l)
 {
 	uint64_t share = shares_share(&l->shares, &l->o.limits), rate = l->o.rate;
@@ -245,6 +247,7 @@ static void make_room(struct logs *l)
 	l->hooks.begun(l->hooks.arg, old->uid);
 }
 
+/* NULL without memory; so find_or_add_log. */
 static struct account *find_or_add_account(struct logs *l, uint32_t uid)
 {
 	uint32_t id = accounts_of(uid);
@@ -331,6 +334,7 @@ uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
 	return 0;
 }
 
+/* Ends the user's session and begins another: what it refers to is told anew. */
 static void renew_session(struct logs *l, struct log *g)
 {
 	if (g->w)
@@ -353,6 +357,7 @@ static void look_at_disk(struct logs *l)
 	l->full = left < (l->full ? floor + floor / 8 : floor);
 }
 
+/* passed: ns since the last time. */
 static void refill_accounts(struct logs *l, int64_t passed)
 {
 	uint64_t rate = rate_of(l);
@@ -463,6 +468,7 @@ static void emit_removed_gap(void *arg, const struct shares_removed *r)
 	logs_add(l, r->uid, &gap);
 }
 
+/* Looks at all folders, and removes the oldest where they are too large. */
 static void hold_budget(struct logs *l)
 {
 	const struct shares_hooks h = {l, in_use, emit_removed_gap};

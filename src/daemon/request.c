@@ -36,6 +36,7 @@ int request_reply(int sock, const char *text, size_t n, int fd)
 	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* A descriptor, -errno with a sentence. */
 static int open_socket(struct err *err)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -55,6 +56,7 @@ static int open_socket(struct err *err)
 	return sock;
 }
 
+/* How many bytes, -errno. *ret_fd: what was sent along, -1. */
 static int receive_reply(int sock, unsigned wait_ms, char *room, size_t size, int *ret_fd)
 {
 	union {
@@ -79,6 +81,7 @@ static int receive_reply(int sock, unsigned wait_ms, char *room, size_t size, in
 	return n ? (int)n : -ECONNRESET;
 }
 
+/* Connects, asks, and waits for the answer, wait_ms at most. */
 static int ask_once(const char *question, unsigned wait_ms, struct err *err, char *room, int *ret_fd)
 {
 	int sock = open_socket(err);

@@ -165,6 +165,7 @@ static uint64_t index_files(const char *home, bool remove)
 	return sum;
 }
 
+/* Bytes of the user's index; remove: it is removed, and made again from the logs when it is asked for. */
 static uint64_t index_of_user(const char *base, uint32_t uid, bool remove)
 {
 	char home[4096 + 64];
@@ -238,6 +239,8 @@ static int compare_by_age(const void *pa, const void *pb)
 	return c ? c : a->last < b->last ? -1 : a->last > b->last ? 1 : strcmp(a->path, b->path);
 }
 
+/* Removes the logs of a user's day and the indexes of them, which are made again when they are asked for; the hook is
+ * told. */
 static void remove_folder(struct shares *s, struct folder *f, const char *base, const struct shares_hooks *h,
                           enum shares_why why)
 {
@@ -275,6 +278,7 @@ static struct folder *find_oldest_unused(struct folders *all, uint32_t id, const
 	return NULL;
 }
 
+/* Removes what is older than max_age; 0: nothing. */
 static void hold_age(struct shares *s, struct folders *all, const char *base, int64_t max_age, int64_t now,
                      const struct shares_hooks *h)
 {
@@ -300,6 +304,7 @@ static void hold_share(struct shares *s, struct folders *all, const char *base, 
 	}
 }
 
+/* The index of all users goes first, then the oldest folders of who has most, until all fit; 0: no bound. */
 static void hold_total(struct shares *s, struct folders *all, const char *base, uint64_t total,
                        const struct shares_hooks *h)
 {

@@ -36,6 +36,7 @@ __attribute__((format(printf, 1, 2))) void stemmad_say(const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Gives the exit status. */
 static int print_error(const struct err *err)
 {
 	stemmad_say("%s", err->text[0] ? err->text : "out of memory");
@@ -86,6 +87,7 @@ static void release_setting_texts(struct texts *t)
 	*t = (struct texts){0};
 }
 
+/* again: while it runs; one slip and the old ones stay. 0, or -errno with a sentence. */
 static int read_settings(struct stemmad *d, bool again, struct err *err)
 {
 	struct settings s = {0};
@@ -185,6 +187,7 @@ void stemmad_drain(struct stemmad *d)
 
 /* ---- what the socket asks ---- */
 
+/* All that was seen is in the logs when it returns. */
 static void bring_up(void *arg)
 {
 	struct stemmad *d = arg;
@@ -226,6 +229,7 @@ static bool is_admin(void *arg, uint32_t uid, uint32_t gid)
 
 /* ---- each second, and what else happens ---- */
 
+/* What is to be done each second. */
 static void handle_second(struct stemmad *d)
 {
 	int64_t now = world_now();
@@ -301,6 +305,7 @@ static void handle_control(struct stemmad *d, uint64_t n)
 	d->asked += took > read ? took - read : 0;
 }
 
+/* Until d->ending. */
 static void run_event_loop(struct stemmad *d)
 {
 	struct epoll_event ev[32];
@@ -334,6 +339,7 @@ static int watch_input(struct stemmad *d, int fd, uint64_t at)
 	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
+/* The mode of a session event; says what does not work. */
 static const char *describe_tracer_mode(const struct tracer_caps *caps)
 {
 	bool files = false;
@@ -466,6 +472,7 @@ static int become_daemon(struct stemmad *d, struct err *err)
 	return r == 0 ? helper_start(err, &d->helper) : r;
 }
 
+/* In the order in which each needs the ones before. 0, or -errno with a sentence. */
 static int start_daemon(struct stemmad *d, struct err *err)
 {
 	int r = become_daemon(d, err);
@@ -491,6 +498,7 @@ static int start_daemon(struct stemmad *d, struct err *err)
 	return r;
 }
 
+/* Writes what is left, and frees all; also of one that did not start as far. */
 static void stop_daemon(struct stemmad *d)
 {
 	service_notify("STOPPING=1");

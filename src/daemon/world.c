@@ -57,6 +57,7 @@ static unsigned kind_of_statx(const struct statx *st, const struct fs_domain *d,
 	}
 }
 
+/* Nothing is filled if it is another file by now. */
 static void fill_found(const struct fileid *f, const struct tracer_fileid *id, const char *path, struct node_found *ret)
 {
 	if (id && id->ino && (f->ino != id->ino || (id->dev && fileid_dev(&f->st) != id->dev)))
@@ -82,6 +83,7 @@ static struct nameless {
 	const struct fs_domain *domain;
 } nameless[] = {{"pipe", S_IFIFO, TERM_kind_pipe, 0, NULL}, {"socket", S_IFSOCK, TERM_kind_socket, 0, NULL}};
 
+/* What pipes and sockets look like here, for is_nameless. */
 static void learn_nameless(void)
 {
 	int fd[2][2] = {{-1, -1}, {-1, -1}};

@@ -118,6 +118,7 @@ static void check_event_times(struct check *c, struct ones *all)
 	}
 }
 
+/* Constraints 22 to 27: statements of one thing are merged, and what of them differs is reported; then their times. */
 void check_unique(struct check *c)
 {
 	struct ones all = {.v = {0}};

@@ -258,6 +258,7 @@ static void set_footprint_figures(struct ends *e)
 			finish_absent(e, names[i], why ? why : "the command was too short for a walk");
 }
 
+/* Cycles and instructions, of the processor's own counters; why not, where there are none. */
 static void set_counter_figures(struct ends *e)
 {
 	const struct counters *c = &e->m->counters;

@@ -72,6 +72,7 @@ struct naccess *naccess_next(struct nproc *p, struct nfile *f, struct naccess *a
 	return NULL;
 }
 
+/* Gives up after GLANCES accesses and says yes. */
 static bool being_written(const struct nfile *f)
 {
 	unsigned seen = 0;
@@ -265,6 +266,7 @@ static void add_earliest(const struct naccess *a, struct event_access_end *end)
 	end->last = over;
 }
 
+/* What is known of the access when it ends. */
 static void emit_access_end(struct node *n, struct naccess *a)
 {
 	struct event ev = {.access_end = {.access = a->seq,

@@ -13,6 +13,7 @@ static struct naccess *find_peer_access(struct nproc *o, struct nfile *f, unsign
 	return a;
 }
 
+/* An access that nobody was seen to begin, but the process has it. */
 static void start_guessed_access(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
 {
 	struct naccess *a = find_peer_access(o, f, mode, false);
@@ -218,6 +219,7 @@ static struct naccess *start_counted_access(struct node *n, struct nproc *p, con
 	return a;
 }
 
+/* Calls and bytes of both ways, as totals so far. */
 static void take_counts(struct naccess *a, const struct tracer_event *ev)
 {
 	const struct tracer_side *side[2] = {&ev->access.read, &ev->access.write};

@@ -117,6 +117,7 @@ void naccess_set_mode(struct node *n, struct naccess *a, unsigned mode)
 	mark_disturbed(n, a->proc, f);
 }
 
+/* The file's fingerprint, as the event has it; the one before an access stays with it. */
 static void note_file_state(struct naccess *a, const struct tracer_event *ev)
 {
 	struct nfile *f = a->file;

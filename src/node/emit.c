@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* What was told to the user's log; made at the first use. NULL without memory, which is counted as lost. */
 struct book *book_of(struct node *n, uint32_t uid)
 {
 	for (struct book *b = n->books; b; b = b->next)
@@ -53,6 +54,7 @@ void book_short(struct node *n, uint32_t uid)
 		b->short_of_room++;
 }
 
+/* Gives the event's seq in the user's log; 0: it is lost. */
 uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev)
 {
 	ev->kind = kind;
@@ -157,6 +159,7 @@ void node_emit_found(struct node *n, struct book *b, struct nfile *f, uint64_t n
 	node_emit(n, b, num, EVENT_access_end, n->now, &end);
 }
 
+/* In ns since the boot, as /proc tells it. */
 static int64_t started_as_proc(uint64_t start)
 {
 	/* /proc has it in ticks of 10 ms, and that is what a process is known by. */
@@ -164,6 +167,7 @@ static int64_t started_as_proc(uint64_t start)
 	return (int64_t)(start - start % tick);
 }
 
+/* The process counts to that user's log from now on. */
 static void nproc_set_book(struct nproc *p, struct book *b)
 {
 	if (p->book == b)
@@ -187,6 +191,7 @@ static uint64_t emit_parent(struct node *n, const struct nproc *p, unsigned dept
 	return a->book == p->book && a->session == p->book->session ? a->num : 0;
 }
 
+/* The process's number in its user's log, which is told of it first if need be. 0: it cannot be told. */
 static uint64_t emit_nproc_at(struct node *n, struct nproc *p, unsigned depth)
 {
 	struct book *b = book_of(n, p->uid);

@@ -103,6 +103,7 @@ static void unhash_superseded(struct node *n, const struct tracer_fileid *id)
 	}
 }
 
+/* Only of a file that no access refers to. */
 static void nfile_free(struct node *n, struct nfile *f)
 {
 	remove_from_hash(n, f);

@@ -18,6 +18,7 @@ static int64_t realtime_of(const struct node *n, uint64_t start)
 
 static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev);
 
+/* The process that was born, NULL without memory. One that is known by pid and start is that one. */
 static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 {
 	struct nproc *old = nproc_find(n, ev->pid, 0), *parent = ev->ppid ? nproc_find(n, ev->ppid, 0) : NULL;
@@ -77,6 +78,7 @@ static void handle_alive(struct node *n, const struct tracer_event *ev)
 	node_take_program(n, p, ev);
 }
 
+/* Ends its accesses and tells its figures, if its log knows it. */
 static void handle_exit(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (!p->alive)

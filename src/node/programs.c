@@ -45,6 +45,8 @@ static char *pack_argv(struct str list, size_t *ret_n)
 	return b.p;
 }
 
+/* The allowed variables, one NUL behind each, redacted; *job: the job that they name. Both the caller's; NULL: there is
+ * none, or no memory. */
 static char *pack_env(struct str list, size_t *ret_n, char **job)
 {
 	struct buf b = {0};
@@ -136,6 +138,7 @@ static void use_programs(struct node *n, struct nproc *p, int64_t time)
 			naccess_start(n, p, f[i], ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, time, time);
 }
 
+/* Gives the run an id, unless it has one, and tells of it. */
 static void begin_run(struct node *n, struct nproc *p, int64_t time)
 {
 	char user[256] = "", group[256] = "";

@@ -76,6 +76,7 @@ static bool row_matches(const struct row *row, struct str name)
 	return row->beginning ? str_starts(name, row->name) : str_eq(name, row->name);
 }
 
+/* The user's own rules first, the last one of them before others. NULL: none. */
 static const struct row *find_rule(const struct rules *r, struct str name)
 {
 	for (size_t i = 0; r && i < r->n; i++)

@@ -69,6 +69,7 @@ rdf_id rdf_blank(struct rdf *r, struct str label)
 	return intern(r, RDF_BLANK, label, 0, str_n("", 0));
 }
 
+/* The next of b1, b2, ...: a label of a document may be the same. 0: no memory, and r->failed. */
 rdf_id rdf_new_blank(struct rdf *r)
 {
 	char label[32];

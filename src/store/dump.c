@@ -204,7 +204,8 @@ static int dump_all_files(struct dump *d)
 	return rc < 0 ? rc : 0;
 }
 
-/* last: the exit of the process is its own. */
+/* A line for the execution, and those for what it used, for its io and for who informed it. last: the exit of the
+ * process is its own. 0 or -errno. */
 static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 {
 	uint64_t id = exec_id(d->p.id, e->n);

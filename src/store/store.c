@@ -313,6 +313,8 @@ static int open_to_read(struct store *s, struct err *err)
 	return rc < 0 ? rc : store_db_open(s, s->index, false, false, err);
 }
 
+/* Opens the index for writing. One of an older layout is made anew; a damaged one only with STORE_MEND or
+ * STORE_REBUILD. 0, or -errno with a sentence. */
 static int open_to_write(struct store *s, struct err *err)
 {
 	int rc = check_dir(s->index, true, err);

@@ -10,6 +10,8 @@
 #define PAIRS_MAX 64
 #define FINE 10000000 /* a size is read to 10^-7 of its unit */
 
+/* A number, with a fraction or without, of B, kB, MB, GB or TB (of 1024) as bytes. 0, -ENOENT: the unit is none of
+ * these, -ERANGE, or decimal_read's error. */
 static int parse_sized(struct str number, struct str unit, int64_t *ret)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};

@@ -37,6 +37,7 @@ static int compare_version_ids(const void *a, const void *b)
 
 /* ---- files ---- */
 
+/* Does any word hold the last component of the path, wherever in it? */
 static bool named_in(const struct strlist *argv, struct str path)
 {
 	struct str word, base = path;

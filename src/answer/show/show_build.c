@@ -103,6 +103,8 @@ static json_t *sources_json(const struct show_build *v)
 	return list;
 }
 
+/* Adds what the record has of the build: command, compiler, when, how it ended, environment, gaps, programs and
+ * sources. */
 static void recorded_build_json(const struct show_build *v, json_t *o)
 {
 	const struct build *b = v->b;

@@ -68,8 +68,8 @@ void keeper_emit_end(struct sup *s, int status)
 
 /* ---- signals ---- */
 
-/* A signal to the command, which another process waits for: that says so before it does, and once it was waited for its
- * number may be another process's. So the command is held first, and then it is asked whether it was the command. */
+/* Sends the signal to the command, which another process waits for and whose number may be another process's then. So a
+ * descriptor of it is opened first; only then is it asked whether it was over already. */
 static void signal_root(const struct keeper *k, int sig)
 {
 	pid_t root = k->control->root;

@@ -144,7 +144,7 @@ static unsigned emit_filter_load(struct build *b, size_t offset)
 	return emit_filter(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* The low half of an argument: both architectures are little-endian. */
+/* The low half of an argument: both architectures are little-endian. Gives what emit_filter_load does. */
 static unsigned load_arg(struct build *b, unsigned i)
 {
 	return emit_filter_load(b, offsetof(struct seccomp_data, args) + 8 * i);

@@ -521,6 +521,8 @@ static void known_sums(struct sup *s, const struct access *a, struct io_known *k
 	}
 }
 
+/* What is known of the bytes that the access moved, and when; nothing where calls of the process may have been missed.
+ */
 struct io_known io_known(struct sup *s, const struct access *a)
 {
 	struct io_known k = {.first = TIME_NONE, .last = TIME_NONE};

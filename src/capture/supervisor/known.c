@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* Its row, NULL for none. any_start: whenever it began, since numbers are used again. */
 static struct known_proc *known_place(struct known *k, pid_t pid, int64_t started, bool any_start)
 {
 	for (unsigned i = 0; i < KNOWN_NEAR; i++) {

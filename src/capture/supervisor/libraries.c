@@ -34,6 +34,7 @@ static bool is_other(const struct libraries *libs, uint64_t ip)
 	return false;
 }
 
+/* The C library, mapped at *ret_base, one of whose sites this address is. NULL: none is known. */
 static const struct sites *library_at(const struct libraries *libs, uint64_t ip, uint64_t *ret_base)
 {
 	for (size_t i = 0; i < libs->n; i++) {
@@ -94,6 +95,7 @@ static void read_library_of(struct libraries *libs, const struct proc *p, uint64
 		libs->other[libs->nothers++ % OTHERS] = (uint16_t)ip;
 }
 
+/* Made at the first use; NULL without memory. */
 static struct libraries *libraries_of(struct sup *s)
 {
 	if (!s->libraries)

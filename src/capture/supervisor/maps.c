@@ -100,6 +100,7 @@ bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n)
 	return ok;
 }
 
+/* Has the process mapped the file? */
 bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
 {
 	for (size_t i = 0; i < n; i++)

@@ -76,6 +76,7 @@ void openings_gone(struct sup *s, struct proc *p)
 	s->task_folders--;
 }
 
+/* Tried once. False: there is no inotify. */
 static bool begin_watching(struct sup *s)
 {
 	if (s->openings)
@@ -93,6 +94,7 @@ static struct file **watch_slot(struct openings *o, int watch)
 	return &o->of[(unsigned)watch % OPENINGS_WATCHES];
 }
 
+/* The file's watch is given back. */
 static void unwatch_file(struct openings *o, struct file *f)
 {
 	inotify_rm_watch(o->fd, f->watch);
@@ -137,6 +139,7 @@ static bool watch_file(struct openings *o, struct file *f, const struct where *w
 	return true;
 }
 
+/* Takes back the pin of its file, which may be freed by that. */
 static void opening_free(struct sup *s, struct opening *e)
 {
 	e->task->opening = NULL;
@@ -224,6 +227,7 @@ void openings_rest(struct sup *s)
 			unwatch_file(o, o->of[i]);
 }
 
+/* Has the process the file open in all of these modes? */
 static bool has_access(const struct proc *p, const struct file *f, unsigned mode)
 {
 	for (const struct access *a = p->live; a && mode; a = a->proc_next)
@@ -268,6 +272,7 @@ void openings_back(struct sup *s, struct task *k)
 	opening_free(s, e);
 }
 
+/* Says once in the log that paths are not checked. */
 static enum opening_how no_watches(struct sup *s, const struct proc *p)
 {
 	if (!s->openings_said)

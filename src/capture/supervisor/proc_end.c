@@ -91,6 +91,7 @@ static void see_children(struct sup *s, struct proc *p, bool one)
 		closedir(d);
 }
 
+/* Told once, of the process that the run began with. */
 static void run_ended(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 {
 	if (!p->run_root)

@@ -98,12 +98,14 @@ static bool read_process_io(const struct proc *p, bool first_thread, char *text,
 	return procfs_read(p->pid, file, text, n) > 0;
 }
 
+/* first_thread: of that alone. False: the kernel does not tell. */
 static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 {
 	char text[512];
 	return read_process_io(p, first_thread, text, sizeof(text)) && parse_named_figure(text, "wchar: ", ret);
 }
 
+/* Into p->wchar and p->rchar. */
 static bool read_io_totals(struct proc *p, bool first_thread)
 {
 	char text[512];
@@ -152,6 +154,7 @@ static void begin_own_totals(struct proc *p)
 
 /* ---- tables ---- */
 
+/* NULL: it is not known. An ended one is found until it is forgotten. */
 struct proc *proc_by_pid(struct sup *s, pid_t pid)
 {
 	for (struct proc *p = s->procs[(unsigned)pid & (HASH_SIZE - 1)]; p; p = p->next)
@@ -183,6 +186,7 @@ void task_forget(struct sup *s, struct task *t)
 	free(t);
 }
 
+/* The process that the thread is of; -1: it is gone. */
 static pid_t tgid_of(pid_t tid)
 {
 	char text[1024];
@@ -290,6 +294,7 @@ const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid)
 	return p->cwd ? p->cwd : "";
 }
 
+/* What cannot be read stays as it was. */
 static void read_creds(struct proc *p)
 {
 	char text[2048];
@@ -367,6 +372,7 @@ void proc_shield(struct sup *s, struct proc *p)
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
 
+/* NULL: it is none of the run's, it is gone, or the walk goes up too far. */
 static struct proc *find_or_add_parent(struct sup *s, pid_t ppid, unsigned depth)
 {
 	if (ppid <= 1 || ppid == s->self || depth > 256)
@@ -387,6 +393,8 @@ static void inherit_mappings(struct sup *s, struct proc *p, struct proc *parent)
 	}
 }
 
+/* Makes the process known, and those above it, as the log is to tell it. walk: looks at what it has open. NULL: it is
+ * gone, or no memory. */
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth)
 {
 	struct procfs st;

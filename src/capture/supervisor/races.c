@@ -24,6 +24,7 @@ static bool gives_name(const struct pending *d)
 	return d->op == PENDING_RENAME || d->op == PENDING_LINK;
 }
 
+/* Does the pending call take the file's name from it? */
 static bool takes_name(const struct pending *d, const struct file *f)
 {
 	return (d->file == f && (d->op == PENDING_RENAME || d->op == PENDING_UNLINK)) || d->victim == f;
@@ -35,6 +36,7 @@ static struct file *successor(const struct pending *d, const struct file *f)
 	return d->victim == f ? d->file : d->exchange ? d->victim : NULL;
 }
 
+/* The access that the thread's call at hand began, NULL. */
 static struct access *opened_by(const struct task *k, const struct file *f)
 {
 	for (struct access *a = k->proc->live; a; a = a->proc_next)
@@ -93,6 +95,7 @@ static void gather(struct racers *r, const struct access *a, unsigned mode)
 	r->v[r->n++].time = a->start;
 }
 
+/* Each of them may have opened f instead. */
 static void tell_racers(struct sup *s, const struct racers *r, struct file *f)
 {
 	for (unsigned i = 0; f && i < r->n; i++)
@@ -101,6 +104,7 @@ static void tell_racers(struct sup *s, const struct racers *r, struct file *f)
 		sup_gap(s, NULL, TERM_gap_lost, 1, "a name changed while more opened it than are looked for");
 }
 
+/* f loses its name by d: opens of it that are under way may be of what comes after it. */
 static void lose_name(struct sup *s, const struct pending *d, struct file *f)
 {
 	struct racers r = {.n = 0};

@@ -15,6 +15,7 @@ static bool same_line(const char *ours, const char *theirs, const char *name)
 	return n == strcspn(b + 1, "\n") && !memcmp(a + 1, b + 1, n);
 }
 
+/* False, too, where it cannot be told. */
 static bool same_namespace(pid_t pid, const char *name)
 {
 	char ours[48], theirs[48];

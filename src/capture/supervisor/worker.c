@@ -164,6 +164,7 @@ void sup_goes_on(struct sup *s)
 		__atomic_store_n(&s->since, worker_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 }
 
+/* A gap for stops that were let go on without being looked at, and for having too few descriptors, once. */
 static void emit_passed_gap(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -296,6 +297,7 @@ void worker_emit_end(struct worker *w)
 	(void)!write(w->notice, &c, 1);
 }
 
+/* CPU time of this process so far, in ns. */
 static uint64_t own_cpu(void)
 {
 	struct timespec ts;
@@ -380,6 +382,7 @@ static bool is_zombie(pid_t pid)
 	return state && !strncmp(state, ") Z", 3);
 }
 
+/* Has a child ended, that is left to be waited for? */
 static bool child_over(int idtype, pid_t pid, siginfo_t *ret)
 {
 	ret->si_pid = 0;
@@ -475,6 +478,7 @@ static void await_ends(struct worker *w)
 		reap_orphans(w);
 }
 
+/* Writes what is left, and tells the recorder what is missing. */
 static void end_log(struct sup *s, struct control *c)
 {
 	struct log_outcome o;

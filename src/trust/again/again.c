@@ -64,6 +64,7 @@ static int add_reads(struct again_planning *p, struct again_loaded *s)
 	return 0;
 }
 
+/* What the side read, and why it cannot be run again, if so. 0 or -errno. */
 static int finish_side(struct again_planning *p, struct again_loaded *s)
 {
 	struct again_side *o = s->out;
@@ -110,6 +111,7 @@ static int plan_both_whole(struct again_planning *p)
 	return r;
 }
 
+/* whole: both sides are run as wholes. 0 or -errno. */
 static int plan_sides(struct again_planning *p, bool whole)
 {
 	int r = 0;

@@ -16,6 +16,7 @@ static const char *relative_to_cwd(const char *path, const char *cwd)
 	return again_is_below(path, cwd) ? path + strlen(cwd) : path;
 }
 
+/* By digests where both are known, else by size and modification time. */
 static bool same_content(const struct again_content *a, const struct again_content *b)
 {
 	if (a->v.id == b->v.id)
@@ -44,6 +45,7 @@ static uint32_t name_hash(const char *path, const char *cwd)
 	return hash_fold(hash_str(str_of(relative_to_cwd(path, cwd))));
 }
 
+/* What the execution read, each version once, by its name. 0 or -errno; reads_release frees in both cases. */
 static int reads_of(struct again_planning *p, const struct again_exec *x, const char *cwd, struct reads *ret)
 {
 	*ret = (struct reads){.cwd = cwd};
@@ -131,6 +133,7 @@ static bool of_the_place(const char *v)
 	return false;
 }
 
+/* Without what belongs to the place (PWD and its like). */
 static bool same_env(char *const *a, char *const *b)
 {
 	for (int k = 0; k < 2; k++) {
@@ -146,6 +149,7 @@ static bool same_env(char *const *a, char *const *b)
 	return true;
 }
 
+/* 1, 0 or -errno. */
 static int pair_differs(struct again_planning *p, const struct again_exec *a, const struct again_exec *b)
 {
 	if (a->ending != b->ending || a->code != b->code || !is_same_argv(a->argv, b->argv) || !same_env(a->env, b->env))
@@ -231,6 +235,7 @@ static int mark_fed(struct again_planning *p, const struct diff *d, bool *ret)
 	return r < 0 ? r : 0;
 }
 
+/* Marks executions that differ between the runs, or are in one only. 0 or -errno. */
 static int find_differing(struct again_planning *p, const struct diff *d)
 {
 	int r = 0;

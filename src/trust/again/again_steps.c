@@ -60,6 +60,7 @@ static int look_alone(struct again_planning *p, struct again_loaded *s, size_t a
 	return r;
 }
 
+/* NULL without memory. Valid until the next. */
 static struct again_step *add_step(struct again_loaded *s, size_t top)
 {
 	struct again_step *v = realloc(s->out->v, (s->out->n + 1) * sizeof(*v));
@@ -97,6 +98,7 @@ static size_t step_top(struct again_loaded *s, size_t step)
 	return (size_t)(again_find_exec(s, s->out->v[step].exec) - s->v);
 }
 
+/* Is the execution below one that is a step? */
 static bool is_of_a_step(struct again_loaded *s, size_t at)
 {
 	for (size_t i = 0; i < s->out->n; i++)

@@ -21,6 +21,7 @@ struct reader {
 	struct benchfile *out;
 };
 
+/* Gives -EINVAL, with file, line and key. */
 static int refuse_key(struct reader *r, const struct toml_key *k, const char *what)
 {
 	return (err_set(r->err, 0, "%s, line %u: %s: %s", r->name, k->line, k->key, what), -EINVAL);
@@ -51,6 +52,7 @@ static int flag(struct reader *r, const struct toml_key *k, bool *ret)
 	return 0;
 }
 
+/* A whole number up to RUNS_MAX. 0, or -EINVAL with a sentence. */
 static int read_count(struct reader *r, const struct toml_key *k, uint64_t *ret)
 {
 	char *end;
@@ -214,6 +216,7 @@ static int result(struct reader *r, const struct toml_key *k)
 	return 0;
 }
 
+/* After all was read: has each result a name, and a way to be found? 0, or -EINVAL with a sentence. */
 static int check_results(struct reader *r)
 {
 	struct benchfile *b = r->out;

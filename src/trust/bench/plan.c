@@ -22,6 +22,8 @@ struct plan_files {
 	struct digest_cache *cache;
 };
 
+/* A file that a word of the command names, with its digest; what is no regular file is passed over. Without memory f->v
+ * has failed. */
 static void add_plan_file(struct plan_files *f, const char *name, const char *path)
 {
 	struct digest d;
@@ -89,6 +91,7 @@ struct plan_lists {
 	size_t argc, n_parameters, n_invariants;
 };
 
+/* False: no memory. release_lists frees in both cases. */
 static bool make_lists(const struct plan *p, const struct plan_files *f, struct plan_lists *l)
 {
 	l->argc = redact_argv(&l->words, p->argv);
@@ -116,6 +119,7 @@ static void release_lists(struct plan_lists *l)
 	free(l->invariant);
 }
 
+/* Writes the event. 0, or -errno with a sentence. */
 static int append_plan(struct log_writer *log, const struct plan *p, struct err *err)
 {
 	struct plan_files f = {.digest = p->digest, .cache = p->cache};

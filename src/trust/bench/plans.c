@@ -52,6 +52,7 @@ static size_t plan_index(struct gathering *g, struct str id)
 	return at != VEC_NONE && str_is(id, g->plans.v[at].id) ? at : SIZE_MAX;
 }
 
+/* NULL without memory. A second one of the same id is kept, and not found by it. */
 static struct known_plan *add_plan(struct gathering *g, struct str id)
 {
 	struct known_plan *p = vec_add(&g->plans);
@@ -79,6 +80,7 @@ static void add_list(struct digest_sum *sum, const struct strlist *l, const char
 	digest_add(sum, "\377\377\377\377\377\377\377\377", 8); /* no length: the list is over */
 }
 
+/* Plans of the same command, files, parameters and machine have the same. */
 static void likeness(const struct event_plan *p, struct digest *ret)
 {
 	struct digest_sum sum;
@@ -92,6 +94,7 @@ static void likeness(const struct event_plan *p, struct digest *ret)
 	digest_end(&sum, ret);
 }
 
+/* All plans of the record. 0 or -errno. */
 static int gather_plans(struct gathering *g)
 {
 	struct reported_list l;
@@ -125,6 +128,7 @@ static int find_stored(struct gathering *g, const char *ulid, store_id *ret)
 	return rc < 0 && rc != -ENOTUNIQ ? rc : 0;
 }
 
+/* A run of the plan, once; sealed: a seal says so. 0, -ENOMEM. */
 static int add_planned(struct gathering *g, size_t plan, struct str ulid, store_id id, bool sealed)
 {
 	uint32_t at = id ? map_get(&g->placed, id) : VEC_NONE;
@@ -164,6 +168,7 @@ static int take_step(struct gathering *g, const struct event_seal *e)
 	return rc < 0 ? rc : add_planned(g, plan, e->run, id, true);
 }
 
+/* Runs that seals of plans name. 0 or -errno. */
 static int gather_steps(struct gathering *g)
 {
 	struct reported_list l;

@@ -18,6 +18,7 @@ struct reader {
 	unsigned index;
 };
 
+/* Gives -EBADMSG, with file and line. */
 static int refuse_line(struct reader *r, const char *what)
 {
 	return (err_set(r->err, 0, "%s, line %u: %s", r->name, r->line, what), -EBADMSG);
@@ -95,6 +96,7 @@ static int parse_quoted(struct reader *r, struct buf *b)
 	return rc;
 }
 
+/* A name, bare or quoted, into b. 0, or -errno with a sentence; so in all that parse here. */
 static int parse_name(struct reader *r, struct buf *b)
 {
 	buf_reset(b);
@@ -194,6 +196,7 @@ static bool same_table(const struct toml_key *k, const char *table, unsigned ind
 	return k->index == index && !strcmp(k->table, table);
 }
 
+/* A key that is there already is refused. */
 static int key_value(struct reader *r, struct buf *b)
 {
 	struct toml *t = r->out;

@@ -121,6 +121,7 @@ void chain_hash_seal(const struct event_seal *s, int64_t time, struct digest *re
 	digest_end(&sum, ret);
 }
 
+/* Eight bytes, the least significant first. */
 static uint64_t little(const char *p)
 {
 	uint64_t v = 0;
@@ -149,6 +150,7 @@ static int take_entries(struct chain *c, const struct event_seal *e, struct chai
 	return 0;
 }
 
+/* Whether it is sound by itself goes into its sound; what does not fit is cut. 0, -ENOMEM. */
 static int take_seal(struct chain *c, const struct event *ev)
 {
 	const struct event_seal *e = &ev->seal;

@@ -39,6 +39,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
+/* A thread that asks for what a path is, and may wait for ever; who has asked waits for it only so long. */
 static void *run_asker(void *arg)
 {
 	struct asker *a = arg;
@@ -90,6 +91,7 @@ static struct asker *asker_of(uint64_t dev)
 	return ret && ret->begun ? ret : NULL;
 }
 
+/* For pthread_cond_timedwait by CLOCK_MONOTONIC. */
 static struct timespec deadline_after(int64_t ns)
 {
 	struct timespec until;

@@ -47,6 +47,7 @@ int64_t serve_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* Lets the call go on that this thread has received. */
 static void continue_own_stop(void *arg)
 {
 	const struct worker *w = arg;
@@ -57,6 +58,7 @@ static void continue_own_stop(void *arg)
 
 static void serve_stops(struct worker *w);
 
+/* Waits to be let receive, and receives until another one does. */
 static void *run_server_thread(void *arg)
 {
 	me = arg;
@@ -103,6 +105,7 @@ static struct serving *spare_take(struct worker *w)
 	return s;
 }
 
+/* The thread waits to be let receive again. */
 static void spare_give(struct worker *w, struct serving *s)
 {
 	pthread_mutex_lock(&w->pool);
@@ -112,6 +115,7 @@ static void spare_give(struct worker *w, struct serving *s)
 	pthread_mutex_unlock(&w->pool);
 }
 
+/* From now on it receives; only one does. */
 static void let_receive(struct worker *w, struct serving *s)
 {
 	__atomic_store_n(&w->serving, s, __ATOMIC_RELEASE);
@@ -229,6 +233,7 @@ void serve_minute(struct worker *w)
 
 /* ---- the lock, while arguments are looked at ---- */
 
+/* Before what may wait: gives the lock to others, and another thread receives if all would wait otherwise. */
 static void leave_lock(struct sup *s)
 {
 	struct worker *w = me->w;
@@ -259,6 +264,7 @@ static void has_lock(struct worker *w)
 	__atomic_store_n(&w->server, me->tid, __ATOMIC_RELEASE);
 }
 
+/* Takes the lock again; false: its stop is over. What sup_back says of it holds. */
 static bool come_back(struct sup *s)
 {
 	struct worker *w = me->w;
@@ -375,6 +381,7 @@ static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool
 	}
 }
 
+/* All that is to be done of one stop, from the lock to the answer. */
 static void handle_stop(struct worker *w, const struct trap *t)
 {
 	struct sup *s = &w->sup;

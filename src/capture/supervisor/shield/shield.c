@@ -150,6 +150,7 @@ int shield_seize(struct shield *g, pid_t tid, pid_t pid)
 	return rc;
 }
 
+/* Has them stop, so that they can be let go; that is not waited for. */
 static void interrupt_tracees(struct shield *g, pid_t pid)
 {
 	pthread_mutex_lock(&g->lock);
@@ -380,6 +381,7 @@ static void on_wake_signal(int sig, siginfo_t *si, void *context)
 		siglongjmp(give_up, 1);
 }
 
+/* What another thread has asked for, if anybody has; the answer is a semaphore. */
 static void answer_request(struct shield *g)
 {
 	int request = __atomic_exchange_n(&g->request, REQUEST_NONE, __ATOMIC_ACQ_REL);
@@ -470,6 +472,7 @@ static bool ask_shield_thread(struct shield *g, enum request request, pid_t pid,
 	}
 }
 
+/* Once. False: there is no thread. */
 static bool start_shield_thread(struct shield *g)
 {
 	if (!g->started) {

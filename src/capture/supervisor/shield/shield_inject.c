@@ -169,6 +169,7 @@ static int halt_others(struct shield *g, struct halted *h, pid_t pid, pid_t but)
 	}
 }
 
+/* Threads that were halted for an injection go on as they were; calls that were interrupted are made again. */
 static void let_others_go(struct shield *g, struct halted *h)
 {
 	for (size_t i = 0; i < h->n; i++) {
