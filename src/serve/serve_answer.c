@@ -45,6 +45,8 @@ int serve_answerer_open(struct serve_answerer *a, struct stemma_error *err)
 		rc = stemma_open(a->home, STEMMA_READ_ONLY, &a->record, err);
 		if (rc == 0)
 			rc = index_stat(a->record, &st);
+		if (rc == 0)
+			rc = store_keep_small(a->record->source.store, SERVE_PAGES_KIB, NULL);
 		a->dev = st.st_dev;
 		a->ino = st.st_ino;
 	}

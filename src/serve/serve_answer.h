@@ -11,7 +11,10 @@
 
 #include <sys/types.h>
 
-enum { SERVE_ROWS = 100 }; /* of a page, where no limit is asked for */
+enum {
+	SERVE_ROWS = 100,      /* of a page, where no limit is asked for */
+	SERVE_PAGES_KIB = 4096 /* of the index that a worker keeps: /why takes 1.4 times as long as with all of it mapped */
+};
 
 struct serve_answerer {
 	const char *home; /* as for stemma_open */

@@ -365,6 +365,13 @@ static int configure_db(struct store *s, bool write, bool fresh, struct err *err
 	return rc < 0 ? rc : exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
 }
 
+int store_keep_small(struct store *s, unsigned kib, struct err *err)
+{
+	char sql[80];
+	snprintf(sql, sizeof(sql), "PRAGMA mmap_size = 0; PRAGMA cache_size = -%u;", kib);
+	return exec_sql(s, sql, err);
+}
+
 /* Looks at the index's file before SQLite does: real[PATH_MAX] is its path without links on the way. */
 static int prepare_file(const char *path, bool write, bool fresh, char *real, bool *ret_immutable, struct err *err)
 {

@@ -46,6 +46,9 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 /* A store somebody handed over as an open file, which nobody writes any more. Takes over fd; only to be asked. */
 int store_open_fd(int fd, struct err *err, struct store **ret);
 void store_close(struct store *s);
+/* For who asks for long, beside others: at most so many KiB of pages are kept, in place of 64 MiB, and none is mapped.
+ * 0 or -errno. */
+int store_keep_small(struct store *s, unsigned kib, struct err *err);
 const char *store_home(const struct store *s);
 const char *store_index_path(const struct store *s);
 /* Was what store_open found there of an older stemma, so that it is made anew? */
