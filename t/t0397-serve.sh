@@ -113,6 +113,18 @@ for a in (a, s.get('nothing'), s.get('api/v1/runs', token=False)):
     assert a.headers['x-content-type-options'] == 'nosniff' and a.headers['referrer-policy'] == 'no-referrer' and 'private' in a.headers['cache-control']
 with open('/proc/%d/cmdline' % s.process.pid) as f:
     assert s.token not in f.read()
+if os.geteuid() == 0:  # another user who has seen the token
+    code = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.sendall(sys.stdin.buffer.read()); print(s.recv(10000).decode())"
+    ask = lambda user: subprocess.run([sys.executable, '-c', code, str(s.port)], input=s.request('api/v1/runs'), stdout=subprocess.PIPE, check=True, user=user, group=user, cwd='/').stdout
+    assert b' 200 ' in ask(0).split(b'\r\n')[0]
+    said = ask(65534)
+    import struct
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 4) as diag:  # does this kernel tell? SOCK_DIAG_BY_FAMILY of all TCP sockets
+        diag.settimeout(WAIT)
+        diag.send(struct.pack('=IHHII', 72, 20, 0x301, 1, 0) + struct.pack('=BBBBI', socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 0xffffffff) + bytes(48))
+        tells = struct.unpack('=IH', diag.recv(65536)[:6])[1] == 20
+    print('the kernel tells whose a connection is' if tells else '# the kernel does not tell whose a connection is')
+    assert not tells or b' 403 ' in said.split(b'\r\n')[0] and b'ONE' not in said, said
 END
 check 'only who has the token, and asks for this host from here'
 rm -f "$T/token"

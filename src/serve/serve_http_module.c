@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "serve/serve_peer.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -27,6 +28,7 @@ struct serve_http {
 	struct connection *connections;
 	int64_t swept; /* ms: when connections were last looked through */
 	size_t pending;
+	int diag;               /* serve_peer.h */
 	bool stopping, resumed; /* resumed: a connection is to go on, which wakes nobody */
 };
 struct serve_exchange {
@@ -69,18 +71,6 @@ static void enter_phase(struct MHD_Connection *c, enum phase phase)
 	}
 }
 
-static int64_t peer_uid(int fd)
-{
-	struct ucred u;
-	socklen_t n = sizeof(u);
-	struct sockaddr_storage own = {0};
-	socklen_t k = sizeof(own);
-	if (getsockname(fd, (struct sockaddr *)&own, &k) < 0 || own.ss_family != AF_UNIX ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) < 0)
-		return -1;
-	return (int64_t)u.uid;
-}
-
 static void note_connection(void *arg, struct MHD_Connection *c, void **slot, enum MHD_ConnectionNotificationCode how)
 {
 	struct serve_http *h = arg;
@@ -94,7 +84,7 @@ static void note_connection(void *arg, struct MHD_Connection *c, void **slot, en
 		                           .at = &h->connections,
 		                           .of = h,
 		                           .fd = i->connect_fd,
-		                           .uid = peer_uid(i->connect_fd),
+		                           .uid = serve_peer_uid(h->diag, i->connect_fd),
 		                           .since = clock_now_ms(CLOCK_MONOTONIC)};
 		if (own->next)
 			own->next->at = &own->next;
@@ -322,6 +312,7 @@ static int module_start(int fd, const struct serve_http_events *e, struct err *e
 		return err_set(err, ENOMEM, "cannot serve HTTP");
 	}
 	h->e = e;
+	h->diag = serve_peer_open();
 	errno = 0;
 	h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, handle_request,
 	                             h, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -332,6 +323,8 @@ static int module_start(int fd, const struct serve_http_events *e, struct err *e
 	if (!h->daemon) {
 		int rc = err_set(err, errno ? errno : EINVAL, "cannot serve HTTP");
 		close(fd);
+		if (h->diag >= 0)
+			close(h->diag);
 		free(h);
 		return rc;
 	}
@@ -368,6 +361,8 @@ static void module_stop(struct serve_http *h)
 {
 	h->stopping = true;
 	MHD_stop_daemon(h->daemon);
+	if (h->diag >= 0)
+		close(h->diag);
 	free(h);
 }
 
