@@ -73,6 +73,7 @@ static enum fold_class class_by_call(const struct exec_brief *x, enum fold_class
 	return find_fold_class(name);
 }
 
+/* What the execution's program is in folding, by its script or its own name. 0 or -errno. */
 static int load_fold_class(struct store *s, const struct exec_brief *x, enum fold_class *ret)
 {
 	struct str name = {0};

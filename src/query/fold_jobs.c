@@ -20,6 +20,7 @@ void fold_jobs_release(struct fold_jobs *j)
 	*j = (struct fold_jobs){0};
 }
 
+/* The digits that it begins with. */
 static uint64_t rank_number(struct str rank)
 {
 	uint64_t n = 0;

@@ -8,6 +8,7 @@ static size_t idmap_hash_slot(const struct idmap *m, uint64_t key)
 	return (size_t)((key * 0x9e3779b97f4a7c15ull) >> 20) & (m->cap - 1);
 }
 
+/* The key's slot, or the free one where it would be. */
 static struct idmap_slot *idmap_probe(const struct idmap *m, uint64_t key)
 {
 	size_t i = idmap_hash_slot(m, key);

@@ -50,6 +50,7 @@ int idset_unite(struct idset *a, const struct idset *b)
 	return r;
 }
 
+/* Keeps of a what b has (want), or has not. */
 static void idset_filter(struct idset *a, const struct idset *b, bool want)
 {
 	size_t n = 0;

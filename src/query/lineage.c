@@ -37,6 +37,7 @@ static int visit_version(struct lineage_walk *w, uint32_t i)
 	return w->cut ? 0 : look_beyond(w, i);
 }
 
+/* From here on what is found is put into these queues. 0 or -errno. */
 static int visit_exec(struct lineage_walk *w, uint32_t i, struct lineage_queue *execs, struct lineage_queue *versions)
 {
 	w->states[i].queued &= (uint8_t)~execs->place;
@@ -58,6 +59,7 @@ static void prefetch_next(const struct lineage_walk *w, const struct lineage_que
 		store_expect(w->s, w->nodes[q->v[at + 4]].id, w->nodes[q->v[at + 4]].exec, true);
 }
 
+/* One level after the other, until nothing is left to be looked at. 0 or -errno. */
 static int run_levels(struct lineage_walk *w)
 {
 	int r = 0;

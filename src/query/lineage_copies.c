@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Never 0. */
 static uint64_t pair_key(store_id exec, store_id object, unsigned what)
 {
 	return hash_mix(hash_mix(exec, object), what) | 1;
@@ -72,6 +73,7 @@ static const struct lineage_copy *copy_at(const struct lineage_copies *c, uint32
 	return at ? &c->pairs.v[at - 1] : NULL;
 }
 
+/* Its number from 1; 0: none is known. */
 static uint32_t find_copy(const struct lineage_copies *c, store_id exec, store_id object, unsigned what)
 {
 	const uint32_t *at = idmap_find(&c->by, pair_key(exec, object, what));

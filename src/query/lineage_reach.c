@@ -222,6 +222,7 @@ static bool classifies_versions(const struct lineage_walk *w)
 	return !w->o->all || w->o->depth;
 }
 
+/* The node is looked at again if the bound lets more through than those before. 0, -ENOMEM. */
 static int arrive_with_bound(struct lineage_walk *w, struct lineage_queue *q, uint32_t i, struct lineage_bound bound)
 {
 	struct lineage_state *st = &w->states[i];

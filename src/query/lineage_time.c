@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Without passing the ends of int64_t. */
 static int64_t offset_time(int64_t t, int64_t by)
 {
 	int64_t sum;

@@ -12,6 +12,7 @@ bool objects_is_object(uint64_t kind)
 	return gkind_is_object((unsigned)kind) && kind != TERM_kind_xattr;
 }
 
+/* 0 or -errno; objects_end frees in both cases. */
 int objects_begin(struct objects *o, struct store *s, enum objects_view view)
 {
 	*o = (struct objects){.s = s, .view = view};
@@ -50,6 +51,7 @@ struct look {
 	int64_t start; /* of an object's version */
 };
 
+/* What the choice asks of a version. 1, 0: it is gone, -errno. */
 static int load_look(struct store *s, store_id version, struct look *ret)
 {
 	struct version_sort v;
@@ -93,6 +95,7 @@ struct objects_calls {
 	VEC(struct calls) v;
 };
 
+/* root: on the file's root group. */
 static void add_call(const struct io_info *io, bool root, struct calls *c)
 {
 	c->any = true;
@@ -119,6 +122,7 @@ static struct calls *calls_of_file(struct objects_calls *c, store_id file)
 	return one;
 }
 
+/* Of the execution that was asked for last. */
 static void forget_calls(struct objects_calls *c)
 {
 	c->exec = 0;
@@ -159,6 +163,7 @@ static int load_calls(struct store *s, store_id exec, struct objects_calls *c)
 	return r < 0 ? r : 0;
 }
 
+/* What the execution did with objects of the file; read once for each execution. 0 or -errno. */
 static int find_calls(struct objects *o, store_id exec, store_id file, struct calls *ret)
 {
 	*ret = (struct calls){0};
@@ -466,6 +471,7 @@ struct choice {
 	struct edges all;         /* the edges, while some are taken out */
 };
 
+/* Which of the edges are of objects, and of files that hold some. 0 or -errno; choice_end frees in both cases. */
 static int choice_begin(struct objects *o, const struct edges *e, struct choice *c)
 {
 	bool is_new;

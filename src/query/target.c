@@ -222,6 +222,7 @@ static int look_up_name(struct store *s, const char *name, unsigned *left, struc
 	return ret->n > 0;
 }
 
+/* 1: the text is the public id of a version or a file; 0: it is none; -errno. */
 static int version_by_id(struct store *s, const char *text, struct file_target *ret)
 {
 	char kind;
@@ -283,6 +284,7 @@ static int report_unobserved(struct store *s, const char *name, struct err *err)
 	return r < 0 ? r : program.n > 0;
 }
 
+/* Gives -errno, with the reason and what may be meant. */
 static int not_recorded(struct store *s, const char *name, const struct found *f, struct err *err)
 {
 	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
@@ -352,6 +354,7 @@ static enum disk_state compare_with_disk(const struct found *f, const struct ver
 	return object ? DISK_AROUND : f->by_identity ? DISK_CHANGED : DISK_REPLACED;
 }
 
+/* Sets t->disk: is what lies there the latest version? 0 or -errno. */
 static int compare_disk(struct store *s, const struct found *f, struct file_target *t)
 {
 	struct version_info v;
@@ -570,6 +573,7 @@ int target_namesakes(struct store *s, const char *text, store_id **ret, size_t *
 
 /* ---- any ---- */
 
+/* By its letters alone. */
 static bool looks_like_run(const char *text)
 {
 	size_t n = strlen(text);

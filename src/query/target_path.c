@@ -17,6 +17,7 @@ static void drop_last(struct buf *b)
 		b->n--;
 }
 
+/* Without . and .. and double slashes. */
 static void append_normalized(struct buf *b, struct str rest)
 {
 	while (rest.n) {

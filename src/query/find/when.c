@@ -89,6 +89,7 @@ static bool read_zone(const char **p, struct tm *tm, time_t *ret)
 	return true;
 }
 
+/* A date, with a time of day and a zone or without: in ns since 1970. 0, -EINVAL. */
 static int parse_calendar_time(const char *p, int64_t *ret)
 {
 	struct tm tm = {.tm_isdst = -1};
@@ -107,6 +108,7 @@ static int parse_calendar_time(const char *p, int64_t *ret)
 	return 0;
 }
 
+/* "90d" and its like: so long before now. 0, -EINVAL. */
 static int parse_time_ago(const char *text, int64_t now, int64_t *ret)
 {
 	static const struct {

@@ -67,6 +67,7 @@ static bool is_task(const struct strlist *argv)
 	return false;
 }
 
+/* ENGINE_NONE: it is none. */
 static enum stage_engine engine_of_program(struct str exe)
 {
 	if (str_is(exe, "make") || str_is(exe, "gmake"))
@@ -177,6 +178,7 @@ static void settle_exec(struct stage_run *r, uint32_t i)
 	}
 }
 
+/* Settles the execution and all above it, from the top. */
 static void settle_from(struct stage_run *r, uint32_t i)
 {
 	uint32_t above[DEEP];
@@ -207,6 +209,7 @@ static int load_exec(struct stage_run *r, const store_id *ids, size_t i, const s
 	return 0;
 }
 
+/* Reads all executions of a run. 0 or -errno. */
 static int load_run(struct stage_run *r, const store_id *ids)
 {
 	struct idmap places = {0};
@@ -231,6 +234,7 @@ static int load_run(struct stage_run *r, const store_id *ids)
 
 /* ---- names ---- */
 
+/* An execution that is a job by itself gets its stage. 0 or -errno. */
 static int name_itself(struct stage_run *r, uint32_t u)
 {
 	if (!r->x[u].itself || r->x[u].unit != u || r->stage[u] != NOT_THERE)
@@ -247,6 +251,7 @@ static int name_itself(struct stage_run *r, uint32_t u)
 	}
 }
 
+/* Names the jobs that an engine has started. 0 or -errno. */
 static int name_below(struct stage_run *r, uint32_t e)
 {
 	bool engine = r->x[e].under == e && r->x[e].unit == NOT_THERE;
@@ -284,6 +289,7 @@ static int keep_engine(struct stage_run *r, uint32_t i)
 	return idmap_add(&st->engines, x->id, (uint32_t)st->n_engines, &is_new) ? 0 : -ENOMEM;
 }
 
+/* Gives all units of a run their stages, engines first. 0 or -errno. */
 static int name_units(struct stage_run *r)
 {
 	int ret = 0;
@@ -394,6 +400,7 @@ int stages_join(struct stage_run *r, uint32_t u, uint32_t stage)
 	return 0;
 }
 
+/* Finds the stages of the execution's run, once. 0 or -errno. */
 static int look_at_run_of(struct stages *st, store_id exec)
 {
 	struct exec_brief x;

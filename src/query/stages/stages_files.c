@@ -43,6 +43,7 @@ static int open_recorded(const char *path, const struct version_info *v, const s
 	return -1;
 }
 
+/* A file that would have told more and is not there as it was, once. 0, -ENOMEM. */
 static int note_missed(struct stages *st, struct str path)
 {
 	char *text = stages_keep(st, path);

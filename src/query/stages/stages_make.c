@@ -79,6 +79,7 @@ static int load_words(struct target *t, store_id exec)
 	return r < 0 ? r : t->args.failed || t->cwd.failed ? -ENOMEM : 0;
 }
 
+/* How well the path fits what the unit's commands say that they make. */
 static enum fit fit_of(const struct target *t, struct str path)
 {
 	enum fit best = FIT_MADE;
@@ -93,6 +94,7 @@ static enum fit fit_of(const struct target *t, struct str path)
 
 /* ---- outputs of a recipe ---- */
 
+/* arg: struct target; keeps the best of the outputs. 0 or -errno. */
 static int take_output(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct target *t = arg;
@@ -144,6 +146,7 @@ struct log_at {
 	struct buf folder;
 };
 
+/* arg: struct log_at; keeps the version of the log, and its folder. */
 static int ask_ninja_log(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct log_at *a = arg;
@@ -156,6 +159,7 @@ static int ask_ninja_log(void *arg, store_id exec, store_id version, struct str 
 	return 0;
 }
 
+/* The log that the engine wrote, once for each. 0 or -errno. */
 static int load_ninja_log(struct target *t, uint32_t e)
 {
 	struct log_at a = {.t = t};
@@ -195,6 +199,7 @@ static struct str below_cwd(const struct target *t)
 	return below ? str_n(path.p + cwd.n + 1, path.n - cwd.n - 1) : path;
 }
 
+/* The unit is a stage by the target that it made. 0 or -errno. */
 static int name_target(struct target *t, uint32_t u)
 {
 	struct stage_run *r = t->r;

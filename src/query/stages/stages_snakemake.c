@@ -73,6 +73,7 @@ struct asked {
 	struct buf metadata;
 };
 
+/* arg: struct asked. 1: the job that makes this path is known, and nothing more is asked. */
 static int ask_job(void *arg, store_id exec, store_id version, struct str path)
 {
 	struct asked *a = arg;
@@ -96,6 +97,7 @@ static int ask_made(void *arg, store_id exec, store_id version, struct str path)
 	return r;
 }
 
+/* arg: struct asked; keeps the log that was written. */
 static int ask_log(void *arg, store_id exec, store_id version, struct str path)
 {
 	static const char folder[] = "/.snakemake/log/";
@@ -110,6 +112,7 @@ static int ask_log(void *arg, store_id exec, store_id version, struct str path)
 	return kept ? 0 : -ENOMEM;
 }
 
+/* Reads the plan from Snakemake's log, if it is as it was. 0 or -errno. */
 static int load_log(struct stage_run *r, uint32_t e, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
@@ -121,6 +124,7 @@ static int load_log(struct stage_run *r, uint32_t e, struct stages_plan *p)
 
 /* ---- the metadata of an output ---- */
 
+/* Did an execution of the run make the version? 1, 0, -errno. */
 static int is_of_run(struct stages *st, store_id version, store_id run)
 {
 	struct edges e = {0};
@@ -188,6 +192,7 @@ static int is_shell_job(struct stage_run *r, uint32_t u)
 	return 0;
 }
 
+/* By what Snakemake has kept of an output, where its log does not tell. 0 or -errno. */
 static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};
@@ -205,6 +210,7 @@ static int name_by_metadata(struct stage_run *r, uint32_t e, uint32_t u, struct 
 	return ret < 0 ? ret : g ? 0 : -ENOMEM;
 }
 
+/* The unit's stage is the rule of the job that makes one of its outputs. 0 or -errno. */
 static int name_unit(struct stage_run *r, uint32_t e, uint32_t u, struct stages_plan *p)
 {
 	struct asked a = {.r = r, .p = p, .e = e};

@@ -19,6 +19,7 @@ void stages_plan_release(struct stages_plan *p)
 
 /* ---- Snakemake's log ---- */
 
+/* Without its line feed; *rest goes on behind it. */
 static struct str next_line(struct str *rest)
 {
 	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
@@ -60,6 +61,7 @@ static bool is_job_head(struct str line, struct str *ret_name)
 	return false;
 }
 
+/* A line of a job in the log; others are passed over. */
 static void take_field(struct stages_job *j, struct str line)
 {
 	static const struct {
@@ -76,6 +78,7 @@ static void take_field(struct stages_job *j, struct str line)
 	}
 }
 
+/* Of the whole path; ./ before it does not count. Never 0. */
 static uint64_t path_hash(struct str folder, struct str path)
 {
 	uint64_t h = 1;

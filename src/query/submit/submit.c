@@ -34,6 +34,7 @@ void submissions_release(struct submissions *l)
 	*l = (struct submissions){0};
 }
 
+/* Copies the job's id. 0, -ENOMEM. */
 static int append_submission(struct submissions *l, const struct submission *one, struct str job)
 {
 	if (!vec_has_room(l->v, l->n, l->cap))
@@ -46,6 +47,7 @@ static int append_submission(struct submissions *l, const struct submission *one
 	return 0;
 }
 
+/* "" where the variable is not there; points into the execution's. */
 static struct str env_get(const struct exec_info *x, const char *name)
 {
 	struct str e;
@@ -124,6 +126,7 @@ static bool same_host(struct str a, const char *b)
 	return na && na == nb && strncasecmp(a.p, b, na) == 0;
 }
 
+/* Has the job the name that the command gives it, or, where it gives none, that of one of its words? */
 static bool is_job_named(const struct exec_info *x, const struct origin_of *o)
 {
 	struct str arg, script = {0}, given = {0};
@@ -163,6 +166,7 @@ bool submit_may_have(const struct exec_info *x, const struct origin_of *o)
 	return own != o->system || !str_is(job, o->job);
 }
 
+/* Certain ones first, then those that name the job, then the latest. */
 static int compare_submissions(const void *pa, const void *pb)
 {
 	const struct submission *a = pa, *b = pb;
@@ -265,6 +269,7 @@ struct search {
 	struct submissions *ret;
 };
 
+/* arg: struct search; keeps the execution if it may have submitted the job. 0, -ENOMEM. */
 static int look_for_submitter(void *arg, const struct exec_info *x)
 {
 	struct search *w = arg;
@@ -334,6 +339,7 @@ struct forward {
 	struct submissions *ret;
 };
 
+/* arg: struct forward; keeps the execution if the submission may have made its job. 0, -ENOMEM. */
 static int look_for_job(void *arg, const struct exec_info *x)
 {
 	struct forward *w = arg;

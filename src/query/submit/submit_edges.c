@@ -138,6 +138,7 @@ static int collect_submission(void *arg, const struct exec_info *e)
 	return 0;
 }
 
+/* All submissions of the record, once. 0 or -errno. */
 static int collect_submissions(struct submit_edges *x)
 {
 	int r = x->gathered ? 0 : submit_each_exec(x->s, collect_submission, x);
@@ -145,6 +146,7 @@ static int collect_submissions(struct submit_edges *x)
 	return r;
 }
 
+/* May it have made the job, in time, too? */
 static bool may_be(const struct submit_edges *x, const struct known_submission *sub, const struct known_job *j)
 {
 	bool late = j->began != TIME_NEVER && sub->x.start != TIME_NONE && sub->x.start - x->skew > j->began;
@@ -225,6 +227,7 @@ static int may_be_of_job(struct submit_edges *x, store_id exec)
 	return r < 0 ? r : *known == YES;
 }
 
+/* Adds edges from a job's execution to who may have submitted it. 0 or -errno. */
 static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 {
 	struct exec_info i;
@@ -250,6 +253,7 @@ static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
 	return r < 0 ? r : 0;
 }
 
+/* Adds edges from a submission to the jobs that it may have made. 0 or -errno. */
 static int edges_down(struct submit_edges *x, store_id exec, struct edges *e)
 {
 	const struct known_submission *sub = NULL;
