@@ -242,10 +242,7 @@ static uint64_t lack_bits(struct store *s, uint64_t row, int64_t start, int64_t 
 
 uint64_t read_lasting_gaps(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
-	uint64_t bits = 0;
-	for (size_t i = 0; i < v->gaps.n; i++)
-		if (v->gaps.v[i].fact.n == e->n && v->gaps.v[i].fact.reason < 64)
-			bits |= (uint64_t)1 << v->gaps.v[i].fact.reason;
+	uint64_t bits = e->own_gaps;
 	for (size_t i = 0; i < v->sessions.n; i++)
 		bits |= lack_bits(s, v->sessions.v[i], e->start, e->end);
 	return bits;

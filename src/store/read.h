@@ -14,6 +14,7 @@ struct view_exec {
 	} key;
 	uint64_t session; /* row of the fact that holds */
 	int64_t start, end;
+	uint64_t own_gaps; /* bit 1<<reason of the gaps that name it */
 	struct pproc_exec fact;
 	/* Of a view that is told, in the place of the rest: the number of the name that it was called by (0: it has none,
 	 * or the text itself), and the edges of what it used, and behind them of what it made. */

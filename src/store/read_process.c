@@ -95,6 +95,17 @@ static void resolve_execution_times(struct process_view *v)
 		v->execs.v[i].end = i + 1 < v->execs.n ? v->execs.v[i + 1].start : v->exited ? v->exit_key.time : TIME_NEVER;
 }
 
+/* Once for all executions: whoever asks for each of ten thousand would go through as many gaps each time. */
+static void mark_gaps(struct process_view *v)
+{
+	for (size_t i = 0; i < v->gaps.n; i++) {
+		const struct pproc_gap *g = &v->gaps.v[i].fact;
+		const struct view_exec *e = g->n <= UINT32_MAX && g->reason < 64 ? view_exec(v, (uint32_t)g->n) : NULL;
+		if (e)
+			v->execs.v[e - v->execs.v].own_gaps |= (uint64_t)1 << g->reason;
+	}
+}
+
 /* What one session told of the process. 0 or -errno. */
 static int read_process_section(struct store *s, const struct pproc_section *sec, struct process_view *v)
 {
@@ -136,6 +147,7 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 	if (rc < 0)
 		return rc;
 	resolve_execution_times(v);
+	mark_gaps(v);
 	v->id = v->forks.n || v->execs.n > 1 || v->exited ? id : 0;
 	/* A process that no session tells of any more (its frames came whole, and told of another) is not there. */
 	return v->id != 0;
