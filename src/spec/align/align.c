@@ -44,6 +44,7 @@ static int divergence_end(struct align_writer *w, size_t a, size_t b)
 	return 0;
 }
 
+/* The two are different from here on; decision: they parted at one. */
 static void divergence_begin(struct align_writer *w, size_t a, size_t b, bool decision)
 {
 	w->open = true;
@@ -191,6 +192,7 @@ struct loop_state {
 	uint32_t function, loop;
 	size_t iterations[2];
 };
+/* Gives what was, for loop_back. */
 static struct loop_state loop_enter(struct aligner *x, uint32_t function, uint32_t loop, size_t a, size_t b)
 {
 	struct loop_state was = {x->w.loop_function, x->w.loop, {x->w.iterations[0], x->w.iterations[1]}};

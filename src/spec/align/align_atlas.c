@@ -123,6 +123,7 @@ static const char *name_after_slash(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The caller's; NULL without memory. */
 static struct named *names_of(const struct spec *s)
 {
 	struct named *v = malloc((s->n_functions + 1) * sizeof(*v));

@@ -113,6 +113,7 @@ static int append_at_step(struct maker *m, int side, uint32_t call, uint32_t pla
 	return append_called_step(m, side, call, &(struct symbol){.kind = STEP_AT, .of = f->function, .node = place});
 }
 
+/* Leaves functions until the stack is that deep. 0 or -errno. */
 static int leave_to(struct maker *m, int side, uint32_t call, uint32_t depth)
 {
 	int r = 0;

@@ -22,6 +22,7 @@ struct emit {
 	uint32_t file, line, column; /* of the last point that had a line */
 };
 
+/* A copy for as long as the process lives; b is released. */
 static const char *keep_text(struct buf *b)
 {
 	char *ret = llvm_need(strdup(buf_cstr(b)));
@@ -29,6 +30,7 @@ static const char *keep_text(struct buf *b)
 	return ret;
 }
 
+/* The file's number, made if need be; a relative name stands below dir. */
 static uint32_t file_index(struct emit *e, const char *dir, size_t n_dir, const char *name, size_t n_name)
 {
 	struct buf b = {0};
@@ -162,6 +164,7 @@ static void emit_edges(struct emit *e, const struct point *x, struct spec_node *
 	free(successors);
 }
 
+/* What could not be examined, and of which function. */
 static void append_program_gap(struct program *p, const char *what, const char *of)
 {
 	struct buf b = {0};
@@ -263,6 +266,7 @@ static bool list_has_point(const uint32_t *v, size_t n, uint32_t x)
 	return false;
 }
 
+/* The last takes its place. */
 static void list_remove_point(uint32_t *v, size_t *n, uint32_t x)
 {
 	for (size_t i = 0; i < *n; i++)

@@ -37,6 +37,7 @@ static void build_inlined_call(struct insert *x, enum inlined what, LLVMValueRef
 	LLVMBuildCall2(x->b, x->types[what], x->inlined[what], all, n + 1, "");
 }
 
+/* Inserts a call that notes the number. */
 static void emit_number(struct insert *x, enum inlined what, uint32_t v)
 {
 	LLVMValueRef arg = LLVMConstInt(x->i32, v, false);
@@ -52,6 +53,7 @@ static void position_before(struct insert *x, LLVMValueRef inst)
 	LLVMSetCurrentDebugLocation2(x->b, NULL);
 }
 
+/* The first instruction that something can be put before: behind phis and landing pads. */
 static LLVMValueRef first_place(LLVMBasicBlockRef bb)
 {
 	LLVMValueRef i = LLVMGetFirstInstruction(bb);
@@ -213,6 +215,7 @@ static LLVMValueRef outcome_code(struct insert *x, const struct point *d, uint32
 	return LLVMConstInt(x->i32, TRACE_WORD(TRACE_W_DECIDE, d->node << TRACE_OUTCOME_BITS | outcome), false);
 }
 
+/* Inserts what notes the outcome of a branch, and before it, where asked for, its operands. */
 static void insert_decision(struct insert *x, const struct point *d)
 {
 	if (d->flags & SPEC_UNRECORDED)

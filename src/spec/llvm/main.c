@@ -28,6 +28,7 @@
 
 #include "base/hash.h"
 
+/* Says why and ends the process, with status 1. */
 void llvm_die(const char *fmt, ...)
 {
 	va_list ap;
@@ -67,6 +68,7 @@ static bool names_have(const struct names *n, const char *s)
 	return false;
 }
 
+/* Copies the name; one that is there already stays. */
 static void names_append(struct names *n, const char *s)
 {
 	if (names_have(n, s))
@@ -76,6 +78,7 @@ static void names_append(struct names *n, const char *s)
 		llvm_die("out of memory");
 }
 
+/* context: the loader; keeps LLVM's last error. */
 static void on_diagnostic(LLVMDiagnosticInfoRef d, void *context)
 {
 	struct loader *l = context;
@@ -171,6 +174,7 @@ static bool next_bitcode_piece(struct str *section, struct str *ret)
 	return true;
 }
 
+/* False: there is no bitcode in it. */
 static bool load_object_bitcode(struct loader *l, struct str bytes, const char *name)
 {
 	struct str section, one;
@@ -237,6 +241,7 @@ static bool take_archive(struct loader *l, struct str bytes, const char *path)
 	return any;
 }
 
+/* Ends the process where it cannot be written. */
 static void write_output_file(const char *path, const void *p, size_t n)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -257,6 +262,7 @@ static void set_constant(LLVMModuleRef m, const char *name, LLVMTypeRef type, ui
 	LLVMSetVisibility(v, LLVMHiddenVisibility);
 }
 
+/* Writes into the module which specification it was made with. */
 static void set_spec_id(LLVMModuleRef m, uint64_t id, bool library)
 {
 	LLVMContextRef context = LLVMGetModuleContext(m);

@@ -21,6 +21,7 @@ static const struct {
 #include "spec/llvm/libcalls.def"
 };
 
+/* For bsearch in a table whose rows begin with the name. */
 static int compare_key_to_name(const void *key, const void *row)
 {
 	return strcmp(key, *(const char *const *)row);
@@ -172,6 +173,7 @@ static const char *llvm_value_name(LLVMValueRef v)
 
 /* ---- calls ---- */
 
+/* Of the call, or of what it calls. */
 static bool has_attribute(LLVMValueRef call, LLVMValueRef callee, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
@@ -180,6 +182,7 @@ static bool has_attribute(LLVMValueRef call, LLVMValueRef callee, const char *na
 	        LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind));
 }
 
+/* Once for each function. */
 static void append_call_target(struct program *p, struct point *x, uint32_t function)
 {
 	for (uint32_t i = 0; i < x->n_targets; i++)
@@ -578,6 +581,7 @@ static void read_function(struct program *p, struct function *f)
 
 /* ---- which functions reach a system call ---- */
 
+/* Marks functions from which a system call may be reached. */
 static void find_reaching(struct program *p)
 {
 	bool changed = true;

@@ -43,6 +43,7 @@ static bool is_local(LLVMLinkage l)
 	return l == LLVMInternalLinkage || l == LLVMPrivateLinkage;
 }
 
+/* A copy, for free(). */
 static char *value_name(LLVMValueRef v)
 {
 	size_t n;
@@ -119,6 +120,7 @@ static bool can_have_versions(struct versions *v, const struct function *f, bool
 
 /* ---- before anything is inserted ---- */
 
+/* A value without a name gets one that nothing else has. */
 static void give_name(struct versions *v, LLVMValueRef x)
 {
 	char name[48];
