@@ -109,9 +109,9 @@ void serve_page_problem(const char *detail, const char *hint, struct buf *ret)
 	buf_str(ret, str_of("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
 	                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	                    "<title>stemma</title>\n<link rel=\"stylesheet\" href=\"assets/page.css\">\n"
-	                    "<header><h1>There is no such page</h1>\n<p><bdi>"));
+	                    "<main><header><h1>There is no such page</h1>\n<p><bdi>"));
 	put_html(ret, detail);
 	buf_str(ret, str_of("</bdi></p>\n<p class=\"note\">"));
 	put_html(ret, hint ? hint : "");
-	buf_str(ret, str_of("</p>\n<p><a href=\"./\">Runs</a></p></header>\n</html>\n"));
+	buf_str(ret, str_of("</p>\n<p><a href=\"./\">Runs</a></p></header></main>\n</html>\n"));
 }
