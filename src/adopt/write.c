@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/ulid.h"
 #include "event/clean.h"
-#include "event/log_frames.h"
+#include "event/log_frame.h"
 #include "import/logs.h"
 #include "query/target.h"
 

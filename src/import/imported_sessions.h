@@ -7,7 +7,7 @@
 #define STEMMA_IMPORT_IMPORTED_SESSIONS_H
 
 #include "event/clean.h"
-#include "event/log_frames.h"
+#include "event/log_frame.h"
 #include "import/imported.h"
 
 struct imported_session {
