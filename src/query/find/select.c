@@ -1,29 +1,16 @@
-#include "query/find/select.h"
+#include "query/find/select_int.h"
 
 #include "base/os/system.h"
-#include "query/find/when.h"
 #include "query/idset.h"
 #include "query/lineage.h"
 #include "query/stages/stages_called.h"
 #include "query/target.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-struct select {
-	struct store *s;
-	const struct select_options *o;
-	struct err *err;
-	enum expr_kind kind;
-	bool sure;             /* follow sure edges only */
-	struct idset *objects; /* objects of HDF5 files that something came from, or went into: all that are shown */
-};
 
 /* ---- everything there is ---- */
 
@@ -218,19 +205,6 @@ static int select_reachable(const struct select *w, const char *text, enum linea
 	return r;
 }
 
-/* The glob as it is matched: against the whole path if it has a slash (relative ones from here), else the last
- * component. */
-static bool path_matches(const char *glob, struct str path, struct buf *tmp)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	buf_reset(tmp);
-	if (strchr(glob, '/') || !slash)
-		buf_str(tmp, path);
-	else
-		buf_str(tmp, str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)));
-	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
-}
-
 /* A relative glob with a slash is one from here: whole is the buffer for it. */
 static const char *absolute_glob(const char *glob, struct buf *whole)
 {
@@ -268,7 +242,7 @@ static int add_matching_versions(const struct select *w, const char *glob, struc
 	for (size_t i = 0; i < files.n && r == 0; i++) {
 		struct file_info f;
 		r = store_file(w->s, files.v[i], &f);
-		uint64_t n = r > 0 && path_matches(glob, f.path, &tmp) ? f.versions : 0;
+		uint64_t n = r > 0 && select_path_matches(glob, f.path, &tmp) ? f.versions : 0;
 		for (; n > 0 && r >= 0; n--) {
 			store_id v;
 			r = store_version_of(w->s, files.v[i], n, &v);
@@ -306,171 +280,6 @@ static int select_by_path(const struct select *w, const char *glob, struct idset
 
 /* ---- conditions about executions and runs ---- */
 
-struct ask {
-	enum expr_op op;
-	const char *text;
-	int64_t time;    /* since, before */
-	bool failed, ok; /* exit */
-	uint64_t ending, code;
-	char folder[4096]; /* in: absolute, without a slash at its end */
-};
-
-/* "SIGTERM" or "TERM"; 0: no signal is called so. */
-static int signal_number(const char *name)
-{
-	if (strncmp(name, "SIG", 3) == 0)
-		name += 3;
-	for (int i = 1; i < 65; i++) {
-		const char *known = sigabbrev_np(i);
-		if (known && strcmp(known, name) == 0)
-			return i;
-	}
-	return 0;
-}
-
-/* Reads the value of a condition once. 0, or -EINVAL with a sentence. */
-static int prepare_ask(const struct select *w, const struct expr *e, struct ask *ret)
-{
-	struct ask a = {.op = e->op, .text = e->value};
-	if (e->op == EXPR_since || e->op == EXPR_before) {
-		if (when_parse(e->value, w->o->now, &a.time) < 0) {
-			err_set(w->err, 0, "'%.100s' is no time", e->value);
-			err_hint(w->err, "times are like 2026-11-21, 2026-11-21T12:13, today, yesterday, 2h, 3d");
-			return -EINVAL;
-		}
-	} else if (e->op == EXPR_in) {
-		struct buf b = {0};
-		target_path(e->value, &b);
-		while (b.n > 1 && b.p[b.n - 1] == '/')
-			b.n--;
-		snprintf(a.folder, sizeof(a.folder), "%s", b.failed || b.n >= sizeof(a.folder) ? "" : buf_cstr(&b));
-		buf_release(&b);
-		if (!*a.folder) {
-			err_set(w->err, 0, "'%.100s' is no folder", e->value);
-			return -EINVAL;
-		}
-	} else if (e->op == EXPR_exit) {
-		char *end;
-		errno = 0;
-		unsigned long n = strtoul(e->value, &end, 10);
-		a.ending = TERM_ending_exited;
-		a.code = n;
-		if (strcmp(e->value, "failed") == 0) {
-			a.failed = true;
-		} else if (strcmp(e->value, "ok") == 0) {
-			a.code = 0;
-		} else if (!isdigit((unsigned char)*e->value) || *end || errno) {
-			a.ending = TERM_ending_signaled;
-			a.code = (uint64_t)signal_number(e->value);
-			if (!a.code) {
-				err_set(w->err, 0, "'%.100s' is no exit status", e->value);
-				err_hint(w->err, "exit takes a number, failed, ok or a signal such as SIGKILL");
-				return -EINVAL;
-			}
-		}
-	}
-	*ret = a;
-	return 0;
-}
-
-/* One that was not seen to end has not. */
-static bool has_ended_so(const struct ask *a, uint64_t ending, uint64_t code)
-{
-	if (a->failed)
-		return ending == TERM_ending_signaled || (ending == TERM_ending_exited && code);
-	return ending == a->ending && code == a->code;
-}
-
-/* The folder itself counts. */
-static bool is_in_folder(const struct ask *a, struct str cwd)
-{
-	size_t n = strlen(a->folder);
-	return n == 1 ? cwd.n > 0 : str_starts(cwd, str_n(a->folder, n)) && (cwd.n == n || cwd.p[n] == '/');
-}
-
-/* Before it, or at it and later; what goes on still is later. */
-static bool at_time(const struct ask *a, int64_t start, int64_t end)
-{
-	if (a->op == EXPR_before)
-		return start != TIME_NONE && start < a->time;
-	return end == TIME_NONE ? start != TIME_NONE && start >= a->time : end >= a->time;
-}
-
-static bool glob_is(const char *glob, struct str s, struct buf *tmp)
-{
-	buf_reset(tmp);
-	buf_str(tmp, s);
-	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
-}
-
-/* A path named whole, by its last components, or by a pattern. */
-static bool path_has_name(const char *name, struct str path, struct buf *tmp)
-{
-	struct str n = str_of(name);
-	if (str_ends(path, n) && (path.n == n.n || *name == '/' || path.p[path.n - n.n - 1] == '/'))
-		return n.n > 0;
-	return path_matches(name, path, tmp);
-}
-
-/* By its file, its script or its first argument. 1, 0, -errno. */
-static int is_program_named(const struct select *w, const char *name, const struct exec_info *x, struct buf *tmp)
-{
-	struct file_info f;
-	struct str first;
-	size_t pos = 0;
-	store_id files[] = {x->exe, x->script};
-	for (int i = 0; i < 2; i++) {
-		int r = files[i] ? store_file(w->s, files[i], &f) : 0;
-		if (r < 0 || (r > 0 && path_has_name(name, f.path, tmp)))
-			return r;
-	}
-	return strlist_next(&x->argv, &pos, &first) && path_has_name(name, first, tmp);
-}
-
-/* 1, 0 or -errno */
-static int exec_is(const struct select *w, const struct ask *a, const struct exec_info *x, struct buf *tmp)
-{
-	struct str arg;
-	switch (a->op) {
-	case EXPR_exe:
-		return is_program_named(w, a->text, x, tmp);
-	case EXPR_arg:
-		for (size_t pos = 0; strlist_next(&x->argv, &pos, &arg);)
-			if (memmem(arg.p, arg.n, a->text, strlen(a->text)))
-				return 1;
-		return 0;
-	case EXPR_in:
-		return is_in_folder(a, x->cwd);
-	case EXPR_job:
-		return x->job.n && glob_is(a->text, x->job, tmp);
-	case EXPR_user:
-		return str_is(x->user, a->text);
-	case EXPR_host:
-		return glob_is(a->text, x->host, tmp);
-	case EXPR_exit:
-		return has_ended_so(a, x->ending, x->code);
-	default:
-		return at_time(a, x->start, x->end);
-	}
-}
-
-/* Conditions that are of runs as a whole; all others are false. */
-static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp)
-{
-	switch (a->op) {
-	case EXPR_in:
-		return is_in_folder(a, r->cwd);
-	case EXPR_user:
-		return str_is(r->user, a->text);
-	case EXPR_host:
-		return glob_is(a->text, r->host, tmp);
-	case EXPR_exit:
-		return has_ended_so(a, r->ending, r->code);
-	default:
-		return at_time(a, r->start, r->end);
-	}
-}
-
 /* Executions that the condition is true of, lifted to what is asked for. 0 or -errno. */
 static int by_exec(const struct select *w, const struct ask *a, struct idset *ret)
 {
@@ -481,7 +290,7 @@ static int by_exec(const struct select *w, const struct ask *a, struct idset *re
 		struct exec_info x;
 		r = store_exec(w->s, all.v[i], &x);
 		if (r > 0)
-			r = exec_is(w, a, &x, &tmp);
+			r = select_ask_exec(w, a, &x, &tmp);
 		if (r > 0)
 			r = idset_add(&execs, all.v[i]);
 	}
@@ -502,7 +311,7 @@ static int select_by_run(const struct select *w, const struct ask *a, struct ids
 	for (size_t i = 0; i < all.n && r >= 0; i++) {
 		struct run_info run;
 		r = store_run_told(w->s, all.v[i], &run);
-		if (r > 0 && run_is(a, &run, &tmp))
+		if (r > 0 && select_ask_run(a, &run, &tmp))
 			r = idset_add(ret, all.v[i]);
 	}
 	idset_close(ret);
@@ -521,7 +330,7 @@ static int by_version_time(const struct select *w, const struct ask *a, struct i
 		r = store_version(w->s, all.v[i], &v);
 		/* What was only found was written when its time of modification says. */
 		bool found = r > 0 && v.origin != ORIGIN_OBSERVED;
-		if (r > 0 && at_time(a, found ? v.mtime : v.start, found ? v.mtime : v.end))
+		if (r > 0 && select_ask_time(a, found ? v.mtime : v.start, found ? v.mtime : v.end))
 			r = idset_add(ret, all.v[i]);
 	}
 	idset_close(ret);
@@ -549,7 +358,7 @@ static bool has_label(const char *glob, const struct run_info *run, struct buf *
 		const char *eq = label.n ? memchr(label.p, '=', label.n) : NULL;
 		if (eq && !strchr(glob, '='))
 			label.n = (size_t)(eq - label.p);
-		if (glob_is(glob, label, tmp))
+		if (select_glob_is(glob, label, tmp))
 			return true;
 	}
 	return false;
@@ -634,7 +443,7 @@ static int eval_condition(const struct select *w, const struct expr *e, struct i
 	default:
 		break;
 	}
-	int r = prepare_ask(w, e, &a);
+	int r = select_ask_prepare(w, e, &a);
 	if (r < 0)
 		return r;
 	bool timed = e->op == EXPR_since || e->op == EXPR_before;
