@@ -4,6 +4,7 @@
 #include "answer/live.h"
 #include "base/hash.h"
 #include "base/os/system.h"
+#include "base/vec.h"
 #include "query/find/select.h"
 #include "query/idmap.h"
 #include "query/idset.h"
@@ -21,6 +22,7 @@ struct watch {
 	struct err *err;
 	bool first;         /* what is there is no news */
 	struct idmap over;  /* runs of which nothing more can come */
+	VEC(uint64_t) ends; /* those that this look added: a look that fails is made again, and tells of them then */
 	struct idmap fresh; /* runs that came, or went on, after the first look */
 	struct live_runs live;
 	struct idmap met;    /* versions, runs and executions that were told, or were there */
@@ -150,8 +152,11 @@ static int note_run(struct watch *w, store_id id)
 	if (idmap_find(&w->over, key))
 		return 0;
 	bool over = is_over(w, &run), old = w->first && over;
-	if (put_key(old ? &w->over : &w->fresh, key) < 0 || (over && put_key(&w->over, key) < 0))
+	uint64_t *end = over ? vec_add(&w->ends) : NULL;
+	if ((!old && put_key(&w->fresh, key) < 0) || (over && !end))
 		return -ENOMEM;
+	if (end)
+		*end = key;
 	if (old)
 		return 0; /* it is never asked for again */
 	if (w->kind != EXPR_RUNS)
@@ -165,7 +170,7 @@ static int find_news(struct watch *w)
 {
 	store_id *runs = NULL;
 	size_t n = 0;
-	w->news.n = w->came.n = 0;
+	w->news.n = w->came.n = w->ends.n = 0;
 	live_release(&w->live);
 	w->live = (struct live_runs){0};
 	int r = store_runs(w->a->store, 0, &runs, &n);
@@ -364,11 +369,14 @@ int watch_look(struct watch *w, struct err *err, watch_each *each, void *arg)
 		if (r == 0)
 			r = note_told(w);
 	}
+	for (size_t i = 0; i < w->ends.n && r >= 0; i++)
+		if (put_key(&w->over, w->ends.v[i]) < 0)
+			r = -ENOMEM;
 	if (viewing)
 		store_view_end(w->a->store);
 	idset_release(&all);
 	idset_release(&sure);
-	w->first = false;
+	w->first &= r < 0;
 	return r;
 }
 
@@ -391,6 +399,7 @@ void watch_free(struct watch *w)
 	if (!w)
 		return;
 	idmap_release(&w->over);
+	vec_release(&w->ends);
 	idmap_release(&w->fresh);
 	live_release(&w->live);
 	idmap_release(&w->met);

@@ -14,12 +14,14 @@
 #define REST 4        /* looking takes at most one part in so many of the time, and one more */
 #define SHORTEST 100  /* ms from a look to the next one */
 #define LONGEST 60000 /* ms */
+#define TRIES 8       /* looks that fail one after the other until it gives up: some ten seconds */
 
 struct watching {
 	struct cmd *c;
 	const struct opts_watch *o;
 	struct watch *watch;
 	uint64_t told;
+	bool unwritable; /* the output is */
 	int status;
 };
 
@@ -135,8 +137,10 @@ static int print_event(void *arg, const struct watch_event *e)
 	if (w->o->json)
 		w->status = js_print(o, true);
 	w->told++;
-	if (fflush(stdout) == EOF)
+	if (fflush(stdout) == EOF) {
+		w->unwritable = true;
 		return -errno;
+	}
 	return w->status != STATUS_OK || (w->o->count && w->told >= w->o->count);
 }
 
@@ -160,6 +164,20 @@ static int look(struct watching *w, struct err *err)
 	return r < 0 ? r : watch_look(w->watch, err, print_event, w);
 }
 
+/* A look, and where that fails, because the index is held too long or is being made anew, another one: what was not
+ * told of comes again with it. 1: it is to end; 0, -errno. */
+static int look_again(struct watching *w, struct watch_logs *logs, struct err *err)
+{
+	int r = look(w, err);
+	for (int i = 0; i < TRIES && r < 0 && r != -ENOMEM && !w->unwritable; i++) {
+		*err = (struct err){0};
+		if (!watch_logs_pause(logs, SHORTEST << (i < 5 ? i : 5)))
+			return 1;
+		r = look(w, err);
+	}
+	return r;
+}
+
 static int watch_on(struct watching *w, struct watch_logs *logs, struct err *err)
 {
 	int64_t rest = 0;
@@ -168,7 +186,7 @@ static int watch_on(struct watching *w, struct watch_logs *logs, struct err *err
 		if (rest && !watch_logs_pause(logs, rest))
 			return 0;
 		int64_t from = now_ms();
-		r = look(w, err);
+		r = look_again(w, logs, err);
 		if (r != 0)
 			return r < 0 ? r : 0;
 		rest = (now_ms() - from) * REST;

@@ -59,6 +59,15 @@ static int add_folder(struct watch_logs *w, const char *path, int depth)
 	return r;
 }
 
+/* An instance of inotify, if there is one to be had: a user has 128 of them, and each run that is recorded takes some.
+ * 0 or -ENOMEM. */
+static int begin_notices(struct watch_logs *w)
+{
+	if (w->fd < 0)
+		w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	return w->fd < 0 ? 0 : add_folder(w, buf_cstr(&w->root), 0);
+}
+
 int watch_logs_open(const char *folder, struct watch_logs *ret)
 {
 	sigset_t set;
@@ -69,15 +78,12 @@ int watch_logs_open(const char *folder, struct watch_logs *ret)
 	sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0 || (ret->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
 		return -errno;
-	ret->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (ret->fd < 0)
-		return -errno;
 	buf_printf(&ret->root, "%s", folder);
 	int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ret->blind = at < 0 || !io_is_local(at);
 	if (at >= 0)
 		close(at);
-	return ret->root.failed ? -ENOMEM : add_folder(ret, buf_cstr(&ret->root), 0);
+	return ret->root.failed ? -ENOMEM : begin_notices(ret);
 }
 
 void watch_logs_close(struct watch_logs *w)
@@ -125,12 +131,12 @@ static int drain(struct watch_logs *w)
 int watch_logs_wait(struct watch_logs *w)
 {
 	struct pollfd p[] = {{.fd = w->fd, .events = POLLIN}, {.fd = w->signals, .events = POLLIN}};
-	int n = poll(p, 2, w->blind ? LOGS_BLIND : -1);
+	int n = poll(p, 2, w->fd < 0 ? LOGS_UNNOTICED : w->blind ? LOGS_BLIND : -1);
 	if (n < 0)
 		return errno == EINTR ? 1 : -errno;
 	if (p[1].revents)
 		return 0;
-	int r = drain(w);
+	int r = w->fd < 0 ? begin_notices(w) : drain(w);
 	return r < 0 ? r : 1;
 }
 

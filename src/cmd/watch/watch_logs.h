@@ -8,15 +8,18 @@
 #include <stdint.h>
 
 /* The folder and all folders in it are watched. Where that cannot be (too many folders, a file system that other hosts
- * write), `blind` is set, and waiting ends after LOGS_BLIND at the latest. */
+ * write), `blind` is set, and waiting ends after LOGS_BLIND at the latest. Where the user has no instance of inotify
+ * left, waiting ends after LOGS_UNNOTICED, and one is asked for again. */
 struct watch_logs {
-	int fd, signals; /* inotify; SIGINT, SIGTERM and SIGHUP, which are blocked from then on */
+	int fd, signals; /* inotify, -1 while there is none to be had; SIGINT, SIGTERM and SIGHUP, which are blocked from
+	                    then on */
 	struct buf root;
 	struct buf *folders; /* by the watch's number, "" none */
 	size_t cap;
 	bool blind;
 };
-#define LOGS_BLIND 10000 /* ms */
+#define LOGS_BLIND 10000    /* ms */
+#define LOGS_UNNOTICED 1000 /* ms */
 
 /* 0 or -errno; close ret in any case. */
 int watch_logs_open(const char *folder, struct watch_logs *ret);
