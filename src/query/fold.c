@@ -73,6 +73,29 @@ static enum fold_class class_by_call(const struct exec_brief *x, enum fold_class
 	return find_fold_class(name);
 }
 
+/* Is it a script that only chooses an interpreter, and becomes it? */
+static bool is_shim(struct str path)
+{
+	static const char *const folders[] = {"/shims/", "/libexec/"};
+	static const char *const managers[] = {"/.pyenv", "/.rbenv", "/.nodenv", "/.asdf", "/mise"};
+	for (size_t i = 0; i < sizeof(managers) / sizeof(managers[0]); i++)
+		for (size_t k = 0; k < sizeof(folders) / sizeof(folders[0]); k++) {
+			size_t n = strlen(managers[i]);
+			const char *at = path.n ? memmem(path.p, path.n, managers[i], n) : NULL;
+			if (at && str_starts(str_n(at + n, (size_t)(path.p + path.n - at) - n), str_of(folders[k])))
+				return true;
+		}
+	return false;
+}
+
+/* Does a shell run such a script, which it was given by name, as `env bash SCRIPT` does? */
+static bool is_given_shim(const struct strlist *argv)
+{
+	struct str arg;
+	size_t pos = 0;
+	return strlist_next(argv, &pos, &arg) && strlist_next(argv, &pos, &arg) && is_shim(arg);
+}
+
 /* What the execution's program is in folding, by its script or its own name. 0 or -errno. */
 static int load_fold_class(struct store *s, const struct exec_brief *x, enum fold_class *ret)
 {
@@ -84,6 +107,10 @@ static int load_fold_class(struct store *s, const struct exec_brief *x, enum fol
 		*ret = FOLD_driver; /* as mpicc often is */
 		return 1;
 	}
+	if (r > 0 && is_shim(f.path)) {
+		*ret = FOLD_wrapper;
+		return 1;
+	}
 	r = r >= 0 && x->exe ? store_file(s, x->exe, &f) : r;
 	if (r < 0)
 		return r;
@@ -92,7 +119,9 @@ static int load_fold_class(struct store *s, const struct exec_brief *x, enum fol
 	enum fold_class c = find_fold_class(name);
 	if (c == FOLD_program && !script)
 		c = class_by_call(x, c);
-	*ret = c == FOLD_shell && !script && has_commands(&x->argv) ? FOLD_command : c;
+	if (c == FOLD_shell && !script)
+		c = has_commands(&x->argv) ? FOLD_command : is_given_shim(&x->argv) ? FOLD_wrapper : c;
+	*ret = c;
 	return 1;
 }
 
@@ -142,6 +171,35 @@ static bool may_be_private(const struct file_info *f)
 	if (f->kind == TERM_kind_socket)
 		return !str_starts(f->path, str_of("inet:")) && !str_starts(f->path, str_of("unix:"));
 	return f->kind == TERM_kind_pipe || (f->kind == TERM_kind_regular && !f->named);
+}
+
+/* The script that an execution, which is no fork, is the shim of: 1, 0, -errno. */
+static int runs_shim(struct store *s, const struct exec_brief *x)
+{
+	struct file_info f;
+	int r = x->n && x->script ? store_file(s, x->script, &f) : 0;
+	return r > 0 ? is_shim(f.path) : r < 0 ? r : x->n && is_given_shim(&x->argv);
+}
+
+int fold_helps_shim(struct store *s, store_id exec)
+{
+	struct exec_info self, above;
+	struct exec_brief x;
+	int r = store_exec(s, exec, &self);
+	uint64_t pid = self.pid;
+	int64_t started = self.started;
+	store_id at = r > 0 ? self.parent : 0;
+	for (int i = 0; i < ABOVE && at && r > 0; i++) {
+		r = store_exec_brief(s, at, &x);
+		store_id parent = r > 0 ? x.parent : 0;
+		int shim = r > 0 ? runs_shim(s, &x) : r;
+		if (shim > 0 && (r = store_exec(s, at, &above)) > 0)
+			return above.pid != pid || above.started != started; /* else it is what the shim became */
+		if (r <= 0 || shim < 0 || x.n)
+			return r < 0 ? r : shim < 0 ? shim : 0;
+		at = parent;
+	}
+	return r < 0 ? r : 0;
 }
 
 int fold_private(struct store *s, store_id version, store_id rep)

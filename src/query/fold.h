@@ -25,6 +25,9 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret);
 /* The execution to which it counts: the highest driver above it; else, of a fork of a program that is not in fold.def,
  * the program; else itself. 1, 0, -errno. */
 int fold_representative(struct store *s, store_id exec, store_id *ret);
+/* Did a shim (pyenv's, rbenv's, ...) start the execution to find out which interpreter it is to become? 1, 0, -errno.
+ */
+int fold_helps_shim(struct store *s, store_id exec);
 /* Is a version of no interest but to those that count to `rep`: a pipe, or a file that has no name any more, made and
  * used by none but them? 1, 0, -errno. */
 int fold_private(struct store *s, store_id version, store_id rep);

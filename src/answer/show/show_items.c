@@ -77,7 +77,10 @@ int show_exec_is_listed(struct store *s, store_id exec)
 		return 0;
 	if (r > 0)
 		r = fold_class(s, exec, &class);
-	return r <= 0 ? r : !fold_is_starter(class);
+	if (r <= 0 || fold_is_starter(class))
+		return r < 0 ? r : 0;
+	r = fold_helps_shim(s, exec);
+	return r < 0 ? r : !r;
 }
 
 /* ---- an execution ---- */
