@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RESERVED_AT 20 /* in the file's header: how many bytes of each page SQLite leaves alone */
@@ -93,6 +94,20 @@ static int read_page_header(struct pages_file *p)
 	return SQLITE_OK;
 }
 
+enum { TORN_TRIES = 40, TORN_WAIT = 25 }; /* ms: a second in all, for a writer that had to wait for a processor */
+
+/* Reads a page that is to fit its checksum. The first one SQLite reads before it holds a lock that keeps others from
+ * folding the write-ahead log in, so a part of it may be of their write: it is read again. */
+static int read_whole_page(struct pages_file *p, unsigned char *into, sqlite3_int64 page)
+{
+	int code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
+	for (int i = 0; i < TORN_TRIES && page == 0 && code == SQLITE_OK && !is_page_intact(into, page); i++) {
+		nanosleep(&(struct timespec){.tv_nsec = TORN_WAIT * 1000000L}, NULL);
+		code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
+	}
+	return code;
+}
+
 static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	struct pages_file *p = of(f);
@@ -106,7 +121,7 @@ static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	unsigned char *into = whole ? to : p->room;
 	if (at + n > page + PAGE_BYTES)
 		return file_is_damaged(p);
-	code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
+	code = read_whole_page(p, into, page);
 	if (code == SQLITE_IOERR_SHORT_READ && !p->looked) {
 		memset(to, 0, (size_t)n);
 		return code;

@@ -2,7 +2,8 @@
  *
  * SQLite finds damage only where it breaks the structure of a page. This layer below it (a VFS) keeps XXH3-64 of each
  * page and its number in the last 8 bytes, which SQLite leaves alone (SQLITE_FCNTL_RESERVE_BYTES), writes it whenever a
- * page of the database file is written, and answers SQLITE_CORRUPT for a page that does not fit it. Mapped pages are
+ * page of the database file is written, and answers SQLITE_CORRUPT for a page that does not fit it; for the first page,
+ * which is read before there is a lock, if it does not for a second. Mapped pages are
  * checked once a connection. Pages in the write-ahead log have SQLite's own checksums.
  *
  * Cost: about 1 us for each page that a process touches. */
