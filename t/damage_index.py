@@ -55,7 +55,7 @@ def main():
             k = rng.randrange(len(QUESTIONS))
             status, out, err = ask(QUESTIONS[k])
             if (status, out) == truth[k]:
-                mended += b'made again' in err
+                mended += b'rebuilt' in err
                 untouched += not err
             elif status == 125 and not out and turn == 0:
                 failed += 1

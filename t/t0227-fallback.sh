@@ -203,7 +203,7 @@ elif [ "$(id -u)" = 0 ] && unshare -m -p -f true 2>/dev/null; then
 		END
 		chmod 755 "$T/lacking"
 		STEMMA=$T/lacking
-		less 'only the run itself is recorded: /proc' off '/proc is not there' 9
+		less 'only the run itself is recorded: /proc' off '/proc is not mounted or belongs to another namespace' 9
 	done
 	cat >"$T/lacking" <<-END
 		#!/bin/sh

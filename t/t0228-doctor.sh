@@ -45,7 +45,7 @@ result $? "nothing is left behind" "$T/out"
 for way in 'user notification:--transport=notify' 'ptrace:--transport=trace' 'bytes per file:--exact' 'processes:--transport=proc'; do
 	title=${way%%:*}
 	case $(the "$title") in
-	ok*) the "$title" | grep -Eq -e "^ok ${way#*:}: (stops no call|[0-9.]*[1-9][0-9.]* us a stopped call), [0-9.]* ms a program\$" ;;
+	ok*) the "$title" | grep -Eq -e "^ok ${way#*:}: (stops no call|[0-9.]*[1-9][0-9.]* us per stopped call), [0-9.]* ms a program\$" ;;
 	*) the "$title" | grep -Eq -e "^missing ${way#*:}: ..*" ;;
 	esac
 	result $? "$title" "$T/out"
@@ -121,7 +121,7 @@ elif [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	END
 	chmod 755 "$T/no-proc"
 	under=$T/no-proc
-	doctor 1 --quick && the run | grep -q '^missing records nothing but itself: /proc is not there'
+	doctor 1 --quick && the run | grep -q '^missing records nothing but itself: /proc is not mounted'
 	result $? "no /proc" "$T/out"
 else
 	skip_ "no /proc" "only root can take it away"

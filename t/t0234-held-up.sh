@@ -44,9 +44,9 @@ recorded()
 		! grep '"k":"gap"' events | grep -v 'mounted or unmounted' >gaps
 		result $? "$what: nothing went by" gaps
 	elif grep '"k":"session"' events | grep -q 'complete/\(trace\|exact\)'; then
-		grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
+		grep -q '"k":"gap".*"reason":1\b.*a file system did not respond' events
 		result $? "$what: what went by unrecorded is said" events
-		grep '"k":"gap"' events | grep -q 'did not answer: m/hello'
+		grep '"k":"gap"' events | grep -q 'did not respond: m/hello'
 		result $? "$what: and the path that was waited for" events
 	fi
 	tail -n 1 events | grep -q '"k":"session_end"' && "$STEMMA" why last >why 2>&1 && grep -q sort why
@@ -101,7 +101,7 @@ others()
 		! grep '"k":"gap"' events >gaps
 		result $? "$what: and nothing went by" gaps
 	else
-		grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
+		grep -q '"k":"gap".*"reason":1\b.*a file system did not respond' events
 		result $? "$what: and what went by unrecorded is said" events
 	fi
 	tail -n 1 events | grep -q '"k":"session_end"'

@@ -62,7 +62,7 @@ for c in setuid seteuid setreuid setresuid raw; do
 		skip_ "$c" "$(sed -n 's/^skip: //p' "$T/err")"
 		continue
 	fi
-	[ $status = 0 ] && words $c "$c: done" 'not mapped' 'open: Permission denied' 0 && seen before && gap 'another user'
+	[ $status = 0 ] && words $c "$c: done" 'not mapped' 'open: Permission denied' 0 && seen before && gap 'it changed its user'
 	result $? "$c: another user does not have it, nor do its children" "$T/why"
 done
 

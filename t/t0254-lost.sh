@@ -26,7 +26,7 @@ for q in "" -q; do
 	[ "$(STEMMA_HOME=$T/home "$STEMMA" log --json | grep -c '"status": 7')" = 1 ] || echo "log does not show it" >>"$T/err$q"
 done
 sed -i '/No such file/d' "$T/err" "$T/err-q" # of cat
-[ "$(wc -l <"$T/err")" = 1 ] && grep -q "^stemma: the record in '.*home' was removed while this ran; this run was recorded there anew" "$T/err" && [ ! -s "$T/err-q" ]
+[ "$(wc -l <"$T/err")" = 1 ] && grep -q "^stemma: the record in '.*home' was removed while this ran; this run was recorded there again" "$T/err" && [ ! -s "$T/err-q" ]
 result $? "a record that is removed" "$T/err"
 
 # With the folder that it lay in: nothing is made in its place.
@@ -34,7 +34,7 @@ rm -rf "${T:?}/project"
 mkdir "$T/project"
 STEMMA_HOME=$T/project/.stemma "$STEMMA" run -- sh -c "rm -rf '$T/project'; exit 7" >"$T/out" 2>"$T/err"
 echo "$?" >"$T/got"
-saved=$(sed -n "s/.*this run's part is in '\([^']*\)'.*/\1/p" "$T/err")
+saved=$(sed -n "s/.*the record of this run is in '\([^']*\)'.*/\1/p" "$T/err")
 [ "$(cat "$T/got")" = 7 ] && [ ! -e "$T/project" ] && [ -n "$saved" ] && [ "$(stat -c '%a %u' "$saved")" = "600 $(id -u)" ] &&
 	STEMMA_HOME=$T/taken "$STEMMA" import "$saved" >>"$T/err" 2>&1 && [ "$(STEMMA_HOME=$T/taken "$STEMMA" log --json | grep -c '"status": 7')" = 1 ]
 result $? "a record that is removed with the folder above it" "$T/err"

@@ -43,11 +43,11 @@ result $? "stop lists the run with its standby" "$T/list"
 $PYTHON -c "import json, sys; sys.exit(not any(r['run'] == sys.argv[1] and r['standby'] == int(sys.argv[2]) for r in json.load(sys.stdin)['runs']))" "$run" "$s" <"$T/list"
 result $? "as JSON, too" "$T/list"
 "$STEMMA" doctor --quick >"$T/list" 2>&1
-grep -q '^standby *ok.*now' "$T/list" && grep '^standby' "$T/list" | grep -q 'has one\|have one'
+grep -q '^standby *ok.*at present' "$T/list" && grep '^standby' "$T/list" | grep -q 'has one\|have one'
 result $? "doctor names it" "$T/list"
 await sh -c '"$1" log 2>/dev/null | grep -q runs' - "$STEMMA"
 "$STEMMA" log >"$T/list" 2>&1 && "$STEMMA" show @ >>"$T/list" 2>&1
-grep -q ' runs ' "$T/list" && grep -q "standby is process $s" "$T/list"
+grep -q ' runs ' "$T/list" && grep -q "standby: process $s" "$T/list"
 result $? "log and show name it" "$T/list"
 "$STEMMA" log --json >"$T/list" 2>&1
 $PYTHON -c "import json, sys; sys.exit(json.load(sys.stdin)['runs'][0]['standby'] != int(sys.argv[1]))" "$s" <"$T/list"
@@ -113,7 +113,7 @@ if [ "$(id -u)" = 0 ] && gcc -o "$T/syscall-standby" "$T/fake.c" 2>"$T/err"; the
 	! LC_ALL=C grep -q "$(printf '[\033\007]')" "$T/list" && grep -q "$run.*$s" "$T/list"
 	result $? "what another user names like one steers no terminal" "$T/list"
 	"$STEMMA" show "$run" >"$T/list" 2>&1
-	grep -q "standby is process $s" "$T/list" && ! grep -q "standby is process $same" "$T/list"
+	grep -q "standby: process $s" "$T/list" && ! grep -q "standby: process $same" "$T/list"
 	result $? "nor is it taken for the run's" "$T/list"
 	"$STEMMA" stop @ >"$T/list" 2>&1 && "$STEMMA" stop "$run" >>"$T/list" 2>&1 && [ ! -s "$T/list" ] && kill -0 $latest && kill -0 $same
 	status=$?

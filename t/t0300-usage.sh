@@ -9,9 +9,9 @@ cmd 0 --help && says "$out" 'lineage' && [ ! -s "$err" ]
 check '--help goes to standard output'
 cmd 2 && says "$err" 'usage:' && [ ! -s "$out" ]
 check 'no command is a mistake'
-cmd 2 nonsense && says "$err" "stemma: 'nonsense' is no command" && says "$err" 'hint: '
+cmd 2 nonsense && says "$err" "stemma: unknown command 'nonsense'" && says "$err" 'hint: '
 check 'an unknown command'
-cmd 2 --nonsense log && says "$err" 'stemma: no option --nonsense'
+cmd 2 --nonsense log && says "$err" 'stemma: unknown option --nonsense'
 check 'an unknown option before the command'
 for c in run log show lineage why find stat sql index fsck config doctor; do
 	cmd 0 $c --help && says "$out" "usage: stemma $c" && says "$out" '--store DIR' && [ ! -s "$err" ] &&
@@ -35,7 +35,7 @@ check 'missing and superfluous operands'
 cmd 2 lineage --up --down x && cmd 2 lineage --format pdf x && says "$err" "'pdf'"
 check 'options that contradict each other, and words that are none'
 
-cmd 1 why x && says "$err" "nothing has been recorded in '$STEMMA_HOME' yet" && says "$err" 'hint: stemma run' && [ ! -e "$STEMMA_HOME" ]
+cmd 1 why x && says "$err" "no runs have been recorded in '$STEMMA_HOME' yet" && says "$err" 'hint: record a command with: stemma run' && [ ! -e "$STEMMA_HOME" ]
 check 'without a record, a question says so and makes none'
 cmd 1 log && cmd 1 index && cmd 1 fsck && [ ! -e "$STEMMA_HOME" ]
 check 'neither do index and fsck'
@@ -56,7 +56,7 @@ else
 	check 'a record that may not be read'
 	chmod 700 "$STEMMA_HOME/logs"
 fi
-cmd 2 run --count --transport=trace -- true && says "$err" '--exact counts by ptrace' && cmd 2 run --count --capture=tree -- true && says "$err" 'not --capture=tree'
+cmd 2 run --count --transport=trace -- true && says "$err" '--exact counts with ptrace' && cmd 2 run --count --capture=tree -- true && says "$err" 'cannot be combined with --capture=tree'
 check 'counting where nothing would be counted'
 "$STEMMA" log >/dev/full 2>"$err"
 [ $? = 125 ] && says "$err" 'cannot write the output: No space left on device'

@@ -24,8 +24,8 @@ cmd 0 lineage /w/out && is "$out" '/w/out@{1}  (7 B, 2026-01-01T00:00:49)
 + 4 system files, 1 absent path (--all)
 left out: 2 possible edges through fork or exec (--fork)
 all by ann on h1
-what could not be seen:
-  it used io_uring in a way that is not seen, or not all of it (join mid in.csv)'
+gaps:
+  its use of io_uring was not observed, or only in part (join mid in.csv)'
 check 'the tree'
 cmd 0 lineage --bytes --depth 1 /w/out && says "$out" '2048 bytes' && says_not "$out" 'sort' && says "$out" 'there is more beyond depth 1'
 check '--bytes and --depth'

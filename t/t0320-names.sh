@@ -15,7 +15,7 @@ h.write(p, h.file('/w/made'), size=3)
 h.exit(p); h.end(); h.save(home, evtext)
 END
 cmd 1 why '/w/new
-line' && lines "$out" 1 && says "$out" '/w/new\nline@{1}: not made under stemma'
+line' && lines "$out" 1 && says "$out" '/w/new\nline@{1}: external, first observed'
 check 'a line feed in a name stays within its line'
 cmd 1 why "$(printf '/w/bad\377\376')" && says "$out" '/w/bad\xff\xfe@{1}:'
 check 'invalid UTF-8'
@@ -26,10 +26,10 @@ check 'a backslash is doubled'
 cmd 1 why "$(printf '/w/\303\274\342\200\256gnp')" && says "$out" "$(printf '/w/\303\274')\\xe2\\x80\\xaegnp@{1}"
 check 'marks of direction are escaped, letters are not'
 long=$($PYTHON -c "print('/' + '/'.join(['d' * 200] * 20) + '/' + 'e' * 70)")
-cmd 1 why "$long" && says "$out" 'eeee@{1}: not made' && lines "$out" 1
+cmd 1 why "$long" && says "$out" 'eeee@{1}: external' && lines "$out" 1
 check "a path of ${#long} bytes"
 huge=$($PYTHON -c "print('/x' * 60000)")
-cmd 1 why "$huge" && [ ! -s "$out" ] && says "$err" 'is not there'
+cmd 1 why "$huge" && [ ! -s "$out" ] && says "$err" 'does not exist'
 check 'a path that no system call takes'
 cmd 1 why '' && cmd 1 lineage . && says "$err" 'is a directory' && cmd 1 lineage / && says "$err" 'is a directory' && cmd 1 show .
 check 'the empty name and directories are refused'
@@ -53,9 +53,9 @@ fi
 
 cmd 0 why '/w/x@{2}' && says "$out" '/w/x@{2}: made by odd'
 check 'FILE@{N} is a version'
-cmd 1 why '/w/x@{1}' && says "$out" '/w/x@{1}: not made'
+cmd 1 why '/w/x@{1}' && says "$out" '/w/x@{1}: external'
 check 'the first one'
-cmd 1 why '/w/x@{2}@{1}' && says "$out" '/w/x@{2}@{1}: not made'
+cmd 1 why '/w/x@{2}@{1}' && says "$out" '/w/x@{2}@{1}: external'
 check 'a file that is called like a version, and its version'
 cmd 1 why '/w/made@{9}' && says "$err" "no version 9; its versions are 1 to 1" && cmd 1 why '/w/made@{0}' && cmd 1 why '/w/made@{99999999999999999999}' &&
 	cmd 1 why '/w/made@{1' && cmd 1 why '/w/made@{}' && cmd 1 why '@{1}'
@@ -77,7 +77,7 @@ echo 12 >here; echo 1 >other; ln -s here link
 if "$STEMMA" run -- sh -c 'cat here >copy; cat other >late' >"$out" 2>"$err"; then
 	cmd 0 why copy && says "$out" 'copy@{1}: made by cat here'
 	check 'a relative name'
-	cmd 1 why link && says "$out" 'here@{1}: not made'
+	cmd 1 why link && says "$out" 'here@{1}: external'
 	check 'a symbolic link stands for its file'
 	mv copy moved && cmd 0 why moved && says "$out" 'made by cat here'
 	check 'a file that was renamed where nobody saw it'
@@ -85,9 +85,9 @@ if "$STEMMA" run -- sh -c 'cat here >copy; cat other >late' >"$out" 2>"$err"; th
 	check 'a file that is gone'
 	mkdir sub && (cd sub && cmd 0 why ../copy && cmd 0 why "$PWD/../../work/./copy" && cmd 0 why ../nosuch/../copy)
 	check 'names with dots in them'
-	sleep 0.01; echo more >>late && cmd 0 why late && says "$out" 'CHANGED on disk since' && cmd 0 why 'late@{1}' && says_not "$out" 'CHANGED'
+	sleep 0.01; echo more >>late && cmd 0 why late && says "$out" 'CHANGED on disk since then' && cmd 0 why 'late@{1}' && says_not "$out" 'CHANGED'
 	check 'a file that has changed since'
-	rm late; echo new >keep; echo other >late; cmd 0 why late && says "$out" 'ANOTHER file has the name now'
+	rm late; echo new >keep; echo other >late; cmd 0 why late && says "$out" 'ANOTHER file has this name now'
 	check 'another file of the same name'
 	(cd / && rmdir "$T/work/sub" && mkdir "$T/gone" && cd "$T/gone" && rmdir "$T/gone" && cmd 0 why "$T/work/late" && cmd 1 why late)
 	check 'a working directory that is gone'

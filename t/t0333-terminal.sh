@@ -29,7 +29,7 @@ cmd 0 lineage /w/out && says "$out" '└─ ? terminal /dev/pts/3  (typed)  via 
 check 'and the lineage ends there'
 cmd 0 lineage --all --fork /w/out && says "$out" '(typed)' && says_not "$out" 'secret'
 check 'also with everything'
-cmd 0 why /w/sorted && says "$out" 'from /w/in@{1} by' && cmd 0 lineage /w/sorted && says_not "$out" 'terminal' && says "$out" 'left out: 1 stream that was there to read' &&
+cmd 0 why /w/sorted && says "$out" 'from /w/in@{1} by' && cmd 0 lineage /w/sorted && says_not "$out" 'terminal' && says "$out" 'left out: 1 stream that may not have been read' &&
 	cmd 0 lineage --all /w/sorted && says "$out" '? terminal /dev/pts/3'
 check 'a terminal that was only there is left out, and counted'
 cmd 0 lineage /w/count && says "$out" '? terminal /dev/pts/3  (typed)' && cmd 0 why /w/count && says "$out" 'made by cat | wc from terminal /dev/pts/3 (typed)? by'

@@ -19,7 +19,7 @@ check '... or written later'
 rec sh -c 'cat in >/dev/null; : >empty' && cmd 0 why empty && says "$out" 'made by' && cmd 0 lineage empty && says_not "$out" 'in@'
 check 'an empty file came from nothing'
 rec $PYTHON -I -c 'open("in").read(); open("hollow", "w").close()' && cmd 0 lineage hollow && says "$out" python3 && says_not "$out" 'in@{1}' &&
-	says "$out" 'left out: ' 'what the writer of an empty file used' && cmd 0 lineage --all hollow && says "$out" 'in@{1}' &&
+	says "$out" 'left out: ' 'input of a writer of an empty file' && cmd 0 lineage --all hollow && says "$out" 'in@{1}' &&
 	cmd 0 lineage --down in@{1} && says_not "$out" hollow@
 check '... though its maker had read something, and is known'
 rec $PYTHON -I -c 'import time; d = open("in").read(); open("log", "w").close(); time.sleep(0.05); open("result", "w").write(d)' && cmd 0 lineage result && says "$out" 'in@{1}'

@@ -39,7 +39,7 @@ runs()
 	cmd 0 find --runs --jsonl "$@" && [ "$(jq -r '.id[-1:]' "$out" | tr -d '\n')" = "$expected" ]
 }
 found '/w/res ult 0@{1}
-/w/sorted@{1}' 'from /w/data.csv@{1}' && says "$err" 'changed later where nobody recorded it'
+/w/sorted@{1}' 'from /w/data.csv@{1}' && says "$err" 'the file was modified outside stemma later; results of that are not included'
 check 'which results hold the old data?'
 runs 0 'used /w/data.csv@{1}' && runs 12 'used /w/data.csv@{2}' && runs 012 'used /w/data.csv'
 check 'which runs used which version?'
@@ -131,7 +131,7 @@ for i in range(2):  # as sed -i does: another file takes the name
 END
 cmd 0 find --json 'used /n/x@{1}' && json '[.entities[].path] == ["/n/made1"] and (.namesakes | length) == 1 and .namesakes[0].name == "/n/x@{1}"' &&
 	other=$(jq -r '.namesakes[0].version' "$out") && cmd 0 find 'used /n/x@{1}' && is "$out" '/n/made1@{1}' &&
-	says "$err" '/n/x@{1} is a version of the file that has the name now' && says "$err" "$(printf '%.16s' "$other")" &&
+	says "$err" '/n/x@{1} is a version of the latest file with this name' && says "$err" "$(printf '%.16s' "$other")" &&
 	cmd 0 find "used $other" && is "$out" '/n/made0@{1}' && [ ! -s "$err" ]
 check 'which file was taken is said where an earlier one of the name has a version of that number'
 cmd 0 find 'used /n/alone@{1}' && [ ! -s "$err" ] && cmd 0 find 'used /n/x' && [ ! -s "$err" ] && is "$out" '/n/made0@{1}
@@ -141,11 +141,11 @@ check 'and nothing where there is none, or all are meant'
 for words in 'why' 'lineage' 'show' 'stat' 'export -f prov-json' 'diff /n/alone@{1}'; do
 	# shellcheck disable=SC2086 # words
 	"$STEMMA" $words '/n/x@{1}' >"$out" 2>"$err"
-	says "$err" '/n/x@{1} is a version of the file that has the name now' && says "$err" 'hint: another file had the name before' "$(printf '%.16s' "$other")" &&
-		{ [ "$words" != show ] || { cmd 0 show /n/x && ! grep 'has the name now' "$err" && cmd 0 show "$other" && ! grep 'has the name now' "$err"; }; }
+	says "$err" '/n/x@{1} is a version of the latest file with this name' && says "$err" 'hint: an earlier file with this name' "$(printf '%.16s' "$other")" &&
+		{ [ "$words" != show ] || { cmd 0 show /n/x && ! grep 'latest file with this name' "$err" && cmd 0 show "$other" && ! grep 'latest file with this name' "$err"; }; }
 	check "$words: which file was taken"
 done
-cmd 0 note '/n/x@{1}' 'of the new one' && says "$err" 'is a version of the file that has the name now' && cmd 0 why /n/made0 && [ ! -s "$err" ]
+cmd 0 note '/n/x@{1}' 'of the new one' && says "$err" 'is a version of the latest file with this name' && cmd 0 why /n/made0 && [ ! -s "$err" ]
 check 'note: which file was taken'
 # Where only the earlier file has a version of that number, it is named.
 history <<'END'
@@ -156,7 +156,7 @@ h = History('01CCCCCCCCCCCCCCCCCCCCCCC1', argv=['w'], start=40000)
 a = h.process(); h.exec(a, ['w'], exe='/usr/bin/w')
 h.write(a, h.file('/n/y', ino=81), size=3); h.exit(a); h.end(); h.save(home, evtext)
 END
-cmd 1 why '/n/y@{2}' && says "$err" 'hint: another file had the name before, and has a version of that number: v' && ! grep 'has the name now' "$err"
+cmd 1 why '/n/y@{2}' && says "$err" 'hint: an earlier file with this name also has this version: use v' && ! grep 'latest file with this name' "$err"
 check 'a version that only the earlier file has'
 
 # A batch job, and what finds nothing among files.
@@ -167,7 +167,7 @@ h.write(a, h.file('/j/out', ino=90), size=2); h.exit(a, code=3); h.end(code=3); 
 END
 cmd 0 find 'job 4711' && is "$out" '/j/out@{1}' && cmd 0 find --execs 'job 47*' && says "$out" sbatched && cmd 0 find 'runs job 4711' && says "$out" sbatched
 check 'the files, executions and runs of a batch job'
-cmd 1 find 'job 12' && says "$err" 'nothing found' && says "$err" 'hint: these are files; --execs looks for executions, --runs for runs'
+cmd 1 find 'job 12' && says "$err" 'nothing found' && says "$err" 'hint: only files were searched; use --execs for executions, --runs for runs'
 check 'where nothing is found it says what was looked for'
 cmd 1 find --execs 'job 12' && says_not "$err" hint
 check 'but not where that was said'

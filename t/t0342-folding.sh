@@ -62,7 +62,7 @@ cmd 0 why /w/vcf && says "$out" 'made by call -q bam from /tmp/bam@{1}' && cmd 0
 check 'what a script starts stands for itself'
 cmd 0 why /w/gen && says "$out" 'made by gen by'
 check 'what a shell below a driver starts too'
-cmd 0 show @ && says "$out" 'x86_64-linux-gnu-gcc-12 -c a.c' && says "$out" 'make' && says_not "$out" 'cc1' && says_not "$out" 'sh -c' && says "$out" '+ 12 that count to others (--all)' && cmd 0 show --all @ && says "$out" 'cc1 a.c' && says "$out" 'sh -c' && says_not "$out" 'count to'
+cmd 0 show @ && says "$out" 'x86_64-linux-gnu-gcc-12 -c a.c' && says "$out" 'make' && says_not "$out" 'cc1' && says_not "$out" 'sh -c' && says "$out" '+ 12 folded into others (--all)' && cmd 0 show --all @ && says "$out" 'cc1 a.c' && says "$out" 'sh -c' && says_not "$out" 'count to'
 check 'the programs of a run'
 
 # An MPI job: rank 0 reads, rank 1 writes; what is between is a pipe, and memory that they share.

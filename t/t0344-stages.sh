@@ -88,7 +88,7 @@ check 'log by stage; what there is not'
 log=$(echo .snakemake/log/*.log)
 cp -p "$log" log.was
 sed -i 's/rule sort:/rule evil:/' "$log"
-cmd 0 lineage --stages out/all && says_not "$out" evil && says "$out" 'rule ?' && says "$out" 'rule count  sample=A' && says "$out" "names are missing: $log is not as it was recorded"
+cmd 0 lineage --stages out/all && says_not "$out" evil && says "$out" 'rule ?' && says "$out" 'rule count  sample=A' && says "$out" "some names are unknown: $log has changed since it was recorded"
 check 'a log that was changed is not read, and this is said'
 rm "$log"
 mkfifo "$log"

@@ -57,7 +57,7 @@ else
 	check 'downwards, without its solver'
 	cmd 0 run -- snakemake -j1 told.txt && cmd 0 lineage --stages --json told.txt && json '.stages[0] | [.kind, .name, .named_by] == ["rule","told","metadata"]'
 	check 'a job of which the log has a message only: by its metadata'
-	chmod -R u+w .snakemake && rm -r .snakemake && cmd 0 lineage --stages out/merged.txt && says "$out" 'rule ?' 'rule count  sample=A' 'rule ?' 'data/A.txt@{1}' && says "$out" 'names are missing: .snakemake/log/'
+	chmod -R u+w .snakemake && rm -r .snakemake && cmd 0 lineage --stages out/merged.txt && says "$out" 'rule ?' 'rule count  sample=A' 'rule ?' 'data/A.txt@{1}' && says "$out" 'some names are unknown: .snakemake/log/'
 	check 'without its log the jobs stay and names are missing'
 fi
 cd ..
@@ -71,7 +71,7 @@ if ! command -v ninja >/dev/null; then
 else
 	cmd 0 run -- ninja && cmd 0 lineage --stages two.h && says "$out" 'target two.c' 'c.txt@{1}' 'target c.txt' 'sub/b.txt@{1}' 'target sub/b.txt' 'a.txt@{1}' && cmd 0 lineage --stages --json two.h && json '[.stages[] | [.kind, .engine, .name, .named_by]] | sort == [["target","ninja","c.txt","log"],["target","ninja","sub/b.txt","log"],["target","ninja","two.c","log"]]'
 	check 'targets of ninja, by its log'
-	rm .ninja_log && cmd 0 lineage --stages two.h && says "$out" 'target two.c' 'target c.txt' 'names are missing: .ninja_log'
+	rm .ninja_log && cmd 0 lineage --stages two.h && says "$out" 'target two.c' 'target c.txt' 'some names are unknown: .ninja_log'
 	check 'and without it'
 fi
 cd ..

@@ -38,7 +38,7 @@ watch_end()
 	}
 }
 
-cmd 1 watch 'from in.txt' && says "$err" 'nothing has been recorded'
+cmd 1 watch 'from in.txt' && says "$err" 'no runs have been recorded in'
 check 'no record'
 echo 1 >in.txt
 echo x >other.txt

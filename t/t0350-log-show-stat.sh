@@ -24,7 +24,7 @@ check 'log: a line per run, in 80 columns'
 check 'log: the latest first; what is not known is a question mark'
 cmd 0 log -n 1 && lines "$out" 2 && says "$out" 'CCCCCCCC' && cmd 0 log -n 99 && lines "$out" 4
 check 'log -n'
-cmd 2 log -n 0 && says "$err" 'needs a number from 1 on' && cmd 2 stat -n 0 @ && cmd 2 lineage --depth 0 /w/out
+cmd 2 log -n 0 && says "$err" 'needs a number of at least 1, not' && cmd 2 stat -n 0 @ && cmd 2 lineage --depth 0 /w/out
 check 'no number of lines'
 cmd 0 log --json && json '.format == 1 and (.runs | length) == 3 and ([.runs[] | has("id","command","cwd","user","host","start","end","exit","inputs","outputs")] | all)' &&
 	json '.runs[2] | .id == "01AAAAAAAAAAAAAAAAAAAAAAAA" and .command[0] == "./first.sh" and .exit == {"status":0} and .user == "ann" and .host == "h1" and .outputs == 2' &&
@@ -115,7 +115,7 @@ while read -r number word lacks; do
 	"$STEMMA" log --json -n 99 >"$out" 2>"$err"
 	jq -e --arg run "$run" --argjson lower $lower '[.runs[] | select(.id == $run) | .counts_complete] == [$lower | not]' "$out" >/dev/null || wrong="$wrong, log: $word"
 	cmd 0 stat --json "$run" && jq -e --arg word "$word" --argjson lower $lower '(.unseen | index($word) != null) == $lower' "$out" >/dev/null || wrong="$wrong, stat: $word"
-	cmd 0 trust "$run" && if grep -q '^part of the record is missing' "$out"; then said=true; else said=false; fi && [ $said = $lower ] || wrong="$wrong, trust: $word"
+	cmd 0 trust "$run" && if grep -q '^the record is incomplete' "$out"; then said=true; else said=false; fi && [ $said = $lower ] || wrong="$wrong, trust: $word"
 done <"$T/gaps"
 [ "$(wc -l <"$T/gaps")" -ge 21 ] && [ -z "$wrong" ]
 check "gaps by which accesses may be missing are the same in log, stat and trust${wrong:+: not so$wrong}"

@@ -129,14 +129,14 @@ moment() { # API DIRECTION SHARE: so far between the first and the last of these
 }
 moment read write 0.5 && cmd 0 stat --json --at "$at" @~1 && json '[.under_way[] | .api, .direction, .calls, .path] == ["read", "write", 2, "/w/out"]' && cmd 0 stat --at "$at" @~1 && row '^write *2  -0.50[0-9]*  +0.[0-9]*  *-  copy .* /w/out$'
 check 'stat --at: what was under way'
-moment read read 1.5 && cmd 1 stat --at "$at" @~1 && says "$out" 'nothing was under way' && cmd 1 stat --json --at "$at" @~1 && json '.under_way == []' && cmd 2 stat --at 'never' @~1 && cmd 2 stat --at "$at" --tsv @~1
+moment read read 1.5 && cmd 1 stat --at "$at" @~1 && says "$out" 'no calls were in progress' && cmd 1 stat --json --at "$at" @~1 && json '.under_way == []' && cmd 2 stat --at 'never' @~1 && cmd 2 stat --at "$at" --tsv @~1
 check '... and that nothing was'
-cmd 0 stat @ && row '^    1       0  13.7 KiB  11.9 KiB  cat /w/out$' && row '^READS  WRITES  CALL$' && ! grep -q '[?]' "$out" && says "$out" 'IN, OUT: all that the process' &&
-	[ "$(tail -n 1 "$out")" = 'bytes and calls are not known: run --count counts most of them, --exact all' ] && [ "$(grep -c exact "$out")" = 1 ] &&
+cmd 0 stat @ && row '^    1       0  13.7 KiB  11.9 KiB  cat /w/out$' && row '^READS  WRITES  CALL$' && ! grep -q '[?]' "$out" && says "$out" 'IN, OUT: all bytes that the process' &&
+	[ "$(tail -n 1 "$out")" = 'bytes and calls are unknown: run --count counts most of them, --exact all' ] && [ "$(grep -c exact "$out")" = 1 ] &&
 	cmd 0 stat --json @ && json '.total.calls.read == null and .total.bytes_read == null and (.total.calls_complete | not) and .calls == [] and .executions[0].process.read == 14000'
 check 'stat: a run that was not counted: the totals of its processes, and a hint'
 cmd 0 stat /w/out && row '^/w/out: 2 executions, 1 file$' && row '^    ?     ?     ?      2  11.9 KiB  250 ms  /w/out$' && row '^    ?     ?     ?      -         -       -  cat /w/out$' &&
-	[ "$(tail -n 1 "$out")" = 'not all calls are known: stemma run --exact counts them' ] && cmd 0 stat --json '/w/out@{1}' && json '.total.calls.written.calls == 2 and (.executions | length) == 2' &&
+	[ "$(tail -n 1 "$out")" = 'some calls are unknown: stemma run --exact counts all' ] && cmd 0 stat --json '/w/out@{1}' && json '.total.calls.written.calls == 2 and (.executions | length) == 2' &&
 	cmd 0 stat /w/in && says "$out" '2 executions, 1 file' && says_not "$out" '/w/out$'
 check 'stat: a file'
 x=$("$STEMMA" sql --csv "SELECT pub FROM execution WHERE argv LIKE 'look%'" | tr -d '\r' | tail -n 1)
@@ -247,10 +247,10 @@ d.end()
 d.save(home, evtext)
 END
 cmd 0 stat --json @ && jq -e '.unseen == ["without_library"] and (.total.bytes_complete or .files[0].bytes_complete | not) and .files[0].bytes_read == 5 and
-	.executions[0].bytes_complete' "$out" >"$err" && cp "$out" "$T/json" && cmd 0 stat @ && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
+	.executions[0].bytes_complete' "$out" >"$err" && cp "$out" "$T/json" && cmd 0 stat @ && row '>=5 B .*/w/f$' && row '^the record is incomplete: more may have been read'
 check 'where a program could not be looked into the sums are lower bounds'
 row '^ *>=1  *>=5 B .*/w/f$' && jq -e '.total.calls_complete or .files[0].calls_complete | not' <"$T/json" >"$err" &&
-	cmd 0 stat /w/f && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
+	cmd 0 stat /w/f && row '>=5 B .*/w/f$' && row '^the record is incomplete: more may have been read'
 check '... which goes for a file of that run, too, and for calls'
 
 # ---- nothing to count
@@ -289,11 +289,11 @@ END
 cmd 0 stat 01EEEEEEEEEEEEEEEEEEEEEEEE && [ "$(cat "$out")" = '01EEEEEEEEEEEEEEEEEEEEEEEE: only processes were recorded, no files' ] &&
 	cmd 0 stat --json 01EEEEEEEEEEEEEEEEEEEEEEEE && jq -e '.unseen == ["tree_only"] and .files == [] and .total.bytes_read == null and (.total.calls_complete | not)' "$out" >"$err"
 check 'where only processes were recorded one line says so'
-cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHHHHHHHHHH: no files but those of the machine: --all counts them' ] && cmd 0 stat --all 01GGGGGGGGGGGGGGGGGGGGGGGG && row 'libc.so.6$'
+cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHHHHHHHHHH: only system files were used: --all counts them' ] && cmd 0 stat --all 01GGGGGGGGGGGGGGGGGGGGGGGG && row 'libc.so.6$'
 check 'where only system files were used one line says so'
-cmd 0 stat /w/machine && [ "$(tail -n 1 "$out")" = 'run, or loaded with a program: there is no call whose bytes could be counted' ]
+cmd 0 stat /w/machine && [ "$(tail -n 1 "$out")" = 'executed or loaded with a program: there are no calls to count' ]
 check 'a file that was only run'
-exactly='every call was counted: what is not known (?) may have gone by mapped memory'
+exactly='every call was counted: ? may be reads or writes of mapped memory'
 cmd 0 stat 01JJJJJJJJJJJJJJJJJJJJJJJJ && [ "$(tail -n 1 "$out")" = "$exactly" ] && cmd 0 stat /w/mapped && [ "$(tail -n 1 "$out")" = "$exactly" ] &&
 	cmd 0 stat /w/counted && says_not "$out" 'mapped memory'
 check 'whoever did run --exact is not told to do so'

@@ -32,7 +32,7 @@ END
 cd clone/deep/er || exit 1
 cmd 0 log --json && json '.runs | length == 3' && cmd 0 log --json && json '.runs | length == 3'
 check 'the configuration of a clone forgets no runs'
-lines "$err" 1 && says "$err" "$T/work/clone/.stemma/config' sets gc_auto, gc_older_than, gc_max_size, store, capture, transport, inject, measure, skew, system, color, projects: a project may not set this"
+lines "$err" 1 && says "$err" "$T/work/clone/.stemma/config' sets gc_auto, gc_older_than, gc_max_size, store, capture, transport, inject, measure, skew, system, color, projects: ignored, because a project may not set this"
 check 'one line names what was ignored'
 cmd 0 run -- sh -c 'echo 4 >made4' && cmd 0 log --json && json '.runs | length == 4' && json '.runs[0].capture // "complete" | startswith("off") | not' && ! [ -e "$T/elsewhere" ] && cmd 0 config --json && json '[.settings[] | select(.origin | contains("clone"))] == []'
 check 'nor does it move or weaken the record'
@@ -49,19 +49,19 @@ echo 'xattr = on' >"$T/work/mine" && rm "$T/work/clone/.stemma/config" && ln -s 
 check 'a symbolic link is not followed'
 mv "$T/work/clone/.stemma" "$T/work/real" && rm "$T/work/real/config" && echo 'xattr = on' >"$T/work/real/config" && ln -s "$T/work/real" "$T/work/clone/.stemma" && cmd 0 config xattr && is "$out" off && says "$err" 'symbolic link'
 check 'nor one in the place of .stemma'
-rm "$T/work/clone/.stemma" && mkdir "$T/work/clone/.stemma" && mkfifo "$T/work/clone/.stemma/config" && cmd 0 config xattr && is "$out" off && says "$err" 'is no file'
+rm "$T/work/clone/.stemma" && mkdir "$T/work/clone/.stemma" && mkfifo "$T/work/clone/.stemma/config" && cmd 0 config xattr && is "$out" off && says "$err" 'is not a file'
 check 'a pipe does not hold anybody up'
 rm "$T/work/clone/.stemma/config"
 if [ "$(id -u)" = 0 ]; then
 	echo 'xattr = on' >"$T/work/clone/.stemma/config"
 	for f in . .stemma .stemma/config; do
-		chown 12345 "$T/work/clone/$f" && cmd 0 config xattr && is "$out" off && says "$err" 'somebody else' && chown 0 "$T/work/clone/$f"
-		check "a project of somebody else is ignored: $f"
+		chown 12345 "$T/work/clone/$f" && cmd 0 config xattr && is "$out" off && says "$err" 'another user' && chown 0 "$T/work/clone/$f"
+		check "a project of another user is ignored: $f"
 	done
 	cmd 0 config xattr && is "$out" on
 	check 'and else it holds'
 else
-	skip 'a project of somebody else is ignored' 'only root can give files away'
+	skip 'a project of another user is ignored' 'only root can give files away'
 fi
 
 # ---- modules of the working folder ----

@@ -35,7 +35,7 @@ cp "$logs/A.stl" "$logs/again.stl"
 everything >"$T/again.json" && cmp "$T/late.json" "$T/again.json"
 check 'a log that is there twice changes nothing'
 rm "$logs/again.stl" && cmd 0 index --rebuild
-cmd 0 fsck && says "$err" 'nothing is wrong' && [ ! -s "$out" ] && cmd 0 fsck --json && json '.findings == []'
+cmd 0 fsck && says "$err" 'no problems found' && [ ! -s "$out" ] && cmd 0 fsck --json && json '.findings == []'
 check 'fsck finds nothing wrong'
 
 head -c 100 "$logs/C.stl" >>"$logs/A.stl"
@@ -53,7 +53,7 @@ check 'fsck says where'
 make_history
 printf 'STL7\040\0\0\0' >"$logs/newer.stl"; head -c 80 /dev/zero >>"$logs/newer.stl"; cat "$logs/A.stl" >>"$logs/newer.stl"
 : >"$logs/empty.stl"; echo 'no log at all, but long enough to hold a head of a block, at least so it seems' >"$logs/text.stl"; mkdir -p "$logs/folder.stl"; ln -s /nowhere "$logs/link.stl"
-cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 block of the logs from a newer stemma was passed over' && says "$err" 'hint: stemma fsck' && cmd 1 fsck && says "$out" ': 1 block is of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
+cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 frame of the logs from a newer version of stemma was skipped' && says "$err" 'hint: stemma fsck' && cmd 1 fsck && says "$out" ': 1 block is of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
 check 'newer, empty, foreign and strange files among the logs'
 rm -rf "$logs/newer.stl" "$logs/empty.stl" "$logs/text.stl" "$logs/folder.stl" "$logs/link.stl"
 rm "$logs/A.stl" && cmd 0 index --rebuild && cmd 0 lineage /w/3 && says "$out" '/w/1@{1}' && says_not "$out" '/w/0@'
@@ -63,7 +63,7 @@ make_history
 index=$(cmd 0 index --json; jq -r .index "$out")
 spoil() { printf 'rubbish rubbish rubbish rubbish rubbish' | dd of="$index" conv=notrunc bs=1 seek="$1" 2>/dev/null; }
 [ -f "$index" ] && spoil 0 && cmd 1 fsck && says "$out" 'the index is damaged' && lines "$out" 1 && cmd 125 log --no-index && says "$err" 'hint: stemma index --rebuild' &&
-	cmd 0 log && lines "$out" 4 && says "$err" 'the index was damaged; it was made again from the logs' && cmd 0 log && [ ! -s "$err" ]
+	cmd 0 log && lines "$out" 4 && says "$err" 'the index was damaged and has been rebuilt from the logs' && cmd 0 log && [ ! -s "$err" ]
 check 'a damaged index: fsck says so, a question makes it again'
 cp "$logs/C.stl" "$T/C.stl"
 spoil 20000 && printf x | dd of="$logs/C.stl" conv=notrunc bs=1 seek=100 2>/dev/null && cmd 1 fsck && says "$out" 'the index is damaged' && says "$out" 'C.stl'
@@ -74,7 +74,7 @@ rm -f "$index"* && $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv
 cmd 125 log && says "$err" 'was made by a newer version of stemma (format 999, this one knows' && says "$err" 'hint: ' && cmd 125 index && cmd 125 log --no-index && cmd 125 fsck
 check 'an index of a newer stemma'
 rm -f "$index"* && $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('CREATE TABLE files(id, pack)'); c.execute('PRAGMA application_id = 1398033729'); c.execute('PRAGMA user_version = 1'); c.commit()" "$index"
-cmd 125 log --no-index && says "$err" 'older version of stemma' && says "$err" 'hint: ' && cmd 0 log && lines "$out" 4 && lines "$err" 1 && says "$err" 'made by an older version of stemma; it was made again' && cmd 0 fsck && says_not "$err" 'older'
+cmd 125 log --no-index && says "$err" 'older version of stemma' && says "$err" 'hint: ' && cmd 0 log && lines "$out" 4 && lines "$err" 1 && says "$err" 'of an older version of stemma has been rebuilt' && cmd 0 fsck && says_not "$err" 'older'
 check 'an index of an older stemma is made again'
 rm -f "$index"* && cmd 1 log --no-index && says "$err" 'hint: stemma index' && cmd 0 log && lines "$out" 4
 check 'an index that is gone is made again, unless told not to look'
@@ -96,7 +96,7 @@ for i in range(4000):
 h.write(p, h.file('/w/sum'), size=1); h.exit(p); h.end(); h.save(home, evtext, 'many')
 END
 cmd 0 lineage --json /w/sum && json '[.edges[] | select(.type == "used") | .bytes] | sort == [range(1000000; 1004000)]' &&
-	cmd 0 lineage --json /w/small && json '[.executions[] | .argv[0]] == ["small"]' && cmd 0 fsck && says "$err" 'nothing is wrong'
+	cmd 0 lineage --json /w/small && json '[.executions[] | .argv[0]] == ["small"]' && cmd 0 fsck && says "$err" 'no problems found'
 check 'a process that read more than a block of rows is kept for, and its neighbour'
 rm "$logs/many.stl" && cmd 0 index --rebuild
 if [ "$(id -u)" = 0 ]; then
@@ -110,7 +110,7 @@ END
 	cmd 0 log && lines "$out" 5 && [ "$(find "$HOME/.cache/stemma" -name index.db | wc -l)" = 1 ]
 	check 'a record that cannot be written: the index is in the cache'
 	chmod a-w "$HOME/.cache/stemma/"*/* "$HOME/.cache/stemma/"*
-	cmd 0 log && lines "$out" 5 && says "$err" 'the index cannot be kept'
+	cmd 0 log && lines "$out" 5 && says "$err" 'the index cannot be stored, so each query rebuilds it'
 	check 'where that cannot be written either, it is made each time'
 	chmod -R u+w "$HOME/.cache"
 	chmod 700 "$STEMMA_HOME"

@@ -26,7 +26,7 @@ cp "$log" "$T/A.stl"
 truncate -s 200 "$log"
 cmd 0 why /w/a && [ ! -s "$err" ]
 check 'what the index still knows of a log that was cut is not doubted'
-cmd 0 index --rebuild && cmd 1 log --json && json '.runs == [] and .record == ["damaged"]' && says "$err" '1 recording lacks a part that was lost from the logs'
+cmd 0 index --rebuild && cmd 1 log --json && json '.runs == [] and .record == ["damaged"]' && says "$err" '1 recording lacks a part of the log'
 check 'and a rebuilt index knows that it knew more'
 cmd 0 index --rebuild && cmd 0 index && cmd 1 log --no-index && says "$err" '1 recording lacks'
 check 'for good'

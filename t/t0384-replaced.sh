@@ -82,7 +82,7 @@ by_hand()
 
 for how in by_name in_place by_hand; do
 	for what in B:as_long C:longer D:shorter; do
-		begin A && "$how" "${what%:*}" && cmd 0 why "/w/${what%:*}0" && says "$out" "made by step ${what%:*}" && says "$err" '1 recording lacks a part that was lost' &&
+		begin A && "$how" "${what%:*}" && cmd 0 why "/w/${what%:*}0" && says "$out" "made by step ${what%:*}" && says "$err" '1 recording lacks a part of the log' &&
 			cmd 1 why /w/A0 && as_anew
 		check "replaced $how, ${what#*:}: its beginning is indexed, the old one's rows are gone, and that is said"
 	done

@@ -22,7 +22,7 @@ one('B', 100, [('/w/cut', 11)], [('/w/after', 12)], True)
 one('C', 200, [('/w/in', 10)], [('/w/apart', 13)], True)
 END
 a=01AAAAAAAAAAAAAAAAAAAAAAAA b=01BBBBBBBBBBBBBBBBBBBBBBBB c=01CCCCCCCCCCCCCCCCCCCCCCCC
-sentence='the recording has no end: it goes on still, or was cut off'
+sentence='the recording has no end: it continues, or was cut off'
 
 cmd 0 why /w/cut && says "$out" 'record incomplete' && cmd 0 why --json /w/cut && json '.answers[0].makers[0].completeness == ["unended"]'
 check "why"
@@ -30,13 +30,13 @@ cmd 0 show $a && says "$out" "$sentence" && cmd 0 show --json $a && json '.thing
 check "show"
 cmd 0 lineage /w/cut && says "$out" "$sentence" && cmd 0 lineage /w/after && says "$out" "$sentence" && cmd 0 lineage --json /w/after && json '[.executions[] | .completeness[]] == ["unended"]'
 check "lineage, of what came from it too"
-cmd 0 stat $a && says "$out" "not all that was read and written could be seen" && cmd 0 stat --json $a && json '.unseen == ["unended"]'
+cmd 0 stat $a && says "$out" "the record is incomplete: more may have been read" && cmd 0 stat --json $a && json '.unseen == ["unended"]'
 check "stat"
-cmd 0 find path '/w/*' && says "$err" "of 1 of these $sentence" && cmd 0 find --json path '/w/*' && json '[.entities[] | select(.completeness == ["unended"]).path] == ["/w/cut"]' &&
-	cmd 0 find --runs used /w/in && says "$err" "of 1 of these $sentence" && cmd 0 find --json --runs used /w/in && json '[.runs[] | select(.completeness == ["unended"]).id] == ["'$a'"]' &&
-	cmd 0 find --execs used /w/in && says "$err" "of 1 of these $sentence" && cmd 0 find --json --execs used /w/in && json '[.executions[] | select(.completeness == ["unended"]).run] == ["'$a'"]'
+cmd 0 find path '/w/*' && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json path '/w/*' && json '[.entities[] | select(.completeness == ["unended"]).path] == ["/w/cut"]' &&
+	cmd 0 find --runs used /w/in && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json --runs used /w/in && json '[.runs[] | select(.completeness == ["unended"]).id] == ["'$a'"]' &&
+	cmd 0 find --execs used /w/in && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json --execs used /w/in && json '[.executions[] | select(.completeness == ["unended"]).run] == ["'$a'"]'
 check "find: files, runs and executions"
-cmd 1 diff $a $c && says "$out" "not all of A was seen: $sentence" && cmd 1 diff --json $a $c && json '.a.completeness == ["unended"] and .b.completeness == []'
+cmd 1 diff $a $c && says "$out" "the record of A is incomplete: $sentence" && cmd 1 diff --json $a $c && json '.a.completeness == ["unended"] and .b.completeness == []'
 check "diff"
 cmd 0 sql "SELECT reason FROM gap" && sed 1d "$out" >"$T/n" && is "$T/n" unended && cmd 0 export -f prov-json /w/cut && says "$out" unended && cmd 0 log && says "$out" '?'
 check "sql, export, log"

@@ -72,7 +72,7 @@ check 'what is not recorded: status, and a sentence'
 asked 2 find 'used' && [ -s "$err" ] && asked 2 diff @ /w/out1 && says "$err" 'different kinds' && asked 2 summaries /w/out1
 check 'what makes no sense'
 "$ask" runs "$T/nowhere" >"$out" 2>"$err"
-[ $? = 1 ] && says "$err" 'nothing has been recorded' && [ ! -e "$T/nowhere" ]
+[ $? = 1 ] && says "$err" 'no runs have been recorded' && [ ! -e "$T/nowhere" ]
 check 'no record, and none is made'
 READ_ONLY=1 "$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" && same why --json /w/out1
 check 'only read'

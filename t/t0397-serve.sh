@@ -180,6 +180,6 @@ for what, key in (('used /w/in', 'entities'), ('runs that used /w/in', 'runs'), 
 END
 check 'tags of answers, and pages'
 cmd 0 serve --help && says "$out" socket && cmd 2 serve x && cmd 2 serve --port 99999 && cmd 2 serve --port 1 --socket s && cmd 2 serve --timeout x && cmd 2 serve --memory 1 &&
-	cmd 1 --store "$T/nowhere" serve && says "$err" 'nothing has been recorded' && [ ! -e "$T/nowhere" ]
+	cmd 1 --store "$T/nowhere" serve && says "$err" 'no runs have been recorded' && [ ! -e "$T/nowhere" ]
 check 'how it is called'
 finish

@@ -81,7 +81,7 @@ for name in ('private', 'target'):
     h.write(p, h.file(work + '/' + name), size=st.st_size, mtime=st.st_mtime_ns)
 h.exit(p); h.end(); h.save(home, evtext)
 END
-crate "$T/received" --files && [ -e "$T/received/files$T/work/target" ] && ! [ -e "$T/received/files$T/work/private" ] && grep -q 'not everybody may read it' "$T/received/ro-crate-metadata.json"
+crate "$T/received" --files && [ -e "$T/received/files$T/work/target" ] && ! [ -e "$T/received/files$T/work/private" ] && grep -q 'it is not public, and not all of the record is your own' "$T/received/ro-crate-metadata.json"
 check '--files: of a received record no private files'
 STEMMA_HOME=$T/own
 if cmd 0 run -q -- sh -c 'umask 077; echo mine >mine.txt' && [ -s "$STEMMA_HOME/marks" ]; then

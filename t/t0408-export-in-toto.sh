@@ -90,7 +90,7 @@ cmd 0 export -f in-toto @ && says "$err" 'left out' && says "$err" '1 file' && s
 check 'changed since: no digest of what it is now'
 rm again && mkfifo again && cmd 0 export -f in-toto @ && says "$err" '2 files' && statement 'set(subject) == {"all of it"}'
 check 'gone, and a pipe in its place: left out'
-rm again 'all of it' && cmd 125 export -f in-toto @ && says "$err" 'of the 3 that the run made none' && [ ! -s "$out" ]
+rm again 'all of it' && cmd 125 export -f in-toto @ && says "$err" 'none of the 3 outputs of the run' && [ ! -s "$out" ]
 check 'nothing to tell by a digest: no statement'
 
 # Digests that were recorded outlive the files; a name with odd characters; a run that failed.

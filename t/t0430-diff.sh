@@ -31,9 +31,9 @@ again && again
 cmd 1 diff --json && json '.first_cause == null' && json '[.rungs[] | select(.name != "outputs" and .name != "resources" and .name != "order") | .same] | all' &&
 	json '.paired > 8 and .a.unpaired == 0 and .b.unpaired == 0'
 check 'the same again: nothing differs but what was made anew'
-cmd 1 diff && says "$out" 'inputs        same' && says "$out" 'first.txt  6 B, made anew with the same size'
+cmd 1 diff && says "$out" 'inputs        same' && says "$out" 'first.txt  6 B, rewritten with the same size'
 check 'and so it says'
-cmd 0 diff @ @ && says "$out" 'Nothing that was recorded differs'
+cmd 0 diff @ @ && says "$out" 'No recorded difference.'
 check 'a run and itself do not differ'
 
 seq 25 >a.txt

@@ -17,7 +17,7 @@ b.save(work + '/bobs', evtext)
 END
 cmd 0 lineage /home/bob/result && says_not "$out" 'make-it'
 check 'before: nothing is known of who made the file on the disk'
-cmd 0 import anns && says "$out" 'anns: 1 of 1 block added (1 session)' && [ ! -s "$err" ]
+cmd 0 import anns && says "$out" 'anns: 1 of 1 frame added (1 session)' && [ ! -s "$err" ]
 check 'a folder of logs'
 cmd 0 lineage /home/bob/result && says "$out" 'make-it' && cmd 0 log && says "$out" 'AAAAAAAA' && says "$out" 'BBBBBBBB'
 check 'two records of one shared disk are one'
@@ -28,7 +28,7 @@ check 'it lies under the host that it came from'
 [ -z "$(find "$STEMMA_HOME/logs/anns" -type d ! -perm 700 -o -type f ! -perm 600)" ]
 check 'nobody else can read it'
 find "$STEMMA_HOME/logs" -type f -exec cksum {} + | sort >before
-cmd 0 import anns && says "$out" 'nothing new, all 1 block (1 session) are here' && cmd 0 import anns/logs/h1/2026-01-01/0.stl anns "$STEMMA_HOME" &&
+cmd 0 import anns && says "$out" 'nothing new, all 1 frame (1 session) are present' && cmd 0 import anns/logs/h1/2026-01-01/0.stl anns "$STEMMA_HOME" &&
 	find "$STEMMA_HOME/logs" -type f -exec cksum {} + | sort >after && cmp -s before after
 check 'the same again adds nothing, wherever it comes from'
 cmd 0 import --json anns && json '.format == 1 and (.imports | length) == 1 and .imports[0].kind == "log" and .imports[0].blocks == 1 and .imports[0].new_blocks == 0'
@@ -48,17 +48,17 @@ check 'a host cannot name a place outside of the record'
 printf 'rubbish in front' >torn.stl
 cat anns/logs/h1/2026-01-01/0.stl >>torn.stl
 head -c 100 bobs/logs/h1/2026-01-01/0.stl >>torn.stl
-cmd 0 --store torn import torn.stl && says "$out" '1 of 1 block added' && says "$err" '16 bytes were damaged and passed over' && says "$err" 'the last 100 bytes were no whole block and passed over'
+cmd 0 --store torn import torn.stl && says "$out" '1 of 1 frame added' && says "$err" '16 bytes were damaged and skipped' && says "$err" 'the last 100 bytes were an incomplete frame and skipped'
 check 'damaged and torn: said, and passed over'
 cmd 0 --store torn fsck && cmd 0 --store torn lineage /media/disk/data && says "$out" 'make-it'
 check 'what was taken in is whole'
 printf 'STL1 and nothing more' >bad.stl
-cmd 1 --store none import bad.stl && says "$err" "'bad.stl' holds no event log" && [ ! -e none/logs ]
+cmd 1 --store none import bad.stl && says "$err" "'bad.stl' contains no event log" && [ ! -e none/logs ]
 check 'a file without a whole block'
 cmd 125 --store none import nosuch anns && says "$err" "cannot open 'nosuch'" && cmd 2 import && [ -d none/logs/anns ]
 check 'what is not there, and what is'
 mkdir links && ln -s "$T/work/anns" links/a && ln -s "$T/work/anns/logs/h1/2026-01-01/0.stl" links/b.stl
-cmd 1 --store none import links && says "$err" '1 link or deep folder passed over'
+cmd 1 --store none import links && says "$err" '1 link or deep folder skipped'
 check 'links in a folder are not followed'
 
 # A log that grew: only what is behind is new. One that says otherwise is not believed.
@@ -80,9 +80,9 @@ for line in lie.lines:
 lie.lines[0]['session'] = '%016x' % lie.session
 lie.save(work + '/lie2', evtext)
 END
-cmd 0 --store g import grow1 && cmd 0 --store g import grow2 && says "$out" '1 of 1 block added' && cmd 0 --store g show /w/second && cmd 0 --store g show /w/first
+cmd 0 --store g import grow1 && cmd 0 --store g import grow2 && says "$out" '1 of 1 frame added' && cmd 0 --store g show /w/second && cmd 0 --store g show /w/first
 check 'a log that has grown'
-cmd 0 --store g import lie && says "$err" '1 block tells otherwise' && says "$out" 'nothing new' && cmd 0 --store g import lie2 && says "$err" '1 block tells otherwise' &&
+cmd 0 --store g import lie && says "$err" '1 frame contradicts' && says "$out" 'nothing new' && cmd 0 --store g import lie2 && says "$err" '1 frame contradicts' &&
 	cmd 1 --store g show /w/forged && cmd 0 --store g fsck
 check 'a log that says otherwise is not believed'
 # Nor one that forgets what others recorded. What it may forget is of its own host.
@@ -108,10 +108,10 @@ cmd 0 --store h log && cmd 0 --store h import of-third && cmd 0 --store h import
 for lie in lie3 lie4 lie5; do cmd 0 --store h import $lie && says "$err" '1 block would forget what is not of its host' 'hint: ' && says "$out" 'nothing new' || break; done
 cmd 0 --store h log && says "$out" recorded-here && says "$out" of-third && says "$out" of-fourth && cmd 0 --store h import --json lie3 && json '.imports[0] | .forgetting_blocks == 1 and .new_blocks == 0'
 check 'a log forgets nothing that another host, or this record, has recorded'
-cmd 0 --store h import right && says "$out" '1 of 1 block added' && cmd 0 --store h log && says "$out" recorded-here && says_not "$out" of-third && says "$out" of-fourth
+cmd 0 --store h import right && says "$out" '1 of 1 frame added' && cmd 0 --store h log && says "$out" recorded-here && says_not "$out" of-third && says "$out" of-fourth
 check 'what it forgets of its own host goes'
 # What was forgotten here does not come back.
-cp -r "$STEMMA_HOME" kept && cmd 0 --store kept forget 01AAAAAAAAAAAAAAAAAAAAAAAA && cmd 0 --store kept import anns && says "$err" 'of what was forgotten here' &&
+cp -r "$STEMMA_HOME" kept && cmd 0 --store kept forget 01AAAAAAAAAAAAAAAAAAAAAAAA && cmd 0 --store kept import anns && says "$err" 'from forgotten records' &&
 	! holds make-it kept/logs && cmd 0 --store kept log && says_not "$out" AAAAAAAA
 check 'what was forgotten here does not come back'
 finish

@@ -106,7 +106,7 @@ j foreign "'entity':{'x:raw':{'prov:location':'/data/raw.csv'},'x:clean':{'prov:
  'wasGeneratedBy':{'_:2':{'prov:entity':'x:plot','prov:activity':'x:draw'},'_:3':{'prov:entity':'x:clean','prov:activity':'x:wash','prov:time':'2026-03-01T11:00:00Z'}},
  'used':{'_:4':{'prov:activity':'x:draw','prov:entity':'x:clean'},'_:5':{'prov:activity':'x:wash','prov:entity':'x:raw'}},
  'wasDerivedFrom':{'_:6':{'prov:generatedEntity':'x:copy','prov:usedEntity':'x:plot'}},'wasInvalidatedBy':{'_:7':{'prov:entity':'x:raw'}}"
-cmd 0 --store f import foreign.json && says "$out" 'foreign.json: ' && says "$err" '1 statement has no place in the record' && cmd 0 --store f lineage http://e/copy &&
+cmd 0 --store f import foreign.json && says "$out" 'foreign.json: ' && says "$err" '1 statement has no representation in the record' && cmd 0 --store f lineage http://e/copy &&
 	says "$out" 'http://e/copy' 'http://e/plot' 'clean' '/data/raw.csv' 'wash it' draw 'copy#derivation'
 check 'a document of others: its lineage'
 cmd 0 --store f log && says "$out" 'stemma import foreign.js' && cmd 0 --store f show @ && says "$out" 'eve' && cmd 0 --store f show clean && says "$out" '2026-03-01T11:00:00'
@@ -129,7 +129,7 @@ bad()
 	j bad "$1" && cmd 125 --store none import bad.json && says "$err" "$2" && [ ! -e none ]
 }
 bad "'used':{'_:1':{'prov:activity':'x:p','prov:entity':'x:a'},'_:2':{'prov:activity':'x:q','prov:entity':'x:b'}},'wasGeneratedBy':{'_:3':{'prov:entity':'x:b','prov:activity':'x:p'},'_:4':{'prov:entity':'x:a','prov:activity':'x:q'}},
- 'wasDerivedFrom':{'_:5':{'prov:generatedEntity':'x:a','prov:usedEntity':'x:a'}}" 'bad.json: /wasDerivedFrom/_:5: things were made of each other'
+ 'wasDerivedFrom':{'_:5':{'prov:generatedEntity':'x:a','prov:usedEntity':'x:a'}}" 'bad.json: /wasDerivedFrom/_:5: cyclic derivation'
 check 'a circle'
 bad "'entity':{'x:a':{}},'activity':{'x:a':{}}" 'bad.json: /activity/x:a: an activity with the name of an entity'
 check 'one name for two things'
@@ -138,7 +138,7 @@ bad "'entity':{'x:v':{$t,'stemma:ident':'#none.0'}}" '/entity/x:v: a file of ste
 	bad "'activity':{'x:p':{'prov:type':{'\$':'stemma:Execution','type':'prov:QUALIFIED_NAME'},'stemma:pid':-1}}" '/activity/x:p: an execution of stemma' &&
 	bad "'activity':{'x:p':{'stemma:argv':'[1]'}}" '/activity/x:p: a list that is no JSON array' && bad "'used':{'_:1':{'prov:activity':[],'prov:entity':'x:a'}}" '/used/_:1/prov:activity'
 check "things that say they are stemma's and are not"
-j late "'activity':{'x:p':{'prov:startTime':'2200-01-01T00:00:00Z'}}" && cmd 0 --store l import late.json && says "$err" 'times that are yet to come'
+j late "'activity':{'x:p':{'prov:startTime':'2200-01-01T00:00:00Z'}}" && cmd 0 --store l import late.json && says "$err" 'contains times in the future'
 check 'times in the future are said, and kept'
 cmd 125 --store none import nosuch.json late.json && says "$err" "cannot open 'nosuch.json'" && printf 'x' | "$STEMMA" --store none import - >"$out" 2>"$err"
 [ $? = 125 ] && says "$err" 'standard input'

@@ -75,6 +75,6 @@ cmd 0 show --json @ && json '[.things[0].executions[] | .argv | index("bert", "5
 check 'what is no secret stays'
 
 "$STEMMA" run -- sh -c 'exit 0' prog --password XYZZY-again 2>"$err"
-cmd 1 rerun @ && says "$err" 'an argument of the run was a secret' '5, ***' && says_not "$err" XYZZY
+cmd 1 rerun @ && says "$err" 'an argument of the run was redacted as a secret' '5, ***' && says_not "$err" XYZZY
 check 'rerun names the argument that it lacks'
 finish

@@ -41,7 +41,7 @@ check 'what was exported is searched'
 
 cmd 0 secrets --redact 01BBBBBBBBBBBBBBBBBBBBBBBB && nowhere hunter-of-B && ! nowhere hunter-of-A
 check 'one run is redacted'
-cmd 0 secrets --redact && says "$out" 'took out' && nowhere hunter-of-A && nowhere "$token"
+cmd 0 secrets --redact && says "$out" 'removed' && nowhere hunter-of-A && nowhere "$token"
 check 'no file of the record holds one any more'
 cmd 0 secrets && lines "$out" 0 && cmd 0 secrets --redact && lines "$out" 0
 check 'then there are none'

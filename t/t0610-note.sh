@@ -11,7 +11,7 @@ h.exit(p); q = h.process(); h.exec(q, ['again'], exe='/opt/step'); h.read(q, h.f
 h.write(q, h.file(work + '/out'), size=5, mode=WRITE); h.exit(q); h.end()
 h.save(home, evtext, 'A')
 END
-cmd 1 note && says "$err" 'there is no note' && [ ! -s "$out" ] && cmd 1 note @ && cmd 1 note out && cmd 1 note --json && json '.notes == []'
+cmd 1 note && says "$err" 'no notes' && [ ! -s "$out" ] && cmd 1 note @ && cmd 1 note out && cmd 1 note --json && json '.notes == []'
 check 'no notes at first'
 cmd 0 note @ 'the one for the paper' && [ ! -s "$out" ] && cmd 0 note "$T/work/out" 'looks odd' && cmd 0 note "$T/work/out@{1}" 'before the
 second write' && cmd 0 note AAAA "$(printf 'bytes \351\033[31m')"

@@ -33,9 +33,9 @@ segments() { find "$STEMMA_HOME" -name '*.stl*' | sort; }
 make_history
 cmd 0 note BBBB 'note-of-B' && cmd 0 note AAAA 'note-of-A' && cmd 0 index --rebuild && cmd 0 log && lines "$out" 5
 tell DDDD >"$T/D" && tell AAAA >"$T/A" && cmd 0 sql --csv 'SELECT pub FROM version' && sort "$out" >"$T/pubs"
-cmd 0 forget --dry-run BBBB && says "$out" '01BBBBBBBBBBBBBBBBBBBBBBBB' && says "$out" 'would take out ' && cmd 0 log && lines "$out" 5 && ! nowhere arg-of-B
+cmd 0 forget --dry-run BBBB && says "$out" '01BBBBBBBBBBBBBBBBBBBBBBBB' && says "$out" 'would remove ' && cmd 0 log && lines "$out" 5 && ! nowhere arg-of-B
 check 'a dry run says it and does nothing'
-cmd 0 forget BBBB && says "$out" '01BBBBBBBBBBBBBBBBBBBBBBBB' && says "$out" 'took out ' && cmd 0 log && lines "$out" 4 && says_not "$out" arg-of-B && cmd 1 show BBBB
+cmd 0 forget BBBB && says "$out" '01BBBBBBBBBBBBBBBBBBBBBBBB' && says "$out" 'removed ' && cmd 0 log && lines "$out" 4 && says_not "$out" arg-of-B && cmd 1 show BBBB
 check 'a run is forgotten'
 bad=
 for w in arg-of-B /dir-of-B secret-of-B absent-of-B gap-of-B step-B ENV_OF_B note-of-B; do nowhere $w || bad="$bad $w"; done
@@ -140,11 +140,11 @@ check 'both'
 
 make_history
 printf 'arg-of-B in bytes that are no frame' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl"
-cmd 0 forget BBBB && says "$err" 'could not be read and are gone' && nowhere arg-of-B && cmd 0 log && lines "$out" 4 && cmd 0 fsck
+cmd 0 forget BBBB && says "$err" 'unreadable bytes of these segments were removed' && nowhere arg-of-B && cmd 0 log && lines "$out" 4 && cmd 0 fsck
 check 'damaged bytes of such a segment go, too'
 make_history
 printf 'STL7\040\0\0\0' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && head -c 80 /dev/zero >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && printf 'STL' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl"
-cmd 0 forget BBBB && says "$err" '1 block of a newer stemma could not be looked into' && grep -qa STL7 "$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && nowhere arg-of-B
+cmd 0 forget BBBB && says "$err" '1 frame of a newer version of stemma could not be read' && grep -qa STL7 "$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && nowhere arg-of-B
 check 'blocks of a newer stemma stay'
 
 # Slots: a run that is being recorded is not disturbed.

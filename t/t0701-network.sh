@@ -125,6 +125,6 @@ holds "loopback is no network, when looked at" loopback \
 holds "bytes over the devices of a namespace of its own" own "low('bytes_received') <= T['received'] <= high('bytes_received')" \
 	"v('bytes_received') == T['received'] > 300000" "v('bytes_sent') == T['sent'] > 100000" "complete('bytes_received')" \
 	"'namespace' in method('bytes_received')"
-[ "$(cat limit.status 2>&1)" = 124 ] && grep -q 'received came to' limit.err
+[ "$(cat limit.status 2>&1)" = 124 ] && grep -q 'received reached' limit.err
 result $? "a limit of what is received" limit.err
 finish

@@ -64,7 +64,7 @@ stopped()
 	above=">"
 	[ "$limit" != processes ] || [ "$mode" = off ] || above="=="
 	[ "$status" = 124 ] || bad=1
-	grep -q "^stemma: the command was stopped: $limit came to .*, its limit is " err || bad=1
+	grep -q "^stemma: the command was stopped: $limit reached .*, the limit is " err || bad=1
 	gone || bad=1
 	$PYTHON -B "$here/t/limits.py" used.json truth "D['exit_type'] == 'limit'" "list(X) == ['$limit']" \
 		"X['$limit']['peak'] $above X['$limit']['limit'] == D['limits']['$limit']['limit']" "$@" >why 2>&1 || bad=1
@@ -172,7 +172,7 @@ if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 		rm -f used.json truth
 		sh -c 'echo $$ >"$1" && exec "$2" run --limit '$limit' --summary used.json -- "$3" grow 500 0' sh "$MEMORY/t0710-$$/cgroup.procs" \
 			"$STEMMA" "$P" >out 2>err </dev/null
-		[ $? = 137 ] && grep -q 'the kernel killed a process of the command for want of memory' err &&
+		[ $? = 137 ] && grep -q 'the kernel killed a process of the command because memory was short' err &&
 			$PYTHON -B "$here/t/limits.py" used.json truth "D['oom'] is True" "D['exit_type'] == 'signal'" "D['signal'] == 9" >>err
 		result $? "killed for want of memory ($limit)" err
 	done
@@ -221,7 +221,7 @@ rm -rf w/*
 limited cores=0.1 "$P" cpu 2
 stopped "processors in use" cores
 limited gpus=1,wall=0.5 "$P" wait
-grep -q "the limit 'gpus' was not held: what is used cannot be told here" err
+grep -q "the limit 'gpus' was not enforced: it cannot be measured here" err
 result $? "a limit that cannot be held is said" err
 limited memory=1M,wall=1h "$P" wait
 stopped "a limit below what every program needs" memory
@@ -274,7 +274,7 @@ result $? "without it, no process has limits of its own" out
 result $? "a run inside a run is held to its limits" err
 # shellcheck disable=SC2016
 "$STEMMA" run --limit wall=1h,cpu=1h -- sh -c 'kill -9 $(cut -d " " -f 4 /proc/$$/stat); echo on; exit 5' >out 2>err
-[ $? = 5 ] && [ "$(cat out)" = on ] && grep -q 'held to no limit but the kernel' err
+[ $? = 5 ] && [ "$(cat out)" = on ] && grep -q 'limits were enforced' err
 result $? "a recorder that is killed takes nobody along, and the limits' end is said" err
 
 # ---- bad input: nothing is started
@@ -305,6 +305,6 @@ refuses 2 "cannot read the limits in 'nowhere'" --limits-file nowhere
 printf 'wall = 1h\nmemory 1G\n' >bad.limits
 refuses 2 "bad.limits, line 2: 'memory 1G' is not NAME = VALUE" --limits-file bad.limits
 "$STEMMA" run --limit wall=1s --report --pid $$ 2>err
-[ $? = 2 ] && grep -q 'not for --pid' err
+[ $? = 2 ] && grep -q -e '--limit cannot be combined with --pid' err
 result $? "not of a process that somebody else started" err
 finish

@@ -27,7 +27,7 @@ if [ "$(LD_PRELOAD=$PROGS/slow-end.so "$STEMMA" --version 2>&1)" = "$("$STEMMA" 
 	result $? "a worker that works is waited for" err
 	OPTIONS="--limit processes=20 --grace 0"
 	slowly "$P" forks 200
-	[ $status = 124 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^stemma: the command was stopped: processes came to ' err &&
+	[ $status = 124 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^stemma: the command was stopped: processes reached ' err &&
 		grep -q '"exit_type": *"limit"' used.json
 	result $? "and so is one that has ended the command" err
 else
@@ -42,8 +42,8 @@ END
 "$STEMMA" run --limit wall=0.3 --grace 30s --summary used.json -- sh last.sh >out 2>err
 status=$?
 echo "status $status" >>err
-[ $status = 124 ] && [ "$(cat out)" = termed ] && grep -q '^stemma: the command was stopped: wall came to ' err &&
-	grep -q 'held to no limit but the kernel' err && grep -q '"exit_type": *"limit"' used.json
+[ $status = 124 ] && [ "$(cat out)" = termed ] && grep -q '^stemma: the command was stopped: wall reached ' err &&
+	grep -q 'limits were enforced' err && grep -q '"exit_type": *"limit"' used.json
 result $? "a recorder that is killed after it has ended the command" err
 
 storms=${SLOW:+100}

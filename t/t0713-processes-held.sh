@@ -25,7 +25,7 @@ held()
 		echo "status $status, born $(truth 1), most together $(truth 7)"
 		cat err
 	} >why
-	[ $status = 124 ] && grep -q '^stemma: the command was stopped: processes came to 20, its limit is 20, and more were asked for$' err &&
+	[ $status = 124 ] && grep -q '^stemma: the command was stopped: processes reached 20, the limit is 20, and more were requested$' err &&
 		$PYTHON -c 'import json, sys
 d = json.load(open("used.json"))
 born, most = int(sys.argv[1]), int(sys.argv[2])
@@ -100,7 +100,7 @@ head -c 64 /dev/zero >truth
 "$STEMMA" run --capture=off --limit processes=20 --grace 0 --summary used.json -- "$PROGS/p-limit" bomb 200 >out 2>err </dev/null
 status=$?
 echo "status $status, most together $(truth 7)" >>err
-[ $status = 124 ] && grep -q '^stemma: the command was stopped: processes came to [0-9]*, its limit is 20$' err &&
+[ $status = 124 ] && grep -q '^stemma: the command was stopped: processes reached [0-9]*, the limit is 20$' err &&
 	$PYTHON -c 'import json; e = json.load(open("used.json"))["limits_exceeded"][0]; assert e["peak"] > 20, e' 2>>err
 result $? "by looking alone ($mode)" err
 "$STEMMA" doctor --quick --json >out 2>err
@@ -108,7 +108,7 @@ can=$(jq -r '.checks[] | select(.name == "control groups") | .text' out)
 echo "$can; $modes" >>err
 case $modes in
 *complete/notify*) [ "${can##*; }" = "--limit processes is never exceeded" ] ;;
-*) [ "${can##*; }" = "--limit processes is held by looking alone" ] || [ -n "$modes" ] ;;
+*) [ "${can##*; }" = "--limit processes is enforced by sampling only" ] || [ -n "$modes" ] ;;
 esac
 result $? "the doctor says which it is" err
 finish

@@ -13,7 +13,7 @@ py()
 	$PYTHON -B "$T/py.py" "$@"
 }
 export STEMMA
-cmd 1 archive && says "$err" 'nothing has been recorded'
+cmd 1 archive && says "$err" 'no runs have been recorded in'
 check 'without a record'
 
 # 400 tasks of two programs with long tails, some figures bounded, incomplete or not known.
@@ -36,7 +36,7 @@ for i in range(400):
 END
 cmd 0 archive --submit "$T/tasks.jsonl" --describe 'two programs' && is "$out" "$T/tasks.jsonl: 400 of 400 summaries added"
 check 'a set is submitted'
-cmd 0 archive --submit "$T/tasks.jsonl" && says "$out" '0 of 400 summaries added, 400 were here already'
+cmd 0 archive --submit "$T/tasks.jsonl" && says "$out" '0 of 400 summaries added, 400 were already present'
 check 'what is here already is not added again'
 
 fields='wall_time cpu_time memory_resident_peak bytes_read'

@@ -130,9 +130,9 @@ cmd 0 advise --json tool sort -o a b && json '.key == "shape" and .like == "tool
 	cmd 0 advise --json /opt/bin/tool view x && json '.key == "program" and .tasks == 45 and .resources.memory.most == 30 * 1048576'
 check 'which tasks are like it'
 cmd 0 advise --json fails x && json '.tasks == 4 and .failed == 4 and .resources.memory.censored == 0 and .resources.memory.method == "maximum" and .resources.memory.value == 6 * 1048576 and .resources.memory.methods.maximum.backtest == null' &&
-	cmd 0 advise fails x && says "$err" 'so few tasks say little'
+	cmd 0 advise fails x && says "$err" 'few tasks: with'
 check 'few tasks: the most seen, and a fifth more'
-cmd 1 advise nobody && says "$err" "there is no summary of a task like 'nobody'" && [ ! -s "$out" ]
+cmd 1 advise nobody && says "$err" "no task like 'nobody'" && [ ! -s "$out" ]
 check 'a command without a history'
 
 STEMMA_HOME=$T/reference
@@ -152,7 +152,7 @@ cmd 0 advise --json --method maximum sort -n -o out in && mib=$(jq '.ask.memory 
 	ask snakemake "threads: $cores" resources: "    mem_mb=$(((mib * 1048576 + 999999) / 1000000))," "    runtime=$minutes," "    disk_mb=$(((disk * 1048576 + 999999) / 1000000))" &&
 	ask stemma "--limit memory=${mib}M,wall=${wall}s,footprint=${disk}M"
 check 'in the words of schedulers and workflow systems'
-COLUMNS=80 "$STEMMA" advise sort -n -o out in >"$out" 2>"$err" && ! grep -q '.\{81\}' "$out" && says "$out" 'ask for' 'FAILED FIRST' 'quantile' 'at least what they had' && says "$err" 'by its input'
+COLUMNS=80 "$STEMMA" advise sort -n -o out in >"$out" 2>"$err" && ! grep -q '.\{81\}' "$out" && says "$out" 'request' 'FAILED FIRST' 'quantile' 'lower bounds' && says "$err" 'the input size improves the request: use --input SIZE, or name existing files'
 check 'the text fits 80 columns'
 
 # Input: by the files that the command names, which are there; what a run of the command made is no input.

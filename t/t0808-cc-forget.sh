@@ -35,9 +35,9 @@ check 'what was compiled outside stays'
 # ---- gc ----
 rm -rf "$STEMMA_HOME" && fresh
 cmd 0 cc gcc -c main.c && cmd 0 cc gcc -c f.c && cmd 0 cc gcc main.o f.o -o prog && cmd 0 cc gcc -g -DWORD_GONE -c f.c -o gone.o && "$STEMMA" cc gcc -DWORD_FAILED -c nosuch.c >"$out" 2>&1
-rm -f gone.o main.o && [ "$(builds)" = 5 ] && cmd 0 gc -n --older-than now --json && json '.builds == 2 and .runs == []' && [ "$(builds)" = 5 ] && cmd 0 gc --older-than 90d && says "$err" 'nothing is to go'
+rm -f gone.o main.o && [ "$(builds)" = 5 ] && cmd 0 gc -n --older-than now --json && json '.builds == 2 and .runs == []' && [ "$(builds)" = 5 ] && cmd 0 gc --older-than 90d && says "$err" 'nothing to remove'
 check 'a dry run: what made nothing that is there'
-cmd 0 gc --older-than now && says "$out" '2 builds that nothing refers to' && [ "$(builds)" = 3 ] && ! kept WORD_GONE && ! kept WORD_FAILED && cmd 0 show prog && says "$out" 'main.c  source' 'f.c  source' && cmd 0 fsck && cmd 0 gc --older-than now && says "$err" 'nothing is to go'
+cmd 0 gc --older-than now && says "$out" '2 unused builds' && [ "$(builds)" = 3 ] && ! kept WORD_GONE && ! kept WORD_FAILED && cmd 0 show prog && says "$out" 'main.c  source' 'f.c  source' && cmd 0 fsck && cmd 0 gc --older-than now && says "$err" 'nothing to remove'
 check 'it goes; an object that is gone stays with the program it is in'
 cp -p prog kept && "$STEMMA" run -q -- ./kept 2>"$err" && rm -f prog f.o kept && echo stays >made && cmd 0 gc -n --older-than now --json && json '.builds == 3 and (.runs | length) == 1' && "$STEMMA" run -q -- sh -c './none; cat made >result' 2>"$err"
 check 'a run that used it may go, and it may go with the run'

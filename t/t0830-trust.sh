@@ -98,12 +98,12 @@ echo 7 >in.txt
 cmd 0 run --digest -- sh -c 'cat in.txt >/dev/null' && rm in.txt && cmd 0 trust @ --json && json '.inputs["in.txt"].values[0] == "sha256:10159baf262b43a92d95db59dae1f72c645127301661e0a3ce4e38b295a97c58"'
 check 'an input that is gone, with its digest'
 printf '{"format": 1, "results": {"x": 1}}' >claim.json
-cmd 0 run -- true && cmd 1 trust @ --claim claim.json --json && json '.judged == false and (.differences[0].why | contains("no results"))'
+cmd 0 run -- true && cmd 1 trust @ --claim claim.json --json && json '.judged == false and (.differences[0].why | contains("no recorded results"))'
 check 'no results were recorded'
 wrong=0
 for bad in '' '[]' '{"format": 1}' '{"format": 1, "result": {}}' '{"format": 9, "results": {}}' '{"format": 1, "results": {"x": 1, "x": 2}}'; do
 	printf '%s' "$bad" >bad.json
-	cmd 2 trust --claim bad.json && says "$err" "not in the right form" || {
+	cmd 2 trust --claim bad.json && says "$err" "malformed" || {
 		wrong=1
 		break
 	}

@@ -88,7 +88,7 @@ figure = "wall_time"
 END
 echo hello >in
 BENCH_SIZE=12 && export BENCH_SIZE
-cmd 0 bench run && says "$out" '2 runs of ./prog -k 5' && says "$err" "no value of 'twice' in 2 of 2 runs: it matches 2 times" && says "$err" "'nothing'" && says "$err" "'gone' in 2 of 2 runs: the file is not there" && ! [ -t 2 ] && says_not "$err" '['
+cmd 0 bench run && says "$out" '2 runs of ./prog -k 5' && says "$err" "no value of 'twice' in 2 of 2 runs: it matches 2 times" && says "$err" "'nothing'" && says "$err" "'gone' in 2 of 2 runs: the file does not exist" && ! [ -t 2 ] && says_not "$err" '['
 check 'a benchmark file: what is not found once is said'
 cmd 0 trust @ --json && cp "$out" "$T/j" && json '.results | map_values(.values) | .took == ["3.25"] and .last == ["2"] and .all == ["1", "2"] and .second == ["20"] and .list == ["10", "20", "30"] and .times == ["1.5", "2.5"] and .odd == ["a \"b\"", "c"] and (.wall[0] | tonumber > 0) and (has("twice") or has("nothing") or has("gone") | not)'
 check 'values of every kind of extractor'
@@ -108,7 +108,7 @@ mv stemma-bench.toml kept.toml
 
 # ---- what cannot be run, what is cut short ----
 for what in nosuch:127 in:126; do
-	cmd 1 bench run -n 5 --json -- "./${what%:*}" && json ".runs | length == 1 and .[0].exit.status == ${what#*:}" && says "$err" "status ${what#*:} is that of a command that cannot be run"
+	cmd 1 bench run -n 5 --json -- "./${what%:*}" && json ".runs | length == 1 and .[0].exit.status == ${what#*:}" && says "$err" "the command cannot be run (status ${what#*:})"
 	check "a command that cannot be run (${what#*:}) is not tried again"
 done
 cmd 1 bench run -n 5 -w 3 -- ./nosuch && lines "$err" 1 && cmd 1 bench run -n 5 --json -- sh -c '[ -e once ] && exit 127; : >once' && json '.runs | length == 2' && rm once
@@ -131,7 +131,7 @@ getattr(os, sys.argv[2])(p.pid, getattr(signal, 'SIG' + sys.argv[3]))
 sys.stdout.write(p.communicate()[0].decode())
 open('status', 'w').write(str(p.returncode))
 END
-	[ "$(cat status)" = "${how##*:}" ] && json '.interrupted and (.runs | length) == 3 and .results.value.n == 3 and .results.value.median == 1 and .failed == 0' && says "$err" "stopped by SIG$(echo "$how" | cut -d: -f2): 3 of 50 runs were made"
+	[ "$(cat status)" = "${how##*:}" ] && json '.interrupted and (.runs | length) == 3 and .results.value.n == 3 and .results.value.median == 1 and .failed == 0' && says "$err" "stopped by SIG$(echo "$how" | cut -d: -f2) after 3 of 50 runs"
 	check "interrupted ($how): what it has is printed"
 done
 cmd 1 bench run -n 4 --json -- sh -c 'echo "value: $(wc -l <done)"; echo >>done; [ "$(wc -l <done)" != 6 ]' && json '.failed == 1 and .results.value.n == 3 and .results.value.max == 7 and .wall_time.n == 3 and .interrupted == false'
@@ -149,7 +149,7 @@ printf '{"context": {}, "benchmarks": [{"name": "BM_x/8", "family_index": 0, "it
 cmd 0 bench run -n 1 -- ./show && cmd 0 trust @ --json && json '.results | map_values(.values[0]) == {"BM_x/8.iterations": "100", "BM_x/8.real_time": "5.5", "BM_x/8.cpu_time": "5.25"}'
 check 'guessed: Google Benchmark'
 printf 'nothing here\n' >data
-cmd 0 bench run -n 1 -- ./show && says "$err" 'nothing in it looks like a result'
+cmd 0 bench run -n 1 -- ./show && says "$err" 'no result found in it'
 check 'guessed: nothing'
 cmd 0 bench run -n 1 -- ./show -k 5 --mode fast --quiet in x=3 more && cmd 0 trust @ --json && json '.parameters | map_values(.values[0]) == {"k": "5", "mode": "fast", "quiet": "in", "x": "3", "arg1": "more"}'
 check 'guessed: parameters'
@@ -207,7 +207,7 @@ cmd 0 bench show --dot summary.txt && [ "$(graph)" = '1 1 1 1 1 0' ] && cmd 0 be
 check 'the graph of all, and of each'
 FAIL=3 cmd 1 bench run -n 1 -- ./eclat -s 7 && cmd 0 bench show summary.txt --json && json '.failed == 1 and (.runs | length) == 6 and .wall_time.n == 5' && cmd 0 bench show '@~2..@' --json && json '.runs | length == 3' && cmd 0 bench show @ --by-run
 check 'a run that failed; other ways to name runs'
-cmd 1 bench show nosuch.txt && cmd 1 bench show in && says "$err" 'no run is known to have written' && cmd 1 bench show bench:NOSUCH && cmd 2 bench show --json --dot && cmd 2 bench show -n 3 && cmd 2 bench run --by-run -- true && cmd 1 --store "$T/nothing" bench show
+cmd 1 bench show nosuch.txt && cmd 1 bench show in && says "$err" 'no recorded run wrote' && cmd 1 bench show bench:NOSUCH && cmd 2 bench show --json --dot && cmd 2 bench show -n 3 && cmd 2 bench run --by-run -- true && cmd 1 --store "$T/nothing" bench show
 check 'what cannot be shown'
 cd .. || exit 1
 

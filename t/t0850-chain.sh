@@ -17,7 +17,7 @@ check 'sealing again changes nothing'
 "$STEMMA" run -l n=4 -- sh -c 'cat in.txt >out4.txt'
 cmd 0 trust --verify --json && json '.sound and .unsealed == 1' && cmd 0 trust --seal --json && json '.sessions == 1' && head2=$(jq -r .head "$out") && [ "$head1" != "$head2" ] && cmd 0 trust --verify "$head1" --json && json '.expected' && cmd 0 trust --verify "$head2"
 check 'a second link; both heads are the chain'"'"'s'
-cmd 1 trust --verify "$(echo x | sha256sum | cut -d' ' -f1)" && says "$out" 'none of the chain' && cmd 2 trust --verify abc
+cmd 1 trust --verify "$(echo x | sha256sum | cut -d' ' -f1)" && says "$out" 'the expected hash is not in the chain' && cmd 2 trust --verify abc
 check 'another head is not'
 
 seg=$(echo "$STEMMA_HOME"/logs/*/*/0.stl)
@@ -42,11 +42,11 @@ check 'the attacker can write a segment as stemma does'
 second=$(echo "$sessions" | sed -n 2p)
 attack replace out2.txt outX.txt && says "$T/found" "$second was changed"
 check 'a changed argument, with right checksums'
-attack drop "$second" && says "$T/found" "$second is sealed and not there any more"
+attack drop "$second" && says "$T/found" "$second is sealed and missing"
 check 'a removed run'
 attack swap "$second" && says "$T/found" "$second was changed"
 check 'swapped events'
-attack cut "$second" && says "$T/found" "$second has lost its end"
+attack cut "$second" && says "$T/found" "$second has lost a part"
 check 'a removed end'
 grep -n '"k":"seal"' "$T/text" >"$T/seals" && lines "$T/seals" 2
 check 'there are two seals'
@@ -58,7 +58,7 @@ check 'a changed seal'
 printf X | dd of="$seg" bs=1 seek=$(($(stat -c %s "$seg") / 2)) conv=notrunc 2>/dev/null && cmd 1 trust --verify --json && json '.sound == false'
 check 'a flipped byte'
 cp "$T/good" "$seg"
-head -c $(($(stat -c %s "$seg") - 700)) "$T/good" >"$seg" && cmd 1 trust --verify "$head2" && says "$out" 'none of the chain'
+head -c $(($(stat -c %s "$seg") - 700)) "$T/good" >"$seg" && cmd 1 trust --verify "$head2" && says "$out" 'the expected hash is not in the chain'
 check 'the newest seal cut off: whoever has its hash sees it'
 cp "$T/good" "$seg"
 cmd 0 trust --verify
@@ -85,7 +85,7 @@ check 'gc'
 if command -v ssh-keygen >/dev/null 2>&1; then
 	ssh-keygen -q -t ed25519 -N '' -C '' -f key && ssh-keygen -q -t ed25519 -N '' -C '' -f other && echo "me@example.org $(cat key.pub)" >allowed && echo "me@example.org $(cat other.pub)" >wrong
 	"$STEMMA" run -- true
-	cmd 0 trust --seal --key key && cmd 0 trust --verify --signers allowed && says "$out" '1 signature is right' && cmd 0 trust --verify --signers allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
+	cmd 0 trust --seal --key key && cmd 0 trust --verify --signers allowed && says "$out" '1 signature is valid' && cmd 0 trust --verify --signers allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
 	check 'signed by OpenSSH'
 	cmd 1 trust --verify --signers wrong && cmd 1 trust --verify --signers allowed --identity you@example.org
 	check 'not by another'

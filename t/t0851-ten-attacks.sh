@@ -19,8 +19,8 @@ mkdir "done"
 cmd 0 bench run -n 12 --json -- ./bench.sh && cp "$out" "$T/ran" && json '(.results.time.median * 1000 | round) == 1155 and (.runs | length) == 12' && id=$(jq -r .bench "$out")
 check 'a benchmark of twelve runs'
 name=bench:$(echo "$id" | cut -c19-26)
-cmd 0 trust --verify && is "$out" "$name: 12 runs planned, 12 made, 12 there, 0 forgotten
-sound: 14 seals of 25 sessions, 0 forgotten, 0 sealed again by forget or gc, 0 not sealed yet" && cmd 0 trust --verify --json && json '.sound and (.cut | not) and .plans == [{"bench": "'"$id"'", "planned": 12, "made": 12, "there": 12, "forgotten": 0, "over": true}]'
+cmd 0 trust --verify && is "$out" "$name: 12 runs planned, 12 made, 12 present, 0 forgotten
+sound: 14 seals of 25 sessions, 0 forgotten, 0 resealed by forget or gc, 0 not sealed yet" && cmd 0 trust --verify --json && json '.sound and (.cut | not) and .plans == [{"bench": "'"$id"'", "planned": 12, "made": 12, "there": 12, "forgotten": 0, "over": true}]'
 check 'sealed by itself: the plan, twelve repetitions, the end'
 cmd 0 trust --seal && says "$out" 'nothing new to seal' && head=$(sed -n 's/^head //p' "$out") && [ ${#head} = 64 ] && cmd 0 trust --verify "$head"
 check 'the head that is published'
@@ -59,7 +59,7 @@ attacker()
 attacker replace 'time=1.13' 'time=1.03' && cmd 1 trust --verify && says "$out" 'was changed' 'NOT SOUND'
 check '1 edit: another result'
 back
-attacker drop "$(session 21)" && cmd 1 trust --verify && says "$out" "session $(session 21) is sealed and not there any more" "$name: 12 runs planned, 12 made, 11 there, 0 forgotten" 'NOT SOUND'
+attacker drop "$(session 21)" && cmd 1 trust --verify && says "$out" "session $(session 21) is sealed and missing" "$name: 12 runs planned, 12 made, 11 present, 0 forgotten" 'NOT SOUND'
 check '2 drop: a slow run'
 back
 attacker swap "$(session 21)" && cmd 1 trust --verify && says "$out" "session $(session 21) was changed"
@@ -72,34 +72,34 @@ twin=$("$EVTEXT" dump "$(dirname "$seg")/7.stl" | jq -rs '.[] | select(.k == "ru
 cmd 1 trust $best "$twin" --claim best.json --json && json '.reproducible == false and .plan.claimed == 4 and .plan.unsealed == 1'
 check '4 duplicate: nor does a claim of it pass'
 back
-attacker unseal && rm "$known" && cmd 0 trust --seal && cmd 1 trust --verify && says "$out" "that the plan of $name was sealed before its runs is not there: it was sealed later, or cut" "$name: 12 runs planned, 0 made"
+attacker unseal && rm "$known" && cmd 0 trust --seal && cmd 1 trust --verify && says "$out" "the seal of the plan of $name before its runs is missing: it was sealed later, or cut" "$name: 12 runs planned, 0 made"
 check '7 seal later: what was sealed when it was made is sealed again'
 back
 cp -a "$STEMMA_HOME" "$T/fork"
-cmd 0 bench run -n 3 -- ./bench.sh && cmd 0 trust --verify && main=$(sed -n 's/^hash //p' "$known") && mv "$STEMMA_HOME" "$T/main" && mv "$T/fork" "$STEMMA_HOME" && cmd 0 bench run -n 2 -- ./bench.sh && cmd 0 trust --verify && cmd 1 trust --verify "$main" && says "$out" "the hash that is expected is none of the chain's"
+cmd 0 bench run -n 3 -- ./bench.sh && cmd 0 trust --verify && main=$(sed -n 's/^hash //p' "$known") && mv "$STEMMA_HOME" "$T/main" && mv "$T/fork" "$STEMMA_HOME" && cmd 0 bench run -n 2 -- ./bench.sh && cmd 0 trust --verify && cmd 1 trust --verify "$main" && says "$out" "the expected hash is not in the chain"
 check '6 fork: two histories from one beginning; whoever has the head of the other sees it'
 cp "$(echo "$T"/main/logs/*/*/0.stl)" "$(dirname "$seg")/7.stl" && cmd 1 trust --verify && says "$out" 'there are two seals 15 of'
 check '6 fork: both in one record'
 rm -rf "$T/main"
 back
-cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan; the other 9 give:' '  time: 1.' 'median 1.17' 'T of all 12 = 0' 'not reproducible: all runs of the plan together do not give what is claimed'
+cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan; the other 9 give:' '  time: 1.' 'median 1.17' 'T of all 12 = 0' 'not reproducible: all runs of the plan together do not support the claim'
 check '8 best of twelve: the claim is told from the rest'
 cmd 1 trust --claim best.json --json && json '.trust == 1 and .reproducible == false and (.plan | .planned == 12 and .made == 12 and .claimed == 3 and .others == 9 and .trust == 0 and .verdict == "picked") and ([.plan.other_results.time.values[] | tonumber] | sort == [1.13, 1.14, 1.15, 1.16, 1.17, 1.18, 1.19, 1.2, 1.21])'
 check '8 best of twelve: as JSON'
 jq '.results.time = {"value": 1.11, "tolerance": "10%"}' best.json >wide.json && cmd 0 trust --claim wide.json --json && json '.plan.verdict == "fits" and .plan.trust == 0 and .plan.trust_eps == 1'
 check '8 within the tolerance of the claim all twelve agree'
 # shellcheck disable=SC2046
-cmd 0 forget $(jq -r '.runs[].id' "$T/ran" | grep -v -e "$(run 10)" -e "$(run 11)" -e "$(run 12)") && cmd 0 trust --verify && says "$out" "$name: 12 runs planned, 12 made, 3 there, 9 forgotten" && cmd 0 trust --seal && cmd 0 trust --verify --json && json '.plans[0] | .made == 12 and .forgotten == 9'
+cmd 0 forget $(jq -r '.runs[].id' "$T/ran" | grep -v -e "$(run 10)" -e "$(run 11)" -e "$(run 12)") && cmd 0 trust --verify && says "$out" "$name: 12 runs planned, 12 made, 3 present, 9 forgotten" && cmd 0 trust --seal && cmd 0 trust --verify --json && json '.plans[0] | .made == 12 and .forgotten == 9'
 check '9 forget before sealing: their number stays'
-cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan' '9 runs of the plan are not in the record any more: what they gave is not known' 'T of all 12 cannot be judged' 'whether it is reproducible is not known: not all runs of the plan are' && cmd 1 trust --claim best.json --json && json '.reproducible == null and .plan.gone == 9 and .plan.trust == null'
+cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan' '9 runs of the plan are no longer in the record: the results of them are unknown' 'T of all 12 cannot be judged' 'reproducibility is unknown: some runs of the plan are unknown' && cmd 1 trust --claim best.json --json && json '.reproducible == null and .plan.gone == 9 and .plan.trust == null'
 check '9 and what they gave is not known'
 back
-: >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " 'CUT: nothing that was sealed is there' && cmd 1 trust --verify --json && json '.cut and .sound == false and .seals == 0'
+: >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " 'CUT: all sealed sessions are missing' && cmd 1 trust --verify --json && json '.cut and .sound == false and .seals == 0'
 check '10 cut: all of it'
 back
-cp "$seg" "$T/whole" && head -c $(($(stat -c %s "$seg") / 2)) "$T/whole" >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " "it has no end: it goes on, was killed, or the record was cut" 'CUT: '
+cp "$seg" "$T/whole" && head -c $(($(stat -c %s "$seg") / 2)) "$T/whole" >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " "it has no end: it continues, was killed, or the record was cut" 'CUT: '
 check '10 cut: the second half'
-rm "$known" && : >"$seg" && cmd 1 trust --verify "$head" && says "$out" 'the record is cut: a seal is expected, and there is none' 'CUT: nothing that was sealed is there'
+rm "$known" && : >"$seg" && cmd 1 trust --verify "$head" && says "$out" 'the record is cut: the expected seal is missing' 'CUT: all sealed sessions are missing'
 check '10 cut: with what the host knew of it, for whoever has the head'
 back
 cmd 0 trust --verify "$head"
@@ -108,13 +108,13 @@ check 'as it was, it is sound'
 # ---- by somebody who makes the whole chain anew ----
 forged()
 {
-	attacker forge "$EVTEXT" "$known" "$@" && cmd 0 trust --verify && cmd 1 trust --verify "$head" && says "$out" "the hash that is expected is none of the chain's" && back
+	attacker forge "$EVTEXT" "$known" "$@" && cmd 0 trust --verify && cmd 1 trust --verify "$head" && says "$out" "the expected hash is not in the chain" && back
 }
 forged result 'time=1.21' 'time=1.01'
 check '1 edit, and all seals anew: only the published head shows it'
 forged back 604800000000000
 check '5 backdate by a week, and all seals anew: only the published head shows it'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" '1 plan that the claim names is not sealed here as it says' 'not reproducible: the claim was made of another record than this one, or of one that was made anew' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
+$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" '1 plan named in the claim is not sealed here as claimed' 'not reproducible: the claim was made from another record, or the record was rewritten' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
 check '5 backdate, and all seals anew: a claim that was published shows it, too'
 back
 for plans in '1' '[1]' '[{"bench": "x"}]' '[{"bench": "x", "seal": "12"}]' '[{"bench": 1, "seal": 2}]'; do
@@ -132,7 +132,7 @@ check '5 backdate: one seal'
 back
 
 # ---- what is no attack ----
-cmd 0 bench run -n 3 -- ./bench.sh && cmd 0 trust --verify && says "$out" '3 runs planned, 3 made, 3 there'
+cmd 0 bench run -n 3 -- ./bench.sh && cmd 0 trust --verify && says "$out" '3 runs planned, 3 made, 3 present'
 check 'a second benchmark'
 cmd 1 trust --claim all.json && says "$out" '12 of 15 runs of the same plan, in 2 benchmarks; the other 3 give:' 'T of all 15 = 0'
 check 'of the same plan: one that was made before does not stand for both'
@@ -149,7 +149,7 @@ while ! [ -e ready ]; do sleep 0.02; done
 kill -9 $killed
 wait $killed 2>/dev/null
 : >go
-cmd 0 trust --verify && says "$out" '5 runs planned, 0 made, 0 there, 0 forgotten; it has no end: it goes on, was killed, or the record was cut' 'sound: '
+cmd 0 trust --verify && says "$out" '5 runs planned, 0 made, 0 present, 0 forgotten; it has no end: it continues, was killed, or the record was cut' 'sound: '
 check 'a benchmark that was killed: its plan has no end, and what is sealed is sound'
 cat >behind.sh <<'END'
 #!/bin/sh
@@ -157,14 +157,14 @@ while [ ! -e over ]; do sleep 0.02; done </dev/null >/dev/null 2>&1 &
 echo "time: 1"
 END
 chmod +x behind.sh
-cmd 0 bench run -n 2 -- ./behind.sh && cmd 0 trust --verify && says "$out" '2 runs planned, 2 made, 2 there, 0 forgotten' ' not sealed yet' 'sound: ' && says_not "$out" ' 0 not sealed yet'
+cmd 0 bench run -n 2 -- ./behind.sh && cmd 0 trust --verify && says "$out" '2 runs planned, 2 made, 2 present, 0 forgotten' ' not sealed yet' 'sound: ' && says_not "$out" ' 0 not sealed yet'
 check 'what a command leaves running is sealed when it is over, and is no attack'
 : >over
 n=0
-until [ $n = 500 ] || { "$STEMMA" trust --seal >"$out" 2>"$err" && says_not "$out" 'still going on'; }; do sleep 0.02 && n=$((n + 1)); done
+until [ $n = 500 ] || { "$STEMMA" trust --seal >"$out" 2>"$err" && says_not "$out" 'still running'; }; do sleep 0.02 && n=$((n + 1)); done
 cmd 0 trust --verify && says "$out" ' 0 not sealed yet' 'sound: '
 check 'and then it is sealed'
 "$STEMMA" run -l bench=mine -- true
-cmd 0 trust @ && says "$out" 'no plan was sealed before this run: whether there were others is not known' && cmd 0 trust @ --json && json '.plan == null'
+cmd 0 trust @ && says "$out" 'no plan was sealed before this run: whether there were other runs is unknown' && cmd 0 trust @ --json && json '.plan == null'
 check 'a run without a plan'
 finish

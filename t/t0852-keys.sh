@@ -14,9 +14,9 @@ echo "time: 1.$((10 + n * 7 % 12))"
 END
 chmod +x bench.sh
 mkdir "done"
-cmd 0 run -- true && cmd 0 trust --seal --start-key key && says "$out" 'sealed 1 session' 'start key in key: keep it on another machine' && [ "$(stat -c %a key)" = 600 ] && cmd 0 trust --verify --start-key key && says "$out" 'sound: 1 seal of 1 session' '1 seal was made with the right key'
+cmd 0 run -- true && cmd 0 trust --seal --start-key key && says "$out" 'sealed 1 session' 'start key in key: keep it on another machine' && [ "$(stat -c %a key)" = 600 ] && cmd 0 trust --verify --start-key key && says "$out" 'sound: 1 seal of 1 session' '1 seal was made with the correct key'
 check 'a start key, and the first seal by it'
-cmd 0 bench run -n 12 -- ./bench.sh && cmd 0 run -- true && cmd 0 trust --seal && cmd 0 trust --verify --start-key key && says "$out" 'sound: 16 seals of ' '16 seals were made with the right key' && cmd 0 trust --verify --start-key key --json && json '.sound and .keys_good == 16'
+cmd 0 bench run -n 12 -- ./bench.sh && cmd 0 run -- true && cmd 0 trust --seal && cmd 0 trust --verify --start-key key && says "$out" 'sound: 16 seals of ' '16 seals were made with the correct key' && cmd 0 trust --verify --start-key key --json && json '.sound and .keys_good == 16'
 check 'a benchmark goes on with it by itself'
 start=$(sed -n 's/^key //p' key)
 [ ${#start} = 64 ] && ! grep -rq "$start" "$STEMMA_HOME" && grep -q '^key [0-9a-f]\{64\}$' "$STEMMA_HOME"/seals/*
@@ -54,19 +54,19 @@ run()
 # forged WHAT...: sound in itself, and not with the start key.
 forged()
 {
-	$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" "$@" 2>>"$err" && cmd 0 trust --verify && cmd 1 trust --verify --start-key key && says "$out" 'was not made with its key: it was made anew later' 'NOT SOUND' && back
+	$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" "$@" 2>>"$err" && cmd 0 trust --verify && cmd 1 trust --verify --start-key key && says "$out" 'was not made with its key: it was rewritten' 'NOT SOUND' && back
 }
 forged result 'time=1.21' 'time=1.01'
 check 'an edited result, and all seals anew'
 forged back 604800000000000
 check 'backdated by a week, and all seals anew'
-forged best "$(run 10)" "$(run 11)" "$(run 12)" && says "$out" "the host's next key is not that of seal 8: the chain was cut, or made anew"
+forged best "$(run 10)" "$(run 11)" "$(run 12)" && says "$out" "the host's next key is not that of seal 8: the chain was cut or rewritten"
 check 'a plan of three, and all seals anew'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" shorten "$EVTEXT" "$known" 9 2>"$err" && cmd 0 trust --verify && says "$out" 'sound: 9 seals' && cmd 1 trust --verify --start-key key && says "$out" "the host's next key is not that of seal 10: the chain was cut, or made anew" '9 seals were made with the right key'
+$PYTHON -B "$here/t/chain_attack.py" "$seg" shorten "$EVTEXT" "$known" 9 2>"$err" && cmd 0 trust --verify && says "$out" 'sound: 9 seals' && cmd 1 trust --verify --start-key key && says "$out" "the host's next key is not that of seal 10: the chain was cut or rewritten" '9 seals were made with the correct key'
 check 'cut, with what the host knows of it'
-rm "$known" && cmd 1 trust --verify --start-key key && says "$out" 'whether the chain was cut cannot be told'
+rm "$known" && cmd 1 trust --verify --start-key key && says "$out" ') is missing: whether the chain was cut is unknown'
 check 'without what the host knows'
-cmd 0 trust --seal && cmd 0 run -- true && cmd 0 trust --seal && cmd 1 trust --verify --start-key key && says "$out" 'has no key: it was made anew, or the host had lost its key'
+cmd 0 trust --seal && cmd 0 run -- true && cmd 0 trust --seal && cmd 1 trust --verify --start-key key && says "$out" 'has no key: it was rewritten, or the host lost its key'
 check 'a host that lost its key goes on without, and that is seen'
 back
 
@@ -80,8 +80,8 @@ back
 # ---- another key, and what is none ----
 cmd 125 trust --seal --start-key key && says "$err" "cannot write the start key to 'key': File exists" && cmd 0 trust --verify --start-key key
 check 'a start key is not overwritten'
-cmd 0 trust --seal --start-key second && cmd 0 run -- true && cmd 0 trust --seal && cmd 1 trust --verify --start-key key && says "$out" 'seal 17 of ' 'has another start key' '16 seals were made with the right key' && cmd 0 trust --verify --start-key second --json && json '.keys_good == 1'
+cmd 0 trust --seal --start-key second && cmd 0 run -- true && cmd 0 trust --seal && cmd 1 trust --verify --start-key key && says "$out" 'seal 17 of ' 'has another start key' '16 seals were made with the correct key' && cmd 0 trust --verify --start-key second --json && json '.keys_good == 1'
 check 'a second start key'
-echo nonsense >nonsense && cmd 125 trust --verify --start-key nonsense && says "$err" 'is no start key' && cmd 125 trust --verify --start-key nosuch && cmd 2 trust --start-key key && says "$err" '--start-key goes with --seal or --verify'
+echo nonsense >nonsense && cmd 125 trust --verify --start-key nonsense && says "$err" 'is no start key' && cmd 125 trust --verify --start-key nosuch && cmd 2 trust --start-key key && says "$err" '--start-key requires --seal or --verify'
 check 'what is no start key'
 finish

@@ -54,7 +54,7 @@ changed 'all(.[]; .name | test("LANG_") | not)'
 check 'what is another in each benchmark is no cause'
 json 'all(.series[] | select(.name == "size" or .name == "steady"); .changes == [])' && json '.series[] | select(.name == "steady") | .noise == 0'
 check 'an outlier, noise and what stays are no change'
-cmd 0 bench history && says "$out" '20 benchmarks of ./prog, 40 runs, ' 'time: 1.011 → 1.211 (+19.8 %) since bench:' '  invariant binary: sha256:' '  build command: gcc -DSLOW=0 -o prog prog.c → gcc -DSLOW=1 -o prog prog.c' "  build commit: $(echo "$first" | cut -c1-12)… → $(echo "$second" | cut -c1-12)…" ' % from benchmark to benchmark is noise' && says "$out" 'size: no change; ' && says "$out" 'steady: no change; 0 % from benchmark'
+cmd 0 bench history && says "$out" '20 benchmarks of ./prog, 40 runs, ' 'time: 1.011 → 1.211 (+19.8 %) since bench:' '  invariant binary: sha256:' '  build command: gcc -DSLOW=0 -o prog prog.c → gcc -DSLOW=1 -o prog prog.c' "  build commit: $(echo "$first" | cut -c1-12)… → $(echo "$second" | cut -c1-12)…" ' % between benchmarks is noise' && says "$out" 'size: no change; ' && says "$out" 'steady: no change; 0 % between benchmarks'
 check 'as a text'
 cmd 0 bench history "bench:$(echo "$since" | cut -c19-26)" --json && jq -S . "$out" >"$T/a" && jq -S . "$T/j" | cmp "$T/a" -
 check 'asked by any of its benchmarks it is the same'
@@ -63,8 +63,8 @@ check 'asked by any of its benchmarks it is the same'
 for i in 1 2 3; do
 	LANG_I=$i LANG_K=$i "$STEMMA" bench run -n 1 -- ./prog other >/dev/null 2>"$err" || break
 done
-cmd 0 bench history && says "$out" '3 benchmarks of ./prog other, 3 runs' 'time: 3 benchmarks, of fewer than 10 it cannot be told whether it changed' && cmd 0 bench history --json && json 'all(.series[]; .judged == false and .changes == [])'
+cmd 0 bench history && says "$out" '3 benchmarks of ./prog other, 3 runs' 'time: 3 benchmarks; fewer than 10 are not judged' && cmd 0 bench history --json && json 'all(.series[]; .judged == false and .changes == [])'
 check 'another command is another benchmark; of few nothing is told'
-cmd 1 bench run -n 1 -- sh -c 'exit 3' && cmd 1 bench history && says "$err" 'ended well' && cmd 1 bench history bench:NOSUCH && cmd 2 bench history @ && cmd 2 bench history --by-run && cmd 2 bench history -n 3 && cmd 2 bench history bench: bench: && cmd 1 --store "$T/nothing" bench history
+cmd 1 bench run -n 1 -- sh -c 'exit 3' && cmd 1 bench history && says "$err" 'succeeded' && cmd 1 bench history bench:NOSUCH && cmd 2 bench history @ && cmd 2 bench history --by-run && cmd 2 bench history -n 3 && cmd 2 bench history bench: bench: && cmd 1 --store "$T/nothing" bench history
 check 'what has no history'
 finish

@@ -16,7 +16,7 @@ printf '3\n1\n2\n' >data.txt
 echo 01 >noise
 cmd 0 bench run -n 1 --keep-inputs -- ./work.sh && [ "$(find "$STEMMA_HOME/kept" -name 'sha256:*' | wc -l)" = 2 ]
 check 'a run whose inputs are kept'
-cmd 0 rerun @ --check && says "$out" 'data.txt: same' && says "$out" 'it can be run as it was' && cmd 0 log --json && json '.runs | length == 1'
+cmd 0 rerun @ --check && says "$out" 'data.txt: same' && says "$out" 'the run can be repeated as recorded' && cmd 0 log --json && json '.runs | length == 1'
 check '--check runs nothing'
 cp sorted.txt "$T/sorted" && echo other >sorted.txt
 cmd 0 rerun @ --in "$T/again" && says "$out" 'identical: 3 results and outputs' && cmp "$T/again/sorted.txt" "$T/sorted" && grep -q other sorted.txt
@@ -28,7 +28,7 @@ cmd 0 rerun '@~1' --keep --json && json '.verdict == "identical" and ([.files[] 
 check 'inputs that were changed or removed come from the copies'
 rm -r "$STEMMA_HOME/kept"
 before=$(find "$T" -maxdepth 1 -name 'stemma-rerun.*' | wc -l)
-cmd 1 rerun '@~2' && says "$out" 'data.txt: differs' && says "$out" 'noise: gone' && says "$out" 'it cannot be run as it was' && [ "$(find "$T" -maxdepth 1 -name 'stemma-rerun.*' | wc -l)" = "$before" ]
+cmd 1 rerun '@~2' && says "$out" 'data.txt: differs' && says "$out" 'noise: gone' && says "$out" 'the run cannot be repeated as recorded' && [ "$(find "$T" -maxdepth 1 -name 'stemma-rerun.*' | wc -l)" = "$before" ]
 check 'without copies it is not run, and leaves nothing'
 cmd 1 rerun '@~2' --force --json && json '.verdict == "different" and (.cause | contains("data.txt")) and any(.compared[]; .name == "sorted.txt" and .verdict == "different") and any(.compared[]; .name == "lines" and .before == "3" and .after == "2")'
 check 'by force: different, and the first cause'
@@ -41,17 +41,17 @@ echo "value: 1"
 exit "${STATUS:-3}"
 END
 chmod +x fails.sh
-cmd 1 bench run -n 1 -- ./fails.sh && cmd 1 rerun @ --json && json '.verdict == "identical" and .exit_before.status == 3 and .exit_after.status == 3' && cmd 1 rerun '@~1' && says "$out" 'failed as it had before (3)' 'identical: '
+cmd 1 bench run -n 1 -- ./fails.sh && cmd 1 rerun @ --json && json '.verdict == "identical" and .exit_before.status == 3 and .exit_after.status == 3' && cmd 1 rerun '@~1' && says "$out" 'failed as before (3)' 'identical: '
 check 'a failure that comes again is identical, is said, and is no success'
 # The variable is not among those that a record keeps, so the second run ends otherwise.
-cmd 1 rerun '@~2' --json && STATUS=0 cmd 1 rerun '@~3' --json && json '.verdict == "different" and .exit_before.status == 3 and .exit_after.status == 0' && STATUS=4 cmd 1 rerun '@~4' && says "$out" 'the run ended with 3, and with 4 now' 'different: '
+cmd 1 rerun '@~2' --json && STATUS=0 cmd 1 rerun '@~3' --json && json '.verdict == "different" and .exit_before.status == 3 and .exit_after.status == 0' && STATUS=4 cmd 1 rerun '@~4' && says "$out" 'the run ended with 3, and now with 4' 'different: '
 check 'the same output and another status is a difference'
 
 # ---- what the caller redirected ----
 printf '#!/bin/sh\necho "value: 1"\necho "$$" >&2\necho made >made.txt\n' >talks.sh && chmod +x talks.sh
-"$STEMMA" bench run -n 1 -- ./talks.sh >"$out" 2>talk.log && cmd 0 rerun @ --json && json '.verdict == "identical" and any(.compared[]; .handed and .name == "talk.log") and ([.compared[] | select(.handed | not) | .verdict] == ["identical", "identical"])' && cmd 0 rerun '@~1' && says "$out" 'talk.log: was the caller' 'identical: 2 results and outputs'
+"$STEMMA" bench run -n 1 -- ./talks.sh >"$out" 2>talk.log && cmd 0 rerun @ --json && json '.verdict == "identical" and any(.compared[]; .handed and .name == "talk.log") and ([.compared[] | select(.handed | not) | .verdict] == ["identical", "identical"])' && cmd 0 rerun '@~1' && says "$out" 'talk.log: opened by the caller' 'identical: 2 results and outputs'
 check 'a log that the caller handed over is in no verdict'
-"$STEMMA" run -q --digest -- sh -c 'date +%N' >said.txt 2>"$err" && cmd 1 rerun @ && says "$out" 'cannot be judged'
+"$STEMMA" run -q --digest -- sh -c 'date +%N' >said.txt 2>"$err" && cmd 1 rerun @ && says "$out" 'cannot be compared'
 check 'where there is nothing else, nothing is judged'
 "$STEMMA" run -q --digest -- sh -c 'date +%N >own.txt' 2>"$err" && cmd 1 rerun @ --json && json '.verdict == "different"'
 check 'what the command opened itself is compared'
@@ -105,7 +105,7 @@ fi
 # ---- what cannot be ----
 cmd 0 run -- true --password hunter2 && cmd 1 rerun @ && says "$err" secret
 check 'a secret argument is not in the record'
-cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: it ended as before, and made no file' && says "$err" 'hint: stemma run --digest records digests'
+cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status and no files' && says "$err" 'hint: use stemma run --digest'
 check 'nothing to compare'
 cmd 2 rerun && cmd 2 rerun @ @ && cmd 1 rerun @~99 && cmd 2 rerun @ --tolerance much && cmd 2 rerun @ --file nosuch.toml
 check 'wrong command lines'

@@ -20,7 +20,7 @@ END
 chmod +x work.sh
 printf 'c\na\nb\n' >data.txt
 cmd 0 run -q -- ./work.sh && cp "$out" "$T/printed"
-cmd 0 rerun @ && says "$out" 'identical: 2 results and outputs compared' 'byte by byte with what lies where the run was made: 2' && says "$err" '| lines: 3' && [ "$(folders)" = 0 ]
+cmd 0 rerun @ && says "$out" 'identical: 2 results and outputs compared' 'byte by byte with the files of the original run: 2' && says "$err" '| lines: 3' && [ "$(folders)" = 0 ]
 check 'outputs that still are as recorded are compared byte by byte; what it printed is shown; the folder goes'
 cmd 0 rerun '@~1' --json --output "$T/kept" && json '.verdict == "identical" and .kept == false and ([.compared[] | select(.handed | not) | [.name, .by, .verdict]] | sort == [["sorted.txt", "bytes", "identical"], ["sub/upper.txt", "bytes", "identical"]])' && cmp "$T/kept" "$T/printed"
 check 'as JSON; what it printed is kept where that is asked for'
@@ -46,7 +46,7 @@ cmd 0 run -q -- ./set.sh && echo z >one.txt && MORE=1 && export MORE
 cmd 1 rerun @ --json && json '.verdict == "different" and ([.compared[] | select(.handed | not) | [.name, .by, .verdict]] | sort == [["more.txt", "name", "different"], ["one.txt", "size", "different"]])'
 check 'another size, and a file that was not made before'
 unset MORE
-cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: it ended as before, and made no file'
+cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status and no files, as before; the earlier output is not recorded'
 check 'nothing but how it ended'
 printf '#!/bin/sh\n[ -z "$FAIL" ]\n' >may.sh && chmod +x may.sh
 cmd 0 run -q -- ./may.sh && FAIL=1 cmd 1 rerun @ --json && json '.verdict == "different" and .exit_after.status == 1'
@@ -55,13 +55,13 @@ check 'it ended otherwise'
 # ---- what the caller redirected ----
 "$STEMMA" run -q -- sh -c 'echo said; sort data.txt' >said.txt 2>"$err" && cmd 0 rerun @ --json && json '.verdict == "identical" and [.compared[] | select(.handed | not) | [.name, .by, .verdict]] == [["said.txt", "printed", "identical"]]'
 check 'a file that was handed over and holds what is printed now is identical'
-"$STEMMA" run -q -- sh -c 'cat /proc/sys/kernel/random/uuid' >said.txt 2>"$err" && cmd 1 rerun @ && says "$out" "said.txt: was the caller's" 'cannot be judged'
+"$STEMMA" run -q -- sh -c 'cat /proc/sys/kernel/random/uuid' >said.txt 2>"$err" && cmd 1 rerun @ && says "$out" "said.txt: opened by the caller" 'cannot be compared'
 check 'one that holds something else is not compared'
 
 # ---- inputs ----
 printf 'c\na\n' >in.txt && printf 'q\n' >touched.txt && printf 'same\n' >same.txt
 cmd 0 run -q -- sh -c 'cat in.txt touched.txt same.txt >all.txt' && printf 'c\na\nlonger\n' >in.txt && touch -d '2020-01-01' touched.txt
-cmd 1 rerun @ --check --json && json '[.files[] | select(.kind == "input") | [.name, .state]] | sort == [["in.txt", "changed"], ["same.txt", "same"], ["touched.txt", "changed"]]' && cmd 1 rerun @ && says "$out" 'in.txt: changed, by its size' 'touched.txt: changed, by its time' 'it cannot be run as it was'
+cmd 1 rerun @ --check --json && json '[.files[] | select(.kind == "input") | [.name, .state]] | sort == [["in.txt", "changed"], ["same.txt", "same"], ["touched.txt", "changed"]]' && cmd 1 rerun @ && says "$out" 'in.txt: changed, by its size' 'touched.txt: changed, by its time' 'the run cannot be repeated as recorded'
 check 'inputs that changed are changed, and how that shows'
 cmd 1 rerun @ --force --json && json '.verdict == "different" and (.cause | contains("in.txt"))'
 check 'by force: the input is the cause'
@@ -90,11 +90,11 @@ cat >opens.sh <<'END'
 sort data.txt >opened.out
 END
 chmod +x opens.sh
-cmd 0 run -q -- ./opens.sh && OPEN=1 && export OPEN && cmd 0 rerun @ --json && json '.opened == ["marker"]' && cmd 0 rerun '@~1' && says "$out" 'stand-in' 'marker: was opened, as in the recorded run it was not: it had other bytes'
+cmd 0 run -q -- ./opens.sh && OPEN=1 && export OPEN && cmd 0 rerun @ --json && json '.opened == ["marker"]' && cmd 0 rerun '@~1' && says "$out" 'stand-in' 'marker: was opened, unlike in the recorded run; its bytes were not the original ones'
 check 'one that is opened after all is named'
 unset OPEN
 mkdir many && (cd many && seq -f f%05g 10050 | xargs touch)
-cmd 0 run -q -- ./looks.sh && cmd 0 rerun @ --json && json '.stand_ins == 10000 and .left_behind' && cmd 0 rerun '@~1' && says "$out" 'not all are there: 10000 at most'
+cmd 0 run -q -- ./looks.sh && cmd 0 rerun @ --json && json '.stand_ins == 10000 and .left_behind' && cmd 0 rerun '@~1' && says "$out" 'some are missing: at most 10000'
 check 'many: a bound, and it is said'
 rm -r many
 

@@ -12,7 +12,7 @@ END
 chmod +x bench.sh
 echo n=10 >bench.conf
 echo 1 2 3 >data.txt
-cmd 0 run -q -- ./bench.sh && cmd 0 run -q -- ./bench.sh && cmd 0 log --by-inputs bench.sh && says "$out" '2 runs of bench.sh: all read the same, with the same settings' 'usual  2 runs' 'bench.conf@{1}'
+cmd 0 run -q -- ./bench.sh && cmd 0 run -q -- ./bench.sh && cmd 0 log --by-inputs bench.sh && says "$out" '2 runs of bench.sh: all with the same inputs and settings' 'usual  2 runs' 'bench.conf@{1}'
 check 'runs that read the same; a log that each of them wrote to is no input'
 sleep 0.03
 echo n=20 | "$STEMMA" run -q -- tee bench.conf >/dev/null 2>"$err"
@@ -23,7 +23,7 @@ cmd 0 log --by-inputs bench.sh --json && json '.runs == 5 and (.inside | not) an
 check 'as JSON: each run once'
 env LANG=de_DE.UTF-8 "$STEMMA" run -q -- ./bench.sh && cmd 0 run -q -- ./bench.sh fast && cmd 0 log --by-inputs bench.sh && says "$out" '7 runs of bench.sh: 3 usual, 4 odd' 'command bench.sh fast, not bench.sh' 'variable LANG de_DE.UTF-8'
 check 'other arguments, and another variable'
-cmd 0 log --by-inputs 'bench.sh fast' && says "$out" '1 run of bench.sh fast: all read the same' && cmd 0 log --by-inputs bench.sh -n 2 && says "$out" '2 runs of bench.sh' && cmd 0 log --by-inputs bench.sh 'arg fast' && says "$out" '1 run of bench.sh'
+cmd 0 log --by-inputs 'bench.sh fast' && says "$out" '1 run of bench.sh fast: all with the same inputs' && cmd 0 log --by-inputs bench.sh -n 2 && says "$out" '2 runs of bench.sh' && cmd 0 log --by-inputs bench.sh 'arg fast' && says "$out" '1 run of bench.sh'
 check 'with arguments, of the latest, of those that an expression describes'
 cmd 0 log --by-inputs cat && says "$out" '7 runs that executed cat' && says "$out" 'input bench.conf@{1}, not bench.conf@{2}'
 check 'a program inside of the runs'
@@ -32,11 +32,11 @@ check 'none, and wrong command lines'
 
 # What each run has of its own groups nothing.
 for i in 1 2 3; do echo $i >seed.txt && cmd 0 run -q -- sort seed.txt data.txt && sleep 0.03; done
-cmd 0 log --by-inputs sort && says "$out" '3 runs of sort: all read the same' 'another one in each run: seed.txt'
+cmd 0 log --by-inputs sort && says "$out" '3 runs of sort: all with the same inputs' 'different in each run: seed.txt'
 check 'what is another one in each run is named at the end'
 # The same bytes are the same input, if that is known.
-cmd 0 run -q --digest -- head -n 1 data.txt && touch data.txt && cmd 0 run -q --digest -- head -n 1 data.txt && cmd 0 log --by-inputs head && says "$out" '2 runs of head: all read the same'
+cmd 0 run -q --digest -- head -n 1 data.txt && touch data.txt && cmd 0 run -q --digest -- head -n 1 data.txt && cmd 0 log --by-inputs head && says "$out" '2 runs of head: all with the same inputs'
 check 'versions with one digest are one input'
-mkdir other && cp data.txt other/ && (cd other && cmd 0 run -q --digest -- head -n 1 data.txt) && cmd 0 log --by-inputs head && says "$out" '3 runs of head: all read the same'
+mkdir other && cp data.txt other/ && (cd other && cmd 0 run -q --digest -- head -n 1 data.txt) && cmd 0 log --by-inputs head && says "$out" '3 runs of head: all with the same inputs'
 check 'in another folder, too'
 finish

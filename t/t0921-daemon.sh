@@ -12,7 +12,7 @@ start || { echo "Bail out! the daemon does not answer: $(tail -n 1 "$T/daemon")"
 { login "$me"; program "$me" 200 maker /h/made 20; } | happens
 ask "$me" 0 why /h/made && says "$out" 'made by maker' && ask "$me" 0 log && says "$out" maker && ask "$me" 0 show /h/made && ask "$me" 0 lineage --json /h/made
 check "what has happened a moment ago is told"
-ask "$me" 2 run -- true && says "$err" 'cannot be asked' && ask "$me" 2 forget @
+ask "$me" 2 run -- true && says "$err" 'cannot query the record' && ask "$me" 2 forget @
 check "what would change a record cannot be asked of the daemon"
 if is_root; then
 	chmod 711 "$T/home"
@@ -23,7 +23,7 @@ file lo=22 hi=23 pid=302 uid=1001 ops=open,closer path=/h/one ino=30 nexec=1
 file lo=24 hi=25 pid=302 uid=1001 ops=create,open,closew path=/h/three ino=33 size=9 mtime=24 nexec=1
 exit t=26 pid=302 uid=1001 status=0
 END
-	ask 1000 0 log && says "$out" one && says_not "$out" two && says_not "$out" reader && ask 1000 1 why /h/two && says "$err" 'not there, and nothing'
+	ask 1000 0 log && says "$out" one && says_not "$out" two && says_not "$out" reader && ask 1000 1 why /h/two && says "$err" 'does not exist, and nothing is recorded about it'
 	check "a user is told of the own executions, and of no others"
 	ask 1001 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '/h/one@{1}  (external)' && says_not "$out" 'one  ('
 	check "what another user made came from outside"
@@ -61,7 +61,7 @@ check "granularity of a job: its processes, on and off"
 rm -f "$T/fifo.set"
 : >"$T/run/touch/access.4711" && wait_for asked 'set 3 400 1' && rm "$T/run/touch/access.4711" && wait_for asked 'set 3 400 0'
 check "... by a touch file, until it is removed"
-cmd 1 granularity open --job 4711 && says "$err" 'not asked for' && cmd 2 granularity access && cmd 2 granularity close --node && cmd 2 granularity access --job '$(x)'
+cmd 1 granularity open --job 4711 && says "$err" 'access was not requested' && cmd 2 granularity access && cmd 2 granularity close --node && cmd 2 granularity access --job '$(x)'
 check "what makes no sense is refused"
 if is_root; then
 	"$STEMMA" granularity access --user 1000 && wait_for asked 'set 1 1000 1' && setpriv --reuid 1000 --regid 1000 --clear-groups "$STEMMA" granularity access --node 2>"$err"
@@ -259,7 +259,7 @@ check "its folder taken away: it has it again, alone, and the next one knows of 
 ask "$me" 0 why /h/anew
 kill -HUP "$daemon" && sleep 0.2
 { program "$me" 504 again /h/again 54; } | happens
-ask "$me" 0 why /h/again && ask "$me" 0 why /h/anew && says "$T/daemon" 'settings were read again'
+ask "$me" 0 why /h/again && ask "$me" 0 why /h/anew && says "$T/daemon" 'settings were reread'
 check "settings read again, logs begun again: nothing is lost"
 "$DAEMON" --metrics >"$out" && tail -1 "$out" | grep -q '^# EOF$' && grep -q '^stemma_events_total [1-9]' "$out" && ! grep -v '^# \|^stemma_[a-z_]* [0-9.e+-]*$' "$out"
 check "metrics"
@@ -273,20 +273,20 @@ said()
 { # WORDS N: so many times since it began
 	[ "$(grep -c -- "$1" "$T/daemon")" = "$2" ]
 }
-says "$T/daemon" "conf:4: there is no setting 'max_evnts'" && says "$T/daemon" "conf:5: 'much' is no value of 'max_cpu'"
+says "$T/daemon" "conf:4: unknown setting 'max_evnts'" && says "$T/daemon" "conf:5: 'much' is not a valid value of 'max_cpu'"
 check "lines that are not settings: named with their place, and it records"
-stay=$(grep -c 'settings stay as they are' "$T/daemon")
-taken=$(grep -c 'settings were read again' "$T/daemon")
+stay=$(grep -c 'settings are unchanged' "$T/daemon")
+taken=$(grep -c 'settings were reread' "$T/daemon")
 printf 'max_events = 40\nmax_cpu = lots\n' >"$T/conf"
-kill -HUP "$daemon" && wait_for said 'settings stay as they are' $((stay + 1)) && says "$T/daemon" "conf:2: 'lots' is no value"
+kill -HUP "$daemon" && wait_for said 'settings are unchanged' $((stay + 1)) && says "$T/daemon" "conf:2: 'lots' is not a valid value"
 check "... settings read again with such a line: all stay as they are"
 rm "$T/conf" && mkdir "$T/conf"
-kill -HUP "$daemon" && wait_for said 'settings stay as they are' $((stay + 2)) && says "$T/daemon" "cannot read '$T/conf': Is a directory"
+kill -HUP "$daemon" && wait_for said 'settings are unchanged' $((stay + 2)) && says "$T/daemon" "cannot read '$T/conf': Is a directory"
 check "... or with a folder in their place"
 rmdir "$T/conf"
 printf 'metrics = %s/metrics\nkeep = all\nmax_size = 1G\nbase = %s/elsewhere\n' "$T" "$T" >"$T/conf"
 mkdir "$T/elsewhere" && mkdir "$T/elsewhere/node"
-kill -HUP "$daemon" && wait_for said 'settings were read again' $((taken + 1)) && says "$T/daemon" "'keep' has changed, and is taken at the next start" && says "$T/daemon" "'max_size' has changed" && wait_for test -s "$T/metrics" &&
+kill -HUP "$daemon" && wait_for said 'settings were reread' $((taken + 1)) && says "$T/daemon" "'keep' has changed; it applies at the next start" && says "$T/daemon" "'max_size' has changed" && wait_for test -s "$T/metrics" &&
 	[ -z "$(find "$T/elsewhere" -type f)" ] && { program "$me" 505 there /h/there 55; } | happens && ask "$me" 0 why /h/there && stop KILL && start && ask "$me" 0 why /h/there
 check "... what is taken at the start alone stays, and is named; the rest is in force"
 stop TERM
@@ -333,7 +333,7 @@ if is_root && id nobody >/dev/null 2>&1; then
 	check "... each user is told of the own executions, root of all, and of what was recorded as root"
 	[ -z "$(find "$T/base" -user root ! -name second-name)" ] && [ "$(stat -c %u "$T/secret")" = 0 ]
 	check "... what root had recorded is that user's, and nothing else of root's is"
-	kill -HUP "$daemon" && wait_for grep -q 'settings stay as they are' "$T/daemon" && says "$T/daemon" "conf': Permission denied" && kill -0 "$daemon"
+	kill -HUP "$daemon" && wait_for grep -q 'settings are unchanged' "$T/daemon" && says "$T/daemon" "conf': Permission denied" && kill -0 "$daemon"
 	check "... it can read no file that root keeps to itself, not even its settings, and says so"
 	stop TERM
 	chown -h 0:0 "$T/base/second-name" "$T/base/link"

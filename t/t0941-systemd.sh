@@ -82,7 +82,7 @@ echo hello >/tmp/made
 /s/build/src/cmd/stemma --node why /tmp/made
 systemctl reload stemmad
 sleep 1
-grep 'read again' /var/log/stemmad
+grep 'settings were reread' /var/log/stemmad
 kill -STOP "$pid"
 until_active
 echo "hung: restarts $(show NRestarts)"
@@ -112,7 +112,7 @@ says '^capabilities: c000000000' "few capabilities are left"
 says '^for others: $' "... and none for what it starts"
 says '^users: 2 900 900 900 900' "it and its helper are a user of their own"
 says '^/tmp/made@{1}: made by' "it records, and is asked"
-says 'settings were read again' "reload"
+says 'settings were reread' "reload"
 says '^hung: restarts 1' "hung: the watchdog starts another"
 says '^killed: restarts 2' "killed: another is started"
 says '^gaps: 2' "... and both intervals are told"

@@ -113,7 +113,7 @@ start -o max_events=200
 { login $busy; login $idle; } | happens
 passed()
 {
-	grep -q "of user $busy, who had" "$T/daemon"
+	grep -q "opens and closes of user $busy, with" "$T/daemon"
 }
 n=0
 while [ $n -lt 60 ] && ! passed; do
@@ -127,7 +127,7 @@ flood $busy 500000 3000
 program $idle 5000 spared /h/spared 7000 | happens
 ask $idle 0 why /h/spared && says "$out" 'made by spared' && ask $idle 0 sql 'SELECT text FROM gap' && lines "$out" "$(grep -c '^text$\|^TEXT$' "$out")"
 check "... another's record has no gap"
-ask $busy 0 sql "SELECT 'enough ' || (sum(count) >= 3000) FROM gap WHERE text LIKE '%openings and closes%'" && says "$out" 'enough 1'
+ask $busy 0 sql "SELECT 'enough ' || (sum(count) >= 3000) FROM gap WHERE text LIKE '%opens and closes%'" && says "$out" 'enough 1'
 check "... the one's has it, with the number, at once"
 stop TERM
 

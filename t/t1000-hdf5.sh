@@ -73,12 +73,12 @@ cmd 0 why out.h5//scaled/trace@rate && says "$out" 'h5steps scale in.h5 out.h5' 
 check 'why'
 cmd 0 show in.h5//raw/trace && says "$out" 'dataset' 'made by'
 check 'show'
-cmd 1 why out.h5//scaled/none && says "$err" "out.h5//scaled/none" 'only about its file' --hdf5
+cmd 1 why out.h5//scaled/none && says "$err" "out.h5//scaled/none" 'nothing is recorded about' --hdf5
 check 'an object that is not there'
 cmd 0 lineage ./out.h5///scaled//trace && says "$out" 'in.h5//calib/gain'
 check 'with more slashes than needed'
 
-./h5steps make plain.h5 >"$T/o" && cmd 0 run -- ./h5steps scale plain.h5 unseen.h5 && cmd 0 stat --hdf5 @ && says "$err" 'no objects of HDF5 files'
+./h5steps make plain.h5 >"$T/o" && cmd 0 run -- ./h5steps scale plain.h5 unseen.h5 && cmd 0 stat --hdf5 @ && says "$err" 'no HDF5 objects are recorded: use stemma run --hdf5 with programs that use HDF5 as a shared library'
 check 'a run without objects says so'
 
 # versions

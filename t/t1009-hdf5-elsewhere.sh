@@ -87,8 +87,8 @@ touch -d 2001-01-01 data/b.h5 && step soft && [ "$(stat -c %Y data/b.h5)" = "$(d
 check 'a soft link to such a link: the other file is left alone'
 # Data of a dataset in a file of their own.
 step outside && cmd 0 run -- sh -c 'printf "\001\0\0\0" | dd of=raw.bin conv=notrunc status=none' && step use && cmd 0 lineage --json y.h5//t && json '([.entities[].path] | any(endswith("/raw.bin"))) and ([.executions[].argv | join(" ")] | any(contains("dd of=raw.bin")))'
-check 'a dataset whose data lie in another file: who wrote that'
-cmd 0 why x.h5//d && says "$out" 'record incomplete' && cmd 0 sql --csv "SELECT DISTINCT text FROM gap WHERE reason = 'hdf5'" && says "$out" 'lie in another file'
+check 'a dataset whose data are in another file: who wrote that'
+cmd 0 why x.h5//d && says "$out" 'record incomplete' && cmd 0 sql --csv "SELECT DISTINCT text FROM gap WHERE reason = 'hdf5'" && says "$out" 'are in another file'
 check '... and that is said'
 cmd 0 forget data/a.h5 && ! holds a.h5//one && cmd 0 why data/b.h5//g/d
 check 'a link is forgotten with its file'

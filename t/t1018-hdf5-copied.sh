@@ -79,7 +79,7 @@ comes_from()
 	diff "$T/want" "$T/got" >>"$err"
 }
 no_gap() { cmd 0 sql --csv "SELECT count(*) FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" && [ "$(tr -d '\r' <"$out" | sed 1d)" = 0 ]; }
-a_gap() { cmd 0 sql --csv "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" && says "$out" 'objects were copied of which it is not known'; }
+a_gap() { cmd 0 sql --csv "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" && says "$out" 'the sources of some copied objects are unknown'; }
 
 run $PYTHON -B put.py raw.h5 g/dark dark.csv && run $PYTHON -B put.py raw.h5 g/sub/flat flat.csv
 step group && no_gap

@@ -104,7 +104,7 @@ done
 fresh && cmd 0 run -q --capture=off -- "$app" list && cmd 0 show --json @ && json '.things[0].annotations | (.metrics | length) == 5 and .type == "training" and .configuration[0].name == "learning_rate"'
 check 'and where nothing else is recorded'
 
-fresh && cmd 0 run -q -- "$app" list && cmd 0 show @ && says "$out" 'type         training' 'learning_rate = 0.01  version v2' 'accuracy = 0.625  at step 3  (the last of 3: 0.5 to 0.75)' 'purpose = test' 'said used    input.csv' 'said made    model.bin' 'words = Grüße\n日本' &&
+fresh && cmd 0 run -q -- "$app" list && cmd 0 show @ && says "$out" 'type         training' 'learning_rate = 0.01  version v2' 'accuracy = 0.625  at step 3  (the last of 3: 0.5 to 0.75)' 'purpose = test' 'annotated as used' 'annotated as made model.bin' 'words = Grüße\n日本' &&
 	! grep -q 'stemma-app-' "$out" && cmd 0 show --all @ && ! grep -q 'stemma-app-' "$out" && cmd 0 show --json @ &&
 	json '.things[0].annotations | .configuration[0].version == "v2" and (.configuration | map(select(.name == "large"))[0] | .cut_from == 1048576 and (.value | length) == 65536) and (.activities | length) == 3 and (.used[0].within == 2)' && ! grep -q 'stemma-app-' "$out"
 check 'show, and none of the files that it went through'
@@ -148,7 +148,7 @@ check 'hostile words: the program keeps its errno, and ends well'
 cmd 0 show --json @ && json '.things[0].annotations | .dropped > 0 and (.configuration | map(select(.value | startswith("long name"))) | length) == 1' &&
 	json '.things[0].annotations.tags[0].value == "***"' && json '.things[0].annotations.metrics | map(.value) == ["nan", "inf"] and .[1].step == -9223372036854775807' &&
 	json '[.things[0].annotations.configuration[] | select(.name_base64)][0] | (.name_base64 | length) == 344 and (.value_base64 | @base64d | utf8bytelength) > 200' &&
-	cmd 0 show @ && ! grep -q "$(printf '\033')" "$out" && says "$out" 'words found no room' && cmd 0 sql --csv "SELECT length(name), length(version) FROM annotation WHERE value = 'long name'" && says "$out" '1024,1024' && ! holds sk-01234
+	cmd 0 show @ && ! grep -q "$(printf '\033')" "$out" && says "$out" 'words left out for lack of space' && cmd 0 sql --csv "SELECT length(name), length(version) FROM annotation WHERE value = 'long name'" && says "$out" '1024,1024' && ! holds sk-01234
 check 'they stand in the record as far as they go, and no secret does'
 cmd 0 table && ! grep -q "$(printf '\033')" "$out" && cmd 0 table --csv && cmd 0 table --json && cmd 0 table --svg --x step nan >"$out" || cmd 1 table --svg --x step nan
 check 'tables of them'

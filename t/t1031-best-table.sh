@@ -53,7 +53,7 @@ sgd,0.05,32,nan,nan
 sgd,0.02,16,0.8125,0.1875
 END
 check 'a table as CSV is the table that was told'
-cmd 0 table && lines "$out" 6 && says "$out" 'rate  size  accuracy    loss' && says_not "$out" optimizer && says "$err" '1 setting is the same in all of these runs' && cmd 0 table --all && says "$out" optimizer && cmd 0 table rate loss && says_not "$out" size && says_not "$out" accuracy && lines "$out" 6 && cmd 0 table --with size=32 && lines "$out" 3 && cmd 1 table nosuch && cmd 2 table --csv --json && cmd 2 table --x rate
+cmd 0 table && lines "$out" 6 && says "$out" 'rate  size  accuracy    loss' && says_not "$out" optimizer && says "$err" '1 parameter is the same in all of these runs' && cmd 0 table --all && says "$out" optimizer && cmd 0 table rate loss && says_not "$out" size && says_not "$out" accuracy && lines "$out" 6 && cmd 0 table --with size=32 && lines "$out" 3 && cmd 1 table nosuch && cmd 2 table --csv --json && cmd 2 table --x rate
 check 'for people'
 cmd 0 table --json && json '.rows | length == 5 and .[1].configuration.rate == "0.01" and .[1].metrics.accuracy == 0.8125 and .[3].metrics.loss == "nan" and .[0].type == "training"'
 check 'as JSON'

@@ -101,10 +101,10 @@ if [ -n "$elsewhere" ]; then
 	skip 'a library that is missing' "this machine has stemma installed: $elsewhere"
 else
 	mkdir "$T/put-away" && mv "$libdir"/libstemma-app* "$T/put-away/"
-	lacks='stemma: what a program in Python told of itself is not recorded: libstemma-app was not found (STEMMA_APP_LIBRARY may name its file)'
+	lacks='stemma: annotations of a Python program are not recorded: libstemma-app was not found (set STEMMA_APP_LIBRARY to its path)'
 	fresh && PYTHONPATH=$python cmd 7 run -- sh -c "$PYTHON train.py; $PYTHON train.py & wait; $PYTHON train.py; exit 7" && is "$out" 'trained
 trained
-trained' && is "$err" "$lacks" && cmd 0 show @ && says "$out" 'they did not find the library for that' && cmd 0 sql --csv 'SELECT reason, text FROM gap' && says "$out" 'untold,Python: libstemma-app was not found' && lines "$out" 2 && cmd 1 table
+trained' && is "$err" "$lacks" && cmd 0 show @ && says "$out" 'it did not find the library' && cmd 0 sql --csv 'SELECT reason, text FROM gap' && says "$out" 'untold,Python: libstemma-app was not found' && lines "$out" 2 && cmd 1 table
 	check 'Python: three programs without it are said once, and stand in the record'
 	fresh && PYTHONPATH=$python cmd 0 run -q -- $PYTHON train.py && ! [ -s "$err" ] && PYTHONPATH=$python cmd 0 run -- $PYTHON quiet.py && ! [ -s "$err" ] && cmd 0 show --json @ && ! grep -q untold "$out"
 	check 'nothing is said with -q, nor of a program that says nothing'

@@ -77,7 +77,7 @@ convert--a1,/mid/x,write,1634152272000000000
 train--a2,/mid/x,read,1634152381000000000
 train--a2,/out/x,write,1634152439000000000'
 check '... with month/day/year as UTC'
-fresh && cmd 1 import --json torn.ttl && json '.imports[0] | .parts_left_out == 4 and .times_not_read == 0 and .executions == 2 and .added' && cmd 1 import torn.ttl && says "$out" 'nothing new' && says "$err" 'is not whole'
+fresh && cmd 1 import --json torn.ttl && json '.imports[0] | .parts_left_out == 4 and .times_not_read == 0 and .executions == 2 and .added' && cmd 1 import torn.ttl && says "$out" 'nothing new' && says "$err" 'is not complete'
 check '... in JSON, and when it is imported again'
 cmd 1 export --check torn.ttl && says "$err" 'not whole' '4 parts could not be read, the first at line 14' && says_not "$err" ': valid'
 check '... and a check does not call it valid'
@@ -244,7 +244,7 @@ text = open(sys.argv[1], encoding='utf-8').read()
 whole = re.findall(r'^<([^<>"@\s]+)>\n    <prov:startedAtTime> "\d\d/\d\d/\d{4} \d{1,2}:\d{1,2}:\d{1,2}" ;\n    <prov:type> <prov:Activity> \.$', text, re.M)
 print(len(set(whole)))
 END
-	json ".imports[0] | .statements == $(cat "$T/whole") and .parts_left_out > 0" && says "$err" 'is not whole'
+	json ".imports[0] | .statements == $(cat "$T/whole") and .parts_left_out > 0" && says "$err" 'is not complete'
 	check "PROV-IO's torn document: each call that is whole is read, and no other"
 	fresh && cmd 0 import "$own/example_provenance/example_prov.ttl" && cmd 0 lineage /Timestep_0/x && cmd 0 import "$own/user_engine/query/prov.ttl" && cmd 0 sql --csv "SELECT count(DISTINCT name) AS n FROM annotation WHERE kind = 'config'" && tr -d '\r' <"$out" >"$T/o" && is "$T/o" "n
 $(grep -o 'ns1:Name "[^"]*"' "$own/user_engine/query/prov.ttl" | sort -u | wc -l)"

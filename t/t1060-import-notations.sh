@@ -23,7 +23,7 @@ for selection in '--all --fork' '' '--certain'; do
 	for notation in prov-n prov-jsonld prov-json turtle; do
 		rm -rf "$T/by"
 		# shellcheck disable=SC2086 # options
-		cmd 0 export $selection -f $notation -o "first.$notation" && STEMMA_HOME=$T/by cmd 0 import "first.$notation" && says_not "$err" 'passed over' && STEMMA_HOME=$T/by cmd 0 export $selection -f prov-n -o again.prov-n && STEMMA_HOME=$T/by cmd 0 export $selection -f prov-jsonld -o again.prov-jsonld &&
+		cmd 0 export $selection -f $notation -o "first.$notation" && STEMMA_HOME=$T/by cmd 0 import "first.$notation" && says_not "$err" 'skipped' && STEMMA_HOME=$T/by cmd 0 export $selection -f prov-n -o again.prov-n && STEMMA_HOME=$T/by cmd 0 export $selection -f prov-jsonld -o again.prov-jsonld &&
 			sets --related again.prov-n >"$T/a" && sets --related again.prov-jsonld >"$T/b" && cmp "$T/a" "$T/b" >"$err" && diff "$T/want" "$T/a" >"$err"
 		check "by $notation and back: the same${selection:+, $selection}"
 	done

@@ -69,7 +69,7 @@ done
 [ "$(cat ended 2>/dev/null)" -ge 3 ]
 check "a process that outlives the run goes on"
 
-cmd 0 run --trace -- true && says "$err" "no program left a function trace" && [ ! -e "$STEMMA_HOME/trace/$(run_of)" ]
+cmd 0 run --trace -- true && says "$err" "no program wrote a function trace: link programs with stemma cc --trace" && [ ! -e "$STEMMA_HOME/trace/$(run_of)" ]
 check "none: said, and nothing is left"
 ! find "$STEMMA_HOME/trace" -name 'stemma-new-*' | grep -q .
 check "no folder is left behind"

@@ -113,7 +113,7 @@ for of in old.spec line.spec; do
 	run_of 3 end 0 other | made ${of%.spec}.a operands && run_of 3 end 1 other | sed 's/decide 6 1/decide 6 1 real 0.5 1/' | made ${of%.spec}.b operands
 done
 unset of
-cmd 1 diff --trace --spec old.spec old.a old.b && says "$out" 'integrate() at integ.c:12: A took the way to integ.c:13, B the way to integ.c:15' 'not recorded | !(0.5 >= 1)' && cmd 1 diff --trace --spec old.spec --json old.a old.b && json '.threads[0].divergences[0] | [.a.at.way, .b.at.way] == [0, 1] and (.a.at | has("outcome") | not)'
+cmd 1 diff --trace --spec old.spec old.a old.b && says "$out" 'integrate() at integ.c:12: A took the path to integ.c:13, B the path to integ.c:15' 'not recorded | !(0.5 >= 1)' && cmd 1 diff --trace --spec old.spec --json old.a old.b && json '.threads[0].divergences[0] | [.a.at.way, .b.at.way] == [0, 1] and (.a.at | has("outcome") | not)'
 check 'where it is not known what was true in the source: the line it went on at'
 cmd 1 diff --trace --spec line.spec line.a line.b && says "$out" 'integrate() at integ.c:12: A took way 0, B way 1'
 check 'and its number where lines do not tell'
@@ -124,7 +124,7 @@ run_of 7 end 0 other | made b operands
 parts 6 turns '"false"' '"true"' .at.outcome && json '.threads[0] | .verdict == "turns" and (.divergences[0].turns | .a == 7 and .b == 3 and .place.line == 6)' && both 1
 check 'a different number of turns'
 run_of 3 break 0 other | made a operands && run_of 9 break 0 other | made b operands
-parts 8 turns '"true"' '"false"' .at.outcome && json '.threads[0].divergences[0].turns | .a == 10 and .b == 4' && both 1 && cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:8: A took true, B false' '0.00097 < 0.001 | 0.5 < 0.001' '4 | 10 turns of the loop at integ.c:6'
+parts 8 turns '"true"' '"false"' .at.outcome && json '.threads[0].divergences[0].turns | .a == 10 and .b == 4' && both 1 && cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:8: A took true, B false' '0.00097 < 0.001 | 0.5 < 0.001' '4 | 10 iterations of the loop at integ.c:6'
 check 'a break that comes later, with what was compared'
 run_of 3 end 0 other | made a && run_of 3 end 0 slope | made b
 parts 16 order '"other"' '"slope"' .next.place.function && cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:16: A called other(), B slope()' && both 1
@@ -151,18 +151,18 @@ printf 'enter main\ncall 1\nenter integrate\ncall 1\ndecide 2 1\ndecide 6 0\ncal
 parts 13 order '"leave"' '"at"' .next.event && cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:13: A leaves integrate() by a jump, B makes a call at integ.c:16'
 check 'a jump out of a function'
 printf 'enter main\ncall 1\nenter integrate\ncall 1\nend exit\n' | made a
-parts 5 order '"end"' '"at"' .next.event && cmd 1 diff --trace --spec p.spec a b && says "$out" 'A exits, B comes to the decision at integ.c:6' 'never; 0 |'
+parts 5 order '"end"' '"at"' .next.event && cmd 1 diff --trace --spec p.spec a b && says "$out" 'A exits, B reaches the decision at integ.c:6' 'never; 0 |'
 check 'an exit in the midst'
-printf 'enter main\ncall 1\nenter integrate\ncall 1\n' | made a && cmd 1 diff --trace --spec p.spec a b && says "$out" 'A stops, B' "partial       A's trace does not say how the program ended" && cmd 1 diff --trace --spec p.spec --json a b && json '.threads[0].partial'
+printf 'enter main\ncall 1\nenter integrate\ncall 1\n' | made a && cmd 1 diff --trace --spec p.spec a b && says "$out" 'A stops, B' "partial       how A's program ended is unknown" && cmd 1 diff --trace --spec p.spec --json a b && json '.threads[0].partial'
 check 'one that was killed is partial'
 head -c 4100 b >c && cmd 1 diff --trace --spec p.spec --json b c && json '.threads[0] | .partial and .divergences[0].place.line == 20'
 check 'and so is one that was cut off'
 printf 'enter main\ncall 1\nenter integrate\ncall 1\nsilent 0x1234 77\ndecide 2 1\ncall 2\nend exit\n' | made a lazy && printf 'enter main\ncall 1\nenter integrate\ncall 1\nsilent 0x4321 99\ndecide 2 1\ncall 2\nend exit\n' | made b lazy
-cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:5: what A and B compute there differs'
+cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:5: A and B compute different values there'
 check 'computing that left no trace but a hash'
 printf 'enter main\ncall 1\ngap 1\nend exit\n' | made a && cp a b && cmd 1 diff --trace --spec p.spec a b && says "$out" "not known " "partial       A's trace has 1 gap"
 check 'gaps are said'
-printf 'enter main\ncall 1\nenter integrate\ncall 99\ncall 1\nend exit\n' | made a && cmd 1 diff --trace --spec p.spec a b && says "$out" "A's trace is read up to step 3 only: it names a node that its function has not"
+printf 'enter main\ncall 1\nenter integrate\ncall 99\ncall 1\nend exit\n' | made a && cmd 1 diff --trace --spec p.spec a b && says "$out" "A's trace can be read up to step 3 only: it names a node that its function has not"
 check 'what does not fit its specification is not read any further'
 
 # Builds
@@ -173,11 +173,11 @@ cmd 1 diff --trace --spec p.spec --spec q.spec --json a b && json '[.threads[0].
 check 'and the rest is compared, in both orders'
 run_of 3 end 0 other 0 | of=q.spec made b && run_of 3 end 0 other 0 | made a && cmd 1 diff --trace --spec p.spec --spec q.spec a b && says "$out" 'no control difference' 'the programs themselves differ (build)'
 check 'the same way through two builds'
-cmd 2 diff --trace --spec p.spec a b && says "$err" 'made by different builds, and the specification of the second is not known' 'hint: '
+cmd 2 diff --trace --spec p.spec a b && says "$err" 'made by different builds, and the specification of the second is unknown' 'hint: '
 check 'but not without their specifications'
-run_of 3 end 0 other | made a && run_of 3 end 1 other | made b && with='' parts null decision 0 1 .at.way && cmd 1 diff --trace a b && says "$out" 'function 1, node 6: A took way 0, B way 1' "A's specification is not known"
+run_of 3 end 0 other | made a && run_of 3 end 1 other | made b && with='' parts null decision 0 1 .at.way && cmd 1 diff --trace a b && says "$out" 'function 1, node 6: A took way 0, B way 1' "A's specification is unknown"
 check 'without a specification numbers stand for names'
-run_of 3 end 0 other | of=bare.spec made a && run_of 3 end 1 other | of=bare.spec made b && cmd 1 diff --trace --spec bare.spec a b && says "$out" 'A took true, B false' 'was built without lines'
+run_of 3 end 0 other | of=bare.spec made a && run_of 3 end 1 other | of=bare.spec made b && cmd 1 diff --trace --spec bare.spec a b && says "$out" 'A took true, B false' 's program was built without line numbers (-g)'
 check 'without lines'
 
 # Threads and processes
@@ -246,6 +246,6 @@ check 'a program that was killed while it waited for one'
 # The page; what cannot be read
 run_of 3 end 0 other | made a && run_of 3 end 1 other | made b && cmd 1 diff --trace --spec p.spec --html a b && says "$out" 'A took true, B false' '<mark>   12  ' 'if (d &gt; 1)' && ! grep -q '<script' "$out"
 check 'as a page'
-cmd 2 diff --trace --spec p.spec a nothing && says "$err" "'nothing' is no file or folder" && cmd 2 diff --trace a && cmd 2 diff --trace --spec integ.c a b && says "$err" 'integ.c' && printf 'ab\0\1' >bytes && cmd 2 diff --trace --spec p.spec a bytes && says "$err" "'bytes' is no trace" && mkdir empty && cmd 2 diff --trace empty empty && says "$err" 'there is no trace'
+cmd 2 diff --trace --spec p.spec a nothing && says "$err" "'nothing' is no file or folder" && cmd 2 diff --trace a && cmd 2 diff --trace --spec integ.c a b && says "$err" 'integ.c' && printf 'ab\0\1' >bytes && cmd 2 diff --trace --spec p.spec a bytes && says "$err" "'bytes' is no trace" && mkdir empty && cmd 2 diff --trace empty empty && says "$err" 'contains no trace'
 check 'what is no trace'
 finish

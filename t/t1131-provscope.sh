@@ -72,7 +72,7 @@ cat >fig6.json <<'END'
   "edges": [{"src": 0, "dst": 1}, {"src": 1, "dst": 2}]}]
 END
 ftr +main +F read /F +F read /F G /main >a.ftr && ftr +main +F read /F +F read /F H /main >b.ftr
-parted fig6.json main 1 F F && json '.threads[0].partial and ([.threads[0].notes[] | select(test("2 of 6 calls more than one path"))] | length == 1) and ([.threads[0].notes[] | select(test("part in main\\(\\) after its call 1 at the latest, after 0 at the earliest: 2 \\| 2 paths qualify"))] | length == 1)'
+parted fig6.json main 1 F F && json '.threads[0].partial and ([.threads[0].notes[] | select(test("2 of 6 calls more than one path"))] | length == 1) and ([.threads[0].notes[] | select(test("diverge in main\\(\\) after its call 1 at the latest, after 0 at the earliest: 2 \\| 2 paths match"))] | length == 1)'
 check 'what is ambiguous is said, and not guessed earlier than it must be'
 
 # Loops: turns, and a trace of calls that the specification knows nothing of
@@ -87,7 +87,7 @@ cmd 1 diff --trace --spec loop.json --json a.ftr b.ftr && json '.threads[0] | .v
 check 'turns of a loop'
 ftr +main step end y /main >b.ftr && ftr +main step end x /main >a.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr && says "$out" 'main(), node 3: A called x(), B y()'
 check 'a call without a label may be of any function'
-ftr +main end step x /main >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr && says "$out" 'in 1 of 2 calls no path of the specification qualifies'
+ftr +main end step x /main >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr && says "$out" 'in 1 of 2 calls no path of the specification matches'
 check 'a trace that is no path'
 ftr +main step end +x step >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr
 check 'a trace that ends in the midst'
@@ -95,11 +95,11 @@ ftr +main step +end +x /main >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr
 check 'functions that are left by a jump'
 printf 'main\r\n\r\n  step \n/step\r\nend\n/end\nx\n/x\n/main' >b.ftr && cmd 0 diff --trace --spec loop.json a.ftr b.ftr
 check 'blanks and ends of lines do not count'
-ftr +main step /step /step >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr && says "$out" "B's trace is read up to step" 'line 4 leaves a function that was not entered'
+ftr +main step /step /step >b.ftr && cmd 1 diff --trace --spec loop.json a.ftr b.ftr && says "$out" "B's trace can be read up to step" 'line 4 leaves a function that was not entered'
 check 'damage is said'
 
 # What cannot be read
-cmd 2 diff --trace a.ftr b.ftr && says "$err" 'need a specification' '--spec FILE'
+cmd 2 diff --trace a.ftr b.ftr && says "$err" 'contains function names only; the paths between them require a specification' '--spec FILE'
 check 'without a specification'
 wrong=0
 for bad in '[' '[]' '{"function name": "main"}' '[{"nodes": []}]' '[{"function name": "f", "nodes": []}]' \

@@ -35,6 +35,6 @@ cmd 1 diff --html && says "$out" "settles() at integrate.c:$line" && cmd 1 diff 
 check 'as pages'
 cmd 0 run --trace -- ./pipeline.sh && cmd 0 diff --trace @~1 @ && says "$out" 'threads that were compared are the same' && cmd 0 diff --json && json '[.rungs[] | select(.name == "lines").differences[]] == []' || cmd 1 diff --json && json '[.rungs[] | select(.name == "lines").differences[]] == []'
 check 'the same again: no line'
-cmd 0 run -- ./pipeline.sh && cmd 2 diff --trace @~1 @ && says "$err" "there is no trace in '@'" 'stemma run --trace'
+cmd 0 run -- ./pipeline.sh && cmd 2 diff --trace @~1 @ && says "$err" " '@'" 'stemma run --trace'
 check 'a run without traces'
 finish

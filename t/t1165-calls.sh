@@ -134,9 +134,9 @@ printf 'stemma-calls 1\nexe x\\xzz\n' >head.calls
 sed '1s/.*/stemma-calls 2/' "$whole" >later.calls
 cmd 1 diff --trace empty.calls "$whole" && says "$out" "A exits, B calls"
 check "nothing in it"
-cmd 1 diff --trace "$whole" bad.calls && says "$out" "B's trace is read up to step 2 only: line 12 is damaged"
+cmd 1 diff --trace "$whole" bad.calls && says "$out" "B's trace can be read up to step 2 only: line 12 is damaged"
 check "damaged: up to there"
-cmd 1 diff --trace "$whole" cut.calls || [ "$got" = 0 ] && says "$out" "B's trace does not say how the program ended"
+cmd 1 diff --trace "$whole" cut.calls || [ "$got" = 0 ] && says "$out" "how B's program ended is unknown"
 check "cut"
 cmd 2 diff --trace "$whole" head.calls && says "$err" "line 2 is damaged"
 check "no head"

@@ -162,15 +162,15 @@ two()
 }
 two 1 3
 [ $got = 1 ] && says "$out" "step() at d.c:7: A calls access() of end: No such file or directory at d.c:12, B calls rmdir() of three: No such file or directory at d.c:11" &&
-	says "$out" "it was chosen at d.c:10"
+	says "$out" "decided at d.c:10"
 check "the decision between two calls"
 two 3 1
-[ $got = 1 ] && says "$out" "A calls rmdir() of three: No such file or directory at d.c:11, B calls access() of end: No such file or directory at d.c:12" && says "$out" "it was chosen at d.c:10"
+[ $got = 1 ] && says "$out" "A calls rmdir() of three: No such file or directory at d.c:11, B calls access() of end: No such file or directory at d.c:12" && says "$out" "decided at d.c:10"
 check "the sides turned round"
 two 1 2
 [ $got = 1 ] && says "$out" "no control difference, data differs: first in call 2, access() in step() at d.c:" "other | two"
 check "calls that do not tell the lines: the path is the same, the data is not"
-says "$out" "the traces say which calls were made, not from where: 4 | 4 paths of the specification qualify"
+says "$out" "the traces contain no call sites: 4 | 4 paths of the specification match"
 check "and that is said: of access() which, and of printf() when"
 touch d
 "$STEMMA" diff --trace @~1 @ >"$out" 2>"$err"

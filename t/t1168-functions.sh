@@ -173,7 +173,7 @@ refused()
 strip -o stripped tail
 refused "no function of" --trace-functions=./stripped:f_last && refused "no function of" --trace-functions=./tail:g_* &&
 	refused "is not PROGRAM:NAME" --trace-functions=./tail && refused "cannot find the program" --trace-functions=./nobody:f &&
-	refused "is no program of machine code" --trace-functions=./tail.c:f
+	refused "is not an ELF program: functions can only be traced in those" --trace-functions=./tail.c:f
 check "what is not there is said, and nothing is run"
 rm -f go went
 "$STEMMA" run --trace-functions=./one:f_one -- sh -c './one; touch go; for i in $(seq 600); do [ ! -e went ] || break; sleep 0.05; done; ./one' >"$out" 2>"$err" &
@@ -318,13 +318,13 @@ two()
 if [ "$with" ]; then
 	two 6 5
 	[ $got = 1 ] && says "$out" "first differs step() at d.c:21: A calls rough() at d.c:24, B calls twice() at d.c:25" &&
-		says "$out" "called        main() d.c:31 > step()" && says "$out" "it was chosen at d.c:23"
+		says "$out" "called        main() d.c:31 > step()" && says "$out" "decided at d.c:23"
 	check "the decision between two calls"
 	two 5 6
-	[ $got = 1 ] && says "$out" "A calls twice() at d.c:25, B calls rough() at d.c:24" && says "$out" "it was chosen at d.c:23"
+	[ $got = 1 ] && says "$out" "A calls twice() at d.c:25, B calls rough() at d.c:24" && says "$out" "decided at d.c:23"
 	check "the sides turned round"
 	two 4 1
-	[ $got = 1 ] && says "$out" "the traces say which functions were called, not from where: in" "more than one path of the specification qualifies"
+	[ $got = 1 ] && says "$out" "the traces contain no call sites: in" "calls more than one path of the specification matches"
 	check "calls that do not tell the lines: said"
 	rec 6
 	rec 5
@@ -356,9 +356,9 @@ sed '$s/.*/r 99/' "$whole" >left.functions
 sed '3s/ [0-9]* / x /' "$whole" >head.functions
 sed '1s/.*/stemma-functions 2/' "$whole" >later.functions
 head -c "$(($(wc -c <"$whole") - 3))" "$whole" >cut.functions
-cmd 1 diff --trace whole.functions far.functions && says "$out" "B's trace is read up to step"
+cmd 1 diff --trace whole.functions far.functions && says "$out" "B's trace can be read up to step"
 check "a function that is not in the list"
-cmd 1 diff --trace whole.functions left.functions || [ $got = 0 ] && says "$out" "B's trace is read up to step"
+cmd 1 diff --trace whole.functions left.functions || [ $got = 0 ] && says "$out" "B's trace can be read up to step"
 check "more are left than were open"
 cmd 2 diff --trace whole.functions head.functions && says "$err" "line 3 is damaged"
 check "no head"

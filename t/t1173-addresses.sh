@@ -71,11 +71,11 @@ for turn in 1 2 3 4 5 6; do
 done
 [ $same = 6 ] && says "$out" "same          no control difference"
 check "the same, six times in other places"
-sides "5 50" "6 50" && cmd 1 diff --trace a b && says "$out" "data differs" "what was computed without a system call in " "the values were not kept"
+sides "5 50" "6 50" && cmd 1 diff --trace a b && says "$out" "data differs" "a computation without a system call in " "the values were not recorded (use stemma run --trace-full)"
 check "other data, the same way: told as data"
 cmd 1 diff --trace --json a b && [ "$(jq -r '.threads[0] | "\(.verdict) \(.data.a.event)"' "$out")" = "data silent" ]
 check "as JSON"
-sides "5 50" "5 51" && cmd 1 diff --trace a b && says "$out" "what A and B compute there differs"
+sides "5 50" "5 51" && cmd 1 diff --trace a b && says "$out" "A and B compute different values there"
 check "another way, which was not kept"
 
 # In full each decision is there.

@@ -46,10 +46,10 @@ END
 		check 'Snakemake: a secret in a command is not in the record'
 		cmd 0 run -- sh -c 'wc -l both.txt > n.txt' && sources n.txt && says "$out" 'a.txt both.txt in.txt'
 		check 'Snakemake: what was recorded afterwards rests on what was adopted'
-		rm -rf "$STEMMA_HOME" .snakemake both.txt part && cmd 0 run -- snakemake -j1 -q && cmd 0 adopt && says "$out" '0 jobs; 2 more were recorded'
+		rm -rf "$STEMMA_HOME" .snakemake both.txt part && cmd 0 run -- snakemake -j1 -q && cmd 0 adopt && says "$out" '0 jobs; 2 more were already recorded'
 		check 'Snakemake: what stemma recorded it knows better'
 		printf 'more\n' >>part/a.txt
-		rm -rf "$STEMMA_HOME" && cmd 0 adopt && says "$out" 'changed since' && cmd 0 run -- sh -c 'cat part/a.txt > m.txt' && sources m.txt && says "$out" 'a.txt' && says_not "$out" 'in.txt'
+		rm -rf "$STEMMA_HOME" && cmd 0 adopt && says "$out" 'changed later' && cmd 0 run -- sh -c 'cat part/a.txt > m.txt' && sources m.txt && says "$out" 'a.txt' && says_not "$out" 'in.txt'
 		check 'Snakemake: a file that was written since is not what the job wrote'
 	else
 		check 'Snakemake runs'

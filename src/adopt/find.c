@@ -84,7 +84,7 @@ int adopt_find(const char *folder, struct adopt_jobs *ret, struct err *err)
 	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (fd < 0) {
 		free(path);
-		return err_set(err, errno, "cannot look into '%s'", folder);
+		return err_set(err, errno, "cannot read the folder '%s'", folder);
 	}
 	struct stat st;
 	ret->folder = adopt_text(ret, str_of(path));

@@ -98,7 +98,7 @@ int adopt_read_openlineage(struct adopt_jobs *l, int folder, const char *path, c
 		json_t *o = json_loadb(text.p, text.n, 0, &where);
 		rc = o ? take_document(&e, o) : take_lines(&e, buf_view(&text));
 		if (rc == 0 && !e.taken)
-			rc = adopt_pass(l, e.source, "it holds no event of a run");
+			rc = adopt_pass(l, e.source, "it contains no run event");
 		l->sources[ADOPT_openlineage] += e.taken > 0;
 		json_decref(o);
 		map_release(&e.runs);

@@ -350,7 +350,7 @@ int adopt_write(const struct adopt_jobs *jobs, struct store *s, const char *home
 		rc = w.error ? w.error : w.out.failed ? -ENOMEM : 0;
 	}
 	if (rc < 0)
-		err_set(err, -rc, "cannot put the jobs into the record");
+		err_set(err, -rc, "cannot add the jobs to the record");
 	else if (n > 0 && !dry)
 		rc = import_segment(home, str_of(host), w.frames.session, w.out.p, w.out.n, err);
 	ret->added = rc > 0;

@@ -295,8 +295,9 @@ int advise_task(struct store *s, const struct advice_options *o, char *const *ar
 	else
 		goto out;
 	if (rc == 0 && !h.n) {
-		err_set(err, 0, "there is no summary of a task like '%s'", ret->like);
-		err_hint(err, "stemma run --summary FILE measures a command; stemma archive --submit takes summaries in");
+		err_set(err, 0, "no task like '%s' has been measured", ret->like);
+		err_hint(err,
+		         "measure a command with stemma run --summary FILE, or add summaries with stemma archive --submit");
 		goto out;
 	}
 	if (rc == 0 && (rc = find_input(s, o, argv, run, &h, &ret->input)) < 0)

@@ -40,7 +40,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	int rc = open_indexed_store(home, true, err, &s);
 	if (rc == -ENOENT) {
 		err_clear(err);
-		err_set(err, 0, "nothing was recorded here yet");
+		err_set(err, 0, "there is no record yet");
 		return 0;
 	}
 	if (rc < 0)
@@ -52,7 +52,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	*ret_n = a.tasks;
 	if (a.tasks < ADVICE_FEW) {
 		advice_release(&a);
-		err_set(err, 0, "only %zu task%s like it %s known, and limits need %d", *ret_n, str_plural(*ret_n),
+		err_set(err, 0, "only %zu similar task%s %s known; %d are needed", *ret_n, str_plural(*ret_n),
 		        *ret_n == 1 ? "is" : "are", ADVICE_FEW);
 		return 0;
 	}
@@ -73,7 +73,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 		buf_add(ret, words.p + sizeof(option) - 1, words.n - sizeof(option));
 		rc = ret->failed ? -ENOMEM : 1;
 	} else if (rc == 0) {
-		err_set(err, 0, "none of the tasks like it has figures that limits could be taken from");
+		err_set(err, 0, "no similar task has usable figures");
 	}
 	buf_release(&words);
 	return rc;
@@ -168,7 +168,7 @@ static int tell_unlike(const struct history *h, const struct summary *m, struct 
 			continue;
 		buf_printf(ret, "%s%s is ", found++ ? "\n" : "", figure_key(f));
 		put_amount(ret, f, m->figure[f].value);
-		buf_printf(ret, "; %zu tasks like it had ", n);
+		buf_printf(ret, "; %zu similar tasks had ", n);
 		put_amount(ret, f, min);
 		buf_printf(ret, " to ");
 		put_amount(ret, f, max);

@@ -202,7 +202,7 @@ static int set_value(struct parser *p, struct where *w, struct buf *text)
 	int rc = moment ? when_parse(buf_cstr(text), p->now, &w->value)
 	                : where_value(buf_view(text), figure_unit(f), figure_decimals(f), &w->value);
 	if (rc < 0)
-		err_set(p->err, 0, "'%.60s' is no value of %s", buf_cstr(text), figure_key(f));
+		err_set(p->err, 0, "'%.60s' is not a valid %s", buf_cstr(text), figure_key(f));
 	return rc < 0 ? -EINVAL : 0;
 }
 

@@ -130,7 +130,8 @@ bool config_allows(enum config_key key, const char *value)
 int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err)
 {
 	if (!config_allows(key, value)) {
-		err_set(err, 0, "%s: '%.100s' is no value of '%s' (%s)", origin, value, keys[key].name, keys[key].values);
+		err_set(err, 0, "%s: '%.100s' is not a valid value of '%s' (%s)", origin, value, keys[key].name,
+		        keys[key].values);
 		return -EINVAL;
 	}
 	char *v = strdup(value), *o = strdup(origin);
@@ -233,7 +234,7 @@ static int take_line(const struct source *s, char *line, unsigned number)
 	char *name = trim_blanks(line), *value = trim_blanks(eq + 1);
 	enum config_key key;
 	if (!config_find(name, &key)) {
-		snprintf(text, sizeof(text), "%s: no setting is called '%.100s'", origin, name);
+		snprintf(text, sizeof(text), "%s: unknown setting '%.100s'", origin, name);
 		warn_of_line(s, text);
 		return 0;
 	}
@@ -264,7 +265,7 @@ static int load_fd(const struct source *s, int fd)
 		if (n < 0)
 			snprintf(line, sizeof(line), "cannot read '%.4096s': %s", s->path, strerror((int)-n));
 		else
-			snprintf(line, sizeof(line), "'%.4096s' is larger than 64 KiB; it is passed over", s->path);
+			snprintf(line, sizeof(line), "'%.4096s' is larger than 64 KiB and is ignored", s->path);
 		warn_of_line(s, line);
 	} else {
 		text[n] = '\0';
@@ -294,10 +295,10 @@ static int load_open(const struct source *s, int fd, bool owned)
 	struct stat st;
 	int r = 0;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		snprintf(line, sizeof(line), "'%.4096s' is no file; it is ignored", s->path);
+		snprintf(line, sizeof(line), "'%.4096s' is not a file and is ignored", s->path);
 		warn_of_line(s, line);
 	} else if (owned && !trusts_owner(&st)) {
-		snprintf(line, sizeof(line), "'%.4096s' belongs to somebody else; it is ignored", s->path);
+		snprintf(line, sizeof(line), "'%.4096s' belongs to another user and is ignored", s->path);
 		warn_of_line(s, line);
 	} else {
 		r = load_fd(s, fd);
@@ -379,9 +380,9 @@ static int open_project(const struct source *s, const char *dir)
 		fd = openat(fds[1], "config", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int e = errno;
 	if (foreign)
-		snprintf(line, sizeof(line), "'%.4096s' lies in a folder of somebody else; it is ignored", s->path);
+		snprintf(line, sizeof(line), "'%.4096s' is in a folder of another user and is ignored", s->path);
 	else if (fd < 0 && (e == ELOOP || e == ENOTDIR))
-		snprintf(line, sizeof(line), "'%.4096s' is or lies behind a symbolic link; it is ignored", s->path);
+		snprintf(line, sizeof(line), "'%.4096s' is a symbolic link or below one and is ignored", s->path);
 	else if (fd < 0)
 		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(e));
 	if (foreign || fd < 0)
@@ -418,7 +419,7 @@ static int load_project_of(struct config *c, const char *dir, const char *path, 
 	if (r == 0 && trusted) /* which projects are trusted, only the user says */
 		r = config_set(c, CONFIG_projects, projects, origin, NULL);
 	if (r == 0 && refused.n) {
-		snprintf(line, sizeof(line), "'%.4096s' sets %.300s: a project may not set this; it is ignored", path,
+		snprintf(line, sizeof(line), "'%.4096s' sets %.300s: ignored, because a project may not set this", path,
 		         buf_cstr(&refused));
 		warn_of_line(&s, line);
 	}

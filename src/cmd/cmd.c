@@ -128,8 +128,8 @@ int cmd_store_exists(const struct cmd *c)
 	buf_printf(&logs, "%s/logs", home);
 	int status = STATUS_OK;
 	if (access(buf_cstr(&logs), F_OK) < 0 && errno != EACCES) {
-		report("nothing has been recorded in '%s' yet", home);
-		report_hint("stemma run -- COMMAND records a command");
+		report("no runs have been recorded in '%s' yet", home);
+		report_hint("record a command with: stemma run -- COMMAND");
 		status = STATUS_NOTHING;
 	} else if (access(buf_cstr(&logs), R_OK | X_OK) < 0) {
 		report("cannot open '%s': %s", buf_cstr(&logs), strerror(errno));
@@ -151,13 +151,13 @@ void cmd_report_damage(const struct cmd *c, uint64_t newer_frames)
 		       (unsigned long long)d.bytes, str_plural(d.bytes), (unsigned long long)d.places,
 		       d.places == 1 ? "" : "s");
 	if (d.sessions)
-		report("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
+		report("%llu recording%s lack%s a part of the log; this answer may be incomplete",
 		       (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");
 	if (newer_frames)
-		report("%llu block%s of the logs from a newer stemma %s passed over", (unsigned long long)newer_frames,
+		report("%llu frame%s of the logs from a newer version of stemma %s skipped", (unsigned long long)newer_frames,
 		       str_plural(newer_frames), newer_frames == 1 ? "was" : "were");
 	if (d.places || d.sessions || newer_frames)
-		report_hint("stemma fsck says where");
+		report_hint("stemma fsck lists the damage");
 	js_damaged(d.places || d.sessions);
 }
 
@@ -198,9 +198,9 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *
 	if (r < 0)
 		return r;
 	if (again && !ret_damaged)
-		report("the index was damaged; it was made again from the logs");
+		report("the index was damaged and has been rebuilt from the logs");
 	else if (store_was_older(c->store))
-		report("the index was made by an older version of stemma; it was made again from the logs");
+		report("the index of an older version of stemma has been rebuilt from the logs");
 	cmd_report_damage(c, stats.newer_frames);
 	return 0;
 }
@@ -224,7 +224,7 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 	if (r < 0 && is_write_refused(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
 		if (r == 0)
-			report("the index cannot be kept, so each question makes it anew: %s", err.text);
+			report("the index cannot be stored, so each query rebuilds it: %s", err.text);
 	}
 	return r == 0 ? STATUS_OK : report_err(&err, STATUS_SELF);
 }
@@ -275,11 +275,10 @@ void cmd_report_namesakes(struct cmd *c, const char *text, int r)
 	if (!n || (r <= 0 && r != -ENOENT) || target_namesakes(c->store, text, &others, &count) < 0)
 		return;
 	if (count && r > 0)
-		report("%s is a version of the file that has the name now, or had it last", text);
+		report("%s is a version of the latest file with this name", text);
 	for (size_t i = 0; i < count; i++)
 		if (store_version(c->store, others[i], &v) > 0)
-			report_hint("another file had the name before, and has a version of that number: %.16s names it",
-			            v.pub.text);
+			report_hint("an earlier file with this name also has this version: use %.16s", v.pub.text);
 	free(others);
 }
 

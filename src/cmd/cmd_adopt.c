@@ -41,7 +41,7 @@ static void print_tool(enum adopt_tool t, const struct adopt_jobs *jobs, const s
 {
 	printf("%s: %llu job%s", adopt_tool_title(t), ull(r->jobs[t]), str_plural(r->jobs[t]));
 	if (r->recorded[t])
-		printf("; %llu more %s recorded while they ran", ull(r->recorded[t]), r->recorded[t] == 1 ? "was" : "were");
+		printf("; %llu more %s already recorded by stemma", ull(r->recorded[t]), r->recorded[t] == 1 ? "was" : "were");
 	if (r->empty[t])
 		printf("; %llu more name%s no output", ull(r->empty[t]), r->empty[t] == 1 ? "s" : "");
 	printf("  (%llu document%s)\n", ull(jobs->sources[t]), str_plural(jobs->sources[t]));
@@ -57,16 +57,16 @@ static int print_adopted(const struct adopt_jobs *jobs, const struct adopt_repor
 			print_tool((enum adopt_tool)t, jobs, r);
 	}
 	if (r->changed)
-		printf("%llu file%s changed since: %s not taken for what the job read or wrote\n", ull(r->changed),
-		       str_have(r->changed), r->changed == 1 ? "it is" : "they are");
+		printf("%llu file%s changed later: %s not joined with the job\n", ull(r->changed), str_have(r->changed),
+		       r->changed == 1 ? "it was" : "they were");
 	if (r->gone)
 		printf("%llu file%s gone\n", ull(r->gone), str_are(r->gone));
 	if (written && !r->added && !dry)
-		printf("nothing new: all of it was adopted before\n");
+		printf("nothing new: everything was adopted before\n");
 	if (dry && written)
 		printf("nothing was added (--dry-run)\n");
 	if (!found)
-		report("nothing that a workflow system wrote down is in this folder");
+		report("no record of a workflow system was found in this folder");
 	return found ? STATUS_OK : STATUS_NOTHING;
 }
 

@@ -51,14 +51,14 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 	struct buf b = {0};
 	buf_printf(&b, "%s (%s): ", advice_name(r), figure_key(f));
 	if (!of->tasks) {
-		buf_printf(&b, "not known of any of the tasks");
+		buf_printf(&b, "unknown for all tasks");
 		puts(buf_cstr(&b));
 		buf_release(&b);
 		return;
 	}
-	buf_printf(&b, "half had up to ");
+	buf_printf(&b, "median ");
 	amount_put(&b, f, of->median, false, false);
-	buf_printf(&b, ", the most ");
+	buf_printf(&b, ", maximum ");
 	amount_put(&b, f, of->most, false, false);
 	puts(buf_cstr(&b));
 	buf_reset(&b);
@@ -66,7 +66,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 		const char *comma = "";
 		buf_printf(&b, "  of %zu: ", a->tasks);
 		if (of->absent) {
-			buf_printf(&b, "%zu not known", of->absent);
+			buf_printf(&b, "%zu unknown", of->absent);
 			comma = ", ";
 		}
 		if (of->bounded) {
@@ -74,7 +74,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 			comma = ", ";
 		}
 		if (of->censored)
-			buf_printf(&b, "%s%zu at least what they had", comma, of->censored);
+			buf_printf(&b, "%s%zu lower bounds", comma, of->censored);
 		puts(buf_cstr(&b));
 		buf_reset(&b);
 	}
@@ -83,7 +83,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 		amount_put(&b, f, fabs(of->offset), true, false);
 		buf_printf(&b, "%s and ", of->offset < 0 ? " less" : "");
 		amount_put(&b, f, of->slope * 1048576, true, false);
-		buf_printf(&b, " for each MiB, which explains %.0f %%", 100 * of->r2);
+		buf_printf(&b, " per MiB (R² %.0f %%)", 100 * of->r2);
 		puts(buf_cstr(&b));
 	}
 	buf_release(&b);
@@ -94,14 +94,14 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 		print_method(of, (enum method)m, &t);
 	table_print(&t, &c->out, 0);
 	if (of->open)
-		puts("  the answer lies beyond what was ever seen to be enough");
+		puts("  above every observed sufficient value");
 }
 
 static void print_asked(const struct cmd *c, const struct advice *a)
 {
 	struct amounts n = advice_amounts(a);
 	struct buf b = {0};
-	printf("%sask for%s ", style_on(&c->out, STYLE_BOLD), style_off(&c->out));
+	printf("%srequest%s ", style_on(&c->out, STYLE_BOLD), style_off(&c->out));
 	if (n.memory) {
 		buf_printf(&b, "memory ");
 		fmt_size(&b, n.memory, false);
@@ -116,7 +116,7 @@ static void print_asked(const struct cmd *c, const struct advice *a)
 		buf_printf(&b, "%sdisk ", b.n ? ", " : "");
 		fmt_size(&b, n.disk, false);
 	}
-	puts(b.n ? buf_cstr(&b) : "nothing: no figure of these tasks is known");
+	puts(b.n ? buf_cstr(&b) : "nothing: all figures of these tasks are unknown");
 	buf_release(&b);
 }
 
@@ -150,10 +150,9 @@ static int print_advice_text(const struct cmd *c, const struct advice *a)
 	const struct advised *m = &a->of[ADVICE_memory];
 	const struct backtest *line = &m->test[METHOD_regression], *chosen = &m->test[m->method];
 	if (a->input < 0 && m->known && line->tasks && line->used * chosen->allocated > chosen->used * line->allocated)
-		report_hint("by its input a task is asked for better: --input SIZE, or name its files as they are");
+		report_hint("the input size improves the request: use --input SIZE, or name existing files");
 	if (a->tasks < 2 * ADVICE_FEW)
-		report_hint("so few tasks say little: with %d or more, that is taken which would have wasted least",
-		            2 * ADVICE_FEW);
+		report_hint("few tasks: with %d or more, the method with the least waste is used", 2 * ADVICE_FEW);
 	return STATUS_OK;
 }
 
@@ -249,7 +248,7 @@ static int take_percent(const struct cmd *c, const char *option, const char *tex
 	char *end;
 	double v = strtod(text, &end);
 	if (end == text || *end || !(v > 0) || !(v < 100))
-		return report_usage(c, "--%s takes a number of percent, above 0 and below 100", option);
+		return report_usage(c, "--%s takes a percentage above 0 and below 100", option);
 	*ret = v / 100;
 	return STATUS_OK;
 }
@@ -301,7 +300,7 @@ static int print_advice(struct cmd *c, const struct opts_advise *o, const struct
 		status = request_write((enum request)request, &a, &lines) < 0 ? STATUS_SELF : STATUS_OK;
 		fputs(buf_cstr(&lines), stdout);
 		if (status == STATUS_OK && !lines.n) {
-			report("no figure of these tasks is known");
+			report("all figures of these tasks are unknown");
 			status = STATUS_NOTHING;
 		}
 		buf_release(&lines);
@@ -309,8 +308,7 @@ static int print_advice(struct cmd *c, const struct opts_advise *o, const struct
 	if (o->method && strcmp(o->method, "auto") != 0)
 		for (int i = 0; i < ADVICE_cores; i++)
 			if (a.of[i].tasks && !a.of[i].answered[ao->method])
-				report("%s has no answer for %s, which is asked for by maximum", o->method,
-				       advice_name((enum advice_resource)i));
+				report("%s cannot be applied to %s; using maximum", o->method, advice_name((enum advice_resource)i));
 	advice_release(&a);
 	return status;
 }

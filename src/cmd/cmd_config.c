@@ -35,8 +35,8 @@ int cmd_config(struct cmd *c, const struct opts_config *o)
 	if (c->n_operands > 1 || (c->n_operands && o->list))
 		return report_usage(c, "config takes one key, or --list");
 	if (c->n_operands && !config_find(c->operands[0], &one)) {
-		report("no setting is called '%s'", c->operands[0]);
-		report_hint("stemma config lists them");
+		report("unknown setting '%s'", c->operands[0]);
+		report_hint("stemma config lists the settings");
 		return STATUS_USAGE;
 	}
 	if (o->json) {

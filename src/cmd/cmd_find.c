@@ -150,13 +150,13 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 			cmd_report_namesakes(c, f->namesakes[i].text, 1);
 	report_left_out(f);
 	if (f->unseen)
-		report("the file changed later where nobody recorded it; what came from that is not counted");
+		report("the file was modified outside stemma later; results of that are not included");
 	if (f->unended)
-		report("of %zu of these the recording has no end: it goes on still, or was cut off", f->unended);
+		report("%zu of these belong to a recording without an end: it continues or was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
 		if (f->kind == EXPR_FILES && !o->files)
-			report_hint("these are files; --execs looks for executions, --runs for runs");
+			report_hint("only files were searched; use --execs for executions, --runs for runs");
 		status = STATUS_NOTHING;
 	}
 	return status;
@@ -177,7 +177,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 		return report_err(&err, STATUS_USAGE);
 	if (kind != EXPR_ANY && said != EXPR_ANY && kind != said) {
 		expr_free(e);
-		return report_usage(c, "the option and the expression look for different things");
+		return report_usage(c, "the option and the expression contradict each other");
 	}
 	kind = kind != EXPR_ANY ? kind : said != EXPR_ANY ? said : EXPR_FILES;
 

@@ -31,7 +31,7 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 		return status;
 	struct report r = {.findings = o->json ? json_array() : NULL};
 	if (damaged)
-		print_finding(&r, "the index is damaged; stemma index --rebuild makes it again from the logs");
+		print_finding(&r, "the index is damaged; stemma index --rebuild rebuilds it from the logs");
 	int n = store_fsck(c->store, print_finding, &r, &err);
 	n = n < 0 ? n : n + damaged;
 	if (n < 0) {
@@ -48,6 +48,6 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 	if (n)
 		report("%d finding%s", n, n == 1 ? "" : "s");
 	else
-		report("nothing is wrong");
+		report("no problems found");
 	return n ? STATUS_NOTHING : STATUS_OK;
 }

@@ -70,7 +70,7 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 	if (strcmp(level, "open") != 0 && strcmp(level, "access") != 0)
 		return report_usage(c, "granularity is open or access");
 	if (given != 1)
-		return report_usage(c, "granularity is of one of --job, --user and --node");
+		return report_usage(c, "use one of --job, --user and --node");
 	if ((o->job && !is_id(o->job)) || (o->user && !is_id(o->user)))
 		return report_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
 	if (o->job && !o->here) {

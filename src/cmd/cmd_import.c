@@ -41,27 +41,26 @@ static const char *s_of(uint64_t n)
 static void report_passed_over(const char *path, const struct import_logs_report *r)
 {
 	if (r->damage.skipped)
-		report("'%s': %llu byte%s damaged and passed over", path, ull(r->damage.skipped), str_were(r->damage.skipped));
+		report("'%s': %llu byte%s damaged and skipped", path, ull(r->damage.skipped), str_were(r->damage.skipped));
 	if (r->damage.torn)
-		report("'%s': the last %llu byte%s no whole block and passed over", path, ull(r->damage.torn),
+		report("'%s': the last %llu byte%s an incomplete frame and skipped", path, ull(r->damage.torn),
 		       str_were(r->damage.torn));
 	if (r->damage.newer)
-		report("'%s': %llu block%s of a newer stemma passed over", path, ull(r->damage.newer),
+		report("'%s': %llu frame%s of a newer version of stemma skipped", path, ull(r->damage.newer),
 		       r->damage.newer == 1 ? " was" : "s were");
 	if (r->clashing)
-		report("'%s': %llu block%s otherwise what is recorded here and passed over", path, ull(r->clashing),
-		       r->clashing == 1 ? " tells" : "s tell");
+		report("'%s': %llu frame%s records here: skipped", path, ull(r->clashing),
+		       r->clashing == 1 ? " contradicts" : "s contradict");
 	if (r->forgotten)
-		report("'%s': %llu block%s of what was forgotten here and passed over", path, ull(r->forgotten),
+		report("'%s': %llu frame%s from forgotten records: skipped", path, ull(r->forgotten),
 		       r->forgotten == 1 ? " is" : "s are");
 	if (r->forgetting) {
-		report("'%s': %llu block%s what is not of its host and passed over", path, ull(r->forgetting),
+		report("'%s': %llu frame%s records of another host: skipped", path, ull(r->forgetting),
 		       r->forgetting == 1 ? " would forget" : "s would forget");
-		report_hint("stemma forget takes out of this record what is to go here, too");
+		report_hint("to remove these records here, use stemma forget");
 	}
 	if (r->passed)
-		report("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed),
-		       s_of(r->passed));
+		report("'%s': %llu link%s or deep folder%s skipped", path, ull(r->passed), s_of(r->passed), s_of(r->passed));
 }
 
 static int import_log(const char *home, const char *path, json_t *list)
@@ -72,7 +71,7 @@ static int import_log(const char *home, const char *path, json_t *list)
 		return report_err(&err, STATUS_SELF);
 	report_passed_over(path, r);
 	if (!r->blocks) {
-		report("'%s' holds no event log", path);
+		report("'%s' contains no event log", path);
 		return STATUS_NOTHING;
 	}
 	if (list) {
@@ -90,10 +89,10 @@ static int import_log(const char *home, const char *path, json_t *list)
 	if (!r->new_blocks && (r->forgotten || r->clashing))
 		printf("%s: nothing new\n", buf_cstr(&name));
 	else if (r->new_blocks)
-		printf("%s: %llu of %llu block%s added (%llu session%s)\n", buf_cstr(&name), ull(r->new_blocks), ull(r->blocks),
+		printf("%s: %llu of %llu frame%s added (%llu session%s)\n", buf_cstr(&name), ull(r->new_blocks), ull(r->blocks),
 		       s_of(r->blocks), ull(r->sessions), s_of(r->sessions));
 	else
-		printf("%s: nothing new, all %llu block%s (%llu session%s) are here\n", buf_cstr(&name), ull(r->blocks),
+		printf("%s: nothing new, all %llu frame%s (%llu session%s) are present\n", buf_cstr(&name), ull(r->blocks),
 		       s_of(r->blocks), ull(r->sessions), s_of(r->sessions));
 	buf_release(&name);
 	return STATUS_OK;
@@ -108,19 +107,19 @@ static int import_prov(const char *home, const char *path, json_t *list)
 	if (import_document(home, path, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &err, &r) < 0)
 		return report_err(&err, STATUS_SELF);
 	if (r.passed)
-		report("'%s': %llu statement%s no place in the record and %s passed over", path, ull(r.passed),
+		report("'%s': %llu statement%s no representation in the record and %s skipped", path, ull(r.passed),
 		       r.passed == 1 ? " has" : "s have", r.passed == 1 ? "was" : "were");
 	if (r.forgotten)
-		report("'%s': %llu statement%s of what was forgotten here and passed over", path, ull(r.forgotten),
+		report("'%s': %llu statement%s about forgotten records: skipped", path, ull(r.forgotten),
 		       r.forgotten == 1 ? " is" : "s are");
 	if (r.skipped)
-		report("'%s' is not whole: %llu part%s, the first at line %u, could not be read and %s left out", path,
+		report("'%s' is not complete: %llu part%s, the first at line %u, could not be read and %s skipped", path,
 		       ull(r.skipped), s_of(r.skipped), r.skipped_line, r.skipped == 1 ? "was" : "were");
 	if (r.unread_times)
-		report("'%s': %llu time%s could not be read: when that was is not known", path, ull(r.unread_times),
-		       s_of(r.unread_times));
+		report("'%s': %llu time%s could not be read and %s unknown", path, ull(r.unread_times), s_of(r.unread_times),
+		       r.unread_times == 1 ? "is" : "are");
 	if (r.future)
-		report("'%s' tells of times that are yet to come", path);
+		report("'%s' contains times in the future", path);
 	const int whole = r.skipped ? STATUS_NOTHING : STATUS_OK;
 	if (list) {
 		json_t *one = json_object();
@@ -174,7 +173,7 @@ int cmd_import(struct cmd *c, const struct opts_import *o)
 	struct err err = {0};
 	char *home = NULL;
 	if (!c->n_operands)
-		return report_usage(c, "what is to be imported?");
+		return report_usage(c, "import needs a file or folder");
 	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
 		return report_err(&err, STATUS_SELF);
 	json_t *list = o->json ? json_array() : NULL;

@@ -6,15 +6,15 @@
 /* What was read and what was found damaged: one row each, for people and for JSON. */
 #define ROWS(X)                                                                                                        \
 	X(segments, "segments read")                                                                                       \
-	X(frames, "blocks read")                                                                                           \
+	X(frames, "frames read")                                                                                           \
 	X(events, "events read")                                                                                           \
-	X(new_executions, "executions new")                                                                                \
-	X(new_versions, "versions new")                                                                                    \
-	X(skipped_bytes, "bytes damaged")                                                                                  \
-	X(torn_bytes, "bytes of an unfinished block")                                                                      \
-	X(newer_frames, "blocks of a newer stemma")                                                                        \
-	X(bad_frames, "blocks damaged")                                                                                    \
-	X(unknown_refs, "references to what is not there")
+	X(new_executions, "new executions")                                                                                \
+	X(new_versions, "new versions")                                                                                    \
+	X(skipped_bytes, "damaged bytes")                                                                                  \
+	X(torn_bytes, "bytes of an incomplete frame")                                                                      \
+	X(newer_frames, "frames of a newer version of stemma")                                                             \
+	X(bad_frames, "damaged frames")                                                                                    \
+	X(unknown_refs, "references to missing records")
 
 int cmd_index(struct cmd *c, const struct opts_index *o)
 {
@@ -36,7 +36,7 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 	c->indexed = true;
 
 	if (store_was_older(c->store))
-		report("the index was made by an older version of stemma; it was made again from the logs");
+		report("the index of an older version of stemma has been rebuilt from the logs");
 	if (o->json) {
 		json_t *all = json_object();
 		js_num(all, "format", 1);
@@ -57,6 +57,6 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 #undef X
 	table_print(&t, &c->out, 0);
 	if (s.skipped_bytes || s.newer_frames || s.bad_frames)
-		report_hint("stemma fsck says where");
+		report_hint("stemma fsck lists the damage");
 	return STATUS_OK;
 }

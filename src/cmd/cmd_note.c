@@ -33,7 +33,7 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 			n.path = file.path;
 	}
 	if (r <= 0) {
-		report("cannot look up what the note is for");
+		report("cannot find the target of the note");
 		return STATUS_SELF;
 	}
 	return keep_note(store_home(c->store), &n, &err) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
@@ -70,7 +70,7 @@ static int list_notes(struct cmd *c, const struct opts_note *o, const struct tar
 		return status != STATUS_OK ? status : told ? STATUS_OK : STATUS_NOTHING;
 	}
 	if (!told)
-		report("there is no note");
+		report("no notes");
 	return told ? STATUS_OK : STATUS_NOTHING;
 }
 

@@ -91,7 +91,7 @@ static int read_query(struct asking *x)
 {
 	struct err err = {0};
 	if ((x->o->file != NULL) + (x->c->n_operands > 0) != 1 || x->c->n_operands > 1)
-		return report_usage(x->c, "one query is needed: as an argument, or --file FILE");
+		return report_usage(x->c, "sparql needs one query: as an argument or with --file FILE");
 	if (!x->o->file) {
 		buf_str(&x->text, str_of(x->c->operands[0]));
 		return STATUS_OK;

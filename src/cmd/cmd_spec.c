@@ -35,7 +35,7 @@ static const struct spec_stat {
     {"back_edges_kept", "  kept", AT(back_edges_kept), AT(back_edges)},
     {"branches", "branches", AT(branches), SIZE_MAX},
     {"indirect_calls", "indirect calls", AT(indirect), SIZE_MAX},
-    {"indirect_unresolved", "  to nothing that is known", AT(indirect_unresolved), AT(indirect)},
+    {"indirect_unresolved", "  to unknown functions", AT(indirect_unresolved), AT(indirect)},
     {"modules", "modules", AT(modules), SIZE_MAX},
 #undef AT
 };
@@ -94,8 +94,7 @@ static void print_node(const struct spec *s, uint32_t f, uint32_t k, struct buf 
 /* What no trace of the program will tell. */
 static void print_unexamined(const struct spec *s, struct buf *b)
 {
-	buf_printf(b, "functions that reach no system call, of which there is no trace:%s\n",
-	           s->n_unexamined ? "" : " none");
+	buf_printf(b, "functions that reach no system call and are not traced:%s\n", s->n_unexamined ? "" : " none");
 	for (uint32_t i = 0; i < s->n_unexamined; i++) {
 		buf_str(b, str_of("  "));
 		fmt_name(b, str_of(s->unexamined[i]));
@@ -277,7 +276,7 @@ int cmd_spec(struct cmd *c, const struct opts_spec *o)
 	struct spec *s = NULL;
 	int rc = -ENODATA;
 	if (c->n_operands == 0)
-		return report_usage(c, "no program and no bitcode");
+		return report_usage(c, "not a program or bitcode");
 	/* A program or a specification has it; else it is made from what has bitcode. */
 	if (c->n_operands == 1)
 		rc = spec_load(c->operands[0], &err, &s);

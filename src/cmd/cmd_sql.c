@@ -201,7 +201,7 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 	sqlite3_set_authorizer(db, only_reading, NULL);
 	int r = len > INT32_MAX ? SQLITE_TOOBIG : sqlite3_prepare_v2(db, c->operands[0], (int)len, &st, &rest);
 	if (r == SQLITE_AUTH) {
-		report("only reading is allowed: %s", sqlite3_errmsg(db));
+		report("only queries that read are allowed: %s", sqlite3_errmsg(db));
 		status = STATUS_USAGE;
 	} else if (r != SQLITE_OK) {
 		report("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
@@ -215,7 +215,7 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 		report(st ? "one query at a time" : "the query is empty");
 		status = STATUS_USAGE;
 	} else if (!sqlite3_stmt_readonly(st)) {
-		report("only reading is allowed");
+		report("only queries that read are allowed");
 		status = STATUS_USAGE;
 	} else if (sqlite3_column_count(st) > COLUMNS_MAX) {
 		report("at most %d columns", COLUMNS_MAX);

@@ -130,9 +130,9 @@ static int check_answer(int status)
 {
 	const bool answers = status == STATUS_OK || status == STATUS_NOTHING;
 	if (answers && memory_lacked())
-		report("out of memory: this answer may not be whole");
+		report("out of memory: this answer may be incomplete");
 	else if (answers && store_reads_failed())
-		report("the index could not be read: this answer may not be whole");
+		report("the index could not be read: this answer may be incomplete");
 	else
 		return status;
 	return STATUS_SELF;
@@ -226,11 +226,11 @@ static void report_no_command(const char *name)
 	for (int k = 0; k < COMMAND_COUNT; k++)
 		names[k] = commands[k].name;
 	const char *near = suggest_word(name, names, COMMAND_COUNT);
-	report("'%.60s' is no command", name);
+	report("unknown command '%.60s'", name);
 	if (near)
 		report_hint("did you mean 'stemma %s'? stemma --help lists all commands", near);
 	else
-		report_hint("stemma --help lists them");
+		report_hint("stemma --help lists the commands");
 }
 
 /* stemma help COMMAND: as stemma COMMAND --help. */
@@ -269,7 +269,7 @@ static int read_options_before(int argc, char **argv, int *i, struct before *ret
 			print_usage(stdout);
 			return STATUS_OK;
 		} else {
-			report("no option %.60s before the command", option);
+			report("unknown option %.60s before the command", option);
 			report_hint("stemma --help");
 			return STATUS_USAGE;
 		}
@@ -294,7 +294,7 @@ static int run_named(int argc, char **argv, const struct before *before)
 			continue;
 		if (!before->node || cmd_node_fits(&commands[k]))
 			return run_command(&commands[k], argc, argv, before->store, before->node);
-		report("'%s' cannot be asked of the daemon of this node", argv[0]);
+		report("'%s' cannot query the record of this node", argv[0]);
 		return STATUS_USAGE;
 	}
 	const char *compiler = cc_compiler_of(argv[0]);

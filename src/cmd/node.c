@@ -23,8 +23,7 @@ int cmd_node_store(struct cmd *c)
 	buf_release(&text);
 	if (r < 0)
 		return report_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF);
-	r = fd < 0 ? err_set(&err, 0, "the daemon of this node handed over nothing"),
-	-1         : store_open_fd(fd, &err, &c->store);
+	r = fd < 0 ? err_set(&err, 0, "the daemon of this node sent no answer"), -1 : store_open_fd(fd, &err, &c->store);
 	if (r == 0)
 		cmd_report_damage(c, 0);
 	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;

@@ -56,7 +56,7 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		return 0;
 	case OPTION_maybe:
 		if (value && !*value) {
-			err_set(err, 0, "--%s= is without a word behind the =", row->name);
+			err_set(err, 0, "--%s= needs a value", row->name);
 			return -EINVAL;
 		}
 		*(const char **)field = value ? value : "";
@@ -68,7 +68,7 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		errno = 0;
 		unsigned long long n = strtoull(value, &end, 10);
 		if (!isdigit((unsigned char)*value) || *end || errno || n > INT64_MAX || !n) {
-			err_set(err, 0, "--%s needs a number from 1 on, not '%.100s'", row->name, value);
+			err_set(err, 0, "--%s needs a number of at least 1, not '%.100s'", row->name, value);
 			return -EINVAL;
 		}
 		*(uint64_t *)field = n;

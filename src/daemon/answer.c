@@ -205,7 +205,7 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 	snprintf(logs, sizeof(logs), "%s/logs", user);
 	int r = stat(logs, &st) < 0 ? -ENOENT : 0;
 	if (r < 0)
-		err_set(&err, 0, "nothing of yours has been recorded on this node yet");
+		err_set(&err, 0, "the record of this node has nothing of yours yet");
 	if (r == 0 && !all)
 		r = make_home(user, home, &err);
 	if (r == 0) {
@@ -217,7 +217,7 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 	}
 	int fd = r == 0 ? answer_fd(home, limits->floor, &err) : r;
 	if (fd == -ENOMEM)
-		err_set(&err, 0, "the answer takes more memory than the %" PRIu64 " MiB that it may have",
+		err_set(&err, 0, "the answer needs more memory than the %" PRIu64 " MiB that it may have",
 		        limits->memory >> 20);
 	int n = fd >= 0 ? snprintf(line, sizeof(line), "ok")
 	                : snprintf(line, sizeof(line), "no %s", err.text[0] ? err.text : strerror(-fd));

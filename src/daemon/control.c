@@ -330,7 +330,7 @@ static void handle_request(struct control *c, struct connection *k, char *text)
 			reply_text(k->sock, true, buf_cstr(&out), out.n);
 		break;
 	default:
-		reply_text(k->sock, false, "the daemon has no such word", 27);
+		reply_text(k->sock, false, "unknown request", 27);
 		break;
 	}
 	buf_release(&out);

@@ -181,7 +181,7 @@ static int change_request(struct grain *g, const struct request *r, bool on, str
 		i++;
 	if (!on) {
 		if (i == g->n)
-			return err_set(err, 0, "access was not asked for"), -ENOENT;
+			return err_set(err, 0, "access was not requested"), -ENOENT;
 		struct request old = g->v[i];
 		g->v[i] = g->v[--g->n];
 		unsigned seen;
@@ -193,7 +193,7 @@ static int change_request(struct grain *g, const struct request *r, bool on, str
 	if (i < g->n)
 		return 0;
 	if (g->n == GRAIN_MAX || (own >= GRAIN_USER && r->owner))
-		return err_set(err, 0, "too many requests for access are in force"), -ENOSPC;
+		return err_set(err, 0, "too many requests for access are active"), -ENOSPC;
 	unsigned seen;
 	int e = g->suspended ? 0 : apply_request(g, r, true, err, &seen);
 	if (e < 0) {
@@ -212,7 +212,7 @@ int grain_ask(struct grain *g, const char *words, uint32_t uid, bool admin, stru
 	bool on = !strcmp(level, "access");
 	struct request r = {.owner = uid, .any_user = admin};
 	if ((!on && strcmp(level, "open") != 0) || n < 2 || n > 3)
-		return err_set(err, 0, "granularity is: open or access, then job ID, user NAME or node"), -EINVAL;
+		return err_set(err, 0, "use: open or access, then job ID, user NAME or node"), -EINVAL;
 	if (!strcmp(what, "job") && n == 3) {
 		r.what = OF_JOB;
 		snprintf(r.job, sizeof(r.job), "%s", id);
@@ -221,13 +221,13 @@ int grain_ask(struct grain *g, const char *words, uint32_t uid, bool admin, stru
 		if (!world_uid(id, &r.user))
 			return err_set(err, 0, "there is no user '%s'", id), -ENOENT;
 		if (!admin && r.user != uid)
-			return err_set(err, 0, "only administrators choose for another user"), -EACCES;
+			return err_set(err, 0, "only administrators can change this for another user"), -EACCES;
 	} else if (!strcmp(what, "node") && n == 2) {
 		r.what = OF_NODE;
 		if (!admin)
-			return err_set(err, 0, "only administrators choose for the node"), -EACCES;
+			return err_set(err, 0, "only administrators can change this for the node"), -EACCES;
 	} else {
-		return err_set(err, 0, "granularity is of job ID, user NAME or node"), -EINVAL;
+		return err_set(err, 0, "use job ID, user NAME or node"), -EINVAL;
 	}
 	return change_request(g, &r, on, err);
 }

@@ -49,7 +49,7 @@ static int open_socket(struct err *err)
 		return err_set(err, errno, "cannot make a socket");
 	if (connect(sock, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
 		int r = err_set(err, errno, "cannot reach the daemon of this node at '%s'", path);
-		err_hint(err, "stemmad records for all users of a node; without it, stemma run -- COMMAND records a command");
+		err_hint(err, "stemmad records a whole node; without it, record a command with: stemma run -- COMMAND");
 		close(sock);
 		return r;
 	}
@@ -111,7 +111,7 @@ static int ask_patiently(const char *question, unsigned wait_ms, struct err *err
 		struct timespec ts = {0, 50000000L * (tries < 8 ? tries : 8)};
 		nanosleep(&ts, NULL);
 	}
-	return err_set(err, EBUSY, "the daemon of this node has too much to answer");
+	return err_set(err, EBUSY, "the daemon of this node is busy: try again later");
 }
 
 int request_ask(const char *question, unsigned wait_ms, struct err *err, struct buf *ret, int *ret_fd)

@@ -132,13 +132,13 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 	while (k < SETTING_COUNT && strcmp(rows[k].name, key) != 0)
 		k++;
 	if (k == SETTING_COUNT)
-		return err_set(err, 0, "there is no setting '%s'", key), -EINVAL;
+		return err_set(err, 0, "unknown setting '%s'", key), -EINVAL;
 	value = copy_trimmed(eq + 1);
 	if (!value)
 		return -ENOMEM;
 	char known[128] = "";
 	if (!is_setting_value(k, value, known, sizeof(known))) {
-		err_set(err, 0, "'%.60s' is no value of '%s'%s%s", value, key,
+		err_set(err, 0, "'%.60s' is not a valid value of '%s'%s%s", value, key,
 		        rows[k].type == TYPE_folder ? ", which is a path from / on"
 		        : known[0]                  ? ", which is one of: "
 		                                    : "",
@@ -190,7 +190,7 @@ int settings_keep(struct settings *s, const struct settings *now, void (*say)(vo
 			return -ENOMEM;
 		free(s->value[k]);
 		s->value[k] = copy;
-		snprintf(line, sizeof(line), "'%s' has changed, and is taken at the next start", rows[k].name);
+		snprintf(line, sizeof(line), "'%s' has changed; it applies at the next start", rows[k].name);
 		say(arg, line);
 	}
 	return 0;

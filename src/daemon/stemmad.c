@@ -94,7 +94,7 @@ static int read_settings(struct stemmad *d, bool again, struct err *err)
 	unsigned slips = 0;
 	int r = settings_read(&s, d->config, report_setting_slip, &slips, err);
 	if (r == 0 && again && slips) {
-		err_set(err, 0, "%u line%s of the settings cannot be taken", slips, slips > 1 ? "s" : "");
+		err_set(err, 0, "%u line%s of the settings %s invalid", slips, slips > 1 ? "s" : "", slips > 1 ? "are" : "is");
 		r = -EINVAL;
 	}
 	for (size_t i = 0; r == 0 && i < d->options.n; i++)
@@ -119,7 +119,7 @@ static int read_settings(struct stemmad *d, bool again, struct err *err)
 	accounts_read(NULL);
 	const char *admins = settings_text(&d->settings, SETTING_admins);
 	if (*admins && !world_has_group(admins))
-		stemmad_say("there is no group '%s', so nobody but root is asked for all users ('admins')", admins);
+		stemmad_say("there is no group '%s' ('admins'): only root may query all users", admins);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 {
 	struct stemmad *d = arg;
 	if (ev->kind == TRACER_WATCH && !ev->watch.watched)
-		stemmad_say("files of '%.*s' are not seen: %s", (int)ev->watch.mount.n, ev->watch.mount.p,
+		stemmad_say("files of '%.*s' are not observed: %s", (int)ev->watch.mount.n, ev->watch.mount.p,
 		            ev->watch.why ? ev->watch.why : "not watched");
 	node_event(d->node, ev);
 }
@@ -163,7 +163,7 @@ static void handle_tracer_event(void *arg, const struct tracer_event *ev)
 static void without_helper(struct stemmad *d)
 {
 	int64_t now = world_now();
-	stemmad_say("the helper has ended, so nothing more can be recorded; the daemon has to be started again");
+	stemmad_say("the helper has ended and recording has stopped: restart the daemon");
 	node_gap(d->node, TERM_gap_recorder_died, 0, d->helped, now, "the daemon's helper ended");
 	d->ending = d->lame = true;
 }
@@ -264,7 +264,7 @@ static void reload_settings(struct stemmad *d)
 	            (uint64_t)settings_figure(&d->settings, SETTING_min_free));
 	logs_again(d->logs, world_now());
 	service_notify("READY=1");
-	stemmad_say(read ? "settings were read again" : "settings stay as they are");
+	stemmad_say(read ? "settings were reread" : "settings are unchanged");
 }
 
 static void handle_signal_fd(struct stemmad *d)

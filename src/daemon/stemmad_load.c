@@ -70,9 +70,8 @@ void stemmad_tell_passed(struct stemmad *d, int64_t now)
 		struct passed *p = &d->passed[i];
 		uint64_t all = tracer_passed(d->tracer, p->uid);
 		if (all > p->said)
-			logs_gap(
-			    d->logs, p->uid, TERM_gap_limit, all - p->said, p->since, now,
-			    "this user's events were more than there is time for: openings and closes of files are not recorded");
+			logs_gap(d->logs, p->uid, TERM_gap_limit, all - p->said, p->since, now,
+			         "this user caused too many events: opens and closes of files are not recorded");
 		p->said = all;
 		p->since = now;
 	}
@@ -127,8 +126,8 @@ static bool pass_busiest(struct stemmad *d, uint32_t uid, uint64_t events, uint6
 	if (events < 1000 || events < all / 2 || d->n_passed == TRACER_PASS || !tracer_pass(d->tracer, uid, true))
 		return false;
 	d->passed[d->n_passed++] = (struct passed){.uid = uid, .rate = events, .since = world_now()};
-	stemmad_say("%s: of user %u, who had %llu of %llu events in a second, openings and closes are not recorded", why,
-	            uid, (unsigned long long)events, (unsigned long long)all);
+	stemmad_say("%s: opens and closes of user %u, with %llu of %llu events in a second, are not recorded", why, uid,
+	            (unsigned long long)events, (unsigned long long)all);
 	return true;
 }
 
@@ -146,7 +145,7 @@ static void look_at_passed(struct stemmad *d)
 		}
 		stemmad_tell_passed(d, world_now());
 		tracer_pass(d->tracer, p->uid, false);
-		stemmad_say("of user %u openings and closes are recorded again: quiet", p->uid);
+		stemmad_say("opens and closes of user %u are recorded again", p->uid);
 		*p = d->passed[--d->n_passed];
 	}
 }

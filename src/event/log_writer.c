@@ -88,7 +88,7 @@ bool log_writer_say_lost(struct log_writer *w, struct log_state *s)
 {
 	struct err text = {0};
 	if (s->why == EBUSY)
-		err_set(&text, 0, "the file system of the record did not answer, and memory for it was full");
+		err_set(&text, 0, "the file system of the record did not respond, and its buffer was full");
 	else if (s->why)
 		err_set(&text, s->why, "the log could not be written");
 	else

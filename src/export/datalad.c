@@ -224,14 +224,14 @@ static int find_single_run(const struct work *w, struct err *err, store_id *ret)
 	*ret = 0;
 	for (size_t i = 0; i < w->n_execs; i++) {
 		if (*ret && w->execs[i].run != *ret) {
-			err_set(err, 0, "a record of DataLad is of one run, and this is of several");
+			err_set(err, 0, "datalad-run exports one run, but several were selected");
 			err_hint(err, "stemma export --format datalad-run RUN; stemma log lists the runs");
 			return -EINVAL;
 		}
 		*ret = w->execs[i].run;
 	}
 	if (!*ret) {
-		err_set(err, 0, "there is no run in what was selected");
+		err_set(err, 0, "no run was selected");
 		return -EINVAL;
 	}
 	return 0;

@@ -398,7 +398,7 @@ static int collect_run_items(struct statement *t, struct err *err)
 		made += t->items.v[i].made;
 	if (made > t->left_out)
 		return 0;
-	err_set(err, 0, "an in-toto statement is about files with digests, and of the %zu that the run made none has one",
+	err_set(err, 0, "an in-toto statement needs files with digests, and none of the %zu outputs of the run has one",
 	        made);
 	if (made)
 		err_hint(err, "stemma run --digest records them");
@@ -410,7 +410,7 @@ int export_in_toto(struct prov_source *p, struct out *out, const struct export_o
 	const struct prov_select *sel = prov_selection(p);
 	struct run_info run;
 	if (sel->n_runs != 1 || sel->n_versions || sel->n_execs) {
-		err_set(err, 0, "an in-toto statement is of one run");
+		err_set(err, 0, "in-toto exports one run");
 		err_hint(err, "stemma export --format in-toto RUN; stemma log lists the runs");
 		return -EINVAL;
 	}

@@ -87,11 +87,11 @@ static bool is_as_recorded(int fd, const struct version_info *v, struct stat *re
 static const char *why_not_copied(const struct maker *m, const struct version_info *v, const struct file_info *f)
 {
 	if (v->n != f->versions)
-		return "a later version took its place";
+		return "it was replaced by a later version";
 	if (!f->named || !is_plain_path(f->path) || f->path.n >= PATH_ROOM)
-		return "it has no name any more";
+		return "it no longer has a name";
 	if (m->zip && !utf8_is_valid(f->path))
-		return "its name cannot stand in an archive";
+		return "its name is not allowed in an archive";
 	return v->has_size && v->mtime != TIME_NONE ? NULL : "its size and time were not recorded";
 }
 
@@ -108,11 +108,11 @@ static const char *open_version(const struct maker *m, const struct version_info
 	path[f->path.n] = '\0';
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENOENT ? "it is not there any more" : "it cannot be read";
+		return errno == ENOENT ? "it no longer exists" : "it cannot be read";
 	if (!is_as_recorded(fd, v, &st))
-		why = "it is not as recorded any more";
+		why = "it has changed since it was recorded";
 	else if (m->received && !(st.st_mode & S_IROTH))
-		why = "not everybody may read it, and the record is not all your own";
+		why = "it is not public, and not all of the record is your own";
 	if (why) {
 		close(fd);
 		return why;

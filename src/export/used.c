@@ -251,13 +251,13 @@ static int export_used(struct prov_source *p, struct out *out, enum summary_form
 	if (rc == 0)
 		rc = choose_summaries(&u);
 	if (rc == 0 && !u.n && !u.others) {
-		err_set(err, 0, "no run of what was selected was measured");
+		err_set(err, 0, "none of the selected runs was measured");
 		rc = -EINVAL;
 	}
 	if (rc == 0)
 		rc = write_used_summaries(&u);
 	if (rc == -ENOMEM)
-		err_set(err, ENOMEM, "cannot export what was used");
+		err_set(err, ENOMEM, "cannot export resource use");
 	free(runs);
 	free(u.v);
 	buf_release(&u.text);

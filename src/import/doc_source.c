@@ -21,7 +21,7 @@ int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err)
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
 		rc = err_set(err, EISDIR, "cannot read '%s'", path);
 	else if ((rc = io_read_rest(fd, d->limits.bytes, ret)) == -EFBIG)
-		err_set(err, 0, "%s: the document is larger than any that is taken", name);
+		err_set(err, 0, "%s: the document is too large", name);
 	else if (rc < 0)
 		err_set(err, -rc, "cannot read '%s'", name);
 	if (!input)

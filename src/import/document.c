@@ -40,7 +40,7 @@ static int check_circles(struct imported *t)
 	long n = doc_check(t->d, note_circle, &c);
 	if (n < 0)
 		return imported_oom(t);
-	return c.found ? imported_wrong(t, &t->d->st.v[c.statement], "things were made of each other, in a circle") : 0;
+	return c.found ? imported_wrong(t, &t->d->st.v[c.statement], "cyclic derivation") : 0;
 }
 
 int import_document(const char *home, const char *path, int64_t now, struct err *err,

@@ -160,9 +160,8 @@ static int report_circle(struct order *o)
 {
 	for (uint32_t i = 0; i < o->na; i++)
 		if (!o->placed[access_node(o, i)] && !o->t->accesses.v[i].write)
-			return imported_wrong(o->t, &o->t->d->st.v[o->t->accesses.v[i].st],
-			                      "things were made of each other, in a circle");
-	return imported_wrong(o->t, &o->t->d->st.v[0], "things were made of each other, in a circle");
+			return imported_wrong(o->t, &o->t->d->st.v[o->t->accesses.v[i].st], "cyclic derivation");
+	return imported_wrong(o->t, &o->t->d->st.v[0], "cyclic derivation");
 }
 
 /* The times of activities that others tell of. */

@@ -28,7 +28,7 @@ static int find_version(struct stemma_record *r, const char *file, struct file_t
 	if (rc <= 0)
 		return record_fail_to_resolve(rc, &e, err);
 	if (!ret->version)
-		return record_fail(STEMMA_NOTHING, NULL, "the file is known by name only; no content of it is recorded", err);
+		return record_fail(STEMMA_NOTHING, NULL, "only the name of the file is recorded, not its content", err);
 	return 0;
 }
 
@@ -173,7 +173,7 @@ static int find_side(struct stemma_record *r, const char *text, enum diff_what *
 	if (rc <= 0)
 		return record_fail_to_resolve(rc, &e, err);
 	if (t.kind == TARGET_FILE && !t.file.version)
-		return record_fail(STEMMA_NOTHING, NULL, "the file is known by name only; no content of it is recorded", err);
+		return record_fail(STEMMA_NOTHING, NULL, "only the name of the file is recorded, not its content", err);
 	*ret_what = t.kind == TARGET_RUN ? DIFF_RUN : t.kind == TARGET_EXEC ? DIFF_EXEC : DIFF_VERSION;
 	*ret_id = t.kind == TARGET_FILE ? t.file.version : t.id;
 	return 0;
@@ -228,8 +228,8 @@ static int find_traces(struct stemma_record *r, const char *text, struct trace_s
 		return record_fail(rc, &e, "cannot read the traces", err);
 	if (rc == 0 || ret->n)
 		return rc ? 0 : record_fail(STEMMA_NOTHING, &e, "nothing is recorded of it", err);
-	err_set(&e, 0, "there is no trace in '%s'", text);
-	err_hint(&e, "stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	err_set(&e, 0, "'%s' contains no trace", text);
+	err_hint(&e, "link programs with stemma cc --trace and record traces with stemma run --trace");
 	return record_fail(STEMMA_NOTHING, &e, "", err);
 }
 

@@ -71,7 +71,7 @@ static int check_store_exists(const char *home, struct stemma_error *ret)
 	buf_printf(&logs, "%s/logs", place);
 	if (access(buf_cstr(&logs), R_OK | X_OK) < 0) {
 		r = errno == ENOENT || errno == ENOTDIR ? STEMMA_NOTHING : -errno;
-		err_set(&err, r < 0 ? -r : 0, r < 0 ? "cannot open '%s'" : "nothing has been recorded in '%s' yet", place);
+		err_set(&err, r < 0 ? -r : 0, r < 0 ? "cannot open '%s'" : "no runs have been recorded in '%s' yet", place);
 		record_fail(r, &err, "", ret);
 	}
 	buf_release(&logs);
@@ -118,7 +118,7 @@ static int make_again(struct stemma_record *r, struct stemma_error *ret)
 	struct err err = {0};
 	if (r->flags & STEMMA_READ_ONLY) {
 		err_set(&err, 0, "the index '%s' is damaged", store_index_path(r->source.store));
-		err_hint(&err, "stemma index --rebuild makes it again from the logs");
+		err_hint(&err, "stemma index --rebuild rebuilds it from the logs");
 		return record_fail(-ENOTRECOVERABLE, &err, "", ret);
 	}
 	store_close(r->source.store);
@@ -150,9 +150,9 @@ int record_ask(struct stemma_record *r, const struct record_question *q, struct 
 			return rc;
 		drop_answer(q);
 		if (!store_is_damaged(r->source.store))
-			return record_fail(-EIO, NULL, "the index could not be read, so this answer may not be whole", err);
+			return record_fail(-EIO, NULL, "the index could not be read, so this answer may be incomplete", err);
 		if (again)
-			return record_fail(-ENOTRECOVERABLE, NULL, "the index is damaged, though it was made again just now", err);
+			return record_fail(-ENOTRECOVERABLE, NULL, "the index is damaged although it has just been rebuilt", err);
 		rc = make_again(r, err);
 	}
 	return rc;
@@ -192,7 +192,7 @@ static int ask_update(struct stemma_record *r, const struct record_question *q, 
 	struct store_index_stats stats;
 	(void)q;
 	int rc = store_index(r->source.store, &o, &e, &stats);
-	return rc < 0 ? record_fail(rc, &e, "cannot bring the index up to date", err) : 0;
+	return rc < 0 ? record_fail(rc, &e, "cannot update the index", err) : 0;
 }
 
 EXPORTED int stemma_update(struct stemma_record *r, struct stemma_error *err)

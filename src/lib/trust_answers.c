@@ -22,7 +22,7 @@ static int judge(struct stemma_record *r, const struct record_question *q, struc
 	rc = judged_make(&r->source, (char *const *)q->words, n, q->a ? &claim : NULL, q->b, NULL, &e, ret);
 	claim_release(&claim);
 	if (rc == -EINVAL)
-		return record_fail(rc, &e, "the claim or the tolerance makes no sense", err);
+		return record_fail(rc, &e, "the claim or the tolerance is invalid", err);
 	return rc == 1 ? 0 : record_fail_to_resolve(rc, &e, err);
 }
 

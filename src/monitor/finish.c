@@ -183,14 +183,14 @@ static void set_process_figures(struct ends *e)
 	if (m->now.peak[FIGURE_open_files_peak] >= 0)
 		finish_figure(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
 	else
-		finish_absent(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
+		finish_absent(e, FIGURE_open_files_peak, "not available in any sample (requires Linux 6.2)");
 }
 
 static void set_io_figures(struct ends *e)
 {
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
-	static const char why[] = "the kernel does not tell (/proc/PID/io)";
+	static const char why[] = "not available from the kernel (/proc/PID/io)";
 	static const enum figure_name names[] = {FIGURE_bytes_read,  FIGURE_bytes_written, FIGURE_read_calls,
 	                                         FIGURE_write_calls, FIGURE_storage_read,  FIGURE_storage_written};
 	const struct tree_io *w = &e->w.io, *l = &t->lost_io, *a = &e->l.io;
@@ -235,7 +235,7 @@ static void set_event_figures(struct ends *e)
 	                           e->w.voluntary + e->l.voluntary, e->w.involuntary + e->l.involuntary};
 	for (size_t i = 0; i < 4; i++)
 		if (m->attached)
-			finish_absent(e, names[i], "nobody here waits for the process");
+			finish_absent(e, names[i], "the process is not a child of stemma");
 		else
 			finish_figure(e, names[i], finish_int(values[i]), method, complete);
 }
@@ -245,7 +245,7 @@ static void set_footprint_figures(struct ends *e)
 	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
 	const struct monitor *m = e->m;
 	struct footprint_sum now, peak;
-	const char *why = "only --summary, --report and --watch ask for it";
+	const char *why = "measured with --summary, --report and --watch only";
 	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
 	for (size_t i = 0; i < 3; i++)
 		if (known)
@@ -255,7 +255,7 @@ static void set_footprint_figures(struct ends *e)
 			                                  : peak.directories),
 			              "walks", false);
 		else
-			finish_absent(e, names[i], why ? why : "the command was too short for a walk");
+			finish_absent(e, names[i], why ? why : "the command was too short to measure the folder");
 }
 
 /* Cycles and instructions, of the processor's own counters; why not, where there are none. */
@@ -269,8 +269,8 @@ static void set_counter_figures(struct ends *e)
 		finish_figure(e, FIGURE_instructions, finish_int(instructions), method, true);
 		return;
 	}
-	finish_absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
-	finish_absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+	finish_absent(e, FIGURE_cycles, c->why ? c->why : "not available from the kernel");
+	finish_absent(e, FIGURE_instructions, c->why ? c->why : "not available from the kernel");
 }
 
 static void set_gpu_figures(struct ends *e)
@@ -286,7 +286,7 @@ static void set_gpu_figures(struct ends *e)
 	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
 	finish_figure(e, FIGURE_gpus, finish_int(g->devices), method, g->accounts);
 	if (g->untold && g->memory_peak == 0)
-		finish_absent(e, FIGURE_gpu_memory_peak, "the driver does not tell the memory of processes");
+		finish_absent(e, FIGURE_gpu_memory_peak, "the driver does not report the memory of processes");
 	else
 		finish_figure(e, FIGURE_gpu_memory_peak, finish_int(g->memory_peak), method, g->accounts && !g->untold);
 	if (g->busy_known || g->devices == 0)
@@ -314,7 +314,7 @@ static void set_net_figures(struct ends *e)
 		net_figures(e->m->net, finish_is_blind(e->m), &f[0], &f[1]);
 	for (size_t i = 0; i < 2; i++) {
 		if (!e->m->net)
-			finish_absent(e, names[i], "only --summary, --report and limits ask for it");
+			finish_absent(e, names[i], "measured with --summary, --report and limits only");
 		else if (f[i].absent)
 			finish_absent(e, names[i], f[i].absent);
 		else if (f[i].bounded)
@@ -323,8 +323,8 @@ static void set_net_figures(struct ends *e)
 			finish_figure(e, names[i], f[i].value, f[i].method, f[i].complete);
 		for (size_t l = 0; e->m->net && f[i].lower && l < e->m->nlimit; l++)
 			if (!strcmp(e->m->limit[l].name, i ? "sent" : "received"))
-				add_sentence(e, i ? "the limit 'sent' was held for TCP connections that were seen, and no others"
-				                  : "the limit 'received' was held for TCP connections that were seen, and no others");
+				add_sentence(e, i ? "the limit 'sent' was enforced for observed TCP connections only"
+				                  : "the limit 'received' was enforced for observed TCP connections only");
 	}
 }
 
@@ -414,7 +414,7 @@ static void fill_escaped(struct ends *e)
 	if (m->root_over && !m->all_over) {
 		for (size_t i = 0; i < m->tree.nalive && i < MOST; i++) {
 			const struct member *p = m->tree.alive[i];
-			snprintf(line, sizeof(line), "%s (pid %d) outlives the command: its figures up to the command's end",
+			snprintf(line, sizeof(line), "%s (pid %d) outlives the command: figures up to the end of the command",
 			         p->exe ? p->exe : "a process", p->pid);
 			add_sentence(e, line);
 		}
@@ -574,8 +574,7 @@ int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 	if (m->lost_known)
 		set_waited_figures(&e, looked);
 	fill_task(&e);
-	add_sentence(
-	    &e, "the recorder was killed: what was used after that is known only as far as the command tells at its end");
+	add_sentence(&e, "the recorder was killed: later resource use is known only from the end of the command");
 	if (e.rc == 0 && summary_redact(ret, NULL) < 0)
 		e.rc = -1;
 	if (e.rc < 0)

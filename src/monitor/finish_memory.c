@@ -22,7 +22,7 @@ static uint64_t largest_process(const struct ends *e)
 /* No process was seen to have memory: it had ended before anybody looked. */
 static void set_memory_unseen(struct ends *e, bool complete)
 {
-	static const char why[] = "the command had ended before anybody could look";
+	static const char why[] = "the command ended before the first sample";
 	const struct tree *t = &e->m->tree;
 	if (t->at_most) /* it began with the recorder's memory */
 		finish_bounds(e, FIGURE_memory_resident_peak, finish_int(t->at_most), 0,
@@ -140,7 +140,7 @@ void finish_memory(struct ends *e)
 			finish_figure(e, FIGURE_memory_virtual_peak, finish_int(peak[SET_VIRTUAL]),
 			              "peaks of processes alive together", complete);
 		else
-			finish_absent(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
+			finish_absent(e, FIGURE_memory_virtual_peak, "killed before the first sample");
 	}
 	set_memory_parts(e);
 	if (m->now.peak[FIGURE_swap_peak] >= 0)

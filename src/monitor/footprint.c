@@ -201,7 +201,7 @@ static void walk_all(struct footprint *f)
 	free(w.seen.slot);
 	pthread_mutex_lock(&f->lock);
 	if (w.cut) {
-		f->why = "the working folder holds very many files: name it with --watch";
+		f->why = "the working folder has very many files: use --watch to measure it";
 		f->stop = true;
 	} else if (!f->stop) {
 		f->whole = true;
@@ -299,7 +299,7 @@ int footprint_new(const char *cwd, const char *const *watch, struct err *err, st
 		if (fd < 0 || append_watched_path(f, cwd, NULL) < 0)
 			f->why = "the working folder cannot be read";
 		else if (!io_is_local(fd))
-			f->why = "the working folder is on another machine's disk: name it with --watch";
+			f->why = "the working folder is on a remote file system: use --watch to measure it";
 		if (fd >= 0)
 			close(fd);
 	}

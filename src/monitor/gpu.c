@@ -242,7 +242,7 @@ static const char *meet_devices(struct gpu *g)
 		    g->nvml.accounting && g->nvml.accounting(d->handle, &mode) == NVML_SUCCESS && mode == NVML_ENABLED;
 		g->n++;
 	}
-	return g->n ? NULL : "NVIDIA's GPUs may not be looked at";
+	return g->n ? NULL : "no permission to query NVIDIA's GPUs";
 }
 
 static void *sample_until_stopped(void *arg)

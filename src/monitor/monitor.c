@@ -491,7 +491,8 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		return -ENOMEM;
 	m->o = *o;
 	m->status = -1;
-	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
+	m->counters =
+	    (struct counters){.cycles = -1, .instructions = -1, .why = "measured with --summary and --report only"};
 	m->tree.keep_records = o->processes;
 	m->admit = o->hold_processes > 0 ? admit_new(o->hold_processes) : NULL;
 	pthread_mutex_init(&m->lock, NULL);
@@ -644,14 +645,14 @@ int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
 		if (m->lost && m->start)
 			return monitor_summarise_lost(m, ret);
 		if (m->lost) {
-			err_set(err, 0, "the recorder did not live to sum up what was used");
+			err_set(err, 0, "the recorder died before writing the summary");
 			return -ENOENT;
 		}
 		/* As if this one had been taken and written: the worker writes the user's file, when it has come so far. */
 		state = HANDED_NONE;
 		if (!__atomic_compare_exchange_n(&h->state, &state, HANDED_WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			return monitor_summary(m, err, ret); /* just now it has */
-		err_set(err, 0, "what was used is not summed up yet: the recorder does that when it can go on");
+		err_set(err, 0, "the summary is not written yet: the recorder writes it when it can continue");
 		return -ENOENT;
 	}
 	int which = state == HANDED_LAST;

@@ -483,17 +483,17 @@ static void of_sockets(struct net *n, bool blind, bool sent, struct net_figure *
 	}
 	if (low == 0 && known) {
 		snprintf(n->why[sent], sizeof(n->why[sent]),
-		         "no TCP connection of the task was seen; no more than %llu B, all that the network devices carried",
+		         "no TCP connection of the task was observed; at most %llu B, the total of the network devices",
 		         (unsigned long long)high);
 		ret->absent = n->why[sent];
 		return;
 	}
 	if (low == 0) {
-		ret->absent = "no TCP connection of the task was seen, and its processes only now and then";
+		ret->absent = "no TCP connection of the task was observed, and its processes were only sampled";
 		return;
 	}
-	*ret = (struct net_figure){.method = known ? "TCP sockets when looked at, network devices above"
-	                                           : "TCP sockets when looked at",
+	*ret = (struct net_figure){.method = known ? "TCP sockets at samples, network devices as upper bound"
+	                                           : "TCP sockets at samples",
 	                           .lower = true,
 	                           .bounded = known,
 	                           .value = (int64_t)low,

@@ -370,7 +370,7 @@ int procevents_open(struct err *err, struct procevents **ret)
 	/* The numbers that are told are those of the initial namespace. */
 	if (stat("/proc/self/ns/pid", &own) == 0 && stat("/proc/1/ns/pid", &first) == 0 && own.st_ino != first.st_ino) {
 		procevents_close(e);
-		return err_set(err, EPERM, "process events are not told in a container");
+		return err_set(err, EPERM, "process events are not available in a container");
 	}
 	e->events = open_netlink(NETLINK_CONNECTOR, CN_IDX_PROC);
 	int rc = e->events < 0 ? e->events : set_listening(e->events, true, number);
@@ -378,7 +378,7 @@ int procevents_open(struct err *err, struct procevents **ret)
 		rc = -EPERM;
 	if (rc < 0) {
 		procevents_close(e);
-		return err_set(err, -rc, "process events are not told here");
+		return err_set(err, -rc, "process events are not available");
 	}
 	keep_out(e->events);
 	open_stats(e);

@@ -274,7 +274,7 @@ static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
 static void refused(struct watchdog *w, const struct stop_count *n)
 {
 	char text[160];
-	snprintf(text, sizeof(text), "%zu process%s of another user could not be stopped, %d among them", n->refused,
+	snprintf(text, sizeof(text), "%zu process%s of another user could not be stopped, among them %d", n->refused,
 	         n->refused == 1 ? "" : "es", n->one_refused);
 	monitor_escaped(w->monitor, text);
 }
@@ -308,7 +308,7 @@ static void slay(struct watchdog *w)
 	if (w->state == OVER && n.refused)
 		refused(w, &n);
 	else if (w->state == OVER && rc == -EAGAIN)
-		monitor_escaped(w->monitor, "processes that the kernel does not let die");
+		monitor_escaped(w->monitor, "processes that cannot be killed");
 }
 
 /* The command goes into the group before its program, for which the kernel may take its time; where that failed, the
@@ -325,8 +325,7 @@ static void check_group(struct watchdog *w, const struct monitor_now *now)
 	if (cgroup_empty(w->o.cgroup) && w->state == WATCHING) {
 		w->o.cgroup = NULL;
 		w->memory_backstop = -1;
-		monitor_escaped(w->monitor,
-		                "the command is not in a control group of its own: the kernel holds no limit of it");
+		monitor_escaped(w->monitor, "the command has no control group of its own: the kernel enforces no limit");
 	}
 }
 
@@ -477,7 +476,7 @@ void watchdog_over(void *arg, int status, bool last)
 	for (int i = 0; i < LIMITS; i++)
 		if (w->unknown[i] >= UNKNOWN_AFTER) {
 			w->unknown[i] = 0;
-			snprintf(text, sizeof(text), "the limit '%s' was not held: what is used cannot be told here",
+			snprintf(text, sizeof(text), "the limit '%s' was not enforced: it cannot be measured here",
 			         limit_key((enum limit_name)i));
 			monitor_escaped(w->monitor, text);
 		}

@@ -198,7 +198,7 @@ void naccess_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 	for (size_t i = 0; i < ev->fds.n; i++)
 		take_descriptor(n, p, ev, &ev->fds.fd[i]);
 	if (ev->fds.cut && owner_of(p))
-		node_emit_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
+		node_emit_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than are examined");
 }
 
 /* ---- bytes ---- */

@@ -168,7 +168,7 @@ static void handle_clock(struct node *n, const struct tracer_event *ev)
 	n->o.boot += ev->clock.by;
 	if (ev->clock.by > -grain)
 		return;
-	snprintf(line, sizeof(line), "the clock was set back by %lld ms: what came first in this time is not sure",
+	snprintf(line, sizeof(line), "the clock was set back by %lld ms: the order of events in this time is uncertain",
 	         (long long)(-ev->clock.by / 1000000));
 	node_gap(n, TERM_gap_unsettled, 0, ev->lo, ev->lo - ev->clock.by, line);
 }
@@ -219,7 +219,7 @@ static struct nproc *nproc_unknown(struct node *n, const struct tracer_event *ev
 		return NULL;
 	struct nproc *p = handle_fork(n, ev);
 	if (p && p->state == OWN)
-		node_emit_gap(n, p, TERM_gap_lost, 0, ev->lo, ev->hi, "how it began was not seen");
+		node_emit_gap(n, p, TERM_gap_lost, 0, ev->lo, ev->hi, "its start was not observed");
 	return p;
 }
 
@@ -327,13 +327,13 @@ void node_settle(struct node *n, int64_t now)
 		struct event ev = {.gap = {.reason = TERM_gap_limit,
 		                           .count = b->short_of_room,
 		                           .from = n->short_since ? n->short_since : now,
-		                           .text = str_of("the aggregator's tables had no more room for this user")}};
+		                           .text = str_of("the tables for this user were full")}};
 		node_emit(n, b, 0, EVENT_gap, now, &ev);
 		b->short_of_room = 0;
 	}
 	if (n->files_short) /* whose they were is not known of all of them */
 		node_gap(n, TERM_gap_lost, n->files_short, n->short_since ? n->short_since : now, now,
-		         "events of files: more files were in use at once than there is room for");
+		         "more files were in use at the same time than the limit");
 	n->files_short = 0;
 	n->short_since = now;
 }

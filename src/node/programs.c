@@ -178,7 +178,8 @@ static void leave_run(struct node *n, struct nproc *p, int64_t time)
 static void emit_argument_gaps(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (ev->flags & TRACER_CUT)
-		node_emit_gap(n, p, TERM_gap_limit, 1, ev->lo, ev->hi, "arguments or environment were too long to keep whole");
+		node_emit_gap(n, p, TERM_gap_limit, 1, ev->lo, ev->hi,
+		              "arguments or environment were too long and are shortened");
 	if (ev->flags & TRACER_UNREAD)
 		node_emit_gap(n, p, TERM_gap_unreadable, 1, ev->lo, ev->hi, "arguments or environment could not be read");
 }

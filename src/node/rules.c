@@ -60,7 +60,7 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 		v[r->n++] = (struct row){words[i].class, {copy, length - beginning}, beginning};
 		return 0;
 	}
-	err_set(err, 0, "'%.60s' is no rule", row);
+	err_set(err, 0, "'%.60s' is not a rule", row);
 	err_hint(err, "pass NAME, told NAME, job NAME, own NAME, shell NAME or keep NAME");
 	return -EINVAL;
 }

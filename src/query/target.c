@@ -274,11 +274,10 @@ static int report_unobserved(struct store *s, const char *name, struct err *err)
 	if (r > 0)
 		r = objects_unobserved_by(s, file->ids[0], &exec);
 	if (r >= 0 && exec && (r = store_exec(s, exec, &x)) > 0 && strlist_next(&x.argv, &pos, &program))
-		err_set(
-		    err, 0,
-		    "nothing is recorded about '%.400s', only about its file: what '%.*s', which made that, did with objects "
-		    "of HDF5 files is not known, or not all of it",
-		    name, (int)(program.n < 100 ? program.n : 100), program.p);
+		err_set(err, 0,
+		        "nothing is recorded about '%.400s', only about its file: the HDF5 objects used by '%.*s', which made "
+		        "it, are partly unknown",
+		        name, (int)(program.n < 100 ? program.n : 100), program.p);
 	free(file);
 	free(head);
 	return r < 0 ? r : program.n > 0;
@@ -288,25 +287,24 @@ static int report_unobserved(struct store *s, const char *name, struct err *err)
 static int not_recorded(struct store *s, const char *name, const struct found *f, struct err *err)
 {
 	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
-		err_set(err, 0, "'%.400s' is a directory; only files have a history", name);
+		err_set(err, 0, "'%.400s' is a directory; only files have versions", name);
 		return -EISDIR;
 	}
 	bool inside = !f->on_disk && lies_in_file(name);
 	if (inside && strstr(name, "//.@"))
-		err_set(err, 0, "nothing is recorded about '%.400s', only about its file, if at all; stemma run --xattr does",
+		err_set(err, 0, "nothing is recorded about '%.400s'; use stemma run --xattr to record extended attributes",
 		        name);
 	else if (inside && report_unobserved(s, name, err) > 0)
 		;
 	else if (inside)
 		err_set(
 		    err, 0,
-		    "nothing is recorded about '%.400s', only about its file, if at all; stemma run --hdf5 records the objects "
-		    "that a program names, if it has HDF5 as a shared library",
+		    "nothing is recorded about '%.400s'; use stemma run --hdf5 with programs that use HDF5 as a shared library",
 		    name);
 	else
 		err_set(err, 0,
 		        f->on_disk ? "nothing is recorded about '%.400s'"
-		                   : "'%.400s' is not there, and nothing is recorded about it",
+		                   : "'%.400s' does not exist, and nothing is recorded about it",
 		        name);
 	return 0;
 }
@@ -453,7 +451,8 @@ static int target_by_id(struct store *s, const char *text, const struct err *not
 	if (r == 0)
 		err_set(err, 0, "%s", not_found->text);
 	else if (r < 0)
-		err_set(err, 0, r == -ENOTUNIQ ? "more than one id begins with '%.100s'" : "cannot look up '%.100s'", text);
+		err_set(err, 0, r == -ENOTUNIQ ? "'%.100s' is ambiguous: several ids begin with it" : "cannot look up '%.100s'",
+		        text);
 	return r;
 }
 
@@ -622,7 +621,7 @@ int target_any(struct store *s, const char *text, bool only_file, struct err *er
 	if (r == 0 && !only_file && !there)
 		r = find_target_exec(s, text, &t);
 	if (r == -ENOTUNIQ)
-		return err_set(err, 0, "more than one id begins or ends with '%.100s'", text), r;
+		return err_set(err, 0, "'%.100s' is ambiguous: several ids begin or end with it", text), r;
 	if (r < 0)
 		return err_set(err, -r, "cannot look up '%.100s'", text);
 	if (r == 0) {

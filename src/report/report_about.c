@@ -102,7 +102,7 @@ static void gaps_about(struct report *r, json_t *o, bool *ret_any)
 		const char *meaning = term_meaning(SET_gap, i);
 		json_t *one = json_object();
 		js_text(one, "reason", term_name(SET_gap, i));
-		js_text(one, "meaning", *meaning ? meaning : "something that only a newer stemma knows");
+		js_text(one, "meaning", *meaning ? meaning : "something that requires a newer version of stemma");
 		js_num(one, "executions", r->gaps[i].executions);
 		if (r->gaps[i].executions)
 			js_num(one, "first", r->nodes[r->gaps[i].first].number);

@@ -227,7 +227,7 @@ int serve_index_start(const char *home, pid_t *ret, struct err *err)
 	int ends[2];
 	const pid_t own = getpid();
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(err, errno, "cannot bring the index up to date");
+		return err_set(err, errno, "cannot update the index");
 	*ret = fork();
 	if (*ret == 0) {
 		struct stemma_record *r;
@@ -244,7 +244,7 @@ int serve_index_start(const char *home, pid_t *ret, struct err *err)
 		return ends[0];
 	const int why = errno;
 	close(ends[0]);
-	return err_set(err, why, "cannot bring the index up to date");
+	return err_set(err, why, "cannot update the index");
 }
 
 int serve_index_end(int fd, pid_t pid, struct err *err)

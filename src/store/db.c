@@ -57,7 +57,7 @@ int store_db_error(struct store *s, struct err *err, const char *what)
 		s->damaged = true;
 		pages_damaged();
 		err_set(err, 0, "the index '%s' is damaged: %s", s->index, sqlite3_errmsg(s->db));
-		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
 		return -num;
 	}
 	if (num == EBUSY)
@@ -211,7 +211,7 @@ static int check_format(struct store *s, int64_t application, int64_t version, s
 	}
 	if (application != STORE_APPLICATION) {
 		err_set(err, 0, "'%s' is not an index of stemma", s->index);
-		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
 		return -EPROTO;
 	}
 	if (version != STORE_VERSION) {
@@ -223,7 +223,7 @@ static int check_format(struct store *s, int64_t application, int64_t version, s
 	int plain = 0;
 	if (sqlite3_file_control(s->db, "main", PAGES_IS_PLAIN, &plain) == SQLITE_OK && plain) {
 		err_set(err, 0, "the index '%s' is damaged: it has no checksums", s->index);
-		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		err_hint(err, "stemma index --rebuild rebuilds it from the logs");
 		return -ENOTRECOVERABLE;
 	}
 	return 0;

@@ -62,8 +62,8 @@ static void report_damage(struct fsck *f, const char *path, const struct log_dam
 	if (d->skipped)
 		report_finding(f, "%s: %" PRIu64 " byte%s damaged", path, d->skipped, str_are(d->skipped));
 	if (d->torn)
-		report_finding(f, "%s: the last %" PRIu64 " byte%s no whole block: a writer died or is writing", path, d->torn,
-		               str_are(d->torn));
+		report_finding(f, "%s: the last %" PRIu64 " byte%s an incomplete frame: a writer died or is still writing",
+		               path, d->torn, str_are(d->torn));
 	if (d->newer)
 		report_finding(f, "%s: %" PRIu64 " block%s of a newer stemma", path, d->newer, str_are(d->newer));
 }

@@ -380,7 +380,7 @@ int store_check_pages(struct store *s, struct err *err)
 	s->damaged = true;
 	pages_damaged();
 	err_set(err, 0, "the index '%s' is damaged", s->index);
-	err_hint(err, "stemma index --rebuild makes it again from the logs");
+	err_hint(err, "stemma index --rebuild rebuilds it from the logs");
 	return -ENOTRECOVERABLE;
 }
 

@@ -443,7 +443,7 @@ int summary_read(const char *text, size_t n, struct err *err, struct summary *re
 		rc = refuse_summary(err, "the summary is empty");
 	else if ((rc = summary_from_json(value, err, &s)) == 0 && jin_next(&in, &more, why) != 0) {
 		summary_release(&s);
-		rc = refuse_summary(err, "there is more behind the end of the summary");
+		rc = refuse_summary(err, "there is data after the end of the summary");
 	}
 	json_decref(value);
 	json_decref(more);

@@ -16,7 +16,7 @@ struct reader {
 
 static int refuse_claim(struct reader *r, const char *what)
 {
-	return (err_set(r->err, 0, "the claim is not in the right form: %s", what), -EBADMSG);
+	return (err_set(r->err, 0, "the claim is malformed: %s", what), -EBADMSG);
 }
 
 static int claim_oom(struct reader *r)
@@ -53,7 +53,7 @@ static int values(struct reader *r, struct element *x, const json_t *j)
 	json_array_foreach(j, i, item)
 	{
 		if (!json_scalar(item, &s))
-			return refuse_claim(r, "a list holds texts, numbers, true and false only");
+			return refuse_claim(r, "a list may contain strings, numbers, true and false only");
 		if (!element_put(x, s))
 			return claim_oom(r);
 	}
@@ -109,7 +109,7 @@ static int read_element(struct reader *r, struct elements *e, const char *name, 
 	if (!key.n)
 		return refuse_claim(r, "a name is empty");
 	if (elements_find(e, key))
-		return refuse_claim(r, "a name stands there twice");
+		return refuse_claim(r, "a name is repeated");
 	struct element *x = elements_at(e, key);
 	if (!x)
 		return claim_oom(r);
@@ -211,7 +211,7 @@ static int check_members(struct reader *r, const json_t *root)
 		/* A misspelt "result" must not pass for a claim of none. */
 		if (!is_one_of(key, known) && strncmp(key, "x-", 2) != 0)
 			return (err_set(r->err, 0,
-			                "the claim is not in the right form: '%.60s' is none of format, benchmark, runs, inputs, "
+			                "the claim is malformed: '%.60s' is not one of format, benchmark, runs, inputs, "
 			                "parameters, results, invariants, plans, x-...",
 			                key),
 			        -EBADMSG);

@@ -30,8 +30,8 @@ int confine_enter(const char *over, const char *own, const char *work, struct er
 	size_t n = strlen(over);
 	int rc = enter_namespaces();
 	if (rc < 0) {
-		err_set(err, -rc, "cannot keep what is run again from your files");
-		err_hint(err, "it needs user namespaces, or to be root");
+		err_set(err, -rc, "cannot confine the command");
+		err_hint(err, "this requires user namespaces or root");
 		return rc;
 	}
 	/* What is bound over it would hide its own folder. */
@@ -47,7 +47,7 @@ int confine_enter(const char *over, const char *own, const char *work, struct er
 	    (rc = namespaces_set_readonly("/", true, true)) < 0 || (rc = namespaces_set_readonly(over, false, false)) < 0 ||
 	    (rc = namespaces_set_readonly(own, false, false)) < 0) {
 		rc = rc < 0 ? rc : -errno;
-		return err_set(err, -rc, "cannot keep what is run again from your files");
+		return err_set(err, -rc, "cannot confine the command");
 	}
 	return 0;
 }

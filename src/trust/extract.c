@@ -170,7 +170,7 @@ static void by_pointer(struct taking *t, const char *text, size_t n)
 		if (all)
 			finish_taking(&list);
 		else
-			append_missing(t, "it points to a list of things that are no values");
+			append_missing(t, "it points to a list that contains other than values");
 	} else if (j && scalar_text(j, &s)) {
 		on_match(t, s);
 		finish_taking(t);
@@ -404,7 +404,7 @@ static void guess_values(struct taking *t, const char *text, size_t n)
 		return;
 	guess_lines(t->values, text, n);
 	if (t->values->n == before)
-		append_missing(t, "nothing in it looks like a result");
+		append_missing(t, "no result found in it");
 }
 
 /* ---- all ---- */
@@ -440,7 +440,7 @@ void extract_file(const struct extractor *x, const char *path, struct elements *
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		append_missing(&t, fd < 0 && errno == ENOENT ? "the file is not there" : "it cannot be read");
+		append_missing(&t, fd < 0 && errno == ENOENT ? "the file does not exist" : "it cannot be read");
 	} else if (x->how == EXTRACT_DIGEST && !x->unordered) { /* of whatever size */
 		struct digest d;
 		char hex[DIGEST_TEXT];

@@ -134,7 +134,7 @@ static int open_same(const struct session_file *f, const char **ret_why)
 	*ret_why = "it cannot be read";
 	if (fd < 0) {
 		if (errno == ENOENT)
-			*ret_why = "it is not there any more";
+			*ret_why = "it no longer exists";
 		return -errno;
 	}
 	struct statx st;
@@ -147,7 +147,7 @@ static int open_same(const struct session_file *f, const char **ret_why)
 	*ret_why = "another file has its name";
 	if (same && f->has_state) {
 		same = st.stx_size == f->size && fileid_time(&st.stx_mtime) == f->mtime;
-		*ret_why = "it was changed since";
+		*ret_why = "it has changed";
 	}
 	if (same)
 		return fd;
@@ -160,7 +160,7 @@ static void record_digest(struct writing *w, const struct session_file *f, unsig
 	char text[DIGEST_TEXT] = "";
 	if (usage == TERM_usage_output && (f->gone || !*f->path))
 		return; /* scratch, and what has no name */
-	const char *why = "no name leads to it any more";
+	const char *why = "it no longer has a name";
 	struct digest d;
 	struct stat st = {0};
 	int fd = f->gone ? -ENOENT : open_same(f, &why);

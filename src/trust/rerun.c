@@ -157,7 +157,7 @@ static int add_used_path(struct planning *p, const struct file_info *f)
 	if ((f->kind != TERM_kind_regular && f->kind != TERM_kind_directory) || !f->path.n || f->within)
 		return 0;
 	if (!rerun_is_path(f->path, false))
-		return err_set(p->err, EBADMSG, "the record names a file by something that is no path");
+		return err_set(p->err, EBADMSG, "the record contains an invalid path");
 	return add_read(p, f->path) < 0 ? -ENOMEM : 0;
 }
 
@@ -397,7 +397,7 @@ static int copy_command(const struct run_info *info, struct err *err, struct rer
 	ret->began = info->start;
 	ret->redacted |= rerun_has_redacted(&info->argv);
 	if (has_nul(&info->argv) || (info->cwd.n && !rerun_is_path(info->cwd, false)))
-		return err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
+		return err_set(err, EBADMSG, "the record contains an invalid command or folder");
 	return ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? 0 : rerun_oom(err);
 }
 
@@ -597,7 +597,7 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 			rc = rerun_bring(x, home, to);
 		free(to);
 		if (rc < 0)
-			return err_set(err, -rc, "cannot bring '%s' into '%s'", x->name, dir);
+			return err_set(err, -rc, "cannot copy '%s' to '%s'", x->name, dir);
 	}
 	return 0;
 }

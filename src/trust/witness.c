@@ -182,7 +182,8 @@ static int append_input(struct one *r, store_id version)
 		ok = element_put(x, str_of(other));
 	else
 		ok = element_text(
-		    &x->unknown, str_of("the record has no digest of it (stemma run --digest), and it is not there as it was"));
+		    &x->unknown,
+		    str_of("the record has no digest of it (stemma run --digest), and it is missing or has changed"));
 	return ok ? 0 : witness_oom(r->err);
 }
 
@@ -265,7 +266,7 @@ static int collect_results(struct one *r)
 	}
 	if (!any)
 		r->side.absent[TRUST_RESULTS] =
-		    strdup("no results of it were recorded (stemma bench run, or stemma run --results or --digest)");
+		    strdup("it has no recorded results (use stemma bench run, or stemma run --results or --digest)");
 	return 0;
 }
 
@@ -445,7 +446,7 @@ static int find_one_run(struct store *s, const char *text, struct err *err, stor
 	if (rc == 0)
 		err_set(err, 0, "there is no run '%s'", text);
 	else if (rc == -ENOTUNIQ)
-		err_set(err, 0, "'%s' is the beginning or end of several runs' ids", text);
+		err_set(err, 0, "'%s' is ambiguous: several runs have this beginning or end of their id", text);
 	return rc;
 }
 

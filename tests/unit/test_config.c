@@ -99,7 +99,7 @@ static void bad_lines_are_said_and_have_no_effect(void **state)
 	struct config c = {0};
 	assert_int_equal(config_load_file(&c, "c", "/", note, NULL), 0);
 	assert_int_equal(complaints, 9);
-	assert_non_null(strstr(said, "c:2: no setting is called 'no.such'"));
+	assert_non_null(strstr(said, "c:2: unknown setting 'no.such'"));
 	assert_string_equal(config_get(&c, CONFIG_color), "always");
 	assert_int_equal(config_duration(&c, CONFIG_skew), 0);
 	assert_string_equal(config_get(&c, CONFIG_capture), "complete");

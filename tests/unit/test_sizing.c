@@ -290,7 +290,7 @@ static void test_limits(void **state)
 	buf_reset(&words);
 	err_clear(&err);
 	assert_int_equal(archive_limits(home, few, NULL, &err, &words, &n), 0);
-	assert_true(n == 3 && !words.n && strstr(err.text, "3 tasks"));
+	assert_true(n == 3 && !words.n && strstr(err.text, "3 similar tasks"));
 	err_clear(&err);
 	assert_int_equal(archive_limits(home, none, NULL, &err, &words, &n), 0);
 	assert_true(!words.n && err.text[0]);
@@ -318,7 +318,7 @@ static void test_unlike(void **state)
 	assert_int_equal(summary_set(&m, FIGURE_memory_resident_peak, 2150000000, "m", true), 0);
 	assert_int_equal(archive_unlike(home, &m, &said), 1);
 	assert_string_equal(buf_cstr(&said),
-	                    "memory_resident_peak is 2.0 GiB; 30 tasks like it had 190.7 MiB to 218.4 MiB");
+	                    "memory_resident_peak is 2.0 GiB; 30 similar tasks had 190.7 MiB to 218.4 MiB");
 	/* What failed says nothing of what is usual. */
 	buf_reset(&said);
 	m.exit_status = 1;

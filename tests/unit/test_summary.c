@@ -362,7 +362,7 @@ static void test_bad(void **state)
 	    {"{\"format\": 2}", "newer"},
 	    {"{\"format\": 0}", "out of range"},
 	    {"{\"format\": \"one\"}", "'format' is no number"},
-	    {"{\"format\": 1} {}", "more behind"},
+	    {"{\"format\": 1} {}", "data after the end"},
 	    {"{\"format\": 1", "line 1"},
 	    {"{\"format\": 1,\n\"a\": 01}", "line 2"},
 	    {"{\"format\": 1, \"a\": 1.2.3}", "no JSON"},

@@ -285,7 +285,7 @@ void diff_build_head(const struct diff_item *i, struct buf *b)
 		return;
 	}
 	if (str_is(i->part, "nothing")) {
-		buf_str(b, str_of("  built from the same, as far as is recorded"));
+		buf_str(b, str_of("  built from the same inputs, as far as recorded"));
 		return;
 	}
 	if (str_is(i->part, "same")) {
@@ -314,7 +314,7 @@ void diff_build_values(const struct diff_item *i, struct buf *b)
 	if (str_is(i->part, "same"))
 		return;
 	if (str_is(i->part, "nothing")) {
-		buf_str(b, str_of("see `stemma show` for what of it was not seen"));
+		buf_str(b, str_of("`stemma show` lists the gaps of the build"));
 		return;
 	}
 	if (i->kind == DIFF_CHANGED) {

@@ -21,7 +21,7 @@ void trace_decisions_words(const struct spec *s, uint32_t function, const uint32
 	for (uint32_t i = 0; i < n_decisions && i < 8; i++) {
 		const struct spec_node *n = spec_node(s, function, decisions[i]);
 		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
-		buf_printf(b, "%s", i ? ", " : n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		buf_printf(b, "%s", i ? ", " : n_decisions > 1 ? "one of these decided: " : "decided at ");
 		if (n->line) {
 			fmt_name(b, str_of(slash ? slash + 1 : file));
 			buf_printf(b, ":%u", n->line);
@@ -36,7 +36,7 @@ void trace_decisions_words(const struct spec *s, uint32_t function, const uint32
 static void format_call_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
 {
 	if (f->too_large)
-		buf_printf(b, "the paths of the specification that these calls may have taken are too many to be followed\n");
+		buf_printf(b, "too many paths of the specification match these calls\n");
 	else if (!f->found)
 		buf_printf(b, "no path of the specification has %s calls: only the calls are compared\n",
 		           f->none[0] && f->none[1] ? "these"
@@ -45,21 +45,17 @@ static void format_call_path(const struct spec *s, const struct call_path_found 
 	if (!f->found)
 		return;
 	if (f->loose)
-		buf_printf(b, "a path of the specification has these calls only if functions of libraries may make any\n");
+		buf_printf(b, "a path of the specification matches only if library functions may make any calls\n");
 	if (f->deep)
 		buf_printf(b, "paths with more than %u frames between two calls were not followed\n", CALL_PATH_FRAMES);
 	if (f->merged)
-		buf_printf(
-		    b, "the calls may be nested in more ways than can be followed one by one: of those that qualify one was "
-		       "taken\n");
+		buf_printf(b, "several nestings of the calls match: one was chosen\n");
 	else if (f->ways[0] > 1 || f->ways[1] > 1)
-		buf_printf(b,
-		           "the traces say which calls were made, not from where: %llu%s | %llu%s paths of the specification "
-		           "qualify\n",
+		buf_printf(b, "the traces contain no call sites: %llu%s | %llu%s paths of the specification match\n",
 		           (unsigned long long)f->ways[0], f->ways[0] == CALL_PATH_WAYS ? " or more" : "",
 		           (unsigned long long)f->ways[1], f->ways[1] == CALL_PATH_WAYS ? " or more" : "");
 	if (f->parts && f->apart < f->together)
-		buf_printf(b, "the sides part after call %u at the latest, after call %u at the earliest\n", f->together,
+		buf_printf(b, "the sides diverge after call %u at the latest, after call %u at the earliest\n", f->together,
 		           f->apart);
 	if (f->parts)
 		trace_decisions_words(s, f->function, f->decisions, f->n_decisions, b);
@@ -77,13 +73,14 @@ static bool format_call_stacks(const struct calls c[2], struct buf *b)
 			continue;
 		partial |= c[s].n_unknown || c[s].n_cut;
 		if (c[s].n_unknown)
-			buf_printf(b, "who made %u of %c's %u calls is not known\n", c[s].n_unknown, side, c[s].n);
+			buf_printf(b, "the callers of %u of %c's %u calls are unknown\n", c[s].n_unknown, side, c[s].n);
 		if (c[s].n_cut)
-			buf_printf(b, "of %u of %c's %u calls the outer functions are not known: the stack could not be followed\n",
+			buf_printf(b, "the outer callers of %u of %c's %u calls are unknown: the stack could not be unwound\n",
 			           c[s].n_cut, side, c[s].n);
 		if (c[s].n_unnamed)
 			buf_printf(
-			    b, "no name for %u of %c's %u addresses: the program's file is gone or another, or has no symbols\n",
+			    b,
+			    "no name for %u of %c's %u addresses: the program's file is missing or different, or has no symbols\n",
 			    c[s].n_unnamed, side, c[s].n_addresses);
 		if (c[s].n_unlined)
 			buf_printf(b, "no line for %u of %c's %u addresses: no debug information (-g)\n", c[s].n_unlined, side,

@@ -128,18 +128,18 @@ static int compare_calls_pair(struct trace_comparison *j, const struct trace_fil
 static int check_kinds(const struct trace_file *a, const struct trace_file *b, struct err *err)
 {
 	if (a->calls != b->calls) {
-		err_set(err, 0, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
+		err_set(err, 0, "'%s' is a trace of calls and '%s' is a trace of functions", a->calls ? a->path : b->path,
 		        a->calls ? b->path : a->path);
 		err_hint(err, "run both sides with the same option, --trace or --trace-calls");
 		return -EINVAL;
 	}
 	if (!a->calls && a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
-		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is not known",
-		        a->path, b->path,
+		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is unknown", a->path,
+		        b->path,
 		        a->spec   ? "the second"
 		        : b->spec ? "the first"
 		                  : "either");
-		err_hint(err, "name them with --spec FILE, or the programs that have them in");
+		err_hint(err, "use --spec FILE with the specifications, or with programs that contain them");
 		return -EBADMSG;
 	}
 	return 0;
@@ -155,7 +155,7 @@ static int compare_contents(struct trace_comparison *j, const struct trace_file 
 	if (!a->functions && !b->functions)
 		return compare_traces(p->atlas, path, o, err, &p->c);
 	if (!a->functions || !b->functions)
-		return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
+		return err_set(err, EINVAL, "'%s' contains decisions and '%s' only functions", a->functions ? b->path : a->path,
 		               a->functions ? a->path : b->path);
 	int r = compare_function_traces(p->atlas, path, o, err, &p->c, found, &p->searched);
 	p->functions = true;
@@ -346,7 +346,7 @@ static int append_lines_item(struct diff *d, const struct trace_pair *p)
 	struct diff_item x = {.category = DIFF_lines, .kind = DIFF_CHANGED};
 	trace_words_at(p, first, &place);
 	if (p->side[0].n_threads > 1 || p->side[1].n_threads > 1)
-		buf_printf(&place, ", where threads took part, whose order may differ");
+		buf_printf(&place, "; threads took part, and their order may differ");
 	trace_words_side_operands(p, first, 0, &a);
 	trace_words_side_operands(p, first, 1, &b);
 	x.subject = str_of(slash ? slash + 1 : p->side[0].exe);

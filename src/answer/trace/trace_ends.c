@@ -27,7 +27,7 @@ bool trace_words_exit(const struct trace_exit_status *f, bool cut, struct buf *b
 		fmt_ending(b, TERM_ending_signaled, f->code);
 		return true;
 	case EXIT_STATUS_EXEC:
-		buf_printf(b, "becomes another program");
+		buf_printf(b, "executes another program");
 		if (*f->program) {
 			buf_printf(b, ", ");
 			fmt_name(b, str_of(f->program));
@@ -94,5 +94,5 @@ void trace_words_uncertain(const struct trace_side *s, struct buf *b)
 		buf_printf(b, " begin in ");
 		trace_words_function(s->first, b);
 	}
-	buf_printf(b, ": which belong together is not known, they are paired in the order in which they were made");
+	buf_printf(b, ": the pairing is unknown; they are paired in the order of their creation");
 }

@@ -15,26 +15,25 @@
 static void format_searched(const struct spec *s, const struct path_found *f, struct buf *b)
 {
 	if (f->ambiguous)
-		buf_printf(b,
-		           "the traces say which functions were called, not from where: in %llu of %llu calls more than one "
-		           "path of the "
-		           "specification qualifies\n",
-		           (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
+		buf_printf(
+		    b,
+		    "the traces contain no call sites: in %llu of %llu calls more than one path of the specification matches\n",
+		    (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
 	if (f->none)
-		buf_printf(b, "in %llu of %llu calls no path of the specification qualifies; they are compared by names\n",
+		buf_printf(b, "in %llu of %llu calls no path of the specification matches; they are compared by name\n",
 		           (unsigned long long)f->none, (unsigned long long)f->functions);
 	if (f->unrecorded)
-		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
+		buf_printf(b, "in %llu of %llu calls a path matches only through calls that are in no trace\n",
 		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
 	if (f->too_large)
-		buf_printf(b, "%llu call%s too many paths to be searched\n", (unsigned long long)f->too_large,
+		buf_printf(b, "%llu call%s too many paths to search\n", (unsigned long long)f->too_large,
 		           str_have(f->too_large));
 	if (f->function == SPEC_NONE)
 		return;
 	if (f->apart < f->together) {
-		buf_printf(b, "the sides part in ");
+		buf_printf(b, "the sides diverge in ");
 		fmt_name(b, str_of(s->functions[f->function].name));
-		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
+		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths match\n",
 		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
 	}
 	if (f->n_decisions == 1 && spec_node(s, f->function, f->decisions[0])->kind != SPEC_DECISION)
@@ -83,7 +82,7 @@ static int same_choice(const struct call_events e[2], const char *const path[2],
 	while (r == 0 && (at[0] < e[0].n_names || at[1] < e[1].n_names)) {
 		int c = at[0] == e[0].n_names ? 1 : at[1] == e[1].n_names ? -1 : strcmp(v[0][at[0]], v[1][at[1]]);
 		if (c) {
-			err_set(err, 0, "'%s' was made with the function %s chosen, and '%s' without", path[c > 0],
+			err_set(err, 0, "'%s' was made with the function %s selected, and '%s' without", path[c > 0],
 			        v[c > 0][at[c > 0]], path[c < 0]);
 			r = -EINVAL;
 		}
@@ -127,7 +126,8 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 		t->steps = steps[s];
 		t->damaged = e[s].damaged;
 		if (t->damaged)
-			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
+			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is not a function",
+			         e[s].line);
 	}
 	if (r == 0)
 		r = compare_steps(m, &symbols, o, err, &c);

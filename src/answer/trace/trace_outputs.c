@@ -76,7 +76,7 @@ static int read_output_item(struct store *s, const struct diff_item *i, struct t
 	buf_printf(&b, " | ");
 	r = r < 0 ? r : append_size(s, i->b, &b);
 	if (i->kind == DIFF_REWRITTEN)
-		buf_printf(&b, ", other bytes");
+		buf_printf(&b, ", different bytes");
 	o->differ = true;
 	r = r < 0 ? r : append_words(o, &b);
 	buf_release(&b);

@@ -371,8 +371,8 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 		f->spec = s->n_specs ? s->specs[0] : NULL;
 		if (f->spec)
 			return 0;
-		err_set(err, 0, "'%s' has names of functions only; the paths between them need a specification", f->path);
-		err_hint(err, "name it with --spec FILE");
+		err_set(err, 0, "'%s' contains function names only; the paths between them require a specification", f->path);
+		err_hint(err, "use --spec FILE");
 		return -EINVAL;
 	}
 	r = find_library_specs(s, f, err);
@@ -649,14 +649,14 @@ int trace_set_find_recorded(struct store *s, const char *word, struct err *err, 
 	if (r <= 0)
 		return 0;
 	if (t.kind == TARGET_FILE) {
-		err_set(err, 0, "'%s' is no run or execution, and there is no trace of that name", word);
+		err_set(err, 0, "'%s' is not a run, an execution or a trace", word);
 		return 0;
 	}
 	ret->run = t.id;
 	if (t.kind == TARGET_EXEC) {
 		r = store_exec(s, t.id, &x);
 		if (r <= 0 || !x.run) {
-			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
+			err_set(err, r < 0 ? -r : ENOENT, "'%s' belongs to no recorded run", word);
 			return 0;
 		}
 		ret->run = x.run;

@@ -132,7 +132,7 @@ void trace_words_datum(const struct trace_pair *p, struct buf *b)
 		if (p->calls)
 			buf_printf(b, " in ");
 		if (s->kind == STEP_SILENT)
-			buf_printf(b, "what was computed without a system call in ");
+			buf_printf(b, "a computation without a system call in ");
 		trace_words_place(p, 0, s->function, s->node, b);
 	}
 }
@@ -165,7 +165,7 @@ static bool put_way(const struct trace_pair *p, int side, const struct spot *s, 
 	}
 	if (s->outcome > 1 || (to[0]->line == to[1]->line && to[0]->file == to[1]->file))
 		return false;
-	buf_printf(b, "the way to ");
+	buf_printf(b, "the path to ");
 	format_source_line(p, side, to[s->outcome]->file, to[s->outcome]->line, b);
 	return true;
 }
@@ -205,12 +205,12 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 			return;
 		}
 		if (n && n->kind == SPEC_DECISION)
-			buf_printf(b, "comes to the decision");
+			buf_printf(b, "reaches the decision");
 		else if (n && *n->name) {
 			buf_printf(b, "calls ");
 			trace_words_function(n->name, b);
 		} else
-			buf_printf(b, n ? "makes a call" : "goes on");
+			buf_printf(b, n ? "makes a call" : "continues");
 		put_where(p, side, s->function, s->node, b);
 		return;
 	case STEP_SILENT:
@@ -220,10 +220,10 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		if (s->step < p->side[side].steps)
 			buf_printf(b, "has a gap");
 		else if (t->damaged)
-			buf_printf(b, "cannot be read any further");
+			buf_printf(b, "cannot be read further");
 		else if ((t->info.end != TRACE_CUT && t->info.end != TRACE_EXIT) ||
 		         !trace_words_exit(p->side[side].exit_status, t->info.end == TRACE_CUT, b))
-			buf_printf(b, p->calls && p->calls->c[side].replaced ? "becomes another program"
+			buf_printf(b, p->calls && p->calls->c[side].replaced ? "executes another program"
 			              : p->calls && p->calls->c[side].killed ? "is killed"
 			              : t->info.end == TRACE_EXIT            ? "exits"
 			              : t->info.end == TRACE_THREAD          ? "ends"
@@ -348,10 +348,10 @@ void trace_words_side(const struct trace_pair *p, const struct difference *d, in
 		buf_printf(b, "took ");
 		put_outcome(p, side, at, b);
 	} else if (d->d.decision && at->kind == STEP_SILENT) {
-		buf_printf(b, "computed something else");
+		buf_printf(b, "computed a different value");
 	} else if (is_extra(d)) {
 		size_t n = d->d.end[side] - (d->d.at[side] == ALIGN_START ? 0 : d->d.at[side] + 1);
-		buf_printf(b, "makes %zu step%s of its own", n, str_plural(n));
+		buf_printf(b, "makes %zu separate step%s", n, str_plural(n));
 	} else if (at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER) {
 		buf_printf(b, "called ");
 		trace_words_function_at(p, side, d->next[side].function, b);
@@ -393,7 +393,7 @@ void trace_words_divergence(const struct trace_pair *p, const struct difference 
 	struct buf a = {0}, other = {0};
 	trace_words_at(p, d, b);
 	if (d->d.decision && d->at[0].kind == STEP_SILENT) {
-		buf_printf(b, ": what A and B compute there differs");
+		buf_printf(b, ": A and B compute different values there");
 		return;
 	}
 	trace_words_side(p, d, 0, &a);
@@ -420,7 +420,7 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 		return;
 	}
 	if (at == p->c.datum && at[0].kind == STEP_SILENT) {
-		buf_printf(b, "the values were not kept (stemma run --trace-full)");
+		buf_printf(b, "the values were not recorded (use stemma run --trace-full)");
 		return;
 	}
 	struct buf source[2] = {0};
@@ -471,7 +471,7 @@ void trace_words_iterations(const struct trace_pair *p, const struct difference 
 	uint32_t function = d->d.loop_function;
 	if (function >= p->atlas->n || !p->atlas->layouts[function] || d->d.loop >= p->atlas->layouts[function]->n_loops)
 		return;
-	buf_printf(b, "%zu | %zu turns of the loop", d->d.iterations[0], d->d.iterations[1]);
+	buf_printf(b, "%zu | %zu iterations of the loop", d->d.iterations[0], d->d.iterations[1]);
 	put_where(p, trace_pair_knows(p, function), function, p->atlas->layouts[function]->loops[d->d.loop].head, b);
 }
 

@@ -13,23 +13,19 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	char name = "AB"[side];
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
-		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
+		buf_printf(b, "%c's trace can be read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
 	else if (t->info.end == TRACE_CUT && trace_is_incomplete(p, side))
-		buf_printf(
-		    b,
-		    "%c's trace does not say how the program ended, nor does a record: it was killed, or is still going on, "
-		    "or started another program\n",
-		    name);
+		buf_printf(b,
+		           "how %c's program ended is unknown: it was killed, is still running, or executed another program\n",
+		           name);
 	else if (t->info.end == TRACE_STOPPED)
-		buf_printf(b, "%c's trace stops before the program did\n", name);
+		buf_printf(b, "%c's trace ends before the program did\n", name);
 	if (t->gaps)
-		buf_printf(b, "%c's trace has %llu gap%s: not all was recorded\n", name, (unsigned long long)t->gaps,
-		           str_plural(t->gaps));
+		buf_printf(b, "%c's trace has %llu gap%s\n", name, (unsigned long long)t->gaps, str_plural(t->gaps));
 	if (!s) {
 		buf_printf(b,
-		           "%c's specification is not known: numbers stand for names, and loops are not seen (--spec FILE "
-		           "names it, or "
-		           "the program that it is in)\n",
+		           "%c's specification is unknown: there are numbers instead of names, and no loops (use --spec FILE "
+		           "with the specification or the program)\n",
 		           name);
 		return;
 	}
@@ -39,7 +35,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)
 		lines = s->nodes[i].line > 0;
 	if (!lines)
-		buf_printf(b, "%c's program was built without lines (-g)\n", name);
+		buf_printf(b, "%c's program was built without line numbers (-g)\n", name);
 	for (uint32_t i = 0; i < s->n_gaps && i < 3; i++) {
 		buf_printf(b, "%c's specification: ", name);
 		fmt_name(b, str_of(s->gaps[i]));
@@ -96,7 +92,7 @@ void trace_words_unexamined(const struct trace_pair *p, struct buf *b)
 		return;
 	if (!p->functions && !p->c.thread[0].info.spec) {
 		fmt_path(b, str_of(p->side[0].exe));
-		buf_printf(b, ", which is not built to be traced; only libraries are\n");
+		buf_printf(b, ", which was not built for tracing; only libraries were\n");
 	}
 	put_unexamined_functions(s, b);
 	uint64_t branches = trace_unexamined_branches(s);
@@ -119,16 +115,16 @@ void trace_words_outputs(const struct trace_pair *p, struct buf *b)
 	if (o->words) {
 		buf_printf(b, "%s\n", o->words);
 	} else if (!o->known) {
-		buf_printf(b, "not compared: they are of no runs whose record says what was written\n");
+		buf_printf(b, "not compared: their outputs are not recorded\n");
 		return;
 	} else if (o->bytes_known) {
-		buf_printf(b,
-		           "%llu byte%s on both sides, and no file that is known to differ; what went to a terminal or a pipe "
-		           "was not kept\n",
-		           (unsigned long long)o->bytes, str_plural(o->bytes));
+		buf_printf(
+		    b,
+		    "%llu byte%s on both sides, and no file is known to differ; output to a terminal or pipe is not recorded\n",
+		    (unsigned long long)o->bytes, str_plural(o->bytes));
 	}
 	if (o->n_open)
-		buf_printf(b, "%zu file%s of the same size, whose bytes are not known (stemma run --digest)\n", o->n_open,
+		buf_printf(b, "%zu file%s of equal size with unknown content (use stemma run --digest)\n", o->n_open,
 		           str_plural(o->n_open));
 }
 
@@ -137,10 +133,8 @@ void trace_words_threads(const struct trace_pair *p, struct buf *b)
 	size_t n[2] = {p->side[0].n_threads, p->side[1].n_threads};
 	if (p->c.equal || (n[0] < 2 && n[1] < 2))
 		return;
-	buf_printf(b,
-	           "%zu | %zu threads took part: in which order they came is the machine's timing and no difference of the "
-	           "program, and may be all that differs here",
-	           n[0], n[1]);
+	buf_printf(b, "%zu | %zu threads took part: their order depends on timing, and may be the only difference", n[0],
+	           n[1]);
 }
 
 void trace_words_notes(const struct trace_pair *p, struct buf *b)
@@ -155,19 +149,20 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 		}
 		if (m->n_changed > 5)
 			buf_printf(b, " and %u more functions", m->n_changed - 5);
-		buf_printf(b, m->n_changed ? "\n" : "no function's decisions or calls, only lines or what lies between them\n");
+		buf_printf(b, m->n_changed ? "\n"
+		                           : "no decision or call of any function, only line numbers or code between them\n");
 	}
 	if (trace_built_anew(p))
-		buf_printf(b, "the programs are of different builds, which differ only in what is not traced\n");
+		buf_printf(b, "the programs are different builds that differ only in code that is not traced\n");
 	note_side(p, 0, b);
 	note_side(p, 1, b);
 	if (p->searched)
 		buf_printf(b, "%s\n", p->searched);
 	if (p->c.n && trace_is_silent(&p->c.v[0]))
-		buf_printf(b, "what differs first reached no system call and was not kept: trace in full (stemma run "
-		              "--trace-full) to see its line\n");
+		buf_printf(b, "the first difference reached no system call and was not recorded: stemma run --trace-full shows "
+		              "its line\n");
 	if (!p->c.result.exact)
-		buf_printf(b, "what follows the first divergence differs too much to be aligned in the best way\n");
+		buf_printf(b, "the steps after the first divergence differ too much for an optimal alignment\n");
 }
 
 void trace_words_same(const struct trace_pair *p, struct buf *b)
@@ -185,16 +180,14 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 		return;
 	}
 	if (trace_verdict(p) == TRACE_OUTPUT)
-		buf_printf(b, "they wrote something else, and ");
+		buf_printf(b, "outputs differ, and ");
 	bool whole = !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1);
 	if (trace_verdict(p) == TRACE_UNKNOWN && whole)
-		buf_printf(
-		    b, "whether they are the same, as they were given something else, and not all that they wrote is known: ");
+		buf_printf(b, "whether they are the same: inputs or arguments differ, and outputs are partly unknown: ");
 	else if (trace_verdict(p) == TRACE_UNKNOWN)
-		buf_printf(b, "whether they are the same, as not all was traced (below): ");
+		buf_printf(b, "whether they are the same: not everything was traced (see below): ");
 	if (p->calls) {
-		buf_printf(b, "no difference in %u call%s, nor in what they were about", p->calls->c[0].n,
-		           str_plural(p->calls->c[0].n));
+		buf_printf(b, "no difference in %u call%s and their arguments", p->calls->c[0].n, str_plural(p->calls->c[0].n));
 		return;
 	}
 	buf_printf(b, "no control difference in %zu step%s", p->side[0].steps, str_plural(p->side[0].steps));

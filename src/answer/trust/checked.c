@@ -89,7 +89,7 @@ static int check_statement(struct checking *x, struct chain *c, const struct wit
 	}
 	int there = witness_compare(c, w, append_problem, x, &x->k->report);
 	if (there < 0)
-		append_problem(x, "a statement is of another chain than this record has");
+		append_problem(x, "a statement belongs to another chain");
 	*ret = there == 1;
 	return 0;
 }
@@ -172,7 +172,7 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 	struct digest hash;
 	*ret = (struct checked){.expects = o->expect, .checks = o->signers && !o->witnessed};
 	if (o->expect && !hex_parse(str_of(o->expect), hash.b, sizeof(hash.b)))
-		return (err_set(err, 0, "what is expected is no hash of 64 hexadecimal digits"), -EINVAL);
+		return (err_set(err, 0, "the expected hash must have 64 hexadecimal digits"), -EINVAL);
 	ret->problems = json_array();
 	struct checking x = {.k = ret, .allowed = o->signers, .identity = o->identity, .err = err};
 	int r = chain_verify(c, o->expect, append_problem, &x, err, &ret->report);
@@ -184,8 +184,8 @@ int checked_make(struct chain *c, const struct checked_options *o, struct err *e
 	}
 	if (o->expect && !ret->report.expected) {
 		ret->report.cut |= !ret->report.seals;
-		append_problem(&x, ret->report.seals ? "the hash that is expected is none of the chain's"
-		                                     : "the record is cut: a seal is expected, and there is none");
+		append_problem(&x, ret->report.seals ? "the expected hash is not in the chain"
+		                                     : "the record is cut: the expected seal is missing");
 	}
 	ret->open += x.behind;
 	if (o->signers && !o->witnessed && ret->open)

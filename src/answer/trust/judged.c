@@ -15,7 +15,8 @@ static int find_runs(struct store *s, char *const *words, size_t n_words, const 
 	for (size_t i = 0; rc == 1 && !n_words && claim && claim->runs && claim->runs[i]; i++) {
 		/* A claim names runs by their whole ids: "@" would be another one tomorrow. */
 		if (strlen(claim->runs[i]) != 26)
-			return (err_set(err, 0, "the claim names the run '%s', which is no whole id", claim->runs[i]), -EINVAL);
+			return (err_set(err, 0, "the claim names the run '%s', which is not a complete id", claim->runs[i]),
+			        -EINVAL);
 		rc = witness_find(s, claim->runs[i], err, ids, n);
 	}
 	if (rc == 1 && !*n)

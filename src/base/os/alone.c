@@ -31,7 +31,7 @@ void *dlsym(void *restrict handle, const char *restrict name)
 
 char *dlerror(void)
 {
-	static char text[] = "this stemma is linked statically and loads no library";
+	static char text[] = "this stemma is statically linked and cannot load libraries";
 	return text;
 }
 

@@ -163,7 +163,7 @@ static void emit_app_rank(struct teller *t, const struct app_said *said)
 		library.n = (size_t)(line - library.p);
 	if (said->flags & APP_RANK_UNKNOWN) {
 		struct buf text = {0};
-		buf_printf(&text, "ranks and files of an MPI library that is not known: ");
+		buf_printf(&text, "ranks and files of an unknown MPI library: ");
 		buf_str(&text, redact_into(&t->room[0], library));
 		sup_gap(t->s, NULL, TERM_gap_lost, 0, buf_cstr(&text));
 		buf_release(&text);
@@ -247,7 +247,7 @@ void channel_emit_app(struct sup *s, const struct channel_image *image)
 	emit_app_activities(&t);
 	if (t.dropped)
 		sup_gap(s, h->pid ? proc_by_pid(s, (pid_t)h->pid) : NULL, TERM_gap_limit, t.dropped,
-		        "what a program told of itself found no room");
+		        "annotations of a program were lost for lack of space");
 	for (size_t i = 0; i < sizeof(t.room) / sizeof(t.room[0]); i++)
 		buf_release(&t.room[i]);
 	free(t.v);

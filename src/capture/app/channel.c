@@ -402,7 +402,7 @@ static void channel_sweep(struct sup *s, bool all)
 	}
 	free(l.v);
 	if (!whole && all && l.n)
-		sup_gap(s, NULL, TERM_gap_limit, 0, "more processes told what they do than could be taken in");
+		sup_gap(s, NULL, TERM_gap_limit, 0, "annotations of some processes were lost: too many processes");
 	c->waiting |= !whole;
 	if (!all)
 		return;

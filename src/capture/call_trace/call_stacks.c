@@ -468,7 +468,7 @@ void stacker_emit(struct stacker *k, struct sup *s, struct emitted_stacks *said,
 			keep_known(k, said, image, at, stack);
 		} else if (!a) {
 			give_up(k);
-			sup_gap(s, NULL, TERM_gap_lost, 0, "call stacks: what unwinds them does not answer any more");
+			sup_gap(s, NULL, TERM_gap_lost, 0, "call stacks: the unwinder no longer answers");
 		}
 	}
 	if (said->any && stack == said->last)

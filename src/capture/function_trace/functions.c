@@ -84,7 +84,7 @@ static int attach_single(struct functions *x, const struct found *f, struct bpf_
 		if (!x->single[x->n_single]) {
 			char what[FUNCTION_NAME_MAX + 64];
 			int e = errno;
-			snprintf(what, sizeof(what), "the kernel does not let the function %s be traced", v->name);
+			snprintf(what, sizeof(what), "the kernel does not allow tracing of the function %s", v->name);
 			return programs_refused(err, e, what);
 		}
 	}
@@ -104,7 +104,7 @@ static int attach_programs(struct functions *x, const struct found *f, bool sing
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	r = bpf_prog_test_run_opts(begin, &run);
 	if (r < 0 || run.retval)
-		return programs_refused(err, r < 0 ? -r : EIO, "cannot tell the kernel which processes are meant");
+		return programs_refused(err, r < 0 ? -r : EIO, "cannot select the processes to trace");
 	x->multi = calloc(f->n_programs + 1, sizeof(*x->multi));
 	if (!x->multi)
 		return err_set(err, ENOMEM, "cannot trace functions");
@@ -112,7 +112,7 @@ static int attach_programs(struct functions *x, const struct found *f, bool sing
 		r = attach_multi(x, f, i, bpf_program__fd(enter));
 	if (single || (r == -EINVAL && !x->n_multi))
 		return attach_single(x, f, enter, err);
-	return r < 0 ? programs_refused(err, -r, "the kernel does not let these functions be traced") : 0;
+	return r < 0 ? programs_refused(err, -r, "the kernel does not allow tracing of these functions") : 0;
 }
 
 int functions_open(const struct found *f, bool single, uint32_t ring, struct functions **ret, struct err *err)

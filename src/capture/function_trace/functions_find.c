@@ -256,10 +256,10 @@ static int look_into(struct found *f, uint32_t program, char *const *globs, size
 	Elf *elf = elf_begin(p->fd, ELF_C_READ, NULL);
 	int r = 0;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head))
-		r = refuse(err, ENOEXEC, "'%s' is no program of machine code: functions can be traced in those only", p->path);
+		r = refuse(err, ENOEXEC, "'%s' is not an ELF program: functions can only be traced in those", p->path);
 #if defined(__x86_64__)
 	else if (head.e_machine != EM_X86_64)
-		r = refuse(err, ENOEXEC, "'%s' is a program for another processor, or of 32 bits", p->path);
+		r = refuse(err, ENOEXEC, "'%s' is a program for another processor or a 32-bit program", p->path);
 #endif
 	else
 		r = take_segments(p, elf, err);
@@ -351,8 +351,7 @@ int functions_found_add(struct found *f, const char *wish, struct err *err)
 		return r;
 	if (f->n == before) {
 		err_set(err, 0, "no function of '%s' has such a name: %s", f->programs[program].path, colon + 1);
-		return err_hint(err, "nm %s lists those that it has; strip takes them away", f->programs[program].path),
-		       -ENOENT;
+		return err_hint(err, "nm %s lists its functions; strip removes them", f->programs[program].path), -ENOENT;
 	}
 	qsort(f->v, f->n, sizeof(*f->v), compare_functions_by_address);
 	for (size_t i = 0; i < f->n; i++)

@@ -201,7 +201,7 @@ void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, cons
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 /* Of H5Ocopy, by its list: does it copy objects that references lead to? They lie elsewhere. */
 bool h5_copies_more(struct h5_lib *l, hid_t list);
-#define H5_COPIED_MORE "objects were copied of which it is not known what all of them came from"
+#define H5_COPIED_MORE "the sources of some copied objects are unknown"
 
 /* The asynchronous functions of 1.13 and later have these before what the others have, and an event set behind it.
  * HDF5's own connector has done what they ask for when they come back; with another one that works later, what it began

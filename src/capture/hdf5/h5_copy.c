@@ -107,7 +107,7 @@ static void note_attributes(struct h5_lib *l, hid_t copy, struct h5_obj *from, s
 	}
 	h5_unhush(l, &q);
 	if (n == H5_ATTRIBUTES_MAX)
-		h5_gap("an object was copied with many attributes: not all of them are known");
+		h5_gap("an object was copied with many attributes: some of them are unknown");
 }
 
 /* Two open objects, of which one is the copy of the other. false: what they are could not be asked. */

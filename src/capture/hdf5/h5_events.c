@@ -621,7 +621,7 @@ static bool begin_image(struct teller *t)
 	const struct app_told *h = &t->image->head;
 	int64_t born = h5_time_within(t, h->born);
 	if (!h->pid || !images_find(t->s->images, h->pid, h->started, born, &t->n)) {
-		sup_gap(t->s, NULL, TERM_gap_hdf5, 0, "a program that was not seen used HDF5");
+		sup_gap(t->s, NULL, TERM_gap_hdf5, 0, "a program that was not observed used HDF5");
 		return false;
 	}
 	t->subject = (struct proc){.pid = (pid_t)h->pid, .num = ++t->s->known->procs};
@@ -651,7 +651,7 @@ void channel_emit_h5(struct sup *s, const struct channel_image *image)
 	for (size_t i = 0; i < image->n; i++)
 		app_read_entries(image->windows[i].p, image->windows[i].n, emit_h5_entry, t);
 	if (t->lost)
-		sup_gap(s, &t->subject, TERM_gap_hdf5, t->lost, "objects for which there was no room");
+		sup_gap(s, &t->subject, TERM_gap_hdf5, t->lost, "objects beyond the limit");
 out:
 	for (size_t i = 0; i < t->nfiles; i++) {
 		if (t->files[i].file)

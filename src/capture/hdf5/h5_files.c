@@ -130,7 +130,7 @@ struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *
 	}
 	h5_state_unlock(s);
 	if (is_new && f->unknown)
-		h5_gap("an HDF5 file that is none of the file system's, or several");
+		h5_gap("an HDF5 file that is not one file of the file system");
 	else if (is_new)
 		write_file_entry(f, name);
 	return f;

@@ -16,7 +16,7 @@ static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
 		n++;
 	h5_unhush(l, &q);
 	if (n == H5_ATTRIBUTES_MAX)
-		h5_gap("an object with many attributes was moved: not all of them have its new name");
+		h5_gap("an object with many attributes was moved: some of them keep the old name");
 }
 
 /* The object at a name, opened for as long as it takes to ask. */

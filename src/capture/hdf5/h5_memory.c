@@ -117,11 +117,11 @@ void h5_gap(const char *what)
 bool h5_left_out(uint32_t classes)
 {
 	static const char *const what[H5_CLASSES] = {
-	    "groups were used, which are not recorded, as asked for",
-	    "data of datasets was used, which are not recorded, as asked for",
-	    "data of attributes was used, which are not recorded, as asked for",
-	    "committed datatypes were used, which are not recorded, as asked for",
-	    "links were made, moved or deleted, which are not recorded, as asked for",
+	    "groups were used, which --hdf5 excludes",
+	    "data of datasets was used, which --hdf5 excludes",
+	    "data of attributes was used, which --hdf5 excludes",
+	    "committed datatypes were used, which --hdf5 excludes",
+	    "links were made, moved or deleted, which --hdf5 excludes",
 	};
 	struct h5_state *s = h5_state_get();
 	if (!s || (__atomic_load_n(&s->left_out, __ATOMIC_RELAXED) & classes) == classes)

@@ -153,7 +153,7 @@ static void ask_version(struct h5_lib *l)
 		return;
 	/* 1.10 made identifiers 64 bits wide; these three are what the tests have. */
 	l->known = v[0] == 1 && (v[1] == 10 || v[1] == 12 || v[1] == 14);
-	char text[80] = "version of HDF5 that is not known: ";
+	char text[80] = "unknown version of HDF5: ";
 	format_version(text + strlen(text), v);
 	if (app_tape_on() && !l->known)
 		h5_gap(text);

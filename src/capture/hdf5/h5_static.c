@@ -136,7 +136,7 @@ static void inside_look(struct sup *s, struct proc *p, const struct file *exe)
 	}
 	close(fd);
 	if (m->v[i].has)
-		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 inside the program is not seen");
+		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 linked into the program is not observed");
 }
 
 static void inside_event(struct sup *s, const struct event *ev)

@@ -295,7 +295,7 @@ void opens_see_page(struct sup *s, const struct proc *p)
 		return;
 	memcpy(as, code, n);
 	if (memcmp(is, as, sizeof(as)) != 0)
-		sup_gap(s, p, TERM_gap_lost, 0, "it has code of its own where opens to read are not stopped");
+		sup_gap(s, p, TERM_gap_lost, 0, "it has its own code where opens for reading are not stopped");
 }
 
 /* A child without an exec has its parent's code, and if the memory is its own an empty page. */
@@ -398,7 +398,7 @@ static void go_log(struct sup *s, struct proc *p, const struct trap *t, bool thr
 	    (own.pid && own.pid != (uint64_t)p->pid))
 		return; /* it shares its parent's memory */
 	if (own.missed) {
-		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files that its log had no room for");
+		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files beyond the size of its log");
 		if (!write_own(p, own.slot))
 			logging_give_up(s, p);
 	}

@@ -57,7 +57,7 @@ static void opens_feature_over(struct sup *s, struct proc *p)
 static void opens_feature_adopted(struct sup *s, struct proc *p)
 {
 	if (opens_disown(s, p))
-		sup_gap(s, p, TERM_gap_lost, 0, "opens by the code of a recorder that was killed are not seen");
+		sup_gap(s, p, TERM_gap_lost, 0, "opens through the code of a killed recorder are not observed");
 }
 
 static bool opens_feature_busy(const struct sup *s)

@@ -165,11 +165,11 @@ static void copy_log(struct sup *s, int i)
 	g->astray |= unfound != 0;
 	__atomic_store_n(&log->notes, opens_folders_noted(s, g), __ATOMIC_RELAXED);
 	if (unfound)
-		sup_gap(s, p, TERM_gap_lost, unfound, "opened files by the descriptor of a folder that was not found again");
+		sup_gap(s, p, TERM_gap_lost, unfound, "opened files relative to a folder that could not be found");
 	__atomic_store_n(&log->taken, pos, __ATOMIC_RELEASE);
 	uint32_t lost = __atomic_load_n(&log->lost, __ATOMIC_RELAXED);
 	if (lost != g->lost)
-		sup_gap(s, p, TERM_gap_lost, lost - g->lost, "opened files that its log had no room for");
+		sup_gap(s, p, TERM_gap_lost, lost - g->lost, "opened files beyond the size of its log");
 	g->lost = lost;
 	if (idle)
 		g->late = 0;
@@ -322,14 +322,12 @@ static int record_path(struct sup *s, const struct opened *e, int64_t time, enum
 static void emit_open_gap(struct sup *s, const struct opened *e, int rc, enum opens_late late)
 {
 	if (rc == -ESTALE)
-		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
-		        "which file it opened is not known: its path leads to another one than the kernel opened");
+		sup_gap(s, e->proc, TERM_gap_unsettled, 1, "which file it opened is unknown: the path no longer leads to it");
 	else if (!e->ended && rc < 0)
-		sup_gap(s, e->proc, TERM_gap_lost, 1, "a file that it opened had gone before it was looked at");
+		sup_gap(s, e->proc, TERM_gap_lost, 1, "a file that it opened was removed before it was examined");
 	else if (!e->ended && late == OPENS_LATE_UNKNOWN)
 		sup_gap(s, e->proc, TERM_gap_lost, 1,
-		        e->unasked ? "it closed a file before it was asked which it was"
-		                   : "a name changed while it opened the file");
+		        e->unasked ? "it closed a file before it was examined" : "a name changed while it opened the file");
 }
 
 /* What was opened. */
@@ -400,7 +398,7 @@ static void stat_observed_again(struct sup *s, struct observed *m)
 			rc = calls_open_changed(s, m->proc, full, flags, &m->what,
 			                        &(struct opened_since){m->time, first, last, m->opens});
 		if (rc < 0)
-			sup_gap(s, m->proc, TERM_gap_lost, m->opens, "a file that it opened had gone before it was looked at");
+			sup_gap(s, m->proc, TERM_gap_lost, m->opens, "a file that it opened was removed before it was examined");
 		else if (m->wait > WAIT_FIRST)
 			sup_gap(s, m->proc, TERM_gap_lost, m->opens,
 			        "a file that it opened repeatedly was modified by another process: it may have read an earlier "

@@ -125,7 +125,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 		ret = refuse_with_reason(r, 0, "seccomp user notification ends the process");
 	} else if (rc == EBUSY) {
 		*ret_outranked = true;
-		ret = refuse_with_reason(r, 0, "another supervisor listens to this process's calls already");
+		ret = refuse_with_reason(r, 0, "another supervisor already receives this process's calls");
 	} else if (rc == OLD_LISTENER) {
 		ret = refuse_with_reason(r, 0, "seccomp user notification is older than Linux 5.5");
 	} else if (rc) {
@@ -214,7 +214,7 @@ static int proc_works(struct reason *r, bool *ret_outranked)
 	(void)ret_outranked;
 	char name[64];
 	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
-	return access(name, R_OK) == 0 ? 0 : refuse_with_reason(r, errno, "/proc tells no children of processes");
+	return access(name, R_OK) == 0 ? 0 : refuse_with_reason(r, errno, "/proc does not list children of processes");
 }
 
 /* ---- the choice ---- */
@@ -326,7 +326,7 @@ static void tell_less(struct search *s, const struct row *row, unsigned wanted, 
 	const char *less = lacks[got == FOR_TREE ? LACKS_FILES : got == FOR_SAFE ? LACKS_OTHERS : LACKS_BYTES];
 	if (got > wanted)
 		snprintf(c->line, sizeof(c->line), "%s: %s%s", less, c->why,
-		         exact ? "; --exact would record files, slowly" : "");
+		         exact ? "; --exact would record files (slow)" : "");
 	else if (s->o->count && row->backend == BACKEND_TRACE)
 		snprintf(c->line, sizeof(c->line), "%s: %s", lacks[LACKS_BYTES], c->why);
 }
@@ -358,7 +358,7 @@ static const struct row *search_rows(struct search *s, unsigned wanted, unsigned
 {
 	struct choice *c = s->c;
 	if (!has_own_proc()) {
-		add_why(s, "/proc is not there, or not that of this process");
+		add_why(s, "/proc is not mounted or belongs to another namespace");
 		return NULL;
 	}
 	c->privileged = privileged_program(s->o->argv, s->program, sizeof(s->program));

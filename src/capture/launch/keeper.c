@@ -476,7 +476,7 @@ static bool take_over(struct keeper *k)
 	if (revive_worker(k, sup_now(s)))
 		return true;
 	if (!k->control->quit && k->revivals)
-		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");
+		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no new recorder was started; the rest was not observed");
 	const int not_its[] = {k->listener, k->from_command, k->memory, k->life[0], k->life[1]};
 	pid_t server = log_server_start(s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	keep_to_end(k, &traced);

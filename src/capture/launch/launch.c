@@ -56,14 +56,13 @@ static const char *log_note(const struct control *c, const char *home)
 	snprintf(where, sizeof(where), "the record in '%.200s' was removed while this ran", home ? home : "");
 	switch (c->log.removed) {
 	case LOG_REMOVED_ANEW:
-		snprintf(note, sizeof(note), "%s; this run was recorded there anew", where);
+		snprintf(note, sizeof(note), "%s; this run was recorded there again", where);
 		return note;
 	case LOG_REMOVED_ELSEWHERE:
-		snprintf(note, sizeof(note), "%s; this run's part is in '%s', which 'stemma import' reads", where,
-		         c->log.place);
+		snprintf(note, sizeof(note), "%s; the record of this run is in '%s': use 'stemma import'", where, c->log.place);
 		return note;
 	case LOG_REMOVED_LOST:
-		snprintf(note, sizeof(note), "%s; nothing of this run could be kept", where);
+		snprintf(note, sizeof(note), "%s; the record of this run is lost", where);
 		return note;
 	}
 	if (!c->log.error)
@@ -95,7 +94,7 @@ static bool yield_if_nested(const struct keeper *k, const char *ulid)
 		close(fd);
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
-			o->say("the run around this one records it, in its own store");
+			o->say("the enclosing run records this one in its own store");
 		channel_enter_nested(ulid);
 		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */
@@ -110,7 +109,7 @@ static void begin_call_traces(struct sup *s, const struct run_options *o)
 {
 	s->called = called_new(o->calls, o->calls_of);
 	if (!s->called) {
-		sup_gap(s, NULL, TERM_gap_lost, 0, "no traces of calls: no memory, or their folder cannot be used");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "calls are not traced: out of memory, or the folder cannot be used");
 		return;
 	}
 	int stacks = o->stacks > 0 ? fcntl(o->stacks, F_DUPFD_CLOEXEC, 3) : -1;
@@ -125,11 +124,12 @@ static void say_what_lacks(struct sup *s, const struct choice *c)
 		sup_gap(s, NULL, TERM_gap_tree_only, 0,
 		        c->tree_only ? "only processes were recorded" : "only the run itself was recorded");
 	if (s->scans)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "processes that lived for some milliseconds only may not have been seen");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "processes that lived for some milliseconds may have been missed");
 	if (c->privileged)
-		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
+		sup_gap(s, NULL, TERM_gap_privilege_lost, 0,
+		        "a set-user-ID program runs with its privilege and is not observed");
 	if (c->outranked)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "calls that a supervisor around the run answers were not seen");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "calls that an outer supervisor answers were not observed");
 }
 
 /* What was chosen, to whom it concerns: the recorder, the record and the user. */
@@ -160,7 +160,7 @@ static void emit_left_out(struct sup *s, const char *what)
 	uint32_t classes = h5_classes_of(what);
 	bool untimed = h5_has_word(what, H5_UNTIMED_WORD);
 	struct buf text = {0};
-	buf_str(&text, str_of("not recorded, as asked for:"));
+	buf_str(&text, str_of("excluded by --hdf5:"));
 	for (int i = 0; i < H5_CLASSES; i++)
 		if (!(classes & 1u << i))
 			buf_printf(&text, " %s", h5_class_word[i]);
@@ -178,11 +178,11 @@ static void enter_hdf5(struct keeper *k, const char *command, const char *what)
 	char library[4096];
 	const char *why = NULL;
 	if (!preload_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
-		why = "the library that tells of HDF5 was not found";
+		why = "the library for --hdf5 was not found";
 	else if (!k->channel.path[0] || !(s->images = images_new()))
-		why = "no room for what programs tell of HDF5";
+		why = "no memory for --hdf5";
 	else if (!preload_library_enter(library, command))
-		why = "a program that cannot carry the library that tells of HDF5";
+		why = "a program that cannot load the library for --hdf5";
 	else
 		setenv("STEMMA_HDF5", what, 1);
 	if (why)
@@ -198,8 +198,7 @@ static void enter_mpi(struct sup *s, const char *command)
 	char library[4096];
 	if (!preload_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
 	    !preload_library_enter(library, command))
-		sup_gap(s, NULL, TERM_gap_lost, 0,
-		        "MPI is not looked into: the library for it was not found, or cannot go along");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "MPI is not observed: its library was not found or cannot be preloaded");
 }
 
 /* Descriptors of ours must not take the place of standard ones that are missing. False: they would. */
@@ -222,7 +221,7 @@ static bool open_record(const struct keeper *k)
 	log_place_own_host(host);
 	day_of(day, sizeof(day));
 	if (!o->home)
-		err_set(&why, 0, "%s", o->no_home ? o->no_home : "there is no place for the record");
+		err_set(&why, 0, "%s", o->no_home ? o->no_home : "there is no directory for the record");
 	/* The record's modes are its own, whatever the command's umask is. */
 	mode_t mask = umask(077);
 	int opened = o->home ? log_writer_open(o->home, host, day, &why, &k->sup->log) : -ENOENT;
@@ -254,7 +253,7 @@ static void enter_programs(struct keeper *k)
 	if (o->mpi)
 		enter_mpi(s, o->argv[0]);
 	if (channel_make(&k->channel) < 0)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "no memory for annotations of programs");
 	channel_enter(&k->channel, s->run);
 	if (o->hdf5)
 		enter_hdf5(k, o->argv[0], o->hdf5);
@@ -277,7 +276,7 @@ static bool make_filter(struct keeper *k, struct sock_fprog *ret)
 	const bool filters = b == BACKEND_NOTIFY || b == BACKEND_TRACE;
 	struct err why = {0};
 	if (k->o->xattr && (!(filters || b == BACKEND_EXACT) || s->tree_only || xattr_start(s) < 0))
-		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: system calls cannot be stopped");
 	s->unread_rings = k->o->unread_rings;
 	const unsigned more = TRAP_FILE | (s->unread_rings ? 0u : TRAP_RINGS) | (s->bytes ? TRAP_COUNT : 0u) |
 	                      (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u);
@@ -351,24 +350,23 @@ static const char *note_of_record(const struct keeper *k)
 	const struct choice *c = &k->choice;
 	const char *lost = log_note(k->control, k->o->home);
 	if (k->listener < 0 && c->backend == BACKEND_NOTIFY)
-		return launch_explain_no_capture("nothing could be recorded: this system lets no call be stopped");
+		return launch_explain_no_capture("nothing could be recorded: system calls cannot be stopped on this machine");
 	if (lost)
 		return lost;
 	if (k->unwritten)
-		return "the record is not complete yet: a file system does not answer; it is completed when the file "
-		       "system answers again";
+		return "the record is not complete yet: a file system does not respond; recording continues when it does";
 	if (k->control->few)
 		return "some of this run could not be recorded: too few file descriptors (ulimit -n)";
 	const unsigned untold = k->control->untold | k->sup->untold;
 	if (untold & CHANNEL_UNTOLD_PYTHON)
-		return "what a program in Python told of itself is not recorded: libstemma-app was not found "
-		       "(STEMMA_APP_LIBRARY may name its file)";
+		return "annotations of a Python program are not recorded: libstemma-app was not found (set STEMMA_APP_LIBRARY "
+		       "to its path)";
 	if (untold & CHANNEL_UNTOLD_JAVA)
-		return "what a program in Java told of itself is not recorded: libstemma-app-jni was not found "
-		       "(STEMMA_APP_JAVA_LIBRARY may name its file)";
+		return "annotations of a Java program are not recorded: libstemma-app-jni was not found (set "
+		       "STEMMA_APP_JAVA_LIBRARY to its path)";
 	if (c->loses && (k->control->gaps & 1u << TERM_gap_privilege_lost))
-		return "a set-id program ran without its privilege; with --transport=proc it has it, and only processes are "
-		       "recorded";
+		return "a set-user-ID program ran without its privilege; with --transport=proc it keeps it, and only processes "
+		       "are recorded";
 	return NULL;
 }
 

@@ -119,7 +119,7 @@ static void emit_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 			}
 	struct proc *proc = procs_add(t->procs, ev.pid);
 	if (!proc) {
-		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than the limit");
 		return;
 	}
 	take_who(proc, &r->head, &r->who);
@@ -237,7 +237,7 @@ static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 	struct proc *proc = take_exec(t, r, time);
 	size_t n;
 	if (!proc) {
-		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than there is room for");
+		tracer_emit_lost(t, TRACER_LOST_PROCESS, 1, time, time, "more processes than the limit");
 		return;
 	}
 	set_session_root(t, proc);

@@ -285,7 +285,7 @@ static const char *explain_look_error(int e)
 	switch (e) {
 	case ESTALE:
 	case ENOENT:
-		return "it was removed before it was looked at";
+		return "it was removed before it was examined";
 	case EOPNOTSUPP:
 		return "its file system cannot open handles";
 	case ENAMETOOLONG:

@@ -67,7 +67,7 @@ static size_t record_events_until(struct safe *f, int64_t since, int64_t until)
 	uint64_t lost = safe_reader_lost(f->reader);
 	if (lost) {
 		f->lost += lost;
-		sup_gap(f->s, NULL, TERM_gap_lost, lost, "programs said more than there was room for");
+		sup_gap(f->s, NULL, TERM_gap_lost, lost, "programs produced more events than fit into memory");
 	}
 	return n;
 }

@@ -23,7 +23,7 @@ static struct sproc *find_or_add_sproc(struct safe *f, const struct safe_event *
 		return p;
 	p = sproc_add(f, e->pid, e->image, NULL, e->time, e->time, 0, 0);
 	if (p)
-		sup_gap(f->s, p->p, TERM_gap_lost, 0, "how it began was lost");
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "its start was lost");
 	return p;
 }
 
@@ -476,7 +476,7 @@ static void handle_note_event(struct safe *f, struct sproc *p, const struct safe
 {
 	if (x->e.a == SAFE_NOTE_URING && !p->p->uring) {
 		p->p->uring = true;
-		sup_gap(f->s, p->p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
+		sup_gap(f->s, p->p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not observed");
 	} else if (x->e.a == SAFE_NOTE_ROOT) {
 		char *root = NULL;
 		if (x->str[0].n && asprintf(&root, "%s%.*s", p->root ? p->root : "", (int)x->str[0].n, x->str[0].p) < 0)
@@ -494,11 +494,11 @@ static void handle_note_event(struct safe *f, struct sproc *p, const struct safe
 			sup_gap(f->s, p->p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
 		}
 	} else if (x->e.a == SAFE_NOTE_FILTER) {
-		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has set a filter for system calls; what followed was not seen");
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it installed a system call filter; what followed was not observed");
 	} else if (x->e.a == SAFE_NOTE_USER) {
-		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has another user now; what followed was not seen");
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it changed its user; what followed was not observed");
 	} else if (x->e.a == SAFE_NOTE_CONFINED) {
-		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has confined itself; what followed was not seen");
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it confined itself; what followed was not observed");
 	} else if (x->e.a == SAFE_NOTE_HANDLE) {
 		sup_gap(f->s, p->p, TERM_gap_unsettled, 1, "opened a file by handle");
 	}

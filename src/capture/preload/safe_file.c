@@ -397,7 +397,7 @@ void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pro
 	struct sup *s = f->s;
 	unsigned cut = sproc_chunks_back(f, p);
 	if (cut)
-		sup_gap(s, p->p, TERM_gap_lost, cut, "it was killed while something was written down");
+		sup_gap(s, p->p, TERM_gap_lost, cut, "it was killed while an event was written");
 	for (unsigned k = 0; k < IDS; k++)
 		while (p->ids[k]) {
 			struct ident *i = p->ids[k];
@@ -429,7 +429,7 @@ void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pro
 	for (size_t k = 0; k < p->ndone; k++)
 		moved_any |= p->done[k].bytes[0] || p->done[k].bytes[1];
 	if (moved_any && (f->lost || p->done_full || (proved & SAFE_PROVED_ALL) != SAFE_PROVED_ALL))
-		sup_gap(s, p->p, TERM_gap_no_bytes, 0, "of some files: more bytes were moved than the library saw");
+		sup_gap(s, p->p, TERM_gap_no_bytes, 0, "some files: more bytes were moved than the library observed");
 	free(p->done);
 	p->done = NULL;
 	p->ndone = 0;

@@ -138,7 +138,7 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 	        .pid = pid, .started = p->started, .parent = p->parent_num, .forked = forked < time ? forked : time}};
 	sup_event(s, EVENT_process, time, p, &ev);
 	if (!parent && p->pid != s->root)
-		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent was not seen");
+		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent was not observed");
 	return n;
 }
 /* ---- programs ---- */
@@ -251,7 +251,7 @@ void sproc_begins(struct safe *f, struct sproc *p)
 	          &env, p->list[SAFE_VAR].count);
 	sup_gap(f->s, p->p, TERM_gap_by_library, 0, NULL);
 	if (p->list[SAFE_ARG].cut)
-		sup_gap(f->s, p->p, TERM_gap_limit, 1, "arguments were too long to keep whole");
+		sup_gap(f->s, p->p, TERM_gap_limit, 1, "the arguments were too long and are shortened");
 	struct file *files[] = {p->begins.exe, p->begins.script};
 	for (int i = 0; i < 2; i++)
 		if (files[i])
@@ -397,7 +397,7 @@ void sproc_dead(struct safe *f, struct sproc *p)
 		sproc_end(f, p, now, signaled ? TERM_ending_signaled : TERM_ending_exited,
 		          signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
 	} else {
-		sup_gap(f->s, p->p, TERM_gap_exit_unseen, 1, "how it ended could not be seen");
+		sup_gap(f->s, p->p, TERM_gap_exit_unseen, 1, "its end was not observed");
 		sproc_end(f, p, now, TERM_ending_unknown, 0, NULL, 0);
 	}
 	if (p->p->pidfd >= 0)

@@ -61,8 +61,8 @@ int safe_place_make(struct safe_place *ret, struct err *err)
 		ret->map = NULL;
 		safe_place_release(ret);
 		return err_set(err, -rc,
-		               rc == -ENOENT ? "programs would not find what they write to: there is no /proc"
-		                             : "no room for what programs have to say");
+		               rc == -ENOENT ? "programs cannot reach the recorder: there is no /proc"
+		                             : "no memory for the events of programs");
 	}
 	struct safe_region *r = ret->map;
 	r->nchunks = (uint32_t)(size / SAFE_PAGE) - 1;

@@ -174,7 +174,7 @@ static bool detach_for_tracer(struct sup *s, pid_t tid, pid_t tracer)
 	if (d)
 		closedir(d);
 	k->proc->io_unseen = true;
-	sup_gap(s, k->proc, TERM_gap_traced, 0, "it was let go of, for a tracer of its own");
+	sup_gap(s, k->proc, TERM_gap_traced, 0, "it was detached in favour of its own tracer");
 	ptrace_request(PTRACE_DETACH, tid, 0, NULL);
 	return true;
 }

@@ -19,7 +19,9 @@
 #define OPENS_DRAIN 0x73746d62u
 
 /* The page above the table of a program that counts its bytes, where that is shared (inject/sites.h); one that grows
- * downwards, as the one above a log of opens (inline_open/open_code.h says why). */
-#define TABLE_ABOVE (OPENS_PAGE + 0x800000ull)
+ * downwards, as the one above a log of opens (inline_open/open_code.h says why). It is there before the program's own
+ * code runs, so it lies where ThreadSanitizer, which ends a program that has memory anywhere else when it starts,
+ * expects libraries: from 0x7e8000000000 on (compiler-rt, tsan_platform.h). */
+#define TABLE_ABOVE 0x7e8174e50000ull
 
 #endif

@@ -163,7 +163,7 @@ static void reap_known(struct sup *s)
 			continue;
 		struct proc gone = {.pid = k->pid, .num = k->num};
 		struct event ev = {.exit = {.ending = TERM_ending_unknown}};
-		sup_gap(s, &gone, TERM_gap_exit_unseen, 1, "it ended while no recorder watched");
+		sup_gap(s, &gone, TERM_gap_exit_unseen, 1, "it ended while no recorder was running");
 		sup_event(s, EVENT_exit, sup_now(s), &gone, &ev);
 		k->pid = 0;
 	}
@@ -238,7 +238,7 @@ _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 	adopt_all(w);
 	struct event ev = {.gap = {.reason = TERM_gap_recorder_died,
 	                           .from = died,
-	                           .text = str_of("what was done until another recorder had taken over was not seen")}};
+	                           .text = str_of("what happened until a new recorder took over was not observed")}};
 	sup_event(s, EVENT_gap, sup_now(s), NULL, &ev);
 	s->gaps |= 1u << TERM_gap_recorder_died;
 	sup_flush(s);

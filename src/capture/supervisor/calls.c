@@ -218,7 +218,7 @@ static void dispatch_call(struct sup *s, struct proc *p, const struct trap *t, b
 		if (a[0] <= SECCOMP_SET_MODE_FILTER)
 			stop_sharing_memory(s, p);
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
-			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
+			sup_gap(s, p, TERM_gap_limit, 1, "it requested its own notification listener, which is not possible");
 		break;
 	case CALL_splice:
 		p->uncounted = true;

@@ -198,7 +198,7 @@ int calls_open_known(struct sup *s, struct proc *p, const char *path, unsigned f
 		bool was_there = rc == 0 && (S_ISREG(st.stx_mode) || S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode));
 		if (w.fleeting && was_there && !fileid_domain(w.dirfd, w.path, fileid_dev(&st))->pseudo) {
 			sure = false;
-			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
+			sup_gap(s, p, TERM_gap_lost, 1, "it opened a file through one of its descriptors, which is examined later");
 		}
 		ret->print = rc == 0 ? fingerprint_of(&st) : (struct fingerprint){0};
 		ret->sure = sure;

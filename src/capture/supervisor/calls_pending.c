@@ -526,7 +526,7 @@ void pending_drop(struct sup *s, struct proc *p)
 		struct pending *d = mine;
 		mine = d->next;
 		if (settle_pending(s, d, true) < 0)
-			sup_gap(s, p, TERM_gap_lost, 1, "what a call did was not seen: its file system did not answer");
+			sup_gap(s, p, TERM_gap_lost, 1, "the result of a call was not observed: its file system did not respond");
 		pending_free(s, d);
 	}
 }

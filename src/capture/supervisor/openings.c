@@ -268,7 +268,7 @@ void openings_back(struct sup *s, struct task *k)
 	emit_opening(s, e, false, true);
 	if (!find_other(s, e))
 		sup_gap(s, e->proc, TERM_gap_unsettled, 1,
-		        "which file it opened is not known: its path was changed meanwhile, or the call failed");
+		        "which file it opened is unknown: its path was changed, or the call failed");
 	opening_free(s, e);
 }
 

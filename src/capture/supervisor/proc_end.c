@@ -182,7 +182,7 @@ void proc_dead(struct sup *s, struct proc *p)
 		if (proc_how_ended(p, &status)) {
 			proc_status(s, p, status);
 		} else {
-			sup_gap(s, p, TERM_gap_exit_unseen, 1, "how it ended could not be seen");
+			sup_gap(s, p, TERM_gap_exit_unseen, 1, "its end was not observed");
 			proc_exit(s, p, TERM_ending_unknown, 0);
 		}
 	}

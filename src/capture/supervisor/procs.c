@@ -498,7 +498,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		sup_event(s, EVENT_link, now, p, &lv);
 	}
 	if (!parent && !was && pid != s->root)
-		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent had ended before it was seen");
+		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent ended before it was observed");
 	if (parent && parent->foreign)
 		p->foreign = true;
 	/* A child may begin in a mount namespace of its own (clone); its root is its parent's until it calls chroot. */

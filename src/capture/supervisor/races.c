@@ -101,7 +101,7 @@ static void tell_racers(struct sup *s, const struct racers *r, struct file *f)
 	for (unsigned i = 0; f && i < r->n; i++)
 		may_have_opened(s, r->v[i].proc, f, r->v[i].mode, r->v[i].time);
 	if (f && r->more)
-		sup_gap(s, NULL, TERM_gap_lost, 1, "a name changed while more opened it than are looked for");
+		sup_gap(s, NULL, TERM_gap_lost, 1, "a name changed while many processes opened it");
 }
 
 /* f loses its name by d: opens of it that are under way may be of what comes after it. */

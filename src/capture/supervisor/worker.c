@@ -168,9 +168,9 @@ void sup_goes_on(struct sup *s)
 static void emit_passed_gap(struct worker *w)
 {
 	struct sup *s = &w->sup;
-	const char *few = "too few descriptors to look at all";
+	const char *few = "too few descriptors to examine every process";
 	if (s->unlooked)
-		sup_gap(s, NULL, TERM_gap_lost, s->unlooked, s->few ? few : "a process could not be looked at");
+		sup_gap(s, NULL, TERM_gap_lost, s->unlooked, s->few ? few : "a process could not be examined");
 	else if (s->few && !w->few_said)
 		sup_gap(s, NULL, TERM_gap_lost, 0, few);
 	w->few_said |= s->few;
@@ -178,14 +178,14 @@ static void emit_passed_gap(struct worker *w)
 	uint64_t n = __atomic_exchange_n(&w->passed, 0, __ATOMIC_RELAXED);
 	if (n) {
 		char text[LOOKS_AT + 80];
-		snprintf(text, sizeof(text), "calls went by unrecorded while a file system did not answer%s%s",
+		snprintf(text, sizeof(text), "calls were not recorded while a file system did not respond%s%s",
 		         w->held_at[0] ? ": " : "", w->held_at);
 		sup_gap(s, NULL, TERM_gap_lost, n, text);
 		w->held_at[0] = '\0';
 	}
 	n = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE) - w->stood[1];
 	if (n)
-		sup_gap(s, NULL, TERM_gap_lost, n, "calls went by unrecorded while a tracer held the recorder");
+		sup_gap(s, NULL, TERM_gap_lost, n, "calls were not recorded while a tracer held the recorder");
 	w->stood[1] += n;
 }
 
@@ -566,7 +566,7 @@ static void stop_if_asked(struct worker *w)
 	if (!__atomic_load_n(&w->control->page.stop, __ATOMIC_ACQUIRE) || !lock_soon(w))
 		return;
 	feature_collect(s, false);
-	sup_gap(s, NULL, TERM_gap_lost, 0, "the recording was ended by stemma stop; what followed was not seen");
+	sup_gap(s, NULL, TERM_gap_lost, 0, "stemma stop ended the recording; what followed was not observed");
 	sup_flush(s);
 	__atomic_store_n(&w->control->quit, 1, __ATOMIC_RELEASE);
 	_exit(0);

@@ -48,7 +48,7 @@ static int submit_file(struct submit *u, const char *path, bool json, json_t *li
 		fmt_name(&line, str_of(name));
 		buf_printf(&line, ": %zu of %zu summar%s added", r.added, r.read, r.read == 1 ? "y" : "ies");
 		if (r.repeated)
-			buf_printf(&line, ", %zu %s here already", r.repeated, r.repeated == 1 ? "was" : "were");
+			buf_printf(&line, ", %zu %s already present", r.repeated, r.repeated == 1 ? "was" : "were");
 		if (r.forgotten)
 			buf_printf(&line, ", %zu %s of what was forgotten here", r.forgotten, r.forgotten == 1 ? "is" : "are");
 		puts(buf_cstr(&line));
@@ -108,8 +108,8 @@ static int take_figures(struct cmd *c, unsigned char *ret, size_t *ret_n)
 			*p = *p == '-' ? '_' : *p;
 		int f = figure_by_name(name);
 		if (f < 0) {
-			report_usage(c, "there is no figure '%.60s'", c->operands[i]);
-			report_hint("man stemma-archive lists them; wall_time, cpu_time, memory_resident_peak are some");
+			report_usage(c, "unknown figure '%.60s'", c->operands[i]);
+			report_hint("man stemma-archive lists the figures, for example wall_time, cpu_time, memory_resident_peak");
 			return STATUS_USAGE;
 		}
 		if (!memchr(ret, f, n))
@@ -134,7 +134,7 @@ static int take_keys(struct cmd *c, const char *text, struct key *ret, size_t *r
 			struct buf all = {0};
 			for (int k = 0; k < TASK_KEYS; k++)
 				buf_printf(&all, "%s, ", task_key_name((enum task_key)k));
-			report_usage(c, "there is no key '%.*s'", (int)(len < 60 ? len : 60), text);
+			report_usage(c, "unknown key '%.*s'", (int)(len < 60 ? len : 60), text);
 			report_hint("the keys: %slabel:NAME", buf_cstr(&all));
 			buf_release(&all);
 			return STATUS_USAGE;
@@ -236,7 +236,7 @@ static int print_history(struct cmd *c, const struct opts_archive *o, const stru
 	if (rc < 0) {
 		status = report_err(&err, STATUS_SELF);
 	} else if (!h.n && !o->json && !o->csv) {
-		report(ho->where ? "there is no summary of such a task" : "there is no summary of a task yet");
+		report(ho->where ? "no task matches" : "no task has been measured yet");
 		status = STATUS_NOTHING;
 	} else {
 		status = o->json ? archive_json(&a) : o->csv ? archive_csv(&a) : archive_text(&a);
@@ -257,9 +257,9 @@ int cmd_archive(struct cmd *c, const struct opts_archive *o)
 	struct where *where = NULL;
 	struct history_options ho = {.figures = figures, .by = by};
 	if (o->describe && !o->submit)
-		return report_usage(c, "--describe goes with --submit");
+		return report_usage(c, "--describe requires --submit");
 	if (o->describe && strlen(o->describe) > DESCRIPTION_MAX)
-		return report_usage(c, "a description has at most %d bytes: name the file that says more", DESCRIPTION_MAX);
+		return report_usage(c, "a description has at most %d bytes", DESCRIPTION_MAX);
 	if (o->submit && (o->where || o->by || o->csv))
 		return report_usage(c, "--submit takes no --where, --by and --csv");
 	if (o->json && o->csv)

@@ -183,7 +183,7 @@ static void print_differences(const struct past_difference *v, size_t n)
 		printf("  %s\n", buf_cstr(&b));
 	}
 	if (!n)
-		printf("  nothing that the record knows changed there\n");
+		printf("  no recorded change at this point\n");
 	buf_release(&b);
 }
 
@@ -217,11 +217,9 @@ static int print_series(struct store *s, const struct past *p, const struct past
 		rc = print_change(s, p, x, &x->changes[i]);
 	fmt_name(&b, str_of(x->name));
 	if (x->n < CHANGES_LEAST)
-		buf_printf(&b, ": %zu benchmark%s, of fewer than %d it cannot be told whether it changed", x->n,
-		           str_plural(x->n), CHANGES_LEAST);
+		buf_printf(&b, ": %zu benchmark%s; fewer than %d are not judged", x->n, str_plural(x->n), CHANGES_LEAST);
 	else
-		buf_printf(&b, ": %s%.3g %% from benchmark to benchmark is noise", x->n_changes ? "" : "no change; ",
-		           x->spread * 100);
+		buf_printf(&b, ": %s%.3g %% between benchmarks is noise", x->n_changes ? "" : "no change; ", x->spread * 100);
 	printf("%s\n", buf_cstr(&b));
 	buf_release(&b);
 	return rc;
@@ -350,7 +348,7 @@ int bench_history(struct cmd *c, const struct opts_bench *o)
 		return status;
 	status = past_find(c, c->n_operands > 1 ? c->operands[1] : "bench:", &p);
 	if (status == STATUS_OK && !p.n) {
-		report("no benchmark of '%s' ended well", p.title);
+		report("no benchmark of '%s' succeeded", p.title);
 		status = STATUS_NOTHING;
 	} else if (status == STATUS_OK) {
 		status = tell_past(c, &p, o->json);

@@ -243,7 +243,7 @@ static void await_child(struct attempt *x, struct told *told, const struct times
 static int check_told(const struct attempt *x, const struct told *told, struct err *err)
 {
 	if (x->told < sizeof(*told))
-		return err_set(err, WIFSIGNALED(x->status) ? EINTR : EIO, "the recorder of the command ended before it");
+		return err_set(err, WIFSIGNALED(x->status) ? EINTR : EIO, "the recorder ended before the command");
 	return told->rc < 0 ? (err_set(err, 0, "%s", told->text), -EIO) : 0;
 }
 
@@ -259,7 +259,7 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	if (out < 0 || pipe2(x.tube, O_CLOEXEC) < 0) {
 		if (out >= 0)
 			close(out);
-		return err_set(err, errno, "cannot keep what the command prints");
+		return err_set(err, errno, "cannot store the output of the command");
 	}
 	run_trust_begin(t, home, index);
 	fflush(NULL);

@@ -66,8 +66,7 @@ static void seal_step(struct bench_plan *p, struct chain_step step)
 		keep_waiting(p, places, step.sealed, n);
 	} else {
 		p->on = false;
-		report("this benchmark is not sealed from here on, so a claim of it cannot be shown to leave nothing out: %s",
-		       err.text);
+		report("this benchmark is not sealed from here on, so claims about it cannot be proved complete: %s", err.text);
 	}
 	free(places);
 	free(step.sealed);
@@ -101,7 +100,7 @@ static bool is_statement_on(const struct buf *said, const struct chain_head *h, 
 		return err_set(err, 0, "it printed no statement"), false;
 	if (w.number == h->number && digest_eq(&w.hash, &h->hash))
 		return true;
-	err_set(err, 0, "its statement is of another head");
+	err_set(err, 0, "its statement is about another head");
 	return false;
 }
 
@@ -109,13 +108,13 @@ static int keep_statement(const struct bench_plan *p, const char *host, const st
 {
 	char *path;
 	if (asprintf(&path, "%s/seals/%s.statements", p->home, host) < 0)
-		return err_set(err, ENOMEM, "cannot keep its statement");
+		return err_set(err, ENOMEM, "cannot store its statement");
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
 	int rc = fd < 0 ? -errno : io_write(fd, said->p, said->n, NULL);
 	if (fd >= 0)
 		close(fd);
 	free(path);
-	return rc < 0 ? err_set(err, -rc, "cannot keep its statement") : 0;
+	return rc < 0 ? err_set(err, -rc, "cannot store its statement") : 0;
 }
 
 static void ask_witness(const struct bench_plan *p)
@@ -127,7 +126,7 @@ static void ask_witness(const struct bench_plan *p)
 	if (!p->on || !p->witness)
 		return;
 	keep_host(host, sizeof(host));
-	int rc = chain_head_read(p->home, host, &h) == 1 ? 0 : err_set(&err, EIO, "what was sealed cannot be read");
+	int rc = chain_head_read(p->home, host, &h) == 1 ? 0 : err_set(&err, EIO, "the sealed data cannot be read");
 	if (rc == 0) {
 		witness_put_head(host, h.number, &h.hash, &head);
 		rc = run_witness(p->witness, &head, &said, &err);
@@ -135,7 +134,7 @@ static void ask_witness(const struct bench_plan *p)
 	if (rc == 0 && is_statement_on(&said, &h, &err))
 		rc = keep_statement(p, host, &said, &err);
 	if (err.text[0])
-		report("no witness has seen seal %llu: %s", (unsigned long long)h.number, err.text);
+		report("no witness signed seal %llu: %s", (unsigned long long)h.number, err.text);
 	chain_key_erase(&h.key);
 	buf_release(&head);
 	buf_release(&said);

@@ -95,7 +95,7 @@ static int find_named_runs(struct cmd *c, const char *text, bool only_file, stru
 		return append_run_once(runs, t.id);
 	r = writers(c->store, t.file.file, runs);
 	if (r == 0 && runs->n == before)
-		return err_set(err, 0, "no run is known to have written '%s'", text), 0;
+		return err_set(err, 0, "no recorded run wrote '%s'", text), 0;
 	if (r == 0)
 		r = append_file_name(x, text);
 	return r < 0 ? r : 1;
@@ -492,7 +492,7 @@ static int print_run_rows(const struct cmd *c, const struct bench_shown *x)
 	table_print(&t, &c->out, 0);
 	fflush(stdout);
 	if (v.more)
-		report("%zu more things vary from run to run: --json has them", v.more);
+		report("%zu more values vary between runs: --json lists them", v.more);
 	for (int p = 0; p < SHOW_PARTS; p++)
 		free(v.names[p]);
 	buf_release(&b);

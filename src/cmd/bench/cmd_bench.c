@@ -179,14 +179,14 @@ static void report_noise(const struct bench *b, const struct bench_row *wall)
 	size_t runs;
 	double worst = noise(b, false, &runs);
 	if (runs)
-		report(
-		    "the machine was noisy: in %zu of %zu runs others took more than %.0f %% of a processor, %.0f %% at worst",
-		    runs, b->n, NOISE * 100, worst * 100);
+		report("the machine was noisy: in %zu of %zu runs other processes used more than %.0f %% of a processor, at "
+		       "most %.0f %%",
+		       runs, b->n, NOISE * 100, worst * 100);
 	worst = noise(b, true, &runs);
 	if (runs)
-		report("a hypervisor took processors away in %zu of %zu runs, %.0f %% at worst", runs, b->n, worst * 100);
+		report("the hypervisor took processor time in %zu of %zu runs, at most %.0f %%", runs, b->n, worst * 100);
 	if (wall->number && wall->n > 2 && wall->high - wall->low > SPREAD * wall->median)
-		report("the times spread: half of the runs differ by more than %.0f %% of the median",
+		report("the times vary: half of the runs differ by more than %.0f %% of the median",
 		       (wall->high - wall->low) / wall->median * 100);
 	for (size_t i = 0; i < b->missing.n; i++)
 		report("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->counted,
@@ -338,11 +338,11 @@ static int report_outcome(struct bench *b)
 	else if (b->n)
 		print_bench_text(b);
 	if (b->hopeless)
-		report("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
+		report("the command cannot be run (status %d): it was not repeated", b->hopeless);
 	if (b->stopped) {
 		struct buf name = {0};
 		fmt_ending(&name, TERM_ending_signaled, (uint64_t)b->stopped);
-		report("stopped by %s: %zu of %llu runs were made", buf_cstr(&name), b->n, (unsigned long long)b->runs);
+		report("stopped by %s after %zu of %llu runs", buf_cstr(&name), b->n, (unsigned long long)b->runs);
 		buf_release(&name);
 		return 128 + b->stopped;
 	}
@@ -365,7 +365,7 @@ int cmd_bench(struct cmd *c, const struct opts_bench *o)
 	if (!strcmp(what, "history"))
 		return bench_history(c, o);
 	if (strcmp(what, "run") != 0)
-		return report_usage(c, "what is to be done: run, show or history");
+		return report_usage(c, "use run, show or history");
 	if (o->by_run || o->dot || o->no_index)
 		return report_usage(c, "--by-run, --dot and --no-index go with show and history");
 	int rc = load_file(&b);

@@ -17,7 +17,7 @@ static int find_compared_target(struct cmd *c, const char *text, bool only_file,
 	if (status != STATUS_OK)
 		return status;
 	if (ret->kind == TARGET_FILE && !ret->file.version) {
-		report("'%s' is known by name only; no content of it is recorded", text);
+		report("only the name of '%s' is recorded, not its content", text);
 		return STATUS_NOTHING;
 	}
 	return STATUS_OK;
@@ -117,19 +117,19 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	int n = c->n_operands ? c->n_operands : 2;
 	struct target t[2];
 	if (n > 2)
-		return report_usage(c, "diff compares two things");
+		return report_usage(c, "diff needs two operands");
 	if (o->json + o->html > 1)
 		return report_usage(c, "--json or --html, not both");
 	if (o->trace)
 		return cmd_diff_trace(c, o);
 	if (o->spec.n || o->algorithm || o->rank)
-		return report_usage(c, "--spec, --algorithm and --rank are of --trace");
+		return report_usage(c, "--spec, --algorithm and --rank require --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
 		status = find_compared_target(c, words[i], n - i <= c->n_after_dashes, &t[i]);
 	if (status == STATUS_OK && n == 1) {
 		if (t[0].kind != TARGET_FILE)
-			return report_usage(c, "one run or execution has nothing to be compared with");
+			return report_usage(c, "diff needs a second run or execution");
 		t[1] = t[0];
 		status = find_earlier_version(c, words[0], &t[1], &t[0]);
 	}

@@ -143,7 +143,7 @@ static void print_rerun_plan(const struct job *j, FILE *f)
 			snprintf(head, sizeof(head), "%c  %s", "AB"[k],
 			         s -> whole    ? "the whole command"
 			              : traced ? "run and traced"
-			                       : "run for what it makes");
+			                       : "run for its outputs");
 			put_command(f, &j->c->out, head, s->v[i].shown);
 		}
 		if (s->whole && s->n) {
@@ -181,9 +181,9 @@ static bool report_missing(const struct job *j)
 			bool program = !strcmp(slash ? slash + 1 : x->path, s->files[i].reader);
 			report("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
 			       program ? "" : s->files[i].reader, program ? "" : " read",
-			       x->state == RERUN_GONE      ? "is gone, and no copy was kept"
-			       : x->state == RERUN_DIFFERS ? "is not what it was, and no copy was kept"
-			                                   : "may not be what it was, and no copy was kept");
+			       x->state == RERUN_GONE      ? "no longer exists, and there is no copy"
+			       : x->state == RERUN_DIFFERS ? "has changed, and there is no copy"
+			                                   : "may have changed, and there is no copy");
 			buf_release(&b);
 			any = true;
 		}
@@ -259,7 +259,7 @@ static int place_files(const struct job *j, int side, const struct again_step *t
 		if (fd >= 0)
 			close(fd);
 		if (rc < 0) {
-			report("cannot bring '%s' into '%s': %s", x->f.name, work ? work : "", strerror(-rc));
+			report("cannot copy '%s' to '%s': %s", x->f.name, work ? work : "", strerror(-rc));
 			status = STATUS_SELF;
 		}
 		free(to);
@@ -372,7 +372,7 @@ static int look_back(struct job *j, int side, const struct again_step *t, int st
 		struct buf b = {0};
 		buf_printf(&b, "%c: ", "AB"[side]);
 		fmt_name(&b, str_of(t->shown));
-		buf_printf(&b, " ended with %s %llu in the run, with %s %llu when it was run again", ending_word(t->ending),
+		buf_printf(&b, " ended with %s %llu in the run, and with %s %llu when run again", ending_word(t->ending),
 		           (unsigned long long)t->code, ending_word(ended), (unsigned long long)code);
 		r = append_line_copy(&j->ret->note, &j->ret->n_notes, &b);
 	}
@@ -397,7 +397,7 @@ static int look_back(struct job *j, int side, const struct again_step *t, int st
 			struct buf b = {0};
 			buf_printf(&b, "%c: ", "AB"[side]);
 			fmt_name(&b, str_of(m->path + n + 1));
-			buf_printf(&b, " is another one when it is made again");
+			buf_printf(&b, " is different when made again");
 			r = append_line_copy(&j->ret->note, &j->ret->n_notes, &b);
 		}
 		free(path);
@@ -514,23 +514,22 @@ static int report_empty_plan(const struct job *j)
 {
 	struct buf b = {0};
 	if (!j->plan.untraced && j->plan.unpaired) {
-		report("the programs that differ ran on one side only: there is nothing to compare");
+		report("the differing programs ran on one side only: there is nothing to compare");
 		return STATUS_USAGE;
 	}
 	if (!j->plan.untraced) {
-		puts("no program of the two runs ran with anything different or ended in another way: there is nothing to run "
-		     "again");
+		puts("no program differs in inputs, arguments or exit status: there is nothing to run again");
 		return STATUS_OK;
 	}
 	fmt_name(&b, str_of(j->plan.first_untraced ? j->plan.first_untraced : "-"));
 	if (j->plan.untraced_gone) {
-		report("%s, which ran differently, is not there any more%s", buf_cstr(&b),
+		report("%s, which ran differently, no longer exists%s", buf_cstr(&b),
 		       j->plan.untraced > 1 ? "; others cannot be traced" : "");
-		report_hint("put it back as it was (stemma show tells how it was built), and diff --trace --rerun goes on");
+		report_hint("restore it (stemma show shows how it was built), then use diff --trace --rerun");
 	} else {
-		report("no program that ran differently can be traced: %s%s", buf_cstr(&b),
+		report("none of the programs that ran differently can be traced: %s%s", buf_cstr(&b),
 		       j->plan.untraced > 1 ? " and others" : "");
-		report_hint("stemma cc --trace links programs that can be traced");
+		report_hint("link programs for tracing with stemma cc --trace");
 	}
 	buf_release(&b);
 	return STATUS_USAGE;
@@ -542,11 +541,10 @@ static bool agreed(const struct job *j)
 	if (j->o->rerun)
 		return true;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		report_hint(
-		    "--rerun runs these again, where they can change nothing; stemma run --trace collects traces at once");
+		report_hint("use --rerun to run these again, confined; stemma run --trace records traces directly");
 		return false;
 	}
-	fputs("run them again, in a folder of their own? [y/N] ", stderr);
+	fputs("run them again in a new folder? [y/N] ", stderr);
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
@@ -576,9 +574,8 @@ static int plan_and_trace(struct job *j)
 		return print_rerun_plan_json(j) ? STATUS_SELF : STATUS_OK;
 	bool lacks = report_missing(j);
 	if (lacks) {
-		report_hint(
-		    "put back what is missing as it was, or run the command twice more, as it was and as it is, with stemma "
-		    "run --trace; stemma run --keep-inputs keeps copies of what a run reads");
+		report_hint("restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs "
+		            "keeps copies of inputs");
 		if (!j->o->no_rerun)
 			return STATUS_USAGE;
 	}
@@ -587,10 +584,10 @@ static int plan_and_trace(struct job *j)
 		return lacks ? STATUS_USAGE : STATUS_OK;
 	for (int k = 0; k < 2; k++)
 		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
-			report("%c is not run again: you did not make the record on this machine, and whoever wrote it chose the "
-			       "commands",
-			       "AB"[k]);
-			report_hint("stemma rerun --trust runs such a run, confined");
+			report(
+			    "%c is not run again: you did not make this record on this machine, and its author chose the commands",
+			    "AB"[k]);
+			report_hint("use stemma rerun --trust to run it, confined");
 			return STATUS_USAGE;
 		}
 	if (!agreed(j))
@@ -602,7 +599,7 @@ static int plan_and_trace(struct job *j)
 		status = take_in(j, k);
 	for (int k = 0; status == STATUS_OK && k < 2; k++)
 		if (!j->set[k].n) {
-			report("the programs left no trace when they were run again for %c", "AB"[k]);
+			report("the programs left no trace when run again for %c", "AB"[k]);
 			for (size_t i = 0; i < j->ret->n_notes; i++)
 				report("%s", j->ret->note[i]);
 			status = STATUS_USAGE;

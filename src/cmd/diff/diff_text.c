@@ -87,7 +87,7 @@ int diff_text(const struct diff_view *v)
 	printf("; %zu of %zu inputs and programs the same\n", d->same_files, d->files_compared);
 	for (int side = 0; side < 2; side++)
 		if (d->side[side].gaps) {
-			printf("not all of %c was seen:", "AB"[side]);
+			printf("the record of %c is incomplete:", "AB"[side]);
 			const char *comma = " ";
 			for (unsigned g = 0; g < 64; g++)
 				if (d->side[side].gaps >> g & 1) {

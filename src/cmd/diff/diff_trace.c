@@ -14,8 +14,8 @@ enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 /* Says that there are none, and what to do. */
 static int report_no_trace(const char *operand)
 {
-	report("there is no trace in '%s'", operand);
-	report_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	report("'%s' contains no trace", operand);
+	report_hint("link programs with stemma cc --trace and record traces with stemma run --trace");
 	return STATUS_USAGE;
 }
 
@@ -65,7 +65,7 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 	}
 	for (int s = 0; s < 2; s++)
 		if (!set[s].n && !o->no_rerun && !o->rerun)
-			report("there is no trace in '%s'", words[s]);
+			report("'%s' contains no trace", words[s]);
 	return diff_again(c, o, set, again);
 }
 
@@ -100,7 +100,7 @@ static int leave_ranks(const struct opts_diff *o, const char *const words[2], st
 		trace_set_of_rank(&set[s], rank[s]);
 		if (!set[s].n) {
 			report("there is no trace of rank %u in '%s'", rank[s], words[s]);
-			report_hint("programs of stemma cc --trace know their rank once they have called MPI_Init");
+			report_hint("programs linked by stemma cc --trace know their rank after MPI_Init");
 			return STATUS_USAGE;
 		}
 		if (trace_set_settle(&set[s], &err) < 0)

@@ -79,7 +79,7 @@ static void put_first(const struct trace_output *v, const struct trace_pair *p)
 		trace_words_datum(p, &b);
 		buf_printf(&b, ": ");
 		trace_words_operands(p, p->c.datum, &b);
-		buf_printf(&b, ", without a change of way");
+		buf_printf(&b, ", without a control difference");
 		print_headed_lines(v, "data differed", &b);
 	}
 	buf_release(&b);

@@ -71,17 +71,17 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		break;
 	case DIFF_REWRITTEN:
 		if (i->content)
-			buf_printf(b, "  %s, made anew: %s", buf_cstr(&after),
-			           i->content == CONTENT_SAME ? "the same bytes" : "the same size, other bytes");
+			buf_printf(b, "  %s, rewritten: %s", buf_cstr(&after),
+			           i->content == CONTENT_SAME ? "equal bytes" : "equal size, different bytes");
 		else if (before.n && after.n)
 			buf_printf(b, "  %s, %s; content not compared", buf_cstr(&after),
-			           i->unseen ? "changed without changing its size" : "made anew with the same size");
+			           i->unseen ? "modified without a change of size" : "rewritten with the same size");
 		else
-			buf_str(b, str_of("  another version; its size is not known"));
+			buf_str(b, str_of("  another version of unknown size"));
 		break;
 	case DIFF_ADDED:
 		buf_printf(b,
-		           i->absent_before              ? "  only in B%s%s; A looked for it in vain"
+		           i->absent_before              ? "  only in B%s%s; A looked for it"
 		           : i->possible                 ? "  perhaps written by B only%s%s"
 		           : i->category == DIFF_outputs ? "  made by B only%s%s"
 		                                         : "  only in B%s%s",
@@ -89,7 +89,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		break;
 	case DIFF_REMOVED:
 		buf_printf(b,
-		           i->absent_before              ? "  only in A%s%s; B looked for it in vain"
+		           i->absent_before              ? "  only in A%s%s; B looked for it"
 		           : i->possible                 ? "  perhaps written by A only%s%s"
 		           : i->category == DIFF_outputs ? "  made by A only%s%s"
 		                                         : "  only in A%s%s",
@@ -160,7 +160,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 			           i->kind == DIFF_ADDED ? "B" : "A");
 		return 0;
 	case DIFF_order:
-		buf_printf(b, "%u of the pairs started in another order, first ", i->count);
+		buf_printf(b, "%u pairs started in a different order, first ", i->count);
 		fmt_name(b, i->subject);
 		return 0;
 	case DIFF_resources:
@@ -263,14 +263,13 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 	static const char *const what[DIFF_CATEGORIES] = {
 	    [DIFF_outcome] = "a program failed",    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",
 	    [DIFF_options] = "arguments",           [DIFF_machine] = "the machine", [DIFF_configuration] = "settings",
-	    [DIFF_environment] = "the environment", [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
+	    [DIFF_environment] = "the environment", [DIFF_order] = "the order",     [DIFF_executions] = "the programs"};
 	const struct diff *d = v->d;
 	if (d->first == SIZE_MAX) {
-		buf_str(b, str_of(diff_matters(d) ? "No recorded difference leads to the outputs."
-		                                  : "Nothing that was recorded differs."));
+		buf_str(b, str_of(diff_matters(d) ? "No recorded difference reaches the outputs." : "No recorded difference."));
 		if (outputs_differ(d))
-			buf_str(b, str_of(" Not recorded: variables that are not on the list of stemma-run(1), the time of day, "
-			                  "chance, the network."));
+			buf_str(b, str_of(" Not recorded: environment variables outside the list of stemma-run(1), time, random "
+			                  "numbers, the network."));
 		return 0;
 	}
 	const struct diff_item *i = &d->items[d->first];

@@ -70,13 +70,13 @@ static void check_ways(struct report *r, bool measure)
 		}
 		size_t n = 0;
 		if (w.call > 0)
-			n = (size_t)snprintf(cost, sizeof(cost), "%.1f us a stopped call", w.call / 1000);
+			n = (size_t)snprintf(cost, sizeof(cost), "%.1f us per stopped call", w.call / 1000);
 		else if (w.call == 0)
 			n = (size_t)snprintf(cost, sizeof(cost), "stops no call");
 		if (w.program >= 0)
 			snprintf(cost + n, sizeof(cost) - n, "%s%.2f ms a program", n ? ", " : "", w.program / 1e6);
 		else if (*w.why)
-			snprintf(cost + n, sizeof(cost) - n, "%swhat a program costs is not known: %s", n ? ", " : "", w.why);
+			snprintf(cost + n, sizeof(cost) - n, "%sthe cost of a program is unknown: %s", n ? ", " : "", w.why);
 		json_t *one = check(r, w.title, GOOD, "%s%s%s", w.options, *cost ? ": " : "", cost);
 		if (one && w.call >= 0)
 			json_object_set_new(one, "call_us", json_real(w.call / 1000));
@@ -100,7 +100,7 @@ static const char *process_limit(void)
 	char mode[32], why[256];
 	capture_would(mode, why);
 	return strstr(mode, "/notify") || strstr(mode, "/trace") ? "--limit processes is never exceeded"
-	                                                         : "--limit processes is held by looking alone";
+	                                                         : "--limit processes is enforced by sampling only";
 }
 
 /* What stemmad could see of the whole node, which a program of its own finds out: libbpf would make every other start
@@ -161,16 +161,16 @@ static void count_standby(void *arg, pid_t pid, const char *run, bool own)
 static void check_standby(struct report *r)
 {
 	struct standbys s = {0};
-	char now[80] = "no run has one now";
+	char now[80] = "no run has one at present";
 	if (!standby_found()) {
-		check(r, "standby", LIMITED, "its program was not found: a job fails if all of its recorder is killed");
+		check(r, "standby", LIMITED, "its program was not found: a job fails if its whole recorder is killed");
 		return;
 	}
 	standby_each(count_standby, &s);
 	if (s.n)
-		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "",
+		snprintf(now, sizeof(now), "%u run%s %s one at present, %sprocess %d", s.n, s.n > 1 ? "s" : "",
 		         s.n > 1 ? "have" : "has", s.n > 1 ? "among them " : "", s.first);
-	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
+	check(r, "standby", GOOD, "lets a job continue if its recorder is killed; %s", now);
 }
 
 /* Whether the record can say for sure who reads and writes a pipe. */
@@ -180,7 +180,7 @@ static void check_pipes(struct report *r)
 	if (rc == 0)
 		check(r, "pipes", GOOD, "inotify: reads and writes are reported; ordinary pipelines are certain");
 	else
-		check(r, "pipes", LIMITED, "readers and writers of a pipe are only possible: %s",
+		check(r, "pipes", LIMITED, "readers and writers of pipes are only possible: %s",
 		      rc == -ENOTSUP ? "inotify does not report pipes on this kernel" : strerror(-rc));
 }
 
@@ -204,7 +204,7 @@ static void check_container(struct report *r)
 	    sscanf(line_in("/proc/self/uid_map", map, sizeof(map)), "%llu %llu %llu", &first, &outside, &count) == 3 &&
 	    count < 4294967295ull;
 	int filters = prctl(PR_GET_SECCOMP), nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
-	snprintf(text, sizeof(text), "%s%s%s%s", in ? in : "none that shows", user_ns ? ", a user namespace" : "",
+	snprintf(text, sizeof(text), "%s%s%s%s", in ? in : "none detected", user_ns ? ", a user namespace" : "",
 	         filters > 0 ? ", system call filters" : "", nnp > 0 ? ", no_new_privs" : "");
 	check(r, "container", GOOD, "%s", text);
 }
@@ -239,7 +239,7 @@ static void check_groups(struct report *r)
 	snprintf(procs, sizeof(procs), "%s/cgroup.controllers", path);
 	line_in(procs, controllers, sizeof(controllers));
 	check(r, "control groups", ours ? GOOD : LIMITED, "version 2, %s%s%s; %s",
-	      ours ? "may be made here" : "none may be made here", *controllers ? ": " : "", controllers, process_limit());
+	      ours ? "can be made here" : "none can be made here", *controllers ? ": " : "", controllers, process_limit());
 }
 
 static void check_events(struct report *r)
@@ -257,12 +257,13 @@ static void check_process_events(struct report *r)
 	struct err err = {0};
 	const char *why;
 	if (procevents_open(&err, &e) < 0) {
-		check(r, "process events", LIMITED, "%s: --pid and --level 1 miss what lives for milliseconds", err.text);
+		check(r, "process events", LIMITED, "%s: --pid and --level 1 miss processes that live for milliseconds",
+		      err.text);
 		return;
 	}
 	bool all = procevents_measures(e, &why);
-	check(r, "process events", all ? GOOD : LIMITED, "--pid and --level 1 hear of every process%s%s",
-	      all ? ", and what it had used at its end" : ", not what it had used: ", all ? "" : why);
+	check(r, "process events", all ? GOOD : LIMITED, "--pid and --level 1 observe every process%s%s",
+	      all ? ", and its resource use at its end" : ", but not its resource use: ", all ? "" : why);
 	procevents_close(e);
 }
 
@@ -339,12 +340,10 @@ static void check_hdf5(struct report *r, bool python)
 	      : here.n && !served ? LIMITED
 	                          : GOOD,
 	      "%s, %s; here %s%s%s%s%s",
-	      library ? "--hdf5: a library before the functions of HDF5 1.10, 1.12, 1.14"
-	              : "the library for --hdf5 was not found",
+	      library ? "--hdf5: a library that interposes HDF5 1.10, 1.12, 1.14" : "the library for --hdf5 was not found",
 	      connector ? "--hdf5=vol: a connector for 1.14" : "without the connector (--hdf5=vol): it was not built",
-	      here.n ? buf_cstr(&here) : "no HDF5 but what programs bring along",
-	      here.n && !served ? ", which is not known" : "",
-	      connector && here.n && !connects ? ", which has no connectors that fit" : "", h5py.n ? "; " : "",
+	      here.n ? buf_cstr(&here) : "no HDF5 except that of programs", here.n && !served ? ", an unknown version" : "",
+	      connector && here.n && !connects ? ", which does not support our connector" : "", h5py.n ? "; " : "",
 	      h5py.n ? buf_cstr(&h5py) : "");
 	buf_release(&here);
 	buf_release(&h5py);
@@ -389,7 +388,7 @@ static void check_languages(struct report *r)
 		else
 			snprintf(lacks + used, sizeof(lacks) - used, "%s%s (%s)", used ? ", " : "", what[i].name, what[i].package);
 	}
-	check(r, "languages", *lacks ? LIMITED : GOOD, "programs tell of themselves in %s%s%s%s", has,
+	check(r, "languages", *lacks ? LIMITED : GOOD, "programs can annotate runs in %s%s%s%s", has,
 	      *lacks ? "; not in " : "", lacks, *lacks ? ": not built, or Debian's package is not installed" : "");
 }
 

@@ -48,7 +48,7 @@ static int add_target(struct cmd *c, const char *text, bool only_file, struct se
 	if (status != STATUS_OK)
 		return status;
 	if (t.kind == TARGET_FILE && !t.file.version) {
-		report("'%s' is known by name only; no content of it is recorded", text);
+		report("only the name of '%s' is recorded, not its content", text);
 		return STATUS_NOTHING;
 	}
 	if (highlight && t.kind != TARGET_FILE)
@@ -135,7 +135,7 @@ static int write_selected(struct cmd *c, const struct opts_export *o, const stru
 	else if (f->write(p, NULL, &eo, &err) < 0)
 		status = report_err(&err, STATUS_SELF);
 	if (status == STATUS_OK && left_out)
-		report("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
+		report("left out because they are missing or have changed: %llu file%s", (unsigned long long)left_out,
 		       left_out == 1 ? "" : "s");
 	return status;
 }
@@ -154,14 +154,14 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 	if (o->check && c->n_operands)
 		return export_check_documents(c);
 	if (!o->format && !o->check)
-		return report_usage(c, "--format is needed; --formats lists them");
+		return report_usage(c, "export needs --format; --formats lists the formats");
 	const struct export_format *f = o->check ? NULL : export_format(o->format);
 	if (!f && !o->check)
-		return report_usage(c, "format '%s' is not known; --formats lists them", o->format);
+		return report_usage(c, "unknown format '%s'; --formats lists the formats", o->format);
 	if (o->depth > UINT_MAX)
-		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+		return report_usage(c, "--depth %llu is too large", (unsigned long long)o->depth);
 	if (f && f->target == TARGET_DIRECTORY && !o->output)
-		return report_usage(c, "format '%s' makes a directory: --output is needed", o->format);
+		return report_usage(c, "format '%s' makes a directory and needs --output", o->format);
 	clock_gettime(CLOCK_REALTIME, &now);
 	int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	int status = parse_when(c, o->since, ns, &sel.since);

@@ -26,7 +26,7 @@ static int report_check_verdict(const char *name, const struct check_report *r)
 	if (n)
 		report("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
 	else
-		report(r->skipped ? "%s%snot whole: what could be read is valid, %llu statement%s"
+		report(r->skipped ? "%s%sincomplete: the readable part is valid, %llu statement%s"
 		                  : "%s%svalid, %llu statement%s",
 		       name, colon, (unsigned long long)r->statements, str_plural(r->statements));
 	if (r->skipped)

@@ -89,7 +89,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 	size_t n = 0;
 	uint64_t version;
 	if (t->file.n)
-		return report_usage(w->c, "a version cannot be forgotten, only a file with all of them");
+		return report_usage(w->c, "a version cannot be forgotten, only a file with all its versions");
 	int r = target_files(w->c->store, text, &err, &ids, &n, &version);
 	if (r == 0) { /* by its id */
 		ids = malloc(sizeof(*ids));

@@ -12,7 +12,7 @@
 int gc_budget(const char *age, const char *size, struct gc_options *ret, struct err *err)
 {
 	if (!*age && !*size)
-		err_set(err, 0, "gc needs to know what may go: --older-than TIME or --max-size SIZE");
+		err_set(err, 0, "gc needs --older-than TIME or --max-size SIZE");
 	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
 		err_set(err, 0, "'%s' is no time: 90d, 12w, 2026-01-31", age);
 	else if (*size && amount_parse_size(size, &ret->max_bytes) < 0)
@@ -90,13 +90,13 @@ static int print_cut(const struct keep_cut_options *cut, const struct gc_choice 
 		status = js_print(all, false);
 	} else if (choice->n + choice->n_builds) {
 		if (choice->n_builds)
-			printf("%zu build%s that nothing refers to any more\n", choice->n_builds, choice->n_builds == 1 ? "" : "s");
+			printf("%zu unused build%s\n", choice->n_builds, choice->n_builds == 1 ? "" : "s");
 		keeping_print(cut, stats);
 	}
 	if (!choice->n && !choice->n_builds)
-		report("nothing is to go");
+		report("nothing to remove");
 	if (choice->kept)
-		report("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice->kept,
+		report("%llu run%s kept because results of %s still exist (--force)", (unsigned long long)choice->kept,
 		       choice->kept == 1 ? " is" : "s are", choice->kept == 1 ? "it" : "them");
 	return status;
 }

@@ -164,9 +164,9 @@ static int search_record(struct secrets *s, struct str run)
 		return report_err(&err, STATUS_SELF);
 	int status = keeping_secrets(s->c, logs, &o, &stats);
 	if (status == STATUS_OK && stats.segments && !s->list)
-		printf("took out %llu secret%s of %llu event%s, %llu segment%s written anew\n",
-		       (unsigned long long)stats.secrets, stats.secrets == 1 ? "" : "s", (unsigned long long)stats.events,
-		       stats.events == 1 ? "" : "s", (unsigned long long)stats.segments, stats.segments == 1 ? "" : "s");
+		printf("removed %llu secret%s from %llu event%s, %llu segment%s rewritten\n", (unsigned long long)stats.secrets,
+		       stats.secrets == 1 ? "" : "s", (unsigned long long)stats.events, stats.events == 1 ? "" : "s",
+		       (unsigned long long)stats.segments, stats.segments == 1 ? "" : "s");
 	return status;
 }
 
@@ -179,8 +179,7 @@ static int search_operand(struct secrets *s, const char *text)
 	char ulid[27];
 	if (*text != '@' && access(text, F_OK) == 0) {
 		if (s->o->redact)
-			return report_usage(c, "'%s' is a file: only a record can be redacted; redact that and export it again",
-			                    text);
+			return report_usage(c, "'%s' is a file: redact the record and export it again", text);
 		return search_path(s, text, 0);
 	}
 	int status = c->store ? STATUS_OK : cmd_store(c, false);
@@ -190,7 +189,7 @@ static int search_operand(struct secrets *s, const char *text)
 	if (r <= 0)
 		return report_err(&err, r < 0 ? cmd_target_status(r) : STATUS_NOTHING);
 	if (t.kind != TARGET_RUN)
-		return report_usage(c, "a record, a run or a file of text can be searched");
+		return report_usage(c, "secrets searches a record, a run or a text file");
 	if (store_run(c->store, t.id, &run) != 1 || run.ulid.n >= sizeof(ulid)) {
 		report("cannot look up the run");
 		return STATUS_SELF;

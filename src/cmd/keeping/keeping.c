@@ -20,8 +20,8 @@ int keeping_index(struct cmd *c)
 	if (r == 0)
 		r = store_index(c->store, &o, &err, NULL);
 	if (r < 0) {
-		report("it is out of the logs, but the index could not be made again: %s", err.text);
-		report_hint("stemma index --rebuild does it");
+		report("it was removed from the logs, but the index could not be rebuilt: %s", err.text);
+		report_hint("run stemma index --rebuild");
 		return STATUS_SELF;
 	}
 	return STATUS_OK;
@@ -74,7 +74,7 @@ static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		report("the seals cannot be kept up: %s", err.text);
+		report("the seals cannot be updated: %s", err.text);
 	return rc == 0;
 }
 
@@ -88,17 +88,17 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		report("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
+		report("the rest could not be sealed again, so stemma trust --verify will report a change: %s", err.text);
 }
 
 /* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
 static void report_unread(uint64_t damaged, uint64_t newer)
 {
 	if (damaged)
-		report("%llu byte%s of these segments could not be read and are gone, too", (unsigned long long)damaged,
+		report("%llu unreadable byte%s of these segments were removed, too", (unsigned long long)damaged,
 		       str_plural(damaged));
 	if (newer)
-		report("%llu block%s of a newer stemma could not be looked into and %s still there", (unsigned long long)newer,
+		report("%llu frame%s of a newer version of stemma could not be read and %s kept", (unsigned long long)newer,
 		       str_plural(newer), newer == 1 ? "is" : "are");
 }
 
@@ -109,7 +109,7 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	size_t n_matched = 0;
 	bool sealed = !o->dry_run && is_sealed(c) && matching(c, &matched, &n_matched);
 	/* What was left out where memory lacked may be a run that is to go, or one that rests on those. */
-	int r = !o->dry_run && memory_lacked() ? err_set(&err, ENOMEM, "out of memory: nothing was taken out")
+	int r = !o->dry_run && memory_lacked() ? err_set(&err, ENOMEM, "out of memory: nothing was removed")
 	                                       : keep_cut(l, o, &err, ret);
 	if (r == 0 && sealed && ret->segments)
 		seal_again(c, matched, n_matched);
@@ -123,7 +123,7 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	if (status == STATUS_OK && !o->dry_run && ret->segments) {
 		r = kept_sweep(c->store, &copies);
 		if (r < 0)
-			report("copies of inputs that nothing refers to any more could not be removed: %s", strerror(-r));
+			report("unused copies of inputs could not be removed: %s", strerror(-r));
 	}
 	return status;
 }
@@ -149,12 +149,12 @@ int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secret
 void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%s%llu event%s", o->dry_run ? "would take out " : "took out ", (unsigned long long)s->events,
+	buf_printf(&b, "%s%llu event%s", o->dry_run ? "would remove " : "removed ", (unsigned long long)s->events,
 	           s->events == 1 ? "" : "s");
 	if (s->changed)
 		buf_printf(&b, ", changed %llu", (unsigned long long)s->changed);
 	buf_printf(&b, ", %llu segment%s %s", (unsigned long long)s->segments, s->segments == 1 ? "" : "s",
-	           o->dry_run ? "to be written anew" : "written anew");
+	           o->dry_run ? "to be rewritten" : "rewritten");
 	if (!o->dry_run && s->before > s->after) {
 		buf_printf(&b, ", ");
 		fmt_size(&b, s->before - s->after, false);

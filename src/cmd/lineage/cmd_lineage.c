@@ -43,17 +43,17 @@ static void report_disk(struct cmd *c, const struct file_target *t)
 		return;
 	switch (t->disk) {
 	case DISK_CHANGED:
-		report("'%s' has changed since its last version was recorded", name);
+		report("'%s' has changed since its last recorded version", name);
 		break;
 	case DISK_REPLACED:
-		report("'%s' is another file now than the one recorded", name);
+		report("'%s' is not the recorded file: another file has its name", name);
 		break;
 	case DISK_AROUND:
-		report("the file of '%s' was written since by who did not tell of this object", name);
+		report("the file of '%s' was written later by a program whose objects were not recorded", name);
 		break;
 	case DISK_DELETED:
 		fmt_deleted(c->store, &t->deleted, 200, false, c->out.utf8, &b);
-		report("'%s' was deleted%s: this is the lineage of what it was before", name, buf_cstr(&b));
+		report("'%s' was deleted%s: this is the lineage of its last version", name, buf_cstr(&b));
 		buf_release(&b);
 		break;
 	default:
@@ -128,9 +128,9 @@ static int lineage_workflows(struct cmd *c, const struct opts_lineage *o, enum f
 	if (c->n_operands > 1)
 		return report_usage(c, "lineage --workflows takes one file at most");
 	if (format != FORMAT_tree && format != FORMAT_json)
-		return report_usage(c, "--workflows is text or --json");
+		return report_usage(c, "--workflows prints text or --json");
 	if (o->stages || o->down || o->up || o->all)
-		return report_usage(c, "--workflows goes with --json and --no-index only");
+		return report_usage(c, "--workflows can be combined with --json and --no-index only");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK && c->n_operands)
 		status = cmd_file(c, c->operands[0], &t);
@@ -153,7 +153,7 @@ static int check_options(const struct cmd *c, const struct opts_lineage *o, enum
 	if (o->stages && o->all)
 		return report_usage(c, "--stages or --all, not both");
 	if (o->depth > UINT_MAX)
-		return report_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+		return report_usage(c, "--depth %llu is too large", (unsigned long long)o->depth);
 	return STATUS_OK;
 }
 
@@ -178,7 +178,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	if (status != STATUS_OK)
 		return status;
 	if (!t.version) {
-		report("'%s' is known by name only; no content of it is recorded", c->operands[0]);
+		report("only the name of '%s' is recorded, not its content", c->operands[0]);
 		return STATUS_NOTHING;
 	}
 	struct lineage_options options = {

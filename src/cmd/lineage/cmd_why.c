@@ -181,8 +181,8 @@ static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool
 {
 	static const char *const words[] = {
 	    [DISK_SAME] = "",
-	    [DISK_CHANGED] = "; CHANGED on disk since",
-	    [DISK_REPLACED] = "; ANOTHER file has the name now",
+	    [DISK_CHANGED] = "; CHANGED on disk since then",
+	    [DISK_REPLACED] = "; ANOTHER file has this name now",
 	    [DISK_GONE] = "; GONE",
 	    [DISK_AROUND] = "; its FILE was written later, by a program whose objects were not recorded",
 	    [DISK_DELETED] = "; DELETED"};
@@ -285,12 +285,12 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 	if (r < 0)
 		return r;
 	if (v->origin == ORIGIN_OBSERVED) {
-		buf_printf(line, ": what made it was not seen");
+		buf_printf(line, ": its maker was not observed");
 	} else if (v->origin == ORIGIN_UNOBSERVED) {
-		buf_printf(line, ": changed where nobody recorded it, before ");
+		buf_printf(line, ": modified outside stemma, before ");
 		fmt_time(line, v->start, false);
 	} else {
-		buf_printf(line, ": not made under stemma; first seen ");
+		buf_printf(line, ": external, first observed ");
 		fmt_time(line, v->start, false);
 	}
 	struct edges readers = {0};
@@ -382,7 +382,7 @@ static int hint_elsewhere(struct cmd *c, const struct why *n)
 		r = store_exec(c->store, n->reps[i], &x);
 		r = r > 0 ? elsewhere_line(&x.argv, &name, &line) : r;
 		if (r > 0)
-			report_hint("what %s had done there is not recorded; to record it: %s", name, buf_cstr(&line));
+			report_hint("the work that %s started there is not recorded; to record it: %s", name, buf_cstr(&line));
 	}
 	buf_release(&line);
 	return r < 0 ? r : 0;
@@ -427,7 +427,7 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	if (status != STATUS_OK)
 		return status;
 	if (!t.version) {
-		report("'%s' is known by name only; no content of it is recorded", text);
+		report("only the name of '%s' is recorded, not its content", text);
 		return STATUS_NOTHING;
 	}
 	struct version_info v;
@@ -440,7 +440,7 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 	if (r >= 0)
 		r = answer_version(c, text, &t, &v, &n, how, list, &line, &made);
 	if (r < 0)
-		report("cannot say why '%s' is there", text);
+		report("cannot find what made '%s'", text);
 	else if (!list)
 		puts(buf_cstr(&line));
 	buf_release(&line);
@@ -454,7 +454,7 @@ static int explain_folder_files(struct cmd *c, const char *text, unsigned how, j
 	struct folder f;
 	int status = STATUS_NOTHING, r = folder_find(cmd_source(c), text, how, &f);
 	if (r < 0) {
-		report("cannot say why the files of '%s' are there: %s", text, strerror(-r));
+		report("cannot find what made the files of '%s': %s", text, strerror(-r));
 		status = STATUS_SELF;
 	}
 	for (size_t i = 0; i < f.n_groups && status != STATUS_SELF; i++)

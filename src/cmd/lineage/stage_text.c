@@ -151,7 +151,7 @@ void stage_print_rest(const struct stage_view *w)
 	for (size_t i = 0; i < stages_missed(w->st); i++) {
 		buf_reset(&b);
 		fmt_path(&b, str_of(stages_missed_path(w->st, i)));
-		printf("names are missing: %s is not as it was recorded\n", buf_cstr(&b));
+		printf("some names are unknown: %s has changed since it was recorded\n", buf_cstr(&b));
 	}
 	buf_release(&b);
 }

@@ -63,10 +63,10 @@ static int print_group(struct cmd *c, const struct folder_group *g)
 void why_report_folder(const char *text, const struct folder *f)
 {
 	if (f->left)
-		report("'%s' has more than %d files: %zu of them were not looked at", text, FOLDER_FILES, f->left);
+		report("'%s' has more than %d files: %zu of them were skipped", text, FOLDER_FILES, f->left);
 	if (f->unread)
-		report("%zu file%s or folder%s below '%s' could not be read: what lies there is not known", f->unread,
-		       str_plural(f->unread), str_plural(f->unread), text);
+		report("%zu file%s or folder%s below '%s' could not be read", f->unread, str_plural(f->unread),
+		       str_plural(f->unread), text);
 }
 
 int why_print_folder(struct cmd *c, const char *text, unsigned flags)
@@ -81,16 +81,16 @@ int why_print_folder(struct cmd *c, const char *text, unsigned flags)
 	if (r == 0) {
 		printf("%s/: %zu file%s", buf_cstr(&b), f.files, str_plural(f.files));
 		if (f.unmade)
-			printf(", %zu not made under stemma or changed since", f.unmade);
+			printf(", %zu external or modified since", f.unmade);
 		if (f.unknown)
-			printf(", %zu of which nothing is recorded", f.unknown);
+			printf(", %zu not recorded", f.unknown);
 		putchar('\n');
 	}
 	for (size_t i = 0; i < f.n_groups && r == 0; i++)
 		r = print_group(c, &f.groups[i]);
 	why_report_folder(text, &f);
 	if (r < 0)
-		report("cannot say why the files of '%s' are there: %s", text, strerror(-r));
+		report("cannot find what made the files of '%s': %s", text, strerror(-r));
 	int status = r < 0 ? STATUS_SELF : f.n_groups ? STATUS_OK : STATUS_NOTHING;
 	buf_release(&b);
 	folder_release(&f);

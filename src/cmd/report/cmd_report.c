@@ -29,7 +29,7 @@ static int find_subject(struct cmd *c, const char *name, bool only_file, struct 
 	if (ret->kind == TARGET_EXEC)
 		return report_usage(c, "'%s' is an execution; report takes a run or a file", name);
 	if (ret->kind == TARGET_FILE && !ret->file.version) {
-		report("'%s' is known by name only; no content of it is recorded", name);
+		report("only the name of '%s' is recorded, not its content", name);
 		return STATUS_NOTHING;
 	}
 	return STATUS_OK;
@@ -58,7 +58,7 @@ static int read_options(const struct cmd *c, const struct opts_report *o, struct
 	if (o->nodes && !read_nodes(o->nodes, &ret->most))
 		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
 	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)
-		return report_usage(c, "a page is not for a terminal: give it a file with --output");
+		return report_usage(c, "the page cannot be written to a terminal: use --output FILE");
 	ret->name = c->operands[0];
 	return STATUS_OK;
 }

@@ -66,12 +66,12 @@ static int choose_capture(struct cmd *c, struct opts_run *o, struct run_choice *
 	if (parse_choice(o->capture, modes, &ret->mode) < 0)
 		return report_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
 	if (!take_stacks(o))
-		return report_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
+		return report_usage(c, "--trace-stacks and --trace-calls name different programs: name them in one option");
 	ret->exact = o->exact || o->trace_calls;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */
 		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
-			return report_usage(c, "--level says what --capture and --exact say: not both");
+			return report_usage(c, "--level cannot be combined with --capture or --exact");
 		if (parse_choice(o->level, levels, &ret->level) < 0)
 			return report_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
 		ret->mode = ret->level == 0 ? CAPTURE_OFF : ret->level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
@@ -90,13 +90,12 @@ static int check_choice(struct cmd *c, const struct opts_run *o, const struct ru
 	if (k->exact && k->mode != CAPTURE_COMPLETE)
 		return report_usage(c, "%s needs --capture=complete", asks);
 	if (o->count && (k->mode == CAPTURE_TREE || k->mode == CAPTURE_OFF))
-		return report_usage(c, "--count needs files to be recorded: not --capture=%s",
-		                    k->mode == CAPTURE_OFF ? "off" : "tree");
+		return report_usage(c, "--count cannot be combined with --capture=%s", k->mode == CAPTURE_OFF ? "off" : "tree");
 	if (o->count && k->mode == CAPTURE_COMPLETE && (k->transport == TRANSPORT_TRACE || k->transport == TRANSPORT_PROC))
-		return report_usage(c, "--count needs user notification: not --transport=%s; --exact counts by ptrace",
+		return report_usage(c, "--count cannot be combined with --transport=%s; --exact counts with ptrace",
 		                    o->transport);
 	if (k->exact && (k->transport == TRANSPORT_NOTIFY || k->transport == TRANSPORT_PROC))
-		return report_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
+		return report_usage(c, "%s needs ptrace and cannot be combined with --transport=%s", asks, o->transport);
 	if (k->granularity && !k->exact && !o->count && k->level != 2)
 		return report_usage(c, "--granularity=access needs --exact or --count");
 	return STATUS_OK;
@@ -118,7 +117,7 @@ static int check_labels_and_hdf5(struct cmd *c, const struct opts_run *o, struct
 			return report_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
 	k->hdf5 = !o->hdf5 ? config_get(&c->config, CONFIG_hdf5) : *o->hdf5 ? o->hdf5 : "on";
 	if (!config_allows(CONFIG_hdf5, k->hdf5))
-		return report_usage(c, "--hdf5=%.100s is not made of: %s", k->hdf5, config_values(CONFIG_hdf5));
+		return report_usage(c, "--hdf5=%.100s is not a list of: %s", k->hdf5, config_values(CONFIG_hdf5));
 	return STATUS_OK;
 }
 

@@ -90,7 +90,7 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 	if (c->n_operands > 1)
 		return report_usage(c, "stop takes one run");
 	if (s.wanted && o->json)
-		return report_usage(c, "--json is for the list");
+		return report_usage(c, "--json lists runs only");
 	if (!s.wanted && o->force)
 		return report_usage(c, "--force needs a run");
 	s.list = o->json ? json_array() : NULL;
@@ -103,22 +103,22 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 	}
 	if (!s.wanted) {
 		if (!s.found)
-			report("no run of yours is being recorded here");
+			report("no run of yours is being recorded on this machine");
 		return STATUS_OK;
 	}
 	if (s.found > 1) {
-		report("'%s' is the end of the ids of %u runs", s.wanted, s.found);
+		report("'%s' is ambiguous: %u runs have this end of their id", s.wanted, s.found);
 		return STATUS_USAGE;
 	}
 	if (!s.found) {
-		report("no run '%s' of yours is being recorded here, or it has only just begun", s.wanted);
+		report("no run '%s' of yours is being recorded on this machine, or it has just begun", s.wanted);
 		return STATUS_NOTHING;
 	}
 	int rc = send(&s, o->force ? SIGKILL : SIGTERM);
 	if (rc == -ESRCH)
 		return STATUS_OK; /* it is over now */
 	if (rc < 0) {
-		report("cannot end the recording of %s: %s", s.run, strerror(-rc));
+		report("cannot stop recording %s: %s", s.run, strerror(-rc));
 		return STATUS_SELF;
 	}
 	return STATUS_OK;

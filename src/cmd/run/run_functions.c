@@ -58,11 +58,11 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 	int to[2], from[2];
 	*f = (struct run_functions){.to = -1, .from = -1, .quiet = o->quiet};
 	if (!folder) {
-		report("functions cannot be traced: there is nowhere to keep the traces");
+		report("functions cannot be traced: there is no folder for the traces");
 		return STATUS_SELF;
 	}
 	if (!find_function_tracer(path, sizeof(path))) {
-		report("functions cannot be traced: stemma was built without it (clang, libbpf and libelf were missing)");
+		report("functions cannot be traced: stemma was built without clang, libbpf and libelf");
 		return STATUS_SELF;
 	}
 	if (pipe2(to, O_CLOEXEC) < 0) {
@@ -114,16 +114,16 @@ void run_functions_end(struct run_functions *f)
 	if (f->quiet)
 		return;
 	if (!whole)
-		report("what traced the functions was killed: the traces are not whole");
+		report("the function tracer was killed: the traces are incomplete");
 	else if (failed == EAGAIN)
-		report("more threads than can be followed: not all traces of functions are there");
+		report("too many threads: some function traces are missing");
 	else if (failed)
 		report("cannot write the traces of functions: %s", strerror(failed));
 	if (lost)
-		report("%llu call%s of functions not recorded, for there were too many at a time; the traces say so", lost,
+		report("%llu function call%s not recorded because the buffer was full; the traces have gaps", lost,
 		       lost == 1 ? " was" : "s were");
 	if (other)
-		report("other processes called these functions %llu time%s: they were slowed, and are not in the traces", other,
+		report("other processes called these functions %llu time%s: this slowed them, and is not in the traces", other,
 		       str_plural(other));
 }
 

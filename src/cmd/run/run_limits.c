@@ -38,9 +38,9 @@ static void from_history(struct cmd *c, const struct opts_run *o, struct limits 
 	int rc = archive_limits(cmd_home(c), c->operands, config_get(&c->config, CONFIG_system), &err, &text, &n);
 	if (rc > 0 && limits_parse(limits, buf_cstr(&text), &err) == 0) {
 		if (!o->quiet)
-			report("limits of %zu tasks like it: %s", n, buf_cstr(&text));
+			report("limits from %zu similar tasks: %s", n, buf_cstr(&text));
 	} else if (!o->quiet) {
-		report("no limits from the history: %s", err.text);
+		report("no limits from history: %s", err.text);
 	}
 	buf_release(&text);
 }
@@ -70,7 +70,7 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 		return STATUS_OK;
 	}
 	if (o->pid)
-		return report_usage(c, "--limit is for a command, not for --pid: what others started is not ended");
+		return report_usage(c, "--limit cannot be combined with --pid");
 	struct run_limits *l = calloc(1, sizeof(*l));
 	if (!l)
 		return report_err(&err, STATUS_SELF);
@@ -127,8 +127,8 @@ static void report_exceeded(const char *what, const struct summary_limit *l)
 		return;
 	limit_show(&peak, (enum limit_name)name, l->peak);
 	limit_show(&limit, (enum limit_name)name, l->limit);
-	report("%s: %s came to %s, its limit is %s%s", what, l->name, buf_cstr(&peak), buf_cstr(&limit),
-	       l->peak <= l->limit ? ", and more were asked for" : "");
+	report("%s: %s reached %s, the limit is %s%s", what, l->name, buf_cstr(&peak), buf_cstr(&limit),
+	       l->peak <= l->limit ? ", and more were requested" : "");
 	buf_release(&peak);
 	buf_release(&limit);
 }
@@ -142,7 +142,7 @@ void run_limits_say(const struct summary *s)
 		if (s->limit[i].peak > s->limit[i].limit)
 			report_exceeded("the command ended before it could be stopped", &s->limit[i]);
 	if (s->oom && !s->nexceeded)
-		report("the kernel killed a process of the command for want of memory");
+		report("the kernel killed a process of the command because memory was short");
 	for (size_t i = 0; i < s->nescaped; i++)
 		if (!strncmp(s->escaped[i], "the limit '", 11) || strstr(s->escaped[i], "not in a control group") ||
 		    strstr(s->escaped[i], "could not be stopped"))
@@ -165,7 +165,7 @@ void run_limits_unlike(const struct run_limits *l, const struct summary *s)
 
 void run_limits_lost(void)
 {
-	report("the recorder was killed: from then on the command was held to no limit but the kernel's");
+	report("the recorder was killed: from then on only the kernel's limits were enforced");
 }
 
 void run_limits_close(struct run_limits *l)

@@ -302,7 +302,7 @@ int run_monitor_finish(struct run_monitor *r, int status)
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	}
 	if (monitor_was_lost(r->monitor) && !r->quiet && (r->summary || r->report))
-		report("the recorder was killed: of what was used only a part is known");
+		report("the recorder was killed: resource use is only partly known");
 	if (monitor_was_lost(r->monitor) && r->limits)
 		run_limits_lost();
 	if (r->summary && write_summary(r, &s, &err) < 0)
@@ -324,13 +324,13 @@ int run_monitor_attach(struct cmd *c, const struct opts_run *o)
 	struct run_monitor *r;
 	struct err err = {0};
 	if (c->n_operands)
-		return report_usage(c, "--pid measures a process that is there: no command to run");
+		return report_usage(c, "--pid measures a running process and takes no command");
 	if (o->exact || o->orphans)
-		return report_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
+		return report_usage(c, "--pid can be combined with --summary, --report, --series, --interval and --watch only");
 	if (!o->summary && !o->report && !o->series)
 		return report_usage(c, "--pid needs --summary, --report or --series");
 	if (o->pid > INT32_MAX)
-		return report_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
+		return report_usage(c, "there is no process %llu", (unsigned long long)o->pid);
 	int rc = run_monitor_open(c, o, &run, &r);
 	if (rc != STATUS_OK)
 		return rc;

@@ -50,7 +50,7 @@ void run_report(const struct summary *s, FILE *out)
 	else if (s->exit_type == EXIT_TYPE_NORMAL)
 		fprintf(out, "stemma: exit status %d\n", s->exit_status);
 	else
-		fprintf(out, "stemma: how it ended is not known\n");
+		fprintf(out, "stemma: exit status unknown\n");
 	for (size_t i = 0; i < s->nexceeded; i++)
 		fprintf(out, "  over its limit: %s\n", s->exceeded[i].name);
 	for (int i = 0; i < FIGURES; i++) {

@@ -19,7 +19,7 @@
 static void give_up_traces(struct run_trace *t, int e, const char *what)
 {
 	if (!t->quiet)
-		report("cannot %s: %s: no function traces", what, strerror(e));
+		report("cannot %s: %s: functions are not traced", what, strerror(e));
 	free(t->folder);
 	t->folder = NULL;
 }
@@ -125,12 +125,12 @@ void run_trace_finish(struct run_trace *t, const char *run)
 		rmdir(t->folder);
 		if (!t->quiet)
 			report(t->probes      ? "none of the functions was called"
-			       : t->functions ? "no program left a function trace: stemma cc --trace links those that do"
-			                      : "no calls were traced: no such program ran, or not every call could be seen here");
+			       : t->functions ? "no program wrote a function trace: link programs with stemma cc --trace"
+			                      : "no calls were traced: no such program ran, or its calls could not be observed");
 	} else if (!*run) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			report("the run is not recorded: its function traces are not kept");
+			report("the run is not recorded: its function traces were removed");
 	} else if (path.failed || rename(t->folder, buf_cstr(&path)) < 0)
 		report("the function traces stay in '%s': %s", t->folder, strerror(errno));
 	buf_release(&path);

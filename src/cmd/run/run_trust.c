@@ -41,7 +41,7 @@ static void append_time_result(const struct extractor *x, const struct session_f
 	char text[40];
 	bool wall = !strcmp(x->pattern, "wall_time");
 	if (wall && (f->began == TIME_NONE || f->ended == TIME_NONE)) {
-		elements_add(&r->missing, str_of(x->name), str_of("the end of the run was not seen"));
+		elements_add(&r->missing, str_of(x->name), str_of("the end of the run was not observed"));
 		return;
 	}
 	uint64_t ns = wall ? (uint64_t)(f->ended - f->began) : f->cpu;
@@ -66,7 +66,7 @@ static void take_results(struct run_trust *t, const char *out, size_t n_out)
 			extract_text(x, out, n_out, &r->values, &r->missing);
 		else
 			elements_add(&r->missing, str_of(x->name ? x->name : "stdout"),
-			             str_of("what it printed was not kept; stemma bench run does"));
+			             str_of("its output was not recorded; use stemma bench run"));
 	}
 }
 

@@ -43,7 +43,7 @@ int stacks_begin(bool quiet)
 		close(pair[1]);
 	}
 	if (why && !quiet)
-		report("no call stacks, only calls: %s", why);
+		report("calls without stacks: %s", why);
 	return why ? 0 : pair[0];
 }
 
@@ -68,7 +68,7 @@ const char *stacks_unstarted(int status)
 {
 	enum { UNLOADED = 127 }; /* of the dynamic linker */
 	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == UNLOADED
-	           ? "a library that its program wants is not installed"
+	           ? "a library that it needs is not installed"
 	           : "its program does not start";
 }
 

@@ -91,7 +91,7 @@ static int parse_expression(struct cmd *c, struct expr **ret)
 		return STATUS_OK;
 	expr_free(*ret);
 	*ret = NULL;
-	return report_usage(c, "log looks for runs");
+	return report_usage(c, "log lists runs only");
 }
 
 /* The runs that it describes. The status. */
@@ -123,7 +123,7 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 		status = select_runs(c, e, only);
 	expr_free(e);
 	if (status == STATUS_OK && o->by_inputs && o->jsonl)
-		status = report_usage(c, "--by-inputs goes with --json, not with --jsonl");
+		status = report_usage(c, "--by-inputs can be combined with --json, not with --jsonl");
 	if (status != STATUS_OK || o->by_inputs) {
 		status = status != STATUS_OK ? status : log_by_inputs(c, o, only);
 		idset_release(&selected);

@@ -32,7 +32,7 @@ static void print_group_head(const struct by_inputs *b, uint32_t group)
 		fmt_time(&t, last, true);
 	}
 	printf("%s  %zu run%s, %s", group ? "odd  " : "usual", g->n, str_plural(g->n), buf_cstr(&t));
-	printf(failed ? ", %zu did not end well\n" : "\n", failed);
+	printf(failed ? ", %zu failed\n" : "\n", failed);
 	printf("       ");
 	for (size_t i = 0; i < b->runs.n; i++)
 		if (b->runs.v[i].group == group && shown++ < RUNS_SHOWN) {
@@ -83,7 +83,7 @@ static int print_odd_one(struct cmd *c, const struct by_aspect *x, const struct 
 	} else {
 		buf_printf(&b, v ? "%s%s " : "no %s%s, which is ", kinds[x->kind], x->kind == BY_VARIABLE ? x->name : "");
 		fmt_name(&b, str_of(v ? v->text : usual->text));
-		buf_printf(&b, !v ? " in the usual runs" : usual ? ", not " : ", which the usual runs have not");
+		buf_printf(&b, !v ? " in the usual runs" : usual ? ", not " : ", which the usual runs do not have");
 		if (v && usual)
 			fmt_name(&b, str_of(usual->text));
 	}
@@ -109,7 +109,7 @@ static int print_groups(struct cmd *c, const char *command, const struct by_inpu
 	int r = 0;
 	fmt_name(&name, str_of(command));
 	printf("%zu run%s %s %s", b->runs.n, str_plural(b->runs.n), b->inside ? "that executed" : "of", buf_cstr(&name));
-	printf(odd ? ": %zu usual, %zu odd\n" : ": all read the same, with the same settings\n", b->groups.v[0].n, odd);
+	printf(odd ? ": %zu usual, %zu odd\n" : ": all with the same inputs and settings\n", b->groups.v[0].n, odd);
 	for (uint32_t g = 0; r == 0 && g < b->groups.n; g++) {
 		print_group_head(b, g);
 		if (g)
@@ -121,7 +121,7 @@ static int print_groups(struct cmd *c, const char *command, const struct by_inpu
 		if (b->aspects.v[k].varies) {
 			buf_reset(&name);
 			fmt_name(&name, str_of(b->aspects.v[k].name));
-			printf("%s%s", varying++ ? ", " : "another one in each run: ", buf_cstr(&name));
+			printf("%s%s", varying++ ? ", " : "different in each run: ", buf_cstr(&name));
 		}
 	if (varying)
 		putchar('\n');
@@ -169,7 +169,7 @@ int log_by_inputs(struct cmd *c, const struct opts_log *o, const struct idset *o
 		n++;
 	if (words && !n) {
 		strv_free(words);
-		return report_usage(c, "--by-inputs wants a command");
+		return report_usage(c, "--by-inputs needs a command");
 	}
 	int r = !words ? -1 : by_inputs_find(cmd_source(c), (const char *const *)words, n, only, o->count, &b);
 	if (r == 0)

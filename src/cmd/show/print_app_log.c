@@ -209,14 +209,14 @@ static int print_app_log(const struct view *w)
 	}
 	if (rc == 0)
 		rc = activities_text(w);
-	words_text(w, TERM_said_used, "said used");
-	words_text(w, TERM_said_generated, "said made");
+	words_text(w, TERM_said_used, "annotated as used");
+	words_text(w, TERM_said_generated, "annotated as made");
 	ranks_text(w);
 	print_mpi_ios(w);
 	uint64_t dropped = app_log_dropped(&w->d);
 	if (dropped) {
 		buf_reset(&b);
-		buf_printf(&b, "%" PRIu64 " word%s found no room", dropped, str_plural(dropped));
+		buf_printf(&b, "%" PRIu64 " word%s left out for lack of space", dropped, str_plural(dropped));
 		print_field("dropped", &b);
 	}
 	buf_release(&b);

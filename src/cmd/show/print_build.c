@@ -88,18 +88,18 @@ static void print_build_sources(const struct cmd *c, const struct opts_show *o, 
 			print_source_line(c, o, f, m);
 	}
 	if (folded)
-		printf("  + %zu header%s of the machine (--all)\n", folded, str_plural(folded));
+		printf("  + %zu system header%s (--all)\n", folded, str_plural(folded));
 	if (s->unknown)
-		printf("  %zu of these %s made by nobody that was recorded\n", s->unknown, s->unknown == 1 ? "was" : "were");
+		printf("  %zu of these %s not made by a recorded program\n", s->unknown, s->unknown == 1 ? "was" : "were");
 	if (!v->match)
 		return;
 	if (s->n == 1 && v->matches[BUILD_SAME])
-		printf("%-12s the one file is what it was\n", "sources");
+		printf("%-12s 1 file, unchanged\n", "sources");
 	else if (v->matches[BUILD_SAME] == s->n)
-		printf("%-12s all %zu files are what they were\n", "sources", s->n);
+		printf("%-12s all %zu files unchanged\n", "sources", s->n);
 	else
-		printf("%-12s %zu changed, %zu missing, %zu that cannot be told, %zu as they were\n", "sources",
-		       v->matches[BUILD_CHANGED], v->matches[BUILD_MISSING], v->matches[BUILD_UNKNOWN], v->matches[BUILD_SAME]);
+		printf("%-12s %zu changed, %zu missing, %zu unknown, %zu unchanged\n", "sources", v->matches[BUILD_CHANGED],
+		       v->matches[BUILD_MISSING], v->matches[BUILD_UNKNOWN], v->matches[BUILD_SAME]);
 }
 
 static void print_build_time(const struct build *b)
@@ -118,16 +118,16 @@ static void print_build_commit(const struct build *b)
 		printf("%-12s %s%s\n", "commit", b->commit,
 		       b->dirty > 0    ? ", with changes"
 		       : b->dirty == 0 ? ""
-		                       : ", whether with changes was not asked");
+		                       : ", uncommitted changes unknown");
 }
 
 static void print_elf_build(const struct build *b)
 {
-	field_text("built by", b->version[0] ? b->version : "nobody that the file names");
+	field_text("built by", b->version[0] ? b->version : "an unknown compiler");
 	field_text("target", b->target);
 	if (b->package)
 		field_text("package", b->package);
-	puts("no record: this is what the file itself and the packages tell");
+	puts("no recorded build; from the file itself and its package");
 }
 
 static void print_recorded_build(const struct opts_show *o, const struct build *b)

@@ -64,7 +64,7 @@ static int print_file_fields(struct cmd *c, const struct file_info *f)
 	show_field_str("file", f->path);
 	printf("%-12s %.25s\n", "id", f->pub.text);
 	printf("%-12s %s%s\n", "kind", term_meaning(SET_kind, f->kind),
-	       f->named || f->kind != TERM_kind_regular ? "" : "; it has this name no more");
+	       f->named || f->kind != TERM_kind_regular ? "" : "; it no longer has this name");
 	fmt_name(&b, f->domain);
 	buf_printf(&b, ", inode %llu", (unsigned long long)f->ino);
 	if (f->kind != TERM_kind_absent)
@@ -103,7 +103,7 @@ static int print_disk(struct cmd *c, const struct file_target *t)
 	    "the file on disk has changed since its last version",
 	    "another file has the name on disk now",
 	    "there is no file of that name on disk",
-	    "its file was written since by who did not tell of this object: it may be another one",
+	    "its file was written later by a program whose objects were not recorded: it may have changed",
 	    "deleted"};
 	struct buf b = {0};
 	int r = 0;

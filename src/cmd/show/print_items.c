@@ -112,6 +112,6 @@ int show_print_items(struct cmd *c, const struct opts_show *o, const char *title
 		printf("  and %llu more (--all)\n", (unsigned long long)at.more);
 	if (unlisted)
 		printf("%s%s%llu %s (--all)\n", at.lines ? "  + " : title, at.lines ? "" : ": ", (unsigned long long)unlisted,
-		       of_run ? "of the machine, absent or pipes" : "of the machine or absent");
+		       of_run ? "system files, absent or pipes" : "system files or absent");
 	return 0;
 }

@@ -10,7 +10,7 @@ static void fmt_run_ending(struct cmd *c, const struct run_info *run, struct buf
 	enum recording state = live_recording(c->store, &c->live, run);
 	pid_t standby = state == RECORDING_RUNNING ? live_standby(&c->live, run->ulid) : 0;
 	if (standby)
-		buf_printf(b, "it runs (its standby is process %d)", standby);
+		buf_printf(b, "running (standby: process %d)", standby);
 	else if (state == RECORDING_RUNNING)
 		buf_printf(b, "it runs");
 	else
@@ -92,7 +92,7 @@ static int print_run_execs(struct cmd *c, const struct opts_show *o, const struc
 	if (lines > SHOW_LINES && !o->all)
 		printf("  and %llu more (--all)\n", (unsigned long long)(lines - SHOW_LINES));
 	if (counted)
-		printf("  + %llu that count%s to others (--all)\n", (unsigned long long)counted, counted == 1 ? "s" : "");
+		printf("  + %llu folded into others (--all)\n", (unsigned long long)counted);
 	gaps_add(gaps, 0, bits);
 	return r;
 }
@@ -120,8 +120,8 @@ static int print_elsewhere(struct cmd *c, const struct show_run *p)
 			continue;
 		buf_str(&all, buf_view(&line));
 		if (lines++ < ELSEWHERE_LINES)
-			printf("%-12s what %s had done there is not recorded; to record it: %s", lines == 1 ? "elsewhere" : "",
-			       name, buf_cstr(&line));
+			printf("%-12s the work that %s started there is not recorded; to record it: %s",
+			       lines == 1 ? "elsewhere" : "", name, buf_cstr(&line));
 	}
 	if (lines > ELSEWHERE_LINES)
 		printf("%-12s and %zu more\n", "", lines - ELSEWHERE_LINES);

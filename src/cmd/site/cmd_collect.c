@@ -36,13 +36,13 @@ static int add_node(struct collecting *x)
 	struct collector_sender s = {
 	    .name = x->o->add_node, .host = x->o->host, .any_user = !x->o->user, .share = x->share};
 	if (!x->o->host && !x->o->user)
-		return report_usage(x->c, "--add-node needs --host or --user: whose records may it send?");
+		return report_usage(x->c, "--add-node needs --host or --user");
 	if (x->o->user) {
 		char *end;
 		const struct passwd *p = getpwnam(x->o->user);
 		s.uid = p ? p->pw_uid : strtoull(x->o->user, &end, 10);
 		if (!p && (end == x->o->user || *end)) {
-			report("there is no user '%s' here", x->o->user);
+			report("there is no user '%s' on this machine", x->o->user);
 			return STATUS_SELF;
 		}
 	}
@@ -190,7 +190,7 @@ static void answer(void *arg, const char *path, const char *token, const void *b
 {
 	struct collecting *x = arg;
 	if (strcmp(path, "/v1/frames") != 0) {
-		say(ret, 404, "only /v1/frames is here");
+		say(ret, 404, "not found: use /v1/frames");
 		return;
 	}
 	pthread_mutex_lock(&x->lock);
@@ -258,11 +258,11 @@ static int check_options(struct collecting *x)
 	if (x->c->n_operands)
 		return report_usage(x->c, "collect takes no arguments");
 	if (what != 1)
-		return report_usage(x->c, "one of --from or --listen, --add-node, --remove-node and --status is needed");
+		return report_usage(x->c, "collect needs --from, --listen, --add-node, --remove-node or --status");
 	if ((o->certificate || o->key) && (!o->certificate || !o->key || !o->listen))
-		return report_usage(x->c, "--certificate and --key go together, and with --listen");
+		return report_usage(x->c, "--certificate and --key require each other and --listen");
 	if ((o->host || o->user) && !o->add_node)
-		return report_usage(x->c, "--host and --user go with --add-node");
+		return report_usage(x->c, "--host and --user require --add-node");
 	int status = site_interval(x->c, o->interval, 1000000000, &x->interval);
 	status = status != STATUS_OK ? status : site_size(x->c, "--share", o->share, &x->share);
 	return status != STATUS_OK ? status : site_size(x->c, "--floor", o->floor, &x->floor);

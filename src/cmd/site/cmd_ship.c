@@ -40,7 +40,7 @@ static int take_answer(struct shipping *x, const char *text, uint64_t frames, st
 	if (!id || !ulid_is(id, strlen(id)) || !json_is_integer(taken)) {
 		rc = err_set(err, EPROTO, "the collector's answer cannot be read");
 	} else if (shipper_is_other(x->s, id)) {
-		report("another collector answers at '%s' than before: everything is sent again", x->o->to);
+		report("'%s' is a different collector than before: sending everything again", x->o->to);
 		shipper_lost(x->s);
 		rc = 0;
 	} else if ((rc = shipper_sent(x->s, err)) == 0) {
@@ -144,7 +144,7 @@ static int read_token(struct shipping *x)
 {
 	const char *path = x->o->token;
 	if (!path)
-		return report_usage(x->c, "--token FILE is needed for a URL");
+		return report_usage(x->c, "a URL needs --token FILE");
 	ssize_t n = io_read_text(path, x->token, sizeof(x->token));
 	if (n < 0) {
 		struct err err = {0};
@@ -153,7 +153,7 @@ static int read_token(struct shipping *x)
 	}
 	x->token[strcspn(x->token, "\n")] = '\0';
 	if (strspn(x->token, "0123456789abcdef") != NODE_TOKEN) {
-		report("'%s' holds no token", path);
+		report("'%s' contains no token", path);
 		return STATUS_SELF;
 	}
 	return STATUS_OK;
@@ -207,11 +207,11 @@ static int ship(struct shipping *x)
 		if (!x->o->watch && rc == 0 && err.text[0])
 			return report_err(&err, STATUS_NOTHING);
 		if (!x->o->watch && x->waits)
-			report_hint("a batch lies in '%s' until a collector takes it; then stemma ship sends the rest", x->o->to);
+			report_hint("a batch waits in '%s' for the collector; run stemma ship again to send the rest", x->o->to);
 		if (!x->o->watch || x->ended)
 			return STATUS_OK;
 		if (rc == 0 && err.text[0] && back_off == 1)
-			report("%s; it is tried again", err.text);
+			report("%s; retrying", err.text);
 		back_off = rc == 1 || x->frames + x->known + x->refused != before ? 1
 		           : back_off * 2 < BACK_OFF_MAX_S                        ? back_off * 2
 		                                                                  : BACK_OFF_MAX_S;
@@ -249,7 +249,7 @@ int cmd_ship(struct cmd *c, const struct opts_ship *o)
 	if (c->n_operands)
 		return report_usage(c, "ship takes no arguments");
 	if (!o->to)
-		return report_usage(c, "--to FOLDER or --to https://HOST:PORT is needed");
+		return report_usage(c, "ship needs --to FOLDER or --to https://HOST:PORT");
 	int status = site_interval(c, o->interval, 1000000000, &x.interval);
 	status = status != STATUS_OK ? status : site_size(c, "--rate", o->rate, &x.rate);
 	if (status != STATUS_OK)

@@ -11,7 +11,7 @@ static int check_stat_options(struct cmd *c, const struct opts_stat *o, struct s
 	if (o->json && o->tsv)
 		return report_usage(c, "one of --json and --tsv");
 	if (o->at && (o->tsv || o->sizes || o->times))
-		return report_usage(c, "--at stands without --tsv, --sizes and --times");
+		return report_usage(c, "--at cannot be combined with --tsv, --sizes or --times");
 	*when = (struct stat_when){.has_at = o->at != NULL};
 	if (o->at && when_parse(o->at, keep_now(), &when->at) < 0)
 		return report_usage(c, "'%s' is no time", o->at);
@@ -40,8 +40,7 @@ static int print_objects(struct cmd *c, const struct stat_sums *w, const struct 
 {
 	int r = t->kind == TARGET_RUN ? stat_print_parts(c, o, t->id) : 0;
 	if (r >= 0 && !w->files.n)
-		report("no objects of HDF5 files are recorded of it: stemma run --hdf5 does, of programs that have HDF5 as a "
-		       "shared library");
+		report("no HDF5 objects are recorded: use stemma run --hdf5 with programs that use HDF5 as a shared library");
 	return r;
 }
 

@@ -43,7 +43,7 @@ int stat_print_at(struct cmd *c, const struct opts_stat *o, const struct stat_wh
 	fmt_name(&name, str_of(of));
 	fmt_time(&when, w->at, false);
 	printf("%s at %s: %s\n", buf_cstr(&name), buf_cstr(&when),
-	       w->n ? "these calls were made before and after" : "nothing was under way");
+	       w->n ? "calls were made before and after" : "no calls were in progress");
 	for (size_t i = 0; i < w->n && i < most && r >= 0; i++)
 		r = at_row(c, &t, &w->v[i], w->at);
 	if (w->n) {
@@ -53,8 +53,7 @@ int stat_print_at(struct cmd *c, const struct opts_stat *o, const struct stat_wh
 	if (w->n > most)
 		printf("+ %zu more (--max-count)\n", w->n - most);
 	if (w->untimed)
-		printf("%llu call%s made at times that are not known\n", (unsigned long long)w->untimed,
-		       w->untimed == 1 ? " was" : "s were");
+		printf("%llu call%s with unknown times\n", (unsigned long long)w->untimed, w->untimed == 1 ? " was" : "s were");
 	buf_release(&name);
 	buf_release(&when);
 	return r < 0 ? r : 0;

@@ -418,12 +418,11 @@ static void slices(struct cmd *c, const struct opts_stat *o, const struct stat_w
 		}
 	}
 	if (n) {
-		puts("\nover time, calls laid evenly from the first to the last on a file");
+		puts("\ncalls over time, distributed evenly between the first and the last on a file");
 		table_print(&t, &c->out, c->out.width);
 	}
 	if (when->untimed)
-		printf("without %llu call%s whose times are not known\n", (unsigned long long)when->untimed,
-		       str_plural(when->untimed));
+		printf("without %llu call%s of unknown time\n", (unsigned long long)when->untimed, str_plural(when->untimed));
 }
 
 /* The second in which the first call began, which moments are told from. */
@@ -444,9 +443,9 @@ static void print_nothing_counted(const struct stat_sums *w, const char *of)
 	if (w->unseen & 1ULL << TERM_gap_tree_only)
 		printf("%s: only processes were recorded, no files\n", of);
 	else if (w->objects || w->all || w->file)
-		printf("%s: nothing that was read or written\n", of);
+		printf("%s: nothing was read or written\n", of);
 	else
-		printf("%s: no files but those of the machine: --all counts them\n", of);
+		printf("%s: only system files were used: --all counts them\n", of);
 }
 
 /* What the marks in the tables mean, and what to type for more. */
@@ -454,17 +453,17 @@ static void print_hints(const struct stat_sums *w)
 {
 	static const char *const hints[] = {
 	    [STAT_LACKS_NOTHING] = NULL,
-	    [STAT_NO_CALLS] = "run, or loaded with a program: there is no call whose bytes could be counted",
-	    [STAT_UNPROVED] = "what could not be proved is not known (?): run --exact counts every call",
-	    [STAT_MAPPED] = "every call was counted: what is not known (?) may have gone by mapped memory",
-	    [STAT_SOME_CALLS] = "not all calls are known: stemma run --exact counts them",
-	    [STAT_ACCESSES] = "bytes and calls are not known: run --count counts most of them, --exact all",
+	    [STAT_NO_CALLS] = "executed or loaded with a program: there are no calls to count",
+	    [STAT_UNPROVED] = "? could not be proved: run --exact counts every call",
+	    [STAT_MAPPED] = "every call was counted: ? may be reads or writes of mapped memory",
+	    [STAT_SOME_CALLS] = "some calls are unknown: stemma run --exact counts all",
+	    [STAT_ACCESSES] = "bytes and calls are unknown: run --count counts most of them, --exact all",
 	};
 	const char *hint = hints[stat_lack(w)];
 	if (hint)
 		printf("\n%s\n", hint);
 	if (w->unseen)
-		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
+		printf("\nthe record is incomplete: more may have been read and written ('stemma show' lists the gaps)\n");
 }
 
 static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o)
@@ -508,7 +507,7 @@ int stat_print(struct cmd *c, const struct stat_sums *w, const struct opts_stat 
 		calls(c, w, o);
 	else
 		accesses(c, w, o);
-	int r = section(c, w, o, counted ? "executions" : "executions (IN, OUT: all that the process read and wrote)",
+	int r = section(c, w, o, counted ? "executions" : "executions (IN, OUT: all bytes that the process read and wrote)",
 	                &w->execs, true, counted);
 	r = r < 0 ? r : section(c, w, o, "files", &w->files, false, counted);
 	if (r >= 0 && counted && o->sizes)

@@ -198,7 +198,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 	if (status == STATUS_OK && !find_best(&w)) {
 		report(w.candidates ? "the metric '%s' is not a number in any run" : "no run has the metric '%s'", o->metric);
 		if (!w.candidates)
-			report_hint("stemma table shows which there are");
+			report_hint("stemma table lists the metrics");
 		status = STATUS_NOTHING;
 	}
 	if (status == STATUS_OK) {

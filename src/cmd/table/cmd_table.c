@@ -178,7 +178,7 @@ static int print_table(struct table_of *w)
 			rc = table_row(w, &shown, &w->runs.runs[i], &t);
 		table_print(&t, &w->c->out, w->c->out.tty ? w->c->out.width : 0);
 		if (shown.same)
-			report("%zu setting%s the same in all of these runs (--all)", shown.same,
+			report("%zu parameter%s the same in all of these runs (--all)", shown.same,
 			       shown.same == 1 ? " is" : "s are");
 	}
 	free(shown.which);
@@ -449,11 +449,12 @@ static int print_runs(struct table_of *w, int *ret_status)
 	int rc = w->runs.n ? find_columns(w) : 0;
 	for (int i = 0; rc == 0 && w->n && i < w->c->n_operands; i++)
 		if (!is_column(w, str_of(w->c->operands[i])))
-			report("no run told '%s'", w->c->operands[i]);
+			report("no run has '%s'", w->c->operands[i]);
 	if (rc == 0 && w->n)
 		return print_form(w, ret_status);
 	if (rc == 0) {
-		report(w->runs.n ? "there are no such settings or metrics" : "no program of these runs told of itself");
+		report(w->runs.n ? "no such parameters or metrics"
+		                 : "no run has logged parameters or metrics (see stemma-table)");
 		*ret_status = STATUS_NOTHING;
 	}
 	return rc;
@@ -465,13 +466,13 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 	if (o->csv + o->json + o->svg > 1)
 		return report_usage(c, "one of --csv, --json and --svg");
 	if (o->x && !o->svg)
-		return report_usage(c, "--x is of --svg");
+		return report_usage(c, "--x requires --svg");
 	int status = cmd_store(c, o->no_index);
 	if (status == STATUS_OK)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
 	int rc = status == STATUS_OK ? print_runs(&w, &status) : 0;
 	if (rc < 0) {
-		report("cannot read what programs told of themselves: %s", strerror(-rc));
+		report("cannot read parameters and metrics: %s", strerror(-rc));
 		status = STATUS_SELF;
 	}
 	free(w.columns);

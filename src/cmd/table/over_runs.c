@@ -219,7 +219,7 @@ int over_runs_load(struct cmd *c, const char *where, const struct texts *with, c
 		rc = sort_by_start(c, ret);
 	}
 	if (rc < 0) {
-		report("cannot read what programs told of themselves: %s", strerror(-rc));
+		report("cannot read parameters and metrics: %s", strerror(-rc));
 		status = STATUS_SELF;
 	}
 	idset_release(&in);

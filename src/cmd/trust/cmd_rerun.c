@@ -117,7 +117,7 @@ static void rebuild(struct rerun_job *a, struct rerun_file *x)
 	}
 	/* Not the terminal: the record of a build may have been imported. */
 	int messages = memfile_new("stemma-messages");
-	int rc = messages < 0 ? err_set(&err, -messages, "cannot keep the messages")
+	int rc = messages < 0 ? err_set(&err, -messages, "cannot store the messages")
 	                      : build_again(a->c->store, &l.v[0], out, messages, &err, &same);
 	rerun_job_messages(messages);
 	if (messages >= 0)
@@ -234,7 +234,9 @@ static int find_run(struct rerun_job *a)
 	const char *word = a->c->operands[0];
 	int rc = store_find_run(a->c->store, word, &a->run);
 	if (rc != 1) {
-		report(rc == -ENOTUNIQ ? "'%s' is the beginning or end of several runs' ids" : "there is no run '%s'", word);
+		report(rc == -ENOTUNIQ ? "'%s' is ambiguous: several runs have this beginning or end of their id"
+		                       : "there is no run '%s'",
+		       word);
 		return cmd_target_status(rc);
 	}
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
@@ -248,14 +250,14 @@ static int find_run(struct rerun_job *a)
 static int check_own(struct rerun_job *a)
 {
 	if (a->from && a->plan.own)
-		return report_usage(a->c, "--from is for records that are not your own");
+		return report_usage(a->c, "--from is for received records only");
 	if (a->plan.own || a->o->check)
 		return 0;
 	rerun_job_received(a);
 	if (a->o->trust)
 		return 0;
-	report("it is not run: whoever wrote the record chose the command");
-	report_hint("--trust runs it, confined; --from DIR says in which folder its files lie");
+	report("stemma does not run it: the author of the record chose the command");
+	report_hint("use --trust to run it, confined, and --from DIR for the folder with its files");
 	return STATUS_USAGE;
 }
 
@@ -268,7 +270,7 @@ static int report_redacted(const struct rerun_job *a)
 			buf_printf(&b, "%s%zu, ", b.n ? ", " : "", i);
 			fmt_name(&b, str_of(a->plan.argv[i]));
 		}
-	report("an argument of the run was a secret and is not in the record, so it cannot be run again: %s", buf_cstr(&b));
+	report("an argument of the run was redacted as a secret, so it cannot be run again: %s", buf_cstr(&b));
 	buf_release(&b);
 	return STATUS_NOTHING;
 }
@@ -348,7 +350,7 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	struct err err = {0};
 	double unused;
 	if (c->n_operands != 1)
-		return report_usage(c, "one run is wanted");
+		return report_usage(c, "rerun needs one run");
 	if (o->tolerance && !tolerance_read(o->tolerance, &unused, &unused))
 		return report_usage(c, "the tolerance '%s' is neither a number nor a percentage", o->tolerance);
 	int status = cmd_store(c, o->no_index);

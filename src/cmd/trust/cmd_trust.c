@@ -102,9 +102,9 @@ static const char *claim_misuse(const struct opts_trust *o)
 {
 	const struct misuse rules[] = {
 	    {(o->verify || o->seal) && (o->claim || o->report || o->tolerance),
-	     "--seal and --verify are about the whole record: not with --claim, --report, --tolerance"},
+	     "--seal and --verify cannot be combined with --claim, --report or --tolerance"},
 	    {o->tolerance && !o->claim, "--tolerance needs --claim"},
-	    {o->claim && o->report, "--report writes a claim: not with --claim"},
+	    {o->claim && o->report, "--report cannot be combined with --claim"},
 	};
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
@@ -114,11 +114,11 @@ static const char *chain_misuse(const struct cmd *c, const struct opts_trust *o)
 	const struct misuse rules[] = {
 	    {o->seal && o->verify, "--seal or --verify, not both"},
 	    {o->key && !o->seal && !o->witness,
-	     "--key signs, and goes with --seal or --witness; signatures are checked by --verify --signers FILE"},
-	    {o->signers && !o->verify, "--signers goes with --verify"},
-	    {o->start_key && !o->seal && !o->verify, "--start-key goes with --seal or --verify"},
-	    {o->identity && !o->signers, "--identity goes with --verify --signers"},
-	    {o->seal && c->n_operands, "--seal seals all that is recorded: it takes no runs"},
+	     "--key requires --seal or --witness; check signatures with --verify --signers FILE"},
+	    {o->signers && !o->verify, "--signers requires --verify"},
+	    {o->start_key && !o->seal && !o->verify, "--start-key requires --seal or --verify"},
+	    {o->identity && !o->signers, "--identity requires --verify --signers"},
+	    {o->seal && c->n_operands, "--seal seals the whole record and takes no runs"},
 	};
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
@@ -127,11 +127,11 @@ static const char *witness_misuse(const struct cmd *c, const struct opts_trust *
 {
 	const bool others = o->seal || o->verify || o->claim || o->report;
 	const struct misuse rules[] = {
-	    {o->witness && !o->key, "--witness signs, and needs --key"},
+	    {o->witness && !o->key, "--witness needs --key"},
 	    {o->witness && (o->head || others || c->n_operands),
-	     "--witness signs the head on standard input, and nothing else"},
-	    {o->head && (others || c->n_operands), "--head prints the head, and nothing else"},
-	    {o->witnessed && !o->signers, "--witnessed goes with --verify --signers: whose statements they are to be"},
+	     "--witness reads the head from standard input and takes no other operands"},
+	    {o->head && (others || c->n_operands), "--head cannot be combined with other options"},
+	    {o->witnessed && !o->signers, "--witnessed requires --verify --signers"},
 	};
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }

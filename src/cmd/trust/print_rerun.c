@@ -22,9 +22,9 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		if (x->state != RERUN_DIFFERS && x->state != RERUN_GONE && x->state != RERUN_CHANGED)
 			continue;
 		fmt_name(b, str_of(x->name));
-		buf_str(b, str_of(x->state == RERUN_GONE      ? " is not there any more"
-		                  : x->state == RERUN_CHANGED ? " was changed since"
-		                                              : " is not what it was"));
+		buf_str(b, str_of(x->state == RERUN_GONE      ? " no longer exists"
+		                  : x->state == RERUN_CHANGED ? " has changed"
+		                                              : " differs"));
 		return;
 	}
 	if (a->has_diff && a->diff.first != SIZE_MAX) {
@@ -32,9 +32,9 @@ static void cause_text(const struct rerun_job *a, struct buf *b)
 		    .c = a->c, .s = a->c->store, .out = &a->c->out, .d = &a->diff, .words = {"the record", "the second run"}};
 		diff_cause_text(&v, b);
 	} else if (a->now.n) {
-		buf_printf(b, "%s is another one", a->now.v[0].name);
+		buf_printf(b, "%s is different", a->now.v[0].name);
 	} else {
-		buf_str(b, str_of("none was found: it may not give the same twice"));
+		buf_str(b, str_of("none was found: the command may not be deterministic"));
 	}
 }
 
@@ -44,9 +44,9 @@ static void show_ending(const struct rerun_job *a)
 	fmt_ending(&before, a->ending[0], a->code[0]);
 	fmt_ending(&after, a->ending[1], a->code[1]);
 	if (!rerun_job_ended_alike(a))
-		printf("the run ended with %s, and with %s now\n", buf_cstr(&before), buf_cstr(&after));
+		printf("the run ended with %s, and now with %s\n", buf_cstr(&before), buf_cstr(&after));
 	else if (a->status)
-		printf("the command failed as it had before (%s): what agrees is what a failure left\n", buf_cstr(&after));
+		printf("the command failed as before (%s): equal outputs are those of a failed run\n", buf_cstr(&after));
 	buf_release(&before);
 	buf_release(&after);
 }
@@ -69,8 +69,7 @@ static void print_conditions(const struct rerun_job *a)
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->left_out));
-		printf("left out   %s: such variables are never taken from a record%s\n", buf_cstr(&b),
-		       a->plan.own ? "; your own hold" : "");
+		printf("left out   %s: never taken from a record%s\n", buf_cstr(&b), a->plan.own ? "; yours are used" : "");
 	}
 	for (size_t i = 0; i < a->now.n; i++) {
 		buf_reset(&b);
@@ -87,7 +86,7 @@ static void print_sizes(const struct compare_item *x, struct buf *b)
 {
 	bool alike = x->verdict == COMPARE_ALIKE, before = !str_starts(str_of(x->before), str_of("sha256:"));
 	if (alike)
-		buf_printf(b, ": %s, as before; which bytes it had then is not known any more", before ? x->before : x->after);
+		buf_printf(b, ": %s, as before; its earlier content is unknown", before ? x->before : x->after);
 	else
 		buf_printf(b, ", in its size: %s", before ? x->before : x->after);
 }
@@ -97,7 +96,7 @@ static void print_compared_item(const struct compare_item *x)
 	struct buf b = {0};
 	fmt_name(&b, str_of(x->name));
 	if (x->handed)
-		buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
+		buf_str(&b, str_of(": opened by the caller: not compared"));
 	else
 		buf_printf(&b, ": %s", compare_verdict_name(x->verdict));
 	if (!x->file) {
@@ -118,9 +117,9 @@ static void print_compared_item(const struct compare_item *x)
 static void print_by(const struct compare *c)
 {
 	static const char *const words[] = {
-	    [OUTPUT_BY_BYTES] = "byte by byte with what lies where the run was made",
-	    [OUTPUT_BY_PRINTED] = "what it printed, with the file that it was printed to",
-	    [OUTPUT_BY_SIZE] = "by size only, since the files were changed or removed since",
+	    [OUTPUT_BY_BYTES] = "byte by byte with the files of the original run",
+	    [OUTPUT_BY_PRINTED] = "standard output, with the file it was redirected to",
+	    [OUTPUT_BY_SIZE] = "by size only, because the files have been changed or removed",
 	};
 	size_t n[sizeof(words) / sizeof(*words)] = {0};
 	for (size_t i = 0; i < c->n; i++)
@@ -137,11 +136,11 @@ static void print_standins(const struct rerun_job *a)
 	for (size_t i = 0; a->opened && a->opened[i]; i++) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->opened[i]));
-		printf("stand-in   %s: was opened, as in the recorded run it was not: it had other bytes\n", buf_cstr(&b));
+		printf("stand-in   %s: was opened, unlike in the recorded run; its bytes were not the original ones\n",
+		       buf_cstr(&b));
 	}
 	if (a->standins.more)
-		printf("stand-ins  of what was only looked at not all are there: %d at most, %d folders deep\n", STANDIN_MOST,
-		       STANDIN_DEPTH);
+		printf("stand-ins  some are missing: at most %d are made, %d folders deep\n", STANDIN_MOST, STANDIN_DEPTH);
 	buf_release(&b);
 }
 
@@ -159,24 +158,23 @@ static void print_rerun_verdict(const struct rerun_job *a)
 		printf("%s: %zu result%s compared%s%s\n", compare_verdict_name(a->compared.verdict), compared,
 		       compared == 1 ? " or output" : "s and outputs", in, dir);
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
-		printf("different, in how it ended: there was nothing else to compare%s%s\n", is_kept(a) ? "; it ran in " : "",
-		       dir);
+		printf("different exit status; there was nothing else to compare%s%s\n", is_kept(a) ? "; it ran in " : "", dir);
 	else if (a->compared.verdict == COMPARE_ALIKE)
-		printf("alike: it ended as before, and made no file, as before; what it printed before is not in the record\n");
+		printf("alike: same exit status and no files, as before; the earlier output is not recorded\n");
 	else
-		printf("cannot be judged: the record has neither results nor digests of outputs%s%s\n",
+		printf("cannot be compared: the record has neither results nor digests of outputs%s%s\n",
 		       is_kept(a) ? "; it ran in " : "", dir);
 	if (!compared || a->compared.verdict == COMPARE_ALIKE)
-		report_hint("stemma run --digest records digests, stemma bench run results, too: such a run can be compared");
+		report_hint("use stemma run --digest to record digests, or stemma bench run for results, too");
 	else if (a->compared.verdict == COMPARE_DIFFERENT && !is_kept(a))
-		report_hint("--keep leaves what it made there to be looked at");
+		report_hint("--keep keeps the new files");
 }
 
 void rerun_job_text(const struct rerun_job *a)
 {
 	print_conditions(a);
 	if (!a->ran) {
-		printf("%s\n", a->missing ? "it cannot be run as it was" : "it can be run as it was");
+		printf("%s\n", a->missing ? "the run cannot be repeated as recorded" : "the run can be repeated as recorded");
 		return;
 	}
 	for (size_t i = 0; i < a->compared.n; i++)
@@ -282,7 +280,7 @@ int rerun_job_json(const struct rerun_job *a)
 void rerun_job_received(const struct rerun_job *a)
 {
 	struct buf b = {0};
-	buf_str(&b, str_of("this record is not your own: you did not make it on this machine; it names "));
+	buf_str(&b, str_of("this is a received record: you did not make it on this machine; it names "));
 	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
 	buf_str(&b, str_of(" on "));
 	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));

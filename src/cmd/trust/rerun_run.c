@@ -62,7 +62,7 @@ static void take_printed(struct rerun_job *a, int fd, int to)
 		if ((k = io_write(to, room, (size_t)k, NULL) < 0 ? -errno : k) < 0)
 			break;
 	if (k < 0)
-		report("cannot write all that it printed to '%s'", a->o->output);
+		report("cannot write the whole output to '%s'", a->o->output);
 }
 
 /* In the command's process. What it may reach is decided; from here on it is so. */
@@ -124,14 +124,14 @@ static int check_layers(const struct rerun_job *a)
 	if (!a->plan.own && (layers & (JAIL_FILES | JAIL_CALLS)) != (JAIL_FILES | JAIL_CALLS)) {
 		report("this kernel cannot confine the command: it has no %s",
 		       layers & JAIL_FILES ? "call filters" : "Landlock");
-		report_hint("--unconfined runs it all the same; then it can reach all that you can reach");
+		report_hint("use --unconfined to run it without confinement, with access to everything you can access");
 		return STATUS_SELF;
 	}
 	if (!(layers & JAIL_FILES))
-		report("the command is confined in part: this kernel has no Landlock, so it can read all that you can read%s",
-		       layers & JAIL_NAMESPACES ? "" : " and write all that you can write");
+		report("the command is partly confined: this kernel has no Landlock, so it can read everything you can read%s",
+		       layers & JAIL_NAMESPACES ? "" : " and write everything you can write");
 	else if (!(layers & JAIL_NAMESPACES))
-		report("the command is confined in part: it gets no namespaces here, so it %s",
+		report("the command is partly confined: namespaces are not available, so it %s",
 		       a->plan.own ? "can change modes, owners and times of your files"
 		                   : "cannot change modes, owners and times");
 	return 0;
@@ -166,11 +166,11 @@ static int make_jail(struct rerun_job *a)
 	}
 	/* Not close-on-exec: what is so is closed in the command's process before confine_rerun() is called there. */
 	if (!a->plan.own && ((a->messages = memfile_new("stemma-messages")) < 0 || fcntl(a->messages, F_SETFD, 0) < 0)) {
-		report("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
+		report("cannot store the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
 		return STATUS_SELF;
 	}
 	if (a->o->unconfined) {
-		report("the command is not confined: it can reach all that you can reach");
+		report("the command is not confined: it can access everything you can access");
 		return 0;
 	}
 	status = check_layers(a);

@@ -102,7 +102,7 @@ int trust_seal(struct cmd *c, const struct opts_trust *o)
 	else
 		printf("nothing new to seal\n");
 	if (r.waiting)
-		printf("%llu session%s still going on\n", (unsigned long long)r.waiting, r.waiting == 1 ? " is" : "s are");
+		printf("%llu session%s still running\n", (unsigned long long)r.waiting, r.waiting == 1 ? " is" : "s are");
 	if (o->start_key)
 		printf("start key in %s: keep it on another machine, and remove it here\n", o->start_key);
 	if (*r.head)
@@ -119,9 +119,9 @@ static void print_plans(const struct chain_report *r)
 		printf("bench:%s: ", n > 8 ? p->id + n - 8 : p->id);
 		if (p->known)
 			printf("%llu run%s planned, ", (unsigned long long)p->planned, str_plural(p->planned));
-		printf("%llu made, %llu there, %llu forgotten%s\n", (unsigned long long)p->made, (unsigned long long)p->there,
+		printf("%llu made, %llu present, %llu forgotten%s\n", (unsigned long long)p->made, (unsigned long long)p->there,
 		       (unsigned long long)p->forgotten,
-		       p->over ? "" : "; it has no end: it goes on, was killed, or the record was cut");
+		       p->over ? "" : "; it has no end: it continues, was killed, or the record was cut");
 	}
 }
 
@@ -140,30 +140,30 @@ static void print_checked(const struct checked *k)
 	buf_release(&b);
 	print_plans(r);
 	if (!r->seals && r->cut)
-		printf("CUT: nothing that was sealed is there\n");
+		printf("CUT: all sealed sessions are missing\n");
 	else if (!r->seals)
 		printf("nothing is sealed (stemma trust --seal)\n");
 	else
-		printf("%s: %llu seal%s of %llu session%s, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed "
-		       "yet\n",
-		       k->sound ? "sound"
-		       : r->cut ? "CUT"
-		                : "NOT SOUND",
-		       (unsigned long long)r->seals, str_plural(r->seals), (unsigned long long)r->sessions,
-		       str_plural(r->sessions), (unsigned long long)r->forgotten, (unsigned long long)r->rewritten,
-		       (unsigned long long)r->unsealed);
+		printf(
+		    "%s: %llu seal%s of %llu session%s, %llu forgotten, %llu resealed by forget or gc, %llu not sealed yet\n",
+		    k->sound ? "sound"
+		    : r->cut ? "CUT"
+		             : "NOT SOUND",
+		    (unsigned long long)r->seals, str_plural(r->seals), (unsigned long long)r->sessions,
+		    str_plural(r->sessions), (unsigned long long)r->forgotten, (unsigned long long)r->rewritten,
+		    (unsigned long long)r->unsealed);
 	if (k->keyed)
-		printf("%llu seal%s made with the right key\n", (unsigned long long)k->keys_good,
+		printf("%llu seal%s made with the correct key\n", (unsigned long long)k->keys_good,
 		       k->keys_good == 1 ? " was" : "s were");
 	if (k->witnessed)
-		printf("%llu statement%s of a witness %s right, %llu %s not; %llu seal%s behind the last one\n",
+		printf("%llu statement%s of a witness %s valid, %llu %s invalid; %llu seal%s after the last one\n",
 		       (unsigned long long)k->seen_good, str_plural(k->seen_good), k->seen_good == 1 ? "is" : "are",
 		       (unsigned long long)k->seen_bad, k->seen_bad == 1 ? "is" : "are", (unsigned long long)k->seen_behind,
-		       k->seen_behind == 1 ? " stands" : "s stand");
+		       str_plural(k->seen_behind));
 	if (k->checks)
-		printf("%llu signature%s right, %llu wrong; %llu seal%s behind the last right one\n",
+		printf("%llu signature%s valid, %llu invalid; %llu seal%s after the last valid one\n",
 		       (unsigned long long)k->good, k->good == 1 ? " is" : "s are", (unsigned long long)k->bad,
-		       (unsigned long long)k->open, k->open == 1 ? " stands" : "s stand");
+		       (unsigned long long)k->open, str_plural(k->open));
 }
 
 int trust_verify(struct cmd *c, const struct opts_trust *o)
@@ -178,7 +178,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	                                  .start_key = o->start_key,
 	                                  .witnessed = o->witnessed};
 	if (c->n_operands > 1 || (options.expect && !hex_parse(str_of(options.expect), hash.b, sizeof(hash.b))))
-		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
+		return report_usage(c, "--verify takes one hash of 64 hexadecimal digits, the expected head");
 	int status = open_chain(c, &chain);
 	if (status != STATUS_OK)
 		return status;

@@ -65,7 +65,7 @@ static void put_difference(struct buf *b, const struct trust_difference *d)
 		fmt_name(b, str_of(d->why));
 		break;
 	case TRUST_VARIED:
-		buf_str(b, str_of("was supposed to stay and varied: "));
+		buf_str(b, str_of("should not vary, but varied: "));
 		put_values(b, d->seen);
 		break;
 	}
@@ -92,14 +92,14 @@ static void runs_line(const struct witness *x)
 		printf("%zu runs on %s\n", x->n_runs, buf_cstr(&b));
 	buf_release(&b);
 	if (x->failed)
-		printf("%zu of them did not end well\n", x->failed);
+		printf("%zu of them failed\n", x->failed);
 	if (gaps_that_lack(x->gaps, GAP_ACCESSES))
-		printf("part of the record is missing (stemma show says what): inputs may be, too\n");
+		printf("the record is incomplete (stemma show lists the gaps): inputs may be missing\n");
 }
 
 static void assumed_line(void)
 {
-	printf("inputs: complete only if no program of the run hid what it read\n");
+	printf("inputs: complete unless a program of the run hid its reads\n");
 }
 
 /* It may have brought inputs; it may have been there for nothing. */
@@ -137,27 +137,28 @@ static void print_others(const struct judged *j)
 static void print_plan_lacks(const struct plans *p)
 {
 	if (p->gone)
-		printf("%llu run%s of the plan %s not in the record any more: what %s gave is not known\n",
+		printf("%llu run%s of the plan %s no longer in the record: the results of %s are unknown\n",
 		       (unsigned long long)p->gone, str_plural(p->gone), p->gone == 1 ? "is" : "are",
-		       p->gone == 1 ? "it" : "they");
+		       p->gone == 1 ? "it" : "them");
 	if (p->unsealed)
-		printf("%llu of the runs say%s that %s of the plan, and no repetition of it was sealed for %s\n",
+		printf("%llu of the runs claim%s that %s part of the plan, but no repetition was sealed for %s\n",
 		       (unsigned long long)p->unsealed, p->unsealed == 1 ? "s" : "", p->unsealed == 1 ? "it is" : "they are",
 		       p->unsealed == 1 ? "it" : "them");
 	if (p->outside)
-		printf("%llu of the runs %s of no plan\n", (unsigned long long)p->outside, p->outside == 1 ? "is" : "are");
+		printf("%llu of the runs %s not part of a plan\n", (unsigned long long)p->outside,
+		       p->outside == 1 ? "is" : "are");
 	if (p->lost)
-		printf("that the plan was sealed before its first run is not in the record\n");
+		printf("the record does not prove that the plan was sealed before its first run\n");
 }
 
 static void print_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;
 	if (j->others_plans)
-		printf("%zu plan%s that the claim names %s not sealed here as it says\n", j->others_plans,
+		printf("%zu plan%s named in the claim %s not sealed here as claimed\n", j->others_plans,
 		       str_plural(j->others_plans), j->others_plans == 1 ? "is" : "are");
 	if (!p->n) {
-		printf("no plan was sealed before %s: whether there were others is not known\n",
+		printf("no plan was sealed before %s: whether there were other runs is unknown\n",
 		       j->seen.n_runs == 1 ? "this run" : "these runs");
 		return;
 	}
@@ -173,7 +174,7 @@ static void print_plan(const struct judged *j)
 	if (p->n_others)
 		print_others(j);
 	if (j->others.failed)
-		printf("%zu of these %zu did not end well\n", j->others.failed, p->n_others);
+		printf("%zu of these %zu failed\n", j->others.failed, p->n_others);
 	print_plan_lacks(p);
 }
 
@@ -209,10 +210,10 @@ static void print_trust_of_all(const struct judged *j)
 static const char *verdict_by_plan(enum judged_plan by)
 {
 	static const char *const words[] = {
-	    "reproducible", "whether it is reproducible is not known: not all runs of the plan are",
-	    "not reproducible: runs are claimed that the plan does not have",
-	    "not reproducible: all runs of the plan together do not give what is claimed",
-	    "not reproducible: the claim was made of another record than this one, or of one that was made anew"};
+	    "reproducible", "reproducibility is unknown: some runs of the plan are unknown",
+	    "not reproducible: the claim has runs that the plan does not have",
+	    "not reproducible: all runs of the plan together do not support the claim",
+	    "not reproducible: the claim was made from another record, or the record was rewritten"};
 	return words[by];
 }
 
@@ -239,24 +240,25 @@ static void print_trust_verdict(const struct judged *j)
 		buf_str(&b, str_of(" and "));
 		format_trust_number(&b, t->high);
 	}
-	buf_str(&b, str_of("; by the letter of the formula "));
+	buf_str(&b, str_of("; by the published formula "));
 	format_trust_number(&b, t->literal);
 	printf("%s\n", buf_cstr(&b));
 	print_trust_of_all(j);
-	printf("results: %zu claimed, %zu seen, %zu differ; inputs and parameters: %zu claimed, %zu seen, %zu differ\n",
+	printf("results: %zu claimed, %zu recorded, %zu differ; inputs and parameters: %zu claimed, %zu recorded, %zu "
+	       "differ\n",
 	       t->results.claimed, t->results.seen, t->results.differ, t->inputs.claimed, t->inputs.seen, t->inputs.differ);
 	if (t->reproducible && x->failed) {
 		if (x->n_runs == 1)
-			printf("reproducible, but the run failed: what agrees is what a failure left\n");
+			printf("reproducible, but the run failed: equal results are those of a failed run\n");
 		else
-			printf("reproducible, but %zu of %zu runs failed: what agrees is what failures left, too\n", x->failed,
+			printf("reproducible, but %zu of %zu runs failed: equal results include those of failed runs\n", x->failed,
 			       x->n_runs);
 		buf_release(&b);
 		return;
 	}
 	printf("%s\n", t->reproducible                                      ? verdict_by_plan(judged_by_plan(j))
-	               : !t->judged || (t->t >= 1 && !t->invariants_differ) ? "whether it is reproducible is not known"
-	               : t->invariants_differ && t->t >= 1 ? "not reproducible: what it was made with differs"
+	               : !t->judged || (t->t >= 1 && !t->invariants_differ) ? "reproducibility is unknown"
+	               : t->invariants_differ && t->t >= 1 ? "not reproducible: inputs or parameters differ"
 	                                                   : "not reproducible");
 	buf_release(&b);
 }
@@ -274,10 +276,10 @@ static void varied(const struct witness *x)
 		fmt_name(&b, str_of(v->v[i].name));
 		buf_str(&b, str_of(": "));
 		put_values(&b, &v->v[i]);
-		printf("supposed to stay, and varied: %s\n", buf_cstr(&b));
+		printf("should not vary, but varied: %s\n", buf_cstr(&b));
 	}
 	if (!v->n)
-		printf("nothing is known of the machine (stemma run --machine, stemma bench run)\n");
+		printf("the machine was not recorded (use stemma run --machine or stemma bench run)\n");
 	else if (!some)
 		printf("%zu invariant%s, none varied; %zu variant%s\n", v->n, str_plural(v->n), x->variant.n,
 		       str_plural(x->variant.n));

@@ -34,14 +34,14 @@ static void restart_with_new_index(void)
 	struct err err = {0};
 	store_on_damage(NULL);
 	if (has_printed()) {
-		report("the index is damaged: this answer is not whole");
-		report_hint("the next command makes the index again");
+		report("the index is damaged: this answer is incomplete");
+		report_hint("the next command rebuilds the index");
 	} else if (second) {
-		report("the index is damaged, though it was made again just now");
+		report("the index is damaged although it has just been rebuilt");
 	} else if (store_drop(home, &err) < 0) {
 		report_err(&err, STATUS_SELF);
 	} else if (setenv(AGAIN, "1", 1) == 0) {
-		report("the index was damaged; it is made again from the logs");
+		report("the index was damaged; rebuilding it from the logs");
 		execv("/proc/self/exe", arguments);
 		report("cannot start again: %s", strerror(errno));
 	}

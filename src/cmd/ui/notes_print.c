@@ -79,10 +79,10 @@ int gaps_print(struct store *s, const struct gaps *g)
 			continue;
 		buf_reset(&b);
 		if (!any)
-			puts("what could not be seen:");
+			puts("gaps:");
 		any = true;
 		const char *meaning = term_meaning(SET_gap, i);
-		buf_printf(&b, "  %s (", *meaning ? meaning : "something that only a newer stemma knows");
+		buf_printf(&b, "  %s (", *meaning ? meaning : "something that requires a newer version of stemma");
 		if (g->reason[i].first)
 			r = exec_name(s, g->reason[i].first, true, 40, &b);
 		else

@@ -213,8 +213,7 @@ static int watch_logs_of(struct cmd *c, struct watch_logs *ret)
 		return STATUS_SELF;
 	}
 	if (ret->blind)
-		report("not all that is written to the logs can be noticed; they are looked at every %d s, too",
-		       LOGS_BLIND / 1000);
+		report("changes of the logs may be missed; checking every %d s, too", LOGS_BLIND / 1000);
 	return STATUS_OK;
 }
 
@@ -235,7 +234,7 @@ static int begin_and_watch(struct watching *w, const struct expr *e, enum expr_k
 			report("watching; Ctrl-C ends it");
 		int r = watch_on(w, &logs, &err);
 		if (r < 0 && !*err.text)
-			report("cannot go on watching: %s", strerror(-r));
+			report("cannot continue watching: %s", strerror(-r));
 		status = r >= 0 ? w->status : *err.text ? report_err(&err, STATUS_SELF) : STATUS_SELF;
 	}
 	watch_free(w->watch);

@@ -42,7 +42,7 @@ int json_report_full(struct json_reader *r)
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
 	return err_set(r->err, limit ? 0 : ENOMEM, "%s: %.200s: %s", r->name, buf_cstr(&r->path),
-	               limit ? "the document is larger than any that is taken" : "cannot read the document"),
+	               limit ? "the document is too large" : "cannot read the document"),
 	       limit ? -EFBIG : -ENOMEM;
 }
 
@@ -344,7 +344,7 @@ int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, stru
 	struct json_reader r = {.d = d, .name = name, .err = err};
 	json_error_t why;
 	if (n > d->limits.bytes)
-		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+		return err_set(err, 0, "%s: the document is too large", name), -EFBIG;
 	json_t *all = json_loadb(p, n, JSON_REJECT_DUPLICATES, &why);
 	if (!all) {
 		if (json_error_code(&why) == json_error_out_of_memory)

@@ -45,7 +45,7 @@ static int report_provn_full(struct provn *n)
 	const struct doc *d = n->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
 	return err_set(n->err, limit ? 0 : ENOMEM, "%s:%u: %s", n->name, n->line,
-	               limit ? "the document is larger than any that is taken" : "cannot read the document"),
+	               limit ? "the document is too large" : "cannot read the document"),
 	       limit ? -EFBIG : -ENOMEM;
 }
 
@@ -490,7 +490,7 @@ int doc_read_provn(struct doc *d, const char *name, const void *p, size_t size, 
 {
 	struct provn n = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + size, .line = 1};
 	if (size > d->limits.bytes)
-		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+		return err_set(err, 0, "%s: the document is too large", name), -EFBIG;
 	n.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
 	int rc = accept_word(&n, "document") ? read_declarations(&n) : report_bad_provn(&n, "no document of PROV-N");
 	if (rc == 0)

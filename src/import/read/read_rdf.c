@@ -106,7 +106,7 @@ static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
 	return err_set(r->err, limit ? 0 : ENOMEM, "%s:%u: %s", r->name, line,
-	               limit ? "the document is larger than any that is taken" : "cannot read the document"),
+	               limit ? "the document is too large" : "cannot read the document"),
 	       limit ? -EFBIG : -ENOMEM;
 }
 
@@ -376,7 +376,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 {
 	struct rdf_reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};
 	if (n > d->limits.bytes)
-		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+		return err_set(err, 0, "%s: the document is too large", name), -EFBIG;
 	int rc = late_load(&late_serd, err);
 	if (rc < 0)
 		return rc;

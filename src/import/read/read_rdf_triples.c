@@ -216,7 +216,7 @@ static int report_hopeless(struct rdf_reader *r)
 	if (r->deep)
 		return err_set(r->err, 0, "%s:%u: brackets are nested too deep", r->name, r->line), -EBADMSG;
 	if (r->failed && r->t.n >= r->d->limits.statements)
-		return err_set(r->err, 0, "%s:%u: the document is larger than any that is taken", r->name, r->line), -EFBIG;
+		return err_set(r->err, 0, "%s:%u: the document is too large", r->name, r->line), -EFBIG;
 	if (r->failed && !r->why)
 		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
 	return 0;

@@ -403,7 +403,7 @@ static int of_run(const struct select *w, const char *text, struct idset *ret)
 	store_id run;
 	int r = store_find_run(w->s, text, &run);
 	if (r == 0 || r == -ENOTUNIQ) {
-		err_set(w->err, 0, r ? "more than one run is meant by '%.100s'" : "there is no run '%.100s'", text);
+		err_set(w->err, 0, r ? "'%.100s' is ambiguous: several runs match" : "there is no run '%.100s'", text);
 		return r ? r : -ENOENT;
 	}
 	if (r > 0 && w->kind == EXPR_RUNS)

@@ -70,9 +70,9 @@ static int finish_side(struct again_planning *p, struct again_loaded *s)
 	struct again_side *o = s->out;
 	int r = add_reads(p, s);
 	if (s->redacted)
-		r = again_set_reason(p, &o->refused, "an argument was a secret and is not in the record", "", "");
+		r = again_set_reason(p, &o->refused, "an argument was redacted as a secret", "", "");
 	if (r == 0 && strlen(o->cwd) < 2)
-		r = again_set_reason(p, &o->refused, "its working directory is the root of all", "", "");
+		r = again_set_reason(p, &o->refused, "its working directory is the root directory", "", "");
 	for (size_t i = 0; i < o->n; i++)
 		for (size_t k = 0; k < o->v[i].n_files; k++) {
 			struct again_file *f = &o->files[o->v[i].files[k]];
@@ -103,7 +103,7 @@ static int plan_both_whole(struct again_planning *p)
 	int r = 0;
 	for (int k = 0; r == 0 && k < 2; k++) {
 		struct again_side *o = &p->a->side[k];
-		const char *why = p->a->side[!k].whole ? "as the other side" : "as was asked for";
+		const char *why = p->a->side[!k].whole ? "as the other side" : "as requested";
 		r = again_set_reason(p, &o->whole, why, "", "");
 		if (r == 0)
 			r = again_plan_whole(p, &p->side[k]);

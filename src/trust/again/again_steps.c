@@ -165,7 +165,7 @@ static int bring_back(struct again_planning *p, struct again_file *x)
 		return 0;
 	}
 	free(to);
-	return r < 0 ? err_set(p->err, -r, "cannot bring '%s' back", y->name) : 0;
+	return r < 0 ? err_set(p->err, -r, "cannot restore '%s'", y->name) : 0;
 }
 
 /* A file of the side: looked for and, where it is not as it was, brought back. */

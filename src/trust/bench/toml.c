@@ -70,7 +70,7 @@ static int escape(struct reader *r, struct buf *b)
 		v = v * 16 + (unsigned long)hex_digit(*r->p);
 	}
 	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-		return refuse_line(r, "there is no such character behind a \\");
+		return refuse_line(r, "invalid escape after \\");
 	buf_add(b, utf8, utf8_encode((uint32_t)v, utf8));
 	return 0;
 }
@@ -107,7 +107,7 @@ static int parse_name(struct reader *r, struct buf *b)
 	if (!b->n)
 		return refuse_line(r, "a name is missing");
 	if (r->p < r->end && *r->p == '.')
-		return refuse_line(r, "names with dots are not taken here");
+		return refuse_line(r, "names with dots are not supported here");
 	return b->failed ? toml_oom(r) : 0;
 }
 
@@ -153,7 +153,7 @@ static int parse_scalar(struct reader *r, struct toml_key *k, struct buf *b)
 		return rc < 0 ? rc : add_value(r, k, b);
 	}
 	if (*r->p == '{')
-		return refuse_line(r, "tables on one line are not taken here");
+		return refuse_line(r, "inline tables are not supported here");
 	while (r->p < r->end && (is_bare_char(*r->p) || *r->p == '+' || *r->p == '.' || *r->p == ':')) {
 		if (*r->p != '_') /* 1_000 */
 			buf_char(b, *r->p);
@@ -177,7 +177,7 @@ static int parse_list(struct reader *r, struct toml_key *k, struct buf *b)
 			return 0;
 		}
 		if (r->p < r->end && *r->p == '[')
-			return refuse_line(r, "lists in lists are not taken here");
+			return refuse_line(r, "nested lists are not supported here");
 		if (k->n >= TOML_KEYS)
 			return refuse_line(r, "a list is too long");
 		int rc = parse_scalar(r, k, b);
@@ -207,7 +207,7 @@ static int key_value(struct reader *r, struct buf *b)
 		return refuse_line(r, "it has too many keys");
 	for (size_t i = 0; i < t->n; i++)
 		if (same_table(&t->v[i], r->table, r->index) && !strcmp(t->v[i].key, buf_cstr(b)))
-			return refuse_line(r, "a key stands there twice");
+			return refuse_line(r, "a key is repeated");
 	struct toml_key *more = realloc(t->v, (t->n + 1) * sizeof(*more));
 	if (!more)
 		return toml_oom(r);
@@ -219,7 +219,7 @@ static int key_value(struct reader *r, struct buf *b)
 		return toml_oom(r);
 	skip(r, false);
 	if (r->p == r->end || *r->p != '=')
-		return refuse_line(r, "'=' is missing behind a key");
+		return refuse_line(r, "'=' is missing after a key");
 	r->p++;
 	skip(r, false);
 	rc = r->p < r->end && *r->p == '[' ? parse_list(r, k, b) : parse_scalar(r, k, b);

@@ -75,7 +75,7 @@ static int take_repetition(struct checking_plans *x, struct plan_state *state, c
 {
 	struct chain_plan *p = &state->p;
 	if (s->repetition != ++p->made) {
-		plan_problem(x, "the repetition behind %llu of %s is called %llu", (unsigned long long)p->made - 1,
+		plan_problem(x, "the repetition after %llu of %s has the number %llu", (unsigned long long)p->made - 1,
 		             plan_name(p->id), (unsigned long long)s->repetition);
 		p->made = s->repetition;
 	}
@@ -113,12 +113,12 @@ static int take_step(struct checking_plans *x, const struct chain_link *s)
 		return 0;
 	case CHAIN_STEP_REPETITION:
 		if (p->over)
-			plan_problem(x, "%s has a repetition behind its end", plan_name(p->id));
+			plan_problem(x, "%s has a repetition after its end", plan_name(p->id));
 		return take_repetition(x, state, s);
 	case CHAIN_STEP_END:
 		p->over = true;
 		if (s->repetition != p->made)
-			plan_problem(x, "%s ended with %llu repetitions, and there are %llu", plan_name(p->id),
+			plan_problem(x, "%s ended with %llu repetitions, but there are %llu", plan_name(p->id),
 			             (unsigned long long)s->repetition, (unsigned long long)p->made);
 		return 0;
 	case CHAIN_STEP_NONE:
@@ -156,7 +156,7 @@ static int take_planned(struct checking_plans *x)
 		if (!p)
 			return -ENOMEM;
 		if (p->p.known)
-			plan_problem(x, "there are two plans called %s", plan_name(p->p.id));
+			plan_problem(x, "there are two plans %s", plan_name(p->p.id));
 		p->p.known = true;
 		p->p.planned = x->c->planned.v[i].runs;
 		p->written = x->c->planned.v[i].time;
@@ -169,10 +169,10 @@ static void check_beginnings(struct checking_plans *x)
 	for (size_t i = 0; i < x->plans.n; i++) {
 		const struct chain_plan *p = &x->plans.v[i].p;
 		if (!p->began)
-			plan_problem(x, "that the plan of %s was sealed before its runs is not there: it was sealed later, or cut",
+			plan_problem(x, "the seal of the plan of %s before its runs is missing: it was sealed later, or cut",
 			             plan_name(p->id));
 		if (!p->known)
-			plan_problem(x, "the plan of %s is not there", plan_name(p->id));
+			plan_problem(x, "the plan of %s is missing", plan_name(p->id));
 	}
 }
 

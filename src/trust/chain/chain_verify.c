@@ -168,12 +168,11 @@ static int check_session(void *arg, const struct chain_part *p, uint64_t session
 	if (!p && map_get(&v->c->dead, session) != VEC_NONE)
 		v->r->forgotten++;
 	else if (!p)
-		problem(v, "session %016llx is sealed and not there any more", (unsigned long long)session);
+		problem(v, "session %016llx is sealed and missing", (unsigned long long)session);
 	else if (m == CHAIN_CHANGED)
 		problem(v, "session %016llx was changed (%s)", (unsigned long long)session, path_below_logs(v, p));
 	else if (m == CHAIN_SHORTER)
-		problem(v, "session %016llx has lost its end, or something in it (%s)", (unsigned long long)session,
-		        path_below_logs(v, p));
+		problem(v, "session %016llx has lost a part (%s)", (unsigned long long)session, path_below_logs(v, p));
 	else
 		v->r->bytes += sealed;
 	if (p && m == CHAIN_MATCHES && chain_length_of(v->c, p) > sealed)
@@ -185,10 +184,10 @@ static int check_session(void *arg, const struct chain_part *p, uint64_t session
 static void check_first_link(struct verifying *v, const struct chain_link *s)
 {
 	if (s->number != 1)
-		problem(v, "the first %llu seal%s of %s %s not there", (unsigned long long)s->number - 1,
+		problem(v, "the first %llu seal%s of %s %s missing", (unsigned long long)s->number - 1,
 		        str_plural(s->number - 1), s->chain, s->number == 2 ? "is" : "are");
 	else if (!s->first)
-		problem(v, "seal 1 of %s follows another one, which is not there", s->chain);
+		problem(v, "seal 1 of %s follows another one, which is missing", s->chain);
 }
 
 /* A seal, and the one before it in the order of numbers of its chain. */
@@ -197,7 +196,7 @@ static void check_next_link(struct verifying *v, const struct chain_link *s, con
 	if (s->number == before->number)
 		problem(v, "there are two seals %llu of %s", (unsigned long long)s->number, s->chain);
 	else if (s->number != before->number + 1)
-		problem(v, "seals %llu to %llu of %s are not there", (unsigned long long)before->number + 1,
+		problem(v, "seals %llu to %llu of %s are missing", (unsigned long long)before->number + 1,
 		        (unsigned long long)s->number - 1, s->chain);
 	else if (s->first || memcmp(s->before, before->hash.b, DIGEST_BYTES) != 0)
 		problem(v, "seal %llu of %s does not follow seal %llu", (unsigned long long)s->number, s->chain,
@@ -216,7 +215,7 @@ static void check_head(struct verifying *v)
 	keep_host(host, sizeof(host));
 	int rc = chain_head_read(v->c->home, host, &h);
 	if (rc < 0)
-		problem(v, "what this host knows of its last seal cannot be read, or was changed");
+		problem(v, "this host's note of its last seal cannot be read, or was changed");
 	if (rc != 1)
 		return;
 	for (size_t i = 0; i < v->c->seals.n; i++) {
@@ -231,7 +230,7 @@ static void check_head(struct verifying *v)
 		return;
 	v->r->cut = true;
 	hex_text(h.hash.b, DIGEST_BYTES, hex);
-	problem(v, "the record is cut: seal %llu of %s (%s) was made here, and the last one that is there is %llu",
+	problem(v, "the record is cut: seal %llu of %s (%s) was made here, but the last one present is %llu",
 	        (unsigned long long)h.number, host, hex, (unsigned long long)last);
 }
 

@@ -35,23 +35,23 @@ static bool check_mac(struct checking_keys *x, const struct chain_link *s)
 	if (s->number < x->number)
 		return true; /* a second one of its number, which is said elsewhere */
 	if (!chain_key_forward(&x->key, s->number - x->number)) {
-		key_problem(x, "seal %llu of %s is too far behind seal %llu", n, s->chain, (unsigned long long)x->number);
+		key_problem(x, "seal %llu of %s is too far after seal %llu", n, s->chain, (unsigned long long)x->number);
 		return false;
 	}
 	x->number = s->number;
 	if (!s->keyed) {
-		key_problem(x, "seal %llu of %s has no key: it was made anew, or the host had lost its key", n, s->chain);
+		key_problem(x, "seal %llu of %s has no key: it was rewritten, or the host lost its key", n, s->chain);
 		return true;
 	}
 	if (!digest_eq(&s->start, &x->name)) {
-		key_problem(x, "seal %llu of %s has another start key: it and those behind it are not checked", n, s->chain);
+		key_problem(x, "seal %llu of %s has another start key: it and later ones are not checked", n, s->chain);
 		return false;
 	}
 	chain_key_mac(&x->key, &s->hash, &mac);
 	if (digest_eq(&mac, &s->mac))
 		x->right++;
 	else
-		key_problem(x, "seal %llu of %s was not made with its key: it was made anew later", n, s->chain);
+		key_problem(x, "seal %llu of %s was not made with its key: it was rewritten", n, s->chain);
 	return true;
 }
 
@@ -61,14 +61,14 @@ static void check_next_key(struct checking_keys *x)
 	struct chain_head h;
 	int rc = chain_head_read(x->c->home, x->start->chain, &h);
 	if (rc != 1 || !h.keyed) {
-		key_problem(x, "the host's next key (seals/%s) is not there: whether the chain was cut cannot be told",
+		key_problem(x, "the host's next key (seals/%s) is missing: whether the chain was cut is unknown",
 		            x->start->chain);
 	} else if (h.number + 1 >= x->number && chain_key_forward(&x->key, h.number + 1 - x->number)) {
 		if (memcmp(h.key.b, x->key.b, sizeof(h.key.b)) != 0)
-			key_problem(x, "the host's next key is not that of seal %llu: the chain was cut, or made anew",
+			key_problem(x, "the host's next key is not that of seal %llu: the chain was cut or rewritten",
 			            (unsigned long long)h.number + 1);
 	} else {
-		key_problem(x, "the host knows of no seal behind %llu", (unsigned long long)h.number);
+		key_problem(x, "the host has no seal after %llu", (unsigned long long)h.number);
 	}
 	chain_key_erase(&h.key);
 }

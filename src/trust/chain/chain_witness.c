@@ -142,14 +142,14 @@ static int check_ledger(struct str ledger, const struct witnessed *head, struct 
 		if (strcmp(w.chain, head->chain) != 0)
 			continue;
 		if (w.number == head->number && !digest_eq(&w.hash, &head->hash)) {
-			err_set(err, 0, "seal %llu of %s was another one when it was signed: the chain was forked, or made anew",
+			err_set(err, 0, "seal %llu of %s was a different one when it was signed: the chain was forked or rewritten",
 			        (unsigned long long)w.number, w.chain);
 			return 0;
 		}
 		last = w.number > last ? w.number : last;
 	}
 	if (rc == 0 && head->number < last) {
-		err_set(err, 0, "%s has shown seal %llu already: seal %llu is no head any more", head->chain,
+		err_set(err, 0, "%s has already shown seal %llu: seal %llu is no longer a head", head->chain,
 		        (unsigned long long)last, (unsigned long long)head->number);
 		return 0;
 	}
@@ -205,7 +205,7 @@ int witness_sign(struct str head, const char *ledger, const char *key, struct er
 	struct witnessed w;
 	struct buf had = {0}, statement = {0};
 	if (!take_seen(&head, HEAD_BEGIN, &w))
-		return (err_set(err, 0, "it is no head of a chain (stemma trust --head)"), -EBADMSG);
+		return (err_set(err, 0, "it is not the head of a chain (stemma trust --head)"), -EBADMSG);
 	int fd = open_ledger(ledger, err, &had);
 	int allowed = fd < 0 ? fd : check_ledger(buf_view(&had), &w, err);
 	int rc = allowed == 1 ? append_signed_statement(&w, key, err, &statement) : allowed;
@@ -243,11 +243,12 @@ int witness_compare(const struct chain *c, const struct witnessed *w, void (*say
 	if (!met)
 		return -1;
 	if (last < w->number)
-		snprintf(line, sizeof(line), "a witness saw seal %llu of %s, and the last one that is there is %llu: it is cut",
+		snprintf(line, sizeof(line),
+		         "a witness signed seal %llu of %s, but the last one present is %llu: the record is cut",
 		         (unsigned long long)w->number, w->chain, (unsigned long long)last);
 	else
 		snprintf(line, sizeof(line),
-		         "a witness saw seal %llu of %s as %.16s..., and here it is another one: it was forked, or made anew",
+		         "a witness signed seal %llu of %s as %.16s..., but here it is different: it was forked or rewritten",
 		         (unsigned long long)w->number, w->chain, hex);
 	r->cut |= last < w->number;
 	r->problems++;

@@ -79,7 +79,7 @@ int sign_check(const char *space, const char *allowed, const char *identity, con
 		    (char *)"-f",         (char *)allowed, NULL};
 		rc = run_signer(find, "", &out, err);
 		if (rc > 0) {
-			err_set(err, 0, "it is signed by nobody of '%s'", allowed);
+			err_set(err, 0, "it is not signed by anyone in '%s'", allowed);
 			rc = -EKEYREJECTED;
 		}
 		who = rc == 0 ? strdup(first_line(&out)) : NULL;
@@ -101,7 +101,7 @@ int sign_check(const char *space, const char *allowed, const char *identity, con
 		                      NULL};
 		rc = run_signer(argv, text, &out, err);
 		if (rc > 0)
-			err_set(err, 0, "its signature is not right: %s", first_line(&out));
+			err_set(err, 0, "its signature is invalid: %s", first_line(&out));
 	}
 	buf_release(&out);
 	free(who);

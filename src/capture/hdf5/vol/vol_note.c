@@ -242,7 +242,7 @@ bool vol_copied(struct vol *from_at, const H5VL_loc_params_t *from_where, struct
 	}
 	h5_unhush(vol_lib, &q);
 	if (n == H5_ATTRIBUTES_MAX)
-		h5_gap("an object was copied with many attributes: not all of them are known");
+		h5_gap("an object was copied with many attributes: some of them are unknown");
 	return to->kind != TERM_kind_group; /* what lies in it is not gone through */
 }
 
@@ -258,7 +258,7 @@ void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj
 		n++;
 	h5_unhush(vol_lib, &q);
 	if (n == H5_ATTRIBUTES_MAX)
-		h5_gap("an object with many attributes was moved: not all of them have its new name");
+		h5_gap("an object with many attributes was moved: some of them keep the old name");
 }
 
 /* HDF5's own connector tells where a dataset lies that is in one piece, without a list made for it. */

@@ -356,7 +356,7 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	                            .run = str_of(p->run)}};
 	p->exec_start = e->time;
 	sup_event(s, EVENT_exec, e->time, p, &ev);
-	sup_unread(s, p, p->handed_error, "which descriptors it was given could not be read");
+	sup_unread(s, p, p->handed_error, "its inherited descriptors could not be read");
 	p->handed_error = 0;
 	p->old_code = p->crowded = p->shares_memory = p->has_guest = false;
 	p->ring_said = p->ring_files = false; /* no ring outlives an exec, as long as its program leaves it at that */
@@ -366,11 +366,11 @@ static void commit_exec(struct sup *s, struct proc *p, struct exec_pending *e, b
 	free(argv);
 	free(env);
 	if (!sure)
-		sup_gap(s, p, TERM_gap_unsettled, 1, "whether the exec succeeded was not seen");
+		sup_gap(s, p, TERM_gap_unsettled, 1, "whether the exec succeeded is unknown");
 	if (e->privilege_lost)
-		sup_gap(s, p, TERM_gap_privilege_lost, 0, "a set-id program ran without its privilege");
+		sup_gap(s, p, TERM_gap_privilege_lost, 0, "a set-user-ID program ran without its privilege");
 	if (e->cut)
-		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
+		sup_gap(s, p, TERM_gap_limit, 1, "the arguments were too long and are shortened");
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
 	feature_exec(s, p, exe);

@@ -181,7 +181,7 @@ static void set_up(struct sup *s, struct proc *p, const struct trap *t)
 	forget_ring(s, NULL, p->num, t->tid, -1);
 	const uint32_t unseen = RING_SETUP_SQPOLL | RING_SETUP_NO_MMAP | RING_SETUP_CQE_MIXED | RING_SETUP_SQE_MIXED;
 	if (!read || (params.flags & unseen)) {
-		rings_gap(s, p, "it set up an io_uring whose queues are not seen");
+		rings_gap(s, p, "it set up an io_uring whose queues are not observed");
 		return;
 	}
 	struct ring *r = s->rings->n < RINGS_MAX ? calloc(1, sizeof(*r)) : NULL;

@@ -153,7 +153,7 @@ void raw_resolve(struct worker *w)
 	free(v);
 	char text[160];
 	snprintf(text, sizeof(text),
-	         "what %llu call%s did that went by while a file system did not answer; %llu of them recorded as possible",
+	         "%llu call%s went unobserved while a file system did not respond; %llu of them recorded as possible",
 	         (unsigned long long)went, str_plural(went), (unsigned long long)(went - lost));
 	sup_gap(s, NULL, TERM_gap_lost, lost, text);
 }
