@@ -290,13 +290,15 @@ static int resolve_folder(const char *path, char *ret, size_t size, struct err *
 	return 0;
 }
 
-/* SQLite would make the file 0644; the -wal and -shm beside it take its mode. */
+/* SQLite would make the file 0644; the -wal and -shm beside it take its mode. One that is there is not opened: closing
+ * it would give up the POSIX locks of another connection that this process has to it. */
 static int make_private_file(const char *path, bool fresh, struct err *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
-	if (fd < 0)
+	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_EXCL, 0600);
+	if (fd >= 0)
+		close(fd);
+	else if (fresh || errno != EEXIST || access(path, R_OK | W_OK) < 0)
 		return err_set(err, errno, "cannot open the index '%s'", path);
-	close(fd);
 	return 0;
 }
 

@@ -1,18 +1,15 @@
 #include "store/pages.h"
 
 #include "base/hash.h"
-#include "base/io.h"
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define RESERVED_AT 20 /* in the file's header: how many bytes of each page SQLite leaves alone */
 #define HEADER_MAGIC "SQLite format 3"
@@ -96,12 +93,12 @@ static int read_page_header(struct pages_file *p)
 
 enum { TORN_TRIES = 40, TORN_WAIT = 25 }; /* ms: a second in all, for a writer that had to wait for a processor */
 
-/* Reads a page that is to fit its checksum. The first one SQLite reads before it holds a lock that keeps others from
- * folding the write-ahead log in, so a part of it may be of their write: it is read again. */
-static int read_whole_page(struct pages_file *p, unsigned char *into, sqlite3_int64 page)
+/* Reads a page that is to fit its checksum. With `again`, one that does not fit is read again for a second: it may be
+ * one that another process folds in from the write-ahead log at this moment. */
+static int read_whole_page(struct pages_file *p, unsigned char *into, sqlite3_int64 page, bool again)
 {
 	int code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
-	for (int i = 0; i < TORN_TRIES && page == 0 && code == SQLITE_OK && !is_page_intact(into, page); i++) {
+	for (int i = 0; i < TORN_TRIES && again && code == SQLITE_OK && !is_page_intact(into, page); i++) {
 		nanosleep(&(struct timespec){.tv_nsec = TORN_WAIT * 1000000L}, NULL);
 		code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
 	}
@@ -121,7 +118,8 @@ static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	unsigned char *into = whole ? to : p->room;
 	if (at + n > page + PAGE_BYTES)
 		return file_is_damaged(p);
-	code = read_whole_page(p, into, page);
+	/* The first page is read before SQLite holds a lock that keeps others from folding the log in. */
+	code = read_whole_page(p, into, page, page == 0);
 	if (code == SQLITE_IOERR_SHORT_READ && !p->looked) {
 		memset(to, 0, (size_t)n);
 		return code;
@@ -204,26 +202,26 @@ static int pages_close(sqlite3_file *f)
 	return code;
 }
 
-int pages_check(const char *path)
+int pages_check(sqlite3 *db)
 {
-	enum { TRIES = 3 }; /* of a page that somebody is writing a part may be read */
+	sqlite3_file *f = NULL;
+	sqlite3_int64 size = 0;
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f) != SQLITE_OK || !f || !f->pMethods)
+		return -EIO;
+	struct pages_file *p = of(f);
+	if (p->real->pMethods->xFileSize(p->real, &size) != SQLITE_OK)
+		return -EIO;
 	unsigned char *page = malloc(PAGE_BYTES);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = !page ? -ENOMEM : fd < 0 ? -errno : 1;
-	for (sqlite3_int64 at = 0; rc == 1; at += PAGE_BYTES) {
-		ssize_t n = 0;
-		bool good = false;
-		for (int i = 0; i < TRIES && !good && rc == 1; i++) {
-			n = io_pread(fd, page, PAGE_BYTES, (uint64_t)at);
-			rc = n < 0 ? (int)n : 1;
-			good = n == 0 || (n == PAGE_BYTES && is_page_intact(page, at));
-		}
-		if (rc == 1 && !good)
-			rc = 0;
-		if (n <= 0)
-			break;
+	int rc = page ? 1 : -ENOMEM;
+	for (sqlite3_int64 at = 0; rc == 1 && at < size; at += PAGE_BYTES) {
+		int code = read_whole_page(p, page, at, true);
+		if (code == SQLITE_NOMEM)
+			rc = -ENOMEM;
+		else if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
+			rc = -EIO;
+		else
+			rc = code == SQLITE_OK && is_page_intact(page, at);
 	}
-	if (fd >= 0)
-		close(fd);
 	free(page);
 	return rc;
 }

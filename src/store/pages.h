@@ -10,6 +10,8 @@
 #ifndef STEMMA_STORE_PAGES_H
 #define STEMMA_STORE_PAGES_H
 
+#include <sqlite3.h>
+
 #define PAGE_BYTES 16384
 #define PAGE_RESERVED 8
 
@@ -17,8 +19,10 @@
 const char *pages_vfs(void);
 /* Remembers that damage was met and calls who wants to know (store_on_damage); returns SQLITE_CORRUPT. */
 int pages_damaged(void);
-/* Checks a file's pages, which others may write. 1 all fit, 0, -errno. */
-int pages_check(const char *path);
+/* Checks all pages of an open database, which others may write. It reads through the connection: POSIX locks belong to
+ * the process and the file, so opening and closing the file here would give up those of every connection of the
+ * process. 1 all fit, 0 one does not, -errno. */
+int pages_check(sqlite3 *db);
 /* For sqlite3_file_control: is it a file without checksums? into an int. */
 #define PAGES_IS_PLAIN 0x53544d50
 /* Was a page of the file met that does not fit its checksum? into an int. */

@@ -372,7 +372,7 @@ int store_check_pages(struct store *s, struct err *err)
 {
 	if (s->memory || s->handed)
 		return 0;
-	int rc = pages_check(s->index);
+	int rc = pages_check(s->db);
 	if (rc < 0)
 		return err_set(err, -rc, "cannot read the index '%s'", s->index);
 	if (rc == 1)
