@@ -43,7 +43,7 @@ cmd 0 index && [ "$(segments | wc -l)" = 2 ] && same
 check 'a segment of files and one of processes are made; answers are the same'
 [ "$(stat -c %a "$edges")" = 700 ] && [ "$(segments | xargs stat -c %a | sort -u)" = 600 ] && [ -z "$(find "$edges" -name '*.new')" ]
 check 'they are private, and nothing half-made is left'
-cmd 0 fsck && says "$err" 'nothing is wrong'
+cmd 0 fsck && says "$err" 'no problems found'
 check 'fsck finds them as the rows are'
 
 segments >"$T/before"

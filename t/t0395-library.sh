@@ -250,8 +250,8 @@ fi
 # A record that somebody else made: what stands where the index belongs is no file that may be written, or waited for.
 refuses()
 { # the library and a command say so; index --rebuild puts an index there
-	asked 2 why /w/out1 && says "$err" 'no regular file' && ! READ_ONLY=1 "$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" &&
-		says "$err" 'no regular file' && cmd 125 why /w/out1 && says "$err" 'no regular file' && cmd 0 index --rebuild &&
+	asked 2 why /w/out1 && says "$err" 'not a regular file' && ! READ_ONLY=1 "$ask" why "$STEMMA_HOME" /w/out1 >"$out" 2>"$err" &&
+		says "$err" 'not a regular file' && cmd 125 why /w/out1 && says "$err" 'not a regular file' && cmd 0 index --rebuild &&
 		[ -f "$STEMMA_HOME/index.db" ] && [ ! -L "$STEMMA_HOME/index.db" ] && asked 0 why /w/out1
 }
 kept=$STEMMA_HOME

@@ -42,9 +42,9 @@ check 'times that contradict the order are a remark'
 # What is no document: the place is named.
 j "'used':{'_:1':{'prov:activity':'x:p','prov:entity':'y:a'}}" 125 && says "$err" "bad.json: /used/_:1/prov:entity: the prefix is not declared: 'y:a'"
 check 'a prefix that is not declared'
-j "'used':{'_:1':{'prov:entity':'x:a'}}" 125 && says "$err" "/used/_:1: lacks prov: 'activity'" && j "'used':{'_:1':{'prov:activity':7}}" 125 && says "$err" '/used/_:1/prov:activity: is no name' &&
-	j "'used':[]" 125 && says "$err" '/used: is no object' && j "'usedd':{}" 125 && says "$err" '/usedd: is no section' && j "'activity':{'x:p':{'prov:startTime':'yesterday'}}" 125 && says "$err" "/activity/x:p/prov:startTime: is no time: 'yesterday'" &&
-	j "'entity':{'x:~a/b':{'prov:label':null}}" 125 && says "$err" '/entity/x:~0a~1b/prov:label: is no value' && j "'entity':{'x:a':{},'x:a':{}}" 125 && says "$err" 'bad.json:1:' && says "$err" 'duplicate'
+j "'used':{'_:1':{'prov:entity':'x:a'}}" 125 && says "$err" "/used/_:1: lacks prov: 'activity'" && j "'used':{'_:1':{'prov:activity':7}}" 125 && says "$err" '/used/_:1/prov:activity: is not a name' &&
+	j "'used':[]" 125 && says "$err" '/used: is not an object' && j "'usedd':{}" 125 && says "$err" '/usedd: is not a section' && j "'activity':{'x:p':{'prov:startTime':'yesterday'}}" 125 && says "$err" "/activity/x:p/prov:startTime: is not a time: 'yesterday'" &&
+	j "'entity':{'x:~a/b':{'prov:label':null}}" 125 && says "$err" '/entity/x:~0a~1b/prov:label: is not a value' && j "'entity':{'x:a':{},'x:a':{}}" 125 && says "$err" 'bad.json:1:' && says "$err" 'duplicate'
 check 'wrong types, sections, times, values, duplicate keys'
 printf '{"entity":{\n  "a" 7}}' >bad.json && cmd 125 export --check bad.json && says "$err" 'bad.json:2:7: ' && printf '{"a":' >bad.json && cmd 125 export --check bad.json && says "$err" 'bad.json:1:5'
 check 'no JSON: line and column'

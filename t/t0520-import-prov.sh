@@ -136,14 +136,14 @@ check 'one name for two things'
 t="'prov:type':{'\$':'stemma:Version','type':'prov:QUALIFIED_NAME'}"
 bad "'entity':{'x:v':{$t,'stemma:ident':'#none.0'}}" '/entity/x:v: a file of stemma' && bad "'entity':{'x:v':{$t,'stemma:fileKind':'regular','stemma:domain':'d','stemma:inode':1,'stemma:generation':2,'stemma:ident':'zz'}}" '/entity/x:v: a version of stemma' &&
 	bad "'activity':{'x:p':{'prov:type':{'\$':'stemma:Execution','type':'prov:QUALIFIED_NAME'},'stemma:pid':-1}}" '/activity/x:p: an execution of stemma' &&
-	bad "'activity':{'x:p':{'stemma:argv':'[1]'}}" '/activity/x:p: a list that is no JSON array' && bad "'used':{'_:1':{'prov:activity':[],'prov:entity':'x:a'}}" '/used/_:1/prov:activity'
+	bad "'activity':{'x:p':{'stemma:argv':'[1]'}}" '/activity/x:p: a list that is not a JSON array' && bad "'used':{'_:1':{'prov:activity':[],'prov:entity':'x:a'}}" '/used/_:1/prov:activity'
 check "things that say they are stemma's and are not"
 j late "'activity':{'x:p':{'prov:startTime':'2200-01-01T00:00:00Z'}}" && cmd 0 --store l import late.json && says "$err" 'contains times in the future'
 check 'times in the future are said, and kept'
 cmd 125 --store none import nosuch.json late.json && says "$err" "cannot open 'nosuch.json'" && printf 'x' | "$STEMMA" --store none import - >"$out" 2>"$err"
 [ $? = 125 ] && says "$err" 'standard input'
 check 'what cannot be read'
-printf '[{"a":1}]' >array.json && : >nothing.json && printf 'PK\003\004\000\000' >crate.zip && cmd 125 --store never import array.json && says "$err" 'array.json is a JSON array: neither' && cmd 125 --store never import nothing.json && says "$err" 'nothing.json is empty: neither' && cmd 125 --store never import crate.zip && says "$err" 'crate.zip is no text: neither' && [ ! -d never/logs ]
+printf '[{"a":1}]' >array.json && : >nothing.json && printf 'PK\003\004\000\000' >crate.zip && cmd 125 --store never import array.json && says "$err" 'array.json is a JSON array: neither' && cmd 125 --store never import nothing.json && says "$err" 'nothing.json is empty: neither' && cmd 125 --store never import crate.zip && says "$err" 'crate.zip is not text: neither' && [ ! -d never/logs ]
 check 'what is no document of these kinds is said to be none'
 if "$STEMMA" doctor | grep -q '^serd  *ok'; then
 	printf '@prefix prov: <http://www.w3.org/ns/prov#> .\n<http://e/b> a prov:Entity ; prov:wasDerivedFrom <http://e/a> ; prov:wasGeneratedBy <http://e/p> .\n<http://e/p> prov:used <http://e/a> .\n' | "$STEMMA" --store t import - >"$out" 2>"$err" &&

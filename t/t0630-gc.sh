@@ -14,7 +14,7 @@ fi
 "$STEMMA" run -- sh -c 'echo nothing-left >junk' 2>>"$err"
 "$STEMMA" run -- sh -c 'cat final >/dev/null; : only-read' 2>>"$err"
 rm -f junk mid
-cmd 2 gc --older-than soon && says "$err" "'soon' is no time" && cmd 2 gc --max-size much && cmd 2 gc --max-size 1X && cmd 2 gc --max-size -1 && cmd 2 gc --max-size 1KK
+cmd 2 gc --older-than soon && says "$err" "'soon' is not a time" && cmd 2 gc --max-size much && cmd 2 gc --max-size 1X && cmd 2 gc --max-size -1 && cmd 2 gc --max-size 1KK
 check 'what makes no sense'
 cmd 0 gc --older-than 90d && says "$err" 'nothing to remove' && cmd 0 gc --max-size 2G && says "$err" 'nothing to remove' && cmd 0 log && lines "$out" 5
 check 'nothing is old, nothing too much'
@@ -68,6 +68,6 @@ echo >"$T/fifo"
 wait "$pid"
 cmd 0 log && says "$out" third && [ $good = 0 ] && [ -z "$(find "$STEMMA_HOME/gc" -mmin -600)" ]
 check 'while something is being recorded there it waits, and says nothing'
-touch -d '25 hours ago' "$STEMMA_HOME/gc" && STEMMA_GC_AUTO=daily STEMMA_GC_MAX_SIZE=much cmd 0 log && says "$err" "gc_auto: 'much' is no size" && says "$out" third
+touch -d '25 hours ago' "$STEMMA_HOME/gc" && STEMMA_GC_AUTO=daily STEMMA_GC_MAX_SIZE=much cmd 0 log && says "$err" "gc_auto: 'much' is not a size" && says "$out" third
 check 'a budget that makes no sense is said'
 finish

@@ -29,7 +29,7 @@ claims()
 
 # Whether the kernel tells of processes: not, "limited" to births and ends, "ok" with figures.
 heard=$("$STEMMA" doctor --quick --json | jq -r '.checks[] | select(.name == "process events") |
-	if .text | contains("hear of every") then .state else "not" end')
+	if .text | contains("observe every process") then .state else "not" end')
 # A process is a copy of the recorder until its exec, and that is in its peak: with what the thread sanitizer has of its own, which
 # was 13 MB. It also takes its time from a birth to the exec, after which a peak is no longer said to be certain;
 # and the walks over a folder, which are as rare as they are dear, are seconds apart.
@@ -294,7 +294,7 @@ mode=notify
 # Where numbers are those of a container the kernel's are others: whoever listens there must not take them for its own.
 if unshare -rpf --mount-proc true 2>err; then
 	unshare -rpf --mount-proc "$STEMMA" doctor --quick --json 2>err | jq -e '.checks[] | select(.name == "process events") |
-		.state == "limited" and (.text | contains("not told"))' >why 2>&1
+		.state == "limited" and (.text | contains("not available"))' >why 2>&1
 	result $? "process events in a namespace of processes" why
 else
 	skip_ "process events in a namespace of processes" "none can be made: $(head -1 err)"

@@ -116,6 +116,6 @@ else
 	skip 'a summary of resource_monitor itself' 'there is no resource_monitor'
 fi
 
-! as stemma /dev/null "$out" && says "$err" 'this is no summary of stemma, resource_monitor or kickstart'
+! as stemma /dev/null "$out" && says "$err" 'this is not a summary of stemma, resource_monitor or kickstart'
 check 'nothing is no summary'
 finish

@@ -82,6 +82,6 @@ cmd 125 trust --seal --start-key key && says "$err" "cannot write the start key 
 check 'a start key is not overwritten'
 cmd 0 trust --seal --start-key second && cmd 0 run -- true && cmd 0 trust --seal && cmd 1 trust --verify --start-key key && says "$out" 'seal 17 of ' 'has another start key' '16 seals were made with the correct key' && cmd 0 trust --verify --start-key second --json && json '.keys_good == 1'
 check 'a second start key'
-echo nonsense >nonsense && cmd 125 trust --verify --start-key nonsense && says "$err" 'is no start key' && cmd 125 trust --verify --start-key nosuch && cmd 2 trust --start-key key && says "$err" '--start-key requires --seal or --verify'
+echo nonsense >nonsense && cmd 125 trust --verify --start-key nonsense && says "$err" 'is not a start key' && cmd 125 trust --verify --start-key nosuch && cmd 2 trust --start-key key && says "$err" '--start-key requires --seal or --verify'
 check 'what is no start key'
 finish

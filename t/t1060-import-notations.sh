@@ -123,8 +123,8 @@ printf 'document\nprefix ex <http://e/>\nentity(ex:a, [ex:b="\\u0041"])\nendDocu
 printf '{"@context": {}, "@graph": [{"@type": "Nothing"}]}' >type.jsonld && wrong type.jsonld ': /@graph/0: is no statement'
 printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Usage", "entity": "ex:a"}]}' >need.jsonld && wrong need.jsonld ': /@graph/0: lacks'
 printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Entity", "@id": "ey:a"}]}' >prefix.jsonld && wrong prefix.jsonld ': /@graph/0: the prefix is not declared'
-printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Activity", "@id": "ex:a", "startTime": "x"}]}' >time.jsonld && wrong time.jsonld ': /@graph/0/startTime: is no time'
-printf '{"@context": {}, "@graph": {}}' >list.jsonld && wrong list.jsonld ': /@graph: is no list'
+printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Activity", "@id": "ex:a", "startTime": "x"}]}' >time.jsonld && wrong time.jsonld ': /@graph/0/startTime: is not a time'
+printf '{"@context": {}, "@graph": {}}' >list.jsonld && wrong list.jsonld ': /@graph: is not a list'
 printf '{"@context": {}}' >none.jsonld && wrong none.jsonld ": /: has a context and no '@graph'"
 $PYTHON -c 'print("{\"@context\": {\"e\": \"http://e/\"}, \"@graph\": [" + "{\"@type\": \"Bundle\", \"@id\": \"e:b\", \"@graph\": [" * 500 + "]}" * 500 + "]}")' >deep.jsonld && wrong deep.jsonld ': '
 $PYTHON -c 'print("document\nprefix e <http://e/>\n" + "/*" * 100000 + "(" * 100000)' >deep.provn && wrong deep.provn ':3: no statement'

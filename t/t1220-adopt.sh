@@ -115,7 +115,7 @@ open('ro-crate-metadata.json', 'w').write(json.dumps({'@graph': [{'@id': '#a', '
                                                                   {'@id': '#f', '@type': 'File'}, 5, None, {'@type': 'CreateAction'}]}))
 open('deep/ro-crate-metadata.json', 'w').write('{"@graph": ' + '{"a": ' * 1000)
 END
-cmd 0 adopt bad && says "$err" 'no base64' && says "$err" 'deep' && says "$out" 'Snakemake: 1 job; 1 more names no output' && says_not "$out" 'Nextflow' && cmd 0 fsck && cmd 0 log
+cmd 0 adopt bad && says "$err" 'not base64' && says "$err" 'deep' && says "$out" 'Snakemake: 1 job; 1 more names no output' && says_not "$out" 'Nextflow' && cmd 0 fsck && cmd 0 log
 check 'hostile documents: what can be read is, the rest is said, no link is followed'
 cmd 0 lineage /etc/passwd && says_not "$out" "$(printf '\033')"
 check 'names from documents do not reach the terminal raw'

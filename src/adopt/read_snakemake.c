@@ -76,13 +76,13 @@ static int take_file(struct metadata *m, int folder, const char *name, struct st
 	if (n <= 0) {
 		bool oom = output.failed;
 		buf_release(&output);
-		return oom ? -ENOMEM : adopt_pass(m->l, buf_cstr(&m->path), "the file's name is no base64");
+		return oom ? -ENOMEM : adopt_pass(m->l, buf_cstr(&m->path), "the file's name is not base64");
 	}
 	output.n = (size_t)n;
 	json_t *o = adopt_json(m->l, folder, name, buf_cstr(&m->path), &rc);
 	if (!json_is_object(o)) {
 		if (o)
-			rc = adopt_pass(m->l, buf_cstr(&m->path), "it is no JSON object");
+			rc = adopt_pass(m->l, buf_cstr(&m->path), "it is not a JSON object");
 		json_decref(o);
 		buf_release(&output);
 		return rc;

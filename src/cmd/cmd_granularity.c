@@ -72,7 +72,7 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 	if (given != 1)
 		return report_usage(c, "use one of --job, --user and --node");
 	if ((o->job && !is_id(o->job)) || (o->user && !is_id(o->user)))
-		return report_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
+		return report_usage(c, "'%.60s' is not an id", o->job ? o->job : o->user);
 	if (o->job && !o->here) {
 		struct buf launcher = {0};
 		int status = ask_daemon("granularity launcher", &launcher);

@@ -216,7 +216,7 @@ int cmd_sparql(struct cmd *c, const struct opts_sparql *o)
 {
 	struct asking x = {.c = c, .o = o, .bounds = usual};
 	if (o->timeout && (config_parse_duration(o->timeout, &x.bounds.ns) < 0 || x.bounds.ns <= 0))
-		return report_usage(c, "'%s' is no time: 500ms, 60s", o->timeout);
+		return report_usage(c, "'%s' is not a time: 500ms, 60s", o->timeout);
 	int status = ask(&x);
 	sparql_result_release(&x.result);
 	sparql_release(&x.query);

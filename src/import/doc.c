@@ -220,7 +220,7 @@ static const char *describe_unreadable(const char *first, const char *end)
 	if (c == end)
 		return "is empty";
 	if (memchr(first, '\0', n < look ? n : look))
-		return "is no text";
+		return "is not text";
 	/* A bracket begins a node without a name in Turtle, too: what follows tells. */
 	if (*c != '[')
 		return NULL;

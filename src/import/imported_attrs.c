@@ -92,7 +92,7 @@ long imported_list(struct imported *t, const struct doc_statement *st, enum prov
 		buf_str(ret, item);
 	}
 	json_decref(list);
-	return n < 0 ? imported_wrong(t, st, "a list that is no JSON array of strings") : n;
+	return n < 0 ? imported_wrong(t, st, "a list that is not a JSON array of strings") : n;
 }
 
 bool imported_is(const struct imported *t, const struct doc_statement *st, const char *type)

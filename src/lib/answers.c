@@ -359,7 +359,7 @@ static int ask_summaries(struct stemma_record *r, const struct record_question *
 	if (rc <= 0)
 		return record_fail_to_resolve(rc, &e, err);
 	if (t.kind != TARGET_RUN)
-		return record_fail(-EINVAL, NULL, "it is no run", err);
+		return record_fail(-EINVAL, NULL, "it is not a run", err);
 	int64_t n = summaries_json(&r->source, t.id, &b);
 	if (n > 0)
 		*q->ret = strdup(buf_cstr(&b));

@@ -16,7 +16,7 @@ static int judge(struct stemma_record *r, const struct record_question *q, struc
 	size_t n = 0;
 	int rc = q->a ? claim_read(q->a, strlen(q->a), &e, &claim) : 0;
 	if (rc < 0)
-		return record_fail(rc, &e, "it is no claim", err);
+		return record_fail(rc, &e, "it is not a claim", err);
 	while (q->words && q->words[n])
 		n++;
 	rc = judged_make(&r->source, (char *const *)q->words, n, q->a ? &claim : NULL, q->b, NULL, &e, ret);

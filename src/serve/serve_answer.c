@@ -115,7 +115,7 @@ static int show_run(struct stemma_record *r, const struct serve_request *q, char
 	if (rc)
 		return rc;
 	if (t.kind != STEMMA_RUN)
-		return record_fail(STEMMA_NOTHING, NULL, "it is no run", err);
+		return record_fail(STEMMA_NOTHING, NULL, "it is not a run", err);
 	return stemma_show(r, t.id, q->number[SERVE_P_all] ? STEMMA_ALL : 0, ret, err);
 }
 

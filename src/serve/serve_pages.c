@@ -43,7 +43,8 @@ static int find_subject(struct stemma_record *r, const char *name, enum target_k
 	if (rc <= 0)
 		return record_fail_to_resolve(rc, &e, err);
 	if (ret->kind == TARGET_EXEC || (kind != TARGET_EXEC && ret->kind != kind))
-		return record_fail(STEMMA_NOTHING, NULL, kind == TARGET_RUN ? "it is no run" : "it is no run and no file", err);
+		return record_fail(STEMMA_NOTHING, NULL, kind == TARGET_RUN ? "it is not a run" : "it is not a run or file",
+		                   err);
 	if (ret->kind == TARGET_FILE && !ret->file.version)
 		return record_fail(STEMMA_NOTHING, NULL, "only the name of the file is recorded, not its content", err);
 	return 0;

@@ -110,7 +110,7 @@ static int take_value(enum serve_parameter p, const char *text, struct err *err,
 	if (row->type == SERVE_flag && (rc = read_flag(text, &ret->number[p])) < 0)
 		err_set(err, 0, "the parameter %s is neither true nor false", row->name);
 	if (row->type == SERVE_number && (rc = read_number(text, row->most, &ret->number[p])) < 0)
-		err_set(err, 0, "the parameter %s is no number from 0 to %llu", row->name, (unsigned long long)row->most);
+		err_set(err, 0, "the parameter %s is not a number from 0 to %llu", row->name, (unsigned long long)row->most);
 	return rc < 0 ? -EINVAL : 0;
 }
 

@@ -303,7 +303,7 @@ static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 	const struct addrinfo want = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
 	size_t n = colon ? (size_t)(colon - address) : sizeof(host);
 	if (n >= sizeof(host))
-		return err_set(err, EINVAL, "'%s' is no address: HOST:PORT is one", address);
+		return err_set(err, EINVAL, "'%s' is not an address: HOST:PORT is one", address);
 	memcpy(host, address, n);
 	host[n] = '\0';
 	char *name = host;

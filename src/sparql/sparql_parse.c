@@ -580,7 +580,7 @@ int sparql_parse(struct rdf *r, struct str text, const char *base, const char *c
 	struct parser p = {.r = r, .out = ret, .err = err, .base = str_of(base)};
 	p.lexer.arena = &ret->arena;
 	if (!sparql_unescape_unicode(&ret->arena, text, &p.lexer.text))
-		parse_fail(&p, -EINVAL, "an escape is no character");
+		parse_fail(&p, -EINVAL, "an escape is not a character");
 	for (size_t i = 0; i < n_prefixes; i++)
 		add_prefix(&p, str_of(prefixes[i][0]), str_of(prefixes[i][1]));
 	if (!p.rc) {

@@ -272,7 +272,7 @@ static int check_is_file(const char *path, struct err *err)
 		return errno == ENOENT ? 0 : err_set(err, errno, "cannot open the index '%s'", path);
 	if (S_ISREG(st.st_mode))
 		return 0;
-	err_set(err, 0, "the index '%s' is no regular file", path);
+	err_set(err, 0, "the index '%s' is not a regular file", path);
 	err_hint(err, "stemma index --rebuild puts one there, made from the logs");
 	return -ENOTRECOVERABLE;
 }

@@ -477,7 +477,7 @@ int limits_read_file(struct limits *limits, const char *file, struct err *err)
 	if (rc == 0)
 		rc = limits_parse_file(limits, text.p ? text.p : "", text.n, file, err);
 	else if (rc == -EFBIG)
-		err_set(err, EFBIG, "'%.150s' is no file of limits", file);
+		err_set(err, EFBIG, "'%.150s' is not a file of limits", file);
 	else
 		err_set(err, -rc, "cannot read the limits in '%.150s'", file);
 	buf_release(&text);

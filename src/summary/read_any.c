@@ -77,7 +77,7 @@ static int read_json_summaries(struct each *e, struct str text, struct err *err)
 	}
 	jin_release(&in);
 	if (rc < 0)
-		err_set(err, 0, "it is no JSON: %s", why);
+		err_set(err, 0, "it is not JSON: %s", why);
 	return rc;
 }
 
@@ -142,7 +142,7 @@ int summary_each(const char *text, size_t n, summary_taker *taker, void *arg, st
 	else if (resource_monitor_is_text(all))
 		rc = read_monitor_lines(&e, all, &why);
 	else
-		rc = refuse_summaries(&why, "this is no summary of stemma, resource_monitor or kickstart");
+		rc = refuse_summaries(&why, "this is not a summary of stemma, resource_monitor or kickstart");
 	if (rc == 0 && !e.n)
 		rc = refuse_summaries(&why, "there is no summary in it");
 	if (rc < 0 && why.text[0])

@@ -74,7 +74,7 @@ static int set_field_figure(struct summary *s, const struct field *f, struct str
 	if (rc == -ENOENT)
 		return report_bad_field(err, str_of(f->name), "is in a unit that is not known for it");
 	if (rc < 0)
-		return report_bad_field(err, str_of(f->name), rc == -ERANGE ? "is too large" : "is no number");
+		return report_bad_field(err, str_of(f->name), rc == -ERANGE ? "is too large" : "is not a number");
 	if (v < 0) /* old versions write -1 */
 		rc = summary_absent(s, f->figure, "resource_monitor did not measure it");
 	else
@@ -154,7 +154,7 @@ static int read_meta_field(struct summary *s, struct str name, struct str text, 
 	if (str_is(name, "exit_status") || str_is(name, "signal")) {
 		bool is_signal = str_is(name, "signal");
 		if (decimal_read(text, 0, &n) < 0)
-			return report_bad_field(err, name, "is no number");
+			return report_bad_field(err, name, "is not a number");
 		if (n >= is_signal && n <= (is_signal ? 126 : 255))
 			*(is_signal ? &s->signal : &s->exit_status) = (int)n;
 		return 0;

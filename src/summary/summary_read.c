@@ -41,7 +41,7 @@ static int read_decimal_member(json_t *o, const char *name, unsigned decimals, i
 		return 0;
 	int rc = json_is_string(v) ? decimal_read(json_string_str(v), decimals, ret) : -EINVAL;
 	return rc == -ERANGE ? report_bad_member(err, name, "is too large")
-	       : rc < 0      ? report_bad_member(err, name, "is no number")
+	       : rc < 0      ? report_bad_member(err, name, "is not a number")
 	                     : 0;
 }
 
@@ -84,7 +84,7 @@ static int copy_json_string(const char *name, json_t *v, bool base64, char **ret
 {
 	struct buf b = {0};
 	if (!json_is_string(v))
-		return report_bad_member(err, name, "is no string");
+		return report_bad_member(err, name, "is not a string");
 	if (!base64) {
 		*ret = strdup(json_string_value(v));
 		return *ret ? 0 : summary_no_memory(err);
@@ -96,7 +96,7 @@ static int copy_json_string(const char *name, json_t *v, bool base64, char **ret
 	}
 	whole = whole && strlen(*ret) == b.n;
 	buf_release(&b);
-	return whole ? 0 : report_bad_member(err, name, "is no base64 of a string");
+	return whole ? 0 : report_bad_member(err, name, "is not base64 of a string");
 }
 
 /* The exact twin where there is one. Replaces what is there. */
@@ -123,7 +123,7 @@ static int read_string_list(json_t *o, const char *name, const char *twin, char 
 		name = twin;
 	}
 	if (!json_is_array(v))
-		return report_bad_member(err, name, "is no list");
+		return report_bad_member(err, name, "is not a list");
 	size_t n = json_array_size(v);
 	char **list = calloc(n + 1, sizeof(*list));
 	if (!list)
@@ -142,7 +142,7 @@ static int read_string_list(json_t *o, const char *name, const char *twin, char 
 static int read_exact_pair(const char *name, json_t *v, struct summary_pair *list, size_t *n, struct err *err)
 {
 	if (!json_is_array(v) || json_array_size(v) != 2)
-		return report_bad_member(err, name, "is no list of pairs");
+		return report_bad_member(err, name, "is not a list of pairs");
 	struct summary_pair *p = &list[(*n)++];
 	int rc = copy_json_string(name, json_array_get(v, 0), true, &p->key, err);
 	if (rc == 0)
@@ -161,7 +161,7 @@ static int read_pair_members(json_t *o, const char *name, const char *twin, stru
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_object(v) || (exact && !json_is_array(exact)))
-		return report_bad_member(err, name, "is no object");
+		return report_bad_member(err, name, "is not an object");
 	size_t n = exact ? json_array_size(exact) : json_object_size(v);
 	if (n > PAIRS_MAX)
 		return report_bad_member(err, name, "has more names than any that is taken");
@@ -198,7 +198,7 @@ static int read_figure(json_t *o, enum figure_name f, struct figure *ret, struct
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_object(v))
-		return report_bad_member(err, name, "is no object");
+		return report_bad_member(err, name, "is not an object");
 	if (json_object_get(v, "absent"))
 		return read_string_member(v, "absent", &ret->absent, &why) == 0
 		           ? 0
@@ -243,9 +243,9 @@ static int read_limits(json_t *o, struct summary *s, struct err *err)
 	size_t i;
 	int rc;
 	if (all && !json_is_object(all))
-		return report_bad_member(err, "limits", "is no object");
+		return report_bad_member(err, "limits", "is not an object");
 	if (exceeded && !json_is_array(exceeded))
-		return report_bad_member(err, "limits_exceeded", "is no list");
+		return report_bad_member(err, "limits_exceeded", "is not a list");
 	s->limit = calloc(json_object_size(all) + 1, sizeof(*s->limit));
 	s->exceeded = calloc(json_array_size(exceeded) + 1, sizeof(*s->exceeded));
 	if (!s->limit || !s->exceeded)
@@ -316,14 +316,14 @@ static int read_processes(json_t *o, struct summary *s, struct err *err)
 	if (!list || json_is_null(list))
 		return 0;
 	if (!json_is_array(list))
-		return report_bad_member(err, "processes", "is no list");
+		return report_bad_member(err, "processes", "is not a list");
 	size_t n = json_array_size(list);
 	if (!(s->process = calloc(n + 1, sizeof(*s->process))))
 		return summary_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		json_t *v = json_array_get(list, i);
 		if (!json_is_object(v))
-			return report_bad_member(err, "processes", "has one that is no object");
+			return report_bad_member(err, "processes", "has one that is not an object");
 		s->nprocess++;
 		int rc = read_summary_process(v, &s->process[i], err);
 		if (rc < 0)
@@ -338,7 +338,7 @@ static int read_files(json_t *o, struct summary *s, struct err *err)
 	if (!list || json_is_null(list))
 		return 0;
 	if (!json_is_array(list))
-		return report_bad_member(err, "files", "is no list");
+		return report_bad_member(err, "files", "is not a list");
 	size_t n = json_array_size(list);
 	if (!(s->file = calloc(n + 1, sizeof(*s->file))))
 		return summary_no_memory(err);
@@ -348,7 +348,7 @@ static int read_files(json_t *o, struct summary *s, struct err *err)
 		json_t *v = json_array_get(list, i);
 		struct summary_file *f = &s->file[i];
 		if (!json_is_object(v))
-			return report_bad_member(err, "files", "has one that is no object");
+			return report_bad_member(err, "files", "has one that is not an object");
 		s->nfile++;
 		f->size = -1;
 		if ((rc = read_string_member(v, "path", &f->path, err)) == 0 &&
@@ -383,11 +383,11 @@ static int check_summary_format(json_t *o, struct err *err)
 {
 	int rc, format = 0;
 	if (!json_is_object(o))
-		return refuse_summary(err, "this is no summary: it is no JSON object");
+		return refuse_summary(err, "this is not a summary: it is not a JSON object");
 	if ((rc = read_count_member(o, "format", 1, INT_MAX, &format, err)) < 0)
 		return rc;
 	if (!format)
-		return refuse_summary(err, "this is no summary: it has no 'format'");
+		return refuse_summary(err, "this is not a summary: it has no 'format'");
 	if (format > SUMMARY_FORMAT)
 		return err_set(err, 0, "the summary is from a newer stemma: its format is %d, this one reads %d", format,
 		               SUMMARY_FORMAT),
@@ -438,7 +438,7 @@ int summary_read(const char *text, size_t n, struct err *err, struct summary *re
 		return summary_no_memory(err);
 	int rc = jin_next(&in, &value, why);
 	if (rc < 0)
-		err_set(err, 0, "the summary is no JSON: %s", why);
+		err_set(err, 0, "the summary is not JSON: %s", why);
 	else if (rc == 0)
 		rc = refuse_summary(err, "the summary is empty");
 	else if ((rc = summary_from_json(value, err, &s)) == 0 && jin_next(&in, &more, why) != 0) {

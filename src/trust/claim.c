@@ -224,7 +224,7 @@ static int document(struct reader *r, const json_t *root, struct claim *c)
 {
 	int64_t format = 0;
 	if (!json_is_object(root))
-		return refuse_claim(r, "it is no JSON object");
+		return refuse_claim(r, "it is not a JSON object");
 	const json_t *f = json_object_get(root, "format");
 	if (!json_is_string(f) || decimal_read(str_of(json_string_value(f)), 0, &format) < 0 || format < 1)
 		return refuse_claim(r, "\"format\": 1 is missing");

@@ -274,15 +274,15 @@ static void test_bad(void **state)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-	    {"", "no summary"},
-	    {"hello", "no summary"},
+	    {"", "not a summary"},
+	    {"hello", "not a summary"},
 	    {"[]", "no summary"},
 	    {"{\"a\": 1}", "no 'format'"},
 	    {"{\"format\":1}{\"format\":9}", "summary 2: the summary is from a newer"},
-	    {"{\"format\":1}\n{\"format\":", "summary 2: it is no JSON: line 2"},
+	    {"{\"format\":1}\n{\"format\":", "summary 2: it is not JSON: line 2"},
 	    {"[{\"format\":1}, 5]", "summary 2: "},
 	    {"{\"wall_time\":[2,\"parsec\"]}", "'wall_time' is in a unit"},
-	    {"{\"wall_time\":[\"x\",\"s\"]}", "'wall_time' is no number"},
+	    {"{\"wall_time\":[\"x\",\"s\"]}", "'wall_time' is not a number"},
 	    {"{\"memory\":[1e18,\"MB\"]}", "'memory' is too large"},
 	    {"{\"memory\":[5,\"s\"]}", "'memory' is in a unit"},
 	    {"wall_time: 5 parsec\n", "'wall_time' is in a unit"},

@@ -97,7 +97,7 @@ _XSD = 'http://www.w3.org/2001/XMLSchema#'
 
 
 def _term(term):
-    """A term of a SPARQL result as a value of Python's; what is no number or truth value stays text."""
+    """A term of a SPARQL result as a value of Python's; what is not a number or truth value stays text."""
     kind, text = term.get('datatype', ''), term['value']
     try:
         if kind in (_XSD + 'integer', _XSD + 'long', _XSD + 'int', _XSD + 'nonNegativeInteger'):

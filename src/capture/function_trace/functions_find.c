@@ -320,7 +320,7 @@ static int take_program(struct found *f, const char *name, struct err *err, uint
 	if (v->fd < 0 || fstat(v->fd, &st) < 0)
 		return err_set(err, errno, "cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode))
-		return refuse(err, EINVAL, "'%s' is no file", path);
+		return refuse(err, EINVAL, "'%s' is not a file", path);
 	v->size = (uint64_t)st.st_size;
 	v->time = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
 	return 0;

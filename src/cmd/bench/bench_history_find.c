@@ -149,7 +149,7 @@ int past_find(struct cmd *c, const char *word, struct past *ret)
 	store_id *ids = NULL;
 	size_t n = 0;
 	*ret = (struct past){0};
-	int rc = strncmp(word, "bench:", 6) != 0 ? (err_set(&err, 0, "'%s' is no benchmark: bench:ID", word), -EINVAL)
+	int rc = strncmp(word, "bench:", 6) != 0 ? (err_set(&err, 0, "'%s' is not a benchmark: bench:ID", word), -EINVAL)
 	                                         : witness_find(c->store, word, &err, &ids, &n);
 	if (rc > 0)
 		rc = store_run_told(c->store, ids[0], &run);

@@ -25,7 +25,7 @@ static int find_recorded_set(struct cmd *c, const char *word, struct trace_set *
 	struct err err = {0};
 	int status = c->store ? STATUS_OK : cmd_store_exists(c);
 	if (status != STATUS_OK) {
-		report_hint("'%s' is no file or folder", word);
+		report_hint("'%s' is not a file or folder", word);
 		return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	}
 	if (!c->store)

@@ -79,7 +79,7 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	*ret = TIME_NONE;
 	if (!text || when_parse(text, now, ret) == 0)
 		return STATUS_OK;
-	return report_usage(c, "'%s' is no time", text);
+	return report_usage(c, "'%s' is not a time", text);
 }
 
 static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,

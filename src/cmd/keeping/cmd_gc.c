@@ -14,9 +14,9 @@ int gc_budget(const char *age, const char *size, struct gc_options *ret, struct 
 	if (!*age && !*size)
 		err_set(err, 0, "gc needs --older-than TIME or --max-size SIZE");
 	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
-		err_set(err, 0, "'%s' is no time: 90d, 12w, 2026-01-31", age);
+		err_set(err, 0, "'%s' is not a time: 90d, 12w, 2026-01-31", age);
 	else if (*size && amount_parse_size(size, &ret->max_bytes) < 0)
-		err_set(err, 0, "'%s' is no size: 500M, 2G, a number of bytes", size);
+		err_set(err, 0, "'%s' is not a size: 500M, 2G, a number of bytes", size);
 	else
 		return 0;
 	return -EINVAL;

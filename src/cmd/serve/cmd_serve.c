@@ -83,11 +83,11 @@ static int read_options(const struct cmd *c, const struct opts_serve *o, struct 
 	if (o->socket && (o->port || o->token))
 		return report_usage(c, "a socket has no port and needs no token");
 	if (o->port && !read_port(o->port, &ret->port))
-		return report_usage(c, "'%s' is no port", o->port);
+		return report_usage(c, "'%s' is not a port", o->port);
 	if (o->timeout && (config_parse_duration(o->timeout, &ret->ns) < 0 || ret->ns < 1000000))
-		return report_usage(c, "'%s' is no time: 500ms, 60s", o->timeout);
+		return report_usage(c, "'%s' is not a time: 500ms, 60s", o->timeout);
 	if (o->memory && (amount_parse_size(o->memory, &ret->memory) < 0 || ret->memory < LEAST_MEMORY))
-		return report_usage(c, "'%s' is no size from 64M on", o->memory);
+		return report_usage(c, "'%s' is not a size from 64M on", o->memory);
 	return STATUS_OK;
 }
 

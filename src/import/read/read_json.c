@@ -88,7 +88,7 @@ static int check_prefixes(struct json_reader *r, json_t *prefixes)
 	const char *key;
 	json_t *value;
 	if (!json_is_object(prefixes))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	json_object_foreach(prefixes, key, value) if (!json_is_string(value))
 	{
 		json_descend_key(r, key);
@@ -122,7 +122,7 @@ static int read_typed_value(struct json_reader *r, const struct json_scope *s, u
 	uint32_t t = 0, value;
 	char number[40];
 	if (json_object_size(v) > 1 + (size_t)(type != NULL) + (size_t)(lang != NULL) || (type && !json_is_string(type)))
-		return json_report_bad(r, "is no value of PROV-JSON", NULL);
+		return json_report_bad(r, "is not a value of PROV-JSON", NULL);
 	if (!json_is_string(text) && !json_print_scalar(text, number, sizeof(number)))
 		return json_report_bad(r, "has no value '$'", NULL);
 	if (type) {
@@ -166,7 +166,7 @@ static int read_attribute_value(struct json_reader *r, const struct json_scope *
 		type = XSD_NS "boolean";
 		break;
 	default:
-		return json_report_bad(r, "is no value of PROV-JSON", NULL);
+		return json_report_bad(r, "is not a value of PROV-JSON", NULL);
 	}
 	return json_add_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
@@ -191,7 +191,7 @@ static int read_json_attribute(struct json_reader *r, const struct json_scope *s
 int json_read_time(struct json_reader *r, json_t *v, int64_t *ret)
 {
 	if (!json_is_string(v) || !doc_time(str_n(json_string_value(v), json_string_length(v)), ret))
-		return json_report_bad(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
+		return json_report_bad(r, "is not a time:", json_is_string(v) ? json_string_value(v) : NULL);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static int read_argument(struct json_reader *r, const struct json_scope *s, size
 {
 	uint32_t word;
 	if (!json_is_string(v))
-		return json_report_bad(r, "is no name", NULL);
+		return json_report_bad(r, "is not a name", NULL);
 	int rc = json_expand_name(r, s, json_string_value(v), &word);
 	if (rc == 0)
 		r->d->st.v[st].arg[role] = word;
@@ -224,7 +224,7 @@ static int read_json_statement(struct json_reader *r, const struct json_scope *s
 	const char *key;
 	json_t *v;
 	if (!json_is_object(body))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	uint32_t place = doc_intern(r->d, buf_view(&r->path));
 	if (place == VEC_NONE || !doc_add(r->d, kind, place))
 		return json_report_full(r);
@@ -260,7 +260,7 @@ static int read_statement_section(struct json_reader *r, const struct json_scope
 	const char *key;
 	json_t *body;
 	if (!json_is_object(all))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	json_object_foreach(all, key, body)
 	{
 		uint32_t id;
@@ -290,7 +290,7 @@ static int read_bundles(struct json_reader *r, struct json_scope *s, json_t *all
 	if (s->outer)
 		return json_report_bad(r, "a bundle holds no bundles", NULL);
 	if (!json_is_object(all))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	json_object_foreach(all, key, body)
 	{
 		struct json_scope inner = {.outer = s};
@@ -311,7 +311,7 @@ static int read_json_document(struct json_reader *r, struct json_scope *s, json_
 	json_t *v;
 	int rc = 0;
 	if (!json_is_object(all))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	if ((v = json_object_get(all, "prefix"))) {
 		size_t at = json_descend_key(r, "prefix");
 		if ((rc = check_prefixes(r, v)) < 0)
@@ -331,7 +331,7 @@ static int read_json_document(struct json_reader *r, struct json_scope *s, json_
 			rc = read_statement_section(r, s, kind, v);
 		else
 			rc = strcmp(key, "bundle") == 0 ? read_bundles(r, s, v)
-			                                : json_report_bad(r, "is no section of PROV-JSON", NULL);
+			                                : json_report_bad(r, "is not a section of PROV-JSON", NULL);
 		if (rc < 0)
 			return rc;
 		r->path.n = at;

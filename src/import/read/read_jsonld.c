@@ -97,11 +97,11 @@ static int read_value(struct jsonld *l, const struct json_scope *s, uint32_t nam
 	uint32_t t = 0;
 	if (!value || (names && json_is_string(value))) {
 		const char *id = name_in(v);
-		int rc = id ? json_expand_name(r, s, id, &t) : json_report_bad(r, "is no value of PROV-JSONLD", NULL);
+		int rc = id ? json_expand_name(r, s, id, &t) : json_report_bad(r, "is not a value of PROV-JSONLD", NULL);
 		return rc < 0 ? rc : doc_attr(r->d, name, t, r->w_qualified) ? 0 : json_report_full(r);
 	}
 	if (type && !json_is_string(type))
-		return json_report_bad(r, "is no value of PROV-JSONLD", NULL);
+		return json_report_bad(r, "is not a value of PROV-JSONLD", NULL);
 	int rc = type ? json_expand_name(r, s, json_string_value(type), &t) : 0;
 	if (rc < 0)
 		return rc;
@@ -110,7 +110,7 @@ static int read_value(struct jsonld *l, const struct json_scope *s, uint32_t nam
 	if (json_is_string(value))
 		return json_add_attribute(r, name, str_n(json_string_value(value), json_string_length(value)), t);
 	if (!json_print_scalar(value, number, sizeof(number)))
-		return json_report_bad(r, "is no value of PROV-JSONLD", NULL);
+		return json_report_bad(r, "is not a value of PROV-JSONLD", NULL);
 	if (!t)
 		t = doc_intern(r->d, str_of(json_is_integer(value)   ? XSD_NS "integer"
 		                            : json_is_boolean(value) ? XSD_NS "boolean"
@@ -177,7 +177,7 @@ static int keep_direct(struct jsonld *l, void *arg, json_t *v)
 {
 	struct direct_of *of = arg;
 	const char *name = name_in(v);
-	int rc = name ? json_expand_name(l->r, of->s, name, &of->d.object) : json_report_bad(l->r, "is no name", NULL);
+	int rc = name ? json_expand_name(l->r, of->s, name, &of->d.object) : json_report_bad(l->r, "is not a name", NULL);
 	if (rc < 0)
 		return rc;
 	struct direct *to = l->direct.n < l->r->d->limits.statements ? vec_add(&l->direct) : NULL;
@@ -212,7 +212,7 @@ static int read_jsonld_key(struct jsonld *l, const struct json_scope *s, size_t 
 	if (role < DOC_ARGS) {
 		uint32_t word;
 		const char *name = name_in(v);
-		int rc = name ? json_expand_name(r, s, name, &word) : json_report_bad(r, "is no name", NULL);
+		int rc = name ? json_expand_name(r, s, name, &word) : json_report_bad(r, "is not a name", NULL);
 		if (rc == 0)
 			r->d->st.v[st].arg[role] = word;
 		return rc;
@@ -254,7 +254,7 @@ static int read_jsonld_statement(struct jsonld *l, const struct json_scope *s, j
 	const enum doc_kind kind = kind_of_object(body);
 	uint32_t word = 0;
 	if (kind == DOC_KINDS)
-		return json_report_bad(r, "is no statement of PROV", NULL);
+		return json_report_bad(r, "is not a statement of PROV", NULL);
 	if (kind <= DOC_agent && !id)
 		return json_report_bad(r, "has no name '@id'", NULL);
 	int rc = id ? json_expand_name(r, s, id, &word) : 0;
@@ -291,7 +291,7 @@ static int read_graph_object(struct jsonld *l, const struct json_scope *s, json_
 	struct json_reader *r = l->r;
 	json_t *graph = json_object_get(body, "@graph");
 	if (!json_is_object(body))
-		return json_report_bad(r, "is no object", NULL);
+		return json_report_bad(r, "is not an object", NULL);
 	if (!graph)
 		return read_jsonld_statement(l, s, body);
 	struct json_scope inner = {.outer = (struct json_scope *)s};
@@ -307,7 +307,7 @@ static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *grap
 	struct json_reader *r = l->r;
 	const size_t from = json_descend_key(r, "@graph");
 	if (!json_is_array(graph))
-		return json_report_bad(r, "is no list", NULL);
+		return json_report_bad(r, "is not a list", NULL);
 	for (size_t i = 0; i < json_array_size(graph); i++) {
 		size_t at = json_descend_index(r, i);
 		int rc = read_graph_object(l, s, json_array_get(graph, i), depth);

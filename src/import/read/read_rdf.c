@@ -116,7 +116,7 @@ static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 	if (t->literal && doc_time(doc_str(r->d, t->o), ret))
 		return 0;
 	if (!r->d->provio)
-		return report_bad_triple(r, t, "is no time");
+		return report_bad_triple(r, t, "is not a time");
 	if (!t->literal || !provio_time(doc_str(r->d, t->o), ret)) {
 		*ret = TIME_NONE;
 		r->d->unread_times++;

@@ -45,7 +45,7 @@ int select_ask_prepare(const struct select *w, const struct expr *e, struct ask 
 	struct ask a = {.op = e->op, .text = e->value};
 	if (e->op == EXPR_since || e->op == EXPR_before) {
 		if (when_parse(e->value, w->o->now, &a.time) < 0) {
-			err_set(w->err, 0, "'%.100s' is no time", e->value);
+			err_set(w->err, 0, "'%.100s' is not a time", e->value);
 			err_hint(w->err, "times are like 2026-11-21, 2026-11-21T12:13, today, yesterday, 2h, 3d");
 			return -EINVAL;
 		}
@@ -57,7 +57,7 @@ int select_ask_prepare(const struct select *w, const struct expr *e, struct ask 
 		snprintf(a.folder, sizeof(a.folder), "%s", b.failed || b.n >= sizeof(a.folder) ? "" : buf_cstr(&b));
 		buf_release(&b);
 		if (!*a.folder) {
-			err_set(w->err, 0, "'%.100s' is no folder", e->value);
+			err_set(w->err, 0, "'%.100s' is not a folder", e->value);
 			return -EINVAL;
 		}
 	} else if (e->op == EXPR_exit) {
@@ -74,7 +74,7 @@ int select_ask_prepare(const struct select *w, const struct expr *e, struct ask 
 			a.ending = TERM_ending_signaled;
 			a.code = (uint64_t)signal_number(e->value);
 			if (!a.code) {
-				err_set(w->err, 0, "'%.100s' is no exit status", e->value);
+				err_set(w->err, 0, "'%.100s' is not an exit status", e->value);
 				err_hint(w->err, "exit takes a number, failed, ok or a signal such as SIGKILL");
 				return -EINVAL;
 			}

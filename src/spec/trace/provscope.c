@@ -248,7 +248,7 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 	json_t *list = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
 	int r = 0;
 	if (!list || !json_is_array(list) || !json_array_size(list)) {
-		err_set(err, 0, list ? "it is no list of functions, as ProvScope writes it" : "it is no JSON, line %d: %s",
+		err_set(err, 0, list ? "it is not a list of functions, as ProvScope writes it" : "it is not JSON, line %d: %s",
 		        where.line, where.text);
 		json_decref(list);
 		return -EBADMSG;

@@ -265,7 +265,7 @@ int benchfile_load(const char *path, struct err *err, struct benchfile *ret)
 		return err_set(err, errno, "cannot open '%s'", path);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > TOML_BYTES) {
 		close(fd);
-		return (err_set(err, 0, "'%s' is no benchmark file", path), -EINVAL);
+		return (err_set(err, 0, "'%s' is not a benchmark file", path), -EINVAL);
 	}
 	char *p = malloc((size_t)st.st_size + 1);
 	ssize_t k = p ? io_pread(fd, p, (size_t)st.st_size, 0) : -ENOMEM;

@@ -97,5 +97,5 @@ int chain_start_read(const char *path, struct err *err, struct chain_start *ret)
 	if (is && ret->number)
 		return 0;
 	chain_key_erase(&ret->key);
-	return (err_set(err, 0, "'%s' is no start key (stemma trust --seal --start-key)", path), -EBADMSG);
+	return (err_set(err, 0, "'%s' is not a start key (stemma trust --seal --start-key)", path), -EBADMSG);
 }
