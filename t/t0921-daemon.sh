@@ -243,7 +243,7 @@ stop TERM
 rm -rf "$T/base/users/$me" && echo >"$T/base/users/$me"
 start
 { login "$me"; program "$me" 520 unwritten /h/unwritten 520; echo "fork t=10 pid=521 ppid=$((100 + me % 100)) uid=$me"; echo "exec t=12 pid=521 uid=$me exe=/bin/stays ino=4521 argv=stays cwd=/h nexec=1"; } | happens
-wait_for grep -q "the log of user $me cannot be written" "$T/daemon" && [ "$(grep -c "the log of user $me cannot be written" "$T/daemon")" = 1 ] &&
+wait_for grep -q "the log of user $me: " "$T/daemon" && [ "$(grep -c "the log of user $me: " "$T/daemon")" = 1 ] &&
 	rm "$T/base/users/$me" && kill -HUP "$daemon" && wait_for back &&
 	echo "file lo=213 hi=215 pid=521 uid=$me ops=create,open,closew path=/h/stayed ino=522 size=9 mtime=214 nexec=1" | happens &&
 	ask "$me" 0 why /h/stayed && says "$out" 'made by stays' && ask "$me" 0 sql "SELECT text, count FROM gap WHERE reason = 'lost'" && says "$out" 'the log could not be written'

@@ -68,7 +68,7 @@ start -o max_size=40M -o user_size=2M
 { login $busy; login $idle; } | happens
 held()
 {
-	grep -q "log of user $busy cannot be written: more than .* KiB a second" "$T/daemon"
+	grep -q "log of user $busy: more than .* KiB a second" "$T/daemon"
 }
 n=0 made=0
 while [ $n -lt 30 ] && ! held; do

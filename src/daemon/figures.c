@@ -115,31 +115,37 @@ static void print_metric(struct buf *out, const char *name, const char *type, co
 
 void figures_metrics(const struct figures_now *s, struct buf *out)
 {
-	print_metric(out, "events", "counter", "Events of processes and files that fired.", (double)add_fired(s));
-	print_metric(out, "calls", "counter", "Reads and writes that were counted.", (double)s->tracer.calls);
-	print_metric(out, "lost_process_events", "counter", "Events of processes that were lost.",
-	             (double)s->tracer.lost_process);
-	print_metric(out, "lost_file_times", "counter", "Times at which events of files were lost.",
+	print_metric(out, "events", "counter", "Process and file events seen by the kernel probes.", (double)add_fired(s));
+	print_metric(out, "calls", "counter", "Reads and writes counted.", (double)s->tracer.calls);
+	print_metric(out, "lost_process_events", "counter", "Process events lost.", (double)s->tracer.lost_process);
+	print_metric(out, "lost_file_times", "counter", "Occasions on which file events were lost.",
 	             (double)s->tracer.lost_file_times);
-	print_metric(out, "lost_room", "counter", "What found no room in the tables.", (double)s->node.lost);
+	print_metric(out, "lost_room", "counter", "Events dropped because an internal table was full.",
+	             (double)s->node.lost);
 	print_metric(out, "lost_written", "counter", "Events that could not be written.", (double)s->log_lost);
-	print_metric(out, "folded_processes", "counter", "Processes that counted to another.", (double)s->node.folded);
+	print_metric(out, "folded_processes", "counter", "Processes whose activity was recorded under another process.",
+	             (double)s->node.folded);
 	print_metric(out, "written_events", "counter", "Events written to logs.", (double)s->log_events);
-	print_metric(out, "processes", "gauge", "Processes now.", (double)s->node.live);
-	print_metric(out, "undecided_processes", "gauge", "Processes held back now.", (double)s->node.undecided);
-	print_metric(out, "representative_processes", "gauge", "Representative processes now.",
+	print_metric(out, "processes", "gauge", "Live processes.", (double)s->node.live);
+	print_metric(out, "undecided_processes", "gauge", "Live processes that are not yet classified.",
+	             (double)s->node.undecided);
+	print_metric(out, "representative_processes", "gauge", "Live representative processes.",
 	             (double)s->node.representative);
-	print_metric(out, "granularity_step", "gauge", "0 access, 1 open, 2 processes only.", (double)s->step);
-	print_metric(out, "granularity_requests", "gauge", "Requests for access in force.", (double)s->granted);
-	print_metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
+	print_metric(out, "granularity_step", "gauge", "Granularity: 0 access, 1 open, 2 processes only.", (double)s->step);
+	print_metric(out, "granularity_requests", "gauge", "Active requests for the granularity access.",
+	             (double)s->granted);
+	print_metric(out, "ring_bytes", "gauge", "Bytes waiting in the kernel ring buffers.", (double)s->tracer.ring_bytes);
 	print_metric(out, "log_bytes", "gauge", "Size of all logs and indexes.", (double)s->log_bytes);
-	print_metric(out, "log_removed_bytes", "counter", "Logs that were removed.", (double)s->log_removed);
+	print_metric(out, "log_removed_bytes", "counter", "Bytes of logs removed.", (double)s->log_removed);
 	print_metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
-	print_metric(out, "questions", "counter", "Questions that were answered.", (double)s->control.questions);
-	print_metric(out, "questions_busy", "counter", "Questions that were put off.", (double)s->control.busy);
-	print_metric(out, "answers_abandoned", "counter", "Answers whose asker had gone.", (double)s->control.abandoned);
-	print_metric(out, "answers_cpu_seconds", "counter", "Processor time of the processes that answer.",
+	print_metric(out, "questions", "counter", "Queries answered.", (double)s->control.questions);
+	print_metric(out, "questions_busy", "counter", "Queries refused because the daemon was busy.",
+	             (double)s->control.busy);
+	print_metric(out, "answers_abandoned", "counter", "Queries whose client disconnected.",
+	             (double)s->control.abandoned);
+	print_metric(out, "answers_cpu_seconds", "counter", "Processor time of the processes that answer queries.",
 	             (double)s->control.cpu / 1e9);
-	print_metric(out, "memory_bytes", "gauge", "Memory of the daemon, with the kernel's for it.", (double)s->memory);
+	print_metric(out, "memory_bytes", "gauge", "Memory of the daemon, including its kernel buffers.",
+	             (double)s->memory);
 	buf_printf(out, "# EOF\n");
 }

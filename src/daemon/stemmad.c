@@ -146,7 +146,7 @@ static void begin_log_session(void *arg, uint32_t uid)
 static void report_log_trouble(void *arg, uint32_t uid, const char *text)
 {
 	(void)arg;
-	stemmad_say("the log of user %u cannot be written: %s", uid, text);
+	stemmad_say("the log of user %u: %s", uid, text);
 }
 
 static void handle_tracer_event(void *arg, const struct tracer_event *ev)
