@@ -219,7 +219,7 @@ class Faults:
                     right = right or (b'made by cp out copy from ' in text[1] and b'out@{1}?' in text[1])
                 except ValueError:
                     right, whole = False, ''
-                missing = (b'unseen' in text[1] or b'"lost"' in why[1] or b'recorder_died' in why[1] or b'"damaged"' in why[1])
+                missing = (b'incomplete' in text[1] or b'"lost"' in why[1] or b'recorder_died' in why[1] or b'"damaged"' in why[1])
                 if not right and not missing and text[0] == 1:  # it has no answer; what the run lacks says it
                     missing = self.gaps()
                 if not right and not missing and not r[2].strip():

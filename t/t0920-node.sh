@@ -604,7 +604,7 @@ check "... another user's files have room, and no gap"
 	done
 	echo "file lo=120 hi=130 pid=201 uid=1001 ops=create,open,closew path=/h/theirs ino=7000 size=9 mtime=125 nexec=1"
 	echo "settle t=150"
-	ends 200; } | sim --accesses=1000 --files=40 && dump 1001 && says_not "$T/log" /h/theirs && events '"k":"gap","reason":1,.*more files were in use at once' 1
+	ends 200; } | sim --accesses=1000 --files=40 && dump 1001 && says_not "$T/log" /h/theirs && events '"k":"gap","reason":1,.*more files were in use at the same time' 1
 check "the table of files is full of open ones: what another user's file is missing for is told"
 { echo "$login"
 	i=1000

@@ -34,7 +34,8 @@ static struct str task_name(struct str text)
 	return end && end > at ? str_n(at, (size_t)(end - at)) : str_of("");
 }
 
-/* Files and folders that the task left, and what was staged for it. */
+/* Regular files in the folder, but Nextflow's own, are outputs, links are inputs; folders are passed over. 0, too where
+ * the folder cannot be read; -ENOMEM. */
 static int take_files(struct adopt_jobs *l, struct adopt_job *j, int folder, const char *path)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

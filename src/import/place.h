@@ -17,7 +17,8 @@ struct place {
  * is of foreign origin: what a file name cannot hold is replaced. */
 int place_open(const char *home, struct str host, uint64_t name, struct err *err, struct place *ret);
 int place_write(struct place *p, const void *bytes, size_t n, struct err *err);
-/* Makes its bytes durable; then place_show, which gives it its name, durably, or place_drop. */
+/* Makes its bytes durable and closes it: no place_write after it; -errno with a sentence. Then place_show, which gives
+ * it its name, durably, or place_drop. */
 int place_sync(struct place *p, struct err *err);
 int place_show(struct place *p, struct err *err);
 /* Takes back what was not shown; frees. */

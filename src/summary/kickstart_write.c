@@ -38,6 +38,7 @@ static void write_yaml_quoted(struct buf *b, const char *s)
 	buf_char(b, '"');
 }
 
+/* key: with its indentation and colon, as "  name: ". */
 static void write_yaml_text(struct buf *b, const char *key, const char *value)
 {
 	if (value) {

@@ -68,6 +68,8 @@ uint64_t mark_siphash(const unsigned char key[16], const void *p, size_t n)
 
 /* ---- the key ---- */
 
+/* 0; -ENOENT: there is none; -EPERM: it is not a file of KEY bytes that belongs to this user and only this user can
+ * read. */
 static int read_key(const char *path, unsigned char ret[KEY])
 {
 	struct stat st;

@@ -580,7 +580,8 @@ static void guessed_body(struct counting *a, const struct site *t, uint64_t base
 	asmb_bytes(&a->to, t->bytes + 2, t->taken - 2);
 }
 
-/* A failure is no entry: the other log has not all of them. */
+/* For a call that returns a descriptor: no entry for a failure or a descriptor from COUNTED_FDS on; then the bytes that
+ * the jump replaced. */
 static void logged_body(struct counting *a, const struct site *t)
 {
 	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */

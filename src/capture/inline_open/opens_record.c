@@ -291,7 +291,8 @@ static enum opens_late late_kind(struct sup *s, const struct opened *e, const ch
 	                                                            : opens_late_settle(s, e, full, time);
 }
 
-/* Looks at its path, and records it. 0 or -errno: it is not known what it was. */
+/* Looks at its path, and records it. 0: recorded, or nothing is to be, and ret, zero before, is as it was; -errno: it
+ * is not known what it was. */
 static int record_path(struct sup *s, const struct opened *e, int64_t time, enum opens_late *ret_late,
                        struct logged_file *ret)
 {

@@ -67,6 +67,7 @@ void bench_row_times(const char *name, double *v, size_t n, struct bench_row *r)
 		set_quantiles(v, known, r);
 }
 
+/* v: seconds where the row is of times, else a plain number; not negative. */
 static void format_row_number(struct buf *b, const struct bench_row *r, double v)
 {
 	if (r->time)

@@ -309,7 +309,8 @@ static int plan_and_rerun(struct rerun_job *a)
 	return status ? status : print_job(a);
 }
 
-/* A folder of our own goes, unless it is to be looked into. */
+/* A folder of our own goes, unless it is to be looked into; this process leaves it for / first. a itself is the
+ * caller's. */
 static void job_release(struct rerun_job *a)
 {
 	if (a->ran && chdir("/") < 0)

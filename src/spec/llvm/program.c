@@ -182,7 +182,7 @@ static bool has_attribute(LLVMValueRef call, LLVMValueRef callee, const char *na
 	        LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind));
 }
 
-/* Once for each function. */
+/* Adds it to x's targets unless it is there. x must be the point whose targets are the last in p->targets. */
 static void append_call_target(struct program *p, struct point *x, uint32_t function)
 {
 	for (uint32_t i = 0; i < x->n_targets; i++)

@@ -341,6 +341,8 @@ static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t valu
 	    (struct symbol){.kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
 }
 
+/* The steps from the frames that are open to the state `to`: leaves, enters, then STEP_AT with bit + 1, or with bit
+ * where the state is in no function. 0, -ENOMEM. */
 static int append_state_steps(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
 {
 	struct search *x = p->x;

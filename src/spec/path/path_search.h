@@ -89,7 +89,8 @@ bool search_is_longjmp(const struct spec_node *n);
 /* It has targets that run in another thread. */
 bool search_makes_thread(const struct spec_node *n);
 
-/* Control comes to the node; then what can be come to from there, behind what the pool has. -E2BIG: too much work. */
+/* Puts the node on the work list, once for each cell and low, unless no call of `bit` (one bit of a call's set) can
+ * come from there. 0; -E2BIG: too much work; -ENOMEM. Then what can be come to from there, behind what the pool has. */
 int search_arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit);
 int search_work_off(struct search *x, uint64_t bit, uint32_t origin);
 int search_give(struct search *x, uint32_t state, uint32_t low);

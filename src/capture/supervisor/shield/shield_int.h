@@ -86,7 +86,8 @@ bool shield_reap_report(struct shield *g, pid_t tid, bool over);
 void shield_handle_stop(struct shield *g, pid_t tid, int status);
 
 /* Has g->injection put into the process of thread tid. The others stand still before anything is given to the process,
- * and until it is done: none of them can fork. As inject_code. */
+ * and until it is done: none of them can fork. Called by the shield's thread alone; posts ready and waits for gone in
+ * any case. As inject_code, and -EPERM: it cannot be seized. */
 int shield_stop_and_inject(struct shield *g, pid_t tid);
 
 #endif
