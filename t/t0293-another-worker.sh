@@ -33,7 +33,7 @@ taken()
 	i=0
 	while [ $i -lt 600 ]; do
 		events "$T/home" "$T/events"
-		[ "$(grep -c '"k":"gap".*"reason":7\b.*another' "$T/events")" -ge "$1" ] && return
+		[ "$(grep -c '"k":"gap".*"reason":7\b.*a new recorder' "$T/events")" -ge "$1" ] && return
 		i=$((i + 1))
 		sleep 0.02
 	done
@@ -224,7 +224,7 @@ wait $p
 status=$?
 events "$T/home" "$T/events"
 : >"$T/why"
-grep -q '"reason":1\b.*code of a recorder' "$T/events" || made out x
+grep -q '"reason":1\b.*code of a killed recorder' "$T/events" || made out x
 [ $status = 0 ] && [ ! -s "$T/why" ]
 result $? "opens by code of the dead worker are seen, or said to be missing" "$T/why"
 
