@@ -60,18 +60,18 @@ comes_from()
 step make && step link && before=$(stat -c %Y.%s b.h5 && sha256sum b.h5) && step follow && [ "$(sha256sum b.h5)" = "${before#*
 }" ]
 check 'the bytes are the same'
-cmd 0 why b.h5//g/d && says "$out" 'made by' 'step.py make' && says_not "$out" 'written since' && cmd 0 why b.h5//g/e && says_not "$out" 'written since'
+cmd 0 why b.h5//g/d && says "$out" 'made by' 'step.py make' && says_not "$out" 'written later' && cmd 0 why b.h5//g/e && says_not "$out" 'written later'
 check 'what lies behind a link that was followed is as it was'
 step read r1.txt && comes_from r1.txt b.h5//g/d step.py in.csv
 check '... and what is read of it afterwards came from who made it'
 comes_from a.h5//sum b.h5//g/d step.py in.csv other.csv
 check 'what came of it came from its maker'
-step look && step read r2.txt && comes_from r2.txt b.h5//g/d step.py in.csv && comes_from look.txt b.h5//g/d step.py in.csv other.csv && cmd 0 why b.h5//g/d && says "$out" 'step.py make' && says_not "$out" 'written since'
+step look && step read r2.txt && comes_from r2.txt b.h5//g/d step.py in.csv && comes_from look.txt b.h5//g/d step.py in.csv other.csv && cmd 0 why b.h5//g/d && says "$out" 'step.py make' && says_not "$out" 'written later'
 check 'a program that opens it to write, and only reads'
 step write && step read r3.txt && comes_from r3.txt b.h5//g/d step.py in.csv && cmd 0 why b.h5//g/e && says "$out" 'step.py write'
 check 'one that writes another object'
 cmd 0 index --rebuild && comes_from r1.txt b.h5//g/d step.py in.csv && comes_from r3.txt b.h5//g/d step.py in.csv
 check 'a rebuilt index'
-step patch && cmd 0 why b.h5//g/d && says "$out" 'written since' && step read r4.txt && cmd 0 lineage --json r4.txt && json '[.executions[].argv | join(" ")] | any(contains("step.py patch"))' && json '[.entities[].path | sub(".*/work/"; "")] | (index("other.csv") != null) and (index("b.h5") != null)'
+step patch && cmd 0 why b.h5//g/d && says "$out" 'written later' && step read r4.txt && cmd 0 lineage --json r4.txt && json '[.executions[].argv | join(" ")] | any(contains("step.py patch"))' && json '[.entities[].path | sub(".*/work/"; "")] | (index("other.csv") != null) and (index("b.h5") != null)'
 check 'one that writes to the file by itself may have changed any object'
 finish

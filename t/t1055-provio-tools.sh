@@ -65,7 +65,7 @@ st2>
 END
 # By hand: lost1 with the directive in its string, the name that is torn, the tail of lost1, which stands behind w1, and the rest of
 # the name, which looks like a subject.
-cmd 1 import torn.ttl && says "$err" "'torn.ttl' is not whole: 4 parts, the first at line 14, could not be read and were left out" && says "$out" 'of a part of it added'
+cmd 1 import torn.ttl && says "$err" "'torn.ttl' is not complete: 4 parts, the first at line 14, could not be read and were skipped" && says "$out" 'of a part of it added'
 check 'a document that two writers tore: status 1, and it is said what was left out'
 cmd 0 lineage --json /out/x && names >"$T/o" && is "$T/o" '/in/x
 /mid/x
@@ -79,9 +79,9 @@ train--a2,/out/x,write,1634152439000000000'
 check '... with month/day/year as UTC'
 fresh && cmd 1 import --json torn.ttl && json '.imports[0] | .parts_left_out == 4 and .times_not_read == 0 and .executions == 2 and .added' && cmd 1 import torn.ttl && says "$out" 'nothing new' && says "$err" 'is not complete'
 check '... in JSON, and when it is imported again'
-cmd 1 export --check torn.ttl && says "$err" 'not whole' '4 parts could not be read, the first at line 14' && says_not "$err" ': valid'
+cmd 1 export --check torn.ttl && says "$err" 'incomplete' '4 parts could not be read, the first at line 14' && says_not "$err" ': valid'
 check '... and a check does not call it valid'
-sed 's|10/13/2021 19:11:12|13/10/2021 19:11:12|; s|10/13/2021 19:11:2"|Wed Oct 13 19:11:02 2021"|' torn.ttl >odd.ttl && fresh && cmd 1 import --json odd.ttl && says "$err" '2 times could not be read: when that was is not known' && json '.imports[0].times_not_read == 2'
+sed 's|10/13/2021 19:11:12|13/10/2021 19:11:12|; s|10/13/2021 19:11:2"|Wed Oct 13 19:11:02 2021"|' torn.ttl >odd.ttl && fresh && cmd 1 import --json odd.ttl && says "$err" '2 times could not be read and are unknown' && json '.imports[0].times_not_read == 2'
 check 'times that are none are counted'
 
 # ---- literals as subjects, and settings of no class

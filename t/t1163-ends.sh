@@ -126,7 +126,7 @@ ended()
 	check "$2: $4"
 }
 ended 3 _exit '{status: 3}' "exits with status 3 after main() at e.c:$(line _exit)"
-ended 0 exec null 'becomes another program, true'
+ended 0 exec null 'executes another program, true'
 json '.threads[0].a.became == "true"'
 check 'what it became'
 ended 134 abort '{signal: 6}' "is killed by SIGABRT after main() at e.c:$(line abort)"
@@ -155,6 +155,6 @@ rm -rf a b
 mkdir a b
 STEMMA_TRACE=$PWD/a ./e _exit
 STEMMA_TRACE=$PWD/b ./e
-cmd 1 diff --trace a b && says "$out" "partial       A's trace does not say how the program ended, nor does a record"
+cmd 1 diff --trace a b && says "$out" "partial       how A's program ended is unknown"
 check 'where there is no record, how it ended is not known'
 finish

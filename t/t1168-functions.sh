@@ -364,7 +364,7 @@ cmd 2 diff --trace whole.functions head.functions && says "$err" "line 3 is dama
 check "no head"
 cmd 2 diff --trace later.functions whole.functions && says "$err" "of a later version"
 check "of a later version"
-cmd 1 diff --trace whole.functions cut.functions && says "$out" "not known " "B's trace does not say how the program ended"
+cmd 1 diff --trace whole.functions cut.functions && says "$out" "not known " "how B's program ended is unknown"
 check "cut"
 sed 's/^f rough$/f coarse/' "$whole" >other.functions
 cmd 2 diff --trace whole.functions other.functions && says "$err" "was made with the function" "chosen"

@@ -50,13 +50,13 @@ check "as a page"
 
 run_to() { "$STEMMA" run --trace -q "$@" >"$out" 2>"$err"; }
 run_to --digest -- sh -c './kind 4 >out.txt' && run_to --digest -- sh -c './kind 3 >out.txt'
-cmd 1 diff --trace && says "$out" "differs       they wrote something else" "out.txt: 4 bytes | 4 bytes, other bytes"
+cmd 1 diff --trace && says "$out" "differs       outputs differ" "out.txt: 4 bytes | 4 bytes, different bytes"
 check "a file of the same size with other bytes"
 run_to --digest -- sh -c './kind 3 >out.txt'
 cmd 0 diff --trace && says "$out" "same          no control difference"
 check "the same bytes"
 run_to -- sh -c './kind 3 >out.txt' && run_to -- sh -c './kind 4 >out.txt'
-cmd 1 diff --trace && says "$out" "not known " "1 file of the same size, whose bytes are not known"
+cmd 1 diff --trace && says "$out" "not known " "1 file of equal size with unknown content"
 check "what is not known is not said to be the same"
 
 # A library that is not traced decides.
@@ -66,7 +66,7 @@ END
 printf '#include <stdio.h>\n#include <stdlib.h>\nconst char *lib_kind(int);\nint main(int c, char **v)\n{\n(void)c;\nputs(lib_kind(atoi(v[1])));\nreturn 0;\n}\n' >uses.c
 gcc -shared -fPIC lib.c -o libkind.so && "$STEMMA" cc --trace gcc -g uses.c -o uses -L. -lkind -Wl,-rpath,"$PWD" 2>"$err"
 "$STEMMA" run --trace -q -- ./uses 1 >"$out" && "$STEMMA" run --trace -q -- ./uses 5 >"$out"
-cmd 1 diff --trace && says "$out" "differs       they wrote something else" "libkind.so"
+cmd 1 diff --trace && says "$out" "differs       outputs differ" "libkind.so"
 check "a library that is not traced: named, and not the same"
 
 # Another build, which differs only in what is not traced.
@@ -125,7 +125,7 @@ int main(int c, char **v)
 END
 "$STEMMA" cc --trace gcc -g turns.c -o turns -pthread 2>"$err"
 "$STEMMA" run --trace -q -- ./turns 0 >"$out" && "$STEMMA" run --trace -q -- ./turns 1 >"$out"
-cmd 1 diff --trace && says "$out" "first differs work() at turns.c:7" "threads       2 | 2 threads took part: in which order"
+cmd 1 diff --trace && says "$out" "first differs work() at turns.c:7" "threads       2 | 2 threads took part: their order"
 check "threads: that they took part, and what that means"
 cmd 1 diff --trace --json && json '[.threads[].process_threads] == [[2, 2], [2, 2]]'
 check "as JSON"

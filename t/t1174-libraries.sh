@@ -132,7 +132,7 @@ check "the same twice"
 cmd 1 diff --trace && says "$out" "first differs main() at host.c:25" && says_not "$out" "the programs themselves differ"
 check "a library that one side alone opened is no other build"
 
-gcc -g host.c -o plain -ldl -pthread && traces ./plain 2 && [ "$(find "$T/tr" -name '*.trace' | wc -l)" = 5 ] && rm -rf a && mv "$T/tr" a && rm -rf b && traces ./plain 2 && mv "$T/tr" b && cmd 0 diff --trace --all a b && says "$out" "plain, which is not built to be traced"
+gcc -g host.c -o plain -ldl -pthread && traces ./plain 2 && [ "$(find "$T/tr" -name '*.trace' | wc -l)" = 5 ] && rm -rf a && mv "$T/tr" a && rm -rf b && traces ./plain 2 && mv "$T/tr" b && cmd 0 diff --trace --all a b && says "$out" "plain, which was not built for tracing"
 check "of a program that is not traced its library is"
 sed 's/i = 0; i < n/i = 1; i < n/' each.c >other.c && sed 's/libeach/libother/' host.c >host2.c && "$STEMMA" cc --trace gcc -g -fPIC -shared each.c -o libother.so 2>"$err" && gcc -g host2.c -o plain2 -ldl -pthread && traces ./plain2 2 && [ "$(find "$T/tr" -name '*.trace' | wc -l)" = 5 ]
 check "without a version script, too"
