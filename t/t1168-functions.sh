@@ -367,6 +367,6 @@ check "of a later version"
 cmd 1 diff --trace whole.functions cut.functions && says "$out" "not known " "how B's program ended is unknown"
 check "cut"
 sed 's/^f rough$/f coarse/' "$whole" >other.functions
-cmd 2 diff --trace whole.functions other.functions && says "$err" "was made with the function" "chosen"
+cmd 2 diff --trace whole.functions other.functions && says "$err" "was made with the function" "selected"
 check "other functions chosen"
 finish
