@@ -120,7 +120,7 @@ printf 'document\nprefix ex <http://e/>\nused(ex:a, ex:b, -, ex:c)\nendDocument\
 printf 'document\nendDocument\nentity(x)\n' >behind.provn && wrong behind.provn ':3: something behind'
 printf 'document\nprefix ex <http://e/>\nex:own(ex:a)\nendDocument\n' >own.provn && wrong own.provn ':3: no statement of PROV'
 printf 'document\nprefix ex <http://e/>\nentity(ex:a, [ex:b="\\u0041"])\nendDocument\n' >escape.provn && wrong escape.provn ':3: an escape'
-printf '{"@context": {}, "@graph": [{"@type": "Nothing"}]}' >type.jsonld && wrong type.jsonld ': /@graph/0: is no statement'
+printf '{"@context": {}, "@graph": [{"@type": "Nothing"}]}' >type.jsonld && wrong type.jsonld ': /@graph/0: is not a statement'
 printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Usage", "entity": "ex:a"}]}' >need.jsonld && wrong need.jsonld ': /@graph/0: lacks'
 printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Entity", "@id": "ey:a"}]}' >prefix.jsonld && wrong prefix.jsonld ': /@graph/0: the prefix is not declared'
 printf '{"@context": {"ex": "http://e/"}, "@graph": [{"@type": "Activity", "@id": "ex:a", "startTime": "x"}]}' >time.jsonld && wrong time.jsonld ': /@graph/0/startTime: is not a time'
