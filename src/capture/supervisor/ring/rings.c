@@ -156,14 +156,6 @@ void rings_end(struct sup *s, const struct proc *p)
 			at = &(*at)->next;
 }
 
-void rings_free(struct sup *s)
-{
-	while (s->rings && s->rings->all)
-		ring_free(s, &s->rings->all);
-	free(s->rings);
-	s->rings = NULL;
-}
-
 /* ---- how one comes to be ---- */
 
 static void set_up(struct sup *s, struct proc *p, const struct trap *t)

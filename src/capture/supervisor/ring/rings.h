@@ -25,7 +25,5 @@ void rings_mapped(struct sup *s, struct proc *p, const struct trap *t);
 void rings_back(struct sup *s);
 /* The process is over. */
 void rings_end(struct sup *s, const struct proc *p);
-/* All that is known of rings. */
-void rings_free(struct sup *s);
 
 #endif
