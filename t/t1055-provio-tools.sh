@@ -216,6 +216,11 @@ os.symlink('x.h5', 'sym')
 with h5py.File('folder/x.h5', 'w') as f:
     f.create_group('g').create_dataset('d', data=[1, 2, 3]).attrs['unit'] = 'm'
     f['ext'] = h5py.ExternalLink('y.h5', '/z')
+    f['soft'] = h5py.SoftLink('/g/d')
+    f['moved'] = h5py.SoftLink('/nowhere')
+    f.move('moved', 'g/moved')
+    f['gone'] = h5py.SoftLink('/g/d')
+    del f['gone']
     f['type'] = numpy.dtype('i4')
 END
 	fresh && cmd 0 run -q --hdf5 -- $PYTHON links.py && cmd 0 export -f provio && grep -oE 'a provio:(Directory|File|Link|Group|Dataset|Attribute|Datatype) , stemmaio:[A-Za-z]*' "$out" | sort | uniq -c | sed 's/^ *//; s/a provio:\([A-Za-z]*\) , stemmaio:\1$/\1/' >"$T/kinds" && sed -i '/ File$/d' "$T/kinds" && is "$T/kinds" '1 Attribute
@@ -223,12 +228,20 @@ END
 1 Datatype
 1 Directory
 2 Group
-2 Link'
+6 Link'
 	check 'directories, links and datatypes are objects, whether anybody read them or not'
+	sed -n 's/.*rdfs:label "\(.*\/x\.h5\/\/[a-z/]*\)".*/\1/p' "$out" | sed "s|^$PWD/folder/||" | sort | grep -E 'soft|moved|gone|ext' >"$T/labels"
+	is "$T/labels" 'x.h5//ext
+x.h5//g/moved
+x.h5//gone
+x.h5//moved
+x.h5//soft' && cmd 0 show folder/x.h5//soft && says "$out" 'x.h5//g/d' 'dataset of an HDF5 file'
+	check 'a soft link is an object with its own path, moved or deleted too, and asking for it answers about what it leads to'
 	cmd 0 export -f provio @ && says "$out" 'a provio:Directory , stemmaio:Directory' 'a provio:Link , stemmaio:Link' 'provio:wasWrittenBy :' 'stemmaio:wasWrittenBy :'
 	check '... and so of a run'
 else
 	skip 'directories, links and datatypes are objects, whether anybody read them or not' "no h5py for $PYTHON"
+	skip 'a soft link is an object with its own path, moved or deleted too, and asking for it answers about what it leads to' "no h5py for $PYTHON"
 	skip '... and so of a run' "no h5py for $PYTHON"
 fi
 

@@ -197,6 +197,8 @@ void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name);
 /* A name at a place is a link to another file now: `other` and a path in it, or what the link says. unlink: no more. */
 void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, const struct h5_open *other,
                    const char *file, const char *path);
+/* The name at a place is a soft link now, as an object of its own; unlink: no more. */
+void h5_soft_linked(const struct h5_obj *loc, const char *name, unsigned op);
 /* The one was made from the other. */
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 /* Of H5Ocopy, by its list: does it copy objects that references lead to? They lie elsewhere. */
@@ -247,6 +249,8 @@ struct h5_links {
 bool h5_leads_out(const struct h5_links *links, const char *name);
 /* Does a link lead to another file, by itself or by the soft links that it stands for? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
+/* Is the link at a name a soft one? */
+bool h5_ask_soft(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 /* Do the data of a dataset lie in other datasets, or in files of their own? NULL: in its file; else the words of a gap.
  */

@@ -226,6 +226,16 @@ bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
 	return h5_leads_out(&(struct h5_links){.type = ask_link_type, .value = ask_link_value, .at = &at}, name);
 }
 
+bool h5_ask_soft(struct h5_lib *l, hid_t loc, const char *name)
+{
+	struct place at = {.l = l, .loc = loc};
+	struct h5_quiet q;
+	h5_hush(l, &q);
+	const bool soft = name && *name && ask_link_type(&at, name) == 1; /* H5L_TYPE_SOFT */
+	h5_unhush(l, &q);
+	return soft;
+}
+
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
 	hid_t (*space_of)(hid_t) =

@@ -512,6 +512,8 @@ static void emit_h5_external(struct teller *t, const struct app_said *said, cons
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
 	int64_t time = h5_time_within(t, said->time);
 	o.number = file_within(t->s, f->file, TERM_kind_softlink, gen, time);
+	/* By its first name it is shown. */
+	emit_h5_name(t, &o, h->op, time, format_h5_path(&t->path, f, o.path, str_of("")), str_of(""));
 	if (h->op != TERM_nameop_unlink && h->nold) {
 		struct buf to = {0};
 		const char *slash = strrchr(f->path, '/');
@@ -525,7 +527,27 @@ static void emit_h5_external(struct teller *t, const struct app_said *said, cons
 			emit_h5_name(t, &o, TERM_nameop_link, time, buf_view(&to), str_of(""));
 		buf_release(&to);
 	}
-	emit_h5_name(t, &o, h->op, time, format_h5_path(&t->path, f, o.path, str_of("")), str_of(""));
+}
+
+/* A soft link is an object of its own, too. At its path stands what it leads to, so its name is another: softlink: and
+ * its path. */
+static void emit_h5_soft(struct teller *t, const struct app_said *said, const struct h5_name *h)
+{
+	struct image_file *f = find_image_file(t, h->file);
+	const char *link = said->value.p + sizeof(*h);
+	if (!f || !f->file || !f->path || !h->npath || memchr(link, '\0', h->npath))
+		return;
+	const uint64_t numbers[] = {f->file->gen, TERM_kind_softlink, 1}; /* an external link of that path has no 1 */
+	const int64_t time = h5_time_within(t, said->time);
+	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
+	struct image_object o = {.file = f, .number = file_within(t->s, f->file, TERM_kind_softlink, gen, time)};
+	struct str path = format_h5_path(&t->path, f, str_n(link, h->npath), str_of(""));
+	struct buf name = {0};
+	buf_printf(&name, "%s", "softlink:");
+	buf_str(&name, path);
+	if (!name.failed)
+		emit_h5_name(t, &o, h->op, time, buf_view(&name), str_of(""));
+	buf_release(&name);
 }
 
 static void emit_h5_link(struct teller *t, const struct app_said *said)
@@ -540,7 +562,7 @@ static void emit_h5_link(struct teller *t, const struct app_said *said)
 		return;
 	if (h.kind == TERM_kind_softlink) {
 		if (h.op == TERM_nameop_link || h.op == TERM_nameop_unlink)
-			emit_h5_external(t, said, &h);
+			(h.addr == H5_LINK_SOFT ? emit_h5_soft : emit_h5_external)(t, said, &h);
 		return;
 	}
 	/* The object, by what it is: few calls make links. */

@@ -88,7 +88,9 @@ struct h5_copy {
 };
 
 /* Of kind softlink it is a link to another file: addr is the num of that, then the old path is the object's in it; or
- * 0, then that is what the link says: file, //, path. */
+ * 0, then that is what the link says: file, //, path; or H5_LINK_SOFT: it is a soft link within its file, and there is
+ * no old path. */
+#define H5_LINK_SOFT UINT64_MAX
 struct h5_name {
 	uint64_t file, addr;
 	uint32_t op, kind; /* terms nameop, kind */

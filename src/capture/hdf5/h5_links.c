@@ -89,6 +89,20 @@ static void note_renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t 
 	h5_renamed(o, op, at, name, old ? h5_loc_of(l, old_loc) : NULL, old);
 }
 
+/* One that was made or deleted as a soft link is such an object, too, beside what it leads to. */
+static void note_soft(struct h5_lib *l, bool soft, unsigned op, hid_t loc, const char *name)
+{
+	if (soft)
+		h5_soft_linked(h5_loc_of(l, loc), name, op);
+}
+
+/* The link at a name was moved to another one. */
+static void note_soft_moved(struct h5_lib *l, bool soft, hid_t from_loc, const char *from, hid_t loc, const char *name)
+{
+	note_soft(l, soft, TERM_nameop_unlink, from_loc, from);
+	note_soft(l, soft, TERM_nameop_link, loc, name);
+}
+
 /* H5L_SAME_LOC. */
 static hid_t resolve_same_loc(hid_t loc, hid_t other)
 {
@@ -105,6 +119,7 @@ static hid_t resolve_same_loc(hid_t loc, hid_t other)
 			return -1;                                                                                                 \
 		bool on = notes;                                                                                               \
 		struct h5_obj *o = NULL;                                                                                       \
+		bool soft = false;                                                                                             \
 		if (on) {                                                                                                      \
 			before;                                                                                                    \
 		}                                                                                                              \
@@ -113,7 +128,7 @@ static hid_t resolve_same_loc(hid_t loc, hid_t other)
 		if (on && r >= 0) {                                                                                            \
 			after;                                                                                                     \
 		}                                                                                                              \
-		(void)o, (void)t;                                                                                              \
+		(void)o, (void)t, (void)soft;                                                                                  \
 		return r;                                                                                                      \
 	}
 
@@ -125,17 +140,32 @@ static void note_linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const cha
 		note_renamed(l, o, TERM_nameop_link, loc, name, 0, NULL);
 }
 
-CALLS(H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES), {
-	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
-      })
+CALLS(
+    H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+    (a, from, b, to, c, d),
+    {
+	    soft = h5_ask_soft(l, resolve_same_loc(a, b), from);
+	    o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES);
+    },
+    {
+	    h5_did(o, H5_RENAME, true, t, h5_now());
+	    note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
+	    note_soft_moved(l, soft, resolve_same_loc(a, b), from, resolve_same_loc(b, a), to);
+    })
 CALLS(H5Lcreate_hard, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
       (a, from, b, to, c, d), o = at_name(l, resolve_same_loc(a, b), from),
       note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
-CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = at_name(l, resolve_same_loc(a, b), from),
-      note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
+CALLS(
+    H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+    (a, from, b, to, c, d),
+    {
+	    soft = h5_ask_soft(l, resolve_same_loc(a, b), from);
+	    o = at_name(l, resolve_same_loc(a, b), from);
+    },
+    {
+	    note_renamed(l, o, TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL);
+	    note_soft(l, soft, TERM_nameop_link, resolve_same_loc(b, a), to);
+    })
 CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
       o = h5_loc_of(l, id), note_linked(l, o, b, to))
 static void deleted(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name, int64_t t)
@@ -146,8 +176,16 @@ static void deleted(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *n
 		h5_linked_out(h5_loc_of(l, loc), name, TERM_nameop_unlink, NULL, "", "");
 }
 
-CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
-      deleted(l, o, a, name, t))
+CALLS(
+    H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c),
+    {
+	    soft = h5_ask_soft(l, a, name);
+	    o = at_name(l, a, name);
+    },
+    {
+	    deleted(l, o, a, name, t);
+	    note_soft(l, soft, TERM_nameop_unlink, a, name);
+    })
 
 /* What it leads to is not looked at: that would open the other file. */
 CALLS(H5Lcreate_external, h5_wants(l, H5_LINK),
@@ -166,11 +204,13 @@ CALLS(H5Lcreate_external, h5_wants(l, H5_LINK),
 			return -1;                                                                                                 \
 		char name[H5_NAME_MAX];                                                                                        \
 		bool on = h5_sees(l, H5_LINK) && h5_ask_link(l, loc, group, index, order, n, list, name, sizeof(name));        \
+		const bool soft = on && h5_ask_soft(l, loc, name);                                                             \
 		struct h5_obj *o = on ? at_name(l, loc, name) : NULL;                                                          \
 		int64_t t = on ? h5_now() : 0;                                                                                 \
 		herr_t r = real call;                                                                                          \
 		if (on && r >= 0) {                                                                                            \
 			deleted(l, o, loc, name, t);                                                                               \
+			note_soft(l, soft, TERM_nameop_unlink, loc, name);                                                         \
 		}                                                                                                              \
 		return r;                                                                                                      \
 	}
@@ -183,28 +223,56 @@ DELETES_NTH(H5Ldelete_by_idx_async,
 /* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
  */
 CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const char *name, hid_t b, hid_t c),
-      (target, a, name, b, c), (void)0, note_renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
+      (target, a, name, b, c), (void)0, {
+	      note_renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL);
+	      note_soft(l, true, TERM_nameop_link, a, name);
+      })
 
 /* The same before 1.8, which Python still deletes with. */
-CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name), {
-	h5_did(o, H5_DELETE, true, t, h5_now());
-	note_renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
-})
-CALLS(H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
-      o = open_and_note(l, a, from, LOOK_MOVES), {
-	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      note_renamed(l, o, TERM_nameop_rename, a, to, a, from);
-      })
-CALLS(H5Gmove2, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to), (a, from, b, to),
-      o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES), {
-	      h5_did(o, H5_RENAME, true, t, h5_now());
-	      note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
-      })
+CALLS(
+    H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name),
+    {
+	    soft = h5_ask_soft(l, a, name);
+	    o = at_name(l, a, name);
+    },
+    {
+	    h5_did(o, H5_DELETE, true, t, h5_now());
+	    note_renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+	    note_soft(l, soft, TERM_nameop_unlink, a, name);
+    })
+CALLS(
+    H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
+    {
+	    soft = h5_ask_soft(l, a, from);
+	    o = open_and_note(l, a, from, LOOK_MOVES);
+    },
+    {
+	    h5_did(o, H5_RENAME, true, t, h5_now());
+	    note_renamed(l, o, TERM_nameop_rename, a, to, a, from);
+	    note_soft_moved(l, soft, a, from, a, to);
+    })
+CALLS(
+    H5Gmove2, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to), (a, from, b, to),
+    {
+	    soft = h5_ask_soft(l, resolve_same_loc(a, b), from);
+	    o = open_and_note(l, resolve_same_loc(a, b), from, LOOK_MOVES);
+    },
+    {
+	    h5_did(o, H5_RENAME, true, t, h5_now());
+	    note_renamed(l, o, TERM_nameop_rename, resolve_same_loc(b, a), to, resolve_same_loc(a, b), from);
+	    note_soft_moved(l, soft, resolve_same_loc(a, b), from, resolve_same_loc(b, a), to);
+    })
 CALLS(H5Glink, h5_sees(l, H5_LINK), (hid_t a, int type, const char *from, const char *to), (a, type, from, to), (void)0,
-      note_renamed(l, at_name(l, a, to), TERM_nameop_link, a, to, 0, NULL))
+      {
+	      note_renamed(l, at_name(l, a, to), TERM_nameop_link, a, to, 0, NULL);
+	      note_soft(l, type == 1, TERM_nameop_link, a, to); /* H5G_LINK_SOFT */
+      })
 CALLS(H5Glink2, h5_sees(l, H5_LINK), (hid_t a, const char *from, int type, hid_t b, const char *to),
-      (a, from, type, b, to), (void)0,
-      note_renamed(l, at_name(l, resolve_same_loc(b, a), to), TERM_nameop_link, resolve_same_loc(b, a), to, 0, NULL))
+      (a, from, type, b, to), (void)0, {
+	      note_renamed(l, at_name(l, resolve_same_loc(b, a), to), TERM_nameop_link, resolve_same_loc(b, a), to, 0,
+	                   NULL);
+	      note_soft(l, type == 1, TERM_nameop_link, resolve_same_loc(b, a), to);
+      })
 
 static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
 {

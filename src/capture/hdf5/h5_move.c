@@ -115,17 +115,17 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 		h5_group_moved(o, was, nold, path, n);
 }
 
-void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, const struct h5_open *other,
-                   const char *file, const char *path)
+/* h: op and addr. */
+static void put_link(const struct h5_obj *loc, const char *name, struct h5_name h, const char *file, const char *path)
 {
 	char text[sizeof(struct h5_name) + PATH_ROOM + PATH_ROOM];
-	struct h5_name head = {.op = op, .kind = TERM_kind_softlink, .addr = other ? other->num : 0};
-	size_t n = join_object_path(loc, name, text + sizeof(head)), nfile = strlen(file), npath = strlen(path);
+	size_t n = join_object_path(loc, name, text + sizeof(h)), nfile = strlen(file), npath = strlen(path);
 	if (!n || loc->file->unknown || nfile > H5_NAME_MAX || npath > H5_NAME_MAX)
 		return;
-	head.file = loc->file->num;
-	head.npath = (uint32_t)n;
-	char *p = text + sizeof(head) + n;
+	h.kind = TERM_kind_softlink;
+	h.file = loc->file->num;
+	h.npath = (uint32_t)n;
+	char *p = text + sizeof(h) + n;
 	memcpy(p, file, nfile);
 	p += nfile;
 	if (nfile) {
@@ -134,10 +134,21 @@ void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, cons
 	}
 	memcpy(p, path, npath);
 	p += npath;
-	head.nold = (uint32_t)(p - text - (ptrdiff_t)(sizeof(head) + n));
-	memcpy(text, &head, sizeof(head));
+	h.nold = (uint32_t)(p - text - (ptrdiff_t)(sizeof(h) + n));
+	memcpy(text, &h, sizeof(h));
 	app_tape_put(&(struct app_entry){.kind = H5_NAME},
 	             &(struct app_words){.value = text, .nvalue = (size_t)(p - text)});
+}
+
+void h5_soft_linked(const struct h5_obj *loc, const char *name, unsigned op)
+{
+	put_link(loc, name, (struct h5_name){.op = op, .addr = H5_LINK_SOFT}, "", "");
+}
+
+void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, const struct h5_open *other,
+                   const char *file, const char *path)
+{
+	put_link(loc, name, (struct h5_name){.op = op, .addr = other ? other->num : 0}, file, path);
 }
 
 void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name)

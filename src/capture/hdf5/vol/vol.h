@@ -107,6 +107,8 @@ bool vol_copied(struct vol *from_at, const H5VL_loc_params_t *from_where, struct
                 const H5VL_loc_params_t *to_where, int64_t t, hid_t dxpl);
 /* The name that a place given by a number has: path of the group, '/' and name. 0: none, or too long. */
 size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n);
+/* Is the link at a place, which is a name, a soft one? */
+bool vol_soft(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
 /* An object that is moved takes the names of its attributes along: they are known from then on. */
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl);
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);

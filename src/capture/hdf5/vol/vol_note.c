@@ -148,6 +148,18 @@ static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t 
 	return out;
 }
 
+bool vol_soft(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+{
+	struct place at = {.v = v, .where = where, .dxpl = dxpl};
+	struct h5_quiet q;
+	if (!v || where->type != H5VL_OBJECT_BY_NAME)
+		return false;
+	h5_hush(vol_lib, &q);
+	const bool soft = get_link_type(&at, where->loc_data.loc_by_name.name) == H5L_TYPE_SOFT;
+	h5_unhush(vol_lib, &q);
+	return soft;
+}
+
 /* How an object is looked at: it may be known; it was made just now; what a dataset is like is asked, too. */
 enum { LOOK = 0, LOOK_MADE = 1, LOOK_SHAPE = 2 };
 static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *where, unsigned look, hid_t dxpl)

@@ -353,8 +353,10 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	hid_t id = v ? v->id : to ? to->id : vol_native();
 	herr_t r = PASS(H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req));
 	vol_asked(req, id);
-	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && location_name(where) && vol_wants(H5_LINK))
+	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && location_name(where) && vol_wants(H5_LINK)) {
 		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), location_name(where), NULL, NULL);
+		h5_soft_linked(vol_obj(v, dxpl), location_name(where), TERM_nameop_link);
+	}
 	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_UD && args->args.ud.type == H5L_TYPE_EXTERNAL &&
 	    location_name(where) && vol_wants(H5_LINK))
 		linked_out(v, location_name(where), args->args.ud.buf, args->args.ud.buf_size, dxpl);
@@ -368,6 +370,7 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 {
 	struct vol *va = a, *vb = b, *at = va ? va : vb;
 	bool on = vol_sees(H5_LINK);
+	const bool soft = on && vol_soft(at, from, dxpl) && location_name(to);
 	struct h5_obj *o = on ? vol_at(at, from, dxpl) : NULL;
 	if (on && moves)
 		vol_attributes(at, from, o, dxpl);
@@ -381,6 +384,10 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	if (r >= 0 && on)
 		h5_renamed(o, moves ? TERM_nameop_rename : TERM_nameop_link, vol_obj(vb ? vb : va, dxpl), location_name(to),
 		           vol_obj(at, dxpl), moves ? location_name(from) : NULL);
+	if (r >= 0 && soft && moves)
+		h5_soft_linked(vol_obj(at, dxpl), location_name(from), TERM_nameop_unlink);
+	if (r >= 0 && soft)
+		h5_soft_linked(vol_obj(vb ? vb : va, dxpl), location_name(to), TERM_nameop_link);
 	return r;
 }
 
@@ -418,6 +425,7 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 		at.loc_data.loc_by_name.name = room;
 		at.loc_data.loc_by_name.lapl_id = where->loc_data.loc_by_idx.lapl_id;
 	}
+	const bool soft = name && vol_soft(v, &at, dxpl);
 	struct h5_obj *o = name ? vol_at(v, &at, dxpl) : NULL;
 	int64_t t = name ? h5_now() : 0;
 	herr_t r =
@@ -428,6 +436,8 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
 		if (!o) /* perhaps a link to another file, which nobody followed */
 			h5_linked_out(vol_obj(v, dxpl), name, TERM_nameop_unlink, NULL, "", "");
+		if (soft)
+			h5_soft_linked(vol_obj(v, dxpl), name, TERM_nameop_unlink);
 	}
 	return r;
 }
