@@ -59,4 +59,5 @@ END
 liar 6 down-missed read-write 'nothing came from it' <<'END'
 [ "$*" = "${*#lineage --json --down}" ] || { "$stemma" "$@" | jq '.entities |= map(select(.path | test("/s[0-9]$")))'; exit 0; }
 END
-echo 1..6
+part 7 --run-options=--count each dash-writes-after-a-redirected-command dash-overwritten-by-redirection dash-redirected-one-by-one pipe pipe-of-programs
+echo 1..7

@@ -369,6 +369,25 @@ static bool sweeps_later(const struct sup *s, const struct proc *p)
 	return s->reading_opens && p->counted;
 }
 
+/* What the loader and the C library of a shell open to map it: libraries, their list, and what a locale has. */
+static bool is_mapped_by_library(const char *path)
+{
+	static const char *const words[] = {"/ld.so.", ".so", "/locale/", "/gconv/"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(path, words[i]))
+			return true;
+	return false;
+}
+
+/* May its access be one of a shell that opens the file for another program? Then what the shell has moved by now is
+ * noted, and shows at the end that it moved nothing itself. */
+static bool may_redirect(const struct sup *s, const struct proc *p, const struct file *f, unsigned mode, unsigned via)
+{
+	return p->redirects && via == TERM_via_data && f->kind == TERM_kind_regular && !s->exact &&
+	       (s->begun_with || (s->current && s->current->proc == p)) && !(mode & (ACCESS_MAPPED | ACCESS_PROGRAM)) &&
+	       !(f->path && !(mode & ACCESS_WRITE) && is_mapped_by_library(f->path));
+}
+
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before)
 {
@@ -390,10 +409,8 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 			}
 			return a;
 		}
-	const bool redirected = p->redirects && via == TERM_via_data && f->kind == TERM_kind_regular && !s->exact &&
-	                        !s->bytes && (s->begun_with || (s->current && s->current->proc == p)) &&
-	                        !(mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
-	if (redirected) {
+	const bool redirected = may_redirect(s, p, f, mode, via);
+	if (redirected && !p->counted) { /* of who counts that is done before: no count may be read halfway */
 		f->pins++;
 		proc_end_redirected(s, p, time);
 		f->pins--;

@@ -367,6 +367,8 @@ static void open_looked(struct sup *s, struct proc *p, const struct trap *t, str
 {
 	const unsigned mode = access_mode_of_open(flags);
 	s->plain = looked == -ENOENT || (looked == 0 && (S_ISREG(st->stx_mode) || S_ISDIR(st->stx_mode)));
+	if (p->redirects && p->counted && !s->ring_call)
+		proc_end_redirected(s, p, sup_now(s));
 	if (looked == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st->stx_mode) && !(flags & O_DIRECTORY))
 			open_there(s, p, t, w, st, flags, mode);
