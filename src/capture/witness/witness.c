@@ -414,8 +414,8 @@ static void witness_arm(struct sup *s, struct proc *p, struct file *f, int fd)
 {
 	char path[48];
 	struct stat st;
-	if (s->exact || s->bytes || s->scans || s->preloads || s->tree_only || s->adopted || f->kind != TERM_kind_pipe ||
-	    f->witness || f->outside || !p->parent_num || speaks_outside(s, p))
+	if (s->exact || s->scans || s->preloads || s->tree_only || s->adopted || f->kind != TERM_kind_pipe || f->witness ||
+	    f->outside || !p->parent_num || speaks_outside(s, p))
 		return;
 	struct witnesses *all = begin_witnesses(s);
 	if (!all || (all->npipes >= all->most && !make_place(s)))
