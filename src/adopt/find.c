@@ -35,6 +35,8 @@ static int look_at_file(struct search *s, int folder, const char *name)
 	return 0;
 }
 
+/* Takes fd, which it closes. Links and .git are passed over, so is what cannot be opened, and what lies deeper than
+ * DEPTH_MOST. At ENTRIES_MOST entries it stops, and says so in l->passed. 0, -ENOMEM. */
 static int search_folder(struct search *s, int fd, unsigned depth)
 {
 	DIR *d = fdopendir(fd);

@@ -14,6 +14,7 @@ struct events {
 	uint64_t taken;
 };
 
+/* Files of the local file system alone are taken; other datasets are passed over. 0, -ENOMEM. */
 static int take_datasets(struct events *e, struct adopt_job *j, const json_t *list, bool output)
 {
 	int rc = 0;
@@ -27,6 +28,7 @@ static int take_datasets(struct events *e, struct adopt_job *j, const json_t *li
 	return rc;
 }
 
+/* Events of one run go into one job. 0 also where it is no run event; then e->taken stays as it was. -ENOMEM. */
 static int take_event(struct events *e, const json_t *event)
 {
 	struct str run = adopt_member(json_object_get(event, "run"), "runId"), type = adopt_member(event, "eventType");
@@ -58,6 +60,7 @@ static int take_event(struct events *e, const json_t *event)
 	return rc;
 }
 
+/* One event, or an array of them. 0, -ENOMEM. */
 static int take_document(struct events *e, const json_t *o)
 {
 	int rc = 0;

@@ -44,7 +44,8 @@ static struct str reference(const json_t *action, const char *property, size_t i
 	return json_is_object(v) ? adopt_member(v, "@id") : str_of("");
 }
 
-/* %20 and the like, as an @id may have them. */
+/* %20 and the like, as an @id may have them. id: relative to the crate's folder or absolute, with %xx; a %00 stays as
+ * it is written. 0, -ENOMEM. */
 static int add_file(const struct crate *c, struct adopt_job *j, struct str id, bool output)
 {
 	struct buf path = {0};
@@ -71,6 +72,8 @@ static int add_file(const struct crate *c, struct adopt_job *j, struct str id, b
 	return rc;
 }
 
+/* The property's things that are files become inputs or outputs; others, and those that the crate does not describe,
+ * are passed over. 0, -ENOMEM. */
 static int take_references(const struct crate *c, struct adopt_job *j, const json_t *action, const char *property,
                            bool output)
 {
@@ -84,6 +87,7 @@ static int take_references(const struct crate *c, struct adopt_job *j, const jso
 	return rc;
 }
 
+/* One job from a CreateAction. Its instrument, where that is a file of the crate, is an input too. 0, -ENOMEM. */
 static int take_action(const struct crate *c, const json_t *action, const char *source)
 {
 	struct adopt_job *j = adopt_job_new(c->l, ADOPT_ro_crate, source);

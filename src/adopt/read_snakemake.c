@@ -18,6 +18,7 @@ struct metadata {
 	struct map jobs;    /* hash of what a job is -> its number */
 };
 
+/* The outputs of one job have it in common: rule, command, job_hash and inputs. */
 static uint64_t job_key(const json_t *o)
 {
 	struct str rule = adopt_member(o, "rule"), command = adopt_member(o, "shellcmd");
@@ -33,6 +34,7 @@ static uint64_t job_key(const json_t *o)
 	return h;
 }
 
+/* 0, -ENOMEM; what is no string is passed over. */
 static int take_inputs(struct metadata *m, struct adopt_job *j, const json_t *o)
 {
 	const json_t *in = json_object_get(o, "input");
@@ -45,6 +47,7 @@ static int take_inputs(struct metadata *m, struct adopt_job *j, const json_t *o)
 	return rc;
 }
 
+/* Fills in the job from the metadata of one of its outputs; not its times. 0, -ENOMEM. */
 static int take_job(struct metadata *m, struct adopt_job *j, const json_t *o)
 {
 	struct str rule = adopt_member(o, "rule"), command = adopt_member(o, "shellcmd");
@@ -67,7 +70,8 @@ static void take_times(struct adopt_job *j, const json_t *o)
 		j->end = end;
 }
 
-/* name: the output's, as base64. */
+/* name: the output's, as base64. One output; its job is made if it is the first of that job. A file that cannot be
+ * understood is passed over with a sentence. 0, -ENOMEM. */
 static int take_file(struct metadata *m, int folder, const char *name, struct str encoded)
 {
 	struct buf output = {0};
@@ -104,7 +108,8 @@ static int take_file(struct metadata *m, int folder, const char *name, struct st
 	return rc;
 }
 
-/* The files of a folder; of those below it, whose names begin with @, the name goes on. */
+/* The files of a folder; of those below it, whose names begin with @, the name goes on. Takes fd, which it closes. name
+ * and m->path are as before at the end. 0, -ENOMEM. */
 static int take_folder(struct metadata *m, int fd, struct buf *name, unsigned depth)
 {
 	DIR *d = fdopendir(fd);

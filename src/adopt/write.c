@@ -75,6 +75,7 @@ static struct adopted_file look_at(const char *path, int64_t from, int64_t to, s
 	return f;
 }
 
+/* Writes the domain's event where the name is new. What is wrong then is in w->error. */
 static uint64_t domain_number(struct adopt_writer *w, struct str name, struct str type, bool network)
 {
 	uint32_t n = map_get(&w->domain_number, hash_str(name));
@@ -163,6 +164,7 @@ static uint64_t identity_of_job(const struct adopt_job *j, int64_t start)
 	return h;
 }
 
+/* The command as far as it is known, else the tool and the job's name. No memory: w->error. */
 static void emit_exec(struct adopt_writer *w, const struct adopt_job *j, uint64_t proc, int64_t start)
 {
 	const uint64_t uid = w->jobs->owner;
@@ -212,6 +214,7 @@ static void emit_access(struct adopt_writer *w, const struct adopted_file *f, co
 	                                       .state = f->same && writes}});
 }
 
+/* The job's process, its files as they are now, a gap that says that it is only reported, its end. */
 static void emit_job(struct adopt_writer *w, const struct adopt_job *j)
 {
 	int64_t start, end;
@@ -269,6 +272,8 @@ static int is_known_better(struct store *s, const struct adopt_job *j)
 	return r;
 }
 
+/* Sets w->began and w->ended over the jobs that are taken, and the session's number from them: the same jobs give the
+ * same session. */
 static void session_name(const struct adopt_jobs *jobs, struct adopt_writer *w, const bool *taken)
 {
 	uint64_t h = hash_str(str_of("stemma adopt"));
@@ -287,6 +292,7 @@ static void session_name(const struct adopt_jobs *jobs, struct adopt_writer *w, 
 	w->frames.session = h | 0xffff000000000000;
 }
 
+/* The whole session with its run and jobs, flushed. host: gets this machine's name. Errors are in w->error. */
 static void emit_session(struct adopt_writer *w, const bool *taken, char host[256])
 {
 	char run[ULID_LEN + 1], user[64] = "";
