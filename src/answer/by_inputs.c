@@ -136,6 +136,7 @@ static bool is_passing(struct str name)
 	return env_role(name, &role, &rank) || str_starts(name, str_of("STEMMA"));
 }
 
+/* Variables that change from run to run by themselves are left out. 0, -ENOMEM. */
 static int add_variables(struct collecting *c, struct by_run *r, const struct strlist *env)
 {
 	struct str s;
@@ -151,6 +152,7 @@ static int add_variables(struct collecting *c, struct by_run *r, const struct st
 	return rc;
 }
 
+/* Compared by all words; shown with at most 400 columns. 0, -ENOMEM. */
 static int add_command(struct collecting *c, struct by_run *r, const struct strlist *argv)
 {
 	struct buf text = {0};
@@ -193,7 +195,8 @@ static int remember_version(struct collecting *c, store_id version, uint32_t asp
 	return 0;
 }
 
-/* A version that the run read. */
+/* A version that the run read. 0, also where the record does not have it (any more); -errno. It is digested now where
+ * no run told a digest. */
 static int add_input(struct collecting *c, struct by_run *r, store_id version, struct str cwd)
 {
 	struct version_info v;
@@ -229,7 +232,7 @@ static int is_input_file(const struct collecting *c, store_id version, store_id 
 	                     system_path(v.path, c->a->system_extra) == SYSTEM_NO;
 }
 
-/* The files that these executions wrote. */
+/* The files that these executions wrote. Adds the files to ret, which may have others. 0, -errno. */
 static int collect_written(const struct collecting *c, const store_id *execs, size_t n, struct idmap *ret)
 {
 	struct edges e = {0};
@@ -248,6 +251,7 @@ static int collect_written(const struct collecting *c, const store_id *execs, si
 	return rc;
 }
 
+/* What the run wrote itself is no input, nor what was used for an order alone. 0, -errno. */
 static int collect_inputs(struct collecting *c, struct by_run *r, const store_id *execs, size_t n, struct str cwd)
 {
 	struct idmap written = {0};
@@ -366,6 +370,7 @@ static int add_run(struct collecting *c, const struct run_info *info)
 	return rc < 0 ? rc : n && !slot ? -ENOMEM : 0;
 }
 
+/* Runs that are not in c->only are passed over; stops at `most` runs. 0, -errno. */
 static int add_runs(struct collecting *c, const store_id *ids, size_t n, uint64_t most)
 {
 	int rc = 0;
@@ -425,7 +430,8 @@ static uint64_t hash_run(const struct by_inputs *b, size_t run)
 	return h | 1;
 }
 
-/* Runs come the latest first, so groups do, too; the largest is put before them. */
+/* Runs come the latest first, so groups do, too; the largest is put before them. 0, -ENOMEM. Group 0 is the largest
+ * only after put_usual_first. */
 static int make_groups(struct by_inputs *b)
 {
 	struct idmap by_hash = {0};
@@ -450,6 +456,7 @@ static int make_groups(struct by_inputs *b)
 	return rc;
 }
 
+/* Moves the largest group to the front; those before it move back by one, and the runs' numbers of groups with them. */
 static void put_usual_first(struct by_inputs *b)
 {
 	uint32_t usual = 0;
@@ -541,7 +548,8 @@ static json_t *value_json(const struct by_value *v)
 	return v ? js_string(str_of(v->text)) : json_null();
 }
 
-/* What a group has otherwise than the usual one, or, of that itself, what it has. */
+/* What a group has otherwise than the usual one, or, of that itself, what it has. *ret is the caller's. 0; -errno, then
+ * *ret is not set. */
 static int group_json(const struct answer_source *a, const struct by_inputs *b, uint32_t group, json_t **ret)
 {
 	static const char *const kinds[] = {"input", "command", "variable", "host"};

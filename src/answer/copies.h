@@ -20,7 +20,8 @@ struct copies {
 /* Of the file at path, which the record does not know. Empty ones, and larger ones than COPIES_FILE, are looked for in
  * vain. 0 or -errno of the store. */
 int copies_of_file(const struct answer_source *a, const char *path, struct copies *ret);
-/* Of a version, by the digest that a run told of it, else of the file where it still is as recorded. */
+/* Of a version, by the digest that a run told of it, else of the file where it still is as recorded. 0 with ret->digest
+ * empty: it has none, or is no regular file with content. As find_equal, which may find none. */
 int copies_of_version(const struct answer_source *a, store_id version, struct copies *ret);
 /* ", the same bytes as results/a.vcf@{2}", " and 3 more" behind it. 0 or -errno. */
 int copies_format(const struct answer_source *a, const struct copies *c, struct buf *b);

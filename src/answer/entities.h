@@ -13,7 +13,8 @@ json_t *run_json(const struct answer_source *a, const struct run_info *r);
 /* Does a count of what the run used and made hold? Else parts of the run were not observed, and it is the least that
  * can be said. */
 bool run_counts_complete(const struct run_info *r);
-/* lineage --json's entity and execution. 0 or -errno. */
+/* lineage --json's entity and execution. 0 or -errno. exec_json: *ret is the caller's, and only set where it is 0. x is
+ * no longer valid then: another execution was read. */
 json_t *entity_json(const struct version_info *v, const struct file_info *f);
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
 /* Says to which other execution this one counts (query/fold.h), if to another. 0 or -errno. */
@@ -36,7 +37,7 @@ struct str command_kind(const char *name);
 /* ann@host */
 void fmt_who(struct buf *b, struct str user, struct str host);
 /* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. exec_user: without
- * the host, as it is. */
+ * the host, as it is. exec_user: nothing is appended where it is not known. */
 int exec_who(struct store *s, store_id exec, struct buf *b);
 int exec_user(struct store *s, store_id exec, struct buf *b);
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "store/store.h"
 
+/* Appends it for a terminal: a backslash, control characters and what is no UTF-8 as \n, \x1b and the like. */
 void fmt_name(struct buf *b, struct str s);
 /* A piece of a program's text, on one line: as fmt_name, but backslashes are its own, and a tab is four spaces. */
 void fmt_source(struct buf *b, struct str s);

@@ -23,7 +23,7 @@ void folder_release(struct folder *f)
 	*f = (struct folder){0};
 }
 
-/* The stages by their kinds, the first one first. */
+/* The stages by their kinds, the first one first. 0, -errno. */
 static int programs_text(struct store *s, const struct why *n, struct buf *b)
 {
 	bool pipeline = n->n_direct == 1;
@@ -39,6 +39,7 @@ static int programs_text(struct store *s, const struct why *n, struct buf *b)
 	return r < 0 ? r : b->failed ? -ENOMEM : 0;
 }
 
+/* The group of the same programs; a new one takes over *programs, which is empty then. NULL: no memory. */
 static struct folder_group *find_group(struct folder *f, struct buf *programs)
 {
 	for (size_t i = 0; i < f->n_groups; i++)
@@ -60,6 +61,7 @@ static int is_inside(struct store *s, store_id version, struct str folder)
 	return r > 0 ? v.kind == TERM_kind_regular && v.origin == ORIGIN_OBSERVED && str_starts(v.path, folder) : r;
 }
 
+/* Data that lies outside of the folder, each once; certain if it is for one of the files. 0, -errno. */
 static int add_group_inputs(struct store *s, const struct why *n, struct str folder, struct folder_group *g)
 {
 	int r = 0;
@@ -87,6 +89,7 @@ static int add_group_inputs(struct store *s, const struct why *n, struct str fol
 	return r < 0 ? r : 0;
 }
 
+/* n: why the version is there, with a maker. Takes copies of all that it needs. 0, -errno. */
 static int add_group_file(const struct answer_source *a, const struct why *n, const char *path, store_id version,
                           struct str folder, struct folder *f)
 {
@@ -111,6 +114,8 @@ static int add_group_file(const struct answer_source *a, const struct why *n, co
 	return r < 0 ? r : add_group_inputs(a->store, n, folder, g);
 }
 
+/* A file that the record does not know, or that is not any more as recorded, only counts. 0; -errno, of which the
+ * others are taken for "not known". */
 static int add_folder_file(const struct answer_source *a, const char *path, unsigned flags, struct str folder,
                            struct folder *f)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+/* By key, then time, number and id. Rows without a key stand equal in that. */
 static int compare_found_rows(const void *pa, const void *pb)
 {
 	const struct found_row *a = pa, *b = pb;
@@ -19,6 +20,7 @@ static int compare_found_rows(const void *pa, const void *pb)
 	return a->n != b->n ? (a->n < b->n ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
 }
 
+/* Adds to *ret the gaps of those that generated it, of the time in which they had it open. 0, -errno. */
 static int add_gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
 {
 	struct edges e = {0};
@@ -68,7 +70,7 @@ static int describe_found_row(struct store *s, enum expr_kind kind, bool all, st
 	return r;
 }
 
-/* Rows for what is in `all`, sure where it is in `sure` too. */
+/* Rows for what is in `all`, sure where it is in `sure` too. What is left out is counted by its sort. 0, -errno. */
 static int make_found_rows(struct store *s, const struct idset *all, const struct idset *sure, bool every,
                            struct found *f)
 {
@@ -95,7 +97,7 @@ static int make_found_rows(struct store *s, const struct idset *all, const struc
 	return r < 0 ? r : 0;
 }
 
-/* Of several conditions that say the same once. */
+/* Of several conditions that say the same once. 0, -ENOMEM. */
 static int add_namesake(void *arg, const char *text, store_id version)
 {
 	struct found *f = arg;
@@ -188,6 +190,7 @@ int found_row_json(const struct answer_source *a, const struct found *f, size_t 
 	return 0;
 }
 
+/* Puts `namesakes`: names of which only one file was meant, and which. 0, -errno. */
 static int namesakes_json(struct store *s, const struct found *f, json_t *o)
 {
 	json_t *list = json_array();
@@ -205,7 +208,8 @@ static int namesakes_json(struct store *s, const struct found *f, json_t *o)
 	return r < 0 ? r : 0;
 }
 
-/* Rows from first up to last, which is not among them. */
+/* Rows from first up to last, which is not among them. *ret is the caller's, and is set where it is 0; -errno. `next`:
+ * the id of the last row where others follow. */
 static int rows_json(const struct answer_source *a, const struct found *f, size_t first, size_t last, json_t **ret)
 {
 	json_t *list = json_array(), *one;

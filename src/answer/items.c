@@ -57,6 +57,7 @@ static void merge_item(struct edge *e, const struct edge *f)
 	e->reading = f->reading > e->reading ? f->reading : e->reading;
 }
 
+/* Like items_add, but each version once; edges to one are merged. 0, -ENOMEM. */
 static int gather(struct gathered *g, const struct edges *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
@@ -78,7 +79,8 @@ static void sort_gathered(struct items *l)
 		qsort(l->v, l->n, sizeof(*l->v), compare_items);
 }
 
-/* What the run used and did not make, and what it made. */
+/* What the run used and did not make, and what it made. Each version once, sorted. used and made are empty before. 0,
+ * -errno; they are the caller's in any case. */
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
 {
 	struct edges e = {0};

@@ -15,7 +15,7 @@ struct items {
 void items_release(struct items *l);
 
 /* All return 0 or -errno. */
-/* Appends what the edges lead to. */
+/* Appends what the edges lead to. 0, -ENOMEM. */
 int items_add(const struct edges *e, struct items *l);
 /* What these executions, a run's, used and did not make, and what they made; each version once. */
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made);

@@ -61,6 +61,7 @@ struct within {
 	unsigned depth;
 };
 
+/* For json_dump_callback; arg is a struct within. Puts w->depth spaces behind each line's end. */
 static int add_within(const char *p, size_t n, void *arg)
 {
 	const struct within *w = arg;
@@ -136,7 +137,7 @@ static bool write_once(struct out *o, struct str key)
 	return is_new;
 }
 
-/* Appends agent `id` to the texts that edges are written of. */
+/* Appends agent `id` to the texts that edges are written of. False: no memory, o->failed. */
 static bool new_agent(struct out *o, struct str id)
 {
 	json_t *one = json_object();
@@ -274,6 +275,7 @@ static void write_agent_edge_once(struct out *o, const char *type, uint32_t from
 	buf_release(&key);
 }
 
+/* Who it was associated with: user, group, program, rank, step and job, as far as they are known. */
 static void write_agent_edges(struct out *o, uint32_t node)
 {
 	static const char of[] = "wasAssociatedWith", part[] = "hadMember";
@@ -297,6 +299,7 @@ static void write_agent_edges(struct out *o, uint32_t node)
 		write_agent_edge(o, part, (struct end_of_edge){a->step != NONE ? a->step : a->job, 0}, me);
 }
 
+/* What is above INT64_MAX is written as that, as jansson has no more. */
 static void write_number(struct out *o, const char *key, uint64_t n)
 {
 	char digits[24];
@@ -352,6 +355,7 @@ static void write_edge(struct out *o, const struct lineage_edge *e)
 
 /* ---- nodes ---- */
 
+/* Sets o->ids[node] and writes the entity with its notes. 0; -ENOENT: the record does not have it; -errno. */
 static int write_entity(struct out *o, uint32_t node)
 {
 	struct version_info v;
@@ -370,6 +374,8 @@ static int write_entity(struct out *o, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+/* Sets o->ids[node] and the agents of the node, and writes the execution. 0; -ENOENT: the record does not have it;
+ * -errno. */
 static int write_execution(struct out *o, uint32_t node)
 {
 	struct exec_info x;
@@ -389,6 +395,7 @@ static int write_execution(struct out *o, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. o->r is what the reader of the pieces returned; it ends the list. */
 static int write_nodes(struct out *o, bool execs)
 {
 	int r = 0;
@@ -417,6 +424,7 @@ static void write_edges(struct out *o)
 	end_list(o);
 }
 
+/* What was left out, whether it was cut, the record's gaps; then the last brace. */
 static void write_rest(struct out *o, uint64_t record)
 {
 	json_t *omitted = json_object(), *list = json_object();
@@ -432,6 +440,7 @@ static void write_rest(struct out *o, uint64_t record)
 	json_decref(list);
 }
 
+/* 0; -ENOENT, -ENOMEM, -errno, or what the reader of the pieces returned below 0. */
 static int write_all(struct out *o, uint64_t record)
 {
 	struct version_info root;

@@ -176,7 +176,8 @@ static int gave_out(struct store *s, store_id exec, struct edges *tmp, uint64_t 
 
 /* ---- the writers of one version ---- */
 
-/* What is known of those that generated a version, beside its edges: what each is to those after it. */
+/* What is known of those that generated a version, beside its edges: what each is to those after it. All zero. 0,
+ * -ENOMEM. */
 static int alloc_writers(struct makers *m, uint32_t version)
 {
 	const struct lineage_node *v = &m->l->nodes[version];
@@ -191,7 +192,7 @@ static int alloc_writers(struct makers *m, uint32_t version)
 }
 
 /* Tells the ancestors of writer k, who was handed the descriptor, that it wrote: those that generated the version, too.
- */
+ * 0, -errno. */
 static int tell_openers(struct makers *m, const struct lineage_node *v, uint32_t k, uint32_t mark)
 {
 	const struct lineage_edge *edges = m->l->edges + v->first;

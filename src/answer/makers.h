@@ -56,7 +56,9 @@ struct makers {
 	struct maker_writers writers;
 };
 
+/* 0; -ENOMEM, then there is nothing to release. l must outlive it. */
 int makers_init(struct makers *m, struct store *s, const struct lineage *l);
+
 void makers_release(struct makers *m);
 
 /* What the execution at the end of e, an edge by which node `version` was generated, did: it wrote, or it opened the

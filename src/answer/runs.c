@@ -76,6 +76,7 @@ struct runs_list {
 	bool more; /* of a page: there are more than that */
 };
 
+/* Called for each run; arg is a struct runs_list. Returns 1 to stop at l->most (0: all), 0, -errno. */
 static int append_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct runs_list *l = arg;
@@ -101,6 +102,7 @@ int runs_json(const struct answer_source *a, const struct idset *only, bool all,
 	return 0;
 }
 
+/* As append_run, but stops only when there is one more than l->most, which l->more tells. */
 static int append_to_page(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct runs_list *l = arg;

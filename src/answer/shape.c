@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* "" where the sentence needs none. */
 static const char *edge_words(bool up, enum lineage_edge_type type)
 {
 	switch (type) {
@@ -67,7 +68,8 @@ static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, 
 	return 1;
 }
 
-/* Follows the branches, or those that are sure, from the roots. */
+/* Follows the branches, or those that are sure, from the roots. Sets ret of the nodes that are met; ret is all false
+ * before. 0, -ENOMEM. */
 static int mark_shape_reachable(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
 {
 	uint32_t *queue = malloc((l->n_nodes + 1) * sizeof(*queue));
@@ -143,6 +145,7 @@ struct folding {
 	bool *certain; /* and in time: what a fork's parent read later, is not */
 };
 
+/* Makes known to f->jobs all executions that are shown. 0, -errno. */
 static int find_jobs(struct folding *f)
 {
 	int r = 0;
@@ -167,7 +170,8 @@ static int representative_of(struct folding *f, store_id exec, store_id *ret, ui
 	return r;
 }
 
-/* The nodes of one representative get one leader. */
+/* The nodes of one representative get one leader. A leader of more than one has its representative in to->rep; rank
+ * counts and members stand at the leader, too. 0, -errno. */
 static int group(struct folding *f, struct shape *to)
 {
 	struct idmap map = {0};
@@ -201,7 +205,8 @@ static int group(struct folding *f, struct shape *to)
 	return r < 0 ? r : 0;
 }
 
-/* Files that only the members of one group knew are shown as none. */
+/* Files that only the members of one group knew are shown as none. Their leader becomes UINT32_MAX. Roots stay. 0,
+ * -errno. */
 static int hide_private(struct folding *f, const struct shape *to)
 {
 	int r = 0;
@@ -234,7 +239,7 @@ static int is_bare_child(const struct folding *f, const struct branch *b)
 	return r <= 0 ? r : fold_is_starter(c) || c == FOLD_launcher;
 }
 
-/* Puts what `from` shows, folded, into `to`, whose arrays are there. */
+/* Puts what `from` shows, folded, into `to`, whose arrays are there. 0, -errno. */
 static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
 {
 	size_t n = 0, nodes = v->l->n_nodes;
@@ -293,6 +298,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	return r < 0 ? r : 0;
 }
 
+/* -ENOMEM: what could be had is in ret, which is to be released in any case. */
 static int shape_alloc(const struct lineage *l, struct shape *ret)
 {
 	*ret = (struct shape){
@@ -306,7 +312,7 @@ static int shape_alloc(const struct lineage *l, struct shape *ret)
 	return ret->branches && ret->first && ret->shown && ret->rep && ret->members && ret->ranks ? 0 : -ENOMEM;
 }
 
-/* Every edge as a branch, but for those that are no news. */
+/* Every edge as a branch, but for those that are no news. 0, -errno. */
 static int unfolded(const struct shape_of *v, struct shape *s)
 {
 	const struct lineage *l = v->l;

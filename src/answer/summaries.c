@@ -35,6 +35,7 @@ static bool fill_summary_pairs(const struct strlist *l, struct summary_pair **re
 	return true;
 }
 
+/* A figure that is not known and has no note stays as summary_init made it. False: no memory. */
 static bool fill_summary_figures(const struct answer_source *a, const struct summary_info *m, struct summary *to)
 {
 	bool ok = true;
@@ -54,6 +55,7 @@ static bool fill_summary_figures(const struct answer_source *a, const struct sum
 	return ok;
 }
 
+/* Copies all into `to`, after summary_init. False: no memory; release `to` in any case. */
 static bool fill_task_summary(const struct answer_source *a, const struct summary_info *m, struct summary *to)
 {
 	struct str s;
@@ -77,6 +79,7 @@ static bool fill_task_summary(const struct answer_source *a, const struct summar
 	       fill_summary_pairs(&m->labels, &to->label, &to->nlabel) && fill_summary_figures(a, m, to);
 }
 
+/* Called for each summary; arg is a struct summaries. 0, -ENOMEM, or -errno of the writer. */
 static int write_summary_json(void *arg, const struct summary_info *m)
 {
 	struct summaries *all = arg;

@@ -32,6 +32,7 @@ struct telling {
 	struct err *err;
 };
 
+/* A build_part; arg is a struct telling. What is there already is counted once more. 0, -ENOMEM. */
 static int append_build_item(void *arg, const char *part, const char *name, const char *before, const char *after)
 {
 	struct telling *t = arg;
@@ -67,6 +68,8 @@ static struct build *best_of(struct build_list *l)
 	return l->n ? &l->v[0] : NULL;
 }
 
+/* ret->b stays NULL where no build is known; ret->there says whether the file on disk still is that version. 0, -errno;
+ * a file that cannot be read is no error. */
 static int find_build_origin(struct store *s, store_id version, struct err *err, struct origin_of *ret)
 {
 	struct version_info v;
@@ -121,6 +124,8 @@ static const char *made_name(const struct build *b)
 	return slash ? slash + 1 : p;
 }
 
+/* The records of what the program was linked from; one that is gone is left out. 0, -errno. ret is to be released in
+ * any case. */
 static int load_source_builds(struct store *s, const struct build_sources *x, struct err *err, struct build_list *ret)
 {
 	ret->v = calloc(x->nrecords + 1, sizeof(*ret->v));
@@ -132,7 +137,8 @@ static int load_source_builds(struct store *s, const struct build_sources *x, st
 	return r < 0 ? r : 0;
 }
 
-/* The commands that made the objects, each with that of the object of the same path, else of the same name. */
+/* The commands that made the objects, each with that of the object of the same path, else of the same name. 0, -errno.
+ * */
 static int match_objects(struct store *s, const struct origin_of o[2], struct telling *t)
 {
 	struct build_list l[2] = {{0}, {0}};
@@ -158,6 +164,7 @@ static int match_objects(struct store *s, const struct origin_of o[2], struct te
 	return r;
 }
 
+/* Where nothing differs, one item says so: `same` where the bytes are the same, else `nothing`. 0, -errno. */
 static int match_records(struct store *s, struct origin_of o[2], bool same, struct telling *t)
 {
 	int r = 0;
@@ -180,7 +187,7 @@ static void command_words(const struct build *b, struct buf *out)
 	}
 }
 
-/* What is known of the side without a record, and the command of the other. */
+/* What is known of the side without a record, and the command of the other. 0, -ENOMEM. */
 static int one_record(struct origin_of o[2], struct telling *t)
 {
 	struct buf text[2] = {{0}, {0}};
@@ -205,6 +212,8 @@ static int one_record(struct origin_of o[2], struct telling *t)
 	return r;
 }
 
+/* d->items[at]: a program that differs between the sides. Nothing is added where neither side's build is known. 0,
+ * -errno. */
 static int append_program_items(struct store *s, struct diff *d, size_t at, struct err *err)
 {
 	const struct diff_item item = d->items[at], *program = &item; /* the array moves */

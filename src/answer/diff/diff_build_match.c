@@ -15,6 +15,7 @@ struct tokens {
 	struct arena bytes;
 };
 
+/* A copy of a, or of "a b" where b is not NULL. 0, -ENOMEM. */
 static int token_add(struct tokens *k, const char *a, const char *b)
 {
 	size_t na = strlen(a), nb = b ? strlen(b) : 0;
@@ -54,6 +55,7 @@ static const char *const with_value[] = {"-I",         "-L",       "-l",       "
 static const char *const naming[] = {"-o", "-MF", "-MT", "-MQ", "-MJ", NULL};
 static const char *const quiet[] = {"-c", "-MD", "-MMD", "-MP", "-M", "-MM", NULL};
 
+/* By the last part of the name alone. */
 static bool is_input(const struct build *b, const char *word)
 {
 	const char *last = str_base_name(str_of(word)).p;
@@ -63,7 +65,7 @@ static bool is_input(const struct build *b, const char *word)
 	return false;
 }
 
-/* All that is neither a name of a file nor a define. */
+/* All that is neither a name of a file nor a define. Nor where the output goes. 0, -ENOMEM. */
 static int collect_flags(const struct build *b, struct tokens *ret)
 {
 	int r = 0;
@@ -85,6 +87,7 @@ static int collect_flags(const struct build *b, struct tokens *ret)
 	return r;
 }
 
+/* Each as -DNAME=VALUE or -UNAME, however it was written. 0, -ENOMEM. */
 static int defines_of(const struct build *b, struct tokens *ret)
 {
 	const char *name;
@@ -107,7 +110,8 @@ static void join_tokens(const struct tokens *k, const bool *taken, struct buf *o
 			buf_printf(out, "%s%s", out->n ? " " : "", k->t.v[i]);
 }
 
-/* What each has more of than the other; where that is nothing, another order is a difference too. */
+/* What each has more of than the other; where that is nothing, another order is a difference too. 0, -ENOMEM, or what
+ * `each` returned below 0. */
 static int match_tokens(const struct tokens *a, const struct tokens *b, const char *part, build_part *each, void *arg)
 {
 	bool *in_a = calloc(a->t.n + 1, sizeof(*in_a)), *in_b = calloc(b->t.n + 1, sizeof(*in_b));
@@ -138,6 +142,7 @@ static int match_tokens(const struct tokens *a, const struct tokens *b, const ch
 	return r;
 }
 
+/* `of` takes from each command the words that are compared. As match_tokens. */
 static int match_words(const struct build *a, const struct build *b, int (*of)(const struct build *, struct tokens *),
                        const char *part, build_part *each, void *arg)
 {
@@ -165,7 +170,8 @@ static const char *digest_words(const struct build_file *f, char room[DIGEST_TEX
 	return room;
 }
 
-/* The same compiler may run another cc1, as or ld. */
+/* The same compiler may run another cc1, as or ld. Tools of the same path whose digests are known and differ. 0, or
+ * what `each` returned below 0. */
 static int match_tools(const struct build *a, const struct build *b, build_part *each, void *arg)
 {
 	for (size_t i = 0; i < a->tools.n; i++)
@@ -203,6 +209,8 @@ static const char *find_variable_value(char *const *env, const char *entry)
 	return NULL;
 }
 
+/* Variables that change nothing are left out; one that only one side has is told with NULL on the other. 0, -ENOMEM, or
+ * what `each` returned below 0. */
 static int match_env(const struct build *a, const struct build *b, build_part *each, void *arg)
 {
 	int r = 0;
@@ -319,6 +327,8 @@ static void pair_build_files(struct pairing *p, int pass)
 	}
 }
 
+/* One of a and b may be NULL: then it is only on the other side. Nothing is told where the bytes are the same, or size
+ * and time where no digest is known. */
 static int emit_file_change(const struct build_file *a, const struct build_file *b, build_part *each, void *arg)
 {
 	const struct build_file *f = b ? b : a;
@@ -330,7 +340,8 @@ static int emit_file_change(const struct build_file *a, const struct build_file 
 	            b ? digest_words(b, after) : NULL);
 }
 
-/* Sources first, then headers, ...: the order of the terms, where `other` is the last. */
+/* Sources first, then headers, ...: the order of the terms, where `other` is the last. 0, or what `each` returned below
+ * 0. */
 static int emit_role_changes(const struct pairing *p, unsigned role, build_part *each, void *arg)
 {
 	int r = 0;

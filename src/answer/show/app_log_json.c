@@ -2,7 +2,8 @@
 #include "answer/show/show.h"
 #include "query/app_log.h"
 
-/* What all have: when, who, in which activity. */
+/* What all have: when, who, in which activity. 0, -errno. app, thread and within are left out where they are 0 or not
+ * known. */
 static int put_common(const struct app_log *d, json_t *o, const struct reported_event *t, uint64_t app, uint64_t thread,
                       uint64_t within)
 {
@@ -22,6 +23,7 @@ static int put_common(const struct app_log *d, json_t *o, const struct reported_
 	return rc < 0 ? rc : 0;
 }
 
+/* What the programs said: settings, what they used and made, tags, and the type, whose last one counts. 0, -errno. */
 static int words_json(const struct app_log *d, json_t *o)
 {
 	static const char *const keys[] = {[TERM_said_config] = "configuration",
@@ -59,6 +61,7 @@ static int words_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
+/* Without the member where nothing was said. 0, -errno. */
 static int metrics_json(const struct app_log *d, json_t *o)
 {
 	json_t *list = d->metrics.n ? json_array() : NULL;
@@ -102,6 +105,7 @@ static int activities_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
+/* Without `ranks` and `mpi_io` where there are none. 0, -errno. */
 static int mpi_json(const struct app_log *d, json_t *o)
 {
 	json_t *ranks = d->ranks.n ? json_array() : NULL, *ios = d->ios.n ? json_array() : NULL;
@@ -143,6 +147,7 @@ static int mpi_json(const struct app_log *d, json_t *o)
 	return rc;
 }
 
+/* `annotations` only where there is something in it. 0, -errno. */
 static int annotations_json(const struct app_log *d, json_t *o)
 {
 	json_t *a = json_object();

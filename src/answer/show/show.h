@@ -21,7 +21,8 @@ struct show_found {
 	struct target target;
 };
 /* text: as for target_any, or the public id of a build; only_file: it stood behind `--`. only_builds: nothing else is
- * asked for where there is a build. Returns 1, or as target_any with a sentence. */
+ * asked for where there is a build. Returns 1, or as target_any with a sentence. ret is to be released where it is 1.
+ * */
 int show_find(const struct answer_source *a, const char *text, bool only_file, bool only_builds, struct err *err,
               struct show_found *ret);
 void show_found_release(struct show_found *f);
@@ -57,7 +58,7 @@ int show_exec_load(const struct answer_source *a, store_id exec, bool all, struc
 void show_exec_release(struct show_exec *x);
 
 /* The files that a word means: the one it leads to first, then others that have or had the name, if no version was
- * asked for. *ret is malloc'ed. */
+ * asked for. *ret is malloc'ed. 0, -errno; *ret is the caller's in any case. */
 int show_files(struct store *s, const char *text, const struct file_target *t, store_id **ret, size_t *ret_n);
 
 /* ---- how it was built ---- */

@@ -17,6 +17,7 @@ bool show_is_usual_role(const struct build_file *f)
 	       (strncmp(f->path, "/usr/", 5) == 0 || strncmp(f->path, "/opt/", 5) == 0 || strncmp(f->path, "/lib", 4) == 0);
 }
 
+/* Compares the sources with what lies on disk now, by digest. 0, -ENOMEM. */
 static int check_sources(struct digest_cache *cache, struct show_build *v)
 {
 	v->match = calloc(v->sources.n + 1, sizeof(*v->match));
@@ -59,6 +60,7 @@ static void words_json(json_t *o, const char *key, char *const *v)
 	js_put(o, key, list);
 }
 
+/* Size and digest only where it was digested. The caller's. */
 static json_t *file_json(const struct build_file *f)
 {
 	json_t *o = json_object();

@@ -26,7 +26,8 @@ static bool could_be_built(const char *path)
 	return ret;
 }
 
-/* Makes a list of the one build that get filled in. */
+/* Makes a list of the one build that get filled in. r: what the finder of b returned. 1: ret owns what b had; else r,
+ * or -ENOMEM. */
 static int list_one(int r, struct build *b, struct build_list *ret)
 {
 	if (r != 1)
@@ -41,6 +42,8 @@ static int list_one(int r, struct build *b, struct build_list *ret)
 	return 0;
 }
 
+/* The builds of the record, else what the file itself says of its compiler. 1 where it does; 0, also where it is no
+ * file of a build; -errno. */
 static int find_file_builds(struct store *s, const char *path, struct err *err, struct build_list *ret)
 {
 	struct build b;

@@ -14,6 +14,7 @@ static bool is_listed(const struct answer_source *a, const struct edge *e, const
 	return !of_run && kind_is_stream(f->kind) && e->via != TERM_via_sync;
 }
 
+/* Sets sorts[] of each item and counts them in of[]; what is not listed is SHOW_UNLISTED. 0, -errno. */
 static int sort_items(const struct answer_source *a, bool all, bool of_run, struct show_items *l)
 {
 	l->sorts = calloc(l->items.n + 1, sizeof(*l->sorts));

@@ -7,6 +7,7 @@
 
 /* ---- what was used and made ---- */
 
+/* Adds it to the list. 0, also where the record does not have it; -errno. */
 static int item_json(struct store *s, const struct item *item, bool used, json_t *list)
 {
 	const struct edge *e = &item->e;
@@ -44,6 +45,7 @@ static int items_json(struct store *s, const struct show_items *l, bool used, js
 
 /* ---- an execution ---- */
 
+/* 1: added; 0: the record does not have the execution; -errno. */
 static int submission_json(struct store *s, const struct submission *one, bool of_job, json_t *list)
 {
 	struct exec_info x;
@@ -62,7 +64,8 @@ static int submission_json(struct store *s, const struct submission *one, bool o
 	return 1;
 }
 
-/* "submitted_by", who may have submitted its job, or "jobs" that it may have submitted; nothing where there is none. */
+/* "submitted_by", who may have submitted its job, or "jobs" that it may have submitted; nothing where there is none. 0,
+ * -errno. */
 static int submissions_json(const struct answer_source *a, store_id exec, bool of_job, json_t *o)
 {
 	struct submissions l = {0};
@@ -78,6 +81,8 @@ static int submissions_json(const struct answer_source *a, store_id exec, bool o
 	return r < 0 ? r : 0;
 }
 
+/* *ret may be set where -errno is returned; it is the caller's. The environment is left out where the execution cannot
+ * be read again. */
 static int exec_with_env_json(const struct answer_source *a, const struct show_exec *x, json_t **ret)
 {
 	struct exec_info info;
@@ -89,6 +94,7 @@ static int exec_with_env_json(const struct answer_source *a, const struct show_e
 	return r;
 }
 
+/* Adds the execution to the list, or what of it could be read. 0 or more, or -errno. */
 static int append_exec_json(const struct answer_source *a, store_id exec, bool all, json_t *list)
 {
 	struct show_exec x;
@@ -113,6 +119,7 @@ static int append_exec_json(const struct answer_source *a, store_id exec, bool a
 
 /* ---- a run ---- */
 
+/* 0 or more; -errno, the list is put in that case, too. */
 static int execs_json(struct store *s, const struct show_run *run, json_t *o)
 {
 	json_t *list = json_array();
@@ -132,6 +139,7 @@ static int execs_json(struct store *s, const struct show_run *run, json_t *o)
 	return r;
 }
 
+/* 0 where the record does not have the run: nothing is added; -errno. */
 static int append_run_json(const struct answer_source *a, store_id id, bool all, json_t *list)
 {
 	struct show_run x;
@@ -165,6 +173,7 @@ static int append_run_json(const struct answer_source *a, store_id id, bool all,
 
 /* ---- a file ---- */
 
+/* 0; -EIO: an edge leads to what the record does not have; -errno. */
 static int exec_ids_json(struct store *s, const struct edges *e, json_t *list)
 {
 	for (size_t i = 0; i < e->n; i++) {
@@ -181,6 +190,7 @@ static int exec_ids_json(struct store *s, const struct edges *e, json_t *list)
 	return 0;
 }
 
+/* Adds the version with its makers and readers to versions; null where the record does not have it. */
 static int version_json(struct store *s, store_id id, json_t *versions)
 {
 	struct version_info v;
@@ -237,6 +247,7 @@ static int append_file_json(struct store *s, store_id file, uint64_t only, json_
 	return r;
 }
 
+/* The file that was asked for and those that had the name before, as show_files. 0 or more, -errno. */
 static int append_files_json(struct store *s, const char *text, const struct file_target *t, json_t *list)
 {
 	store_id *files = NULL;
@@ -254,6 +265,7 @@ static int append_files_json(struct store *s, const char *text, const struct fil
 
 /* ---- whatever was found ---- */
 
+/* check: compares the sources with the disk; *ret_differs becomes true where one is not the same, and else stays. */
 static int append_build_json(const struct answer_source *a, const struct build *b, bool check, struct err *err,
                              json_t *list, bool *ret_differs)
 {

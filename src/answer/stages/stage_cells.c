@@ -27,6 +27,7 @@ static int keep_cell(struct app_log *d, const struct reported_event *t, struct s
 	return one->name ? 0 : -ENOMEM;
 }
 
+/* Keeps the cells that a program of the run told of, once for each run. 0, -errno. */
 static int load_run(struct store *s, store_id run, struct stage_cells *c)
 {
 	struct app_log d;

@@ -35,7 +35,8 @@ static void add_figure(const struct exec_info *x, unsigned bit, uint64_t value, 
 		to->value = value;
 }
 
-/* Executions whose process went on as another program: the figures of a process stand at its last execution. */
+/* Executions whose process went on as another program: the figures of a process stand at its last execution. Adds them
+ * to ret. 0, -errno. */
 static int find_replaced(struct store *s, const store_id *execs, size_t n, struct idmap *ret)
 {
 	bool is_new;

@@ -24,6 +24,7 @@ static void put_figure(json_t *o, const char *name, const struct stage_figure *f
 	*ret_whole &= f->whole && f->known;
 }
 
+/* A figure that is not known is null, and `complete` false. The caller's. */
 static json_t *cost_json(const struct stage_cost *c)
 {
 	json_t *o = json_object();
@@ -41,6 +42,7 @@ static json_t *cost_json(const struct stage_cost *c)
 	return o;
 }
 
+/* As an object. A name that is no UTF-8 is left out. */
 static json_t *wildcards_json(const struct stage *g)
 {
 	json_t *o = json_object();
@@ -57,7 +59,7 @@ static json_t *wildcards_json(const struct stage *g)
 	return o;
 }
 
-/* The engine's execution, once. */
+/* The engine's execution, once. `workflow` of the stage is its id, or null. 0 or more; -errno. */
 static int add_workflow(struct out *o, store_id engine, json_t *stage)
 {
 	struct exec_info x;
@@ -107,7 +109,7 @@ static int put_cell(struct out *o, const struct stage_cell *cell, const struct p
 	return 0;
 }
 
-/* What kind of node it is, and its name. */
+/* What kind of node it is, and its name. 0; -ENOENT: the record does not have it; -errno. */
 static int put_name(struct out *o, uint32_t node, json_t *one)
 {
 	const struct stage *g = stage_view_stage(o->w, node);
@@ -158,6 +160,7 @@ static void set_stage_id(struct out *o, uint32_t node, const struct pubid *first
 	o->ids[node].text[0] = 's';
 }
 
+/* Sets o->ids[node] by the first execution, or sNUMBER where an engine did it by itself. 0, -errno. */
 static int put_executions(struct out *o, uint32_t node, json_t *one)
 {
 	store_id *execs;
@@ -193,6 +196,7 @@ static int put_executions(struct out *o, uint32_t node, json_t *one)
 	return r < 0 ? r : 0;
 }
 
+/* Adds the node with its lists of inputs and outputs, which add_edge fills. 0, -errno. */
 static int add_stage(struct out *o, uint32_t node)
 {
 	json_t *one = json_object();
@@ -209,6 +213,7 @@ static int add_stage(struct out *o, uint32_t node)
 	return r;
 }
 
+/* As write_entity of a lineage. 0; -ENOENT: the record does not have it; -errno. */
 static int add_entity(struct out *o, uint32_t node)
 {
 	struct version_info v;
@@ -246,6 +251,7 @@ static void add_edge(struct out *o, uint32_t node, const struct branch *b)
 	}
 }
 
+/* All nodes that are shown, then all edges. 0, -errno. */
 static int add_all(struct out *o)
 {
 	const struct stage_view *w = o->w;

@@ -42,6 +42,7 @@ static uint32_t *group_of(struct folding *f, enum stage_group_kind kind, uint64_
 	return at;
 }
 
+/* Puts the node behind the last of the group of that kind and key; the first one is its leader. 0, -ENOMEM. */
 static int join_group(struct folding *f, uint32_t node, enum stage_group_kind kind, uint64_t key)
 {
 	bool is_new;
@@ -80,6 +81,7 @@ static int find_cell_above(struct folding *f, store_id id, uint32_t *ret)
 	return r < 0 ? r : 0;
 }
 
+/* By a notebook's cell, else the stage, the engine, the step of a job; else the node stays alone. 0, -errno. */
 static int find_group(struct folding *f, uint32_t node)
 {
 	store_id id = f->w->l.nodes[node].id, engine;
@@ -102,6 +104,7 @@ static int find_group(struct folding *f, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. At first each node leads itself. */
 static int find_groups(struct folding *f)
 {
 	int r = 0;
@@ -123,7 +126,7 @@ static bool is_engine(const struct folding *f, uint32_t node)
 	return f->w->group[node] && kind_of(f, node) == GROUP_ENGINE;
 }
 
-/* The node of a stage, or part, of which no program is in the walk, behind those of the walk. */
+/* The node of a stage, or part, of which no program is in the walk, behind those of the walk. 0; -ENOMEM, -ENOSPC. */
 static int add_node(struct folding *f, enum stage_group_kind kind, uint32_t key, store_id exec, uint32_t *ret)
 {
 	struct lineage *l = &f->w->l;
@@ -171,6 +174,7 @@ static void note_side(uint32_t *side, uint32_t leader)
 	*side = *side == 0 || *side == leader + 1 ? leader + 1 : HIDDEN;
 }
 
+/* Sets for each version between which two groups it lies. 0, -errno. */
 static int note_sides(struct folding *f, struct sides *s)
 {
 	int r = 0;
@@ -203,6 +207,7 @@ static int hide_version(struct folding *f, uint32_t node, uint32_t by, uint32_t 
 	return r < 0 ? r : 0;
 }
 
+/* Hides the versions that only one group has to do with. The first root stays. 0, -errno. */
 static int hide_versions(struct folding *f)
 {
 	size_t n = f->v->l->n_nodes;
@@ -228,6 +233,7 @@ struct pairs {
 	struct idmap known;
 };
 
+/* A branch from `node`. One that is there already becomes sure if this one is. 0, -ENOMEM. */
 static int add_pair(struct folding *f, struct pairs *p, uint32_t node, const struct branch *b)
 {
 	bool is_new;
@@ -259,7 +265,7 @@ static int is_called(const struct folding *f, uint32_t node, struct str name)
 }
 
 /* A copy of a script that the engine made, node: b is between it and the engine, and other between it and who ran it.
- * The script itself stands in its place. */
+ * The script itself stands in its place. 0, -errno. */
 static int join_script(struct folding *f, struct pairs *p, const struct branch *above, uint32_t user, uint32_t copy)
 {
 	struct version_sort v;
@@ -285,7 +291,7 @@ static int join_script(struct folding *f, struct pairs *p, const struct branch *
 	return r < 0 ? r : 0;
 }
 
-/* Downwards: from a script to who ran the copy that the engine made of it. */
+/* Downwards: from a script to who ran the copy that the engine made of it. 0, -errno. */
 static int join_script_down(struct folding *f, struct pairs *p, const struct branch *above, uint32_t engine,
                             uint32_t script)
 {
@@ -355,7 +361,7 @@ static const uint32_t *cell_group(const struct folding *f, size_t cell)
 }
 
 /* The last part with an edge, of those in which the file was open, may have written it; parts before that are linked to
- * it. */
+ * it. 0, -ENOMEM. */
 static int add_late_writers(struct folding *f, struct pairs *p)
 {
 	int r = 0;
@@ -383,6 +389,8 @@ static void note_maker(struct folding *f, uint32_t exec, uint32_t version, const
 		f->w->groups[f->w->group[exec] - 1].makes = true;
 }
 
+/* Puts what a branch of the walk is between the groups into p; nothing where it lies within one or is hidden. 0,
+ * -errno. */
 static int add_branch(struct folding *f, struct pairs *p, uint32_t node, const struct branch *from)
 {
 	struct branch b = *from;
@@ -416,7 +424,7 @@ static int add_link(struct folding *f, struct pairs *p, uint32_t later, uint32_t
 }
 
 /* The parts of program node i that have edges, one after the other; the first comes from the program itself. What other
- * programs of its stage made, as nbconvert the notebook that was run, may have something of all parts. */
+ * programs of its stage made, as nbconvert the notebook that was run, may have something of all parts. 0, -errno. */
 static int link_cells(struct folding *f, struct pairs *p, uint32_t i)
 {
 	const struct stage_cells *c = &f->w->cells;
@@ -439,6 +447,7 @@ static int link_cells(struct folding *f, struct pairs *p, uint32_t i)
 	return r;
 }
 
+/* The parts of each program once; none where only what is certain is asked for. 0, -errno. */
 static int add_links(struct folding *f, struct pairs *p)
 {
 	struct idmap done = {0};
@@ -464,6 +473,7 @@ static int by_node(const void *pa, const void *pb)
 	                          : (a->b.child > b->b.child) - (a->b.child < b->b.child);
 }
 
+/* From node 0, over all branches. queue has room for all nodes. */
 static void mark_shown(const struct lineage *l, struct shape *s, uint32_t *queue)
 {
 	size_t n = 1;
@@ -497,6 +507,7 @@ static bool is_bare_engine(const struct folding *f, const struct pairs *p, uint3
 	return true;
 }
 
+/* False: no memory; what could be had is in ret. */
 static bool alloc_shape(const struct folding *f, size_t branches, struct shape *ret)
 {
 	size_t n = f->w->l.n_nodes + 2;
@@ -511,6 +522,7 @@ static bool alloc_shape(const struct folding *f, size_t branches, struct shape *
 	return ret->branches && ret->first && ret->shown && ret->rep && ret->members && ret->ranks;
 }
 
+/* Sorts p->v. 0, -ENOMEM. */
 static int fill_shape(struct folding *f, struct pairs *p)
 {
 	size_t nodes = f->w->l.n_nodes, n = 0;
@@ -538,6 +550,7 @@ static int fill_shape(struct folding *f, struct pairs *p)
 	return 0;
 }
 
+/* Makes the view's shape from that of the walk. 0, -errno. */
 static int add_branches(struct folding *f)
 {
 	struct pairs p = {0};

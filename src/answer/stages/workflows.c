@@ -32,6 +32,7 @@ static int workflow_of(struct workflows *w, store_id exec, uint32_t *ret)
 	return 1;
 }
 
+/* Once for each workflow; sure if one of the uses is. 0, -ENOMEM. */
 static int add_use(struct workflow_use **v, size_t *n, size_t *cap, uint32_t workflow, bool sure)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -47,7 +48,8 @@ static int add_use(struct workflow_use **v, size_t *n, size_t *cap, uint32_t wor
 
 /* ---- versions ---- */
 
-/* Adds the workflows of those that the edges lead to, to makers or users. */
+/* Adds the workflows of those that the edges lead to, to makers or users. 0, -errno. What is of no workflow is passed
+ * over. */
 static int add_uses(struct workflows *w, struct workflow_shared *to, const struct edges *e, bool makers)
 {
 	int r = 0;
@@ -68,6 +70,7 @@ static void release_shared(struct workflow_shared *s)
 	free(s->users);
 }
 
+/* Makers and users are one workflow, or one of the two is none. */
 static bool is_by_one(const struct workflow_shared *s)
 {
 	for (size_t i = 0; i < s->n_makers; i++)
@@ -87,7 +90,7 @@ static int is_data(const struct workflows *w, store_id version)
 	                    system_path(v.path, w->system_extra) != SYSTEM_YES;
 }
 
-/* Who used it and, if anybody did or always, who made it. */
+/* Who used it and, if anybody did or always, who made it. 0, -errno. */
 static int find_uses(struct workflows *w, bool always, struct workflow_shared *to)
 {
 	struct edges e = {0};
@@ -104,7 +107,7 @@ static int find_uses(struct workflows *w, bool always, struct workflow_shared *t
 	return r;
 }
 
-/* always: also where one workflow alone has to do with it. */
+/* always: also where one workflow alone has to do with it. Each version once. 0, -errno. */
 static int add_version(struct workflows *w, store_id version, bool always)
 {
 	struct workflow_shared one = {.version = version};
@@ -124,6 +127,7 @@ static int add_version(struct workflows *w, store_id version, bool always)
 	return r;
 }
 
+/* The data that the execution made, as far as two workflows share it. 0, -errno. */
 static int add_outputs(struct workflows *w, store_id exec)
 {
 	struct edges e = {0};
@@ -137,6 +141,7 @@ static int add_outputs(struct workflows *w, store_id exec)
 	return r < 0 ? r : 0;
 }
 
+/* As add_outputs, of all its executions. */
 static int add_run(struct workflows *w, store_id run)
 {
 	store_id *execs = NULL;
@@ -148,6 +153,7 @@ static int add_run(struct workflows *w, store_id run)
 	return r < 0 ? r : 0;
 }
 
+/* All runs, the oldest first. 0, -errno. */
 static int add_runs(struct workflows *w)
 {
 	store_id *runs = NULL;
@@ -159,6 +165,7 @@ static int add_runs(struct workflows *w)
 	return r < 0 ? r : 0;
 }
 
+/* All its versions, also where one workflow alone has to do with them. 0, -errno. */
 static int add_file(struct workflows *w, store_id file)
 {
 	struct file_info f;
@@ -175,6 +182,7 @@ static int add_file(struct workflows *w, store_id file)
 
 /* ---- what is told of each ---- */
 
+/* Sets when each began: its engine, or its run. 0, -errno. */
 static int add_times(struct workflows *w)
 {
 	int r = 0;
@@ -188,6 +196,7 @@ static int add_times(struct workflows *w)
 	return r < 0 ? r : 0;
 }
 
+/* Counts for each known workflow its stages; those of an unknown one are passed over. 0, -errno. */
 static int count_stages(struct workflows *w)
 {
 	int r = 0;
@@ -251,6 +260,7 @@ int workflow_argv(const struct workflows *w, uint32_t i, struct strlist *ret, st
 
 /* ---- JSON ---- */
 
+/* The engine's public id or the run's. 0; -ENOENT: the record does not have it; -errno. */
 static int workflow_id(const struct workflows *w, uint32_t i, char ret[40])
 {
 	struct exec_info x;
@@ -263,6 +273,7 @@ static int workflow_id(const struct workflows *w, uint32_t i, char ret[40])
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
+/* Adds what was found out to the list, also where -errno is returned. */
 static int put_workflow(const struct workflows *w, uint32_t i, json_t *list)
 {
 	char id[40];
@@ -294,6 +305,7 @@ static int put_workflow(const struct workflows *w, uint32_t i, json_t *list)
 	return r < 0 ? r : 0;
 }
 
+/* 0; -errno, the list is put in that case, too. */
 static int put_uses(const struct workflows *w, const struct workflow_use *v, size_t n, json_t *o, const char *key)
 {
 	json_t *list = json_array();
@@ -310,6 +322,7 @@ static int put_uses(const struct workflows *w, const struct workflow_use *v, siz
 	return r;
 }
 
+/* Adds the version to entities and its makers and users to list. 0, -errno. */
 static int put_shared(const struct workflows *w, const struct workflow_shared *x, json_t *list, json_t *entities)
 {
 	struct version_info v;

@@ -10,6 +10,7 @@ static int64_t earlier_time(int64_t a, int64_t b)
 	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
 }
 
+/* from: nothing where it has not moved anything (`any`). Times: from the earliest to the latest. */
 static void add_moved(struct stat_moved *to, const struct stat_moved *from)
 {
 	if (!from->any)
@@ -42,6 +43,8 @@ static bool is_count_only(const struct io_info *io)
 	return io->calls && !io->spent && !is_hdf5_api(io->api);
 }
 
+/* Calls without times (untimed), and calls of which only their number is known (bare), are marked, so that sums tell
+ * it. */
 static struct stat_moved moved_of(const struct io_info *io)
 {
 	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE && !io->spent;
@@ -59,6 +62,7 @@ static struct stat_moved moved_of(const struct io_info *io)
 	return m;
 }
 
+/* NULL: no memory. The pointer holds until the next one is added. */
 static struct stat_sum *find_or_add_sum(struct stat_list *l, store_id id)
 {
 	bool is_new = false;
@@ -89,6 +93,7 @@ static int is_wanted_file(const struct stat_sums *w, store_id file)
 	return f.kind != TERM_kind_regular || system_path(f.path, w->source->system_extra) == SYSTEM_NO;
 }
 
+/* By file, then reads before writes, then the call: what is one row lies together. */
 static int compare_by_target_and_api(const void *pa, const void *pb)
 {
 	const struct io_info *a = pa, *b = pb;
@@ -154,7 +159,7 @@ static int say_uncounted(struct stat_sums *w, store_id exec, store_id file, cons
 }
 
 /* An access of a file that counts. Where nothing moved there is no call to count; where bytes are unknown for no
- * mapping, calls were not seen. */
+ * mapping, calls were not seen. 0, -ENOMEM, or what w->say returned below 0. */
 static int count_access(struct stat_sums *w, store_id exec, store_id file, const struct edge *e, unsigned way)
 {
 	bool mapped;
@@ -174,6 +179,7 @@ static int count_access(struct stat_sums *w, store_id exec, store_id file, const
 	return counted || !called ? 0 : say_uncounted(w, exec, file, e, way);
 }
 
+/* 0, also where the version or its file is not what is asked for; -errno. */
 static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
 {
 	store_id file;
@@ -184,7 +190,8 @@ static int count_file_edge(struct stat_sums *w, store_id exec, const struct edge
 	return r <= 0 ? r : count_access(w, exec, file, e, way);
 }
 
-/* One file, way and call of an execution. */
+/* One file, way and call of an execution. Adds m to the execution, the file, all, and the call; maps apart. 0, -ENOMEM,
+ * or what w->say returned. */
 static int count_calls_of_file(struct stat_sums *w, store_id exec, const struct io_info *like,
                                const struct stat_moved *m)
 {
@@ -226,7 +233,8 @@ static int add_mode(struct stat_sums *w, store_id run)
 	return r < 0 ? r : 0;
 }
 
-/* The figures of an execution's calls, of the version that is asked for; of one file, way and call together. */
+/* The figures of an execution's calls, of the version that is asked for; of one file, way and call together. w->ios
+ * holds them behind it. 0 or more, -errno. */
 static int count_calls(struct stat_sums *w, store_id exec)
 {
 	struct ios *l = &w->ios;
@@ -307,6 +315,7 @@ struct named {
 	struct pubid pub;
 };
 
+/* The most used first; equal ones by name, rank, start and id, so that the order is always the same. */
 static int compare_by_use_and_name(const void *pa, const void *pb)
 {
 	const struct named *a = pa, *b = pb;
@@ -320,6 +329,8 @@ static int compare_by_use_and_name(const void *pa, const void *pb)
 	return d ? d : strcmp(a->pub.text, b->pub.text);
 }
 
+/* Fills in n->name, which is the caller's, also "" where the record does not have it; of an execution its rank, too. 0,
+ * -errno. */
 static int name_sum(struct store *s, bool exec, struct named *n)
 {
 	struct buf b = {0};

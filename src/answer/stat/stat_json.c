@@ -1,6 +1,7 @@
 #include "answer/stat/stat.h"
 #include "answer/stat/stat_when.h"
 
+/* What is not known is null: bare figures have calls and bytes alone. */
 static void moved_json(json_t *o, const struct stat_moved *m)
 {
 	json_t *sizes = json_array();
@@ -36,6 +37,8 @@ static json_t *moved_or_null(const struct stat_moved *m, bool counted)
 	return o;
 }
 
+/* Bytes are null where they are not known at all; bytes_complete is false where they are a lower bound. The caller's.
+ * */
 static json_t *sum_json(const struct stat_sum *s)
 {
 	static const char *const accesses[] = {"reads", "writes"};
@@ -70,6 +73,7 @@ static void process_json(json_t *o, const struct exec_info *x)
 	js_put(o, "process", process);
 }
 
+/* 1, 0: the record does not have it, o is as it was; -errno. */
 static int exec_sum_json(struct store *s, store_id exec, json_t *o)
 {
 	struct buf user = {0};
@@ -89,6 +93,7 @@ static int exec_sum_json(struct store *s, store_id exec, json_t *o)
 	return r;
 }
 
+/* As exec_sum_json, but 0 in both cases. */
 static int file_sum_json(struct store *s, store_id file, json_t *o)
 {
 	struct file_info f;
@@ -101,6 +106,7 @@ static int file_sum_json(struct store *s, store_id file, json_t *o)
 	return 0;
 }
 
+/* count: rows at most, 0 all. 0, -errno. */
 static int append_sums_json(const struct stat_sums *w, uint64_t count, const struct stat_list *l, bool exec,
                             json_t *list)
 {
@@ -149,6 +155,7 @@ static json_t *apis_json(const struct stat_sums *w)
 	return apis;
 }
 
+/* Each call and direction that anything is known of. The caller's. */
 static json_t *calls_json(const struct stat_sums *w)
 {
 	json_t *calls = json_array();

@@ -38,6 +38,7 @@ static int by_elements(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
+/* Sums by name and direction. On error what is in l is to be released. */
 static int collect_parts(struct store *s, struct stat_parts *l, const struct reported_list *told)
 {
 	l->v = calloc(told->n + 1, sizeof(*l->v));

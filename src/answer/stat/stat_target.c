@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What nobody saw in the run of an execution may have been of this file, too. */
+/* What nobody saw in the run of an execution may have been of this file, too. Each run once. 0 or more, -errno. */
 static int add_unobserved(struct stat_sums *w, store_id exec, struct idmap *runs)
 {
 	struct exec_info x;
@@ -21,7 +21,8 @@ static int add_unobserved(struct stat_sums *w, store_id exec, struct idmap *runs
 	return r;
 }
 
-/* The executions of the edges that were not counted yet. */
+/* The executions of the edges that were not counted yet. 0 or more, -ENOMEM or -errno. done and runs hold what was
+ * counted. */
 static int count_execs(struct stat_sums *w, const struct edges *e, struct idmap *done, struct idmap *runs)
 {
 	int r = 0;
@@ -37,7 +38,8 @@ static int count_execs(struct stat_sums *w, const struct edges *e, struct idmap 
 	return r;
 }
 
-/* All executions that read or made one of the versions. */
+/* All executions that read or made one of the versions. Of one version only, where t->n says so: then w->version is
+ * set. 0 or more, -errno. */
 static int count_file(struct stat_sums *w, const struct file_target *t)
 {
 	struct store *s = w->source->store;
@@ -63,6 +65,7 @@ static int count_file(struct stat_sums *w, const struct file_target *t)
 	return r;
 }
 
+/* Sets w->unseen to the run's gaps in what was accessed. 0 or more, -errno. */
 static int count_run(struct stat_sums *w, store_id run)
 {
 	store_id *execs = NULL;

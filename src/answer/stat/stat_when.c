@@ -80,6 +80,7 @@ size_t stat_slices(const struct stat_when *w, struct stat_slice *ret)
 
 /* ---- at a moment ---- */
 
+/* An order of its own for each row; reads before writes of one call. */
 static int by_call(const void *pa, const void *pb)
 {
 	const struct when_row *a = pa, *b = pb;
@@ -98,6 +99,7 @@ void stat_when_sort(struct stat_when *w)
 		qsort(w->v, w->n, sizeof(*w->v), by_call);
 }
 
+/* What the record does not have is left out. 0, -errno. */
 static int one_json(struct store *s, const struct when_row *row, json_t *o)
 {
 	struct exec_info x;

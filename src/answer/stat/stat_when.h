@@ -25,7 +25,9 @@ struct stat_when {
 	size_t n, cap;
 	uint64_t untimed; /* calls whose times are not known */
 };
+/* A row of stat_count, kept with when it moved. */
 int stat_when_row(void *when, const struct stat_row *row);
+
 void stat_when_release(struct stat_when *w);
 
 /* A slice of the time from the first call to the last; by way. */

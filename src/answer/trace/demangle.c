@@ -15,6 +15,7 @@
 
 typedef char *demangler(const char *, char *, size_t *, int *);
 
+/* NULL: there is no libstdc++. It is looked for once, and never unloaded. */
 static demangler *find_demangler(void)
 {
 	static demangler *found;
@@ -28,6 +29,7 @@ static demangler *find_demangler(void)
 	return found;
 }
 
+/* Has it so many references to earlier parts that the plain name might become very long? Then it is not made. */
 static bool can_grow(const char *name)
 {
 	unsigned n = 0;

@@ -79,7 +79,10 @@ enum trace_verdict {
 	TRACE_OUTPUT,     /* no control difference, but they wrote something else */
 	TRACE_UNKNOWN,    /* no control difference as far as both traces go, and that is not to the end */
 };
+/* Equal as far as was compared may still be TRACE_UNKNOWN. TRACE_ITERATIONS: they differ in how often loops ran alone.
+ * */
 enum trace_verdict trace_verdict(const struct trace_pair *p);
+
 const char *trace_verdict_word(enum trace_verdict v);
 
 /* NULL: it has none that is known. */
@@ -159,7 +162,8 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b);
 /* The verdict in a sentence, where there is no divergence. */
 void trace_words_same(const struct trace_pair *p, struct buf *b);
 
-/* Lines around a place, of a source that is there: 1, or 0 where it is not. `first` is the number of the first one. */
+/* Lines around a place, of a source that is there: 1, or 0 where it is not. `first` is the number of the first one.
+ * -ENOMEM. ret->text is the caller's. Only regular files of at most 16 MiB are read. */
 struct source_lines {
 	char *text; /* lines, each ended by \n */
 	unsigned first, n;

@@ -33,6 +33,7 @@ void trace_decisions_words(const struct spec *s, uint32_t function, const uint32
 		buf_printf(b, "%s\n", n_decisions > 8 ? ", and more" : "");
 }
 
+/* What kept the path from being the only one; then the decisions at which the sides part. */
 static void format_call_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
 {
 	if (f->too_large)

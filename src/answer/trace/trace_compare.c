@@ -61,7 +61,8 @@ static struct trace_side side_of(const struct trace_set *s, const struct trace_f
 	                           .alike = {partner->alike[0], partner->alike[1]}};
 }
 
-/* The pairs hold pointers to what they go by, so each atlas is made before any of them. */
+/* The pairs hold pointers to what they go by, so each atlas is made before any of them. *ret: its place in j->atlas. 0;
+ * -errno with a sentence. */
 static int make_atlas(struct trace_comparison *j, const struct spec *a, const struct spec *b, struct err *err,
                       size_t *ret)
 {
@@ -85,6 +86,7 @@ static int make_atlas(struct trace_comparison *j, const struct spec *a, const st
 	return 0;
 }
 
+/* Compares two traces of system calls and adds a pair. 0; -errno with a sentence, then nothing is added. */
 static int compare_calls_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
                               const struct compare_options *o, struct err *err)
 {
@@ -145,7 +147,8 @@ static int check_kinds(const struct trace_file *a, const struct trace_file *b, s
 	return 0;
 }
 
-/* Decisions, or names of functions alone. */
+/* Decisions, or names of functions alone. 0; -EINVAL: one has decisions, and one functions alone; -errno; with a
+ * sentence. */
 static int compare_contents(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
                             const struct compare_options *o, struct err *err)
 {
@@ -164,6 +167,7 @@ static int compare_contents(struct trace_comparison *j, const struct trace_file 
 	return r;
 }
 
+/* Compares the two and adds a pair to j->view; 0; -errno with a sentence, then none is added. Room is there. */
 static int compare_pair(struct trace_comparison *j, const struct trace_file *a, const struct trace_file *b,
                         const struct compare_options *asked, struct err *err)
 {
@@ -209,6 +213,7 @@ static bool goes_by_others(const struct trace_set *s, const struct trace_partner
 	return false;
 }
 
+/* For a traces on the one side and b on the other. -ENOMEM: what could be had is in j. */
 static int make_room(struct trace_comparison *j, size_t a, size_t b)
 {
 	j->view.v = calloc(a + 1, sizeof(*j->view.v));
@@ -338,6 +343,7 @@ bool trace_differs(const struct trace_view *v)
 
 /* ---- the category `lines` of a diff of runs ---- */
 
+/* The first divergence of the pair as an item of a diff of runs. p has one. 0, -ENOMEM. */
 static int append_lines_item(struct diff *d, const struct trace_pair *p)
 {
 	struct buf place = {0}, a = {0}, b = {0};

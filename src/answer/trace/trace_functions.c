@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many calls have no single path in the specification, and where the sides part at the first of them. */
 static void format_searched(const struct spec *s, const struct path_found *f, struct buf *b)
 {
 	if (f->ambiguous)
@@ -41,6 +42,8 @@ static void format_searched(const struct spec *s, const struct path_found *f, st
 	trace_decisions_words(s, f->function, f->decisions, f->n_decisions, b);
 }
 
+/* Names of functions of one thread, from a trace of entries or provscope's. 0; -errno with a sentence; ret is set where
+ * it is 0. */
 static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
 {
 	struct entered x;
@@ -66,7 +69,8 @@ static int by_word(const void *x, const void *y)
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* What one side did not look for would be taken for not called. */
+/* What one side did not look for would be taken for not called. 0; -EINVAL: one trace was made with a function selected
+ * that the other had not; -ENOMEM; with a sentence. */
 static int same_choice(const struct call_events e[2], const char *const path[2], struct err *err)
 {
 	char **v[2] = {NULL, NULL};

@@ -50,6 +50,7 @@ static json_t *step_place_json(const struct trace_pair *p, int side, uint32_t fu
 	return o;
 }
 
+/* null where there are none, and for an infinity and NaN. What does not fit into 63 bits is a string. */
 static json_t *operand_json(enum trace_type type, int64_t i, uint64_t u, double d)
 {
 	json_t *real;
@@ -73,6 +74,7 @@ static json_t *operand_json(enum trace_type type, int64_t i, uint64_t u, double 
 	return json_null();
 }
 
+/* One place of a trace: what happened, where, which way it went and with which operands. The caller's. */
 static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 {
 	static const char *const kinds[] = {"enter", "leave", "at", "silent", "mark"};
@@ -101,6 +103,8 @@ static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 	return o;
 }
 
+/* Where the sides part, and how: with the stacks of both, and the loop, if they differ in how often it ran. The
+ * caller's. */
 static json_t *divergence(const struct trace_pair *p, const struct difference *d)
 {
 	static const char *const sides[] = {"a", "b"};
@@ -168,6 +172,7 @@ static json_t *message(const struct trace_pair *p, int side)
 	return o;
 }
 
+/* t: NULL where the trace was compared with none. Then it only says whose it is. The caller's. */
 static json_t *trace_side_json(const struct trace_side *s, const struct thread_steps *t)
 {
 	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};

@@ -31,6 +31,7 @@ static struct trace_outputs *outputs_of_maker(struct trace_comparison *j, const 
 	return j->view.n == 1 ? &j->view.v[0].outputs : NULL;
 }
 
+/* "not made" where there is no such version. 0, -errno. */
 static int append_size(struct store *s, store_id version, struct buf *b)
 {
 	struct version_info v;
@@ -46,6 +47,7 @@ static int append_size(struct store *s, store_id version, struct buf *b)
 	return 0;
 }
 
+/* One more line of o->words. 0, -ENOMEM. */
 static int append_words(struct trace_outputs *o, struct buf *line)
 {
 	struct buf all = {0};
@@ -60,6 +62,8 @@ static int append_words(struct trace_outputs *o, struct buf *line)
 	return 0;
 }
 
+/* What an item of a diff says of the outputs: sets o->differ and adds a line, or counts it in n_open where nobody
+ * knows. 0, -errno. */
 static int read_output_item(struct store *s, const struct diff_item *i, struct trace_outputs *o)
 {
 	struct buf b = {0};
@@ -85,7 +89,8 @@ static int read_output_item(struct store *s, const struct diff_item *i, struct t
 
 /* ---- bytes ---- */
 
-/* Bytes of the files that it made, without its traces. */
+/* Bytes of the files that it made, without its traces. Adds to *ret; what has no known size does not count. 0, -errno.
+ * */
 static int sum_files(struct store *s, store_id exec, uint64_t *ret)
 {
 	struct edges e = {0};
@@ -120,7 +125,8 @@ static int is_talking(struct store *s, store_id exec, bool *ret)
 	return r < 0 ? r : 0;
 }
 
-/* What both executions wrote in all, wherever to: of those with one thread, which talk to nobody. */
+/* What both executions wrote in all, wherever to: of those with one thread, which talk to nobody. bytes_known is false
+ * where it cannot be told. 0, -errno. */
 static int compare_written(struct store *s, const struct trace_pair *p, struct trace_outputs *o)
 {
 	struct exec_info x[2];
@@ -170,6 +176,7 @@ static bool is_traced_library(const struct trace_side *side, struct str name)
 	return false;
 }
 
+/* Adds the name if it is a library's that is not traced itself; the loader's is none. 0, -ENOMEM. */
 static int append_library(struct trace_outputs *o, const struct trace_side *side, struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
@@ -188,7 +195,7 @@ static int append_library(struct trace_outputs *o, const struct trace_side *side
 	return 0;
 }
 
-/* Libraries that the execution opened, by name, each once. */
+/* Libraries that the execution opened, by name, each once. 0, -errno. */
 static int list_libraries(struct store *s, const struct trace_side *side, struct trace_outputs *o)
 {
 	struct edges e = {0};

@@ -23,6 +23,7 @@ struct pairing {
 	struct trace_partner *const *of;
 };
 
+/* The processes of the set's traces, by number; each without a partner. 0, -ENOMEM. */
 static int list_processes(const struct trace_set *set, struct side *ret)
 {
 	*ret = (struct side){.set = set};
@@ -61,6 +62,7 @@ static bool are_of_one_kind(const struct pairing *p, const struct process *a, co
 	return p->side[0].set->v[a->trace].calls == p->side[1].set->v[b->trace].calls;
 }
 
+/* In this way of pairing; always only of one group and kind. */
 static bool go_together(const struct pairing *p, const struct process *a, const struct process *b, enum way way)
 {
 	const struct trace_file *x = &p->side[0].set->v[a->trace], *y = &p->side[1].set->v[b->trace];
@@ -108,6 +110,7 @@ static void pair_roles(struct pairing *p, const struct diff_pair_ids *pairs, siz
 	}
 }
 
+/* Each way in turn, the surest first; what has found its partner stays with it. */
 static void pair_processes(struct pairing *p)
 {
 	struct side *a = &p->side[0], *b = &p->side[1];
@@ -166,6 +169,7 @@ static bool is_named_thread(const struct trace_file *f)
 
 enum thread_way { BY_FIRST, BY_CREATOR, BY_FUNCTION, BY_NAME, BY_ORDER, THREAD_WAYS };
 
+/* In this way of pairing. The first thread of a process goes only with another first one. */
 static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enum thread_way way)
 {
 	const struct trace_file *a = &p->side[0].set->v[i], *b = &p->side[1].set->v[k];

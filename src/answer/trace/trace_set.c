@@ -34,6 +34,7 @@ void trace_set_release(struct trace_set *s)
 	*s = (struct trace_set){0};
 }
 
+/* Takes spec over, also where it is -ENOMEM. 0, -ENOMEM. */
 static int keep_spec(struct trace_set *s, struct spec *spec)
 {
 	struct spec **p = realloc(s->specs, (s->n_specs + 1) * sizeof(*p));
@@ -113,6 +114,7 @@ static void choose_first(struct trace_file *f)
 		}
 }
 
+/* 0; -errno with a sentence. */
 static int head_of_calls(const char *path, struct err *err, struct trace_file *f)
 {
 	struct calls c;
@@ -127,6 +129,7 @@ static int head_of_calls(const char *path, struct err *err, struct trace_file *f
 	return 0;
 }
 
+/* 0; -errno with a sentence. */
 static int head_of_entered(const char *path, struct err *err, struct trace_file *f)
 {
 	struct entered e;
@@ -141,6 +144,7 @@ static int head_of_entered(const char *path, struct err *err, struct trace_file 
 	return 0;
 }
 
+/* What they point to stays the trace's. 0, -ENOMEM. */
 static int take_libraries(const struct trace *t, struct trace_file *f)
 {
 	const struct trace_library *told;
@@ -153,6 +157,8 @@ static int take_libraries(const struct trace *t, struct trace_file *f)
 	return 0;
 }
 
+/* What is kept of the trace: its info, its libraries and the functions that were entered first. 0; -errno with a
+ * sentence. */
 static int head_of_trace(const char *path, struct err *err, struct trace_file *f)
 {
 	struct trace *t;
@@ -178,7 +184,7 @@ static int head_of_names(const char *path, const char *magic, size_t n, struct e
 	return 0;
 }
 
-/* What a trace says of itself, by its kind. */
+/* What a trace says of itself, by its kind. 0; -errno with a sentence. */
 static int read_head(const char *path, struct err *err, struct trace_file *f)
 {
 	char magic[16] = "";
@@ -194,6 +200,7 @@ static int read_head(const char *path, struct err *err, struct trace_file *f)
 	return head_of_names(path, magic, (size_t)n, err, f);
 }
 
+/* 0; -E2BIG: there are TRACES_MAX; -errno; with a sentence. */
 static int add_trace_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
@@ -219,7 +226,8 @@ static int compare_entry_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A file of a folder: a trace, a specification, or neither. */
+/* A file of a folder: a trace, a specification, or neither. What is neither is passed over. 0; -errno with a sentence.
+ * */
 static int add_entry(struct trace_set *s, const char *path, struct err *err)
 {
 	struct spec *spec;
@@ -234,7 +242,8 @@ static int add_entry(struct trace_set *s, const char *path, struct err *err)
 	return 0;
 }
 
-/* Traces and specifications of a folder and the folders in it, as deep as runs are kept. */
+/* Traces and specifications of a folder and the folders in it, as deep as runs are kept. Hidden names are passed over.
+ * 0; -errno with a sentence. */
 static int add_trace_folder(struct trace_set *s, const char *path, int depth, struct err *err)
 {
 	struct dirent **names;
@@ -269,7 +278,7 @@ static int compare_by_begin_and_pid(const void *x, const void *y)
 }
 
 /* "0.2" before "0.10", and what is not known last: by its number in the kernel, which grows with every thread until the
- * numbers begin again, below that of the process. */
+ * numbers begin again, below that of the process. An order for qsort. */
 static int by_creation(const struct trace_info *x, const struct trace_info *y)
 {
 	const char *a = x->thread, *b = y->thread;
@@ -340,7 +349,7 @@ static int find_spec_of_program(struct trace_set *s, struct trace_file *f, struc
 }
 
 /* The specifications of libraries: named, beside the traces, in the record, or in the library, if it is still the same.
- */
+ * One that is not found is no error. 0; -ENOMEM with a sentence. */
 static int find_library_specs(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	for (uint32_t i = 0; i < f->n_libraries; i++) {
@@ -359,7 +368,8 @@ static int find_library_specs(struct trace_set *s, struct trace_file *f, struct 
 	return 0;
 }
 
-/* Where a trace's specification may be: what the user named, beside the traces, in the program itself. */
+/* Where a trace's specification may be: what the user named, beside the traces, in the program itself. f->spec stays
+ * NULL where there is none. 0; -EINVAL: a trace of names, which has to have one; -errno; with a sentence. */
 static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
@@ -389,6 +399,7 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 	return r;
 }
 
+/* A file that begins as JSON is provscope's. 0; -errno with a sentence. */
 static int load_spec(struct trace_set *s, const char *path, struct err *err)
 {
 	struct spec *spec;
@@ -549,7 +560,8 @@ static bool is_under(const store_id *ids, const bool *under, size_t i, store_id 
 	return false;
 }
 
-/* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. */
+/* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. of: 0,
+ * all of the run. 0, -errno. */
 static int set_executions(struct store *s, store_id run, store_id of, struct trace_set *set)
 {
 	store_id *ids = NULL;

@@ -70,8 +70,8 @@ void trace_set_of_rank(struct trace_set *s, uint32_t rank);
 const char *trace_program(const struct trace_file *f);
 /* Name of the function that it begins in, of those that are no library's; NULL: not known. */
 const char *trace_first_name(const struct trace_file *f);
-/* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications.
- * 0 or -errno. */
+/* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications. 0
+ * or -errno. A specification that is not found is no error, but of a trace that has names alone (-EINVAL). */
 int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err);
 int trace_set_settle(struct trace_set *s, struct err *err);
 void trace_set_release(struct trace_set *s);

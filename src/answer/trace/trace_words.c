@@ -240,6 +240,7 @@ bool trace_is_silent(const struct difference *d)
 	return silent;
 }
 
+/* Of a pointer only whether it is NULL. */
 static void put_operand(const struct spot *s, bool second, struct buf *b)
 {
 	const int64_t i = second ? s->b.i : s->a.i;
@@ -287,6 +288,7 @@ static const char *operator_of(const char *condition)
 	return NULL;
 }
 
+/* As "0.00097 < 0.001"; "not recorded" where there are none. Of a switch only the value. */
 static void put_operands(const struct trace_pair *p, int side, const struct spot *at, struct buf *b)
 {
 	const struct spec_node *n = atlas_node(p->atlas, side, at->function, at->node);

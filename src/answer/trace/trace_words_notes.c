@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* What limits what can be said of a side: damage, gaps, an unknown end, an incomplete specification. Lines. */
 static void note_side(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct thread_steps *t = &p->c.thread[side];
@@ -65,6 +66,7 @@ uint64_t trace_unexamined_functions(const struct spec *s)
 	return s->stats.functions > s->stats.functions_kept ? s->stats.functions - s->stats.functions_kept : 0;
 }
 
+/* Nothing where all functions are examined. */
 static void put_unexamined_functions(const struct spec *s, struct buf *b)
 {
 	uint64_t n = trace_unexamined_functions(s), all = n + s->stats.functions_kept;

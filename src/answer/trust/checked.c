@@ -25,7 +25,8 @@ static void append_problem(void *arg, const char *line)
 	js_add(x->k->problems, js_string(str_of(line)));
 }
 
-/* A signature stands for all seals before it, too: each holds the hash of the one before. */
+/* A signature stands for all seals before it, too: each holds the hash of the one before. 0; -errno with a sentence.
+ * Counts into x->k, and adds a problem where a signature does not fit. */
 static int check_signature(void *arg, const char *name, const char *hash, const char *signature)
 {
 	struct checking *x = arg;
@@ -202,6 +203,7 @@ void checked_release(struct checked *k)
 	*k = (struct checked){0};
 }
 
+/* `planned` is null where the plan is not known. The caller's. */
 static json_t *plans_json(const struct chain_report *r)
 {
 	json_t *a = json_array();

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The runs that were named; else those that the claim names; else the last one. */
+/* The runs that were named; else those that the claim names; else the last one. Appends to *ids. 1; 0 or -ENOTUNIQ as
+ * witness_find; -EINVAL: the claim's id is not whole; -errno; with a sentence. */
 static int find_runs(struct store *s, char *const *words, size_t n_words, const struct claim *claim, struct err *err,
                      store_id **ids, size_t *n)
 {
@@ -35,7 +36,7 @@ static void drop_repeated(store_id *ids, size_t *n)
 				k++;
 }
 
-/* The runs beside the claimed ones, and all together. */
+/* The runs beside the claimed ones, and all together. 0; -errno with a sentence; ret is to be released in any case. */
 static int judge_plan(struct store *s, const store_id *ids, size_t n, struct claim *claim, const char *tolerance,
                       const struct witness_options *o, struct err *err, struct judged *ret)
 {

@@ -32,7 +32,8 @@ void judged_release(struct judged *j);
 /* Is the claim reproducible by this record? What failed in the same way again is the same again, and nobody's result.
  * Where the runs were made by a plan, by all runs of that plan, those that nobody claims too. */
 bool judged_agrees(const struct judged *j);
-/* What the plan of the runs says against the claim. */
+/* What the plan of the runs says against the claim. JUDGED_PLAN_UNKNOWN: what the plan holds cannot be read any more.
+ * */
 enum judged_plan {
 	JUDGED_PLAN_FITS,     /* nothing, or there is no plan */
 	JUDGED_PLAN_UNKNOWN,  /* what some runs of it gave is not known any more */

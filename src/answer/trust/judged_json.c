@@ -12,6 +12,7 @@ static json_t *values_json(const struct element *x)
 	return a;
 }
 
+/* Elements by name, with their values. The caller's. */
 static json_t *set_json(const struct elements *e)
 {
 	json_t *o = json_object();
@@ -38,6 +39,7 @@ static json_t *factor_json(const struct trust_factor *f)
 	return o;
 }
 
+/* Trust that was not judged is null. */
 static void trust_json(json_t *o, const struct trust *t)
 {
 	json_t *list = json_array();

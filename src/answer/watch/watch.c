@@ -65,6 +65,8 @@ static int was_there(const struct watch *w, store_id version)
 	return r < 0 ? r : there;
 }
 
+/* made: else it was only used. Puts what is new into w->came, and w->news if it is to be told of; with the first look
+ * all is met already. 0 or more, -errno. */
 static int note_version(struct watch *w, store_id version, bool made)
 {
 	struct version_info v;
@@ -96,6 +98,7 @@ static int note_edges(struct watch *w, const struct edges *e, bool made)
 	return r < 0 ? r : 0;
 }
 
+/* Notes the execution, or the files that it made and used, as is asked for. 0, -errno. */
 static int note_exec(struct watch *w, store_id exec)
 {
 	struct edges e = {0};
@@ -131,6 +134,7 @@ static bool is_over(struct watch *w, const struct run_info *run)
 	return has_ended(run) || (w->first && live_recording(w->a->store, &w->live, run) == RECORDING_CUT_OFF);
 }
 
+/* 0, -errno. */
 static int note_execs(struct watch *w, store_id run)
 {
 	store_id *execs = NULL;
@@ -142,6 +146,7 @@ static int note_execs(struct watch *w, store_id run)
 	return r < 0 ? r : 0;
 }
 
+/* A run that was over at an earlier look is passed over. 0 or more, -errno. */
 static int note_run(struct watch *w, store_id id)
 {
 	struct run_info run;
@@ -166,6 +171,7 @@ static int note_run(struct watch *w, store_id id)
 	return idmap_find(&w->met, key) ? 0 : idset_add(&w->news, id);
 }
 
+/* Fills w->news and w->came, sorted, from all runs, the oldest first. 0, -errno. */
 static int find_news(struct watch *w)
 {
 	store_id *runs = NULL;
@@ -235,6 +241,8 @@ static int may_go_on(const struct watch *w, store_id id)
 	return r <= 0 ? r : x.run && !has_ended(&run);
 }
 
+/* Tells of what is in `all`; what has not ended comes with a later look. Returns what `each` returned above 0; 0,
+ * -errno. */
 static int tell_news(struct watch *w, const struct idset *all, const struct idset *sure, watch_each *each, void *arg)
 {
 	static const enum watch_what whats[] = {
@@ -298,6 +306,7 @@ static int can_be_stale(struct watch *w, store_id version)
 	return r < 0 ? r : !r;
 }
 
+/* Tells of what came from the version that was replaced, and is in `all`. 0, what `each` returned, -errno. */
 static int tell_stale_of(struct watch *w, store_id was, store_id now, const struct idset *all, watch_each *each,
                          void *arg)
 {
@@ -323,6 +332,7 @@ static int tell_stale_of(struct watch *w, store_id was, store_id now, const stru
 	return r;
 }
 
+/* 0, what `each` returned, -errno. */
 static int tell_stale(struct watch *w, const struct idset *all, watch_each *each, void *arg)
 {
 	int r = 0;
@@ -335,7 +345,7 @@ static int tell_stale(struct watch *w, const struct idset *all, watch_each *each
 	return r;
 }
 
-/* Versions from outside are told of by what they replace only. */
+/* Versions from outside are told of by what they replace only. 0, -errno. */
 static int note_told(struct watch *w)
 {
 	int r = 0;
@@ -411,6 +421,7 @@ void watch_free(struct watch *w)
 
 /* ---- JSON ---- */
 
+/* 0; -ENOENT: the record does not have it; -errno. *ret is the caller's. */
 static int version_json(const struct answer_source *a, store_id id, json_t **ret)
 {
 	struct version_info v;
@@ -423,6 +434,7 @@ static int version_json(const struct answer_source *a, store_id id, json_t **ret
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
+/* As version_json; o is as it was where it is not 0. */
 static int put_version(const struct answer_source *a, store_id id, json_t *o, const char *key)
 {
 	json_t *one = NULL;

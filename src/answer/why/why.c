@@ -35,7 +35,7 @@ void why_release(struct why *n)
 	free(n->is);
 }
 
-/* Goes on, from a maker or helper, through files that only those know that count to the same execution. */
+/* Goes on, from a maker or helper, through files that only those know that count to the same execution. 0, -errno. */
 static int add_helpers(const struct answer_source *a, struct why *n, uint32_t x, store_id rep)
 {
 	const struct lineage_node *node = &n->l.nodes[x];
@@ -80,7 +80,8 @@ static int show_forks_as_shells(struct why *n)
 	return 0;
 }
 
-/* Looks to whom the makers count. Any of them to another execution: *ret_any. */
+/* Looks to whom the makers count. Any of them to another execution: *ret_any. all: they count to themselves. 0, -errno.
+ * */
 static int find_reps(const struct answer_source *a, struct why *n, bool all, bool *ret_any)
 {
 	*ret_any = false;
@@ -153,7 +154,7 @@ static int hash_command(struct store *s, store_id exec, uint64_t *ret)
 }
 
 /* Which of the makers kept so far stands for maker i, or UINT32_MAX: of those that count to one execution the first; of
- * the direct ones that are one command, too. */
+ * the direct ones that are one command, too. 0, -errno. */
 static int find_same_maker(struct store *s, struct why *n, size_t i, struct idmap *reps, struct idmap *commands,
                            size_t kept, uint32_t *ret)
 {
@@ -182,7 +183,7 @@ static int find_same_maker(struct store *s, struct why *n, size_t i, struct idma
 	return r < 0 ? r : 0;
 }
 
-/* Those for whom another one stands are helpers. */
+/* Those for whom another one stands are helpers. times[] counts for how many each stands. 0, -errno. */
 static int merge_makers(struct store *s, struct why *n)
 {
 	struct idmap reps = {0}, commands = {0};
@@ -210,7 +211,7 @@ static int merge_makers(struct store *s, struct why *n)
 }
 
 /* Of wrappers and of shells that were given a command, what people mean is what started them, if that is in the record.
- */
+ * all: it is the opener itself. Sets n->within, 0 where there is none. 0, -errno. */
 static int find_within(const struct answer_source *a, struct why *n, bool all)
 {
 	store_id id = n->opener != UINT32_MAX ? n->l.nodes[n->opener].id : 0, at = id;
@@ -256,7 +257,7 @@ static bool alloc_lists(struct why *n)
 	return true;
 }
 
-/* Of each maker that counts to another execution. */
+/* Of each maker that counts to another execution. 0, -errno. */
 static int add_all_helpers(const struct answer_source *a, struct why *n)
 {
 	int r = 0;
@@ -273,7 +274,8 @@ static int add_all_helpers(const struct answer_source *a, struct why *n)
 
 enum { INPUTS_ASKED = 16 }; /* a line of text names fewer; so many cost 0.1 ms */
 
-/* Such gaps of those who made a file that was used; where it has no name, those of the whole run. */
+/* Such gaps of those who made a file that was used; where it has no name, those of the whole run. Adds to *gaps. 0,
+ * -errno. */
 static int add_gaps_of_input(const struct answer_source *a, store_id version, store_id by, uint64_t *gaps)
 {
 	struct version_info v;
@@ -330,7 +332,8 @@ static uint64_t gaps_when_made(const struct answer_source *a, store_id exec, con
 	return store_exec_gaps(a->store, exec, lo, until, &its) > 0 ? its : all;
 }
 
-/* What could not be seen of what is told: of the programs, and of the files that they used. */
+/* What could not be seen of what is told: of the programs, and of the files that they used. Only of the first
+ * INPUTS_ASKED inputs. 0, -errno. */
 static int add_gaps(const struct answer_source *a, struct why *n)
 {
 	struct made *made = find_when_made(&n->l);
@@ -351,6 +354,8 @@ static int add_gaps(const struct answer_source *a, struct why *n)
 	return r;
 }
 
+/* One walk of that depth. *ret_again: a deeper one would tell more, for a maker counts to another execution. ret is to
+ * be released where it is 0; -errno. */
 static int walk_near(const struct answer_source *a, store_id version, unsigned depth, unsigned flags, struct why *ret,
                      bool *ret_again)
 {

@@ -36,6 +36,7 @@ static int cmp_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* The order of inputs: what is more likely to be meant by a person first; an order of its own for each. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct input *a = pa, *b = pb;
@@ -110,6 +111,8 @@ static void append_path(struct buf *b, size_t from, struct str path)
 	}
 }
 
+/* A word as a path below cwd; each path once. Long words, and more than ARGUMENTS, are passed over. No memory:
+ * a->failed. */
 static void add_argument(struct arguments *a, struct str cwd, struct str word, bool option)
 {
 	size_t from = a->text.n;
@@ -150,6 +153,7 @@ static bool is_option(struct str arg)
 	return arg.n > 1 && *arg.p == '-';
 }
 
+/* The words behind the command's first, as paths; `option`: the word is one, or stands behind one. 0, -errno. */
 static int add_arguments_of(struct store *s, store_id exec, struct arguments *a)
 {
 	struct exec_info x;
@@ -164,6 +168,7 @@ static int add_arguments_of(struct store *s, store_id exec, struct arguments *a)
 	return r < 0 ? r : 0;
 }
 
+/* The last maker's first, then the helpers'. 0, -errno. */
 static int find_arguments(struct store *s, const struct why *n, struct arguments *a)
 {
 	int r = 0;
@@ -311,6 +316,8 @@ static int is_own_cache(struct store *s, store_id version, const struct reader *
 	return by->exe && x.exe == by->exe && x.script == by->script && str_eq(first_subject(&x), buf_view(&by->subject));
 }
 
+/* Loads the execution, if ret has another one. 0: the record does not have it, or it was loaded before; 1 or 0 else;
+ * -errno. */
 static int load_reader(struct store *s, const struct why *n, uint32_t node, struct reader *ret)
 {
 	struct exec_info x;
@@ -334,6 +341,8 @@ static int load_reader(struct store *s, const struct why *n, uint32_t node, stru
 	return r < 0 ? r : ret->cwd.failed || ret->program.failed || ret->subject.failed ? -ENOMEM : 0;
 }
 
+/* Is it an argument, in a folder that is one, below the working directory, or elsewhere? Sets in->place and
+ * in->argument. */
 static void find_place(const struct arguments *a, struct str path, struct str cwd, struct input *in)
 {
 	uint32_t i = find_argument(a, path);
@@ -377,6 +386,7 @@ static int is_cache(struct store *s, const struct idmap *parts, const struct ver
 	return r == 0 && !named ? is_own_cache(s, v->id, by) : r;
 }
 
+/* By where it lies and what it is called; named: it is an argument. */
 static enum why_role role_by_name(const struct version_info *v, const struct file_info *f, const struct reader *by,
                                   uint16_t mode, const char *extra, bool named)
 {
@@ -395,7 +405,8 @@ static enum why_role role_by_name(const struct version_info *v, const struct fil
 	return has_dot_part(f->path, below ? cwd.n : 0) ? WHY_ROLE_settings : WHY_ROLE_data;
 }
 
-/* Finds role, place and size of a regular file; of an object of an HDF5 file those of the file. */
+/* Finds role, place and size of a regular file; of an object of an HDF5 file those of the file. What is no regular file
+ * stays as it is. 0, -errno. */
 static int describe_input(const struct answer_source *a, const struct why *n, struct inputs *all, uint16_t mode,
                           struct input *in)
 {
@@ -543,6 +554,7 @@ static int fill_input(const struct answer_source *a, struct why *n, struct input
 	return 0;
 }
 
+/* Adds what e leads to, once; of several edges the one counts whose rank is less. 0, -errno. Room is there. */
 static int add_input(const struct answer_source *a, struct why *n, struct inputs *in, const struct lineage_edge *e,
                      uint32_t rank)
 {

@@ -14,7 +14,7 @@ static bool *find_sure(const struct lineage *l)
 	return sure;
 }
 
-/* n_seen: how many of them may be certain, as `certain` has it of each node. */
+/* n_seen: how many of them may be certain, as `certain` has it of each node. 0, -errno. */
 static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
                           size_t n_seen, const bool *certain, json_t *list)
 {

@@ -46,7 +46,8 @@ static void add_part(struct parts *p, uint32_t node, enum part part)
 	p->queue[p->n_queue++] = node;
 }
 
-/* Those who generated the version itself, without those who only opened it, which are kept apart. */
+/* Those who generated the version itself, without those who only opened it, which are kept apart. n->opener: the last
+ * of those that only opened it. 0, -errno. */
 static int add_direct(struct parts *p)
 {
 	struct why *n = p->n;
@@ -105,7 +106,7 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 	return fold_is_shell(wc) ? PART_SHELL : wc == FOLD_launcher ? PART_HELPER : PART_STAGE;
 }
 
-/* clients: also who only connected to it. */
+/* clients: also who only connected to it. 0, -errno. */
 static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream, bool clients)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
@@ -137,7 +138,8 @@ static int add_writers(struct parts *p, uint32_t reader, uint32_t stream)
 	return r;
 }
 
-/* Who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had read. */
+/* Who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had read. 0,
+ * -errno. */
 static int add_upstream(struct parts *p, uint32_t part)
 {
 	const struct lineage_node *x = &p->n->l.nodes[part];
@@ -152,7 +154,8 @@ static int add_upstream(struct parts *p, uint32_t part)
 	return r;
 }
 
-/* A launcher that wrote for its commands is none of the makers: they are. Only where it is the one that wrote. */
+/* A launcher that wrote for its commands is none of the makers: they are. Only where it is the one that wrote. *direct
+ * becomes the launcher and its commands, which follow it in the queue. 0, -errno. */
 static int replace_launcher(struct parts *p, size_t *direct)
 {
 	enum fold_class c;
