@@ -105,6 +105,8 @@ static enum column column_of(const struct history *h, enum advice_resource r)
 	return choice[r][2 * n < h->n];
 }
 
+/* The method that was asked for, if it can answer; else the one that wastes least of those that fail seldom enough;
+ * METHOD_maximum where nothing can be told. */
 static int choose_method(const struct advice_options *o, struct advised *a)
 {
 	double retries = o->retries > 0 ? o->retries : 0.05, best = -1;
@@ -166,6 +168,7 @@ static size_t collect_needs(const struct history *h, enum advice_resource r, enu
 	return n;
 }
 
+/* The task that needed most was stopped at a limit, and none that was not stopped needed as much. */
 static bool most_was_cut(const struct sizing_task *v, size_t n)
 {
 	double most = 0, enough = 0;
@@ -176,6 +179,7 @@ static bool most_was_cut(const struct sizing_task *v, size_t n)
 	return enough < most;
 }
 
+/* Asks all methods for a task with that input (bytes; less than 0: not known), and chooses. 0, -ENOMEM. */
 static int ask_all_methods(const struct advice_options *o, struct sizing *s, double input, struct advised *ret)
 {
 	int rc = sizing_fit(s);
@@ -195,6 +199,8 @@ static int ask_all_methods(const struct advice_options *o, struct sizing *s, dou
 	return 0;
 }
 
+/* One resource. failed_count: what failed tasks needed counts, too. ret->known is false where there are no tasks. 0,
+ * -ENOMEM. */
 static int advise_one(const struct history *h, enum advice_resource r, const struct advice_options *o,
                       bool failed_count, double input, struct advised *ret)
 {
@@ -228,6 +234,7 @@ static int advise_one(const struct history *h, enum advice_resource r, const str
 
 /* ---- all ---- */
 
+/* *ret lies in raw, which is the caller's. 1; 0: the command is not recorded; -errno; both with a sentence. */
 static int get_command(struct store *s, store_id run, struct buf *raw, struct strlist *ret, struct err *err)
 {
 	struct run_info r;
@@ -254,7 +261,7 @@ static void encode_argv(char *const *argv, struct buf *raw, struct strlist *ret)
 }
 
 /* The history's input is that of the files named in commands where the command to come is all that is known: of it
- * nothing else can be looked at. */
+ * nothing else can be looked at. *ret: bytes, less than 0 where they are not known. 0, -errno. */
 static int find_input(struct store *s, const struct advice_options *o, char *const *argv, store_id run,
                       struct history *h, double *ret)
 {

@@ -14,6 +14,8 @@
 #define LEAST_WALL (60 * 1e9)
 #define LEAST_MEMORY (64.0 * 1048576)
 
+/* index: brings it up to date; if that cannot be, what is indexed is opened as it is. 0; -ENOENT: there is no record;
+ * -errno. */
 static int open_indexed_store(const char *home, bool index, struct err *err, struct store **ret)
 {
 	int rc = store_open(home, STORE_READ, err, ret);
@@ -86,6 +88,7 @@ static const unsigned char looked_at[] = {FIGURE_wall_time,    FIGURE_cpu_time, 
                                           FIGURE_threads_peak, FIGURE_disk_footprint_peak};
 enum { LOOKED_AT = sizeof(looked_at) };
 
+/* v: nanoseconds, bytes or a number, as the figure's unit is. */
 static void put_amount(struct buf *b, enum figure_name f, int64_t v)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -111,6 +114,8 @@ static double tolerance_factor(size_t n)
 	return z_99 * sqrt(k * (1 + 1 / (double)n) / (k * root * root * root));
 }
 
+/* By the logarithms of the complete figures of tasks that were not stopped. False also where there are fewer than
+ * UNLIKE_FEW, or the value lies between those seen. *ret_min and *ret_max are set only where *ret_n is not 0. */
 static bool is_unlike(const struct history *h, size_t column, int64_t value, size_t *ret_n, int64_t *ret_min,
                       int64_t *ret_max)
 {

@@ -83,6 +83,7 @@ static int meet_summary(struct loading *l, const struct summary_info *m, struct 
 
 /* ---- groups ---- */
 
+/* *ret: the number of the group whose values the task has; a new one where there is none. 0, -errno. */
 static int find_group(struct loading *l, const struct summary_info *m, uint32_t *ret)
 {
 	struct buf *b = &l->key;
@@ -122,6 +123,8 @@ static int find_group(struct loading *l, const struct summary_info *m, uint32_t 
 
 /* ---- reading ---- */
 
+/* Called for each summary; arg is a struct loading. Summaries that were met, or do not fit, are passed over. 0, -errno.
+ * */
 static int append_history_task(void *arg, const struct summary_info *m)
 {
 	struct loading *l = arg;
@@ -159,6 +162,7 @@ static int append_history_task(void *arg, const struct summary_info *m)
 	return 0;
 }
 
+/* An order of its own for each, by when the task began. */
 static int compare_tasks_by_start(const void *pa, const void *pb)
 {
 	const struct task *a = pa, *b = pb;
@@ -197,7 +201,7 @@ static int compare_groups(const void *pa, const void *pb, void *arg)
 	return 0;
 }
 
-/* Drops the groups that lost their tasks, and sorts the others. */
+/* Drops the groups that lost their tasks, and sorts the others. 0; -ENOMEM, then h is as it was. */
 static int settle_groups(struct loading *l, struct history *h)
 {
 	size_t n = l->o->n_by ? l->groups.n : 1, kept = 0;
@@ -232,6 +236,7 @@ static int settle_groups(struct loading *l, struct history *h)
 	return 0;
 }
 
+/* Only of tasks whose input is not known by a label. 0, -errno. */
 static int find_inputs(struct loading *l, struct history *h)
 {
 	struct input_cache *c = input_cache_new(l->o->system_extra);

@@ -39,6 +39,7 @@ void input_cache_free(struct input_cache *c)
 	free(c);
 }
 
+/* *ret: its place. 0, -ENOMEM. */
 static int add_size(struct input_cache *c, double size, uint32_t *ret)
 {
 	if (!vec_has_room(c->sizes, c->n, c->cap))
@@ -48,7 +49,7 @@ static int add_size(struct input_cache *c, double size, uint32_t *ret)
 	return 0;
 }
 
-/* Its place in sizes, or SIZE_NONE. */
+/* Its place in sizes, or SIZE_NONE. Sizes that are not known are -1 there. SIZE_NONE: it does not count. 0, -errno. */
 static int load_input_size(struct store *s, struct input_cache *c, store_id version, uint32_t *ret)
 {
 	bool is_new = false;
@@ -105,6 +106,8 @@ static bool is_input_named(const struct strlist *argv, struct str path)
 	return false;
 }
 
+/* Adds to *sum, and to *named if the command names it; they become -1, and stay so, where a size is not known. 0,
+ * -errno. */
 static int sum_input(struct store *s, struct input_cache *c, store_id version, const struct strlist *argv, double *sum,
                      double *named)
 {
@@ -121,7 +124,7 @@ static int sum_input(struct store *s, struct input_cache *c, store_id version, c
 	return rc < 0 ? rc : 0;
 }
 
-/* What the executions made: versions that are no inputs of the run. */
+/* What the executions made: versions that are no inputs of the run. 0 or more, -errno. */
 static int versions_made(struct store *s, const store_id *execs, size_t n, struct idmap *made)
 {
 	struct edges e = {0};
@@ -136,7 +139,8 @@ static int versions_made(struct store *s, const store_id *execs, size_t n, struc
 	return rc;
 }
 
-/* Adds up what the executions used and did not make, each version once. */
+/* Adds up what the executions used and did not make, each version once. sum and named as sum_input has them. 0 or more,
+ * -errno. */
 static int sum_inputs(struct store *s, struct input_cache *c, const store_id *execs, size_t n, const struct idmap *made,
                       const struct strlist *argv, double *sum, double *named)
 {

@@ -14,7 +14,7 @@ void input_cache_free(struct input_cache *c);
  * size is not known. 0 or -errno. */
 int input_of_run(struct store *s, struct input_cache *c, store_id run, double *ret, double *ret_named);
 /* The sizes, now, of the regular files that the words of a command name, behind its first; of OPTION=FILE, too. Files
- * that a run of the same command made are results, and do not count. */
+ * that a run of the same command made are results, and do not count. *ret: bytes. 0 or more, -errno. */
 int input_of_command(struct store *s, char *const *argv, double *ret);
 
 #endif

@@ -127,6 +127,7 @@ static void write_snakemake(const struct amounts *n, struct buf *b)
 	buf_char(b, '\n');
 }
 
+/* "--limit ..." with what is known; nothing where nothing is. */
 static void write_run_options(const struct advice *a, const struct amounts *n, struct buf *b)
 {
 	const char *comma = "--limit ";

@@ -91,6 +91,7 @@ static int compare_tasks_by_need(const void *pa, const void *pb)
 	return (int)a->censored - (int)b->censored;
 }
 
+/* Sorts the tasks that came since the last fit into the others. 0, -ENOMEM. */
 static int merge_new_tasks(struct sizing *s)
 {
 	size_t n = s->tasks.n, i = 0, k = s->fitted;
@@ -223,6 +224,8 @@ static void fit_margins(struct sizing *s, bool censored)
 			s->margin[m] = residual_quantile(s, share_below(s, (enum method)m), censored);
 }
 
+/* Need by input, of the tasks that have one; s->line is false where there are too few, or needs do not grow with it. 0,
+ * -ENOMEM. */
 static int fit_line(struct sizing *s)
 {
 	size_t n = 0;
@@ -339,6 +342,8 @@ double sizing_again(const struct sizing *s, double a)
 
 /* ---- back-test ---- */
 
+/* What the task would have been given, and again after each failure, by a method that knows only the tasks before it.
+ * Nothing where the method cannot answer. */
 static void backtest_task(const struct sizing *s, enum method m, const struct sizing_task *t, struct backtest *b)
 {
 	double a;

@@ -48,7 +48,7 @@ struct sizing_task {
 struct sizing; /* what is known of the tasks so far */
 struct sizing *sizing_new(double quantile);
 void sizing_free(struct sizing *s);
-/* 0 or -ENOMEM. It counts from the next fit on. */
+/* 0 or -ENOMEM. It counts from the next fit on. Nothing to do where no task came since the last fit. */
 int sizing_add(struct sizing *s, const struct sizing_task *t);
 int sizing_fit(struct sizing *s);
 size_t sizing_tasks(const struct sizing *s);    /* that the last fit knew */

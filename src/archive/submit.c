@@ -25,6 +25,7 @@ struct submit {
 	struct buf text;
 };
 
+/* 0, -ENOMEM. */
 static int note_known_hash(struct submit *u, uint64_t hash)
 {
 	uint64_t *slot = vec_add(&u->hashes);
@@ -83,6 +84,7 @@ static int end_archive_session(struct submit *u, struct err *err)
 	return rc;
 }
 
+/* Writes u->text as an event. A new session begins after each SESSION_SUMMARIES. 0; -errno with a sentence. */
 static int write_one(struct submit *u, const struct parsed_summary *t, struct err *err)
 {
 	int rc = u->writer && u->written % SESSION_SUMMARIES == 0 ? end_archive_session(u, err) : 0;
@@ -102,6 +104,8 @@ static int write_one(struct submit *u, const struct parsed_summary *t, struct er
 	return 0;
 }
 
+/* Redacts it and writes it, unless it is there already or its run was forgotten; r counts which. 0; -errno with a
+ * sentence. */
 static int add_one(struct submit *u, struct parsed_summary *t, struct err *err, struct submit_report *r)
 {
 	struct summary *m = &t->summary;

@@ -201,6 +201,7 @@ static void host_class(const struct summary_info *m, struct buf *ret)
 		           (unsigned long long)(((parse_label_number(memory) >> 29) + 1) >> 1));
 }
 
+/* "oom", "limit", "SIGNAME" or the exit status; nothing where that is not known. */
 static void how_it_ended(const struct summary_info *m, struct buf *ret)
 {
 	const char *name = m->signal > 0 ? sigabbrev_np(m->signal) : NULL;
@@ -216,7 +217,8 @@ static void how_it_ended(const struct summary_info *m, struct buf *ret)
 		buf_printf(ret, "%d", m->status);
 }
 
-/* Job and step are of the run's first execution, where it was recorded. */
+/* Job and step are of the run's first execution, where it was recorded. Else as the monitor had it. 0, also where
+ * nothing is known and nothing appended; -errno. */
 static int write_job_role(struct store *s, const struct summary_info *m, bool step, struct buf *ret)
 {
 	store_id *execs = NULL;

@@ -110,6 +110,7 @@ int where_value(struct str text, const char *unit, int decimals, int64_t *ret)
 
 /* ---- grammar ---- */
 
+/* Always -EINVAL, with a sentence that shows where. */
 static int report_expected(struct parser *p, const char *what)
 {
 	while (isspace((unsigned char)*p->p))
@@ -150,6 +151,7 @@ static bool accept_keyword(struct parser *p, const char *word)
 	return true;
 }
 
+/* 0; -EINVAL with a sentence. */
 static int take_test(struct parser *p, enum where_test *ret)
 {
 	static const struct {
@@ -167,6 +169,7 @@ static int take_test(struct parser *p, enum where_test *ret)
 	return report_expected(p, "= != < <= > or >=");
 }
 
+/* A word; quotes take in blanks, and a backslash one character. 0; -EINVAL with a sentence; -ENOMEM. */
 static int take_value(struct parser *p, struct buf *ret)
 {
 	const char *begin;
@@ -191,6 +194,7 @@ static int take_value(struct parser *p, struct buf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
+/* 0; -EINVAL: it is none of that figure, with a sentence; -ENOMEM. */
 static int set_value(struct parser *p, struct where *w, struct buf *text)
 {
 	if (w->op == WHERE_KEY) {
@@ -206,6 +210,7 @@ static int set_value(struct parser *p, struct where *w, struct buf *text)
 	return rc < 0 ? -EINVAL : 0;
 }
 
+/* One condition: a figure or key, a test, a value. 0; -EINVAL with a sentence; -ENOMEM. */
 static int parse_where_condition(struct parser *p, struct where *w)
 {
 	struct str name = peek_name(p);
@@ -235,6 +240,8 @@ static int parse_where_condition(struct parser *p, struct where *w)
 
 static int parse_where_or(struct parser *p, struct where **ret);
 
+/* A condition, `not` one, or one in parentheses. *ret is the caller's, set where it is 0. -EINVAL with a sentence;
+ * -ENOMEM. */
 static int parse_where_not(struct parser *p, struct where **ret)
 {
 	if (++p->depth > DEPTH_MAX)
@@ -272,6 +279,7 @@ static int parse_where_not(struct parser *p, struct where **ret)
 	return rc;
 }
 
+/* Takes a and b over, also where it is -ENOMEM. */
 static int make_where_pair(enum where_op op, struct where *a, struct where *b, struct where **ret)
 {
 	struct where *w = calloc(1, sizeof(*w));
@@ -287,6 +295,7 @@ static int make_where_pair(enum where_op op, struct where *a, struct where *b, s
 	return 0;
 }
 
+/* Conditions with `and`, or nothing, between them. As parse_where_not. */
 static int parse_where_and(struct parser *p, struct where **ret)
 {
 	struct where *all = NULL, *next = NULL;
@@ -306,6 +315,7 @@ static int parse_where_and(struct parser *p, struct where **ret)
 	return rc;
 }
 
+/* As parse_where_not. */
 static int parse_where_or(struct parser *p, struct where **ret)
 {
 	struct where *all = NULL, *next = NULL;
@@ -359,6 +369,7 @@ static bool compare_by_test(enum where_test test, int64_t a, int64_t b)
 	return false;
 }
 
+/* 1, 0; -errno. A task that has no such value holds neither for = nor for !=. */
 static int key_holds(const struct where *w, struct store *s, const struct summary_info *m)
 {
 	struct buf value = {0};
