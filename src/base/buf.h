@@ -16,7 +16,7 @@ struct buf {
 };
 
 void buf_release(struct buf *b);
-/* Makes room for n more bytes; false if there is none. */
+/* Makes room for n more bytes; false if there is none. buf_printf: no memory, b->failed. */
 bool buf_room(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_str(struct buf *b, struct str s);

@@ -23,6 +23,7 @@ static int copy_stream(int given, int stream, int *ret)
 	return *ret >= 0 || (given == CHILD_SAME && errno == EBADF) ? 0 : -errno;
 }
 
+/* In the child: makes the three its standard streams, in whatever order they lie. 0, -errno. */
 static int place_streams(const struct child *c)
 {
 	const int given[] = {c->in, c->out, c->err == CHILD_PRINTS ? c->out : c->err};
@@ -65,6 +66,7 @@ static _Noreturn void become(const struct child *c, int to)
 	_exit(127);
 }
 
+/* Neither end becomes one of the standard streams. 0, -errno. */
 static int open_pipe(int ret[2])
 {
 	if (pipe2(ret, O_CLOEXEC) < 0)
@@ -166,7 +168,8 @@ static int wait_readable(int fd, int64_t until)
 	}
 }
 
-/* To the end: 0. 1: there is more than is to be kept. */
+/* To the end: 0. 1: there is more than is to be kept. Behind what is in ret; c->most bytes at most are kept. Only with
+ * c->cut it stops there. -ETIMEDOUT, -errno. */
 static int read_printed(const struct child *c, int fd, struct buf *ret)
 {
 	const size_t from = ret->n;

@@ -33,14 +33,15 @@ struct child {
 };
 
 /* Starts it. The caller waits for *ret_pid. Where the program cannot be started, the result says why, and there is no
- * child. */
+ * child. 0; -errno of the fork, or of what the child did before and at its exec. */
 int child_start(const struct child *c, pid_t *ret_pid);
 /* Waits for its end; the wait status, or -errno. */
 int child_wait(pid_t pid);
 /* A signal to a child that was not waited for; none to another process that has its number by now. For a signal
  * handler, too, of the thread that waits. 0, or -errno: -ESRCH where it has ended. */
 int child_signal(pid_t pid, int sig);
-/* child_start and child_wait in one. */
+/* child_start and child_wait in one. What child_wait returns; -ETIMEDOUT: c->limit_ms were over, and it was killed;
+ * -errno. */
 int child_run(const struct child *c);
 /* Runs it with a pipe as its standard output and appends what it prints to ret. The wait status (0 also of what was cut
  * off), or -errno. What it had printed until then is in ret in any case. */

@@ -85,6 +85,7 @@ int config_parse_duration(const char *text, int64_t *ret)
 	return -EINVAL;
 }
 
+/* words: with blanks between them. */
 static bool is_word_of(const char *value, const char *words)
 {
 	size_t n = strlen(value);
@@ -94,6 +95,7 @@ static bool is_word_of(const char *value, const char *words)
 	return false;
 }
 
+/* One word, or several with commas; `on` and `off` only alone. */
 static bool are_words_of(const char *value, const char *words)
 {
 	char one[64];
@@ -201,7 +203,8 @@ static char *trim_blanks(char *p)
 	return p;
 }
 
-/* A path as written in a file, made absolute. */
+/* A path as written in a file, made absolute. ~/ is HOME; a relative one begins in the folder of the file. As
+ * config_set. */
 static int set_path(const struct source *s, enum config_key key, const char *value, const char *origin, struct err *err)
 {
 	const char *home = getenv("HOME");
@@ -217,6 +220,7 @@ static int set_path(const struct source *s, enum config_key key, const char *val
 	return r;
 }
 
+/* Changes line. What is wrong, or not to be set here, is told by s->warn, and passed over: 0. -ENOMEM. */
 static int take_line(const struct source *s, char *line, unsigned number)
 {
 	char origin[4200], text[4800];
@@ -253,6 +257,7 @@ static int take_line(const struct source *s, char *line, unsigned number)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* As take_line, of each line. A file that is too large, or cannot be read, is passed over with a warning. */
 static int load_fd(const struct source *s, int fd)
 {
 	char *text = malloc(FILE_MAX + 1);
@@ -288,7 +293,7 @@ static bool trusts_owner(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Closes fd. owned: the file must be the user's or root's. */
+/* Closes fd. owned: the file must be the user's or root's. What it is not is told by a warning: 0; -ENOMEM. */
 static int load_open(const struct source *s, int fd, bool owned)
 {
 	char line[4800];
@@ -307,6 +312,7 @@ static int load_open(const struct source *s, int fd, bool owned)
 	return r;
 }
 
+/* 0, also where there is none, or a warning was given; -ENOMEM. */
 static int load_config_file(const struct source *s, bool owned)
 {
 	char line[4800];
@@ -325,6 +331,7 @@ int config_load_file(struct config *c, const char *path, const char *base, confi
 	return load_config_file(&(struct source){.c = c, .path = path, .base = base, .warn = warn, .arg = arg}, false);
 }
 
+/* $XDG_CONFIG_HOME, else ~/.config; relative ones are none. 0, -ENOMEM. */
 static int load_user(struct config *c, config_warn *warn, void *arg)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -397,6 +404,8 @@ static int open_project(const struct source *s, const char *dir)
 	return fd;
 }
 
+/* A project that the user does not trust sets only what has the scope `project`, and nothing that is set already. 0,
+ * -ENOMEM. */
 static int load_project_of(struct config *c, const char *dir, const char *path, config_warn *warn, void *arg)
 {
 	char line[4800];
@@ -429,7 +438,7 @@ static int load_project_of(struct config *c, const char *dir, const char *path, 
 	return r;
 }
 
-/* The nearest .stemma/config from the working directory upwards. */
+/* The nearest .stemma/config from the working directory upwards. 0, -ENOMEM. */
 static int load_project(struct config *c, config_warn *warn, void *arg)
 {
 	char *dir = getcwd(NULL, 0);

@@ -38,7 +38,8 @@ int config_load(struct config *c, config_warn *warn, void *arg);
 /* As config_load, from one file only; a missing file is fine. base: what relative paths are relative to. */
 int config_load_file(struct config *c, const char *path, const char *base, config_warn *warn, void *arg);
 /* Sets one value, over what is there. -EINVAL with a sentence if the value is not one of the key's. */
-/* Is it a value of that setting? */
+/* Is it a value of that setting? config_set: value and origin are copied. 0; -EINVAL: it is none; -ENOMEM; with a
+ * sentence. */
 bool config_allows(enum config_key key, const char *value);
 int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err);
 void config_release(struct config *c);

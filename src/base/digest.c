@@ -138,6 +138,8 @@ static void bus_end(void)
 	pthread_mutex_unlock(&bus_lock);
 }
 
+/* Of n bytes from `at` on, which is a multiple of the page. -EAGAIN: it cannot be mapped; -ESTALE: the file became
+ * shorter meanwhile. */
 static int sum_window(int fd, uint64_t at, size_t n, struct digest_sum *s)
 {
 	struct window w = {.n = n};

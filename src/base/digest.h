@@ -55,8 +55,9 @@ void digest_cache_close(struct digest_cache *c);
 /* Holes of a file are read, too, at 1.8 GB/s; of one with more than this nobody would see the end: -EFBIG. */
 #define DIGEST_HOLES ((uint64_t)16 << 30)
 
-/* Of the file at path, or of the open file fd (its offset stays where it is); st: what fstat said just before the
- * bytes were read, may be NULL. 0 or -errno. */
+/* Of the file at path, or of the open file fd (its offset stays where it is); st: what fstat said just before the bytes
+ * were read, may be NULL. 0 or -errno. digest_fd: -EINVAL: no regular file; -EFBIG: it is mostly holes. *ret is set
+ * where it is 0. */
 int digest_file(struct digest_cache *c, int dirfd, const char *path, struct digest *ret, struct stat *st);
 int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *st);
 

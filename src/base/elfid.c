@@ -50,6 +50,7 @@ static int id_in(const char *p, size_t n, size_t align, const struct note *want,
 	return 0;
 }
 
+/* A note of a segment. Its length; 0: there is none, or the segment is too long; -errno. */
 static int id_of_segment(int fd, const struct segment *s, const struct note *want, unsigned char ret[ELFID_MAX])
 {
 	char small[1024], *room = small;
@@ -64,6 +65,7 @@ static int id_of_segment(int fd, const struct segment *s, const struct note *wan
 	return got;
 }
 
+/* Only of ELF files of this machine's byte order. Its length; 0: there is none; -errno. */
 static int note_of(int fd, const struct note *want, unsigned char ret[ELFID_MAX])
 {
 	union {

@@ -160,7 +160,8 @@ bool fileid_type_in(const char *mountinfo, uint64_t dev, char ret[64])
 	return found;
 }
 
-/* The file system's UUID from udev, else by the ioctl of Linux 6.9 on its mount point. */
+/* The file system's UUID from udev, else by the ioctl of Linux 6.9 on its mount point. Not from a file system that may
+ * wait. */
 static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 {
 	char name[64], line[256];
@@ -223,6 +224,8 @@ static bool ask_file_system(int dirfd, const char *path, struct statfs *ret)
 	return have;
 }
 
+/* What is known of the file system of device dev, on which path lies. NULL: no memory. boot: this boot's id, for names
+ * that hold no longer. */
 static struct fs_domain *domain_new(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};

@@ -136,6 +136,7 @@ bool io_own(const char *built, const char *installed, char *ret, size_t size)
 	return false;
 }
 
+/* 0, also where it is there already; -ENOTDIR: as something else; -errno. */
 static int make_directory(const char *path, mode_t mode)
 {
 	struct stat st;
@@ -187,6 +188,7 @@ static int open_folder(int dir, const char *name)
 
 static int remove_below(int dir, unsigned depth);
 
+/* A file or a folder with all in it. 0, also where it is not there; -ELOOP: deeper than IO_DEPTH; -errno. */
 static int remove_one(int dir, const char *name, unsigned depth)
 {
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
@@ -202,7 +204,7 @@ static int remove_one(int dir, const char *name, unsigned depth)
 	return unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : r < 0 ? r : -errno;
 }
 
-/* Takes dir. */
+/* Takes dir. Goes on after an error. 0; the first -errno. */
 static int remove_below(int dir, unsigned depth)
 {
 	DIR *d = fdopendir(dir);

@@ -25,7 +25,8 @@ static inline uint32_t hash_fold(uint64_t h)
 	return (uint32_t)(h ^ (h >> 32));
 }
 
-/* Iterates over the values filed under hash: start with *pos = TABLE_START; VEC_NONE at the end. */
+/* Iterates over the values filed under hash: start with *pos = TABLE_START; VEC_NONE at the end. Values of the same
+ * hash stay beside each other. False: no memory. */
 #define TABLE_START SIZE_MAX
 static inline uint32_t table_next(const struct table *t, uint32_t hash, size_t *pos)
 {
@@ -55,12 +56,14 @@ struct map {
 };
 /* VEC_NONE where the key is not in it. */
 uint32_t map_get(const struct map *m, uint64_t key);
-/* Adds or replaces; val must not be VEC_NONE. */
+/* Adds or replaces; val must not be VEC_NONE. False: no memory, and m is as it was. map_clear: it is empty then; a
+ * large table is given back. */
 bool map_set(struct map *m, uint64_t key, uint32_t val);
 void map_clear(struct map *m);
 void map_release(struct map *m);
 
-/* The same for keys that mostly count up from 1: those are places in an array, the others go to a map. */
+/* The same for keys that mostly count up from 1: those are places in an array, the others go to a map. False: no
+ * memory. */
 struct dense {
 	uint32_t *v;
 	size_t n, cap, used;

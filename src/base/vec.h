@@ -18,6 +18,7 @@
 		size_t n, cap;                                                                                                 \
 	}
 
+/* Doubles *cap by halves; `need` elements of `size` bytes. False: no memory, or too many; *v is as it was. */
 bool vec_grow(void **v, size_t *cap, size_t need, size_t size);
 
 /* Room for one more behind n elements, whatever the members of the array are called; cap is a size_t. */
@@ -29,7 +30,8 @@ bool vec_grow(void **v, size_t *cap, size_t need, size_t size);
 #define vec_add(vec) (vec_room(vec, 1) ? &(vec)->v[(vec)->n++] : NULL)
 #define vec_release(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
-/* Memory that is given back all at once: small things by the hundred thousand. */
+/* Memory that is given back all at once: small things by the hundred thousand. arena_take: NULL: no memory. Aligned to
+ * 16 bytes, not zeroed. */
 struct arena {
 	char *p;
 	size_t left;

@@ -82,7 +82,7 @@ static int read_key(const char *path, unsigned char ret[KEY])
 	return mine ? 0 : -EPERM;
 }
 
-/* Whoever is first makes it; the others read what that one made. */
+/* Whoever is first makes it; the others read what that one made. 0, -EIO, -EPERM as read_key, -errno. */
 static int make_key(const char *folder, const char *path, unsigned char ret[KEY])
 {
 	char *temporary = NULL;
@@ -111,6 +111,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* make: if there is none. 0; -ENOENT: there is none, or no home that it could be in; as read_key and make_key. */
 static int get_key(bool make, unsigned char ret[KEY])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -138,6 +139,7 @@ static void append_netstring(struct buf *b, struct str s)
 	buf_str(b, s);
 }
 
+/* The line that stands for the run: its id and a keyed hash of what is in w. 0; -EINVAL: the id is none; as get_key. */
 static int format_mark(bool make, const struct mark_what *w, char ret[LINE + 1])
 {
 	unsigned char key[KEY];

@@ -23,6 +23,7 @@ int own_dir_check(int fd)
 	return st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
 }
 
+/* The folder below parent, if it is this user's own (own_dir_check). A descriptor or -errno. */
 static int open_checked(int parent, const char *name)
 {
 	int fd = openat(parent, name, OPEN_DIR);
@@ -46,7 +47,8 @@ int own_dir_at(int parent, const char *name)
 	return open_checked(parent, name);
 }
 
-/* In a folder that others can write and that is not sticky they could take ours away and put theirs in its place. */
+/* In a folder that others can write and that is not sticky they could take ours away and put theirs in its place. A
+ * descriptor; -EPERM: it is such a folder; -errno. */
 static int open_base(const char *base)
 {
 	struct stat st;
@@ -63,7 +65,8 @@ static int open_base(const char *base)
 	return fd;
 }
 
-/* The first by name of this user's second folders. */
+/* The first by name of this user's second folders. Its descriptor, and its name in ret; -ENOENT: there is none; -errno.
+ * */
 static int find_second(int base, const char *first, char *ret, size_t size)
 {
 	int copy = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ENOENT;
@@ -96,6 +99,7 @@ static void name_first(char *ret, size_t size)
 	snprintf(ret, size, "stemma-%lu", io_outer_uid());
 }
 
+/* Closes dir, and fd where the path is too long (-ENAMETOOLONG). Returns fd, which may be -errno. */
 static int join_own_path(const char *base, int dir, const char *name, int fd, char ret_path[OWN_DIR_PATH])
 {
 	close(dir);

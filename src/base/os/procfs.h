@@ -46,12 +46,15 @@ ssize_t procfs_read(pid_t pid, const char *file, char *ret, size_t size);
 bool procfs_id_mapped(pid_t pid, const char *map, unsigned id);
 
 void procfs_clear(struct procfs *p); /* all unknown */
-/* Each reads one source into *p and leaves the rest as it is. 0 or -errno. */
+/* Each reads one source into *p and leaves the rest as it is. 0 or -errno. procfs_io: first_thread: of that thread
+ * alone, and io_whole is false. */
 int procfs_stat(pid_t pid, struct procfs *p);
 int procfs_status(pid_t pid, struct procfs *p);
 int procfs_cpu(pid_t pid, struct procfs *p);
 int procfs_io(pid_t pid, bool first_thread, struct procfs *p);
-/* The same from texts that are here already. */
+/* The same from texts that are here already. 0; -EINVAL: it is no such text, and p is as it was. Numbers that lack are
+ * 0. procfs_parse_status: what the text does not have stays as it was. Bytes. procfs_parse_io: changes nothing where
+ * one of the six numbers lacks. */
 int procfs_parse_stat(const char *text, struct procfs *p);
 void procfs_parse_status(const char *text, struct procfs *p);
 void procfs_parse_io(const char *text, struct procfs *p);
@@ -69,7 +72,7 @@ int procfs_switches(pid_t pid, uint64_t *ret_voluntary, uint64_t *ret_involuntar
 int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t child), void *arg);
 /* The numbers of a process's descriptors, as text, one after the other; without an allocation, since a table is read
  * twice in a short program's life. `dir` is their folder, for who looks at them. 0 or -errno; at the end NULL, also
- * where the process has gone. */
+ * where the process has gone. procfs_fds_next: the text holds until the next call. */
 struct procfs_fds {
 	int dir;
 	size_t at, have;

@@ -39,6 +39,7 @@ static void *run_task(void *arg)
 	return NULL;
 }
 
+/* Detached, with all signals blocked. 0, -errno. */
 static int start_task_thread(struct task *t)
 {
 	pthread_attr_t attr;
