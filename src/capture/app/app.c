@@ -7,6 +7,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* What bindings and annotations call. An activity's number for APP_BEGIN, else 0; 0 also where nobody records. */
 EXPORT uint64_t stemma_app_say(int kind, const char *name, size_t name_size, const char *value, size_t value_size,
                                const char *version, size_t version_size, double number, int64_t step, uint64_t activity)
 {

@@ -63,6 +63,7 @@ static struct str kept_value(struct buf *b, struct str name, struct str value)
 
 /* ---- activities ---- */
 
+/* Number n, made where it is new. NULL: no memory, 0 or above ACTIVITIES_MAX. */
 static struct activity *activity_at(struct teller *t, uint64_t n)
 {
 	if (!n || n > ACTIVITIES_MAX)
@@ -79,6 +80,8 @@ static struct activity *activity_at(struct teller *t, uint64_t n)
 	return &t->v[n - 1];
 }
 
+/* Called for each entry of a tape; takes where activities begin and end. What cannot be kept counts as dropped. Always
+ * 0. */
 static int take_activity(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
@@ -103,6 +106,7 @@ static int take_activity(void *arg, const struct app_said *said)
 	return 0;
 }
 
+/* One event for each that was named. `until` is TIME_NONE where its end was not told. */
 static void emit_app_activities(struct teller *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -121,6 +125,7 @@ static void emit_app_activities(struct teller *t)
 
 /* ---- the rest ---- */
 
+/* What a program said of itself, redacted; `whole` is how long the value was where it was cut. */
 static void emit_app_string(struct teller *t, const struct app_said *said)
 {
 	static const unsigned char terms[APP_KINDS] = {[APP_TYPE] = TERM_said_type,
@@ -153,6 +158,7 @@ static void emit_app_metric(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_app_metric, app_time_within(t, said->time), NULL, &ev);
 }
 
+/* A rank of an MPI program, or a gap where its library is not known. Only the first line of the library's name. */
 static void emit_app_rank(struct teller *t, const struct app_said *said)
 {
 	struct str library = said->value;
@@ -177,6 +183,7 @@ static void emit_app_rank(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_mpi_rank, app_time_within(t, said->time), NULL, &ev);
 }
 
+/* MPI-IO on one file. An entry that makes no sense is passed over: the program may have written anything. */
 static void emit_app_mpiio(struct teller *t, const struct app_said *said)
 {
 	struct app_mpiio io;
@@ -202,6 +209,7 @@ static void emit_app_mpiio(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_mpi_io, app_time_within(t, said->time), NULL, &ev);
 }
 
+/* Called for each entry of a tape; arg is a struct teller. Always 0. */
 static int emit_app_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;

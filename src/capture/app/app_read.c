@@ -22,7 +22,7 @@ bool app_read_head(const void *p, size_t n, struct app_told *ret)
 	return true;
 }
 
-/* The entries in [at, end). */
+/* The entries in [at, end). Stops at what is damaged. 0, or what `each` returned. */
 static int read_app_chunk(const char *at, const char *end, uint32_t tid,
                           int (*each)(void *arg, const struct app_said *), void *arg)
 {

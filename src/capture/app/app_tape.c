@@ -53,6 +53,7 @@ int64_t app_tape_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* 2: nobody records, or the channel is not here; 1: it is set up. */
 static int read_tape_environment(void)
 {
 	const char *env = secure_getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;
@@ -115,6 +116,7 @@ static int64_t start_of_self(void)
 	return p && hz > 0 ? (int64_t)strtoull(p, NULL, 10) * (1000000000 / hz) : 0;
 }
 
+/* So that a write into it never fails for want of space. False: it does not fit. */
 static bool allocate_window(int fd, uint64_t size)
 {
 	static const char zero[4096];
@@ -276,6 +278,8 @@ static void begin_thread(void)
 	me.image = self->image;
 }
 
+/* Room for an entry of `size` bytes behind this thread's chunk, of a new one. NULL: there is none, and it counts as
+ * dropped. errno stays as it was. */
 static char *more_room(uint32_t size)
 {
 	int e = errno;

@@ -32,7 +32,7 @@ static const struct taker {
 };
 
 /* Of root's run programs may be another user's: they may write there and not look around. Whoever is not told its name
- * does not find it, for nobody else can list the folder that it is in. */
+ * does not find it, for nobody else can list the folder that it is in. 0, -errno. */
 static int make_open(void *arg, const char *top)
 {
 	struct channel *c = arg;
@@ -149,7 +149,7 @@ struct listing {
 	size_t n, cap;
 };
 
-/* PREFIX-PID-IMAGE-SERIAL, in hex. */
+/* PREFIX-PID-IMAGE-SERIAL, in hex. False: it is no such name. */
 static bool parse_window_name(const char *name, struct entry *ret)
 {
 	unsigned long long pid, image, serial;
@@ -164,6 +164,7 @@ static bool parse_window_name(const char *name, struct entry *ret)
 	return true;
 }
 
+/* By process and image, and in that by number: the order in which they are to be read. */
 static int compare_windows(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
@@ -181,6 +182,7 @@ static bool is_of_same_image(const struct entry *a, const struct entry *b)
 	return a->prefix == b->prefix && a->pid == b->pid && a->image == b->image;
 }
 
+/* Sorted. False: the folder cannot be read to its end, or there are more than FILES_AT_ONCE. */
 static bool list_windows(int dir, struct listing *l)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -267,6 +269,7 @@ static uint64_t sum_window_bytes(int dir, const struct entry *e, size_t n)
 	return sum;
 }
 
+/* This run's id, or one that was started in it. */
 static bool is_run(const struct sup *s, const char *run)
 {
 	if (!strcmp(run, s->run))

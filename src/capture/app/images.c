@@ -38,6 +38,7 @@ static void note_process(struct images *m, const struct event *ev)
 	*pid = *num = k;
 }
 
+/* A process that is not known, or no memory: it is not noted, as an image that is not known. */
 static void note_exec(struct images *m, const struct event *ev)
 {
 	struct known *k = m->by_num[ev->proc % CHAINS];

@@ -120,6 +120,7 @@ static int make_locked_dir(const char *dir, mode_t mode, int *ret_lock)
 	return 0;
 }
 
+/* Removes left-over ones first. 0, -EAGAIN: no free name; -errno. */
 static int make_in(const char *top, const char *prefix, mode_t mode, char ret[PRIVATE_PATH], int *ret_lock)
 {
 	enum { TRIES = 16 };

@@ -122,6 +122,7 @@ void stacker_maps(struct stacker *k, pid_t pid)
 
 /* ---- the unwinder ---- */
 
+/* False: it did not take all at once, or is gone. */
 static bool send_all(struct stacker *k, const void *p, size_t n)
 {
 	ssize_t r;
@@ -131,6 +132,7 @@ static bool send_all(struct stacker *k, const void *p, size_t n)
 	return r == (ssize_t)n;
 }
 
+/* Its length; -1: no answer within STACKED_MS, in which the job goes on; 0: it is gone. */
 static ssize_t receive_answer(struct stacker *k, struct sup *s)
 {
 	for (int waited = 0; waited < STACKED_MS; waited += WAIT_MS) {
@@ -171,7 +173,7 @@ static void grow_told(struct stacker *k, size_t n)
 	k->n_told = n;
 }
 
-/* Its number is from here on this module. */
+/* Its number is from here on this module. False: what it says makes no sense, or there is no room. */
 static bool take_module(struct stacker *k, const struct stack_answer *a)
 {
 	struct buf b = {0};
@@ -277,6 +279,7 @@ static uint64_t mix_words(uint64_t a, uint64_t b)
 	return h ^ (h >> 32);
 }
 
+/* False: no memory, or STACKED_MOST are there. */
 static bool double_stack_slots(struct emitted_stacks *s)
 {
 	uint32_t size = s->slots ? 2 * (s->mask + 1) : FIRST_SLOTS;
@@ -335,6 +338,7 @@ static uint32_t emit_module(struct stacker *k, struct emitted_stacks *s, uint32_
 	return s->module[module];
 }
 
+/* Writes the frame where it is new. Its number in the trace, or UNKNOWN. */
 static int64_t emit_frame(struct stacker *k, struct emitted_stacks *s, const struct stack_frame *f, struct buf *text)
 {
 	bool fresh, anonymous = f->module == STACK_ANONYMOUS;
@@ -386,6 +390,7 @@ static struct known_stack *known_stacks_at(struct emitted_stacks *s, const struc
 	return &s->known[mix_words(at->pc, at->registers[STACK_POINTER]) % SETS * WAYS];
 }
 
+/* Are the registers and words that the stack was found by as they were, in the same program with the same mappings? */
 static bool is_stack_unchanged(const struct known_stack *x, const struct stands *at, uint64_t image, uint64_t state,
                                const unsigned char *bytes, size_t n)
 {
@@ -402,7 +407,7 @@ static bool is_stack_unchanged(const struct known_stack *x, const struct stands 
 	return true;
 }
 
-/* UNKNOWN: it has to be asked for. */
+/* UNKNOWN: it has to be asked for. Else the stack's number in the trace. */
 static int64_t find_known(struct stacker *k, struct emitted_stacks *s, pid_t pid, pid_t tid, uint64_t image,
                           const struct stands *at)
 {

@@ -21,7 +21,7 @@
 struct stacker;
 struct sup;
 
-/* Where a thread stands; a tracer alone can ask. */
+/* Where a thread stands; a tracer alone can ask. ret->known is false where it cannot be told. */
 struct stands {
 	bool known;
 	uint64_t pc, registers[STACK_REGISTERS];

@@ -116,6 +116,7 @@ static void append_escaped_name(struct buf *b, const char *name)
 			buf_char(b, (char)*p);
 }
 
+/* A link of /proc/PID. False: it cannot be read, and ret is "". */
 static bool link_of(pid_t pid, const char *what, char ret[PATH_BYTES])
 {
 	char name[64];
@@ -125,6 +126,8 @@ static bool link_of(pid_t pid, const char *what, char ret[PATH_BYTES])
 	return n > 0;
 }
 
+/* The head of the thread's trace: its program, how it began, its process and working directory. Kept until there is a
+ * call. */
 static void take_head(struct sup *s, struct thread *t, const struct proc *p)
 {
 	struct buf *b = &t->head;
@@ -156,6 +159,7 @@ static void prepend_trace_head(struct thread *t)
 	t->headed = true;
 }
 
+/* Appends what has gathered to the thread's file. Where that fails the trace is full: nothing more is written. */
 static void flush_call_trace(struct sup *s, struct thread *t)
 {
 	struct called *c = s->called;
@@ -174,6 +178,7 @@ static void flush_call_trace(struct sup *s, struct thread *t)
 		buf_release(&t->text);
 }
 
+/* Writes where enough has gathered. Beyond CALLED_BYTES it says so, and the trace is full. */
 static void flush_call_trace_if_full(struct sup *s, struct thread *t)
 {
 	if (t->text.n < GATHERED && !t->text.failed)
@@ -208,6 +213,7 @@ static void leave_call(struct thread *t)
 	t->in = NULL;
 }
 
+/* The thread's trace ends; how: "" where that is not known. A thread that called nothing leaves no file. Frees t. */
 static void finish_call_trace(struct sup *s, struct thread *t, const char *how)
 {
 	struct called *c = s->called;
@@ -231,6 +237,7 @@ static void finish_call_trace(struct sup *s, struct thread *t, const char *how)
 	free(t);
 }
 
+/* By the programs that were named: with a slash by path, else by their last part; all where none was. */
 static bool is_chosen(const struct called *c, pid_t pid)
 {
 	char exe[PATH_BYTES];
@@ -369,6 +376,7 @@ static int descriptor_of(const struct thread *t)
 	return t->in->fd >= 0 ? (int)t->args[t->in->fd] : -1;
 }
 
+/* The call with its paths and its descriptor; result as text. */
 static void put_call(struct thread *t, const char *result)
 {
 	int fd = descriptor_of(t);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+/* Are what was counted and the kernel's totals the same? */
 static bool compare_with_totals(const struct proc *p)
 {
 	const struct counted *c = p->counted;
@@ -66,6 +67,7 @@ static bool counted_none(struct sup *s, const struct access *a, unsigned way)
 	       !((a->partial | a->beside | counted_pipe_directions(c, a->file)) & way);
 }
 
+/* A feature's `busy`: would a look at the log settle something? */
 static bool counted_waits(struct sup *s, struct proc *p)
 {
 	struct counted *c = p->counted;
@@ -232,6 +234,7 @@ static void see_stop(struct sup *s, struct proc *p, const struct trap *t, bool l
 		begin_open(p, t);
 }
 
+/* A feature's `before`: reads the log before the stop changes anything. */
 static void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	const bool leaves = is_exec(t) || t->call == CALL_exit;
@@ -325,6 +328,7 @@ static bool may_begin(const struct sup *s, const struct proc *p, const struct tr
 	       p->counting_tries <= 1 && !s->refuse;
 }
 
+/* A feature's `after`: where a process has no counting yet and may have, its injection is ordered. */
 static void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	uint64_t base;

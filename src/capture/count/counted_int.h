@@ -150,7 +150,8 @@ bool counted_is_opening(const struct counted *c, pid_t tid);
 
 /* ---- counted_begin.c ---- */
 
-/* As struct sup and struct feature have them. */
+/* As struct sup and struct feature have them. counted_confine: takes the counts out of the shared memory, which the
+ * process is about to lose. */
 void counted_inject(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 void counted_confine(struct sup *s, struct proc *p);
 

@@ -96,6 +96,7 @@ static bool apply_open(struct counted *c, uint32_t pos, const struct counted_ent
 	return e->value < 0 || !in_range(e->value) || begin_descriptor(c, e, o->file);
 }
 
+/* False: the log does not fit what was seen. */
 static bool apply_dup(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
 	const bool over = e->kind == SITE_DUP2; /* it closes what was there */
@@ -125,6 +126,7 @@ static void apply_map(struct sup *s, struct counted *c, struct proc *p, const st
 	io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
 }
 
+/* False: the log does not fit what was seen. */
 static bool apply_close(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
 	if (!in_range(e->fd))
@@ -244,6 +246,8 @@ struct drain {
 /* What a step of it comes to: on with the next; not now; never, for what was seen does not fit. */
 enum drained { DRAIN_ON, DRAIN_LATER, DRAIN_LOST };
 
+/* Reads the log's head, or finds its last entry where the process is over. DRAIN_LATER: it is about to be over;
+ * DRAIN_LOST: its counts can no longer be told. */
 static enum drained drain_head(struct sup *s, struct proc *p, struct drain *d)
 {
 	struct counted *c = p->counted;
@@ -266,6 +270,8 @@ static enum drained drain_head(struct sup *s, struct proc *p, struct drain *d)
 	return DRAIN_ON;
 }
 
+/* How many entries there are to be read. DRAIN_LOST: threads came that were not counted, or entries were written over.
+ * */
 static enum drained drain_threads(const struct sup *s, const struct proc *p, struct drain *d)
 {
 	const struct counted *c = p->counted;
@@ -277,6 +283,7 @@ static enum drained drain_threads(const struct sup *s, const struct proc *p, str
 	return d->n > COUNTED_LOG ? DRAIN_LOST : DRAIN_ON;
 }
 
+/* Copies them to `entries`, round the log's end. DRAIN_LOST: they cannot be read. */
 static enum drained drain_copy_entries(const struct proc *p, const struct drain *d)
 {
 	const struct counted *c = p->counted;
@@ -291,7 +298,7 @@ static enum drained drain_copy_entries(const struct proc *p, const struct drain 
 	return DRAIN_ON;
 }
 
-/* Which rows are to be read is what they name. */
+/* Which rows are to be read is what they name. DRAIN_LATER: an entry is being written. */
 static enum drained drain_name_rows(struct counted *c, const struct drain *d)
 {
 	for (uint32_t i = 0; i < d->n; i++) {
@@ -309,6 +316,8 @@ static enum drained drain_name_rows(struct counted *c, const struct drain *d)
 	return DRAIN_ON;
 }
 
+/* The rows, and whether they belong to the entries: d->stable. DRAIN_LOST: they cannot be read, or entries were written
+ * over meanwhile. */
 static enum drained drain_copy_rows(struct sup *s, const struct proc *p, struct drain *d)
 {
 	struct counted *c = p->counted;
@@ -328,7 +337,8 @@ static enum drained drain_copy_rows(struct sup *s, const struct proc *p, struct 
 	return DRAIN_ON;
 }
 
-/* A call that made a thread or a process, in entry number i of those that were copied. */
+/* A call that made a thread or a process, in entry number i of those that were copied. DRAIN_LATER: it has not gone on
+ * yet. */
 static enum drained drain_mark(struct counted *c, const struct drain *d, uint32_t i)
 {
 	if (entries[i].value & CLONE_THREAD) {
@@ -375,6 +385,8 @@ static enum drained drain_entry(struct sup *s, struct proc *p, const struct drai
 	return apply_counted_entry(s, c, p, c->read + i, &entries[i]) ? DRAIN_ON : DRAIN_LOST;
 }
 
+/* Takes them in turn; c->read is behind the last one that was taken. DRAIN_LATER: rows may be newer than the entries.
+ * */
 static enum drained drain_entries(struct sup *s, struct proc *p, const struct drain *d)
 {
 	struct counted *c = p->counted;
@@ -390,7 +402,8 @@ static enum drained drain_entries(struct sup *s, struct proc *p, const struct dr
 	return d->over && p->threads && !c->many ? DRAIN_LOST : d->stable ? DRAIN_ON : DRAIN_LATER;
 }
 
-/* What was counted of a descriptor that is open still. */
+/* What was counted of a descriptor that is open still. DRAIN_LATER: what the descriptor is can only be told when the
+ * process stands. */
 static enum drained drain_row(struct sup *s, struct proc *p, const struct drain *d, unsigned fd)
 {
 	struct counted *c = p->counted;
@@ -415,6 +428,7 @@ static enum drained drain_row(struct sup *s, struct proc *p, const struct drain 
 	return DRAIN_ON;
 }
 
+/* All rows up to c->high, and that of descriptors beyond. */
 static enum drained drain_rows(struct sup *s, struct proc *p, const struct drain *d)
 {
 	struct counted *c = p->counted;

@@ -308,6 +308,7 @@ static void result_entry(struct counting *a, unsigned kind, bool single)
 	finish_entry(a);
 }
 
+/* The code that enters a dup2 into the log: which one, what was counted of the one that it closes. */
 static void emit_dup2(struct counting *a, const struct site *t, struct skips *k)
 {
 	k->first = skip_negative(a);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Adds what a file of /proc says was read and written. */
+/* Adds what a file of /proc says was read and written. False: it cannot be read; nothing is added. */
 static bool add_totals(const char *name, uint64_t *read_bytes, uint64_t *written)
 {
 	char text[512];

@@ -10,7 +10,7 @@
 /* Bytes that its first thread has moved; or the process, with threads that have ended and children that it has waited
  * for. False: not told. */
 bool totals_of(pid_t pid, bool first_thread, uint64_t *ret_read, uint64_t *ret_written);
-/* What its threads have moved, if there are n of them. */
+/* What its threads have moved, if there are n of them. False: there are others, or one cannot be read. Bytes. */
 bool totals_of_threads(pid_t pid, uint64_t n, uint64_t *ret_read, uint64_t *ret_written);
 /* Do all threads but this one, which stands still, wait for others of them? Then none goes on until the process ends.
  * Those that are about to end, or that look for work a little before they sleep, are waited for: 2 ms at most. */

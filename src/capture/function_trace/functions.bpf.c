@@ -151,6 +151,8 @@ static __always_inline __u32 push_call(struct task_struct *task, struct thread *
 	return n;
 }
 
+/* A chosen function is entered: one record, before it one where the thread is on another stack. Threads that are not
+ * traced are passed over. */
 SEC("uprobe")
 int on_enter(struct user_regs *regs)
 {
@@ -197,6 +199,7 @@ int on_enter(struct user_regs *regs)
 	return 0;
 }
 
+/* A child of a traced thread is traced, too. */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -218,6 +221,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A traced process becomes another program; its other threads are over. */
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -240,6 +244,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A traced thread ends. back: it was the last of its process; sp: the status. */
 SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {

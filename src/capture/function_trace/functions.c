@@ -67,6 +67,7 @@ static int attach_multi(struct functions *x, const struct found *f, uint32_t pro
 	return fd < 0 && a.count ? (int)fd : 0;
 }
 
+/* A probe for each, for kernels that cannot take all at once. 0; -E2BIG: too many; -errno; with a sentence. */
 static int attach_single(struct functions *x, const struct found *f, struct bpf_program *bpf, struct err *err)
 {
 	if (f->n > FUNCTIONS_SINGLE)
@@ -91,6 +92,7 @@ static int attach_single(struct functions *x, const struct found *f, struct bpf_
 	return 0;
 }
 
+/* 0; -errno with a sentence. What was attached is x's in any case. */
 static int attach_programs(struct functions *x, const struct found *f, bool single, struct err *err)
 {
 	static const char *const names[] = {"on_fork", "on_exec", "on_exit"};

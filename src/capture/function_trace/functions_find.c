@@ -60,6 +60,7 @@ static bool is_function_wanted(const char *name, char *const *globs, size_t n)
 	return false;
 }
 
+/* By program and address; of one address the name that looks least like the compiler's or a library's own. */
 static int compare_functions_by_address(const void *x, const void *y)
 {
 	const struct found_function *a = x, *b = y;
@@ -72,6 +73,7 @@ static int compare_functions_by_address(const void *x, const void *y)
 	return under_a != under_b ? (under_a < under_b ? -1 : 1) : strcmp(a->name, b->name);
 }
 
+/* Where in the file the code at that address lies. False: in none of its code. */
 static bool offset_of(const struct found_program *p, uint64_t address, uint64_t *ret)
 {
 	for (size_t i = 0; i < p->n_code; i++)
@@ -166,6 +168,7 @@ static int add_function(struct found *f, uint32_t program, const char *name, con
 	return 0;
 }
 
+/* Adds the functions of its symbol tables whose names match. 0; -errno with a sentence. */
 static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const *globs, size_t n_globs,
                         struct err *err)
 {
@@ -193,7 +196,7 @@ static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const
 	return 0;
 }
 
-/* The file with what was stripped away: from its build-id. */
+/* The file with what was stripped away: from its build-id. A descriptor; -1: there is none. */
 static int open_debug(Elf *elf)
 {
 	size_t n;
@@ -225,6 +228,7 @@ static int open_debug(Elf *elf)
 	return -1;
 }
 
+/* Where its code lies. p->library: it has no interpreter. 0; -EBADMSG: it is damaged; -ENOMEM; with a sentence. */
 static int take_segments(struct found_program *p, Elf *elf, struct err *err)
 {
 	size_t n;
@@ -248,6 +252,8 @@ static int take_segments(struct found_program *p, Elf *elf, struct err *err)
 	return 0;
 }
 
+/* Looks at the program, and at what of it was stripped away. 0; -ENOEXEC: no ELF program of this processor; -errno;
+ * with a sentence. */
 static int look_into(struct found *f, uint32_t program, char *const *globs, size_t n_globs, struct err *err)
 {
 	struct found_program *p = &f->programs[program];
@@ -298,6 +304,7 @@ static char *find_in_search_path(const char *name)
 	return NULL;
 }
 
+/* *ret: its place in f->programs, once for each path. 0; -errno with a sentence. */
 static int take_program(struct found *f, const char *name, struct err *err, uint32_t *ret)
 {
 	struct stat st;

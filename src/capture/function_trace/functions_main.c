@@ -44,6 +44,7 @@ static void read_records(struct functions *x, struct functions_writer *w, uint64
 	*lost = now;
 }
 
+/* Reads until something comes on the standard input or it closes; then prints "traces N LOST OTHER ERRNO". */
 static void serve_functions(struct functions *x, const struct found *found)
 {
 	enum { PAUSE_MS = 10 }; /* the ring takes 1.6 million entries: more than any program makes in this time */

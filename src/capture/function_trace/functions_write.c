@@ -62,6 +62,7 @@ static struct thread **function_thread_slot(struct functions_writer *w, uint32_t
 	return at;
 }
 
+/* NULL: no memory, or too many: w->beyond. */
 static struct thread *thread_new(struct functions_writer *w, uint32_t tid, uint32_t pid)
 {
 	struct thread **at = function_thread_slot(w, tid),
@@ -91,6 +92,7 @@ static void append_function_name(struct buf *b, const char *p)
 			buf_char(b, *p);
 }
 
+/* Appends what has gathered to the thread's file, if it has one. The first error is in w->failed. */
 static void flush_function_trace(struct functions_writer *w, struct thread *t)
 {
 	size_t done;
@@ -174,6 +176,7 @@ static void close_trace(struct functions_writer *w, struct thread *t, const char
 	drop_frames(t);
 }
 
+/* Closes its trace with `how`, and forgets the thread. */
 static void thread_over(struct functions_writer *w, uint32_t tid, const char *how)
 {
 	struct thread **at = function_thread_slot(w, tid), *t = *at;
@@ -189,6 +192,7 @@ static void thread_over(struct functions_writer *w, uint32_t tid, const char *ho
 
 /* ---- what is told ---- */
 
+/* A child: a process goes on with what its maker had open; of a thread the number is noted that its maker gave it. */
 static void handle_fork_record(struct functions_writer *w, const struct function_exec_record *e)
 {
 	uint32_t tid = (uint32_t)e->head.sp, pid = (uint32_t)e->head.back;
@@ -222,6 +226,7 @@ static void handle_fork_record(struct functions_writer *w, const struct function
 	t->stack = maker->stack;
 }
 
+/* The process's trace ends with "exec", and another one begins. */
 static void handle_exec_record(struct functions_writer *w, const struct function_exec_record *e)
 {
 	uint32_t old = (uint32_t)e->head.sp;
@@ -242,6 +247,7 @@ static void handle_exec_record(struct functions_writer *w, const struct function
 	snprintf(t->name, sizeof(t->name), "0");
 }
 
+/* The thread is on another stack, known by its end. Beyond 4096, or without memory, it counts as the first one. */
 static void on_stack(struct functions_writer *w, const struct function_record *e)
 {
 	struct thread *t = *function_thread_slot(w, e->tid);
@@ -330,6 +336,7 @@ static void put_stack_gaps(struct functions_writer *w, struct thread *t, const s
 	}
 }
 
+/* Writes what has been left since, then that the function was entered: 'c' by the program itself, 'o' by others. */
 static void handle_entry_record(struct functions_writer *w, const struct function_record *e)
 {
 	struct thread *t = *function_thread_slot(w, e->tid);

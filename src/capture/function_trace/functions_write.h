@@ -19,7 +19,8 @@
 
 struct functions_writer;
 
-/* found must outlive it. NULL: no memory. */
+/* found must outlive it. NULL: no memory. functions_writer_add: one record of `size` bytes; one that is too short or of
+ * an unknown kind is passed over. */
 struct functions_writer *functions_writer_new(const struct found *found);
 void functions_writer_add(struct functions_writer *w, const struct function_record *t, size_t size);
 /* Something is missing since the last time this was said, or now: all open traces say so. */

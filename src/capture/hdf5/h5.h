@@ -149,14 +149,15 @@ void h5_object_named(struct h5_obj *o, const char *path, size_t n);
 void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, const char *path, size_t n);
 /* The attribute of that name of an object. */
 struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name);
-/* The identifier is now that object's; is none's any more. */
+/* The identifier is now that object's; is none's any more. h5_id_gone: the table closes up behind it. */
 void h5_id_is(hid_t id, struct h5_obj *o);
 void h5_id_gone(struct h5_lib *l, hid_t id);
 /* A file was opened (made: emptied) under an identifier. */
 void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int64_t began);
 void h5_file_closed(struct h5_open *f);
 
-/* The same by what lies behind identifiers. A file, by HDF5's number of it while it is open. */
+/* The same by what lies behind identifiers. A file, by HDF5's number of it while it is open. h5_file_find: NULL: there
+ * is none. It lives until its last identifier is closed. */
 struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made);
 struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno);
 /* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
@@ -166,7 +167,8 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 uint64_t h5_epoch(void);
 
 #define H5_BYTES_UNKNOWN UINT64_MAX
-/* Counting. `began` before a call that moves data makes it known though the call never comes back. */
+/* Counting. `began` before a call that moves data makes it known though the call never comes back. h5_end: ns since the
+ * epoch; a call of unknown bytes makes the sum unknown. h5_did: of the calls that are few. */
 void h5_begin(struct h5_obj *o, bool write, int64_t t);
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
 void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended);
@@ -175,12 +177,14 @@ void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t
 void h5_attribute_made(struct h5_obj *o);
 int64_t h5_extent_begin(struct h5_obj *o);
 void h5_extent_end(struct h5_obj *o, bool ok, int64_t began);
-/* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known. */
+/* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known.
+ * h5_name: nothing where the object is not told of, or the names are too long. */
 uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,
                     bool *ret_whole);
 void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold);
 void h5_gap(const char *what);
-/* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
+/* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. h5_shape_is: not ok: it cannot
+ * be told, and its bytes are not known. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
 void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most);
 
@@ -234,20 +238,23 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
 /* The name of an object's n-th attribute; 0: there is none. */
 #define H5_ATTRIBUTES_MAX 1000 /* that are asked for */
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n);
-/* By identifiers of space and type, which are closed. */
+/* By identifiers of space and type, which are closed. Sets class, size, rank and elements of o. False: it cannot be
+ * told, or has more than H5_RANK_MAX dimensions. */
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 /* The name of the n-th link of a group at a place, with the group's before it; 0: there is none, or it is too long. */
 size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,
                    char *room, size_t n);
 /* Of a link by its name: 0 hard, 1 soft, 64 external, other numbers what users make, -1 none; what a soft one says,
- * whose last byte of room stays as it is unless that fills it. */
+ * whose last byte of room stays as it is unless that fills it. h5_leads_out: true, too, where that cannot be found out.
+ * */
 struct h5_links {
 	int (*type)(void *at, const char *name);
 	bool (*value)(void *at, const char *name, char *room, size_t n);
 	void *at;
 };
 bool h5_leads_out(const struct h5_links *links, const char *name);
-/* Does a link lead to another file, by itself or by the soft links that it stands for? To follow it would open that. */
+/* Does a link lead to another file, by itself or by the soft links that it stands for? To follow it would open that.
+ * h5_ask_shape: of the object or attribute `id`; false: it cannot be told, or has more than H5_RANK_MAX dimensions. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 /* Is the link at a name a soft one? */
 bool h5_ask_soft(struct h5_lib *l, hid_t loc, const char *name);

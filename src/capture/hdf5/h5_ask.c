@@ -131,7 +131,8 @@ size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, in
 /* HDF5 itself follows no more than 16. */
 #define SOFT_LINKS_MAX 16
 
-/* The path that a soft link stands for: what it says begins at the root, or in the group that it lies in. */
+/* The path that a soft link stands for: what it says begins at the root, or in the group that it lies in. False: it is
+ * not known, or too long. */
 static bool soft_target(const struct h5_links *links, const char *name, char *room, size_t n)
 {
 	const char *end = name + strlen(name);
@@ -152,7 +153,8 @@ static bool soft_target(const struct h5_links *links, const char *name, char *ro
 }
 
 /* The first link in a path that is none of a file's own, from an offset on: each beginning of the path is asked for,
- * the shortest first, for HDF5 follows what stands before the last name. */
+ * the shortest first, for HDF5 follows what stands before the last name. Its type: 0 there is none, -1 the path leads
+ * nowhere; *ret_end: where its name ends in the path. */
 static int first_link(const struct h5_links *links, char *path, size_t from, size_t *ret_end)
 {
 	for (size_t at = from;; at++) {
@@ -198,6 +200,7 @@ struct place {
 	hid_t loc;
 };
 
+/* As h5_links' `type`: -1 also where HDF5 has no such function. */
 static int ask_link_type(void *at, const char *name)
 {
 	const struct place *p = at;

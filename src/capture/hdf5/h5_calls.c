@@ -93,6 +93,7 @@ CLOSES(H5Oclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
 
 /* Python closes everything so; files, too. */
 EXPORT int H5Idec_ref(hid_t id);
+/* In the place of HDF5's: an object whose last reference goes is gone. */
 EXPORT int H5Idec_ref(hid_t id)
 {
 	struct h5_lib *l = h5_lib_of(CALLER);

@@ -22,6 +22,7 @@ struct below {
 	bool more; /* there was no room for all */
 };
 
+/* HDF5's callback for each object below: keeps its name. b->more, and 1: there are more than are kept. */
 static herr_t take_path(hid_t id, const char *name, const void *info, void *arg)
 {
 	struct below *b = arg;
@@ -139,7 +140,7 @@ static void note_made(struct h5_lib *l, hid_t copy, const struct when *w)
 	h5_end(to, true, true, H5_BYTES_UNKNOWN, w->from, w->to);
 }
 
-/* What lies below two groups, by the paths that it has in the copy. */
+/* What lies below two groups, by the paths that it has in the copy. False: not all could be noted. */
 static bool note_below(struct h5_lib *l, hid_t original, hid_t copy, const struct when *w)
 {
 	struct below b;

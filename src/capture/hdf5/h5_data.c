@@ -94,6 +94,7 @@ static struct h5_obj *chunk_begin(struct h5_lib *l, hid_t id, bool write, int64_
 }
 
 EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32_t *filters, void *buf);
+/* In the place of HDF5's. How many bytes it moves nobody knows. */
 EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32_t *filters, void *buf)
 {
 	struct h5_lib *l = h5_lib_of(CALLER);
@@ -109,6 +110,7 @@ EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32
 }
 
 EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsize_t *offset, size_t n, const void *buf);
+/* In the place of HDF5's. */
 EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsize_t *offset, size_t n, const void *buf)
 {
 	struct h5_lib *l = h5_lib_of(CALLER);

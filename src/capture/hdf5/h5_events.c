@@ -47,6 +47,7 @@ static int64_t h5_time_within(const struct teller *t, int64_t said)
 	return (said < t->image->head.born ? t->image->head.born : said > boot ? boot : said) + t->s->clock_offset;
 }
 
+/* Room for one more element; pv: the address of the pointer. False: no memory, or `most` are there. */
 static bool grow_table(void *pv, size_t n, size_t *cap, size_t size, size_t most)
 {
 	void *old, *more;
@@ -93,6 +94,7 @@ static void keep_file_entry(struct teller *t, const struct app_said *said)
 	}
 }
 
+/* An object's entry, if it makes sense; else it counts as lost. The texts stay the tape's. */
 static void keep_object_entry(struct teller *t, const struct app_said *said)
 {
 	struct h5_object o;
@@ -111,6 +113,7 @@ static void keep_object_entry(struct teller *t, const struct app_said *said)
 	    .o = o, .met = said->time, .path = str_n(text, o.nname), .attr = str_n(text + o.nname, o.nattr)};
 }
 
+/* Called for each entry; arg is a struct teller. Always 0. */
 static int keep_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
@@ -193,6 +196,7 @@ static bool row_is(const struct h5_row *r)
 	return r->begun && r->first && r->last >= r->first && r->calls <= r->begun && r->failed <= r->begun;
 }
 
+/* Figures without times have TIME_NONE, and are told at the end. */
 static void emit_h5_io(struct teller *t, uint64_t access, unsigned api, bool write, const struct h5_row *r)
 {
 	bool timed = r->first != H5_SOME_TIME;
@@ -210,6 +214,7 @@ static void emit_h5_io(struct teller *t, uint64_t access, unsigned api, bool wri
 	          &ev); /* near its times: they are kept as distances */
 }
 
+/* Calls that are few: an event for each kind of them that was made and has times. */
 static void emit_h5_few(struct teller *t, uint64_t access, const struct h5_object *o)
 {
 	static const struct {
@@ -243,6 +248,7 @@ static void extend_span(struct span *s, int64_t from, int64_t to)
 /* How an access ended. Without times it goes on for as long as the program ran. */
 enum how { ENDED, UNTIMED, UNDER_WAY };
 
+/* An access of the object with its end. r: what was moved, NULL nothing. The event's number. */
 static uint64_t emit_h5_access(struct teller *t, const struct image_object *o, unsigned mode, struct span span,
                                bool moved, enum how how, unsigned evidence, const struct h5_row *r)
 {
@@ -277,6 +283,7 @@ struct object_spans {
 	bool timed;                           /* false: there was no clock */
 };
 
+/* When it was read, written and used at all. Without a clock all times are that at which it was met. */
 static void find_spans(const struct image_object *o, struct object_spans *ret)
 {
 	const struct h5_object *h = &o->o;
@@ -308,6 +315,7 @@ static enum how how_ended(bool under_way, bool moved, bool timed)
 	return under_way ? UNDER_WAY : moved && !timed ? UNTIMED : ENDED;
 }
 
+/* The access by which it was written, with its calls. The event's number. */
 static uint64_t emit_object_writes(struct teller *t, struct image_object *o, const struct object_spans *s, unsigned api)
 {
 	const struct h5_object *h = &o->o;
@@ -345,6 +353,8 @@ static void emit_attribute_end(struct teller *t, struct image_object *o, bool ti
 	emit_h5_name(t, o, TERM_nameop_unlink, timed ? h5_time_within(t, gone->last) : t->now, path, str_of(""));
 }
 
+/* All that is known of one object: its name, its accesses, its calls. An object of a file that is not known counts as
+ * lost. */
 static void emit_h5_object(struct teller *t, struct image_object *o)
 {
 	const struct h5_object *h = &o->o;
@@ -392,6 +402,7 @@ static struct strlist strlist_of(const struct buf *b, size_t count)
 	return (struct strlist){.count = count, .raw = buf_view(b)};
 }
 
+/* Type, shape and largest shape of an object. What makes no sense is passed over. */
 static void emit_h5_layout(struct teller *t, const struct app_said *said)
 {
 	struct h5_shape h;
@@ -430,6 +441,7 @@ static void emit_h5_layout(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_h5_object, h5_time_within(t, said->time), NULL, &ev);
 }
 
+/* A part of a dataset that was read or written: its bounds, and fields. What makes no sense is passed over. */
 static void emit_h5_part(struct teller *t, const struct app_said *said)
 {
 	struct h5_part h;
@@ -550,6 +562,7 @@ static void emit_h5_soft(struct teller *t, const struct app_said *said, const st
 	buf_release(&name);
 }
 
+/* A name that an object got, lost or changed; or a link to another file. What makes no sense is passed over. */
 static void emit_h5_link(struct teller *t, const struct app_said *said)
 {
 	struct h5_name h;
@@ -591,6 +604,7 @@ static bool is_only_copied(const struct image_object *o)
 	       !o->o.few[H5_EXTENT].first;
 }
 
+/* Told only of an object that was made by nothing but the copy. */
 static void emit_h5_copy(struct teller *t, const struct app_said *said)
 {
 	struct h5_copy h;
@@ -621,6 +635,7 @@ static void emit_h5_gap(struct teller *t, struct str text)
 	sup_gap(t->s, &t->subject, TERM_gap_hdf5, 0, line);
 }
 
+/* Called for each entry, after all objects were kept; arg is a struct teller. Always 0. */
 static int emit_h5_entry(void *arg, const struct app_said *said)
 {
 	struct teller *t = arg;
@@ -637,7 +652,8 @@ static int emit_h5_entry(void *arg, const struct app_said *said)
 	return 0;
 }
 
-/* The process under another number, for its execution may not be the one that is current under the first. */
+/* The process under another number, for its execution may not be the one that is current under the first. False: nobody
+ * saw the program, which is a gap. */
 static bool begin_image(struct teller *t)
 {
 	const struct app_told *h = &t->image->head;

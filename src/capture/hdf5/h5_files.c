@@ -12,6 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* False: there is no regular file. */
 static bool stat_file(const char *path, struct safe_stat *ret)
 {
 	struct statx sx;
@@ -47,6 +48,7 @@ static void stat_generation(const char *path, struct safe_stat *st)
 	st->flags |= SAFE_HAS_GEN;
 }
 
+/* Tells of the file by its path, made absolute. Nothing where that is too long. */
 static void write_file_entry(struct h5_open *f, const char *path)
 {
 	char text[sizeof(struct h5_file) + 2 * H5_NAME_MAX];
@@ -173,7 +175,8 @@ void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int
 	h5_did(o, made ? H5_CREATE : H5_OPEN, true, began, h5_now());
 }
 
-/* Its state when it is left is what tells whether somebody else wrote it before it is opened again. */
+/* Its state when it is left is what tells whether somebody else wrote it before it is opened again. h5_file_closed: one
+ * identifier less; it keeps size and time as they are now. */
 void h5_file_closed(struct h5_open *f)
 {
 	struct safe_stat st;

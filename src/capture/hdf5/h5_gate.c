@@ -54,7 +54,8 @@ __attribute__((constructor)) static void load_connector(void)
 	errno = keep;
 }
 
-/* What the program's user asked for stands under ours: NAME TEXT becomes under_vol=NAME;under_info={TEXT}. */
+/* What the program's user asked for stands under ours: NAME TEXT becomes under_vol=NAME;under_info={TEXT}. False: it
+ * does not fit into `words`. */
 static bool put_connector_first(const char *has)
 {
 	static const char head[] = CONNECTOR " under_vol=", info[] = ";under_info={";
@@ -82,7 +83,8 @@ static bool put_connector_first(const char *has)
 	return true;
 }
 
-/* HDF5 knows it by its name from now on, and the connector understands what it will be told. */
+/* HDF5 knows it by its name from now on, and the connector understands what it will be told. False: this HDF5 takes no
+ * connector, or not ours; nothing is said of it. */
 static bool register_connector(struct h5_lib *l)
 {
 	herr_t (*allowed)(unsigned *) = H5CALL(l, H5PLget_loading_state, herr_t(*)(unsigned *));
@@ -108,6 +110,8 @@ static bool register_connector(struct h5_lib *l)
 	return ok;
 }
 
+/* What HDF5 is told of HDF5_VOL_CONNECTOR: `has`, or with our connector first, where the caller is an HDF5 that fits.
+ * */
 static char *for_hdf5(char *has, const void *caller)
 {
 	static bool within;

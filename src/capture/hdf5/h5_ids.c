@@ -35,6 +35,7 @@ static void id_put(struct h5_state *s, hid_t id, struct h5_obj *o)
 	s->ids[i] = (struct h5_id_slot){id, o};
 }
 
+/* False: no memory, and the table is as it was. */
 static bool ids_grow(struct h5_state *s)
 {
 	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
@@ -151,6 +152,7 @@ static struct h5_obj *resolve_attribute(struct h5_lib *l, hid_t id, struct h5_op
 	return h5_object_add(f, addr, TERM_kind_attribute, path, h5_ask_name(l, id, path, sizeof(path)), attr, (size_t)got);
 }
 
+/* By what HDF5 itself says of the identifier, which is known from then on. NULL: nobody knows. */
 static struct h5_obj *resolve_identifier(struct h5_lib *l, hid_t id, unsigned kind, enum resolve how)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};

@@ -21,6 +21,8 @@ static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
 
 /* The object at a name, opened for as long as it takes to ask. */
 enum look { LOOK, LOOK_MOVES };
+/* Opens the object by its name, without following links out of the file, and closes it again. NULL: it cannot be
+ * opened, or told. */
 static struct h5_obj *open_and_note(struct h5_lib *l, hid_t loc, const char *name, enum look what)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));

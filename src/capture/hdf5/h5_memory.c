@@ -113,7 +113,8 @@ void h5_gap(const char *what)
 	app_tape_put(&(struct app_entry){.kind = H5_GAP}, &(struct app_words){.value = what, .nvalue = strlen(what)});
 }
 
-/* In memory that a child does not inherit: what it does itself is said of it. */
+/* In memory that a child does not inherit: what it does itself is said of it. Notes, once each, which kinds of objects
+ * were used that are left out. Always false. */
 bool h5_left_out(uint32_t classes)
 {
 	static const char *const what[H5_CLASSES] = {

@@ -97,7 +97,8 @@ void h5_attribute_made(struct h5_obj *o)
 	h5_state_unlock(s);
 }
 
-/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
+/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values.
+ * h5_extent_begin: the time, for the end. */
 int64_t h5_extent_begin(struct h5_obj *o)
 {
 	struct h5_few *r = o && o->told ? &o->told->few[H5_EXTENT] : NULL;
@@ -143,6 +144,7 @@ static void widen_box(struct h5_part *p, const hsize_t *from, const hsize_t *to)
 	}
 }
 
+/* Bounds of each dimension, and the fields with a NUL behind each. */
 static bool same_box(const struct h5_part *p, const hsize_t *from, const hsize_t *to, const char *fields, uint32_t n)
 {
 	const uint64_t *box = (const uint64_t *)(p + 1);

@@ -76,6 +76,7 @@ out:
 	return is;
 }
 
+/* The HDF5 in whose code the address is, made known where it is new. NULL: none is there. */
 static struct pair *pair_at(const void *address)
 {
 	uintptr_t at = (uintptr_t)address;
@@ -118,6 +119,7 @@ void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3])
 		ret_version[0] = 0;
 }
 
+/* Returns its length; 36 bytes are enough. */
 static size_t format_version(char *to, const unsigned v[3])
 {
 	size_t n = 0;
@@ -161,6 +163,7 @@ static void ask_version(struct h5_lib *l)
 		h5_lib_write_version(l, v);
 }
 
+/* The HDF5 that the caller's calls would go to. NULL: there is none yet. */
 static struct pair *pair_of_caller(const void *caller)
 {
 	void *f = symbols_next_one("H5get_libversion");
@@ -176,6 +179,8 @@ static struct pair *pair_of_caller(const void *caller)
 	return NULL;
 }
 
+/* As pair_of_caller; `own` are calls that HDF5 makes of itself. Remembers which it is for all of the caller's module.
+ * */
 static struct h5_lib *find_library(const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;

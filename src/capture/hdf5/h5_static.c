@@ -38,6 +38,7 @@ struct inside *inside_new(void)
 	return calloc(1, sizeof(struct inside));
 }
 
+/* Has the room the sentence that only HDF5's code has? */
 static bool in_room(const char *room, size_t n)
 {
 	for (const char *p = room, *end = room + n; (p = memmem(p, (size_t)(end - p), said, sizeof(said) - 1)); p++) {
@@ -48,7 +49,7 @@ static bool in_room(const char *room, size_t n)
 	return false;
 }
 
-/* Pieces overlap by what is looked for. */
+/* Pieces overlap by what is looked for. *left: bytes that may be read yet. False also where it cannot be read. */
 static bool in_part(struct sup *s, int fd, uint64_t at, uint64_t size, uint64_t *left)
 {
 	struct inside *m = s->inside;
@@ -71,7 +72,7 @@ static bool in_part(struct sup *s, int fd, uint64_t at, uint64_t size, uint64_t 
 }
 
 /* Data first: there it stands, or, where it is constant, in what is only read. Code only where there is no such part.
- */
+ * False, too, where it is no 64-bit ELF file. */
 static bool has_hdf5(struct sup *s, int fd)
 {
 	Elf64_Ehdr e;
@@ -97,6 +98,7 @@ static bool has_hdf5(struct sup *s, int fd)
 	return false;
 }
 
+/* Its program by the process, else by its path if it still is that inode. A descriptor; -1: neither. */
 static int open_program(const struct proc *p, const struct file *exe, struct stat *ret)
 {
 	char link[48];

@@ -38,6 +38,7 @@ static struct h5_named *find_slot(const struct h5_names *t, uint64_t addr)
 	return &t->v[i];
 }
 
+/* False: no memory, and t is as it was. */
 static bool grow_names(struct h5_names *t)
 {
 	struct h5_names more = {.mask = (t->mask + 1) * 2 - 1};
@@ -52,6 +53,7 @@ static bool grow_names(struct h5_names *t)
 	return true;
 }
 
+/* With a slash before it, where it stays for good. NULL: no room, or too long. */
 static const char *copy_name(const char *name)
 {
 	const size_t n = strlen(name);
@@ -89,6 +91,7 @@ static herr_t take_name(hid_t id, const char *name, const void *info, void *arg)
 
 typedef herr_t (*visit_fn)(hid_t, int, int, herr_t (*)(hid_t, const char *, const void *, void *), void *, unsigned);
 
+/* All objects of the file that id is of, with one name each. NULL: this HDF5 has no such function, or no memory. */
 static struct h5_names *visit(struct h5_lib *l, hid_t id)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));

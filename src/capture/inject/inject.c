@@ -55,6 +55,8 @@ static long parse_status_field(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
+/* Can code be put into it without harm? One seccomp filter, no locked memory, no shadow stack; handlers, threads: they
+ * may be there. */
 static bool is_plain(pid_t pid, bool handlers, bool threads)
 {
 	char text[4096];
@@ -250,7 +252,8 @@ void inject_remote_undo(pid_t pid, const struct injection *g, const struct regs 
 }
 
 /* The table that outlives the process. It is mapped to be read first: a shared mapping that can be written would be
- * stopped, and nobody is there to answer. A forked child does not get it. Without it there is the private one. */
+ * stopped, and nobody is there to answer. A forked child does not get it. Without it there is the private one.
+ * g->shared says whether it is there. 0, also without it; -ESRCH. */
 static int put_table(pid_t pid, struct injection *g, const struct regs *was, uint64_t frame, int mem, uint64_t table,
                      int *signal)
 {
@@ -309,7 +312,8 @@ unsigned long inject_near(pid_t pid, const struct injection *g, uint64_t size)
 }
 
 /* Everything but the last registers. in: the open that the process has just come back from, if any; text: what it has
- * at the sites; ret_on: where it goes on. */
+ * at the sites; ret_on: where it goes on. 0; -ERANGE: no place near the library; -ESRCH: it is gone; -errno. g->code
+ * and g->table are set. */
 static int write_code(pid_t pid, struct injection *g, const struct regs *was, size_t in, int *signal,
                       struct site_text *text, struct regs *ret_on)
 {
@@ -375,7 +379,7 @@ static int write_code(pid_t pid, struct injection *g, const struct regs *was, si
 	return rc;
 }
 
-/* Its descriptors. More than there is room for: it is left without counts. */
+/* Its descriptors. More than there is room for: it is left without counts. 0, -E2BIG, -errno. */
 static int list_descriptors(pid_t pid, struct injection *g)
 {
 	char name[48];
@@ -431,7 +435,8 @@ static void read_totals(pid_t pid, struct injection *g)
 	g->wchar_all = all ? (uint64_t)parse_status_field(text, "wchar:") : UINT64_MAX;
 }
 
-/* Puts it in, where all that must hold has been looked at but the library's bytes. */
+/* Puts it in, where all that must hold has been looked at but the library's bytes. 0; -ENOTSUP: the library's bytes are
+ * not as in the file; -ESRCH: it is gone; -errno. Registers and mask are as before. */
 static int put_code(pid_t pid, struct injection *g, const struct stubs *counted, const struct regs *was, size_t in,
                     int *signal)
 {

@@ -24,9 +24,10 @@ void inject_site_bytes(const struct sites *s, uint64_t base, const struct stubs 
                        unsigned char ret[SITE_BYTES]);
 /* While calls are made in its name the process must get back to where it was also without us, should the recorder be
  * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there
- * is what a return from a signal's handler restores everything by. Of the floating-point state that is what FXSAVE
- * has: the control words and the flags of what has been computed, which most programs have set, and the registers. The
- * upper halves of vector registers do not outlive the call of a function. */
+ * is what a return from a signal's handler restores everything by. Of the floating-point state that is what FXSAVE has:
+ * the control words and the flags of what has been computed, which most programs have set, and the registers. The upper
+ * halves of vector registers do not outlive the call of a function. *ret_at: its stack pointer for the calls. 0;
+ * -ESRCH: it is gone; -EFAULT: its stack cannot be written. */
 int inject_make_frame(pid_t pid, const struct injection *g, const struct regs *on, int mem, uint64_t *ret_at);
 /* Makes a call in its name. 0 or the call's -errno; the result in *ret. -ESRCH: it is gone. */
 int inject_remote_call(pid_t pid, const struct injection *g, const struct regs *was, uint64_t frame,

@@ -38,6 +38,7 @@ static void sort_sites(const struct sites *s, uint8_t order[SITES_MAX])
 	}
 }
 
+/* Neighbouring sites are read in one piece, within a page. */
 static void make_spans(struct site_text *t)
 {
 	uint8_t order[SITES_MAX];

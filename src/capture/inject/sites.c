@@ -94,6 +94,7 @@ static bool is_pie(const struct image *im)
 	return false;
 }
 
+/* Of a library or a program without libraries, x86-64. False: it is none, or damaged, or too large. */
 static bool parse_elf(struct image *im)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)im->p;
@@ -194,7 +195,7 @@ void sites_add(struct sites *s, const struct wanted *w, uint64_t offset, unsigne
 }
 
 /* The first call in the function that is what is looked for. What stands behind a call instruction is the way of a
- * program with threads. */
+ * program with threads. False: there is none, or one that cannot be replaced. */
 static bool find_call_site(const unsigned char *code, size_t n, const struct wanted *w, uint64_t addr, struct sites *s)
 {
 	if (w->kind == SITE_MARK) {
@@ -221,6 +222,7 @@ static bool find_call_site(const unsigned char *code, size_t n, const struct wan
 	return false;
 }
 
+/* By the symbol table of an image that stands alone, else by the dynamic one. False: it has no such symbol. */
 static bool symbol_of(const struct image *im, const char *name, unsigned type, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	for (size_t i = 0; i < im->nsh; i++) {
@@ -383,7 +385,7 @@ bool sites_find_gadget(const struct image *im, const unsigned char *tail, size_t
 	return false;
 }
 
-/* A call that returns at once, in a function that is no site. */
+/* A call that returns at once, in a function that is no site. False: there is none. */
 static bool find_gadget(const struct image *im, struct sites *s)
 {
 	static const unsigned char tail[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
@@ -401,6 +403,7 @@ static bool find_gadget(const struct image *im, struct sites *s)
 	return im->alone && sites_find_gadget(im, tail, sizeof(tail), s, &s->gadget);
 }
 
+/* Where a call begins that needs no cancellation; 0: there is none. */
 static void find_start(const struct image *im, struct sites *s)
 {
 	static const struct wanted w = {"", 302, SITE_OPEN, SITE_NONE, SITE_NONE, 0};
@@ -432,7 +435,7 @@ bool sites_find_sigreturn(const struct image *im, struct sites *s)
 	return false;
 }
 
-/* Reads the whole file. The caller frees ret->p. */
+/* Reads the whole file. The caller frees ret->p. 0; -ENOEXEC: it is no such file; -ENOMEM; -errno. */
 static int read_image(int fd, struct image *ret)
 {
 	struct stat st;

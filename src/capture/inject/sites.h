@@ -130,7 +130,7 @@ int sites_read(int fd, struct sites *ret);
 
 /* Reads the sites of the dynamic loader, by which it reads and maps what is loaded while the program runs (dlopen).
  * Only of these few calls, found by their bytes: it names none of them. The number of threads' place is not known of it
- * (tid). As sites_read. */
+ * (tid). As sites_read. -ENOEXEC: it does not look as loaders do. */
 int sites_read_loader(int fd, struct sites *ret);
 
 /* Is what lies at this offset right behind a call that stays where it is? */

@@ -194,7 +194,8 @@ struct finding {
 	uint8_t first[NUMBERS], second[NUMBERS]; /* ways of that call */
 };
 
-/* Makes a process or a thread. A child that shares the memory has to be told from its parent. */
+/* Makes a process or a thread. A child that shares the memory has to be told from its parent. False: no room, or
+ * something jumps to its bytes. */
 static bool mark_bare_clone(struct sites *s, const unsigned char *code, size_t n, uint64_t addr, int nr, size_t load,
                             size_t at)
 {
@@ -266,6 +267,8 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* Something jumps into a site's bytes: then it is none. Its place in s, s->n where there is none; loads before sites
+ * that are jumped to do not count. */
 static size_t avoid_reached_sites(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
 {
 	for (size_t i = 0; i + 5 <= n; i++) {

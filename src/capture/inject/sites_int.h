@@ -46,7 +46,8 @@ bool sites_is_entered_near(const unsigned char *code, size_t n, uint64_t addr, s
 /* A site to the middle of which a jump goes, from anywhere in the program; s->n: there is none. The sites are put in
  * order. One to the middle of the load of its number: that is not known to be one from then on. */
 size_t sites_reached(const struct image *im, struct sites *s);
-/* Where these bytes can be executed, and are no site's: of a call that returns at once, or what else is looked for. */
+/* Where these bytes can be executed, and are no site's: of a call that returns at once, or what else is looked for.
+ * False: there is no such place. */
 bool sites_find_gadget(const struct image *im, const unsigned char *tail, size_t size, const struct sites *s,
                        uint64_t *ret);
 /* Where a handler of a signal returns by. */

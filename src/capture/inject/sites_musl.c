@@ -92,6 +92,7 @@ struct place {
 	uint64_t addr; /* of code */
 };
 
+/* How often they are there; *ret: the last place. */
 static unsigned find_bytes(const struct image *im, const void *bytes, size_t size, struct place *ret)
 {
 	unsigned found = 0;
@@ -150,7 +151,8 @@ static uint8_t find_flag(const unsigned char *code, size_t n)
 	return at[sizeof(address)];
 }
 
-/* The function that all calls pass in which a thread can be cancelled, and where these are made. */
+/* The function that all calls pass in which a thread can be cancelled, and where these are made. False: this is no such
+ * library. */
 static bool find_cancel(const struct image *im, struct sites *s)
 {
 	enum { HEAD = 128, TAIL = 256 };
@@ -185,7 +187,7 @@ static bool find_cancel(const struct image *im, struct sites *s)
 	return nstays;
 }
 
-/* Makes a process or a thread that may share the memory. */
+/* Makes a process or a thread that may share the memory. False: it is none that can be marked. */
 static bool mark_musl_clone(struct sites *s, const unsigned char *code, uint64_t addr, int nr, size_t at)
 {
 	const struct wanted w = {"", nr, SITE_MARK, SITE_NONE, SITE_NONE, 0};

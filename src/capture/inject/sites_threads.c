@@ -37,7 +37,7 @@ static bool skip_if_equal(struct reader *r, const void *p, size_t n)
 
 #define EAT(r, ...) skip_if_equal(r, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
 
-/* mov between registers, or a register and the frame. */
+/* mov between registers, or a register and the frame. False: it is no such instruction, and r stays. */
 static bool eat_move(struct reader *r, struct move *ret)
 {
 	unsigned char b[5] = {0};
@@ -65,6 +65,7 @@ static bool eat_move(struct reader *r, struct move *ret)
 	return r->at <= r->n;
 }
 
+/* An instruction of that opcode with a distance; *ret: where it leads. False: it is another one, and r stays. */
 static bool eat_rel32(struct reader *r, unsigned char opcode, uint64_t addr, uint64_t *ret)
 {
 	int32_t d;
@@ -144,7 +145,7 @@ static bool is_target(const unsigned char *code, size_t n, const struct part kno
 	return false;
 }
 
-/* From behind the call to the result: where the way ends. */
+/* From behind the call to the result: where the way ends. False: it is another way. */
 static bool eat_rest(struct reader *r, uint64_t addr, bool *used, uint64_t *ret_disable, struct part *ret_error)
 {
 	struct move m, kept;
@@ -167,6 +168,7 @@ static bool eat_end(struct reader *r, unsigned frame)
 	return EAT(r, 0x48, 0x83, 0xc4, (unsigned char)frame, 0xc3);
 }
 
+/* The two functions at the ends of the way are the same for all calls of a library; the first one sets them. */
 static bool has_same_ends(uint64_t ends[2], uint64_t enable, uint64_t disable)
 {
 	if (!ends[0]) {
@@ -176,6 +178,7 @@ static bool has_same_ends(uint64_t ends[2], uint64_t enable, uint64_t disable)
 	return ends[0] == enable && ends[1] == disable;
 }
 
+/* With the 5 bytes that are there. False: SITES_MAX are there. */
 static bool append_site(struct sites *s, const struct site *t, const unsigned char *code, uint64_t addr)
 {
 	if (s->n == SITES_MAX)
@@ -188,7 +191,8 @@ static bool append_site(struct sites *s, const struct site *t, const unsigned ch
 	return true;
 }
 
-/* The way that begins here, of a call that moves bytes of the descriptor in rdi or closes it. */
+/* The way that begins here, of a call that moves bytes of the descriptor in rdi or closes it. False: it is another way,
+ * or has no room in its frame. */
 static bool find_framed_call(struct reader r, uint64_t addr, const struct site *first, struct sites *s,
                              uint64_t ends[2])
 {
@@ -255,7 +259,7 @@ static bool find_framed_call(struct reader r, uint64_t addr, const struct site *
 	return append_site(s, &t, code, addr);
 }
 
-/* An open: its frame is larger, but of it no more is asked than where its result is. */
+/* An open: its frame is larger, but of it no more is asked than where its result is. False: it is another way. */
 static bool find_framed_open(struct reader r, uint64_t addr, const struct site *first, struct sites *s,
                              const uint64_t ends[2])
 {
@@ -312,7 +316,7 @@ static bool place_of(const struct move *m, struct framed_place *ret)
 
 enum { RDX = 2, RSI = 6, R8 = 8 };
 
-/* From behind the call that begins the time to the system call: the arguments. */
+/* From behind the call that begins the time to the system call: the arguments. False: it is another way. */
 static bool eat_arguments(struct reader *r, struct framed_open *ret)
 {
 	bool path = false, flags = false, folder = false, mode = false, number = false;
@@ -364,7 +368,7 @@ static bool errno_word(const struct reader *in, size_t at, uint64_t addr, uint64
 	return true;
 }
 
-/* The one that begins with the call at r. */
+/* The one that begins with the call at r. False: it is another way, or its result would be written over. */
 static bool read_framed(struct reader r, uint64_t addr, struct framed_open *ret)
 {
 	const size_t begin = r.at;

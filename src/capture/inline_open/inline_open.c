@@ -298,7 +298,8 @@ void opens_see_page(struct sup *s, const struct proc *p)
 		sup_gap(s, p, TERM_gap_lost, 0, "it has its own code where opens for reading are not stopped");
 }
 
-/* A child without an exec has its parent's code, and if the memory is its own an empty page. */
+/* A child without an exec has its parent's code, and if the memory is its own an empty page. False: it has no such
+ * code. */
 static bool inherit_logging(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *parent = p->execn ? NULL : proc_parent(s, p);

@@ -18,7 +18,7 @@
 #endif
 
 /* The jumps before and behind the opens of programs with threads: of each both, or none. Behind first, for what is
- * prepared has to come to its end. */
+ * prepared has to come to its end. 0; -EIO, then *ret_changed says whether bytes were changed. */
 static int write_framed(int mem, const struct injection *g, uint64_t code, const struct stubs *stubs, bool *ret_changed)
 {
 	for (size_t i = 0; i < g->sites->nframed && stubs->framed[i][0]; i++) {
@@ -41,7 +41,8 @@ static int write_framed(int mem, const struct injection *g, uint64_t code, const
 	return 0;
 }
 
-/* Writes the code into its page, and the jumps into the library. ret_changed: the library's bytes have been changed. */
+/* Writes the code into its page, and the jumps into the library. ret_changed: the library's bytes have been changed. 0,
+ * -EIO, -errno. A call whose bytes are not as in the file is left out. */
 static int write_opens(int mem, struct injection *g, const struct stubs *counted, uint64_t code, struct stubs *stubs,
                        bool *ret_changed)
 {

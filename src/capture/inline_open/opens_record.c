@@ -228,7 +228,7 @@ static bool cwd_is(const struct proc *p, dev_t dev, ino_t ino)
 }
 
 /* Its working directory may have got another name, and its name another directory: looked at once for all that was
- * taken together. */
+ * taken together. False: it cannot be told which directory it was. */
 static bool has_cwd(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;

@@ -31,6 +31,7 @@ struct tables {
 
 /* ---- one object ---- */
 
+/* The object's tables, whose addresses the linker may have relocated. False: it has no symbols, or no hash of them. */
 static bool read_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *ret)
 {
 	*ret = (struct tables){.base = base, .dynamic = dynamic};
@@ -104,6 +105,7 @@ static void *symbol_value_if_named(const struct tables *t, uint32_t i, const cha
 	return type == STT_GNU_IFUNC ? resolve_ifunc(at) : (void *)at;
 }
 
+/* gnu: the name's GNU hash. NULL: it is not defined there. */
 static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
 {
 	if (t->gnu) {
@@ -210,6 +212,7 @@ struct object {
 	const char *name;
 };
 
+/* Where it is loaded; low is above high where it has no segments. */
 static struct object describe_object(const struct dl_phdr_info *info)
 {
 	struct object o = {info->dlpi_addr, UINTPTR_MAX, 0, NULL, info->dlpi_name ? info->dlpi_name : ""};
@@ -239,6 +242,7 @@ static int has_address(struct dl_phdr_info *info, size_t size, void *arg)
 	return s->at >= s->o.low && s->at < s->o.high;
 }
 
+/* False: no loaded object is there. */
 static bool object_at(const void *address, struct object *ret)
 {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
@@ -289,6 +293,7 @@ struct later {
 	uint16_t *queue;
 };
 
+/* For dl_iterate_phdr; ends it at OBJECTS. */
 static int gather_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct later *l = arg;
@@ -319,6 +324,7 @@ static bool is_object_named(const struct object *o, const char *needed)
 	return false;
 }
 
+/* Sets l->ret and l->v where it has l->name. Not of this library itself. */
 static bool object_defines(struct later *l, const struct object *o)
 {
 	struct tables t;
@@ -329,7 +335,7 @@ static bool object_defines(struct later *l, const struct object *o)
 	return true;
 }
 
-/* The caller's object, what it needs, what these need, and so on: each once. */
+/* The caller's object, what it needs, what these need, and so on: each once. False: none of them defines it. */
 static bool find_needed(struct later *l)
 {
 	size_t n = 0;
@@ -358,7 +364,8 @@ static bool find_needed(struct later *l)
 	return false;
 }
 
-/* Called for the first object, and only for that: what is found stays loaded as long as this does not return. */
+/* Called for the first object, and only for that: what is found stays loaded as long as this does not return. l->found
+ * says whether one defines it. Always 1. */
 static int find_in_later_objects(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct later *l = arg;

@@ -23,6 +23,7 @@ struct reason {
 	char text[160];
 };
 
+/* With the error's words where errnum is above 0. Always -1. */
 static int refuse_with_reason(struct reason *r, int errnum, const char *text)
 {
 	if (errnum > 0)
@@ -96,7 +97,8 @@ static _Noreturn void try_listener(const struct sock_fprog *prog, int say)
 		pause();
 }
 
-/* Really installs a filter with a listener, in a child, and reads the child's memory. */
+/* Really installs a filter with a listener, in a child, and reads the child's memory. 0; -1 with the reason.
+ * *ret_outranked: another supervisor gets the calls. */
 static int notify_trial(struct reason *r, bool *ret_outranked)
 {
 	static const char here[] = "read me";
@@ -163,6 +165,7 @@ static int notify_works(struct reason *r, bool *ret_outranked)
 
 /* ---- ptrace ---- */
 
+/* exact: also of every call. 0; -1 with the reason. */
 static int ptrace_works(struct reason *r, bool exact)
 {
 	pid_t pid = fork_without_sigchld();
@@ -192,6 +195,7 @@ static int exact_works(struct reason *r, bool *ret_outranked)
 	return ptrace_works(r, true);
 }
 
+/* 0; -1 with the reason. */
 static int trace_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -331,6 +335,7 @@ static void tell_less(struct search *s, const struct row *row, unsigned wanted, 
 		snprintf(c->line, sizeof(c->line), "%s: %s", lacks[LACKS_BYTES], c->why);
 }
 
+/* Fills in s->c by the row; wanted and got are FOR_ bits, and what lacks is told. */
 static void take_row(struct search *s, const struct row *row, unsigned wanted, unsigned got)
 {
 	struct choice *c = s->c;

@@ -26,12 +26,16 @@ struct choice {
 	char line[400];  /* what the user should know of that; "" nothing is missing */
 };
 
+/* A way that works, the best for what is wanted; BACKEND_NONE: none does, or nothing is to be recorded. ret->line is
+ * the sentence for the user, if there is one. */
 void capture_choose(const struct run_options *o, struct choice *ret);
-/* Writes the session and the run, with what was chosen, into the log (describe.c). */
+/* Writes the session and the run, with what was chosen, into the log (describe.c). run_describe: sets s->user, s->group
+ * and s->argv, too. */
 struct sup;
 void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice);
 
-/* Row i of the table: whether it works here. Its backend, -1 after the last. */
+/* Row i of the table: whether it works here. Its backend, -1 after the last. choose_row: ret->why where it does not
+ * work. */
 struct backend_state;
 int choose_row(unsigned i, struct backend_state *ret);
 

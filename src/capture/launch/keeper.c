@@ -134,6 +134,7 @@ static void lose_standby(struct keeper *k)
 	__atomic_store_n(&k->control->standby, 0, __ATOMIC_RELEASE);
 }
 
+/* Called while the keeper waits: takes signals and children that have ended. False: the command is over. */
 static bool keep_on(void *arg)
 {
 	struct keeper *k = arg;
@@ -269,6 +270,7 @@ static void command_ended(void *arg, pid_t pid, int status)
 	}
 }
 
+/* Serves the stops of what the worker left until the command is over; what lives on is traced by a child. */
 static void keep_tracing(struct keeper *k, struct traced *t)
 {
 	while (traced_serve(t, command_ended, k) && !k->control->ended) {

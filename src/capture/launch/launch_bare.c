@@ -112,7 +112,8 @@ const char *launch_explain_no_capture(const char *otherwise)
 	return few ? "nothing could be recorded: too few file descriptors (ulimit -n)" : otherwise;
 }
 
-/* Without a recorder. The record says so, and how the command ended. */
+/* Without a recorder. The record says so, and how the command ended. *ret_status: the command's; *ret_note: a sentence
+ * for the user, which stays. 0. */
 int launch_alone(const struct keeper *k, int *ret_status, const char **ret_note)
 {
 	struct sup *s = k->sup;

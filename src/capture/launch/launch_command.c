@@ -13,6 +13,7 @@
 
 /* ---- descriptors between processes ---- */
 
+/* fd: below 0: the word alone, which then says why. 0, -errno. */
 static int send_listener(int sock, int fd, int word)
 {
 	union {
@@ -33,7 +34,7 @@ static int send_listener(int sock, int fd, int word)
 /* ---- the command ---- */
 
 /* No program of this name in PATH, whatever execvp says: it reports a folder that may not be searched as "permission
- * denied". */
+ * denied". False of a name with a slash. */
 static bool is_nowhere_in_path(const char *name)
 {
 	char path[4096];
@@ -55,6 +56,7 @@ static void confine_command_once(const struct keeper *k)
 	done = true;
 }
 
+/* Executes the command; on failure says why, and ends as a shell does: 127 not found, 126 else. */
 _Noreturn void launch_become_command(const struct keeper *k)
 {
 	char *const *argv = k->o->argv;
@@ -90,6 +92,7 @@ static int enter_filter(struct keeper *k, const struct sock_fprog *prog, int soc
 	return install_filter(k, prog);
 }
 
+/* In the command's process: installs the filter, sends its listener over both sockets, and executes the command. */
 _Noreturn void launch_exec_command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
 {
 	sigaction(SIGXFSZ, &k->xfsz, NULL);

@@ -15,7 +15,7 @@ _Noreturn void launch_exec_command(struct keeper *k, const struct sock_fprog *pr
 
 /* ---- without a recorder (launch_bare.c) ---- */
 
-/* Runs the command, of which nothing is recorded, to its end. 0. */
+/* Runs the command, of which nothing is recorded, to its end. 0. 0 in any case; *ret_status is as wait gives it. */
 int launch_bare(const struct keeper *k, int *ret_status);
 /* The same where there is a record, which says that and how the command ended. */
 int launch_alone(const struct keeper *k, int *ret_status, const char **ret_note);

@@ -132,6 +132,8 @@ static void prepare_observer(const struct sup *s, bool told)
 		s->observer->prepare(s->observer->arg, told);
 }
 
+/* The worker's process: starts the command and serves it to its end. to_keeper: the keeper's socket for the listener.
+ * */
 _Noreturn void launch_worker(struct keeper *k, struct worker *w, const struct sock_fprog *prog, int to_keeper)
 {
 	int pair[2];

@@ -14,6 +14,7 @@
 #define TICK_US 20000
 #define PATIENCE_MS 2000
 
+/* Is it dead, or gone? False also where that cannot be read. */
 static bool has_killed_state(pid_t pid)
 {
 	char name[48], text[512];

@@ -30,6 +30,7 @@ static const struct wrapper {
     {"time", "fo", " format output ", 0, false},
 };
 
+/* As execvp would. False: it is not found; ret is then the last one that was tried, or the name. */
 static bool find_on_search_path(const char *name, char *ret, size_t n)
 {
 	const char *path = getenv("PATH"), *dirs = path ? path : "/bin:/usr/bin"; /* as execvp has it */
@@ -63,6 +64,7 @@ static bool read_interpreter(const char *path, char *ret, size_t n)
 	return *p;
 }
 
+/* Would it get rights by its set-user-id bits or capabilities that who starts it lacks? */
 static bool has_privilege(const char *path)
 {
 	struct stat st;

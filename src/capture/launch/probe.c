@@ -76,6 +76,7 @@ static _Noreturn void run_probe_child(int sock, const struct sock_fprog *prog, b
 	_exit(0);
 }
 
+/* Lets each call of pid go on until it has ended. 0; -EPERM: its memory cannot be read; -errno. */
 static int answer_all(int listener, pid_t pid)
 {
 	struct notify_slot slot;
@@ -98,7 +99,7 @@ static int answer_all(int listener, pid_t pid)
 	}
 }
 
-/* What an open takes that stops. */
+/* What an open takes that stops. ns. 0; -errno with a sentence. */
 static int measure_open_stop(bool trace, struct err *err, double *ret_ns)
 {
 	struct sock_fprog prog = {0};
@@ -171,7 +172,7 @@ static double read_loop(void)
 	return ns;
 }
 
-/* What a read takes that stops. */
+/* What a read takes that stops. ns. 0; -errno with a sentence. */
 static int probe_exact(struct err *err, double *ret_ns)
 {
 	int pair[2];
@@ -260,6 +261,8 @@ static double one_program(const struct run_options *how, char why[WHY])
 	return (many - none) / PROGRAMS;
 }
 
+/* What a recorded program takes more than one that is not, in seconds; -1: it cannot be measured, and ret_why says why.
+ * */
 static double program_cost(struct run_options *o, char ret_why[WHY])
 {
 	char home[4096];

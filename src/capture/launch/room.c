@@ -14,7 +14,8 @@
 
 #define ENOUGH 32 /* three times what the recorder takes: a shell's pipeline beside it */
 
-/* Root of the first user namespace is not held to RLIMIT_NPROC, nor is who may exceed such limits there. */
+/* Root of the first user namespace is not held to RLIMIT_NPROC, nor is who may exceed such limits there. True, too,
+ * where the map cannot be read. */
 static bool is_exempt(void)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -57,6 +58,7 @@ static unsigned long long tasks_of_user(void)
 	return n;
 }
 
+/* With a sentence where few are left. False also where there is no limit, or it cannot be read. */
 static bool little_of_user(char *ret, size_t size)
 {
 	struct rlimit rl;
@@ -82,7 +84,7 @@ static bool read_number_file(const char *folder, const char *file, unsigned long
 	return io_text(name, text, sizeof(text)) && sscanf(text, "%llu", ret) == 1; /* "max" is none */
 }
 
-/* In the group and in those above it. */
+/* In the group and in those above it. With a sentence. False also where nothing is known. */
 static bool little_in(const char *top, const char *path, char *ret, size_t size)
 {
 	char folder[4096];
@@ -107,7 +109,7 @@ static bool little_in(const char *top, const char *path, char *ret, size_t size)
 	return false;
 }
 
-/* Where distributions mount them; elsewhere they are not found. */
+/* Where distributions mount them; elsewhere they are not found. With a sentence. False also where nothing is known. */
 static bool little_of_group(char *ret, size_t size)
 {
 	char text[8192];

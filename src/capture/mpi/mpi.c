@@ -134,6 +134,7 @@ static struct file *find_mpi_file(handle fh)
 	return NULL;
 }
 
+/* Without ROMIO's prefix, and absolute; ret has PATH_ROOM bytes, and what does not fit is cut. Its length. */
 static size_t absolute_file_name(const char *name, char *ret)
 {
 	static const char *const kinds[] = {"ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "testfs:", "pvfs2:"};
@@ -179,6 +180,7 @@ static void count_mpi_call(struct file *f, unsigned op, bool collective, int64_t
 	__atomic_store_n(&io->last, t1, __ATOMIC_RELAXED);
 }
 
+/* A file that MPI opened: its row is taken for it. Where no row is free it is not noted. errno stays. */
 static void note_mpi_opened(const char *name, handle comm, handle fh, int64_t t0)
 {
 	static const handle wip = 1; /* not a file's */

@@ -140,6 +140,7 @@ static __always_inline __u8 *mark_of(__u32 pid)
 	return p ? &p->of[pid % REC_PIDS] : NULL;
 }
 
+/* Adds to the total of process and file. A file that is closed, or no room: counted as lost. Always 0. */
 static __noinline int count_transfer(struct task_struct *task, __u32 fd, bool write, __u64 bytes)
 {
 	struct fdtable *fdt = task->files->fdt;
@@ -187,6 +188,7 @@ static __noinline int count_transfer(struct task_struct *task, __u32 fd, bool wr
 	return 0;
 }
 
+/* At each call's end: adds what moved data. Not of this daemon, nor of 32-bit programs, which are counted apart. */
 SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
 {
@@ -264,6 +266,7 @@ int on_each(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* A new process is in the tree where its parent is. */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {

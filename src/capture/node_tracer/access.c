@@ -49,6 +49,8 @@ static struct tracer_side tracer_side_of(const struct tracer *t, const struct re
 	                            .last = s->count ? tracer_time(t, s->last) : 0};
 }
 
+/* Tells of what a process moved of a file, with the execution that it was; TRACER_UNKNOWN: nobody has seen the process.
+ * */
 static void on_total(void *arg, const struct rec_total_key *k, const struct rec_total *total)
 {
 	struct access *a = arg;

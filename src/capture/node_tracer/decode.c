@@ -69,7 +69,7 @@ bool path_of_parts(struct str parts, char *to, size_t room, size_t *ret_n)
 	return true;
 }
 
-/* A file handle and, behind it, maybe a name. */
+/* A file handle and, behind it, maybe a name. False: it is too short. */
 static bool decode_handle(const unsigned char *p, size_t n, struct handle *ret, struct str *ret_name)
 {
 	uint32_t bytes;

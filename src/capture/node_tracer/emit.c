@@ -105,6 +105,7 @@ static void look_at_parent(struct tracer *t, const struct rec_who *w, int64_t ti
 	tracer_emit(t, &ev);
 }
 
+/* Adds the process. Beyond the limit it is told as lost. */
 static void emit_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_FORK, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
@@ -230,6 +231,8 @@ static void set_command(struct proc *proc, struct str name)
 	memcpy(proc->comm, base, len < TRACER_COMM - 1 ? len : TRACER_COMM - 1);
 }
 
+/* The process is another program: its file, arguments and variables as far as they could be read, else from /proc.
+ * Flags say what lacks. */
 static void emit_exec(struct tracer *t, const struct rec_exec *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_EXEC, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
@@ -334,6 +337,7 @@ static void keep_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 		access_turn(t->access);
 }
 
+/* The files that a process has open; at_exit: when it ended. */
 static void emit_descriptors(struct tracer *t, const struct rec_fds *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_FDS, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
@@ -416,7 +420,7 @@ bool notice_counts(const struct tracer *t, const struct notice *n)
 	return !(n->mask & FAN_ONDIR) || (n->mask & (FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO | FAN_RENAME));
 }
 
-/* directory/name into `to`. */
+/* directory/name into `to`. False: it does not fit. */
 static bool join_directory(char *to, size_t room, struct str dir, struct str name, struct str *ret)
 {
 	if (dir.n + 1 + name.n + 1 > room)
@@ -433,7 +437,7 @@ static bool join_directory(char *to, size_t room, struct str dir, struct str nam
 	return true;
 }
 
-/* The path of a name in a directory. */
+/* The path of a name in a directory. False: it cannot be told, and *ret_why says why; the text stays. */
 static bool place_name(struct tracer *t, struct place *at, const struct handle *dir, struct str name, char *to,
                        size_t room, struct tracer_fileid *ret_dir, struct str *ret, const char **ret_why)
 {
@@ -447,6 +451,7 @@ static bool place_name(struct tracer *t, struct place *at, const struct handle *
 	return false;
 }
 
+/* Is it one of the folders that are not watched, or below one? */
 static bool is_ignored_path(const struct tracer *t, struct str path)
 {
 	for (size_t i = 0; i < t->nignore; i++) {
@@ -618,6 +623,8 @@ struct proc *tracer_find_proc(struct tracer *t, pid_t pid)
 	return proc;
 }
 
+/* Of a process that lives when the tracer begins, unless it is known already or the daemon's own. What cannot be read
+ * is left out. */
 static void emit_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
 {
 	char path[PATH_MAX];

@@ -92,6 +92,7 @@ static struct dir *room_for_dir(struct places *p, uint64_t key)
 	return d ? d : &ways[p->dir_turn++ % DIR_WAYS];
 }
 
+/* Copies path. No memory: it is not kept. */
 static void keep_dir_path(struct places *p, uint64_t key, struct str path, bool learned)
 {
 	struct dir *d = room_for_dir(p, key);
@@ -280,6 +281,7 @@ static uint64_t gen_of(const struct handle *h)
 	return hash_more((uint64_t)h->type, h->p, h->bytes);
 }
 
+/* For an errno above 0. */
 static const char *explain_look_error(int e)
 {
 	switch (e) {
@@ -304,6 +306,7 @@ static const char *explain_look_error(int e)
 	}
 }
 
+/* False: the place is not asked, or the handle is none. */
 static bool handle_for(const struct place *at, const struct handle *h, struct helper_handle *ret)
 {
 	if (!at->asked || !h->bytes || h->bytes > HANDLE_MAX)
@@ -439,6 +442,7 @@ static bool is_state_usable(const struct places *p, const struct file_state *f, 
 	return f->wanted || f->round == p->round || (!f->gone && !fresh && young);
 }
 
+/* Asks for all that are wanted, in one question. If that cannot be, none is wanted any more. */
 static void ask_wanted(struct places *p, int64_t now)
 {
 	struct helper_state s[HELPER_BATCH];

@@ -36,11 +36,14 @@ struct place { /* a file system */
 
 struct places;
 
+/* helper must outlive it. 0, -ENOMEM. */
 int places_new(struct helper *helper, struct places **ret);
+
 void places_free(struct places *p);
 /* What the helper looked at; its slot is taken. NULL and errno if there is no room. Known ones are found again. */
 struct place *places_add(struct places *p, const struct helper_place *seen, const char *shown, bool alias);
-/* One that is not asked; why: it is not watched. */
+/* One that is not asked; why: it is not watched. places_find: NULL: it is not known. places_remove: frees it; paths and
+ * states of all are forgotten. */
 struct place *places_add_unasked(struct places *p, uint64_t dev, const char *shown, bool alias, const char *why);
 void places_remove(struct places *p, struct place *place);
 struct place *places_find(struct places *p, uint64_t fsid);
@@ -65,7 +68,8 @@ void places_learn(struct places *p, struct place *at, const struct handle *h, st
  * for again. Empty paths: not known. */
 void places_renamed(struct places *p, struct str from, struct str to);
 /* Begins with what a read of fanotify gave. Then what will be asked of places_state is said, and places_wanted asks for
- * it: in the same round that is not older than it may be. */
+ * it: in the same round that is not older than it may be. places_want: fresh: a state that is known already is not
+ * enough. */
 void places_round(struct places *p);
 void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now);
 void places_wanted(struct places *p, int64_t now);

@@ -21,6 +21,7 @@ struct helper {
 	struct helper_shared *shared;
 };
 
+/* 0, -errno. */
 static int map_shared_page(struct helper *h)
 {
 	void *p = mmap(NULL, sizeof(*h->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +48,7 @@ int helper_direct(struct helper **ret)
 	return 0;
 }
 
-/* Three capabilities, of those that there are; nothing that it could execute would have one. */
+/* Three capabilities, of those that there are; nothing that it could execute would have one. False: it cannot. */
 static bool give_up_the_rest(void)
 {
 	static const int keep[] = {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE};
@@ -66,6 +67,7 @@ static bool give_up_the_rest(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_capset, &head, wants) == 0;
 }
 
+/* Serves until the daemon is gone; 125: it cannot begin. */
 static _Noreturn void be_helper(struct helper_shared *shared, int from, int to, int sock)
 {
 	struct helper_work *w;
@@ -158,6 +160,7 @@ bool helper_gone(const struct helper *h)
 	return h->gone;
 }
 
+/* The descriptor that came with a byte; -1: none did. */
 static int receive_fd(const struct helper *h)
 {
 	union {
@@ -196,7 +199,7 @@ static size_t wait_for_answer(const struct helper *h, uint32_t size, int *ret_fd
 }
 
 /* Asks what stands in h->shared->q; the answer is in h->shared->a, but for one that failed, whose r is returned alone.
- * need: what an answer that is none has at least. */
+ * need: what an answer that is none has at least. -ECONNRESET: the helper is gone; -errno of the answer. */
 static int call_helper(struct helper *h, size_t need, size_t *ret_n, int *ret_fd)
 {
 	size_t size = helper_size(h->shared->q.op, h->shared->q.n), n;
@@ -228,6 +231,7 @@ static void begin_question(struct helper *h, uint32_t op)
 	h->shared->q.op = op;
 }
 
+/* What is known of a file system by what the helper said; "unknown" where it says nothing. Never NULL. */
 static const struct fs_domain *domain_of(struct helper_domain *d)
 {
 	d->name[sizeof(d->name) - 1] = d->type[sizeof(d->type) - 1] = '\0';

@@ -25,9 +25,9 @@ enum { HELPER_PLACES = 256, HELPER_BATCH = 256, HELPER_PIDS = 1024 };
 struct helper;
 
 /* The caller ignores SIGPIPE. A process that starts with all that the caller may, and keeps CAP_SYS_ADMIN,
- * CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE of it. Before there are threads. */
+ * CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE of it. Before there are threads. 0; -errno with a sentence. */
 int helper_start(struct err *err, struct helper **ret);
-/* No process: for tools and tests. */
+/* No process: for tools and tests. 0, -errno. */
 int helper_direct(struct helper **ret);
 /* Waits for its end. */
 void helper_close(struct helper *h);
@@ -65,7 +65,7 @@ struct helper_state {
 	uint64_t ino, size;
 	int64_t mtime, birth; /* ns; birth: 0 unknown */
 };
-/* Of at most HELPER_BATCH files. */
+/* Of at most HELPER_BATCH files. 0; -EINVAL; -errno of the question; of each file its own r. */
 int helper_states(struct helper *h, const struct helper_handle *of, unsigned n, struct helper_state *ret);
 /* What it was last looked up by. -ESTALE: removed; -ENOTDIR: in no directory that can be reached; -ENAMETOOLONG. */
 int helper_handle_path(struct helper *h, const struct helper_handle *of, char ret[PATH_MAX]);
@@ -87,13 +87,14 @@ enum helper_file {
 	HELPER_FILES
 };
 int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd);
-/* Processes that there are, in pieces: the count of this one, at most HELPER_PIDS. first: begin anew. */
+/* Processes that there are, in pieces: the count of this one, at most HELPER_PIDS. first: begin anew. -errno. */
 int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more);
 /* Identity of a path; real not NULL: what it leads to (unasked_real), within two seconds. Else a last link is not
  * followed. */
 int helper_find(struct helper *h, const char *path, char real[PATH_MAX], struct fileid *ret);
 
-/* For tests: a question as it comes from the socket, done; the size of the answer in *ret_n. */
+/* For tests: a question as it comes from the socket, done; the size of the answer in *ret_n. helper_work_free: NULL is
+ * none. */
 struct helper_answer;
 struct helper_work;
 int helper_work_new(struct helper_work **ret);

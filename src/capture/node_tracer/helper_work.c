@@ -79,6 +79,7 @@ static void fill_identity(int r, const struct fileid *id, struct helper_id *ret)
 
 /* ---- file systems ---- */
 
+/* In *ret_fd a second descriptor of it, for the daemon. 0, -errno. */
 static int open_fanotify(struct helper_work *w, bool targets, int *ret_fd)
 {
 	unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
@@ -113,6 +114,8 @@ static void stat_mount(void *arg)
 	a->answers = true; /* be it an error */
 }
 
+/* A place for the file system that is mounted there. waits: it may not answer. 0; -ETIMEDOUT; -ENODEV: it is another
+ * one; -EBUSY: no place is left; -errno. */
 static int answer_look(struct helper_work *w, const char *mount, uint64_t dev, bool waits)
 {
 	struct helper_place *p = &w->a.look.place;
@@ -153,6 +156,7 @@ static int answer_look(struct helper_work *w, const char *mount, uint64_t dev, b
 	return w->mount[slot] ? 0 : -ENOMEM;
 }
 
+/* 0; -EPROTO: the question makes no sense; -ENODEV: another one is mounted there; -errno. */
 static int answer_mark(const struct helper_work *w, uint32_t slot, uint64_t mask)
 {
 	struct statx st;
@@ -196,6 +200,7 @@ static void close_mount_fds(struct mount_fds *w)
 		close(w->at[--w->n].fd);
 }
 
+/* *ret stays the mounts'. 0; -ENOTDIR: it is gone; -errno. */
 static int mount_fd_of(const struct helper_work *w, uint32_t slot, struct mount_fds *mounts, int *ret)
 {
 	if (w->root && w->dev[slot] == w->root && !strcmp(w->mount[slot], "/")) {
@@ -225,6 +230,7 @@ static int mount_fd_of(const struct helper_work *w, uint32_t slot, struct mount_
 	return 0;
 }
 
+/* A descriptor (O_PATH), the caller's; -EPROTO: the question makes no sense; -errno. */
 static int open_handle(const struct helper_work *w, const struct helper_handle *h, struct mount_fds *mounts)
 {
 	union {
@@ -241,6 +247,7 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of each its own r: 0, -errno. */
 static void answer_states(struct helper_work *w, unsigned n)
 {
 	struct mount_fds mounts = {.n = 0};
@@ -264,6 +271,8 @@ static void answer_states(struct helper_work *w, unsigned n)
 	close_mount_fds(&mounts);
 }
 
+/* The path of a directory in w->a.path. 0; -ESTALE: it was removed; -ENAMETOOLONG; -ENOTDIR: it cannot be reached;
+ * -errno. */
 static int answer_path(struct helper_work *w)
 {
 	static const char gone[] = " (deleted)";
@@ -291,6 +300,8 @@ static int answer_path(struct helper_work *w)
 
 /* ---- processes ---- */
 
+/* The length of the path in w->a.found; -EPROTO: the question makes no sense; -errno. with_id: and what it is, with an
+ * r of its own. */
 static int answer_link(struct helper_work *w, int32_t pid, uint32_t which, uint64_t number, bool with_id)
 {
 	static const char *const names[HELPER_LINKS] = {"exe", "cwd", "fd", "ns/mnt", "ns/pid"};
@@ -314,6 +325,7 @@ static int answer_link(struct helper_work *w, int32_t pid, uint32_t which, uint6
 	return (int)n;
 }
 
+/* A file of /proc/PID. 0; -EPROTO: the question makes no sense; -errno. */
 static int open_file(int32_t pid, uint32_t which, int *ret_fd)
 {
 	static const char *const names[HELPER_FILES] = {"stat", "status", "cmdline", "environ", "mountinfo", "statm"};
@@ -325,6 +337,7 @@ static int open_file(int32_t pid, uint32_t which, int *ret_fd)
 	return *ret_fd < 0 ? -errno : 0;
 }
 
+/* How many are in w->a.pid; fewer than HELPER_PIDS: that was all. -errno. */
 static int answer_pids(struct helper_work *w, bool first)
 {
 	struct dirent *e;
@@ -361,6 +374,7 @@ static void find_real(void *arg)
 	r->r = unasked_real(r->path, r->real);
 }
 
+/* follow: to where the path really leads. 0; -ETIMEDOUT; -errno, which is in w->a.found.id.r, too. */
 static int answer_find(struct helper_work *w, bool follow)
 {
 	struct real found = {0};

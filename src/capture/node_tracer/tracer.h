@@ -232,7 +232,7 @@ enum tracer_who { TRACER_NODE, TRACER_UID, TRACER_CGROUP, TRACER_PID };
 /* Switches the granularity `access` on or off; the program is attached only while it is on for somebody. -ENOTSUP where
  * the kernel cannot. Totals so far are told (final) when it goes off. */
 int tracer_set(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);
-/* Takes all that was set back. */
+/* Takes all that was set back. 0; -errno with a sentence. */
 int tracer_set_none(struct tracer *t, struct err *err);
 /* Events of these are never told: the daemon (set by itself), users. */
 int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);

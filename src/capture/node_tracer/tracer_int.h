@@ -102,21 +102,23 @@ void order_leave(struct tracer *t);
 /* Where records were lost, ends may be among them: who is not there any more leaves, too. now: CLOCK_MONOTONIC, ns. */
 void order_missed(struct tracer *t, int64_t now);
 
-/* emit.c */
+/* emit.c. tracer_emit_of: fills in what is known of the process. tracer_emit_exit: bytes and ns; the process stays
+ * known. tracer_emit_record: a kind that is not known is passed over. */
 void tracer_emit(struct tracer *t, struct tracer_event *ev);
 void tracer_emit_of(struct tracer *t, struct tracer_event *ev, const struct proc *proc);
 void tracer_emit_record(struct tracer *t, const void *record, size_t size, int64_t time);
 void tracer_emit_exit(struct tracer *t, const struct rec_exit *r, int64_t time);
 /* What a notice says, of a process (NULL: unknown); ev has flags and times already. */
 void tracer_emit_notice(struct tracer *t, struct tracer_event *ev, const struct notice *n, const struct proc *proc);
-/* Whether it is worth telling at all: not for directories that are only opened. */
+/* Whether it is worth telling at all: not for directories that are only opened. tracer_emit_alive: all that live now.
+ * */
 bool notice_counts(const struct tracer *t, const struct notice *n);
 void tracer_emit_lost(struct tracer *t, int what, uint64_t count, int64_t lo, int64_t hi, const char *text);
 void tracer_emit_alive(struct tracer *t);
 /* Takes what /proc says of a process that was not told. NULL: it is gone. */
 struct proc *tracer_find_proc(struct tracer *t, pid_t pid);
 
-/* access.c */
+/* access.c. access_drain: now: also what has been counted since the last turn. Tells of what was lost, too. */
 void access_release(struct access *a);
 void access_drain(struct tracer *t, bool now);
 uint64_t access_memory(const struct access *a);

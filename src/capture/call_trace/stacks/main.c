@@ -57,6 +57,8 @@ static bool is_whole_question(const struct stack_question *q, ssize_t n)
 	return n >= (ssize_t)sizeof(*q) && (size_t)n == sizeof(*q) + q->n;
 }
 
+/* Asks the other side for n bytes of the process's memory. How many came, 0 where none did. Ends this process where
+ * nobody is there any more. */
 static size_t ask_memory(void *arg, uint64_t at, void *ret, size_t n)
 {
 	struct server *s = arg;
@@ -73,6 +75,7 @@ static size_t ask_memory(void *arg, uint64_t at, void *ret, size_t n)
 	return q->n;
 }
 
+/* Tells of a module under its number. False: the name is too long, or nobody is there any more. */
 static bool send_module(void *arg, uint32_t number, const char *identity, const char *path)
 {
 	struct server *s = arg;
@@ -145,7 +148,8 @@ static _Noreturn void restart_server(int fd)
 	_exit(0);
 }
 
-/* Signals for the whole group end the command, and with it the recorder, and with that this. */
+/* Signals for the whole group end the command, and with it the recorder, and with that this. Returns in the first
+ * process: 0, or 1 where it cannot fork. The other one serves on descriptor 3, and does not return. */
 static int serve_in_background(int fd)
 {
 	struct rlimit memory = {MEMORY_MOST, MEMORY_MOST}, none = {0, 0};

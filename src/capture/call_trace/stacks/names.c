@@ -43,6 +43,7 @@ char *__cxa_demangle(const char *name, char *to, size_t *n, int *status); // NOL
 
 /* ---- what the traces ask ---- */
 
+/* False: no memory. */
 static bool grow_for_one(void **p, size_t *cap, size_t n, size_t size)
 {
 	if (n < *cap)
@@ -67,7 +68,8 @@ static struct module *module_of(struct modules *m, const char *key)
 	return m->v[m->n].key ? &m->v[m->n++] : NULL;
 }
 
-/* One trace's lines `m` and `f`. */
+/* One trace's lines `m` and `f`. A file that cannot be opened is passed over, and the rest behind a damaged line. 0,
+ * -ENOMEM. */
 static int read_call_trace(struct modules *m, const char *path)
 {
 	size_t *here = NULL, n_here = 0, cap = 0, size = 0;
@@ -183,6 +185,7 @@ static int compare_units_by_address(const void *x, const void *y)
 	return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
 }
 
+/* The ranges of its compilation units, sorted; RANGES at most. */
 static void list_units(Dwfl_Module *mod, struct units *u)
 {
 	Dwarf_Addr bias, base, from, end;
@@ -247,7 +250,8 @@ static void end_name_line(const struct place_names *t, const char *file)
 	putc('\n', t->to);
 }
 
-/* By debug information: what was inlined there, innermost first, and the function. */
+/* By debug information: what was inlined there, innermost first, and the function. False: there is none of that place,
+ * and nothing was printed. */
 static bool print_debug_names(const struct place_names *t, Dwfl_Module *mod, Dwarf_Addr at)
 {
 	Dwarf_Addr bias;
@@ -332,6 +336,8 @@ static uint64_t find_function_start(Elf *elf, uint64_t at)
 	return 0;
 }
 
+/* By debug information, else by the symbol, else as FILE+0xOFFSET of the function's begin; nothing where that is not
+ * known either. */
 static void print_place_names(const struct place_names *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bias,
                               const char *path)
 {
@@ -364,6 +370,7 @@ static void print_place_names(const struct place_names *t, Dwfl_Module *mod, Elf
 
 /* ---- modules ---- */
 
+/* \xHH as that byte, without " (deleted)". False: it is too long, or not absolute. */
 static bool unescape_path(const char *p, char ret[NAME])
 {
 	static const char gone[] = " (deleted)";
@@ -382,6 +389,7 @@ static bool unescape_path(const char *p, char ret[NAME])
 	return !*p && ret[0] == '/';
 }
 
+/* By build-id; a module without one by size and time (ns). */
 static bool is_same_module(Dwfl_Module *mod, int fd, const char *identity, size_t n)
 {
 	char text[160] = "";
@@ -403,6 +411,7 @@ static int compare_places(const void *x, const void *y)
 	return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : a->interrupted - b->interrupted;
 }
 
+/* The names of its places, if the file on disk still is the same module. Nothing of the C library. */
 static void print_module_names(struct module *m, FILE *to)
 {
 	static const Dwfl_Callbacks callbacks = {.find_debuginfo = dwfl_standard_find_debuginfo,
@@ -469,7 +478,7 @@ static int print_names_apart(struct module *m, FILE *to)
 	return pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? -ETIMEDOUT : 0;
 }
 
-/* A trace, or those in a folder. */
+/* A trace, or those in a folder. 0, -ENOMEM. */
 static int read_traces(struct modules *m, const char *path)
 {
 	char inner[NAME];

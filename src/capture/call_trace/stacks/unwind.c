@@ -49,6 +49,7 @@ struct unwinder {
 /* libdw's callbacks that find files have no argument of ours. */
 static struct unwinder *current;
 
+/* From what came with the question, else page by page from the process. How many bytes could be read. */
 static size_t read_stack_memory(struct unwinder *u, uint64_t at, void *ret, size_t n)
 {
 	unsigned char *to = ret;
@@ -92,6 +93,8 @@ static bool is_mapped(struct unwinder *u, int fd, uint64_t base)
 	return n >= 64 && read_stack_memory(u, base, there, (size_t)n) == (size_t)n && !memcmp(here, there, (size_t)n);
 }
 
+/* libdwfl's callback. A descriptor of the module's file and in *ret_name its path, both libdwfl's then; -1: it is not
+ * found, or another file is there now. */
 static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **ret_name, Elf **elf)
 {
 	struct unwinder *u = current;
@@ -124,6 +127,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	return -1;
 }
 
+/* Its build-id in hex, else SIZE.TIME (ns) of the file, else "-". */
 static void format_module_identity(Dwfl_Module *mod, const char *file, char *ret, size_t size)
 {
 	const unsigned char *id;
@@ -139,6 +143,7 @@ static void format_module_identity(Dwfl_Module *mod, const char *file, char *ret
 		snprintf(ret, size, "-");
 }
 
+/* Tells of it where it is new. False: too many, no memory, or nobody is there any more. */
 static bool number_module(struct unwinder *u, const char *identity, const char *path, uint32_t *ret)
 {
 	char key[NAME];
@@ -203,6 +208,8 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread)
 	return tid == current->q->tid;
 }
 
+/* May unwinding go by a value, without asking whether it changes? Addresses of callers; with TRUST_STACK places on the
+ * stack, too. */
 static bool is_trusted(const struct unwinder *u, uint64_t value)
 {
 	if (u->trust == TRUST_ALL || (u->trust == TRUST_STACK && value >= u->q->at && value - u->q->at < u->q->n))
@@ -213,6 +220,7 @@ static bool is_trusted(const struct unwinder *u, uint64_t value)
 	return false;
 }
 
+/* libdwfl's callback. A value that is not trusted reads as POISON; where the others were read is noted in u->to. */
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *ret, void *arg)
 {
 	struct unwinder *u = current;
@@ -230,6 +238,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *ret, void *arg)
 	return true;
 }
 
+/* libdwfl's callback. Registers that are not trusted are POISON. */
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
 	(void)arg;
@@ -261,6 +270,8 @@ static bool has_table(Dwfl_Module *mod, Dwarf_Addr pc)
 	return false;
 }
 
+/* libdwfl's callback for each frame. Ends the walk at STACK_FRAMES, at a thread's begin, and where no table says who
+ * called. */
 static int take_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwinder *u = arg;
@@ -302,6 +313,8 @@ static void end_process(struct process *p)
 	*p = (struct process){0};
 }
 
+/* Of the process that is asked about: one that is known, else the place of the one that was used longest ago. NULL:
+ * libdwfl cannot. */
 static struct process *attach_process(struct unwinder *u)
 {
 	static const Dwfl_Callbacks callbacks = {.find_elf = find_elf, .find_debuginfo = find_debuginfo};
@@ -368,7 +381,8 @@ static void unwind_process(struct unwinder *u, struct process *p, enum trust tru
 
 /* What else registers and stack hold, counters, say, changes from call to call, and the stack does not. So it is
  * unwound again with all poisoned that is no address of a caller: if the same comes out, it did not depend on the rest.
- * Where a function has a frame pointer, addresses on the stack count as well. */
+ * Where a function has a frame pointer, addresses on the stack count as well. False: nothing short of everything gives
+ * the same stack. */
 static bool find_words(struct unwinder *u, struct process *p, struct unwound *ret)
 {
 	static struct unwound again;

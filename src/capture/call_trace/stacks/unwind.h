@@ -27,7 +27,10 @@ struct unwound {
 	uint32_t words[STACK_WORDS], registers;
 	size_t n_words; /* 0: not known */
 };
+/* The stack at q, of whose process these are the bytes at its stack pointer. ret->n is 0 where nothing can be said;
+ * n_words 0 where it must not be kept. */
 void unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes, struct unwound *ret);
+
 void unwinder_forget(struct unwinder *u, pid_t pid);
 
 #endif

@@ -76,7 +76,8 @@ void vol_access_close(hid_t access, bool failed);
 
 /* A call that is passed on. HDF5 would tell of one that fails, by printing or by a function of the program's, as the
  * connector under ours fails, and again as the program's call does: of the first it is kept from it. Its error stack
- * stays. Not for what calls the program back, which would find itself without. */
+ * stays. Not for what calls the program back, which would find itself without. vol_hush: what it has to be undone by is
+ * in q. vol_unhush: failed: the error stack of the call is put back. */
 struct vol_hush {
 	H5E_auto2_t fn;
 	H5E_auto1_t old; /* of 1.6's kind; one of both, or none */
@@ -109,12 +110,13 @@ bool vol_copied(struct vol *from_at, const H5VL_loc_params_t *from_where, struct
 size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n);
 /* Is the link at a place, which is a name, a soft one? */
 bool vol_soft(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
-/* An object that is moved takes the names of its attributes along: they are known from then on. */
+/* An object that is moved takes the names of its attributes along: they are known from then on. vol_shape: asks once;
+ * where its data lies in other files that is a gap. */
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl);
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);
 /* It was made or opened at that time. */
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl);
-/* It was opened by a name, which may be a link's. */
+/* It was opened by a name, which may be a link's. vol_file_opened: t: when the call began. */
 void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *name, struct vol *v, hid_t dxpl);
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl);
 /* The attribute of that name of the object at a place; NULL where the place is a number. */

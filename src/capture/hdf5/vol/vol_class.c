@@ -137,6 +137,7 @@ void vol_access_close(hid_t access, bool failed)
 		H5(H5Eset_current_stack)(errors);
 }
 
+/* HDF5's callback. NULL: no memory, or the connector below cannot. */
 static void *info_copy(const void *p)
 {
 	const struct vol_info *info = p;
@@ -177,6 +178,7 @@ static herr_t info_free(void *p)
 	return 0;
 }
 
+/* HDF5's callback. *ret is malloc'ed. -1: no memory. */
 static herr_t info_to_str(const void *p, char **ret)
 {
 	const struct vol_info *info = p;

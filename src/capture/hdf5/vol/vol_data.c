@@ -14,6 +14,7 @@ static int64_t begin_data_call(bool notes)
 
 /* ---- datasets ---- */
 
+/* HDF5's callback, as all in this file: passes the call on, and notes what it did. NULL: it failed. */
 static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t link, hid_t type,
                             hid_t space, hid_t make, hid_t access, hid_t dxpl, void **req)
 {
@@ -53,6 +54,7 @@ struct moving {
 	int64_t t; /* 0: nothing is noted */
 };
 
+/* False: no memory. Release m in any case. t is 0 where nothing is noted. */
 static bool moving_begin(struct moving *m, size_t n, void *v[], hid_t type[], hid_t space[], hid_t dxpl, bool write)
 {
 	m->n = n;

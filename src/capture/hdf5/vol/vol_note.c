@@ -10,6 +10,7 @@ static H5VL_loc_params_t self_of(const struct vol *v)
 	return (H5VL_loc_params_t){.obj_type = v->type, .type = H5VL_OBJECT_BY_SELF};
 }
 
+/* Which file it is in, where in that, and of which type. False: the connector below cannot say. */
 static bool ask_object(const struct vol *v, hid_t dxpl, unsigned long *ret_fileno, uint64_t *ret_addr, int *ret_type)
 {
 	H5VL_loc_params_t self = self_of(v);
@@ -25,6 +26,7 @@ static bool ask_object(const struct vol *v, hid_t dxpl, unsigned long *ret_filen
 	return true;
 }
 
+/* Its path; the length, 0 where it has none. What does not fit is cut. */
 static size_t ask_name(const struct vol *v, hid_t dxpl, char *room, size_t n)
 {
 	H5VL_loc_params_t self = self_of(v);
@@ -50,6 +52,7 @@ static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t 
 	return len < n ? len : 0;
 }
 
+/* NULL: the file's name cannot be found out. */
 static struct h5_open *find_or_add_vol_file(const struct vol *v, hid_t dxpl, unsigned long fileno)
 {
 	struct h5_open *f = h5_file_find(vol_lib, fileno);
@@ -66,6 +69,7 @@ static struct h5_open *find_or_add_vol_file(const struct vol *v, hid_t dxpl, uns
 	return h5_file_add(vol_lib, fileno, name, false); /* opened by an external link, or before a fork */
 }
 
+/* made: it was made just now, by that name. NULL: it cannot be told. */
 static struct h5_obj *resolve_vol_object(const struct vol *v, bool made, hid_t dxpl)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
@@ -162,6 +166,7 @@ bool vol_soft(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 
 /* How an object is looked at: it may be known; it was made just now; what a dataset is like is asked, too. */
 enum { LOOK = 0, LOOK_MADE = 1, LOOK_SHAPE = 2 };
+/* The object that `where` leads to, without following links out of the file. NULL: nobody knows. */
 static struct h5_obj *find_object_at(struct vol *v, const H5VL_loc_params_t *where, unsigned look, hid_t dxpl)
 {
 	H5I_type_t type = H5I_BADID;

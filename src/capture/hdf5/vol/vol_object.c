@@ -23,6 +23,7 @@ static int64_t begin_object_call(bool notes)
 
 /* ---- files ---- */
 
+/* HDF5's callback, as all in this file: passes the call on, and notes what it did. NULL: it failed. */
 static void *file_create(const char *name, unsigned flags, hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	hid_t id, list = vol_access(access, &id);
@@ -80,6 +81,7 @@ static herr_t get_file(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void *
 	return r;
 }
 
+/* With the access list of the connector below in *place, which is as before at the end. Negative: it failed. */
 static herr_t call_by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
 {
 	hid_t id, list = vol_access(access, &id);
@@ -93,6 +95,7 @@ static herr_t call_by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t
 	return r;
 }
 
+/* Flushes, reopens, asks whether files are equal. What is only asked for by a name has no object. */
 static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj, *other = NULL;
@@ -365,6 +368,7 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	return r;
 }
 
+/* A move, or a copy of a link. Names of attributes are asked for before the move. */
 static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, void *b, const H5VL_loc_params_t *to,
                          hid_t link, hid_t access, hid_t dxpl, void **req)
 {
@@ -411,6 +415,7 @@ static herr_t link_get(void *obj, const H5VL_loc_params_t *where, H5VL_link_get_
 	return r;
 }
 
+/* A link that is deleted loses its name, and what it led to is asked for before. */
 static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link_specific_args_t *args, hid_t dxpl,
                             void **req)
 {
