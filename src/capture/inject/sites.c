@@ -419,6 +419,7 @@ static void find_start(const struct image *im, struct sites *s)
 	s->start = one.n ? one.site[0].offset : 0;
 }
 
+/* False: it is not there. */
 bool sites_find_sigreturn(const struct image *im, struct sites *s)
 {
 	static const unsigned char body[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};

@@ -147,6 +147,7 @@ static bool kernel_before(int major, int minor)
 	return uname(&un) == 0 && sscanf(un.release, "%d.%d", &a, &b) == 2 && (a < major || (a == major && b < minor));
 }
 
+/* 0; -1 with the reason. */
 static int notify_works(struct reason *r, bool *ret_outranked)
 {
 	/* No filter there: what comes back is how far the kernel got. */
