@@ -94,7 +94,8 @@ int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more);
 int helper_find(struct helper *h, const char *path, char real[PATH_MAX], struct fileid *ret);
 
 /* For tests: a question as it comes from the socket, done; the size of the answer in *ret_n. helper_work_free: NULL is
- * none. */
+ * none. helper_work_do: -EPROTO where the question makes no sense. The answer is w's, until the next question; *ret_fd:
+ * a descriptor that goes with it, -1 none. */
 struct helper_answer;
 struct helper_work;
 int helper_work_new(struct helper_work **ret);

@@ -464,6 +464,7 @@ const struct helper_answer *helper_work_do(struct helper_work *w, const void *qu
 	return a;
 }
 
+/* With one byte. False: there was no room, or the other end is closed. */
 static bool send_descriptor(int sock, int fd)
 {
 	union {

@@ -32,6 +32,7 @@ struct turns {
 	size_t n, cap;  /* cap: of slots, a power of two */
 };
 
+/* NULL: there is none, with make: never, for there is room for all. */
 static struct turn *turn_of(struct turns *s, pid_t pid, bool make)
 {
 	for (size_t i = (size_t)pid & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
@@ -84,6 +85,7 @@ static size_t count_held_until(const struct tracer *t, int64_t hi)
 	return a;
 }
 
+/* Sorts out what is held of each process: the first n records. 0, -ENOMEM. */
 static int make_turns(struct tracer *t, size_t n, struct turns *ret)
 {
 	*ret = (struct turns){.cap = 64};
@@ -231,6 +233,7 @@ static bool is_own_process(const struct tracer *t, pid_t pid)
 	return pid == t->own || (t->own_helper && pid == t->own_helper);
 }
 
+/* Tells the held records up to `end`, which is not among them; *told is behind the last one. */
 static void emit_until(struct tracer *t, struct turns *turns, size_t *told, size_t end)
 {
 	/* An exec's descriptors are a record of their own, right behind it. */
@@ -357,7 +360,8 @@ static void order_notice(struct tracer *t, struct turns *turns, const struct not
 	tracer_emit_notice(t, ev, n, proc);
 }
 
-/* What is later than the first n records stays, at the front. */
+/* What is later than the first n records stays, at the front. 0; -ENOMEM with a sentence, then nothing is held any
+ * more. */
 static int keep_later(struct tracer *t, size_t n, struct err *err)
 {
 	struct buf rest = {0};

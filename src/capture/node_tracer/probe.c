@@ -46,6 +46,7 @@ static double open_cost(void)
 	return best;
 }
 
+/* ns of one, the best of five rounds; -1: it cannot be read. */
 static double read_cost(int fd)
 {
 	double best = 1e18;

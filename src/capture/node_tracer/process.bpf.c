@@ -79,6 +79,7 @@ static __always_inline void count_lost_record(__u64 now)
 		control.lost_first = now;
 }
 
+/* Wakes the reader only when enough is waiting. Below 0: there is no room. */
 static __always_inline long output_record(void *record, __u64 size, __u64 now)
 {
 	void *ring = ring_here();
@@ -97,6 +98,7 @@ static __always_inline __u64 room_here(void)
 	return ring ? bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) - bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
 }
 
+/* Is it the daemon itself, or a user who is not watched? */
 static __always_inline bool passed_over(void)
 {
 	if (bpf_get_current_pid_tgid() >> 32 == control.own)
@@ -248,6 +250,7 @@ static __always_inline void output_descriptors(struct task_struct *task, struct 
 		count_lost_record(now);
 }
 
+/* Threads are not told of. */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -270,6 +273,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* One record with what could be read without waiting; flags say what was cut or not there. */
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -34,10 +34,13 @@ struct proc {
 };
 
 struct procs;
+/* 0, -ENOMEM. */
 int procs_new(struct procs **ret);
+
 void procs_free(struct procs *p);
 struct proc *procs_find(const struct procs *p, pid_t pid);
-/* Makes one, all zero but the pid; one that is there is given up. NULL: no room. Pointers to others stay. */
+/* Makes one, all zero but the pid; one that is there is given up. NULL: no room. Pointers to others stay. procs_remove:
+ * nothing where there is none. */
 struct proc *procs_add(struct procs *p, pid_t pid);
 void procs_remove(struct procs *p, pid_t pid);
 size_t procs_count(const struct procs *p);

@@ -13,7 +13,7 @@
 
 struct programs;
 
-/* Fails with a sentence where the kernel does not do it. */
+/* Fails with a sentence where the kernel does not do it. 0; -errno. ring_kb: for each processor, 0 as it is best. */
 int programs_open(unsigned ring_kb, struct programs **ret, struct err *err);
 void programs_close(struct programs *p);
 /* Shared with the kernel; valid while it is open. */
@@ -34,12 +34,13 @@ int programs_ignore(struct programs *p, uint32_t uid, bool on);
 /* Memory of maps and rings, bytes. */
 uint64_t programs_memory(const struct programs *p);
 
-/* Granularity access: loaded when first asked for. */
+/* Granularity access: loaded when first asked for. 0; -errno with a sentence. Nothing is attached yet. */
 struct access_programs;
 int access_programs_open(struct access_programs **ret, struct err *err);
 void access_programs_close(struct access_programs *a);
 struct rec_access_control *access_programs_control(struct access_programs *a);
-/* On: the program runs at the end of every system call of the node. */
+/* On: the program runs at the end of every system call of the node. 0; -errno with a sentence, then nothing is
+ * attached. */
 int access_programs_attach(struct access_programs *a, bool on, struct err *err);
 /* Adds to or takes from those asked for; set: 0 users, 1 groups (cgroup ids), 2 processes. 1, 0 if it was so, -errno.
  */

@@ -118,7 +118,7 @@ int access_programs_attach(struct access_programs *a, bool on, struct err *err)
 	return 0;
 }
 
-/* Runs the iterator: every thread of the node is marked, or not, as is asked for now. */
+/* Runs the iterator: every thread of the node is marked, or not, as is asked for now. 0; -errno with a sentence. */
 static int mark_all(struct access_programs *a, struct err *err)
 {
 	char none[64];

@@ -14,6 +14,7 @@
 /* What libbpf complained of first: it says more than its error number. */
 static _Thread_local char complaint[160];
 
+/* libbpf's callback: keeps the first warning, without its prefix. Always 0. */
 __attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_print_level level, const char *fmt,
                                                                 va_list ap)
 {

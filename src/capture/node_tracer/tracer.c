@@ -30,7 +30,7 @@ int64_t tracer_now(const struct tracer *t)
 	return read_clock_ns(CLOCK_MONOTONIC) + t->offset;
 }
 
-/* What lies between the clocks: of three tries that which took least. */
+/* What lies between the clocks: of three tries that which took least. ns. */
 static int64_t clock_offset(void)
 {
 	int64_t best = INT64_MAX, offset = 0;
@@ -75,6 +75,7 @@ static void set_pace(struct tracer *t, int pace)
 	set_timer(t, pace == PACE_BUSY ? BUSY_NS : QUIET_NS);
 }
 
+/* Called for each file system that is watched, or not any more, or cannot be (why). */
 static void on_place(void *arg, const struct place *place, const char *mount, const char *type, bool watched,
                      const char *why)
 {
@@ -92,6 +93,7 @@ static void on_place(void *arg, const struct place *place, const char *mount, co
 	tracer_emit(t, &ev);
 }
 
+/* Watches files from now on. 0; -errno with a sentence. */
 static int open_files(struct tracer *t, struct err *err)
 {
 	const struct watch_options o = {.ops = t->o.ops,
@@ -129,6 +131,7 @@ static void add_cap(struct tracer_caps *c, const char *name, bool works, const c
 	snprintf(cap->text, sizeof(cap->text), "%s", text);
 }
 
+/* Fills t->caps with what works here, or why not. */
 static void find_caps(struct tracer *t)
 {
 	struct stat st;
@@ -257,6 +260,7 @@ int tracer_fd(const struct tracer *t)
 	return t->epoll;
 }
 
+/* Keeps a copy; one that is damaged, or finds no memory, counts as broken. */
 static void hold_record(void *arg, const void *record, size_t size)
 {
 	struct tracer *t = arg;
@@ -309,6 +313,7 @@ static void give_back(struct tracer *t)
 	}
 }
 
+/* Tells of records that the kernel had no room for, and of those that could not be kept. */
 static void emit_lost_records(struct tracer *t)
 {
 	uint64_t lost = __atomic_load_n(&t->control->lost, __ATOMIC_ACQUIRE);
@@ -360,7 +365,7 @@ static void tell_places(struct tracer *t)
 	t->places_told = true;
 }
 
-/* One read of everything, told in order. *ret_empty: fanotify had no more. */
+/* One read of everything, told in order. *ret_empty: fanotify had no more. 0; -errno with a sentence. */
 static int drain_once(struct tracer *t, bool *ret_empty, struct err *err)
 {
 	int64_t before = tracer_now(t), lo = t->file_lo;
@@ -517,6 +522,8 @@ struct rates {
 	size_t n, room;
 };
 
+/* Adds the process's events to its tree and takes them from it. Where there is no room the tree with least gives way.
+ * */
 static void add_rate(void *arg, struct proc *proc)
 {
 	struct rates *r = arg;

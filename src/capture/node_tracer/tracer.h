@@ -210,10 +210,13 @@ struct tracer_options {
 	struct helper *helper;     /* who looks at handles and at /proc; NULL: this process itself. Outlives the tracer */
 };
 
-/* Tries each thing and lets go of it again. measure: also what it costs (about a second). For `stemma doctor`. */
+/* Tries each thing and lets go of it again. measure: also what it costs (about a second). For `stemma doctor`. Always
+ * 0; what does not work is in ret with the reason. */
 int tracer_probe(bool measure, struct tracer_caps *ret);
 
+/* ret is to be closed. 0; -errno with a sentence. That users' changes cannot be seen is no error. */
 int tracer_open(const struct tracer_options *options, struct tracer **ret, struct err *err);
+
 void tracer_close(struct tracer *t);
 /* What this tracer could get; as tracer_probe, without costs. */
 const struct tracer_caps *tracer_has(const struct tracer *t);
@@ -238,12 +241,12 @@ int tracer_set_none(struct tracer *t, struct err *err);
 int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);
 /* Openings and closes by this user's processes are counted and not told, or are told again: of TRACER_PASS users at
  * most. That names are made, changed and removed is told still, for others know the files, too. False: no more users.
- */
+ * tracer_pass: false only with `on`. */
 enum { TRACER_PASS = 8 };
 bool tracer_pass(struct tracer *t, uint32_t uid, bool on);
 /* How many were not told of this user, since then. */
 uint64_t tracer_passed(const struct tracer *t, uint32_t uid);
-/* Files on or off (overload). */
+/* Files on or off (overload). 0; -errno with a sentence. */
 int tracer_files(struct tracer *t, bool on, struct err *err);
 /* Tells totals of access so far even if nothing ended: about once a minute. */
 int tracer_totals(struct tracer *t, tracer_each *each, void *arg, struct err *err);

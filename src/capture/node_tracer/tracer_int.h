@@ -95,7 +95,8 @@ static inline int64_t tracer_time(const struct tracer *t, uint64_t monotonic)
 	return (int64_t)monotonic + t->offset;
 }
 
-/* order.c: tells what a read of fanotify gave (n bytes, between lo and hi) together with the held records up to hi. */
+/* order.c: tells what a read of fanotify gave (n bytes, between lo and hi) together with the held records up to hi. 0;
+ * -ENOMEM with a sentence. What could not be read is told as lost. */
 int order_emit(struct tracer *t, const unsigned char *notices, size_t n, int64_t lo, int64_t hi, struct err *err);
 /* Exits that have waited for a whole drain. */
 void order_leave(struct tracer *t);

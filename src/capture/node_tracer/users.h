@@ -13,8 +13,9 @@
 
 /* *ret: a descriptor, readable when something is there. -errno with a sentence. */
 int users_open(struct err *err, int *ret);
-/* Calls each(arg, record, size) with a struct rec_user for each process whose real and effective user are the same
- * one after the change: the change is meant to stay. *ret_lost: messages were lost. The number read. */
+/* Calls each(arg, record, size) with a struct rec_user for each process whose real and effective user are the same one
+ * after the change: the change is meant to stay. *ret_lost: messages were lost. The number read. What fails ends the
+ * reading. */
 int users_read(int fd, void (*each)(void *arg, const void *record, size_t size), void *arg, bool *ret_lost);
 
 #endif

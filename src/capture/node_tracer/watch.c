@@ -49,6 +49,7 @@ uint32_t watch_ops(uint64_t mask)
 	return r;
 }
 
+/* For an errno above 0. */
 static const char *explain_mark_error(int e)
 {
 	switch (e) {
@@ -208,6 +209,7 @@ struct line {
 	char point[2048], type[64];
 };
 
+/* *text is the caller's to free. False: there is no other line that can be understood. */
 static bool read_mount_line(FILE *f, char **text, size_t *cap, struct line *ret)
 {
 	while (getline(text, cap, f) > 0) {

@@ -22,7 +22,9 @@ struct watch_options {
 	void *arg;
 };
 
+/* ret is to be closed. 0; -ENOTSUP: the kernel is too old; -errno; with a sentence. */
 int watch_open(const struct watch_options *options, struct watch **ret, struct err *err);
+
 void watch_close(struct watch *w);
 int watch_fd(const struct watch *w);
 /* Turns ready for exceptional things (EPOLLPRI) when something was mounted here. */

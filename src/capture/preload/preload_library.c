@@ -17,7 +17,7 @@ static bool is_preloadable(const char *path)
 	return !path[strcspn(path, ": ")] && is_readable(path);
 }
 
-/* installed: the folder in the prefix. fits: of the file's whole path. */
+/* installed: the folder in the prefix. fits: of the file's whole path. False: none fits. ret has room for n bytes. */
 static bool find_library(const char *built, const char *installed, const char *name, bool (*fits)(const char *path),
                          char *ret, size_t n)
 {
@@ -62,6 +62,7 @@ static bool mentions_library(const char *text, size_t n, const char *word)
 	return memmem(text, n, word, strlen(word)) != NULL;
 }
 
+/* By the program at that name, or the interpreter of a script. FITS also where it cannot be read. */
 static enum fits command_fits(const char *name)
 {
 	enum { HEAD = 262144 };

@@ -111,6 +111,8 @@ static void emit_wait(struct worker *w, struct safe *f)
 		worker_emit_end(w);
 }
 
+/* The worker of the safe mode: reads the region until the command is over and nobody is left. place->map: NULL: there
+ * is none. */
 _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int64_t forked, const char *cwd)
 {
 	static struct safe f;

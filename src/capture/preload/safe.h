@@ -46,11 +46,14 @@ bool safe_library_path(char *ret, size_t n);
 
 /* ---- events to the log (safe_events.c) ---- */
 
+/* Takes one event. Those of a process that has ended are passed over. */
 void safe_handle_event(struct safe *f, const struct safe_seen *e);
 /* The command, before it is anything. */
 void safe_emit_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd);
 /* What the kernel knows: processes that are over, found first and told of when all that they had to say was taken; the
- * status of one that is waited for; children that have not said anything. */
+ * status of one that is waited for; children that have not said anything. safe_find_dead: at most 64 at once.
+ * safe_emit_deaths: programs that never said anything are told of here, too. safe_emit_status: status as wait gives it.
+ * */
 struct safe_dead {
 	struct sproc *v[64];
 	int n;

@@ -60,6 +60,7 @@ static void sproc_start_image(struct sproc *p, const struct sproc *parent, uint3
 	p->p->gid = parent->p->gid;
 }
 
+/* A process was forked. Where its parent has something mapped to be written, it has, too. */
 static void handle_born_event(struct safe *f, const struct safe_seen *x)
 {
 	struct safe_birth birth;
@@ -92,6 +93,7 @@ static void handle_born_event(struct safe *f, const struct safe_seen *x)
 	}
 }
 
+/* A program began in a process: what it executed before has ended. */
 static void handle_image_event(struct safe *f, const struct safe_seen *x)
 {
 	struct sup *s = f->s;
@@ -182,6 +184,7 @@ static struct access *begin_sproc_access(struct safe *f, struct sproc *p, struct
 	return access_begin(f->s, p->p, file, mode, via, sure, api, time, before);
 }
 
+/* The process opened a file. Folders are not told of. */
 static void handle_open_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
@@ -226,6 +229,7 @@ static void handle_open_event(struct safe *f, struct sproc *p, const struct safe
 	ident_uses(p, i, a->mode & ACCESS_READ ? a : NULL, a->mode & ACCESS_WRITE ? a : NULL);
 }
 
+/* The process has a descriptor that it was handed. */
 static void handle_held_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
@@ -249,6 +253,7 @@ static void handle_held_event(struct safe *f, struct sproc *p, const struct safe
 	           mode & ACCESS_WRITE ? sproc_live(p, file, ACCESS_WRITE, sync) : NULL);
 }
 
+/* A descriptor was closed, or is looked at at a program's end. */
 static void handle_close_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i = ident_of(p, x->e.oid);
@@ -269,6 +274,7 @@ static void handle_close_event(struct safe *f, struct sproc *p, const struct saf
 		ident_end(f, p, i, x->e.time);
 }
 
+/* The process mapped a file. */
 static void handle_map_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct ident *i = ident_of(p, x->e.oid);
@@ -313,6 +319,7 @@ static void handle_moved_file(struct safe *f, struct sproc *p, struct file *file
 		rename_files_below(f, old, new);
 }
 
+/* A file got, changed or lost a name. Of an exchange three renames are told. */
 static void handle_name_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char a[2 * SAFE_ROOM], b[2 * SAFE_ROOM];
@@ -393,6 +400,7 @@ static void handle_truncate_event(struct safe *f, struct sproc *p, const struct 
 	file->pins--;
 }
 
+/* The process connected, or listens. */
 static void handle_socket_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	union address u = {0};
@@ -439,6 +447,7 @@ static void handle_absent_event(struct safe *f, struct sproc *p, const struct sa
 		                   x->e.time, NULL);
 }
 
+/* A library is loaded; x->e.a of 1: it is the script. */
 static void handle_library_event(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
@@ -454,6 +463,7 @@ static void handle_library_event(struct safe *f, struct sproc *p, const struct s
 	begin_sproc_access(f, p, file, ACCESS_READ, TERM_via_data, true, TERM_api_open, x->e.time, &fp);
 }
 
+/* A process was started with a program that has not said anything yet. */
 static void handle_spawn_event(struct safe *f, struct sproc *parent, const struct safe_seen *x)
 {
 	uint32_t pid = (uint32_t)x->e.a;

@@ -109,6 +109,7 @@ struct ident *ident_add(struct sproc *p, uint32_t oid)
 	return i;
 }
 
+/* One more user of it. NULL: a is NULL, or no memory. */
 static struct use *use_of(struct sproc *p, struct access *a)
 {
 	if (!a)
@@ -188,6 +189,7 @@ void use_add(const struct safe *f, struct use *u, const struct safe_row *row)
 		x->sizes[i] += row->sizes[i];
 }
 
+/* Its calls, by access seq. */
 static void sums_emit(struct safe *f, struct sproc *p, struct use *u, uint64_t seq)
 {
 	struct sup *s = f->s;
@@ -255,6 +257,7 @@ static unsigned rate_known_sides(const struct done *d, uint64_t proved)
 	return known;
 }
 
+/* Bytes that are known of an access that has ended; proved: which ways the kernel's totals prove. */
 static void figures_emit(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
 {
 	unsigned known = rate_known_sides(d, proved);

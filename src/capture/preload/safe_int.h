@@ -114,7 +114,7 @@ struct sproc {
 /* ---- strings and files (safe_file.c) ---- */
 
 struct fingerprint safe_print(const struct safe_stat *t);
-/* The name that a path of the process has here; st: what is at it, NULL nothing. */
+/* The name that a path of the process has here; st: what is at it, NULL nothing. safe_statx: what is not known is 0. */
 void sproc_path(const struct sproc *p, struct str told, const struct statx *st, char *ret, size_t n);
 struct statx safe_statx(const struct safe_stat *t);
 /* The file that was told of; NULL: there is none. */
@@ -128,7 +128,8 @@ const char *sproc_text(struct str s, char *room, size_t n);
 void use_add(const struct safe *f, struct use *u, const struct safe_row *row);
 /* The accesses that this open file is, for reading and for writing; they may be one, or NULL. */
 void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct access *w);
-/* One descriptor of it fewer: the last one ends the accesses that nothing else leads to. */
+/* One descriptor of it fewer: the last one ends the accesses that nothing else leads to. ident_add: NULL: oid is 0,
+ * there are too many, or no memory. */
 void ident_end(struct safe *f, struct sproc *p, struct ident *i, int64_t time);
 struct ident *ident_add(struct sproc *p, uint32_t oid);
 /* The program is over: by exec or with its process. proved: SAFE_PROVED_* bits. */

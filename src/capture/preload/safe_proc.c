@@ -38,6 +38,7 @@ struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image)
 	return NULL;
 }
 
+/* Clock ticks since boot. False: it is gone. */
 static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 {
 	char name[48], text[1024];
@@ -174,6 +175,7 @@ static void text_end(struct text *t)
 	t->cut = true;
 }
 
+/* b: strings, each with a NUL at its end; the caller releases what it gets, in the same form. */
 static struct buf redact_strings(const struct buf *b, bool env)
 {
 	struct buf out = {0};
@@ -199,6 +201,7 @@ static void begin_program_access(struct safe *f, struct sproc *p, struct file *f
 	             file->stated.known ? &file->stated : NULL);
 }
 
+/* Writes the exec and the reads of program and script. env: NULL: not known. */
 static void exec_emit(struct safe *f, struct sproc *p, int64_t time, struct file *exe, struct file *script,
                       const struct buf *argv, size_t argc, const struct buf *env, size_t envc)
 {

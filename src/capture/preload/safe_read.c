@@ -76,6 +76,7 @@ static void release_chunk(struct safe_reader *r, uint32_t i)
 	__atomic_store_n(&c->owner, 0, __ATOMIC_RELEASE);
 }
 
+/* A copy, with its time set within what is possible: not before `since`, not after now. False: no memory. */
 static bool keep_event(struct safe_reader *r, const unsigned char *from, uint32_t size, int64_t since,
                        int64_t (*clock)(void))
 {
@@ -176,6 +177,7 @@ static size_t extra_bytes_of_kind(unsigned kind)
 	}
 }
 
+/* False: it makes no sense; the program may have written anything. */
 static bool parse_safe_event(const struct safe_event *e, struct safe_seen *ret)
 {
 	const unsigned char *p = (const unsigned char *)(e + 1), *end = (const unsigned char *)e + e->size;

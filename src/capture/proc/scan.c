@@ -120,6 +120,7 @@ void proc_became(struct sup *s, struct proc *p)
 	buf_release(&vars);
 }
 
+/* Adds the process if it is new, and notes another program; parent: NULL: it is not known. */
 static void look_at_process(struct sup *s, pid_t pid, const struct proc *parent)
 {
 	struct proc *p = proc_by_pid(s, pid);
@@ -150,6 +151,7 @@ struct stack {
 	size_t n, cap;
 };
 
+/* No memory: it is not looked at. */
 static void push_pid(struct stack *k, pid_t pid)
 {
 	if (k->n == k->cap) {
@@ -163,6 +165,7 @@ static void push_pid(struct stack *k, pid_t pid)
 	k->v[k->n++] = pid;
 }
 
+/* ours: pid is the recorder, whose children have no known parent. */
 static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 {
 	char name[64];

@@ -54,7 +54,8 @@ int trace_seize(pid_t pid, bool exact, bool exits)
 #if defined(__x86_64__)
 #define CODE_32 0x23 /* the segment of 32-bit code */
 
-/* The call at which the thread stands, from its registers: before Linux 5.3 there is no better way to ask. */
+/* The call at which the thread stands, from its registers: before Linux 5.3 there is no better way to ask. False: it is
+ * gone. */
 static bool call_from_registers(pid_t tid, struct trap *t)
 {
 	struct user_regs_struct r;
@@ -148,7 +149,7 @@ static bool is_hidden_child(pid_t tracer, pid_t pid)
 
 /* The process of thread `tid`, which is in a stop, is about to be traced by another of the run: so the address
  * sanitizer looks for leaks at a program's end, and takes it for an error if it cannot. It is let go of, and the record
- * says that what it does from then on was not seen. */
+ * says that what it does from then on was not seen. False: it is nothing of that kind, and stays as it is. */
 static bool detach_for_tracer(struct sup *s, pid_t tid, pid_t tracer)
 {
 	enum { TRIES = 200, PAUSE_US = 500 }; /* a first thread that ended before the others never stops */
@@ -192,6 +193,7 @@ static void call_made(struct sup *s, struct work *k)
 	k->pending = s->pending;
 }
 
+/* owed: its end was seen earlier, so the number may be another's already. */
 static void handle_tracee_end(struct worker *w, pid_t pid, int status, const struct rusage *used, bool owed)
 {
 	struct sup *s = &w->sup;
@@ -297,7 +299,7 @@ static void any_stop(struct tracer *r, pid_t tid)
 		refuse_call(tid, k.refuse);
 }
 
-/* At the beginning of a call. Returns the request that lets it go on. */
+/* At the beginning of a call. Returns the request that lets it go on. k.refuse: the errno that it fails with. */
 static int entry_stop(struct tracer *r, pid_t tid)
 {
 	struct ptrace_syscall_info info;
@@ -330,6 +332,7 @@ static void exit_stop(struct tracer *r, pid_t tid)
 	slow_fs_do(r->slow_fs, &k);
 }
 
+/* Lets the thread go on as its stop demands; a signal on its way is handed on. */
 static void handle_tracee_stop(struct tracer *r, pid_t tid, int status)
 {
 	const struct sup *s = &r->w->sup;
@@ -374,6 +377,7 @@ static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_use
 	return tid;
 }
 
+/* The worker of ptrace: serves stops until nobody is left. */
 void worker_trace(struct worker *w)
 {
 	struct sup *s = &w->sup;

@@ -27,6 +27,7 @@ static bool is_traced_thread(const struct traced *t, pid_t tid)
 	return false;
 }
 
+/* False: no memory. */
 static bool add_traced_thread(struct traced *t, pid_t tid)
 {
 	if (t->n == t->cap) {

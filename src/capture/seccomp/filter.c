@@ -156,6 +156,7 @@ static enum answer answer_by_length(enum call call)
 	return call == CALL_ftruncate ? EMPTIES : call == CALL_ring_enter ? SUBMITS : TRAP;
 }
 
+/* How the filter answers a call: sets: TRAP_ bits; shielded: the shield's signals and tracers count. */
 static enum answer answer_to(enum call call, unsigned sets, bool shielded, bool native)
 {
 	const bool injected = (sets & TRAP_INJECT) != 0, counts = (sets & TRAP_COUNT) != 0;
@@ -177,7 +178,8 @@ static enum answer answer_to(enum call call, unsigned sets, bool shielded, bool 
 	}
 }
 
-/* Everything for one architecture, whose call number is looked up in numbers[][a]. */
+/* Everything for one architecture, whose call number is looked up in numbers[][a]. 0; -E2BIG: the table does not fit.
+ * */
 static int build_filter_part(struct build *b, unsigned sets, int a, bool shielded, uint32_t action)
 {
 	bool injected = (sets & TRAP_INJECT) != 0, native = a == 0;

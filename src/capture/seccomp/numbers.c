@@ -25,6 +25,7 @@ static int resolve_call_number(uint32_t arch, const char *name)
 	return ret;
 }
 
+/* Prints the table of calls' numbers as C, by architecture. */
 int main(void)
 {
 	static const struct {

@@ -109,7 +109,8 @@ struct sock_fprog;
  * program decides on the call number first, so that the kernel's bitmap of always-allowed calls applies. Unknown
  * architectures are allowed. ret->filter is malloc'ed. 0 or -errno. */
 int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *ret);
-/* The word for a call number of an architecture (AUDIT_ARCH_*); CALL_none if it is not one of ours. */
+/* The word for a call number of an architecture (AUDIT_ARCH_*); CALL_none if it is not one of ours. *ret_compat: it is
+ * a 32-bit one. */
 enum call trap_call(uint32_t arch, int nr, bool *ret_compat);
 enum call trap_call_native(int nr);
 

@@ -37,6 +37,7 @@ static void let_go_on(struct notify_slot *slot)
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
 }
 
+/* Returns when nobody is left under the filter. */
 static void serve_as_standby(void)
 {
 	/* What the dead had received and not answered nobody can receive again. */
@@ -61,6 +62,7 @@ static void serve_as_standby(void)
 	}
 }
 
+/* Waits until the worker and keeper are dead, then serves; 1: no page. */
 int main(void)
 {
 	sigset_t stop;

@@ -76,7 +76,8 @@ pid_t standby_start(int listener, int memory, int life, const char *run)
 
 /* ---- finding it ---- */
 
-/* Its run, where pid is one. The user is read from its status: the folder belongs to root, for it is not dumpable. */
+/* Its run, where pid is one. The user is read from its status: the folder belongs to root, for it is not dumpable.
+ * False: it is none. */
 static bool is_standby(pid_t pid, char ret_run[ULID_LEN + 1], bool *ret_own)
 {
 	char name[64], text[4096];

@@ -211,6 +211,7 @@ static void *serve_as_adopter(void *arg)
 	return NULL;
 }
 
+/* A worker that takes a dead one's place (died: when) with its listener. What happened meanwhile is a gap. */
 _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 {
 	struct sup *s = &w->sup;

@@ -47,9 +47,13 @@ void calls_open_returned(struct sup *s, struct pending *d);
 
 void calls_handle_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                          unsigned flags);
+/* Two names, which need not be there. Leaves the lock meanwhile. */
 void calls_handle_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                        unsigned flags);
+
+/* The name is looked at before it goes. */
 void calls_handle_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
+
 void calls_handle_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
 void calls_handle_truncate(struct sup *s, struct proc *p, const struct trap *t);
 void calls_handle_ftruncate(struct sup *s, struct proc *p, const struct trap *t);

@@ -269,7 +269,8 @@ bool calls_open_is_same(struct sup *s, struct proc *p, const char *path, unsigne
 	return same;
 }
 
-/* The file at the path is not what it was when opens of it were logged: each of them may be of the one or the other. */
+/* The file at the path is not what it was when opens of it were logged: each of them may be of the one or the other. 0;
+ * -errno of the open. */
 int calls_open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
                        const struct opened_since *o)
 {
@@ -335,6 +336,7 @@ static void open_later(struct sup *s, struct proc *p, const struct trap *t, stru
 		d->told[0].st = *st;
 }
 
+/* An open by io_uring has come back: d->outcome says how. */
 void calls_open_returned(struct sup *s, struct pending *d)
 {
 	struct task *was = s->current;

@@ -341,6 +341,7 @@ static uint64_t sum_messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t 
 	return sum;
 }
 
+/* A call of the access `seq`: bytes, or failed (rval below 0). ns. */
 static void count_io_call(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start,
                           int64_t rval, uint64_t bytes)
 {
@@ -507,6 +508,7 @@ static void add_sums(const struct access *a, struct io_known *k)
 	}
 }
 
+/* Without that every call was seen, bytes of 0 prove nothing. */
 static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
 {
 	add_sums(a, k);

@@ -56,7 +56,7 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 	return NULL;
 }
 
-/* Reads the sites of the file that is mapped there. */
+/* Reads the sites of the file that is mapped there. False: none is, or another file is there now. */
 static bool read_mapped(const struct proc *p, uint64_t ip, int (*read)(int fd, struct sites *ret), struct sites *ret)
 {
 	char name[48], *line = NULL;

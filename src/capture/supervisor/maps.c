@@ -56,7 +56,7 @@ static int query_mappings(int fd, struct mappings *m)
 	}
 }
 
-/* Takes fd. */
+/* Takes fd. False: it cannot be read to its end. */
 static bool read_mappings(int fd, struct mappings *m)
 {
 	FILE *maps = fdopen(fd, "re");

@@ -64,7 +64,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	return elsewhere ? MARKER_ELSEWHERE : MARKER_ANSWER;
 }
 
-/* Where only programs are recorded, the marker comes as a program to exec. */
+/* Where only programs are recorded, the marker comes as a program to exec. True: the exec is answered by s->refuse. */
 bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where w;

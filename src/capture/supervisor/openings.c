@@ -33,7 +33,8 @@ struct openings {
 	struct opening *first;
 };
 
-/* As proc_has_one_thread, 2 us; of who is asked again and again by the folder held open, which takes a fifth. */
+/* As proc_has_one_thread, 2 us; of who is asked again and again by the folder held open, which takes a fifth. False
+ * also where it cannot be told. */
 static bool ask_for_one_thread(struct sup *s, struct proc *p)
 {
 	char name[48];
@@ -179,7 +180,7 @@ static void emit_opening(struct sup *s, struct opening *e, bool sure, bool back)
 	s->current = current;
 }
 
-/* What the kernel has said since it was asked last. */
+/* What the kernel has said since it was asked last. False: nothing. */
 static bool read_notifications(struct openings *o)
 {
 	_Alignas(struct inotify_event) char buffer[4096];

@@ -536,10 +536,11 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 void file_times_set(struct sup *s, struct file *f, struct proc *p, int64_t start, const struct fingerprint *before,
                     const struct fingerprint *now);
 /* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
-/* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. */
+/* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. access_conflicts:
+ * before p begins an access of f in that mode, ends those that can no longer be under way. */
 void accesses_settle(struct sup *s, struct proc *p);
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
-/* Ends it: for writers, with what shows that they wrote. Frees it. */
+/* Ends it: for writers, with what shows that they wrote. Frees it. proc_end_accesses: all of them, at that time. */
 void access_end(struct sup *s, struct access *a, int64_t until);
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until);
 /* The call that a thread waits in. 0; -EAGAIN: it runs; -ESRCH: that cannot be told. */
@@ -565,7 +566,8 @@ void proc_sweep_late(struct sup *s, struct proc *p);
 
 /* ---- bytes, counts and times: --exact (io.c) ---- */
 
-/* The thread enters a call, and comes back from it. Not only of those that move bytes: others are passed over. */
+/* The thread enters a call, and comes back from it. Not only of those that move bytes: others are passed over.
+ * io_leave: rval as the kernel has it: -errno for an error. */
 void io_enter(struct sup *s, const struct trap *t);
 void io_leave(struct sup *s, pid_t tid, int64_t rval);
 /* The process's socket has the address that is f. */
@@ -587,6 +589,7 @@ void io_free(struct access *a);
 
 /* ---- processes (procs.c) ---- */
 
+/* The thread's, made where it is new. NULL: it has gone, or no memory. */
 struct task *task_of(struct sup *s, pid_t tid);
 struct task *task_known(struct sup *s, pid_t tid);
 struct proc *proc_by_pid(struct sup *s, pid_t pid);
@@ -611,7 +614,8 @@ void proc_handed(struct proc *p, const struct held *h, size_t n);
 void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, struct file *f);
-/* The files it has mapped: malloc'ed. False when that cannot be told. */
+/* The files it has mapped: malloc'ed. False when that cannot be told. proc_maps: true, too, where the process has gone;
+ * then there are none. */
 struct mapped {
 	uint64_t dev, ino;
 };
@@ -632,10 +636,12 @@ bool proc_moved_none(struct sup *s, struct proc *p, bool write);
 bool proc_random(pid_t pid, unsigned char ret[16]);
 /* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
 bool proc_has_terminal(const struct proc *p);
-/* This call, which sets a user or a group, changes nothing. */
+/* This call, which sets a user or a group, changes nothing. False also where it cannot be read. proc_refresh_creds:
+ * reads user and group anew. */
 bool proc_keeps_creds(const struct trap *t);
 void proc_refresh_creds(struct sup *s, struct proc *p);
-/* The wait status of a process that ended. */
+/* The wait status of a process that ended. proc_exit: only once; code: the exit status or the signal, as `ending` says.
+ * . proc_refresh_root: its root directory and mount namespace may have changed. */
 void proc_status(struct sup *s, struct proc *p, int status);
 void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
@@ -645,7 +651,7 @@ bool proc_how_ended(struct proc *p, int *ret_status);
 void proc_became(struct sup *s, struct proc *p);
 /* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
 bool proc_over(const struct proc *p);
-/* The pidfd says it is over. */
+/* The pidfd says it is over. proc_cwd: "" where it cannot be read. Holds until it changes. */
 void proc_dead(struct sup *s, struct proc *p);
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
 
@@ -666,7 +672,9 @@ void proc_shield(struct sup *s, struct proc *p);
  * only programs are recorded it comes as a program to exec. */
 int nested_begins(struct sup *s, struct proc *p, const struct where *w);
 bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
-/* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
+/* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only).
+ * pending_settle: all: those of other threads too; p: its own are looked at, NULL none's. pending_drop: those of a
+ * process that is over; what cannot be told is a gap. */
 int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 void pending_drop(struct sup *s, struct proc *p);

@@ -111,7 +111,8 @@ int trace_try(pid_t pid, bool exact);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
 /* A tracer that takes the worker's place (ptrace_keeper.c): seizes all processes below this one; those that another
- * process of the same memory traced, once that has ended; lets go on what has stopped. Release v with free. */
+ * process of the same memory traced, once that has ended; lets go on what has stopped. Release v with free.
+ * traced_seize_again: waits for the old tracer to end, a second at most. */
 struct traced {
 	pid_t *v;
 	size_t n, cap;

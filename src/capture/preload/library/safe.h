@@ -63,6 +63,7 @@ int64_t safe_now(void);
 
 /* ---- events (safe_ring.c) ---- */
 
+/* A free chunk of the region, for events or counters, which is this process's now. NULL: there is none. */
 struct safe_chunk *safe_claim(uint32_t kind);
 struct safe_out {
 	struct safe_event e;
@@ -72,6 +73,8 @@ struct safe_out {
 	const char *str[2];
 	size_t len[2];
 };
+/* Copies the event into the ring. Too long strings are said in pieces before; without room the event is lost, which is
+ * counted. */
 void safe_emit(struct safe_out *o);
 /* Sets kind, time and whose it is. */
 void safe_begin(struct safe_out *o, enum safe_kind kind);
@@ -101,15 +104,18 @@ struct entry *entry_at(int fd, bool make);
 bool entry_live(const struct entry *e);
 /* Puts a new open file into the table and returns its oid. */
 uint32_t entry_put(int fd, uint32_t flags);
-/* The entry of fd, which is found out about if it is not known. NULL: nothing is to be recorded. */
+/* The entry of fd, which is found out about if it is not known. NULL: nothing is to be recorded. entry_dup: where
+ * `from` is not known, `to` is found out about when it is used. */
 struct entry *entry_learn(int fd);
 void entry_dup(int from, int to);
 /* Before fd is closed. */
 void entry_close(int fd);
-/* The same in two steps: takes it out of the table; says so, and what the descriptor `look` shows of it. */
+/* The same in two steps: takes it out of the table; says so, and what the descriptor `look` shows of it.
+ * entry_emit_close: look: -1: none. */
 bool entry_take(int fd, struct entry *ret);
 void entry_emit_close(const struct entry *e, int fd, int look, enum safe_close how);
-/* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes. */
+/* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes.
+ * entry_close_range: both bounds are among them. */
 void entry_snapshots(bool ending, int pending);
 void entry_close_range(unsigned first, unsigned last);
 /* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string;
@@ -121,7 +127,10 @@ void entry_walk(void);
 /* r bytes, or a failure, of a call that began at t0. */
 void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool total);
 
+/* As statx; false: ret->flags say that there is nothing. */
 bool stat_path(int dirfd, const char *path, int flags, struct safe_stat *ret);
+
+/* Adds the generation, if the file system has handles. */
 void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st);
 /* A path. Signal handlers and threads have small stacks: what is long goes into memory of its own until words_end. */
 struct words {
@@ -132,7 +141,7 @@ struct words {
 void words_begin(struct words *w);
 void words_end(struct words *w);
 /* Absolute path of an open file; of what a path leads to; and of a path whose last component need not exist or is not
- * followed. */
+ * followed. words_add_path: nothing is added where the path cannot be read. */
 void words_of_fd(struct words *w, int fd);
 void words_real(struct words *w, int dirfd, const char *path);
 void words_add_path(struct words *w, int dirfd, const char *path);
@@ -147,7 +156,7 @@ void safe_opening(void);
 /* The process ends with this status. */
 void safe_exit(int status);
 /* A filter for system calls is about to be set: the region is let go. True: safe_quiet was set for it. Behind the call,
- * which set it or failed: safe_filter_ends. */
+ * which set it or failed: safe_filter_ends. safe_filter_ends: set: the call succeeded. errno stays. */
 bool safe_filter_begins(void);
 void safe_filter_ends(bool set);
 /* Takes the region out of the program's environment. */
@@ -156,7 +165,7 @@ void safe_env_leave(void);
 void safe_leave(enum safe_note why);
 /* What an exec in a vfork's child has taken. */
 void safe_exec_room_free(void);
-/* Libraries that were loaded since. */
+/* Libraries that were loaded since. safe_born: when: its time, 0 now. */
 void safe_libraries(void);
 void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when);
 

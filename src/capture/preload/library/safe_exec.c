@@ -44,6 +44,7 @@ struct going {
 
 static __thread struct going *left_behind __attribute__((tls_model("initial-exec")));
 
+/* env: bytes for its variables. NULL: no memory. From a vforked child it is the parent's to give back. */
 static struct going *going_new(size_t env)
 {
 	size_t size = sizeof(struct going) + env;
@@ -73,6 +74,7 @@ void safe_exec_room_free(void)
 
 /* ---- what a program is ---- */
 
+/* What it read counts as ours, not as the program's. As pread. */
 static long read_program_at(int fd, void *to, size_t n, uint64_t at)
 {
 	long got = raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
@@ -127,6 +129,7 @@ static bool needs_asan(int fd, struct going *g, unsigned nph)
 	return false;
 }
 
+/* n: bytes in g->head. By its class, its interpreter and whether it has the address sanitizer. */
 static enum fits elf_fits(int fd, struct going *g, long n)
 {
 	Elf64_Ehdr e;
@@ -150,7 +153,8 @@ static enum fits elf_fits(int fd, struct going *g, long n)
 	return !interpreted ? FITS_STATIC : needs_asan(fd, g, nph) ? FITS_ASAN : FITS;
 }
 
-/* Of the program at this path; *ret_privileged: it is set-id, and the dynamic linker will leave us out by itself. */
+/* Of the program at this path; *ret_privileged: it is set-id, and the dynamic linker will leave us out by itself. What
+ * cannot be looked at fits: then the exec fails, or the program is run all the same. */
 static enum fits check_program_fits(struct going *g, int dirfd, const char *path, int flags, bool *ret_privileged)
 {
 	unsigned char *head = g->head;
@@ -255,6 +259,7 @@ struct env {
 	size_t n;
 };
 
+/* How many there are, and which are ours. v may be NULL. */
 static struct env env_look(char *const *v)
 {
 	struct env e = {0};
@@ -397,6 +402,7 @@ static bool is_text(const char *s)
 	return safe_self && safe_peek(s, &byte, 1); /* without a record there is nothing to be told: the exec goes by */
 }
 
+/* In pieces, ARGS_MAX bytes at most. */
 static void emit_exec_arguments(char *const *argv)
 {
 	size_t sum = 0;
@@ -443,6 +449,7 @@ static void emit_going(const struct going *g, enum safe_kind kind, pid_t pid, ch
 	safe_emit(&o);
 }
 
+/* Says what is about to be executed, with the figures of the program that ends by it. */
 static void before_exec(const struct going *g, char *const *argv)
 {
 	uint64_t proved = 0;
@@ -456,6 +463,7 @@ static void before_exec(const struct going *g, char *const *argv)
 	emit_going(g, SAFE_EXEC, 0, argv, proved);
 }
 
+/* Says that it went on as before. errno stays. */
 static void exec_failed(const char *path)
 {
 	struct safe_out o;

@@ -37,6 +37,7 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t size, int flags, stru
 		return r;                                                                                                      \
 	}
 
+/* Of several messages; -1 where the call failed. */
 MOVES(read, false, read, true, (int fd, void *buf, size_t n), (fd, buf, n))
 MOVES(__read_chk, false, read, true, (int fd, void *buf, size_t n, size_t size), (fd, buf, n, size))
 MOVES(write, true, read, true, (int fd, const void *buf, size_t n), (fd, buf, n))
@@ -155,6 +156,7 @@ static void count_clone(int from, int to, uint64_t length, int64_t t0, int r)
 }
 
 REAL_OF(ioctl);
+/* In the place of the C library's: of clones of files' extents alone something is noted. */
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -181,6 +183,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 
 /* ---- memory ---- */
 
+/* What is mapped to be read may be made writable later: it is told as written to where the descriptor allows it. */
 static void note_mapping(int fd, size_t length, int prot, int flags, int64_t t0)
 {
 	int keep = errno;

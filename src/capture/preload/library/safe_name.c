@@ -84,6 +84,7 @@ static void naming_free(struct naming *n)
 #define KIND_OF(flags) ((flags)&RENAME_EXCHANGE ? SAFE_EXCHANGE : SAFE_RENAME)
 #define FOLLOW(flags) (((flags)&AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | ((flags)&AT_EMPTY_PATH))
 
+/* Says that it is in another mount namespace, or that mounts changed. */
 NAMES(rename, SAFE_RENAME, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new),
       (old, new))
 NAMES(renameat, SAFE_RENAME, d1, old, AT_SYMLINK_NOFOLLOW, d2, new, (int d1, const char *old, int d2, const char *new),
@@ -160,6 +161,7 @@ static void safe_emit_mounts(void)
 }
 
 REAL_OF(chroot);
+/* In the place of the C library's. */
 EXPORT int chroot(const char *path)
 {
 	struct words w;

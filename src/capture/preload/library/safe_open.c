@@ -40,6 +40,7 @@ static void before_open(int dirfd, const char *path, int flags, struct safe_stat
 	}
 }
 
+/* Says that there was nothing at the path. One that cannot be made absolute is not told of. */
 static void emit_absent_path(int dirfd, const char *path)
 {
 	struct safe_out o;
@@ -161,6 +162,7 @@ static void note_duplicate(int from, int fd)
 }
 
 REAL_OF(dup2);
+/* In the place of the C library's: `to` is closed by it. */
 EXPORT int dup2(int from, int to)
 {
 	bool on = from != to && safe_on();
@@ -232,6 +234,7 @@ EXPORT void closefrom(int from)
 
 /* ---- streams ---- */
 
+/* fopen's mode as flags for open. */
 static int parse_open_mode(const char *mode)
 {
 	bool both = false, excl = false;
@@ -320,6 +323,7 @@ FREOPENS(freopen)
 FREOPENS(freopen64)
 
 REAL_OF(fclose);
+/* In the place of the C library's: what its buffer holds is written by the close. */
 EXPORT int fclose(FILE *f)
 {
 	struct closing c;
@@ -362,6 +366,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 }
 
 REAL_OF(pclose);
+/* In the place of the C library's: as fclose. */
 EXPORT int pclose(FILE *f)
 {
 	struct closing c;
@@ -387,6 +392,7 @@ EXPORT int pclose(FILE *f)
 		return f;                                                                                                      \
 	}
 
+/* what: which call it was; addr: NULL: what getsockname says. errno stays. */
 TMPFILES(tmpfile)
 TMPFILES(tmpfile64)
 
@@ -544,6 +550,7 @@ const unsigned char safe_wanted_calls[512] = {
     [SYS_landlock_restrict_self] = 1,
 };
 
+/* syscall(2) for programs that make calls by it: those that are recorded go to our functions. */
 long safe_syscall(long nr, ...)
 {
 	va_list ap;

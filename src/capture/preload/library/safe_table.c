@@ -145,6 +145,7 @@ void words_end(struct words *w)
 	words_begin(w);
 }
 
+/* False: it is large already, or no memory. */
 static bool words_grow(struct words *w)
 {
 	char *p = w->p == w->small ? raw_map(WORDS_BIG) : NULL;
@@ -236,7 +237,8 @@ void words_add_path(struct words *w, int dirfd, const char *path)
 	words_append(w, path + cut, end - cut);
 }
 
-/* Adds what is not said yet of the file behind fd: its generation, and its path as the event's string. */
+/* Adds what is not said yet of the file behind fd: its generation, and its path as the event's string. entry_identify:
+ * given: how it was opened, NULL not known. */
 void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, struct words *path)
 {
 	struct safe_stat *st = &o->stat[0];
@@ -459,6 +461,7 @@ void entry_walk(void)
 
 /* ---- counters ---- */
 
+/* A free place for counters of that descriptor. NULL: no room. */
 static struct safe_handle *new_handle(uint32_t oid)
 {
 	struct self *s = safe_self;
@@ -495,6 +498,7 @@ static struct safe_handle *new_handle(uint32_t oid)
 			__atomic_fetch_add(&(what), (n), __ATOMIC_RELAXED);                                                        \
 	} while (0)
 
+/* t0: when the call began (ns); r: its result, below 0: it failed. */
 static void row_add(struct safe_row *row, int64_t t0, int64_t r)
 {
 	int64_t t1 = safe_now();

@@ -205,7 +205,8 @@ static bool shares_network(int fd)
 	return same;
 }
 
-/* Of a socket whose call has come back. SO_ERROR is not asked, since that takes the error from the program. */
+/* Of a socket whose call has come back. SO_ERROR is not asked, since that takes the error from the program.
+ * OUTCOME_GOES_ON: it is not decided yet. */
 static enum outcome socket_outcome(int fd)
 {
 	struct sockaddr_storage peer;

@@ -96,7 +96,7 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 }
 
 /* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the
- * moment. */
+ * moment. socket_bound: nothing where it cannot be read. */
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 {
 	union address u = {0};
@@ -125,7 +125,7 @@ static bool is_same_host(const union address *a, const union address *b)
 }
 
 /* Looked at through a copy of the descriptor, held for the moment. One that has a peer keeps it; asked again after its
- * end it would not tell. */
+ * end it would not tell. REACH_UNKNOWN: it cannot be told, and is asked again. */
 enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t ino)
 {
 	union address own = {0}, peer = {0};

@@ -29,6 +29,7 @@ static size_t pointers_room(uint64_t addr, bool compat)
 	return want ? want : width;
 }
 
+/* Pointers of the process's width as 64-bit ones. How many. */
 static size_t pointers_of(const char *raw, size_t bytes, bool compat, uint64_t *ret)
 {
 	size_t n = bytes / pointer_width(compat);
@@ -180,7 +181,8 @@ static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struc
 	return 0;
 }
 
-/* Reads path, arguments and environment in one call, as far as one page each; what is missing is read later. */
+/* Reads path, arguments and environment in one call, as far as one page each; what is missing is read later.
+ * exec_read_ahead: a vector of 0 is none; ret->vectors is false where not all came. */
 void exec_read_ahead(const struct trap *t, uint64_t path, const uint64_t vector[2], struct exec_ahead *ret)
 {
 	char raw[2][EXEC_STRINGS * 8];

@@ -28,7 +28,8 @@ void dirs_forget(void);
 void dirs_turn_begin(void);
 void dirs_turn_end(void);
 /* The directory of such a path, and its canonical name where that is wanted. The descriptor and the name are valid
- * until the turn ends. -1: it is not held, as yet; or it leads through a process. */
+ * until the turn ends. -1: it is not held, as yet; or it leads through a process. dirs_in_turn: *ret may be set where
+ * it is -1. */
 struct dir_held;
 int dirs_in_turn(const char *path, struct dir_held **ret);
 /* NULL: it cannot be told. */

@@ -15,7 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* By the file, where a filter around the run refuses the call: three calls for one. */
+/* By the file, where a filter around the run refuses the call: three calls for one. Bytes that came, in order; -EPERM,
+ * -EFAULT, -errno where none did. */
 static ssize_t read_mem(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n)
 {
 	char name[48];
@@ -137,7 +138,7 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 }
 
 /* Finds the parent directory as a process with another root would, and holds it. jail: that root is the directory atfd.
- */
+ * 0; -ELOOP, -ENAMETOOLONG, -errno. */
 static int where_jailed(struct where *w, bool jail, bool follow)
 {
 	char path[4096 + 1], dir[4096 + 1], target[4096];

@@ -50,7 +50,7 @@ struct rooted {
 /* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
  * where_release. Reads the string from the process. */
 int where_init(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
-/* The same for a path that is already here. */
+/* The same for a path that is already here. 0; -ENOENT: it is empty; -ENAMETOOLONG; -errno. Release w in any case. */
 int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
 /* The same with the directory atfd as root (openat2's RESOLVE_IN_ROOT). */
 int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
@@ -70,7 +70,8 @@ bool where_is_ours(const struct where *w);
 /* The path that is being looked at, for who is asked why that takes so long: said by whoever looks (where_path and
  * where_in_root do), "" none; asked for by any thread, as far as it fits, "" if it cannot be told. */
 #define LOOKS_AT 256
-/* What this thread looks at is told apart from now on; it is what is asked for from now on. */
+/* What this thread looks at is told apart from now on; it is what is asked for from now on. where_looks: longer paths
+ * are cut. where_looking: "" where it changes just now. */
 void where_looks_own(void);
 void where_looks_shown(void);
 void where_looks(const char *path);
@@ -80,7 +81,8 @@ void where_looking(char ret[LOOKS_AT]);
 void where_careful(bool *ret_put_off);
 int where_statx(const struct where *w, bool follow, struct statx *st);
 /* The same before a call of w's process, to which /proc/self may mean another process than to us, and links that lead
- * there (links.h): w->path is what it means to us from then on. */
+ * there (links.h): w->path is what it means to us from then on. 0; -EAGAIN: it leads to a file system that may wait,
+ * and is put off; -errno. */
 int where_look(struct where *w, bool follow, struct statx *st);
 /* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
 char *where_real(const struct where *w, bool follow);

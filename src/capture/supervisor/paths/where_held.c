@@ -23,7 +23,8 @@ void where_start_directory(const struct where *w, bool absolute, char *ret, size
 
 /* Holds the directory that a relative path begins in: what is asked by a descriptor takes 0.7 us, by /proc/PID/cwd 2.3.
  * A descriptor of the process's is copied where nobody notices (table.c), which takes 1 us and no look in /proc. Its
- * pidfd may be another process's by then, if this one was killed meanwhile: then nothing comes of the stop. */
+ * pidfd may be another process's by then, if this one was killed meanwhile: then nothing comes of the stop. False: it
+ * cannot be opened, and w->dirfd is AT_FDCWD. */
 bool where_hold_start(struct rooted r, struct where *w)
 {
 	char start[64];

@@ -124,6 +124,7 @@ static void handle_cut(struct sup *s, struct proc *p, const struct trap *t, cons
 	calls_handle_ftruncate(s, p, &cut);
 }
 
+/* By what the call does with names. */
 static void handle_names(struct sup *s, struct proc *p, const struct trap *t, const struct ring_call *c, enum effect e)
 {
 	switch (e) {

@@ -113,6 +113,7 @@ static int copy_calls(const char *queues, const char *calls, const struct ring_s
 	return 0;
 }
 
+/* The results since that count. ret->lost: they were written over. 0, -ENOMEM. */
 static int copy_results(const char *queues, const struct ring_shape *sh, uint32_t since, struct ring_seen *ret)
 {
 	ret->cq_tail = counter_at(queues, sh->cq_tail);

@@ -158,6 +158,7 @@ void rings_end(struct sup *s, const struct proc *p)
 
 /* ---- how one comes to be ---- */
 
+/* An io_uring is about to be made. One whose queues cannot be read is a gap. */
 static void set_up(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct ring_params params = {0};
@@ -216,6 +217,7 @@ void rings_mapped(struct sup *s, struct proc *p, const struct trap *t)
 	ring_seen_free(&seen);
 }
 
+/* What it registers changes how its files are to be told. */
 static void register_with(struct sup *s, struct proc *p, const struct trap *t)
 {
 	switch ((uint32_t)t->args[1] & ~REGISTER_BY_NUMBER) {
@@ -271,6 +273,8 @@ static bool is_all_success(const struct ring_seen *seen, size_t from, uint64_t u
 	return n == 0;
 }
 
+/* Result i settles the call that it is of; where several have its number and not all of them succeeded, none can be
+ * told. */
 static void take_result(struct sup *s, struct ring *r, const struct ring_seen *seen, size_t i)
 {
 	const struct ring_result *x = &seen->results[i];
@@ -300,6 +304,7 @@ static bool is_back(struct sup *s, const struct ring_op *o)
 	return !k || k->stops != o->stop;
 }
 
+/* Results, then what was never taken: that failed or is looked at anew. */
 static void take_results(struct sup *s, struct ring *r, const struct ring_seen *seen)
 {
 	r->results = seen->cq_tail;
@@ -404,6 +409,7 @@ static void expect_names(struct sup *s, struct proc *p, const struct trap *t)
 	pending_settle(s, p, 0, true);
 }
 
+/* A process is about to submit: what is in its queue is taken as if called. */
 static void enter(struct sup *s, struct proc *p, const struct trap *t)
 {
 	const bool numbered = t->args[3] & ENTER_REGISTERED;

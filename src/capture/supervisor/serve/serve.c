@@ -347,7 +347,7 @@ static bool park_stop(struct worker *w, struct notify_slot *slot, const struct t
 	return room;
 }
 
-/* One of them becomes this thread's. */
+/* One of them becomes this thread's. False: there are none. */
 static bool unpark_stop(struct worker *w, struct trap *ret)
 {
 	struct notify_page *page = &w->control->page;
@@ -364,6 +364,7 @@ static bool unpark_stop(struct worker *w, struct trap *ret)
 
 /* ---- one stop ---- */
 
+/* injects: by the injection, which answers itself. */
 static void answer_stop(struct worker *w, const struct trap *t, int refuse, bool injects)
 {
 	struct sup *s = &w->sup;

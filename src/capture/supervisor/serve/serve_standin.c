@@ -30,6 +30,7 @@ struct raw {
 	char *path; /* absolute, as it is called where its process stands; NULL not known */
 };
 
+/* The arguments of an open by whatever call. False: it is none. */
 static bool raw_open(const struct trap *t, int *ret_dir, uint64_t *ret_path, unsigned *ret_flags)
 {
 	const uint64_t *a = t->args;

@@ -175,7 +175,8 @@ void shield_leave(struct shield *g, pid_t tid)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* All its threads; those that come while this goes on are seized by the kernel, or found in another round. */
+/* All its threads; those that come while this goes on are seized by the kernel, or found in another round. False: one
+ * of them cannot be, and those that were seized are let go. */
 static bool seize_all(struct shield *g, pid_t pid)
 {
 	char name[48];
@@ -287,7 +288,7 @@ void shield_handle_stop(struct shield *g, pid_t tid, int status)
 		shield_ptrace(group ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, inject);
 }
 
-/* The end of a child of the worker is the other thread's to see. */
+/* The end of a child of the worker is the other thread's to see. False also where it has gone. */
 static bool is_child_of_worker(struct shield *g, pid_t tid)
 {
 	char name[48], text[512];
@@ -397,6 +398,7 @@ static void answer_request(struct shield *g)
 	}
 }
 
+/* The shield's thread: serves requests, and the stops of those that are seized. */
 static void *run_shield_thread(void *arg)
 {
 	struct shield *g = arg;

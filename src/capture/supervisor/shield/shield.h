@@ -26,7 +26,8 @@ bool shield_watch(struct shield *g, pid_t pid);
 void shield_release(struct shield *g, pid_t pid);
 /* Has code put into a process (inject.h), whose thread tid is at a stopped call: go(arg) is to answer that, and is
  * called once, when the thread is sure to stop again behind it, or if that cannot be. The others are stopped meanwhile
- * if injection->threads. injection->ready says in go whether it will be tried. 0 or -errno. */
+ * if injection->threads. injection->ready says in go whether it will be tried. 0 or -errno. shield_inject: -EBUSY: the
+ * thread could not be stopped. */
 struct injection;
 int shield_inject(struct shield *g, pid_t tid, struct injection *injection, void (*go)(void *arg), void *arg);
 /* The call that tid has stopped at and that was received; to be told before the call goes on. can_block: it can be
