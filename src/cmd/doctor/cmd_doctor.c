@@ -13,6 +13,7 @@
 #include "export/crate.h"
 #include "import/doc.h"
 #include "monitor/procevents.h"
+#include "site/broker.h"
 #include "site/http.h"
 #include "spec/make.h"
 
@@ -393,12 +394,14 @@ static void check_languages(struct report *r)
 }
 
 /* All of it is to fit a screen: what works needs no line of its own but in the JSON. */
-static void check_http(struct report *r)
+static void check_carriers(struct report *r)
 {
-	const bool there = http_is_there();
-	if (!there || r->json)
-		check(r, "many machines", there ? GOOD : LIMITED, "ship and collect: a shared folder%s",
-		      there ? ", HTTPS" : "; no HTTPS: built without libcurl or libmicrohttpd, or one is not installed");
+	const bool http = http_is_there(), nats = broker_is_there();
+	if (!http || !nats || r->json)
+		check(r, "many machines", http && nats ? GOOD : LIMITED, "ship and collect: a shared folder%s%s%s%s",
+		      http ? ", HTTPS" : "", nats ? ", NATS" : "",
+		      http ? "" : "; no HTTPS: built without libcurl or libmicrohttpd, or one is not installed",
+		      nats ? "" : "; no NATS: built without libnats, or it is not installed");
 }
 
 /* One line for all three: it is to fit a screen. */
@@ -439,7 +442,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_spec(&r);
 	check_hdf5(&r, !o->quick);
 	check_languages(&r);
-	check_http(&r);
+	check_carriers(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));

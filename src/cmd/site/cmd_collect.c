@@ -1,31 +1,18 @@
 /* stemma collect: what other machines ship, taken into this record. */
 #include "base/io.h"
+#include "cmd/site/collect_int.h"
 #include "cmd/site/site_wait.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/js_print.h"
+#include "site/broker.h"
 #include "site/drop_folder.h"
-#include "site/http.h"
-#include "site/nodes.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CERTIFICATE_MAX = 1 << 20, RETRY_S = 60 };
-
-struct collecting {
-	struct cmd *c;
-	const struct opts_collect *o;
-	char *home;
-	struct collector *collector;
-	struct nodes nodes;
-	uint64_t share, floor;
-	int64_t interval;
-	pthread_mutex_t lock; /* of collector and nodes: the server answers in a thread of its own */
-	bool complained;      /* of the folder, since it last worked */
-};
 
 /* ---- senders ---- */
 
@@ -152,7 +139,10 @@ static bool admit(void *arg, const char *token)
 
 static void say(struct http_reply *ret, unsigned status, const char *why)
 {
-	json_t *o = json_pack("{s:s}", "error", why);
+	json_t *o = json_pack("{s:s, s:i}", "error", why, "status", (int)status);
+	ret->retry_after = status == 507 || status == 503 ? RETRY_S : 0;
+	if (o && ret->retry_after)
+		json_object_set_new(o, "retry_after", json_integer(ret->retry_after));
 	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 	ret->status = status;
 	snprintf(ret->text, sizeof(ret->text), "%s\n", text ? text : "{}");
@@ -160,13 +150,13 @@ static void say(struct http_reply *ret, unsigned status, const char *why)
 	json_decref(o);
 }
 
-static void take_request(struct collecting *x, const char *token, const void *body, size_t n, struct http_reply *ret)
+void collect_take(struct collecting *x, const struct collector_sender *s, const void *body, size_t n,
+                  struct http_reply *ret)
 {
 	struct err err = {0};
 	struct collected done;
-	const struct collector_sender *s = nodes_find(&x->nodes, str_of(token));
 	if (!s) {
-		say(ret, 401, "no valid token was sent");
+		say(ret, 401, "the sender is not known");
 		return;
 	}
 	int rc = collector_take(x->collector, s, body, n, &err, &done);
@@ -182,7 +172,6 @@ static void take_request(struct collecting *x, const char *token, const void *bo
 		    rc == -EDQUOT   ? "the sender's share is used up"
 		    : rc == -ENOSPC ? "the collector's disk is full"
 		                    : "the collector has failed");
-		ret->retry_after = RETRY_S;
 	}
 }
 
@@ -194,7 +183,7 @@ static void answer(void *arg, const char *path, const char *token, const void *b
 		return;
 	}
 	pthread_mutex_lock(&x->lock);
-	take_request(x, token, body, n, ret);
+	collect_take(x, nodes_find(&x->nodes, str_of(token)), body, n, ret);
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -244,6 +233,8 @@ static int collect(struct collecting *x)
 	site_wait_begin();
 	if (x->o->listen)
 		return serve(x);
+	if (broker_is_url(x->o->from))
+		return collect_broker(x);
 	int status;
 	do {
 		status = collect_folder(x);
@@ -261,6 +252,11 @@ static int check_options(struct collecting *x)
 		return report_usage(x->c, "collect needs --from, --listen, --add-node, --remove-node or --status");
 	if ((o->certificate || o->key) && (!o->certificate || !o->key || !o->listen))
 		return report_usage(x->c, "--certificate and --key require each other and --listen");
+	const bool broker = o->from && broker_is_url(o->from);
+	if ((o->ca || o->token || o->creds || o->replicas) && !broker)
+		return report_usage(x->c, "--ca, --token, --creds and --replicas require --from nats://HOST");
+	if (broker && o->listen)
+		return report_usage(x->c, "--listen and a broker need a collector each");
 	if ((o->host || o->user) && !o->add_node)
 		return report_usage(x->c, "--host and --user require --add-node");
 	int status = site_interval(x->c, o->interval, 1000000000, &x->interval);

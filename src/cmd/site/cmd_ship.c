@@ -174,7 +174,7 @@ static int open_and_ship(struct shipping *x)
 
 static const struct ship_carrier *carrier_to(const char *to)
 {
-	static const struct ship_carrier *const all[] = {&ship_by_folder, &ship_by_http};
+	static const struct ship_carrier *const all[] = {&ship_by_folder, &ship_by_nats, &ship_by_http};
 	size_t i = 0;
 	while (i + 1 < sizeof(all) / sizeof(all[0]) && !all[i]->is(to))
 		i++;
@@ -189,6 +189,8 @@ int cmd_ship(struct cmd *c, const struct opts_ship *o)
 	if (!o->to)
 		return report_usage(c, "ship needs --to FOLDER or --to https://HOST:PORT");
 	x.carrier = carrier_to(o->to);
+	if (o->creds && x.carrier != &ship_by_nats)
+		return report_usage(c, "--creds requires --to nats://NAME@HOST");
 	int status = site_interval(c, o->interval, 1000000000, &x.interval);
 	status = status != STATUS_OK ? status : site_size(c, "--rate", o->rate, &x.rate);
 	return status != STATUS_OK ? status : open_and_ship(&x);

@@ -38,7 +38,7 @@ struct ship_carrier {
 	int (*send)(struct shipping *x, struct str batch, uint64_t frames, unsigned *wait_s, struct err *err);
 	void (*close)(struct shipping *x); /* NULL: there is nothing to close */
 };
-extern const struct ship_carrier ship_by_folder, ship_by_http;
+extern const struct ship_carrier ship_by_folder, ship_by_http, ship_by_nats;
 
 /* What a collector answers to frames. */
 struct ship_answer {
