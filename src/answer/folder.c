@@ -151,7 +151,21 @@ static int compare_groups(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->programs), buf_view(&b->programs));
 }
 
-int folder_find(const struct answer_source *a, const char *path, unsigned flags, struct folder *ret)
+/* Is the file meant, which lies at `path` and what is behind that? whole: path, absolute. */
+static int is_wanted(const struct folder_filter *only, const char *whole, const char *path, const FTSENT *e)
+{
+	struct buf b = {0};
+	if (!only)
+		return 1;
+	size_t n = strlen(path);
+	buf_printf(&b, "%s/%s", whole, e->fts_path + n + (e->fts_path[n] == '/'));
+	int r = b.failed ? -ENOMEM : only->wants(only->arg, buf_view(&b));
+	buf_release(&b);
+	return r;
+}
+
+int folder_find(const struct answer_source *a, const char *path, unsigned flags, const struct folder_filter *only,
+                struct folder *ret)
 {
 	char *paths[] = {(char *)path, NULL}, *whole = realpath(path, NULL);
 	struct buf folder = {0};
@@ -163,10 +177,12 @@ int folder_find(const struct answer_source *a, const char *path, unsigned flags,
 		ret->unread += e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS;
 		if (e->fts_info != FTS_F || !S_ISREG(e->fts_statp->st_mode))
 			continue;
+		r = is_wanted(only, whole, path, e);
+		if (r <= 0)
+			continue;
 		if (++ret->files > FOLDER_FILES)
 			ret->left++;
-		else
-			r = add_folder_file(a, e->fts_path, flags, buf_view(&folder), ret);
+		r = ret->files > FOLDER_FILES ? 0 : add_folder_file(a, e->fts_path, flags, buf_view(&folder), ret);
 	}
 	if (fts)
 		fts_close(fts);

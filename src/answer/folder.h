@@ -35,9 +35,15 @@ struct folder {
 	size_t unread;                 /* folders and files that could not be looked at: what lies there is not known */
 };
 
-/* path: of a folder on disk; symbolic links below it are not followed. 0 or -errno; ret is to be released in any case.
- */
-int folder_find(const struct answer_source *a, const char *path, unsigned flags, struct folder *ret);
+/* Which files are meant; path: absolute. 1, 0, -errno. */
+struct folder_filter {
+	int (*wants)(void *arg, struct str path);
+	void *arg;
+};
+/* path: of a folder on disk; symbolic links below it are not followed. only: NULL, all files. 0 or -errno; ret is to be
+ * released in any case. */
+int folder_find(const struct answer_source *a, const char *path, unsigned flags, const struct folder_filter *only,
+                struct folder *ret);
 void folder_release(struct folder *f);
 
 #endif

@@ -440,6 +440,20 @@ static void write_rest(struct out *o, uint64_t record)
 	json_decref(list);
 }
 
+/* All roots, where there are several: of a Zarr array the versions of its chunks. */
+static int write_roots(struct out *o)
+{
+	struct version_info v;
+	int r = 1;
+	for (size_t i = 0; i < o->l->n_roots && o->l->n_roots > 1 && r > 0; i++) {
+		r = store_version(o->s, o->l->nodes[i].id, &v);
+		buf_printf(&o->b, "%s\"%s\"", i ? ", " : ",\n \"roots\": [", v.pub.text);
+	}
+	if (o->l->n_roots > 1)
+		buf_char(&o->b, ']');
+	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
+}
+
 /* 0; -ENOENT, -ENOMEM, -errno, or what the reader of the pieces returned below 0. */
 static int write_all(struct out *o, uint64_t record)
 {
@@ -448,7 +462,9 @@ static int write_all(struct out *o, uint64_t record)
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
 	buf_printf(&o->b, "{\n \"format\": 1,\n \"root\": \"%s\"", root.pub.text);
-	r = write_nodes(o, false);
+	r = write_roots(o);
+	if (r == 0)
+		r = write_nodes(o, false);
 	if (r == 0)
 		r = write_nodes(o, true);
 	if (r < 0 || o->r < 0)

@@ -1,6 +1,7 @@
 #include "answer/shape.h"
 #include "answer/makers.h"
 #include "answer/peers.h"
+#include "answer/zarr/zarr_fold.h"
 #include "query/fold.h"
 #include "query/fold_jobs.h"
 #include "query/idmap.h"
@@ -76,8 +77,10 @@ static int mark_shape_reachable(const struct lineage *l, const struct shape *s, 
 	size_t n = 0;
 	if (!queue)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->n_roots; i++) {
-		queue[n++] = (uint32_t)i;
+	for (uint32_t i = 0; i < l->n_roots; i++) {
+		if (!shape_is_root(s, i))
+			continue;
+		queue[n++] = i;
 		ret[i] = true;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -239,6 +242,23 @@ static int is_bare_child(const struct folding *f, const struct branch *b)
 	return r <= 0 ? r : fold_is_starter(c) || c == FOLD_launcher;
 }
 
+/* Is it a part of an array, upwards, that this program alone made? It reads an array's metadata when it has written
+ * them. */
+static bool is_own_array(const struct folding *f, const struct shape_of *v, const struct shape *to, uint32_t exec,
+                         uint32_t child)
+{
+	if (v->options->direction != LINEAGE_UP || !f->l->nodes[exec].exec || !shape_is_array(to, child))
+		return false;
+	bool any = false;
+	for (size_t k = f->from->first[child]; k < f->from->first[child + 1]; k++) {
+		const uint32_t by = f->from->branches[k].child;
+		if (f->l->nodes[by].exec && f->leader[by] != exec)
+			return false;
+		any |= f->l->nodes[by].exec;
+	}
+	return any;
+}
+
 /* Puts what `from` shows, folded, into `to`, whose arrays are there. 0, -errno. */
 static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
 {
@@ -255,15 +275,17 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 	int r = branch_index_begin(v->l, &index);
 	if (r == 0)
 		r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
+	if (r == 0)
+		r = mark_shape_reachable(v->l, from, true, f.sure);
+	if (r == 0)
+		r = hide_private(&f, to);
+	if (r == 0 && v->arrays)
+		r = zarr_fold(v->s, v->l, from, f.leader, f.next, to);
 	bool any_group = false;
 	for (uint32_t i = 0; i < nodes && r == 0; i++)
 		any_group |= f.next[i] != 0;
 	if (any_group)
 		r = lineage_certain(v->s, v->l, v->options, &err, f.certain);
-	if (r == 0)
-		r = mark_shape_reachable(v->l, from, true, f.sure);
-	if (r == 0)
-		r = hide_private(&f, to);
 	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
 		to->first[i] = n;
 		if (f.leader[i] != i)
@@ -278,7 +300,7 @@ static int fold(const struct shape_of *v, const struct shape *from, struct shape
 				uint32_t child = b.child;
 				b.child = f.leader[child];
 				to->folded += r > 0;
-				if (r || b.child == UINT32_MAX || b.child == i)
+				if (r || b.child == UINT32_MAX || b.child == i || is_own_array(&f, v, to, i, b.child))
 					continue;
 				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
 				add_branch(&index, to->branches, &n, i, &b);
@@ -371,5 +393,8 @@ void shape_release(struct shape *s)
 	free(s->rep);
 	free(s->members);
 	free(s->ranks);
+	zarr_free(s->zarr);
+	free(s->array);
+	free(s->parts);
 	*s = (struct shape){0};
 }

@@ -4,6 +4,9 @@
 
 #include "query/lineage.h"
 
+struct zarr;
+struct zarr_count;
+
 /* An edge as the tree and the picture show it. */
 struct branch {
 	uint32_t child;    /* farther from the root */
@@ -24,12 +27,27 @@ struct shape {
 	uint64_t *ranks;   /* of the first node of an MPI job: how many ranks there are; 0 otherwise */
 	uint64_t held;     /* edges left out */
 	uint64_t folded;   /* executions that are not nodes of their own */
+	/* Where arrays are shown as such (answer/zarr/zarr_fold.h); else NULL. */
+	struct zarr *zarr;
+	uint32_t *array; /* of a node that stands for parts of an array: that, from 1; 0 none; UINT32_MAX: it is such a
+	                    part, and another node stands for it */
+	struct zarr_count *parts; /* beside it */
 };
+static inline bool shape_is_array(const struct shape *s, uint32_t node)
+{
+	return s->array && s->array[node] && s->array[node] != UINT32_MAX;
+}
+/* Is the root shown, and not as a part of another one? */
+static inline bool shape_is_root(const struct shape *s, uint32_t node)
+{
+	return !s->array || s->array[node] != UINT32_MAX;
+}
 /* What is to be shown: the walk, and the options that it was made with. */
 struct shape_of {
 	struct store *s;
 	const struct lineage *l;
 	const struct lineage_options *options;
+	bool arrays; /* chunks of a Zarr array as one node */
 };
 /* 0 or -errno. */
 int shape_make(const struct shape_of *v, struct shape *ret);

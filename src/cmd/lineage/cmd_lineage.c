@@ -1,5 +1,6 @@
 /* stemma lineage: what a file came from, or what came from it. */
 #include "answer/lineage_json.h"
+#include "answer/zarr/zarr.h"
 #include "cmd/lineage/lineage_view.h"
 #include "cmd/lineage/workflows_print.h"
 #include "cmd/ui/notes_print.h"
@@ -157,6 +158,58 @@ static int check_options(const struct cmd *c, const struct opts_lineage *o, enum
 	return STATUS_OK;
 }
 
+/* The versions that the walk begins at. */
+struct roots {
+	store_id *v;
+	size_t n;
+};
+
+static int load_file_root(struct cmd *c, struct roots *ret)
+{
+	struct file_target t;
+	int status = cmd_file(c, c->operands[0], &t);
+	if (status != STATUS_OK)
+		return status;
+	if (!t.version) {
+		report("only the name of '%s' is recorded, not its content", c->operands[0]);
+		return STATUS_NOTHING;
+	}
+	ret->v = malloc(sizeof(*ret->v));
+	if (!ret->v)
+		return report("out of memory"), STATUS_SELF;
+	ret->v[ret->n++] = t.version;
+	report_disk(c, &t);
+	return STATUS_OK;
+}
+
+/* The chunks of a Zarr array that is asked for. The status; -1: it is none. */
+static int load_array_roots(struct cmd *c, struct roots *ret)
+{
+	struct zarr *z;
+	uint32_t node;
+	struct zarr_box box;
+	struct err err = {0};
+	size_t other = 0;
+	int status = -1, r = zarr_new(c->store, &z);
+	if (r == 0)
+		r = zarr_target(z, c->operands[0], &err, &node, &box);
+	if (r > 0 && zarr_node_meta(z, node)->kind == ZARR_ARRAY) {
+		r = zarr_versions(z, node, &box, &ret->v, &ret->n, &other);
+		status = ret->n ? STATUS_OK : STATUS_NOTHING;
+		if (r == 0 && other)
+			report("%zu chunk%s of '%s' %s not as recorded, and left out", other, str_plural(other), c->operands[0],
+			       other == 1 ? "is" : "are");
+		if (r == 0 && !ret->n)
+			report("no chunk of '%s' is recorded", c->operands[0]);
+	}
+	if (r == -EINVAL)
+		status = report_err(&err, STATUS_USAGE);
+	else if (r < 0)
+		report("cannot look up '%s': %s", c->operands[0], strerror(-r)), status = STATUS_SELF;
+	zarr_free(z);
+	return status;
+}
+
 int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 {
 	struct err err = {0};
@@ -173,14 +226,12 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	if (status != STATUS_OK)
 		return status;
 
-	struct file_target t;
-	status = cmd_file(c, c->operands[0], &t);
+	struct roots roots = {0};
+	status = load_array_roots(c, &roots);
+	if (status < 0)
+		status = load_file_root(c, &roots);
 	if (status != STATUS_OK)
-		return status;
-	if (!t.version) {
-		report("only the name of '%s' is recorded, not its content", c->operands[0]);
-		return STATUS_NOTHING;
-	}
+		return free(roots.v), status;
 	struct lineage_options options = {
 	    .direction = o->down ? LINEAGE_DOWN : LINEAGE_UP,
 	    .depth = (unsigned)o->depth,
@@ -193,9 +244,10 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
 	struct lineage l;
-	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
+	int walked = lineage_walk(c->store, roots.v, roots.n, &options, &err, &l);
+	free(roots.v);
+	if (walked < 0)
 		return report_err(&err, STATUS_SELF);
-	report_disk(c, &t);
 	struct lineage_view v = {
 	    .s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes, .lines = lines};
 	v.programs = o->stages && *o->stages;

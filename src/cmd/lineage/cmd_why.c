@@ -3,6 +3,7 @@
 #include "answer/elsewhere.h"
 #include "answer/folder.h"
 #include "answer/why/why.h"
+#include "answer/zarr/zarr_list.h"
 #include "cmd/lineage/why_folder.h"
 #include "cmd/ui/notes_print.h"
 #include "query/target.h"
@@ -98,8 +99,33 @@ static bool is_named_role(const struct why *n, size_t i)
 	return n->sort[n->inputs[i]] != ENTITY_DATA || role == first || (role == WHY_ROLE_script && first == WHY_ROLE_data);
 }
 
-static int fmt_input(struct cmd *c, const struct why *n, size_t i, struct buf *b)
+/* What the line of a version that somebody was seen making says beside makers and inputs. */
+struct made {
+	const struct file_target *t;
+	const struct why *n;
+	struct zarr *zarr;
+	struct zarr_list arrays; /* beside the inputs */
+	struct buf name, who;
+	int64_t when; /* ns */
+};
+
+/* Is a part of that input's array certain? */
+static bool is_array_certain(const struct made *m, size_t first)
 {
+	for (size_t i = first; i < m->n->n_inputs; i++)
+		if (m->arrays.first[i] == first && why_is_certain(m->n, i))
+			return true;
+	return false;
+}
+
+static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *b)
+{
+	const struct why *n = m->n;
+	if (m->arrays.node[i] != ZARR_NO) {
+		int r = zarr_text(m->zarr, m->arrays.node[i], &m->arrays.count[i], b);
+		buf_printf(b, "%s", is_array_certain(m, i) ? "" : "?");
+		return r;
+	}
 	struct version_info v;
 	struct file_info f;
 	int r = store_version(c->store, n->l.nodes[n->inputs[i]].id, &v);
@@ -115,8 +141,9 @@ static int fmt_input(struct cmd *c, const struct why *n, size_t i, struct buf *b
 	return 0;
 }
 
-static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *b)
+static int fmt_inputs(struct cmd *c, const struct made *m, size_t max, struct buf *b)
 {
+	const struct why *n = m->n;
 	size_t of[ENTITY_SORTS] = {0}, shown = 0, left[WHY_ROLES] = {0}, segments = 0;
 	bool sure[ENTITY_SORTS] = {true, true, true, true, true};
 	for (size_t i = 0; i < n->n_inputs; i++) {
@@ -125,6 +152,8 @@ static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf
 	}
 	for (size_t i = 0; i < n->n_inputs; i++) {
 		unsigned sort = n->sort[n->inputs[i]];
+		if (m->arrays.first[i] != i)
+			continue;
 		bool folded = sort >= ENTITY_SEGMENT && of[sort] >= FOLD;
 		if (folded && max >= FOLD_MAX)
 			continue;
@@ -133,7 +162,7 @@ static int fmt_inputs(struct cmd *c, const struct why *n, size_t max, struct buf
 			continue;
 		}
 		buf_printf(b, shown++ ? ", " : "");
-		int r = fmt_input(c, n, i, b);
+		int r = fmt_input(c, m, i, b);
 		if (r < 0)
 			return r;
 	}
@@ -194,28 +223,21 @@ static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool
 
 #define WIDE 150 /* columns from which on who and when are never left out */
 
-/* What the line of a version that somebody was seen making says beside makers and inputs. */
-struct made {
-	const struct file_target *t;
-	const struct why *n;
-	struct buf name, who;
-	int64_t when; /* ns */
-};
-
 /* How much of it a line holds. */
 struct made_width {
 	size_t argv, inputs; /* bytes of each command; inputs by name */
 	int brief; /* 1: without the shell and the seconds; 2: without the time of day; 3: without who and when, too */
 };
 
-static int fmt_made_inputs(struct cmd *c, const struct why *n, size_t max, struct buf *line)
+static int fmt_made_inputs(struct cmd *c, const struct made *m, size_t max, struct buf *line)
 {
-	if (!n->n_inputs)
+	const size_t n = m->arrays.n_shown;
+	if (!n)
 		return 0;
 	buf_printf(line, " from ");
 	if (max)
-		return fmt_inputs(c, n, max, line);
-	buf_printf(line, "%zu input%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
+		return fmt_inputs(c, m, max, line);
+	buf_printf(line, "%zu input%s", n, str_plural(n));
 	return 0;
 }
 
@@ -236,10 +258,24 @@ static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct b
 	buf_printf(line, "%s: made by ", buf_cstr(&m->name));
 	int r = fmt_makers(c, m->n, w.argv, !w.brief, line);
 	if (r >= 0)
-		r = fmt_made_inputs(c, m->n, w.inputs, line);
+		r = fmt_made_inputs(c, m, w.inputs, line);
 	fmt_made_by(m, w.brief, line);
 	buf_printf(line, "%s", m->n->gaps ? "; record incomplete" : "");
 	return r < 0 ? r : fmt_disk(c, m->t, w.argv, w.brief != 0, line);
+}
+
+/* Which of the inputs are parts of arrays. */
+static int find_input_arrays(struct cmd *c, struct made *m)
+{
+	const struct why *n = m->n;
+	store_id *ids = calloc(n->n_inputs + 1, sizeof(*ids));
+	int r = ids ? zarr_new(c->store, &m->zarr) : -ENOMEM;
+	for (size_t i = 0; i < n->n_inputs && r == 0; i++)
+		ids[i] = n->l.nodes[n->inputs[i]].id;
+	if (r == 0)
+		r = zarr_list_make(m->zarr, ids, n->n_inputs, &m->arrays);
+	free(ids);
+	return r;
 }
 
 /* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. named:
@@ -253,8 +289,8 @@ static int made_line(struct cmd *c, const char *text, const char *named, const s
 	struct made m = {.t = t, .n = n, .when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start};
 	struct file_info f;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
-	int r = store_file(c->store, v->file, &f);
-	if (named)
+	int r = find_input_arrays(c, &m) < 0 ? -ENOMEM : store_file(c->store, v->file, &f);
+	if (r > 0 && named)
 		buf_printf(&m.name, "%s", named);
 	else if (r > 0)
 		r = fmt_asked(text, t, v, &f, &m.name) < 0 ? -ENOMEM : r;
@@ -270,6 +306,8 @@ static int made_line(struct cmd *c, const char *text, const char *named, const s
 	}
 	buf_release(&m.name);
 	buf_release(&m.who);
+	zarr_list_release(&m.arrays);
+	zarr_free(m.zarr);
 	return r < 0 ? r : 0;
 }
 
@@ -449,10 +487,11 @@ static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *l
 }
 
 /* Each made file of a folder, for the JSON. */
-static int explain_folder_files(struct cmd *c, const char *text, unsigned how, json_t *list)
+static int explain_folder_files(struct cmd *c, const char *text, const struct folder_filter *only, unsigned how,
+                                json_t *list)
 {
 	struct folder f;
-	int status = STATUS_NOTHING, r = folder_find(cmd_source(c), text, how, &f);
+	int status = STATUS_NOTHING, r = folder_find(cmd_source(c), text, how, only, &f);
 	if (r < 0) {
 		report("cannot find what made the files of '%s': %s", text, strerror(-r));
 		status = STATUS_SELF;
@@ -465,6 +504,40 @@ static int explain_folder_files(struct cmd *c, const char *text, unsigned how, j
 	return status;
 }
 
+/* A Zarr array, or some elements of it. The status; -1: it is none. */
+static int explain_array(struct cmd *c, const char *text, unsigned how, json_t *list)
+{
+	struct why_chunks chunks = {0};
+	struct err err = {0};
+	int status = -1, r = zarr_new(c->store, &chunks.z);
+	if (r == 0)
+		r = zarr_target(chunks.z, text, &err, &chunks.node, &chunks.box);
+	if (r == -EINVAL) {
+		status = report_err(&err, STATUS_USAGE);
+	} else if (r < 0) {
+		report("cannot look up '%s': %s", text, strerror(-r));
+		status = STATUS_SELF;
+	} else if (r > 0 && zarr_node_meta(chunks.z, chunks.node)->kind == ZARR_ARRAY) {
+		const struct folder_filter only = {.wants = why_wants_chunk, .arg = &chunks};
+		status = list ? explain_folder_files(c, zarr_node_path(chunks.z, chunks.node).p, &only, how, list)
+		              : why_print_array(c, chunks.z, chunks.node, &chunks.box,
+		                                chunks.box.any ? strrchr(text, '[') : NULL, how);
+	}
+	zarr_free(chunks.z);
+	return status;
+}
+
+/* One operand. The status. */
+static int explain(struct cmd *c, const char *text, unsigned how, json_t *list)
+{
+	int status = explain_array(c, text, how, list);
+	if (status >= 0)
+		return status;
+	return !why_is_folder(text) ? explain_file(c, text, how, list)
+	       : list               ? explain_folder_files(c, text, NULL, how, list)
+	                            : why_print_folder(c, text, how);
+}
+
 int cmd_why(struct cmd *c, const struct opts_why *o)
 {
 	if (!c->n_operands)
@@ -475,10 +548,7 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 	unsigned how = (o->all ? WHY_ALL : o->json ? WHY_UNFOLDED : 0) | (o->through_servers ? WHY_SERVERS : 0);
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		const char *text = c->operands[i];
-		int one = !why_is_folder(text) ? explain_file(c, text, how, list)
-		          : list               ? explain_folder_files(c, text, how, list)
-		                               : why_print_folder(c, text, how);
+		int one = explain(c, c->operands[i], how, list);
 		status = one > status ? one : status;
 	}
 	if (o->json && status != STATUS_SELF) {

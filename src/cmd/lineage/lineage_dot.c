@@ -1,5 +1,6 @@
 /* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
 #include "answer/peers.h"
+#include "answer/zarr/zarr.h"
 #include "base/child.h"
 #include "cmd/lineage/lineage_view.h"
 #include "cmd/lineage/stage_text.h"
@@ -37,6 +38,9 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 			buf_printf(&note, ", ");
 			r = exec_who(v->s, id, &note) < 0 ? -1 : 1;
 		}
+	} else if (shape_is_array(shape_of, i)) {
+		r = zarr_text(shape_of->zarr, shape_of->array[i] - 1, &shape_of->parts[i], &name);
+		shape = "box3d";
 	} else {
 		struct version_info ver;
 		struct file_info f;

@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "answer/peers.h"
+#include "answer/zarr/zarr.h"
 #include "cmd/lineage/lineage_repeats.h"
 #include "cmd/lineage/lineage_view.h"
 #include "cmd/lineage/stage_text.h"
@@ -39,6 +40,18 @@ struct tree {
 };
 
 /* ---- words ---- */
+
+/* Parts of a Zarr array, by the array. */
+static int describe_array(struct tree *t, uint32_t node)
+{
+	struct version_info v;
+	int r = zarr_text(t->shape.zarr, t->shape.array[node] - 1, &t->shape.parts[node], &t->names);
+	if (r == 0)
+		r = store_version(t->v->s, t->v->l->nodes[node].id, &v);
+	if (r > 0 && v.origin != ORIGIN_OBSERVED)
+		buf_printf(&t->notes, v.origin == ORIGIN_EXTERNAL ? "external" : "modified outside stemma");
+	return r;
+}
 
 static int describe_version(struct tree *t, store_id id)
 {
@@ -146,7 +159,9 @@ static int describe_node(struct tree *t, uint32_t i)
 	t->described[i] = true;
 	t->name_at[i] = t->names.n;
 	t->note_at[i] = t->notes.n;
-	int r = t->v->l->nodes[i].exec ? describe_exec(t, i) : describe_version(t, t->v->l->nodes[i].id);
+	int r = t->v->l->nodes[i].exec         ? describe_exec(t, i)
+	        : shape_is_array(&t->shape, i) ? describe_array(t, i)
+	                                       : describe_version(t, t->v->l->nodes[i].id);
 	buf_char(&t->names, '\0');
 	buf_char(&t->notes, '\0');
 	return t->names.failed || t->notes.failed ? -1 : r;
@@ -471,7 +486,7 @@ static void print_rest(const struct tree *t)
 int lineage_shape(const struct lineage_view *v, struct shape *ret)
 {
 	if (!v->stages)
-		return shape_make(&(struct shape_of){v->s, v->l, v->options}, ret);
+		return shape_make(&(struct shape_of){.s = v->s, .l = v->l, .options = v->options, .arrays = true}, ret);
 	*ret = v->stages->shape;
 	return 0;
 }
@@ -505,7 +520,9 @@ int lineage_tree(const struct lineage_view *v)
 	}
 	if (t.mentions[0]) /* it comes again below */
 		t.mark[0] = ++t.marks;
-	print_subtree(&t, 0);
+	for (uint32_t i = 0; i < l->n_roots && !t.cut; i++)
+		if (shape_is_root(&t.shape, i) && !t.printed[i])
+			print_subtree(&t, i);
 	for (size_t k = 0; k < t.n_later && !t.cut; k++) {
 		putchar('\n');
 		print_subtree(&t, t.later[k]);

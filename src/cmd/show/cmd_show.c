@@ -88,7 +88,9 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 		return status;
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		int one = show_operand(c, o, i, list, &differs);
+		int one = show_print_zarr(c, c->operands[i], list);
+		if (one < 0)
+			one = show_operand(c, o, i, list, &differs);
 		status = one > status ? one : status;
 	}
 	if (differs && status == STATUS_OK)

@@ -23,6 +23,8 @@ int show_print_files(struct cmd *c, const struct opts_show *o, const char *text,
  * not what they were (--sources). */
 int show_print_build(struct cmd *c, const struct opts_show *o, const struct build_list *l, size_t chosen,
                      struct err *err, bool *ret_differs);
+/* A Zarr array or group on disk, as text or (list not NULL) as JSON. The status; -1: it is none. */
+int show_print_zarr(struct cmd *c, const char *text, json_t *list);
 /* Data first, then programs and pipes, shared memory, sockets; several of the last two are told as their number.
  * of_run: they are a run's. */
 int show_print_items(struct cmd *c, const struct opts_show *o, const char *title, const struct show_items *l, bool used,
