@@ -10,7 +10,13 @@
 struct pair_calls;
 struct trace_exit_status;
 struct trace_set_library;
+struct trace_noise;
 
+/* Of a line of trace_outputs.words. */
+struct trace_output_line {
+	char *name;   /* of a file; "": of all bytes that were written */
+	int64_t more; /* bytes that B has more than A, 0 also: not known */
+};
 /* What the record knows of what both wrote (trace_outputs.h). */
 struct trace_outputs {
 	bool known;       /* the record was asked */
@@ -21,7 +27,10 @@ struct trace_outputs {
 	uint64_t in_files; /* bytes of the files that A made, which are compared */
 	size_t n_open;     /* files that were made anew with the same size; whether they are the same is not known */
 	char *words;       /* owned; NULL */
-	char **libraries;  /* owned: names of those that A's program used, ascending */
+	struct trace_output_line *lines; /* owned: what each line of `words` is of */
+	size_t n_lines;
+	size_t n_noise;   /* lines that were taken out, as they differ between runs of A, too */
+	char **libraries; /* owned: names of those that A's program used, ascending */
 	size_t n_libraries;
 };
 
@@ -39,6 +48,7 @@ struct trace_side {
 	bool uncertain;
 	size_t alike[2];
 	size_t steps;
+	bool noise; /* of one without a partner: in some runs of A it is not there either */
 };
 /* Two threads that were compared. */
 struct trace_pair {
@@ -54,6 +64,9 @@ struct trace_pair {
 	char **names; /* of functions that are not in the specification, by their numbers behind its own; some NULL */
 	uint32_t n_names;
 	struct pair_calls *calls; /* they are traces of calls (trace_calls_words.h); NULL */
+	const struct trace_noise
+	    *noise;       /* what differs between runs of A is left out (trace_noise.h); NULL: that is not known */
+	bool noise_hides; /* without that they differ */
 	struct trace_outputs outputs;
 };
 struct trace_view {
@@ -68,7 +81,8 @@ struct trace_view {
 	bool again;
 	char *const *ran, *const *note;
 	size_t n_ran, n_notes;
-	struct trace_outputs outputs; /* what differs, and no program of a pair is known to have made */
+	const struct trace_noise *noise; /* NULL */
+	struct trace_outputs outputs;    /* what differs, and no program of a pair is known to have made */
 };
 
 enum trace_verdict {
@@ -78,6 +92,7 @@ enum trace_verdict {
 	TRACE_ITERATIONS, /* a loop made another number of turns, and that is all */
 	TRACE_OUTPUT,     /* no control difference, but they wrote something else */
 	TRACE_UNKNOWN,    /* no control difference as far as both traces go, and that is not to the end */
+	TRACE_NOISE,      /* what differs also differs between runs of A */
 };
 /* Equal as far as was compared may still be TRACE_UNKNOWN. TRACE_ITERATIONS: they differ in how often loops ran alone.
  * */
@@ -122,6 +137,10 @@ void trace_words_sender(const struct trace_pair *p, struct buf *b);
 const char *trace_message_name(unsigned kind);
 /* No difference at all, as far as was recorded, and all of both traces is there. */
 bool trace_is_same(const struct trace_pair *p);
+/* No difference beyond what differs between runs of A, and such a one. */
+bool trace_is_noise(const struct trace_pair *p);
+/* "not noise: the same in 3 repetitions of A", and what was left out, a line each; nothing where noise is not known. */
+void trace_words_noise(const struct trace_pair *p, struct buf *b);
 /* They took another way, or came upon other data or messages. */
 bool trace_parts(const struct trace_pair *p);
 /* Is something of a side's trace missing: its end, or what a gap or damage stands for? */

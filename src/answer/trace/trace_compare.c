@@ -2,16 +2,20 @@
 
 #include "answer/diff/diff_content.h"
 #include "answer/trace/trace_calls_words.h"
+#include "answer/trace/trace_noise.h"
 #include "answer/trace/trace_outputs.h"
 #include "answer/trace/trace_pairing.h"
+#include "spec/align/align_noise.h"
 #include "spec/trace/trace_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void trace_comparison_release(struct trace_comparison *j)
+void trace_comparison_forget(struct trace_comparison *j)
 {
+	struct trace_set set[2] = {j->set[0], j->set[1]};
+
 	for (size_t i = 0; i < j->view.n; i++) {
 		compared_release(&j->view.v[i].c);
 		free(j->view.v[i].searched);
@@ -23,14 +27,22 @@ void trace_comparison_release(struct trace_comparison *j)
 	}
 	for (size_t i = 0; i < j->n_atlas; i++) {
 		atlas_release(&j->atlas[i]);
+		align_noise_release(&j->noises[i]);
 	}
 	free(j->atlas);
+	free(j->noises);
 	free(j->found);
 	free(j->view.v);
 	free(j->view.only);
 	free(j->view.only_side);
 	trace_outputs_release(&j->view.outputs);
 	trace_joins_release(&j->joins);
+	*j = (struct trace_comparison){.set = {set[0], set[1]}};
+}
+
+void trace_comparison_release(struct trace_comparison *j)
+{
+	trace_comparison_forget(j);
 	for (int s = 0; s < 2; s++)
 		trace_set_release(&j->set[s]);
 	*j = (struct trace_comparison){0};
@@ -80,8 +92,15 @@ static int make_atlas(struct trace_comparison *j, const struct spec *a, const st
 		}
 		r = n ? atlas_set_parts(m, s, parts, n) : 0;
 	}
-	if (r < 0)
+	if (r == 0 && j->noise && (a || b)) {
+		r = trace_noise_of_spec(j->noise, (a ? a : b)->id, &j->noises[j->n_atlas]);
+		m->noise = &j->noises[j->n_atlas];
+	}
+	if (r < 0) {
+		align_noise_release(&j->noises[j->n_atlas]);
+		atlas_release(m);
 		return err_set(err, -r, "cannot compare the specifications");
+	}
 	j->n_atlas++;
 	return 0;
 }
@@ -174,6 +193,7 @@ static int compare_pair(struct trace_comparison *j, const struct trace_file *a, 
 	const struct compare_options o = {
 	    .greedy = asked->greedy,
 	    .max = asked->max,
+	    .all_data = asked->all_data,
 	    .ended = {a->exit_status.kind != EXIT_STATUS_UNKNOWN, b->exit_status.kind != EXIT_STATUS_UNKNOWN}};
 	struct trace_pair *p = &j->view.v[j->view.n];
 	size_t atlas;
@@ -220,8 +240,9 @@ static int make_room(struct trace_comparison *j, size_t a, size_t b)
 	j->view.only = calloc(a + b + 1, sizeof(*j->view.only));
 	j->view.only_side = calloc(a + b + 1, sizeof(*j->view.only_side));
 	j->atlas = calloc((a + 1) * 2, sizeof(*j->atlas));
+	j->noises = calloc((a + 1) * 2, sizeof(*j->noises));
 	j->found = calloc(a + 1, sizeof(*j->found));
-	return j->found && j->view.v && j->view.only && j->view.only_side && j->atlas ? 0 : -ENOMEM;
+	return j->noises && j->found && j->view.v && j->view.only && j->view.only_side && j->atlas ? 0 : -ENOMEM;
 }
 
 static void list_alone(struct trace_comparison *j, int side, const struct trace_partner *of)
@@ -327,6 +348,8 @@ int trace_compare(const struct answer_source *a, const struct compare_options *o
 		r = trace_outputs_read(a->store, &roles, j, err);
 	if (has_roles)
 		diff_release(&roles);
+	if (r == 0 && j->noise)
+		trace_noise_take_out(j->noise, &j->view);
 	for (size_t i = 0; i < j->view.n; i++)
 		j->view.v[i].sender = sender_of(&j->view, &j->view.v[i]);
 	j->view.greedy = o->greedy;
@@ -336,9 +359,13 @@ int trace_compare(const struct answer_source *a, const struct compare_options *o
 bool trace_differs(const struct trace_view *v)
 {
 	for (size_t i = 0; i < v->n; i++)
-		if (!trace_is_same(&v->v[i]) || v->v[i].atlas->built_otherwise || trace_built_anew(&v->v[i]))
+		if ((!trace_is_same(&v->v[i]) && !trace_is_noise(&v->v[i])) || v->v[i].atlas->built_otherwise ||
+		    trace_built_anew(&v->v[i]))
 			return true;
-	return v->n_only != 0 || v->outputs.differ;
+	for (size_t i = 0; i < v->n_only; i++)
+		if (!v->only[i].noise)
+			return true;
+	return v->outputs.differ;
 }
 
 /* ---- the category `lines` of a diff of runs ---- */

@@ -16,11 +16,15 @@
 #include "answer/trace/trace_set.h"
 #include "query/diff.h"
 
+struct align_noise;
+
 struct trace_comparison {
 	struct trace_set set[2];
 	struct trace_view view; /* refers to the rest */
 	struct atlas *atlas;    /* one for each two specifications that meet */
 	size_t n_atlas;
+	const struct trace_noise *noise; /* what is left out (trace_noise.h); NULL: nothing */
+	struct align_noise *noises;      /* of each atlas; owned */
 	struct trace_joins joins;
 	struct path_found *found; /* by pair, of traces of functions */
 };
@@ -31,6 +35,8 @@ struct trace_comparison {
 int trace_compare(const struct answer_source *a, const struct compare_options *o, struct err *err,
                   struct trace_comparison *j);
 void trace_comparison_release(struct trace_comparison *j);
+/* Releases all but the sets. */
+void trace_comparison_forget(struct trace_comparison *j);
 /* Is there anything that differs, a thread without a partner included? */
 bool trace_differs(const struct trace_view *v);
 /* Adds to d, of two runs, the category `lines`: where programs of which both have a trace took another way. What is

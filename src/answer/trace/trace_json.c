@@ -2,6 +2,7 @@
 #include "answer/trace/trace_calls_words.h"
 
 #include "answer/trace/demangle.h"
+#include "answer/trace/trace_noise.h"
 #include "answer/trace/trace_set.h"
 #include "spec/trace/trace_format.h"
 
@@ -335,7 +336,26 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_put(o, "outputs", outputs_json(&p->outputs));
 	js_put(o, "process_threads",
 	       json_pack("[I,I]", (json_int_t)p->side[0].n_threads, (json_int_t)p->side[1].n_threads));
+	trace_words_noise(p, &b);
+	if (b.n)
+		js_put(o, "noise", lines_json(buf_cstr(&b)));
 	buf_release(&b);
+	return o;
+}
+
+/* What was found of noise, in whatever thread. */
+static json_t *noise_json(const struct trace_noise *n)
+{
+	json_t *o = json_object(), *places = json_array(), *files = json_array();
+	js_num(o, "recorded", n->recorded);
+	js_num(o, "run_again", n->again);
+	js_bool(o, "settled", !n->unsettled && !n->strayed);
+	for (size_t i = 0; i < n->n; i++)
+		js_add(places, js_string(str_of(n->v[i].words)));
+	for (size_t i = 0; i < n->n_files; i++)
+		js_add(files, js_string(str_of(n->files[i])));
+	js_put(o, "places", places);
+	js_put(o, "files", files);
 	return o;
 }
 
@@ -357,6 +377,8 @@ json_t *trace_json(const struct trace_view *v)
 	}
 	js_put(o, "only", only);
 	js_put(o, "outputs", outputs_json(&v->outputs));
+	if (v->noise)
+		js_put(o, "noise", noise_json(v->noise));
 	if (v->again) {
 		json_t *again = json_object(), *ran = json_array(), *notes = json_array();
 		for (size_t i = 0; i < v->n_ran; i++)

@@ -13,6 +13,9 @@ void trace_outputs_release(struct trace_outputs *o)
 {
 	for (size_t i = 0; i < o->n_libraries; i++)
 		free(o->libraries[i]);
+	for (size_t i = 0; i < o->n_lines; i++)
+		free(o->lines[i].name);
+	free(o->lines);
 	free(o->libraries);
 	free(o->words);
 	*o = (struct trace_outputs){0};
@@ -31,13 +34,14 @@ static struct trace_outputs *outputs_of_maker(struct trace_comparison *j, const 
 	return j->view.n == 1 ? &j->view.v[0].outputs : NULL;
 }
 
-/* "not made" where there is no such version. 0, -errno. */
-static int append_size(struct store *s, store_id version, struct buf *b)
+/* "not made" where there is no such version. ret_bytes: 0 also: not known. 0, -errno. */
+static int append_size(struct store *s, store_id version, struct buf *b, int64_t *ret_bytes)
 {
 	struct version_info v;
 	int r = version ? store_version(s, version, &v) : 0;
 	if (r < 0)
 		return r;
+	*ret_bytes = r > 0 && v.has_size && v.size < INT64_MAX ? (int64_t)v.size : 0;
 	if (r == 0)
 		buf_printf(b, "not made");
 	else if (v.has_size)
@@ -48,9 +52,15 @@ static int append_size(struct store *s, store_id version, struct buf *b)
 }
 
 /* One more line of o->words. 0, -ENOMEM. */
-static int append_words(struct trace_outputs *o, struct buf *line)
+static int append_words(struct trace_outputs *o, struct str name, int64_t more, struct buf *line)
 {
 	struct buf all = {0};
+	struct trace_output_line *v = realloc(o->lines, (o->n_lines + 1) * sizeof(*v));
+	if (v)
+		o->lines = v;
+	if (!v || !(v[o->n_lines].name = strndup(name.n ? name.p : "", name.n)))
+		return -ENOMEM;
+	v[o->n_lines++].more = more;
 	if (o->words)
 		buf_printf(&all, "%s\n", o->words);
 	buf_str(&all, buf_view(line));
@@ -76,13 +86,14 @@ static int read_output_item(struct store *s, const struct diff_item *i, struct t
 	}
 	fmt_path(&b, i->subject);
 	buf_printf(&b, ": ");
-	int r = append_size(s, i->a, &b);
+	int64_t bytes[2] = {0};
+	int r = append_size(s, i->a, &b, &bytes[0]);
 	buf_printf(&b, " | ");
-	r = r < 0 ? r : append_size(s, i->b, &b);
+	r = r < 0 ? r : append_size(s, i->b, &b, &bytes[1]);
 	if (i->kind == DIFF_REWRITTEN)
 		buf_printf(&b, ", different bytes");
 	o->differ = true;
-	r = r < 0 ? r : append_words(o, &b);
+	r = r < 0 ? r : append_words(o, i->subject, bytes[1] - bytes[0], &b);
 	buf_release(&b);
 	return r;
 }
@@ -149,7 +160,7 @@ static int compare_written(struct store *s, const struct trace_pair *p, struct t
 	struct buf b = {0};
 	o->differ = true;
 	buf_printf(&b, "%llu | %llu bytes written in all", (unsigned long long)bytes[0], (unsigned long long)bytes[1]);
-	int r = append_words(o, &b);
+	int r = append_words(o, str_of(""), (int64_t)(bytes[1] - bytes[0]), &b);
 	buf_release(&b);
 	return r;
 }

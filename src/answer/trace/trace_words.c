@@ -17,6 +17,7 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 {
 	if (p->c.equal)
 		return trace_is_same(p)    ? TRACE_SAME
+		       : trace_is_noise(p) ? TRACE_NOISE
 		       : trace_parts(p)    ? TRACE_DATA
 		       : p->outputs.differ ? TRACE_OUTPUT
 		                           : TRACE_UNKNOWN;
@@ -26,10 +27,20 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 	return turns ? TRACE_ITERATIONS : TRACE_CONTROL;
 }
 
-bool trace_is_same(const struct trace_pair *p)
+static bool is_alike(const struct trace_pair *p)
 {
 	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1) &&
 	       !trace_outputs_are_open(p);
+}
+
+bool trace_is_same(const struct trace_pair *p)
+{
+	return is_alike(p) && !p->noise_hides;
+}
+
+bool trace_is_noise(const struct trace_pair *p)
+{
+	return is_alike(p) && p->noise_hides;
 }
 
 bool trace_outputs_are_open(const struct trace_pair *p)
@@ -54,7 +65,7 @@ bool trace_is_incomplete(const struct trace_pair *p, int side)
 
 const char *trace_verdict_word(enum trace_verdict v)
 {
-	static const char *const words[] = {"same", "data", "control", "turns", "output", "unknown"};
+	static const char *const words[] = {"same", "data", "control", "turns", "output", "unknown", "noise"};
 	return words[v];
 }
 

@@ -183,6 +183,10 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 	}
 	if (trace_verdict(p) == TRACE_OUTPUT)
 		buf_printf(b, "outputs differ, and ");
+	if (trace_is_noise(p)) {
+		buf_printf(b, "no difference beyond noise in %zu step%s", p->side[0].steps, str_plural(p->side[0].steps));
+		return;
+	}
 	bool whole = !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1);
 	if (trace_verdict(p) == TRACE_UNKNOWN && whole)
 		buf_printf(b, "whether they are the same: inputs or arguments differ, and outputs are partly unknown: ");

@@ -122,8 +122,8 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return report_usage(c, "--json or --html, not both");
 	if (o->trace)
 		return cmd_diff_trace(c, o);
-	if (o->spec.n || o->algorithm || o->rank)
-		return report_usage(c, "--spec, --algorithm and --rank require --trace");
+	if (o->spec.n || o->algorithm || o->rank || o->repeat)
+		return report_usage(c, "--spec, --algorithm, --rank and --repeat require --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
 		status = find_compared_target(c, words[i], n - i <= c->n_after_dashes, &t[i]);

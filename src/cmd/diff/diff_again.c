@@ -27,8 +27,8 @@ static void print_rerun_plan(const struct again_job *j, FILE *f)
 {
 	char head[64];
 	for (int k = 0; k < 2; k++) {
-		const struct again_side *s = &j->plan.side[k];
-		if (!j->needs[k])
+		const struct again_side *s = &j->ret->plan.side[k];
+		if (!j->ret->needs[k])
 			continue;
 		for (size_t i = 0; i < s->n; i++) {
 			bool traced = s->whole || s->v[i].pair != AGAIN_NONE;
@@ -41,8 +41,8 @@ static void print_rerun_plan(const struct again_job *j, FILE *f)
 		if (s->whole && s->n) {
 			snprintf(head, sizeof(head), "%c  because", "AB"[k]);
 			put_command(f, &j->c->out, head, s->whole);
-			for (size_t i = 0; j->plan.programs[i]; i++)
-				put_command(f, &j->c->out, i ? "" : "   traced", j->plan.programs[i]);
+			for (size_t i = 0; j->ret->plan.programs[i]; i++)
+				put_command(f, &j->c->out, i ? "" : "   traced", j->ret->plan.programs[i]);
 		}
 	}
 }
@@ -52,8 +52,8 @@ static bool report_missing(const struct again_job *j)
 {
 	bool any = false;
 	for (int k = 0; k < 2; k++) {
-		const struct again_side *s = &j->plan.side[k];
-		if (!j->needs[k])
+		const struct again_side *s = &j->ret->plan.side[k];
+		if (!j->ret->needs[k])
 			continue;
 		if (s->refused) {
 			report("%c cannot be run again: %s", "AB"[k], s -> refused);
@@ -88,14 +88,14 @@ static int print_rerun_plan_json(const struct again_job *j)
 	static const char *const names[] = {"a", "b"};
 	json_t *o = json_object(), *again = json_object(), *programs = json_array();
 	js_num(o, "format", 1);
-	for (size_t i = 0; j->plan.programs && j->plan.programs[i]; i++)
-		js_add(programs, js_string(str_of(j->plan.programs[i])));
+	for (size_t i = 0; j->ret->plan.programs && j->ret->plan.programs[i]; i++)
+		js_add(programs, js_string(str_of(j->ret->plan.programs[i])));
 	js_put(again, "programs", programs);
 	for (int k = 0; k < 2; k++) {
-		const struct again_side *s = &j->plan.side[k];
+		const struct again_side *s = &j->ret->plan.side[k];
 		json_t *side = json_object(), *steps = json_array(), *missing = json_array();
 		js_text(side, "run", s->ulid);
-		js_bool(side, "needed", j->needs[k]);
+		js_bool(side, "needed", j->ret->needs[k]);
 		js_put(side, "whole", s->whole ? js_string(str_of(s->whole)) : json_null());
 		js_put(side, "refused", s->refused ? js_string(str_of(s->refused)) : json_null());
 		for (size_t i = 0; i < s->n; i++) {
@@ -123,35 +123,11 @@ static int print_rerun_plan_json(const struct again_job *j)
 
 /* ---- the sets of traces ---- */
 
-static int take_in(struct again_job *j, int side)
+int again_job_take_in(const struct again_job *j, int side, struct trace_set *set)
 {
-	struct trace_set *set = &j->set[side];
-	const struct again_side *s = &j->plan.side[side];
+	const struct again_side *s = &j->ret->plan.side[side];
 	struct err err = {0};
 	int r = 0;
-	if (!j->needs[side]) {
-		/* Of a run that was traced, those that the other side has something to compare with. */
-		for (size_t i = 0; i < set->n; i++) {
-			struct trace_file *f = &set->v[i];
-			bool wanted = false;
-			for (size_t k = 0; !s->whole && k < s->n; k++)
-				if (s->v[k].pair != AGAIN_NONE && s->v[k].pid == f->info.pid) {
-					wanted = true;
-					f->group = s->v[k].pair;
-				}
-			const char *slash = strrchr(f->info.exe, '/');
-			for (size_t k = 0; s->whole && j->plan.programs[k]; k++)
-				wanted |= !strcmp(j->plan.programs[k], slash ? slash + 1 : f->info.exe);
-			if (!wanted) {
-				free(f->path);
-				memmove(f, f + 1, (set->n - i - 1) * sizeof(*f));
-				set->n--;
-				i--;
-			}
-		}
-		r = trace_set_settle(set, &err);
-		return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
-	}
 	set->home = store_home(j->c->store);
 	for (size_t i = 0; r == 0 && i < s->n; i++) {
 		bool traced = s->whole || s->v[i].pair != AGAIN_NONE;
@@ -168,27 +144,59 @@ static int take_in(struct again_job *j, int side)
 	return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+static int take_in(struct again_job *j, int side)
+{
+	struct trace_set *set = &j->set[side];
+	const struct again_side *s = &j->ret->plan.side[side];
+	struct err err = {0};
+	int r = 0;
+	if (!j->ret->needs[side]) {
+		/* Of a run that was traced, those that the other side has something to compare with. */
+		for (size_t i = 0; i < set->n; i++) {
+			struct trace_file *f = &set->v[i];
+			bool wanted = false;
+			for (size_t k = 0; !s->whole && k < s->n; k++)
+				if (s->v[k].pair != AGAIN_NONE && s->v[k].pid == f->info.pid) {
+					wanted = true;
+					f->group = s->v[k].pair;
+				}
+			const char *slash = strrchr(f->info.exe, '/');
+			for (size_t k = 0; s->whole && j->ret->plan.programs[k]; k++)
+				wanted |= !strcmp(j->ret->plan.programs[k], slash ? slash + 1 : f->info.exe);
+			if (!wanted) {
+				free(f->path);
+				memmove(f, f + 1, (set->n - i - 1) * sizeof(*f));
+				set->n--;
+				i--;
+			}
+		}
+		r = trace_set_settle(set, &err);
+		return r < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
+	}
+	return again_job_take_in(j, side, set);
+}
+
 /* ---- the whole ---- */
 
 static int report_empty_plan(const struct again_job *j)
 {
 	struct buf b = {0};
-	if (!j->plan.untraced && j->plan.unpaired) {
+	if (!j->ret->plan.untraced && j->ret->plan.unpaired) {
 		report("the differing programs ran on one side only: there is nothing to compare");
 		return STATUS_USAGE;
 	}
-	if (!j->plan.untraced) {
+	if (!j->ret->plan.untraced) {
 		puts("no program differs in inputs, arguments or exit status: there is nothing to run again");
 		return STATUS_OK;
 	}
-	fmt_name(&b, str_of(j->plan.first_untraced ? j->plan.first_untraced : "-"));
-	if (j->plan.untraced_gone) {
+	fmt_name(&b, str_of(j->ret->plan.first_untraced ? j->ret->plan.first_untraced : "-"));
+	if (j->ret->plan.untraced_gone) {
 		report("%s, which ran differently, no longer exists%s", buf_cstr(&b),
-		       j->plan.untraced > 1 ? "; others cannot be traced" : "");
+		       j->ret->plan.untraced > 1 ? "; others cannot be traced" : "");
 		report_hint("restore it (stemma show shows how it was built), then use diff --trace --rerun");
 	} else {
 		report("none of the programs that ran differently can be traced: %s%s", buf_cstr(&b),
-		       j->plan.untraced > 1 ? " and others" : "");
+		       j->ret->plan.untraced > 1 ? " and others" : "");
 		report_hint("link programs for tracing with stemma cc --trace");
 	}
 	buf_release(&b);
@@ -208,6 +216,35 @@ static bool agreed(const struct again_job *j)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
+static void report_missing_hint(void)
+{
+	report_hint("restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs "
+	            "keeps copies of inputs");
+}
+
+/* A status, and it was said. */
+static int check_owner(const struct again_job *j)
+{
+	for (int k = 0; k < 2; k++)
+		if (j->ret->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
+			report(
+			    "%c is not run again: you did not make this record on this machine, and its author chose the commands",
+			    "AB"[k]);
+			report_hint("use stemma rerun --trust to run it, confined");
+			return STATUS_USAGE;
+		}
+	return STATUS_OK;
+}
+
+int again_job_check(const struct again_job *j)
+{
+	if (report_missing(j)) {
+		report_missing_hint();
+		return STATUS_USAGE;
+	}
+	return check_owner(j);
+}
+
 static int plan_and_trace(struct again_job *j)
 {
 	struct err err = {0};
@@ -223,37 +260,31 @@ static int plan_and_trace(struct again_job *j)
 	if (diff_make(j->c->store, DIFF_RUN, ids, &options, &err, &d) < 0)
 		return report_err(&err, STATUS_SELF);
 	buf_printf(&kept, "%s/kept", j->ret->folder);
-	int r = again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), false, &err, &j->plan);
+	int r = again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), false, &err, &j->ret->plan);
 	buf_release(&kept);
 	diff_release(&d);
 	if (r < 0)
 		return report_err(&err, STATUS_SELF);
-	if (!j->plan.pairs)
+	if (!j->ret->plan.pairs)
 		return report_empty_plan(j);
 	if (j->o->no_rerun && j->o->json)
 		return print_rerun_plan_json(j) ? STATUS_SELF : STATUS_OK;
 	bool lacks = report_missing(j);
 	if (lacks) {
-		report_hint("restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs "
-		            "keeps copies of inputs");
+		report_missing_hint();
 		if (!j->o->no_rerun)
 			return STATUS_USAGE;
 	}
 	print_rerun_plan(j, j->o->no_rerun ? stdout : stderr);
 	if (j->o->no_rerun)
 		return lacks ? STATUS_USAGE : STATUS_OK;
-	for (int k = 0; k < 2; k++)
-		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
-			report(
-			    "%c is not run again: you did not make this record on this machine, and its author chose the commands",
-			    "AB"[k]);
-			report_hint("use stemma rerun --trust to run it, confined");
-			return STATUS_USAGE;
-		}
+	status = check_owner(j);
+	if (status != STATUS_OK)
+		return status;
 	if (!agreed(j))
 		return STATUS_USAGE;
 	for (int k = 0; status == STATUS_OK && k < 2; k++)
-		for (size_t i = 0; j->needs[k] && status == STATUS_OK && i < j->plan.side[k].n; i++)
+		for (size_t i = 0; j->ret->needs[k] && status == STATUS_OK && i < j->ret->plan.side[k].n; i++)
 			status = again_job_run_step(j, k, i);
 	for (int k = 0; status == STATUS_OK && k < 2; k++)
 		status = take_in(j, k);
@@ -269,10 +300,11 @@ static int plan_and_trace(struct again_job *j)
 
 int diff_again(struct cmd *c, const struct opts_diff *o, struct trace_set set[2], struct traced_again *ret)
 {
-	struct again_job j = {.c = c, .o = o, .set = set, .ret = ret, .needs = {!set[0].n, !set[1].n}};
+	struct again_job j = {.c = c, .o = o, .set = set, .ret = ret};
+	ret->needs[0] = !set[0].n;
+	ret->needs[1] = !set[1].n;
 	again_listen_begin();
 	int status = plan_and_trace(&j);
-	again_release(&j.plan);
 	again_listen_end();
 	again_end_if_stopped(ret);
 	/* What was only listed leaves nothing to be compared. */

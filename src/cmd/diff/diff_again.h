@@ -5,6 +5,7 @@
 
 #include "answer/trace/trace_set.h"
 #include "cmd/cmd.h"
+#include "trust/again/again.h"
 
 struct traced_again {
 	char *folder; /* with the traces; removed at release */
@@ -12,6 +13,8 @@ struct traced_again {
 	size_t n_notes;
 	char **shown; /* what was run: "A ./integrate ..." */
 	size_t n_shown;
+	struct again plan; /* what was run, and could be run once more */
+	bool needs[2];     /* the side had no traces */
 };
 
 /* For the sets that have a run and no traces; those that have some keep the ones that the others can be compared with.

@@ -56,6 +56,11 @@ void again_listen_end(void)
 		sigaction(ending[i], &was[i], NULL);
 }
 
+bool again_is_stopped(void)
+{
+	return stopped != 0;
+}
+
 void again_end_if_stopped(struct traced_again *t)
 {
 	if (!stopped)
@@ -93,10 +98,29 @@ int again_job_folder(struct again_job *j)
 char *again_job_path(const struct again_job *j, int side, const char *name)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%s/%c/%s", j->ret->folder, "AB"[side], name);
+	buf_printf(&b, "%s/%c", j->ret->folder, "AB"[side]);
+	if (j->round)
+		buf_printf(&b, "%u", j->round);
+	buf_printf(&b, "/%s", name);
 	char *p = b.failed ? NULL : strdup(buf_cstr(&b));
 	buf_release(&b);
 	return p;
+}
+
+int again_job_begin_round(struct again_job *j, int side, unsigned round)
+{
+	static const char *const inner[] = {"", "work", "trace"};
+	j->round = round;
+	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+		char *path = again_job_path(j, side, inner[i]);
+		int r = path ? mkdir(path, 0700) : -1;
+		if (r < 0)
+			report("cannot make '%s': %s", path ? path : "", strerror(path ? errno : ENOMEM));
+		free(path);
+		if (r < 0)
+			return STATUS_SELF;
+	}
+	return STATUS_OK;
 }
 
 static int append_line_copy(char ***v, size_t *n, struct buf *b)
@@ -117,7 +141,7 @@ static int append_line_copy(char ***v, size_t *n, struct buf *b)
 
 static int place_files(const struct again_job *j, int side, const struct again_step *t)
 {
-	const struct again_side *s = &j->plan.side[side];
+	const struct again_side *s = &j->ret->plan.side[side];
 	int status = STATUS_OK;
 	for (size_t i = 0; status == STATUS_OK && i < t->n_files; i++) {
 		const struct again_file *x = &s->files[t->files[i]];
@@ -168,10 +192,11 @@ static void set_step_environment(const struct again_job *j, const struct again_s
 		unsetenv(ours[i]);
 	if (s->whole || t->pair != AGAIN_NONE) {
 		setenv(ours[0], trace, 1);
-		setenv(ours[1], "lazy", 1);
+		setenv(ours[1], j->full ? "full" : "lazy", 1);
 		buf_reset(&b);
-		for (size_t i = 0; j->plan.programs[i]; i++)
-			buf_printf(&b, "%s%s", i ? ":" : "", j->plan.programs[i]);
+		char **programs = j->programs ? j->programs : j->ret->plan.programs;
+		for (size_t i = 0; programs && programs[i]; i++)
+			buf_printf(&b, "%s%s", i ? ":" : "", programs[i]);
 		setenv(ours[2], buf_cstr(&b), 1);
 	}
 	buf_release(&b);
@@ -211,7 +236,7 @@ static int enter_jail(const struct again_job *j, const struct again_side *s, con
 static _Noreturn void exec_traced_step(const struct again_job *j, int side, const struct again_step *t,
                                        const char *trace, int to)
 {
-	const struct again_side *s = &j->plan.side[side];
+	const struct again_side *s = &j->ret->plan.side[side];
 	struct failure f = {.status = STATUS_SELF};
 	struct err err = {0};
 	char *work = again_job_path(j, side, "work");
@@ -248,7 +273,7 @@ static const char *ending_word(uint64_t ended)
 /* Did it do again what it had done? */
 static int look_back(struct again_job *j, int side, const struct again_step *t, int status)
 {
-	const struct again_side *s = &j->plan.side[side];
+	const struct again_side *s = &j->ret->plan.side[side];
 	uint64_t ended = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
 	uint64_t code = WIFSIGNALED(status) ? (uint64_t)WTERMSIG(status) : (uint64_t)WEXITSTATUS(status);
 	size_t n = strlen(s->cwd);
@@ -293,7 +318,7 @@ static int look_back(struct again_job *j, int side, const struct again_step *t, 
 
 int again_job_run_step(struct again_job *j, int side, size_t at)
 {
-	const struct again_side *s = &j->plan.side[side];
+	const struct again_side *s = &j->ret->plan.side[side];
 	const struct again_step *t = &s->v[at];
 	struct failure f = {0};
 	struct buf b = {0};
@@ -313,9 +338,11 @@ int again_job_run_step(struct again_job *j, int side, size_t at)
 	/* A folder of the run that nothing stands in. */
 	if (!strncmp(t->cwd, s->cwd, n) && t->cwd[n] == '/' && asprintf(&cwd, "%s%s", work, t->cwd + n) > 0)
 		io_mkdirs(cwd, 0755);
-	buf_printf(&b, "%c ", "AB"[side]);
-	fmt_name(&b, str_of(t->shown));
-	append_line_copy(&j->ret->shown, &j->ret->n_shown, &b);
+	if (!j->round) {
+		buf_printf(&b, "%c ", "AB"[side]);
+		fmt_name(&b, str_of(t->shown));
+		append_line_copy(&j->ret->shown, &j->ret->n_shown, &b);
+	}
 	fflush(NULL);
 	pid_t pid = stopped ? -1 : fork();
 	if (pid == 0)
@@ -337,7 +364,7 @@ int again_job_run_step(struct again_job *j, int side, size_t at)
 		snprintf(err.text, sizeof(err.text), "%s", f.text);
 		snprintf(err.hint, sizeof(err.hint), "%s", f.hint);
 		status = report_err(&err, STATUS_SELF);
-	} else if (look_back(j, side, t, ended) < 0) {
+	} else if (!j->round && look_back(j, side, t, ended) < 0) {
 		status = STATUS_SELF;
 	}
 	free(cwd);
@@ -357,5 +384,6 @@ void traced_again_release(struct traced_again *t)
 		free(t->shown[i]);
 	free(t->note);
 	free(t->shown);
+	again_release(&t->plan);
 	*t = (struct traced_again){0};
 }

@@ -3,6 +3,7 @@
 
 #include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_again.h"
+#include "cmd/diff/diff_repeat.h"
 #include "cmd/ui/js_print.h"
 
 #include <errno.h>
@@ -135,17 +136,34 @@ static int print_traces(struct cmd *c, const struct opts_diff *o, const char *co
 	return r ? STATUS_SELF : trace_differs(v) ? STATUS_DIFFERS : STATUS_SAME;
 }
 
-/* What is there to be compared, compared and shown. */
-static int compare_and_print(struct cmd *c, const struct opts_diff *o, const char *const *words,
-                             const struct traced_again *again, struct trace_comparison *j)
+/* What is there to be compared, compared; n: what is left out of it. A status, and it was said. */
+static int compare_sets(struct cmd *c, const struct opts_diff *o, struct traced_again *again, struct trace_noise *n,
+                        struct trace_comparison *j)
 {
 	struct err err = {0};
 	struct compare_options options = {.max = o->all ? 10000 : 20, .greedy = o->algorithm && *o->algorithm == 'g'};
-	int r = trace_compare(cmd_source(c), &options, &err, j);
-	if (r < 0)
-		return report_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
-	name_files_that_go(&j->view, again->folder);
-	return print_traces(c, o, words, again, &j->view);
+	int status = STATUS_OK, r = trace_compare(cmd_source(c), &options, &err, j);
+	if (r == 0 && trace_differs(&j->view)) {
+		status = diff_repeat(c, o, j, again, n);
+		if (status == STATUS_OK && n->recorded + n->again)
+			r = trace_compare_beyond(cmd_source(c), &options, n, &err, j);
+	}
+	return r < 0 ? report_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF)
+	             : status;
+}
+
+/* ... and shown. */
+static int compare_and_print(struct cmd *c, const struct opts_diff *o, const char *const *words,
+                             struct traced_again *again, struct trace_comparison *j)
+{
+	struct trace_noise noise = {0};
+	int status = compare_sets(c, o, again, &noise, j);
+	if (status == STATUS_OK) {
+		name_files_that_go(&j->view, again->folder);
+		status = print_traces(c, o, words, again, &j->view);
+	}
+	trace_noise_release(&noise);
+	return status;
 }
 
 int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
@@ -158,6 +176,8 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		return report_usage(c, "diff --trace compares two traces, folders of traces, or runs");
 	if (o->rerun && o->no_rerun)
 		return report_usage(c, "--rerun or --no-rerun, not both");
+	if (o->repeat && o->no_rerun)
+		return report_usage(c, "--repeat or --no-rerun, not both");
 	if (o->algorithm && strcmp(o->algorithm, "greedy") != 0 && strcmp(o->algorithm, "exact") != 0)
 		return report_usage(c, "--algorithm is exact or greedy");
 	int status = find_traces(c, o, words, j.set, &again);

@@ -116,6 +116,8 @@ static void print_html_pair(const struct trace_output *v, const struct trace_pai
 	puts("<dl>");
 	trace_words_ends(p, &b);
 	print_definition("they ended", &b);
+	trace_words_noise(p, &b);
+	print_definition("noise", &b);
 	trace_words_threads(p, &b);
 	print_definition("threads", &b);
 	if (p->c.equal)

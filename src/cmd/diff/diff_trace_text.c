@@ -140,7 +140,8 @@ static void print_text_pair(const struct trace_output *v, const struct trace_pai
 		static const char *const heads[] = {[TRACE_SAME] = "same",
 		                                    [TRACE_DATA] = "data differs",
 		                                    [TRACE_OUTPUT] = "differs",
-		                                    [TRACE_UNKNOWN] = "not known"};
+		                                    [TRACE_UNKNOWN] = "not known",
+		                                    [TRACE_NOISE] = "noise"};
 		trace_words_same(p, &b);
 		print_headed_lines(v, heads[trace_verdict(p)], &b);
 		trace_words_unexamined(p, &b);
@@ -160,6 +161,8 @@ static void print_text_pair(const struct trace_output *v, const struct trace_pai
 	}
 	trace_words_ends(p, &b);
 	print_headed_lines(v, "ended", &b);
+	trace_words_noise(p, &b);
+	print_headed_lines(v, "noise", &b);
 	trace_words_threads(p, &b);
 	print_headed_lines(v, "threads", &b);
 	trace_words_uncertain(p->side, &b);
@@ -186,7 +189,7 @@ int trace_text(const struct trace_output *v)
 		       v->view->n_ran == 1 ? "command" : "commands");
 	puts("");
 	for (size_t i = 0; i < v->view->n; i++)
-		same += trace_is_same(&v->view->v[i]);
+		same += trace_is_same(&v->view->v[i]) || trace_is_noise(&v->view->v[i]);
 	for (size_t i = 0; i < v->view->n; i++) {
 		if (v->view->n > 1 && !v->all && trace_is_same(&v->view->v[i]))
 			continue;
@@ -195,9 +198,11 @@ int trace_text(const struct trace_output *v)
 			puts("");
 	}
 	if (v->view->n > 1)
-		printf("%zu of %zu threads that were compared are the same\n", same, v->view->n);
+		printf("%zu of %zu threads that were compared are the same%s\n", same, v->view->n,
+		       v->view->noise ? ", or differ by noise only" : "");
 	for (size_t i = 0; i < v->view->n_only; i++) {
-		buf_printf(&b, "only in %c: thread ", "AB"[v->view->only_side[i]]);
+		buf_printf(&b, "only in %c%s: thread ", "AB"[v->view->only_side[i]],
+		           v -> view -> only[i].noise ? " (as in some repetitions of A)" : "");
 		fmt_name(&b, str_of(v->view->only[i].thread));
 		put_first_function(&v->view->only[i], &b);
 		buf_printf(&b, " of ");

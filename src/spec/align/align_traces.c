@@ -1,5 +1,7 @@
 #include "spec/align/align_traces.h"
 
+#include "spec/align/align_noise.h"
+
 #include "spec/trace/trace_format.h"
 
 #include <errno.h>
@@ -19,7 +21,8 @@ struct walker {
 	size_t depth, cap;
 	size_t to_leave; /* frames that are still to be left by a jump */
 	uint64_t gaps, silent, messages;
-	bool stops;           /* at messages, too */
+	bool stops; /* at messages, too */
+	struct noise_skip skip;
 	struct trace_event e; /* of the step that was given last */
 };
 
@@ -102,9 +105,8 @@ static int pass_node(const struct walker *w, struct err *err, struct symbol *ret
 	return 1;
 }
 
-/* The next step. 1; 2: a message, which is none, where walker.stops; 0: no more; -EBADMSG: damaged, with a sentence;
- * -ENOMEM. */
-static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
+/* The next step, whatever it is. As walker_next. */
+static int walker_step(struct walker *w, struct err *err, struct symbol *ret)
 {
 	for (;;) {
 		if (w->to_leave) {
@@ -149,6 +151,30 @@ static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 			break;
 		}
 	}
+}
+
+/* Is the step, or message, part of what the atlas says is noise? */
+static bool is_noise(struct walker *w, bool message, struct symbol *s)
+{
+	if (message)
+		return w->skip.depth != 0;
+	struct noise_place at = {.depth = w->depth, .function = w->depth ? w->stack[w->depth - 1] : SPEC_NONE};
+	at.layout = at.function < w->m->n ? w->m->layouts[at.function] : NULL;
+	if (s->kind == STEP_AT) {
+		at.spec = w->m->spec[0] ? w->m->spec[0] : w->m->spec[1];
+		at.node = atlas_node(w->m, 0, s->of, s->node);
+	}
+	return noise_skips(&w->skip, w->m->noise, &at, s);
+}
+
+/* The next step. 1; 2: a message, which is none, where walker.stops; 0: no more; -EBADMSG: damaged, with a sentence;
+ * -ENOMEM. */
+static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
+{
+	int r = walker_step(w, err, ret);
+	while (r > 0 && w->m->noise && is_noise(w, r == 2, ret))
+		r = walker_step(w, err, ret);
+	return r;
 }
 
 static int walker_open(const char *path, const struct atlas *m, int side, struct err *err, struct walker *ret)
@@ -338,34 +364,64 @@ static bool same_operands(const struct trace_event *a, const struct trace_event 
 	       (same_operand(a->type, a->a.u, b->a.u) && same_operand(a->type, a->b.u, b->b.u));
 }
 
+/* A decision whose way is noise has data that are. */
+static bool is_data_noise(const struct atlas *m, const struct symbol *s)
+{
+	unsigned kinds = align_noise_at(m->noise, s->of, s->kind == STEP_AT ? s->node : SPEC_NONE);
+	return kinds & (NOISE_DATA | NOISE_WAY);
+}
+
+/* Notes that data differ there: 0 or -ENOMEM. */
+static int add_data_site(struct compared *c, const struct symbol *s)
+{
+	struct call_site at = {s->of, s->kind == STEP_AT ? s->node : SPEC_NONE}, *v;
+	for (size_t i = 0; i < c->n_data_sites; i++)
+		if (c->data_sites[i].function == at.function && c->data_sites[i].node == at.node)
+			return 0;
+	v = realloc(c->data_sites, (c->n_data_sites + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	c->data_sites = v;
+	v[c->n_data_sites++] = at;
+	return 0;
+}
+
+static void set_datum(struct compared *c, size_t step, const struct symbol s[2], const struct walker w[2])
+{
+	c->data = true;
+	for (int k = 0; k < 2; k++) {
+		c->datum[k] = (struct spot){.step = step,
+		                            .kind = s[k].kind,
+		                            .chooses = s[k].chooses,
+		                            .function = s[k].of,
+		                            .node = s[k].kind == STEP_AT ? s[k].node : SPEC_NONE,
+		                            .outcome = s[k].kind == STEP_AT ? (uint32_t)s[k].value : 0};
+		take_operands(&w[k].e, &c->datum[k]);
+	}
+}
+
 /* The first decision of the common prefix that was taken alike on other data, or what was computed on other data
- * without a system call. */
+ * without a system call; with all: each place at which that is so, too. */
 static int compare_decision_data(const struct atlas *m, const char *const path[2], struct compared *c, size_t prefix,
-                                 struct err *err)
+                                 bool all, struct err *err)
 {
 	struct walker w[2] = {0};
 	struct symbol s[2];
 	int r = walker_open(path[0], m, 0, err, &w[0]);
 	if (r == 0)
 		r = walker_open(path[1], m, 1, err, &w[1]);
-	for (size_t i = 0; r == 0 && i < prefix && !c->data; i++) {
+	for (size_t i = 0; r == 0 && i < prefix && (all || !c->data); i++) {
 		if (walker_next(&w[0], NULL, &s[0]) <= 0 || walker_next(&w[1], NULL, &s[1]) <= 0)
 			break;
 		if (s[0].kind != STEP_SILENT && (s[0].kind != STEP_AT || !s[0].chooses))
 			continue;
 		c->data_steps += s[0].kind == STEP_AT && w[0].e.type != TRACE_NO_OPERANDS;
-		if (same_operands(&w[0].e, &w[1].e))
+		if (same_operands(&w[0].e, &w[1].e) || is_data_noise(m, &s[0]))
 			continue;
-		c->data = true;
-		for (int k = 0; k < 2; k++) {
-			c->datum[k] = (struct spot){.step = i,
-			                            .kind = s[k].kind,
-			                            .chooses = s[k].chooses,
-			                            .function = s[k].of,
-			                            .node = s[k].kind == STEP_AT ? s[k].node : SPEC_NONE,
-			                            .outcome = s[k].kind == STEP_AT ? (uint32_t)s[k].value : 0};
-			take_operands(&w[k].e, &c->datum[k]);
-		}
+		if (!c->data)
+			set_datum(c, i, s, w);
+		if (all)
+			r = add_data_site(c, &s[0]);
 	}
 	walker_release(&w[0]);
 	walker_release(&w[1]);
@@ -414,6 +470,15 @@ static int place_message(const struct symbols *symbols, const struct steps *step
 	return r;
 }
 
+/* Does the message of the call that both came to differ between runs of one command, too? 1, 0, -ENOMEM. */
+static int is_message_noise(const struct atlas *m, const struct symbols *symbols, const struct compared *c,
+                            size_t behind)
+{
+	struct reported_message at;
+	int r = m->noise ? place_message(symbols, &c->thread[0].steps, 0, behind, &at) : 0;
+	return r < 0 || !m->noise ? r : (align_noise_at(m->noise, at.at.function, at.at.node) & NOISE_MESSAGE) != 0;
+}
+
 /* The first message that differs, of those behind the steps that both have in common. */
 static int compare_messages(const struct atlas *m, const char *const path[2], const struct symbols *symbols,
                             struct compared *c, size_t prefix, struct err *err)
@@ -446,6 +511,13 @@ static int compare_messages(const struct atlas *m, const char *const path[2], co
 			}
 			continue;
 		}
+		r = there[0] && there[1] ? is_message_noise(m, symbols, c, first) : 0;
+		if (r < 0)
+			break;
+		if (r > 0) {
+			r = 0;
+			continue;
+		}
 		/* Where one trace ends with the step, what would follow is not known: it is its end that is told. */
 		for (int s = 0; s < 2; s++)
 			if (!there[s] && first == c->thread[s].steps.n)
@@ -472,6 +544,7 @@ void compared_release(struct compared *c)
 	thread_steps_release(&c->thread[1]);
 	align_result_release(&c->result);
 	free(c->v);
+	free(c->data_sites);
 	*c = (struct compared){0};
 }
 
@@ -526,7 +599,7 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
 	if (r == 0 && c.operands) {
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
 		                             {c.thread[1].steps.v, c.thread[1].steps.n}};
-		r = compare_decision_data(m, path, &c, align_prefix(side), err);
+		r = compare_decision_data(m, path, &c, align_prefix(side), o->all_data, err);
 	}
 	if (r == 0 && c.thread[0].messages + c.thread[1].messages) {
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},

@@ -16,6 +16,8 @@
 
 /* ---- one numbering for both ---- */
 
+struct align_noise;
+
 /* Of a specification that was joined (spec_join.h): where the functions of a part begin. */
 struct atlas_part {
 	uint64_t spec;
@@ -34,6 +36,7 @@ struct atlas {
 	uint32_t n_changed;
 	struct atlas_part *parts[2]; /* n_parts of each side; 0: numbers are those of one program */
 	size_t n_parts[2];
+	const struct align_noise *noise; /* what traces are read without; NULL: nothing. Not owned */
 };
 /* Either may be NULL, both too. 0 or -ENOMEM. */
 int atlas_make(const struct spec *a, const struct spec *b, struct atlas *ret);
@@ -111,7 +114,10 @@ struct compared {
 	bool data;                   /* operands differ before the first divergence, or at all: first in `datum` */
 	struct spot datum[2];
 	uint64_t data_steps; /* decisions with operands that were compared */
-	bool message;        /* a message differs before the first divergence, or at all: the first in `told` */
+	/* With compare_options.all_data: each place where operands differ, once. Owned. */
+	struct call_site *data_sites;
+	size_t n_data_sites;
+	bool message; /* a message differs before the first divergence, or at all: the first in `told` */
 	struct reported_message messages[2];
 	uint64_t n_messages;          /* that are the same before it */
 	struct reported_message last; /* of these, A's, the last that was received */
@@ -119,7 +125,8 @@ struct compared {
 
 struct compare_options {
 	bool greedy;
-	size_t max;    /* differences that are told in full; 0: 20 */
+	size_t max; /* differences that are told in full; 0: 20 */
+	bool all_data;
 	bool ended[2]; /* it is known that the side's process ended: a trace that is only cut has all of it */
 };
 /* 0; -EBADMSG: a file is no trace; -errno. */

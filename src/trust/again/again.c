@@ -121,22 +121,37 @@ static int plan_sides(struct again_planning *p, bool whole)
 	return r == 0 && any ? plan_both_whole(p) : r;
 }
 
+/* A record that was never used for traces has no such folder. 0 or -errno. */
+static int find_traces_folder(struct again_planning *p)
+{
+	struct buf path = {0};
+	buf_printf(&path, "%s/trace", p->home);
+	if (path.failed) {
+		buf_release(&path);
+		return again_oom(p);
+	}
+	p->traces = realpath(buf_cstr(&path), NULL);
+	buf_release(&path);
+	return p->traces || errno != ENOMEM ? 0 : again_oom(p);
+}
+
 int again_plan(struct store *s, const struct diff *d, const struct witness_options *o, const char *home,
                const char *dir, bool whole, struct err *err, struct again *ret)
 {
 	struct again_planning p = {.s = s, .o = o, .home = home, .dir = dir, .err = err, .a = ret};
 	*ret = (struct again){0};
-	int r = 0;
+	int r = find_traces_folder(&p);
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = again_load(&p, k, d->side[k].id);
 	if (r == 0)
 		r = again_find_pairs(&p, d);
-	if (r == 0 && ret->pairs)
+	if (r == 0 && (ret->pairs || whole))
 		r = plan_sides(&p, whole);
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = finish_side(&p, &p.side[k]);
 	release_loaded(&p.side[0]);
 	release_loaded(&p.side[1]);
+	free(p.traces);
 	return r < 0 ? err_set(err, -r, "cannot plan what to run again") : 0;
 }
 

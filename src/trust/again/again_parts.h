@@ -39,6 +39,7 @@ struct again_planning {
 	struct store *s;
 	const struct witness_options *o;
 	const char *home, *dir;
+	char *traces; /* folder of the record that traces are kept in, as the kernel names it; NULL none */
 	struct err *err;
 	struct again *a;
 	struct again_loaded side[2];

@@ -238,6 +238,8 @@ static struct again_made *find_or_add_made(struct again_step *t, const char *pat
 static int add_made_version(struct again_planning *p, struct again_loaded *s, struct again_step *t,
                             const struct again_content *y)
 {
+	if (p->traces && again_is_below(y->path, p->traces)) /* the record's, not the program's */
+		return 0;
 	if (!again_is_below(y->path, s->out->cwd) && y->named) { /* what was there for a time only is no result */
 		int r = again_set_reason(p, &s->out->refused, y->path, " was written, outside the working directory", "");
 		if (r < 0)
