@@ -171,6 +171,7 @@ static int open_once(struct cmd *c, unsigned flags, struct err *err, struct stor
 {
 	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew),
 	                                .system_extra = config_get(&c->config, CONFIG_system)};
+	mend_watch_opening();
 	int r = store_open(cmd_home(c), flags, err, &c->store);
 	if (r == 0)
 		r = store_index(c->store, &o, err, stats);

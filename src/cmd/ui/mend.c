@@ -1,6 +1,7 @@
 #include "cmd/ui/mend.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -9,17 +10,23 @@
 
 #define AGAIN                                                                                                          \
 	"STEMMA_MENDED"      /* set in the second process: a disk that damages what is written must not start a third */
+#define AGAIN_MENDED "1" /* the index was made anew */
+#define AGAIN_CUT "2"    /* a file was cut; the index may still have to be made anew */
 #define UNWRITTEN '\xff' /* no text has this byte */
 
 static char **arguments;
-static bool second;
-static char held[1 << 20]; /* standard output's; its last byte is written when it is first full */
+static bool second, after_cut;
+static char **variables_after_cut; /* NULL: no memory for them */
+static bool opening;               /* nothing was printed or changed yet */
+static char held[1 << 20];         /* standard output's; its last byte is written when it is first full */
 static const char *home;
 
 void mend_begin(char **argv)
 {
+	const char *again = getenv(AGAIN);
 	arguments = argv;
-	second = getenv(AGAIN) != NULL;
+	second = again && strcmp(again, AGAIN_CUT) != 0;
+	after_cut = again && !second;
 	unsetenv(AGAIN);
 }
 
@@ -40,7 +47,7 @@ static void restart_with_new_index(void)
 		report("the index is damaged although it has just been rebuilt");
 	} else if (store_drop(home, &err) < 0) {
 		report_err(&err, STATUS_SELF);
-	} else if (setenv(AGAIN, "1", 1) == 0) {
+	} else if (setenv(AGAIN, AGAIN_MENDED, 1) == 0) {
 		report("the index was damaged; rebuilding it from the logs");
 		execv("/proc/self/exe", arguments);
 		report("cannot start again: %s", strerror(errno));
@@ -50,10 +57,47 @@ static void restart_with_new_index(void)
 	_exit(STATUS_SELF);
 }
 
+static void say_of_cut(const char *line)
+{
+	(void)!write(STDERR_FILENO, line, strlen(line));
+}
+
+/* SQLite maps the index and the file beside it that readers share. Who makes one of them shorter meanwhile ends this
+ * process by SIGBUS; its answer is not whole. Only what a signal's handler may call is called. */
+static void on_cut(int sig)
+{
+	sigset_t none;
+	(void)sig;
+	if ((opening || (home && !has_printed())) && !second && !after_cut && variables_after_cut) {
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execve("/proc/self/exe", arguments, variables_after_cut);
+	}
+	say_of_cut("stemma: a file of the index was made shorter while it was read: this answer is incomplete\n"
+	           "  hint: ask again\n");
+	_exit(STATUS_SELF);
+}
+
+void mend_watch_opening(void)
+{
+	static char again[] = AGAIN "=" AGAIN_CUT;
+	size_t n = 0;
+	while (environ && environ[n])
+		n++;
+	if ((variables_after_cut = calloc(n + 2, sizeof(*variables_after_cut)))) {
+		for (size_t i = 0; i < n; i++)
+			variables_after_cut[i] = environ[i];
+		variables_after_cut[n] = again;
+	}
+	opening = !__fpending(stdout);
+	sigaction(SIGBUS, &(struct sigaction){.sa_handler = on_cut}, NULL);
+}
+
 int mend_watch(struct cmd *c, struct err *err)
 {
 	static const enum command_number held_back[] = {COMMAND_why,  COMMAND_lineage, COMMAND_log,
 	                                                COMMAND_show, COMMAND_find,    COMMAND_stat};
+	opening = false;
 	for (size_t i = 0; i < sizeof(held_back) / sizeof(held_back[0]); i++)
 		if (c->command == &commands[held_back[i]] && !__fpending(stdout)) {
 			home = cmd_home(c);

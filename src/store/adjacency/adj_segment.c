@@ -1,4 +1,4 @@
-/* adj_segment.c - segments as files: which one counts, mapping it, checking it, publishing another. */
+/* adj_segment.c - segments as files: which one counts, reading it, checking it, publishing another. */
 #include "store/adjacency/adjacency.h"
 
 #include "base/hash.h"
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +54,13 @@ static size_t adj_tables_bytes(uint32_t rows, uint32_t data_n)
 	return adj_ends_bytes(rows) + adj_pieces(data_n) * sizeof(uint64_t);
 }
 
+/* What is reserved counts against the limit on data, whether it is used or not: most of that is for others. */
+static uint64_t adj_room(void)
+{
+	struct rlimit r;
+	return getrlimit(RLIMIT_DATA, &r) < 0 || r.rlim_cur == RLIM_INFINITY ? UINT64_MAX : r.rlim_cur / 4;
+}
+
 struct adj *adj_of(struct store *s)
 {
 	if (!s->adj && (s->adj = calloc(1, sizeof(*s->adj)))) {
@@ -60,17 +68,33 @@ struct adj *adj_of(struct store *s)
 		s->adj->epoch = 1; /* nothing was asked in view 0 */
 		s->adj->off = s->memory || s->handed || (asked && !strcmp(asked, "off"));
 		s->adj->all = asked && !strcmp(asked, "all");
+		s->adj->room = adj_room();
 	}
 	return s->adj;
 }
 
-static void adj_unmap(struct adj_segment *g)
+static void adj_close(struct adj *a, struct adj_segment *g)
 {
-	if (g->map)
+	if (g->file < 0)
+		return;
+	close(g->file);
+	g->file = -1;
+	for (size_t i = 0; i < ADJ_OPEN; i++)
+		if (a->open[i] == g)
+			a->open[i] = NULL;
+}
+
+static void adj_empty(struct adj *a, struct adj_segment *g)
+{
+	adj_close(a, g);
+	if (g->map) {
 		munmap(g->map, g->size);
+		a->room += g->size;
+	}
 	free(g->checked);
 	g->map = NULL;
 	g->checked = NULL;
+	g->taken = 0;
 	g->usable = g->damaged = false;
 }
 
@@ -82,7 +106,7 @@ void adj_release(struct store *s)
 	for (size_t t = 0; t < BLOCK_TABLES; t++) {
 		for (size_t i = 0; i < a->ranges[t].n; i++)
 			if (a->ranges[t].v[i]) {
-				adj_unmap(a->ranges[t].v[i]);
+				adj_empty(a, a->ranges[t].v[i]);
 				free(a->ranges[t].v[i]);
 			}
 		vec_release(&a->ranges[t]);
@@ -148,9 +172,9 @@ int adj_name_put(struct store *s, const struct adj_name *n, const struct adj_cha
 	return store_run_stmt(s, st, err);
 }
 
-/* ---- mapping ---- */
+/* ---- reading ---- */
 
-/* A file of our own in the folder, which is one, not a link to one. Descriptor or -1. */
+/* A file of our own in the folder, which is one, not a link to one. Descriptor or -errno. */
 static int adj_open(const struct store *s, const struct adj_name *n)
 {
 	char folder[4096], name[96];
@@ -158,57 +182,95 @@ static int adj_open(const struct store *s, const struct adj_name *n)
 	adj_file_name(n, name);
 	int dir = folder[0] ? open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	int fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	int rc = fd < 0 ? -errno : fstat(fd, &st) < 0 ? -errno : 0;
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid()))
+		rc = -EBADMSG;
 	if (dir >= 0)
 		close(dir);
-	return fd;
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
 }
 
-/* Is what was mapped the segment of that name, as far as its header and its tables say? */
-static bool adj_is_whole(const struct adj_segment *g)
+/* Opens its file, if it is not open. Of many, the one that was opened first is closed. 0 or -errno. */
+static int adj_reopen(struct store *s, struct adj_segment *g)
 {
-	struct adj_header h;
-	const struct adj_name *n = &g->name;
-	if (g->size < sizeof(h))
+	struct adj *a = s->adj;
+	struct adj_segment **place = &a->open[a->next_open];
+	if (g->file >= 0)
+		return 0;
+	if (*place)
+		adj_close(a, *place);
+	if ((g->file = adj_open(s, &g->name)) < 0)
+		return g->file;
+	*place = g;
+	a->next_open = (a->next_open + 1) % ADJ_OPEN;
+	return 0;
+}
+
+/* Reads bytes of the file to their place. 0, -EBADMSG there are not so many, -errno. */
+static int adj_read(struct store *s, struct adj_segment *g, size_t at, size_t n)
+{
+	int rc = adj_reopen(s, g);
+	if (rc < 0)
+		return rc;
+	ssize_t got = io_pread(g->file, g->map + at, n, at);
+	return got < 0 ? (int)got : (size_t)got < n ? -EBADMSG : 0;
+}
+
+static bool adj_header_fits(const struct adj_header *h, const struct adj_name *n)
+{
+	return h->magic == ADJ_MAGIC && h->format == ADJ_FORMAT &&
+	       h->sum == hash_bytes(h, offsetof(struct adj_header, sum)) && h->table == n->table && h->range == n->range &&
+	       h->generation == n->generation && h->mark == n->mark && h->rows == n->rows && h->data_n <= ADJ_BYTES_MAX &&
+	       h->rules == adj_rules();
+}
+
+/* The tables that follow the header: are they whole, and do rows end in order and in the data? */
+static bool adj_tables_fit(const struct adj_segment *g, const struct adj_header *h)
+{
+	if (h->tables_sum != hash_bytes(g->map + sizeof(*h), adj_tables_bytes(h->rows, h->data_n)))
 		return false;
-	memcpy(&h, g->map, sizeof(h));
-	if (h.magic != ADJ_MAGIC || h.format != ADJ_FORMAT || h.sum != hash_bytes(&h, offsetof(struct adj_header, sum)) ||
-	    h.table != n->table || h.range != n->range || h.generation != n->generation || h.mark != n->mark ||
-	    h.rows != n->rows || h.data_n > ADJ_BYTES_MAX || h.rules != adj_rules())
-		return false;
-	const size_t tables = adj_tables_bytes(h.rows, h.data_n);
-	if (g->size != sizeof(h) + tables + h.data_n || h.tables_sum != hash_bytes(g->map + sizeof(h), tables))
-		return false;
-	const uint32_t *ends = (const uint32_t *)(const void *)(g->map + sizeof(h));
-	for (uint32_t k = 0, before = 0; k < h.rows; before = ends[k++])
-		if (ends[k] < before || ends[k] > h.data_n)
+	const uint32_t *ends = (const uint32_t *)(const void *)(g->map + sizeof(*h));
+	for (uint32_t k = 0, before = 0; k < h->rows; before = ends[k++])
+		if (ends[k] < before || ends[k] > h->data_n)
 			return false;
 	return true;
 }
 
-/* Maps the file and checks its head; the rest is checked piece by piece when it is used. False: it cannot be used, and
- * the rows are asked. */
-static bool adj_map(const struct store *s, struct adj_segment *g)
+/* Room for a segment of that size. */
+static bool adj_reserve(struct adj *a, struct adj_segment *g, size_t size)
 {
-	struct stat st;
-	struct adj_header h;
-	int fd = adj_open(s, &g->name);
-	void *map = MAP_FAILED;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
+	void *map = a->room < size
+	                ? MAP_FAILED
+	                : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return false;
+	a->room -= size;
 	g->map = map;
-	g->size = (size_t)st.st_size;
-	if (adj_is_whole(g)) {
-		memcpy(&h, g->map, sizeof(h));
-		g->data = g->map + sizeof(h) + adj_tables_bytes(h.rows, h.data_n);
+	g->size = size;
+	return true;
+}
+
+/* Reads the head of the file and checks it; the rest is read and checked piece by piece when it is used. False: it
+ * cannot be used, and the rows are asked. */
+static bool adj_begin(struct store *s, struct adj_segment *g)
+{
+	struct adj_header h;
+	struct stat st;
+	if (adj_reopen(s, g) < 0 || io_pread(g->file, &h, sizeof(h), 0) != sizeof(h) || !adj_header_fits(&h, &g->name) ||
+	    fstat(g->file, &st) < 0)
+		return false;
+	const size_t tables = adj_tables_bytes(h.rows, h.data_n), size = sizeof(h) + tables + h.data_n;
+	if ((uint64_t)st.st_size != size || !adj_reserve(s->adj, g, size))
+		return false;
+	memcpy(g->map, &h, sizeof(h));
+	if (adj_read(s, g, sizeof(h), tables) == 0 && adj_tables_fit(g, &h)) {
+		g->data = g->map + sizeof(h) + tables;
 		g->data_n = h.data_n;
 		g->checked = calloc(1, adj_pieces(h.data_n) / 8 + 1);
 	}
-	if (!g->checked)
-		adj_unmap(g);
 	return g->checked != NULL;
 }
 
@@ -225,9 +287,11 @@ static void adj_renew(struct store *s, enum block_table table, uint64_t range, s
 		g->usable = !g->damaged;
 		return;
 	}
-	adj_unmap(g);
+	adj_empty(s->adj, g);
 	g->name = n;
-	g->usable = adj_map(s, g);
+	g->usable = adj_begin(s, g);
+	if (!g->usable)
+		adj_empty(s->adj, g);
 }
 
 /* The segment that a row would be in, NULL none. */
@@ -244,27 +308,36 @@ static struct adj_segment *adj_segment_of(struct store *s, enum block_table tabl
 		*p = NULL;
 	}
 	struct adj_segment **g = &a->ranges[table].v[range];
-	if (!*g && !(*g = calloc(1, sizeof(**g))))
-		return NULL;
+	if (!*g) {
+		if (!(*g = calloc(1, sizeof(**g))))
+			return NULL;
+		(*g)->file = -1;
+	}
 	if ((*g)->epoch != a->epoch)
 		adj_renew(s, table, range, *g);
 	return (*g)->usable ? *g : NULL;
 }
 
-/* Are the pieces that hold data[from, to) what was written? */
-static bool adj_piece_is_whole(struct adj_segment *g, uint32_t from, uint32_t to)
+/* Reads the pieces that hold data[from, to), if they are not there. 0, -EBADMSG they are not what was written, -errno.
+ */
+static int adj_take_pieces(struct store *s, struct adj_segment *g, uint32_t from, uint32_t to)
 {
 	const uint64_t *sums =
 	    (const uint64_t *)(const void *)(g->map + sizeof(struct adj_header) + adj_ends_bytes(g->name.rows));
 	for (uint32_t k = from >> ADJ_PIECE_BITS; k <= (to - 1) >> ADJ_PIECE_BITS; k++) {
 		if (g->checked[k / 8] >> (k % 8) & 1)
 			continue;
-		const uint32_t at = k << ADJ_PIECE_BITS, left = g->data_n - at;
-		if (hash_more(k, g->data + at, left < ADJ_PIECE ? left : ADJ_PIECE) != sums[k])
-			return false;
+		const uint32_t at = k << ADJ_PIECE_BITS, left = g->data_n - at, n = left < ADJ_PIECE ? left : ADJ_PIECE;
+		if (++g->taken == ADJ_MANY)
+			madvise(g->map, g->size, MADV_POPULATE_WRITE); /* a page at a time costs a walk 1 % */
+		int rc = adj_read(s, g, (size_t)(g->data - g->map) + at, n);
+		if (rc == 0 && hash_more(k, g->data + at, n) != sums[k])
+			rc = -EBADMSG;
+		if (rc < 0)
+			return rc;
 		g->checked[k / 8] |= (unsigned char)(1u << (k % 8));
 	}
-	return true;
+	return 0;
 }
 
 int adj_row(struct store *s, enum block_table table, uint64_t id, struct str *ret)
@@ -284,8 +357,13 @@ int adj_row(struct store *s, enum block_table table, uint64_t id, struct str *re
 	const uint32_t from = k ? ends[k - 1] : 0, to = ends[k];
 	if (from == to)
 		return 0;
-	if (!adj_piece_is_whole(g, from, to))
+	int rc = adj_take_pieces(s, g, from, to);
+	if (rc == -EBADMSG)
 		return adj_drop(s, table, id);
+	if (rc < 0) { /* it was replaced, or there is no descriptor left: of this view the index is asked */
+		g->usable = false;
+		return 0;
+	}
 	*ret = str_n((const char *)g->data + from, to - from);
 	return 1;
 }
@@ -316,7 +394,7 @@ int adj_drop(struct store *s, enum block_table table, uint64_t id)
 	char folder[4096], path[4200], name[96];
 	if (!g)
 		return 0;
-	g->usable = false; /* what others point to stays mapped */
+	g->usable = false; /* what others point to stays in memory */
 	g->damaged = true;
 	adj_folder(s, folder, sizeof(folder));
 	adj_file_name(&g->name, name);

@@ -1,5 +1,5 @@
 /* adjacency.h - the edges apart from the rows: what a walk asks of each file and process, packed, in files beside the
- * index that are mapped (doc/format/store.md, "Adjacency"). Private to the store.
+ * index (doc/format/store.md, "Adjacency"). Private to the store.
  *
  * A segment holds ADJ_ROWS rows of files or of processes that follow one another. It is made by who indexes, of the
  * index alone, published whole and never changed. The table `adjacency` of the index names the segment that counts, by
@@ -7,6 +7,9 @@
  * reads in a view has one state of both. A segment that is missing, that another build made, or that is damaged is as
  * none: the index is asked, and answers the same. A row that a segment cannot hold (parts, objects of HDF5 files, more
  * than VERSIONS_INLINE versions) has no bytes in it, and is asked of the index, too.
+ *
+ * A segment is read into memory, never mapped: a file that becomes shorter under a mapping would end the process. Of
+ * its rows those pieces are read that are asked for, each once.
  *
  * The calls that read return 1, 0 (ask the index) or -ENOMEM, and answer in a view only. What they give points into the
  * segment until the view ends. */
@@ -20,6 +23,8 @@
 #define ADJ_BLOCKS (ADJ_ROWS / BLOCK_ROWS)
 #define ADJ_BYTES_MAX (64u << 20) /* of a segment's rows; what comes behind is not in it */
 #define ADJ_RANGES_MAX (1u << 16) /* a billion rows of each table; what comes behind is not in it */
+#define ADJ_OPEN 32               /* files of segments that are open at once */
+#define ADJ_MANY 8                /* pieces of a segment, after which the others are expected, too */
 #define ADJ_LEAST 2048            /* for fewer rows that are in none no segment is made */
 
 /* Which blocks of a segment's rows were written since it was made. */
@@ -41,10 +46,12 @@ struct adj_segment {
 	bool usable, damaged;
 	struct adj_name name;
 	struct adj_changed changed;
-	unsigned char *map; /* NULL: none */
+	int file;           /* open, -1: opened again when it is needed */
+	unsigned char *map; /* room for all of it, in which its head and the pieces that are checked are; NULL: none */
 	size_t size;
 	const unsigned char *data; /* the rows' bytes, data_n of them */
 	uint32_t data_n;
+	uint32_t taken;         /* pieces that were read */
 	unsigned char *checked; /* a bit for each piece of data that was found whole */
 };
 
@@ -54,6 +61,9 @@ struct adj {
 	const struct str *given; /* a fuzzer's: all rows are this */
 	uint64_t epoch;
 	VEC(struct adj_segment *) ranges[BLOCK_TABLES];
+	struct adj_segment *open[ADJ_OPEN]; /* whose files are open */
+	size_t next_open;                   /* whose place is taken next */
+	uint64_t room;                      /* bytes that may still be reserved for segments */
 	/* By who indexes: what was written. */
 	VEC(struct adj_written {
 		uint64_t place;
