@@ -170,7 +170,7 @@ lacking supervisor
 if [ $? = 77 ]; then
 	skip_ "a supervisor around the run" "no listener can be had here"
 else
-	less '' complete/trace 'another supervisor' 1
+	less '' complete/trace 'another program already uses' 1
 fi
 nothing_lacks
 
@@ -377,8 +377,8 @@ if [ "$(id -u)" = 0 ] && [ "$who" != nobody ]; then
 			"timeout -k 5 20 setid all $T/bin" "env -i nice timeout --signal KILL 20 $T/bin/setid all $T/bin" "stdbuf -o L setid all $T/bin" \
 			"nohup setsid -w setid all $T/bin" "sh -c 'setid all $T/bin; exit 0'"; do
 			eval "run_user -- $line"
-			[ "$(euid)" = 0 ] && grep -q "^stemma: only what goes through the C library is recorded: 'setid' would lose its privilege" "$T/err" &&
-				grep -q '"k":"gap".*"reason":3\b' "$T/events" && recorded "$T/events" safe/preload "'setid' would lose its privilege"
+			[ "$(euid)" = 0 ] && grep -q "^stemma: only what goes through the C library is recorded: 'setid' is set-user-ID and would run without its privilege" "$T/err" &&
+				grep -q '"k":"gap".*"reason":3\b' "$T/events" && recorded "$T/events" safe/preload "'setid' is set-user-ID and would run without its privilege"
 			result $? "$line" "$T/err"
 		done
 		# Met later: said at the end, with the way out of it; and that works.

@@ -38,7 +38,7 @@ for limit in 8 10 12 14 16 20; do
 			grep '"k":"\(gap\|run_end\|session_end\)"' "$T/events"
 		} >>"$T/err$q"
 	done
-	said "$T/err" 'could .*be recorded: too few file descriptors' "$T/err-q"
+	said "$T/err" 'recorded.*: too few file descriptors' "$T/err-q"
 	result $? "$limit descriptors" "$T/err"
 done
 
@@ -70,7 +70,7 @@ else
 	if [ ! -e "$T/done" ]; then
 		skip_ "a full disk" "tmpfs cannot be mounted here"
 	else
-		[ "$(cat "$T/got")" = 7 ] && said "$T/err" 'some of this run could not be recorded: No space left on device' "$T/err-q"
+		[ "$(cat "$T/got")" = 7 ] && said "$T/err" 'this run is recorded incompletely: writing the log failed: No space left on device' "$T/err-q"
 		result $? "a full disk" "$T/err"
 		grep -q 'record incomplete' "$T/first"
 		result $? "why says that part of a record without an end was not seen" "$T/first"

@@ -26,7 +26,7 @@ for q in "" -q; do
 	[ "$(STEMMA_HOME=$T/home "$STEMMA" log --json | grep -c '"status": 7')" = 1 ] || echo "log does not show it" >>"$T/err$q"
 done
 sed -i '/No such file/d' "$T/err" "$T/err-q" # of cat
-[ "$(wc -l <"$T/err")" = 1 ] && grep -q "^stemma: the record in '.*home' was removed while this ran; this run was recorded there again" "$T/err" && [ ! -s "$T/err-q" ]
+[ "$(wc -l <"$T/err")" = 1 ] && grep -q "^stemma: the record in '.*home' was removed while this ran; a new record with this run was made there" "$T/err" && [ ! -s "$T/err-q" ]
 result $? "a record that is removed" "$T/err"
 
 # With the folder that it lay in: nothing is made in its place.
@@ -59,8 +59,8 @@ for limit in 0 2 10; do
 		sed -i '/^status/d' "$T/err"
 		case $limit$kind in
 		*-S) [ ! -s "$T/err" ] && ended "$T/limited" && ! grep -q '"k":"gap"' "$T/events" ;;
-		0) grep -q '^stemma: nothing of this run could be recorded: File too large (ulimit -f)$' "$T/err" || [ "$(id -u)" = 0 ] ;;
-		*) ended "$T/limited" && if grep -q '"k":"gap".*"reason":1\b' "$T/events"; then grep -q '^stemma: some of this run could not be recorded: File too large (ulimit -f); [1-9][0-9]* event\(s are\| is\) missing' "$T/err"; else [ ! -s "$T/err" ]; fi ;;
+		0) grep -q '^stemma: nothing of this run could be recorded: writing the log failed: File too large (ulimit -f)$' "$T/err" || [ "$(id -u)" = 0 ] ;;
+		*) ended "$T/limited" && if grep -q '"k":"gap".*"reason":1\b' "$T/events"; then grep -q '^stemma: this run is recorded incompletely: writing the log failed: File too large (ulimit -f); [1-9][0-9]* event\(s are\| is\) missing' "$T/err"; else [ ! -s "$T/err" ]; fi ;;
 		esac
 		result $? "files of at most $limit blocks ($kind)" "$T/err"
 	done
@@ -94,7 +94,7 @@ else
 			STEMMA_HOME=$1/home "$2" log --json >"$3/log" 2>"$3/err.log"
 			rm -rf "$3/full" && cp -r "$1/home" "$3/full"' - "$T/small" "$STEMMA" "$T" $free "$many"
 		[ "$(cat "$T/got")" = 7 ] && ended "$T/full" && grep -q '"k":"gap".*"reason":1\b.*No space left' "$T/events" &&
-			[ "$(wc -l <"$T/err")" = 1 ] && grep -q '^stemma: some of this run could not be recorded: No space left on device; [1-9][0-9]* event\(s are\| is\) missing' "$T/err" &&
+			[ "$(wc -l <"$T/err")" = 1 ] && grep -q '^stemma: this run is recorded incompletely: writing the log failed: No space left on device; [1-9][0-9]* event\(s are\| is\) missing' "$T/err" &&
 			[ "$(grep -c '"status": [07]$' "$T/log")" = 2 ]
 		result $? "a disk with $free KB" "$T/err"
 	done

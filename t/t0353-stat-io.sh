@@ -132,7 +132,7 @@ check 'stat --at: what was under way'
 moment read read 1.5 && cmd 1 stat --at "$at" @~1 && says "$out" 'no calls were in progress' && cmd 1 stat --json --at "$at" @~1 && json '.under_way == []' && cmd 2 stat --at 'never' @~1 && cmd 2 stat --at "$at" --tsv @~1
 check '... and that nothing was'
 cmd 0 stat @ && row '^    1       0  13.7 KiB  11.9 KiB  cat /w/out$' && row '^READS  WRITES  CALL$' && ! grep -q '[?]' "$out" && says "$out" 'IN, OUT: all bytes that the process' &&
-	[ "$(tail -n 1 "$out")" = 'bytes and calls are unknown: run --count counts most of them, --exact all' ] && [ "$(grep -c exact "$out")" = 1 ] &&
+	[ "$(tail -n 1 "$out")" = 'bytes and calls are unknown: stemma run --count counts most of them, --exact all' ] && [ "$(grep -c exact "$out")" = 1 ] &&
 	cmd 0 stat --json @ && json '.total.calls.read == null and .total.bytes_read == null and (.total.calls_complete | not) and .calls == [] and .executions[0].process.read == 14000'
 check 'stat: a run that was not counted: the totals of its processes, and a hint'
 cmd 0 stat /w/out && row '^/w/out: 2 executions, 1 file$' && row '^    ?     ?     ?      2  11.9 KiB  250 ms  /w/out$' && row '^    ?     ?     ?      -         -       -  cat /w/out$' &&
@@ -293,7 +293,7 @@ cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHH
 check 'where only system files were used one line says so'
 cmd 0 stat /w/machine && [ "$(tail -n 1 "$out")" = 'executed or loaded with a program: there are no calls to count' ]
 check 'a file that was only run'
-exactly='every call was counted: ? may be reads or writes of mapped memory'
+exactly='?: data may have moved through mapped memory; every call was counted'
 cmd 0 stat 01JJJJJJJJJJJJJJJJJJJJJJJJ && [ "$(tail -n 1 "$out")" = "$exactly" ] && cmd 0 stat /w/mapped && [ "$(tail -n 1 "$out")" = "$exactly" ] &&
 	cmd 0 stat /w/counted && says_not "$out" 'mapped memory'
 check 'whoever did run --exact is not told to do so'

@@ -53,7 +53,7 @@ check 'fsck says where'
 make_history
 printf 'STL7\040\0\0\0' >"$logs/newer.stl"; head -c 80 /dev/zero >>"$logs/newer.stl"; cat "$logs/A.stl" >>"$logs/newer.stl"
 : >"$logs/empty.stl"; echo 'no log at all, but long enough to hold a head of a block, at least so it seems' >"$logs/text.stl"; mkdir -p "$logs/folder.stl"; ln -s /nowhere "$logs/link.stl"
-cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 frame of the logs from a newer version of stemma was skipped' && says "$err" 'hint: stemma fsck' && cmd 1 fsck && says "$out" ': 1 block is of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
+cmd 0 index --rebuild --json && json '.newer_frames == 1' && rm -f "$(jq -r .index "$out")" && cmd 0 log && says "$err" '1 frame of the logs from a newer version of stemma was skipped' && says "$err" 'hint: install the newer version' && cmd 1 fsck && says "$out" ': 1 block is of a newer stemma' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
 check 'newer, empty, foreign and strange files among the logs'
 rm -rf "$logs/newer.stl" "$logs/empty.stl" "$logs/text.stl" "$logs/folder.stl" "$logs/link.stl"
 rm "$logs/A.stl" && cmd 0 index --rebuild && cmd 0 lineage /w/3 && says "$out" '/w/1@{1}' && says_not "$out" '/w/0@'
@@ -110,7 +110,7 @@ END
 	cmd 0 log && lines "$out" 5 && [ "$(find "$HOME/.cache/stemma" -name index.db | wc -l)" = 1 ]
 	check 'a record that cannot be written: the index is in the cache'
 	chmod a-w "$HOME/.cache/stemma/"*/* "$HOME/.cache/stemma/"*
-	cmd 0 log && lines "$out" 5 && says "$err" 'the index cannot be stored, so each query rebuilds it'
+	cmd 0 log && lines "$out" 5 && says "$err" 'the index cannot be written, so each query makes it again in memory'
 	check 'where that cannot be written either, it is made each time'
 	chmod -R u+w "$HOME/.cache"
 	chmod 700 "$STEMMA_HOME"

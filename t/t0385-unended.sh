@@ -32,9 +32,9 @@ cmd 0 lineage /w/cut && says "$out" "$sentence" && cmd 0 lineage /w/after && say
 check "lineage, of what came from it too"
 cmd 0 stat $a && says "$out" "the record is incomplete: more may have been read" && cmd 0 stat --json $a && json '.unseen == ["unended"]'
 check "stat"
-cmd 0 find path '/w/*' && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json path '/w/*' && json '[.entities[] | select(.completeness == ["unended"]).path] == ["/w/cut"]' &&
-	cmd 0 find --runs used /w/in && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json --runs used /w/in && json '[.runs[] | select(.completeness == ["unended"]).id] == ["'$a'"]' &&
-	cmd 0 find --execs used /w/in && says "$err" "1 of these belong to a recording without an end" && cmd 0 find --json --execs used /w/in && json '[.executions[] | select(.completeness == ["unended"]).run] == ["'$a'"]'
+cmd 0 find path '/w/*' && says "$err" "1 of these are from runs that still continue" && cmd 0 find --json path '/w/*' && json '[.entities[] | select(.completeness == ["unended"]).path] == ["/w/cut"]' &&
+	cmd 0 find --runs used /w/in && says "$err" "1 of these are from runs that still continue" && cmd 0 find --json --runs used /w/in && json '[.runs[] | select(.completeness == ["unended"]).id] == ["'$a'"]' &&
+	cmd 0 find --execs used /w/in && says "$err" "1 of these are from runs that still continue" && cmd 0 find --json --execs used /w/in && json '[.executions[] | select(.completeness == ["unended"]).run] == ["'$a'"]'
 check "find: files, runs and executions"
 cmd 1 diff $a $c && says "$out" "the record of A is incomplete: $sentence" && cmd 1 diff --json $a $c && json '.a.completeness == ["unended"] and .b.completeness == []'
 check "diff"

@@ -140,7 +140,7 @@ check 'both'
 
 make_history
 printf 'arg-of-B in bytes that are no frame' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl"
-cmd 0 forget BBBB && says "$err" 'unreadable bytes of these segments were removed' && nowhere arg-of-B && cmd 0 log && lines "$out" 4 && cmd 0 fsck
+cmd 0 forget BBBB && says "$err" 'damaged bytes of the rewritten logs were removed' && nowhere arg-of-B && cmd 0 log && lines "$out" 4 && cmd 0 fsck
 check 'damaged bytes of such a segment go, too'
 make_history
 printf 'STL7\040\0\0\0' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && head -c 80 /dev/zero >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl" && printf 'STL' >>"$STEMMA_HOME/logs/h1/2026-01-01/AB.stl"

@@ -154,7 +154,7 @@ fi
 used "a daemon, as it is when the command ends" env P_USE_TRUTH="$T/daemon" "$USE" daemon 200 50
 claims "len(D['escaped']) == 1 and 'p-use' in D['escaped'][0]" "v('cpu_time') >= s('cpu')"
 for _ in $(seq 600); do
-	[ -s daemon ] && ! grep -q 'figures up to' used.json && break
+	[ -s daemon ] && ! grep -q ') still runs; its resource use is counted up to the end of the command' used.json && break
 	sleep 0.1
 done
 cat daemon >>truth
@@ -354,7 +354,7 @@ done
 mode=notify
 OPTIONS=
 "$STEMMA" run --file -- true 2>err
-[ $? = 2 ] && grep -q -- '--file needs --summary' err
+[ $? = 2 ] && grep -q -- '--file requires --summary with --summary-format=stemma' err
 result $? "--file without a summary" err
 used "many files" sh -c 'mkdir many; i=0; while [ $i -lt 1100 ]; do : >many/$i; i=$((i+1)); done'
 : >truth

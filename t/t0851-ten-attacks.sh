@@ -91,15 +91,15 @@ check '8 within the tolerance of the claim all twelve agree'
 # shellcheck disable=SC2046
 cmd 0 forget $(jq -r '.runs[].id' "$T/ran" | grep -v -e "$(run 10)" -e "$(run 11)" -e "$(run 12)") && cmd 0 trust --verify && says "$out" "$name: 12 runs planned, 12 made, 3 present, 9 forgotten" && cmd 0 trust --seal && cmd 0 trust --verify --json && json '.plans[0] | .made == 12 and .forgotten == 9'
 check '9 forget before sealing: their number stays'
-cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan' '9 runs of the plan are no longer in the record: the results of them are unknown' 'T of all 12 cannot be judged' 'reproducibility is unknown: some runs of the plan are unknown' && cmd 1 trust --claim best.json --json && json '.reproducible == null and .plan.gone == 9 and .plan.trust == null'
+cmd 1 trust --claim best.json && says "$out" '3 of 12 runs of the same plan' '9 runs of the plan are no longer in the record: the results of them are unknown' 'T of all 12 is unknown' 'reproducibility is unknown: some runs of the plan are unknown' && cmd 1 trust --claim best.json --json && json '.reproducible == null and .plan.gone == 9 and .plan.trust == null'
 check '9 and what they gave is not known'
 back
-: >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " 'CUT: all sealed sessions are missing' && cmd 1 trust --verify --json && json '.cut and .sound == false and .seals == 0'
+: >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " 'CUT: this host sealed records, but all seals are missing' && cmd 1 trust --verify --json && json '.cut and .sound == false and .seals == 0'
 check '10 cut: all of it'
 back
 cp "$seg" "$T/whole" && head -c $(($(stat -c %s "$seg") / 2)) "$T/whole" >"$seg" && cmd 1 trust --verify && says "$out" "the record is cut: seal 14 of " "it has no end: it continues, was killed, or the record was cut" 'CUT: '
 check '10 cut: the second half'
-rm "$known" && : >"$seg" && cmd 1 trust --verify "$head" && says "$out" 'the record is cut: the expected seal is missing' 'CUT: all sealed sessions are missing'
+rm "$known" && : >"$seg" && cmd 1 trust --verify "$head" && says "$out" 'the record is cut: the expected seal is missing' 'CUT: this host sealed records, but all seals are missing'
 check '10 cut: with what the host knew of it, for whoever has the head'
 back
 cmd 0 trust --verify "$head"
@@ -114,7 +114,7 @@ forged result 'time=1.21' 'time=1.01'
 check '1 edit, and all seals anew: only the published head shows it'
 forged back 604800000000000
 check '5 backdate by a week, and all seals anew: only the published head shows it'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" '1 plan named in the claim is not sealed here as claimed' 'not reproducible: the claim was made from another record, or the record was rewritten' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
+$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" 'the record has no seal, or another one, for 1 plan that the claim names' 'not reproducible: the claim was made from another record, or the record was rewritten' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
 check '5 backdate, and all seals anew: a claim that was published shows it, too'
 back
 for plans in '1' '[1]' '[{"bench": "x"}]' '[{"bench": "x", "seal": "12"}]' '[{"bench": 1, "seal": 2}]'; do

@@ -105,7 +105,7 @@ fi
 # ---- what cannot be ----
 cmd 0 run -- true --password hunter2 && cmd 1 rerun @ && says "$err" secret
 check 'a secret argument is not in the record'
-cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status and no files' && says "$err" 'hint: use stemma run --digest'
+cmd 0 run -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status, and neither run wrote files' && says "$err" 'hint: use stemma run --digest'
 check 'nothing to compare'
 cmd 2 rerun && cmd 2 rerun @ @ && cmd 1 rerun @~99 && cmd 2 rerun @ --tolerance much && cmd 2 rerun @ --file nosuch.toml
 check 'wrong command lines'

@@ -46,7 +46,7 @@ cmd 0 run -q -- ./set.sh && echo z >one.txt && MORE=1 && export MORE
 cmd 1 rerun @ --json && json '.verdict == "different" and ([.compared[] | select(.handed | not) | [.name, .by, .verdict]] | sort == [["more.txt", "name", "different"], ["one.txt", "size", "different"]])'
 check 'another size, and a file that was not made before'
 unset MORE
-cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status and no files, as before; the earlier output is not recorded'
+cmd 0 run -q -- sh -c : && cmd 1 rerun @ && says "$out" 'alike: same exit status, and neither run wrote files; printed output was not compared: the first is not recorded'
 check 'nothing but how it ended'
 printf '#!/bin/sh\n[ -z "$FAIL" ]\n' >may.sh && chmod +x may.sh
 cmd 0 run -q -- ./may.sh && FAIL=1 cmd 1 rerun @ --json && json '.verdict == "different" and .exit_after.status == 1'
@@ -90,11 +90,11 @@ cat >opens.sh <<'END'
 sort data.txt >opened.out
 END
 chmod +x opens.sh
-cmd 0 run -q -- ./opens.sh && OPEN=1 && export OPEN && cmd 0 rerun @ --json && json '.opened == ["marker"]' && cmd 0 rerun '@~1' && says "$out" 'stand-in' 'marker: was opened, unlike in the recorded run; its bytes were not the original ones'
+cmd 0 run -q -- ./opens.sh && OPEN=1 && export OPEN && cmd 0 rerun @ --json && json '.opened == ["marker"]' && cmd 0 rerun '@~1' && says "$out" 'stand-in' 'marker: was opened, unlike in the recorded run; this copy of the file has no content'
 check 'one that is opened after all is named'
 unset OPEN
 mkdir many && (cd many && seq -f f%05g 10050 | xargs touch)
-cmd 0 run -q -- ./looks.sh && cmd 0 rerun @ --json && json '.stand_ins == 10000 and .left_behind' && cmd 0 rerun '@~1' && says "$out" 'some are missing: at most 10000'
+cmd 0 run -q -- ./looks.sh && cmd 0 rerun @ --json && json '.stand_ins == 10000 and .left_behind' && cmd 0 rerun '@~1' && says "$out" 'some files have none: at most 10000'
 check 'many: a bound, and it is said'
 rm -r many
 

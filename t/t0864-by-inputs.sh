@@ -17,11 +17,11 @@ check 'runs that read the same; a log that each of them wrote to is no input'
 sleep 0.03
 echo n=20 | "$STEMMA" run -q -- tee bench.conf >/dev/null 2>"$err"
 for i in 1 2 3; do cmd 0 run -q -- ./bench.sh; done
-cmd 0 log --by-inputs bench.sh && says "$out" '5 runs of bench.sh: 3 usual, 2 odd' 'usual  3 runs' 'odd    2 runs' 'input bench.conf@{1}, not bench.conf@{2}: changed by tee bench.conf, ' && says "$out" 'bench.conf@{2}, data.txt@{1}' && says_not "$out" bench.log
+cmd 0 log --by-inputs bench.sh && says "$out" '5 runs of bench.sh: 3 usual (the most common inputs and settings), 2 odd' 'usual  3 runs' 'odd    2 runs' 'input bench.conf@{1}, not bench.conf@{2}: changed by tee bench.conf, ' && says "$out" 'bench.conf@{2}, data.txt@{1}' && says_not "$out" bench.log
 check 'two that read the settings as they were before'
 cmd 0 log --by-inputs bench.sh --json && json '.runs == 5 and (.inside | not) and ([.groups[] | [.odd, (.runs | length)]] == [[false, 3], [true, 2]]) and (.groups[1].differs | length == 1 and .[0].kind == "input" and .[0].name == "bench.conf" and .[0].value == "bench.conf@{1}" and .[0].usual == "bench.conf@{2}")' && "$STEMMA" log --json | jq -r '.runs[] | select(.command == ["./bench.sh"]) | .id' >"$T/ids" && jq -r '.groups[].runs[]' "$out" | cmp - "$T/ids"
 check 'as JSON: each run once'
-env LANG=de_DE.UTF-8 "$STEMMA" run -q -- ./bench.sh && cmd 0 run -q -- ./bench.sh fast && cmd 0 log --by-inputs bench.sh && says "$out" '7 runs of bench.sh: 3 usual, 4 odd' 'command bench.sh fast, not bench.sh' 'variable LANG de_DE.UTF-8'
+env LANG=de_DE.UTF-8 "$STEMMA" run -q -- ./bench.sh && cmd 0 run -q -- ./bench.sh fast && cmd 0 log --by-inputs bench.sh && says "$out" '7 runs of bench.sh: 3 usual (the most common inputs and settings), 4 odd' 'command bench.sh fast, not bench.sh' 'variable LANG de_DE.UTF-8'
 check 'other arguments, and another variable'
 cmd 0 log --by-inputs 'bench.sh fast' && says "$out" '1 run of bench.sh fast: all with the same inputs' && cmd 0 log --by-inputs bench.sh -n 2 && says "$out" '2 runs of bench.sh' && cmd 0 log --by-inputs bench.sh 'arg fast' && says "$out" '1 run of bench.sh'
 check 'with arguments, of the latest, of those that an expression describes'

@@ -12,7 +12,7 @@ start || { echo "Bail out! the daemon does not answer: $(tail -n 1 "$T/daemon")"
 { login "$me"; program "$me" 200 maker /h/made 20; } | happens
 ask "$me" 0 why /h/made && says "$out" 'made by maker' && ask "$me" 0 log && says "$out" maker && ask "$me" 0 show /h/made && ask "$me" 0 lineage --json /h/made
 check "what has happened a moment ago is told"
-ask "$me" 2 run -- true && says "$err" 'cannot query the record' && ask "$me" 2 forget @
+ask "$me" 2 run -- true && says "$err" 'cannot be used with --node' && ask "$me" 2 forget @
 check "what would change a record cannot be asked of the daemon"
 if is_root; then
 	chmod 711 "$T/home"
@@ -61,7 +61,7 @@ check "granularity of a job: its processes, on and off"
 rm -f "$T/fifo.set"
 : >"$T/run/touch/access.4711" && wait_for asked 'set 3 400 1' && rm "$T/run/touch/access.4711" && wait_for asked 'set 3 400 0'
 check "... by a touch file, until it is removed"
-cmd 1 granularity open --job 4711 && says "$err" 'access was not requested' && cmd 2 granularity access && cmd 2 granularity close --node && cmd 2 granularity access --job '$(x)'
+cmd 1 granularity open --job 4711 && says "$err" 'no request for access by you is active there' && cmd 2 granularity access && cmd 2 granularity close --node && cmd 2 granularity access --job '$(x)'
 check "what makes no sense is refused"
 if is_root; then
 	"$STEMMA" granularity access --user 1000 && wait_for asked 'set 1 1000 1' && setpriv --reuid 1000 --regid 1000 --clear-groups "$STEMMA" granularity access --node 2>"$err"
@@ -117,7 +117,7 @@ cmd 0 granularity access --job 4711 && wait_for asked 'set 3 400 1' && wait_for 
 check "... by the site's launcher, on every node of the job"
 rm -rf "$T/launch.other"
 echo "$T/nobody-there" >"$T/launch.other"
-cmd 125 granularity access --job 4711 && says "$err" 'did not reach all nodes of job 4711'
+cmd 125 granularity access --job 4711 && says "$err" 'not changed on all nodes of job 4711'
 check "... a node that is not reached is told"
 cmd 0 granularity open --here --job 4711
 kill "$second"

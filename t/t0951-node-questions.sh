@@ -81,7 +81,7 @@ done
 wait_for none_answers
 check "... and a hundred of them"
 let_go
-ask "$me" 0 why /h/made && says "$out" 'made by maker' && "$DAEMON" --stats >"$out" && grep -q '^questions .* ([1-9][0-9]* given up)' "$out" && ! grep -q 'granularity down' "$T/daemon"
+ask "$me" 0 why /h/made && says "$out" 'made by maker' && "$DAEMON" --stats >"$out" && grep -q '^questions .* ([1-9][0-9]* abandoned)' "$out" && ! grep -q 'granularity down' "$T/daemon"
 check "... others are answered, no less is recorded, and the figures say how many were given up"
 
 # ---- messages ----
@@ -161,7 +161,7 @@ check "... and keeps nothing of what was sent"
 stop TERM
 start -o answer_time=2s
 hold "$own/index.db.lock"
-ask "$me" 1 why /h/made 8>&- && says "$err" 'takes longer than the 2 s'
+ask "$me" 1 why /h/made 8>&- && says "$err" 'takes longer than the setting answer_time allows (2 s)'
 check "an answer that takes too long ends, and the asker is told"
 let_go
 ask "$me" 0 why /h/made

@@ -68,7 +68,7 @@ start -o max_size=40M -o user_size=2M
 { login $busy; login $idle; } | happens
 held()
 {
-	grep -q "log of user $busy: more than .* KiB a second" "$T/daemon"
+	grep -q "log of user $busy: recording pauses for .* KiB a second" "$T/daemon"
 }
 n=0 made=0
 while [ $n -lt 30 ] && ! held; do
@@ -113,7 +113,7 @@ start -o max_events=200
 { login $busy; login $idle; } | happens
 passed()
 {
-	grep -q "opens and closes of user $busy, with" "$T/daemon"
+	grep -q "files of user $busy are not recorded for now" "$T/daemon"
 }
 n=0
 while [ $n -lt 60 ] && ! passed; do
@@ -164,14 +164,14 @@ dd if=/dev/zero of="$T/small/fill" bs=1k count=$(($(left) - 700)) 2>/dev/null
 noticed()
 { # it looks at the disk each second
 	program $idle 210 unseen /h/unseen 21 | happens
-	grep -q 'has less than' "$T/daemon"
+	grep -q 'less than .min_free. is free' "$T/daemon"
 }
 wait_for noticed
 before=$(left)
 flood $busy 0 20000
 program $idle 211 unseen2 /h/unseen2 26 | happens
 sleep 1.5
-[ "$(left)" -ge $((before - 16)) ] && says "$T/daemon" 'has less than `min_free`'
+[ "$(left)" -ge $((before - 16)) ] && says "$T/daemon" 'less than `min_free` is free'
 check "below the floor of the disk nothing is written, and the journal says so: $(left) KiB are left"
 rm "$T/small/fill"
 there()
@@ -180,7 +180,7 @@ there()
 	ask $idle 0 why /h/later && says "$out" 'made by later'
 }
 wait_for there
-ask $idle 0 sql "SELECT 'gap ' || count || ' ' || text FROM gap WHERE reason = 'lost'" && says "$out" ' not kept: the disk' && ! says "$out" 'gap 0 '
+ask $idle 0 sql "SELECT 'gap ' || count || ' ' || text FROM gap WHERE reason = 'lost'" && says "$out" ' not recorded: the disk' && ! says "$out" 'gap 0 '
 check "... what was not kept is a gap with its number, when there is room again"
 stop TERM
 dd if=/dev/zero of="$T/small/fill" bs=1k 2>/dev/null

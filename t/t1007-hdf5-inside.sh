@@ -59,7 +59,7 @@ for mode in complete safe tree; do
 	cmd 0 run --capture=$mode --hdf5 -- ./steps make $mode.h5 && gaps_are 1 && cmd 0 run --capture=$mode --hdf5 -- ./steps kinds kinds.h5 && gaps_are 1 && cmp same.h5 kinds.h5 >>"$err"
 	check "a program made by h5cc, --capture=$mode"
 done
-cmd 1 why complete.h5//raw/trace && says "$err" "complete.h5//raw/trace" 'only about its file' './steps' 'partly unknown'
+cmd 1 why complete.h5//raw/trace && says "$err" "complete.h5//raw/trace" 'is not recorded, only its file' './steps' 'lacks HDF5 objects'
 check 'why, of a dataset that it made'
 cmd 1 lineage complete.h5//raw/trace && says "$err" './steps' && cmd 1 show complete.h5//raw/trace && says "$err" './steps'
 check 'lineage, show'

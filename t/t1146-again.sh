@@ -89,7 +89,7 @@ cmd 0 run --keep-inputs -- ./piped.sh && edit 0.9 0.8 && cmd 0 run --keep-inputs
 check 'programs that are fed by others are run with them'
 
 # What cannot be run
-cmd 0 run -- ./pipeline.sh && edit 0.8 0.65 && cmd 0 run -- ./pipeline.sh && edit 0.65 0.66 && again 2 diff --trace --rerun && says "$err" 'B cannot be run again: parameters.txt, which simulate read, may have changed' '--keep-inputs' && says_not "$err" 'A cannot' && again 2 diff --trace --no-rerun --all && again 0 diff --trace --no-rerun --json && json '[.rerun.b.missing[].name] == ["parameters.txt"] and .rerun.a.missing == []'
+cmd 0 run -- ./pipeline.sh && edit 0.8 0.65 && cmd 0 run -- ./pipeline.sh && edit 0.65 0.66 && again 2 diff --trace --rerun && says "$err" 'run B cannot be repeated: parameters.txt, which simulate read, may have changed' '--keep-inputs' && says_not "$err" 'A cannot' && again 2 diff --trace --no-rerun --all && again 0 diff --trace --no-rerun --json && json '[.rerun.b.missing[].name] == ["parameters.txt"] and .rerun.a.missing == []'
 check 'an input that is not to be had is named, and nothing is run'
 rm parameters.txt && again 2 diff --trace --rerun && says "$err" 'no longer exists' && echo 'rate 0.9' >parameters.txt
 check 'and one that is gone'
@@ -150,9 +150,9 @@ int main(int argc, char **argv)
 	return !f || (argc > 2 && fputs(argv[2], f) < 0) || fclose(f) != 0;
 }
 END2
-"$STEMMA" cc --operands gcc -g out.c -o out 2>"$err" && cmd 0 run --keep-inputs -- ./out "$T/home/result" && cmd 0 run --keep-inputs -- ./out "$T/home/result" x && again 2 diff --trace --rerun && says "$err" "A cannot be run again: $T/home/result was written, outside"
+"$STEMMA" cc --operands gcc -g out.c -o out 2>"$err" && cmd 0 run --keep-inputs -- ./out "$T/home/result" && cmd 0 run --keep-inputs -- ./out "$T/home/result" x && again 2 diff --trace --rerun && says "$err" "run A cannot be repeated: $T/home/result was written, outside"
 check 'what a run left elsewhere cannot be made again'
-cmd 3 run -- sh -c 'exit 3' && cmd 0 run -- sh -c 'exit 0' && again 2 diff --trace --rerun && says "$err" 'none of the programs that ran differently can be traced' 'stemma cc --trace' && cmd 0 run -- true && again 2 diff --trace --rerun && says "$err" 'ran on one side only'
+cmd 3 run -- sh -c 'exit 3' && cmd 0 run -- sh -c 'exit 0' && again 2 diff --trace --rerun && says "$err" 'none of the programs that ran differently can be traced' 'stemma cc --trace' && cmd 0 run -- true && again 2 diff --trace --rerun && says "$err" 'ran in one of the two runs only'
 check 'programs that cannot be traced'
 # Programs that are gone or were built again: what is missing, and what can be done.
 cat >gone.c <<'END'
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 END
 "$STEMMA" cc --trace gcc -g gone.c -o gone 2>"$err" && cmd 0 run -- ./gone && cmd 0 run -- ./gone x && mv gone kept-aside && again 2 diff --trace --rerun && says "$err" "$PWD/gone, which ran differently, no longer exists" 'hint: restore it'
 check 'a program that is gone'
-cp kept-aside gone && again 2 diff --trace --rerun && says "$err" 'A cannot be run again: gone, the program, may have changed, and there is no copy' 'restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs keeps copies of inputs'
+cp kept-aside gone && again 2 diff --trace --rerun && says "$err" 'run A cannot be repeated: gone, the program, may have changed, and there is no copy' 'restore the missing files, or repeat both runs with stemma run --trace; stemma run --keep-inputs keeps copies of inputs'
 check '... or may be another'
 rm gone && mv kept-aside gone && again 1 diff --trace --rerun && says "$out" "main() at gone.c:"
 check '... put back'

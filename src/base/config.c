@@ -140,7 +140,7 @@ int config_set(struct config *c, enum config_key key, const char *value, const c
 	if (!v || !o) {
 		free(v);
 		free(o);
-		return err_set(err, ENOMEM, "cannot keep a setting");
+		return err_set(err, ENOMEM, "out of memory");
 	}
 	free(c->value[key]);
 	free(c->origin[key]);
@@ -270,7 +270,7 @@ static int load_fd(const struct source *s, int fd)
 		if (n < 0)
 			snprintf(line, sizeof(line), "cannot read '%.4096s': %s", s->path, strerror((int)-n));
 		else
-			snprintf(line, sizeof(line), "'%.4096s' is larger than 64 KiB and is ignored", s->path);
+			snprintf(line, sizeof(line), "settings in '%.4096s' are ignored: it is larger than 64 KiB", s->path);
 		warn_of_line(s, line);
 	} else {
 		text[n] = '\0';
@@ -300,10 +300,10 @@ static int load_open(const struct source *s, int fd, bool owned)
 	struct stat st;
 	int r = 0;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		snprintf(line, sizeof(line), "'%.4096s' is not a file and is ignored", s->path);
+		snprintf(line, sizeof(line), "settings in '%.4096s' are ignored: it is not a file", s->path);
 		warn_of_line(s, line);
 	} else if (owned && !trusts_owner(&st)) {
-		snprintf(line, sizeof(line), "'%.4096s' belongs to another user and is ignored", s->path);
+		snprintf(line, sizeof(line), "settings in '%.4096s' are ignored: it belongs to another user", s->path);
 		warn_of_line(s, line);
 	} else {
 		r = load_fd(s, fd);
@@ -387,9 +387,9 @@ static int open_project(const struct source *s, const char *dir)
 		fd = openat(fds[1], "config", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int e = errno;
 	if (foreign)
-		snprintf(line, sizeof(line), "'%.4096s' is in a folder of another user and is ignored", s->path);
+		snprintf(line, sizeof(line), "settings in '%.4096s' are ignored: its folder belongs to another user", s->path);
 	else if (fd < 0 && (e == ELOOP || e == ENOTDIR))
-		snprintf(line, sizeof(line), "'%.4096s' is a symbolic link or below one and is ignored", s->path);
+		snprintf(line, sizeof(line), "settings in '%.4096s' are ignored: it is a symbolic link or below one", s->path);
 	else if (fd < 0)
 		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(e));
 	if (foreign || fd < 0)

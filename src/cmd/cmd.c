@@ -156,9 +156,22 @@ void cmd_report_damage(const struct cmd *c, uint64_t newer_frames)
 	if (newer_frames)
 		report("%llu frame%s of the logs from a newer version of stemma %s skipped", (unsigned long long)newer_frames,
 		       str_plural(newer_frames), newer_frames == 1 ? "was" : "were");
-	if (d.places || d.sessions || newer_frames)
+	if (newer_frames)
+		report_hint("install the newer version of stemma to read them");
+	if (d.places || d.sessions)
 		report_hint("stemma fsck lists the damage");
 	js_damaged(d.places || d.sessions);
+}
+
+int cmd_report_unread(const struct store *s, const char *what)
+{
+	if (memory_lacked()) {
+		report("cannot %s: out of memory", what);
+	} else {
+		report("cannot %s: the index of the record '%s' cannot be read", what, store_home(s));
+		report_hint("stemma fsck checks it; stemma index --rebuild makes it again");
+	}
+	return STATUS_SELF;
 }
 
 /* Is it that nothing can be written there, rather than that something is wrong? */
@@ -225,7 +238,7 @@ static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 	if (r < 0 && is_write_refused(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
 		if (r == 0)
-			report("the index cannot be stored, so each query rebuilds it: %s", err.text);
+			report("the index cannot be written, so each query makes it again in memory: %s", err.text);
 	}
 	return r == 0 ? STATUS_OK : report_err(&err, STATUS_SELF);
 }

@@ -89,6 +89,8 @@ int cmd_node_store(struct cmd *c);
 bool cmd_node_fits(const struct command *command);
 /* What answers are made from: the store once it is open, and the settings. */
 const struct answer_source *cmd_source(struct cmd *c);
+/* Says that it cannot do `what` ("list the runs"), because memory was short or s could not be read. STATUS_SELF. */
+int cmd_report_unread(const struct store *s, const char *what);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);
 /* What a word means, as target_any says; STATUS_OK, or the status to end with (and it was said why). Of FILE@{N} it

@@ -87,7 +87,7 @@ int cmd_adopt(struct cmd *c, const struct opts_adopt *o)
 	struct adopt_report r = {.added = false};
 	char *home = NULL;
 	if (c->n_operands > 1)
-		return report_usage(c, "one folder at a time");
+		return report_usage(c, "adopt takes one folder; repeat the command for each of the others");
 	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
 		return report_err(&err, STATUS_SELF);
 	int status = has_logs(home) ? cmd_store(c, false) : STATUS_OK;

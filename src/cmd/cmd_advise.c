@@ -300,7 +300,8 @@ static int print_advice(struct cmd *c, const struct opts_advise *o, const struct
 		status = request_write((enum request)request, &a, &lines) < 0 ? STATUS_SELF : STATUS_OK;
 		fputs(buf_cstr(&lines), stdout);
 		if (status == STATUS_OK && !lines.n) {
-			report("all figures of these tasks are unknown");
+			report("no request: the record has no measured value of a similar task");
+			report_hint("stemma run measures each command unless the setting 'measure' is off");
 			status = STATUS_NOTHING;
 		}
 		buf_release(&lines);

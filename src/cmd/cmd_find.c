@@ -152,7 +152,7 @@ static int print_found(struct cmd *c, const struct opts_find *o, const struct fo
 	if (f->unseen)
 		report("the file was modified outside stemma later; results of that are not included");
 	if (f->unended)
-		report("%zu of these belong to a recording without an end: it continues or was cut off", f->unended);
+		report("%zu of these are from runs that still continue, or whose recording was cut off", f->unended);
 	if (status == STATUS_OK && !f->n) {
 		report("nothing found");
 		if (f->kind == EXPR_FILES && !o->files)

@@ -54,9 +54,12 @@ static int launch(char *launcher, const char *level, const char *job)
 	struct child child = {.argv = words, .in = CHILD_SAME, .out = CHILD_SAME, .err = CHILD_SAME};
 	int status = n ? child_run(&child) : -ENOENT;
 	if (status < 0)
-		report("cannot start '%s': %s", n ? words[0] : "", strerror(-status));
+		report("cannot start the launcher '%s' (setting 'launcher' of stemmad.conf): %s", n ? words[0] : "",
+		       strerror(-status));
 	else if (status)
-		report("'%s' did not reach all nodes of job %s", words[0], job);
+		report("granularity was not changed on all nodes of job %s: '%s' failed", job, words[0]);
+	if (status)
+		report_hint("use stemma granularity %s --here --job %s on each node", level, job);
 	for (size_t i = 0; i < n; i++)
 		buf_release(&expanded[i]);
 	return status ? STATUS_SELF : STATUS_OK;
@@ -72,7 +75,7 @@ int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
 	if (given != 1)
 		return report_usage(c, "use one of --job, --user and --node");
 	if ((o->job && !is_id(o->job)) || (o->user && !is_id(o->user)))
-		return report_usage(c, "'%.60s' is not an id", o->job ? o->job : o->user);
+		return report_usage(c, "%s: '%.60s' is not an id", o->job ? "--job" : "--user", o->job ? o->job : o->user);
 	if (o->job && !o->here) {
 		struct buf launcher = {0};
 		int status = ask_daemon("granularity launcher", &launcher);

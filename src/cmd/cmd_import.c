@@ -49,18 +49,18 @@ static void report_passed_over(const char *path, const struct import_logs_report
 		report("'%s': %llu frame%s of a newer version of stemma skipped", path, ull(r->damage.newer),
 		       r->damage.newer == 1 ? " was" : "s were");
 	if (r->clashing)
-		report("'%s': %llu frame%s records here: skipped", path, ull(r->clashing),
-		       r->clashing == 1 ? " contradicts" : "s contradict");
+		report("'%s': skipped %llu frame%s that contradict%s records here", path, ull(r->clashing), s_of(r->clashing),
+		       r->clashing == 1 ? "s" : "");
 	if (r->forgotten)
-		report("'%s': %llu frame%s from forgotten records: skipped", path, ull(r->forgotten),
-		       r->forgotten == 1 ? " is" : "s are");
+		report("'%s': skipped %llu frame%s of forgotten records", path, ull(r->forgotten), s_of(r->forgotten));
 	if (r->forgetting) {
-		report("'%s': %llu frame%s records of another host: skipped", path, ull(r->forgetting),
-		       r->forgetting == 1 ? " would forget" : "s would forget");
+		report("'%s': skipped %llu frame%s that would remove records of another host", path, ull(r->forgetting),
+		       s_of(r->forgetting));
 		report_hint("to remove these records here, use stemma forget");
 	}
 	if (r->passed)
-		report("'%s': %llu link%s or deep folder%s skipped", path, ull(r->passed), s_of(r->passed), s_of(r->passed));
+		report("'%s': skipped %llu symbolic link%s or folder%s nested too deeply", path, ull(r->passed),
+		       s_of(r->passed), s_of(r->passed));
 }
 
 static int import_log(const char *home, const char *path, json_t *list)

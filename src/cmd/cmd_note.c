@@ -33,7 +33,7 @@ static int write_note(struct cmd *c, const struct target *t, struct str text)
 			n.path = file.path;
 	}
 	if (r <= 0) {
-		report("cannot find the target of the note");
+		report("cannot look up '%s' in the record", c->operands[0]);
 		return STATUS_SELF;
 	}
 	return keep_note(store_home(c->store), &n, &err) < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;

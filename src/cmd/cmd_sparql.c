@@ -81,7 +81,8 @@ static int load(struct asking *x)
 	for (size_t i = 0; status == STATUS_OK && i < x->o->named.n; i++)
 		status = read_document(x, x->o->named.v[i], true);
 	if (status == STATUS_OK && rdf_ready(&x->rdf) < 0) {
-		report("the triples do not fit into memory");
+		report("the statements of the record do not fit into memory");
+		report_hint("stemma sql and stemma find read the index and need less");
 		return STATUS_SELF;
 	}
 	return status;
@@ -188,7 +189,8 @@ static int print_result(struct asking *x)
 		return print_table(x);
 	int rc = sparql_write(&x->rdf, &x->query, r, format, &out);
 	if (rc == -EINVAL)
-		return report_usage(x->c, "the result of this query cannot be written as %s", format);
+		return report_usage(
+		    x->c, "the result of this query cannot be written as %s; man stemma-sparql lists the formats", format);
 	if (rc == 0)
 		fwrite(out.p, 1, out.n, stdout);
 	buf_release(&out);
@@ -216,7 +218,7 @@ int cmd_sparql(struct cmd *c, const struct opts_sparql *o)
 {
 	struct asking x = {.c = c, .o = o, .bounds = usual};
 	if (o->timeout && (config_parse_duration(o->timeout, &x.bounds.ns) < 0 || x.bounds.ns <= 0))
-		return report_usage(c, "'%s' is not a time: 500ms, 60s", o->timeout);
+		return report_usage(c, "--timeout: '%s' is not a time such as 500ms or 60s", o->timeout);
 	int status = ask(&x);
 	sparql_result_release(&x.result);
 	sparql_release(&x.query);

@@ -245,7 +245,7 @@ static int make_temporary_spec(char **files, struct err *err, struct spec **ret)
 	enum make_use *used = NULL;
 	int fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, errno, "cannot write in /tmp");
+		return err_set(err, errno, "cannot create '%s'", path);
 	close(fd);
 	struct make m = {.files = files, .spec = path};
 	int rc = make_spec(&m, err, &used);

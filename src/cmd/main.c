@@ -135,6 +135,8 @@ static int check_answer(int status)
 		report("the index could not be read: this answer may be incomplete");
 	else
 		return status;
+	report_hint(memory_lacked() ? "ask for less, for example with --depth or --since, or free memory"
+	                            : "check its disk; stemma index --rebuild makes the index again");
 	return STATUS_SELF;
 }
 
@@ -294,7 +296,7 @@ static int run_named(int argc, char **argv, const struct before *before)
 			continue;
 		if (!before->node || cmd_node_fits(&commands[k]))
 			return run_command(&commands[k], argc, argv, before->store, before->node);
-		report("'%s' cannot query the record of this node", argv[0]);
+		report("'stemma %s' cannot be used with --node", argv[0]);
 		return STATUS_USAGE;
 	}
 	const char *compiler = cc_compiler_of(argv[0]);

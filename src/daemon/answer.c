@@ -33,7 +33,7 @@ static int has_disk_room(const char *path, uint64_t floor, struct err *err)
 	uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (left >= (uint64_t)st.st_size + DISK_COPIES * disk_floor(&fs, floor))
 		return 0;
-	return err_set(err, ENOSPC, "the disk of the node's record is nearly full");
+	return err_set(err, ENOSPC, "the disk of the node's record is nearly full: ask an administrator of this node");
 }
 
 /* A copy without a name, readable by whoever holds it. -errno. */
@@ -217,7 +217,7 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 	}
 	int fd = r == 0 ? answer_fd(home, limits->floor, &err) : r;
 	if (fd == -ENOMEM)
-		err_set(&err, 0, "the answer needs more memory than the %" PRIu64 " MiB that it may have",
+		err_set(&err, 0, "the answer needs more memory than the setting answer_memory allows (%" PRIu64 " MiB)",
 		        limits->memory >> 20);
 	int n = fd >= 0 ? snprintf(line, sizeof(line), "ok")
 	                : snprintf(line, sizeof(line), "no %s", err.text[0] ? err.text : strerror(-fd));

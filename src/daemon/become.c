@@ -61,7 +61,7 @@ static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth
 int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
 	int r = chown_entry(AT_FDCWD, path, uid, gid, 0);
-	return r < 0 ? err_set(err, -r, "cannot hand '%s' over to user %u", path, uid) : 0;
+	return r < 0 ? err_set(err, -r, "cannot change the owner of '%s' to user %u", path, uid) : 0;
 }
 
 /* Made by root, or what root used before: only then. What belongs to the user is left alone, whatever the user has put
@@ -73,7 +73,7 @@ static int hand_over_folder(const char *path, mode_t mode, bool all, uid_t uid, 
 	if (r < 0)
 		return err_set(err, -r, "cannot make '%s'", path);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, ENOTDIR, "cannot hand '%s' over", path);
+		return err_set(err, ENOTDIR, "cannot change the owner of '%s'", path);
 	if (st.st_uid != 0)
 		return 0;
 	if (all)
@@ -88,7 +88,7 @@ static int hand_over_folder(const char *path, mode_t mode, bool all, uid_t uid, 
 		r = -errno;
 	if (dir >= 0)
 		close(dir);
-	return r < 0 ? err_set(err, -r, "cannot hand '%s' over to user %u", path, uid) : 0;
+	return r < 0 ? err_set(err, -r, "cannot change the owner of '%s' to user %u", path, uid) : 0;
 }
 
 /* ---- the user ---- */

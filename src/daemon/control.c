@@ -279,7 +279,7 @@ bool control_reaped(struct control *c, pid_t pid, int status, uint64_t cpu)
 	c->stats.cpu += cpu;
 	if (a->sock >= 0 && !(WIFEXITED(status) && WEXITSTATUS(status) <= 1)) {
 		if (a->late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-			snprintf(text, sizeof(text), "the answer takes longer than the %" PRIu64 " s that it may take",
+			snprintf(text, sizeof(text), "the answer takes longer than the setting answer_time allows (%" PRIu64 " s)",
 			         c->limits->seconds);
 		else if (WIFSIGNALED(status))
 			snprintf(text, sizeof(text), "the answer was ended by signal %d", WTERMSIG(status));

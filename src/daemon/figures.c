@@ -66,11 +66,11 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	           "events      %" PRIu64 " (%" PRIu64 " forks, %" PRIu64 " execs, %" PRIu64 " exits, %" PRIu64
 	           " of files)\n",
 	           add_fired(now), now->tracer.forks, now->tracer.execs, now->tracer.exits, now->tracer.files);
-	buf_printf(out, "calls       %" PRIu64 " counted, %" PRIu64 " looked at for nothing\n", now->tracer.calls,
+	buf_printf(out, "calls       %" PRIu64 " counted, %" PRIu64 " not needed\n", now->tracer.calls,
 	           now->tracer.calls_passed);
 	buf_printf(out,
-	           "lost        %" PRIu64 " of processes, %" PRIu64 " times of files, %" PRIu64 " of bytes, %" PRIu64
-	           " for want of room, %" PRIu64 " not written\n",
+	           "lost        %" PRIu64 " of processes, %" PRIu64 " times of files, %" PRIu64 " byte counts, %" PRIu64
+	           " by full tables, %" PRIu64 " not written\n",
 	           now->tracer.lost_process, now->tracer.lost_file_times, now->tracer.lost_access, now->node.lost,
 	           now->log_lost);
 	buf_printf(out,
@@ -81,11 +81,11 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	           now->node.files, now->node.accesses, now->node.repeats);
 	buf_printf(out, "written     %" PRIu64 " events, logs and indexes of %.1f MiB, %.1f MiB removed\n", now->log_events,
 	           (double)now->log_bytes / (1 << 20), (double)now->log_removed / (1 << 20));
-	buf_printf(out, "ring        %" PRIu64 " of %" PRIu64 " bytes wait\n", now->tracer.ring_bytes,
+	buf_printf(out, "ring        %" PRIu64 " of %" PRIu64 " bytes waiting\n", now->tracer.ring_bytes,
 	           now->tracer.ring_size);
 	buf_printf(out,
-	           "questions   %" PRIu64 " (%" PRIu64 " put off), %" PRIu64 " answers (%" PRIu64
-	           " given up), %.3f s and %.3f s of the daemon\n",
+	           "questions   %" PRIu64 " (%" PRIu64 " refused), %" PRIu64 " answers (%" PRIu64
+	           " abandoned), %.3f s and %.3f s of the daemon\n",
 	           now->control.questions, now->control.busy, now->control.answers, now->control.abandoned,
 	           (double)now->control.cpu / 1e9, (double)now->asked / 1e9);
 	buf_printf(out, "daemon      %.3f s, %.1f MiB\n\n", (double)now->cpu / 1e9, (double)now->memory / (1 << 20));

@@ -181,7 +181,7 @@ static int change_request(struct grain *g, const struct request *r, bool on, str
 		i++;
 	if (!on) {
 		if (i == g->n)
-			return err_set(err, 0, "access was not requested"), -ENOENT;
+			return err_set(err, 0, "no request for access by you is active there"), -ENOENT;
 		struct request old = g->v[i];
 		g->v[i] = g->v[--g->n];
 		unsigned seen;
@@ -193,7 +193,9 @@ static int change_request(struct grain *g, const struct request *r, bool on, str
 	if (i < g->n)
 		return 0;
 	if (g->n == GRAIN_MAX || (own >= GRAIN_USER && r->owner))
-		return err_set(err, 0, "too many requests for access are active"), -ENOSPC;
+		return err_set(err, 0, "too many requests for access are active (%u at most, %u of one user)", GRAIN_MAX,
+		               GRAIN_USER),
+		       -ENOSPC;
 	unsigned seen;
 	int e = g->suspended ? 0 : apply_request(g, r, true, err, &seen);
 	if (e < 0) {

@@ -169,12 +169,11 @@ static void emit_missed_gap(struct logs *l, struct log *g)
 	if (!g->missed || !g->w)
 		return;
 	if (g->why == MISS_RATE)
-		snprintf(text, sizeof(text),
-		         "%" PRIu64 " event%s not kept: this user's came faster than %" PRIu64 " KiB a second", g->missed,
-		         str_were(g->missed), rate_of(l) >> 10);
+		snprintf(text, sizeof(text), "%" PRIu64 " event%s not recorded: above `user_rate` (%" PRIu64 " KiB a second)",
+		         g->missed, str_were(g->missed), rate_of(l) >> 10);
 	else if (g->why == MISS_FLOOR)
-		snprintf(text, sizeof(text), "%" PRIu64 " event%s not kept: the disk of the node's record was full", g->missed,
-		         str_were(g->missed));
+		snprintf(text, sizeof(text), "%" PRIu64 " event%s not recorded: the disk of the node's record was full",
+		         g->missed, str_were(g->missed));
 	else
 		snprintf(text, sizeof(text), "the log could not be written");
 	struct event gap = {.kind = EVENT_gap,
@@ -202,7 +201,7 @@ static void begin_session(struct logs *l, struct log *g)
 		snprintf(g->day, sizeof(g->day), "%.10s.%03u", day, g->part % 1000);
 	else
 		snprintf(g->day, sizeof(g->day), "%.10s", day);
-	int r = l->full ? err_set(&err, ENOSPC, "the disk has less than `min_free`")
+	int r = l->full ? err_set(&err, ENOSPC, "less than `min_free` is free on the disk of '%s'", l->base)
 	                : log_writer_open(home, host, g->day, &err, &g->w);
 	g->failed = r < 0;
 	if (r < 0) {
@@ -295,7 +294,8 @@ static void charge_bytes(struct logs *l, struct log *g)
 	if (!rate || a->tokens >= 0 || a->held)
 		return;
 	a->held = l->now + HOLD_S * NS;
-	snprintf(text, sizeof(text), "more than %" PRIu64 " KiB a second, so nothing is kept for %d s", rate >> 10, HOLD_S);
+	snprintf(text, sizeof(text), "recording pauses for %d s: above `user_rate` (%" PRIu64 " KiB a second)", HOLD_S,
+	         rate >> 10);
 	report_trouble(l, g, text);
 }
 
@@ -389,9 +389,9 @@ static bool flush_log(struct logs *l, struct log *g, uint64_t part, int64_t now)
 		return written;
 	}
 	if (log_writer_lost(g->w))
-		report_trouble(l, g, "no room on the disk");
+		report_trouble(l, g, "the disk is full");
 	else if (l->full)
-		report_trouble(l, g, "the disk has less than `min_free`");
+		report_trouble(l, g, "less than `min_free` is free on its disk; recording stops until space is free");
 	if (!held && !log_writer_pending(g->w)) /* there is room again */
 		renew_session(l, g);
 	return false; /* what is told anew is not written yet */
@@ -452,15 +452,15 @@ static bool in_use(void *arg, uint32_t uid, const char *folder)
  */
 static void emit_removed_gap(void *arg, const struct shares_removed *r)
 {
-	static const char *const why[] = {"it is older than logs are kept", "this user's share of the disk was full",
-	                                  "the room for all users was full, and this user had most of it"};
+	static const char *const why[] = {"older than `max_age`", "this user's share of the disk was full",
+	                                  "all users together reached `max_size`, and this user had most of it"};
 	struct logs *l = arg;
 	struct log *g = find_or_add_log(l, r->uid);
 	char text[300];
 	if (!g || (r->why == SHARES_AGE && !g->w))
 		return;
-	snprintf(text, sizeof(text), "%.1f MiB of what was recorded (%s) were removed: %s", (double)r->bytes / (1 << 20),
-	         r->folder, why[r->why]);
+	snprintf(text, sizeof(text), "the oldest %.1f MiB (%s) were removed: %s", (double)r->bytes / (1 << 20), r->folder,
+	         why[r->why]);
 	report_trouble(l, g, text);
 	struct event gap = {.kind = EVENT_gap,
 	                    .time = r->until < l->now ? r->until : l->now,

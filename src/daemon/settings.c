@@ -125,7 +125,7 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 	while (n && isspace((unsigned char)line[n - 1]))
 		n--;
 	if (!n || n >= sizeof(key))
-		return err_set(err, 0, "'%.60s' is not key = value", line), -EINVAL;
+		return err_set(err, 0, "'%.60s' is not KEY = VALUE", line), -EINVAL;
 	memcpy(key, line, n);
 	key[n] = '\0';
 	size_t k = 0;
@@ -139,7 +139,7 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 	char known[128] = "";
 	if (!is_setting_value(k, value, known, sizeof(known))) {
 		err_set(err, 0, "'%.60s' is not a valid value of '%s'%s%s", value, key,
-		        rows[k].type == TYPE_folder ? ", which is a path from / on"
+		        rows[k].type == TYPE_folder ? ": it must be an absolute path"
 		        : known[0]                  ? ", which is one of: "
 		                                    : "",
 		        known);

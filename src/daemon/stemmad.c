@@ -544,17 +544,15 @@ static int ask_stats(const char *operands)
 
 static void print_daemon_usage(FILE *out)
 {
-	fputs("usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...\n"
-	      "       stemmad --stats | --metrics\n"
-	      "Records what all processes of this node do to files.\n\n"
-	      "  --config FILE    settings, instead of " SETTINGS_FILE "\n"
-	      "  --user NAME      become this user, and keep no more of root than recording needs\n"
-	      "  --keep=all       keep every process, not the representative ones alone\n"
-	      "  -o KEY=VALUE     a setting\n"
-	      "  --stats          what the daemon that runs says of itself\n"
-	      "  --metrics        the same as OpenMetrics text\n"
-	      "  --version, --help\n",
-	      out);
+	fputs(
+	    "usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...\n"
+	    "       stemmad --stats | --metrics\n"
+	    "Records what all processes of this node do to files.\n\n"
+	    "  --config FILE    settings, instead of " SETTINGS_FILE
+	    "\n  --user NAME      run as this user, with only the privileges that recording needs\n  --keep=all       keep "
+	    "every process, not the representative ones alone\n  -o KEY=VALUE     a setting\n  --stats          what the "
+	    "daemon that runs says of itself\n  --metrics        the same as OpenMetrics text\n  --version, --help\n",
+	    out);
 }
 
 /* -1: it is to record; else it is done, with this status. */

@@ -94,8 +94,8 @@ static void take_step(struct stemmad *d, enum load_step before, const char *why)
 	struct tracer_rate rates[3];
 	size_t n = down ? tracer_rates(d->tracer, rates, 3) : 0;
 	for (size_t i = 0; i < n; i++)
-		stemmad_say("process %d of user %u and what it started: %llu events", rates[i].pid, rates[i].uid,
-		            (unsigned long long)rates[i].events);
+		stemmad_say("busiest: process %d of user %u and its descendants, %llu events in a second", rates[i].pid,
+		            rates[i].uid, (unsigned long long)rates[i].events);
 	node_gap(d->node, TERM_gap_limit, 0, down ? now : d->stepped, now, text);
 	d->stepped = now;
 }
@@ -126,7 +126,7 @@ static bool pass_busiest(struct stemmad *d, uint32_t uid, uint64_t events, uint6
 	if (events < 1000 || events < all / 2 || d->n_passed == TRACER_PASS || !tracer_pass(d->tracer, uid, true))
 		return false;
 	d->passed[d->n_passed++] = (struct passed){.uid = uid, .rate = events, .since = world_now()};
-	stemmad_say("%s: opens and closes of user %u, with %llu of %llu events in a second, are not recorded", why, uid,
+	stemmad_say("%s: files of user %u are not recorded for now (%llu of %llu events in a second)", why, uid,
 	            (unsigned long long)events, (unsigned long long)all);
 	return true;
 }
@@ -145,7 +145,7 @@ static void look_at_passed(struct stemmad *d)
 		}
 		stemmad_tell_passed(d, world_now());
 		tracer_pass(d->tracer, p->uid, false);
-		stemmad_say("opens and closes of user %u are recorded again", p->uid);
+		stemmad_say("files of user %u are recorded again", p->uid);
 		*p = d->passed[--d->n_passed];
 	}
 }

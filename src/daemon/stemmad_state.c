@@ -21,7 +21,7 @@ int stemmad_lock(struct stemmad *d, struct err *err)
 	if (r < 0)
 		return err_set(err, -r, "cannot make '%s'", path);
 	if (chmod(base, 0700) < 0)
-		return err_set(err, errno, "cannot keep '%s' to itself", base);
+		return err_set(err, errno, "cannot set the mode of '%s' to 0700", base);
 	r = io_mkdirs(run, 0755);
 	if (r < 0)
 		return err_set(err, -r, "cannot make '%s'", run);

@@ -414,7 +414,8 @@ static void fill_escaped(struct ends *e)
 	if (m->root_over && !m->all_over) {
 		for (size_t i = 0; i < m->tree.nalive && i < MOST; i++) {
 			const struct member *p = m->tree.alive[i];
-			snprintf(line, sizeof(line), "%s (pid %d) outlives the command: figures up to the end of the command",
+			snprintf(line, sizeof(line),
+			         "%s (pid %d) still runs; its resource use is counted up to the end of the command",
 			         p->exe ? p->exe : "a process", p->pid);
 			add_sentence(e, line);
 		}

@@ -86,7 +86,7 @@ bool gpu_here(const char **ret_why)
 	*ret_why = "there is no NVIDIA driver";
 	if (access("/dev/nvidiactl", F_OK) < 0 && access("/proc/driver/nvidia/version", F_OK) < 0)
 		return false;
-	*ret_why = "the driver has other numbers for the processes of this container";
+	*ret_why = "the driver reports process ids of the host, not of this container";
 	return n < 0 || strcmp(space, first) == 0;
 }
 
@@ -276,7 +276,7 @@ struct gpu *gpu_new(const char *library, bool (*ours)(void *arg, pid_t pid), voi
 	g->ours = ours;
 	g->arg = arg;
 	g->now = -1;
-	g->absent = "the command was too short for NVIDIA's library to come up";
+	g->absent = "the command was too short: NVIDIA's library was still starting";
 	g->library = strdup(library);
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->wake, NULL);

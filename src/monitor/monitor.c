@@ -529,7 +529,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	m->argv = words.p;
 	m->cwd = getcwd(NULL, 0);
 	if (m->handover == MAP_FAILED || m->text_fd[0] < 0 || m->text_fd[1] < 0 || words.failed) {
-		int rc = err_set(err, errno ? errno : ENOMEM, "cannot measure the command");
+		int rc = err_set(err, errno ? errno : ENOMEM, "cannot measure the command: no shared memory for its summary");
 		m->handover = m->handover == MAP_FAILED ? NULL : m->handover;
 		monitor_free(m);
 		return rc;
@@ -660,7 +660,7 @@ int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
 	char *text = malloc(n + 1);
 	int rc = text ? 0 : -ENOMEM;
 	if (rc == 0 && pread(m->text_fd[which], text, n, 0) != (ssize_t)n)
-		rc = err_set(err, EIO, "cannot read the summary back");
+		rc = err_set(err, EIO, "cannot read the summary of the command");
 	if (rc == 0)
 		rc = summary_read(text, n, err, ret);
 	free(text);

@@ -451,7 +451,7 @@ static void of_devices(const struct net *n, bool blind, bool sent, struct net_fi
 		const struct space *s = &n->space[i];
 		uint64_t first = bytes_in_direction(&s->first, sent), last = bytes_in_direction(&s->last, sent);
 		if (s->shared) {
-			*ret = (struct net_figure){.absent = "others use the same network namespace"};
+			*ret = (struct net_figure){.absent = "other processes share the network namespace"};
 			return;
 		}
 		/* It may have been there before the task. */
@@ -489,7 +489,7 @@ static void of_sockets(struct net *n, bool blind, bool sent, struct net_figure *
 		return;
 	}
 	if (low == 0) {
-		ret->absent = "no TCP connection of the task was observed, and its processes were only sampled";
+		ret->absent = "processes were only sampled, and no TCP connection was seen";
 		return;
 	}
 	*ret = (struct net_figure){.method = known ? "TCP sockets at samples, network devices as upper bound"

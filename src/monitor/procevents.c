@@ -206,7 +206,7 @@ static void open_stats(struct procevents *e)
 		e->why = NULL;
 		return;
 	}
-	e->why = got == -EPERM || got == -EACCES ? "taskstats are for the superuser (CAP_NET_ADMIN)" : e->why;
+	e->why = got == -EPERM || got == -EACCES ? "taskstats require CAP_NET_ADMIN" : e->why;
 none:
 	if (fd >= 0)
 		close(fd);

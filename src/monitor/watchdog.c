@@ -274,7 +274,7 @@ static void report_exceeded(struct watchdog *w, enum limit_name l, int64_t peak)
 static void refused(struct watchdog *w, const struct stop_count *n)
 {
 	char text[160];
-	snprintf(text, sizeof(text), "%zu process%s of another user could not be stopped, among them %d", n->refused,
+	snprintf(text, sizeof(text), "%zu process%s of another user could not be killed, for example pid %d", n->refused,
 	         n->refused == 1 ? "" : "es", n->one_refused);
 	monitor_escaped(w->monitor, text);
 }
@@ -308,7 +308,7 @@ static void slay(struct watchdog *w)
 	if (w->state == OVER && n.refused)
 		refused(w, &n);
 	else if (w->state == OVER && rc == -EAGAIN)
-		monitor_escaped(w->monitor, "processes that cannot be killed");
+		monitor_escaped(w->monitor, "some processes could not be killed; ps lists them");
 }
 
 /* The command goes into the group before its program, for which the kernel may take its time; where that failed, the

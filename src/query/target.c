@@ -273,11 +273,13 @@ static int report_unobserved(struct store *s, const char *name, struct err *err)
 	int r = head && file ? find_named_files(s, head, file) : n ? -ENOMEM : 0;
 	if (r > 0)
 		r = objects_unobserved_by(s, file->ids[0], &exec);
-	if (r >= 0 && exec && (r = store_exec(s, exec, &x)) > 0 && strlist_next(&x.argv, &pos, &program))
+	if (r >= 0 && exec && (r = store_exec(s, exec, &x)) > 0 && strlist_next(&x.argv, &pos, &program)) {
 		err_set(err, 0,
-		        "nothing is recorded about '%.400s', only about its file: the HDF5 objects used by '%.*s', which made "
-		        "it, are partly unknown",
+		        "HDF5 object '%.300s' is not recorded, only its file: the record of '%.*s', which made the file, lacks "
+		        "HDF5 objects",
 		        name, (int)(program.n < 100 ? program.n : 100), program.p);
+		err_hint(err, "record the program with stemma run --hdf5");
+	}
 	free(file);
 	free(head);
 	return r < 0 ? r : program.n > 0;
@@ -464,7 +466,7 @@ static int report_no_version(struct store *s, const struct found *f, const char 
 	err_set(err, 0, "'%.300s' has no version %llu; its versions are 1 to %llu", name, (unsigned long long)t->n,
 	        (unsigned long long)n);
 	if (f->n > 1)
-		err_hint(err, "other files had the name before: stemma show lists them");
+		err_hint(err, "an earlier file with this name may have that version: stemma show '%.200s' lists them", name);
 	return -ENOENT;
 }
 
@@ -593,7 +595,7 @@ static int find_target_run(struct store *s, const char *text, struct err *err, s
 	t->kind = TARGET_RUN;
 	*ret_final = r == 0 && *text == '@' && access(text, F_OK) < 0;
 	if (*ret_final)
-		err_set(err, 0, "there is no run '%.100s'", text);
+		err_set(err, 0, "there is no run '%.100s'", text), err_hint(err, "stemma log lists the runs");
 	return r;
 }
 

@@ -60,8 +60,8 @@ static void words_of_settings(void **state)
 	    {"network = yes", NULL},
 	    {"network = on", "one of: no, yes"},
 	    {"base = /var/lib/x", NULL},
-	    {"base = var/lib/x", "path from / on"},
-	    {"run =", "path from / on"},
+	    {"base = var/lib/x", "absolute path"},
+	    {"run =", "absolute path"},
 	    {"rule =", "not a valid value of 'rule'"},
 	    {"max_size = 4 G", "not a valid value of 'max_size'"},
 	    {"max_size = -1", "not a valid value of 'max_size'"},
@@ -73,7 +73,7 @@ static void words_of_settings(void **state)
 	    {"user_rate = 1M", NULL},
 	    {"answer_time = 1x", "not a valid value of 'answer_time'"},
 	    {"keeep = all", "unknown setting 'keeep'"},
-	    {"keep", "not key = value"},
+	    {"keep", "not KEY = VALUE"},
 	};
 	struct settings s = {0};
 	(void)state;

@@ -127,7 +127,7 @@ static int notify_trial(struct reason *r, bool *ret_outranked)
 		ret = refuse_with_reason(r, 0, "seccomp user notification ends the process");
 	} else if (rc == EBUSY) {
 		*ret_outranked = true;
-		ret = refuse_with_reason(r, 0, "another supervisor already receives this process's calls");
+		ret = refuse_with_reason(r, 0, "another program already uses seccomp user notification for this process");
 	} else if (rc == OLD_LISTENER) {
 		ret = refuse_with_reason(r, 0, "seccomp user notification is older than Linux 5.5");
 	} else if (rc) {
@@ -371,7 +371,7 @@ static const struct row *search_rows(struct search *s, unsigned wanted, unsigned
 	const struct row *row = find_any_row(s, wanted, ret_for);
 	if (row && is_meek(row) && c->privileged && s->o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
 		char text[128];
-		snprintf(text, sizeof(text), "'%s' would lose its privilege", s->program);
+		snprintf(text, sizeof(text), "'%s' is set-user-ID and would run without its privilege", s->program);
 		add_why(s, text);
 	}
 	return row;

@@ -56,7 +56,7 @@ static const char *log_note(const struct control *c, const char *home)
 	snprintf(where, sizeof(where), "the record in '%.200s' was removed while this ran", home ? home : "");
 	switch (c->log.removed) {
 	case LOG_REMOVED_ANEW:
-		snprintf(note, sizeof(note), "%s; this run was recorded there again", where);
+		snprintf(note, sizeof(note), "%s; a new record with this run was made there", where);
 		return note;
 	case LOG_REMOVED_ELSEWHERE:
 		snprintf(note, sizeof(note), "%s; the record of this run is in '%s': use 'stemma import'", where, c->log.place);
@@ -68,12 +68,15 @@ static const char *log_note(const struct control *c, const char *home)
 	if (!c->log.error)
 		return NULL;
 	if (c->log.nothing)
-		snprintf(note, sizeof(note), "nothing of this run could be recorded: %s%s", strerror(c->log.error), limit);
+		snprintf(note, sizeof(note), "nothing of this run could be recorded: writing the log failed: %s%s",
+		         strerror(c->log.error), limit);
 	else if (c->log.lost)
-		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s; %llu event%s missing",
+		snprintf(note, sizeof(note),
+		         "this run is recorded incompletely: writing the log failed: %s%s; %llu event%s missing",
 		         strerror(c->log.error), limit, (unsigned long long)c->log.lost, c->log.lost == 1 ? " is" : "s are");
 	else /* nobody counted them */
-		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s", strerror(c->log.error), limit);
+		snprintf(note, sizeof(note), "this run is recorded incompletely: writing the log failed: %s%s",
+		         strerror(c->log.error), limit);
 	return note;
 }
 
@@ -94,7 +97,7 @@ static bool yield_if_nested(const struct keeper *k, const char *ulid)
 		close(fd);
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
-			o->say("the enclosing run records this one in its own store");
+			o->say("this run is part of another stemma run and is recorded in its store");
 		channel_enter_nested(ulid);
 		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */
@@ -109,7 +112,8 @@ static void begin_call_traces(struct sup *s, const struct run_options *o)
 {
 	s->called = called_new(o->calls, o->calls_of);
 	if (!s->called) {
-		sup_gap(s, NULL, TERM_gap_lost, 0, "calls are not traced: out of memory, or the folder cannot be used");
+		sup_gap(s, NULL, TERM_gap_lost, 0,
+		        "calls are not traced: out of memory, or the folder for traces cannot be used");
 		return;
 	}
 	int stacks = o->stacks > 0 ? fcntl(o->stacks, F_DUPFD_CLOEXEC, 3) : -1;
@@ -129,7 +133,7 @@ static void say_what_lacks(struct sup *s, const struct choice *c)
 		sup_gap(s, NULL, TERM_gap_privilege_lost, 0,
 		        "a set-user-ID program runs with its privilege and is not observed");
 	if (c->outranked)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "calls that an outer supervisor answers were not observed");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "system calls that another seccomp listener handles were not observed");
 }
 
 /* What was chosen, to whom it concerns: the recorder, the record and the user. */
@@ -178,11 +182,11 @@ static void enter_hdf5(struct keeper *k, const char *command, const char *what)
 	char library[4096];
 	const char *why = NULL;
 	if (!preload_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
-		why = "the library for --hdf5 was not found";
+		why = "objects of HDF5 files are not recorded: the library for --hdf5 was not found";
 	else if (!k->channel.path[0] || !(s->images = images_new()))
-		why = "no memory for --hdf5";
+		why = "objects of HDF5 files are not recorded: out of memory";
 	else if (!preload_library_enter(library, command))
-		why = "a program that cannot load the library for --hdf5";
+		why = "objects of HDF5 files are not recorded: the program cannot load the library for --hdf5";
 	else
 		setenv("STEMMA_HDF5", what, 1);
 	if (why)
@@ -253,7 +257,7 @@ static void enter_programs(struct keeper *k)
 	if (o->mpi)
 		enter_mpi(s, o->argv[0]);
 	if (channel_make(&k->channel) < 0)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "no memory for annotations of programs");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "annotations are not recorded: out of memory");
 	channel_enter(&k->channel, s->run);
 	if (o->hdf5)
 		enter_hdf5(k, o->argv[0], o->hdf5);
@@ -354,9 +358,9 @@ static const char *note_of_record(const struct keeper *k)
 	if (lost)
 		return lost;
 	if (k->unwritten)
-		return "the record is not complete yet: a file system does not respond; recording continues when it does";
+		return "the record is not complete yet: a file system does not respond; stemma records the rest when it does";
 	if (k->control->few)
-		return "some of this run could not be recorded: too few file descriptors (ulimit -n)";
+		return "this run is recorded incompletely: too few file descriptors (ulimit -n)";
 	const unsigned untold = k->control->untold | k->sup->untold;
 	if (untold & CHANNEL_UNTOLD_PYTHON)
 		return "annotations of a Python program are not recorded: libstemma-app was not found (set STEMMA_APP_LIBRARY "
@@ -365,8 +369,8 @@ static const char *note_of_record(const struct keeper *k)
 		return "annotations of a Java program are not recorded: libstemma-app-jni was not found (set "
 		       "STEMMA_APP_JAVA_LIBRARY to its path)";
 	if (c->loses && (k->control->gaps & 1u << TERM_gap_privilege_lost))
-		return "a set-user-ID program ran without its privilege; with --transport=proc it keeps it, and only processes "
-		       "are recorded";
+		return "a set-user-ID program ran without its privilege; to keep it use --transport=proc, which records only "
+		       "processes";
 	return NULL;
 }
 

@@ -66,7 +66,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	struct sup *s = &w->sup;
 	int status = 0;
 	if (wanted)
-		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call can be stopped on this machine");
+		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call can be stopped on this machine; stemma doctor says why");
 	log_writer_flush(s->log);
 	observe_start(s, false, false);
 	/* Orphans come to this process; without anybody to tell of them they are left to others. */

@@ -242,7 +242,7 @@ static double time_programs(const struct run_options *how, unsigned n, char why[
 	if (pid > 0 && status == 0)
 		return probe_clock_ns() - start;
 	if (!*why)
-		snprintf(why, WHY, WIFSIGNALED(status) ? "a try ended by signal %d" : "a try ended with status %d",
+		snprintf(why, WHY, WIFSIGNALED(status) ? "a test run ended by signal %d" : "a test run ended with status %d",
 		         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return -1;
 }
@@ -271,7 +271,7 @@ static double program_cost(struct run_options *o, char ret_why[WHY])
 	char *why = mmap(NULL, WHY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool made = why != MAP_FAILED && mkdtemp(home);
 	if (!made) {
-		snprintf(ret_why, WHY, "no folder for it: %.100s", strerror(errno));
+		snprintf(ret_why, WHY, "no folder for temporary files: %.100s", strerror(errno));
 		if (why != MAP_FAILED)
 			munmap(why, WHY);
 		return -1;

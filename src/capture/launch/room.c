@@ -71,7 +71,7 @@ static bool little_of_user(char *ret, size_t size)
 	unsigned long long used = tasks_of_user(), left = rl.rlim_cur > used ? rl.rlim_cur - used : 0;
 	if (left >= ENOUGH)
 		return false;
-	snprintf(ret, size, "the user may start only %llu more processes (ulimit -u), and the command needs them", left);
+	snprintf(ret, size, "the user may start only %llu more processes (ulimit -u), which the command may need", left);
 	return true;
 }
 
@@ -95,8 +95,8 @@ static bool little_in(const char *top, const char *path, char *ret, size_t size)
 		if (read_number_file(folder, "pids.max", &most) && read_number_file(folder, "pids.current", &used) &&
 		    most < used + ENOUGH) {
 			snprintf(ret, size,
-			         "only %llu more processes may be started (pids.max of the control group), and "
-			         "the command needs them",
+			         "only %llu more processes may be started (pids.max of the control group), which "
+			         "the command may need",
 			         most > used ? most - used : 0);
 			return true;
 		}

@@ -183,7 +183,7 @@ static void print_differences(const struct past_difference *v, size_t n)
 		printf("  %s\n", buf_cstr(&b));
 	}
 	if (!n)
-		printf("  no recorded change at this point\n");
+		printf("  the record shows no other change at this point\n");
 	buf_release(&b);
 }
 
@@ -219,7 +219,8 @@ static int print_series(struct store *s, const struct past *p, const struct past
 	if (x->n < CHANGES_LEAST)
 		buf_printf(&b, ": %zu benchmark%s; fewer than %d are not judged", x->n, str_plural(x->n), CHANGES_LEAST);
 	else
-		buf_printf(&b, ": %s%.3g %% between benchmarks is noise", x->n_changes ? "" : "no change; ", x->spread * 100);
+		buf_printf(&b, ": %sdifferences up to %.3g %% between benchmarks are noise", x->n_changes ? "" : "no change; ",
+		           x->spread * 100);
 	printf("%s\n", buf_cstr(&b));
 	buf_release(&b);
 	return rc;

@@ -154,13 +154,13 @@ int past_find(struct cmd *c, const char *word, struct past *ret)
 	if (rc > 0)
 		rc = store_run_told(c->store, ids[0], &run);
 	if (rc > 0 && !(ret->title = run_title(&run)))
-		rc = err_set(&err, ENOMEM, "cannot read the runs");
+		rc = err_set(&err, ENOMEM, "cannot read the runs of the benchmark");
 	free(ids);
 	if (rc <= 0)
 		return report_err(&err, rc == -EINVAL ? STATUS_USAGE : cmd_target_status(rc));
 	rc = gather_past(c->store, ret);
 	if (rc < 0)
-		err_set(&err, -rc, "cannot read the runs");
+		err_set(&err, -rc, "cannot read the earlier benchmarks");
 	keep_latest(ret);
 	if (rc == 0)
 		rc = read_witnesses(c, ret, &err);

@@ -66,7 +66,7 @@ static void seal_step(struct bench_plan *p, struct chain_step step)
 		keep_waiting(p, places, step.sealed, n);
 	} else {
 		p->on = false;
-		report("this benchmark is not sealed from here on, so claims about it cannot be proved complete: %s", err.text);
+		report("sealing failed, so claims about this benchmark cannot be proved complete: %s", err.text);
 	}
 	free(places);
 	free(step.sealed);
@@ -87,8 +87,8 @@ static int run_witness(const char *command, const struct buf *head, struct buf *
 	if (in >= 0)
 		close(in);
 	if (rc < 0)
-		return err_set(err, -rc, "cannot start it");
-	return rc == 0 ? 0 : (err_set(err, 0, "it failed"), -EIO);
+		return err_set(err, -rc, "cannot start the witness command");
+	return rc == 0 ? 0 : (err_set(err, 0, "the witness command failed"), -EIO);
 }
 
 /* Is what was said one statement on this head? */
@@ -97,10 +97,10 @@ static bool is_statement_on(const struct buf *said, const struct chain_head *h, 
 	struct witnessed w;
 	size_t at = 0;
 	if (witness_next(buf_view(said), &at, err, &w) != 1)
-		return err_set(err, 0, "it printed no statement"), false;
+		return err_set(err, 0, "the witness command printed no statement"), false;
 	if (w.number == h->number && digest_eq(&w.hash, &h->hash))
 		return true;
-	err_set(err, 0, "its statement is about another head");
+	err_set(err, 0, "the witness command signed another head than the one that it was given");
 	return false;
 }
 
@@ -108,13 +108,13 @@ static int keep_statement(const struct bench_plan *p, const char *host, const st
 {
 	char *path;
 	if (asprintf(&path, "%s/seals/%s.statements", p->home, host) < 0)
-		return err_set(err, ENOMEM, "cannot store its statement");
+		return err_set(err, ENOMEM, "cannot store the statement of the witness");
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
 	int rc = fd < 0 ? -errno : io_write(fd, said->p, said->n, NULL);
 	if (fd >= 0)
 		close(fd);
 	free(path);
-	return rc < 0 ? err_set(err, -rc, "cannot store its statement") : 0;
+	return rc < 0 ? err_set(err, -rc, "cannot store the statement of the witness") : 0;
 }
 
 static void ask_witness(const struct bench_plan *p)
@@ -126,7 +126,8 @@ static void ask_witness(const struct bench_plan *p)
 	if (!p->on || !p->witness)
 		return;
 	keep_host(host, sizeof(host));
-	int rc = chain_head_read(p->home, host, &h) == 1 ? 0 : err_set(&err, EIO, "the sealed data cannot be read");
+	int rc =
+	    chain_head_read(p->home, host, &h) == 1 ? 0 : err_set(&err, EIO, "cannot read the last seal of host %s", host);
 	if (rc == 0) {
 		witness_put_head(host, h.number, &h.hash, &head);
 		rc = run_witness(p->witness, &head, &said, &err);

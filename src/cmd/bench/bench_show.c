@@ -603,7 +603,7 @@ static int load_shown_runs(struct cmd *c, const struct ids *runs, struct bench_s
 	                             .cache = index ? digest_cache_open(index) : NULL};
 	*err = (struct err){0};
 	x->v = calloc(runs->n + 1, sizeof(*x->v));
-	int r = x->v ? 0 : err_set(err, ENOMEM, "cannot read the runs");
+	int r = x->v ? 0 : err_set(err, ENOMEM, "cannot read the runs of the benchmark");
 	for (size_t i = 0; r == 0 && i < runs->n; i++)
 		r = load_shown_run(c->store, runs->v[i], &so, x, err);
 	digest_cache_close(so.cache);

@@ -70,7 +70,7 @@ static int find_earlier_version(struct cmd *c, const char *text, const struct ta
 	if (r == 0)
 		report("'%s' has no earlier version in the record", text);
 	if (r < 0)
-		report("cannot read the record");
+		cmd_report_unread(c->store, "find the earlier version");
 	return r > 0 ? STATUS_OK : r == 0 ? STATUS_NOTHING : STATUS_SELF;
 }
 
@@ -106,7 +106,7 @@ static int compare_targets(struct cmd *c, const struct opts_diff *o, const struc
 	bool differs = diff_matters(&d);
 	diff_release(&d);
 	if (r < 0)
-		report("cannot read the record");
+		cmd_report_unread(c->store, "print the differences");
 	return r ? STATUS_SELF : differs ? STATUS_DIFFERS : STATUS_SAME;
 }
 

@@ -56,7 +56,7 @@ static bool report_missing(const struct again_job *j)
 		if (!j->ret->needs[k])
 			continue;
 		if (s->refused) {
-			report("%c cannot be run again: %s", "AB"[k], s -> refused);
+			report("run %c cannot be repeated: %s", "AB"[k], s -> refused);
 			any = true;
 		}
 		for (size_t i = 0; i < s->n_files; i++) {
@@ -71,8 +71,8 @@ static bool report_missing(const struct again_job *j)
 			fmt_name(&b, str_of(x->name));
 			const char *slash = strrchr(x->path, '/');
 			bool program = !strcmp(slash ? slash + 1 : x->path, s->files[i].reader);
-			report("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
-			       program ? "" : s->files[i].reader, program ? "" : " read",
+			report("run %c cannot be repeated: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b),
+			       program ? "the program" : "which ", program ? "" : s->files[i].reader, program ? "" : " read",
 			       x->state == RERUN_GONE      ? "no longer exists, and there is no copy"
 			       : x->state == RERUN_DIFFERS ? "has changed, and there is no copy"
 			                                   : "may have changed, and there is no copy");
@@ -182,7 +182,7 @@ static int report_empty_plan(const struct again_job *j)
 {
 	struct buf b = {0};
 	if (!j->ret->plan.untraced && j->ret->plan.unpaired) {
-		report("the differing programs ran on one side only: there is nothing to compare");
+		report("each program that differs ran in one of the two runs only, so there is no pair to trace");
 		return STATUS_USAGE;
 	}
 	if (!j->ret->plan.untraced) {

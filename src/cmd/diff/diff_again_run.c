@@ -243,7 +243,7 @@ static _Noreturn void exec_traced_step(const struct again_job *j, int side, cons
 	again_listen_end();
 	int rc = work ? confine_enter(s->cwd, j->ret->folder, work, &err) : -ENOMEM;
 	if (rc == 0 && chdir(t->cwd) < 0)
-		rc = err_set(&err, errno, "cannot go to '%s'", t->cwd);
+		rc = err_set(&err, errno, "cannot change to the folder '%s'", t->cwd);
 	if (rc == 0)
 		rc = enter_jail(j, s, t, &err);
 	int in = rc == 0 ? open(t->standard_input ? t->standard_input : "/dev/null", O_RDONLY | O_NOCTTY | O_NONBLOCK) : -1;

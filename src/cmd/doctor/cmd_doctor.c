@@ -258,7 +258,7 @@ static void check_process_events(struct report *r)
 	struct err err = {0};
 	const char *why;
 	if (procevents_open(&err, &e) < 0) {
-		check(r, "process events", LIMITED, "%s: --pid and --level 1 miss processes that live for milliseconds",
+		check(r, "process events", LIMITED, "%s: --pid and --level 1 may miss processes shorter than some milliseconds",
 		      err.text);
 		return;
 	}
@@ -272,7 +272,9 @@ static void check_memory(struct report *r)
 {
 	int scope = capture_yama();
 	if (scope >= 2)
-		check(r, "process memory", MISSING, "Yama ptrace_scope is %d: paths cannot be read", scope);
+		check(r, "process memory", MISSING,
+		      "Yama ptrace_scope is %d, so stemma run cannot read paths: sysctl kernel.yama.ptrace_scope=1 allows it",
+		      scope);
 	else
 		check(r, "process memory", GOOD, "a parent may read its children's (Yama ptrace_scope %d)", scope);
 }
@@ -281,7 +283,7 @@ static void check_identity(struct report *r, const char *home)
 {
 	struct fileid id;
 	if (fileid_get(AT_FDCWD, home, true, &id) < 0 && fileid_get(AT_FDCWD, "/", true, &id) < 0) {
-		check(r, "file identity", MISSING, "cannot look at '%s'", home);
+		check(r, "file identity", MISSING, "cannot read the attributes of '%s'", home);
 		return;
 	}
 	check(r, "file identity", id.gen ? GOOD : LIMITED, "%s on %s%s", id.domain->name,
@@ -435,7 +437,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
 	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
 	check(&r, "serd", doc_has_rdf() ? GOOD : LIMITED,
-	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "not there: Turtle and N-Triples cannot be read");
+	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "no serd: Turtle and N-Triples cannot be read");
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");

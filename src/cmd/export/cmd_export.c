@@ -79,7 +79,7 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	*ret = TIME_NONE;
 	if (!text || when_parse(text, now, ret) == 0)
 		return STATUS_OK;
-	return report_usage(c, "'%s' is not a time", text);
+	return report_usage(c, "'%s' is not a time such as 2h, 90d or 2026-01-31T14:00", text);
 }
 
 static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,
@@ -135,8 +135,8 @@ static int write_selected(struct cmd *c, const struct opts_export *o, const stru
 	else if (f->write(p, NULL, &eo, &err) < 0)
 		status = report_err(&err, STATUS_SELF);
 	if (status == STATUS_OK && left_out)
-		report("left out because they are missing or have changed: %llu file%s", (unsigned long long)left_out,
-		       left_out == 1 ? "" : "s");
+		report("left out: %llu file%s missing, changed since, or not readable by everyone",
+		       (unsigned long long)left_out, left_out == 1 ? "" : "s");
 	return status;
 }
 

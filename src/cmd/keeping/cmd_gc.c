@@ -14,9 +14,9 @@ int gc_budget(const char *age, const char *size, struct gc_options *ret, struct 
 	if (!*age && !*size)
 		err_set(err, 0, "gc needs --older-than TIME or --max-size SIZE");
 	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
-		err_set(err, 0, "'%s' is not a time: 90d, 12w, 2026-01-31", age);
+		err_set(err, 0, "'%s' is not a time such as 90d, 12w or 2026-01-31", age);
 	else if (*size && amount_parse_size(size, &ret->max_bytes) < 0)
-		err_set(err, 0, "'%s' is not a size: 500M, 2G, a number of bytes", size);
+		err_set(err, 0, "'%s' is not a size such as 500M, 2G or a number of bytes", size);
 	else
 		return 0;
 	return -EINVAL;
@@ -122,7 +122,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	if (r == 0)
 		r = gc_choose(c->store, logs, &options, &err, &choice);
 	if (r == 0 && print_chosen_runs(c, &choice, list) < 0)
-		r = err_set(&err, EIO, "cannot describe the runs");
+		r = err_set(&err, EIO, "cannot list the runs to remove: the index could not be read");
 	if (r == 0)
 		r = keeping_names(c->store, &choice, &text, &runs, &err);
 	if (r < 0) {

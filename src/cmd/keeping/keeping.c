@@ -20,7 +20,7 @@ int keeping_index(struct cmd *c)
 	if (r == 0)
 		r = store_index(c->store, &o, &err, NULL);
 	if (r < 0) {
-		report("it was removed from the logs, but the index could not be rebuilt: %s", err.text);
+		report("the records were removed from the logs, but the index could not be rebuilt: %s", err.text);
 		report_hint("run stemma index --rebuild");
 		return STATUS_SELF;
 	}
@@ -46,7 +46,7 @@ int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *t
 	free(at);
 	if (r <= 0 || text->failed) {
 		free(v);
-		return err_set(err, r < 0 ? -r : text->failed ? ENOMEM : EIO, "cannot describe the runs");
+		return err_set(err, r < 0 ? -r : text->failed ? ENOMEM : EIO, "cannot list the runs to remove");
 	}
 	*ret = v;
 	return 0;
@@ -74,7 +74,7 @@ static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		report("the seals cannot be updated: %s", err.text);
+		report("the seals cannot be updated, so stemma trust --verify will report a change: %s", err.text);
 	return rc == 0;
 }
 
@@ -88,14 +88,15 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 		chain_close(chain);
 	}
 	if (rc < 0)
-		report("the rest could not be sealed again, so stemma trust --verify will report a change: %s", err.text);
+		report("the remaining records could not be sealed again, so stemma trust --verify will report a change: %s",
+		       err.text);
 }
 
 /* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
 static void report_unread(uint64_t damaged, uint64_t newer)
 {
 	if (damaged)
-		report("%llu unreadable byte%s of these segments were removed, too", (unsigned long long)damaged,
+		report("%llu damaged byte%s of the rewritten logs were removed, too", (unsigned long long)damaged,
 		       str_plural(damaged));
 	if (newer)
 		report("%llu frame%s of a newer version of stemma could not be read and %s kept", (unsigned long long)newer,

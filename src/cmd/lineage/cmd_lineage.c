@@ -67,10 +67,8 @@ static int print_lineage_json(const struct lineage_view *v)
 	json_t *json = NULL;
 	int r = v->stages ? stage_view_json(v->stages, v->options->direction == LINEAGE_UP, &json)
 	                  : lineage_json(v->s, v->l, js_record_gaps(), js_print_piece, NULL);
-	if (r < 0) {
-		report("cannot describe the lineage");
-		return STATUS_SELF;
-	}
+	if (r < 0)
+		return cmd_report_unread(v->s, "describe the lineage");
 	if (v->stages)
 		return js_print(json, false);
 	putchar('\n');
@@ -109,7 +107,7 @@ static int print_stages(struct cmd *c, struct lineage_view *v, enum format forma
 	int status = STATUS_SELF;
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0;
 	if (stages_new(c->store, &st) < 0 || stage_view_make(&(struct shape_of){v->s, v->l, v->options}, st, &w) < 0) {
-		report("cannot find the stages");
+		cmd_report_unread(c->store, "find the stages");
 	} else {
 		v->stages = &w;
 		v->l = &w.l;

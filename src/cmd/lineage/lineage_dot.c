@@ -98,8 +98,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 		r = shape.shown[i] ? put_node(v, &shape, i, to) : 0;
 	if (r < 0) {
 		lineage_shape_release(v, &shape);
-		report("cannot describe the lineage");
-		return STATUS_SELF;
+		return cmd_report_unread(v->s, "describe the lineage");
 	}
 	for (uint32_t i = 0; i < l->n_nodes; i++)
 		for (size_t k = shape.first[i]; shape.shown[i] && k < shape.first[i + 1]; k++)

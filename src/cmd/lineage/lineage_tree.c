@@ -515,7 +515,7 @@ int lineage_tree(const struct lineage_view *v)
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.described || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
 	    lineage_shape(v, &t.shape) < 0 || describe_nodes(&t) < 0 || arrange(&t) < 0 || fold_repeats(&t) < 0) {
-		report("cannot describe the lineage");
+		cmd_report_unread(v->s, "describe the lineage");
 		goto out;
 	}
 	if (t.mentions[0]) /* it comes again below */
@@ -529,7 +529,7 @@ int lineage_tree(const struct lineage_view *v)
 	}
 	print_rest(&t);
 	if (t.failed)
-		report("cannot describe the lineage");
+		cmd_report_unread(v->s, "describe the lineage");
 	status = t.failed ? STATUS_SELF : STATUS_OK;
 out:
 	free(t.name_at);

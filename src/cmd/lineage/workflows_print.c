@@ -159,7 +159,7 @@ int workflows_print(struct cmd *c, store_id file, bool json)
 	if (r == 0)
 		r = json ? workflows_json(&w, &o) : print_all(&w, &c->out);
 	if (r < 0)
-		report("cannot find the workflows");
+		cmd_report_unread(c->store, "find the workflows");
 	else if (json)
 		status = js_print(o, false);
 	else

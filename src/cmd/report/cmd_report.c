@@ -58,7 +58,7 @@ static int read_options(const struct cmd *c, const struct opts_report *o, struct
 	if (o->nodes && !read_nodes(o->nodes, &ret->most))
 		return report_usage(c, "--nodes %.40s is not a number", o->nodes);
 	if ((!o->output || strcmp(o->output, "-") == 0) && c->out.tty)
-		return report_usage(c, "the page cannot be written to a terminal: use --output FILE");
+		return report_usage(c, "standard output is a terminal: use --output FILE");
 	ret->name = c->operands[0];
 	return STATUS_OK;
 }

@@ -107,7 +107,8 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 		return STATUS_OK;
 	}
 	if (s.found > 1) {
-		report("'%s' is ambiguous: %u runs have this end of their id", s.wanted, s.found);
+		report("'%s' is ambiguous: the ids of %u runs end with it", s.wanted, s.found);
+		report_hint("stemma stop lists them");
 		return STATUS_USAGE;
 	}
 	if (!s.found) {

@@ -88,7 +88,7 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 		if (read_line(f->from, hint, sizeof(hint)) && !strncmp(hint, "hint ", 5))
 			report_hint("%s", hint + 5);
 	} else {
-		report("functions cannot be traced: '%s' does not work", path);
+		report("functions cannot be traced: '%s' ended without an answer", path);
 	}
 	if (pid > 0)
 		child_wait(pid);

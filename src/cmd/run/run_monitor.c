@@ -186,7 +186,7 @@ static int choose_summary(struct cmd *c, const struct opts_run *o, struct summar
 	if (o->summary_format && !o->summary)
 		return report_usage(c, "--summary-format needs --summary");
 	if (o->file && (!o->summary || form != SUMMARY_STEMMA))
-		return report_usage(c, "--file needs --summary, in stemma's form");
+		return report_usage(c, "--file requires --summary with --summary-format=stemma");
 	if (o->interval && limits_parse_time(o->interval, &err, &ret->interval) < 0)
 		return report_err(&err, STATUS_USAGE);
 	if (o->interval && ret->interval < SHORTEST)

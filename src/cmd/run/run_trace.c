@@ -19,7 +19,7 @@
 static void give_up_traces(struct run_trace *t, int e, const char *what)
 {
 	if (!t->quiet)
-		report("cannot %s: %s: functions are not traced", what, strerror(e));
+		report("functions are not traced: cannot %s: %s", what, strerror(e));
 	free(t->folder);
 	t->folder = NULL;
 }
@@ -33,7 +33,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	                        .calls = o->trace_calls != NULL,
 	                        .probes = o->trace_functions.n != 0};
 	if (!home) {
-		give_up_traces(t, ENOENT, "keep traces");
+		give_up_traces(t, ENOENT, "keep traces without a record");
 		return;
 	}
 	buf_printf(&path, "%s/trace", home);

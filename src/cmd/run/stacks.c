@@ -29,7 +29,7 @@ int stacks_begin(bool quiet)
 	int pair[2];
 	const char *why = NULL;
 	if (!find_stacks_program(path, sizeof(path))) {
-		why = "stemma was built without it (elfutils)";
+		why = "stemma was built without elfutils";
 	} else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		why = strerror(errno);
 	} else {
@@ -37,13 +37,13 @@ int stacks_begin(bool quiet)
 		struct child c = {.argv = argv, .path = path, .before = pass_on, .arg = &pair[1]};
 		snprintf(number, sizeof(number), "%d", pair[1]);
 		if (child_run(&c) != 0) {
-			why = "the unwinder could not be started";
+			why = "the program that unwinds stacks could not be started";
 			close(pair[0]);
 		}
 		close(pair[1]);
 	}
 	if (why && !quiet)
-		report("calls without stacks: %s", why);
+		report("call stacks are not recorded: %s", why);
 	return why ? 0 : pair[0];
 }
 

@@ -23,7 +23,7 @@ static int read_token(int fd, const char *path, struct err *err, char ret[SERVE_
 		return err_set(err, errno, "cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & 077) {
 		err_set(err, 0, "'%s' is not a file that only you can read", path);
-		err_hint(err, "chmod 600, or remove it: a new token is written there");
+		err_hint(err, "chmod 600, or remove the file; stemma serve then writes a new token to it");
 		return -EPERM;
 	}
 	ssize_t n = io_read(fd, text, sizeof(text) - 1);
@@ -32,7 +32,7 @@ static int read_token(int fd, const char *path, struct err *err, char ret[SERVE_
 	const struct str said = str_n(text, n && text[n - 1] == '\n' ? (size_t)n - 1 : (size_t)n);
 	if (!serve_token_is(said)) {
 		err_set(err, 0, "there is no token in '%s'", path);
-		err_hint(err, "remove it: a new token is written there");
+		err_hint(err, "remove the file; stemma serve then writes a new token to it");
 		return -EBADMSG;
 	}
 	memcpy(ret, said.p, SERVE_TOKEN);
@@ -81,13 +81,13 @@ static int read_options(const struct cmd *c, const struct opts_serve *o, struct 
 	if (c->n_operands)
 		return report_usage(c, "serve takes no arguments");
 	if (o->socket && (o->port || o->token))
-		return report_usage(c, "a socket has no port and needs no token");
+		return report_usage(c, "--socket cannot be combined with --port or --token");
 	if (o->port && !read_port(o->port, &ret->port))
-		return report_usage(c, "'%s' is not a port", o->port);
+		return report_usage(c, "--port: '%s' is not a port from 1 to 65535", o->port);
 	if (o->timeout && (config_parse_duration(o->timeout, &ret->ns) < 0 || ret->ns < 1000000))
-		return report_usage(c, "'%s' is not a time: 500ms, 60s", o->timeout);
+		return report_usage(c, "--timeout: '%s' is not a time such as 500ms or 60s", o->timeout);
 	if (o->memory && (amount_parse_size(o->memory, &ret->memory) < 0 || ret->memory < LEAST_MEMORY))
-		return report_usage(c, "'%s' is not a size from 64M on", o->memory);
+		return report_usage(c, "--memory must be a size of at least 64M, not '%s'", o->memory);
 	return STATUS_OK;
 }
 

@@ -33,7 +33,7 @@ static void add_row(struct cmd *c, struct table *t, const struct run_info *r, ui
 	buf_reset(&b);
 	enum recording state = live_recording(c->store, &c->live, r);
 	if (state == RECORDING_RUNNING || state == RECORDING_CUT_OFF)
-		buf_printf(&b, state == RECORDING_RUNNING ? "runs" : "cut off");
+		buf_printf(&b, state == RECORDING_RUNNING ? "running" : "cut off");
 	else
 		fmt_ending(&b, r->ending, r->code);
 	table_cell(t, buf_view(&b));
@@ -106,9 +106,7 @@ static int select_runs(struct cmd *c, const struct expr *e, struct idset *ret)
 		r = idset_add(ret, f.rows[i].id);
 	idset_close(ret);
 	found_rows_release(&f);
-	if (r < 0)
-		report("cannot list the runs");
-	return r < 0 ? STATUS_SELF : STATUS_OK;
+	return r < 0 ? cmd_report_unread(c->store, "list the runs") : STATUS_OK;
 }
 
 int cmd_log(struct cmd *c, const struct opts_log *o)
@@ -138,8 +136,7 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 	idset_release(&selected);
 	if (r < 0) {
 		buf_release(&v.t.cells);
-		report("cannot list the runs");
-		return STATUS_SELF;
+		return cmd_report_unread(c->store, "list the runs");
 	}
 	if (!o->json && !o->jsonl && v.shown)
 		table_print(&v.t, &c->out, c->out.width);

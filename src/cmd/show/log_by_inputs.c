@@ -109,7 +109,9 @@ static int print_groups(struct cmd *c, const char *command, const struct by_inpu
 	int r = 0;
 	fmt_name(&name, str_of(command));
 	printf("%zu run%s %s %s", b->runs.n, str_plural(b->runs.n), b->inside ? "that executed" : "of", buf_cstr(&name));
-	printf(odd ? ": %zu usual, %zu odd\n" : ": all with the same inputs and settings\n", b->groups.v[0].n, odd);
+	printf(odd ? ": %zu usual (the most common inputs and settings), %zu odd\n"
+	           : ": all with the same inputs and settings\n",
+	       b->groups.v[0].n, odd);
 	for (uint32_t g = 0; r == 0 && g < b->groups.n; g++) {
 		print_group_head(b, g);
 		if (g)
@@ -176,7 +178,5 @@ int log_by_inputs(struct cmd *c, const struct opts_log *o, const struct idset *o
 		r = print_found(c, o, &b);
 	by_inputs_release(&b);
 	strv_free(words);
-	if (r < 0)
-		report("cannot group the runs");
-	return r < 0 ? STATUS_SELF : r;
+	return r < 0 ? cmd_report_unread(c->store, "compare the inputs of the runs") : r;
 }

@@ -171,7 +171,7 @@ void collect_take(struct collecting *x, const struct collector_sender *s, const 
 		say(ret, rc == -EDQUOT || rc == -ENOSPC ? 507 : 503,
 		    rc == -EDQUOT   ? "the sender's share is used up"
 		    : rc == -ENOSPC ? "the collector's disk is full"
-		                    : "the collector has failed");
+		                    : "the collector could not store the records; its own messages say why");
 	}
 }
 

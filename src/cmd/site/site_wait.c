@@ -35,13 +35,13 @@ int site_interval(const struct cmd *c, const char *text, int64_t otherwise, int6
 {
 	*ret = otherwise;
 	if (text && (config_parse_duration(text, ret) < 0 || *ret < SHORTEST_NS))
-		return report_usage(c, "'%s' is not an interval: 500ms, 2s", text);
+		return report_usage(c, "'%s' is not an interval such as 500ms or 2s", text);
 	return STATUS_OK;
 }
 
 int site_size(const struct cmd *c, const char *option, const char *text, uint64_t *ret)
 {
 	if (text && amount_parse_size(text, ret) < 0)
-		return report_usage(c, "%s: '%s' is not a size: 500M, 2G, a number of bytes", option, text);
+		return report_usage(c, "%s: '%s' is not a size such as 500M, 2G or a number of bytes", option, text);
 	return STATUS_OK;
 }

@@ -14,7 +14,7 @@ static int check_stat_options(struct cmd *c, const struct opts_stat *o, struct s
 		return report_usage(c, "--at cannot be combined with --tsv, --sizes or --times");
 	*when = (struct stat_when){.has_at = o->at != NULL};
 	if (o->at && when_parse(o->at, keep_now(), &when->at) < 0)
-		return report_usage(c, "'%s' is not a time", o->at);
+		return report_usage(c, "--at: '%s' is not a time such as 2h or 2026-01-31T14:00", o->at);
 	return STATUS_OK;
 }
 

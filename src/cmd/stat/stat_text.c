@@ -454,10 +454,10 @@ static void print_hints(const struct stat_sums *w)
 	static const char *const hints[] = {
 	    [STAT_LACKS_NOTHING] = NULL,
 	    [STAT_NO_CALLS] = "executed or loaded with a program: there are no calls to count",
-	    [STAT_UNPROVED] = "? could not be proved: run --exact counts every call",
-	    [STAT_MAPPED] = "every call was counted: ? may be reads or writes of mapped memory",
+	    [STAT_UNPROVED] = "?: whether data moved is unknown: stemma run --exact counts every call",
+	    [STAT_MAPPED] = "?: data may have moved through mapped memory; every call was counted",
 	    [STAT_SOME_CALLS] = "some calls are unknown: stemma run --exact counts all",
-	    [STAT_ACCESSES] = "bytes and calls are unknown: run --count counts most of them, --exact all",
+	    [STAT_ACCESSES] = "bytes and calls are unknown: stemma run --count counts most of them, --exact all",
 	};
 	const char *hint = hints[stat_lack(w)];
 	if (hint)

@@ -207,8 +207,7 @@ int cmd_best(struct cmd *c, const struct opts_best *o)
 		if (rc > 0)
 			rc = o->json ? print_best_json(&w, run, &info) : print_best_text(&w, run, &info);
 		if (rc < 0) {
-			report("cannot read the record");
-			status = STATUS_SELF;
+			status = cmd_report_unread(c->store, "print the run");
 		} else {
 			status = rc == STATUS_SELF ? rc : STATUS_OK;
 		}

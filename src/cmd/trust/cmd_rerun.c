@@ -117,7 +117,7 @@ static void rebuild(struct rerun_job *a, struct rerun_file *x)
 	}
 	/* Not the terminal: the record of a build may have been imported. */
 	int messages = memfile_new("stemma-messages");
-	int rc = messages < 0 ? err_set(&err, -messages, "cannot store the messages")
+	int rc = messages < 0 ? err_set(&err, -messages, "cannot store the messages of the compiler")
 	                      : build_again(a->c->store, &l.v[0], out, messages, &err, &same);
 	rerun_job_messages(messages);
 	if (messages >= 0)
@@ -207,14 +207,14 @@ static int compare_with_record(struct rerun_job *a)
 	for (int i = 0; i < 2; i++) {
 		struct run_info r;
 		if (store_run(a->c->store, ids[i], &r) != 1) {
-			err_set(&err, EIO, "cannot read how the runs ended");
+			err_set(&err, EIO, "cannot read the exit status of the %s run from the index", i ? "second" : "recorded");
 			return report_err(&err, STATUS_SELF);
 		}
 		a->ending[i] = r.ending;
 		a->code[i] = r.code;
 	}
 	if (standins_opened(a->c->store, a->second, a->dir, &a->standins, &a->opened) < 0) {
-		err_set(&err, ENOMEM, "cannot read what the second run opened");
+		err_set(&err, ENOMEM, "cannot read the accesses of the second run from the index");
 		return report_err(&err, STATUS_SELF);
 	}
 	/* That it ended otherwise is a difference, whatever it left. */
@@ -240,7 +240,7 @@ static int find_run(struct rerun_job *a)
 		return cmd_target_status(rc);
 	}
 	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
-		report("cannot look into '%s': %s", a->o->from, strerror(errno));
+		report("--from: cannot open the folder '%s': %s", a->o->from, strerror(errno));
 		return STATUS_USAGE;
 	}
 	return 0;
@@ -314,7 +314,7 @@ static int plan_and_rerun(struct rerun_job *a)
 static void job_release(struct rerun_job *a)
 {
 	if (a->ran && chdir("/") < 0)
-		report("cannot leave '%s': %s", a->dir, strerror(errno));
+		report("cannot change to '/' before '%s' is removed: %s", a->dir, strerror(errno));
 	int rc = a->dir && !a->o->in && !(a->ran && a->o->keep) ? io_remove_all(a->dir) : 0;
 	if (rc < 0)
 		report("cannot remove all of '%s': %s", a->dir, strerror(-rc));

@@ -69,7 +69,8 @@ static void print_conditions(const struct rerun_job *a)
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->left_out));
-		printf("left out   %s: never taken from a record%s\n", buf_cstr(&b), a->plan.own ? "; yours are used" : "");
+		printf("variables  %s: not set from the record, for security%s\n", buf_cstr(&b),
+		       a->plan.own ? "; yours are used" : "");
 	}
 	for (size_t i = 0; i < a->now.n; i++) {
 		buf_reset(&b);
@@ -136,11 +137,12 @@ static void print_standins(const struct rerun_job *a)
 	for (size_t i = 0; a->opened && a->opened[i]; i++) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->opened[i]));
-		printf("stand-in   %s: was opened, unlike in the recorded run; its bytes were not the original ones\n",
+		printf("stand-in   %s: was opened, unlike in the recorded run; this copy of the file has no content\n",
 		       buf_cstr(&b));
 	}
 	if (a->standins.more)
-		printf("stand-ins  some are missing: at most %d are made, %d folders deep\n", STANDIN_MOST, STANDIN_DEPTH);
+		printf("stand-ins  some files have none: at most %d are created, %d folders deep\n", STANDIN_MOST,
+		       STANDIN_DEPTH);
 	buf_release(&b);
 }
 
@@ -160,7 +162,8 @@ static void print_rerun_verdict(const struct rerun_job *a)
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
 		printf("different exit status; there was nothing else to compare%s%s\n", is_kept(a) ? "; it ran in " : "", dir);
 	else if (a->compared.verdict == COMPARE_ALIKE)
-		printf("alike: same exit status and no files, as before; the earlier output is not recorded\n");
+		printf("alike: same exit status, and neither run wrote files; printed output was not compared: the first is "
+		       "not recorded\n");
 	else
 		printf("cannot be compared: the record has neither results nor digests of outputs%s%s\n",
 		       is_kept(a) ? "; it ran in " : "", dir);

@@ -84,7 +84,7 @@ static int confine_rerun(void *arg)
 	if (a->messages >= 0) {
 		int null = open("/dev/null", O_RDONLY);
 		if (null < 0 || dup2(null, 0) < 0 || dup2(a->messages, 2) < 0)
-			err_set(&err, errno, "cannot confine the command");
+			err_set(&err, errno, "cannot redirect the input and messages of the command");
 		if (null > 2)
 			close(null);
 		close(a->messages);
@@ -211,7 +211,7 @@ static int run_in_folder(struct rerun_job *a, struct run_trust *t, const char *l
 	struct err err = {0};
 	const char *labels[] = {label, NULL};
 	if (chdir(a->dir) < 0) {
-		report("cannot go to '%s': %s", a->dir, strerror(errno));
+		report("cannot change to the folder '%s': %s", a->dir, strerror(errno));
 		return STATUS_SELF;
 	}
 	int rc = bench_once(t, a->home, a->index, NULL, labels, true, false, &err, &once);

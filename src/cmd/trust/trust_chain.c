@@ -63,7 +63,7 @@ int trust_be_witness(const struct opts_trust *o)
 	struct buf head = {0}, statement = {0};
 	int rc = io_read_rest(STDIN_FILENO, WITNESS_BYTES, &head);
 	if (rc < 0)
-		rc = err_set(&err, -rc, "cannot read the head");
+		rc = err_set(&err, -rc, "cannot read the head from standard input");
 	else
 		rc = witness_sign(buf_view(&head), o->witness, o->key, &err, &statement);
 	if (rc == 1)
@@ -140,7 +140,7 @@ static void print_checked(const struct checked *k)
 	buf_release(&b);
 	print_plans(r);
 	if (!r->seals && r->cut)
-		printf("CUT: all sealed sessions are missing\n");
+		printf("CUT: this host sealed records, but all seals are missing; restore the record from a backup\n");
 	else if (!r->seals)
 		printf("nothing is sealed (stemma trust --seal)\n");
 	else

@@ -141,9 +141,8 @@ static void print_plan_lacks(const struct plans *p)
 		       (unsigned long long)p->gone, str_plural(p->gone), p->gone == 1 ? "is" : "are",
 		       p->gone == 1 ? "it" : "them");
 	if (p->unsealed)
-		printf("%llu of the runs claim%s that %s part of the plan, but no repetition was sealed for %s\n",
-		       (unsigned long long)p->unsealed, p->unsealed == 1 ? "s" : "", p->unsealed == 1 ? "it is" : "they are",
-		       p->unsealed == 1 ? "it" : "them");
+		printf("%llu of the runs name%s the plan, but the plan has no seal for %s\n", (unsigned long long)p->unsealed,
+		       p->unsealed == 1 ? "s" : "", p->unsealed == 1 ? "it" : "them");
 	if (p->outside)
 		printf("%llu of the runs %s not part of a plan\n", (unsigned long long)p->outside,
 		       p->outside == 1 ? "is" : "are");
@@ -155,8 +154,8 @@ static void print_plan(const struct judged *j)
 {
 	const struct plans *p = &j->plans;
 	if (j->others_plans)
-		printf("%zu plan%s named in the claim %s not sealed here as claimed\n", j->others_plans,
-		       str_plural(j->others_plans), j->others_plans == 1 ? "is" : "are");
+		printf("the record has no seal, or another one, for %zu plan%s that the claim names\n", j->others_plans,
+		       str_plural(j->others_plans));
 	if (!p->n) {
 		printf("no plan was sealed before %s: whether there were other runs is unknown\n",
 		       j->seen.n_runs == 1 ? "this run" : "these runs");
@@ -188,7 +187,7 @@ static void print_trust_of_all(const struct judged *j)
 	uint64_t all = j->plans.made + j->plans.outside;
 	buf_printf(&b, "T of all %llu ", (unsigned long long)all);
 	if (j->plans.gone) {
-		buf_str(&b, str_of("cannot be judged"));
+		buf_str(&b, str_of("is unknown"));
 	} else if (t->judged) {
 		buf_str(&b, str_of("= "));
 		format_trust_number(&b, t->t);
@@ -197,7 +196,7 @@ static void print_trust_of_all(const struct judged *j)
 			format_trust_number(&b, t->t_eps);
 		}
 	} else {
-		buf_str(&b, str_of("cannot be judged; it lies between "));
+		buf_str(&b, str_of("is unknown, because the record is incomplete; it lies between "));
 		format_trust_number(&b, t->low);
 		buf_str(&b, str_of(" and "));
 		format_trust_number(&b, t->high);
@@ -235,7 +234,7 @@ static void print_trust_verdict(const struct judged *j)
 			format_trust_number(&b, t->t_eps);
 		}
 	} else {
-		buf_str(&b, str_of("T cannot be judged; it lies between "));
+		buf_str(&b, str_of("T is unknown, because the record is incomplete; it lies between "));
 		format_trust_number(&b, t->low);
 		buf_str(&b, str_of(" and "));
 		format_trust_number(&b, t->high);

@@ -45,12 +45,14 @@ static void restart_with_new_index(void)
 		report_hint("the next command rebuilds the index");
 	} else if (second) {
 		report("the index is damaged although it has just been rebuilt");
+		report_hint("check the disk of the record's index; stemma doctor prints its folder");
 	} else if (store_drop(home, &err) < 0) {
 		report_err(&err, STATUS_SELF);
 	} else if (setenv(AGAIN, AGAIN_MENDED, 1) == 0) {
 		report("the index was damaged; rebuilding it from the logs");
 		execv("/proc/self/exe", arguments);
-		report("cannot start again: %s", strerror(errno));
+		report("the damaged index was removed, but stemma cannot restart itself: %s", strerror(errno));
+		report_hint("repeat the command");
 	}
 	if (has_printed())
 		store_drop(home, &err);

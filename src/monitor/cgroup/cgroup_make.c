@@ -120,11 +120,11 @@ static void switch_on(struct cgroup_hier *h, const char *run, const char *contro
 		return;
 	if (!cgroup_read_file(h->parent_dir, "cgroup.controllers", text, sizeof(text)) ||
 	    !has_controller(text, controller)) {
-		snprintf(why, n, "the control group has no %s controller to hand on", controller);
+		snprintf(why, n, "the control group does not offer the %s controller", controller);
 		return;
 	}
 	if (has_foreign_children(h->parent_dir)) {
-		snprintf(why, n, "other groups stand beside ours, and the %s controller would be switched on for them too",
+		snprintf(why, n, "the %s controller is not enabled, because this would affect other control groups",
 		         controller);
 		return;
 	}
@@ -143,11 +143,10 @@ static void switch_on(struct cgroup_hier *h, const char *run, const char *contro
 			unlinkat(h->parent_dir, name, AT_REMOVEDIR);
 	}
 	if (rc == -EBUSY)
-		snprintf(why, n,
-		         "other processes are in the control group itself, which keeps the %s controller from its children",
+		snprintf(why, n, "the %s controller cannot be enabled, because other processes are in the control group itself",
 		         controller);
 	else if (rc < 0)
-		snprintf(why, n, "the %s controller cannot be switched on: %s", controller, strerror(-rc));
+		snprintf(why, n, "the %s controller cannot be enabled: %s", controller, strerror(-rc));
 }
 
 /* Makes our group in one hierarchy. 0 or -errno with a sentence in why. */

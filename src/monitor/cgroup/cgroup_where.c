@@ -161,7 +161,7 @@ static void find_obstacle(struct cgroup_where *w, const char *what)
 			snprintf(w->why, sizeof(w->why), "the control group %.150s is the batch system's (%s)", w->group, batch);
 		else if (unit && !(unit_dir && delegated(unit_dir)))
 			snprintf(w->why, sizeof(w->why),
-			         "the control group %.150s is systemd's, and was not handed over (Delegate=)", w->group);
+			         "the control group %.150s belongs to systemd and is not delegated (set Delegate=yes)", w->group);
 		free(unit_dir);
 	}
 }
@@ -174,7 +174,7 @@ int cgroup_where(struct cgroup_where ret[CGROUP_PLACES])
 int cgroup_where_in(const char *mountinfo, const char *cgroup, struct cgroup_where ret[CGROUP_PLACES])
 {
 	static const char *const what[CGROUP_PLACES] = {"version 2", "memory controller", "CPU accounting",
-	                                                "controller of process numbers", "freezer"};
+	                                                "pids controller", "freezer"};
 	char *groups[CGROUP_PLACES] = {0}, *line = NULL;
 	size_t size = 0;
 	memset(ret, 0, CGROUP_PLACES * sizeof(*ret));
