@@ -14,6 +14,7 @@
 #include "import/doc.h"
 #include "monitor/procevents.h"
 #include "site/broker.h"
+#include "site/database.h"
 #include "site/http.h"
 #include "spec/make.h"
 
@@ -398,10 +399,11 @@ static void check_languages(struct report *r)
 /* All of it is to fit a screen: what works needs no line of its own but in the JSON. */
 static void check_carriers(struct report *r)
 {
-	const bool http = http_is_there(), nats = broker_is_there();
-	if (!http || !nats || r->json)
-		check(r, "many machines", http && nats ? GOOD : LIMITED, "ship and collect: a shared folder%s%s%s%s",
+	const bool http = http_is_there(), nats = broker_is_there(), pq = database_is_there();
+	if (!http || !nats || !pq || r->json)
+		check(r, "many machines", http && nats && pq ? GOOD : LIMITED, "ship and collect: a shared folder%s%s%s%s%s",
 		      http ? ", HTTPS" : "", nats ? ", NATS" : "",
+		      pq ? "; site load: PostgreSQL" : "; no site load: built without libpq, or it is not installed",
 		      http ? "" : "; no HTTPS: built without libcurl or libmicrohttpd, or one is not installed",
 		      nats ? "" : "; no NATS: built without libnats, or it is not installed");
 }

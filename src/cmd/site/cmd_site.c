@@ -1,0 +1,68 @@
+/* stemma site: the record in a database, for the questions of many. */
+#include "answer/fmt.h"
+#include "cmd/cmd.h"
+#include "cmd/ui/js_print.h"
+#include "site/database.h"
+#include "site/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static int print_load(const struct opts_site *o, const struct load_result *r)
+{
+	if (o->json) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_num(all, "rows", r->rows);
+		js_num(all, "written_rows", r->written);
+		js_num(all, "written_bytes", r->bytes);
+		js_num(all, "pieces", r->pieces);
+		js_num(all, "changed_pieces", r->changed);
+		return js_print(all, false);
+	}
+	struct buf size = {0};
+	fmt_size(&size, r->bytes, false);
+	printf("%llu row%s, of which %llu %s written (%s)\n", (unsigned long long)r->rows, str_plural(r->rows),
+	       (unsigned long long)r->written, r->written == 1 ? "was" : "were", buf_cstr(&size));
+	buf_release(&size);
+	return STATUS_OK;
+}
+
+static int load_into(struct cmd *c, const struct opts_site *o, const char *url)
+{
+	struct err err = {0};
+	struct load_result r;
+	struct database *to = NULL;
+	struct utsname host;
+	char *home = NULL, *source = NULL;
+	int status = cmd_store_exists(c);
+	if (status != STATUS_OK)
+		return status;
+	uname(&host);
+	if (database_open(url, &err, &to) < 0 || load_begin(to, &err) < 0)
+		status = report_err(&err, STATUS_SELF);
+	else if ((status = cmd_store(c, o->no_index)) != STATUS_OK)
+		;
+	else if (store_places(cmd_home(c), &err, &home, NULL) < 0)
+		status = report_err(&err, STATUS_SELF);
+	else if (asprintf(&source, "%s:%s", host.nodename, home) < 0)
+		status = report_lack(STATUS_SELF);
+	else if (load_record(to, store_sqlite(c->store), source, o->replace, &err, &r) < 0)
+		status = report_err(&err, STATUS_SELF);
+	else
+		status = print_load(o, &r);
+	database_close(to);
+	free(source);
+	free(home);
+	return status;
+}
+
+int cmd_site(struct cmd *c, const struct opts_site *o)
+{
+	if (c->n_operands != 2 || strcmp(c->operands[0], "load") != 0)
+		return report_usage(c, "site needs: load postgresql://HOST/DATABASE");
+	if (!database_is_url(c->operands[1]))
+		return report_usage(c, "'%s' is not a database: postgresql://HOST/DATABASE is one", c->operands[1]);
+	return load_into(c, o, c->operands[1]);
+}

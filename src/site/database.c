@@ -1,0 +1,82 @@
+#include "site/database.h"
+
+#include "base/io.h"
+#include "site/pq_module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+static const struct pq_module *module;
+
+static int load_pq(struct err *err)
+{
+	char path[PATH_MAX];
+	if (module)
+		return 0;
+	void *h = io_own("../site/stemma-pq.so", "../" STEMMA_LIBDIR "/stemma/stemma-pq.so", path, sizeof(path))
+	              ? dlopen(path, RTLD_NOW | RTLD_LOCAL)
+	              : NULL;
+	module = h ? dlsym(h, PQ_MODULE_SYMBOL) : NULL;
+	if (module)
+		return 0;
+	const char *why = h ? "it is of another version" : dlerror();
+	err_set(err, 0, "stemma cannot speak to PostgreSQL%s%s", why ? ": " : "", why ? why : "");
+	err_hint(err, "install libpq and build stemma with it");
+	return -ENOSYS;
+}
+
+bool database_is_there(void)
+{
+	struct err err = {0};
+	return load_pq(&err) == 0;
+}
+
+bool database_is_url(const char *url)
+{
+	return !strncmp(url, "postgresql://", 13) || !strncmp(url, "postgres://", 11);
+}
+
+int database_open(const char *url, struct err *err, struct database **ret)
+{
+	int rc = load_pq(err);
+	return rc < 0 ? rc : module->open(url, err, ret);
+}
+
+void database_close(struct database *d)
+{
+	if (d)
+		module->close(d);
+}
+
+int database_version(const struct database *d)
+{
+	return module->version(d);
+}
+
+int database_exec(struct database *d, const char *sql, struct err *err)
+{
+	return module->exec(d, sql, err);
+}
+
+int database_query(struct database *d, const char *sql, const char *const *params, struct err *err,
+                   int (*row)(void *arg, const char *const *columns), void *arg)
+{
+	return module->query(d, sql, params, err, row, arg);
+}
+
+int database_copy(struct database *d, const char *sql, struct err *err)
+{
+	return module->copy(d, sql, err);
+}
+
+int database_put(struct database *d, const void *p, size_t n, struct err *err)
+{
+	return module->put(d, p, n, err);
+}
+
+int database_copied(struct database *d, struct err *err)
+{
+	return module->copied(d, err);
+}

@@ -1,0 +1,36 @@
+/* database.h - a connection to a PostgreSQL database. The library, libpq, is in a module of its own, pq_module.c, which
+ * is loaded when it is needed; a stemma that was built without it says so.
+ *
+ * Not safe for threads. Statements are stemma's own; what comes from a record goes as COPY rows or as parameters. */
+#ifndef STEMMA_SITE_DATABASE_H
+#define STEMMA_SITE_DATABASE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct database;
+/* Is it a database's URL (postgresql:// or postgres://)? */
+bool database_is_url(const char *url);
+/* Is the module there? */
+bool database_is_there(void);
+/* url: also what libpq takes beside it, from the environment and its files (PGPASSFILE, PGSERVICE ...). 0, or -errno
+ * with a sentence: -ENOSYS, there is no module; -EHOSTUNREACH, the server does not let us in or is not there. */
+int database_open(const char *url, struct err *err, struct database **ret);
+void database_close(struct database *d); /* NULL is fine; what was not committed is rolled back */
+
+/* The server's version, as 150018. */
+int database_version(const struct database *d);
+/* Statements without an answer, one or several. 0, or -EIO with the server's sentence. */
+int database_exec(struct database *d, const char *sql, struct err *err);
+/* A query with up to 8 parameters as text ($1 ...; NULL ends them). row is called for each row with its columns as
+ * text (NULL: null); what it returns ends the query where it is not 0. 0, -EIO, or what row returned. */
+int database_query(struct database *d, const char *sql, const char *const *params, struct err *err,
+                   int (*row)(void *arg, const char *const *columns), void *arg);
+/* COPY ... FROM STDIN begins; bytes of rows; it ends. 0, or -EIO with the server's sentence. */
+int database_copy(struct database *d, const char *sql, struct err *err);
+int database_put(struct database *d, const void *p, size_t n, struct err *err);
+int database_copied(struct database *d, struct err *err);
+
+#endif

@@ -1,0 +1,283 @@
+/* load_schema.c - the tables in a PostgreSQL database, their indexes, and who may read which rows.
+ *
+ * A role of the database reads what stemma_load.reader says: rows with its name (or one of a group that it is in) and a
+ * user of the record; with NULL in the place of the user it reads all. Then a role reads the runs of those users, and
+ * what these runs touched. Who is not in the table reads nothing. The owner of the tables, who loads, reads all. */
+#include "site/load_int.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tables ---- */
+
+#define VIEW(view)                                                                                                     \
+	enum load_columns_of_##view                                                                                        \
+	{
+#define COLUMN(view, name, type) L_##view##_##name,
+#define END_VIEW(view)                                                                                                 \
+	L_COLUMNS_##view                                                                                                   \
+	}                                                                                                                  \
+	;
+#include "store/views/views.def"
+
+#define TYPE_INTEGER "bigint"
+#define TYPE_TEXT "text"
+#define TYPE_REAL "double precision"
+#define VIEW(view) static const char columns_##view[] =
+#define COLUMN(view, name, type) ", \"" #name "\""
+#define END_VIEW(view) ;
+#include "store/views/views.def"
+#define VIEW(view) static const char define_##view[] =
+#define COLUMN(view, name, type) ", \"" #name "\" " TYPE_##type
+#define END_VIEW(view) ;
+#include "store/views/views.def"
+
+#define TABLE(view, key, by)                                                                                           \
+	{                                                                                                                  \
+#view, columns_##view + 2, define_##view + 2, L_COLUMNS_##view, L_##view##_##key, by                           \
+	}
+const struct load_table load_tables[] = {
+    TABLE(run, id, LOAD_BY_64),
+    TABLE(execution, id, LOAD_BY_EXECUTION),
+    TABLE(file, id, LOAD_BY_64),
+    TABLE(version, file, LOAD_BY_64),
+    TABLE(access, execution, LOAD_BY_EXECUTION),
+    TABLE(io, execution, LOAD_BY_EXECUTION),
+    TABLE(edge, from_id, LOAD_BY_EXECUTION),
+    TABLE(input, version, LOAD_BY_VERSION),
+    TABLE(attribute, id, LOAD_BY_MIXED),
+    TABLE(name, file, LOAD_BY_64),
+    TABLE(gap, execution, LOAD_BY_EXECUTION),
+    TABLE(property, run, LOAD_BY_64),
+    TABLE(result, run, LOAD_BY_64),
+    TABLE(annotation, run, LOAD_BY_64),
+    TABLE(mpi_rank, run, LOAD_BY_64),
+    TABLE(mpi_io, run, LOAD_BY_64),
+    TABLE(hdf5_object, run, LOAD_BY_64),
+    TABLE(hdf5_part, run, LOAD_BY_64),
+    TABLE(summary, id, LOAD_BY_64),
+    TABLE(figure, summary, LOAD_BY_64),
+    TABLE(build, id, LOAD_BY_64),
+    TABLE(build_input, build, LOAD_BY_64),
+    TABLE(build_output, build, LOAD_BY_64),
+};
+const unsigned load_n_tables = sizeof(load_tables) / sizeof(load_tables[0]);
+
+/* ---- pieces ---- */
+
+enum { MIXED_FEW = 20 }; /* numbers below 2^20 are of runs, or of executions of process 0, of which there is none */
+
+static unsigned shift_of(const struct load_table *t, int64_t number)
+{
+	switch (t->by) {
+	case LOAD_BY_EXECUTION:
+		return 26;
+	case LOAD_BY_VERSION:
+		return 30;
+	case LOAD_BY_MIXED:
+		return number >> MIXED_FEW ? 26 : 6;
+	default:
+		return 6;
+	}
+}
+
+int64_t load_piece(const struct load_table *t, int64_t number)
+{
+	const unsigned shift = shift_of(t, number);
+	const int64_t above = t->by == LOAD_BY_MIXED && shift == 26 ? 1 << (MIXED_FEW - 6) : 0;
+	return (number >> shift) + above;
+}
+
+void load_piece_range(const struct load_table *t, int64_t piece, int64_t *lo, int64_t *hi)
+{
+	const int64_t few = 1 << (MIXED_FEW - 6);
+	if (t->by != LOAD_BY_MIXED) {
+		*lo = piece << shift_of(t, 0);
+		*hi = (piece + 1) << shift_of(t, 0);
+	} else if (piece >= 0 && piece < few) {
+		*lo = piece << 6;
+		*hi = (piece + 1) << 6;
+	} else {
+		*lo = (piece - few) << 26;
+		*hi = (piece - few + 1) << 26;
+		if (*lo == 0)
+			*lo = 1 << MIXED_FEW;
+	}
+}
+
+/* ---- the schemas ---- */
+
+static const char prepare[] =
+    "CREATE SCHEMA IF NOT EXISTS stemma_load;"
+    "CREATE TABLE IF NOT EXISTS stemma_load.meta (key text PRIMARY KEY, value text);"
+    "CREATE TABLE IF NOT EXISTS stemma_load.piece (\"table\" text, piece bigint, sum text NOT NULL,"
+    " PRIMARY KEY (\"table\", piece));"
+    "CREATE TABLE IF NOT EXISTS stemma_load.reader (role name NOT NULL, sees text);";
+
+/* Paths and digests may be longer than a sorted index allows. */
+static const char indexes[] =
+    "CREATE INDEX ON stemma.run (id); CREATE INDEX ON stemma.run (\"user\"); CREATE INDEX ON stemma.run (ulid);"
+    "CREATE INDEX ON stemma.execution (id); CREATE INDEX ON stemma.execution (run);"
+    "CREATE INDEX ON stemma.file (id); CREATE INDEX ON stemma.file USING hash (path);"
+    "CREATE INDEX ON stemma.version (id); CREATE INDEX ON stemma.version (file);"
+    "CREATE INDEX ON stemma.access (execution); CREATE INDEX ON stemma.access (file);"
+    "CREATE INDEX ON stemma.io (execution); CREATE INDEX ON stemma.io (file);"
+    "CREATE INDEX ON stemma.edge (from_id); CREATE INDEX ON stemma.edge (to_id);"
+    "CREATE INDEX ON stemma.input (version); CREATE INDEX ON stemma.attribute (id);"
+    "CREATE INDEX ON stemma.name USING hash (path); CREATE INDEX ON stemma.name (file);"
+    "CREATE INDEX ON stemma.gap (execution); CREATE INDEX ON stemma.property (run);"
+    "CREATE INDEX ON stemma.result (run); CREATE INDEX ON stemma.annotation (run);"
+    "CREATE INDEX ON stemma.mpi_rank (run); CREATE INDEX ON stemma.mpi_io (run);"
+    "CREATE INDEX ON stemma.hdf5_object (run); CREATE INDEX ON stemma.hdf5_part (run);"
+    "CREATE INDEX ON stemma.summary (id); CREATE INDEX ON stemma.figure (summary);"
+    "CREATE INDEX ON stemma.build (id); CREATE INDEX ON stemma.build (pub);"
+    "CREATE INDEX ON stemma.build_input (build); CREATE INDEX ON stemma.build_output (build);"
+    "CREATE INDEX ON stemma.build_output USING hash (digest);";
+
+#define OWN_RUN "run IN (SELECT id FROM stemma.run)"
+#define OWN_EXECUTION "execution IN (SELECT id FROM stemma.execution)"
+#define OWN_FILE "IN (SELECT file FROM stemma.access)"
+#define OWN_USER "\"user\" IN (SELECT sees FROM stemma_load.reader)"
+/* Subqueries read under the policies of their tables. That of a derivation asks `access`, and that of `version` asks
+ * `edge`: a circle is an error. */
+static const struct policy {
+	const char *table, *own;
+} policies[] = {
+    {"run", OWN_USER},
+    {"execution", OWN_RUN " OR (run IS NULL AND " OWN_USER ")"},
+    {"file", "id " OWN_FILE},
+    {"version", "id IN (SELECT to_id FROM stemma.edge WHERE type = 'used')"
+                " OR id IN (SELECT from_id FROM stemma.edge WHERE type = 'wasGeneratedBy')"},
+    {"access", OWN_EXECUTION},
+    {"io", OWN_EXECUTION},
+    {"edge", "CASE type WHEN 'used' THEN from_id IN (SELECT id FROM stemma.execution)"
+             " WHEN 'wasGeneratedBy' THEN to_id IN (SELECT id FROM stemma.execution)"
+             " WHEN 'wasInformedBy' THEN from_id IN (SELECT id FROM stemma.execution)"
+             " AND to_id IN (SELECT id FROM stemma.execution)"
+             " ELSE from_id IN (SELECT generated FROM stemma.access) END"},
+    {"input", OWN_EXECUTION},
+    {"attribute", "CASE kind WHEN 'run' THEN id IN (SELECT id FROM stemma.run)"
+                  " ELSE id IN (SELECT id FROM stemma.execution) END"},
+    {"name", "file " OWN_FILE},
+    {"gap", OWN_EXECUTION " OR (execution IS NULL AND " OWN_RUN ")"},
+    {"property", OWN_RUN},
+    {"result", OWN_RUN},
+    {"annotation", OWN_RUN},
+    {"mpi_rank", OWN_RUN},
+    {"mpi_io", OWN_RUN},
+    {"hdf5_object", OWN_RUN},
+    {"hdf5_part", OWN_RUN},
+    {"summary", OWN_RUN},
+    {"figure", "summary IN (SELECT id FROM stemma.summary)"},
+    {"build", OWN_USER},
+    {"build_input", "build IN (SELECT id FROM stemma.build)"},
+    {"build_output", "build IN (SELECT id FROM stemma.build)"},
+};
+
+/* What a centre asks. Each reader's answer is of the rows that the reader may see, so of PostgreSQL 15 on: before, a
+ * view had its owner's rights. An unknown is never counted as nothing: it has a column of its own. */
+#define MONTH(t) "to_char(to_timestamp(" t " / 1000000000) AT TIME ZONE 'UTC', 'YYYY-MM') AS month"
+#define USERS "count(DISTINCT e.\"user\") AS users, count(DISTINCT e.run) AS runs, count(*) AS executions"
+static const char views[] =
+    "CREATE VIEW stemma.program_use WITH (security_invoker) AS SELECT f.path AS program, " MONTH(
+        "e.began") ", " USERS ", round(sum(e.cpu) / 3.6e12, 6) AS core_hours, count(*) - count(e.cpu) AS of_unknown_cpu"
+                   " FROM stemma.execution e JOIN stemma.file f ON f.id = e.exe GROUP BY 1, 2;"
+                   "CREATE VIEW stemma.library_use WITH (security_invoker) AS SELECT l.path AS library, " MONTH(
+                       "e.began") ", " USERS " FROM stemma.execution e JOIN stemma.access a ON a.execution = e.id JOIN "
+                                  "stemma.file l ON l.id = a.file"
+                                  " WHERE l.path ~ '\\.so(\\.[0-9.]+)?$' AND l.kind = 'regular' GROUP BY 1, 2;"
+                                  "CREATE VIEW stemma.compiler_use WITH (security_invoker) AS SELECT compiler, "
+                                  "version, " MONTH(
+                                      "began") ", count(DISTINCT \"user\") AS users, count(*) AS builds FROM "
+                                               "stemma.build GROUP BY 1, 2, 3;"
+                                               "CREATE VIEW stemma.built_use WITH (security_invoker) AS SELECT o.path "
+                                               "AS program, b.pub AS build, b.compiler,"
+                                               " b.version, " USERS " FROM stemma.execution e JOIN stemma.version v ON "
+                                               "v.file = e.exe AND v.began <= e.began"
+                                               " JOIN stemma.build_output o ON o.size = v.size AND o.mtime = v.mtime "
+                                               "JOIN stemma.build b ON b.id = o.build"
+                                               " WHERE NOT EXISTS (SELECT FROM stemma.version w WHERE w.file = v.file "
+                                               "AND w.n > v.n AND w.began <= e.began)"
+                                               " GROUP BY 1, 2, 3, 4;"
+                                               "CREATE VIEW stemma.file_use WITH (security_invoker) AS SELECT f.id AS "
+                                               "file, f.path,"
+                                               " max(a.began) FILTER (WHERE a.mode LIKE '%read%') AS last_read_seen,"
+                                               " max(a.began) FILTER (WHERE a.mode LIKE '%write%') AS last_write_seen, "
+                                               "count(DISTINCT e.\"user\") AS users"
+                                               " FROM stemma.file f JOIN stemma.access a ON a.file = f.id JOIN "
+                                               "stemma.execution e ON e.id = a.execution"
+                                               " WHERE f.kind = 'regular' GROUP BY 1, 2;";
+
+/* `SELECT ... FROM run` then finds the table; only the database's owner may set it. */
+static const char search_path[] =
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = stemma, public', current_database());"
+    " EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
+
+static const char readers[] = "ALTER TABLE stemma_load.reader ENABLE ROW LEVEL SECURITY;"
+                              "DROP POLICY IF EXISTS own ON stemma_load.reader;"
+                              "CREATE POLICY own ON stemma_load.reader FOR SELECT USING (EXISTS (SELECT FROM pg_roles r"
+                              " WHERE r.rolname = role AND pg_has_role(current_user, r.oid, 'USAGE')));"
+                              "GRANT USAGE ON SCHEMA stemma, stemma_load TO PUBLIC;"
+                              "GRANT SELECT ON ALL TABLES IN SCHEMA stemma TO PUBLIC;"
+                              "GRANT SELECT ON stemma_load.reader TO PUBLIC;";
+
+_Static_assert(sizeof(policies) / sizeof(policies[0]) == sizeof(load_tables) / sizeof(load_tables[0]),
+               "each table has a policy");
+
+static void layout_name(char ret[32])
+{
+	struct buf all = {0};
+	buf_printf(&all, "%s%s%s%s", indexes, views, search_path, readers);
+	for (unsigned i = 0; i < load_n_tables; i++)
+		buf_printf(&all, "%s %s %s %d;", load_tables[i].name, load_tables[i].define, policies[i].own,
+		           (int)load_tables[i].by);
+	snprintf(ret, 32, "%016llx", (unsigned long long)hash_str(buf_view(&all)));
+	buf_release(&all);
+}
+
+static int note_layout(void *arg, const char *const *columns)
+{
+	snprintf(arg, 32, "%s", columns[0] ? columns[0] : "");
+	return 0;
+}
+
+int load_schema(struct database *to, struct err *err, bool *ret_made)
+{
+	char layout[32], there[32] = "";
+	struct buf sql = {0};
+	layout_name(layout);
+	int rc = database_exec(to, prepare, err);
+	if (rc == 0)
+		rc = database_query(to, "SELECT value FROM stemma_load.meta WHERE key = 'layout'", NULL, err, note_layout,
+		                    there);
+	*ret_made = rc == 0 && strcmp(layout, there) != 0;
+	if (rc < 0 || !*ret_made)
+		return rc;
+	buf_printf(&sql, "DROP SCHEMA IF EXISTS stemma CASCADE; CREATE SCHEMA stemma; DELETE FROM stemma_load.piece;");
+	for (unsigned i = 0; i < load_n_tables; i++)
+		buf_printf(&sql, "CREATE TABLE stemma.%s (%s);", load_tables[i].name, load_tables[i].define);
+	buf_printf(&sql,
+	           "INSERT INTO stemma_load.meta VALUES ('layout', '%s') ON CONFLICT (key) DO UPDATE SET value = '%s';",
+	           layout, layout);
+	rc = sql.failed ? err_set(err, ENOMEM, "cannot load") : database_exec(to, buf_cstr(&sql), err);
+	buf_release(&sql);
+	return rc;
+}
+
+int load_schema_finish(struct database *to, struct err *err)
+{
+	struct buf sql = {0};
+	buf_printf(&sql, "%s", indexes);
+	for (unsigned i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+		buf_printf(&sql,
+		           "ALTER TABLE stemma.%s ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON stemma.%s FOR SELECT USING"
+		           " (EXISTS (SELECT FROM stemma_load.reader WHERE sees IS NULL) OR %s);",
+		           policies[i].table, policies[i].table, policies[i].own);
+	buf_printf(&sql, "%s%s%s", database_version(to) >= 150000 ? views : "", search_path, readers);
+	int rc = sql.failed ? err_set(err, ENOMEM, "cannot load") : database_exec(to, buf_cstr(&sql), err);
+	buf_release(&sql);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* pq_module.h - what the module for PostgreSQL exports: one table. Private to site. */
+#ifndef STEMMA_SITE_PQ_MODULE_H
+#define STEMMA_SITE_PQ_MODULE_H
+
+#include "site/database.h"
+
+#define PQ_MODULE_SYMBOL "stemma_pq_module_1"
+
+struct pq_module {
+	int (*open)(const char *url, struct err *err, struct database **ret);
+	void (*close)(struct database *d);
+	int (*version)(const struct database *d);
+	int (*exec)(struct database *d, const char *sql, struct err *err);
+	int (*query)(struct database *d, const char *sql, const char *const *params, struct err *err,
+	             int (*row)(void *arg, const char *const *columns), void *arg);
+	int (*copy)(struct database *d, const char *sql, struct err *err);
+	int (*put)(struct database *d, const void *p, size_t n, struct err *err);
+	int (*copied)(struct database *d, struct err *err);
+};
+extern const struct pq_module stemma_pq_module_1 __attribute__((visibility("default")));
+
+#endif
