@@ -102,6 +102,6 @@ check 'what takes more than a minute is not run without being confirmed'
 cmd 2 diff --trace --repeat 2 --no-rerun && cmd 2 diff --repeat 2 && says "$err" 'require --trace' && cmd 2 diff --trace --repeat 2 traces traces && STEMMA_TRACE=$PWD/traces ./noisy in log
 cmd 2 diff --trace --repeat 2 "$(find "$T/record/trace" -name '*.trace' | head -n 1)" "$(find "$T/record/trace" -name '*.trace' | tail -n 1)" && says "$err" 'only a run with traces of functions can be repeated'
 check 'what has no run cannot be repeated'
-echo 7 >in && cmd 0 run --trace -- ./noisy in log && echo 11 >in && cmd 0 run --trace -- ./noisy in log && echo 12 >in && cmd 2 diff --trace --repeat 2 && says "$err" 'A cannot be run again: in, which' && runs 10
+echo 7 >in && cmd 0 run --trace -- ./noisy in log && echo 11 >in && cmd 0 run --trace -- ./noisy in log && echo 12 >in && cmd 2 diff --trace --repeat 2 && says "$err" 'run A cannot be repeated: in, which' && runs 10
 check 'nor what lacks an input: it is named'
 finish
