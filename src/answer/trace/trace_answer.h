@@ -65,8 +65,13 @@ struct trace_pair {
 	uint32_t n_names;
 	struct pair_calls *calls; /* they are traces of calls (trace_calls_words.h); NULL */
 	const struct trace_noise
-	    *noise;       /* what differs between runs of A is left out (trace_noise.h); NULL: that is not known */
-	bool noise_hides; /* without that they differ */
+	    *noise; /* what differs between runs of A is left out (trace_noise.h); NULL: that is not known */
+	/* Where the first difference, or datum, was taken back: the same threads, run again and recorded more closely
+	 * there, and how many of its differences stand for the first one. NULL. */
+	const struct trace_pair *closer;
+	size_t n_closer;
+	const char *closer_why; /* why there is none, in words; NULL: nobody looked */
+	bool noise_hides;       /* without that they differ */
 	struct trace_outputs outputs;
 };
 struct trace_view {
@@ -99,6 +104,12 @@ enum trace_verdict {
 enum trace_verdict trace_verdict(const struct trace_pair *p);
 
 const char *trace_verdict_word(enum trace_verdict v);
+
+/* How many differences are told, and number i of them with the pair that it is of: p, or the closer one. */
+size_t trace_differences(const struct trace_pair *p);
+const struct trace_pair *trace_difference(const struct trace_pair *p, size_t i, const struct difference **ret);
+/* ... and the one whose first datum is told. */
+const struct trace_pair *trace_of_datum(const struct trace_pair *p);
 
 /* NULL: it has none that is known. */
 const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);

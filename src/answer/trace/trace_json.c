@@ -313,15 +313,22 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_put(o, "functions_changed", changed);
 	js_bool(o, "partial", p->c.partial);
 	js_num(o, "aligned", p->c.result.common);
-	js_num(o, "divergences_total", p->c.result.total);
-	for (size_t i = 0; i < p->c.n; i++)
-		js_add(list, divergence(p, &p->c.v[i]));
+	js_num(o, "divergences_total", p->c.result.total + trace_differences(p) - p->c.n);
+	for (size_t i = 0; i < trace_differences(p); i++) {
+		const struct difference *d;
+		const struct trace_pair *q = trace_difference(p, i, &d);
+		json_t *one = divergence(q, d);
+		if (q != p)
+			js_bool(one, "closer", true);
+		js_add(list, one);
+	}
 	js_put(o, "divergences", list);
 	js_bool(o, "operands", p->c.operands);
 	if (p->c.data) {
 		json_t *data = json_object();
-		js_put(data, "a", spot(p, 0, &p->c.datum[0]));
-		js_put(data, "b", spot(p, 1, &p->c.datum[1]));
+		const struct trace_pair *q = trace_of_datum(p);
+		js_put(data, "a", spot(q, 0, &q->c.datum[0]));
+		js_put(data, "b", spot(q, 1, &q->c.datum[1]));
 		js_put(o, "data", data);
 	}
 	if (p->c.message)

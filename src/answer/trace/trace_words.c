@@ -63,6 +63,23 @@ bool trace_is_incomplete(const struct trace_pair *p, int side)
 	return t->damaged || t->gaps || t->info.end == TRACE_STOPPED || (t->info.end == TRACE_CUT && !ended);
 }
 
+size_t trace_differences(const struct trace_pair *p)
+{
+	return p->n_closer ? p->n_closer + p->c.n - 1 : p->c.n;
+}
+
+const struct trace_pair *trace_difference(const struct trace_pair *p, size_t i, const struct difference **ret)
+{
+	const struct trace_pair *of = i < p->n_closer ? p->closer : p;
+	*ret = &of->c.v[i < p->n_closer || !p->n_closer ? i : i - p->n_closer + 1];
+	return of;
+}
+
+const struct trace_pair *trace_of_datum(const struct trace_pair *p)
+{
+	return p->closer && p->closer->c.data ? p->closer : p;
+}
+
 const char *trace_verdict_word(enum trace_verdict v)
 {
 	static const char *const words[] = {"same", "data", "control", "turns", "output", "unknown", "noise"};

@@ -160,9 +160,13 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 	note_side(p, 1, b);
 	if (p->searched)
 		buf_printf(b, "%s\n", p->searched);
-	if (p->c.n && trace_is_silent(&p->c.v[0]))
+	if (p->closer)
+		buf_printf(b, "A and B were run again for what their traces had taken back at the first difference\n");
+	if (p->c.n && !p->n_closer && trace_is_silent(&p->c.v[0]))
 		buf_printf(b, "the first difference reached no system call and was not recorded: stemma run --trace-full shows "
 		              "its line\n");
+	if (p->closer_why)
+		buf_printf(b, "%s\n", p->closer_why);
 	if (!p->c.result.exact)
 		buf_printf(b, "the steps after the first divergence differ too much for an optimal alignment\n");
 }
@@ -175,10 +179,11 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 		return;
 	}
 	if (p->c.data) {
+		const struct trace_pair *q = trace_of_datum(p);
 		buf_printf(b, "no control difference, data differs: first in ");
-		trace_words_datum(p, b);
+		trace_words_datum(q, b);
 		buf_printf(b, ": ");
-		trace_words_operands(p, p->c.datum, b);
+		trace_words_operands(q, q->c.datum, b);
 		return;
 	}
 	if (trace_verdict(p) == TRACE_OUTPUT)

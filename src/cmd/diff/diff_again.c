@@ -47,6 +47,43 @@ static void print_rerun_plan(const struct again_job *j, FILE *f)
 	}
 }
 
+/* Does a step read the file? */
+static bool is_read(const struct again_side *s, size_t file)
+{
+	for (size_t t = 0; t < s->n; t++)
+		for (size_t q = 0; q < s->v[t].n_files; q++)
+			if (s->v[t].files[q] == file)
+				return true;
+	return false;
+}
+
+bool again_job_lacks(const struct again_job *j, int side)
+{
+	const struct again_side *s = &j->ret->plan.side[side];
+	bool lacks = s->refused != NULL;
+	for (size_t i = 0; i < s->n_files; i++)
+		lacks |= is_read(s, i) && rerun_lacks(&s->files[i].f);
+	return lacks;
+}
+
+double again_job_seconds(const struct again_job *j, int side)
+{
+	const struct again_side *s = &j->ret->plan.side[side];
+	double sum = 0;
+	struct run_info run;
+	struct exec_info x;
+	if (s->whole) {
+		bool known = store_run_told(j->c->store, s->run, &run) > 0 && run.end != TIME_NONE && run.end >= run.start;
+		return known ? (double)(run.end - run.start) / 1e9 : -1;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (store_exec(j->c->store, s->v[i].exec, &x) <= 0 || x.end == TIME_NONE || x.end < x.start)
+			return -1;
+		sum += (double)(x.end - x.start) / 1e9;
+	}
+	return sum;
+}
+
 /* Files that are not to be had, each once. Are there any? */
 static bool report_missing(const struct again_job *j)
 {
@@ -60,12 +97,8 @@ static bool report_missing(const struct again_job *j)
 			any = true;
 		}
 		for (size_t i = 0; i < s->n_files; i++) {
-			bool used = false;
-			for (size_t t = 0; t < s->n; t++)
-				for (size_t q = 0; q < s->v[t].n_files; q++)
-					used |= s->v[t].files[q] == i;
 			const struct rerun_file *x = &s->files[i].f;
-			if (!used || !rerun_lacks(x))
+			if (!is_read(s, i) || !rerun_lacks(x))
 				continue;
 			struct buf b = {0};
 			fmt_name(&b, str_of(x->name));

@@ -180,7 +180,8 @@ static void set_step_environment(const struct again_job *j, const struct again_s
                                  const char *trace)
 {
 	struct buf b = {0};
-	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS"};
+	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS",
+	                                   "STEMMA_TRACE_ZOOM"};
 	extern char **environ;
 	char **env = rerun_environment(t->env, true, NULL);
 	if (env)
@@ -198,6 +199,8 @@ static void set_step_environment(const struct again_job *j, const struct again_s
 		for (size_t i = 0; programs && programs[i]; i++)
 			buf_printf(&b, "%s%s", i ? ":" : "", programs[i]);
 		setenv(ours[2], buf_cstr(&b), 1);
+		if (j->zoom)
+			setenv(ours[3], j->zoom, 1);
 	}
 	buf_release(&b);
 }

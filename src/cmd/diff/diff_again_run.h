@@ -13,9 +13,10 @@ struct again_job {
 	const struct opts_diff *o;
 	struct trace_set *set;
 	struct traced_again *ret;
-	unsigned round;  /* 0: the first time; each has a part of the folder of its own */
-	char **programs; /* that are traced, NULL-terminated, not owned; NULL: those of the plan */
-	bool full;       /* as stemma run --trace-full */
+	unsigned round;   /* 0: the first time; each has a part of the folder of its own */
+	const char *zoom; /* STEMMA_TRACE_ZOOM, not owned; NULL: none */
+	char **programs;  /* that are traced, NULL-terminated, not owned; NULL: those of the plan */
+	bool full;        /* as stemma run --trace-full */
 };
 
 /* Makes the folder that all of it happens in, j->ret->folder. */
@@ -24,6 +25,10 @@ int again_job_folder(struct again_job *j);
 int again_job_begin_round(struct again_job *j, int side, unsigned round);
 /* Can the sides that ret->needs names be run again, by what there is and by whose record it is? STATUS_OK. */
 int again_job_check(const struct again_job *j);
+/* Is there something that the side needs, and that is not to be had? Or must it not be run? */
+bool again_job_lacks(const struct again_job *j, int side);
+/* How long the side's steps took when they were recorded, in seconds; -1: not known. */
+double again_job_seconds(const struct again_job *j, int side);
 /* Adds the traces of this round to a set, and brings it into its order. */
 int again_job_take_in(const struct again_job *j, int side, struct trace_set *ret);
 /* A path in the part of it that is the side's in this round: malloc'ed; NULL without memory. */

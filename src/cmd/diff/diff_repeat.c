@@ -95,29 +95,10 @@ static int plan_command(struct again_job *j)
 	return again_job_check(j);
 }
 
-/* How long A's steps took when they were recorded, in seconds; -1: not known. */
-static double estimate_seconds(const struct again_job *j)
-{
-	const struct again_side *s = &j->ret->plan.side[0];
-	double sum = 0;
-	struct run_info run;
-	struct exec_info x;
-	if (s->whole) {
-		bool known = store_run_told(j->c->store, s->run, &run) > 0 && run.end != TIME_NONE && run.end >= run.start;
-		return known ? (double)(run.end - run.start) / 1e9 : -1;
-	}
-	for (size_t i = 0; i < s->n; i++) {
-		if (store_exec(j->c->store, s->v[i].exec, &x) <= 0 || x.end == TIME_NONE || x.end < x.start)
-			return -1;
-		sum += (double)(x.end - x.start) / 1e9;
-	}
-	return sum;
-}
-
 /* Shows what it will cost, and asks where that is much or not known. */
 static bool is_cost_accepted(const struct again_job *j, unsigned times)
 {
-	double one = estimate_seconds(j), all = one * times;
+	double one = again_job_seconds(j, 0), all = one * times;
 	char answer[16];
 	if (one < 0)
 		report_line("A is run again; how long it takes is not known");

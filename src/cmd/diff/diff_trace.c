@@ -4,6 +4,7 @@
 #include "answer/trace/trace_compare.h"
 #include "cmd/diff/diff_again.h"
 #include "cmd/diff/diff_repeat.h"
+#include "cmd/diff/diff_zoom.h"
 #include "cmd/ui/js_print.h"
 
 #include <errno.h>
@@ -157,11 +158,14 @@ static int compare_and_print(struct cmd *c, const struct opts_diff *o, const cha
                              struct traced_again *again, struct trace_comparison *j)
 {
 	struct trace_noise noise = {0};
+	struct diff_zoom zoom = {0};
 	int status = compare_sets(c, o, again, &noise, j);
 	if (status == STATUS_OK) {
+		diff_zoom(c, o, j, noise.recorded + noise.again ? &noise : NULL, &zoom);
 		name_files_that_go(&j->view, again->folder);
 		status = print_traces(c, o, words, again, &j->view);
 	}
+	diff_zoom_release(&zoom);
 	trace_noise_release(&noise);
 	return status;
 }

@@ -106,12 +106,15 @@ static void print_html_pair(const struct trace_output *v, const struct trace_pai
 		print_definition(p->c.message ? "its sender, A | B" : "received before, of a rank that differs, too", &b);
 		fputs("</dl>\n", stdout);
 	}
-	for (size_t i = 0; i < p->c.n; i++) {
+	const size_t n = trace_differences(p);
+	for (size_t i = 0; i < n; i++) {
+		const struct difference *d;
+		const struct trace_pair *q = trace_difference(p, i, &d);
 		if (i == 1)
-			printf("<details><summary>then %zu more</summary>\n", p->c.result.total - 1);
-		put_divergence(p, &p->c.v[i], i == 0);
+			printf("<details><summary>then %zu more</summary>\n", p->c.result.total + n - p->c.n - 1);
+		put_divergence(q, d, i == 0);
 	}
-	if (p->c.n > 1)
+	if (n > 1)
 		puts("</details>");
 	puts("<dl>");
 	trace_words_ends(p, &b);

@@ -48,9 +48,10 @@ static void put_sender(const struct trace_output *v, const struct trace_pair *p)
 	buf_release(&b);
 }
 
-static void put_first(const struct trace_output *v, const struct trace_pair *p)
+static void put_first(const struct trace_output *v, const struct trace_pair *whole)
 {
-	const struct difference *d = &p->c.v[0];
+	const struct difference *d;
+	const struct trace_pair *p = trace_difference(whole, 0, &d);
 	struct buf b = {0};
 	fputs(style_on(v->out, STYLE_BOLD), stdout);
 	trace_words_divergence(p, d, &b);
@@ -70,11 +71,11 @@ static void put_first(const struct trace_output *v, const struct trace_pair *p)
 	}
 	trace_words_meet(p, d, &b);
 	print_headed_lines(v, "meet again", &b);
-	if (p->c.message) {
-		trace_words_message(p, &b);
+	if (whole->c.message) {
+		trace_words_message(whole, &b);
 		print_headed_lines(v, "message", &b);
 	}
-	put_sender(v, p);
+	put_sender(v, whole);
 	if (p->c.data && !p->c.equal) {
 		trace_words_datum(p, &b);
 		buf_printf(&b, ": ");
@@ -87,15 +88,16 @@ static void put_first(const struct trace_output *v, const struct trace_pair *p)
 
 static void put_later(const struct trace_output *v, const struct trace_pair *p)
 {
-	size_t shown = v->all ? p->c.n : p->c.n < 5 ? p->c.n : 5;
+	const size_t n = trace_differences(p), shown = v->all || n < 5 ? n : 5, total = p->c.result.total + n - p->c.n;
 	struct buf b = {0};
 	for (size_t i = 1; i < shown; i++) {
-		const struct difference *d = &p->c.v[i];
-		trace_words_divergence(p, d, &b);
+		const struct difference *d;
+		const struct trace_pair *q = trace_difference(p, i, &d);
+		trace_words_divergence(q, d, &b);
 		size_t at = b.n;
 		buf_printf(&b, " (");
 		size_t start = b.n;
-		trace_words_operands(p, d->at, &b);
+		trace_words_operands(q, d->at, &b);
 		if (b.n == start)
 			b.n = at;
 		else
@@ -103,13 +105,13 @@ static void put_later(const struct trace_output *v, const struct trace_pair *p)
 		at = b.n;
 		buf_printf(&b, "\n  ");
 		start = b.n;
-		trace_words_iterations(p, d, &b);
+		trace_words_iterations(q, d, &b);
 		if (b.n == start)
 			b.n = at;
 		print_headed_lines(v, i == 1 ? "then" : "", &b);
 	}
-	if (p->c.result.total > shown)
-		printf("%-13s and %zu more%s\n", "", p->c.result.total - shown, p->c.n > shown ? " (--all)" : "");
+	if (total > shown)
+		printf("%-13s and %zu more%s\n", "", total - shown, n > shown ? " (--all)" : "");
 	buf_release(&b);
 }
 

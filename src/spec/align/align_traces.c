@@ -227,6 +227,25 @@ int thread_steps_read(const char *path, const struct atlas *m, int side, struct 
 	return 0;
 }
 
+int trace_step_clock(const struct atlas *m, const char *path, int side, size_t step, struct err *err,
+                     uint64_t *ret_clock, uint64_t *ret_words)
+{
+	struct walker w;
+	struct symbol s;
+	int r = walker_open(path, m, side, err, &w);
+	*ret_clock = *ret_words = 0;
+	for (size_t i = 0; r >= 0; i++) {
+		*ret_clock = trace_clock(w.t);
+		r = walker_next(&w, err, &s);
+		if (r <= 0 || i == step)
+			break;
+	}
+	if (r > 0)
+		*ret_words = trace_clock(w.t) - *ret_clock;
+	walker_release(&w);
+	return r < 0 ? r : 0;
+}
+
 /* ---- what is told ---- */
 
 /* A step that is asked for, and where the answer goes. */

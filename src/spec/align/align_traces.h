@@ -63,6 +63,10 @@ struct thread_steps {
 int thread_steps_read(const char *path, const struct atlas *m, int side, struct symbols *symbols, struct err *err,
                       struct thread_steps *ret);
 void thread_steps_release(struct thread_steps *t);
+/* Of a step: how many words the thread had written before it (trace_clock), and how many it stands for. 0, or -errno; 0
+ * words: there is no such step. */
+int trace_step_clock(const struct atlas *m, const char *path, int side, size_t step, struct err *err,
+                     uint64_t *ret_clock, uint64_t *ret_words);
 
 /* ---- what is said of a divergence ---- */
 

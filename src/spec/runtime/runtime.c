@@ -9,7 +9,10 @@
  * STEMMA_TRACE          the folder that traces are made in
  * STEMMA_TRACE_MODE     lazy (default), or full: nothing is taken back
  * STEMMA_TRACE_PROGRAMS last parts of the paths of the programs that are traced, with colons between; all
- * STEMMA_TRACE_BYTES    the most of one thread (1 GiB) */
+ * STEMMA_TRACE_BYTES    the most of one thread (1 GiB)
+ * STEMMA_TRACE_ZOOM     THREAD:FROM:WORDS:COARSE:END, of a lazy trace: from the time on at which the thread has written
+ * FROM words, those that were taken back included, nothing is taken back (COARSE 0), or nothing of more than COARSE
+ * words; after WORDS words the trace ends */
 #include "spec/runtime/process.h"
 #include "spec/runtime/state.h"
 #include "spec/trace/trace.h"
@@ -65,6 +68,10 @@ static uint64_t most = BYTES_DEFAULT;
 static char folder[PATH_MAX];
 static pid_t lists_owner; /* whose lists these are */
 static uint32_t numbered; /* libraries */
+static struct {
+	char thread[64];
+	uint64_t from, words, coarse, ends;
+} zoom;
 
 /* Held for some instructions, with signals blocked or by a thread that ends. In a child of fork the holder may be a
  * thread that is not there: then it is the parent's, and is taken. */
@@ -103,6 +110,20 @@ static int is_program_listed(const char *exe, const char *list)
 
 static void on_thread_end(void *p);
 
+static void read_zoom(const char *text)
+{
+	size_t n = text ? strcspn(text, ":") : 0;
+	char *end;
+	if (!n || n >= sizeof(zoom.thread))
+		return;
+	zoom.from = strtoull(text + n + (text[n] == ':'), &end, 10);
+	zoom.words = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+	zoom.coarse = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+	zoom.ends = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+	if (zoom.words && !*end)
+		memcpy(zoom.thread, text, n);
+}
+
 static void read_trace_settings(void)
 {
 	char exe[PATH_MAX];
@@ -120,6 +141,8 @@ static void read_trace_settings(void)
 		if (most > BYTES_DEFAULT * 64)
 			most = BYTES_DEFAULT * 64;
 	}
+	if (lazy)
+		read_zoom(secure_getenv("STEMMA_TRACE_ZOOM"));
 	have_key = pthread_key_create(&key, on_thread_end) == 0;
 }
 
@@ -350,6 +373,7 @@ static void to_sink(struct state *s)
 	if (mmap(&s->header, STATE_PAGE + SINK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		abort(); /* there is nothing else that could be done with a full one; mapping over oneself takes nothing new */
 	s->sink = 1;
+	s->zoom = ZOOM_NONE;
 	s->keep = UINTPTR_MAX;
 	s->mark = (uint32_t *)UINTPTR_MAX;
 	s->silent_end = NULL;
@@ -384,7 +408,12 @@ static int to_file(struct state *s)
 		s->header.libraries[s->header.n_libraries++] = __stemma_trace_module.told;
 	s->keep = lazy ? 0 : UINTPTR_MAX;
 	s->mark = lazy ? NULL : (uint32_t *)UINTPTR_MAX;
-	s->limit = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
+	s->zoom = zoom.thread[0] && strcmp(zoom.thread, s->header.thread) == 0 ? ZOOM_AHEAD : ZOOM_NONE;
+	s->coarse = s->clock = 0;
+	s->clock_at = s->words;
+	s->clock_next = zoom.from;
+	s->room_end = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
+	state_set_limit(s);
 	return 0;
 }
 
@@ -482,6 +511,30 @@ static struct state *make_first_state(void)
 	return s;
 }
 
+/* The clock has come to where something is to be done, or there is no more room. False: the latter. */
+static bool turn_zoom(struct state *s)
+{
+	const uint32_t *p = (const uint32_t *)(uintptr_t)s->header.next;
+	const uint64_t now = s->clock + (uint64_t)(p - s->clock_at);
+	if (s->zoom == ZOOM_AHEAD && now >= s->clock_next) {
+		s->zoom = ZOOM_WITHIN;
+		s->clock_next = zoom.words < UINT64_MAX - now ? now + zoom.words : UINT64_MAX;
+		s->coarse = zoom.coarse;
+		if (!zoom.coarse) {
+			s->keep = UINTPTR_MAX;
+			s->mark = (uint32_t *)UINTPTR_MAX;
+		}
+		state_set_limit(s);
+	} else if (s->zoom == ZOOM_WITHIN && now >= s->clock_next) {
+		write_stop_gap(s, TRACE_WHY_FULL);
+		if (zoom.ends)
+			syscall(SYS_exit_group, 0);
+		to_sink(s);
+		return true;
+	}
+	return p < s->limit;
+}
+
 /* Behind the words there is room for more: of one that is a child of fork, goes round, or has come to its limit. */
 static void grow_state(struct state *s)
 {
@@ -497,7 +550,9 @@ static void grow_state(struct state *s)
 		s->header.next = (uint64_t)(uintptr_t)s->words;
 		return;
 	}
-	char *at = (char *)s->limit + SLACK;
+	if (s->zoom && turn_zoom(s))
+		return;
+	char *at = (char *)s->room_end + SLACK;
 	uint64_t chunk = s->chunk < CHUNK_MOST ? s->chunk * 2 : s->chunk;
 	uint64_t left = (uint64_t)((char *)s->end - at);
 	if (chunk > left)
@@ -508,7 +563,8 @@ static void grow_state(struct state *s)
 		to_sink(s);
 	} else {
 		s->chunk = chunk;
-		s->limit = (uint32_t *)(at + chunk - SLACK);
+		s->room_end = (uint32_t *)(at + chunk - SLACK);
+		state_set_limit(s);
 	}
 }
 

@@ -17,8 +17,10 @@
 #define STATE_BATCH_WORDS 256
 
 /* This file's structs and what is done with them; programs and libraries of one number share their threads' states. */
-#define STATE_ABI 1
+#define STATE_ABI 2
 struct module;
+
+enum state_zoom { ZOOM_NONE, ZOOM_AHEAD, ZOOM_WITHIN };
 
 struct state {
 	/* first page: wiped in a child */
@@ -35,10 +37,17 @@ struct state {
 	struct state *next;                      /* in the list of all, or of those that are free */
 	uint64_t chunk;                          /* bytes that are taken next */
 	uint32_t in_use, children, silent_words; /* silent_words: of the silent record that was made last */
-	uint32_t n_modules; /* that came to the thread, libraries but for the one that owns the runtime */
+	/* Of one thread that is looked at more closely (STEMMA_TRACE_ZOOM): its clock counts the words that it has written,
+	 * those that were taken back included. */
+	uint64_t clock, clock_next; /* up to clock_at; at clock_next something is to be done */
+	uint32_t *clock_at;         /* the next word after the last piece that was taken back */
+	uint32_t *room_end;         /* what limit is without the clock */
+	uint64_t coarse;            /* no silent record stands for more words; 0: whatever it is */
+	uint32_t zoom;              /* enum state_zoom */
+	uint32_t n_modules;         /* that came to the thread, libraries but for the one that owns the runtime */
 	struct module *modules[TRACE_LIBRARIES_TOLD];
 	uint32_t stack[STATE_STACK];
-	char room1[2 * STATE_PAGE - 72 - 8 * TRACE_LIBRARIES_TOLD - 4 * STATE_STACK];
+	char room1[2 * STATE_PAGE - 120 - 8 * TRACE_LIBRARIES_TOLD - 4 * STATE_STACK];
 	struct trace_header header;
 	uint32_t words[];
 };
@@ -59,6 +68,14 @@ struct module {
 };
 
 extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-exec")));
+
+/* Where there is a clock: the limit is where it says, if that comes before the end of the room. */
+static inline void state_set_limit(struct state *s)
+{
+	uint64_t left = s->clock_next > s->clock ? s->clock_next - s->clock : 0;
+	bool before = s->zoom && left < (uint64_t)(s->room_end - s->clock_at);
+	s->limit = before ? s->clock_at + left : s->room_end;
+}
 
 /* Makes room: of a thread that has none yet, a child of fork, or where the limit is reached. Returns the thread's. */
 struct state *__stemma_trace_more(struct state *s);

@@ -10,6 +10,17 @@ struct taken {
 	bool has_data;
 };
 
+static uint64_t load_pair(const uint32_t *p)
+{
+	return p[0] | (uint64_t)p[1] << 32;
+}
+
+static void store_pair(uint32_t *p, uint64_t v)
+{
+	p[0] = (uint32_t)v;
+	p[1] = (uint32_t)(v >> 32);
+}
+
 /* Words that have others behind them are the greatest. */
 #define FIRST_LONG TRACE_WORD(TRACE_W_SILENT, 0)
 
@@ -46,6 +57,8 @@ static const uint32_t *hash_silent_record(struct taken *t, const uint32_t *p)
 	t->control = trace_hash(t->control, TRACE_WORD(TRACE_W_SILENT, 0));
 	for (int i = 1; i < TRACE_SILENT_WORDS; i++)
 		t->control = trace_hash(t->control, p[i]);
+	/* It stands for so many in place of itself. */
+	t->words += load_pair(p + 3) - (*p & TRACE_VALUE ? TRACE_SILENT_DATA_WORDS : TRACE_SILENT_WORDS);
 	if (!(*p & TRACE_VALUE))
 		return p + TRACE_SILENT_WORDS;
 	hash_operand(t, TRACE_REAL, p[TRACE_SILENT_WORDS], p[TRACE_SILENT_WORDS + 1]);
@@ -68,32 +81,45 @@ static void hash_taken(struct taken *t, const uint32_t *p, const uint32_t *to)
 	}
 }
 
-static uint64_t load_pair(const uint32_t *p)
+/* What a silent record for the words would say; joins: with the one of so many words before them. */
+static struct taken take_words(const uint32_t *from, const uint32_t *to, uint64_t joins)
 {
-	return p[0] | (uint64_t)p[1] << 32;
+	struct taken t = {0};
+	const uint32_t *p = from - joins;
+	if (joins) {
+		t = (struct taken){.control = load_pair(p + 1), .words = load_pair(p + 3)};
+		t.has_data = *p & TRACE_VALUE;
+		t.data = t.has_data ? load_pair(p + TRACE_SILENT_WORDS) : 0;
+	}
+	t.words += (uint64_t)(to - from);
+	hash_taken(&t, from, to);
+	return t;
 }
 
-static void store_pair(uint32_t *p, uint64_t v)
+/* The words from `from` to `to` are taken back, and what is next stands at `end`. */
+static void tick(struct state *s, const uint32_t *to, uint32_t *end)
 {
-	p[0] = (uint32_t)v;
-	p[1] = (uint32_t)(v >> 32);
+	if (!s->zoom)
+		return;
+	s->clock += (uint64_t)(to - s->clock_at);
+	s->clock_at = end;
+	state_set_limit(s);
 }
 
 HIDDEN uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins)
 {
-	struct taken t = {0};
-	const uint32_t *p = from;
 	if (s->keep || from < s->words || to < from)
 		return to;
-	if (joins && from - s->words >= (ptrdiff_t)joins) {
-		from -= joins;
-		t = (struct taken){.control = load_pair(from + 1), .words = load_pair(from + 3)};
-		t.has_data = *from & TRACE_VALUE;
-		t.data = t.has_data ? load_pair(from + TRACE_SILENT_WORDS) : 0;
-	} else if (to - from < TRACE_SILENT_DATA_WORDS)
-		return to; /* it may not be shorter */
-	t.words += (uint64_t)(to - p);
-	hash_taken(&t, p, to);
+	if (from - s->words < (ptrdiff_t)joins)
+		joins = 0;
+	if ((!joins && to - from < TRACE_SILENT_DATA_WORDS) || (s->coarse && (uint64_t)(to - from) > s->coarse))
+		return to; /* it may not be shorter; or there is more in it than one record may have */
+	struct taken t = take_words(from, to, joins);
+	if (s->coarse && t.words > s->coarse && joins && to - from >= TRACE_SILENT_DATA_WORDS)
+		t = take_words(from, to, joins = 0);
+	if (s->coarse && t.words > s->coarse)
+		return to;
+	from -= joins;
 	from[0] = TRACE_WORD(TRACE_W_SILENT, t.has_data ? TRACE_SILENT_DATA : 0);
 	store_pair(from + 1, t.control);
 	store_pair(from + 3, t.words);
@@ -102,5 +128,6 @@ HIDDEN uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t
 	s->silent_words = t.has_data ? TRACE_SILENT_DATA_WORDS : TRACE_SILENT_WORDS;
 	s->silent_end = from + s->silent_words;
 	s->header.next = (uint64_t)(uintptr_t)s->silent_end;
+	tick(s, to, s->silent_end);
 	return s->silent_end;
 }

@@ -16,7 +16,7 @@ struct trace {
 	void *map; /* of trace_open */
 	size_t map_size;
 	const uint32_t *words;
-	uint64_t n, at;
+	uint64_t n, at, taken; /* taken: back, up to at */
 	struct trace_info info;
 	struct trace_library libraries[TRACE_LIBRARIES_TOLD];
 	uint32_t n_libraries;
@@ -146,9 +146,14 @@ uint64_t trace_position(const struct trace *t)
 	return t->at;
 }
 
+uint64_t trace_clock(const struct trace *t)
+{
+	return t->at + t->taken;
+}
+
 void trace_rewind(struct trace *t)
 {
-	t->at = 0;
+	t->at = t->taken = 0;
 }
 
 static int report_damaged(struct trace *t, struct err *err)
@@ -199,6 +204,7 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 			if (value > TRACE_SILENT_DATA || (e->has_data && left < TRACE_SILENT_DATA_WORDS))
 				return report_damaged(t, err);
 			e->data = e->has_data ? load_pair(w + TRACE_SILENT_WORDS) : 0;
+			t->taken += e->words - (e->has_data ? TRACE_SILENT_DATA_WORDS : TRACE_SILENT_WORDS);
 			t->at += e->has_data ? TRACE_SILENT_DATA_WORDS - 1 : TRACE_SILENT_WORDS - 1;
 			break;
 		case TRACE_W_BACK:

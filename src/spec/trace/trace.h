@@ -113,6 +113,9 @@ uint32_t trace_libraries(const struct trace *t, const struct trace_library **ret
 int trace_next(struct trace *t, struct err *err, struct trace_event *ret);
 /* Where the next event begins, in words from the first. */
 uint64_t trace_position(const struct trace *t);
+/* How many words the thread had written when it wrote the next event, those that were taken back included. Programs
+ * that an older stemma linked count less: of what was taken back in two steps the last only. */
+uint64_t trace_clock(const struct trace *t);
 void trace_rewind(struct trace *t);
 void trace_close(struct trace *t);
 

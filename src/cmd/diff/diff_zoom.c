@@ -1,0 +1,274 @@
+#include "cmd/diff/diff_zoom.h"
+
+#include "cmd/diff/diff_again_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ASK_BEYOND 60 /* seconds that are spent without asking */
+#define PASSES_MAX 4
+/* Words that are recorded as they are: 16 MB, which are compared in less than half a second. What is more is divided
+ * first, into about so many pieces. */
+#define WORDS_DIRECT (4u << 20)
+#define PIECES 16384u
+#define PIECE_LEAST 4096u
+#define WORDS_BEHIND 65536u /* recorded behind the place, so that both meet again */
+
+/* ---- what is looked for ---- */
+
+/* The step of a pair that is looked into: where it is, on both sides. */
+static bool find_silent_step(const struct trace_pair *p, size_t ret[2])
+{
+	const struct difference *d = p->c.n ? &p->c.v[0] : NULL;
+	if (p->calls || p->functions || !p->c.thread[0].info.lazy || !p->c.thread[1].info.lazy)
+		return false;
+	if (d && trace_is_silent(d)) {
+		for (int s = 0; s < 2; s++)
+			ret[s] = d->d.decision ? d->at[s].step : d->next[s].step;
+		return true;
+	}
+	if (d || !p->c.data || p->c.message || p->c.datum[0].kind != STEP_SILENT)
+		return false;
+	ret[0] = ret[1] = p->c.datum[0].step;
+	return true;
+}
+
+/* What STEMMA_TRACE_ZOOM says for both sides, malloc'ed; ends: nothing behind it is wanted. 0, or -errno with a
+ * sentence.
+ */
+static int format_zoom(const struct trace_pair *p, const size_t step[2], bool ends, struct err *err, char *ret[2])
+{
+	uint64_t from[2], words[2];
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = trace_step_clock(p->atlas, p->side[s].name, s, step[s], err, &from[s], &words[s]);
+	for (int s = 0; r == 0 && s < 2; s++) {
+		uint64_t most = words[0] > words[1] ? words[0] : words[1], piece = most / PIECES;
+		struct buf b = {0};
+		piece = most <= WORDS_DIRECT ? 0 : piece < PIECE_LEAST ? PIECE_LEAST : piece;
+		buf_printf(&b, "%s:%llu:%llu:%llu:%d", p->side[s].thread, (unsigned long long)from[s],
+		           (unsigned long long)(words[s] < UINT64_MAX / 2 ? words[s] + WORDS_BEHIND : words[s]),
+		           (unsigned long long)piece, ends);
+		free(ret[s]);
+		ret[s] = b.failed ? NULL : strdup(buf_cstr(&b));
+		r = ret[s] ? 0 : err_set(err, ENOMEM, "cannot look into what was taken back");
+		buf_release(&b);
+	}
+	return r;
+}
+
+/* ---- running ---- */
+
+struct zoom_job {
+	struct again_job job;
+	struct trace_pair *pair;
+	uint64_t pid[2];
+	const struct trace_noise *noise;
+	char *zoom[2];
+	char *programs[3];
+};
+
+static bool is_wanted(const struct zoom_job *z, int side, size_t i)
+{
+	const struct again_side *s = &z->job.ret->plan.side[side];
+	return s->whole || s->v[i].pair == AGAIN_NONE || s->v[i].pid == z->pid[side];
+}
+
+/* Is a program of both sides' plan the one that is looked into? */
+static bool is_planned(const struct zoom_job *z)
+{
+	bool found[2] = {false, false};
+	for (int k = 0; k < 2; k++) {
+		const struct again_side *s = &z->job.ret->plan.side[k];
+		for (size_t i = 0; i < s->n; i++)
+			found[k] |= s->whole || (s->v[i].pair != AGAIN_NONE && s->v[i].pid == z->pid[k]);
+	}
+	return found[0] && found[1];
+}
+
+static int plan_once(struct zoom_job *z, bool whole, struct err *err)
+{
+	struct again_job *j = &z->job;
+	struct diff d;
+	const store_id ids[2] = {j->set[0].run, j->set[1].run};
+	struct diff_options options = {.system_extra = config_get(&j->c->config, CONFIG_system),
+	                               .skew = config_duration(&j->c->config, CONFIG_skew)};
+	struct witness_options w = {.system_extra = options.system_extra};
+	struct buf kept = {0};
+	int r = diff_make(j->c->store, DIFF_RUN, ids, &options, err, &d);
+	if (r < 0)
+		return r;
+	buf_printf(&kept, "%s/%s", j->ret->folder, whole ? "kept" : "tmp");
+	again_release(&j->ret->plan);
+	r = kept.failed
+	        ? -ENOMEM
+	        : again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), whole, err, &j->ret->plan);
+	buf_release(&kept);
+	diff_release(&d);
+	return r;
+}
+
+/* How long the steps of both sides took when they were recorded, in seconds; -1: not known. */
+static double estimate_seconds(const struct zoom_job *z)
+{
+	double a = again_job_seconds(&z->job, 0), b = again_job_seconds(&z->job, 1);
+	return a < 0 || b < 0 ? -1 : a + b;
+}
+
+/* Whether it is run again; NULL: yes, else why not. */
+static const char *may_run(const struct zoom_job *z)
+{
+	const struct again_job *j = &z->job;
+	double seconds = estimate_seconds(z);
+	char answer[16];
+	for (int k = 0; k < 2; k++) {
+		if (again_job_lacks(j, k))
+			return "it cannot be run again as it was: see stemma diff --trace --no-rerun of runs without traces";
+		if (rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1)
+			return "it was not run again: you did not make this record on this machine";
+	}
+	if (seconds >= 0)
+		fprintf(stderr, "stemma: A and B are run again for what their traces had taken back, about %.1f s\n", seconds);
+	if (j->o->rerun || (seconds >= 0 && seconds * 2 <= ASK_BEYOND))
+		return NULL;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return "it was not run again, as that may take more than a minute: use --rerun";
+	fputs("run them again? [y/N] ", stderr);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y') ? NULL : "it was not run again";
+}
+
+/* Both sides, recorded as z->zoom says. */
+static int run_pass(struct zoom_job *z, unsigned round, struct trace_comparison *ret)
+{
+	struct again_job *j = &z->job;
+	int status = STATUS_OK;
+	for (int k = 0; status == STATUS_OK && k < 2; k++) {
+		j->zoom = z->zoom[k];
+		status = again_job_begin_round(j, k, round);
+		for (size_t i = 0; status == STATUS_OK && i < j->ret->plan.side[k].n; i++)
+			if (is_wanted(z, k, i))
+				status = again_job_run_step(j, k, i);
+		if (status == STATUS_OK)
+			status = again_job_take_in(j, k, &ret->set[k]);
+	}
+	return status;
+}
+
+/* The pair of the threads that are looked into, of those that were run again. */
+static struct trace_pair *find_same_pair(const struct zoom_job *z, struct trace_comparison *closer)
+{
+	const struct trace_pair *p = z->pair;
+	for (size_t i = 0; i < closer->view.n; i++) {
+		struct trace_pair *q = &closer->view.v[i];
+		bool same = true, parts = trace_parts(q);
+		for (int s = 0; s < 2; s++)
+			same &= !strcmp(q->side[s].exe, p->side[s].exe) && !strcmp(q->side[s].thread, p->side[s].thread);
+		if (same && parts)
+			return q;
+	}
+	return NULL;
+}
+
+/* Does it name what differed, and not only that something did, or that the recording ended? */
+static bool is_named(const struct trace_pair *q, const struct difference *d)
+{
+	if (trace_is_silent(d))
+		return false;
+	return d->next[0].step < q->side[0].steps && d->next[1].step < q->side[1].steps && d->next[0].kind != STEP_MARK &&
+	       d->next[1].kind != STEP_MARK;
+}
+
+/* Of what was found: those of its differences that stand for the one that had been taken back. */
+static void set_closer(struct trace_pair *p, const struct trace_pair *q)
+{
+	size_t n = 0;
+	while (n < q->c.n && is_named(q, &q->c.v[n]))
+		n++;
+	p->n_closer = p->c.n ? n : 0;
+	p->closer = q;
+	if (p->c.n)
+		p->c.partial = !p->c.result.exact || trace_is_incomplete(p, 0) || trace_is_incomplete(p, 1);
+}
+
+/* Pass after pass, until what differs is not one piece. NULL: found; else why not. */
+static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *err, struct trace_comparison *ret)
+{
+	const struct trace_pair *at = z->pair;
+	struct compare_options o = {.max = 20};
+	for (unsigned pass = 1; pass <= PASSES_MAX; pass++) {
+		if (format_zoom(at, step, !z->job.ret->plan.side[0].whole, err, z->zoom) < 0)
+			return "what was taken back cannot be found again";
+		trace_comparison_release(ret);
+		ret->noise = z->noise;
+		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->job.c), &o, err, ret) < 0)
+			return "running it again failed";
+		struct trace_pair *q = find_same_pair(z, ret);
+		if (!q)
+			return "when run again they did not differ there, or their programs were linked by an older stemma";
+		const bool control = q->c.n && is_named(q, &q->c.v[0]);
+		if (z->pair->c.n ? control : (q->c.data && q->c.datum[0].kind != STEP_SILENT) || control) {
+			set_closer(z->pair, q);
+			return NULL;
+		}
+		if (!find_silent_step(q, step))
+			return "when run again they went another way";
+		at = q;
+	}
+	return "what differs is too small a part of what was taken back";
+}
+
+static const char *zoom_into(struct zoom_job *z, size_t step[2], struct diff_zoom *ret)
+{
+	struct err err = {0};
+	const char *why = NULL;
+	if (again_job_folder(&z->job) != STATUS_OK)
+		return "it cannot be run again";
+	int r = plan_once(z, false, &err);
+	if (r == 0 && !is_planned(z))
+		r = plan_once(z, true, &err);
+	if (r < 0)
+		return "it cannot be run again";
+	why = may_run(z);
+	if (!why)
+		why = look_closer(z, step, &err, &ret->closer);
+	return why;
+}
+
+void diff_zoom(struct cmd *c, const struct opts_diff *o, struct trace_comparison *j, const struct trace_noise *n,
+               struct diff_zoom *ret)
+{
+	size_t step[2], i = 0;
+	while (i < j->view.n && !find_silent_step(&j->view.v[i], step))
+		i++;
+	if (i == j->view.n || o->no_rerun || !j->set[0].run || !j->set[1].run || j->set[0].exec || j->set[1].exec)
+		return;
+	struct trace_pair *p = &j->view.v[i];
+	struct zoom_job z = {.job = {.c = c, .o = o, .set = j->set, .ret = &ret->again},
+	                     .pair = p,
+	                     .pid = {p->c.thread[0].info.pid, p->c.thread[1].info.pid},
+	                     .noise = n};
+	for (int s = 0; s < 2; s++) {
+		const char *slash = strrchr(p->side[s].exe, '/');
+		z.programs[s] = strdup(slash ? slash + 1 : p->side[s].exe);
+	}
+	z.job.programs = z.programs;
+	ret->again.needs[0] = ret->again.needs[1] = true;
+	again_listen_begin();
+	p->closer_why = z.programs[0] && z.programs[1] ? zoom_into(&z, step, ret) : "there is no memory for it";
+	again_listen_end();
+	for (int s = 0; s < 2; s++) {
+		free(z.zoom[s]);
+		free(z.programs[s]);
+	}
+	if (again_is_stopped()) {
+		trace_comparison_release(&ret->closer);
+		again_end_if_stopped(&ret->again);
+	}
+}
+
+void diff_zoom_release(struct diff_zoom *z)
+{
+	trace_comparison_release(&z->closer);
+	traced_again_release(&z->again);
+}
