@@ -51,56 +51,6 @@ static int remove_node(struct collecting *x)
 	return rc ? STATUS_OK : STATUS_NOTHING;
 }
 
-/* ---- what there is ---- */
-
-static int print_status(struct collecting *x)
-{
-	const struct collector_state *v;
-	size_t n;
-	static const char *const heads[] = {"SENDER", "HOSTS", "SESSIONS", "OPEN", "MISSING", "SIZE", "UNTIL"};
-	struct table t = {.heads = heads, .align = "lrrrrrl", .n_columns = 7};
-	if (collector_states(x->collector, &v, &n) < 0)
-		return report_lack(STATUS_SELF);
-	json_t *list = x->o->json ? json_array() : NULL;
-	for (size_t i = 0; i < n; i++) {
-		struct buf b = {0};
-		if (list) {
-			json_t *o = json_object();
-			js_text(o, "sender", v[i].name);
-			js_num(o, "hosts", v[i].hosts);
-			js_num(o, "sessions", v[i].sessions);
-			js_num(o, "open_sessions", v[i].open);
-			js_num(o, "missing_frames", v[i].missing);
-			js_num(o, "bytes", v[i].bytes);
-			js_time(o, "until", v[i].until);
-			js_add(list, o);
-			continue;
-		}
-		table_cellf(&t, "%s", v[i].name);
-		table_cellf(&t, "%llu", (unsigned long long)v[i].hosts);
-		table_cellf(&t, "%llu", (unsigned long long)v[i].sessions);
-		table_cellf(&t, "%llu", (unsigned long long)v[i].open);
-		table_cellf(&t, "%llu", (unsigned long long)v[i].missing);
-		fmt_size(&b, v[i].bytes, false);
-		table_cellf(&t, "%s", buf_cstr(&b));
-		buf_reset(&b);
-		fmt_time(&b, v[i].until, false);
-		table_cellf(&t, "%s", buf_cstr(&b));
-		buf_release(&b);
-	}
-	if (list) {
-		json_t *all = json_object();
-		js_num(all, "format", 1);
-		js_put(all, "senders", list);
-		return js_print(all, false);
-	}
-	if (n)
-		table_print(&t, &x->c->out, 0);
-	else
-		printf("nothing was received yet\n");
-	return STATUS_OK;
-}
-
 /* ---- receiving ---- */
 
 static void tell_batch(void *arg, const char *sender, const struct collected *r)
@@ -257,6 +207,8 @@ static int check_options(struct collecting *x)
 		return report_usage(x->c, "--ca, --token, --creds and --replicas require --from nats://HOST");
 	if (broker && o->listen)
 		return report_usage(x->c, "--listen and a broker need a collector each");
+	if (o->clocks && !o->status)
+		return report_usage(x->c, "--clocks requires --status");
 	if ((o->host || o->user) && !o->add_node)
 		return report_usage(x->c, "--host and --user require --add-node");
 	int status = site_interval(x->c, o->interval, 1000000000, &x->interval);
@@ -280,7 +232,7 @@ static int open_and_collect(struct collecting *x)
 	                      : collector_open(x->home, x->floor, &err, &x->collector);
 	if (rc < 0)
 		return report_err(&err, STATUS_SELF);
-	return x->o->status ? print_status(x) : collect(x);
+	return x->o->status ? collect_status(x) : collect(x);
 }
 
 int cmd_collect(struct cmd *c, const struct opts_collect *o)

@@ -28,6 +28,8 @@ struct collecting {
 void collect_take(struct collecting *x, const struct collector_sender *s, const void *body, size_t n,
                   struct http_reply *ret);
 
+/* What was received from each sender; with --clocks, how far the hosts' clocks can be apart. The status. */
+int collect_status(struct collecting *x);
 /* From a broker, once or until a signal comes. The status. */
 int collect_broker(struct collecting *x);
 
