@@ -1,0 +1,5 @@
+#!/bin/sh
+# The tutorials: each command of doc/tutorial is run, and prints what the page shows.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+$PYTHON -B "$here/t/page.py" "$STEMMA" "$T/page" "$here"/doc/tutorial/*.md
