@@ -68,6 +68,12 @@ check 'memory that is shared with a file'
 evidence map.py opened
 check 'a script that an interpreter opened'
 
+cmd 0 run -- sh -c 'cat in <unread >out'
+evidence unread opened
+check 'what a shell opened for a program may not have been read'
+only --certain=read out ''
+check '--certain=read leaves it out'
+
 cmd 0 run -- cat in && evidence 'bin/cat' read
 check 'a program that ran was read'
 cmd 0 show @ && grep -q '/in@{.*' "$out"

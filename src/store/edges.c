@@ -132,7 +132,8 @@ static void fold_edges_by_target(struct edges *e)
 
 /* ---- accesses ---- */
 
-/* An inherited descriptor's access is sure only where it is known that it read (doc/graph.md, "Facts"). */
+/* Of a stream, an inherited descriptor's access is sure only where it is known that it read (doc/graph.md, "Facts"). A
+ * regular file (STATE) is sure to be a program's standard input, and whether the program read it nobody saw. */
 static uint8_t access_reading(const struct pacc *a)
 {
 	unsigned mode = layout_get(a->bits, LAYOUT_MODE, 8);
@@ -141,7 +142,7 @@ static uint8_t access_reading(const struct pacc *a)
 	if (mode & ACCESS_PROGRAM || layout_get(a->bits, LAYOUT_API, 4) == TERM_api_hdf5)
 		return TERM_reading_read;
 	if (layout_get(a->bits, LAYOUT_VIA, 3) == TERM_via_descriptor && layout_get(a->bits, LAYOUT_SURE, 1) &&
-	    !(mode & ACCESS_WRITE))
+	    !(mode & (ACCESS_WRITE | ACCESS_STATE)))
 		return TERM_reading_read;
 	return mode & ACCESS_MAPPED ? TERM_reading_mapped : TERM_reading_opened;
 }
