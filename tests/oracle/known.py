@@ -5,7 +5,7 @@ Behind # stands that the error depends on the moment: it is not always found, an
 import collections
 
 # What no answer may be; the list of these is the same for steps alone and for workflows.
-HARD = ('missed', 'only-fork', 'sure-false', 'sure-open', 'why-sure-false', 'down-missed', 'down-only')
+HARD = ('missed', 'read-false', 'only-fork', 'sure-false', 'sure-open', 'why-sure-false', 'down-missed', 'down-only')
 # What an answer should not be; held for steps alone.
 SOFT = ('only-possible', 'why-missed')
 
@@ -53,8 +53,8 @@ def shorten(path, most):
         out.writelines(kept)
 
 
-def add_campaign(path, report, first, count):
-    """Adds these seeds to the counts in path."""
+def add_campaign(path, report, first, count, seconds):
+    """Adds these seeds, which took so many seconds of processor time, to the counts in path."""
     counts, next_seed = collections.Counter(), 0
     notes = []
     try:
@@ -73,6 +73,7 @@ def add_campaign(path, report, first, count):
     counts['steps',] += report.steps
     counts['true-pairs',] += report.true
     counts['void',] += len(report.void)
+    counts['cpu-seconds',] += round(seconds)
     for (what, kind), number in report.counts.items():
         counts[what, kind] += number
     for what, number in report.followed.items():

@@ -10,6 +10,8 @@
   --shorten         take from FILE what is not found any more (each, without KIND)
   --campaign FILE   begin with the seed that FILE names, and add the counts to it; then FIRST is left out
   --run-options S   options of stemma run (--count, --exact)
+  --library         ask libstemma, which starts no process for a question; one workflow in 16 asks the commands as well, and both must say the same
+  --processes N     so many workflows at a time (2)
   --keep FOLDER     leave the folder of each workflow there
   --verbose         each error with its files
 """
@@ -19,6 +21,7 @@ import concurrent.futures
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -36,7 +39,7 @@ import truth  # noqa: E402
 
 # What an answer says of a pair, from the most to the least.
 SURE, POSSIBLE, FORK, NOTHING = 'sure', 'possible', 'with --fork', 'nothing'
-CLASSES = ('missed', 'sure-false', 'only-fork', 'only-possible', 'possible-false', 'sure-open', 'why-missed', 'why-sure-false', 'down-missed', 'down-only')
+CLASSES = ('missed', 'read-false', 'sure-false', 'only-fork', 'only-possible', 'possible-false', 'sure-open', 'why-missed', 'why-sure-false', 'down-missed', 'down-only')
 SOURCES = 6
 
 
@@ -64,6 +67,9 @@ class Workflow:
         self.truth = truth.Truth()
         for name in self.names:
             self.truth.file(name)
+        self.library = options.library
+        self.both = True  # with --library: ask the commands as well
+        self.record = None
 
     def ask(self, *words, status=(0,)):
         done = subprocess.run([self.stemma, *words], cwd=self.work, env=self.environment, capture_output=True, stdin=subprocess.DEVNULL)
@@ -130,6 +136,35 @@ class Workflow:
         name = path[len(self.work) + 1:]
         return self.truth.names[name].name if name in self.truth.names else name
 
+    def lineage(self, path, *options):
+        """What lineage says of a file, with these options of the command."""
+        names = {'--certain': 'certain', '--fork': 'forks', '--down': 'down'}
+        return self.asked(['lineage', '--json', *options, path], lambda: self.record.lineage(path, **{names[o]: True for o in options}),
+                          lambda answer: answer or {'entities': [], 'executions': []})
+
+    def why(self, path):
+        """The inputs among the files of the workflow that why names: (name, certainty)."""
+        return self.asked(['why', '--json', path], lambda: {'answers': [self.record.why(path)]}, lambda answer: sorted(
+            (self.name_of(entity), entity['certainty']) for one in (answer or {'answers': []})['answers'] for entity in one['inputs']
+            if self.name_of(entity)))
+
+    def asked(self, words, of_library, taken):
+        """What is taken of the answer of the command; with --library of that of the library, and the command must say the same where
+        both are asked."""
+        answer = None
+        if self.library:
+            self.record = self.record or self.library.Record(self.environment['STEMMA_HOME'])
+            try:
+                answer = taken(of_library())
+            except self.library.NotRecorded:
+                answer = taken(None)
+        if self.both:
+            said = taken(json.loads(self.ask(*words, status=(0, 1)) or 'null'))
+            if answer is not None and said != answer:
+                raise Void(f'stemma {" ".join(words)} says something else than libstemma')
+            answer = said
+        return answer
+
     def answers(self, name):
         """What is said of each file of the workflow: by lineage, and by why where it is an input there."""
         path = f'{self.work}/{name}'
@@ -137,7 +172,9 @@ class Workflow:
         for word, options in ((POSSIBLE, []), (SURE, ['--certain']), (FORK, ['--fork'])):
             if word == FORK and self.truth.names[name].sure <= result.keys():
                 break  # it says no less than the others, and they say all
-            graph = json.loads(self.ask('lineage', '--json', *options, path))
+            graph = self.lineage(path, *options)
+            if 'root' not in graph:
+                raise Void(f'nothing is recorded of {name}')
             self.roots[name] = graph['root']
             for entity in graph['entities']:
                 if word != FORK:
@@ -146,15 +183,11 @@ class Workflow:
                     result.setdefault(self.name_of(entity), word)
             if word == POSSIBLE:
                 self.gaps.update(word for x in graph['executions'] for word in x['completeness'] if word != 'no_bytes')
-        inputs = {}
-        for answer in json.loads(self.ask('why', '--json', path, status=(0, 1)))['answers']:
-            for entity in answer['inputs']:
-                inputs[self.name_of(entity)] = SURE if entity['certainty'] == 'must' else POSSIBLE
-        return result, inputs
+        return result, {name: SURE if certainty == 'must' else POSSIBLE for name, certainty in self.why(path)}
 
     def compare(self, report):
         self.gaps = collections.Counter()
-        self.roots = {}
+        self.roots, self.strict = {}, {}
         outputs = [(step, name) for step in self.steps for name in step.makes]
         seen = {name: self.answers(name) for _, name in outputs}
         stable = sorted({self.truth.names[name].name for name in self.names + [name for _, name in outputs]})
@@ -167,6 +200,8 @@ class Workflow:
                 report.true += source in thing.sure
                 for what in judge(thing, source, *seen[name]):
                     wrong[what, name].add(source)
+                    if what == 'sure-false' and source in self.read_for_sure(name):
+                        wrong['read-false', name].add(source)
         self.look_down(outputs, seen, wrong)
         for step, name in outputs:
             for what in CLASSES:
@@ -177,12 +212,19 @@ class Workflow:
                         report.add(what, step, name, source)
         report.gaps.update(self.gaps)
 
+    def read_for_sure(self, name):
+        """The files that lineage --certain=read names."""
+        if name not in self.strict:
+            graph = json.loads(self.ask('lineage', '--json', '--certain=read', f'{self.work}/{name}'))
+            self.strict[name] = {self.name_of(entity) for entity in graph['entities']}
+        return self.strict[name]
+
     def look_down(self, outputs, seen, wrong):
         """What came from a file is what says that it came from there."""
         for source in self.names:
             if not any(source in step.uses for step in self.steps):
                 continue
-            graph = json.loads(self.ask('lineage', '--json', '--down', f'{self.work}/{source}', status=(0, 1)) or b'{"entities": []}')
+            graph = self.lineage(f'{self.work}/{source}', '--down')
             found = {entity['id'] for entity in graph['entities']}
             for _, name in outputs:
                 up = seen[name][0].get(source) in (SURE, POSSIBLE)
@@ -297,6 +339,7 @@ def work(options, name, steps, runs):
     top = f'{options.keep}/{name}' if options.keep else tempfile.mkdtemp(prefix='oracle.')
     try:
         workflow = Workflow(top, options, steps, runs)
+        workflow.both = not options.library or random.Random(name).randrange(16) == 0
         workflow.go()
         workflow.compare(report)
         report.workflows, report.steps = 1, len(steps)
@@ -316,9 +359,9 @@ def work(options, name, steps, runs):
 
 
 def work_all(options, workflows):
-    """The report of all: (name, steps, runs) each; two at a time."""
+    """The report of all: (name, steps, runs) each; so many at a time."""
     report = Report()
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         for one in pool.map(lambda w: work(options, *w), workflows):
             report.take(one)
     return report
@@ -373,6 +416,14 @@ def verdict(options, report):
     return 0 if good else 1
 
 
+def import_library(options):
+    """The Python module of libstemma, with the library beside the program that is asked."""
+    os.environ.setdefault('STEMMA_LIBRARY', f'{os.path.dirname(options.stemma)}/../lib/libstemma.so.0')
+    sys.path.insert(0, f'{HERE}/../../bindings/python')
+    from stemma import record  # pylint: disable=import-outside-toplevel
+    options.library = record
+
+
 def main():
     global ACTOR
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -383,12 +434,16 @@ def main():
     parser.add_argument('--campaign')
     parser.add_argument('--keep')
     parser.add_argument('--run-options', default='')
+    parser.add_argument('--library', action='store_true')
+    parser.add_argument('--processes', type=int, default=2)
     parser.add_argument('--shorten', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument('what', choices=('each', 'seeds', 'shrink'))
     parser.add_argument('words', nargs='*')
     options = parser.parse_args()
     options.stemma, ACTOR = os.path.abspath(options.stemma), os.path.abspath(options.actor)
+    if options.library:
+        import_library(options)
     if options.what == 'shrink':
         return shrink(options, int(options.words[0]), *options.words[1:])
     if options.what == 'each':
@@ -402,7 +457,8 @@ def main():
         first, count = map(int, options.words)
         report = work_all(options, ((str(seed), *steps_of_seed(seed)) for seed in range(first, first + count)))
         if options.campaign:
-            known.add_campaign(options.campaign, report, first, count)
+            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            known.add_campaign(options.campaign, report, first, count, sum(u.ru_utime + u.ru_stime for u in used))
     report.print()
     return verdict(options, report)
 
