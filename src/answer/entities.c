@@ -252,6 +252,30 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 	}
 }
 
+int version_name_opened(struct store *s, struct buf *b, const struct version_info *v, struct file_info *f,
+                        store_id exec)
+{
+	struct buf name = {0};
+	struct file_info shown = *f;
+	int r = exec && f->kind == TERM_kind_regular ? store_opened_name(s, exec, v->file, &name) : 0;
+	if (r == 1) /* a name that it has no more leads nowhere */
+		shown.path = buf_view(&name);
+	if (r >= 0)
+		version_name(b, v, &shown);
+	buf_release(&name);
+	return r < 0 ? r : 0;
+}
+
+int opened_name_json(struct store *s, json_t *o, store_id exec, store_id file)
+{
+	struct buf name = {0};
+	int r = store_opened_name(s, exec, file, &name);
+	if (r > 0)
+		js_str(o, "opened_as", buf_view(&name));
+	buf_release(&name);
+	return r < 0 ? r : 0;
+}
+
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes)
 {
 	if (f->kind == TERM_kind_terminal && v->origin == ORIGIN_EXTERNAL)

@@ -22,6 +22,12 @@ int representative_json(struct store *s, store_id exec, json_t *one);
 
 /* One version as people name it: path@{n}, or what kind of stream it is. */
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
+/* The same by the name by which exec opened the file, if it had several and has this one still (store_opened_name);
+ * exec 0: by the name that it shows. 0 or -errno. */
+int version_name_opened(struct store *s, struct buf *b, const struct version_info *v, struct file_info *f,
+                        store_id exec);
+/* Says so under `opened_as`, where it is another name. 0 or -errno. */
+int opened_name_json(struct store *s, json_t *o, store_id exec, store_id file);
 /* "12 KiB, 2026-...", "external"; what is worth saying beside the name, without brackets; may be nothing. */
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes);
 /* Is it the last version of the file that its name names now, as far as the record goes? For regular files. */

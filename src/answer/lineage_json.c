@@ -327,6 +327,27 @@ static void write_time(struct out *o, int64_t ns)
 	buf_char(&o->b, '"');
 }
 
+/* By which of its names the file was opened, where that is not the one that is shown. */
+static void write_opened_name(struct out *o, const struct lineage_edge *e)
+{
+	json_t *one = json_object(), *value;
+	const char *key;
+	store_id file;
+	int r = one ? store_version_file(o->s, o->l->nodes[e->to].id, &file) : -ENOMEM;
+	if (r > 0)
+		r = opened_name_json(o->s, one, o->l->nodes[e->from].id, file);
+	json_object_foreach(one, key, value)
+	{
+		char *text = json_dumps(value, JSON_ENCODE_ANY);
+		o->failed |= !text;
+		buf_printf(&o->b, ",\n   \"%s\": %s", key, text ? text : "");
+		free(text);
+	}
+	if (r < 0)
+		o->r = r;
+	json_decref(one);
+}
+
 static void write_edge(struct out *o, const struct lineage_edge *e)
 {
 	static const char *const types[] = {"used", "wasGeneratedBy", "wasDerivedFrom", "wasInformedBy"};
@@ -349,6 +370,8 @@ static void write_edge(struct out *o, const struct lineage_edge *e)
 		buf_str(&o->b, str_of(",\n   \"folded\": true"));
 	if (e->type == LINEAGE_USED)
 		write_text(o, "evidence", term_name(SET_reading, e->e.reading));
+	if (e->type == LINEAGE_USED)
+		write_opened_name(o, e);
 	write_text(o, "via", term_name(SET_via, e->e.via));
 	end_edge(o);
 }

@@ -75,6 +75,7 @@ void store_reader_free(struct store *s)
 	free(r->ids.v);
 	free(r->uses.v);
 	vec_release(&r->counts);
+	vec_release(&r->opened.v);
 	edges_release(&r->used.edges);
 	free(r);
 	s->reader = NULL;
@@ -224,7 +225,8 @@ int read_rows_begin(struct store *s, unsigned blocks)
 	}
 	s->view_blocks = blocks;
 	if (s->reader) {
-		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = s->reader->used.exec = 0;
+		s->reader->a.id = s->reader->b.id = s->reader->ver_id = s->reader->user.run = s->reader->used.exec =
+		    s->reader->opened.exec = 0;
 		s->reader->told_a.id = s->reader->told_b.id = 0;
 	}
 	adj_view_begin(s);

@@ -81,6 +81,13 @@ struct run_user {
 	uint64_t uid, gid, user, group; /* user, group: dict */
 };
 
+/* The first access of an execution to a file. */
+struct first_open {
+	store_id file;
+	uint64_t session, seq; /* session: row */
+	int64_t start;
+};
+
 /* What the calls keep between them. */
 struct reader {
 	struct row_reader rows[BLOCK_TABLES];
@@ -96,6 +103,11 @@ struct reader {
 	struct buf run_text, run_lists, exec_text, brief_text, exec_lists, file_text, sort_text, identity;
 	struct ids ids, uses;
 	VEC(struct run_counts) counts;
+	/* Of which files an execution opened which first: who is asked for one is asked for many. */
+	struct {
+		store_id exec;            /* 0: none */
+		VEC(struct first_open) v; /* by file */
+	} opened;
 	/* In a view, what an execution used: who goes through the files of one that read many asks for it again and again.
 	 */
 	struct {

@@ -34,6 +34,7 @@ struct show_items {
 	struct items items;
 	uint8_t *sorts; /* of each: enum entity_sort, or SHOW_UNLISTED */
 	size_t of[ENTITY_SORTS + 1];
+	store_id exec; /* that used them all; 0 several */
 };
 #define SHOW_UNLISTED ENTITY_SORTS /* a system file, an absent one, of a run a pipe: not without --all */
 

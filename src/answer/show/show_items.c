@@ -89,7 +89,7 @@ int show_exec_is_listed(struct store *s, store_id exec)
 int show_exec_load(const struct answer_source *a, store_id exec, bool all, struct show_exec *ret)
 {
 	struct edges e = {0};
-	*ret = (struct show_exec){.id = exec};
+	*ret = (struct show_exec){.id = exec, .used = {.exec = exec}};
 	int r = store_uses(a->store, exec, &e);
 	if (r >= 0)
 		r = items_add(&e, &ret->used.items);

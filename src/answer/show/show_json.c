@@ -8,7 +8,7 @@
 /* ---- what was used and made ---- */
 
 /* Adds it to the list. 0, also where the record does not have it; -errno. */
-static int item_json(struct store *s, const struct item *item, bool used, json_t *list)
+static int item_json(struct store *s, store_id exec, const struct item *item, bool used, json_t *list)
 {
 	const struct edge *e = &item->e;
 	struct version_info v;
@@ -27,8 +27,9 @@ static int item_json(struct store *s, const struct item *item, bool used, json_t
 	if (used)
 		js_text(one, "evidence", term_name(SET_reading, e->reading));
 	js_text(one, "via", term_name(SET_via, e->via));
+	r = exec ? opened_name_json(s, one, exec, v.file) : 0;
 	js_add(list, one);
-	return 0;
+	return r;
 }
 
 /* Those that are listed, under the key. */
@@ -38,7 +39,7 @@ static int items_json(struct store *s, const struct show_items *l, bool used, js
 	int r = 0;
 	for (size_t i = 0; i < l->items.n && r >= 0; i++)
 		if (l->sorts[i] != SHOW_UNLISTED)
-			r = item_json(s, &l->items.v[i], used, list);
+			r = item_json(s, l->exec, &l->items.v[i], used, list);
 	js_put(o, key, list);
 	return r;
 }

@@ -416,3 +416,11 @@ bool why_is_certain(const struct why *n, size_t input)
 {
 	return input < n->n_seen && n->certain[n->inputs[input]];
 }
+
+store_id why_input_user(const struct why *n, size_t input)
+{
+	for (size_t k = 0; k < n->l.n_edges; k++)
+		if (n->l.edges[k].type == LINEAGE_USED && n->l.edges[k].to == n->inputs[input])
+			return n->l.nodes[n->l.edges[k].from].id;
+	return 0;
+}

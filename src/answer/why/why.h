@@ -65,6 +65,8 @@ int why_find(const struct answer_source *a, store_id version, unsigned flags, st
 void why_release(struct why *n);
 /* Is that input, by its place in inputs, sure all along the way? */
 bool why_is_certain(const struct why *n, size_t input);
+/* Who used that input, by its place in inputs; 0: nobody did. Goes through all edges. */
+store_id why_input_user(const struct why *n, size_t input);
 /* One of the answers of `stemma why --json`, for the target that n was found for; a new reference. 0 or -errno. */
 int why_json(const struct answer_source *a, const struct file_target *t, const struct why *n, json_t **ret);
 

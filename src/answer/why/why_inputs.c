@@ -412,6 +412,7 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 {
 	struct version_info v;
 	struct file_info f;
+	struct buf opened = {0};
 	int r = load_reader(a->store, n, in->by, &all->reader);
 	if (r == 0)
 		r = store_version(a->store, n->l.nodes[in->node].id, &v);
@@ -422,6 +423,9 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 	if (r <= 0 || f.kind != TERM_kind_regular)
 		return r < 0 ? r : 0;
 	in->size = v.has_size ? v.size : 0;
+	r = store_opened_name(a->store, n->l.nodes[in->by].id, f.id, &opened);
+	if (r > 0)
+		f.path = buf_view(&opened);
 	find_place(&all->arguments, f.path, buf_view(&all->reader.cwd), in);
 	bool named = in->place == PLACE_ARGUMENT;
 	in->role = role_by_name(&v, &f, &all->reader, mode, a->system_extra, named);
@@ -429,6 +433,7 @@ static int describe_input(const struct answer_source *a, const struct why *n, st
 		r = is_cache(a->store, &all->parts, &v, &all->reader, named);
 		in->role = r > 0 ? WHY_ROLE_cache : WHY_ROLE_data;
 	}
+	buf_release(&opened);
 	return r < 0 ? r : 0;
 }
 

@@ -14,9 +14,19 @@ static bool *find_sure(const struct lineage *l)
 	return sure;
 }
 
+/* Of each node: who used it; 0 nobody. NULL without memory. */
+static store_id *find_users(const struct lineage *l)
+{
+	store_id *user = calloc(l->n_nodes + 1, sizeof(*user));
+	for (size_t k = l->n_edges; k-- && user;)
+		if (l->edges[k].type == LINEAGE_USED)
+			user[l->edges[k].to] = l->nodes[l->edges[k].from].id;
+	return user;
+}
+
 /* n_seen: how many of them may be certain, as `certain` has it of each node. 0, -errno. */
 static int node_list_json(const struct answer_source *a, const struct why *n, const uint32_t *nodes, size_t count,
-                          size_t n_seen, const bool *certain, json_t *list)
+                          size_t n_seen, const bool *certain, const store_id *user, json_t *list)
 {
 	for (size_t i = 0; i < count; i++) {
 		json_t *one = NULL;
@@ -39,6 +49,8 @@ static int node_list_json(const struct answer_source *a, const struct why *n, co
 				one = entity_json(&v, &f);
 				r = peer_json(a->store, &v, &f, one);
 			}
+			if (r >= 0 && one && user[nodes[i]])
+				r = opened_name_json(a->store, one, user[nodes[i]], v.file);
 		}
 		if (r < 0)
 			return r;
@@ -58,7 +70,8 @@ int why_json(const struct answer_source *a, const struct file_target *t, const s
 	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
 	       *before = json_array(), *helpers = json_array();
 	bool *sure = find_sure(&n->l); /* of an opener and what it used an edge says so, of the rest the whole way */
-	int r = sure ? store_version(a->store, t->version, v) : -ENOMEM;
+	store_id *user = find_users(&n->l);
+	int r = sure && user ? store_version(a->store, t->version, v) : -ENOMEM;
 	if (r > 0)
 		r = store_file(a->store, v->file, &f);
 	if (r > 0) {
@@ -66,17 +79,18 @@ int why_json(const struct answer_source *a, const struct file_target *t, const s
 		r = notes_json(a->store, entity, NOTES_FILE, v->file, v->n);
 		js_put(o, "entity", entity);
 		if (r >= 0)
-			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, n->certain, makers);
+			r = node_list_json(a, n, n->makers, n->n_makers, n->n_makers, n->certain, user, makers);
 	}
 	if (r >= 0)
-		r = node_list_json(a, n, n->helpers, n->n_helpers, n->n_helpers, n->certain, helpers);
+		r = node_list_json(a, n, n->helpers, n->n_helpers, n->n_helpers, n->certain, user, helpers);
 	if (r >= 0)
-		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, n->certain, inputs);
+		r = node_list_json(a, n, n->inputs, n->n_inputs, n->n_seen, n->certain, user, inputs);
 	if (r >= 0 && n->opener != UINT32_MAX)
-		r = node_list_json(a, n, &n->opener, 1, 1, sure, openers);
+		r = node_list_json(a, n, &n->opener, 1, 1, sure, user, openers);
 	if (r >= 0)
-		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, sure, before);
+		r = node_list_json(a, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, sure, user, before);
 	free(sure);
+	free(user);
 	js_num(o, "makers_direct", n->n_direct);
 	js_put(o, "makers", makers);
 	js_put(o, "helpers", helpers);

@@ -93,7 +93,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)
 		return NULL;
-	struct file *f = file_get(s, w, !(flags & O_NOFOLLOW), st);
+	struct file *f = file_get_opened(s, p, w, !(flags & O_NOFOLLOW), st);
 	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return NULL;
 	struct fingerprint fp = fingerprint_of(st);

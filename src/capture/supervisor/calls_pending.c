@@ -20,6 +20,8 @@ static void emit_name_event(struct sup *s, struct proc *p, unsigned op, struct f
 		return;
 	struct event ev = {.name = {.op = op, .file = f->num, .path = str_of(path), .old = str_of(old)}};
 	sup_event(s, EVENT_name, time, p, &ev);
+	if (op != TERM_nameop_unlink && op != TERM_nameop_replace)
+		file_told(f, path);
 }
 
 /* Moves w, whose descriptors are the copy's; NULL without memory. */
@@ -204,6 +206,7 @@ static void rename_known_below(struct sup *s, const char *old, const char *new)
 				char *path;
 				if (asprintf(&path, "%s%s", new, f->path + n) >= 0) {
 					file_rename(s, f, path);
+					file_told(f, ""); /* the log says so of the directory alone */
 					free(path);
 				}
 			}

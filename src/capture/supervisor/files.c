@@ -48,6 +48,7 @@ static void file_free(struct sup *s, struct file *f)
 	feature_pipe_forget(s, f);
 	free(f->path);
 	free(f->alias);
+	free(f->told);
 	free(f->interpreter);
 	free(f);
 }
@@ -130,8 +131,34 @@ void file_rename(struct sup *s, struct file *f, const char *path)
 	if (copy) {
 		free(f->path);
 		f->path = copy;
+		file_told(f, copy);
 		file_notify_observer(s, f, copy, -1, 0, false);
 	}
+}
+
+void file_told(struct file *f, const char *path)
+{
+	free(f->told);
+	f->told = f->path && !strcmp(f->path, path) ? NULL : strdup(path);
+}
+
+struct file *file_get_opened(struct sup *s, struct proc *p, struct where *w, bool follow, const struct statx *st)
+{
+	struct file *known = S_ISREG(st->stx_mode) && st->stx_nlink > 1 ? file_known(s, st) : NULL;
+	if (!known || !known->path || known->hidden || w->object >= 0)
+		return file_get(s, w, follow, st);
+	const char *told = known->told ? known->told : known->path;
+	known->recent = true;
+	if (!w->foreign && !strcmp(w->given, told))
+		return known;
+	char *name = where_real_of(w, follow, st);
+	if (name && name[0] == '/' && strcmp(name, told) != 0) {
+		struct event ev = {.name = {.op = TERM_nameop_seen, .file = known->num, .path = str_of(name)}};
+		sup_event(s, EVENT_name, sup_now(s), p, &ev);
+		file_told(known, name);
+	}
+	free(name);
+	return known;
 }
 
 /* Takes over f. May free files that nothing refers to. */

@@ -73,6 +73,7 @@ struct file {
 	struct access *live;       /* accesses not known to have ended */
 	struct fingerprint stated; /* as the last state event says */
 	char *alias;               /* another name it was given, should the first one go */
+	char *told;                /* the name that the log gave it last; NULL: path; "": not known */
 	bool far;                  /* its file system is another process's or host's (far.h) */
 	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
 	struct fingerprint last;   /* read through a descriptor at epoch number last_stop - 1 */
@@ -482,6 +483,11 @@ struct fingerprint fingerprint_of(const struct statx *st);
 /* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory.
  */
 struct file *file_get(struct sup *s, struct where *w, bool follow, const struct statx *st);
+/* The log has given the file this name, beside others that it may have. */
+void file_told(struct file *f, const char *path);
+/* As file_get, for who opens it or executes it: a file of several names is told of by the one that it is opened by, if
+ * that is not the one that the log gave it last. p may be NULL. */
+struct file *file_get_opened(struct sup *s, struct proc *p, struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
 /* ioctl(FICLONE), which moves bytes, is not seen where a program is not stopped for it. Does the file's kind, or the
  * type of its file system, exclude it? False: it may be possible. */

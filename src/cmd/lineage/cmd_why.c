@@ -133,7 +133,9 @@ static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *
 		r = store_file(c->store, v.file, &f);
 	if (r <= 0)
 		return r < 0 ? r : -EIO; /* the edge led to it */
-	version_name(b, &v, &f);
+	r = version_name_opened(c->store, b, &v, &f, why_input_user(n, i));
+	if (r < 0)
+		return r;
 	if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
 		buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
 	if (!why_is_certain(n, i))

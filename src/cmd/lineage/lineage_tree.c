@@ -53,6 +53,22 @@ static int describe_array(struct tree *t, uint32_t node)
 	return r;
 }
 
+/* How a version is called below the execution that used it: by the name that it was opened by (e: the edge; NULL: the
+ * name that is shown). 1: into b; 0: by the node's name; -errno. */
+static int opened_version_name(struct tree *t, const struct lineage_edge *e, uint32_t node, struct buf *b)
+{
+	struct version_info v;
+	struct file_info f;
+	if (!e || e->type != LINEAGE_USED || e->to != node || shape_is_array(&t->shape, node))
+		return 0;
+	int r = store_version(t->v->s, t->v->l->nodes[node].id, &v);
+	if (r > 0)
+		r = store_file(t->v->s, v.file, &f);
+	if (r > 0)
+		r = version_name_opened(t->v->s, b, &v, &f, t->v->l->nodes[e->from].id);
+	return r < 0 ? r : 1;
+}
+
 static int describe_version(struct tree *t, store_id id)
 {
 	struct version_info v;
@@ -261,7 +277,10 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 	struct buf name = {0}, note = {0};
 	const char *text = node_note(t, node);
 
-	buf_printf(&name, "%s%s%s", br && !br->sure ? "? " : "", br ? br->words : "", node_name(t, node));
+	buf_printf(&name, "%s%s", br && !br->sure ? "? " : "", br ? br->words : "");
+	int opened = opened_version_name(t, e, node, &name);
+	t->failed |= opened < 0;
+	buf_printf(&name, "%s", opened ? "" : node_name(t, node));
 	if (again)
 		buf_printf(&note, "  [%u] above", t->mark[node]);
 	else if (postponed)

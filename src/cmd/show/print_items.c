@@ -5,11 +5,12 @@
 
 #define FOLD 2 /* segments of memory, or sockets, that are told as their number */
 
-static void item_line(struct cmd *c, const struct opts_show *o, const struct edge *e, const struct version_info *v,
-                      const struct file_info *f, bool used)
+/* exec: who used it, 0 several. 0 or -errno. */
+static int item_line(struct cmd *c, const struct opts_show *o, store_id exec, const struct edge *e,
+                     const struct version_info *v, struct file_info *f, bool used)
 {
 	struct buf b = {0}, note = {0}, since = {0};
-	version_name(&b, v, f);
+	int r = version_name_opened(c->store, &b, v, f, exec);
 	if (!e->sure)
 		buf_printf(&b, " ?");
 	version_note(&note, v, f, o->bytes);
@@ -33,13 +34,15 @@ static void item_line(struct cmd *c, const struct opts_show *o, const struct edg
 	buf_release(&b);
 	buf_release(&note);
 	buf_release(&since);
+	return r;
 }
 
 /* Which lines a turn prints: what has a name still stands before what was removed since. */
 enum turn { TURN_ALL, TURN_NAMED, TURN_GONE };
 
 /* The line of one version, if it is of this turn: 1; 0: it is not, or is gone; -errno. */
-static int print_item(struct cmd *c, const struct opts_show *o, const struct item *item, enum turn turn, bool used)
+static int print_item(struct cmd *c, const struct opts_show *o, store_id exec, const struct item *item, enum turn turn,
+                      bool used)
 {
 	struct version_info v;
 	struct file_info f;
@@ -48,8 +51,10 @@ static int print_item(struct cmd *c, const struct opts_show *o, const struct ite
 		r = store_file(c->store, v.file, &f);
 	if (r > 0 && turn != TURN_ALL && f.named != (turn == TURN_NAMED))
 		return 0;
-	if (r > 0)
-		item_line(c, o, &item->e, &v, &f, used);
+	if (r > 0) {
+		int shown = item_line(c, o, exec, &item->e, &v, &f, used);
+		r = shown < 0 ? shown : r;
+	}
 	return r;
 }
 
@@ -63,7 +68,7 @@ static int print_turn(struct cmd *c, const struct opts_show *o, const struct sho
 {
 	int r = 0;
 	for (size_t i = 0; i < l->items.n && r >= 0 && (*lines < SHOW_LINES || o->all); i++) {
-		r = l->sorts[i] == sort ? print_item(c, o, &l->items.v[i], turn, used) : 0;
+		r = l->sorts[i] == sort ? print_item(c, o, l->exec, &l->items.v[i], turn, used) : 0;
 		*lines += r > 0;
 	}
 	return r < 0 ? r : 0;

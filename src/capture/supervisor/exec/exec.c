@@ -90,7 +90,7 @@ static struct file *program_at(struct sup *s, struct where *w, const struct stat
 {
 	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
 		return NULL;
-	struct file *f = file_get(s, w, true, st);
+	struct file *f = file_get_opened(s, NULL, w, true, st);
 	struct fingerprint fp = fingerprint_of(st);
 	if (f && f->header_known && f->stated.known && (f->stated.mtime != fp.mtime || f->stated.size != fp.size)) {
 		free(f->interpreter); /* it was written since */
