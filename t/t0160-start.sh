@@ -52,7 +52,7 @@ else
 	[ $? = 125 ] && says "$err" libjansson.so.4 && [ ! -e began ]
 	check 'what will be needed after the command is missing before it begins'
 	with doctor --quick
-	says "$out" serd 'not there'
+	says "$out" 'no serd'
 	check 'doctor says so of what is optional'
 fi
 finish

@@ -58,7 +58,7 @@ begin
 first=$id
 : >"$out"
 state "$first"
-is "$T/word" running && says "$T/text" runs && cmd 0 show "$first" && says "$out" 'running'
+is "$T/word" running && says "$T/text" running && cmd 0 show "$first" && says "$out" 'running'
 check 'a run that goes on'
 
 # Its recorder, worker, keeper and standby, and the command die at once: nobody writes an end.
