@@ -100,7 +100,7 @@ int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to
 	uint64_t end = from;
 	struct log_frame_info f;
 	log_reader_seek(w->reader, from);
-	while ((rc = log_reader_frame(w->reader, &f)) == 1 && f.offset < to) {
+	while (!collect_is_full(w) && (rc = log_reader_frame(w->reader, &f)) == 1 && f.offset < to) {
 		struct collect_frame *slot = vec_add(&w->frames);
 		if (!slot)
 			return -ENOMEM;
@@ -109,6 +109,7 @@ int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to
 		if (f.offset > end && (rc = add_holes(w, segment, end, f.offset)) < 0)
 			break;
 		end = f.end;
+		w->scanned += f.count;
 	}
 	if (rc < 0)
 		return err_set(err, -rc, "cannot read '%s'",
@@ -117,7 +118,7 @@ int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to
 	w->damage.skipped += d->skipped;
 	w->damage.torn += d->torn;
 	w->damage.newer += d->newer;
-	if (d->torn && to == UINT64_MAX && (rc = add_tail(w, segment, end, d->torn)) < 0)
+	if (d->torn && to == UINT64_MAX && !collect_is_full(w) && (rc = add_tail(w, segment, end, d->torn)) < 0)
 		return rc;
 	if (ret_end)
 		*ret_end = end;
@@ -153,10 +154,15 @@ static int compare_groups_by_place(const void *pa, const void *pb)
  * 0, or -errno with a sentence. */
 static int feed_session(struct collect *w, struct facts *f, const struct group *s, struct err *err)
 {
-	bool missing = false;
-	uint64_t next = 0; /* number of the next frame, if none is missing */
+	bool missing = false, behind = f->earlier; /* what was read before is still to be passed over */
+	uint64_t next = 0;                         /* number of the next frame, if none is missing */
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		const struct collect_frame *frame = &w->frames.v[i];
+		if (behind && frame->seq + frame->count <= f->seq + 1)
+			continue;
+		if (behind)
+			next = frame->number;
+		behind = false;
 		missing |= frame->number > next;
 		next = frame->number >= next ? frame->number + (uint64_t)1 : next;
 		if (frame->count && frame->seq + frame->count - 1 <= f->seq)
@@ -216,8 +222,14 @@ int collect_feed(struct collect *w, struct graph *g, struct err *err)
 	if (groups.n)
 		qsort(groups.v, groups.n, sizeof *groups.v, compare_groups_by_place);
 	for (size_t i = 0; rc == 0 && i < groups.n; i++) {
-		facts_begin(&facts, g, w->frames.v[groups.v[i].first].session);
-		rc = feed_session(w, &facts, &groups.v[i], err);
+		uint64_t session = w->frames.v[groups.v[i].first].session;
+		facts_begin(&facts, g, session);
+		if (w->sessions)
+			rc = w->sessions->begin(w->sessions->arg, &facts, session);
+		if (rc == 0)
+			rc = feed_session(w, &facts, &groups.v[i], err);
+		if (rc == 0 && w->sessions)
+			rc = w->sessions->end(w->sessions->arg, &facts);
 		facts_end(&facts);
 	}
 	if (rc == 0 && g->failed)

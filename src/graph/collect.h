@@ -29,6 +29,13 @@ struct collect_segment {
 	const void *p;
 	size_t n;
 };
+struct facts;
+/* Called for each session that is read: before its first event, and behind its last. 0 or -errno. */
+struct collect_sessions {
+	void *arg;
+	int (*begin)(void *arg, struct facts *f, uint64_t session);
+	int (*end)(void *arg, struct facts *f);
+};
 struct collect {
 	VEC(struct collect_segment) segments;
 	VEC(struct collect_frame) frames;
@@ -36,13 +43,21 @@ struct collect {
 	struct log_damage damage;  /* sum over what was scanned */
 	struct log_reader *reader; /* of segment `at` */
 	uint32_t at;
+	uint64_t most;                           /* events that are scanned for, about; 0: all */
+	uint64_t scanned;                        /* events of the frames that were found */
+	const struct collect_sessions *sessions; /* NULL: all are read from their beginning */
 };
 
 /* Names a segment; its index in *ret. 0 or -ENOMEM. */
 int collect_path(struct collect *w, const char *path, uint32_t *ret);
 int collect_memory(struct collect *w, const void *p, size_t n, uint32_t *ret);
-/* Adds the whole frames that begin in [from, to) of a segment. *ret_end (may be NULL): where the last whole frame
- * ended, or from. 0 or -errno. */
+/* Has collect_scan found as much as it is to? */
+static inline bool collect_is_full(const struct collect *w)
+{
+	return w->most && w->scanned >= w->most;
+}
+/* Adds the whole frames that begin in [from, to) of a segment, until they are enough. *ret_end (may be NULL): where the
+ * last whole frame ended, or from. 0 or -errno. */
 int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end);
 /* Reads all frames into g, session by session. 0 or -errno. */
 int collect_feed(struct collect *w, struct graph *g, struct err *err);

@@ -9,6 +9,8 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	f->g = g;
 	f->session = graph_session(g, session);
 	f->seq = 0;
+	f->earlier = NULL;
+	f->in_build = false;
 	dense_clear(&f->domains);
 	dense_clear(&f->files);
 	dense_clear(&f->procs);
@@ -16,6 +18,40 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	map_clear(&f->execs);
 	dense_clear(&f->apps);
 	f->pnums.n = 0;
+}
+
+void facts_go_on(struct facts *f, uint64_t seq, const struct facts_earlier *earlier)
+{
+	f->seq = seq;
+	f->earlier = earlier;
+}
+
+/* What the number was given to, now or by earlier events; VEC_NONE. */
+static uint32_t find_numbered(struct facts *f, struct dense *m, enum facts_kind kind, uint64_t number)
+{
+	uint32_t i = dense_get(m, number);
+	if (i != VEC_NONE || !f->earlier)
+		return i;
+	i = f->earlier->find(f->earlier->arg, f, kind, number);
+	if (i != VEC_NONE)
+		facts_set(f, m, number, i);
+	return i;
+}
+
+uint32_t facts_find_file(struct facts *f, uint64_t number)
+{
+	return find_numbered(f, &f->files, FACTS_FILE, number);
+}
+
+static uint32_t find_process(struct facts *f, uint64_t number)
+{
+	return find_numbered(f, &f->procs, FACTS_PROCESS, number);
+}
+
+void facts_lack(struct facts *f)
+{
+	if (f->earlier)
+		f->earlier->lacks(f->earlier->arg, f);
 }
 
 void facts_end(struct facts *f)
@@ -74,7 +110,7 @@ void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 
 uint32_t facts_file(struct facts *f, uint64_t number)
 {
-	uint32_t i = dense_get(&f->files, number);
+	uint32_t i = facts_find_file(f, number);
 	if (i == VEC_NONE)
 		f->g->unknown_refs++;
 	return i;
@@ -82,7 +118,7 @@ uint32_t facts_file(struct facts *f, uint64_t number)
 
 struct facts_proc *facts_proc_numbered(struct facts *f, uint64_t number)
 {
-	uint32_t i = dense_get(&f->procs, number);
+	uint32_t i = find_process(f, number);
 	if (i == VEC_NONE) {
 		f->g->unknown_refs++;
 		return NULL;
@@ -136,7 +172,7 @@ static void apply_run(struct facts *f, const struct event *ev)
 
 static void apply_run_end(struct facts *f, const struct event *ev)
 {
-	uint32_t i = ev->proc ? dense_get(&f->procs, ev->proc) : VEC_NONE;
+	uint32_t i = ev->proc ? find_process(f, ev->proc) : VEC_NONE;
 	struct grun_end *r = vec_add(&f->g->run_ends);
 	if (!r) {
 		f->g->failed = true;
@@ -186,7 +222,7 @@ static void append_name_event(struct facts *f, const struct event *ev, unsigned 
  * is no memory. */
 static uint32_t domain_of_file(struct facts *f, const struct event *ev)
 {
-	uint32_t domain = dense_get(&f->domains, ev->file.domain);
+	uint32_t domain = find_numbered(f, &f->domains, FACTS_DOMAIN, ev->file.domain);
 	if (domain == VEC_NONE && ev->file.domain == 0)
 		domain = graph_domain(f->g, 0);
 	if (domain == VEC_NONE)
@@ -198,9 +234,12 @@ static uint32_t domain_of_file(struct facts *f, const struct event *ev)
  * and its group, the last one for its path. path, group: VEC_NONE where the event has none. */
 static void tell_file(struct facts *f, const struct event *ev, uint32_t id, uint32_t path, uint32_t group)
 {
-	struct gfile *file = &f->g->files.v[id];
 	struct gkey key = facts_key(f, ev);
 	unsigned kind = ev->file.kind <= TERM_kind_xattr ? (unsigned)ev->file.kind : 0;
+	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
+	bool lies_within = gkind_is_object(kind) && ev->file.within && f->g->files.v[id].within == VEC_NONE;
+	uint32_t within = lies_within ? facts_file(f, ev->file.within) : VEC_NONE;
+	struct gfile *file = &f->g->files.v[id];
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
 		file->flags |= GFILE_MIXED;
 	if (gkey_cmp(&key, &file->kind_key) < 0) {
@@ -211,9 +250,8 @@ static void tell_file(struct facts *f, const struct event *ev, uint32_t id, uint
 		file->path_key = key;
 		file->path = path;
 	}
-	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
-	if (gkind_is_object(kind) && ev->file.within && file->within == VEC_NONE)
-		file->within = facts_file(f, ev->file.within);
+	if (lies_within)
+		file->within = within;
 	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
 		file->group_key = key;
 		file->group = group;
@@ -259,9 +297,18 @@ static void apply_state(struct facts *f, const struct event *ev)
 }
 
 /* The file's last state in this session. */
-static uint32_t session_state_of(const struct facts *f, const struct gfile *file)
+static uint32_t session_state_of(struct facts *f, uint32_t file)
 {
-	return file->state_session == f->session ? file->state_fp : VEC_NONE;
+	struct gfile *at = &f->g->files.v[file];
+	if (at->state_session == f->session)
+		return at->state_fp;
+	if (!f->earlier)
+		return VEC_NONE;
+	uint32_t fp = f->earlier->state(f->earlier->arg, f, file);
+	at = &f->g->files.v[file];
+	at->state_session = f->session;
+	at->state_fp = fp;
+	return fp;
 }
 
 /* The process has this number from here on, and is of its parent's run unless an exec tells another. */
@@ -335,6 +382,8 @@ static void apply_image(struct facts *f, const struct event *ev)
 	/* Only what this session told of: an execution that nothing else tells of cannot be. */
 	uint32_t id =
 	    ev->image.n ? map_get(&f->execs, (uint64_t)p->proc << 20 | ev->image.n) : f->g->procs.v[p->proc].first_exec;
+	if (id == VEC_NONE && f->earlier)
+		id = f->earlier->exec(f->earlier->arg, f, p->proc, (uint32_t)ev->image.n);
 	if (id == VEC_NONE)
 		f->g->unknown_refs++;
 	else
@@ -414,7 +463,7 @@ static void apply_access(struct facts *f, const struct event *ev)
 		g->files.v[file].flags |= GFILE_TOLD;
 	}
 	if (a->mode & ACCESS_STATE)
-		a->fps = session_state_of(f, &g->files.v[file]);
+		a->fps = session_state_of(f, file);
 	facts_set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
 }
 
@@ -422,7 +471,7 @@ static void apply_access(struct facts *f, const struct event *ev)
 static void apply_access_end(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	uint32_t i = dense_get(&f->accesses, ev->access_end.access);
+	uint32_t i = find_numbered(f, &f->accesses, FACTS_ACCESS, ev->access_end.access);
 	if (i == VEC_NONE) {
 		g->unknown_refs++;
 		return;
@@ -435,7 +484,7 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 	a->evidence = ev->access_end.evidence <= TERM_evidence_must ? (uint8_t)ev->access_end.evidence : TERM_evidence_may;
 	a->flags |= GACCESS_ENDED;
 	if (ev->access_end.state) {
-		uint32_t fp = session_state_of(f, &g->files.v[a->self]);
+		uint32_t fp = session_state_of(f, a->self);
 		if (fp != VEC_NONE)
 			a->fpe = fp;
 	}
@@ -470,7 +519,7 @@ static void apply_io(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
 	const struct event_io *e = &ev->io;
-	uint32_t i = dense_get(&f->accesses, e->access);
+	uint32_t i = find_numbered(f, &f->accesses, FACTS_ACCESS, e->access);
 	if (i == VEC_NONE) {
 		g->unknown_refs++;
 		return;
@@ -505,15 +554,17 @@ static void apply_name(struct facts *f, const struct event *ev)
 /* A process that shares something with itself is nothing. */
 static void apply_link(struct facts *f, const struct event *ev)
 {
-	const struct facts_proc *p = facts_proc_numbered(f, ev->proc), *o = facts_proc_numbered(f, ev->link.other);
-	if (!p || !o || p->exec == o->exec)
+	const struct facts_proc *p = facts_proc_numbered(f, ev->proc);
+	uint32_t from = p ? p->exec : VEC_NONE;
+	const struct facts_proc *o = facts_proc_numbered(f, ev->link.other); /* p may have moved */
+	if (!p || !o || from == o->exec)
 		return;
 	struct glink *l = vec_add(&f->g->links);
 	if (!l) {
 		f->g->failed = true;
 		return;
 	}
-	*l = (struct glink){.from = p->exec,
+	*l = (struct glink){.from = from,
 	                    .to = o->exec,
 	                    .session = f->session,
 	                    .key = facts_key(f, ev),

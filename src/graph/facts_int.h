@@ -12,6 +12,10 @@ uint32_t facts_list(struct facts *f, const struct strlist *l);
 struct gkey facts_key(const struct facts *f, const struct event *ev);
 /* Notes without memory in f->g->failed. */
 void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val);
+/* By the session's number; VEC_NONE. */
+uint32_t facts_find_file(struct facts *f, uint64_t number);
+/* An event refers to what was told before those that are read now, and is not kept. */
+void facts_lack(struct facts *f);
 /* By the session's number; VEC_NONE, counted as unknown, where it was not given. */
 uint32_t facts_file(struct facts *f, uint64_t number);
 /* The same; NULL. */

@@ -86,7 +86,7 @@ void facts_apply_h5(struct facts *f, const struct event *ev)
 	if (!run->n)
 		*run = intern_get(&f->g->words, f->g->sessions.v[f->session].run);
 	uint64_t number = shape ? full.h5_object.file : full.h5_part.file;
-	uint32_t file = number ? dense_get(&f->files, number) : VEC_NONE;
+	uint32_t file = number ? facts_find_file(f, number) : VEC_NONE;
 	if (file != VEC_NONE) {
 		*path = str_of("");
 	} else if (!path->n) {
@@ -101,7 +101,7 @@ void facts_apply_h5_copy(struct facts *f, const struct event *ev)
 {
 	struct event full = *ev;
 	struct graph *g = f->g;
-	uint32_t file = dense_get(&f->files, ev->h5_copy.file), original = dense_get(&f->files, ev->h5_copy.original);
+	uint32_t file = facts_find_file(f, ev->h5_copy.file), original = facts_find_file(f, ev->h5_copy.original);
 	if (file == VEC_NONE || original == VEC_NONE || g->files.v[original].domain == VEC_NONE) {
 		g->unknown_refs++;
 		return;
@@ -125,16 +125,21 @@ void facts_apply_app(struct facts *f, const struct event *ev)
 void facts_apply_of_app(struct facts *f, const struct event *ev, uint64_t app)
 {
 	uint32_t run = dense_get(&f->apps, app);
-	if (run == VEC_NONE)
+	if (run == VEC_NONE) {
 		f->g->unknown_refs++;
-	else
+		facts_lack(f);
+	} else {
 		facts_apply_reported(f, ev, intern_get(&f->g->words, run), 0);
+	}
 }
 
 void facts_apply_build(struct facts *f, const struct event *ev)
 {
 	struct gbuild *b = vec_add(&f->g->builds);
 	struct buf bytes = {0};
+	if (ev->kind == EVENT_build_file && !f->in_build)
+		facts_lack(f);
+	f->in_build |= ev->kind == EVENT_build;
 	if (!b || event_encode(&bytes, ev, 0) < 0 || bytes.failed)
 		f->g->failed = true;
 	else

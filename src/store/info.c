@@ -98,6 +98,15 @@ static void take_end(struct run_view *v, struct cur *b, struct gkey_row key)
 		*v = n;
 }
 
+/* Not sorted: of a run there are few. */
+static bool has_id(const struct ids *v, uint64_t id)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->v[i] == id)
+			return true;
+	return false;
+}
+
 /* All that sessions told of the run, into v, whose lists are the caller's. 0 or -errno. */
 static int view_of_run(struct store *s, struct str info, struct run_view *v)
 {
@@ -108,7 +117,7 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 	while ((rc = pproc_section_next(&c, &sec)) == 1) {
 		const struct ssession *session = store_session(s, sec.session);
 		struct cur b = cur_of(sec.body);
-		if (ids_add(&v->sessions, sec.session) < 0)
+		if (!has_id(&v->sessions, sec.session) && ids_add(&v->sessions, sec.session) < 0)
 			return -ENOMEM;
 		while (cur_more(&b)) {
 			uint64_t kind = cur_u(&b);

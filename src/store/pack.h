@@ -146,6 +146,7 @@ struct pacc {
 	uint32_t gen, nuse, use;     /* use: the version's number, or where in the uses */
 	uint32_t part;               /* with LAYOUT_PART */
 	uint32_t access;             /* index in the graph while it is there, else VEC_NONE */
+	bool reopened;               /* of the indexer: it stands in the graph as a new one */
 };
 /* The accesses of one execution that one session told of. */
 struct pacc_section {

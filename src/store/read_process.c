@@ -110,14 +110,17 @@ static void mark_gaps(struct process_view *v)
 static int read_process_section(struct store *s, const struct pproc_section *sec, struct process_view *v)
 {
 	const struct ssession *session = store_session(s, sec->session);
-	uint64_t number = session ? session->number : 0, *told = vec_add(&v->sessions);
+	uint64_t number = session ? session->number : 0;
+	bool again = v->sessions.n && v->sessions.v[v->sessions.n - 1] == sec->session; /* it was gone on with */
 	struct cur body = cur_of(sec->body);
 	struct pproc_fact f;
 	int64_t t = s->base;
 	int rc;
-	if (!told)
+	uint64_t *told = again ? NULL : vec_add(&v->sessions);
+	if (!again && !told)
 		return -ENOMEM;
-	*told = sec->session;
+	if (told)
+		*told = sec->session;
 	while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
 		if ((rc = add_process_fact(v, sec->session, number, &f)) < 0)
 			break;

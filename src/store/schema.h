@@ -14,6 +14,8 @@ static const char store_schema[] =
     " head INTEGER NOT NULL, tail INTEGER NOT NULL, sum INTEGER NOT NULL, ino INTEGER NOT NULL, changed INTEGER NOT "
     "NULL);"
     "CREATE TABLE session(id INTEGER PRIMARY KEY, number INTEGER NOT NULL UNIQUE, info BLOB NOT NULL);"
+    "CREATE TABLE open_session(session INTEGER NOT NULL, kind INTEGER NOT NULL, block INTEGER NOT NULL, pack BLOB NOT "
+    "NULL, PRIMARY KEY(session, kind, block)) WITHOUT ROWID;"
     "CREATE TABLE damage(kind INTEGER NOT NULL, segment INTEGER NOT NULL, start INTEGER NOT NULL, session INTEGER NOT "
     "NULL, stop INTEGER NOT NULL, PRIMARY KEY(kind, segment, start, session)) WITHOUT ROWID;"
     "CREATE TABLE runs(id INTEGER PRIMARY KEY, ulid TEXT NOT NULL UNIQUE, began INTEGER, info BLOB NOT NULL, counts "

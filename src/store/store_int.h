@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 21
+#define STORE_VERSION 22
 #define STORE_PATIENCE_MS 60000 /* for others who write */
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the

@@ -5,7 +5,8 @@
 
 Without tools only the reference is tested. A random history is built several ways, which must all give the
 reference's graph (B12): its logs in order, in reverse, as one log shuffled and with repeats, and one after the other
-into a store that is there already (late logs; then the graph so far must be right after each). Where one does not, the
+into a store that is there already (late logs, and logs that were read while they were written; then the graph so far must
+be right after each). Where one does not, the
 history is made smaller as long as it still disagrees, and written to DIR.
 """
 import argparse
@@ -149,6 +150,14 @@ def shuffled(logs, r):
     return [e for piece in pieces for e in piece]
 
 
+def grown(logs, r):
+    """The logs as they were while they were written: stage after stage each has some more of its events."""
+    cuts = [sorted(r.randrange(len(log) + 1) for _ in range(r.choice((1, 3, 6)))) for log in logs]
+    pieces = [[log[a:b] for a, b in zip([0] + cut, cut + [len(log)])] for log, cut in zip(logs, cuts)]
+    stages = [[p[i] for p in pieces if i < len(p) and p[i]] for i in range(max(map(len, pieces), default=0))]
+    return [stage for stage in stages if stage]
+
+
 def ways(logs, r, late):
     """{name: stages}"""
     found = {"in order": [logs], "in reverse": [logs[::-1]], "shuffled and repeated": [[shuffled(logs, r)]]}
@@ -158,6 +167,7 @@ def ways(logs, r, late):
         if len(mixed) == 1:
             events = shuffled(mixed, r)
             mixed = [events[:len(events) // 2], events[len(events) // 2:]]
+        found["while it was written"] = grown(logs, r)
         found["late logs"] = [[log] for log in mixed if log] + [[shuffled(logs, r)]]
     return found
 

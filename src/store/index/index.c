@@ -28,6 +28,7 @@ static void ix_release(struct ix *x)
 		free(x->sessions.v[i].paths.v);
 		vec_release(&x->sessions.v[i].places);
 	}
+	ix_open_release(x);
 	arena_release(&x->arena);
 	vec_release(&x->sections_read);
 	for (size_t i = 0; i <= KEY_VERSION; i++)
@@ -154,7 +155,10 @@ static int feed_graph(struct ix *x)
 	struct graph *g = &x->g;
 	g->skew = x->o->skew;
 	g->lps = x->o->lps;
+	ix_open_begin(x);
 	int rc = collect_feed(&x->w, g, x->err);
+	if (rc == 0)
+		rc = ix_open_read(x);
 	if (rc == 0)
 		rc = apply_tombstones(x);
 	if (rc < 0)
@@ -293,9 +297,9 @@ static void add_stats(struct store_index_stats *to, const struct store_index_sta
 }
 
 /* One transaction on the database that is open. */
-static int index_part(struct store *s, const struct store_index_options *o, struct ids *tombstones,
-                      const struct damage_rows *before, struct ix_parts *parts, struct err *err,
-                      struct store_index_stats *ret)
+static int index_part_once(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                           const struct damage_rows *before, struct ix_parts *parts, struct err *err,
+                           struct store_index_stats *ret)
 {
 	struct ix x = {.s = s,
 	               .parts = parts,
@@ -329,6 +333,34 @@ static int index_part(struct store *s, const struct store_index_options *o, stru
 	forget_answers(s);
 	ix_release(&x);
 	return rc;
+}
+
+/* The same; where a session turns out to need reading from its beginning, once more. */
+static int index_part(struct store *s, const struct store_index_options *o, struct ids *tombstones,
+                      const struct damage_rows *before, struct ix_parts *parts, struct err *err,
+                      struct store_index_stats *ret)
+{
+	size_t whole;
+	int rc;
+	do {
+		const size_t bytes = parts->read.n * sizeof(*parts->read.v);
+		struct ix_pair *read = bytes ? malloc(bytes) : NULL;
+		size_t n = parts->read.n;
+		if (bytes && !read)
+			return err_set(err, ENOMEM, "cannot index");
+		if (bytes)
+			memcpy(read, parts->read.v, bytes);
+		whole = parts->whole.n;
+		rc = index_part_once(s, o, tombstones, before, parts, err, ret);
+		if (rc == IX_WHOLE) { /* nothing of it was read */
+			parts->read.n = n;
+			if (bytes)
+				memcpy(parts->read.v, read, bytes);
+			parts->more = false;
+		}
+		free(read);
+	} while (rc == IX_WHOLE && parts->whole.n > whole);
+	return rc == IX_WHOLE ? err_set(err, EIO, "cannot index") : rc;
 }
 
 /* Part after part. *parts: what was indexed in this call. */
@@ -529,5 +561,6 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	}
 	free(tombstones.v);
 	free(parts.read.v);
+	free(parts.whole.v);
 	return rc;
 }

@@ -2,12 +2,14 @@
  *
  * The new sessions' facts go into a graph; what they touch is found in the store; files whose versions the new accesses
  * could change (`slow`) get all their old accesses loaded into the graph, too, and are resolved again; files that can
- * only gain uses (`fast`) are not. Then the rows are written. A session is always read whole: what the store knew of it
- * is replaced, so that a session that has grown, or whose missing frames have come, gives what one reading would. */
+ * only gain uses (`fast`) are not. Then the rows are written. A session that has not ended is gone on with where the
+ * last indexing stood (ix_open.c). Where that cannot be, since frames were missing, it is read whole and what the store
+ * knew of it is replaced, so that it gives what one reading would. */
 #ifndef STEMMA_STORE_INDEX_INDEX_H
 #define STEMMA_STORE_INDEX_INDEX_H
 
 #include "graph/collect.h"
+#include "graph/facts.h"
 #include "graph/graph.h"
 #include "store/pack.h"
 
@@ -76,9 +78,37 @@ struct ix_place {
 struct ix_session {
 	uint64_t id; /* row */
 	bool old, reloaded;
+	bool goes_on;                /* it is gone on with: what the store knows of it stays */
 	bool holes;                  /* when last read, events were missing before others: what those said may change */
 	struct ids processes, paths; /* rows it told of, when last read */
 	VEC(struct ix_place) places;
+	struct ix_listed {
+		uint64_t n;
+		struct buf pack; /* in the arena */
+	} gaps, notes;       /* of a session that is gone on with: those that it has */
+};
+
+/* Rows of the table open_session that were read last. */
+#define OPEN_BLOCKS 256
+struct ix_open_block {
+	uint64_t session, block;
+	uint8_t kind; /* enum open_kind of ix_open.c */
+	bool loaded;
+	struct buf pack;
+};
+/* What a session without an end told of, to be kept for when it goes on. */
+struct ix_given {
+	uint32_t session; /* in the graph */
+	uint8_t kind;     /* enum open_kind */
+	uint64_t number;
+	uint32_t index; /* in the graph, by kind */
+	uint32_t exec,
+	    run; /* of a process; of a state its fingerprint, 0; of an access where it stands in open.accesses_kept */
+};
+/* An access that an earlier indexing wrote without an end, and that is in the graph again. */
+struct ix_reopened {
+	uint32_t session, access; /* in the graph */
+	uint64_t seq;
 };
 
 struct ix_path {
@@ -122,6 +152,8 @@ struct ix_move {
 #define IX_ANEW (-EKEYREVOKED)
 /* The same: another file is in the place of a segment. What that told of counts as lost. */
 #define IX_REPLACED (-EREMCHG)
+/* A session that was gone on with refers to what was not kept: it is to be read whole (ix_parts.whole). */
+#define IX_WHOLE (-ERESTART)
 
 /* Sessions with so many events are indexed together: about 70 MB. */
 #define INDEX_EVENTS 500000
@@ -130,6 +162,7 @@ struct ix_move {
 struct ix_parts {
 	struct ix_pairs read; /* sessions, and the last seq that was met; sorted */
 	bool more;            /* there are frames that were left for the next part */
+	struct ids whole;     /* sessions that cannot be gone on with; sorted */
 };
 
 struct ix {
@@ -188,8 +221,24 @@ struct ix {
 	VEC(uint32_t) fp_file;                    /* beside g.fps: whose list it is in */
 	struct ix_pairs attached;                 /* (execution, version) known of the touched processes */
 	struct ix_pairs reported_paths;           /* (new session, path row) */
-	size_t event_files;                       /* g.files up to here were spoken of by the new sessions */
-	struct arena arena;                       /* rows as they were */
+	struct {
+		struct ids going_on; /* numbers of the sessions that are gone on with, sorted */
+		struct ids lacking;  /* those that it turned out cannot be */
+		uint64_t session;    /* row of the one that is read */
+		uint64_t since;      /* its events up to here were read before */
+		int rc;              /* the first error */
+		struct facts_earlier earlier;
+		struct collect_sessions sessions;
+		struct map files, processes;      /* row -> in the graph */
+		struct map rows_of_processes;     /* in the graph -> in process_rows */
+		VEC(struct ix_pair) process_rows; /* in the graph, row */
+		VEC(struct ix_reopened) accesses; /* after ix_open_read: sorted */
+		VEC(struct ix_given) given;
+		struct buf accesses_kept; /* of given */
+		struct ix_open_block block[OPEN_BLOCKS];
+	} open;             /* ix_open.c */
+	size_t event_files; /* g.files up to here were spoken of by the new sessions */
+	struct arena arena; /* rows as they were */
 	VEC(struct ix_section) sections_read;
 	struct buf b1, b2, b3;
 };
@@ -205,8 +254,32 @@ int ix_is_current(struct ix *x);
 int ix_scan(struct ix *x);
 /* Writes the row of a segment. */
 int ix_put_segment(struct ix *x, const struct ix_segment *s);
-/* A session's column info: its host into *g, its places and the rows that it told of into *ret; either may be NULL. */
-int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
+
+/* ---- ix_parts.c ---- */
+
+/* How many events a part has, about. */
+uint64_t ix_part_events(const struct ix *x);
+/* Takes out the frames of sessions that are known already, and of those that are left for the next part; adds the
+ * places where the others were met before. */
+int ix_take_part(struct ix *x);
+
+/* ---- ix_open.c, ix_earlier.c ---- */
+
+/* Before the events are read. */
+void ix_open_begin(struct ix *x);
+/* After that. IX_WHOLE, with the sessions in x->parts->whole. */
+int ix_open_read(struct ix *x);
+/* Can the session, whose row that is, be gone on with? */
+int ix_can_go_on(struct ix *x, uint64_t session, uint64_t row, bool *ret);
+/* Was it found in this call that the session has to be read whole? */
+bool ix_must_be_whole(const struct ix *x, uint64_t session);
+/* Is the session of that number gone on with? */
+bool ix_goes_on(const struct ix *x, uint64_t session);
+/* Where the access stands in the graph, if it came back there; VEC_NONE. session: in the graph. */
+uint32_t ix_reopened(const struct ix *x, uint32_t session, uint64_t seq);
+/* The rows of open sessions. */
+int ix_write_open(struct ix *x);
+void ix_open_release(struct ix *x);
 
 /* ---- ix_ids.c ---- */
 
@@ -227,6 +300,8 @@ struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
 
 /* ---- ix_sessions.c ---- */
 
+/* A session's column info: its host into *g; its places, gaps and notes into *ret. Either may be NULL. */
+int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
 /* Rows for the new sessions: found in the store, or given. */
 int ix_find_sessions(struct ix *x);
 /* Brings a session of the store into the graph. */
@@ -337,7 +412,7 @@ int ix_pairs_write(struct ix *x, struct ix_pairs *v, enum list_kind kind);
 static inline bool ix_is_reloaded(const struct ix *x, uint64_t session)
 {
 	uint32_t i = map_get(&x->session_rows, session);
-	return i != VEC_NONE && i < x->n_new;
+	return i != VEC_NONE && i < x->n_new && !x->sessions.v[i].goes_on;
 }
 
 static inline int ix_oom(struct ix *x)

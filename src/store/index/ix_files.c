@@ -58,7 +58,7 @@ static int merge_file(struct ix *x, uint32_t i)
 		return rc;
 	p = &x->rows.v[x->files.v[i].row].f;
 	struct gfile *g = &x->g.files.v[i];
-	if (p->kind != g->kind)
+	if (p->kind != g->kind && g->kind_key.time != INT64_MAX) /* else nothing told of it now */
 		g->flags |= GFILE_MIXED;
 	if (gkey_cmp(&key, &g->kind_key) < 0) {
 		g->kind_key = key;
@@ -341,6 +341,14 @@ static const struct gaccess *find_access(const struct ix *x, uint32_t session, u
 	return a && a->session == session && a->seq == seq ? a : NULL;
 }
 
+/* What an access counted for before its end was told, against what it counts for now. */
+static bool counts_otherwise(const struct ix *x, const struct ix_section *sec, const struct pacc *p)
+{
+	const uint32_t counts = GACCESS_KEPT | GACCESS_READS | GACCESS_WRITES;
+	const struct gaccess *now = &x->g.accesses.v[ix_reopened(x, map_get(&x->session_rows, sec->session), p->seq)];
+	return (layout_get(p->bits, LAYOUT_FLAGS, 12) ^ now->flags) & counts;
+}
+
 /* An access that counted, and does not any more, now that its session is known further, takes with it what followed
  * from it. */
 static void check_dropped(struct ix *x)
@@ -348,8 +356,12 @@ static void check_dropped(struct ix *x)
 	for (size_t i = 0; i < x->loaded.n; i++)
 		for (size_t k = 0; k < x->loaded.v[i].sections.n; k++) {
 			const struct ix_section *sec = &x->loaded.v[i].sections.v[k];
-			for (uint32_t a = sec->first; sec->replaced && a < sec->first + sec->count; a++) {
+			for (uint32_t a = sec->first; a < sec->first + sec->count; a++) {
 				const struct pacc *p = &x->paccs.v[a];
+				if (p->reopened && counts_otherwise(x, sec, p))
+					x->files.v[map_get(&x->file_rows, p->file)].slow = true;
+				if (!sec->replaced)
+					continue;
 				if (!(layout_get(p->bits, LAYOUT_FLAGS, 12) & GACCESS_KEPT))
 					continue;
 				const struct gaccess *now = find_access(x, map_get(&x->session_rows, sec->session), p->seq);

@@ -60,6 +60,13 @@ static int load_old_process_facts(struct ix *x, struct ix_loaded *l, struct cur 
 	return rc;
 }
 
+/* An access whose end came now, or whose calls did, stands in the graph as a new one: what was found of it goes. */
+static void note_reopened(struct ix *x, const struct ix_section *sec, struct pacc *a)
+{
+	uint32_t session = x->open.accesses.n ? map_get(&x->session_rows, sec->session) : VEC_NONE;
+	a->reopened = session != VEC_NONE && ix_reopened(x, session, a->seq) != VEC_NONE;
+}
+
 /* Adds what the row has of each session, to be written again unless the session is read anew. 0 or -errno. */
 static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 {
@@ -86,6 +93,7 @@ static int load_old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 				x->paccs.n--;
 				break;
 			}
+			note_reopened(x, slot, a);
 			slot->count++;
 		}
 		if (rc < 0)
@@ -172,6 +180,10 @@ static int touch_section_files(struct ix *x, const struct ix_section *sec)
 	uint32_t session = sec->replaced ? map_get(&x->session_rows, sec->session) : VEC_NONE;
 	for (uint32_t a = sec->first; a < sec->first + sec->count; a++) {
 		uint32_t file, self;
+		const struct pacc *p = &x->paccs.v[a];
+		/* What stays as it is, its end too, changes nothing. */
+		if (!sec->replaced && !p->reopened && layout_get(p->bits, LAYOUT_END, 2) == END_GIVEN)
+			continue;
 		int rc = ix_file_of(x, x->paccs.v[a].file, &file);
 		if (rc == 0)
 			rc = ix_file_of(x, x->paccs.v[a].self, &self);
@@ -470,7 +482,8 @@ static int link_all(struct ix *x)
 				uint32_t file = map_get(&x->file_rows, x->paccs.v[a].file),
 				         self = map_get(&x->file_rows, x->paccs.v[a].self);
 				bool slow = (file != VEC_NONE && x->files.v[file].slow) || (self != VEC_NONE && x->files.v[self].slow);
-				if (x->paccs.v[a].access != VEC_NONE || (!slow && (file == VEC_NONE || !x->files.v[file].source)))
+				if (x->paccs.v[a].reopened || x->paccs.v[a].access != VEC_NONE ||
+				    (!slow && (file == VEC_NONE || !x->files.v[file].source)))
 					continue;
 				int rc = restore_access(x, &x->loaded.v[i], &sec, &x->paccs.v[a], !slow);
 				if (rc < 0)

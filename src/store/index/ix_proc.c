@@ -378,8 +378,9 @@ static int repack_old_accesses(struct proc_writer *w, struct ix_loaded *l)
 		uint32_t exec = graph_exec(&x->g, l->proc, sec->n);
 		w->paccs.n = w->uses.n = 0;
 		for (uint32_t i = sec->first; rc == 0 && i < sec->first + sec->count; i++)
-			rc = repack_access(w, l, exec, &x->paccs.v[i]);
-		if (rc == 0)
+			if (!x->paccs.v[i].reopened)
+				rc = repack_access(w, l, exec, &x->paccs.v[i]);
+		if (rc == 0 && w->paccs.n)
 			rc = pacc_put(x->s, &w->acc, sec->session, sec->n, w->paccs.v, w->paccs.n, &w->uses, x->err);
 	}
 	return rc;

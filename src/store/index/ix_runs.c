@@ -214,7 +214,8 @@ int ix_write_runs(struct ix *x)
 	if (!vec_room(&v, x->n_new + x->g.runs.n + x->g.run_ends.n))
 		return ix_oom(x);
 	for (uint32_t i = 0; i < x->n_new; i++)
-		v.v[v.n++] = (struct run_fact){i, x->g.sessions.v[i].run, RUN_IS, 0, i};
+		if (!x->sessions.v[i].goes_on) /* else the run has it */
+			v.v[v.n++] = (struct run_fact){i, x->g.sessions.v[i].run, RUN_IS, 0, i};
 	for (size_t i = 0; i < x->g.runs.n; i++)
 		v.v[v.n++] = (struct run_fact){x->g.runs.v[i].session, x->g.runs.v[i].id, RUN_BEGAN, x->g.runs.v[i].key.seq, i};
 	for (size_t i = 0; i < x->g.run_ends.n; i++)
@@ -304,7 +305,8 @@ static int put_session_gaps(struct ix *x, uint32_t session, struct buf *out)
 	size_t first = first_gap(x, session), i;
 	for (i = first; i < x->new_gaps && x->g.gaps.v[i].session == session; i++)
 		n += x->g.gaps.v[i].exec == VEC_NONE;
-	buf_varint(out, n);
+	buf_varint(out, n + x->sessions.v[session].gaps.n);
+	buf_str(out, buf_view(&x->sessions.v[session].gaps.pack));
 	for (i = first; rc == 0 && i < x->new_gaps && x->g.gaps.v[i].session == session; i++) {
 		const struct ggap *g = &x->g.gaps.v[i];
 		if (g->exec != VEC_NONE)
@@ -348,7 +350,8 @@ static int put_session_notes(struct ix *x, uint32_t session, struct buf *out)
 	int rc = 0;
 	while (end < x->g.notes.n && x->g.notes.v[end].session == session)
 		end++;
-	buf_varint(out, end - first);
+	buf_varint(out, end - first + x->sessions.v[session].notes.n);
+	buf_str(out, buf_view(&x->sessions.v[session].notes.pack));
 	for (size_t i = first; rc == 0 && i < end; i++)
 		rc = put_note(x, x->sessions.v[session].id, &x->g.notes.v[i], out);
 	return rc;
@@ -357,6 +360,8 @@ static int put_session_notes(struct ix *x, uint32_t session, struct buf *out)
 /* Are there gaps of the session as a whole? */
 static bool has_gaps(const struct ix *x, uint32_t session)
 {
+	if (x->sessions.v[session].gaps.n)
+		return true;
 	for (size_t i = first_gap(x, session); i < x->new_gaps && x->g.gaps.v[i].session == session; i++)
 		if (x->g.gaps.v[i].exec == VEC_NONE)
 			return true;
@@ -483,24 +488,10 @@ int ix_write(struct ix *x)
 {
 	/* In this order: what is written gives numbers to words, runs and fingerprints that later rows refer to. */
 	static int (*const step[])(struct ix *) = {
-	    ix_new_nodes,
-	    ix_count_list_elements,
-	    ix_fps,
-	    find_attached,
-	    ix_write_files,
-	    ix_write_processes,
-	    ix_write_names,
-	    ix_write_runs,
-	    write_sessions,
-	    ix_write_calls,
-	    ix_write_summaries,
-	    ix_write_builds,
-	    ix_write_reported,
-	    ix_write_damage,
-	    write_segments,
-	    write_row_lists,
-	    write_keys,
-	    ix_count_runs,
+	    ix_new_nodes,       ix_count_list_elements, ix_fps,          find_attached,     ix_write_files,
+	    ix_write_processes, ix_write_names,         ix_write_runs,   write_sessions,    ix_write_open,
+	    ix_write_calls,     ix_write_summaries,     ix_write_builds, ix_write_reported, ix_write_damage,
+	    write_segments,     write_row_lists,        write_keys,      ix_count_runs,
 	};
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sizeof(step) / sizeof(*step); i++)

@@ -133,283 +133,6 @@ static int scan_log_folder(struct ix *x, const char *below, unsigned depth, size
 	return rc;
 }
 
-/* host, boot: numbers of the index. 0, -ENOMEM. */
-static int find_session_host(struct ix *x, uint64_t host, uint64_t boot, struct gsession *g)
-{
-	uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
-	uint32_t bw = intern_add(&x->g.words, store_interned(x->s, boot));
-	if (hw == VEC_NONE || bw == VEC_NONE)
-		return ix_oom(x);
-	g->host = graph_host(&x->g, hw, bw);
-	return g->host == VEC_NONE ? ix_oom(x) : 0;
-}
-
-/* The places of its frames. */
-static int read_session_places(struct ix *x, struct cur *c, struct ix_session *ret)
-{
-	uint64_t n = cur_u(c);
-	for (; n && !c->bad; n--) {
-		struct ix_place *p = vec_add(&ret->places);
-		if (!p)
-			return ix_oom(x);
-		p->segment = cur_u(c);
-		p->from = cur_u(c);
-		p->to = p->from + cur_u(c);
-	}
-	return 0;
-}
-
-int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret)
-{
-	struct cur c = cur_of(info);
-	uint64_t host = cur_u(&c), boot = cur_u(&c);
-	int rc = g ? find_session_host(x, host, boot, g) : 0;
-	if (rc < 0)
-		return rc;
-	for (int i = 0; i < 5; i++) /* pidns, run, tool, mode, last */
-		cur_u(&c);
-	bool holes = cur_u(&c) & 2;
-	cur_z(&c); /* began */
-	if (ret) {
-		ret->holes = holes;
-		rc = read_session_places(x, &c, ret);
-	}
-	return rc < 0 ? rc : c.bad ? -ENOTRECOVERABLE : 0;
-}
-
-/* Was every frame found in [from, ..) of the session known before? Then nothing is new in it. */
-static int is_session_complete(struct ix *x, uint64_t number, uint64_t last_seq, bool *ret)
-{
-	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
-	if (!st)
-		return -EIO;
-	*ret = false;
-	sqlite3_bind_int64(st, 1, (int64_t)number);
-	int rc = store_step(x->s, st, x->err);
-	if (rc == 1) {
-		struct cur c = cur_of(column_str(st, 1));
-		for (int i = 0; i < 6; i++)
-			cur_u(&c);
-		uint64_t last = cur_u(&c), flags = cur_u(&c);
-		*ret = !c.bad && !(flags & 2) && last_seq <= last;
-	}
-	sqlite3_reset(st);
-	return rc < 0 ? rc : 0;
-}
-
-static int frame_cmp(const void *pa, const void *pb)
-{
-	const struct collect_frame *a = pa, *b = pb;
-	if (a->session != b->session)
-		return a->session < b->session ? -1 : 1;
-	return (a->seq > b->seq) - (a->seq < b->seq);
-}
-
-struct place_list {
-	struct ix_place *v;
-	size_t n, cap;
-};
-
-/* Appends the places where the session's frames were met before. */
-static int add_old_places(struct ix *x, uint64_t session, struct place_list *out)
-{
-	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
-	if (!st)
-		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)session);
-	struct ix_session info = {0};
-	int rc = store_step(x->s, st, x->err);
-	if (rc == 1)
-		rc = ix_session_info(x, column_str(st, 1), NULL, &info);
-	sqlite3_reset(st);
-	for (size_t p = 0; rc == 0 && p < info.places.n; p++) {
-		struct ix_place *slot = vec_add(out);
-		if (slot)
-			*slot = info.places.v[p];
-		else
-			rc = ix_oom(x);
-	}
-	vec_release(&info.places);
-	return rc;
-}
-
-/* Reads the frames of a place. A segment that was taken away is passed over. */
-static int scan_place(struct ix *x, const struct ix_place *p)
-{
-	struct err gone = {0};
-	uint32_t i = 0;
-	while (i < x->segments.n && x->segments.v[i].id != p->segment)
-		i++;
-	int rc = i < x->segments.n ? collect_scan(&x->w, i, p->from, p->to, &gone, NULL) : 0;
-	return rc == -ENOMEM ? rc : rc < 0 ? 0 : rc;
-}
-
-/* 0: none of the frames has an event. */
-static uint64_t last_seq_of(const struct collect_frame *v, size_t n)
-{
-	uint64_t last = 0;
-	for (size_t i = 0; i < n; i++)
-		if (v[i].count && v[i].seq + v[i].count - 1 > last)
-			last = v[i].seq + v[i].count - 1;
-	return last;
-}
-
-/* The frames of one session among those that were met. */
-struct met_session {
-	size_t first, n;
-	uint64_t session, last_seq, events, offset;
-	uint32_t segment; /* where the first of them lies */
-	bool take;
-};
-struct met_sessions {
-	struct met_session *v;
-	size_t n, cap;
-};
-
-/* Was it read in this call, as far as it goes now? */
-static bool is_read(const struct ix *x, const struct met_session *m)
-{
-	const struct ix_pairs *read = &x->parts->read;
-	size_t i = ix_pairs_from(read->v, read->n, m->session);
-	for (; i < read->n && read->v[i].a == m->session; i++)
-		if (read->v[i].b >= m->last_seq)
-			return true;
-	return false;
-}
-
-/* The sessions of the frames, which are sorted, but for those of which nothing is new. */
-static int list_sessions(struct ix *x, struct met_sessions *out)
-{
-	const struct collect_frame *f = x->w.frames.v;
-	int rc = 0;
-	for (size_t i = 0, k; rc == 0 && i < x->w.frames.n; i = k) {
-		struct met_session m = {.first = i, .session = f[i].session, .segment = UINT32_MAX};
-		for (k = i; k < x->w.frames.n && f[k].session == f[i].session; k++) {
-			m.events += f[k].count;
-			if (f[k].segment < m.segment || (f[k].segment == m.segment && f[k].offset < m.offset)) {
-				m.segment = f[k].segment;
-				m.offset = f[k].offset;
-			}
-		}
-		m.n = k - i;
-		m.last_seq = last_seq_of(&f[i], m.n);
-		bool known = is_read(x, &m);
-		if (!known && !x->fresh)
-			rc = is_session_complete(x, m.session, m.last_seq, &known);
-		struct met_session *slot = rc < 0 || known ? NULL : vec_add(out);
-		if (slot)
-			*slot = m;
-		else if (rc == 0 && !known)
-			rc = ix_oom(x);
-	}
-	return rc;
-}
-
-/* By where their first frame lies. */
-static int compare_by_place(const void *pa, const void *pb)
-{
-	const struct met_session *a = pa, *b = pb;
-	if (a->segment != b->segment)
-		return a->segment < b->segment ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
-static int compare_by_first(const void *pa, const void *pb)
-{
-	const struct met_session *a = pa, *b = pb;
-	return (a->first > b->first) - (a->first < b->first);
-}
-
-/* The segment is read up to there only: what follows is left for the next part. */
-static void leave_from(struct ix_segment *s, uint64_t offset)
-{
-	if (offset < s->done)
-		s->done = offset;
-}
-
-/* Which of them this part takes: in the order in which they lie, as long as it does not become too much. */
-static int choose_part(struct ix *x, struct met_sessions *v)
-{
-	const uint64_t most = x->o->events ? x->o->events : INDEX_EVENTS;
-	uint64_t events = 0;
-	int rc = 0;
-	if (v->n)
-		qsort(v->v, v->n, sizeof(*v->v), compare_by_place);
-	for (size_t i = 0; rc == 0 && i < v->n; i++) {
-		struct met_session *m = &v->v[i];
-		m->take = i == 0 || events + m->events <= most;
-		events = m->take ? events + m->events : most; /* what follows waits, too */
-		if (m->take) {
-			rc = ix_pairs_add(x, &x->parts->read, m->session, m->last_seq);
-			continue;
-		}
-		x->parts->more = true;
-		for (size_t k = m->first; k < m->first + m->n; k++)
-			leave_from(&x->segments.v[x->w.frames.v[k].segment], x->w.frames.v[k].offset);
-	}
-	ix_pairs_sort(&x->parts->read);
-	if (v->n)
-		qsort(v->v, v->n, sizeof(*v->v), compare_by_first);
-	return rc;
-}
-
-/* Is the session one of this part? */
-static bool is_taken(const struct met_sessions *v, uint64_t session)
-{
-	size_t lo = 0, hi = v->n; /* they are in the order of their frames, by session */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (v->v[mid].session < session)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < v->n && v->v[lo].session == session && v->v[lo].take;
-}
-
-/* A place goes from a session's first frame in a segment to its last. Of what others wrote between, that is only a
- * part: they would count as sessions that lack the rest. */
-static void leave_others(struct ix *x, const struct met_sessions *v)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < x->w.frames.n; i++)
-		if (is_taken(v, x->w.frames.v[i].session))
-			x->w.frames.v[kept++] = x->w.frames.v[i];
-	x->w.frames.n = kept;
-}
-
-/* Takes out the frames of sessions that are known already, and of those that are left for the next part; adds the
- * places where the others were met before. */
-static int whole_sessions(struct ix *x)
-{
-	struct met_sessions met = {0};
-	struct place_list old = {0};
-	size_t kept = 0;
-	tombstones_filter(x->tombstones, &x->w);
-	if (x->w.frames.n)
-		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
-	int rc = list_sessions(x, &met);
-	if (rc == 0)
-		rc = choose_part(x, &met);
-	for (size_t i = 0; rc == 0 && i < met.n; i++) {
-		const struct met_session *m = &met.v[i];
-		if (!m->take)
-			continue;
-		memmove(&x->w.frames.v[kept], &x->w.frames.v[m->first], m->n * sizeof(*x->w.frames.v));
-		kept += m->n;
-		if (!x->fresh)
-			rc = add_old_places(x, m->session, &old);
-	}
-	x->w.frames.n = kept;
-	for (size_t p = 0; rc == 0 && p < old.n; p++)
-		rc = scan_place(x, &old.v[p]);
-	leave_others(x, &met);
-	free(old.v);
-	free(met.v);
-	tombstones_filter(x->tombstones, &x->w); /* what lies between those */
-	return rc;
-}
-
 /* ---- is it the file that it was? ---- */
 
 enum { MARK_BYTES = offsetof(struct log_frame, session) }; /* magic, size and checksum of a frame */
@@ -562,9 +285,15 @@ static int scan_segments(struct ix *x)
 			full[0] = '\0';
 		if (collect_path(&x->w, full, &at) < 0)
 			return ix_oom(x);
-		if (s->changed)
+		if (!s->changed)
+			continue;
+		if (collect_is_full(&x->w))
+			s->changed = false; /* it is left for the next part */
+		else
 			rc = scan_segment(x, s, at, full);
 	}
+	x->parts->more |= collect_is_full(&x->w);
+	x->w.most = 0; /* what is wanted beside these is read wherever it is */
 	return rc;
 }
 
@@ -580,6 +309,7 @@ int ix_is_current(struct ix *x)
 int ix_scan(struct ix *x)
 {
 	int rc = find_segments(x);
+	x->w.most = ix_part_events(x);
 	if (rc == 0)
 		rc = scan_segments(x);
 	if (rc < 0)
@@ -588,7 +318,7 @@ int ix_scan(struct ix *x)
 	x->stats.skipped_bytes = x->w.damage.skipped;
 	x->stats.torn_bytes = x->w.damage.torn;
 	x->stats.newer_frames = x->w.damage.newer;
-	rc = whole_sessions(x);
+	rc = ix_take_part(x);
 	if (rc < 0)
 		return rc;
 	bool moved = false;

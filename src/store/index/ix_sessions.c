@@ -1,7 +1,73 @@
 /* ix_sessions.c - rows of sessions: found in the store, or given; and sessions of the store brought into the graph. */
 #include "store/index/index.h"
+#include "store/read.h"
 
 #include <errno.h>
+
+/* host, boot: numbers of the index. 0, -ENOMEM. */
+static int find_session_host(struct ix *x, uint64_t host, uint64_t boot, struct gsession *g)
+{
+	uint32_t hw = intern_add(&x->g.words, store_interned(x->s, host));
+	uint32_t bw = intern_add(&x->g.words, store_interned(x->s, boot));
+	if (hw == VEC_NONE || bw == VEC_NONE)
+		return ix_oom(x);
+	g->host = graph_host(&x->g, hw, bw);
+	return g->host == VEC_NONE ? ix_oom(x) : 0;
+}
+
+/* The places of its frames. */
+static int read_session_places(struct ix *x, struct cur *c, struct ix_session *ret)
+{
+	uint64_t n = cur_u(c);
+	for (; n && !c->bad; n--) {
+		struct ix_place *p = vec_add(&ret->places);
+		if (!p)
+			return ix_oom(x);
+		p->segment = cur_u(c);
+		p->from = cur_u(c);
+		p->to = p->from + cur_u(c);
+	}
+	return 0;
+}
+
+/* Gaps of the whole session, and notes, as they are packed (ix_runs.c). */
+static int read_session_lists(struct ix *x, struct cur *c, struct ix_session *ret)
+{
+	ret->gaps.n = cur_u(c);
+	const unsigned char *from = c->p;
+	for (uint64_t n = ret->gaps.n; n && !c->bad; n--)
+		read_session_gap(x->s, c);
+	ret->gaps.pack = ix_keep(x, str_n((const char *)from, (size_t)(c->p - from)));
+	ret->notes.n = cur_u(c);
+	from = c->p;
+	for (uint64_t n = ret->notes.n; n && !c->bad; n--) {
+		cur_z(c);                   /* time */
+		for (int i = 0; i < 6; i++) /* seq run file text version user */
+			cur_u(c);
+	}
+	ret->notes.pack = ix_keep(x, str_n((const char *)from, (size_t)(c->p - from)));
+	return ret->gaps.pack.failed || ret->notes.pack.failed ? ix_oom(x) : 0;
+}
+
+int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret)
+{
+	struct cur c = cur_of(info);
+	uint64_t host = cur_u(&c), boot = cur_u(&c);
+	int rc = g ? find_session_host(x, host, boot, g) : 0;
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 5; i++) /* pidns, run, tool, mode, last */
+		cur_u(&c);
+	bool holes = cur_u(&c) & 2;
+	cur_z(&c); /* began */
+	if (ret) {
+		ret->holes = holes;
+		rc = read_session_places(x, &c, ret);
+	}
+	if (rc == 0 && ret)
+		rc = read_session_lists(x, &c, ret);
+	return rc < 0 ? rc : c.bad ? -ENOTRECOVERABLE : 0;
+}
 
 uint64_t ix_session_row(const struct ix *x, uint64_t number)
 {
@@ -86,13 +152,18 @@ int ix_find_sessions(struct ix *x)
 			rc = store_step(x->s, st, x->err);
 			if (rc == 1) {
 				row = (uint64_t)sqlite3_column_int64(st, 0);
-				rc = ix_session_info(x, column_str(st, 1), NULL, &x->sessions.v[i]);
-				x->sessions.v[i].reloaded = true;
-				x->sessions.v[i].places.n = 0;
+				struct ix_session *to = &x->sessions.v[i];
+				rc = ix_session_info(x, column_str(st, 1), NULL, to);
+				to->goes_on = ix_goes_on(x, x->g.sessions.v[i].number);
+				to->reloaded = !to->goes_on;
+				if (to->reloaded) {
+					to->places.n = 0;
+					to->gaps = to->notes = (struct ix_listed){0};
+				}
 			}
 			sqlite3_reset(st);
 		}
-		if (rc >= 0 && row)
+		if (rc >= 0 && row && x->sessions.v[i].reloaded)
 			rc = read_told_rows(x, row, &x->sessions.v[i]);
 		if (rc >= 0)
 			rc = set_session_row(x, i, row ? row : x->next_session++);
