@@ -1,11 +1,12 @@
-/* lineage_copies.c - what was copied as a whole came from its original alone, whatever else its maker used: pairs that
- * the library in a program told of (event h5_copy), run by run (doc/graph.md, "Lineage"). */
+/* lineage_copies.c - what was copied, or moved through memory unchanged, came from its originals alone, whatever else
+ * its maker used: pairs that the library in a program told of (event h5_copy), run by run (doc/graph.md, "Lineage"). */
 #include "query/lineage_int.h"
 
 #include "base/hash.h"
 #include "query/scripts.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Never 0. */
@@ -16,27 +17,39 @@ static uint64_t pair_key(store_id exec, store_id object, unsigned what)
 
 enum { BY_COPY = 1, BY_ORIGINAL = 2 };
 
-static int add_copy(struct lineage_copies *c, store_id exec, store_id copy, store_id original)
+/* Puts the pair `at` behind the first one of its chain, if there is one. link: where the next one stands in a pair. */
+static int chain_pair(struct lineage_copies *c, uint64_t key, uint32_t at, size_t link, uint32_t *ret_first)
 {
 	bool is_new;
-	struct lineage_copy *one = vec_add(&c->pairs);
-	uint32_t at = (uint32_t)c->pairs.n; /* from 1 */
-	uint32_t *first = one ? idmap_add(&c->by, pair_key(exec, copy, BY_COPY), at, &is_new) : NULL;
+	uint32_t *first = idmap_add(&c->by, key, at, &is_new);
 	if (!first)
 		return -ENOMEM;
-	*one = (struct lineage_copy){.copy = copy, .original = original};
-	if (!is_new && c->pairs.v[*first - 1].original != original) /* of two originals: not paired */
-		c->pairs.v[*first - 1].original = one->original = 0;
-	if (!one->original)
+	*ret_first = *first;
+	if (is_new)
 		return 0;
-	uint32_t *chain = idmap_add(&c->by, pair_key(exec, original, BY_ORIGINAL), at, &is_new);
-	if (!chain)
-		return -ENOMEM;
-	if (!is_new) {
-		one->next = *chain;
-		*chain = at;
-	}
+	uint32_t *head = (uint32_t *)((char *)&c->pairs.v[*first - 1] + link),
+	         *mine = (uint32_t *)((char *)&c->pairs.v[at - 1] + link);
+	*mine = *head;
+	*head = at;
 	return 0;
+}
+
+/* A copy by one call has one original; what was moved through memory may have several. */
+static int add_copy(struct lineage_copies *c, store_id exec, store_id copy, store_id original, bool moved)
+{
+	struct lineage_copy *one = vec_add(&c->pairs);
+	uint32_t at = (uint32_t)c->pairs.n, first; /* from 1 */
+	if (!one)
+		return -ENOMEM;
+	*one = (struct lineage_copy){.copy = copy, .original = original, .moved = moved};
+	int r = chain_pair(c, pair_key(exec, copy, BY_COPY), at, offsetof(struct lineage_copy, also), &first);
+	if (r == 0 && first != at) {
+		struct lineage_copy *head = &c->pairs.v[first - 1];
+		head->contested |= head->moved != moved || (!moved && head->original != original);
+	}
+	return r == 0
+	           ? chain_pair(c, pair_key(exec, original, BY_ORIGINAL), at, offsetof(struct lineage_copy, next), &first)
+	           : r;
 }
 
 /* Reads the pairs of the execution's run, once. 0 or -errno. */
@@ -61,7 +74,7 @@ static int load_copies(struct lineage_walk *w, store_id exec)
 		if (r > 0)
 			r = store_file_by_identity(w->s, e->domain, e->ino, e->gen, &original);
 		if (r > 0)
-			r = add_copy(c, by, t->file, original);
+			r = add_copy(c, by, t->file, original, e->how != 0);
 	}
 	reported_list_release(&told);
 	return r < 0 ? r : 0;
@@ -144,19 +157,40 @@ static int uses_of_original(struct lineage_walk *w, store_id exec, store_id orig
 	return r;
 }
 
+/* What the execution used of all that it made the copy from, in c->from; none where that is not known: of one of them
+ * it used nothing, or wrote it itself. at: the first pair of the copy, from 1. */
+static int uses_behind(struct lineage_walk *w, store_id exec, uint32_t at)
+{
+	struct lineage_copies *c = &w->copies;
+	const struct lineage_copy *p = copy_at(c, at);
+	bool known = p && !p->contested;
+	int r = 0;
+	c->from.n = 0;
+	for (; known && r == 0 && p; p = copy_at(c, p->also)) {
+		r = uses_of_original(w, exec, p->original);
+		known = r == 0 && c->got.n;
+		for (size_t k = 0; r == 0 && k < c->got.n; k++)
+			r = edges_add(&c->from, &c->got.v[k]);
+	}
+	if (!known)
+		c->from.n = 0;
+	return r;
+}
+
 int lineage_copy_of(struct lineage_walk *w, store_id version, store_id exec, struct edges **ret)
 {
 	struct lineage_copies *c = &w->copies;
 	store_id file;
-	c->got.n = 0;
-	*ret = &c->got;
+	c->from.n = 0;
+	*ret = &c->from;
 	if (!w->objects.any || w->o->all)
 		return 0;
 	int r = store_version_file(w->s, version, &file);
 	if (r > 0)
 		r = load_copies(w, exec);
-	const struct lineage_copy *pair = r >= 0 ? copy_at(c, find_copy(c, exec, file, BY_COPY)) : NULL;
-	return pair && pair->original ? uses_of_original(w, exec, pair->original) : r < 0 ? r : 0;
+	if (r >= 0)
+		r = uses_behind(w, exec, find_copy(c, exec, file, BY_COPY));
+	return r;
 }
 
 /* Adds to ret, as derived, what the execution copied of a file. */
@@ -165,14 +199,13 @@ static int add_copies_by(struct lineage_walk *w, store_id exec, store_id origina
 	struct lineage_copies *c = &w->copies;
 	int r = load_copies(w, exec);
 	uint32_t at = r == 0 ? find_copy(c, exec, original, BY_ORIGINAL) : 0;
-	if (at && (r = uses_of_original(w, exec, original)) == 0 && !c->got.n)
-		return 0;
 	for (const struct lineage_copy *p = copy_at(c, at); r == 0 && p; p = copy_at(c, at)) {
 		at = p->next;
-		if (p->original != original)
-			continue;
-		r = edges_to_file(w, exec, true, p->copy);
-		for (size_t k = 0; r == 0 && k < c->got.n; k++)
+		const store_id copy = p->copy;
+		r = uses_behind(w, exec, find_copy(c, exec, copy, BY_COPY));
+		if (r == 0 && c->from.n)
+			r = edges_to_file(w, exec, true, copy);
+		for (size_t k = 0; r == 0 && c->from.n && k < c->got.n; k++)
 			r = edges_add(ret, &c->got.v[k]);
 	}
 	return r;
@@ -215,6 +248,28 @@ int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, 
 	return r;
 }
 
+int lineage_is_holder_of_used(struct lineage_walk *w, store_id exec, store_id version)
+{
+	struct lineage_copies *c = &w->copies;
+	struct version_sort v;
+	struct file_info f;
+	store_id root;
+	int r = store_version_sort(w->s, version, &v);
+	if (r <= 0 || v.kind != TERM_kind_regular)
+		return r < 0 ? r : 0;
+	const store_id file = v.file;
+	r = store_objects_by_name(w->s, file, str_of("//"), &root, 1);
+	if (r > 0)
+		r = load_touched(w, exec) < 0 ? -EIO : 1;
+	for (size_t i = 0; r > 0 && i < c->touched[0].n; i++) {
+		r = store_file(w->s, c->touched[0].v[i].file, &f);
+		if (r > 0 && f.within == file && objects_is_object(f.kind))
+			return 1;
+		r = r < 0 ? r : 1;
+	}
+	return r < 0 ? r : 0;
+}
+
 void lineage_copies_release(struct lineage_copies *c)
 {
 	idmap_release(&c->runs);
@@ -223,6 +278,7 @@ void lineage_copies_release(struct lineage_copies *c)
 	vec_release(&c->touched[0]);
 	vec_release(&c->touched[1]);
 	edges_release(&c->got);
+	edges_release(&c->from);
 	edges_release(&c->readers);
 	edges_release(&c->made);
 }

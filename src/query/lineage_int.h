@@ -40,8 +40,11 @@ struct lineage_state {
 
 /* An object that an execution made as a copy of another. */
 struct lineage_copy {
-	store_id copy, original; /* files; original 0: it was told twice, and is not known */
+	store_id copy, original; /* files */
+	bool moved;              /* as reads and writes of one memory, not by one call */
+	bool contested;          /* of the first pair of a copy: it was told in ways that cannot both be */
 	uint32_t next;           /* the next one of the same execution and original, from 1; 0 the last */
+	uint32_t also;           /* of the same execution and copy, likewise */
 };
 /* A version that an execution used or made. */
 struct lineage_touched {
@@ -54,7 +57,7 @@ struct lineage_copies {
 	struct idmap runs; /* those that were asked for */
 	struct idmap by;   /* hash of execution and copy, or original -> place in pairs, from 1 */
 	VEC(struct lineage_copy) pairs;
-	struct edges got, readers, made;
+	struct edges got, from, readers, made;
 };
 
 /* An execution that others count to is reached by way of some of these: what another one did is only possible. */
@@ -220,6 +223,9 @@ int lineage_copies_from(struct lineage_walk *w, store_id version, struct edges *
 /* Is the version, which the execution used with that mode, its program or script, that says what is copied? 1, 0,
  * -errno. */
 int lineage_is_program(struct lineage_walk *w, store_id exec, store_id version, uint16_t mode);
+/* Is the version one of a file that has objects which the execution used? It is read beside them, so what was copied
+ * from these may have come from it, too. 1, 0, -errno. */
+int lineage_is_holder_of_used(struct lineage_walk *w, store_id exec, store_id version);
 void lineage_copies_release(struct lineage_copies *c);
 
 /* ---- lineage_result.c ---- */

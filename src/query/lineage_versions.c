@@ -34,6 +34,8 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 		return lineage_reach_whole(w, exec);
 	if (w->o->direction == LINEAGE_DOWN) {
 		int r = lineage_is_program(w, e->to, version, e->mode);
+		if (r == 0)
+			r = lineage_is_holder_of_used(w, e->to, version);
 		return r > 0 ? lineage_reach_whole(w, exec) : r;
 	}
 	int r = lineage_copy_of(w, version, e->to, &from);

@@ -212,7 +212,7 @@ class Facts:
     def __init__(self, sessions):
         self.files, self.processes = {}, {}
         self.accesses, self.links, self.name_events = [], [], []
-        self.copies = defaultdict(set)  # (process identity, n, identity of the copy) -> identities of originals
+        self.copies = defaultdict(set)  # (process identity, n, identity of the copy) -> (how, identity of an original)
         self.networks = set()
         for session in sorted(sessions):
             self.read_session(sessions[session])
@@ -279,7 +279,8 @@ class Facts:
                                          e.get("old", "")))
             elif kind == "h5_copy" and e.get("file") in files and e.get("original") in files:
                 process = (boot, pidns, e.get("pid", 0), e.get("started", 0))
-                self.copies[process, e.get("n", 0), files[e["file"]].identity].add(files[e["original"]].identity)
+                self.copies[process, e.get("n", 0), files[e["file"]].identity].add(
+                    ("moved" if e.get("how", 0) else "copied", files[e["original"]].identity))
             elif kind == "link" and proc and e.get("other") in processes:
                 other = processes[e["other"]]
                 self.links.append((e, (proc, current[e["p"]]), (other, current[e["other"]])))
@@ -848,11 +849,16 @@ class Graph:
                 not any(e.lo < version.end for (_, v, _), e in self.used.items() if v is version))
 
     def originals(self, version, x):
-        """What x used of the one object that it made the version from, as a copy; nothing where it is no copy."""
-        told = self.facts.copies.get((x.process.identity, x.n, version.file.identity), ())
-        if any(maker is x and v.file.identity in told for v, maker, _ in self.generated):
+        """What x used of the objects that it made the version from, copied as a whole from one or moved through memory
+        from several; nothing where that is not known of all."""
+        told = self.facts.copies.get((x.process.identity, x.n, version.file.identity), set())
+        objects = {identity for _, identity in told}
+        if not told or ({how for how, _ in told} != {"moved"} and len(told) > 1):
+            return []
+        if any(maker is x and v.file.identity in objects for v, maker, _ in self.generated):
             return []  # what was copied may be what it wrote itself
-        return [v for (user, v, _) in self.used if user is x and len(told) == 1 and v.file.identity in told]
+        found = [v for (user, v, _) in self.used if user is x and v.file.identity in objects]
+        return found if {v.file.identity for v in found} == objects else []
 
     def lineage(self, root, fork=False, shm=False, sync=False, everything=False, servers=False, certain=False):
         """B9: all that `root` may come from. A state is (thing, bound, host the bound is a moment of)."""

@@ -84,6 +84,7 @@ struct h5_obj {
 	char fields[200];
 	uint64_t followed[4]; /* hashes of paths that led to it, the latest ones; beside its own */
 	unsigned nfollowed;
+	uint64_t moved_from[8]; /* num of those whose values came into it as they were; 0: no more */
 	struct h5_part_ref *parts[2];
 	unsigned nparts[2];
 };

@@ -1,5 +1,5 @@
 /* The functions that move data of datasets and attributes. */
-#include "capture/hdf5/h5.h"
+#include "capture/hdf5/h5_buffers.h"
 
 #include "event/event.h"
 
@@ -33,13 +33,23 @@ static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t s
 		return r;                                                                                                      \
 	}
 
+/* What memory holds after the call. */
+static void data_moved(struct h5_lib *l, struct h5_obj *o, bool write, herr_t r, const struct h5_moved *m)
+{
+	if (r < 0 && !write)
+		h5_buffers_forget();
+	else if (r >= 0)
+		(write ? h5_buffer_written : h5_buffer_filled)(l, o, m);
+}
+#define MOVED(write) data_moved(l, o, write, r, &(struct h5_moved){id, type, mem, space, buf})
+
 DATA(H5Dread, false, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf),
-     (id, type, mem, space, plist, buf), id, type, space, (void)0)
+     (id, type, mem, space, plist, buf), id, type, space, MOVED(false))
 DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf),
-     (id, type, mem, space, plist, buf), id, type, space, (void)0)
+     (id, type, mem, space, plist, buf), id, type, space, MOVED(true))
 
 DATA(H5Dread_async, false, (H5_APP, hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf, hid_t es),
-     (H5_AP, id, type, mem, space, plist, buf, es), id, type, space, (void)0)
+     (H5_AP, id, type, mem, space, plist, buf, es), id, type, space, h5_buffers_forget())
 DATA(H5Dwrite_async, true,
      (H5_APP, hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf, hid_t es),
      (H5_AP, id, type, mem, space, plist, buf, es), id, type, space, (void)0)
@@ -63,6 +73,8 @@ DATA(H5Dwrite_async, true,
 			data_begin(l, id[i], type[i], space[i], write, i < SEVERAL ? &bytes[i] : &more, &t);                       \
 		herr_t r = real call;                                                                                          \
 		int64_t end = h5_now();                                                                                        \
+		if (!write)                                                                                                    \
+			h5_buffers_forget();                                                                                       \
 		for (size_t i = 0; i < n; i++) {                                                                               \
 			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
 			more = o && space[i] == H5S_ALL ? o->size * o->elements : H5_BYTES_UNKNOWN;                                \
@@ -105,6 +117,7 @@ EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32
 	int64_t t = 0;
 	struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, false, &t) : NULL;
 	herr_t r = real(id, plist, offset, filters, buf);
+	h5_buffers_forget();
 	h5_end(o, false, r >= 0, H5_BYTES_UNKNOWN, t, o ? h5_now() : t);
 	return r;
 }

@@ -27,6 +27,7 @@ enum h5_kind {
 	H5_NAME,      /* a link was moved, made or deleted: struct h5_name, the new path, NUL, the old one */
 	H5_GAP,       /* value: what was not seen */
 	H5_COPY,      /* an object, or an attribute, was made as a copy of another: struct h5_copy */
+	H5_MOVED,     /* values that were read of one object were written to the other as they were: struct h5_copy */
 	H5_KINDS
 };
 
@@ -52,8 +53,9 @@ struct h5_few {
 static_assert(sizeof(struct h5_few) == 32, "layout");
 enum h5_few_op { H5_CREATE, H5_OPEN, H5_FLUSH, H5_RENAME, H5_EXTENT, H5_DELETE, H5_FEW };
 
-#define H5_WHOLE 1u   /* its first write was of all elements, and it had not been read */
-#define H5_UNSIZED 2u /* of some calls that read it the bytes are not known; << 1: that wrote it */
+#define H5_WHOLE 1u        /* its first write was of all elements, and it had not been read */
+#define H5_MORE_SOURCES 8u /* H5_MOVED was not told of each */
+#define H5_UNSIZED 2u      /* of some calls that read it the bytes are not known; << 1: that wrote it */
 
 struct h5_object {
 	uint32_t ready; /* 0: the rest is not there yet */
@@ -65,8 +67,9 @@ struct h5_object {
 	uint32_t nname, nattr; /* bytes of the path, and of the attribute's name behind it */
 	struct h5_row row[2];  /* read, written */
 	struct h5_few few[H5_FEW];
+	uint64_t moved; /* writes of memory that held what reads had put there, and nothing else */
 };
-static_assert(sizeof(struct h5_object) == 360, "layout");
+static_assert(sizeof(struct h5_object) == 368, "layout");
 
 struct h5_shape {
 	uint64_t object;
