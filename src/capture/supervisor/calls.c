@@ -7,6 +7,7 @@
 #include "capture/supervisor/paths/links.h"
 #include "capture/supervisor/ring/rings.h"
 #include "capture/supervisor/shield/shield.h"
+#include "capture/supervisor/table_apart.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -332,7 +333,22 @@ static void forget_names(struct sup *s, const struct trap *t)
 		calls_note_memory(s);
 }
 
-int sup_trap(struct sup *s, const struct trap *t)
+/* What of a stop's handling looks through the table of who is stopped. Handlers are what a shell's child sets back
+ * before its exec. False as of sup_back. */
+static bool list_table_first(struct sup *s, struct proc *p, const struct trap *t)
+{
+	const bool exec = t->call == CALL_execve || t->call == CALL_execveat;
+	const bool first = !p->walked && t->call != CALL_sigaction && t->call != CALL_ptrace;
+	bool left = false;
+	if (!exec && t->call != CALL_exit && !first)
+		return true;
+	bool back = table_list_apart(s, p, exec, &left);
+	if (back && left)
+		forget_names(s, t);
+	return back;
+}
+
+static int handle_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
 	where_looks("");
@@ -357,6 +373,10 @@ int sup_trap(struct sup *s, const struct trap *t)
 	s->current = k;
 	s->gone = false;
 	connects_back(s, t->tid);
+	if (!list_table_first(s, p, t)) {
+		feature_unbar(s);
+		return 0;
+	}
 	if (s->pending) {
 		if (s->ring_waits)
 			rings_back(s);
@@ -418,4 +438,11 @@ int sup_trap(struct sup *s, const struct trap *t)
 	}
 	s->current = NULL;
 	return s->refuse;
+}
+
+int sup_trap(struct sup *s, const struct trap *t)
+{
+	int refuse = handle_trap(s, t);
+	table_drop();
+	return refuse;
 }

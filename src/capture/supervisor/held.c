@@ -6,6 +6,7 @@
 #include "capture/supervisor/procs_int.h"
 #include "capture/supervisor/shield/shield.h"
 #include "capture/supervisor/super.h"
+#include "capture/supervisor/table_apart.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -221,6 +222,15 @@ static bool list_descriptor_files(struct sup *s, struct proc *p, struct mapped *
 	*ret_n = 0;
 	if (proc_known_files(s, p, few, &n) && (v = malloc(sizeof(few)))) {
 		memcpy(v, few, n * sizeof(*v));
+		qsort(v, n, sizeof(*v), mapped_cmp);
+		*ret = v;
+		*ret_n = n;
+		return true;
+	}
+	const struct listed *listed = table_listed(p, false, &n);
+	if (listed && (v = malloc((n + 1) * sizeof(*v)))) {
+		for (size_t i = 0; i < n; i++)
+			v[i] = (struct mapped){fileid_dev(&listed[i].st), listed[i].st.stx_ino};
 		qsort(v, n, sizeof(*v), mapped_cmp);
 		*ret = v;
 		*ret_n = n;

@@ -262,6 +262,7 @@ struct proc {
 	bool walked;                 /* its descriptors were looked at since it was first seen */
 	struct numbers numbers;      /* of its descriptors, when they were listed last */
 	bool shares_table;           /* with a parent or a child */
+	bool many;                   /* it had very many descriptors (table_apart.h) */
 	uint64_t single_stop;        /* it had one thread at epoch number single_stop - 1 */
 	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
 	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
@@ -380,6 +381,7 @@ struct sup {
 	uint64_t epoch;       /* number of the stop, death or tick being handled: what was read in an earlier one is old */
 	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */
 	struct task *current; /* whose stop is being handled */
+	bool leaves_long;     /* the next sup_leave is for work that lasts: another one receives at once */
 	const uint64_t *begun_with; /* of an access that is begun later than its call: what its process had moved then */
 	uint64_t pairs[PAIRS][2];   /* socket pairs met, smaller inode first */
 	unsigned next_pair;

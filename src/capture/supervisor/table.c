@@ -13,6 +13,7 @@
 #include "capture/supervisor/openings.h"
 #include "capture/supervisor/paths/far.h"
 #include "capture/supervisor/super.h"
+#include "capture/supervisor/table_apart.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,14 +56,10 @@ bool descriptor_is_known_near(const struct statx *st)
 /* One that cannot be read may be handed on: then what it leads to is a possible input, and the exec says so. */
 static bool is_cloexec(struct proc *p, int number)
 {
-	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", p->pid, number);
-	errno = 0;
-	bool read = io_text(path, text, sizeof(text));
-	if (!read)
-		p->handed_error = errno;
-	const char *at = read ? strstr(text, "flags:") : NULL;
-	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
+	int closed = table_is_cloexec(p->pid, number);
+	if (closed < 0)
+		p->handed_error = -closed;
+	return closed > 0;
 }
 
 struct gathered {
@@ -102,15 +99,6 @@ static bool gather_descriptor(struct sup *s, const struct proc *p, int fd, unsig
 }
 
 /* ---- by the numbers that are expected ---- */
-
-/* How many it has open; 0: that cannot be told. */
-static uint64_t count_of(pid_t pid)
-{
-	char name[48];
-	struct statx st;
-	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
-	return statx(AT_FDCWD, name, 0, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
-}
 
 /* What is behind the number, and, of a kind that is recorded, how it was opened. False: it is none. */
 static bool read_descriptor(const struct proc *p, int number, struct statx *st, unsigned *ret_mode)
@@ -174,7 +162,7 @@ static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct 
 		any |= known[i] && known[i]->n;
 	if (!any || s->far || p->pidfd < 0 || may_change(s, p, parent))
 		return false;
-	uint64_t count = count_of(p->pid);
+	uint64_t count = table_count(s, p);
 	for (size_t i = 0; i < 3; i++)
 		if (known[i] && known[i]->n && known[i]->n == count && read_known_descriptors(s, p, known[i], skip_cloexec, g))
 			return true;
@@ -184,7 +172,7 @@ static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct 
 bool proc_known_files(struct sup *s, struct proc *p, struct mapped ret[NUMBERS_MAX], size_t *ret_n)
 {
 	const struct numbers *k = &p->numbers;
-	if (!k->n || s->far || p->pidfd < 0 || may_change(s, p, proc_parent(s, p)) || count_of(p->pid) != k->n)
+	if (!k->n || s->far || p->pidfd < 0 || may_change(s, p, proc_parent(s, p)) || table_count(s, p) != k->n)
 		return false;
 	for (unsigned i = 0; i < k->n; i++) {
 		struct statx st;
@@ -208,11 +196,32 @@ static void remember_numbers(struct sup *s, struct proc *p, const struct numbers
 		*(before_exec ? &parent->begun : &parent->ended) = *now;
 }
 
+/* What was listed at this stop already, before anybody was kept waiting. False: nothing was. */
+static bool walk_listed(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g)
+{
+	size_t n;
+	const struct listed *v = table_listed(p, skip_cloexec, &n);
+	for (size_t i = 0; v && i < n; i++) {
+		const bool asked = skip_cloexec && v[i].fd > 2;
+		if (i % 64 == 0)
+			sup_goes_on(s);
+		sup_serves(s, file_is_fuse(&v[i].st));
+		if (asked && v[i].handed_error)
+			p->handed_error = v[i].handed_error;
+		if (is_recorded_type(&v[i].st) && !(asked && v[i].cloexec) && v[i].mode &&
+		    !gather_descriptor(s, p, v[i].fd, v[i].mode, &v[i].st, g))
+			break;
+	}
+	return v;
+}
+
 static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g, struct numbers *ret)
 {
 	struct procfs_fds fds;
-	int rc = procfs_fds_open(p->pid, &fds);
 	*ret = (struct numbers){0};
+	if (walk_listed(s, p, skip_cloexec, g))
+		return true;
+	int rc = procfs_fds_open(p->pid, &fds);
 	if (rc < 0) {
 		s->few |= rc == -EMFILE || rc == -ENFILE;
 		return false;
@@ -241,6 +250,7 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 		near = near && descriptor_is_known_near(&st); /* its file system is known by now */
 	}
 	procfs_fds_close(&fds);
+	p->many |= looked >= TABLE_MANY;
 	if (looked != ret->n || !near)
 		ret->n = 0;
 	return true;

@@ -238,8 +238,10 @@ static void leave_lock(struct sup *s)
 {
 	struct worker *w = me->w;
 	int64_t since = __atomic_load_n(&s->since, __ATOMIC_RELAXED);
-	if (!me->replaced &&
-	    (since < __atomic_load_n(&w->alert, __ATOMIC_RELAXED) || __atomic_load_n(&w->full, __ATOMIC_RELAXED))) {
+	const bool lasts = s->leaves_long;
+	s->leaves_long = false;
+	if (!me->replaced && (lasts || since < __atomic_load_n(&w->alert, __ATOMIC_RELAXED) ||
+	                      __atomic_load_n(&w->full, __ATOMIC_RELAXED))) {
 		struct serving *other = spare_take(w);
 		me->replaced = other;
 		me->careful = !other;
