@@ -123,6 +123,7 @@ static struct file *emit_opened(struct sup *s, struct proc *p, struct where *w, 
 	if ((mode & ACCESS_READ) && !made) {
 		f->pins++;
 		proc_end_closed(s, p, 1);
+		accesses_look_at_written(s, p);
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
 	}

@@ -117,8 +117,9 @@ struct access {
 	bool mapped, sure, failed, doubtful; /* all its connects failed; it may be of another file (races.h) */
 	bool redirected; /* ... and these are what its process had moved when it was begun, read and written */
 	uint64_t base[2];
-	bool timed;       /* its process has set the file's times meanwhile */
-	bool own_writing; /* a regular file, written by what the process has opened or mapped itself */
+	int64_t seen_ctime, seen_at; /* what it writes had this ctime, and when it was first found so; 0 never looked at */
+	bool timed;                  /* its process has set the file's times meanwhile */
+	bool own_writing;            /* a regular file, written by what the process has opened or mapped itself */
 	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
 	 */
 	struct io_sum *io;
@@ -560,6 +561,11 @@ bool access_begun(struct sup *s, const struct access *a);
  * for all that it wrote, and only when an access has been passed 1, 2, 4, ... times: what stays open costs little. Many
  * descriptors put it off, so that it is 32 of them an open on average at most, 1 us each. */
 void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
+/* p is about to open a file to read it: notes of the few files that it writes whether they were changed since it was
+ * done last. Nothing that it reads from now on went into what is not changed any more. */
+void accesses_look_at_written(struct sup *s, struct proc *p);
+/* Is a file that was changed after its times were asked for given another ctime, however soon it was? */
+bool file_has_fine_times(const struct file *f);
 /* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
  * were opened to be read have not passed that by? Of who counts its bytes, any. */
 bool proc_writes_lately(const struct proc *p);
