@@ -443,7 +443,7 @@ def sort_onto_itself(m):
 def tar_and_back(m):
     i, j, t, o, p = m.source(), m.source(), m.temporary(), m.output('.d'), m.output('.d')
     m.step.makes[-2:] = [f'{o}/{i}', f'{p}/{j}']
-    m.shell(f'tar cf {t} {i} {j}; mkdir {o} {p}; tar xf {t} -C {o} {i}; tar xf {t} -C {p} {j}', (t, [i, j]), (f'{o}/{i}', [t]),
+    m.shell(f'tar --hard-dereference -cf {t} {i} {j}; mkdir {o} {p}; tar xf {t} -C {o} {i}; tar xf {t} -C {p} {j}', (t, [i, j]), (f'{o}/{i}', [t]),
             (f'{p}/{j}', [t]))
 
 
@@ -475,8 +475,9 @@ def sed_writes_a_file(m):
 
 @kind
 def diff_and_patch(m):
-    i, j, t, o = m.source(), m.source(), m.temporary(), m.output()
-    m.shell(f'diff {i} {j} >{t}; cp {i} {o}; patch -s {o} <{t} || exit 1', (t, [i, j]), (o, [i, t]), direct=())
+    i, j, j2, t, o = m.source(), m.source(), m.temporary(), m.temporary(), m.output()
+    # Two files that are alike would differ in nothing, and what is no text is not compared.
+    m.shell(f'(cat {j}; echo another) >{j2}; diff -a {i} {j2} >{t}; cp {i} {o}; patch -s {o} <{t} || exit 1', (j2, [j]), (t, [i, j2]), (o, [i, t]), direct=())
 
 
 @kind

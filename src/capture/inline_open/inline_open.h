@@ -5,7 +5,7 @@
  * programs of the run, and not with its forked children. Whatever is in it is copied before it is looked at. Logs are
  * read before any stop is looked at, so that everything logged is older than what that call does.
  *
- * Cost: 0.3 to 0.5 ms once a program that has stopped often, or a forked child of it that has; then about 1 µs of the
+ * Cost: 0.4 ms once a program that has stopped often, or a forked child of it that has; then about 1 µs of the
  * recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings.
  *
  * Budget of an open and close of a file that is opened once (100,000 small files, samples of a busy machine), µs of CPU
