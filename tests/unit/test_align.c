@@ -5,8 +5,10 @@
  * nodes away and looking what can still be reached, regions by cutting lists into pieces, and the longest common
  * subsequence by the table that everybody knows. */
 #include "spec/align/align.h"
+#include "spec/align/align_noise.h"
 #include "spec/align/match.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -658,6 +660,124 @@ static void test_match(void **unused)
 	}
 }
 
+/* The same with weights, which are those of what is equal. */
+static void test_match_heaviest(void **unused)
+{
+	(void)unused;
+	for (state = 2; state < 30000; state += 3) {
+		uint32_t was = state;
+		uint64_t a[30], b[30], table[31][31] = {{0}}, sum = 0;
+		uint32_t weight[30], of[12], match[30], back[30], weight_b[30];
+		size_t na = draw(30), nb = draw(30), next = 0;
+		uint32_t kinds = 1 + draw(LENGTH(of));
+		for (size_t i = 0; i < LENGTH(of); i++)
+			of[i] = 1 + draw(20);
+		for (size_t i = 0; i < na; i++)
+			weight[i] = of[a[i] = draw(kinds)];
+		for (size_t i = 0; i < nb; i++)
+			weight_b[i] = of[b[i] = draw(kinds)];
+		assert_int_equal(match_heaviest(a, weight, na, b, nb, match), 0);
+		for (size_t i = 1; i <= na; i++)
+			for (size_t k = 1; k <= nb; k++) {
+				table[i][k] = table[i - 1][k] > table[i][k - 1] ? table[i - 1][k] : table[i][k - 1];
+				if (a[i - 1] == b[k - 1] && table[i - 1][k - 1] + weight[i - 1] > table[i][k])
+					table[i][k] = table[i - 1][k - 1] + weight[i - 1];
+			}
+		for (size_t i = 0; i < na; i++)
+			if (match[i] != MATCH_NONE) {
+				assert_true(match[i] >= next && match[i] < nb && a[i] == b[match[i]]);
+				next = match[i] + 1;
+				sum += weight[i];
+			}
+		assert_int_equal(sum, table[na][nb]);
+		assert_int_equal(match_heaviest(b, weight_b, nb, a, na, back), 0);
+		for (size_t i = 0; i < na; i++)
+			assert_true(match[i] == MATCH_NONE || back[match[i]] == i);
+		state = was;
+	}
+	assert_int_equal(match_heaviest(NULL, NULL, 3000, NULL, 3000, NULL), -E2BIG);
+}
+
+/* What is left of steps of one function, by node, without what the noisy ones lead to; '<' and '>' enter and leave
+ * another. */
+static void without_noise(const struct spec *spec, const struct flow_layout *layout, const struct align_noise *noise,
+                          const char *steps, char *ret)
+{
+	struct noise_skip skip = {0};
+	size_t depth = 1;
+	for (const char *p = steps; *p; p++) {
+		struct symbol s = {.kind = *p == '<' ? STEP_ENTER : *p == '>' ? STEP_LEAVE : STEP_AT, .of = depth > 1};
+		depth += *p == '<' ? 1 : *p == '>' ? (size_t)-1 : 0;
+		struct noise_place at = {
+		    .depth = depth, .function = depth > 1, .layout = depth > 1 ? NULL : layout, .spec = spec};
+		if (s.kind == STEP_AT) {
+			s.node = (uint32_t)(*p - '0');
+			s.chooses = spec->nodes[s.node].kind == SPEC_DECISION;
+			s.value = 1;
+			at.node = depth > 1 ? NULL : &spec->nodes[s.node];
+		}
+		if (noise_skips(&skip, noise, &at, &s))
+			continue;
+		*ret++ = *p;
+		if (s.chooses && !s.value)
+			*ret++ = '*';
+	}
+	*ret = '\0';
+}
+
+/* 0 entry -> 1 head of a loop -> 2 if -> 3 call or 4 call -> 5 joined -> 6 if -> 7 call -> 1, or 6 -> 1; 1 -> 8 behind
+ * the loop -> 9 return. */
+static void test_noise(void **unused)
+{
+	(void)unused;
+	static const struct layout_edge edges[] = {{0, 1}, {1, 2}, {1, 8}, {2, 3}, {2, 4}, {3, 5},
+	                                           {4, 5}, {5, 6}, {6, 7}, {6, 1}, {7, 1}, {8, 9}};
+	struct spec_node nodes[10] = {0};
+	struct spec_edge spec_edges[LENGTH(edges)] = {0};
+	struct spec_function function = {.name = "f", .n_nodes = 10};
+	struct spec spec = {.functions = &function, .n_functions = 1, .nodes = nodes, .n_nodes = 10, .edges = spec_edges};
+	bool seen[10];
+	struct flow_layout layout;
+	char left[80];
+	for (uint32_t i = 0, e = 0; i < 10; i++) {
+		seen[i] = true;
+		nodes[i].kind = i == 1 || i == 2 || i == 6 ? SPEC_DECISION : SPEC_CALL;
+		nodes[i].first_edge = e;
+		while (e < LENGTH(edges) && edges[e].from == i) {
+			spec_edges[e].to = edges[e].to;
+			e++;
+		}
+		nodes[i].n_edges = e - nodes[i].first_edge;
+	}
+	assert_int_equal(flow_layout_make(10, seen, 0, edges, LENGTH(edges), &layout), 0);
+	static const struct {
+		uint32_t node;
+		unsigned kinds;
+		const char *steps, *left;
+	} cases[] = {
+	    {9, NOISE_WAY, "12356712456189", "12356712456189"},  /* it decides nothing */
+	    {2, NOISE_WAY, "12356712456189", "12*56712*56189"},  /* up to the join */
+	    {6, NOISE_WAY, "12356712456189", "12356*12456*189"}, /* up to the head */
+	    {1, NOISE_WAY, "12356712456189", "1*89"},            /* whatever number of turns */
+	    {1, NOISE_WAY, "189", "1*89"},                       /* ... none, too */
+	    {2, NOISE_WAY, "123<12>56189", "12*56189"},          /* with what is called */
+	    {2, NOISE_WAY, "123<12>>", "12*>"},                  /* at the latest to the end */
+	    {3, NOISE_CALLED, "123<12>56189", "12356189"},       /* whatever was called */
+	    {4, NOISE_CALLED, "123<12>56189", "123<12>56189"},
+	};
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct align_noise noise = {0};
+		assert_int_equal(align_noise_add(&noise, 0, cases[i].node, cases[i].kinds), 1);
+		assert_int_equal(align_noise_add(&noise, 0, cases[i].node, cases[i].kinds), 0);
+		assert_int_equal(align_noise_at(&noise, 0, cases[i].node), cases[i].kinds);
+		without_noise(&spec, &layout, &noise, cases[i].steps, left);
+		assert_string_equal(left, cases[i].left);
+		align_noise_release(&noise);
+	}
+	assert_int_equal(align_noise_at(NULL, 0, 1), 0);
+	flow_layout_release(&layout);
+}
+
 /* Rows that have little in common, and are long: bounded, and still in order. */
 static void test_match_bound(void **unused)
 {
@@ -688,10 +808,8 @@ static void test_match_bound(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_match),
-	    cmocka_unit_test(test_match_bound),
-	    cmocka_unit_test(test_shape),
-	    cmocka_unit_test(test_align),
+	    cmocka_unit_test(test_match), cmocka_unit_test(test_match_heaviest), cmocka_unit_test(test_match_bound),
+	    cmocka_unit_test(test_noise), cmocka_unit_test(test_shape),          cmocka_unit_test(test_align),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "answer/fmt.h"
 #include "answer/trace/trace_calls_words.h"
 #include "spec/path/path.h"
+#include "spec/path/path_jumps.h"
 #include "spec/trace/entered.h"
 #include "spec/trace/provscope.h"
 
@@ -110,8 +111,11 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 	struct steps steps[2] = {0};
 	struct path_found found = {.function = SPEC_NONE};
 	struct compared c = {0};
+	struct compare_options options = *o;
 	struct buf b = {0};
+	uint64_t jumps[2] = {0, 0};
 	int r = 0;
+	options.goes_on = true;
 	for (int s = 0; r == 0 && s < 2; s++)
 		r = events_load(path[s], err, &e[s], &c.thread[s]);
 	if (r == 0 && e[0].chosen != e[1].chosen)
@@ -120,6 +124,9 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
 	if (r == 0 && e[0].chosen)
 		r = same_choice(e, path, err);
+	for (int s = 0; r == 0 && m->spec[0] && !e[0].chosen && s < 2; s++)
+		if ((r = path_find_jumps(m->spec[0], &e[s], &jumps[s])) < 0)
+			err_set(err, -r, "cannot search the paths");
 	if (r == 0) {
 		r = path_search(m->spec[0] ? m->spec[0] : &none, e, &symbols, steps, &found);
 		if (r < 0)
@@ -134,10 +141,14 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 			         e[s].line);
 	}
 	if (r == 0)
-		r = compare_steps(m, &symbols, o, err, &c);
+		r = compare_steps(m, &symbols, &options, err, &c);
 	if (r == 0) {
 		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
 		format_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
+		if (jumps[0] + jumps[1])
+			buf_printf(
+			    &b, "%llu | %llu calls have no end in the traces; where they ended is taken from the specification\n",
+			    (unsigned long long)jumps[0], (unsigned long long)jumps[1]);
 		while (b.n && b.p[b.n - 1] == '\n')
 			b.n--;
 		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;

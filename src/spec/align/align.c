@@ -235,6 +235,35 @@ static int align_pair(struct aligner *x, const struct within *in, const struct r
 	return r;
 }
 
+/* Items from[] to to[] of both sides that are no pairs, where the reading says that regions are not all that counts: by
+ * calls and single steps. */
+static int align_without_regions(struct aligner *x, const struct region_items lists[2], const size_t from[2],
+                                 const size_t to[2])
+{
+	const struct reading *reading = x->w.reading;
+	struct reading flat = *reading;
+	struct region_items got[2] = {0};
+	const struct within in = {.kind = REGION_STEP, .spine = true};
+	int r = 0;
+	if (!reading->goes_on || from[0] >= to[0] || from[1] >= to[1])
+		return 0;
+	flat.flat = true;
+	flat.goes_on = false;
+	for (int s = 0; r == 0 && s < 2; s++) {
+		struct region_stack stack = {0};
+		r = regions_read(&flat, x->w.side[s].v, lists[s].v[from[s]].start, region_items_end(&lists[s], to[s] - 1), true,
+		                 &stack, &got[s], NULL);
+		region_stack_release(&stack);
+	}
+	x->w.reading = &flat;
+	if (r == 0)
+		r = align_lists(x, &in, got);
+	x->w.reading = reading;
+	region_items_release(&got[0]);
+	region_items_release(&got[1]);
+	return r;
+}
+
 /* What lies between two pairs of equal items: paired by label. */
 static int align_gap(struct aligner *x, const struct within *in, const struct region_items lists[2], size_t a0,
                      size_t a1, size_t b0, size_t b1)
@@ -258,9 +287,17 @@ static int align_gap(struct aligner *x, const struct within *in, const struct re
 		r = -ENOMEM;
 	if (r == 0)
 		r = match_rows(label[0], n[0], label[1], n[1], match, &x->w.result->exact);
-	for (size_t i = 0; r == 0 && i < n[0]; i++)
-		if (match[i] != MATCH_NONE)
+	for (size_t i = 0; r == 0 && i < n[0]; i++) {
+		if (match[i] == MATCH_NONE)
+			continue;
+		r = align_without_regions(x, lists, from, (const size_t[]){a0 + i, b0 + match[i]});
+		if (r == 0)
 			r = align_pair(x, in, lists, a0 + i, b0 + match[i]);
+		from[0] = a0 + i + 1;
+		from[1] = b0 + match[i] + 1;
+	}
+	if (r == 0)
+		r = align_without_regions(x, lists, from, (const size_t[]){a1, b1});
 	free(label[0]);
 	free(label[1]);
 	free(match);
@@ -280,6 +317,18 @@ static bool pair_at_fork(const struct aligner *x, const struct within *in, const
 	return label[0] == label[1];
 }
 
+/* As match_rows, of what lies in no regions: as many steps as can be, not items. */
+static int match_by_steps(const struct region_items lists[2], uint64_t *const hash[2], size_t skip, const size_t n[2],
+                          uint32_t *ret_match)
+{
+	uint32_t *weight = malloc((n[0] + 1) * sizeof(*weight));
+	for (size_t i = 0; weight && i < n[0]; i++)
+		weight[i] = (uint32_t)(region_items_end(&lists[0], skip + i) - lists[0].v[skip + i].start);
+	int r = weight ? match_heaviest(hash[0], weight, n[0], hash[1], n[1], ret_match) : -ENOMEM;
+	free(weight);
+	return r;
+}
+
 static int align_items(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	uint64_t *hash[2] = {NULL, NULL};
@@ -297,7 +346,9 @@ static int align_items(struct aligner *x, const struct within *in, const struct 
 	match = malloc((n[0] + 1) * sizeof(*match));
 	if (!match)
 		r = -ENOMEM;
-	if (r == 0)
+	if (r == 0 && x->w.reading->flat && n[0] * n[1] <= MATCH_HEAVY)
+		r = match_by_steps(lists, hash, skip, n, match);
+	else if (r == 0)
 		r = match_rows(hash[0], n[0], hash[1], n[1], match, &x->w.result->exact);
 	free(hash[0]);
 	free(hash[1]);

@@ -589,7 +589,7 @@ static int resolve_end(const struct symbols *symbols, const struct thread_steps 
 int compare_steps(const struct atlas *m, const struct symbols *symbols, const struct compare_options *o,
                   struct err *err, struct compared *c)
 {
-	struct reading reading = {symbols, m->layouts, m->n, false};
+	struct reading reading = {symbols, m->layouts, m->n, false, o->goes_on};
 	struct align_side side[2] = {{c->thread[0].steps.v, c->thread[0].steps.n},
 	                             {c->thread[1].steps.v, c->thread[1].steps.n}};
 	int r = o->greedy ? align_greedy(&reading, side, NULL, &c->result) : align_sides(&reading, side, NULL, &c->result);

@@ -131,6 +131,7 @@ struct compare_options {
 	bool greedy;
 	size_t max; /* differences that are told in full; 0: 20 */
 	bool all_data;
+	bool goes_on;  /* as in struct reading (regions.h) */
 	bool ended[2]; /* it is known that the side's process ended: a trace that is only cut has all of it */
 };
 /* 0; -EBADMSG: a file is no trace; -errno. */

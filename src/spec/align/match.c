@@ -312,3 +312,52 @@ int match_rows(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint3
 	free(turned);
 	return r;
 }
+
+/* ---- the heaviest one ---- */
+
+enum heavy_step { HEAVY_BOTH = 1, HEAVY_A, HEAVY_B };
+
+/* Of two ways of equal weight the one that passes over the smaller number, whichever row that is in. */
+static enum heavy_step heavier(uint64_t without_a, uint64_t without_b, uint64_t a, uint64_t b)
+{
+	if (without_a != without_b)
+		return without_a > without_b ? HEAVY_A : HEAVY_B;
+	return a < b ? HEAVY_A : HEAVY_B;
+}
+
+int match_heaviest(const uint64_t *a, const uint32_t *weight, size_t na, const uint64_t *b, size_t nb,
+                   uint32_t *ret_match)
+{
+	const size_t width = nb + 1;
+	if (na && nb > MATCH_HEAVY / na)
+		return -E2BIG;
+	uint64_t *row = calloc(2 * width, sizeof(*row));
+	uint8_t *step = malloc((na + 1) * width);
+	if (!row || !step) {
+		free(row);
+		free(step);
+		return -ENOMEM;
+	}
+	/* From the ends, so that the way is read from the beginnings. */
+	for (size_t i = na; i-- > 0;) {
+		uint64_t *now = row + (i % 2) * width, *behind = row + (1 - i % 2) * width;
+		now[nb] = 0;
+		for (size_t k = nb; k-- > 0;) {
+			enum heavy_step s = a[i] == b[k] ? HEAVY_BOTH : heavier(behind[k], now[k + 1], a[i], b[k]);
+			now[k] = s == HEAVY_BOTH ? behind[k + 1] + weight[i] : s == HEAVY_A ? behind[k] : now[k + 1];
+			step[i * width + k] = (uint8_t)s;
+		}
+	}
+	for (size_t i = 0; i < na; i++)
+		ret_match[i] = MATCH_NONE;
+	for (size_t i = 0, k = 0; i < na && k < nb;) {
+		enum heavy_step s = step[i * width + k];
+		if (s == HEAVY_BOTH)
+			ret_match[i] = (uint32_t)k;
+		i += s != HEAVY_B;
+		k += s != HEAVY_A;
+	}
+	free(row);
+	free(step);
+	return 0;
+}

@@ -53,7 +53,8 @@ struct reading {
 	const struct symbols *symbols;
 	const struct flow_layout *const *layouts;
 	uint32_t n_layouts;
-	bool flat; /* no regions but calls: for the greedy way */
+	bool flat;    /* no regions but calls: for the greedy way */
+	bool goes_on; /* what regions keep apart is aligned without them: where the nodes are guessed anyhow */
 };
 /* What the item that begins with this symbol is, in a region of kind `in` (REGION_STEP: in none) that begins with it,
  * too, if `first`. */
