@@ -362,6 +362,10 @@ static void put_places(const struct trace_noise *n, const struct trace_pair *p, 
 void trace_words_noise(const struct trace_pair *p, struct buf *b)
 {
 	const struct trace_noise *n = p->noise;
+	if (!n && p->closer) { /* what was measured there */
+		trace_words_noise(p->closer, b);
+		return;
+	}
 	unsigned times = n ? n->recorded + n->again : 0;
 	if (!times || trace_is_same(p))
 		return;

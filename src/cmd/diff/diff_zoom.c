@@ -113,7 +113,7 @@ static int plan_once(struct zoom_job *z, bool whole, struct err *err)
 static double estimate_seconds(const struct zoom_job *z)
 {
 	double a = again_job_seconds(&z->job, 0), b = again_job_seconds(&z->job, 1);
-	return a < 0 || b < 0 ? -1 : a + b;
+	return a < 0 || b < 0 ? -1 : 2 * a + b; /* A once more */
 }
 
 /* Whether it is run again; NULL: yes, else why not. */
@@ -138,29 +138,30 @@ static const char *may_run(const struct zoom_job *z)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y') ? NULL : "it was not run again";
 }
 
-/* Both sides, recorded as z->zoom says. */
-static int run_pass(struct zoom_job *z, unsigned round, struct trace_comparison *ret)
+/* A side, recorded as z->zoom says. */
+static int run_side(struct zoom_job *z, int side, unsigned round, struct trace_set *ret)
 {
 	struct again_job *j = &z->job;
-	int status = STATUS_OK;
-	for (int k = 0; status == STATUS_OK && k < 2; k++) {
-		j->zoom = z->zoom[k];
-		status = again_job_begin_round(j, k, round);
-		for (size_t i = 0; status == STATUS_OK && i < j->ret->plan.side[k].n; i++)
-			if (is_wanted(z, k, i))
-				status = again_job_run_step(j, k, i);
-		if (status == STATUS_OK)
-			status = again_job_take_in(j, k, &ret->set[k]);
-	}
-	return status;
+	j->zoom = z->zoom[side];
+	int status = again_job_begin_round(j, side, round);
+	for (size_t i = 0; status == STATUS_OK && i < j->ret->plan.side[side].n; i++)
+		if (is_wanted(z, side, i))
+			status = again_job_run_step(j, side, i);
+	return status == STATUS_OK ? again_job_take_in(j, side, ret) : status;
+}
+
+static int run_pass(struct zoom_job *z, unsigned round, struct trace_comparison *ret)
+{
+	int status = run_side(z, 0, round, &ret->set[0]);
+	return status == STATUS_OK ? run_side(z, 1, round, &ret->set[1]) : status;
 }
 
 /* The pair of the threads that are looked into, of those that were run again. */
-static struct trace_pair *find_same_pair(const struct zoom_job *z, struct trace_comparison *closer)
+static const struct trace_pair *find_same_pair(const struct zoom_job *z, const struct trace_comparison *closer)
 {
 	const struct trace_pair *p = z->pair;
 	for (size_t i = 0; i < closer->view.n; i++) {
-		struct trace_pair *q = &closer->view.v[i];
+		const struct trace_pair *q = &closer->view.v[i];
 		bool same = true, parts = trace_parts(q);
 		for (int s = 0; s < 2; s++)
 			same &= !strcmp(q->side[s].exe, p->side[s].exe) && !strcmp(q->side[s].thread, p->side[s].thread);
@@ -191,8 +192,39 @@ static void set_closer(struct trace_pair *p, const struct trace_pair *q)
 		p->c.partial = !p->c.result.exact || trace_is_incomplete(p, 0) || trace_is_incomplete(p, 1);
 }
 
+/* Is what was looked for named by now? */
+static bool is_found(const struct zoom_job *z, const struct trace_pair *q)
+{
+	bool control = q->c.n && is_named(q, &q->c.v[0]);
+	return control || (!z->pair->c.n && q->c.data && q->c.datum[0].kind != STEP_SILENT);
+}
+
+/* What was found may be noise, of which nothing is known: A is run once more in the same way, and what differs there is
+ * left out. NULL: *q is the answer, else why there is none. */
+static const char *leave_noise_out(struct zoom_job *z, struct err *err, struct trace_comparison *closer,
+                                   struct trace_noise *ret, const struct trace_pair **q)
+{
+	struct again_job *j = &z->job;
+	struct trace_set set = {0};
+	struct compare_options o = {.max = 20};
+	if (z->noise)
+		return NULL;
+	int r = run_side(z, 0, PASSES_MAX + 1, &set) == STATUS_OK ? 0 : -EIO;
+	if (r == 0)
+		r = trace_noise_learn(ret, cmd_source(j->c), &closer->set[0], &set, err);
+	trace_set_release(&set);
+	ret->again = 1;
+	if (r == 0)
+		r = trace_compare_beyond(cmd_source(j->c), &o, ret, err, closer);
+	if (r < 0)
+		return "running it again failed";
+	*q = find_same_pair(z, closer);
+	return *q && is_found(z, *q) ? NULL : "what differs there also differs between two runs of A: use --repeat 3";
+}
+
 /* Pass after pass, until what differs is not one piece. NULL: found; else why not. */
-static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *err, struct trace_comparison *ret)
+static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *err, struct trace_comparison *ret,
+                               struct trace_noise *ret_noise)
 {
 	const struct trace_pair *at = z->pair;
 	struct compare_options o = {.max = 20};
@@ -203,13 +235,14 @@ static const char *look_closer(struct zoom_job *z, size_t step[2], struct err *e
 		ret->noise = z->noise;
 		if (run_pass(z, pass, ret) != STATUS_OK || trace_compare(cmd_source(z->job.c), &o, err, ret) < 0)
 			return "running it again failed";
-		struct trace_pair *q = find_same_pair(z, ret);
+		const struct trace_pair *q = find_same_pair(z, ret);
 		if (!q)
 			return "when run again they did not differ there, or their programs were linked by an older stemma";
-		const bool control = q->c.n && is_named(q, &q->c.v[0]);
-		if (z->pair->c.n ? control : (q->c.data && q->c.datum[0].kind != STEP_SILENT) || control) {
-			set_closer(z->pair, q);
-			return NULL;
+		if (is_found(z, q)) {
+			const char *why = leave_noise_out(z, err, ret, ret_noise, &q);
+			if (!why)
+				set_closer(z->pair, q);
+			return why;
 		}
 		if (!find_silent_step(q, step))
 			return "when run again they went another way";
@@ -231,7 +264,7 @@ static const char *zoom_into(struct zoom_job *z, size_t step[2], struct diff_zoo
 		return "it cannot be run again";
 	why = may_run(z);
 	if (!why)
-		why = look_closer(z, step, &err, &ret->closer);
+		why = look_closer(z, step, &err, &ret->closer, &ret->noise);
 	return why;
 }
 
@@ -270,5 +303,6 @@ void diff_zoom(struct cmd *c, const struct opts_diff *o, struct trace_comparison
 void diff_zoom_release(struct diff_zoom *z)
 {
 	trace_comparison_release(&z->closer);
+	trace_noise_release(&z->noise);
 	traced_again_release(&z->again);
 }

@@ -9,6 +9,7 @@
 struct diff_zoom {
 	struct traced_again again;
 	struct trace_comparison closer;
+	struct trace_noise noise; /* between two runs of A that are recorded so, where nothing was known of it */
 };
 /* j: A and B, compared; n: what was left out, or NULL. Sets `closer` of the first pair that wants it, or says there why
  * not. A failure leaves the answer as it was. Release ret in any case, after j is shown. */
