@@ -359,28 +359,43 @@ static void put_places(const struct trace_noise *n, const struct trace_pair *p, 
 		           str_plural(p->outputs.n_noise), p->outputs.n_noise == 1 ? "s" : "");
 }
 
-void trace_words_noise(const struct trace_pair *p, struct buf *b)
+/* Was B given what A was, as far as the record knows? Then it is a repetition of A. */
+static bool is_repetition(const struct trace_pair *p)
 {
-	const struct trace_noise *n = p->noise;
-	if (!n && p->closer) { /* what was measured there */
-		trace_words_noise(p->closer, b);
-		return;
-	}
-	unsigned times = n ? n->recorded + n->again : 0;
-	if (!times || trace_is_same(p))
-		return;
-	if (p->calls || p->functions) {
-		buf_printf(b, "not known: it is measured of traces of functions with their decisions\n");
-		return;
-	}
-	if (trace_is_noise(p))
-		buf_printf(b, "all that differs here also differs between %u repetition%s of A\n", times, str_plural(times));
-	else if (n->strayed)
+	return p->outputs.known && !p->outputs.given_differ;
+}
+
+/* Where something is left that differs. */
+static void put_verdict(const struct trace_noise *n, unsigned times, bool repetition, struct buf *b)
+{
+	if (n->strayed)
 		buf_printf(b, "not known: A went another way when it was run again, first in %s\n", n->strayed);
 	else if (n->unsettled)
 		buf_printf(b, "perhaps noise: %u repetition%s of A differ%s in more than could be left out\n", times,
 		           str_plural(times), times == 1 ? "s" : "");
+	else if (repetition)
+		buf_printf(b,
+		           "perhaps noise: the same in %u repetition%s of A, but B is one, too: no input, argument or recorded "
+		           "variable differs\n",
+		           times, str_plural(times));
 	else
 		buf_printf(b, "not noise: the same in %u repetition%s of A\n", times, str_plural(times));
-	put_places(n, p, b);
+}
+
+void trace_words_noise(const struct trace_pair *p, struct buf *b)
+{
+	const struct trace_pair *of = !p->noise && p->closer ? p->closer : p; /* what was measured there */
+	const struct trace_noise *n = of->noise;
+	unsigned times = n ? n->recorded + n->again : 0;
+	if (!times || trace_is_same(of))
+		return;
+	if (of->calls || of->functions) {
+		buf_printf(b, "not known: it is measured of traces of functions with their decisions\n");
+		return;
+	}
+	if (trace_is_noise(of))
+		buf_printf(b, "all that differs here also differs between %u repetition%s of A\n", times, str_plural(times));
+	else
+		put_verdict(n, times, is_repetition(p), b);
+	put_places(n, of, b);
 }
