@@ -96,6 +96,9 @@ check 'runs without traces: both are run once, then A three times'
 printf '1\n2\n30\n' >in && NOT_RECORDED=1 cmd 0 run --trace --digest --keep-inputs -- ./noisy in && cmd 0 run --trace --digest --keep-inputs -- ./noisy in && cmd 1 diff --trace --repeat 2 && says "$out" "main() at noisy.c:$(at strays): A took true, B false" "not known: A went another way when it was run again, first in main() at noisy.c:$(at strays)"
 check 'what A does only as it was recorded is not taken for noise, and said'
 
+cmd 1 diff --trace --repeat 2 @ @~1 && says "$out" "main() at noisy.c:$(at strays): A took false, B true" 'perhaps noise: the same in 2 repetitions of A, but B is one, too'
+check 'nor is it said to be no noise where A and B were given the same'
+
 # When it is not run
 cmd 2 diff --trace --repeat 1000000 && says "$err" 'A is run again 1000001 times' 'use --rerun if it may take that long' && runs 8
 check 'what takes more than a minute is not run without being confirmed'
