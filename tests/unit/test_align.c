@@ -764,6 +764,9 @@ static void test_noise(void **unused)
 	    {2, NOISE_WAY, "123<12>>", "12*>"},                  /* at the latest to the end */
 	    {3, NOISE_CALLED, "123<12>56189", "12356189"},       /* whatever was called */
 	    {4, NOISE_CALLED, "123<12>56189", "123<12>56189"},
+	    {3, NOISE_SOMETIMES, "123<12>561356189",
+	     "12561"
+	     "56189"}, /* it may as well not be there */
 	};
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct align_noise noise = {0};

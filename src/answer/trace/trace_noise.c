@@ -82,6 +82,21 @@ static struct call_site place_of(const struct difference *d)
 	return d->depth[0] ? d->stack[0][0] : (struct call_site){SPEC_NONE, SPEC_NONE};
 }
 
+/* No decision went another way, and yet one side makes a call that the other does not: that one's was taken back. */
+static int learn_call(struct trace_noise *n, const struct trace_pair *p, const struct difference *d)
+{
+	int new = 0, r = 0;
+	for (int s = 0; r >= 0 && s < 2; s++) {
+		const struct spot *x = &d->next[s];
+		bool alone = d->d.end[s] > (d->d.at[s] == ALIGN_START ? 0 : d->d.at[s] + 1);
+		if (!alone || x->kind != STEP_AT || x->chooses)
+			continue;
+		r = add_site(n, p, x->function, x->node, NOISE_SOMETIMES);
+		new |= r > 0;
+	}
+	return r < 0 ? r : new;
+}
+
 /* What is passed over so that the two do not differ there. 1: it is new; 0: it is not, or there is nothing of the kind;
  * -ENOMEM. */
 static int learn_difference(struct trace_noise *n, const struct trace_pair *p, const struct difference *d)
@@ -97,7 +112,7 @@ static int learn_difference(struct trace_noise *n, const struct trace_pair *p, c
 	}
 	if (at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER)
 		return add_site(n, p, at->function, at->node, NOISE_CALLED);
-	return 0;
+	return learn_call(n, p, d);
 }
 
 static int learn_pair(struct trace_noise *n, const struct trace_pair *p)

@@ -76,6 +76,9 @@ bool noise_skips(struct noise_skip *k, const struct align_noise *n, const struct
 		begin_skip(k, at, step->node);
 	} else if (kinds & NOISE_CALLED && !step->chooses) {
 		*k = (struct noise_skip){.depth = at->depth, .call = true};
+	} else if (kinds & NOISE_SOMETIMES && !step->chooses) {
+		*k = (struct noise_skip){.depth = at->depth, .call = true};
+		return true;
 	}
 	return false;
 }

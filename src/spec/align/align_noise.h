@@ -16,13 +16,14 @@
 #include "spec/spec.h"
 
 enum {
-	NOISE_WAY = 1,      /* a decision */
-	NOISE_CALLED = 2,   /* a call */
-	NOISE_SILENT = 4,   /* of a function: node SPEC_NONE */
-	NOISE_DATA = 8,     /* operands of a decision; of a function with node SPEC_NONE: of what it computed */
-	NOISE_MESSAGE = 16, /* of MPI: a call */
-	NOISE_ORDER = 32,   /* what comes behind; not passed over, for whoever reads the differences */
-	NOISE_KINDS = 64,
+	NOISE_WAY = 1,        /* a decision */
+	NOISE_CALLED = 2,     /* a call */
+	NOISE_SILENT = 4,     /* of a function: node SPEC_NONE */
+	NOISE_DATA = 8,       /* operands of a decision; of a function with node SPEC_NONE: of what it computed */
+	NOISE_MESSAGE = 16,   /* of MPI: a call */
+	NOISE_ORDER = 32,     /* what comes behind; not passed over, for whoever reads the differences */
+	NOISE_SOMETIMES = 64, /* a call that is taken back in some runs: left out, with what it did */
+	NOISE_KINDS = 128,
 };
 struct align_noise {
 	struct map at;
