@@ -383,6 +383,8 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 		r = add_all_helpers(a, &n);
 	if (r == 0)
 		r = lineage_certain(a->store, &n.l, &o, &err, n.certain);
+	if (r == 0 && !(flags & WHY_ALL))
+		r = why_show_scripts(a, &n);
 	if (r == 0)
 		r = why_add_inputs(a, &m, &n);
 	if (r == 0)

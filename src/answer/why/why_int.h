@@ -1,5 +1,5 @@
-/* why_int.h - what the parts of why share: why.c finds, why_parts.c says who took part, why_inputs.c orders the inputs,
- * why_json.c is the JSON. */
+/* why_int.h - what the parts of why share: why.c finds, why_parts.c says who took part, why_scripts.c which script was
+ * copied, why_inputs.c orders the inputs, why_json.c is the JSON. */
 #ifndef STEMMA_ANSWER_WHY_INT_H
 #define STEMMA_ANSWER_WHY_INT_H
 
@@ -12,6 +12,8 @@ bool why_is_fork(const struct lineage_edge *e);
 int why_is_other_rank(struct store *s, store_id one, store_id other);
 /* Fills makers, n_direct, helpers, opener, sure and is. all: who took part is a maker. 0 or -errno. */
 int why_add_parts(struct makers *m, struct why *n, bool all);
+/* Puts the script in the place of each copy of one that an engine made to run it. 0 or -errno. */
+int why_show_scripts(const struct answer_source *a, struct why *n);
 /* Fills inputs, n_seen, opener_inputs, sort and role. 0 or -errno. */
 int why_add_inputs(const struct answer_source *a, struct makers *m, struct why *n);
 
