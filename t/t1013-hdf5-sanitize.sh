@@ -24,9 +24,9 @@ build()
 echo 'int main(void) { return 0; }' >"$T/none.c"
 gcc -fsanitize=address,undefined -o "$T/none" "$T/none.c" >"$T/log" 2>&1 || skip 'no gcc with sanitizers'
 # both of them, and what each has beside that; the recorder's half lies in the folder, too
-both="$c/hdf5/h5_ask.c $c/hdf5/h5_move.c $c/hdf5/h5_note.c $c/hdf5/h5_parts.c $c/hdf5/h5_real.c $c/hdf5/h5_visit.c"
+both="$c/hdf5/h5_ask.c $c/hdf5/h5_files.c $c/hdf5/h5_ids.c $c/hdf5/h5_memory.c $c/hdf5/h5_move.c $c/hdf5/h5_note.c $c/hdf5/h5_parts.c $c/hdf5/h5_real.c $c/hdf5/h5_visit.c"
 # shellcheck disable=SC2086 # files
-build "$T/src/capture/hdf5/libstemma-hdf5.so" $both "$c"/hdf5/h5_calls.c "$c"/hdf5/h5_copy.c "$c"/hdf5/h5_data.c "$c"/hdf5/h5_exec.c "$c"/hdf5/h5_gate.c "$c"/hdf5/h5_links.c &&
+build "$T/src/capture/hdf5/libstemma-hdf5.so" $both "$c"/hdf5/h5_buffers.c "$c"/hdf5/h5_calls.c "$c"/hdf5/h5_copy.c "$c"/hdf5/h5_data.c "$c"/hdf5/h5_exec.c "$c"/hdf5/h5_gate.c "$c"/hdf5/h5_links.c "$c"/hdf5/nc_calls.c "$c"/hdf5/nc_real.c &&
 	build "$T/src/capture/hdf5/vol/libstemma-hdf5-vol.so" $both "$c"/hdf5/vol/*.c || {
 	sed 's/^/# /' "$T/log"
 	not_ok 'they are built with sanitizers'

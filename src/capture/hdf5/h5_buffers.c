@@ -103,7 +103,7 @@ static uint64_t memory_elements(struct h5_lib *l, const struct h5_moved *m)
 	return n;
 }
 
-/* Bytes in memory; 0: it is not looked at. */
+/* Bytes in memory; 0: in several pieces, or not known. */
 static uint64_t memory_bytes(struct h5_lib *l, const struct h5_moved *m, uint64_t *ret_element)
 {
 	struct h5_quiet q;
@@ -114,7 +114,7 @@ static uint64_t memory_bytes(struct h5_lib *l, const struct h5_moved *m, uint64_
 	h5_unhush(l, &q);
 	if (!*ret_element || __builtin_mul_overflow(n, *ret_element, &bytes))
 		return 0;
-	return bytes >= BUFFER_LEAST ? bytes : 0;
+	return bytes;
 }
 
 /* Is it one value, over and over? */
@@ -159,32 +159,40 @@ void h5_buffers_forget(void)
 	unlock_buffers();
 }
 
-void h5_buffer_filled(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
+void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m)
 {
-	uint64_t element;
 	if (are_closed())
 		return;
-	const uint64_t n = o && o->told && m->p ? memory_bytes(l, m, &element) : 0;
-	if (!n) { /* where it went is not known */
+	if (!o || !o->told || !m->n) { /* where it went is not known */
 		h5_buffers_forget();
 		return;
 	}
-	if (__atomic_sub_fetch(&buffers.credit, (int64_t)(n < INT64_MAX / 2 ? n : INT64_MAX / 2), __ATOMIC_RELAXED) < 0) {
+	const int64_t n = m->n < INT64_MAX / 2 ? (int64_t)m->n : INT64_MAX / 2;
+	if (__atomic_sub_fetch(&buffers.credit, n, __ATOMIC_RELAXED) < 0) {
 		close_buffers();
 		return;
 	}
-	const bool proves = !is_uniform(m->p, n, element);
-	const uint64_t hash = proves ? XXH3_64bits(m->p, n) : 0;
+	const bool proves = m->n >= BUFFER_LEAST && !is_uniform(m->p, m->n, m->element);
+	const uint64_t hash = proves ? XXH3_64bits(m->p, m->n) : 0;
 	if (!lock_buffers()) {
 		close_buffers();
 		return;
 	}
-	struct buffer *b = take_place((uintptr_t)m->p, n);
+	struct buffer *b = take_place((uintptr_t)m->p, m->n);
 	if (proves)
-		*b = (struct buffer){.from = (uintptr_t)m->p, .n = n, .hash = hash, .age = ++buffers.age, .o = o};
+		*b = (struct buffer){.from = (uintptr_t)m->p, .n = m->n, .hash = hash, .age = ++buffers.age, .o = o};
 	else
 		*b = buffers.v[--buffers.n];
 	unlock_buffers();
+}
+
+void h5_buffer_filled(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
+{
+	struct h5_memory memory = {.p = m->p};
+	if (are_closed())
+		return;
+	memory.n = o && o->told && m->p ? memory_bytes(l, m, &memory.element) : 0;
+	h5_memory_filled(o, &memory);
 }
 
 /* ---- writes ---- */
@@ -228,24 +236,30 @@ static void note_source(struct h5_obj *to, const struct h5_obj *from)
 	__atomic_fetch_or(&to->told->flags, H5_MORE_SOURCES, __ATOMIC_RELAXED);
 }
 
-void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
+void h5_memory_written(struct h5_obj *o, const struct h5_memory *m)
 {
 	struct buffer piece[PIECES];
-	uint64_t element;
-	if (!__atomic_load_n(&buffers.n, __ATOMIC_RELAXED) || are_closed() || !o || !o->told || !m->p)
+	if (!__atomic_load_n(&buffers.n, __ATOMIC_RELAXED) || are_closed() || !o || !o->told || m->n < BUFFER_LEAST ||
+	    !lock_buffers())
 		return;
-	const uint64_t n = memory_bytes(l, m, &element);
-	if (!n || !lock_buffers())
-		return;
-	const unsigned pieces = find_pieces((uintptr_t)m->p, n, piece);
+	const unsigned pieces = find_pieces((uintptr_t)m->p, m->n, piece);
 	unlock_buffers();
 	for (unsigned i = 0; i < pieces; i++)
 		if (XXH3_64bits((const void *)piece[i].from, piece[i].n) != piece[i].hash)
 			return;
 	if (!pieces)
 		return;
-	__atomic_add_fetch(&buffers.credit, (int64_t)(n < 1u << 30 ? 4 * n : 4ull << 30), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&buffers.credit, (int64_t)(m->n < 1u << 30 ? 4 * m->n : 4ull << 30), __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < pieces; i++)
 		note_source(o, piece[i].o);
 	__atomic_add_fetch(&o->told->moved, 1, __ATOMIC_RELAXED);
+}
+
+void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m)
+{
+	struct h5_memory memory = {.p = m->p};
+	if (!__atomic_load_n(&buffers.n, __ATOMIC_RELAXED) || are_closed() || !o || !o->told || !m->p)
+		return;
+	memory.n = memory_bytes(l, m, &memory.element);
+	h5_memory_written(o, &memory);
 }

@@ -22,6 +22,13 @@ struct h5_moved {
 	hid_t id, type, mem, space;
 	const void *p;
 };
+/* The same by the memory itself, in one piece: bytes, 0 not known, and those of an element. */
+struct h5_memory {
+	const void *p;
+	uint64_t n, element;
+};
+void h5_memory_filled(struct h5_obj *o, const struct h5_memory *m);
+void h5_memory_written(struct h5_obj *o, const struct h5_memory *m);
 /* After a read, or a write, of a dataset. */
 void h5_buffer_filled(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m);
 void h5_buffer_written(struct h5_lib *l, struct h5_obj *o, const struct h5_moved *m);
