@@ -1,6 +1,6 @@
 #!/bin/sh
 # Who opens few files is given no code, whatever the run leaves possible: counting is a wish (--count), and never done unasked
-# (doc/spikes.md, k). A program with code of the recorder's has memory that it may execute and that is no file's.
+# (doc/decisions/counting-unasked.md). A program with code of the recorder's has memory that it may execute and that is no file's.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -94,7 +94,8 @@ int trace_try(pid_t pid, bool exact)
 	return -ENOTSUP;
 }
 
-/* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md).
+/* Stays on the processor of the process that stopped last: waking another one costs more than the stop
+ * (doc/decisions/transport.md).
  */
 static void follow_to_processor(void)
 {

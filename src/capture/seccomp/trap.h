@@ -129,8 +129,8 @@ void notify_tune(int listener);
 
 /* What worker, keeper and standby share: the request that each has received and not yet answered. Lies in a MAP_SHARED
  * page. One server receives, and one stands in for it: a second server on the listener measured 30 % more a
- * stop, because the kernel's direct switch then finds the wrong thread (doc/spikes.md). From SLOT_MORE on: servers that
- * receive while others are held up by a file system, with what they have received. */
+ * stop, because the kernel's direct switch then finds the wrong thread (doc/decisions/transport.md). From SLOT_MORE on:
+ * servers that receive while others are held up by a file system, with what they have received. */
 enum { SLOT_SERVER, SLOT_STAND_IN, SLOT_KEEPER, SLOT_STANDBY, SLOT_MORE, NOTIFY_SLOTS = 256 };
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */

@@ -6,8 +6,8 @@
  * Linux maps more than there is of a ring if asked for it, and an access beyond would kill: only what mincore says is
  * there is touched.
  *
- * Cost: 12 us for a ring of 64 entries, 23 us for one of 4,096 (doc/spikes.md). Threads: any; nothing is kept.
- * Internal to capture. */
+ * Cost: 12 us for a ring of 64 entries, 23 us for one of 4,096 (doc/decisions/io-uring.md). Threads: any; nothing is
+ * kept. Internal to capture. */
 #ifndef STEMMA_CAPTURE_SUPERVISOR_RING_LOOK_H
 #define STEMMA_CAPTURE_SUPERVISOR_RING_LOOK_H
 
