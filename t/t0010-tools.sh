@@ -31,6 +31,26 @@ says()
 	[ -z "$words" ] || grep -qF -e "$words" "$tmp/out"
 }
 
+# ---- messages
+
+mkdir -p "$tmp/words"
+cat >"$tmp/words/good.c" <<'END'
+/* it is told: a comment may say so */
+int f(void) { return err_set(err, errno, "cannot open '%s'", path), report(n ? "%u runs" : "no run is recorded"); }
+int g(void) { return err_set(err, ENOMEM, "cannot import"); }
+END
+says 0 '4 messages, 0 findings' "$tools/messages" "$tmp/words"
+check "messages: an object, or no memory; comments are no messages"
+missed=
+for bad in 'report("what was told to %s", x)=word' 'err_set(err, errno, "cannot import")=object' 'err_set(err, 0, "it failed")=object' \
+	'report_usage(c, "Cannot open %s.", x)=form' 'report(n ? "fine: %u" : "%s is no number", n)=word' 'err_set(err, 0, "two" " ghosts of %s", x)=word'; do
+	printf 'int f(void) { return %s; }\n' "${bad%=*}" >"$tmp/words/good.c"
+	says 1 "good.c:1: ${bad##*=}" "$tools/messages" "$tmp/words" || missed="$missed $bad"
+done
+[ -z "$missed" ] || echo "not found:$missed" >>"$tmp/out"
+[ -z "$missed" ]
+check "messages: private words, no object, capital letters and full stops"
+
 # ---- check-layers
 
 tree=$tmp/tree

@@ -86,7 +86,7 @@ check 'a witness that fails, or says something else, is told of; the benchmark g
 back
 
 # ---- the statement ----
-sed 's/^time 1/time 2/' seen >late && cmd 1 trust --verify --witnessed late --signers allowed && says "$out" 'its signature is invalid' '0 statements of a witness are valid, 2 are invalid'
+sed 's/^time 1/time 2/' seen >late && cmd 1 trust --verify --witnessed late --signers allowed && says "$out" 'the signature is invalid' '0 statements of a witness are valid, 2 are invalid'
 check 'a changed statement'
 cmd 1 trust --verify --witnessed seen --signers others && cmd 1 trust --verify --witnessed seen --signers allowed --identity me@example.org
 check 'the owner is not the witness'

@@ -55,7 +55,7 @@ END
 		cmd 0 why 'raw.zarr//temperature[:,2:4]' && says "$out" '[:,2:4] (1 of 5 chunks): made by python3 make.py' '[:,2:4] (4 of 5 chunks): never written'
 	check '... and of a selection, the chunks that hold it'
 	for bad in '[0:11]' '[2:2]' '[1,1,1]' '[a]' '[1 ]' '[-1]' '[10]' '[0:99999999999999999999]'; do
-		cmd 2 why "raw.zarr//temperature$bad" && says "$err" 'is no selection of this array' || break
+		cmd 2 why "raw.zarr//temperature$bad" && says "$err" 'is not a selection of this array' || break
 	done
 	[ $got = 2 ] && cmd 1 why 'raw.zarr//temperature[0:2'
 	check '... one that does not fit the array is refused'

@@ -246,6 +246,6 @@ check 'a program that was killed while it waited for one'
 # The page; what cannot be read
 run_of 3 end 0 other | made a && run_of 3 end 1 other | made b && cmd 1 diff --trace --spec p.spec --html a b && says "$out" 'A took true, B false' '<mark>   12  ' 'if (d &gt; 1)' && ! grep -q '<script' "$out"
 check 'as a page'
-cmd 2 diff --trace --spec p.spec a nothing && says "$err" "'nothing' is not a file or folder" && cmd 2 diff --trace a && cmd 2 diff --trace --spec integ.c a b && says "$err" 'integ.c' && printf 'ab\0\1' >bytes && cmd 2 diff --trace --spec p.spec a bytes && says "$err" "'bytes' is no trace" && mkdir empty && cmd 2 diff --trace empty empty && says "$err" 'contains no trace'
+cmd 2 diff --trace --spec p.spec a nothing && says "$err" "'nothing' is not a file or folder" && cmd 2 diff --trace a && cmd 2 diff --trace --spec integ.c a b && says "$err" 'integ.c' && printf 'ab\0\1' >bytes && cmd 2 diff --trace --spec p.spec a bytes && says "$err" "'bytes' is not a trace" && mkdir empty && cmd 2 diff --trace empty empty && says "$err" 'contains no trace'
 check 'what is no trace'
 finish

@@ -322,7 +322,7 @@ int advise_task(struct store *s, const struct advice_options *o, char *const *ar
 	}
 	for (int r = 0; rc == 0 && r < ADVICE_RESOURCES; r++)
 		if ((rc = advise_one(&h, (enum advice_resource)r, o, !whole, ret->input, &ret->of[r])) < 0)
-			err_set(err, -rc, "cannot advise");
+			err_set(err, -rc, "cannot compute the request from the recorded tasks");
 	rc = rc < 0 ? rc : 1;
 out:
 	history_release(&h);

@@ -544,15 +544,22 @@ static int ask_stats(const char *operands)
 
 static void print_daemon_usage(FILE *out)
 {
-	fputs(
-	    "usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...\n"
-	    "       stemmad --stats | --metrics\n"
-	    "Records what all processes of this node do to files.\n\n"
-	    "  --config FILE    settings, instead of " SETTINGS_FILE
-	    "\n  --user NAME      run as this user, with only the privileges that recording needs\n  --keep=all       keep "
-	    "every process, not the representative ones alone\n  -o KEY=VALUE     a setting\n  --stats          what the "
-	    "daemon that runs says of itself\n  --metrics        the same as OpenMetrics text\n  --version, --help\n",
-	    out);
+	static const char *const lines[] = {
+	    "usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...",
+	    "       stemmad --stats | --metrics",
+	    "Records what all processes of this node do to files.",
+	    "",
+	    "  --config FILE    configuration file (default: " SETTINGS_FILE ")",
+	    "  --user NAME      run as this user, with only the privileges that recording needs",
+	    "  --keep=all       keep every process (default: representative ones)",
+	    "  -o KEY=VALUE     override a setting",
+	    "  --stats          print statistics of the running daemon",
+	    "  --metrics        print the same as OpenMetrics text",
+	    "  --version        print the version",
+	    "  --help           print this help",
+	};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		fprintf(out, "%s\n", lines[i]);
 }
 
 /* -1: it is to record; else it is done, with this status. */

@@ -359,12 +359,12 @@ int export_svg(struct prov_source *p, struct out *out, const struct export_optio
 		if (out_close(&to) < 0)
 			r = r < 0 ? r : -EPIPE;
 	} else
-		err_set(err, -r, "cannot draw");
+		err_set(err, -r, "cannot write the graph to 'dot'");
 	close(fd);
 	int status = child_wait(pid);
 	signal(SIGPIPE, old);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
-		return err_set(err, EPIPE, "cannot draw"); /* whoever read the picture went away */
+		return err_set(err, EPIPE, "cannot write the picture"); /* whoever read the picture went away */
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || r == -EPIPE)
 		return err_set(err, EIO, "'dot' of Graphviz failed");
 	return r;

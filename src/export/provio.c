@@ -686,7 +686,7 @@ int export_provio(struct prov_source *p, struct out *out, const struct export_op
 	if (r == 0)
 		r = write_named_things(&w);
 	if (r < 0)
-		err_set(err, -r, "cannot export");
+		err_set(err, -r, "cannot export the record as PROV-IO");
 	vec_release(&w.execs);
 	vec_release(&w.runs);
 	idmap_release(&w.files);

@@ -19,7 +19,7 @@ int keep_drop_sessions(const char *home, const uint64_t *sessions, size_t n, str
 	}
 	rc = rc < 0 ? rc : edits_ready(&e);
 	if (rc < 0)
-		err_set(err, -rc, "cannot forget");
+		err_set(err, -rc, "cannot list the log segments to rewrite");
 	rc = rc < 0 ? rc : rewrite_touched(l, &e, false, NULL, NULL, err, &done);
 	edits_release(&e);
 	keep_logs_close(l);

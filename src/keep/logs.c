@@ -263,7 +263,7 @@ static int hold_slot(struct keep_logs *l, struct keep_segment *s, struct err *er
 	char host[256];
 	keep_host(host, sizeof(host));
 	if (l->shared && strcmp(host, s->host) != 0) {
-		err_set(err, 0, "'%s' is written on the host %s, and whether a run writes to it now can be told only there",
+		err_set(err, 0, "'%s' is written on the host %s, and only that host knows whether a run writes to it now",
 		        s->path, s->host);
 		err_hint(err, "run the command on %s", s->host);
 		return -EBUSY;

@@ -303,11 +303,14 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 		    err, 0,
 		    "nothing is recorded about '%.400s'; use stemma run --hdf5 with programs that use HDF5 as a shared library",
 		    name);
-	else
+	else {
 		err_set(err, 0,
 		        f->on_disk ? "nothing is recorded about '%.400s'"
 		                   : "'%.400s' does not exist, and nothing is recorded about it",
 		        name);
+		if (f->on_disk)
+			err_hint(err, "record the command that makes it: stemma run -- COMMAND");
+	}
 	return 0;
 }
 
@@ -445,13 +448,20 @@ static int compare_name(struct store *s, const struct found *f, const char *name
 	return r < 0 ? r : 0;
 }
 
+static void copy_reason(const struct err *from, struct err *err)
+{
+	err_set(err, 0, "%s", from->text);
+	if (from->hint[0])
+		err_hint(err, "%s", from->hint);
+}
+
 /* Where the name leads to nothing: is text the id of a version or of a file? As target_file. */
 static int target_by_id(struct store *s, const char *text, const struct err *not_found, struct err *err,
                         struct file_target *ret)
 {
 	int r = version_by_id(s, text, ret);
 	if (r == 0)
-		err_set(err, 0, "%s", not_found->text);
+		copy_reason(not_found, err);
 	else if (r < 0)
 		err_set(err, 0, r == -ENOTUNIQ ? "'%.100s' is ambiguous: several ids begin with it" : "cannot look up '%.100s'",
 		        text);
@@ -515,7 +525,7 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 	if (r == 0)
 		r = target_by_id(s, text, &first, err, ret);
 	else if (r < 0)
-		err_set(err, 0, "%s", first.text);
+		copy_reason(&first, err);
 	else
 		r = choose_target(s, f, name, n, err, ret);
 	free(name);
@@ -623,7 +633,8 @@ int target_any(struct store *s, const char *text, bool only_file, struct err *er
 	if (r == 0 && !only_file && !there)
 		r = find_target_exec(s, text, &t);
 	if (r == -ENOTUNIQ)
-		return err_set(err, 0, "'%.100s' is ambiguous: several ids begin or end with it", text), r;
+		return err_set(err, 0, "'%.100s' is ambiguous: several ids begin or end with it", text),
+		       err_hint(err, "type more of the id; stemma log --json prints whole ids"), r;
 	if (r < 0)
 		return err_set(err, -r, "cannot look up '%.100s'", text);
 	if (r == 0) {

@@ -128,7 +128,7 @@ int serve_run(const struct serve_options *o, struct err *err)
 	set_up(&s);
 	int rc = signals < 0 ? -errno : o->token ? 0 : serve_token_make(s.access.token);
 	if (rc < 0)
-		err_set(err, -rc, "cannot serve");
+		err_set(err, -rc, "cannot start the server");
 	else if (o->token)
 		snprintf(s.access.token, sizeof(s.access.token), "%s", o->token);
 	rc = rc < 0 ? rc : make_index(&s, err);

@@ -321,7 +321,7 @@ static int module_start(int fd, const struct serve_http_events *e, struct err *e
 	                             note_connection, h, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, h,
 	                             MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, h, MHD_OPTION_END);
 	if (!h->daemon) {
-		int rc = err_set(err, errno ? errno : EINVAL, "cannot serve HTTP");
+		int rc = err_set(err, errno ? errno : EINVAL, "cannot start the HTTP server");
 		close(fd);
 		if (h->diag >= 0)
 			close(h->diag);

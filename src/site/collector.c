@@ -261,7 +261,7 @@ int collector_take(struct collector *c, const struct collector_sender *s, const 
 	c->stale = true;
 	rc = take_frames(&t);
 	if (rc < 0)
-		err_set(err, -rc, "cannot collect");
+		err_set(err, -rc, "cannot store the records that were sent");
 	rc = rc < 0 ? rc : collector_append(c, s->name, err);
 	c->stale = rc < 0;
 	if (rc == 0)

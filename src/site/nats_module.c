@@ -218,7 +218,7 @@ static int module_put(struct broker *b, const char *id, const void *p, size_t n,
 	if (s == NATS_OK)
 		return 0;
 	if ((int)code == JS_NO_ROOM) {
-		err_set(err, 0, "the broker has no room for more until the collector has taken what waits there");
+		err_set(err, 0, "the broker is full until the collector has taken the batches that wait there");
 		return -EAGAIN;
 	}
 	if (s == NATS_MAX_PAYLOAD) {

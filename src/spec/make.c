@@ -121,7 +121,7 @@ static int report_reader_failure(int status, const char *said, struct err *err)
 	}
 	if (!n) {
 		err_set(err, 0,
-		        "stemma-spec-llvm, the part of stemma that reads bitcode, ended with status %d and said nothing",
+		        "stemma-spec-llvm, the part of stemma that reads bitcode, ended with status %d and without a message",
 		        WEXITSTATUS(status));
 		err_hint(err, "stemma doctor --quick says whether it works at all");
 		return -EBADMSG;

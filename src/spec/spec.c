@@ -417,7 +417,7 @@ int spec_read(const void *p, size_t n, struct err *err, struct spec **ret)
 {
 	const unsigned char *b = p;
 	if (n < HEAD || memcmp(b, MAGIC, 7) != 0) {
-		err_set(err, 0, "it is not a specification");
+		err_set(err, 0, "the file is not a specification");
 		return -EBADMSG;
 	}
 	if (b[7] != MAGIC[7]) {

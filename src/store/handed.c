@@ -32,7 +32,7 @@ int store_open_fd(int fd, struct err *err, struct store **ret)
 	close(fd);
 	if (r < 0) {
 		store_close(s);
-		return err_set(err, -r, "cannot read what the daemon of this node handed over");
+		return err_set(err, -r, "cannot read the answer of the daemon of this node");
 	}
 	*ret = s;
 	return 0;

@@ -38,7 +38,7 @@ static int find_home(const char *home, struct err *err, char **ret)
 	} else if (home) { /* relative to where we are now: it stays what it is when we go elsewhere */
 		char *cwd = getcwd(NULL, 0);
 		if (!cwd)
-			return err_set(err, errno, "cannot tell the current directory");
+			return err_set(err, errno, "cannot find out the current directory");
 		p = join_path(cwd, home);
 		free(cwd);
 	} else if (data) {

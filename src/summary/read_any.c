@@ -77,7 +77,7 @@ static int read_json_summaries(struct each *e, struct str text, struct err *err)
 	}
 	jin_release(&in);
 	if (rc < 0)
-		err_set(err, 0, "it is not JSON: %s", why);
+		err_set(err, 0, "the text is not JSON: %s", why);
 	return rc;
 }
 

@@ -212,7 +212,7 @@ static int check_members(struct reader *r, const json_t *root)
 		if (!is_one_of(key, known) && strncmp(key, "x-", 2) != 0)
 			return (err_set(r->err, 0,
 			                "the claim is malformed: '%.60s' is not one of format, benchmark, runs, inputs, "
-			                "parameters, results, invariants, plans, x-...",
+			                "parameters, results, invariants, plans or x-NAME",
 			                key),
 			        -EBADMSG);
 		any |= is_one_of(key, claims);

@@ -339,7 +339,7 @@ int trust_measure(struct trust_side *seen, struct trust_side *claim, const char 
 		rc = invariants(seen, claim, err, &t);
 	if (rc < 0) {
 		trust_release(&t);
-		return err_set(err, -rc, "cannot compare");
+		return err_set(err, -rc, "cannot compare the claim with the record");
 	}
 	compute_trust(&t);
 	*ret = t;

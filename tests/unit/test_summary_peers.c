@@ -279,7 +279,7 @@ static void test_bad(void **state)
 	    {"[]", "no summary"},
 	    {"{\"a\": 1}", "no 'format'"},
 	    {"{\"format\":1}{\"format\":9}", "summary 2: the summary is from a newer"},
-	    {"{\"format\":1}\n{\"format\":", "summary 2: it is not JSON: line 2"},
+	    {"{\"format\":1}\n{\"format\":", "summary 2: the text is not JSON: line 2"},
 	    {"[{\"format\":1}, 5]", "summary 2: "},
 	    {"{\"wall_time\":[2,\"parsec\"]}", "'wall_time' is in a unit"},
 	    {"{\"wall_time\":[\"x\",\"s\"]}", "'wall_time' is not a number"},

@@ -177,7 +177,7 @@ static int head_of_names(const char *path, const char *magic, size_t n, struct e
 {
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)magic[i] < ' ' && !strchr("\t\r\n", magic[i] ? magic[i] : ' '))
-			return err_set(err, 0, "'%s' is no trace", path), -EBADMSG;
+			return err_set(err, 0, "'%s' is not a trace", path), -EBADMSG;
 	f->functions = true;
 	snprintf(f->info.exe, sizeof(f->info.exe), "%s", path);
 	snprintf(f->info.thread, sizeof(f->info.thread), "0");

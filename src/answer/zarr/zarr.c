@@ -307,7 +307,7 @@ int zarr_target(struct zarr *z, const char *text, struct err *err, uint32_t *ret
 	}
 	if (r > 0 && bracket && !read_box(bracket + 1, zarr_node_meta(z, *ret), ret_box)) {
 		r = -EINVAL;
-		err_set(err, 0, "'%.200s' is no selection of this array: write [FROM:TO,...] within its shape", bracket);
+		err_set(err, 0, "'%.200s' is not a selection of this array: write [FROM:TO,...] within its shape", bracket);
 	}
 	free(name);
 	buf_release(&path);

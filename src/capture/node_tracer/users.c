@@ -59,7 +59,7 @@ int users_open(struct err *err, int *ret)
 	const int room = 1 << 20;
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR), r;
 	if (fd < 0)
-		return err_set(err, errno, "the kernel does not tell who changes the user (process connector)");
+		return err_set(err, errno, "the kernel does not report changes of the user id (process connector)");
 	r = bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : keep_users_only(fd);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	/* A kernel that knows no choice of events refuses the longer request or takes it for the shorter one. */
@@ -67,7 +67,7 @@ int users_open(struct err *err, int *ret)
 		r = set_listened_events(fd, 0);
 	if (r < 0) {
 		close(fd);
-		return err_set(err, -r, "the kernel does not tell who changes the user (process connector)");
+		return err_set(err, -r, "the kernel does not report changes of the user id (process connector)");
 	}
 	*ret = fd;
 	return 0;

@@ -343,7 +343,7 @@ int watch_open(const struct watch_options *options, struct watch **ret, struct e
 	}
 	if (made < 0) {
 		int r = made == -EINVAL ? err_set(err, ENOTSUP, "cannot watch files: Linux 5.9 is needed")
-		                        : err_set(err, -made, "cannot watch files");
+		                        : err_set(err, -made, "cannot watch the files of this node (fanotify)");
 		watch_close(w);
 		return r;
 	}

@@ -232,7 +232,7 @@ static int print_history(struct cmd *c, const struct opts_archive *o, const stru
 	    .c = c, .o = o, .by = ho->by, .n_by = ho->n_by, .figures = ho->figures, .n_figures = ho->n_figures, .h = &h};
 	int status, rc = history_load(c->store, ho, &err, &h);
 	if (rc == 0 && (rc = count_all(&a, &h)) < 0)
-		err_set(&err, -rc, "cannot count");
+		err_set(&err, -rc, "cannot compute statistics of the tasks");
 	if (rc < 0) {
 		status = report_err(&err, STATUS_SELF);
 	} else if (!h.n && !o->json && !o->csv) {

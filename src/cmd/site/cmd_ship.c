@@ -53,6 +53,7 @@ int ship_take_answer(struct shipping *x, const struct ship_answer *a, uint64_t f
 		fmt_name(&said, str_of(a->why[0] ? a->why : "no reason was given"));
 		report("the collector refused %llu of %llu frames: %s", (unsigned long long)a->refused,
 		       (unsigned long long)(frames ? frames : a->refused), buf_cstr(&said));
+		report_hint("they stay in the record here, and are not sent again");
 		buf_release(&said);
 	}
 	return 1;

@@ -78,7 +78,7 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 		return status;
 	int r = count_and_print(c, o, &t, &when);
 	if (r < 0)
-		report("cannot count");
+		cmd_report_unread(c->store, "add up the bytes and calls");
 	stat_when_release(&when);
 	return r < 0 ? STATUS_SELF : r;
 }

@@ -72,7 +72,7 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 	for (int k = 0; k < 2; k++)
 		side_release(&side[k]);
 	if (r < 0) {
-		err_set(err, -r, "cannot compare");
+		err_set(err, -r, "cannot compare the two sides");
 		diff_release(ret);
 	}
 	return r;

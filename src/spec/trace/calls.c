@@ -270,7 +270,7 @@ int calls_read(const char *text, size_t n, struct err *err, struct calls *ret)
 	bool head = true;
 	*ret = (struct calls){0};
 	if (n < magic || memcmp(text, CALLS_MAGIC, magic) != 0) {
-		err_set(err, 0, calls_is(text, n) ? "the trace is of a later version" : "it is no trace of calls");
+		err_set(err, 0, calls_is(text, n) ? "the trace is of a later version" : "the file is not a trace of calls");
 		return -EBADMSG;
 	}
 	int rc = vocabulary_number(&ret->words, "", 0, &empty);

@@ -157,7 +157,8 @@ int entered_read(const char *text, size_t n, struct err *err, struct entered *re
 	int rc = 0;
 	*ret = (struct entered){.events = {.chosen = true, .line = 1}};
 	if (n < magic || memcmp(text, ENTERED_MAGIC, magic) != 0) {
-		err_set(err, 0, entered_is(text, n) ? "the trace is of a later version" : "it is no trace of functions");
+		err_set(err, 0,
+		        entered_is(text, n) ? "the trace is of a later version" : "the file is not a trace of functions");
 		return -EBADMSG;
 	}
 	for (const char *p = text + magic, *stop = text + n; rc == 0 && p < stop;) {

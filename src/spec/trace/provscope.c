@@ -248,7 +248,8 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 	json_t *list = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
 	int r = 0;
 	if (!list || !json_is_array(list) || !json_array_size(list)) {
-		err_set(err, 0, list ? "it is not a list of functions, as ProvScope writes it" : "it is not JSON, line %d: %s",
+		err_set(err, 0,
+		        list ? "the file is not a list of functions, as ProvScope writes it" : "it is not JSON, line %d: %s",
 		        where.line, where.text);
 		json_decref(list);
 		return -EBADMSG;
@@ -386,7 +387,7 @@ int provscope_trace_read(const char *text, size_t n, struct err *err, struct cal
 	    .v = e.v, .n = e.n, .names = names.v, .n_names = names.n, .damaged = damaged, .line = line};
 	if (r == 0 && damaged && !e.n) {
 		call_events_release(ret);
-		err_set(err, 0, "it is no function trace: line %u neither enters nor leaves a function", line);
+		err_set(err, 0, "the file is not a function trace: line %u neither enters nor leaves a function", line);
 		return -EBADMSG;
 	}
 	if (r < 0) {

@@ -49,7 +49,7 @@ int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **re
 {
 	struct trace_header h;
 	if (n < sizeof(h) || memcmp(p, TRACE_MAGIC, 7) != 0) {
-		err_set(err, 0, "it is not a function trace");
+		err_set(err, 0, "the file is not a function trace");
 		return -EBADMSG;
 	}
 	memcpy(&h, p, sizeof(h));

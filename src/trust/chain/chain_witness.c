@@ -205,7 +205,7 @@ int witness_sign(struct str head, const char *ledger, const char *key, struct er
 	struct witnessed w;
 	struct buf had = {0}, statement = {0};
 	if (!take_seen(&head, HEAD_BEGIN, &w))
-		return (err_set(err, 0, "it is not the head of a chain (stemma trust --head)"), -EBADMSG);
+		return (err_set(err, 0, "the input is not the head of a chain (stemma trust --head prints one)"), -EBADMSG);
 	int fd = open_ledger(ledger, err, &had);
 	int allowed = fd < 0 ? fd : check_ledger(buf_view(&had), &w, err);
 	int rc = allowed == 1 ? append_signed_statement(&w, key, err, &statement) : allowed;

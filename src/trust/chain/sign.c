@@ -101,7 +101,7 @@ int sign_check(const char *space, const char *allowed, const char *identity, con
 		                      NULL};
 		rc = run_signer(argv, text, &out, err);
 		if (rc > 0)
-			err_set(err, 0, "its signature is invalid: %s", first_line(&out));
+			err_set(err, 0, "the signature is invalid: %s", first_line(&out));
 	}
 	buf_release(&out);
 	free(who);
