@@ -69,7 +69,7 @@ static void print_conditions(const struct rerun_job *a)
 	if (a->left_out && *a->left_out) {
 		buf_reset(&b);
 		fmt_name(&b, str_of(a->left_out));
-		printf("variables  %s: not set from the record, for security%s\n", buf_cstr(&b),
+		printf("left out   %s: not set from the record, for security%s\n", buf_cstr(&b),
 		       a->plan.own ? "; yours are used" : "");
 	}
 	for (size_t i = 0; i < a->now.n; i++) {
