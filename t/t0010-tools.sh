@@ -42,10 +42,10 @@ END
 says 0 '4 messages, 0 findings' "$tools/messages" "$tmp/words"
 check "messages: an object, or no memory; comments are no messages"
 missed=
-for bad in 'report("what was told to %s", x)=word' 'err_set(err, errno, "cannot import")=object' 'err_set(err, 0, "it failed")=object' \
+for wrong in 'report("what was told to %s", x)=word' 'err_set(err, errno, "cannot import")=object' 'err_set(err, 0, "it failed")=object' \
 	'report_usage(c, "Cannot open %s.", x)=form' 'report(n ? "fine: %u" : "%s is no number", n)=word' 'err_set(err, 0, "two" " ghosts of %s", x)=word'; do
-	printf 'int f(void) { return %s; }\n' "${bad%=*}" >"$tmp/words/good.c"
-	says 1 "good.c:1: ${bad##*=}" "$tools/messages" "$tmp/words" || missed="$missed $bad"
+	printf 'int f(void) { return %s; }\n' "${wrong%=*}" >"$tmp/words/good.c"
+	says 1 "good.c:1: ${wrong##*=}" "$tools/messages" "$tmp/words" || missed="$missed $wrong"
 done
 [ -z "$missed" ] || echo "not found:$missed" >>"$tmp/out"
 [ -z "$missed" ]

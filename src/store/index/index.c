@@ -360,7 +360,7 @@ static int index_part(struct store *s, const struct store_index_options *o, stru
 		}
 		free(read);
 	} while (rc == IX_WHOLE && parts->whole.n > whole);
-	return rc == IX_WHOLE ? err_set(err, EIO, "cannot index") : rc;
+	return rc == IX_WHOLE ? err_set(err, EIO, "cannot index the logs") : rc;
 }
 
 /* Part after part. *parts: what was indexed in this call. */
