@@ -14,6 +14,7 @@
  *   how            opens are openat2 from now on
  *   fork           a child does the rest, through the same ring
  *   lie            before the ring is mapped, what the kernel has said of it is changed; submits one open that way
+ *   pause          makes the file `paused`, and waits until there is one `go`
  *   noise N        N submissions that do nothing, without waiting for them one by one
  * Ends with 77 where there is no io_uring. */
 #include <errno.h>
@@ -28,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ENTRIES = 64, NO_SQARRAY = 1 << 16, FTRUNCATE = 55, TABLE = 4, CHAIN = 16, LINK = 1 << 2, FIXED = 1 };
@@ -222,6 +224,17 @@ static void go_on_in_child(void)
 	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+/* Until the test has done what it wants to do meanwhile. */
+static void pause_for_test(void)
+{
+	const struct timespec moment = {.tv_nsec = 20000000};
+	int fd = open("paused", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd >= 0)
+		close(fd);
+	while (access("go", F_OK) < 0)
+		nanosleep(&moment, NULL);
+}
+
 /* Words without an argument. False: it is none. */
 static int do_word(const char *w)
 {
@@ -252,6 +265,8 @@ static int do_word(const char *w)
 		lies = 1;
 	else if (!strcmp(w, "fork"))
 		go_on_in_child();
+	else if (!strcmp(w, "pause"))
+		pause_for_test();
 	else
 		return 0;
 	return 1;
