@@ -233,12 +233,14 @@ class Workflow:
 
     def follows(self, step, what, name, source, wrong, seen):
         """Whether an error follows from one that is told of another pair: of a file between the two, which the answer names (or should)."""
+        # What is wrongly sure may be open here by another way, and false there.
+        alike = ('sure-open', 'sure-false') if what in ('sure-open', 'sure-false') else (what,)
         for between in step.uses:
             if between == source or between not in seen[name][0]:
                 continue
-            if source in wrong[what, between]:
+            if any(source in wrong[w, between] for w in alike):
                 return True
-            if source not in step.uses and between in wrong[what, name] and (between not in seen or source in seen[between][0]):
+            if source not in step.uses and any(between in wrong[w, name] for w in alike) and (between not in seen or source in seen[between][0]):
                 return True
         return False
 
