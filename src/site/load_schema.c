@@ -124,6 +124,7 @@ static const char indexes[] =
     "CREATE INDEX ON stemma.file (id); CREATE INDEX ON stemma.file USING hash (path);"
     "CREATE INDEX ON stemma.version (id); CREATE INDEX ON stemma.version (file);"
     "CREATE INDEX ON stemma.access (execution); CREATE INDEX ON stemma.access (file);"
+    "CREATE INDEX ON stemma.access (generated) WHERE generated IS NOT NULL;"
     "CREATE INDEX ON stemma.io (execution); CREATE INDEX ON stemma.io (file);"
     "CREATE INDEX ON stemma.edge (from_id); CREATE INDEX ON stemma.edge (to_id);"
     "CREATE INDEX ON stemma.input (version); CREATE INDEX ON stemma.attribute (id);"
@@ -137,44 +138,53 @@ static const char indexes[] =
     "CREATE INDEX ON stemma.build_input (build); CREATE INDEX ON stemma.build_output (build);"
     "CREATE INDEX ON stemma.build_output USING hash (digest);";
 
-#define OWN_RUN "run IN (SELECT id FROM stemma.run)"
-#define OWN_EXECUTION "execution IN (SELECT id FROM stemma.execution)"
-#define OWN_FILE "IN (SELECT file FROM stemma.access)"
-#define OWN_USER "\"user\" IN (SELECT sees FROM stemma_load.reader)"
+#define OF_RUN(t) "EXISTS (SELECT FROM stemma.run o WHERE o.id = " t ".run)"
+#define OF_EXECUTION(t, column) "EXISTS (SELECT FROM stemma.execution o WHERE o.id = " t "." column ")"
+#define OF_FILE(file) "EXISTS (SELECT FROM stemma.access o WHERE o.file = " file ")"
+#define OF_BUILD(t) "EXISTS (SELECT FROM stemma.build o WHERE o.id = " t ".build)"
+#define OF_USER "\"user\" IN (SELECT sees FROM stemma_load.reader)"
 /* Subqueries read under the policies of their tables. That of a derivation asks `access`, and that of `version` asks
- * `edge`: a circle is an error. */
+ * `edge`: a circle is an error. With EXISTS the planner may look up each row that is asked for, by an index, or all at
+ * once: so one file costs what it is, not what the record is. */
 static const struct policy {
 	const char *table, *own;
 } policies[] = {
-    {"run", OWN_USER},
-    {"execution", OWN_RUN " OR (run IS NULL AND " OWN_USER ")"},
-    {"file", "id " OWN_FILE},
-    {"version", "id IN (SELECT to_id FROM stemma.edge WHERE type = 'used')"
-                " OR id IN (SELECT from_id FROM stemma.edge WHERE type = 'wasGeneratedBy')"},
-    {"access", OWN_EXECUTION},
-    {"io", OWN_EXECUTION},
-    {"edge", "CASE type WHEN 'used' THEN from_id IN (SELECT id FROM stemma.execution)"
-             " WHEN 'wasGeneratedBy' THEN to_id IN (SELECT id FROM stemma.execution)"
-             " WHEN 'wasInformedBy' THEN from_id IN (SELECT id FROM stemma.execution)"
-             " AND to_id IN (SELECT id FROM stemma.execution)"
-             " ELSE from_id IN (SELECT generated FROM stemma.access) END"},
-    {"input", OWN_EXECUTION},
-    {"attribute", "CASE kind WHEN 'run' THEN id IN (SELECT id FROM stemma.run)"
-                  " ELSE id IN (SELECT id FROM stemma.execution) END"},
-    {"name", "file " OWN_FILE},
-    {"gap", OWN_EXECUTION " OR (execution IS NULL AND " OWN_RUN ")"},
-    {"property", OWN_RUN},
-    {"result", OWN_RUN},
-    {"annotation", OWN_RUN},
-    {"mpi_rank", OWN_RUN},
-    {"mpi_io", OWN_RUN},
-    {"hdf5_object", OWN_RUN},
-    {"hdf5_part", OWN_RUN},
-    {"summary", OWN_RUN},
-    {"figure", "summary IN (SELECT id FROM stemma.summary)"},
-    {"build", OWN_USER},
-    {"build_input", "build IN (SELECT id FROM stemma.build)"},
-    {"build_output", "build IN (SELECT id FROM stemma.build)"},
+    {"run", OF_USER},
+    {"execution", OF_RUN("execution") " OR (run IS NULL AND " OF_USER ")"},
+    {"file", OF_FILE("file.id")},
+    {"version", "EXISTS (SELECT FROM stemma.edge o WHERE o.to_id = version.id AND o.type = 'used')"
+                " OR EXISTS (SELECT FROM stemma.edge o WHERE o.from_id = version.id AND o.type = 'wasGeneratedBy')"},
+    {"access", OF_EXECUTION("access", "execution")},
+    {"io", OF_EXECUTION("io", "execution")},
+    {"edge",
+     "CASE type WHEN 'used' THEN " OF_EXECUTION("edge", "from_id") " WHEN 'wasGeneratedBy' THEN " OF_EXECUTION(
+         "edge",
+         "to_id") " WHEN 'wasInformedBy' THEN " OF_EXECUTION("edge",
+                                                             "from_id") " AND " OF_EXECUTION("edge",
+                                                                                             "to_id") " ELSE EXISTS "
+                                                                                                      "(SELECT FROM "
+                                                                                                      "stemma.access o "
+                                                                                                      "WHERE "
+                                                                                                      "o.generated = "
+                                                                                                      "edge.from_id) "
+                                                                                                      "END"},
+    {"input", OF_EXECUTION("input", "execution")},
+    {"attribute", "CASE kind WHEN 'run' THEN EXISTS (SELECT FROM stemma.run o WHERE o.id = attribute.id)"
+                  " ELSE " OF_EXECUTION("attribute", "id") " END"},
+    {"name", OF_FILE("name.file")},
+    {"gap", OF_EXECUTION("gap", "execution") " OR (execution IS NULL AND " OF_RUN("gap") ")"},
+    {"property", OF_RUN("property")},
+    {"result", OF_RUN("result")},
+    {"annotation", OF_RUN("annotation")},
+    {"mpi_rank", OF_RUN("mpi_rank")},
+    {"mpi_io", OF_RUN("mpi_io")},
+    {"hdf5_object", OF_RUN("hdf5_object")},
+    {"hdf5_part", OF_RUN("hdf5_part")},
+    {"summary", OF_RUN("summary")},
+    {"figure", "EXISTS (SELECT FROM stemma.summary o WHERE o.id = figure.summary)"},
+    {"build", OF_USER},
+    {"build_input", OF_BUILD("build_input")},
+    {"build_output", OF_BUILD("build_output")},
 };
 
 /* What a centre asks. Each reader's answer is of the rows that the reader may see, so of PostgreSQL 15 on: before, a
@@ -211,9 +221,11 @@ static const char views[] =
                                                "stemma.execution e ON e.id = a.execution"
                                                " WHERE f.kind = 'regular' GROUP BY 1, 2;";
 
-/* `SELECT ... FROM run` then finds the table; only the database's owner may set it. */
-static const char search_path[] =
+/* `SELECT ... FROM run` then finds the table. Compiling the policies of a query costs seconds, running them
+ * milliseconds. Only the database's owner may set these. */
+static const char settings[] =
     "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = stemma, public', current_database());"
+    " EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());"
     " EXCEPTION WHEN insufficient_privilege THEN NULL; END $$;";
 
 static const char readers[] = "ALTER TABLE stemma_load.reader ENABLE ROW LEVEL SECURITY;"
@@ -230,7 +242,7 @@ _Static_assert(sizeof(policies) / sizeof(policies[0]) == sizeof(load_tables) / s
 static void layout_name(char ret[32])
 {
 	struct buf all = {0};
-	buf_printf(&all, "%s%s%s%s", indexes, views, search_path, readers);
+	buf_printf(&all, "%s%s%s%s", indexes, views, settings, readers);
 	for (unsigned i = 0; i < load_n_tables; i++)
 		buf_printf(&all, "%s %s %s %d;", load_tables[i].name, load_tables[i].define, policies[i].own,
 		           (int)load_tables[i].by);
@@ -276,7 +288,7 @@ int load_schema_finish(struct database *to, struct err *err)
 		           "ALTER TABLE stemma.%s ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON stemma.%s FOR SELECT USING"
 		           " (EXISTS (SELECT FROM stemma_load.reader WHERE sees IS NULL) OR %s);",
 		           policies[i].table, policies[i].table, policies[i].own);
-	buf_printf(&sql, "%s%s%s", database_version(to) >= 150000 ? views : "", search_path, readers);
+	buf_printf(&sql, "%s%s%s", database_version(to) >= 150000 ? views : "", settings, readers);
 	int rc = sql.failed ? err_set(err, ENOMEM, "cannot load") : database_exec(to, buf_cstr(&sql), err);
 	buf_release(&sql);
 	return rc;
