@@ -13,7 +13,7 @@ postgres_start '-c max_wal_size=4GB -c maintenance_work_mem=256MB' || { echo "sk
 record=$T/gen/main
 "$STEMMA" --store "$record" index >/dev/null
 createdb -T template0 -E SQL_ASCII --locale=C site
-"$PYTHON" -B - "$STEMMA" "$record" "$T/pg/postmaster.pid" "$T/rows" "$T/gen/late" <<'END'
+"$PYTHON" -B - "$STEMMA" "$record" "$sockets/data/postmaster.pid" "$T/rows" "$T/gen/late" <<'END'
 import os, resource, subprocess, sys, time
 stemma, record, pid, rows, late = sys.argv[1:]
 pid = open(pid).readline().strip()
