@@ -18,6 +18,7 @@ all: build
 help:
 	@echo 'make            build into $(BUILD)/'
 	@echo 'make demo       a real pipeline, recorded twice, and the questions asked of the record'
+	@echo 'make demo-site  three hosts, NATS servers, a collector and a database on this machine (doc/site.md)'
 	@echo 'make check      the quick tests: a minute, for before each commit'
 	@echo 'make test       the tests'
 	@echo 'make test-slow  the tests that take minutes'
@@ -38,6 +39,11 @@ demo:
 	@tools/setup build demo
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
 	@$(CLEAN_ENV) BUILD=$(BUILD) examples/variants/demo.sh
+
+demo-site:
+	@tools/setup build site
+	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
+	@$(CLEAN_ENV) BUILD=$(BUILD) examples/site/demo.sh
 
 check:
 	@tools/setup build test
@@ -88,4 +94,4 @@ lint:
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-matrix build-packages demo-out
 
-.PHONY: all help build demo check test test-slow bench install packages sanitize tsan fuzz lint clean
+.PHONY: all help build demo demo-site check test test-slow bench install packages sanitize tsan fuzz lint clean

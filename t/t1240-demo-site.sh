@@ -1,0 +1,23 @@
+#!/bin/sh
+# make demo-site does what doc/site.md says: a lineage over three hosts, and two readers of a database; and nothing that it started stays.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$T/demo"
+if ! TMPDIR=$T/demo BUILD=$BUILD "$here/examples/site/demo.sh" >"$out" 2>"$err" && grep -q '^demo-site: ' "$out"; then
+	if grep -q '^demo-site: the collector' "$out"; then
+		false
+		check 'the collector gets all'
+	else
+		skip 'the demo' "$(sed -n 's/^demo-site: //p' "$out")"
+	fi
+	finish
+	exit
+fi
+says "$out" '@node1' && says "$out" '@node2' && says "$out" '@node3' && says "$out" 'mean@{1}' && says "$out" 'seq 1 500'
+check 'a lineage over three hosts'
+sed -n '/^ann:/,$p' "$out" | grep -c '^ node[123] ' | grep -qx 3 && sed -n '/^eve:/,$p' "$out" | grep -q '(0 rows)'
+check 'one reader sees the runs, the other none'
+[ -z "$(ls "$T/demo")" ] && ! ps -eo args | grep -F "$T/demo" | grep -qv grep
+check 'nothing stays'
+finish
