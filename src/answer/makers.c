@@ -1,4 +1,5 @@
 #include "answer/makers.h"
+#include "query/fold.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -364,14 +365,16 @@ static int load_holders(struct makers *m, uint32_t version)
 		m->ancestors.v[at].holds = false;
 	}
 	for (uint32_t k = m->first[version]; k < m->first[version + 1] && r == 0; k++) {
-		store_id user = l->nodes[l->edges[m->users[k]].from].id;
-		r = find_ancestor(m, user, &at);
+		store_id user = l->nodes[l->edges[m->users[k]].from].id, program = 0;
+		r = fold_representative(m->s, user, &program);
+		r = r < 0 ? r : find_ancestor(m, user, &at);
 		for (int i = 0; i < GENERATIONS && r == 0; i++) {
 			r = to_parent(m, &at);
 			if (r <= 0)
 				break;
 			struct maker_ancestor *x = &m->ancestors.v[at];
-			if (x->mark == mark && x->id != user)
+			/* A worker that a program forked is part of the program, which did not hand the stream on to it. */
+			if (x->mark == mark && x->id != user && x->id != program)
 				x->holds = true;
 			r = 0;
 		}

@@ -103,8 +103,9 @@ static int load_fold_class(struct store *s, const struct exec_brief *x, enum fol
 	struct file_info f;
 	bool script = x->script != 0;
 	int r = script ? store_file(s, x->script, &f) : 0;
-	if (r > 0 && find_fold_class(str_base_name(f.path)) == FOLD_driver) {
-		*ret = FOLD_driver; /* as mpicc often is */
+	enum fold_class named = r > 0 ? find_fold_class(str_base_name(f.path)) : FOLD_program;
+	if (named == FOLD_driver || named == FOLD_launcher) {
+		*ret = named; /* as mpicc often is, and parallel */
 		return 1;
 	}
 	if (r > 0 && is_shim(f.path)) {

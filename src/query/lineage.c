@@ -24,7 +24,7 @@ static int visit_version(struct lineage_walk *w, uint32_t i)
 	int r = lineage_classify_expanded(w, i);
 	if (r < 0 || !w->states[i].reached)
 		return r;
-	bool through = w->o->depth && w->nodes[i].stream && w->depth;
+	bool through = w->o->depth && w->nodes[i].near && w->depth;
 	if (through) {
 		w->versions = &w->now;
 		w->execs = &w->near;

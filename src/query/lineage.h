@@ -46,6 +46,7 @@ struct lineage_options {
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
 	bool wholes;    /* HDF5 files beside their objects, whatever these tell */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */
+	bool handed;    /* with a depth: what lies behind a nameless file that was handed on is as near as behind a stream */
 	bool nodes;     /* only nodes are asked for: the result has no edges, and no node has any */
 	int64_t skew;   /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */
@@ -63,6 +64,7 @@ struct lineage_node {
 	store_id id;
 	bool exec;   /* else a version */
 	bool stream; /* a version of a pipe, socket or the like; known only where `classified` */
+	bool near;   /* with a depth, what lies behind it is as near as it is: a stream, or `handed`; the same */
 	bool object; /* a version of an object of a file; the same */
 	bool classified;
 	uint32_t depth;    /* executions away, without the streams where there is a limit */

@@ -12,6 +12,24 @@ static int used_before_end(struct lineage_walk *w, store_id version, int64_t end
 	return r;
 }
 
+/* Was the file handed on by descriptor to who wrote it, and has it no name any more? So a launcher takes what its
+ * commands print. 1, 0, -errno. */
+static int was_handed(struct lineage_walk *w, store_id version)
+{
+	struct version_sort v;
+	struct file_info f;
+	struct edges e = {0};
+	int handed = 0;
+	int r = store_version_sort(w->s, version, &v);
+	r = r > 0 ? store_file(w->s, v.file, &f) : r;
+	if (r > 0 && !f.named)
+		r = store_gens(w->s, version, &e);
+	for (size_t k = 0; k < e.n && r >= 0; k++)
+		handed |= e.v[k].via == TERM_via_descriptor;
+	edges_release(&e);
+	return r < 0 ? r : handed;
+}
+
 int lineage_classify(struct lineage_walk *w, uint32_t i)
 {
 	if (w->nodes[i].classified)
@@ -28,6 +46,13 @@ int lineage_classify(struct lineage_walk *w, uint32_t i)
 	st->observed = v.origin == ORIGIN_OBSERVED;
 	w->nodes[i].object = objects_is_object(v.kind);
 	w->nodes[i].stream = v.kind >= TERM_kind_fifo && v.kind <= TERM_kind_terminal;
+	w->nodes[i].near = w->nodes[i].stream;
+	if (w->o->handed && w->o->depth && v.kind == TERM_kind_regular) {
+		r = was_handed(w, w->nodes[i].id);
+		if (r < 0)
+			return r;
+		w->nodes[i].near = r;
+	}
 	if (v.hollow && v.kind == TERM_kind_regular) {
 		r = used_before_end(w, w->nodes[i].id, v.end);
 		if (r < 0)

@@ -72,7 +72,7 @@ void lineage_mark_reached(struct lineage_walk *w, uint32_t i, uint32_t depth)
 /* With a limit, a stream is as near as what led to it. */
 static uint32_t node_depth_at(const struct lineage_walk *w, uint32_t i, uint32_t level)
 {
-	return level - (w->o->depth && w->nodes[i].stream && level);
+	return level - (w->o->depth && w->nodes[i].near && level);
 }
 
 /* ---- queues ---- */

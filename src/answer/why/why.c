@@ -96,6 +96,32 @@ static int find_reps(const struct answer_source *a, struct why *n, bool all, boo
 	return all ? 0 : show_forks_as_shells(n);
 }
 
+/* Where all who may have written are one program and its forks, that program wrote, whichever of them it was; and the
+ * one that opened the file for the others is part of it. 0 or -errno. */
+static int settle_one_program(const struct answer_source *a, struct why *n)
+{
+	const struct lineage_node *v = &n->l.nodes[0];
+	store_id rep = 0;
+	for (uint32_t k = 0; k < v->n && n->n_direct; k++) {
+		const struct lineage_edge *e = &n->l.edges[v->first + k];
+		if (e->type != LINEAGE_GENERATED)
+			continue;
+		int r = fold_representative(a->store, n->l.nodes[e->to].id, &rep);
+		if (r < 0 || rep != n->reps[0])
+			return r < 0 ? r : 0;
+	}
+	if (!rep)
+		return 0;
+	n->sure = true;
+	if (n->opener != UINT32_MAX && fold_representative(a->store, n->l.nodes[n->opener].id, &rep) > 0 &&
+	    rep == n->reps[0]) {
+		n->helpers[n->n_helpers++] = n->opener;
+		n->is[n->opener] = WHY_IS_HELPER;
+		n->opener = UINT32_MAX;
+	}
+	return 0;
+}
+
 /* Is it the same command: the same program with the same arguments in the same folder? As the ranks of an MPI job are.
  * 1, 0, -errno. */
 static int is_same_command(struct store *s, store_id one, store_id other)
@@ -362,6 +388,7 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	struct lineage_options o = {
 	    .depth = depth,
 	    .servers = flags & WHY_SERVERS,
+	    .handed = true,
 	    .skew = a->skew,
 	    .system_extra = a->system_extra,
 	};
@@ -379,6 +406,8 @@ static int walk_near(const struct answer_source *a, store_id version, unsigned d
 	if (r == 0)
 		r = find_reps(a, &n, all, &any);
 	*ret_again = any && depth == 1;
+	if (r == 0 && any)
+		r = settle_one_program(a, &n);
 	if (r == 0 && any)
 		r = add_all_helpers(a, &n);
 	if (r == 0)

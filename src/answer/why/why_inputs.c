@@ -10,6 +10,7 @@
 #include "query/scripts.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ARGUMENTS 8192 /* words of arguments that are looked at, of all who took part */
 
@@ -199,6 +200,20 @@ static bool has_dot_part(struct str path, size_t above)
 {
 	for (size_t i = above; i + 1 < path.n; i++)
 		if (path.p[i] == '/' && path.p[i + 1] == '.')
+			return true;
+	return false;
+}
+
+/* Does it lie where git, git-annex or DVC keep files by their content? */
+static bool is_in_content_store(struct str path)
+{
+	static const char *const parts[] = {
+#define CONTENT_STORE(part) part,
+#include "answer/why/why_roles.def"
+#undef CONTENT_STORE
+	};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (memmem(path.p, path.n, parts[i], strlen(parts[i])))
 			return true;
 	return false;
 }
@@ -402,6 +417,8 @@ static enum why_role role_by_name(const struct version_info *v, const struct fil
 		return WHY_ROLE_data;
 	if (is_index_name(f->path))
 		return WHY_ROLE_index;
+	if (is_in_content_store(f->path))
+		return WHY_ROLE_data;
 	return has_dot_part(f->path, below ? cwd.n : 0) ? WHY_ROLE_settings : WHY_ROLE_data;
 }
 

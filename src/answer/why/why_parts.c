@@ -27,6 +27,8 @@ struct parts {
 	bool all; /* each is a stage */
 	uint32_t *queue;
 	unsigned char *part; /* of each node: enum part */
+	bool *direct;        /* of each node: it generated the version, or its launcher did for it */
+	bool *handed;        /* of each node: it wrote to a file that a part had handed it, and read again */
 	size_t n_queue;
 };
 
@@ -110,7 +112,7 @@ static int part_of_writer(struct parts *p, uint32_t reader, uint32_t writer, boo
 static int add_stream_writers(struct parts *p, uint32_t reader, uint32_t stream, bool clients)
 {
 	const struct lineage_node *v = &p->n->l.nodes[stream];
-	int pipe = is_pipe(p, stream);
+	int pipe = v->stream ? is_pipe(p, stream) : true;
 	for (uint32_t k = 0; k < v->n && pipe >= 0; k++) {
 		const struct lineage_edge *e = &p->n->l.edges[v->first + k];
 		if (e->type != LINEAGE_GENERATED || (!clients && edge_is_client(&e->e)))
@@ -138,6 +140,39 @@ static int add_writers(struct parts *p, uint32_t reader, uint32_t stream)
 	return r;
 }
 
+#define HANDED_VERSIONS 32 /* of a file that are looked at for the one that a launcher made as it opened the file */
+
+/* Did the reader open the file itself, hand it on, and read what came? The writers then gave it something, as through a
+ * pipe. 1, 0, -errno. */
+static int is_handed_back(const struct parts *p, uint32_t reader, uint32_t version)
+{
+	const struct lineage_node *v = &p->n->l.nodes[version];
+	const store_id by = p->n->l.nodes[reader].id;
+	struct version_sort sort;
+	store_id one;
+	struct edges e = {0};
+	bool opened = false;
+	int r = v->near && !v->stream ? store_version_sort(p->m->s, v->id, &sort) : 0;
+	for (uint64_t n = 1; r > 0 && n <= HANDED_VERSIONS && !opened; n++) {
+		r = store_version_of(p->m->s, sort.file, n, &one);
+		if (r > 0 && (r = store_gens(p->m->s, one, &e)) == 0)
+			r = 1;
+		for (size_t k = 0; r > 0 && k < e.n; k++)
+			opened |= e.v[k].to == by;
+	}
+	edges_release(&e);
+	return r < 0 ? r : opened;
+}
+
+static int add_handed_writers(struct parts *p, uint32_t reader, uint32_t version)
+{
+	const struct lineage_node *v = &p->n->l.nodes[version];
+	for (uint32_t k = 0; k < v->n; k++)
+		if (p->n->l.edges[v->first + k].type == LINEAGE_GENERATED)
+			p->handed[p->n->l.edges[v->first + k].to] = true;
+	return add_stream_writers(p, reader, version, true);
+}
+
 /* Who wrote to the streams that a part read, and what it is a fork of, for a fork knows what its parent had read. 0,
  * -errno. */
 static int add_upstream(struct parts *p, uint32_t part)
@@ -148,18 +183,20 @@ static int add_upstream(struct parts *p, uint32_t part)
 		const struct lineage_edge *e = &p->n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && p->n->l.nodes[e->to].stream)
 			r = add_writers(p, part, e->to);
+		else if (e->type == LINEAGE_USED && (r = is_handed_back(p, part, e->to)) > 0)
+			r = add_handed_writers(p, part, e->to);
 		else if (why_is_fork(e))
 			add_part(p, e->to, (enum part)p->part[part]);
 	}
 	return r;
 }
 
-/* A launcher that wrote for its commands is none of the makers: they are. Only where it is the one that wrote. *direct
- * becomes the launcher and its commands, which follow it in the queue. 0, -errno. */
-static int replace_launcher(struct parts *p, size_t *direct)
+/* A launcher that wrote for its commands is none of the makers: they are. Only where it is the one that wrote. Sets
+ * p->direct anew. 0, -errno. */
+static int replace_launcher(struct parts *p)
 {
 	enum fold_class c;
-	if (p->all || *direct != 1)
+	if (p->all || p->n_queue != 1)
 		return 0;
 	uint32_t launcher = p->queue[0];
 	int r = class_of(p, launcher, &c);
@@ -167,43 +204,70 @@ static int replace_launcher(struct parts *p, size_t *direct)
 		return r;
 	r = add_upstream(p, launcher);
 	size_t commands = 0;
+	bool handed = false;
+	for (size_t i = 1; i < p->n_queue; i++)
+		handed |= p->handed[p->queue[i]];
 	for (size_t i = 1; i < p->n_queue && r >= 0; i++) {
 		if (p->part[p->queue[i]] != PART_STAGE)
 			continue;
-		r = maker_descends(p->m, p->queue[i], launcher);
+		/* Where it took what its commands print through files, what it read from pipes was for itself. */
+		r = handed && !p->handed[p->queue[i]] ? 0 : maker_descends(p->m, p->queue[i], launcher);
 		if (r == 0) /* it was not started by the launcher: it gave it something */
 			p->part[p->queue[i]] = PART_HELPER;
+		p->direct[p->queue[i]] = r > 0;
 		commands += r > 0;
 	}
 	if (r >= 0 && commands) {
 		p->part[launcher] = PART_LAUNCHER;
-		*direct = 1 + commands;
+		p->direct[launcher] = false;
 	}
 	return r < 0 ? r : 0;
 }
 
+/* The makers, the direct ones first, and the helpers. */
+static void list_parts(const struct parts *p)
+{
+	struct why *n = p->n;
+	for (int direct = 1; direct >= 0; direct--)
+		for (size_t i = 0; i < p->n_queue; i++) {
+			uint32_t node = p->queue[i];
+			if (p->part[node] != PART_STAGE || p->direct[node] != direct)
+				continue;
+			n->makers[n->n_makers++] = node;
+			n->n_direct += p->direct[node];
+			n->is[node] |= direct ? WHY_IS_MAKER | WHY_IS_DIRECT : WHY_IS_MAKER;
+		}
+	for (size_t i = 0; i < p->n_queue; i++) {
+		if (p->part[p->queue[i]] == PART_STAGE)
+			continue;
+		n->helpers[n->n_helpers++] = p->queue[i];
+		n->is[p->queue[i]] |= WHY_IS_HELPER;
+	}
+}
+
 int why_add_parts(struct makers *m, struct why *n, bool all)
 {
-	struct parts p = {m, n, all, calloc(n->l.n_nodes + 1, sizeof(*p.queue)), calloc(n->l.n_nodes + 1, sizeof(*p.part)),
-	                  0};
-	int r = p.queue && p.part ? add_direct(&p) : -ENOMEM;
-	size_t direct = p.n_queue;
+	size_t nodes = n->l.n_nodes + 1;
+	struct parts p = {.m = m,
+	                  .n = n,
+	                  .all = all,
+	                  .queue = calloc(nodes, sizeof(*p.queue)),
+	                  .part = calloc(nodes, sizeof(*p.part)),
+	                  .direct = calloc(nodes, sizeof(*p.direct)),
+	                  .handed = calloc(nodes, sizeof(*p.handed))};
+	int r = p.queue && p.part && p.direct && p.handed ? add_direct(&p) : -ENOMEM;
+	for (size_t i = 0; i < p.n_queue && r == 0; i++)
+		p.direct[p.queue[i]] = true;
 	if (r == 0)
-		r = replace_launcher(&p, &direct);
+		r = replace_launcher(&p);
 	for (size_t i = 0; i < p.n_queue && r == 0; i++)
 		if (p.part[p.queue[i]] != PART_LAUNCHER)
 			r = add_upstream(&p, p.queue[i]);
-	for (size_t i = 0; i < p.n_queue && r == 0; i++) {
-		if (p.part[p.queue[i]] == PART_STAGE) {
-			n->makers[n->n_makers++] = p.queue[i];
-			n->n_direct += i < direct;
-			n->is[p.queue[i]] |= i < direct ? WHY_IS_MAKER | WHY_IS_DIRECT : WHY_IS_MAKER;
-		} else {
-			n->helpers[n->n_helpers++] = p.queue[i];
-			n->is[p.queue[i]] |= WHY_IS_HELPER;
-		}
-	}
+	if (r == 0)
+		list_parts(&p);
 	free(p.queue);
 	free(p.part);
+	free(p.direct);
+	free(p.handed);
 	return r;
 }

@@ -160,7 +160,12 @@ static int fmt_input(struct cmd *c, const struct made *m, size_t i, struct buf *
 		buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
 	if (!why_is_certain(n, i))
 		buf_char(b, '?');
-	return 0;
+	struct buf since = {0};
+	r = f.named ? 0 : version_since(c->store, &v, &f, &since);
+	if (str_starts(buf_view(&since), str_of("replaced"))) /* the name is another file's now */
+		buf_printf(b, " (replaced since)");
+	buf_release(&since);
+	return r < 0 ? r : 0;
 }
 
 static int fmt_inputs(struct cmd *c, const struct made *m, size_t max, struct buf *b)

@@ -87,11 +87,13 @@ static int describe_version(struct tree *t, store_id id)
 		           t->v->options->direction == LINEAGE_UP ? "external: " : "");
 	if (r < 0)
 		return r;
-	if (t->v->options->direction != LINEAGE_DOWN)
+	bool down = t->v->options->direction == LINEAGE_DOWN;
+	if (!down && f.named)
 		return 0;
 	struct buf since = {0};
 	r = version_since(t->v->s, &v, &f, &since);
-	if (since.n)
+	/* Upwards, only where the name alone would be taken for the file that has it now. */
+	if (since.n && (down || str_starts(buf_view(&since), str_of("replaced"))))
 		buf_printf(&t->notes, "%s%s", t->notes.n > from ? ", " : "", buf_cstr(&since));
 	buf_release(&since);
 	return r;
