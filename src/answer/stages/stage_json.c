@@ -59,6 +59,24 @@ static json_t *wildcards_json(const struct stage *g)
 	return o;
 }
 
+static void put_text(json_t *o, const char *key, const char *text)
+{
+	if (text)
+		js_str(o, key, str_of(text));
+	else
+		js_put(o, key, json_null());
+}
+
+void stage_put_names(const struct stage *g, json_t *one)
+{
+	js_text(one, "kind", stage_kind_name(g->kind));
+	js_text(one, "engine", stage_engine_name(g->engine));
+	put_text(one, "name", g->name);
+	put_text(one, "named_by", stage_named_name(g->named));
+	put_text(one, "job", g->job);
+	js_put(one, "wildcards", wildcards_json(g));
+}
+
 /* The engine's execution, once. `workflow` of the stage is its id, or null. 0 or more; -errno. */
 static int add_workflow(struct out *o, store_id engine, json_t *stage)
 {
@@ -89,14 +107,6 @@ static int add_workflow(struct out *o, store_id engine, json_t *stage)
 	return r < 0 ? r : 0;
 }
 
-static void put_text(json_t *o, const char *key, const char *text)
-{
-	if (text)
-		js_str(o, key, str_of(text));
-	else
-		js_put(o, key, json_null());
-}
-
 /* A part of the execution `of`. */
 static int put_cell(struct out *o, const struct stage_cell *cell, const struct pubid *of, json_t *one)
 {
@@ -124,12 +134,7 @@ static int put_name(struct out *o, uint32_t node, json_t *one)
 	if (cell)
 		return put_cell(o, cell, &x.pub, one);
 	if (g) {
-		js_text(one, "kind", stage_kind_name(g->kind));
-		js_text(one, "engine", stage_engine_name(g->engine));
-		put_text(one, "name", g->name);
-		put_text(one, "named_by", stage_named_name(g->named));
-		put_text(one, "job", g->job);
-		js_put(one, "wildcards", wildcards_json(g));
+		stage_put_names(g, one);
 		return add_workflow(o, g->workflow, one);
 	}
 	if (group && group->kind == GROUP_STEP) {

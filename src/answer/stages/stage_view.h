@@ -67,6 +67,8 @@ int stage_view_cost(const struct stage_view *w, uint32_t node, const store_id *e
 /* 0 or -errno. */
 int stage_cost(struct store *s, const store_id *execs, size_t n, struct stage_cost *ret);
 
+/* What a stage is called, in JSON: kind, engine, name, named_by, job, wildcards. */
+void stage_put_names(const struct stage *g, json_t *one);
 /* The answer of `stemma lineage --stages --json`; a new reference. 0 or -errno. */
 int stage_view_json(const struct stage_view *w, bool up, json_t **ret);
 

@@ -159,8 +159,10 @@ int stat_name(struct store *s, store_id id, bool exec, struct buf *b)
 	if (exec)
 		return exec_name(s, id, true, 200, b);
 	int r = store_file(s, id, &f);
-	if (r > 0 && f.kind == TERM_kind_pipe)
-		buf_printf(b, "pipe");
+	if (r > 0 && f.kind == TERM_kind_regular && !f.path.n)
+		buf_printf(b, "nameless file");
+	else if (r > 0 && (f.kind == TERM_kind_pipe || !f.path.n))
+		buf_printf(b, "%s", term_name(SET_kind, f.kind));
 	else if (r > 0)
 		fmt_path(b, f.path);
 	return r;

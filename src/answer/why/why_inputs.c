@@ -418,7 +418,7 @@ static enum why_role role_by_name(const struct version_info *v, const struct fil
 	if (is_index_name(f->path))
 		return WHY_ROLE_index;
 	if (is_in_content_store(f->path))
-		return WHY_ROLE_data;
+		return WHY_ROLE_stored;
 	return has_dot_part(f->path, below ? cwd.n : 0) ? WHY_ROLE_settings : WHY_ROLE_data;
 }
 

@@ -10,6 +10,7 @@
 #ifndef STEMMA_QUERY_STAGES_STAGES_H
 #define STEMMA_QUERY_STAGES_STAGES_H
 
+#include "base/buf.h"
 #include "base/os/engine_paths.h"
 #include "store/store.h"
 
@@ -50,6 +51,10 @@ static inline bool stages_bookkeeping(struct str path)
 /* A script that Snakemake copied before it ran it, .snakemake/scripts/tmpXXXX.NAME: NAME. Else nothing. */
 struct str stages_copied_script(struct str path);
 const struct stage *stages_get(const struct stages *st, uint32_t i);
+/* What Snakemake wrote down of a job, as JSON, and the folder that paths in it begin from: the metadata of one of its
+ * outputs, if the file is still as the run left it. 1; 0 it is not known, or the stage is none of Snakemake's; -errno.
+ */
+int stages_metadata(struct stages *st, uint32_t stage, struct buf *ret_text, struct buf *ret_folder);
 /* Looks at all executions of a run, so that stages_count has its stages. 0 or -errno. */
 int stages_look(struct stages *st, store_id run);
 size_t stages_count(const struct stages *st);

@@ -139,28 +139,73 @@ static int is_of_run(struct stages *st, store_id version, store_id run)
 	return r < 0 ? r : found;
 }
 
-static int ask_metadata(void *arg, store_id exec, store_id version, struct str path)
+/* Reads the metadata of an output, which lies below the folder in which Snakemake worked, as the run left it. 1; 0
+ * there is none, or the file is another one now; -errno. */
+static int read_metadata(struct stages *st, store_id run, struct str folder, struct str path, struct buf *ret)
 {
-	struct asked *a = arg;
-	struct stages *st = a->r->st;
 	struct buf at = {0};
 	store_id file, last;
-	(void)exec, (void)version;
-	if (!str_starts(path, a->p->folder) || path.n <= a->p->folder.n + 1 || path.n - a->p->folder.n > 150)
+	buf_reset(ret);
+	if (!str_starts(path, folder) || path.n <= folder.n + 1 || path.n - folder.n > 150)
 		return 0;
-	buf_str(&at, a->p->folder);
+	buf_str(&at, folder);
 	buf_printf(&at, "/.snakemake/metadata/");
-	base64_append(&at, str_n(path.p + a->p->folder.n + 1, path.n - a->p->folder.n - 1));
+	base64_append(&at, str_n(path.p + folder.n + 1, path.n - folder.n - 1));
 	int r = at.failed ? -ENOMEM : store_files_by_path(st->s, buf_view(&at), &file, 1);
 	if (r > 0)
 		r = store_version_of(st->s, file, 0, &last);
 	if (r > 0)
-		r = is_of_run(st, last, a->r->id);
-	buf_reset(&a->metadata);
+		r = is_of_run(st, last, run);
 	if (r > 0)
-		r = stages_read(st, last, &a->metadata);
+		r = stages_read(st, last, ret);
 	buf_release(&at);
-	return r < 0 ? r : r > 0 && stages_metadata_rule(buf_view(&a->metadata)).n > 0;
+	return r < 0 ? r : r > 0 && stages_metadata_rule(buf_view(ret)).n > 0;
+}
+
+static int ask_metadata(void *arg, store_id exec, store_id version, struct str path)
+{
+	struct asked *a = arg;
+	(void)exec, (void)version;
+	return read_metadata(a->r->st, a->r->id, a->p->folder, path, &a->metadata);
+}
+
+/* The output for which metadata are looked for: in each folder above it, for Snakemake worked in one of them. */
+struct metadata_asked {
+	struct stages *st;
+	store_id run;
+	struct buf *text, *folder;
+};
+
+static int ask_metadata_above(void *arg, store_id exec, store_id version, struct str path)
+{
+	struct metadata_asked *a = arg;
+	struct buf own = {0};
+	int r = 0;
+	(void)exec, (void)version;
+	buf_str(&own, path); /* the store's strings do not outlive the next question */
+	path = buf_view(&own);
+	for (size_t n = path.n; n > 1 && r == 0;) {
+		while (n > 1 && path.p[n - 1] != '/')
+			n--;
+		n--;
+		r = own.failed ? -ENOMEM : read_metadata(a->st, a->run, str_n(path.p, n), path, a->text);
+		if (r > 0) {
+			buf_reset(a->folder);
+			buf_str(a->folder, str_n(path.p, n));
+		}
+	}
+	buf_release(&own);
+	return r < 0 ? r : a->folder->failed ? -ENOMEM : r;
+}
+
+int stages_metadata(struct stages *st, uint32_t stage, struct buf *ret_text, struct buf *ret_folder)
+{
+	const struct stage *g = stages_get(st, stage);
+	struct metadata_asked a = {st, g->run, ret_text, ret_folder};
+	int r = 0;
+	for (size_t i = 0; i < g->n_execs && r == 0 && g->engine == ENGINE_SNAKEMAKE; i++)
+		r = stages_outputs(st, g->execs[i], ask_metadata_above, &a);
+	return r;
 }
 
 /* ---- units ---- */

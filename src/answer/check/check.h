@@ -1,0 +1,41 @@
+/* check.h - did the jobs of a workflow read files that their rules do not declare as inputs? (doc/stages.md, Undeclared
+ * inputs)
+ *
+ * What a rule declares is from what the engine wrote down of the job, and is hostile: it gives nothing but paths to
+ * compare with. A job of which it is not known is counted, and never taken for one that declares all.
+ *
+ * Cost: a look at each execution of the run and at what it used: about 10 us an execution. */
+#ifndef STEMMA_ANSWER_CHECK_CHECK_H
+#define STEMMA_ANSWER_CHECK_CHECK_H
+
+#include "answer/js.h"
+#include "answer/source.h"
+#include "base/vec.h"
+#include "query/stages/stages.h"
+
+/* A file that programs of a job read, which the job's rule does not declare. */
+struct check_input {
+	uint32_t stage; /* of stages_get */
+	store_id version, reader;
+	bool script; /* a script, module or program text */
+	bool sure;   /* surely opened; else it may have been */
+};
+struct check {
+	struct store *s;
+	struct stages *st;
+	VEC(struct check_input) inputs; /* by stage, then as the programs used them; each file of a job once */
+	VEC(uint32_t) unknown;          /* jobs whose declared inputs are not known */
+	size_t n_jobs;                  /* all jobs of rules of the run */
+	size_t n_undeclared;            /* jobs with a sure one of inputs */
+	uint64_t gaps;                  /* of the run: what could not be seen, as bits of reasons */
+};
+
+/* Checks the jobs of a run. 0 or -errno; release ret in any case. */
+int check_run(const struct answer_source *a, store_id run, struct check *ret);
+void check_release(struct check *c);
+/* Is it sure that each job read only what its rule declares? False also where there is no job. */
+bool check_is_clean(const struct check *c);
+/* {"format": 1, "run": ULID, "jobs": N, "unknown": [...], "undeclared": [...]}; a new reference. 0 or -errno. */
+int check_json(const struct check *c, store_id run, json_t **ret);
+
+#endif

@@ -1,0 +1,157 @@
+/* stemma check: files that the jobs of a workflow read and that their rules do not declare. */
+#include "answer/check/check.h"
+#include "answer/entities.h"
+#include "base/hash.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
+#include "query/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READER_MAX 100 /* bytes of a command line */
+
+/* One line of the answer: a file of a rule, in however many jobs. */
+struct told {
+	const struct check_input *first;
+	size_t jobs;
+	bool sure;
+};
+
+static void print_styled(const struct screen *out, const struct buf *b, enum style s)
+{
+	printf("%s%.*s%s\n", style_on(out, s), (int)b->n, b->p ? b->p : "", style_off(out));
+}
+
+static const char *rule_of(const struct check *c, uint32_t stage)
+{
+	const char *name = stages_get(c->st, stage)->name;
+	return name ? name : "(unknown rule)";
+}
+
+static int hash_told(const struct check *c, const struct check_input *in, uint64_t *ret)
+{
+	store_id file;
+	int r = store_version_file(c->s, in->version, &file);
+	*ret = r > 0 ? hash_more(hash_str(str_of(rule_of(c, in->stage))), &file, sizeof(file)) | 1 : 0;
+	return r;
+}
+
+/* The lines: jobs of one rule that read one file are told together. 0 or -errno. */
+static int fold(const struct check *c, struct told *told, size_t *ret_n)
+{
+	struct idmap at = {0};
+	bool is_new;
+	int r = 0;
+	*ret_n = 0;
+	for (size_t i = 0; i < c->inputs.n && r >= 0; i++) {
+		uint64_t key;
+		r = hash_told(c, &c->inputs.v[i], &key);
+		uint32_t *place = r > 0 ? idmap_add(&at, key, (uint32_t)*ret_n, &is_new) : NULL;
+		if (r > 0 && !place)
+			r = -1;
+		if (r <= 0)
+			continue;
+		if (is_new)
+			told[(*ret_n)++] = (struct told){.first = &c->inputs.v[i]};
+		told[*place].jobs++;
+		told[*place].sure |= c->inputs.v[i].sure;
+	}
+	idmap_release(&at);
+	return r < 0 ? r : 0;
+}
+
+/* "  ? scale.txt@{1}  (script, read by cat, 3 jobs)" */
+static int print_told(const struct check *c, const struct screen *out, const struct told *t)
+{
+	struct version_info v;
+	struct file_info f;
+	struct buf b = {0};
+	int r = store_version(c->s, t->first->version, &v);
+	if (r > 0)
+		r = store_file(c->s, v.file, &f);
+	buf_printf(&b, "  %s", t->sure ? "" : "? ");
+	if (r > 0)
+		version_name(&b, &v, &f);
+	buf_printf(&b, "  (%sread by ", t->first->script ? "script, " : "");
+	r = r > 0 ? exec_name(c->s, t->first->reader, true, READER_MAX, &b) : r;
+	if (t->jobs > 1)
+		buf_printf(&b, ", in %zu jobs", t->jobs);
+	buf_char(&b, ')');
+	print_styled(out, &b, STYLE_FILE);
+	buf_release(&b);
+	return r < 0 ? r : 0;
+}
+
+static int print_inputs(const struct check *c, const struct screen *out)
+{
+	struct told *told = calloc(c->inputs.n + 1, sizeof(*told));
+	size_t n = 0;
+	int r = told ? fold(c, told, &n) : -1;
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		const char *rule = rule_of(c, told[i].first->stage);
+		bool before = false;
+		for (size_t k = 0; k < i && !before; k++)
+			before = strcmp(rule_of(c, told[k].first->stage), rule) == 0;
+		if (before)
+			continue;
+		struct buf b = {0};
+		buf_printf(&b, "rule ");
+		fmt_name(&b, str_of(rule));
+		print_styled(out, &b, STYLE_BOLD);
+		buf_release(&b);
+		for (size_t k = i; k < n && r >= 0; k++)
+			if (strcmp(rule_of(c, told[k].first->stage), rule) == 0)
+				r = print_told(c, out, &told[k]);
+	}
+	free(told);
+	return r < 0 ? r : 0;
+}
+
+static int print_check(const struct check *c, const struct screen *out)
+{
+	int r = print_inputs(c, out);
+	if (r < 0)
+		return r;
+	size_t known = c->n_jobs - c->unknown.n;
+	if (!c->n_jobs)
+		printf("the run has no jobs of a Snakemake workflow\n");
+	else if (!c->inputs.n && known)
+		printf("%zu of %zu jobs read only what their rules declare\n", known, c->n_jobs);
+	else if (c->inputs.n)
+		printf("%zu of %zu jobs read files that their rules do not declare\n", c->n_undeclared, c->n_jobs);
+	if (c->unknown.n)
+		printf("%zu job%s could not be checked: Snakemake's metadata of %s outputs are missing or have changed\n",
+		       c->unknown.n, str_plural(c->unknown.n), c->unknown.n == 1 ? "its" : "their");
+	if (c->gaps)
+		printf("part of the run was not observed (see stemma show): a file that was read may be missing here\n");
+	return 0;
+}
+
+int cmd_check(struct cmd *c, const struct opts_check *o)
+{
+	struct target t;
+	struct check found;
+	json_t *json = NULL;
+	if (c->n_operands > 1)
+		return report_usage(c, "one run at a time");
+	int status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK)
+		status = cmd_target(c, c->n_operands ? c->operands[0] : "@", false, &t);
+	if (status != STATUS_OK)
+		return status;
+	if (t.kind != TARGET_RUN)
+		return report_usage(c, "'%s' is a file, not a run", c->operands[0]);
+	int r = check_run(cmd_source(c), t.id, &found);
+	if (r == 0)
+		r = o->json ? check_json(&found, t.id, &json) : print_check(&found, &c->out);
+	bool clean = r == 0 && check_is_clean(&found);
+	if (r < 0) {
+		report("cannot read the record of the run: %s", strerror(-r));
+		status = STATUS_SELF;
+	} else {
+		status = json ? js_print(json, false) : STATUS_OK;
+	}
+	check_release(&found);
+	return status == STATUS_OK && !clean ? STATUS_NOTHING : status;
+}
