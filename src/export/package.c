@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PATH_ROOM 4096
-#define WAIT_MS 1000
+#define WAIT_MS 10000 /* a busy disk: the list of all files of all packages is read */
 
 /* The first line that a command prints; "" where it fails. */
 static void ask_dpkg(char *const *argv, char *ret, size_t n)
