@@ -46,9 +46,9 @@ struct lineage_options {
 	bool read;      /* of what was used, only what is known to have been read, and not only opened or mapped */
 	bool wholes;    /* HDF5 files beside their objects, whatever these tell */
 	bool seen_only; /* not on to a version that only may be derived, because nobody was seen writing it */
-	bool handed;    /* with a depth: what lies behind a nameless file that was handed on is as near as behind a stream */
-	bool nodes;     /* only nodes are asked for: the result has no edges, and no node has any */
-	int64_t skew;   /* ns by which clocks of two hosts may differ (B4) */
+	bool handed;  /* with a depth: what lies behind a nameless file that was handed on is as near as behind a stream */
+	bool nodes;   /* only nodes are asked for: the result has no edges, and no node has any */
+	int64_t skew; /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */
 };
 
