@@ -139,11 +139,11 @@ static void refuse_busy(struct control *c, int sock)
 	request_reply(sock, "busy", 4, -1);
 }
 
-static void reply_text(int sock, bool ok, const char *text, size_t n)
+static void reply_text(int sock, bool ok, struct str text)
 {
 	struct buf b = {0};
 	buf_printf(&b, ok ? "ok " : "no ");
-	buf_add(&b, text, n);
+	buf_str(&b, text);
 	request_reply(sock, buf_cstr(&b), b.n, -1);
 	buf_release(&b);
 }
@@ -246,7 +246,7 @@ static void start_answer(struct control *c, struct connection *k, bool all)
 	if (!all)
 		snprintf(who, sizeof(who), "%" PRIu32, k->uid);
 	if (spawn_answer(c, k->sock, who, &pid) < 0) {
-		reply_text(k->sock, false, "cannot start the answer", 23);
+		reply_text(k->sock, false, str_of("cannot start the answer"));
 		return;
 	}
 	c->stats.answers++;
@@ -285,7 +285,7 @@ bool control_reaped(struct control *c, pid_t pid, int status, uint64_t cpu)
 			snprintf(text, sizeof(text), "the answer was ended by signal %d", WTERMSIG(status));
 		else
 			snprintf(text, sizeof(text), "the answer failed with status %d", WEXITSTATUS(status));
-		reply_text(a->sock, false, text, strlen(text));
+		reply_text(a->sock, false, str_of(text));
 	}
 	close_connection(c, &a->sock);
 	a->pid = 0;
@@ -321,16 +321,16 @@ static void handle_request(struct control *c, struct connection *k, char *text)
 		return;
 	case WORD_stats:
 		c->hooks.stats(c->hooks.arg, operands, &out);
-		reply_text(k->sock, true, buf_cstr(&out), out.n);
+		reply_text(k->sock, true, buf_view(&out));
 		break;
 	case WORD_granularity:
 		if (c->hooks.granularity(c->hooks.arg, operands, k->uid, admin, &out, &err) < 0)
-			reply_text(k->sock, false, err.text, strlen(err.text));
+			reply_text(k->sock, false, str_of(err.text));
 		else
-			reply_text(k->sock, true, buf_cstr(&out), out.n);
+			reply_text(k->sock, true, buf_view(&out));
 		break;
 	default:
-		reply_text(k->sock, false, "unknown request", 27);
+		reply_text(k->sock, false, str_of("unknown request"));
 		break;
 	}
 	buf_release(&out);
