@@ -19,6 +19,7 @@ help:
 	@echo 'make            build into $(BUILD)/'
 	@echo 'make demo       a real pipeline, recorded twice, and the questions asked of the record'
 	@echo 'make demo-site  three hosts, NATS servers, a collector and a database on this machine (doc/site.md)'
+	@echo 'make demo-formats  a table becomes a Zarr store, HDF5, netCDF and a picture: one question across them; see demo-out/formats'
 	@echo 'make check      the quick tests: a minute, for before each commit'
 	@echo 'make test       the tests'
 	@echo 'make test-slow  the tests that take minutes'
@@ -44,6 +45,11 @@ demo-site:
 	@tools/setup build site
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
 	@$(CLEAN_ENV) BUILD=$(BUILD) examples/site/demo.sh
+
+demo-formats:
+	@tools/setup build demo
+	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
+	@$(CLEAN_ENV) STEMMA=$(abspath $(BUILD))/src/cmd/stemma STEMMA_HOME=$(CURDIR)/demo-out/formats/record PYTHON=/usr/bin/python3 examples/formats/run.sh demo-out/formats
 
 check:
 	@tools/setup build test
@@ -94,4 +100,4 @@ lint:
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-matrix build-packages demo-out
 
-.PHONY: all help build demo demo-site check test test-slow bench install packages sanitize tsan fuzz lint clean
+.PHONY: all help build demo demo-site demo-formats check test test-slow bench install packages sanitize tsan fuzz lint clean

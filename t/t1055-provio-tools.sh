@@ -235,7 +235,7 @@ END
 x.h5//g/moved
 x.h5//gone
 x.h5//moved
-x.h5//soft' && cmd 0 show folder/x.h5//soft && says "$out" 'x.h5//g/d' 'dataset of an HDF5 file'
+x.h5//soft' && cmd 0 show folder/x.h5//soft && says "$out" 'x.h5//g/d' 'dataset of an HDF5 or netCDF file'
 	check 'a soft link is an object with its own path, moved or deleted too, and asking for it answers about what it leads to'
 	cmd 0 export -f provio @ && says "$out" 'a provio:Directory , stemmaio:Directory' 'a provio:Link , stemmaio:Link' 'provio:wasWrittenBy :' 'stemmaio:wasWrittenBy :'
 	check '... and so of a run'

@@ -95,7 +95,7 @@ else
 	skip "Python's netCDF4: what was changed in memory may have come from all that was read" "no netCDF4 for $PYTHON"
 	skip 'a file that was open before a fork is among what a child used' "no netCDF4 for $PYTHON"
 fi
-cmd 0 show all.nc//pr && says "$out" 'all.nc//pr'
+cmd 0 show all.nc//pr && says "$out" 'dataset of an HDF5 or netCDF file'
 check 'show names the kind'
 cmd 0 run -q -- nccopy -k nc3 all.nc plain.nc && cmd 0 why plain.nc && says "$out" 'from all.nc@{1}' && cmd 1 why plain.nc//pr
 check 'without --hdf5 nothing of it is recorded'
