@@ -152,7 +152,8 @@ static bool may_change(struct sup *s, struct proc *p, struct proc *parent)
 	return p->shares_table || !openings_has_one_thread(s, p);
 }
 
-/* The child that ended or began last in its place had the same, nearly always. */
+/* The child that ended or began last in its place had the same, nearly always. False: the numbers are not known or may
+ * have changed, and g is as it was. */
 static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g)
 {
 	struct proc *parent = proc_parent(s, p);
@@ -215,6 +216,8 @@ static bool walk_listed(struct sup *s, struct proc *p, bool skip_cloexec, struct
 	return v;
 }
 
+/* The descriptors by /proc/PID/fd. *ret: their numbers, n is 0 where these may not be used again. False: they cannot be
+ * read. */
 static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g, struct numbers *ret)
 {
 	struct procfs_fds fds;

@@ -391,7 +391,7 @@ static bool child_over(int idtype, pid_t pid, siginfo_t *ret)
 }
 
 /* A child that has ended. Of those that the shield has seized, every wait here would also take the stops: they are
- * asked about only when they are known to have ended. */
+ * asked about only when they are known to have ended. False: none. */
 static bool next_over(struct worker *w, siginfo_t *ret)
 {
 	char name[64], text[16384];
@@ -501,6 +501,7 @@ void worker_end_log(struct sup *s, struct control *c)
 	s->log = NULL;
 }
 
+/* Ends what still lives, writes the session's end, and ends this process. */
 void worker_finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -572,6 +573,7 @@ static void stop_if_asked(struct worker *w)
 	_exit(0);
 }
 
+/* The worker's main thread, while servers answer stops: signals, ends, features' ticks. Does not return. */
 void worker_main(struct worker *w)
 {
 	struct sup *s = &w->sup;

@@ -121,7 +121,7 @@ void traced_seize(struct traced *t);
 void traced_seize_again(struct traced *t);
 /* False: nobody is left. */
 bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int status), void *arg);
-/* Parts that both transports share. */
+/* Parts that both transports share. worker_command_ended: status as wait gives it; writes the run's end. */
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
@@ -134,7 +134,8 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
-/* Nothing where the keeper is not this process's parent any more. */
+/* Nothing where the keeper is not this process's parent any more. worker_continue: the keeper goes on if the command
+ * does, or is over. */
 void worker_signal_keeper(pid_t keeper, int sig);
 void worker_continue(struct control *c, pid_t keeper);
 /* Ends the log, and writes down in control what became of it. s->log is closed after it. */

@@ -55,6 +55,7 @@ int xattr_start(struct sup *s)
 
 /* ---- telling ---- */
 
+/* The end of an access to an attribute, with all that was called since it began. */
 static void end_attribute_use(struct sup *s, struct use *u)
 {
 	struct event end = {.access_end = {.access = u->seq,
@@ -109,6 +110,8 @@ static uint64_t attribute_object(struct sup *s, struct proc *p, const struct fil
 	return num;
 }
 
+/* One call on an attribute. Calls of the same kind by the same execution are one access; not sure: only that it may
+ * have been. */
 static void emit_use(struct sup *s, struct proc *p, const struct file *f, const char *name, bool write, bool made,
                      bool sure, uint64_t bytes, int64_t from, int64_t to)
 {
@@ -220,6 +223,7 @@ void xattr_end(struct sup *s, struct proc *p)
 
 /* ---- calls ---- */
 
+/* What a call is about to set. False: its value cannot be read, or is too long. */
 static bool to_set(struct sup *s, const struct trap *t, struct change *c)
 {
 	bool set = t->call == CALL_setxattr || t->call == CALL_lsetxattr || t->call == CALL_fsetxattr;
@@ -232,6 +236,7 @@ static bool to_set(struct sup *s, const struct trap *t, struct change *c)
 	return true;
 }
 
+/* A read is told at once; what is to be set or removed waits until the call's result shows. */
 static void handle_attribute_call(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow,
                                   bool reads)
 {

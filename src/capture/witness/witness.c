@@ -200,7 +200,7 @@ static bool witness_concerns(const struct proc *p)
  * write by its first argument, a descriptor; move bytes by another one, or later. */
 enum effect { EFFECT_NONE, EFFECT_READS, EFFECT_WRITES, EFFECT_OTHER };
 
-/* What the call may have done to a pipe: read it, written it, either, or nothing. */
+/* What the call may have done to a pipe: read it, written it, either, or nothing. EFFECT_OTHER: either. */
 static enum effect call_effect(long nr)
 {
 	static const short reads[] = {SYS_read,    SYS_pread64, SYS_readv,    SYS_preadv,
@@ -288,7 +288,7 @@ static struct round *open_round(struct witness *w, enum way way)
 	return NULL;
 }
 
-/* Sets the watch. What the totals are is known before that. */
+/* Sets the watch. What the totals are is known before that. False: there is no room. */
 static bool begin_round(struct sup *s, struct witness *w, enum way way)
 {
 	struct witnesses *all = s->witnesses;
@@ -394,7 +394,7 @@ static int bytes_in_pipe(const struct proc *p, int fd)
 	return bytes;
 }
 
-/* The oldest that nobody is known to hold. */
+/* The oldest that nobody is known to hold. Decides on it first. False: somebody holds all. */
 static bool make_place(struct sup *s)
 {
 	struct witness *oldest = NULL;

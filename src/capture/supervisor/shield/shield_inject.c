@@ -184,7 +184,8 @@ static void let_others_go(struct shield *g, struct halted *h)
 	}
 }
 
-/* Stops the thread where it runs, and has the code put in. It may be seized already, and stays so then. */
+/* Stops the thread where it runs, and has the code put in. It may be seized already, and stays so then. 0; -ESRCH: it
+ * is gone; -EBUSY: it did not stop within INJECT_PATIENCE_MS; as inject_code. */
 static int inject_at_stop(struct shield *g, pid_t tid, bool had)
 {
 	enum { PATIENCE_NS = INJECT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
