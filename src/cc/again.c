@@ -39,6 +39,7 @@ struct arguments {
 	size_t n, room;
 };
 
+/* A copy. 0, -ENOMEM. */
 static int append_command_argument(struct arguments *w, const char *text)
 {
 	if (w->n + 1 >= w->room) {
@@ -96,6 +97,7 @@ static bool makes_of(const char *source, const char *output)
 	return sd && od && sd - s == od - o && memcmp(s, o, (size_t)(sd - s)) == 0;
 }
 
+/* Does a word of the command, as it stood there, mean that path? */
 static bool is_path(const struct build *b, const char *word, const char *path)
 {
 	size_t n = strlen(b->cwd);
@@ -111,6 +113,7 @@ struct renamed {
 	char to[PATH_MAX];
 };
 
+/* Fortran's: it writes .mod files. */
 static bool makes_modules(const struct build *b)
 {
 	for (size_t i = 0; i < b->out.n; i++) {
@@ -154,6 +157,8 @@ static size_t count_sources(const struct args *args)
 	return n;
 }
 
+/* The recorded command with `out` for its output, and `renamed` for inputs that were made again. 0; -ESTALE: a secret
+ * was left out of it; -ENOMEM. */
 static int compose_command(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
                            const struct renamed *renamed, size_t nrenamed, struct arguments *ret)
 {
@@ -245,7 +250,7 @@ static const char *input_of(const struct build *b, char *const *argv)
 }
 
 /* What the command may reach: the record names it, and nobody knows who wrote the record. Its output stays here unless
- * it has the bytes that are wanted. */
+ * it has the bytes that are wanted. 0; -ENOTSUP: this kernel cannot confine it; -errno; with a sentence. */
 static int confine_compiler(struct again *a, const struct build *b, struct jail *ret)
 {
 	char *real = realpath(a->dir, NULL);
@@ -271,7 +276,7 @@ struct confined {
 	struct jail jail;
 };
 
-/* Its messages are where standard error goes. */
+/* Its messages are where standard error goes. For child_run: 0, or not where it cannot. */
 static int enter_build_jail(void *arg)
 {
 	struct confined *x = arg;
@@ -288,6 +293,7 @@ static int enter_build_jail(void *arg)
 	return in < 0 || dup2(in, STDIN_FILENO) < 0;
 }
 
+/* 0; -ECANCELED: it failed; -errno; with a sentence. */
 static int run_recorded_compiler(struct again *a, const struct build *b, char *const *argv)
 {
 	struct confined x = {a, b, argv, recorded_environment(b), {.ruleset = -1}};
@@ -316,7 +322,8 @@ static int run_recorded_compiler(struct again *a, const struct build *b, char *c
 static int make_recorded_file(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
                               unsigned depth);
 
-/* The object again, from its own record. */
+/* The object again, from its own record. ret->to is the new file. 0; -ESTALE: it cannot be made; -ELOOP: too deep;
+ * -errno. */
 static int make_recorded_input(struct again *a, const struct build_file *f, unsigned depth, struct renamed *ret)
 {
 	struct build_list l = {0};
@@ -334,6 +341,8 @@ static int make_recorded_input(struct again *a, const struct build_file *f, unsi
 	return rc;
 }
 
+/* Tools must be the same; objects that are not are made again, and appended to *ret. 0; -ESTALE with a sentence;
+ * -errno. */
 static int check_inputs(struct again *a, const struct build *b, unsigned depth, struct renamed **ret, size_t *ret_n)
 {
 	int rc = 0;
@@ -369,7 +378,8 @@ static bool lacks_inputs(const struct build *b)
 	return false;
 }
 
-/* Makes the file that the build once made into out. Different bytes are an error but for the last step. */
+/* Makes the file that the build once made into out. Different bytes are an error but for the last step. 0; -ESTALE with
+ * a sentence; -ECANCELED; -errno. */
 static int make_recorded_file(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
                               unsigned depth)
 {
@@ -414,7 +424,8 @@ static const struct build_file *main_output(const struct build *b)
 	return f ? f : b->out.n ? &b->out.v[0] : NULL;
 }
 
-/* Moves what was made out of the folder that the commands could write. Not a link, nor anything but a file. */
+/* Moves what was made out of the folder that the commands could write. Not a link, nor anything but a file. `to` must
+ * not be there. 0; -EIO: it is no file; -errno. */
 static int move_result_out(const char *from, const char *to)
 {
 	struct stat st;

@@ -21,6 +21,7 @@ struct growing {
 	bool failed;
 };
 
+/* Takes word over. NULL, or no memory: g->failed. */
 static void append_owned_argument(struct growing *g, char *word)
 {
 	if (g->n + 1 >= g->room && !g->failed) {
@@ -41,6 +42,7 @@ static void append_owned_argument(struct growing *g, char *word)
 	g->v[g->n] = NULL;
 }
 
+/* 0; -EFBIG: it is longer than `most`, or no regular file; -errno. */
 static int read_response_file(const char *path, size_t most, struct buf *ret)
 {
 	struct stat st;
@@ -92,6 +94,7 @@ static char *next_token(struct str text, size_t *at, bool *ret_failed)
 
 static void expand(struct growing *g, char *word, unsigned depth);
 
+/* The words of a response file. False: it is not taken as one, and stands as it is. */
 static bool expand_file(struct growing *g, const char *path, unsigned depth)
 {
 	struct buf text = {0};

@@ -78,18 +78,19 @@ int build_find_by(struct store *s, const unsigned char *id, size_t nid, const st
                   struct build_list *ret);
 /* The same of a version that may be gone: its size and when it was last written, to the nanosecond, are those of a file
  * that the record says was made. The path tells between several; where it is another (the file was renamed, or copied
- * with its time), times of whole seconds do not do. */
+ * with its time), times of whole seconds do not do. 0; -errno with a sentence; ret is set where it is 0. */
 int build_find_stamped(struct store *s, const char *path, uint64_t size, int64_t mtime, struct err *err,
                        struct build_list *ret);
 /* By public id. 1, 0: there is none, or -errno. */
 int build_get(struct store *s, struct str pub, struct err *err, struct build *ret);
 /* Without a record: what ELF, .comment, DW_AT_producer and dpkg tell. 1, 0: it is no ELF file, or -errno. */
 int build_from_elf(const char *path, struct err *err, struct build *ret);
-/* The same without the package, which costs two programs. */
+/* The same without the package, which costs two programs. 1; 0: no ELF file; -errno with a sentence. */
 int build_from_elf_alone(const char *path, struct err *err, struct build *ret);
 
-/* All that a program was built from: the inputs of b, and for objects and archives that have records of their own
- * those records' inputs in their place, down to the sources. Each path and digest once. */
+/* All that a program was built from: the inputs of b, and for objects and archives that have records of their own those
+ * records' inputs in their place, down to the sources. Each path and digest once. 0; -errno with a sentence, then there
+ * is nothing to release. */
 struct build_source {
 	struct build_file file;
 	char made_by[26]; /* public id of the record that names it */

@@ -135,6 +135,7 @@ static bool is_config(const char *path)
 	       (second && strcmp(second, path) == 0);
 }
 
+/* Where ccache keeps what it has: by the settings that it read, variables first. No memory: none. */
 static void find_ccache(const struct observed *s, struct cache_dirs *ret)
 {
 	char(*value)[PATH_MAX] = calloc(N_PLACES, sizeof(*value));

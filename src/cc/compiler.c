@@ -54,6 +54,7 @@ static void ask_one_line(const char *path, const char *question, char ret[COMPIL
 	compiler_ask(argv, ret, COMPILER_LINE);
 }
 
+/* False: there is none, or half of one. */
 static bool read_cached_answers(const char *path, struct compiler *ret)
 {
 	char text[2 * COMPILER_LINE + 2];
@@ -73,6 +74,7 @@ static bool read_cached_answers(const char *path, struct compiler *ret)
 	return true;
 }
 
+/* What cannot be written is not kept. */
 static void write_cached_answers(const char *path, const char *dir, const struct compiler *c)
 {
 	char line[2 * COMPILER_LINE + 2];

@@ -17,7 +17,8 @@ struct compiler {
 };
 
 /* Of the program at path. key: the digest of what decides the answer. cache: folder for what was answered, NULL none.
- * Asking costs two starts of the compiler, each of which is waited for COMPILER_WAIT_MS at most. */
+ * Asking costs two starts of the compiler, each of which is waited for COMPILER_WAIT_MS at most. What it does not say
+ * is "". */
 #define COMPILER_WAIT_MS 3000
 void compiler_describe(const char *path, const struct digest *key, const char *cache, struct compiler *ret);
 

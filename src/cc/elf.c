@@ -42,6 +42,7 @@ static bool read_exactly(int fd, void *to, size_t n, uint64_t at)
 	return io_pread(fd, to, n, at) == (ssize_t)n;
 }
 
+/* False: no ELF file of this byte order. */
 static bool open_image(int fd, struct image *ret)
 {
 	Elf64_Ehdr e;
@@ -61,6 +62,7 @@ static bool open_image(int fd, struct image *ret)
 	return true;
 }
 
+/* False: there is no such section, or it is damaged. */
 static bool section_at(const struct image *m, unsigned i, struct section *ret)
 {
 	Elf64_Shdr w;
@@ -89,6 +91,7 @@ static char *read_section(const struct image *m, const struct section *s, size_t
 	return p;
 }
 
+/* *ret is only right where it is true. */
 static bool find_section(const struct image *m, const char *name, struct section *ret)
 {
 	struct section names, s;
@@ -162,6 +165,7 @@ struct libdw {
 	const char *(*formstring)(Dwarf_Attribute *a);
 };
 
+/* False: there is no libdw with these functions. Close it by dlclose. */
 static bool load_libdw(struct libdw *ret)
 {
 	void *l = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -189,7 +193,8 @@ struct producers {
 	int fd;
 };
 
-/* In a process of its own: prints them, each with its NUL. */
+/* In a process of its own: prints them, each with its NUL. What it reads may be hostile: it is confined. 0; 1: it
+ * cannot be. */
 static int print_producers(void *arg)
 {
 	struct producers *p = arg;
@@ -215,6 +220,7 @@ static int print_producers(void *arg)
 	return 0;
 }
 
+/* Appends what DWARF says of compilers. Nothing without libdw, or where it takes longer than PRODUCERS_MS. */
 static void read_producers(int fd, struct lines *l)
 {
 	struct producers p = {.fd = fd};
@@ -232,6 +238,7 @@ static void read_producers(int fd, struct lines *l)
 
 /* ---- needed libraries ---- */
 
+/* 0; -ENOMEM, then the file is in b, perhaps without its texts. */
 static int add_needed(struct build *b, const char *name)
 {
 	struct build_file *v = realloc(b->in.v, (b->in.n + 1) * sizeof(*v));
@@ -244,6 +251,7 @@ static int add_needed(struct build *b, const char *name)
 	return v[b->in.n - 1].path && v[b->in.n - 1].detail ? 0 : -ENOMEM;
 }
 
+/* Appends the libraries that a dynamic program needs. 0, also where there are none or it is damaged; -ENOMEM. */
 static int read_needed(const struct image *m, struct build *b)
 {
 	struct section s, strings;

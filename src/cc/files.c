@@ -85,6 +85,7 @@ static unsigned role_by_bytes(int fd, unsigned otherwise)
 	return e.e_type == ET_REL ? TERM_role_object : TERM_role_library;
 }
 
+/* cwd may be NULL: relative words are not compared then. */
 static bool in_args(const struct record *r, const char *path, const char *cwd)
 {
 	const char *in = cwd && begins(path, cwd) && path[strlen(cwd)] == '/' ? path + strlen(cwd) + 1 : NULL;
@@ -196,6 +197,7 @@ struct collecting {
 	struct cache_dirs cache_dirs;
 };
 
+/* In that role; a tool may be listed as an input, too. */
 static bool listed(const struct collecting *g, const char *path, unsigned role)
 {
 	uint32_t at;
@@ -241,7 +243,8 @@ static void set_build_file_state(struct collecting *g, struct build_file *b, con
 		g->f->first_source = strdup(b->path);
 }
 
-/* Appends the file behind fd; path is taken over. */
+/* Appends the file behind fd; path is taken over. Once for each path and role. 0; -ENOMEM. What cannot be digested is
+ * listed without. */
 static int append_open_file(struct collecting *g, char *path, int fd, unsigned role, const struct stat *st)
 {
 	struct stat now = *st;
@@ -293,6 +296,7 @@ static int open_regular(const char *path, int *ret_fd, struct stat *st)
 	return 1;
 }
 
+/* 0, also where it is no regular file; what cannot be opened is listed as unread. -ENOMEM. */
 static int take_tool(struct collecting *g, const char *path)
 {
 	struct stat st;
@@ -311,7 +315,8 @@ static bool is_caches_own(const struct collecting *g, const char *program, const
 	return cache_is(program) && cache_dirs_have(&g->cache_dirs, path);
 }
 
-/* Most of what is read are headers, which are known by their names; what is kept of them needs no open. 1: done. */
+/* Most of what is read are headers, which are known by their names; what is kept of them needs no open. 1: done. 0: it
+ * is to be opened; -ENOMEM. */
 static int take_header(struct collecting *g, const struct observed_file *x, const char *program)
 {
 	static const char *const endings[] = {".h", ".hpp", ".hh", ".hxx", ".inc", ".tcc", ".def"};
@@ -371,7 +376,8 @@ static bool is_jobserver(const char *path)
 }
 
 /* A file by another way: /dev/fd/3, /proc/self/cwd/x.c. Our descriptors and folder are those that the compiler was
- * started with. What the kernel itself tells (/proc/cpuinfo) is no file of anybody's. */
+ * started with. What the kernel itself tells (/proc/cpuinfo) is no file of anybody's. 0, -ENOMEM. What cannot be told
+ * is a gap. */
 static int take_by_link(struct collecting *g, const struct observed_file *x)
 {
 	char link[64], real[PATH_MAX];
@@ -398,6 +404,7 @@ static int take_by_link(struct collecting *g, const struct observed_file *x)
 	return rc;
 }
 
+/* Adds what was read, by its role; the recorder's own files, and what is no file of anybody's, not. 0, -ENOMEM. */
 static int take_input(struct collecting *g, const struct observed_file *x)
 {
 	const char *program = observed_program(g->s, x->image);
@@ -441,6 +448,7 @@ static bool is_linked_file(int fd)
 	return role_by_bytes(fd, TERM_role_other) == TERM_role_library;
 }
 
+/* Adds what was written, if it is still there. *ret_cached: a compiler's cache wrote it. 0, -ENOMEM. */
 static int take_output(struct collecting *g, const struct observed_file *x, bool *ret_cached)
 {
 	const char *program = observed_program(g->s, x->image);
@@ -468,6 +476,7 @@ static char *absolute_path(const struct collecting *g, const char *path)
 	return asprintf(&p, "%s/%s", g->cwd, path) < 0 ? NULL : p;
 }
 
+/* A file that the arguments name. An output that is older than the command is not taken. 0, -ENOMEM. */
 static int take_named(struct collecting *g, const char *name, bool output)
 {
 	struct stat st;
@@ -488,6 +497,7 @@ static int take_named(struct collecting *g, const char *name, bool output)
 	return rc == -ENOMEM ? rc : 0;
 }
 
+/* Adds the files that arguments name; outputs: what it is said to make, too. 0, -ENOMEM. */
 static int take_arguments(struct collecting *g, bool outputs)
 {
 	struct buf outs = {0};
@@ -509,7 +519,7 @@ static int collect_named(struct collecting *g)
 	return rc == 0 ? take_arguments(g, true) : rc;
 }
 
-/* What the other compiler read in place of the one that was asked for. */
+/* What the other compiler read in place of the one that was asked for. 0, -ENOMEM. */
 static int take_beside(struct collecting *g)
 {
 	struct stat st;
@@ -559,6 +569,7 @@ static bool began_elsewhere(const struct observed *s, const char *path, bool *an
 	return false;
 }
 
+/* Programs that should have been seen and were not, and what was lost. 0, -ENOMEM. */
 static int append_unobserved_gaps(struct collecting *g)
 {
 	const struct observed *s = g->s;
@@ -583,6 +594,7 @@ static int append_unobserved_gaps(struct collecting *g)
 	return 0;
 }
 
+/* Tools, inputs, outputs, gaps, in that order. 0, -ENOMEM. */
 static int collect_observed(struct collecting *g)
 {
 	const struct observed *s = g->s;

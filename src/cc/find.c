@@ -36,6 +36,7 @@ static struct build_file *append_loaded_file(struct build_files *l)
 	return &l->v[l->n++];
 }
 
+/* Into the list of its role. 0, -ENOMEM. */
 static int load_build_file(struct build *b, const struct store_build_file *x)
 {
 	struct build_files *l = x->role == TERM_role_output ? &b->out : x->role == TERM_role_tool ? &b->tools : &b->in;
@@ -61,6 +62,7 @@ struct loading {
 	uint64_t missing;
 };
 
+/* Called for a build; arg is a struct loading. 1, -ENOMEM; b is to be released in any case. */
 static int load_build(void *arg, const struct store_build *x)
 {
 	struct loading *l = arg;
@@ -94,7 +96,7 @@ static int load_build(void *arg, const struct store_build *x)
 	return build_is_whole(b) ? 1 : -ENOMEM;
 }
 
-/* A log that ends before all was written is a gap like others. */
+/* A log that ends before all was written is a gap like others. 0, -ENOMEM. */
 static int add_missing(struct build *b, uint64_t n)
 {
 	size_t k = 0;
@@ -146,6 +148,7 @@ int build_get(struct store *s, struct str pub, struct err *err, struct build *re
 	return rc < 0 ? err_set(err, -rc, "cannot read the record of a build") : rc;
 }
 
+/* By build-id or digest; nid 0, d NULL: not known. */
 static bool made(const struct build *b, const unsigned char *id, size_t nid, const struct digest *d)
 {
 	for (size_t i = 0; i < b->out.n; i++) {
@@ -232,6 +235,7 @@ static int give_found(struct build_list *l, int rc, struct err *err, struct buil
 	return 0;
 }
 
+/* By digest, build-id or note. 0; -errno with a sentence; ret is set where it is 0. */
 static int find_builds_by(struct store *s, const struct known *k, struct err *err, struct build_list *ret)
 {
 	struct build_list l = {0};
@@ -357,6 +361,7 @@ static bool is_known_source(const struct tracing *t, const struct build_file *f)
 	return false;
 }
 
+/* Each path and digest once. 0, -ENOMEM. */
 static int append_source(struct tracing *t, const struct build *b, const struct build_file *f)
 {
 	struct build_sources *r = t->r;
@@ -431,6 +436,7 @@ static int trace_archive(struct tracing *t, const struct build_file *f, unsigned
 
 #define DEPTH_MAX 16 /* records of records: generators that were built by generators */
 
+/* Down to DEPTH_MAX; of an archive its members. r->unknown counts objects and archives without a record. 0, -errno. */
 static int trace_sources(struct tracing *t, const struct build *b, unsigned depth)
 {
 	struct build_sources *r = t->r;

@@ -29,7 +29,7 @@ static bool is_commit(const char *s, size_t n)
 	return (n == 40 || n == 64) && strspn(s, "0123456789abcdef") >= n;
 }
 
-/* The line of packed-refs that ends in the name. */
+/* The line of packed-refs that ends in the name. False: it has none, or cannot be read. */
 static bool packed(const char *path, const char *name, char ret[72])
 {
 	struct stat st;
@@ -75,7 +75,7 @@ static bool join_git_path(const char *a, const char *b, char *ret, size_t n)
 	return snprintf(ret, n, "%s%s%s", b[0] == '/' ? "" : a, b[0] == '/' ? "" : "/", b) < (int)n;
 }
 
-/* The git directory of the work tree with its top at dir. */
+/* The git directory of the work tree with its top at dir. False: there is none. */
 static bool git_of(const char *dir, char *ret, size_t n)
 {
 	char path[4200], text[4096];

@@ -77,6 +77,7 @@ struct look {
 	char text[128];
 };
 
+/* "-": there is no file. *ret_changed: its ctime (ns), 0 then. */
 static struct look read_file_state(const char *path, int64_t *ret_changed)
 {
 	struct look l = {"-"};
@@ -116,6 +117,7 @@ static bool next_cstr(const char **at, const char *end, char *ret, size_t room)
 	return true;
 }
 
+/* False: there is none, or it is damaged. */
 static bool read_cached_status(const char *path, struct cached_status *ret)
 {
 	char text[3 * PATH_MAX], number[3][24], end[8];
@@ -138,6 +140,7 @@ static bool read_cached_status(const char *path, struct cached_status *ret)
 	return ret->tree <= TERM_tree_dirty;
 }
 
+/* Written beside and renamed. What cannot be written is not kept. */
 static void write_cached_status(const char *dir, const char *path, const struct cached_status *x)
 {
 	char text[3 * PATH_MAX], temporary[PATH_MAX + 32];

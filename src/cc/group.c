@@ -21,6 +21,7 @@
 /* It shares errno with us, so it makes its calls past the C library. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
+/* Waits for the group's signals and counts them. Ends when the parent has. */
 __attribute__((no_sanitize("address")))
 #endif
 #endif

@@ -36,6 +36,7 @@ static bool is_ourselves(const char *path)
 	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* *ret_why: an errno where it is not; EACCES stays over others, as execvp has it. */
 static bool is_executable(const char *path, int *ret_why)
 {
 	struct stat st;
@@ -50,6 +51,8 @@ static bool is_executable(const char *path, int *ret_why)
 	return true;
 }
 
+/* As execvp would. 0; -ELOOP: it is stemma itself; -ENAMETOOLONG; -errno. *ret_passed_over: stemma stood in PATH before
+ * it. */
 static int find_compiler(const char *name, char *ret, size_t n, bool *ret_passed_over)
 {
 	*ret_passed_over = false;
@@ -137,6 +140,7 @@ struct reel {
 	struct tape *tape;
 };
 
+/* The memory that the compiler's programs write into. ret->fd is -1 where there is none to be had. */
 static void reel_make(struct reel *ret)
 {
 	*ret = (struct reel){.fd = -1};
@@ -217,6 +221,7 @@ struct note {
 	char path[PATH_MAX]; /* of its source, which is linked with the rest; "" there is none */
 };
 
+/* A source for the assembler with a note of random bytes. n->path is "" where it cannot be made. */
 static void note_make(struct note *n)
 {
 	struct buf text = {0};
@@ -269,7 +274,8 @@ static void pass_on(int sig, siginfo_t *si, void *context)
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
 #define N_PASSED (sizeof(passed) / sizeof(passed[0]))
 
-/* Starts and waits. Nothing but the two variables differs from what we were given. */
+/* Starts and waits. Nothing but the two variables differs from what we were given. *ret_status as wait has it. 0;
+ * -errno of the start. */
 static int run_compiler(const char *path, char *const *argv, char *const *env, int *ret_status)
 {
 	struct sigaction before[N_PASSED], chld, act = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART},
@@ -317,6 +323,7 @@ static int report_cannot_run(struct err *err, const char *name, int why)
 	return err_set(err, why, "cannot run '%s'", name);
 }
 
+/* What cannot be recorded is not: the command has done its work. */
 static void record_it(const struct launch *l, const struct args *a, const struct note *note,
                       const struct withspec *with, const char *path, const struct reel *reel, int64_t began, int status)
 {
@@ -349,7 +356,8 @@ static void record_it(const struct launch *l, const struct args *a, const struct
 	free(tape);
 }
 
-/* With what a specification brings along, and, where that fails, without: then the failure is the command's own. */
+/* With what a specification brings along, and, where that fails, without: then the failure is the command's own. As
+ * run_compiler. */
 static int run_with(struct withspec *w, const char *path, char **argv, size_t n, char *const *env, int *ret_status)
 {
 	char *const *changed = withspec_argv(w);

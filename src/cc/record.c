@@ -88,7 +88,7 @@ static int compare_variables(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In order of their names: the same environment is the same record. */
+/* In order of their names: the same environment is the same record. Redacted. 0, -ENOMEM. */
 static int take_env(struct texts *t)
 {
 	size_t n = 0, k = 0;
@@ -119,6 +119,7 @@ static int collect_gaps(struct texts *t, struct files *f)
 
 /* ---- what decides what a compiler says of itself: the programs that it is made of ---- */
 
+/* Kept by the digests of the compiler's programs, so that it is asked once. Nothing where none is known. */
 static void describe_compiler(const struct record *r, const struct files *f, struct compiler *ret)
 {
 	struct digest_sum s;
@@ -144,6 +145,7 @@ struct sources_of {
 	unsigned tree;
 };
 
+/* The commit of the sources' work tree, and whether what was read is as it has it. Nothing where there is none. */
 static void find_origin(const struct record *r, const struct files *f, const char *cwd, struct sources_of *ret)
 {
 	char dir[PATH_MAX];
@@ -186,6 +188,7 @@ static void write_files(struct log_writer *w, int64_t now, const struct files *f
 	}
 }
 
+/* A session of its own. 0; -errno with a sentence. */
 static int write_events(const struct record *r, const struct files *f, struct event_build *b, struct err *err)
 {
 	struct log_writer *w;
@@ -212,6 +215,7 @@ static bool is_same_command(char *const *a, char *const *b)
 	return !*a && !*b;
 }
 
+/* 0; -ENOMEM, or -errno with a sentence. f gets a gap where arguments were cut. */
 static int write_build_record(const struct record *r, struct files *f, struct err *err)
 {
 	struct texts argv = {0}, args = {0}, env = {0}, gaps = {0};

@@ -51,7 +51,7 @@ static bool is_c_source(const char *path)
 }
 
 /* Options that say what is made and where, or that are the linker's or of another compiler: with their value behind
- * them (2), or by themselves (1). */
+ * them (2), or by themselves (1). 0: it is kept. */
 static int left_out(const char *s)
 {
 	static const char *const two[] = {"-o", "-MF",      "-MT", "-MQ", "-MJ", "-l",
@@ -94,7 +94,7 @@ static int left_out(const char *s)
 	return 0;
 }
 
-/* The option that clang says it does not know: taken out of argv. */
+/* The option that clang says it does not know: taken out of argv. False: it says so of none. */
 static bool remove_unknown_option(char **argv, const char *said)
 {
 	static const char *const before[] = {"unknown argument: '", "unknown argument '",     "unsupported option '",
@@ -203,7 +203,7 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 
 /* ---- into an object ---- */
 
-/* The piece of a section (doc/format/spec.md): a mark, the length, the bitcode. */
+/* The piece of a section (doc/format/spec.md): a mark, the length, the bitcode. 0; -errno with a sentence. */
 static int wrap(const char *from, const char *to, struct err *err)
 {
 	struct objects_bytes b;
@@ -265,7 +265,7 @@ static int embed(struct withspec *w, const char *source, struct err *err)
 
 /* ---- into a program ---- */
 
-/* A source for the assembler that brings the specification along. */
+/* A source for the assembler that brings the specification along. 0; -errno with a sentence. */
 static int section_source(struct withspec *w, const char *path, struct err *err)
 {
 	FILE *f = fopen(path, "we");
@@ -279,7 +279,7 @@ static int section_source(struct withspec *w, const char *path, struct err *err)
 	return 0;
 }
 
-/* The bitcode that traces, compiled: optimised as the link says, else -O2. */
+/* The bitcode that traces, compiled: optimised as the link says, else -O2. 0; -EBADMSG with clang's first line. */
 static int compile_traced(struct withspec *w, const char *bc, const char *object, struct err *err)
 {
 	char *argv[24];
@@ -426,7 +426,7 @@ static char *library_of_option(const struct args *a, const char *name)
 	return NULL;
 }
 
-/* A file that clang read, absolute. */
+/* A file that clang read, absolute. 0, -ENOMEM. */
 static int append_read(struct withspec *w, const char *name)
 {
 	char cwd[PATH_MAX], **v = realloc(w->read, (w->n_read + 2) * sizeof(*v));
@@ -446,7 +446,7 @@ static int append_read(struct withspec *w, const char *name)
 	return 0;
 }
 
-/* The names behind the colon of a rule of make's; what is missing is missing in the record only. */
+/* The names behind the colon of a rule of make's; what is missing is missing in the record only. 0, -ENOMEM. */
 static int take_dependencies(struct withspec *w, const char *path)
 {
 	struct objects_bytes file;

@@ -25,7 +25,9 @@ char *const *withspec_argv(const struct withspec *w);
 bool withspec_less(struct withspec *w);
 /* After it: status of wait. home: where the record is, NULL none. */
 /* For the record: the folder of what is brought along, and what clang read whose object took the place of sources,
- * absolute and NULL-terminated; NULL nothing. They live as long as w. */
+ * absolute and NULL-terminated; NULL nothing. They live as long as w. withspec_end: status: of the compiler, not 0:
+ * nothing is done. 0; -errno with a sentence: the program is there, its specification not. withspec_free: removes the
+ * folder with all in it. */
 const char *withspec_folder(const struct withspec *w);
 const char *withspec_compiler(void);
 char *const *withspec_read(const struct withspec *w);

@@ -163,6 +163,7 @@ static void note_name(int from_dir, const char *from, int to_dir, const char *to
 
 #include "capture/interpose/opens.h"
 
+/* fopen's mode as flags for open. */
 static int open_flags_of_mode(const char *mode)
 {
 	bool both = false;
@@ -184,6 +185,7 @@ static int open_flags_of_mode(const char *mode)
 		return f;                                                                                                      \
 	}
 
+/* What is about to be executed, and whether it will be observed. */
 FOPENS(fopen, (const char *restrict path, const char *restrict mode), (path, mode))
 FOPENS(fopen64, (const char *restrict path, const char *restrict mode), (path, mode))
 FOPENS(freopen, (const char *restrict path, const char *restrict mode, FILE *restrict was), (path, mode, was))
@@ -237,6 +239,7 @@ EXPORT int dlclose(void *handle)
 
 /* ---- beginning and end ---- */
 
+/* False: it is none of ours. It stays mapped until the process ends. */
 static bool map_tape(const char *path)
 {
 	struct stat st;
@@ -256,6 +259,7 @@ static bool map_tape(const char *path)
 	return false;
 }
 
+/* False: it is too long. */
 static bool copy_own_path(void)
 {
 	const char *file = symbols_own_file();
@@ -273,6 +277,7 @@ static int count_loaded_objects(struct dl_phdr_info *info, size_t size, void *ar
 	return 1;
 }
 
+/* For dl_iterate_phdr: libraries behind the first *left, which are known. Always 0. */
 static int note_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	unsigned long long *left = arg;
@@ -284,6 +289,7 @@ static int note_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Where the command runs under stemma cc: maps its tape, and says which program this is. */
 __attribute__((constructor)) static void open_tape(void)
 {
 	const char *path = NULL;
