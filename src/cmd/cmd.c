@@ -180,6 +180,7 @@ static bool is_write_refused(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOSPC || r == -EDQUOT;
 }
 
+/* 0; -errno with a sentence, then no store is open. */
 static int open_once(struct cmd *c, unsigned flags, struct err *err, struct store_index_stats *stats)
 {
 	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew),
@@ -197,7 +198,8 @@ static int open_once(struct cmd *c, unsigned flags, struct err *err, struct stor
 	return r;
 }
 
-/* A damaged index is made again; or, where ret_damaged is asked for, left alone, and one is made in memory. */
+/* A damaged index is made again; or, where ret_damaged is asked for, left alone, and one is made in memory. 0; -errno
+ * with a sentence. */
 static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *ret_damaged)
 {
 	struct store_index_stats stats = {0};
@@ -219,6 +221,7 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *
 	return 0;
 }
 
+/* no_index: as it is. Where an index cannot be written one is made in memory. A status, reported. */
 static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 {
 	struct err err = {0}, again = {0};

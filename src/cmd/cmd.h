@@ -83,7 +83,8 @@ int cmd_store(struct cmd *c, bool no_index);
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged);
 /* Says, if so, that something is missing in the logs that c->store was made from; cmd_store does. */
 void cmd_report_damage(const struct cmd *c, uint64_t newer_frames);
-/* The same where the record is the daemon's, which hands it over (node.c). */
+/* The same where the record is the daemon's, which hands it over (node.c). A status, reported; STATUS_NOTHING: this
+ * user may not. */
 int cmd_node_store(struct cmd *c);
 /* Can the command be asked of the daemon's record? */
 bool cmd_node_fits(const struct command *command);

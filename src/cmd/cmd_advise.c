@@ -243,6 +243,7 @@ static int print_advice_json(const struct advice *a)
 
 /* ---- all ---- */
 
+/* *ret: above 0 and below 1. A status, reported. */
 static int take_percent(const struct cmd *c, const char *option, const char *text, double *ret)
 {
 	char *end;
@@ -253,6 +254,7 @@ static int take_percent(const struct cmd *c, const char *option, const char *tex
 	return STATUS_OK;
 }
 
+/* *where is the caller's in any case. A status, reported. */
 static int take_options(struct cmd *c, const struct opts_advise *o, struct advice_options *ret, struct where **where)
 {
 	struct err err = {0};
@@ -276,6 +278,7 @@ static int take_options(struct cmd *c, const struct opts_advise *o, struct advic
 	return status;
 }
 
+/* request: the form of a batch system's lines, less than 0: text or JSON. A status, reported. */
 static int print_advice(struct cmd *c, const struct opts_advise *o, const struct advice_options *ao, int request)
 {
 	struct err err = {0};

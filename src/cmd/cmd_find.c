@@ -11,6 +11,7 @@ struct find {
 	const struct opts_find *o;
 };
 
+/* A status; STATUS_SELF: the record cannot be read. */
 static int put_file_row(const struct find *w, const struct found_row *row)
 {
 	struct version_info v;
@@ -39,6 +40,7 @@ static int put_file_row(const struct find *w, const struct found_row *row)
 	return status;
 }
 
+/* With --null at once, else into t. STATUS_SELF: the record cannot be read. */
 static int put_run(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct run_info run;
@@ -64,6 +66,7 @@ static int put_run(const struct find *w, const struct found_row *row, struct tab
 	return STATUS_OK;
 }
 
+/* As put_run. */
 static int put_exec_row(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct exec_info x;

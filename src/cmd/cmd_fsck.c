@@ -7,6 +7,7 @@ struct report {
 	json_t *findings; /* NULL: print */
 };
 
+/* arg is a struct report: into its JSON, or printed. */
 static void print_finding(void *arg, const char *line)
 {
 	struct report *r = arg;

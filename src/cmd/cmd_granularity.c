@@ -11,6 +11,7 @@
 
 extern char **environ;
 
+/* A status, reported. text: the answer. */
 static int ask_daemon(const char *question, struct buf *text)
 {
 	struct err err = {0};
@@ -27,7 +28,8 @@ static bool is_id(const char *s)
 	       strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+[]@") == strlen(s);
 }
 
-/* The site's command, with the job in place of each %j, and what it is to start on each node behind it. */
+/* The site's command, with the job in place of each %j, and what it is to start on each node behind it. launcher is
+ * changed. A status, reported. */
 static int launch(char *launcher, const char *level, const char *job)
 {
 	enum { WORDS = 64 };

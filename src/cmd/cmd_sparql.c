@@ -36,7 +36,7 @@ static void file_uri(const char *path, struct buf *ret)
 			buf_printf(ret, "%%%02X", (unsigned)(unsigned char)*p);
 }
 
-/* path: FILE, or IRI=FILE. */
+/* path: FILE, or IRI=FILE. A status, reported. */
 static int read_document(struct asking *x, const char *path, bool named)
 {
 	struct err err = {0};
@@ -65,6 +65,7 @@ static int read_document(struct asking *x, const char *path, bool named)
 	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+/* The record, or the documents that were named in its place. A status, reported. */
 static int load(struct asking *x)
 {
 	struct err err = {0};
@@ -88,6 +89,7 @@ static int load(struct asking *x)
 	return status;
 }
 
+/* A status, reported. */
 static int read_query(struct asking *x)
 {
 	struct err err = {0};
@@ -104,6 +106,7 @@ static int read_query(struct asking *x)
 	return rc < 0 ? report_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
+/* STATUS_USAGE: it is no query. Reported. */
 static int parse(struct asking *x)
 {
 	struct err err = {0};
@@ -132,6 +135,7 @@ static const char *short_prefix(struct str iri, size_t *ret_cut)
 	return NULL;
 }
 
+/* IRIs by their prefixes, shown for a terminal. */
 static void table_term(struct table *t, const struct rdf *r, rdf_id id)
 {
 	const struct rdf_term *x = rdf_term(r, id);
@@ -150,6 +154,7 @@ static void table_term(struct table *t, const struct rdf *r, rdf_id id)
 	buf_release(&shown);
 }
 
+/* STATUS_NOTHING: no row. A status, reported. */
 static int print_table(struct asking *x)
 {
 	const struct sparql_result *r = &x->result;
@@ -175,6 +180,7 @@ static int print_table(struct asking *x)
 	return r->n_rows ? STATUS_OK : STATUS_NOTHING;
 }
 
+/* Of ASK the status is the answer, too: STATUS_NOTHING for no. A status, reported. */
 static int print_result(struct asking *x)
 {
 	const struct sparql_result *r = &x->result;
@@ -197,6 +203,7 @@ static int print_result(struct asking *x)
 	return rc < 0 ? report_lack(STATUS_SELF) : STATUS_OK;
 }
 
+/* With --check only the query is looked at. A status, reported. */
 static int ask(struct asking *x)
 {
 	struct err err = {0};

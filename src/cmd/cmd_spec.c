@@ -110,6 +110,7 @@ static bool is_asked_function(const struct opts_spec *o, const char *name)
 	return o->function.n == 0;
 }
 
+/* Lines of the functions that were asked for, or figures; gaps are reported. STATUS_NOTHING: no such function. */
 static int print_spec_text(const struct spec *s, const struct opts_spec *o)
 {
 	struct buf b = {0};
@@ -238,7 +239,7 @@ static int print_spec_json(const struct spec *s, const struct opts_spec *o)
 
 /* ---- where it comes from ---- */
 
-/* Makes it from bitcode, in a file that is gone at once. */
+/* Makes it from bitcode, in a file that is gone at once. 0; -errno with a sentence; *ret is set where it is 0. */
 static int make_temporary_spec(char **files, struct err *err, struct spec **ret)
 {
 	char path[] = "/tmp/stemma-spec-XXXXXX";
@@ -256,6 +257,7 @@ static int make_temporary_spec(char **files, struct err *err, struct spec **ret)
 	return rc;
 }
 
+/* 0; -errno with a sentence. */
 static int write_out(const struct spec *s, const char *path, struct err *err)
 {
 	struct buf b = {0};

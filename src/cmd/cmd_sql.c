@@ -12,6 +12,7 @@
 
 enum style_of { AS_TABLE, AS_JSON, AS_JSONL, AS_CSV };
 
+/* SQLite's authorizer: SQLITE_DENY for all but reading, describing tables, and functions that load nothing. */
 static int only_reading(void *arg, int action, const char *a, const char *b, const char *db, const char *trigger)
 {
 	(void)arg, (void)b, (void)db, (void)trigger;
@@ -106,7 +107,8 @@ static json_t *row_json(sqlite3_stmt *st, int n)
 	return row;
 }
 
-/* Runs the statement to its end. The status. */
+/* Runs the statement to its end. The status. STATUS_SELF: it failed, which was reported. At most COLUMNS_MAX columns.
+ * */
 static int print_sql_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
 {
 	int n = sqlite3_column_count(st), r, status = STATUS_OK;

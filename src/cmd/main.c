@@ -65,6 +65,7 @@ static void report_config_line(void *arg, const char *line)
 	report("%s", line);
 }
 
+/* Width, colour and characters of the standard output; sets the locale. */
 static void look_at_output(struct cmd *c)
 {
 	struct screen *s = &c->out;
@@ -163,6 +164,7 @@ static int call_command(struct cmd *c, const void *opts)
 	return status;
 }
 
+/* options are parsed and settings read before. A status, reported. */
 static int run_command(const struct command *command, int argc, char **argv, const char *store, bool node)
 {
 	struct cmd c = {.command = command, .node = node};
@@ -202,7 +204,8 @@ out:
 	return status;
 }
 
-/* The compiler by its name or a link's: as if `stemma cc` had been given it. own: so many of the arguments are ours. */
+/* The compiler by its name or a link's: as if `stemma cc` had been given it. own: so many of the arguments are ours. A
+ * status, reported. */
 static int compile(const char *compiler, int own, int argc, char **argv, const char *store)
 {
 	char **v = calloc((size_t)argc + 3, sizeof(*v));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Without figures only counts. The caller's. */
 static json_t *figure_json(const struct archive_figure *f)
 {
 	enum figure_name name = (enum figure_name)f->figure;

@@ -19,6 +19,7 @@
 
 /* ---- submitting ---- */
 
+/* STATUS_OK, or STATUS_NOTHING where not all was taken in, which was reported. list: with json. */
 static int submit_file(struct submit *u, const char *path, bool json, json_t *list)
 {
 	struct err err = {0};
@@ -57,6 +58,7 @@ static int submit_file(struct submit *u, const char *path, bool json, json_t *li
 	return rc < 0 ? STATUS_NOTHING : STATUS_OK;
 }
 
+/* The worst status of all files. A store is made if there is none. */
 static int submit_all(struct cmd *c, const struct opts_archive *o)
 {
 	struct err err = {0};
@@ -98,6 +100,7 @@ static int submit_all(struct cmd *c, const struct opts_archive *o)
 static const unsigned char usual[] = {FIGURE_wall_time, FIGURE_cpu_time, FIGURE_memory_resident_peak,
                                       FIGURE_bytes_read};
 
+/* Figures by their keys, each once; without any the usual ones. A status, reported. */
 static int take_figures(struct cmd *c, unsigned char *ret, size_t *ret_n)
 {
 	size_t n = 0;
@@ -123,6 +126,7 @@ static int take_figures(struct cmd *c, unsigned char *ret, size_t *ret_n)
 	return STATUS_OK;
 }
 
+/* text: keys with commas between, NULL none; ret has room for KEYS_MAX. A status, reported. */
 static int take_keys(struct cmd *c, const char *text, struct key *ret, size_t *ret_n)
 {
 	size_t n = 0;
@@ -164,6 +168,7 @@ const char *archive_key_name(const struct key *k, char ret[160])
 
 /* ---- counting ---- */
 
+/* values: room for all tasks. What is not known counts as absent. */
 static void count_figure(const struct history *h, uint32_t group, size_t column, int64_t *values,
                          struct archive_figure *ret)
 {
@@ -194,7 +199,8 @@ static int compare_by_group_start(const void *pa, const void *pb)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Tasks of a group stand together, so that each is looked at once a figure. */
+/* Tasks of a group stand together, so that each is looked at once a figure. 0; -ENOMEM. a->group[0].v owns all figures.
+ * */
 static int count_all(struct archive *a, struct history *h)
 {
 	int64_t *values = malloc((h->n + 1) * sizeof(*values));

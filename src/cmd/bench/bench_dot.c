@@ -16,6 +16,7 @@ static void print_label(struct buf *b)
 	print_dot_quoted(stdout, buf_cstr(b));
 }
 
+/* second may be NULL; both are empty at the end. */
 static void node(const char *kind, size_t number, const char *shape, struct buf *first, struct buf *second)
 {
 	printf("\t%s%zu [shape=%s label=\"", kind, number, shape);

@@ -209,6 +209,7 @@ static int print_change(struct store *s, const struct past *p, const struct past
 	return rc;
 }
 
+/* 0; -errno, of what changed. */
 static int print_series(struct store *s, const struct past *p, const struct past_series *x)
 {
 	struct buf b = {0};
@@ -236,6 +237,7 @@ static json_t *difference_json(const struct past_difference *d)
 	return o;
 }
 
+/* *ret_rc: 0, or -errno: then it is not whole. The caller's. */
 static json_t *change_json(struct store *s, const struct past *p, const struct past_series *x,
                            const struct change_point *c, int *ret_rc)
 {
@@ -256,6 +258,7 @@ static json_t *change_json(struct store *s, const struct past *p, const struct p
 	return o;
 }
 
+/* As change_json. */
 static json_t *series_json(struct store *s, const struct past *p, const struct past_series *x, int *ret_rc)
 {
 	json_t *o = json_object(), *a = json_array();
@@ -301,6 +304,7 @@ static void print_past_head(const struct past *p)
 	buf_release(&b);
 }
 
+/* Prints all series. A status, reported. */
 static int tell_past(struct cmd *c, const struct past *p, bool json)
 {
 	struct err err = {0};

@@ -48,6 +48,7 @@ static char *value_of(const struct differing *d, size_t which, enum trust_part p
 	return ret;
 }
 
+/* Tells it where it is the same in both runs before, the same in both after, and another then. */
 static void compare_name(struct differing *d, enum trust_part part, const char *name)
 {
 	char *v[4];
@@ -79,6 +80,7 @@ struct built {
 	char *command, *commit;
 };
 
+/* Takes the first of the builds: returns 1. */
 static int take_build(void *arg, const struct store_build *b)
 {
 	struct built *x = arg;
@@ -108,6 +110,7 @@ static void find_built(struct differing *d, const char *digest, struct built *re
 	free(ids);
 }
 
+/* Tells whether the program was built by another command, or from another commit. What is not known is not compared. */
 static void compare_builds(struct differing *d, const char *before, const char *after)
 {
 	struct built was = {0}, is = {0};

@@ -33,6 +33,7 @@ static char *run_title(const struct run_info *run)
 	return ret;
 }
 
+/* NULL: no memory. */
 static struct past_bench *bench_at(struct past *p, const char *id)
 {
 	for (size_t i = p->n; i-- > 0;)
@@ -48,6 +49,7 @@ static struct past_bench *bench_at(struct past *p, const char *id)
 	return b;
 }
 
+/* wall: seconds, NAN not known. 0, -ENOMEM. */
 static int append_past_run(struct past_bench *b, const struct run_info *run, double wall)
 {
 	store_id *runs = realloc(b->runs, (b->n + 1) * sizeof(*runs));
@@ -63,7 +65,7 @@ static int append_past_run(struct past_bench *b, const struct run_info *run, dou
 	return 0;
 }
 
-/* The run, if it is one of the benchmark's and ended well. */
+/* The run, if it is one of the benchmark's and ended well. 0, also where it is none; -errno. */
 static int take_past_run(struct store *s, store_id id, struct past *p)
 {
 	struct run_info run;
@@ -112,6 +114,7 @@ static void keep_latest(struct past *p)
 	p->n = CHANGES_GROUPS;
 }
 
+/* In order of time. 0, -errno. */
 static int gather_past(struct store *s, struct past *p)
 {
 	store_id *all = NULL;
@@ -126,6 +129,7 @@ static int gather_past(struct store *s, struct past *p)
 	return rc;
 }
 
+/* 0; -errno with a sentence. */
 static int read_witnesses(struct cmd *c, struct past *p, struct err *err)
 {
 	char *index = NULL;

@@ -80,6 +80,7 @@ int bench_stop_end(void)
 	return stopped;
 }
 
+/* In the child: records the command with its output in `out`, tells over `to` how it went, and ends. */
 static _Noreturn void exec_bench_command(const struct run_trust *t, const char *home, const char *no_home,
                                          const char *const *labels, bool record, int out, int to, const sigset_t *mask)
 {

@@ -20,7 +20,8 @@ struct bench_once {
 };
 
 /* Runs t->argv once. labels as in struct run_options. record: keep a record. show: what it prints goes to our standard
- * output, too. t is begun and released inside; its benchmark file stays. 0 or -errno with a sentence. */
+ * output, too. t is begun and released inside; its benchmark file stays. 0 or -errno with a sentence.
+ * bench_once_release: closes what it printed, too. */
 int bench_once(struct run_trust *t, const char *home, const char *index, const char *no_home, const char *const *labels,
                bool record, bool show, struct err *err, struct bench_once *ret);
 void bench_once_release(struct bench_once *o);

@@ -104,6 +104,7 @@ static bool is_statement_on(const struct buf *said, const struct chain_head *h, 
 	return false;
 }
 
+/* Appends it to the host's statements. 0; -errno with a sentence. */
 static int keep_statement(const struct bench_plan *p, const char *host, const struct buf *said, struct err *err)
 {
 	char *path;
@@ -117,6 +118,7 @@ static int keep_statement(const struct bench_plan *p, const char *host, const st
 	return rc < 0 ? err_set(err, -rc, "cannot store the statement of the witness") : 0;
 }
 
+/* Asks the program that the user named to sign the chain's head. What fails is only reported. */
 static void ask_witness(const struct bench_plan *p)
 {
 	struct err err = {0};

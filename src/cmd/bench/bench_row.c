@@ -19,6 +19,7 @@ static double quantile(const double *v, size_t n, double q)
 	return i + 1 < n ? v[i] + (v[i + 1] - v[i]) * (at - (double)i) : v[n - 1];
 }
 
+/* v: sorted by it; n > 0. */
 static void set_quantiles(double *v, size_t n, struct bench_row *r)
 {
 	qsort(v, n, sizeof(*v), compare_row_values);

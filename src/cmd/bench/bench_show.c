@@ -19,6 +19,7 @@ struct ids {
 	size_t n;
 };
 
+/* Always 1, or -ENOMEM. */
 static int append_run_once(struct ids *l, store_id id)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -32,7 +33,7 @@ static int append_run_once(struct ids *l, store_id id)
 	return 1;
 }
 
-/* The runs that wrote any version of the file, in the order of the versions. */
+/* The runs that wrote any version of the file, in the order of the versions. 0; -errno. Those that were there stay. */
 static int writers(struct store *s, store_id file, struct ids *runs)
 {
 	struct version_info latest;
@@ -57,6 +58,7 @@ static int writers(struct store *s, store_id file, struct ids *runs)
 	return r < 0 ? r : 0;
 }
 
+/* 0, -ENOMEM. */
 static int append_file_name(struct bench_shown *x, const char *name)
 {
 	size_t n = 0;
@@ -71,6 +73,8 @@ static int append_file_name(struct bench_shown *x, const char *name)
 	return v[n] ? 0 : -ENOMEM;
 }
 
+/* A run, a set of runs, or a file, whose writers are meant. 1; 0 or less with a sentence: -EINVAL: it is an execution;
+ * -errno. */
 static int find_named_runs(struct cmd *c, const char *text, bool only_file, struct bench_shown *x, struct ids *runs,
                            struct err *err)
 {
@@ -101,6 +105,7 @@ static int find_named_runs(struct cmd *c, const char *text, bool only_file, stru
 	return r < 0 ? r : 1;
 }
 
+/* None named: the last benchmark. As find_named_runs. */
 static int find_operand_runs(struct cmd *c, struct bench_shown *x, struct ids *runs, struct err *err)
 {
 	int r = 1;
@@ -135,6 +140,7 @@ double bench_show_cpu(struct store *s, store_id run, int64_t *ret_began)
 	return any ? (double)sum / 1e9 : NAN;
 }
 
+/* Appends the run, for which there is room. 0; -errno with a sentence. One that is not there is left out. */
 static int load_shown_run(struct store *s, store_id id, const struct witness_options *o, struct bench_shown *x,
                           struct err *err)
 {
@@ -236,6 +242,7 @@ const char **bench_show_names(const struct bench_shown *x, enum bench_show_part 
 	return v;
 }
 
+/* Two that are not there agree; of those that are not known none does. */
 static bool elements_agree(const struct element *a, const struct element *b)
 {
 	if (!a || !b || a->n != b->n || !a->unknown != !b->unknown)

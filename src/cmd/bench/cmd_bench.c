@@ -263,6 +263,8 @@ static int print_bench_json(const struct bench *b)
 
 /* ---- all ---- */
 
+/* The file that was named, else DEFAULT_FILE, if it is there; without results what is printed is guessed at. 0, or a
+ * status, reported. */
 static int load_file(struct bench *b)
 {
 	struct err err = {0};
@@ -313,6 +315,7 @@ static bool make_labels(struct bench *b, char **label)
 	return true;
 }
 
+/* Places, labels, the plan. label: two texts that b->labels points to, the caller's. 0, or a status, reported. */
 static int prepare_bench(struct bench *b, char **label)
 {
 	struct err err = {0};
@@ -328,7 +331,8 @@ static int prepare_bench(struct bench *b, char **label)
 	return 0;
 }
 
-/* Prints what there is, and answers for it. */
+/* Prints what there is, and answers for it. 128 and the signal where it was stopped; STATUS_NOTHING where a run failed.
+ * */
 static int report_outcome(struct bench *b)
 {
 	int rc = STATUS_OK;

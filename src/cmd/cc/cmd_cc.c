@@ -82,6 +82,8 @@ static bool names_compiler(const char *s)
 	return s[0] != '-' && s[0] != '@' && !object && !args_is_source(s);
 }
 
+/* The status of the compiler; 126, 127 where it cannot be run. A specification that could not be made is only reported.
+ * */
 static int run_compiler(struct cmd *c, const struct opts_cc *o, const char *compiler, char **arguments)
 {
 	struct err err = {0};

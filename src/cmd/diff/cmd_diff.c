@@ -11,6 +11,7 @@
 /* The status of diff(1). */
 enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
 
+/* A status, reported. STATUS_NOTHING, too, where of the file only the name is known. */
 static int find_compared_target(struct cmd *c, const char *text, bool only_file, struct target *ret)
 {
 	int status = cmd_target(c, text, only_file, ret);
@@ -45,7 +46,7 @@ static int take_earlier(struct store *s, store_id file, const struct version_inf
 }
 
 /* The version before the one that was named: of that file, or of one that had the name before it. Programs that write a
- * result anew often remove the file first, or put another in its place. */
+ * result anew often remove the file first, or put another in its place. A status, reported. */
 static int find_earlier_version(struct cmd *c, const char *text, const struct target *t, struct target *ret)
 {
 	struct err err = {0};
@@ -81,7 +82,7 @@ static int print_json(const struct diff_view *v)
 	return r < 0 ? r : js_print(o, false);
 }
 
-/* Two of the same kind. The status. */
+/* Two of the same kind. The status. STATUS_SAME, STATUS_DIFFERS, or STATUS_SELF, reported. */
 static int compare_targets(struct cmd *c, const struct opts_diff *o, const struct target t[2])
 {
 	struct err err = {0};

@@ -21,7 +21,7 @@ static int report_no_trace(const char *operand)
 	return STATUS_USAGE;
 }
 
-/* A word that is no file. A status, and it was said. */
+/* A word that is no file. A status, and it was said. STATUS_USAGE: there is no such run, or no record. */
 static int find_recorded_set(struct cmd *c, const char *word, struct trace_set *ret)
 {
 	struct err err = {0};
@@ -71,7 +71,7 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 	return diff_again(c, o, set, again);
 }
 
-/* "2", or "2:3" of the two sides. */
+/* "2", or "2:3" of the two sides. False: it is neither. */
 static bool rank_words(const char *text, uint32_t ret[2])
 {
 	char *end;
@@ -90,6 +90,7 @@ static bool rank_words(const char *text, uint32_t ret[2])
 	return true;
 }
 
+/* Leaves the traces of the ranks that --rank names, one of each side. A status, reported. */
 static int leave_ranks(const struct opts_diff *o, const char *const words[2], struct trace_set set[2])
 {
 	uint32_t rank[2];
@@ -122,6 +123,7 @@ static void name_files_that_go(struct trace_view *v, const char *folder)
 	}
 }
 
+/* STATUS_SAME, STATUS_DIFFERS or STATUS_SELF. */
 static int print_traces(struct cmd *c, const struct opts_diff *o, const char *const *words,
                         const struct traced_again *again, struct trace_view *v)
 {

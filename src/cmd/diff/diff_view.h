@@ -20,11 +20,12 @@ struct diff_view {
 
 /* "01J... sh pipeline.sh, 2026-11-21T14:50:04" */
 int diff_side_name(const struct diff_view *v, int side, struct buf *b);
-/* One item: "reads/b.fq  1.2 KiB -> 1.3 KiB (@{1} -> @{2})". */
+/* One item: "reads/b.fq  1.2 KiB -> 1.3 KiB (@{1} -> @{2})". 0, -errno. */
 int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
-/* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. */
+/* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. 0, -errno.
+ * */
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
-/* The first cause as sentences. */
+/* The first cause as sentences. 0, -errno. 0, -errno. 0, -errno. */
 int diff_cause_text(const struct diff_view *v, struct buf *b);
 int diff_text(const struct diff_view *v);
 int diff_html(const struct diff_view *v);

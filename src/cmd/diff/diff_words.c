@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+/* 0, also where there is none; -errno. */
 static int run_name(struct store *s, store_id id, struct buf *b)
 {
 	struct run_info run;
@@ -45,6 +46,7 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
+/* *ret_n: the version's number, 0 where there is none; the size is left out where it is not known. 0, -errno. */
 static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n, struct buf *b)
 {
 	struct version_info ver;
@@ -55,6 +57,7 @@ static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n,
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. */
 static int file_item(const struct diff_view *v, const struct diff_item *i, struct buf *b)
 {
 	struct buf before = {0}, after = {0};

@@ -316,6 +316,7 @@ static void check_store(struct report *r, struct cmd *c)
 	free(index);
 }
 
+/* Only whether there is a program of that name. */
 static bool in_path(const char *name)
 {
 	const char *p = getenv("PATH");

@@ -19,6 +19,7 @@ struct ids {
 	size_t n;
 };
 
+/* False: no memory. */
 static bool append_run_id(struct ids *l, store_id id)
 {
 	store_id *v = realloc(l->v, (l->n + 1) * sizeof(*v));
@@ -41,6 +42,7 @@ static void selection_release(struct selection *s)
 	free(s->highlight.v);
 }
 
+/* highlight: text is a file that is to stand out. A status, reported. */
 static int add_target(struct cmd *c, const char *text, bool only_file, struct selection *s, bool highlight)
 {
 	struct target t;
@@ -82,6 +84,7 @@ static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret
 	return report_usage(c, "'%s' is not a time such as 2h, 90d or 2026-01-31T14:00", text);
 }
 
+/* path: NULL: standard output; a file is replaced only when all is written. A status, reported. */
 static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,
                           const char *path)
 {
@@ -117,6 +120,7 @@ static bool is_own_run(void *arg, store_id run)
 	return rerun_is_own(c->store, run, store_home(c->store)) == 1;
 }
 
+/* A status, reported. Files that were left out are counted. */
 static int write_selected(struct cmd *c, const struct opts_export *o, const struct export_format *f,
                           struct prov_source *p, const struct selection *s)
 {

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+/* arg: the document's name, NULL the record. Lines that begin with a blank go on with the one before. */
 static void print_check_line(void *arg, struct str line)
 {
 	struct buf b = {0};
@@ -18,6 +19,7 @@ static void print_check_line(void *arg, struct str line)
 	buf_release(&b);
 }
 
+/* name: as print_check_line. STATUS_NOTHING: it is not valid, or parts could not be read. */
 static int report_check_verdict(const char *name, const struct check_report *r)
 {
 	const char *colon = name ? ": " : "";

@@ -62,7 +62,7 @@ static int add_names(struct forget *w, struct str path)
 	return r == 0 && at && at < path.n ? add_word(w, str_n(path.p + at, path.n - at)) : r;
 }
 
-/* A file, and what was absent under the name it has. */
+/* A file, and what was absent under the name it has. 0: the record does not have it; 1 or 0 else; -errno. */
 static int choose_file(struct forget *w, store_id id)
 {
 	struct file_info f;
@@ -82,6 +82,7 @@ static int choose_file(struct forget *w, store_id id)
 	return r < 0 ? r : append_forgotten_file(w, (struct keep_file){.absent = true, .path = path});
 }
 
+/* All that have or had the name. A status, reported. */
 static int take_files(struct forget *w, const char *text, const struct target *t)
 {
 	struct err err = {0};
@@ -111,6 +112,7 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 	return r < 0 ? STATUS_SELF : STATUS_OK;
 }
 
+/* There is room in w->runs. A status, reported. */
 static int choose_run(struct forget *w, store_id id)
 {
 	struct run_info run;
@@ -128,7 +130,8 @@ static int choose_run(struct forget *w, store_id id)
 	return STATUS_OK;
 }
 
-/* Not recorded; perhaps not any more. Then what may have come back, or was left when forget was stopped, goes. */
+/* Not recorded; perhaps not any more. Then what may have come back, or was left when forget was stopped, goes. A
+ * status, reported. */
 static int take_forgotten(struct forget *w, const char *text, const struct err *why)
 {
 	struct keep_logs *logs;
@@ -150,6 +153,7 @@ static int take_forgotten(struct forget *w, const char *text, const struct err *
 	return STATUS_OK;
 }
 
+/* A status, reported. w->text.failed: no memory. */
 static int choose_operands(struct forget *w)
 {
 	struct cmd *c = w->c;
@@ -171,7 +175,7 @@ static int choose_operands(struct forget *w)
 	return status;
 }
 
-/* What was compiled in the runs goes with them. After settle. */
+/* What was compiled in the runs goes with them. After settle. 0; -errno with a sentence. */
 static int builds_of(struct forget *w, struct err *err)
 {
 	struct keep_build *v = NULL;
@@ -209,6 +213,7 @@ static void resolve_text_offsets(struct forget *w)
 	}
 }
 
+/* Takes out what was chosen, or with --dry-run only counts. A status, reported. */
 static int cut_chosen(struct forget *w)
 {
 	struct err err = {0};

@@ -22,6 +22,7 @@ int gc_budget(const char *age, const char *size, struct gc_options *ret, struct 
 	return -EINVAL;
 }
 
+/* A status, reported. */
 static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_options *ret)
 {
 	const char *age = o->older_than ? o->older_than : config_get(&c->config, CONFIG_gc_older_than);
@@ -34,7 +35,7 @@ static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_option
 	return gc_budget(age, size, ret, &err) < 0 ? report_usage(c, "%s", err.text) : STATUS_OK;
 }
 
-/* The runs that go, in words or as JSON. */
+/* The runs that go, in words or as JSON. 0, -errno. list: NULL: words. */
 static int print_chosen_runs(struct cmd *c, const struct gc_choice *choice, json_t *list)
 {
 	static const char *const heads[] = {"RUN", "START", "SIZE", "COMMAND"};

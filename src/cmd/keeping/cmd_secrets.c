@@ -37,6 +37,7 @@ static struct str printable_beginning(struct str secret)
 	return str_n(secret.p, n);
 }
 
+/* Never the whole secret: its family, length and first letters. at: NULL: in a file. */
 static void print_secret(struct secrets *s, const char *family, struct str secret, const struct keep_secret *at)
 {
 	struct str begins = printable_beginning(secret);
@@ -93,6 +94,7 @@ static void print_file_secret(void *arg, const char *family, struct str secret)
 
 /* ---- files ---- */
 
+/* A status, reported. */
 static int search_file(struct secrets *s, const char *path)
 {
 	struct redact_watch watch = {print_file_secret, s};
@@ -121,7 +123,7 @@ static int search_file(struct secrets *s, const char *path)
 	return bad ? STATUS_SELF : STATUS_OK;
 }
 
-/* A file, or all files of a folder; links are not followed there. */
+/* A file, or all files of a folder; links are not followed there. At most DEEP folders deep. A status, reported. */
 static int search_path(struct secrets *s, const char *path, unsigned depth)
 {
 	struct stat st;
@@ -154,6 +156,7 @@ static int search_path(struct secrets *s, const char *path, unsigned depth)
 
 /* ---- the record ---- */
 
+/* run: "" all of them. A status, reported. */
 static int search_record(struct secrets *s, struct str run)
 {
 	struct err err = {0};
@@ -170,6 +173,7 @@ static int search_record(struct secrets *s, struct str run)
 	return status;
 }
 
+/* A file, a folder, or a run. A status, reported. */
 static int search_operand(struct secrets *s, const char *text)
 {
 	struct cmd *c = s->c;

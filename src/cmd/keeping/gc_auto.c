@@ -33,6 +33,7 @@ static bool inside_run(void)
 	return false;
 }
 
+/* True, too, where it cannot be told: then nothing is done today. */
 static bool was_today(int fd)
 {
 	struct timespec now;

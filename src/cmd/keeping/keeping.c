@@ -54,6 +54,7 @@ int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *t
 
 /* ---- the chain of seals (trust/chain.h) ---- */
 
+/* Is anything of the record? False also where that cannot be read. */
 static bool is_sealed(struct cmd *c)
 {
 	struct reported_list seals;
@@ -63,7 +64,8 @@ static bool is_sealed(struct cmd *c)
 	return any;
 }
 
-/* What is sealed and as it was: only that may be sealed again after something was taken out. */
+/* What is sealed and as it was: only that may be sealed again after something was taken out. False: they cannot be
+ * read, which was reported. *ret is malloc'ed. */
 static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
 {
 	struct err err = {0};
@@ -78,6 +80,7 @@ static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
 	return rc == 0;
 }
 
+/* What fails is reported. */
 static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 {
 	struct err err = {0};

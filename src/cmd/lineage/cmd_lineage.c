@@ -13,6 +13,7 @@
 
 enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_json, FORMAT_none };
 
+/* FORMAT_none: a word that is none. */
 static enum format format_of(const struct opts_lineage *o)
 {
 	static const char *const words[] = {"tree", "dot", "svg", "json"};
@@ -26,6 +27,7 @@ static enum format format_of(const struct opts_lineage *o)
 
 #define LINES 500 /* more than anybody reads */
 
+/* False: it is no number. Not for the least one: 0 is one. */
 static bool lines_of(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -62,6 +64,7 @@ static void report_disk(struct cmd *c, const struct file_target *t)
 	}
 }
 
+/* A status, reported. */
 static int print_lineage_json(const struct lineage_view *v)
 {
 	json_t *json = NULL;
@@ -75,6 +78,7 @@ static int print_lineage_json(const struct lineage_view *v)
 	return STATUS_OK;
 }
 
+/* A status, reported. */
 static int print_lineage(struct cmd *c, const struct lineage_view *v, enum format format)
 {
 	int status = STATUS_SELF;
@@ -99,7 +103,7 @@ static int print_lineage(struct cmd *c, const struct lineage_view *v, enum forma
 	return status;
 }
 
-/* The same by stages. */
+/* The same by stages. A status, reported. v->l is that of the stages, which is gone then. */
 static int print_stages(struct cmd *c, struct lineage_view *v, enum format format)
 {
 	struct stages *st = NULL;
@@ -120,7 +124,7 @@ static int print_stages(struct cmd *c, struct lineage_view *v, enum format forma
 	return status;
 }
 
-/* Of one file, or of all. */
+/* Of one file, or of all. A status, reported. */
 static int lineage_workflows(struct cmd *c, const struct opts_lineage *o, enum format format)
 {
 	struct file_target t = {0};

@@ -19,6 +19,7 @@
 
 extern char **environ;
 
+/* 0, -errno. Node 0 is drawn thicker. */
 static int put_node(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, FILE *to)
 {
 	const struct lineage_node *n = &v->l->nodes[i];

@@ -45,7 +45,7 @@ static uint64_t branch_kind(const struct shape *s, const struct lineage *l, repe
 	return h;
 }
 
-/* The branches of one node; kind is beside the branches. */
+/* The branches of one node; kind is beside the branches. ret->count and ret->last of those branches. 0, -ENOMEM. */
 static int fold_branches(size_t first, size_t end, const uint64_t *kind, struct repeats *ret)
 {
 	struct idmap counts = {0}, seen = {0}, folded = {0};

@@ -19,12 +19,14 @@ struct lineage_view {
 	bool programs; /* with those of each stage */
 };
 
-/* What is shown; 0 or -errno. lineage_shape_release: what lineage_shape gave. */
+/* What is shown; 0 or -errno. lineage_shape_release: what lineage_shape gave. lineage_dot: a status, reported.
+ * lineage_tree: a status, reported. */
 int lineage_shape(const struct lineage_view *v, struct shape *ret);
 void lineage_shape_release(const struct lineage_view *v, struct shape *s);
 int lineage_tree(const struct lineage_view *v);
 int lineage_dot(const struct lineage_view *v, FILE *to);
-/* The picture of lineage_dot drawn by Graphviz, to standard output. */
+/* The picture of lineage_dot drawn by Graphviz, to standard output. A status, reported; STATUS_SELF, without a word,
+ * where the reader went away. */
 int lineage_svg(const struct lineage_view *v);
 
 #endif

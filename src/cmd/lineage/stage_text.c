@@ -23,7 +23,8 @@ static void put_stage(const struct stage *g, struct buf *b)
 	put_wildcards(g, b);
 }
 
-/* "cell 3 of notebook fit.ipynb", "train of python3 train.py"; between two parts "python3 train.py behind train" */
+/* "cell 3 of notebook fit.ipynb", "train of python3 train.py"; between two parts "python3 train.py behind train". 1,
+ * -errno. */
 static int put_cell(const struct stage_view *w, const struct stage_cell *c, struct buf *b)
 {
 	const struct stage *notebook = stage_view_notebook(w, c);
@@ -42,6 +43,7 @@ static int put_cell(const struct stage_view *w, const struct stage_cell *c, stru
 	return r < 0 ? r : 1;
 }
 
+/* 1 or 0, -errno. */
 static int put_name(const struct stage_view *w, uint32_t node, struct buf *b)
 {
 	const struct stage *g = stage_view_stage(w, node);

@@ -12,6 +12,7 @@
 #define ARGV_MAX 120 /* bytes of a command line */
 #define USERS_MAX 4  /* workflows that used one version which are named */
 
+/* head: with time and stages. 1; 0: the record does not have it; -errno. */
 static int put_workflow(const struct workflows *w, uint32_t i, bool head, struct buf *b)
 {
 	struct strlist argv;
@@ -31,6 +32,7 @@ static int put_workflow(const struct workflows *w, uint32_t i, bool head, struct
 	return r;
 }
 
+/* 1; 0: the record does not have it; -errno. */
 static int put_version(const struct workflows *w, store_id version, struct buf *b)
 {
 	struct version_info v;
@@ -80,6 +82,7 @@ struct made {
 	bool sure;
 };
 
+/* By the maker's start, then maker and place: an order of its own for each. */
 static int by_maker(const void *pa, const void *pb)
 {
 	const struct made *a = pa, *b = pb;
@@ -89,6 +92,7 @@ static int by_maker(const void *pa, const void *pb)
 	                            : (a->shared > b->shared) - (a->shared < b->shared);
 }
 
+/* 0, -errno. */
 static int print_made(const struct workflows *w, const struct screen *out, const struct made *m, bool head)
 {
 	struct buf b = {0};
@@ -104,6 +108,7 @@ static int print_made(const struct workflows *w, const struct screen *out, const
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. */
 static int print_makers(const struct workflows *w, const struct screen *out)
 {
 	size_t n = 0;
@@ -125,7 +130,7 @@ static int print_makers(const struct workflows *w, const struct screen *out)
 	return r;
 }
 
-/* Versions that no workflow made. */
+/* Versions that no workflow made. 0, -errno. */
 static int print_outside(const struct workflows *w, const struct screen *out)
 {
 	struct buf b = {0};

@@ -11,6 +11,7 @@
 
 #define NODES 50000 /* of a page of about 10 MB, which a browser still opens within seconds */
 
+/* False: it is no number. */
 static bool read_nodes(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -20,7 +21,7 @@ static bool read_nodes(const char *text, uint64_t *ret)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/* What a page can be of, or compared with. The status. */
+/* What a page can be of, or compared with. The status. A status, reported. */
 static int find_subject(struct cmd *c, const char *name, bool only_file, struct target *ret)
 {
 	int status = cmd_target(c, name, only_file, ret);
@@ -35,6 +36,7 @@ static int find_subject(struct cmd *c, const char *name, bool only_file, struct 
 	return STATUS_OK;
 }
 
+/* path: NULL: standard output; a file is replaced only when all is written. A status, reported. */
 static int write_page(const struct buf *page, const char *path)
 {
 	struct destination d;
@@ -63,6 +65,7 @@ static int read_options(const struct cmd *c, const struct opts_report *o, struct
 	return STATUS_OK;
 }
 
+/* A status, reported. */
 static int find_subjects(struct cmd *c, struct report_request *q)
 {
 	int status = find_subject(c, q->name, c->n_after_dashes > 0, &q->target);

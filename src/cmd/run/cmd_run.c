@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* *ret: its place in words; it stays where value is NULL. 0; -1: it is none. */
 static int parse_choice(const char *value, const char *const words[], int *ret)
 {
 	for (int i = 0; value && words[i]; i++)
@@ -56,6 +57,7 @@ struct run_choice {
 	const char *hdf5;
 };
 
+/* What the options say of how to record. A status, reported. */
 static int choose_capture(struct cmd *c, struct opts_run *o, struct run_choice *ret)
 {
 	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
@@ -101,6 +103,7 @@ static int check_choice(struct cmd *c, const struct opts_run *o, const struct ru
 	return STATUS_OK;
 }
 
+/* A status, reported. */
 static int choose_digest(struct cmd *c, const struct opts_run *o, struct run_choice *k)
 {
 	static const char *const words[] = {"off", "lazy", "on", NULL};
@@ -110,6 +113,7 @@ static int choose_digest(struct cmd *c, const struct opts_run *o, struct run_cho
 	return STATUS_OK;
 }
 
+/* A status, reported. */
 static int check_labels_and_hdf5(struct cmd *c, const struct opts_run *o, struct run_choice *k)
 {
 	for (size_t i = 0; i < o->label.n; i++)
@@ -131,7 +135,7 @@ struct companions {
 	bool later; /* digests, when all is over */
 };
 
-/* All that must be there before the command begins. */
+/* All that must be there before the command begins. A status, reported; then what began has ended. */
 static int begin_companions(const struct opts_run *o, const char *home, struct run_options *opts, struct companions *w)
 {
 	int rc = load_before(opts->stay, w->trusting || w->tracing);

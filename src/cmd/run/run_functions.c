@@ -36,6 +36,7 @@ static bool read_line(int fd, char *ret, size_t n)
 	return true;
 }
 
+/* in, out: its standard input and output. -1: it cannot be started. */
 static pid_t start_function_tracer(const char *path, const struct opts_run *o, const char *folder, int in, int out)
 {
 	char **argv = calloc(o->trace_functions.n + 3, sizeof(*argv));

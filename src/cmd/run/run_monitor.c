@@ -95,7 +95,7 @@ static int write_and_rename(char *temporary, const char *path, mode_t mode, cons
 	return rc;
 }
 
-/* Whole or not at all, but for what is no regular file. */
+/* Whole or not at all, but for what is no regular file. 0; -ENOMEM; -errno with a sentence. */
 static int replace_file(const char *path, mode_t mode, const struct buf *text, struct err *err)
 {
 	struct stat st;
@@ -110,6 +110,7 @@ static int replace_file(const char *path, mode_t mode, const struct buf *text, s
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", path) : 0;
 }
 
+/* 0; -errno with a sentence. */
 static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)
 {
 	struct buf text = {0};
@@ -167,6 +168,7 @@ struct summary_choice {
 	int64_t interval; /* ns, 0 not given */
 };
 
+/* A status, reported. */
 static int choose_summary(struct cmd *c, const struct opts_run *o, struct summary_choice *ret)
 {
 	static const char *const policies[] = {"detach", "wait", "kill"};

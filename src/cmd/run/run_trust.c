@@ -19,6 +19,7 @@ void run_trust_begin(struct run_trust *t, const char *home, const char *index)
 		machine_read(&t->before);
 }
 
+/* NULL: no memory. The pointer holds until the next one is added. */
 static struct trust_results *results_of(struct run_trust *t, const char *source)
 {
 	for (size_t i = 0; i < t->n_results; i++)
@@ -36,6 +37,7 @@ static struct trust_results *results_of(struct run_trust *t, const char *source)
 	return &t->results[t->n_results++];
 }
 
+/* Seconds with nine digits; what is not known is among the missing ones. */
 static void append_time_result(const struct extractor *x, const struct session_files *f, struct trust_results *r)
 {
 	char text[40];
@@ -50,6 +52,7 @@ static void append_time_result(const struct extractor *x, const struct session_f
 	elements_add(&r->values, str_of(x->name), str_of(text));
 }
 
+/* out: what it printed, NULL not kept. */
 static void take_results(struct run_trust *t, const char *out, size_t n_out)
 {
 	for (size_t i = 0; i < t->file.n_results; i++) {

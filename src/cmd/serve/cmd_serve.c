@@ -14,7 +14,7 @@
 
 enum { LEAST_MEMORY = 64 << 20 };
 
-/* A token that others can read is none. */
+/* A token that others can read is none. 0; -EPERM; -EBADMSG: it holds none; -errno; with a sentence. */
 static int read_token(int fd, const char *path, struct err *err, char ret[SERVE_TOKEN + 1])
 {
 	struct stat st;
@@ -40,7 +40,7 @@ static int read_token(int fd, const char *path, struct err *err, char ret[SERVE_
 	return 0;
 }
 
-/* The token in the file; where there is no file, a new one, which is written there. */
+/* The token in the file; where there is no file, a new one, which is written there. 0; -errno with a sentence. */
 static int keep_token(const char *path, struct err *err, char ret[SERVE_TOKEN + 1])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -76,6 +76,7 @@ static bool read_port(const char *text, unsigned *ret)
 	return *text >= '0' && *text <= '9' && !*end && n <= 65535;
 }
 
+/* A status, reported. */
 static int read_options(const struct cmd *c, const struct opts_serve *o, struct serve_options *ret)
 {
 	if (c->n_operands)

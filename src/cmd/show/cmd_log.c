@@ -53,6 +53,7 @@ struct log_view {
 	int status; /* of what was printed */
 };
 
+/* Called for each run; arg is a struct log_view. 1: enough, or v->status says what went wrong; 0; -errno. */
 static int print_log_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct log_view *v = arg;
@@ -70,6 +71,7 @@ static int print_log_run(void *arg, const struct run_info *r, uint64_t used, uin
 	return v->status != STATUS_OK || (v->o->count && v->shown == v->o->count);
 }
 
+/* A status, or -errno. */
 static int log_json(struct cmd *c, const struct opts_log *o, const struct idset *only, uint64_t *ret_shown)
 {
 	json_t *all;
@@ -80,7 +82,7 @@ static int log_json(struct cmd *c, const struct opts_log *o, const struct idset 
 	return js_print(all, false);
 }
 
-/* The operands as an expression of stemma find about runs. The status. */
+/* The operands as an expression of stemma find about runs. The status. *ret is the caller's where it is STATUS_OK. */
 static int parse_expression(struct cmd *c, struct expr **ret)
 {
 	struct err err = {0};
@@ -94,7 +96,7 @@ static int parse_expression(struct cmd *c, struct expr **ret)
 	return report_usage(c, "log lists runs only");
 }
 
-/* The runs that it describes. The status. */
+/* The runs that it describes. The status. A status, reported. */
 static int select_runs(struct cmd *c, const struct expr *e, struct idset *ret)
 {
 	struct err err = {0};

@@ -53,7 +53,7 @@ static int print_found(struct cmd *c, const struct opts_show *o, const struct sh
 	                                : show_print_files(c, o, text, &t->file);
 }
 
-/* One operand, as text or (list) JSON. The status, and it was said why. */
+/* One operand, as text or (list) JSON. The status, and it was said why. *ret_differs as show_print_build. */
 static int show_operand(struct cmd *c, const struct opts_show *o, int i, json_t *list, bool *ret_differs)
 {
 	struct err err = {0};

@@ -92,6 +92,7 @@ static int print_odd_one(struct cmd *c, const struct by_aspect *x, const struct 
 	return r;
 }
 
+/* What the group has otherwise than the usual one. 0, -errno. */
 static int print_odd(struct cmd *c, const struct by_inputs *b, uint32_t group)
 {
 	uint32_t first = b->groups.v[group].first, usual = b->groups.v[0].first;
@@ -102,6 +103,7 @@ static int print_odd(struct cmd *c, const struct by_inputs *b, uint32_t group)
 	return r;
 }
 
+/* 0, -errno. */
 static int print_groups(struct cmd *c, const char *command, const struct by_inputs *b)
 {
 	size_t odd = b->runs.n - b->groups.v[0].n, varying = 0;

@@ -118,7 +118,7 @@ static int parts_cmp(const void *pa, const void *pb)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* One line for all activities of a name, in the order in which they came up. */
+/* One line for all activities of a name, in the order in which they came up. 0, -ENOMEM. */
 static int activities_text(const struct view *w)
 {
 	struct parts *v = calloc(w->d.activities.n + 1, sizeof(*v));
@@ -192,6 +192,7 @@ static void print_mpi_ios(const struct view *w)
 	buf_release(&b);
 }
 
+/* 0, -errno. Nothing where no program said anything. */
 static int print_app_log(const struct view *w)
 {
 	struct app_log_run *runs = NULL;

@@ -185,6 +185,7 @@ static struct digest_cache *open_digests(const struct cmd *c)
 	return ret;
 }
 
+/* 0; -errno with a sentence. *ret_differs becomes true where sources are not what they were. */
 static int print_build(struct cmd *c, const struct opts_show *o, const struct build *b, struct err *err,
                        bool *ret_differs)
 {

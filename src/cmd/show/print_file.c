@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* At most SHOW_LINES without --all. 0, -errno. */
 static int print_edges(struct cmd *c, const struct opts_show *o, const char *title, const struct edges *e)
 {
 	struct buf b = {0};
@@ -27,6 +28,7 @@ static int print_edges(struct cmd *c, const struct opts_show *o, const char *tit
 	return r < 0 ? r : 0;
 }
 
+/* 0 or more, -errno. */
 static int print_version(struct cmd *c, const struct opts_show *o, store_id id)
 {
 	struct store *s = c->store;
@@ -57,6 +59,7 @@ static int print_version(struct cmd *c, const struct opts_show *o, store_id id)
 	return r;
 }
 
+/* 0, -errno. */
 static int print_file_fields(struct cmd *c, const struct file_info *f)
 {
 	struct buf b = {0};
@@ -96,6 +99,7 @@ static int print_file(struct cmd *c, const struct opts_show *o, store_id file, u
 	return r;
 }
 
+/* 0, -errno. */
 static int print_disk(struct cmd *c, const struct file_target *t)
 {
 	static const char *const disk[] = {

@@ -63,6 +63,8 @@ struct listing {
 	uint64_t lines, more;
 };
 
+/* Those of one sort, in that turn. *lines: how many lines there are, which SHOW_LINES bounds without --all. 0, -errno.
+ * */
 static int print_turn(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
                       enum turn turn, bool used, uint64_t *lines)
 {
@@ -74,6 +76,7 @@ static int print_turn(struct cmd *c, const struct opts_show *o, const struct sho
 	return r < 0 ? r : 0;
 }
 
+/* 0, -errno. at->more: how many were not shown. */
 static int print_sort(struct cmd *c, const struct opts_show *o, const struct show_items *l, enum entity_sort sort,
                       bool used, struct listing *at)
 {

@@ -52,6 +52,7 @@ static void print_run_fields(struct cmd *c, const struct run_info *run)
 	buf_release(&b);
 }
 
+/* 0: the record does not have it; -errno. */
 static int print_exec_line(struct cmd *c, store_id exec)
 {
 	struct buf b = {0};
@@ -67,7 +68,8 @@ static int print_exec_line(struct cmd *c, store_id exec)
 	return r;
 }
 
-/* The executions, and in gaps what of them could not be seen; without --all not those that did nothing of their own. */
+/* The executions, and in gaps what of them could not be seen; without --all not those that did nothing of their own. 0
+ * or more, -errno. */
 static int print_run_execs(struct cmd *c, const struct opts_show *o, const struct show_run *p, struct gaps *gaps)
 {
 	uint64_t bits = p->run.gaps, lines = 0, counted = 0;
@@ -99,7 +101,7 @@ static int print_run_execs(struct cmd *c, const struct opts_show *o, const struc
 
 #define ELSEWHERE_LINES 5
 
-/* What left the run: a line for each command of another host, a batch system, a container. */
+/* What left the run: a line for each command of another host, a batch system, a container. 0, -errno. */
 static int print_elsewhere(struct cmd *c, const struct show_run *p)
 {
 	struct buf all = {0}, line = {0};

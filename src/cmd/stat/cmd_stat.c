@@ -4,6 +4,7 @@
 #include "keep/write.h"
 #include "query/find/when.h"
 
+/* What cannot be meant, and --at. A status, reported. */
 static int check_stat_options(struct cmd *c, const struct opts_stat *o, struct stat_when *when)
 {
 	if (c->n_operands != 1)

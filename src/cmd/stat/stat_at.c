@@ -12,6 +12,7 @@ static double seconds_since(int64_t t, int64_t from)
 	return (double)(int64_t)((uint64_t)t - (uint64_t)from) / SECOND;
 }
 
+/* Times are seconds before and behind `at`. 0, -errno. */
 static int at_row(struct cmd *c, struct table *t, const struct when_row *row, int64_t at)
 {
 	struct exec_info x;

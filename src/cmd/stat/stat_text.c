@@ -37,6 +37,7 @@ static void cell(struct table *t, struct buf *b)
 	buf_release(b);
 }
 
+/* "-": there are none; "?": not known; ">=": some of them are. */
 static void size_cell(struct table *t, const struct stat_way *w, bool bytes)
 {
 	struct buf b = {0};
@@ -78,6 +79,7 @@ static void calls_cells(struct table *t, const struct stat_way *w, bool plain)
 	cell(t, &b);
 }
 
+/* "-": no time was taken; "?": not known. */
 static void spent_cell(struct table *t, const struct stat_way *w)
 {
 	struct buf b = {0};
@@ -105,6 +107,7 @@ static void print_table_title(const struct opts_stat *o, const char *what, const
 
 /* ---- by call ---- */
 
+/* more: there may be more bytes. What is not known of bare figures is "?". */
 static void moved_row(struct table *t, const struct stat_moved *m, const struct opts_stat *o, struct str name,
                       bool more)
 {
@@ -150,6 +153,7 @@ static void calls(struct cmd *c, const struct stat_sums *w, const struct opts_st
 	table_print(&t, &c->out, c->out.width);
 }
 
+/* Are any bytes known at all, so that a column is worth it? */
 static bool sum_has_bytes(const struct stat_sum *s)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++) {
@@ -203,7 +207,8 @@ static void accesses(struct cmd *c, const struct stat_sums *w, const struct opts
 
 /* ---- by execution, by file ---- */
 
-/* What the kernel says of the process: all that it read and wrote, of every file, since it began. */
+/* What the kernel says of the process: all that it read and wrote, of every file, since it began. 0: the record does
+ * not have it; 1, -errno. */
 static int process_cells(struct table *t, struct store *s, store_id exec, bool bytes)
 {
 	struct exec_info x;
@@ -230,7 +235,7 @@ static int any_rank(struct store *s, const struct stat_list *l)
 	return r < 0 ? r : 0;
 }
 
-/* Who it was: rank, where any has one, and user, where it is asked who did what with an object. */
+/* Who it was: rank, where any has one, and user, where it is asked who did what with an object. 0, -errno. */
 static int who_cells(struct table *t, struct store *s, store_id exec, bool ranks, bool users)
 {
 	struct exec_info x;
@@ -274,7 +279,7 @@ static void choose_columns(struct section_heads *h, bool exec, bool counted, boo
 	add_column(h, "", 'l');
 }
 
-/* What one of them read and wrote: calls and their times, or accesses. */
+/* What one of them read and wrote: calls and their times, or accesses. 0 or more, -errno. */
 static int used_cells(struct table *t, struct store *s, const struct stat_sum *sum, const struct opts_stat *o,
                       bool exec, bool counted, bool sizes)
 {
@@ -290,6 +295,7 @@ static int used_cells(struct table *t, struct store *s, const struct stat_sum *s
 	return 0;
 }
 
+/* A table of executions or files; counted: of calls, else of accesses. 0 or more, -errno. */
 static int section(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o, const char *what,
                    const struct stat_list *l, bool exec, bool counted)
 {
@@ -332,6 +338,7 @@ static void sizes_row(struct table *t, const struct stat_moved *m, const struct 
 	cell(t, &b);
 }
 
+/* How large the calls were. 0 or more, -errno. */
 static int sizes(struct cmd *c, const struct opts_stat *o, const char *what, const struct stat_list *l, bool exec)
 {
 	struct table t = sizes_table;
@@ -370,6 +377,7 @@ static void time_cell(struct table *t, int64_t ns, int64_t since)
 		table_cellf(t, "%.6f", (double)(int64_t)((uint64_t)ns - (uint64_t)since) / SECOND);
 }
 
+/* Seconds since `since`. 0 or more, -errno. */
 static int times(struct cmd *c, const struct opts_stat *o, const char *what, const struct stat_list *l, bool exec,
                  int64_t since)
 {
@@ -397,6 +405,7 @@ static int times(struct cmd *c, const struct opts_stat *o, const char *what, con
 	return r;
 }
 
+/* Calls over the time that was recorded, in STAT_SLICES parts at most. */
 static void slices(struct cmd *c, const struct opts_stat *o, const struct stat_when *when, int64_t since)
 {
 	static const char *const heads[] = {"FROM", "CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
@@ -473,6 +482,7 @@ static int print_sizes(struct cmd *c, const struct stat_sums *w, const struct op
 	return r < 0 ? r : sizes(c, o, "sizes, files", &w->files, false);
 }
 
+/* 0 or more, -errno. */
 static int print_times(struct cmd *c, const struct stat_sums *w, const struct opts_stat *o,
                        const struct stat_when *when)
 {

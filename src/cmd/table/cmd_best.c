@@ -18,7 +18,8 @@ struct best {
 	bool stepped;
 };
 
-/* A value that is not a number is not the best one. */
+/* A value that is not a number is not the best one. The value, its run and step are w's; w->equal: how many have that
+ * value. False: none. */
 static bool find_best(struct best *w)
 {
 	bool any = false;
@@ -45,6 +46,7 @@ static bool find_best(struct best *w)
 	return any;
 }
 
+/* Data alone. list: NULL: text, LIST_MAX lines without --all. 0, -errno. */
 static int put_best_files(const struct best *w, const char *title, const struct items *l, json_t *list)
 {
 	size_t lines = 0, more = 0;
@@ -78,6 +80,7 @@ static int put_best_files(const struct best *w, const char *title, const struct 
 	return 0;
 }
 
+/* o: NULL: text. 0, -errno. */
 static int lineage_of(const struct best *w, store_id run, json_t *o)
 {
 	store_id *execs = NULL;
@@ -101,6 +104,7 @@ static int lineage_of(const struct best *w, store_id run, json_t *o)
 	return r < 0 ? r : 0;
 }
 
+/* A status, or -errno. */
 static int print_best_json(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
@@ -141,6 +145,7 @@ static int print_best_json(struct best *w, const struct app_log_run *run, const 
 	return js_print(all, false);
 }
 
+/* 0, -errno. */
 static int print_best_text(struct best *w, const struct app_log_run *run, const struct run_info *info)
 {
 	struct buf b = {0};

@@ -33,6 +33,7 @@ static bool is_wanted_column(const struct table_of *w, struct str name)
 	return !w->c->n_operands;
 }
 
+/* 0, also where it is not wanted; -ENOMEM. each_once takes out the double ones. */
 static int add_column(struct table_of *w, struct str name, bool metric)
 {
 	if (!is_wanted_column(w, name))
@@ -59,6 +60,7 @@ static size_t each_once(struct column *v, size_t n)
 	return to;
 }
 
+/* Only settings; of one run alone nothing is the same. */
 static bool is_same_in_all_runs(const struct table_of *w, const struct column *column)
 {
 	const struct app_log_config *first = app_log_config_of(&w->runs.runs[0], column->name);
@@ -70,6 +72,7 @@ static bool is_same_in_all_runs(const struct table_of *w, const struct column *c
 	return same;
 }
 
+/* 0, -ENOMEM. */
 static int find_columns(struct table_of *w)
 {
 	for (size_t i = 0; i < w->runs.n; i++) {
@@ -95,6 +98,7 @@ static bool is_column(const struct table_of *w, struct str name)
 	return false;
 }
 
+/* exact: as it was recorded; else at most CELL_MAX bytes, for a terminal. Nothing where the run does not have it. */
 static void put_cell(const struct table_of *w, const struct app_log_run *r, const struct column *column, bool exact,
                      struct buf *b)
 {
@@ -122,6 +126,7 @@ struct shown_columns {
 	char *align;
 };
 
+/* Columns that are the same in all runs are left out without --all. -ENOMEM: what could be had is in ret. */
 static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 {
 	ret->which = calloc(w->n + 1, sizeof(*ret->which));
@@ -150,6 +155,7 @@ static int choose_columns(const struct table_of *w, struct shown_columns *ret)
 	return 0;
 }
 
+/* 0, -EIO. */
 static int table_row(const struct table_of *w, const struct shown_columns *shown, const struct app_log_run *r,
                      struct table *t)
 {
@@ -168,6 +174,7 @@ static int table_row(const struct table_of *w, const struct shown_columns *shown
 	return rc;
 }
 
+/* 0, -errno. */
 static int print_table(struct table_of *w)
 {
 	struct shown_columns shown = {0};
@@ -188,6 +195,7 @@ static int print_table(struct table_of *w)
 	return rc;
 }
 
+/* All columns. 0, -errno. */
 static int print_csv(struct table_of *w)
 {
 	struct buf b = {0}, cell = {0};
@@ -218,7 +226,7 @@ static int print_csv(struct table_of *w)
 	return rc;
 }
 
-/* What a run has of a column, under its name. */
+/* What a run has of a column, under its name. Without a member where it has none. 0, -ENOMEM. */
 static int cell_json(const struct table_of *w, const struct app_log_run *r, const struct column *column,
                      json_t *configs, json_t *metrics)
 {
@@ -240,6 +248,7 @@ static int cell_json(const struct table_of *w, const struct app_log_run *r, cons
 	return 0;
 }
 
+/* 0, -errno. */
 static int row_json(const struct table_of *w, const struct app_log_run *r, json_t *rows)
 {
 	json_t *row = json_object(), *configs = json_object(), *metrics = json_object();
@@ -256,6 +265,7 @@ static int row_json(const struct table_of *w, const struct app_log_run *r, json_
 	return rc;
 }
 
+/* *ret_status: where it is 0. 0, -errno. */
 static int print_table_json(struct table_of *w, int *ret_status)
 {
 	json_t *all = json_object(), *rows = json_array();
@@ -294,7 +304,7 @@ static int series_cmp(const void *pa, const void *pb)
 	return (a->x > b->x) - (a->x < b->x);
 }
 
-/* Every value of the metric, over its steps. */
+/* Every value of the metric, over its steps. 0, -ENOMEM. */
 static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
 {
 	int rc = 0;
@@ -312,7 +322,7 @@ static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
 	return rc;
 }
 
-/* A point for each run. */
+/* A point for each run. Runs that lack one of the two, or have no number, are left out. 0, -ENOMEM. */
 static int draw_runs(struct table_of *w, struct str x, struct str y, struct drawing *d)
 {
 	int rc = 0;
@@ -369,6 +379,8 @@ static struct str choose_setting(const struct table_of *w)
 	return (struct str){0};
 }
 
+/* What was asked for, else a metric over its steps, or over a setting. False: there is no metric; *ret_x may be empty.
+ * */
 static bool choose_axes(const struct table_of *w, struct str *ret_x, struct str *ret_y)
 {
 	*ret_y = choose_metric(w);
@@ -378,7 +390,7 @@ static bool choose_axes(const struct table_of *w, struct str *ret_x, struct str 
 	return ret_y->n != 0;
 }
 
-/* What the runs are called, in room. */
+/* What the runs are called, in room. 0, -EIO. names lie in room. */
 static int name_runs(const struct table_of *w, struct buf *room, struct str *names)
 {
 	for (size_t i = 0; i < w->runs.n; i++) {
@@ -394,6 +406,7 @@ static int name_runs(const struct table_of *w, struct buf *room, struct str *nam
 	return 0;
 }
 
+/* *ret_status: STATUS_NOTHING where there is nothing to be drawn, which was reported. 0, -ENOMEM. */
 static int print_plot(const struct plot *p, int *ret_status)
 {
 	struct buf out = {0};
@@ -409,6 +422,7 @@ static int print_plot(const struct plot *p, int *ret_status)
 	return rc;
 }
 
+/* As print_plot; -errno. */
 static int print_svg(struct table_of *w, int *ret_status)
 {
 	struct drawing d = {0};
@@ -433,6 +447,7 @@ static int print_svg(struct table_of *w, int *ret_status)
 	return rc;
 }
 
+/* As the options ask for. *ret_status stays where all is well. 0, -errno. */
 static int print_form(struct table_of *w, int *ret_status)
 {
 	const struct opts_table *o = w->o;

@@ -57,6 +57,7 @@ struct condition {
 	bool is_number;
 };
 
+/* NAME=VALUE, !=, <, <=, >, >=. False: it is none, or compares what is no number. */
 static bool parse_run_condition(const char *text, struct condition *ret)
 {
 	static const struct {
@@ -118,7 +119,7 @@ static int64_t wall_clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* The runs that the expression describes. */
+/* The runs that the expression describes. A status, reported. */
 static int select_runs(struct cmd *c, const char *where, struct idset *ret)
 {
 	struct err err = {0};
@@ -149,7 +150,7 @@ static int began_cmp(const void *pa, const void *pb)
 	return strcmp(a->ulid, b->ulid);
 }
 
-/* The earliest first: row numbers of runs depend on which log was read first. */
+/* The earliest first: row numbers of runs depend on which log was read first. 0, -errno. */
 static int sort_by_start(struct cmd *c, struct over_runs *r)
 {
 	struct began *v = calloc(r->n + 1, sizeof(*v));
@@ -172,6 +173,7 @@ static int sort_by_start(struct cmd *c, struct over_runs *r)
 	return rc < 0 ? rc : 0;
 }
 
+/* in: NULL: all. What is left out is freed. */
 static void leave_out(struct over_runs *r, const struct idset *in, const struct condition *with, size_t n_with)
 {
 	size_t n = 0;

@@ -26,7 +26,7 @@ double over_runs_value(const struct over_runs *r, const struct app_log_metric *f
 /* "0.93"; as short as it can be and still be read back to ... seven digits, which is what a table has room for. exact:
  * to be read back to the same. */
 void over_runs_number(struct buf *b, double v, bool exact);
-/* A finite number, the whole text. */
+/* A finite number, the whole text. False: it is none, or longer than 63 bytes. */
 bool over_runs_parse(struct str text, double *ret);
 
 #endif

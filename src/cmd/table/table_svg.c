@@ -21,6 +21,7 @@ struct axis {
 	double from, to, step;
 };
 
+/* At most NAME_MAX_BYTES; what XML cannot hold becomes U+FFFD. */
 static void put_xml(struct buf *b, struct str s)
 {
 	size_t n = s.n < NAME_MAX_BYTES ? s.n : NAME_MAX_BYTES;

@@ -58,7 +58,7 @@ static void compare_machine(struct rerun_job *a)
 
 /* ---- files ---- */
 
-/* An empty folder: made, or there already. */
+/* An empty folder: made, or there already. a->dir is absolute. 0, or a status, reported. */
 static int make_run_folder(struct rerun_job *a)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -158,6 +158,7 @@ static void bring_file(struct rerun_job *a, struct rerun_file *x)
 		take_as_is(a, x);
 }
 
+/* With --check no folder is made. 0, or a status, reported. */
 static int fill_run_folder(struct rerun_job *a)
 {
 	struct err err = {0};
@@ -193,6 +194,7 @@ static void pass_over_our_doing(struct diff *d)
 		d->first = SIZE_MAX;
 }
 
+/* Sets a->compared; another exit status is a difference; then a->diff, if it can be made. 0, or a status, reported. */
 static int compare_with_record(struct rerun_job *a)
 {
 	struct err err = {0};
@@ -261,7 +263,7 @@ static int check_own(struct rerun_job *a)
 	return STATUS_USAGE;
 }
 
-/* What was a secret is not there to be given again. */
+/* What was a secret is not there to be given again. Always STATUS_NOTHING. */
 static int report_redacted(const struct rerun_job *a)
 {
 	struct buf b = {0};
@@ -275,6 +277,7 @@ static int report_redacted(const struct rerun_job *a)
 	return STATUS_NOTHING;
 }
 
+/* STATUS_NOTHING: it differs, failed, or with --check something is missing. */
 static int print_job(const struct rerun_job *a)
 {
 	int status = STATUS_OK;
@@ -286,6 +289,7 @@ static int print_job(const struct rerun_job *a)
 	return status == STATUS_OK && !well ? STATUS_NOTHING : status;
 }
 
+/* A status, reported. */
 static int plan_and_rerun(struct rerun_job *a)
 {
 	struct err err = {0};

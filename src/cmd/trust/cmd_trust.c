@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The claim; "-": from standard input. */
+/* The claim; "-": from standard input. 0; -errno with a sentence. */
 static int load_claim(const char *path, struct err *err, struct claim *ret)
 {
 	struct buf b = {0};
@@ -23,7 +23,7 @@ static int load_claim(const char *path, struct err *err, struct claim *ret)
 	return rc;
 }
 
-/* What the options ask for: the claim that would agree, JSON or text. */
+/* What the options ask for: the claim that would agree, JSON or text. A status. */
 static int print_judged(struct judged *j, const struct opts_trust *o)
 {
 	struct buf b = {0};
@@ -52,6 +52,7 @@ static struct digest_cache *open_digests(const struct cmd *c)
 	return ret;
 }
 
+/* claim: NULL: none. STATUS_NOTHING: it does not agree. A status, reported. */
 static int judge(struct cmd *c, const struct opts_trust *o, struct claim *claim)
 {
 	struct err err = {0};
@@ -71,6 +72,7 @@ static int judge(struct cmd *c, const struct opts_trust *o, struct claim *claim)
 	return status;
 }
 
+/* A status, reported. */
 static int judge_runs(struct cmd *c, const struct opts_trust *o)
 {
 	struct err err = {0};
@@ -109,6 +111,7 @@ static const char *claim_misuse(const struct opts_trust *o)
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
 
+/* A sentence; NULL: all is well. */
 static const char *chain_misuse(const struct cmd *c, const struct opts_trust *o)
 {
 	const struct misuse rules[] = {
@@ -123,6 +126,7 @@ static const char *chain_misuse(const struct cmd *c, const struct opts_trust *o)
 	return first_misuse(rules, sizeof(rules) / sizeof(*rules));
 }
 
+/* A sentence; NULL: all is well. */
 static const char *witness_misuse(const struct cmd *c, const struct opts_trust *o)
 {
 	const bool others = o->seal || o->verify || o->claim || o->report;

@@ -43,7 +43,7 @@ int rerun_job_run(struct rerun_job *a);
 void rerun_job_messages(int fd);
 bool rerun_job_ended_alike(const struct rerun_job *a);
 
-/* What was found, on standard output. rerun_job_json: the status. */
+/* What was found, on standard output. rerun_job_json: the status. Only rerun_job_json ends with one. */
 void rerun_job_text(const struct rerun_job *a);
 int rerun_job_json(const struct rerun_job *a);
 /* What would be run, and who says so, on standard error. */

@@ -65,7 +65,8 @@ static void take_printed(struct rerun_job *a, int fd, int to)
 		report("cannot write the whole output to '%s'", a->o->output);
 }
 
-/* In the command's process. What it may reach is decided; from here on it is so. */
+/* In the command's process. What it may reach is decided; from here on it is so. 0; -1: it could not be confined, which
+ * was said there, and *a->failed is set. */
 static int confine_rerun(void *arg)
 {
 	struct rerun_job *a = arg;
@@ -137,6 +138,7 @@ static int check_layers(const struct rerun_job *a)
 	return 0;
 }
 
+/* What the command may reach; a record of somebody else is confined strictly. 0, or a status, reported. */
 static int open_jail(struct rerun_job *a)
 {
 	struct err err = {0};

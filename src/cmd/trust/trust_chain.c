@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A chain's signer; arg: the key's path, of which the last part is *ret_key. Both are the caller's. 0; -errno with a
+ * sentence. */
 static int sign(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err)
 {
 	const char *key = arg;
@@ -25,6 +27,7 @@ static int sign(void *arg, const char *hash, char **ret_signature, char **ret_ke
 	return rc;
 }
 
+/* A status, reported; *ret is set where it is STATUS_OK. */
 static int open_chain(struct cmd *c, struct chain **ret)
 {
 	struct err err = {0};
@@ -56,7 +59,8 @@ int trust_head(struct cmd *c)
 	return rc < 0 ? STATUS_SELF : rc == 1 ? STATUS_OK : STATUS_NOTHING;
 }
 
-/* Needs no record: the witness may be another machine. */
+/* Needs no record: the witness may be another machine. STATUS_NOTHING: it does not sign that head. A status, reported.
+ * */
 int trust_be_witness(const struct opts_trust *o)
 {
 	struct err err = {0};

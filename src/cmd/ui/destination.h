@@ -11,7 +11,8 @@ struct destination {
 /* Where the document is to be written: path, or standard output if that is NULL or "-". STATUS_OK, or the status to end
  * with (and it was said). */
 int destination_open(const char *path, struct destination *d);
-/* Puts the file into its place, unless status says that something went wrong. The status (and it was said). */
+/* Puts the file into its place, unless status says that something went wrong. The status (and it was said). d is
+ * released. */
 int destination_close(const char *path, struct destination *d, int status);
 
 #endif

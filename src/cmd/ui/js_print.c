@@ -20,7 +20,7 @@ uint64_t js_record_gaps(void)
 }
 
 /* JSON may hold any character as it is. What a terminal acts on is escaped all the same; it stands in strings only, but
- * for the ends of lines that are layout. */
+ * for the ends of lines that are layout. Always 0. */
 int js_print_piece(void *arg, struct str piece)
 {
 	const char *p = piece.p, *run = piece.p, *end = piece.p + piece.n;

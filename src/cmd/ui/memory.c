@@ -64,6 +64,7 @@ int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 	return n;
 }
 
+/* In the place of the C library's (the linker's --wrap): tells where memory lacked. */
 int __wrap_asprintf(char **ret, const char *fmt, ...)
 {
 	va_list ap;

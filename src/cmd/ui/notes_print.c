@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The run's or the file's name. 0, also where the record does not have it; -errno. */
 static int note_about(struct store *s, const struct note_info *n, struct buf *b)
 {
 	struct run_info run;

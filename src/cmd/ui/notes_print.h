@@ -11,7 +11,7 @@ int note_print(struct store *s, const struct note_info *n, bool about);
 int notes_print(struct store *s, enum notes_of of, store_id id);
 
 /* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
- * was seen. */
+ * was seen. 0, -errno. */
 struct gaps {
 	struct {
 		uint64_t executions;

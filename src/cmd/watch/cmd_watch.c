@@ -27,6 +27,7 @@ struct watching {
 
 /* ---- words ---- */
 
+/* *ret_time: when it was written to its end; NULL: not wanted. 0; -ENOENT: the record does not have it; -errno. */
 static int put_version(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct version_info v;
@@ -44,7 +45,7 @@ static int put_version(struct cmd *c, store_id id, bool sure, struct buf *b, int
 	return 0;
 }
 
-/* The first of those that `stemma why` names. */
+/* The first of those that `stemma why` names. Nothing where nobody was seen. 0, -errno. */
 static int put_maker(struct cmd *c, store_id version, struct buf *b)
 {
 	struct why n;
@@ -59,6 +60,7 @@ static int put_maker(struct cmd *c, store_id version, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
+/* 0; -ENOENT; -errno. */
 static int put_run(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct run_info run;
@@ -74,6 +76,7 @@ static int put_run(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t
 	return 0;
 }
 
+/* 0; -ENOENT; -errno. */
 static int put_exec(struct cmd *c, store_id id, bool sure, struct buf *b, int64_t *ret_time)
 {
 	struct exec_info x;
@@ -88,6 +91,7 @@ static int put_exec(struct cmd *c, store_id id, bool sure, struct buf *b, int64_
 	return r < 0 ? r : 0;
 }
 
+/* 0; -ENOENT; -errno. */
 static int put_event(struct cmd *c, const struct watch_event *e, struct buf *b, int64_t *ret_time)
 {
 	int r;
@@ -109,6 +113,7 @@ static int put_event(struct cmd *c, const struct watch_event *e, struct buf *b, 
 	return r < 0 ? r : put_version(c, e->now, true, b, ret_time);
 }
 
+/* 0; -ENOENT; -errno, then nothing was printed. */
 static int print_text(struct cmd *c, const struct watch_event *e)
 {
 	static const char *const words[] = {"made", "run", "ended", "stale"};
@@ -127,6 +132,7 @@ static int print_text(struct cmd *c, const struct watch_event *e)
 	return r;
 }
 
+/* A watch_each; arg is a struct watching. 1: enough, or w->status says what went wrong; 0; -errno. */
 static int print_event(void *arg, const struct watch_event *e)
 {
 	struct watching *w = arg;
@@ -178,6 +184,7 @@ static int look_again(struct watching *w, struct watch_logs *logs, struct err *e
 	return r;
 }
 
+/* Looks again whenever the logs change, with pauses in proportion. 0: it was ended; -errno. */
 static int watch_on(struct watching *w, struct watch_logs *logs, struct err *err)
 {
 	int64_t rest = 0;
@@ -195,7 +202,8 @@ static int watch_on(struct watching *w, struct watch_logs *logs, struct err *err
 	return r;
 }
 
-/* The logs are watched before they are read: what comes in between is met by the first look. */
+/* The logs are watched before they are read: what comes in between is met by the first look. A status, reported; close
+ * ret in any case. */
 static int watch_logs_of(struct cmd *c, struct watch_logs *ret)
 {
 	struct err err = {0};
@@ -217,6 +225,7 @@ static int watch_logs_of(struct cmd *c, struct watch_logs *ret)
 	return STATUS_OK;
 }
 
+/* A status, reported. */
 static int begin_and_watch(struct watching *w, const struct expr *e, enum expr_kind kind)
 {
 	struct err err = {0};

@@ -16,6 +16,7 @@
 #define DEEP 4 /* logs/host/day is 2 */
 #define ASKED (IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
 
+/* The path of the watch with that number. 0, -EINVAL, -ENOMEM. */
 static int keep_folder(struct watch_logs *w, int number, const char *path)
 {
 	if (number < 0)
@@ -34,7 +35,8 @@ static int keep_folder(struct watch_logs *w, int number, const char *path)
 	return w->folders[number].failed ? -ENOMEM : 0;
 }
 
-/* The folder first, then what is in it: what is made meanwhile is met by one or the other. */
+/* The folder first, then what is in it: what is made meanwhile is met by one or the other. 0, -ENOMEM. w->blind: not
+ * all can be watched. */
 static int add_folder(struct watch_logs *w, const char *path, int depth)
 {
 	int number = inotify_add_watch(w->fd, path, ASKED);
@@ -114,6 +116,7 @@ static int watch_new_folder(struct watch_logs *w, const struct inotify_event *e)
 	return r;
 }
 
+/* All that inotify has to say; new folders are watched. 0, -ENOMEM. */
 static int drain(struct watch_logs *w)
 {
 	char text[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
