@@ -114,7 +114,7 @@ static void limit_index(const char *home, uint64_t floor)
 }
 
 /* The folder of the index, made where it is missing, with a link to the logs beside it: so the one can be written to
- * where the other is read alone. A store that lies where it was kept before is made anew. */
+ * where the other is read alone. A store that lies where it was kept before is made anew. 0; -errno with a sentence. */
 static int make_home(const char *user, const char *home, struct err *err)
 {
 	static const char *const old[] = {"index.db", "index.db-wal", "index.db-shm", "index.db.lock"};

@@ -23,7 +23,7 @@ enum { DEPTH = 16 }; /* of what is handed over: users/UID/logs/HOST/DAY is 5 */
 
 static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth);
 
-/* Takes fd. */
+/* Takes fd. 0; -ELOOP: deeper than DEPTH; -errno. */
 static int chown_below(int fd, uid_t uid, gid_t gid, int depth)
 {
 	DIR *d = depth < DEPTH ? fdopendir(fd) : NULL;
@@ -65,7 +65,7 @@ int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
 }
 
 /* Made by root, or what root used before: only then. What belongs to the user is left alone, whatever the user has put
- * there since. */
+ * there since. all: with what is in it. 0; -errno with a sentence. */
 static int hand_over_folder(const char *path, mode_t mode, bool all, uid_t uid, gid_t gid, struct err *err)
 {
 	struct stat st;
@@ -93,7 +93,7 @@ static int hand_over_folder(const char *path, mode_t mode, bool all, uid_t uid, 
 
 /* ---- the user ---- */
 
-/* What the start and the helper need, of those that there are. The rest is given up with root. */
+/* What the start and the helper need, of those that there are. The rest is given up with root. 0, -errno. */
 static int keep_capabilities(void)
 {
 	static const int keep[] = {CAP_BPF,        CAP_PERFMON,      CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH,

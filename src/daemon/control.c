@@ -148,6 +148,7 @@ static void reply_text(int sock, bool ok, struct str text)
 	buf_release(&b);
 }
 
+/* One more connection, if there is room, for its user too; else it is told that the daemon is busy. */
 static void accept_one(struct control *c)
 {
 	int sock = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -208,7 +209,7 @@ static size_t answer_place(const struct control *c, uint32_t account)
 	return own >= ANSWERS_USER || (own && used >= ANSWERS / 2) ? ANSWERS : free;
 }
 
-/* The connection is the process's standard input. It goes over to *ret, or is answered. */
+/* The connection is the process's standard input. It goes over to *ret, or is answered. 0, -errno. */
 static int spawn_answer(struct control *c, int sock, const char *who, pid_t *ret)
 {
 	char memory[32], seconds[32], left[32];
@@ -300,6 +301,7 @@ enum word {
 	WORD_COUNT
 };
 
+/* text: the question, changed. The answer is sent, or a process started that sends it. */
 static void handle_request(struct control *c, struct connection *k, char *text)
 {
 	static const char *const names[] = {

@@ -40,7 +40,7 @@ struct control_hooks {
 };
 
 /* Listens at path (removed and made; 0666). epoll: descriptors are added to it with data.u64 = first + number. limits:
- * of the processes that answer, looked at when one is started; not copied. */
+ * of the processes that answer, looked at when one is started; not copied. 0; -errno with a sentence. */
 int control_open(const char *path, const char *base, int epoll, uint64_t first, const struct control_hooks *h,
                  const struct answer_limits *limits, struct err *err, struct control **ret);
 void control_close(struct control *c);

@@ -83,6 +83,7 @@ struct setting {
 	int failed;
 };
 
+/* For node_of_job; arg is a struct setting. Nothing where it is so already, or the process has ended. */
 static void set_pid(void *arg, pid_t pid, bool counting)
 {
 	struct setting *s = arg;
@@ -101,7 +102,8 @@ static void set_pid(void *arg, pid_t pid, bool counting)
 	node_counting(s->g->node, pid, s->on);
 }
 
-/* Processes of a job are set one by one, those that it gains at the next tick, and what they start by themselves. */
+/* Processes of a job are set one by one, those that it gains at the next tick, and what they start by themselves.
+ * *ret_seen: how many there are of a job. 0; -errno with a sentence. */
 static int apply_request(struct grain *g, const struct request *r, bool on, struct err *err, unsigned *ret_seen)
 {
 	struct setting s = {.g = g, .on = on, .err = err};

@@ -188,6 +188,7 @@ static void emit_missed_gap(struct logs *l, struct log *g)
 	g->missed_said = l->now;
 }
 
+/* The user's log begins a session; g->failed and no g->w: it could not, which is told once. */
 static void begin_session(struct logs *l, struct log *g)
 {
 	char home[4096 + 64], day[16], host[LOG_PLACE_HOST];
@@ -218,6 +219,7 @@ static void begin_session(struct logs *l, struct log *g)
 	emit_missed_gap(l, g);
 }
 
+/* Nothing where none is open. */
 static void end_log_session(struct logs *l, struct log *g)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = l->now};
@@ -262,6 +264,7 @@ static struct account *find_or_add_account(struct logs *l, uint32_t uid)
 	return a;
 }
 
+/* NULL: no memory. */
 static struct log *find_or_add_log(struct logs *l, uint32_t uid)
 {
 	struct log *g = l->last && l->last->uid == uid ? l->last : l->list;
@@ -439,6 +442,7 @@ static bool has_log_file(const struct log *g)
 
 /* ---- the budget ---- */
 
+/* Is a log of that user being written in the folder? */
 static bool in_use(void *arg, uint32_t uid, const char *folder)
 {
 	const struct logs *l = arg;

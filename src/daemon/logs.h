@@ -36,6 +36,7 @@ struct logs_hooks {
 	void (*trouble)(void *arg, uint32_t uid, const char *text); /* it cannot be written; once each time; may be NULL */
 };
 
+/* ret is to be closed. 0; -errno with a sentence. */
 int logs_open(const struct logs_options *o, const struct logs_hooks *h, struct err *err, struct logs **ret);
 /* Closes all in good order. */
 void logs_close(struct logs *l);

@@ -81,7 +81,7 @@ static int receive_reply(int sock, unsigned wait_ms, char *room, size_t size, in
 	return n ? (int)n : -ECONNRESET;
 }
 
-/* Connects, asks, and waits for the answer, wait_ms at most. */
+/* Connects, asks, and waits for the answer, wait_ms at most. Its length, or -errno with a sentence. */
 static int ask_once(const char *question, unsigned wait_ms, struct err *err, char *room, int *ret_fd)
 {
 	int sock = open_socket(err);
@@ -99,7 +99,7 @@ static int ask_once(const char *question, unsigned wait_ms, struct err *err, cha
 }
 
 /* As ask_once, but asks again while the daemon is busy: whoever has all the room is put out after five seconds
- * (control.h). */
+ * (control.h). Its length, or -errno with a sentence; -EBUSY: it was busy all the time. */
 static int ask_patiently(const char *question, unsigned wait_ms, struct err *err, char *room, int *ret_fd)
 {
 	for (unsigned tries = 1; tries <= 40; tries++) {

@@ -50,6 +50,7 @@ static int64_t day_begin(const char *name)
 
 /* ---- what there is ---- */
 
+/* Sets its bytes, and when it was first and last written; what cannot be read does not count. */
 static void measure_folder(struct folder *f)
 {
 	DIR *d = opendir(f->path);
@@ -71,6 +72,7 @@ static void measure_folder(struct folder *f)
 	f->last = f->last > f->first ? f->last : f->first;
 }
 
+/* What is no day's folder, or finds no memory, is left out. */
 static void folders_append(struct folders *all, const char *path, uint32_t uid)
 {
 	const char *slash = strrchr(path, '/');
@@ -209,6 +211,7 @@ uint64_t shares_share(const struct shares *s, const struct shares_limits *l)
 	return share;
 }
 
+/* Sums by account; indexes count, too. */
 static void add_up(struct shares *s, const struct folders *all, const char *base)
 {
 	uint32_t before = UINT32_MAX;

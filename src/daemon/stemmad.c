@@ -64,6 +64,7 @@ static void add_rule(void *arg, const char *row)
 		stemmad_say("%s", err.text);
 }
 
+/* No memory: it is left out. */
 static void texts_append(void *arg, const char *item)
 {
 	struct texts *t = arg;
@@ -210,6 +211,7 @@ static void format_stats(void *arg, const char *operands, struct buf *out)
 		figures_table(d->figures, &now, 60, out);
 }
 
+/* For control; out: the launcher, if that is asked for. 0; -errno with a sentence. */
 static int change_granularity(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out,
                               struct err *err)
 {
@@ -267,6 +269,7 @@ static void reload_settings(struct stemmad *d)
 	stemmad_say(read ? "settings were reread" : "settings are unchanged");
 }
 
+/* All signals that wait. */
 static void handle_signal_fd(struct stemmad *d)
 {
 	struct signalfd_siginfo si;
@@ -358,7 +361,7 @@ static void mark_user_known(void *arg, uint32_t uid)
 	node_known(d->node, uid);
 }
 
-/* The rules and lists that the settings have, and room for figures. */
+/* The rules and lists that the settings have, and room for figures. 0, -ENOMEM. */
 static int take_settings(struct stemmad *d)
 {
 	const struct settings *s = &d->settings;
@@ -373,6 +376,7 @@ static int take_settings(struct stemmad *d)
 	return 0;
 }
 
+/* 0; -errno with a sentence. */
 static int open_tracer(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -384,6 +388,7 @@ static int open_tracer(struct stemmad *d, struct err *err)
 	return tracer_open(&o, &d->tracer, err);
 }
 
+/* 0, -ENOMEM. */
 static int make_node(struct stemmad *d)
 {
 	struct node_options o = {.keep_all = !strcmp(settings_text(&d->settings, SETTING_keep), "all"),
@@ -396,6 +401,7 @@ static int make_node(struct stemmad *d)
 	return d->node ? 0 : -ENOMEM;
 }
 
+/* 0; -errno with a sentence. */
 static int open_logs(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -429,7 +435,7 @@ static void take_up(struct stemmad *d, int64_t began)
 		stemmad_save_state(d, began, false);
 }
 
-/* What the loop waits for, but for the socket. */
+/* What the loop waits for, but for the socket. 0; -errno with a sentence. */
 static int open_loop(struct stemmad *d, struct err *err)
 {
 	sigset_t set;
@@ -449,6 +455,7 @@ static int open_loop(struct stemmad *d, struct err *err)
 	return 0;
 }
 
+/* 0; -errno with a sentence. */
 static int open_socket(struct stemmad *d, struct err *err)
 {
 	const struct settings *s = &d->settings;
@@ -526,6 +533,7 @@ static void stop_daemon(struct stemmad *d)
 	release_setting_texts(&d->options);
 }
 
+/* Prints what the daemon that runs says. 0, or the status to end with. */
 static int ask_stats(const char *operands)
 {
 	struct err err = {0};

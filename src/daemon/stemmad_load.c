@@ -79,6 +79,7 @@ void stemmad_tell_passed(struct stemmad *d, int64_t now)
 
 /* ---- too much ---- */
 
+/* The load has changed the granularity: sets it, tells of it, and of what caused it, and leaves a gap. */
 static void take_step(struct stemmad *d, enum load_step before, const char *why)
 {
 	struct err err = {0};

@@ -32,6 +32,7 @@ int64_t world_boot(void)
 
 static struct helper *helper; /* who looks */
 
+/* path: as the kernel gives it: pipes and memory have no real one. */
 static unsigned kind_of_statx(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
@@ -103,6 +104,7 @@ static void learn_nameless(void)
 			close(fd[i / 2][i % 2]);
 }
 
+/* A pipe or socket, which no path leads to. False: it is none. */
 static bool is_nameless(const struct tracer_fileid *id, struct node_found *ret)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -159,7 +161,7 @@ static const struct fs_domain *find_domain(void *arg, uint64_t dev)
 
 /* ---- names ---- */
 
-/* The files alone: a name service may ask another machine, and wait. */
+/* The files alone: a name service may ask another machine, and wait. False: there is none. */
 static bool find_passwd_entry(uint32_t uid, const char *name, struct passwd *ret)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -229,6 +231,7 @@ bool world_has_group(const char *group)
 	return gr;
 }
 
+/* For the node: names of user and group, or #NUMBER. */
 static void group_names_user(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
 {
 	(void)arg;
