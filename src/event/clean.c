@@ -47,7 +47,7 @@ static void append_cleaned(enum how how, struct redact *r, struct buf *out, stru
 	}
 }
 
-/* 1 if it changed: *s is a place in bytes then, made a pointer at the end. */
+/* 1 if it changed: *s is a place in bytes then, made a pointer at the end. 0, -ENOMEM. */
 static int clean_str(const struct row *row, struct redact *r, struct event_clean *room, struct str *s)
 {
 	size_t at = room->bytes.n;
@@ -65,7 +65,7 @@ static int clean_str(const struct row *row, struct redact *r, struct event_clean
 	return 1;
 }
 
-/* The list's items as places in bytes, all of them, where one changed. */
+/* The list's items as places in bytes, all of them, where one changed. 1 if so; 0, -ENOMEM. */
 static int clean_list(const struct row *row, struct redact *r, struct event_clean *room, struct strlist *l)
 {
 	size_t bytes = room->bytes.n, first = room->items.n;

@@ -112,6 +112,7 @@ static void put_list(struct buf *out, struct strlist l, int64_t now)
 		put_str(out, l.items[i], now);
 }
 
+/* 0 at the end of the bytes: older events are shorter. False: it is damaged. */
 static inline bool get_u64(const unsigned char **p, const unsigned char *end, int64_t now, uint64_t *ret)
 {
 	(void)now;
@@ -131,6 +132,7 @@ static inline __attribute__((unused)) bool get_i64(const unsigned char **p, cons
 	return true;
 }
 
+/* As get_u64; TIME_NONE at the end. */
 static inline bool get_time(const unsigned char **p, const unsigned char *end, int64_t now, int64_t *ret)
 {
 	uint64_t v;
@@ -144,6 +146,7 @@ static inline bool get_time(const unsigned char **p, const unsigned char *end, i
 	return true;
 }
 
+/* As get_u64; it stays where it is. */
 static bool get_str(const unsigned char **p, const unsigned char *end, int64_t now, struct str *ret)
 {
 	uint64_t n;
@@ -172,7 +175,7 @@ static bool get_id(const unsigned char **p, const unsigned char *end, int64_t no
 	return true;
 }
 
-/* The strings stay where they are, encoded; strlist_next reads them. */
+/* The strings stay where they are, encoded; strlist_next reads them. False: it is damaged. */
 static bool get_list(const unsigned char **p, const unsigned char *end, int64_t now, struct strlist *ret)
 {
 	uint64_t count;
@@ -251,7 +254,7 @@ static inline bool lacks_list(struct strlist v)
 	return v.count == 0;
 }
 
-/* Fields at the end that a reader gives of itself are left out. */
+/* Fields at the end that a reader gives of itself are left out. 0; -EINVAL: it is no kind. No memory: out->failed. */
 static int put_fields(struct buf *out, const struct event *ev)
 {
 	size_t kept = out->n;

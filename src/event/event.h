@@ -111,6 +111,7 @@ struct event {
 	};
 };
 
+/* "?" of a newer version's. Never NULL. */
 const char *event_kind_name(uint64_t kind); /* "?" when not known */
 
 /* Appends ev to out, its time relative to `before`. Returns 0, -EINVAL for a kind that is not in the table, -ENOMEM. */

@@ -192,7 +192,7 @@ int log_lease_take(const char *home, const char *host, const char *day, struct e
 	return r == 1 ? 0 : err_set(err, r < 0 ? -r : EUSERS, "cannot lease a log slot");
 }
 
-/* lock_slot, for so long. */
+/* lock_slot, for so long. *wait_ms: what is left. 0; -EWOULDBLOCK; -errno. */
 static int wait_slot(int dir, const char *home, const char *host, const char *day, unsigned slot, unsigned *wait_ms,
                      int *ret_fd)
 {

@@ -15,7 +15,8 @@
 /* In how many places a writer may have its lock files. */
 #define LOG_LEASE_PLACES 7
 
-/* home: the store's real path; host and day: names of directories below it. Closing *ret_fd ends the lease. */
+/* home: the store's real path; host and day: names of directories below it. Closing *ret_fd ends the lease. 0; -errno
+ * with a sentence. */
 int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
                    unsigned *ret_slot);
 

@@ -138,6 +138,7 @@ static bool get_shortest_varint(const unsigned char **p, const unsigned char *en
 	return varint_get(p, end, ret) && (size_t)(*p - from) == varint_size(*ret);
 }
 
+/* False: it is damaged. */
 static bool get_bytes(const unsigned char **p, const unsigned char *end, struct str *ret)
 {
 	uint64_t n;
@@ -394,7 +395,7 @@ static bool unpack_list(const unsigned char **p, const unsigned char *end, struc
 	return true;
 }
 
-/* A field to the end of the body; its string is said by where it begins there. */
+/* A field to the end of the body; its string is said by where it begins there. False: it is damaged. */
 static bool unpack_field(struct context *c, const unsigned char **p, const unsigned char *end, char type, bool there,
                          const struct last *l, unsigned i, int64_t time, struct buf *body, struct field *ret)
 {
@@ -440,7 +441,7 @@ static bool unpack_field(struct context *c, const unsigned char **p, const unsig
 	return true;
 }
 
-/* An event to the end of out, which has room for `plain` bytes and does not move. */
+/* An event to the end of out, which has room for `plain` bytes and does not move. 0; -EBADMSG; -ENOMEM. */
 static int unpack_parts(struct context *c, const struct shape *s, const unsigned char **p, const unsigned char *end,
                         size_t plain, struct buf *body, struct buf *out)
 {

@@ -29,8 +29,9 @@ struct log_damage {
 	uint64_t bad_events; /* frames whose events could not all be decoded */
 };
 
+/* 0; -errno with a sentence. */
 int log_reader_open(const char *path, struct err *err, struct log_reader **ret);
-/* Takes over fd when it succeeds. */
+/* Takes over fd when it succeeds. 0; -errno with a sentence. */
 int log_reader_fdopen(int fd, struct err *err, struct log_reader **ret);
 /* Bytes in memory, not copied (fuzzing). */
 int log_reader_memopen(const void *p, size_t n, struct log_reader **ret);
@@ -40,7 +41,8 @@ void log_reader_seek(struct log_reader *r, uint64_t offset);
 int log_reader_frame(struct log_reader *r, struct log_frame_info *ret);
 /* The header that begins at offset, if one could: 1, 0, -errno. No event of the current frame can be read after. */
 int log_reader_header(struct log_reader *r, uint64_t offset, struct log_frame *ret);
-/* The next event of the current frame, with writer and seq filled. 1, or 0 at its end. */
+/* The next event of the current frame, with writer and seq filled. 1, or 0 at its end. log_reader_close: NULL is none.
+ * */
 int log_reader_event(struct log_reader *r, struct event *ret);
 const struct log_damage *log_reader_damage(const struct log_reader *r);
 void log_reader_close(struct log_reader *r);

@@ -52,7 +52,8 @@ static bool has_parent(const char *home)
 }
 
 /* The file in the record's folder, made anew. Whoever has put a folder of the record's name there meanwhile must be
- * this user. */
+ * this user. A descriptor, and *ret_path, which is the caller's; -ENOENT: the record's folder cannot be there; -errno.
+ * */
 static int recreate_segment(const char *home, const char *folder, const char *name, char **ret_path)
 {
 	if (!has_parent(home))

@@ -150,7 +150,7 @@ static int report_unwritable(struct err *err, int errnum, const char *path)
 	return r;
 }
 
-/* home's real path (free it), the directory made where missing. */
+/* home's real path (free it), the directory made where missing. 0; -errno with a sentence. */
 static int real_home(const char *home, struct err *err, char **ret)
 {
 	char *real = realpath(home, NULL);

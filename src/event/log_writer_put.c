@@ -79,7 +79,7 @@ int log_writer_put(struct log_writer *w, const void *at, size_t n)
 	return r;
 }
 
-/* The frames that wait, as far as the disk takes them; another thread may be at that already. */
+/* The frames that wait, as far as the disk takes them; another thread may be at that already. 0, -errno. */
 static int write_queue(struct log_writer *w)
 {
 	int r = 0;
@@ -192,7 +192,7 @@ int log_writer_settle(struct log_writer *w)
 	return r;
 }
 
-/* The segment, its directory, and those above up to the record's, which may be new. */
+/* The segment, its directory, and those above up to the record's, which may be new. 0; the first -errno. */
 int log_writer_sync(struct log_writer *w)
 {
 	enum { ABOVE = 3 }; /* <home>/logs/<host>/<day> */
