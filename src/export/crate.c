@@ -83,6 +83,7 @@ static int zip_error(struct crate *c, struct err *err)
 	return err_set(err, e > 0 ? e : EIO, "cannot write '%s'", c->path);
 }
 
+/* 0; -errno with a sentence. */
 static int zip_open(struct crate *c, struct err *err)
 {
 	if (!crate_can_zip())
@@ -107,6 +108,7 @@ static int zip_open(struct crate *c, struct err *err)
 	return 0;
 }
 
+/* 0; -EBUSY: the file became shorter; -errno; with a sentence. */
 static int zip_put(struct crate *c, const char *name, int fd, uint64_t size, struct err *err)
 {
 	struct archive_entry *e = lib.archive_entry_new();
@@ -139,6 +141,7 @@ static int zip_put(struct crate *c, const char *name, int fd, uint64_t size, str
 	return r;
 }
 
+/* r: 0: the archive gets its name. r, or -errno with a sentence. */
 static int zip_close(struct crate *c, int r, struct err *err)
 {
 	if (c->zip) {
@@ -199,6 +202,7 @@ int crate_open(const char *path, struct err *err, struct crate **ret)
 	return 0;
 }
 
+/* As zip_put. */
 static int dir_put(struct crate *c, const char *name, int fd, uint64_t size, struct err *err)
 {
 	int to, r = export_dir_file(&c->dir, name, err, &to);

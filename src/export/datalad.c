@@ -67,6 +67,7 @@ static void format_relative_path(struct str cwd, struct str path, struct buf *b)
 	buf_str(b, str_n(path.p + same + 1, path.n - same - 1));
 }
 
+/* 0, also where it is none of the dataset; -errno. Files outside of it are listed. */
 static int add_file_to_record(struct prov_source *p, const struct work *w, const struct work_file *wf, struct record *d)
 {
 	struct version_info v;
@@ -92,6 +93,7 @@ static int add_file_to_record(struct prov_source *p, const struct work *w, const
 	return texts_set_add(wf->output ? &d->outputs : wf->code ? &d->extra : &d->inputs, f.path, 0, 0);
 }
 
+/* 0, -errno. */
 static int collect_record_files(struct prov_source *p, const struct work *w, struct record *d)
 {
 	int r = 0;
@@ -119,6 +121,7 @@ static void escape_for_datalad(struct str s, bool path, struct buf *b)
 	}
 }
 
+/* One word alone is quoted, for datalad takes it for a line of the shell. */
 static void write_record_command(struct jsonw *j, const struct run_info *run)
 {
 	struct buf text = {0}, quoted = {0};
@@ -140,6 +143,7 @@ static void write_record_command(struct jsonw *j, const struct run_info *run)
 	buf_release(&quoted);
 }
 
+/* but: those are left out, NULL none. */
 static void put_paths(struct jsonw *j, const char *name, const struct record *d, const struct texts_set *t,
                       const struct texts_set *but)
 {
@@ -218,7 +222,7 @@ static void write_datalad_record(struct out *out, const struct record *d, const 
 	buf_release(&text);
 }
 
-/* The one run of what was selected. */
+/* The one run of what was selected. 0; -EINVAL with a sentence: none, or several. */
 static int find_single_run(const struct work *w, struct err *err, store_id *ret)
 {
 	*ret = 0;
@@ -237,6 +241,7 @@ static int find_single_run(const struct work *w, struct err *err, store_id *ret)
 	return 0;
 }
 
+/* One run; -EINVAL: none or several were selected. */
 int export_datalad_run(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct work w;

@@ -38,6 +38,7 @@ static store_id edge_key(enum prov_kind kind, store_id from, store_id to)
 	return hash_more(1, of, sizeof(of));
 }
 
+/* What is to stand out, and all that it came from. 0; -errno with a sentence. */
 static int find_highlight(struct picture *d, const struct export_options *o, struct err *err)
 {
 	static const enum prov_kind kinds[] = {[LINEAGE_USED] = PROV_used,
@@ -132,7 +133,7 @@ static int picture_status(struct picture *d)
 	return d->text.failed || d->cluster.failed || d->node.failed ? -ENOMEM : -d->out->error;
 }
 
-/* Versions come behind their file. */
+/* Versions come behind their file. 0; -errno: picture_status. */
 static int write_dot_entity(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
@@ -223,7 +224,7 @@ static void write_execution_node(struct picture *d, struct out *node, const stru
 	out_text(node, "]\n");
 }
 
-/* An image before any exec that neither used nor wrote anything is no node. */
+/* An image before any exec that neither used nor wrote anything is no node. 0, -errno. */
 static int write_dot_execution(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
@@ -257,6 +258,7 @@ static bool is_highlighted_edge(const struct picture *d, const struct prov_state
 	return idset_has(&d->edges, edge_key(st->kind, st->what, st->other));
 }
 
+/* Arrows go from what was first. 0, -errno. */
 static int write_dot_edge(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
@@ -285,6 +287,7 @@ static int write_dot_edge(void *arg, const struct prov_statement *st)
 	return picture_status(d);
 }
 
+/* 0; -errno, with a sentence but for out->error. */
 static int write_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct picture d = {.out = out, .p = p};
@@ -323,7 +326,8 @@ int export_dot(struct prov_source *p, struct out *out, const struct export_optio
 	return write_dot(p, out, o, err);
 }
 
-/* Starts dot with its standard input from a pipe, whose other end is *ret, and its output to fd. */
+/* Starts dot with its standard input from a pipe, whose other end is *ret, and its output to fd. 0, -errno; both are
+ * the caller's. */
 static int start_dot(int fd, pid_t *ret_pid, int *ret)
 {
 	int ends[2];
@@ -340,6 +344,7 @@ static int start_dot(int fd, pid_t *ret_pid, int *ret)
 	return 0;
 }
 
+/* Graphviz writes into out->fd, so out must be empty. */
 int export_svg(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct out to;

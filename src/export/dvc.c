@@ -103,7 +103,7 @@ static int load_version_file(struct stages *t, store_id version, struct version_
 }
 
 /* Marks who wrote something that still has its name; where stages are known, whose output a path is: of those that
- * belong to one the writer that ended last. */
+ * belong to one the writer that ended last. 0, -errno. */
 static int collect_outputs(struct stages *t)
 {
 	struct version_info v;
@@ -138,6 +138,8 @@ static bool stands_alone(const struct work *w, const struct work_exec *x)
 	return true;
 }
 
+/* t->top: of each execution the stage that it belongs to, WORK_NONE none; t->failed: what would be one had it not
+ * failed. 0, -ENOMEM. */
 static int find_stages(struct stages *t)
 {
 	struct work *w = &t->w;
@@ -200,6 +202,7 @@ static int made_inside(struct stages *t, size_t stage, store_id version)
 	return r;
 }
 
+/* 0, also where it has no name any more, or is inside the stage alone; -errno. */
 static int add_stage_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
 {
 	struct version_info v;
@@ -290,6 +293,7 @@ static void write_stage_command(struct stages *t, const struct exec_info *x)
 	out_char(t->out, '\n');
 }
 
+/* A stage in YAML; the first one decides the folder that it is all of. 0 or less: -errno. */
 static int put_stage(struct stages *t, size_t stage, const struct files *f)
 {
 	struct exec_info x;
@@ -329,6 +333,7 @@ static int member_cmp(const void *pa, const void *pb)
 	                            : (a->exec > b->exec) - (a->exec < b->exec);
 }
 
+/* Stages that made nothing are left out. 0, -errno. */
 static int put_stages(struct stages *t)
 {
 	size_t n = t->w.n_execs;
@@ -357,7 +362,7 @@ static int put_stages(struct stages *t)
 	return r;
 }
 
-/* What is no stage because it failed. */
+/* What is no stage because it failed. 0, -errno. */
 static int put_failed(struct stages *t)
 {
 	struct exec_info x;

@@ -39,6 +39,7 @@ static const char *const use_name[] = {[USE_INPUT] = "input", [USE_LIBRARY] = "l
 
 /* ---- digests ---- */
 
+/* x->known: a run told it, this one before others, and none of them otherwise. 0, -errno. */
 static int find_recorded_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
                                 struct item *x)
 {
@@ -67,7 +68,7 @@ static int find_recorded_digest(struct statement *t, const struct file_info *f, 
 	return r;
 }
 
-/* Of the file as it lies there, if that is the version. */
+/* Of the file as it lies there, if that is the version. x->known says whether it is. 0 or more, -errno. */
 static int compute_current_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
                                   struct item *x)
 {
@@ -91,6 +92,7 @@ static int compute_current_digest(struct statement *t, const struct file_info *f
 
 /* ---- files ---- */
 
+/* By the last part of the path. */
 static bool is_named_in_argv(const struct strlist *argv, struct str path)
 {
 	const char *slash = memrchr(path.p, '/', path.n);
@@ -117,6 +119,7 @@ static bool is_told_edge(const struct statement *t, const struct edge *e)
 	       (!prov_selection(t->p)->lineage.certain && (e->via == TERM_via_data || e->via == TERM_via_descriptor));
 }
 
+/* 0, also where it is no work of anybody's; -errno. */
 static int append_item(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
 {
 	struct version_info v;
@@ -139,6 +142,7 @@ static int append_item(struct statement *t, const struct exec_info *x, const str
 	return to->path ? 0 : -ENOMEM;
 }
 
+/* 0, -errno. */
 static int append_run_items(struct statement *t)
 {
 	store_id *execs = NULL;
@@ -199,7 +203,8 @@ static bool is_last_made(const struct item *v, size_t n, size_t i, size_t next)
 	return true;
 }
 
-/* Of each version one, of each file that was made the last, and only what stayed. */
+/* Of each version one, of each file that was made the last, and only what stayed. end: of the run. Sorted by path. 0,
+ * -errno. */
 static int reduce_items(struct statement *t, int64_t end)
 {
 	struct item *v = t->items.v;
@@ -269,6 +274,7 @@ static void put_uri(struct jsonw *j, struct str host, const char *path)
 	j->comma = true;
 }
 
+/* How many were written; of what was made only those with a digest. */
 static size_t write_item_list(struct jsonw *j, const struct statement *t, const struct run_info *run, bool made)
 {
 	size_t n = 0;
@@ -379,6 +385,7 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	jsonw_release(&j);
 }
 
+/* 0; -ENOENT: there is no such run; -EINVAL: no output has a digest; -errno; with a sentence. */
 static int collect_run_items(struct statement *t, struct err *err)
 {
 	struct run_info run;
@@ -405,6 +412,7 @@ static int collect_run_items(struct statement *t, struct err *err)
 	return -EINVAL;
 }
 
+/* One run; -EINVAL: something else was selected. *o->left_out: outputs without a digest. */
 int export_in_toto(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	const struct prov_select *sel = prov_selection(p);

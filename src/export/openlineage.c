@@ -261,6 +261,7 @@ static void finish_run_events(struct events *e)
 	e->open = false;
 }
 
+/* 0, also where the record does not have it; -errno. */
 static int write_dataset(struct events *e, struct jsonw *j, store_id version, bool output)
 {
 	struct version_info v;
@@ -299,6 +300,7 @@ static int write_dataset(struct events *e, struct jsonw *j, store_id version, bo
 	return 0;
 }
 
+/* 0, -errno. A statement goes to the activity before it. */
 static int write_openlineage_statement(void *arg, const struct prov_statement *st)
 {
 	struct events *e = arg;

@@ -28,6 +28,7 @@ static void write_json_name(struct jsonw *j, const char *prefix, struct str loca
 	close_typed_json(j, "prov:QUALIFIED_NAME");
 }
 
+/* What is no UTF-8 is written as base64, too. */
 static void write_json_attribute(struct jsonw *j, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
@@ -109,6 +110,7 @@ static void write_json_relation(struct jsonw *j, const struct prov_statement *st
 	write_json_time(j, "time", st->start);
 }
 
+/* 0, -errno. */
 static int write_json_statement(void *arg, const struct prov_statement *st)
 {
 	struct document *d = arg;

@@ -107,6 +107,7 @@ static void value_close(struct jsonw *j)
 	jsonw_close(j, ']');
 }
 
+/* What is no UTF-8 is written as base64, too. */
 static void write_jsonld_attribute(struct jsonw *j, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
@@ -210,6 +211,7 @@ static void write_direct_relations(struct jsonld *d)
 	buf_reset(&d->objects);
 }
 
+/* Kept until the subject or the kind changes; the same object once, if it comes again at once. */
 static void keep_direct_relation(struct jsonld *d, const struct prov_statement *st)
 {
 	const size_t n = st->object.n + 1;
@@ -223,6 +225,7 @@ static void keep_direct_relation(struct jsonld *d, const struct prov_statement *
 	buf_char(&d->objects, '\0');
 }
 
+/* 0, -errno. */
 static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 {
 	struct jsonld *d = arg;

@@ -43,6 +43,7 @@ static void attribute_name(struct notation *n, bool *first, const char *prefix, 
 	out_char(n->out, '=');
 }
 
+/* What is no UTF-8 is written as base64, too. */
 static void write_provn_attribute(struct notation *n, bool *first, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
@@ -105,6 +106,7 @@ static void time_or_marker(struct notation *n, int64_t t)
 		out_time(n->out, t);
 }
 
+/* 0, -errno. */
 static int write_provn_statement(void *arg, const struct prov_statement *st)
 {
 	struct notation *n = arg;

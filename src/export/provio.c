@@ -215,7 +215,7 @@ static int write_provio_object(struct writer *w, store_id file, struct pubid *re
 	return r < 0 ? r : 1;
 }
 
-/* A version of it, where the document has it. */
+/* A version of it, where the document has it. 1 and its id in *ret; 0: it does not, and *ret is ""; -errno. */
 static int write_provio_version(struct writer *w, store_id id, struct pubid *ret)
 {
 	struct version_info v;
@@ -358,6 +358,7 @@ static bool is_uncounted(const struct writer *w, const struct edge *e, bool made
 	return !idmap_find(versions, e->to << 1 | made) && prov_has_version(w->p, e->to);
 }
 
+/* An access of which no calls are known. pub: the execution's id. 0, also where the record does not have it; -errno. */
 static int write_uncounted_access(struct writer *w, const struct edge *e, const char *pub, bool made)
 {
 	struct version_info v;
@@ -539,7 +540,7 @@ static void write_double_value(struct writer *w, double v)
 	out_text(w->out, "^^xsd:double");
 }
 
-/* A setting or type that a program told, with the figures that its run came to. */
+/* A setting or type that a program told, with the figures that its run came to. 0, also where it is neither; -errno. */
 static int write_configuration(struct writer *w, struct app_log *d, const struct provio_settings *settings, size_t word,
                                const char *ulid)
 {
@@ -592,7 +593,7 @@ static int write_metric(struct writer *w, struct app_log *d, const struct report
 	return r;
 }
 
-/* Configurations, each with the figures that its run came to. */
+/* Configurations, each with the figures that its run came to. 0, -errno. */
 static int write_configurations(struct writer *w, store_id run, const char *ulid)
 {
 	struct app_log d;
@@ -631,7 +632,7 @@ static bool belongs_to_told(const struct writer *w, const struct file_info *f)
 	return f->kind == TERM_kind_directory && idmap_find(&w->folders, hash_str(f->path) | 1);
 }
 
-/* About 1 us for each file of the record, also where only a part of it is exported. */
+/* About 1 us for each file of the record, also where only a part of it is exported. 0, -errno. */
 static int write_named_things(struct writer *w)
 {
 	const struct prov_select *o = prov_selection(w->p);

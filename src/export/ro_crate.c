@@ -51,7 +51,7 @@ struct maker {
 
 /* ---- files ---- */
 
-/* A path below which nothing can lead out of the crate. */
+/* A path below which nothing can lead out of the crate. False, too, of a relative one. */
 static bool is_plain_path(struct str path)
 {
 	if (!path.n || path.p[0] != '/')
@@ -66,6 +66,7 @@ static bool is_plain_path(struct str path)
 	return true;
 }
 
+/* m->received: somebody else's run is among what was selected. Always 0. */
 static int is_received(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -122,6 +123,8 @@ static const char *open_version(const struct maker *m, const struct version_info
 	return NULL;
 }
 
+/* 0 with *ret_why: it is not as it was recorded, and stays out; -EBUSY: it changed meanwhile; -errno; with a sentence.
+ * */
 static int copy_version(struct maker *m, const struct version_info *v, const struct file_info *f, const char **ret_why,
                         struct err *err)
 {
@@ -199,6 +202,7 @@ static bool is_version(const struct prov_statement *st)
 	return strcmp(st->type, "File") != 0;
 }
 
+/* 0, -errno. What cannot be copied counts in m->left_out. */
 static int copy_one(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -215,6 +219,7 @@ static int copy_one(void *arg, const struct prov_statement *st)
 	return r;
 }
 
+/* 0, -errno. */
 static int write_part_reference(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -229,7 +234,7 @@ static int write_part_reference(void *arg, const struct prov_statement *st)
 	return jsonw_error(&m->j);
 }
 
-/* The executions that are told: those of a program, and others with data. */
+/* The executions that are told: those of a program, and others with data. 0, -errno. */
 static int write_mention_reference(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -273,6 +278,7 @@ static void write_software_version(struct maker *m, store_id file, struct str pa
 		jsonw_pair_cstr(&m->j, "softwareVersion", version);
 }
 
+/* 0, -errno. */
 static int write_crate_agent(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -292,6 +298,7 @@ static int write_crate_agent(void *arg, const struct prov_statement *st)
 	return jsonw_error(j);
 }
 
+/* A version, and why it is not in the crate, if it is not. 0, -errno. */
 static int write_crate_data(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -368,6 +375,7 @@ static bool is_script(const struct maker *m, const struct file_info *f)
 	return script.n && is_data(f) && (str_eq(script, f->path) || str_is(script, f->pub.text));
 }
 
+/* Notes which versions were run as scripts. 0, -errno. */
 static int collect_script(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -383,6 +391,7 @@ static int collect_script(void *arg, const struct prov_statement *st)
 
 /* ---- actions ---- */
 
+/* The beginning of the action into m->head, which is written when it is known that it is shown. */
 static void action_head(struct maker *m, const struct prov_statement *st)
 {
 	struct out head = out_into(&m->head);
@@ -440,7 +449,7 @@ static void action_begin(struct maker *m)
 	j->comma = true;
 }
 
-/* The script that it ran, else its program. */
+/* The script that it ran, else its program. 0, -errno. */
 static int write_instrument(struct maker *m)
 {
 	struct version_info v;
@@ -456,6 +465,7 @@ static int write_instrument(struct maker *m)
 	return r < 0 ? r : 0;
 }
 
+/* 0, also where none is open; -errno. */
 static int action_end(struct maker *m)
 {
 	if (!m->open)
@@ -467,7 +477,8 @@ static int action_end(struct maker *m)
 	return r;
 }
 
-/* The action of an execution begins; that of a process without a program when it is known that it has files. */
+/* The action of an execution begins; that of a process without a program when it is known that it has files. 0, -errno.
+ * */
 static int begin_action(struct maker *m, const struct prov_statement *st)
 {
 	int r = action_end(m);
@@ -496,6 +507,7 @@ static int write_action_agent(struct maker *m, const struct prov_statement *st)
 	return m->instrument.failed ? -ENOMEM : jsonw_error(&m->j);
 }
 
+/* 0, also for what is not shown; -errno. */
 static int write_crate_action(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
@@ -562,6 +574,7 @@ static int append_run_notes(void *arg, const struct prov_statement *st)
 	return m->description.failed ? -ENOMEM : 0;
 }
 
+/* now: the date of publication (ns). 0, -errno. */
 static int write_root_dataset(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
@@ -592,6 +605,7 @@ static int write_root_dataset(struct maker *m, int64_t now)
 	return r;
 }
 
+/* 0, -errno. */
 static int write_crate_metadata(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
@@ -621,7 +635,7 @@ static int write_crate_metadata(struct maker *m, int64_t now)
 	return r ? r : ended;
 }
 
-/* A file without a name, near where the crate will be: it may be large. */
+/* A file without a name, near where the crate will be: it may be large. A descriptor; -1: none can be made. */
 static int scratch_file(const char *target)
 {
 	char *copy = strdup(target), *slash = copy ? strrchr(copy, '/') : NULL;
@@ -638,6 +652,7 @@ static int scratch_file(const char *target)
 	return fd;
 }
 
+/* Into o->target: a folder, or with .zip at its end an archive. *o->left_out: files that are not in it. */
 int export_ro_crate(struct prov_source *p, struct out *unused, const struct export_options *o, struct err *err)
 {
 	struct out out;

@@ -58,6 +58,7 @@ static const struct interpreter *find_interpreter(struct str program)
 	return NULL;
 }
 
+/* list: words with blanks between. */
 static bool list_has(const char *list, struct str word)
 {
 	for (const char *at = list; word.n && *at; at++) {
@@ -86,7 +87,8 @@ static bool takes_text(const struct interpreter *by, struct str option)
 	return list_has(by->text, str_n(last, 2));
 }
 
-/* What an option says of the script; SCRIPT_NONE: nothing. *ret_value: the next argument belongs to it. */
+/* What an option says of the script; SCRIPT_NONE: nothing. *ret_value: the next argument belongs to it. What it does
+ * not know takes no value. */
 static enum script_kind read_option(const struct interpreter *by, struct str option, bool *ret_value)
 {
 	*ret_value = true;

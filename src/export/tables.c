@@ -164,6 +164,7 @@ static void write_table_time(struct tables *t, struct out *o, int64_t at)
 		out_time(o, at);
 }
 
+/* One row; texts that are no UTF-8 also stand exactly in the column base64. 0, -errno. */
 static int write_table_statement(void *arg, const struct prov_statement *st)
 {
 	struct tables *t = arg;
@@ -300,6 +301,7 @@ static int open_table_file(struct export_dir *d, const char *name, struct err *e
 	return 0;
 }
 
+/* r: what is returned if all is well. Nothing where it is not open. */
 static int close_table_file(struct out *o, int r, struct err *err)
 {
 	if (!o->p)
@@ -310,6 +312,7 @@ static int close_table_file(struct out *o, int r, struct err *err)
 	return w < 0 ? err_set(err, -w, "cannot write a table") : r;
 }
 
+/* A folder of four tables and what describes them. 0; -errno with a sentence. */
 static int write_tables(struct prov_source *p, const struct export_options *o, bool tsv, struct err *err)
 {
 	struct tables t = {.tsv = tsv};

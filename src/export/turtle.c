@@ -80,6 +80,7 @@ static void write_rdf_subject(struct rdf *r, struct str id)
 	r->open = false;
 }
 
+/* Begins a triple of the subject; id: "" the blank node. In Turtle the subject stands already. */
 static void write_rdf_predicate(struct rdf *r, struct str id)
 {
 	if (!r->nt) {
@@ -223,6 +224,7 @@ static void write_rdf_element(struct rdf *r, const struct prov_statement *st)
 	subject_end(r);
 }
 
+/* The relation, and a node of its own where more is to be said of it. */
 static void write_rdf_relation(struct rdf *r, const struct prov_statement *st)
 {
 	const struct str none = {0};
@@ -264,6 +266,7 @@ static void write_rdf_relation(struct rdf *r, const struct prov_statement *st)
 	subject_end(r);
 }
 
+/* 0, -errno. */
 static int write_rdf_statement(void *arg, const struct prov_statement *st)
 {
 	struct rdf *r = arg;
@@ -274,6 +277,7 @@ static int write_rdf_statement(void *arg, const struct prov_statement *st)
 	return r->list.failed ? -ENOMEM : -r->out->error;
 }
 
+/* nt: N-Triples. 0; -errno, with a sentence but for out->error. */
 static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err *err)
 {
 	struct rdf r = {.out = out, .nt = nt};

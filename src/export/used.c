@@ -51,6 +51,7 @@ static int compare_chosen_by_time(const void *a, const void *b)
 	return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_store_ids(&x->id, &y->id);
 }
 
+/* Called for each summary; keeps those of the runs that are wanted. 0, -ENOMEM. */
 static int append_chosen_summary(void *arg, const struct summary_info *m)
 {
 	struct used *u = arg;
@@ -66,6 +67,7 @@ static int append_chosen_summary(void *arg, const struct summary_info *m)
 	return 0;
 }
 
+/* Of each run the last one, in order of time. 0, -errno. */
 static int choose_summaries(struct used *u)
 {
 	int rc = store_summaries(u->s, 0, append_chosen_summary, u);
@@ -88,7 +90,7 @@ static char *copy_text(struct str s)
 	return strndup(s.p ? s.p : "", s.n);
 }
 
-/* "key=value" each. */
+/* "key=value" each. False: no memory; what is there is *ret's. */
 static bool copy_summary_pairs(const struct strlist *l, struct summary_pair **ret, size_t *ret_n)
 {
 	struct str s;
@@ -108,7 +110,7 @@ static bool copy_summary_pairs(const struct strlist *l, struct summary_pair **re
 	return true;
 }
 
-/* "name=peak/limit" each. */
+/* "name=peak/limit" each. What is none is left out. False: no memory. */
 static bool copy_exceeded_limits(const struct strlist *l, struct summary *to)
 {
 	struct str s;
@@ -154,6 +156,7 @@ static char *copy_if_any(struct str s, bool *ok)
 	return text;
 }
 
+/* False: no memory; release `to` in any case. */
 static bool fill_summary(struct summary *to, const struct summary_info *m)
 {
 	bool ok = true;
@@ -174,6 +177,7 @@ static bool fill_summary(struct summary *to, const struct summary_info *m)
 	       copy_summary_pairs(&m->labels, &to->label, &to->nlabel);
 }
 
+/* 0, -ENOMEM. What goes wrong with the output is in u->out. */
 static int write_used_summary(struct used *u, const struct summary_info *m)
 {
 	struct summary s;
@@ -202,6 +206,7 @@ static int put_other(void *arg, const struct summary_info *m)
 	return m->run ? 0 : write_used_summary(arg, m);
 }
 
+/* 0, -errno. */
 static int write_used_summaries(struct used *u)
 {
 	int rc = 0;
@@ -214,7 +219,8 @@ static int write_used_summaries(struct used *u)
 
 /* ---- the formats ---- */
 
-/* The runs that were selected, and those of the executions that were, sorted. */
+/* The runs that were selected, and those of the executions that were, sorted. *ret is malloc'ed where it is 0. A run
+ * may stand there more than once. -errno with a sentence, or -ENOMEM. */
 static int runs_of(struct prov_source *p, struct err *err, store_id **ret, size_t *ret_n)
 {
 	const struct prov_select *sel = prov_selection(p);
@@ -237,6 +243,7 @@ static int runs_of(struct prov_source *p, struct err *err, store_id **ret, size_
 	return 0;
 }
 
+/* Everything where nothing was selected. 0; -EINVAL: none was measured; -errno; with a sentence. */
 static int export_used(struct prov_source *p, struct out *out, enum summary_form form, struct err *err)
 {
 	const struct prov_select *sel = prov_selection(p);

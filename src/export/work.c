@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* To the last execution. 0, also where the record does not have it; -errno. */
 static int append_work_file(struct work *w, const struct prov_statement *st)
 {
 	struct version_info v;
@@ -37,6 +38,7 @@ static int append_work_file(struct work *w, const struct prov_statement *st)
 	return 0;
 }
 
+/* 0, -errno. Accesses come behind their execution. */
 static int append_work_statement(void *arg, const struct prov_statement *st)
 {
 	struct work *w = arg;

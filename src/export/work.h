@@ -48,7 +48,8 @@ struct texts_set {
 	size_t n, cap;
 };
 int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner);
-/* Sorts; of equal ones that with the greatest tag stays, then that with the least owner. */
+/* Sorts; of equal ones that with the greatest tag stays, then that with the least owner. texts_set_find: after that;
+ * NULL: it is not there. */
 void texts_set_close(struct texts_set *t);
 struct str texts_set_at(const struct texts_set *t, size_t i);
 const struct text_at *texts_set_find(const struct texts_set *t, struct str s); /* NULL; after close */
@@ -56,7 +57,7 @@ void texts_set_release(struct texts_set *t);
 
 /* A path as seen from a directory: below it relative, else as it is. */
 struct str work_path_from(struct str dir, struct str path);
-/* The words as a line for sh: quoted where they need it. */
+/* The words as a line for sh: quoted where they need it. shell_quote_argument: one word. */
 void shell_quote_arguments(struct buf *b, const struct strlist *argv);
 void shell_quote_argument(struct buf *b, struct str word);
 
