@@ -49,7 +49,7 @@ static int open_segment(struct collect *w, uint32_t segment, struct err *err)
 	return s->path ? log_reader_open(s->path, err, &w->reader) : log_reader_memopen(s->p, s->n, &w->reader);
 }
 
-/* Splits what was passed over into the frames that it held, as far as their headers can still be read. */
+/* Splits what was passed over into the frames that it held, as far as their headers can still be read. 0, -errno. */
 static int add_holes(struct collect *w, uint32_t segment, uint64_t from, uint64_t to)
 {
 	while (from < to) {
@@ -72,7 +72,7 @@ static int add_holes(struct collect *w, uint32_t segment, uint64_t from, uint64_
 }
 
 /* What is no whole frame at the end may still be written: then it is the beginning of a header, or bytes are missing
- * behind one. Else it is damaged. */
+ * behind one. Else it is damaged. 0, -errno. */
 static int add_tail(struct collect *w, uint32_t segment, uint64_t from, uint64_t n)
 {
 	struct log_frame h;

@@ -59,7 +59,7 @@ static inline bool collect_is_full(const struct collect *w)
 /* Adds the whole frames that begin in [from, to) of a segment, until they are enough. *ret_end (may be NULL): where the
  * last whole frame ended, or from. 0 or -errno. */
 int collect_scan(struct collect *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end);
-/* Reads all frames into g, session by session. 0 or -errno. */
+/* Reads all frames into g, session by session. 0 or -errno. collect_release: closes the segment that is open, too. */
 int collect_feed(struct collect *w, struct graph *g, struct err *err);
 void collect_release(struct collect *w);
 

@@ -149,6 +149,7 @@ static void apply_session(struct facts *f, const struct event *ev)
 	s->described = true;
 }
 
+/* No memory: g->failed, as in all that follows. */
 static void apply_run(struct facts *f, const struct event *ev)
 {
 	struct grun *r = vec_add(&f->g->runs);
@@ -390,6 +391,7 @@ static void apply_image(struct facts *f, const struct event *ev)
 		p->exec = id;
 }
 
+/* Of a process that is not known nothing is kept. */
 static void apply_exit(struct facts *f, const struct event *ev)
 {
 	const struct facts_proc *p = facts_proc_numbered(f, ev->proc);
@@ -515,6 +517,7 @@ static void apply_access_end(struct facts *f, const struct event *ev)
 	}
 }
 
+/* Of an access that is not known: it counts in g->unknown_refs. */
 static void apply_io(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;

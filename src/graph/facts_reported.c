@@ -76,7 +76,8 @@ void facts_apply_reported(struct facts *f, const struct event *ev, struct str ru
 }
 
 /* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. It is
- * called as its file is: the name that it had when this was told, if it had one, may not be its last. */
+ * called as its file is: the name that it had when this was told, if it had one, may not be its last. What refers to
+ * nothing counts in g->unknown_refs. */
 void facts_apply_h5(struct facts *f, const struct event *ev)
 {
 	struct event full = *ev;

@@ -308,7 +308,7 @@ static bool is_exact(const struct graph *g, const struct gaccess *a)
 }
 
 /* From the first to the last of the calls that moved bytes, where both are known, else from begin to end; one that
- * appends, creates or truncates begins at its open. */
+ * appends, creates or truncates begins at its open. gaccess_span_exact: never empty. */
 struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a)
 {
 	struct gspan s = {a->start, a->end};
@@ -449,7 +449,7 @@ static int compare_start_order(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* Logs are nearly in time order, so most files' accesses are sorted when they come. */
+/* Logs are nearly in time order, so most files' accesses are sorted when they come. 0; -1: no memory. */
 static int sort_files(struct graph *g)
 {
 	VEC(struct order) o = {0};
@@ -525,7 +525,7 @@ static bool is_recorded_access(const struct graph *g, const uint32_t *at, uint32
 }
 
 /* Of a file's accesses with one key one counts: that which is not told, else the first. Of what was told without a key
- * none counts that the record itself has. The others go to the end. */
+ * none counts that the record itself has. The others go to the end. 0; -1: no memory. */
 static int drop_duplicates(struct graph *g, struct gfile *f)
 {
 	uint32_t *at = g->by_file + f->first_access, n = f->naccess;

@@ -350,7 +350,8 @@ uint32_t graph_session(struct graph *g, uint64_t number);
 uint32_t graph_domain(struct graph *g, uint32_t name);
 /* domain VEC_NONE: the absent file of path. ret_new may be NULL. */
 uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen, uint32_t path, bool *ret_new);
-/* A new process has its execution 0. */
+/* A new process has its execution 0. graph_exec: a process's execution number n, made where it is new; VEC_NONE: no
+ * memory, g->failed. */
 uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid, int64_t started, bool *ret_new);
 uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 

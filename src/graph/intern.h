@@ -46,6 +46,7 @@ static inline struct str intern_get(const struct interner *w, uint32_t id)
 }
 void intern_release(struct interner *w);
 
+/* Longer ones than PATH_SPLIT_MAX, and those without a slash, stay in one piece. VEC_NONE: no memory. */
 uint32_t paths_add(struct paths *p, struct interner *w, struct str path);
 /* The path `base` in directory `parent` (VEC_NONE: a path without a slash). */
 uint32_t paths_child(struct paths *p, struct interner *w, uint32_t parent, uint32_t base);

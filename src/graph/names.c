@@ -221,7 +221,7 @@ static int compare_caches(const void *pa, const void *pb)
 	return (a->source > b->source) - (a->source < b->source);
 }
 
-/* Which files are the sources of which cache files: joins the names of the caches with all names. */
+/* Which files are the sources of which cache files: joins the names of the caches with all names. 0, -ENOMEM. */
 static int find_caches(struct graph *g)
 {
 	VEC(struct source) want = {0};

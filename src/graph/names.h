@@ -7,7 +7,7 @@
 /* Replays graph.name_events in (host, time, session, seq) order into graph.names, and sets the files' flags that come
  * from names (GFILE_CACHE, GFILE_LOCK), and graph.caches. 0 or -ENOMEM. */
 int names_replay(struct graph *g);
-/* Only graph.names. */
+/* Only graph.names. 0, -ENOMEM. */
 int names_replay_events(struct graph *g);
 
 /* GFILE_CACHE and GFILE_LOCK as the path says. */

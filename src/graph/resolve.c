@@ -100,7 +100,7 @@ static bool reads_unobserved_peer(const struct resolver *r, size_t from, size_t 
 	return false;
 }
 
-/* What is outside, or is not there: one version without content. Of a terminal that is what was typed. */
+/* What is outside, or is not there: one version without content. Of a terminal that is what was typed. 0, -ENOMEM. */
 static int resolve_external(struct resolver *r, unsigned kind)
 {
 	struct gversion *v = NULL;
@@ -158,7 +158,7 @@ static size_t component_end(const struct resolver *r, size_t i, unsigned kind, b
 	return i;
 }
 
-/* One version of the accesses from the from-th on. */
+/* One version of the accesses from the from-th on. `to` is not among them. 0, -ENOMEM. */
 static int resolve_component(struct resolver *r, size_t from, size_t to, unsigned kind)
 {
 	bool terminal = kind == TERM_kind_terminal;
@@ -200,7 +200,7 @@ static int resolve_component(struct resolver *r, size_t from, size_t to, unsigne
 	return rc;
 }
 
-/* Pipes, sockets, shared memory, FIFOs, terminals (B8). */
+/* Pipes, sockets, shared memory, FIFOs, terminals (B8). 0, -ENOMEM. */
 static int resolve_stream(struct resolver *r, unsigned kind)
 {
 	int rc = kind == TERM_kind_terminal ? resolve_external(r, kind) : 0;
@@ -227,7 +227,7 @@ static int der_cmp(const void *pa, const void *pb)
 	return (a->n > b->n) - (a->n < b->n);
 }
 
-/* Adds what execution x used of file `source`, begun by `until`, to ders. */
+/* Adds what execution x used of file `source`, begun by `until`, to ders. 0, -ENOMEM. */
 static int cache_sources(struct graph *g, uint32_t x, uint32_t source, int64_t until)
 {
 	const struct gexec *e = &g->execs.v[x];

@@ -87,10 +87,12 @@ static inline const struct gfp *closing_fp(const struct graph *g, const struct g
 	return a->fpe == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fpe];
 }
 
+/* One regular file: what changed unobserved, its versions, who wrote and who read them. 0, -ENOMEM. */
 int resolve_regular(struct resolver *r);
 /* Adds the version, its number set; NULL without memory. */
 struct gversion *resolve_version(struct resolver *r);
-/* Makes the gens of version n from the given accesses (those with gen == n). */
+/* Makes the gens of version n from the given accesses (those with gen == n). Of one execution and part one gen. 0,
+ * -ENOMEM. */
 int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, size_t n);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- rules 2 and 3 ---- */
 
-/* The reads by host (one group where there is no skew), by start, each with the greatest end so far. */
+/* The reads by host (one group where there is no skew), by start, each with the greatest end so far. 0, -ENOMEM. */
 static int make_spans(struct resolver *r)
 {
 	r->spans.n = r->groups.n = 0;
@@ -425,7 +425,7 @@ static int compare_versions_by_start(const void *pa, const void *pb, void *arg)
 }
 
 /* The versions that overlap the read, in version order, into r->found. `started` counts the versions (by start) that
- * began at or before the read; those still open are in r->active. */
+ * began at or before the read; those still open are in r->active. 0, -ENOMEM. Reads must come by their start. */
 static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t *started)
 {
 	struct gspan at = span_of(r, a);
@@ -464,7 +464,7 @@ static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t 
 	return 0;
 }
 
-/* Files the uses of a: the found versions and cur (SIZE_MAX none). */
+/* Files the uses of a: the found versions and cur (SIZE_MAX none). 0, -ENOMEM. */
 static int emit_uses(struct resolver *r, struct gaccess *a, size_t cur)
 {
 	struct graph *g = r->g;

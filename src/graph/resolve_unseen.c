@@ -230,7 +230,7 @@ static int look_at_opening(struct resolver *r, uint32_t i, size_t ended, bool li
 	return rc < 0 || (!rc && !append_unobserved(r, i, false)) ? -ENOMEM : 0;
 }
 
-/* What changed unobserved. Writes must be sorted by their recorded ends. */
+/* What changed unobserved. Writes must be sorted by their recorded ends. 0, -ENOMEM. */
 int resolve_unseen(struct resolver *r)
 {
 	struct living l;
