@@ -14,6 +14,7 @@ struct check_lines {
 	struct check_report report;
 };
 
+/* A constraint that does not hold, or a remark, and the statements that say so, as lines. */
 static void report_violation(void *arg, const struct violation *v)
 {
 	struct check_lines *c = arg;
@@ -41,6 +42,7 @@ static void report_violation(void *arg, const struct violation *v)
 	}
 }
 
+/* 0; -ENOMEM with a sentence. */
 static int check_whole_document(const struct doc *d, check_line *say, void *arg, struct err *err,
                                 struct check_report *ret)
 {

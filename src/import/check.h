@@ -16,7 +16,7 @@ struct check_report {
 typedef void check_line(void *arg, struct str line);
 
 /* The document in a file ("-": standard input), in a notation of doc.h. 0, or -errno with a sentence where it is no
- * document. */
+ * document. check_source: of what was selected of the record. */
 int check_document(const char *path, check_line *say, void *arg, struct err *err, struct check_report *ret);
 int check_source(struct prov_source *p, check_line *say, void *arg, struct err *err, struct check_report *ret);
 

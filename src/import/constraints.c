@@ -49,6 +49,7 @@ struct ones {
 	VEC(struct one) v;
 };
 
+/* Sets *have to what is known of it. False: they are two. */
 static bool strings_agree(const struct doc *d, uint32_t *have, uint32_t more)
 {
 	/* A blank name stands for something: it may be the same as another. */

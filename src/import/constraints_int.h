@@ -23,7 +23,10 @@ struct check {
 
 void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about);
 void check_unique(struct check *c);
+/* What is of two kinds that exclude each other, and what those kinds do not allow. */
 void check_types(struct check *c);
+
+/* Which events must come before which, and that none comes before itself. No memory: c->failed. */
 void check_order(struct check *c);
 
 static inline bool is_blank_node(const struct doc *d, uint32_t word)

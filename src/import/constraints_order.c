@@ -32,6 +32,7 @@ struct order {
 	uint32_t *came, *queue; /* while cycles are told */
 };
 
+/* The event's place, made where it is new. No memory: 0, and o->c->failed. */
 static uint32_t event_index(struct order *o, uint32_t word, unsigned what)
 {
 	uint64_t key = (uint64_t)word << 3 | what;
@@ -92,6 +93,7 @@ static void order_derivation(struct order *o, const struct doc_statement *s, uin
 		not_after(o, event_index(o, use, USE), event_index(o, s->arg[0], GEN), 41, at);
 }
 
+/* Constraints 47 to 49: who acts is there at that time. */
 static void order_agency(struct order *o, const struct doc_statement *s, uint32_t at)
 {
 	const uint8_t *is = o->c->is;
@@ -123,6 +125,7 @@ static void order_agency(struct order *o, const struct doc_statement *s, uint32_
 	}
 }
 
+/* What the statement says of the order of events, each with the number of its constraint. */
 static void add_statement(struct order *o, uint32_t at, const struct map *by_id)
 {
 	const struct doc_statement *s = &o->c->d->st.v[at];
@@ -203,6 +206,7 @@ static int compare_edges_by_ends(const void *pa, const void *pb)
 	return (a->st > b->st) - (a->st < b->st);
 }
 
+/* o->first: where each event's edges begin. False: no memory. */
 static bool sort_edges(struct order *o)
 {
 	size_t n = o->events.n;
@@ -267,7 +271,7 @@ static void search_step(struct order *o, struct search *s)
 		s->low[s->calls[s->depth - 1]] = s->low[v];
 }
 
-/* Strongly connected components (Tarjan 1972), the calls on a stack of our own. */
+/* Strongly connected components (Tarjan 1972), the calls on a stack of our own. False: no memory. */
 static bool find_event_components(struct order *o)
 {
 	size_t n = o->events.n, room = (n + 1) * sizeof(uint32_t);
@@ -325,6 +329,7 @@ static void report_cycle(struct order *o, const struct edge *strict)
 	vec_release(&st);
 }
 
+/* One for each component in which an edge is strict. */
 static void report_cycles(struct order *o)
 {
 	size_t n = o->events.n;
@@ -347,6 +352,7 @@ static void report_cycles(struct order *o)
 	free(o->queue);
 }
 
+/* Times that contradict the order are remarks, no violations. */
 static void report_time_conflicts(struct order *o)
 {
 	for (size_t i = 0; i < o->edges.n; i++) {

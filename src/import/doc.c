@@ -147,7 +147,8 @@ struct clock_time {
 	int year, month, day, hour, minute, second;
 };
 
-/* YYYY-MM-DDTHH:MM:SS, with fields that there are: 24:00:00 is the day's end. It moves *p past it. */
+/* YYYY-MM-DDTHH:MM:SS, with fields that there are: 24:00:00 is the day's end. It moves *p past it. False: it is none.
+ * */
 static bool parse_clock_time(const char **p, const char *end, struct clock_time *ret)
 {
 	int year = parse_fixed_digits(p, end, 4);
@@ -175,7 +176,7 @@ static bool parse_fraction(const char **p, const char *end, int64_t *ret)
 	return true;
 }
 
-/* Z, +HH:MM, -HH:MM, or nothing: seconds before UTC. */
+/* Z, +HH:MM, -HH:MM, or nothing: seconds before UTC. It moves *p past it. False: it is none. */
 static bool parse_zone(const char **p, const char *end, int64_t *ret)
 {
 	*ret = 0;

@@ -83,7 +83,7 @@ static inline struct str doc_str(const struct doc *d, uint32_t word)
 }
 uint32_t doc_intern(struct doc *d, struct str s); /* VEC_NONE without memory */
 /* A new statement, the last one; its attributes are those that doc_attr adds until the next. NULL without memory or
- * where a limit is met. */
+ * where a limit is met. doc_attr: false in the same cases. */
 struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place);
 bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type);
 /* "line 12" or "/used/_:r1": appended. */
@@ -98,15 +98,17 @@ bool doc_time(struct str s, int64_t *ret);
 int doc_read_provn(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 /* Does it begin as PROV-N does? */
 bool doc_is_provn(const void *p, size_t n);
-/* Reads PROV-JSON and PROV-JSONLD. */
+/* Reads PROV-JSON and PROV-JSONLD. 0, -EFBIG, -EBADMSG, -ENOMEM, reported. d has what was read before the error. */
 int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 /* Reads PROV-O in Turtle or N-Triples. -ENOSYS where this was left out when stemma was built. */
 int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 bool doc_has_rdf(void);
-/* One of them, by what the bytes begin with. */
+/* One of them, by what the bytes begin with. 0; -EINVAL: it is none of them, or cannot be read; -ENOMEM; with a
+ * sentence. */
 int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 
-/* The document in a file, or on standard input ("-"); its bytes are left in ret, which the caller releases. */
+/* The document in a file, or on standard input ("-"); its bytes are left in ret, which the caller releases. 0; -EFBIG;
+ * -errno; with a sentence. */
 int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err);
 /* What an export of the source would say, without attributes. */
 struct prov_source;

@@ -46,6 +46,7 @@ struct reading {
 	struct err *err;
 };
 
+/* arg is a struct reading. 0; -errno with a sentence. */
 static int read_forgotten_segment(void *arg, const char *path)
 {
 	const struct reading *x = arg;

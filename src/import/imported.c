@@ -16,7 +16,7 @@ static struct str copy_to_arena(struct imported *t, struct str s)
 	return (struct str){p, s.n};
 }
 
-/* What the four attributes say of each note, in b. */
+/* What the four attributes say of each note, in b. 0; -ENOMEM; as imported_wrong where they do not belong together. */
 static int split_notes(struct imported *t, const struct doc_statement *st, const struct imported_note *like,
                        struct buf b[4])
 {
@@ -50,6 +50,7 @@ static int split_notes(struct imported *t, const struct doc_statement *st, const
 	return 0;
 }
 
+/* Notes of what is not taken in are left out. 0, or as imported_wrong and imported_oom. */
 static int take_notes(struct imported *t, const struct doc_statement *st)
 {
 	struct imported_note like = {.file = VEC_NONE};
@@ -76,6 +77,7 @@ static int take_notes(struct imported *t, const struct doc_statement *st)
 
 /* ---- all of it ---- */
 
+/* t->user: the first agent that is a person, 0 none. */
 static void find_user(struct imported *t)
 {
 	for (size_t i = 0; i < t->d->st.n && !t->user; i++) {
@@ -91,7 +93,7 @@ static void find_user(struct imported *t)
 	}
 }
 
-/* The words by which the document may say what stemma knows. */
+/* The words by which the document may say what stemma knows. 0, -ENOMEM. */
 static int find_words(struct imported *t)
 {
 	struct buf name = {0};
@@ -110,7 +112,7 @@ static int find_words(struct imported *t)
 	return rc;
 }
 
-/* Things first, then who did something, then what they did. */
+/* Things first, then who did something, then what they did. 0, or as imported_wrong and imported_oom. */
 static int take_statements(struct imported *t)
 {
 	int rc = 0;

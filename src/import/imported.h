@@ -162,7 +162,8 @@ struct imported {
 
 /* The value of an attribute, by word (VEC_NONE: no statement has it); 0 none. */
 uint32_t imported_get(const struct imported *t, const struct doc_statement *st, uint32_t name);
-/* The value of an attribute, the exact bytes; "" none. */
+/* The value of an attribute, the exact bytes; "" none. imported_count: false: it is not there, or no number, and *ret
+ * stays. */
 struct str imported_text(struct imported *t, const struct doc_statement *st, enum prov_attr attr);
 bool imported_count(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret);
 bool imported_time(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret);
@@ -180,12 +181,17 @@ int imported_oom(struct imported *t);
 /* ---- imported_entities.c: statement `at` into what it is about; the things of names, made where they are not there
  * ---- */
 
+/* Once for each name. 0, or as imported_wrong and imported_oom. */
 int imported_take_entity(struct imported *t, uint32_t at);
+
 int imported_take_program(struct imported *t, uint32_t at);
+/* Those of forgotten runs are left out. 0, or as imported_wrong and imported_oom. */
 int imported_take_activity(struct imported *t, uint32_t at);
+
 uint32_t imported_activity_of(struct imported *t, uint32_t word); /* VEC_NONE without memory; so the others */
 uint32_t imported_foreign(struct imported *t, uint32_t word, struct str iri);
 uint32_t imported_version_of(struct imported *t, uint32_t word);
+/* By identity, of absent ones by path; made where it is new. VEC_NONE: no memory. */
 uint32_t imported_find_file(struct imported *t, const struct imported_file *like);
 
 /* Has a version's file versions as a regular file has? */
@@ -193,11 +199,14 @@ bool imported_regular(const struct imported *t, uint32_t version);
 
 /* ---- imported_relations.c: after all things ---- */
 
+/* The statement `at`, if it is a relation; one of what was forgotten counts as left out, one that cannot be taken as
+ * passed. 0 then, too. */
 int imported_take_relation(struct imported *t, uint32_t at);
-/* Derivations, when all other relations are taken. */
+/* Derivations, when all other relations are taken. 0, -ENOMEM, reported. */
 int imported_take_derivations(struct imported *t);
 
 int imported_find_version(struct imported *t, uint32_t word, uint32_t *ret);
+/* At the end of its activity's chain; counted with its version. NULL: no memory. Valid until the next one is added. */
 struct imported_access *imported_add_access(struct imported *t, uint32_t activity, uint32_t version, bool write,
                                             uint32_t st);
 
@@ -206,26 +215,30 @@ struct imported_access *imported_add_access(struct imported *t, uint32_t activit
 /* Before all things: which activities are calls, and whose. */
 int imported_provio(struct imported *t);
 void imported_provio_release(struct imported *t);
+/* PROVIO_none, too, for any statement where the document is not PROV-IO's. */
 enum provio_class imported_class(const struct imported *t, const struct doc_statement *st);
 /* The call that a name stands for, NULL none. */
 /* Is it an activity of PROV-IO's tools that nobody did with anything? Each is a call there; without a program and an
  * object the record has no place for it. */
 bool imported_is_stray_call(const struct imported *t, const struct doc_statement *st);
 struct imported_io *imported_io(struct imported *t, uint32_t word);
-/* The entity `word` is the object `of`, or a version of it. */
+/* The entity `word` is the object `of`, or a version of it. Adds a version of the object's file and makes `word` its
+ * name. -ENOMEM, reported. */
 int imported_take_object(struct imported *t, uint32_t word, uint32_t of);
-/* A call used (or made) an entity. */
+/* A call used (or made) an entity. 0 also where nothing is taken: stemma's own activities, and what is no version,
+ * which counts as passed. The access gets the call's start. */
 int imported_take_used(struct imported *t, uint32_t at, struct imported_io *io, uint32_t entity, bool write);
-/* After all relations: what objects were created, read, written, ... by. */
+/* After all relations: what objects were created, read, written, ... by. Statements that name unknown calls count as
+ * passed, those of forgotten ones as left out. 0, -ENOMEM. */
 int imported_take_calls(struct imported *t);
 /* After imported_order: accesses that nothing says the time of may have been at any time since. */
 void imported_open_ends(struct imported *t);
-/* After imported_identify: the figures come to their accesses. */
+/* After imported_identify: the figures come to their accesses. 0, -ENOMEM. Sorts t->io.calls, whose indices change. */
 int imported_attach_calls(struct imported *t);
 
 /* ---- imported_app.c ---- */
 
-/* After all things. */
+/* After all things. 0, -ENOMEM. */
 int imported_take_app_events(struct imported *t);
 /* The event that it is, without what refers to others; lists are what its lists stand in. False: it says nothing. */
 bool imported_fill_app_event(struct imported *t, const struct imported_app_event *s, struct buf lists[3],
@@ -233,8 +246,10 @@ bool imported_fill_app_event(struct imported *t, const struct imported_app_event
 
 /* ---- imported_identify.c: after imported_order ---- */
 
-/* Drops uses that follow from other accesses. */
+/* Drops uses that follow from other accesses. false: no memory. What is dropped leaves its activity's chain, but stays
+ * in t->accesses. */
 bool imported_drop_uses(struct imported *t);
+/* 0, -ENOMEM, reported: marks which accesses make and which close a version, and which states a file had. */
 int imported_identify(struct imported *t);
 
 /* ---- the whole ---- */
@@ -243,7 +258,9 @@ int imported_identify(struct imported *t);
 int imported_collect(struct imported *t);
 /* Times for what has none, so that what was used was made before. -EBADMSG where things go in a circle. */
 int imported_order(struct imported *t);
-/* The events, as frames. hash: of the document; *ret_host: where it comes from. */
+/* The events, as frames. hash: of the document; *ret_host: where it comes from. imported_release: what was imported;
+ * the document stays. -ENOMEM, -E2BIG, reported. Must come last: it changes t's files and activities as it places them.
+ * */
 int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct str *ret_host);
 void imported_release(struct imported *t);
 

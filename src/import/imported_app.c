@@ -44,7 +44,7 @@ static struct str find_first_text(const struct imported *t, const struct doc_sta
 	return s.n ? s : find_iri_text(t, st, b);
 }
 
-/* nth: of PROV-IO's values of one setting. */
+/* nth: of PROV-IO's values of one setting. 0, also for what is left out; -ENOMEM. */
 static int append_app_event(struct imported *t, uint32_t at, enum provio_class class, uint32_t nth)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -69,7 +69,7 @@ static int append_app_event(struct imported *t, uint32_t at, enum provio_class c
 }
 
 /* A setting, once for each value that PROV-IO's tool gave it, and what came of it, which that tool says with it.
- * stemma's own says the same in PROV-IO's words beside its own. */
+ * stemma's own says the same in PROV-IO's words beside its own. 0, -ENOMEM. */
 static int append_setting_events(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -127,6 +127,7 @@ static struct strlist parse_iri_list(const struct imported *t, const struct doc_
 	return (struct strlist){.count = n, .raw = buf_view(b)};
 }
 
+/* False: it is not there, or no number. */
 static bool parse_iri_count(const struct imported *t, const struct doc_statement *st, const char *iri, uint64_t *ret)
 {
 	struct str s = find_iri_text(t, st, iri);

@@ -11,6 +11,7 @@
 
 /* ---- things ---- */
 
+/* Its place, made where it is new; VEC_NONE: no memory. */
 static uint32_t find_process(struct imported *t, struct str boot, uint64_t pidns, uint64_t pid, int64_t started)
 {
 	uint32_t i, hash = doc_hash(hash_mix(hash_str(boot), pidns), pid, (uint64_t)started);
@@ -134,7 +135,7 @@ uint32_t imported_version_of(struct imported *t, uint32_t word)
 
 /* ---- stemma's own things, by their attributes ---- */
 
-/* The file that a File, Version or Stream is of; *ret VEC_NONE where its attributes do not say. */
+/* The file that a File, Version or Stream is of; *ret VEC_NONE where its attributes do not say. 0, -ENOMEM. */
 static int own_file(struct imported *t, const struct doc_statement *st, uint32_t *ret)
 {
 	struct imported_file f = {.kind =
@@ -165,6 +166,7 @@ static int own_file(struct imported *t, const struct doc_statement *st, uint32_t
 	return *ret == VEC_NONE ? imported_oom(t) : 0;
 }
 
+/* The first 16 characters. False: they are no digits. */
 static bool parse_hex16(struct str s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -179,7 +181,7 @@ static bool parse_hex16(struct str s, uint64_t *ret)
 	return true;
 }
 
-/* "0123456789abcdef.17", or "#..." of what nobody was seen to write. */
+/* "0123456789abcdef.17", or "#..." of what nobody was seen to write. False: it is neither. */
 static bool own_ident(struct imported_version *v, struct str s)
 {
 	if (s.n && s.p[0] == '#')
@@ -195,7 +197,8 @@ static bool own_ident(struct imported_version *v, struct str s)
 	return v->by_event;
 }
 
-/* A file of stemma's, or with `version` what was in it at some time. */
+/* A file of stemma's, or with `version` what was in it at some time. 0; as imported_wrong where its identity is not
+ * said; -ENOMEM. */
 static int take_own_entity(struct imported *t, const struct doc_statement *st, bool version)
 {
 	uint32_t file, i;
@@ -247,7 +250,7 @@ int imported_take_entity(struct imported *t, uint32_t at)
 }
 
 /* The agent p... is what a program, the file f..., did: where the file is no entity of the document it says which one
- * it is. */
+ * it is. 0, -ENOMEM. */
 int imported_take_program(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -276,7 +279,8 @@ static int take_run(struct imported *t, const struct doc_statement *st, uint32_t
 	return map_set(&t->run, st->id, (uint32_t)(t->runs.n - 1)) ? 0 : imported_oom(t);
 }
 
-/* An activity that is an execution of stemma's; *ret: its place, VEC_NONE without memory. */
+/* An activity that is an execution of stemma's; *ret: its place, VEC_NONE without memory. 0; as imported_wrong where
+ * its identity is not said. */
 static int take_execution(struct imported *t, const struct doc_statement *st, uint32_t *ret)
 {
 	uint64_t pidns, pid, n, ns;
@@ -305,6 +309,7 @@ static uint32_t take_foreign_activity(struct imported *t, const struct doc_state
 	return i;
 }
 
+/* *ret: its place. 0, or as imported_wrong and imported_oom. */
 static int find_or_take_activity(struct imported *t, const struct doc_statement *st, bool execution, uint32_t *ret)
 {
 	int rc = 0;

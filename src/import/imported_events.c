@@ -16,6 +16,7 @@
 
 /* ---- links ---- */
 
+/* What is the same link, next to each other. */
 static int link_cmp(const void *pa, const void *pb)
 {
 	const struct imported_link *a = pa, *b = pb;
@@ -47,6 +48,7 @@ static uint64_t emit_current_execution(struct imported_writer *w, struct importe
 	return n;
 }
 
+/* Each once; those without a place in time are passed over. 0, or below 0 with what went wrong in t. */
 static int emit_imported_links(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -86,6 +88,7 @@ static void take_owner(struct imported *t, struct event_run *r)
 	}
 }
 
+/* Its beginning, and its end if that is told. 0, or below 0. */
 static int emit_imported_run(struct imported_writer *w, struct imported_session *s, const struct imported_run *r)
 {
 	struct imported *t = w->t;
@@ -116,7 +119,7 @@ static int emit_imported_run(struct imported_writer *w, struct imported_session 
 	return rc;
 }
 
-/* Each run by one session: that of its executions on its own host, else one of its own. */
+/* Each run by one session: that of its executions on its own host, else one of its own. 0, -ENOMEM. */
 static int index_runs(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -132,6 +135,7 @@ static int index_runs(struct imported_writer *w)
 	return 0;
 }
 
+/* Those of the session's run and host that were not emitted yet. 0, or below 0. */
 static int emit_session_runs(struct imported_writer *w, size_t session)
 {
 	struct imported *t = w->t;
@@ -198,6 +202,7 @@ static struct imported_session *first_session_of_run(struct imported_writer *w, 
 	return NULL;
 }
 
+/* What programs said of themselves. Errors are in w->error. */
 static void emit_app_events(struct imported_writer *w, struct str document)
 {
 	struct imported *t = w->t;
@@ -279,6 +284,7 @@ static int64_t foreign_begin(const struct imported *t)
 	return began;
 }
 
+/* Of activities that are not stemma's; TIME_NONE: none is told. */
 static int64_t foreign_end(const struct imported *t)
 {
 	int64_t end = TIME_NONE;
@@ -297,7 +303,7 @@ static bool has_session(const struct imported_writer *w, struct str run, struct 
 	return false;
 }
 
-/* A session for each run that no process has put into one, and what the runs say of theirs. */
+/* A session for each run that no process has put into one, and what the runs say of theirs. 0, -ENOMEM. */
 static int place_runs(struct imported_writer *w)
 {
 	struct imported *t = w->t;
@@ -329,6 +335,7 @@ static int place_words(struct imported_writer *w, struct str document)
 	return 0;
 }
 
+/* 0, -ENOMEM. */
 static int place_notes(struct imported_writer *w)
 {
 	for (size_t i = 0; i < w->t->notes.n; i++) {
@@ -340,7 +347,7 @@ static int place_notes(struct imported_writer *w)
 	return 0;
 }
 
-/* The first events of all sessions, and their runs. hash: of the document, whose run is `document`. */
+/* The first events of all sessions, and their runs. hash: of the document, whose run is `document`. 0, or below 0. */
 static int begin_sessions(struct imported_writer *w, uint64_t hash, struct str document)
 {
 	int rc = 0;

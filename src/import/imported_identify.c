@@ -82,7 +82,7 @@ static bool was_found_by_use(const struct imported *t, const struct table *found
 }
 
 /* A version that nobody was seen to write was found by an access that began then: where no use of it did, by a write.
- */
+ * false: no memory. */
 static bool find_changes(struct imported *t)
 {
 	struct table found = {0};
@@ -110,6 +110,8 @@ struct ends {
 	uint32_t *first, *last;
 };
 
+/* Takes access i into account for its version: the first write, in e->first, and the write that ended last, in e->last.
+ * */
 static void find_ends(const struct imported *t, struct ends *e, uint32_t i)
 {
 	const struct imported_access *a = &t->accesses.v[i];

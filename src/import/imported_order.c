@@ -128,6 +128,7 @@ static void place_event(struct order *o, uint32_t node)
 	}
 }
 
+/* Places what can be placed until nothing is ready; what waits for itself in a circle is left. */
 static void place_all_events(struct order *o)
 {
 	for (;;) {
@@ -208,6 +209,7 @@ static void take_missing_starts(struct order *o)
 	}
 }
 
+/* Writes the placed times into activities and accesses; o->uses is used up for other figures. */
 static void take_times(struct order *o)
 {
 	struct imported *t = o->t;

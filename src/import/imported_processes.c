@@ -127,6 +127,7 @@ static uint64_t access_mode(const struct imported_access *a, bool absent)
 	return absent ? mode : mode | ACCESS_READ;
 }
 
+/* Its states, itself, its end and the calls of it. What goes wrong stays in w->error. */
 static void emit_imported_access(struct imported_writer *w, struct imported_session *s, uint64_t proc,
                                  const struct imported_access *a)
 {
@@ -222,6 +223,7 @@ int imported_emit_exec(struct imported_writer *w, struct imported_session *s, ui
 	return rc;
 }
 
+/* A gap event for each reason that the statement names as its completeness. -ENOMEM, -EBADMSG. */
 static int emit_imported_gaps(struct imported_writer *w, struct imported_session *s, uint64_t proc,
                               const struct imported_activity *a)
 {
@@ -290,6 +292,7 @@ static uint64_t process_number_in(struct imported_writer *w, struct imported_ses
 	return n;
 }
 
+/* The events of its birth, of each of its executions and of its exit. An error of the writer comes back, too. */
 static int emit_imported_process(struct imported_writer *w, uint32_t i)
 {
 	struct imported *t = w->t;

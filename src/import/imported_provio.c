@@ -49,6 +49,8 @@ static bool is_object(const struct imported *t, uint32_t word)
 	return provio_is_object(find_element_class(t, word));
 }
 
+/* Takes the statement in as a thing of that class, by its name; a second of the same name is passed over. false: no
+ * memory. */
 static bool add_provio_element(struct imported *t, uint32_t at, enum provio_class c)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -60,6 +62,7 @@ static bool add_provio_element(struct imported *t, uint32_t at, enum provio_clas
 	       map_set(&p->label, st->id, label ? label : st->id);
 }
 
+/* Takes the statement in as a call; api and direction stay unset where it does not say them. false: no memory. */
 static bool add_io(struct imported *t, uint32_t at, enum provio_class c)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -298,6 +301,7 @@ static uint64_t time_spent(struct str s, bool typed)
 	return v > 0 && v < 9e18 ? (uint64_t)(v + 0.5) : 0;
 }
 
+/* The property as a number in decimal; `none` where it is missing, no number, or too large. */
 static uint64_t read_count_property(const struct imported *t, const struct doc_statement *st, const char *name,
                                     uint64_t none)
 {
@@ -311,6 +315,7 @@ static uint64_t read_count_property(const struct imported *t, const struct doc_s
 	return s.n ? n : none;
 }
 
+/* Up to ten figures between blanks, into c->size; ends at the first character that is none. */
 static void sizes_of(const struct imported *t, const struct doc_statement *st, struct imported_call *c)
 {
 	uint32_t w = intern_find(&t->d->words, str_of(PROVIO_NS "sizes"));
@@ -353,6 +358,7 @@ static void api_of(const struct imported *t, const struct imported_io *io, struc
 	                                       : TERM_ioapi_read;
 }
 
+/* The index of the access of that activity, version and direction, made if it is new. VEC_NONE: no memory. */
 static uint32_t find_or_add_access(struct imported *t, uint32_t activity, uint32_t version, bool write, uint32_t at)
 {
 	uint32_t i, hash = doc_hash(activity, version, write);
@@ -428,7 +434,8 @@ static bool writes_file(const struct imported *t, const struct imported_io *io, 
 	       (io->class == PROVIO_Create && !(io->open && t->files.v[file].kind == TERM_kind_regular));
 }
 
-/* The access that the call is one of, from `first` to `last` at least. */
+/* The access that the call is one of, from `first` to `last` at least. Made if it is new; its times only widen.
+ * -ENOMEM, reported. */
 static int extend_access(struct imported *t, uint32_t at, uint32_t activity, uint32_t version, bool write,
                          int64_t first, int64_t last)
 {
@@ -446,7 +453,8 @@ static int extend_access(struct imported *t, uint32_t at, uint32_t activity, uin
 	return 0;
 }
 
-/* One object by one kind of call of one program. */
+/* One object by one kind of call of one program. 0 also where it is passed over. A call of another tool widens the
+ * access that it is one of, too. */
 static int take_call(struct imported *t, uint32_t at, struct imported_io *io)
 {
 	const struct doc_statement *st = &t->d->st.v[io->st], *of = &t->d->st.v[at];
@@ -544,6 +552,7 @@ static void merge_call(struct imported *t, uint32_t *list, uint32_t call)
 	*list = call;
 }
 
+/* By activity, file and kind of call. */
 static int call_cmp(const void *pa, const void *pb)
 {
 	const struct imported_call *a = pa, *b = pb;

@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-/* The version that a name stands for; a write of a chain is of the version without its number. VEC_NONE: it is none. */
+/* The version that a name stands for; a write of a chain is of the version without its number. VEC_NONE: it is none. A
+ * name that is not known yet becomes a version (0 then, too). -ENOMEM, reported. */
 int imported_find_version(struct imported *t, uint32_t word, uint32_t *ret)
 {
 	struct str s = doc_str(t->d, word);
@@ -58,7 +59,7 @@ struct imported_access *imported_add_access(struct imported *t, uint32_t activit
 	return a;
 }
 
-/* What stemma says of an access that it recorded. */
+/* What stemma says of an access that it recorded. -EBADMSG, reported, where its times contradict each other. */
 static int take_own_access(struct imported *t, const struct doc_statement *st, struct imported_access *a)
 {
 	uint64_t mode;
@@ -79,7 +80,7 @@ static int take_own_access(struct imported *t, const struct doc_statement *st, s
 	return 0;
 }
 
-/* The access of the activity `word` to the version, with its times. */
+/* The access of the activity `word` to the version, with its times. -ENOMEM, -EBADMSG, reported. */
 static int take_access(struct imported *t, uint32_t at, uint32_t word, uint32_t version, bool write)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -93,6 +94,7 @@ static int take_access(struct imported *t, uint32_t at, uint32_t word, uint32_t 
 	return 0;
 }
 
+/* The use or generation in statement `at`. What names no version of a file counts as passed: 0. */
 static int read_access_relation(struct imported *t, uint32_t at, bool write)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -114,7 +116,8 @@ static int read_access_relation(struct imported *t, uint32_t at, bool write)
 	return take_access(t, at, aw, version, write);
 }
 
-/* Something went from one activity to the other, x, and one of them is not stemma's: through a stream of their own. */
+/* Something went from one activity to the other, x, and one of them is not stemma's: through a stream of their own.
+ * -ENOMEM, reported. */
 static int add_stream(struct imported *t, uint32_t at, uint32_t x, uint32_t y)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -138,7 +141,8 @@ static int add_stream(struct imported *t, uint32_t at, uint32_t x, uint32_t y)
 	return r ? 0 : imported_oom(t);
 }
 
-/* What stemma says of two executions that it recorded: one forked the other, or they talked to each other. */
+/* What stemma says of two executions that it recorded: one forked the other, or they talked to each other. Forks set
+ * the parent of x's process; else a link is added. -ENOMEM. */
 static int take_own_informed(struct imported *t, const struct doc_statement *st, uint32_t x, uint32_t y)
 {
 	const struct imported_activity *a = &t->activities.v[x], *b = &t->activities.v[y];
@@ -167,6 +171,7 @@ static int take_own_informed(struct imported *t, const struct doc_statement *st,
 	return 0;
 }
 
+/* Two executions of which one informed the other: taken as a stream, a fork or a link. Of runs: passed over. */
 static int take_informed(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
@@ -238,7 +243,8 @@ static uint32_t add_deriver(struct imported *t, uint32_t entity)
 	return a;
 }
 
-/* A derivation is a use and a generation by its activity (inference 11); without one, by an execution of its own. */
+/* A derivation is a use and a generation by its activity (inference 11); without one, by an execution of its own. 0
+ * also for what is passed over: no versions, or both stemma's own. -ENOMEM, reported. */
 static int take_derivation(struct imported *t, uint32_t at, struct pair_set *used, struct pair_set *made,
                            struct map *makers)
 {

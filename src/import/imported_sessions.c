@@ -97,6 +97,7 @@ int imported_place_processes(struct imported_writer *w, struct str document)
 
 /* ---- files ---- */
 
+/* The domain's number in the session; a new one is written as an event. w->error: no memory. */
 static uint64_t domain_number(struct imported_writer *w, struct imported_session *s, const struct imported_file *f)
 {
 	uint64_t h = hash_str(f->domain);

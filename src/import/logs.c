@@ -63,6 +63,7 @@ static int import_oom(struct import *x)
 	return err_set(x->err, ENOMEM, "cannot import");
 }
 
+/* Takes a copy of path; called for each segment of the sources. -ENOMEM, reported. */
 static int append_source_segment(void *arg, const char *path)
 {
 	struct import *x = arg;
@@ -87,7 +88,8 @@ static struct session *find_or_add_session(struct import *x, uint64_t number)
 	return s;
 }
 
-/* A session begins with the event that names its host. */
+/* A session begins with the event that names its host. Copies the name; does nothing for other events and once the host
+ * is known. */
 static int take_host(struct import *x, struct session *s, const struct event *ev)
 {
 	if (s->known || ev->kind != EVENT_session)
@@ -102,7 +104,7 @@ static int take_host(struct import *x, struct session *s, const struct event *ev
 	return 0;
 }
 
-/* What a frame of a source says of its session and of what was forgotten. */
+/* What a frame of a source says of its session and of what was forgotten. Reads all events of the frame. 0, -ENOMEM. */
 static int take_frame_events(struct import *x, uint64_t session, struct log_reader *r, struct frame *slot)
 {
 	struct event ev;
@@ -126,6 +128,8 @@ static void report_source(struct import *x, size_t frames, const struct log_dama
 	x->report.damage.newer += d->newer;
 }
 
+/* Takes in the frames of a segment. own: of the record itself, which gives only frames of sessions that sources have,
+ * and what it has forgotten. */
 static int scan_frames(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
@@ -200,6 +204,7 @@ static uint64_t frame_last_seq(const struct frame *f)
 	return f->seq + (f->count ? f->count - 1 : 0);
 }
 
+/* By session and event; the record's own first, then those with more events. */
 static int compare_frames_by_event(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
@@ -266,7 +271,8 @@ static void see_frame(struct seen *s, const struct frame *f)
 	}
 }
 
-/* Decides for a frame of the sources. after: the next event that the record has behind it. */
+/* Decides for a frame of the sources. after: the next event that the record has behind it. Sets f->keep where it adds
+ * something. 0 also for clashing and forgotten ones, which are counted; -errno: frames cannot be read. */
 static int choose_frame(struct import *x, struct frame *f, struct seen *s, uint64_t after)
 {
 	int rc = 0;
@@ -335,7 +341,8 @@ static struct str find_frames_host(struct import *x, const struct frame *f, size
 	return str_of("");
 }
 
-/* What a source adds, as a file that is whole and has no name yet. */
+/* What a source adds, as a file that is whole and has no name yet. f: the n frames of one segment. 0 and no file where
+ * none is kept, or where that file was taken in before. -errno, reported. */
 static int write_segment(struct import *x, const struct frame *f, size_t n)
 {
 	struct segment *s = &x->segments.v[f->segment];
@@ -362,6 +369,7 @@ static int write_segment(struct import *x, const struct frame *f, size_t n)
 	return rc < 0 ? rc : place_sync(&s->place, x->err);
 }
 
+/* All files are whole before the first gets its name. Sorts x->frames. -errno, reported. */
 static int write_chosen_frames(struct import *x)
 {
 	struct frame *v = x->frames.v;

@@ -19,6 +19,7 @@ static const char *const relations[PROVIO_CLASSES] = {
 /* What it tells of a setting; the places say nothing. */
 static const char *const settings[PROVIO_CLASSES] = {NULL, "Name", "Value", "Version", "Type", "Quality"};
 
+/* false: it does not begin so, and *ret is as it was. Shares the bytes of s. */
 static bool strip_prefix(struct str s, const char *prefix, struct str *ret)
 {
 	struct str p = str_of(prefix);

@@ -39,6 +39,8 @@ static bool holds_hosts(const char *dir)
 	return n >= 4 && memcmp(dir + n - 4, "logs", 4) == 0 && (n == 4 || dir[n - 5] == '/');
 }
 
+/* Calls f->say for each segment below, by name; *f->passed counts what is too deep or a link. Its first result that is
+ * not 0 ends the walk. */
 static int walk_segment_folder(const struct finding *f, const char *dir, unsigned depth)
 {
 	struct dirent **list;

@@ -83,6 +83,7 @@ int json_expand_name(struct json_reader *r, const struct json_scope *s, const ch
 	return *ret == VEC_NONE ? json_report_full(r) : 0;
 }
 
+/* Each must be a text. -EBADMSG, reported. */
 static int check_prefixes(struct json_reader *r, json_t *prefixes)
 {
 	const char *key;
@@ -115,7 +116,8 @@ bool json_print_scalar(const json_t *j, char *ret, size_t n)
 	return json_is_integer(j) || json_is_real(j) || json_is_boolean(j);
 }
 
-/* {"$": value, "type": name} or {"$": value, "lang": tag} */
+/* {"$": value, "type": name} or {"$": value, "lang": tag}. Added as an attribute of the last statement. -EBADMSG,
+ * -ENOMEM, -EFBIG, reported. */
 static int read_typed_value(struct json_reader *r, const struct json_scope *s, uint32_t name, json_t *v)
 {
 	json_t *text = json_object_get(v, "$"), *type = json_object_get(v, "type"), *lang = json_object_get(v, "lang");
@@ -143,6 +145,7 @@ static int read_typed_value(struct json_reader *r, const struct json_scope *s, u
 	return json_add_attribute(r, name, str_of(number), t);
 }
 
+/* Numbers and truth values get XSD's types. -EBADMSG, reported: a list or null. */
 static int read_attribute_value(struct json_reader *r, const struct json_scope *s, uint32_t name, json_t *v)
 {
 	char number[40];
@@ -171,6 +174,7 @@ static int read_attribute_value(struct json_reader *r, const struct json_scope *
 	return json_add_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
 
+/* Each value of a list becomes an attribute of its own. */
 static int read_json_attribute(struct json_reader *r, const struct json_scope *s, const char *key, json_t *v)
 {
 	uint32_t name;
@@ -206,6 +210,7 @@ static unsigned find_role(enum doc_kind kind, const char *key)
 	return i;
 }
 
+/* The name becomes argument `role` of statement st. -EBADMSG, reported: it is no text. */
 static int read_argument(struct json_reader *r, const struct json_scope *s, size_t st, unsigned role, json_t *v)
 {
 	uint32_t word;
@@ -217,6 +222,8 @@ static int read_argument(struct json_reader *r, const struct json_scope *s, size
 	return rc;
 }
 
+/* Adds a statement with all that stands in body. -EBADMSG, reported, where a needed argument is missing; r->path says
+ * where. */
 static int read_json_statement(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, uint32_t id,
                                json_t *body)
 {
@@ -255,6 +262,7 @@ static int read_json_statement(struct json_reader *r, const struct json_scope *s
 	return 0;
 }
 
+/* all: an object of statements by their names; one name may have a list of them. */
 static int read_statement_section(struct json_reader *r, const struct json_scope *s, enum doc_kind kind, json_t *all)
 {
 	const char *key;
@@ -305,6 +313,7 @@ static int read_bundles(struct json_reader *r, struct json_scope *s, json_t *all
 	return 0;
 }
 
+/* s gets its prefixes. -EBADMSG, reported, for a section that PROV-JSON does not know; r->path says where. */
 static int read_json_document(struct json_reader *r, struct json_scope *s, json_t *all)
 {
 	const char *key;

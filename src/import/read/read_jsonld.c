@@ -145,6 +145,7 @@ static int add_value(struct jsonld *l, void *arg, json_t *v)
 	return read_value(l, a->s, a->name, v, a->names);
 }
 
+/* The value, or each of a list, becomes an attribute; label, type and location are PROV's. */
 static int read_jsonld_attribute(struct jsonld *l, const struct json_scope *s, const char *key, json_t *v)
 {
 	struct attribute a = {.s = s};
@@ -173,6 +174,7 @@ struct direct_of {
 	struct direct d;
 };
 
+/* A for_each_value callback: keeps the relation for add_direct_relations. -EFBIG beyond the limit. */
 static int keep_direct(struct jsonld *l, void *arg, json_t *v)
 {
 	struct direct_of *of = arg;
@@ -204,6 +206,7 @@ static int64_t *time_of_key(struct doc_statement *st, const char *key)
 	return times == 2 && strcmp(key, "endTime") == 0 ? &st->end : NULL;
 }
 
+/* An argument, a time, a relation to be added later, or an attribute, as the key and the kind of statement st say. */
 static int read_jsonld_key(struct jsonld *l, const struct json_scope *s, size_t st, const char *key, json_t *v)
 {
 	struct json_reader *r = l->r;
@@ -246,6 +249,7 @@ static bool says_relations_only(const json_t *body)
 	return any;
 }
 
+/* One that says only relations of a thing adds no statement of its own. -EBADMSG, reported. */
 static int read_jsonld_statement(struct jsonld *l, const struct json_scope *s, json_t *body)
 {
 	struct json_reader *r = l->r;
@@ -286,6 +290,7 @@ static int read_jsonld_statement(struct jsonld *l, const struct json_scope *s, j
 
 static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *graph, unsigned depth);
 
+/* A bundle, which has an @graph, or a statement. depth: of bundles; more than GRAPH_DEPTH is refused. */
 static int read_graph_object(struct jsonld *l, const struct json_scope *s, json_t *body, unsigned depth)
 {
 	struct json_reader *r = l->r;
@@ -321,6 +326,7 @@ static int read_graph(struct jsonld *l, const struct json_scope *s, json_t *grap
 
 /* ---- contexts: of them the prefixes ---- */
 
+/* Of the context, what ends as a namespace's IRI does. false: no memory. */
 static bool add_prefixes(json_t *to, json_t *context)
 {
 	const char *key;
@@ -335,6 +341,7 @@ static bool add_prefixes(json_t *to, json_t *context)
 	return true;
 }
 
+/* A new object that the caller releases; NULL: no memory. */
 static json_t *prefixes_of(json_t *context)
 {
 	json_t *ret = json_object();
@@ -354,6 +361,7 @@ static json_t *prefixes_of(json_t *context)
 
 /* ---- direct relations that no other statement tells of ---- */
 
+/* Those that the document has not stated in full are added as statements. -EFBIG, -ENOMEM, reported. */
 static int add_direct_relations(struct jsonld *l)
 {
 	struct doc *d = l->r->d;

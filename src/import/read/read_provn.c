@@ -31,6 +31,7 @@ struct provn {
 
 /* ---- errors ---- */
 
+/* -EBADMSG, with the line and up to 40 characters of what stands there. */
 static int report_bad_provn(struct provn *n, const char *what)
 {
 	const char *line = memchr(n->p, '\n', (size_t)(n->end - n->p));
@@ -40,6 +41,7 @@ static int report_bad_provn(struct provn *n, const char *what)
 	       -EBADMSG;
 }
 
+/* -EFBIG where a limit is met, else -ENOMEM. */
 static int report_provn_full(struct provn *n)
 {
 	const struct doc *d = n->d;
@@ -87,6 +89,7 @@ static void skip_space(struct provn *n)
 	}
 }
 
+/* Steps over spaces and the mark; false: another stands there, and only spaces are passed. */
 static bool accept_mark(struct provn *n, char c)
 {
 	skip_space(n);
@@ -158,7 +161,8 @@ static struct str find_namespace(const struct provn *n, struct str name)
 	return str_is(name, "prov") ? str_of(PROV_NS) : str_is(name, "xsd") ? str_of(XSD_NS) : (struct str){NULL, 0};
 }
 
-/* A qualified name, as it stands in n->text, as a whole IRI. */
+/* A qualified name, as it stands in n->text, as a whole IRI. Also n->iri. -EBADMSG, reported, for a prefix that is not
+ * declared in this bundle or around it. */
 static int expand_provn_name(struct provn *n, uint32_t *ret)
 {
 	struct str text = buf_view(&n->text);
@@ -195,6 +199,7 @@ static int read_provn_iri(struct provn *n)
 	return rc < 0 ? rc : expect_mark(n, '>');
 }
 
+/* Valid in the bundle that is being read. Uses n->text and n->iri. */
 static int declare_prefix(struct provn *n, bool is_default)
 {
 	struct provn_prefix p = {.bundle = n->bundle};
@@ -307,6 +312,7 @@ static int read_literal_type(struct provn *n, uint32_t *ret, bool *ret_name)
 	return 0;
 }
 
+/* A string with its type, added as an attribute. -EBADMSG, reported. */
 static int read_literal(struct provn *n, uint32_t name)
 {
 	uint32_t type = 0, value;
@@ -324,6 +330,7 @@ static int read_literal(struct provn *n, uint32_t name)
 	return add_provn_attribute(n, name, value, type);
 }
 
+/* An integer, added as an attribute. -EBADMSG, reported: no digit. */
 static int read_number(struct provn *n, uint32_t name)
 {
 	const char *from = n->p;
@@ -382,7 +389,8 @@ static unsigned count_arguments(enum doc_kind kind)
 	return i;
 }
 
-/* The nth thing between the brackets: a name, a time, or - for none. */
+/* The nth thing between the brackets: a name, a time, or - for none. -EBADMSG, reported, where there are too many, or a
+ * time is none. */
 static int take_argument(struct provn *n, size_t st, unsigned nth)
 {
 	const enum doc_kind kind = n->d->st.v[st].kind;
@@ -406,7 +414,8 @@ static int take_argument(struct provn *n, size_t st, unsigned nth)
 	return rc;
 }
 
-/* The name of the statement: an element's comes first; a relation's may, and a semicolon stands behind it. */
+/* The name of the statement: an element's comes first; a relation's may, and a semicolon stands behind it. *ret_more:
+ * an argument may follow at once, without a comma. Goes back to where it was where the relation has no name. */
 static int read_statement_id(struct provn *n, size_t st, bool element, bool *ret_more)
 {
 	const char *p = n->p;
@@ -430,7 +439,8 @@ static int read_statement_id(struct provn *n, size_t st, bool element, bool *ret
 	return rc;
 }
 
-/* Behind its name: everything between the brackets. */
+/* Behind its name: everything between the brackets. Adds the statement; -EBADMSG, reported, where a needed argument is
+ * missing. */
 static int read_provn_statement(struct provn *n, enum doc_kind kind, uint32_t line)
 {
 	bool first;

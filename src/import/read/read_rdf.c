@@ -49,6 +49,7 @@ static const struct {
     {"invalidatedAtTime", {TIME, DOC_wasInvalidatedBy, NULL, 3}},
 };
 
+/* What a property of PROV-O says; NOTHING for all others, which are attributes. */
 static struct property property_of(struct str iri)
 {
 	const size_t ns = sizeof(PROV_NS) - 1;
@@ -101,6 +102,7 @@ static int report_bad_triple(struct rdf_reader *r, const struct triple *t, const
 	       -EBADMSG;
 }
 
+/* -EFBIG where a limit is met, else -ENOMEM. */
 static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 {
 	const struct doc *d = r->d;
@@ -110,7 +112,8 @@ static int report_rdf_full(struct rdf_reader *r, uint32_t line)
 	       limit ? -EFBIG : -ENOMEM;
 }
 
-/* PROV-IO's tools write times as they like: one that is none is not known, and counted. */
+/* PROV-IO's tools write times as they like: one that is none is not known, and counted. -EBADMSG where the document is
+ * not PROV-IO's. */
 static int take_time(struct rdf_reader *r, const struct triple *t, int64_t *ret)
 {
 	if (t->literal && doc_time(doc_str(r->d, t->o), ret))
@@ -135,6 +138,7 @@ static int pass_or_refuse_literal(struct rdf_reader *r, const struct triple *t)
 	return 0;
 }
 
+/* An attribute of the last statement, with PROV's name for RDF's type, label and location. */
 static int add_attr(struct rdf_reader *r, const struct triple *t)
 {
 	uint32_t name = t->p == r->w_type       ? r->w_prov_type
@@ -154,7 +158,8 @@ static int add_type(struct rdf_reader *r, const char *type, uint32_t line)
 	return doc_attr(r->d, r->w_prov_type, w, r->w_qualified) ? 0 : report_rdf_full(r, line);
 }
 
-/* A property of a qualified node: an argument, its time, or an attribute. */
+/* A property of a qualified node: an argument, its time, or an attribute. *ret_attr: it is an attribute, which the
+ * caller adds. -EBADMSG, reported: a literal where a thing is wanted. */
 static int qualified_property(struct rdf_reader *r, size_t st, const struct triple *t, bool *ret_attr)
 {
 	const struct doc_kind_words *k = &doc_kinds[r->d->st.v[st].kind];
@@ -187,6 +192,8 @@ static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 	return doc_hash(a, b, kind);
 }
 
+/* The relation whose node t->o is, with all that is said of the node. -EBADMSG, reported, where it lacks an argument.
+ * */
 static int add_qualified(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
@@ -223,6 +230,7 @@ static bool is_qualified(struct rdf_reader *r, const struct triple *t, const str
 	return false;
 }
 
+/* A relation that one triple says in full. */
 static int add_direct(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
@@ -235,6 +243,7 @@ static int add_direct(struct rdf_reader *r, const struct triple *t, const struct
 	return is->type ? add_type(r, is->type, t->line) : 0;
 }
 
+/* When something began or ended, without what began it: a relation with a time alone. */
 static int add_instant(struct rdf_reader *r, const struct triple *t, const struct property *is)
 {
 	int64_t at;
@@ -322,6 +331,7 @@ static unsigned kinds_of_subject(const struct rdf_reader *r, uint32_t s)
 	return kinds ? kinds : is_bare_setting(r, s) ? 1u << DOC_entity : 0;
 }
 
+/* Everything that the document says of the subject s, as statements. */
 static int add_subject(struct rdf_reader *r, uint32_t s)
 {
 	unsigned kinds = kinds_of_subject(r, s);
@@ -347,6 +357,8 @@ static int add_subject(struct rdf_reader *r, uint32_t s)
 	return rc;
 }
 
+/* Chains the triples of each subject, by r->first and next, and marks the nodes of qualified relations. The arrays have
+ * room for the words that are known now. */
 static int link_triples(struct rdf_reader *r)
 {
 	size_t words = r->d->words.list.n;
@@ -371,7 +383,7 @@ static int link_triples(struct rdf_reader *r)
 }
 
 /* N-Triples is Turtle, but for the strictness; its lines begin with whole IRIs or blank nodes and it declares no
- * prefixes. */
+ * prefixes. 0, -EFBIG, -EBADMSG, -ENOMEM, and what late_load gives where serd is missing; all reported. */
 int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
 {
 	struct rdf_reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};

@@ -16,6 +16,8 @@
  * for the next byte: 128 KiB are some hundred levels, more than any document that somebody means. */
 #define STACK_MAX (128 * 1024)
 
+/* For serd: 0 at the end, and after a failure; then on to r->then, if that is set. Sets r->deep where serd's recursion
+ * takes too much of the stack. */
 static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
 {
 	struct rdf_reader *r = arg;
@@ -44,6 +46,7 @@ static int stream_error(void *arg)
 /* serd gives its message as a format and what goes into it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
+/* For serd; always a success: the caller reports r->why. */
 static SerdStatus keep_first_syntax_error(void *arg, const SerdError *e)
 {
 	struct rdf_reader *r = arg;
@@ -71,6 +74,8 @@ static struct prefix *find_prefix(struct rdf_reader *r, struct str name)
 	return p && p->iri != VEC_NONE && str_eq(doc_str(r->d, p->name), name) ? p : NULL;
 }
 
+/* For serd: also kept in r->prefixes, so that names are expanded without serd. A prefix of another name with the same
+ * hash is left to serd. */
 static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *uri)
 {
 	struct rdf_reader *r = arg;
@@ -105,6 +110,8 @@ static uint32_t intern_name(struct rdf_reader *r, struct str s)
 	return w;
 }
 
+/* The word of a node as an absolute IRI or blank node. 0 or VEC_NONE, and r->failed: no memory, or a prefix that is not
+ * declared (r->why). */
 static uint32_t intern_node(struct rdf_reader *r, const SerdNode *n)
 {
 	struct buf b = {0};
@@ -168,6 +175,7 @@ static bool is_said(struct rdf_reader *r)
 	return false;
 }
 
+/* For serd: an error once a limit of the document is met. A triple that was said before is dropped. */
 static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s,
                                 const SerdNode *p, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {
@@ -222,6 +230,7 @@ static int report_hopeless(struct rdf_reader *r)
 	return 0;
 }
 
+/* -EBADMSG, reported: the document as a whole cannot be read; read_blocks may still help. */
 static int read_whole(struct rdf_reader *r)
 {
 	SerdReader *reader = reader_new(r);
@@ -244,7 +253,7 @@ static int read_whole(struct rdf_reader *r)
 
 /* ---- documents that are torn ---- */
 
-/* Begins anew, with nothing that the whole document gave. */
+/* Begins anew, with nothing that the whole document gave. false: no memory. */
 static bool forget_triples(struct rdf_reader *r)
 {
 	r->t.n = 0;
@@ -288,7 +297,8 @@ static void count_skipped(struct rdf_reader *r, const struct turtle_block *block
 	r->why = NULL;
 }
 
-/* Block by block. A reader that met an error is not used again; blank nodes of the next one are others. */
+/* Block by block. A reader that met an error is not used again; blank nodes of the next one are others. What cannot be
+ * read is counted in r->d->skipped. -ENOMEM, -EFBIG, reported. */
 static int read_blocks(struct rdf_reader *r, const char *p, const char *end)
 {
 	struct turtle_blocks blocks = {p, end, 1};

@@ -52,6 +52,7 @@ static const char *skip_comment(const char *p, const char *end)
 	return newline ? newline : end;
 }
 
+/* Behind the name, string or comment that begins here, else behind one character; never beyond end. */
 static const char *skip_one(const char *p, const char *end)
 {
 	switch (*p) {
