@@ -25,6 +25,7 @@ static int copy_build_exec(void *arg, const struct store_build *b)
 	return 0;
 }
 
+/* Sets k->run; it stays 0 where its execution is not in the record. -errno. */
 static int find_run(struct store *s, struct keep_build *k)
 {
 	struct pubid exec = {0};
@@ -113,7 +114,8 @@ static int is_output_there(void *arg, const struct store_build *b)
 	return 0;
 }
 
-/* Who made what this one was made from: objects, archives, libraries, and all else that was compiled. */
+/* Who made what this one was made from: objects, archives, libraries, and all else that was compiled. A store_build
+ * callback; adds to w, its errors in w->rc. */
 static int need_inputs(void *arg, const struct store_build *b)
 {
 	struct needed *w = arg;
@@ -132,7 +134,8 @@ static int need_inputs(void *arg, const struct store_build *b)
 	return w->rc;
 }
 
-/* The versions that a run used; each is looked up once, when the set of all is closed. */
+/* The versions that a run used; each is looked up once, when the set of all is closed. -errno, or 0; the set is not
+ * closed. */
 static int used_by(struct store *s, store_id run, struct idset *versions)
 {
 	store_id *execs = NULL;
@@ -149,6 +152,7 @@ static int used_by(struct store *s, store_id run, struct idset *versions)
 	return r < 0 ? r : 0;
 }
 
+/* Builds that made files which runs not in gone used. -errno, or 0. */
 static int need_of_runs(struct needed *w, const struct idset *gone)
 {
 	store_id *runs = NULL;
@@ -194,7 +198,7 @@ static int meet_builds(struct needed *w, size_t from, size_t to, struct idset *r
 	return r < 0 ? r : idset_unite(&w->builds, ret);
 }
 
-/* Round by round: what those that the last round met for the first time were made from. */
+/* Round by round: what those that the last round met for the first time were made from. -errno, or 0. */
 static int need_all_inputs(struct needed *w)
 {
 	int r = 0;

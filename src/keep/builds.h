@@ -21,7 +21,7 @@ struct keep_build {
 /* All of them, in order of their ends. malloc'ed. 0 or -errno with a sentence. */
 int keep_builds(struct store *s, struct err *err, struct keep_build **ret, size_t *ret_n);
 /* Marks those that somebody still needs: one of their outputs is as they left it (unless `force`), a run that is not in
- * `gone` used it, or a build that is needed did. */
+ * `gone` used it, or a build that is needed did. 0, -errno, reported. */
 int keep_builds_needed(struct store *s, struct keep_build *v, size_t n, const struct idset *gone, bool force,
                        struct err *err);
 

@@ -16,7 +16,7 @@ static int note_file_used(struct cut *c, uint64_t file)
 	return !file || map_set(&c->used, file, 1) ? 0 : cut_no_memory(c);
 }
 
-/* Which files what stays refers to. */
+/* Which files what stays refers to. 0, -ENOMEM, reported. */
 static int note_uses(struct cut *c, const struct event *ev)
 {
 	int rc = 0;
@@ -49,6 +49,7 @@ static int note_uses(struct cut *c, const struct event *ev)
 
 /* ---- what happens to it ---- */
 
+/* Takes the event out of its session, and into its tombstone's count and hash. -ENOMEM. */
 static int drop_event(struct cut *c, const struct event *ev, uint32_t tombstone)
 {
 	struct cut_tombstone *g = &c->tombstones.v[tombstone];
@@ -62,7 +63,8 @@ static int drop_event(struct cut *c, const struct event *ev, uint32_t tombstone)
 	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? cut_no_memory(c) : 0;
 }
 
-/* The first pass: what goes and what stays is counted, and what stays refers to. */
+/* The first pass: what goes and what stays is counted, and what stays refers to. tombstone VEC_NONE: it stays. neutral:
+ * it alone keeps no session from going as a whole. -ENOMEM. */
 static int count_event(struct cut *c, const struct event *ev, uint32_t tombstone, bool neutral)
 {
 	if (ev->kind == EVENT_tombstone) {
@@ -89,6 +91,7 @@ static uint64_t file_of_neutral(const struct event *ev)
 	                                 : 0;
 }
 
+/* A keep_logs_events callback, in both passes: the first counts, the second makes the edits. */
 static int cut_event(void *arg, const struct event *ev)
 {
 	struct cut *c = arg;
@@ -126,6 +129,7 @@ static size_t tombstone_of_session(const struct cut *c)
 	return c->own != VEC_NONE ? c->own : c->last;
 }
 
+/* Two passes over it; a session of which nothing stays goes as a whole. -errno, reported. */
 static int cut_session(struct cut *c, const struct keep_session *s)
 {
 	c->session = s->number;
@@ -161,6 +165,7 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 
 /* ---- tombstones ---- */
 
+/* A rewrite_touched callback: writes a session of tombstones to fd, durably. -errno, reported. */
 static int put_tombstones(void *arg, int fd, struct err *err)
 {
 	struct cut *c = arg;
@@ -199,6 +204,7 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 
 /* ---- all ---- */
 
+/* One tombstone for each run that goes, and two more: for files, and for builds without a run. -ENOMEM, reported. */
 static int prepare_cut(struct cut *c)
 {
 	for (size_t i = 0; i < c->o->n_builds; i++) {
@@ -240,6 +246,7 @@ static void cut_release(struct cut *c)
 	buf_release(&c->scratch);
 }
 
+/* Fills c->stats. -errno, reported. */
 static int rewrite_cut_segments(struct cut *c)
 {
 	struct rewritten r = {0};
@@ -253,7 +260,8 @@ static int rewrite_cut_segments(struct cut *c)
 	return rc;
 }
 
-/* What lies beside the logs of a run: its function traces, in trace/RUN. */
+/* What lies beside the logs of a run: its function traces, in trace/RUN. Their folder goes, too. 0 where there is none;
+ * -errno, reported. */
 static int cut_traces(struct cut *c, struct str run)
 {
 	struct buf path = {0};

@@ -11,6 +11,7 @@ uint32_t cut_tombstone_of(const struct cut *c, struct str run)
 	return VEC_NONE;
 }
 
+/* Copies the name. -ENOMEM, reported. */
 static int keep_domain_name(struct cut *c, const struct event *ev)
 {
 	char *p = arena_take(&c->arena, ev->domain.name.n + 1);
@@ -23,6 +24,7 @@ static int keep_domain_name(struct cut *c, const struct event *ev)
 	return map_set(&c->domains, ev->domain.num, (uint32_t)(c->words.n - 1)) ? 0 : cut_no_memory(c);
 }
 
+/* A file event of one of the files that are to be forgotten; a missing file is known by its path. */
 static bool is_forgotten(struct cut *c, const struct event *ev)
 {
 	bool absent = ev->file.kind == TERM_kind_absent;

@@ -40,7 +40,7 @@ static bool mentions_any_word(const struct cut *c, struct str s)
 }
 
 /* The list with *** for each item that tells of the words; variables keep their names. It begins at *ret_first of
- * c->list, which may still move. 1 if there was one. */
+ * c->list, which may still move. 1 if there was one. 0: none; -ENOMEM, reported. */
 static int cut_list(struct cut *c, struct strlist *l, size_t *ret_first)
 {
 	struct str s;
@@ -71,7 +71,8 @@ static int cut_list(struct cut *c, struct strlist *l, size_t *ret_first)
 	return 1;
 }
 
-/* Puts *** in place of a text that tells of the words; what stands before a `=` in it stays. */
+/* Puts *** in place of a text that tells of the words; what stands before a `=` in it stays. 1: it did, in new memory,
+ * and the old is freed. 0: nothing. -ENOMEM. */
 static int clean_text(const struct cut *c, char **text)
 {
 	if (!*text || !mentions_any_word(c, str_of(*text)))
@@ -103,7 +104,8 @@ static int clean_summary_texts(const struct cut *c, struct summary *m)
 	return rc < 0 ? rc : clean_text(c, &m->cwd);
 }
 
-/* A summary without what tells of the words. 1 where something was taken out; one that is no summary goes whole. */
+/* A summary without what tells of the words. 1 where something was taken out; one that is no summary goes whole. 0:
+ * nothing; -ENOMEM, reported. */
 static int cut_summary(struct cut *c, struct event_summary *e)
 {
 	struct summary m;
@@ -185,6 +187,7 @@ static int clean_file(struct cut *c, struct cleaning *k)
 	return 0;
 }
 
+/* Takes references to files that go out of it; argv and env are left to clean_lists. */
 static int clean_exec(struct cut *c, struct cleaning *k)
 {
 	drop_reference(k, &c->files, &k->e.exec.exe);
@@ -236,7 +239,7 @@ static int clean_summary(struct cut *c, struct cleaning *k)
 	return rc < 0 ? rc : 0;
 }
 
-/* Takes what tells of the words out of the event's lists. */
+/* Takes what tells of the words out of the event's lists. -ENOMEM, reported. k->changed is set where something was. */
 static int clean_lists(struct cut *c, struct cleaning *k)
 {
 	size_t first[2];

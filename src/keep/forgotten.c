@@ -19,6 +19,7 @@ static bool same_case(const char *a, const char *b, size_t n)
 	return !strncasecmp(a, b, n);
 }
 
+/* A callback over events: 1 ends the session, -ENOTUNIQ: two runs match. Else s->found is set. */
 static int match_tombstone(void *arg, const struct event *ev)
 {
 	struct search *s = arg;

@@ -63,7 +63,8 @@ static int is_latest_there(struct store *s, store_id version, time_list *named)
 	return got < 0 ? got : got > 0 && !slot ? -ENOMEM : 1;
 }
 
-/* The versions a run made that are still there, added to roots. */
+/* The versions a run made that are still there, added to roots. named: when they got their names. -errno, or 0. The set
+ * is not closed. */
 static int find_roots(struct store *s, store_id run, struct idset *roots, time_list *named)
 {
 	store_id *execs = NULL;
@@ -89,7 +90,7 @@ static int compare_times(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* The runs that went on while one of those files got its name. */
+/* The runs that went on while one of those files got its name. Sorts named. -errno, or 0. */
 static int find_namers(struct store *s, const store_id *runs, size_t n, time_list *named, struct idset *needed)
 {
 	int r = 0;
@@ -114,7 +115,7 @@ static int find_namers(struct store *s, const store_id *runs, size_t n, time_lis
 	return r < 0 ? r : 0;
 }
 
-/* The runs that those versions came from. */
+/* The runs that those versions came from. Closes needed. -errno, reported where the walk failed. */
 static int find_needed_runs(struct store *s, const struct idset *roots, int64_t skew, struct err *err,
                             struct idset *needed)
 {
@@ -146,6 +147,7 @@ struct sizes {
 	VEC(uint64_t) v;
 };
 
+/* A keep_logs_events callback: 1 after the first event. z->run: 0 where it is not in the index. */
 static int find_session_run(void *arg, const struct event *ev)
 {
 	struct sizes *z = arg;
@@ -159,6 +161,7 @@ static int find_session_run(void *arg, const struct event *ev)
 	return 1; /* the first event says it */
 }
 
+/* Sums the bytes of the sessions of each run, in z. -errno, reported. */
 static int measure_runs(struct sizes *z, struct keep_logs *l, struct err *err)
 {
 	for (size_t i = 0; i < l->sessions.n; i++) {
@@ -254,7 +257,8 @@ static void take_builds(const struct build_choice *b, uint64_t left, struct gc_c
 	}
 }
 
-/* Builds that may go: those of runs that go, and what is old, or too much even without these; never what is needed. */
+/* Builds that may go: those of runs that go, and what is old, or too much even without these; never what is needed.
+ * c->builds is the caller's to free, on errors, too. left: bytes without the runs that go. -errno, or 0. */
 static int choose_builds(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err,
                          uint64_t left, struct gc_choice *c)
 {
@@ -277,7 +281,8 @@ static int choose_builds(struct store *s, struct keep_logs *l, const struct gc_o
 	return r < 0 ? r : 0;
 }
 
-/* The runs that are not to go: what is still there came from them, or was named in them. */
+/* The runs that are not to go: what is still there came from them, or was named in them. The set is closed. With
+ * o->force none. -errno. */
 static int find_needed(struct store *s, const store_id *runs, size_t n, const struct gc_options *o, struct err *err,
                        struct idset *needed)
 {
@@ -296,7 +301,7 @@ static int find_needed(struct store *s, const store_id *runs, size_t n, const st
 	return r;
 }
 
-/* All runs, by their ends, with their sizes: free(*ret). One that is not there has id 0. */
+/* All runs, by their ends, with their sizes: free(*ret). One that is not there has id 0. -errno: nothing is in *ret. */
 static int list_runs_by_end(struct store *s, struct keep_logs *l, const store_id *ids, size_t n, struct err *err,
                             struct gc_run **ret)
 {

@@ -21,7 +21,8 @@ static int keep_logs_oom(struct err *err)
 	return err_set(err, ENOMEM, "cannot read the logs");
 }
 
-/* N.stl or N.M.stl, in a folder host/day: a slot. */
+/* N.stl or N.M.stl, in a folder host/day: a slot. false: any other name; *ret is as it was, or holds a number without
+ * use. */
 static bool is_slot(const char *name, unsigned *ret)
 {
 	char *end;
@@ -36,6 +37,7 @@ static bool is_slot(const char *name, unsigned *ret)
 	return !strcmp(end, ".stl");
 }
 
+/* parts: the folders below logs; only a segment in host/day has a slot. -ENOMEM, reported. */
 static int append_keep_segment(struct keep_logs *l, const char *path, const char *const parts[], unsigned depth,
                                const char *name, const struct stat *st, struct err *err)
 {
@@ -63,7 +65,8 @@ static bool ends_so(const char *name, const char *end)
 	return n > k && !strcmp(name + n - k, end);
 }
 
-/* What lies at path, which is called name: a segment is taken in, a folder is walked. */
+/* What lies at path, which is called name: a segment is taken in, a folder is walked. What is neither, or vanished, is
+ * 0. What a killed keeper left is removed, unless the store is shared. */
 static int walk_log_entry(struct keep_logs *l, const char *path, const char *name, const char *parts[], unsigned depth,
                           struct err *err)
 {
@@ -83,6 +86,7 @@ static int walk_log_entry(struct keep_logs *l, const char *path, const char *nam
 	return 0;
 }
 
+/* A folder that is not there is empty. -errno, reported. */
 static int walk_log_folder(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -113,6 +117,7 @@ static int session_cmp(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+/* Sorts the frames of l by session; sessions hold a range of them. -ENOMEM, reported. */
 static int find_keep_sessions(struct keep_logs *l, struct err *err)
 {
 	const struct collect_frame *v = l->w.frames.v;
@@ -205,7 +210,8 @@ void keep_logs_close(struct keep_logs *l)
 	free(l);
 }
 
-/* The reader stands behind the frame, whose events are to be read. */
+/* The reader stands behind the frame, whose events are to be read. -EBUSY, reported: something else stands there by
+ * now. */
 static int read_keep_frame(struct keep_logs *l, const struct collect_frame *f, struct err *err)
 {
 	struct log_frame_info info;
@@ -257,7 +263,8 @@ static bool is_slot_held(const struct keep_logs *l, const struct keep_segment *s
 	return false;
 }
 
-/* Leases the slot that writers of the segment lease. */
+/* Leases the slot that writers of the segment lease. 0 also where it is held already. -EBUSY, reported with a hint: a
+ * run writes to it, or may on another host. */
 static int hold_slot(struct keep_logs *l, struct keep_segment *s, struct err *err)
 {
 	char host[256];

@@ -37,7 +37,8 @@ struct keep_logs {
 	bool shared; /* other machines may write there, too */
 };
 
-/* Calls say for each event of a session, each once, in order; stops at what is not 0. */
+/* Calls say for each event of a session, each once, in order; stops at what is not 0. What say returned last; -errno,
+ * reported, where a frame cannot be read. */
 int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct err *err,
                      int (*say)(void *arg, const struct event *ev), void *arg);
 /* Holds a segment's slot. -EBUSY: somebody writes to it, or another machine may; or it is not what was read. */

@@ -116,6 +116,7 @@ static int flush_output(struct output *o)
 	return rc;
 }
 
+/* 0 without any event. -ENOMEM, -errno of a write. */
 static int end_frame(struct output *o)
 {
 	if (!o->head.count)
@@ -135,6 +136,7 @@ struct raw {
 	struct str rest;
 };
 
+/* Decodes an event's head, and steps over all of it. false: it is cut off. before: the time of the event before it. */
 static bool raw_next(const unsigned char **p, const unsigned char *end, int64_t before, struct raw *ret)
 {
 	uint64_t length, delta;
@@ -149,6 +151,7 @@ static bool raw_next(const unsigned char **p, const unsigned char *end, int64_t 
 	return true;
 }
 
+/* Into the frame at hand, or a new one where the event does not follow. -ENOMEM, -errno of a write. */
 static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, const struct raw *e)
 {
 	/* A frame states the seq of its first event only: after a gap another begins. */
@@ -184,7 +187,8 @@ static int end_empty(struct output *o, const struct log_frame *of, bool any)
 	return log_frame_add(&o->bytes, &o->head, "") < 0 ? -ENOMEM : o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
-/* The event with that seq, as the edits have it; any: something of the frame is left. */
+/* The event with that seq, as the edits have it; any: something of the frame is left. at: the place in the edits, which
+ * goes on. raw: the event as it was. */
 static int put_edited_event(struct output *o, const struct edits *e, const struct log_frame *h, size_t *at,
                             uint64_t seq, const struct raw *raw, bool *any)
 {
@@ -201,7 +205,8 @@ static int put_edited_event(struct output *o, const struct edits *e, const struc
 	return 0;
 }
 
-/* A frame of which some events go or change. What of it cannot be decoded goes. */
+/* A frame of which some events go or change. What of it cannot be decoded goes. damaged grows by the bytes that went
+ * for that. -errno. */
 static int put_edited(struct output *o, const struct edits *e, const char *frame, uint64_t *damaged)
 {
 	struct log_frame h = log_frame_header(frame);
@@ -229,6 +234,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 	return rc < 0 ? rc : o->head.count ? end_frame(o) : end_empty(o, &h, any);
 }
 
+/* The bytes from offset to end, unchanged. -EAGAIN: the file is shorter by now. */
 static int copy_frame_bytes(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room)
 {
 	buf_reset(room);
@@ -241,7 +247,8 @@ static int copy_frame_bytes(struct output *o, int from, uint64_t offset, uint64_
 	return o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
-/* Frames of a newer format between two places: their sizes lead through. */
+/* Frames of a newer format between two places: their sizes lead through. Bytes between them that are of no frame go,
+ * and are counted in *damaged. */
 static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room, uint64_t *damaged)
 {
 	while (offset < end) {
@@ -267,7 +274,8 @@ static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end,
 	return 0;
 }
 
-/* A frame that was read: it goes with its session, or is written as the edits have it. room: a buffer to use. */
+/* A frame that was read: it goes with its session, or is written as the edits have it. room: a buffer to use. -EAGAIN:
+ * the file is shorter by now; -errno. */
 static int rewrite_frame(const struct edits *e, int from, const struct log_frame_info *f, struct output *o,
                          struct buf *room, uint64_t *damaged)
 {
@@ -284,6 +292,7 @@ static int rewrite_frame(const struct edits *e, int from, const struct log_frame
 	return put_edited(o, e, room->p, damaged);
 }
 
+/* All frames of the segment into o, with the edits; ret gets what was damaged or newer. `from` stays open. -errno. */
 static int write_rewritten(const struct keep_segment *s, const struct edits *e, int from, struct output *o,
                            struct rewritten *ret, struct err *err)
 {
@@ -336,6 +345,7 @@ static int open_new(int dir, const char *temporary, bool *ret_named)
 	return fd < 0 ? -errno : io_above_std(fd);
 }
 
+/* Gives a file without a name that one; another of that name goes. -errno. */
 static int give_name(int dir, int fd, const char *temporary)
 {
 	char link[64];
@@ -355,6 +365,7 @@ struct rewriting {
 	bool named; /* the new one has the name `temporary` */
 };
 
+/* -errno: rewriting_end is due then, too. The new file has a name only where the file system has none without. */
 static int rewriting_begin(struct rewriting *w, const struct keep_segment *s)
 {
 	*w = (struct rewriting){.s = s, .dir_path = strdup(s->path), .dir = -1, .from = -1, .o = {.fd = -1}};
@@ -373,6 +384,7 @@ static int rewriting_begin(struct rewriting *w, const struct keep_segment *s)
 	return w->o.fd < 0 ? w->o.fd : 0;
 }
 
+/* Removes the new file if it has a name still. */
 static void rewriting_end(struct rewriting *w)
 {
 	if (w->named && w->dir >= 0)
@@ -389,7 +401,8 @@ static void rewriting_end(struct rewriting *w)
 	free(w->temporary);
 }
 
-/* The new file is as the old one was, and on the disk; nobody wrote to the old one meanwhile. */
+/* The new file is as the old one was, and on the disk; nobody wrote to the old one meanwhile. -EAGAIN, reported:
+ * somebody wrote to it. r->size: its bytes. */
 static int finish_new_file(struct rewriting *w, struct err *err, struct rewritten *r)
 {
 	struct stat now;
@@ -405,7 +418,8 @@ static int finish_new_file(struct rewriting *w, struct err *err, struct rewritte
 	return 0;
 }
 
-/* The new file takes the old one's place; an empty one does not, and the old one goes. */
+/* The new file takes the old one's place; an empty one does not, and the old one goes. -errno: the old one is still
+ * there. */
 static int take_place(struct rewriting *w, bool empty)
 {
 	int rc = 0;

@@ -76,7 +76,8 @@ static struct str what_of(const struct event *ev)
 	}
 }
 
-/* The summary in ev without secrets, its text in s->text. 1: it changed. What is no summary is left alone. */
+/* The summary in ev without secrets, its text in s->text. 1: it changed. What is no summary is left alone. 0: it is as
+ * it was; -ENOMEM. The bytes last until s->text is used again. */
 static int redact_event_summary(struct search *s, struct event *ev)
 {
 	struct summary m;
@@ -123,6 +124,8 @@ static int look_for_run(void *arg, const struct event *ev)
 	return s->wanted;
 }
 
+/* A keep_logs_events callback: tells o->found of each secret, and notes the clean event for the rewriting, if that is
+ * asked for. -ENOMEM, reported. */
 static int search_event(void *arg, const struct event *ev)
 {
 	struct search *s = arg;
@@ -162,6 +165,7 @@ static int search_event(void *arg, const struct event *ev)
 	return s->o->redact && edits_add(&s->edits, s->session, ev->seq, &cleaned) < 0 ? secrets_oom(s) : 0;
 }
 
+/* Fills s->stats. -errno, reported. */
 static int rewrite_redacted_segments(struct search *s)
 {
 	struct rewritten r = {0};

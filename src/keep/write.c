@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* From the file first: the name service begins with a socket to a daemon (0.1 ms). */
+/* From the file first: the name service begins with a socket to a daemon (0.1 ms). false: it is not in the file, or
+ * does not fit in n. */
 static bool user_in_file(uid_t uid, char *ret, size_t n)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -92,6 +93,7 @@ int keep_begin_at(int fd, struct err *err, struct log_writer **ret)
 	return rc;
 }
 
+/* Closes w in any case. durable: it is on the disk. -errno, reported; -EFBIG: events were lost. */
 static int write_session_end(struct log_writer *w, bool durable, struct err *err)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = keep_now()};

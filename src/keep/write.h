@@ -11,7 +11,8 @@ const char *keep_user(void);
 void keep_host(char *ret, size_t size);
 int64_t keep_now(void);
 
-/* A new session in the logs of home, with its first event. keep_end closes it in good order. */
+/* A new session in the logs of home, with its first event. keep_end closes it in good order. Its files are the caller's
+ * alone (mode 0600). -errno, reported. */
 int keep_begin(const char *home, struct err *err, struct log_writer **ret);
 /* The same in a file (fd is taken over); it is flushed by keep_end. */
 int keep_begin_at(int fd, struct err *err, struct log_writer **ret);
@@ -26,6 +27,7 @@ struct keep_note {
 	struct str version; /* public id, or empty */
 	struct str text;
 };
+/* A note at a run, or else at the file that n names, in a session of its own; durable. -errno, reported. */
 int keep_note(const char *home, const struct keep_note *n, struct err *err);
 
 #endif
