@@ -32,6 +32,7 @@ static int find_version(struct stemma_record *r, const char *file, struct file_t
 	return 0;
 }
 
+/* *q->ret: the text, the asker's. 0, STEMMA_NOTHING, -errno with err's sentence; so all ask_ functions. */
 static int ask_why(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct file_target t;
@@ -136,6 +137,7 @@ EXPORTED int stemma_runs(struct stemma_record *r, unsigned flags, uint64_t count
 	return record_ask(r, &(struct record_question){.ask = ask_runs, .flags = flags, .count = count, .ret = ret}, err);
 }
 
+/* STEMMA_NOTHING, or what record_fail_to_resolve gives, where a name in the question is not recorded. */
 static int ask_find(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -163,7 +165,8 @@ EXPORTED int stemma_find(struct stemma_record *r, const char *expression, unsign
 	return record_ask(r, &(struct record_question){.ask = ask_find, .a = expression, .flags = flags, .ret = ret}, err);
 }
 
-/* A side of a diff: its kind and the id of what is compared. */
+/* A side of a diff: its kind and the id of what is compared. 0, or a code with err's sentence; STEMMA_NOTHING also for
+ * a file of which only the name is recorded. */
 static int find_side(struct stemma_record *r, const char *text, enum diff_what *ret_what, store_id *ret_id,
                      struct stemma_error *err)
 {
@@ -179,6 +182,7 @@ static int find_side(struct stemma_record *r, const char *text, enum diff_what *
 	return 0;
 }
 
+/* -EINVAL: a run is compared with a file, say. */
 static int ask_diff(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -215,7 +219,8 @@ EXPORTED int stemma_diff(struct stemma_record *r, const char *a, const char *b, 
 	return record_ask(r, &(struct record_question){.ask = ask_diff, .a = a, .b = b, .ret = ret}, err);
 }
 
-/* The traces that a word means. */
+/* The traces that a word means. Files, or else those of recorded runs. 0, or a code with err's sentence. *ret is the
+ * caller's. */
 static int find_traces(struct stemma_record *r, const char *text, struct trace_set *ret, struct stemma_error *err)
 {
 	struct err e = {0};
@@ -295,7 +300,7 @@ EXPORTED int stemma_show(struct stemma_record *r, const char *target, unsigned f
 }
 
 /* Counts what the target read and wrote, and makes the answer of it: if `when` has a moment of that, else of the sums.
- */
+ * when: the caller's to release. NULL: only sums. */
 static int answer_stat(struct stemma_record *r, const struct record_question *q, struct stat_when *when,
                        struct stemma_error *err)
 {
@@ -350,6 +355,7 @@ EXPORTED int stemma_stat_at(struct stemma_record *r, const char *target, unsigne
 	    r, &(struct record_question){.ask = ask_stat_at, .a = target, .flags = flags, .at = at, .ret = ret}, err);
 }
 
+/* All runs' where q->a is NULL; -EINVAL: it names no run. */
 static int ask_summaries(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};

@@ -80,7 +80,7 @@ static int check_store_exists(const char *home, struct stemma_error *ret)
 }
 
 /* Opens the store and brings it up to date; an index that is found damaged meanwhile is made again, at most once.
- * again: it was. */
+ * again: it was. -errno, reported: nothing is open then. */
 static int open_store(struct stemma_record *r, bool again, struct err *err)
 {
 	unsigned how = r->flags & STEMMA_IN_MEMORY   ? STORE_WRITE | STORE_MEMORY
@@ -112,7 +112,7 @@ static int open_record(struct stemma_record *r, bool again, struct stemma_error 
 	return rc < 0 ? record_fail(rc, &err, "cannot open the record", ret) : 0;
 }
 
-/* The index is damaged: what was read of it is of no use. */
+/* The index is damaged: what was read of it is of no use. Read-only, it is only reported, with a hint. */
 static int make_again(struct stemma_record *r, struct stemma_error *ret)
 {
 	struct err err = {0};
@@ -266,6 +266,7 @@ static int describe_target(struct store *s, const struct target *t, struct stemm
 	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
 
+/* *q->arg gets what is known of the target. */
 static int ask_resolve(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct err e = {0};

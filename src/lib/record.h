@@ -21,7 +21,8 @@ struct stemma_record {
 	unsigned flags;
 };
 
-/* code, with the sentence of err, or else `what` and the system's words. */
+/* code, with the sentence of err, or else `what` and the system's words. ret may be NULL. The hint is err's, or empty.
+ * */
 int record_fail(int code, const struct err *err, const char *what, struct stemma_error *ret);
 /* What target_file and its like returned, where it is not 1. */
 int record_fail_to_resolve(int r, const struct err *err, struct stemma_error *ret);
