@@ -123,6 +123,7 @@ static void end_grant_of(struct admit *a, pid_t tid)
 
 /* ---- the count ---- */
 
+/* A procfs_children callback: without memory the child is not counted. */
 static void enqueue_child(void *arg, pid_t pid)
 {
 	struct admit *a = arg;
@@ -137,7 +138,7 @@ static void enqueue_child(void *arg, pid_t pid)
 	a->queue[a->queued++] = pid;
 }
 
-/* Below this process, as far as that is of interest: no more than the limit. */
+/* Below this process, as far as that is of interest: no more than the limit. Zombies are not counted. Uses a->queue. */
 static int64_t count_processes(struct admit *a)
 {
 	int64_t n = 0;

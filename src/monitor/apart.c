@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* Bytes of shared memory in the whole machine. false: not known. */
 static bool machine_shared(uint64_t *ret)
 {
 	struct sysinfo si;
@@ -63,6 +64,7 @@ static bool is_in_memory(const struct apart_held *h, uint64_t dev)
 	return dev && (h->memfds == dev || (d && (!strcmp(d->type, "tmpfs") || !strcmp(d->type, "ramfs"))));
 }
 
+/* Notes it; false: it is known already, or there is no memory. */
 static bool is_new_file(struct apart_held *h, uint64_t dev, uint64_t ino)
 {
 	for (size_t i = 0; i < h->n; i++)

@@ -40,6 +40,7 @@ struct apart_held {
 	uint64_t bytes;
 	uint64_t memfds; /* the device of files that have no name; 0 not asked yet */
 };
+/* Only files of a size that matters. What cannot be read is passed over. */
 void apart_held_add(struct apart_held *h, pid_t pid);
 /* mapped: what all processes of the run have mapped, added up. Releases h. Returns what they hold now, no more than was
  * made since the run began. */

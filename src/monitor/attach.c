@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* *f gets what /proc says of it. -ESRCH, -EPERM, reported. */
 static int look_first(struct monitor *m, pid_t pid, struct err *err, struct procfs *f)
 {
 	procfs_clear(f);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* A counter of the process and of those it starts from now on. -1: see errno. */
 static int open_one(pid_t pid, uint64_t config, bool user_only)
 {
 	struct perf_event_attr a = {.type = PERF_TYPE_HARDWARE,

@@ -335,6 +335,7 @@ static char *copy_or_null(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
+/* Deep copies, the caller's. A name without memory is NULL. -1: no memory at all. */
 static int copy_limits(const struct summary_limit *from, size_t n, struct summary_limit **ret, size_t *ret_n)
 {
 	*ret = calloc(n + 1, sizeof(**ret));
@@ -346,6 +347,7 @@ static int copy_limits(const struct summary_limit *from, size_t n, struct summar
 	return *ret ? 0 : -1;
 }
 
+/* -1 for what is not known. r's strings are copied. */
 static void fill_process_row(const struct tree_record *r, struct summary_process *ret)
 {
 	const struct procfs *l = &r->last;
@@ -378,6 +380,7 @@ static void fill_process_row(const struct tree_record *r, struct summary_process
 	};
 }
 
+/* Those that ended, and those that still live (end and status -1). Without memory none. */
 static void fill_process_rows(struct ends *e)
 {
 	const struct tree *t = &e->m->tree;
@@ -404,6 +407,7 @@ static void fill_process_rows(struct ends *e)
 	}
 }
 
+/* Sentences about who outlived the command, at most 20 by name. */
 static void fill_escaped(struct ends *e)
 {
 	enum { MOST = 20 };
@@ -465,6 +469,7 @@ static void fill_exit(const struct monitor *m, struct summary *s)
 		s->exit_type = EXIT_TYPE_LIMIT;
 }
 
+/* What the task was: command, end, limits, host, labels. e->rc -1: no memory for the limits. */
 static void fill_task(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -556,7 +561,7 @@ static void set_waited_figures(struct ends *e, bool looked)
 }
 
 /* What the process that started stemma has seen itself: the command's end. For all else what the last look showed,
- * which is less than the truth. */
+ * which is less than the truth. -1: no memory, and nothing to release. */
 int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 {
 	static const char why[] = "the recorder was killed", look[] = "last look before the recorder was killed";

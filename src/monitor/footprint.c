@@ -82,6 +82,7 @@ static bool inodes_add(struct inodes *s, uint64_t dev, uint64_t ino)
 	return true;
 }
 
+/* Sets w->cut where it is too much for what is to be cheap. */
 static void count_inode(struct walk *w, const struct stat *st)
 {
 	/* A folder is met once; so is a file with one name. */
@@ -101,6 +102,7 @@ static bool is_stop_asked(struct footprint *f)
 	return __atomic_load_n(&f->stop, __ATOMIC_RELAXED);
 }
 
+/* On the same device only, DEEPEST folders deep. What cannot be read is passed over. */
 static void walk_folder(struct walk *w, int parent, const char *name, dev_t dev, unsigned depth)
 {
 	struct stat st;
@@ -178,6 +180,7 @@ static void take_sum(struct footprint *f, const struct footprint_sum *sum)
 	f->peak.directories = sum->directories > f->peak.directories ? sum->directories : f->peak.directories;
 }
 
+/* One walk: the paths, and files that processes hold open. Its sum counts only if it was not cut or stopped. */
 static void walk_all(struct footprint *f)
 {
 	struct walk w = {.f = f};
@@ -224,6 +227,7 @@ static void footprint_destroy(struct footprint *f)
 	free(f);
 }
 
+/* The thread: walks with growing pauses until f->stop; frees f if it was left to it. */
 static void *walker(void *arg)
 {
 	struct footprint *f = arg;
@@ -264,6 +268,7 @@ static void *walker(void *arg)
 	return NULL;
 }
 
+/* By its real path. -errno, reported; -ENOMEM is not. */
 static int append_watched_path(struct footprint *f, const char *path, struct err *err)
 {
 	char *real = realpath(path, NULL);

@@ -22,10 +22,13 @@ struct footprint_sum {
 /* cwd: measured if that is cheap (FOOTPRINT_CHEAP, and not on another machine's disk); watch: in any case. Both are
  * made absolute. 0 or -errno with a sentence: one of watch is not there. */
 #define FOOTPRINT_CHEAP 1000 /* files: 2 ms */
+/* *ret is the caller's: footprint_free. */
 int footprint_new(const char *cwd, const char *const *watch, struct err *err, struct footprint **ret);
+
 void footprint_free(struct footprint *f);
 /* Starts the thread. living: asked for the processes whose open files are looked at; the result is freed. It is not
- * called, nor under way, once footprint_free has returned; who calls that may hold none of its locks. */
+ * called, nor under way, once footprint_free has returned; who calls that may hold none of its locks. 0 also where
+ * nothing is to be measured. -EAGAIN: no thread. */
 int footprint_start(struct footprint *f, int (*living)(void *arg, pid_t **ret, size_t *ret_n), void *arg);
 /* The last whole walk and the peaks so far. False: there was none; *ret_why then says why, or NULL: it was too short.
  */

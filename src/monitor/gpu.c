@@ -103,6 +103,7 @@ static struct tenant *tenant_of(struct device *d, pid_t pid)
 	return &d->tenant[d->n++];
 }
 
+/* list: NULL: this driver has none. Memory that the driver does not tell counts as 0 (g->untold). */
 static void sample_device_processes(struct gpu *g, struct device *d,
                                     int (*list)(nvml_device, unsigned *, struct nvml_process *))
 {
@@ -173,6 +174,7 @@ static void read_ended_accounts(struct gpu *g, struct device *d, bool all)
 	}
 }
 
+/* Call with g->lock. last: accounts of those that still run count, too. */
 static void sample_devices(struct gpu *g, bool last)
 {
 	uint64_t now = 0, ended = 0;
@@ -198,6 +200,7 @@ static void sample_devices(struct gpu *g, bool last)
 
 /* ---- the thread ---- */
 
+/* NULL, or why it cannot be used. */
 static const char *load_nvml(struct gpu *g)
 {
 	g->lib = dlopen(g->library, RTLD_NOW | RTLD_LOCAL);
@@ -221,6 +224,7 @@ static const char *load_nvml(struct gpu *g)
 	return NULL;
 }
 
+/* NULL, or why there are none. DEVICES at most. */
 static const char *meet_devices(struct gpu *g)
 {
 	unsigned n = 0;
@@ -245,6 +249,7 @@ static const char *meet_devices(struct gpu *g)
 	return g->n ? NULL : "no permission to query NVIDIA's GPUs";
 }
 
+/* The thread: loads the library, then samples each LOOK_MS until g->stop. */
 static void *sample_until_stopped(void *arg)
 {
 	struct gpu *g = arg;

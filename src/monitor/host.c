@@ -18,6 +18,7 @@ struct pairs {
 	size_t n;
 };
 
+/* Copies both; an empty value or one without memory is left out. */
 static void append_host_pair(struct pairs *p, const char *key, const char *value)
 {
 	if (!value || !*value)
@@ -52,6 +53,7 @@ static const char *container(void)
 	return NULL;
 }
 
+/* The variable of the batch system's job that ranks first, as it stands. */
 static void scheduler(struct pairs *p)
 {
 	const char *best = NULL;

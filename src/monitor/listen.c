@@ -42,6 +42,7 @@ static bool look_at_zombie(pid_t pid, struct procfs *f)
 	return true;
 }
 
+/* tree_exec, with the path of the program as it is by now. A late exec counts as unmeasured. */
 static void on_heard_exec(struct monitor *m, pid_t pid, int64_t time)
 {
 	char name[48], path[4096];
@@ -79,6 +80,7 @@ void monitor_hear(struct monitor *m)
 	m->events_lost |= procevents_overrun(m->events);
 }
 
+/* Until m->stop_fd can be read; gathers events for GATHER_US each time. */
 static void *listener(void *arg)
 {
 	struct monitor *m = arg;
@@ -117,7 +119,8 @@ void monitor_listen_no_more(struct monitor *m)
 	m->listening = false;
 }
 
-/* What the threads that are alive have used: processor time and bytes of each. */
+/* What the threads that are alive have used: processor time and bytes of each. ns; false: something could not be read,
+ * and sums lack it. */
 static bool threads_now(pid_t pid, uint64_t *ret_cpu, struct tree_io *ret_io)
 {
 	char name[80], text[512];

@@ -32,6 +32,7 @@ static void wait_until(struct monitor *m)
 	}
 }
 
+/* The thread: samples, hands over and tells the watcher until m->stop. Its pauses keep its own CPU time low. */
 static void *sampler(void *arg)
 {
 	enum { SHORTEST = 1000000 };
@@ -63,6 +64,7 @@ static void *sampler(void *arg)
 	return NULL;
 }
 
+/* All signals are blocked in it. Without a thread m->sampling stays false. */
 static void start_sampler(struct monitor *m)
 {
 	pthread_attr_t a;
@@ -90,6 +92,7 @@ static void stop_sampler(struct monitor *m)
 
 /* ---- the observer ---- */
 
+/* *ret is to be freed. 0, -ENOMEM. */
 static int living(void *arg, pid_t **ret, size_t *ret_n)
 {
 	/* Those that are known: to look for more makes the end of a short run dearer (see monitor_sample). */

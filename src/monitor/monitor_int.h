@@ -183,7 +183,8 @@ void living_now(struct monitor *m, struct living *ret);
 int monitor_summarise(struct monitor *m, struct summary *ret);
 /* What is known where the worker did not live to say it. 0 or -ENOMEM. */
 int monitor_summarise_lost(const struct monitor *m, struct summary *ret);
-/* A description of the machine. */
+/* A description of the machine. Always 0; what is not known is left out. *ret and its strings are the caller's to free.
+ * */
 int host_describe(struct summary_pair **ret, size_t *ret_n);
 
 #endif

@@ -332,6 +332,7 @@ static void clear_gone(struct net *n)
 	free(old);
 }
 
+/* Assigns new sockets to processes of the task, or to others. */
 static void look_at_sockets(struct net *n, const pid_t *pids, size_t npids)
 {
 	if (n->nsockets)
@@ -444,6 +445,7 @@ static void of_calls(const struct net *n, bool sent, struct net_figure *ret)
 	                           .high = (int64_t)(sure + unsure)};
 }
 
+/* ret->absent where others share the namespace. */
 static void of_devices(const struct net *n, bool blind, bool sent, struct net_figure *ret)
 {
 	struct net_figure f = {.method = "devices of the task's own network namespace", .complete = !blind && !n->hidden};
@@ -465,6 +467,7 @@ static void of_devices(const struct net *n, bool blind, bool sent, struct net_fi
 	*ret = f;
 }
 
+/* Never more than the devices counted; ret->absent where that bounds nothing. */
 static void of_sockets(struct net *n, bool blind, bool sent, struct net_figure *ret)
 {
 	struct bytes now;

@@ -38,6 +38,7 @@ void opened_free(struct opened *o)
 	free(o);
 }
 
+/* Made if it is new. NULL: there are MOST, which sets o->left_out. */
 static struct one *opened_file_slot(struct opened *o, uint64_t number)
 {
 	size_t at = (size_t)(number * 0x9E3779B97F4A7C15u >> 40) & (SLOTS - 1);

@@ -57,6 +57,7 @@ static void keep_out(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog));
 }
 
+/* -errno. It does not block. */
 static int open_netlink(int protocol, unsigned groups)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -75,6 +76,7 @@ static int open_netlink(int protocol, unsigned groups)
 
 /* ---- the connector ---- */
 
+/* number: comes back in the acknowledgement. 0, -errno. */
 static int set_listening(int fd, bool on, uint32_t number)
 {
 	struct {
@@ -124,6 +126,7 @@ struct genl {
 	char text[48];
 };
 
+/* NULL: none of that type within n bytes. */
 static const struct nlattr *find_attribute(const void *at, size_t n, int type)
 {
 	const char *p = at, *end = p + n;
@@ -180,6 +183,7 @@ static bool processors(char *ret, size_t n)
 	return ok;
 }
 
+/* Sets e->stats, or -1 and e->why. */
 static void open_stats(struct procevents *e)
 {
 	char cpus[40];
@@ -263,6 +267,7 @@ static void take_stats(struct procevents *e, const void *p, size_t n)
 	s->over |= !e->newest || (t.ac_flag & AGROUP);
 }
 
+/* Takes all that has come; lost messages set e->overrun. */
 static void drain_stats(struct procevents *e)
 {
 	char room[4096];

@@ -51,6 +51,7 @@ uint64_t monitor_refused(const struct monitor *m)
 
 /* ---- sums of the kernel ---- */
 
+/* tid 0: of the whole process. add: else it is subtracted. *ret_n: the bytes that this read took. false: not known. */
 static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)
 {
 	char name[64], text[512];
@@ -91,7 +92,7 @@ static void subtract_thread(struct threads *t, pid_t tid)
 }
 
 /* The bytes of a process hold those of the children that it waited for; its threads' do not. The difference is what the
- * children used, exactly, if no other thread of ours does anything meanwhile. */
+ * children used, exactly, if no other thread of ours does anything meanwhile. false: it cannot be read. */
 static bool read_waited_io(struct tree_io *ret)
 {
 	struct threads t = {.me = (pid_t)syscall(SYS_gettid), .io = ret, .ok = true};
@@ -184,6 +185,7 @@ struct discovery {
 	unsigned depth;
 };
 
+/* Adds the process, if it is not known, and those below it; zombies are passed over. */
 static void discovered(void *arg, pid_t pid)
 {
 	struct discovery *d = arg;
@@ -427,6 +429,7 @@ static bool sample_member(struct monitor *m, struct member *p, bool deep, struct
 	return true;
 }
 
+/* cpu: ns in all. Rates are in thousandths of a core. */
 static void show_cpu(struct monitor *m, int64_t cpu)
 {
 	enum { LEAST = 50000000 }; /* a rate over less time is of the clock's steps */
@@ -450,6 +453,7 @@ static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
 		set_current_figure(w, f, v);
 }
 
+/* Without memory nothing is shown. */
 static void look_at_net(struct monitor *m)
 {
 	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};

@@ -102,6 +102,8 @@ static int send_signal(int fd, pid_t pid, int sig)
 	return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(pid, sig);
 }
 
+/* true: it is alive. count grows by who is alive or refuses. *group: the process group that was signalled as a whole,
+ * so that it is not again. */
 static bool signal_process(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
 {
 	struct procfs p;

@@ -241,6 +241,7 @@ void tree_add_io(struct tree_io *to, const struct procfs *f)
 	tree_add_known(&to->write_bytes, f->write_bytes);
 }
 
+/* Takes what was last seen of a member whose end nobody saw into the sums. */
 static void add_lost_usage(struct tree *t, const struct member *m)
 {
 	const struct procfs *l = &m->last;
@@ -272,6 +273,7 @@ static bool is_lost(struct tree *t, struct member *parent)
 	return parent->ignores_children;
 }
 
+/* Only with t->keep_records; beyond TREE_RECORDS and without memory it counts as left out. */
 static void append_record(struct tree *t, const struct member *m, int status, int64_t end)
 {
 	if (!t->keep_records)
@@ -296,6 +298,7 @@ static void append_record(struct tree *t, const struct member *m, int status, in
 	                                               .status = status};
 }
 
+/* m must be in the tree; it is freed. */
 static void remove_member(struct tree *t, struct member *m)
 {
 	struct member **at = hash_slot(t, m->pid);

@@ -91,6 +91,7 @@ struct tree_record {
 	int status;
 };
 
+/* May be used again. */
 void tree_release(struct tree *t);
 struct member *tree_by_pid(const struct tree *t, pid_t pid);
 /* NULL: no memory. */

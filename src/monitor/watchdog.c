@@ -113,6 +113,7 @@ void watchdog_attach(struct watchdog *w, struct monitor *m)
 	oom_begin(&w->oom);
 }
 
+/* Soft and hard; never raises one. A hard limit cannot be raised again without privilege. */
 static void lower_rlimit(int resource, int64_t to)
 {
 	struct rlimit now;
@@ -174,6 +175,7 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 	return ret;
 }
 
+/* Negative: not known. In the unit of the limit. */
 static int64_t limited_usage(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
 	enum { TRIES = 3 }; /* processes come and go while they are looked at */
@@ -235,6 +237,7 @@ static int64_t fastest(const struct watchdog *w, const struct monitor_now *now, 
 	}
 }
 
+/* ns until v may meet the limit, a second at most. *ret_grows is set where it is near. */
 static int64_t time_to_next_check(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v,
                                   bool *ret_grows)
 {
@@ -295,6 +298,7 @@ static void begin_termination(struct watchdog *w, int64_t now, bool hard)
 		stop_signal(getpid(), SIGTERM, &n);
 }
 
+/* Kills all that is left; after GIVE_UP tries, or when none is, the state is OVER. */
 static void slay(struct watchdog *w)
 {
 	struct stop_count n = {0};
@@ -394,6 +398,7 @@ static int64_t shortest_wait(const struct watchdog *w, const struct monitor_now 
 	return least;
 }
 
+/* ns until the next look; 0: no wish. May end the task. */
 static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 {
 	int64_t next = NS, cost = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - w->cost;
@@ -442,6 +447,7 @@ static int64_t check_limits(struct watchdog *w, const struct monitor_now *now)
 	return next > least ? next : least;
 }
 
+/* ns until it wants to see the next sample; 0: no wish. */
 int64_t watchdog_watch(void *arg, const struct monitor_now *now)
 {
 	struct watchdog *w = arg;

@@ -90,7 +90,8 @@ static int64_t value_of_key(const char *text, const char *key)
 
 /* ---- groups below a group ---- */
 
-/* Calls each with the descriptors of the folders below dir, innermost first, then with dir. */
+/* Calls each with the descriptors of the folders below dir, innermost first, then with dir. At most CGROUP_DEPTH deep.
+ * The first result that is not 0 ends it and comes back. */
 static int walk_groups(int dir, int depth, int (*each)(int dir, void *arg), void *arg)
 {
 	int rc = 0, copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -186,6 +187,7 @@ static int64_t minus(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? a : a > b ? a - b : 0;
 }
 
+/* Figures that cannot be read are -1, or stay as they were. */
 static void read_memory(const struct cgroup_hier *h, struct cgroup_usage *u)
 {
 	char text[8192], small[512];
@@ -213,6 +215,7 @@ static void read_memory(const struct cgroup_hier *h, struct cgroup_usage *u)
 	}
 }
 
+/* In nanoseconds; -1: not known. */
 static void read_cpu(const struct cgroup_hier *h, struct cgroup_usage *u)
 {
 	char text[1024];
@@ -250,6 +253,7 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 
 /* ---- limits ---- */
 
+/* Both in bytes, negative: no limit. 0 also where version 1 cannot limit it; -errno. */
 static int limit_swap(const struct cgroup_hier *h, int64_t memory, int64_t swap)
 {
 	if (h->two)
@@ -326,7 +330,7 @@ static int compare_pids(const void *a, const void *b)
 }
 
 /* Signals those of v that are in the group again: whoever is held by a pidfd has had its number all the while, so it
- * was that process, and no other that got the number of one that had ended. */
+ * was that process, and no other that got the number of one that had ended. -errno of the last that failed; 0. */
 static int signal_held(const struct cgroup *c, const pid_t *v, int *fds, size_t n, int sig)
 {
 	pid_t *again = NULL;

@@ -53,6 +53,7 @@ void cgroup_remove_old(int parent)
 
 /* ---- making ---- */
 
+/* list: words between blanks or newlines. */
 static bool has_controller(const char *list, const char *word)
 {
 	size_t n = strlen(word);

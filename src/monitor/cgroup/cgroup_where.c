@@ -36,7 +36,8 @@ static void unescape_mount_path(char *s)
 	*out = '\0';
 }
 
-/* Lines are "<id>:<controllers>:<group>"; those of version 2 have no controllers. */
+/* Lines are "<id>:<controllers>:<group>"; those of version 2 have no controllers. *cgroup: such a file. ret: each the
+ * caller's, NULL: it is in none. -ENOMEM; a file that cannot be read is 0. */
 static int own_groups(const char *cgroup, char *ret[CGROUP_PLACES])
 {
 	FILE *f = fopen(cgroup, "re");
@@ -76,6 +77,7 @@ static char *folder_of(const char *group, const char *root, const char *point)
 	return asprintf(&ret, "%s%s", point, rest) < 0 ? NULL : ret;
 }
 
+/* A line of mountinfo, which is cut up: sets the folders of those of w that it mounts. */
 static void mounted(struct cgroup_where w[CGROUP_PLACES], char *line)
 {
 	char *root = NULL, *point = NULL, *type = NULL, *options = NULL, *save = NULL;
@@ -142,6 +144,7 @@ static bool delegated(const char *dir)
 	       (getxattr(dir, "trusted.delegate", value, sizeof(value)) == 1 && value[0] == '1');
 }
 
+/* Sets w->why where the group cannot be used; else it stays empty. */
 static void find_obstacle(struct cgroup_where *w, const char *what)
 {
 	if (!w->group) {
