@@ -180,6 +180,7 @@ static void emit_access_start(struct node *n, struct naccess *a)
 	n->stats.accesses_told++; /* what the log could not keep it counts itself */
 }
 
+/* What is known before the end, to the node's log, once for reads and once for writes. */
 static void emit_access_totals(struct node *n, struct naccess *a)
 {
 	for (int w = 0; w < 2; w++) {

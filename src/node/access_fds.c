@@ -169,6 +169,7 @@ static void start_descriptor(struct node *n, struct nproc *p, const struct trace
 	}
 }
 
+/* A descriptor that was found open: what was known of its access is completed, or one starts. */
 static void take_descriptor(struct node *n, struct nproc *p, const struct tracer_event *ev, const struct tracer_fd *d)
 {
 	unsigned mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */

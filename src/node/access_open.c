@@ -202,6 +202,7 @@ static struct naccess *start_closed_access(struct node *n, struct nproc *p, cons
 	return add_inherited_access(n, p, f, mode, ev->hi);
 }
 
+/* mode: ACCESS_READ or ACCESS_WRITE. opened: in the same event, too. */
 static void note_close(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
                        bool opened)
 {
@@ -322,6 +323,7 @@ static void note_open(struct node *n, struct nproc *p, const struct tracer_event
 		a->shrunk = true;
 }
 
+/* One event may say that a file was opened and closed, or more than once. */
 static void take_access(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
 	uint32_t ops = ev->file.ops;

@@ -64,6 +64,7 @@ uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind,
 	return n->world.add(n->world.arg, b->uid, ev);
 }
 
+/* d NULL: not known, which is domain 255, as are those beyond it. */
 static uint64_t node_emit_domain(struct node *n, struct book *b, const struct fs_domain *d)
 {
 	enum { UNKNOWN = 255 };

@@ -75,6 +75,7 @@ static void rename_below(struct node *n, const char *old, const char *path)
 			}
 }
 
+/* All that is known below a folder gets its new path, too. */
 static void handle_rename(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	char path[4096], old[4096];

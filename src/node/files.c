@@ -16,6 +16,7 @@ static unsigned path_slot(struct str path)
 	return (unsigned)hash_str(path) & (HASH - 1);
 }
 
+/* It has no path then. */
 static void remove_from_paths(struct node *n, struct nfile *f)
 {
 	if (!f->path)
@@ -163,6 +164,7 @@ static bool path_starts(struct str s, const char *with)
 	return str_starts(s, str_of(with));
 }
 
+/* A TERM_kind_, by mode, path and file system. */
 static unsigned kind_of_mode(const struct tracer_fileid *id, const struct fs_domain *d, struct str path)
 {
 	switch (id->mode & S_IFMT) {

@@ -50,6 +50,7 @@ static struct nproc *handle_fork(struct node *n, const struct tracer_event *ev)
 	return p;
 }
 
+/* A process that was there before this daemon: its execution is what the state file says, or 1000. */
 static void handle_alive(struct node *n, const struct tracer_event *ev)
 {
 	struct nproc *above = ev->ppid ? nproc_find(n, ev->ppid, 0) : NULL;
@@ -122,7 +123,8 @@ static void handle_exit(struct node *n, struct nproc *p, const struct tracer_eve
 
 /* ---- what is missing ---- */
 
-/* Every user of a live process is told, those too of whom nothing was to be told before. */
+/* Every user of a live process is told, those too of whom nothing was to be told before. reason: a TERM_gap_. from,
+ * until: CLOCK_REALTIME, ns. */
 void node_gap(struct node *n, unsigned reason, uint64_t count, int64_t from, int64_t until, const char *text)
 {
 	for (unsigned i = 0; i < HASH; i++)

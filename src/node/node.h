@@ -62,6 +62,7 @@ struct node *node_new(const struct node_options *o, const struct node_world *w);
 /* Ends nothing: what is live stays so in the log, as after a kill. */
 void node_free(struct node *n);
 
+/* Events must come in order of time. Of processes that are not known it takes none (stats.strangers). */
 void node_event(struct node *n, const struct tracer_event *ev);
 /* A drain is over: tells what is decided. */
 void node_settle(struct node *n, int64_t now);
@@ -70,6 +71,7 @@ void node_tick(struct node *n, int64_t now);
 /* The log of uid is about to be another session: what lives ends in the old one; it is another one from now on, and
  * what it needs is told again. */
 void node_part(struct node *n, uint32_t uid, int64_t now);
+/* now: CLOCK_REALTIME, ns. Numbers of files and processes begin anew. */
 void node_session(struct node *n, uint32_t uid, int64_t now);
 /* Everything that lives ends for the log: the daemon is about to stop. */
 void node_detach(struct node *n, int64_t now);
@@ -80,6 +82,7 @@ void node_gap(struct node *n, unsigned reason, uint64_t count, int64_t from, int
 
 /* For a clean upgrade: which execution each process is in, as lines of text; and back, before the first event. */
 void node_save(const struct node *n, struct buf *out);
+/* Lines that it cannot read are passed over. */
 void node_load(struct node *n, struct str text);
 
 /* Processes of a job, of a user: each(pid, whether it is counted). job: as an identity of event/env.def gives it. */

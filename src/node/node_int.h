@@ -219,6 +219,7 @@ static inline bool book_may(unsigned own, unsigned all, unsigned max)
 uint64_t node_emit(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev);
 /* The number of a file in a book; told if it was not. 0: no memory. */
 uint64_t node_emit_file(struct node *n, struct book *b, struct nfile *f);
+/* Only if it differs from what was told last. */
 void node_emit_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
 /* The same of a file as process num found it at that time, or later; where only its times can have been set since it
  * was stated last, that is told, too: the version stays (doc/node.md, "Times that are set"). */
@@ -233,6 +234,7 @@ void node_emit_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t co
 uint64_t node_emit_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret);
 /* Strings that lie one behind the other, each with its NUL, as an array; malloc'ed. */
 struct str *node_unpack_words(const char *packed, size_t size, size_t *ret_n);
+/* time: when it began. Without memory it counts as lost. */
 void node_emit_exec(struct node *n, struct nproc *p, int64_t time);
 /* A name of a file, changed by p (NULL: found so), in the books that know the file, and in p's. */
 void node_emit_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
@@ -286,6 +288,7 @@ void naccess_set_mode(struct node *n, struct naccess *a, unsigned mode);
 void naccess_finish(struct node *n, struct naccess *a);
 /* What the program before had opened, nobody knows how; NULL. */
 struct naccess *naccess_before_exec(struct nproc *p, struct nfile *f);
+/* lo, hi: between these it was opened. NULL: no memory. */
 struct naccess *naccess_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
                               unsigned api, bool sure, int64_t lo, int64_t hi);
 /* What a file's event says of p's accesses to it. */
@@ -301,11 +304,13 @@ void naccess_emit_held(struct node *n, struct nproc *p);
 void naccess_finish_dormant(struct node *n, bool all);
 /* Another session begins for the book: before, and after. */
 void naccess_end_session(struct node *n, struct book *b, int64_t now);
+/* Only what goes on is told in the new session. */
 void naccess_begin_session(struct node *n, struct book *b);
 /* Of channels whose other end nobody was seen to have: its maker may have. Before p is over. */
 void naccess_channels(struct node *n, struct nproc *p);
 /* ... such an access ends some time after those at the other end have. */
 void naccess_guesses(struct node *n, struct nproc *p);
+/* Takes it out of all lists. */
 void naccess_free(struct node *n, struct naccess *a);
 
 /* ---- processes (procs.c) ---- */
@@ -323,7 +328,9 @@ struct nproc *nproc_find(struct node *n, pid_t pid, uint64_t start);
 struct nproc *nproc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid);
 /* p, which may be NULL, is held until nproc_unref. */
 struct nproc *nproc_ref(struct nproc *p);
+/* p must not be NULL; without holders it is freed, and may free those above it. */
 void nproc_unref(struct node *n, struct nproc *p);
+/* now may be NULL. */
 void nprogram_free(struct nprogram *now);
 /* Whom it counts to, by who forked it. above: that process, NULL not known. */
 void nproc_inherit(struct node *n, struct nproc *p, struct nproc *above);

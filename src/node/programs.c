@@ -73,6 +73,7 @@ static char *pack_env(struct str list, size_t *ret_n, char **job)
 	return b.p;
 }
 
+/* NULL: it is not known, nor found at its path. */
 static struct nfile *resolve_program(struct node *n, const struct tracer_fileid *id, struct str path)
 {
 	struct nfile *f = id->ino ? nfile_find(n, id) : nfile_at_path(n, path);

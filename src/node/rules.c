@@ -88,6 +88,7 @@ static const struct row *find_rule(const struct rules *r, struct str name)
 	return NULL;
 }
 
+/* Names end with NUL; takes one off the list. Shares its bytes. false: none is left. */
 static bool next_name(struct str *list, struct str *ret)
 {
 	if (!list->n)
@@ -111,6 +112,7 @@ static bool takes_word(struct str option)
 	return false;
 }
 
+/* Its name begins with a dash, or an option says so. */
 static bool is_login(struct str argv)
 {
 	struct str arg;
