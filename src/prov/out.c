@@ -18,6 +18,7 @@ int out_open(struct out *o, int fd)
 	return o->p ? 0 : -ENOMEM;
 }
 
+/* An error stays in o->error, as errno. */
 static void write_to_fd(struct out *o, const char *p, size_t n)
 {
 	while (n && !o->error) {
@@ -145,6 +146,8 @@ static bool is_plain_json_char(unsigned char c)
 	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
+/* As a JSON string without its quotes. least: what needs more than the short escapes becomes U+FFFD. *ret_exact, which
+ * may be NULL: nothing was replaced. */
 static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exact)
 {
 	static const char hex[] = "0123456789ABCDEF";

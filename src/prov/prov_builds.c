@@ -53,6 +53,7 @@ struct search {
 	size_t number;
 };
 
+/* Adds a build whose execution, or an output of which, is exported to s->found. -errno. */
 static int note_wanted_build(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
@@ -73,6 +74,7 @@ static int note_wanted_build(void *arg, const struct store_build *b)
 	return r > 0 && !slot ? -ENOMEM : r < 0 ? r : 0;
 }
 
+/* Keeps the latest build not after s->before that made s->file, in s->maker. */
 static int note_maker(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
@@ -105,6 +107,7 @@ static int find_maker(struct search *s, const struct store_build *b, const struc
 	return r < 0 ? r : 0;
 }
 
+/* Adds the builds that made what it read. -errno. */
 static int append_makers(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
@@ -150,6 +153,7 @@ struct build_emission {
 	struct search search;
 };
 
+/* What prov_emit gives, so all emit_ functions: 0, or what ends the walk. */
 static int emit_build(struct prov_source *p, const struct store_build *b)
 {
 	prov_begin(p, PROV_activity);
@@ -175,6 +179,7 @@ static int emit_build(struct prov_source *p, const struct store_build *b)
 	return prov_emit(p);
 }
 
+/* digest, size and mtime only where they are known. */
 static int emit_build_file(struct prov_source *p, const struct store_build_file *f, struct str name)
 {
 	char digest[DIGEST_TEXT], id[129];
@@ -205,7 +210,8 @@ static int emit_relation(struct prov_source *p, enum prov_kind kind, struct str 
 	return prov_emit(p);
 }
 
-/* The version that a build made comes from it; what a build read comes from the version. */
+/* The version that a build made comes from it; what a build read comes from the version. 0 also where the version is
+ * not exported. */
 static int emit_build_version(struct prov_source *p, const struct store_build_file *f, struct str name)
 {
 	struct version_info v;
@@ -221,6 +227,7 @@ static int emit_build_version(struct prov_source *p, const struct store_build_fi
 	return emit_relation(p, PROV_specializationOf, made ? version : name, made ? name : version);
 }
 
+/* A file that another build made goes by that build's name, and is told with it. -errno. */
 static int emit_build_file_relations(struct build_emission *t, const struct store_build *b, size_t i)
 {
 	struct prov_source *p = t->p;
@@ -245,6 +252,7 @@ static int emit_build_file_relations(struct build_emission *t, const struct stor
 	return r;
 }
 
+/* A store_build callback. */
 static int emit_build_statements(void *arg, const struct store_build *b)
 {
 	struct build_emission *t = arg;

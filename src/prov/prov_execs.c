@@ -15,6 +15,7 @@ static int emit_association(struct prov_source *p, struct str activity, struct s
 	return prov_emit(p);
 }
 
+/* The arguments as the label of the statement, cut after some 200 bytes. */
 static void run_label(struct prov_source *p, const struct strlist *argv)
 {
 	struct str s;
@@ -76,6 +77,7 @@ int prov_one_run(struct prov_source *p, store_id id, unsigned kinds)
 	return r;
 }
 
+/* *ret in b; empty: no file. -errno. */
 static int file_name(struct prov_source *p, store_id file, struct buf *b, struct str *ret)
 {
 	struct file_info f;
@@ -86,7 +88,7 @@ static int file_name(struct prov_source *p, store_id file, struct buf *b, struct
 	return r < 0 ? r : 0;
 }
 
-/* The program that runs, as an agent: the script, else the executable. */
+/* The program that runs, as an agent: the script, else the executable. *ret in p->program; empty: not known. -errno. */
 static int program_name(struct prov_source *p, const struct exec_info *x, struct str *ret)
 {
 	struct file_info f;
@@ -111,6 +113,7 @@ static void set_completeness(struct prov_source *p, uint64_t gaps, struct str wo
 		prov_value_of(p, ATTR_completeness)->list = (struct strlist){.items = words, .count = n};
 }
 
+/* *ret is valid until another run is asked for; empty: no run. -errno. */
 static int load_run_name(struct prov_source *p, store_id id, struct str *ret)
 {
 	struct run_info run;
@@ -127,6 +130,7 @@ static int load_run_name(struct prov_source *p, store_id id, struct str *ret)
 	return 0;
 }
 
+/* -errno, or the result of emitting. */
 static int emit_execution(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct str run;
@@ -189,6 +193,7 @@ static int emit_execution(struct prov_source *p, const struct exec_info *x, stru
 	return r < 0 ? r : prov_emit(p);
 }
 
+/* Only of versions that are exported. */
 static int emit_used(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
@@ -229,6 +234,7 @@ static int emit_outputs(struct prov_source *p, const struct exec_info *x, struct
 	return r;
 }
 
+/* Forks always; others as the options ask. */
 static int emit_informed(struct prov_source *p, store_id id, struct str name)
 {
 	struct exec_info other;
@@ -318,6 +324,7 @@ int prov_emit_user(struct prov_source *p, struct str user, struct str host)
 	return prov_emit(p);
 }
 
+/* Users and programs of an execution, each once in the document. 0, or as prov_one_exec. */
 static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct exec_info x;

@@ -51,6 +51,7 @@ static int lower_limit(struct prov_source *p, const struct file_info *f, store_i
 	return r < 0 ? r : 0;
 }
 
+/* o->in: it is exported, and o has it with its generations. limit: no later than that. -errno. */
 static int load_version(struct prov_source *p, const struct file_info *f, uint64_t n, int64_t limit,
                         struct one_version *o)
 {
@@ -77,6 +78,8 @@ static struct str part_name(struct buf *b, const struct one_version *o, size_t k
 	return prov_named(b, o->v.pub.text, k + 1 < o->gens.n ? (unsigned)k + 1 : 0);
 }
 
+/* What tells it from the other versions of its file, the same in every record: by the event that made it, or by size
+ * and mtime. Uses b. */
 static void put_ident(struct prov_source *p, const struct version_info *v, const struct file_info *f, struct buf *b)
 {
 	buf_reset(b);
@@ -91,6 +94,7 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 	prov_put_text(p, ATTR_ident, str_n(buf_cstr(b), b->n));
 }
 
+/* k: which of its writes; only the last one has size, times and notes. */
 static int emit_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
                         size_t k)
 {
@@ -162,6 +166,7 @@ static int emit_generation(struct prov_source *p, const struct one_version *o, s
 	return prov_emit(p);
 }
 
+/* Its first write comes from other files, each further one from the one before. */
 static int emit_derivations(struct prov_source *p, const struct one_version *o, size_t k)
 {
 	struct version_info from;
@@ -203,7 +208,8 @@ static int emit_file(struct prov_source *p, const struct file_info *f, uint64_t 
 	return prov_emit(p);
 }
 
-/* What is asked for of one version: of each of its writes, from the last to the first. */
+/* What is asked for of one version: of each of its writes, from the last to the first. Lowers o->limit. -errno, or the
+ * result of emitting. */
 static int emit_version_statements(struct prov_source *p, struct one_version *o, const struct file_info *f,
                                    uint64_t outer, unsigned kinds)
 {
@@ -221,7 +227,8 @@ static int emit_version_statements(struct prov_source *p, struct one_version *o,
 	return r;
 }
 
-/* The file, and its versions from the last to the first. outer: the generation of the file that it lies in. */
+/* The file, and its versions from the last to the first. outer: the generation of the file that it lies in. Nothing
+ * where no version is exported. -errno, or the result of emitting. */
 static int emit_file_versions(struct prov_source *p, const struct file_info *f, uint64_t outer, unsigned kinds)
 {
 	struct one_version o = {.in = false};

@@ -49,7 +49,8 @@ void prov_put_list(struct prov_source *p, enum prov_attr attr, const struct strl
 void prov_put_count(struct prov_source *p, enum prov_attr attr, uint64_t n);
 void prov_put_time(struct prov_source *p, enum prov_attr attr, int64_t t);
 int prov_emit(struct prov_source *p);
-/* Calls do_one for each of a set, or, of the whole record, for each row that sql gives; until one returns not 0. */
+/* Calls do_one for each of a set, or, of the whole record, for each row that sql gives; until one returns not 0. What
+ * do_one gave; -EIO. */
 int prov_each(struct prov_source *p, const struct idset *set, const char *sql,
               int (*do_one)(struct prov_source *p, store_id id, unsigned kinds), unsigned kinds);
 /* Of a time that may be in the future of all times: none. */
@@ -70,6 +71,7 @@ int prov_edge_counts(struct prov_source *p, const struct edge *e, struct version
 
 /* Takes up the notes on a run or a file; then those on a version of it become values (0: on the whole). */
 int prov_load_notes(struct prov_source *p, enum notes_of of, store_id id);
+/* They are in p->notes; prov_load_notes must have been called. */
 void prov_put_notes(struct prov_source *p, uint64_t version);
 
 /* ---- prov_reported.c ---- */
@@ -79,17 +81,22 @@ int prov_put_reported(struct prov_source *p, store_id run);
 
 /* ---- prov_builds.c ---- */
 
-/* The builds of a part of the record: fills builds. */
+/* The builds of a part of the record: fills builds. -errno. Closes the set. */
 int prov_find_builds(struct prov_source *p);
 int prov_one_build(struct prov_source *p, store_id id, unsigned kinds);
 
 /* ---- prov_execs.c, prov_files.c: what is to be said of one, and of all agents ---- */
 
+/* kinds: PROV_BITs of what is told. 0 also where there is no such run. The result of emitting, or -errno. */
 int prov_one_run(struct prov_source *p, store_id id, unsigned kinds);
+
+/* 0 also where there is no such execution. -errno, or the result of emitting. */
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds);
+
 int prov_emit_agents(struct prov_source *p);
-/* A user, where that agent was not said yet. */
+/* A user, where that agent was not said yet. 0 also for one that was said, or an empty name. */
 int prov_emit_user(struct prov_source *p, struct str user, struct str host);
+/* kinds: as for a run. */
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds);
 
 #endif

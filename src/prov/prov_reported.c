@@ -79,6 +79,7 @@ static int part_of_word(const struct event_app_word *w)
 	}
 }
 
+/* Attributes from the logs of applications in that run. -errno. */
 static int set_app_lists(struct prov_source *p, store_id run)
 {
 	struct app_log d;

@@ -54,6 +54,7 @@ bool prov_follows(const struct prov_source *p, const struct edge *e)
 	return o->all || o->fork || e->sure || (e->via != TERM_via_fork && e->via != TERM_via_shm);
 }
 
+/* Into p->versions where the edge is followed and the version exported. -errno. */
 static int add_version(struct prov_source *p, const struct edge *e)
 {
 	struct version_info v;
@@ -64,6 +65,7 @@ static int add_version(struct prov_source *p, const struct edge *e)
 	return r > 0 ? idset_add(&p->versions, e->to) : r;
 }
 
+/* 0 also where it is none, or outside the period. -errno. */
 static int select_exec(struct prov_source *p, store_id id)
 {
 	struct exec_info x;
@@ -79,6 +81,7 @@ static int select_exec(struct prov_source *p, store_id id)
 	return r;
 }
 
+/* -errno, reported where the walk failed. */
 static int add_lineage(struct prov_source *p, struct err *err)
 {
 	struct lineage l;
@@ -99,7 +102,7 @@ static int add_lineage(struct prov_source *p, struct err *err)
 	return r;
 }
 
-/* The files and runs of what is selected. */
+/* The files and runs of what is selected. Closes both sets. -errno. */
 static int add_owners(struct prov_source *p)
 {
 	struct version_info v;
@@ -153,7 +156,7 @@ static int select_all_execs(struct prov_source *p)
 	return r;
 }
 
-/* What was asked for, and what that belongs to. */
+/* What was asked for, and what that belongs to. Closes all sets. -errno. */
 static int select_asked(struct prov_source *p, struct err *err)
 {
 	const struct prov_select *o = &p->o;
