@@ -11,7 +11,7 @@ static int64_t time_distance(int64_t a, int64_t b)
 }
 
 /* Among those who wrote a version of its file: the one that deleted the object, the nearest in time to `then`, if that
- * is nearer than *best. */
+ * is nearer than *best. -errno, or 0 or more; *ret stays as it was where none is nearer. */
 static int find_nearer_deleter(struct store *s, store_id version, store_id object, int64_t then, int64_t *best,
                                store_id *ret)
 {
@@ -34,7 +34,8 @@ static int find_nearer_deleter(struct store *s, store_id version, store_id objec
 	return r;
 }
 
-/* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. */
+/* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. *ret stays as it
+ * was where nobody is known to have. -errno. */
 static int find_deleter(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
 {
 	struct version_info v;
@@ -51,7 +52,8 @@ static int find_deleter(struct store *s, store_id object, store_id within, int64
 	return r < 0 ? r : 0;
 }
 
-/* When somebody last made or used what the object holds, that is: when it was there for certain. */
+/* When somebody last made or used what the object holds, that is: when it was there for certain. *ret_by: who made it,
+ * 0: not known. TIME_NONE: it has no version. -errno. */
 static int find_last_observed(struct store *s, store_id object, int64_t *ret, store_id *ret_by)
 {
 	struct version_info v;
@@ -129,7 +131,8 @@ static int same_run(struct store *s, store_id x, store_id y, bool *ret)
 }
 
 /* All that was in the file goes when that is made anew: by its root group. Of ranks that make one file together, each
- * on its own clock, one is not held to have undone what another made. */
+ * on its own clock, one is not held to have undone what another made. 1: ret's time and by are set; 0: it was not,
+ * after that; -errno. */
 static int file_remade(struct store *s, store_id within, int64_t after, store_id by, struct deletion *ret)
 {
 	struct version_info v;
@@ -150,7 +153,7 @@ static int file_remade(struct store *s, store_id within, int64_t after, store_id
 	return 1;
 }
 
-/* What it was until then. */
+/* What it was until then. Of the versions, the last that began by ret->time; 0 also where none did. -errno. */
 static int version_then(struct store *s, store_id object, struct deletion *ret)
 {
 	struct version_info v;
