@@ -77,7 +77,8 @@ struct adopt_job *adopt_job_new(struct adopt_jobs *l, enum adopt_tool tool, cons
 	return j;
 }
 
-int adopt_word(struct adopt_jobs *l, struct adopt_job *j, struct str word)
+/* Adds a word to argv. 0, -ENOMEM. What is past ADOPT_WORDS_MOST is left out. */
+static int adopt_word(struct adopt_jobs *l, struct adopt_job *j, struct str word)
 {
 	if (j->argv.n >= ADOPT_WORDS_MOST)
 		return 0;
@@ -96,7 +97,8 @@ int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line)
 	return rc == 0 ? adopt_word(l, j, line) : rc;
 }
 
-bool adopt_absolute(struct buf *ret, const char *base, struct str path)
+/* Of `path` below `base`, without . and .. and double slashes. false: too long. */
+static bool adopt_absolute(struct buf *ret, const char *base, struct str path)
 {
 	buf_reset(ret);
 	const struct str parts[] = {str_of(path.n && path.p[0] == '/' ? "" : base), path};

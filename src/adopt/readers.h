@@ -14,16 +14,12 @@
 struct adopt_job *adopt_job_new(struct adopt_jobs *l, enum adopt_tool tool, const char *source);
 /* A copy that lives as long as the list; a NUL in it ends it. NULL without memory. */
 const char *adopt_text(struct adopt_jobs *l, struct str s);
-/* Adds a word to argv. 0, -ENOMEM. What is past ADOPT_WORDS_MOST is left out. */
-int adopt_word(struct adopt_jobs *l, struct adopt_job *j, struct str word);
 /* The command is a line of shell. */
 int adopt_shell(struct adopt_jobs *l, struct adopt_job *j, struct str line);
 /* Adds an input or output, as told from `base`. file:// before it is taken away; an address of another kind, an empty
  * path and one that is too long are left out. */
 int adopt_input(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
 int adopt_output(struct adopt_jobs *l, struct adopt_job *j, const char *base, struct str path);
-/* Of `path` below `base`, without . and .. and double slashes. false: too long. */
-bool adopt_absolute(struct buf *ret, const char *base, struct str path);
 /* A sentence on what could not be read: "FILE: WHY". 0, -ENOMEM. */
 int adopt_pass(struct adopt_jobs *l, const char *file, const char *why);
 

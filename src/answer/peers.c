@@ -16,7 +16,8 @@ int peer_is_unobserved(struct store *s, const struct version_info *v, const stru
 	return r < 0 ? r : !served;
 }
 
-int peer_typed(struct store *s, store_id version)
+/* Is it what was typed on a terminal? 1, 0, -errno. */
+static int peer_typed(struct store *s, store_id version)
 {
 	struct version_info v;
 	struct file_info f;

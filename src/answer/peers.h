@@ -9,8 +9,6 @@
  * Where no server was seen, what came through it came from outside the record, whatever other clients sent there; so
  * where a socket without an address had no writer but its reader. 1 not seen, 0 seen or no socket, -errno. */
 int peer_is_unobserved(struct store *s, const struct version_info *v, const struct file_info *f);
-/* Is it what was typed on a terminal? 1, 0, -errno. */
-int peer_typed(struct store *s, store_id version);
 /* Is e an edge by which node i of a lineage may have read a terminal, which it was handed like everybody there, though
  * it had something else to read? Then it says nothing. 1, 0, -errno. */
 int peer_idle(struct store *s, const struct lineage *l, uint32_t i, const struct lineage_edge *e);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool run_is_question(const struct run_info *r)
+/* Is it a question to the node's daemon, recorded by that daemon as any other program? Nobody looks for it in the
+ * answer, unless it made something. */
+static bool run_is_question(const struct run_info *r)
 {
 	struct str program, option;
 	size_t at = 0;

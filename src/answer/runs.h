@@ -6,9 +6,6 @@
 #include "answer/source.h"
 #include "query/idset.h"
 
-/* Is it a question to the node's daemon, recorded by that daemon as any other program? Nobody looks for it in the
- * answer, unless it made something. */
-bool run_is_question(const struct run_info *r);
 /* A run as `stemma log --jsonl` has it, without "format"; a new reference. 0 or -errno. */
 int run_with_notes_json(const struct answer_source *a, const struct run_info *r, json_t **ret);
 /* Calls each for the runs, newest first (only: of these, NULL all), which returns 0 to go on; used, made: how many

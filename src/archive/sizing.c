@@ -335,7 +335,8 @@ bool sizing_line(const struct sizing *s, double *ret_offset, double *ret_slope, 
 	return true;
 }
 
-double sizing_again(const struct sizing *s, double a)
+/* After a failed attempt with a: the most ever seen if that is more, else twice as much. */
+static double sizing_again(const struct sizing *s, double a)
 {
 	return s->most > a ? s->most : 2 * a;
 }

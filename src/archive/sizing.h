@@ -60,8 +60,6 @@ double sizing_most(const struct sizing *s);
 bool sizing_ask(const struct sizing *s, enum method m, double input, double *ret, bool *ret_open);
 /* The line and the share of the variance that it explains; false: there is none. */
 bool sizing_line(const struct sizing *s, double *ret_offset, double *ret_slope, double *ret_r2);
-/* After a failed attempt with a: the most ever seen if that is more, else twice as much. */
-double sizing_again(const struct sizing *s, double a);
 
 /* ---- what each method would have given ---- */
 

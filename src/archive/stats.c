@@ -12,7 +12,8 @@ static int value_cmp(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-double stats_quantile(const int64_t *v, size_t n, double q)
+/* Between the order statistics around (n - 1) q, linearly. v is sorted, n > 0, 0 <= q <= 1. */
+static double stats_quantile(const int64_t *v, size_t n, double q)
 {
 	double at = (double)(n - 1) * q;
 	size_t i = (size_t)at;

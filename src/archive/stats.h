@@ -23,8 +23,6 @@ struct stats {
 
 /* Sorts v. n > 0. */
 void stats_of(int64_t *v, size_t n, struct stats *ret);
-/* Between the order statistics around (n - 1) q, linearly. v is sorted, n > 0, 0 <= q <= 1. */
-double stats_quantile(const int64_t *v, size_t n, double q);
 /* How many of the sorted values lie in each of `bins` equal parts of [from, to]; values at a border belong to the upper
  * part, those at `to` to the last. Where from == to all are in the first. */
 void stats_histogram(const int64_t *v, size_t n, int64_t from, int64_t to, size_t *ret_count, size_t bins);

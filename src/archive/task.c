@@ -152,7 +152,8 @@ void task_layout(const struct strlist *argv, struct buf *ret)
 
 /* ---- values ---- */
 
-struct str task_pair(const struct strlist *pairs, const char *key)
+/* The value of the first of the pairs key=value with that key; "" none. */
+static struct str task_pair(const struct strlist *pairs, const char *key)
 {
 	size_t n = strlen(key);
 	struct str s;

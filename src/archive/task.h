@@ -26,8 +26,6 @@ void task_layout(const struct strlist *argv, struct buf *ret);
 
 /* Appends nothing where it is not known. 0 or -errno. */
 int task_value(struct store *s, const struct summary_info *m, const struct key *k, struct buf *ret);
-/* The value of the first of the pairs key=value with that key; "" none. */
-struct str task_pair(const struct strlist *pairs, const char *key);
 
 /* The label input_bytes, which tells what the record does not know; negative: there is none. */
 double task_label_input(const struct summary_info *m);

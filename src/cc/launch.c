@@ -80,13 +80,15 @@ static int find_compiler(const char *name, char *ret, size_t n, bool *ret_passed
 	return -why;
 }
 
-int launch_find(const char *name, char *ret, size_t n)
+/* Where the program `name` is, passing over ourselves and links to us. 0 with a path in ret, or -ENOENT. */
+static int launch_find(const char *name, char *ret, size_t n)
 {
 	bool passed_over;
 	return find_compiler(name, ret, n, &passed_over);
 }
 
-bool launch_nested(void)
+/* Is a wrapper above us that records this already? */
+static bool launch_nested(void)
 {
 	const char *tape = getenv(TAPE_ENV);
 	return tape && access(tape, W_OK) == 0;

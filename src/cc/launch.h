@@ -20,14 +20,8 @@ struct launch {
 	char *const *argv;    /* the compiler's name or path, its arguments; NULL-terminated */
 };
 
-/* Where the program `name` is, passing over ourselves and links to us. 0 with a path in ret, or -ENOENT. */
-int launch_find(const char *name, char *ret, size_t n);
-
 /* Runs it. Returns the wait status, or -errno if it could not be started (with a sentence). Does not return where there
  * is nothing to be recorded: then the compiler takes this process's place. */
 int launch_run(const struct launch *l, struct err *err, int *ret_status);
-
-/* Is a wrapper above us that records this already? */
-bool launch_nested(void);
 
 #endif

@@ -58,7 +58,8 @@ static int chown_entry(int at, const char *name, uid_t uid, gid_t gid, int depth
 	return fchownat(at, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
+/* All below path that is root's becomes uid's; no link is followed. */
+static int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
 	int r = chown_entry(AT_FDCWD, path, uid, gid, 0);
 	return r < 0 ? err_set(err, -r, "cannot change the owner of '%s' to user %u", path, uid) : 0;

@@ -11,7 +11,4 @@
  * are that user's afterwards: what root recorded before, too. 0 or -errno. */
 int become_user(const char *name, const char *base, const char *run, struct err *err);
 
-/* For tests: all below path that is root's becomes uid's; no link is followed. */
-int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err);
-
 #endif

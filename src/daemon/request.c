@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *request_socket(void)
+/* $STEMMA_NODE_SOCKET, else REQUEST_SOCKET. */
+static const char *request_socket(void)
 {
 	const char *path = getenv("STEMMA_NODE_SOCKET");
 	return path && *path ? path : REQUEST_SOCKET;

@@ -12,8 +12,6 @@
 #define REPLY_MAX 65536
 #define REQUEST_SOCKET "/run/stemma/socket"
 
-/* $STEMMA_NODE_SOCKET, else REQUEST_SOCKET. */
-const char *request_socket(void);
 /* Asks and waits for the answer, at most so many ms. 0: text in ret (and *ret_fd, or -1); -errno with a sentence, the
  * daemon's own where it said no (-EACCES). Asks again for a while where the daemon says that it is busy. */
 int request_ask(const char *question, unsigned wait_ms, struct err *err, struct buf *ret, int *ret_fd);

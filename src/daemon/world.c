@@ -175,7 +175,8 @@ static bool find_passwd_entry(uint32_t uid, const char *name, struct passwd *ret
 	return pw;
 }
 
-void world_user(uint32_t uid, char *ret, size_t size)
+/* "#uid" where the files do not have it. */
+static void world_user(uint32_t uid, char *ret, size_t size)
 {
 	struct passwd pw;
 	if (find_passwd_entry(uid, NULL, &pw))

@@ -11,8 +11,6 @@ void world_init(struct node_world *w, struct helper *by);
 /* CLOCK_REALTIME, ns; and when the machine was started. */
 int64_t world_now(void);
 int64_t world_boot(void);
-/* "#uid" where the files do not have it. */
-void world_user(uint32_t uid, char *ret, size_t size);
 /* False if there is no such user. */
 bool world_uid(const char *name, uint32_t *ret);
 /* Is the user a member of the group, by /etc/group or by their own one? */

@@ -83,7 +83,7 @@ uint32_t facts_word(struct facts *f, struct str s)
 }
 
 /* A list as a word: count and strings, as the event had them. */
-uint32_t facts_list(struct facts *f, const struct strlist *l)
+static uint32_t facts_list(struct facts *f, const struct strlist *l)
 {
 	if (!l->count)
 		return 0;
@@ -108,7 +108,8 @@ void facts_set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 		f->g->failed = true;
 }
 
-uint32_t facts_file(struct facts *f, uint64_t number)
+/* By the session's number; VEC_NONE, counted as unknown, where it was not given. */
+static uint32_t facts_file(struct facts *f, uint64_t number)
 {
 	uint32_t i = facts_find_file(f, number);
 	if (i == VEC_NONE)

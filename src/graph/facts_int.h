@@ -6,8 +6,6 @@
 
 /* The number of a text among the words; 0 without memory. */
 uint32_t facts_word(struct facts *f, struct str s);
-/* A list as a word: count and strings, as the event had them. */
-uint32_t facts_list(struct facts *f, const struct strlist *l);
 /* The place of an event among all. */
 struct gkey facts_key(const struct facts *f, const struct event *ev);
 /* Notes without memory in f->g->failed. */
@@ -19,6 +17,7 @@ void facts_lack(struct facts *f);
 /* By the session's number; VEC_NONE, counted as unknown, where it was not given. */
 uint32_t facts_file(struct facts *f, uint64_t number);
 /* The same; NULL. */
+/* By the session's number; NULL, counted as unknown, where it was not given. */
 struct facts_proc *facts_proc_numbered(struct facts *f, uint64_t number);
 /* For fields where 0 is none. */
 uint32_t facts_file_or_none(struct facts *f, uint64_t number);

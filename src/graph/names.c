@@ -185,7 +185,8 @@ unsigned names_flags(const struct graph *g, uint32_t path)
 	return flags;
 }
 
-uint32_t names_cache_source(struct graph *g, uint32_t path)
+/* The source that a cache file's path stands for (B14): a path, VEC_NONE where nothing is known at it. */
+static uint32_t names_cache_source(struct graph *g, uint32_t path)
 {
 	uint32_t cache = intern_find(&g->words, str_of("__pycache__"));
 	uint32_t p = g->paths.list.v[path].parent;

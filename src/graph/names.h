@@ -12,7 +12,5 @@ int names_replay_events(struct graph *g);
 
 /* GFILE_CACHE and GFILE_LOCK as the path says. */
 unsigned names_flags(const struct graph *g, uint32_t path);
-/* The source that a cache file's path stands for (B14): a path, VEC_NONE where nothing is known at it. */
-uint32_t names_cache_source(struct graph *g, uint32_t path);
 
 #endif

@@ -120,7 +120,7 @@ static void check_event_times(struct check *c, struct ones *all)
 }
 
 /* Constraints 22 to 27: statements of one thing are merged, and what of them differs is reported; then their times. */
-void check_unique(struct check *c)
+static void check_unique(struct check *c)
 {
 	struct ones all = {.v = {0}};
 	for (size_t k = 0; k < c->n && !c->failed; k++) {
@@ -237,7 +237,8 @@ static int compare_words(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-void check_types(struct check *c)
+/* What is of two kinds that exclude each other, and what those kinds do not allow. */
+static void check_types(struct check *c)
 {
 	type_names(c);
 	if (c->n_marked)

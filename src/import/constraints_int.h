@@ -22,9 +22,6 @@ struct check {
 };
 
 void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about);
-void check_unique(struct check *c);
-/* What is of two kinds that exclude each other, and what those kinds do not allow. */
-void check_types(struct check *c);
 
 /* Which events must come before which, and that none comes before itself. No memory: c->failed. */
 void check_order(struct check *c);

@@ -91,7 +91,8 @@ static bool is_frame_touched(const struct edits *e, uint64_t session, uint64_t s
 	return i < e->n && e->v[i].session == session && e->v[i].seq < seq + count;
 }
 
-bool edits_touch(const struct edits *e, const struct collect_frame *f)
+/* Does anything of the frame go or change? After edits_ready. */
+static bool edits_touch(const struct edits *e, const struct collect_frame *f)
 {
 	return is_whole_session(e, f->session) || is_frame_touched(e, f->session, f->seq, f->count);
 }

@@ -19,9 +19,8 @@ struct edits {
 int edits_add(struct edits *e, uint64_t session, uint64_t seq, const struct event *ev);
 /* The session goes whole, and its edits, from index `first` on, are not needed. */
 void edits_whole(struct edits *e, size_t first, uint64_t session);
-/* Before the following calls. 0, -ENOMEM. */
+/* Before segments are rewritten by them. 0, -ENOMEM. */
 int edits_ready(struct edits *e);
-bool edits_touch(const struct edits *e, const struct collect_frame *f);
 void edits_release(struct edits *e);
 
 /* Of all segments that were written anew. */

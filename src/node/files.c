@@ -75,8 +75,9 @@ static void list_first(struct node *n, struct nfile *f)
 		n->oldest = f;
 }
 
-/* It is put in front when room is made: each event would touch its neighbours otherwise, which are in no cache. */
-void nfile_used(struct node *n, struct nfile *f)
+/* Something was done to it: it is not the next one to go when room is made. It is put in front only then: each event
+ * would touch its neighbours otherwise, which are in no cache. */
+static void nfile_used(struct node *n, struct nfile *f)
 {
 	(void)n;
 	f->used = true;

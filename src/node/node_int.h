@@ -253,8 +253,6 @@ struct nfile *nfile_found(struct node *n, const struct tracer_fileid *id, const 
 struct nfile *nfile_at_path(struct node *n, struct str path);
 /* Its name from now on, copied; "": it has none. Without memory it keeps the old one, which is counted as lost. */
 void nfile_named(struct node *n, struct nfile *f, struct str path);
-/* Something was done to it: it is not the next one to go when room is made. */
-void nfile_used(struct node *n, struct nfile *f);
 void nfiles_free(struct node *n);
 
 /* ---- accesses (access.c, access_open.c, access_fds.c) ---- */

@@ -34,7 +34,7 @@ static void write_to_fd(struct out *o, const char *p, size_t n)
 	}
 }
 
-void out_flush(struct out *o)
+static void out_flush(struct out *o)
 {
 	write_to_fd(o, o->p, o->n);
 	o->n = 0;

@@ -27,7 +27,6 @@ static inline struct out out_into(struct buf *b)
 	return (struct out){.fd = -1, .to = b};
 }
 void out_bytes(struct out *o, const void *p, size_t n);
-void out_flush(struct out *o);
 static inline void out_str(struct out *o, struct str s)
 {
 	out_bytes(o, s.p, s.n);

@@ -13,7 +13,8 @@ uint32_t report_find_node(const struct report *r, store_id id, bool exec)
 	return at ? *at : VEC_NONE;
 }
 
-uint32_t report_add_node(struct report *r, store_id id, bool exec)
+/* The same, which adds it; VEC_NONE without memory. */
+static uint32_t report_add_node(struct report *r, store_id id, bool exec)
 {
 	bool is_new = false;
 	if (!vec_has_room(r->nodes, r->n_nodes, r->cap_nodes))
@@ -24,7 +25,8 @@ uint32_t report_add_node(struct report *r, store_id id, bool exec)
 	return at ? *at : VEC_NONE;
 }
 
-int report_number_nodes(struct report *r)
+/* Numbers the nodes, when all are there. 0 or -ENOMEM. */
+static int report_number_nodes(struct report *r)
 {
 	uint32_t n = 0;
 	r->order = calloc(r->n_nodes + 1, sizeof(*r->order));

@@ -70,17 +70,12 @@ struct report {
 int report_gather(struct report *r, struct err *err);
 /* The place of a node; VEC_NONE: it is not in the page. */
 uint32_t report_find_node(const struct report *r, store_id id, bool exec);
-/* The same, which adds it; VEC_NONE without memory. */
-uint32_t report_add_node(struct report *r, store_id id, bool exec);
-/* Numbers the nodes, when all are there. 0 or -ENOMEM. */
-int report_number_nodes(struct report *r);
 
 /* ---- report_nodes.c ---- */
 
 /* Fills the tables of files and executions, runs and stages. 0 or -errno. */
 int report_fill_nodes(struct report *r);
-/* ns as a time of the page, and a span of it. */
-int64_t report_time(const struct report *r, int64_t ns);
+/* In microseconds; -1: it is not over; REPORT_UNKNOWN. */
 int64_t report_span(int64_t from, int64_t to);
 
 /* ---- report_edges.c ---- */

@@ -9,7 +9,8 @@
 
 #define US 1000
 
-int64_t report_time(const struct report *r, int64_t ns)
+/* ns as a time of the page. */
+static int64_t report_time(const struct report *r, int64_t ns)
 {
 	if (ns == TIME_NONE || ns == TIME_NEVER)
 		return REPORT_UNKNOWN;

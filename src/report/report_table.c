@@ -17,7 +17,8 @@ static const char *const report_tables[REPORT_TABLES][2] = {
     [REPORT_RUN] = {"run", "runs"},    [REPORT_STAGE] = {"stage", "stages"},
 };
 
-enum report_column report_table_first(enum report_table_kind kind, size_t *ret_n)
+/* The first column of a table, and how many it has. */
+static enum report_column report_table_first(enum report_table_kind kind, size_t *ret_n)
 {
 	size_t first = 0, n = 0;
 	while (first < REPORT_COLUMNS && strcmp(report_columns[first].table, report_tables[kind][0]) != 0)

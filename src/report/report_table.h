@@ -34,8 +34,6 @@ struct report_table {
 	bool failed;
 };
 
-/* The first column of a table, and how many it has. */
-enum report_column report_table_first(enum report_table_kind kind, size_t *ret_n);
 /* A new row, all of it null. What follows sets values of the last row. */
 void report_table_add(struct report_table *t);
 void report_table_set(struct report_table *t, enum report_column column, int64_t value);

@@ -233,9 +233,3 @@ void serve_answered_release(struct serve_answered *r)
 	buf_release(&r->body);
 	*r = (struct serve_answered){0};
 }
-
-void serve_answerer_release(struct serve_answerer *a)
-{
-	close_record(a);
-	live_release(&a->live);
-}

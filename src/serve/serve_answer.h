@@ -40,6 +40,5 @@ void serve_answer(struct serve_answerer *a, const struct serve_request *q, struc
 /* In the place of what ret has. */
 void serve_answer_problem(struct serve_answered *ret, unsigned status, const char *detail, const char *hint);
 void serve_answered_release(struct serve_answered *r);
-void serve_answerer_release(struct serve_answerer *a);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t index_stamp(const char *path)
 	return stamp;
 }
 
-void serve_dataset_release(struct serve_dataset *d)
+static void serve_dataset_release(struct serve_dataset *d)
 {
 	rdf_release(&d->rdf);
 	*d = (struct serve_dataset){0};

@@ -17,6 +17,5 @@ struct serve_dataset {
 /* Answers a request to /sparql. accept: the header, NULL none; ns, memory: of the query alone. */
 void serve_dataset_answer(struct serve_answerer *a, struct serve_dataset *d, const struct serve_request *q,
                           const char *accept, int64_t ns, uint64_t memory, struct serve_answered *ret);
-void serve_dataset_release(struct serve_dataset *d);
 
 #endif

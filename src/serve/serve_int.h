@@ -41,12 +41,10 @@ struct serve {
 
 /* ---- serve_jobs.c ---- */
 
-void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint);
 /* What serve_http_events are. */
 bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
 void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
 void serve_gone(void *arg, struct serve_exchange *x);
-void serve_job_free(struct serve_job *j);
 /* Gives what waits to who is idle; ends what takes too long. */
 void serve_dispatch(struct serve *s, int64_t now);
 /* The worker has said something, or can be told more. */

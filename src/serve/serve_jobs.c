@@ -42,7 +42,7 @@ static void reply_status(struct serve_exchange *x, struct serve_outgoing *out, c
 	reply_buf(x, out, &b);
 }
 
-void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint)
+static void serve_reply_problem(struct serve_exchange *x, unsigned status, const char *detail, const char *hint)
 {
 	struct serve_outgoing out = {.status = status, .retry_after = status == 503};
 	reply_status(x, &out, detail, hint);
@@ -99,7 +99,7 @@ static void reply_answer(struct serve_job *j, struct serve_worker *w)
 
 /* ---- arrival ---- */
 
-void serve_job_free(struct serve_job *j)
+static void serve_job_free(struct serve_job *j)
 {
 	if (!j)
 		return;

@@ -83,7 +83,6 @@ int ledger_read(struct collector *c, struct err *err);
 void ledger_release(struct collector *c);
 /* Places, VEC_NONE without memory; made where missing. */
 uint32_t ledger_sender(struct collector *c, const char *name);
-uint32_t ledger_host(struct collector *c, const char *folder);
 struct ledger_session *ledger_session(struct collector *c, uint64_t number); /* NULL: not known */
 
 /* A frame as it is in a batch, and what its events say. */

@@ -51,7 +51,8 @@ static uint32_t find_host(const struct collector *c, const char *folder)
 	return at;
 }
 
-uint32_t ledger_host(struct collector *c, const char *folder)
+/* Its place, made where missing; VEC_NONE without memory. */
+static uint32_t ledger_host(struct collector *c, const char *folder)
 {
 	const uint32_t known = find_host(c, folder);
 	struct ledger_host *h = known == VEC_NONE ? vec_add(&c->hosts) : NULL;

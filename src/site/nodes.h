@@ -37,7 +37,5 @@ const struct collector_sender *nodes_find(const struct nodes *n, struct str toke
 int nodes_add(const char *home, const struct collector_sender *s, struct err *err, char ret[NODE_TOKEN + 1]);
 /* 1: taken away; 0: there was none of that name; -errno. */
 int nodes_remove(const char *home, const char *name, struct err *err);
-/* Letters, digits, '-', '_' and '.', not first; at most COLLECTOR_NAME. */
-bool nodes_name_is(const char *name);
 
 #endif

@@ -43,8 +43,6 @@ bool evaluation_goes_on(struct evaluation *e);
 /* The same, and the clock is looked at: before what may take a millisecond itself. */
 bool evaluation_has_time(struct evaluation *e);
 void evaluation_fail(struct evaluation *e, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Both rows in one; false: they contradict each other. to may be either. */
-bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to);
 /* All pairs that fit; with left, those of a that fit with none too. expr: what must hold of a pair. */
 void rows_join(struct evaluation *e, const struct rows *a, const struct rows *b, bool left,
                const struct sparql_expr *expr, rdf_id g, struct rows *out);

@@ -66,8 +66,6 @@ struct sparql_expr *parse_constraint(struct parser *p); /* ( expr ), a call, or 
 bool parse_is_constraint(const struct parser *p);
 
 struct sparql_pattern *parse_group(struct parser *p);
-struct sparql_values *parse_values(struct parser *p); /* behind VALUES */
-struct sparql_query *parse_select(struct parser *p, bool inside);
 struct sparql_query *parse_form(struct parser *p); /* a whole query, behind the prologue */
 
 #define PARSE_KEEP(p, vec, ret_n) parse_keep(p, (vec)->v, (vec)->n * sizeof(*(vec)->v), (vec)->n, ret_n)

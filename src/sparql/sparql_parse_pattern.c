@@ -121,6 +121,8 @@ static bool is_in_scope(const struct sparql_pattern *p, uint32_t var)
 /* ---- what stands in a group ---- */
 
 static struct sparql_pattern *parse_group_parts(struct parser *p, struct sparql_expr **ret_filter);
+static struct sparql_values *parse_values(struct parser *p); /* behind VALUES */
+static struct sparql_query *parse_select(struct parser *p, bool inside);
 
 static void parse_optional(struct parser *p, struct group *g)
 {
@@ -262,7 +264,7 @@ static rdf_id parse_value(struct parser *p)
 	return parse_is_literal(p) ? parse_literal(p) : parse_iri(p);
 }
 
-struct sparql_values *parse_values(struct parser *p)
+static struct sparql_values *parse_values(struct parser *p)
 {
 	VEC(uint32_t) vars = {0};
 	VEC(rdf_id) terms = {0};
@@ -517,7 +519,7 @@ static void check_items(struct parser *p, struct sparql_query *q)
 	}
 }
 
-struct sparql_query *parse_select(struct parser *p, bool inside)
+static struct sparql_query *parse_select(struct parser *p, bool inside)
 {
 	struct sparql_query *q = parse_room(p, sizeof(*q)), *outer = p->query;
 	const bool in_aggregate = p->in_aggregate;

@@ -92,7 +92,8 @@ static bool fits(const struct evaluation *e, const rdf_id *a, const rdf_id *b)
 	return true;
 }
 
-bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to)
+/* Both rows in one; false: they contradict each other. to may be either. */
+static bool rows_merge(const struct evaluation *e, const rdf_id *a, const rdf_id *b, rdf_id *to)
 {
 	if (!fits(e, a, b))
 		return false;

@@ -14,7 +14,8 @@
 
 enum { SAID_MOST = 65536 };
 
-bool make_program(const char *name, char *ret, size_t n)
+/* The path of that part of the library. False: it is not there. */
+static bool make_program(const char *name, char *ret, size_t n)
 {
 	char built[256], installed[256];
 	snprintf(built, sizeof(built), "../spec/%s/%s", strcmp(name, "stemma-spec-llvm") == 0 ? "llvm" : "runtime", name);

@@ -34,7 +34,6 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used);
 
 /* Where the library and its parts are. False: they are not there. */
 bool make_library(char *ret, size_t n);
-bool make_program(const char *name, char *ret, size_t n);
 
 /* Starts argv[0] (looked for in PATH), waits, and takes what it says on standard error and standard output (said, of
  * which the first 64 KiB are kept; NULL: those are ours). Its wait status, or -errno. */

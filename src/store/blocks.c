@@ -31,8 +31,9 @@ static const enum store_sql get_sql[] = {[BLOCK_FILE] = SQL_file_get, [BLOCK_PRO
 static const enum store_sql put_sql[] = {[BLOCK_FILE] = SQL_file_put, [BLOCK_PROCESS] = SQL_process_put};
 static const enum store_sql last_sql[] = {[BLOCK_FILE] = SQL_file_last, [BLOCK_PROCESS] = SQL_process_last};
 
-int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret, uint32_t ret_at[BLOCK_ROWS + 1],
-              struct err *err)
+/* A whole block into ret. 1, 0, -errno. */
+static int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret,
+                     uint32_t ret_at[BLOCK_ROWS + 1], struct err *err)
 {
 	sqlite3_stmt *st = store_stmt(s, get_sql[table], err);
 	if (!st)

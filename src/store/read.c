@@ -405,7 +405,8 @@ int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out)
 
 /* ---- public ids ---- */
 
-void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out)
+/* Appends a file's identity for a hash. */
+static void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out)
 {
 	if (f->domain) {
 		const struct sdomain *d = store_domain(s, f->domain);

@@ -228,8 +228,7 @@ int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);
 int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);
 /* The number of its pid namespace, which is kept as a word. */
 uint64_t read_pidns(struct store *s, const struct pproc *p);
-/* Appends a file's identity for a hash. */
-void identity_of_stored_file(struct store *s, const struct pfile *f, struct buf *out);
+/* Appends a version's identity for a hash. */
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);
 
 /* ---- edges.c ---- */

@@ -196,9 +196,6 @@ enum block_table { BLOCK_FILE, BLOCK_PROCESS, BLOCK_TABLES };
 /* Where its rows begin, and the last one ends; a row that is not there has no length. The end may lie beyond what is
  * given, which may be the block's beginning only. 0, -ENOTRECOVERABLE. */
 int block_places(struct str block, uint32_t ret[BLOCK_ROWS + 1]);
-/* A whole block into ret. 1, 0, -errno. */
-int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret, uint32_t ret_at[BLOCK_ROWS + 1],
-              struct err *err);
 /* The highest row, 0 none. */
 int block_last(struct store *s, enum block_table table, uint64_t *ret, struct err *err);
 

@@ -369,7 +369,8 @@ static int set_limit_value(struct limits *limits, enum limit_name l, const char 
 	return 0;
 }
 
-int limits_set(struct limits *limits, const char *name, const char *value, struct err *err)
+/* The limit of that name. 0; -EINVAL, reported. */
+static int limits_set(struct limits *limits, const char *name, const char *value, struct err *err)
 {
 	int l = limit_by_name(name);
 	return l < 0 ? unknown_name(name, err) : set_limit_value(limits, (enum limit_name)l, value, NULL, err);

@@ -29,8 +29,6 @@ struct limits {
  * contradiction, and an error; so is an unknown name or unit, a value that no task could keep. 0 or -EINVAL with a
  * sentence, and *limits as it was. */
 int limits_parse(struct limits *limits, const char *text, struct err *err);
-/* One of them. */
-int limits_set(struct limits *limits, const char *name, const char *value, struct err *err);
 /* Adds those of a file's text: lines "name = value" or resource_monitor's "name: value", # comments. `file` is for the
  * sentence. */
 int limits_parse_file(struct limits *limits, const char *text, size_t n, const char *file, struct err *err);

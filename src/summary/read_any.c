@@ -31,6 +31,10 @@ void summary_list_release(struct summary_list *l)
 	*l = (struct summary_list){0};
 }
 
+/* Takes one of many: 0 to go on, else what summary_each is to return. *s is released after it; to keep it, copy it and
+ * leave summary_init behind. */
+typedef int summary_taker(void *arg, enum summary_form form, struct summary *s);
+
 struct each {
 	summary_taker *take;
 	void *arg;
@@ -127,7 +131,9 @@ static int refuse_summaries(struct err *err, const char *sentence)
 	return err_set(err, 0, "%s", sentence), -EBADMSG;
 }
 
-int summary_each(const char *text, size_t n, summary_taker *taker, void *arg, struct err *err)
+/* One after the other, as they are read, so that memory is needed for one (and, of JSON, for the text). 0, and there
+ * was at least one; else -errno with a sentence, and those before were taken. */
+static int summary_each(const char *text, size_t n, summary_taker *taker, void *arg, struct err *err)
 {
 	struct each e = {.take = taker, .arg = arg};
 	struct str all = str_n(text, n);

@@ -20,13 +20,6 @@ struct summary_list {
 	size_t n;
 };
 
-/* Takes one of many: 0 to go on, else what summary_each is to return. *s is released after it; to keep it, copy it and
- * leave summary_init behind. */
-typedef int summary_taker(void *arg, enum summary_form form, struct summary *s);
-
-/* One after the other, as they are read, so that memory is needed for one (and, of JSON, for the text). 0, and there
- * was at least one; else -errno with a sentence, and those before were taken. */
-int summary_each(const char *text, size_t n, summary_taker *take, void *arg, struct err *err);
 /* All at once, about 5 KB each. 0 and all of them, at least one; else -errno with a sentence, and nothing to release.
  */
 int summary_read_any(const char *text, size_t n, struct err *err, struct summary_list *ret);

@@ -42,7 +42,7 @@ static bool is_among(char *const *v, size_t n, const char *name)
 	return n && bsearch(&name, v, n, sizeof(*v), compare_names);
 }
 
-bool standins_has(const struct standins *s, struct str name)
+static bool standins_has(const struct standins *s, struct str name)
 {
 	char *own = strndup(name.p ? name.p : "", name.n);
 	bool has = own && is_among(s->v, s->n, own);

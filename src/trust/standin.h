@@ -23,7 +23,6 @@ struct standins {
 /* In `to`, for what is below the working directory of the run, beside what is there. began: of the run, ns. 0, or
  * -errno with a sentence. What cannot be read is passed over. Release ret in any case. */
 int standins_make(const struct rerun *r, int64_t began, const char *to, struct err *err, struct standins *ret);
-bool standins_has(const struct standins *s, struct str name);
 void standins_release(struct standins *s);
 /* Names of those that a run in the folder `to` read, malloc'ed, NULL-terminated. 0 or -errno. */
 int standins_opened(struct store *s, store_id run, const char *to, const struct standins *made, char ***ret);

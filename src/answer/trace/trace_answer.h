@@ -129,9 +129,8 @@ void trace_words_place(const struct trace_pair *p, int side, uint32_t function, 
 void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b);
 /* Did they part in what was computed without a system call, and so taken back? Then no line is known. */
 bool trace_is_silent(const struct difference *d);
-/* "integrate() at integ.c:88", and what a side did there: "took true"; "took true (d < tol: 0.00097 < 0.001)". */
+/* "integrate() at integ.c:88", and what a side did there: "took true (d < tol: 0.00097 < 0.001)". */
 void trace_words_at(const struct trace_pair *p, const struct difference *d, struct buf *b);
-void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "d < tol: 0.00097 < 0.001 | 0.00097 < 1e-09": the source's words, if the specification has them, and the operands, if
  * the traces do. */
@@ -160,9 +159,6 @@ bool trace_is_incomplete(const struct trace_pair *p, int side);
 void trace_words_unexamined(const struct trace_pair *p, struct buf *b);
 uint64_t trace_unexamined_functions(const struct spec *s);
 uint64_t trace_unexamined_branches(const struct spec *s);
-/* Both were given something else, and it is not known whether they wrote the same: then that they went the same way is
- * not to be taken for more than that. */
-bool trace_outputs_are_open(const struct trace_pair *p);
 /* What the record knows of what both wrote. */
 void trace_words_outputs(const struct trace_pair *p, struct buf *b);
 /* Are they of two builds whose graphs are alike? */
@@ -192,14 +188,13 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b);
 /* The verdict in a sentence, where there is no divergence. */
 void trace_words_same(const struct trace_pair *p, struct buf *b);
 
-/* Lines around a place, of a source that is there: 1, or 0 where it is not. `first` is the number of the first one.
- * -ENOMEM. ret->text is the caller's. Only regular files of at most 16 MiB are read. */
+/* Lines around a place of a source. `first` is the number of the first one. */
 struct source_lines {
 	char *text; /* lines, each ended by \n */
 	unsigned first, n;
 };
-int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret);
-/* The same around where the sides differ; ret_line: that line. 0 too where no line is known. */
+/* Those around where the sides differ; ret_line: that line. 1; 0: no line is known, or the source is not there;
+ * -ENOMEM. ret->text is the caller's. */
 int source_of_difference(const struct trace_pair *p, const struct difference *d, unsigned around,
                          struct source_lines *ret, unsigned *ret_line);
 

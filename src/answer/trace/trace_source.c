@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret)
+/* 1, or 0 where the source is not there; -ENOMEM. ret->text is the caller's. Only regular files of at most 16 MiB are
+ * read.
+ */
+static int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret)
 {
 	/* A name out of a trace may be any file: only regular ones are read, and only so much of them. */
 	enum { MOST = 16 << 20 };

@@ -38,7 +38,8 @@ static void sip_round(uint64_t v[4])
 	v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
 }
 
-uint64_t mark_siphash(const unsigned char key[16], const void *p, size_t n)
+/* SipHash-2-4 of n bytes under a key of 16. */
+static uint64_t mark_siphash(const unsigned char key[16], const void *p, size_t n)
 {
 	uint64_t k0 = load64(key), k1 = load64(key + 8);
 	uint64_t v[4] = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,

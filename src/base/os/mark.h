@@ -33,7 +33,4 @@ int mark_put(const char *home, const struct mark_what *w);
 /* Has the record at home this mark? */
 bool mark_has(const char *home, const struct mark_what *w);
 
-/* SipHash-2-4 of n bytes under a key of 16. */
-uint64_t mark_siphash(const unsigned char key[16], const void *p, size_t n);
-
 #endif

@@ -58,13 +58,6 @@ struct {
 	__type(value, struct dead);
 } deads SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
-	__type(key, __u32);
-	__type(value, __u32);
-} ignored SEC(".maps");
-
 static __always_inline void *ring_here(void)
 {
 	__u32 at = bpf_get_smp_processor_id() / (rings_of ? rings_of : 1);
@@ -98,15 +91,10 @@ static __always_inline __u64 room_here(void)
 	return ring ? bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) - bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
 }
 
-/* Is it the daemon itself, or a user who is not watched? */
+/* Is it the daemon itself? */
 static __always_inline bool passed_over(void)
 {
-	if (bpf_get_current_pid_tgid() >> 32 == control.own)
-		return true;
-	if (!control.ignored)
-		return false;
-	__u32 uid = (__u32)bpf_get_current_uid_gid();
-	return bpf_map_lookup_elem(&ignored, &uid) != NULL;
+	return bpf_get_current_pid_tgid() >> 32 == control.own;
 }
 
 static __always_inline __u64 task_start_time(struct task_struct *task)

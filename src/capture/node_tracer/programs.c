@@ -29,7 +29,6 @@ struct programs {
 	size_t ring_size;
 	unsigned processors;
 	bool uring;
-	int ignored;
 	void (*each)(void *arg, const void *record, size_t size);
 	void *arg;
 };
@@ -124,7 +123,6 @@ int programs_open(unsigned ring_kb, struct programs **ret, struct err *err)
 	r = make_rings(p, ring_kb, bpf_object__find_map_fd_by_name(p->object, "rings"), err);
 	if (r < 0)
 		goto fail;
-	p->ignored = bpf_object__find_map_fd_by_name(p->object, "ignored");
 	for (size_t i = 0; i < 4; i++) {
 		struct bpf_program *one = bpf_object__find_program_by_name(p->object, names[i]);
 		p->links[i] = bpf_program__attach(one);
@@ -195,16 +193,6 @@ void programs_waiting(const struct programs *p, uint64_t *ret_waiting, uint64_t 
 	for (unsigned i = 0; i < p->nrings; i++)
 		*ret_waiting += p->produced[i] ? *p->produced[i] - *p->consumed[i] : 0;
 	*ret_size = (uint64_t)p->ring_size * p->nrings;
-}
-
-int programs_ignore(struct programs *p, uint32_t uid, bool on)
-{
-	uint32_t one = 1;
-	int r = on ? bpf_map_update_elem(p->ignored, &uid, &one, 0) : bpf_map_delete_elem(p->ignored, &uid);
-	if (r < 0)
-		return errno == ENOENT ? 0 : -errno;
-	p->control->ignored += on ? 1u : (uint32_t)-1;
-	return 0;
 }
 
 uint64_t programs_memory(const struct programs *p)

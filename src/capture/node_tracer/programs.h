@@ -30,7 +30,6 @@ int programs_read(struct programs *p, void (*each)(void *arg, const void *record
 void programs_waiting(const struct programs *p, uint64_t *ret_waiting, uint64_t *ret_size);
 /* Of one ring. */
 size_t programs_ring_size(const struct programs *p);
-int programs_ignore(struct programs *p, uint32_t uid, bool on);
 /* Memory of maps and rings, bytes. */
 uint64_t programs_memory(const struct programs *p);
 

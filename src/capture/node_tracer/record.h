@@ -107,8 +107,7 @@ struct rec_user { /* the reader's own (users.h): without head.start */
 
 /* Shared by all programs of the first object: what the reader sets and what it reads. */
 struct rec_control {
-	rec32 own;     /* pid that nothing is told of */
-	rec32 ignored; /* how many are in the map of ignored users */
+	rec32 own; /* pid that nothing is told of */
 	rec32 no_env;
 	rec32 wake;   /* bytes waiting in a ring that wake the reader */
 	rec64 opened; /* CLOCK_BOOTTIME when the tracer began */

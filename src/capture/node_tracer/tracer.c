@@ -475,14 +475,6 @@ uint64_t tracer_passed(const struct tracer *t, uint32_t uid)
 	return 0;
 }
 
-int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err)
-{
-	if (who != TRACER_UID)
-		return err_set(err, EINVAL, "only users can be left out");
-	int r = programs_ignore(t->programs, (uint32_t)id, on);
-	return r < 0 ? err_set(err, -r, "cannot leave out user %llu", (unsigned long long)id) : 0;
-}
-
 int tracer_files(struct tracer *t, bool on, struct err *err)
 {
 	if (on == (t->watch != NULL))

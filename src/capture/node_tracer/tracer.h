@@ -237,8 +237,6 @@ enum tracer_who { TRACER_NODE, TRACER_UID, TRACER_CGROUP, TRACER_PID };
 int tracer_set(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);
 /* Takes all that was set back. 0; -errno with a sentence. */
 int tracer_set_none(struct tracer *t, struct err *err);
-/* Events of these are never told: the daemon (set by itself), users. */
-int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);
 /* Openings and closes by this user's processes are counted and not told, or are told again: of TRACER_PASS users at
  * most. That names are made, changed and removed is told still, for others know the files, too. False: no more users.
  * tracer_pass: false only with `on`. */

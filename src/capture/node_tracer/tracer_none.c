@@ -63,11 +63,6 @@ int tracer_set_none(struct tracer *t, struct err *err)
 	return tracer_set(t, TRACER_NODE, 0, false, err);
 }
 
-int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err)
-{
-	return tracer_set(t, who, id, on, err);
-}
-
 int tracer_files(struct tracer *t, bool on, struct err *err)
 {
 	return tracer_set(t, TRACER_NODE, 0, on, err);

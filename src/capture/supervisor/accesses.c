@@ -431,6 +431,9 @@ static bool may_redirect(const struct sup *s, const struct proc *p, const struct
 	       !(f->path && !(mode & ACCESS_WRITE) && is_mapped_by_library(f->path));
 }
 
+/* Ends the accesses of p whose descriptors and mappings are gone. */
+static void proc_sweep(struct sup *s, struct proc *p);
+
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before)
 {
@@ -512,7 +515,7 @@ void proc_sweep_late(struct sup *s, struct proc *p)
 		proc_sweep(s, p);
 }
 
-void proc_sweep(struct sup *s, struct proc *p)
+static void proc_sweep(struct sup *s, struct proc *p)
 {
 	enum { WAITING = 4096 };
 	p->nsince = 0;

@@ -569,9 +569,8 @@ bool file_has_fine_times(const struct file *f);
 /* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
  * were opened to be read have not passed that by? Of who counts its bytes, any. */
 bool proc_writes_lately(const struct proc *p);
-/* Ends the accesses of p whose descriptors and mappings are gone. */
-void proc_sweep(struct sup *s, struct proc *p);
-/* The same of a shell, for what it has opened for others: so that what it moves later is not taken for theirs. */
+/* Ends the accesses of a shell to what it has opened for others and closed: so that what it moves later is not taken
+ * for theirs. */
 void proc_end_redirected(struct sup *s, struct proc *p, int64_t until);
 /* Is a program of that path one that opens files for others (a shell)? */
 bool proc_is_shell(const char *path);

@@ -189,7 +189,8 @@ static void emit_passed_gap(struct worker *w)
 	w->stood[1] += n;
 }
 
-void worker_summary(struct worker *w, bool last)
+/* What the observer has to say at the end of the command, or of everybody. */
+static void worker_summary(struct worker *w, bool last)
 {
 	struct sup *s = &w->sup;
 	size_t n = 0;

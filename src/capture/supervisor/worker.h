@@ -142,8 +142,6 @@ void worker_continue(struct control *c, pid_t keeper);
 void worker_end_log(struct sup *s, struct control *c);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_emit_end(struct worker *w);
-/* What the observer has to say at the end of the command, or of everybody. */
-void worker_summary(struct worker *w, bool last);
 /* Waits for a child of this process that has ended (si: from waitid with WNOWAIT), and tells the observer. flags: for
  * wait4. False: it has not ended. */
 bool worker_reap(struct worker *w, const siginfo_t *si, int flags, int *ret_status);

@@ -195,7 +195,7 @@ static void bench_show_release(struct bench_shown *x)
 
 /* ---- what they have ---- */
 
-const char *bench_show_part_word(enum bench_show_part p)
+static const char *bench_show_part_word(enum bench_show_part p)
 {
 	static const char *const words[] = {"input", "program", "parameter", "result"};
 	return words[p];
@@ -254,7 +254,8 @@ static bool elements_agree(const struct element *a, const struct element *b)
 	return !a->unknown;
 }
 
-bool bench_show_same(const struct bench_shown *x, enum bench_show_part p, const char *name)
+/* Have all runs the same value of it? */
+static bool bench_show_same(const struct bench_shown *x, enum bench_show_part p, const char *name)
 {
 	const struct element *first = bench_show_find(x, 0, p, name);
 	for (size_t i = 0; i < x->n; i++)

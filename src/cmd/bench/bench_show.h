@@ -22,13 +22,10 @@ struct bench_shown {
 
 /* One of the sets of a run. programs: what was run, from its invariants. */
 enum bench_show_part { SHOW_INPUTS, SHOW_PROGRAMS, SHOW_PARAMETERS, SHOW_RESULTS, SHOW_PARTS };
-const char *bench_show_part_word(enum bench_show_part p);
 /* The element of that name of run i; NULL: it has none. */
 const struct element *bench_show_find(const struct bench_shown *x, size_t i, enum bench_show_part p, const char *name);
 /* Names of a part, of all runs, each once and in order; malloc'ed, the strings are the runs'. NULL: no memory. */
 const char **bench_show_names(const struct bench_shown *x, enum bench_show_part p, size_t *ret_n);
-/* Have all runs the same value of it? */
-bool bench_show_same(const struct bench_shown *x, enum bench_show_part p, const char *name);
 /* The values that the runs have of it, each once with how many runs have it: "4", "4 (9 runs), 5 (1 run)". */
 void bench_show_values(const struct bench_shown *x, enum bench_show_part p, const char *name, struct buf *out);
 /* As it is shown: digests by their beginnings. "-" for NULL. */

@@ -348,7 +348,8 @@ static int signal_held(const struct cgroup *c, const pid_t *v, int *fds, size_t 
 	return rc;
 }
 
-int cgroup_signal(const struct cgroup *c, int sig)
+/* A signal to every process inside. Not to this process itself. -errno of the last that failed. */
+static int cgroup_signal(const struct cgroup *c, int sig)
 {
 	enum { AT_ONCE = 256 }; /* descriptors */
 	pid_t *v = NULL;

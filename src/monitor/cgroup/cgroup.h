@@ -72,8 +72,6 @@ int cgroup_backstop(struct cgroup *c, int64_t memory, int64_t swap, int64_t task
 int cgroup_pids(const struct cgroup *c, pid_t **ret, size_t *ret_n);
 /* Nobody inside but zombies. False also when that cannot be told. */
 bool cgroup_empty(const struct cgroup *c);
-/* A signal to every process inside. Not to this process itself. -errno of the last that failed. */
-int cgroup_signal(const struct cgroup *c, int sig);
 /* SIGKILL to all, also to those that are being born, until nobody is left or `patience` ms are over: then -EAGAIN (a
  * process that the kernel does not let go of). */
 int cgroup_kill(const struct cgroup *c, int patience);

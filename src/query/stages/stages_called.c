@@ -4,7 +4,8 @@
 
 #include <fnmatch.h>
 
-bool stages_is_called(const struct stage *g, const char *glob)
+/* Does the pattern fit the stage's name, or NAME:WILDCARD=VALUE,...? Of what is not called anything: no. */
+static bool stages_is_called(const struct stage *g, const char *glob)
 {
 	struct buf b = {0};
 	if (!g->name)

@@ -357,7 +357,8 @@ static bool result_is_data(const char *name)
 	return true;
 }
 
-bool calls_same_data(const struct calls c[2], const struct traced_call *a, const struct traced_call *b)
+/* Are these the same but for what decides no way? */
+static bool calls_same_data(const struct calls c[2], const struct traced_call *a, const struct traced_call *b)
 {
 	if (strcmp(calls_text_of(&c[0], a->path), calls_text_of(&c[1], b->path)) != 0)
 		return false;

@@ -23,7 +23,5 @@ void called_steps_release(struct called_steps *s);
 /* Takes the steps of s. m: of its specification. 0 or -errno. */
 int compare_calls(const struct atlas *m, const struct calls c[2], struct called_steps *s,
                   const struct compare_options *o, struct err *err, struct compared *ret);
-/* Are these the same but for what decides no way? */
-bool calls_same_data(const struct calls c[2], const struct traced_call *a, const struct traced_call *b);
 
 #endif

@@ -183,13 +183,15 @@ static int walker_open(const char *path, const struct atlas *m, int side, struct
 	return trace_open(path, err, &ret->t);
 }
 
-void thread_steps_release(struct thread_steps *t)
+/* Reads a trace. A step that does not exist in the specification is counted as damage, and nothing behind it is read.
+ * 0, -EBADMSG with a sentence where it is no trace, or -errno. */
+static void thread_steps_release(struct thread_steps *t)
 {
 	steps_release(&t->steps);
 }
 
-int thread_steps_read(const char *path, const struct atlas *m, int side, struct symbols *symbols, struct err *err,
-                      struct thread_steps *ret)
+static int thread_steps_read(const char *path, const struct atlas *m, int side, struct symbols *symbols,
+                             struct err *err, struct thread_steps *ret)
 {
 	struct walker w;
 	struct thread_steps t = {0};
@@ -470,7 +472,8 @@ static bool same_peer(const struct trace_message *a, const struct trace_message 
 	return ((int64_t)a->peer - a->rank - b->peer + b->rank) % a->size == 0;
 }
 
-bool trace_message_same(const struct trace_message *a, const struct trace_message *b)
+/* Also where both are of different ranks (doc/traces.md). */
+static bool trace_message_same(const struct trace_message *a, const struct trace_message *b)
 {
 	unsigned flags = a->flags ^ b->flags;
 	return a->kind == b->kind && a->size == b->size && a->tag == b->tag && same_peer(a, b) &&

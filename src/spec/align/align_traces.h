@@ -58,11 +58,6 @@ struct thread_steps {
 	char why[128];                   /* that */
 	size_t frames;                   /* that were open at the end */
 };
-/* Reads a trace. A step that does not exist in the specification is counted as damage, and nothing behind it is read.
- * 0, -EBADMSG with a sentence where it is no trace, or -errno. */
-int thread_steps_read(const char *path, const struct atlas *m, int side, struct symbols *symbols, struct err *err,
-                      struct thread_steps *ret);
-void thread_steps_release(struct thread_steps *t);
 /* Of a step: how many words the thread had written before it (trace_clock), and how many it stands for. 0, or -errno; 0
  * words: there is no such step. */
 int trace_step_clock(const struct atlas *m, const char *path, int side, size_t step, struct err *err,
@@ -102,8 +97,6 @@ struct reported_message {
 	struct trace_message message;
 	struct call_site at;
 };
-/* Also where both are of different ranks (doc/traces.md). */
-bool trace_message_same(const struct trace_message *a, const struct trace_message *b);
 
 struct compared {
 	struct thread_steps thread[2];

@@ -347,7 +347,6 @@ int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret);
 
 /* All rows that the indexing changed. */
 int ix_write(struct ix *x);
-int ix_write_runs(struct ix *x);
 /* The row of the run with that ULID, which is made where there is none; 0 for the empty word. */
 int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret);
 

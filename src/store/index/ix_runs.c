@@ -208,7 +208,7 @@ static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 	return rc;
 }
 
-int ix_write_runs(struct ix *x)
+static int ix_write_runs(struct ix *x)
 {
 	VEC(struct run_fact) v = {0};
 	if (!vec_room(&v, x->n_new + x->g.runs.n + x->g.run_ends.n))

@@ -102,7 +102,8 @@ static struct timespec deadline_after(int64_t ns)
 	return until;
 }
 
-bool far_is(uint64_t dev)
+/* Is that file system served by another process or host? False where that was not asked for before. */
+static bool far_is(uint64_t dev)
 {
 	const struct fs_domain *d = fileid_domain_known(dev);
 	return d && fileid_type_waits(d->type);

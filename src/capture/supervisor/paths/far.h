@@ -12,8 +12,6 @@
 #define FAR_NS 20000000
 #define FAR_THREADS 16 /* file systems that owe an answer; more are not asked */
 
-/* Is that file system served by another process or host? False where that was not asked for before. */
-bool far_is(uint64_t dev);
 /* statx with FILEID_STATX, of device dev. 0 or -errno; -EAGAIN: it has not answered. */
 int far_statx(uint64_t dev, int dirfd, const char *path, int flags, struct statx *st);
 /* The same of a descriptor, by its entry in a folder of /proc, or itself ("", with AT_EMPTY_PATH in flags); and what

@@ -507,6 +507,19 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 	return ret;
 }
 
+/* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
+static char *where_real(const struct where *w, bool follow)
+{
+	if (w->object >= 0)
+		return in_namespace(w, w->object, links_fd_name(w->object));
+	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+	if (fd < 0)
+		return NULL;
+	char *name = in_namespace(w, fd, links_fd_name(fd));
+	close(fd);
+	return name;
+}
+
 char *where_real_of(struct where *w, bool follow, const struct statx *st)
 {
 	bool direct = w->direct && !S_ISLNK(st->stx_mode) && w->object < 0;
@@ -526,18 +539,6 @@ char *where_real_of(struct where *w, bool follow, const struct statx *st)
 		free(name);
 		name = strdup(w->path);
 	}
-	return name;
-}
-
-char *where_real(const struct where *w, bool follow)
-{
-	if (w->object >= 0)
-		return in_namespace(w, w->object, links_fd_name(w->object));
-	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
-	if (fd < 0)
-		return NULL;
-	char *name = in_namespace(w, fd, links_fd_name(fd));
-	close(fd);
 	return name;
 }
 

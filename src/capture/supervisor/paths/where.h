@@ -84,9 +84,8 @@ int where_statx(const struct where *w, bool follow, struct statx *st);
  * there (links.h): w->path is what it means to us from then on. 0; -EAGAIN: it leads to a file system that may wait,
  * and is put off; -errno. */
 int where_look(struct where *w, bool follow, struct statx *st);
-/* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
-char *where_real(const struct where *w, bool follow);
-/* The same where st is what where_look has just seen there. */
+/* The canonical absolute name of an existing object, of which st is what where_look has just seen; malloc'ed, NULL if
+ * it cannot be told. */
 char *where_real_of(struct where *w, bool follow, const struct statx *st);
 /* An absolute name for an object that need not exist: real directory and last component. */
 char *where_name(struct where *w);
