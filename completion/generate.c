@@ -159,6 +159,18 @@ static void put_conditions(void)
 #undef CONDITION
 }
 
+/* What is asked of the record: its names from p.begin on, up to the next slash, below p.folder. Those with control
+ * characters are left out. */
+static void put_named(void)
+{
+	fputs(
+	    "SELECT DISTINCT substr(CASE instr(substr(path, length(begin) + 1), '/') WHEN 0 THEN path ELSE "
+	    "substr(path, 1, length(begin) + instr(substr(path, length(begin) + 1), '/')) END, length(folder) + 1) AS name "
+	    "FROM name, p WHERE substr(path, 1, length(begin)) = begin "
+	    "AND NOT path GLOB '*[' || char(1) || '-' || char(31) || char(127) || ']*' LIMIT 200",
+	    stdout);
+}
+
 static void put_settings(void)
 {
 	const char *before = "";
@@ -320,9 +332,10 @@ static const struct {
 	void (*put)(void);
 	bool lines; /* whole lines: the template's own end is not printed */
 } places[] = {
-    {"@commands@", put_commands, true},   {"@conditions@", put_conditions, false}, {"@settings@", put_settings, false},
-    {"@formats@", put_formats, false},    {"@wrappers@", put_wrappers, false},     {"@skipped@", put_skipped, true},
-    {"@arguments@", put_arguments, true}, {"@options@", put_options, true},        {"@operands@", put_operands, true},
+    {"@commands@", put_commands, true}, {"@conditions@", put_conditions, false}, {"@settings@", put_settings, false},
+    {"@formats@", put_formats, false},  {"@named@", put_named, false},           {"@wrappers@", put_wrappers, false},
+    {"@skipped@", put_skipped, true},   {"@arguments@", put_arguments, true},    {"@options@", put_options, true},
+    {"@operands@", put_operands, true},
 };
 
 static void put_line(char *line)

@@ -33,16 +33,12 @@ _stemma_labels()
 	done | sort -u
 }
 
-# Names that the record has and that begin so, up to the next slash. Those with control characters are left out.
+# Names that the record has and that begin so.
 _stemma_files()
 {
 	local from=${1//\\/} folder='' q="'"
 	[[ $from == /* ]] || folder=$PWD/
-	_stemma_ask "WITH p(begin, folder) AS (VALUES ('${folder//$q/$q$q}${from//$q/$q$q}', '${folder//$q/$q$q}'))
-	SELECT DISTINCT substr(CASE instr(substr(path, length(begin) + 1), '/') WHEN 0 THEN path
-		ELSE substr(path, 1, length(begin) + instr(substr(path, length(begin) + 1), '/')) END, length(folder) + 1) AS name
-	FROM name, p WHERE substr(path, 1, length(begin)) = begin
-		AND NOT path GLOB '*[' || char(1) || '-' || char(31) || char(127) || ']*' LIMIT 200"
+	_stemma_ask "WITH p(begin, folder) AS (VALUES ('${folder//$q/$q$q}${from//$q/$q$q}', '${folder//$q/$q$q}')) @named@"
 }
 
 # What stands for each word in operands and arguments of options: fills words and more, or asks for files.

@@ -20,7 +20,7 @@ function __stemma_labels
     __stemma_ask 'SELECT DISTINCT labels FROM run ORDER BY began DESC LIMIT 200' | string split ' ' | string match -r '^[A-Za-z0-9_.:/@%+,-]+=[A-Za-z0-9_.:/@%+,=-]*$' | sort -u
 end
 
-# Names that the record has and that begin so, up to the next slash. Those with control characters are left out.
+# Names that the record has and that begin so.
 function __stemma_files
     set -l from (commandline -ct)
     set -l folder ''
@@ -28,11 +28,7 @@ function __stemma_files
     or set folder $PWD/
     set -l quoted (string replace -a "'" "''" -- "$folder")
     set -l begin (string replace -a "'" "''" -- "$from")
-    __stemma_ask "WITH p(begin, folder) AS (VALUES ('$quoted$begin', '$quoted'))
-    SELECT DISTINCT substr(CASE instr(substr(path, length(begin) + 1), '/') WHEN 0 THEN path
-        ELSE substr(path, 1, length(begin) + instr(substr(path, length(begin) + 1), '/')) END, length(folder) + 1) AS name
-    FROM name, p WHERE substr(path, 1, length(begin)) = begin
-        AND NOT path GLOB '*[' || char(1) || '-' || char(31) || char(127) || ']*' LIMIT 200"
+    __stemma_ask "WITH p(begin, folder) AS (VALUES ('$quoted$begin', '$quoted')) @named@"
 end
 
 function __stemma_conditions

@@ -5,6 +5,7 @@
 #                       the same files, output, messages and status. Leaves $T/x as stemma cc left it
 #   truth COMMAND...    what strace says the command opens to read, in a fresh copy, one path a line, in $T/truth
 #   recorded            what the latest record says went in, in $T/recorded; 0 if it is the same as $T/truth
+#   what HOW COMMAND... checks both
 #   latest COLUMN...    of the latest build, in $out
 
 CC=$(command -v gcc) || CC=cc
@@ -92,6 +93,20 @@ recorded()
 		cat "$T/differs" >>"$err"
 		return 1
 	}
+}
+
+what()
+{
+	how=$1
+	shift
+	alike "$@"
+	check "$how: nothing differs"
+	if [ -n "$STRACE" ]; then
+		truth "$@" && alike "$@" && recorded
+		check "$how: what was read"
+	else
+		skip "$how: what was read" 'strace cannot be used here'
+	fi
 }
 
 latest()

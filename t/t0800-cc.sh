@@ -18,21 +18,6 @@ echo '-O1' >more.rsp
 printf '.globl blob\nblob: .incbin "blob.bin"\n' >blob.s
 head -c 100 /dev/urandom >blob.bin
 
-# what HOW COMMAND...
-what()
-{
-	how=$1
-	shift
-	alike "$@"
-	check "$how: nothing differs"
-	if [ -n "$STRACE" ]; then
-		truth "$@" && alike "$@" && recorded
-		check "$how: what was read"
-	else
-		skip "$how: what was read" 'strace cannot be used here'
-	fi
-}
-
 what 'compile and link' "$CC" -DEXTRA=3 -Iinc main.c -o prog
 what 'compile' "$CC" -DEXTRA=3 -Iinc -c main.c
 latest gaps,code,ending && is "$out" ',0,exited'

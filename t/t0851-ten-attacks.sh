@@ -5,17 +5,9 @@
 # that was published. doc/trust.md, "What is found" has the same rows.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
-export EVTEXT
+# shellcheck source=t/chain.sh
+. "$here/t/chain.sh"
 
-# Twelve runs give 1.10, 1.17, 1.12, ...: each of 1.10 to 1.21 once. A folder is no input, so all have the same.
-cat >bench.sh <<'END'
-#!/bin/sh
-n=$(ls done | wc -l)
-mkdir "done/$n"
-echo "time: 1.$((10 + n * 7 % 12))"
-END
-chmod +x bench.sh
-mkdir "done"
 cmd 0 bench run -n 12 --json -- ./bench.sh && cp "$out" "$T/ran" && json '(.results.time.median * 1000 | round) == 1155 and (.runs | length) == 12' && id=$(jq -r .bench "$out")
 check 'a benchmark of twelve runs'
 name=bench:$(echo "$id" | cut -c19-26)
@@ -25,16 +17,10 @@ check 'sealed by itself: the plan, twelve repetitions, the end'
 cmd 0 trust --seal && says "$out" 'nothing new to seal' && head=$(sed -n 's/^head //p' "$out") && [ ${#head} = 64 ] && cmd 0 trust --verify "$head"
 check 'the head that is published'
 
-seg=$(echo "$STEMMA_HOME"/logs/*/*/0.stl)
-known=$(echo "$STEMMA_HOME"/seals/*)
-"$EVTEXT" dump "$seg" >"$T/text"
+keep
 grep -v '"k":"session' "$T/text" | sed -n 1p >"$T/first" && says "$T/first" '"k":"plan"' '"runs":12' && grep -n '"k":"run"\|"step":1' "$T/text" | sed -n 1p >"$T/first" && says "$T/first" '"k":"seal"' && [ "$(grep -c '"k":"seal".*"step":2' "$T/text")" = 12 ] && jq -s '[.[] | select(.k == "plan") | .file[0], .digest[0]] | . == ["bench.sh", "sha256:'"$(sha256sum bench.sh | cut -d' ' -f1)"'"]' "$T/text" | grep -q true
 check 'the plan is written and sealed before the first run, with the digest of its program'
-# run VALUE: the id of the run that gave 1.VALUE; session VALUE: its session.
-run()
-{
-	jq -rs '.[] | select(.k == "result" and .value == ["time=1.'"$1"'"]) | .run' "$T/text"
-}
+# session VALUE: of the run that gave 1.VALUE.
 session()
 {
 	jq -rs '.[] | select(.k == "run" and .id == "'"$(run "$1")"'") | .session' "$T/text"
@@ -45,15 +31,6 @@ cmd 0 trust $best --report && cp "$out" best.json && cmd 0 trust "$name" --repor
 check 'the claim of all twelve is right'
 jq -e --arg id "$id" '.plans == [{"bench": $id, "seal": .plans[0].seal}] and (.plans[0].seal | length) == 64' all.json >"$out" 2>"$err"
 check 'the claim names the seal of its plan'
-cp -a "$STEMMA_HOME" "$T/kept"
-back()
-{
-	rm -rf "$STEMMA_HOME" && cp -a "$T/kept" "$STEMMA_HOME"
-}
-attacker()
-{
-	$PYTHON -B "$here/t/chain_attack.py" "$seg" "$@" 2>>"$err"
-}
 
 # ---- the ten ----
 attacker replace 'time=1.13' 'time=1.03' && cmd 1 trust --verify && says "$out" 'was changed' 'NOT SOUND'
@@ -114,7 +91,7 @@ forged result 'time=1.21' 'time=1.01'
 check '1 edit, and all seals anew: only the published head shows it'
 forged back 604800000000000
 check '5 backdate by a week, and all seals anew: only the published head shows it'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" 'the record has no seal, or another one, for 1 plan that the claim names' 'not reproducible: the claim was made from another record, or the record was rewritten' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
+attacker forge "$EVTEXT" "$known" back 604800000000000 && cmd 1 trust --claim all.json && says "$out" 'the record has no seal, or another one, for 1 plan that the claim names' 'not reproducible: the claim was made from another record, or the record was rewritten' && cmd 1 trust --claim all.json --json && json '.reproducible == false and .plan.verdict == "other" and .plan.not_sealed_so == 1'
 check '5 backdate, and all seals anew: a claim that was published shows it, too'
 back
 for plans in '1' '[1]' '[{"bench": "x"}]' '[{"bench": "x", "seal": "12"}]' '[{"bench": 1, "seal": 2}]'; do

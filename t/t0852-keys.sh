@@ -3,17 +3,9 @@
 # of it, has the next key only, and is found by whoever has the start key.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
-export EVTEXT
+# shellcheck source=t/chain.sh
+. "$here/t/chain.sh"
 
-# As in t0851: twelve runs give each of 1.10 to 1.21 once.
-cat >bench.sh <<'END'
-#!/bin/sh
-n=$(ls done | wc -l)
-mkdir "done/$n"
-echo "time: 1.$((10 + n * 7 % 12))"
-END
-chmod +x bench.sh
-mkdir "done"
 cmd 0 run -- true && cmd 0 trust --seal --start-key key && says "$out" 'sealed 1 session' 'start key in key: keep it on another machine' && [ "$(stat -c %a key)" = 600 ] && cmd 0 trust --verify --start-key key && says "$out" 'sound: 1 seal of 1 session' '1 seal was made with the correct key'
 check 'a start key, and the first seal by it'
 cmd 0 bench run -n 12 -- ./bench.sh && cmd 0 run -- true && cmd 0 trust --seal && cmd 0 trust --verify --start-key key && says "$out" 'sound: 16 seals of ' '16 seals were made with the correct key' && cmd 0 trust --verify --start-key key --json && json '.sound and .keys_good == 16'
@@ -23,9 +15,7 @@ start=$(sed -n 's/^key //p' key)
 check 'the start key is not in the record, the next one is'
 
 # The keys again, by another hand: HMAC-SHA-256 of each seal's hash, and SHA-256 from key to key.
-seg=$(echo "$STEMMA_HOME"/logs/*/*/0.stl)
-known=$(echo "$STEMMA_HOME"/seals/*)
-"$EVTEXT" dump "$seg" >"$T/text"
+keep
 cat >"$T/keys.py" <<'END'
 import hashlib, hmac, json, sys
 key, number = bytes.fromhex(sys.argv[2]), 1
@@ -42,19 +32,10 @@ END
 $PYTHON -B "$T/keys.py" "$T/text" "$start" >"$T/next" 2>"$err" && [ "$(cat "$T/next")" = "16 $(sed -n 's/^key //p' "$known")" ]
 check 'the keys are what the format says'
 
-cp -a "$STEMMA_HOME" "$T/kept"
-back()
-{
-	rm -rf "$STEMMA_HOME" && cp -a "$T/kept" "$STEMMA_HOME"
-}
-run()
-{
-	jq -rs '.[] | select(.k == "result" and .value == ["time=1.'"$1"'"]) | .run' "$T/text"
-}
 # forged WHAT...: sound in itself, and not with the start key.
 forged()
 {
-	$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" "$@" 2>>"$err" && cmd 0 trust --verify && cmd 1 trust --verify --start-key key && says "$out" 'was not made with its key: it was rewritten' 'NOT SOUND' && back
+	attacker forge "$EVTEXT" "$known" "$@" && cmd 0 trust --verify && cmd 1 trust --verify --start-key key && says "$out" 'was not made with its key: it was rewritten' 'NOT SOUND' && back
 }
 forged result 'time=1.21' 'time=1.01'
 check 'an edited result, and all seals anew'
@@ -62,7 +43,7 @@ forged back 604800000000000
 check 'backdated by a week, and all seals anew'
 forged best "$(run 10)" "$(run 11)" "$(run 12)" && says "$out" "the host's next key is not that of seal 8: the chain was cut or rewritten"
 check 'a plan of three, and all seals anew'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" shorten "$EVTEXT" "$known" 9 2>"$err" && cmd 0 trust --verify && says "$out" 'sound: 9 seals' && cmd 1 trust --verify --start-key key && says "$out" "the host's next key is not that of seal 10: the chain was cut or rewritten" '9 seals were made with the correct key'
+attacker shorten "$EVTEXT" "$known" 9 && cmd 0 trust --verify && says "$out" 'sound: 9 seals' && cmd 1 trust --verify --start-key key && says "$out" "the host's next key is not that of seal 10: the chain was cut or rewritten" '9 seals were made with the correct key'
 check 'cut, with what the host knows of it'
 rm "$known" && cmd 1 trust --verify --start-key key && says "$out" ') is missing: whether the chain was cut is unknown'
 check 'without what the host knows'

@@ -3,21 +3,13 @@
 # who can make all of it anew, is found out; the witness signs no second head of a number, and none before the last.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
-export EVTEXT
 if ! command -v ssh-keygen >/dev/null 2>&1; then
 	skip 'a witness signs' 'no ssh-keygen'
 	finish
 fi
 
-# As in t0851: twelve runs give each of 1.10 to 1.21 once.
-cat >bench.sh <<'END'
-#!/bin/sh
-n=$(ls done | wc -l)
-mkdir "done/$n"
-echo "time: 1.$((10 + n * 7 % 12))"
-END
-chmod +x bench.sh
-mkdir "done"
+# shellcheck source=t/chain.sh
+. "$here/t/chain.sh"
 ssh-keygen -q -t ed25519 -N '' -C '' -f witness && ssh-keygen -q -t ed25519 -N '' -C '' -f owner && echo "witness@example.org $(cat witness.pub)" >allowed && echo "me@example.org $(cat owner.pub)" >others
 # sign [LEDGER]: the witness signs the head on standard input, with no record of its own.
 sign()
@@ -39,18 +31,7 @@ check 'what came later is not witnessed, and that is said'
 cmd 0 trust --head && cp "$out" head2 && sign <head2 && cat "$out" >>seen && cmd 0 trust --verify --witnessed seen --signers allowed && says "$out" '2 statements of a witness are valid, 0 are invalid; 0 seals after the last one'
 check 'a second statement, in one file with the first'
 
-seg=$(echo "$STEMMA_HOME"/logs/*/*/0.stl)
-known=$(echo "$STEMMA_HOME"/seals/*)
-"$EVTEXT" dump "$seg" >"$T/text"
-cp -a "$STEMMA_HOME" "$T/kept"
-back()
-{
-	rm -rf "$STEMMA_HOME" && cp -a "$T/kept" "$STEMMA_HOME"
-}
-run()
-{
-	jq -rs '.[] | select(.k == "result" and .value == ["time=1.'"$1"'"]) | .run' "$T/text"
-}
+keep
 
 # ---- the owner ----
 # forged SENTENCE WHAT...: sound in itself; the statement, and the witness, know better.
@@ -58,7 +39,7 @@ forged()
 {
 	sentence=$1
 	shift
-	$PYTHON -B "$here/t/chain_attack.py" "$seg" forge "$EVTEXT" "$known" "$@" 2>>"$err" && cmd 0 trust --verify && cmd 1 trust --verify --witnessed seen --signers allowed && says "$out" "$sentence" && cmd 0 trust --head && cp "$out" head3 && ! sign <head3 && back
+	attacker forge "$EVTEXT" "$known" "$@" && cmd 0 trust --verify && cmd 1 trust --verify --witnessed seen --signers allowed && says "$out" "$sentence" && cmd 0 trust --head && cp "$out" head3 && ! sign <head3 && back
 }
 forged 'but here it is different: it was forked or rewritten' result 'time=1.21' 'time=1.01' && says "$err" 'was a different one when it was signed: the chain was forked or rewritten'
 check 'an edited result, and all seals anew'
@@ -66,7 +47,7 @@ forged 'but here it is different: it was forked or rewritten' back 6048000000000
 check 'backdated by a week, and all seals anew'
 forged 'a witness signed seal 14 of' best "$(run 10)" "$(run 11)" "$(run 12)" && says "$err" 'has already shown seal 15'
 check 'a plan of three, and all seals anew'
-$PYTHON -B "$here/t/chain_attack.py" "$seg" shorten "$EVTEXT" "$known" 9 2>"$err" && cmd 0 trust --verify && cmd 1 trust --verify --witnessed seen --signers allowed && says "$out" 'a witness signed seal 15 of ' 'but the last one present is 9: the record is cut' 'CUT: '
+attacker shorten "$EVTEXT" "$known" 9 && cmd 0 trust --verify && cmd 1 trust --verify --witnessed seen --signers allowed && says "$out" 'a witness signed seal 15 of ' 'but the last one present is 9: the record is cut' 'CUT: '
 check 'cut, with what the host knows of it'
 back
 cp -a "$STEMMA_HOME" "$T/fork" && cmd 0 run -- true && cmd 0 trust --seal && cmd 0 trust --head && cp "$out" head4 && sign <head4 && cat seen "$out" >seen4 && rm -rf "$STEMMA_HOME" && mv "$T/fork" "$STEMMA_HOME" && cmd 0 run -- true && cmd 0 trust --seal && cmd 0 trust --verify && cmd 0 trust --head && cp "$out" head5 && ! sign <head5 && says "$err" 'seal 16 of ' 'was a different one when it was signed: the chain was forked or rewritten' && cmd 1 trust --verify --witnessed seen4 --signers allowed && says "$out" '2 statements of a witness are valid, 1 is invalid'

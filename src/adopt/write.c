@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/ulid.h"
-#include "event/clean.h"
 #include "event/log_frame.h"
 #include "import/logs.h"
 #include "query/target.h"
@@ -39,23 +38,15 @@ struct adopt_writer {
 	int64_t began, ended;
 	uint32_t files, procs, domains;
 	struct map file_number, domain_number;
-	struct event_clean clean;
 	int error;
 };
 
 /* ---- events ---- */
 
-/* Without the secrets that others may have left in. */
 static uint64_t emit(struct adopt_writer *w, const struct event *ev)
 {
-	struct event cleaned;
-	int rc = w->error ? w->error : event_clean(ev, true, NULL, &w->clean, &cleaned);
-	if (rc < 0) {
-		w->error = rc;
-		return 0;
-	}
-	uint64_t seq = log_frames_add(&w->frames, rc > 0 ? &cleaned : ev);
-	w->error = w->frames.error;
+	uint64_t seq = w->error ? 0 : log_frames_add(&w->frames, ev);
+	w->error = w->error ? w->error : w->frames.error;
 	return seq;
 }
 
@@ -365,6 +356,5 @@ int adopt_write(const struct adopt_jobs *jobs, struct store *s, const char *home
 	log_frames_release(&w.frames);
 	map_release(&w.file_number);
 	map_release(&w.domain_number);
-	event_clean_release(&w.clean);
 	return rc < 0 ? rc : 0;
 }

@@ -28,13 +28,13 @@ int io_write(int fd, const void *p, size_t n, size_t *ret_done)
 	return r;
 }
 
-ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
+/* n bytes, or fewer at the end of the file. offset -1: from where fd stands, which moves on. -errno. */
+static ssize_t read_from(int fd, void *p, size_t n, off_t offset)
 {
 	size_t done = 0;
-	if (offset > INT64_MAX - n)
-		return 0;
 	while (done < n) {
-		ssize_t k = pread(fd, (char *)p + done, n - done, (off_t)(offset + done));
+		char *to = (char *)p + done;
+		ssize_t k = offset < 0 ? read(fd, to, n - done) : pread(fd, to, n - done, offset + (off_t)done);
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k < 0)
@@ -46,20 +46,14 @@ ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
 	return (ssize_t)done;
 }
 
+ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
+{
+	return offset > INT64_MAX - n ? 0 : read_from(fd, p, n, (off_t)offset);
+}
+
 ssize_t io_read(int fd, void *p, size_t n)
 {
-	size_t done = 0;
-	while (done < n) {
-		ssize_t k = read(fd, (char *)p + done, n - done);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return -errno;
-		if (k == 0)
-			break;
-		done += (size_t)k;
-	}
-	return (ssize_t)done;
+	return read_from(fd, p, n, -1);
 }
 
 int io_read_rest(int fd, size_t most, struct buf *ret)

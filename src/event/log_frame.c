@@ -106,11 +106,10 @@ void log_frames_flush(struct log_frames *f)
 	buf_reset(&f->events);
 }
 
-uint64_t log_frames_add(struct log_frames *f, const struct event *ev)
+/* The same of an event that is clean. */
+static uint64_t add_clean(struct log_frames *f, const struct event *ev)
 {
 	const size_t had = f->events.n;
-	if (f->error)
-		return 0;
 	if (!had) {
 		f->head = (struct log_frame){.seq = f->seq + 1, .time = ev->time};
 		f->before = ev->time;
@@ -119,7 +118,7 @@ uint64_t log_frames_add(struct log_frames *f, const struct event *ev)
 	if (rc == 0 && f->events.n > LOG_PAYLOAD_MAX && had) {
 		f->events.n = had; /* into a frame of its own */
 		log_frames_flush(f);
-		return log_frames_add(f, ev);
+		return f->error ? 0 : add_clean(f, ev);
 	}
 	if (rc < 0 || f->events.n > LOG_PAYLOAD_MAX) {
 		f->events.n = had;
@@ -134,7 +133,19 @@ uint64_t log_frames_add(struct log_frames *f, const struct event *ev)
 	return f->seq;
 }
 
+uint64_t log_frames_add(struct log_frames *f, const struct event *ev)
+{
+	struct event cleaned;
+	int rc = f->error ? f->error : event_clean(ev, true, NULL, &f->clean, &cleaned);
+	if (rc < 0) {
+		f->error = rc;
+		return 0;
+	}
+	return add_clean(f, rc > 0 ? &cleaned : ev);
+}
+
 void log_frames_release(struct log_frames *f)
 {
+	event_clean_release(&f->clean);
 	buf_release(&f->events);
 }

@@ -4,6 +4,7 @@
 #define STEMMA_EVENT_LOG_FRAME_H
 
 #include "base/buf.h"
+#include "event/clean.h"
 #include "event/event.h"
 #include "event/log_format.h"
 
@@ -44,11 +45,12 @@ struct log_frames {
 	int64_t before; /* its time */
 	uint32_t n;     /* frames that were written */
 	struct buf events;
+	struct event_clean clean;
 	struct log_frame head; /* of the frame at hand */
 	int error;             /* 0 or -errno; -E2BIG: an event was too large for any frame */
 };
 
-/* The event's seq, 0 after an error. */
+/* Without the secrets that others may have left in it. The event's seq, 0 after an error. */
 uint64_t log_frames_add(struct log_frames *f, const struct event *ev);
 /* Writes the frame at hand. */
 void log_frames_flush(struct log_frames *f);

@@ -407,7 +407,6 @@ static void writer_release(struct imported_writer *w)
 	buf_release(&w->list);
 	buf_release(&w->list2);
 	buf_release(&w->text);
-	event_clean_release(&w->clean);
 	free(w->named);
 }
 

@@ -8,13 +8,7 @@
 
 uint64_t imported_emit(struct imported_writer *w, struct imported_session *s, const struct event *ev)
 {
-	struct event cleaned;
-	int rc = event_clean(ev, true, NULL, &w->clean, &cleaned);
-	if (rc < 0) {
-		w->error = rc;
-		return 0;
-	}
-	uint64_t seq = log_frames_add(&s->frames, rc > 0 ? &cleaned : ev);
+	uint64_t seq = log_frames_add(&s->frames, ev);
 	w->error = s->frames.error ? s->frames.error : w->error;
 	return seq;
 }

@@ -6,7 +6,6 @@
 #ifndef STEMMA_IMPORT_IMPORTED_SESSIONS_H
 #define STEMMA_IMPORT_IMPORTED_SESSIONS_H
 
-#include "event/clean.h"
 #include "event/log_frame.h"
 #include "import/imported.h"
 
@@ -32,9 +31,8 @@ struct imported_writer {
 	struct map first_run;           /* hash of a run's id -> the first of the document's runs */
 	uint32_t *next_run;             /* by run: the next one with the same hash */
 	struct buf list, list2, text;
-	struct event_clean clean; /* others may not have redacted what they tell */
-	int64_t end;              /* of the latest activity that no run of stemma's made */
-	uint32_t *named;          /* by file: the session that says its name */
+	int64_t end;     /* of the latest activity that no run of stemma's made */
+	uint32_t *named; /* by file: the session that says its name */
 	int error;
 };
 

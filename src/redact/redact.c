@@ -687,14 +687,3 @@ void redact_path(struct buf *out, struct str path)
 {
 	redact_path_watched(NULL, out, path);
 }
-
-size_t redact_argv(struct buf *out, char *const *argv)
-{
-	struct redact r = {0};
-	size_t n = 0;
-	for (; argv[n] && out->n < (256u << 10); n++) {
-		redact_arg(&r, out, str_of(argv[n]));
-		buf_char(out, '\0');
-	}
-	return n;
-}

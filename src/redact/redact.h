@@ -46,5 +46,8 @@ void redact_path_watched(const struct redact_watch *watch, struct buf *out, stru
 
 /* A whole argv, each with its NUL; of more than 256 KiB the rest is left out. Returns how many are there. */
 size_t redact_argv(struct buf *out, char *const *argv);
+/* Strings that lie one behind the other, each with its NUL: the arguments of one command, or variables. The same in
+ * that form, the caller's; .failed without memory. */
+struct buf redact_strings(struct str strings, bool env);
 
 #endif

@@ -175,23 +175,6 @@ static void text_end(struct text *t)
 	t->cut = true;
 }
 
-/* b: strings, each with a NUL at its end; the caller releases what it gets, in the same form. */
-static struct buf redact_strings(const struct buf *b, bool env)
-{
-	struct buf out = {0};
-	struct redact r = {0};
-	for (size_t at = 0; at < b->n;) {
-		struct str s = str_of(b->p + at);
-		if (env)
-			redact_env(&out, s);
-		else
-			redact_arg(&r, &out, s);
-		buf_char(&out, '\0');
-		at += s.n + 1;
-	}
-	return out;
-}
-
 static void begin_program_access(struct safe *f, struct sproc *p, struct file *file, int64_t time)
 {
 	if (!file || file->kind != TERM_kind_regular)
@@ -241,8 +224,8 @@ void sproc_begins(struct safe *f, struct sproc *p)
 	bool given = p->begins.script && p->ngiven;
 	text_end(&p->list[SAFE_ARG]);
 	text_end(&p->list[SAFE_VAR]);
-	struct buf argv = redact_strings(given ? &p->given : &p->list[SAFE_ARG].bytes, false),
-	           env = redact_strings(&p->list[SAFE_VAR].bytes, true);
+	struct buf argv = redact_strings(buf_view(given ? &p->given : &p->list[SAFE_ARG].bytes), false),
+	           env = redact_strings(buf_view(&p->list[SAFE_VAR].bytes), true);
 	free(p->p->cwd);
 	p->p->cwd = p->begins.cwd;
 	p->begins.cwd = NULL;
@@ -311,7 +294,7 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 	if (exe)
 		exe->pins++;
 	sproc_image_end(f, p, p->intent.time, p->intent.proved);
-	struct buf argv = redact_strings(&p->intent.argv, false);
+	struct buf argv = redact_strings(buf_view(&p->intent.argv), false);
 	exec_emit(f, p, p->intent.time, exe, NULL, &argv, p->intent.argc, NULL, 0);
 	sup_gap(f->s, p->p, TERM_gap_without_library, 0, NULL);
 	buf_release(&argv);

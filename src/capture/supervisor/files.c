@@ -271,6 +271,24 @@ static bool may_notice(const struct statx *st, const struct fs_domain *d)
 	return (S_ISREG(st->stx_mode) || S_ISCHR(st->stx_mode)) && !descriptor_is_near(st, d->type);
 }
 
+/* It is one of the files known from now on. group: of its hard links, 0 none. */
+static struct file *emit_new_file(struct sup *s, struct file *f, uint64_t group)
+{
+	/* The two ends of a pair are two inodes and one channel. */
+	bool pair = f->kind == TERM_kind_socket && f->path && f->path[0] != '/';
+	uint64_t channel = pair ? fifo_pair_of(s, f->ino) : f->ino, domain = emit_domain(s, f->domain);
+	file_add(s, f);
+	struct event ev = {.file = {.num = f->num,
+	                            .kind = f->kind,
+	                            .domain = domain,
+	                            .ino = channel,
+	                            .gen = f->gen,
+	                            .group = group,
+	                            .path = str_of(f->path)}};
+	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	return f;
+}
+
 struct file *file_get(struct sup *s, struct where *w, bool follow, const struct statx *st)
 {
 	struct file *f = file_known(s, st);
@@ -289,7 +307,6 @@ struct file *file_get(struct sup *s, struct where *w, bool follow, const struct 
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	uint64_t channel = st->stx_ino;
 	f->dev = fileid_dev(st);
 	f->ino = st->stx_ino;
 	f->gen = id.gen;
@@ -313,22 +330,7 @@ struct file *file_get(struct sup *s, struct where *w, bool follow, const struct 
 	} else if (error) {
 		sup_unread(s, NULL, error, "the name of a file could not be read");
 	}
-	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/') {
-		/* The two ends of a pair are two inodes and one channel. */
-		channel = fifo_pair_of(s, f->ino);
-	}
-	uint64_t group = f->kind == TERM_kind_regular && w->object < 0 ? group_of(s, w, f->path) : 0;
-	uint64_t domain = emit_domain(s, id.domain);
-	file_add(s, f);
-	struct event ev = {.file = {.num = f->num,
-	                            .kind = f->kind,
-	                            .domain = domain,
-	                            .ino = channel,
-	                            .gen = f->gen,
-	                            .group = group,
-	                            .path = str_of(f->path)}};
-	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
-	return f;
+	return emit_new_file(s, f, f->kind == TERM_kind_regular && w->object < 0 ? group_of(s, w, f->path) : 0);
 }
 
 /* The domain of a device, asked for by a path that may have gone: the nearest folder above it that is still there. */
@@ -360,7 +362,7 @@ struct file *file_emitted(struct sup *s, const struct statx *st, bool has_gen, u
 	}
 	if ((path && feature_owns(s, path)) || !(f = calloc(1, sizeof(*f))))
 		return NULL;
-	uint64_t channel = st->stx_ino, group = 0;
+	uint64_t group = 0;
 	f->dev = fileid_dev(st);
 	f->ino = st->stx_ino;
 	f->btime = birth_of(st);
@@ -375,23 +377,11 @@ struct file *file_emitted(struct sup *s, const struct statx *st, bool has_gen, u
 		f->path = NULL;
 		f->gone = true;
 	}
-	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/')
-		channel = fifo_pair_of(s, f->ino);
 	struct where w;
 	if (f->kind == TERM_kind_regular && f->path &&
 	    where_path(proc_rooted(NULL), getpid(), AT_FDCWD, f->path, true, &w) == 0)
 		group = group_of(s, &w, f->path);
-	uint64_t domain = emit_domain(s, f->domain);
-	file_add(s, f);
-	struct event ev = {.file = {.num = f->num,
-	                            .kind = f->kind,
-	                            .domain = domain,
-	                            .ino = channel,
-	                            .gen = f->gen,
-	                            .group = group,
-	                            .path = str_of(f->path)}};
-	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
-	return f;
+	return emit_new_file(s, f, group);
 }
 
 uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time)

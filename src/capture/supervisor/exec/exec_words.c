@@ -222,22 +222,6 @@ static bool env_wanted(struct str s)
 	return eq && env_allowed(str_n(s.p, (size_t)(eq - s.p)));
 }
 
-/* Redacts a vector of NUL-terminated strings. */
-static struct buf redact_vector(const struct vector *v, bool env)
-{
-	struct buf out = {0};
-	struct redact r = {0};
-	for (size_t at = 0; at < v->bytes.n;) {
-		struct str s = str_of(v->bytes.p + at);
-		if (env)
-			redact_env(&out, s);
-		else
-			redact_arg(&r, &out, s);
-		buf_char(&out, '\0');
-		at += s.n + 1;
-	}
-	return out;
-}
 /* The environment that was read last, variable by variable, and what became of it. One shell starts a thousand programs
  * with the same, and to choose and redact 40 variables takes 13 us. */
 static _Thread_local struct last_env { /* words are read outside of the lock */
@@ -338,7 +322,7 @@ static bool read_exec_vectors(const struct trap *t, const uint64_t vector[2], co
 			rc = read_vector(t->tid, vector[i] + ahead->n[i] * pointer_width(t->compat), t->compat, keep[i], &ret[i]);
 		e->cut |= rc < 0;
 	}
-	e->env = redact_vector(&ret[1], true);
+	e->env = redact_strings(buf_view(&ret[1].bytes), true);
 	e->envc = ret[1].count;
 	return true;
 }
@@ -350,11 +334,11 @@ void exec_read_words(const struct trap *t, const uint64_t vector[2], const struc
 	if (!read_exec_vectors(t, vector, ahead, v, e)) {
 		e->cut |= read_vector(t->tid, vector[0], t->compat, NULL, &v[0]) < 0;
 		e->cut |= read_vector(t->tid, vector[1], t->compat, env_wanted, &v[1]) < 0;
-		e->env = redact_vector(&v[1], true);
+		e->env = redact_strings(buf_view(&v[1].bytes), true);
 		e->envc = v[1].count;
 	}
 	e->cut |= v[0].cut | v[1].cut;
-	e->argv = redact_vector(&v[0], false);
+	e->argv = redact_strings(buf_view(&v[0].bytes), false);
 	e->argc = v[0].count;
 	buf_release(&v[0].bytes);
 	buf_release(&v[1].bytes);
@@ -366,7 +350,7 @@ int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)
 	struct vector v = {0};
 	int r = read_vector(tid, addr, false, NULL, &v);
 	if (r == 0) {
-		*ret = redact_vector(&v, false);
+		*ret = redact_strings(buf_view(&v.bytes), false);
 		*ret_n = v.count;
 	}
 	buf_release(&v.bytes);
