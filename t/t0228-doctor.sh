@@ -45,7 +45,7 @@ result $? "nothing is left behind" "$T/out"
 for way in 'user notification:--transport=notify' 'ptrace:--transport=trace' 'bytes per file:--exact' 'processes:--transport=proc'; do
 	title=${way%%:*}
 	case $(the "$title") in
-	ok*) the "$title" | grep -Eq -e "^ok ${way#*:}: (stops no call|[0-9.]*[1-9][0-9.]* us per stopped call), [0-9.]* ms a program\$" ;;
+	ok*) the "$title" | grep -Eq -e "^ok ${way#*:}: (stops no call|[1-9][0-9]*\.[0-9] us per stopped call), [0-9.]* ms a program\$" ;;
 	*) the "$title" | grep -Eq -e "^missing ${way#*:}: ..*" ;;
 	esac
 	result $? "$title" "$T/out"

@@ -44,10 +44,11 @@ static double time_calls(void (*call)(int fd), int fd)
 	return least;
 }
 
+/* One that is read: with O_PATH it would not stop. */
 static void open_once(int none)
 {
 	(void)none;
-	int fd = open("/proc/self/status", O_PATH | O_CLOEXEC);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 }
