@@ -27,6 +27,14 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 	return turns ? TRACE_ITERATIONS : TRACE_CONTROL;
 }
 
+/* Both were given something else, and it is not known whether they wrote the same: then that they went the same way is
+ * not to be taken for more than that. */
+static bool trace_outputs_are_open(const struct trace_pair *p)
+{
+	const struct trace_outputs *o = &p->outputs;
+	return o->known && o->given_differ && !p->calls && (o->n_open || !o->bytes_known || o->bytes > o->in_files);
+}
+
 static bool is_alike(const struct trace_pair *p)
 {
 	return !trace_parts(p) && !p->outputs.differ && !trace_is_incomplete(p, 0) && !trace_is_incomplete(p, 1) &&
@@ -41,12 +49,6 @@ bool trace_is_same(const struct trace_pair *p)
 bool trace_is_noise(const struct trace_pair *p)
 {
 	return is_alike(p) && p->noise_hides;
-}
-
-bool trace_outputs_are_open(const struct trace_pair *p)
-{
-	const struct trace_outputs *o = &p->outputs;
-	return o->known && o->given_differ && !p->calls && (o->n_open || !o->bytes_known || o->bytes > o->in_files);
 }
 
 bool trace_parts(const struct trace_pair *p)
@@ -371,7 +373,8 @@ void trace_words_at(const struct trace_pair *p, const struct difference *d, stru
 		buf_printf(b, "outside all functions");
 }
 
-void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
+/* What a side did there: "took true". */
+static void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	const struct spot *at = &d->at[side];
 	if (d->d.decision && at->kind == STEP_AT) {
