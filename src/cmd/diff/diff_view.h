@@ -25,7 +25,7 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 /* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. 0, -errno.
  * */
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
-/* The first cause as sentences. 0, -errno. 0, -errno. 0, -errno. */
+/* The first cause as sentences. 0, -errno. */
 int diff_cause_text(const struct diff_view *v, struct buf *b);
 int diff_text(const struct diff_view *v);
 int diff_html(const struct diff_view *v);

@@ -15,7 +15,8 @@
 #define PIPELINE_MAX 6 /* commands of a pipeline that are named */
 #define SHELL_MAX 24   /* columns of the shell that opened the file */
 
-/* " [rank 1 of 4]", " [4 ranks]", " [3 processes]": of a rank of a job, and of one command that ran several times. */
+/* " [rank 1 of 4]", " [4 ranks]", " [3 processes]": of a rank of a job, and of one command that ran several times.
+ * Below 0: -errno. */
 static int fmt_times(struct cmd *c, const struct why *n, size_t maker, struct buf *b)
 {
 	struct exec_info x;
@@ -204,7 +205,7 @@ static int fmt_inputs(struct cmd *c, const struct made *m, size_t max, struct bu
 	return 0;
 }
 
-/* The version, by the name that was asked for where it has that; and by which other one it is recorded. */
+/* The version, by the name that was asked for where it has that; and by which other one it is recorded. 0, -ENOMEM. */
 static int fmt_asked(const char *text, const struct file_target *t, const struct version_info *v,
                      const struct file_info *f, struct buf *b)
 {
@@ -233,6 +234,7 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 	return 0;
 }
 
+/* Nothing where a version was named. brief: without the seconds. 0, -errno. */
 static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool brief, struct buf *b)
 {
 	static const char *const words[] = {
@@ -279,6 +281,7 @@ static void fmt_made_by(struct made *m, int brief, struct buf *line)
 		line->n -= brief == 1 ? 3 : 9; /* no seconds, no time of day */
 }
 
+/* The whole line, of these widths. 0, -errno. */
 static int fmt_made(struct cmd *c, struct made *m, struct made_width w, struct buf *line)
 {
 	buf_reset(line);
@@ -338,7 +341,7 @@ static int made_line(struct cmd *c, const char *text, const char *named, const s
 	return r < 0 ? r : 0;
 }
 
-/* The line of a version that nobody was seen making. */
+/* The line of a version that nobody was seen making. 0, -errno. */
 static int found_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
                       struct buf *line)
 {
@@ -436,7 +439,7 @@ static int explain_by_content(struct cmd *c, const char *text, const struct file
 	return r;
 }
 
-/* Of a maker that had others do the work: what to write so that they are recorded. */
+/* Of a maker that had others do the work: what to write so that they are recorded. 0, -errno. */
 static int hint_elsewhere(struct cmd *c, const struct why *n)
 {
 	struct buf line = {0};
@@ -479,7 +482,7 @@ static int answer_version(struct cmd *c, const char *text, const struct file_tar
 	return r < 0 ? r : 0;
 }
 
-/* One file. The status. */
+/* One file. The status. STATUS_NOTHING: nobody was seen making it. */
 static int explain_file(struct cmd *c, const char *text, unsigned how, json_t *list)
 {
 	struct file_target t;

@@ -69,6 +69,7 @@ static int opened_version_name(struct tree *t, const struct lineage_edge *e, uin
 	return r < 0 ? r : 1;
 }
 
+/* Appends name and note to t's. 0 or more, -errno. */
 static int describe_version(struct tree *t, store_id id)
 {
 	struct version_info v;
@@ -132,6 +133,7 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
+/* As describe_version, of the node's execution or stage. */
 static int describe_exec(struct tree *t, uint32_t node)
 {
 	struct exec_info x;
@@ -172,6 +174,7 @@ static int describe_exec(struct tree *t, uint32_t node)
 	return r < 0 ? r : 0;
 }
 
+/* Below 0: -errno or no memory. */
 static int describe_node(struct tree *t, uint32_t i)
 {
 	t->described[i] = true;
@@ -210,6 +213,7 @@ static int describe_nodes(struct tree *t)
 
 /* ---- order ---- */
 
+/* The order of a node's branches, which depends on nothing but what is shown. */
 static int by_time(const void *pa, const void *pb, void *arg)
 {
 	struct tree *t = arg;
@@ -230,6 +234,7 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : (a->child > b->child) - (a->child < b->child);
 }
 
+/* Sorts all branches and counts how often each node is mentioned. 0; -1: no memory. */
 static int arrange(struct tree *t)
 {
 	struct shape *sh = &t->shape;
@@ -365,6 +370,7 @@ static void print_programs(struct tree *t, uint32_t node, size_t depth, bool bra
 	buf_release(&indent);
 }
 
+/* From root, to t->max_levels; what lies deeper is put off to t->later. t->cut: there were too many lines. */
 static void print_subtree(struct tree *t, uint32_t root)
 {
 	const bool utf8 = t->v->out->utf8;
@@ -449,6 +455,7 @@ static void hint_at_stages(const struct tree *t)
 	}
 }
 
+/* What was left out, and by which option it would be shown; gaps. */
 static void print_rest(const struct tree *t)
 {
 	const struct lineage *l = t->v->l;

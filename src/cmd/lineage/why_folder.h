@@ -21,7 +21,7 @@ struct why_chunks {
 	struct zarr_box box;
 };
 int why_wants_chunk(void *chunks, struct str path);
-/* Prints what made its files. The status. */
+/* Prints what made its files. The status. STATUS_NOTHING: there is no file with a known maker. */
 int why_print_folder(struct cmd *c, const char *text, unsigned flags);
 
 #endif

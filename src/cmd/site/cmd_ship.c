@@ -88,6 +88,7 @@ static int send_all(struct shipping *x, unsigned *wait_s, struct err *err)
 	return rc < 0 ? rc : !x->ended;
 }
 
+/* What was sent, and what waits. A status, reported. */
 static int print_result(struct shipping *x)
 {
 	uint64_t waiting = 0;
@@ -122,7 +123,7 @@ static int print_result(struct shipping *x)
 	return STATUS_OK;
 }
 
-/* Until it is stopped, or once. */
+/* Until it is stopped, or once. A status, reported. */
 static int ship(struct shipping *x)
 {
 	unsigned back_off = 1;
@@ -149,6 +150,7 @@ static int ship(struct shipping *x)
 	}
 }
 
+/* STATUS_NOTHING: not all was sent, or some was refused. A status, reported. */
 static int open_and_ship(struct shipping *x)
 {
 	struct err err = {0};
