@@ -22,6 +22,8 @@ static struct str without_version(struct str s)
 	return n && n < s.n && s.p[n - 1] == '-' ? str_n(s.p, n - 1) : s;
 }
 
+/* By the table, which names drivers without a version or a prefix like x86_64-linux-gnu-; FOLD_program: it is not
+ * there. */
 static enum fold_class find_fold_class(struct str name)
 {
 	struct str plain = without_version(name);

@@ -29,6 +29,7 @@ static uint64_t rank_number(struct str rank)
 	return n;
 }
 
+/* *ret: the place of the job in j->v, from 1. Ranks of one command and step are one job. -ENOMEM. */
 static int join_job(struct fold_jobs *j, const struct exec_info *x, uint32_t *ret)
 {
 	uint64_t key = hash_mix(hash_mix(x->run, hash_str(x->step)), hash_mix(x->exe, hash_str(x->argv.raw)));
@@ -52,7 +53,7 @@ static int join_job(struct fold_jobs *j, const struct exec_info *x, uint32_t *re
 	return 0;
 }
 
-/* The launchers above a rank, up to what is neither a launcher nor a fork without exec. */
+/* The launchers above a rank, up to what is neither a launcher nor a fork without exec. -errno, or 0. */
 static int add_launchers(struct fold_jobs *j, struct store *s, store_id parent, uint32_t job)
 {
 	for (int i = 0; i < ABOVE && parent; i++) {

@@ -17,7 +17,7 @@ static int look_beyond(struct lineage_walk *w, uint32_t i)
 }
 
 /* A version of this level: expands it, unless it is at the limit. With a limit, what lies behind a stream is as near as
- * the stream is. */
+ * the stream is. -errno, or 0. */
 static int visit_version(struct lineage_walk *w, uint32_t i)
 {
 	w->states[i].queued = 0;
@@ -95,7 +95,8 @@ static int choose_objects_view(struct store *s, const store_id *roots, size_t n,
 	return 0;
 }
 
-/* The roots are reached at no time that would bound what is followed. */
+/* The roots are reached at no time that would bound what is followed. -errno, or 0; a version that is not in the record
+ * is passed over. */
 static int add_roots(struct lineage_walk *w, const store_id *roots, size_t n)
 {
 	int r = 0;

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-/* From execution i, on `host`, to the version to which the edges got[k..end) lead, one for each part. */
+/* From execution i, on `host`, to the version to which the edges got[k..end) lead, one for each part. What does not
+ * pass the bounds is not followed; certain and uncertain parts are not mixed. -errno, or 0. */
 static int follow_one_file(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host, size_t k,
                            size_t end)
 {
@@ -67,7 +68,7 @@ static int is_part_followed(struct lineage_walk *w, uint32_t i, const struct edg
 	return r < 0 ? r : !from->n;
 }
 
-/* From execution i, on `host`, to the versions that it used, or (down) that it made. */
+/* From execution i, on `host`, to the versions that it used, or (down) that it made. -errno, or 0. Uses w->got. */
 static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -96,7 +97,8 @@ static int follow_files(struct lineage_walk *w, uint32_t i, struct lineage_bound
 }
 
 /* To what informed an execution: the submission of its job; of a submission, what the program was started with, for
- * that is the workflow. And down the same way. */
+ * that is the workflow. And down the same way. Edges of forks that are submissions become those; possible submissions
+ * are added. -errno, or 0. */
 static int follow_submission(struct lineage_walk *w, store_id id)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -112,7 +114,8 @@ static int follow_submission(struct lineage_walk *w, store_id id)
 	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
 }
 
-/* From execution i, on `host`, to the executions that informed it, or (down) that it informed. */
+/* From execution i, on `host`, to the executions that informed it, or (down) that it informed. -errno, or 0. Uses
+ * w->got. */
 static int follow_informed(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, uint32_t host)
 {
 	bool up = w->o->direction == LINEAGE_UP;

@@ -159,6 +159,7 @@ int lineage_to_exec(struct lineage_walk *w, enum lineage_edge_type type, uint32_
 /* Goes along all edges of version, or execution, i that the walk follows, with the best bound it was reached with. 0 or
  * -errno. */
 int lineage_expand_version(struct lineage_walk *w, uint32_t i);
+/* -errno, or 0. */
 int lineage_expand_exec(struct lineage_walk *w, uint32_t i);
 
 /* ---- lineage_time.c ---- */

@@ -46,7 +46,8 @@ static int follow_copy(struct lineage_walk *w, uint32_t i, struct lineage_bound 
 	return r;
 }
 
-/* From version i to an execution, by the edges got[k..end), one for each part of it. */
+/* From version i to an execution, by the edges got[k..end), one for each part of it. -errno, or 0; nothing where no
+ * edge passes the bounds. */
 static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bound bound, size_t k, size_t end)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -71,7 +72,7 @@ static int follow_one_exec(struct lineage_walk *w, uint32_t i, struct lineage_bo
 	return r;
 }
 
-/* From version i to the executions that made it, or (down) that used it. */
+/* From version i to the executions that made it, or (down) that used it. -errno, or 0. Uses w->got. */
 static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -88,7 +89,7 @@ static int follow_execs(struct lineage_walk *w, uint32_t i, struct lineage_bound
 	return r;
 }
 
-/* From version i to the versions that it came from, or (down) that came from it. */
+/* From version i to the versions that it came from, or (down) that came from it. -errno, or 0. Uses w->got. */
 static int follow_derivations(struct lineage_walk *w, uint32_t i, struct lineage_bound bound)
 {
 	bool up = w->o->direction == LINEAGE_UP;

@@ -140,7 +140,8 @@ static void objects_calls_free(struct objects_calls *c)
 	free(c);
 }
 
-/* Goes through all calls of HDF5 by the execution. */
+/* Goes through all calls of HDF5 by the execution. Remembered in c until another execution is asked for. -errno, or 0.
+ * */
 static int load_calls(struct store *s, store_id exec, struct objects_calls *c)
 {
 	struct ios ios = {0};
@@ -204,7 +205,8 @@ static int only_looks(struct objects *o, const struct edges *uses, bool *ret)
 	return r < 0 ? r : 0;
 }
 
-/* Notes of which files the execution made objects, once, where it is not the one that was asked for before. */
+/* Notes of which files the execution made objects, once, where it is not the one that was asked for before. -errno, or
+ * 0. */
 static int load_written(struct objects *o, store_id exec)
 {
 	bool is_new;
@@ -262,7 +264,7 @@ static int find_used(struct objects *o, store_id file, const struct edges *uses,
 	return r;
 }
 
-/* How often the execution was seen opening the file, which it wrote by gen. */
+/* How often the execution was seen opening the file, which it wrote by gen. -errno, or 0. */
 static int count_opens(struct objects *o, store_id file, const struct edge *gen, uint64_t *ret)
 {
 	struct edges uses = {0};
@@ -390,7 +392,7 @@ enum telling {
 	TELLS_USE = 3, /* what it used; who else wrote to the file is not known object by object */
 };
 
-/* As use_telling, which remembers it. */
+/* As use_telling, which remembers it. TELLS_NOT, too, where the recording of HDF5 has a gap. -errno, or 0. */
 static int find_use_telling(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
                             const struct look *looks, enum telling *ret)
 {
@@ -440,7 +442,8 @@ static int use_telling(struct objects *o, store_id exec, store_id version, store
 	return r;
 }
 
-/* Which files e's objects lie in, and those that the execution made. */
+/* Which files e's objects lie in, and those that the execution made. looks: has room for one of each edge. -errno, or
+ * 0. */
 static int find_containers(struct objects *o, store_id exec, const struct edges *e, struct look *looks,
                            struct idmap *ret)
 {
@@ -583,7 +586,7 @@ static int is_container(struct objects *o, store_id file, bool *ret)
 }
 
 /* What the execution used, in o->uses, with the looks beside them, where it is not the one that was asked for before.
- */
+ * -errno, or 0. */
 static int load_reader(struct objects *o, store_id exec)
 {
 	if (o->reader == exec)

@@ -42,10 +42,10 @@ struct objects_hidden {
  * -errno. */
 int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, struct objects_hidden *hidden);
 /* Of e, the readers of a version: takes those out that are known to have used objects of it, and nothing else. Not of a
- * file that was asked for. */
+ * file that was asked for. -errno, or 0; e gets shorter. */
 int objects_readers(struct objects *o, store_id version, struct edges *e);
 /* The versions of the file that an object lies in which have carried this version of it: in place of e, as versions
- * derived from it. Only where somebody read them who did not tell which objects. */
+ * derived from it. Only where somebody read them who did not tell which objects. -errno, or 0; they are added to e. */
 int objects_carriers(struct objects *o, store_id version, struct edges *e);
 
 /* Since this version of an object was made, was the file that it lies in written only by executions that told which

@@ -15,7 +15,7 @@
 
 /* ---- files ---- */
 
-/* Of the files a name led to, the one that has versions comes first. */
+/* Of the files a name led to, the one that has versions comes first. -errno, or 0. */
 static int put_versioned_first(struct store *s, store_id *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -138,7 +138,8 @@ static int follow_outer_links(struct store *s, const struct found *outer, const 
 	return r;
 }
 
-/* Objects of that name in the files that the first part of it leads to. */
+/* Objects of that name in the files that the first part of it leads to. 1, 0, -errno. *left: how many links may still
+ * be followed. */
 static int look_up_object(struct store *s, const char *name, size_t file, unsigned *left, struct found *ret)
 {
 	char *head = strndup(name, file);
@@ -194,7 +195,8 @@ static int add_files_by_path(struct store *s, const char *name, struct found *re
 }
 
 /* All that a name leads to, as find_named_files. A name of an object in a file (FILE//PLACE) may be one of links to
- * other files, each of which is looked up the same way: *left is how many may still be followed. */
+ * other files, each of which is looked up the same way: *left is how many may still be followed. 1, 0, -errno. *left:
+ * how many links may still be followed. */
 static int look_up_name(struct store *s, const char *name, unsigned *left, struct found *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -260,7 +262,8 @@ static bool lies_in_file(const char *name)
 	return false;
 }
 
-/* Of an object that is not recorded: the program that made its file, and did with objects what is not known. */
+/* Of an object that is not recorded: the program that made its file, and did with objects what is not known. 1: err
+ * says it; 0: nothing is known; -errno. */
 static int report_unobserved(struct store *s, const char *name, struct err *err)
 {
 	size_t n = target_object(name);
@@ -314,7 +317,8 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 	return 0;
 }
 
-/* Finds `text`, splitting a version off it; name is the buffer for the split name. */
+/* Finds `text`, splitting a version off it; name is the buffer for the split name. 1: *ret, *ret_name (the caller's)
+ * and *ret_n are set; 0 or -errno: *ret_name is not. */
 static int resolve_target(struct store *s, const char *text, struct err *err, struct found *ret, char **ret_name,
                           uint64_t *ret_n)
 {
@@ -468,6 +472,7 @@ static int target_by_id(struct store *s, const char *text, const struct err *not
 	return r;
 }
 
+/* -ENOENT, with the sentence. */
 static int report_no_version(struct store *s, const struct found *f, const char *name, const struct file_target *t,
                              struct err *err)
 {
@@ -498,7 +503,7 @@ static int compare_target(struct store *s, const struct found *f, const char *na
 	return 1;
 }
 
-/* The version that is meant of what was found. As target_file. */
+/* The version that is meant of what was found. As target_file. 1; 0 or -errno with a sentence. */
 static int choose_target(struct store *s, const struct found *f, const char *name, uint64_t n, struct err *err,
                          struct file_target *ret)
 {

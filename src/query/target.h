@@ -49,7 +49,8 @@ size_t target_object(const char *text);
  * the store. */
 int target_file(struct store *s, const char *text, struct err *err, struct file_target *ret);
 /* All files that are or were known by the name; ret is malloc'ed. *ret_n as in struct file_target. For questions about
- * the past of a path, which may have seen several files. Returns like target_file. */
+ * the past of a path, which may have seen several files. Returns like target_file. 1, 0, -errno; *ret is the caller's
+ * if it is 1. */
 int target_files(struct store *s, const char *text, struct err *err, store_id **ret, size_t *ret_count,
                  uint64_t *ret_n);
 /* Of `FILE@{N}`: the version N of each other file that has or had the name. ret is malloc'ed, NULL where there is none.

@@ -75,7 +75,7 @@ static enum stage_engine engine_of_program(struct str exe)
 	return str_is(exe, "ninja") || str_is(exe, "ninja-build") || str_is(exe, "samu") ? ENGINE_NINJA : ENGINE_NONE;
 }
 
-/* exe, script: last parts of their paths. *ret_itself: it is the program of a stage. */
+/* exe, script: last parts of their paths. *ret_itself: it is the program of a stage. ENGINE_NONE: it is none. */
 static enum stage_engine find_engine(struct str exe, struct str script, const struct strlist *argv, bool *ret_itself)
 {
 	enum stage_engine e = engine_of_program(exe);
@@ -191,6 +191,7 @@ static void settle_from(struct stage_run *r, uint32_t i)
 		settle_exec(r, above[--n]);
 }
 
+/* An execution that is not in the record is an engine of none. places: of ids, by execution. -errno, or 0. */
 static int load_exec(struct stage_run *r, const store_id *ids, size_t i, const struct idmap *places)
 {
 	struct stage_exec *x = &r->x[i];
@@ -258,6 +259,7 @@ static int name_below(struct stage_run *r, uint32_t e)
 	return engine && r->x[e].engine == ENGINE_SNAKEMAKE ? stages_name_snakemake(r, e) : 0;
 }
 
+/* Remembers the engine above execution i, if owners are asked for. 0, -ENOMEM. */
 static int keep_owner(struct stage_run *r, uint32_t i)
 {
 	struct stages *st = r->st;
@@ -270,7 +272,8 @@ static int keep_owner(struct stage_run *r, uint32_t i)
 	return idmap_add(&st->owner, r->x[i].id, (uint32_t)st->n_engines, &is_new) ? 0 : -ENOMEM;
 }
 
-/* Executions that are an engine, a fork of one that became nothing else, or what Snakemake starts for no job. */
+/* Executions that are an engine, a fork of one that became nothing else, or what Snakemake starts for no job. 0, also
+ * where it is none of these; -ENOMEM. */
 static int keep_engine(struct stage_run *r, uint32_t i)
 {
 	struct stages *st = r->st;

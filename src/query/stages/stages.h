@@ -35,7 +35,9 @@ struct stage {
 };
 
 struct stages;
-int stages_new(struct store *s, struct stages **ret); /* 0 or -ENOMEM */
+/* *ret is the caller's: stages_free. -ENOMEM. */
+int stages_new(struct store *s, struct stages **ret);
+
 void stages_free(struct stages *st);
 
 /* The stage that an execution belongs to: 1; 0 it belongs to none, or -errno. *ret: for stages_get. */

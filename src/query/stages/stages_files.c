@@ -22,7 +22,8 @@ static bool is_as_recorded(const struct fileid *now, const struct version_info *
 	       v->mtime == fileid_time(&now->st.stx_mtime);
 }
 
-/* A name leads to anything by now: it is looked at before it is opened, and what was opened is looked at again. */
+/* A name leads to anything by now: it is looked at before it is opened, and what was opened is looked at again. A
+ * descriptor, the caller's; -1 where the file is not as it was recorded, or cannot be opened. */
 static int open_recorded(const char *path, const struct version_info *v, const struct file_info *f)
 {
 	struct fileid now;

@@ -54,7 +54,8 @@ struct stages {
 	bool no_memory;
 };
 
-char *stages_keep(struct stages *st, struct str text); /* NULL without memory */
+/* Ends with NUL, and lives as long as st. NULL: no memory, which st remembers. */
+char *stages_keep(struct stages *st, struct str text);
 /* A new stage. NULL without memory. *ret its number. */
 struct stage *stages_add(struct stages *st, uint32_t *ret);
 /* The unit whose first execution is x[u] is (a part of) the stage. 0 or -ENOMEM. */
@@ -68,11 +69,14 @@ int stages_outputs(struct stages *st, store_id exec, stages_output *each, void *
 
 /* Names the units of the engine x[e]. 0 or -errno. */
 int stages_name_snakemake(struct stage_run *r, uint32_t e);
-/* The same of all units below make and ninja. */
+/* The same of all units below make and ninja. -errno, or 0. */
 int stages_name_targets(struct stage_run *r);
 /* Names a unit that says by itself what it is of: `itself` is set, x[u] its first execution. 0 or -errno. */
 int stages_name_job(struct stage_run *r, uint32_t u);
+/* 0 also where the script cannot be read: the task has no name then. -errno. */
 int stages_name_task(struct stage_run *r, uint32_t u);
+
+/* Its name is the .ipynb among its arguments; it may have none. -errno, or 0. */
 int stages_name_notebook(struct stage_run *r, uint32_t u);
 
 /* Arguments say that it runs jobs of a workflow that another Snakemake has planned. */

@@ -65,6 +65,7 @@ static void add_words(struct buf *b, struct str cwd, struct str arg, bool *behin
 	}
 }
 
+/* The arguments of an execution of the unit, as paths, into t->args. -errno, or 0. */
 static int load_words(struct target *t, store_id exec)
 {
 	struct exec_info x;
@@ -121,7 +122,8 @@ static int take_output(void *arg, store_id exec, store_id version, struct str pa
 	return t->path.failed ? -ENOMEM : 0;
 }
 
-/* The arguments of the recipe's shell name the target, too, where a program below it does not: cat a b > c. */
+/* The arguments of the recipe's shell name the target, too, where a program below it does not: cat a b > c. -errno, or
+ * 0. Uses t->path, t->cwd, t->args. */
 static int look_at_unit(struct target *t, uint32_t u)
 {
 	struct stage_run *r = t->r;

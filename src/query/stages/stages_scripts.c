@@ -10,7 +10,8 @@ struct script_at {
 	struct buf path;
 };
 
-/* The .command.run that the execution read, with its path; the one of its arguments. */
+/* The .command.run that the execution read, with its path; the one of its arguments. ret->version stays 0 where there
+ * is none. -errno. */
 static int find_script(struct stage_run *r, uint32_t u, struct script_at *ret)
 {
 	struct edges e = {0};
@@ -42,7 +43,7 @@ static char *task_folder(struct stages *st, struct str path)
 	return above.n ? stages_keep(st, str_n(above.p, above.n + 1 + 6)) : NULL;
 }
 
-/* "ALIGN (s1)": the process, and the tag as a wildcard. */
+/* "ALIGN (s1)": the process, and the tag as a wildcard. 0, -ENOMEM. */
 static int set_task_name(struct stages *st, struct stage *g, struct str name)
 {
 	struct buf tag = {0};

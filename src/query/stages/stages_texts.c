@@ -95,7 +95,7 @@ static uint64_t path_hash(struct str folder, struct str path)
 	return h | 1;
 }
 
-/* Each of "A, B (pipe), C" leads to the job. */
+/* Each of "A, B (pipe), C" leads to the job. 0, -ENOMEM. */
 static int add_made(struct stages_plan *p, struct str list, uint32_t job)
 {
 	while (list.n) {
@@ -185,7 +185,8 @@ static void put_whole(struct buf *b, struct str folder, struct str path)
 	buf_char(b, '\0');
 }
 
-/* Outputs of one command follow each other and have its hash; the first one names it. */
+/* Outputs of one command follow each other and have its hash; the first one names it. 0, -ENOMEM. l keeps parts of
+ * text, which must outlive it. */
 int stages_ninja_parse(struct stages_ninja *l, struct str folder, struct str text)
 {
 	struct str first = {0}, hash = {0}, times = {0};

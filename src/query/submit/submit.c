@@ -179,6 +179,7 @@ static int compare_submissions(const void *pa, const void *pb)
 	return (a->exec > b->exec) - (a->exec < b->exec);
 }
 
+/* By job, then start, then execution. */
 static int by_job(const void *pa, const void *pb)
 {
 	const struct submission *a = pa, *b = pb;
@@ -353,7 +354,8 @@ static int look_for_job(void *arg, const struct exec_info *x)
 	return r;
 }
 
-/* What salloc started is its alone. */
+/* What salloc started is its alone. Takes out of l the submissions that went to a job of salloc's which is another's.
+ * -errno, or 0. */
 static int sure_ones(struct store *s, store_id exec, struct submissions *l)
 {
 	size_t kept = 0;

@@ -27,7 +27,7 @@ void submissions_release(struct submissions *l);
 /* Who may have submitted the job of this execution; none if it is of none. skew: ns that hosts' clocks may differ. 0 or
  * -errno; release ret in any case. */
 int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
-/* Jobs that may have come of this submission. */
+/* Jobs that may have come of this submission. -errno, or 0; none where it is no submission. */
 int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
 
 /* The same as edges of a walk (lineage.h): of certainty `may`, `must` where it is by descent, via submit. All that

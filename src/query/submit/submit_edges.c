@@ -110,6 +110,7 @@ static struct known_job *job_of(struct submit_edges *x, struct origin_of *o)
 	return &v[x->n_jobs++];
 }
 
+/* A callback for each execution: keeps it if it submits or belongs to a job. -errno, or 0. */
 static int collect_submission(void *arg, const struct exec_info *e)
 {
 	struct submit_edges *x = arg;
@@ -170,7 +171,7 @@ static int compare_job(struct submit_edges *x, struct known_job *j)
 	return r;
 }
 
-/* The submissions that may be of the job with origin *o, which is taken over. */
+/* The submissions that may be of the job with origin *o, which is taken over. -errno, or 0. */
 static int add_possible_submissions(struct submit_edges *x, struct origin_of *o, struct edges *e)
 {
 	int r = collect_submissions(x);

@@ -30,7 +30,7 @@ void *submit_grow(void *v, size_t n, size_t *cap, size_t size);
 int submit_each_exec(struct store *s, int (*each)(void *arg, const struct exec_info *x), void *arg);
 /* Was the job's first program started by who submitted it? That one has not the job's identity. */
 int submit_find_above(struct store *s, const struct origin_of *o, store_id at, struct submissions *ret);
-/* Copies of the texts that are compared. */
+/* Copies of the texts that are compared. x shows the copies from then on. They are to be freed, on -ENOMEM, too. */
 int submit_own_texts(struct exec_info *x, char *copies[5]);
 void submit_release_copies(char *copies[5]);
 
