@@ -21,6 +21,7 @@ static bool is_one_of(struct str s, const char *const *words)
 	return false;
 }
 
+/* ASCII letters. */
 static bool contains_ignoring_case(struct str s, const char *word)
 {
 	size_t n = strlen(word);

@@ -94,6 +94,7 @@ struct name_words {
 	size_t n;
 };
 
+/* In small letters; the last WORDS of it, of its last NAME_MOST bytes. */
 static void split_name_words(struct str name, struct name_words *w)
 {
 	size_t at = 0;
@@ -134,6 +135,7 @@ static bool row_fits(const struct name_row *row, const char *word, size_t n, boo
 	return false;
 }
 
+/* last, before: the last words of a name, in small letters. alone: there are no others. */
 static enum name_sort classify_name_part(const char *last, const char *before, bool alone)
 {
 	size_t n = strlen(last);
@@ -190,6 +192,7 @@ bool name_looks_random(struct str v, size_t least)
 	return n == v.n && n >= least && digit && letter && v.p[0] != '/' && v.p[0] != '.';
 }
 
+/* A path, or something that ends as files of secrets and settings do: it is not the secret itself. */
 static bool looks_like_file(struct str v)
 {
 	static const char *const ends[] = {".pem", ".key",  ".json", ".txt", ".conf", ".cfg",

@@ -6,7 +6,7 @@
 
 enum name_sort { NAME_none, NAME_strong, NAME_some, NAME_path, NAME_random, NAME_pairs };
 
-/* Which values with this name are secrets. */
+/* Which values with this name are secrets. A digit at its end does not count. */
 enum name_sort name_sort(struct str name);
 /* Is a value with a name of this sort one? NAME_strong: every one but an empty one and a variable of a script. */
 bool name_sort_hides(enum name_sort sort, struct str value);

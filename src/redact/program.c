@@ -212,6 +212,7 @@ static bool cut_to_mark(const struct row *row, struct str s, size_t *from, size_
 	return true;
 }
 
+/* The part of s that the row calls secret; false: none. */
 static bool by_option(const struct redact *r, const struct row *row, struct str s, size_t *ret_from, size_t *ret_to)
 {
 	size_t from;

@@ -145,6 +145,7 @@ static struct run read_run(const char *p, const char **ret_end)
 	return r;
 }
 
+/* How many bytes of v the pattern takes, 0: it does not fit. *ret_keep: the first so many are no secret. */
 static size_t match_pattern(const char *p, struct str v, size_t *ret_keep)
 {
 	struct mix mix = {0};
