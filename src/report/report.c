@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The public ids of all nodes by number, without their letter: 12 bytes each, as one text in base64. */
+/* The public ids of all nodes by number, without their letter: 12 bytes each, as one text in base64. -errno, or 0. */
 static int write_ids(const struct report *r, struct buf *b)
 {
 	struct buf ids = {0};
@@ -55,6 +55,7 @@ static void write_unsure(const struct report *r, struct buf *b)
 	buf_char(b, ']');
 }
 
+/* A new object: the words of a set by their numbers, or with what they mean, by themselves. */
 static json_t *terms_json(enum term_set set, uint64_t first, uint64_t last, bool meaning)
 {
 	json_t *o = json_object();
@@ -69,7 +70,7 @@ static json_t *terms_json(enum term_set set, uint64_t first, uint64_t last, bool
 	return o;
 }
 
-/* What is no table. */
+/* What is no table. -errno, or 0, with a sentence where the other run is the reason. */
 static int make_rest(struct report *r, struct err *err, json_t *o)
 {
 	char base[24];
@@ -91,7 +92,7 @@ static int make_rest(struct report *r, struct err *err, json_t *o)
 	return rc < 0 ? rc : report_against(r, err, o);
 }
 
-/* The object without its last brace, so that more can follow. */
+/* The object without its last brace, so that more can follow. -errno, or 0. */
 static int write_rest(struct report *r, struct err *err, struct buf *b)
 {
 	json_t *o = json_object();
@@ -106,6 +107,7 @@ static int write_rest(struct report *r, struct err *err, struct buf *b)
 	return rc;
 }
 
+/* -errno, or 0. */
 static int write_all(struct report *r, struct err *err, struct buf *data)
 {
 	int rc = write_rest(r, err, data);

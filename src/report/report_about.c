@@ -28,7 +28,7 @@ void report_shorten(json_t *o, size_t most)
 		js_put(o, "left_out", left);
 }
 
-/* All that is known of the run itself. */
+/* All that is known of the run itself. 1, 0 (there is no such run), -errno. */
 static int run_about(struct report *r, json_t *o)
 {
 	struct run_info run;
@@ -70,6 +70,7 @@ static void add_why_node(const struct report *r, const struct why *w, uint32_t n
 	js_add(list, one);
 }
 
+/* "why" of the file that the page is of. -errno, or 0. */
 static int why_about(struct report *r, json_t *o)
 {
 	struct why w;
@@ -93,6 +94,7 @@ static int why_about(struct report *r, json_t *o)
 
 /* ---- what is missing ---- */
 
+/* Which gaps executions have, and the sets of them; *ret_any is set where there is one. */
 static void gaps_about(struct report *r, json_t *o, bool *ret_any)
 {
 	json_t *list = json_array(), *sets = json_array();
@@ -119,6 +121,7 @@ static void gaps_about(struct report *r, json_t *o, bool *ret_any)
 	js_put(o, "gap_sets", sets);
 }
 
+/* What is missing or damaged, and whether nothing is. -errno, or 0. */
 static int complete_about(struct report *r, json_t *o)
 {
 	struct store_damage d;

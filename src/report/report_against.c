@@ -14,6 +14,7 @@
 #define LINES_AROUND 6     /* of the source */
 #define MOST_THREADS 50
 
+/* What differs, as "diff". -errno, mostly with a sentence. */
 static int add_diff(const struct report *r, const store_id ids[2], enum diff_what what, struct err *err, json_t *o)
 {
 	struct diff_content_source content = {.s = r->a->store};
@@ -55,6 +56,7 @@ static void add_source(const struct trace_pair *p, const struct difference *d, j
 	free(lines.text);
 }
 
+/* A new object. source: with lines of the source. */
 static json_t *divergence_about(const struct trace_pair *p, const struct difference *d, bool source)
 {
 	json_t *o = json_object();
@@ -75,6 +77,7 @@ static json_t *divergence_about(const struct trace_pair *p, const struct differe
 	return o;
 }
 
+/* A new object. */
 static json_t *pair_about(const struct trace_pair *p)
 {
 	json_t *o = json_object(), *list = json_array();
@@ -89,7 +92,8 @@ static json_t *pair_about(const struct trace_pair *p)
 	return o;
 }
 
-/* Both runs' traces, where both have some. What is wrong with a trace is said, and no more is known then. */
+/* Both runs' traces, where both have some. What is wrong with a trace is said, and no more is known then. -ENOMEM, else
+ * 0. */
 static int add_traces(const struct report *r, const store_id ids[2], json_t *o)
 {
 	struct trace_comparison j = {0};

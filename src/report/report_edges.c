@@ -54,6 +54,7 @@ static bool start_of(const struct report *r, uint32_t number, int64_t *ret)
 	return *ret != TIME_NONE;
 }
 
+/* A row of the edges; `last`: the source of the row before, from which this one counts. -errno, or 0. */
 static int fill_edge(struct report *r, const struct report_edge *e, uint32_t last)
 {
 	struct report_table *t = &r->t[REPORT_EDGE];

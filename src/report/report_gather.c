@@ -77,6 +77,7 @@ static int add_first_nodes_of_lineage(struct report *r)
 	return rc;
 }
 
+/* The lineage of the roots, into r->l, with what of it is certain. -errno, mostly with a sentence. */
 static int walk_from(struct report *r, const store_id *roots, size_t n, struct err *err)
 {
 	if (!n)
@@ -107,6 +108,7 @@ static uint64_t edge_key(uint32_t from, uint32_t to)
 	return ((uint64_t)from << 32 | to) + 1;
 }
 
+/* 0, -ENOMEM. */
 static int know_edges(const struct report *r, struct known_edges *ret)
 {
 	bool is_new;
@@ -116,7 +118,8 @@ static int know_edges(const struct report *r, struct known_edges *ret)
 	return 0;
 }
 
-/* The edges of an execution that no way led along, to versions that the page has. used: those that it used. */
+/* The edges of an execution that no way led along, to versions that the page has. used: those that it used. -errno, or
+ * 0; e is for use. */
 static int add_exec_edges(struct report *r, struct known_edges *known, uint32_t exec, bool used, struct edges *e)
 {
 	store_id id = r->nodes[exec].id;
@@ -154,7 +157,8 @@ static int add_other_edges(struct report *r, const store_id *execs, size_t n)
 	return rc;
 }
 
-/* A run's own executions and what it used and made, so far as there is room. */
+/* A run's own executions and what it used and made, so far as there is room. What has no room counts as left out.
+ * -ENOMEM, -errno, or 0. */
 static int add_rest_of_run(struct report *r, const struct show_run *run)
 {
 	size_t most = r->q->most ? r->q->most : SIZE_MAX;
@@ -180,6 +184,7 @@ static int add_rest_of_run(struct report *r, const struct show_run *run)
 
 /* ---- a run, a file ---- */
 
+/* -ENOENT: there is no such run; -errno. */
 static int gather_run(struct report *r, struct err *err)
 {
 	struct show_run run;

@@ -43,6 +43,7 @@ static void fill_path(struct report *r, struct str path)
 	report_table_set(t, REPORT_file_base, report_words_text_if(&r->words, base));
 }
 
+/* By the number of its node. -errno, or 0. */
 static int fill_file_notes(struct report *r, const struct version_info *v, uint32_t number)
 {
 	char key[16];
@@ -57,6 +58,7 @@ static int fill_file_notes(struct report *r, const struct version_info *v, uint3
 	return rc;
 }
 
+/* -ENOENT: it is not in the record; -errno, or 0. */
 static int fill_file(struct report *r, const struct report_node *node)
 {
 	struct report_table *t = &r->t[REPORT_FILE];
@@ -131,6 +133,7 @@ static void fill_figures(struct report *r, const struct exec_info *x)
 			                 known_number(figures[i].value / figures[i].unit));
 }
 
+/* gaps: a set of TERM_gap_ bits; each set is in the page once. -ENOMEM. */
 static int fill_gaps(struct report *r, uint32_t place, uint64_t gaps)
 {
 	bool is_new = false;
@@ -179,6 +182,7 @@ static int64_t place_of_run(struct report *r, store_id id)
 	return (int64_t)t->rows - 1;
 }
 
+/* A row of the stages where it is the first of its stage. 1 or 0 without a stage; -errno. */
 static int fill_stage(struct report *r, store_id exec)
 {
 	struct report_table *t = &r->t[REPORT_STAGE];
@@ -205,7 +209,7 @@ static int fill_stage(struct report *r, store_id exec)
 	return 0;
 }
 
-/* The paths of its program and script. */
+/* The paths of its program and script. -errno, or 0. */
 static int fill_programs(struct report *r, const struct exec_brief *x)
 {
 	const struct {
@@ -235,6 +239,7 @@ static int fill_folding(struct report *r, store_id id, bool fork)
 	return rc < 0 ? rc : 0;
 }
 
+/* nameless: it has no arguments, and is named otherwise. -errno, or 0. */
 static int fill_names(struct report *r, store_id id, bool nameless)
 {
 	struct buf b = {0};
@@ -250,6 +255,7 @@ static int fill_names(struct report *r, store_id id, bool nameless)
 	return rc;
 }
 
+/* -ENOENT: it is not in the record; -errno, or 0. */
 static int fill_execution(struct report *r, uint32_t place)
 {
 	struct report_table *t = &r->t[REPORT_EXECUTION];
@@ -290,7 +296,7 @@ static int fill_execution(struct report *r, uint32_t place)
 	return rc;
 }
 
-/* Times count from the first start: the numbers stay short. */
+/* Times count from the first start: the numbers stay short. -errno, or 0. */
 static int find_base(struct report *r)
 {
 	r->base = INT64_MAX;

@@ -22,6 +22,7 @@ struct samples {
 	size_t rows;
 };
 
+/* false: no name of a column, or too many. */
 static bool add_column(struct samples *s, const char *name, size_t n)
 {
 	if (s->columns == MOST_COLUMNS || !n || n >= NAME || strspn(name, "abcdefghijklmnopqrstuvwxyz_") < n)
@@ -39,6 +40,7 @@ static size_t find_column(const struct samples *s, const char *name)
 	return i;
 }
 
+/* All of it not known. false: no memory. */
 static bool add_row(struct samples *s)
 {
 	if (!vec_room(&s->v, s->columns))
@@ -72,7 +74,7 @@ static int read_tab_line(struct samples *s, char *line, bool head)
 	return 0;
 }
 
-/* A line of JSON: names and numbers. The first one says which columns there are. */
+/* A line of JSON: names and numbers. The first one says which columns there are. 0, -EBADMSG, -ENOMEM. */
 static int read_json_line(struct samples *s, const char *line)
 {
 	json_error_t e;
@@ -96,6 +98,7 @@ static int read_json_line(struct samples *s, const char *line)
 	return rc;
 }
 
+/* text is cut into lines. 0, -EBADMSG, -ENOMEM. */
 static int read_lines(struct samples *s, char *text)
 {
 	bool json = *text == '{';

@@ -22,6 +22,7 @@ struct report_words {
 	bool failed;
 };
 
+/* The number of the text in the page, which is given to a new one. 0 without memory, which w remembers. */
 int64_t report_words_text(struct report_words *w, struct str s);
 /* The same; REPORT_UNKNOWN for an empty text. */
 int64_t report_words_text_if(struct report_words *w, struct str s);
