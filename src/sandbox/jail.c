@@ -76,6 +76,7 @@ static int landlock_version(void)
 	return v > 0 ? (int)v : 0;
 }
 
+/* A descriptor, which exec keeps, the caller's; -errno. */
 static int landlock_begin(int abi, bool strict)
 {
 	/* An own loopback is for the user's own commands: a namespace gives it, or nothing does. */
@@ -90,7 +91,7 @@ static int landlock_begin(int abi, bool strict)
 	return (int)fd;
 }
 
-/* Takes fd. Rights that a file cannot have are left out. */
+/* Takes fd. Rights that a file cannot have are left out. 0, -errno. */
 static int allow_fd(const struct jail *j, int fd, uint64_t rights)
 {
 	struct stat st;
@@ -150,6 +151,7 @@ static bool readable_by_all(int at, const char *name, unsigned depth, int *ret_f
 	return all;
 }
 
+/* All below that everybody may read, and nothing else. depth: 16 at most. */
 static void allow_public(const struct jail *j, int at, const char *name, unsigned depth)
 {
 	int fd;
@@ -176,6 +178,7 @@ static void allow_public(const struct jail *j, int at, const char *name, unsigne
 		closedir(d);
 }
 
+/* What every program needs to read. Its folders that are not there are passed over. */
 static void allow_system(const struct jail *j)
 {
 	static const char *const folders[] = {"/usr",   "/bin",    "/sbin",      "/lib",       "/lib32",
@@ -216,6 +219,7 @@ static void loopback_up(void)
 	}
 }
 
+/* Everything read-only but j->own and an own /dev/shm. In own namespaces only. 0, -errno. */
 static int own_mounts(const struct jail *j)
 {
 	int rc = 0;
@@ -231,6 +235,7 @@ static int own_mounts(const struct jail *j)
 	return rc;
 }
 
+/* Tried in a child. */
 static bool can_unshare(void)
 {
 	int status = 0;
@@ -455,6 +460,7 @@ static bool can_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno == EFAULT;
 }
 
+/* apart: in own namespaces, which keep more away than a filter. 0, -errno. */
 static int filter_calls(const struct jail *j, bool apart)
 {
 	int rc = ADD_FILTER(calls_of_all);
@@ -485,6 +491,7 @@ static int filter_calls(const struct jail *j, bool apart)
 
 /* ---- capabilities ---- */
 
+/* strict: all; else what a build in a container needs stays. 0, -errno. */
 static int drop_capabilities(bool strict)
 {
 	static const unsigned kept[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_SETGID, CAP_SETUID};
