@@ -36,7 +36,7 @@ static void serve_once(struct serve *s, struct pollfd *p, int64_t now)
 	serve_http_run(s->http);
 }
 
-/* Until a signal comes. */
+/* Until a signal comes. 0; -errno, reported. */
 static int serve_loop(struct serve *s, int signals, struct err *err)
 {
 	struct pollfd p[POLL_DESKS + SERVE_DESKS];
@@ -64,7 +64,8 @@ static int serve_loop(struct serve *s, int signals, struct err *err)
 	}
 }
 
-/* The first time it is waited for, and must do. */
+/* The first time it is waited for, and must do. -ENOENT where stemma_open says that nothing is recorded; -errno,
+ * reported. */
 static int make_index(struct serve *s, struct err *err)
 {
 	struct err e = {0};
@@ -80,6 +81,7 @@ static int make_index(struct serve *s, struct err *err)
 	return rc < 0 ? rc : -ENOENT;
 }
 
+/* Tells o->ready the address once it listens. 0; -errno, reported. */
 static int start_serving(struct serve *s, struct err *err)
 {
 	static struct serve_http_events events;

@@ -85,6 +85,7 @@ static int ask_runs_page(struct stemma_record *r, const struct record_question *
 	return rc < 0 ? fail_page(rc, NULL, err) : record_give_json(o, q->ret, err);
 }
 
+/* A record_question of a page of what matches; *q->ret is the caller's. 0, or a code with err's sentence. */
 static int ask_found_page(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	const struct serve_request *asked = q->arg;
@@ -135,6 +136,7 @@ static unsigned lineage_flags(const struct serve_request *q)
 	return all;
 }
 
+/* *ret: JSON, the caller's. 0, or a code as stemma_open's with err's sentence. */
 static int ask_record(struct stemma_record *r, const struct serve_request *q, char **ret, struct stemma_error *err)
 {
 	const struct record_question page = {
@@ -165,6 +167,7 @@ static int ask_record(struct stemma_record *r, const struct serve_request *q, ch
 
 /* ---- what became of it ---- */
 
+/* The status of HTTP for what the library returns. */
 static unsigned status_of(int rc)
 {
 	switch (rc) {

@@ -38,6 +38,7 @@ static void serve_dataset_release(struct serve_dataset *d)
 	*d = (struct serve_dataset){0};
 }
 
+/* A record_question: the record as RDF, in place of what d has. 0; -ENOMEM, -ENOSYS with err's sentence. */
 static int ask_dataset(struct stemma_record *r, const struct record_question *q, struct stemma_error *err)
 {
 	struct serve_dataset *d = q->arg;
@@ -53,7 +54,8 @@ static int ask_dataset(struct stemma_record *r, const struct record_question *q,
 	return rc < 0 ? record_fail(-ENOMEM, &e, "the record does not fit into memory", err) : 0;
 }
 
-/* The dataset of the index as it is now. */
+/* The dataset of the index as it is now. The same as long as the index is not changed and it has not grown by GROWN
+ * bytes. 0, or a code with err's sentence. */
 static int make_dataset(struct serve_answerer *a, struct serve_dataset *d, struct stemma_error *err)
 {
 	int rc = serve_answerer_open(a, err);
@@ -131,6 +133,7 @@ static void describe_service(const char *accept, struct serve_answered *ret)
 	buf_str(&ret->body, str_of(text));
 }
 
+/* The status of HTTP for what sparql_run returns. */
 static unsigned status_of_query(int rc)
 {
 	switch (rc) {
@@ -154,6 +157,7 @@ static void fail_query(int rc, const struct err *err, struct serve_answered *ret
 	                     err->hint);
 }
 
+/* Fills ret with the result or a problem. */
 static void run_query(struct serve_dataset *d, struct sparql *query, const char *accept,
                       const struct sparql_bounds *bounds, struct serve_answered *ret)
 {

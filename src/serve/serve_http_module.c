@@ -71,6 +71,7 @@ static void enter_phase(struct MHD_Connection *c, enum phase phase)
 	}
 }
 
+/* For libmicrohttpd: *slot is the connection's, of ours. */
 static void note_connection(void *arg, struct MHD_Connection *c, void **slot, enum MHD_ConnectionNotificationCode how)
 {
 	struct serve_http *h = arg;
@@ -127,6 +128,7 @@ static void *begin_exchange(void *arg, const char *target, struct MHD_Connection
 	return x;
 }
 
+/* It shows strings of the connection and of x. */
 static void read_incoming(const struct serve_exchange *x, const char *method, struct serve_incoming *ret)
 {
 	struct MHD_Connection *c = x->connection;
@@ -153,6 +155,7 @@ static enum MHD_Result queue_reply(struct serve_exchange *x)
 	return MHD_queue_response(x->connection, x->status, r);
 }
 
+/* MHD_NO: the connection is closed. */
 static enum MHD_Result begin_request(struct serve_exchange *x, const char *method)
 {
 	struct serve_http *h = x->of;
@@ -166,6 +169,7 @@ static enum MHD_Result begin_request(struct serve_exchange *x, const char *metho
 	return MHD_YES;
 }
 
+/* It is suspended until there is an answer. */
 static enum MHD_Result end_body(struct serve_exchange *x, const char *method)
 {
 	struct serve_http *h = x->of;
@@ -191,6 +195,7 @@ static void reply_too_large(struct serve_exchange *x)
 	stemma_serve_http_1.reply(x, &out);
 }
 
+/* For libmicrohttpd, several times a request: *n 0 at its end. A body beyond SERVE_BODY is read and refused. */
 static enum MHD_Result handle_request(void *arg, struct MHD_Connection *c, const char *path, const char *method,
                                       const char *version, const char *data, size_t *n, void **slot)
 {
@@ -218,6 +223,7 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *c, const
 	return end_body(x, method);
 }
 
+/* For libmicrohttpd: frees *slot; whoever still works on an answer is told that nobody waits. */
 static void end_exchange(void *arg, struct MHD_Connection *c, void **slot, enum MHD_RequestTerminationCode how)
 {
 	struct serve_exchange *x = *slot;
@@ -262,6 +268,7 @@ static void add_headers(struct MHD_Response *r, const struct serve_outgoing *out
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
 }
 
+/* Takes out->body. Only the first reply of an exchange counts; without memory the connection is closed. */
 static void module_reply(struct serve_exchange *x, const struct serve_outgoing *out)
 {
 	const size_t n = out->body ? out->n : 0;
@@ -304,6 +311,7 @@ static size_t module_pending(const struct serve_http *h)
 
 /* ---- the server ---- */
 
+/* Takes fd. *ret is the caller's. -errno, reported. */
 static int module_start(int fd, const struct serve_http_events *e, struct err *err, struct serve_http **ret)
 {
 	struct serve_http *h = calloc(1, sizeof(*h));
@@ -338,6 +346,7 @@ static int module_fd(const struct serve_http *h)
 	return i ? i->epoll_fd : -1;
 }
 
+/* ms until it must be called again; -1: not before a descriptor can be read. */
 static int module_timeout(struct serve_http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;

@@ -43,7 +43,9 @@ struct serve {
 
 /* What serve_http_events are. */
 bool serve_begin(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
+/* A whole request: answered at once, or put into a queue. */
 void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming *in);
+
 void serve_gone(void *arg, struct serve_exchange *x);
 /* Gives what waits to who is idle; ends what takes too long. */
 void serve_dispatch(struct serve *s, int64_t now);

@@ -54,6 +54,7 @@ static bool is_known(const char *if_none_match, const char *etag)
 	return if_none_match && (!strcmp(if_none_match, "*") || strstr(if_none_match, etag));
 }
 
+/* A page of the program itself; 304 where the browser has it. */
 static void reply_shell(struct serve_exchange *x, enum serve_route route, const char *if_none_match)
 {
 	struct serve_outgoing out = {.status = 200};
@@ -79,6 +80,7 @@ static void reply_openapi(struct serve_exchange *x)
 	reply_buf(x, &out, &b);
 }
 
+/* Takes w->in. 304 where the browser has it. */
 static void reply_answer(struct serve_job *j, struct serve_worker *w)
 {
 	const struct serve_reply *r = &w->reply;
@@ -236,6 +238,7 @@ void serve_take(void *arg, struct serve_exchange *x, const struct serve_incoming
 		take_question(s, x, target, in);
 }
 
+/* Frees the job of x. */
 static void leave_queue(struct serve_queue *q, const struct serve_exchange *x)
 {
 	for (struct serve_job **at = &q->first; *at;) {
@@ -350,6 +353,7 @@ static void refuse_job(struct serve_job *j)
 	serve_job_free(j);
 }
 
+/* Answers of those that waited or worked too long say so; workers that idle too long end. */
 static void end_what_takes_too_long(struct serve *s, int64_t now)
 {
 	const int64_t most = s->o->ns / 1000000;
@@ -371,6 +375,7 @@ static bool is_held(const struct serve *s, int64_t now)
 	return s->index.fd >= 0 && now < s->index.hold;
 }
 
+/* Gives waiting jobs to idle workers until one of both is lacking. */
 static void dispatch_kind(struct serve *s, enum serve_kind kind, int64_t now)
 {
 	while (s->queues[kind].first) {

@@ -34,7 +34,7 @@ struct str serve_shell(enum serve_route route, const char **ret_type)
 
 /* ---- runs and files ---- */
 
-/* What a page can be of, or compared with. */
+/* What a page can be of, or compared with. 0, or a code with err's sentence. TARGET_EXEC: a run or a file. */
 static int find_subject(struct stemma_record *r, const char *name, enum target_kind kind, struct target *ret,
                         struct stemma_error *err)
 {
@@ -50,6 +50,7 @@ static int find_subject(struct stemma_record *r, const char *name, enum target_k
 	return 0;
 }
 
+/* A record_question: the page as HTML, in *asked->ret. 0, or a code with err's sentence. */
 static int ask_page(struct stemma_record *r, const struct record_question *asked, struct stemma_error *err)
 {
 	const struct serve_request *q = asked->arg;

@@ -13,7 +13,7 @@ int serve_peer_open(void)
 	return socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
 }
 
-/* The kernel's answer about one connection; it is there when the question was taken. */
+/* The kernel's answer about one connection; it is there when the question was taken. The user, -1: none. */
 static int64_t read_answer(int diag)
 {
 	union {
@@ -28,7 +28,7 @@ static int64_t read_answer(int diag)
 	return (int64_t)m.idiag_uid;
 }
 
-/* The socket whose own end is our other end. */
+/* The socket whose own end is our other end. -1: not known. */
 static int64_t tcp_uid(int diag, const struct sockaddr_in *own, const struct sockaddr_in *other)
 {
 	struct {

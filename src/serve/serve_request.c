@@ -47,7 +47,8 @@ static bool route_fits(const struct serve_route_row *r, struct str path, struct 
 	return true;
 }
 
-/* Appends the bytes that s stands for and a NUL; *ret is where they begin in b. In a query + is a space. */
+/* Appends the bytes that s stands for and a NUL; *ret is where they begin in b. In a query + is a space. -EINVAL: an
+ * escape that is none; -ENOMEM. */
 static int decode(struct str s, bool query, struct buf *b, size_t *ret)
 {
 	*ret = b->n;
@@ -85,6 +86,7 @@ static int read_flag(const char *text, uint64_t *ret)
 	return *ret || !strcmp(text, "0") || !strcmp(text, "false") ? 0 : -EINVAL;
 }
 
+/* -EINVAL: no number; -ERANGE: more than `most`. */
 static int read_number(const char *text, uint64_t most, uint64_t *ret)
 {
 	*ret = 0;
@@ -100,6 +102,7 @@ static int read_number(const char *text, uint64_t most, uint64_t *ret)
 	return 0;
 }
 
+/* -EINVAL, with a sentence; it is also an error if the parameter was given before. text must outlive *ret. */
 static int take_value(enum serve_parameter p, const char *text, struct err *err, struct serve_request *ret)
 {
 	const struct serve_parameter_row *row = &serve_parameters[p];
@@ -114,7 +117,7 @@ static int take_value(enum serve_parameter p, const char *text, struct err *err,
 	return rc < 0 ? -EINVAL : 0;
 }
 
-/* One NAME=VALUE, or NAME. */
+/* One NAME=VALUE, or NAME. -EINVAL, -ENOMEM, with a sentence. */
 static int read_pair(struct str pair, struct err *err, struct serve_request *ret)
 {
 	const char *equals = memchr(pair.p, '=', pair.n);
@@ -131,6 +134,7 @@ static int read_pair(struct str pair, struct err *err, struct serve_request *ret
 	return take_value(t->parameter, ret->texts.p + value, err, ret);
 }
 
+/* 0; -EINVAL, -ENOMEM, with a sentence. */
 static int read_query(struct str query, struct err *err, struct serve_request *ret)
 {
 	int rc = 0;
@@ -144,6 +148,7 @@ static int read_query(struct str query, struct err *err, struct serve_request *r
 	return rc;
 }
 
+/* The part of the path that the route takes as a parameter; 0 also where it takes none. */
 static int read_word(struct str word, struct err *err, struct serve_request *ret)
 {
 	size_t at;
@@ -159,6 +164,7 @@ static int read_word(struct str word, struct err *err, struct serve_request *ret
 	return 0;
 }
 
+/* 0; -EINVAL with a sentence. */
 static int check_required(const struct serve_request *r, struct err *err)
 {
 	for (size_t i = 0; i < serve_n_takes; i++) {

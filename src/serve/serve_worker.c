@@ -48,6 +48,7 @@ struct work {
 	struct buf text; /* of the request: the target, and behind a NUL what is accepted */
 };
 
+/* A problem where the request is none, or its answer too large. */
 static void answer_question(struct work *w, struct str target, const char *accept, struct serve_answered *ret)
 {
 	struct serve_request q;
@@ -69,6 +70,7 @@ static void answer_question(struct work *w, struct str target, const char *accep
 		                     "ask for less: with limit, depth, or without all");
 }
 
+/* last: this worker ends. 0, -errno. */
 static int send_answer(int fd, const struct serve_answered *r, bool last)
 {
 	struct serve_reply head = {
@@ -86,6 +88,7 @@ struct question {
 	uint32_t target, accept;
 };
 
+/* text: the target, and what is accepted, each with a NUL. false: the server is gone, or asks too much. */
 static bool read_question(int fd, struct buf *text, struct question *ret)
 {
 	buf_reset(text);
@@ -98,6 +101,7 @@ static bool read_question(int fd, struct buf *text, struct question *ret)
 	return true;
 }
 
+/* The worker's process: answers until the server closes fd, or memory lacked once. */
 static __attribute__((noreturn)) void work(int fd, const struct serve_worker_options *o)
 {
 	struct work w = {.o = o, .a = {.home = o->home}};
@@ -176,7 +180,7 @@ int serve_worker_ask(struct serve_worker *w, struct str target, const char *acce
 	return w->out.failed ? -ENOMEM : 0;
 }
 
-/* 1: so many bytes are in w->in. */
+/* 1: so many bytes are in w->in. 0: not yet; -EPIPE: the worker ended; -errno. */
 static int receive(struct serve_worker *w, size_t want)
 {
 	while (w->in.n < want) {

@@ -52,7 +52,8 @@ int serve_worker_go_on(struct serve_worker *w);
 /* Brings the index up to date in a process of its own. The descriptor of a pipe that says when it has ended, and how
  * (serve_index_end), or -errno. */
 int serve_index_start(const char *home, pid_t *ret, struct err *err);
-/* Once fd can be read: what stemma_open returned, and its sentence. */
+/* Once fd can be read: what stemma_open returned, and its sentence. Closes fd and waits for pid. -EIO with a sentence:
+ * it died. */
 int serve_index_end(int fd, pid_t pid, struct err *err);
 
 #endif
