@@ -18,7 +18,7 @@
 
 /* ---- opening ---- */
 
-/* The identity, made where there is none. fd: the lock, whose text it is. */
+/* The identity, made where there is none. fd: the lock, whose text it is. 0; -errno with a sentence. */
 static int read_id(struct collector *c, struct err *err)
 {
 	ssize_t n = io_pread(c->lock, c->id, COLLECTOR_ID, 0);
@@ -32,6 +32,7 @@ static int read_id(struct collector *c, struct err *err)
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s/collect/lock'", c->home) : 0;
 }
 
+/* Makes the folder where missing. -EBUSY with a sentence: another collector runs. */
 static int take_lock(struct collector *c, struct err *err)
 {
 	char *path = NULL;
@@ -148,7 +149,7 @@ static struct buf *out_for(struct collector *c, uint32_t host)
 	return &o->bytes;
 }
 
-/* A frame that was checked: noted, and put to what is to be written. */
+/* A frame that was checked: noted, and put to what is to be written. 0, -ENOMEM. */
 static int keep_frame(struct taking *t, const struct offered *o)
 {
 	struct collector *c = t->c;
@@ -169,6 +170,7 @@ static int keep_frame(struct taking *t, const struct offered *o)
 	return out->failed ? -ENOMEM : 0;
 }
 
+/* 0 also for one that is known or refused, which is counted; -errno. */
 static int take_frame(struct taking *t, struct log_reader *r, const struct log_frame_info *f)
 {
 	struct offered o = {.f = *f, .p = t->p + f->offset, .n = (size_t)(f->end - f->offset)};
@@ -189,6 +191,7 @@ static int take_frame(struct taking *t, struct log_reader *r, const struct log_f
 	return rc;
 }
 
+/* 0 also where some are refused; -errno. */
 static int take_frames(struct taking *t)
 {
 	struct log_reader *r;

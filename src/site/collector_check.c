@@ -23,6 +23,7 @@ static void check_session(const struct collector_sender *s, const struct event *
 	o->begins = true;
 }
 
+/* A frame that must be refused gets o->bad. 0, -ENOMEM. */
 static int check_event(const struct collector *c, const struct collector_sender *s, const struct event *ev, bool first,
                        struct offered *o)
 {

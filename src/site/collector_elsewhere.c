@@ -31,6 +31,7 @@ static struct elsewhere_segment *find_or_add_segment(struct elsewhere *e, const 
 	return s;
 }
 
+/* A callback for each segment: reads what is new in it. What a collector wrote is passed over. -errno, reported. */
 static int look_into_segment(void *arg, const char *path)
 {
 	const struct looking *x = arg;

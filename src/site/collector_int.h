@@ -79,7 +79,9 @@ struct collector {
 
 /* ---- collector_ledger.c ---- */
 
+/* What is here by now, by reading all segments that collectors wrote. -errno, reported. */
 int ledger_read(struct collector *c, struct err *err);
+
 void ledger_release(struct collector *c);
 /* Places, VEC_NONE without memory; made where missing. */
 uint32_t ledger_sender(struct collector *c, const char *name);
@@ -97,7 +99,8 @@ struct offered {
 	VEC(uint64_t) dead;        /* sessions that its tombstones tell of */
 };
 enum ledger_step { LEDGER_TAKE, LEDGER_KNOWN, LEDGER_REFUSE };
-/* Where the frame stands among those of its session that are here. *ret_why of one that is refused. */
+/* Where the frame stands among those of its session that are here. *ret_why of one that is refused. LEDGER_KNOWN: it is
+ * here, or its session was forgotten. */
 enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const struct offered *o,
                               const char **ret_why);
 /* Of a frame that is to be taken: why its host may not be written to, or NULL. */

@@ -125,7 +125,8 @@ enum ledger_step ledger_place(const struct collector *c, uint32_t sender, const 
 	return !h ? LEDGER_KNOWN : f->seq >= h->from && f->seq + f->count <= h->to ? LEDGER_TAKE : LEDGER_REFUSE;
 }
 
-/* Numbers between the session's last frame and this one, which may still come. */
+/* Numbers between the session's last frame and this one, which may still come. Beyond a limit they are only counted as
+ * missing. 0, -ENOMEM. */
 static int note_holes(struct collector *c, struct ledger_session *s, const struct log_frame_info *f)
 {
 	const uint32_t n = f->number - s->next;
@@ -158,6 +159,7 @@ static void fill_hole(struct collector *c, struct ledger_session *s, const struc
 	s->missing--;
 }
 
+/* 0, -ENOMEM. */
 static int note_host(struct collector *c, uint32_t sender, uint32_t host)
 {
 	struct ledger_sender *s = &c->senders.v[sender];
@@ -214,6 +216,7 @@ struct ledger_reading {
 	uint32_t sender;
 };
 
+/* *ret_end: behind the last whole frame. 0, -errno. */
 static int read_frames(struct ledger_reading *x, struct log_reader *r, uint64_t *ret_end)
 {
 	struct log_frame_info f;
@@ -231,6 +234,7 @@ static int read_frames(struct ledger_reading *x, struct log_reader *r, uint64_t 
 	return rc;
 }
 
+/* What is torn at its end is cut off, unless c only looks. -errno, reported. */
 static int read_collected(struct ledger_reading *x, const char *path)
 {
 	struct log_reader *r;
@@ -246,6 +250,7 @@ static int read_collected(struct ledger_reading *x, const char *path)
 	return torn && !x->c->looks ? collector_cut_tail(x->c, path, x->host, x->day, whole, x->err) : 0;
 }
 
+/* day: the folder of the sender below that of the host. -errno, reported. */
 static int read_sender(struct collector *c, const char *host, const char *day, struct err *err)
 {
 	struct ledger_reading x = {c, err, host, day, ledger_sender(c, day + strlen(COLLECTED_DAY))};
@@ -263,6 +268,7 @@ static int read_sender(struct collector *c, const char *host, const char *day, s
 	return rc;
 }
 
+/* -errno, reported; a folder that is not there has no senders. */
 static int read_host(struct collector *c, const char *host, struct err *err)
 {
 	char *dir = NULL;

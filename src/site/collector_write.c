@@ -33,7 +33,8 @@ static void sync_folders(const char *path)
 	free(dir);
 }
 
-/* The segment that is appended to now: the last roll of the folder, or a new one where that is full. malloc'ed. */
+/* The segment that is appended to now: the last roll of the folder, or a new one where that is full. malloc'ed. *ret is
+ * the caller's. -errno, reported. */
 static int find_segment(const char *dir, struct err *err, char **ret)
 {
 	struct segment_list list;
@@ -53,6 +54,7 @@ static int find_segment(const char *dir, struct err *err, char **ret)
 	return rc < 0 ? err_set(err, ENOMEM, "cannot collect") : 0;
 }
 
+/* Durable; nothing is appended on an error. -errno, reported. */
 static int append_to(const char *path, const struct buf *bytes, struct err *err)
 {
 	struct stat st;
@@ -81,6 +83,7 @@ static int append_to(const char *path, const struct buf *bytes, struct err *err)
 	return 0;
 }
 
+/* Holds the lease of the sender's slot meanwhile. -errno, reported. */
 static int append_out(const struct collector *c, const struct collector_out *o, const char *sender, struct err *err)
 {
 	char day[sizeof(COLLECTED_DAY) + COLLECTOR_NAME];

@@ -139,7 +139,8 @@ struct dropping {
 	int rc; /* of the first that failed */
 };
 
-/* One batch, whoever put it there. It stays where it could not be taken now. */
+/* One batch, whoever put it there. It stays where it could not be taken now. The batch and its name go once it is
+ * answered. 0 also where it cannot be opened; -errno, reported. */
 static int take_batch(struct dropping *d, const char *name)
 {
 	struct buf bytes = {0};
@@ -190,6 +191,7 @@ static bool is_batch(const char *name)
 	return name[0] != '.' && n > end && n < DROP_NAME && !strcmp(name + n - end, FRAMES);
 }
 
+/* Those older than ANSWER_AGE_S. */
 static void remove_old_answers(int answers)
 {
 	struct stat st;
@@ -205,6 +207,7 @@ static void remove_old_answers(int answers)
 		closedir(d);
 }
 
+/* A descriptor of the folder, which only this user may write; -errno, reported. */
 static int make_answers(int dir, const char *folder, struct err *err)
 {
 	if (mkdirat(dir, ANSWERS, 0755) == 0) {

@@ -27,7 +27,7 @@ int drop_answer(const char *folder, const char *name, struct err *err, char *ret
  * called for each batch. 0, or -errno with a sentence: the first that failed; the others were tried. */
 int drop_collect(const char *folder, struct collector *c, uint64_t share, struct err *err,
                  void (*tell)(void *arg, const char *sender, const struct collected *r), void *arg);
-/* What is said of a batch, as JSON: the same for all carriers. */
+/* What is said of a batch, as JSON: the same for all carriers. 0; -ENOMEM, also where size is too small. */
 int collected_json(const struct collector *c, const struct collected *r, char *ret, size_t size);
 
 #endif

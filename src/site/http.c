@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* NULL, reported with a hint: it is not installed. */
 static const struct http_module *load_module(struct err *err)
 {
 	static const struct http_module *loaded;

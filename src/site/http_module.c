@@ -55,6 +55,7 @@ static bool leads_here(const char *url)
 	return known;
 }
 
+/* why: room for curl's sentence. 0, -ENOSYS: curl does not know one of them. */
 static int set_options(CURL *c, const struct http_post *p, struct curl_slist *headers, struct reading *r, char *why)
 {
 	int bad = 0;
@@ -87,6 +88,7 @@ static int set_options(CURL *c, const struct http_post *p, struct curl_slist *he
 	return bad ? -ENOSYS : 0;
 }
 
+/* ret: any reply, of whatever status. -errno, reported: there was none. */
 static int module_post(const struct http_post *p, struct err *err, struct http_reply *ret)
 {
 	static CURL *c; /* kept, and with it the connection */
@@ -255,6 +257,7 @@ static enum MHD_Result begin_request(struct http_running *h, struct MHD_Connecti
 	return MHD_YES;
 }
 
+/* For libmicrohttpd, several times a request: *n 0 at its end. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *from, const char *path, const char *method,
                               const char *version, const char *data, size_t *n, void **slot)
 {
@@ -277,6 +280,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *from, const char
 	return send_reply(from, &r);
 }
 
+/* For libmicrohttpd: frees *slot. */
 static void end_request(void *arg, struct MHD_Connection *of, void **slot, enum MHD_RequestTerminationCode how)
 {
 	struct http_running *h = arg;
@@ -295,7 +299,7 @@ static void end_request(void *arg, struct MHD_Connection *of, void **slot, enum 
 	*slot = NULL;
 }
 
-/* HOST:PORT, [HOST]:PORT or :PORT. */
+/* HOST:PORT, [HOST]:PORT or :PORT. *ret: freeaddrinfo. -errno, reported. */
 static int resolve(const char *address, struct err *err, struct addrinfo **ret)
 {
 	char host[256];
@@ -322,6 +326,7 @@ static bool is_loopback(const struct sockaddr *a)
 	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
 }
 
+/* Waits for its threads. */
 static void module_stop(struct http_running *h)
 {
 	if (h->daemon)
@@ -335,6 +340,7 @@ static void module_stop(struct http_running *h)
 	free(h);
 }
 
+/* A thread that closes connections which take too long. 0; -errno, reported. */
 static int start_watch(struct http_running *h, struct err *err)
 {
 	int rc = pipe2(h->stop, O_CLOEXEC) < 0 ? errno : 0;
@@ -347,6 +353,7 @@ static int start_watch(struct http_running *h, struct err *err)
 	return rc ? err_set(err, rc, "cannot listen at '%s'", h->s->address) : 0;
 }
 
+/* 0; -errno, reported. */
 static int start_daemon(struct http_running *h, const struct addrinfo *at, struct err *err)
 {
 	const struct http_server *s = h->s;
@@ -370,6 +377,7 @@ static int start_daemon(struct http_running *h, const struct addrinfo *at, struc
 	return h->daemon ? 0 : err_set(err, errno ? errno : EINVAL, "cannot listen at '%s'", s->address);
 }
 
+/* *ret is the caller's: module_stop. Without a certificate at a loopback address only. -errno, reported. */
 static int module_start(const struct http_server *s, struct err *err, struct http_running **ret, unsigned *ret_port)
 {
 	struct addrinfo *at;

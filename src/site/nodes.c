@@ -67,6 +67,7 @@ static bool parse_node(char *line, struct node *ret)
 	return true;
 }
 
+/* Comments begin with #; text is cut up. 0; -EBADMSG, -ENOMEM, reported. */
 static int parse_nodes(struct nodes *n, char *text, const char *path, struct err *err)
 {
 	char *save = NULL;
@@ -131,6 +132,7 @@ const struct collector_sender *nodes_find(const struct nodes *n, struct str toke
 
 /* ---- changing the list ---- */
 
+/* In one step: the old one stays on an error. -errno, reported. */
 static int write_list(const char *home, const struct nodes *n, struct err *err)
 {
 	struct buf out = {0};

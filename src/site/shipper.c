@@ -58,6 +58,7 @@ static struct mark *find_mark(const struct shipper *s, const char *path)
 	return at != VEC_NONE && !strcmp(s->marks.v[at].path, path) ? &s->marks.v[at] : NULL;
 }
 
+/* Copies path. NULL: no memory. */
 static struct mark *add_mark(struct shipper *s, const char *path)
 {
 	char *copy = strdup(path);
@@ -74,6 +75,7 @@ static struct mark *add_mark(struct shipper *s, const char *path)
 
 /* ---- the marks on disk ---- */
 
+/* What it cannot read is left out, and sent again. 0, -ENOMEM. */
 static int parse_marks(struct shipper *s, char *text)
 {
 	char *save = NULL, *line = strtok_r(text, "\n", &save);
@@ -97,6 +99,7 @@ static int parse_marks(struct shipper *s, char *text)
 	return 0;
 }
 
+/* 0 also where there is no file; -errno, reported. */
 static int read_marks(struct shipper *s, struct err *err)
 {
 	struct buf text = {0};
@@ -107,6 +110,7 @@ static int read_marks(struct shipper *s, struct err *err)
 	return rc < 0 && rc != -ENOENT ? err_set(err, -rc, "cannot read '%s'", s->file) : 0;
 }
 
+/* In one step: the old file stays on an error. -errno, reported. */
 static int write_marks(struct shipper *s, struct err *err)
 {
 	struct buf out = {0};
@@ -133,6 +137,7 @@ static int write_marks(struct shipper *s, struct err *err)
 	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", s->file) : 0;
 }
 
+/* Of the destination, in the record's ship/; takes the lock there. -EBUSY, reported: another process ships there. */
 static int make_paths(struct shipper *s, const char *home, const char *destination, struct err *err)
 {
 	char *dir = NULL, *lock = NULL;
@@ -193,7 +198,8 @@ static bool is_next_host(const struct shipper *s, const char *path, const char *
 	return !of || !slash || strncmp(path, of, (size_t)(slash + 1 - path)) != 0;
 }
 
-/* Frames of one segment behind its mark, until the batch is full. *ret_full: it is. */
+/* Frames of one segment behind its mark, until the batch is full. *ret_full: it is. -errno, reported; 0 also where the
+ * segment is gone. *frames grows. */
 static int gather_segment(struct shipper *s, struct mark *m, struct err *err, uint64_t *frames, bool *ret_full)
 {
 	struct log_reader *r;
