@@ -28,6 +28,7 @@ static struct str copy_text(struct rdf *r, struct str s)
 	return str_n(p, s.n);
 }
 
+/* The number of a term, which is made if it is new; its texts are copied. 0, and r->failed: no memory. */
 static rdf_id intern(struct rdf *r, enum rdf_kind kind, struct str text, rdf_id type, struct str lang)
 {
 	const uint32_t h = hash_fold(hash_term(kind, text, type, lang));
@@ -176,7 +177,7 @@ static int compare_quads(const void *pa, const void *pb)
 	return compare_keys(a, b, 4);
 }
 
-/* The named graphs, whose quads stand together by now. */
+/* The named graphs, whose quads stand together by now. 0, -ENOMEM. */
 static int list_graphs(struct rdf *r)
 {
 	r->graphs.n = 0;

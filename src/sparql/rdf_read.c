@@ -64,6 +64,7 @@ static SerdStatus on_prefix(void *handle, const SerdNode *name, const SerdNode *
 	return serd_env_set_prefix(((struct reading *)handle)->env, name, uri);
 }
 
+/* For serd: an error, and x->rc, where a term is none or there is no memory. */
 static SerdStatus on_statement(void *handle, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *subject,
                                const SerdNode *predicate, const SerdNode *object, const SerdNode *type,
                                const SerdNode *lang)
@@ -91,6 +92,7 @@ static SerdStatus on_error(void *handle, const SerdError *e)
 	return SERD_SUCCESS;
 }
 
+/* For serd: 0 at the end, and with x->rc where serd's recursion takes too much of the stack. */
 static size_t read_text(void *buf, size_t size, size_t n, void *stream)
 {
 	struct reading *x = stream;

@@ -54,6 +54,7 @@ static bool is_closed(const struct sparql_pattern *p, const struct sparql_expr *
 	return true;
 }
 
+/* Can it be evaluated from rows that are there, without another result? */
 static bool takes_rows(const struct sparql_pattern *p)
 {
 	switch (p->kind) {
@@ -119,6 +120,7 @@ static void extend_by_pair(void *arg, rdf_id s, rdf_id o)
 	extend_by(arg, s, 0, o);
 }
 
+/* May it have no step at all? */
 static bool may_be_empty(const struct sparql_path *p)
 {
 	switch (p->kind) {
@@ -153,6 +155,7 @@ static bool may_match(const struct evaluation *e, const struct sparql_triple *t,
 	return !(t->o.is_var && o && !is_node(e, g, o) && (t->s.is_var || s != o));
 }
 
+/* Each solution of the triple that goes with the row, as a row of out. */
 static void extend_row(struct evaluation *e, const struct sparql_triple *t, rdf_id g, const rdf_id *row,
                        struct rows *out)
 {
@@ -196,6 +199,8 @@ static void note_bound(const struct sparql_triple *t, bool *bound)
 		bound[t->p.var] = true;
 }
 
+/* The cheapest first, and then those that are cheapest with what it binds. bound: which variables are; it is changed.
+ * */
 static void order_triples(const struct evaluation *e, const struct sparql_pattern *p, rdf_id g, bool *bound,
                           const struct sparql_triple **ret)
 {
@@ -225,6 +230,7 @@ static void copy_rows(struct evaluation *e, const struct rows *in, struct rows *
 		rows_add(e, out, rows_at(e, in, i));
 }
 
+/* The rows of in, extended by all triples. Fails in e->rc. */
 static void eval_basic(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                        struct rows *out)
 {
@@ -355,6 +361,7 @@ static bool is_graph(const struct rdf *r, rdf_id g)
 	return false;
 }
 
+/* g: the graph; of a variable it is bound in each row. */
 static void eval_in_graph(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                           struct rows *out)
 {
@@ -407,6 +414,7 @@ static void eval_values(struct evaluation *e, const struct sparql_pattern *p, co
 		}
 }
 
+/* in: the rows to extend. What goes wrong is in e->rc. */
 static void eval_kind(struct evaluation *e, const struct sparql_pattern *p, rdf_id g, const struct rows *in,
                       struct rows *out)
 {

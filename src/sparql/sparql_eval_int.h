@@ -42,6 +42,7 @@ void rows_release(struct evaluation *e, struct rows *r);
 bool evaluation_goes_on(struct evaluation *e);
 /* The same, and the clock is looked at: before what may take a millisecond itself. */
 bool evaluation_has_time(struct evaluation *e);
+/* The first one counts. */
 void evaluation_fail(struct evaluation *e, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* All pairs that fit; with left, those of a that fit with none too. expr: what must hold of a pair. */
 void rows_join(struct evaluation *e, const struct rows *a, const struct rows *b, bool left,
@@ -65,6 +66,7 @@ void eval_path(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_
 /* The value of an expression in a row; 0: unbound, or an error. g: the graph of EXISTS. */
 rdf_id eval_expr(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
 bool eval_holds(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
+/* 0 also where an argument is. */
 rdf_id eval_function(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g);
 static inline rdf_id eval_bool(const struct evaluation *e, int truth)
 {

@@ -27,6 +27,7 @@ static int eval_logic(struct evaluation *e, const struct sparql_expr *x, const r
 	return b == decides ? decides : a < 0 || b < 0 ? -1 : !decides;
 }
 
+/* 1, 0, -1: an error of the expression. */
 static int eval_comparison(struct evaluation *e, enum sparql_op op, rdf_id a, rdf_id b)
 {
 	if (!a || !b)
@@ -41,6 +42,7 @@ static int eval_comparison(struct evaluation *e, enum sparql_op op, rdf_id a, rd
 	return op == OP_LT ? c < 0 : op == OP_GT ? c > 0 : op == OP_LE ? c <= 0 : c >= 0;
 }
 
+/* 1, 0, -1: an error of the expression. */
 static int eval_in(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	const rdf_id a = eval_expr(e, x->args[0], row, g);
@@ -78,6 +80,7 @@ static rdf_id eval_cast(struct evaluation *e, const struct sparql_expr *x, const
 	return a ? sparql_cast(e->r, x->term, a) : 0;
 }
 
+/* 0: an error of the expression. */
 static rdf_id eval_operator(struct evaluation *e, const struct sparql_expr *x, const rdf_id *row, rdf_id g)
 {
 	int t;

@@ -93,6 +93,7 @@ static rdf_id call_datatype(const struct call *c)
 	return term_of(c, c->a)->kind == RDF_LITERAL ? term_of(c, c->a)->type : 0;
 }
 
+/* 0: an error. So all call_ functions. */
 static rdf_id call_iri(const struct call *c)
 {
 	const struct rdf_term *t = term_of(c, c->a);
@@ -107,6 +108,7 @@ static rdf_id call_iri(const struct call *c)
 	return id;
 }
 
+/* Those of one label are one node within a solution. */
 static rdf_id call_bnode(const struct call *c)
 {
 	if (!c->x->n)
@@ -210,6 +212,7 @@ static bool to_whole(const struct call *c, rdf_id id, double *ret)
 	return rounded != 0;
 }
 
+/* By characters, from 1, rounded as XPath says. */
 static rdf_id call_substr(const struct call *c)
 {
 	double from, length = 1e18;
@@ -352,6 +355,7 @@ static rdf_id call_digest(const struct call *c, unsigned f)
 
 /* ---- times, numbers, chance ---- */
 
+/* 0: it is no time, or a date, which has no time of day. */
 static rdf_id call_part(const struct call *c, unsigned f)
 {
 	struct sparql_value v = sparql_value_of(c->r, c->a);
@@ -417,6 +421,7 @@ static rdf_id call_rand(const struct call *c)
 	return sparql_number(c->r, &v);
 }
 
+/* Random, of version 4. */
 static rdf_id call_uuid(const struct call *c, bool iri)
 {
 	unsigned char b[16];
@@ -433,6 +438,7 @@ static rdf_id call_uuid(const struct call *c, bool iri)
 
 /* ---- forms: their arguments may be errors ---- */
 
+/* The functions that do not want all their arguments. *ret_is: it is one of these. */
 static rdf_id eval_form(const struct call *c, bool *ret_is)
 {
 	const struct sparql_expr *x = c->x;

@@ -76,6 +76,7 @@ static char peek(const struct sparql_lexer *l, size_t ahead)
 	return l->at + ahead < l->text.n ? l->text.p[l->at + ahead] : '\0';
 }
 
+/* Comments, too. */
 static void skip_space(struct sparql_lexer *l)
 {
 	while (l->at < l->text.n) {
@@ -115,6 +116,7 @@ static bool lex_iri(struct sparql_lexer *l, struct sparql_token *t)
 	return true;
 }
 
+/* The character that stands for \\c; false: none. */
 static bool unescape(char c, char *ret)
 {
 	static const char from[] = "tbnrf\\\"'", to[] = "\t\b\n\r\f\\\"'";
@@ -124,6 +126,7 @@ static bool unescape(char c, char *ret)
 	return at != NULL;
 }
 
+/* Its text, unescaped, lives as long as the arena. A bad one becomes TOKEN_BAD. */
 static void lex_string(struct sparql_lexer *l, struct sparql_token *t)
 {
 	const char quote = peek(l, 0);
@@ -208,6 +211,7 @@ static bool lex_local(struct sparql_lexer *l, struct sparql_token *t)
 	return true;
 }
 
+/* A prefixed name or a keyword. */
 static void lex_word(struct sparql_lexer *l, struct sparql_token *t)
 {
 	size_t n = 0;
@@ -246,6 +250,7 @@ static void lex_blank(struct sparql_lexer *l, struct sparql_token *t)
 		bad(l, t, "a blank node has no label");
 }
 
+/* A ? alone is the sign of a path. */
 static void lex_var(struct sparql_lexer *l, struct sparql_token *t)
 {
 	size_t n = 1;

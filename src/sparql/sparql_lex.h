@@ -34,6 +34,7 @@ struct sparql_lexer {
 	struct arena *arena;
 	const char *bad; /* why a token is TOKEN_BAD */
 };
+/* The next token; TOKEN_END at the end, TOKEN_BAD for what is none. */
 void sparql_lex(struct sparql_lexer *l, struct sparql_token *ret);
 /* Text with \uXXXX and \UXXXXXXXX replaced, in the arena. False: one of them is none. */
 bool sparql_unescape_unicode(struct arena *arena, struct str text, struct str *ret);

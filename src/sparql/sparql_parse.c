@@ -238,6 +238,7 @@ bool parse_is_literal(const struct parser *p)
 	       parse_is_word(p, "false");
 }
 
+/* With its sign. */
 static rdf_id parse_number(struct parser *p)
 {
 	const size_t at = p->t.at;
@@ -319,6 +320,7 @@ static void add_triple(struct parser *p, struct triple_list *v, struct sparql_sl
 static struct sparql_slot parse_node(struct parser *p, struct triple_list *v);
 static bool parse_properties(struct parser *p, struct triple_list *v, struct sparql_slot s);
 
+/* Behind its bracket: the triples of a list go to v. */
 static struct sparql_slot parse_collection(struct parser *p, struct triple_list *v)
 {
 	if (parse_take_sign(p, ")"))
@@ -485,6 +487,7 @@ static bool is_verb(const struct parser *p)
 	return !p->in_template && (parse_is_sign(p, "^") || parse_is_sign(p, "!") || parse_is_sign(p, "("));
 }
 
+/* *ret_path: a path that is no single IRI; NULL: the slot is what is returned. */
 static struct sparql_slot parse_verb(struct parser *p, const struct sparql_path **ret_path)
 {
 	*ret_path = NULL;

@@ -55,6 +55,7 @@ static const struct {
 };
 static const char *const aggregates[] = {"COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"};
 
+/* Which function or aggregate the word is; -1: none. */
 static int find_word(const struct parser *p, bool aggregate)
 {
 	const size_t n = aggregate ? sizeof(aggregates) / sizeof(aggregates[0]) : sizeof(functions) / sizeof(functions[0]);
@@ -78,6 +79,7 @@ static struct sparql_expr *parse_function(struct parser *p, int which)
 	return e;
 }
 
+/* It is of the query that is being read, which is then a grouped one. */
 static void keep_aggregate(struct parser *p, struct sparql_expr *e)
 {
 	struct sparql_query *q = p->query;
@@ -91,6 +93,7 @@ static void keep_aggregate(struct parser *p, struct sparql_expr *e)
 	q->grouped = true;
 }
 
+/* which: of aggregates. A failure where none may stand. */
 static struct sparql_expr *parse_aggregate(struct parser *p, int which)
 {
 	struct sparql_expr *e = new_expr(p, OP_AGGREGATE, NULL, NULL);
@@ -150,6 +153,7 @@ static struct sparql_expr *parse_iri_or_call(struct parser *p)
 	return e;
 }
 
+/* Never NULL; nor those below, which read operators of one rank each. */
 static struct sparql_expr *parse_primary(struct parser *p)
 {
 	struct sparql_expr *e;

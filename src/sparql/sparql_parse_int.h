@@ -32,8 +32,13 @@ struct parser {
 	bool aggregates_allowed, in_aggregate;
 };
 
+/* Only the first one counts; from then on the parser sees the end of the query. */
 void parse_fail(struct parser *p, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void *parse_room(struct parser *p, size_t n); /* cleared; where there is no memory, room that is of no use */
+
+/* Zeroed; it lives as long as the query. Never NULL: without memory some place that may be written to, and a failure.
+ * */
+void *parse_room(struct parser *p, size_t n);
+
 void parse_next(struct parser *p);
 bool parse_is_sign(const struct parser *p, const char *sign);
 bool parse_is_word(const struct parser *p, const char *word);
@@ -46,18 +51,24 @@ bool parse_enter(struct parser *p);
 void parse_leave(struct parser *p);
 void parse_count_node(struct parser *p); /* fails where a query has too many */
 
+/* The number of the variable, a new one if the name is empty. */
 uint32_t parse_var(struct parser *p, struct str name);
+
 uint32_t parse_hidden(struct parser *p);
 bool parse_is_iri(const struct parser *p);
+/* 0 and a failure: none stands here. */
 rdf_id parse_iri(struct parser *p);
+
 bool parse_is_literal(const struct parser *p);
-rdf_id parse_literal(struct parser *p); /* with a sign before a number */
+/* A number, which may have a sign, a text or a truth value stands here. */
+rdf_id parse_literal(struct parser *p);
 /* A variable or an IRI. */
 struct sparql_slot parse_var_or_iri(struct parser *p);
 /* TriplesBlock or ConstructTriples: appends to v until there are no more. */
 struct triple_list {
 	VEC(struct sparql_triple) v;
 };
+/* Inside a template no paths. */
 void parse_triples(struct parser *p, struct triple_list *v);
 struct sparql_triple *parse_keep_triples(struct parser *p, struct triple_list *v, size_t *ret_n); /* in the arena */
 
@@ -66,7 +77,8 @@ struct sparql_expr *parse_constraint(struct parser *p); /* ( expr ), a call, or 
 bool parse_is_constraint(const struct parser *p);
 
 struct sparql_pattern *parse_group(struct parser *p);
-struct sparql_query *parse_form(struct parser *p); /* a whole query, behind the prologue */
+/* The query without its prologue; never NULL. */
+struct sparql_query *parse_form(struct parser *p);
 
 #define PARSE_KEEP(p, vec, ret_n) parse_keep(p, (vec)->v, (vec)->n * sizeof(*(vec)->v), (vec)->n, ret_n)
 void *parse_keep(struct parser *p, void *v, size_t bytes, size_t n, size_t *ret_n);

@@ -72,6 +72,7 @@ static void scope_slot(const struct sparql_slot *s, void (*take)(void *arg, uint
 		take(arg, s->var);
 }
 
+/* Calls take for each variable that the pattern itself binds, without those it is made of. */
 static void scope_leaf(const struct sparql_pattern *p, void (*take)(void *arg, uint32_t var), void *arg)
 {
 	for (size_t i = 0; i < p->n_triples; i++) {
@@ -142,6 +143,7 @@ static uint32_t parse_as(struct parser *p)
 	return var;
 }
 
+/* Behind BIND. */
 static void parse_bind(struct parser *p, struct group *g)
 {
 	parse_want_sign(p, "(");
@@ -215,6 +217,7 @@ static bool parse_part(struct parser *p, struct group *g)
 	return true;
 }
 
+/* *ret_filter: its FILTERs, which hold for the whole group; NULL: none. */
 static struct sparql_pattern *parse_group_parts(struct parser *p, struct sparql_expr **ret_filter)
 {
 	struct group g = {0};
@@ -328,6 +331,7 @@ static bool has_item(const struct item_list *l, uint32_t var)
 	return false;
 }
 
+/* What stands behind SELECT: into q->items, or q->star. */
 static void parse_items(struct parser *p, struct sparql_query *q)
 {
 	struct item_list l = {0};
@@ -500,6 +504,7 @@ static void take_star(void *arg, uint32_t var)
 		add_item(s->p, &s->l, (struct sparql_item){.var = var, .has_var = true});
 }
 
+/* Fills the items of *, and fails where grouping forbids one. */
 static void check_items(struct parser *p, struct sparql_query *q)
 {
 	struct star s = {.p = p};
@@ -574,6 +579,7 @@ static void parse_where(struct parser *p, struct sparql_query *q)
 	p->query = outer;
 }
 
+/* Of both forms: with a template, or where the pattern is the template. */
 static struct sparql_query *parse_construct(struct parser *p)
 {
 	struct sparql_query *q = parse_room(p, sizeof(*q));

@@ -14,6 +14,7 @@ struct id_set {
 	struct map seen;
 };
 
+/* true: it was not there. false also without memory, which fails e. */
 static bool set_add(struct evaluation *e, struct id_set *s, rdf_id id)
 {
 	if (map_get(&s->seen, id) != VEC_NONE)
@@ -86,6 +87,7 @@ static void emit_closure(struct evaluation *e, const struct sparql_path *p, rdf_
 	set_release(&reached);
 }
 
+/* Pairs that are joined by one step or more, or by none, too. s, o: 0: any. */
 static void eval_closure(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id s, rdf_id o,
                          struct path_emit to)
 {
@@ -136,6 +138,7 @@ struct pair_list {
 	struct evaluation *e;
 };
 
+/* A path_emit callback. Fails e beyond e->bounds.rows. */
 static void keep_pair(void *arg, rdf_id s, rdf_id o)
 {
 	struct pair_list *l = arg;
@@ -165,6 +168,7 @@ static void emit_half(void *arg, rdf_id s, rdf_id o)
 	h->to.emit(h->to.arg, h->fixed_subject ? h->fixed : s, h->fixed_subject ? o : h->fixed);
 }
 
+/* From the end that is bound. */
 static void eval_sequence(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id s, rdf_id o,
                           struct path_emit to)
 {
@@ -189,6 +193,7 @@ static bool is_listed(const rdf_id *v, size_t n, rdf_id id)
 	return false;
 }
 
+/* Pairs that are joined by a predicate that is not listed. */
 static void eval_negated(struct evaluation *e, const struct sparql_path *p, rdf_id g, rdf_id s, rdf_id o,
                          struct path_emit to)
 {

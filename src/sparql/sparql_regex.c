@@ -12,6 +12,7 @@ struct regex {
 	pcre2_match_context *bounds;
 };
 
+/* For PCRE2, of XPath's flags. false: an unknown one. */
 static bool options_of(struct str flags, uint32_t *ret)
 {
 	*ret = PCRE2_UTF | PCRE2_UCP;
@@ -45,6 +46,7 @@ static void regex_close(struct regex *x)
 	pcre2_code_free(x->code);
 }
 
+/* false: it is none, or no memory; nothing is to be closed then. */
 static bool regex_open(struct regex *x, struct str pattern, struct str flags)
 {
 	uint32_t options;

@@ -145,6 +145,7 @@ struct index {
 	size_t mask;
 };
 
+/* Of the rows of b, by the columns that both have. Fails e without memory. */
 static void index_make(struct evaluation *e, struct index *x, const struct rows *a, const struct rows *b)
 {
 	*x = (struct index){.columns = calloc(e->n_vars + 1, sizeof(uint32_t))};
@@ -177,6 +178,7 @@ static void index_release(struct index *x)
 	free(x->next);
 }
 
+/* All of b that fit the row; left: the row alone where none does. */
 static void join_row(struct evaluation *e, const struct index *x, const rdf_id *row, const struct rows *b, bool left,
                      const struct sparql_expr *expr, rdf_id g, struct rows *out)
 {

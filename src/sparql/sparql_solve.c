@@ -21,6 +21,7 @@ struct argument_values {
 	size_t errors;
 };
 
+/* The values of the aggregate's argument in the group; errors are counted. */
 static void collect_values(struct evaluation *e, const struct sparql_expr *a, const struct rows *in, struct group_run g,
                            rdf_id graph, struct argument_values *ret)
 {
@@ -62,6 +63,7 @@ static rdf_id extreme_of(struct evaluation *e, const struct argument_values *a, 
 	return a->errors ? 0 : best;
 }
 
+/* 0: an error in one of them, or no memory. */
 static rdf_id concat_of(struct evaluation *e, const struct sparql_expr *x, const struct argument_values *a)
 {
 	struct buf b = {0};
@@ -84,6 +86,7 @@ static rdf_id mean_of(struct evaluation *e, const struct argument_values *a)
 	return sum ? sparql_calculate(e->r, ARITHMETIC_DIV, sum, sparql_integer(e->r, (int64_t)a->v.n)) : 0;
 }
 
+/* All, or with DISTINCT all that differ. */
 static int64_t count_rows(struct evaluation *e, const struct sparql_expr *a, const struct rows *in, struct group_run g)
 {
 	struct rows some = {0};
@@ -103,6 +106,7 @@ static int64_t count_rows(struct evaluation *e, const struct sparql_expr *a, con
 	return n;
 }
 
+/* 0: an error of the expression. */
 static rdf_id aggregate(struct evaluation *e, const struct sparql_expr *a, const struct rows *in, struct group_run g,
                         rdf_id graph)
 {
@@ -205,6 +209,7 @@ static void group_rows(struct evaluation *e, const struct sparql_query *q, rdf_i
 
 /* ---- modifiers ---- */
 
+/* In place. */
 static void keep_having(struct evaluation *e, const struct sparql_query *q, rdf_id g, struct rows *r)
 {
 	size_t kept = 0;
@@ -236,6 +241,7 @@ static int compare_order(const void *pa, const void *pb, void *arg)
 	return (a > b) - (a < b);
 }
 
+/* r is replaced. Fails e without memory. */
 static void order_rows(struct evaluation *e, const struct sparql_query *q, rdf_id g, struct rows *r)
 {
 	rdf_id *keys = calloc(r->n * q->n_orders + 1, sizeof(rdf_id));
@@ -301,6 +307,7 @@ static void slice(struct evaluation *e, const struct sparql_query *q, struct row
 	r->n = q->limit < r->n ? (size_t)q->limit : r->n;
 }
 
+/* All rows that the pattern gives, grouped, extended and ordered; not sliced, nor projected. */
 static void solve(struct evaluation *e, const struct sparql_query *q, rdf_id g, struct rows *out)
 {
 	struct rows unit = {0};
@@ -348,6 +355,7 @@ static rdf_id fill(struct evaluation *e, const struct sparql_slot *s, rdf_id *ro
 	return row[s->var];
 }
 
+/* A triple that is none, since something in it is unbound, say, is left out. */
 static void construct(struct evaluation *e, const struct sparql_query *q, struct rows *r, struct quad_list *out)
 {
 	for (size_t i = 0; i < r->n && evaluation_goes_on(e); i++) {
@@ -432,6 +440,7 @@ static void keep_quads(struct quad_list *l, struct sparql_result *ret)
 	ret->n_quads = n;
 }
 
+/* ret gets the items of each row. Fails e without memory. */
 static void keep_rows(struct evaluation *e, const struct sparql_query *q, const struct rows *r,
                       struct sparql_result *ret)
 {
@@ -511,7 +520,8 @@ static void run_form(struct evaluation *e, struct sparql_query *q, struct sparql
 	rows_release(e, &r);
 }
 
-/* The dataset that FROM and FROM NAMED describe: out of the graphs that are here. */
+/* The dataset that FROM and FROM NAMED describe: out of the graphs that are here. 0; what rdf_ready gives. ret's terms
+ * are r's. */
 static int choose_dataset(const struct rdf *r, const struct sparql_query *q, struct rdf *ret)
 {
 	*ret = *r;

@@ -51,6 +51,7 @@ static bool parse_decimal(struct str s, bool integer, struct sparql_value *v)
 	return digits != 0;
 }
 
+/* false: none, as XSD writes it. */
 static bool parse_double(struct str s, double *ret)
 {
 	char text[128], *end;
@@ -96,6 +97,7 @@ static int64_t days_of(int64_t year, int month, int day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+/* false: it begins as one and is none; no zone is true, too. Moves *s behind it. */
 static bool parse_zone(struct str *s, struct sparql_value *v)
 {
 	int64_t h, m;
@@ -114,6 +116,7 @@ static bool parse_zone(struct str *s, struct sparql_value *v)
 	return true;
 }
 
+/* hh:mm:ss with a fraction. Moves *s behind it. */
 static bool parse_clock(struct str *s, struct sparql_value *v)
 {
 	int64_t h, m, sec;
@@ -136,6 +139,7 @@ static bool parse_clock(struct str *s, struct sparql_value *v)
 	return n != 0;
 }
 
+/* A date, or a date and a time; all of s. false: it is none. */
 static bool parse_moment(struct str s, bool date, struct sparql_value *v)
 {
 	int64_t y, m, d;
@@ -180,6 +184,7 @@ static bool is_integer_type(const struct rdf *r, rdf_id type)
 	return false;
 }
 
+/* KIND_ERROR: the text is none of its type. KIND_OTHER: of a type that is not known. */
 static struct sparql_value typed_value(const struct rdf *r, const struct rdf_term *t)
 {
 	struct sparql_value v = {.kind = KIND_OTHER};
@@ -236,6 +241,7 @@ static double as_double(const struct sparql_value *v)
 	return (double)d;
 }
 
+/* To one scale; false: too large for it. */
 static bool align(struct sparql_value *a, struct sparql_value *b)
 {
 	while (a->scale < b->scale) {
@@ -301,7 +307,7 @@ static bool is_literal_kind(const struct sparql_value *v)
 	return v->kind != KIND_IRI && v->kind != KIND_BLANK;
 }
 
-/* Two literals that are not the same term. */
+/* Two literals that are not the same term. 1, 0, -1: it cannot be told. */
 static int equal_literals(const struct rdf *r, rdf_id a, rdf_id b, const struct sparql_value *x,
                           const struct sparql_value *y)
 {
@@ -378,6 +384,7 @@ rdf_id sparql_integer(struct rdf *r, int64_t n)
 	return rdf_literal(r, str_n(text, (size_t)k), r->xsd_integer, str_n("", 0));
 }
 
+/* m / 10^scale, as XSD writes it canonically; 0: no memory. */
 static rdf_id make_decimal(struct rdf *r, sparql_wide m, unsigned scale, rdf_id type)
 {
 	char text[64];
@@ -443,6 +450,7 @@ rdf_id sparql_number(struct rdf *r, const struct sparql_value *v)
 
 /* ---- arithmetic ---- */
 
+/* Into a. false: too large. Digits beyond SCALE_MAX are cut off. */
 static bool multiply(struct sparql_value *a, const struct sparql_value *b)
 {
 	if (__builtin_mul_overflow(a->m, b->m, &a->m))
@@ -478,6 +486,7 @@ static bool divide(struct sparql_value *a, const struct sparql_value *b)
 	return true;
 }
 
+/* Into a. false: too large, or a division by 0. */
 static bool calculate_exact(enum sparql_arithmetic op, struct sparql_value *a, struct sparql_value *b)
 {
 	switch (op) {
@@ -538,6 +547,7 @@ rdf_id sparql_round(struct rdf *r, rdf_id id, char how)
 
 /* ---- casts ---- */
 
+/* 0: it has no value of that type. */
 static rdf_id cast_to_number(struct rdf *r, rdf_id type, const struct sparql_value *v)
 {
 	struct sparql_value x = *v;

@@ -52,11 +52,12 @@ int sparql_truth(const struct rdf *r, rdf_id id);
 int sparql_equal(const struct rdf *r, rdf_id a, rdf_id b);
 /* < of SPARQL: -1, 0, 1, or SPARQL_UNKNOWN. */
 int sparql_compare(const struct rdf *r, rdf_id a, rdf_id b);
-/* The order of ORDER BY, which is total: none, blank nodes, IRIs, literals. */
+/* The order of ORDER BY, which is total: none, blank nodes, IRIs, literals. Negative, 0, positive. */
 int sparql_order(const struct rdf *r, rdf_id a, rdf_id b);
 /* A number as a term; 0: it does not fit. */
 rdf_id sparql_number(struct rdf *r, const struct sparql_value *v);
 enum sparql_arithmetic { ARITHMETIC_ADD, ARITHMETIC_SUB, ARITHMETIC_MUL, ARITHMETIC_DIV };
+/* 0 also where one of them is no number. */
 rdf_id sparql_calculate(struct rdf *r, enum sparql_arithmetic op, rdf_id a, rdf_id b);
 /* xsd:TYPE(x). 0: an error. */
 rdf_id sparql_cast(struct rdf *r, rdf_id type, rdf_id id);

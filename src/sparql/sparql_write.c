@@ -213,6 +213,7 @@ static void write_xml(const struct writing *w)
 
 /* ---- CSV and TSV ---- */
 
+/* What a spreadsheet would take for a formula is quoted with an apostrophe. */
 static void csv_field(struct buf *b, struct str s)
 {
 	bool quote = false;
